@@ -1,0 +1,40 @@
+// Package dispatcher hands ready jobs to the slots that ask, share by share, and accounts for every one of them.
+//
+//	Enqueue ──▶ ready ──Pull──▶ leased ──Finish──▶ finished
+//	    │        ▲  ▲              │  │              failed     (attempts used up)
+//	    ▼        │  └── attempts ──┘  └─────────────▶ cancelled (the task did not want it any more)
+//	 waiting ────┘      left: failed or lost
+//
+// A job is a row of jobs from Enqueue until its final state; then it is a row of ended_jobs, for ever.
+// It is leased while leases has its row. An attempt that ended is a row of attempts.
+//
+// # Invariants
+//
+//  1. At most one lease a job: leases.job_id is the primary key, and a claim locks the job's row.
+//  2. The fence is (job, attempt, nonce). Whoever renews or finishes with another one gets lease_lost and changes nothing.
+//  3. Every change of a job's state is a move in the ledger, written by the transaction that makes it.
+//     Held units, ready jobs and the counts of tasks are sums over the ledger, exact at every commit.
+//  4. A lane of the ledger is written by one transaction at a time: seq has no gaps and commits in order,
+//     so "everything after n" is never missed by a reader.
+//  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share).
+//     A daemon spends only what it holds in escrow. A claim commits only under the limit epoch that it was
+//     decided under; a change of the site or the end of a daemon raises the epoch behind all claims in flight.
+//  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.
+//  7. No pull is answered "nothing" while a job exists that its slot may run: a window that is not read yet,
+//     or an escrow that is elsewhere, makes the pull wait for it.
+//  8. The database's now() is the only clock of a lease.
+//
+// # How a pull is served
+//
+// Pulls gather while the batch before them commits. For each, in order, the leaves that have a fitting job
+// are found in memory (shapes × windows), shares picks the leaf, the leaf's best job is taken out of its
+// window, and the whole batch is claimed by primary key in one statement, which also writes the ledger row.
+// A job that another daemon was faster with is dropped and its pull decided again.
+//
+// A window holds the next ready jobs of one (share, shape), read on behind a keyset cursor (place, id), so
+// dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
+// their move (place, ids) and read from there.
+//
+// Background work is an exported step: Refresh, Expire, Fold, Heartbeat, Purge, Sample. Each is bounded, idempotent and
+// safe on any number of daemons at once.
+package dispatcher

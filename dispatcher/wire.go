@@ -1,0 +1,280 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Slot is what a pilot offers with one pull. Zero means "not said": the queue's own figure counts, and where
+// the queue says nothing either there is no limit.
+type Slot struct {
+	Cores     int               `json:"cores" doc:"Cores that the slot offers." minimum:"0" required:"false"`
+	MemoryMB  int64             `json:"memory_mb" doc:"Memory in MB (10^6 bytes)." minimum:"0" required:"false"`
+	DiskMB    int64             `json:"disk_mb" doc:"Scratch space in MB." minimum:"0" required:"false"`
+	WalltimeS int64             `json:"walltime_s" doc:"Seconds that the slot lives on." minimum:"0" required:"false"`
+	Labels    map[string]string `json:"labels" doc:"Labels of the slot, over those of the queue." required:"false"`
+}
+
+// PullRequest is a slot's request for jobs.
+type PullRequest struct {
+	Queue     string   `json:"queue" doc:"Queue that the pilot runs in."`
+	Pilot     string   `json:"pilot" doc:"Name of the pilot, unique in the site."`
+	Node      string   `json:"node" doc:"Host that the pilot runs on." required:"false"`
+	Devices   []string `json:"devices" doc:"Device ids that the slot owns." required:"false"`
+	Slot      Slot     `json:"slot" required:"false"`
+	Max       int      `json:"max" doc:"Jobs at the most; 0 = 1." minimum:"0" maximum:"1000" required:"false"`
+	WaitS     float64  `json:"wait_s" doc:"Seconds to wait for a job when there is none." minimum:"0" maximum:"300" required:"false"`
+	RequestID string   `json:"request_id" doc:"Unique per pilot; a repeat within ten minutes gets the same leases." maxLength:"200" required:"false"`
+}
+
+// Lease is the right to run one attempt of a job, with all that the pilot needs to run it.
+type Lease struct {
+	Lease     string            `json:"lease" doc:"Opaque token: the fence of renew and finish."`
+	Job       int64             `json:"job"`
+	Attempt   int               `json:"attempt"`
+	Task      int64             `json:"task"`
+	Share     string            `json:"share" doc:"Path of the share that pays."`
+	Command   []string          `json:"command"`
+	Env       map[string]string `json:"env"`
+	Cores     int               `json:"cores"`
+	MemoryMB  int64             `json:"memory_mb"`
+	DiskMB    int64             `json:"disk_mb"`
+	WalltimeS int64             `json:"walltime_s"`
+	ExpiresIn float64           `json:"expires_in_s" doc:"Seconds until the lease ends unless renewed."`
+}
+
+// PullReply carries at least one lease; a pull that got none returns ErrNoJobs.
+type PullReply struct {
+	Leases     []Lease `json:"leases"`
+	RenewAfter float64 `json:"renew_after_s" doc:"Seconds after which the pilot should renew."`
+}
+
+// LeaseState is how far an attempt has come.
+type LeaseState string
+
+// The states of a lease, in the order in which they follow each other.
+const (
+	Granted  LeaseState = "granted"
+	Starting LeaseState = "starting"
+	Running  LeaseState = "running"
+	Draining LeaseState = "draining"
+)
+
+// Usage is what an attempt has used so far.
+type Usage struct {
+	CPUSeconds float64 `json:"cpu_s" doc:"CPU seconds." minimum:"0" required:"false"`
+	MemoryMB   int64   `json:"memory_mb" doc:"Peak resident memory in MB." minimum:"0" required:"false"`
+}
+
+// Renewal is one line of a RenewRequest.
+type Renewal struct {
+	Lease string     `json:"lease"`
+	State LeaseState `json:"state" enum:"granted,starting,running,draining" required:"false"`
+	Usage Usage      `json:"usage" required:"false"`
+}
+
+// RenewRequest says that a pilot still holds these leases.
+type RenewRequest struct {
+	Pilot  string    `json:"pilot"`
+	Leases []Renewal `json:"leases" maxItems:"1000"`
+}
+
+// CancelOrder tells a pilot to end an attempt: SIGTERM, and SIGKILL after the grace.
+type CancelOrder struct {
+	Lease  string  `json:"lease"`
+	Reason string  `json:"reason" doc:"killed, reclaim, …"`
+	GraceS float64 `json:"grace_s"`
+}
+
+// RenewReply names each lease of the request once, in kept or in lost; cancel holds some of the kept again.
+type RenewReply struct {
+	Kept       []string      `json:"kept"`
+	Lost       []string      `json:"lost"`
+	Cancel     []CancelOrder `json:"cancel"`
+	RenewAfter float64       `json:"renew_after_s"`
+}
+
+// Outcome is how an attempt ended.
+type Outcome string
+
+// The outcomes of an attempt. Pilots report the first three of them; lost and revoked are the dispatcher's.
+const (
+	Finished  Outcome = "finished"
+	Failed    Outcome = "failed"
+	Cancelled Outcome = "cancelled"
+	Lost      Outcome = "lost"
+	Revoked   Outcome = "revoked"
+)
+
+// Result is one line of a FinishRequest.
+type Result struct {
+	Lease    string         `json:"lease"`
+	Outcome  Outcome        `json:"outcome" enum:"finished,failed,cancelled"`
+	ExitCode *int           `json:"exit_code" doc:"Exit code of the process; 128 + signal when a signal ended it." required:"false"`
+	Message  string         `json:"message" maxLength:"4096" required:"false"`
+	Usage    Usage          `json:"usage" required:"false"`
+	Outputs  map[string]any `json:"outputs" doc:"What the job made, by name." required:"false"`
+	LogTail  string         `json:"log_tail" doc:"End of stdout and stderr." maxLength:"65536" required:"false"`
+}
+
+// FinishRequest reports ended attempts.
+type FinishRequest struct {
+	Pilot   string   `json:"pilot"`
+	Results []Result `json:"results" maxItems:"1000"`
+}
+
+// Verdicts of a finish.
+const (
+	Recorded  = "recorded"   // this call ended the attempt, or repeated the call that did
+	LeaseLost = "lease_lost" // the attempt had ended otherwise; nothing was changed
+)
+
+// Verdict is the answer to one Result.
+type Verdict struct {
+	Lease    string `json:"lease"`
+	Verdict  string `json:"verdict" enum:"recorded,lease_lost"`
+	JobState string `json:"job_state" doc:"State of the job now: ready when it will be tried again."`
+}
+
+// FinishReply has one verdict a result, in the request's order.
+type FinishReply struct {
+	Verdicts []Verdict `json:"verdicts"`
+}
+
+// Requirements are what a job needs of a slot.
+type Requirements struct {
+	Cores     int               `json:"cores"`
+	MemoryMB  int64             `json:"memory_mb"`
+	DiskMB    int64             `json:"disk_mb"`
+	WalltimeS int64             `json:"walltime_s"`
+	Labels    map[string]string `json:"labels"`
+	Queues    []string          `json:"queues" doc:"Names, globs (gpu-*) or label selectors (os=el9); empty = any."`
+}
+
+// Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
+// {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} and, with a matrix, {{.<axis>}}; see Check.
+type Payload struct {
+	Task    int64
+	Command []string
+	Env     map[string]string
+	Matrix  []Axis // ordered; the last axis turns fastest
+}
+
+// Axis is one dimension of a matrix.
+type Axis struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// NewJob is one job to enqueue. Index is its place in the task, from 0.
+type NewJob struct {
+	Task        int64
+	Share       shares.ShareID
+	Shape       int32
+	Priority    int
+	MaxAttempts int
+	Index       int64
+	Inputs      []string
+	FirstEvent  int64
+	Events      int64
+	RetryOf     int64 // the job whose piece this one tries again; 0 = none
+}
+
+// JobRow is a job as people see it, live or ended.
+type JobRow struct {
+	ID          int64      `json:"id"`
+	Task        int64      `json:"task"`
+	Share       string     `json:"share"`
+	State       string     `json:"state" enum:"waiting,ready,leased,finished,failed,cancelled"`
+	Priority    int        `json:"priority"`
+	Attempt     int        `json:"attempt"`
+	MaxAttempts int        `json:"max_attempts"`
+	Index       int64      `json:"index"`
+	Inputs      []string   `json:"inputs,omitempty"`
+	RetryOf     int64      `json:"retry_of,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	EndedAt     *time.Time `json:"ended_at,omitempty"`
+	Queue       string     `json:"queue,omitempty" doc:"Of the running or the last attempt."`
+	Pilot       string     `json:"pilot,omitempty"`
+	Reason      string     `json:"reason,omitempty" doc:"Why a ready job does not run, where that is known: no queue can run it."`
+	Attempts    []Attempt  `json:"attempts,omitempty" doc:"Only in GET /v1/jobs/{id}."`
+}
+
+// Attempt is one lease of a job, running or ended.
+type Attempt struct {
+	Attempt   int            `json:"attempt"`
+	Queue     string         `json:"queue"`
+	Pilot     string         `json:"pilot"`
+	Node      string         `json:"node"`
+	State     string         `json:"state" doc:"State of the lease, or the outcome."`
+	ClaimedAt time.Time      `json:"claimed_at"`
+	StartedAt *time.Time     `json:"started_at,omitempty"`
+	EndedAt   *time.Time     `json:"ended_at,omitempty"`
+	ExitCode  *int           `json:"exit_code,omitempty"`
+	Message   string         `json:"message,omitempty"`
+	Usage     Usage          `json:"usage"`
+	Outputs   map[string]any `json:"outputs,omitempty"`
+	LogTail   string         `json:"-"`
+}
+
+// JobFilter selects jobs for a list. Zero fields select nothing away.
+type JobFilter struct {
+	Task  int64
+	State string
+	After int64 // ids above this one: the cursor
+	Limit int   // 1 … 1000; 0 = 100
+}
+
+// ShareStanding is one node of the tree as it stands now. Unit figures are in units (not thousandths).
+type ShareStanding struct {
+	ID       shares.ShareID `json:"id"`
+	Path     string         `json:"path"`
+	Pool     string         `json:"pool"`
+	Depth    int            `json:"depth"`
+	Leaf     bool           `json:"leaf"`
+	Weight   float64        `json:"weight"`
+	Tier     int            `json:"tier"`
+	Target   float64        `json:"target"`
+	Slots    int64          `json:"target_slots" doc:"The target in whole units, apportioned level by level."`
+	Held     float64        `json:"held"`
+	Deficit  float64        `json:"deficit" doc:"target - held."`
+	Demand   float64        `json:"demand"`
+	Ready    int64          `json:"ready" doc:"Ready jobs."`
+	HeldJobs int64          `json:"held_jobs"`
+}
+
+// PoolStanding heads the shares of a pool.
+type PoolStanding struct {
+	Pool     string          `json:"pool"`
+	Capacity float64         `json:"capacity" doc:"Units of the online queues; -1 = unlimited."`
+	Round    float64         `json:"round" doc:"R: the units that targets are shares of."`
+	Held     float64         `json:"held"`
+	Shares   []ShareStanding `json:"shares" doc:"Parents before children, YAML order."`
+}
+
+// Standing is the state of all pools at one moment.
+type Standing struct {
+	Version int64          `json:"version" doc:"Site version."`
+	At      time.Time      `json:"at"`
+	Pools   []PoolStanding `json:"pools"`
+}
+
+// QueueStanding is one queue as it stands now.
+type QueueStanding struct {
+	shares.Queue
+	HeldCores int64 `json:"held_cores"`
+	HeldJobs  int64 `json:"held_jobs"`
+	Ready     int64 `json:"ready" doc:"Ready jobs that this queue could run."`
+	Pilots    int   `json:"pilots" doc:"Pilots that pulled here in the last five minutes at this daemon."`
+	Waiting   int   `json:"waiting" doc:"Pulls that wait for a job here at this daemon."`
+}
+
+// Stock is how well one (share, shape) is supplied.
+type Stock struct {
+	Share           shares.ShareID
+	Shape           int32
+	Ready           int64
+	StartsPerMinute float64 // of the last minutes, all daemons
+	Startable       int64   // jobs that the free slots of eligible queues could start now; -1 = unlimited
+}

@@ -1,0 +1,59 @@
+package shares
+
+// ShareID is the stable id of a share, never reused. QueueID is that of a queue.
+type (
+	ShareID int32
+	QueueID int32
+)
+
+// Units counts capacity in thousandths of a unit, so that sums are exact. A unit is a core times the core
+// power of its queue.
+type Units int64
+
+// Unlimited stands for "no cap".
+const Unlimited Units = 1<<62 - 1
+
+// Float returns u in units.
+func (u Units) Float() float64 { return float64(u) / 1000 }
+
+// QueueState says what a queue takes.
+type QueueState string
+
+// States of a queue. A queue that drains or is offline gets no new job; test queues get only jobs that name them.
+const (
+	Online  QueueState = "online"
+	Drain   QueueState = "drain"
+	Offline QueueState = "offline"
+	Test    QueueState = "test"
+)
+
+// Queue is a place where pilots run. Zero limits are unlimited, but for Slots.
+type Queue struct {
+	ID             QueueID           `json:"id"`
+	Name           string            `json:"name"`
+	Pool           string            `json:"pool"`
+	State          QueueState        `json:"state" enum:"online,drain,offline,test"`
+	Slots          *int              `json:"slots,omitempty" doc:"Cores that may run at once; absent = unlimited."`
+	CorePowerMilli int64             `json:"core_power_milli" doc:"Thousandths of a unit that one core counts."`
+	Cores          int               `json:"cores,omitempty" doc:"Most cores of one job."`
+	MemoryMB       int64             `json:"memory_mb,omitempty" doc:"Most memory of one job."`
+	DiskMB         int64             `json:"disk_mb,omitempty" doc:"Most scratch of one job."`
+	WalltimeS      int64             `json:"walltime_s,omitempty" doc:"Longest job in seconds."`
+	Labels         map[string]string `json:"labels,omitempty"`
+	Prefer         string            `json:"prefer,omitempty" enum:",wide" doc:"wide: wide jobs go first within a leaf."`
+}
+
+// Capacity is slots × core power; ok is false when the queue has no limit.
+func (q Queue) Capacity() (u Units, ok bool) {
+	if q.Slots == nil {
+		return 0, false
+	}
+	return Units(int64(*q.Slots) * q.CorePowerMilli), true
+}
+
+// Version is one applied state of tree and queues: what dispatcher, simulator and what-if work on.
+type Version struct {
+	Number int64 // 0: nothing was ever applied; Tree then has a root only
+	Tree   *Tree
+	Queues []Queue // in file order
+}
