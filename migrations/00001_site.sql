@@ -7,8 +7,11 @@ CREATE TABLE site_versions (
     applied_by  text        NOT NULL,
     note        text        NOT NULL DEFAULT '',
     rollback_of bigint      REFERENCES site_versions (version),
-    source      text        NOT NULL
+    source      text        NOT NULL,
+    share_ids   jsonb       NOT NULL,
+    queue_ids   jsonb       NOT NULL
 );
+COMMENT ON COLUMN site_versions.share_ids IS 'Path to id of every share of this version, so that any version can be rebuilt whatever was renamed since; queue_ids likewise by name.';
 COMMENT ON TABLE site_versions IS 'Every site file that was ever applied, as it was written; the largest version is in force.';
 
 -- A share keeps its id for ever: history refers to it. A removed share keeps its row.
