@@ -89,7 +89,7 @@ CREATE TABLE pulls (
     key       uuid        PRIMARY KEY,
     body_hash bytea       NOT NULL,
     job_ids   bigint[]    NOT NULL,
-    attempts  int[]       NOT NULL,
+    nonces    bigint[]    NOT NULL,
     at        timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX pulls_at ON pulls USING brin (at);
@@ -192,6 +192,30 @@ CREATE TABLE counter_lanes (
     PRIMARY KEY (daemon_id, lane)
 ) WITH (fillfactor = 50);
 
+-- Every lane that may have rows: four a daemon, and the shared ones.
+CREATE VIEW ledger_lanes AS
+    SELECT d.id AS daemon_id, l.lane FROM daemons d CROSS JOIN generate_series(0, 3) AS l (lane)
+    UNION ALL
+    SELECT 0, lane FROM lanes;
+
+-- The part of the ledger that the checkpoint does not have yet. Checkpoint + tail = exact at any moment.
+CREATE VIEW ledger_tail AS
+    SELECT t.*
+    FROM ledger_lanes a
+    LEFT JOIN counter_lanes c USING (daemon_id, lane)
+    CROSS JOIN LATERAL (
+        SELECT l.* FROM ledger l
+        WHERE l.daemon_id = a.daemon_id AND l.lane = a.lane AND l.seq > coalesce(c.seq, 0)
+        ORDER BY l.seq
+    ) t;
+
+-- What the tail adds to the counters, a row a move.
+CREATE VIEW ledger_tail_moves AS
+    SELECT t.daemon_id, t.lane, t.seq, m.task_id, m.share_id, m.shape_id, m.queue_id, m.before, m.after, m.n, m.units
+    FROM ledger_tail t
+    CROSS JOIN LATERAL unnest(t.task_ids, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
+        AS m (task_id, share_id, shape_id, queue_id, before, after, n, units);
+
 -- Hard limits, and how much of each a daemon may still hand out by itself.
 CREATE TABLE limit_epoch (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -237,5 +261,6 @@ CREATE TABLE share_samples (
 );
 
 -- +goose Down
+DROP VIEW ledger_tail_moves, ledger_tail, ledger_lanes;
 DROP TABLE share_samples, limit_lanes, escrow, limits, limit_epoch, counter_lanes, counters, lanes, ledger,
     ended_jobs, attempts, pulls, leases, jobs, payloads, shapes, daemons;

@@ -1,0 +1,75 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+)
+
+// SQLSTATEs that the code asks for by name.
+const (
+	CodeUniqueViolation     = "23505"
+	CodeForeignKeyViolation = "23503"
+	CodeCheckViolation      = "23514"
+	CodeLockNotAvailable    = "55P03"
+
+	codeSerialization = "40001"
+	codeDeadlock      = "40P01"
+	codeStartingUp    = "57P03"
+)
+
+// Code is the SQLSTATE of err, or "" when the server did not send err.
+func Code(err error) string {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return pe.Code
+	}
+	return ""
+}
+
+// IsRetryable says that a transaction collided with another one and may be run again from its start.
+func IsRetryable(err error) bool {
+	code := Code(err)
+	return code == codeSerialization || code == codeDeadlock
+}
+
+// IsUnavailable says that the server cannot be used now, although nothing is wrong with what was asked: it
+// refuses or dropped the connection, starts up, shuts down, has no connection left, or did not answer before
+// the deadline. Whether a statement in flight was committed is unknown then. A cancelled context is not it.
+func IsUnavailable(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	if code := Code(err); code != "" {
+		return unavailableCode(code)
+	}
+	var connect *pgconn.ConnectError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &connect), errors.As(err, &network):
+		return true
+	case errors.Is(err, context.DeadlineExceeded), pgconn.Timeout(err):
+		return true
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return true
+	case errors.Is(err, pgconn.ErrConnClosed), errors.Is(err, puddle.ErrClosedPool):
+		return true
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// unavailableCode knows the states of a server that is not there for us: connection exceptions, shutdown,
+// crash of another backend, starting up, the database dropped, too many connections, read-only after a failover.
+func unavailableCode(code string) bool {
+	switch code {
+	case "57P01", "57P02", codeStartingUp, "57P04", "57P05", "53300", "25006":
+		return true
+	}
+	return strings.HasPrefix(code, "08")
+}

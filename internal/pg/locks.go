@@ -1,0 +1,48 @@
+package pg
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Classes of advisory locks: the first key of the pair, so that the ids of two classes never meet. A lock is
+// a fast path; what proves ownership is an epoch in a row.
+const (
+	LockMigrate int32 = 0x64760001 + iota // "dv": schema migrations
+	LockSite                              // applying a site file
+	LockShare                             // generating for a share; id = share id
+	LockFold                              // folding the ledger into counters
+	LockSettle                            // folding the ledger into tasks
+	LockSample                            // writing share samples
+	LockClaims                            // held shared by claims, exclusively by what must see none in flight
+	LockPurge                             // dropping what is over
+)
+
+// TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody
+// else holds it.
+func TryLock(ctx context.Context, tx pgx.Tx, class, id int32) (bool, error) {
+	var ok bool
+	err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::int, $2::int)", class, id).Scan(&ok)
+	if err != nil {
+		return false, fmt.Errorf("advisory lock: %w", err)
+	}
+	return ok, nil
+}
+
+// Lock takes the advisory lock (class, id) until the end of the transaction, and waits for it.
+func Lock(ctx context.Context, tx pgx.Tx, class, id int32) error {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::int, $2::int)", class, id); err != nil {
+		return fmt.Errorf("advisory lock: %w", err)
+	}
+	return nil
+}
+
+// LockShared is Lock for those who may hold it together, against one who takes it with Lock.
+func LockShared(ctx context.Context, tx pgx.Tx, class, id int32) error {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock_shared($1::int, $2::int)", class, id); err != nil {
+		return fmt.Errorf("shared advisory lock: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package pg
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Option changes the pool that Open makes.
+type Option func(*pgxpool.Config)
+
+// MaxConns bounds the connections of the pool; 0 leaves pgx's own choice or that of the DSN.
+func MaxConns(n int32) Option {
+	return func(c *pgxpool.Config) {
+		if n > 0 {
+			c.MaxConns = n
+		}
+	}
+}
+
+// MinConns keeps at least n connections open.
+func MinConns(n int32) Option { return func(c *pgxpool.Config) { c.MinConns = n } }
+
+// Name is shown as application_name; the default is "divvy".
+func Name(name string) Option {
+	return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["application_name"] = name }
+}
+
+// StatementTimeout ends every statement that takes longer; 0, the default, is no limit.
+func StatementTimeout(d time.Duration) Option {
+	return func(c *pgxpool.Config) {
+		c.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(d.Milliseconds())
+	}
+}
+
+// How long Open waits for one connection, and for a server that says that it is starting up.
+const (
+	connectTimeout  = 5 * time.Second
+	startupPatience = 30 * time.Second
+)
+
+// Open makes a pool and proves that the server answers. A server that is starting up is waited for; one that
+// refuses or does not answer is an error at once.
+func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("database DSN: %w", err)
+	}
+	if cfg.ConnConfig.ConnectTimeout == 0 {
+		cfg.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	params := cfg.ConnConfig.RuntimeParams
+	setDefault(params, "application_name", "divvy")
+	// A daemon that hangs inside a transaction must not hold the site's locks for ever.
+	setDefault(params, "idle_in_transaction_session_timeout", "60000")
+	setDefault(params, "timezone", "UTC")
+	for _, o := range opts {
+		o(cfg)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("database pool: %w", err)
+	}
+	if err := ping(ctx, pool); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("database does not answer: %w", err)
+	}
+	return pool, nil
+}
+
+func setDefault(params map[string]string, key, value string) {
+	if _, ok := params[key]; !ok {
+		params[key] = value
+	}
+}
+
+// ping asks until the server answers, as long as it says that it is only starting up.
+func ping(ctx context.Context, pool *pgxpool.Pool) error {
+	ctx, cancel := context.WithTimeout(ctx, startupPatience)
+	defer cancel()
+	for {
+		err := pool.Ping(ctx)
+		if Code(err) != codeStartingUp {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Beginner starts transactions: a *pgxpool.Pool, a *pgx.Conn, or a pgx.Tx (which then makes a savepoint).
+type Beginner interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}

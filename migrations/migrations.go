@@ -1,0 +1,113 @@
+package migrations
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// FS holds the migration files.
+//
+//go:embed 0*.sql
+var FS embed.FS
+
+// Step is one migration: whether and when it was applied.
+type Step struct {
+	Version   int64      `json:"version"`
+	Name      string     `json:"name"`
+	AppliedAt *time.Time `json:"applied_at,omitempty"` // nil: pending
+}
+
+// Up applies all pending migrations and returns those that it applied. The pool needs one free connection,
+// and it must be a direct one: the lock is a session's.
+func Up(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
+	var done []Step
+	err := with(db, func(p *goose.Provider) error {
+		results, err := p.Up(ctx)
+		for _, r := range results {
+			done = append(done, step(r.Source))
+		}
+		return err
+	})
+	if err != nil {
+		return done, fmt.Errorf("migrate up: %w", err)
+	}
+	return done, nil
+}
+
+// Down takes back the newest applied migration, with all data in what it made. ok is false when none is left.
+func Down(ctx context.Context, db *pgxpool.Pool) (undone Step, ok bool, err error) {
+	err = with(db, func(p *goose.Provider) error {
+		r, err := p.Down(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		undone, ok = step(r.Source), true
+		return nil
+	})
+	if err != nil {
+		return undone, false, fmt.Errorf("migrate down: %w", err)
+	}
+	return undone, ok, nil
+}
+
+// Status lists all migrations that this binary knows, oldest first.
+func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
+	var steps []Step
+	err := with(db, func(p *goose.Provider) error {
+		all, err := p.Status(ctx)
+		for _, s := range all {
+			st := step(s.Source)
+			if s.State == goose.StateApplied {
+				st.AppliedAt = &s.AppliedAt
+			}
+			steps = append(steps, st)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("migrate status: %w", err)
+	}
+	return steps, nil
+}
+
+func step(s *goose.Source) Step {
+	_, name, _ := strings.Cut(strings.TrimSuffix(path.Base(s.Path), ".sql"), "_")
+	return Step{Version: s.Version, Name: name}
+}
+
+// with runs fn with a provider on the pool's connections.
+func with(db *pgxpool.Pool, fn func(*goose.Provider) error) error {
+	conn := stdlib.OpenDBFromPool(db)
+	defer conn.Close()
+	p, err := provider(conn)
+	if err != nil {
+		return err
+	}
+	return fn(p)
+}
+
+// provider tries for the lock every second for five minutes: another daemon may be migrating a large table.
+func provider(db *sql.DB) (*goose.Provider, error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(int64(pg.LockMigrate)), lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, db, FS,
+		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+}
