@@ -1,0 +1,138 @@
+package strict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one fault of a file and where it is. Line and Column count from 1; a Line of 0 means the file as
+// a whole.
+type Problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty" doc:"What to do about it."`
+}
+
+// String is file:line:column: message (hint).
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": ")
+	b.WriteString(p.Message)
+	if p.Hint != "" {
+		fmt.Fprintf(&b, " (%s)", p.Hint)
+	}
+	return b.String()
+}
+
+// Problems is every fault of a file, in file order. As an error it is one line each.
+type Problems []Problem
+
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxProblems bounds what one file can make us write: after so many, nobody reads on.
+const maxProblems = 200
+
+// Report gathers the problems of one file.
+type Report struct {
+	file     string
+	problems Problems
+	left     int // values that may still be read
+	more     int // problems that were left out
+}
+
+// Add reports a fault of the file as a whole.
+func (r *Report) Add(message, hint string) { r.at(0, 0, message, hint) }
+
+func (r *Report) at(line, column int, message, hint string) {
+	p := Problem{File: r.file, Line: line, Column: column, Message: message, Hint: hint}
+	if slices.Contains(r.problems, p) {
+		return // a value behind an alias, read twice
+	}
+	if len(r.problems) >= maxProblems {
+		r.more++
+		return
+	}
+	r.problems = append(r.problems, p)
+}
+
+// force is at for what must be said however much was said before.
+func (r *Report) force(line, column int, message, hint string) {
+	r.problems = append(r.problems, Problem{File: r.file, Line: line, Column: column, Message: message, Hint: hint})
+}
+
+// Err is nil, or all problems so far as Problems.
+func (r *Report) Err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	ps := slices.Clone(r.problems)
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	if r.more > 0 {
+		ps = append(ps, Problem{File: r.file, Message: fmt.Sprintf("%d more problems", r.more)})
+	}
+	return ps
+}
+
+// Closest is the option that word was probably meant to be, or "".
+func Closest(word string, options []string) string {
+	best, bestDistance := "", max(1, len(word)/3)+1
+	for _, o := range options {
+		if d := distance(strings.ToLower(word), strings.ToLower(o)); d < bestDistance {
+			best, bestDistance = o, d
+		}
+	}
+	return best
+}
+
+// DidYouMean is a hint: the closest option if there is one, else all of them.
+func DidYouMean(word string, options []string) string {
+	if c := Closest(word, options); c != "" {
+		return fmt.Sprintf("did you mean %q?", c)
+	}
+	if len(options) == 0 || len(options) > 40 {
+		return ""
+	}
+	return "known: " + strings.Join(options, ", ")
+}
+
+// distance is the number of letters to insert, delete, replace or swap with their neighbour that turns a into b.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,275 @@
+package strict
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Fields says how each key of a mapping is read. They are called in file order.
+type Fields map[string]func(Value)
+
+// Seen is the mapping that was read and the keys that it had.
+type Seen struct {
+	Value
+	keys map[string]Value
+}
+
+// Mapping reads a mapping whose keys are all known; others, and keys given twice, are problems.
+func (v Value) Mapping(fields Fields) Seen {
+	seen := Seen{Value: v, keys: make(map[string]Value, len(fields))}
+	v.pairs(func(key, val Value) {
+		read, known := fields[key.node.Value]
+		if !known {
+			names := slices.Sorted(maps.Keys(fields))
+			key.Fail(fmt.Sprintf("unknown key %q", clip(key.node.Value)), DidYouMean(key.node.Value, names))
+			return
+		}
+		seen.keys[key.node.Value] = val
+		read(val)
+	})
+	return seen
+}
+
+// At is the value under key, or the mapping itself when the key is absent: where a problem with it is.
+func (s Seen) At(key string) Value {
+	if v, ok := s.keys[key]; ok {
+		return v
+	}
+	return s.Value
+}
+
+// Has says whether the key was there.
+func (s Seen) Has(key string) bool { return s.keys[key].Present() }
+
+// Require reports each key that is missing.
+func (s Seen) Require(keys ...string) {
+	if !s.IsMapping() {
+		return // said already
+	}
+	for _, k := range keys {
+		if !s.Has(k) {
+			s.Failf("%s is missing", k)
+		}
+	}
+}
+
+// Entries reads a mapping with free keys. A key is a Value too, whose text is given beside it.
+func (v Value) Entries(read func(name string, key, val Value)) bool {
+	return v.pairs(func(key, val Value) { read(key.node.Value, key, val) })
+}
+
+// Text is a scalar as it is written; it may be empty only in quotes.
+func (v Value) Text() (string, bool) {
+	s, _, ok := v.scalar("text")
+	return s, ok
+}
+
+// NonEmpty is Text that is not empty.
+func (v Value) NonEmpty() (string, bool) {
+	s, ok := v.Text()
+	if ok && s == "" {
+		v.Failf("%s is empty", v.name)
+		return "", false
+	}
+	return s, ok
+}
+
+// Strings is a list of texts.
+func (v Value) Strings() ([]string, bool) {
+	list, ok := v.List()
+	texts := make([]string, 0, len(list))
+	for _, e := range list {
+		s, fine := e.Text()
+		texts, ok = append(texts, s), ok && fine
+	}
+	return texts, ok
+}
+
+// StringMap is a mapping of texts.
+func (v Value) StringMap() (map[string]string, bool) {
+	texts := map[string]string{}
+	all := true
+	ok := v.Entries(func(name string, key, val Value) {
+		if name == "" {
+			key.Failf("%s: a key is empty", v.name)
+		}
+		s, fine := val.Text()
+		texts[name], all = s, all && fine
+	})
+	return texts, ok && all
+}
+
+// OneOf is a text out of a few.
+func (v Value) OneOf(options ...string) (string, bool) {
+	s, ok := v.Text()
+	if ok && !slices.Contains(options, s) {
+		v.Fail(fmt.Sprintf("%s: %q is not known", v.name, clip(s)), DidYouMean(s, options))
+		return "", false
+	}
+	return s, ok
+}
+
+// Bool is true or false.
+func (v Value) Bool() (value, ok bool) {
+	s, tag, ok := v.scalar("true or false")
+	if ok && tag != "!!bool" {
+		v.Failf("%s: expected true or false, got %s", v.name, v.kind())
+		return false, false
+	}
+	return strings.EqualFold(s, "true"), ok
+}
+
+// numeral is the text of a plain number; quoted ones are refused with a hint.
+func (v Value) numeral(expected string) (string, bool) {
+	s, tag, ok := v.scalar(expected)
+	if !ok {
+		return "", false
+	}
+	switch tag {
+	case "!!int", "!!float":
+		return s, true
+	case "!!str":
+		if _, err := strconv.ParseFloat(s, 64); err == nil {
+			v.Fail(fmt.Sprintf("%s: expected %s, got the text %q", v.name, expected, clip(s)), "leave the quotes out")
+			return "", false
+		}
+	}
+	v.Failf("%s: expected %s, got %s", v.name, expected, v.kind())
+	return "", false
+}
+
+var wholeNumber = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,18})$`)
+
+// Int is a whole number in low … high.
+func (v Value) Int(low, high int64) (int64, bool) {
+	s, ok := v.numeral("a whole number")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || !wholeNumber.MatchString(s) {
+		v.Failf("%s: %s is not a whole number in decimal digits", v.name, clip(s))
+		return 0, false
+	}
+	switch {
+	case n < low && low == 0:
+		v.Failf("%s is negative: %d", v.name, n)
+	case n < low:
+		v.Failf("%s: %d is less than %d", v.name, n, low)
+	case n > high:
+		v.Failf("%s: %d is more than %d", v.name, n, high)
+	default:
+		return n, true
+	}
+	return 0, false
+}
+
+// Number is a finite number ≥ 0.
+func (v Value) Number() (float64, bool) {
+	s, ok := v.numeral("a number")
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	switch {
+	case strings.HasPrefix(strings.TrimLeft(s, "+-"), "."):
+		f, err = yamlFloat(s)
+	case strings.ContainsAny(s, "xX_"):
+		err = strconv.ErrSyntax
+	}
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		v.Failf("%s is not finite: %s", v.name, clip(s))
+	case err != nil:
+		v.Failf("%s: %s is not a decimal number", v.name, clip(s))
+	case f < 0:
+		v.Failf("%s is negative: %s", v.name, clip(s))
+	default:
+		return f, true
+	}
+	return 0, false
+}
+
+// yamlFloat reads what YAML writes with a leading point: .5, .inf, .nan.
+func yamlFloat(s string) (float64, error) {
+	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
+	case ".inf":
+		return math.Inf(1), nil
+	case ".nan":
+		return math.NaN(), nil
+	}
+	return strconv.ParseFloat(s, 64)
+}
+
+var decimal = regexp.MustCompile(`^\+?([0-9]{1,15})(?:\.([0-9]+))?$`)
+
+// Milli is a decimal number ≥ 0 in thousandths, exactly: more than three decimals are a problem.
+func (v Value) Milli() (int64, bool) {
+	if _, ok := v.Number(); !ok {
+		return 0, false
+	}
+	m := decimal.FindStringSubmatch(v.node.Value)
+	if m == nil {
+		v.Fail(fmt.Sprintf("%s: %s is not a plain decimal number", v.name, clip(v.node.Value)), "for instance 10.25")
+		return 0, false
+	}
+	digits := strings.TrimRight(m[2], "0")
+	if len(digits) > 3 {
+		v.Fail(fmt.Sprintf("%s: %s has more than three decimals", v.name, clip(v.node.Value)), "units count in thousandths")
+		return 0, false
+	}
+	whole, _ := strconv.ParseInt(m[1], 10, 64)
+	part, _ := strconv.ParseInt((digits + "000")[:3], 10, 64)
+	return whole*1000 + part, true
+}
+
+// Duration is a length of time > 0 with its unit: 90s, 48h, 2d, 1d12h.
+func (v Value) Duration() (time.Duration, bool) {
+	const hint = "for instance 90s, 48h or 1d12h"
+	s, _, ok := v.scalar("a duration")
+	if !ok {
+		return 0, false
+	}
+	d, err := ParseDuration(s)
+	switch {
+	case err != nil:
+		v.Fail(fmt.Sprintf("%s: %q is not a duration", v.name, clip(s)), hint)
+	case d < 0:
+		v.Failf("%s is negative: %s", v.name, clip(s))
+	case d == 0:
+		v.Fail(v.name+" is zero", hint)
+	default:
+		return d, true
+	}
+	return 0, false
+}
+
+var days = regexp.MustCompile(`^([0-9]{1,5})d`)
+
+// ParseDuration is time.ParseDuration with whole days in front: 2d, 1d12h. A bare number has no unit and is
+// refused, even 0.
+func ParseDuration(s string) (time.Duration, error) {
+	m := days.FindStringSubmatch(s)
+	if m == nil {
+		if strings.Trim(s, "0+-") == "" {
+			return 0, fmt.Errorf("%q has no unit", s)
+		}
+		return time.ParseDuration(s)
+	}
+	n, _ := strconv.Atoi(m[1])
+	d := time.Duration(n) * 24 * time.Hour
+	if rest := s[len(m[0]):]; rest != "" {
+		more, err := time.ParseDuration(rest)
+		if err != nil || more < 0 {
+			return 0, fmt.Errorf("%q is not a duration", s)
+		}
+		d += more
+	}
+	return d, nil
+}
