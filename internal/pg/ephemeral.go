@@ -1,0 +1,55 @@
+package pg
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ephemeralPrefix begins the folders that ephemeral clusters make for themselves.
+const ephemeralPrefix = "divvy-pg-"
+
+// temporaryState makes a folder for an ephemeral cluster, in the first temporary folder that the server may
+// enter, and sweeps those of killed processes.
+func temporaryState(acc account, log *slog.Logger) (string, error) {
+	for _, tmp := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if _, ok := acc.canReach(tmp); !ok {
+			continue
+		}
+		sweep(tmp, log)
+		dir, err := os.MkdirTemp(tmp, ephemeralPrefix)
+		if err != nil {
+			continue
+		}
+		return dir, os.Chmod(dir, 0o755)
+	}
+	return "", errors.New("private cluster: no temporary folder that the server may enter; set TMPDIR")
+}
+
+// sweep removes folders of ephemeral clusters whose process was killed: they are ours, a minute old, and
+// nobody holds the owner's lock or works in the data.
+func sweep(tmp string, log *slog.Logger) {
+	locks, _ := filepath.Glob(filepath.Join(tmp, ephemeralPrefix+"*", "postgres-*", "owner"))
+	for _, path := range locks {
+		base := filepath.Dir(path)
+		state := filepath.Dir(base)
+		st, err := os.Lstat(state)
+		if err != nil || !st.IsDir() || int(st.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() || time.Since(st.ModTime()) < time.Minute {
+			continue
+		}
+		l := layout{base: base, data: filepath.Join(base, "data"), owner: path}
+		lock, err := l.lock()
+		if lock == nil || err != nil {
+			continue
+		}
+		if len(workers(l.data, postmasterPID(l.data))) == 0 {
+			if err := os.RemoveAll(state); err != nil {
+				log.Warn("private cluster: cannot remove the folder of a killed process", "folder", state, "error", err)
+			}
+		}
+		lock.Close()
+	}
+}

@@ -1,0 +1,15 @@
+// Package pgtest gives tests a real PostgreSQL. Only _test.go files import it.
+//
+//	func TestMain(m *testing.M) { pgtest.Main(m) }
+//
+//	func TestPull(t *testing.T) {
+//		db := pgtest.Open(t) // a migrated database of this test's own
+//
+// The server is looked for once a test binary, at the first test that wants it: DIVVY_TEST_DATABASE (a DSN of
+// a role that may create databases), then a container where Docker answers (DIVVY_TEST_CONTAINERS=off leaves
+// that out), then a private cluster from local programs. A test without any of them fails; only with -short it
+// is skipped, with the reason.
+//
+// Open and DSN clone a database that was migrated once; it costs tens of milliseconds. Tx is cheaper: a
+// transaction on a database that all such tests of the binary share, rolled back in the end.
+package pgtest

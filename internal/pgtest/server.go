@@ -1,0 +1,171 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/migrations"
+)
+
+// instance is the server of this test binary, found or started at the first need.
+var instance lazy
+
+type lazy struct {
+	main   bool // Run is above us, so that somebody will stop it
+	once   sync.Once
+	server *server
+	err    error
+}
+
+func (l *lazy) get() (*server, error) {
+	l.once.Do(func() { l.server, l.err = find() })
+	return l.server, l.err
+}
+
+func (l *lazy) stop() {
+	if l.server == nil {
+		return
+	}
+	if err := l.server.close(); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest: stop:", err)
+	}
+}
+
+// server is a PostgreSQL that this binary may create databases on.
+type server struct {
+	base     string // DSN
+	admin    *pgxpool.Pool
+	prefix   string // of the names of our databases
+	template string
+	n        atomic.Int64
+	halt     func(context.Context) error // stops what was started for us; nil: it is somebody else's
+
+	once      sync.Once
+	shared    string
+	sharedErr error
+}
+
+// find looks for a server in the order that doc.go promises.
+func find() (*server, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	if dsn := os.Getenv("DIVVY_TEST_DATABASE"); dsn != "" {
+		s, err := use(ctx, dsn, nil)
+		if err != nil {
+			return nil, fmt.Errorf("DIVVY_TEST_DATABASE: %w", err)
+		}
+		return s, nil
+	}
+	if dockerAnswers(ctx) {
+		dsn, halt, err := startContainer(ctx)
+		if err == nil {
+			return use(ctx, dsn, halt)
+		}
+		fmt.Fprintln(os.Stderr, "pgtest: Docker answers, but no container started; using a private cluster:", err)
+	}
+	c, err := pg.StartCluster(ctx, pg.ClusterConfig{
+		Ephemeral: true, NoFsync: true,
+		// Many test binaries run at once, each with a server of its own.
+		Settings: map[string]string{"shared_buffers": "96MB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum_naptime": "60s"},
+		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return use(ctx, c.DSN(), c.Stop)
+}
+
+// use connects to the server and makes the migrated database that all others are clones of.
+func use(ctx context.Context, dsn string, halt func(context.Context) error) (*server, error) {
+	s := &server{base: dsn, halt: halt, prefix: "divvy_test_" + strings.ToLower(rand.Text()[:10])}
+	s.template = s.prefix + "_template"
+	var err error
+	if s.admin, err = pg.Open(ctx, dsn, pg.Name("divvy-test")); err == nil {
+		err = s.makeTemplate(ctx)
+	}
+	if err != nil {
+		_ = s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *server) makeTemplate(ctx context.Context) error {
+	if _, err := s.admin.Exec(ctx, "CREATE DATABASE "+identifier(s.template)); err != nil {
+		return err
+	}
+	db, err := pg.Open(ctx, s.dsn(s.template), pg.MaxConns(1))
+	if err != nil {
+		return err
+	}
+	defer db.Close() // a template must have no connection
+	_, err = migrations.Up(ctx, db)
+	return err
+}
+
+// clone makes a database like the template.
+func (s *server) clone() (name string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	name = fmt.Sprintf("%s_%d", s.prefix, s.n.Add(1))
+	_, err = s.admin.Exec(ctx, "CREATE DATABASE "+identifier(name)+" TEMPLATE "+identifier(s.template))
+	return name, err
+}
+
+func (s *server) drop(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := s.admin.Exec(ctx, "DROP DATABASE IF EXISTS "+identifier(name)+" WITH (FORCE)")
+	return err
+}
+
+// sharedDSN reaches the database of all Tx.
+func (s *server) sharedDSN() (string, error) {
+	s.once.Do(func() { s.shared, s.sharedErr = s.clone() })
+	return s.dsn(s.shared), s.sharedErr
+}
+
+// dsn is the server's DSN with another database.
+func (s *server) dsn(name string) string {
+	if strings.HasPrefix(s.base, "postgres://") || strings.HasPrefix(s.base, "postgresql://") {
+		if u, err := url.Parse(s.base); err == nil {
+			u.Path = "/" + name
+			return u.String()
+		}
+	}
+	return s.base + " dbname=" + name // of two, the last one counts
+}
+
+// close drops what was made on a server that lives on, and stops one that was started for us.
+func (s *server) close() (err error) {
+	if s.halt == nil && s.admin != nil {
+		for _, name := range []string{s.shared, s.template} {
+			if name != "" && err == nil {
+				err = s.drop(name)
+			}
+		}
+	}
+	if s.admin != nil {
+		s.admin.Close()
+	}
+	if s.halt != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		err = s.halt(ctx)
+	}
+	return err
+}
+
+func identifier(name string) string { return pgx.Identifier(strings.Split(name, ".")).Sanitize() }
