@@ -1,0 +1,122 @@
+package shares
+
+// Candidate is a leaf with a job that the slot at hand may run, and what that job would charge.
+type Candidate struct {
+	Leaf  int // index into Tree.Nodes
+	Units Units
+}
+
+// Pool is the mutable standing of all shares in one resource group: what they hold and what they could use.
+// For one goroutine at a time. SetWant, Hold, Granted, Admits and Pick do not allocate.
+//
+// Inside, nodes are numbered breadth first, so that siblings lie side by side: such a number is called a seat.
+type Pool struct {
+	tree *Tree
+	name string
+
+	seatOf []int32 // node → seat
+	nodeOf []int32 // seat → node
+	parent []int32 // seat → seat; -1 for the root
+	kids   []int32 // seat → index into families; -1 for a leaf
+
+	held   []Units
+	want   []Units // leaves only
+	demand []Units // min(max, held + want), min(max, Σ demand of the children)
+	sum    []Units // demand before max
+	cap    []Units // max; Unlimited if none
+
+	last []uint64 // sequence number of the last grant in or below
+	seq  uint64
+
+	mark  []uint64 // round in which a candidate was seen in or below
+	cand  []int32  // leaf: its candidate
+	round uint64
+
+	solver
+}
+
+// NewPool is the standing of an idle tree in the named pool: nothing held, nothing wanted.
+func NewPool(t *Tree, pool string) *Pool {
+	n := len(t.Nodes)
+	p := &Pool{tree: t, name: pool,
+		seatOf: make([]int32, n), nodeOf: make([]int32, 0, n), parent: make([]int32, n), kids: make([]int32, n),
+		held: make([]Units, n), want: make([]Units, n), demand: make([]Units, n), sum: make([]Units, n), cap: make([]Units, n),
+		last: make([]uint64, n), mark: make([]uint64, n), cand: make([]int32, n)}
+	p.parent[0] = -1
+	p.nodeOf = append(p.nodeOf, 0)
+	for seat := 0; seat < n; seat++ {
+		node := &t.Nodes[p.nodeOf[seat]]
+		p.cap[seat] = Unlimited
+		if u, ok := node.Plan.Max.In(pool); ok {
+			p.cap[seat] = u
+		}
+		for _, c := range node.Children {
+			p.seatOf[c] = int32(len(p.nodeOf))
+			p.parent[len(p.nodeOf)] = int32(seat)
+			p.nodeOf = append(p.nodeOf, int32(c))
+		}
+	}
+	p.solver = newSolver(p)
+	return p
+}
+
+// Tree is the tree of the pool; Name is the pool's name.
+func (p *Pool) Tree() *Tree  { return p.tree }
+func (p *Pool) Name() string { return p.name }
+
+// Held is what a node holds, Demand what it could use, Want what a leaf could use beyond what it holds.
+func (p *Pool) Held(node int) Units   { return p.held[p.seatOf[node]] }
+func (p *Pool) Demand(node int) Units { return p.demand[p.seatOf[node]] }
+func (p *Pool) Want(leaf int) Units   { return p.want[p.seatOf[leaf]] }
+
+// SetWant says what a leaf could use beyond what it holds: ready units and units not generated yet, bounded
+// by the slots of the queues that could run them. Negative counts as 0, more than MaxAmount as MaxAmount.
+// O(depth).
+func (p *Pool) SetWant(leaf int, w Units) {
+	s := p.seatOf[leaf]
+	w = min(max(w, 0), MaxAmount)
+	d := w - p.want[s]
+	p.want[s] = w
+	p.addDemand(s, d)
+}
+
+// Hold adds du, which may be negative, to what a leaf and its ancestors hold. It is no grant. O(depth).
+func (p *Pool) Hold(leaf int, du Units) {
+	s := p.seatOf[leaf]
+	for a := s; a >= 0; a = p.parent[a] {
+		p.held[a] += du
+	}
+	p.addDemand(s, du)
+}
+
+// Granted notes that a leaf was just given a job: among equals it is now the last in turn. O(depth).
+func (p *Pool) Granted(leaf int) {
+	p.seq++
+	for a := p.seatOf[leaf]; a >= 0; a = p.parent[a] {
+		p.last[a] = p.seq
+	}
+}
+
+// Admits says whether a leaf may hold u more under every max up the path; if not, node is the lowest one in
+// the way. (Limits of lending and borrowing will be asked here too.)
+func (p *Pool) Admits(leaf int, u Units) (node int, ok bool) {
+	for a := p.seatOf[leaf]; a >= 0; a = p.parent[a] {
+		if p.held[a]+u > p.cap[a] {
+			return int(p.nodeOf[a]), false
+		}
+	}
+	return 0, true
+}
+
+// Round is the R of a pull: what the pool holds with the units that this pull offers, at most its capacity.
+// Nothing may be granted while held ≥ capacity (P13): don't Pick then.
+func Round(capacity, held, offered Units) Units { return min(capacity, held+offered) }
+
+func (p *Pool) addDemand(s int32, d Units) {
+	for ; d != 0 && s >= 0; s = p.parent[s] {
+		p.sum[s] += d
+		was := p.demand[s]
+		p.demand[s] = min(p.cap[s], p.sum[s])
+		d = p.demand[s] - was
+	}
+}
