@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// defaultServer is where 'divvy serve' listens unless told otherwise.
+const defaultServer = "http://127.0.0.1:8470"
+
+// cli is what every subcommand shares: its streams, which server to ask and how to print.
+type cli struct {
+	streams
+	server    string
+	tokenFile string
+	output    string
+	started   bool // a command's own code has begun
+}
+
+func (c *cli) bind(f *pflag.FlagSet) {
+	f.StringVar(&c.server, "server", "", "URL of the daemon (env DIVVY_SERVER; default "+defaultServer+")")
+	f.StringVar(&c.tokenFile, "token-file", "", "file with the API token (env DIVVY_TOKEN holds the token itself)")
+	f.StringVarP(&c.output, "output", "o", "table", "table, wide, json or yaml")
+}
+
+// check resolves the server's address and refuses unknown formats.
+func (c *cli) check() error {
+	switch c.output {
+	case "table", "wide", "json", "yaml":
+	default:
+		return usagef("unknown output format %q; use table, wide, json or yaml", c.output)
+	}
+	if c.server == "" {
+		c.server = os.Getenv("DIVVY_SERVER")
+	}
+	if c.server == "" {
+		c.server = defaultServer
+	}
+	if !strings.Contains(c.server, "://") {
+		c.server = "http://" + c.server
+	}
+	c.server = strings.TrimRight(c.server, "/")
+	return nil
+}
+
+// token is that of --token-file, else of DIVVY_TOKEN, else of DIVVY_TOKEN_FILE; "" when there is none.
+func (c *cli) token() (string, error) {
+	file := c.tokenFile
+	if file == "" {
+		if t := strings.TrimSpace(os.Getenv("DIVVY_TOKEN")); t != "" {
+			return t, nil
+		}
+		file = os.Getenv("DIVVY_TOKEN_FILE")
+	}
+	if file == "" {
+		return "", nil
+	}
+	return readToken(file)
+}
+
+// readToken is the first token of a token file, which may be the daemon's own.
+func readToken(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return line, nil
+		}
+	}
+	return "", hintf(fmt.Errorf("no token in %s", file), "A token file holds one token a line; make one with: openssl rand -hex 24 > %s", file)
+}
+
+// structured says that the result is for a program.
+func (c *cli) structured() bool { return c.output == "json" || c.output == "yaml" }
+
+func (c *cli) wide() bool { return c.output == "wide" }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// config is everything that can be said to a daemon. The yaml tag is the key in divvy.yml, DIVVY_<KEY> in the
+// environment and, with dashes, the flag of serve.
+type config struct {
+	Database       string        `yaml:"database" doc:"Where the data is: auto = a private PostgreSQL in the state folder that the daemon starts and stops itself, or a DSN (postgres://user@host/name)."`
+	DatabaseDirect string        `yaml:"database_direct" doc:"DSN that does not go through a pooler; needed beside database when that is PgBouncer in transaction mode, for LISTEN and session locks."`
+	Connections    int           `yaml:"connections" doc:"Most connections to the database."`
+	StateDir       string        `yaml:"state_dir" doc:"Folder of the private PostgreSQL."`
+	Listen         string        `yaml:"listen" doc:"Address of the HTTP API; port 0 = any free one."`
+	TokenFile      string        `yaml:"token_file" doc:"File with the token that every request must carry (Authorization: Bearer)."`
+	Insecure       bool          `yaml:"insecure" doc:"Listen beyond loopback without a token."`
+	Generators     int           `yaml:"generators" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`
+	Site           string        `yaml:"site" doc:"Site file to apply at the start when nothing was ever applied; ignored, and said so, when something was."`
+	Sample         time.Duration `yaml:"sample" doc:"How often the standing of the shares is written down for reports."`
+	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
+	LogFormat      string        `yaml:"log_format" doc:"text or json."`
+	LogLevel       string        `yaml:"log_level" doc:"debug, info, warn or error."`
+	StopWithin     time.Duration `yaml:"stop_within" doc:"Longest time that an orderly stop may take before the daemon leaves anyway."`
+}
+
+// defaults are all defaults there are.
+func defaults() config {
+	return config{
+		Database:    "auto",
+		Connections: 16,
+		StateDir:    defaultStateDir(),
+		Listen:      "127.0.0.1:8470",
+		Generators:  2,
+		Sample:      time.Minute,
+		LogFormat:   "text",
+		LogLevel:    "info",
+		StopWithin:  30 * time.Second,
+	}
+}
+
+// defaultStateDir is /var/lib/divvy for root, else $XDG_STATE_HOME/divvy. DIVVY_STATE_DIR comes through the
+// environment like every other key.
+func defaultStateDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/divvy"
+	}
+	if d := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "divvy")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("divvy-%d", os.Geteuid()))
+	}
+	return filepath.Join(home, ".local", "state", "divvy")
+}
+
+// validate lists everything that is wrong with c.
+func (c config) validate() error {
+	var errs []error
+	bad := func(key, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+	if c.Database == "" {
+		bad("database", "is empty; use auto or a DSN")
+	}
+	if c.Connections < 4 {
+		bad("connections", "%d is too few, at least 4", c.Connections)
+	}
+	if c.Database == "auto" && c.StateDir == "" {
+		bad("state_dir", "is empty, and database auto needs it")
+	}
+	if c.Generators < 0 || c.Generators > 64 {
+		bad("generators", "%d is not within 0 … 64", c.Generators)
+	}
+	if c.Sample < 100*time.Millisecond {
+		bad("sample", "%s is less than 100ms", c.Sample)
+	}
+	if c.StopWithin < time.Second {
+		bad("stop_within", "%s is less than 1s", c.StopWithin)
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		bad("log_format", "%q is neither text nor json", c.LogFormat)
+	}
+	if _, err := parseLevel(c.LogLevel); err != nil {
+		bad("log_level", "%q is none of debug, info, warn, error", c.LogLevel)
+	}
+	errs = append(errs, c.validateAddresses()...)
+	return errors.Join(errs...)
+}
+
+func (c config) validateAddresses() (errs []error) {
+	local, err := loopback(c.Listen)
+	switch {
+	case err != nil:
+		errs = append(errs, fmt.Errorf("listen: %w", err))
+	case !local && c.TokenFile == "" && !c.Insecure:
+		errs = append(errs, hintf(fmt.Errorf("listen: %s is reachable from other hosts, and no token is asked for", c.Listen),
+			"Give --token-file FILE, or --insecure if you mean it."))
+	}
+	if c.Pprof != "" {
+		local, err := loopback(c.Pprof)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("pprof: %w", err))
+		} else if !local {
+			errs = append(errs, fmt.Errorf("pprof: %s is not a loopback address; profiles are for this host only", c.Pprof))
+		}
+	}
+	return errs
+}
+
+// loopback says whether only this host can reach addr. A name counts when all its addresses do.
+func loopback(addr string) (bool, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, fmt.Errorf("%q is not host:port", addr)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return false, fmt.Errorf("%q has no usable port", addr)
+	}
+	if host == "" {
+		return false, nil
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback(), nil
+	}
+	ips, err := net.LookupIP(host)
+	if err != nil {
+		return false, fmt.Errorf("%q: no such host", host)
+	}
+	for _, ip := range ips {
+		if !ip.IsLoopback() {
+			return false, nil
+		}
+	}
+	return len(ips) > 0, nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// field is one key of the configuration.
+type field struct {
+	key string // as in divvy.yml
+	doc string
+	at  int // index in the struct
+}
+
+func (f field) env() string  { return "DIVVY_" + strings.ToUpper(f.key) }
+func (f field) flag() string { return strings.ReplaceAll(f.key, "_", "-") }
+
+// fields lists the keys in the order of the struct.
+func fields() []field {
+	t := reflect.TypeFor[config]()
+	fs := make([]field, t.NumField())
+	for i := range fs {
+		fs[i] = field{key: t.Field(i).Tag.Get("yaml"), doc: t.Field(i).Tag.Get("doc"), at: i}
+	}
+	return fs
+}
+
+// set parses s into the field of c.
+func (f field) set(c *config, s string) error {
+	v := reflect.ValueOf(c).Elem().Field(f.at)
+	switch v.Interface().(type) {
+	case string:
+		v.SetString(s)
+	case int:
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return fmt.Errorf("%s: %q is not a whole number", f.key, s)
+		}
+		v.SetInt(int64(n))
+	case bool:
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return fmt.Errorf("%s: %q is neither true nor false", f.key, s)
+		}
+		v.SetBool(b)
+	case time.Duration:
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return fmt.Errorf("%s: %q is not a time such as 500ms, 60s or 2h", f.key, s)
+		}
+		v.SetInt(int64(d))
+	default:
+		panic("config field of unknown type: " + f.key)
+	}
+	return nil
+}
+
+// get is the value as it would be written in divvy.yml.
+func (f field) get(c config) string {
+	switch v := reflect.ValueOf(c).Field(f.at).Interface().(type) {
+	case time.Duration:
+		return shortDuration(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// kind names the type for people.
+func (f field) kind() string {
+	switch reflect.ValueOf(config{}).Field(f.at).Interface().(type) {
+	case int:
+		return "number"
+	case bool:
+		return "true/false"
+	case time.Duration:
+		return "time"
+	}
+	return "text"
+}
+
+// shortDuration is d without the zeros that time.Duration prints: 1m, not 1m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"gopkg.in/yaml.v3"
+)
+
+// configFlag collects what the flags of serve say; the rest of the configuration comes below it.
+type configFlags struct {
+	file string
+	said map[string]string // key → value of a flag that was given
+}
+
+// flagValue is one configuration key as a pflag.Value.
+type flagValue struct {
+	field field
+	into  *configFlags
+}
+
+func (v flagValue) String() string { return "" }
+func (v flagValue) Type() string   { return v.field.kind() }
+func (v flagValue) Set(s string) error {
+	var probe config
+	if err := v.field.set(&probe, s); err != nil {
+		return err
+	}
+	v.into.said[v.field.key] = s
+	return nil
+}
+
+// bind adds --config and one flag a key. --token-file is the root's: it reaches said through the caller.
+func (cf *configFlags) bind(f *pflag.FlagSet) {
+	cf.said = map[string]string{}
+	f.StringVar(&cf.file, "config", "", "configuration file (env DIVVY_CONFIG)")
+	def := defaults()
+	for _, fd := range fields() {
+		usage := strings.TrimSuffix(fd.doc, ".")
+		if d := fd.get(def); d != "" && d != "false" {
+			usage += " (default " + d + ")"
+		}
+		if fd.key == "token_file" {
+			continue
+		}
+		fl := f.VarPF(flagValue{fd, cf}, fd.flag(), "", usage)
+		if fd.kind() == "true/false" {
+			fl.NoOptDefVal = "true"
+		}
+	}
+}
+
+// load resolves flags > environment > file > defaults, and validates the result.
+func (cf *configFlags) load(getenv func(string) string) (config, error) {
+	c := defaults()
+	file := cf.file
+	if file == "" {
+		file = getenv("DIVVY_CONFIG")
+	}
+	if file != "" {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			return c, err
+		}
+		if err := c.decode(file, src); err != nil {
+			return c, err
+		}
+	}
+	var errs []error
+	for _, f := range fields() {
+		if s := getenv(f.env()); s != "" {
+			if err := f.set(&c, s); err != nil {
+				errs = append(errs, fmt.Errorf("environment %s: %w", f.env(), err))
+			}
+		}
+		if s, ok := cf.said[f.key]; ok {
+			errs = append(errs, f.set(&c, s))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return c, err
+	}
+	return c, c.validate()
+}
+
+// decode reads a divvy.yml over c. Every unknown or repeated key and every bad value is listed with its place.
+func (c *config) decode(name string, src []byte) error {
+	var doc yaml.Node
+	dec := yaml.NewDecoder(strings.NewReader(string(src)))
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: more than one document", name)
+	}
+	top := doc.Content[0]
+	if top.Kind == yaml.ScalarNode && top.Tag == "!!null" {
+		return nil
+	}
+	if top.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s:%d:%d: expected key: value lines", name, top.Line, top.Column)
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for i := 0; i < len(top.Content); i += 2 {
+		k, v := top.Content[i], top.Content[i+1]
+		if err := c.decodeKey(k, v, seen); err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d:%d: %w", name, k.Line, k.Column, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *config) decodeKey(k, v *yaml.Node, seen map[string]bool) error {
+	if seen[k.Value] {
+		return fmt.Errorf("%s is given twice", k.Value)
+	}
+	seen[k.Value] = true
+	for _, f := range fields() {
+		if f.key != k.Value {
+			continue
+		}
+		if v.Kind != yaml.ScalarNode {
+			return fmt.Errorf("%s: expected one value", k.Value)
+		}
+		return f.set(c, v.Value)
+	}
+	if near := nearest(k.Value); near != "" {
+		return fmt.Errorf("unknown key %q; did you mean %q?", k.Value, near)
+	}
+	return fmt.Errorf("unknown key %q", k.Value)
+}
+
+// nearest is the known key that is at most two edits away from key, or "".
+func nearest(key string) string {
+	best, name := 3, ""
+	for _, f := range fields() {
+		if d := edits(strings.ReplaceAll(key, "-", "_"), f.key); d < best {
+			best, name = d, f.key
+		}
+	}
+	return name
+}
+
+// edits is the Levenshtein distance of a and b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next := min(diagonal+cost, row[j]+1, row[j+1]+1)
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

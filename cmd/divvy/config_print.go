@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// printConfig writes c as a divvy.yml that says the same. The password of a DSN is not shown.
+func printConfig(w io.Writer, c config) error {
+	c.Database, c.DatabaseDirect = hidePassword(c.Database), hidePassword(c.DatabaseDirect)
+	top := &yaml.Node{Kind: yaml.MappingNode}
+	for _, f := range fields() {
+		v := &yaml.Node{Kind: yaml.ScalarNode, Value: f.get(c)}
+		if f.kind() == "text" {
+			v.Tag = "!!str"
+		}
+		top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: f.key}, v)
+	}
+	enc := yaml.NewEncoder(w)
+	if err := enc.Encode(top); err != nil {
+		return err
+	}
+	return enc.Close()
+}
+
+// hidePassword covers the password in postgres://user:password@host and in password=… of a keyword DSN.
+func hidePassword(dsn string) string {
+	if i := strings.Index(dsn, "://"); i >= 0 {
+		at := strings.LastIndex(dsn, "@")
+		if at < 0 {
+			return dsn
+		}
+		user, _, found := strings.Cut(dsn[i+3:at], ":")
+		if !found {
+			return dsn
+		}
+		return dsn[:i+3] + user + ":xxxxx" + dsn[at:]
+	}
+	words := strings.Fields(dsn)
+	for i, word := range words {
+		if strings.HasPrefix(word, "password=") {
+			words[i] = "password=xxxxx"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// configReference is docs/configuration.md.
+func configReference() string {
+	var b strings.Builder
+	b.WriteString(`# Configuration of the daemon
+
+<!-- Made from cmd/divvy/config.go by: go test ./cmd/divvy -run TestConfigReference -update. Edit the struct, not this page. -->
+
+Every key can be said in four places. The first that says it wins:
+
+1. a flag of ` + "`divvy serve`" + `
+2. the environment
+3. the file that ` + "`--config`" + ` or ` + "`DIVVY_CONFIG`" + ` names
+4. the default
+
+The file is strict YAML: an unknown or repeated key is refused with file:line:column.
+` + "`divvy serve --print-config`" + ` shows what came out of it and starts nothing.
+Listening beyond loopback is refused without ` + "`--token-file`" + ` or ` + "`--insecure`" + `.
+
+`)
+	b.WriteString("| key | flag | environment | type | default | what it is |\n|---|---|---|---|---|---|\n")
+	def := defaults()
+	for _, f := range fields() {
+		value := "`" + f.get(def) + "`"
+		switch {
+		case f.key == "state_dir":
+			value = "`/var/lib/divvy` as root, else `$XDG_STATE_HOME/divvy`"
+		case f.get(def) == "":
+			value = ""
+		}
+		fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s | %s |\n", f.key, f.flag(), f.env(), f.kind(), value, f.doc)
+	}
+	b.WriteString(`
+Client commands know ` + "`DIVVY_SERVER`" + ` (` + "`--server`" + `), ` + "`DIVVY_TOKEN`" + ` (the token itself) and ` + "`--token-file`" + `.
+The private PostgreSQL looks for its binaries in ` + "`DIVVY_PGBIN`" + `, ` + "`PATH`" + `, ` + "`pg_config --bindir`" + ` and ` + "`/usr/lib/postgresql/*/bin`" + `.
+`)
+	return b.String()
+}
+
+func parseLevel(s string) (slog.Level, error) {
+	var l slog.Level
+	err := l.UnmarshalText([]byte(s))
+	return l, err
+}
+
+// newLogger logs to w as c says.
+func newLogger(w io.Writer, c config) *slog.Logger {
+	level, _ := parseLevel(c.LogLevel)
+	opts := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/migrations"
+)
+
+// database is where a daemon's data is: a private cluster, or a server that somebody else runs.
+type database struct {
+	cluster *pg.Cluster // nil with an explicit DSN
+	dsn     string
+	direct  string // for LISTEN and session locks; the same as dsn without a pooler
+}
+
+// openDatabase starts or attaches to the private cluster; with an explicit DSN there is nothing to start.
+func openDatabase(ctx context.Context, cfg config, ephemeral bool, log *slog.Logger) (*database, error) {
+	if cfg.Database != "auto" {
+		d := &database{dsn: cfg.Database, direct: cfg.DatabaseDirect}
+		if d.direct == "" {
+			d.direct = d.dsn
+		}
+		return d, nil
+	}
+	cc := pg.ClusterConfig{StateDir: cfg.StateDir, Log: log}
+	if ephemeral {
+		cc.StateDir, cc.Ephemeral = "", true
+	}
+	cluster, err := pg.StartCluster(ctx, cc)
+	if err != nil {
+		return nil, err
+	}
+	return &database{cluster: cluster, dsn: cluster.DSN(), direct: cluster.DSN()}, nil
+}
+
+// pool opens connections to the database.
+func (d *database) pool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
+	return d.explain(pg.Open(ctx, d.dsn, opts...))
+}
+
+// directPool opens connections that keep their session: for migrations and LISTEN.
+func (d *database) directPool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
+	return d.explain(pg.Open(ctx, d.direct, opts...))
+}
+
+func (d *database) explain(p *pgxpool.Pool, err error) (*pgxpool.Pool, error) {
+	if err != nil && d.cluster == nil {
+		err = hintf(err, "The DSN was given with --database, DIVVY_DATABASE or the configuration file. Without it divvy runs a private PostgreSQL.")
+	}
+	return p, err
+}
+
+// stop ends what openDatabase started.
+func (d *database) stop(ctx context.Context) error {
+	if d.cluster == nil {
+		return nil
+	}
+	return d.cluster.Stop(ctx)
+}
+
+// migrate brings the schema up to date, under a lock that daemons share.
+func (d *database) migrate(ctx context.Context, log *slog.Logger) error {
+	pool, err := d.directPool(ctx, pg.MaxConns(2), pg.Name("divvy migrate"))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	done, err := migrations.Up(ctx, pool)
+	for _, s := range done {
+		log.Info("migration applied", "version", s.Version, "name", s.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("database schema: %w", err)
+	}
+	return nil
+}

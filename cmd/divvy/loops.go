@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// loop runs one step of a package below, again and again: at every tick, and at once when it is woken.
+type loop struct {
+	name  string
+	every time.Duration
+	bound time.Duration // longest time of one step
+	drain bool          // a step that did something is repeated at once, until it finds nothing
+	wake  <-chan struct{}
+	step  func(context.Context) (int, error)
+}
+
+const (
+	stepBound    = 30 * time.Second
+	failPause    = 200 * time.Millisecond
+	failPauseMax = 5 * time.Second
+)
+
+// loopMetrics say how the steps are doing.
+type loopMetrics struct {
+	runs, errors, items *prometheus.CounterVec
+	seconds             *prometheus.HistogramVec
+}
+
+func newLoopMetrics(reg prometheus.Registerer) *loopMetrics {
+	f := promauto.With(reg)
+	return &loopMetrics{
+		runs:   f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_step_runs_total", Help: "Background steps that ran."}, []string{"step"}),
+		errors: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_step_errors_total", Help: "Background steps that failed."}, []string{"step"}),
+		items:  f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_step_items_total", Help: "What background steps worked on, in the unit of the step."}, []string{"step"}),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "divvy_step_seconds", Help: "Seconds of one background step.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9)}, []string{"step"}),
+	}
+}
+
+// run goes on until ctx ends; a step that is under way then is waited for. The first error of a streak is
+// logged, the rest is counted; pauses grow while it lasts.
+func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
+	tick := time.NewTicker(l.every)
+	defer tick.Stop()
+	streak := 0
+	for {
+		n, err := l.once(ctx, m)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if streak++; streak == 1 {
+				log.Error("background step failed; it is tried again", "step", l.name, "error", err)
+			}
+			if !pause(ctx, backoff(streak)) {
+				return
+			}
+			continue
+		case streak > 0:
+			log.Info("background step works again", "step", l.name, "failures", streak)
+			streak = 0
+		}
+		if l.drain && n > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-l.wake:
+		}
+	}
+}
+
+func (l loop) once(ctx context.Context, m *loopMetrics) (int, error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	bound := l.bound
+	if bound == 0 {
+		bound = stepBound
+	}
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	began := time.Now()
+	n, err := l.step(ctx)
+	m.seconds.WithLabelValues(l.name).Observe(time.Since(began).Seconds())
+	m.runs.WithLabelValues(l.name).Inc()
+	m.items.WithLabelValues(l.name).Add(float64(max(n, 0)))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		m.errors.WithLabelValues(l.name).Inc()
+	}
+	return n, err
+}
+
+// backoff is the pause after the n-th failure in a row, jittered so that daemons do not come back together.
+func backoff(n int) time.Duration {
+	d := min(failPause<<min(n-1, 10), failPauseMax)
+	return d/2 + rand.N(d/2)
+}
+
+// pause waits for d; false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func TestLoopTicksWakesAndDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		wake := make(chan struct{}, 1)
+		left, runs := 3, 0
+		l := loop{name: "x", every: time.Second, drain: true, wake: wake, step: func(context.Context) (int, error) {
+			runs++
+			left = max(left-1, 0)
+			return left, nil
+		}}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.run(ctx, newLoopMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+		}()
+		synctest.Wait()
+		if runs != 3 {
+			t.Errorf("%d runs at the start, want 3: it drains", runs)
+		}
+		wake <- struct{}{}
+		synctest.Wait()
+		if runs != 4 {
+			t.Errorf("%d runs after a wake, want 4", runs)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if runs != 5 {
+			t.Errorf("%d runs after a tick, want 5", runs)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestLoopSurvivesFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		runs := 0
+		l := loop{name: "x", every: time.Second, step: func(context.Context) (int, error) {
+			if runs++; runs <= 5 {
+				return 0, errors.New("away")
+			}
+			return 0, nil
+		}}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.run(ctx, newLoopMetrics(prometheus.NewRegistry()), slog.New(slog.NewTextHandler(&out, nil)))
+		}()
+		time.Sleep(time.Minute)
+		cancel()
+		<-done
+		if n := strings.Count(out.String(), "away"); n != 1 {
+			t.Errorf("the error was logged %d times, want once:\n%s", n, out.String())
+		}
+		if !strings.Contains(out.String(), "failures=5") || runs < 30 {
+			t.Errorf("it did not come back: %d runs\n%s", runs, out.String())
+		}
+	})
+}
+
+func TestLoopBoundsAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loop{name: "x", every: time.Second, bound: time.Second, step: func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}}
+		_, err := l.once(t.Context(), newLoopMetrics(prometheus.NewRegistry()))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/migrations"
+)
+
+// migrateCommand works on the schema by hand; serve does the same as 'up' at its start.
+func migrateCommand(c *cli) *cobra.Command {
+	var flags configFlags
+	group := &cobra.Command{Use: "migrate", Short: "Bring the database schema up or down by hand"}
+	flags.bind(group.PersistentFlags())
+	on := func(do func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, _ []string) error {
+			cfg, err := flags.load(os.Getenv)
+			if err != nil {
+				return usageError{err}
+			}
+			return c.withDatabase(cmd.Context(), cfg, do)
+		}
+	}
+	group.AddCommand(
+		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: cobra.NoArgs, RunE: on(c.migrateUp)},
+		migrateDownCommand(c, on),
+		&cobra.Command{Use: "status", Short: "List migrations and when they were applied", Args: cobra.NoArgs, RunE: on(c.migrateStatus)},
+	)
+	return group
+}
+
+func migrateDownCommand(c *cli, on func(func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{Use: "down", Short: "Take back the newest migration, with the data in its tables", Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&yes, "yes", false, "really delete the data")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !yes {
+			return usagef("this deletes data; repeat with --yes if you mean it")
+		}
+		return on(c.migrateDown)(cmd, args)
+	}
+	return cmd
+}
+
+// withDatabase runs do on a direct connection, starting the private cluster for that time if need be.
+func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error) (err error) {
+	db, err := openDatabase(ctx, cfg, false, newLogger(c.err, cfg))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.StopWithin)
+		defer cancel()
+		err = errors.Join(err, db.stop(stopping))
+	}()
+	pool, err := db.directPool(ctx, pg.MaxConns(2), pg.Name("divvy migrate"))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return do(ctx, pool)
+}
+
+func (c *cli) migrateUp(ctx context.Context, db *pgxpool.Pool) error {
+	done, err := migrations.Up(ctx, db)
+	for _, s := range done {
+		fmt.Fprintf(c.out, "applied %d %s\n", s.Version, s.Name)
+	}
+	if err == nil && len(done) == 0 {
+		fmt.Fprintln(c.out, "nothing to do")
+	}
+	return err
+}
+
+func (c *cli) migrateDown(ctx context.Context, db *pgxpool.Pool) error {
+	s, ok, err := migrations.Down(ctx, db)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		fmt.Fprintln(c.out, "nothing to take back")
+	default:
+		fmt.Fprintf(c.out, "took back %d %s\n", s.Version, s.Name)
+	}
+	return nil
+}
+
+func (c *cli) migrateStatus(ctx context.Context, db *pgxpool.Pool) error {
+	steps, err := migrations.Status(ctx, db)
+	if err != nil {
+		return err
+	}
+	return c.print(steps, func(w io.Writer) {
+		g := newGrid(w, ">version", "name", "applied")
+		for _, s := range steps {
+			at := "pending"
+			if s.AppliedAt != nil {
+				at = s.AppliedAt.UTC().Format(time.DateTime)
+			}
+			g.row(s.Version, s.Name, at)
+		}
+		g.flush()
+	})
+}

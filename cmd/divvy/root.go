@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+)
+
+// run executes one command line and returns its exit code.
+func run(args []string, s streams) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return runContext(ctx, args, s)
+}
+
+func runContext(ctx context.Context, args []string, s streams) int {
+	c := &cli{streams: s}
+	root := rootCommand(c)
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var usage usageError
+	if errors.As(err, &usage) || !c.started {
+		fmt.Fprintf(s.err, "divvy: %v\nSee '%s --help'.\n", err, commandPath(root, args))
+		return exitUsage
+	}
+	c.complain(err)
+	return exitFailed
+}
+
+// complain says on stderr what went wrong and, where that is known, what to do about it.
+func (c *cli) complain(err error) {
+	if errors.Is(err, errSilent) {
+		return
+	}
+	red := text.Colors{}
+	if colourful(c.err) {
+		red = text.Colors{text.FgRed}
+	}
+	err = explain(err)
+	fmt.Fprintf(c.err, "%s %v\n", red.Sprint("divvy:"), err)
+	var h hinted
+	if errors.As(err, &h) {
+		fmt.Fprintf(c.err, "  %s\n", h.hint)
+	}
+}
+
+func commandPath(root *cobra.Command, args []string) string {
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == nil {
+		return root.CommandPath()
+	}
+	return cmd.CommandPath()
+}
+
+// rootCommand builds the whole tree of commands around c.
+func rootCommand(c *cli) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "divvy",
+		Short:         "Share out a site's slots among its users, by a tree of shares",
+		Long:          "divvy shares out the slots of a site by a tree of shares.\nOne binary: daemon, pilot, command line. Start with 'divvy demo'.",
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	c.bind(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("output", fixed("table", "wide", "json", "yaml"))
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return c.check() }
+	root.AddGroup(
+		&cobra.Group{ID: "run", Title: "Run:"},
+		&cobra.Group{ID: "site", Title: "Site:"},
+		&cobra.Group{ID: "work", Title: "Work:"},
+	)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, cmd := range cmds {
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
+	}
+	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c))
+	add("site", applyCommand(c), sharesCommand(c), tagsCommand(c), queueCommand(c), statusCommand(c))
+	add("work", taskCommand(c), jobCommand(c))
+	root.AddCommand(payloadCommand(c))
+	finishTree(c, root)
+	return root
+}
+
+// finishTree notes when a command has really begun (errors before that are usage errors) and gives groups of
+// commands a run of their own, so that a misspelt subcommand is an error instead of a help page.
+func finishTree(c *cli, cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		finishTree(c, sub)
+	}
+	if cmd.RunE == nil && cmd.HasParent() {
+		cmd.Args = cobra.NoArgs
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			c.started = true
+			return run(cmd, args)
+		}
+	}
+}
+
+// fixed completes one of a few words.
+func fixed(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// version is that of the module, or the commit that it was built from.
+func version() string {
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := b.Main.Version
+	for _, s := range b.Settings {
+		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
+			v = s.Value
+		}
+	}
+	if v == "" {
+		v = "(devel)"
+	}
+	return v
+}

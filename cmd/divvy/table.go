@@ -1,0 +1,158 @@
+package main
+
+import (
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// grid is a table without lines: columns two spaces apart, as in most command lines. A header that starts
+// with '>' is right-aligned.
+type grid struct {
+	t      table.Writer
+	w      io.Writer
+	colour bool
+}
+
+func newGrid(w io.Writer, headers ...string) *grid {
+	g := &grid{t: table.NewWriter(), w: w, colour: colourful(w)}
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatUpper
+	g.t.SetStyle(style)
+	g.t.SuppressTrailingSpaces()
+	row := make(table.Row, len(headers))
+	columns := make([]table.ColumnConfig, 0, len(headers))
+	for i, h := range headers {
+		name, right := strings.CutPrefix(h, ">")
+		row[i] = name
+		if right {
+			columns = append(columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
+	}
+	g.t.AppendHeader(row)
+	g.t.SetColumnConfigs(columns)
+	return g
+}
+
+func (g *grid) row(cells ...any) { g.t.AppendRow(cells) }
+
+func (g *grid) flush() {
+	io.WriteString(g.w, g.t.Render()+"\n")
+}
+
+// state colours the word of a state: green is good, red is bad, yellow waits for somebody.
+func (g *grid) state(s string) string { return colourState(s, g.colour) }
+
+func colourState(s string, colour bool) string {
+	if !colour {
+		return s
+	}
+	switch s {
+	case "running", "leased", "starting":
+		return text.FgCyan.Sprint(s)
+	case "finished", "done", "online", "recorded":
+		return text.FgGreen.Sprint(s)
+	case "failed", "lost", "aborted", "offline", "revoked":
+		return text.FgRed.Sprint(s)
+	case "waiting", "paused", "drain", "throttled", "exhausted", "cancelled", "aborting":
+		return text.FgYellow.Sprint(s)
+	}
+	return s
+}
+
+// units prints a figure in units: whole ones without decimals, others with one.
+func units(f float64) string {
+	if f < 0 && f > -0.05 {
+		f = 0
+	}
+	if math.Abs(f-math.Round(f)) < 0.05 {
+		return strconv.FormatFloat(math.Round(f), 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'f', 1, 64)
+}
+
+// capacity prints a number of units of which a negative one means no limit.
+func capacity(f float64) string {
+	if f < 0 {
+		return "unlimited"
+	}
+	return units(f)
+}
+
+// orDash prints nothing as "-".
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// age is how long ago t was, in its two largest parts at most: 3d4h, 12m, 40s.
+func age(now, t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	d := max(now.Sub(t), 0)
+	switch {
+	case d < time.Minute:
+		return d.Truncate(time.Second).String()
+	case d < time.Hour:
+		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+	case d < 24*time.Hour:
+		return strings.TrimSuffix(strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s"), "0m")
+	}
+	days := int(d / (24 * time.Hour))
+	hours := int(d/time.Hour) % 24
+	if hours == 0 {
+		return strconv.Itoa(days) + "d"
+	}
+	return strconv.Itoa(days) + "d" + strconv.Itoa(hours) + "h"
+}
+
+// branches draws the lines of a tree: given the depth of each node in order, the prefix of its name.
+func branches(depths []int) []string {
+	out := make([]string, len(depths))
+	more := map[int]bool{} // depth → a later sibling exists below
+	for i := len(depths) - 1; i >= 0; i-- {
+		d := depths[i]
+		var b strings.Builder
+		for l := 1; l < d; l++ {
+			b.WriteString(pick(more[l], "│  ", "   "))
+		}
+		if d > 0 {
+			b.WriteString(pick(more[d], "├─ ", "└─ "))
+		}
+		out[i] = b.String()
+		more[d] = true
+		for l := range more {
+			if l > d {
+				more[l] = false
+			}
+		}
+	}
+	return out
+}
+
+func pick(ok bool, yes, no string) string {
+	if ok {
+		return yes
+	}
+	return no
+}
+
+// bar draws held against target in width cells: full up to held, light up to the target.
+func bar(held, target, full float64, width int) string {
+	if full <= 0 {
+		return strings.Repeat("·", width)
+	}
+	h := min(int(math.Round(held/full*float64(width))), width)
+	t := min(int(math.Round(target/full*float64(width))), width)
+	return strings.Repeat("█", h) + strings.Repeat("░", max(t-h, 0)) + strings.Repeat(" ", width-max(h, t))
+}
