@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -244,6 +245,9 @@ func (c *Cluster) shutDown(s *server) {
 // release gives the lock back, after removing an ephemeral cluster: it made its folder itself.
 func (c *Cluster) release() (err error) {
 	c.owner.Store(false)
+	if c.lock != nil && filepath.Dir(c.at.run) != c.at.base {
+		_ = os.Remove(c.at.run) // in a temporary folder; goes only when it is empty, and is made again
+	}
 	if c.cfg.Ephemeral && c.lock != nil {
 		err = os.RemoveAll(c.cfg.StateDir)
 	}

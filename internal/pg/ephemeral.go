@@ -45,7 +45,7 @@ func sweep(tmp string, log *slog.Logger) {
 		if lock == nil || err != nil {
 			continue
 		}
-		if len(workers(l.data, postmasterPID(l.data))) == 0 {
+		if len(workers(l.data, pidIn(filepath.Join(l.data, pidFile)))) == 0 {
 			if err := os.RemoveAll(state); err != nil {
 				log.Warn("private cluster: cannot remove the folder of a killed process", "folder", state, "error", err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,13 +18,13 @@ import (
 func (c *Cluster) clearRemains(ctx context.Context) error {
 	asked := false
 	for {
-		pid := postmasterPID(c.at.data)
+		pid := pidIn(filepath.Join(c.at.data, pidFile))
 		running := workers(c.at.data, pid)
 		if len(running) == 0 {
-			return c.dropStalePID(pid)
+			return c.dropStaleLocks()
 		}
 		// The kernel's death signal did this already, except where there is none. A second SIGINT is harmless.
-		if !asked && pid > 0 && contains(running, pid) {
+		if !asked && slices.Contains(running, pid) {
 			c.log.Info("private cluster: stopping the server of an owner that ended", "pid", pid)
 			_ = syscall.Kill(pid, syscall.SIGINT)
 			asked = true
@@ -36,18 +37,12 @@ func (c *Cluster) clearRemains(ctx context.Context) error {
 	}
 }
 
-func contains(pids []int, pid int) bool {
-	for _, p := range pids {
-		if p == pid {
-			return true
-		}
-	}
-	return false
-}
+// pidFile is the server's own lock file in its data folder.
+const pidFile = "postmaster.pid"
 
-// postmasterPID reads the server's own lock file; 0 when there is none.
-func postmasterPID(data string) int {
-	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+// pidIn reads the process number in the first line of a lock file; 0 when there is none.
+func pidIn(path string) int {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}
@@ -81,12 +76,18 @@ func alive(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// dropStalePID removes the lock file of a dead server whose number another process has now, or whose remains
-// nobody reaps: the server would refuse to start because of it. Nothing works in the folder, as proved above.
-func (c *Cluster) dropStalePID(pid int) error {
-	if pid == 0 || !alive(pid) {
-		return nil
+// dropStaleLocks removes the lock files of a dead server whose number another process has now, or whose remains
+// nobody reaps: the server would refuse to start because of them. Nothing works in the folder, as proved above.
+func (c *Cluster) dropStaleLocks() error {
+	for _, path := range []string{filepath.Join(c.at.data, pidFile), filepath.Join(c.at.run, socketName+".lock")} {
+		pid := pidIn(path)
+		if pid == 0 || !alive(pid) {
+			continue // the server sees that by itself
+		}
+		c.log.Warn("private cluster: removing the lock file of a dead server", "file", path, "pid", pid)
+		if err := os.Remove(path); err != nil {
+			return err
+		}
 	}
-	c.log.Warn("private cluster: removing the lock file of a dead server", "pid", pid)
-	return os.Remove(filepath.Join(c.at.data, "postmaster.pid"))
+	return nil
 }
