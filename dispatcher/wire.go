@@ -18,8 +18,8 @@ type Slot struct {
 
 // PullRequest is a slot's request for jobs.
 type PullRequest struct {
-	Queue     string   `json:"queue" doc:"Queue that the pilot runs in."`
-	Pilot     string   `json:"pilot" doc:"Name of the pilot, unique in the site."`
+	Queue     string   `json:"queue" minLength:"1" doc:"Queue that the pilot runs in."`
+	Pilot     string   `json:"pilot" minLength:"1" doc:"Name of the pilot, unique in the site."`
 	Node      string   `json:"node" doc:"Host that the pilot runs on." required:"false"`
 	Devices   []string `json:"devices" doc:"Device ids that the slot owns." required:"false"`
 	Slot      Slot     `json:"slot" required:"false"`
@@ -69,14 +69,14 @@ type Usage struct {
 
 // Renewal is one line of a RenewRequest.
 type Renewal struct {
-	Lease string     `json:"lease"`
+	Lease string     `json:"lease" minLength:"1"`
 	State LeaseState `json:"state" enum:"granted,starting,running,draining" required:"false"`
 	Usage Usage      `json:"usage" required:"false"`
 }
 
 // RenewRequest says that a pilot still holds these leases.
 type RenewRequest struct {
-	Pilot  string    `json:"pilot"`
+	Pilot  string    `json:"pilot" minLength:"1"`
 	Leases []Renewal `json:"leases" maxItems:"1000"`
 }
 
@@ -109,7 +109,7 @@ const (
 
 // Result is one line of a FinishRequest.
 type Result struct {
-	Lease    string         `json:"lease"`
+	Lease    string         `json:"lease" minLength:"1"`
 	Outcome  Outcome        `json:"outcome" enum:"finished,failed,cancelled"`
 	ExitCode *int           `json:"exit_code" doc:"Exit code of the process; 128 + signal when a signal ended it." required:"false"`
 	Message  string         `json:"message" maxLength:"4096" required:"false"`
@@ -120,7 +120,7 @@ type Result struct {
 
 // FinishRequest reports ended attempts.
 type FinishRequest struct {
-	Pilot   string   `json:"pilot"`
+	Pilot   string   `json:"pilot" minLength:"1"`
 	Results []Result `json:"results" maxItems:"1000"`
 }
 
