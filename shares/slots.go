@@ -1,4 +1,62 @@
 package shares
 
-// Slots apportions whole units by Targets, level by level.
-func (p *Pool) Slots(r Units) []int64 { return nil }
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Slots is Targets in whole units, by index into Tree.Nodes, for showing: the pick works on exact targets.
+// Level by level the whole units of a node are split over its children, solved at that whole number, by the
+// quota method of Balinski and Young: no child gets less than its target rounded down or more than its target
+// rounded up, whatever is left over goes to whom it serves best, never by the largest remainder.
+//
+// The children of a node add up to it, unless limits of lending keep units idle on purpose.
+//
+// The targets move with the demands, so there are no fixed populations whose seats could be dealt out one by
+// one from the first; the method starts at the lower quotas, which every quota method grants anyway.
+// Its criterion is Webster's, target/(units + ½), as in Balinski and Young's Quotatone Apportionment Methods
+// (Mathematics of Operations Research 4, 1979). Jefferson's, target/(units + 1), of their first paper
+// (American Mathematical Monthly 82, 1975) favours large shares: P3 would come out as 567/142/141.
+func (p *Pool) Slots(r Units) []int64 {
+	house := make([]int64, len(p.nodeOf)) // by seat
+	house[0] = whole(float64(min(max(r, 0), p.demand[0])))
+	out := make([]int64, len(p.nodeOf))
+	for seat := range p.nodeOf {
+		out[p.nodeOf[seat]] = house[seat]
+		if k := p.kids[seat]; k >= 0 {
+			f := &p.families[k]
+			p.fill(f, float64(house[seat])*1000)
+			apportion(house[f.lo:f.hi], p.got[f.lo:f.hi], house[seat])
+		}
+	}
+	return out
+}
+
+// whole is thousandths as whole units, rounded down, but not for want of a Tolerance.
+func whole(milli float64) int64 { return int64(math.Floor((milli + Tolerance) / 1000)) }
+
+// apportion splits total whole units by targets in thousandths.
+func apportion(units []int64, targets []float64, total int64) {
+	type claim struct {
+		child int
+		need  float64
+	}
+	var claims []claim
+	sum, floors := 0.0, int64(0)
+	for i, t := range targets {
+		units[i] = whole(t)
+		sum += t
+		floors += units[i]
+		if part := t - float64(units[i])*1000; part > Tolerance {
+			claims = append(claims, claim{i, t / (float64(units[i]) + 0.5)})
+		}
+	}
+	if sum < float64(total-1)*1000+Tolerance { // idle on purpose
+		total = whole(sum)
+	}
+	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(b.need, a.need) })
+	for _, c := range claims[:max(0, min(int(total-floors), len(claims)))] {
+		units[c.child]++
+	}
+}
