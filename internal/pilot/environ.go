@@ -1,0 +1,89 @@
+package pilot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// usualPath is searched when nobody says PATH.
+const usualPath = "/usr/local/bin:/usr/bin:/bin"
+
+// environment is the pilot's own, without its DIVVY_ variables (one of them is the token), under that of the
+// lease, under what this pilot knows. exec takes the last of two that are the same.
+func (p *pilot) environment(r *run) []string {
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "DIVVY_") })
+	work := filepath.Join(r.dir, workName)
+	set := func(name, value string) { env = append(env, name+"="+value) }
+	set("PWD", work)
+	set("TMPDIR", filepath.Join(r.dir, tmpName))
+	for name, value := range r.lease.Env {
+		set(name, value)
+	}
+	l := &r.lease
+	set("DIVVY_JOB", strconv.FormatInt(l.Job, 10))
+	set("DIVVY_ATTEMPT", strconv.Itoa(l.Attempt))
+	set("DIVVY_TASK", strconv.FormatInt(l.Task, 10))
+	set("DIVVY_SHARE", l.Share)
+	set("DIVVY_QUEUE", p.cfg.Queue)
+	set("DIVVY_PILOT", p.cfg.Name)
+	set("DIVVY_CORES", strconv.Itoa(max(1, l.Cores)))
+	set("DIVVY_MEMORY_MB", strconv.FormatInt(l.MemoryMB, 10))
+	set("DIVVY_DISK_MB", strconv.FormatInt(l.DiskMB, 10))
+	set("DIVVY_WALLTIME_S", strconv.FormatInt(l.WalltimeS, 10))
+	set("DIVVY_WORK", work)
+	set("DIVVY_OUTPUTS", filepath.Join(r.dir, outputsName))
+	return env
+}
+
+// lookPath finds a command as a shell in folder dir with this environment would. The job's PATH counts, not
+// the pilot's.
+func lookPath(name, dir string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name, executable(name)
+	}
+	path := usualPath
+	for _, s := range env {
+		if v, ok := strings.CutPrefix(s, "PATH="); ok {
+			path = v
+		}
+	}
+	found := error(&exec.Error{Name: name, Err: exec.ErrNotFound})
+	for _, d := range filepath.SplitList(path) {
+		if !filepath.IsAbs(d) {
+			d = filepath.Join(dir, d)
+		}
+		file := filepath.Join(d, name)
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			found = err
+		}
+	}
+	return "", found
+}
+
+func executable(file string) error {
+	st, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s: %w", file, syscall.EISDIR)
+	case st.Mode()&0o111 == 0:
+		return fmt.Errorf("%s: %w", file, fs.ErrPermission)
+	}
+	return nil
+}

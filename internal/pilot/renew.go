@@ -1,0 +1,96 @@
+package pilot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	wire "github.com/divvyhq/divvy/api/client"
+)
+
+// mostLines is the server's bound on the lines of one call.
+const mostLines = 1000
+
+// setRenewWait follows the server's wish, which may come sooner than what was planned.
+func (p *pilot) setRenewWait(now time.Time, s float64) {
+	if s <= 0 {
+		return
+	}
+	p.renewWait = seconds(s)
+	if at := now.Add(p.renewWait); at.Before(p.renewAt) {
+		p.renewAt = at
+	}
+}
+
+// renew sends one call for all leases when it is due; results that wait in the outbox keep their leases too.
+func (p *pilot) renew(now time.Time) {
+	if p.renewing || len(p.runs) == 0 || p.renewAt.After(now) || p.renewal.at.After(now) {
+		return
+	}
+	lines := make([]wire.Renewal, 0, len(p.runs))
+	for token, r := range p.runs {
+		lines = append(lines, wire.Renewal{Lease: token, State: r.leaseState(), Usage: r.used()})
+	}
+	p.renewing = true
+	p.beside(func() {
+		reply, err := p.renewAll(lines)
+		p.post(func() { p.renewed(reply, err) })
+	})
+}
+
+// renewAll is one call, or a few where there are very many leases. The reply holds what was answered.
+func (p *pilot) renewAll(lines []wire.Renewal) (all wire.RenewReply, err error) {
+	for len(lines) > 0 {
+		n := min(len(lines), mostLines)
+		ctx, cancel := context.WithTimeout(p.calls, p.cfg.timing.Call)
+		reply, err := p.cfg.Client.Renew(ctx, wire.RenewRequest{Pilot: p.cfg.Name, Leases: lines[:n]})
+		cancel()
+		if err != nil {
+			return all, err
+		}
+		all.Lost = append(all.Lost, reply.Lost...)
+		all.Cancel = append(all.Cancel, reply.Cancel...)
+		all.RenewAfter = reply.RenewAfter
+		lines = lines[n:]
+	}
+	return all, nil
+}
+
+// renewed does what the server answered: lost leases die at once, cancelled ones get their grace.
+func (p *pilot) renewed(reply wire.RenewReply, err error) {
+	now := time.Now()
+	p.renewing = false
+	if a := read(err); err != nil {
+		p.away(now, "renew", err)
+		p.renewal.fail(now, a.after, p.cfg.timing)
+	} else {
+		p.renewal = backoff{}
+		p.answered(now)
+		p.setRenewWait(now, reply.RenewAfter)
+		p.renewAt = now.Add(p.renewWait)
+	}
+	for _, token := range reply.Lost {
+		if r := p.runs[token]; r != nil {
+			p.lose(r)
+		}
+	}
+	for _, c := range reply.Cancel {
+		if r := p.runs[c.Lease]; r != nil && !r.ended {
+			r.order(stop{outcome: cancelled, why: "cancelled: " + c.Reason, grace: max(0, seconds(c.GraceS))})
+		}
+	}
+}
+
+// lose ends a run that somebody else may have by now. A result that is on its way gets its own verdict.
+func (p *pilot) lose(r *run) {
+	switch {
+	case r.sending:
+	case r.ended:
+		p.log.Warn("lease lost before its result was recorded", "job", r.lease.Job, "attempt", r.lease.Attempt)
+		p.drop(r)
+	case !r.lost:
+		p.log.Warn("lease lost, killing its job", "job", r.lease.Job, "attempt", r.lease.Attempt)
+		r.lost = true
+		r.order(stop{outcome: failed, why: fmt.Sprintf("lease of attempt %d lost", r.lease.Attempt)})
+	}
+}

@@ -1,0 +1,106 @@
+package pilot
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	wire "github.com/divvyhq/divvy/api/client"
+)
+
+// mostBytes bounds the logs and outputs of one finish call, well below the server's limit of a body.
+const mostBytes = 1 << 20
+
+// report sends the results that wait, all in one call; those that end meanwhile go in the next one.
+func (p *pilot) report(now time.Time) {
+	if p.sending || len(p.outbox) == 0 || p.finish.at.After(now) {
+		return
+	}
+	batch := p.batch()
+	results := make([]wire.Result, len(batch))
+	for i, r := range batch {
+		r.sending = true
+		results[i] = r.result
+	}
+	p.sending = true
+	p.beside(func() {
+		ctx, cancel := context.WithTimeout(p.calls, p.cfg.timing.Call)
+		reply, err := p.cfg.Client.Finish(ctx, wire.FinishRequest{Pilot: p.cfg.Name, Results: results})
+		cancel()
+		p.post(func() { p.reported(batch, reply, err) })
+	})
+}
+
+// batch is the head of the outbox, as much as goes into one call.
+func (p *pilot) batch() []*run {
+	if p.single > 0 {
+		return []*run{p.outbox[0]}
+	}
+	n, size := 0, 0
+	for n < min(len(p.outbox), mostLines) && (n == 0 || size < mostBytes) {
+		size += len(p.outbox[n].result.LogTail) + p.outbox[n].outputBytes
+		n++
+	}
+	return slices.Clone(p.outbox[:n])
+}
+
+// reported takes the verdicts. Both of them end a result: recorded, or superseded by another attempt.
+func (p *pilot) reported(batch []*run, reply wire.FinishReply, err error) {
+	now := time.Now()
+	p.sending = false
+	for _, r := range batch {
+		r.sending = false
+		p.vacate(r)
+	}
+	a := read(err)
+	switch {
+	case err == nil:
+		p.finish = backoff{}
+		p.answered(now)
+		p.record(now, batch, reply)
+	case a.verdict == refused && a.body:
+		p.answered(now)
+		p.refusedReport(batch, err)
+	default:
+		p.away(now, "finish", err)
+		p.finish.fail(now, a.after, p.cfg.timing)
+	}
+}
+
+func (p *pilot) record(now time.Time, batch []*run, reply wire.FinishReply) {
+	verdicts := make(map[string]string, len(reply.Verdicts))
+	for _, v := range reply.Verdicts {
+		verdicts[v.Lease] = v.Verdict
+	}
+	for _, r := range batch {
+		switch verdicts[r.lease.Lease] {
+		case "":
+			p.log.Error("finish without a verdict, sent again", "job", r.lease.Job, "attempt", r.lease.Attempt)
+			p.finish.fail(now, 0, p.cfg.timing)
+			continue
+		case leaseLost:
+			p.log.Warn("result came too late, the lease was lost", "job", r.lease.Job, "attempt", r.lease.Attempt)
+		}
+		p.single = max(0, p.single-1)
+		p.drop(r)
+	}
+}
+
+// refusedReport finds out which result the server cannot take and sends that one bare: how the job ended matters
+// more than its log and outputs. A result that is refused even so is given up, loudly; its lease runs out.
+func (p *pilot) refusedReport(batch []*run, err error) {
+	r := batch[0]
+	switch {
+	case len(batch) > 1:
+		p.single = len(batch)
+	case !r.bare:
+		p.log.Error("result refused, sent again without log and outputs", "job", r.lease.Job, "error", err)
+		r.bare = true
+		r.result.LogTail, r.result.Outputs, r.outputBytes = "", nil, 0
+		r.result.Message = clip("the server refused log and outputs of this attempt: " + err.Error() + "; " + r.result.Message)
+	default:
+		p.log.Error("result refused, given up", "job", r.lease.Job, "attempt", r.lease.Attempt, "outcome", r.result.Outcome, "error", err)
+		p.single = max(0, p.single-1)
+		p.drop(r)
+	}
+}

@@ -1,0 +1,137 @@
+package pilot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	wire "github.com/divvyhq/divvy/api/client"
+)
+
+// What is in the folder of a job. The payload lives in work, so it cannot take the names of the others.
+const (
+	workName    = "work"
+	tmpName     = "tmp"
+	stdoutName  = "stdout.log"
+	stderrName  = "stderr.log"
+	outputsName = "outputs.json"
+)
+
+// jobName is what a job's folder is called: job-attempt.
+var jobName = regexp.MustCompile(`^\d+-\d+$`)
+
+// workDir holds a folder for each job. The youngest of the ended ones are kept.
+type workDir struct {
+	root string
+	lock *os.File
+	keep int
+
+	mu    sync.Mutex
+	ended []string // oldest first
+}
+
+// openWorkDir takes a folder for this pilot alone and clears away what a killed one left there.
+func openWorkDir(root string, keep int) (*workDir, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(root, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	w := &workDir{root: root, lock: lock, keep: max(0, keep)}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("%s: another pilot works there: %w", root, err)
+	}
+	if err := w.adopt(); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// adopt counts the folders of earlier runs among the ended ones, oldest first.
+func (w *workDir) adopt() error {
+	list, err := os.ReadDir(w.root)
+	if err != nil {
+		return err
+	}
+	age := map[string]int64{}
+	for _, e := range list {
+		if !e.IsDir() || !jobName.MatchString(e.Name()) {
+			continue
+		}
+		path := filepath.Join(w.root, e.Name())
+		if st, err := e.Info(); err == nil {
+			age[path] = st.ModTime().UnixNano()
+			w.ended = append(w.ended, path)
+		}
+	}
+	slices.SortFunc(w.ended, func(a, b string) int { return cmp.Compare(age[a], age[b]) })
+	return nil
+}
+
+// make is a new, empty folder for a job.
+func (w *workDir) make(l wire.Lease) (string, error) {
+	dir := filepath.Join(w.root, fmt.Sprintf("%d-%d", l.Job, l.Attempt))
+	w.mu.Lock()
+	w.ended = slices.DeleteFunc(w.ended, func(s string) bool { return s == dir })
+	w.mu.Unlock()
+	// Another site, or the same one begun anew, counts its jobs from 1 again.
+	if err := removeAll(dir); err != nil {
+		return "", err
+	}
+	for _, d := range []string{dir, filepath.Join(dir, workName), filepath.Join(dir, tmpName)} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// done removes the files of an ended job but for its logs, and the oldest folders above the number to keep.
+func (w *workDir) done(dir string, keepAll bool) error {
+	if keepAll {
+		return nil
+	}
+	errs := []error{removeAll(filepath.Join(dir, workName)), removeAll(filepath.Join(dir, tmpName))}
+	w.mu.Lock()
+	w.ended = append(w.ended, dir)
+	n := max(0, len(w.ended)-w.keep)
+	old := slices.Clone(w.ended[:n])
+	w.ended = slices.Delete(w.ended, 0, n)
+	w.mu.Unlock()
+	for _, d := range old {
+		errs = append(errs, removeAll(d))
+	}
+	return errors.Join(errs...)
+}
+
+func (w *workDir) close() { _ = w.lock.Close() }
+
+// removeAll also removes folders that a job made read-only.
+func removeAll(path string) error {
+	if err := os.RemoveAll(path); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
