@@ -1,0 +1,146 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Config is what the API is made of. Dispatcher, Tasks and Site are needed.
+type Config struct {
+	Dispatcher Dispatcher
+	Tasks      Tasks
+	Site       Site
+	// CancelJob ends one job; found is false when no job has the id.
+	CancelJob func(ctx context.Context, id int64, reason string) (found bool, err error)
+	// Ready says why the daemon cannot serve; nil = it always can.
+	Ready func(context.Context) error
+	// Registry takes the API's metrics and is served at /metrics; nil = one of its own.
+	Registry *prometheus.Registry
+	Log      *slog.Logger
+	// Tokens that are let in; empty = everybody (see doc.go, 8).
+	Tokens []Token
+	// Build is the version of the binary, for GET /v1/status.
+	Build string
+	// Timeout bounds a request without its long poll; 0 = a minute.
+	Timeout time.Duration
+}
+
+const defaultTimeout = time.Minute
+
+type server struct {
+	Config
+	dispatcher Dispatcher
+	log        *slog.Logger
+	tokens     []Token
+	metrics    *metrics
+	timeout    time.Duration
+	began      time.Time
+	huma       huma.API
+}
+
+// New returns the API as one handler. Serve it with NewServer, which has the deadlines that the routes count on.
+func New(c Config) http.Handler {
+	s := newServer(c)
+	return s.routes()
+}
+
+func newServer(c Config) *server {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Registry == nil {
+		c.Registry = prometheus.NewRegistry()
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = defaultTimeout
+	}
+	return &server{
+		Config: c, dispatcher: c.Dispatcher, log: c.Log, tokens: c.Tokens,
+		metrics: newMetrics(c.Registry), timeout: c.Timeout, began: time.Now(),
+	}
+}
+
+// NewServer is an HTTP server with the deadlines of doc.go, 5, around a handler of New.
+func NewServer(h http.Handler, log *slog.Logger) *http.Server {
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       defaultTimeout,
+		WriteTimeout:      defaultTimeout + 10*time.Second, // after the request's own timeout, so that its 503 gets out
+		IdleTimeout:       6 * time.Minute,                 // longer than the longest long poll, so that pilots keep their connection
+		MaxHeaderBytes:    64 << 10,
+	}
+	if log != nil {
+		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	}
+	return s
+}
+
+func (s *server) routes() http.Handler {
+	root := chi.NewMux()
+	root.Use(s.edge)
+	root.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, newProblem(codeNoRoute, r.URL.Path)) })
+	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Allow"] = allowed(root, r.URL.Path)
+		s.fail(w, newProblem(codeMethod, r.Method+" "+r.URL.Path))
+	})
+	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, Health{Status: "ok"}) })
+	root.Get("/readyz", s.ready)
+	root.Group(func(r chi.Router) {
+		r.Use(s.guard)
+		r.Post("/v1/pulls", s.pull)
+		r.Post("/v1/leases/renew", s.renew)
+		r.Post("/v1/leases/finish", s.finish)
+		r.Put("/v1/tasks/{id}/inputs", s.inputs)
+		r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))
+		s.huma = humachi.New(r, s.document())
+		s.huma.UseMiddleware(s.carry)
+		s.describe()
+		s.taskRoutes()
+		s.jobRoutes()
+		s.shareRoutes()
+		s.queueRoutes()
+		s.siteRoutes()
+		s.statusRoutes()
+		s.tidy()
+		r.Get("/openapi.json", s.openapi())
+	})
+	return root
+}
+
+// allowed lists the methods of a path.
+func allowed(routes chi.Routes, path string) (methods []string) {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
+		if routes.Match(chi.NewRouteContext(), m, path) {
+			methods = append(methods, m)
+		}
+	}
+	return methods
+}
+
+// ready is GET /readyz.
+func (s *server) ready(w http.ResponseWriter, r *http.Request) {
+	if s.Ready != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+		defer cancel()
+		if err := s.Ready(ctx); err != nil {
+			p := newProblem(codeNotReady, err.Error())
+			s.fail(w, p)
+			return
+		}
+	}
+	reply(w, Health{Status: "ready"})
+}
+
+// Health is the answer of /healthz and /readyz.
+type Health struct {
+	Status string `json:"status" enum:"ok,ready"`
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// Bounds of the pilots' requests. They stand a second time in the tags of dispatcher/wire.go, for the document;
+// TestDescriptionOfPulls fails when the two differ.
+const (
+	maxJobs      = 1000
+	maxWaitS     = 300
+	maxItems     = 1000
+	maxRequestID = 200
+	maxMessage   = 4096
+	maxLogTail   = 65536
+)
+
+// checkPull names everything that is wrong with req.
+func checkPull(req *dispatcher.PullRequest) error {
+	var f faults
+	f.name("body.queue", req.Queue, "the queue that the pilot runs in")
+	f.name("body.pilot", req.Pilot, "the pilot's name")
+	if req.Max < 0 || req.Max > maxJobs {
+		f.add("body.max", fmt.Sprintf("expected 0 to %d jobs", maxJobs), req.Max)
+	}
+	if req.WaitS < 0 || req.WaitS > maxWaitS {
+		f.add("body.wait_s", fmt.Sprintf("expected 0 to %d seconds", maxWaitS), req.WaitS)
+	}
+	f.length("body.request_id", req.RequestID, maxRequestID)
+	s := &req.Slot
+	f.positive("body.slot.cores", int64(s.Cores))
+	f.positive("body.slot.memory_mb", s.MemoryMB)
+	f.positive("body.slot.disk_mb", s.DiskMB)
+	f.positive("body.slot.walltime_s", s.WalltimeS)
+	return f.problem()
+}
+
+// checkRenew names everything that is wrong with req.
+func checkRenew(req *dispatcher.RenewRequest) error {
+	var f faults
+	f.name("body.pilot", req.Pilot, "the pilot's name")
+	f.items("body.leases", req.Leases == nil, len(req.Leases))
+	for i := range req.Leases {
+		l := &req.Leases[i]
+		if l.Lease == "" {
+			f.name(itemField("leases", i, "lease"), l.Lease, "a lease token")
+		}
+		switch l.State {
+		case "", dispatcher.Granted, dispatcher.Starting, dispatcher.Running, dispatcher.Draining:
+		default:
+			f.add(itemField("leases", i, "state"), "expected granted, starting, running or draining", string(l.State))
+		}
+		f.usage("leases", i, l.Usage)
+	}
+	return f.problem()
+}
+
+// checkFinish names everything that is wrong with req.
+func checkFinish(req *dispatcher.FinishRequest) error {
+	var f faults
+	f.name("body.pilot", req.Pilot, "the pilot's name")
+	f.items("body.results", req.Results == nil, len(req.Results))
+	for i := range req.Results {
+		l := &req.Results[i]
+		if l.Lease == "" {
+			f.name(itemField("results", i, "lease"), l.Lease, "a lease token")
+		}
+		switch l.Outcome {
+		case dispatcher.Finished, dispatcher.Failed, dispatcher.Cancelled:
+		default:
+			f.add(itemField("results", i, "outcome"), "expected finished, failed or cancelled", string(l.Outcome))
+		}
+		if len(l.Message) > maxMessage {
+			f.length(itemField("results", i, "message"), l.Message, maxMessage)
+		}
+		if len(l.LogTail) > maxLogTail {
+			f.length(itemField("results", i, "log_tail"), l.LogTail, maxLogTail)
+		}
+		f.usage("results", i, l.Usage)
+	}
+	return f.problem()
+}
+
+func (f *faults) name(location, value, what string) {
+	if value == "" {
+		f.add(location, "expected "+what+", found nothing", nil)
+	}
+}
+
+func (f *faults) positive(location string, n int64) {
+	if n < 0 {
+		f.add(location, "expected 0 or more", n)
+	}
+}
+
+func (f *faults) length(location, value string, most int) {
+	if n := utf8.RuneCountInString(value); n > most {
+		f.add(location, fmt.Sprintf("expected at most %d characters, found %d", most, n), nil)
+	}
+}
+
+func (f *faults) items(location string, missing bool, n int) {
+	switch {
+	case missing:
+		f.add(location, "expected a list, found nothing", nil)
+	case n > maxItems:
+		f.add(location, fmt.Sprintf("expected at most %d items, found %d", maxItems, n), nil)
+	}
+}
+
+func (f *faults) usage(of string, i int, u dispatcher.Usage) {
+	if u.CPUSeconds < 0 {
+		f.add(itemField(of, i, "usage.cpu_s"), "expected 0 or more seconds", u.CPUSeconds)
+	}
+	if u.MemoryMB < 0 {
+		f.add(itemField(of, i, "usage.memory_mb"), "expected 0 or more MB", u.MemoryMB)
+	}
+}

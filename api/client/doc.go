@@ -1,0 +1,24 @@
+// Package client is the typed Go client of the daemon's HTTP API; the CLI and the reference pilot use it.
+//
+//	c, err := client.New(client.Config{URL: "http://127.0.0.1:8470"})
+//	reply, err := c.Pull(ctx, client.PullRequest{Queue: "CERN", Pilot: "p1", RequestID: "1", WaitS: 30})
+//	switch {
+//	case errors.Is(err, client.ErrNoJobs): // a 204; client.RetryAfter(err) says when to come back
+//	case client.IsUnavailable(err):        // nobody answers, or the daemon cannot serve now: keep trying
+//	}
+//
+// The shapes are the daemon's own types; there is no second definition.
+//
+// # What is promised
+//
+//  1. An answer that is an error is a *Problem; no answer at all is an *Unreachable. Both know how long to wait.
+//  2. A call is repeated, within Config.Patience, only where a repeat changes nothing: reads; pulls with a request id;
+//     renew and finish; a submission, which gets an idempotency key; a chunk of inputs; the verbs that set a state.
+//     Anything else is repeated only when no connection was made. The pauses double, carry jitter, keep to
+//     Retry-After and end with the context.
+//  3. A long poll is given its wait_s and half a minute more; other calls Config.Timeout.
+//  4. Inputs of any length are sent in constant memory, chunk by chunk, each at its offset, so that a broken
+//     connection costs one chunk.
+//
+// A Client is safe for concurrent use.
+package client

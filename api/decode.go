@@ -1,0 +1,98 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// Body limits.
+const (
+	maxPull = 64 << 10
+	maxBody = 8 << 20
+)
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// keep is the size above which a buffer is left to the collector.
+const keep = 256 << 10
+
+func release(b *bytes.Buffer) {
+	if b.Cap() <= keep {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// decode reads the body of a pilot's request into v. Unknown fields are ignored: pilots and daemons of different
+// versions mix. The error is a *Problem that names the place.
+func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer release(buf)
+	if _, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
+		return badBody(err)
+	}
+	if err := json.Unmarshal(buf.Bytes(), v); err != nil {
+		return badJSON(buf.Bytes(), err)
+	}
+	return nil
+}
+
+// badBody says why a body could not be read.
+func badBody(err error) error {
+	var large *http.MaxBytesError
+	var network net.Error
+	switch {
+	case errors.As(err, &large):
+		return newProblem(codeTooLarge, fmt.Sprintf("at most %d bytes", large.Limit))
+	case errors.As(err, &network) && network.Timeout():
+		return newProblem(codeSlowBody, "")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return newProblem(codeGone, "")
+	}
+	return err
+}
+
+// badJSON tells a body that is not JSON (400, with line and column) from a field of the wrong type (422).
+func badJSON(body []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return newProblem(codeBadJSON, "the body is empty")
+	case errors.As(err, &kind):
+		p := newProblem(codeInvalid, "")
+		location := "body"
+		if kind.Field != "" {
+			location += "." + kind.Field
+		}
+		p.Errors = []Detail{{Location: location, Message: fmt.Sprintf("expected %s, found %s", jsonKind(kind.Type.Kind()), kind.Value)}}
+		return p
+	case errors.As(err, &syntax):
+		before := body[:min(int64(len(body)), syntax.Offset)]
+		line := 1 + bytes.Count(before, []byte("\n"))
+		column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
+		return newProblem(codeBadJSON, fmt.Sprintf("line %d, column %d: %v", line, column, err))
+	}
+	return newProblem(codeBadJSON, err.Error())
+}
+
+// reply writes v as JSON.
+func reply(w http.ResponseWriter, v any) {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer release(buf)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("api: %T does not encode: %v", v, err)) // the edge answers 500
+	}
+	w.Header()["Content-Type"] = jsonType
+	_, _ = w.Write(buf.Bytes()) // the client may have gone
+}
+
+var jsonType = []string{"application/json"}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// describe puts the hand-decoded routes of pulls.go into the document.
+func (s *server) describe() {
+	pull := huma.Operation{
+		OperationID: "pull", Method: http.MethodPost, Path: "/v1/pulls", Tags: []string{"pilots"}, Summary: "Ask for jobs",
+		Description: "Waits up to wait_s for a job that the slot may run. A repeat with the same request_id within ten minutes gets the same leases; " +
+			"with another body it is refused (422 request_reused), and when all its leases have ended, too (409 request_over). Unknown fields are ignored.",
+		MaxBodyBytes: maxPull,
+		Responses: map[string]*huma.Response{"204": {
+			Description: "No job for this slot now. Come back after Retry-After seconds.",
+			Headers:     map[string]*huma.Param{"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "Seconds, with jitter."}},
+		}},
+	}
+	s.add(pull, reflect.TypeFor[dispatcher.PullRequest](), reflect.TypeFor[dispatcher.PullReply]())
+	s.add(huma.Operation{
+		OperationID: "renew-leases", Method: http.MethodPost, Path: "/v1/leases/renew", Tags: []string{"pilots"}, Summary: "Keep leases",
+		Description: "The heartbeat of a pilot, for all its leases at once. A lease that is lost must be stopped; one in cancel is to be ended with " +
+			"SIGTERM, and SIGKILL after its grace. Unknown fields are ignored.",
+	}, reflect.TypeFor[dispatcher.RenewRequest](), reflect.TypeFor[dispatcher.RenewReply]())
+	s.add(huma.Operation{
+		OperationID: "finish-leases", Method: http.MethodPost, Path: "/v1/leases/finish", Tags: []string{"pilots"}, Summary: "Report ended attempts",
+		Description: "Idempotent: repeat it until it is answered. lease_lost means that the attempt had ended otherwise and nothing was changed. Unknown fields are ignored.",
+	}, reflect.TypeFor[dispatcher.FinishRequest](), reflect.TypeFor[dispatcher.FinishReply]())
+}
+
+// pilotShapes are the requests of pilots and what they are made of: unknown fields are ignored and null is absent,
+// as the hand-written decoders have it.
+var pilotShapes = []string{"PullRequest", "Slot", "RenewRequest", "Renewal", "Usage", "FinishRequest", "Result"}
+
+// tidy makes the schemas say what is so: pilots' requests are open, and no list is null but where a pilot sends one.
+func (s *server) tidy() {
+	schemas := s.huma.OpenAPI().Components.Schemas.Map()
+	for _, schema := range schemas {
+		for _, property := range schema.Properties {
+			if property.Type == huma.TypeArray {
+				property.Nullable = false
+			}
+		}
+	}
+	for _, name := range pilotShapes {
+		schema := schemas[name]
+		schema.AdditionalProperties = true
+		for key, property := range schema.Properties {
+			if property.Ref == "" && !slices.Contains(schema.Required, key) {
+				property.Nullable = true
+			}
+		}
+	}
+}
+
+// add puts a route that is served by a plain handler into the document. A nil in is no body.
+func (s *server) add(op huma.Operation, in, out reflect.Type) {
+	registry := s.huma.OpenAPI().Components.Schemas
+	if in != nil {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: registry.Schema(in, true, "")},
+		}}
+	}
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
+		Description: http.StatusText(http.StatusOK),
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(out, true, "")}},
+	}
+	op.Responses["default"] = &huma.Response{
+		Description: "Error",
+		Content:     map[string]*huma.MediaType{problemType: {Schema: registry.Schema(reflect.TypeFor[Problem](), true, "")}},
+	}
+	s.huma.OpenAPI().AddOperation(&op)
+}

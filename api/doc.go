@@ -1,0 +1,28 @@
+// Package api is the daemon's HTTP face: routes, wire checks, errors, and the OpenAPI document.
+//
+//	POST /v1/pulls /v1/leases/renew /v1/leases/finish          pilots: decoded by hand (pulls.go), described in describe.go
+//	/v1/tasks /v1/jobs /v1/shares /v1/queues /v1/site /v1/tags  people and scripts: through huma
+//	PUT /v1/tasks/{id}/inputs                                   a stream of any length in constant memory (inputs.go)
+//	GET /healthz /readyz                                        free of tokens
+//	GET /metrics /openapi.json                                  behind the token, when there is one
+//
+// # What is promised
+//
+//  1. Every error is application/problem+json with a stable code. errors.go is the one table from errors of the
+//     packages below to status and code; an error is logged once, at the edge, with its request id.
+//  2. A pull is answered 200 with at least one lease, or 204 with Retry-After. A database that is away or a daemon
+//     that stops is 503 with Retry-After, never "no jobs".
+//  3. Requests of pilots ignore unknown fields, so pilots and daemons of different versions mix. Submissions refuse
+//     them, each with its place.
+//  4. A client that goes away cancels the context of its request; whoever works for it stops.
+//  5. Bodies are bounded: 64 KiB for a pull, 8 MiB for anything else, 1 MiB a line for inputs. Deadlines hold: a body
+//     must arrive, and an answer be taken, within a minute; long polls and streams move theirs on as they go.
+//  6. Lists are {"items": [...], "next": "cursor"}; next is empty on the last page. Ids inside a cursor are
+//     nobody's business.
+//  7. The served document is api/openapi.json byte by byte, and what it says of the hand-decoded routes is what they
+//     do: both are tests. `go test ./api -update` rewrites it and docs/http-api.md.
+//  8. Without tokens the API trusts its network, but no browser: requests that a page of another origin makes are
+//     refused, and on loopback so is any Host that is not loopback (DNS rebinding).
+//
+// The package holds no state and starts no goroutine. What it needs of the packages below is in needs.go.
+package api

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+func TestRequestID(t *testing.T) {
+	b := newBench(t)
+	for sent, kept := range map[string]bool{"abc-1": true, "": false, "two words": false, strings.Repeat("x", 129): false, "bad\x01": false} {
+		got := b.call("GET", "/healthz", "", headerRequestID, sent).Header().Get(headerRequestID)
+		if got == "" || (got == sent) != kept {
+			t.Errorf("sent %q, got %q", sent, got)
+		}
+	}
+}
+
+// An error is logged once, with its request id; what it is does not leave the daemon.
+func TestErrorsAreLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	b := newBench(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	b.dispatcher.err = errors.New("disk on fire")
+	for _, path := range []string{"/v1/jobs/7", "/v1/jobs"} {
+		log.Reset()
+		p := b.problem(b.call("GET", path, ""), 500)
+		if n := strings.Count(log.String(), "disk on fire"); n != 1 || !strings.Contains(log.String(), p.RequestID) {
+			t.Errorf("%s: logged %d times:\n%s", path, n, log.String())
+		}
+	}
+	log.Reset()
+	b.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) { panic("boom") }
+	b.problem(b.call("POST", "/v1/pulls", goodPull), 500)
+	if strings.Count(log.String(), "boom") != 1 || !strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("panic: %s", log.String())
+	}
+	log.Reset()
+	b.problem(b.call("POST", "/v1/pulls", "{"), 400)
+	if log.Len() > 0 {
+		t.Errorf("a fault of the client is logged above debug: %s", log.String())
+	}
+}
+
+func TestUnknownRoutes(t *testing.T) {
+	b := newBench(t)
+	if p := b.problem(b.call("GET", "/v1/nothing", ""), 404); p.Code != "no_route" {
+		t.Error(p)
+	}
+	w := b.call("DELETE", "/v1/pulls", "")
+	if p := b.problem(w, 405); p.Code != "method_not_allowed" || w.Header().Get("Allow") != "POST" {
+		t.Error(p, w.Header())
+	}
+}
+
+func TestMetricsAreBounded(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	b := newBench(t, func(c *Config) { c.Registry = reg })
+	for i := range 50 {
+		b.call("GET", fmt.Sprintf("/v1/jobs/%d", i+1), "")
+		b.call("GET", fmt.Sprintf("/v1/odd/%d", i+1), "")
+		b.call(fmt.Sprintf("ODD%d", i), "/v1/jobs", "")
+	}
+	text := b.call("GET", "/metrics", "").Body.String()
+	if n := strings.Count(text, "\ndivvy_http_requests_total{"); n > 4 {
+		t.Errorf("%d series for two routes", n)
+	}
+	if want := `divvy_http_requests_total{method="GET",route="/v1/jobs/{id}",status="2xx"} 50`; !strings.Contains(text, want) {
+		t.Errorf("no %s in\n%s", want, text)
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("promlint: %v %v", problems, err)
+	}
+}
+
+func TestReady(t *testing.T) {
+	var down atomic.Bool
+	b := newBench(t, func(c *Config) {
+		c.Ready = func(context.Context) error {
+			if down.Load() {
+				return errors.New("no database")
+			}
+			return nil
+		}
+	})
+	if w := b.call("GET", "/readyz", ""); w.Code != 200 {
+		t.Error(w.Code, w.Body)
+	}
+	down.Store(true)
+	if p := b.problem(b.call("GET", "/readyz", ""), 503); p.Detail != "no database" {
+		t.Error(p)
+	}
+	if w := b.call("GET", "/healthz", ""); w.Code != 200 {
+		t.Error(w.Code, w.Body)
+	}
+}
+
+// serve runs the API on a real listener with short deadlines.
+func serve(t *testing.T, b *bench, deadline time.Duration) *httptest.Server {
+	t.Helper()
+	ts := httptest.NewUnstartedServer(nil)
+	ts.Config = NewServer(b.handler, nil)
+	ts.Config.ReadTimeout, ts.Config.WriteTimeout = deadline, deadline
+	ts.Start()
+	t.Cleanup(ts.Close)
+	return ts
+}
+
+// A long poll lives longer than the server's deadlines, and is not taken for a client that went away.
+func TestLongPollOutlivesTheDeadlines(t *testing.T) {
+	b := newBench(t)
+	b.dispatcher.pull = func(ctx context.Context, _ dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		select {
+		case <-ctx.Done():
+			return dispatcher.PullReply{}, ctx.Err()
+		case <-time.After(600 * time.Millisecond): // three deadlines
+			return dispatcher.PullReply{Leases: []dispatcher.Lease{{Lease: "L"}}}, nil
+		}
+	}
+	ts := serve(t, b, 200*time.Millisecond)
+	resp, err := http.Post(ts.URL+"/v1/pulls", "application/json", strings.NewReader(`{"queue":"CERN","pilot":"p","wait_s":5}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 {
+		t.Fatalf("%d %s", resp.StatusCode, text)
+	}
+}
+
+func TestGoneClientCancelsItsPull(t *testing.T) {
+	b := newBench(t)
+	waiting, cancelled := make(chan struct{}), make(chan struct{})
+	b.dispatcher.pull = func(ctx context.Context, _ dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		close(waiting)
+		<-ctx.Done()
+		close(cancelled)
+		return dispatcher.PullReply{}, ctx.Err()
+	}
+	ts := serve(t, b, time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	req, _ := http.NewRequestWithContext(ctx, "POST", ts.URL+"/v1/pulls", strings.NewReader(`{"queue":"CERN","pilot":"p","wait_s":60}`))
+	go func() {
+		<-waiting
+		cancel()
+	}()
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		resp.Body.Close()
+		t.Fatal("answered", resp.Status)
+	}
+	select {
+	case <-cancelled:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the dispatcher was not told")
+	}
+}
+
+// A stream goes on as long as something comes, and is cut when nothing does.
+func TestInputsDeadlinesMoveOn(t *testing.T) {
+	b := newBench(t)
+	ts := serve(t, b, 700*time.Millisecond)
+	b.server.timeout = 3 * time.Second
+	in, out := io.Pipe()
+	go func() {
+		for i := range 12 { // 1.2 s, longer than the server's deadline
+			fmt.Fprintf(out, "\"f%d\"\n", i)
+			time.Sleep(100 * time.Millisecond)
+		}
+		out.Close()
+	}()
+	req, _ := http.NewRequestWithContext(t.Context(), "PUT", ts.URL+"/v1/tasks/3/inputs?offset=0", in)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 || !strings.Contains(string(text), `"next_offset":12`) {
+		t.Fatalf("%d %s", resp.StatusCode, text)
+	}
+}
+
+// A body that dribbles in is cut at the deadline.
+func TestSlowBodyIsCut(t *testing.T) {
+	b := newBench(t)
+	ts := serve(t, b, 300*time.Millisecond)
+	conn, err := net.Dial("tcp", ts.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/pulls HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	text, _ := io.ReadAll(conn)
+	if len(text) > 0 && !strings.Contains(string(text), "408") {
+		t.Errorf("%s", text)
+	}
+}

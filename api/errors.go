@@ -1,0 +1,187 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// code is what an error is called on the wire, and all that is the same for each of its occurrences.
+type code struct {
+	status  int
+	name    string
+	title   string
+	hint    string
+	retryIn int // seconds; 0 = a repeat does not help
+}
+
+// Errors that this package finds by itself.
+var (
+	codeBadJSON      = code{status: 400, name: "bad_json", title: "The body is not JSON"}
+	codeUnauthorized = code{status: 401, name: "unauthorized", title: "No valid token", hint: "send the header Authorization: Bearer <token>"}
+	codeForeign      = code{status: 403, name: "foreign_origin", title: "Refused: the request may come from a foreign web page",
+		hint: "use the address that the daemon listens on, or run it with a token file"}
+	codeNoRoute   = code{status: 404, name: "no_route", title: "Nothing lives at this path", hint: "GET /openapi.json lists what there is"}
+	codeNoQueue   = code{status: 404, name: "unknown_queue", title: "No queue has this name"}
+	codeMethod    = code{status: 405, name: "method_not_allowed", title: "The path does not know this method", hint: "the header Allow names those it does"}
+	codeOffset    = code{status: 409, name: "wrong_offset", title: "The inputs do not go on where the last ones ended", hint: "send from next_offset"}
+	codeSlowBody  = code{status: 408, name: "body_timeout", title: "The body did not arrive in time"}
+	codeTooLarge  = code{status: 413, name: "body_too_large", title: "The body is too large"}
+	codeMediaType = code{status: 415, name: "media_type", title: "The body has a content type that this route does not take"}
+	codeBadSite   = code{status: 422, name: "bad_site", title: "The site file is not valid; nothing was applied"}
+	codeInvalid   = code{status: 422, name: "invalid", title: "The request is not valid"}
+	codeGone      = code{status: 499, name: "client_gone", title: "The client went away"}
+	codeInternal  = code{status: 500, name: "internal", title: "The daemon failed", hint: "the daemon's log has the error under this request id"}
+	codeNotReady  = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
+	codeDeadline  = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
+	codeDatabase  = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
+)
+
+// known holds the sentinels of the packages below. First match counts.
+var known = []struct {
+	err error
+	code
+}{
+	{dispatcher.ErrUnknownQueue, codeNoQueue},
+	{dispatcher.ErrNoJob, code{status: 404, name: "no_job", title: "No job has this id"}},
+	{dispatcher.ErrQueueClosed, code{status: 409, name: "queue_closed", title: "The queue takes no jobs now",
+		hint: "it drains or is offline; `divvy queue online` opens it", retryIn: 30}},
+	{dispatcher.ErrRequestOver, code{status: 409, name: "request_over", title: "All leases of this request id have ended",
+		hint: "pull with a new request id"}},
+	{dispatcher.ErrRequestReused, code{status: 422, name: "request_reused", title: "This request id was used with another body",
+		hint: "pull with a new request id"}},
+	{dispatcher.ErrStopping, code{status: 503, name: "stopping", title: "The daemon stops", retryIn: 2}},
+	{dispatcher.ErrInvalid, codeInvalid},
+	{generator.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},
+	{generator.ErrState, code{status: 409, name: "task_state", title: "The task is in a state in which this cannot be done"}},
+	{generator.ErrKeyReused, code{status: 422, name: "key_reused", title: "This Idempotency-Key was used with another body",
+		hint: "send another key, or the same body"}},
+	{generator.ErrUntagged, code{status: 422, name: "untagged", title: "No tagging rule gives this task a share",
+		hint: "`divvy tags test -f task.yml` explains, rule by rule; share: in the task names one"}},
+	{generator.ErrInvalid, codeInvalid},
+	{site.ErrNoVersion, code{status: 404, name: "no_version", title: "No site version has this number"}},
+	{site.ErrUnknownQueue, codeNoQueue},
+	{site.ErrQueueState, codeInvalid},
+}
+
+// problemOf is the one way from an error to what the client sees.
+func problemOf(err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	if p := detailed(err); p != nil {
+		return p
+	}
+	for _, k := range known {
+		if errors.Is(err, k.err) {
+			return newProblem(k.code, err.Error())
+		}
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return newProblem(codeGone, "")
+	case pg.IsUnavailable(err):
+		return newProblem(codeDatabase, "")
+	case errors.Is(err, context.DeadlineExceeded):
+		return newProblem(codeDeadline, "")
+	}
+	return newProblem(codeInternal, "") // what went wrong is the log's business
+}
+
+// detailed takes the errors that know the place of what is wrong.
+func detailed(err error) *Problem {
+	var field *dispatcher.FieldError
+	var task generator.Faults
+	var file site.Problems
+	var offset *generator.OffsetError
+	switch {
+	case errors.As(err, &field):
+		p := newProblem(codeInvalid, "")
+		p.Errors = []Detail{{Location: "body." + field.Field, Message: "expected " + field.Want, Value: short(field.Value)}}
+		return p
+	case errors.As(err, &task):
+		p := newProblem(codeInvalid, "")
+		for _, f := range task {
+			p.Errors = append(p.Errors, Detail{Location: "body." + f.Field, Message: f.Message, Hint: f.Hint})
+		}
+		return p
+	case errors.As(err, &file):
+		p := newProblem(codeBadSite, "")
+		for _, f := range file {
+			p.Errors = append(p.Errors, Detail{Location: fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), Message: f.Message, Hint: f.Hint})
+		}
+		return p
+	case errors.As(err, &offset):
+		p := newProblem(codeOffset, err.Error())
+		p.Next = &offset.Want
+		return p
+	}
+	return nil
+}
+
+func newProblem(c code, detail string) *Problem {
+	p := &Problem{Title: c.title, Status: c.status, Code: c.name, Detail: detail, Hint: c.hint}
+	if c.retryIn > 0 {
+		p.RetryAfterS = c.retryIn + rand.IntN(c.retryIn+1) // jitter: pilots that failed together must not return together
+	}
+	return p
+}
+
+// fail answers err and remembers it for the log.
+func (s *server) fail(w http.ResponseWriter, err error) {
+	p := problemOf(err)
+	s.sign(w, p, err)
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the client may have gone
+}
+
+// sign puts the request id on p, the error into the exchange, and Retry-After into the header.
+func (s *server) sign(w http.ResponseWriter, p *Problem, err error) {
+	if x, ok := w.(*exchange); ok {
+		p.RequestID, x.err = x.id, err
+	}
+	if p.RetryAfterS > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterS))
+	}
+}
+
+// fromHuma turns huma's own findings (validation, body limits) into the problem that the rest of the API speaks.
+func fromHuma(e *huma.ErrorModel) *Problem {
+	var c code
+	switch e.Status {
+	case 400:
+		c = codeBadJSON
+	case 408:
+		c = codeSlowBody
+	case 413:
+		c = codeTooLarge
+	case 415:
+		c = codeMediaType
+	case 422:
+		c = codeInvalid
+	default:
+		c = codeInternal
+		c.status = e.Status
+	}
+	p := newProblem(c, "")
+	if len(e.Errors) == 0 {
+		p.Detail = e.Detail
+	}
+	for _, d := range e.Errors {
+		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: short(d.Value)})
+	}
+	return p
+}

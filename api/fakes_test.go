@@ -1,0 +1,220 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// fakeDispatcher answers with what the test put in.
+type fakeDispatcher struct {
+	pull    func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
+	err     error // of everything else
+	pulled  dispatcher.PullRequest
+	renewed dispatcher.RenewRequest
+	ended   dispatcher.FinishRequest
+	filter  dispatcher.JobFilter
+	jobs    []dispatcher.JobRow
+}
+
+func (f *fakeDispatcher) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {
+	f.pulled = r
+	if f.pull != nil {
+		return f.pull(ctx, r)
+	}
+	return dispatcher.PullReply{RenewAfter: 60, Leases: []dispatcher.Lease{{
+		Lease: "L1", Job: 7, Attempt: 1, Task: 3, Share: "Production/MC", Command: []string{"sh", "-c", "a<b"}, Env: map[string]string{}, Cores: 1, ExpiresIn: 90,
+	}}}, nil
+}
+
+func (f *fakeDispatcher) Renew(_ context.Context, r dispatcher.RenewRequest) (dispatcher.RenewReply, error) {
+	f.renewed = r
+	return dispatcher.RenewReply{RenewAfter: 60}, f.err
+}
+
+func (f *fakeDispatcher) Finish(_ context.Context, r dispatcher.FinishRequest) (dispatcher.FinishReply, error) {
+	f.ended = r
+	return dispatcher.FinishReply{}, f.err
+}
+
+func (f *fakeDispatcher) Standing() dispatcher.Standing {
+	return dispatcher.Standing{Version: 2, Pools: []dispatcher.PoolStanding{{Pool: "default", Capacity: 100, Shares: []dispatcher.ShareStanding{
+		{ID: 1, Path: "", Ready: 5, HeldJobs: 3}, {ID: 2, Path: "A", Leaf: true, Ready: 5, HeldJobs: 3},
+	}}}}
+}
+
+func (f *fakeDispatcher) Queues() []dispatcher.QueueStanding {
+	return []dispatcher.QueueStanding{
+		{Queue: shares.Queue{ID: 1, Name: "CERN", Pool: "default", State: shares.Online, CorePowerMilli: 1000}},
+		{Queue: shares.Queue{ID: 2, Name: "BNL", Pool: "default", State: shares.Drain, CorePowerMilli: 1000}},
+	}
+}
+
+func (f *fakeDispatcher) Job(_ context.Context, id int64) (dispatcher.JobRow, error) {
+	return dispatcher.JobRow{ID: id, Task: 3, Share: "A", State: "ready", CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
+}
+
+func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([]dispatcher.JobRow, error) {
+	f.filter = filter
+	return f.jobs, f.err
+}
+
+func (f *fakeDispatcher) JobLog(context.Context, int64, int) (string, error) { return "done\n", f.err }
+
+// fakeTasks knows one task, 3.
+type fakeTasks struct {
+	err       error
+	submitted generator.SubmitRequest
+	filter    generator.Filter
+	verb      string
+	lines     int64
+}
+
+func (f *fakeTasks) task() (generator.Task, error) {
+	return generator.Task{ID: 3, Name: "t", State: "ready", CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
+}
+
+func (f *fakeTasks) Submit(_ context.Context, r generator.SubmitRequest) (generator.Task, error) {
+	f.submitted = r
+	return f.task()
+}
+
+func (f *fakeTasks) AddInputs(_ context.Context, _, offset int64, lines io.Reader) (int64, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	for sc := bufio.NewScanner(lines); sc.Scan(); {
+		f.lines++
+	}
+	return offset + f.lines, nil
+}
+
+func (f *fakeTasks) Commit(context.Context, int64) (generator.Task, error) { return f.task() }
+
+func (f *fakeTasks) Task(context.Context, int64) (generator.Task, error) { return f.task() }
+
+func (f *fakeTasks) Tasks(_ context.Context, filter generator.Filter) ([]generator.Task, error) {
+	f.filter = filter
+	t, err := f.task()
+	return []generator.Task{t}, err
+}
+
+func (f *fakeTasks) change(verb string) (generator.Change, error) {
+	f.verb = verb
+	return generator.Change{}, f.err
+}
+
+func (f *fakeTasks) Kill(context.Context, int64) (generator.Change, error) { return f.change("kill") }
+
+func (f *fakeTasks) Pause(context.Context, int64) (generator.Change, error) { return f.change("pause") }
+
+func (f *fakeTasks) Resume(context.Context, int64) (generator.Change, error) {
+	return f.change("resume")
+}
+
+func (f *fakeTasks) Retry(context.Context, int64) (generator.Change, error) { return f.change("retry") }
+
+func (f *fakeTasks) Finish(context.Context, int64) (generator.Change, error) {
+	return f.change("finish")
+}
+
+// fakeSite takes every file.
+type fakeSite struct {
+	err     error
+	applied site.ApplyRequest
+	state   shares.QueueState
+}
+
+func (f *fakeSite) Apply(_ context.Context, r site.ApplyRequest) (site.Applied, error) {
+	f.applied = r
+	return site.Applied{}, f.err
+}
+
+func (f *fakeSite) Load(context.Context) (*site.Site, error) {
+	return &site.Site{Number: 2, Source: "shares: []\n"}, f.err
+}
+
+func (f *fakeSite) History(context.Context, int) ([]site.Entry, error) {
+	return []site.Entry{{}}, f.err
+}
+
+func (f *fakeSite) Get(context.Context, int64) (*site.Site, error) { return f.Load(context.TODO()) }
+
+func (f *fakeSite) Diff(context.Context, int64, int64) (site.Difference, error) {
+	return site.Difference{}, f.err
+}
+
+func (f *fakeSite) Rollback(context.Context, int64, string) (site.Applied, error) {
+	return site.Applied{}, f.err
+}
+
+func (f *fakeSite) SetQueueState(_ context.Context, _ string, st shares.QueueState) error {
+	f.state = st
+	return f.err
+}
+
+// bench is the API over fakes.
+type bench struct {
+	t          *testing.T
+	dispatcher *fakeDispatcher
+	tasks      *fakeTasks
+	site       *fakeSite
+	server     *server
+	handler    http.Handler
+}
+
+func newBench(t *testing.T, change ...func(*Config)) *bench {
+	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
+	c := Config{
+		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Build: "test",
+		CancelJob: func(context.Context, int64, string) (bool, error) { return true, nil },
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	b.server = newServer(c)
+	b.handler = b.server.routes()
+	return b
+}
+
+// call makes a request; header pairs follow the body.
+func (b *bench) call(method, path, body string, header ...string) *httptest.ResponseRecorder {
+	b.t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, r)
+	return w
+}
+
+// problem is the answer as a Problem of that status.
+func (b *bench) problem(w *httptest.ResponseRecorder, status int) *Problem {
+	b.t.Helper()
+	if w.Code != status || w.Header().Get("Content-Type") != problemType {
+		b.t.Fatalf("got %d %s, want a problem with %d\n%s", w.Code, w.Header().Get("Content-Type"), status, w.Body)
+	}
+	p := &Problem{}
+	if err := json.Unmarshal(w.Body.Bytes(), p); err != nil {
+		b.t.Fatal(err)
+	}
+	if p.Status != status || p.Code == "" || p.Title == "" || p.RequestID == "" {
+		b.t.Fatalf("incomplete problem: %s", w.Body)
+	}
+	return p
+}

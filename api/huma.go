@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+)
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next" doc:"Pass it as after to get the next page; empty on the last one."`
+}
+
+// Body is an answer that is v as JSON.
+type body[T any] struct{ Body T }
+
+// Cursor are the parameters of every list.
+type Cursor struct {
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Items at the most."`
+	After string `query:"after" doc:"The next of the page before."`
+}
+
+// route registers a route with huma: fn's errors go through the table, its time is bounded.
+func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) (O, error)) {
+	if op.MaxBodyBytes == 0 {
+		op.MaxBodyBytes = maxBody
+	}
+	// As long as the handler may take: the deadline also ends the wait for the answer, see extend.
+	op.BodyReadTimeout = s.timeout + 5*time.Second
+	huma.Register(s.huma, op, func(ctx context.Context, in *I) (*body[O], error) {
+		ctx, cancel := context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+		out, err := fn(ctx, in)
+		if err != nil {
+			p := problemOf(err)
+			if x := exchangeIn(ctx); x != nil {
+				s.sign(x, p, err)
+			}
+			return nil, p
+		}
+		return &body[O]{Body: out}, nil
+	})
+}
+
+// carry puts the exchange into the context of huma's handlers.
+func (s *server) carry(ctx huma.Context, next func(huma.Context)) {
+	_, w := humachi.Unwrap(ctx)
+	if x, ok := w.(*exchange); ok {
+		ctx = huma.WithValue(ctx, exchangeKey{}, x)
+	}
+	next(ctx)
+}
+
+// speak rewrites huma's own errors on their way out.
+func (s *server) speak(ctx huma.Context, _ string, v any) (any, error) {
+	e, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	p := fromHuma(e)
+	_, w := humachi.Unwrap(ctx)
+	s.sign(w, p, p)
+	return p, nil
+}
+
+// document is huma's configuration: OpenAPI 3.1, JSON only, no pages from a CDN, errors as Problem.
+func (s *server) document() huma.Config {
+	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "divvy",
+				Version:     "1",
+				Description: "Shares out the slots of a site among the jobs of its users. Errors are application/problem+json.",
+				License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			},
+			Components: &huma.Components{
+				Schemas:         registry,
+				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
+			},
+			Security: []map[string][]string{{}, {"token": {}}},
+			Tags: []*huma.Tag{
+				{Name: "pilots", Description: "Pull, renew, finish."},
+				{Name: "tasks", Description: "Submit and steer tasks."},
+				{Name: "jobs", Description: "Jobs, their attempts and logs."},
+				{Name: "site", Description: "Shares, queues, tagging rules and their versions."},
+				{Name: "daemon", Description: "How the daemon does."},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{s.speak},
+		// A misspelt parameter that is silently ignored would list what nobody asked for.
+		RejectUnknownQueryParameters: true,
+	}
+}
+
+// openapi serves the document, made once.
+func (s *server) openapi() http.HandlerFunc {
+	doc, err := json.MarshalIndent(s.huma.OpenAPI(), "", "  ")
+	if err != nil {
+		panic("api: the document does not encode: " + err.Error())
+	}
+	doc = append(doc, '\n')
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/openapi+json")
+		_, _ = w.Write(doc)
+	}
+}
+
+// schemaName is the type's name, but where two packages have the same one.
+func schemaName(t reflect.Type, hint string) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if name, ok := schemaNames[t]; ok {
+		return name
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}

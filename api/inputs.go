@@ -1,0 +1,78 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+)
+
+// Stored is the answer to a stream of inputs.
+type Stored struct {
+	Task int64 `json:"task"`
+	Next int64 `json:"next_offset" doc:"Inputs stored so far: the offset to go on from."`
+}
+
+// inputs is PUT /v1/tasks/{id}/inputs?offset=N. The body is read as it comes; its length has no limit.
+func (s *server) inputs(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil || id < 1 {
+		var f faults
+		f.add("path.id", "expected the id of a task", chi.URLParam(r, "id"))
+		s.fail(w, f.problem())
+		return
+	}
+	offset := int64(0)
+	if text := r.URL.Query().Get("offset"); text != "" {
+		if offset, err = strconv.ParseInt(text, 10, 64); err != nil || offset < 0 {
+			var f faults
+			f.add("query.offset", "expected the number of inputs sent before, 0 or more", text)
+			s.fail(w, f.problem())
+			return
+		}
+	}
+	extend(w, s.timeout)
+	next, err := s.Tasks.AddInputs(r.Context(), id, offset, &steady{body: r.Body, w: w, pace: s.timeout})
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	reply(w, Stored{Task: id, Next: next})
+}
+
+// steady reads a body of any length and moves the connection's deadlines on as long as something comes.
+type steady struct {
+	body io.Reader
+	w    http.ResponseWriter
+	pace time.Duration
+	last time.Time
+}
+
+// Read moves the deadlines at most once a second.
+func (s *steady) Read(p []byte) (int, error) {
+	if now := time.Now(); now.Sub(s.last) > time.Second {
+		s.last = now
+		extend(s.w, s.pace)
+	}
+	return s.body.Read(p)
+}
+
+func (s *server) describeInputs() {
+	var zero float64
+	s.add(huma.Operation{
+		OperationID: "add-inputs", Method: http.MethodPut, Path: "/v1/tasks/{id}/inputs", Tags: []string{"tasks"}, Summary: "Stream inputs into a submitting task",
+		Description: "One JSON string a line (NDJSON), any number of lines. Resumable: offset is the number of inputs that were stored before; " +
+			"a wrong one is refused (409 wrong_offset) with next_offset to go on from. What an interrupted stream had stored stays.",
+		Parameters: []*huma.Param{
+			{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64"}},
+			{Name: "offset", In: "query", Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &zero, Default: 0}},
+		},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}},
+		}},
+	}, nil, reflect.TypeFor[Stored]())
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// byID is the path parameter of a task or a job.
+type byID struct {
+	ID int64 `path:"id" minimum:"1" doc:"Id of the task or job."`
+}
+
+type jobsInput struct {
+	Cursor
+	Task  int64  `query:"task" minimum:"1" doc:"Only jobs of this task."`
+	State string `query:"state" enum:"waiting,ready,leased,finished,failed,cancelled" doc:"Only jobs in this state."`
+}
+
+type jobLogInput struct {
+	byID
+	Attempt int `query:"attempt" minimum:"1" doc:"Which attempt; the last one when absent."`
+}
+
+// Log is the end of what an attempt wrote.
+type Log struct {
+	Job     int64  `json:"job"`
+	Attempt int    `json:"attempt,omitempty" doc:"As asked for; absent = the last one."`
+	Tail    string `json:"tail" doc:"End of stdout and stderr."`
+}
+
+// Killed says what a kill of a job did.
+type Killed struct {
+	Job   int64  `json:"job"`
+	State string `json:"state" doc:"State now: a leased job stays so until its pilot has ended it."`
+}
+
+func (s *server) jobRoutes() {
+	route(s, huma.Operation{
+		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: []string{"jobs"}, Summary: "List jobs",
+		Description: "In the order of their ids, live and ended ones.",
+	}, func(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
+		after, err := in.afterID()
+		if err != nil {
+			return Page[dispatcher.JobRow]{}, err
+		}
+		jobs, err := s.dispatcher.Jobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
+		return page(jobs, in.Limit, func(j dispatcher.JobRow) int64 { return j.ID }), err
+	})
+	route(s, huma.Operation{
+		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{id}", Tags: []string{"jobs"}, Summary: "Show a job with its attempts",
+	}, func(ctx context.Context, in *byID) (dispatcher.JobRow, error) { return s.dispatcher.Job(ctx, in.ID) })
+	route(s, huma.Operation{
+		OperationID: "get-job-log", Method: http.MethodGet, Path: "/v1/jobs/{id}/log", Tags: []string{"jobs"}, Summary: "Show the end of an attempt's output",
+	}, func(ctx context.Context, in *jobLogInput) (Log, error) {
+		tail, err := s.dispatcher.JobLog(ctx, in.ID, in.Attempt)
+		return Log{Job: in.ID, Attempt: in.Attempt, Tail: tail}, err
+	})
+	route(s, huma.Operation{
+		OperationID: "kill-job", Method: http.MethodPost, Path: "/v1/jobs/{id}/kill", Tags: []string{"jobs"}, Summary: "Cancel a job",
+		Description: "A waiting or ready job is cancelled at once; a leased one gets SIGTERM through its pilot's next renew. An ended job stays as it is.",
+	}, s.killJob)
+}
+
+func (s *server) killJob(ctx context.Context, in *byID) (Killed, error) {
+	found, err := s.CancelJob(ctx, in.ID, "killed")
+	if err != nil {
+		return Killed{}, err
+	}
+	job, err := s.dispatcher.Job(ctx, in.ID)
+	if err != nil {
+		return Killed{}, err
+	}
+	if !found && job.EndedAt == nil {
+		return Killed{}, dispatcher.ErrNoJob
+	}
+	return Killed{Job: in.ID, State: job.State}, nil
+}
+
+// afterID reads the cursor of a list that is ordered by id.
+func (c Cursor) afterID() (int64, error) {
+	if c.After == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(c.After, 10, 64)
+	if err != nil || id < 0 {
+		var f faults
+		f.add("query.after", "expected the next of a page before", c.After)
+		return 0, f.problem()
+	}
+	return id, nil
+}
+
+// page makes a page; a full one has a next, which may turn out to be empty.
+func page[T any](items []T, limit int, id func(T) int64) Page[T] {
+	p := Page[T]{Items: list(items)}
+	if n := len(items); n > 0 && n >= limit {
+		p.Next = strconv.FormatInt(id(items[n-1]), 10)
+	}
+	return p
+}

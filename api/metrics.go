@@ -1,0 +1,50 @@
+package api
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics have the labels of the route pattern, never of the path, and the class of the status: their number is
+// bounded by the routes of this package.
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	return &metrics{
+		requests: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "divvy_http_requests_total", Help: "HTTP requests by route and class of status.",
+		}, []string{"method", "route", "status"}),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "divvy_http_request_duration_seconds", Help: "Time to answer by route; a pull's includes its long poll.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"method", "route"}),
+		inFlight: f.NewGauge(prometheus.GaugeOpts{
+			Name: "divvy_http_requests_in_flight", Help: "Requests that are being served, long polls included.",
+		}),
+	}
+}
+
+func (m *metrics) observe(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, route, statusClass(status)).Inc()
+	m.seconds.WithLabelValues(method, route).Observe(took.Seconds())
+}
+
+func statusClass(status int) string {
+	switch status / 100 {
+	case 2:
+		return "2xx"
+	case 4:
+		return "4xx"
+	case 5:
+		return "5xx"
+	}
+	return strconv.Itoa(status/100) + "xx"
+}

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+)
+
+const headerRequestID = "X-Request-Id"
+
+// exchange is one request and its answer as the edge sees it: status and size for the log and the metrics, and
+// the error that the handler answered, so that it is logged once.
+type exchange struct {
+	http.ResponseWriter
+	id     string
+	status int
+	size   int64
+	err    error
+}
+
+// WriteHeader remembers the status.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	n, err := x.ResponseWriter.Write(b)
+	x.size += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+type exchangeKey struct{}
+
+// exchangeIn finds the exchange that huma's handlers carry in their context.
+func exchangeIn(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// edge is the outermost layer: request id, metrics, log, and the end of panics. It is one layer on purpose;
+// every pull goes through it.
+func (s *server) edge(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{ResponseWriter: w, id: requestID(r)}
+		w.Header()[headerRequestID] = []string{x.id}
+		began := time.Now()
+		s.metrics.inFlight.Inc()
+		defer func() {
+			p := recover()
+			cut := p != nil && s.panicked(x, p)
+			s.metrics.inFlight.Dec()
+			s.done(x, r, time.Since(began))
+			if cut {
+				panic(http.ErrAbortHandler)
+			}
+		}()
+		next.ServeHTTP(x, r)
+	})
+}
+
+// panicked answers 500. cut is true when half an answer is out already: the connection must be cut, so that nobody
+// takes the half for a whole.
+func (s *server) panicked(x *exchange, p any) (cut bool) {
+	if p == http.ErrAbortHandler {
+		return true
+	}
+	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	if x.status != 0 {
+		x.status, x.err = http.StatusInternalServerError, err
+		return true
+	}
+	s.fail(x, err)
+	return false
+}
+
+// done counts and logs an exchange. What the daemon is to blame for is logged as an error or a warning, all
+// else at debug.
+func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	route, method := "none", "other"
+	if rc := chi.RouteContext(r.Context()); rc != nil && len(rc.RoutePatterns) > 0 && x.status != http.StatusMethodNotAllowed {
+		route, method = rc.RoutePattern(), r.Method
+	}
+	s.metrics.observe(method, route, x.status, took)
+	level := slog.LevelDebug
+	switch {
+	case x.status == http.StatusServiceUnavailable:
+		level = slog.LevelWarn
+	case x.status >= 500:
+		level = slog.LevelError
+	}
+	if !s.log.Enabled(r.Context(), level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", x.status),
+		slog.Int64("bytes", x.size), slog.Duration("took", took), slog.String("request_id", x.id), slog.String("remote", r.RemoteAddr),
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.Any("error", x.err))
+	}
+	s.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+var (
+	requestPrefix = func() string {
+		var b [6]byte
+		_, _ = rand.Read(b[:]) // never fails, by its contract
+		return hex.EncodeToString(b[:]) + "-"
+	}()
+	requestCount atomic.Uint64
+)
+
+// requestID is the caller's X-Request-Id when that is fit for a log, else a new one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(headerRequestID); id != "" && len(id) <= 128 {
+		for i := 0; i < len(id); i++ {
+			if id[i] <= ' ' || id[i] > '~' {
+				return newRequestID()
+			}
+		}
+		return id
+	}
+	return newRequestID()
+}
+
+func newRequestID() string {
+	return requestPrefix + strconv.FormatUint(requestCount.Add(1), 36)
+}
+
+// extend moves the connection's deadlines to d from now. The server's own deadlines would end a long poll: the
+// one for reading too, since net/http watches for the end of the client with a read.
+func extend(w http.ResponseWriter, d time.Duration) {
+	rc := http.NewResponseController(w)
+	until := time.Now().Add(d)
+	if err := rc.SetReadDeadline(until); errors.Is(err, http.ErrNotSupported) {
+		return // a test's recorder
+	}
+	_ = rc.SetWriteDeadline(until)
+}

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"io"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Dispatcher leases jobs and knows how things stand; *dispatcher.Dispatcher is one.
+type Dispatcher interface {
+	Pull(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
+	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
+	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
+	Standing() dispatcher.Standing
+	Queues() []dispatcher.QueueStanding
+	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
+	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
+	// JobLog is the end of an attempt's output; attempt 0 = the last one.
+	JobLog(ctx context.Context, id int64, attempt int) (string, error)
+}
+
+// Tasks takes tasks and steers them; *generator.Generator is one.
+type Tasks interface {
+	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
+	AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (next int64, err error)
+	Commit(ctx context.Context, id int64) (generator.Task, error)
+	Task(ctx context.Context, id int64) (generator.Task, error)
+	Tasks(context.Context, generator.Filter) ([]generator.Task, error)
+	Kill(ctx context.Context, id int64) (generator.Change, error)
+	Pause(ctx context.Context, id int64) (generator.Change, error)
+	Resume(ctx context.Context, id int64) (generator.Change, error)
+	Retry(ctx context.Context, id int64) (generator.Change, error)
+	Finish(ctx context.Context, id int64) (generator.Change, error)
+}
+
+// Site keeps the versions of the site file; *site.Store is one.
+type Site interface {
+	Apply(context.Context, site.ApplyRequest) (site.Applied, error)
+	Load(context.Context) (*site.Site, error)
+	History(ctx context.Context, limit int) ([]site.Entry, error)
+	Get(ctx context.Context, version int64) (*site.Site, error)
+	Diff(ctx context.Context, from, to int64) (site.Difference, error)
+	Rollback(ctx context.Context, version int64, by string) (site.Applied, error)
+	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
+}

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// The three routes that pilots call all the time are plain handlers, decoded by hand: huma would parse each body
+// twice. describe.go says the same things in the document, and a test holds both together.
+
+// pull is POST /v1/pulls.
+func (s *server) pull(w http.ResponseWriter, r *http.Request) {
+	var req dispatcher.PullRequest
+	if err := decode(w, r, maxPull, &req); err != nil {
+		s.fail(w, err)
+		return
+	}
+	if err := checkPull(&req); err != nil {
+		s.fail(w, err)
+		return
+	}
+	if req.WaitS > 1 {
+		extend(w, time.Duration(req.WaitS*float64(time.Second))+s.timeout)
+	}
+	leases, err := s.dispatcher.Pull(r.Context(), req)
+	switch {
+	case errors.Is(err, dispatcher.ErrNoJobs):
+		w.Header()["Retry-After"] = []string{retryPull(req.WaitS)}
+		w.WriteHeader(http.StatusNoContent)
+	case err != nil:
+		s.fail(w, s.withQueues(err))
+	default:
+		reply(w, leases)
+	}
+}
+
+// renew is POST /v1/leases/renew.
+func (s *server) renew(w http.ResponseWriter, r *http.Request) {
+	var req dispatcher.RenewRequest
+	if err := decode(w, r, maxBody, &req); err != nil {
+		s.fail(w, err)
+		return
+	}
+	if err := checkRenew(&req); err != nil {
+		s.fail(w, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
+	defer cancel()
+	kept, err := s.dispatcher.Renew(ctx, req)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	kept.Kept, kept.Lost, kept.Cancel = list(kept.Kept), list(kept.Lost), list(kept.Cancel)
+	reply(w, kept)
+}
+
+// finish is POST /v1/leases/finish.
+func (s *server) finish(w http.ResponseWriter, r *http.Request) {
+	var req dispatcher.FinishRequest
+	if err := decode(w, r, maxBody, &req); err != nil {
+		s.fail(w, err)
+		return
+	}
+	if err := checkFinish(&req); err != nil {
+		s.fail(w, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
+	defer cancel()
+	verdicts, err := s.dispatcher.Finish(ctx, req)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	verdicts.Verdicts = list(verdicts.Verdicts)
+	reply(w, verdicts)
+}
+
+// retryPull is the Retry-After of a 204: who waited in the long poll comes back at once, who only looks, later.
+// Spread out, so that pilots that started together don't stay together.
+func retryPull(waited float64) string {
+	if waited >= 1 {
+		return strconv.Itoa(1 + rand.IntN(2))
+	}
+	return strconv.Itoa(3 + rand.IntN(4))
+}
+
+// list makes an empty list of nil: the document says list, and null is none.
+func list[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}

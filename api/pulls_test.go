@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+const goodPull = `{"queue":"CERN","pilot":"p1","slot":{"cores":8},"max":4,"wait_s":0,"request_id":"r1","of_a_later_version":{"x":[1]}}`
+
+func TestPull(t *testing.T) {
+	b := newBench(t)
+	w := b.call("POST", "/v1/pulls", goodPull)
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if !strings.Contains(w.Body.String(), `"lease":"L1"`) || !strings.Contains(w.Body.String(), "a<b") {
+		t.Errorf("body: %s", w.Body)
+	}
+	if got := b.dispatcher.pulled; got.Slot.Cores != 8 || got.Max != 4 || got.RequestID != "r1" {
+		t.Errorf("request: %+v", got)
+	}
+}
+
+// Every error of a pull, and what a pilot sees of it.
+func TestPullErrors(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+		retry  bool
+	}{
+		{fmt.Errorf("pull: %w", dispatcher.ErrUnknownQueue), 404, "unknown_queue", false},
+		{dispatcher.ErrQueueClosed, 409, "queue_closed", true},
+		{dispatcher.ErrRequestOver, 409, "request_over", false},
+		{dispatcher.ErrRequestReused, 422, "request_reused", false},
+		{&dispatcher.FieldError{Field: "slot.cores", Value: -1, Want: "0 or more"}, 422, "invalid", false},
+		{dispatcher.ErrStopping, 503, "stopping", true},
+		{&pgconn.PgError{Code: "57P01"}, 503, "database_unavailable", true},
+		{fmt.Errorf("pull: %w", context.DeadlineExceeded), 503, "", true},
+		{context.Canceled, 499, "client_gone", false},
+		{errors.New("secret of the database"), 500, "internal", false},
+	} {
+		t.Run(c.err.Error(), func(t *testing.T) {
+			b := newBench(t)
+			b.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
+				return dispatcher.PullReply{}, c.err
+			}
+			w := b.call("POST", "/v1/pulls", goodPull)
+			p := b.problem(w, c.status)
+			if c.code != "" && p.Code != c.code {
+				t.Errorf("code %q, want %q", p.Code, c.code)
+			}
+			seconds, _ := strconv.Atoi(w.Header().Get("Retry-After"))
+			if (seconds > 0) != c.retry || seconds != p.RetryAfterS {
+				t.Errorf("Retry-After %q, retry_after_s %d", w.Header().Get("Retry-After"), p.RetryAfterS)
+			}
+			if strings.Contains(w.Body.String(), "secret") {
+				t.Errorf("an internal error shows: %s", w.Body)
+			}
+		})
+	}
+}
+
+func TestPullWithoutJobs(t *testing.T) {
+	b := newBench(t)
+	b.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		return dispatcher.PullReply{}, fmt.Errorf("pull: %w", dispatcher.ErrNoJobs)
+	}
+	for wait, most := range map[string]int{"0": 6, "30": 2} {
+		w := b.call("POST", "/v1/pulls", `{"queue":"CERN","pilot":"p","wait_s":`+wait+`}`)
+		seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
+		if w.Code != http.StatusNoContent || err != nil || seconds < 1 || seconds > most || w.Body.Len() > 0 {
+			t.Errorf("wait %s: %d, Retry-After %q, body %q", wait, w.Code, w.Header().Get("Retry-After"), w.Body)
+		}
+	}
+}
+
+func TestUnknownQueueNamesTheQueues(t *testing.T) {
+	b := newBench(t)
+	b.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		return dispatcher.PullReply{}, dispatcher.ErrUnknownQueue
+	}
+	p := b.problem(b.call("POST", "/v1/pulls", goodPull), 404)
+	if p.Hint != "the site has BNL, CERN" {
+		t.Errorf("hint %q", p.Hint)
+	}
+	p = b.problem(b.call("GET", "/v1/queues/CREN", ""), 404)
+	if p.Hint != "the site has BNL, CERN" {
+		t.Errorf("hint %q", p.Hint)
+	}
+}
+
+// Every fault is named, at once.
+func TestPullNamesAllFaults(t *testing.T) {
+	b := newBench(t)
+	p := b.problem(b.call("POST", "/v1/pulls", `{"pilot":"p","max":2000,"wait_s":-1,"slot":{"cores":-4}}`), 422)
+	var at []string
+	for _, d := range p.Errors {
+		at = append(at, d.Location)
+		if d.Message == "" {
+			t.Errorf("%s: no message", d.Location)
+		}
+	}
+	if got := strings.Join(at, " "); got != "body.queue body.max body.wait_s body.slot.cores" {
+		t.Errorf("locations: %s", got)
+	}
+}
+
+func TestBadBodies(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		body, code, says string
+		status           int
+	}{
+		{"", "bad_json", "empty", 400},
+		{"{\n\"queue\": }", "bad_json", "line 2, column 10", 400},
+		{`{"queue":"a"} x`, "bad_json", "line 1", 400},
+		{`{"queue":`, "bad_json", "unexpected end", 400},
+		{`{"queue":"a","pilot":"b","slot":{"cores":"8"}}`, "invalid", "body.slot.cores: expected an integer, found string", 422},
+		{`{"queue":"` + strings.Repeat("x", maxPull) + `"}`, "body_too_large", "65536", 413},
+	} {
+		p := b.problem(b.call("POST", "/v1/pulls", c.body), c.status)
+		if p.Code != c.code || !strings.Contains(p.Error(), c.says) {
+			t.Errorf("%.40q: %s %s", c.body, p.Code, p.Error())
+		}
+	}
+}
+
+func TestRenewAndFinish(t *testing.T) {
+	b := newBench(t)
+	w := b.call("POST", "/v1/leases/renew", `{"pilot":"p","leases":[{"lease":"L1","state":"running","usage":{"cpu_s":1.5},"new":1}]}`)
+	if w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"kept":[],"lost":[],"cancel":[],"renew_after_s":60}` {
+		t.Errorf("renew: %d %s", w.Code, w.Body)
+	}
+	if b.dispatcher.renewed.Leases[0].Usage.CPUSeconds != 1.5 {
+		t.Errorf("renew: %+v", b.dispatcher.renewed)
+	}
+	w = b.call("POST", "/v1/leases/finish", `{"pilot":"p","results":[{"lease":"L1","outcome":"finished","exit_code":0}]}`)
+	if w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"verdicts":[]}` {
+		t.Errorf("finish: %d %s", w.Code, w.Body)
+	}
+	p := b.problem(b.call("POST", "/v1/leases/finish", `{"pilot":"p","results":[{"lease":"L1","outcome":"finished"},{"lease":"","outcome":"lost"}]}`), 422)
+	if len(p.Errors) != 2 || p.Errors[0].Location != "body.results[1].lease" || p.Errors[1].Location != "body.results[1].outcome" {
+		t.Errorf("finish: %v", p)
+	}
+}
+
+func BenchmarkPull(bm *testing.B) {
+	b := newBench(&testing.T{})
+	bm.ReportAllocs()
+	for bm.Loop() {
+		if w := b.call("POST", "/v1/pulls", goodPull); w.Code != 200 {
+			bm.Fatal(w.Body)
+		}
+	}
+}

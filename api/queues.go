@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+type queueInput struct {
+	Name string `path:"name" doc:"Name of the queue."`
+}
+
+func (s *server) queueRoutes() {
+	route(s, huma.Operation{
+		OperationID: "list-queues", Method: http.MethodGet, Path: "/v1/queues", Tags: []string{"site"}, Summary: "List the queues as they stand",
+		Description: "All of them, in the order of the site file.",
+	}, func(context.Context, *struct{}) (Page[dispatcher.QueueStanding], error) {
+		return Page[dispatcher.QueueStanding]{Items: list(s.dispatcher.Queues())}, nil
+	})
+	route(s, huma.Operation{
+		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/queues/{name}", Tags: []string{"site"}, Summary: "Show a queue",
+	}, func(_ context.Context, in *queueInput) (dispatcher.QueueStanding, error) { return s.queue(in.Name) })
+	for _, v := range []struct {
+		verb, summary string
+		state         shares.QueueState
+	}{
+		{"drain", "Give a queue no new jobs; those that it runs go on", shares.Drain},
+		{"online", "Give a queue jobs again", shares.Online},
+		{"offline", "Take a queue out: no new jobs, and its slots are not capacity", shares.Offline},
+	} {
+		route(s, huma.Operation{
+			OperationID: v.verb + "-queue", Method: http.MethodPost, Path: "/v1/queues/{name}/" + v.verb, Tags: []string{"site"}, Summary: v.summary,
+		}, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
+			return s.setQueue(ctx, in.Name, v.state)
+		})
+	}
+}
+
+func (s *server) queue(name string) (dispatcher.QueueStanding, error) {
+	for _, q := range s.dispatcher.Queues() {
+		if q.Name == name {
+			return q, nil
+		}
+	}
+	return dispatcher.QueueStanding{}, s.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, name))
+}
+
+// setQueue answers the new state even while this daemon's own view is a moment behind.
+func (s *server) setQueue(ctx context.Context, name string, state shares.QueueState) (dispatcher.QueueStanding, error) {
+	if err := s.Site.SetQueueState(ctx, name, state); err != nil {
+		return dispatcher.QueueStanding{}, s.withQueues(err)
+	}
+	q, err := s.queue(name)
+	q.State = state
+	return q, err
+}

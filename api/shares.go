@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+func (s *server) shareRoutes() {
+	route(s, huma.Operation{
+		OperationID: "get-shares", Method: http.MethodGet, Path: "/v1/shares", Tags: []string{"site"}, Summary: "Show the share tree as it stands",
+		Description: "Weight, target, held units, ready jobs and deficit of every node, pool by pool.",
+	}, func(context.Context, *struct{}) (dispatcher.Standing, error) {
+		st := s.dispatcher.Standing()
+		st.Pools = list(st.Pools)
+		for i := range st.Pools {
+			st.Pools[i].Shares = list(st.Pools[i].Shares)
+		}
+		return st, nil
+	})
+}
+
+// withQueues adds the names of the queues to an unknown-queue error, so that a typing error is found at once.
+func (s *server) withQueues(err error) error {
+	p := problemOf(err)
+	if p.Code != "unknown_queue" {
+		return err
+	}
+	const most = 20
+	var names []string
+	for _, q := range s.dispatcher.Queues() {
+		names = append(names, q.Name)
+	}
+	slices.Sort(names)
+	switch {
+	case len(names) == 0:
+		p.Hint = "the site has no queue yet; `divvy apply -f site.yml`"
+	case len(names) > most:
+		p.Hint = "the site has " + strings.Join(names[:most], ", ") + ", …"
+	default:
+		p.Hint = "the site has " + strings.Join(names, ", ")
+	}
+	return p
+}

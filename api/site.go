@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// SiteVersion is one applied site file.
+type SiteVersion struct {
+	Version   int64     `json:"version" doc:"0 = no site file was applied yet."`
+	AppliedAt time.Time `json:"applied_at"`
+	AppliedBy string    `json:"applied_by"`
+	Note      string    `json:"note,omitempty"`
+	Source    string    `json:"source" doc:"The file, as it was written."`
+}
+
+type applyInput struct {
+	DryRun  bool     `query:"dry_run" doc:"Check and show the difference; apply nothing."`
+	Move    []string `query:"move,explode" doc:"old=new: live work of the share old goes to the share new. May be repeated."`
+	Note    string   `query:"note" maxLength:"1000" doc:"Kept with the version."`
+	By      string   `query:"by" maxLength:"200" doc:"Who applies it; kept with the version."`
+	File    string   `query:"file" maxLength:"1000" doc:"Name of the file, for the places in problems."`
+	RawBody []byte   `contentType:"text/yaml"`
+}
+
+type rollbackInput struct {
+	Version int64  `query:"version" required:"true" minimum:"1" doc:"The version whose content comes back."`
+	By      string `query:"by" maxLength:"200" doc:"Who rolls back; kept with the version."`
+}
+
+type diffInput struct {
+	From int64 `query:"from" required:"true" minimum:"0" doc:"The version before; 0 = nothing applied."`
+	To   int64 `query:"to" required:"true" minimum:"1" doc:"The version after."`
+}
+
+type historyInput struct {
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Versions at the most."`
+}
+
+type versionInput struct {
+	Version int64 `path:"version" minimum:"1"`
+}
+
+func (s *server) siteRoutes() {
+	tags := []string{"site"}
+	route(s, huma.Operation{
+		OperationID: "get-site", Method: http.MethodGet, Path: "/v1/site", Tags: tags, Summary: "Show the site file in force",
+	}, func(ctx context.Context, _ *struct{}) (SiteVersion, error) { return siteVersion(s.Site.Load(ctx)) })
+	route(s, huma.Operation{
+		OperationID: "apply-site", Method: http.MethodPut, Path: "/v1/site", Tags: tags, Summary: "Apply a site file",
+		Description: "The body is the file, YAML. A file with problems is refused (422 bad_site) with all of them: file:line:column, message and hint. " +
+			"Every applied file is a version; it is in force at once in every daemon.",
+	}, s.applySite)
+	route(s, huma.Operation{
+		OperationID: "list-site-versions", Method: http.MethodGet, Path: "/v1/site/versions", Tags: tags, Summary: "List the applied versions, newest first",
+	}, func(ctx context.Context, in *historyInput) (Page[site.Entry], error) {
+		versions, err := s.Site.History(ctx, in.Limit)
+		return Page[site.Entry]{Items: list(versions)}, err
+	})
+	route(s, huma.Operation{
+		OperationID: "get-site-version", Method: http.MethodGet, Path: "/v1/site/versions/{version}", Tags: tags, Summary: "Show an applied version",
+	}, func(ctx context.Context, in *versionInput) (SiteVersion, error) {
+		return siteVersion(s.Site.Get(ctx, in.Version))
+	})
+	route(s, huma.Operation{
+		OperationID: "diff-site", Method: http.MethodGet, Path: "/v1/site/diff", Tags: tags, Summary: "Show what changed between two versions",
+	}, func(ctx context.Context, in *diffInput) (site.Difference, error) {
+		return s.Site.Diff(ctx, in.From, in.To)
+	})
+	route(s, huma.Operation{
+		OperationID: "rollback-site", Method: http.MethodPost, Path: "/v1/site/rollback", Tags: tags, Summary: "Apply an old version again, as a new one",
+	}, func(ctx context.Context, in *rollbackInput) (site.Applied, error) {
+		return s.Site.Rollback(ctx, in.Version, by(in.By))
+	})
+}
+
+func (s *server) applySite(ctx context.Context, in *applyInput) (site.Applied, error) {
+	moves, err := readMoves(in.Move)
+	if err != nil {
+		return site.Applied{}, err
+	}
+	name := in.File
+	if name == "" {
+		name = "site.yml"
+	}
+	return s.Site.Apply(ctx, site.ApplyRequest{
+		Source: in.RawBody, Name: name, By: by(in.By), Note: in.Note, Moves: moves, DryRun: in.DryRun,
+	})
+}
+
+// readMoves takes old=new.
+func readMoves(pairs []string) (map[string]string, error) {
+	moves := map[string]string{}
+	var f faults
+	for _, pair := range pairs {
+		from, to, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || from == "" || to == "":
+			f.add("query.move", "expected old=new, two paths of shares", pair)
+		case moves[from] != "":
+			f.add("query.move", "expected each old path once", pair)
+		default:
+			moves[from] = to
+		}
+	}
+	return moves, f.problem()
+}
+
+func siteVersion(v *site.Site, err error) (SiteVersion, error) {
+	if err != nil {
+		return SiteVersion{}, err
+	}
+	return SiteVersion{Version: v.Number, AppliedAt: v.AppliedAt, AppliedBy: v.AppliedBy, Note: v.Note, Source: v.Source}, nil
+}
+
+// by is who changed something; the API knows no names yet.
+func by(who string) string {
+	if who == "" {
+		return "api"
+	}
+	return who
+}

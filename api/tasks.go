@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/generator"
+)
+
+type submitInput struct {
+	Key  string         `header:"Idempotency-Key" maxLength:"200" doc:"A repeat with the same key and body gets the same task; with another body it is refused."`
+	Body generator.Spec `contentType:"application/json"`
+}
+
+type tasksInput struct {
+	Cursor
+	User  string `query:"user" doc:"Only tasks of this user."`
+	State string `query:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted" doc:"Only tasks in this state."`
+	Share string `query:"share" doc:"Only tasks of this share."`
+	Live  bool   `query:"live" doc:"Only tasks that are not over."`
+}
+
+func (s *server) taskRoutes() {
+	tags := []string{"tasks"}
+	route(s, huma.Operation{
+		OperationID: "submit-task", Method: http.MethodPost, Path: "/v1/tasks", Tags: tags, Summary: "Submit a task", DefaultStatus: http.StatusCreated,
+		Description: "A task with inputs_streamed is created submitting and gets its inputs and a commit; any other is published at once. Unknown fields are refused.",
+	}, func(ctx context.Context, in *submitInput) (generator.Task, error) {
+		return s.Tasks.Submit(ctx, generator.SubmitRequest{Spec: in.Body, IdempotencyKey: in.Key})
+	})
+	route(s, huma.Operation{
+		OperationID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tags: tags, Summary: "List tasks",
+		Description: "In the order of their ids.",
+	}, s.listTasks)
+	route(s, huma.Operation{
+		OperationID: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tags: tags, Summary: "Show a task",
+	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.Tasks.Task(ctx, in.ID) })
+	route(s, huma.Operation{
+		OperationID: "commit-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/commit", Tags: tags, Summary: "Publish a submitting task with the inputs that it has",
+	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.Tasks.Commit(ctx, in.ID) })
+	for _, v := range []struct {
+		verb, summary string
+		do            func(context.Context, int64) (generator.Change, error)
+	}{
+		{"kill", "End a task and its jobs, those that run too", s.Tasks.Kill},
+		{"pause", "Start no more jobs of a task; those that run go on", s.Tasks.Pause},
+		{"resume", "Let a paused task go on", s.Tasks.Resume},
+		{"retry", "Try the failed and cancelled pieces of a task again, as new jobs", s.Tasks.Retry},
+		{"finish", "Start no more jobs of a task, and be done when those that run have ended", s.Tasks.Finish},
+	} {
+		route(s, huma.Operation{
+			OperationID: v.verb + "-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/" + v.verb, Tags: tags, Summary: v.summary,
+		}, func(ctx context.Context, in *byID) (generator.Change, error) { return v.do(ctx, in.ID) })
+	}
+	s.describeInputs()
+}
+
+func (s *server) listTasks(ctx context.Context, in *tasksInput) (Page[generator.Task], error) {
+	after, err := in.afterID()
+	if err != nil {
+		return Page[generator.Task]{}, err
+	}
+	tasks, err := s.Tasks.Tasks(ctx, generator.Filter{
+		User: in.User, State: in.State, Share: in.Share, Live: in.Live, After: after, Limit: in.Limit,
+	})
+	return page(tasks, in.Limit, func(t generator.Task) int64 { return t.ID }), err
+}
