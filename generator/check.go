@@ -1,0 +1,278 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// Limits of one task. They keep a slip of the keyboard from filling the disk, not people from working.
+const (
+	maxName        = 200        // letters of a name, a user or an attribute
+	maxPieces      = 10_000_000 // jobs of a task
+	maxInputs      = 50_000_000
+	maxInput       = 4096 // bytes of an input's name
+	maxPerJob      = 10_000
+	maxEntries     = 200 // labels, variables, queues
+	maxArguments   = 1000
+	maxPayload     = 128 << 10 // bytes of command and environment: what exec takes
+	maxAxes        = 10
+	maxCores       = 10_000
+	maxMegabytes   = 1_000_000_000
+	maxWalltime    = 366 * 24 * 3600
+	maxAttemptsCap = 100
+	maxPriority    = 1_000_000_000
+)
+
+// Check says whether the task can be, in itself: no site is asked. The error is Faults with all that is wrong.
+func (s *Spec) Check() error {
+	var c checker
+	c.identity(s)
+	c.requirements(s)
+	c.command(s)
+	c.work(s)
+	return c.faults.err()
+}
+
+type checker struct{ faults Faults }
+
+// missing reports the absence of all of keys.
+func (c *checker) missing(message, hint string, keys ...string) {
+	c.faults = append(c.faults, Fault{Field: keys[0], Message: message, Hint: hint, absent: keys})
+}
+
+func (c *checker) addf(field, format string, args ...any) {
+	c.faults = append(c.faults, Fault{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) hint(field, message, hint string) {
+	c.faults = append(c.faults, Fault{Field: field, Message: message, Hint: hint})
+}
+
+// between checks a number; 0 is the absence of one and fine.
+func (c *checker) between(field string, n, low, high int64) {
+	switch {
+	case n < 0:
+		c.addf(field, "is negative: %d", n)
+	case n != 0 && (n < low || n > high):
+		c.addf(field, "%d is not in %d … %d", n, low, high)
+	}
+}
+
+// word checks a text that people read in lists.
+func (c *checker) word(field, text string) {
+	switch {
+	case utf8.RuneCountInString(text) > maxName:
+		c.addf(field, "has more than %d letters", maxName)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		c.addf(field, "has control characters")
+	case strings.TrimSpace(text) != text:
+		c.addf(field, "begins or ends with a space")
+	}
+}
+
+func (c *checker) identity(s *Spec) {
+	for _, f := range []struct {
+		field, text string
+		required    bool
+	}{
+		{"name", s.Name, true}, {"user", s.User, true}, {"label", s.Label, false}, {"working_group", s.WorkingGroup, false},
+		{"campaign", s.Campaign, false}, {"processing_type", s.ProcessingType, false}, {"transformation", s.Transformation, false},
+		{"resource_type", s.ResourceType, false}, {"vo", s.VO, false},
+	} {
+		if f.required && f.text == "" {
+			c.missing("is missing", "", f.field)
+		}
+		c.word(f.field, f.text)
+	}
+	if len(s.Share) > 1000 {
+		c.addf("share", "has more than 1000 bytes")
+	}
+	if s.Priority > maxPriority || s.Priority < -maxPriority {
+		c.addf("priority", "%d is not in %d … %d", s.Priority, -maxPriority, maxPriority)
+	}
+	c.labels("labels", s.Labels)
+	c.between("max_attempts", int64(s.MaxAttempts), 1, maxAttemptsCap)
+}
+
+func (c *checker) labels(field string, labels map[string]string) {
+	if len(labels) > maxEntries {
+		c.addf(field, "has more than %d entries", maxEntries)
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if key == "" {
+			c.addf(field, "has an empty key")
+		}
+		c.word(field, key)
+		c.word(field+"."+key, labels[key])
+	}
+}
+
+func (c *checker) requirements(s *Spec) {
+	r := s.Requirements
+	c.between("requirements.cores", int64(r.Cores), 1, maxCores)
+	c.between("requirements.memory_mb", r.MemoryMB, 1, maxMegabytes)
+	c.between("requirements.disk_mb", r.DiskMB, 1, maxMegabytes)
+	c.between("requirements.walltime", int64(r.Walltime), 1, maxWalltime)
+	c.labels("requirements.labels", r.Labels)
+	if len(s.Queues) > maxEntries {
+		c.addf("queues", "has more than %d entries", maxEntries)
+		return
+	}
+	for i, q := range s.Queues {
+		field := fmt.Sprintf("queues[%d]", i)
+		if q == "" {
+			c.addf(field, "is empty")
+		}
+		if _, err := path.Match(q, ""); err != nil && !strings.Contains(q, "=") {
+			c.hint(field, fmt.Sprintf("%q is not a glob", q), "for instance gpu-*")
+		}
+		c.word(field, q)
+	}
+}
+
+func (c *checker) command(s *Spec) {
+	size := 0
+	for _, text := range s.Command {
+		size += len(text) + 1
+	}
+	for name, text := range s.Env {
+		size += len(name) + len(text) + 2
+	}
+	switch {
+	case len(s.Command) == 0:
+		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
+		return
+	case len(s.Command) > maxArguments:
+		c.addf("command", "has more than %d elements", maxArguments)
+		return
+	case len(s.Env) > maxEntries:
+		c.addf("env", "has more than %d entries", maxEntries)
+		return
+	case size > maxPayload:
+		c.addf("command", "takes %d bytes with its environment, more than %d", size, maxPayload)
+		return
+	}
+	payload := s.payload(0)
+	err := payload.Check()
+	var fe *dispatcher.FieldError
+	switch {
+	case errors.As(err, &fe):
+		c.addf(fe.Field, "%v is not %s", fe.Value, fe.Want)
+	case err != nil:
+		c.addf("command", "%v", err)
+	}
+}
+
+// splits are the fields that say how the work is split.
+var splits = []string{"count", "inputs", "inputs_file", "inputs_streamed", "events", "matrix"}
+
+// work checks that exactly one way of splitting is given, and that one.
+func (c *checker) work(s *Spec) {
+	is := []bool{s.Count != 0, len(s.Inputs) > 0, s.InputsFile != "", s.InputsStreamed, s.Events != nil, len(s.Matrix) > 0}
+	var given []string
+	for i, field := range splits {
+		if is[i] {
+			given = append(given, field)
+		}
+	}
+	const hint = "exactly one of count, inputs, inputs_file, events, matrix says how the work is split"
+	switch {
+	case len(given) == 0:
+		c.missing("nothing says how many jobs the task has", hint, splits...)
+	case len(given) > 1:
+		c.hint(given[1], fmt.Sprintf("given together with %s", given[0]), hint)
+	default:
+		c.split(s)
+	}
+	if takesInputs := is[1] || is[2] || is[3]; s.PerJob != 0 && !takesInputs {
+		c.hint("per_job", "is for inputs only", "events have a per_job of their own")
+	}
+	c.between("per_job", s.PerJob, 1, maxPerJob)
+}
+
+func (c *checker) split(s *Spec) {
+	switch {
+	case s.Count != 0:
+		c.between("count", s.Count, 1, maxPieces)
+	case s.Events != nil:
+		c.events(*s.Events)
+	case len(s.Matrix) > 0:
+		c.matrix(s.Matrix)
+	case len(s.Inputs) > maxInputs:
+		c.addf("inputs", "has more than %d entries", maxInputs)
+	default:
+		for i, name := range s.Inputs {
+			if err := checkInput(name); err != nil {
+				c.addf(fmt.Sprintf("inputs[%d]", i), "%v", err)
+				return // one is enough: there may be thousands
+			}
+		}
+	}
+}
+
+func (c *checker) events(e Events) {
+	if e.Total < 1 {
+		c.addf("events.total", "%d is less than 1", e.Total)
+	}
+	if e.PerJob < 1 {
+		c.addf("events.per_job", "%d is less than 1", e.PerJob)
+	}
+	if e.Total > 0 && e.PerJob > 0 && ceil(e.Total, e.PerJob) > maxPieces {
+		c.addf("events", "makes %d jobs, more than %d", ceil(e.Total, e.PerJob), maxPieces)
+	}
+}
+
+var axisName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// taken are the placeholders that an axis would hide.
+var taken = []string{"Index", "Input", "Inputs", "FirstEvent", "Events"}
+
+func (c *checker) matrix(axes []dispatcher.Axis) {
+	if len(axes) > maxAxes {
+		c.addf("matrix", "has more than %d axes", maxAxes)
+		return
+	}
+	pieces := int64(1)
+	for i, a := range axes {
+		field := "matrix." + a.Name
+		switch {
+		case !axisName.MatchString(a.Name):
+			c.hint("matrix", fmt.Sprintf("%.60q is not the name of an axis", a.Name), "letters, digits and _")
+		case slices.Contains(taken, a.Name):
+			c.hint(field, "the name is taken by a placeholder", "choose another")
+		case slices.ContainsFunc(axes[:i], func(b dispatcher.Axis) bool { return b.Name == a.Name }):
+			c.addf(field, "is given twice")
+		case len(a.Values) == 0:
+			c.addf(field, "has no values")
+		}
+		if pieces *= int64(max(len(a.Values), 1)); pieces > maxPieces {
+			c.addf("matrix", "makes more than %d jobs", maxPieces)
+			return
+		}
+	}
+}
+
+// checkInput refuses names that no command line, text column or list of lines could hold.
+func checkInput(name string) error {
+	switch {
+	case name == "":
+		return errors.New("is empty")
+	case len(name) > maxInput:
+		return fmt.Errorf("has more than %d bytes", maxInput)
+	case !utf8.ValidString(name):
+		return errors.New("is not UTF-8")
+	case strings.ContainsAny(name, "\x00\n\r"):
+		return errors.New("has a line break or a zero byte")
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Sentinels of the package; api/errors.go maps each to a status.
+var (
+	// ErrNoTask: no task has that id. (404)
+	ErrNoTask = errors.New("no such task")
+	// ErrInvalid: the specification cannot be; Faults names every field that is wrong. (422)
+	ErrInvalid = errors.New("invalid task")
+	// ErrUntagged: no rule gives the task a share, and the site refuses such tasks. (422)
+	ErrUntagged = errors.New("no share for this task")
+	// ErrKeyReused: the Idempotency-Key was used before with another body. (422)
+	ErrKeyReused = errors.New("idempotency key used before with another body")
+	// ErrState: the task is in a state in which this cannot be done; see StateError. (409)
+	ErrState = errors.New("not in this state")
+	// ErrSiteChanged: the task's share was removed by a site version that this daemon does not see yet. (503: again)
+	ErrSiteChanged = errors.New("the site has just changed, try again")
+	// ErrOffset: inputs were sent for another place than the next; see OffsetError. (409)
+	ErrOffset = errors.New("wrong offset")
+)
+
+// Fault is one thing that is wrong with a field of a task.
+type Fault struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+
+	absent []string // the fault is that none of these keys is there
+}
+
+// String is field: message (hint).
+func (f Fault) String() string {
+	text := f.Field + ": " + f.Message
+	if f.Hint != "" {
+		text += " (" + f.Hint + ")"
+	}
+	return text
+}
+
+// Faults is an ErrInvalid that says all that is wrong.
+type Faults []Fault
+
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Unwrap makes errors.Is(err, ErrInvalid) true.
+func (fs Faults) Unwrap() error { return ErrInvalid }
+
+// err is nil when nothing is wrong.
+func (fs Faults) err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs
+}
+
+func fault(field, message, hint string) error {
+	return Faults{{Field: field, Message: message, Hint: hint}}
+}
+
+// StateError is an ErrState that says what was asked of which task, and what state forbids it.
+type StateError struct {
+	Task  int64
+	Verb  string
+	State string
+	Hint  string
+}
+
+func (e *StateError) Error() string {
+	text := fmt.Sprintf("task %d is %s: cannot %s", e.Task, e.State, e.Verb)
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}
+
+// Unwrap makes errors.Is(err, ErrState) true.
+func (e *StateError) Unwrap() error { return ErrState }
+
+// OffsetError is an ErrOffset that names the offset to go on from.
+type OffsetError struct {
+	Sent int64
+	Want int64 // inputs stored so far
+}
+
+func (e *OffsetError) Error() string {
+	return fmt.Sprintf("offset %d does not go on from the %d inputs stored: send from offset %d", e.Sent, e.Want, e.Want)
+}
+
+// Unwrap makes errors.Is(err, ErrOffset) true.
+func (e *OffsetError) Unwrap() error { return ErrOffset }

@@ -1,0 +1,193 @@
+package generator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// errOvertaken: somebody else generates for the share, or has since the decision was made.
+var errOvertaken = errors.New("overtaken by another generator")
+
+// Generate makes one batch of jobs for the neediest share that nobody else is generating for, and returns how many.
+// 0 means that every share has its stock or is in other hands.
+func (g *Generator) Generate(ctx context.Context) (n int, err error) {
+	rows, err := g.cfg.Pool.Query(ctx, query["levels"])
+	if err != nil {
+		return 0, fmt.Errorf("generate: %w", err)
+	}
+	levels, err := pgx.CollectRows(rows, pgx.RowToStructByName[level])
+	if err != nil {
+		return 0, fmt.Errorf("generate: %w", err)
+	}
+	if len(levels) == 0 {
+		return 0, nil
+	}
+	for _, need := range needs(levels, g.cfg.Stock(), g.cfg.Mark) {
+		err := pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+			n, err = g.generate(ctx, tx, need)
+			return err
+		})
+		switch {
+		case errors.Is(err, errOvertaken):
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("generate: %w", err)
+		case n > 0:
+			g.metrics.generated.Add(float64(n))
+			return n, nil
+		}
+	}
+	return 0, nil
+}
+
+// generate serves one share in one transaction. The advisory lock keeps workers out of each other's way; the
+// epoch is the proof that the share is as it was when its need was worked out.
+func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need need) (n int, err error) {
+	free, err := pg.TryLock(ctx, tx, pg.LockShare, int32(need.Share))
+	if err != nil {
+		return 0, err
+	}
+	if !free {
+		return 0, errOvertaken
+	}
+	var epoch int64
+	err = tx.QueryRow(ctx, query["raise_epoch"], pgx.StrictNamedArgs{"share": int32(need.Share), "epoch": need.Epoch}).Scan(&epoch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, errOvertaken
+	}
+	if err != nil {
+		return 0, err
+	}
+	tasks, err := g.choose(ctx, tx, need)
+	if err != nil {
+		return 0, err
+	}
+	plan := allot(tasks, need.Wants, g.cfg.Mark.Batch)
+	jobs, err := cut(ctx, tx, plan, need.Share)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := dispatcher.Enqueue(ctx, tx, jobs); err != nil {
+		return 0, err
+	}
+	return len(jobs), advance(ctx, tx, plan)
+}
+
+// sourceTask is a task with pieces left, locked.
+type sourceTask struct {
+	ID          int64
+	ShapeID     int32
+	Priority    int
+	MaxAttempts int
+	Split       string
+	PerJob      int64
+	NEvents     int64
+	NInputs     int64
+	NPieces     int64
+	NSplit      int64
+	NJobs       int64
+	NGenerated  int64
+	RetryAfter  int64
+}
+
+// choose locks the tasks that come next, by priority, then age.
+func (g *Generator) choose(ctx context.Context, tx pgx.Tx, need need) ([]sourceTask, error) {
+	rows, err := tx.Query(ctx, query["choose"], pgx.StrictNamedArgs{
+		"share": int32(need.Share), "shapes": need.shapes(), "limit": g.cfg.Mark.Tasks})
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := pgx.CollectRows(rows, pgx.RowToStructByName[sourceTask])
+	slices.SortFunc(tasks, func(a, b sourceTask) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
+	})
+	return tasks, err
+}
+
+// part is what one task contributes to a batch: fresh pieces from NSplit on, then pieces to try again.
+type part struct {
+	sourceTask
+	fresh int64
+	again int64
+	made  int64 // of again, what was found
+	after int64 // cursor of retries after the batch
+}
+
+// allot spreads a batch over tasks in their order, within what each level wants.
+func allot(tasks []sourceTask, wants map[rung]int64, batch int64) []part {
+	var plan []part
+	for _, t := range tasks {
+		r := rung{t.ShapeID, t.Priority}
+		n := min(t.NJobs-t.NGenerated, wants[r], batch)
+		if n <= 0 {
+			continue
+		}
+		wants[r] -= n
+		batch -= n
+		fresh := min(n, t.NPieces-t.NSplit)
+		plan = append(plan, part{sourceTask: t, fresh: fresh, again: n - fresh, after: t.RetryAfter})
+	}
+	return plan
+}
+
+// advance books the batch on the tasks; their rows are locked, so a guard that fails is a bug or a lost fence.
+func advance(ctx context.Context, tx pgx.Tx, plan []part) error {
+	var ids, befores, fresh, again, gone, afters, short []int64
+	for _, p := range plan {
+		ids, befores = append(ids, p.ID), append(befores, p.NGenerated)
+		fresh, again = append(fresh, p.fresh), append(again, p.made)
+		gone, afters = append(gone, p.again-p.made), append(afters, p.after)
+		if p.again > p.made {
+			short = append(short, p.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	tag, err := tx.Exec(ctx, query["advance"], pgx.StrictNamedArgs{"tasks": ids, "befores": befores, "splits": fresh,
+		"agains": again, "gones": gone, "retry_afters": afters})
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() != int64(len(ids)) {
+		return errOvertaken
+	}
+	_, err = count(ctx, tx, still(short))
+	return err
+}
+
+// MoveShare gives the tasks of one share that are not over to another, as part of applying a site file.
+func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
+	if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)}); err != nil {
+		return fmt.Errorf("move tasks: %w", err)
+	}
+	return nil
+}
+
+// LiveTasks counts the tasks that are not over by the shares that they need; shares without one are absent.
+func LiveTasks(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]int64, error) {
+	rows, err := tx.Query(ctx, query["live"])
+	if err != nil {
+		return nil, fmt.Errorf("live tasks: %w", err)
+	}
+	live := map[shares.ShareID]int64{}
+	var id int32
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+		live[shares.ShareID(id)] = n
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("live tasks: %w", err)
+	}
+	return live, nil
+}

@@ -1,0 +1,79 @@
+package generator
+
+import (
+	"context"
+	"embed"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// Config is what a Generator works with. Pool and Site are required.
+type Config struct {
+	Pool *pgxpool.Pool
+	// Site is the site in force; it may be up to a second old. Number 0 means that none was applied yet.
+	Site func(context.Context) (*site.Site, error)
+	// Stock tells how fast shares start jobs and how many they could start now; nil: only Mark.Floor counts.
+	Stock   func() []dispatcher.Stock
+	Log     *slog.Logger          // nil: none
+	Metrics prometheus.Registerer // nil: none
+	Mark    Mark                  // zero fields take the defaults
+}
+
+// Generator turns tasks into jobs and outcomes into the state of tasks. All methods may be called at once, and
+// from several daemons on one database.
+type Generator struct {
+	cfg     Config
+	hints   chan struct{}
+	metrics metrics
+}
+
+type metrics struct {
+	submitted prometheus.Counter
+	generated prometheus.Counter
+	moves     prometheus.Counter
+	ended     *prometheus.CounterVec
+}
+
+// New makes a Generator. It starts nothing: the steps Generate, Settle and Sweep are called by the caller's clock.
+func New(cfg Config) *Generator {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Stock == nil {
+		cfg.Stock = func() []dispatcher.Stock { return nil }
+	}
+	cfg.Mark = cfg.Mark.withDefaults()
+	make1 := promauto.With(cfg.Metrics)
+	counter := func(name, help string) prometheus.Counter {
+		return make1.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	return &Generator{cfg: cfg, hints: make(chan struct{}, 1), metrics: metrics{
+		submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
+		generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
+		moves:     counter("divvy_task_moves_settled_total", "Moves of jobs that this daemon counted in tasks."),
+		ended: make1.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
+			Help: "Tasks that this daemon saw end, by state."}, []string{"state"}),
+	}}
+}
+
+// Hints has a value when this daemon learned of new pieces: a ticker that calls Generate need not wait then.
+func (g *Generator) Hints() <-chan struct{} { return g.hints }
+
+func (g *Generator) hint() {
+	select {
+	case g.hints <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,199 @@
+package generator
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/site/strict"
+)
+
+// specLimits bound a file of tasks. Longer lists of inputs belong into an inputs_file.
+var specLimits = strict.Limits{Bytes: 32 << 20, Depth: 20, Values: 2_000_000}
+
+// ParseSpecs reads a file of tasks: YAML, several documents with --- between them, or JSON as a kind of YAML.
+// Empty documents are passed over. The error is strict.Problems: every fault with file, line and column.
+func ParseSpecs(name string, src []byte) ([]Spec, error) {
+	docs, report := strict.Parse(name, src, specLimits)
+	var specs []Spec
+	for _, doc := range docs {
+		if doc.IsNull() {
+			continue
+		}
+		specs = append(specs, readSpec(doc))
+	}
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	if len(specs) == 0 {
+		report.Add("no task in this file", "a task has a name, a user, a command and, for instance, a count")
+		return nil, report.Err()
+	}
+	return specs, nil
+}
+
+// readSpec reads one document and puts what Check finds at the key that it is about.
+func readSpec(doc strict.Value) Spec {
+	var s Spec
+	seen := doc.Mapping(s.fields())
+	if !seen.IsMapping() {
+		return s
+	}
+	var faults Faults
+	errors.As(s.Check(), &faults)
+	for _, f := range faults {
+		if slices.ContainsFunc(f.absent, seen.Has) {
+			continue // it is there, and what is wrong with it has been said
+		}
+		key, _, _ := strings.Cut(f.Field, ".")
+		key, _, _ = strings.Cut(key, "[")
+		seen.At(key).Fail(f.Field+" "+f.Message, f.Hint)
+	}
+	return s
+}
+
+// fields is the one list of the keys of a task in YAML.
+func (s *Spec) fields() strict.Fields {
+	text := func(to *string) func(strict.Value) {
+		return func(v strict.Value) { *to, _ = v.Text() }
+	}
+	whole := func(to *int64, low int64) func(strict.Value) {
+		return func(v strict.Value) { *to, _ = v.Int(low, 1<<62) }
+	}
+	texts := func(to *[]string) func(strict.Value) {
+		return func(v strict.Value) { *to, _ = v.Strings() }
+	}
+	table := func(to *map[string]string) func(strict.Value) {
+		return func(v strict.Value) { *to, _ = v.StringMap() }
+	}
+	return strict.Fields{
+		"name": text(&s.Name), "user": text(&s.User), "label": text(&s.Label), "working_group": text(&s.WorkingGroup),
+		"campaign": text(&s.Campaign), "processing_type": text(&s.ProcessingType), "transformation": text(&s.Transformation),
+		"resource_type": text(&s.ResourceType), "vo": text(&s.VO), "labels": table(&s.Labels), "share": text(&s.Share),
+		"priority": func(v strict.Value) {
+			n, _ := v.Int(-maxPriority, maxPriority)
+			s.Priority = int(n)
+		},
+		"max_attempts": func(v strict.Value) {
+			n, _ := v.Int(1, maxAttemptsCap)
+			s.MaxAttempts = int(n)
+		},
+		"requirements": func(v strict.Value) { v.Mapping(s.Requirements.fields()) },
+		"queues":       texts(&s.Queues),
+		"command":      texts(&s.Command),
+		"env":          table(&s.Env),
+		"count":        whole(&s.Count, 1),
+		"inputs":       texts(&s.Inputs),
+		"inputs_file":  text(&s.InputsFile),
+		"per_job":      whole(&s.PerJob, 1),
+		"events": func(v strict.Value) {
+			s.Events = &Events{}
+			v.Mapping(strict.Fields{"total": whole(&s.Events.Total, 1), "per_job": whole(&s.Events.PerJob, 1)}).Require("total", "per_job")
+		},
+		"matrix": func(v strict.Value) { s.Matrix = readMatrix(v) },
+	}
+}
+
+func (r *Requirements) fields() strict.Fields {
+	whole := func(to *int64) func(strict.Value) {
+		return func(v strict.Value) { *to, _ = v.Int(0, maxMegabytes) }
+	}
+	return strict.Fields{
+		"cores": func(v strict.Value) {
+			n, _ := v.Int(1, maxCores)
+			r.Cores = int(n)
+		},
+		"memory_mb": whole(&r.MemoryMB), "disk_mb": whole(&r.DiskMB),
+		"walltime": func(v strict.Value) {
+			if d, ok := v.Duration(time.Second); ok {
+				if err := r.Walltime.UnmarshalText([]byte(d.String())); err != nil {
+					v.Fail(err.Error(), "")
+				}
+			}
+		},
+		"labels": func(v strict.Value) { r.Labels, _ = v.StringMap() },
+	}
+}
+
+// readMatrix takes a mapping from axis to values, in the file's order, or the API's list of name and values.
+func readMatrix(v strict.Value) []dispatcher.Axis {
+	var axes []dispatcher.Axis
+	if v.IsList() {
+		list, _ := v.List()
+		for _, e := range list {
+			var a dispatcher.Axis
+			e.Mapping(strict.Fields{
+				"name":   func(v strict.Value) { a.Name, _ = v.NonEmpty() },
+				"values": func(v strict.Value) { a.Values, _ = v.Strings() },
+			}).Require("name", "values")
+			axes = append(axes, a)
+		}
+		return axes
+	}
+	v.Entries(func(name string, _, val strict.Value) {
+		values, _ := val.Strings()
+		axes = append(axes, dispatcher.Axis{Name: name, Values: values})
+	})
+	return axes
+}
+
+// DecodeSpec reads one task as JSON from the API: unknown fields and anything behind the document are refused.
+// The error is an ErrInvalid. It does not Check.
+func DecodeSpec(r io.Reader) (Spec, error) {
+	var s Spec
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Spec{}, jsonFault(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Spec{}, fault("body", "something follows the task", "one task a request")
+	}
+	return s, nil
+}
+
+// jsonFault says which field it is where the library knows. Errors of the reader pass through.
+func jsonFault(err error) error {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &kind):
+		return fault(kind.Field, fmt.Sprintf("expected %s, got %s", kind.Type, kind.Value), "")
+	case errors.As(err, &syntax):
+		return fault("body", fmt.Sprintf("not JSON at byte %d: %v", syntax.Offset, syntax), "")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fault("body", "ends in the middle", "")
+	case strings.HasPrefix(err.Error(), "json: unknown field "):
+		field := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)
+		var s Spec
+		return fault(field, "unknown field", strict.DidYouMean(field, keys(s.fields())))
+	case strings.HasPrefix(err.Error(), "walltime: "):
+		return fault("requirements.walltime", strings.TrimPrefix(err.Error(), "walltime: "), "")
+	}
+	return err
+}
+
+func keys(fields strict.Fields) []string {
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	return names
+}
+
+// canonical is the task as it is hashed and kept: the same for all ways of writing the same.
+func (s Spec) canonical() ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}

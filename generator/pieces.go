@@ -1,0 +1,114 @@
+package generator
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// cut makes the jobs of a batch in the order of the plan. It notes in the plan what it found to try again.
+func cut(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) ([]dispatcher.NewJob, error) {
+	inputs, err := readInputs(ctx, tx, plan)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := readFailed(ctx, tx, plan)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []dispatcher.NewJob
+	for i := range plan {
+		p := &plan[i]
+		for k := range p.fresh {
+			jobs = append(jobs, p.piece(share, p.NSplit+k, inputs[p.ID]))
+		}
+		for _, f := range failed[p.ID] {
+			j := p.job(share, f.Idx)
+			j.Inputs, j.FirstEvent, j.Events, j.RetryOf = f.Inputs, f.FirstEvent, f.NEvents, f.ID
+			jobs = append(jobs, j)
+			p.made, p.after = p.made+1, f.ID
+		}
+	}
+	return jobs, nil
+}
+
+func (p *part) job(share shares.ShareID, index int64) dispatcher.NewJob {
+	return dispatcher.NewJob{Task: p.ID, Share: share, Shape: p.ShapeID, Priority: p.Priority, MaxAttempts: p.MaxAttempts, Index: index}
+}
+
+// piece is the job of a piece's first time. inputs are those of the batch, the first being of piece NSplit.
+func (p *part) piece(share shares.ShareID, index int64, inputs []string) dispatcher.NewJob {
+	j := p.job(share, index)
+	switch p.Split {
+	case "inputs":
+		low := (index - p.NSplit) * p.PerJob
+		j.Inputs = inputs[min(low, int64(len(inputs))):min(low+p.PerJob, int64(len(inputs)))]
+	case "events":
+		j.FirstEvent = index * p.PerJob
+		j.Events = min(p.PerJob, p.NEvents-j.FirstEvent)
+	}
+	return j
+}
+
+// readInputs returns the inputs of the fresh pieces of each task, in order.
+func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string, error) {
+	var ids, lows, highs []int64
+	for _, p := range plan {
+		if p.Split == "inputs" && p.fresh > 0 {
+			ids, lows, highs = append(ids, p.ID), append(lows, p.NSplit*p.PerJob), append(highs, (p.NSplit+p.fresh)*p.PerJob)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, query["read_inputs"], pgx.StrictNamedArgs{"tasks": ids, "froms": lows, "tos": highs})
+	if err != nil {
+		return nil, err
+	}
+	inputs := make(map[int64][]string, len(ids))
+	var task int64
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&task, &name}, func() error {
+		inputs[task] = append(inputs[task], name)
+		return nil
+	})
+	return inputs, err
+}
+
+// failedJob is a job whose piece is tried again.
+type failedJob struct {
+	TaskID     int64
+	ID         int64
+	Idx        int64
+	Inputs     []string
+	FirstEvent int64
+	NEvents    int64
+}
+
+func readFailed(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]failedJob, error) {
+	var ids, afters, ns []int64
+	for _, p := range plan {
+		if p.again > 0 {
+			ids, afters, ns = append(ids, p.ID), append(afters, p.RetryAfter), append(ns, p.again)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, query["read_failed"], pgx.StrictNamedArgs{"tasks": ids, "afters": afters, "ns": ns})
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[failedJob])
+	if err != nil {
+		return nil, err
+	}
+	failed := make(map[int64][]failedJob, len(ids))
+	for _, f := range all {
+		failed[f.TaskID] = append(failed[f.TaskID], f)
+	}
+	return failed, nil
+}

@@ -1,0 +1,149 @@
+package generator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/site/strict"
+)
+
+// Spec is a task as a user writes it. Its work is split by exactly one of Count, Inputs (or InputsFile, or
+// InputsStreamed), Events and Matrix.
+type Spec struct {
+	Name           string            `json:"name" maxLength:"200" doc:"What people call the task; need not be unique."`
+	User           string            `json:"user" maxLength:"200" doc:"On whose behalf it runs."`
+	Label          string            `json:"label,omitempty" doc:"For instance managed or user."`
+	WorkingGroup   string            `json:"working_group,omitempty"`
+	Campaign       string            `json:"campaign,omitempty"`
+	ProcessingType string            `json:"processing_type,omitempty"`
+	Transformation string            `json:"transformation,omitempty"`
+	ResourceType   string            `json:"resource_type,omitempty" doc:"Default: SCORE or MCORE by the cores, with _HIMEM above 2000 MB a core."`
+	VO             string            `json:"vo,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty" doc:"Free attributes; tagging rules see them as labels.<key>."`
+	Share          string            `json:"share,omitempty" doc:"Path of a leaf; default: what the tagging rules say."`
+	Priority       int               `json:"priority,omitempty" doc:"Higher goes first within the share."`
+	Requirements   Requirements      `json:"requirements,omitempty" required:"false"`
+	Queues         []string          `json:"queues,omitempty" doc:"Where it may run: names, globs (gpu-*) or label selectors (os=el9); empty = anywhere."`
+	Command        []string          `json:"command" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
+	Env            map[string]string `json:"env,omitempty" doc:"Environment of the jobs; values may use the same placeholders."`
+	MaxAttempts    int               `json:"max_attempts,omitempty" minimum:"0" doc:"Attempts of a job before it counts as failed; 0 = 3."`
+
+	Count          int64             `json:"count,omitempty" minimum:"0" doc:"So many jobs, numbered from 0."`
+	Inputs         []string          `json:"inputs,omitempty" doc:"Names of inputs, per_job of them for each job."`
+	InputsFile     string            `json:"inputs_file,omitempty" doc:"A file of inputs, one a line, that the client reads and streams; the server refuses it."`
+	InputsStreamed bool              `json:"inputs_streamed,omitempty" doc:"The inputs follow in PUT /v1/tasks/{id}/inputs and end with POST /v1/tasks/{id}/commit."`
+	PerJob         int64             `json:"per_job,omitempty" minimum:"0" doc:"Inputs of one job; 0 = 1."`
+	Events         *Events           `json:"events,omitempty"`
+	Matrix         []dispatcher.Axis `json:"matrix,omitempty" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
+}
+
+// Requirements are what one job of the task needs of a slot.
+type Requirements struct {
+	Cores    int               `json:"cores,omitempty" minimum:"0" doc:"0 = 1."`
+	MemoryMB int64             `json:"memory_mb,omitempty" minimum:"0" doc:"MB of 10^6 bytes; 0 = no need."`
+	DiskMB   int64             `json:"disk_mb,omitempty" minimum:"0"`
+	Walltime Walltime          `json:"walltime,omitempty" doc:"Such as 90s, 2h or 1d12h; the pilot ends jobs that take longer."`
+	Labels   map[string]string `json:"labels,omitempty" doc:"Labels that the slot must have."`
+}
+
+// Events splits a number of events into jobs of PerJob each; the last one may have fewer.
+type Events struct {
+	Total  int64 `json:"total" minimum:"1"`
+	PerJob int64 `json:"per_job" minimum:"1"`
+}
+
+// Walltime is a whole number of seconds, written like 90s, 48h or 1d12h.
+type Walltime int64
+
+// MarshalText writes hours, minutes and seconds: 2h0m0s.
+func (w Walltime) MarshalText() ([]byte, error) {
+	return []byte((time.Duration(w) * time.Second).String()), nil
+}
+
+// UnmarshalText reads what strict.ParseDuration does; parts of a second are refused.
+func (w *Walltime) UnmarshalText(text []byte) error {
+	d, err := strict.ParseDuration(string(text))
+	if err != nil || d < 0 || d%time.Second != 0 {
+		return fmt.Errorf("walltime: %.40q is not a duration in whole seconds such as 90s, 48h or 1d12h", text)
+	}
+	*w = Walltime(d / time.Second)
+	return nil
+}
+
+// Streamed says whether the task's inputs come separately, so that it needs a commit.
+func (s *Spec) Streamed() bool { return s.InputsStreamed }
+
+// withDefaults fills in what an absent field means.
+func (s Spec) withDefaults() Spec {
+	if s.Requirements.Cores == 0 {
+		s.Requirements.Cores = 1
+	}
+	if s.MaxAttempts == 0 {
+		s.MaxAttempts = 3
+	}
+	if s.PerJob == 0 && (len(s.Inputs) > 0 || s.InputsStreamed || s.InputsFile != "") {
+		s.PerJob = 1
+	}
+	if s.ResourceType == "" {
+		s.ResourceType = s.Requirements.resourceType()
+	}
+	return s
+}
+
+// highMemory is the MB a core from which a job counts as HIMEM.
+const highMemory = 2000
+
+// resourceType is the job class of PanDA's sites: by cores, and by memory a core.
+func (r Requirements) resourceType() string {
+	class := "SCORE"
+	if r.Cores > 1 {
+		class = "MCORE"
+	}
+	if r.MemoryMB > highMemory*int64(max(r.Cores, 1)) {
+		class += "_HIMEM"
+	}
+	return class
+}
+
+// shape is the requirements as the dispatcher takes them.
+func (s *Spec) shape() dispatcher.Requirements {
+	r := s.Requirements
+	return dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
+		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues}
+}
+
+// payload is what the jobs of the task run.
+func (s *Spec) payload(task int64) dispatcher.Payload {
+	return dispatcher.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix}
+}
+
+// work is how the task falls into pieces.
+type work struct {
+	Split   string // count, inputs, events, matrix: as tasks.split
+	PerJob  int64  // inputs or events of a piece
+	Events  int64
+	NInputs int64
+	Pieces  int64
+}
+
+// work of a checked spec; a streamed one has no pieces until its commit.
+func (s *Spec) work() work {
+	switch {
+	case s.Count > 0:
+		return work{Split: "count", PerJob: 1, Pieces: s.Count}
+	case s.Events != nil:
+		return work{Split: "events", PerJob: s.Events.PerJob, Events: s.Events.Total, Pieces: ceil(s.Events.Total, s.Events.PerJob)}
+	case len(s.Matrix) > 0:
+		pieces := int64(1)
+		for _, a := range s.Matrix {
+			pieces *= int64(len(a.Values))
+		}
+		return work{Split: "matrix", PerJob: 1, Pieces: pieces}
+	default:
+		n := int64(len(s.Inputs))
+		return work{Split: "inputs", PerJob: s.PerJob, NInputs: n, Pieces: ceil(n, s.PerJob)}
+	}
+}
+
+func ceil(a, b int64) int64 { return a/b + min(a%b, 1) }

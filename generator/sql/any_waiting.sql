@@ -1,0 +1,2 @@
+-- Whether a task waits for a rule at all.
+SELECT EXISTS (SELECT FROM tasks WHERE state = 'waiting');

@@ -1,0 +1,16 @@
+-- A page of tasks by rising id. An empty argument selects nothing away; a share stands for all below it too.
+SELECT t.id, t.name, t.user_name, coalesce(own.path, s.path, '') AS share,
+    CASE WHEN own.id IS NULL THEN '' ELSE coalesce(s.path, '') END AS job_share, t.state, t.n_jobs, t.n_waiting, t.n_ready,
+    t.n_leased, t.n_finished, t.n_failed, t.n_cancelled, t.n_pieces, t.n_inputs, t.priority, t.max_attempts, t.reason,
+    t.attributes, t.tagged_by, t.site_version, t.created_at, t.committed_at, t.started_at, t.ended_at
+FROM tasks t
+LEFT JOIN shares s ON s.id = t.share_id
+LEFT JOIN shares own ON own.id = t.own_share_id
+WHERE t.id > @after::bigint
+    AND (@user::text = '' OR t.user_name = @user::text)
+    AND (@state::text = '' OR t.state = @state::text)
+    AND (@label::text = '' OR t.attributes ->> 'label' = @label::text)
+    AND (@share::text = '' OR coalesce(own.path, s.path) = @share::text
+        OR starts_with(coalesce(own.path, s.path), @share::text || '/'))
+ORDER BY t.id
+LIMIT @limit::int;

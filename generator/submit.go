@@ -1,0 +1,226 @@
+package generator
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// SubmitRequest asks for one task.
+type SubmitRequest struct {
+	Spec           Spec
+	IdempotencyKey string // a repeat with the same key and the same Spec gets the same task; "" = none
+}
+
+// maxKey bounds an idempotency key, in bytes.
+const maxKey = 200
+
+// Submit checks and tags a task and stores it: published at once, or submitting when its inputs are streamed.
+// Errors: ErrInvalid, ErrUntagged, ErrKeyReused, ErrSiteChanged.
+func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (Task, error) {
+	hash, err := req.check()
+	if err != nil {
+		return Task{}, err
+	}
+	if id, err := g.byKey(ctx, req.IdempotencyKey, hash); err != nil || id != 0 {
+		return g.found(ctx, id, err)
+	}
+	const tries = 3 // of a site that changes at this moment
+	for try := 1; ; try++ {
+		id, err := g.submit(ctx, req, hash)
+		if errors.Is(err, ErrSiteChanged) && try < tries {
+			continue
+		}
+		if err != nil {
+			return Task{}, fmt.Errorf("submit: %w", err)
+		}
+		g.metrics.submitted.Inc()
+		g.hint()
+		return g.Task(ctx, id)
+	}
+}
+
+// check returns the hash of the body, for repeats.
+func (req SubmitRequest) check() ([]byte, error) {
+	s := &req.Spec
+	if s.InputsFile != "" {
+		return nil, fault("inputs_file", "is read by the client, not by the server", "send inputs_streamed and PUT the inputs")
+	}
+	if len(req.IdempotencyKey) > maxKey {
+		return nil, fault("Idempotency-Key", fmt.Sprintf("has more than %d bytes", maxKey), "")
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	body, err := s.canonical()
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.Sum256(body)
+	return hash[:], nil
+}
+
+// byKey finds the task of a key; 0 when there is none.
+func (g *Generator) byKey(ctx context.Context, key string, hash []byte) (int64, error) {
+	if key == "" {
+		return 0, nil
+	}
+	var id int64
+	var same bool
+	err := g.cfg.Pool.QueryRow(ctx, query["by_key"], pgx.StrictNamedArgs{"key": key, "body_hash": hash}).Scan(&id, &same)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case !same:
+		return 0, ErrKeyReused
+	}
+	return id, nil
+}
+
+func (g *Generator) found(ctx context.Context, id int64, err error) (Task, error) {
+	if err != nil {
+		return Task{}, fmt.Errorf("submit: %w", err)
+	}
+	return g.Task(ctx, id)
+}
+
+func (g *Generator) submit(ctx context.Context, req SubmitRequest, hash []byte) (id int64, err error) {
+	spec := req.Spec.withDefaults()
+	st, err := g.cfg.Site(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("site: %w", err)
+	}
+	tag, err := tagTask(st, &spec)
+	if err != nil {
+		return 0, err
+	}
+	taken := false
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		id, err = insertTask(ctx, tx, newTask{spec: spec, tag: tag, key: req.IdempotencyKey, hash: hash})
+		taken = errors.Is(err, pgx.ErrNoRows)
+		return err
+	})
+	if taken {
+		return g.byKey(ctx, req.IdempotencyKey, hash)
+	}
+	return id, err
+}
+
+// newTask is all that goes into a task's row.
+type newTask struct {
+	spec Spec
+	tag  tagged
+	key  string
+	hash []byte
+}
+
+// insertTask stores task, payload and inputs. pgx.ErrNoRows: the idempotency key is taken.
+func insertTask(ctx context.Context, tx pgx.Tx, n newTask) (id int64, err error) {
+	if err := stillLeaf(ctx, tx, n.tag.Share); err != nil {
+		return 0, err
+	}
+	shape, err := dispatcher.Intern(ctx, tx, n.spec.shape())
+	if err != nil {
+		return 0, err
+	}
+	kept := n.spec
+	kept.Inputs = nil // they have a table of their own
+	body, err := kept.canonical()
+	if err != nil {
+		return 0, err
+	}
+	w := n.spec.work()
+	state := n.tag.State
+	if n.spec.Streamed() {
+		state = "submitting"
+	}
+	err = tx.QueryRow(ctx, query["submit"], pgx.StrictNamedArgs{
+		"name": n.spec.Name, "user": n.spec.User, "state": state, "reason": n.tag.Reason,
+		"share": shareArg(n.tag.Share), "own_share": shareArg(n.tag.Own), "shape": shape, "priority": n.spec.Priority,
+		"max_attempts": n.spec.MaxAttempts, "attributes": n.tag.Attributes, "spec": string(body), "tagged_by": n.tag.By,
+		"site_version": n.tag.Version, "split": w.Split, "per_job": w.PerJob, "n_events": w.Events, "n_inputs": w.NInputs,
+		"n_pieces": w.Pieces, "key": textArg(n.key), "body_hash": n.hash,
+	}).Scan(&id)
+	if err != nil {
+		return 0, err
+	}
+	if err := dispatcher.AddPayload(ctx, tx, n.spec.payload(id)); err != nil {
+		return 0, err
+	}
+	return id, copyInputs(ctx, tx, inputChunk{task: id, names: n.spec.Inputs})
+}
+
+// stillLeaf proves that the share that a task is about to get was not removed meanwhile. Applying a site file
+// takes the same lock for itself.
+func stillLeaf(ctx context.Context, tx pgx.Tx, share shares.ShareID) error {
+	if share == 0 {
+		return nil
+	}
+	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
+		return err
+	}
+	var ok bool
+	if err := tx.QueryRow(ctx, query["leaf"], pgx.StrictNamedArgs{"share": int32(share)}).Scan(&ok); err != nil {
+		return err
+	}
+	if !ok {
+		return ErrSiteChanged
+	}
+	return nil
+}
+
+// shareArg and textArg give NULL for what is absent.
+func shareArg(id shares.ShareID) *int32 {
+	if id == 0 {
+		return nil
+	}
+	n := int32(id)
+	return &n
+}
+
+func textArg(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Commit publishes a task whose inputs were streamed; a repeat changes nothing. Errors: ErrNoTask, ErrState,
+// ErrInvalid when it has no inputs or makes too many jobs.
+func (g *Generator) Commit(ctx context.Context, id int64) (Task, error) {
+	err := pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		t, err := lockTask(ctx, tx, id)
+		if err != nil || t.Committed {
+			return err
+		}
+		pieces := ceil(t.NInputs, t.PerJob)
+		switch {
+		case t.State != "submitting":
+			return &StateError{Task: id, Verb: "commit", State: t.State}
+		case pieces == 0:
+			return fault("inputs", "the task has none", "PUT them first")
+		case pieces > maxPieces:
+			return fault("inputs", fmt.Sprintf("make %d jobs, more than %d", pieces, maxPieces), "raise per_job")
+		}
+		state := "ready"
+		if t.ShareID == nil {
+			state = "waiting"
+		}
+		_, err = tx.Exec(ctx, query["commit"], pgx.StrictNamedArgs{"task": id, "state": state, "n_pieces": pieces, "n_inputs": t.NInputs})
+		return err
+	})
+	if err != nil {
+		return Task{}, fmt.Errorf("commit: %w", err)
+	}
+	g.hint()
+	return g.Task(ctx, id)
+}

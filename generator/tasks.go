@@ -1,0 +1,139 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// JobCounts are the jobs of a task by state, at most a second old. Total counts pieces that are not jobs yet too,
+// and jobs that try a piece again beside the old ones.
+type JobCounts struct {
+	Total     int64 `json:"total"`
+	Waiting   int64 `json:"waiting"`
+	Ready     int64 `json:"ready"`
+	Running   int64 `json:"running" doc:"Leased: granted, starting, running or draining."`
+	Finished  int64 `json:"finished"`
+	Failed    int64 `json:"failed"`
+	Cancelled int64 `json:"cancelled"`
+}
+
+// Task is a task as people see it.
+type Task struct {
+	ID          int64             `json:"id"`
+	Name        string            `json:"name"`
+	User        string            `json:"user"`
+	Share       string            `json:"share" doc:"Path; empty while no rule has matched."`
+	JobShare    string            `json:"job_share,omitempty" doc:"Share of the jobs, where a rule on a job attribute sends them elsewhere."`
+	State       string            `json:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted"`
+	Jobs        JobCounts         `json:"jobs"`
+	Pieces      int64             `json:"pieces" doc:"Pieces that the work falls into; 0 until the commit of a streamed task."`
+	Inputs      int64             `json:"inputs,omitempty" doc:"Inputs stored: the offset to stream on from."`
+	Priority    int               `json:"priority"`
+	MaxAttempts int               `json:"max_attempts"`
+	Reason      string            `json:"reason,omitempty" doc:"Why it waits, or why it was ended."`
+	Attributes  map[string]string `json:"attributes" doc:"What tagging rules see."`
+	TaggedBy    TaggedBy          `json:"tagged_by"`
+	SiteVersion int64             `json:"site_version" doc:"Version of the site whose rules gave the share."`
+	CreatedAt   time.Time         `json:"created_at"`
+	CommittedAt *time.Time        `json:"committed_at,omitempty"`
+	StartedAt   *time.Time        `json:"started_at,omitempty" doc:"First lease."`
+	EndedAt     *time.Time        `json:"ended_at,omitempty"`
+	Spec        *Spec             `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
+}
+
+// Filter selects tasks for a list. Zero fields select nothing away.
+type Filter struct {
+	User  string
+	State string
+	Share string // this share and all below it
+	Label string
+	After int64 // ids above this one: the cursor
+	Limit int   // 1 … 1000; 0 = 100
+}
+
+// taskRow is a task with its share's path.
+type taskRow struct {
+	ID          int64
+	Name        string
+	UserName    string
+	Share       string
+	JobShare    string
+	State       string
+	NJobs       int64
+	NWaiting    int64
+	NReady      int64
+	NLeased     int64
+	NFinished   int64
+	NFailed     int64
+	NCancelled  int64
+	NPieces     int64
+	NInputs     int64
+	Priority    int
+	MaxAttempts int
+	Reason      string
+	Attributes  map[string]string
+	TaggedBy    TaggedBy
+	SiteVersion int64
+	CreatedAt   time.Time
+	CommittedAt *time.Time
+	StartedAt   *time.Time
+	EndedAt     *time.Time
+	Spec        *Spec
+}
+
+func (r taskRow) task() Task {
+	return Task{
+		ID: r.ID, Name: r.Name, User: r.UserName, Share: r.Share, JobShare: r.JobShare, State: r.State,
+		Jobs: JobCounts{Total: r.NJobs, Waiting: r.NWaiting, Ready: r.NReady, Running: r.NLeased, Finished: r.NFinished,
+			Failed: r.NFailed, Cancelled: r.NCancelled},
+		Pieces: r.NPieces, Inputs: r.NInputs, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Reason: r.Reason,
+		Attributes: r.Attributes, TaggedBy: r.TaggedBy, SiteVersion: r.SiteVersion, CreatedAt: r.CreatedAt,
+		CommittedAt: r.CommittedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Spec: r.Spec,
+	}
+}
+
+// Task returns one task with its Spec. Error: ErrNoTask.
+func (g *Generator) Task(ctx context.Context, id int64) (Task, error) {
+	rows, err := g.cfg.Pool.Query(ctx, query["task"], pgx.StrictNamedArgs{"task": id})
+	if err != nil {
+		return Task{}, fmt.Errorf("task: %w", err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[taskRow])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Task{}, fmt.Errorf("task %d: %w", id, ErrNoTask)
+	}
+	if err != nil {
+		return Task{}, fmt.Errorf("task: %w", err)
+	}
+	return row.task(), nil
+}
+
+// Tasks lists tasks by rising id. next is the After of the next page, 0 when this is the last one.
+func (g *Generator) Tasks(ctx context.Context, f Filter) (tasks []Task, next int64, err error) {
+	limit := f.Limit
+	if limit == 0 {
+		limit = 100
+	}
+	limit = min(max(limit, 1), 1000)
+	rows, err := g.cfg.Pool.Query(ctx, query["tasks"], pgx.StrictNamedArgs{"user": f.User, "state": f.State, "share": f.Share,
+		"label": f.Label, "after": f.After, "limit": limit + 1})
+	if err != nil {
+		return nil, 0, fmt.Errorf("tasks: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[taskRow])
+	if err != nil {
+		return nil, 0, fmt.Errorf("tasks: %w", err)
+	}
+	tasks = []Task{}
+	for i, r := range all {
+		if i == limit {
+			return tasks, tasks[limit-1].ID, nil
+		}
+		tasks = append(tasks, r.task())
+	}
+	return tasks, 0, nil
+}
