@@ -28,6 +28,21 @@ var ErrNoBinaries = errors.New("no PostgreSQL server programs")
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }
 
+// Program finds a program of the newest PostgreSQL that is installed, pg_dump for instance, and its major version.
+func Program(ctx context.Context, name string) (path string, major int, err error) {
+	found, err := findBinaries(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	slices.SortStableFunc(found, func(a, b binaries) int { return b.major - a.major })
+	for _, b := range found {
+		if _, err := os.Stat(b.path(name)); err == nil {
+			return b.path(name), b.major, nil
+		}
+	}
+	return "", 0, fmt.Errorf("%w: no %s", ErrNoBinaries, name)
+}
+
 // findBinaries lists the usable installations, best first: DIVVY_PGBIN alone if set, else PATH, pg_config,
 // and the usual folders, newest first.
 func findBinaries(ctx context.Context) ([]binaries, error) {

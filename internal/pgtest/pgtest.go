@@ -31,8 +31,19 @@ func Run(m *testing.M) int {
 // force.
 func DSN(t testing.TB) string {
 	t.Helper()
+	return database(t, (*server).clone)
+}
+
+// Empty is DSN without migrations.
+func Empty(t testing.TB) string {
+	t.Helper()
+	return database(t, (*server).create)
+}
+
+func database(t testing.TB, create func(*server) (string, error)) string {
+	t.Helper()
 	s := need(t)
-	name, err := s.clone()
+	name, err := create(s)
 	if err != nil {
 		t.Fatalf("pgtest: database for the test: %v", err)
 	}

@@ -117,11 +117,18 @@ func (s *server) makeTemplate(ctx context.Context) error {
 
 // clone makes a database like the template. Copying the files is six times as fast as logging them when fsync
 // is off.
-func (s *server) clone() (name string, err error) {
+func (s *server) clone() (string, error) {
+	return s.named(" TEMPLATE " + identifier(s.template) + " STRATEGY file_copy")
+}
+
+// create makes an empty database.
+func (s *server) create() (string, error) { return s.named("") }
+
+func (s *server) named(options string) (name string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	name = fmt.Sprintf("%s_%d", s.prefix, s.n.Add(1))
-	_, err = s.admin.Exec(ctx, "CREATE DATABASE "+identifier(name)+" TEMPLATE "+identifier(s.template)+" STRATEGY file_copy")
+	_, err = s.admin.Exec(ctx, "CREATE DATABASE "+identifier(name)+options)
 	return name, err
 }
 

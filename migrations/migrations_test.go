@@ -1,0 +1,154 @@
+package migrations_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/migrations"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+func open(t *testing.T, dsn string) *pgxpool.Pool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	db, err := pg.Open(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+func run(t *testing.T, db *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// applied counts the migrations that the database has and that this binary knows.
+func applied(t *testing.T, db *pgxpool.Pool) (n, known int) {
+	t.Helper()
+	steps, err := migrations.Status(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range steps {
+		if s.Version != int64(i+1) || s.Name == "" {
+			t.Errorf("step %d is %d %q: numbers have no gap, and every file a name", i, s.Version, s.Name)
+		}
+		if s.AppliedAt != nil {
+			n++
+		}
+	}
+	return n, len(steps)
+}
+
+func TestUpDownUp(t *testing.T) {
+	db := open(t, pgtest.Empty(t))
+	if n, _ := applied(t, db); n != 0 {
+		t.Fatalf("%d migrations applied to an empty database", n)
+	}
+	done, err := migrations.Up(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, known := applied(t, db)
+	files, _ := fs.Glob(migrations.FS, "*.sql")
+	if n != known || len(done) != known || len(files) != known {
+		t.Fatalf("%d of %d applied, %d reported, %d files", n, known, len(done), len(files))
+	}
+	if again, err := migrations.Up(t.Context(), db); err != nil || len(again) != 0 {
+		t.Fatalf("second Up: %v, %v; want nothing to do", again, err)
+	}
+	for left := known; left > 0; left-- {
+		step, ok, err := migrations.Down(t.Context(), db)
+		if err != nil || !ok || step.Version != int64(left) {
+			t.Fatalf("Down: %v, %v, %v; want %d undone", step, ok, err, left)
+		}
+	}
+	if _, ok, err := migrations.Down(t.Context(), db); ok || err != nil {
+		t.Fatalf("Down of nothing: %v, %v", ok, err)
+	}
+	var rest int
+	if err := db.QueryRow(t.Context(), "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace "+
+		"WHERE nspname IN ('public', 'report') AND relkind IN ('r', 'p', 'v') AND relname NOT LIKE 'goose%'").Scan(&rest); err != nil || rest != 0 {
+		t.Fatalf("%d relations left after all Downs, %v", rest, err)
+	}
+	if _, err := migrations.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUpAtOnce(t *testing.T) {
+	dsn := pgtest.Empty(t)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	total := 0
+	for range 4 {
+		db := open(t, dsn)
+		all.Go(func() {
+			done, err := migrations.Up(t.Context(), db)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total += len(done)
+		})
+	}
+	all.Wait()
+	if _, known := applied(t, open(t, dsn)); total != known {
+		t.Errorf("%d migrations reported by four daemons together, want %d", total, known)
+	}
+}
+
+// A daemon that is one version older than the database starts all the same.
+func TestUpOnANewerDatabase(t *testing.T) {
+	db := pgtest.Open(t)
+	run(t, db, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)")
+	if done, err := migrations.Up(t.Context(), db); err != nil || len(done) != 0 {
+		t.Fatalf("%v, %v; want nothing done", done, err)
+	}
+}
+
+// On a server of its own, since roles belong to the whole server.
+func TestUpWithoutTheRightToCreateRoles(t *testing.T) {
+	c, err := pg.StartCluster(t.Context(), pg.ClusterConfig{Ephemeral: true, NoFsync: true, Log: slog.New(slog.DiscardHandler)})
+	if errors.Is(err, pg.ErrNoBinaries) {
+		t.Skip("SKIPPED: needs a server of its own:", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Stop(context.Background()) })
+	admin := open(t, c.DSN())
+	run(t, admin, "CREATE ROLE plain LOGIN")
+	run(t, admin, "GRANT ALL ON DATABASE divvy TO plain")
+	run(t, admin, "GRANT ALL ON SCHEMA public TO plain")
+	cfg := admin.Config().ConnConfig
+	db := open(t, "host="+cfg.Host+" user=plain dbname=divvy sslmode=disable")
+	if _, err := migrations.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, "SELECT FROM report.shares_now")
+	if _, _, err := migrations.Down(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	// An administrator has made the role meanwhile.
+	run(t, admin, "CREATE ROLE divvy_reader NOLOGIN")
+	if _, err := migrations.Up(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	run(t, admin, "SET ROLE divvy_reader; SELECT FROM report.shares_now; RESET ROLE")
+}

@@ -1,0 +1,154 @@
+package migrations_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// sample is a transaction on a database with the rows of testdata/report.sql, read as divvy_reader.
+func sample(t *testing.T) pgx.Tx {
+	t.Helper()
+	rows, err := os.ReadFile("testdata/report.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := pgtest.Tx(t)
+	if _, err := tx.Exec(t.Context(), string(rows)+"; SET LOCAL ROLE divvy_reader; SET LOCAL timezone = 'Asia/Kathmandu'"); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// table runs a query and returns each row as text with | between its columns.
+func table(t *testing.T, tx pgx.Tx, sql string) (lines []string) {
+	t.Helper()
+	rows, err := tx.Query(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	for rows.Next() {
+		var cells []string
+		for _, v := range rows.RawValues() {
+			if v == nil {
+				cells = append(cells, "-")
+			} else {
+				cells = append(cells, string(v))
+			}
+		}
+		lines = append(lines, strings.Join(cells, "|"))
+	}
+	if rows.Err() != nil {
+		t.Fatalf("%s: %v", sql, rows.Err())
+	}
+	return lines
+}
+
+func expect(t *testing.T, tx pgx.Tx, sql string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, table(t, tx, sql)); diff != "" {
+		t.Errorf("%s\n%s", sql, diff)
+	}
+}
+
+func TestReportViews(t *testing.T) {
+	tx := sample(t)
+	expect(t, tx, "SELECT path, leaf, weight, tier, waiting_jobs, ready_jobs, held_jobs, held_units, target_units, target_at = now() - interval '100 s' FROM report.shares_now ORDER BY path",
+		"Production|f|70|1|1|8|2|7.000|5.000|f",
+		"Production/MC|t|50|1|0|5|2|7.000|7.000|t",
+		"Production/Rep|t|30|1|1|3|0|0.000|-|-",
+		"Test|t|5|2|0|0|0|0.000|1.000|t")
+	expect(t, tx, "SELECT task_id, user_name, share, state, total, waiting, ready, leased, finished, failed, cancelled FROM report.tasks ORDER BY 1",
+		"1|alice|Production/MC|running|10|0|5|2|3|0|0", "2|bob|Production/Rep|running|4|1|3|0|0|0|0",
+		"3|alice|Test|finished|2|0|0|0|1|1|0", "4|carol|-|submitting|0|0|0|0|0|0|0")
+	expect(t, tx, "SELECT state, count(*), min(share), max(share), min(queue), count(pilot), count(ended_at) FROM report.jobs GROUP BY state ORDER BY state",
+		"failed|1|Test|Test|-|0|1", "finished|1|Production/MC|Production/MC|-|0|1", "leased|2|Production/MC|Production/MC|BNL|2|0",
+		"ready|8|Production/MC|Production/Rep|-|0|0", "waiting|1|Production/Rep|Production/Rep|-|0|0")
+	expect(t, tx, "SELECT job_id, user_name, share, queue, cores, units, state, pilot, age FROM report.leases ORDER BY 1",
+		"11|alice|Production/MC|CERN|2|5.000|running|p1|00:10:00", "12|alice|Production/MC|BNL|2|2.000|granted|p2|00:05:00")
+	expect(t, tx, "SELECT job_id, attempt, user_name, share, queue, units, outcome, slot_seconds, trim_scale(unit_seconds) FROM report.attempts ORDER BY 1, 2",
+		"1|1|alice|Production/MC|CERN|5.000|lost|10800.000000|27000", "1|2|alice|Production/MC|BNL|2.000|finished|3600.000000|3600",
+		"2|1|alice|Test|BNL|2.000|failed|0.000002|0.000002", "3|1|alice|Test|BNL|2.000|cancelled|0.000000|0")
+	expect(t, tx, "SELECT count(*), sum(held_units) FROM report.share_history", "7|29.000")
+}
+
+func TestUsageIsSplitExactlyAtHours(t *testing.T) {
+	tx := sample(t)
+	expect(t, tx, "SELECT (date_trunc('hour', now(), 'UTC') - hour), share, queue, user_name, trim_scale(slot_seconds), trim_scale(unit_seconds), jobs, failures, lost FROM report.usage_hourly ORDER BY hour, queue",
+		"2 days|Test|BNL|alice|0|0|1|0|0",
+		"04:00:00|Production/MC|CERN|alice|1200|3000|0|0|0",
+		"03:00:00|Production/MC|CERN|alice|7200|18000|0|0|0",
+		"02:00:00|Production/MC|BNL|alice|3600|3600|0|0|0",
+		"02:00:00|Production/MC|CERN|alice|2400|6000|1|0|1",
+		"01:00:00|Production/MC|BNL|alice|0|0|1|0|0",
+		"01:00:00|Test|BNL|alice|0.000002|0.000002|1|1|0")
+	expect(t, tx, "SELECT (SELECT sum(unit_seconds) FROM report.usage_hourly) = (SELECT sum(unit_seconds) FROM report.attempts), (SELECT sum(jobs) FROM report.usage_hourly) = (SELECT count(*) FROM report.attempts)",
+		"t|t")
+}
+
+// Many attempts of odd lengths: the pieces add up to the whole, per share, to the microsecond.
+func TestUsageAddsUp(t *testing.T) {
+	tx := pgtest.Tx(t)
+	if _, err := tx.Exec(t.Context(), `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, claimed_at, ended_at, outcome)
+		SELECT i, 1, 0, 0, i % 3, 0, 0, 1 + i * 7 % 10201, 1 + i % 8, 0, '', '', s, s + make_interval(secs => (i * 7919 % 20011) * 1.234567), 'finished'
+		FROM generate_series(1, 5000) AS i, LATERAL (SELECT now() - make_interval(secs => i * 17.654321)) AS x (s)`); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, tx, `SELECT (SELECT sum(unit_seconds) FROM report.usage_hourly) = (SELECT sum(unit_seconds) FROM report.attempts),
+		(SELECT sum(slot_seconds) FROM report.usage_hourly) = (SELECT sum(slot_seconds) FROM report.attempts),
+		(SELECT sum(jobs) FROM report.usage_hourly), (SELECT min(unit_seconds) >= 0 FROM report.usage_hourly)`, "t|t|5000|t")
+}
+
+// The five questions of docs/reporting.md, in its order, with their answers.
+func TestReportingPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/reporting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := [][]string{
+		{"Production/MC|7.000|7.000|0.000|5", "Production/Rep|-|0.000|-|3"},
+		{"Production/MC|1000|1200|83.3", "Test|0|200|0.0"},
+		{"alice|8.50|4|50.0"},
+		{"2|rep|bob|Production/Rep|0.0|0|-", "1|mc|alice|Production/MC|30.0|0|now + 04:40:00"},
+		{"n1|CERN|1|0|1|10800", "n2|BNL|2|1|0|0"},
+	}
+	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(queries) != len(answers) {
+		t.Fatalf("%d queries in the page, %d answers here", len(queries), len(answers))
+	}
+	for i, q := range queries {
+		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+			tx := sample(t)
+			sql := strings.TrimSuffix(strings.TrimSpace(q[1]), ";")
+			if i == 3 { // an instant: compare its distance from now
+				sql = "SELECT task_id, name, user_name, share, percent, failed, 'now + ' || (through_at - now()) FROM (" + sql + ") q"
+			}
+			expect(t, tx, sql, answers[i]...)
+		})
+	}
+}
+
+func TestReaderMayReadNothingElse(t *testing.T) {
+	tx := sample(t)
+	expect(t, tx, `SELECT n.nspname, c.relname, 'readable' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'report', 'pg_toast') AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+		AND has_any_column_privilege(c.oid, 'SELECT')`)
+	expect(t, tx, `SELECT relname FROM pg_class WHERE relnamespace = 'report'::regnamespace AND
+		(NOT has_table_privilege(oid, 'SELECT') OR has_table_privilege(oid, 'INSERT, UPDATE, DELETE'))`)
+	expect(t, tx, "SELECT rolcanlogin, rolconfig FROM pg_roles WHERE rolname = 'divvy_reader'", "f|{statement_timeout=60s}")
+}
+
+// Every view and column is described, and no fence of a lease leaks.
+func TestReportIsDescribed(t *testing.T) {
+	tx := sample(t)
+	expect(t, tx, `SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+		WHERE c.relnamespace = 'report'::regnamespace AND (obj_description(c.oid) IS NULL OR col_description(c.oid, a.attnum) IS NULL
+			OR a.attname ~ 'nonce|token|secret|hash')`)
+}

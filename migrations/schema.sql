@@ -1,0 +1,1141 @@
+-- The schema as PostgreSQL 15 prints it. Written by: go test ./migrations -update
+CREATE SCHEMA report;
+
+COMMENT ON SCHEMA report IS 'Stable views for reports and dashboards, described in docs/reporting.md; readable by role divvy_reader.';
+
+CREATE TABLE public.attempts (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    nonce bigint NOT NULL,
+    task_id bigint NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    units bigint NOT NULL,
+    cores integer NOT NULL,
+    priority integer NOT NULL,
+    pilot text NOT NULL,
+    node text NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    outcome text NOT NULL,
+    exit_code integer,
+    message text DEFAULT ''::text NOT NULL,
+    cpu_s real DEFAULT 0 NOT NULL,
+    memory_mb bigint DEFAULT 0 NOT NULL,
+    outputs jsonb,
+    log_tail text DEFAULT ''::text NOT NULL,
+    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
+)
+PARTITION BY RANGE (ended_at);
+
+CREATE TABLE public.attempts_rest (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    nonce bigint NOT NULL,
+    task_id bigint NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    units bigint NOT NULL,
+    cores integer NOT NULL,
+    priority integer NOT NULL,
+    pilot text NOT NULL,
+    node text NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    outcome text NOT NULL,
+    exit_code integer,
+    message text DEFAULT ''::text NOT NULL,
+    cpu_s real DEFAULT 0 NOT NULL,
+    memory_mb bigint DEFAULT 0 NOT NULL,
+    outputs jsonb,
+    log_tail text DEFAULT ''::text NOT NULL,
+    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
+);
+
+CREATE TABLE public.counter_lanes (
+    daemon_id bigint NOT NULL,
+    lane integer NOT NULL,
+    seq bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.counters (
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    waiting bigint NOT NULL,
+    ready bigint NOT NULL,
+    held bigint NOT NULL,
+    held_units bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.daemons (
+    id bigint NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    closed_at timestamp with time zone
+);
+
+COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is the fence: a claim of a closed daemon takes nothing.';
+
+ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.daemons_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.ended_jobs (
+    id bigint NOT NULL,
+    task_id bigint NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    priority integer NOT NULL,
+    state text NOT NULL,
+    attempt integer NOT NULL,
+    max_attempts integer NOT NULL,
+    idx bigint NOT NULL,
+    inputs text[],
+    first_event bigint,
+    n_events bigint,
+    retry_of bigint,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
+)
+PARTITION BY RANGE (ended_at);
+
+CREATE TABLE public.ended_jobs_rest (
+    id bigint NOT NULL,
+    task_id bigint NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    priority integer NOT NULL,
+    state text NOT NULL,
+    attempt integer NOT NULL,
+    max_attempts integer NOT NULL,
+    idx bigint NOT NULL,
+    inputs text[],
+    first_event bigint,
+    n_events bigint,
+    retry_of bigint,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE public.escrow (
+    daemon_id bigint NOT NULL,
+    kind text NOT NULL,
+    ref text NOT NULL,
+    pool text DEFAULT ''::text NOT NULL,
+    granted bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.generations (
+    share_id integer NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.inputs (
+    task_id bigint NOT NULL,
+    "position" bigint NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT inputs_position_check CHECK (("position" >= 0))
+);
+
+CREATE TABLE public.jobs (
+    id bigint NOT NULL,
+    task_id bigint NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    place bigint NOT NULL,
+    state text DEFAULT 'ready'::text NOT NULL,
+    priority integer NOT NULL,
+    attempt integer DEFAULT 1 NOT NULL,
+    max_attempts integer NOT NULL,
+    idx bigint NOT NULL,
+    inputs text[],
+    first_event bigint,
+    n_events bigint,
+    retry_of bigint,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT jobs_check CHECK (((attempt >= 1) AND (attempt <= max_attempts))),
+    CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts >= 1)),
+    CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'ready'::text])))
+)
+WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON COLUMN public.jobs.place IS 'Order inside a share: ascending place, then id. place = -priority.';
+
+ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.jobs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.lanes (
+    lane integer NOT NULL,
+    seq bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='10');
+
+CREATE TABLE public.leases (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    nonce bigint NOT NULL,
+    task_id bigint NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    units bigint NOT NULL,
+    cores integer NOT NULL,
+    priority integer NOT NULL,
+    state text DEFAULT 'granted'::text NOT NULL,
+    pilot text NOT NULL,
+    node text NOT NULL,
+    daemon_id bigint NOT NULL,
+    claimed_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_at timestamp with time zone,
+    expires_at timestamp with time zone NOT NULL,
+    ttl_s integer NOT NULL,
+    cpu_s real DEFAULT 0 NOT NULL,
+    memory_mb bigint DEFAULT 0 NOT NULL,
+    cancel_reason text,
+    cancel_grace_s integer,
+    CONSTRAINT leases_cores_check CHECK ((cores > 0)),
+    CONSTRAINT leases_state_check CHECK ((state = ANY (ARRAY['granted'::text, 'starting'::text, 'running'::text, 'draining'::text]))),
+    CONSTRAINT leases_ttl_s_check CHECK ((ttl_s > 0)),
+    CONSTRAINT leases_units_check CHECK ((units > 0))
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON COLUMN public.leases.units IS 'Thousandths of a unit: cores x the core power of the queue.';
+
+CREATE TABLE public.ledger (
+    daemon_id bigint NOT NULL,
+    lane integer NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    task_ids bigint[] NOT NULL,
+    share_ids integer[] NOT NULL,
+    shape_ids integer[] NOT NULL,
+    queue_ids integer[] NOT NULL,
+    befores text[] NOT NULL,
+    afters text[] NOT NULL,
+    ns integer[] NOT NULL,
+    units bigint[] NOT NULL,
+    places bigint[] NOT NULL,
+    low_ids bigint[] NOT NULL,
+    high_ids bigint[] NOT NULL
+)
+WITH (toast_tuple_target='8160', autovacuum_vacuum_insert_scale_factor='0.1');
+
+COMMENT ON TABLE public.ledger IS 'Moves as parallel arrays: ns jobs of task went from state before to after. States by letter: - none, w waiting, r ready, l leased, f finished, x failed, c cancelled. queue_ids, units: of the lease, else 0. places, low_ids, high_ids: where jobs that became ready stand.';
+
+CREATE VIEW public.ledger_lanes AS
+ SELECT d.id AS daemon_id,
+    l.lane
+   FROM (public.daemons d
+     CROSS JOIN generate_series(0, 3) l(lane))
+UNION ALL
+ SELECT 0 AS daemon_id,
+    lanes.lane
+   FROM public.lanes;
+
+CREATE VIEW public.ledger_tail AS
+ SELECT t.daemon_id,
+    t.lane,
+    t.seq,
+    t.at,
+    t.task_ids,
+    t.share_ids,
+    t.shape_ids,
+    t.queue_ids,
+    t.befores,
+    t.afters,
+    t.ns,
+    t.units,
+    t.places,
+    t.low_ids,
+    t.high_ids
+   FROM ((public.ledger_lanes a
+     LEFT JOIN public.counter_lanes c USING (daemon_id, lane))
+     CROSS JOIN LATERAL ( SELECT l.daemon_id,
+            l.lane,
+            l.seq,
+            l.at,
+            l.task_ids,
+            l.share_ids,
+            l.shape_ids,
+            l.queue_ids,
+            l.befores,
+            l.afters,
+            l.ns,
+            l.units,
+            l.places,
+            l.low_ids,
+            l.high_ids
+           FROM public.ledger l
+          WHERE ((l.daemon_id = a.daemon_id) AND (l.lane = a.lane) AND (l.seq > COALESCE(c.seq, (0)::bigint)))
+          ORDER BY l.seq) t);
+
+CREATE VIEW public.ledger_tail_moves AS
+ SELECT t.daemon_id,
+    t.lane,
+    t.seq,
+    m.task_id,
+    m.share_id,
+    m.shape_id,
+    m.queue_id,
+    m.before,
+    m.after,
+    m.n,
+    m.units
+   FROM (public.ledger_tail t
+     CROSS JOIN LATERAL UNNEST(t.task_ids, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units) m(task_id, share_id, shape_id, queue_id, before, after, n, units));
+
+CREATE TABLE public.limit_epoch (
+    only_row boolean DEFAULT true NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT limit_epoch_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.limit_lanes (
+    daemon_id bigint NOT NULL,
+    lane integer NOT NULL,
+    seq bigint NOT NULL
+);
+
+CREATE TABLE public.limits (
+    kind text NOT NULL,
+    ref text NOT NULL,
+    pool text DEFAULT ''::text NOT NULL,
+    cap bigint NOT NULL,
+    free bigint NOT NULL,
+    wanted_at timestamp with time zone,
+    CONSTRAINT limits_kind_check CHECK ((kind = ANY (ARRAY['pool'::text, 'queue'::text, 'share'::text])))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.limits IS 'cap = held + free + what daemons have in escrow, in thousandths of a unit (queue: of a core).';
+
+CREATE TABLE public.payloads (
+    task_id bigint NOT NULL,
+    command text[] NOT NULL,
+    env jsonb NOT NULL,
+    matrix jsonb NOT NULL
+);
+
+CREATE TABLE public.pulls (
+    key uuid NOT NULL,
+    body_hash bytea NOT NULL,
+    job_ids bigint[] NOT NULL,
+    nonces bigint[] NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.queues (
+    id integer NOT NULL,
+    name text NOT NULL,
+    pool text DEFAULT 'default'::text NOT NULL,
+    state text DEFAULT 'online'::text NOT NULL,
+    slots integer,
+    core_power_milli bigint DEFAULT 1000 NOT NULL,
+    cores integer,
+    memory_mb bigint,
+    disk_mb bigint,
+    walltime_s bigint,
+    labels jsonb DEFAULT '{}'::jsonb NOT NULL,
+    prefer text DEFAULT ''::text NOT NULL,
+    "position" integer NOT NULL,
+    removed_in bigint,
+    CONSTRAINT queues_core_power_milli_check CHECK ((core_power_milli > 0)),
+    CONSTRAINT queues_cores_check CHECK ((cores > 0)),
+    CONSTRAINT queues_disk_mb_check CHECK ((disk_mb > 0)),
+    CONSTRAINT queues_memory_mb_check CHECK ((memory_mb > 0)),
+    CONSTRAINT queues_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT queues_prefer_check CHECK ((prefer = ANY (ARRAY[''::text, 'wide'::text]))),
+    CONSTRAINT queues_slots_check CHECK ((slots >= 0)),
+    CONSTRAINT queues_state_check CHECK ((state = ANY (ARRAY['online'::text, 'drain'::text, 'offline'::text, 'test'::text]))),
+    CONSTRAINT queues_walltime_s_check CHECK ((walltime_s > 0))
+);
+
+COMMENT ON COLUMN public.queues.slots IS 'Cores that may run at once; NULL = unlimited.';
+
+ALTER TABLE public.queues ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.queues_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.shapes (
+    id integer NOT NULL,
+    key bytea NOT NULL,
+    cores integer NOT NULL,
+    memory_mb bigint NOT NULL,
+    disk_mb bigint NOT NULL,
+    walltime_s bigint NOT NULL,
+    labels jsonb NOT NULL,
+    queues text[] NOT NULL,
+    CONSTRAINT shapes_cores_check CHECK ((cores > 0)),
+    CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
+    CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
+    CONSTRAINT shapes_walltime_s_check CHECK ((walltime_s >= 0))
+);
+
+COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty = any queue.';
+
+ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.shapes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.share_samples (
+    at timestamp with time zone NOT NULL,
+    pool text NOT NULL,
+    share_id integer NOT NULL,
+    target double precision NOT NULL,
+    held bigint NOT NULL,
+    ready bigint NOT NULL
+);
+
+CREATE TABLE public.shares (
+    id integer NOT NULL,
+    parent_id integer,
+    name text NOT NULL,
+    path text NOT NULL,
+    "position" integer NOT NULL,
+    leaf boolean NOT NULL,
+    weight double precision NOT NULL,
+    tier integer DEFAULT 1 NOT NULL,
+    plan jsonb DEFAULT '{}'::jsonb NOT NULL,
+    removed_in bigint,
+    CONSTRAINT shares_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT shares_weight_check CHECK ((weight >= (0)::double precision))
+);
+
+ALTER TABLE public.shares ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.shares_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.site_versions (
+    version bigint NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    applied_by text NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    rollback_of bigint,
+    source text NOT NULL,
+    share_ids jsonb NOT NULL,
+    queue_ids jsonb NOT NULL,
+    CONSTRAINT site_versions_version_check CHECK ((version > 0))
+);
+
+COMMENT ON TABLE public.site_versions IS 'Every site file that was ever applied, as it was written; the largest version is in force.';
+
+COMMENT ON COLUMN public.site_versions.share_ids IS 'Path to id of every share of this version, so that any version can be rebuilt whatever was renamed since; queue_ids likewise by name.';
+
+CREATE TABLE public.tag_rules (
+    version bigint NOT NULL,
+    "position" integer NOT NULL,
+    match jsonb NOT NULL,
+    share text NOT NULL
+);
+
+CREATE TABLE public.task_lanes (
+    daemon_id bigint NOT NULL,
+    lane integer NOT NULL,
+    seq bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.tasks (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    user_name text NOT NULL,
+    state text DEFAULT 'submitting'::text NOT NULL,
+    resume_state text,
+    sweep boolean DEFAULT false NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    share_id integer,
+    own_share_id integer,
+    shape_id integer,
+    priority integer DEFAULT 0 NOT NULL,
+    max_attempts integer DEFAULT 3 NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    spec json NOT NULL,
+    tagged_by jsonb DEFAULT '{}'::jsonb NOT NULL,
+    site_version bigint DEFAULT 0 NOT NULL,
+    split text DEFAULT 'count'::text NOT NULL,
+    per_job bigint DEFAULT 1 NOT NULL,
+    n_events bigint DEFAULT 0 NOT NULL,
+    n_inputs bigint DEFAULT 0 NOT NULL,
+    n_pieces bigint DEFAULT 0 NOT NULL,
+    n_split bigint DEFAULT 0 NOT NULL,
+    n_jobs bigint DEFAULT 0 NOT NULL,
+    n_generated bigint DEFAULT 0 NOT NULL,
+    retry_after bigint DEFAULT 0 NOT NULL,
+    n_waiting bigint DEFAULT 0 NOT NULL,
+    n_ready bigint DEFAULT 0 NOT NULL,
+    n_leased bigint DEFAULT 0 NOT NULL,
+    n_finished bigint DEFAULT 0 NOT NULL,
+    n_failed bigint DEFAULT 0 NOT NULL,
+    n_cancelled bigint DEFAULT 0 NOT NULL,
+    idempotency_key text,
+    body_hash bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    committed_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    CONSTRAINT tasks_check CHECK (((resume_state IS NULL) OR (state = 'paused'::text))),
+    CONSTRAINT tasks_check1 CHECK ((n_split <= n_generated)),
+    CONSTRAINT tasks_check2 CHECK ((n_generated <= n_jobs)),
+    CONSTRAINT tasks_check3 CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'finished'::text, 'failed'::text, 'aborted'::text])))),
+    CONSTRAINT tasks_check4 CHECK (((share_id IS NOT NULL) OR (state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'aborted'::text])))),
+    CONSTRAINT tasks_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT tasks_per_job_check CHECK ((per_job >= 1)),
+    CONSTRAINT tasks_split_check CHECK ((split = ANY (ARRAY['count'::text, 'inputs'::text, 'events'::text, 'matrix'::text]))),
+    CONSTRAINT tasks_state_check CHECK ((state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'ready'::text, 'scouting'::text, 'running'::text, 'paused'::text, 'throttled'::text, 'exhausted'::text, 'finishing'::text, 'done'::text, 'finished'::text, 'failed'::text, 'aborting'::text, 'aborted'::text]))),
+    CONSTRAINT tasks_user_name_check CHECK ((user_name <> ''::text))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
+
+COMMENT ON COLUMN public.tasks.sweep IS 'A verb was said whose bounded batches may not be through: Generator.Sweep carries it on.';
+
+COMMENT ON COLUMN public.tasks.share_id IS 'The share that the jobs go to: what generation and demand read.';
+
+COMMENT ON COLUMN public.tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
+
+COMMENT ON COLUMN public.tasks.n_pieces IS 'Pieces of the work. n_jobs = pieces + jobs that try a piece again; n_generated of them are made, n_split of these for a piece''s first time.';
+
+COMMENT ON COLUMN public.tasks.retry_after IS 'Failed and cancelled jobs up to this id have been tried again.';
+
+ALTER TABLE public.tasks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.tasks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE VIEW report.attempts AS
+ SELECT a.job_id,
+    a.attempt,
+    a.task_id,
+    t.user_name,
+    s.path AS share,
+    q.name AS queue,
+    a.cores,
+    (((a.units)::numeric / 1000.0))::numeric(20,3) AS units,
+    a.priority,
+    a.pilot,
+    a.node,
+    a.outcome,
+    a.exit_code,
+    a.message,
+    a.claimed_at,
+    a.started_at,
+    a.ended_at,
+    ((a.cores)::numeric * EXTRACT(epoch FROM (a.ended_at - a.claimed_at))) AS slot_seconds,
+    (((a.units)::numeric / 1000.0) * EXTRACT(epoch FROM (a.ended_at - a.claimed_at))) AS unit_seconds,
+    a.cpu_s AS cpu_seconds,
+    a.memory_mb,
+    a.outputs
+   FROM (((public.attempts a
+     LEFT JOIN public.shares s ON ((s.id = a.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = a.queue_id)))
+     LEFT JOIN public.tasks t ON ((t.id = a.task_id)));
+
+COMMENT ON VIEW report.attempts IS 'Every attempt that ended: what each lease cost and what came out. Restrict it by ended_at: days are stored apart.';
+
+COMMENT ON COLUMN report.attempts.job_id IS 'Job that was tried.';
+
+COMMENT ON COLUMN report.attempts.attempt IS 'Number of the attempt, from 1.';
+
+COMMENT ON COLUMN report.attempts.task_id IS 'Task of the job.';
+
+COMMENT ON COLUMN report.attempts.user_name IS 'Whose task it is.';
+
+COMMENT ON COLUMN report.attempts.share IS 'Path of the share that was charged.';
+
+COMMENT ON COLUMN report.attempts.queue IS 'Queue where it ran.';
+
+COMMENT ON COLUMN report.attempts.cores IS 'Cores that it held.';
+
+COMMENT ON COLUMN report.attempts.units IS 'Units that it held: cores times the core power of the queue.';
+
+COMMENT ON COLUMN report.attempts.priority IS 'Priority of the job.';
+
+COMMENT ON COLUMN report.attempts.pilot IS 'Pilot that held the lease.';
+
+COMMENT ON COLUMN report.attempts.node IS 'Host of the pilot; empty when it did not say.';
+
+COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, not counted as an attempt).';
+
+COMMENT ON COLUMN report.attempts.exit_code IS 'Exit code of the process, 128 + signal when a signal ended it; NULL when unknown.';
+
+COMMENT ON COLUMN report.attempts.message IS 'What the pilot said about the end.';
+
+COMMENT ON COLUMN report.attempts.claimed_at IS 'When the lease began.';
+
+COMMENT ON COLUMN report.attempts.started_at IS 'When the payload began; NULL when it never did.';
+
+COMMENT ON COLUMN report.attempts.ended_at IS 'When the lease ended.';
+
+COMMENT ON COLUMN report.attempts.slot_seconds IS 'Cores times the seconds from claim to end.';
+
+COMMENT ON COLUMN report.attempts.unit_seconds IS 'Units times the seconds from claim to end: what the share was charged.';
+
+COMMENT ON COLUMN report.attempts.cpu_seconds IS 'CPU time used, as the pilot reported.';
+
+COMMENT ON COLUMN report.attempts.memory_mb IS 'Peak memory in MB, as the pilot reported.';
+
+COMMENT ON COLUMN report.attempts.outputs IS 'What the job made, by name, as the pilot reported.';
+
+CREATE VIEW report.jobs AS
+ SELECT j.id AS job_id,
+    j.task_id,
+    s.path AS share,
+        CASE
+            WHEN (l.job_id IS NOT NULL) THEN 'leased'::text
+            ELSE j.state
+        END AS state,
+    j.priority,
+    j.attempt,
+    j.max_attempts,
+    j.idx AS index,
+    j.retry_of,
+    q.name AS queue,
+    l.pilot,
+    j.created_at,
+    NULL::timestamp with time zone AS ended_at
+   FROM (((public.jobs j
+     JOIN public.shares s ON ((s.id = j.share_id)))
+     LEFT JOIN public.leases l ON ((l.job_id = j.id)))
+     LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
+UNION ALL
+ SELECT e.id AS job_id,
+    e.task_id,
+    s.path AS share,
+    e.state,
+    e.priority,
+    e.attempt,
+    e.max_attempts,
+    e.idx AS index,
+    e.retry_of,
+    NULL::text AS queue,
+    NULL::text AS pilot,
+    e.created_at,
+    e.ended_at
+   FROM (public.ended_jobs e
+     LEFT JOIN public.shares s ON ((s.id = e.share_id)));
+
+COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by task_id or job_id: there may be very many.';
+
+COMMENT ON COLUMN report.jobs.job_id IS 'Id of the job.';
+
+COMMENT ON COLUMN report.jobs.task_id IS 'Task that it is a piece of.';
+
+COMMENT ON COLUMN report.jobs.share IS 'Path of the share that pays.';
+
+COMMENT ON COLUMN report.jobs.state IS 'waiting, ready or leased; in the end finished, failed or cancelled.';
+
+COMMENT ON COLUMN report.jobs.priority IS 'Within its share, higher goes first.';
+
+COMMENT ON COLUMN report.jobs.attempt IS 'Number of the attempt that it is at or ended with, from 1.';
+
+COMMENT ON COLUMN report.jobs.max_attempts IS 'Attempts that it may have.';
+
+COMMENT ON COLUMN report.jobs.index IS 'Which piece of the task it is, from 0.';
+
+COMMENT ON COLUMN report.jobs.retry_of IS 'Job whose piece it tries again; NULL for a first try.';
+
+COMMENT ON COLUMN report.jobs.queue IS 'Queue where it runs; NULL unless it is leased.';
+
+COMMENT ON COLUMN report.jobs.pilot IS 'Pilot that runs it; NULL unless it is leased.';
+
+COMMENT ON COLUMN report.jobs.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN report.jobs.ended_at IS 'When it reached its final state; NULL before.';
+
+CREATE VIEW report.leases AS
+ SELECT l.job_id,
+    l.attempt,
+    l.task_id,
+    t.user_name,
+    s.path AS share,
+    q.name AS queue,
+    l.cores,
+    (((l.units)::numeric / 1000.0))::numeric(20,3) AS units,
+    l.priority,
+    l.state,
+    l.pilot,
+    l.node,
+    (now() - l.claimed_at) AS age,
+    l.claimed_at,
+    l.started_at,
+    l.expires_at,
+    l.cpu_s AS cpu_seconds,
+    l.memory_mb,
+    l.cancel_reason
+   FROM (((public.leases l
+     JOIN public.shares s ON ((s.id = l.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
+     LEFT JOIN public.tasks t ON ((t.id = l.task_id)));
+
+COMMENT ON VIEW report.leases IS 'What runs now: one row a leased job.';
+
+COMMENT ON COLUMN report.leases.job_id IS 'Job that is leased.';
+
+COMMENT ON COLUMN report.leases.attempt IS 'Number of this attempt, from 1.';
+
+COMMENT ON COLUMN report.leases.task_id IS 'Task of the job.';
+
+COMMENT ON COLUMN report.leases.user_name IS 'Whose task it is.';
+
+COMMENT ON COLUMN report.leases.share IS 'Path of the share that is charged.';
+
+COMMENT ON COLUMN report.leases.queue IS 'Queue where it runs.';
+
+COMMENT ON COLUMN report.leases.cores IS 'Cores that it holds.';
+
+COMMENT ON COLUMN report.leases.units IS 'Units that it is charged: cores times the core power of the queue.';
+
+COMMENT ON COLUMN report.leases.priority IS 'Priority of the job.';
+
+COMMENT ON COLUMN report.leases.state IS 'granted, starting, running or draining.';
+
+COMMENT ON COLUMN report.leases.pilot IS 'Pilot that holds the lease.';
+
+COMMENT ON COLUMN report.leases.node IS 'Host of the pilot; empty when it did not say.';
+
+COMMENT ON COLUMN report.leases.age IS 'Time since the claim.';
+
+COMMENT ON COLUMN report.leases.claimed_at IS 'When it was claimed; charging starts here.';
+
+COMMENT ON COLUMN report.leases.started_at IS 'When the payload began; NULL before.';
+
+COMMENT ON COLUMN report.leases.expires_at IS 'When it is lost unless its pilot renews it.';
+
+COMMENT ON COLUMN report.leases.cpu_seconds IS 'CPU time used so far, as the pilot last reported.';
+
+COMMENT ON COLUMN report.leases.memory_mb IS 'Peak memory so far, as the pilot last reported.';
+
+COMMENT ON COLUMN report.leases.cancel_reason IS 'Why the pilot was told to end it; NULL when it was not.';
+
+CREATE VIEW report.share_history AS
+ SELECT h.at,
+    h.pool,
+    h.share_id,
+    s.path AS share,
+    s.leaf,
+    ((h.target / (1000)::double precision))::numeric(20,3) AS target_units,
+    (((h.held)::numeric / 1000.0))::numeric(20,3) AS held_units,
+    h.ready AS ready_jobs
+   FROM (public.share_samples h
+     JOIN public.shares s ON ((s.id = h.share_id)));
+
+COMMENT ON VIEW report.share_history IS 'Samples of target and held of every share, for plots and for what was promised against what was given.';
+
+COMMENT ON COLUMN report.share_history.at IS 'When the sample was taken.';
+
+COMMENT ON COLUMN report.share_history.pool IS 'Resource group: the queues that are shared out together.';
+
+COMMENT ON COLUMN report.share_history.share_id IS 'Stable id of the share.';
+
+COMMENT ON COLUMN report.share_history.share IS 'Path of the share as it is called now.';
+
+COMMENT ON COLUMN report.share_history.leaf IS 'Leaves hold jobs; inner nodes only divide.';
+
+COMMENT ON COLUMN report.share_history.target_units IS 'Units that the share should have held.';
+
+COMMENT ON COLUMN report.share_history.held_units IS 'Units that it held.';
+
+COMMENT ON COLUMN report.share_history.ready_jobs IS 'Jobs that waited for a slot.';
+
+CREATE VIEW report.shares_now AS
+ WITH RECURSIVE upwards(share_id, node_id) AS (
+         SELECT shares.id,
+            shares.id
+           FROM public.shares
+        UNION ALL
+         SELECT u.share_id,
+            s_1.parent_id
+           FROM (upwards u
+             JOIN public.shares s_1 ON ((s_1.id = u.node_id)))
+          WHERE (s_1.parent_id IS NOT NULL)
+        ), moves AS (
+         SELECT counters.share_id,
+            counters.waiting,
+            counters.ready,
+            counters.held,
+            counters.held_units
+           FROM public.counters
+        UNION ALL
+         SELECT ledger_tail_moves.share_id,
+            (ledger_tail_moves.n * (((ledger_tail_moves.after = 'w'::text))::integer - ((ledger_tail_moves.before = 'w'::text))::integer)),
+            (ledger_tail_moves.n * (((ledger_tail_moves.after = 'r'::text))::integer - ((ledger_tail_moves.before = 'r'::text))::integer)),
+            (ledger_tail_moves.n * (((ledger_tail_moves.after = 'l'::text))::integer - ((ledger_tail_moves.before = 'l'::text))::integer)),
+            (ledger_tail_moves.units * (((ledger_tail_moves.after = 'l'::text))::integer - ((ledger_tail_moves.before = 'l'::text))::integer))
+           FROM public.ledger_tail_moves
+        ), sums AS (
+         SELECT u.node_id,
+            sum(m.waiting) AS waiting,
+            sum(m.ready) AS ready,
+            sum(m.held) AS held,
+            sum(m.held_units) AS held_units
+           FROM (( SELECT moves.share_id,
+                    sum(moves.waiting) AS waiting,
+                    sum(moves.ready) AS ready,
+                    sum(moves.held) AS held,
+                    sum(moves.held_units) AS held_units
+                   FROM moves
+                  GROUP BY moves.share_id) m
+             JOIN upwards u USING (share_id))
+          GROUP BY u.node_id
+        )
+ SELECT s.id AS share_id,
+    s.path,
+    s.leaf,
+    s.weight,
+    s.tier,
+    (COALESCE(n.waiting, (0)::numeric))::bigint AS waiting_jobs,
+    (COALESCE(n.ready, (0)::numeric))::bigint AS ready_jobs,
+    (COALESCE(n.held, (0)::numeric))::bigint AS held_jobs,
+    ((COALESCE(n.held_units, (0)::numeric) / (1000)::numeric))::numeric(20,3) AS held_units,
+    t.target_units,
+    t.target_at
+   FROM ((public.shares s
+     LEFT JOIN sums n ON ((n.node_id = s.id)))
+     LEFT JOIN LATERAL ( SELECT (sum((newest.target / (1000)::double precision)))::numeric(20,3) AS target_units,
+            max(newest.at) AS target_at
+           FROM (( SELECT DISTINCT queues.pool
+                   FROM public.queues
+                  WHERE (queues.removed_in IS NULL)) p
+             CROSS JOIN LATERAL ( SELECT share_samples.target,
+                    share_samples.at
+                   FROM public.share_samples
+                  WHERE ((share_samples.share_id = s.id) AND (share_samples.pool = p.pool))
+                  ORDER BY share_samples.at DESC
+                 LIMIT 1) newest)) t ON (true))
+  WHERE (s.removed_in IS NULL);
+
+COMMENT ON VIEW report.shares_now IS 'Every node of the share tree in force, as it stands now; inner nodes have the sums of their leaves.';
+
+COMMENT ON COLUMN report.shares_now.share_id IS 'Stable id of the share, never reused.';
+
+COMMENT ON COLUMN report.shares_now.path IS 'Names from the top down, joined by slashes: Production/MC.';
+
+COMMENT ON COLUMN report.shares_now.leaf IS 'Leaves hold jobs; inner nodes only divide.';
+
+COMMENT ON COLUMN report.shares_now.weight IS 'Weight among its siblings.';
+
+COMMENT ON COLUMN report.shares_now.tier IS 'Lower tiers are filled first.';
+
+COMMENT ON COLUMN report.shares_now.waiting_jobs IS 'Jobs that may not run yet, of paused or held tasks.';
+
+COMMENT ON COLUMN report.shares_now.ready_jobs IS 'Jobs that wait for a slot.';
+
+COMMENT ON COLUMN report.shares_now.held_jobs IS 'Jobs under a lease, from granted to draining.';
+
+COMMENT ON COLUMN report.shares_now.held_units IS 'Units under those leases: cores times the core power of their queues.';
+
+COMMENT ON COLUMN report.shares_now.target_units IS 'Units that the share should hold, of the newest sample, summed over pools; NULL before the first one.';
+
+COMMENT ON COLUMN report.shares_now.target_at IS 'When that sample was taken.';
+
+CREATE VIEW report.tasks AS
+ SELECT t.id AS task_id,
+    t.name,
+    t.user_name,
+    s.path AS share,
+    t.state,
+    t.reason,
+    t.priority,
+    t.attributes,
+    t.n_jobs AS total,
+    t.n_waiting AS waiting,
+    t.n_ready AS ready,
+    t.n_leased AS leased,
+    t.n_finished AS finished,
+    t.n_failed AS failed,
+    t.n_cancelled AS cancelled,
+    t.created_at,
+    t.committed_at,
+    t.started_at,
+    t.ended_at
+   FROM (public.tasks t
+     LEFT JOIN public.shares s ON ((s.id = t.share_id)));
+
+COMMENT ON VIEW report.tasks IS 'Every task with its job counts, which are at most a second or two behind.';
+
+COMMENT ON COLUMN report.tasks.task_id IS 'Id of the task.';
+
+COMMENT ON COLUMN report.tasks.name IS 'Name that the user gave it; not unique.';
+
+COMMENT ON COLUMN report.tasks.user_name IS 'Whose task it is.';
+
+COMMENT ON COLUMN report.tasks.share IS 'Path of the share that pays; NULL while none is decided.';
+
+COMMENT ON COLUMN report.tasks.state IS 'submitting waiting ready scouting running paused throttled exhausted finishing; in the end done finished failed aborted.';
+
+COMMENT ON COLUMN report.tasks.reason IS 'Why it is in that state, where there is something to say.';
+
+COMMENT ON COLUMN report.tasks.priority IS 'Within its share, higher goes first.';
+
+COMMENT ON COLUMN report.tasks.attributes IS 'What tagging rules look at: label, working_group, campaign, …';
+
+COMMENT ON COLUMN report.tasks.total IS 'Jobs that the task has by now: made and still to make, retries too.';
+
+COMMENT ON COLUMN report.tasks.waiting IS 'Jobs that may not run yet.';
+
+COMMENT ON COLUMN report.tasks.ready IS 'Jobs that wait for a slot.';
+
+COMMENT ON COLUMN report.tasks.leased IS 'Jobs that a pilot has.';
+
+COMMENT ON COLUMN report.tasks.finished IS 'Jobs that ended well.';
+
+COMMENT ON COLUMN report.tasks.failed IS 'Jobs whose attempts are used up.';
+
+COMMENT ON COLUMN report.tasks.cancelled IS 'Jobs that nobody wanted any more.';
+
+COMMENT ON COLUMN report.tasks.created_at IS 'When its submission began.';
+
+COMMENT ON COLUMN report.tasks.committed_at IS 'When its submission was complete; NULL before.';
+
+COMMENT ON COLUMN report.tasks.started_at IS 'When its first job was leased; NULL before.';
+
+COMMENT ON COLUMN report.tasks.ended_at IS 'When it reached its final state; NULL before.';
+
+CREATE VIEW report.usage_hourly AS
+ SELECT h.hour,
+    s.path AS share,
+    q.name AS queue,
+    t.user_name,
+    sum(((a.cores)::numeric * p.seconds)) AS slot_seconds,
+    sum((((a.units)::numeric / 1000.0) * p.seconds)) AS unit_seconds,
+    count(*) FILTER (WHERE p.last) AS jobs,
+    count(*) FILTER (WHERE (p.last AND (a.outcome = 'failed'::text))) AS failures,
+    count(*) FILTER (WHERE (p.last AND (a.outcome = 'lost'::text))) AS lost
+   FROM (((((public.attempts a
+     CROSS JOIN LATERAL generate_series(date_trunc('hour'::text, a.claimed_at, 'UTC'::text), date_trunc('hour'::text, a.ended_at, 'UTC'::text), '01:00:00'::interval) h(hour))
+     CROSS JOIN LATERAL ( SELECT EXTRACT(epoch FROM (LEAST(a.ended_at, (h.hour + '01:00:00'::interval)) - GREATEST(a.claimed_at, h.hour))) AS seconds,
+            (h.hour = date_trunc('hour'::text, a.ended_at, 'UTC'::text)) AS last) p)
+     LEFT JOIN public.shares s ON ((s.id = a.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = a.queue_id)))
+     LEFT JOIN public.tasks t ON ((t.id = a.task_id)))
+  GROUP BY h.hour, s.path, q.name, t.user_name;
+
+COMMENT ON VIEW report.usage_hourly IS 'What ended attempts cost, by the hour in which it was used. A lease that still runs is not in it yet: see report.leases.';
+
+COMMENT ON COLUMN report.usage_hourly.hour IS 'Begin of the hour.';
+
+COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged.';
+
+COMMENT ON COLUMN report.usage_hourly.queue IS 'Queue where it was used.';
+
+COMMENT ON COLUMN report.usage_hourly.user_name IS 'Whose tasks used it.';
+
+COMMENT ON COLUMN report.usage_hourly.slot_seconds IS 'Cores times seconds of the leases within this hour.';
+
+COMMENT ON COLUMN report.usage_hourly.unit_seconds IS 'Units times seconds of the leases within this hour.';
+
+COMMENT ON COLUMN report.usage_hourly.jobs IS 'Attempts that ended in this hour, whatever their outcome.';
+
+COMMENT ON COLUMN report.usage_hourly.failures IS 'Of these, those that failed.';
+
+COMMENT ON COLUMN report.usage_hourly.lost IS 'Of these, those whose lease ran out.';
+
+ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_rest DEFAULT;
+
+ALTER TABLE ONLY public.ended_jobs ATTACH PARTITION public.ended_jobs_rest DEFAULT;
+
+ALTER TABLE ONLY public.counter_lanes
+    ADD CONSTRAINT counter_lanes_pkey PRIMARY KEY (daemon_id, lane);
+
+ALTER TABLE ONLY public.counters
+    ADD CONSTRAINT counters_pkey PRIMARY KEY (share_id, shape_id, queue_id);
+
+ALTER TABLE ONLY public.daemons
+    ADD CONSTRAINT daemons_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.escrow
+    ADD CONSTRAINT escrow_pkey PRIMARY KEY (daemon_id, kind, ref, pool);
+
+ALTER TABLE ONLY public.generations
+    ADD CONSTRAINT generations_pkey PRIMARY KEY (share_id);
+
+ALTER TABLE ONLY public.inputs
+    ADD CONSTRAINT inputs_pkey PRIMARY KEY (task_id, "position");
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.lanes
+    ADD CONSTRAINT lanes_pkey PRIMARY KEY (lane);
+
+ALTER TABLE ONLY public.leases
+    ADD CONSTRAINT leases_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY public.ledger
+    ADD CONSTRAINT ledger_pkey PRIMARY KEY (daemon_id, lane, seq);
+
+ALTER TABLE ONLY public.limit_epoch
+    ADD CONSTRAINT limit_epoch_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.limit_lanes
+    ADD CONSTRAINT limit_lanes_pkey PRIMARY KEY (daemon_id, lane);
+
+ALTER TABLE ONLY public.limits
+    ADD CONSTRAINT limits_pkey PRIMARY KEY (kind, ref, pool);
+
+ALTER TABLE ONLY public.payloads
+    ADD CONSTRAINT payloads_pkey PRIMARY KEY (task_id);
+
+ALTER TABLE ONLY public.pulls
+    ADD CONSTRAINT pulls_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY public.queues
+    ADD CONSTRAINT queues_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.shapes
+    ADD CONSTRAINT shapes_key_key UNIQUE (key);
+
+ALTER TABLE ONLY public.shapes
+    ADD CONSTRAINT shapes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.share_samples
+    ADD CONSTRAINT share_samples_pkey PRIMARY KEY (share_id, pool, at);
+
+ALTER TABLE ONLY public.shares
+    ADD CONSTRAINT shares_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.site_versions
+    ADD CONSTRAINT site_versions_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY public.tag_rules
+    ADD CONSTRAINT tag_rules_pkey PRIMARY KEY (version, "position");
+
+ALTER TABLE ONLY public.task_lanes
+    ADD CONSTRAINT task_lanes_pkey PRIMARY KEY (daemon_id, lane);
+
+ALTER TABLE ONLY public.tasks
+    ADD CONSTRAINT tasks_pkey PRIMARY KEY (id);
+
+CREATE INDEX attempts_job ON ONLY public.attempts USING btree (job_id, attempt);
+
+CREATE INDEX attempts_rest_job_id_attempt_idx ON public.attempts_rest USING btree (job_id, attempt);
+
+CREATE INDEX ended_jobs_id ON ONLY public.ended_jobs USING btree (id);
+
+CREATE INDEX ended_jobs_rest_id_idx ON public.ended_jobs_rest USING btree (id);
+
+CREATE INDEX ended_jobs_task ON ONLY public.ended_jobs USING btree (task_id, id);
+
+CREATE INDEX ended_jobs_rest_task_id_id_idx ON public.ended_jobs_rest USING btree (task_id, id);
+
+CREATE INDEX jobs_ready ON public.jobs USING btree (share_id, shape_id, place, id) WHERE (state = 'ready'::text);
+
+CREATE INDEX jobs_task ON public.jobs USING btree (task_id, id);
+
+CREATE INDEX pulls_at ON public.pulls USING brin (at);
+
+CREATE UNIQUE INDEX queues_name ON public.queues USING btree (name) WHERE (removed_in IS NULL);
+
+CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (removed_in IS NULL);
+
+CREATE UNIQUE INDEX tasks_idempotency ON public.tasks USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+CREATE INDEX tasks_live ON public.tasks USING btree (id) WHERE (ended_at IS NULL);
+
+CREATE INDEX tasks_pieces_left ON public.tasks USING btree (share_id, priority DESC, id) WHERE ((n_generated < n_jobs) AND (state = ANY (ARRAY['ready'::text, 'scouting'::text, 'running'::text])));
+
+CREATE INDEX tasks_sweep ON public.tasks USING btree (id) WHERE sweep;
+
+CREATE INDEX tasks_user ON public.tasks USING btree (user_name, id);
+
+CREATE INDEX tasks_waiting ON public.tasks USING btree (id) WHERE (state = 'waiting'::text);
+
+ALTER INDEX public.attempts_job ATTACH PARTITION public.attempts_rest_job_id_attempt_idx;
+
+ALTER INDEX public.ended_jobs_id ATTACH PARTITION public.ended_jobs_rest_id_idx;
+
+ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_id_id_idx;
+
+ALTER TABLE ONLY public.generations
+    ADD CONSTRAINT generations_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_shape_id_fkey FOREIGN KEY (shape_id) REFERENCES public.shapes(id);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
+
+ALTER TABLE ONLY public.queues
+    ADD CONSTRAINT queues_removed_in_fkey FOREIGN KEY (removed_in) REFERENCES public.site_versions(version);
+
+ALTER TABLE ONLY public.shares
+    ADD CONSTRAINT shares_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES public.shares(id);
+
+ALTER TABLE ONLY public.shares
+    ADD CONSTRAINT shares_removed_in_fkey FOREIGN KEY (removed_in) REFERENCES public.site_versions(version);
+
+ALTER TABLE ONLY public.site_versions
+    ADD CONSTRAINT site_versions_rollback_of_fkey FOREIGN KEY (rollback_of) REFERENCES public.site_versions(version);
+
+ALTER TABLE ONLY public.tag_rules
+    ADD CONSTRAINT tag_rules_version_fkey FOREIGN KEY (version) REFERENCES public.site_versions(version);
+
+ALTER TABLE ONLY public.tasks
+    ADD CONSTRAINT tasks_own_share_id_fkey FOREIGN KEY (own_share_id) REFERENCES public.shares(id);
+
+ALTER TABLE ONLY public.tasks
+    ADD CONSTRAINT tasks_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
+
+GRANT USAGE ON SCHEMA report TO divvy_reader;
+
+GRANT SELECT ON TABLE report.attempts TO divvy_reader;
+
+GRANT SELECT ON TABLE report.jobs TO divvy_reader;
+
+GRANT SELECT ON TABLE report.leases TO divvy_reader;
+
+GRANT SELECT ON TABLE report.share_history TO divvy_reader;
+
+GRANT SELECT ON TABLE report.shares_now TO divvy_reader;
+
+GRANT SELECT ON TABLE report.tasks TO divvy_reader;
+
+GRANT SELECT ON TABLE report.usage_hourly TO divvy_reader;
+
+ALTER DEFAULT PRIVILEGES IN SCHEMA report GRANT SELECT ON TABLES  TO divvy_reader;
+
