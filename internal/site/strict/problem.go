@@ -58,6 +58,9 @@ type Report struct {
 func (r *Report) Add(message, hint string) { r.at(0, 0, message, hint) }
 
 func (r *Report) at(line, column int, message, hint string) {
+	if r.left < 0 {
+		return // the rest was not read: what is missing there is no problem
+	}
 	p := Problem{File: r.file, Line: line, Column: column, Message: message, Hint: hint}
 	if slices.Contains(r.problems, p) {
 		return // a value behind an alias, read twice
@@ -69,7 +72,7 @@ func (r *Report) at(line, column int, message, hint string) {
 	r.problems = append(r.problems, p)
 }
 
-// force is at for what must be said however much was said before.
+// force is at for what must be said whatever was said before.
 func (r *Report) force(line, column int, message, hint string) {
 	r.problems = append(r.problems, Problem{File: r.file, Line: line, Column: column, Message: message, Hint: hint})
 }

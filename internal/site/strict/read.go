@@ -70,6 +70,11 @@ func (v Value) Text() (string, bool) {
 	return s, ok
 }
 
+// Is says whether the value is this text, or would be without quotes. It reports nothing.
+func (v Value) Is(text string) bool {
+	return v.node != nil && !v.IsMapping() && !v.IsList() && v.node.Value == text
+}
+
 // NonEmpty is Text that is not empty.
 func (v Value) NonEmpty() (string, bool) {
 	s, ok := v.Text()
@@ -229,8 +234,8 @@ func (v Value) Milli() (int64, bool) {
 	return whole*1000 + part, true
 }
 
-// Duration is a length of time > 0 with its unit: 90s, 48h, 2d, 1d12h.
-func (v Value) Duration() (time.Duration, bool) {
+// Duration is a length of time of at least low, with its unit: 90s, 48h, 2d, 1d12h.
+func (v Value) Duration(low time.Duration) (time.Duration, bool) {
 	const hint = "for instance 90s, 48h or 1d12h"
 	s, _, ok := v.scalar("a duration")
 	if !ok {
@@ -242,8 +247,8 @@ func (v Value) Duration() (time.Duration, bool) {
 		v.Fail(fmt.Sprintf("%s: %q is not a duration", v.name, clip(s)), hint)
 	case d < 0:
 		v.Failf("%s is negative: %s", v.name, clip(s))
-	case d == 0:
-		v.Fail(v.name+" is zero", hint)
+	case d < low:
+		v.Fail(fmt.Sprintf("%s: %s is less than %s", v.name, clip(s), low), hint)
 	default:
 		return d, true
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -114,6 +115,7 @@ func (r *Report) syntax(err error) {
 type Value struct {
 	node   *yaml.Node
 	report *Report
+	up     *Value // what it stands in
 	depth  int    // levels that may still follow
 	name   string // the key that it stands under, for messages
 }
@@ -138,6 +140,9 @@ func (v Value) IsNull() bool { return v.node != nil && v.node.ShortTag() == "!!n
 // IsMapping says whether the value is a mapping.
 func (v Value) IsMapping() bool { return v.node != nil && v.node.Kind == yaml.MappingNode }
 
+// IsText says whether the value is a scalar that YAML takes for text, a quoted number too.
+func (v Value) IsText() bool { return v.node != nil && v.node.ShortTag() == "!!str" }
+
 // IsList says whether the value is a list.
 func (v Value) IsList() bool { return v.node != nil && v.node.Kind == yaml.SequenceNode }
 
@@ -148,14 +153,27 @@ func (v Value) Fail(message, hint string) {
 	}
 }
 
+// Failed says whether a problem was reported at exactly this place.
+func (v Value) Failed() bool {
+	return v.node != nil && slices.ContainsFunc(v.report.problems, func(p Problem) bool {
+		return p.Line == v.node.Line && p.Column == v.node.Column
+	})
+}
+
 // Failf is Fail with a format for the message and no hint.
 func (v Value) Failf(format string, args ...any) { v.Fail(fmt.Sprintf(format, args...), "") }
 
 // child descends to a node below v, through an alias if it is one. It is false at a limit, which is reported.
-func (v Value) child(n *yaml.Node, name string) (Value, bool) {
-	c := Value{node: n, report: v.report, depth: v.depth - 1, name: name}
-	for hops := 0; c.node.Kind == yaml.AliasNode && hops < 10; hops++ {
-		c.node = c.node.Alias
+func (v *Value) child(n *yaml.Node, name string) (Value, bool) {
+	c := Value{node: n, report: v.report, up: v, depth: v.depth - 1, name: name}
+	if n.Kind == yaml.AliasNode {
+		c.node = n.Alias
+		for p := v; p != nil; p = p.up {
+			if p.node == n.Alias {
+				v.report.at(n.Line, n.Column, fmt.Sprintf("cycle: &%s contains itself", clip(n.Value)), "an alias may not stand inside what it repeats")
+				return c, false
+			}
+		}
 	}
 	v.report.left--
 	switch {
@@ -165,7 +183,7 @@ func (v Value) child(n *yaml.Node, name string) (Value, bool) {
 		}
 		return c, false
 	case c.depth < 0:
-		c.Fail("nested too deeply", "does an anchor contain itself?")
+		c.Fail("nested too deeply", "")
 		return c, false
 	case c.node.Style&yaml.TaggedStyle != 0:
 		c.Fail("tag "+c.node.ShortTag()+" is not supported", "leave the tag out")

@@ -1,0 +1,202 @@
+package site
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/tagging"
+)
+
+// Changes is how one site differs from another.
+type Changes struct {
+	Shares    []shares.Change `json:"shares"`
+	Queues    []QueueChange   `json:"queues"`
+	Rules     []RuleChange    `json:"rules"`
+	OnNoMatch *NoMatchChange  `json:"on_no_match,omitempty"`
+}
+
+// NoMatchChange is a change of what becomes of tasks that no rule matches.
+type NoMatchChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// None says that the two sites mean the same.
+func (c Changes) None() bool {
+	return len(c.Shares) == 0 && len(c.Queues) == 0 && len(c.Rules) == 0 && c.OnNoMatch == nil
+}
+
+// QueueChange is one difference between the queues of two sites.
+type QueueChange struct {
+	Kind   string `json:"kind" enum:"added,removed,renamed,changed"`
+	Queue  string `json:"queue" doc:"Name in the new site; of a removed queue in the old one."`
+	From   string `json:"from,omitempty" doc:"Former name, when renamed."`
+	Field  string `json:"field,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// String is a line for people.
+func (c QueueChange) String() string {
+	switch c.Kind {
+	case "renamed":
+		return fmt.Sprintf("queue %s renamed to %s", c.From, c.Queue)
+	case "changed":
+		return fmt.Sprintf("queue %s: %s %s → %s", c.Queue, c.Field, cmp.Or(c.Before, "–"), cmp.Or(c.After, "–"))
+	}
+	return fmt.Sprintf("queue %s %s", c.Queue, c.Kind)
+}
+
+// RuleChange is a tagging rule that only one of two sites has at its place in the order.
+type RuleChange struct {
+	Kind     string `json:"kind" enum:"added,removed"`
+	Position int    `json:"position" doc:"In the site that has it, from 0."`
+	Rule     string `json:"rule"`
+}
+
+// String is a line for people.
+func (c RuleChange) String() string {
+	return fmt.Sprintf("rule %d %s: %s", c.Position+1, c.Kind, c.Rule)
+}
+
+// diff lists what changes from a to b. Shares and queues are the same by id, or by name where one has none.
+func diff(a, b *Site) Changes {
+	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a.Queues, b.Queues), Rules: diffRules(a.Rules, b.Rules)}
+	if c.Shares == nil {
+		c.Shares = []shares.Change{}
+	}
+	if a.OnNoMatch != b.OnNoMatch {
+		c.OnNoMatch = &NoMatchChange{Before: a.OnNoMatch, After: b.OnNoMatch}
+	}
+	return c
+}
+
+func diffQueues(a, b []shares.Queue) []QueueChange {
+	out := []QueueChange{}
+	kept := map[string]bool{}
+	for _, queue := range b {
+		old, ok := formerQueue(a, queue)
+		if !ok {
+			out = append(out, QueueChange{Kind: "added", Queue: queue.Name})
+			continue
+		}
+		kept[old.Name] = true
+		if old.Name != queue.Name {
+			out = append(out, QueueChange{Kind: "renamed", Queue: queue.Name, From: old.Name})
+		}
+		before, after := queueFields(old), queueFields(queue)
+		for i, f := range after {
+			if f[1] != before[i][1] {
+				out = append(out, QueueChange{Kind: "changed", Queue: queue.Name, Field: f[0], Before: before[i][1], After: f[1]})
+			}
+		}
+	}
+	for _, old := range a {
+		if !kept[old.Name] {
+			out = append(out, QueueChange{Kind: "removed", Queue: old.Name})
+		}
+	}
+	return out
+}
+
+func formerQueue(a []shares.Queue, queue shares.Queue) (shares.Queue, bool) {
+	i := slices.IndexFunc(a, func(o shares.Queue) bool {
+		if o.ID != 0 && queue.ID != 0 {
+			return o.ID == queue.ID
+		}
+		return o.Name == queue.Name
+	})
+	if i < 0 {
+		return shares.Queue{}, false
+	}
+	return a[i], true
+}
+
+// queueFields lists a queue as text under the keys of the site file; "" stands for not given.
+func queueFields(q shares.Queue) [][2]string {
+	slots := ""
+	if q.Slots != nil {
+		slots = strconv.Itoa(*q.Slots)
+	}
+	count := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	walltime := ""
+	if q.WalltimeS > 0 {
+		walltime = (time.Duration(q.WalltimeS) * time.Second).String()
+	}
+	return [][2]string{{"pool", q.Pool}, {"slots", slots}, {"core_power", shares.Units(q.CorePowerMilli).String()},
+		{"cores", count(int64(q.Cores))}, {"memory_mb", count(q.MemoryMB)}, {"disk_mb", count(q.DiskMB)},
+		{"walltime", walltime}, {"labels", plainMap(q.Labels)}, {"prefer", q.Prefer}}
+}
+
+func plainMap(m map[string]string) string {
+	parts := make([]string, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, k+"="+m[k])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// diffRules is the shortest edit of the ordered rules: their order is their meaning.
+func diffRules(a, b []tagging.Rule) []RuleChange {
+	out := []RuleChange{}
+	old, fresh := ruleTexts(a), ruleTexts(b)
+	for len(old) > 0 && len(fresh) > 0 && old[len(old)-1] == fresh[len(fresh)-1] {
+		old, fresh = old[:len(old)-1], fresh[:len(fresh)-1]
+	}
+	common := commonTail(old, fresh)
+	i, j := 0, 0
+	for i < len(old) || j < len(fresh) {
+		switch {
+		case i < len(old) && j < len(fresh) && old[i] == fresh[j]:
+			i, j = i+1, j+1
+		case i < len(old) && (j == len(fresh) || common[i+1][j] >= common[i][j+1]):
+			out = append(out, RuleChange{Kind: "removed", Position: i, Rule: old[i]})
+			i++
+		default:
+			out = append(out, RuleChange{Kind: "added", Position: j, Rule: fresh[j]})
+			j++
+		}
+	}
+	return out
+}
+
+// commonTail[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
+func commonTail(a, b []string) [][]int {
+	n := make([][]int, len(a)+1)
+	for i := range n {
+		n[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			n[i][j] = max(n[i+1][j], n[i][j+1])
+			if a[i] == b[j] {
+				n[i][j] = n[i+1][j+1] + 1
+			}
+		}
+	}
+	return n
+}
+
+func ruleTexts(rules []tagging.Rule) []string {
+	texts := make([]string, len(rules))
+	for i, r := range rules {
+		match, err := json.Marshal(r.Match)
+		if err != nil { // a map of strings
+			match = []byte(plainMap(r.Match))
+		}
+		texts[i] = string(match) + " → " + r.Share
+	}
+	return texts
+}

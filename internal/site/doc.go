@@ -1,0 +1,35 @@
+// Package site turns the site file (share tree, tagging rules, queues) into versions that every daemon works by.
+//
+//	file ──Parse──▶ Site ──Apply──▶ version n ──Load──▶ shares.Version, tagging.Table
+//	         │                │         │
+//	      Problems         Refused   Rollback(m) = a new version with the file and the identities of m
+//
+// # Invariants
+//
+//  1. A file with any problem changes nothing; all its problems are reported at once, each with file, line,
+//     column and, where there is one, a hint.
+//  2. Versions are numbered 1, 2, 3 … without gaps, never changed and never deleted; the largest is in force. Every
+//     change is one transaction under the site lock: callers take turns, and nobody sees half of one.
+//  3. A share or queue keeps its id from version to version while it keeps its path or name, or is renamed by
+//     was:. Children follow a renamed parent. An id is never given to another one: removed rows stay.
+//  4. was: acts in the version in which it is new; left in the file it does nothing any more.
+//  5. A share that has live work stays a leaf. Removing it, or giving it children, is refused with the counts
+//     unless a move names the leaf of the new tree that takes the work. A queue with leases stays.
+//  6. The state of a queue is no part of the file: SetQueueState changes it, Apply keeps it. New queues are online.
+//  7. Load returns what was applied: same tree, rules and queues, with the ids of the tables.
+//
+// # The order of one change
+//
+//	site lock → version in force → who is who → rows of shares that will take no work (FOR UPDATE)
+//	→ Hooks.Barrier → Hooks.Live → refuse, or write: version, shares, queues, rules, ids → Hooks.Move
+//	→ Hooks.Applied → NOTIFY divvy, 'site'
+//
+// Whoever inserts tasks or jobs for a share takes FOR KEY SHARE on its row (a foreign key does that by itself),
+// asks for removed_in IS NULL AND leaf in the same statement, and writes the ledger afterwards. Then work either
+// is counted here or meets the new tree; and both sides take rows of shares before the ledger's locks.
+//
+// A dry run does the same up to the refusal, without holding anything back, and writes nothing.
+//
+// The tables site_versions, shares, queues and tag_rules are written by this package only. YAML is read in
+// package strict; problems of the tree and of rules come from shares and tagging and get their places here.
+package site

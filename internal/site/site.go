@@ -1,0 +1,194 @@
+package site
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
+	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/tagging"
+)
+
+// Problem and Problems are what is wrong with a file, each with its place.
+type (
+	Problem  = strict.Problem
+	Problems = strict.Problems
+)
+
+// Site is one checked site file. What Load and Get return carries ids and is shared between callers: read only.
+type Site struct {
+	Number     int64 // 0: nothing was ever applied, or not applied yet
+	AppliedAt  time.Time
+	AppliedBy  string
+	Note       string
+	RollbackOf int64 // the version that this one repeats; 0 = none
+
+	Source    string // the file as it was written
+	Tree      *shares.Tree
+	Queues    []shares.Queue // in file order
+	Rules     []tagging.Rule
+	OnNoMatch string // reject, hold or the path of a leaf
+	Tags      *tagging.Table
+
+	was      map[string]string // path → the path that the share had before, as the file says
+	queueWas map[string]string
+}
+
+// Version is the part of the site that dispatcher and simulator work on.
+func (s *Site) Version() shares.Version {
+	return shares.Version{Number: s.Number, Tree: s.Tree, Queues: s.Queues}
+}
+
+// Queue finds a queue by name.
+func (s *Site) Queue(name string) (shares.Queue, bool) {
+	i := slices.IndexFunc(s.Queues, func(q shares.Queue) bool { return q.Name == name })
+	if i < 0 {
+		return shares.Queue{}, false
+	}
+	return s.Queues[i], true
+}
+
+// Leaf says whether path is a share that may hold jobs.
+func (s *Site) Leaf(path string) bool {
+	i, ok := s.Tree.ByPath(path)
+	return ok && s.Tree.Leaf(i)
+}
+
+// What on_no_match may say besides a share.
+const (
+	reject = "reject"
+	hold   = "hold"
+)
+
+// Parse reads and checks a site file. The error is Problems: everything that is wrong, in file order.
+func Parse(name string, src []byte) (*Site, error) {
+	docs, report := strict.Parse(name, src, strict.Limits{})
+	switch {
+	case report.Err() != nil:
+		return nil, report.Err()
+	case len(docs) == 0 || docs[0].IsNull():
+		report.Add("the file is empty", "it needs shares:")
+		return nil, report.Err()
+	case len(docs) > 1:
+		docs[1].Fail("a second document", "a site is one document: take out the ---")
+	}
+	s := &Site{Source: string(src), OnNoMatch: reject}
+	s.read(docs[0])
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// read goes through the file first and checks across its parts afterwards, whatever their order in the file.
+func (s *Site) read(doc strict.Value) {
+	var all []*share
+	var queues []queueSpec
+	var rules []rule
+	seen := doc.Mapping(strict.Fields{
+		"shares":      func(v strict.Value) { all = readShares(v, "") },
+		"queues":      func(v strict.Value) { queues = readQueues(v) },
+		"tags":        func(v strict.Value) { rules = readRules(v) },
+		"on_no_match": func(v strict.Value) { s.OnNoMatch, _ = v.NonEmpty() },
+	})
+	seen.Require("shares")
+	if seen.Has("shares") && seen.At("shares").IsList() && len(all) == 0 {
+		seen.At("shares").Fail("shares is empty", "jobs need at least one share")
+	}
+	atMost(seen.At("queues"), len(queues), maxQueues)
+	atMost(seen.At("tags"), len(rules), maxRules)
+	s.Tree = buildTree(seen.At("shares"), all)
+	s.was = formerPaths(all)
+	s.addQueues(queues)
+	checkPools(all, queues)
+	s.addRules(rules, all, seen.At("on_no_match"))
+}
+
+// Bounds of a file: what is more is a mistake, or wants another design.
+const (
+	maxQueues = 5000
+	maxRules  = 1000
+)
+
+func atMost(v strict.Value, n, most int) {
+	if n > most {
+		v.Failf("%s: %d entries, more than %d", v.Name(), n, most)
+	}
+}
+
+func (s *Site) addQueues(queues []queueSpec) {
+	s.queueWas = map[string]string{}
+	for _, q := range queues {
+		s.Queues = append(s.Queues, q.Queue)
+		if q.was != "" && q.was != q.Name {
+			s.queueWas[q.Name] = q.was
+		}
+	}
+}
+
+// formerPaths gathers was: of all shares; two shares cannot both have been the same one.
+func formerPaths(all []*share) map[string]string {
+	was, claimed := map[string]string{}, map[string]string{}
+	each(all, func(s *share) {
+		if s.was == "" || s.was == s.path {
+			return
+		}
+		if other, dup := claimed[s.was]; dup {
+			s.seen.At("was").Failf("share %q already was %q", other, s.was)
+			return
+		}
+		claimed[s.was], was[s.path] = s.path, s.was
+	})
+	return was
+}
+
+// checkPools refuses figures for a pool that no queue is in: they would never act.
+func checkPools(all []*share, queues []queueSpec) {
+	if len(queues) == 0 {
+		return
+	}
+	pools := map[string]bool{}
+	for _, q := range queues {
+		pools[q.Pool] = true
+	}
+	known := slices.Sorted(maps.Keys(pools))
+	each(all, func(s *share) {
+		for _, key := range s.pools {
+			if pool, ok := key.Text(); ok && !pools[pool] {
+				key.Fail(fmt.Sprintf("no queue is in pool %q", pool), strict.DidYouMean(pool, known))
+			}
+		}
+	})
+}
+
+// leaves lists the paths that may hold jobs, and inner those that may not.
+func leaves(all []*share) (leaf, inner []string) {
+	each(all, func(s *share) {
+		if len(s.children) == 0 {
+			leaf = append(leaf, s.path)
+		} else {
+			inner = append(inner, s.path)
+		}
+	})
+	return leaf, inner
+}
+
+// leafHint is what to write in place of a path that is no leaf.
+func leafHint(path string, leaf, inner []string) string {
+	if !slices.Contains(inner, path) {
+		return strict.DidYouMean(path, leaf)
+	}
+	var below []string
+	for _, l := range leaf {
+		if strings.HasPrefix(l, path+"/") {
+			below = append(below, l)
+		}
+	}
+	return "jobs belong to leaves: " + strings.Join(below[:min(len(below), 8)], ", ")
+}
+
+func itoa(i int) string { return strconv.Itoa(i) }

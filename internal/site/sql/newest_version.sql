@@ -1,0 +1,10 @@
+-- The version in force with the states of its queues, in one snapshot. The source is left out when the caller has it.
+SELECT v.version, v.applied_at, v.applied_by, v.note, coalesce(v.rollback_of, 0) AS rollback_of,
+       CASE WHEN v.version = @known::bigint THEN '' ELSE v.source END AS source,
+       v.share_ids, v.queue_ids,
+       (SELECT coalesce(jsonb_object_agg(q.name, q.state), '{}')
+        FROM queues AS q
+        WHERE q.removed_in IS NULL) AS queue_states
+FROM site_versions AS v
+ORDER BY v.version DESC
+LIMIT 1

@@ -1,0 +1,273 @@
+package site
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+var q = pg.MustLoad(files)
+
+// Errors that callers tell apart. A file that is wrong is Problems, a change that live work forbids *Refused.
+var (
+	ErrNoVersion    = errors.New("no such site version")
+	ErrUnknownQueue = errors.New("unknown queue")
+	ErrQueueState   = errors.New("not a queue state")
+)
+
+// Live is the work that a share has now: tasks that are not over, and their jobs.
+type Live struct {
+	Tasks   int64 `json:"tasks" doc:"Tasks that are not over."`
+	Waiting int64 `json:"waiting" doc:"Waiting jobs."`
+	Ready   int64 `json:"ready" doc:"Ready jobs."`
+	Leased  int64 `json:"leased" doc:"Leased jobs."`
+}
+
+// Any says whether there is any work.
+func (l Live) Any() bool { return l.Tasks > 0 || l.Waiting > 0 || l.Ready > 0 || l.Leased > 0 }
+
+// Demand is the live side of one pool: what the solver needs beside tree and queues.
+type Demand struct {
+	Held    map[shares.ShareID]shares.Units // by leaf
+	Want    map[shares.ShareID]shares.Units // by leaf: what it could use beyond what it holds
+	Offered shares.Units                    // units offered and unfilled of late
+}
+
+// Hooks tie the site to the packages above it, which it does not know. Nil ones are left out, as in tests.
+type Hooks struct {
+	// Barrier holds claims back until the transaction ends, and has those in flight committed.
+	Barrier func(ctx context.Context, tx pgx.Tx) error
+	// Live counts the work of each share that has any.
+	Live func(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]Live, error)
+	// Move gives all live work of one share to another.
+	Move func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error
+	// Applied is the last thing in the transaction of every change.
+	Applied func(ctx context.Context, tx pgx.Tx, v shares.Version) error
+	// Standing is the live demand by pool, for the targets that a dry run shows.
+	Standing func() map[string]Demand
+}
+
+// Config is what a Store works with.
+type Config struct {
+	Pool  *pgxpool.Pool
+	Hooks Hooks
+}
+
+// Store keeps the versions of the site. It is safe for concurrent use, on any number of daemons.
+type Store struct {
+	db    *pgxpool.Pool
+	hooks Hooks
+	last  atomic.Pointer[Site] // the newest version that this store has parsed
+}
+
+// NewStore makes a store on a migrated database.
+func NewStore(c Config) *Store { return &Store{db: c.Pool, hooks: c.Hooks} }
+
+// Load returns the version in force with its ids and the present states of its queues: one statement, and the
+// file is parsed only when it changed. Before the first Apply it is an empty site with number 0.
+func (s *Store) Load(ctx context.Context) (*Site, error) { return s.load(ctx, s.db) }
+
+// Version is Load for those who want tree and queues only.
+func (s *Store) Version(ctx context.Context) (shares.Version, error) {
+	site, err := s.Load(ctx)
+	if err != nil {
+		return shares.Version{}, err
+	}
+	return site.Version(), nil
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+type versionRow struct {
+	Version     int64
+	AppliedAt   time.Time
+	AppliedBy   string
+	Note        string
+	RollbackOf  int64
+	Source      string
+	ShareIDs    map[string]shares.ShareID `db:"share_ids"`
+	QueueIDs    map[string]shares.QueueID `db:"queue_ids"`
+	QueueStates map[string]shares.QueueState
+}
+
+func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
+	known := s.last.Load()
+	if known == nil {
+		known = &Site{}
+	}
+	row, err := one[versionRow](ctx, db, "newest_version", pgx.StrictNamedArgs{"known": known.Number})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return emptySite(), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("site: load: %w", err)
+	}
+	if row.Version != known.Number {
+		if known, err = row.site(); err != nil {
+			return nil, err
+		}
+		s.last.Store(known)
+	}
+	site := *known
+	site.Queues = slices.Clone(known.Queues)
+	for i := range site.Queues {
+		if state, ok := row.QueueStates[site.Queues[i].Name]; ok {
+			site.Queues[i].State = state
+		}
+	}
+	return &site, nil
+}
+
+// emptySite is what is in force before the first Apply.
+func emptySite() *Site {
+	tree, err := shares.Build(nil)
+	if err != nil {
+		panic(fmt.Sprintf("site: the empty tree: %v", err))
+	}
+	return &Site{Tree: tree, OnNoMatch: reject, Tags: noTags()}
+}
+
+// site rebuilds a version from its source and its ids.
+func (r versionRow) site() (*Site, error) {
+	site, err := Parse(fmt.Sprintf("version %d", r.Version), []byte(r.Source))
+	if err != nil {
+		return nil, fmt.Errorf("site: version %d is not readable any more: %w", r.Version, err)
+	}
+	site.Number, site.AppliedAt, site.AppliedBy = r.Version, r.AppliedAt, r.AppliedBy
+	site.Note, site.RollbackOf = r.Note, r.RollbackOf
+	site.setIDs(r.ShareIDs, r.QueueIDs)
+	return site, nil
+}
+
+func (s *Site) setIDs(byPath map[string]shares.ShareID, byName map[string]shares.QueueID) {
+	s.Tree.SetIDs(func(path string) shares.ShareID { return byPath[path] })
+	for i := range s.Queues {
+		s.Queues[i].ID = byName[s.Queues[i].Name]
+	}
+}
+
+// ids is the reverse of setIDs.
+func (s *Site) ids() (byPath map[string]shares.ShareID, byName map[string]shares.QueueID) {
+	byPath, byName = map[string]shares.ShareID{}, map[string]shares.QueueID{}
+	for _, n := range s.Tree.Nodes[1:] {
+		byPath[n.Path] = n.ID
+	}
+	for _, q := range s.Queues {
+		byName[q.Name] = q.ID
+	}
+	return byPath, byName
+}
+
+// SetQueueState makes a queue drain, go on or offline, or take test jobs only, at once and in every daemon.
+// The state is kept when the site file is applied again.
+func (s *Store) SetQueueState(ctx context.Context, name string, state shares.QueueState) error {
+	switch state {
+	case shares.Online, shares.Drain, shares.Offline, shares.Test:
+	default:
+		return fmt.Errorf("%w: %q", ErrQueueState, state)
+	}
+	return pg.InTx(ctx, s.db, func(tx pgx.Tx) error {
+		if err := pg.Lock(ctx, tx, pg.LockSite, 0); err != nil {
+			return err
+		}
+		site, err := s.load(ctx, tx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(site.Queues, func(q shares.Queue) bool { return q.Name == name })
+		if i < 0 {
+			return fmt.Errorf("%w: %q", ErrUnknownQueue, name)
+		}
+		if site.Queues[i].State == state {
+			return nil
+		}
+		if err := s.barrier(ctx, tx); err != nil {
+			return err
+		}
+		site.Queues[i].State = state
+		n, err := exec(ctx, tx, "set_queue_state", pgx.StrictNamedArgs{"id": site.Queues[i].ID, "state": string(state)})
+		if err != nil || n != 1 {
+			return fmt.Errorf("site: state of queue %q: %d rows: %w", name, n, err)
+		}
+		return s.applied(ctx, tx, site)
+	})
+}
+
+func (s *Store) barrier(ctx context.Context, tx pgx.Tx) error {
+	if s.hooks.Barrier == nil {
+		return nil
+	}
+	return s.hooks.Barrier(ctx, tx)
+}
+
+// applied ends every change: the hook, and the hint to the daemons.
+func (s *Store) applied(ctx context.Context, tx pgx.Tx, site *Site) error {
+	if s.hooks.Applied != nil {
+		if err := s.hooks.Applied(ctx, tx, site.Version()); err != nil {
+			return err
+		}
+	}
+	_, err := exec(ctx, tx, "notify", pgx.StrictNamedArgs{})
+	return err
+}
+
+func exec(ctx context.Context, tx pgx.Tx, name string, args pgx.StrictNamedArgs) (int64, error) {
+	tag, err := tx.Exec(ctx, q[name], args)
+	if err != nil {
+		return 0, fmt.Errorf("site: %s: %w", name, err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+func many[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) ([]T, error) {
+	rows, err := db.Query(ctx, q[name], args)
+	if err != nil {
+		return nil, fmt.Errorf("site: %s: %w", name, err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		return nil, fmt.Errorf("site: %s: %w", name, err)
+	}
+	return all, nil
+}
+
+func one[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) (T, error) {
+	all, err := many[T](ctx, db, name, args)
+	if err != nil || len(all) == 0 {
+		return *new(T), cmpErr(err, pgx.ErrNoRows)
+	}
+	return all[0], nil
+}
+
+func cmpErr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// poolNames lists the pools of the queues.
+func poolNames(queues []shares.Queue) []string {
+	pools := map[string]bool{}
+	for _, q := range queues {
+		pools[q.Pool] = true
+	}
+	return slices.Sorted(maps.Keys(pools))
+}
