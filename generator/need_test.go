@@ -1,0 +1,79 @@
+package generator
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+func TestLowMark(t *testing.T) {
+	m := Mark{}.withDefaults()
+	for _, c := range []struct {
+		stock dispatcher.Stock
+		want  int64
+	}{
+		{dispatcher.Stock{}, 500},
+		{dispatcher.Stock{StartsPerMinute: 1000}, 2000},
+		{dispatcher.Stock{Startable: 3000, StartsPerMinute: 1000}, 3000},
+		{dispatcher.Stock{Startable: -1}, 2000},
+		{dispatcher.Stock{Startable: 600_000}, 20_000},
+		{dispatcher.Stock{StartsPerMinute: 1e300}, 20_000},
+	} {
+		if got := m.low(c.stock); got != c.want {
+			t.Errorf("%+v: %d, want %d", c.stock, got, c.want)
+		}
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	m := Mark{Floor: 100, Cap: 1000}.withDefaults()
+	levels := []level{
+		{ShareID: 1, ShapeID: 1, Priority: 5, Ready: 90, PiecesLeft: 1000, Epoch: 7},
+		{ShareID: 2, ShapeID: 1, Priority: 900, Ready: 10, PiecesLeft: 0},
+		{ShareID: 2, ShapeID: 1, Priority: 500, Ready: 20, PiecesLeft: 50},
+		{ShareID: 2, ShapeID: 1, Priority: 100, Ready: 10, PiecesLeft: 1000}, // 90 with what 500 gets
+		{ShareID: 2, ShapeID: 1, Priority: 0, Ready: 0, PiecesLeft: 1000},    // full by then
+		{ShareID: 2, ShapeID: 2, Priority: 0, Ready: 100, PiecesLeft: 1000},  // has its stock
+		{ShareID: 3, ShapeID: 1, Priority: 0, Ready: 0, PiecesLeft: 1},
+		{ShareID: 4, ShapeID: 1, Priority: 9, Ready: 0, PiecesLeft: 10},
+		{ShareID: 4, ShapeID: 1, Priority: 1, Ready: 5000, PiecesLeft: 10}, // does not keep priority 9 waiting
+	}
+	got := needs(levels, []dispatcher.Stock{{Share: 3, Shape: 1, Startable: 200}}, m)
+	want := []need{
+		{Share: 3, Ratio: 0, Wants: map[rung]int64{{1, 0}: 1}},
+		{Share: 4, Ratio: 0, Wants: map[rung]int64{{1, 9}: 10}},
+		{Share: 2, Ratio: 0.3, Wants: map[rung]int64{{1, 500}: 50, {1, 100}: 110}},
+		{Share: 1, Ratio: 0.9, Epoch: 7, Wants: map[rung]int64{{1, 5}: 110}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAllot(t *testing.T) {
+	tasks := []sourceTask{
+		{ID: 1, ShapeID: 1, Priority: 9, NJobs: 10, NPieces: 10},
+		{ID: 2, ShapeID: 1, Priority: 9, NJobs: 12, NPieces: 10, NGenerated: 8, NSplit: 8}, // 2 fresh, then 2 again
+		{ID: 3, ShapeID: 2, Priority: 5, NJobs: 100, NPieces: 100},
+	}
+	type got struct{ ID, Fresh, Again int64 }
+	for _, c := range []struct {
+		wants map[rung]int64
+		batch int64
+		want  []got
+	}{
+		{map[rung]int64{{1, 9}: 100, {2, 5}: 3}, 50, []got{{1, 10, 0}, {2, 2, 2}, {3, 3, 0}}},
+		{map[rung]int64{{1, 9}: 13}, 50, []got{{1, 10, 0}, {2, 2, 1}}},
+		{map[rung]int64{{1, 9}: 100, {2, 5}: 3}, 7, []got{{1, 7, 0}}},
+	} {
+		var list []got
+		for _, p := range allot(tasks, c.wants, c.batch) {
+			list = append(list, got{p.ID, p.fresh, p.again})
+		}
+		if d := cmp.Diff(c.want, list); d != "" {
+			t.Error(d)
+		}
+	}
+}
