@@ -70,7 +70,7 @@ type Usage struct {
 // Renewal is one line of a RenewRequest.
 type Renewal struct {
 	Lease string     `json:"lease" minLength:"1"`
-	State LeaseState `json:"state" enum:"granted,starting,running,draining" required:"false"`
+	State LeaseState `json:"state" enum:",granted,starting,running,draining" doc:"Empty: as before." required:"false"`
 	Usage Usage      `json:"usage" required:"false"`
 }
 
