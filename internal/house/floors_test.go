@@ -1,0 +1,129 @@
+package house_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors: a package may import packages of lower floors only. A folder counts for all below it that are not
+// named themselves.
+var floors = map[string]int{
+	"cmd":            5,
+	"api":            4,
+	"internal/pilot": 4,
+	"generator":      3,
+	"dispatcher":     2,
+	"internal/site":  2,
+	"shares":         1,
+	"internal/pg":    0,
+	"migrations":     0,
+}
+
+// testOnly packages are imported by _test.go files only.
+var testOnly = []string{"internal/pgtest", "internal/house"}
+
+// sameFloor lists the imports within a floor that are meant, beside those between a package and its own
+// sub-packages.
+var sameFloor = map[string]string{
+	"internal/pilot": "api/client",  // the typed client is how a pilot talks
+	"migrations":     "internal/pg", // lock classes
+}
+
+// only bounds imports from outside the module to the folders that they are for.
+var only = map[string][]string{
+	"github.com/spf13/cobra":            {"cmd"},
+	"github.com/go-chi/chi":             {"api"},
+	"github.com/danielgtaylor/huma":     {"api"},
+	"github.com/pressly/goose":          {"migrations"},
+	"github.com/testcontainers":         {"internal/pgtest"},
+	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
+	"database/sql":                      {"migrations"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "cmd"},
+	"github.com/anishathalye/porcupine": {}, // tests
+	"pgregory.net/rapid":                {}, // tests
+	"testing":                           {"internal/pgtest"},
+}
+
+// below says whether path is folder or inside of it.
+func below(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+// floorOf is the floor of the longest folder named in floors.
+func floorOf(path string) (folder string, floor int, ok bool) {
+	for f, n := range floors {
+		if below(path, f) && len(f) > len(folder) {
+			folder, floor, ok = f, n, true
+		}
+	}
+	return folder, floor, ok
+}
+
+func TestFloors(t *testing.T) {
+	for _, p := range packages(t) {
+		path := p.path()
+		if slices.Contains(testOnly, path) {
+			continue
+		}
+		folder, floor, ok := floorOf(path)
+		if !ok {
+			t.Errorf("%s stands on no floor: give it one in floors", path)
+			continue
+		}
+		for _, i := range p.Imports {
+			if !strings.HasPrefix(i, module) {
+				checkOutside(t, path, i)
+				continue
+			}
+			to := inside(i)
+			if slices.Contains(testOnly, to) {
+				t.Errorf("%s imports %s outside of _test.go files", path, to)
+				continue
+			}
+			toFolder, toFloor, _ := floorOf(to)
+			switch {
+			case toFloor < floor, toFolder == folder, sameFloor[folder] == to:
+			default:
+				t.Errorf("%s (floor %d) imports %s (floor %d): imports point down only", path, floor, to, toFloor)
+			}
+		}
+	}
+}
+
+func checkOutside(t *testing.T, path, imported string) {
+	t.Helper()
+	for prefix, folders := range only {
+		if below(imported, prefix) && !slices.ContainsFunc(folders, func(f string) bool { return below(path, f) }) {
+			t.Errorf("%s imports %s, which is for %v only", path, imported, folders)
+		}
+	}
+}
+
+// The pilot is a program that could live elsewhere: it knows the server by its client alone.
+func TestPilotKnowsTheClientOnly(t *testing.T) {
+	for _, p := range packages(t) {
+		if !below(p.path(), "internal/pilot") {
+			continue
+		}
+		for _, i := range p.Imports {
+			if to := inside(i); strings.HasPrefix(i, module) && to != "api/client" && !below(to, "internal/pilot") {
+				t.Errorf("%s imports %s", p.path(), to)
+			}
+		}
+	}
+}
+
+// Policy is values in, values out: no database, no network, no processes.
+func TestSharesIsPure(t *testing.T) {
+	for _, p := range packages(t) {
+		if !below(p.path(), "shares") {
+			continue
+		}
+		for _, i := range p.Imports {
+			for _, banned := range []string{module + "/internal", "net/http", "os", "os/exec", "database/sql", "log/slog", "sync"} {
+				if below(i, banned) {
+					t.Errorf("%s imports %s", p.path(), i)
+				}
+			}
+		}
+	}
+}
