@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/divvyhq/divvy/api/client"
 )
 
 // defaultServer is where 'divvy serve' listens unless told otherwise.
@@ -79,3 +84,40 @@ func readToken(file string) (string, error) {
 func (c *cli) structured() bool { return c.output == "json" || c.output == "yaml" }
 
 func (c *cli) wide() bool { return c.output == "wide" }
+
+// client calls the daemon that the command line names.
+func (c *cli) client() (*client.Client, error) {
+	token, err := c.token()
+	if err != nil {
+		return nil, err
+	}
+	cl, err := client.New(client.Config{URL: c.server, Token: token, UserAgent: "divvy/" + version(), Patience: 2 * time.Second})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return cl, nil
+}
+
+// quickClient is for completion, which runs before flags are checked and must not keep anybody waiting.
+func (c *cli) quickClient() (*client.Client, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	token, err := c.token()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(client.Config{URL: c.server, Token: token, Timeout: time.Second, Patience: -1})
+}
+
+// withClient makes a RunE of a function that needs the daemon.
+func (c *cli) withClient(do func(ctx context.Context, cl *client.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		cl, err := c.client()
+		if err != nil {
+			return err
+		}
+		defer cl.Close()
+		return do(cmd.Context(), cl, args)
+	}
+}

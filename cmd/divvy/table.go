@@ -140,7 +140,7 @@ func branches(depths []int) []string {
 	return out
 }
 
-func pick(ok bool, yes, no string) string {
+func pick[T any](ok bool, yes, no T) T {
 	if ok {
 		return yes
 	}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// applyCommand makes a site file the one in force.
+func applyCommand(c *cli) *cobra.Command {
+	var file string
+	var moves []string
+	var o client.ApplyOptions
+	cmd := &cobra.Command{
+		Use:   "apply -f site.yml",
+		Short: "Make a site file the one in force: shares, tags, queues",
+		Long: `Make a site file the one in force, as a new version, at once in every daemon.
+
+A file with problems is refused with all of them and nothing is applied. A share that is removed
+while it has live work needs --move OLD=NEW; a share that only changes its name says 'was: OLD' in the file.`,
+		Example: "  divvy apply -f site.yml --dry-run\n  divvy apply -f site.yml --note 'more for analysis' --move Test=Analysis/User",
+		Args:    cobra.NoArgs,
+	}
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) (err error) {
+		src, name, err := c.readFile(file)
+		if err != nil {
+			return err
+		}
+		if o.Moves, err = parseMoves(moves); err != nil {
+			return err
+		}
+		o.File, o.By = name, whoami()
+		applied, err := cl.Apply(ctx, src, o)
+		if err != nil {
+			return err
+		}
+		if err := c.print(applied, func(w io.Writer) { writeApplied(w, applied) }); err != nil {
+			return err
+		}
+		if len(applied.Refused) > 0 {
+			return errSilent
+		}
+		return nil
+	})
+	f := cmd.Flags()
+	f.StringVarP(&file, "file", "f", "", "site file; - reads standard input")
+	_ = cmd.MarkFlagRequired("file")
+	_ = cmd.MarkFlagFilename("file", "yml", "yaml")
+	f.BoolVar(&o.DryRun, "dry-run", false, "check, and show what would change; apply nothing")
+	f.StringArrayVar(&moves, "move", nil, "old=new: live work of share old goes to share new (may be repeated)")
+	f.StringVar(&o.Note, "note", "", "why; kept with the version")
+	return cmd
+}
+
+// readFile reads a file that the command line names, or standard input for "-".
+func (c *cli) readFile(file string) (src []byte, name string, err error) {
+	if file == "-" {
+		src, err = io.ReadAll(c.in)
+		return src, "stdin", err
+	}
+	src, err = os.ReadFile(file)
+	return src, file, err
+}
+
+func parseMoves(pairs []string) (map[string]string, error) {
+	moves := map[string]string{}
+	for _, p := range pairs {
+		from, to, ok := strings.Cut(p, "=")
+		if !ok || from == "" || to == "" || moves[from] != "" {
+			return nil, usagef("--move %s: expected old=new, each old path once", p)
+		}
+		moves[from] = to
+	}
+	return moves, nil
+}
+
+// whoami is kept with a version: user@host.
+func whoami() string {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return name + "@" + host
+}
+
+func writeApplied(w io.Writer, a client.Applied) {
+	switch {
+	case a.Unchanged:
+		fmt.Fprintf(w, "version %d is in force already: nothing to do\n", a.Version)
+		return
+	case a.DryRun:
+		fmt.Fprintf(w, "dry run: this would be version %d\n\n", a.Version)
+	default:
+		fmt.Fprintf(w, "version %d is in force\n\n", a.Version)
+	}
+	writeChanges(w, a.Changes)
+	for _, m := range a.Moved {
+		fmt.Fprintf(w, "live work of %s %s to %s: %d tasks, %d waiting, %d ready, %d running jobs\n", m.From, pick(a.DryRun, "would go", "went"), m.To,
+			m.Live.Tasks, m.Live.Waiting, m.Live.Ready, m.Live.Leased)
+	}
+	for _, p := range a.Targets {
+		fmt.Fprintln(w)
+		writeTargets(w, p)
+	}
+	for _, n := range a.Notes {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+	if len(a.Refused) > 0 {
+		fmt.Fprintln(w, "\nrefused:")
+	}
+	for _, r := range a.Refused {
+		fmt.Fprintf(w, "  %s\n", r)
+	}
+}
+
+// writeChanges lists what differs, a line each: + added, - removed, ~ changed.
+func writeChanges(w io.Writer, c site.Changes) {
+	if c.None() {
+		fmt.Fprintln(w, "no share, queue or rule changes")
+		return
+	}
+	for _, s := range c.Shares {
+		changeLine(w, string(s.Kind), "share "+s.String())
+	}
+	for _, q := range c.Queues {
+		changeLine(w, q.Kind, q.String())
+	}
+	for _, r := range c.Rules {
+		changeLine(w, r.Kind, r.String())
+	}
+	if n := c.OnNoMatch; n != nil {
+		changeLine(w, "changed", fmt.Sprintf("on_no_match: %s → %s", n.Before, n.After))
+	}
+}
+
+func changeLine(w io.Writer, kind, line string) {
+	sign, colour := "~", text.FgYellow
+	switch kind {
+	case "added":
+		sign, colour = "+", text.FgGreen
+	case "removed":
+		sign, colour = "-", text.FgRed
+	}
+	if colourful(w) {
+		sign = colour.Sprint(sign)
+	}
+	fmt.Fprintf(w, "%s %s\n", sign, line)
+}
+
+// writeTargets draws the tree with the targets before and after.
+func writeTargets(w io.Writer, p site.PoolTargets) {
+	fmt.Fprintf(w, "pool %s: capacity %s → %s, shared out now %s → %s\n", p.Pool,
+		capacity(p.CapacityBefore), capacity(p.CapacityAfter), units(p.RoundBefore), units(p.RoundAfter))
+	depths := make([]int, len(p.Shares))
+	for i, s := range p.Shares {
+		depths[i] = s.Depth
+	}
+	g := newGrid(w, "share", ">target", ">after", ">change")
+	for i, prefix := range branches(depths) {
+		s := p.Shares[i]
+		name := path.Base(s.Path)
+		if s.Path == "" {
+			name = "all"
+		}
+		if s.From != "" {
+			name += " (was " + s.From + ")"
+		}
+		g.row(prefix+name, target(s.Before), target(s.After), change(s.Before, s.After))
+	}
+	g.flush()
+}
+
+func target(f *float64) string {
+	if f == nil {
+		return "-"
+	}
+	return units(*f)
+}
+
+func change(before, after *float64) string {
+	switch {
+	case before == nil:
+		return "new"
+	case after == nil:
+		return "removed"
+	}
+	d := *after - *before
+	if s := units(d); s != "0" {
+		return pick(d > 0, "+", "") + s
+	}
+	return "="
+}
+
+func versionNumber(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, usagef("%q is not a version number; see 'divvy shares history'", s)
+	}
+	return n, nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// daemon is one running divvy. Make it with newDaemon, then Start, and Stop exactly once if Start succeeded.
+type daemon struct {
+	cfg       config
+	ephemeral bool // database auto: a cluster of its own that is deleted at the end
+	log       *slog.Logger
+	registry  *prometheus.Registry
+
+	db         *database
+	pool       *pgxpool.Pool
+	store      *site.Store
+	dispatcher *dispatcher.Dispatcher
+	generator  *generator.Generator
+	wakes      *wakes
+
+	listener net.Listener
+	pprof    net.Listener
+	undo     []undoStep // what Stop does, last first
+	failed   chan error
+	stopping sync.Once
+}
+
+// undoStep takes back one step of Start.
+type undoStep struct {
+	name  string
+	bound time.Duration
+	do    func(context.Context) error
+}
+
+func newDaemon(cfg config, log *slog.Logger) *daemon {
+	return &daemon{cfg: cfg, log: log, registry: newRegistry(), wakes: newWakes(), failed: make(chan error, 1)}
+}
+
+// Start brings everything up; when it returns nil the daemon serves. On an error everything that was started is
+// stopped again. ctx bounds the start only.
+func (d *daemon) Start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		d.openDatabase, d.openPool, d.openSite, d.openDispatcher, d.openGenerator, d.firstSite, d.listen, d.startLoops, d.serve, d.startClaims,
+	} {
+		if err := step(ctx); err != nil {
+			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))
+		}
+	}
+	d.log.Info("serving", "url", d.URL(), "database", d.databaseName(), "generators", d.cfg.Generators)
+	return nil
+}
+
+// Addr is where the API listens; with port 0 in the configuration, the port that was free.
+func (d *daemon) Addr() string { return d.listener.Addr().String() }
+
+// URL is Addr for a client on this host.
+func (d *daemon) URL() string {
+	host, port, _ := net.SplitHostPort(d.Addr())
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// Failed gets an error when the daemon cannot go on by itself.
+func (d *daemon) Failed() <-chan error { return d.failed }
+
+func (d *daemon) fail(err error) {
+	select {
+	case d.failed <- err:
+	default:
+	}
+}
+
+// Stop undoes Start in the reverse order, each step within its own bound and all within ctx and StopWithin.
+// A step that fails or runs out of time does not keep the next from being taken.
+func (d *daemon) Stop(ctx context.Context) error {
+	var errs []error
+	d.stopping.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, d.cfg.StopWithin)
+		defer cancel()
+		for i := len(d.undo) - 1; i >= 0; i-- {
+			s := d.undo[i]
+			began := time.Now()
+			bounded, cancel := context.WithTimeout(ctx, s.bound)
+			if err := s.do(bounded); err != nil {
+				errs = append(errs, fmt.Errorf("stop %s: %w", s.name, err))
+				d.log.Error("stop: step failed", "step", s.name, "error", err)
+			}
+			cancel()
+			d.log.Debug("stopped", "step", s.name, "took", time.Since(began).Round(time.Millisecond))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func (d *daemon) onStop(name string, bound time.Duration, do func(context.Context) error) {
+	d.undo = append(d.undo, undoStep{name, bound, do})
+}
+
+func (d *daemon) openDatabase(ctx context.Context) (err error) {
+	if d.db, err = openDatabase(ctx, d.cfg, d.ephemeral, d.log); err != nil {
+		return err
+	}
+	d.onStop("database", 15*time.Second, d.db.stop)
+	return d.db.migrate(ctx, d.log)
+}
+
+func (d *daemon) openPool(ctx context.Context) (err error) {
+	if d.pool, err = d.db.pool(ctx, pg.MaxConns(int32(d.cfg.Connections))); err != nil {
+		return err
+	}
+	d.onStop("connections", 5*time.Second, func(ctx context.Context) error {
+		return wait(ctx, "connections are still in use", d.pool.Close)
+	})
+	return nil
+}
+
+func (d *daemon) databaseName() string {
+	if d.db.cluster != nil {
+		return "private cluster"
+	}
+	return hidePassword(d.cfg.Database)
+}
+
+// listen takes the ports before anything runs, so that a port in use is the first thing to be said.
+func (d *daemon) listen(context.Context) (err error) {
+	if d.listener, err = net.Listen("tcp", d.cfg.Listen); err != nil {
+		return hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
+	}
+	d.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(d.listener.Close()) })
+	if d.cfg.Pprof == "" {
+		return nil
+	}
+	if d.pprof, err = net.Listen("tcp", d.cfg.Pprof); err != nil {
+		return fmt.Errorf("pprof: %w", err)
+	}
+	d.onStop("pprof listener", time.Second, func(context.Context) error { return ignoreClosed(d.pprof.Close()) })
+	return nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// serveOn runs an HTTP server until Stop, which lets requests that are under way end.
+func (d *daemon) serveOn(name string, l net.Listener, srv *http.Server) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			d.fail(fmt.Errorf("%s: %w", name, err))
+		}
+	}()
+	d.onStop(name, 10*time.Second, func(ctx context.Context) error {
+		err := srv.Shutdown(ctx)
+		if err != nil {
+			err = errors.Join(err, srv.Close())
+		}
+		<-done
+		return err
+	})
+}
+
+// wait runs do, which cannot be cancelled, and gives up waiting for it when ctx ends.
+func wait(ctx context.Context, complaint string, do func()) error {
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return errors.New(complaint)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/demo"
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// demoFlags are those of 'divvy demo'.
+type demoFlags struct {
+	report  string
+	inputs  string
+	listen  string
+	seconds int
+	keep    bool
+	verbose bool
+}
+
+func demoCommand(c *cli) *cobra.Command {
+	var f demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch real processes being shared out by a real tree, and check it",
+		Long: `Start everything on this machine, share out eight slots for half a minute, check what came out.
+
+A private PostgreSQL that is deleted again, a daemon, pilots, and tasks of three activities (checksum, compress,
+count words) over the files of the local Go installation. Half way Production/MC gets work: until then its
+siblings use its slots. In the end each share's slot-seconds are held against its target, every output is
+recomputed from its input files, and a report folder is left with outputs, report.json and plot.svg.
+
+Exit code 0: all of it agrees. Ctrl-C leaves nothing behind.`,
+		Example: "  divvy demo\n  divvy demo --keep --listen 127.0.0.1:8470",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.report, "report", "", "report folder, new or empty (default ./divvy-demo-report-<time>)")
+	fl.StringVar(&f.inputs, "inputs", "", "folder with input files (default: the sources of the local Go installation)")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the demo's daemon; port 0 = any free one")
+	fl.IntVar(&f.seconds, "seconds", 32, "length of the window that is measured, 4 to 3600")
+	fl.BoolVar(&f.keep, "keep", false, "go on serving afterwards, until Ctrl-C")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show the log of daemon and pilots")
+	return cmd
+}
+
+func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
+	if f.seconds < 4 || f.seconds > 3600 {
+		return usagef("--seconds %d is not within 4 … 3600", f.seconds)
+	}
+	cfg, err := f.config(c)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	fmt.Fprintln(c.out, "starting: private PostgreSQL, migrations, daemon …")
+	d := newDaemon(f.daemonConfig(), cfg.Log)
+	d.ephemeral = true
+	if err := d.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Stop(context.WithoutCancel(ctx))) }()
+	fmt.Fprintf(c.out, "serving at %s after %.1f s\n", d.URL(), time.Since(began).Seconds())
+	if cfg.Client, err = client.New(client.Config{URL: d.URL(), UserAgent: "divvy-demo"}); err != nil {
+		return err
+	}
+	defer cfg.Client.Close()
+	cfg.Read = d.db.dsn
+	report, err := demo.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	c.writeVerdict(report, time.Since(began))
+	if f.keep {
+		fmt.Fprintf(c.out, "\nstill serving at %s; try: divvy --server %s shares show\nCtrl-C ends it and deletes its database.\n", d.URL(), d.URL())
+		select {
+		case <-ctx.Done():
+		case err := <-d.Failed():
+			return err
+		}
+	}
+	if !report.Passed {
+		return errSilent
+	}
+	return nil
+}
+
+// config is all of the demo's configuration that does not need the daemon.
+func (f demoFlags) config(c *cli) (cfg demo.Config, err error) {
+	if f.inputs == "" {
+		if f.inputs, err = demo.DefaultInputs(); err != nil {
+			return cfg, hintf(err, "Name one with --inputs FOLDER.")
+		}
+	}
+	if f.inputs, err = filepath.Abs(f.inputs); err != nil {
+		return cfg, err
+	}
+	if f.report == "" {
+		f.report = "divvy-demo-report-" + time.Now().Format("20060102-150405")
+	}
+	if f.report, err = filepath.Abs(f.report); err != nil {
+		return cfg, err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return cfg, err
+	}
+	width, _, live := terminal(c.out)
+	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if f.verbose {
+		log = slog.New(slog.NewTextHandler(c.err, nil))
+		live = false // a log and a picture on one terminal spoil each other
+	}
+	return demo.Config{
+		Binary: binary, Inputs: f.inputs, Folder: f.report, Window: time.Duration(f.seconds) * time.Second, Slots: 8, Log: log,
+		Screen: demo.Screen{Out: c.out, Live: live, Width: width, Colour: colourful(c.out), Draw: func(w io.Writer, s dispatcher.Standing) {
+			writeStanding(w, s, false, max(0, min(32, width-60)))
+		}},
+	}, nil
+}
+
+// daemonConfig is not that of the user's own daemon: neither divvy.yml nor DIVVY_* count.
+func (f demoFlags) daemonConfig() config {
+	cfg := defaults()
+	cfg.Listen = f.listen
+	cfg.Sample = 150 * time.Millisecond
+	return cfg
+}
+
+// writeVerdict prints the table at the end.
+func (c *cli) writeVerdict(r *demo.Report, took time.Duration) {
+	fmt.Fprintf(c.out, "\nslot-seconds over %.0f s on %d slots:\n", r.To.Sub(r.From).Seconds(), r.Slots)
+	g := newGrid(c.out, "share", ">target", ">delivered", ">off", ">allowed", ">jobs", ">failed", "")
+	for _, row := range r.Rows {
+		verdict := pick(row.WithinPlan, "ok", "off")
+		if g.colour {
+			verdict = pick(row.WithinPlan, text.FgGreen, text.FgRed).Sprint(verdict)
+		}
+		g.row(row.Share, fmt.Sprintf("%.1f", row.Target), fmt.Sprintf("%.1f", row.Delivered), fmt.Sprintf("%+.1f", row.Deviation),
+			fmt.Sprintf("%.1f", row.Allowed), row.Jobs, row.Failed, verdict)
+	}
+	g.flush()
+	fmt.Fprintf(c.out, "%d outputs agree with their input files (%d files, %.1f MB)\n", r.Outputs, r.Files, float64(r.Bytes)/1e6)
+	for _, p := range r.Problems {
+		fmt.Fprintf(c.out, "problem: %s\n", p)
+	}
+	fmt.Fprintf(c.out, "report: %s (outputs/, report.json, plot.svg)\n", r.Folder)
+	fmt.Fprintf(c.out, "%s after %.0f s\n", pick(r.Passed, "all agrees", "it does not agree"), took.Seconds())
+}

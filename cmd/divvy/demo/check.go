@@ -1,0 +1,185 @@
+package demo
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var statements = pg.MustLoad(sqlFiles)
+
+// pool is that of the site's only queue.
+const pool = "default"
+
+type deliveredRow struct {
+	Share     string
+	Delivered float64
+	MeanJob   float64
+	Jobs      int64
+	Failed    int64
+}
+
+type promisedRow struct {
+	Share    string
+	Promised float64
+}
+
+type hourlyRow struct {
+	Share       string
+	SlotSeconds float64
+	Jobs        int64
+}
+
+type historyRow struct {
+	Share           string
+	T, Target, Held float64
+}
+
+// check recomputes everything from the report views and the files, and judges.
+func (r *runner) check(ctx context.Context) error {
+	conn, err := openReader(ctx, r.Read)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if err := r.awaitSample(ctx, conn); err != nil {
+		return err
+	}
+	if err := r.readRows(ctx, conn); err != nil {
+		return err
+	}
+	if err := r.readSeries(ctx, conn); err != nil {
+		return err
+	}
+	var jobs int64
+	for _, row := range r.report.Rows {
+		jobs += row.Jobs
+	}
+	r.report.verifyOutputs(jobs)
+	r.report.judge()
+	return nil
+}
+
+// openReader connects as whoever reads reports: the role that may see nothing but them, and may not write.
+func openReader(ctx context.Context, dsn string) (*pgx.Conn, error) {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("report connection: %w", err)
+	}
+	cfg.RuntimeParams["application_name"] = "divvy demo"
+	cfg.RuntimeParams["default_transaction_read_only"] = "on"
+	cfg.RuntimeParams["role"] = "divvy_reader"
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("report connection: %w", err)
+	}
+	return conn, nil
+}
+
+// window are the arguments that all statements share.
+func (r *runner) window(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+	args := pgx.StrictNamedArgs{"shares": Leaves, "since": r.report.From, "until": r.report.To}
+	for k, v := range more {
+		args[k] = v
+	}
+	return args
+}
+
+// awaitSample waits for the first sample behind the window, which ends the last step of every target.
+func (r *runner) awaitSample(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		rows, err := query[historyRow](ctx, conn, "history", pgx.StrictNamedArgs{"shares": Leaves[:1], "pool": pool,
+			"since": r.report.To, "until": time.Now().Add(time.Hour)})
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(rows, func(h historyRow) bool { return h.T >= 0 }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no sample of the shares was taken after the window: %w", ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (r *runner) readRows(ctx context.Context, conn *pgx.Conn) error {
+	delivered, err := query[deliveredRow](ctx, conn, "delivered", r.window(nil))
+	if err != nil {
+		return err
+	}
+	promised, err := query[promisedRow](ctx, conn, "promised", r.window(pgx.StrictNamedArgs{"pool": pool}))
+	if err != nil {
+		return err
+	}
+	hourly, err := query[hourlyRow](ctx, conn, "hourly", pgx.StrictNamedArgs{"shares": Leaves})
+	if err != nil {
+		return err
+	}
+	for _, leaf := range Leaves {
+		row := Row{Share: leaf}
+		i := slices.IndexFunc(delivered, func(d deliveredRow) bool { return d.Share == leaf })
+		j := slices.IndexFunc(promised, func(p promisedRow) bool { return p.Share == leaf })
+		if i < 0 || j < 0 {
+			r.report.problem("%s is missing in the report views", leaf)
+			continue
+		}
+		d := delivered[i]
+		row.Delivered, row.MeanJob, row.Jobs, row.Failed = d.Delivered, d.MeanJob, d.Jobs, d.Failed
+		row.Target = promised[j].Promised
+		r.report.Rows = append(r.report.Rows, row)
+		r.compareHourly(d, hourly)
+	}
+	return nil
+}
+
+// compareHourly holds the attempts against what accounting made of them.
+func (r *runner) compareHourly(d deliveredRow, hourly []hourlyRow) {
+	all := d.MeanJob * float64(d.Jobs+d.Failed)
+	i := slices.IndexFunc(hourly, func(h hourlyRow) bool { return h.Share == d.Share })
+	if i < 0 || math.Abs(hourly[i].SlotSeconds-all) > 0.01 || hourly[i].Jobs != d.Jobs+d.Failed {
+		r.report.problem("%s: usage by the hour does not add up to its attempts, %.2f slot-seconds", d.Share, all)
+	}
+}
+
+func (r *runner) readSeries(ctx context.Context, conn *pgx.Conn) error {
+	rows, err := query[historyRow](ctx, conn, "history", r.window(pgx.StrictNamedArgs{"pool": pool}))
+	if err != nil {
+		return err
+	}
+	for _, leaf := range Leaves {
+		s := Series{Share: leaf, Points: []Point{}}
+		for _, h := range rows {
+			if h.Share == leaf {
+				s.Points = append(s.Points, Point{T: h.T, Target: h.Target, Held: h.Held})
+			}
+		}
+		r.report.Series = append(r.report.Series, s)
+	}
+	return nil
+}
+
+func query[T any](ctx context.Context, conn *pgx.Conn, name string, args pgx.StrictNamedArgs) ([]T, error) {
+	rows, err := conn.Query(ctx, statements[name], args)
+	if err != nil {
+		return nil, fmt.Errorf("report view, %s: %w", name, err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		return nil, fmt.Errorf("report view, %s: %w", name, err)
+	}
+	return out, nil
+}

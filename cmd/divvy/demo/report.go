@@ -1,0 +1,124 @@
+package demo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Row is one leaf in the table at the end. Slot-seconds are inside the window.
+type Row struct {
+	Share      string  `json:"share"`
+	Target     float64 `json:"target_slot_s"`    // ∫target dt
+	Delivered  float64 `json:"delivered_slot_s"` // Σ of attempts
+	Deviation  float64 `json:"deviation_slot_s"`
+	Allowed    float64 `json:"allowed_slot_s"`
+	MeanJob    float64 `json:"mean_job_slot_s"`
+	Jobs       int64   `json:"jobs"`
+	Failed     int64   `json:"failed"`
+	WithinPlan bool    `json:"ok"`
+}
+
+// Report is report.json.
+type Report struct {
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	Switch   time.Time `json:"demand_changed_at"`
+	Slots    int       `json:"slots"`
+	Inputs   string    `json:"inputs"`
+	Rows     []Row     `json:"shares"`
+	Outputs  int       `json:"outputs_verified"`
+	Files    int       `json:"files_read"`
+	Bytes    int64     `json:"bytes_read"`
+	Problems []string  `json:"problems"`
+	Passed   bool      `json:"ok"`
+	Series   []Series  `json:"series"`
+
+	Folder string `json:"-"`
+}
+
+// tolerance is the part of ∫target dt by which a leaf may miss it.
+const tolerance = 0.05
+
+// judge fills in what follows from target and delivered, and lists what is wrong.
+func (r *Report) judge() {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		row.Deviation = row.Delivered - row.Target
+		row.Allowed = max(tolerance*row.Target, row.MeanJob)
+		row.WithinPlan = math.Abs(row.Deviation) <= row.Allowed
+		if !row.WithinPlan {
+			r.problem("%s got %.1f slot-seconds, its target was %.1f: %.1f off, %.1f allowed",
+				row.Share, row.Delivered, row.Target, math.Abs(row.Deviation), row.Allowed)
+		}
+		if row.Jobs == 0 {
+			r.problem("%s ran no job", row.Share)
+		}
+		if row.Failed > 0 {
+			r.problem("%s has %d failed attempts", row.Share, row.Failed)
+		}
+	}
+	if len(r.Rows) != len(Leaves) {
+		r.problem("the report views know %d of %d shares", len(r.Rows), len(Leaves))
+	}
+	r.Passed = len(r.Problems) == 0
+}
+
+func (r *Report) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// write fills the report folder: report.json and plot.svg beside the outputs.
+func (r *Report) write() error {
+	if r.Problems == nil {
+		r.Problems = []string{}
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	plot := Plot{Title: "divvy demo: slots held and target, by share", Series: r.Series, Until: r.To.Sub(r.From).Seconds(),
+		Marks: []Mark{{T: r.Switch.Sub(r.From).Seconds(), Text: lateLeaf + " gets work"}}}
+	return errors.Join(
+		writeWhole(filepath.Join(r.Folder, "report.json"), func(w io.Writer) error { _, err := w.Write(append(b, '\n')); return err }),
+		writeWhole(filepath.Join(r.Folder, "plot.svg"), plot.WriteSVG),
+	)
+}
+
+// verifyOutputs recomputes every output below the report folder. jobs is how many finished jobs there must be.
+func (r *Report) verifyOutputs(jobs int64) {
+	found, err := filepath.Glob(filepath.Join(r.Folder, "outputs", "*", "*.json"))
+	if err != nil {
+		r.problem("%v", err)
+	}
+	for _, f := range found {
+		out, err := verifyOutput(f)
+		if err != nil {
+			r.problem("%v", err)
+			continue
+		}
+		r.Outputs++
+		r.Files += out.Files
+		r.Bytes += out.Bytes
+	}
+	if int64(len(found)) != jobs {
+		r.problem("%d jobs finished, %d outputs are there", jobs, len(found))
+	}
+}
+
+// newFolder makes the report folder; it must not hold anything yet, so that outputs are those of this run.
+func newFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("report folder %s is not empty", dir)
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package demo
+
+import (
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/divvyhq/divvy/generator"
+)
+
+// Site is the site file of the demo.
+//
+//go:embed site.yml
+var Site []byte
+
+// Leaves of Site in the order of the file, for everything that lists them.
+var Leaves = []string{"Production/MC", "Production/Rep", "Production/Val", "Analysis/User", "Analysis/Grp", "Test"}
+
+// queue is the one of Site.
+const queue = "LOCAL"
+
+// lateLeaf has no work in the first half of the window; lateParent is where its slots go meanwhile.
+const (
+	lateLeaf   = "Production/MC"
+	lateParent = "Production"
+)
+
+// Lengths of a job: a real process over real files may be done in 20 ms; it naps until at least this long, so
+// that two cores carry eight slots and the figures are about sharing, not about the machine.
+const (
+	shortestJob = 500 * time.Millisecond
+	spreadOfJob = 400 * time.Millisecond
+)
+
+// activity is one task of the demo.
+type activity struct {
+	leaf, name, user, does string
+	spec                   generator.Spec // attributes that the tagging rules see
+}
+
+var activities = []activity{
+	{"Production/MC", "mc-evgen", "prodsys", Count, generator.Spec{Label: "managed", ProcessingType: "evgen", WorkingGroup: "AP_MCGN", Priority: 900}},
+	{"Production/Rep", "reprocessing-2026", "prodsys", Compress, generator.Spec{Label: "managed", ProcessingType: "reprocessing", WorkingGroup: "AP_REPR", Priority: 800}},
+	{"Production/Val", "validation", "prodsys", Checksum, generator.Spec{Label: "managed", ProcessingType: "validation", WorkingGroup: "AP_VALI", Priority: 800}},
+	{"Analysis/User", "ntuples", "alice", Count, generator.Spec{Label: "user", Priority: 100}},
+	{"Analysis/User", "skim", "bob", Compress, generator.Spec{Label: "user", Priority: 100}},
+	{"Analysis/Grp", "higgs-group", "carol", Compress, generator.Spec{Label: "user", WorkingGroup: "GP_HIGG", Priority: 100}},
+	{"Test", "nightly", "tester", Checksum, generator.Spec{Label: "ptest", Priority: 0}},
+}
+
+// task is the activity as a task over folders, whose jobs leave their outputs below outputs.
+func (a activity) task(binary, outputs string, folders []string) generator.Spec {
+	s := a.spec
+	s.Name, s.User = a.name, a.user
+	s.Requirements = generator.Requirements{Cores: 1, MemoryMB: 200, DiskMB: 100, Walltime: 60}
+	s.Inputs, s.PerJob = folders, 1
+	s.Command = []string{binary, "payload", a.does, "--out", filepath.Join(outputs, a.name, "{{.Index}}.json"), "--index", "{{.Index}}", "{{.Input}}"}
+	s.MaxAttempts = 2
+	return s
+}
+
+// AtLeast is how long the job with this index takes at the least. Lengths differ, so that slots come free one
+// by one and not in step.
+func AtLeast(index string) (time.Duration, error) {
+	i, err := strconv.ParseUint(index, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("index %q is not a number", index)
+	}
+	const steps = 41
+	return shortestJob + time.Duration(i*17%steps)*spreadOfJob/(steps-1), nil
+}
+
+// inputsFor repeats folders until there are enough for a task that has all slots for that long.
+func inputsFor(folders []string, slots int, long time.Duration) []string {
+	n := slots * int(long/shortestJob+1)
+	out := make([]string, n)
+	for i := range out {
+		out[i] = folders[i%len(folders)]
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pilot"
+)
+
+// pilotFlags are the flags of 'divvy pilot'.
+type pilotFlags struct {
+	pilot.Config
+	walltime  time.Duration
+	logFormat string
+	logLevel  string
+	guard     bool
+}
+
+// pilotCommand runs jobs of a queue until it is told to leave.
+func pilotCommand(c *cli) *cobra.Command {
+	var f pilotFlags
+	cmd := &cobra.Command{
+		Use:   "pilot --queue QUEUE [--slots N]",
+		Short: "Run jobs of a queue on this machine",
+		Long: `Run jobs of a queue on this machine, each as a process group in a folder of its own.
+
+SIGTERM or Ctrl-C: take no more jobs and leave when the running ones have ended. A second one: kill them,
+report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
+		Example: "  divvy pilot --queue CERN --slots 8\n  divvy pilot --queue CERN --slots 8 --cores 16 --memory-mb 64000 --label os=el9 --max-idle 10m",
+		Args:    cobra.NoArgs,
+	}
+	f.bind(cmd, c)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if f.guard {
+			pilot.Guard(c.in)
+			return nil
+		}
+		return c.pilot(cmd.Context(), f)
+	}
+	return cmd
+}
+
+func (f *pilotFlags) bind(cmd *cobra.Command, c *cli) {
+	fs := cmd.Flags()
+	fs.StringVarP(&f.Queue, "queue", "q", "", "queue that the pilot runs in (required)")
+	fs.IntVarP(&f.Slots, "slots", "n", runtime.NumCPU(), "jobs at once")
+	fs.IntVar(&f.Cores, "cores", 0, "cores to share out among the jobs (default: as many as slots)")
+	fs.Int64Var(&f.MemoryMB, "memory-mb", 0, "memory to share out, in MB (default: the queue's figure)")
+	fs.Int64Var(&f.DiskMB, "disk-mb", 0, "scratch space to share out, in MB (default: the queue's figure)")
+	fs.DurationVar(&f.walltime, "walltime", 0, "how long this pilot may live; jobs must fit into what is left (default: without end)")
+	fs.StringToStringVarP(&f.Labels, "label", "l", nil, "labels of the slots, over those of the queue (os=el9,…)")
+	fs.StringVar(&f.Name, "name", "", "name of the pilot, unique in the site (default: host and a random part)")
+	fs.StringVar(&f.Node, "node", "", "name of the machine (default: its host name)")
+	fs.StringVar(&f.WorkDir, "work-dir", "", "folder of this pilot alone (default: one in the temporary folder)")
+	fs.BoolVar(&f.KeepWork, "keep-work", false, "keep all files of ended jobs")
+	fs.IntVar(&f.KeepLogs, "keep-logs", 200, "keep the logs of so many ended jobs; -1 = none")
+	fs.IntVar(&f.MaxJobs, "max-jobs", 0, "leave after so many jobs (default: no end)")
+	fs.DurationVar(&f.MaxIdle, "max-idle", 0, "leave after so long without a job (default: no end)")
+	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fs.BoolVar(&f.guard, "guard", false, "be the guard of a pilot: kill its jobs when it is gone")
+	_ = fs.MarkHidden("guard")
+	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
+	_ = cmd.RegisterFlagCompletionFunc("log-format", fixed("text", "json"))
+	_ = cmd.RegisterFlagCompletionFunc("log-level", fixed("debug", "info", "warn", "error"))
+}
+
+func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
+	if f.Queue == "" {
+		return hintf(usagef("no queue given"), "Say --queue QUEUE; 'divvy queue list' shows which there are.")
+	}
+	if _, err := parseLevel(f.logLevel); err != nil {
+		return usagef("--log-level %q is none of debug, info, warn, error", f.logLevel)
+	}
+	token, err := c.token()
+	if err != nil {
+		return err
+	}
+	// The pilot repeats calls by its own rules, so the client must not.
+	cl, err := client.New(client.Config{URL: c.server, Token: token, UserAgent: "divvy-pilot/" + version(), Patience: -1})
+	if err != nil {
+		return usageError{err}
+	}
+	defer cl.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("path of this program, for the guard: %w", err)
+	}
+	cfg := f.Config
+	cfg.Client, cfg.Guard = cl, []string{self, "pilot", "--guard"}
+	cfg.WalltimeS = int64(f.walltime / time.Second)
+	cfg.Log = newLogger(c.err, config{LogFormat: f.logFormat, LogLevel: f.logLevel})
+	kill, quit := secondSignal(cfg.Log)
+	defer quit()
+	cfg.Kill = kill
+	return pilot.Run(ctx, cfg)
+}
+
+// secondSignal returns a channel that the second SIGINT or SIGTERM closes; the first one ends the command's
+// context. A third one meets no handler any more and ends the program.
+func secondSignal(log *slog.Logger) (kill <-chan struct{}, quit func()) {
+	signals, second, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		for n := range 2 {
+			select {
+			case <-signals:
+			case <-done:
+				return
+			}
+			if n == 0 {
+				log.Info("no more jobs; those that run may end. Once more to kill them")
+			}
+		}
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM)
+		close(second)
+	}()
+	return second, func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}

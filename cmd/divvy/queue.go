@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// queueCommand shows queues and opens and closes them.
+func queueCommand(c *cli) *cobra.Command {
+	group := &cobra.Command{Use: "queue", Aliases: []string{"queues"}, Short: "Queues: where pilots run"}
+	group.AddCommand(
+		&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the queues as they stand", Args: cobra.NoArgs,
+			RunE: c.withClient(c.queueList)},
+		&cobra.Command{Use: "show QUEUE", Short: "Show one queue", Args: cobra.ExactArgs(1),
+			ValidArgsFunction: c.completeQueues, RunE: c.withClient(c.queueShow)},
+	)
+	for _, v := range []struct {
+		state shares.QueueState
+		short string
+	}{
+		{shares.Drain, "Give a queue no new jobs; those that it runs go on"},
+		{shares.Online, "Give a queue jobs again"},
+		{shares.Offline, "Take a queue out: no new jobs, and its slots are not capacity"},
+	} {
+		group.AddCommand(&cobra.Command{Use: string(v.state) + " QUEUE...", Short: v.short, Args: cobra.MinimumNArgs(1),
+			ValidArgsFunction: c.completeQueues,
+			RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+				return c.queueSet(ctx, cl, args, v.state)
+			})})
+	}
+	return group
+}
+
+func (c *cli) queueList(ctx context.Context, cl *client.Client, _ []string) error {
+	page, err := cl.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	return c.print(page, func(w io.Writer) { writeQueues(w, page.Items, c.wide()) })
+}
+
+func (c *cli) queueShow(ctx context.Context, cl *client.Client, args []string) error {
+	q, err := cl.Queue(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return c.print(q, func(w io.Writer) { writeQueue(w, q) })
+}
+
+func (c *cli) queueSet(ctx context.Context, cl *client.Client, names []string, state shares.QueueState) error {
+	var done []dispatcher.QueueStanding
+	for _, name := range names {
+		q, err := cl.SetQueueState(ctx, name, state)
+		if err != nil {
+			return err
+		}
+		done = append(done, q)
+	}
+	return c.print(client.Page[client.Queue]{Items: done}, func(w io.Writer) {
+		for _, q := range done {
+			fmt.Fprintf(w, "queue %s is %s; it runs %d jobs\n", q.Name, colourState(string(q.State), colourful(w)), q.HeldJobs)
+		}
+	})
+}
+
+func (c *cli) completeQueues(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cl, err := c.quickClient()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer cl.Close()
+	page, err := cl.Queues(cmd.Context())
+	var names []cobra.Completion
+	for _, q := range page.Items {
+		names = append(names, cobra.CompletionWithDesc(q.Name, string(q.State)))
+	}
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func writeQueues(w io.Writer, queues []dispatcher.QueueStanding, wide bool) {
+	headers := []string{"queue", "state", ">slots", ">held", ">jobs", ">ready", ">pilots", ">waiting"}
+	if wide {
+		headers = append(headers, "pool", ">core power", ">cores", ">memory mb", ">disk mb", ">walltime", "labels")
+	}
+	g := newGrid(w, headers...)
+	for _, q := range queues {
+		cells := []any{q.Name, g.state(string(q.State)), slots(q.Slots), q.HeldCores, q.HeldJobs, q.Ready, q.Pilots, q.Waiting}
+		if wide {
+			cells = append(cells, q.Pool, units(float64(q.CorePowerMilli)/1000), limit(int64(q.Cores)), limit(q.MemoryMB),
+				limit(q.DiskMB), seconds(q.WalltimeS), labels(q.Labels))
+		}
+		g.row(cells...)
+	}
+	g.flush()
+}
+
+func writeQueue(w io.Writer, q dispatcher.QueueStanding) {
+	g := newGrid(w, "queue", q.Name)
+	g.row("state", g.state(string(q.State)))
+	g.row("pool", q.Pool)
+	g.row("slots", slots(q.Slots))
+	g.row("held cores", q.HeldCores)
+	g.row("held jobs", q.HeldJobs)
+	g.row("ready jobs that fit", q.Ready)
+	g.row("pilots, last 5 minutes", q.Pilots)
+	g.row("pulls that wait", q.Waiting)
+	g.row("core power", units(float64(q.CorePowerMilli)/1000))
+	g.row("most cores a job", limit(int64(q.Cores)))
+	g.row("most memory", limit(q.MemoryMB))
+	g.row("most disk", limit(q.DiskMB))
+	g.row("longest job", seconds(q.WalltimeS))
+	g.row("labels", labels(q.Labels))
+	g.row("prefer", orDash(q.Prefer))
+	g.flush()
+}
+
+func slots(n *int) string {
+	if n == nil {
+		return "unlimited"
+	}
+	return strconv.Itoa(*n)
+}
+
+func limit(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func seconds(s int64) string {
+	if s == 0 {
+		return "-"
+	}
+	return shortDuration(time.Duration(s) * time.Second)
+}
+
+// labels prints key=value pairs in the order of the keys.
+func labels(m map[string]string) string {
+	pairs := make([]string, 0, len(m))
+	for k, v := range m {
+		pairs = append(pairs, k+"="+v)
+	}
+	sort.Strings(pairs)
+	return orDash(strings.Join(pairs, ","))
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// serveCommand runs the daemon until SIGTERM or SIGINT.
+func serveCommand(c *cli) *cobra.Command {
+	var flags configFlags
+	var printOnly bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the daemon",
+		Long: `Run the daemon: HTTP API, generators and all background work.
+
+Without --database it runs a private PostgreSQL in the state folder. Flags win over DIVVY_* in the
+environment, that over the file of --config; see docs/configuration.md.`,
+		Example: "  divvy serve\n  divvy serve --site deploy/site.example.yml\n  divvy serve --database postgres://divvy@db/divvy --listen 0.0.0.0:8470 --token-file /etc/divvy/token",
+		Args:    cobra.NoArgs,
+	}
+	flags.bind(cmd.Flags())
+	cmd.Flags().BoolVar(&printOnly, "print-config", false, "print the configuration that results, and start nothing")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if c.tokenFile != "" {
+			flags.said["token_file"] = c.tokenFile
+		}
+		cfg, err := flags.load(os.Getenv)
+		if err != nil {
+			return usageError{err}
+		}
+		if printOnly {
+			return printConfig(c.out, cfg)
+		}
+		return c.serve(cmd.Context(), cfg)
+	}
+	return cmd
+}
+
+func (c *cli) serve(ctx context.Context, cfg config) error {
+	log := newLogger(c.err, cfg)
+	d := newDaemon(cfg, log)
+	quit := tellOnHangup(ctx, log)
+	defer quit()
+	if err := d.Start(ctx); err != nil {
+		return err
+	}
+	var failure error
+	select {
+	case <-ctx.Done():
+		log.Info("stopping: no new claims; what is in flight is answered")
+	case failure = <-d.Failed():
+		log.Error("stopping: the daemon cannot go on", "error", failure)
+	}
+	if err := d.Stop(context.WithoutCancel(ctx)); err != nil && failure == nil {
+		failure = err
+	}
+	log.Info("stopped")
+	return failure
+}
+
+// tellOnHangup answers SIGHUP, which many daemons take as "read your files again", with what to do here.
+func tellOnHangup(ctx context.Context, log *slog.Logger) (quit func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangup:
+				log.Warn("SIGHUP: nothing was read or applied. A site file takes effect by 'divvy apply -f FILE' only; a changed configuration needs a restart")
+			}
+		}
+	}()
+	return func() { signal.Stop(hangup); cancel() }
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+)
+
+// sharesCommand shows the tree as it stands and the versions of the site.
+func sharesCommand(c *cli) *cobra.Command {
+	group := &cobra.Command{Use: "shares", Aliases: []string{"share"}, Short: "The share tree: how it stands, and its versions"}
+	group.AddCommand(sharesShowCommand(c), sharesHistoryCommand(c), sharesRollbackCommand(c),
+		&cobra.Command{Use: "diff FROM TO", Short: "Show what changed between two versions", Args: cobra.ExactArgs(2),
+			RunE: c.withClient(c.sharesDiff)})
+	return group
+}
+
+func sharesShowCommand(c *cli) *cobra.Command {
+	var watch bool
+	var version int64
+	var every time.Duration
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show the tree with weight, target, held, ready and deficit; or the file of an old version",
+		Args:  cobra.NoArgs,
+		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			switch {
+			case watch && (version > 0 || c.structured()):
+				return usagef("--watch shows the live tree as a table; it goes with neither --version nor -o %s", c.output)
+			case version > 0:
+				return c.showVersion(ctx, cl, version)
+			case watch:
+				return c.watchShares(ctx, cl, every)
+			}
+			s, err := cl.Shares(ctx)
+			if err != nil {
+				return err
+			}
+			return c.print(s, func(w io.Writer) { writeStanding(w, s, c.wide(), 0) })
+		}),
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it until Ctrl-C")
+	cmd.Flags().DurationVar(&every, "every", time.Second, "how often --watch looks")
+	cmd.Flags().Int64Var(&version, "version", 0, "the site file of this version instead")
+	return cmd
+}
+
+func (c *cli) showVersion(ctx context.Context, cl *client.Client, n int64) error {
+	v, err := cl.SiteAt(ctx, n)
+	if err != nil {
+		return err
+	}
+	return c.print(v, func(w io.Writer) {
+		fmt.Fprintf(w, "# version %d, applied %s by %s", v.Version, v.AppliedAt.UTC().Format(time.DateTime), v.AppliedBy)
+		if v.Note != "" {
+			fmt.Fprintf(w, ": %s", v.Note)
+		}
+		fmt.Fprintf(w, "\n%s", v.Source)
+		if !strings.HasSuffix(v.Source, "\n") {
+			fmt.Fprintln(w)
+		}
+	})
+}
+
+// watchShares draws the tree again and again: in place on a terminal, else only when it changed.
+func (c *cli) watchShares(ctx context.Context, cl *client.Client, every time.Duration) error {
+	width, _, live := terminal(c.out)
+	barWidth := 0
+	if live {
+		barWidth = max(0, min(40, width-60))
+	}
+	if every < 100*time.Millisecond {
+		return usagef("--every %s is less than 100ms", every)
+	}
+	last := ""
+	for {
+		s, err := cl.Shares(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		writeStanding(&b, s, c.wide(), barWidth)
+		switch text := b.String(); {
+		case live:
+			redraw(c.out, s.At.Local().Format(time.TimeOnly)+"  Ctrl-C ends\n\n"+text, last == "")
+			last = text
+		case text != last:
+			fmt.Fprintf(c.out, "%s\n%s\n", s.At.UTC().Format(time.RFC3339), text)
+			last = text
+		}
+		if !pause(ctx, every) {
+			return nil
+		}
+	}
+}
+
+// redraw writes text over what it wrote before, without flicker: home, line by line, the rest erased.
+func redraw(w io.Writer, text string, first bool) {
+	start := "\x1b[H"
+	if first {
+		start = "\x1b[2J\x1b[H"
+	}
+	io.WriteString(w, start+strings.ReplaceAll(text, "\n", "\x1b[K\n")+"\x1b[J")
+}
+
+func sharesHistoryCommand(c *cli) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{Use: "history", Short: "List the applied versions, newest first", Args: cobra.NoArgs,
+		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			versions, err := cl.SiteVersions(ctx, limit)
+			if err != nil {
+				return err
+			}
+			return c.print(client.Page[client.SiteEntry]{Items: versions}, func(w io.Writer) { writeHistory(w, versions) })
+		})}
+	cmd.Flags().IntVar(&limit, "limit", 100, "versions at the most")
+	return cmd
+}
+
+func writeHistory(w io.Writer, versions []client.SiteEntry) {
+	g := newGrid(w, ">version", "applied", "by", "note")
+	for _, v := range versions {
+		note := v.Note
+		if v.RollbackOf != 0 {
+			note = strings.TrimSpace(fmt.Sprintf("rollback to %d %s", v.RollbackOf, note))
+		}
+		g.row(v.Version, v.AppliedAt.UTC().Format(time.DateTime), v.AppliedBy, orDash(note))
+	}
+	g.flush()
+}
+
+func (c *cli) sharesDiff(ctx context.Context, cl *client.Client, args []string) error {
+	from, err := versionNumber(args[0])
+	if err != nil {
+		return err
+	}
+	to, err := versionNumber(args[1])
+	if err != nil {
+		return err
+	}
+	d, err := cl.DiffSite(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	return c.print(d, func(w io.Writer) { writeChanges(w, d) })
+}
+
+func sharesRollbackCommand(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "rollback VERSION", Short: "Apply an old version again, as a new one", Args: cobra.ExactArgs(1),
+		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+			n, err := versionNumber(args[0])
+			if err != nil {
+				return err
+			}
+			applied, err := cl.Rollback(ctx, n, whoami())
+			if err != nil {
+				return err
+			}
+			return c.print(applied, func(w io.Writer) { writeApplied(w, applied) })
+		})}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// tagsCommand explains tagging.
+func tagsCommand(c *cli) *cobra.Command {
+	group := &cobra.Command{Use: "tags", Aliases: []string{"tag"}, Short: "Tagging rules: which share a task belongs to"}
+	var file string
+	test := &cobra.Command{
+		Use:     "test -f task.yml",
+		Short:   "Say rule by rule which share a task would get; nothing is stored",
+		Example: "  divvy tags test -f task.yml",
+		Args:    cobra.NoArgs,
+		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			src, name, err := c.readFile(file)
+			if err != nil {
+				return err
+			}
+			specs, err := generator.ParseSpecs(name, src)
+			if err != nil {
+				return err
+			}
+			return c.tagsTest(ctx, cl, specs)
+		}),
+	}
+	test.Flags().StringVarP(&file, "file", "f", "", "file of tasks; - reads standard input")
+	_ = test.MarkFlagRequired("file")
+	_ = test.MarkFlagFilename("file", "yml", "yaml")
+	group.AddCommand(test)
+	return group
+}
+
+func (c *cli) tagsTest(ctx context.Context, cl *client.Client, specs []generator.Spec) error {
+	results := make([]client.TagResult, len(specs))
+	for i, s := range specs {
+		var err error
+		if results[i], err = cl.TestTags(ctx, serverSpec(s)); err != nil {
+			return fmt.Errorf("task %s: %w", s.Name, err)
+		}
+	}
+	return c.print(client.Page[client.TagResult]{Items: results}, func(w io.Writer) {
+		for i, r := range results {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			writeTagResult(w, specs[i].Name, r)
+		}
+	})
+}
+
+// writeTagResult says for each rule whether it matched, and if not, at which field it failed.
+func writeTagResult(w io.Writer, task string, r client.TagResult) {
+	fmt.Fprintf(w, "task %s: %s\n", task, verdictOf(r))
+	g := newGrid(w, ">rule", "", "share", "field", "pattern", "value")
+	for _, s := range r.Trace {
+		mark := "no"
+		switch {
+		case s.Rule == r.Rule:
+			mark = "wins"
+		case s.Matched:
+			mark = "later"
+		}
+		if g.colour && s.Rule == r.Rule {
+			mark = text.FgGreen.Sprint(mark)
+		}
+		var fields, patterns, values []string
+		for _, ch := range s.Checks {
+			fields = append(fields, ch.Field+pick(ch.Matched, "", " ✗"))
+			patterns, values = append(patterns, ch.Pattern), append(values, orDash(ch.Value))
+		}
+		if len(s.Checks) == 0 {
+			fields = []string{"(anything)"}
+		}
+		g.row(s.Rule+1, mark, s.Share, strings.Join(fields, "\n"), strings.Join(patterns, "\n"), strings.Join(values, "\n"))
+	}
+	g.flush()
+}
+
+func verdictOf(r client.TagResult) string {
+	switch r.Verdict {
+	case "matched":
+		s := fmt.Sprintf("%s, by rule %d", r.Share, r.Rule+1)
+		if len(r.Later) > 0 {
+			later := make([]string, len(r.Later))
+			for i, n := range r.Later {
+				later[i] = fmt.Sprint(n + 1)
+			}
+			s += fmt.Sprintf(" (rule %s would match too)", strings.Join(later, ", "))
+		}
+		return s
+	case "default":
+		return r.Share + ", by on_no_match: no rule matches"
+	case "hold":
+		return "no rule matches; it would be held until one does (on_no_match: hold)"
+	}
+	return "no rule matches; it would be refused (on_no_match: reject)"
+}

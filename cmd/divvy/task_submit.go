@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// taskSubmitCommand submits every document of a file.
+func taskSubmitCommand(c *cli) *cobra.Command {
+	var file, key string
+	cmd := &cobra.Command{
+		Use:   "submit -f tasks.yml",
+		Short: "Submit the tasks of a file, one or many documents",
+		Long: `Submit the tasks of a file: YAML or JSON, one or many documents with --- between them.
+
+The file is checked as a whole first. An inputs_file, whose path is relative to the file that names it, is
+streamed, however long it is. When the connection breaks, the same command with the --key that it printed
+goes on where it stopped; nothing is submitted twice.`,
+		Example: "  divvy task submit -f tasks.yml",
+		Args:    cobra.NoArgs,
+	}
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+		src, name, err := c.readFile(file)
+		if err != nil {
+			return err
+		}
+		specs, err := generator.ParseSpecs(name, src)
+		if err != nil {
+			return err
+		}
+		s := &submission{cli: c, cl: cl, key: key, folder: filepath.Dir(name)}
+		if s.key == "" {
+			s.key = strings.ToLower(rand.Text()[:16])
+		}
+		return s.all(ctx, file, specs)
+	})
+	f := cmd.Flags()
+	f.StringVarP(&file, "file", "f", "", "file of tasks; - reads standard input")
+	_ = cmd.MarkFlagRequired("file")
+	_ = cmd.MarkFlagFilename("file", "yml", "yaml", "json")
+	f.StringVar(&key, "key", "", "go on with a submission that broke off: the key that it printed")
+	return cmd
+}
+
+// submission is one run of submit. The idempotency key of document i is key-i.
+type submission struct {
+	*cli
+	cl     *client.Client
+	key    string
+	folder string // where inputs_file is looked for
+}
+
+func (s *submission) all(ctx context.Context, file string, specs []generator.Spec) error {
+	for _, spec := range specs { // a missing file is found before anything is submitted
+		if spec.InputsFile != "" {
+			if _, err := os.Stat(s.inputs(spec)); err != nil {
+				return fmt.Errorf("task %s: inputs_file: %w", spec.Name, err)
+			}
+		}
+	}
+	var tasks []client.Task
+	for i, spec := range specs {
+		t, err := s.one(ctx, spec, fmt.Sprintf("%s-%d", s.key, i+1))
+		if err != nil {
+			err = fmt.Errorf("task %s: %w", spec.Name, err)
+			if client.IsUnavailable(err) || ctx.Err() != nil {
+				err = hintf(explain(err), "Go on with: divvy task submit -f %s --key %s", file, s.key)
+			}
+			return err
+		}
+		tasks = append(tasks, t)
+	}
+	return s.print(client.Page[client.Task]{Items: tasks}, func(w io.Writer) { writeSubmitted(w, tasks) })
+}
+
+func (s *submission) one(ctx context.Context, spec generator.Spec, key string) (client.Task, error) {
+	t, err := s.cl.Submit(ctx, serverSpec(spec), key)
+	if err != nil || spec.InputsFile == "" || t.State != "submitting" {
+		return t, err
+	}
+	if err := s.stream(ctx, t.ID, s.inputs(spec)); err != nil {
+		return t, err
+	}
+	return s.cl.Commit(ctx, t.ID)
+}
+
+// serverSpec is the spec as the server takes it: it reads no files of the client.
+func serverSpec(spec generator.Spec) generator.Spec {
+	if spec.InputsFile != "" {
+		spec.InputsFile, spec.InputsStreamed = "", true
+	}
+	return spec
+}
+
+func (s *submission) inputs(spec generator.Spec) string {
+	if filepath.IsAbs(spec.InputsFile) {
+		return spec.InputsFile
+	}
+	return filepath.Join(s.folder, spec.InputsFile)
+}
+
+// stream sends the inputs with a progress bar on a terminal.
+func (s *submission) stream(ctx context.Context, task int64, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	read := &countingReader{r: f}
+	done := s.progress(fmt.Sprintf("inputs of task %d", task), st.Size(), read)
+	defer done()
+	n, err := s.cl.SendNames(ctx, task, read, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %d inputs are stored: %w", file, n, err)
+	}
+	return nil
+}
+
+// countingReader counts what was read, for another goroutine to see.
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// progress draws how far a long piece of work came, on stderr and only on a terminal. Call done at its end.
+func (c *cli) progress(what string, total int64, read *countingReader) (done func()) {
+	width, _, ok := terminal(c.err)
+	if !ok {
+		return func() {}
+	}
+	w := progress.NewWriter()
+	w.SetOutputWriter(c.err)
+	w.SetTrackerLength(max(10, min(40, width-60)))
+	w.SetUpdateFrequency(100 * time.Millisecond)
+	w.SetStyle(progress.StyleDefault)
+	w.Style().Visibility.TrackerOverall = false
+	t := &progress.Tracker{Message: what, Total: max(total, 1), Units: progress.UnitsBytes}
+	w.AppendTracker(t)
+	go w.Render()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				t.SetValue(min(read.n.Load(), t.Total-1)) // the last byte read is not yet the last byte stored
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+		t.MarkAsDone()
+		w.Stop()
+	}
+}
+
+func writeSubmitted(w io.Writer, tasks []client.Task) {
+	g := newGrid(w, ">task", "name", "share", "state", ">pieces", "reason")
+	for _, t := range tasks {
+		g.row(t.ID, t.Name, orDash(t.Share), g.state(t.State), t.Pieces, orDash(t.Reason))
+	}
+	g.flush()
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+func newRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// openSite makes the store of site versions. A change of the site holds claims back, moves live work where
+// the file says so, and puts the limits of the new version in force, all in its one transaction.
+func (d *daemon) openSite(context.Context) error {
+	d.store = site.NewStore(site.Config{Pool: d.pool, Hooks: site.Hooks{
+		Barrier: dispatcher.Barrier,
+		Live:    liveWork,
+		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
+			if err := generator.MoveShare(ctx, tx, from, to); err != nil {
+				return err
+			}
+			return dispatcher.MoveShare(ctx, tx, from, to)
+		},
+		Applied: dispatcher.Rebase,
+		Standing: func() map[string]site.Demand {
+			if d.dispatcher == nil {
+				return nil
+			}
+			return demandOf(d.dispatcher.Standing())
+		},
+	}})
+	return nil
+}
+
+// demandOf is the live demand of each pool, for the targets that a dry run shows.
+func demandOf(st dispatcher.Standing) map[string]site.Demand {
+	milli := func(f float64) shares.Units { return shares.Units(math.Round(f * 1000)) }
+	pools := map[string]site.Demand{}
+	for _, p := range st.Pools {
+		d := site.Demand{Held: map[shares.ShareID]shares.Units{}, Want: map[shares.ShareID]shares.Units{}}
+		d.Offered = max(0, milli(p.Round-p.Held))
+		for _, s := range p.Shares {
+			if s.Leaf {
+				d.Held[s.ID], d.Want[s.ID] = milli(s.Held), milli(max(0, s.Demand-s.Held))
+			}
+		}
+		pools[p.Pool] = d
+	}
+	return pools
+}
+
+func (d *daemon) openDispatcher(ctx context.Context) (err error) {
+	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{Pool: d.pool, Load: d.store.Version, Log: d.log, Metrics: d.registry})
+	if err != nil {
+		return err
+	}
+	d.onStop("dispatcher", 5*time.Second, d.dispatcher.Close)
+	return nil
+}
+
+func (d *daemon) openGenerator(context.Context) error {
+	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock, Log: d.log, Metrics: d.registry})
+	return nil
+}
+
+// firstSite applies the site file of the configuration when nothing was ever applied, and says what it did.
+func (d *daemon) firstSite(ctx context.Context) error {
+	v, err := d.store.Version(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.cfg.Site == "" && v.Number == 0:
+		d.log.Info("no site yet: every submission is refused until 'divvy apply -f site.yml'")
+		return nil
+	case d.cfg.Site == "":
+		return nil
+	case v.Number > 0:
+		d.log.Warn("site file not applied: a version is in force already; apply changes with 'divvy apply'", "file", d.cfg.Site, "version", v.Number)
+		return nil
+	}
+	src, err := os.ReadFile(d.cfg.Site)
+	if err != nil {
+		return fmt.Errorf("first site: %w", err)
+	}
+	applied, err := d.store.Apply(ctx, site.ApplyRequest{Source: src, Name: d.cfg.Site, By: "serve --site", Note: "first start"})
+	if err != nil {
+		return fmt.Errorf("first site: %w", err)
+	}
+	d.log.Info("first site applied: nothing was before", "file", d.cfg.Site, "version", applied.Version)
+	_, err = d.dispatcher.Refresh(ctx)
+	return err
+}
+
+// serve starts HTTP on the ports that listen took.
+func (d *daemon) serve(context.Context) error {
+	tokens, err := d.tokens()
+	if err != nil {
+		return err
+	}
+	handler := api.New(api.Config{
+		Dispatcher: d.dispatcher, Tasks: d.generator, Site: d.store, CancelJob: d.cancelJob, Ready: d.ready,
+		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
+	})
+	d.serveOn("http", d.listener, api.NewServer(handler, d.log))
+	if d.pprof != nil {
+		d.serveOn("pprof", d.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
+		d.log.Info("profiles", "url", "http://"+d.pprof.Addr().String()+"/debug/pprof/")
+	}
+	return nil
+}
+
+func (d *daemon) tokens() ([]api.Token, error) {
+	if d.cfg.TokenFile == "" {
+		return nil, nil
+	}
+	f, err := os.Open(d.cfg.TokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("token file: %w", err)
+	}
+	defer f.Close()
+	return api.ReadTokens(f)
+}
+
+// startClaims lets pulls be decided. Its end is the first thing that Stop does: no new claims, those in flight
+// are answered, pulls that wait are told that the daemon stops.
+func (d *daemon) startClaims(context.Context) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := d.dispatcher.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			d.fail(fmt.Errorf("dispatcher: %w", err))
+		}
+	}()
+	d.onStop("claims", 5*time.Second, func(stop context.Context) error {
+		cancel()
+		return wait(stop, "claims are still in flight", func() { <-done })
+	})
+	return nil
+}
+
+func (d *daemon) cancelJob(ctx context.Context, id int64, reason string) (found bool, err error) {
+	err = pg.InTx(ctx, d.pool, func(tx pgx.Tx) error {
+		found, err = dispatcher.CancelJob(ctx, tx, id, reason)
+		return err
+	})
+	return found, err
+}
+
+// ready is /readyz: the database answers.
+func (d *daemon) ready(ctx context.Context) error {
+	if err := d.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return nil
+}
+
+func profiles() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("/debug/pprof/", pprof.Index)
+	m.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	m.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	m.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	m.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return m
+}
