@@ -105,6 +105,7 @@ func (s *server) routes() http.Handler {
 		s.huma.UseMiddleware(s.carry)
 		s.describe()
 		s.taskRoutes()
+		s.tagRoutes()
 		s.jobRoutes()
 		s.shareRoutes()
 		s.queueRoutes()

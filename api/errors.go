@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ var (
 	codeNoQueue   = code{status: 404, name: "unknown_queue", title: "No queue has this name"}
 	codeMethod    = code{status: 405, name: "method_not_allowed", title: "The path does not know this method", hint: "the header Allow names those it does"}
 	codeOffset    = code{status: 409, name: "wrong_offset", title: "The inputs do not go on where the last ones ended", hint: "send from next_offset"}
+	codeLiveWork  = code{status: 409, name: "live_work", title: "Live work forbids this change; nothing was applied"}
 	codeSlowBody  = code{status: 408, name: "body_timeout", title: "The body did not arrive in time"}
 	codeTooLarge  = code{status: 413, name: "body_too_large", title: "The body is too large"}
 	codeMediaType = code{status: 415, name: "media_type", title: "The body has a content type that this route does not take"}
@@ -106,6 +108,7 @@ func detailed(err error) *Problem {
 	var task generator.Faults
 	var file site.Problems
 	var offset *generator.OffsetError
+	var refused *site.Refused
 	switch {
 	case errors.As(err, &field):
 		p := newProblem(codeInvalid, "")
@@ -121,6 +124,12 @@ func detailed(err error) *Problem {
 		p := newProblem(codeBadSite, "")
 		for _, f := range file {
 			p.Errors = append(p.Errors, Detail{Location: fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), Message: f.Message, Hint: f.Hint})
+		}
+		return p
+	case errors.As(err, &refused):
+		p := newProblem(codeLiveWork, "")
+		for _, o := range refused.Obstacles {
+			p.Errors = append(p.Errors, Detail{Location: cmp.Or(o.Share, o.Queue), Message: o.Message, Hint: o.Hint, Value: o.Live})
 		}
 		return p
 	case errors.As(err, &offset):

@@ -82,7 +82,7 @@ type fakeTasks struct {
 }
 
 func (f *fakeTasks) task() (generator.Task, error) {
-	return generator.Task{ID: 3, Name: "t", State: "ready", CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
+	return generator.Task{ID: 3, Name: "t", State: "ready", CreatedAt: time.Unix(1e9, 0).UTC(), Attributes: map[string]string{}, TaggedBy: generator.TaggedBy{Verdict: "explicit"}}, f.err
 }
 
 func (f *fakeTasks) Submit(_ context.Context, r generator.SubmitRequest) (generator.Task, error) {
@@ -104,10 +104,10 @@ func (f *fakeTasks) Commit(context.Context, int64) (generator.Task, error) { ret
 
 func (f *fakeTasks) Task(context.Context, int64) (generator.Task, error) { return f.task() }
 
-func (f *fakeTasks) Tasks(_ context.Context, filter generator.Filter) ([]generator.Task, error) {
+func (f *fakeTasks) Tasks(_ context.Context, filter generator.Filter) ([]generator.Task, int64, error) {
 	f.filter = filter
 	t, err := f.task()
-	return []generator.Task{t}, err
+	return []generator.Task{t}, 3, err
 }
 
 func (f *fakeTasks) change(verb string) (generator.Change, error) {
@@ -133,6 +133,7 @@ func (f *fakeTasks) Finish(context.Context, int64) (generator.Change, error) {
 type fakeSite struct {
 	err     error
 	applied site.ApplyRequest
+	rolled  site.RollbackRequest
 	state   shares.QueueState
 }
 
@@ -142,20 +143,26 @@ func (f *fakeSite) Apply(_ context.Context, r site.ApplyRequest) (site.Applied, 
 }
 
 func (f *fakeSite) Load(context.Context) (*site.Site, error) {
-	return &site.Site{Number: 2, Source: "shares: []\n"}, f.err
+	st, err := site.Parse("site.yml", []byte("shares: [{name: A}]\ntags: [{match: {label: managed}, share: A}]\n"))
+	if err != nil {
+		panic(err)
+	}
+	st.Number = 2
+	return st, f.err
 }
 
-func (f *fakeSite) History(context.Context, int) ([]site.Entry, error) {
-	return []site.Entry{{}}, f.err
+func (f *fakeSite) History(context.Context, int64, int) ([]site.Head, error) {
+	return []site.Head{{Version: 2}, {Version: 1}}, f.err
 }
 
-func (f *fakeSite) Get(context.Context, int64) (*site.Site, error) { return f.Load(context.TODO()) }
+func (f *fakeSite) Get(ctx context.Context, _ int64) (*site.Site, error) { return f.Load(ctx) }
 
-func (f *fakeSite) Diff(context.Context, int64, int64) (site.Difference, error) {
-	return site.Difference{}, f.err
+func (f *fakeSite) Diff(context.Context, int64, int64) (site.Changes, error) {
+	return site.Changes{Shares: []shares.Change{}, Queues: []site.QueueChange{}, Rules: []site.RuleChange{}}, f.err
 }
 
-func (f *fakeSite) Rollback(context.Context, int64, string) (site.Applied, error) {
+func (f *fakeSite) Rollback(_ context.Context, r site.RollbackRequest) (site.Applied, error) {
+	f.rolled = r
 	return site.Applied{}, f.err
 }
 

@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/tagging"
 )
 
 // schemaNames are the names in the document of types whose Go name is short because its package says the rest,
@@ -13,4 +16,11 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[generator.Requirements](): "TaskRequirements",
 	reflect.TypeFor[generator.Events]():       "TaskEvents",
 	reflect.TypeFor[generator.Change]():       "TaskChange",
+	reflect.TypeFor[tagging.Result]():         "TagResult",
+	reflect.TypeFor[tagging.Step]():           "TagStep",
+	reflect.TypeFor[tagging.Check]():          "TagCheck",
+	reflect.TypeFor[shares.Change]():          "ShareChange",
+	reflect.TypeFor[site.Changes]():           "SiteChanges",
+	reflect.TypeFor[site.Head]():              "SiteHead",
+	reflect.TypeFor[site.Live]():              "LiveWork",
 }

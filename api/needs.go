@@ -29,7 +29,8 @@ type Tasks interface {
 	AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (next int64, err error)
 	Commit(ctx context.Context, id int64) (generator.Task, error)
 	Task(ctx context.Context, id int64) (generator.Task, error)
-	Tasks(context.Context, generator.Filter) ([]generator.Task, error)
+	// Tasks lists by rising id; next is the After of the next page, 0 on the last one.
+	Tasks(context.Context, generator.Filter) (tasks []generator.Task, next int64, err error)
 	Kill(ctx context.Context, id int64) (generator.Change, error)
 	Pause(ctx context.Context, id int64) (generator.Change, error)
 	Resume(ctx context.Context, id int64) (generator.Change, error)
@@ -41,9 +42,11 @@ type Tasks interface {
 type Site interface {
 	Apply(context.Context, site.ApplyRequest) (site.Applied, error)
 	Load(context.Context) (*site.Site, error)
-	History(ctx context.Context, limit int) ([]site.Entry, error)
+	// History lists versions before the given one (0 = all), newest first.
+	History(ctx context.Context, before int64, limit int) ([]site.Head, error)
+	// Get and Diff take 0 for the version in force.
 	Get(ctx context.Context, version int64) (*site.Site, error)
-	Diff(ctx context.Context, from, to int64) (site.Difference, error)
-	Rollback(ctx context.Context, version int64, by string) (site.Applied, error)
+	Diff(ctx context.Context, from, to int64) (site.Changes, error)
+	Rollback(context.Context, site.RollbackRequest) (site.Applied, error)
 	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
 }

@@ -3,21 +3,18 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// SiteVersion is one applied site file.
+// SiteVersion is one applied site file. Version 0: none was applied yet.
 type SiteVersion struct {
-	Version   int64     `json:"version" doc:"0 = no site file was applied yet."`
-	AppliedAt time.Time `json:"applied_at"`
-	AppliedBy string    `json:"applied_by"`
-	Note      string    `json:"note,omitempty"`
-	Source    string    `json:"source" doc:"The file, as it was written."`
+	site.Head
+	Source string `json:"source" doc:"The file, as it was written."`
 }
 
 type applyInput struct {
@@ -30,17 +27,16 @@ type applyInput struct {
 }
 
 type rollbackInput struct {
-	Version int64  `query:"version" required:"true" minimum:"1" doc:"The version whose content comes back."`
-	By      string `query:"by" maxLength:"200" doc:"Who rolls back; kept with the version."`
+	Version int64    `query:"version" required:"true" minimum:"1" doc:"The version whose content comes back."`
+	DryRun  bool     `query:"dry_run" doc:"Check and show the difference; apply nothing."`
+	Move    []string `query:"move,explode" doc:"As for an apply."`
+	Note    string   `query:"note" maxLength:"1000" doc:"Kept with the version; default says what it is."`
+	By      string   `query:"by" maxLength:"200" doc:"Who rolls back; kept with the version."`
 }
 
 type diffInput struct {
-	From int64 `query:"from" required:"true" minimum:"0" doc:"The version before; 0 = nothing applied."`
-	To   int64 `query:"to" required:"true" minimum:"1" doc:"The version after."`
-}
-
-type historyInput struct {
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Versions at the most."`
+	From int64 `query:"from" minimum:"0" doc:"The version before; 0 = the one in force."`
+	To   int64 `query:"to" minimum:"0" doc:"The version after; 0 = the one in force."`
 }
 
 type versionInput struct {
@@ -59,10 +55,7 @@ func (s *server) siteRoutes() {
 	}, s.applySite)
 	route(s, huma.Operation{
 		OperationID: "list-site-versions", Method: http.MethodGet, Path: "/v1/site/versions", Tags: tags, Summary: "List the applied versions, newest first",
-	}, func(ctx context.Context, in *historyInput) (Page[site.Entry], error) {
-		versions, err := s.Site.History(ctx, in.Limit)
-		return Page[site.Entry]{Items: list(versions)}, err
-	})
+	}, s.siteVersions)
 	route(s, huma.Operation{
 		OperationID: "get-site-version", Method: http.MethodGet, Path: "/v1/site/versions/{version}", Tags: tags, Summary: "Show an applied version",
 	}, func(ctx context.Context, in *versionInput) (SiteVersion, error) {
@@ -70,14 +63,38 @@ func (s *server) siteRoutes() {
 	})
 	route(s, huma.Operation{
 		OperationID: "diff-site", Method: http.MethodGet, Path: "/v1/site/diff", Tags: tags, Summary: "Show what changed between two versions",
-	}, func(ctx context.Context, in *diffInput) (site.Difference, error) {
+	}, func(ctx context.Context, in *diffInput) (site.Changes, error) {
 		return s.Site.Diff(ctx, in.From, in.To)
 	})
 	route(s, huma.Operation{
 		OperationID: "rollback-site", Method: http.MethodPost, Path: "/v1/site/rollback", Tags: tags, Summary: "Apply an old version again, as a new one",
-	}, func(ctx context.Context, in *rollbackInput) (site.Applied, error) {
-		return s.Site.Rollback(ctx, in.Version, by(in.By))
-	})
+	}, s.rollbackSite)
+}
+
+func (s *server) siteVersions(ctx context.Context, in *Cursor) (Page[site.Head], error) {
+	before, err := in.afterID()
+	if err != nil {
+		return Page[site.Head]{}, err
+	}
+	versions, err := s.Site.History(ctx, before, in.Limit)
+	return page(versions, in.Limit, func(h site.Head) int64 { return h.Version }), err
+}
+
+func (s *server) rollbackSite(ctx context.Context, in *rollbackInput) (site.Applied, error) {
+	moves, err := readMoves(in.Move)
+	if err != nil {
+		return site.Applied{}, err
+	}
+	return applied(s.Site.Rollback(ctx, site.RollbackRequest{
+		Version: in.Version, By: by(in.By), Note: in.Note, Moves: moves, DryRun: in.DryRun,
+	}))
+}
+
+// applied makes the lists lists.
+func applied(a site.Applied, err error) (site.Applied, error) {
+	a.Changes.Shares, a.Changes.Queues, a.Changes.Rules = list(a.Changes.Shares), list(a.Changes.Queues), list(a.Changes.Rules)
+	a.Moved, a.Refused, a.Targets, a.Notes = list(a.Moved), list(a.Refused), list(a.Targets), list(a.Notes)
+	return a, err
 }
 
 func (s *server) applySite(ctx context.Context, in *applyInput) (site.Applied, error) {
@@ -89,9 +106,9 @@ func (s *server) applySite(ctx context.Context, in *applyInput) (site.Applied, e
 	if name == "" {
 		name = "site.yml"
 	}
-	return s.Site.Apply(ctx, site.ApplyRequest{
-		Source: in.RawBody, Name: name, By: by(in.By), Note: in.Note, Moves: moves, DryRun: in.DryRun,
-	})
+	return applied(s.Site.Apply(ctx, site.ApplyRequest{
+		Source: slices.Clone(in.RawBody), Name: name, By: by(in.By), Note: in.Note, Moves: moves, DryRun: in.DryRun,
+	}))
 }
 
 // readMoves takes old=new.
@@ -116,7 +133,7 @@ func siteVersion(v *site.Site, err error) (SiteVersion, error) {
 	if err != nil {
 		return SiteVersion{}, err
 	}
-	return SiteVersion{Version: v.Number, AppliedAt: v.AppliedAt, AppliedBy: v.AppliedBy, Note: v.Note, Source: v.Source}, nil
+	return SiteVersion{Head: v.Head(), Source: v.Source}, nil
 }
 
 // by is who changed something; the API knows no names yet.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -10,16 +11,20 @@ import (
 )
 
 type submitInput struct {
-	Key  string         `header:"Idempotency-Key" maxLength:"200" doc:"A repeat with the same key and body gets the same task; with another body it is refused."`
-	Body generator.Spec `contentType:"application/json"`
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"A repeat with the same key and body gets the same task; with another body it is refused."`
+	Body generator.Spec
+}
+
+type specInput struct {
+	Body generator.Spec
 }
 
 type tasksInput struct {
 	Cursor
 	User  string `query:"user" doc:"Only tasks of this user."`
 	State string `query:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted" doc:"Only tasks in this state."`
-	Share string `query:"share" doc:"Only tasks of this share."`
-	Live  bool   `query:"live" doc:"Only tasks that are not over."`
+	Share string `query:"share" doc:"Only tasks of this share or one below it."`
+	Label string `query:"label" doc:"Only tasks of this label."`
 }
 
 func (s *server) taskRoutes() {
@@ -62,8 +67,25 @@ func (s *server) listTasks(ctx context.Context, in *tasksInput) (Page[generator.
 	if err != nil {
 		return Page[generator.Task]{}, err
 	}
-	tasks, err := s.Tasks.Tasks(ctx, generator.Filter{
-		User: in.User, State: in.State, Share: in.Share, Live: in.Live, After: after, Limit: in.Limit,
+	tasks, next, err := s.Tasks.Tasks(ctx, generator.Filter{
+		User: in.User, State: in.State, Share: in.Share, Label: in.Label, After: after, Limit: in.Limit,
 	})
-	return page(tasks, in.Limit, func(t generator.Task) int64 { return t.ID }), err
+	p := Page[generator.Task]{Items: list(tasks)}
+	if next > 0 {
+		p.Next = strconv.FormatInt(next, 10)
+	}
+	return p, err
+}
+
+func (s *server) tagRoutes() {
+	route(s, huma.Operation{
+		OperationID: "test-tags", Method: http.MethodPost, Path: "/v1/tags/test", Tags: []string{"tasks"}, Summary: "Explain how a task would be tagged",
+		Description: "Rule by rule, with the site in force. Nothing is stored.",
+	}, func(ctx context.Context, in *specInput) (generator.TagTest, error) {
+		st, err := s.Site.Load(ctx)
+		if err != nil {
+			return generator.TagTest{}, err
+		}
+		return generator.TestTags(st, in.Body), nil
+	})
 }

@@ -1,0 +1,200 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// Shapes of tasks and jobs.
+type (
+	TaskSpec   = generator.Spec
+	Task       = generator.Task
+	TaskChange = generator.Change
+	Job        = dispatcher.JobRow
+	Log        = api.Log
+	Killed     = api.Killed
+)
+
+// Page is one page of a list.
+type Page[T any] = api.Page[T]
+
+// TaskFilter selects tasks; zero fields select nothing away.
+type TaskFilter struct {
+	User, State string
+	Share       string // this one and those below it
+	Label       string
+	Limit       int    // 0 = 100
+	After       string // the Next of the page before
+}
+
+// JobFilter selects jobs; zero fields select nothing away.
+type JobFilter struct {
+	Task  int64
+	State string
+	Limit int
+	After string
+}
+
+// Submit creates a task. A key makes a repeat by the caller get the same task; empty, one is made for this call.
+func (c *Client) Submit(ctx context.Context, spec TaskSpec, key string) (Task, error) {
+	if key == "" {
+		key = rand.Text()
+	}
+	return get[Task](ctx, c, call{
+		method: http.MethodPost, path: "/v1/tasks", body: spec, repeat: true,
+		header: http.Header{"Idempotency-Key": {key}},
+	})
+}
+
+// Task shows a task.
+func (c *Client) Task(ctx context.Context, id int64) (Task, error) {
+	return get[Task](ctx, c, call{method: http.MethodGet, path: taskPath(id, ""), repeat: true})
+}
+
+// Tasks lists one page of tasks, by id.
+func (c *Client) Tasks(ctx context.Context, f TaskFilter) (Page[Task], error) {
+	q := query{}
+	q.set("user", f.User)
+	q.set("state", f.State)
+	q.set("share", f.Share)
+	q.set("label", f.Label)
+	q.page(f.Limit, f.After)
+	return get[Page[Task]](ctx, c, call{method: http.MethodGet, path: "/v1/tasks", query: url.Values(q), repeat: true})
+}
+
+// AllTasks goes through all pages.
+func (c *Client) AllTasks(ctx context.Context, f TaskFilter) iter.Seq2[Task, error] {
+	return all(f.After, func(after string) (Page[Task], error) {
+		f.After = after
+		return c.Tasks(ctx, f)
+	})
+}
+
+// Commit publishes a task whose inputs were sent.
+func (c *Client) Commit(ctx context.Context, id int64) (Task, error) {
+	return get[Task](ctx, c, call{method: http.MethodPost, path: taskPath(id, "/commit"), repeat: true})
+}
+
+// Kill ends a task and its jobs.
+func (c *Client) Kill(ctx context.Context, id int64) (TaskChange, error) {
+	return c.verb(ctx, id, "/kill", true)
+}
+
+// Pause starts no more jobs of a task.
+func (c *Client) Pause(ctx context.Context, id int64) (TaskChange, error) {
+	return c.verb(ctx, id, "/pause", true)
+}
+
+// Resume lets a paused task go on.
+func (c *Client) Resume(ctx context.Context, id int64) (TaskChange, error) {
+	return c.verb(ctx, id, "/resume", true)
+}
+
+// Retry makes new jobs for the pieces of a task that did not finish.
+func (c *Client) Retry(ctx context.Context, id int64) (TaskChange, error) {
+	return c.verb(ctx, id, "/retry", false)
+}
+
+// FinishTask lets what runs end, and drops the rest.
+func (c *Client) FinishTask(ctx context.Context, id int64) (TaskChange, error) {
+	return c.verb(ctx, id, "/finish", true)
+}
+
+func (c *Client) verb(ctx context.Context, id int64, verb string, repeat bool) (TaskChange, error) {
+	return get[TaskChange](ctx, c, call{method: http.MethodPost, path: taskPath(id, verb), repeat: repeat})
+}
+
+func taskPath(id int64, rest string) string { return fmt.Sprintf("/v1/tasks/%d%s", id, rest) }
+
+// Jobs lists one page of jobs, by id.
+func (c *Client) Jobs(ctx context.Context, f JobFilter) (Page[Job], error) {
+	q := query{}
+	q.number("task", f.Task)
+	q.set("state", f.State)
+	q.page(f.Limit, f.After)
+	return get[Page[Job]](ctx, c, call{method: http.MethodGet, path: "/v1/jobs", query: url.Values(q), repeat: true})
+}
+
+// AllJobs goes through all pages.
+func (c *Client) AllJobs(ctx context.Context, f JobFilter) iter.Seq2[Job, error] {
+	return all(f.After, func(after string) (Page[Job], error) {
+		f.After = after
+		return c.Jobs(ctx, f)
+	})
+}
+
+// Job shows a job with its attempts.
+func (c *Client) Job(ctx context.Context, id int64) (Job, error) {
+	return get[Job](ctx, c, call{method: http.MethodGet, path: jobPath(id, ""), repeat: true})
+}
+
+// JobLog is the end of an attempt's output; attempt 0 = the last one.
+func (c *Client) JobLog(ctx context.Context, id int64, attempt int) (Log, error) {
+	q := query{}
+	q.number("attempt", int64(attempt))
+	return get[Log](ctx, c, call{method: http.MethodGet, path: jobPath(id, "/log"), query: url.Values(q), repeat: true})
+}
+
+// KillJob cancels one job.
+func (c *Client) KillJob(ctx context.Context, id int64) (Killed, error) {
+	return get[Killed](ctx, c, call{method: http.MethodPost, path: jobPath(id, "/kill"), repeat: true})
+}
+
+func jobPath(id int64, rest string) string { return fmt.Sprintf("/v1/jobs/%d%s", id, rest) }
+
+// query leaves out what is not set.
+type query url.Values
+
+func (q query) set(name, value string) {
+	if value != "" {
+		url.Values(q).Set(name, value)
+	}
+}
+
+func (q query) number(name string, n int64) {
+	if n != 0 {
+		url.Values(q).Set(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func (q query) flag(name string, on bool) {
+	if on {
+		url.Values(q).Set(name, "true")
+	}
+}
+
+func (q query) page(limit int, after string) {
+	q.number("limit", int64(limit))
+	q.set("after", after)
+}
+
+// all goes on from page to page until the last one, an error, or the end of the caller's patience.
+func all[T any](after string, load func(after string) (Page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for {
+			p, err := load(after)
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, item := range p.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if p.Next == "" {
+				return
+			}
+			after = p.Next
+		}
+	}
+}
