@@ -1,0 +1,99 @@
+package shares
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+)
+
+// kind says which figures a drawn plan may have.
+type kind struct{ owned, floors, caps, tiers, weightless, limits, wild bool }
+
+var (
+	anyPlan     = kind{owned: true, floors: true, caps: true, tiers: true, weightless: true, limits: true, wild: true}
+	lendingPlan = kind{owned: true, floors: true, caps: true, tiers: true, weightless: true} // all lent, all borrowed
+	weightsOnly = kind{}
+)
+
+// drawTree draws a tree of depth ≤ 4 with whole figures in units.
+func drawTree(t *rapid.T, k kind) *Tree {
+	tree, err := Build(drawSpecs(t, k, 4))
+	if err != nil {
+		t.Fatalf("drawn tree: %v", err)
+	}
+	return tree
+}
+
+func drawSpecs(t *rapid.T, k kind, depth int) []Spec {
+	n := rapid.IntRange(1, 5).Draw(t, "children")
+	specs := make([]Spec, n)
+	for i := range specs {
+		specs[i] = Spec{Name: fmt.Sprintf("s%d", i), Plan: drawPlan(t, k)}
+		if depth > 1 && rapid.IntRange(0, 9).Draw(t, "inner") < 4 {
+			specs[i].Children = drawSpecs(t, k, depth-1)
+		}
+	}
+	if specs[0].Plan.Weight == 0 {
+		specs[0].Plan.Weight = 1
+	}
+	return specs
+}
+
+func drawPlan(t *rapid.T, k kind) Plan {
+	p := DefaultPlan()
+	p.Weight = float64(rapid.SampledFrom([]int{1, 1, 1, 2, 3, 5, 39, 70, 250}).Draw(t, "weight"))
+	oneIn := func(n int) bool { return rapid.IntRange(1, n).Draw(t, "dice") == n }
+	units := func(most int64) Units { return Units(rapid.Int64Range(0, most).Draw(t, "units")) * 1000 }
+	if k.wild && oneIn(8) {
+		p.Weight = rapid.SampledFrom([]float64{1e-6, 0.3, 1e6}).Draw(t, "wild")
+	}
+	if k.weightless && oneIn(5) {
+		p.Weight = 0
+	}
+	if k.tiers && oneIn(3) {
+		p.Tier = rapid.IntRange(1, 3).Draw(t, "tier")
+	}
+	if k.owned && oneIn(3) {
+		p.Owned = Of(units(40))
+	}
+	low := Units(0)
+	if k.floors && oneIn(3) {
+		low = units(30)
+		p.Min = Of(low)
+	}
+	if k.caps && oneIn(4) {
+		p.Max = Of(low + units(60))
+	}
+	if k.limits && oneIn(4) {
+		u := units(20)
+		p.Lend.Any = &u
+	}
+	if k.limits && oneIn(4) {
+		u := units(20)
+		p.Borrow.Any = &u
+	}
+	return p
+}
+
+// drawPool is a pool over a drawn tree with a drawn standing.
+func drawPool(t *rapid.T, k kind) *Pool {
+	p := NewPool(drawTree(t, k), "default")
+	drawStanding(t, p)
+	return p
+}
+
+// drawStanding changes held and want of some leaves, in whole units mostly.
+func drawStanding(t *rapid.T, p *Pool) {
+	for _, leaf := range p.tree.Leaves() {
+		switch rapid.IntRange(0, 4).Draw(t, "standing") {
+		case 0:
+			p.SetWant(leaf, MaxAmount)
+		case 1:
+			p.SetWant(leaf, Units(rapid.Int64Range(0, 60_000).Draw(t, "want")))
+		case 2:
+			p.SetWant(leaf, 0)
+		case 3:
+			p.Hold(leaf, Units(rapid.Int64Range(0, 30).Draw(t, "held"))*1000-p.Held(leaf))
+		}
+	}
+}
