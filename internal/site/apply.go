@@ -72,7 +72,7 @@ func (s *Store) change(ctx context.Context, w wanted) (out Applied, err error) {
 			return err
 		}
 		before, err := s.load(ctx, tx)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrUnreadable) { // what nobody can read may still be replaced
 			return err
 		}
 		if before.Number > 0 && before.Source == w.next.Source {

@@ -110,17 +110,24 @@ func (l Live) String() string {
 	var parts []string
 	add := func(n int64, what string) {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+			parts = append(parts, counted(n, what))
 		}
 	}
-	add(l.Tasks, "tasks")
-	add(l.Waiting, "waiting jobs")
-	add(l.Ready, "ready jobs")
-	add(l.Leased, "leased jobs")
+	add(l.Tasks, "task")
+	add(l.Waiting, "waiting job")
+	add(l.Ready, "ready job")
+	add(l.Leased, "leased job")
 	if len(parts) == 0 {
 		return "nothing"
 	}
 	return strings.Join(parts, ", ")
+}
+
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // checkQueues refuses to remove queues where jobs still run.
@@ -145,7 +152,7 @@ func (c *transition) checkQueues(ctx context.Context, tx pgx.Tx) error {
 	for _, n := range counts {
 		name := names[n.QueueID]
 		c.obstacles = append(c.obstacles, Obstacle{Queue: name, Leases: n.Leases,
-			Message: fmt.Sprintf("queue %s is removed but has %d leased jobs", name, n.Leases),
+			Message: fmt.Sprintf("queue %s is removed but has %s", name, counted(n.Leases, "leased job")),
 			Hint:    "divvy queue drain " + name + ", and wait for them; was: renames a queue"})
 	}
 	return nil

@@ -27,6 +27,7 @@ var (
 	ErrNoVersion    = errors.New("no such site version")
 	ErrUnknownQueue = errors.New("unknown queue")
 	ErrQueueState   = errors.New("not a queue state")
+	ErrUnreadable   = errors.New("a stored site version is not readable by this program")
 )
 
 // Live is the work that a share has now: tasks that are not over, and their jobs.
@@ -79,7 +80,13 @@ func NewStore(c Config) *Store { return &Store{db: c.Pool, hooks: c.Hooks} }
 
 // Load returns the version in force with its ids and the present states of its queues: one statement, and the
 // file is parsed only when it changed. Before the first Apply it is an empty site with number 0.
-func (s *Store) Load(ctx context.Context) (*Site, error) { return s.load(ctx, s.db) }
+func (s *Store) Load(ctx context.Context) (*Site, error) {
+	site, err := s.load(ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
+	return site, nil
+}
 
 // Version is Load for those who want tree and queues only.
 func (s *Store) Version(ctx context.Context) (shares.Version, error) {
@@ -107,6 +114,7 @@ type versionRow struct {
 	QueueStates map[string]shares.QueueState
 }
 
+// load is Load. A version that cannot be read is an empty site with its number, beside ErrUnreadable.
 func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
 	known := s.last.Load()
 	if known == nil {
@@ -120,8 +128,11 @@ func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
 		return nil, fmt.Errorf("site: load: %w", err)
 	}
 	if row.Version != known.Number {
-		if known, err = row.site(); err != nil {
-			return nil, err
+		known, err = row.site()
+		if err != nil {
+			empty := emptySite()
+			empty.Number = row.Version
+			return empty, err
 		}
 		s.last.Store(known)
 	}
@@ -146,9 +157,10 @@ func emptySite() *Site {
 
 // site rebuilds a version from its source and its ids.
 func (r versionRow) site() (*Site, error) {
-	site, err := Parse(fmt.Sprintf("version %d", r.Version), []byte(r.Source))
+	site, err := Parse(fmt.Sprintf("version-%d.yml", r.Version), []byte(r.Source))
 	if err != nil {
-		return nil, fmt.Errorf("site: version %d is not readable any more: %w", r.Version, err)
+		// Not as Problems: they are not those of the caller's file.
+		return nil, fmt.Errorf("%w: version %d: %v", ErrUnreadable, r.Version, err)
 	}
 	site.Number, site.AppliedAt, site.AppliedBy = r.Version, r.AppliedAt, r.AppliedBy
 	site.Note, site.RollbackOf = r.Note, r.RollbackOf

@@ -92,9 +92,9 @@ func (r *Report) Err() error {
 	return ps
 }
 
-// Closest is the option that word was probably meant to be, or "".
+// Closest is the option that word was probably meant to be, or "": one slip in three letters, none in fewer.
 func Closest(word string, options []string) string {
-	best, bestDistance := "", max(1, len(word)/3)+1
+	best, bestDistance := "", len(word)/3+1
 	for _, o := range options {
 		if d := distance(strings.ToLower(word), strings.ToLower(o)); d < bestDistance {
 			best, bestDistance = o, d

@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 
 func TestClosest(t *testing.T) {
 	options := []string{"weight", "walltime", "name", "min", "max"}
-	for word, want := range map[string]string{"wieght": "weight", "Name": "name", "mni": "min", "xyz": "", "wall_time": "walltime"} {
+	for word, want := range map[string]string{"wieght": "weight", "Name": "name", "mni": "min", "xyz": "", "x": "", "Min": "min", "wall_time": "walltime"} {
 		if got := Closest(word, options); got != want {
 			t.Errorf("%s → %q, want %q", word, got, want)
 		}
