@@ -259,6 +259,7 @@ CREATE TABLE share_samples (
     ready    bigint      NOT NULL,
     PRIMARY KEY (share_id, pool, at)
 );
+COMMENT ON COLUMN share_samples.target IS 'In units; held is in thousandths of a unit.';
 
 -- +goose Down
 DROP VIEW ledger_tail_moves, ledger_tail, ledger_lanes;

@@ -47,7 +47,7 @@ CREATE VIEW report.shares_now AS
     FROM public.shares s
     LEFT JOIN sums n ON n.node_id = s.id
     LEFT JOIN LATERAL (
-        SELECT sum(newest.target / 1000)::numeric(20, 3) AS target_units, max(newest.at) AS target_at
+        SELECT sum(newest.target)::numeric(20, 3) AS target_units, max(newest.at) AS target_at
         FROM (SELECT DISTINCT pool FROM public.queues WHERE removed_in IS NULL) p
         CROSS JOIN LATERAL (
             SELECT target, at FROM public.share_samples
@@ -237,7 +237,7 @@ COMMENT ON COLUMN report.usage_hourly.lost IS 'Of these, those whose lease ran o
 
 CREATE VIEW report.share_history AS
     SELECT h.at, h.pool, h.share_id, s.path AS share, s.leaf,
-        (h.target / 1000)::numeric(20, 3) AS target_units,
+        h.target::numeric(20, 3) AS target_units,
         (h.held / 1000.0)::numeric(20, 3) AS held_units,
         h.ready AS ready_jobs
     FROM public.share_samples h

@@ -423,6 +423,8 @@ CREATE TABLE public.share_samples (
     ready bigint NOT NULL
 );
 
+COMMENT ON COLUMN public.share_samples.target IS 'In units; held is in thousandths of a unit.';
+
 CREATE TABLE public.shares (
     id integer NOT NULL,
     parent_id integer,
@@ -758,7 +760,7 @@ CREATE VIEW report.share_history AS
     h.share_id,
     s.path AS share,
     s.leaf,
-    ((h.target / (1000)::double precision))::numeric(20,3) AS target_units,
+    (h.target)::numeric(20,3) AS target_units,
     (((h.held)::numeric / 1000.0))::numeric(20,3) AS held_units,
     h.ready AS ready_jobs
    FROM (public.share_samples h
@@ -836,7 +838,7 @@ CREATE VIEW report.shares_now AS
     t.target_at
    FROM ((public.shares s
      LEFT JOIN sums n ON ((n.node_id = s.id)))
-     LEFT JOIN LATERAL ( SELECT (sum((newest.target / (1000)::double precision)))::numeric(20,3) AS target_units,
+     LEFT JOIN LATERAL ( SELECT (sum(newest.target))::numeric(20,3) AS target_units,
             max(newest.at) AS target_at
            FROM (( SELECT DISTINCT queues.pool
                    FROM public.queues

@@ -60,6 +60,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	for _, o := range opts {
 		o(cfg)
 	}
+	limitsAfterConnect(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
@@ -69,6 +70,31 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 		return nil, fmt.Errorf("database does not answer: %w", err)
 	}
 	return pool, nil
+}
+
+// limitsAfterConnect sets the time limits by statement instead of in the startup packet, where PgBouncer refuses
+// every setting that it does not know.
+func limitsAfterConnect(cfg *pgxpool.Config) {
+	params := cfg.ConnConfig.RuntimeParams
+	limits := map[string]string{}
+	for _, name := range []string{"idle_in_transaction_session_timeout", "statement_timeout"} {
+		if v, ok := params[name]; ok {
+			limits[name] = v
+			delete(params, name)
+		}
+	}
+	next := cfg.AfterConnect
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		for name, v := range limits {
+			if _, err := conn.Exec(ctx, "SELECT set_config($1::text, $2::text, false)", name, v); err != nil {
+				return err
+			}
+		}
+		if next != nil {
+			return next(ctx, conn)
+		}
+		return nil
+	}
 }
 
 func setDefault(params map[string]string, key, value string) {

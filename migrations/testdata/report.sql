@@ -52,5 +52,5 @@ VALUES
 -- MC held 4 and then 6 units of promised 5 and 7, Test nothing of 1.
 INSERT INTO share_samples (at, pool, share_id, target, held, ready)
     SELECT now() - make_interval(secs => s.ago), 'default', s.share_id, s.target, s.held, 1
-    FROM (VALUES (2, 300, 5000, 4000), (2, 200, 7000, 6000), (2, 100, 7000, 6000), (4, 300, 1000, 0), (4, 100, 1000, 0),
-        (1, 300, 5000, 4000), (2, 90000, 9000, 9000)) AS s (share_id, ago, target, held);
+    FROM (VALUES (2, 300, 5, 4000), (2, 200, 7, 6000), (2, 100, 7, 6000), (4, 300, 1, 0), (4, 100, 1, 0),
+        (1, 300, 5, 4000), (2, 90000, 9, 9000)) AS s (share_id, ago, target, held);
