@@ -1,0 +1,268 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// mostGrants bounds a batch: a statement of this size still takes only milliseconds.
+const mostGrants = 512
+
+// kick tells the claim workers that there may be something to decide.
+func (d *Dispatcher) kick() {
+	select {
+	case d.kicks <- struct{}{}:
+	default:
+	}
+}
+
+// claimLoop is one of the two claim workers: decide what has gathered, claim it, again.
+func (d *Dispatcher) claimLoop(ctx context.Context, own func() *lane) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.kicks:
+		}
+		for d.claimOnce(ctx, own()) {
+		}
+	}
+}
+
+func (d *Dispatcher) claimOnce(ctx context.Context, l *lane) (more bool) {
+	n := newNeeds(l.no)
+	d.mu.Lock()
+	batch := d.line.next(d, mostGrants, n)
+	for _, p := range batch {
+		for _, g := range p.grants {
+			if g.window.wantsRead() {
+				n.windows[g.window] = true
+			}
+		}
+	}
+	epoch := d.state.epoch
+	left := len(d.line.awake) > 0
+	d.mu.Unlock()
+	d.satisfy(n)
+	if left {
+		d.kick() // the other worker may go on
+	}
+	if len(batch) == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Timing.Statement)
+	defer cancel()
+	d.claim(ctx, l, claimBatch{pulls: batch, epoch: epoch})
+	return true
+}
+
+// claimBatch is what one statement claims.
+type claimBatch struct {
+	pulls []*pull
+	epoch int64 // of the limits that it was decided by
+}
+
+func (d *Dispatcher) claim(ctx context.Context, l *lane, b claimBatch) {
+	if l.doubt {
+		if err := d.resolveLane(ctx, l); err != nil {
+			d.failBatch(b, err)
+			return
+		}
+	}
+	current, nonces, err := d.execClaim(ctx, l, b)
+	switch {
+	case err == nil && current:
+		d.settleBatch(ctx, l, b, nonces)
+	case err == nil:
+		d.metrics.outdated.Inc()
+		d.tryAgain(b)
+		if _, err := d.Refresh(ctx); err != nil {
+			d.cfg.Log.Warn("limits are out of date and cannot be read", "err", err)
+		}
+	case pg.IsRetryable(err):
+		d.tryAgain(b)
+	case uncertain(err):
+		l.doubt, l.pending = true, b
+		d.mu.Lock()
+		for _, p := range b.pulls {
+			d.finishPull(p, nil, err)
+		}
+		d.mu.Unlock()
+	default:
+		d.failBatch(b, err)
+	}
+}
+
+// execClaim sends lock and claim in one round trip; both are one transaction.
+func (d *Dispatcher) execClaim(ctx context.Context, l *lane, b claimBatch) (current bool, nonces map[int64]bool, err error) {
+	start := time.Now()
+	var batch pgx.Batch
+	batch.Queue(query["claim_lock"], pgx.StrictNamedArgs{"class": pg.LockClaims})
+	args, n := d.claimArgs(l, b)
+	batch.Queue(query["claim"], args)
+	results := d.cfg.Pool.SendBatch(ctx, &batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err = results.Exec(); err != nil {
+		return false, nil, err
+	}
+	var got []int64
+	if err = results.QueryRow().Scan(&current, &got); err != nil {
+		return false, nil, err
+	}
+	nonces = make(map[int64]bool, len(got))
+	for _, nonce := range got {
+		nonces[nonce] = true
+	}
+	d.metrics.batch.Observe(float64(n))
+	d.metrics.claim.Observe(time.Since(start).Seconds())
+	return current, nonces, nil
+}
+
+func (d *Dispatcher) claimArgs(l *lane, b claimBatch) (args pgx.StrictNamedArgs, n int) {
+	var jobs, nonces, units []int64
+	var attempts, pulls, queues, cores, asked, pilotPulls []int32
+	var keys [][16]byte
+	var hashes [][]byte
+	var pilots, nodes []string
+	for i, p := range b.pulls {
+		pilotPulls, pilots, nodes = append(pilotPulls, int32(i)), append(pilots, p.req.Pilot), append(nodes, p.req.Node)
+		if p.hash != nil {
+			asked, keys, hashes = append(asked, int32(i)), append(keys, p.key), append(hashes, p.hash)
+		}
+		for _, g := range p.grants {
+			n++
+			jobs, attempts, nonces = append(jobs, g.job.id), append(attempts, g.job.attempt), append(nonces, g.nonce)
+			pulls, queues, units = append(pulls, int32(i)), append(queues, int32(g.queue.ID)), append(units, int64(g.units))
+			cores = append(cores, int32(g.window.shape.need.Cores))
+		}
+	}
+	return pgx.StrictNamedArgs{
+		"daemon": d.id, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
+		"jobs": jobs, "attempts": attempts, "nonces": nonces, "pulls": pulls, "queues": queues, "units": units, "cores": cores,
+		"asked": asked, "keys": keys, "hashes": hashes, "pilot_pulls": pilotPulls, "pilots": pilots, "nodes": nodes,
+	}, n
+}
+
+// settleBatch answers the pulls of a committed claim. Grants that were not leased go back: somebody else was
+// faster, or the pull repeats one whose leases are kept.
+func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, nonces map[int64]bool) {
+	leases := make([][]Lease, len(b.pulls))
+	var err error
+	for i, p := range b.pulls {
+		for _, g := range p.grants {
+			if nonces[g.nonce] && err == nil {
+				var lease Lease
+				lease, err = d.leaseOf(ctx, g)
+				leases[i] = append(leases[i], lease)
+			}
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(nonces) > 0 {
+		l.seq++
+	}
+	for i, p := range b.pulls {
+		for _, g := range p.grants {
+			delete(g.of.inflight, g.job.id)
+			if !nonces[g.nonce] {
+				d.giveBack(g)
+				continue
+			}
+			d.wheel.add(time.Now().Add(d.cfg.Timing.FirstTTL), g.job.id)
+		}
+		switch {
+		case err != nil:
+			d.finishPull(p, nil, err)
+		case len(leases[i]) > 0:
+			d.filled(p)
+			d.finishPull(p, leases[i], nil)
+		case p.hash != nil && p.recall == notRecalled:
+			p.grants, p.recall, p.aside = nil, recalling, true
+			go d.recallPull(p)
+		default:
+			d.line.again(d, p)
+		}
+	}
+	if len(d.line.awake) > 0 {
+		d.kick()
+	}
+}
+
+// giveBack undoes a grant that did not come true; the job is looked for again at the next refresh.
+func (d *Dispatcher) giveBack(g *grant) {
+	d.metrics.conflicts.Inc()
+	g.of.apply(g.undo(), g.spent)
+	g.window.doubt = append(g.window.doubt, span{g.job.place, g.job.id, g.job.id})
+}
+
+// filled notes that the pilot's offer was taken up.
+func (d *Dispatcher) filled(p *pull) {
+	if q := d.state.byName[p.req.Queue]; q != nil {
+		last := q.pilots[p.req.Pilot]
+		for _, g := range p.grants {
+			last.unfilled = max(0, last.unfilled-g.units)
+		}
+		q.pilots[p.req.Pilot] = last
+	}
+}
+
+// tryAgain puts a batch that took nothing back: its jobs into their windows, its pulls into the line.
+func (d *Dispatcher) tryAgain(b claimBatch) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := len(b.pulls) - 1; i >= 0; i-- {
+		d.unGrant(b.pulls[i])
+		d.line.again(d, b.pulls[i])
+	}
+	d.kick()
+}
+
+// failBatch is tryAgain for an error that will not pass by itself: the pulls are answered with it.
+func (d *Dispatcher) failBatch(b claimBatch, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range b.pulls {
+		d.unGrant(p)
+		d.finishPull(p, nil, err)
+	}
+}
+
+// unGrant returns the jobs of a pull to the heads of their windows.
+func (d *Dispatcher) unGrant(p *pull) {
+	for i := len(p.grants) - 1; i >= 0; i-- {
+		g := p.grants[i]
+		delete(g.of.inflight, g.job.id)
+		g.of.apply(g.undo(), g.spent)
+		g.window.insert(g.job)
+	}
+	p.grants = nil
+}
+
+// resolveLane settles a claim whose fate was unknown: what was counted for it is taken back, and what the ledger
+// says is counted instead.
+func (d *Dispatcher) resolveLane(ctx context.Context, l *lane) error {
+	moves, err := d.resolve(ctx, l)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range l.pending.pulls {
+		for _, g := range p.grants {
+			delete(g.of.inflight, g.job.id)
+			d.giveBack(g)
+		}
+	}
+	own := l.seq > d.base[l.no]
+	for _, m := range moves {
+		d.state.apply(m, own)
+	}
+	l.pending = claimBatch{}
+	return nil
+}

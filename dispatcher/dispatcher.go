@@ -1,0 +1,187 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Timing bounds how long things take. Zero fields get their defaults.
+type Timing struct {
+	FirstTTL   time.Duration // a new lease ends after it unless renewed (90 s)
+	TTL        time.Duration // a renewed one (180 s)
+	RenewEvery time.Duration // what pilots are told (60 s)
+	Statement  time.Duration // one transaction of a claim or an end (10 s)
+	Patience   time.Duration // a pull waits so long beyond its wait for the database before it gives up (10 s)
+	DaemonTTL  time.Duration // a daemon that was not seen for it is closed (15 s)
+}
+
+func (t Timing) withDefaults() Timing {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&t.FirstTTL, 90*time.Second)
+	set(&t.TTL, 180*time.Second)
+	set(&t.RenewEvery, 60*time.Second)
+	set(&t.Statement, 10*time.Second)
+	set(&t.Patience, 10*time.Second)
+	set(&t.DaemonTTL, 15*time.Second)
+	return t
+}
+
+// Config is what a dispatcher needs.
+type Config struct {
+	Pool    *pgxpool.Pool
+	Load    func(context.Context) (shares.Version, error) // the newest site version
+	Log     *slog.Logger
+	Metrics prometheus.Registerer // nil: not exported
+	Timing  Timing
+}
+
+// errSlow is what a pull gets that the database kept waiting: the same as an unavailable one.
+var errSlow = fmt.Errorf("the database did not answer in time: %w", context.DeadlineExceeded)
+
+// Dispatcher hands out jobs. Make one with Open, and Run it.
+type Dispatcher struct {
+	cfg      Config
+	metrics  *metrics
+	payloads *payloadCache
+	kicks    chan struct{}
+	hint     chan struct{} // other daemons may want to look at the ledger
+	renewals *gatherer[renewal, renewed]
+	ends     *gatherer[ended, verdict]
+	work     sync.WaitGroup // reads and takes under way
+
+	refreshing sync.Mutex // one Refresh at a time
+
+	mu       sync.Mutex
+	id       int64 // of the daemons row; written under mu by join only
+	state    *state
+	line     line
+	requests map[[16]byte]*pull // by request id, while they are served
+	lanes    [nLanes]*lane
+	base     [nLanes]int64 // up to where own moves are part of limits.free
+	followed map[laneID]int64
+	daemons  map[int64]bool // that are not closed, this one among them
+	newest   int64          // daemons row that was seen
+	inDebt   map[*limit]bool
+	outdated bool // limits must be read again
+	wheel    wheel
+	swept    time.Time
+	stopping bool
+}
+
+type laneID struct {
+	Daemon int64
+	Lane   int
+}
+
+// Open registers a daemon and reads what it must know: the site, the shapes, the checkpoint and the tail of the
+// ledger. Ready jobs are not read until they are wanted.
+func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
+	if cfg.Pool == nil || cfg.Load == nil {
+		return nil, errors.New("dispatcher: Config needs Pool and Load")
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	cfg.Timing = cfg.Timing.withDefaults()
+	d := &Dispatcher{
+		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 2), hint: make(chan struct{}, 1),
+		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{},
+	}
+	d.payloads = newPayloadCache(cfg.Pool)
+	d.renewals = newGatherer(d.renewBatch, 1)
+	d.ends = newGatherer(d.endBatch, nLanes-firstEndLane)
+	if err := d.join(ctx); err != nil {
+		return nil, err
+	}
+	for n := 1; n > 0; {
+		var err error
+		if n, err = d.Refresh(ctx); err != nil {
+			return nil, fmt.Errorf("read the ledger: %w", err)
+		}
+	}
+	return d, nil
+}
+
+// join makes this process a daemon of its own: a new row, new lanes, everything read afresh. It is done at the
+// start, and again when others closed the row because it was silent for too long.
+func (d *Dispatcher) join(ctx context.Context) error {
+	host, _ := os.Hostname()
+	var id int64
+	args := pgx.StrictNamedArgs{"host": host, "pid": os.Getpid()}
+	if err := d.cfg.Pool.QueryRow(ctx, query["join"], args).Scan(&id); err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	fresh, err := d.load(ctx)
+	if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.id = id
+	for i := range d.lanes {
+		d.lanes[i] = &lane{no: i}
+	}
+	d.base = [nLanes]int64{}
+	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
+	d.daemons[id] = true
+	d.newest = max(d.newest, id)
+	d.adopt(fresh.site)
+	return nil
+}
+
+// Run serves pulls, renewals and ends until ctx is done; then it takes no more, finishes those in flight and
+// returns. All other work is in the steps.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	var workers sync.WaitGroup
+	workers.Go(func() { d.claimLoop(ctx, func() *lane { return d.lane(0) }) })
+	workers.Go(func() { d.claimLoop(ctx, func() *lane { return d.lane(1) }) })
+	workers.Go(func() { d.renewals.run(ctx, 0) })
+	for i := range nLanes - firstEndLane {
+		workers.Go(func() { d.ends.run(ctx, i) })
+	}
+	workers.Go(func() { d.hintLoop(ctx) })
+	<-ctx.Done()
+	d.stop()
+	workers.Wait()
+	d.work.Wait()
+	return nil
+}
+
+// Drain makes every pull that waits, and every later one, end with ErrStopping; those in a batch are answered.
+// Renewals and ends go on until Run ends.
+func (d *Dispatcher) Drain() { d.stop() }
+
+func (d *Dispatcher) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stopping = true
+	for _, c := range d.line.classes {
+		c.refuse(d, ErrStopping)
+	}
+}
+
+func (d *Dispatcher) lane(no int) *lane {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lanes[no]
+}
+
+// Close gives back what the daemon held in escrow and closes its row. Call it after Run has returned.
+func (d *Dispatcher) Close(ctx context.Context) error {
+	return d.closeDaemons(ctx, []int64{d.id})
+}

@@ -1,0 +1,116 @@
+package dispatcher
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Intern returns the id of the shape with these requirements, making it when it is new.
+func Intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err error) {
+	if r.Cores < 1 {
+		return 0, &FieldError{Field: "requirements.cores", Value: r.Cores, Want: "a whole number from 1"}
+	}
+	if r.Labels == nil {
+		r.Labels = map[string]string{}
+	}
+	r.Queues = slices.Sorted(slices.Values(r.Queues))
+	canonical, err := json.Marshal(r) // maps are written in key order
+	if err != nil {
+		return 0, fmt.Errorf("shape: %w", err)
+	}
+	key := sha256.Sum256(canonical)
+	args := pgx.StrictNamedArgs{
+		"key": key[:], "cores": r.Cores, "memory_mb": r.MemoryMB, "disk_mb": r.DiskMB, "walltime_s": r.WalltimeS,
+		"labels": r.Labels, "queues": append([]string{}, r.Queues...),
+	}
+	if err := tx.QueryRow(ctx, query["intern"], args).Scan(&shape); err != nil {
+		return 0, fmt.Errorf("shape: %w", err)
+	}
+	return shape, nil
+}
+
+// AddPayload stores what the jobs of a task run; once a task, before its first job.
+func AddPayload(ctx context.Context, tx pgx.Tx, p Payload) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	env, matrix := p.Env, p.Matrix
+	if env == nil {
+		env = map[string]string{}
+	}
+	if matrix == nil {
+		matrix = []Axis{}
+	}
+	args := pgx.StrictNamedArgs{"task": p.Task, "command": p.Command, "env": env, "matrix": matrix}
+	if _, err := tx.Exec(ctx, query["add_payload"], args); err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	return nil
+}
+
+// placeOf is a job's place in the ready order: higher priorities first, then the older id.
+func placeOf(priority int) int64 { return -int64(priority) }
+
+// Enqueue makes ready jobs and returns their ids in the order of jobs. It is part of the caller's transaction:
+// nobody sees the jobs before its commit, and a rollback leaves nothing.
+func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, query["new_ids"], pgx.StrictNamedArgs{"n": len(jobs)})
+	if err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	if ids, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	columns := []string{"id", "task_id", "share_id", "shape_id", "place", "priority", "max_attempts", "idx", "inputs",
+		"first_event", "n_events", "retry_of"}
+	source := pgx.CopyFromSlice(len(jobs), func(i int) ([]any, error) {
+		j := jobs[i]
+		return []any{ids[i], j.Task, int32(j.Share), j.Shape, placeOf(j.Priority), int32(j.Priority), int32(j.MaxAttempts),
+			j.Index, j.Inputs, nonZero(j.FirstEvent, j.Events > 0), nonZero(j.Events, j.Events > 0),
+			nonZero(j.RetryOf, j.RetryOf != 0)}, nil
+	})
+	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"jobs"}, columns, source); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	if err := record(ctx, tx, enqueueMoves(jobs, ids)); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	return ids, nil
+}
+
+// nonZero gives NULL for a value that is not there.
+func nonZero(v int64, there bool) *int64 {
+	if !there {
+		return nil
+	}
+	return &v
+}
+
+// enqueueMoves groups neighbours that are alike, so that a batch of one task is one move.
+func enqueueMoves(jobs []NewJob, ids []int64) []move {
+	var moves []move
+	for i, j := range jobs {
+		m := move{Task: j.Task, Share: j.Share, Shape: j.Shape, Before: isNone, After: isReady, N: 1,
+			Place: placeOf(j.Priority), Low: ids[i], High: ids[i]}
+		if k := len(moves) - 1; k >= 0 && alike(moves[k], m) {
+			moves[k].N++
+			moves[k].High = m.High
+			continue
+		}
+		moves = append(moves, m)
+	}
+	return moves
+}
+
+func alike(a, b move) bool {
+	return a.Task == b.Task && a.Share == b.Share && a.Shape == b.Shape && a.Queue == b.Queue &&
+		a.Before == b.Before && a.After == b.After && a.Place == b.Place
+}

@@ -1,0 +1,114 @@
+package dispatcher
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// wheel knows when the leases that this daemon granted may run out: job ids by second. Renewals do not touch it;
+// a lease that was renewed is put on again when its old second comes.
+type wheel map[int64][]int64
+
+func (w wheel) add(at time.Time, job int64) { w[at.Unix()+1] = append(w[at.Unix()+1], job) }
+
+// due takes off at most limit jobs whose second has come.
+func (w wheel) due(now time.Time, limit int) (jobs []int64) {
+	for second, ids := range w {
+		if second > now.Unix() || len(jobs) >= limit {
+			continue
+		}
+		n := min(len(ids), limit-len(jobs))
+		jobs = append(jobs, ids[:n]...)
+		if n == len(ids) {
+			delete(w, second)
+		} else {
+			w[second] = ids[n:]
+		}
+	}
+	return jobs
+}
+
+type expiryRow struct {
+	JobID   int64
+	Attempt int32
+	Nonce   int64
+	LeftS   float64 // until it runs out; not positive: it has
+}
+
+// expireBatch bounds one statement of Expire, sweepEvery how often all leases are looked at: those of daemons that
+// are no more have no wheel.
+const (
+	expireBatch = 1000
+	sweepEvery  = 5 * time.Second
+	sweepSlowly = 30 * time.Second
+	manyHeld    = 100_000
+)
+
+// Expire ends leases that ran out as lost: the job is ready again, or failed when its attempts are used up. It
+// returns how many it ended.
+func (d *Dispatcher) Expire(ctx context.Context) (n int, err error) {
+	now := time.Now()
+	d.mu.Lock()
+	jobs := d.wheel.due(now, expireBatch)
+	sweep := now.Sub(d.swept) >= d.sweepPause()
+	if sweep {
+		d.swept = now
+	}
+	d.mu.Unlock()
+	var rows []expiryRow
+	if len(jobs) > 0 {
+		if rows, err = collect[expiryRow](ctx, d.cfg.Pool, "expiries", pgx.StrictNamedArgs{"jobs": jobs}); err != nil {
+			d.mu.Lock()
+			for _, job := range jobs {
+				d.wheel.add(now, job)
+			}
+			d.mu.Unlock()
+			return 0, err
+		}
+	}
+	if sweep {
+		more, err := collect[expiryRow](ctx, d.cfg.Pool, "sweep", pgx.StrictNamedArgs{"n": expireBatch})
+		if err != nil {
+			return 0, err
+		}
+		rows = append(rows, more...)
+	}
+	return d.expireRows(ctx, now, rows)
+}
+
+// sweepPause grows with what is held: a sweep reads all leases.
+func (d *Dispatcher) sweepPause() time.Duration {
+	var held int64
+	for _, q := range d.state.queues {
+		held += q.heldJobs
+	}
+	if held > manyHeld {
+		return sweepSlowly
+	}
+	return sweepEvery
+}
+
+func (d *Dispatcher) expireRows(ctx context.Context, now time.Time, rows []expiryRow) (n int, err error) {
+	var ends []ended
+	d.mu.Lock()
+	for _, r := range rows {
+		if r.LeftS > 0 {
+			d.wheel.add(now.Add(time.Duration(r.LeftS*float64(time.Second))), r.JobID)
+			continue
+		}
+		ends = append(ends, ended{key: leaseKey{r.JobID, r.Attempt, r.Nonce}, outcome: Lost, message: "lease ran out: no word from the pilot"})
+	}
+	d.mu.Unlock()
+	verdicts, err := d.end(ctx, ends)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range verdicts {
+		if v.verdict == Recorded {
+			n++
+		}
+	}
+	return n, nil
+}

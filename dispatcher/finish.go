@@ -1,0 +1,270 @@
+package dispatcher
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// ended is an attempt that is over, as a pilot or a step says it.
+type ended struct {
+	key      leaseKey
+	outcome  Outcome
+	exitCode *int
+	message  string
+	usage    Usage
+	outputs  map[string]any
+	tail     string
+}
+
+// verdict is what became of it.
+type verdict struct {
+	verdict  string
+	jobState string
+}
+
+// Finish records how attempts ended. It is idempotent: the same result again is Recorded again. The result of an
+// attempt that ended otherwise meanwhile is LeaseLost and changes nothing.
+func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply, error) {
+	reply := FinishReply{Verdicts: make([]Verdict, len(req.Results))}
+	var in []ended
+	var at []int
+	for i, r := range req.Results {
+		switch r.Outcome {
+		case Finished, Failed, Cancelled:
+		default:
+			return FinishReply{}, &FieldError{fmt.Sprintf("results[%d].outcome", i), r.Outcome, "finished, failed or cancelled"}
+		}
+		if c := r.ExitCode; c != nil && (*c < math.MinInt32 || *c > math.MaxInt32) {
+			return FinishReply{}, &FieldError{fmt.Sprintf("results[%d].exit_code", i), *c, "an exit code"}
+		}
+		reply.Verdicts[i] = Verdict{Lease: r.Lease, Verdict: LeaseLost}
+		if key, ok := parseLease(r.Lease); ok {
+			in = append(in, ended{key, r.Outcome, r.ExitCode, r.Message, r.Usage, r.Outputs, r.LogTail})
+			at = append(at, i)
+		}
+	}
+	out, err := d.end(ctx, in)
+	if err != nil {
+		return FinishReply{}, fmt.Errorf("finish: %w", err)
+	}
+	for i, v := range out {
+		reply.Verdicts[at[i]].Verdict, reply.Verdicts[at[i]].JobState = v.verdict, v.jobState
+	}
+	return reply, nil
+}
+
+func (d *Dispatcher) end(ctx context.Context, in []ended) ([]verdict, error) {
+	return d.ends.call(ctx, in)
+}
+
+// endRow is a lease that ended, with the move that it made.
+type endRow struct {
+	JobID    int64
+	Nonce    int64
+	TaskID   int64
+	ShareID  shares.ShareID
+	ShapeID  int32
+	QueueID  shares.QueueID
+	Units    shares.Units
+	After    string
+	Place    int64
+	JobState string
+}
+
+func (r endRow) move() move {
+	m := move{Task: r.TaskID, Share: r.ShareID, Shape: r.ShapeID, Queue: r.QueueID, Before: isLeased, After: r.After, N: 1, Units: r.Units}
+	if r.After == isReady {
+		m.Place, m.Low, m.High = r.Place, r.JobID, r.JobID
+	}
+	return m
+}
+
+func (d *Dispatcher) endBatch(ctx context.Context, worker int, in []ended) ([]verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timing.Statement)
+	defer cancel()
+	l := d.lane(firstEndLane + worker)
+	if l.doubt {
+		if err := d.resolveEnds(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := d.execEnd(ctx, l, in)
+	if err != nil {
+		return nil, err
+	}
+	d.settleEnds(l, rows)
+	byNonce := make(map[int64]endRow, len(rows))
+	for _, r := range rows {
+		byNonce[r.Nonce] = r
+	}
+	out := make([]verdict, len(in))
+	var missing []int
+	for i, e := range in {
+		if r, ok := byNonce[e.key.nonce]; ok && r.JobID == e.key.job {
+			out[i] = verdict{Recorded, r.JobState}
+		} else {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) > 0 {
+		err = d.lookUpEnds(ctx, in, missing, out)
+	}
+	return out, err
+}
+
+// execEnd runs the statement; a collision with another transaction is tried again.
+func (d *Dispatcher) execEnd(ctx context.Context, l *lane, in []ended) ([]endRow, error) {
+	for try := 0; ; try++ {
+		rows, err := d.cfg.Pool.Query(ctx, query["end"], d.endArgs(l, in))
+		var got []endRow
+		if err == nil {
+			got, err = pgx.CollectRows(rows, pgx.RowToStructByName[endRow])
+		}
+		switch {
+		case err == nil:
+			return got, nil
+		case pg.IsRetryable(err) && try < 5:
+		case uncertain(err):
+			l.doubt = true
+			return nil, err
+		default:
+			return nil, err
+		}
+	}
+}
+
+func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
+	in = slices.Clone(in)
+	slices.SortStableFunc(in, func(a, b ended) int { return cmp.Compare(a.key.job, b.key.job) })
+	var jobs, nonces, memory []int64
+	var attempts []int32
+	var codes []*int
+	var outcomes, messages, tails []string
+	var cpu []float64
+	var outputs [][]byte
+	for i, e := range in {
+		if i > 0 && in[i-1].key == e.key {
+			continue // the first word counts
+		}
+		jobs, attempts, nonces = append(jobs, e.key.job), append(attempts, e.key.attempt), append(nonces, e.key.nonce)
+		outcomes, codes, messages = append(outcomes, string(e.outcome)), append(codes, e.exitCode), append(messages, clean(e.message))
+		cpu, memory = append(cpu, min(e.usage.CPUSeconds, 1e30)), append(memory, e.usage.MemoryMB)
+		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
+	}
+	return pgx.StrictNamedArgs{"daemon": d.id, "lane": l.no, "seq": l.seq + 1,
+		"jobs": jobs, "attempts": attempts, "nonces": nonces, "outcomes": outcomes, "exit_codes": codes, "messages": messages,
+		"cpu_s": cpu, "memory_mb": memory, "outputs": outputs, "tails": tails}
+}
+
+// settleEnds counts the moves of a committed batch and lets waiting pulls have what came free.
+func (d *Dispatcher) settleEnds(l *lane, rows []endRow) {
+	if len(rows) == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.seq++
+	moves := make([]move, len(rows))
+	for i, r := range rows {
+		moves[i] = r.move()
+	}
+	d.applyEnds(moves, l.seq > d.base[l.no])
+}
+
+// applyEnds counts moves out of leased. d.mu is held.
+func (d *Dispatcher) applyEnds(moves []move, own bool) {
+	again := map[*window]bool{}
+	for _, m := range moves {
+		d.state.apply(m, own)
+		d.metrics.ended(m)
+		if m.After == isReady {
+			again[d.state.windows[windowKey{m.Share, m.Shape}]] = true
+		}
+	}
+	d.yieldDebt()
+	d.line.stir(func(c *class) bool { return c.lacked })
+	for w := range again {
+		if w != nil {
+			d.stirWindow(w)
+		}
+	}
+	d.kick()
+	d.hintOthers()
+}
+
+// resolveEnds settles a batch of ends whose fate was unknown; their callers say them again.
+func (d *Dispatcher) resolveEnds(ctx context.Context, l *lane) error {
+	moves, err := d.resolve(ctx, l)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.applyEnds(moves, l.seq > d.base[l.no])
+	return nil
+}
+
+type endedRow struct {
+	JobID    int64
+	Nonce    int64
+	Outcome  string
+	JobState string
+}
+
+// lookUpEnds tells a repeat of what is recorded from a lease that was lost.
+func (d *Dispatcher) lookUpEnds(ctx context.Context, in []ended, missing []int, out []verdict) error {
+	var jobs, nonces []int64
+	for _, i := range missing {
+		jobs, nonces = append(jobs, in[i].key.job), append(nonces, in[i].key.nonce)
+	}
+	rows, err := d.cfg.Pool.Query(ctx, query["look_up_ends"], pgx.StrictNamedArgs{"jobs": jobs, "nonces": nonces})
+	if err != nil {
+		return err
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[endedRow])
+	if err != nil {
+		return err
+	}
+	byNonce := make(map[int64]endedRow, len(got))
+	for _, r := range got {
+		byNonce[r.Nonce] = r
+	}
+	for _, i := range missing {
+		out[i] = verdict{verdict: LeaseLost}
+		if r, ok := byNonce[in[i].key.nonce]; ok && r.JobID == in[i].key.job {
+			out[i].jobState = r.JobState
+			if r.Outcome == string(in[i].outcome) {
+				out[i].verdict = Recorded
+			}
+		}
+	}
+	return nil
+}
+
+// clean drops what PostgreSQL's text cannot hold: zero bytes and broken UTF-8.
+func clean(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+}
+
+// packOutputs is clean for JSON; what cannot be written down is left out rather than the attempt refused.
+func packOutputs(outputs map[string]any) []byte {
+	if len(outputs) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(outputs)
+	if err != nil {
+		return nil
+	}
+	return bytes.ReplaceAll(b, []byte(`\u0000`), []byte(`\ufffd`))
+}

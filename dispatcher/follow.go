@@ -1,0 +1,443 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// siteNow is what follows from the site: its version, the epoch of the limits and the limits.
+type siteNow struct {
+	version shares.Version
+	epoch   int64
+	limits  map[limitKey]*limit
+	base    [nLanes]int64 // up to where our own moves are counted in the limits
+	own     []laneRow     // our rows after base
+}
+
+// loaded is all that a daemon knows when it joins.
+type loaded struct {
+	site     siteNow
+	state    *state
+	followed map[laneID]int64
+	daemons  map[int64]bool
+	newest   int64
+}
+
+type counterRow struct {
+	ShareID   shares.ShareID
+	ShapeID   int32
+	QueueID   shares.QueueID
+	Ready     int64
+	Held      int64
+	HeldUnits shares.Units
+}
+
+type positionRow struct {
+	DaemonID int64
+	Lane     int
+	Seq      int64
+}
+
+// load reads checkpoint, tail and positions from one snapshot, then the site.
+func (d *Dispatcher) load(ctx context.Context) (*loaded, error) {
+	l := &loaded{state: newState(), followed: map[laneID]int64{}, daemons: map[int64]bool{}}
+	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, d.cfg.Pool, opts, func(tx pgx.Tx) error { return l.read(ctx, tx) })
+	if err != nil {
+		return nil, err
+	}
+	l.site, err = d.loadSite(ctx, 0)
+	return l, err
+}
+
+func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
+	if err := l.state.loadShapes(ctx, tx); err != nil {
+		return err
+	}
+	positions, err := collect[positionRow](ctx, tx, "positions", nil)
+	if err != nil {
+		return err
+	}
+	for _, p := range positions {
+		l.followed[laneID{p.DaemonID, p.Lane}] = p.Seq
+	}
+	open, err := collect[daemonRow](ctx, tx, "daemons", pgx.StrictNamedArgs{"after": int64(0)})
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		l.newest = max(l.newest, r.ID)
+		if r.Open {
+			l.daemons[r.ID] = true
+		}
+	}
+	counters, err := collect[counterRow](ctx, tx, "counters", nil)
+	if err != nil {
+		return err
+	}
+	// The site is not known yet: held units are kept by key and booked when it is adopted.
+	l.state.version = shares.Version{Tree: &shares.Tree{}}
+	for _, c := range counters {
+		if w := l.state.window(windowKey{c.ShareID, c.ShapeID}); w != nil {
+			w.ready += c.Ready
+		}
+		if c.Held != 0 || c.HeldUnits != 0 {
+			l.state.hold(move{Share: c.ShareID, Shape: c.ShapeID, Queue: c.QueueID, N: int32(c.Held), Units: c.HeldUnits}, 1, false)
+		}
+	}
+	return nil
+}
+
+type daemonRow struct {
+	ID   int64
+	Open bool
+}
+
+type shapeRow struct {
+	ID        int32
+	Cores     int
+	MemoryMB  int64
+	DiskMB    int64
+	WalltimeS int64
+	Labels    map[string]string
+	Queues    []string
+}
+
+// loadShapes adds the shapes that are not known yet. There are few: as many as kinds of jobs.
+func (s *state) loadShapes(ctx context.Context, db querier) error {
+	known := make([]int32, 0, len(s.shapes))
+	for id := range s.shapes {
+		known = append(known, id)
+	}
+	rows, err := collect[shapeRow](ctx, db, "shapes", pgx.StrictNamedArgs{"known": known})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		sh := &shape{id: r.ID, need: Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
+			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues}}
+		s.place(sh)
+		s.shapes[r.ID] = sh
+	}
+	return nil
+}
+
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// collect runs a statement of this package and reads its rows by column name.
+func collect[T any](ctx context.Context, db querier, verb string, args pgx.StrictNamedArgs) ([]T, error) {
+	var list []any
+	if args != nil {
+		list = append(list, args)
+	}
+	rows, err := db.Query(ctx, query[verb], list...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	return got, nil
+}
+
+type limitNow struct {
+	Kind, Ref, Pool string
+	Cap, Free       shares.Units
+	Granted         shares.Units
+}
+
+// loadSite reads the limits of the present epoch, and then the site: it is at least as new as they are. If it is
+// newer, the epoch has moved on as well, and the next claim says so.
+func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error) {
+	n := siteNow{limits: map[limitKey]*limit{}}
+	var rows []limitNow
+	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, d.cfg.Pool, opts, func(tx pgx.Tx) (err error) {
+		if err = tx.QueryRow(ctx, query["epoch"]).Scan(&n.epoch); err != nil {
+			return err
+		}
+		args := pgx.StrictNamedArgs{"daemon": daemon}
+		if rows, err = collect[limitNow](ctx, tx, "limits", args); err != nil {
+			return err
+		}
+		bases, err := collect[positionRow](ctx, tx, "own_base", args)
+		if err != nil {
+			return err
+		}
+		for _, b := range bases {
+			n.base[b.Lane] = b.Seq
+		}
+		n.own, err = collect[laneRow](ctx, tx, "own_rows", args)
+		return err
+	})
+	if err != nil {
+		return n, fmt.Errorf("site: %w", err)
+	}
+	for _, r := range rows {
+		key := limitKey{r.Kind, r.Ref, r.Pool}
+		n.limits[key] = &limit{key: key, cap: r.Cap, granted: r.Granted, debt: r.Free < 0}
+	}
+	if n.version, err = d.cfg.Load(ctx); err != nil {
+		return n, fmt.Errorf("site: %w", err)
+	}
+	return n, nil
+}
+
+// adopt takes over a site: pools, queues and limits are made anew, what this daemon has spent of its escrow is
+// counted from its own ledger rows, and the claims in flight come on top. d.mu is held.
+func (d *Dispatcher) adopt(n siteNow) {
+	d.state.adopt(n.version, n.epoch, n.limits)
+	d.base, d.outdated, d.inDebt = n.base, false, map[*limit]bool{}
+	for _, l := range n.limits {
+		if l.debt {
+			d.inDebt[l] = true
+		}
+	}
+	for _, row := range n.own {
+		if row.Seq > d.lanes[row.Lane].seq {
+			continue // committed, but its worker has not counted it: it will, as own
+		}
+		for _, m := range row.unpack() {
+			switch {
+			case m.Before == isLeased && m.After != isLeased:
+				d.state.spend(heldKey{m.Share, m.Shape, m.Queue}, -int64(m.N), -m.Units)
+			case m.After == isLeased && m.Before != isLeased:
+				d.state.spend(heldKey{m.Share, m.Shape, m.Queue}, int64(m.N), m.Units)
+			}
+		}
+	}
+	for _, g := range d.state.inflight {
+		// A claim that had committed when the limits were computed is part of them already.
+		if g.spent = n.base[g.lane] <= d.lanes[g.lane].seq; g.spent {
+			d.state.spend(heldKey{g.window.key.share, g.window.key.shape, g.queue.ID}, 1, g.units)
+		}
+	}
+	d.line.stir(func(*class) bool { return true })
+	d.kick()
+}
+
+type headRow struct {
+	Epoch  int64
+	Closed bool
+}
+
+// Refresh catches up with the others: their moves, a new site version, limits that are wanted. It returns how
+// many ledger rows it read. It is cheap when nothing has happened; do it on every hint and several times a second.
+func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
+	d.refreshing.Lock()
+	defer d.refreshing.Unlock()
+	head, err := collect[headRow](ctx, d.cfg.Pool, "head", pgx.StrictNamedArgs{"daemon": d.id})
+	if err != nil {
+		return 0, err
+	}
+	if len(head) == 0 || head[0].Closed {
+		d.cfg.Log.Warn("this daemon was taken for dead and starts anew", "daemon", d.id)
+		return 0, d.join(ctx)
+	}
+	if n, err = d.followTails(ctx); err != nil {
+		return n, err
+	}
+	d.mu.Lock()
+	reload := d.outdated || head[0].Epoch != d.state.epoch
+	d.mu.Unlock()
+	if reload {
+		if err := d.reload(ctx); err != nil {
+			return n, err
+		}
+	}
+	if err := d.watchLimits(ctx); err != nil {
+		return n, err
+	}
+	return n, d.lookAround(ctx)
+}
+
+// reload reads the site and the limits while decisions wait: what it reads and what it counts must be of one moment.
+func (d *Dispatcher) reload(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timing.Statement)
+	defer cancel()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	site, err := d.loadSite(ctx, d.id)
+	if err != nil {
+		return err
+	}
+	d.adopt(site)
+	return nil
+}
+
+// followTails applies the rows of the other daemons and of the shared lanes that are new.
+func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
+	fresh, err := collect[daemonRow](ctx, d.cfg.Pool, "daemons", pgx.StrictNamedArgs{"after": d.newest})
+	if err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	d.daemons = map[int64]bool{}
+	for _, r := range fresh {
+		d.newest = max(d.newest, r.ID)
+		if r.Open {
+			d.daemons[r.ID] = true
+		}
+		for lane := range nLanes {
+			id := laneID{r.ID, lane}
+			d.followed[id] += 0 // known from now on
+		}
+	}
+	var ids, seqs []int64
+	var lanes []int32
+	for id, seq := range d.followed {
+		if id.Daemon != d.id {
+			ids, lanes, seqs = append(ids, id.Daemon), append(lanes, int32(id.Lane)), append(seqs, seq)
+		}
+	}
+	d.mu.Unlock()
+	rows, err := collect[laneRow](ctx, d.cfg.Pool, "tails", pgx.StrictNamedArgs{"daemons": ids, "lanes": lanes, "seqs": seqs})
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	return len(rows), d.applyTails(ctx, rows)
+}
+
+func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
+	unknown := false
+	d.mu.Lock()
+	for _, r := range rows {
+		for _, id := range r.ShapeIDs {
+			unknown = unknown || d.state.shapes[id] == nil
+		}
+	}
+	if unknown {
+		// Rare: a task of a new kind. The lock is held, so that no decision misses its jobs.
+		if err := d.state.loadShapes(ctx, d.cfg.Pool); err != nil {
+			d.mu.Unlock()
+			return err
+		}
+	}
+	defer d.mu.Unlock()
+	ready, freed := map[*window]bool{}, false
+	for _, r := range rows {
+		for _, m := range r.unpack() {
+			d.state.apply(m, false)
+			freed = freed || m.Before == isLeased
+			if m.After == isReady {
+				if w := d.state.windows[windowKey{m.Share, m.Shape}]; w != nil {
+					ready[w] = true
+				}
+			}
+		}
+		d.followed[laneID{r.DaemonID, r.Lane}] = r.Seq
+	}
+	for w := range ready {
+		d.stirWindow(w)
+	}
+	if freed {
+		d.line.stir(func(c *class) bool { return c.lacked })
+	}
+	d.kick()
+	return nil
+}
+
+type backlogRow struct {
+	ShareID shares.ShareID
+	ShapeID int32
+	Jobs    int64
+}
+
+// lookAround does what needs doing a few times a second: jobs in doubt, jobs that are not generated yet, rates.
+func (d *Dispatcher) lookAround(ctx context.Context) error {
+	rows, err := collect[backlogRow](ctx, d.cfg.Pool, "backlog", nil)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left := make(map[windowKey]int64, len(rows))
+	for _, r := range rows {
+		left[windowKey{r.ShareID, r.ShapeID}] = r.Jobs
+		if d.state.shapes[r.ShapeID] == nil {
+			if err := d.state.loadShapes(ctx, d.cfg.Pool); err != nil {
+				return err
+			}
+		}
+		d.state.window(windowKey{r.ShareID, r.ShapeID})
+	}
+	for key, w := range d.state.windows {
+		if n := left[key]; n != w.backlog {
+			was := w.ready + w.backlog
+			w.backlog = n
+			if w.leaf >= 0 {
+				d.state.touch(w.leaf, (was > 0) != (w.ready+n > 0))
+			}
+		}
+		doubtful := len(w.doubt) > 0
+		w.look()
+		w.starts.fold(now)
+		if doubtful || w.idle == 0 && w.ready > 0 && len(w.jobs) == 0 && !w.end {
+			d.stirWindow(w)
+		}
+	}
+	for _, q := range d.state.queues {
+		for pilot, s := range q.pilots {
+			if now.Sub(s.at) > pilotMemory {
+				delete(q.pilots, pilot)
+			}
+		}
+	}
+	d.kick()
+	return nil
+}
+
+// pilotMemory is how long a pilot that does not ask any more counts as one of the queue.
+const pilotMemory = 5 * time.Minute
+
+// hintOthers lets the other daemons know, soon, that the ledger has grown. d.mu is held.
+func (d *Dispatcher) hintOthers() {
+	if len(d.daemons) <= 1 {
+		return
+	}
+	select {
+	case d.hint <- struct{}{}:
+	default:
+	}
+}
+
+// hintLoop sends at most one NOTIFY in 20 ms: its commit takes a lock of the whole database, so it must not be
+// part of a claim or an end.
+func (d *Dispatcher) hintLoop(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.hint:
+		}
+		if err := d.notify(ctx, "ledger"); err != nil && !pg.IsUnavailable(err) && ctx.Err() == nil {
+			d.cfg.Log.Warn("hint to other daemons failed", "err", err)
+		}
+		pause.Reset(20 * time.Millisecond)
+	}
+}
+
+func (d *Dispatcher) notify(ctx context.Context, what string) error {
+	_, err := d.cfg.Pool.Exec(ctx, query["notify"], pgx.StrictNamedArgs{"what": what})
+	return err
+}

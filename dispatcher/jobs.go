@@ -1,0 +1,149 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// listRow is a job as the read statements return it.
+type listRow struct {
+	ID          int64
+	TaskID      int64
+	Share       string
+	ShapeID     int32
+	State       string
+	Priority    int
+	Attempt     int
+	MaxAttempts int
+	Idx         int64
+	Inputs      []string
+	RetryOf     int64
+	CreatedAt   time.Time
+	EndedAt     *time.Time
+	Queue       string
+	Pilot       string
+}
+
+func (d *Dispatcher) jobRow(r listRow) JobRow {
+	j := JobRow{ID: r.ID, Task: r.TaskID, Share: r.Share, State: r.State, Priority: r.Priority, Attempt: r.Attempt,
+		MaxAttempts: r.MaxAttempts, Index: r.Idx, Inputs: r.Inputs, RetryOf: r.RetryOf, CreatedAt: r.CreatedAt,
+		EndedAt: r.EndedAt, Queue: r.Queue, Pilot: r.Pilot}
+	if r.State == "ready" {
+		j.Reason = d.unrunnable(r.ShapeID)
+	}
+	return j
+}
+
+// unrunnable says why no queue can run jobs of a shape; empty when one can.
+func (d *Dispatcher) unrunnable(id int32) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sh := d.state.shapes[id]
+	if sh == nil {
+		return ""
+	}
+	for _, ok := range sh.queues {
+		if ok {
+			return ""
+		}
+	}
+	reason := "no queue can run it"
+	for i, q := range d.state.version.Queues {
+		if i == 5 {
+			reason += fmt.Sprintf("; and %d more queues", len(d.state.version.Queues)-i)
+			break
+		}
+		reason += fmt.Sprintf("; %s: %s", q.Name, fitsQueue(sh.need, q, q.Labels))
+	}
+	return reason
+}
+
+// Jobs lists jobs, live and ended, by ascending id.
+func (d *Dispatcher) Jobs(ctx context.Context, f JobFilter) ([]JobRow, error) {
+	limit := f.Limit
+	if limit <= 0 || limit > 1000 {
+		limit = 100
+	}
+	args := pgx.StrictNamedArgs{"task": f.Task, "state": f.State, "after": f.After, "n": limit}
+	rows, err := collect[listRow](ctx, d.cfg.Pool, "list_jobs", args)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]JobRow, len(rows))
+	for i, r := range rows {
+		jobs[i] = d.jobRow(r)
+	}
+	return jobs, nil
+}
+
+// attemptRow is an attempt, running or ended.
+type attemptRow struct {
+	Attempt   int
+	Queue     string
+	Pilot     string
+	Node      string
+	State     string
+	ClaimedAt time.Time
+	StartedAt *time.Time
+	EndedAt   *time.Time
+	ExitCode  *int
+	Message   string
+	CPUS      float64
+	MemoryMB  int64
+	Outputs   map[string]any
+}
+
+// Job returns one job with its attempts, or ErrNoJob.
+func (d *Dispatcher) Job(ctx context.Context, id int64) (JobRow, error) {
+	rows, err := collect[listRow](ctx, d.cfg.Pool, "get_job", pgx.StrictNamedArgs{"job": id})
+	if err != nil {
+		return JobRow{}, err
+	}
+	if len(rows) == 0 {
+		return JobRow{}, fmt.Errorf("%w: %d", ErrNoJob, id)
+	}
+	job := d.jobRow(rows[0])
+	attempts, err := collect[attemptRow](ctx, d.cfg.Pool, "list_attempts", pgx.StrictNamedArgs{"job": id})
+	if err != nil {
+		return JobRow{}, err
+	}
+	for _, a := range attempts {
+		job.Attempts = append(job.Attempts, Attempt{Attempt: a.Attempt, Queue: a.Queue, Pilot: a.Pilot, Node: a.Node,
+			State: a.State, ClaimedAt: a.ClaimedAt, StartedAt: a.StartedAt, EndedAt: a.EndedAt, ExitCode: a.ExitCode,
+			Message: a.Message, Usage: Usage{CPUSeconds: a.CPUS, MemoryMB: a.MemoryMB}, Outputs: a.Outputs})
+	}
+	return job, nil
+}
+
+// JobLog returns the end of what an attempt wrote; attempt 0 is the last one that ended. ErrNoJob when the job has
+// no such attempt.
+func (d *Dispatcher) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
+	rows, err := d.cfg.Pool.Query(ctx, query["job_log"], pgx.StrictNamedArgs{"job": id, "attempt": attempt})
+	if err != nil {
+		return "", fmt.Errorf("job log: %w", err)
+	}
+	logs, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return "", fmt.Errorf("job log: %w", err)
+	}
+	if len(logs) == 0 {
+		return "", fmt.Errorf("%w: %d has no such attempt that ended", ErrNoJob, id)
+	}
+	return logs[0], nil
+}
+
+// KillJob ends a job that nobody wants any more; ErrNoJob when no live job has that id.
+func (d *Dispatcher) KillJob(ctx context.Context, id int64) error {
+	var found bool
+	err := pgx.BeginFunc(ctx, d.cfg.Pool, func(tx pgx.Tx) (err error) {
+		found, err = CancelJob(ctx, tx, id, "killed")
+		return err
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%w: no live job %d", ErrNoJob, id)
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// Lanes of a daemon: two for claims, two for ends. Two batches in flight keep the disk and both sides busy;
+// a lane has one transaction in flight, so its rows appear in the order of their seq.
+const (
+	firstClaimLane = 0
+	firstEndLane   = 2
+	nLanes         = 4
+)
+
+// lane is this daemon's right to append to one lane of the ledger. Only its worker uses it.
+type lane struct {
+	no  int
+	seq int64 // of the last committed row; written under Dispatcher.mu
+
+	// doubt is set when the fate of the transaction that sent seq+1 is unknown, until resolve finds out.
+	doubt   bool
+	pending claimBatch // what a claim in doubt has counted already
+}
+
+// laneRow is a ledger row as the database has it.
+type laneRow struct {
+	DaemonID int64
+	Lane     int
+	Seq      int64
+	moveArrays
+}
+
+// resolve finds out whether the transaction in doubt committed, and returns its moves if so. It takes the seq for
+// an empty row: when that succeeds, the transaction can never commit any more, its own row would collide.
+func (d *Dispatcher) resolve(ctx context.Context, l *lane) ([]move, error) {
+	args := pgx.StrictNamedArgs{"daemon": d.id, "lane": l.no, "seq": l.seq + 1}
+	if _, err := d.cfg.Pool.Exec(ctx, query["take_seq"], args); err != nil {
+		return nil, fmt.Errorf("lane in doubt: %w", err)
+	}
+	rows, err := d.cfg.Pool.Query(ctx, query["read_seq"], args)
+	if err != nil {
+		return nil, fmt.Errorf("lane in doubt: %w", err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[laneRow])
+	if err != nil {
+		return nil, fmt.Errorf("lane in doubt: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.doubt = false
+	l.seq++
+	return row.unpack(), nil
+}
+
+// uncertain says whether a statement that failed with err may have committed after all.
+func uncertain(err error) bool { return pg.Code(err) == "" || pg.IsUnavailable(err) }

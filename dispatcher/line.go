@@ -1,0 +1,196 @@
+package dispatcher
+
+import (
+	"container/list"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// line holds the pulls that are not decided, by class. Guarded by Dispatcher.mu.
+type line struct {
+	classes map[string]*class
+	awake   []*class // classes that a decision is worth trying for, in turn
+}
+
+// class is a set of pulls for which a decision comes out alike.
+type class struct {
+	name    string
+	queue   string
+	pulls   list.List // of *pull, oldest first
+	fresh   []*pull   // with a request id that was not looked up yet
+	overdue []*pull   // whose wait ended while the class was awake or blocked
+	awake   bool
+	lacked  bool // when last tried, a hard limit left out a window
+	blocked bool // when last tried, a read or a take was needed
+}
+
+func newLine() line { return line{classes: map[string]*class{}} }
+
+// add puts a pull at the end of its class. A class that sleeps was found empty and nothing has changed since:
+// it is not tried again for the newcomer.
+func (l *line) add(d *Dispatcher, p *pull) {
+	c := l.classes[p.class]
+	if c == nil {
+		c = &class{name: p.class, queue: p.req.Queue}
+		l.classes[p.class] = c
+		l.wake(c)
+	}
+	p.at = c.pulls.PushBack(p)
+	if p.hash != nil && p.recall == notRecalled {
+		c.fresh = append(c.fresh, p)
+		if !c.awake && !c.blocked {
+			c.recallFresh(d)
+		}
+	}
+}
+
+// again puts a pull whose claim came to nothing in front of its class.
+func (l *line) again(d *Dispatcher, p *pull) {
+	p.taken, p.grants = false, nil
+	if p.gone {
+		return
+	}
+	l.add(d, p)
+	c := l.classes[p.class]
+	c.pulls.MoveToFront(p.at)
+	l.wake(c)
+}
+
+func (l *line) remove(p *pull) {
+	if c := l.classes[p.class]; c != nil && p.at != nil {
+		c.pulls.Remove(p.at)
+		p.at = nil
+		if c.pulls.Len() == 0 && !c.awake {
+			delete(l.classes, c.name)
+		}
+	}
+}
+
+func (l *line) wake(c *class) {
+	if !c.awake && !c.blocked {
+		c.awake = true
+		l.awake = append(l.awake, c)
+	}
+}
+
+// stir wakes the classes that the test selects: something changed that may matter to them.
+func (l *line) stir(may func(*class) bool) {
+	for _, c := range l.classes {
+		if may(c) {
+			l.wake(c)
+		}
+	}
+}
+
+// unblock wakes all that waited for a read or a take; with an error they are answered with it.
+func (l *line) unblock(d *Dispatcher, err error) {
+	for _, c := range l.classes {
+		if !c.blocked {
+			continue
+		}
+		c.blocked = false
+		if err != nil {
+			c.refuse(d, err)
+		}
+		l.wake(c)
+	}
+}
+
+// next takes pulls off the line until most jobs are granted or nothing more can be decided.
+func (l *line) next(d *Dispatcher, most int, n *needs) (batch []*pull) {
+	granted := 0
+	for len(l.awake) > 0 && granted < most {
+		c := l.awake[0]
+		l.awake = l.awake[1:]
+		c.awake = false
+		verdict := given
+		for verdict == given && c.pulls.Len() > 0 && granted < most {
+			p := c.pulls.Front().Value.(*pull)
+			if verdict = d.decide(p, c, n); verdict == given {
+				l.takeOff(c, p)
+				granted += len(p.grants)
+				batch = append(batch, p)
+			}
+		}
+		if verdict == given && c.pulls.Len() > 0 {
+			l.wake(c) // the batch is full
+		}
+		if c.pulls.Len() == 0 && !c.awake {
+			delete(l.classes, c.name)
+		}
+	}
+	return batch
+}
+
+func (l *line) takeOff(c *class, p *pull) {
+	c.pulls.Remove(p.at)
+	p.at, p.taken = nil, true
+}
+
+// decide tries the first pull of a class and notes how that went.
+func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
+	q := d.state.byName[c.queue]
+	switch {
+	case q == nil:
+		c.refuse(d, ErrUnknownQueue)
+		return none
+	case q.State != shares.Online && q.State != shares.Test:
+		c.refuse(d, ErrQueueClosed)
+		return none
+	}
+	n.lacked = false
+	verdict := d.state.decide(p, n)
+	c.lacked, c.blocked = n.lacked, verdict == blocked
+	if verdict == none {
+		c.recallFresh(d)
+		for _, late := range c.overdue {
+			d.sayNone(late)
+		}
+		c.overdue = nil
+	}
+	return verdict
+}
+
+// refuse answers all pulls of a class.
+func (c *class) refuse(d *Dispatcher, err error) {
+	for e := c.pulls.Front(); e != nil; e = c.pulls.Front() {
+		p := e.Value.(*pull)
+		c.pulls.Remove(e)
+		p.at = nil
+		d.finishPull(p, nil, err)
+	}
+	c.fresh, c.overdue = nil, nil
+}
+
+// recallFresh looks up pulls that are about to wait: they may be repeats of one that was answered.
+func (c *class) recallFresh(d *Dispatcher) {
+	for _, p := range c.fresh {
+		if p.recall == notRecalled && !p.gone && !p.taken {
+			p.recall = recalling
+			go d.recallPull(p)
+		}
+	}
+	c.fresh = nil
+}
+
+// expire is called when a pull's wait is over.
+func (l *line) expire(d *Dispatcher, p *pull) {
+	if p.gone || p.taken {
+		return
+	}
+	p.over = true
+	if c := l.classes[p.class]; c != nil && (c.blocked || c.awake) {
+		c.overdue = append(c.overdue, p) // the decision that comes says it
+		return
+	}
+	d.sayNone(p)
+}
+
+// sayNone answers "no job", unless it is still being looked up whether the pull is a repeat.
+func (d *Dispatcher) sayNone(p *pull) {
+	if p.gone || p.taken || p.recall == recalling {
+		return
+	}
+	d.line.remove(p)
+	d.finishPull(p, nil, ErrNoJobs)
+}

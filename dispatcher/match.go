@@ -1,0 +1,113 @@
+package dispatcher
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strings"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// fitsQueue says whether jobs with these requirements may run at the queue at all; reason is the first gate
+// that fails. labels are those of the queue, with those of a slot over them.
+func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason string) {
+	switch {
+	case !selects(r.Queues, q):
+		return "not among the task's queues"
+	case q.State == shares.Drain, q.State == shares.Offline:
+		return "queue is " + map[shares.QueueState]string{shares.Drain: "draining", shares.Offline: "offline"}[q.State]
+	case q.State == shares.Test && !names(r.Queues, q.Name):
+		return "queue is in test and the task does not name it"
+	case q.Cores > 0 && r.Cores > q.Cores:
+		return fmt.Sprintf("cores: needs %d, queue allows %d", r.Cores, q.Cores)
+	case q.Slots != nil && r.Cores > *q.Slots:
+		return fmt.Sprintf("cores: needs %d, queue has %d slots", r.Cores, *q.Slots)
+	case q.MemoryMB > 0 && r.MemoryMB > q.MemoryMB:
+		return fmt.Sprintf("memory_mb: needs %d, queue allows %d", r.MemoryMB, q.MemoryMB)
+	case q.DiskMB > 0 && r.DiskMB > q.DiskMB:
+		return fmt.Sprintf("disk_mb: needs %d, queue allows %d", r.DiskMB, q.DiskMB)
+	case q.WalltimeS > 0 && r.WalltimeS > q.WalltimeS:
+		return fmt.Sprintf("walltime_s: needs %d, queue allows %d", r.WalltimeS, q.WalltimeS)
+	}
+	for name, want := range r.Labels {
+		if labels[name] != want {
+			return fmt.Sprintf("label %s: needs %q, has %q", name, want, labels[name])
+		}
+	}
+	return ""
+}
+
+// selects says whether one of the selectors means the queue: its name, a glob over names, or label=value.
+func selects(selectors []string, q shares.Queue) bool {
+	if len(selectors) == 0 {
+		return true
+	}
+	for _, s := range selectors {
+		if name, value, isLabel := strings.Cut(s, "="); isLabel {
+			if got, there := q.Labels[name]; there && got == value {
+				return true
+			}
+			continue
+		}
+		if ok, err := path.Match(s, q.Name); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+func names(selectors []string, name string) bool {
+	for _, s := range selectors {
+		if s == name {
+			return true
+		}
+	}
+	return false
+}
+
+// room is what is left of a slot. Figures that nobody stated are as large as a number can be.
+type room struct {
+	cores     int
+	memoryMB  int64
+	diskMB    int64
+	walltimeS int64
+}
+
+func roomOf(s Slot, q shares.Queue) room {
+	return room{
+		cores:     int(stated(int64(s.Cores), int64(q.Cores))),
+		memoryMB:  stated(s.MemoryMB, 0), // the queue's memory bounds one job, not a slot of many
+		diskMB:    stated(s.DiskMB, 0),
+		walltimeS: stated(s.WalltimeS, q.WalltimeS),
+	}
+}
+
+func stated(figures ...int64) int64 {
+	for _, f := range figures {
+		if f > 0 {
+			return f
+		}
+	}
+	return math.MaxInt32
+}
+
+func (r room) fits(n Requirements) bool {
+	return n.Cores <= r.cores && n.MemoryMB <= r.memoryMB && n.DiskMB <= r.diskMB && n.WalltimeS <= r.walltimeS
+}
+
+func (r room) without(n Requirements) room {
+	r.cores -= n.Cores
+	r.memoryMB -= n.MemoryMB
+	r.diskMB -= n.DiskMB
+	return r
+}
+
+// offered is what a room counts towards R, in units of the queue; max jobs of one core when no cores are stated.
+func (r room) offered(q shares.Queue, most int) shares.Units {
+	cores := r.cores
+	if cores == math.MaxInt32 {
+		cores = most
+	}
+	return shares.Units(int64(cores) * q.CorePowerMilli)
+}

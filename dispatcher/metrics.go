@@ -1,0 +1,35 @@
+package dispatcher
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics of a dispatcher. Labels have few values each.
+type metrics struct {
+	claim     prometheus.Histogram
+	batch     prometheus.Histogram
+	conflicts prometheus.Counter
+	outdated  prometheus.Counter
+	ends      *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	return &metrics{
+		claim: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_seconds",
+			Help: "Duration of the statement that leases a batch of jobs.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
+		batch: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_batch_jobs",
+			Help: "Jobs in one claim statement.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
+		conflicts: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_conflicts_total",
+			Help: "Jobs that another daemon had leased before."}),
+		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_outdated_total",
+			Help: "Claims that were decided under limits which had changed."}),
+		ends: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
+			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"}),
+	}
+}
+
+var stateNames = map[string]string{isReady: "ready", isFinished: "finished", isFailed: "failed", isCancelled: "cancelled"}
+
+func (m *metrics) ended(mv move) { m.ends.WithLabelValues(stateNames[mv.After]).Add(float64(mv.N)) }

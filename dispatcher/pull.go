@@ -1,0 +1,250 @@
+package dispatcher
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pull is one PullRequest on its way.
+type pull struct {
+	req   PullRequest
+	most  int
+	class string
+	until time.Time // answer "none" from then on
+	key   [16]byte  // of (pilot, request id); zero without one
+	hash  []byte    // of the body
+
+	// Guarded by Dispatcher.mu until done is closed.
+	grants []*grant
+	at     *list.Element // in its class
+	gone   bool          // answered, or the caller does not wait any more
+	taken  bool          // a batch has it
+	over   bool          // its wait is over
+	aside  bool          // its claim took nothing, and it is looked up before it is tried again
+	recall recall
+	leases []Lease
+	err    error
+	done   chan struct{}
+}
+
+// recall is whether it was looked up if the pull repeats one that was answered before.
+type recall int
+
+const (
+	notRecalled recall = iota
+	recalling
+	recalled
+)
+
+// Pull gives the slot the jobs that it should run next. It waits up to req.WaitS for one and returns ErrNoJobs
+// when there was none, ErrUnknownQueue, ErrQueueClosed, a *FieldError, ErrRequestReused, ErrRequestOver,
+// ErrStopping, or an error for which pg.IsUnavailable is true: then it is unknown whether a job was leased, and
+// a repeat with the same request id tells.
+func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, error) {
+	p, err := newPull(req)
+	if err != nil {
+		return PullReply{}, err
+	}
+	for {
+		first, err := d.admit(p)
+		if err != nil {
+			return PullReply{}, err
+		}
+		if first == p {
+			break
+		}
+		// The same request is being served: wait for its answer and share it.
+		select {
+		case <-first.done:
+		case <-ctx.Done():
+			return PullReply{}, ctx.Err()
+		}
+		if len(first.leases) > 0 {
+			return d.reply(first.leases), nil
+		}
+		if !time.Now().Before(p.until) {
+			return PullReply{}, ErrNoJobs
+		}
+	}
+	d.kick()
+	if err := d.await(ctx, p); err != nil {
+		return PullReply{}, err
+	}
+	if p.err != nil {
+		return PullReply{}, p.err
+	}
+	return d.reply(p.leases), nil
+}
+
+func newPull(req PullRequest) (*pull, error) {
+	switch {
+	case req.Queue == "":
+		return nil, &FieldError{"queue", `""`, "the name of a queue"}
+	case req.Pilot == "":
+		return nil, &FieldError{"pilot", `""`, "the name of the pilot"}
+	case req.Max < 0 || req.Max > 1000:
+		return nil, &FieldError{"max", req.Max, "between 0 and 1000"}
+	case req.WaitS < 0 || req.WaitS > 300:
+		return nil, &FieldError{"wait_s", req.WaitS, "between 0 and 300"}
+	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
+		return nil, &FieldError{"slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more"}
+	}
+	p := &pull{req: req, most: max(1, req.Max), done: make(chan struct{})}
+	p.until = time.Now().Add(time.Duration(req.WaitS * float64(time.Second)))
+	p.class = classOf(req)
+	if req.RequestID != "" {
+		sum := sha256.Sum256([]byte(req.Pilot + "\x00" + req.RequestID))
+		copy(p.key[:], sum[:])
+		body, err := json.Marshal(req)
+		if err != nil {
+			return nil, fmt.Errorf("pull: %w", err)
+		}
+		hash := sha256.Sum256(body)
+		p.hash = hash[:8]
+	}
+	return p, nil
+}
+
+// classOf names what a decision depends on: when it is "none" for one pull of a class, it is so for all.
+func classOf(req PullRequest) string {
+	s := req.Slot
+	if len(s.Labels) == 0 && s.MemoryMB == 0 && s.DiskMB == 0 && s.WalltimeS == 0 && s.Cores == 1 {
+		return req.Queue // the usual one
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d %d %d %d", req.Queue, s.Cores, s.MemoryMB, s.DiskMB, s.WalltimeS)
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		fmt.Fprintf(&b, " %q=%q", name, s.Labels[name])
+	}
+	return b.String()
+}
+
+// labels of the slot: those of its queue, with its own over them.
+func (p *pull) labels(q *queue) map[string]string {
+	all := maps.Clone(q.Labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, p.req.Slot.Labels)
+	return all
+}
+
+// admit puts the pull in line, or returns the pull that serves the same request id already.
+func (d *Dispatcher) admit(p *pull) (*pull, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopping {
+		return nil, ErrStopping
+	}
+	q := d.state.byName[p.req.Queue]
+	if q == nil {
+		return nil, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, p.req.Queue, d.state.queueNames())
+	}
+	if p.hash != nil {
+		if first := d.requests[p.key]; first != nil {
+			if string(first.hash) != string(p.hash) {
+				return nil, ErrRequestReused
+			}
+			return first, nil
+		}
+		d.requests[p.key] = p
+	}
+	q.pilots[p.req.Pilot] = seen{at: time.Now(), unfilled: roomOf(p.req.Slot, q.Queue).offered(q.Queue, p.most)}
+	d.line.add(d, p)
+	return p, nil
+}
+
+// await waits until the pull is answered. When the wait is over while a decision needs the database, it goes on
+// until that is known: "none" is never said because something was slow.
+func (d *Dispatcher) await(ctx context.Context, p *pull) error {
+	timer := time.NewTimer(time.Until(p.until))
+	defer timer.Stop()
+	late := time.NewTimer(time.Until(p.until) + d.cfg.Timing.Patience)
+	defer late.Stop()
+	for {
+		select {
+		case <-p.done:
+			return nil
+		case <-timer.C:
+			d.mu.Lock()
+			d.line.expire(d, p)
+			d.mu.Unlock()
+		case <-late.C:
+			if d.leave(p) {
+				return errSlow
+			}
+		case <-ctx.Done():
+			if d.leave(p) {
+				return ctx.Err()
+			}
+			<-p.done // a batch has it: it ends soon, one way or the other
+			return d.returnUnheard(ctx, p)
+		}
+	}
+}
+
+// leave takes the pull out of the line; false when a batch has it already.
+func (d *Dispatcher) leave(p *pull) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.taken {
+		return false
+	}
+	p.gone = true
+	d.line.remove(p)
+	d.forget(p)
+	return true
+}
+
+// finishPull answers a pull. d.mu is held.
+func (d *Dispatcher) finishPull(p *pull, leases []Lease, err error) {
+	if p.gone {
+		return
+	}
+	p.gone, p.leases, p.err = true, leases, err
+	d.forget(p)
+	close(p.done)
+}
+
+func (d *Dispatcher) forget(p *pull) {
+	if p.hash != nil && d.requests[p.key] == p {
+		delete(d.requests, p.key)
+	}
+}
+
+func (d *Dispatcher) reply(leases []Lease) PullReply {
+	return PullReply{Leases: leases, RenewAfter: d.cfg.Timing.RenewEvery.Seconds()}
+}
+
+// returnUnheard gives back what a caller that went away was granted, unless it can ask again by its request id.
+func (d *Dispatcher) returnUnheard(ctx context.Context, p *pull) error {
+	if p.hash == nil && len(p.leases) > 0 {
+		var ends []ended
+		for _, l := range p.leases {
+			if key, ok := parseLease(l.Lease); ok {
+				ends = append(ends, ended{key: key, outcome: Revoked, message: "the pull's caller had gone"})
+			}
+		}
+		_, _ = d.end(context.WithoutCancel(ctx), ends) // else they end by themselves
+	}
+	return ctx.Err()
+}
+
+// queueNames lists the queues for an error message.
+func (s *state) queueNames() string {
+	if len(s.byName) == 0 {
+		return "no queues"
+	}
+	names := slices.Sorted(maps.Keys(s.byName))
+	if len(names) > 10 {
+		names = append(names[:10], "…")
+	}
+	return strings.Join(names, ", ")
+}

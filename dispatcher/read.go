@@ -1,0 +1,264 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// satisfy starts what decisions wait for: reads of windows, takes of escrow.
+func (d *Dispatcher) satisfy(n *needs) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for w := range n.windows {
+		if !w.filling {
+			w.filling = true
+			d.work.Go(func() { d.fill(w) })
+		}
+	}
+	for l, need := range n.limits {
+		if !l.taking {
+			l.taking = true
+			epoch := d.state.epoch
+			d.work.Go(func() { d.take(l, need, epoch) })
+		}
+	}
+}
+
+// jobRow is a ready job as the window's reads return it.
+type readyRow struct {
+	ID         int64
+	Place      int64
+	TaskID     int64
+	Attempt    int32
+	Priority   int32
+	Idx        int64
+	Inputs     []string
+	FirstEvent int64
+	NEvents    int64
+}
+
+func (r readyRow) job() readyJob {
+	return readyJob{stand: stand{r.Place, r.ID}, task: r.TaskID, attempt: r.Attempt, priority: r.Priority,
+		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
+}
+
+// fill reads what was announced behind the cursor, and on from the cursor when jobs run low.
+func (d *Dispatcher) fill(w *window) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
+	defer cancel()
+	d.mu.Lock()
+	var wide int64
+	for _, s := range w.behind {
+		wide += s.high - s.low
+	}
+	if wide > 4*windowSize {
+		w.rewind()
+	}
+	spans, from, turn := w.behind, w.cursor, w.turn
+	on := !w.end && len(w.jobs) < windowLow
+	w.behind = nil
+	d.mu.Unlock()
+
+	rows, end, err := d.readWindow(ctx, w.key, windowRead{spans: spans, from: from, on: on})
+	if err == nil {
+		err = d.preload(ctx, rows)
+	}
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w.filling = false
+	switch {
+	case err != nil:
+		w.behind = append(w.behind, spans...)
+		d.cfg.Log.Warn("ready jobs cannot be read", "share", w.key.share, "err", err)
+	case turn == w.turn:
+		for _, r := range rows {
+			if job := r.job(); d.state.inflight[job.id] == nil {
+				w.insert(job)
+			}
+			if s := (stand{r.Place, r.ID}); w.cursor.before(s) {
+				w.cursor = s
+			}
+		}
+		if on {
+			w.end = end && len(w.behind) == 0
+		}
+	}
+	d.line.unblock(d, err)
+	d.stirWindow(w)
+	d.kick()
+}
+
+// windowRead is what one fill reads.
+type windowRead struct {
+	spans []span
+	from  stand
+	on    bool // on from the cursor
+}
+
+func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead) (rows []readyRow, end bool, err error) {
+	if len(r.spans) > 0 {
+		var places, lows, highs []int64
+		for _, s := range r.spans {
+			places, lows, highs = append(places, s.place), append(lows, s.low), append(highs, s.high)
+		}
+		args := pgx.StrictNamedArgs{"share": int32(key.share), "shape": key.shape, "places": places, "lows": lows, "highs": highs}
+		if rows, err = d.readRows(ctx, "read_spans", args); err != nil {
+			return nil, false, err
+		}
+	}
+	if r.on {
+		args := pgx.StrictNamedArgs{"share": int32(key.share), "shape": key.shape, "place": r.from.place, "id": r.from.id, "n": windowSize}
+		next, err := d.readRows(ctx, "read_on", args)
+		if err != nil {
+			return nil, false, err
+		}
+		rows, end = append(rows, next...), len(next) < windowSize
+	}
+	return rows, end, nil
+}
+
+func (d *Dispatcher) readRows(ctx context.Context, verb string, args pgx.StrictNamedArgs) ([]readyRow, error) {
+	rows, err := d.cfg.Pool.Query(ctx, query[verb], args)
+	if err != nil {
+		return nil, fmt.Errorf("window: %w", err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[readyRow])
+	if err != nil {
+		return nil, fmt.Errorf("window: %w", err)
+	}
+	return got, nil
+}
+
+// preload has the payloads at hand before the jobs are claimed.
+func (d *Dispatcher) preload(ctx context.Context, rows []readyRow) error {
+	tasks := map[int64]bool{}
+	for _, r := range rows {
+		tasks[r.TaskID] = true
+	}
+	return d.payloads.load(ctx, tasks)
+}
+
+// stirWindow wakes the pulls of the queues that may run the window's jobs. d.mu is held.
+func (d *Dispatcher) stirWindow(w *window) {
+	if w.leaf < 0 {
+		return
+	}
+	d.line.stir(func(c *class) bool {
+		q := d.state.byName[c.queue]
+		// A slot with labels of its own may run what its queue alone may not.
+		return q != nil && (w.shape.queues[q.pos] || c.name != c.queue)
+	})
+}
+
+// leaseOf is a committed grant as the pilot gets it.
+func (d *Dispatcher) leaseOf(ctx context.Context, g *grant) (Lease, error) {
+	key := leaseKey{job: g.job.id, attempt: g.job.attempt, nonce: g.nonce}
+	return d.leaseFor(ctx, key, leaseParts{task: g.job.task, share: g.share, need: g.window.shape.need, piece: g.job.piece,
+		expires: d.cfg.Timing.FirstTTL.Seconds()})
+}
+
+// leaseParts is what a Lease is put together from.
+type leaseParts struct {
+	task    int64
+	share   string
+	need    Requirements
+	piece   piece
+	expires float64
+}
+
+func (d *Dispatcher) leaseFor(ctx context.Context, key leaseKey, of leaseParts) (Lease, error) {
+	p, err := d.payloads.get(ctx, of.task)
+	if err != nil {
+		return Lease{}, err
+	}
+	command, env := p.render(of.piece)
+	return Lease{Lease: key.String(), Job: key.job, Attempt: int(key.attempt), Task: of.task, Share: of.share,
+		Command: command, Env: env, Cores: of.need.Cores, MemoryMB: of.need.MemoryMB, DiskMB: of.need.DiskMB,
+		WalltimeS: of.need.WalltimeS, ExpiresIn: of.expires}, nil
+}
+
+// recallPull looks up whether a pull with a request id repeats one that was answered, maybe by another daemon.
+func (d *Dispatcher) recallPull(p *pull) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
+	defer cancel()
+	leases, err := d.recallLeases(ctx, p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p.recall = recalled
+	if p.gone || p.taken && !p.aside {
+		return
+	}
+	switch {
+	case err != nil || len(leases) > 0:
+		d.line.remove(p)
+		d.finishPull(p, leases, err)
+	case p.aside:
+		p.aside = false
+		d.line.again(d, p)
+		d.kick()
+	case p.over:
+		d.line.expire(d, p)
+	default: // no repeat: it waits its turn
+		if c := d.line.classes[p.class]; c != nil {
+			d.line.wake(c)
+			d.kick()
+		}
+	}
+}
+
+type recallRow struct {
+	BodyHash   []byte
+	JobID      int64
+	Attempt    int32
+	Nonce      int64
+	TaskID     int64
+	ShareID    shares.ShareID
+	ShapeID    int32
+	Idx        int64
+	Inputs     []string
+	FirstEvent int64
+	NEvents    int64
+	ExpiresS   float64
+}
+
+// recallLeases returns nothing for a request id that was never answered, ErrRequestReused or ErrRequestOver.
+func (d *Dispatcher) recallLeases(ctx context.Context, p *pull) ([]Lease, error) {
+	rows, err := d.cfg.Pool.Query(ctx, query["recall"], pgx.StrictNamedArgs{"key": p.key})
+	if err != nil {
+		return nil, fmt.Errorf("recall: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[recallRow])
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	if string(found[0].BodyHash) != string(p.hash) {
+		return nil, ErrRequestReused
+	}
+	var leases []Lease
+	for _, r := range found {
+		if r.JobID == 0 {
+			return nil, ErrRequestOver
+		}
+		d.mu.Lock()
+		of := leaseParts{task: r.TaskID, expires: r.ExpiresS,
+			piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
+		if node, ok := d.state.version.Tree.ByID(r.ShareID); ok {
+			of.share = d.state.version.Tree.Nodes[node].Path
+		}
+		if sh := d.state.shapes[r.ShapeID]; sh != nil {
+			of.need = sh.need
+		}
+		d.mu.Unlock()
+		lease, err := d.leaseFor(ctx, leaseKey{r.JobID, r.Attempt, r.Nonce}, of)
+		if err != nil {
+			return nil, err
+		}
+		leases = append(leases, lease)
+	}
+	return leases, nil
+}

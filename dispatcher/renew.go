@@ -1,0 +1,103 @@
+package dispatcher
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// renewal is one lease of a RenewRequest.
+type renewal struct {
+	key   leaseKey
+	state LeaseState
+	usage Usage
+}
+
+// renewed is what became of it.
+type renewed struct {
+	kept   bool
+	reason string // of a cancel order; empty: none
+	graceS float64
+}
+
+// Renew prolongs leases by Timing.TTL and notes state and usage. A lease that ran out but was not expired yet is
+// prolonged too. Requests that come at the same time share a statement.
+func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, error) {
+	reply := RenewReply{Kept: []string{}, Lost: []string{}, Cancel: []CancelOrder{}, RenewAfter: d.cfg.Timing.RenewEvery.Seconds()}
+	var in []renewal
+	var tokens []string
+	for i, r := range req.Leases {
+		switch r.State {
+		case "":
+			r.State = Granted
+		case Granted, Starting, Running, Draining:
+		default:
+			return RenewReply{}, &FieldError{fmt.Sprintf("leases[%d].state", i), r.State, "granted, starting, running or draining"}
+		}
+		if key, ok := parseLease(r.Lease); ok {
+			in, tokens = append(in, renewal{key, r.State, r.Usage}), append(tokens, r.Lease)
+		} else {
+			reply.Lost = append(reply.Lost, r.Lease)
+		}
+	}
+	out, err := d.renewals.call(ctx, in)
+	if err != nil {
+		return RenewReply{}, fmt.Errorf("renew: %w", err)
+	}
+	for i, r := range out {
+		if !r.kept {
+			reply.Lost = append(reply.Lost, tokens[i])
+			continue
+		}
+		reply.Kept = append(reply.Kept, tokens[i])
+		if r.reason != "" {
+			reply.Cancel = append(reply.Cancel, CancelOrder{Lease: tokens[i], Reason: r.reason, GraceS: r.graceS})
+		}
+	}
+	return reply, nil
+}
+
+type renewRow struct {
+	JobID        int64
+	Nonce        int64
+	CancelReason string
+	CancelGraceS float64
+}
+
+func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]renewed, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timing.Statement)
+	defer cancel()
+	sorted := slices.Clone(in)
+	slices.SortFunc(sorted, func(a, b renewal) int { return cmp.Compare(a.key.job, b.key.job) })
+	var jobs, nonces, memory []int64
+	var attempts []int32
+	var states []string
+	var cpu []float64
+	for _, r := range sorted {
+		jobs, attempts, nonces = append(jobs, r.key.job), append(attempts, r.key.attempt), append(nonces, r.key.nonce)
+		states, cpu, memory = append(states, string(r.state)), append(cpu, r.usage.CPUSeconds), append(memory, r.usage.MemoryMB)
+	}
+	rows, err := d.cfg.Pool.Query(ctx, query["renew"], pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces,
+		"states": states, "cpu_s": cpu, "memory_mb": memory, "ttl_s": int(d.cfg.Timing.TTL.Seconds())})
+	if err != nil {
+		return nil, err
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[renewRow])
+	if err != nil {
+		return nil, err
+	}
+	byNonce := make(map[int64]renewRow, len(got))
+	for _, r := range got {
+		byNonce[r.Nonce] = r
+	}
+	out := make([]renewed, len(in))
+	for i, r := range in {
+		if row, ok := byNonce[r.key.nonce]; ok && row.JobID == r.key.job {
+			out[i] = renewed{kept: true, reason: row.CancelReason, graceS: row.CancelGraceS}
+		}
+	}
+	return out, nil
+}

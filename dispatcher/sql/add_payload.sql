@@ -1,0 +1,4 @@
+-- Stores a task's payload; a repeat changes nothing.
+INSERT INTO payloads (task_id, command, env, matrix)
+VALUES (@task::bigint, @command::text[], @env::jsonb, @matrix::jsonb)
+ON CONFLICT (task_id) DO NOTHING;

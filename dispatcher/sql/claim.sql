@@ -1,0 +1,55 @@
+-- Leases jobs by primary key, remembers the pulls that named a request id, and logs the moves: all or none of it.
+-- A job is leased when it is still ready in the attempt that was decided on, nobody else is at it, and this
+-- daemon may still claim under the epoch that it decided by. Rows that another claim has locked are not waited
+-- for: their pulls are decided again.
+WITH guard AS (
+    SELECT FROM limit_epoch e, daemons d
+    WHERE e.epoch = @epoch::bigint AND d.id = @daemon::bigint AND d.closed_at IS NULL
+), wanted AS (
+    SELECT *
+    FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @pulls::int[], @queues::int[], @units::bigint[],
+            @cores::int[]) AS w (job_id, attempt, nonce, pull, queue_id, units, cores)
+    WHERE EXISTS (SELECT FROM guard)
+), locked AS (
+    SELECT w.*, j.task_id, j.share_id, j.shape_id, j.priority
+    FROM wanted w
+    JOIN jobs j ON j.id = w.job_id AND j.attempt = w.attempt AND j.state = 'ready'
+    WHERE NOT EXISTS (SELECT FROM leases l WHERE l.job_id = w.job_id)
+    FOR UPDATE OF j SKIP LOCKED
+), asked AS (
+    SELECT * FROM unnest(@asked::int[], @keys::uuid[], @hashes::bytea[]) AS a (pull, key, hash)
+), remembered AS (
+    INSERT INTO pulls AS p (key, body_hash, job_ids, nonces)
+    SELECT a.key, a.hash, array_agg(l.job_id), array_agg(l.nonce)
+    FROM asked a JOIN locked l ON l.pull = a.pull
+    GROUP BY a.key, a.hash
+    ON CONFLICT (key) DO UPDATE SET body_hash = excluded.body_hash, job_ids = excluded.job_ids,
+        nonces = excluded.nonces, at = now()
+        WHERE p.at < now() - interval '10 minutes'
+    RETURNING key
+), pilots AS (
+    SELECT * FROM unnest(@pilot_pulls::int[], @pilots::text[], @nodes::text[]) AS p (pull, pilot, node)
+), leased AS (
+    INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority,
+        pilot, node, daemon_id, expires_at, ttl_s)
+    SELECT l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
+        p.pilot, p.node, @daemon::bigint, now() + make_interval(secs => @ttl_s::int), @ttl_s::int
+    FROM locked l
+    JOIN pilots p USING (pull)
+    LEFT JOIN asked a USING (pull)
+    WHERE a.key IS NULL OR a.key IN (SELECT key FROM remembered)
+    ON CONFLICT (job_id) DO NOTHING
+    RETURNING nonce, task_id, share_id, shape_id, queue_id, units
+), logged AS (
+    INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units,
+        places, low_ids, high_ids)
+    SELECT @daemon::bigint, @lane::int, @seq::bigint, array_agg(task_id), array_agg(share_id), array_agg(shape_id),
+        array_agg(queue_id), array_agg('r'::text), array_agg('l'::text), array_agg(n), array_agg(units),
+        array_agg(0::bigint), array_agg(0::bigint), array_agg(0::bigint)
+    FROM (
+        SELECT task_id, share_id, shape_id, queue_id, count(*)::int AS n, sum(units)::bigint AS units
+        FROM leased GROUP BY task_id, share_id, shape_id, queue_id
+    ) m
+    HAVING count(*) > 0
+)
+SELECT EXISTS (SELECT FROM guard) AS current, coalesce(array_agg(nonce), '{}') AS nonces FROM leased;

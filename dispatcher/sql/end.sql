@@ -1,0 +1,62 @@
+-- Ends attempts: lease → attempts, and the job → ended_jobs or back to ready. A lease that is not there any more,
+-- or belongs to a later attempt, is left alone; "lost" needs a lease that has run out.
+-- A job is over when it finished, when a cancel order stood at its lease, or when its attempts are used up. A
+-- revoked attempt is not charged: the number rises, since it is the fence, and the bound rises with it.
+WITH results AS (
+    SELECT *
+    FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @outcomes::text[], @exit_codes::int[], @messages::text[],
+            @cpu_s::float8[], @memory_mb::bigint[], @outputs::jsonb[], @tails::text[])
+        AS r (job_id, attempt, nonce, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
+), gone AS (
+    DELETE FROM leases l USING results r
+    WHERE l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
+        AND (r.outcome <> 'lost' OR l.expires_at <= now())
+    RETURNING l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
+        l.pilot, l.node, l.claimed_at, l.started_at, l.cancel_reason, r.outcome, r.exit_code, r.message,
+        greatest(l.cpu_s, r.cpu_s::real) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail
+), kept AS (
+    INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
+        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
+    SELECT job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
+        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail
+    FROM gone
+), over AS (
+    DELETE FROM jobs j USING gone g
+    WHERE j.id = g.job_id
+        AND (g.outcome = 'finished' OR g.cancel_reason IS NOT NULL OR g.outcome <> 'revoked' AND j.attempt >= j.max_attempts)
+    RETURNING j.*, CASE WHEN g.outcome = 'finished' THEN 'finished' WHEN g.cancel_reason IS NOT NULL THEN 'cancelled'
+        ELSE 'failed' END AS final
+), archived AS (
+    INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
+        first_event, n_events, retry_of, created_at)
+    SELECT id, task_id, share_id, shape_id, priority, final, attempt, max_attempts, idx, inputs,
+        first_event, n_events, retry_of, created_at
+    FROM over
+), again AS (
+    UPDATE jobs j SET attempt = j.attempt + 1, max_attempts = j.max_attempts + (g.outcome = 'revoked')::int
+    FROM gone g
+    WHERE j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL
+        AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
+    RETURNING j.id, j.place
+), ended AS (
+    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units,
+        CASE o.final WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' WHEN 'cancelled' THEN 'c' ELSE 'r' END AS after,
+        coalesce(a.place, 0) AS place, coalesce(o.final, 'ready') AS job_state
+    FROM gone g
+    LEFT JOIN over o ON o.id = g.job_id
+    LEFT JOIN again a ON a.id = g.job_id
+), logged AS (
+    INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units,
+        places, low_ids, high_ids)
+    SELECT @daemon::bigint, @lane::int, @seq::bigint, array_agg(task_id), array_agg(share_id), array_agg(shape_id),
+        array_agg(queue_id), array_agg('l'::text), array_agg(after), array_agg(n), array_agg(units), array_agg(place),
+        array_agg(id), array_agg(id)
+    FROM (
+        -- Jobs that are ready again stand alone: readers look for each of them.
+        SELECT task_id, share_id, shape_id, queue_id, after, place, CASE after WHEN 'r' THEN job_id ELSE 0 END AS id,
+            count(*)::int AS n, sum(units)::bigint AS units
+        FROM ended GROUP BY task_id, share_id, shape_id, queue_id, after, place, CASE after WHEN 'r' THEN job_id ELSE 0 END
+    ) m
+    HAVING count(*) > 0
+)
+SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, after, place, job_state FROM ended;

@@ -1,0 +1,2 @@
+-- The epoch of the limits.
+SELECT epoch FROM limit_epoch;

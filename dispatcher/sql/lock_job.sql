@@ -1,0 +1,2 @@
+-- Locks one live job.
+SELECT id FROM jobs WHERE id = @job::bigint FOR UPDATE;

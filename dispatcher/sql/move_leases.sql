@@ -1,0 +1,6 @@
+-- Charges running attempts of one share to another. Rows that end at this moment are waited for and then gone.
+WITH moved AS (
+    UPDATE leases SET share_id = @to::int WHERE share_id = @from::int RETURNING task_id, shape_id, queue_id, units
+)
+SELECT task_id, shape_id, queue_id, count(*)::int AS n, sum(units)::bigint AS units
+FROM moved GROUP BY task_id, shape_id, queue_id;

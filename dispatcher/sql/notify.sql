@@ -1,0 +1,2 @@
+-- A hint to the other daemons.
+SELECT pg_notify('divvy', @what::text);

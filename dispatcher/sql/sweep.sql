@@ -1,0 +1,2 @@
+-- Leases that ran out, whoever granted them. There is no index on the time: renewals would pay for it.
+SELECT job_id, attempt, nonce, 0::float8 AS left_s FROM leases WHERE expires_at <= now() LIMIT @n::int;

@@ -1,0 +1,367 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// state is what a daemon knows: the ledger folded up to what it has read, its own claims in flight, and the
+// windows. It is guarded by Dispatcher.mu; nothing in this file touches the database.
+type state struct {
+	version  shares.Version
+	epoch    int64
+	queues   map[shares.QueueID]*queue
+	byName   map[string]*queue
+	pools    map[string]*pool
+	limits   map[limitKey]*limit
+	shapes   map[int32]*shape
+	windows  map[windowKey]*window
+	leaves   []leaf // by node of the tree
+	held     map[shares.ShareID]map[heldKey]*heldCount
+	dirty    []int            // leaves whose want must be computed before the next decision
+	inflight map[int64]*grant // jobs granted and not committed
+	scratch  candidates
+}
+
+// shape is an interned set of requirements, with the queues that may run it under the present version.
+type shape struct {
+	id     int32
+	need   Requirements
+	queues []bool // by position in version.Queues
+}
+
+// queue is a queue of the present version with what runs there.
+type queue struct {
+	shares.Queue
+	pos       int
+	pool      *pool
+	limit     *limit
+	windows   []*window // of all shapes that may run here
+	heldCores int64
+	heldJobs  int64
+	pilots    map[string]seen
+}
+
+// seen is a pilot's last pull: when, and what it offered that was not filled.
+type seen struct {
+	at       time.Time
+	unfilled shares.Units
+}
+
+// pool is a resource group: the tree's standing in it.
+type pool struct {
+	name        string
+	book        *shares.Pool
+	capacity    shares.Units // C of the online queues
+	heldOffline shares.Units // held at queues that are not online; runs out beside C
+	limit       *limit
+	pathLimits  [][]*limit // by leaf node: limits of its path
+}
+
+// leaf is the part of a tree's leaf that depends on queues and shapes.
+type leaf struct {
+	windows []*window
+	dirty   bool
+	reach   map[*pool]*reach
+}
+
+// reach is which queues of a pool the leaf's jobs could use: their demand is bounded by it.
+type reach struct {
+	queues  []bool // by position
+	cap     shares.Units
+	bounded bool
+	held    shares.Units // of this leaf at those queues
+	stale   bool
+}
+
+type heldKey struct {
+	share shares.ShareID
+	shape int32
+	queue shares.QueueID
+}
+
+type heldCount struct {
+	jobs  int64
+	units shares.Units
+}
+
+func newState() *state {
+	return &state{shapes: map[int32]*shape{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}}
+}
+
+// adopt builds everything that follows from the site version; counts and windows stay.
+func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit) {
+	s.version, s.epoch, s.limits = v, epoch, limits
+	old := s.queues
+	s.queues, s.byName, s.pools = map[shares.QueueID]*queue{}, map[string]*queue{}, map[string]*pool{}
+	for name, c := range capacities(v.Queues) {
+		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)]}
+		p.pathLimits = pathLimits(v.Tree, name, limits)
+		s.pools[name] = p
+	}
+	for i, q := range v.Queues {
+		entry := &queue{Queue: q, pos: i, pool: s.pools[q.Pool], limit: limits[queueLimit(q.ID)], pilots: map[string]seen{}}
+		if before := old[q.ID]; before != nil {
+			entry.pilots = before.pilots
+		}
+		s.queues[q.ID], s.byName[q.Name] = entry, entry
+	}
+	s.leaves = make([]leaf, len(v.Tree.Nodes))
+	for _, sh := range s.shapes {
+		s.place(sh)
+	}
+	for _, w := range s.windows {
+		s.hang(w)
+	}
+	for _, of := range s.held {
+		for key, h := range of {
+			s.book(key, h.jobs, h.units)
+		}
+	}
+}
+
+func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*limit {
+	of := make([][]*limit, len(t.Nodes))
+	for i, n := range t.Nodes { // parents come first
+		if n.Parent >= 0 {
+			of[i] = append(of[i], of[n.Parent]...)
+		}
+		if l := limits[shareLimit(n.ID, pool)]; l != nil {
+			of[i] = append(of[i], l)
+		}
+	}
+	return of
+}
+
+// place finds the queues that may run a shape.
+func (s *state) place(sh *shape) {
+	sh.queues = make([]bool, len(s.version.Queues))
+	for i, q := range s.version.Queues {
+		sh.queues[i] = fitsQueue(sh.need, q, q.Labels) == ""
+	}
+}
+
+// hang ties a window to its leaf and to the queues that may run it.
+func (s *state) hang(w *window) {
+	node, ok := s.version.Tree.ByID(w.key.share)
+	if !ok || !s.version.Tree.Leaf(node) {
+		w.leaf = -1
+		return
+	}
+	w.leaf = node
+	s.leaves[node].windows = append(s.leaves[node].windows, w)
+	for i, q := range s.version.Queues {
+		if w.shape.queues[i] {
+			e := s.queues[q.ID]
+			e.windows = append(e.windows, w)
+		}
+	}
+	s.touch(node, true)
+}
+
+// window finds or makes the window of a (share, shape); nil when the shape is not known yet.
+func (s *state) window(key windowKey) *window {
+	w := s.windows[key]
+	if w == nil {
+		sh := s.shapes[key.shape]
+		if sh == nil {
+			return nil
+		}
+		w = newWindow(key, sh)
+		s.windows[key] = w
+		s.hang(w)
+	}
+	return w
+}
+
+// touch marks a leaf whose want has changed; reach too when the set of its active shapes may have.
+func (s *state) touch(node int, reachToo bool) {
+	l := &s.leaves[node]
+	if reachToo {
+		for _, r := range l.reach {
+			r.stale = true
+		}
+	}
+	if !l.dirty {
+		l.dirty = true
+		s.dirty = append(s.dirty, node)
+	}
+}
+
+// apply counts a move. own is true for moves of this daemon's lanes: only they spend this daemon's escrow.
+func (s *state) apply(m move, own bool) {
+	key := windowKey{m.Share, m.Shape}
+	if m.Before == isReady || m.After == isReady {
+		if w := s.window(key); w != nil {
+			s.applyReady(w, m)
+		}
+	}
+	switch {
+	case m.Before == isLeased && m.After != isLeased:
+		s.hold(m, -1, own)
+	case m.After == isLeased && m.Before != isLeased:
+		s.hold(m, +1, own)
+	}
+}
+
+func (s *state) applyReady(w *window, m move) {
+	was := w.ready + w.backlog
+	if m.Before == isReady {
+		w.ready -= int64(m.N)
+	}
+	if m.After == isReady {
+		w.ready += int64(m.N)
+		if m.High > 0 {
+			w.announce(span{m.Place, m.Low, m.High})
+		}
+	}
+	if m.After == isLeased {
+		w.starts.add(float64(m.N))
+	}
+	if w.leaf >= 0 {
+		s.touch(w.leaf, (was > 0) != (w.ready+w.backlog > 0))
+	}
+}
+
+func (s *state) hold(m move, sign int64, own bool) {
+	key := heldKey{m.Share, m.Shape, m.Queue}
+	of := s.held[m.Share]
+	if of == nil {
+		of = map[heldKey]*heldCount{}
+		s.held[m.Share] = of
+	}
+	h := of[key]
+	if h == nil {
+		h = &heldCount{}
+		of[key] = h
+	}
+	jobs, units := sign*int64(m.N), shares.Units(sign)*m.Units
+	h.jobs += jobs
+	h.units += units
+	if h.jobs == 0 && h.units == 0 {
+		delete(of, key)
+	}
+	s.book(key, jobs, units)
+	if own {
+		s.spend(key, jobs, units)
+	}
+}
+
+// book counts held units at queue, pool and leaf.
+func (s *state) book(key heldKey, jobs int64, units shares.Units) {
+	q := s.queues[key.queue]
+	if q == nil {
+		return
+	}
+	q.heldJobs += jobs
+	if sh := s.shapes[key.shape]; sh != nil {
+		q.heldCores += jobs * int64(sh.need.Cores)
+	}
+	if q.State != shares.Online {
+		q.pool.heldOffline += units
+	}
+	node, ok := s.version.Tree.ByID(key.share)
+	if !ok || !s.version.Tree.Leaf(node) {
+		return
+	}
+	q.pool.book.Hold(node, units)
+	if r := s.leaves[node].reach[q.pool]; r != nil && !r.stale && r.queues[q.pos] {
+		r.held += units
+	}
+	s.touch(node, false)
+}
+
+// spend charges this daemon's escrow. A credit on a limit in debt is returned by the escrow step.
+func (s *state) spend(key heldKey, jobs int64, units shares.Units) {
+	q := s.queues[key.queue]
+	if q == nil {
+		return
+	}
+	if q.limit != nil {
+		q.limit.spent += shares.Units(jobs*int64(s.shapes[key.shape].need.Cores)) * 1000
+	}
+	if l := q.pool.limit; l != nil && q.State == shares.Online {
+		l.spent += units
+	}
+	if node, ok := s.version.Tree.ByID(key.share); ok {
+		for _, l := range q.pool.pathLimits[node] {
+			l.spent += units
+		}
+	}
+}
+
+// settle brings the want of every touched leaf up to date.
+func (s *state) settle() {
+	for _, node := range s.dirty {
+		s.leaves[node].dirty = false
+		for _, p := range s.pools {
+			p.book.SetWant(node, s.want(node, p))
+		}
+	}
+	s.dirty = s.dirty[:0]
+}
+
+// want is what a leaf could use in a pool beyond what it holds: units of its ready and coming jobs, within the
+// slots of the queues that could run them.
+func (s *state) want(node int, p *pool) shares.Units {
+	l := &s.leaves[node]
+	r := l.reach[p]
+	if r == nil {
+		r = &reach{stale: true}
+		if l.reach == nil {
+			l.reach = map[*pool]*reach{}
+		}
+		l.reach[p] = r
+	}
+	if r.stale {
+		s.measure(node, p, r)
+	}
+	var want shares.Units
+	for _, w := range l.windows {
+		if n := w.ready + w.backlog; n > 0 {
+			want += shares.Units(n*int64(w.shape.need.Cores)) * s.power(w.shape, p)
+		}
+	}
+	if r.bounded {
+		want = min(want, max(0, r.cap-r.held))
+	}
+	return want
+}
+
+// power is the largest core power (thousandths) at which the pool could run the shape; 0 when it cannot.
+func (s *state) power(sh *shape, p *pool) (milli shares.Units) {
+	for i, ok := range sh.queues {
+		if q := s.version.Queues[i]; ok && q.Pool == p.name {
+			milli = max(milli, shares.Units(q.CorePowerMilli))
+		}
+	}
+	return milli
+}
+
+func (s *state) measure(node int, p *pool, r *reach) {
+	*r = reach{queues: make([]bool, len(s.version.Queues)), bounded: true}
+	for _, w := range s.leaves[node].windows {
+		if w.ready+w.backlog <= 0 {
+			continue
+		}
+		for i, ok := range w.shape.queues {
+			r.queues[i] = r.queues[i] || ok && s.version.Queues[i].Pool == p.name
+		}
+	}
+	for i, in := range r.queues {
+		if !in {
+			continue
+		}
+		u, limited := s.version.Queues[i].Capacity()
+		r.bounded = r.bounded && limited
+		r.cap += u
+	}
+	id := s.version.Tree.Nodes[node].ID
+	for key, h := range s.held[id] {
+		if q := s.queues[key.queue]; q != nil && r.queues[q.pos] {
+			r.held += h.units
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Fold adds the tail of the ledger to the checkpoint, so that a daemon starts quickly and reports read little. It
+// returns how many rows it folded; 0 too when another daemon is at it.
+func (d *Dispatcher) Fold(ctx context.Context) (n int, err error) {
+	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		n = 0
+		if ok, err := pg.TryLock(ctx, tx, pg.LockFold, 0); err != nil || !ok {
+			return err
+		}
+		return tx.QueryRow(ctx, query["fold"], pgx.StrictNamedArgs{"n": 5000}).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("fold: %w", err)
+	}
+	return n, nil
+}
+
+// Heartbeat says that this daemon lives, and closes those that were silent for Timing.DaemonTTL: what they held
+// in escrow is free again. It returns how many it closed.
+func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
+	args := pgx.StrictNamedArgs{"daemon": d.id, "ttl_s": d.cfg.Timing.DaemonTTL.Seconds()}
+	rows, err := d.cfg.Pool.Query(ctx, query["heartbeat"], args)
+	if err != nil {
+		return 0, fmt.Errorf("heartbeat: %w", err)
+	}
+	dead, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil || len(dead) == 0 {
+		return 0, err
+	}
+	return len(dead), d.closeDaemons(ctx, dead)
+}
+
+// closeDaemons fences daemons: after it none of their claims can commit, and their escrow is part of the free units.
+func (d *Dispatcher) closeDaemons(ctx context.Context, ids []int64) error {
+	return pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		if err := Barrier(ctx, tx); err != nil {
+			return fmt.Errorf("close daemons: %w", err)
+		}
+		tag, err := tx.Exec(ctx, query["close_daemons"], pgx.StrictNamedArgs{"daemons": ids})
+		if err != nil {
+			return fmt.Errorf("close daemons: %w", err)
+		}
+		if tag.RowsAffected() == 0 {
+			return nil
+		}
+		// Read behind the barrier: no newer version can come in between.
+		v, err := d.cfg.Load(ctx)
+		if err != nil {
+			return fmt.Errorf("close daemons: %w", err)
+		}
+		if err := Rebase(ctx, tx, v); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{"what": "site"})
+		return err
+	})
+}
+
+// Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
+// older than a week, closed daemons without rows; and makes the history's partitions of the coming days.
+func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
+	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		n = 0
+		if ok, err := pg.TryLock(ctx, tx, pg.LockPurge, 0); err != nil || !ok {
+			return err
+		}
+		for _, verb := range []string{"purge_pulls", "purge_ledger", "purge_daemons"} {
+			tag, err := tx.Exec(ctx, query[verb])
+			if err != nil {
+				return fmt.Errorf("%s: %w", verb, err)
+			}
+			n += int(tag.RowsAffected())
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("purge: %w", err)
+	}
+	return n, nil
+}
+
+// Sample writes down the standing of every share, for plots and to compare what was promised with what was given.
+// One daemon does it; the others find the lock taken.
+func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {
+	st := d.Standing()
+	var pools []string
+	var ids []int32
+	var targets []float64
+	var held, ready []int64
+	for _, p := range st.Pools {
+		for _, s := range p.Shares {
+			pools, ids, targets = append(pools, p.Pool), append(ids, int32(s.ID)), append(targets, s.Target)
+			held, ready = append(held, int64(s.Held*1000+0.5)), append(ready, s.Ready)
+		}
+	}
+	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		n = 0
+		if ok, err := pg.TryLock(ctx, tx, pg.LockSample, 0); err != nil || !ok {
+			return err
+		}
+		tag, err := tx.Exec(ctx, query["sample"], pgx.StrictNamedArgs{
+			"pools": pools, "shares": ids, "targets": targets, "held": held, "ready": ready})
+		n = int(tag.RowsAffected())
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sample: %w", err)
+	}
+	return n, nil
+}
+
+// Standing is the state of all pools as this daemon knows it now.
+func (d *Dispatcher) Standing() Standing {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.settle()
+	st := Standing{Version: d.state.version.Number, At: time.Now().UTC(), Pools: []PoolStanding{}}
+	seen := map[string]bool{}
+	for _, q := range d.state.version.Queues {
+		if !seen[q.Pool] {
+			seen[q.Pool] = true
+			st.Pools = append(st.Pools, d.state.standing(d.state.pools[q.Pool]))
+		}
+	}
+	return st
+}
+
+// standing of a pool; targets are shares of what is held plus what pilots offered lately and did not get filled.
+func (s *state) standing(p *pool) PoolStanding {
+	var offered shares.Units
+	for _, q := range s.queues {
+		if q.pool == p {
+			for _, seen := range q.pilots {
+				offered += seen.unfilled
+			}
+		}
+	}
+	c := p.capacity
+	if c != shares.Unlimited {
+		c += p.heldOffline
+	}
+	r := shares.Round(c, p.book.Held(0), offered)
+	out := PoolStanding{Pool: p.name, Capacity: -1, Round: r.Float(), Held: p.book.Held(0).Float()}
+	if p.capacity != shares.Unlimited {
+		out.Capacity = p.capacity.Float()
+	}
+	targets, slots := p.book.Targets(r), p.book.Slots(r)
+	ready, heldJobs := s.countsByNode(p)
+	for i, n := range s.version.Tree.Nodes {
+		if i == 0 {
+			continue // the root is the pool
+		}
+		held := p.book.Held(i).Float()
+		out.Shares = append(out.Shares, ShareStanding{ID: n.ID, Path: n.Path, Pool: p.name, Depth: n.Depth,
+			Leaf: s.version.Tree.Leaf(i), Weight: n.Plan.Weight, Tier: n.Plan.Tier, Target: targets[i] / 1000, Slots: slots[i],
+			Held: held, Deficit: targets[i]/1000 - held, Demand: p.book.Demand(i).Float(), Ready: ready[i], HeldJobs: heldJobs[i]})
+	}
+	return out
+}
+
+// countsByNode counts ready and held jobs, leaves and what is above them.
+func (s *state) countsByNode(p *pool) (ready, held []int64) {
+	nodes := s.version.Tree.Nodes
+	ready, held = make([]int64, len(nodes)), make([]int64, len(nodes))
+	for _, w := range s.windows {
+		if w.leaf >= 0 && s.power(w.shape, p) > 0 {
+			ready[w.leaf] += max(0, w.ready)
+		}
+	}
+	for share, of := range s.held {
+		node, ok := s.version.Tree.ByID(share)
+		if !ok {
+			continue
+		}
+		for key, h := range of {
+			if q := s.queues[key.queue]; q != nil && q.pool == p {
+				held[node] += h.jobs
+			}
+		}
+	}
+	for i := len(nodes) - 1; i > 0; i-- {
+		ready[nodes[i].Parent] += ready[i]
+		held[nodes[i].Parent] += held[i]
+	}
+	return ready, held
+}
+
+// Queues is the state of all queues as this daemon knows it now, in file order.
+func (d *Dispatcher) Queues() []QueueStanding {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]QueueStanding, 0, len(d.state.version.Queues))
+	waiting := map[string]int{}
+	for _, c := range d.line.classes {
+		waiting[c.queue] += c.pulls.Len()
+	}
+	for _, q := range d.state.version.Queues {
+		e := d.state.queues[q.ID]
+		row := QueueStanding{Queue: q, HeldCores: e.heldCores, HeldJobs: e.heldJobs, Pilots: len(e.pilots), Waiting: waiting[q.Name]}
+		for _, w := range e.windows {
+			row.Ready += max(0, w.ready)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// Stock says how well every (share, shape) that has or had jobs is supplied.
+func (d *Dispatcher) Stock() []Stock {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]Stock, 0, len(d.state.windows))
+	for key, w := range d.state.windows {
+		out = append(out, Stock{Share: key.share, Shape: key.shape, Ready: w.ready, StartsPerMinute: w.starts.perMinute,
+			Startable: d.state.startable(w.shape)})
+	}
+	return out
+}
+
+// startable is how many jobs of a shape the free slots of its queues could start; -1 when one has no limit.
+func (s *state) startable(sh *shape) (n int64) {
+	for i, ok := range sh.queues {
+		if !ok {
+			continue
+		}
+		q := s.version.Queues[i]
+		if q.Slots == nil {
+			return -1
+		}
+		n += max(0, int64(*q.Slots)-s.queues[q.ID].heldCores) / int64(sh.need.Cores)
+	}
+	return n
+}
+
+// Fits lists the queues that could run jobs with these requirements, and for the others the first gate that fails.
+func (d *Dispatcher) Fits(r Requirements) (queues []string, reasons map[string]string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	reasons = map[string]string{}
+	for _, q := range d.state.version.Queues {
+		if reason := fitsQueue(r, q, q.Labels); reason != "" {
+			reasons[q.Name] = reason
+		} else {
+			queues = append(queues, q.Name)
+		}
+	}
+	return queues, reasons
+}

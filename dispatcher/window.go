@@ -1,0 +1,180 @@
+package dispatcher
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+const (
+	windowSize = 2000 // rows of one read
+	windowLow  = 500  // read on when fewer are left
+	mostBehind = 64   // announced ranges before the window starts anew at the lowest of them
+)
+
+// stand is a position in the ready order of one window.
+type stand struct{ place, id int64 }
+
+func (a stand) before(b stand) bool { return a.place < b.place || a.place == b.place && a.id < b.id }
+
+// readyJob is a job that waits in a window, with its piece: nothing is read again when it is claimed.
+type readyJob struct {
+	stand
+	task     int64
+	attempt  int32
+	priority int32
+	piece    piece
+}
+
+// span is a range of ids at one place that became ready.
+type span struct{ place, low, high int64 }
+
+type windowKey struct {
+	share shares.ShareID
+	shape int32
+}
+
+// window is the part in memory of the ready jobs of one (share, shape), best first.
+//
+// All ready jobs up to the cursor are in jobs, in flight, in behind (announced, not read yet) or in doubt (another
+// daemon seemed to have them); what is after the cursor is read when jobs run low.
+type window struct {
+	key   windowKey
+	shape *shape
+	leaf  int // node of the present tree; -1: the share has gone
+
+	ready   int64 // from the ledger, less what is in flight
+	backlog int64 // jobs that are not generated yet
+	starts  rate
+
+	jobs    []readyJob
+	cursor  stand
+	end     bool // nothing was after the cursor when it was last read
+	behind  []span
+	doubt   []span
+	filling bool
+	turn    int // rises when the cursor goes back: a read that began before is void
+	idle    int // looks in a row at which ready > 0 and nothing was found
+}
+
+func newWindow(key windowKey, sh *shape) *window {
+	return &window{key: key, shape: sh, leaf: -1, cursor: stand{place: minPlace}}
+}
+
+const minPlace = -1 << 62
+
+// head is the best job, if there is one. exact is false when a better one may not have been read yet.
+func (w *window) head() (job *readyJob, exact bool) {
+	if len(w.jobs) == 0 {
+		return nil, len(w.behind) == 0 && w.end
+	}
+	job = &w.jobs[0]
+	for _, b := range w.behind {
+		if (stand{b.place, b.low}).before(job.stand) {
+			return job, false
+		}
+	}
+	return job, true
+}
+
+// wantsRead says whether a read would bring something that will be needed soon.
+func (w *window) wantsRead() bool {
+	return !w.filling && (len(w.behind) > 0 || !w.end && len(w.jobs) < windowLow)
+}
+
+func (w *window) pop() readyJob {
+	job := w.jobs[0]
+	w.jobs[0] = readyJob{}
+	w.jobs = w.jobs[1:]
+	return job
+}
+
+// insert puts a job at its place unless it is there already.
+func (w *window) insert(job readyJob) {
+	n := len(w.jobs)
+	if n == 0 || w.jobs[n-1].before(job.stand) {
+		w.jobs = append(w.jobs, job)
+		return
+	}
+	i := sort.Search(n, func(i int) bool { return !w.jobs[i].before(job.stand) })
+	if w.jobs[i].id != job.id {
+		w.jobs = slices.Insert(w.jobs, i, job)
+	}
+}
+
+// announce notes that jobs became ready. Those after the cursor will be read in their turn.
+func (w *window) announce(s span) {
+	if !w.cursor.before(stand{s.place, s.high}) || w.filling {
+		// While a read is under way the cursor is about to move: rather read a job twice than never.
+		w.behind = append(w.behind, s)
+	} else if !w.cursor.before(stand{s.place, s.low}) {
+		w.behind = append(w.behind, s)
+		w.end = false
+	} else {
+		w.end = false
+	}
+	if len(w.behind) > mostBehind {
+		w.rewind()
+	}
+}
+
+// rewind moves the cursor back to just before the lowest announced range: one read onwards instead of many.
+func (w *window) rewind() {
+	low := w.cursor
+	for _, b := range w.behind {
+		if s := (stand{b.place, b.low - 1}); s.before(low) {
+			low = s
+		}
+	}
+	w.cursor, w.behind, w.end = low, nil, false
+	w.turn++
+	i := sort.Search(len(w.jobs), func(i int) bool { return low.before(w.jobs[i].stand) })
+	w.jobs = w.jobs[:i]
+}
+
+// reset forgets all: the next read starts at the top.
+func (w *window) reset() {
+	w.cursor, w.jobs, w.behind, w.doubt, w.end, w.idle = stand{place: minPlace}, nil, nil, nil, false, 0
+	w.turn++
+}
+
+// look is done at every refresh: jobs in doubt are asked for again, and a window that finds nothing although the
+// ledger says that there is something is read anew from the top.
+func (w *window) look() {
+	for _, s := range w.doubt {
+		w.announce(s)
+	}
+	w.doubt = nil
+	if w.ready <= 0 || len(w.jobs) > 0 || !w.end || w.filling {
+		w.idle = 0
+		return
+	}
+	if w.idle++; w.idle >= 10 {
+		w.reset()
+	}
+}
+
+// rate is an exponentially weighted count of events per minute, over about two minutes.
+type rate struct {
+	perMinute float64
+	pending   float64
+	at        time.Time
+}
+
+func (r *rate) add(n float64) { r.pending += n }
+
+func (r *rate) fold(now time.Time) {
+	if r.at.IsZero() {
+		r.at = now
+		return
+	}
+	dt := now.Sub(r.at).Minutes()
+	if dt < 1.0/60 {
+		return
+	}
+	keep := max(0, 1-dt/2)
+	r.perMinute = keep*r.perMinute + (1-keep)*r.pending/dt
+	r.pending, r.at = 0, now
+}
