@@ -55,7 +55,7 @@ func newDaemon(cfg config, log *slog.Logger) *daemon {
 // stopped again. ctx bounds the start only.
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.openDatabase, d.openPool, d.openSite, d.openDispatcher, d.openGenerator, d.firstSite, d.listen, d.startLoops, d.serve, d.startClaims,
+		d.openDatabase, d.openPool, d.openSite, d.openDispatcher, d.openGenerator, d.firstSite, d.listen, d.startLoops, d.startDispatcher, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))

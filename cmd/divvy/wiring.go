@@ -126,6 +126,9 @@ func (d *daemon) serve(context.Context) error {
 		d.serveOn("pprof", d.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
 		d.log.Info("profiles", "url", "http://"+d.pprof.Addr().String()+"/debug/pprof/")
 	}
+	// The first thing that Stop does: no new claims, and pulls that wait are told so (503) instead of keeping
+	// the HTTP server from ending. Renewals and ends are served until that has happened.
+	d.onStop("pulls", time.Second, func(context.Context) error { d.dispatcher.Drain(); return nil })
 	return nil
 }
 
@@ -141,9 +144,8 @@ func (d *daemon) tokens() ([]api.Token, error) {
 	return api.ReadTokens(f)
 }
 
-// startClaims lets pulls be decided. Its end is the first thing that Stop does: no new claims, those in flight
-// are answered, pulls that wait are told that the daemon stops.
-func (d *daemon) startClaims(context.Context) error {
+// startDispatcher lets pulls, renewals and ends be served.
+func (d *daemon) startDispatcher(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
