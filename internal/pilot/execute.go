@@ -176,15 +176,16 @@ func ending(s *os.ProcessState) (code int, how string) {
 	return 128 + int(ws.Signal()), how
 }
 
-// tidy removes what the job left, beside the loop: nobody waits for it.
+// tidy removes what the job left and makes ready for the next one, beside the loop: nobody waits for it.
 func (p *pilot) tidy(r *run) {
 	if r.pid != 0 {
 		reapGroup(r.pid)
 	}
-	if r.dir == "" {
-		return
+	err := p.files.stock(p.cfg.Slots)
+	if r.dir != "" {
+		err = errors.Join(err, p.files.done(r.dir, p.cfg.KeepWork))
 	}
-	if err := p.files.done(r.dir, p.cfg.KeepWork); err != nil {
-		p.log.Warn("files of a job stay behind", "job", r.lease.Job, "error", err)
+	if err != nil {
+		p.log.Warn("work folder", "job", r.lease.Job, "error", err)
 	}
 }

@@ -66,6 +66,9 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("pilot: work folder: %w", err)
 	}
 	defer files.close()
+	if err := files.stock(cfg.Slots); err != nil {
+		return fmt.Errorf("pilot: work folder: %w", err)
+	}
 	g, err := startGuard(cfg.Guard, cfg.Log)
 	if err != nil {
 		return fmt.Errorf("pilot: guard: %w", err)

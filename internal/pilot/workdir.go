@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -23,19 +24,23 @@ const (
 	stdoutName  = "stdout.log"
 	stderrName  = "stderr.log"
 	outputsName = "outputs.json"
+	spareName   = "spare-" // and a number: not a job's folder yet
 )
 
 // jobName is what a job's folder is called: job-attempt.
 var jobName = regexp.MustCompile(`^\d+-\d+$`)
 
-// workDir holds a folder for each job. The youngest of the ended ones are kept.
+// workDir holds a folder for each job. The youngest of the ended ones are kept. A few empty ones are made
+// ahead: on a busy disk the six new names of a folder can take longer than everything else between two jobs.
 type workDir struct {
 	root string
 	lock *os.File
 	keep int
 
-	mu    sync.Mutex
-	ended []string // oldest first
+	mu     sync.Mutex
+	ended  []string // oldest first
+	spare  []string
+	nSpare int // made so far
 }
 
 // openWorkDir takes a folder for this pilot alone and clears away what a killed one left there.
@@ -71,10 +76,15 @@ func (w *workDir) adopt() error {
 	}
 	age := map[string]int64{}
 	for _, e := range list {
+		path := filepath.Join(w.root, e.Name())
+		if e.IsDir() && strings.HasPrefix(e.Name(), spareName) {
+			if err := removeAll(path); err != nil {
+				return err
+			}
+		}
 		if !e.IsDir() || !jobName.MatchString(e.Name()) {
 			continue
 		}
-		path := filepath.Join(w.root, e.Name())
 		if st, err := e.Info(); err == nil {
 			age[path] = st.ModTime().UnixNano()
 			w.ended = append(w.ended, path)
@@ -84,22 +94,66 @@ func (w *workDir) adopt() error {
 	return nil
 }
 
+// stock makes folders ahead until there are n.
+func (w *workDir) stock(n int) error {
+	for {
+		w.mu.Lock()
+		enough := len(w.spare) >= n
+		w.nSpare++
+		dir := filepath.Join(w.root, fmt.Sprintf("%s%d", spareName, w.nSpare))
+		w.mu.Unlock()
+		if enough {
+			return nil
+		}
+		if err := fill(dir); err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.spare = append(w.spare, dir)
+		w.mu.Unlock()
+	}
+}
+
+// fill makes an empty job folder.
+func fill(dir string) error {
+	for _, d := range []string{dir, filepath.Join(dir, workName), filepath.Join(dir, tmpName)} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{stdoutName, stderrName} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // make is a new, empty folder for a job.
 func (w *workDir) make(l wire.Lease) (string, error) {
 	dir := filepath.Join(w.root, fmt.Sprintf("%d-%d", l.Job, l.Attempt))
+	var spare string
 	w.mu.Lock()
 	w.ended = slices.DeleteFunc(w.ended, func(s string) bool { return s == dir })
+	if n := len(w.spare); n > 0 {
+		spare, w.spare = w.spare[n-1], w.spare[:n-1]
+	}
 	w.mu.Unlock()
-	// Another site, or the same one begun anew, counts its jobs from 1 again.
-	if err := removeAll(dir); err != nil {
+	if spare != "" && os.Rename(spare, dir) == nil {
+		return dir, nil
+	}
+	// No spare, or the folder is there: another site, or the same one begun anew, counts its jobs from 1 again.
+	if err := errors.Join(removeAll(dir), removeSpare(spare)); err != nil {
 		return "", err
 	}
-	for _, d := range []string{dir, filepath.Join(dir, workName), filepath.Join(dir, tmpName)} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			return "", err
-		}
+	return dir, fill(dir)
+}
+
+func removeSpare(dir string) error {
+	if dir == "" {
+		return nil
 	}
-	return dir, nil
+	return removeAll(dir)
 }
 
 // done removes the files of an ended job but for its logs, and the oldest folders above the number to keep.
@@ -120,7 +174,15 @@ func (w *workDir) done(dir string, keepAll bool) error {
 	return errors.Join(errs...)
 }
 
-func (w *workDir) close() { _ = w.lock.Close() }
+// close gives the folder up, but for what is kept.
+func (w *workDir) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range w.spare {
+		_ = removeAll(d) // the next pilot clears away what stays
+	}
+	_ = w.lock.Close()
+}
 
 // removeAll also removes folders that a job made read-only.
 func removeAll(path string) error {
