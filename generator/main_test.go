@@ -13,6 +13,13 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
+// tb is what helpers need of a test; rapid's tests have it too.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 const siteYAML = `
 shares:
   - name: Prod
@@ -51,7 +58,7 @@ func (w *world) config() Config {
 	return Config{Pool: w.db, Site: w.store.Load, Stock: func() []dispatcher.Stock { return w.stock }}
 }
 
-func (w *world) apply(t testing.TB, yaml string) {
+func (w *world) apply(t tb, yaml string) {
 	t.Helper()
 	if _, err := w.store.Apply(context.Background(), site.ApplyRequest{Source: []byte(yaml), By: "test"}); err != nil {
 		t.Fatal(err)
@@ -68,7 +75,7 @@ func managed(change func(*Spec)) Spec {
 	return s
 }
 
-func (w *world) submit(t testing.TB, s Spec) Task {
+func (w *world) submit(t tb, s Spec) Task {
 	t.Helper()
 	task, err := w.Submit(context.Background(), SubmitRequest{Spec: s})
 	if err != nil {
@@ -77,7 +84,7 @@ func (w *world) submit(t testing.TB, s Spec) Task {
 	return task
 }
 
-func (w *world) task(t testing.TB, id int64) Task {
+func (w *world) task(t tb, id int64) Task {
 	t.Helper()
 	task, err := w.Task(context.Background(), id)
 	if err != nil {
@@ -87,7 +94,7 @@ func (w *world) task(t testing.TB, id int64) Task {
 }
 
 // steps runs a step until it has nothing to do.
-func steps(t testing.TB, step func(context.Context) (int, error)) (total int) {
+func steps(t tb, step func(context.Context) (int, error)) (total int) {
 	t.Helper()
 	for range 1000 {
 		n, err := step(context.Background())
@@ -103,7 +110,7 @@ func steps(t testing.TB, step func(context.Context) (int, error)) (total int) {
 }
 
 // one reads a single value.
-func one[T any](t testing.TB, db *pgxpool.Pool, sql string, args ...any) T {
+func one[T any](t tb, db *pgxpool.Pool, sql string, args ...any) T {
 	t.Helper()
 	var v T
 	if err := db.QueryRow(context.Background(), sql, args...).Scan(&v); err != nil {
@@ -112,7 +119,7 @@ func one[T any](t testing.TB, db *pgxpool.Pool, sql string, args ...any) T {
 	return v
 }
 
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *world) exec(t tb, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Exec(context.Background(), sql, args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)

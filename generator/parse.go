@@ -69,11 +69,22 @@ func (s *Spec) fields() strict.Fields {
 	texts := func(to *[]string) func(strict.Value) {
 		return func(v strict.Value) { *to, _ = v.Strings() }
 	}
+	some := func(to *[]string) func(strict.Value) {
+		return func(v strict.Value) {
+			var ok bool
+			if *to, ok = v.Strings(); ok && len(*to) == 0 {
+				v.Failf("%s is empty", v.Name())
+			}
+		}
+	}
+	named := func(to *string) func(strict.Value) {
+		return func(v strict.Value) { *to, _ = v.NonEmpty() }
+	}
 	table := func(to *map[string]string) func(strict.Value) {
 		return func(v strict.Value) { *to, _ = v.StringMap() }
 	}
 	return strict.Fields{
-		"name": text(&s.Name), "user": text(&s.User), "label": text(&s.Label), "working_group": text(&s.WorkingGroup),
+		"name": named(&s.Name), "user": named(&s.User), "label": text(&s.Label), "working_group": text(&s.WorkingGroup),
 		"campaign": text(&s.Campaign), "processing_type": text(&s.ProcessingType), "transformation": text(&s.Transformation),
 		"resource_type": text(&s.ResourceType), "vo": text(&s.VO), "labels": table(&s.Labels), "share": text(&s.Share),
 		"priority": func(v strict.Value) {
@@ -86,11 +97,11 @@ func (s *Spec) fields() strict.Fields {
 		},
 		"requirements": func(v strict.Value) { v.Mapping(s.Requirements.fields()) },
 		"queues":       texts(&s.Queues),
-		"command":      texts(&s.Command),
+		"command":      some(&s.Command),
 		"env":          table(&s.Env),
 		"count":        whole(&s.Count, 1),
-		"inputs":       texts(&s.Inputs),
-		"inputs_file":  text(&s.InputsFile),
+		"inputs":       some(&s.Inputs),
+		"inputs_file":  named(&s.InputsFile),
 		"per_job":      whole(&s.PerJob, 1),
 		"events": func(v strict.Value) {
 			s.Events = &Events{}
@@ -140,6 +151,9 @@ func readMatrix(v strict.Value) []dispatcher.Axis {
 		values, _ := val.Strings()
 		axes = append(axes, dispatcher.Axis{Name: name, Values: values})
 	})
+	if v.IsMapping() && len(axes) == 0 {
+		v.Failf("%s is empty", v.Name())
+	}
 	return axes
 }
 

@@ -129,7 +129,9 @@ func TestTestTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide := func(s *Spec) { s.Share, s.WorkingGroup, s.Requirements = "Test", "GP_WIDE", Requirements{Cores: 8, MemoryMB: 30000} }
+	wide := func(s *Spec) {
+		s.Share, s.WorkingGroup, s.Requirements = "Test", "GP_WIDE", Requirements{Cores: 8, MemoryMB: 30000}
+	}
 	for _, c := range []struct {
 		spec                     Spec
 		verdict, share, jobShare string

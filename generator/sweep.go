@@ -69,13 +69,13 @@ func (g *Generator) sweep(ctx context.Context, after int64) (id int64, moved int
 
 // sweepJobs is carryOn, but orders to running attempts of a killed task go out once its last idle job is gone: those
 // that ran at the kill have theirs, and looking for leases with each batch would cost more than the batch.
-func sweepJobs(ctx context.Context, tx pgx.Tx, id int64, state string) (c dispatcher.Cancelled, err error) {
+func sweepJobs(ctx context.Context, tx pgx.Tx, id int64, state string) (c dispatcher.Cancellation, err error) {
 	if state != "aborting" {
 		return carryOn(ctx, tx, id, state)
 	}
 	n, more, err := dispatcher.CancelIdle(ctx, tx, id, verbBatch)
 	if err != nil || more {
-		return dispatcher.Cancelled{Ready: n, More: more}, err
+		return dispatcher.Cancellation{Ready: n, More: more}, err
 	}
 	c, err = carryOn(ctx, tx, id, state)
 	c.Ready += n

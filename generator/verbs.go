@@ -228,7 +228,7 @@ func lockTask(ctx context.Context, tx pgx.Tx, id int64) (lockedTask, error) {
 const verbBatch = 5000
 
 // carryOn moves one batch of the jobs of a locked task to where its state wants them.
-func carryOn(ctx context.Context, tx pgx.Tx, id int64, state string) (c dispatcher.Cancelled, err error) {
+func carryOn(ctx context.Context, tx pgx.Tx, id int64, state string) (c dispatcher.Cancellation, err error) {
 	switch state {
 	case "paused":
 		c.Ready, c.More, err = dispatcher.HoldTask(ctx, tx, id, verbBatch)

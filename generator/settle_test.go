@@ -1,0 +1,261 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+)
+
+func (w *world) settled(t tb, id int64) Task {
+	t.Helper()
+	steps(t, w.Settle)
+	w.recount(t)
+	return w.task(t, id)
+}
+
+func (w *world) all(t tb) {
+	t.Helper()
+	steps(t, w.Generate)
+	steps(t, w.Settle)
+	steps(t, w.Sweep)
+	steps(t, w.Settle)
+}
+
+func TestLifeOfATask(t *testing.T) {
+	w := newWorld(t)
+	f := &fleet{db: w}
+	task := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 1 }))
+	w.all(t)
+	if got := w.settled(t, task.ID); got.State != "ready" || got.Jobs.Ready != 10 || got.StartedAt != nil {
+		t.Errorf("generated: %+v", got)
+	}
+	f.lease(t, 4)
+	if got := w.settled(t, task.ID); got.State != "running" || got.Jobs.Running != 4 || got.Jobs.Ready != 6 || got.StartedAt == nil {
+		t.Errorf("leased: %+v", got)
+	}
+	f.end(t, "finished", 3)
+	f.end(t, "failed", 1)
+	if got := w.settled(t, task.ID); got.State != "running" || got.Jobs.Finished != 3 || got.Jobs.Failed != 1 || got.EndedAt != nil {
+		t.Errorf("some ended: %+v", got)
+	}
+	f.lease(t, 6)
+	f.end(t, "finished", 6)
+	if got := w.settled(t, task.ID); got.State != "finished" || got.Jobs.Finished != 9 || got.EndedAt == nil {
+		t.Errorf("over: %+v", got)
+	}
+	// The failed piece is tried again, and fails, and again.
+	for round, outcome := range []string{"failed", "finished"} {
+		c, err := w.Retry(context.Background(), task.ID)
+		if err != nil || c.Again != 1 || c.After != "running" {
+			t.Fatalf("retry: %+v, %v", c, err)
+		}
+		w.all(t)
+		if f.lease(t, 5) != 1 || f.end(t, outcome, 5) != 1 {
+			t.Fatal("want one job tried again")
+		}
+		got := w.settled(t, task.ID)
+		if want := []string{"finished", "done"}[round]; got.State != want || got.Jobs.Total != int64(11+round) || got.EndedAt == nil {
+			t.Errorf("after retry %d: %+v", round, got)
+		}
+	}
+	chain := one[int](t, w.db, `SELECT count(*) FROM ended_jobs a JOIN ended_jobs b ON b.retry_of = a.id JOIN ended_jobs c ON c.retry_of = b.id
+		WHERE a.idx = b.idx AND b.idx = c.idx`)
+	if chain != 1 {
+		t.Errorf("%d chains of three attempts at one piece", chain)
+	}
+	if _, err := w.Retry(context.Background(), task.ID); !errors.Is(err, ErrState) {
+		t.Errorf("retry of a task that is done: %v", err)
+	}
+}
+
+func TestAllFailed(t *testing.T) {
+	w := newWorld(t)
+	f := &fleet{db: w}
+	task := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 2 }))
+	w.all(t)
+	for f.lease(t, 100) > 0 {
+		f.end(t, "failed", 100)
+	}
+	if got := w.settled(t, task.ID); got.State != "failed" || got.Jobs.Failed != 10 {
+		t.Errorf("%+v", got)
+	}
+	if n := one[int](t, w.db, "SELECT count(*) FROM ended_jobs WHERE attempt = 2"); n != 10 {
+		t.Errorf("%d jobs were tried twice", n)
+	}
+}
+
+// Each move counts once, however many daemons settle at once.
+func TestConcurrentSettle(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Mark.Floor = 2000
+	task := w.submit(t, managed(func(s *Spec) { s.Count = 2000 }))
+	steps(t, w.Generate)
+	ctx, stop := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for range 4 {
+		g := New(w.config())
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := g.Settle(context.Background()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	f := &fleet{db: w}
+	for range 40 {
+		f.lease(t, 50)
+		f.end(t, "finished", 50)
+	}
+	stop()
+	all.Wait()
+	if got := w.settled(t, task.ID); got.State != "done" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Even without the advisory lock a stretch of the ledger counts once: the rows of task_lanes decide.
+func TestFoldIsFencedByItsLanes(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.submit(t, managed(nil))
+	steps(t, w.Generate)
+	fold := func(tx pgx.Tx) int {
+		rows, err := tx.Query(ctx, query["fold"], pgx.StrictNamedArgs{"rows": 10})
+		if err != nil {
+			t.Error(err)
+			return -1
+		}
+		changes, err := pgx.CollectRows(rows, pgx.RowToStructByName[change])
+		if err != nil {
+			t.Error(err)
+		}
+		return len(changes)
+	}
+	f := &fleet{db: w}
+	// A lane without a row, another one, and that one with a row. Each writes one row of the ledger.
+	for i, write := range []func(){func() {}, func() { f.lease(t, 1) }, func() { f.end(t, "finished", 1) }} {
+		write()
+		first, second := begin(t, w), begin(t, w)
+		if n := fold(first); n != 1 {
+			t.Fatalf("%d: %d changes", i, n)
+		}
+		late := make(chan int)
+		go func() { late <- fold(second) }()
+		w.waitForLock(t)
+		if err := first.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := <-late; n != 0 {
+			t.Errorf("%d: %d changes counted twice", i, n)
+		}
+		if err := second.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func begin(t testing.TB, w *world) pgx.Tx {
+	t.Helper()
+	tx, err := w.db.Begin(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx
+}
+
+// waitForLock waits until somebody waits for a lock.
+func (w *world) waitForLock(t tb) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !one[bool](t, w.db, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')") {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody waits")
+		}
+	}
+}
+
+// Whatever happens in whatever order: after settling, counts equal a recount, and in the end every task is over.
+func TestCountsEqualRecount(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Mark = Mark{Floor: 7, Batch: 9}.withDefaults()
+	ctx := context.Background()
+	rapid.Check(t, func(r *rapid.T) {
+		w.exec(r, "TRUNCATE tasks, inputs, payloads, jobs, leases, ended_jobs, attempts, ledger, task_lanes, generations")
+		w.exec(r, "UPDATE lanes SET seq = 0")
+		f := &fleet{db: w}
+		var ids []int64
+		verb := func(say func(context.Context, int64) (Change, error)) func(*rapid.T) {
+			return func(r *rapid.T) {
+				if len(ids) == 0 {
+					r.Skip()
+				}
+				if _, err := say(ctx, rapid.SampledFrom(ids).Draw(r, "task")); err != nil && !errors.Is(err, ErrState) {
+					r.Fatal(err)
+				}
+			}
+		}
+		step := func(step func(context.Context) (int, error)) func(*rapid.T) {
+			return func(r *rapid.T) {
+				if _, err := step(ctx); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"submit": func(r *rapid.T) {
+				if len(ids) == 5 {
+					r.Skip()
+				}
+				ids = append(ids, w.submit(r, managed(func(s *Spec) {
+					s.Count = int64(rapid.IntRange(1, 20).Draw(r, "count"))
+					s.Priority, s.MaxAttempts = rapid.IntRange(0, 2).Draw(r, "priority"), rapid.IntRange(1, 2).Draw(r, "attempts")
+				})).ID)
+			},
+			"lease": func(r *rapid.T) { f.lease(r, rapid.IntRange(1, 12).Draw(r, "n")) },
+			"end": func(r *rapid.T) {
+				f.end(r, rapid.SampledFrom([]string{"finished", "failed", "failed"}).Draw(r, "outcome"), rapid.IntRange(1, 12).Draw(r, "n"))
+			},
+			"generate": step(w.Generate), "settle": step(w.Settle), "sweep": step(w.Sweep),
+			"kill": verb(w.Kill), "pause": verb(w.Pause), "resume": verb(w.Resume), "retry": verb(w.Retry), "finish": verb(w.Finish),
+		})
+		steps(r, w.Settle)
+		w.recount(r)
+		w.drain(r, f, ids)
+	})
+}
+
+// drain resumes what is paused and runs everything to its end.
+func (w *world) drain(t tb, f *fleet, ids []int64) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		for _, id := range ids {
+			if w.task(t, id).State == "paused" {
+				if _, err := w.Resume(context.Background(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.all(t)
+		f.lease(t, 50)
+		f.end(t, "finished", 50)
+		steps(t, w.Settle)
+		over := !slices.ContainsFunc(ids, func(id int64) bool { return !final(w.task(t, id).State) })
+		if over {
+			w.recount(t)
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("tasks never end")
+		}
+	}
+}

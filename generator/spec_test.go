@@ -1,0 +1,140 @@
+package generator
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+func TestParseSpecs(t *testing.T) {
+	src, err := os.ReadFile("testdata/good.all.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs, err := ParseSpecs("good.all.yml", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Spec{
+		{Name: "mc-evgen", User: "alice", Label: "managed", WorkingGroup: "GP_PHYS", Campaign: "mc23", ProcessingType: "evgen",
+			Transformation: "Gen_tf.py", ResourceType: "SCORE", VO: "atlas", Labels: map[string]string{"site": "north"}, Share: "Prod/MC",
+			Priority:     -900,
+			Requirements: Requirements{Cores: 1, MemoryMB: 2000, DiskMB: 1000, Walltime: 26 * 3600, Labels: map[string]string{"os": "el9"}},
+			Queues:       []string{"CERN", "gpu-*", "os=el9"}, Command: []string{"sh", "-c", "echo piece {{.Index}}"},
+			Env: map[string]string{"A": "{{.Index}}"}, MaxAttempts: 5, Count: 1000},
+		{Name: "as json", User: "bob", Command: []string{"echo"}, Inputs: []string{"a", "b"}, PerJob: 2},
+		{Name: "events", User: "bob", Command: []string{"run", "{{.FirstEvent}}", "{{.Events}}"}, Events: &Events{Total: 1000, PerJob: 300}},
+		{Name: "matrix", User: "bob", Command: []string{"run", "{{.seed}}", "{{.os}}"},
+			Matrix: []dispatcher.Axis{{Name: "seed", Values: []string{"1", "2", "3"}}, {Name: "os", Values: []string{"el8", "el9"}}}},
+		{Name: "file", User: "bob", Command: []string{"run", "{{.Input}}"}, InputsFile: "inputs.txt"},
+	}
+	if d := cmp.Diff(want, specs); d != "" {
+		t.Error(d)
+	}
+	for i, pieces := range []int64{1000, 1, 4, 6} {
+		if s := specs[i].withDefaults(); s.work().Pieces != pieces {
+			t.Errorf("%s makes %d pieces, want %d", s.Name, s.work().Pieces, pieces)
+		}
+	}
+	for _, s := range specs { // the API's form says the same
+		body, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := DecodeSpec(strings.NewReader(string(body)))
+		if d := cmp.Diff(s, back); d != "" || err != nil {
+			t.Errorf("%v: %s", err, d)
+		}
+	}
+}
+
+// Every fault of a file is named, with its place, in one go.
+func TestParseSpecsBad(t *testing.T) {
+	src, err := os.ReadFile("testdata/bad.many.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/bad.many.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ParseSpecs("bad.many.yml", src)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	if d := cmp.Diff(strings.TrimSpace(string(want)), err.Error()); d != "" {
+		t.Error(d)
+	}
+	for src, want := range map[string]string{
+		"":          "no task in this file",
+		"- name: x": "expected a mapping",
+		"name: [":   "not valid YAML",
+		"name: x\nuser: y\ncommand: [a]\ninputs_streamed: true": "unknown key",
+		"name: x\nuser: y\ncommand: [a]\ncount: 10000001":       "count 10000001 is not in 1 … 10000000",
+	} {
+		if _, err := ParseSpecs("f", []byte(src)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", src, err, want)
+		}
+	}
+}
+
+func TestDecodeSpec(t *testing.T) {
+	for body, want := range map[string]string{
+		``:                                       "body: ends in the middle",
+		`{"name": "x"`:                           "body: ends in the middle",
+		`{"nam": "x"}`:                           `nam: unknown field (did you mean "name"?)`,
+		`{"count": "3"}`:                         "count: expected int64, got string",
+		`{"name": "x"} {}`:                       "body: something follows the task",
+		`nonsense`:                               "body: not JSON at byte",
+		`{"requirements": {"walltime": "1.5s"}}`: "whole seconds",
+		`{"requirements": {"walltime": "ever"}}`: "is not a duration",
+		`{"requirements": {"cores": 1, "x": 2}}`: "x: unknown field",
+		`{"events": {"total": 1.5, "per_job": 1}}`: "events.total: expected int64",
+	} {
+		_, err := DecodeSpec(strings.NewReader(body))
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+}
+
+func TestResourceType(t *testing.T) {
+	for want, r := range map[string]Requirements{
+		"SCORE": {Cores: 1, MemoryMB: 2000}, "SCORE_HIMEM": {Cores: 1, MemoryMB: 2001},
+		"MCORE": {Cores: 8, MemoryMB: 16000}, "MCORE_HIMEM": {Cores: 8, MemoryMB: 16001},
+	} {
+		if got := r.resourceType(); got != want {
+			t.Errorf("%+v: %s, want %s", r, got, want)
+		}
+	}
+}
+
+func FuzzParseSpecs(f *testing.F) {
+	for _, name := range []string{"testdata/good.all.yml", "testdata/bad.many.yml"} {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		specs, err := ParseSpecs("f", src)
+		if err != nil {
+			return
+		}
+		for _, s := range specs {
+			if err := s.Check(); err != nil {
+				t.Errorf("parsed, but %v", err)
+			}
+			if w := s.withDefaults(); s.InputsFile == "" && (w.work().Pieces < 1 || w.work().Pieces > maxPieces) {
+				t.Errorf("%d pieces", w.work().Pieces)
+			}
+		}
+	})
+}

@@ -1,0 +1,245 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var allVerbs = []Verb{VerbKill, VerbPause, VerbResume, VerbRetry, VerbFinish}
+
+// states are those of the CHECK constraint, in doc.go's order.
+var states = []string{"submitting", "waiting", "ready", "scouting", "running", "paused", "throttled", "exhausted", "finishing", "done",
+	"finished", "failed", "aborting", "aborted"}
+
+func (w *world) say1(verb Verb, id int64) (Change, error) {
+	return w.say(context.Background(), verb, id)
+}
+
+// documented reads the table of doc.go.
+func documented(t *testing.T) map[string]map[Verb]string {
+	t.Helper()
+	src, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := map[string]map[Verb]string{}
+	for line := range strings.Lines(string(src)) {
+		cells := strings.Fields(strings.TrimPrefix(line, "//"))
+		if len(cells) != 1+len(allVerbs) || !slices.Contains(states, cells[0]) {
+			continue
+		}
+		row := map[Verb]string{}
+		for i, v := range allVerbs {
+			row[v] = cells[i+1]
+		}
+		table[cells[0]] = row
+	}
+	return table
+}
+
+// The table in doc.go, the one in the code, and what the database holds afterwards are the same for every
+// (state, verb).
+func TestVerbsOfEveryState(t *testing.T) {
+	w := newWorld(t)
+	table := documented(t)
+	for _, state := range states {
+		for _, verb := range allVerbs {
+			want, ok := table[state][verb]
+			if !ok {
+				t.Fatalf("doc.go does not say what %s does to a task that is %s", verb, state)
+			}
+			if code := next[verb][state]; code != want && !(code == "" && want == "-") {
+				t.Errorf("%s, %s: doc.go says %s, the code %q", state, verb, want, code)
+			}
+			w.verb(t, state, verb, want)
+		}
+	}
+}
+
+// verb says it to a task of that state which has one job of each kind, and one piece left.
+func (w *world) verb(t *testing.T, state string, verb Verb, want string) {
+	t.Helper()
+	task := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 4, 1 }))
+	w.exec(t, `UPDATE tasks SET state = $2, resume_state = CASE WHEN $2 = 'paused' THEN 'running' END,
+		ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END,
+		n_generated = 3, n_split = 3, n_leased = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN 0 ELSE 1 END,
+		n_failed = 1, n_finished = 1 WHERE id = $1`, task.ID, state)
+	change, err := w.say1(verb, task.ID)
+	after := w.task(t, task.ID)
+	switch {
+	case want == "-":
+		var se *StateError
+		if !errors.As(err, &se) || se.State != state || after.State != state {
+			t.Errorf("%s, %s: %+v, %v", state, verb, change, err)
+		}
+		return
+	case err != nil:
+		t.Errorf("%s, %s: %v", state, verb, err)
+		return
+	case want == same:
+		want = state
+	case want == resumed:
+		want = "running"
+	}
+	if change.Before != state || change.After != want || after.State != want {
+		t.Errorf("%s, %s: %+v, the task is %s, want %s", state, verb, change, after.State, want)
+	}
+	if (after.EndedAt != nil) != final(want) {
+		t.Errorf("%s, %s: ended at %v", state, verb, after.EndedAt)
+	}
+	// Said again it changes nothing, or is refused.
+	again, err := w.say1(verb, task.ID)
+	if err == nil && (again.Before != again.After || again.Ready+again.Leased > 0) || err != nil && !errors.Is(err, ErrState) {
+		t.Errorf("%s, %s twice: %+v, %v", state, verb, again, err)
+	}
+}
+
+func TestKill(t *testing.T) {
+	w := newWorld(t)
+	f := &fleet{db: w}
+	task := w.submit(t, managed(nil))
+	w.all(t)
+	f.lease(t, 3)
+	c, err := w.Kill(context.Background(), task.ID)
+	want := Change{Task: task.ID, Verb: VerbKill, Before: "ready", After: "aborting", Ready: 7, Leased: 3}
+	if d := cmp.Diff(want, c); d != "" || err != nil {
+		t.Errorf("%v: %s", err, d)
+	}
+	if got := w.settled(t, task.ID); got.State != "aborting" || got.Jobs.Cancelled != 7 || got.Jobs.Running != 3 {
+		t.Errorf("%+v", got)
+	}
+	f.end(t, "failed", 3)
+	if got := w.settled(t, task.ID); got.State != "aborted" || got.Jobs.Cancelled != 10 || got.Reason != "killed" {
+		t.Errorf("%+v", got)
+	}
+	before := w.submit(t, managed(streamed))
+	if c, err := w.Kill(context.Background(), before.ID); c.After != "aborted" || err != nil {
+		t.Errorf("before its commit: %+v, %v", c, err)
+	}
+	if _, err := w.Commit(context.Background(), before.ID); !errors.Is(err, ErrState) {
+		t.Errorf("commit after the kill: %v", err)
+	}
+}
+
+func TestPauseAndResume(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	f := &fleet{db: w}
+	task := w.submit(t, managed(nil))
+	w.all(t)
+	f.lease(t, 2)
+	if c, err := w.Pause(ctx, task.ID); err != nil || c.Ready != 8 || c.After != "paused" {
+		t.Fatalf("pause: %+v, %v", c, err)
+	}
+	f.end(t, "failed", 1) // back to ready: held by the next sweep
+	steps(t, w.Settle)
+	if n := steps(t, func(ctx context.Context) (int, error) {
+		n, err := w.Sweep(ctx)
+		if _, err := w.Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return n, err
+	}); n != 1 {
+		t.Errorf("swept %d jobs", n)
+	}
+	if n := f.lease(t, 10); n != 0 {
+		t.Errorf("%d jobs of a paused task leased", n)
+	}
+	if got := w.settled(t, task.ID); got.Jobs.Waiting != 9 || got.Jobs.Running != 1 {
+		t.Errorf("paused: %+v", got)
+	}
+	if c, err := w.Resume(ctx, task.ID); err != nil || c.Ready != 9 || c.After != "running" {
+		t.Fatalf("resume: %+v, %v", c, err)
+	}
+	f.end(t, "finished", 1)
+	f.lease(t, 9)
+	f.end(t, "finished", 9)
+	if got := w.settled(t, task.ID); got.State != "done" {
+		t.Errorf("resumed: %+v", got)
+	}
+}
+
+func TestFinishSoftly(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.cfg.Mark = Mark{Floor: 3, Batch: 6}.withDefaults()
+	f := &fleet{db: w}
+	task := w.submit(t, managed(nil))
+	w.all(t) // 6 of 10 pieces
+	f.lease(t, 2)
+	if c, err := w.Finish(ctx, task.ID); err != nil || c.Ready != 4 || c.Leased != 0 || c.After != "finishing" {
+		t.Fatalf("finish: %+v, %v", c, err)
+	}
+	w.all(t)
+	f.end(t, "finished", 2)
+	if got := w.settled(t, task.ID); got.State != "finished" || got.Jobs.Finished != 2 || got.Jobs.Cancelled != 4 || got.Jobs.Total != 10 {
+		t.Errorf("%+v", got)
+	}
+	// A retry takes up everything that did not finish: the cancelled ones and those that never were jobs.
+	if c, err := w.Retry(ctx, task.ID); err != nil || c.Again != 8 {
+		t.Fatalf("retry: %+v, %v", c, err)
+	}
+	w.drain(t, f, []int64{task.ID})
+	if got := w.task(t, task.ID); got.State != "done" || got.Jobs.Finished != 10 || got.Jobs.Total != 14 {
+		t.Errorf("retried: %+v", got)
+	}
+}
+
+// A task with more jobs than a batch: the verb answers soon, Sweep does the rest.
+func TestVerbsGoOnInTheBackground(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.cfg.Mark = Mark{Floor: 20_000}.withDefaults()
+	task := w.submit(t, managed(func(s *Spec) { s.Count = 2*verbBatch + 7 }))
+	w.all(t)
+	check := func(verb Verb, state string, sweep int, counts JobCounts) {
+		t.Helper()
+		c, err := w.say1(verb, task.ID)
+		if err != nil || !c.More || c.Ready != verbBatch {
+			t.Fatalf("%s: %+v, %v", verb, c, err)
+		}
+		steps(t, w.Settle)
+		swept := 0
+		for swept < sweep {
+			n, err := w.Sweep(ctx)
+			if err != nil || n == 0 {
+				t.Fatalf("%s: swept %d, then %d, %v", verb, swept, n, err)
+			}
+			swept += n
+			steps(t, w.Settle)
+		}
+		got := w.settled(t, task.ID)
+		if n := steps(t, w.Sweep); n != 0 || swept != sweep || got.State != state || got.Jobs != counts {
+			t.Errorf("%s: swept %d and %d: %+v", verb, swept, n, got)
+		}
+	}
+	all := int64(2*verbBatch + 7)
+	check(VerbPause, "paused", verbBatch+7, JobCounts{Total: all, Waiting: all})
+	check(VerbResume, "ready", verbBatch+7, JobCounts{Total: all, Ready: all})
+	check(VerbKill, "aborted", verbBatch+7, JobCounts{Total: all, Cancelled: all})
+}
+
+func TestRetryWhenTheShareIsGone(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	f := &fleet{db: w}
+	task := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 1 }))
+	w.all(t)
+	f.lease(t, 10)
+	f.end(t, "failed", 10)
+	steps(t, w.Settle)
+	gone := strings.NewReplacer(", {name: Rep, weight: 30}", "", "{name: MC,", "{name: New,", "share: Prod/MC", "share: Test", "share: Prod/Rep", "share: Test")
+	w.apply(t, gone.Replace(siteYAML))
+	if c, err := w.Retry(ctx, task.ID); err != nil || c.Again != 10 {
+		t.Fatalf("retry: %+v, %v", c, err)
+	}
+	if got := w.task(t, task.ID); got.Share != "Test" {
+		t.Errorf("share %s", got.Share)
+	}
+}
