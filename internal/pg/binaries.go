@@ -90,6 +90,10 @@ func missing(refused []string) error {
 func candidateDirs(ctx context.Context) []string {
 	var dirs []string
 	if p, err := exec.LookPath("initdb"); err == nil {
+		// Of a link, the folder that it leads to: there are the other programs.
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			p = real
+		}
 		dirs = append(dirs, filepath.Dir(p))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
