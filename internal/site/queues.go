@@ -25,6 +25,10 @@ const maxAmount = 1_000_000_000
 
 func readQueues(v strict.Value) []queueSpec {
 	list, _ := v.List()
+	if len(list) > maxQueues {
+		tooMany(v, len(list), maxQueues)
+		return nil
+	}
 	queues := make([]queueSpec, 0, len(list))
 	names := map[string]int{}
 	for _, e := range list {

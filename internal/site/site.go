@@ -96,11 +96,9 @@ func (s *Site) read(doc strict.Value) {
 		"on_no_match": func(v strict.Value) { s.OnNoMatch, _ = v.NonEmpty() },
 	})
 	seen.Require("shares")
-	if seen.Has("shares") && seen.At("shares").IsList() && len(all) == 0 {
+	if seen.Has("shares") && seen.At("shares").IsList() && len(all) == 0 && !seen.At("shares").Failed() {
 		seen.At("shares").Fail("shares is empty", "jobs need at least one share")
 	}
-	atMost(seen.At("queues"), len(queues), maxQueues)
-	atMost(seen.At("tags"), len(rules), maxRules)
 	s.Tree = buildTree(seen.At("shares"), all)
 	s.was = formerPaths(all)
 	s.addQueues(queues)
@@ -114,10 +112,9 @@ const (
 	maxRules  = 1000
 )
 
-func atMost(v strict.Value, n, most int) {
-	if n > most {
-		v.Failf("%s: %d entries, more than %d", v.Name(), n, most)
-	}
+// tooMany refuses a list without reading it.
+func tooMany(v strict.Value, n, most int) {
+	v.Failf("%s: %d entries, more than %d", v.Name(), n, most)
 }
 
 func (s *Site) addQueues(queues []queueSpec) {

@@ -17,6 +17,10 @@ type rule struct {
 
 func readRules(v strict.Value) []rule {
 	list, _ := v.List()
+	if len(list) > maxRules {
+		tooMany(v, len(list), maxRules)
+		return nil
+	}
 	rules := make([]rule, len(list))
 	for i, e := range list {
 		rules[i] = readRule(e)

@@ -20,11 +20,18 @@ type share struct {
 	children []*share
 }
 
+// maxSiblings bounds the children of one share.
+const maxSiblings = 2000
+
 // maxName bounds the names of shares, queues and pools.
 const maxName = 100
 
 func readShares(v strict.Value, parent string) []*share {
 	list, _ := v.List()
+	if len(list) > maxSiblings {
+		tooMany(v, len(list), maxSiblings)
+		return nil
+	}
 	all := make([]*share, 0, len(list))
 	for _, e := range list {
 		all = append(all, readShare(e, parent))

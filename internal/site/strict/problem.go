@@ -50,8 +50,10 @@ const maxProblems = 200
 type Report struct {
 	file     string
 	problems Problems
-	left     int // values that may still be read
-	more     int // problems that were left out
+	places   map[[2]int]bool  // line, column
+	known    map[Problem]bool // a value behind an alias is read more than once
+	left     int              // values that may still be read
+	more     int              // problems that were left out
 }
 
 // Add reports a fault of the file as a whole.
@@ -62,14 +64,15 @@ func (r *Report) at(line, column int, message, hint string) {
 		return // the rest was not read: what is missing there is no problem
 	}
 	p := Problem{File: r.file, Line: line, Column: column, Message: message, Hint: hint}
-	if slices.Contains(r.problems, p) {
-		return // a value behind an alias, read twice
-	}
-	if len(r.problems) >= maxProblems {
+	r.places[[2]int{line, column}] = true
+	switch {
+	case r.known[p]:
+	case len(r.problems) >= maxProblems:
 		r.more++
-		return
+	default:
+		r.known[p] = true
+		r.problems = append(r.problems, p)
 	}
-	r.problems = append(r.problems, p)
 }
 
 // force is at for what must be said whatever was said before.

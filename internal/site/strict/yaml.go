@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -38,7 +37,7 @@ func (l Limits) withDefaults() Limits {
 // fault are returned. An empty file has no documents.
 func Parse(file string, src []byte, l Limits) ([]Value, *Report) {
 	l = l.withDefaults()
-	r := &Report{file: file, left: l.Values}
+	r := &Report{file: file, left: l.Values, places: map[[2]int]bool{}, known: map[Problem]bool{}}
 	if len(src) > l.Bytes {
 		r.Add(fmt.Sprintf("the file has %d bytes, more than %d", len(src), l.Bytes), "split it")
 		return nil, r
@@ -155,9 +154,7 @@ func (v Value) Fail(message, hint string) {
 
 // Failed says whether a problem was reported at exactly this place.
 func (v Value) Failed() bool {
-	return v.node != nil && slices.ContainsFunc(v.report.problems, func(p Problem) bool {
-		return p.Line == v.node.Line && p.Column == v.node.Column
-	})
+	return v.node != nil && v.report.places[[2]int{v.node.Line, v.node.Column}]
 }
 
 // Failf is Fail with a format for the message and no hint.
