@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -126,14 +127,18 @@ func (g *Generator) store(ctx context.Context, c inputChunk) error {
 	})
 }
 
+// runInputs is how many inputs a row of inputs holds at most; its CHECK says the same.
+const runInputs = 1000
+
 func copyInputs(ctx context.Context, tx pgx.Tx, c inputChunk) error {
 	if len(c.names) == 0 {
 		return nil
 	}
-	source := pgx.CopyFromSlice(len(c.names), func(i int) ([]any, error) {
-		return []any{c.task, c.offset + int64(i), c.names[i]}, nil
+	runs := slices.Collect(slices.Chunk(c.names, runInputs))
+	source := pgx.CopyFromSlice(len(runs), func(i int) ([]any, error) {
+		return []any{c.task, c.offset + int64(i)*runInputs, runs[i]}, nil
 	})
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"inputs"}, []string{"task_id", "position", "name"}, source)
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"inputs"}, []string{"task_id", "position", "names"}, source)
 	return err
 }
 

@@ -105,8 +105,39 @@ func TestMillionInputs(t *testing.T) {
 	if m.Sys > 512<<20 {
 		t.Errorf("%d MB", m.Sys>>20)
 	}
-	if stored := one[int](t, w.db, "SELECT count(*) FROM inputs"); stored != n || task.Jobs.Total != ceil(int64(n), 3) {
+	t.Logf("%s on disk", one[string](t, w.db, "SELECT pg_size_pretty(pg_total_relation_size('inputs'))"))
+	if stored := one[int](t, w.db, "SELECT coalesce(sum(cardinality(names)), 0)::bigint FROM inputs"); stored != n || task.Jobs.Total != ceil(int64(n), 3) {
 		t.Errorf("%d stored, %d jobs", stored, task.Jobs.Total)
+	}
+}
+
+// Each input comes to its job, whatever runs they were stored in and whatever batches they are read in.
+func TestInputsInRunsAndBatches(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.cfg.Mark = Mark{Floor: 10_000, Batch: 333}.withDefaults()
+	task := w.submit(t, managed(streamed))
+	next := int64(0)
+	for _, n := range []int{1, 999, 2500, 1} {
+		var body strings.Builder
+		for i := range n {
+			fmt.Fprintf(&body, "%q\n", fmt.Sprint(next+int64(i)))
+		}
+		var err error
+		if next, err = w.AddInputs(ctx, task.ID, next, strings.NewReader(body.String())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Commit(ctx, task.ID); err != nil {
+		t.Fatal(err)
+	}
+	if n := steps(t, w.Generate); n != 1167 {
+		t.Errorf("%d jobs", n)
+	}
+	wrong := one[int](t, w.db, `SELECT count(*) FROM jobs
+		WHERE inputs IS DISTINCT FROM (SELECT array_agg(i::text) FROM generate_series(idx * 3, least(idx * 3 + 2, 3500)) i)`)
+	if wrong != 0 {
+		t.Errorf("%d jobs have other inputs", wrong)
 	}
 }
 

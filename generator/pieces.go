@@ -53,29 +53,43 @@ func (p *part) piece(share shares.ShareID, index int64, inputs []string) dispatc
 	return j
 }
 
+// span is a range of positions: low ≤ position < high.
+type span struct{ low, high int64 }
+
 // readInputs returns the inputs of the fresh pieces of each task, in order.
 func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string, error) {
 	var ids, lows, highs []int64
+	spans := map[int64]span{}
 	for _, p := range plan {
 		if p.Split == "inputs" && p.fresh > 0 {
-			ids, lows, highs = append(ids, p.ID), append(lows, p.NSplit*p.PerJob), append(highs, (p.NSplit+p.fresh)*p.PerJob)
+			s := span{p.NSplit * p.PerJob, (p.NSplit + p.fresh) * p.PerJob}
+			ids, lows, highs = append(ids, p.ID), append(lows, s.low), append(highs, s.high)
+			spans[p.ID] = s
 		}
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, query["read_inputs"], pgx.StrictNamedArgs{"tasks": ids, "froms": lows, "tos": highs})
+	rows, err := tx.Query(ctx, query["read_inputs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": runInputs})
 	if err != nil {
 		return nil, err
 	}
 	inputs := make(map[int64][]string, len(ids))
-	var task int64
-	var name string
-	_, err = pgx.ForEachRow(rows, []any{&task, &name}, func() error {
-		inputs[task] = append(inputs[task], name)
+	var task, position int64
+	var names []string
+	_, err = pgx.ForEachRow(rows, []any{&task, &position, &names}, func() error {
+		inputs[task] = append(inputs[task], spans[task].cut(position, names)...)
+		names = nil // the next run gets an array of its own
 		return nil
 	})
 	return inputs, err
+}
+
+// cut is what of a run that begins at position lies in s.
+func (s span) cut(position int64, names []string) []string {
+	n := int64(len(names))
+	low, high := min(max(s.low-position, 0), n), min(max(s.high-position, 0), n)
+	return names[low:high]
 }
 
 // failedJob is a job whose piece is tried again.

@@ -152,7 +152,8 @@ WITH (fillfactor='50');
 CREATE TABLE public.inputs (
     task_id bigint NOT NULL,
     "position" bigint NOT NULL,
-    name text NOT NULL,
+    names text[] NOT NULL,
+    CONSTRAINT inputs_names_check CHECK (((cardinality(names) >= 1) AND (cardinality(names) <= 1000))),
     CONSTRAINT inputs_position_check CHECK (("position" >= 0))
 );
 
