@@ -85,7 +85,7 @@ func operations(b *bench) (ops []*huma.Operation) {
 			}
 		}
 	}
-	slices.SortFunc(ops, func(a, b *huma.Operation) int { return strings.Compare(a.Path+a.Method, b.Path+b.Method) })
+	slices.SortFunc(ops, func(a, b *huma.Operation) int { return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method) })
 	return ops
 }
 

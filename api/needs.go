@@ -50,3 +50,10 @@ type Site interface {
 	Rollback(context.Context, site.RollbackRequest) (site.Applied, error)
 	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
 }
+
+// The packages below are what the API needs.
+var (
+	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
+	_ Tasks      = (*generator.Generator)(nil)
+	_ Site       = (*site.Store)(nil)
+)

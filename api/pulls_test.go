@@ -163,3 +163,12 @@ func BenchmarkPull(bm *testing.B) {
 		}
 	}
 }
+
+// What BenchmarkPull costs without a pull: request, router, edge.
+func BenchmarkEmpty(bm *testing.B) {
+	b := newBench(&testing.T{})
+	bm.ReportAllocs()
+	for bm.Loop() {
+		b.call("GET", "/healthz", "")
+	}
+}

@@ -97,7 +97,7 @@ func (c *Client) sendChunk(ctx context.Context, task, offset int64, chunk []byte
 func (c *Client) put(ctx context.Context, task, offset int64, chunk []byte) (next int64, err error) {
 	stored, err := get[Stored](ctx, c, call{
 		method: http.MethodPut, path: taskPath(task, "/inputs"), query: url.Values{"offset": {strconv.FormatInt(offset, 10)}},
-		body: append([]byte{}, chunk...), kind: "application/x-ndjson", repeat: true,
+		body: chunk, kind: "application/x-ndjson", repeat: true,
 	})
 	var p *Problem
 	if errors.As(err, &p) && p.Next != nil {

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// docs/http-api.md is testdata/http-api.md with the parts that the code knows filled in.
+func TestOverviewIsCommitted(t *testing.T) {
+	b := newBench(t)
+	frame, err := os.ReadFile("testdata/http-api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var routes, errs bytes.Buffer
+	writeRoutes(&routes, b)
+	writeErrors(&errs)
+	text := strings.NewReplacer("<!-- routes -->\n", routes.String(), "<!-- errors -->\n", errs.String()).Replace(string(frame))
+	compareFile(t, "../docs/http-api.md", []byte(text))
+}
+
+func writeRoutes(w *bytes.Buffer, b *bench) {
+	ops := operations(b)
+	for _, tag := range b.server.huma.OpenAPI().Tags {
+		fmt.Fprintf(w, "### %s\n\n%s\n\n| route | what it does | parameters |\n|---|---|---|\n", tag.Name, tag.Description)
+		for _, op := range ops {
+			if op.Tags[0] == tag.Name {
+				fmt.Fprintf(w, "| `%s %s` | %s | %s |\n", op.Method, op.Path, op.Summary, parameters(op))
+			}
+		}
+		w.WriteString("\n")
+	}
+}
+
+func parameters(op *huma.Operation) string {
+	var all []string
+	for _, p := range op.Parameters {
+		if p.In != "path" {
+			all = append(all, "`"+p.Name+"`")
+		}
+	}
+	if op.RequestBody != nil {
+		for kind, media := range op.RequestBody.Content {
+			if name, ok := strings.CutPrefix(media.Schema.Ref, "#/components/schemas/"); ok {
+				kind = name
+			}
+			all = append(all, "body: "+kind)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func writeErrors(w *bytes.Buffer) {
+	codes := []code{codeBadJSON, codeUnauthorized, codeForeign, codeNoRoute, codeNoQueue, codeMethod, codeSlowBody, codeTooLarge, codeMediaType,
+		codeLiveWork, codeOffset, codeBadSite, codeInvalid, codeInternal, codeNotReady, codeDeadline, codeDatabase}
+	for _, k := range known {
+		codes = append(codes, k.code)
+	}
+	slices.SortFunc(codes, func(a, b code) int { return cmp.Or(cmp.Compare(a.status, b.status), cmp.Compare(a.name, b.name)) })
+	codes = slices.Compact(codes)
+	w.WriteString("| status | code | meaning | Retry-After |\n|---|---|---|---|\n")
+	for _, c := range codes {
+		retry := ""
+		if c.retryIn > 0 {
+			retry = fmt.Sprintf("%d–%d s", c.retryIn, 2*c.retryIn)
+		}
+		fmt.Fprintf(w, "| %d | `%s` | %s | %s |\n", c.status, c.name, c.title, retry)
+	}
+}
+
+// The examples of the overview are requests that the API takes, and answers that it describes.
+func TestExamplesOfTheOverview(t *testing.T) {
+	b := newBench(t)
+	frame, err := os.ReadFile("testdata/http-api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, block := range strings.Split(string(frame), "```http\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		request, answer, _ := strings.Cut(block, "\nHTTP/1.1 ")
+		head, body, _ := strings.Cut(strings.TrimSpace(request), "\n\n")
+		method, path, _ := strings.Cut(strings.SplitN(head, "\n", 2)[0], " ")
+		w := b.call(method, path, body)
+		if w.Code >= 300 {
+			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+		status, rest, _ := strings.Cut(answer, " ")
+		_, body, ok := strings.Cut(strings.TrimSpace(rest), "\n\n")
+		if !ok {
+			continue
+		}
+		plain, _, _ := strings.Cut(path, "?")
+		item := b.server.huma.OpenAPI().Paths[strings.NewReplacer("/tasks/3", "/tasks/{id}").Replace(plain)]
+		op := cmp.Or(item.Post, item.Put)
+		media := op.Responses[status].Content["application/json"]
+		var v any
+		if err := json.Unmarshal([]byte(body), &v); err != nil {
+			t.Errorf("%s: %v\n%s", path, err, body)
+			continue
+		}
+		for _, e := range validate(b.server.huma.OpenAPI().Components.Schemas, media.Schema, v) {
+			t.Errorf("%s: %v", path, e)
+		}
+		n++
+	}
+	if n < 4 {
+		t.Errorf("only %d examples", n)
+	}
+}

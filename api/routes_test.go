@@ -1,0 +1,203 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+func TestSubmit(t *testing.T) {
+	b := newBench(t)
+	w := b.call("POST", "/v1/tasks", goodTask, "Idempotency-Key", "k1")
+	if w.Code != 201 {
+		t.Fatal(w.Code, w.Body)
+	}
+	got := b.tasks.submitted
+	if got.IdempotencyKey != "k1" || got.Spec.Count != 3 || got.Spec.Requirements.Walltime != 7200 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Submissions are strict: every fault with its place, unknown fields too.
+func TestSubmitRefuses(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		body, at string
+		status   int
+	}{
+		{`{"name":"t","user":"u","command":["x"],"count":1,"priorty":3}`, "body.priorty", 422},
+		{`{"name":"t","user":"u","command":"x","count":1}`, "body.command", 422},
+		{`{"name":"t","user":"u","command":["x"],"requirements":{"cores":-1}}`, "body.requirements.cores", 422},
+		{`{"name":"t"`, "body", 400},
+		{``, "", 400},
+	} {
+		p := b.problem(b.call("POST", "/v1/tasks", c.body), c.status)
+		if c.at != "" && (len(p.Errors) == 0 || p.Errors[0].Location != c.at) {
+			t.Errorf("%s: %v", c.body, p)
+		}
+	}
+	big := `{"name":"` + strings.Repeat("x", maxBody) + `"}`
+	b.problem(b.call("POST", "/v1/tasks", big), 413)
+	if p := b.problem(b.call("POST", "/v1/tasks", "name: x", "Content-Type", "text/yaml"), 415); p.Code != "media_type" {
+		t.Error(p)
+	}
+}
+
+func TestTaskErrors(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{fmt.Errorf("task 3: %w", generator.ErrNoTask), 404, "no_task"},
+		{&generator.StateError{Task: 3, Verb: "pause", State: "done"}, 409, "task_state"},
+		{generator.ErrKeyReused, 422, "key_reused"},
+		{fmt.Errorf("%w: closest is tags[0]", generator.ErrUntagged), 422, "untagged"},
+		{generator.Faults{{Field: "count", Message: "is negative", Hint: "1 or more"}}, 422, "invalid"},
+	} {
+		b.tasks.err = fmt.Errorf("submit: %w", c.err)
+		p := b.problem(b.call("POST", "/v1/tasks", goodTask), c.status)
+		if p.Code != c.code {
+			t.Errorf("%v: %s", c.err, p.Code)
+		}
+	}
+	p := b.problem(b.call("POST", "/v1/tasks/3/pause", ""), 422)
+	if len(p.Errors) != 1 || p.Errors[0].Location != "body.count" || p.Errors[0].Hint != "1 or more" {
+		t.Error(p)
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	b := newBench(t)
+	for _, verb := range []string{"kill", "pause", "resume", "retry", "finish"} {
+		if w := b.call("POST", "/v1/tasks/3/"+verb, ""); w.Code != 200 || b.tasks.verb != verb {
+			t.Errorf("%s: %d %q", verb, w.Code, b.tasks.verb)
+		}
+	}
+	for verb, state := range map[string]shares.QueueState{"drain": shares.Drain, "online": shares.Online, "offline": shares.Offline} {
+		w := b.call("POST", "/v1/queues/CERN/"+verb, "")
+		if w.Code != 200 || b.site.state != state || !strings.Contains(w.Body.String(), fmt.Sprintf("%q:%q", "state", state)) {
+			t.Errorf("%s: %d %s", verb, w.Code, w.Body)
+		}
+	}
+	b.site.err = fmt.Errorf("%w: \"X\"", site.ErrUnknownQueue)
+	if p := b.problem(b.call("POST", "/v1/queues/X/drain", ""), 404); p.Code != "unknown_queue" || !strings.Contains(p.Hint, "CERN") {
+		t.Error(p)
+	}
+}
+
+func TestLists(t *testing.T) {
+	b := newBench(t)
+	b.dispatcher.jobs = []dispatcher.JobRow{{ID: 5}, {ID: 9}}
+	for path, next := range map[string]string{
+		"/v1/jobs?limit=2": `"next":"9"`, "/v1/jobs?limit=3": `"next":""`, "/v1/jobs?limit=2&after=4&task=3&state=ready": `"next":"9"`,
+		"/v1/site/versions?limit=2": `"next":"1"`, "/v1/tasks": `"next":"3"`, "/v1/queues": `"next":""`,
+	} {
+		if w := b.call("GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), next) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	b.call("GET", "/v1/jobs?after=4&task=3&state=ready", "")
+	if f := b.dispatcher.filter; f != (dispatcher.JobFilter{Task: 3, State: "ready", After: 4, Limit: 100}) {
+		t.Errorf("filter: %+v", f)
+	}
+	b.call("GET", "/v1/tasks?user=u&state=done&share=A&label=l&after=7&limit=9", "")
+	if f := b.tasks.filter; f != (generator.Filter{User: "u", State: "done", Share: "A", Label: "l", After: 7, Limit: 9}) {
+		t.Errorf("filter: %+v", f)
+	}
+	for _, bad := range []string{"limit=0", "limit=1001", "limit=x", "after=x", "after=-1", "state=odd", "odd=1"} {
+		p := b.problem(b.call("GET", "/v1/jobs?"+bad, ""), 422)
+		if name, _, _ := strings.Cut(bad, "="); len(p.Errors) != 1 || p.Errors[0].Location != "query."+name {
+			t.Errorf("%s: %v", bad, p)
+		}
+	}
+	b.dispatcher.jobs = nil
+	if w := b.call("GET", "/v1/jobs", ""); !strings.Contains(w.Body.String(), `"items":[]`) {
+		t.Errorf("an empty list: %s", w.Body)
+	}
+}
+
+func TestApply(t *testing.T) {
+	b := newBench(t)
+	w := b.call("PUT", "/v1/site?dry_run=true&move=A/x=B&move=C=D&note=n&by=me&file=my.yml", "shares: []\n", "Content-Type", "text/yaml")
+	got := b.site.applied
+	if w.Code != 200 || !got.DryRun || got.Moves["A/x"] != "B" || got.Moves["C"] != "D" || got.Note != "n" || got.By != "me" || got.Name != "my.yml" {
+		t.Errorf("%d %s %+v", w.Code, w.Body, got)
+	}
+	if string(got.Source) != "shares: []\n" {
+		t.Errorf("source %q", got.Source)
+	}
+	for _, bad := range []string{"move=A", "move==B", "move=A=", "move=A=B&move=A=C"} {
+		p := b.problem(b.call("PUT", "/v1/site?"+bad, "shares: []\n"), 422)
+		if p.Errors[0].Location != "query.move" {
+			t.Errorf("%s: %v", bad, p)
+		}
+	}
+	b.problem(b.call("PUT", "/v1/site", strings.Repeat("#", maxBody+1)), 413)
+}
+
+func TestApplyRefused(t *testing.T) {
+	b := newBench(t)
+	b.site.err = site.Problems{{File: "my.yml", Line: 3, Column: 5, Message: "weight is negative", Hint: "0 or more"}, {File: "my.yml", Line: 9, Column: 1, Message: "unknown key"}}
+	p := b.problem(b.call("PUT", "/v1/site", "x"), 422)
+	if p.Code != "bad_site" || len(p.Errors) != 2 || p.Errors[0].String() != "my.yml:3:5: weight is negative (0 or more)" {
+		t.Error(p)
+	}
+	b.site.err = &site.Refused{Obstacles: []site.Obstacle{{Share: "A/x", Message: "has live work", Hint: "--move", Live: &site.Live{Ready: 7}}}}
+	p = b.problem(b.call("PUT", "/v1/site", "x"), 409)
+	if p.Code != "live_work" || p.Errors[0].Location != "A/x" || p.Errors[0].Value == nil {
+		t.Error(p)
+	}
+	b.site.err = fmt.Errorf("%w: 9", site.ErrNoVersion)
+	if p := b.problem(b.call("POST", "/v1/site/rollback?version=9", ""), 404); p.Code != "no_version" {
+		t.Error(p)
+	}
+	b.problem(b.call("POST", "/v1/site/rollback", ""), 422)
+}
+
+func TestTagsTest(t *testing.T) {
+	b := newBench(t)
+	w := b.call("POST", "/v1/tags/test", goodTask)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"share":"A"`) {
+		t.Error(w.Code, w.Body)
+	}
+}
+
+func TestWrongOffset(t *testing.T) {
+	b := newBench(t)
+	b.tasks.err = fmt.Errorf("inputs: %w", &generator.OffsetError{Sent: 5, Want: 3})
+	p := b.problem(b.call("PUT", "/v1/tasks/3/inputs?offset=5", "\"a\"\n"), 409)
+	if p.Code != "wrong_offset" || p.Next == nil || *p.Next != 3 {
+		t.Error(p)
+	}
+	for path, at := range map[string]string{"/v1/tasks/x/inputs": "path.id", "/v1/tasks/3/inputs?offset=-1": "query.offset", "/v1/tasks/3/inputs?offset=x": "query.offset"} {
+		if p := b.problem(b.call("PUT", path, ""), 422); p.Errors[0].Location != at {
+			t.Errorf("%s: %v", path, p)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	b := newBench(t)
+	w := b.call("GET", "/v1/status", "")
+	for _, want := range []string{`"build":"test"`, `"site_version":2`, `"ready_jobs":5`, `"held_jobs":3`, `"online":1`, `"drain":1`, `"ready":true`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s in %s", want, w.Body)
+		}
+	}
+}
+
+func TestKillJob(t *testing.T) {
+	b := newBench(t)
+	if w := b.call("POST", "/v1/jobs/7/kill", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"job":7`) {
+		t.Error(w.Code, w.Body)
+	}
+	b.dispatcher.err = fmt.Errorf("job 7: %w", dispatcher.ErrNoJob)
+	b.problem(b.call("POST", "/v1/jobs/7/kill", ""), 404)
+}
