@@ -68,7 +68,11 @@ type wanted struct {
 
 func (s *Store) change(ctx context.Context, w wanted) (out Applied, err error) {
 	err = pg.InTx(ctx, s.db, func(tx pgx.Tx) error {
-		if err := pg.Lock(ctx, tx, pg.LockSite, 0); err != nil {
+		lock := pg.Lock
+		if w.dryRun {
+			lock = pg.LockShared // submissions go on
+		}
+		if err := lock(ctx, tx, pg.LockSite, 0); err != nil {
 			return err
 		}
 		before, err := s.load(ctx, tx)

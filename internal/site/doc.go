@@ -24,11 +24,12 @@
 //	→ Hooks.Barrier → Hooks.Live → refuse, or write: version, shares, queues, rules, ids → Hooks.Move
 //	→ Hooks.Applied → NOTIFY divvy, 'site'
 //
-// Whoever inserts tasks or jobs for a share takes FOR KEY SHARE on its row (a foreign key does that by itself),
-// asks for removed_in IS NULL AND leaf in the same statement, and writes the ledger afterwards. Then work either
-// is counted here or meets the new tree; and both sides take rows of shares before the ledger's locks.
+// Whoever inserts a task holds the site lock shared (LockSite, 0) and asks whether its share still is a leaf in
+// force. Whoever inserts jobs takes a key lock on the share's row (the foreign key does that) and writes the
+// ledger afterwards. So work either is counted here or meets the new tree, and both sides take rows of shares
+// before the ledger's locks.
 //
-// A dry run does the same up to the refusal, without holding anything back, and writes nothing.
+// A dry run does the same up to the refusal, with the site lock shared and nothing held back, and writes nothing.
 //
 // The tables site_versions, shares, queues and tag_rules are written by this package only. YAML is read in
 // package strict; problems of the tree and of rules come from shares and tagging and get their places here.
