@@ -46,10 +46,12 @@ func orDash(s string) string {
 }
 
 // Diff lists what changes from a to b: shares of b in their order, then those that are gone. A share is the
-// same by its id; where one of the trees has none for it, by its path. The order of siblings is no change.
+// same by its id; where one of the trees has none for it, by its path. The order of siblings is no change, and
+// neither is a path that differs only because a parent has moved.
 func Diff(a, b *Tree) []Change {
 	var out []Change
 	kept := make(map[int]bool, len(a.Nodes))
+	same := map[int]int{0: 0} // node of b → node of a
 	for i := range b.Nodes[1:] {
 		n := &b.Nodes[i+1]
 		old, ok := counterpart(a, n)
@@ -57,9 +59,9 @@ func Diff(a, b *Tree) []Change {
 			out = append(out, Change{Kind: Added, ID: n.ID, Path: n.Path})
 			continue
 		}
-		kept[old] = true
+		kept[old], same[i+1] = true, old
 		was := &a.Nodes[old]
-		if was.Path != n.Path {
+		if parent, ok := same[n.Parent]; was.Name != n.Name || !ok || parent != was.Parent {
 			out = append(out, Change{Kind: Moved, ID: n.ID, Path: n.Path, From: was.Path})
 		}
 		before, after := was.Plan.fields(), n.Plan.fields()

@@ -1,3 +1,51 @@
-// Package shares is the policy of sharing: values in, values out; no SQL, no clock, no goroutine.
-// Dispatcher, simulator, what-if and explain call these same functions.
+// Package shares is the policy of sharing: values in, values out; no SQL, no clock, no goroutine. Dispatcher,
+// simulator, what-if and explain call these same functions. sharing.md is the semantic reference.
+//
+//	[]Spec ─Build─▶ Tree ─NewPool─▶ Pool ──Targets, Slots──▶ what each share should hold
+//	                  │               ▲ └───Pick, Explain───▶ who gets this slot
+//	                 Diff             └─ SetWant Hold Granted: what happened
+//
+// # Demand and owned units, kept up to date in O(depth)
+//
+//	D(leaf) = min(max, held + want)        D(node) = min(max, Σ D(children))
+//	O(leaf) = owned                        O(node) = max(owned, Σ O(children))
+//
+// # The solver: fill(node, R) splits R over the children
+//
+//  1. own: every child gets min(D, O), of all tiers. If R is less than that: by weight, tier by tier.
+//  2. pool: R − Σ O goes to the demand above step 1. Tier by tier, child c gets clamp(λ·w, floor, demand)
+//     with the one λ that uses everything up, floor being what step 1 left of min(min, D). The floors of
+//     later tiers are kept back first. Floors that do not fit are filled by weight, of all tiers together.
+//  3. lent: what idle owners leave, each up to its lend, goes to the demand that is left, each up to its
+//     borrow, by weight, in the order of the pool.
+//
+// Children of weight 0 come last in each of these, in tier order, equally. Then the same for every child with
+// what it got; the root starts with min(R, D). A min or max counts among siblings: a floor that a parent does
+// not get is not there to hand on.
+//
+// λ is exact: breakpoints low/w and top/w are sorted and the linear piece that holds the solution is solved;
+// there is no iteration, no division by w = 0 (weightless children share with 1 each) and no result that
+// depends on the order of children. Targets are float64 thousandths of a unit, right to far less than
+// Tolerance; a test compares them with rationals. Whole units for showing come from Pool.Slots.
+//
+// # Promised, and tested on random trees
+//
+//  1. With lend and borrow at their default, the children of a node get all of its target or all that they
+//     want; units that one child leaves go to its siblings before they go up a level.
+//  2. A larger R never gives any share less; a larger weight never gives its share less.
+//  3. Pick equals the walk over a whole solve. It allocates nothing, and depends on nothing but the standing
+//     (held, want, order of grants) and its arguments.
+//  4. Unit jobs, everybody demanding: held − target < 1 at every node after every grant. Once R = C and every
+//     leaf has turned over, target − held < 1 at the nodes below the root, and < depth further down. (It
+//     cannot be 1 everywhere: a branch rightly gives a slot away when one of its jobs ends, and is then a part
+//     of a job short where its leaves stand a part of a job over and under.) For larger jobs read the size of
+//     the largest job in the node for 1.
+//  5. Whole targets add up at every level and are the exact ones rounded down or up.
+//
+// # Not here yet
+//
+// lend_to, and limits of lending and borrowing beyond the siblings of one family: units that a lend limit
+// locks inside a branch still count as the branch's own in step 1. At a pull Admits asks for max only; the
+// admission by quota of sharing.md §3 belongs there. half_life, aging and reclaim are checked and carried,
+// and act elsewhere; Tree.At gives the tree that windows make of it at a time.
 package shares

@@ -4,8 +4,13 @@ import (
 	"errors"
 	"maps"
 	"regexp/syntax"
+	"slices"
+	"strings"
 	"unicode"
 )
+
+// maxWork bounds the listing of one pattern, in bytes of texts put together.
+const maxWork = 1 << 20
 
 // one is one way in which a piece of a pattern can match: the text, as far as a group around it needs it, and
 // the groups in it.
@@ -23,7 +28,8 @@ var (
 // valuesOf lists all sets of values that the used groups of a pattern can have, perhaps more than really
 // occur (anchors and word boundaries count as always true), never fewer.
 func valuesOf(tree *syntax.Regexp, used map[int][]string) ([]map[string]string, error) {
-	ways, err := lister{used}.list(tree, false)
+	l := lister{used: used}
+	ways, err := l.list(tree, false)
 	if err != nil {
 		return nil, err
 	}
@@ -34,10 +40,13 @@ func valuesOf(tree *syntax.Regexp, used map[int][]string) ([]map[string]string, 
 	return out, nil
 }
 
-type lister struct{ used map[int][]string }
+type lister struct {
+	used map[int][]string
+	work int
+}
 
 // list returns the ways in which re can match; text is left out unless asked for.
-func (l lister) list(re *syntax.Regexp, text bool) ([]one, error) {
+func (l *lister) list(re *syntax.Regexp, text bool) ([]one, error) {
 	if !text && !l.inside(re) {
 		return []one{{}}, nil
 	}
@@ -67,7 +76,7 @@ func (l lister) list(re *syntax.Regexp, text bool) ([]one, error) {
 }
 
 // inside says whether a used group is in re.
-func (l lister) inside(re *syntax.Regexp) bool {
+func (l *lister) inside(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpCapture && len(l.used[re.Cap]) > 0 {
 		return true
 	}
@@ -79,7 +88,7 @@ func (l lister) inside(re *syntax.Regexp) bool {
 	return false
 }
 
-func (l lister) literal(re *syntax.Regexp) ([]one, error) {
+func (l *lister) literal(re *syntax.Regexp) ([]one, error) {
 	ways := []one{{}}
 	for _, r := range re.Rune {
 		runes := []one{{text: string(r)}}
@@ -89,7 +98,7 @@ func (l lister) literal(re *syntax.Regexp) ([]one, error) {
 			}
 		}
 		var err error
-		if ways, err = join(ways, runes); err != nil {
+		if ways, err = l.join(ways, runes); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +117,7 @@ func class(ranges []rune) (ways []one, err error) {
 	return ways, nil
 }
 
-func (l lister) capture(re *syntax.Regexp, text bool) ([]one, error) {
+func (l *lister) capture(re *syntax.Regexp, text bool) ([]one, error) {
 	keys := l.used[re.Cap]
 	ways, err := l.list(re.Sub[0], text || len(keys) > 0)
 	for i := range ways {
@@ -127,21 +136,21 @@ func (l lister) capture(re *syntax.Regexp, text bool) ([]one, error) {
 	return ways, err
 }
 
-func (l lister) concat(subs []*syntax.Regexp, text bool) (ways []one, err error) {
+func (l *lister) concat(subs []*syntax.Regexp, text bool) (ways []one, err error) {
 	ways = []one{{}}
 	for _, sub := range subs {
 		more, err := l.list(sub, text)
 		if err != nil {
 			return nil, err
 		}
-		if ways, err = join(ways, more); err != nil {
+		if ways, err = l.join(ways, more); err != nil {
 			return nil, err
 		}
 	}
 	return ways, nil
 }
 
-func (l lister) alternate(subs []*syntax.Regexp, text bool) (ways []one, err error) {
+func (l *lister) alternate(subs []*syntax.Regexp, text bool) (ways []one, err error) {
 	for _, sub := range subs {
 		more, err := l.list(sub, text)
 		if err != nil {
@@ -156,7 +165,7 @@ func (l lister) alternate(subs []*syntax.Regexp, text bool) (ways []one, err err
 
 // repeat lists the texts of a bounded repetition. A group inside one may keep the text of an earlier round,
 // so such groups are refused.
-func (l lister) repeat(re *syntax.Regexp) ([]one, error) {
+func (l *lister) repeat(re *syntax.Regexp) ([]one, error) {
 	if l.inside(re) {
 		return nil, errRepeat
 	}
@@ -167,27 +176,30 @@ func (l lister) repeat(re *syntax.Regexp) ([]one, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []one
+	all := distinct{}
 	ways := []one{{}}
 	for n := 0; ; n++ {
 		if n >= re.Min {
-			all = unique(append(all, ways...))
+			all.add(ways)
 		}
 		if n == re.Max {
-			return all, nil
+			return all.ways, nil
 		}
-		if ways, err = join(ways, sub); err != nil || len(all) > MaxShares {
+		if ways, err = l.join(ways, sub); err != nil {
+			return nil, err
+		}
+		if len(all.ways) > MaxShares {
 			return nil, errTooMany
 		}
 	}
 }
 
 // join is every way of a followed by every way of b.
-func join(a, b []one) ([]one, error) {
+func (l *lister) join(a, b []one) ([]one, error) {
 	if len(a)*len(b) > 4*MaxShares {
 		return nil, errTooMany
 	}
-	out := make([]one, 0, len(a)*len(b))
+	out := distinct{}
 	for _, x := range a {
 		for _, y := range b {
 			both := one{text: x.text + y.text, groups: x.groups}
@@ -195,25 +207,48 @@ func join(a, b []one) ([]one, error) {
 				both.groups = maps.Clone(y.groups)
 				maps.Copy(both.groups, x.groups)
 			}
-			out = append(out, both)
+			l.work += len(both.text) + 8
+			out.add([]one{both})
+		}
+		if l.work > maxWork {
+			return nil, errTooMany
 		}
 	}
-	return unique(out), nil
+	return out.ways, nil
 }
 
-// unique drops repeated ways, in place.
 func unique(ways []one) []one {
-	seen := make(map[string][]one, len(ways))
-	out := ways[:0]
-next:
-	for _, w := range ways {
-		for _, s := range seen[w.text] {
-			if maps.Equal(s.groups, w.groups) {
-				continue next
-			}
-		}
-		seen[w.text] = append(seen[w.text], w)
-		out = append(out, w)
+	d := distinct{}
+	d.add(ways)
+	return d.ways
+}
+
+// distinct gathers ways without repetition, in the order in which they came.
+type distinct struct {
+	ways []one
+	seen map[string]bool
+}
+
+func (d *distinct) add(ways []one) {
+	if d.seen == nil {
+		d.seen = make(map[string]bool, len(ways))
 	}
-	return out
+	for _, w := range ways {
+		if key := w.key(); !d.seen[key] {
+			d.seen[key] = true
+			d.ways = append(d.ways, w)
+		}
+	}
+}
+
+func (w one) key() string {
+	if len(w.groups) == 0 {
+		return w.text
+	}
+	var b strings.Builder
+	b.WriteString(w.text)
+	for _, k := range slices.Sorted(maps.Keys(w.groups)) {
+		b.WriteString("\x00" + k + "\x00" + w.groups[k])
+	}
+	return b.String()
 }
