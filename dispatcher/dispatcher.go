@@ -78,6 +78,7 @@ type Dispatcher struct {
 	newest   int64          // daemons row that was seen
 	inDebt   map[*limit]bool
 	outdated bool // limits must be read again
+	lost     bool // a move was not counted: everything must be read again
 	wheel    wheel
 	swept    time.Time
 	stopping bool
@@ -138,7 +139,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	}
 	d.base = [nLanes]int64{}
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
-	d.daemons[id] = true
+	d.lost, d.daemons[id] = false, true
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)
 	return nil

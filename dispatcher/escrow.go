@@ -104,6 +104,7 @@ func (d *Dispatcher) giveUp(l *limit, args pgx.StrictNamedArgs) {
 	if l.debt {
 		d.yieldOne(l) // what ended meanwhile
 	}
+	d.line.unblock(d, nil)
 	d.line.stir(func(c *class) bool { return c.lacked })
 	d.kick()
 }

@@ -103,7 +103,7 @@ func (d *Dispatcher) endBatch(ctx context.Context, worker int, in []ended) ([]ve
 	if err != nil {
 		return nil, err
 	}
-	d.settleEnds(l, rows)
+	d.settleEnds(ctx, l, rows)
 	byNonce := make(map[int64]endRow, len(rows))
 	for _, r := range rows {
 		byNonce[r.Nonce] = r
@@ -168,7 +168,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
 }
 
 // settleEnds counts the moves of a committed batch and lets waiting pulls have what came free.
-func (d *Dispatcher) settleEnds(l *lane, rows []endRow) {
+func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 	if len(rows) == 0 {
 		return
 	}
@@ -179,11 +179,15 @@ func (d *Dispatcher) settleEnds(l *lane, rows []endRow) {
 	for i, r := range rows {
 		moves[i] = r.move()
 	}
-	d.applyEnds(moves, l.seq > d.base[l.no])
+	d.applyEnds(ctx, moves, l.seq > d.base[l.no])
 }
 
 // applyEnds counts moves out of leased. d.mu is held.
-func (d *Dispatcher) applyEnds(moves []move, own bool) {
+func (d *Dispatcher) applyEnds(ctx context.Context, moves []move, own bool) {
+	if err := d.state.knowShapes(ctx, d.cfg.Pool, moves); err != nil {
+		d.lost = true // what is not counted now never would be: Refresh starts anew
+		return
+	}
 	again := map[*window]bool{}
 	for _, m := range moves {
 		d.state.apply(m, own)
@@ -211,7 +215,7 @@ func (d *Dispatcher) resolveEnds(ctx context.Context, l *lane) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.applyEnds(moves, l.seq > d.base[l.no])
+	d.applyEnds(ctx, moves, l.seq > d.base[l.no])
 	return nil
 }
 

@@ -128,6 +128,17 @@ func (s *state) loadShapes(ctx context.Context, db querier) error {
 	return nil
 }
 
+// knowShapes makes sure that the shapes of the moves are known before they are counted. Rarely one is not: a task
+// of a new kind. The caller holds the lock meanwhile, so that no decision misses its jobs.
+func (s *state) knowShapes(ctx context.Context, db querier, moves []move) error {
+	for _, m := range moves {
+		if s.shapes[m.Shape] == nil {
+			return s.loadShapes(ctx, db)
+		}
+	}
+	return nil
+}
+
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
@@ -239,8 +250,11 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(head) == 0 || head[0].Closed {
-		d.cfg.Log.Warn("this daemon was taken for dead and starts anew", "daemon", d.id)
+	d.mu.Lock()
+	lost := d.lost
+	d.mu.Unlock()
+	if lost || len(head) == 0 || head[0].Closed {
+		d.cfg.Log.Warn("this daemon starts anew: it was taken for dead, or could not count", "daemon", d.id)
 		return 0, d.join(ctx)
 	}
 	if n, err = d.followTails(ctx); err != nil {
@@ -311,24 +325,15 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 }
 
 func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
-	unknown := false
 	d.mu.Lock()
-	for _, r := range rows {
-		for _, id := range r.ShapeIDs {
-			unknown = unknown || d.state.shapes[id] == nil
-		}
-	}
-	if unknown {
-		// Rare: a task of a new kind. The lock is held, so that no decision misses its jobs.
-		if err := d.state.loadShapes(ctx, d.cfg.Pool); err != nil {
-			d.mu.Unlock()
-			return err
-		}
-	}
 	defer d.mu.Unlock()
 	ready, freed := map[*window]bool{}, false
 	for _, r := range rows {
-		for _, m := range r.unpack() {
+		moves := r.unpack()
+		if err := d.state.knowShapes(ctx, d.cfg.Pool, moves); err != nil {
+			return err
+		}
+		for _, m := range moves {
 			d.state.apply(m, false)
 			freed = freed || m.Before == isLeased
 			if m.After == isReady {

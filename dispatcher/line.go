@@ -53,6 +53,9 @@ func (l *line) again(d *Dispatcher, p *pull) {
 	l.add(d, p)
 	c := l.classes[p.class]
 	c.pulls.MoveToFront(p.at)
+	if p.over {
+		c.overdue = append(c.overdue, p)
+	}
 	l.wake(c)
 }
 
@@ -175,10 +178,10 @@ func (c *class) recallFresh(d *Dispatcher) {
 
 // expire is called when a pull's wait is over.
 func (l *line) expire(d *Dispatcher, p *pull) {
-	if p.gone || p.taken {
-		return
-	}
 	p.over = true
+	if p.gone || p.taken {
+		return // when its claim comes to nothing, again puts it among the overdue
+	}
 	if c := l.classes[p.class]; c != nil && (c.blocked || c.awake) {
 		c.overdue = append(c.overdue, p) // the decision that comes says it
 		return

@@ -1,0 +1,188 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/shares"
+)
+
+func TestLifeOfAJob(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 4))
+	d := f.daemon()
+	ids := f.enqueue(batch{share: "A", n: 2})
+
+	first, second := pull1(t, d, "q"), pull1(t, d, "q")
+	if first.Job != ids[0] || second.Job != ids[1] || first.Share != "A" || !slices.Equal(second.Command, []string{"echo", "1"}) {
+		t.Fatalf("leases %+v %+v, want jobs %v in order", first, second, ids)
+	}
+	reply, err := d.Renew(context.Background(), RenewRequest{Pilot: "p", Leases: []Renewal{{Lease: first.Lease, State: Running}, {Lease: "junk"}}})
+	if err != nil || !slices.Equal(reply.Kept, []string{first.Lease}) || !slices.Equal(reply.Lost, []string{"junk"}) {
+		t.Fatalf("renew: %+v %v", reply, err)
+	}
+	if v := finish(t, d, Finished, first)[0]; v.Verdict != Recorded || v.JobState != "finished" {
+		t.Fatalf("finish: %+v", v)
+	}
+	if v := finish(t, d, Finished, first)[0]; v.Verdict != Recorded || v.JobState != "finished" {
+		t.Fatalf("finish again: %+v", v)
+	}
+	if v := finish(t, d, Failed, first)[0]; v.Verdict != LeaseLost || v.JobState != "finished" {
+		t.Fatalf("finish otherwise: %+v", v)
+	}
+	if v := finish(t, d, Failed, second)[0]; v.Verdict != Recorded || v.JobState != "ready" {
+		t.Fatalf("fail: %+v", v)
+	}
+	again := pull1(t, d, "q")
+	if again.Job != second.Job || again.Attempt != 2 {
+		t.Fatalf("second attempt: %+v", again)
+	}
+	if v := finish(t, d, Finished, second)[0]; v.Verdict != LeaseLost || v.JobState != "leased" {
+		t.Fatalf("superseded attempt: %+v", v)
+	}
+	finish(t, d, Finished, again)
+	noJob(t, d, "q")
+	job, err := d.Job(context.Background(), second.Job)
+	if err != nil || job.State != "finished" || len(job.Attempts) != 2 || job.Attempts[0].State != "failed" {
+		t.Fatalf("job: %+v %v", job, err)
+	}
+	f.recount()
+}
+
+func TestLeaseThatRunsOut(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 1))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 1, attempts: 2})
+	for attempt := 1; attempt <= 2; attempt++ {
+		l := pull1(t, d, "q")
+		if l.Attempt != attempt {
+			t.Fatalf("attempt %d, want %d", l.Attempt, attempt)
+		}
+		pgtest.Age(t, f.pool, "leases", "expires_at", time.Hour)
+		d.swept = time.Time{}
+		if n, err := d.Expire(context.Background()); n != 1 || err != nil {
+			t.Fatalf("expire: %d %v", n, err)
+		}
+		if v := finish(t, d, Finished, l)[0]; v.Verdict != LeaseLost {
+			t.Fatalf("late finish: %+v", v)
+		}
+	}
+	noJob(t, d, "q")
+	job, err := d.Jobs(context.Background(), JobFilter{State: "failed"})
+	if err != nil || len(job) != 1 {
+		t.Fatalf("failed jobs: %v %v", job, err)
+	}
+	f.recount()
+}
+
+func TestRequestID(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d, other := f.daemon(), f.daemon()
+	f.enqueue(batch{share: "A", n: 3})
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 5}
+	first, err := d.Pull(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, at := range map[string]*Dispatcher{"the same daemon": d, "another daemon": other} {
+		repeat, err := at.Pull(context.Background(), req)
+		if err != nil || repeat.Leases[0].Lease != first.Leases[0].Lease || repeat.Leases[0].Command[1] != first.Leases[0].Command[1] {
+			t.Errorf("repeat at %s: %+v %v, want %+v", name, repeat, err, first)
+		}
+	}
+	differs := req
+	differs.Max = 2
+	if _, err := other.Pull(context.Background(), differs); !errors.Is(err, ErrRequestReused) {
+		t.Errorf("other body: %v", err)
+	}
+	finish(t, d, Finished, first.Leases...)
+	if _, err := other.Pull(context.Background(), req); !errors.Is(err, ErrRequestOver) {
+		t.Errorf("after the end: %v", err)
+	}
+	var n int
+	f.scan(&n, "SELECT count(*) FROM leases")
+	if n != 0 {
+		t.Errorf("%d leases are left, want 0: repeats took jobs", n)
+	}
+	// A 204 is not remembered.
+	none := PullRequest{Queue: "q", Pilot: "p2", Slot: Slot{Cores: 1, Labels: map[string]string{"x": "y"}}, RequestID: "r2"}
+	f.exec("UPDATE jobs SET state = 'waiting'")
+	if _, err := d.Pull(context.Background(), none); !errors.Is(err, ErrNoJobs) {
+		t.Errorf("nothing there: %v", err)
+	}
+	f.exec("UPDATE jobs SET state = 'ready'")
+	none.WaitS = 5
+	if _, err := d.Pull(context.Background(), none); err != nil {
+		t.Errorf("the same id after a 204: %v", err)
+	}
+}
+
+func TestLongPoll(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	got := make(chan error, 1)
+	var at time.Time
+	go func() {
+		_, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", WaitS: 20})
+		at = time.Now()
+		got <- err
+	}()
+	eventually(t, "the pull waits", func() bool { return d.Queues()[0].Waiting == 1 })
+	start := time.Now()
+	f.enqueue(batch{share: "A", n: 1})
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("woken after %v", at.Sub(start))
+}
+
+func TestKillPauseResume(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 5})
+	l := pull1(t, d, "q")
+	change := func(do func() error) {
+		t.Helper()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx := func(do func(tx pgxTx) error) { change(func() error { return beginFunc(ctx, f.pool, do) }) }
+	tx(func(tx pgxTx) error {
+		n, more, err := HoldTask(ctx, tx, 1, 100)
+		if n != 4 || more {
+			t.Errorf("held %d %v, want 4", n, more)
+		}
+		return err
+	})
+	noJob(t, d, "q")
+	f.recount()
+	tx(func(tx pgxTx) error {
+		n, _, err := ReleaseTask(ctx, tx, 1, 3)
+		if n != 3 {
+			t.Errorf("released %d, want 3", n)
+		}
+		return err
+	})
+	pull1(t, d, "q")
+	tx(func(tx pgxTx) error {
+		c, err := CancelTask(ctx, tx, 1, "killed", 100)
+		if c.Ready != 3 || c.Leased != 2 {
+			t.Errorf("cancelled %+v, want 3 ready and 2 leased", c)
+		}
+		return err
+	})
+	noJob(t, d, "q")
+	reply, err := d.Renew(ctx, RenewRequest{Pilot: "p", Leases: []Renewal{{Lease: l.Lease, State: Running}}})
+	if err != nil || len(reply.Cancel) != 1 || reply.Cancel[0].Reason != "killed" || reply.Cancel[0].GraceS != cancelGrace {
+		t.Fatalf("renew of a killed job: %+v %v", reply, err)
+	}
+	if v := finish(t, d, Cancelled, l)[0]; v.JobState != "cancelled" {
+		t.Fatalf("end of a killed job: %+v", v)
+	}
+	f.recount()
+}
