@@ -45,22 +45,33 @@ while it has live work needs --move OLD=NEW; a share that only changes its name 
 		if err != nil {
 			return err
 		}
-		if err := c.print(applied, func(w io.Writer) { writeApplied(w, applied) }); err != nil {
-			return err
-		}
-		if len(applied.Refused) > 0 {
-			return errSilent
-		}
-		return nil
+		return c.printApplied(applied)
 	})
 	f := cmd.Flags()
 	f.StringVarP(&file, "file", "f", "", "site file; - reads standard input")
 	_ = cmd.MarkFlagRequired("file")
 	_ = cmd.MarkFlagFilename("file", "yml", "yaml")
-	f.BoolVar(&o.DryRun, "dry-run", false, "check, and show what would change; apply nothing")
-	f.StringArrayVar(&moves, "move", nil, "old=new: live work of share old goes to share new (may be repeated)")
-	f.StringVar(&o.Note, "note", "", "why; kept with the version")
+	bindApply(cmd, &o, &moves)
 	return cmd
+}
+
+// bindApply adds the flags that apply and rollback share.
+func bindApply(cmd *cobra.Command, o *client.ApplyOptions, moves *[]string) {
+	f := cmd.Flags()
+	f.BoolVar(&o.DryRun, "dry-run", false, "check, and show what would change; apply nothing")
+	f.StringArrayVar(moves, "move", nil, "old=new: live work of share old goes to share new (may be repeated)")
+	f.StringVar(&o.Note, "note", "", "why; kept with the version")
+}
+
+// printApplied fails when a dry run found that the change would be refused.
+func (c *cli) printApplied(a client.Applied) error {
+	if err := c.print(a, func(w io.Writer) { writeApplied(w, a) }); err != nil {
+		return err
+	}
+	if len(a.Refused) > 0 {
+		return errSilent
+	}
+	return nil
 }
 
 // readFile reads a file that the command line names, or standard input for "-".

@@ -65,11 +65,14 @@ func (d *database) stop(ctx context.Context) error {
 
 // migrate brings the schema up to date, under a lock that daemons share.
 func (d *database) migrate(ctx context.Context, log *slog.Logger) error {
-	pool, err := d.directPool(ctx, pg.MaxConns(2), pg.Name("divvy migrate"))
+	pool, err := d.directPool(ctx, pg.MaxConns(3), pg.Name("divvy migrate"))
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
+	if err := pg.CheckDirect(ctx, pool); err != nil {
+		return err
+	}
 	done, err := migrations.Up(ctx, pool)
 	for _, s := range done {
 		log.Info("migration applied", "version", s.Version, "name", s.Name)

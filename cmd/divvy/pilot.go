@@ -22,7 +22,7 @@ type pilotFlags struct {
 	walltime  time.Duration
 	logFormat string
 	logLevel  string
-	guard     bool
+	guard     string
 }
 
 // pilotCommand runs jobs of a queue until it is told to leave.
@@ -40,8 +40,8 @@ report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
 	}
 	f.bind(cmd, c)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if f.guard {
-			pilot.Guard(c.in)
+		if f.guard != "" {
+			pilot.Guard(c.in, f.guard)
 			return nil
 		}
 		return c.pilot(cmd.Context(), f)
@@ -67,7 +67,7 @@ func (f *pilotFlags) bind(cmd *cobra.Command, c *cli) {
 	fs.DurationVar(&f.MaxIdle, "max-idle", 0, "leave after so long without a job (default: no end)")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	fs.BoolVar(&f.guard, "guard", false, "be the guard of a pilot: kill its jobs when it is gone")
+	fs.StringVar(&f.guard, "guard", "", "be the guard of the pilot with this mark: kill its jobs when it is gone")
 	_ = fs.MarkHidden("guard")
 	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
 	_ = cmd.RegisterFlagCompletionFunc("log-format", fixed("text", "json"))

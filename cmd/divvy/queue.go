@@ -43,11 +43,11 @@ func queueCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) queueList(ctx context.Context, cl *client.Client, _ []string) error {
-	page, err := cl.Queues(ctx)
+	queues, err := cl.Queues(ctx)
 	if err != nil {
 		return err
 	}
-	return c.print(page, func(w io.Writer) { writeQueues(w, page.Items, c.wide()) })
+	return c.print(client.Page[client.Queue]{Items: queues}, func(w io.Writer) { writeQueues(w, queues, c.wide()) })
 }
 
 func (c *cli) queueShow(ctx context.Context, cl *client.Client, args []string) error {
@@ -80,9 +80,9 @@ func (c *cli) completeQueues(cmd *cobra.Command, _ []string, _ string) ([]cobra.
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer cl.Close()
-	page, err := cl.Queues(cmd.Context())
+	queues, err := cl.Queues(cmd.Context())
 	var names []cobra.Completion
-	for _, q := range page.Items {
+	for _, q := range queues {
 		names = append(names, cobra.CompletionWithDesc(q.Name, string(q.State)))
 	}
 	if err != nil {

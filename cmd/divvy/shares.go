@@ -115,28 +115,35 @@ func redraw(w io.Writer, text string, first bool) {
 
 func sharesHistoryCommand(c *cli) *cobra.Command {
 	var limit int
+	var after string
+	var all bool
 	cmd := &cobra.Command{Use: "history", Short: "List the applied versions, newest first", Args: cobra.NoArgs,
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			versions, err := cl.SiteVersions(ctx, limit)
+			page, err := gather(all, after, func(after string) (client.Page[client.SiteHead], error) {
+				return cl.SiteVersions(ctx, limit, after)
+			})
 			if err != nil {
 				return err
 			}
-			return c.print(client.Page[client.SiteEntry]{Items: versions}, func(w io.Writer) { writeHistory(w, versions) })
+			return c.print(page, func(w io.Writer) { writeHistory(w, page) })
 		})}
-	cmd.Flags().IntVar(&limit, "limit", 100, "versions at the most")
+	cmd.Flags().IntVar(&limit, "limit", 100, "versions a page, 1 to 1000")
+	cmd.Flags().StringVar(&after, "after", "", "go on after a page: its 'next'")
+	cmd.Flags().BoolVar(&all, "all", false, "all pages")
 	return cmd
 }
 
-func writeHistory(w io.Writer, versions []client.SiteEntry) {
+func writeHistory(w io.Writer, page client.Page[client.SiteHead]) {
 	g := newGrid(w, ">version", "applied", "by", "note")
-	for _, v := range versions {
+	for _, v := range page.Items {
 		note := v.Note
 		if v.RollbackOf != 0 {
-			note = strings.TrimSpace(fmt.Sprintf("rollback to %d %s", v.RollbackOf, note))
+			note = strings.TrimSpace(fmt.Sprintf("(= version %d) %s", v.RollbackOf, note))
 		}
 		g.row(v.Version, v.AppliedAt.UTC().Format(time.DateTime), v.AppliedBy, orDash(note))
 	}
 	g.flush()
+	more(w, page.Next)
 }
 
 func (c *cli) sharesDiff(ctx context.Context, cl *client.Client, args []string) error {
@@ -156,16 +163,24 @@ func (c *cli) sharesDiff(ctx context.Context, cl *client.Client, args []string) 
 }
 
 func sharesRollbackCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "rollback VERSION", Short: "Apply an old version again, as a new one", Args: cobra.ExactArgs(1),
-		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
-			n, err := versionNumber(args[0])
-			if err != nil {
-				return err
-			}
-			applied, err := cl.Rollback(ctx, n, whoami())
-			if err != nil {
-				return err
-			}
-			return c.print(applied, func(w io.Writer) { writeApplied(w, applied) })
-		})}
+	var moves []string
+	var o client.ApplyOptions
+	cmd := &cobra.Command{Use: "rollback VERSION", Short: "Apply an old version again, as a new one", Args: cobra.ExactArgs(1)}
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		n, err := versionNumber(args[0])
+		if err != nil {
+			return err
+		}
+		if o.Moves, err = parseMoves(moves); err != nil {
+			return err
+		}
+		o.By = whoami()
+		applied, err := cl.Rollback(ctx, n, o)
+		if err != nil {
+			return err
+		}
+		return c.printApplied(applied)
+	})
+	bindApply(cmd, &o, &moves)
+	return cmd
 }

@@ -42,36 +42,40 @@ func tagsCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) tagsTest(ctx context.Context, cl *client.Client, specs []generator.Spec) error {
-	results := make([]client.TagResult, len(specs))
+	results := make([]client.TagTest, len(specs))
 	for i, s := range specs {
 		var err error
 		if results[i], err = cl.TestTags(ctx, serverSpec(s)); err != nil {
 			return fmt.Errorf("task %s: %w", s.Name, err)
 		}
 	}
-	return c.print(client.Page[client.TagResult]{Items: results}, func(w io.Writer) {
+	return c.print(client.Page[client.TagTest]{Items: results}, func(w io.Writer) {
 		for i, r := range results {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			writeTagResult(w, specs[i].Name, r)
+			writeTagTest(w, specs[i].Name, r)
 		}
 	})
 }
 
-// writeTagResult says for each rule whether it matched, and if not, at which field it failed.
-func writeTagResult(w io.Writer, task string, r client.TagResult) {
-	fmt.Fprintf(w, "task %s: %s\n", task, verdictOf(r))
+// writeTagTest says for each rule whether it matched, and if not, at which field it failed.
+func writeTagTest(w io.Writer, task string, t client.TagTest) {
+	fmt.Fprintf(w, "task %s: %s\n", task, verdictOf(t))
+	if t.JobShare != "" {
+		fmt.Fprintf(w, "its jobs: %s, by a rule on a job attribute\n", t.JobShare)
+	}
+	fmt.Fprintf(w, "attributes: %s\n\n", labels(t.Attributes))
 	g := newGrid(w, ">rule", "", "share", "field", "pattern", "value")
-	for _, s := range r.Trace {
+	for _, s := range t.Rules.Trace {
 		mark := "no"
 		switch {
-		case s.Rule == r.Rule:
-			mark = "wins"
+		case s.Rule == t.Rules.Rule:
+			mark = pick(t.Verdict == "explicit", "would win", "wins")
 		case s.Matched:
 			mark = "later"
 		}
-		if g.colour && s.Rule == r.Rule {
+		if g.colour && s.Rule == t.Rules.Rule {
 			mark = text.FgGreen.Sprint(mark)
 		}
 		var fields, patterns, values []string
@@ -87,22 +91,25 @@ func writeTagResult(w io.Writer, task string, r client.TagResult) {
 	g.flush()
 }
 
-func verdictOf(r client.TagResult) string {
-	switch r.Verdict {
+// verdictOf is the answer in one line.
+func verdictOf(t client.TagTest) string {
+	switch t.Verdict {
+	case "explicit":
+		return t.Share + ", as the task says itself"
 	case "matched":
-		s := fmt.Sprintf("%s, by rule %d", r.Share, r.Rule+1)
-		if len(r.Later) > 0 {
-			later := make([]string, len(r.Later))
-			for i, n := range r.Later {
+		s := fmt.Sprintf("%s, by rule %d", t.Share, t.Rules.Rule+1)
+		if len(t.Rules.Later) > 0 {
+			later := make([]string, len(t.Rules.Later))
+			for i, n := range t.Rules.Later {
 				later[i] = fmt.Sprint(n + 1)
 			}
-			s += fmt.Sprintf(" (rule %s would match too)", strings.Join(later, ", "))
+			s += fmt.Sprintf(" (%s %s would match too)", pick(len(later) == 1, "rule", "rules"), strings.Join(later, ", "))
 		}
 		return s
 	case "default":
-		return r.Share + ", by on_no_match: no rule matches"
+		return t.Share + ", by on_no_match: no rule matches"
 	case "hold":
-		return "no rule matches; it would be held until one does (on_no_match: hold)"
+		return "held until a rule matches (on_no_match: hold)"
 	}
-	return "no rule matches; it would be refused (on_no_match: reject)"
+	return "refused: " + t.Reason
 }

@@ -55,7 +55,7 @@ func taskListCommand(c *cli) *cobra.Command {
 	fl.StringVar(&f.User, "user", "", "only tasks of this user")
 	fl.StringVar(&f.State, "state", "", "only tasks in this state")
 	fl.StringVar(&f.Share, "share", "", "only tasks of this share and those below it")
-	fl.BoolVar(&f.Live, "live", false, "only tasks that are not over")
+	fl.StringVar(&f.Label, "label", "", "only tasks with this label")
 	fl.IntVar(&f.Limit, "limit", 100, "tasks a page, 1 to 1000")
 	fl.StringVar(&f.After, "after", "", "go on after a page: its 'next'")
 	fl.BoolVar(&all, "all", false, "all pages")
@@ -127,12 +127,15 @@ func (c *cli) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.C
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer cl.Close()
-	page, err := cl.Tasks(cmd.Context(), client.TaskFilter{Live: true})
+	page, err := cl.Tasks(cmd.Context(), client.TaskFilter{Limit: 1000})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var ids []cobra.Completion
 	for _, t := range page.Items {
+		if t.EndedAt != nil {
+			continue
+		}
 		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(t.ID), t.Name+" "+t.State))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -23,7 +23,7 @@ func (d *daemon) loops() []loop {
 		ls = append(ls, loop{name: fmt.Sprintf("generate-%d", i+1), every: 200 * time.Millisecond, drain: true,
 			wake: d.wakes.on("tasks", "site"), step: d.generator.Generate})
 	}
-	ls = append(ls, loop{name: "sweep", every: time.Minute, bound: time.Minute, drain: true, step: d.generator.Sweep})
+	ls = append(ls, loop{name: "sweep", every: 500 * time.Millisecond, bound: time.Minute, drain: true, step: d.generator.Sweep})
 	return ls
 }
 

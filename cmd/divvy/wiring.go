@@ -17,7 +17,6 @@ import (
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -33,7 +32,7 @@ func newRegistry() *prometheus.Registry {
 func (d *daemon) openSite(context.Context) error {
 	d.store = site.NewStore(site.Config{Pool: d.pool, Hooks: site.Hooks{
 		Barrier: dispatcher.Barrier,
-		Live:    liveWork,
+		Live:    generator.Live,
 		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 			if err := generator.MoveShare(ctx, tx, from, to); err != nil {
 				return err
@@ -118,7 +117,7 @@ func (d *daemon) serve(context.Context) error {
 		return err
 	}
 	handler := api.New(api.Config{
-		Dispatcher: d.dispatcher, Tasks: d.generator, Site: d.store, CancelJob: d.cancelJob, Ready: d.ready,
+		Dispatcher: d.dispatcher, Tasks: d.generator, Site: d.store, Ready: d.ready,
 		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
 	})
 	d.serveOn("http", d.listener, api.NewServer(handler, d.log))
@@ -159,14 +158,6 @@ func (d *daemon) startDispatcher(context.Context) error {
 		return wait(stop, "claims are still in flight", func() { <-done })
 	})
 	return nil
-}
-
-func (d *daemon) cancelJob(ctx context.Context, id int64, reason string) (found bool, err error) {
-	err = pg.InTx(ctx, d.pool, func(tx pgx.Tx) error {
-		found, err = dispatcher.CancelJob(ctx, tx, id, reason)
-		return err
-	})
-	return found, err
 }
 
 // ready is /readyz: the database answers.

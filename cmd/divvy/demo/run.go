@@ -218,10 +218,16 @@ func (r *runner) wrapUp(ctx context.Context, slots *slots) error {
 	}
 	began := time.Now()
 	return r.watch(ctx, r.report.From, func(frame) (bool, error) {
-		tasks, err := r.Client.Tasks(ctx, client.TaskFilter{Live: true})
-		if err == nil && len(tasks.Items) > 0 && time.Since(began) > drainWithin {
-			err = fmt.Errorf("%d tasks are not over: task %d is %s", len(tasks.Items), tasks.Items[0].ID, tasks.Items[0].State)
+		page, err := r.Client.Tasks(ctx, client.TaskFilter{Limit: 100})
+		for _, t := range page.Items {
+			if t.EndedAt != nil {
+				continue
+			}
+			if time.Since(began) > drainWithin {
+				err = fmt.Errorf("task %d is not over but %s", t.ID, t.State)
+			}
+			return false, err
 		}
-		return len(tasks.Items) == 0, err
+		return err == nil, err
 	})
 }
