@@ -11,7 +11,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // errOvertaken: somebody else generates for the share, or has since the decision was made.
@@ -163,31 +162,4 @@ func advance(ctx context.Context, tx pgx.Tx, plan []part) error {
 	}
 	_, err = count(ctx, tx, still(short))
 	return err
-}
-
-// MoveShare gives the tasks of one share that are not over to another, as part of applying a site file.
-func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
-	if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)}); err != nil {
-		return fmt.Errorf("move tasks: %w", err)
-	}
-	return nil
-}
-
-// LiveTasks counts the tasks that are not over by the shares that they need; shares without one are absent.
-func LiveTasks(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]int64, error) {
-	rows, err := tx.Query(ctx, query["live"])
-	if err != nil {
-		return nil, fmt.Errorf("live tasks: %w", err)
-	}
-	live := map[shares.ShareID]int64{}
-	var id int32
-	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
-		live[shares.ShareID(id)] = n
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("live tasks: %w", err)
-	}
-	return live, nil
 }

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -224,6 +226,7 @@ func TestMoveShare(t *testing.T) {
 	w := newWorld(t)
 	task := w.submit(t, managed(nil))
 	other := w.submit(t, managed(func(s *Spec) { s.Share, s.WorkingGroup, s.Requirements.Cores = "Test", "GP_WIDE", 8 }))
+	w.all(t)
 	id := func(path string) shares.ShareID {
 		return one[shares.ShareID](t, w.db, "SELECT id FROM shares WHERE path = $1", path)
 	}
@@ -233,9 +236,10 @@ func TestMoveShare(t *testing.T) {
 				return err
 			}
 		}
-		live, err := LiveTasks(context.Background(), tx)
-		if err != nil || len(live) != 2 || live[id("Prod/Rep")] != 1 || live[id("Wide")] != 1 {
-			t.Errorf("live %v, %v", live, err)
+		live, err := Live(context.Background(), tx)
+		want := map[shares.ShareID]site.Live{id("Prod/Rep"): {Tasks: 1, Ready: 10}, id("Wide"): {Tasks: 1, Ready: 10}}
+		if d := cmp.Diff(want, live); d != "" || err != nil {
+			t.Errorf("%v, live work: %s", err, d)
 		}
 		return err
 	})
@@ -250,19 +254,17 @@ func TestMoveShare(t *testing.T) {
 	}
 }
 
-// A thousand small tasks and one large one, timed: the order of magnitude of performance.md's S8.
-func TestGenerateSpeed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED, -short: 200,000 jobs")
+// Jobs that one worker makes in a second.
+func BenchmarkGenerate(b *testing.B) {
+	w := newWorld(b)
+	w.cfg.Mark = Mark{Floor: 1 << 40, Cap: 1 << 40}.withDefaults()
+	for b.Loop() {
+		b.StopTimer()
+		w.submit(b, managed(func(s *Spec) { s.Count = 50_000 }))
+		b.StartTimer()
+		if n := steps(b, w.Generate); n != 50_000 {
+			b.Fatalf("%d jobs", n)
+		}
 	}
-	w := newWorld(t)
-	w.cfg.Mark = Mark{Floor: 1_000_000, Cap: 1_000_000}.withDefaults()
-	w.submit(t, managed(func(s *Spec) { s.Count = 200_000 }))
-	start := time.Now()
-	n := steps(t, w.Generate)
-	d := time.Since(start)
-	t.Logf("%d jobs in %v: %.0f/s", n, d.Round(time.Millisecond), float64(n)/d.Seconds())
-	if n != 200_000 {
-		t.Errorf("%d jobs", n)
-	}
+	b.ReportMetric(50_000*float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
 }

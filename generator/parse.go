@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -155,50 +154,6 @@ func readMatrix(v strict.Value) []dispatcher.Axis {
 		v.Failf("%s is empty", v.Name())
 	}
 	return axes
-}
-
-// DecodeSpec reads one task as JSON from the API: unknown fields and anything behind the document are refused.
-// The error is an ErrInvalid. It does not Check.
-func DecodeSpec(r io.Reader) (Spec, error) {
-	var s Spec
-	d := json.NewDecoder(r)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return Spec{}, jsonFault(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Spec{}, fault("body", "something follows the task", "one task a request")
-	}
-	return s, nil
-}
-
-// jsonFault says which field it is where the library knows. Errors of the reader pass through.
-func jsonFault(err error) error {
-	var kind *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &kind):
-		return fault(kind.Field, fmt.Sprintf("expected %s, got %s", kind.Type, kind.Value), "")
-	case errors.As(err, &syntax):
-		return fault("body", fmt.Sprintf("not JSON at byte %d: %v", syntax.Offset, syntax), "")
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fault("body", "ends in the middle", "")
-	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		field := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)
-		var s Spec
-		return fault(field, "unknown field", strict.DidYouMean(field, keys(s.fields())))
-	case strings.HasPrefix(err.Error(), "walltime: "):
-		return fault("requirements.walltime", strings.TrimPrefix(err.Error(), "walltime: "), "")
-	}
-	return err
-}
-
-func keys(fields strict.Fields) []string {
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	return names
 }
 
 // canonical is the task as it is hashed and kept: the same for all ways of writing the same.

@@ -1,5 +1,9 @@
--- Tasks that are not over, by share; one that asked for another share than its jobs go to counts in both.
-SELECT s.share_id, count(*)::bigint AS tasks
-FROM tasks t CROSS JOIN LATERAL (SELECT t.share_id UNION SELECT t.own_share_id) s (share_id)
+-- The work of each share: tasks that are not over, in the share that they named and in the one that their jobs go to,
+-- and the jobs in the latter.
+SELECT s.share_id, count(*)::bigint AS tasks, coalesce(sum(t.n_waiting) FILTER (WHERE s.jobs), 0)::bigint AS waiting,
+    coalesce(sum(t.n_ready) FILTER (WHERE s.jobs), 0)::bigint AS ready,
+    coalesce(sum(t.n_leased) FILTER (WHERE s.jobs), 0)::bigint AS leased
+FROM tasks t
+CROSS JOIN LATERAL (VALUES (t.share_id, true), (nullif(t.own_share_id, t.share_id), false)) s (share_id, jobs)
 WHERE t.ended_at IS NULL AND s.share_id IS NOT NULL
 GROUP BY s.share_id;

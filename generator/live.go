@@ -1,0 +1,48 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// MoveShare gives the tasks of one share that are not over to another, as part of applying a site file. It has to
+// come before dispatcher.MoveShare: from here on no generator makes jobs for the old share, and those that were
+// at it have committed theirs.
+func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
+	if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)}); err != nil {
+		return fmt.Errorf("move tasks: %w", err)
+	}
+	return nil
+}
+
+// liveShare is the work of one share.
+type liveShare struct {
+	ShareID shares.ShareID
+	Tasks   int64
+	Waiting int64
+	Ready   int64
+	Leased  int64
+}
+
+// Live counts the work of each share that has any: tasks that are not over, and their jobs as of the last Settle.
+// A share that a task named counts the task, and the one that its jobs go to counts both.
+func Live(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]site.Live, error) {
+	rows, err := tx.Query(ctx, query["live"])
+	if err != nil {
+		return nil, fmt.Errorf("live work: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[liveShare])
+	if err != nil {
+		return nil, fmt.Errorf("live work: %w", err)
+	}
+	live := make(map[shares.ShareID]site.Live, len(all))
+	for _, l := range all {
+		live[l.ShareID] = site.Live{Tasks: l.Tasks, Waiting: l.Waiting, Ready: l.Ready, Leased: l.Leased}
+	}
+	return live, nil
+}
