@@ -197,7 +197,10 @@ func (d *Dispatcher) leave(p *pull) bool {
 	if p.taken {
 		return false
 	}
-	p.gone = true
+	if !p.gone {
+		p.gone = true
+		close(p.done) // a repeat of the request that waits for this one takes its place
+	}
 	d.line.remove(p)
 	d.forget(p)
 	return true
