@@ -33,7 +33,7 @@ type Config struct {
 	MaxIdle time.Duration // drain after so long without a job; 0 = no end
 
 	Kill  <-chan struct{} // closed: kill what runs, report it failed
-	Guard []string        // command that runs Guard; empty = no guard
+	Guard []string        // command that runs Guard with its last argument as the mark; empty = no guard
 	Log   *slog.Logger    // default: nothing is logged
 
 	timing timing

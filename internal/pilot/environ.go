@@ -34,6 +34,7 @@ func (p *pilot) environment(r *run) []string {
 	set("DIVVY_SHARE", l.Share)
 	set("DIVVY_QUEUE", p.cfg.Queue)
 	set("DIVVY_PILOT", p.cfg.Name)
+	set(runVariable, p.mark)
 	set("DIVVY_CORES", strconv.Itoa(max(1, l.Cores)))
 	set("DIVVY_MEMORY_MB", strconv.FormatInt(l.MemoryMB, 10))
 	set("DIVVY_DISK_MB", strconv.FormatInt(l.DiskMB, 10))

@@ -5,18 +5,25 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 )
 
+// runVariable marks all processes of one run of a pilot.
+const runVariable = "DIVVY_PILOT_RUN"
+
 // Guard is the body of a small process beside the pilot. It reads which process groups begin ("+pgid") and end
 // ("-pgid"), a line each, and when its input ends because the pilot is gone, kills those that are left: the
-// kernel by itself would only kill the first process of each.
-func Guard(in io.Reader) {
+// kernel by itself would only kill the first process of each. A pilot that is killed right after it started a job
+// had no time to say so; therefore whoever has mark in its environment is killed too.
+func Guard(in io.Reader, mark string) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // it ends with the pilot, not before
 	live := map[int]bool{}
 	lines := bufio.NewScanner(in)
@@ -35,6 +42,29 @@ func Guard(in io.Reader) {
 	for pgid := range live {
 		_ = syscall.Kill(-pgid, syscall.SIGKILL) // gone already is fine
 	}
+	for range 20 { // who forks meanwhile is met in the next round
+		if mark == "" || killMarked(runVariable+"="+mark) == 0 {
+			return
+		}
+	}
+}
+
+// killMarked kills the processes with this line in their environment and returns how many there were.
+func killMarked(line string) (n int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		env, err := os.ReadFile(file) // empty for zombies, not readable for those of others
+		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), line) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		n++
+	}
+	return n
 }
 
 // guard is the pilot's end of it. A nil guard guards nothing.
@@ -47,11 +77,11 @@ type guard struct {
 	broken bool
 }
 
-func startGuard(command []string, log *slog.Logger) (*guard, error) {
+func startGuard(command []string, mark string, log *slog.Logger) (*guard, error) {
 	if len(command) == 0 {
 		return nil, nil
 	}
-	cmd := exec.Command(command[0], command[1:]...)
+	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), mark)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is not for it
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -74,7 +74,7 @@ func TestServerAway(t *testing.T) {
 	var before int
 	s.change(func() { s.down = true })
 	result := func() wire.Result { return result(t, s, tokens[0]) }
-	write(t, "", p.cfg.WorkDir, "1-1", "work", "end")
+	touch(t, p.cfg.WorkDir, "1-1", "work", "end")
 	eventually(t, s, "pulls in vain", func() bool { // the slot is offered although the result is not recorded
 		if before == 0 {
 			before = len(s.pulls)
@@ -178,7 +178,7 @@ func TestFreedSlotDoesNotWaitForAPoll(t *testing.T) {
 	p := start(t, s, Config{Slots: 3, KeepWork: true, timing: slow})
 	first := s.add(shell("until [ -e end ]; do sleep 0.01; done"))[0]
 	eventually(t, s, "a poll for the rest", func() bool { return s.waiting == 1 && len(s.live) == 1 })
-	write(t, "", p.cfg.WorkDir, "1-1", "work", "end")
+	touch(t, p.cfg.WorkDir, "1-1", "work", "end")
 	result(t, s, first)
 	eventually(t, s, "a second poll", func() bool { return s.waiting == 2 })
 	s.mu.Lock()
@@ -201,8 +201,7 @@ func TestPollsAreJoinedAgain(t *testing.T) {
 	eventually(t, s, "both run", func() bool { return len(s.live) == 2 })
 	for i, token := range tokens {
 		file := []string{"1-1", "2-1"}[i]
-		until(t, "the folder", func() bool { return exists(p.cfg.WorkDir, file, "work") })
-		write(t, "", p.cfg.WorkDir, file, "work", "end")
+		touch(t, p.cfg.WorkDir, file, "work", "end")
 		result(t, s, token)
 		eventually(t, s, "a poll more", func() bool { return s.waiting == 2+i })
 	}

@@ -40,7 +40,7 @@ func TestDrain(t *testing.T) {
 	})
 	s.add(shell("exit 0"))
 	eventually(t, s, "renewals while draining", func() bool { return len(s.renewals) > renewed+2 })
-	write(t, "", p.cfg.WorkDir, "1-1", "work", "end")
+	touch(t, p.cfg.WorkDir, "1-1", "work", "end")
 	if err := p.left(); err != nil {
 		t.Error(err)
 	}
@@ -167,9 +167,6 @@ func lonePilot() {
 	s.add(shell("sleep 1000 & echo $! > child; echo $$ > up; wait"))
 	os.Unsetenv("PILOT_TEST_PART")
 	guard := []string{"env", "PILOT_TEST_PART=guard", os.Args[0]}
-	if os.Getenv("PILOT_TEST_NO_GUARD") != "" {
-		guard = nil
-	}
 	err := Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: 1, WorkDir: os.Getenv("PILOT_TEST_DIR"), Guard: guard, timing: quick})
 	panic(err)
 }

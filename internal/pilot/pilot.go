@@ -32,7 +32,8 @@ type pilot struct {
 	polls     []*poll
 	pollUntil time.Time // when the polls in flight end
 	pullPause backoff
-	prefix    string // of request ids: the run, so that a restarted pilot never repeats one
+	mark      string // of this run, random
+	prefix    string // of request ids: a part of mark, so that a restarted pilot never repeats one
 	requests  int
 
 	outbox    []*run // ended, result not recorded yet
@@ -69,7 +70,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := files.stock(cfg.Slots); err != nil {
 		return fmt.Errorf("pilot: work folder: %w", err)
 	}
-	g, err := startGuard(cfg.Guard, cfg.Log)
+	mark := rand.Text()
+	g, err := startGuard(cfg.Guard, mark, cfg.Log)
 	if err != nil {
 		return fmt.Errorf("pilot: guard: %w", err)
 	}
@@ -79,7 +81,7 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg: cfg, log: cfg.Log, files: files, guard: g, starter: newStarter(), meter: newMeter(cfg.timing.Sample),
 		posts: make(chan func()), gone: make(chan struct{}),
 		free: room{cfg.Slots, cfg.Cores, cfg.MemoryMB, cfg.DiskMB}, fresh: true,
-		runs: map[string]*run{}, prefix: rand.Text()[:10], renewWait: cfg.timing.Renew,
+		runs: map[string]*run{}, mark: mark, prefix: mark[:10], renewWait: cfg.timing.Renew,
 		begun: now, idleSince: now,
 	}
 	calls, cancel := context.WithCancel(context.Background())

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "guard":
-		Guard(os.Stdin)
+		Guard(os.Stdin, os.Args[len(os.Args)-1])
 	case "pilot":
 		lonePilot()
 	case "eat":
@@ -188,4 +188,11 @@ func gone(pid int) bool {
 	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(b), ") Z ")
+}
+
+// touch makes a file in the work folder of a job, once that is there.
+func touch(t *testing.T, path ...string) {
+	t.Helper()
+	name := filepath.Join(path...)
+	until(t, "the file "+name, func() bool { return os.WriteFile(name, nil, 0o600) == nil })
 }
