@@ -18,8 +18,6 @@ type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
 	Site       Site
-	// CancelJob ends one job; found is false when no job has the id.
-	CancelJob func(ctx context.Context, id int64, reason string) (found bool, err error)
 	// Ready says why the daemon cannot serve; nil = it always can.
 	Ready func(context.Context) error
 	// Registry takes the API's metrics and is served at /metrics; nil = one of its own.
@@ -74,8 +72,8 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       defaultTimeout,
-		WriteTimeout:      defaultTimeout + 10*time.Second, // after the request's own timeout, so that its 503 gets out
-		IdleTimeout:       6 * time.Minute,                 // longer than the longest long poll, so that pilots keep their connection
+		WriteTimeout:      defaultTimeout + slack,
+		IdleTimeout:       6 * time.Minute, // longer than the longest long poll, so that pilots keep their connection
 		MaxHeaderBytes:    64 << 10,
 	}
 	if log != nil {

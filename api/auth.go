@@ -49,7 +49,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case len(s.tokens) > 0 && !s.known(r.Header.Get("Authorization")):
+		case len(s.tokens) > 0 && !s.admits(r.Header.Get("Authorization")):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
 			s.fail(w, newProblem(codeUnauthorized, ""))
 		case len(s.tokens) == 0 && foreignHost(r):
@@ -62,8 +62,8 @@ func (s *server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// known compares with every token, in constant time.
-func (s *server) known(authorization string) bool {
+// admits compares with every token, in constant time.
+func (s *server) admits(authorization string) bool {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return false

@@ -40,14 +40,15 @@ var (
 	codeLiveWork  = code{status: 409, name: "live_work", title: "Live work forbids this change; nothing was applied"}
 	codeSlowBody  = code{status: 408, name: "body_timeout", title: "The body did not arrive in time"}
 	codeTooLarge  = code{status: 413, name: "body_too_large", title: "The body is too large"}
-	codeMediaType = code{status: 415, name: "media_type", title: "The body has a content type that this route does not take"}
-	codeBadSite   = code{status: 422, name: "bad_site", title: "The site file is not valid; nothing was applied"}
-	codeInvalid   = code{status: 422, name: "invalid", title: "The request is not valid"}
-	codeGone      = code{status: 499, name: "client_gone", title: "The client went away"}
-	codeInternal  = code{status: 500, name: "internal", title: "The daemon failed", hint: "the daemon's log has the error under this request id"}
-	codeNotReady  = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
-	codeDeadline  = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
-	codeDatabase  = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
+	codeMediaType = code{status: 415, name: "media_type", title: "The body has a content type that this route does not take",
+		hint: "send the header Content-Type: application/json"}
+	codeBadSite  = code{status: 422, name: "bad_site", title: "The site file is not valid; nothing was applied"}
+	codeInvalid  = code{status: 422, name: "invalid", title: "The request is not valid"}
+	codeGone     = code{status: 499, name: "client_gone", title: "The client went away"}
+	codeInternal = code{status: 500, name: "internal", title: "The daemon failed", hint: "the daemon's log has the error under this request id"}
+	codeNotReady = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
+	codeDeadline = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
+	codeDatabase = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
 )
 
 // known holds the sentinels of the packages below. First match counts.

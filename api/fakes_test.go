@@ -72,6 +72,8 @@ func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([
 
 func (f *fakeDispatcher) JobLog(context.Context, int64, int) (string, error) { return "done\n", f.err }
 
+func (f *fakeDispatcher) KillJob(context.Context, int64) error { return f.err }
+
 // fakeTasks knows one task, 3.
 type fakeTasks struct {
 	err       error
@@ -185,7 +187,6 @@ func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
 		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Build: "test",
-		CancelJob: func(context.Context, int64, string) (bool, error) { return true, nil },
 	}
 	for _, f := range change {
 		f(&c)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -32,7 +31,7 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 		op.MaxBodyBytes = maxBody
 	}
 	// As long as the handler may take: the deadline also ends the wait for the answer, see extend.
-	op.BodyReadTimeout = s.timeout + 5*time.Second
+	op.BodyReadTimeout = s.timeout + slack
 	huma.Register(s.huma, op, func(ctx context.Context, in *I) (*body[O], error) {
 		ctx, cancel := context.WithTimeout(ctx, s.timeout)
 		defer cancel()

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -66,17 +67,18 @@ func (s *server) jobRoutes() {
 	}, s.killJob)
 }
 
+// killJob succeeds for a job that has ended already: the caller has what it wanted.
 func (s *server) killJob(ctx context.Context, in *byID) (Killed, error) {
-	found, err := s.CancelJob(ctx, in.ID, "killed")
-	if err != nil {
-		return Killed{}, err
+	killErr := s.dispatcher.KillJob(ctx, in.ID)
+	if killErr != nil && !errors.Is(killErr, dispatcher.ErrNoJob) {
+		return Killed{}, killErr
 	}
 	job, err := s.dispatcher.Job(ctx, in.ID)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Killed{}, err
-	}
-	if !found && job.EndedAt == nil {
-		return Killed{}, dispatcher.ErrNoJob
+	case killErr != nil && job.EndedAt == nil:
+		return Killed{}, killErr
 	}
 	return Killed{Job: in.ID, State: job.State}, nil
 }

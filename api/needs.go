@@ -21,6 +21,8 @@ type Dispatcher interface {
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
 	// JobLog is the end of an attempt's output; attempt 0 = the last one.
 	JobLog(ctx context.Context, id int64, attempt int) (string, error)
+	// KillJob cancels a live job; ErrNoJob when there is none with the id.
+	KillJob(ctx context.Context, id int64) error
 }
 
 // Tasks takes tasks and steers them; *generator.Generator is one.

@@ -25,10 +25,13 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
+	within := s.timeout + time.Duration(req.WaitS*float64(time.Second))
 	if req.WaitS > 1 {
-		extend(w, time.Duration(req.WaitS*float64(time.Second))+s.timeout)
+		extend(w, within+slack)
 	}
-	leases, err := s.dispatcher.Pull(r.Context(), req)
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	leases, err := s.dispatcher.Pull(ctx, req)
 	switch {
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		w.Header()["Retry-After"] = []string{retryPull(req.WaitS)}
@@ -39,6 +42,9 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		reply(w, leases)
 	}
 }
+
+// slack is what a deadline of the connection comes after that of the request, so that its 503 gets out.
+const slack = 10 * time.Second
 
 // renew is POST /v1/leases/renew.
 func (s *server) renew(w http.ResponseWriter, r *http.Request) {

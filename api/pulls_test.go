@@ -172,3 +172,20 @@ func BenchmarkEmpty(bm *testing.B) {
 		b.call("GET", "/healthz", "")
 	}
 }
+
+// Whatever a pilot sends, the answer is an answer: no panic, no 500.
+func FuzzPilotBodies(f *testing.F) {
+	for _, seed := range []string{goodPull, `{"pilot":"p","leases":[{"lease":"L"}]}`, `{"pilot":"p","results":[{"lease":"L","outcome":"failed"}]}`, `[]`, `{`, `null`} {
+		f.Add(seed)
+	}
+	b := newBench(&testing.T{})
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, path := range []string{"/v1/pulls", "/v1/leases/renew", "/v1/leases/finish"} {
+			switch w := b.call("POST", path, body); w.Code {
+			case 200, 400, 413, 422:
+			default:
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+	})
+}

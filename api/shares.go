@@ -31,6 +31,7 @@ func (s *server) withQueues(err error) error {
 	if p.Code != "unknown_queue" {
 		return err
 	}
+	p.Detail, _, _ = strings.Cut(p.Detail, ": the site has") // said in the hint
 	const most = 20
 	var names []string
 	for _, q := range s.dispatcher.Queues() {

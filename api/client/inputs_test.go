@@ -140,7 +140,9 @@ type brokenReader struct {
 	err  error
 }
 
-func readerOf(text string, err error) *brokenReader { return &brokenReader{strings.NewReader(text), err} }
+func readerOf(text string, err error) *brokenReader {
+	return &brokenReader{strings.NewReader(text), err}
+}
 
 func (r *brokenReader) Read(p []byte) (int, error) {
 	if r.text.Len() > 0 {
