@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // MaxAmount bounds figures of a plan and demands, so that sums over any tree stay exact in an int64.
@@ -275,59 +274,4 @@ func windowField(i int) string { return "plans[" + strconv.Itoa(i) + "]." }
 
 func problemf(path, field, format string, args ...any) Problem {
 	return Problem{Path: path, Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// Duration is a time.Duration that is written as text: 90s, 24h, 7d.
-type Duration time.Duration
-
-// ParseDuration reads what time.ParseDuration reads, and whole days such as 7d.
-func ParseDuration(s string) (Duration, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 36500 {
-			return Duration(time.Duration(n) * 24 * time.Hour), nil
-		}
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a duration such as 90s, 24h or 7d", s)
-	}
-	return Duration(d), nil
-}
-
-// String is that of time.Duration.
-func (d Duration) String() string { return time.Duration(d).String() }
-
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-func (d *Duration) UnmarshalText(b []byte) (err error) {
-	*d, err = ParseDuration(string(b))
-	return err
-}
-
-// Rate is a number of jobs in a time, written 10/1m.
-type Rate struct {
-	Jobs int
-	Per  Duration
-}
-
-// String is the written form; "" for the zero Rate.
-func (r Rate) String() string {
-	if r == (Rate{}) {
-		return ""
-	}
-	return strconv.Itoa(r.Jobs) + "/" + r.Per.String()
-}
-
-func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-func (r *Rate) UnmarshalText(b []byte) error {
-	n, per, ok := strings.Cut(string(b), "/")
-	jobs, err := strconv.Atoi(strings.TrimSpace(n))
-	if !ok || err != nil {
-		return fmt.Errorf("%q is not a rate such as 10/1m", b)
-	}
-	d, err := ParseDuration(strings.TrimSpace(per))
-	if err != nil {
-		return fmt.Errorf("%q is not a rate such as 10/1m", b)
-	}
-	*r = Rate{Jobs: jobs, Per: d}
-	return nil
 }

@@ -17,7 +17,7 @@ var (
 
 // drawTree draws a tree of depth ≤ 4 with whole figures in units.
 func drawTree(t *rapid.T, k kind) *Tree {
-	tree, err := Build(drawSpecs(t, k, 4))
+	tree, err := Build(drawSpecs(t, k, rapid.IntRange(1, 4).Draw(t, "depth")))
 	if err != nil {
 		t.Fatalf("drawn tree: %v", err)
 	}
@@ -25,7 +25,11 @@ func drawTree(t *rapid.T, k kind) *Tree {
 }
 
 func drawSpecs(t *rapid.T, k kind, depth int) []Spec {
-	n := rapid.IntRange(1, 5).Draw(t, "children")
+	most := 5
+	if depth == 1 && rapid.IntRange(0, 19).Draw(t, "wide") == 0 {
+		most = 40
+	}
+	n := rapid.IntRange(1, most).Draw(t, "children")
 	specs := make([]Spec, n)
 	for i := range specs {
 		specs[i] = Spec{Name: fmt.Sprintf("s%d", i), Plan: drawPlan(t, k)}
