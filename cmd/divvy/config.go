@@ -21,6 +21,10 @@ type config struct {
 	Insecure       bool          `yaml:"insecure" doc:"Listen beyond loopback without a token."`
 	Generators     int           `yaml:"generators" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`
 	Site           string        `yaml:"site" doc:"Site file to apply at the start when nothing was ever applied; ignored, and said so, when something was."`
+	LeaseFirst     time.Duration `yaml:"lease_first" doc:"A new lease ends after it unless its pilot renews it; whole seconds."`
+	LeaseTTL       time.Duration `yaml:"lease_ttl" doc:"A renewed lease ends after it; whole seconds."`
+	LeaseRenew     time.Duration `yaml:"lease_renew" doc:"How often pilots are told to renew."`
+	DaemonTTL      time.Duration `yaml:"daemon_ttl" doc:"A daemon that was silent for so long is taken for dead by the others; the same in all of them."`
 	Sample         time.Duration `yaml:"sample" doc:"How often the standing of the shares is written down for reports."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	LogFormat      string        `yaml:"log_format" doc:"text or json."`
@@ -36,6 +40,10 @@ func defaults() config {
 		StateDir:    defaultStateDir(),
 		Listen:      "127.0.0.1:8470",
 		Generators:  2,
+		LeaseFirst:  90 * time.Second,
+		LeaseTTL:    180 * time.Second,
+		LeaseRenew:  60 * time.Second,
+		DaemonTTL:   15 * time.Second,
 		Sample:      time.Minute,
 		LogFormat:   "text",
 		LogLevel:    "info",
@@ -89,8 +97,31 @@ func (c config) validate() error {
 	if _, err := parseLevel(c.LogLevel); err != nil {
 		bad("log_level", "%q is none of debug, info, warn, error", c.LogLevel)
 	}
+	errs = append(errs, c.validateLeases()...)
 	errs = append(errs, c.validateAddresses()...)
 	return errors.Join(errs...)
+}
+
+// validateLeases wants leases of whole seconds that outlive the pause between two renewals, and daemons that can
+// miss a heartbeat (one in 2 s) without being taken for dead.
+func (c config) validateLeases() (errs []error) {
+	outlives := func(key string, d time.Duration) {
+		switch {
+		case d < time.Second || d%time.Second != 0:
+			errs = append(errs, fmt.Errorf("%s: %s is not one or more whole seconds", key, d))
+		case c.LeaseRenew >= d:
+			errs = append(errs, fmt.Errorf("%s: %s is not longer than lease_renew, %s", key, d, c.LeaseRenew))
+		}
+	}
+	outlives("lease_first", c.LeaseFirst)
+	outlives("lease_ttl", c.LeaseTTL)
+	if c.LeaseRenew < 100*time.Millisecond {
+		errs = append(errs, fmt.Errorf("lease_renew: %s is less than 100ms", c.LeaseRenew))
+	}
+	if c.DaemonTTL < 5*time.Second {
+		errs = append(errs, fmt.Errorf("daemon_ttl: %s is less than 5s", c.DaemonTTL))
+	}
+	return errs
 }
 
 func (c config) validateAddresses() (errs []error) {

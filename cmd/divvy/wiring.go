@@ -68,7 +68,10 @@ func demandOf(st dispatcher.Standing) map[string]site.Demand {
 }
 
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
-	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{Pool: d.pool, Load: d.store.Version, Log: d.log, Metrics: d.registry})
+	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
+		Pool: d.pool, Load: d.store.Version, Log: d.log, Metrics: d.registry,
+		Timing: dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL},
+	})
 	if err != nil {
 		return err
 	}
