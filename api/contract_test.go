@@ -57,6 +57,12 @@ func TestDocumentHasAllRoutes(t *testing.T) {
 		if op.OperationID == "" || op.Summary == "" || len(op.Tags) == 0 {
 			t.Errorf("%s %s: no operation id, summary or tag", op.Method, op.Path)
 		}
+		for _, part := range strings.Split(op.Path, "/") {
+			name := strings.Trim(part, "{}")
+			if name != part && !slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "path" && p.Name == name }) {
+				t.Errorf("%s %s: %s is not read", op.Method, op.Path, part)
+			}
+		}
 		if op.Responses["default"] == nil {
 			t.Errorf("%s %s: errors are not described", op.Method, op.Path)
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -70,7 +71,9 @@ func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([
 	return f.jobs, f.err
 }
 
-func (f *fakeDispatcher) JobLog(context.Context, int64, int) (string, error) { return "done\n", f.err }
+func (f *fakeDispatcher) JobLog(_ context.Context, id int64, attempt int) (string, error) {
+	return fmt.Sprintf("%d.%d\n", id, attempt), f.err
+}
 
 func (f *fakeDispatcher) KillJob(context.Context, int64) error { return f.err }
 

@@ -23,8 +23,8 @@ type jobsInput struct {
 }
 
 type jobLogInput struct {
-	byID
-	Attempt int `query:"attempt" minimum:"1" doc:"Which attempt; the last one when absent."`
+	ID      int64 `path:"id" minimum:"1" doc:"Id of the job."` // not by embedding byID: huma passes over what is not exported
+	Attempt int   `query:"attempt" minimum:"1" doc:"Which attempt; the last one when absent."`
 }
 
 // Log is the end of what an attempt wrote.

@@ -201,3 +201,12 @@ func TestKillJob(t *testing.T) {
 	b.dispatcher.err = fmt.Errorf("job 7: %w", dispatcher.ErrNoJob)
 	b.problem(b.call("POST", "/v1/jobs/7/kill", ""), 404)
 }
+
+func TestJobLog(t *testing.T) {
+	b := newBench(t)
+	for path, tail := range map[string]string{"/v1/jobs/7/log": `"7.0\n"`, "/v1/jobs/7/log?attempt=2": `"7.2\n"`} {
+		if w := b.call("GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), tail) {
+			t.Error(w.Code, w.Body)
+		}
+	}
+}
