@@ -102,7 +102,11 @@ func newPull(req PullRequest) (*pull, error) {
 	if req.RequestID != "" {
 		sum := sha256.Sum256([]byte(req.Pilot + "\x00" + req.RequestID))
 		copy(p.key[:], sum[:])
-		body, err := json.Marshal(req)
+		// How long it waits is not what it asks for: a pilot that leaves repeats with wait_s 0 to learn whether
+		// its pull was granted.
+		asked := req
+		asked.WaitS = 0
+		body, err := json.Marshal(asked)
 		if err != nil {
 			return nil, fmt.Errorf("pull: %w", err)
 		}
