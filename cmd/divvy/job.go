@@ -125,7 +125,8 @@ func writeJobs(w io.Writer, page client.Page[dispatcher.JobRow], wide bool, now 
 }
 
 func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
-	g := newGrid(w, "job", fmt.Sprint(j.ID))
+	g := newFacts(w)
+	g.row("job", fmt.Sprint(j.ID))
 	g.row("task", j.Task)
 	g.row("share", j.Share)
 	g.row("state", g.state(j.State))

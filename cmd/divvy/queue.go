@@ -109,7 +109,8 @@ func writeQueues(w io.Writer, queues []dispatcher.QueueStanding, wide bool) {
 }
 
 func writeQueue(w io.Writer, q dispatcher.QueueStanding) {
-	g := newGrid(w, "queue", q.Name)
+	g := newFacts(w)
+	g.row("queue", q.Name)
 	g.row("state", g.state(string(q.State)))
 	g.row("pool", q.Pool)
 	g.row("slots", slots(q.Slots))

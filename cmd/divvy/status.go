@@ -23,7 +23,8 @@ func statusCommand(c *cli) *cobra.Command {
 }
 
 func writeStatus(w io.Writer, url string, s client.Status, now time.Time) {
-	g := newGrid(w, "daemon", url)
+	g := newFacts(w)
+	g.row("daemon", url)
 	ready := colourState("online", g.colour)
 	if !s.Ready {
 		ready = colourState("offline", g.colour) + ": " + s.Reason

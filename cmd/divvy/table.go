@@ -41,6 +41,13 @@ func newGrid(w io.Writer, headers ...string) *grid {
 	return g
 }
 
+// newFacts is a grid of two columns, key and value, without a header.
+func newFacts(w io.Writer) *grid {
+	g := newGrid(w)
+	g.t.ResetHeaders()
+	return g
+}
+
 func (g *grid) row(cells ...any) { g.t.AppendRow(cells) }
 
 func (g *grid) flush() {

@@ -160,7 +160,8 @@ func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.
 }
 
 func writeTask(w io.Writer, t client.Task, now time.Time) {
-	g := newGrid(w, "task", fmt.Sprint(t.ID))
+	g := newFacts(w)
+	g.row("task", fmt.Sprint(t.ID))
 	g.row("name", t.Name)
 	g.row("user", t.User)
 	g.row("share", orDash(t.Share))
