@@ -55,15 +55,15 @@ func New(cfg Config) *Generator {
 		cfg.Stock = func() []dispatcher.Stock { return nil }
 	}
 	cfg.Mark = cfg.Mark.withDefaults()
-	make1 := promauto.With(cfg.Metrics)
+	factory := promauto.With(cfg.Metrics)
 	counter := func(name, help string) prometheus.Counter {
-		return make1.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	return &Generator{cfg: cfg, hints: make(chan struct{}, 1), metrics: metrics{
 		submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
 		generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
 		moves:     counter("divvy_task_moves_settled_total", "Moves of jobs that this daemon counted in tasks."),
-		ended: make1.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
+		ended: factory.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
 			Help: "Tasks that this daemon saw end, by state."}, []string{"state"}),
 	}}
 }

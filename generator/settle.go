@@ -26,8 +26,8 @@ type change struct {
 	Failed    int64
 	Cancelled int64
 	Moves     int64
-	FirstAt   time.Time // of the first lease in it, else the last move
-	LastAt    time.Time
+	FirstAt   *time.Time // of the first lease in it, else the last move; nil: now, by the database
+	LastAt    *time.Time
 	RowsRead  int64 // of the whole stretch, the same in every change
 }
 
@@ -111,7 +111,7 @@ func count(ctx context.Context, tx pgx.Tx, changes []change) ([]verdict, error) 
 		return nil, nil
 	}
 	var ids, waitings, readies, leaseds, finisheds, faileds, cancelleds []int64
-	var firsts, lasts []time.Time
+	var firsts, lasts []*time.Time
 	for _, c := range changes {
 		ids, firsts, lasts = append(ids, c.TaskID), append(firsts, c.FirstAt), append(lasts, c.LastAt)
 		waitings, readies, leaseds = append(waitings, c.Waiting), append(readies, c.Ready), append(leaseds, c.Leased)
@@ -132,7 +132,7 @@ func count(ctx context.Context, tx pgx.Tx, changes []change) ([]verdict, error) 
 func still(tasks []int64) []change {
 	changes := make([]change, len(tasks))
 	for i, id := range tasks {
-		changes[i] = change{TaskID: id, FirstAt: time.Now(), LastAt: time.Now()}
+		changes[i] = change{TaskID: id}
 	}
 	return changes
 }

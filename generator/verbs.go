@@ -196,13 +196,7 @@ type lockedTask struct {
 	PerJob      int64
 	NInputs     int64
 	ShareID     *int32
-	OwnShareID  *int32
-	SiteVersion int64
-	NPieces     int64
-	NJobs       int64
-	NGenerated  int64
 	Attributes  map[string]string
-	Spec        Spec
 }
 
 func (t *lockedTask) share() shares.ShareID {

@@ -26,8 +26,8 @@ UPDATE tasks t SET n_waiting = j.waiting, n_ready = j.ready, n_leased = j.leased
     n_failed = j.failed, n_cancelled = j.cancelled, state = j.after,
     resume_state = CASE WHEN j.after = 'paused' THEN t.resume_state END,
     sweep = t.sweep AND j.after NOT IN ('done', 'finished', 'failed', 'aborted'),
-    started_at = CASE WHEN t.started_at IS NULL AND j.leased + j.finished + j.failed > 0 THEN j.first_at ELSE t.started_at END,
-    ended_at = CASE WHEN j.after IN ('done', 'finished', 'failed', 'aborted') THEN coalesce(t.ended_at, j.last_at) END
+    started_at = CASE WHEN t.started_at IS NULL AND j.leased + j.finished + j.failed > 0 THEN coalesce(j.first_at, now()) ELSE t.started_at END,
+    ended_at = CASE WHEN j.after IN ('done', 'finished', 'failed', 'aborted') THEN coalesce(t.ended_at, j.last_at, now()) END
 FROM judged j
 WHERE t.id = j.id
 RETURNING t.id, j.before, j.after;

@@ -1,0 +1,116 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// The whole way with the real dispatcher: tasks in, jobs pulled and finished by pilots while generators, settling and
+// verbs go on; in the end every piece is accounted for, and counts equal a recount.
+func TestWithDispatcher(t *testing.T) {
+	w := newWorld(t)
+	d, err := dispatcher.Open(context.Background(), dispatcher.Config{Pool: w.db, Load: w.store.Version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := w.config()
+	cfg.Stock = d.Stock
+	cfg.Mark = Mark{Floor: 50, Batch: 40}
+	w.Generator = New(cfg)
+	ctx, stop := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	loops.Go(func() {
+		if err := d.Run(ctx); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+	})
+	for _, step := range []func(context.Context) (int, error){d.Refresh, w.Generate, New(cfg).Generate, w.Settle, w.Sweep} {
+		loops.Go(func() { tick(ctx, t, step) })
+	}
+	var ids []int64
+	for i, share := range []string{"Prod/MC", "Prod/Rep", "Test"} {
+		ids = append(ids, w.submit(t, managed(func(s *Spec) { s.Share, s.Count, s.MaxAttempts = share, int64(200+i), 2 })).ID)
+	}
+	var pilots sync.WaitGroup
+	for i := range 4 {
+		pilots.Go(func() { pilot(ctx, t, d, fmt.Sprint("p", i)) })
+	}
+	killed := w.submit(t, managed(func(s *Spec) { s.Count = 500 })).ID
+	for w.task(t, killed).Jobs.Finished == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := w.Kill(ctx, killed); err != nil {
+		t.Error(err)
+	}
+	deadline := time.Now().Add(60 * time.Second)
+	for _, id := range append(ids, killed) {
+		for !final(w.task(t, id).State) {
+			if time.Now().After(deadline) {
+				t.Fatalf("not over: %+v", w.task(t, id))
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	stop()
+	pilots.Wait()
+	loops.Wait()
+	steps(t, w.Settle)
+	w.recount(t)
+	for i, id := range ids {
+		if got := w.task(t, id); got.State != "finished" || got.Jobs.Finished+got.Jobs.Failed != int64(200+i) || got.Jobs.Failed == 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := w.task(t, killed); got.State != "aborted" || got.Jobs.Ready+got.Jobs.Running != 0 {
+		t.Errorf("%+v", got)
+	}
+	if err := d.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// tick calls a step until ctx ends.
+func tick(ctx context.Context, t *testing.T, step func(context.Context) (int, error)) {
+	for ctx.Err() == nil {
+		if _, err := step(ctx); err != nil && ctx.Err() == nil {
+			t.Error(err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// pilot runs jobs in no time; every tenth piece fails whenever it is tried.
+func pilot(ctx context.Context, t *testing.T, d *dispatcher.Dispatcher, name string) {
+	for ctx.Err() == nil {
+		reply, err := d.Pull(ctx, dispatcher.PullRequest{Queue: "CERN", Pilot: name, Max: 5, WaitS: 1})
+		if errors.Is(err, dispatcher.ErrNoJobs) || ctx.Err() != nil {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		finish := dispatcher.FinishRequest{Pilot: name}
+		for _, l := range reply.Leases {
+			r := dispatcher.Result{Lease: l.Lease, Outcome: dispatcher.Finished}
+			if index := l.Command[1]; index[len(index)-1] == '7' {
+				r.Outcome = dispatcher.Failed
+			}
+			finish.Results = append(finish.Results, r)
+		}
+		if _, err := d.Finish(ctx, finish); err != nil && ctx.Err() == nil {
+			t.Error(err)
+			return
+		}
+	}
+}
