@@ -21,7 +21,7 @@ var floors = map[string]int{
 }
 
 // testOnly packages are imported by _test.go files only.
-var testOnly = []string{"internal/pgtest", "internal/house"}
+var testOnly = []string{"internal/pgtest", "internal/house", "internal/e2e"}
 
 // sameFloor lists the imports within a floor that are meant, beside those between a package and its own
 // sub-packages.

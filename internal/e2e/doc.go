@@ -1,0 +1,22 @@
+// Package e2e has no code, only tests of divvy as a whole: the built program, in processes of its own, over HTTP, on
+// real PostgreSQL.
+//
+//	TestKills         10,000 jobs, 32 pilots, 3 daemons; a daemon, pilots and the postmaster die by SIGKILL on the way
+//	TestW6 P8 P13     rules of sharing, as a client of the API sees them
+//	TestIdlePilot     how soon a pilot that waits at one daemon has a job that was submitted at another
+//	TestFirstContact  the quick start, as a stranger does it
+//
+// # What TestKills proves
+//
+//  1. Every job ended once: finished, or failed with all its attempts used up. Every attempt has one outcome.
+//  2. In every snapshot on the way, counters + ledger tail = a recount of jobs and leases, the counts of the tasks
+//     + their tail = a recount of their jobs, and no hard limit is exceeded.
+//  3. What the clients saw of each job is linearizable (porcupine): one lease at a time, a fence that holds, ends
+//     that are idempotent. Calls that got no answer may have happened or not; a lease that no client heard of, and
+//     the end of one that ran out, are taken from the table of attempts.
+//  4. No lease was taken before it ran out.
+//  5. No pull was refused while eligible: no 204 after a wait during which a job was ready all the time, that the
+//     slot could have run and that every hard limit admitted.
+//
+// Random choices follow a seed that is printed; DIVVY_E2E_SEED repeats one.
+package e2e
