@@ -76,7 +76,13 @@ func (f *pilotFlags) bind(cmd *cobra.Command, c *cli) {
 
 func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 	if f.Queue == "" {
-		return hintf(usagef("no queue given"), "Say --queue QUEUE; 'divvy queue list' shows which there are.")
+		return usagef("no queue given; 'divvy queue list' shows which there are")
+	}
+	if f.Slots < 1 {
+		return usagef("--slots %d: a pilot needs at least one", f.Slots)
+	}
+	if f.walltime != 0 && f.walltime < time.Second {
+		return usagef("--walltime %s is less than 1s", f.walltime)
 	}
 	if _, err := parseLevel(f.logLevel); err != nil {
 		return usagef("--log-level %q is none of debug, info, warn, error", f.logLevel)

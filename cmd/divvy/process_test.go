@@ -110,6 +110,9 @@ func TestPrivateClusterKeepsItsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // as root the server runs as another user
+		t.Fatal(err)
+	}
 	for i, want := range []string{"first site applied", "site file not applied"} {
 		p := startProcess(t, "serve", "--state-dir", dir, "--listen", "127.0.0.1:0", "--site", "testdata/site.yml")
 		p.says(t, want)

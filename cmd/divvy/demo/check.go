@@ -163,9 +163,13 @@ func (r *runner) readSeries(ctx context.Context, conn *pgx.Conn) error {
 	for _, leaf := range Leaves {
 		s := Series{Share: leaf, Points: []Point{}}
 		for _, h := range rows {
-			if h.Share == leaf {
-				s.Points = append(s.Points, Point{T: h.T, Target: h.Target, Held: h.Held})
+			if h.Share != leaf {
+				continue
 			}
+			if h.T <= 0 { // of what was before the window only the last counts: it holds at its start
+				s.Points = s.Points[:0]
+			}
+			s.Points = append(s.Points, Point{T: max(h.T, 0), Target: h.Target, Held: h.Held})
 		}
 		r.report.Series = append(r.report.Series, s)
 	}

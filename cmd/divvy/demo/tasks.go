@@ -37,17 +37,18 @@ const (
 // activity is one task of the demo.
 type activity struct {
 	leaf, name, user, does string
+	most                   int            // jobs; 0 = enough for the whole window
 	spec                   generator.Spec // attributes that the tagging rules see
 }
 
 var activities = []activity{
-	{"Production/MC", "mc-evgen", "prodsys", Count, generator.Spec{Label: "managed", ProcessingType: "evgen", WorkingGroup: "AP_MCGN", Priority: 900}},
-	{"Production/Rep", "reprocessing-2026", "prodsys", Compress, generator.Spec{Label: "managed", ProcessingType: "reprocessing", WorkingGroup: "AP_REPR", Priority: 800}},
-	{"Production/Val", "validation", "prodsys", Checksum, generator.Spec{Label: "managed", ProcessingType: "validation", WorkingGroup: "AP_VALI", Priority: 800}},
-	{"Analysis/User", "ntuples", "alice", Count, generator.Spec{Label: "user", Priority: 100}},
-	{"Analysis/User", "skim", "bob", Compress, generator.Spec{Label: "user", Priority: 100}},
-	{"Analysis/Grp", "higgs-group", "carol", Compress, generator.Spec{Label: "user", WorkingGroup: "GP_HIGG", Priority: 100}},
-	{"Test", "nightly", "tester", Checksum, generator.Spec{Label: "ptest", Priority: 0}},
+	{"Production/MC", "mc-evgen", "prodsys", Count, 0, generator.Spec{Label: "managed", ProcessingType: "evgen", WorkingGroup: "AP_MCGN", Priority: 900}},
+	{"Production/Rep", "reprocessing-2026", "prodsys", Compress, 0, generator.Spec{Label: "managed", ProcessingType: "reprocessing", WorkingGroup: "AP_REPR", Priority: 800}},
+	{"Production/Val", "validation", "prodsys", Checksum, 0, generator.Spec{Label: "managed", ProcessingType: "validation", WorkingGroup: "AP_VALI", Priority: 800}},
+	{"Analysis/User", "ntuples", "alice", Count, 0, generator.Spec{Label: "user", Priority: 100}},
+	{"Analysis/User", "skim", "bob", Compress, 12, generator.Spec{Label: "user", Priority: 200}},
+	{"Analysis/Grp", "higgs-group", "carol", Compress, 0, generator.Spec{Label: "user", WorkingGroup: "GP_HIGG", Priority: 100}},
+	{"Test", "nightly", "tester", Checksum, 0, generator.Spec{Label: "ptest", Priority: 0}},
 }
 
 // task is the activity as a task over folders, whose jobs leave their outputs below outputs.
@@ -55,6 +56,9 @@ func (a activity) task(binary, outputs string, folders []string) generator.Spec 
 	s := a.spec
 	s.Name, s.User = a.name, a.user
 	s.Requirements = generator.Requirements{Cores: 1, MemoryMB: 200, DiskMB: 100, Walltime: 60}
+	if a.most > 0 {
+		folders = folders[:min(a.most, len(folders))]
+	}
 	s.Inputs, s.PerJob = folders, 1
 	s.Command = []string{binary, "payload", a.does, "--out", filepath.Join(outputs, a.name, "{{.Index}}.json"), "--index", "{{.Index}}", "{{.Input}}"}
 	s.MaxAttempts = 2
