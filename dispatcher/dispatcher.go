@@ -127,7 +127,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	if err := d.cfg.Pool.QueryRow(ctx, query["join"], args).Scan(&id); err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
-	fresh, err := d.load(ctx)
+	fresh, err := d.load(ctx, id)
 	if err != nil {
 		return fmt.Errorf("join: %w", err)
 	}

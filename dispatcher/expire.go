@@ -59,7 +59,7 @@ func (d *Dispatcher) Expire(ctx context.Context) (n int, err error) {
 	d.mu.Unlock()
 	var rows []expiryRow
 	if len(jobs) > 0 {
-		if rows, err = collect[expiryRow](ctx, d.cfg.Pool, "expiries", pgx.StrictNamedArgs{"jobs": jobs}); err != nil {
+		if rows, err = byKey[expiryRow](ctx, d, "expiries", pgx.StrictNamedArgs{"jobs": jobs}); err != nil {
 			d.mu.Lock()
 			for _, job := range jobs {
 				d.wheel.add(now, job)

@@ -126,11 +126,7 @@ func (d *Dispatcher) endBatch(ctx context.Context, worker int, in []ended) ([]ve
 // execEnd runs the statement; a collision with another transaction is tried again.
 func (d *Dispatcher) execEnd(ctx context.Context, l *lane, in []ended) ([]endRow, error) {
 	for try := 0; ; try++ {
-		rows, err := d.cfg.Pool.Query(ctx, query["end"], d.endArgs(l, in))
-		var got []endRow
-		if err == nil {
-			got, err = pgx.CollectRows(rows, pgx.RowToStructByName[endRow])
-		}
+		got, err := byKey[endRow](ctx, d, "end", d.endArgs(l, in))
 		switch {
 		case err == nil:
 			return got, nil
@@ -232,11 +228,7 @@ func (d *Dispatcher) lookUpEnds(ctx context.Context, in []ended, missing []int, 
 	for _, i := range missing {
 		jobs, nonces = append(jobs, in[i].key.job), append(nonces, in[i].key.nonce)
 	}
-	rows, err := d.cfg.Pool.Query(ctx, query["look_up_ends"], pgx.StrictNamedArgs{"jobs": jobs, "nonces": nonces})
-	if err != nil {
-		return err
-	}
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[endedRow])
+	got, err := byKey[endedRow](ctx, d, "look_up_ends", pgx.StrictNamedArgs{"jobs": jobs, "nonces": nonces})
 	if err != nil {
 		return err
 	}

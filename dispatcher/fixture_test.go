@@ -38,7 +38,12 @@ func slots(name string, n int) shares.Queue {
 
 func newFixture(t testing.TB, root []shares.Spec, queues ...shares.Queue) *fixture {
 	t.Helper()
-	f := &fixture{t: t, pool: pgtest.Open(t)}
+	return newFixtureOn(t, pgtest.Open(t), root, queues...)
+}
+
+func newFixtureOn(t testing.TB, pool *pgxpool.Pool, root []shares.Spec, queues ...shares.Queue) *fixture {
+	t.Helper()
+	f := &fixture{t: t, pool: pool}
 	tree, err := shares.Build(root)
 	if err != nil {
 		t.Fatal(err)

@@ -45,14 +45,14 @@ type positionRow struct {
 }
 
 // load reads checkpoint, tail and positions from one snapshot, then the site.
-func (d *Dispatcher) load(ctx context.Context) (*loaded, error) {
+func (d *Dispatcher) load(ctx context.Context, id int64) (*loaded, error) {
 	l := &loaded{state: newState(), followed: map[laneID]int64{}, daemons: map[int64]bool{}}
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, d.cfg.Pool, opts, func(tx pgx.Tx) error { return l.read(ctx, tx) })
 	if err != nil {
 		return nil, err
 	}
-	l.site, err = d.loadSite(ctx, 0)
+	l.site, err = d.loadSite(ctx, id)
 	return l, err
 }
 

@@ -123,15 +123,7 @@ func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead
 }
 
 func (d *Dispatcher) readRows(ctx context.Context, verb string, args pgx.StrictNamedArgs) ([]readyRow, error) {
-	rows, err := d.cfg.Pool.Query(ctx, query[verb], args)
-	if err != nil {
-		return nil, fmt.Errorf("window: %w", err)
-	}
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[readyRow])
-	if err != nil {
-		return nil, fmt.Errorf("window: %w", err)
-	}
-	return got, nil
+	return byKey[readyRow](ctx, d, verb, args)
 }
 
 // preload has the payloads at hand before the jobs are claimed.

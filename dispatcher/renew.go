@@ -80,12 +80,8 @@ func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]ren
 		jobs, attempts, nonces = append(jobs, r.key.job), append(attempts, r.key.attempt), append(nonces, r.key.nonce)
 		states, cpu, memory = append(states, string(r.state)), append(cpu, r.usage.CPUSeconds), append(memory, r.usage.MemoryMB)
 	}
-	rows, err := d.cfg.Pool.Query(ctx, query["renew"], pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces,
+	got, err := byKey[renewRow](ctx, d, "renew", pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces,
 		"states": states, "cpu_s": cpu, "memory_mb": memory, "ttl_s": int(d.cfg.Timing.TTL.Seconds())})
-	if err != nil {
-		return nil, err
-	}
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[renewRow])
 	if err != nil {
 		return nil, err
 	}
