@@ -250,11 +250,11 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 // endedRun takes a result in, unless the lease is lost.
 func (p *pilot) endedRun(r *run, res wire.Result) {
 	r.ended, r.result = true, res
-	p.log.Info("job ended", "job", r.lease.Job, "attempt", r.lease.Attempt, "outcome", res.Outcome, "lost", r.lost, "message", res.Message)
 	if r.lost {
 		p.drop(r)
 		return
 	}
+	p.log.Info("job ended", "job", r.lease.Job, "attempt", r.lease.Attempt, "outcome", res.Outcome, "message", res.Message)
 	p.outbox = append(p.outbox, r)
 }
 
