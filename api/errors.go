@@ -67,6 +67,7 @@ var known = []struct {
 	{dispatcher.ErrStopping, code{status: 503, name: "stopping", title: "The daemon stops", retryIn: 2}},
 	{dispatcher.ErrInvalid, codeInvalid},
 	{generator.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},
+	{generator.ErrSiteChanged, code{status: 503, name: "site_changed", title: "The site has just changed", retryIn: 1}},
 	{generator.ErrState, code{status: 409, name: "task_state", title: "The task is in a state in which this cannot be done"}},
 	{generator.ErrKeyReused, code{status: 422, name: "key_reused", title: "This Idempotency-Key was used with another body",
 		hint: "send another key, or the same body"}},

@@ -66,22 +66,25 @@ type Dispatcher struct {
 
 	refreshing sync.Mutex // one Refresh at a time
 
-	mu       sync.Mutex
-	id       int64 // of the daemons row; written under mu by join only
-	state    *state
-	line     line
-	requests map[[16]byte]*pull // by request id, while they are served
-	lanes    [nLanes]*lane
-	base     [nLanes]int64 // up to where own moves are part of limits.free
-	followed map[laneID]int64
-	daemons  map[int64]bool // that are not closed, this one among them
-	newest   int64          // daemons row that was seen
-	inDebt   map[*limit]bool
-	outdated bool // limits must be read again
-	lost     bool // a move was not counted: everything must be read again
-	wheel    wheel
-	swept    time.Time
-	stopping bool
+	mu         sync.Mutex
+	id         int64 // of the daemons row; written under mu by join only
+	state      *state
+	line       line
+	requests   map[[16]byte]*pull // by request id, while they are served
+	lanes      [nLanes]*lane
+	base       [nLanes]int64 // up to where own moves are part of limits.free
+	followed   map[laneID]int64
+	daemons    map[int64]bool // that are not closed, this one among them
+	newest     int64          // daemons row that was seen
+	inDebt     map[*limit]bool
+	outdated   bool      // limits must be read again
+	lost       bool      // a move was not counted: everything must be read again
+	fresh      time.Time // when the last Refresh that succeeded began
+	unsure     []*pull   // to be told that there is no job, once that is known of the present
+	freshening bool
+	wheel      wheel
+	swept      time.Time
+	stopping   bool
 }
 
 type laneID struct {

@@ -246,6 +246,7 @@ type headRow struct {
 func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 	d.refreshing.Lock()
 	defer d.refreshing.Unlock()
+	began := time.Now()
 	head, err := collect[headRow](ctx, d.cfg.Pool, "head", pgx.StrictNamedArgs{"daemon": d.id})
 	if err != nil {
 		return 0, err
@@ -271,7 +272,15 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 	if err := d.watchLimits(ctx); err != nil {
 		return n, err
 	}
-	return n, d.lookAround(ctx)
+	if err := d.lookAround(ctx); err != nil {
+		return n, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n < tailRows {
+		d.fresh = began
+	}
+	return n, nil
 }
 
 // reload reads the site and the limits while decisions wait: what it reads and what it counts must be of one moment.
@@ -287,6 +296,9 @@ func (d *Dispatcher) reload(ctx context.Context) error {
 	d.adopt(site)
 	return nil
 }
+
+// tailRows bounds what one look reads of a lane: a look that read as much is not the last word.
+const tailRows = 500
 
 // followTails applies the rows of the other daemons and of the shared lanes that are new.
 func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
@@ -314,7 +326,8 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 		}
 	}
 	d.mu.Unlock()
-	rows, err := collect[laneRow](ctx, d.cfg.Pool, "tails", pgx.StrictNamedArgs{"daemons": ids, "lanes": lanes, "seqs": seqs})
+	rows, err := collect[laneRow](ctx, d.cfg.Pool, "tails", pgx.StrictNamedArgs{
+		"daemons": ids, "lanes": lanes, "seqs": seqs, "n": tailRows})
 	if err != nil {
 		return 0, err
 	}

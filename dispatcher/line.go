@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"container/list"
+	"context"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -189,11 +190,46 @@ func (l *line) expire(d *Dispatcher, p *pull) {
 	d.sayNone(p)
 }
 
-// sayNone answers "no job", unless it is still being looked up whether the pull is a repeat.
+// sayNone answers "no job", unless it is still being looked up whether the pull is a repeat, or what this daemon
+// knows is older than the pull: then the ledger is read once more first.
 func (d *Dispatcher) sayNone(p *pull) {
 	if p.gone || p.taken || p.recall == recalling {
 		return
 	}
+	if !d.fresh.After(p.arrived) {
+		d.unsure = append(d.unsure, p)
+		if !d.freshening {
+			d.freshening = true
+			d.work.Go(d.freshen)
+		}
+		return
+	}
 	d.line.remove(p)
 	d.finishPull(p, nil, ErrNoJobs)
+}
+
+// freshen reads what the others have committed, for pulls that are about to be told that there is no job.
+func (d *Dispatcher) freshen() {
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
+		_, err := d.Refresh(ctx)
+		cancel()
+		d.mu.Lock()
+		unsure := d.unsure
+		d.unsure = nil
+		for _, p := range unsure {
+			if err != nil && !p.gone && !p.taken {
+				d.line.remove(p)
+				d.finishPull(p, nil, err)
+				continue
+			}
+			d.line.expire(d, p)
+		}
+		d.freshening = err == nil && len(d.unsure) > 0
+		again := d.freshening
+		d.mu.Unlock()
+		if !again {
+			return
+		}
+	}
 }

@@ -14,12 +14,13 @@ import (
 
 // pull is one PullRequest on its way.
 type pull struct {
-	req   PullRequest
-	most  int
-	class string
-	until time.Time // answer "none" from then on
-	key   [16]byte  // of (pilot, request id); zero without one
-	hash  []byte    // of the body
+	req     PullRequest
+	most    int
+	class   string
+	arrived time.Time
+	until   time.Time // answer "none" from then on
+	key     [16]byte  // of (pilot, request id); zero without one
+	hash    []byte    // of the body
 
 	// Guarded by Dispatcher.mu until done is closed.
 	grants []*grant
@@ -96,8 +97,8 @@ func newPull(req PullRequest) (*pull, error) {
 	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
 		return nil, &FieldError{"slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more"}
 	}
-	p := &pull{req: req, most: max(1, req.Max), done: make(chan struct{})}
-	p.until = time.Now().Add(time.Duration(req.WaitS * float64(time.Second)))
+	p := &pull{req: req, most: max(1, req.Max), done: make(chan struct{}), arrived: time.Now()}
+	p.until = p.arrived.Add(time.Duration(req.WaitS * float64(time.Second)))
 	p.class = classOf(req)
 	if req.RequestID != "" {
 		sum := sha256.Sum256([]byte(req.Pilot + "\x00" + req.RequestID))

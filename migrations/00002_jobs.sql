@@ -77,7 +77,7 @@ CREATE TABLE leases (
     started_at     timestamptz,
     expires_at     timestamptz NOT NULL,
     ttl_s          int         NOT NULL CHECK (ttl_s > 0),
-    cpu_s          real        NOT NULL DEFAULT 0,
+    cpu_s          double precision NOT NULL DEFAULT 0,
     memory_mb      bigint      NOT NULL DEFAULT 0,
     cancel_reason  text,
     cancel_grace_s int
@@ -114,7 +114,7 @@ CREATE TABLE attempts (
     outcome    text        NOT NULL CHECK (outcome IN ('finished', 'failed', 'lost', 'cancelled', 'revoked')),
     exit_code  int,
     message    text        NOT NULL DEFAULT '',
-    cpu_s      real        NOT NULL DEFAULT 0,
+    cpu_s      double precision NOT NULL DEFAULT 0,
     memory_mb  bigint      NOT NULL DEFAULT 0,
     outputs    jsonb,
     log_tail   text        NOT NULL DEFAULT ''

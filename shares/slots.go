@@ -17,7 +17,7 @@ import (
 // one from the first; the method starts at the lower quotas, which every quota method grants anyway.
 // Its criterion is Webster's, target/(units + ½), as in Balinski and Young's Quotatone Apportionment Methods
 // (Mathematics of Operations Research 4, 1979). Jefferson's, target/(units + 1), of their first paper
-// (American Mathematical Monthly 82, 1975) favours large shares: P3 would come out as 567/142/141.
+// (American Mathematical Monthly 82, 1975) favours large shares: in P3 it gives Ana 709 and Test 141 at the root.
 func (p *Pool) Slots(r Units) []int64 {
 	house := make([]int64, len(p.nodeOf)) // by seat
 	house[0] = whole(float64(min(max(r, 0), p.demand[0])))

@@ -11,13 +11,13 @@ import (
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
 	ls := []loop{
-		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site"), step: d.dispatcher.Refresh},
+		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), step: d.dispatcher.Refresh},
 		{name: "expire", every: 2 * time.Second, drain: true, step: d.dispatcher.Expire},
 		{name: "fold", every: 2 * time.Second, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, drain: true, step: d.dispatcher.Purge},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
-		{name: "settle", every: 300 * time.Millisecond, wake: d.wakes.on("ledger"), step: d.generator.Settle},
+		{name: "settle", every: 300 * time.Millisecond, step: d.generator.Settle},
 	}
 	for i := range d.cfg.Generators {
 		ls = append(ls, loop{name: fmt.Sprintf("generate-%d", i+1), every: 200 * time.Millisecond, drain: true,

@@ -13,7 +13,7 @@ WITH results AS (
         AND (r.outcome <> 'lost' OR l.expires_at <= now())
     RETURNING l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
         l.pilot, l.node, l.claimed_at, l.started_at, l.cancel_reason, r.outcome, r.exit_code, r.message,
-        greatest(l.cpu_s, r.cpu_s::real) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail
+        greatest(l.cpu_s, r.cpu_s) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail
 ), kept AS (
     INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
         claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)

@@ -1,6 +1,6 @@
 -- All attempts of a job, the running one last.
 SELECT a.attempt, coalesce(q.name, '') AS queue, a.pilot, a.node, a.state, a.claimed_at, a.started_at, a.ended_at,
-    a.exit_code, a.message, a.cpu_s::float8 AS cpus, a.memory_mb, a.outputs
+    a.exit_code, a.message, a.cpu_s AS cpus, a.memory_mb, a.outputs
 FROM (
     SELECT attempt, queue_id, pilot, node, outcome AS state, claimed_at, started_at, ended_at, exit_code, message, cpu_s,
         memory_mb, outputs

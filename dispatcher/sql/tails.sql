@@ -5,6 +5,6 @@ FROM unnest(@daemons::bigint[], @lanes::int[], @seqs::bigint[]) AS f (daemon_id,
 CROSS JOIN LATERAL (
     SELECT * FROM ledger t
     WHERE t.daemon_id = f.daemon_id AND t.lane = f.lane AND t.seq > f.seq
-    ORDER BY t.seq LIMIT 500
+    ORDER BY t.seq LIMIT @n::int
 ) l
 ORDER BY l.daemon_id, l.lane, l.seq;

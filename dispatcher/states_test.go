@@ -1,0 +1,153 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// life is one job in some state, with the lease that it has or had.
+type life struct {
+	f     *fixture
+	d     *Dispatcher
+	job   int64
+	task  int64
+	lease Lease
+}
+
+func (l *life) state(t *testing.T) string {
+	t.Helper()
+	row, err := l.d.Job(context.Background(), l.job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row.State
+}
+
+func (l *life) tx(t *testing.T, do func(tx pgx.Tx) error) {
+	t.Helper()
+	if err := beginFunc(context.Background(), l.f.pool, do); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The verbs: everything that may change the state of a job. What a verb says of itself is checked elsewhere.
+var verbs = map[string]func(*testing.T, *life){
+	"pull": func(t *testing.T, l *life) {
+		reply, err := l.d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}})
+		if err != nil && !errors.Is(err, ErrNoJobs) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			l.lease = reply.Leases[0]
+		}
+	},
+	"renew": func(t *testing.T, l *life) {
+		if _, err := l.d.Renew(context.Background(), RenewRequest{Pilot: "p", Leases: []Renewal{{Lease: l.lease.Lease, State: Running}}}); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"finished":  func(t *testing.T, l *life) { finish(t, l.d, Finished, l.lease) },
+	"failed":    func(t *testing.T, l *life) { finish(t, l.d, Failed, l.lease) },
+	"cancelled": func(t *testing.T, l *life) { finish(t, l.d, Cancelled, l.lease) },
+	"expire": func(t *testing.T, l *life) {
+		pgtest.Age(t, l.f.pool, "leases", "expires_at", time.Hour)
+		l.d.swept = time.Time{}
+		if _, err := l.d.Expire(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"hold": func(t *testing.T, l *life) {
+		l.tx(t, func(tx pgx.Tx) error { _, _, err := HoldTask(context.Background(), tx, l.task, 10); return err })
+	},
+	"release": func(t *testing.T, l *life) {
+		l.tx(t, func(tx pgx.Tx) error { _, _, err := ReleaseTask(context.Background(), tx, l.task, 10); return err })
+	},
+	"kill task": func(t *testing.T, l *life) {
+		l.tx(t, func(tx pgx.Tx) error {
+			_, err := CancelTask(context.Background(), tx, l.task, "killed", 10)
+			return err
+		})
+	},
+	"kill job": func(t *testing.T, l *life) {
+		if err := l.d.KillJob(context.Background(), l.job); err != nil && !errors.Is(err, ErrNoJob) {
+			t.Fatal(err)
+		}
+	},
+	"cancel idle": func(t *testing.T, l *life) {
+		l.tx(t, func(tx pgx.Tx) error { _, _, err := CancelIdle(context.Background(), tx, l.task, 10); return err })
+	},
+	"move share": func(t *testing.T, l *life) {
+		l.tx(t, func(tx pgx.Tx) error {
+			if err := Barrier(context.Background(), tx); err != nil {
+				return err
+			}
+			tree := l.f.version.Tree
+			if err := MoveShare(context.Background(), tx, tree.Nodes[1].ID, tree.Nodes[2].ID); err != nil {
+				return err
+			}
+			return Rebase(context.Background(), tx, l.f.version)
+		})
+	},
+}
+
+// How a job comes into each state, verb by verb from ready. The last attempt is the second.
+var states = map[string][]string{
+	"ready":                {},
+	"waiting":              {"hold"},
+	"leased":               {"pull"},
+	"leased, killed":       {"pull", "kill job"},
+	"leased, last attempt": {"pull", "failed", "pull"},
+	"ready again":          {"pull", "failed"},
+	"finished":             {"pull", "finished"},
+	"failed":               {"pull", "failed", "pull", "failed"},
+	"cancelled":            {"kill job"},
+}
+
+// What every verb makes of every state. What is not named stays as it is; a final state never changes.
+var changes = map[string]map[string]string{
+	"ready":                {"pull": "leased", "hold": "waiting", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"ready again":          {"pull": "leased", "hold": "waiting", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"waiting":              {"release": "ready", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"leased":               {"finished": "finished", "failed": "ready", "cancelled": "ready", "expire": "ready"},
+	"leased, last attempt": {"finished": "finished", "failed": "failed", "cancelled": "failed", "expire": "failed"},
+	"leased, killed":       {"finished": "finished", "failed": "cancelled", "cancelled": "cancelled", "expire": "cancelled"},
+}
+
+// Statement guards, CHECKs and the picture in doc.go hold together: every (state, verb) pair comes out as the table
+// says, and after each the ledger's sums equal a recount.
+func TestStatesAndVerbs(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 100))
+	d := f.daemon()
+	for name, way := range states {
+		for verb, do := range verbs {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				ids := f.enqueue(batch{share: "A", n: 1, attempts: 2, priority: int(f.tasks)}) // the newest goes first
+				l := &life{f: f, d: d, job: ids[0], task: f.tasks}
+				for _, step := range way {
+					verbs[step](t, l)
+				}
+				before := l.state(t)
+				want, changes := changes[name][verb]
+				if !changes {
+					want = before
+				}
+				do(t, l)
+				if got := l.state(t); got != want {
+					t.Errorf("%s of a %s job: %s, want %s", verb, before, got, want)
+				}
+				f.t = t
+				f.recount()
+				// Leave nothing for the next pair.
+				verbs["kill task"](t, l)
+				verbs["expire"](t, l)
+			})
+		}
+	}
+}
