@@ -118,8 +118,8 @@ func writeApplied(w io.Writer, a client.Applied) {
 	}
 	writeChanges(w, a.Changes)
 	for _, m := range a.Moved {
-		fmt.Fprintf(w, "live work of %s %s to %s: %d tasks, %d waiting, %d ready, %d running jobs\n", m.From, pick(a.DryRun, "would go", "went"), m.To,
-			m.Live.Tasks, m.Live.Waiting, m.Live.Ready, m.Live.Leased)
+		fmt.Fprintf(w, "live work of %s %s to %s: %s; jobs: %d waiting, %d ready, %d running\n", m.From, pick(a.DryRun, "would go", "went"), m.To,
+			plural(m.Live.Tasks, "task"), m.Live.Waiting, m.Live.Ready, m.Live.Leased)
 	}
 	for _, p := range a.Targets {
 		fmt.Fprintln(w)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -38,6 +39,7 @@ type daemon struct {
 	undo     []undoStep // what Stop does, last first
 	failed   chan error
 	stopping sync.Once
+	leaving  atomic.Bool // Stop has begun: /readyz says so
 }
 
 // undoStep takes back one step of Start.
@@ -92,6 +94,7 @@ func (d *daemon) fail(err error) {
 func (d *daemon) Stop(ctx context.Context) error {
 	var errs []error
 	d.stopping.Do(func() {
+		d.leaving.Store(true)
 		ctx, cancel := context.WithTimeout(ctx, d.cfg.StopWithin)
 		defer cancel()
 		for i := len(d.undo) - 1; i >= 0; i-- {

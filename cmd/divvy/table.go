@@ -110,10 +110,8 @@ func age(now, t time.Time) string {
 	switch {
 	case d < time.Minute:
 		return d.Truncate(time.Second).String()
-	case d < time.Hour:
-		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
 	case d < 24*time.Hour:
-		return strings.TrimSuffix(strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s"), "0m")
+		return shortDuration(d.Truncate(time.Minute))
 	}
 	days := int(d / (24 * time.Hour))
 	hours := int(d/time.Hour) % 24

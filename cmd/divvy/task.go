@@ -188,12 +188,32 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 	g.row("attributes", labels(t.Attributes))
 	g.row("site version", t.SiteVersion)
 	if t.Spec != nil {
-		r := t.Spec.Requirements
-		g.row("requires", fmt.Sprintf("%d cores, memory %s MB, disk %s MB, walltime %s, labels %s, queues %s", r.Cores, limit(r.MemoryMB), limit(r.DiskMB),
-			seconds(int64(r.Walltime)), labels(r.Labels), orDash(strings.Join(t.Spec.Queues, " "))))
+		g.row("requires", requires(t.Spec))
 		g.row("command", quoted(t.Spec.Command))
 	}
 	g.flush()
+}
+
+// requires names what the task asks of a slot, leaving out what it does not.
+func requires(s *client.TaskSpec) string {
+	r := s.Requirements
+	parts := []string{plural(int64(r.Cores), "core")}
+	add := func(said bool, text string) {
+		if said {
+			parts = append(parts, text)
+		}
+	}
+	add(r.MemoryMB > 0, limit(r.MemoryMB)+" MB memory")
+	add(r.DiskMB > 0, limit(r.DiskMB)+" MB disk")
+	add(r.Walltime > 0, "walltime "+seconds(int64(r.Walltime)))
+	add(len(r.Labels) > 0, "labels "+labels(r.Labels))
+	add(len(s.Queues) > 0, "queues "+strings.Join(s.Queues, " "))
+	return strings.Join(parts, ", ")
+}
+
+// plural is "1 job" or "2 jobs".
+func plural(n int64, what string) string {
+	return fmt.Sprintf("%d %s%s", n, what, pick(n == 1, "", "s"))
 }
 
 // quoted prints a command so that a shell would read the same words.

@@ -163,8 +163,11 @@ func (d *daemon) startDispatcher(context.Context) error {
 	return nil
 }
 
-// ready is /readyz: the database answers.
+// ready is /readyz: the daemon is not about to leave, and the database answers.
 func (d *daemon) ready(ctx context.Context) error {
+	if d.leaving.Load() {
+		return dispatcher.ErrStopping
+	}
 	if err := d.pool.Ping(ctx); err != nil {
 		return fmt.Errorf("database: %w", err)
 	}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// Tables that show ages, at a fixed now.
+func TestTablesWithAges(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	at := func(d time.Duration) *time.Time { v := ago(d); return &v }
+	exit := func(n int) *int { return &n }
+	task := client.Task{ID: 7, Name: "mc-evgen", User: "alice", Share: "Production/MC", State: "running", Priority: 900, MaxAttempts: 3, Pieces: 1000,
+		Jobs:       generator.JobCounts{Total: 1000, Ready: 500, Running: 100, Finished: 398, Failed: 2},
+		Attributes: map[string]string{"label": "managed", "user": "alice"}, SiteVersion: 3, CreatedAt: ago(26 * time.Hour), StartedAt: at(90 * time.Minute),
+		Spec: &generator.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"},
+			Requirements: generator.Requirements{Cores: 8, MemoryMB: 16000, Walltime: 7200, Labels: map[string]string{"os": "el9"}}}}
+	waiting := client.Task{ID: 8, Name: "held", User: "bob", State: "waiting", Reason: "no rule matches", MaxAttempts: 3, CreatedAt: ago(5 * time.Second)}
+	job := dispatcher.JobRow{ID: 12, Task: 7, Share: "Production/MC", State: "failed", Priority: 900, Attempt: 2, MaxAttempts: 2, Index: 11,
+		Inputs: []string{"a.root", "b.root"}, CreatedAt: ago(70 * time.Second), EndedAt: at(3 * time.Second), Queue: "CERN", Pilot: "vm-1", Attempts: []dispatcher.Attempt{
+			{Attempt: 1, Queue: "CERN", Pilot: "vm-1", Node: "vm", State: "lost", ClaimedAt: ago(70 * time.Second), EndedAt: at(20 * time.Second)},
+			{Attempt: 2, Queue: "CERN", Pilot: "vm-1", Node: "vm", State: "failed", ClaimedAt: ago(15 * time.Second), EndedAt: at(3 * time.Second), ExitCode: exit(137),
+				Message: "killed: memory 2100 MB over 2000 MB", Usage: dispatcher.Usage{CPUSeconds: 11.25, MemoryMB: 2100}}}}
+	stuck := dispatcher.JobRow{ID: 13, Task: 7, Share: "Test", State: "ready", Attempt: 1, MaxAttempts: 3, CreatedAt: ago(3 * 24 * time.Hour), Reason: "no queue can run it: CERN: 16 cores, at most 8"}
+	status := client.Status{Build: "v0.1.0", StartedAt: ago(75 * time.Minute), Ready: true, Site: 3, ReadyJobs: 12, HeldJobs: 8, Waiting: 1,
+		Pools: []api.PoolStatus{{Pool: "default", Capacity: 1000, Held: 8.5}, {Pool: "gpu", Capacity: -1}}}
+	status.Queues.Online, status.Queues.Drain = 3, 1
+	down := client.Status{Reason: "database: connection refused", StartedAt: ago(time.Second)}
+
+	var b bytes.Buffer
+	for name, write := range map[string]func(){
+		"task-list": func() {
+			writeTasks(&b, client.Page[client.Task]{Items: []client.Task{task, waiting}, Next: "8"}, false, now)
+		},
+		"task-list-wide": func() { writeTasks(&b, client.Page[client.Task]{Items: []client.Task{task, waiting}}, true, now) },
+		"task-show":      func() { writeTask(&b, task, now) },
+		"job-list":       func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, false, now) },
+		"job-list-wide":  func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, true, now) },
+		"job-show":       func() { writeJob(&b, job, now) },
+		"status":         func() { writeStatus(&b, "http://127.0.0.1:8470", status, now) },
+		"status-down":    func() { writeStatus(&b, "http://127.0.0.1:8470", down, now) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.Reset()
+			write()
+			golden(t, "testdata/golden/"+name+".txt", b.String())
+		})
+	}
+}
+
+func TestAge(t *testing.T) {
+	now := time.Now()
+	for d, want := range map[time.Duration]string{
+		0: "0s", 59 * time.Second: "59s", time.Minute: "1m", 61 * time.Second: "1m", time.Hour: "1h", 90 * time.Minute: "1h30m",
+		24 * time.Hour: "1d", 28 * time.Hour: "1d4h", 30 * 24 * time.Hour: "30d", -time.Hour: "0s",
+	} {
+		if got := age(now, now.Add(-d)); got != want {
+			t.Errorf("age of %s is %s, want %s", d, got, want)
+		}
+	}
+	if got := age(now, time.Time{}); got != "-" {
+		t.Errorf("age of never is %s", got)
+	}
+}
