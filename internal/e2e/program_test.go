@@ -76,8 +76,8 @@ func (x *text) String() string {
 // tail is the end of it, for a failure's message.
 func (x *text) tail() string {
 	s := x.String()
-	if len(s) > 6000 {
-		s = "…" + s[len(s)-6000:]
+	if len(s) > 2000 {
+		s = "…" + s[len(s)-2000:]
 	}
 	return s
 }
@@ -124,11 +124,21 @@ func start(t testing.TB, env []string, args ...string) *program {
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
-		if t.Failed() {
-			t.Logf("log of %s (pid %d):\n%s", p.name, p.cmd.Process.Pid, p.log.tail())
-		}
+		keepLog(t, p)
 	})
 	return p
+}
+
+// keepLog keeps the log of a program whose test failed where -artifacts asks for it.
+func keepLog(t testing.TB, p *program) {
+	if !t.Failed() {
+		return
+	}
+	file := filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%d.log", p.name, p.cmd.Process.Pid))
+	if err := os.WriteFile(file, []byte(p.log.String()), 0o600); err != nil {
+		t.Log(err)
+	}
+	t.Logf("log of %s (pid %d), all of it with -artifacts:\n%s", p.name, p.cmd.Process.Pid, p.log.tail())
 }
 
 // says waits for a line of the log and returns the last group of the pattern.

@@ -1,0 +1,337 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// Terms of the play: short leases, so that those of vanished pilots come back while it lasts.
+const (
+	leaseFirst = 3 * time.Second
+	leaseTTL   = 5 * time.Second
+	leaseRenew = time.Second
+	daemonTTL  = 5 * time.Second
+
+	slotCores  = 4
+	testMax    = 6 // units of the share Test
+	smallSlots = 6 // cores of the queue SMALL
+)
+
+var killsSite = fmt.Sprintf(`
+shares:
+  - {name: Prod, weight: 70, children: [{name: MC, weight: 50}, {name: Rep, weight: 30}, {name: Val, weight: 20}]}
+  - {name: Ana, weight: 25, children: [{name: User, weight: 80}, {name: Grp, weight: 20}]}
+  - {name: Test, weight: 5, max: %d}
+on_no_match: reject
+queues:
+  - {name: BIG}
+  - {name: SMALL, slots: %d}
+`, testMax, smallSlots)
+
+// work is one task of the play; part is its share of all jobs, in thousandths.
+type work struct {
+	share, user, kind string
+	priority, part    int
+	cores, attempts   int
+	queues            []string
+}
+
+// coresOf is 1 unless it says more.
+func (w work) coresOf() int { return max(1, w.cores) }
+
+func (w work) runsAt(queue string) bool {
+	return len(w.queues) == 0 || slices.Contains(w.queues, queue)
+}
+
+// plan is what is submitted at once, and late what follows when all of that is done and the pilots are idle.
+var plan = []work{
+	{share: "Prod/MC", user: "alice", kind: "ok", priority: 900, part: 300},
+	{share: "Prod/MC", user: "bob", kind: "flaky", priority: 100, part: 100},
+	{share: "Prod/Rep", user: "carol", kind: "flaky", priority: 500, part: 150},
+	{share: "Prod/Val", user: "carol", kind: "ok", priority: 500, part: 50, queues: []string{"SMALL"}},
+	{share: "Ana/User", user: "dave", kind: "ok", part: 120},
+	{share: "Ana/User", user: "erin", kind: "ok", priority: 10, part: 80, cores: 2},
+	{share: "Ana/User", user: "mallory", kind: "bad", part: 6, attempts: 3},
+	{share: "Ana/Grp", user: "frank", kind: "flaky", part: 60},
+	{share: "Ana/Grp", user: "frank", kind: "slow", priority: 50, part: 2},
+	{share: "Test", user: "grace", kind: "ok", part: 32},
+}
+
+var late = []work{
+	{share: "Prod/Rep", user: "carol", kind: "flaky", part: 60},
+	{share: "Ana/Grp", user: "heidi", kind: "ok", part: 20, cores: 4},
+	{share: "Test", user: "grace", kind: "ok", part: 20},
+}
+
+// fleet is the daemons that pilots know.
+type fleet struct {
+	mu   sync.Mutex
+	list []*daemon
+}
+
+func (f *fleet) add(d *daemon) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, d)
+}
+
+// replace forgets the oldest daemon and returns it.
+func (f *fleet) oldest() *daemon {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list[0]
+}
+
+func (f *fleet) drop(d *daemon) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = slices.DeleteFunc(f.list, func(e *daemon) bool { return e == d })
+}
+
+func (f *fleet) any(rng *rand.Rand) *client.Client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list[rng.IntN(len(f.list))].client
+}
+
+// storm is one play.
+type storm struct {
+	t         *testing.T
+	seed      uint64
+	jobs      int
+	mayVanish int
+	dsn       string
+	cluster   *pg.Cluster
+	fleet     fleet
+	history   history
+	work      sync.WaitGroup // pilots, and those that come back
+
+	progress atomic.Int64 // ends that were recorded
+	repeats  atomic.Int64 // calls that were said again
+	vanished atomic.Int64
+
+	mu    sync.Mutex
+	no    []refusal
+	odd   []string
+	death []int64 // moments at which a daemon died
+	tasks map[int64]work
+	total int
+}
+
+func (s *storm) refused(r refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.no = append(s.no, r)
+}
+
+// oddity notes an answer that should not be.
+func (s *storm) oddity(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.odd = append(s.odd, what); len(s.odd) <= 10 {
+		s.t.Error(what)
+	}
+}
+
+// Ten thousand jobs through three daemons, of which one is killed, another stopped, and the postmaster killed.
+func TestKills(t *testing.T) {
+	s := &storm{t: t, seed: uint64(time.Now().UnixNano()), jobs: 10_000, mayVanish: 40, tasks: map[int64]work{}}
+	pilots := 32
+	if testing.Short() {
+		s.jobs, s.mayVanish, pilots = 1500, 10, 16
+	}
+	if v := os.Getenv("DIVVY_E2E_SEED"); v != "" {
+		seed, err := strconv.ParseUint(v, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.seed = seed
+	}
+	t.Logf("DIVVY_E2E_SEED=%d", s.seed)
+	before := goleak.IgnoreCurrent()
+	t.Run("storm", func(t *testing.T) { s.t = t; s.play(t, pilots) })
+	goleak.VerifyNone(t, before)
+}
+
+func (s *storm) play(t *testing.T, pilots int) {
+	s.database(t)
+	for range 3 {
+		s.launch(t)
+	}
+	apply(t, s.fleet.oldest().client, killsSite)
+	began := time.Now()
+	audit := &auditor{dsn: s.dsn}
+	watch, unwatch := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { audit.run(watch) })
+
+	ctx, over := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer over()
+	s.submit(t, plan)
+	for n := range pilots {
+		s.work.Go(func() { s.pilots(ctx, n) })
+	}
+	s.trouble(t)
+	s.awaitTasks(t)
+	t.Logf("%d jobs are over after %v", s.total, time.Since(began).Round(time.Millisecond))
+	for _, w := range late {
+		s.submit(t, []work{w})
+		s.awaitTasks(t)
+	}
+	t.Logf("%d jobs are over after %v", s.total, time.Since(began).Round(time.Millisecond))
+	over()
+	s.work.Wait()
+	for _, d := range slices.Clone(s.fleet.list) {
+		d.stops(t)
+	}
+	unwatch()
+	watching.Wait()
+	s.verdict(t, audit)
+}
+
+// database starts a cluster that the test may kill.
+func (s *storm) database(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cluster, err := pg.StartCluster(ctx, pg.ClusterConfig{Ephemeral: true, NoFsync: true, Log: slog.New(slog.DiscardHandler),
+		Settings: map[string]string{"shared_buffers": "128MB"}})
+	if err != nil && testing.Short() {
+		t.Skipf("SKIPPED, -short and no PostgreSQL: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := cluster.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	s.cluster, s.dsn = cluster, cluster.DSN()
+}
+
+func (s *storm) launch(t *testing.T) {
+	t.Helper()
+	s.fleet.add(serve(t, s.dsn, "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
+		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10"))
+}
+
+// submit hands tasks in, each until it is taken; the key keeps a repeat from making a second one.
+func (s *storm) submit(t *testing.T, tasks []work) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(s.seed, 1e9))
+	for i, w := range tasks {
+		spec := client.TaskSpec{Name: fmt.Sprintf("%s %d", w.kind, i), User: w.user, Share: w.share, Priority: w.priority,
+			Count: int64(max(1, s.jobs*w.part/1000)), Command: []string{"job", w.kind, "{{.Index}}"}, MaxAttempts: 25,
+			Requirements: generator.Requirements{Cores: w.cores}, Queues: w.queues}
+		if w.attempts > 0 {
+			spec.MaxAttempts = w.attempts
+		}
+		key := fmt.Sprint(s.seed, " ", w.share, " ", w.user, " ", w.kind, " ", w.part)
+		eventually(t, time.Minute, "the task is taken", func() bool {
+			task, err := s.fleet.any(rng).Submit(t.Context(), spec, key)
+			if err != nil && !client.IsUnavailable(err) {
+				t.Fatal(err)
+			}
+			s.tasks[task.ID] = w
+			return err == nil
+		})
+		s.total += int(spec.Count)
+	}
+	delete(s.tasks, 0)
+}
+
+// reach waits until so many thousandths of the planned jobs have ended.
+func (s *storm) reach(t *testing.T, part int) {
+	t.Helper()
+	eventually(t, 90*time.Second, fmt.Sprintf("%d ‰ of the jobs", part), func() bool { return int(s.progress.Load()) >= s.total*part/1000 })
+}
+
+// trouble is what goes wrong while the pilots work.
+func (s *storm) trouble(t *testing.T) {
+	s.reach(t, 150)
+	victim := s.fleet.oldest()
+	if err := victim.end(t, syscall.SIGKILL); err == nil {
+		t.Error("a killed daemon ended well")
+	}
+	s.death = append(s.death, wall())
+	t.Logf("at %d ends: daemon %d killed", s.progress.Load(), victim.cmd.Process.Pid)
+
+	s.reach(t, 300)
+	s.fleet.drop(victim)
+	s.launch(t)
+	t.Logf("at %d ends: another daemon serves", s.progress.Load())
+
+	s.reach(t, 450)
+	took := s.killPostmaster(t)
+	t.Logf("at %d ends: postmaster killed; the database answered again after %v", s.progress.Load(), took)
+
+	s.reach(t, 700)
+	leaver := s.fleet.oldest()
+	s.death = append(s.death, wall())
+	leaver.stops(t)
+	s.fleet.drop(leaver)
+	t.Logf("at %d ends: daemon %d stopped in order", s.progress.Load(), leaver.cmd.Process.Pid)
+	s.launch(t)
+}
+
+// awaitTasks waits until every task that was submitted is over, as the daemons tell it.
+func (s *storm) awaitTasks(t *testing.T) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(s.seed, 2e9))
+	for id, w := range s.tasks {
+		var task client.Task
+		eventually(t, 90*time.Second, fmt.Sprintf("task %d is over", id), func() bool {
+			var err error
+			task, err = s.fleet.any(rng).Task(t.Context(), id)
+			if err != nil && !client.IsUnavailable(err) {
+				t.Fatal(err)
+			}
+			return err == nil && task.EndedAt != nil
+		})
+		if j := task.Jobs; j.Finished+j.Failed != j.Total || w.kind == "bad" && j.Failed != j.Total || w.kind != "bad" && j.Failed > 0 {
+			t.Errorf("task %d (%s) is %s with %+v", id, w.kind, task.State, j)
+		}
+	}
+}
+
+// verdict looks at all that happened.
+func (s *storm) verdict(t *testing.T, audit *auditor) {
+	if err := audit.once(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, f := range audit.findings {
+		t.Errorf("recount: %s", f)
+	}
+	t.Logf("recounted %d times; %d calls said again, %d pilots vanished", audit.audits, s.repeats.Load(), min(s.vanished.Load(), int64(s.mayVanish)))
+	r := readRecord(t, s.dsn)
+	t.Logf("ended: %v", r.account(t, s.total))
+	seen := r.complete(s.history.list())
+	r.patient(t, seen)
+	s.refusals(t, r, s.tasks, func(at int64) bool {
+		for _, d := range s.death {
+			if at > d-int64(time.Second) && at < d+int64(2*daemonTTL) {
+				return false
+			}
+		}
+		return true
+	})
+	linearizable(t, seen)
+}

@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// killPostmaster kills the server's first process, and waits until the cluster has started another one that answers.
+func (s *storm) killPostmaster(t *testing.T) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data string
+	err = conn.QueryRow(ctx, "SHOW data_directory").Scan(&data)
+	_ = conn.Close(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	pid, err := strconv.Atoi(string(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Minute, "the database answers again", func() bool {
+		conn, err := pgx.Connect(ctx, s.dsn)
+		if err != nil {
+			return false
+		}
+		defer conn.Close(ctx)
+		var now int
+		return conn.QueryRow(ctx, "SELECT 1 FROM pg_postmaster_start_time() s WHERE s > $1", killed).Scan(&now) == nil
+	})
+	return time.Since(killed).Round(time.Millisecond)
+}
