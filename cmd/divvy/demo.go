@@ -83,10 +83,7 @@ func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
 	}
 	c.writeVerdict(report, time.Since(began))
 	if f.keep {
-		fmt.Fprintf(c.out, "\nstill serving at %s; try: divvy --server %s shares show\nCtrl-C ends it and deletes its database.\n", d.URL(), d.URL())
-		select {
-		case <-ctx.Done():
-		case err := <-d.Failed():
+		if err := c.keepDemo(ctx, d, cfg); err != nil {
 			return err
 		}
 	}
@@ -94,6 +91,25 @@ func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
 		return errSilent
 	}
 	return nil
+}
+
+// keepDemo goes on until Ctrl-C: the daemon serves and the slots run what is submitted.
+func (c *cli) keepDemo(ctx context.Context, d *daemon, cfg demo.Config) error {
+	fmt.Fprintf(c.out, "\nstill serving, with %d slots in queue LOCAL:\n\n  export DIVVY_SERVER=%s\n  divvy shares show --watch\n\nCtrl-C ends it and deletes its database.\n", cfg.Slots, d.URL())
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-d.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	err := demo.Keep(ctx, cfg)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
 }
 
 // config is all of the demo's configuration that does not need the daemon.

@@ -53,6 +53,17 @@ func startSlots(cfg Config) (*slots, error) {
 	return s, nil
 }
 
+// Keep offers the demo's slots to whatever is submitted from now on, until ctx ends; then it kills what runs.
+func Keep(ctx context.Context, cfg Config) error {
+	s, err := startSlots(cfg)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	s.kill()
+	return s.err
+}
+
 // drain lets running jobs end and waits for it.
 func (s *slots) drain(ctx context.Context, within time.Duration) error {
 	s.leave()
