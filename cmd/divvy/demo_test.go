@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ func TestDemoInShort(t *testing.T) {
 		t.Skip("short: the demo takes half a minute")
 	}
 	dir := filepath.Join(t.TempDir(), "report")
+	nothingLeft := ownTemp(t, dir)
 	o := divvy(t, "demo", "--seconds", "8", "--report", dir)
 	if o.code == exitUsage || !strings.Contains(o.out, "share ") && !strings.Contains(o.out, "SHARE") {
 		t.Fatalf("exit code %d\n%s%s", o.code, o.out, o.err)
@@ -38,17 +40,18 @@ func TestDemoInShort(t *testing.T) {
 		}
 	}
 	for _, row := range r.Rows {
-		if row.Jobs == 0 || row.Failed > 0 || row.Target < 4 || row.Deviation > 3 || row.Deviation < -3 {
+		// Three slots change hands, each when a job ends: with slow jobs (race detector) that alone is much.
+		if row.Jobs == 0 || row.Failed > 0 || row.Target < 4 || math.Abs(row.Deviation) > 3*max(row.MeanJob, 1) {
 			t.Errorf("%+v", row)
 		}
 	}
-	if len(r.Rows) != len(demo.Leaves) || r.Outputs < 40 {
+	if len(r.Rows) != len(demo.Leaves) || r.Outputs < 20 {
 		t.Errorf("%d rows, %d outputs", len(r.Rows), r.Outputs)
 	}
 	if st, err := os.Stat(filepath.Join(dir, "plot.svg")); err != nil || st.Size() < 5000 {
 		t.Errorf("plot: %v", err)
 	}
-	nothingLeft(t)
+	nothingLeft()
 }
 
 // Ctrl-C in the middle: exit code 1, no processes, no folders, no report.
@@ -57,6 +60,7 @@ func TestDemoInterrupted(t *testing.T) {
 		t.Skip("short: starts a private cluster")
 	}
 	dir := filepath.Join(t.TempDir(), "report")
+	nothingLeft := ownTemp(t, dir)
 	p := startProcess(t, "demo", "--seconds", "60", "--report", dir, "-v")
 	p.says(t, "msg=serving")
 	eventually(t, 30*time.Second, func() (bool, string) {
@@ -72,21 +76,35 @@ func TestDemoInterrupted(t *testing.T) {
 	if !strings.Contains(p.text(), "nothing was kept") {
 		t.Errorf("it does not say what happened:\n%s", p.text())
 	}
-	nothingLeft(t)
+	nothingLeft()
 }
 
-// nothingLeft looks for temporary folders of a demo, and processes that work in one.
-func nothingLeft(t *testing.T) {
+// ownTemp gives the test a temporary folder of its own that the private cluster's user may enter, and returns a
+// check that nothing is left in it, and no process that works in it or writes into dir.
+func ownTemp(t *testing.T, dir string) (nothingLeft func()) {
 	t.Helper()
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), "divvy-demo-*"))
-	if len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	tmp, err := os.MkdirTemp("", "divvy-test-")
+	if err != nil {
+		t.Fatal(err)
 	}
-	cmdlines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, f := range cmdlines {
-		b, _ := os.ReadFile(f)
-		if words := strings.Split(string(b), "\x00"); len(words) > 1 && words[1] == "payload" {
-			t.Errorf("still running: %s", strings.Join(words, " "))
+	t.Cleanup(func() { os.RemoveAll(tmp) })
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", tmp)
+	return func() {
+		t.Helper()
+		left, err := filepath.Glob(filepath.Join(tmp, "*"))
+		if err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+		cmdlines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, f := range cmdlines {
+			b, _ := os.ReadFile(f)
+			words := strings.ReplaceAll(string(b), "\x00", " ")
+			if strings.Contains(words, tmp) || strings.Contains(words, "payload") && strings.Contains(words, dir) {
+				t.Errorf("still running: %s", words)
+			}
 		}
 	}
 }
