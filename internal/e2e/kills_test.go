@@ -59,7 +59,8 @@ func (w work) runsAt(queue string) bool {
 	return len(w.queues) == 0 || slices.Contains(w.queues, queue)
 }
 
-// plan is what is submitted at once, and late what follows when all of that is done and the pilots are idle.
+// plan is what is submitted at once, and late what follows, one after the other, when all of that is done and the
+// pilots are idle.
 var plan = []work{
 	{share: "Prod/MC", user: "alice", kind: "ok", priority: 900, part: 300},
 	{share: "Prod/MC", user: "bob", kind: "flaky", priority: 100, part: 100},
@@ -74,9 +75,12 @@ var plan = []work{
 }
 
 var late = []work{
-	{share: "Prod/Rep", user: "carol", kind: "flaky", part: 60},
-	{share: "Ana/Grp", user: "heidi", kind: "ok", part: 20, cores: 4},
-	{share: "Test", user: "grace", kind: "ok", part: 20},
+	{share: "Prod/Rep", user: "carol", kind: "flaky", part: 50},
+	{share: "Ana/Grp", user: "heidi", kind: "ok", part: 10, cores: 4},
+	{share: "Test", user: "grace", kind: "ok", part: 10},
+	{share: "Prod/Val", user: "ivan", kind: "ok", part: 10, queues: []string{"SMALL"}},
+	{share: "Prod/MC", user: "judy", kind: "ok", part: 10},
+	{share: "Ana/User", user: "mike", kind: "ok", part: 10, cores: 2},
 }
 
 // fleet is the daemons that pilots know.
@@ -91,7 +95,6 @@ func (f *fleet) add(d *daemon) {
 	f.list = append(f.list, d)
 }
 
-// replace forgets the oldest daemon and returns it.
 func (f *fleet) oldest() *daemon {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -190,15 +193,20 @@ func (s *storm) play(t *testing.T, pilots int) {
 	s.trouble(t)
 	s.awaitTasks(t)
 	t.Logf("%d jobs are over after %v", s.total, time.Since(began).Round(time.Millisecond))
-	for _, w := range late {
+	for i, w := range late {
+		if i == len(late)/2 {
+			s.kill(t) // while pilots wait for work
+		}
 		s.submit(t, []work{w})
 		s.awaitTasks(t)
 	}
 	t.Logf("%d jobs are over after %v", s.total, time.Since(began).Round(time.Millisecond))
 	over()
 	s.work.Wait()
-	for _, d := range slices.Clone(s.fleet.list) {
-		d.stops(t)
+	for _, d := range s.fleet.list {
+		if !d.over() {
+			d.stops(t)
+		}
 	}
 	unwatch()
 	watching.Wait()
@@ -264,15 +272,22 @@ func (s *storm) reach(t *testing.T, part int) {
 	eventually(t, 90*time.Second, fmt.Sprintf("%d ‰ of the jobs", part), func() bool { return int(s.progress.Load()) >= s.total*part/1000 })
 }
 
-// trouble is what goes wrong while the pilots work.
-func (s *storm) trouble(t *testing.T) {
-	s.reach(t, 150)
+// kill ends a daemon with SIGKILL. Pilots that do not know better go on asking it.
+func (s *storm) kill(t *testing.T) *daemon {
+	t.Helper()
 	victim := s.fleet.oldest()
 	if err := victim.end(t, syscall.SIGKILL); err == nil {
 		t.Error("a killed daemon ended well")
 	}
 	s.death = append(s.death, wall())
 	t.Logf("at %d ends: daemon %d killed", s.progress.Load(), victim.cmd.Process.Pid)
+	return victim
+}
+
+// trouble is what goes wrong while the pilots work.
+func (s *storm) trouble(t *testing.T) {
+	s.reach(t, 150)
+	victim := s.kill(t)
 
 	s.reach(t, 300)
 	s.fleet.drop(victim)

@@ -50,7 +50,7 @@ func (p *pilot) live(ctx context.Context) {
 		if len(leases) == 0 {
 			continue
 		}
-		if p.rng.IntN(100) == 0 && p.vanished.Add(1) <= int64(p.mayVanish) {
+		if p.rng.IntN(50) == 0 && p.vanished.Add(1) <= int64(p.mayVanish) {
 			if p.rng.IntN(2) == 0 {
 				p.work.Go(func() { p.comeBack(ctx, leases) })
 			}

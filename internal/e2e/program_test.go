@@ -176,6 +176,16 @@ func (p *program) end(t testing.TB, sig syscall.Signal) error {
 	}
 }
 
+// over says whether the program has ended.
+func (p *program) over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // stops is end with SIGTERM: in order, with exit code 0.
 func (p *program) stops(t testing.TB) {
 	t.Helper()
