@@ -142,7 +142,7 @@ func (d *Dispatcher) claimArgs(l *lane, b claimBatch) (args pgx.StrictNamedArgs,
 		}
 	}
 	return pgx.StrictNamedArgs{
-		"daemon": d.id, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
+		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
 		"jobs": jobs, "attempts": attempts, "nonces": nonces, "pulls": pulls, "queues": queues, "units": units, "cores": cores,
 		"asked": asked, "keys": keys, "hashes": hashes, "pilot_pulls": pilotPulls, "pilots": pilots, "nodes": nodes,
 	}, n

@@ -42,8 +42,8 @@ const (
 type needs struct {
 	windows map[*window]bool
 	limits  map[*limit]shares.Units
-	lacked  bool // a hard limit left out at least one window
-	lane    int  // whose batch is being decided
+	lacked  string // kind of a hard limit that left out a window; empty: none did
+	lane    int    // whose batch is being decided
 }
 
 func newNeeds(lane int) *needs {
@@ -138,7 +138,7 @@ func (s *state) gather(p *pull, q *queue, left room, n *needs) (wait bool) {
 		}
 		units := shares.Units(int64(w.shape.need.Cores) * q.CorePowerMilli)
 		if l, short := s.lacking(q, w, units); l != nil {
-			n.lacked = true
+			n.lacked = l.key.Kind
 			if !l.dry {
 				n.limits[l] = max(n.limits[l], short)
 				wait = true

@@ -138,7 +138,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	defer d.mu.Unlock()
 	d.id = id
 	for i := range d.lanes {
-		d.lanes[i] = &lane{no: i}
+		d.lanes[i] = &lane{daemon: id, no: i}
 	}
 	d.base = [nLanes]int64{}
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest

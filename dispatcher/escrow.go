@@ -105,7 +105,7 @@ func (d *Dispatcher) giveUp(l *limit, args pgx.StrictNamedArgs) {
 		d.yieldOne(l) // what ended meanwhile
 	}
 	d.line.unblock(d, nil)
-	d.line.stir(func(c *class) bool { return c.lacked })
+	d.line.stir((*class).short)
 	d.kick()
 }
 
@@ -171,7 +171,7 @@ func (d *Dispatcher) watchLimits(ctx context.Context) error {
 	d.yield(wanted)
 	d.yieldDebt()
 	if relief {
-		d.line.stir(func(c *class) bool { return c.lacked })
+		d.line.stir((*class).short)
 		d.kick()
 	}
 	return nil

@@ -104,7 +104,7 @@ func TestClaimInDoubt(t *testing.T) {
 			f.agrees(d)
 			f.recount()
 			// The lost claim must never be able to commit afterwards; the jobs go to the next pulls.
-			if _, _, err := d.execClaim(context.Background(), &lane{no: l.no, seq: l.seq - 1}, b); !commits && err == nil {
+			if _, _, err := d.execClaim(context.Background(), &lane{daemon: l.daemon, no: l.no, seq: l.seq - 1}, b); !commits && err == nil {
 				t.Error("a claim whose place in the lane was taken committed")
 			}
 			next := decided(t, d, map[bool]int{true: 3, false: 5}[commits])

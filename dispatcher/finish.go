@@ -158,7 +158,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
 		cpu, memory = append(cpu, min(e.usage.CPUSeconds, 1e30)), append(memory, e.usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
 	}
-	return pgx.StrictNamedArgs{"daemon": d.id, "lane": l.no, "seq": l.seq + 1,
+	return pgx.StrictNamedArgs{"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1,
 		"jobs": jobs, "attempts": attempts, "nonces": nonces, "outcomes": outcomes, "exit_codes": codes, "messages": messages,
 		"cpu_s": cpu, "memory_mb": memory, "outputs": outputs, "tails": tails}
 }
@@ -193,7 +193,7 @@ func (d *Dispatcher) applyEnds(ctx context.Context, moves []move, own bool) {
 		}
 	}
 	d.yieldDebt()
-	d.line.stir(func(c *class) bool { return c.lacked })
+	d.line.stir((*class).short)
 	for w := range again {
 		if w != nil {
 			d.stirWindow(w)

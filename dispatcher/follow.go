@@ -361,7 +361,7 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 		d.stirWindow(w)
 	}
 	if freed {
-		d.line.stir(func(c *class) bool { return c.lacked })
+		d.line.stir((*class).short)
 	}
 	d.kick()
 	return nil

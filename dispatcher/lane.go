@@ -19,8 +19,9 @@ const (
 
 // lane is this daemon's right to append to one lane of the ledger. Only its worker uses it.
 type lane struct {
-	no  int
-	seq int64 // of the last committed row; written under Dispatcher.mu
+	daemon int64 // whose lane: a daemon that starts anew gets new ones
+	no     int
+	seq    int64 // of the last committed row; written under Dispatcher.mu
 
 	// doubt is set when the fate of the transaction that sent seq+1 is unknown, until resolve finds out.
 	doubt   bool
@@ -38,7 +39,7 @@ type laneRow struct {
 // resolve finds out whether the transaction in doubt committed, and returns its moves if so. It takes the seq for
 // an empty row: when that succeeds, the transaction can never commit any more, its own row would collide.
 func (d *Dispatcher) resolve(ctx context.Context, l *lane) ([]move, error) {
-	args := pgx.StrictNamedArgs{"daemon": d.id, "lane": l.no, "seq": l.seq + 1}
+	args := pgx.StrictNamedArgs{"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1}
 	if _, err := d.cfg.Pool.Exec(ctx, query["take_seq"], args); err != nil {
 		return nil, fmt.Errorf("lane in doubt: %w", err)
 	}

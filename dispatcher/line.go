@@ -21,9 +21,12 @@ type class struct {
 	fresh   []*pull   // with a request id that was not looked up yet
 	overdue []*pull   // whose wait ended while the class was awake or blocked
 	awake   bool
-	lacked  bool // when last tried, a hard limit left out a window
-	blocked bool // when last tried, a read or a take was needed
+	lacked  string // when last tried, the kind of hard limit that left out a window
+	blocked bool   // when last tried, a read or a take was needed
 }
+
+// short says whether more units under some limit might help.
+func (c *class) short() bool { return c.lacked != "" }
 
 func newLine() line { return line{classes: map[string]*class{}} }
 
@@ -142,7 +145,7 @@ func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 		c.refuse(d, ErrQueueClosed)
 		return none
 	}
-	n.lacked = false
+	n.lacked = ""
 	verdict := d.state.decide(p, n)
 	c.lacked, c.blocked = n.lacked, verdict == blocked
 	if verdict == none {
@@ -204,6 +207,11 @@ func (d *Dispatcher) sayNone(p *pull) {
 		}
 		return
 	}
+	reason := "no_job"
+	if c := d.line.classes[p.class]; c != nil && c.short() {
+		reason = c.lacked + "_limit"
+	}
+	d.metrics.refusals.WithLabelValues(reason).Inc()
 	d.line.remove(p)
 	d.finishPull(p, nil, ErrNoJobs)
 }

@@ -12,6 +12,7 @@ type metrics struct {
 	conflicts prometheus.Counter
 	outdated  prometheus.Counter
 	ends      *prometheus.CounterVec
+	refusals  *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -27,6 +28,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Claims that were decided under limits which had changed."}),
 		ends: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
 			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"}),
+		refusals: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
+			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back."},
+			[]string{"reason"}),
 	}
 }
 
