@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -159,6 +161,23 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("an error wrote to stdout: %s", o.out)
 			}
 		})
+	}
+}
+
+// Without a terminal --watch writes a table whenever it changed, until it is interrupted.
+func TestWatch(t *testing.T) {
+	server := fakeServer(t, map[string]string{"GET /v1/shares": "shares.json"})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	var out, errs bytes.Buffer
+	code := runContext(ctx, []string{"shares", "show", "--watch", "--every", "100ms", "--server", server}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+	if code != exitOK || strings.Count(out.String(), "SHARE ") != 1 || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("exit code %d\n%s%s", code, out.String(), errs.String())
+	}
+	for _, more := range [][]string{{"-o", "json"}, {"--version", "1"}, {"--every", "1ms"}} {
+		if o := divvy(t, append([]string{"shares", "show", "--watch", "--server", server}, more...)...); o.code != exitUsage {
+			t.Errorf("%v: %+v", more, o)
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package main
 
+//go:generate go test . -run TestConfigReference -update
+
 import (
 	"errors"
 	"fmt"

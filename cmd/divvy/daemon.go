@@ -57,7 +57,7 @@ func newDaemon(cfg config, log *slog.Logger) *daemon {
 // stopped again. ctx bounds the start only.
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.openDatabase, d.openPool, d.openSite, d.openDispatcher, d.openGenerator, d.firstSite, d.listen, d.startLoops, d.startDispatcher, d.serve,
+		d.listen, d.openDatabase, d.openPool, d.openSite, d.openDispatcher, d.openGenerator, d.firstSite, d.startLoops, d.startDispatcher, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))
@@ -141,7 +141,8 @@ func (d *daemon) databaseName() string {
 	return hidePassword(d.cfg.Database)
 }
 
-// listen takes the ports before anything runs, so that a port in use is the first thing to be said.
+// listen takes the ports before anything runs: a port in use is the first thing to be said, and whoever connects
+// during a long migration waits for its end.
 func (d *daemon) listen(context.Context) (err error) {
 	if d.listener, err = net.Listen("tcp", d.cfg.Listen); err != nil {
 		return hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")

@@ -136,6 +136,9 @@ func (d *daemon) serve(context.Context) error {
 
 func (d *daemon) tokens() ([]api.Token, error) {
 	if d.cfg.TokenFile == "" {
+		if local, err := loopback(d.cfg.Listen); err == nil && !local {
+			d.log.Warn("everybody who reaches this port may do everything: --insecure, and no token file", "listen", d.Addr())
+		}
 		return nil, nil
 	}
 	f, err := os.Open(d.cfg.TokenFile)

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// writeFile writes a file for a command line and returns its path.
+func writeFile(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A submission that broke off goes on with its key: the inputs that are stored are not sent again, and no task
+// is made twice.
+func TestSubmitGoesOn(t *testing.T) {
+	d, cl := startDaemon(t, nil)
+	dir := t.TempDir()
+	const n = 25_000
+	var names strings.Builder
+	for i := range n {
+		fmt.Fprintf(&names, "file-%d\n", i)
+	}
+	writeFile(t, dir, "inputs.txt", names.String())
+	file := writeFile(t, dir, "tasks.yml", `
+name: first
+user: alice
+label: user
+count: 3
+command: ["true"]
+---
+name: big
+user: alice
+label: user
+inputs_file: inputs.txt
+per_job: 100
+command: ["echo", "{{.Input}}"]
+`)
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs, err := generator.ParseSpecs(file, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, err := cl.Submit(t.Context(), serverSpec(specs[1]), "some-key-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.SendInputs(t.Context(), begun.ID, 0, strings.NewReader("\"file-0\"\n\"file-1\"\n"), nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing left to do
+		o := divvy(t, "task", "submit", "-f", file, "--key", "some-key", "-o", "json", "--server", d.URL())
+		var page client.Page[client.Task]
+		if err := json.Unmarshal([]byte(o.out), &page); err != nil || len(page.Items) != 2 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		if big := page.Items[1]; big.ID != begun.ID || big.Pieces != n/100 || big.Inputs != n {
+			t.Errorf("%+v", big)
+		}
+	}
+	all, err := cl.Tasks(t.Context(), client.TaskFilter{})
+	if err != nil || len(all.Items) != 2 {
+		t.Errorf("%d tasks, %v", len(all.Items), err)
+	}
+}
+
+// A file is checked as a whole before anything is submitted.
+func TestSubmitChecksFirst(t *testing.T) {
+	d, cl := startDaemon(t, nil)
+	dir := t.TempDir()
+	good := "name: good\nuser: alice\nlabel: user\ncount: 3\ncommand: [\"true\"]\n---\n"
+	for name, c := range map[string]struct{ second, want string }{
+		"a bad document":       {"name: bad\nuser: alice\ncount: 0\ncommand: [\"true\"]\nprio: 3\n", `tasks.yml:11:1: unknown key "prio"`},
+		"a missing input file": {"name: bad\nuser: alice\ninputs_file: none.txt\ncommand: [\"true\"]\n", "none.txt: no such file"},
+	} {
+		file := writeFile(t, dir, "tasks.yml", good+c.second)
+		if o := divvy(t, "task", "submit", "-f", file, "--server", d.URL()); o.code != exitFailed || !strings.Contains(o.err, c.want) {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	if all, err := cl.Tasks(t.Context(), client.TaskFilter{}); err != nil || len(all.Items) != 0 {
+		t.Errorf("%d tasks, %v", len(all.Items), err)
+	}
+}
+
+// The life of a site by command line: dry run, refusal with counts, move, history, rollback.
+func TestSiteByCommandLine(t *testing.T) {
+	d, cl := startDaemon(t, nil)
+	task, err := cl.Submit(t.Context(), hello(50), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, func() (bool, string) {
+		task, err = cl.Task(t.Context(), task.ID)
+		return err == nil && task.Jobs.Ready == 50, fmt.Sprintf("%+v, %v", task.Jobs, err)
+	})
+	site, err := os.ReadFile("testdata/site.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := strings.ReplaceAll(string(site), "{name: User, weight: 80}", "{name: Users, weight: 80}")
+	file := writeFile(t, t.TempDir(), "next.yml", strings.ReplaceAll(next, "share: Analysis/User", "share: Analysis/Users"))
+	for _, step := range []struct {
+		args []string
+		code int
+		want string // on either stream
+	}{
+		{[]string{"apply", "-f", file, "--dry-run"}, exitFailed, "share Analysis/User is removed but has live work: 1 task, 50 ready jobs"},
+		{[]string{"apply", "-f", file}, exitFailed, "--move Analysis/User="},
+		{[]string{"apply", "-f", file, "--move", "Analysis/User"}, exitUsage, "expected old=new"},
+		{[]string{"apply", "-f", file, "--move", "Analysis/User=Analysis/Users", "--note", "a better name"}, exitOK, "version 2 is in force"},
+		{[]string{"apply", "-f", file}, exitOK, "version 2 is in force already"},
+		{[]string{"shares", "history"}, exitOK, "a better name"},
+		{[]string{"shares", "diff", "1", "2"}, exitOK, "+ share Analysis/Users added"},
+		{[]string{"shares", "rollback", "1", "--move", "Analysis/Users=Analysis/Grp"}, exitOK, "version 3 is in force"},
+		{[]string{"shares", "show", "--version", "1"}, exitOK, "{name: User, weight: 80}"},
+		{[]string{"task", "show", "1"}, exitOK, "Analysis/Grp"},
+		{[]string{"queue", "drain", "LOCAL"}, exitOK, "queue LOCAL is drain"},
+		{[]string{"queue", "show", "LOCAL"}, exitOK, "drain"},
+		{[]string{"task", "pause", "1"}, exitOK, "→ paused"},
+		{[]string{"task", "resume", "1"}, exitOK, "paused →"},
+		{[]string{"task", "kill", "1"}, exitOK, "50 jobs that did not run"},
+	} {
+		if o := divvy(t, append(step.args, "--server", d.URL())...); o.code != step.code || !strings.Contains(o.out+o.err, step.want) {
+			t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", step.args, o.code, step.code, step.want, o.out, o.err)
+		}
+	}
+}
