@@ -1,0 +1,133 @@
+# shellcheck shell=bash
+# lib.sh - sourced by run and nightly: install what they need, run checks and tests, count, close with one line.
+# Every check and every run of tests goes on after a failure, so that one run shows all that is wrong.
+
+golangci_version=v2.15.0
+cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
+tags=browser,chaos,deploy                                               # what needs more than Go and PostgreSQL
+containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
+work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
+totals=$work/totals
+: >"$totals"
+
+say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
+
+# close prints the last line, whatever ended the run, and makes the exit code follow it.
+close() {
+  local code=$?
+  trap - EXIT
+  if ((code)); then echo "0 1" >>"$totals"; echo "ended early, exit code $code"; fi
+  if [[ -n ${engine_started:-} ]]; then "$containers/engine.sh" stop || true; fi
+  read -r passed failed < <(awk '{p += $1; f += $2} END {print p + 0, f + 0}' "$totals")
+  rm -rf "$work"
+  printf '\n%d s\n%d passed, %d failed\n' "$SECONDS" "$passed" "$failed"
+  exit "$((failed > 0 || passed == 0))"
+}
+trap close EXIT
+trap 'exit 130' INT TERM
+
+# check NAME COMMAND... : one check that is no test; counts as one.
+check() {
+  local name=$1 start=$SECONDS; shift
+  say "$name"
+  if "$@"; then echo "1 0" >>"$totals"; echo "ok, $((SECONDS - start)) s"; else echo "0 1" >>"$totals"; echo "FAILED: $name"; fi
+}
+
+# tests NAME ARGUMENTS... : go test with these arguments; each test counts.
+tests() {
+  local name=$1 ours; shift
+  say "$name: go test $*"
+  ours=$(wc -l <"$totals")
+  # A failed test makes both fail, and is in the totals already.
+  if ! go test -json -count=1 "$@" | "$work/tally" -totals "$totals" "$name"; then
+    if (($(wc -l <"$totals") == ours)); then echo "0 1" >>"$totals"; fi
+    echo "FAILED: $name"
+  fi
+}
+
+apt_install() {
+  say "apt-get install $*"
+  local root=(); [[ $(id -u) = 0 ]] || root=(sudo)
+  "${root[@]}" timeout 300 apt-get -qq -o DPkg::Lock::Timeout=120 update
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120 install --no-install-recommends "$@" >/dev/null
+}
+
+# needs : the packages that are missing. PostgreSQL without the cluster that Debian would start.
+needs() {
+  local missing=()
+  command -v gcc >/dev/null || missing+=(gcc libc6-dev) # for -race
+  if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null && [[ -z ${DIVVY_PGBIN:-} ]]; then
+    if [[ $(id -u) = 0 && ! -e /etc/postgresql-common/createcluster.conf ]]; then
+      mkdir -p /etc/postgresql-common
+      echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+    fi
+    missing+=(postgresql-15)
+  fi
+  if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
+}
+
+# linter : golangci-lint, built once a version and kept. It is no tool of go.mod: its three hundred modules would be
+# in everybody's way.
+linter() {
+  golangci=$cache/golangci-lint-$golangci_version-$(go env GOVERSION)/golangci-lint
+  if [[ ! -x $golangci ]]; then
+    say "building golangci-lint $golangci_version"
+    GOBIN=$(dirname "$golangci") GOFLAGS='' go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version"
+  fi
+}
+
+formatted() {
+  local files
+  files=$(git ls-files '*.go' '.ci/*.go' | sort -u | xargs -r gofmt -l)
+  [[ -z $files ]] || { echo "gofmt would change:"; echo "$files"; return 1; }
+}
+
+# engine : a Docker engine and the images that Dockerfile and tests start from. Where ../shared is present there
+# must be one; elsewhere it is used when it answers. engine_up says which.
+# shellcheck disable=SC2034
+engine() {
+  local exports
+  engine_up=
+  if [[ -x $containers/engine.sh ]]; then
+    say "starting a Docker engine"
+    docker version >/dev/null 2>&1 || "$containers/engine.sh" status >/dev/null || engine_started=yes
+    exports=$("$containers/engine.sh" start)
+    eval "$exports"
+    "$containers/postgres-image.sh" postgres:17-alpine
+    "$containers/base-images.sh" golang=golang:1.26 static=gcr.io/distroless/static-debian12:nonroot busybox=busybox:1.37
+    engine_up=yes
+  elif docker version >/dev/null 2>&1; then
+    engine_up=yes
+  else
+    say "no Docker engine here: the image, compose and testcontainers are NOT tested"
+  fi
+}
+
+# from_container NAME ARGUMENTS... : tests whose PostgreSQL must have come from a container.
+from_container() {
+  local since; since=$(date +%s)
+  tests "$@"
+  check "$1: the server was a container" started_since "$since"
+}
+
+started_since() {
+  [[ -n $(docker events --since "$1" --until "$(date +%s)" --filter event=start --filter image=postgres:17-alpine --format '{{.ID}}') ]]
+}
+
+prepare() {
+  needs
+  go version
+  go build -o "$work/tally" .ci/tally.go
+  go mod download
+  linter
+}
+
+# static : all that does not run divvy.
+static() {
+  check "go.mod is tidy" go mod tidy -diff
+  check "gofmt" formatted
+  check "go vet" go vet ./...
+  check "go vet -tags $tags" go vet -tags "$tags" ./...
+  check "golangci-lint" "$golangci" run ./...
+  tests "tally" .ci/tally.go .ci/tally_test.go
+}

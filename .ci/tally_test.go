@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// counts runs go test on a module with the given test file and tallies it.
+func counts(t *testing.T, file string) (*tally, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module m\ngo 1.24\n", "m_test.go": "package m\nimport \"testing\"\n" + file} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "./...")
+	cmd.Dir = dir
+	out, _ := cmd.Output() // its exit code is not what is tested
+	var said strings.Builder
+	got := &tally{to: &said}
+	if err := got.read(strings.NewReader(string(out))); err != nil {
+		t.Fatal(err)
+	}
+	return got, said.String()
+}
+
+func TestCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		file                    string
+		passed, failed, skipped int
+		says                    string
+	}{
+		"subtests count":        {`func TestA(t *testing.T) { t.Run("x", func(*testing.T) {}); t.Run("y", func(*testing.T) {}) }`, 3, 0, 0, "pass"},
+		"failure":               {`func TestA(t *testing.T) { t.Error("it is so") }; func TestB(*testing.T) {}`, 1, 1, 0, "it is so"},
+		"no database":           {`func TestA(t *testing.T) { t.Skip("SKIPPED, -short and no PostgreSQL") }`, 0, 1, 0, "which counts as failed"},
+		"another skip":          {`func TestA(t *testing.T) { t.Skip("only root may do that") }; func TestB(*testing.T) {}`, 1, 0, 1, "only root"},
+		"does not compile":      {`func TestA(t *testing.T) { nonsense }`, 0, 1, 0, "nonsense"},
+		"dies before any test":  {`func TestMain(*testing.M) { panic("at the start") }; func TestA(*testing.T) {}`, 0, 1, 0, "at the start"},
+		"panics inside of test": {`func TestA(*testing.T) { panic("in the middle") }`, 0, 1, 0, "in the middle"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, said := counts(t, c.file)
+			if got.passed != c.passed || got.failed != c.failed || got.skipped != c.skipped || !strings.Contains(said, c.says) {
+				t.Errorf("%d passed, %d failed, %d skipped; want %d, %d, %d and %q in:\n%s",
+					got.passed, got.failed, got.skipped, c.passed, c.failed, c.skipped, c.says, said)
+			}
+		})
+	}
+}
