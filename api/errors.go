@@ -69,6 +69,8 @@ var known = []struct {
 	{generator.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},
 	{generator.ErrSiteChanged, code{status: 503, name: "site_changed", title: "The site has just changed", retryIn: 1}},
 	{generator.ErrState, code{status: 409, name: "task_state", title: "The task is in a state in which this cannot be done"}},
+	{generator.ErrNoSite, code{status: 409, name: "no_site", title: "No site file has been applied yet, so there are no shares",
+		hint: "`divvy apply -f site.yml` applies one"}},
 	{generator.ErrKeyReused, code{status: 422, name: "key_reused", title: "This Idempotency-Key was used with another body",
 		hint: "send another key, or the same body"}},
 	{generator.ErrUntagged, code{status: 422, name: "untagged", title: "No tagging rule gives this task a share",

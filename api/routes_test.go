@@ -59,6 +59,7 @@ func TestTaskErrors(t *testing.T) {
 		{&generator.StateError{Task: 3, Verb: "pause", State: "done"}, 409, "task_state"},
 		{generator.ErrKeyReused, 422, "key_reused"},
 		{fmt.Errorf("%w: closest is tags[0]", generator.ErrUntagged), 422, "untagged"},
+		{fmt.Errorf("submit: %w", generator.ErrNoSite), 409, "no_site"},
 		{generator.Faults{{Field: "count", Message: "is negative", Hint: "1 or more"}}, 422, "invalid"},
 	} {
 		b.tasks.err = fmt.Errorf("submit: %w", c.err)

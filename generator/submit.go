@@ -23,7 +23,7 @@ type SubmitRequest struct {
 const maxKey = 200
 
 // Submit checks and tags a task and stores it: published at once, or submitting when its inputs are streamed.
-// Errors: ErrInvalid, ErrUntagged, ErrKeyReused, ErrSiteChanged.
+// Errors: ErrInvalid, ErrNoSite, ErrUntagged, ErrKeyReused, ErrSiteChanged.
 func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (Task, error) {
 	hash, err := req.check()
 	if err != nil {

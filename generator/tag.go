@@ -62,8 +62,12 @@ func onlyQueue(selectors []string) string {
 	return selectors[0]
 }
 
-// tagTask finds the share of a new task. Errors: ErrUntagged, and ErrInvalid for an explicit share that is no leaf.
+// tagTask finds the share of a new task. Errors: ErrNoSite, ErrUntagged, and ErrInvalid for an explicit share that is
+// no leaf.
 func tagTask(st *site.Site, s *Spec) (tagged, error) {
+	if st.Number == 0 {
+		return tagged{}, ErrNoSite
+	}
 	a := s.Attributes()
 	if s.Share == "" {
 		t := tagAgain(st, a)
@@ -176,7 +180,7 @@ func TestTags(st *site.Site, s Spec) TagTest {
 	}
 	t, err := tagTask(st, &s)
 	switch {
-	case errors.Is(err, ErrUntagged):
+	case errors.Is(err, ErrUntagged), errors.Is(err, ErrNoSite):
 		test.Verdict, test.Reason = string(tagging.Reject), noMatch(st, test.Rules)
 		return test
 	case err != nil:
