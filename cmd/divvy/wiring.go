@@ -120,7 +120,7 @@ func (d *daemon) serve(context.Context) error {
 		return err
 	}
 	handler := api.New(api.Config{
-		Dispatcher: d.dispatcher, Tasks: d.generator, Site: d.store, Ready: d.ready,
+		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
 	})
 	d.serveOn("http", d.listener, api.NewServer(handler, d.log))

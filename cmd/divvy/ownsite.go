@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// ownSite is the store as the API of this daemon has it: when a change is answered, this daemon has taken it on,
+// so that whoever made it sees it. The other daemons follow the notification.
+type ownSite struct {
+	*site.Store
+	d *daemon
+}
+
+// Apply is the store's, and takes the new version on.
+func (s ownSite) Apply(ctx context.Context, r site.ApplyRequest) (site.Applied, error) {
+	a, err := s.Store.Apply(ctx, r)
+	s.follow(ctx, err)
+	return a, err
+}
+
+// Rollback is the store's, and takes the new version on.
+func (s ownSite) Rollback(ctx context.Context, r site.RollbackRequest) (site.Applied, error) {
+	a, err := s.Store.Rollback(ctx, r)
+	s.follow(ctx, err)
+	return a, err
+}
+
+// SetQueueState is the store's, and takes the new state on.
+func (s ownSite) SetQueueState(ctx context.Context, name string, state shares.QueueState) error {
+	err := s.Store.SetQueueState(ctx, name, state)
+	s.follow(ctx, err)
+	return err
+}
+
+// follow looks at once for what has just been committed. If that fails the next tick does it.
+func (s ownSite) follow(ctx context.Context, err error) {
+	if err != nil {
+		return
+	}
+	if _, err := s.d.dispatcher.Refresh(ctx); err != nil {
+		s.d.log.Warn("the change is made; this daemon takes it on at its next tick", "error", err)
+	}
+}
