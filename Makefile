@@ -1,0 +1,33 @@
+# Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint bench demo ci
+
+GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
+RACE := ./dispatcher/... ./generator/... ./shares/... ./internal/pilot/... ./api/... ./internal/pg/...
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the static binary, bin/divvy
+	CGO_ENABLED=0 go build -trimpath -o bin/divvy ./cmd/divvy
+
+test: ## all tests
+	go test ./...
+
+race: ## the tests of the concurrent packages with the race detector
+	go test -race $(RACE)
+
+lint: ## gofmt, go vet, golangci-lint (built once)
+	@files=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$files" ] || { echo "gofmt -w $$files"; exit 1; }
+	go vet ./...
+	@[ -x bin/golangci-lint ] || GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	bin/golangci-lint run ./...
+
+bench: ## benchmarks, claims against the pgbench floor among them
+	go test -run '^$$' -bench . -benchmem ./dispatcher ./shares/...
+
+demo: ## the main job: real processes shared out by a tree, checked in the end
+	go run ./cmd/divvy demo
+
+ci: ## what CI runs
+	.ci/run
