@@ -54,6 +54,10 @@ func (l *line) again(d *Dispatcher, p *pull) {
 	if p.gone {
 		return
 	}
+	if false && p.left { // nobody would take it off the line again
+		d.finishPull(p, nil, context.Canceled)
+		return
+	}
 	l.add(d, p)
 	c := l.classes[p.class]
 	c.pulls.MoveToFront(p.at)

@@ -27,6 +27,7 @@ type pull struct {
 	at     *list.Element // in its class
 	gone   bool          // answered, or the caller does not wait any more
 	taken  bool          // a batch has it
+	left   bool          // its caller went away while a batch had it
 	over   bool          // its wait is over
 	aside  bool          // its claim took nothing, and it is looked up before it is tried again
 	recall recall
@@ -200,6 +201,7 @@ func (d *Dispatcher) leave(p *pull) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p.taken {
+		p.left = true
 		return false
 	}
 	if !p.gone {

@@ -13,8 +13,9 @@ WITH guard AS (
 ), locked AS (
     SELECT w.*, j.task_id, j.share_id, j.shape_id, j.priority
     FROM wanted w
-    JOIN jobs j ON j.id = w.job_id AND j.attempt = w.attempt AND j.state = 'ready'
-    WHERE NOT EXISTS (SELECT FROM leases l WHERE l.job_id = w.job_id)
+    JOIN jobs j ON j.id = w.job_id AND j.attempt = w.attempt
+    WHERE j.id = ANY (@jobs::bigint[]) AND j.state = 'ready'
+        AND (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL
     FOR UPDATE OF j SKIP LOCKED
 ), asked AS (
     SELECT * FROM unnest(@asked::int[], @keys::uuid[], @hashes::bytea[]) AS a (pull, key, hash)

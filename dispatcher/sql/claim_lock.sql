@@ -1,5 +1,5 @@
 -- In front of every claim, in its transaction: keeps Barrier away until the claim has committed, and has the claim
--- planned as look-ups by key. The plan is kept, and the tables are small when it is made and large soon after.
+-- planned as look-ups by key (see by_key).
 SELECT pg_advisory_xact_lock_shared(@class::int, 0), set_config('plan_cache_mode', 'force_generic_plan', true),
-    set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true),
     set_config('enable_mergejoin', 'off', true);

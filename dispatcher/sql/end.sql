@@ -9,7 +9,7 @@ WITH results AS (
         AS r (job_id, attempt, nonce, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
 ), gone AS (
     DELETE FROM leases l USING results r
-    WHERE l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
+    WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
         AND (r.outcome <> 'lost' OR l.expires_at <= now())
     RETURNING l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
         l.pilot, l.node, l.claimed_at, l.started_at, l.cancel_reason, r.outcome, r.exit_code, r.message,
@@ -22,7 +22,7 @@ WITH results AS (
     FROM gone
 ), over AS (
     DELETE FROM jobs j USING gone g
-    WHERE j.id = g.job_id
+    WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id
         AND (g.outcome = 'finished' OR g.cancel_reason IS NOT NULL OR g.outcome <> 'revoked' AND j.attempt >= j.max_attempts)
     RETURNING j.*, CASE WHEN g.outcome = 'finished' THEN 'finished' WHEN g.cancel_reason IS NOT NULL THEN 'cancelled'
         ELSE 'failed' END AS final
@@ -35,7 +35,7 @@ WITH results AS (
 ), again AS (
     UPDATE jobs j SET attempt = j.attempt + 1, max_attempts = j.max_attempts + (g.outcome = 'revoked')::int
     FROM gone g
-    WHERE j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL
+    WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL
         AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
     RETURNING j.id, j.place
 ), ended AS (

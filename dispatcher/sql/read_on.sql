@@ -4,6 +4,7 @@ SELECT j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
 FROM jobs j
 WHERE j.share_id = @share::int AND j.shape_id = @shape::int AND j.state = 'ready'
     AND (j.place, j.id) > (@place::bigint, @id::bigint)
-    AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)
+    -- A look-up a row, whatever the planner thinks of the tables' sizes.
+    AND (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL
 ORDER BY j.place, j.id
 LIMIT @n::int;

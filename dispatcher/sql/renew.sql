@@ -11,5 +11,5 @@ SET expires_at = now() + make_interval(secs => @ttl_s::int), ttl_s = @ttl_s::int
     started_at = CASE WHEN r.state IN ('running', 'draining') THEN coalesce(l.started_at, now()) ELSE l.started_at END,
     cpu_s = greatest(l.cpu_s, r.cpu_s), memory_mb = greatest(l.memory_mb, r.memory_mb)
 FROM renewals r
-WHERE l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
+WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
 RETURNING l.job_id, l.nonce, coalesce(l.cancel_reason, '') AS cancel_reason, coalesce(l.cancel_grace_s, 0)::float8 AS cancel_grace_s;
