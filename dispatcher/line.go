@@ -54,7 +54,7 @@ func (l *line) again(d *Dispatcher, p *pull) {
 	if p.gone {
 		return
 	}
-	if false && p.left { // nobody would take it off the line again
+	if p.left { // nobody would take it off the line again
 		d.finishPull(p, nil, context.Canceled)
 		return
 	}
