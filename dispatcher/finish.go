@@ -27,6 +27,15 @@ type ended struct {
 	tail     string
 }
 
+// rank puts what somebody reports before "lost": that counts only when the lease has run out, and must not keep a
+// report in the same batch from being heard.
+func (e ended) rank() int {
+	if e.outcome == Lost {
+		return 1
+	}
+	return 0
+}
+
 // verdict is what became of it.
 type verdict struct {
 	verdict  string
@@ -77,6 +86,7 @@ type endRow struct {
 	ShapeID  int32
 	QueueID  shares.QueueID
 	Units    shares.Units
+	Outcome  string
 	After    string
 	Place    int64
 	JobState string
@@ -104,23 +114,33 @@ func (d *Dispatcher) endBatch(ctx context.Context, worker int, in []ended) ([]ve
 		return nil, err
 	}
 	d.settleEnds(ctx, l, rows)
-	byNonce := make(map[int64]endRow, len(rows))
-	for _, r := range rows {
-		byNonce[r.Nonce] = r
-	}
 	out := make([]verdict, len(in))
-	var missing []int
-	for i, e := range in {
-		if r, ok := byNonce[e.key.nonce]; ok && r.JobID == e.key.job {
-			out[i] = verdict{Recorded, r.JobState}
-		} else {
-			missing = append(missing, i)
-		}
-	}
+	missing := verdicts(in, rows, out)
 	if len(missing) > 0 {
 		err = d.lookUpEnds(ctx, in, missing, out)
 	}
 	return out, err
+}
+
+// verdicts fills in what the rows say, and lists the rest. Of several words on one attempt, only the one that was
+// written down, and its like, are Recorded.
+func verdicts(in []ended, rows []endRow, out []verdict) (missing []int) {
+	byNonce := make(map[int64]endRow, len(rows))
+	for _, r := range rows {
+		byNonce[r.Nonce] = r
+	}
+	for i, e := range in {
+		r, ok := byNonce[e.key.nonce]
+		switch {
+		case !ok || r.JobID != e.key.job:
+			missing = append(missing, i)
+		case r.Outcome == string(e.outcome):
+			out[i] = verdict{Recorded, r.JobState}
+		default:
+			out[i] = verdict{LeaseLost, r.JobState}
+		}
+	}
+	return missing
 }
 
 // execEnd runs the statement; a collision with another transaction is tried again.
@@ -142,7 +162,9 @@ func (d *Dispatcher) execEnd(ctx context.Context, l *lane, in []ended) ([]endRow
 
 func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
 	in = slices.Clone(in)
-	slices.SortStableFunc(in, func(a, b ended) int { return cmp.Compare(a.key.job, b.key.job) })
+	slices.SortStableFunc(in, func(a, b ended) int {
+		return cmp.Or(cmp.Compare(a.key.job, b.key.job), cmp.Compare(a.rank(), b.rank()))
+	})
 	var jobs, nonces, memory []int64
 	var attempts []int32
 	var codes []*int
@@ -151,7 +173,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
 	var outputs [][]byte
 	for i, e := range in {
 		if i > 0 && in[i-1].key == e.key {
-			continue // the first word counts
+			continue // the first word counts, and a pilot's before the clock's
 		}
 		jobs, attempts, nonces = append(jobs, e.key.job), append(attempts, e.key.attempt), append(nonces, e.key.nonce)
 		outcomes, codes, messages = append(outcomes, string(e.outcome)), append(codes, e.exitCode), append(messages, clean(e.message))

@@ -39,7 +39,7 @@ WITH results AS (
         AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
     RETURNING j.id, j.place
 ), ended AS (
-    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units,
+    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.outcome,
         CASE o.final WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' WHEN 'cancelled' THEN 'c' ELSE 'r' END AS after,
         coalesce(a.place, 0) AS place, coalesce(o.final, 'ready') AS job_state
     FROM gone g
@@ -59,4 +59,4 @@ WITH results AS (
     ) m
     HAVING count(*) > 0
 )
-SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, after, place, job_state FROM ended;
+SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, outcome, after, place, job_state FROM ended;
