@@ -94,6 +94,14 @@ func (f *fixture) load(context.Context) (shares.Version, error) {
 // daemon opens a dispatcher and runs it until the test ends. It refreshes by itself, as cmd does it.
 func (f *fixture) daemon(timing ...Timing) *Dispatcher {
 	f.t.Helper()
+	d, stop := f.runDaemon(timing...)
+	f.t.Cleanup(stop)
+	return d
+}
+
+// runDaemon is daemon for those who stop it themselves.
+func (f *fixture) runDaemon(timing ...Timing) (*Dispatcher, func()) {
+	f.t.Helper()
 	cfg := Config{Pool: f.pool, Load: f.load}
 	if len(timing) > 0 {
 		cfg.Timing = timing[0]
@@ -119,8 +127,7 @@ func (f *fixture) daemon(timing ...Timing) *Dispatcher {
 			}
 		}
 	})
-	f.t.Cleanup(func() { cancel(); running.Wait() })
-	return d
+	return d, func() { cancel(); running.Wait(); _ = d.Close(context.Background()) }
 }
 
 // batch is a set of like jobs for a test.
