@@ -64,7 +64,8 @@ type Dispatcher struct {
 	ends     *gatherer[ended, verdict]
 	work     sync.WaitGroup // reads and takes under way
 
-	refreshing sync.Mutex // one Refresh at a time
+	refreshing  sync.Mutex // one Refresh at a time
+	backlogRead time.Time  // by Refresh
 
 	mu         sync.Mutex
 	id         int64 // of the daemons row; written under mu by join only

@@ -149,11 +149,43 @@ type backlogRow struct {
 
 // lookAround does what needs doing a few times a second: jobs in doubt, jobs that are not generated yet, rates.
 func (d *Dispatcher) lookAround(ctx context.Context) error {
+	now := time.Now()
+	if now.Sub(d.backlogRead) >= backlogEvery {
+		if err := d.readBacklog(ctx); err != nil {
+			return err
+		}
+		d.backlogRead = now
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.state.windows {
+		doubtful := len(w.doubt) > 0
+		w.look()
+		w.starts.fold(now)
+		if doubtful || w.idle == 0 && w.ready > 0 && len(w.jobs) == 0 && !w.end {
+			d.stirWindow(w)
+		}
+	}
+	for _, q := range d.state.queues {
+		for pilot, s := range q.pilots {
+			if now.Sub(s.at) > pilotMemory {
+				delete(q.pilots, pilot)
+			}
+		}
+	}
+	d.kick()
+	return nil
+}
+
+// backlogEvery is how often jobs to come are counted: that reads a row for every active task.
+const backlogEvery = time.Second
+
+// readBacklog counts the jobs that active tasks have not generated yet.
+func (d *Dispatcher) readBacklog(ctx context.Context) error {
 	rows, err := collect[backlogRow](ctx, d.cfg.Pool, "backlog", nil)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left := make(map[windowKey]int64, len(rows))
@@ -174,21 +206,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 				d.state.touch(w.leaf, (was > 0) != (w.ready+n > 0))
 			}
 		}
-		doubtful := len(w.doubt) > 0
-		w.look()
-		w.starts.fold(now)
-		if doubtful || w.idle == 0 && w.ready > 0 && len(w.jobs) == 0 && !w.end {
-			d.stirWindow(w)
-		}
 	}
-	for _, q := range d.state.queues {
-		for pilot, s := range q.pilots {
-			if now.Sub(s.at) > pilotMemory {
-				delete(q.pilots, pilot)
-			}
-		}
-	}
-	d.kick()
 	return nil
 }
 
