@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,12 +69,13 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 		case <-ctx.Done():
 			return PullReply{}, ctx.Err()
 		}
-		if len(first.leases) > 0 {
+		switch {
+		case len(first.leases) > 0:
 			return d.reply(first.leases), nil
-		}
-		if !time.Now().Before(p.until) {
+		case errors.Is(first.err, ErrNoJobs) && !time.Now().Before(p.until):
 			return PullReply{}, ErrNoJobs
 		}
+		// It was refused for a reason of its own, or its caller left: this one asks again.
 	}
 	d.kick()
 	if err := d.await(ctx, p); err != nil {

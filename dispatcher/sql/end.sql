@@ -2,14 +2,18 @@
 -- or belongs to a later attempt, is left alone; "lost" needs a lease that has run out.
 -- A job is over when it finished, when a cancel order stood at its lease, or when its attempts are used up. A
 -- revoked attempt is not charged: the number rises, since it is the fence, and the bound rises with it.
+-- Jobs are locked before their leases go, as claims do it: a claim decided on old news has the job's row and waits for
+-- the lease that is being deleted, and must not be waited for in turn.
 WITH results AS (
     SELECT *
     FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @outcomes::text[], @exit_codes::int[], @messages::text[],
             @cpu_s::float8[], @memory_mb::bigint[], @outputs::jsonb[], @tails::text[])
         AS r (job_id, attempt, nonce, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
+), locked AS (
+    SELECT id FROM jobs WHERE id = ANY (@jobs::bigint[]) ORDER BY id FOR UPDATE
 ), gone AS (
-    DELETE FROM leases l USING results r
-    WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
+    DELETE FROM leases l USING results r, locked j
+    WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = j.id AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
         AND (r.outcome <> 'lost' OR l.expires_at <= now())
     RETURNING l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
         l.pilot, l.node, l.claimed_at, l.started_at, l.cancel_reason, r.outcome, r.exit_code, r.message,

@@ -1,0 +1,97 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// A claim that was decided on old news locks the row of a job whose lease is just being ended. Neither may wait for
+// the other: the end waits for the claim, which finds the lease there and leaves it alone.
+func TestStaleClaimAndEndDoNotDeadlock(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 5))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 1})
+	l := pull1(t, d, "q")
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	claim, err := f.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Rollback(context.Background()) //nolint:errcheck // it commits below
+	must := func(sql string) {
+		t.Helper()
+		if _, err := claim.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must("SET LOCAL lock_timeout = '300ms'")
+	must("SELECT FROM jobs FOR UPDATE SKIP LOCKED")
+	reply := make(chan FinishReply, 1)
+	go func() {
+		r, err := d.Finish(ctx, FinishRequest{Pilot: "p", Results: []Result{{Lease: l.Lease, Outcome: Finished}}})
+		if err != nil {
+			t.Error(err)
+		}
+		reply <- r
+	}()
+	eventually(t, "the end waits for the claim", func() bool {
+		var waits bool
+		f.scan(&waits, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple'))")
+		return waits
+	})
+	must(`INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
+			daemon_id, expires_at, ttl_s)
+		SELECT job_id, attempt, nonce + 1, task_id, share_id, shape_id, queue_id, units, cores, priority, 'other', node,
+			daemon_id, expires_at, ttl_s FROM leases
+		ON CONFLICT (job_id) DO NOTHING`)
+	if err := claim.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-reply; len(r.Verdicts) != 1 || r.Verdicts[0].Verdict != Recorded || r.Verdicts[0].JobState != "finished" {
+		t.Errorf("the end: %+v", r)
+	}
+	f.recount()
+}
+
+// A repeat that came while the first call was served, and whose first call then left without an answer, is decided
+// itself: it is not told "no job" for the other's sake.
+func TestRepeatOfAPullThatLeft(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 5))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 1})
+	eventually(t, "the job is known", func() bool { return d.Queues()[0].Ready == 1 })
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "1"}
+	first, err := newPull(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	d.requests[first.key] = first // it is being served
+	d.mu.Unlock()
+	type answer struct {
+		PullReply
+		error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		r, err := d.Pull(context.Background(), req)
+		got <- answer{r, err}
+	}()
+	select {
+	case a := <-got:
+		t.Fatalf("answered before the first: %+v", a)
+	case <-time.After(50 * time.Millisecond):
+	}
+	d.leave(first)
+	if a := <-got; a.error != nil || len(a.Leases) != 1 {
+		t.Errorf("%+v, %v; want the job", a.PullReply, a.error)
+	}
+	if _, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p"}); !errors.Is(err, ErrNoJobs) {
+		t.Errorf("%v", err)
+	}
+}
