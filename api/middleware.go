@@ -81,7 +81,7 @@ func (s *server) edge(next http.Handler) http.Handler {
 // panicked answers 500. cut is true when half an answer is out already: the connection must be cut, so that nobody
 // takes the half for a whole.
 func (s *server) panicked(x *exchange, p any) (cut bool) {
-	if p == http.ErrAbortHandler {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		return true
 	}
 	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -132,7 +132,7 @@ func (s *state) gather(p *pull, q *queue, left room, n *needs) (wait bool) {
 		if w.ready <= 0 && len(w.jobs) == 0 || !left.fits(w.shape.need) {
 			continue
 		}
-		_, exact := w.head()
+		exact := w.exact()
 		if len(w.jobs) == 0 && exact {
 			continue // counted as ready, but in other hands
 		}
@@ -198,7 +198,7 @@ func (s *state) unread(node int, q *queue, p *pull, left room, n *needs) {
 		if w.leaf != node || w.ready <= 0 && len(w.jobs) == 0 || !left.fits(w.shape.need) {
 			continue
 		}
-		if _, exact := w.head(); !exact {
+		if !w.exact() {
 			n.windows[w] = true
 		}
 	}

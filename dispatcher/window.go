@@ -65,18 +65,17 @@ func newWindow(key windowKey, sh *shape) *window {
 
 const minPlace = -1 << 62
 
-// head is the best job, if there is one. exact is false when a better one may not have been read yet.
-func (w *window) head() (job *readyJob, exact bool) {
+// exact says whether the first of its jobs, or that there is none, can be relied on: no better one is unread.
+func (w *window) exact() bool {
 	if len(w.jobs) == 0 {
-		return nil, len(w.behind) == 0 && w.end
+		return len(w.behind) == 0 && w.end
 	}
-	job = &w.jobs[0]
 	for _, b := range w.behind {
-		if (stand{b.place, b.low}).before(job.stand) {
-			return job, false
+		if (stand{b.place, b.low}).before(w.jobs[0].stand) {
+			return false
 		}
 	}
-	return job, true
+	return true
 }
 
 // wantsRead says whether a read would bring something that will be needed soon.

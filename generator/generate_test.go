@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -106,7 +107,7 @@ func TestEpochFencesStaleDecision(t *testing.T) {
 		_, err := w.generate(context.Background(), tx, stale)
 		return err
 	})
-	if err != errOvertaken {
+	if !errors.Is(err, errOvertaken) {
 		t.Errorf("stale decision: %v", err)
 	}
 	if n := one[int](t, w.db, "SELECT count(*) FROM jobs"); n != before {

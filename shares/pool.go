@@ -60,14 +60,20 @@ func NewPool(t *Tree, pool string) *Pool {
 	return p
 }
 
-// Tree is the tree of the pool; Name is the pool's name.
-func (p *Pool) Tree() *Tree  { return p.tree }
+// Tree is the tree that the pool stands on.
+func (p *Pool) Tree() *Tree { return p.tree }
+
+// Name is the pool's name.
 func (p *Pool) Name() string { return p.name }
 
-// Held is what a node holds, Demand what it could use, Want what a leaf could use beyond what it holds.
-func (p *Pool) Held(node int) Units   { return p.held[p.seatOf[node]] }
+// Held is what a node holds.
+func (p *Pool) Held(node int) Units { return p.held[p.seatOf[node]] }
+
+// Demand is what a node holds and could use beyond that, at most its max.
 func (p *Pool) Demand(node int) Units { return p.demand[p.seatOf[node]] }
-func (p *Pool) Want(leaf int) Units   { return p.want[p.seatOf[leaf]] }
+
+// Want is what a leaf could use beyond what it holds.
+func (p *Pool) Want(leaf int) Units { return p.want[p.seatOf[leaf]] }
 
 // SetWant says what a leaf could use beyond what it holds: ready units and units not generated yet, bounded
 // by the slots of the queues that could run them. Negative counts as 0, more than MaxAmount as MaxAmount.

@@ -134,7 +134,7 @@ func TestRepeats(t *testing.T) {
 func TestPatienceEnds(t *testing.T) {
 	c, calls := daemon(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "60")
-		http.Error(w, "<html>bad gateway", 502)
+		http.Error(w, "<html>bad gateway", http.StatusBadGateway)
 	})
 	began := time.Now()
 	_, err := c.Job(t.Context(), 1)

@@ -132,7 +132,7 @@ func (f demoFlags) config(c *cli) (cfg demo.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	width, _, live := terminal(c.out)
+	width, live := terminal(c.out)
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if f.verbose {
 		log = slog.New(slog.NewTextHandler(c.err, nil))

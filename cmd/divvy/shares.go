@@ -71,7 +71,7 @@ func (c *cli) showVersion(ctx context.Context, cl *client.Client, n int64) error
 
 // watchShares draws the tree again and again: in place on a terminal, else only when it changed.
 func (c *cli) watchShares(ctx context.Context, cl *client.Client, every time.Duration) error {
-	width, _, live := terminal(c.out)
+	width, live := terminal(c.out)
 	barWidth := 0
 	if live {
 		barWidth = max(0, min(40, width-60))

@@ -17,21 +17,21 @@ func standardStreams() streams {
 	return streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 }
 
-// terminal says whether w is a terminal, and how wide and high it is.
-func terminal(w io.Writer) (width, height int, ok bool) {
+// terminal says whether w is a terminal, and how wide it is.
+func terminal(w io.Writer) (width int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, 0, false
+		return 0, false
 	}
-	width, height, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < 20 || height < 5 {
-		return 80, 24, true
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 20 {
+		return 80, true
 	}
-	return width, height, true
+	return width, true
 }
 
 // colourful says whether w takes colours: a terminal that can, and nobody said NO_COLOR.
 func colourful(w io.Writer) bool {
-	_, _, ok := terminal(w)
+	_, ok := terminal(w)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -147,7 +147,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 // progress draws how far a long piece of work came, on stderr and only on a terminal. Call done at its end.
 func (c *cli) progress(what string, total int64, read *countingReader) (done func()) {
-	width, _, ok := terminal(c.err)
+	width, ok := terminal(c.err)
 	if !ok {
 		return func() {}
 	}

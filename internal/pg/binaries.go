@@ -57,11 +57,11 @@ func findBinaries(ctx context.Context) ([]binaries, error) {
 	var refused []string
 	seen := map[string]bool{}
 	for _, dir := range candidateDirs(ctx) {
-		if real, err := filepath.EvalSymlinks(dir); err != nil || seen[real] {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || seen[real] {
 			continue
-		} else {
-			seen[real] = true
 		}
+		seen[real] = true
 		b, err := inspect(ctx, dir)
 		switch {
 		case err == nil:

@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -59,8 +60,7 @@ func StartCluster(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	for {
 		s, err := c.tryOwn(ctx)
 		if err != nil {
-			c.release()
-			return nil, fmt.Errorf("private cluster in %s: %w", c.at.base, err)
+			return nil, fmt.Errorf("private cluster in %s: %w", c.at.base, errors.Join(err, c.release()))
 		}
 		if s != nil {
 			go c.supervise(s)

@@ -117,7 +117,10 @@ func (c *Cluster) launch(ctx context.Context) (*server, error) {
 		if err == nil || ctx.Err() != nil || !errors.Is(err, errRemains) || time.Now().After(deadline) {
 			return s, err
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -234,9 +235,8 @@ func (c *compiler) groupsUsed(r rule) (used []map[int][]string, ok bool) {
 			c.report("share", "name the groups, (?P<name>…), and write ${name}", "$%s could be a group of more than one field", p.group)
 			return nil, false
 		case isNumber(p.group) && len(withGroups) == 1:
-			var g int
-			fmt.Sscan(p.group, &g)
-			place, known = [2]int{withGroups[0], g}, g >= 1 && g <= r.fields[withGroups[0]].full.NumSubexp()
+			g, err := strconv.Atoi(p.group)
+			place, known = [2]int{withGroups[0], g}, err == nil && g >= 1 && g <= r.fields[withGroups[0]].full.NumSubexp()
 		}
 		if !known {
 			c.report("share", "", "%q: no pattern of the rule has a group %s", r.share.source, p.group)

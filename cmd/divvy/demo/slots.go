@@ -48,7 +48,7 @@ func startSlots(cfg Config) (*slots, error) {
 	go func() {
 		defer close(s.done)
 		wg.Wait()
-		s.err = errors.Join(append(errs, os.RemoveAll(work))...)
+		s.err = errors.Join(errors.Join(errs...), os.RemoveAll(work))
 	}()
 	return s, nil
 }

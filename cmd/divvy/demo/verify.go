@@ -69,7 +69,7 @@ func sameArchive(archive string, files []string, want *Output) error {
 	if err != nil {
 		return err
 	}
-	if n, err := z.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+	if n, err := z.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		return errors.New("archive has more than its input files")
 	}
 	return nil
