@@ -24,14 +24,33 @@ func (d *Dispatcher) kick() {
 // claimLoop is one of the two claim workers: decide what has gathered, claim it, again.
 func (d *Dispatcher) claimLoop(ctx context.Context, own func() *lane) {
 	for {
+		var tend <-chan time.Time
+		if d.tendClaims(ctx, own()) {
+			tend = time.After(tendPause)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.kicks:
+		case <-tend:
 		}
 		for d.claimOnce(ctx, own()) {
 		}
 	}
+}
+
+// tendPause is the pause between two attempts to resolve a lane in doubt that has no work.
+const tendPause = 100 * time.Millisecond
+
+// tendClaims resolves a lane in doubt: its jobs are in nobody's hands until then, and when they are the last ones
+// there is no claim to come that would do it. It returns true while the doubt lasts.
+func (d *Dispatcher) tendClaims(ctx context.Context, l *lane) bool {
+	if !l.doubt || ctx.Err() != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Timing.Statement)
+	defer cancel()
+	return d.resolveLane(ctx, l) != nil
 }
 
 func (d *Dispatcher) claimOnce(ctx context.Context, l *lane) (more bool) {

@@ -110,6 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	d.payloads = newPayloadCache(cfg.Pool)
 	d.renewals = newGatherer(d.renewBatch, 1)
 	d.ends = newGatherer(d.endBatch, nLanes-firstEndLane)
+	d.ends.tend = d.tendEnds
 	if err := d.join(ctx); err != nil {
 		return nil, err
 	}

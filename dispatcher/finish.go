@@ -237,6 +237,18 @@ func (d *Dispatcher) resolveEnds(ctx context.Context, l *lane) error {
 	return nil
 }
 
+// tendEnds resolves a lane in doubt though no end is said: what it ended counts as held until then, and when that
+// was all there will be no other end. It returns true while the doubt lasts.
+func (d *Dispatcher) tendEnds(ctx context.Context, worker int) bool {
+	l := d.lane(firstEndLane + worker)
+	if !l.doubt || ctx.Err() != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Timing.Statement)
+	defer cancel()
+	return d.resolveEnds(ctx, l) != nil
+}
+
 type endedRow struct {
 	JobID    int64
 	Nonce    int64

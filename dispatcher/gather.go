@@ -3,12 +3,14 @@ package dispatcher
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // gatherer turns calls that come at the same time into one statement: while a batch is in the database the next
 // one gathers. No timer delays a lone call.
 type gatherer[In, Out any] struct {
 	do   func(ctx context.Context, worker int, in []In) ([]Out, error) // one Out per In, same order
+	tend func(ctx context.Context, worker int) (again bool)            // between batches; nil: nothing to do
 	wake chan struct{}
 
 	mu     sync.Mutex
@@ -62,9 +64,14 @@ func (g *gatherer[In, Out]) kick() {
 // run is one worker. When ctx is done it serves what has gathered and refuses the rest.
 func (g *gatherer[In, Out]) run(ctx context.Context, worker int) {
 	for {
+		var tend <-chan time.Time
+		if g.tend != nil && g.tend(ctx, worker) {
+			tend = time.After(tendPause)
+		}
 		select {
 		case <-g.wake:
 			g.serve(ctx, worker)
+		case <-tend:
 		case <-ctx.Done():
 			g.mu.Lock()
 			g.closed = true

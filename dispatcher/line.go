@@ -54,8 +54,12 @@ func (l *line) again(d *Dispatcher, p *pull) {
 	if p.gone {
 		return
 	}
-	if p.left { // nobody would take it off the line again
+	switch {
+	case p.left: // nobody would take it off the line again
 		d.finishPull(p, nil, context.Canceled)
+		return
+	case d.stopping:
+		d.finishPull(p, nil, ErrStopping)
 		return
 	}
 	l.add(d, p)

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,5 +94,76 @@ func TestRepeatOfAPullThatLeft(t *testing.T) {
 	}
 	if _, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p"}); !errors.Is(err, ErrNoJobs) {
 		t.Errorf("%v", err)
+	}
+}
+
+// runs lets a daemon that was opened work until the test ends.
+func runs(t *testing.T, d *Dispatcher) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = d.Run(ctx) })
+	running.Go(func() {
+		for tick := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+			_, _ = d.Refresh(ctx)
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+// A claim in doubt had the last jobs: no claim is to come that would resolve its lane, and it is resolved all the same.
+func TestDoubtfulClaimIsTended(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 2))
+	f.enqueue(batch{share: "A", n: 2})
+	d := f.open()
+	b := decided(t, d, 2)
+	l := d.lane(firstClaimLane)
+	l.doubt, l.pending = true, b // the connection broke, and nothing was committed
+	runs(t, d)
+	pull1(t, d, "q")
+	pull1(t, d, "q")
+	f.recount()
+}
+
+// Ends in doubt had all that was held: no other end is to come, and the slots are free all the same.
+func TestDoubtfulEndIsTended(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 2))
+	f.enqueue(batch{share: "A", n: 4})
+	d := f.open()
+	b := decided(t, d, 2)
+	d.claim(context.Background(), d.lane(firstClaimLane), b)
+	var in []ended
+	for _, p := range b.pulls {
+		key, ok := parseLease(p.leases[0].Lease)
+		if !ok {
+			t.Fatal("no lease")
+		}
+		in = append(in, ended{key: key, outcome: Finished})
+	}
+	l := d.lane(firstEndLane)
+	if rows, err := d.execEnd(context.Background(), l, in); err != nil || len(rows) != 2 {
+		t.Fatalf("%d ended, %v", len(rows), err)
+	}
+	l.doubt = true // it was committed, but the answer got lost
+	runs(t, d)
+	pull1(t, d, "q")
+	pull1(t, d, "q")
+	f.recount()
+}
+
+// A pull whose claim came to nothing while the daemon stops is told so; it does not wait in a line that nobody serves.
+func TestStopReachesPullsInBatches(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 2))
+	f.enqueue(batch{share: "A", n: 1})
+	d := f.open()
+	b := decided(t, d, 1)
+	d.Drain()
+	d.tryAgain(b)
+	select {
+	case <-b.pulls[0].done:
+		if !errors.Is(b.pulls[0].err, ErrStopping) {
+			t.Errorf("answered with %v", b.pulls[0].err)
+		}
+	default:
+		t.Error("it waits")
 	}
 }
