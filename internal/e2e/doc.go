@@ -17,6 +17,7 @@
 //  4. No lease was taken before it ran out.
 //  5. No pull was refused while eligible: no 204 after a wait during which a job was ready all the time, that the
 //     slot could have run and that every hard limit admitted.
+//  6. No two transactions waited for each other.
 //
 // Random choices follow a seed that is printed; DIVVY_E2E_SEED repeats one.
 package e2e

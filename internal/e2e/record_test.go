@@ -68,6 +68,12 @@ func readRecord(t *testing.T, dsn string) record {
 	if err != nil || live != 0 {
 		t.Errorf("%d jobs and leases are left, %v", live, err)
 	}
+	// Of the time since the postmaster was killed.
+	var deadlocks int
+	err = conn.QueryRow(ctx, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&deadlocks)
+	if err != nil || deadlocks != 0 {
+		t.Errorf("%d deadlocks, %v: each stops a batch for a second", deadlocks, err)
+	}
 	return r
 }
 

@@ -76,7 +76,7 @@ func (u usage) most(from, to int64) int {
 // run and every hard limit admitted all the time? Units of a hard limit may be in another daemon's escrow: a pull
 // that waits gets them, one that does not wait may be refused; and a daemon that dies keeps them for DaemonTTL, which
 // is what calm is about.
-func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work, calm func(int64) bool) {
+func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work) {
 	t.Helper()
 	test := usageOf(r.attempts, func(a attempt) bool { return a.Share == "Test" })
 	small := usageOf(r.attempts, func(a attempt) bool { return a.Queue == "SMALL" })
@@ -97,7 +97,7 @@ func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work, calm func
 				continue
 			}
 			limited := span.share == "Test" || no.queue == "SMALL"
-			if limited && (!patient || !calm(no.from)) ||
+			if limited && (!patient || !s.calm(from, to)) ||
 				span.share == "Test" && test.most(from, to)+span.cores > testMax ||
 				no.queue == "SMALL" && small.most(from, to)+span.cores > smallSlots {
 				continue
