@@ -116,3 +116,25 @@ func TestOpen(t *testing.T) {
 		t.Errorf("name %q, timeout %q, connections %d", name, limit, db.Config().MaxConns)
 	}
 }
+
+// A server that somebody else runs compiles statements unless told otherwise; divvy's do not live that long.
+func TestOpenDoesNotCompile(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	first, err := pg.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Exec(t.Context(), "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET jit = on', current_database()); END $$"); err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	db, err := pg.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var jit string
+	if err := db.QueryRow(t.Context(), "SELECT current_setting('jit')").Scan(&jit); err != nil || jit != "off" {
+		t.Errorf("jit is %q, %v; want off", jit, err)
+	}
+}

@@ -57,10 +57,12 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	// A daemon that hangs inside a transaction must not hold the site's locks for ever.
 	setDefault(params, "idle_in_transaction_session_timeout", "60000")
 	setDefault(params, "timezone", "UTC")
+	// Statements are short and planned for any size of table: compiling one takes longer than a thousand runs of it.
+	setDefault(params, "jit", "off")
 	for _, o := range opts {
 		o(cfg)
 	}
-	limitsAfterConnect(cfg)
+	settingsAfterConnect(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
@@ -72,20 +74,20 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	return pool, nil
 }
 
-// limitsAfterConnect sets the time limits by statement instead of in the startup packet, where PgBouncer refuses
-// every setting that it does not know.
-func limitsAfterConnect(cfg *pgxpool.Config) {
+// settingsAfterConnect says by statement what PgBouncer would refuse in the startup packet: every setting that it
+// does not know.
+func settingsAfterConnect(cfg *pgxpool.Config) {
 	params := cfg.ConnConfig.RuntimeParams
-	limits := map[string]string{}
-	for _, name := range []string{"idle_in_transaction_session_timeout", "statement_timeout"} {
+	settings := map[string]string{}
+	for _, name := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "jit"} {
 		if v, ok := params[name]; ok {
-			limits[name] = v
+			settings[name] = v
 			delete(params, name)
 		}
 	}
 	next := cfg.AfterConnect
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		for name, v := range limits {
+		for name, v := range settings {
 			if _, err := conn.Exec(ctx, "SELECT set_config($1::text, $2::text, false)", name, v); err != nil {
 				return err
 			}
