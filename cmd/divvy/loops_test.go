@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,9 +18,10 @@ func TestLoopTicksWakesAndDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		wake := make(chan struct{}, 1)
-		left, runs := 3, 0
+		left := 3
+		var runs atomic.Int64 // the loop's next tick knows nothing of our last look
 		l := loop{name: "x", every: time.Second, drain: true, wake: wake, step: func(context.Context) (int, error) {
-			runs++
+			runs.Add(1)
 			left = max(left-1, 0)
 			return left, nil
 		}}
@@ -29,18 +31,18 @@ func TestLoopTicksWakesAndDrains(t *testing.T) {
 			l.run(ctx, newLoopMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
 		}()
 		synctest.Wait()
-		if runs != 3 {
-			t.Errorf("%d runs at the start, want 3: it drains", runs)
+		if n := runs.Load(); n != 3 {
+			t.Errorf("%d runs at the start, want 3: it drains", n)
 		}
 		wake <- struct{}{}
 		synctest.Wait()
-		if runs != 4 {
-			t.Errorf("%d runs after a wake, want 4", runs)
+		if n := runs.Load(); n != 4 {
+			t.Errorf("%d runs after a wake, want 4", n)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if runs != 5 {
-			t.Errorf("%d runs after a tick, want 5", runs)
+		if n := runs.Load(); n != 5 {
+			t.Errorf("%d runs after a tick, want 5", n)
 		}
 		cancel()
 		<-done
