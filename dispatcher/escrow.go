@@ -76,7 +76,7 @@ func (d *Dispatcher) yieldDebt() {
 
 func (d *Dispatcher) yieldOne(l *limit) {
 	amount := l.granted - l.spent
-	if amount <= 0 || l.taking {
+	if amount <= 0 || l.taking || d.outdated {
 		return
 	}
 	l.taking = true

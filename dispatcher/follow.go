@@ -36,7 +36,9 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 		return n, err
 	}
 	d.mu.Lock()
-	reload := d.outdated || head[0].Epoch != d.state.epoch
+	// A take or a return under way is bound to its epoch. Within the same one, what is read now might miss it, and
+	// the units would be spent here and elsewhere: it is waited for, and no other one begins meanwhile.
+	reload := d.outdated && !d.state.taking() || head[0].Epoch != d.state.epoch
 	d.mu.Unlock()
 	if reload {
 		if err := d.reload(ctx); err != nil {

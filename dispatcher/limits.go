@@ -155,3 +155,13 @@ func (l *limit) balance() shares.Units {
 	}
 	return l.granted - l.spent
 }
+
+// taking says whether a take or a return is on its way under any limit.
+func (s *state) taking() bool {
+	for _, l := range s.limits {
+		if l.taking {
+			return true
+		}
+	}
+	return false
+}

@@ -230,6 +230,7 @@ func (d *Dispatcher) adopt(n siteNow) {
 			d.state.spend(heldKey{g.window.key.share, g.window.key.shape, g.queue.ID}, 1, g.units)
 		}
 	}
+	d.line.unblock(d, nil) // takes that were put off while the limits were outdated
 	d.line.stir(func(*class) bool { return true })
 	d.kick()
 }

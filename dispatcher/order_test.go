@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -166,4 +168,45 @@ func TestStopReachesPullsInBatches(t *testing.T) {
 	default:
 		t.Error("it waits")
 	}
+}
+
+// The limits are read again while a return is on its way: it is waited for, so that its units are not spent twice.
+func TestReloadWaitsForReturns(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 4))
+	f.enqueue(batch{share: "A", n: 4})
+	d := f.open()
+	b := decided(t, d, 1) // which takes all units
+	d.claim(context.Background(), d.lane(firstClaimLane), b)
+	key := queueLimit(f.version.Queues[0].ID)
+	refresh := func() {
+		t.Helper()
+		if _, err := d.Refresh(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := pgx.BeginFunc(context.Background(), f.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(context.Background(), "SELECT FROM limits FOR UPDATE"); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		d.yieldOne(d.state.limits[key])
+		d.outdated = true
+		d.mu.Unlock()
+		refresh()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.work.Wait()
+	refresh()
+	d.mu.Lock()
+	granted := d.state.limits[key].granted
+	d.mu.Unlock()
+	var want shares.Units
+	f.scan(&want, "SELECT granted FROM escrow WHERE kind = 'queue'")
+	if granted != want || want != 1000 {
+		t.Errorf("the daemon counts on %d, its escrow is %d; want 1000", granted, want)
+	}
+	f.agrees(d)
 }

@@ -20,7 +20,7 @@ func (d *Dispatcher) satisfy(n *needs) {
 		}
 	}
 	for l, need := range n.limits {
-		if !l.taking {
+		if !l.taking && !d.outdated {
 			l.taking = true
 			epoch := d.state.epoch
 			d.work.Go(func() { d.take(l, need, epoch) })
