@@ -64,7 +64,7 @@ func badJSON(body []byte, err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
-		return newProblem(codeBadJSON, "the body is empty")
+		return newProblem(codeNoBody, "")
 	case errors.As(err, &kind):
 		p := newProblem(codeInvalid, "")
 		location := "body"

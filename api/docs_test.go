@@ -59,7 +59,7 @@ func parameters(op *huma.Operation) string {
 }
 
 func writeErrors(w *bytes.Buffer) {
-	codes := []code{codeBadJSON, codeUnauthorized, codeForeign, codeNoRoute, codeNoQueue, codeMethod, codeSlowBody, codeTooLarge, codeMediaType,
+	codes := []code{codeBadJSON, codeNoBody, codeUnauthorized, codeForeign, codeNoRoute, codeNoQueue, codeMethod, codeSlowBody, codeTooLarge, codeMediaType,
 		codeLiveWork, codeOffset, codeBadSite, codeInvalid, codeInternal, codeNotReady, codeDeadline, codeDatabase}
 	for _, k := range known {
 		codes = append(codes, k.code)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -30,6 +29,7 @@ type code struct {
 // Errors that this package finds by itself.
 var (
 	codeBadJSON      = code{status: 400, name: "bad_json", title: "The body is not JSON"}
+	codeNoBody       = code{status: 400, name: "no_body", title: "The body is empty"}
 	codeUnauthorized = code{status: 401, name: "unauthorized", title: "No valid token", hint: "send the header Authorization: Bearer <token>"}
 	codeForeign      = code{status: 403, name: "foreign_origin", title: "Refused: the request may come from a foreign web page",
 		hint: "use the address that the daemon listens on, or run it with a token file"}
@@ -58,6 +58,8 @@ var known = []struct {
 }{
 	{dispatcher.ErrUnknownQueue, codeNoQueue},
 	{dispatcher.ErrNoJob, code{status: 404, name: "no_job", title: "No job has this id"}},
+	{dispatcher.ErrNoAttempt, code{status: 404, name: "no_attempt", title: "No such attempt has ended",
+		hint: "the output of an attempt is kept when it ends"}},
 	{dispatcher.ErrQueueClosed, code{status: 409, name: "queue_closed", title: "The queue takes no jobs now",
 		hint: "it drains or is offline; `divvy queue online` opens it", retryIn: 30}},
 	{dispatcher.ErrRequestOver, code{status: 409, name: "request_over", title: "All leases of this request id have ended",
@@ -127,7 +129,7 @@ func detailed(err error) *Problem {
 	case errors.As(err, &file):
 		p := newProblem(codeBadSite, "")
 		for _, f := range file {
-			p.Errors = append(p.Errors, Detail{Location: fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), Message: f.Message, Hint: f.Hint})
+			p.Errors = append(p.Errors, Detail{Location: f.Place(), Message: f.Message, Hint: f.Hint})
 		}
 		return p
 	case errors.As(err, &refused):
@@ -171,8 +173,14 @@ func (s *server) sign(w http.ResponseWriter, p *Problem, err error) {
 	}
 }
 
+// noBody is what huma says of a missing body, with the status of one that is not JSON.
+const noBody = "request body is required"
+
 // fromHuma turns huma's own findings (validation, body limits) into the problem that the rest of the API speaks.
 func fromHuma(e *huma.ErrorModel) *Problem {
+	if e.Detail == noBody { // a site file is no JSON
+		return newProblem(codeNoBody, "")
+	}
 	var c code
 	switch e.Status {
 	case 400:

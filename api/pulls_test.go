@@ -121,7 +121,7 @@ func TestBadBodies(t *testing.T) {
 		body, code, says string
 		status           int
 	}{
-		{"", "bad_json", "empty", 400},
+		{"", "no_body", "empty", 400},
 		{"{\n\"queue\": }", "bad_json", "line 2, column 10", 400},
 		{`{"queue":"a"} x`, "bad_json", "line 1", 400},
 		{`{"queue":`, "bad_json", "unexpected end", 400},

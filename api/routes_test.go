@@ -58,7 +58,7 @@ func TestTaskErrors(t *testing.T) {
 		{fmt.Errorf("task 3: %w", generator.ErrNoTask), 404, "no_task"},
 		{&generator.StateError{Task: 3, Verb: "pause", State: "done"}, 409, "task_state"},
 		{generator.ErrKeyReused, 422, "key_reused"},
-		{fmt.Errorf("%w: closest is tags[0]", generator.ErrUntagged), 422, "untagged"},
+		{fmt.Errorf("%w: closest is rule 1", generator.ErrUntagged), 422, "untagged"},
 		{fmt.Errorf("submit: %w", generator.ErrNoSite), 409, "no_site"},
 		{generator.Faults{{Field: "count", Message: "is negative", Hint: "1 or more"}}, 422, "invalid"},
 	} {
@@ -148,6 +148,13 @@ func TestApplyRefused(t *testing.T) {
 	b.site.err = site.Problems{{File: "my.yml", Line: 3, Column: 5, Message: "weight is negative", Hint: "0 or more"}, {File: "my.yml", Line: 9, Column: 1, Message: "unknown key"}}
 	p := b.problem(b.call("PUT", "/v1/site", "x"), 422)
 	if p.Code != "bad_site" || len(p.Errors) != 2 || p.Errors[0].String() != "my.yml:3:5: weight is negative (0 or more)" {
+		t.Error(p)
+	}
+	b.site.err = site.Problems{{File: "my.yml", Message: "the file is empty"}}
+	if p = b.problem(b.call("PUT", "/v1/site", "#"), 422); p.Errors[0].Location != "my.yml" {
+		t.Error(p)
+	}
+	if p = b.problem(b.call("PUT", "/v1/site", ""), 400); p.Code != "no_body" {
 		t.Error(p)
 	}
 	b.site.err = &site.Refused{Obstacles: []site.Obstacle{{Share: "A/x", Message: "has live work", Hint: "--move", Live: &site.Live{Ready: 7}}}}

@@ -118,8 +118,8 @@ func (d *Dispatcher) Job(ctx context.Context, id int64) (JobRow, error) {
 	return job, nil
 }
 
-// JobLog returns the end of what an attempt wrote; attempt 0 is the last one that ended. ErrNoJob when the job has
-// no such attempt.
+// JobLog returns the end of what an attempt wrote; attempt 0 is the last one that ended. ErrNoAttempt when there is
+// none, ErrNoJob when there is no job.
 func (d *Dispatcher) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
 	rows, err := d.cfg.Pool.Query(ctx, query["job_log"], pgx.StrictNamedArgs{"job": id, "attempt": attempt})
 	if err != nil {
@@ -130,7 +130,11 @@ func (d *Dispatcher) JobLog(ctx context.Context, id int64, attempt int) (string,
 		return "", fmt.Errorf("job log: %w", err)
 	}
 	if len(logs) == 0 {
-		return "", fmt.Errorf("%w: %d has no such attempt that ended", ErrNoJob, id)
+		job, err := d.Job(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		return "", fmt.Errorf("%w: job %d is %s", ErrNoAttempt, id, job.State)
 	}
 	return logs[0], nil
 }

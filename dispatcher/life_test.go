@@ -43,6 +43,12 @@ func TestLifeOfAJob(t *testing.T) {
 	if v := finish(t, d, Finished, second)[0]; v.Verdict != LeaseLost || v.JobState != "leased" {
 		t.Fatalf("superseded attempt: %+v", v)
 	}
+	if _, err := d.JobLog(context.Background(), again.Job, 2); !errors.Is(err, ErrNoAttempt) {
+		t.Errorf("log of an attempt that runs: %v", err)
+	}
+	if _, err := d.JobLog(context.Background(), again.Job+1000, 0); !errors.Is(err, ErrNoJob) {
+		t.Errorf("log of no job: %v", err)
+	}
 	finish(t, d, Finished, again)
 	noJob(t, d, "q")
 	job, err := d.Job(context.Background(), second.Job)

@@ -57,7 +57,7 @@ func TestSubmitUntagged(t *testing.T) {
 	}
 	w.apply(t, strings.Replace(siteYAML, "on_no_match: reject", "on_no_match: hold", 1))
 	held := w.submit(t, spec)
-	if held.State != "waiting" || held.Share != "" || !strings.Contains(held.Reason, "closest is tags[1]") {
+	if held.State != "waiting" || held.Share != "" || !strings.Contains(held.Reason, "closest is rule 2") {
 		t.Errorf("held as %+v", held)
 	}
 	if n := steps(t, w.Generate) + steps(t, w.Sweep); n != 0 {

@@ -133,7 +133,7 @@ func noMatch(st *site.Site, r tagging.Result) string {
 		}
 	}
 	step := r.Trace[best]
-	text := fmt.Sprintf("no tagging rule matches; closest is tags[%d] (share %s)", step.Rule, step.Share)
+	text := fmt.Sprintf("no tagging rule matches; closest is rule %d (share %s)", step.Rule+1, step.Share)
 	if n := len(step.Checks); n > 0 {
 		c := step.Checks[n-1] // checks end with the first that fails
 		text += fmt.Sprintf(": %s is %q, not %q", c.Field, c.Value, c.Pattern)

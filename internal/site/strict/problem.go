@@ -17,13 +17,18 @@ type Problem struct {
 	Hint    string `json:"hint,omitempty" doc:"What to do about it."`
 }
 
+// Place is file:line:column, or the file alone.
+func (p Problem) Place() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
 // String is file:line:column: message (hint).
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(p.File)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
-	}
+	b.WriteString(p.Place())
 	b.WriteString(": ")
 	b.WriteString(p.Message)
 	if p.Hint != "" {
