@@ -192,11 +192,18 @@ func commonTail(a, b []string) [][]int {
 func ruleTexts(rules []tagging.Rule) []string {
 	texts := make([]string, len(rules))
 	for i, r := range rules {
-		match, err := json.Marshal(r.Match)
-		if err != nil { // a map of strings
-			match = []byte(plainMap(r.Match))
-		}
-		texts[i] = string(match) + " → " + r.Share
+		texts[i] = matchText(r.Match) + " → " + r.Share
 	}
 	return texts
+}
+
+// matchText is the match as JSON, for people: a pattern stays as it was written.
+func matchText(match map[string]string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(match); err != nil { // a map of strings
+		return plainMap(match)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

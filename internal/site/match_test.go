@@ -93,6 +93,10 @@ func TestDiffOfRulesIsShortest(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	named := parse("shares: [{name: a}]\ntags: [{match: {label: \"(?P<x>a)&\"}, share: \"${x}\"}]\n")
+	if got := diff(parse("shares: [{name: a}]\n"), named).Rules[0].String(); got != "rule 1 added: {\"label\":\"(?P<x>a)&\"} → ${x}" {
+		t.Error(got)
+	}
 	if !diff(a, a).None() || diff(a, b).None() {
 		t.Error("None")
 	}

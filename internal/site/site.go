@@ -162,9 +162,15 @@ func checkPools(all []*share, queues []queueSpec) {
 	})
 }
 
-// leaves lists the paths that may hold jobs, and inner those that may not.
+// leaves lists the paths that may hold jobs, and inner those that may not. Shares without a name and with that of
+// a sibling, which a broken file may have, are left out: the lists are what hints offer.
 func leaves(all []*share) (leaf, inner []string) {
+	known := map[string]bool{}
 	each(all, func(s *share) {
+		if s.Name == "" || known[s.path] {
+			return
+		}
+		known[s.path] = true
 		if len(s.children) == 0 {
 			leaf = append(leaf, s.path)
 		} else {
