@@ -79,6 +79,26 @@ command: ["echo", "{{.Input}}"]
 	}
 }
 
+// What only the server can refuse is refused when the tasks before it are submitted: they are shown, and the rest
+// follows under the same key.
+func TestSubmitSaysWhatIsSubmitted(t *testing.T) {
+	d, cl := startDaemon(t, nil)
+	const doc = "name: %s\nuser: alice\nlabel: user\nshare: %s\ncount: 1\ncommand: [\"true\"]\n"
+	tasks := func(share string) string {
+		return writeFile(t, t.TempDir(), "tasks.yml", fmt.Sprintf(doc, "one", "Analysis/Grp")+"---\n"+fmt.Sprintf(doc, "two", share))
+	}
+	o := divvy(t, "task", "submit", "-f", tasks("Nope"), "--key", "k", "--server", d.URL())
+	if o.code != exitFailed || !strings.Contains(o.out, "one") || !strings.Contains(o.err, "Go on with: ") || !strings.Contains(o.err, `no share "Nope"`) {
+		t.Errorf("%+v", o)
+	}
+	if o := divvy(t, "task", "submit", "-f", tasks("Test"), "--key", "k", "--server", d.URL()); o.code != exitOK {
+		t.Errorf("%+v", o)
+	}
+	if all, err := cl.Tasks(t.Context(), client.TaskFilter{}); err != nil || len(all.Items) != 2 {
+		t.Errorf("%d tasks, %v", len(all.Items), err)
+	}
+}
+
 // A file is checked as a whole before anything is submitted.
 func TestSubmitChecksFirst(t *testing.T) {
 	d, cl := startDaemon(t, nil)

@@ -32,7 +32,12 @@ func runContext(ctx context.Context, args []string, s streams) int {
 	}
 	var usage usageError
 	if errors.As(err, &usage) || !c.started {
-		fmt.Fprintf(s.err, "divvy: %v\nSee '%s --help'.\n", err, commandPath(root, args))
+		hint := fmt.Sprintf("See '%s --help'.", commandPath(root, args))
+		var h hinted
+		if errors.As(err, &h) {
+			hint = "  " + h.hint
+		}
+		fmt.Fprintf(s.err, "divvy: %v\n%s\n", err, hint)
 		return exitUsage
 	}
 	c.complain(err)

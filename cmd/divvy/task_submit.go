@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -76,14 +77,33 @@ func (s *submission) all(ctx context.Context, file string, specs []generator.Spe
 		t, err := s.one(ctx, spec, fmt.Sprintf("%s-%d", s.key, i+1))
 		if err != nil {
 			err = fmt.Errorf("task %s: %w", spec.Name, err)
-			if client.IsUnavailable(err) || ctx.Err() != nil {
-				err = hintf(explain(err), "Go on with: divvy task submit -f %s --key %s", file, s.key)
+			if len(tasks) > 0 || client.IsUnavailable(err) || ctx.Err() != nil {
+				err = s.goOn(err, file)
 			}
-			return err
+			return errors.Join(s.printTasks(tasks), err)
 		}
 		tasks = append(tasks, t)
 	}
+	return s.printTasks(tasks)
+}
+
+// printTasks says which tasks there are now, those of a submission that broke off too.
+func (s *submission) printTasks(tasks []client.Task) error {
+	if len(tasks) == 0 {
+		return nil
+	}
 	return s.print(client.Page[client.Task]{Items: tasks}, func(w io.Writer) { writeSubmitted(w, tasks) })
+}
+
+// goOn adds the command that submits the rest; under the same key nothing is submitted twice.
+func (s *submission) goOn(err error, file string) error {
+	err = explain(err)
+	next := fmt.Sprintf("Go on with: divvy task submit -f %s --key %s", file, s.key)
+	var h hinted
+	if errors.As(err, &h) {
+		next = h.hint + "\n  " + next
+	}
+	return hintf(err, "%s", next)
 }
 
 func (s *submission) one(ctx context.Context, spec generator.Spec, key string) (client.Task, error) {
