@@ -15,8 +15,8 @@
 //     that are idempotent. Calls that got no answer may have happened or not; a lease that no client heard of, and
 //     the end of one that ran out, are taken from the table of attempts.
 //  4. No lease was taken before it ran out.
-//  5. No pull was refused while eligible: no 204 after a wait during which a job was ready all the time, that the
-//     slot could have run and that every hard limit admitted.
+//  5. No pull was refused while eligible: no 204 although a job was ready from before the pull until after the
+//     answer, that the slot could have run and that every hard limit admitted all the time.
 //  6. No two transactions waited for each other.
 //
 // Random choices follow a seed that is printed; DIVVY_E2E_SEED repeats one.

@@ -45,7 +45,7 @@ func (s *storm) pilots(ctx context.Context, n int) {
 func (p *pilot) live(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
 		req := client.PullRequest{Queue: p.queue, Pilot: p.name, Node: "e2e", Slot: client.Slot{Cores: slotCores},
-			Max: 1 + p.rng.IntN(6), WaitS: float64(p.rng.IntN(3)), RequestID: strconv.Itoa(n)}
+			Max: 1 + p.rng.IntN(6), WaitS: float64(p.rng.IntN(4)), RequestID: strconv.Itoa(n)}
 		leases := p.pull(ctx, req)
 		if len(leases) == 0 {
 			continue
