@@ -280,7 +280,9 @@ func (d *Dispatcher) resolveLane(ctx context.Context, l *lane) error {
 	}
 	own := l.seq > d.base[l.no]
 	for _, m := range moves {
-		d.state.apply(m, own)
+		if d.owns(l) {
+			d.state.apply(m, own)
+		}
 	}
 	l.pending = claimBatch{}
 	return nil

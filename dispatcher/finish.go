@@ -193,6 +193,9 @@ func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l.seq++
+	if !d.owns(l) {
+		return
+	}
 	moves := make([]move, len(rows))
 	for i, r := range rows {
 		moves[i] = r.move()
@@ -233,7 +236,9 @@ func (d *Dispatcher) resolveEnds(ctx context.Context, l *lane) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.applyEnds(ctx, moves, l.seq > d.base[l.no])
+	if d.owns(l) {
+		d.applyEnds(ctx, moves, l.seq > d.base[l.no])
+	}
 	return nil
 }
 

@@ -58,5 +58,9 @@ func (d *Dispatcher) resolve(ctx context.Context, l *lane) ([]move, error) {
 	return row.unpack(), nil
 }
 
+// owns says whether the lane is still this daemon's. After a new start it belongs to the one that it was: its rows
+// are read like everybody else's, and must not be counted here as well. d.mu is held.
+func (d *Dispatcher) owns(l *lane) bool { return d.lanes[l.no] == l }
+
 // uncertain says whether a statement that failed with err may have committed after all.
 func uncertain(err error) bool { return pg.Code(err) == "" || pg.IsUnavailable(err) }

@@ -210,3 +210,46 @@ func TestReloadWaitsForReturns(t *testing.T) {
 	}
 	f.agrees(d)
 }
+
+// A daemon starts anew while ends of its are committed but not counted: they are counted once.
+func TestNewStartDuringEnds(t *testing.T) {
+	for _, when := range []string{"before the ends", "after the ends"} {
+		t.Run(when, func(t *testing.T) {
+			f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 4))
+			f.enqueue(batch{share: "A", n: 4})
+			d := f.open()
+			b := decided(t, d, 3)
+			d.claim(context.Background(), d.lane(firstClaimLane), b)
+			var in []ended
+			for _, p := range b.pulls[:2] {
+				key, _ := parseLease(p.leases[0].Lease)
+				in = append(in, ended{key: key, outcome: Finished})
+			}
+			anew := func() {
+				d.mu.Lock()
+				d.lost = true
+				d.mu.Unlock()
+				if _, err := d.Refresh(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := d.lane(firstEndLane)
+			if when == "before the ends" {
+				anew()
+			}
+			rows, err := d.execEnd(context.Background(), l, in)
+			if err != nil || len(rows) != 2 {
+				t.Fatalf("%d ended, %v", len(rows), err)
+			}
+			if when == "after the ends" {
+				anew()
+			}
+			d.settleEnds(context.Background(), l, rows)
+			f.agrees(d)
+			if held := d.Standing().Pools[0].Held; held != 1 {
+				t.Errorf("the daemon counts %v held, want 1", held)
+			}
+			f.recount()
+		})
+	}
+}
