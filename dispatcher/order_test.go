@@ -25,7 +25,7 @@ func TestStaleClaimAndEndDoNotDeadlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer claim.Rollback(context.Background()) //nolint:errcheck // it commits below
+	defer claim.Rollback(context.Background())
 	must := func(sql string) {
 		t.Helper()
 		if _, err := claim.Exec(ctx, sql); err != nil {
