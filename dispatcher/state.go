@@ -108,7 +108,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 		}
 		s.queues[q.ID], s.byName[q.Name] = entry, entry
 	}
-	s.leaves = make([]leaf, len(v.Tree.Nodes))
+	s.leaves, s.dirty = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0] // nodes of the former tree are no nodes of this one
 	for _, sh := range s.shapes {
 		s.place(sh)
 	}
