@@ -1,7 +1,7 @@
 // Package e2e has no code, only tests of divvy as a whole: the built program, in processes of its own, over HTTP, on
 // real PostgreSQL.
 //
-//	TestKills         10,000 jobs, 32 pilots, 3 daemons; a daemon, pilots and the postmaster die by SIGKILL on the way
+//	TestKills         10,000 jobs, 32 pilots, 3 daemons; daemons, pilots and the postmaster die by SIGKILL on the way
 //	TestW6 P8 P13     rules of sharing, as a client of the API sees them
 //	TestIdlePilot     how soon a pilot that waits at one daemon has a job that was submitted at another
 //	TestFirstContact  the quick start, as a stranger does it

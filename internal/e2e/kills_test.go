@@ -152,7 +152,8 @@ func (s *storm) oddity(what string) {
 	}
 }
 
-// Ten thousand jobs through three daemons, of which one is killed, another stopped, and the postmaster killed.
+// Ten thousand jobs through three daemons. Two are killed on the way, one is frozen and taken for dead, one is stopped
+// in order; the postmaster is killed.
 func TestKills(t *testing.T) {
 	s := &storm{t: t, seed: uint64(time.Now().UnixNano()), jobs: 10_000, mayVanish: 40, tasks: map[int64]work{}}
 	pilots := 32
@@ -284,6 +285,25 @@ func (s *storm) kill(t *testing.T) *daemon {
 	return victim
 }
 
+// freeze stops a daemon's process until the others have taken it for dead, and lets it go on. What it was about to
+// claim must not happen any more; it starts anew by itself.
+func (s *storm) freeze(t *testing.T) {
+	t.Helper()
+	sleeper := s.fleet.oldest()
+	pid := sleeper.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	s.awaitClosed(t, pid)
+	s.death = append(s.death, wall())
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("at %d ends: daemon %d was frozen for %v and taken for dead", s.progress.Load(), pid, time.Since(began).Round(time.Millisecond))
+	sleeper.says(t, "starts anew")
+}
+
 // trouble is what goes wrong while the pilots work.
 func (s *storm) trouble(t *testing.T) {
 	s.reach(t, 150)
@@ -298,7 +318,10 @@ func (s *storm) trouble(t *testing.T) {
 	took := s.killPostmaster(t)
 	t.Logf("at %d ends: postmaster killed; the database answered again after %v", s.progress.Load(), took)
 
-	s.reach(t, 700)
+	s.reach(t, 600)
+	s.freeze(t)
+
+	s.reach(t, 750)
 	leaver := s.fleet.oldest()
 	s.death = append(s.death, wall())
 	leaver.stops(t)

@@ -21,6 +21,9 @@ type pilot struct {
 	at    *client.Client // the daemon that it talks to
 }
 
+// answerWithin is how long a pilot waits for an answer before it asks another daemon.
+const answerWithin = 3 * time.Second
+
 // refusal is a 204.
 type refusal struct {
 	pilot, queue string
@@ -65,7 +68,7 @@ func (p *pilot) live(ctx context.Context) {
 func (p *pilot) pull(ctx context.Context, req client.PullRequest) []client.Lease {
 	first := wall()
 	for try := 0; ctx.Err() == nil; try++ {
-		patience := 20 * time.Second
+		patience := time.Duration(req.WaitS*float64(time.Second)) + answerWithin
 		if p.rng.IntN(50) == 0 {
 			patience = time.Duration(1+p.rng.IntN(30)) * time.Millisecond
 		}
@@ -157,7 +160,7 @@ func (p *pilot) renew(ctx context.Context, l client.Lease) (kept bool) {
 	op := said{job: l.Job, attempt: l.Attempt, verb: renewed, lease: l.Lease, from: wall(), to: never, unknown: true}
 	req := client.RenewRequest{Pilot: p.name, Leases: []client.Renewal{{Lease: l.Lease, State: "running"}}}
 	for try := 0; ctx.Err() == nil; try++ {
-		reply, err := within(ctx, 10*time.Second, func(ctx context.Context) (client.RenewReply, error) { return p.at.Renew(ctx, req) })
+		reply, err := within(ctx, answerWithin, func(ctx context.Context) (client.RenewReply, error) { return p.at.Renew(ctx, req) })
 		if err == nil {
 			op.unknown, op.kept, op.to = false, len(reply.Kept) == 1, wall()
 			break
@@ -190,7 +193,7 @@ func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
 	err := errors.New("not said")
 	tries := 0
 	for ; ctx.Err() == nil; tries++ {
-		patience := 10 * time.Second
+		patience := answerWithin
 		if p.rng.IntN(50) == 0 {
 			patience = time.Duration(1+p.rng.IntN(30)) * time.Millisecond
 		}

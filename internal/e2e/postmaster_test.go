@@ -52,3 +52,22 @@ func (s *storm) killPostmaster(t *testing.T) time.Duration {
 	})
 	return time.Since(killed).Round(time.Millisecond)
 }
+
+// awaitClosed waits until the daemons have closed the one with this process id.
+func (s *storm) awaitClosed(t *testing.T, pid int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	eventually(t, time.Minute, "the frozen daemon is taken for dead", func() bool {
+		var closed bool
+		if err := conn.QueryRow(ctx, "SELECT bool_and(closed_at IS NOT NULL) FROM daemons WHERE pid = $1", pid).Scan(&closed); err != nil {
+			t.Fatal(err)
+		}
+		return closed
+	})
+}
