@@ -5,6 +5,7 @@
 //	divvy apply … status                                             clients of the HTTP API
 //	divvy migrate   schema by hand
 //	divvy demo      all of the above on this machine, checked        (demo.go, cmd/divvy/demo)
+//	divvy bench     floors, and the daemon beside them               (bench.go, internal/bench)
 //
 // # Configuration
 //

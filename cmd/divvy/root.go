@@ -93,10 +93,10 @@ func rootCommand(c *cli) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c))
+	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c), benchCommand(c))
 	add("site", applyCommand(c), sharesCommand(c), tagsCommand(c), queueCommand(c), statusCommand(c))
 	add("work", taskCommand(c), jobCommand(c))
-	root.AddCommand(payloadCommand(c))
+	root.AddCommand(payloadCommand(c), benchLoadCommand(c))
 	finishTree(c, root)
 	return root
 }

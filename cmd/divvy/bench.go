@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/internal/bench"
+)
+
+// benchFlags are those of 'divvy bench'.
+type benchFlags struct {
+	only     []string
+	list     bool
+	quick    bool
+	json     bool
+	strict   bool
+	floor    float64
+	database string
+	rounds   int
+	ids      bool
+	sizes    bench.Sizes // hidden: for tests and for trying things out
+	verbose  bool
+}
+
+func benchCommand(c *cli) *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure this machine: floors of PostgreSQL and HTTP, and divvy beside them",
+		Long: `Measure divvy against what PostgreSQL, HTTP and PanDA's way reach on this machine in the same minutes.
+
+A private PostgreSQL with durable commits, a database of its own, a million ready jobs, the daemon as it is, and a
+load process. Floor and candidate take turns; each figure is the median of the rounds beside its target. Afterwards
+everything is counted again: a run that claimed a job twice or lost one prints no figure.
+With --database the same in a new database on your server, which is dropped in the end; no other one is touched.
+
+Exit code 0, also below target, unless --strict says otherwise; 1 when a check failed. See docs/performance.md.`,
+		Example: "  divvy bench --quick\n  divvy bench --only S1,S2 --rounds 5\n  divvy bench --strict --floor 0.7 --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.bench(cmd, f) },
+	}
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.only, "only", nil, "measurements, such as S1,S2 (default: all that can be measured)")
+	fl.BoolVar(&f.list, "list", false, "list the measurements and end")
+	fl.BoolVar(&f.quick, "quick", false, "a fifth of the data and rounds of a second: about two minutes on an idle machine")
+	fl.BoolVar(&f.json, "json", false, "the whole report as JSON")
+	fl.BoolVar(&f.strict, "strict", false, "exit code 1 when a figure is below its target")
+	fl.Float64Var(&f.floor, "floor", 1, "with --strict: the part of a target that has to be reached")
+	fl.StringVar(&f.database, "database", "", "DSN of your own server; a database is made on it and dropped again")
+	fl.IntVar(&f.rounds, "rounds", 3, "rounds of every measurement")
+	fl.BoolVar(&f.ids, "request-ids", false, "every pull names a request id, as pilots do that want to repeat it safely")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show the log of the daemon")
+	fl.IntVar(&f.sizes.Ready, "ready", 0, "ready jobs")
+	fl.IntVar(&f.sizes.Held, "held", 0, "held jobs")
+	fl.IntVar(&f.sizes.Pullers, "pullers", 0, "concurrent pulls")
+	fl.IntVar(&f.sizes.Inputs, "inputs", 0, "inputs of a submission")
+	fl.IntVar(&f.sizes.Wakes, "wakes", 0, "jobs that wake a long poll")
+	fl.DurationVar(&f.sizes.Round, "round", 0, "length of one side of a round")
+	for _, name := range []string{"ready", "held", "pullers", "inputs", "wakes", "round"} {
+		_ = fl.MarkHidden(name)
+	}
+	return cmd
+}
+
+// benchLoadCommand is the load process of a bench. It is hidden: no promise is made about it.
+func benchLoadCommand(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use: "bench-load", Short: "The load process of divvy bench", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return bench.Load(cmd.Context(), c.in, c.out) },
+	}
+}
+
+func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
+	if f.json {
+		c.output = "json"
+	}
+	if f.list {
+		return c.print(bench.Measurements(), writeMeasurements)
+	}
+	if !f.strict && cmd.Flags().Changed("floor") {
+		return usagef("--floor means nothing without --strict")
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	level := slog.LevelWarn
+	if f.verbose {
+		level = slog.LevelInfo
+	}
+	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
+	report, err := bench.Run(cmd.Context(), bench.Config{
+		Only: f.only, Sizes: f.resolve(), Database: f.database, Serve: benchDaemon(log),
+		LoadCommand: []string{binary, "bench-load"}, Progress: c.err, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	err = c.print(report, func(w io.Writer) {
+		report.Lines(w)
+		report.Details(w)
+	})
+	if err != nil {
+		return err
+	}
+	if worst, ok := report.Worst(); f.strict && ok && worst.Attained() < f.floor {
+		fmt.Fprintf(c.err, "divvy: %s reaches %.0f %% of its target, less than %.0f %%\n", worst.ID, 100*worst.Attained(), 100*f.floor)
+		return errSilent
+	}
+	return nil
+}
+
+// resolve is the sizes that the flags ask for.
+func (f benchFlags) resolve() bench.Sizes {
+	s := bench.Base()
+	if f.quick {
+		s = bench.Quick()
+	}
+	s.Rounds, s.RequestIDs = f.rounds, f.ids
+	for _, over := range []struct {
+		to   *int
+		with int
+	}{{&s.Ready, f.sizes.Ready}, {&s.Held, f.sizes.Held}, {&s.Pullers, f.sizes.Pullers}, {&s.Inputs, f.sizes.Inputs}, {&s.Wakes, f.sizes.Wakes}} {
+		if over.with > 0 {
+			*over.to = over.with
+		}
+	}
+	if f.sizes.Round > 0 {
+		s.Round = f.sizes.Round
+	}
+	return s
+}
+
+// benchDaemon is the daemon with its defaults, but for leases that outlive the run: nobody renews the held ones.
+func benchDaemon(log *slog.Logger) func(context.Context, string) (bench.Served, error) {
+	return func(ctx context.Context, dsn string) (bench.Served, error) {
+		cfg := defaults()
+		cfg.Database, cfg.Listen = dsn, "127.0.0.1:0"
+		cfg.LeaseFirst, cfg.LeaseTTL = 12*time.Hour, 12*time.Hour
+		d := newDaemon(cfg, log)
+		if err := d.Start(ctx); err != nil {
+			return bench.Served{}, err
+		}
+		return bench.Served{Dispatcher: d.dispatcher, URL: d.URL(), Stop: d.Stop}, nil
+	}
+}
+
+func writeMeasurements(w io.Writer) {
+	g := newGrid(w, "", "what", "")
+	for _, m := range bench.Measurements() {
+		g.row(m.ID, m.Title, pick(m.Measured, "", "not measured yet"))
+	}
+	g.flush()
+}

@@ -1,0 +1,176 @@
+package bench
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+//go:embed peers/*.sql
+var peerFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// peer is a statement or script of a floor.
+func peer(name string) string {
+	text, err := peerFiles.ReadFile("peers/" + name + ".sql")
+	if err != nil {
+		panic(err) // they are part of the binary
+	}
+	return string(text)
+}
+
+// Sizes is the data set and the length of a run.
+type Sizes struct {
+	Ready      int           `json:"ready"`       // ready jobs when a round begins
+	Held       int           `json:"held"`        // leases when a round begins
+	Pullers    int           `json:"pullers"`     // concurrent pulls, in process and over HTTP
+	Round      time.Duration `json:"round"`       // one side of one round
+	Rounds     int           `json:"rounds"`      // of every measurement
+	Wakes      int           `json:"wakes"`       // jobs that wake an idle long poll, in all rounds
+	Inputs     int           `json:"inputs"`      // of a submission
+	Submits    int           `json:"submits"`     // rounds of it
+	RequestIDs bool          `json:"request_ids"` // every pull names one, as the reference pilot's do
+}
+
+// Base is the data set of the design.
+func Base() Sizes {
+	return Sizes{Ready: 1_000_000, Held: 100_000, Pullers: 256, Round: 5 * time.Second, Rounds: 3, Wakes: 1500, Inputs: 1_000_000, Submits: 3}
+}
+
+// Quick is a fifth of it, in rounds of a second.
+func Quick() Sizes {
+	return Sizes{Ready: 200_000, Held: 20_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1}
+}
+
+func (s Sizes) check() error {
+	if s.Ready < 1000 || s.Held < 0 || s.Pullers < 1 || s.Rounds < 1 || s.Wakes < 1 || s.Inputs < 1 || s.Submits < 1 || s.Round < 50*time.Millisecond {
+		return fmt.Errorf("sizes make no sense: at least 1000 ready jobs, rounds of 50ms, and one of everything else: %+v", s)
+	}
+	return nil
+}
+
+// Served is a daemon that runs.
+type Served struct {
+	Dispatcher *dispatcher.Dispatcher
+	URL        string
+	Stop       func(context.Context) error
+}
+
+// Config is what a run needs.
+type Config struct {
+	Only     []string // measurements; none = all that can be measured
+	Sizes    Sizes
+	Database string // DSN of a server on which a database may be made; empty = a private cluster
+	// Serve starts the daemon on a migrated database that has a site. Leases must last for hours.
+	Serve func(ctx context.Context, dsn string) (Served, error)
+	// LoadCommand is the program, with its arguments, that runs Load.
+	LoadCommand []string
+	Progress    io.Writer // hears of every step; no figures
+	Log         *slog.Logger
+}
+
+// Setting is a fact that a figure depends on.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Report is what came out.
+type Report struct {
+	Began    time.Time `json:"began"`
+	TookS    float64   `json:"took_s"`
+	Sizes    Sizes     `json:"sizes"`
+	Figures  []Figure  `json:"figures"`
+	Checks   []string  `json:"checks"` // what was checked after which measurement
+	Settings []Setting `json:"settings"`
+	Commands []string  `json:"commands"`
+}
+
+// CheckError is a run that cannot be believed: what was counted is not what is there.
+type CheckError struct{ Problems []error }
+
+// Error lists the problems.
+func (e *CheckError) Error() string {
+	return "a check failed, so there are no figures: " + errors.Join(e.Problems...).Error()
+}
+
+// Run measures. Everything that it started is stopped, and its database gone, when it returns.
+func Run(ctx context.Context, cfg Config) (report *Report, err error) {
+	chosen, err := choose(cfg.Only)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Sizes.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Progress == nil {
+		cfg.Progress = io.Discard
+	}
+	before := machine("at the start")
+	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}}
+	s.say("making a database")
+	if s.place, err = openPlace(ctx, cfg.Database, cfg.Log); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.stop(context.WithoutCancel(ctx))) }()
+	if err := s.measure(ctx, chosen); err != nil {
+		return nil, err
+	}
+	server, err := s.place.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.report.Settings = append(append(before, machine("at the end")[:1]...), append(s.ownSettings(), server...)...)
+	s.report.TookS = time.Since(s.report.Began).Seconds()
+	return s.report, nil
+}
+
+// measure goes through the chosen measurements; those that share a candidate share its rounds.
+func (s *stage) measure(ctx context.Context, chosen selection) error {
+	generated, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	if chosen["S8"] {
+		s.figure(atLeast("S8", "generated_per_s", generated.Median, 150_000, generated))
+	}
+	if err := s.serve(ctx); err != nil {
+		return err
+	}
+	if chosen.any("S1", "S2", "S4", "S10") {
+		if err := s.hold(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.verify(ctx, "loading"); err != nil {
+		return err
+	}
+	if chosen.any("S1", "S10") {
+		if err := s.inProcess(ctx, chosen); err != nil {
+			return err
+		}
+	}
+	if chosen.any("S2", "S4") {
+		if err := s.overHTTP(ctx, chosen); err != nil {
+			return err
+		}
+	}
+	if chosen["S8"] {
+		return s.submissions(ctx)
+	}
+	return nil
+}

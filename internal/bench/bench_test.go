@@ -1,0 +1,237 @@
+package bench
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+const pgbenchSays = `pgbench (15.18 (Debian 15.18-0+deb12u1))
+transaction type: /tmp/claim.sql
+scaling factor: 1
+query mode: prepared
+number of clients: 8
+number of threads: 2
+maximum number of tries: 1
+duration: 5 s
+number of transactions actually processed: 52013
+number of failed transactions: 0 (0.000%)
+latency average = 0.768 ms
+initial connection time = 12.111 ms
+tps = 10412.345678 (without initial connection time)
+`
+
+func TestParsePgbench(t *testing.T) {
+	r, err := parsePgbench(pgbenchSays)
+	if err != nil || r.transactions != 52013 || r.tps != 10412.345678 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	for name, out := range map[string]string{
+		"nothing":      "",
+		"failures":     strings.Replace(pgbenchSays, "failed transactions: 0", "failed transactions: 3", 1),
+		"no rate":      strings.Replace(pgbenchSays, "tps = ", "tips = ", 1),
+		"old rate":     strings.Replace(pgbenchSays, "without initial", "including", 1),
+		"not a number": strings.Replace(pgbenchSays, "10412.345678", "1.2.3", 1),
+		"no work":      strings.Replace(pgbenchSays, "52013", "0", 1),
+	} {
+		if _, err := parsePgbench(out); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	for found, want := range map[int64]float64{52013: r.tps, 51999: r.tps * 51999 / 52013, 51000: 0, 52014: 0, 0: 0} {
+		got, err := r.claims(found)
+		if (err != nil) != (want == 0) || math.Abs(got-want) > 1e-6 {
+			t.Errorf("%d found: %v %v, want %v", found, got, err, want)
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		figure   Figure
+		line     string
+		attained float64
+	}{
+		{atLeast("S1", "ratio", 6.4, 6), "S1 ratio 6.4 target 6.0 ok", 6.4 / 6},
+		{atLeast("S1", "ratio", 6, 6), "S1 ratio 6.0 target 6.0 ok", 1},
+		{atLeast("S1", "ratio", 3, 6), "S1 ratio 3.0 target 6.0 below", 0.5},
+		{atLeast("S1", "ratio", 0, 6), "S1 ratio 0.00 target 6.0 below", 0},
+		{atLeast("S2", "ratio", 0.58, 0.5), "S2 ratio 0.58 target 0.50 ok", 1.16},
+		{atLeast("S10", "ratio", 612.4, 500), "S10 ratio 612 target 500 ok", 612.4 / 500},
+		{atMost("S4", "claim_p99_ms", 8, 10), "S4 claim_p99_ms 8.0 target 10.0 ok", 1.25},
+		{atMost("S4", "claim_p99_ms", 20, 10), "S4 claim_p99_ms 20.0 target 10.0 below", 0.5},
+		{atMost("S4", "claim_p99_ms", 0, 10), "S4 claim_p99_ms 0.00 target 10.0 below", 0}, // nothing was measured
+		{atLeast("S8", "generated_per_s", 163012, 150000), "S8 generated_per_s 163012 target 150000 ok", 163012.0 / 150000},
+	} {
+		if got := c.figure.Line(); got != c.line {
+			t.Errorf("%q, want %q", got, c.line)
+		}
+		if got := c.figure.Attained(); math.Abs(got-c.attained) > 1e-9 {
+			t.Errorf("%s: attained %v, want %v", c.line, got, c.attained)
+		}
+	}
+	r := Report{Figures: []Figure{atLeast("S1", "ratio", 7, 6), atMost("S4", "p99", 20, 10), atLeast("S2", "ratio", 0.4, 0.5)}}
+	if worst, ok := r.Worst(); !ok || worst.ID != "S4" {
+		t.Errorf("worst %+v", worst)
+	}
+}
+
+func TestMedianAndQuantile(t *testing.T) {
+	rounds := []float64{9, 1, 5}
+	if m := median(rounds); m != 5 || rounds[0] != 9 {
+		t.Errorf("median %v of %v", m, rounds)
+	}
+	if m := median([]float64{4, 2}); m != 2 {
+		t.Errorf("median of two: %v", m)
+	}
+	var times []time.Duration
+	for i := range 200 {
+		times = append(times, time.Duration(200-i)*time.Millisecond)
+	}
+	for q, want := range map[float64]float64{0.5: 100, 0.99: 198, 1: 200, 0: 1} {
+		if got := quantile(times, q); got != want {
+			t.Errorf("quantile %v: %v, want %v", q, got, want)
+		}
+	}
+	if quantile(nil, 0.99) != 0 {
+		t.Error("quantile of nothing")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all, err := choose(nil)
+	if err != nil || len(all) != 5 || !all["S1"] || !all["S10"] || all["S3"] {
+		t.Errorf("%v %v", all, err)
+	}
+	some, err := choose([]string{"s1", " S4"})
+	if err != nil || len(some) != 2 || !some.any("S2", "S4") || some.any("S2", "S8") {
+		t.Errorf("%v %v", some, err)
+	}
+	if _, err := choose([]string{"S3"}); err == nil || !strings.Contains(err.Error(), "not measured yet") {
+		t.Errorf("S3: %v", err)
+	}
+	if _, err := choose([]string{"S11"}); err == nil {
+		t.Error("S11 exists")
+	}
+}
+
+func TestSiteAndWork(t *testing.T) {
+	s, err := site.Parse("bench", []byte(siteFile()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := leaves(s.Tree)
+	if len(all) != 100 || len(s.Queues) != queues+1 || len(shapes) != nShapes {
+		t.Fatalf("%d leaves, %d queues", len(all), len(s.Queues))
+	}
+	for _, n := range []int{0, 1, 37, 1_000_000} {
+		sum := 0
+		for _, c := range divide(n, all) {
+			if c < 0 {
+				t.Errorf("divide %d: %d jobs", n, c)
+			}
+			sum += c
+		}
+		if sum != n {
+			t.Errorf("divide %d: %d", n, sum)
+		}
+	}
+	for shape := range nShapes {
+		spec := work(all[0].path, shape, 5)
+		if err := spec.Check(); err != nil || spec.Requirements.MemoryMB <= baseMB/2 {
+			t.Errorf("shape %d: %v, or it fits the idle queue", shape, err)
+		}
+	}
+}
+
+func TestInputNames(t *testing.T) {
+	text, err := io.ReadAll(&inputNames{n: 2500})
+	if err != nil || strings.Count(string(text), "\n") != 2500 || !strings.HasPrefix(string(text), `"mc23`) {
+		t.Errorf("%v, %d lines", err, strings.Count(string(text), "\n"))
+	}
+	for n, want := range map[int]string{1_000_000: "1M", 20_000: "20k", 77: "77"} {
+		if got := count(n); got != want {
+			t.Errorf("count %d: %s", n, got)
+		}
+	}
+}
+
+func TestWithDatabase(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"postgres://u:p@h:5433/site?sslmode=disable": "postgres://u:p@h:5433/mine?sslmode=disable",
+		"postgres://h":                   "postgres://h/mine",
+		"host=/run/pg user=u dbname=old": "host=/run/pg user=u dbname=old dbname=mine",
+	} {
+		if got, err := withDatabase(dsn, "mine"); err != nil || got != want {
+			t.Errorf("%s: %s %v", dsn, got, err)
+		}
+	}
+	if _, err := withDatabase("postgres://u:secret@[::/x", "mine"); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWireReadsAnswers(t *testing.T) {
+	if _, err := statusOf([]byte("SSH-2.0-OpenSSH\r\n")); err == nil {
+		t.Error("not HTTP")
+	}
+	answers := "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nX: y\r\n\r\nhello" + "HTTP/1.1 204 No Content\r\nRetry-After: 3\r\n\r\n" +
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	w := &wire{conn: discard{}, in: bufio.NewReader(strings.NewReader(answers)), request: []byte("id" + idPlace)}
+	w.id = w.request[2:]
+	if status, body, err := w.exchange(); status != 200 || string(body) != "hello" || err != nil {
+		t.Errorf("%d %q %v", status, body, err)
+	}
+	if status, body, err := w.exchange(); status != 204 || len(body) != 0 || err != nil {
+		t.Errorf("%d %q %v", status, body, err)
+	}
+	if _, _, err := w.exchange(); err == nil {
+		t.Error("a chunked answer was read")
+	}
+	if string(w.id) != "0000000000000003" {
+		t.Errorf("id %s", w.id)
+	}
+	job, lease, ok := leaseIn([]byte(`{"leases":[{"lease":"AbC-_9","job":1234,"attempt":1}],"renew_after_s":60}`))
+	if job != 1234 || string(lease) != "AbC-_9" || !ok {
+		t.Errorf("%d %s %v", job, lease, ok)
+	}
+	for _, none := range []string{"", `{"leases":[],"renew_after_s":60}`, `{"lease":"x"}`} {
+		if _, _, ok := leaseIn([]byte(none)); ok {
+			t.Errorf("a lease in %q", none)
+		}
+	}
+}
+
+func TestBitmapAndTally(t *testing.T) {
+	var b bitmap
+	for _, job := range []int64{0, 63, 64, 1_000_000, 65} {
+		if err := b.add(job); err != nil {
+			t.Error(err)
+		}
+	}
+	if b.add(64) == nil || b.add(-1) == nil {
+		t.Error("a job was claimed twice, or has no id")
+	}
+	good := tally{Made: 10, Live: 8, Held: 3, Ended: 3}
+	if wrong := good.problems(3, 1); len(wrong) != 0 {
+		t.Error(wrong)
+	}
+	for i, bad := range []tally{
+		{Made: 10, Live: 7, Held: 3, Ended: 3}, {Made: 10, Live: 8, Held: 4, Ended: 3}, {Made: 10, Live: 8, Held: 3, Ended: 3, EndedTwice: 1},
+		{Made: 10, Live: 8, Held: 3, Ended: 3, Both: 1}, {Made: 10, Live: 8, Held: 3, Ended: 3, Orphans: 1},
+	} {
+		if wrong := bad.problems(3, 1); len(wrong) != 1 {
+			t.Errorf("%d: %v", i, wrong)
+		}
+	}
+	if text := (&CheckError{[]error{errors.New("a"), fmt.Errorf("b")}}).Error(); !strings.Contains(text, "no figures") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// bitmap is a set of job ids, which are small and dense.
+type bitmap []uint64
+
+// add fails when the job is in it already: it was claimed twice.
+func (b *bitmap) add(job int64) error {
+	if job < 0 {
+		return fmt.Errorf("job %d: no such id", job)
+	}
+	word, bit := int(job/64), uint64(1)<<(job%64)
+	for len(*b) <= word {
+		*b = append(*b, make([]uint64, max(1024, len(*b)))...)
+	}
+	if (*b)[word]&bit != 0 {
+		return fmt.Errorf("job %d was claimed twice", job)
+	}
+	(*b)[word] |= bit
+	return nil
+}
+
+// tally is where all jobs are.
+type tally struct {
+	Made, Live, Held, Ended, EndedTwice, Both, Orphans int64
+}
+
+// problems compares the tally with what clients were given.
+func (t tally) problems(held, extra int) (wrong []error) {
+	is := func(what string, got, want int64) {
+		if got != want {
+			wrong = append(wrong, fmt.Errorf("%s: %d, expected %d", what, got, want))
+		}
+	}
+	is("jobs live or ended", t.Live+t.Ended, t.Made+int64(extra))
+	is("leases", t.Held, int64(held))
+	is("jobs that ended twice", t.EndedTwice, 0)
+	is("jobs both live and ended", t.Both, 0)
+	is("leases without a job", t.Orphans, 0)
+	return wrong
+}
+
+// took remembers what clients were given in a round, and checks it: nothing twice, and all of it leased.
+func (s *stage) took(ctx context.Context, claims []claim) error {
+	var wrong []error
+	jobs := make([]int64, 0, len(claims))
+	for _, c := range claims {
+		jobs = append(jobs, c.job)
+		if err := s.seen.add(c.job); err != nil && len(wrong) < 10 {
+			wrong = append(wrong, err)
+		}
+	}
+	s.open = append(s.open, claims...)
+	var leased int
+	if err := s.place.pool.QueryRow(ctx, query["check_claimed"], pgx.StrictNamedArgs{"jobs": jobs}).Scan(&leased); err != nil {
+		return err
+	}
+	if leased != len(jobs) {
+		wrong = append(wrong, fmt.Errorf("%d of %d claimed jobs are leased", leased, len(jobs)))
+	}
+	if len(wrong) > 0 {
+		return &CheckError{wrong}
+	}
+	return nil
+}
+
+// verify is what stands at the end of every measurement: see doc.go, 5.
+func (s *stage) verify(ctx context.Context, after string) error {
+	s.say("checking: recount after %s", after)
+	rows, err := s.place.reader().Query(ctx, query["check_jobs"])
+	if err != nil {
+		return err
+	}
+	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[tally])
+	if err != nil {
+		return err
+	}
+	wrong := t.problems(s.holds+len(s.open), s.extra)
+	for _, sums := range []string{"check_held", "check_ready", "check_queues"} {
+		var n int
+		if err := s.place.reader().QueryRow(ctx, query[sums]).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			wrong = append(wrong, fmt.Errorf("%s: %d sums are wrong", sums, n))
+		}
+	}
+	if len(wrong) > 0 {
+		return &CheckError{wrong}
+	}
+	s.report.Checks = append(s.report.Checks, fmt.Sprintf(
+		"after %s: %d jobs made, %d live, %d ended, %d leased as clients were told, none claimed twice, none lost, counters = recount, no queue over its slots",
+		after, t.Made+int64(s.extra), t.Live, t.Ended, t.Held))
+	return nil
+}

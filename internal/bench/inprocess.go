@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// enough is the part of the ready jobs that one round may take: the data set should not run dry.
+const enough = 0.6
+
+// inProcess is S1 and S10: they have the candidate in common.
+func (s *stage) inProcess(ctx context.Context, chosen selection) (err error) {
+	var floor *pgbench
+	if chosen["S1"] {
+		if floor, err = s.newPgbench(ctx); err != nil {
+			return err
+		}
+		defer floor.remove()
+	}
+	var old *panda
+	if chosen["S10"] {
+		if old, err = s.newPanda(ctx); err != nil {
+			return err
+		}
+	}
+	var floors, pandas, claims, slow, pandaSlow []float64
+	for r := range s.Rounds {
+		if floor != nil {
+			s.say("round %d of %d: pgbench", r+1, s.Rounds)
+			rate, err := floor.measure(ctx)
+			if err != nil {
+				return err
+			}
+			floors = append(floors, rate)
+		}
+		if old != nil {
+			s.say("round %d of %d: PanDA's way", r+1, s.Rounds)
+			rate, p99, err := old.measure(ctx)
+			if err != nil {
+				return err
+			}
+			pandas, pandaSlow = append(pandas, rate), append(pandaSlow, p99)
+		}
+		s.say("round %d of %d: claims in process", r+1, s.Rounds)
+		rate, p99, err := s.claims(ctx)
+		if err != nil {
+			return err
+		}
+		claims, slow = append(claims, rate), append(slow, p99)
+		if err := s.restore(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.verify(ctx, "claims in process"); err != nil {
+		return err
+	}
+	mine := []Series{newSeries("claims in process", "jobs/s", claims), newSeries("p99 of a pull", "ms", slow)}
+	if floor != nil {
+		f := newSeries("pgbench, one claim a transaction", "jobs/s", floors)
+		s.figure(atLeast("S1", "ratio", mine[0].Median/f.Median, 6, append(mine, f)...))
+	}
+	if old != nil {
+		p := newSeries("PanDA's way", "jobs/s", pandas)
+		s.figure(atLeast("S10", "ratio", mine[0].Median/p.Median, 500, append(mine, p, newSeries("p99 of PanDA's way", "ms", pandaSlow))...))
+	}
+	return nil
+}
+
+// warmUp precedes a round of claims and does not count: pgbench does not count its connections either.
+func warmUp(round time.Duration) time.Duration { return min(round/2, time.Second) }
+
+// claims pulls one job at a time, with all pullers over all queues, for a round.
+func (s *stage) claims(ctx context.Context) (perSecond, p99 float64, err error) {
+	results := make([]pulled, s.Pullers)
+	var n atomic.Int64
+	most := int64(enough * float64(s.Ready))
+	began := time.Now().Add(warmUp(s.Round))
+	until := began.Add(s.Round)
+	var all sync.WaitGroup
+	for i := range results {
+		results[i].from = began
+		all.Go(func() {
+			req := dispatcher.PullRequest{Queue: queueName(i), Pilot: fmt.Sprint("p", i), Node: fmt.Sprint("node", i/8),
+				Slot: dispatcher.Slot{Cores: 1}, WaitS: 5}
+			for k := 0; time.Now().Before(until) && n.Load() < most && results[i].err == nil && ctx.Err() == nil; k++ {
+				if s.RequestIDs {
+					req.RequestID = fmt.Sprintf("%d-%d-%d", began.UnixNano(), i, k)
+				}
+				results[i].pull(ctx, s.served.Dispatcher, req)
+				n.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	elapsed := time.Since(began)
+	claims, times, err := gather(results)
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return 0, 0, fmt.Errorf("claims in process: %w", err)
+	}
+	if len(times) == 0 {
+		return 0, 0, errors.New("claims in process: the data set is too small for its warm-up")
+	}
+	return float64(len(times)) / elapsed.Seconds(), quantile(times, 0.99), s.took(ctx, claims)
+}
+
+// pulled is what one puller got.
+type pulled struct {
+	from   time.Time // pulls before it are the warm-up
+	claims []claim
+	times  []time.Duration // of pulls that count
+	err    error
+}
+
+func (p *pulled) pull(ctx context.Context, d *dispatcher.Dispatcher, req dispatcher.PullRequest) {
+	began := time.Now()
+	reply, err := d.Pull(ctx, req)
+	if !began.Before(p.from) && err == nil {
+		p.times = append(p.times, time.Since(began))
+	}
+	p.err = err
+	for _, l := range reply.Leases {
+		p.claims = append(p.claims, claim{l.Job, l.Lease})
+	}
+}
+
+func gather(from []pulled) (claims []claim, times []time.Duration, err error) {
+	for _, p := range from {
+		claims, times, err = append(claims, p.claims...), append(times, p.times...), errors.Join(err, p.err)
+	}
+	return claims, times, err
+}

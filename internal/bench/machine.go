@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// machine is what the figures were measured on; the load of the others comes first.
+func machine(when string) []Setting {
+	facts := []Setting{{"load average " + when, loadAverage()}}
+	facts = append(facts, Setting{"CPUs", fmt.Sprintf("%d (GOMAXPROCS %d), %s", runtime.NumCPU(), runtime.GOMAXPROCS(0), field("/proc/cpuinfo", "model name"))},
+		Setting{"memory", field("/proc/meminfo", "MemTotal")}, Setting{"Go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH})
+	return facts
+}
+
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if f := strings.Fields(string(text)); err == nil && len(f) > 2 {
+		return strings.Join(f[:3], " ")
+	}
+	return "unknown"
+}
+
+// field is the first value of a "name : value" file of the kernel.
+func field(file, name string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// ownSettings are those of the data set and the daemon.
+func (s *stage) ownSettings() []Setting {
+	return []Setting{
+		{"server", s.place.server},
+		{"data", fmt.Sprintf("%d ready, %d held, 100 shares in 3 levels, 20 queues, 4 shapes", s.Ready, s.Held)},
+		{"rounds", fmt.Sprintf("%d of %s, floor and candidate in turn", s.Rounds, s.Round)},
+		{"pullers", fmt.Sprintf("%d, one job a pull, request ids: %t", s.Pullers, s.RequestIDs)},
+		{"written with every claim", "lease, ledger (the delta log); with every end the attempt and the ended job; no decision record yet: this version has none"},
+	}
+}

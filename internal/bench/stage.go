@@ -1,0 +1,214 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// stage is a run under way: where things are, and what ought to be there.
+type stage struct {
+	Sizes
+	cfg    Config
+	report *Report
+	place  *place
+	served Served
+	gen    *generator.Generator
+	leaves []leaf
+
+	holds   int     // base leases
+	extra   int     // jobs enqueued beside the tasks
+	seen    bitmap  // every job that was ever claimed
+	open    []claim // claims that are not finished yet
+	refills int
+}
+
+// claim is a lease that a client was given.
+type claim struct {
+	job   int64
+	lease string
+}
+
+func (s *stage) say(format string, args ...any) {
+	fmt.Fprintf(s.cfg.Progress, "%6.1f s  %s\n", time.Since(s.report.Began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (s *stage) figure(f Figure)        { s.report.Figures = append(s.report.Figures, f) }
+func (s *stage) command(command string) { s.report.Commands = append(s.report.Commands, command) }
+
+// stop ends the daemon, then the database.
+func (s *stage) stop(ctx context.Context) error {
+	var err error
+	if s.served.Stop != nil {
+		err = s.served.Stop(ctx)
+	}
+	return errors.Join(err, s.place.close(ctx))
+}
+
+// load applies the site and generates the base data set in as many portions as there are rounds. It returns the
+// rates: jobs a second into an idle database, from the first look at the tasks to the last commit.
+func (s *stage) load(ctx context.Context) (Series, error) {
+	store := site.NewStore(site.Config{Pool: s.place.pool, Hooks: site.Hooks{
+		Barrier: dispatcher.Barrier, Live: generator.Live, Applied: dispatcher.Rebase}})
+	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(siteFile()), Name: "bench", By: "divvy bench"}); err != nil {
+		return Series{}, err
+	}
+	at, err := store.Load(ctx)
+	if err != nil {
+		return Series{}, err
+	}
+	s.leaves = leaves(at.Tree)
+	const everything = 1 << 40 // the mark is about stock; here all of it is wanted
+	s.gen = generator.New(generator.Config{Pool: s.place.pool, Site: store.Load, Log: s.cfg.Log,
+		Mark: generator.Mark{Floor: everything, Cap: everything}})
+	var rates []float64
+	total := s.Ready + s.Held
+	for r := range s.Rounds {
+		n := total*(r+1)/s.Rounds - total*r/s.Rounds
+		s.say("generating %d jobs", n)
+		for shape := range nShapes {
+			if err := s.submit(ctx, shape, n*(shape+1)/nShapes-n*shape/nShapes); err != nil {
+				return Series{}, err
+			}
+		}
+		took, err := s.generate(ctx)
+		if err != nil {
+			return Series{}, err
+		}
+		rates = append(rates, float64(n)/took.Seconds())
+	}
+	s.say("VACUUM ANALYZE")
+	if _, err := s.place.pool.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+		return Series{}, err
+	}
+	return newSeries("generated", "jobs/s", rates), nil
+}
+
+// submit makes a task of every leaf, n jobs in all.
+func (s *stage) submit(ctx context.Context, shape, n int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i, count := range divide(n, s.leaves) {
+		if count == 0 {
+			continue
+		}
+		group.Go(func() error {
+			_, err := s.gen.Submit(ctx, generator.SubmitRequest{Spec: work(s.leaves[i].path, shape, count)})
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// generators is how many workers generate, as in a daemon's default.
+const generators = 2
+
+// generate runs the generator until no task has pieces left.
+func (s *stage) generate(ctx context.Context) (took time.Duration, err error) {
+	began := time.Now()
+	for {
+		group, inner := errgroup.WithContext(ctx)
+		for range generators {
+			group.Go(func() error {
+				for n := 1; n > 0; {
+					var err error
+					if n, err = s.gen.Generate(inner); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return 0, err
+		}
+		took = time.Since(began)
+		var left int64
+		if err := s.place.pool.QueryRow(ctx, query["pieces_left"]).Scan(&left); err != nil || left == 0 {
+			return took, err
+		}
+	}
+}
+
+// serve starts the daemon.
+func (s *stage) serve(ctx context.Context) (err error) {
+	s.say("starting the daemon")
+	s.served, err = s.cfg.Serve(ctx, s.place.dsn)
+	return err
+}
+
+// hold leases the jobs that are held all the time.
+func (s *stage) hold(ctx context.Context) error {
+	s.say("leasing %d jobs to be held", s.Held)
+	for pilot := 0; s.holds < s.Held; pilot++ {
+		reply, err := s.served.Dispatcher.Pull(ctx, dispatcher.PullRequest{
+			Queue: queueName(pilot), Pilot: fmt.Sprint("held-", pilot), Max: min(1000, s.Held-s.holds), WaitS: 10})
+		if err != nil {
+			return fmt.Errorf("hold: %w", err)
+		}
+		for _, l := range reply.Leases {
+			if err := s.seen.add(l.Job); err != nil {
+				return &CheckError{[]error{err}}
+			}
+		}
+		s.holds += len(reply.Leases)
+	}
+	return nil
+}
+
+// restore brings the base data set back: what was claimed is finished, and as many jobs are generated.
+func (s *stage) restore(ctx context.Context) error {
+	n := len(s.open)
+	s.say("finishing %d jobs and generating as many", n)
+	if err := s.finish(ctx); err != nil {
+		return err
+	}
+	if err := s.submit(ctx, s.refills, n); err != nil {
+		return err
+	}
+	s.refills++
+	_, err := s.generate(ctx)
+	return err
+}
+
+// finish ends all open claims, a thousand a call.
+func (s *stage) finish(ctx context.Context) error {
+	var mu sync.Mutex
+	lost := 0
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for first := 0; first < len(s.open); first += 1000 {
+		batch := s.open[first:min(first+1000, len(s.open))]
+		group.Go(func() error {
+			req := dispatcher.FinishRequest{Pilot: "bench"}
+			for _, c := range batch {
+				req.Results = append(req.Results, dispatcher.Result{Lease: c.lease, Outcome: dispatcher.Finished})
+			}
+			reply, err := s.served.Dispatcher.Finish(inner, req)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, v := range reply.Verdicts {
+				if v.Verdict != dispatcher.Recorded {
+					lost++
+				}
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("finish: %w", err)
+	}
+	if lost > 0 {
+		return &CheckError{[]error{fmt.Errorf("%d of %d leases were lost before they were finished", lost, len(s.open))}}
+	}
+	s.open = nil
+	return nil
+}

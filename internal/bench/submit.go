@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/api/client"
+)
+
+// submit is a task with streamed inputs, from the first request to the answer of the commit.
+func (o order) submit(ctx context.Context) (outcome, error) {
+	cl, err := client.New(client.Config{URL: "http://" + o.Address, UserAgent: "divvy-bench"})
+	if err != nil {
+		return outcome{}, err
+	}
+	defer cl.Close()
+	began := time.Now()
+	spec := work(o.Share, 0, 0)
+	spec.InputsStreamed = true
+	spec.Command = []string{"/bin/reconstruct", "--input", "{{.Input}}"}
+	task, err := cl.Submit(ctx, spec, "")
+	if err != nil {
+		return outcome{}, err
+	}
+	r := outcome{Task: task.ID}
+	if _, err := cl.SendInputs(ctx, task.ID, 0, &inputNames{n: o.Inputs}, nil); err != nil {
+		return r, err
+	}
+	if _, err := cl.Commit(ctx, task.ID); err != nil {
+		return r, err
+	}
+	r.Elapsed = time.Since(began)
+	return r, nil
+}
+
+// inputNames is n lines of NDJSON with names as long as files have.
+type inputNames struct {
+	n, next int
+	rest    []byte
+}
+
+// Read is io.Reader.
+func (r *inputNames) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		if r.next == r.n {
+			return 0, io.EOF
+		}
+		for end := min(r.next+1000, r.n); r.next < end; r.next++ {
+			r.rest = fmt.Appendf(r.rest, "\"mc23_13p6TeV:AOD.%08d._%06d.pool.root.1\"\n", 38_000_000+r.next/1000, r.next)
+		}
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// submissions is the second half of S8.
+func (s *stage) submissions(ctx context.Context) error {
+	var took []float64
+	s.command(fmt.Sprintf("load process: one task, %d inputs in chunks of the Go client (10,000 a request, one after the other), commit", s.Inputs))
+	for r := range s.Submits {
+		s.say("round %d of %d: submission of %d inputs", r+1, s.Submits, s.Inputs)
+		result, _, err := s.runLoad(ctx, order{Mode: modeSubmit, Address: s.address(), Share: s.leaves[0].path, Inputs: s.Inputs})
+		if err != nil {
+			return err
+		}
+		var stored int64
+		if err := s.place.pool.QueryRow(ctx, query["stored_inputs"], pgx.StrictNamedArgs{"task": result.Task}).Scan(&stored); err != nil {
+			return err
+		}
+		if stored != int64(s.Inputs) {
+			return &CheckError{[]error{fmt.Errorf("%d of %d inputs are stored", stored, s.Inputs)}}
+		}
+		took = append(took, result.Elapsed.Seconds())
+		if err := s.kill(ctx, result.Task); err != nil {
+			return err
+		}
+	}
+	if err := s.verify(ctx, "submissions"); err != nil {
+		return err
+	}
+	series := newSeries(fmt.Sprintf("submission of %d inputs", s.Inputs), "s", took)
+	// The target is that of a million; fewer inputs have as much less time.
+	s.figure(atMost("S8", "submit_"+count(s.Inputs)+"_s", series.Median, 10*float64(s.Inputs)/1e6, series))
+	return nil
+}
+
+// count writes 1000000 as 1M.
+func count(n int) string {
+	switch {
+	case n%1_000_000 == 0:
+		return fmt.Sprintf("%dM", n/1_000_000)
+	case n%1000 == 0:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprint(n)
+}
+
+// kill ends a task and waits until it is over: the generator has begun on it.
+func (s *stage) kill(ctx context.Context, task int64) error {
+	if _, err := s.gen.Kill(ctx, task); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		t, err := s.gen.Task(ctx, task)
+		if err != nil {
+			return err
+		}
+		if t.State == "aborted" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("the task that was killed does not end within a minute")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
