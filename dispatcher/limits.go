@@ -17,10 +17,8 @@ func Barrier(ctx context.Context, tx pgx.Tx) error {
 	return pg.Lock(ctx, tx, pg.LockClaims, 0)
 }
 
-// BarrierShared keeps Barrier away until the transaction ends: shares and queues that are read after it stay as
+// barrierShared keeps Barrier away until the transaction ends: shares and queues that are read after it stay as
 // they are. Transactions that enqueue start with it.
-func BarrierShared(ctx context.Context, tx pgx.Tx) error { return barrierShared(ctx, tx) }
-
 func barrierShared(ctx context.Context, tx pgx.Tx) error {
 	return pg.LockShared(ctx, tx, pg.LockClaims, 0)
 }

@@ -42,20 +42,21 @@ func TestWithDispatcher(t *testing.T) {
 		pilots.Go(func() { pilot(ctx, t, d, fmt.Sprint("p", i)) })
 	}
 	killed := w.submit(t, managed(func(s *Spec) { s.Count = 500 })).ID
-	for w.task(t, killed).Jobs.Finished == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := w.Kill(ctx, killed); err != nil {
-		t.Error(err)
-	}
 	deadline := time.Now().Add(60 * time.Second)
-	for _, id := range append(ids, killed) {
-		for !final(w.task(t, id).State) {
+	until := func(id int64, holds func(Task) bool) {
+		for !holds(w.task(t, id)) {
 			if time.Now().After(deadline) {
 				t.Fatalf("not over: %+v", w.task(t, id))
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
+	}
+	until(killed, func(task Task) bool { return task.Jobs.Finished > 0 })
+	if _, err := w.Kill(ctx, killed); err != nil {
+		t.Error(err)
+	}
+	for _, id := range append(ids, killed) {
+		until(id, func(task Task) bool { return final(task.State) })
 	}
 	stop()
 	pilots.Wait()

@@ -21,9 +21,6 @@ func MaxConns(n int32) Option {
 	}
 }
 
-// MinConns keeps at least n connections open.
-func MinConns(n int32) Option { return func(c *pgxpool.Config) { c.MinConns = n } }
-
 // Name is shown as application_name; the default is "divvy".
 func Name(name string) Option {
 	return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["application_name"] = name }
