@@ -1,0 +1,46 @@
+package house_test
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/tagging"
+)
+
+// docs/files.md names every key that a site file or a task file may have, and its examples are valid.
+func TestFilesPage(t *testing.T) {
+	page := read(t, "docs/files.md")
+	named := map[string]bool{}
+	for _, code := range regexp.MustCompile("`[^`\n]+`").FindAllString(page, -1) {
+		for _, word := range regexp.MustCompile(`[a-z_]+`).FindAllString(code, -1) {
+			named[word] = true
+		}
+	}
+	for _, of := range []any{shares.Plan{}, shares.Reclaim{}, shares.Aging{}, shares.Window{}, generator.Spec{}, generator.Requirements{}, generator.Events{}} {
+		for f := range reflect.TypeOf(of).Fields() {
+			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); !named[key] {
+				t.Errorf("%T: the page does not name %s", of, key)
+			}
+		}
+	}
+	for _, attribute := range tagging.Fields {
+		if !named[attribute] {
+			t.Errorf("the page does not name the attribute %s", attribute)
+		}
+	}
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+	if len(examples) != 2 {
+		t.Fatalf("%d examples, want a site and a task", len(examples))
+	}
+	if _, err := site.Parse("site.yml", []byte(examples[0][1])); err != nil {
+		t.Error(err)
+	}
+	if _, err := generator.ParseSpecs("tasks.yml", []byte(examples[1][1])); err != nil {
+		t.Error(err)
+	}
+}
