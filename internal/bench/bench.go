@@ -122,6 +122,9 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	before := machine("at the start")
 	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}}
+	if busy() {
+		s.say("others use this machine (load average %s): the figures will be worth little", loadAverage())
+	}
 	s.say("making a database")
 	if s.place, err = openPlace(ctx, cfg.Database, cfg.Log); err != nil {
 		return nil, err

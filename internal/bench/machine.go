@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -21,6 +22,12 @@ func loadAverage() string {
 		return strings.Join(f[:3], " ")
 	}
 	return "unknown"
+}
+
+// busy says whether others take more than a quarter of the machine.
+func busy() bool {
+	last, err := strconv.ParseFloat(strings.Fields(loadAverage())[0], 64)
+	return err == nil && last > float64(runtime.NumCPU())/4
 }
 
 // field is the first value of a "name : value" file of the kernel.
