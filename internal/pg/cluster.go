@@ -57,6 +57,7 @@ func StartCluster(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	if err := c.place(ctx); err != nil {
 		return nil, err
 	}
+	var reason error
 	for {
 		s, err := c.tryOwn(ctx)
 		if err != nil {
@@ -71,9 +72,12 @@ func StartCluster(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 			go c.follow()
 			return c, nil
 		}
+		if reason == nil || ctx.Err() == nil { // that the time is over is no news of the other server
+			reason = err
+		}
 		select { // the owner is starting it, or has just ended
 		case <-ctx.Done():
-			return nil, fmt.Errorf("private cluster in %s belongs to another process and does not answer: %w", c.at.base, err)
+			return nil, fmt.Errorf("private cluster in %s belongs to another process and does not answer: %w", c.at.base, reason)
 		case <-time.After(watchEvery / 2):
 		}
 	}
