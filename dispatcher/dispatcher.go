@@ -63,6 +63,7 @@ type Dispatcher struct {
 	renewals *gatherer[renewal, renewed]
 	ends     *gatherer[ended, verdict]
 	work     sync.WaitGroup // reads and takes under way
+	reads    chan struct{}  // a place for each read at the same time: hundreds of cold windows must not crowd out the claims
 
 	refreshing  sync.Mutex // one Refresh at a time
 	backlogRead time.Time  // by Refresh
@@ -104,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
 	d := &Dispatcher{
-		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 2), hint: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 2), reads: make(chan struct{}, mostReads), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{},
 	}
 	d.payloads = newPayloadCache(cfg.Pool)

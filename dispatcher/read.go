@@ -46,8 +46,13 @@ func (r readyRow) job() readyJob {
 		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
 }
 
+// mostReads bounds the reads of windows at the same time.
+const mostReads = 3
+
 // fill reads what was announced behind the cursor, and on from the cursor when jobs run low.
 func (d *Dispatcher) fill(w *window) {
+	d.reads <- struct{}{}
+	defer func() { <-d.reads }()
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
 	d.mu.Lock()
