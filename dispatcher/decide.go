@@ -70,8 +70,8 @@ func (s *state) decide(p *pull, n *needs) decision {
 	for len(p.grants) < p.most {
 		g, verdict := s.decideOne(p, q, left, n)
 		if verdict != given {
-			if len(p.grants) > 0 {
-				return given // the pilot comes back for the rest
+			if verdict == none && len(p.grants) > 0 {
+				return given
 			}
 			return verdict
 		}
@@ -97,7 +97,11 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	}
 	chosen := c.best[i]
 	if !chosen.exact {
-		s.unread(c.of[i].Leaf, q, p, left, n)
+		for j, other := range c.best { // the next job of this pull would wait for them as well
+			if !other.exact {
+				s.unread(c.of[j].Leaf, q, p, left, n)
+			}
+		}
 		return nil, blocked
 	}
 	g := &grant{pull: p, window: chosen.window, job: chosen.window.pop(), queue: q, units: c.of[i].Units,

@@ -142,6 +142,9 @@ func (l *line) takeOff(c *class, p *pull) {
 	p.at, p.taken = nil, true
 }
 
+// mostRetries is how often a pull that could be served in part waits for more to be known.
+const mostRetries = 100
+
 // decide tries the first pull of a class and notes how that went.
 func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 	q := d.state.byName[c.queue]
@@ -155,6 +158,15 @@ func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 	}
 	n.lacked = ""
 	verdict := d.state.decide(p, n)
+	if verdict == blocked && len(p.grants) > 0 {
+		// It could have more as soon as a read or a take has come back: all is put back until then. Where others
+		// are always faster the pilot gets what there was, and comes back for the rest.
+		if p.retries++; p.retries > mostRetries {
+			verdict = given
+		} else {
+			d.unGrant(p)
+		}
+	}
 	c.lacked, c.blocked = n.lacked, verdict == blocked
 	if verdict == none {
 		c.recallFresh(d)

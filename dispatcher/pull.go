@@ -24,17 +24,18 @@ type pull struct {
 	hash    []byte    // of the body
 
 	// Guarded by Dispatcher.mu until done is closed.
-	grants []*grant
-	at     *list.Element // in its class
-	gone   bool          // answered, or the caller does not wait any more
-	taken  bool          // a batch has it
-	left   bool          // its caller went away while a batch had it
-	over   bool          // its wait is over
-	aside  bool          // its claim took nothing, and it is looked up before it is tried again
-	recall recall
-	leases []Lease
-	err    error
-	done   chan struct{}
+	grants  []*grant
+	at      *list.Element // in its class
+	retries int           // decisions that were put back since more could be had
+	gone    bool          // answered, or the caller does not wait any more
+	taken   bool          // a batch has it
+	left    bool          // its caller went away while a batch had it
+	over    bool          // its wait is over
+	aside   bool          // its claim took nothing, and it is looked up before it is tried again
+	recall  recall
+	leases  []Lease
+	err     error
+	done    chan struct{}
 }
 
 // recall is whether it was looked up if the pull repeats one that was answered before.

@@ -231,3 +231,19 @@ func TestSeveralDaemons(t *testing.T) {
 	}
 	f.recount()
 }
+
+// A pull for many jobs gets them all at once although the daemon knows none of them yet.
+func TestColdPullForMany(t *testing.T) {
+	f := newFixture(t, treeT(), slots("q", 100))
+	for _, leaf := range []string{"Prod/MC", "Prod/Rep", "Prod/Val", "Ana/User", "Ana/Grp", "Test"} {
+		f.enqueue(batch{share: leaf, n: 50})
+	}
+	for range 3 {
+		d := f.daemon()
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 20}, Max: 20, WaitS: 5})
+		if err != nil || len(reply.Leases) != 20 {
+			t.Errorf("%d jobs, %v; want 20", len(reply.Leases), err)
+		}
+	}
+	f.recount()
+}
