@@ -49,7 +49,7 @@ Exit code 0: all of it agrees. Ctrl-C leaves nothing behind.`,
 	fl.StringVar(&f.report, "report", "", "report folder, new or empty (default ./divvy-demo-report-<time>)")
 	fl.StringVar(&f.inputs, "inputs", "", "folder with input files (default: the sources of the local Go installation)")
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the demo's daemon; port 0 = any free one")
-	fl.IntVar(&f.seconds, "seconds", 44, "length of the window that is measured, 4 to 3600")
+	fl.IntVar(&f.seconds, "seconds", 40, "length of the window that is measured, 4 to 3600")
 	fl.BoolVar(&f.keep, "keep", false, "go on serving afterwards, until Ctrl-C")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show the log of daemon and pilots")
 	return cmd
