@@ -281,7 +281,7 @@ func (s *storm) kill(t *testing.T) *daemon {
 		t.Error("a killed daemon ended well")
 	}
 	s.death = append(s.death, wall())
-	t.Logf("at %d ends: daemon %d killed", s.progress.Load(), victim.cmd.Process.Pid)
+	t.Logf("%s, %d ends: daemon %d killed", clock(wall()), s.progress.Load(), victim.cmd.Process.Pid)
 	return victim
 }
 
@@ -300,7 +300,7 @@ func (s *storm) freeze(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("at %d ends: daemon %d was frozen for %v and taken for dead", s.progress.Load(), pid, time.Since(began).Round(time.Millisecond))
+	t.Logf("%s, %d ends: daemon %d was frozen for %v and taken for dead", clock(wall()), s.progress.Load(), pid, time.Since(began).Round(time.Millisecond))
 	sleeper.says(t, "starts anew")
 }
 
@@ -312,11 +312,11 @@ func (s *storm) trouble(t *testing.T) {
 	s.reach(t, 300)
 	s.fleet.drop(victim)
 	s.launch(t)
-	t.Logf("at %d ends: another daemon serves", s.progress.Load())
+	t.Logf("%s, %d ends: another daemon serves", clock(wall()), s.progress.Load())
 
 	s.reach(t, 450)
 	took := s.killPostmaster(t)
-	t.Logf("at %d ends: postmaster killed; the database answered again after %v", s.progress.Load(), took)
+	t.Logf("%s, %d ends: postmaster killed; the database answered again after %v", clock(wall()), s.progress.Load(), took)
 
 	s.reach(t, 600)
 	s.freeze(t)
@@ -326,7 +326,7 @@ func (s *storm) trouble(t *testing.T) {
 	s.death = append(s.death, wall())
 	leaver.stops(t)
 	s.fleet.drop(leaver)
-	t.Logf("at %d ends: daemon %d stopped in order", s.progress.Load(), leaver.cmd.Process.Pid)
+	t.Logf("%s, %d ends: daemon %d stopped in order", clock(wall()), s.progress.Load(), leaver.cmd.Process.Pid)
 	s.launch(t)
 }
 

@@ -19,6 +19,8 @@ type pilot struct {
 	queue string
 	rng   *rand.Rand
 	at    *client.Client // the daemon that it talks to
+
+	cutOff bool // it came back when its leases had run out
 }
 
 // answerWithin is how long a pilot waits for an answer before it asks another daemon.
@@ -27,6 +29,7 @@ const answerWithin = 3 * time.Second
 // refusal is a 204.
 type refusal struct {
 	pilot, queue string
+	daemon       string // URL
 	wait         time.Duration
 	from, to     int64
 }
@@ -79,7 +82,7 @@ func (p *pilot) pull(ctx context.Context, req client.PullRequest) []client.Lease
 			p.heard(reply.Leases, first)
 			return reply.Leases
 		case errors.Is(err, client.ErrNoJobs):
-			p.refused(refusal{p.name, p.queue, time.Duration(req.WaitS * float64(time.Second)), from, wall()})
+			p.refused(refusal{p.name, p.queue, p.at.URL(), time.Duration(req.WaitS * float64(time.Second)), from, wall()})
 			return nil
 		case client.IsCode(err, "request_over"):
 			return nil // it was leased, and the leases ran out before the answer got through
@@ -124,7 +127,11 @@ func (p *pilot) perform(ctx context.Context, leases []client.Lease) {
 			quick = append(quick, l)
 		}
 	}
-	if len(quick) > 0 && pause(ctx, time.Duration(p.rng.IntN(4))*time.Millisecond) {
+	takes := p.rng.IntN(4)
+	if len(quick) > 0 && quick[0].Attempt > 1 {
+		takes = p.rng.IntN(300) // so that former holders of the lease meet the new one
+	}
+	if len(quick) > 0 && pause(ctx, time.Duration(takes)*time.Millisecond) {
 		if p.rng.IntN(2) == 0 {
 			p.report(ctx, quick...)
 		} else {
@@ -173,8 +180,12 @@ func (p *pilot) renew(ctx context.Context, l client.Lease) (kept bool) {
 	return op.kept
 }
 
-// outcomeOf is how a job goes: what its command says.
-func outcomeOf(l client.Lease) string {
+// outcome is how a job goes: what its command says. A pilot that was cut off says something else than whoever runs
+// the job now, so that it shows when it is heard.
+func (p *pilot) outcome(l client.Lease) string {
+	if p.cutOff {
+		return "failed"
+	}
 	index, _ := strconv.Atoi(l.Command[2])
 	if kind := l.Command[1]; kind == "bad" || kind == "flaky" && l.Attempt == 1 && index%7 == 0 {
 		return "failed"
@@ -187,7 +198,7 @@ func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
 	from := wall()
 	req := client.FinishRequest{Pilot: p.name}
 	for _, l := range leases {
-		req.Results = append(req.Results, client.Result{Lease: l.Lease, Outcome: client.Outcome(outcomeOf(l))})
+		req.Results = append(req.Results, client.Result{Lease: l.Lease, Outcome: client.Outcome(p.outcome(l))})
 	}
 	var reply client.FinishReply
 	err := errors.New("not said")
@@ -204,7 +215,7 @@ func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
 	}
 	to := wall()
 	for i, l := range leases {
-		op := said{job: l.Job, attempt: l.Attempt, verb: finished, lease: l.Lease, outcome: outcomeOf(l), from: from, to: never, unknown: true}
+		op := said{job: l.Job, attempt: l.Attempt, verb: finished, lease: l.Lease, outcome: p.outcome(l), from: from, to: never, unknown: true}
 		if err == nil {
 			v := reply.Verdicts[i]
 			op.unknown, op.to, op.verdict = false, to, v.Verdict
@@ -222,11 +233,25 @@ func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
 	}
 }
 
-// comeBack is a pilot that was cut off: it reports long after its leases ran out.
+// comeBack is a pilot that was cut off: when a lease of its has run out, it reports again and again, while others run
+// the job.
 func (p *pilot) comeBack(ctx context.Context, leases []client.Lease) {
-	pause(ctx, 2*leaseFirst)
 	rng := rand.New(rand.NewPCG(p.seed, uint64(leases[0].Job)))
-	ghost := &pilot{storm: p.storm, name: p.name, queue: p.queue, rng: rng, at: p.fleet.any(rng)}
+	ghost := &pilot{storm: p.storm, name: p.name, queue: p.queue, rng: rng, at: p.fleet.any(rng), cutOff: true}
+	last := leases[len(leases)-1]
+	for taken := false; !taken && pause(ctx, 30*time.Millisecond); {
+		job, err := within(ctx, answerWithin, func(ctx context.Context) (client.Job, error) { return ghost.at.Job(ctx, last.Job) })
+		if err != nil && !ghost.elsewhere(ctx, "job", err, 0) {
+			break
+		}
+		taken = err == nil && job.Attempt > last.Attempt
+	}
+	for range 30 {
+		if !pause(ctx, 20*time.Millisecond) {
+			break
+		}
+		ghost.report(ctx, leases...)
+	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	ghost.report(bounded, leases...)

@@ -107,8 +107,8 @@ func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work) {
 				continue
 			}
 			if wrong++; wrong <= 5 {
-				t.Errorf("pilot %s in %s was refused after %s at %s; job %d of %s was ready from %s to %s", no.pilot, no.queue, no.wait,
-					clock(no.to), span.job, span.share, clock(span.from), clock(span.to))
+				t.Errorf("pilot %s in %s asked %s from %s (wait %s) to %s: no job; job %d of %s was ready from %s to %s", no.pilot, no.queue,
+					no.daemon, clock(no.from), no.wait, clock(no.to), span.job, span.share, clock(span.from), clock(span.to))
 			}
 			break
 		}
