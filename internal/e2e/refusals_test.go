@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// slack is what may lie between the moment that the database writes down (the begin of a transaction) and the one
-// at which others see it, on a busy machine.
-const slack = 500 * time.Millisecond
+// slack is what may lie, on a busy machine, between the moment that the database writes down (the begin of a
+// transaction) and the one at which others see it; and how long a job may be promised to a pull whose claim then falls
+// through, until it is looked for again.
+const slack = time.Second
 
 // escrowPatience is how long it may take, on a busy machine, until units that one daemon has left over are with
 // another one that wants them: a notification, a return, a notification, a take.
