@@ -35,7 +35,7 @@ func BenchmarkClaims(b *testing.B) {
 			var floors, claims []float64
 			for range 3 * b.N { // in turn, so that other work on the machine falls on both
 				floors = append(floors, floor.measure(b))
-				claims = append(claims, f.claimFor(2*time.Second, pullers))
+				claims = append(claims, f.claimFor(3*time.Second/2, pullers))
 			}
 			b.ReportMetric(median(claims), "claims/s")
 			b.ReportMetric(median(floors), "floor/s")
@@ -145,7 +145,7 @@ func (f *fixture) claimFor(d time.Duration, pullers int) (perSecond float64) {
 	f.exec("TRUNCATE jobs, leases, ledger, counters, counter_lanes, limit_lanes")
 	f.apply(func(*shares.Version) {})
 	for _, leaf := range leaves {
-		f.enqueue(batch{share: f.version.Tree.Nodes[leaf].Path, n: 2 * benchReady / len(leaves)})
+		f.enqueue(batch{share: f.version.Tree.Nodes[leaf].Path, n: benchReady / len(leaves)})
 	}
 	f.exec("VACUUM ANALYZE jobs")
 	daemon, stop := f.runDaemon()
@@ -167,8 +167,8 @@ func (f *fixture) claimFor(d time.Duration, pullers int) (perSecond float64) {
 	}
 	all.Wait()
 	perSecond = float64(n.Load()) / time.Since(start).Seconds()
-	if n.Load() > 2*benchReady*9/10 {
-		f.t.Fatalf("%d of %d jobs were claimed: too few to measure by", n.Load(), 2*benchReady)
+	if n.Load() > benchReady*9/10 {
+		f.t.Fatalf("%d of %d jobs were claimed: too few to measure by", n.Load(), benchReady)
 	}
 	f.recount()
 	return perSecond
