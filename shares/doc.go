@@ -2,7 +2,7 @@
 // simulator, what-if and explain call these same functions. sharing.md is the semantic reference.
 //
 //	[]Spec ─Build─▶ Tree ─NewPool─▶ Pool ──Targets, Slots──▶ what each share should hold
-//	                  │               ▲ └───Pick, Explain───▶ who gets this slot
+//	                  │               ▲ └───Pick, Explain───▶ who gets this slot   Contest: and who was next
 //	                 Diff             └─ SetWant Hold Granted: what happened
 //
 // # Demand and owned units, kept up to date in O(depth)

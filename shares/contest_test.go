@@ -1,0 +1,95 @@
+package shares
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The runner-up is what Pick gives without the winner's leaf, and the deficits are those of a whole solve at the
+// level where the paths of the two part.
+func TestContestIsPickWithoutTheWinner(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPool(t, anyPlan)
+		for range 10 {
+			cands := drawCandidates(t, p)
+			r := Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
+			c, ok := p.Contest(r, cands)
+			won, picked := p.Pick(r, cands)
+			if ok != picked {
+				t.Fatalf("Contest says %v, Pick %v", ok, picked)
+			}
+			if ok {
+				checkContest(t, p, r, cands, c, won)
+				p.Hold(cands[won].Leaf, 1000)
+				p.Granted(cands[won].Leaf)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "change") == 0 {
+				drawStanding(t, p)
+			}
+		}
+	})
+}
+
+func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, won int) {
+	if c.Winner != won {
+		t.Fatalf("Contest says that %d won, Pick %d", c.Winner, won)
+	}
+	var others []Candidate
+	for _, other := range cands {
+		if other.Leaf != cands[won].Leaf {
+			others = append(others, other)
+		}
+	}
+	second, ok := p.Pick(r, others)
+	if ok != (c.RunnerUp >= 0) || ok && others[second] != cands[c.RunnerUp] {
+		t.Fatalf("runner-up %d, Pick without the winner says %v %d of %v", c.RunnerUp, ok, second, others)
+	}
+	targets := p.Targets(r)
+	deficit := func(node int) float64 { return targets[node] - float64(p.Held(node)) }
+	mine, its := cands[won].Leaf, -1
+	if ok {
+		mine, its = part(p.tree, cands[won].Leaf, others[second].Leaf)
+		if math.Abs(c.RunnerUpDeficit-deficit(its)) > Tolerance || c.Deficit < c.RunnerUpDeficit-Tolerance {
+			t.Fatalf("deficits %v and %v; whole solve %v and %v", c.Deficit, c.RunnerUpDeficit, deficit(mine), deficit(its))
+		}
+	}
+	if math.Abs(c.Deficit-deficit(mine)) > Tolerance {
+		t.Fatalf("deficit %v, whole solve %v", c.Deficit, deficit(mine))
+	}
+}
+
+// part is the pair of siblings that lead to two leaves.
+func part(tree *Tree, a, b int) (int, int) {
+	for tree.Nodes[a].Depth > tree.Nodes[b].Depth {
+		a = tree.Nodes[a].Parent
+	}
+	for tree.Nodes[b].Depth > tree.Nodes[a].Depth {
+		b = tree.Nodes[b].Parent
+	}
+	for tree.Nodes[a].Parent != tree.Nodes[b].Parent {
+		a, b = tree.Nodes[a].Parent, tree.Nodes[b].Parent
+	}
+	return a, b
+}
+
+func TestContestDoesNotAllocate(t *testing.T) {
+	p := threeLevels()
+	cands := everyone(p)
+	if n := testing.AllocsPerRun(200, func() { p.Contest(2_000_000, cands) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkContest(b *testing.B) {
+	for name, p := range map[string]*Pool{"100 in 3 levels": threeLevels(), "1000 flat": flat(1000)} {
+		b.Run(name, func(b *testing.B) {
+			cands := everyone(p)
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Contest(2_000_000, cands)
+			}
+		})
+	}
+}
