@@ -106,7 +106,7 @@ func (r room) without(n Requirements) room {
 // offered is what a room counts towards R, in units of the queue; max jobs of one core when no cores are stated.
 func (r room) offered(q shares.Queue, most int) shares.Units {
 	cores := r.cores
-	if cores == math.MaxInt32 {
+	if cores > math.MaxInt32/2 { // nobody stated any: what the pull was given already is off it
 		cores = most
 	}
 	return shares.Units(int64(cores) * q.CorePowerMilli)
