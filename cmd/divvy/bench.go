@@ -61,8 +61,10 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	fl.IntVar(&f.sizes.Pullers, "pullers", 0, "concurrent pulls")
 	fl.IntVar(&f.sizes.Inputs, "inputs", 0, "inputs of a submission")
 	fl.IntVar(&f.sizes.Wakes, "wakes", 0, "jobs that wake a long poll")
+	fl.IntVar(&f.sizes.Snapshot, "snapshot", 0, "claims while a snapshot is held open")
+	fl.IntVar(&f.sizes.Renewed, "renewed", 0, "leases that are renewed beside claims")
 	fl.DurationVar(&f.sizes.Round, "round", 0, "length of one side of a round")
-	for _, name := range []string{"ready", "held", "pullers", "inputs", "wakes", "round"} {
+	for _, name := range []string{"ready", "held", "pullers", "inputs", "wakes", "snapshot", "renewed", "round"} {
 		_ = fl.MarkHidden(name)
 	}
 	return cmd
@@ -74,6 +76,20 @@ func benchLoadCommand(c *cli) *cobra.Command {
 		Use: "bench-load", Short: "The load process of divvy bench", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return bench.Load(cmd.Context(), c.in, c.out) },
 	}
+}
+
+// benchServeCommand is a daemon of a bench in a process of its own, hidden as well.
+func benchServeCommand(c *cli) *cobra.Command {
+	var pprof string
+	cmd := &cobra.Command{
+		Use: "bench-serve", Short: "A daemon of divvy bench", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			return bench.Daemon(cmd.Context(), c.in, c.out, benchDaemon(log, pprof))
+		},
+	}
+	cmd.Flags().StringVar(&pprof, "pprof", "", "address for profiles")
+	return cmd
 }
 
 func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
@@ -96,8 +112,8 @@ func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
 	}
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
 	report, err := bench.Run(cmd.Context(), bench.Config{
-		Only: f.only, Sizes: f.resolve(), Database: f.database, Serve: benchDaemon(log),
-		LoadCommand: []string{binary, "bench-load"}, Progress: c.err, Log: log,
+		Only: f.only, Sizes: f.resolve(), Database: f.database, Serve: benchDaemon(log, ""),
+		LoadCommand: []string{binary, "bench-load"}, DaemonCommand: []string{binary, "bench-serve"}, Progress: c.err, Log: log,
 	})
 	if err != nil {
 		return err
@@ -126,10 +142,14 @@ func (f benchFlags) resolve() bench.Sizes {
 	for _, over := range []struct {
 		to   *int
 		with int
-	}{{&s.Ready, f.sizes.Ready}, {&s.Held, f.sizes.Held}, {&s.Pullers, f.sizes.Pullers}, {&s.Inputs, f.sizes.Inputs}, {&s.Wakes, f.sizes.Wakes}} {
+	}{{&s.Ready, f.sizes.Ready}, {&s.Held, f.sizes.Held}, {&s.Pullers, f.sizes.Pullers}, {&s.Inputs, f.sizes.Inputs}, {&s.Wakes, f.sizes.Wakes},
+		{&s.Snapshot, f.sizes.Snapshot}, {&s.Renewed, f.sizes.Renewed}} {
 		if over.with > 0 {
 			*over.to = over.with
 		}
+	}
+	if f.sizes.Ready > 0 || f.sizes.Held > 0 {
+		s.Growth = bench.GrowthOf(s.Ready, s.Held)
 	}
 	if f.sizes.Round > 0 {
 		s.Round = f.sizes.Round
@@ -138,10 +158,10 @@ func (f benchFlags) resolve() bench.Sizes {
 }
 
 // benchDaemon is the daemon with its defaults, but for leases that outlive the run: nobody renews the held ones.
-func benchDaemon(log *slog.Logger) func(context.Context, string) (bench.Served, error) {
+func benchDaemon(log *slog.Logger, pprof string) func(context.Context, string) (bench.Served, error) {
 	return func(ctx context.Context, dsn string) (bench.Served, error) {
 		cfg := defaults()
-		cfg.Database, cfg.Listen = dsn, "127.0.0.1:0"
+		cfg.Database, cfg.Listen, cfg.Pprof = dsn, "127.0.0.1:0", pprof
 		cfg.LeaseFirst, cfg.LeaseTTL = 12*time.Hour, 12*time.Hour
 		d := newDaemon(cfg, log)
 		if err := d.Start(ctx); err != nil {

@@ -96,7 +96,7 @@ func rootCommand(c *cli) *cobra.Command {
 	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c), benchCommand(c))
 	add("site", applyCommand(c), sharesCommand(c), tagsCommand(c), queueCommand(c), statusCommand(c))
 	add("work", taskCommand(c), jobCommand(c))
-	root.AddCommand(payloadCommand(c), benchLoadCommand(c))
+	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))
 	finishTree(c, root)
 	return root
 }

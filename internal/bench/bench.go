@@ -41,20 +41,25 @@ type Sizes struct {
 	Inputs     int           `json:"inputs"`      // of a submission
 	Submits    int           `json:"submits"`     // rounds of it
 	RequestIDs bool          `json:"request_ids"` // every pull names one, as the reference pilot's do
+	Snapshot   int           `json:"snapshot"`    // claims while a snapshot is held open
+	Renewed    int           `json:"renewed"`     // leases that are held and renewed beside claims
+	Growth     Growth        `json:"growth"`      // of S5 and S9
 }
 
 // Base is the data set of the design.
 func Base() Sizes {
-	return Sizes{Ready: 1_000_000, Held: 100_000, Pullers: 256, Round: 5 * time.Second, Rounds: 3, Wakes: 1500, Inputs: 1_000_000, Submits: 3}
+	return Sizes{Ready: 1_000_000, Held: 100_000, Pullers: 256, Round: 5 * time.Second, Rounds: 3, Wakes: 1500, Inputs: 1_000_000, Submits: 3,
+		Snapshot: 10_000_000, Renewed: 1_000_000, Growth: GrowthOf(1_000_000, 100_000)}
 }
 
 // Quick is a fifth of it, in rounds of a second.
 func Quick() Sizes {
-	return Sizes{Ready: 200_000, Held: 20_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1}
+	return Sizes{Ready: 200_000, Held: 20_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1,
+		Snapshot: 300_000, Renewed: 50_000, Growth: GrowthOf(100_000, 10_000)}
 }
 
 func (s Sizes) check() error {
-	if s.Ready < 1000 || s.Held < 0 || s.Pullers < 1 || s.Rounds < 1 || s.Wakes < 1 || s.Inputs < 1 || s.Submits < 1 || s.Round < 50*time.Millisecond {
+	if s.Ready < 1000 || s.Held < 0 || s.Pullers < 1 || s.Rounds < 1 || s.Wakes < 1 || s.Inputs < 1 || s.Submits < 1 || s.Snapshot < 1 || s.Renewed < 1000 || s.Round < 50*time.Millisecond {
 		return fmt.Errorf("sizes make no sense: at least 1000 ready jobs, rounds of 50ms, and one of everything else: %+v", s)
 	}
 	return nil
@@ -76,8 +81,10 @@ type Config struct {
 	Serve func(ctx context.Context, dsn string) (Served, error)
 	// LoadCommand is the program, with its arguments, that runs Load.
 	LoadCommand []string
-	Progress    io.Writer // hears of every step; no figures
-	Log         *slog.Logger
+	// DaemonCommand is the program, with its arguments, that runs Daemon with Serve.
+	DaemonCommand []string
+	Progress      io.Writer // hears of every step; no figures
+	Log           *slog.Logger
 }
 
 // Setting is a fact that a figure depends on.
@@ -154,7 +161,7 @@ func (s *stage) measure(ctx context.Context, chosen selection) error {
 	if err := s.serve(ctx); err != nil {
 		return err
 	}
-	if chosen.any("S1", "S2", "S4", "S10") {
+	if chosen.any("S1", "S2", "S4", "S6", "S7", "S10") || chosen["S5"] && s.growthBase() {
 		if err := s.hold(ctx); err != nil {
 			return err
 		}
@@ -172,8 +179,23 @@ func (s *stage) measure(ctx context.Context, chosen selection) error {
 			return err
 		}
 	}
+	if chosen.any("S5", "S9") { // before S7, which leaves more leases than the base has
+		if err := s.scale(ctx, chosen); err != nil {
+			return err
+		}
+	}
+	if chosen["S7"] {
+		if err := s.renewals(ctx); err != nil {
+			return err
+		}
+	}
 	if chosen["S8"] {
-		return s.submissions(ctx)
+		if err := s.submissions(ctx); err != nil {
+			return err
+		}
+	}
+	if chosen["S6"] { // the last: it leaves millions of dead rows
+		return s.snapshot(ctx)
 	}
 	return nil
 }

@@ -91,11 +91,15 @@ func (s *stage) verify(ctx context.Context, after string) error {
 			wrong = append(wrong, fmt.Errorf("%s: %d sums are wrong", sums, n))
 		}
 	}
-	if len(wrong) > 0 {
+	over, err := s.limits(ctx)
+	if err != nil {
+		return err
+	}
+	if wrong = append(wrong, over...); len(wrong) > 0 {
 		return &CheckError{wrong}
 	}
 	s.report.Checks = append(s.report.Checks, fmt.Sprintf(
-		"after %s: %d jobs made, %d live, %d ended, %d leased as clients were told, none claimed twice, none lost, counters = recount, no queue over its slots",
+		"after %s: %d jobs made, %d live, %d ended, %d leased as clients were told, none claimed twice, none lost, counters = recount, no queue over its slots, no pool and no share over its limit",
 		after, t.Made+int64(s.extra), t.Live, t.Ended, t.Held))
 	return nil
 }

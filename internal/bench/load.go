@@ -7,21 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
 
 // order is what the load process is told, as JSON on its standard input.
 type order struct {
-	Mode     string        // pull, wait or submit
-	Address  string        // host:port
+	Mode     string        // pull, wait, submit or renew
+	Address  string        // host:port; pull, wait: several by commas share the connections, each a block of them
 	Bodies   []string      // pull, wait: of a request, one a connection
 	WarmUp   time.Duration // pull: before Duration; its answers do not count
 	Duration time.Duration // pull
 	Rate     float64       // pull: requests a second in all; 0 = each connection asks again at once
 	Most     int           // pull: leases at the most; 0 = no bound
+	Dry      bool          // pull: a connection ends when it is told that there is no job
 	Share    string        // submit
 	Inputs   int           // submit
+	Renew    renewOrder    // renew
 }
 
 // The modes.
@@ -29,15 +32,18 @@ const (
 	modePull   = "pull"   // connections that ask for a while
 	modeWait   = "wait"   // connections that wait for jobs, until standard input ends
 	modeSubmit = "submit" // one task with many inputs
+	modeRenew  = "renew"  // pilots that renew their leases, until standard input ends
 )
 
 // outcome is what the load process says in the end, as JSON behind "r ".
 type outcome struct {
-	Answers  int // 200, those of the warm-up left out
-	All      int // with them
+	Answers  int       // 200, those of the warm-up left out
+	All      int       // with them
+	Began    time.Time // pull: when they began to count
 	Elapsed  time.Duration
 	P50, P99 float64 // ms
 	Task     int64   // submit
+	Renewed  renewOutcome
 	Error    string
 }
 
@@ -62,6 +68,8 @@ func Load(ctx context.Context, in io.Reader, out io.Writer) error {
 		result, err = o.wait(lines, w)
 	case modeSubmit:
 		result, err = o.submit(ctx)
+	case modeRenew:
+		result, err = o.renew(lines)
 	default:
 		err = fmt.Errorf("unknown mode %q", o.Mode)
 	}
@@ -77,6 +85,7 @@ func Load(ctx context.Context, in io.Reader, out io.Writer) error {
 type worker struct {
 	wire   *wire
 	n      int // answers
+	dry    bool
 	jobs   []int64
 	leases []byte    // one behind the other
 	ends   []int     // where each ends
@@ -124,10 +133,11 @@ func (o order) pull(out io.Writer) (outcome, error) {
 			pace.every = time.Duration(float64(len(workers)) / o.Rate * float64(time.Second))
 			pace.next = start.Add(pace.every * time.Duration(i) / time.Duration(len(workers)))
 		}
+		w.dry = o.Dry
 		all.Go(func() { w.run(began.Add(o.Duration), most, pace) })
 	}
 	all.Wait()
-	r := outcome{Elapsed: time.Since(began)}
+	r := outcome{Began: began, Elapsed: time.Since(began)}
 	var times []time.Duration
 	for _, w := range workers {
 		r.Answers += len(w.times)
@@ -142,8 +152,9 @@ func (o order) pull(out io.Writer) (outcome, error) {
 
 func (o order) connect() ([]*worker, error) {
 	var workers []*worker
-	for _, body := range o.Bodies {
-		w, err := dial(o.Address, "/v1/pulls", body)
+	addresses := strings.Split(o.Address, ",")
+	for i, body := range o.Bodies {
+		w, err := dial(addresses[i*len(addresses)/len(o.Bodies)], "/v1/pulls", body)
 		if err != nil {
 			for _, w := range workers {
 				w.wire.conn.Close()
@@ -184,6 +195,9 @@ func (w *worker) run(until time.Time, most int, p pace) {
 		status, body, err := w.wire.exchange()
 		if err != nil {
 			w.err = err
+			return
+		}
+		if status == 204 && w.dry {
 			return
 		}
 		if !from.Before(w.from) {

@@ -106,17 +106,25 @@ func (s *stage) claimsOverHTTP(ctx context.Context, rate float64) (outcome, erro
 
 // pulls runs the load process against an address for a round.
 func (s *stage) pulls(ctx context.Context, address string, rate float64) (outcome, []claim, error) {
+	return s.runLoad(ctx, s.pullOrder(address, rate))
+}
+
+// pullOrder is claims on all connections for a round.
+func (s *stage) pullOrder(address string, rate float64) order {
 	o := order{Mode: modePull, Address: address, WarmUp: warmUp(s.Round), Duration: s.Round, Rate: rate, Most: int(enough * float64(s.Ready))}
 	for i := range s.Pullers {
 		o.Bodies = append(o.Bodies, s.body(i))
 	}
-	return s.runLoad(ctx, o)
+	return o
 }
 
 // body is what a pilot sends.
-func (s *stage) body(i int) string {
-	req := dispatcher.PullRequest{Queue: queueName(i), Pilot: fmt.Sprint("p", i), Node: fmt.Sprint("node", i/8),
-		Slot: dispatcher.Slot{Cores: 1}, Max: 1, WaitS: 5}
+func (s *stage) body(i int) string { return s.bodyThatWaits(i, 5) }
+
+// bodyThatWaits is one of a pilot that waits so many seconds for a job.
+func (s *stage) bodyThatWaits(i int, wait float64) string {
+	req := dispatcher.PullRequest{Queue: s.layout().queue(i), Pilot: fmt.Sprint("p", i), Node: fmt.Sprint("node", i/8),
+		Slot: dispatcher.Slot{Cores: 1}, Max: 1, WaitS: wait}
 	if s.RequestIDs {
 		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, idPlace)
 	}

@@ -8,35 +8,64 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// The site of a run: 4 x 5 x 5 shares of different weights, twenty queues that all jobs of the base data set fit
-// in some of, and one queue that none of them fits, for pilots that wait.
 const (
 	queues    = 20
 	idleQueue = "idle"
 	baseMB    = 2000 // what every job of the data set needs; more than the idle queue has
 )
 
-func siteFile() string {
+// plan is the site of a data set: a tree of three levels with different weights, queues that every job of the data
+// set fits in some of, and one that none of them fits, for pilots that wait.
+type plan struct {
+	tree   [3]int         // children of the root, of those, of these
+	cycle  int            // weights among siblings go from 1 to cycle, again and again
+	most   map[string]int // max of a share, by path
+	queues int
+	slots  int  // of each queue
+	idle   bool // with the queue for pilots that wait
+}
+
+// basePlan is the site of the base data set.
+var basePlan = plan{tree: [3]int{4, 5, 5}, cycle: 5, queues: queues, slots: 1_000_000, idle: true}
+
+func siteFile() string { return basePlan.file() }
+
+// file is the plan as a site file.
+func (p plan) file() string {
 	var b strings.Builder
 	b.WriteString("shares:\n")
-	for i := range 4 {
-		fmt.Fprintf(&b, "  - name: a%d\n    weight: %d\n    children:\n", i, 1+i)
-		for j := range 5 {
-			fmt.Fprintf(&b, "      - name: m%d\n        weight: %d\n        children:\n", j, 1+j)
-			for k := range 5 {
-				fmt.Fprintf(&b, "          - {name: s%d, weight: %d}\n", k, 1+k)
+	for i := range p.tree[0] {
+		top := fmt.Sprintf("a%d", i)
+		fmt.Fprintf(&b, "  - name: %s\n    weight: %d\n%s    children:\n", top, 1+i%p.cycle, p.max("    max: %d\n", top))
+		for j := range p.tree[1] {
+			middle := fmt.Sprintf("%s/m%d", top, j)
+			fmt.Fprintf(&b, "      - name: m%d\n        weight: %d\n%s        children:\n", j, 1+j%p.cycle, p.max("        max: %d\n", middle))
+			for k := range p.tree[2] {
+				fmt.Fprintf(&b, "          - {name: s%d, weight: %d%s}\n", k, 1+k%p.cycle, p.max(", max: %d", fmt.Sprintf("%s/s%d", middle, k)))
 			}
 		}
 	}
 	b.WriteString("queues:\n")
-	for i := range queues {
-		fmt.Fprintf(&b, "  - {name: %s, slots: 1000000, memory_mb: 8000, labels: {os: el%d}}\n", queueName(i), 8+i%2)
+	for i := range p.queues {
+		fmt.Fprintf(&b, "  - {name: %s, slots: %d, memory_mb: 8000, labels: {os: el%d}}\n", p.queue(i), p.slots, 8+i%2)
 	}
-	fmt.Fprintf(&b, "  - {name: %s, slots: 1000000, memory_mb: %d}\n", idleQueue, baseMB/2)
+	if p.idle {
+		fmt.Fprintf(&b, "  - {name: %s, slots: %d, memory_mb: %d}\n", idleQueue, p.slots, baseMB/2)
+	}
 	return b.String()
 }
 
-func queueName(i int) string { return fmt.Sprintf("q%02d", i%queues) }
+// max writes the limit of a share, if it has one.
+func (p plan) max(format, path string) string {
+	if n, ok := p.most[path]; ok {
+		return fmt.Sprintf(format, n)
+	}
+	return ""
+}
+
+func (p plan) queue(i int) string { return fmt.Sprintf("q%02d", i%p.queues) }
+
+func queueName(i int) string { return basePlan.queue(i) }
 
 // shapes are the requirements in the data set: anywhere, by label, by a glob over names, and with more memory.
 var shapes = []generator.Spec{

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // stage is a run under way: where things are, and what ought to be there.
@@ -22,9 +23,13 @@ type stage struct {
 	place  *place
 	served Served
 	gen    *generator.Generator
+	plan   plan // the site; that of the base data set when nothing is said
 	leaves []leaf
 
+	version func(context.Context) (shares.Version, error) // the site as it is in force
+
 	holds   int     // base leases
+	kept    []claim // they
 	extra   int     // jobs enqueued beside the tasks
 	seen    bitmap  // every job that was ever claimed
 	open    []claim // claims that are not finished yet
@@ -39,6 +44,14 @@ type claim struct {
 
 func (s *stage) say(format string, args ...any) {
 	fmt.Fprintf(s.cfg.Progress, "%6.1f s  %s\n", time.Since(s.report.Began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// layout is the site of this data set.
+func (s *stage) layout() plan {
+	if s.plan.queues == 0 {
+		return basePlan
+	}
+	return s.plan
 }
 
 func (s *stage) figure(f Figure)        { s.report.Figures = append(s.report.Figures, f) }
@@ -58,14 +71,14 @@ func (s *stage) stop(ctx context.Context) error {
 func (s *stage) load(ctx context.Context) (Series, error) {
 	store := site.NewStore(site.Config{Pool: s.place.pool, Hooks: site.Hooks{
 		Barrier: dispatcher.Barrier, Live: generator.Live, Applied: dispatcher.Rebase}})
-	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(siteFile()), Name: "bench", By: "divvy bench"}); err != nil {
+	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(s.layout().file()), Name: "bench", By: "divvy bench"}); err != nil {
 		return Series{}, err
 	}
 	at, err := store.Load(ctx)
 	if err != nil {
 		return Series{}, err
 	}
-	s.leaves = leaves(at.Tree)
+	s.leaves, s.version = leaves(at.Tree), store.Version
 	const everything = 1 << 40 // the mark is about stock; here all of it is wanted
 	s.gen = generator.New(generator.Config{Pool: s.place.pool, Site: store.Load, Log: s.cfg.Log,
 		Mark: generator.Mark{Floor: everything, Cap: everything}})
@@ -146,11 +159,14 @@ func (s *stage) serve(ctx context.Context) (err error) {
 }
 
 // hold leases the jobs that are held all the time.
-func (s *stage) hold(ctx context.Context) error {
-	s.say("leasing %d jobs to be held", s.Held)
-	for pilot := 0; s.holds < s.Held; pilot++ {
+func (s *stage) hold(ctx context.Context) error { return s.holdUpTo(ctx, s.Held) }
+
+// holdUpTo leases jobs until so many are held.
+func (s *stage) holdUpTo(ctx context.Context, n int) error {
+	s.say("leasing %d jobs to be held", n-s.holds)
+	for pilot := 0; s.holds < n; pilot++ {
 		reply, err := s.served.Dispatcher.Pull(ctx, dispatcher.PullRequest{
-			Queue: queueName(pilot), Pilot: fmt.Sprint("held-", pilot), Max: min(1000, s.Held-s.holds), WaitS: 10})
+			Queue: s.layout().queue(pilot), Pilot: fmt.Sprint("held-", pilot), Max: min(1000, n-s.holds), WaitS: 10})
 		if err != nil {
 			return fmt.Errorf("hold: %w", err)
 		}
@@ -158,6 +174,7 @@ func (s *stage) hold(ctx context.Context) error {
 			if err := s.seen.add(l.Job); err != nil {
 				return &CheckError{[]error{err}}
 			}
+			s.kept = append(s.kept, claim{l.Job, l.Lease})
 		}
 		s.holds += len(reply.Leases)
 	}

@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// footprint is S9: a daemon in a process of its own on the largest data set.
+func (s *stage) footprint(ctx context.Context) error {
+	if err := s.holdMore(ctx, s.Growth.Held); err != nil {
+		return err
+	}
+	s.Held = s.Growth.Held
+	if err := s.verify(ctx, fmt.Sprintf("loading %d ready, %d held", s.Ready, s.Held)); err != nil {
+		return err
+	}
+	if err := s.served.Stop(ctx); err != nil {
+		return err
+	}
+	s.served = Served{}
+	d, err := s.starts(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.weigh(ctx, d)
+	if err = errors.Join(err, d.stop()); err != nil {
+		return err
+	}
+	return s.verify(ctx, "weighing the daemon")
+}
+
+// starts measures how long a daemon takes from its start to the first job that it hands out, a round each, and
+// returns the last one.
+func (s *stage) starts(ctx context.Context) (d *process, err error) {
+	var took, rows []float64
+	s.command(fmt.Sprintf("start: divvy serve on %d ready and %d held jobs; from exec to the answer of the first POST /v1/pulls", s.Ready, s.Held))
+	for r := range s.Rounds {
+		if d != nil {
+			if err := d.stop(); err != nil {
+				return nil, err
+			}
+		}
+		s.say("round %d of %d: start of the daemon", r+1, s.Rounds)
+		before, err := s.jobsRead(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = s.startDaemon(ctx); err != nil {
+			return nil, err
+		}
+		first, err := d.client.Pull(ctx, dispatcher.PullRequest{Queue: s.layout().queue(r), Pilot: "first", Slot: dispatcher.Slot{Cores: 1}, WaitS: 60})
+		took = append(took, time.Since(d.began).Seconds())
+		if err != nil {
+			return nil, errors.Join(err, d.stop())
+		}
+		after, err := s.jobsRead(ctx)
+		if err == nil {
+			err = s.took(ctx, []claim{{first.Leases[0].Job, first.Leases[0].Lease}})
+		}
+		if err != nil {
+			return nil, errors.Join(err, d.stop())
+		}
+		rows = append(rows, float64(after-before))
+	}
+	series := newSeries("from exec to the first job", "s", took)
+	s.figure(atMost("S9", "start_s", series.Median, 5, series, newSeries("rows of jobs read meanwhile, as far as reported", "rows", rows)))
+	return d, nil
+}
+
+// jobsRead is how many rows of jobs were read so far, as far as the server's statistics have heard of it.
+func (s *stage) jobsRead(ctx context.Context) (n int64, err error) {
+	err = s.place.pool.QueryRow(ctx, query["jobs_read"]).Scan(&n)
+	return n, err
+}
+
+// weigh opens the long polls, claims for some rounds and reads what the kernel counted for the daemon.
+func (s *stage) weigh(ctx context.Context, d *process) (err error) {
+	s.say("opening %d long polls", s.Growth.Polls)
+	polls, err := s.openPolls(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, polls.close()) }()
+	idle, _, err := d.memory()
+	if err != nil {
+		return err
+	}
+	var each, rates []float64
+	for r := range s.Rounds {
+		s.say("round %d of %d: claims over HTTP, processor time of the daemon", r+1, s.Rounds)
+		before, err := d.cpu()
+		if err != nil {
+			return err
+		}
+		result, claims, err := s.pulls(ctx, d.address(), 0)
+		if err != nil {
+			return err
+		}
+		after, err := d.cpu()
+		if err != nil {
+			return err
+		}
+		if err := s.took(ctx, claims); err != nil {
+			return err
+		}
+		each = append(each, float64((after-before).Microseconds())/float64(max(1, len(claims))))
+		rates = append(rates, float64(result.Answers)/result.Elapsed.Seconds())
+	}
+	now, peak, err := d.memory()
+	if err != nil {
+		return err
+	}
+	s.figure(atMost("S9", "memory_mb", peak, 400, newSeries("most memory that was resident", "MB", []float64{peak}),
+		newSeries("with the long polls, before claims", "MB", []float64{idle}), newSeries("after claims", "MB", []float64{now})))
+	cpu := newSeries("processor time of the daemon a claim", "us", each)
+	s.figure(atMost("S9", "cpu_us_a_claim", cpu.Median, 40, cpu, newSeries("claims over HTTP", "jobs/s", rates)))
+	return nil
+}
+
+// polls are long polls that a load process keeps open.
+type polls struct {
+	*loader
+	ended chan error
+}
+
+// openPolls returns when the daemon has them all.
+func (s *stage) openPolls(ctx context.Context, d *process) (*polls, error) {
+	o := order{Mode: modeWait, Address: d.address()}
+	for i := range s.Growth.Polls {
+		text, err := json.Marshal(dispatcher.PullRequest{Queue: idleQueue, Pilot: fmt.Sprint("w", i), Slot: dispatcher.Slot{Cores: 1}, WaitS: 300})
+		if err != nil {
+			return nil, err
+		}
+		o.Bodies = append(o.Bodies, string(text))
+	}
+	s.command(fmt.Sprintf("load process: %d connections long-poll at queue %s all the time", s.Growth.Polls, idleQueue))
+	l, err := s.startLoad(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &polls{loader: l, ended: make(chan error, 1)}
+	go func() {
+		_, err := l.read(func(c claim, _ time.Time) {})
+		p.ended <- err
+	}()
+	if err := p.untilOpen(ctx, d, s.Growth.Polls); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *polls) untilOpen(ctx context.Context, d *process, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		q, err := d.client.Queue(ctx, idleQueue)
+		if err != nil {
+			return fmt.Errorf("%d long polls are not open: %w", n, err)
+		}
+		if q.Waiting >= n {
+			return nil
+		}
+		select {
+		case err := <-p.ended:
+			p.ended <- err
+			return errors.New("the load process with the long polls ended early")
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// close ends the load process; its connections go with it.
+func (p *polls) close() error {
+	_ = p.in.Close()
+	return <-p.ended
+}
