@@ -51,6 +51,8 @@ func (s *stage) ownSettings() []Setting {
 		{"data", fmt.Sprintf("%d ready, %d held, 100 shares in 3 levels, 20 queues, 4 shapes", s.Ready, s.Held)},
 		{"rounds", fmt.Sprintf("%d of %s, floor and candidate in turn", s.Rounds, s.Round)},
 		{"pullers", fmt.Sprintf("%d, one job a pull, request ids: %t", s.Pullers, s.RequestIDs)},
+		{"snapshot (S6)", fmt.Sprintf("%d claims under it, in slices of %d", s.Snapshot, s.slice())},
+		{"renewals (S7)", fmt.Sprintf("%d leases held, %d renewed a second", max(s.Held, s.Renewed), renewPace)},
 		{"written with every claim", "lease, ledger (the delta log); with every end the attempt and the ended job; no decision record yet: this version has none"},
 	}
 }

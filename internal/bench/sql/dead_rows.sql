@@ -1,0 +1,2 @@
+-- Dead rows of the tables that claims and ends write, as PostgreSQL estimates them.
+SELECT relname::text, n_dead_tup::float8 FROM pg_stat_user_tables WHERE relname IN ('jobs', 'leases') ORDER BY relname;
