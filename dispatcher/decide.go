@@ -12,8 +12,9 @@ type grant struct {
 	units  shares.Units
 	nonce  int64
 	of     *state
-	lane   int  // that claims it
-	spent  bool // charged to this daemon's escrow of the present epoch
+	lane   int         // that claims it
+	spent  bool        // charged to this daemon's escrow of the present epoch
+	note   *pickRecord // the record of the decision, where the sample has it
 }
 
 // move is the ledger's word for the grant, as far as this daemon counts it before the commit.
@@ -55,6 +56,7 @@ type candidates struct {
 	of     []shares.Candidate
 	best   []choice // by position in of
 	byLeaf []int    // leaf node → position in of + 1
+	sample sampler  // which decisions are recorded
 }
 
 // choice is the best window of a leaf for a slot.
@@ -91,7 +93,8 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		return nil, none
 	}
 	book := q.pool.book
-	i, ok := book.Pick(s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants))), c.of)
+	r := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants)))
+	i, ok := book.Pick(r, c.of)
 	if !ok {
 		return nil, none
 	}
@@ -106,6 +109,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	}
 	g := &grant{pull: p, window: chosen.window, job: chosen.window.pop(), queue: q, units: c.of[i].Units,
 		share: s.version.Tree.Nodes[chosen.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true}
+	g.note = s.note(book, r, q, g.job.id)
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	book.Granted(c.of[i].Leaf)

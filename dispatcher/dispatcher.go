@@ -65,6 +65,7 @@ type Dispatcher struct {
 	work     sync.WaitGroup // reads and takes under way
 	reads    chan struct{}  // a place for each read at the same time: hundreds of cold windows must not crowd out the claims
 
+	records     records    // of decisions, until they are written
 	refreshing  sync.Mutex // one Refresh at a time
 	backlogRead time.Time  // by Refresh
 
@@ -188,7 +189,9 @@ func (d *Dispatcher) lane(no int) *lane {
 	return d.lanes[no]
 }
 
-// Close gives back what the daemon held in escrow and closes its row. Call it after Run has returned.
+// Close writes the last records, gives back what the daemon held in escrow and closes its row. Call it after Run
+// has returned.
 func (d *Dispatcher) Close(ctx context.Context) error {
-	return d.closeDaemons(ctx, []int64{d.id})
+	_, err := d.Record(ctx)
+	return errors.Join(err, d.closeDaemons(ctx, []int64{d.id}))
 }

@@ -9,10 +9,12 @@ import (
 type metrics struct {
 	claim     prometheus.Histogram
 	batch     prometheus.Histogram
+	contended prometheus.Counter
 	conflicts prometheus.Counter
 	outdated  prometheus.Counter
 	ends      *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
+	unwritten prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -22,6 +24,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Duration of the statement that leases a batch of jobs.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_batch_jobs",
 			Help: "Jobs in one claim statement.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
+		contended: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_batches_contended_total",
+			Help: "Batches of claims with which somebody else interfered, so that they took a second statement."}),
 		conflicts: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_conflicts_total",
 			Help: "Jobs that another daemon had leased before."}),
 		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_outdated_total",
@@ -31,6 +35,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		refusals: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
 			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back."},
 			[]string{"reason"}),
+		unwritten: f.NewCounter(prometheus.CounterOpts{Name: "divvy_decision_records_dropped_total",
+			Help: "Records of decisions that were not written: the database was away for too long."}),
 	}
 }
 

@@ -69,7 +69,8 @@ func (d *Dispatcher) closeDaemons(ctx context.Context, ids []int64) error {
 }
 
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
-// older than a week, closed daemons without rows. It returns how many rows went.
+// older than a week, closed daemons without rows, decision records by the day when they are older than a week. It
+// returns how many rows, and days, went.
 func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
 		n = 0
@@ -88,7 +89,11 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("purge: %w", err)
 	}
-	return n, nil
+	days, err := d.dropDecisions(ctx) // by itself: its lock is held for no other's work
+	if err != nil {
+		return n, fmt.Errorf("purge: %w", err)
+	}
+	return n + days, nil
 }
 
 // Sample writes down the standing of every share, for plots and to compare what was promised with what was given.

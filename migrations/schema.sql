@@ -3,6 +3,79 @@ CREATE SCHEMA report;
 
 COMMENT ON SCHEMA report IS 'Stable views for reports and dashboards, described in docs/reporting.md; readable by role divvy_reader.';
 
+CREATE FUNCTION public.divvy_drop_days(parent text, before date) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET "TimeZone" TO 'UTC'
+    SET search_path TO 'public', 'pg_temp'
+    AS $_$
+DECLARE
+    name    text;
+    dropped int := 0;
+BEGIN
+    FOR name IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = parent::regclass AND c.relname ~ ('^' || parent || '_[0-9]{8}$')
+            AND c.relname < (parent || to_char(before, '_YYYYMMDD')) COLLATE "C"
+        ORDER BY c.relname
+    LOOP
+        EXECUTE format('DROP TABLE %I', name);
+        dropped := dropped + 1;
+    END LOOP;
+    RETURN dropped;
+END $_$;
+
+COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many.';
+
+CREATE FUNCTION public.divvy_make_days(parent text, first date, days integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET "TimeZone" TO 'UTC'
+    SET search_path TO 'public', 'pg_temp'
+    AS $_$
+DECLARE
+    key      text;
+    rest     regclass;
+    day      date;
+    name     text;
+    occupied boolean;
+    made     int := 0;
+BEGIN
+    SELECT a.attname, nullif(p.partdefid, 0)::regclass INTO STRICT key, rest
+    FROM pg_partitioned_table p
+    JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
+    WHERE p.partrelid = parent::regclass;
+    FOR day IN SELECT first + i FROM generate_series(0, days - 1) AS i LOOP
+        name := parent || to_char(day, '_YYYYMMDD');
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        IF rest IS NOT NULL THEN
+            EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I >= %L AND %2$I < %4$L)', rest, key, day, day + 1) INTO occupied;
+            CONTINUE WHEN occupied;
+        END IF;
+        BEGIN
+            EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)', name, parent);
+            IF parent = 'decisions' THEN
+                -- Rows are only inserted, and the table is dropped in a week: nothing is ever left to clean up. If
+                -- transaction numbers run short before that, PostgreSQL vacuums all the same.
+                EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false, toast.autovacuum_enabled = false)', name);
+            ELSE
+                -- Rows are only inserted and stay. A vacuum has no dead rows to find, it only sets the visibility map
+                -- and freezes: so let it come after half as many rows again instead of a fifth (20 times instead of 50
+                -- in a day of ten million rows), and let it freeze at once (0 instead of 50 million transactions), so
+                -- that no later one must write these pages again.
+                EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)', name);
+            END IF;
+            EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day, day + 1);
+            made := made + 1;
+        EXCEPTION WHEN check_violation THEN
+            NULL; -- a row of the day reached the default partition meanwhile
+        END;
+    END LOOP;
+    RETURN made;
+END $_$;
+
+COMMENT ON FUNCTION public.divvy_make_days(parent text, first date, days integer) IS 'Makes the daily partitions of a table from first on, as many as days; returns how many were not there.';
+
 CREATE TABLE public.attempts (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -93,6 +166,27 @@ ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.decisions (
+    written_at timestamp with time zone DEFAULT now() NOT NULL,
+    daemon_id bigint NOT NULL,
+    ms_ago integer[] NOT NULL,
+    lanes smallint[] NOT NULL,
+    seqs bigint[] NOT NULL,
+    job_ids bigint[] NOT NULL,
+    queue_ids integer[] NOT NULL,
+    share_ids integer[] NOT NULL,
+    deficits real[] NOT NULL,
+    runner_up_ids integer[] NOT NULL,
+    runner_up_deficits real[] NOT NULL,
+    candidates integer[] NOT NULL,
+    units bigint[] NOT NULL,
+    rounds bigint[] NOT NULL,
+    weights integer[] NOT NULL
+)
+PARTITION BY RANGE (written_at);
+
+COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims.';
 
 CREATE TABLE public.ended_jobs (
     id bigint NOT NULL,
@@ -624,6 +718,63 @@ COMMENT ON COLUMN report.attempts.memory_mb IS 'Peak memory in MB, as the pilot 
 
 COMMENT ON COLUMN report.attempts.outputs IS 'What the job made, by name, as the pilot reported.';
 
+CREATE VIEW report.decisions AS
+ SELECT (d.written_at - ((r.ms_ago)::double precision * '00:00:00.001'::interval)) AS at,
+    d.written_at,
+    d.daemon_id,
+    r.lane,
+    r.seq,
+    r.job_id,
+    q.name AS queue,
+    s.path AS share,
+    r.deficit AS deficit_units,
+    n.path AS runner_up,
+        CASE
+            WHEN (r.runner_up_id <> 0) THEN r.runner_up_deficit
+            ELSE NULL::real
+        END AS runner_up_deficit_units,
+    r.candidates,
+    (((r.units)::numeric / 1000.0))::numeric(20,3) AS units,
+    (((r.round)::numeric / 1000.0))::numeric(20,3) AS round_units,
+    r.weight
+   FROM ((((public.decisions d
+     CROSS JOIN LATERAL UNNEST(d.ms_ago, d.lanes, d.seqs, d.job_ids, d.queue_ids, d.share_ids, d.deficits, d.runner_up_ids, d.runner_up_deficits, d.candidates, d.units, d.rounds, d.weights) r(ms_ago, lane, seq, job_id, queue_id, share_id, deficit, runner_up_id, runner_up_deficit, candidates, units, round, weight))
+     LEFT JOIN public.queues q ON ((q.id = r.queue_id)))
+     LEFT JOIN public.shares s ON ((s.id = r.share_id)))
+     LEFT JOIN public.shares n ON ((n.id = r.runner_up_id)));
+
+COMMENT ON VIEW report.decisions IS 'Why a job was given to whom, for seven days: one row a recorded claim. Restrict it by written_at: days are stored apart.';
+
+COMMENT ON COLUMN report.decisions.at IS 'When it was decided, to the millisecond.';
+
+COMMENT ON COLUMN report.decisions.written_at IS 'When the record was written: a second or so after at.';
+
+COMMENT ON COLUMN report.decisions.daemon_id IS 'Daemon that decided.';
+
+COMMENT ON COLUMN report.decisions.lane IS 'Lane of the daemon''s ledger in which the claim is counted.';
+
+COMMENT ON COLUMN report.decisions.seq IS 'Position in that lane: claims of one transaction have the same.';
+
+COMMENT ON COLUMN report.decisions.job_id IS 'Job that was given.';
+
+COMMENT ON COLUMN report.decisions.queue IS 'Queue of the slot that it was given to.';
+
+COMMENT ON COLUMN report.decisions.share IS 'Path of the share that won, and pays.';
+
+COMMENT ON COLUMN report.decisions.deficit_units IS 'Target minus held, before the grant, at the level where the paths of winner and runner-up part: of the winner''s side. Of the share itself when there is no runner-up. Seven digits.';
+
+COMMENT ON COLUMN report.decisions.runner_up IS 'Path of the share that would have been picked without the winner; NULL when no other had a job for this slot.';
+
+COMMENT ON COLUMN report.decisions.runner_up_deficit_units IS 'The same of the runner-up''s side; NULL when there is none.';
+
+COMMENT ON COLUMN report.decisions.candidates IS 'Leaves that had a job for this slot which every hard limit admitted.';
+
+COMMENT ON COLUMN report.decisions.units IS 'Units that the job is charged.';
+
+COMMENT ON COLUMN report.decisions.round_units IS 'R that the targets were solved for: units held with those on offer, at most the capacity.';
+
+COMMENT ON COLUMN report.decisions.weight IS 'Claims that this record stands for: 1 = all are recorded; more when a daemon made over a thousand claims a second.';
+
 CREATE VIEW report.jobs AS
  SELECT j.id AS job_id,
     j.task_id,
@@ -1058,6 +1209,8 @@ CREATE INDEX attempts_job ON ONLY public.attempts USING btree (job_id, attempt);
 
 CREATE INDEX attempts_rest_job_id_attempt_idx ON public.attempts_rest USING btree (job_id, attempt);
 
+CREATE INDEX decisions_written ON ONLY public.decisions USING btree (written_at);
+
 CREATE INDEX ended_jobs_id ON ONLY public.ended_jobs USING btree (id);
 
 CREATE INDEX ended_jobs_rest_id_idx ON public.ended_jobs_rest USING btree (id);
@@ -1127,6 +1280,8 @@ ALTER TABLE ONLY public.tasks
 GRANT USAGE ON SCHEMA report TO divvy_reader;
 
 GRANT SELECT ON TABLE report.attempts TO divvy_reader;
+
+GRANT SELECT ON TABLE report.decisions TO divvy_reader;
 
 GRANT SELECT ON TABLE report.jobs TO divvy_reader;
 

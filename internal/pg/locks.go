@@ -18,6 +18,7 @@ const (
 	LockSample                            // writing share samples
 	LockClaims                            // held shared by claims, exclusively by what must see none in flight
 	LockPurge                             // dropping what is over
+	LockDays                              // making the partitions of days
 )
 
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody
