@@ -1,0 +1,99 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+)
+
+// sequence is a site with one daemon, of which one thing after the other is asked.
+type sequence struct {
+	*drawn
+	d *Dispatcher
+}
+
+var sequenceSteps = map[string]func(*sequence){
+	"enqueue": func(s *sequence) {
+		s.oracle.enqueue(s.enqueued()...)
+		s.refresh(s.d)
+	},
+	"pull": func(s *sequence) {
+		p := s.drawPull()
+		before := s.oracle.clone()
+		leases := s.pull(s.d, p, 0)
+		for _, l := range leases {
+			s.leases[l.Job] = l.Lease
+			if j := before.job(l.Job); j == nil || l.Attempt != j.attempt {
+				s.t.Fatalf("lease %+v, the job is %+v", l, j)
+			}
+		}
+		if err := s.oracle.answer(p, jobsOf(leases), false); err != nil {
+			s.t.Fatalf("pull %+v: %v\nstate: %+v\nlast: %v\nties broken otherwise: %v", p, err, before.jobs, before.last,
+				before.clone().answer(p, jobsOf(leases), false))
+		}
+	},
+	"end": func(s *sequence) {
+		if len(s.leases) == 0 {
+			return
+		}
+		job := rapid.SampledFrom(slices.Sorted(maps.Keys(s.leases))).Draw(s.r, "job")
+		outcome := rapid.SampledFrom([]Outcome{Finished, Finished, Failed, Cancelled}).Draw(s.r, "outcome")
+		v := finish(s.t, s.d, outcome, Lease{Lease: s.leases[job]})
+		delete(s.leases, job)
+		if want := s.oracle.end(job, outcome); v[0].Verdict != Recorded || v[0].JobState != want {
+			s.t.Fatalf("%s: %+v, want %s", outcome, v[0], want)
+		}
+	},
+	"kill": func(s *sequence) {
+		if len(s.oracle.jobs) == 0 {
+			return
+		}
+		job := rapid.SampledFrom(s.oracle.jobs).Draw(s.r, "job").id
+		if err := s.d.KillJob(context.Background(), job); err != nil && !errors.Is(err, ErrNoJob) {
+			s.t.Fatal(err)
+		}
+		s.oracle.kill(job)
+		s.refresh(s.d)
+	},
+	"hold": func(s *sequence) {
+		s.shift(func(tx pgx.Tx, task int64) error {
+			_, _, err := HoldTask(context.Background(), tx, task, 100)
+			s.oracle.shift(task, isReady, isWaiting)
+			return err
+		})
+	},
+	"release": func(s *sequence) {
+		s.shift(func(tx pgx.Tx, task int64) error {
+			_, _, err := ReleaseTask(context.Background(), tx, task, 100)
+			s.oracle.shift(task, isWaiting, isReady)
+			return err
+		})
+	},
+}
+
+func (s *sequence) shift(do func(tx pgx.Tx, task int64) error) {
+	if len(s.tasks) == 0 {
+		return
+	}
+	task := rapid.SampledFrom(s.tasks).Draw(s.r, "task")
+	s.tx(func(tx pgx.Tx) error { return do(tx, task) })
+	s.refresh(s.d)
+}
+
+// One daemon, one pull at a time: every answer is the oracle's.
+func TestOracleSequence(t *testing.T) {
+	onDatabases(t, 25, func(t testing.TB, r *rapid.T) {
+		s := &sequence{drawn: drawSite(t, r, siteKind{})}
+		s.d = s.daemon()
+		steps := []string{"enqueue", "enqueue", "pull", "pull", "pull", "pull", "end", "end", "kill", "hold", "release"}
+		for range rapid.IntRange(10, 50).Draw(r, "steps") {
+			sequenceSteps[rapid.SampledFrom(steps).Draw(r, "step")](s)
+		}
+		s.recount()
+	})
+}
