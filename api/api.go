@@ -94,9 +94,9 @@ func (s *server) routes() http.Handler {
 	root.Get("/readyz", s.ready)
 	root.Group(func(r chi.Router) {
 		r.Use(s.guard)
-		r.Post("/v1/pulls", s.pull)
-		r.Post("/v1/leases/renew", s.renew)
-		r.Post("/v1/leases/finish", s.finish)
+		for path, h := range s.pilotRoutes() {
+			r.Post(path, h)
+		}
 		r.Put("/v1/tasks/{id}/inputs", s.inputs)
 		r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))
 		s.huma = humachi.New(r, s.document())
@@ -112,7 +112,7 @@ func (s *server) routes() http.Handler {
 		s.tidy()
 		r.Get("/openapi.json", s.openapi())
 	})
-	return root
+	return s.front(root)
 }
 
 // allowed lists the methods of a path.

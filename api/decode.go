@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 )
 
@@ -29,18 +30,28 @@ func release(b *bytes.Buffer) {
 	}
 }
 
-// decode reads the body of a pilot's request into v. Unknown fields are ignored: pilots and daemons of different
-// versions mix. The error is a *Problem that names the place.
-func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
+// decode reads the body of a pilot's request: by hand when read takes it, else as encoding/json does, which then has
+// the last word. Unknown fields are ignored: pilots and daemons of different versions mix. The error is a *Problem
+// that names the place.
+func decode[T any](w http.ResponseWriter, r *http.Request, limit int64, read func([]byte, *T) bool) (*T, error) {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer release(buf)
-	if _, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
-		return badBody(err)
+	body := io.Reader(r.Body)
+	if r.ContentLength < 0 || r.ContentLength > limit {
+		body = http.MaxBytesReader(w, r.Body, limit) // else net/http ends the body where its length says
 	}
+	if _, err := buf.ReadFrom(body); err != nil {
+		return nil, badBody(err)
+	}
+	v := new(T)
+	if read(buf.Bytes(), v) {
+		return v, nil
+	}
+	*v = *new(T)
 	if err := json.Unmarshal(buf.Bytes(), v); err != nil {
-		return badJSON(buf.Bytes(), err)
+		return nil, badJSON(buf.Bytes(), err)
 	}
-	return nil
+	return v, nil
 }
 
 // badBody says why a body could not be read.
@@ -91,8 +102,26 @@ func reply(w http.ResponseWriter, v any) {
 	if err := enc.Encode(v); err != nil {
 		panic(fmt.Sprintf("api: %T does not encode: %v", v, err)) // the edge answers 500
 	}
-	w.Header()["Content-Type"] = jsonType
-	_, _ = w.Write(buf.Bytes()) // the client may have gone
+	send(w, buf.Bytes())
+}
+
+// answer writes v as JSON by hand.
+func answer[T any](w http.ResponseWriter, v *T, write func([]byte, *T) []byte) {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer release(buf)
+	text := write(buf.AvailableBuffer(), v)
+	_, _ = buf.Write(text) // in place, or the larger buffer for the next one
+	send(w, text)
+}
+
+// send writes a body. Its length is said where net/http would cut it into chunks: it looks 2 KiB ahead only.
+func send(w http.ResponseWriter, text []byte) {
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	if len(text) > 2<<10 {
+		h["Content-Length"] = []string{strconv.Itoa(len(text))}
+	}
+	_, _ = w.Write(text) // the client may have gone
 }
 
 var jsonType = []string{"application/json"}

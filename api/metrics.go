@@ -2,6 +2,7 @@ package api
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +36,32 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 func (m *metrics) observe(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, statusClass(status)).Inc()
 	m.seconds.WithLabelValues(method, route).Observe(took.Seconds())
+}
+
+// series are those of one route; finding them by their labels costs as much as reading a pull. They are
+// made when they are first counted, like all others.
+type series struct {
+	metrics         *metrics
+	method, pattern string
+	fine            func() prometheus.Counter
+	seconds         func() prometheus.Observer
+}
+
+func (m *metrics) series(method, pattern string) *series {
+	return &series{
+		metrics: m, method: method, pattern: pattern,
+		fine:    sync.OnceValue(func() prometheus.Counter { return m.requests.WithLabelValues(method, pattern, statusClass(200)) }),
+		seconds: sync.OnceValue(func() prometheus.Observer { return m.seconds.WithLabelValues(method, pattern) }),
+	}
+}
+
+func (r *series) observe(status int, took time.Duration) {
+	if status/100 != 2 {
+		r.metrics.observe(r.method, r.pattern, status, took)
+		return
+	}
+	r.fine().Inc()
+	r.seconds().Observe(took.Seconds())
 }
 
 func statusClass(status int) string {

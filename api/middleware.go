@@ -26,6 +26,8 @@ type exchange struct {
 	status int
 	size   int64
 	err    error
+	hot    *series   // nil: the router knows
+	ids    [1]string // id, as the header has it
 }
 
 // WriteHeader remembers the status.
@@ -59,10 +61,14 @@ func exchangeIn(ctx context.Context) *exchange {
 
 // edge is the outermost layer: request id, metrics, log, and the end of panics. It is one layer on purpose;
 // every pull goes through it.
-func (s *server) edge(next http.Handler) http.Handler {
+func (s *server) edge(next http.Handler) http.Handler { return s.edgeOf(nil, next) }
+
+// edgeOf is the edge of one route that is known before the router has seen the request; nil: it must find out.
+func (s *server) edgeOf(hot *series, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{ResponseWriter: w, id: requestID(r)}
-		w.Header()[headerRequestID] = []string{x.id}
+		x := &exchange{ResponseWriter: w, id: requestID(r), hot: hot}
+		x.ids[0] = x.id
+		w.Header()[headerRequestID] = x.ids[:]
 		began := time.Now()
 		s.metrics.inFlight.Inc()
 		defer func() {
@@ -99,11 +105,15 @@ func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
-	route, method := "none", "other"
-	if rc := chi.RouteContext(r.Context()); rc != nil && len(rc.RoutePatterns) > 0 && x.status != http.StatusMethodNotAllowed {
-		route, method = rc.RoutePattern(), r.Method
+	if x.hot != nil {
+		x.hot.observe(x.status, took)
+	} else {
+		route, method := "none", "other"
+		if rc := chi.RouteContext(r.Context()); rc != nil && len(rc.RoutePatterns) > 0 && x.status != http.StatusMethodNotAllowed {
+			route, method = rc.RoutePattern(), r.Method
+		}
+		s.metrics.observe(method, route, x.status, took)
 	}
-	s.metrics.observe(method, route, x.status, took)
 	level := slog.LevelDebug
 	switch {
 	case x.status == http.StatusServiceUnavailable:
@@ -159,4 +169,9 @@ func extend(w http.ResponseWriter, d time.Duration) {
 		return // a test's recorder
 	}
 	_ = rc.SetWriteDeadline(until)
+}
+
+// extendWrite gives the answer d from now to be taken.
+func extendWrite(w http.ResponseWriter, d time.Duration) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d)) // a test's recorder has none
 }

@@ -16,22 +16,25 @@ import (
 
 // pull is POST /v1/pulls.
 func (s *server) pull(w http.ResponseWriter, r *http.Request) {
-	var req dispatcher.PullRequest
-	if err := decode(w, r, maxPull, &req); err != nil {
-		s.fail(w, err)
-		return
+	req, err := decode(w, r, maxPull, readPull)
+	if err == nil {
+		err = checkPull(req)
 	}
-	if err := checkPull(&req); err != nil {
+	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	within := s.timeout + time.Duration(req.WaitS*float64(time.Second))
-	if req.WaitS > 1 {
+	began := time.Now()
+	if req.WaitS > longWait {
 		extend(w, within+slack)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
-	leases, err := s.dispatcher.Pull(ctx, req)
+	leases, err := s.dispatcher.Pull(ctx, *req)
+	if time.Since(began) > slack/100 {
+		extendWrite(w, slack)
+	}
 	switch {
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		w.Header()["Retry-After"] = []string{retryPull(req.WaitS)}
@@ -39,55 +42,57 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.fail(w, s.withQueues(err))
 	default:
-		reply(w, leases)
+		answer(w, &leases, appendPull)
 	}
 }
 
 // slack is what a deadline of the connection comes after that of the request, so that its 503 gets out.
 const slack = 10 * time.Second
 
+// longWait is the wait, in seconds, from which on the connection's deadlines are moved before it: the shorter ones
+// end within the deadline for reading, and writing has no deadline until something is written.
+const longWait = 30
+
 // renew is POST /v1/leases/renew.
 func (s *server) renew(w http.ResponseWriter, r *http.Request) {
-	var req dispatcher.RenewRequest
-	if err := decode(w, r, maxBody, &req); err != nil {
-		s.fail(w, err)
-		return
+	req, err := decode(w, r, maxBody, readRenew)
+	if err == nil {
+		err = checkRenew(req)
 	}
-	if err := checkRenew(&req); err != nil {
+	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
 	defer cancel()
-	kept, err := s.dispatcher.Renew(ctx, req)
+	kept, err := s.dispatcher.Renew(ctx, *req)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	kept.Kept, kept.Lost, kept.Cancel = list(kept.Kept), list(kept.Lost), list(kept.Cancel)
-	reply(w, kept)
+	answer(w, &kept, appendRenew)
 }
 
 // finish is POST /v1/leases/finish.
 func (s *server) finish(w http.ResponseWriter, r *http.Request) {
-	var req dispatcher.FinishRequest
-	if err := decode(w, r, maxBody, &req); err != nil {
-		s.fail(w, err)
-		return
+	req, err := decode(w, r, maxBody, readFinish)
+	if err == nil {
+		err = checkFinish(req)
 	}
-	if err := checkFinish(&req); err != nil {
+	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
 	defer cancel()
-	verdicts, err := s.dispatcher.Finish(ctx, req)
+	verdicts, err := s.dispatcher.Finish(ctx, *req)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	verdicts.Verdicts = list(verdicts.Verdicts)
-	reply(w, verdicts)
+	answer(w, &verdicts, appendFinish)
 }
 
 // retryPull is the Retry-After of a 204: who waited in the long poll comes back at once, who only looks, later.
