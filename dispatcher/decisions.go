@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -132,7 +133,7 @@ func (d *Dispatcher) Record(ctx context.Context) (n int, err error) {
 		case err == nil:
 			n += len(row)
 			rs.drop(len(row))
-		case uncertain(err) && !pgconn.SafeToRetry(err):
+		case uncertain(err) && !errors.Is(err, errNotSent) && !pgconn.SafeToRetry(err):
 			rs.drop(len(row))
 			d.metrics.unwritten.Add(float64(len(row)))
 			fallthrough
@@ -141,6 +142,9 @@ func (d *Dispatcher) Record(ctx context.Context) (n int, err error) {
 		}
 	}
 }
+
+// errNotSent: the records are still ours alone.
+var errNotSent = errors.New("no connection")
 
 func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
 	n := len(row)
@@ -155,7 +159,12 @@ func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
 		deficits[i], secondDeficits[i] = e.deficit, e.runnerUpDeficit
 		candidates[i], weights[i], units[i], rounds[i] = e.candidates, e.weight, int64(e.units), int64(e.round)
 	}
-	_, err := d.cfg.Pool.Exec(ctx, query["record_decisions"], pgx.StrictNamedArgs{
+	conn, err := d.cfg.Pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	defer conn.Release()
+	_, err = conn.Exec(ctx, query["record_decisions"], pgx.StrictNamedArgs{
 		"daemon": row[0].daemon, "ms_ago": ago, "lanes": lanes, "seqs": seqs, "jobs": jobs, "queues": queues, "shares": ids,
 		"deficits": deficits, "runners_up": seconds, "runner_up_deficits": secondDeficits, "candidates": candidates,
 		"units": units, "rounds": rounds, "weights": weights})
