@@ -63,6 +63,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	fl.IntVar(&f.sizes.Wakes, "wakes", 0, "jobs that wake a long poll")
 	fl.IntVar(&f.sizes.Snapshot, "snapshot", 0, "claims while a snapshot is held open")
 	fl.IntVar(&f.sizes.Renewed, "renewed", 0, "leases that are renewed beside claims")
+	fl.IntVar(&f.sizes.Growth.Polls, "polls", 0, "long polls while the daemon is weighed")
 	fl.DurationVar(&f.sizes.Round, "round", 0, "length of one side of a round")
 	for _, name := range []string{"ready", "held", "pullers", "inputs", "wakes", "snapshot", "renewed", "round"} {
 		_ = fl.MarkHidden(name)
@@ -150,6 +151,9 @@ func (f benchFlags) resolve() bench.Sizes {
 	}
 	if f.sizes.Ready > 0 || f.sizes.Held > 0 {
 		s.Growth = bench.GrowthOf(s.Ready, s.Held)
+	}
+	if f.sizes.Growth.Polls > 0 {
+		s.Growth.Polls = f.sizes.Growth.Polls
 	}
 	if f.sizes.Round > 0 {
 		s.Round = f.sizes.Round

@@ -23,7 +23,10 @@ func (s *stage) footprint(ctx context.Context) error {
 		return err
 	}
 	s.served = Served{}
-	d, err := s.starts(ctx)
+	if err := s.starts(ctx); err != nil {
+		return err
+	}
+	d, err := s.startDaemon(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,42 +37,45 @@ func (s *stage) footprint(ctx context.Context) error {
 	return s.verify(ctx, "weighing the daemon")
 }
 
-// starts measures how long a daemon takes from its start to the first job that it hands out, a round each, and
-// returns the last one.
-func (s *stage) starts(ctx context.Context) (d *process, err error) {
+// starts measures how long a daemon takes from its start to the first job that it hands out.
+func (s *stage) starts(ctx context.Context) error {
 	var took, rows []float64
 	s.command(fmt.Sprintf("start: divvy serve on %d ready and %d held jobs; from exec to the answer of the first POST /v1/pulls", s.Ready, s.Held))
 	for r := range s.Rounds {
-		if d != nil {
-			if err := d.stop(); err != nil {
-				return nil, err
-			}
-		}
 		s.say("round %d of %d: start of the daemon", r+1, s.Rounds)
 		before, err := s.jobsRead(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if d, err = s.startDaemon(ctx); err != nil {
-			return nil, err
-		}
-		first, err := d.client.Pull(ctx, dispatcher.PullRequest{Queue: s.layout().queue(r), Pilot: "first", Slot: dispatcher.Slot{Cores: 1}, WaitS: 60})
-		took = append(took, time.Since(d.began).Seconds())
+		first, err := s.startOnce(ctx, s.layout().queue(r))
 		if err != nil {
-			return nil, errors.Join(err, d.stop())
+			return err
 		}
-		after, err := s.jobsRead(ctx)
-		if err == nil {
-			err = s.took(ctx, []claim{{first.Leases[0].Job, first.Leases[0].Lease}})
-		}
+		after, err := s.jobsRead(ctx) // its connections have gone: they reported all
 		if err != nil {
-			return nil, errors.Join(err, d.stop())
+			return err
 		}
-		rows = append(rows, float64(after-before))
+		took, rows = append(took, first.Seconds()), append(rows, float64(after-before))
 	}
 	series := newSeries("from exec to the first job", "s", took)
-	s.figure(atMost("S9", "start_s", series.Median, 5, series, newSeries("rows of jobs read meanwhile, as far as reported", "rows", rows)))
-	return d, nil
+	s.figure(atMost("S9", "start_s", series.Median, 5, series,
+		newSeries("rows of jobs that were read until the daemon had stopped", "rows", rows)))
+	return nil
+}
+
+// startOnce starts a daemon, takes one job and stops it.
+func (s *stage) startOnce(ctx context.Context, queue string) (took time.Duration, err error) {
+	d, err := s.startDaemon(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	reply, err := d.client.Pull(ctx, dispatcher.PullRequest{Queue: queue, Pilot: "first", Slot: dispatcher.Slot{Cores: 1}, WaitS: 60})
+	took = time.Since(d.began)
+	if err != nil {
+		return 0, fmt.Errorf("first pull of a daemon: %w", err)
+	}
+	return took, s.took(ctx, []claim{{reply.Leases[0].Job, reply.Leases[0].Lease}})
 }
 
 // jobsRead is how many rows of jobs were read so far, as far as the server's statistics have heard of it.
@@ -85,9 +91,12 @@ func (s *stage) weigh(ctx context.Context, d *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, polls.close()) }()
+	defer func() { err = errors.Join(err, polls.close(ctx)) }()
 	idle, _, err := d.memory()
 	if err != nil {
+		return err
+	}
+	if _, err := s.claimsAt(ctx, d.address()); err != nil { // it reads its windows first
 		return err
 	}
 	var each, rates []float64
@@ -122,9 +131,10 @@ func (s *stage) weigh(ctx context.Context, d *process) (err error) {
 	return nil
 }
 
-// polls are long polls that a load process keeps open.
+// polls are long polls that a load process keeps open at a daemon.
 type polls struct {
 	*loader
+	at    *process
 	ended chan error
 }
 
@@ -143,40 +153,40 @@ func (s *stage) openPolls(ctx context.Context, d *process) (*polls, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &polls{loader: l, ended: make(chan error, 1)}
+	p := &polls{loader: l, at: d, ended: make(chan error, 1)}
 	go func() {
-		_, err := l.read(func(c claim, _ time.Time) {})
+		_, err := l.read(func(claim, time.Time) {})
 		p.ended <- err
 	}()
-	if err := p.untilOpen(ctx, d, s.Growth.Polls); err != nil {
-		return nil, errors.Join(err, p.close())
+	if err := p.until(ctx, func(open int) bool { return open >= s.Growth.Polls }); err != nil {
+		return nil, errors.Join(fmt.Errorf("%d long polls are not open: %w", s.Growth.Polls, err), p.close(ctx))
 	}
 	return p, nil
 }
 
-func (p *polls) untilOpen(ctx context.Context, d *process, n int) error {
+// until waits until the daemon says that so many pulls wait at the idle queue.
+func (p *polls) until(ctx context.Context, enough func(open int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		q, err := d.client.Queue(ctx, idleQueue)
+		q, err := p.at.client.Queue(ctx, idleQueue)
 		if err != nil {
-			return fmt.Errorf("%d long polls are not open: %w", n, err)
+			return err
 		}
-		if q.Waiting >= n {
+		if enough(q.Waiting) {
 			return nil
 		}
 		select {
-		case err := <-p.ended:
-			p.ended <- err
-			return errors.New("the load process with the long polls ended early")
 		case <-ctx.Done():
+			return fmt.Errorf("%d pulls wait at queue %s: %w", q.Waiting, idleQueue, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-// close ends the load process; its connections go with it.
-func (p *polls) close() error {
+// close ends the load process and waits until the daemon has noticed that its connections are gone.
+func (p *polls) close(ctx context.Context) error {
 	_ = p.in.Close()
-	return <-p.ended
+	err := <-p.ended
+	return errors.Join(err, p.until(context.WithoutCancel(ctx), func(open int) bool { return open == 0 }))
 }

@@ -163,3 +163,9 @@ func (s *stage) growth(ctx context.Context, large *stage, another func(ready, he
 	}
 	return s.fillUp(ctx)
 }
+
+// setting is the growth for the report.
+func (g Growth) setting() string {
+	return fmt.Sprintf("from %d ready, %d held: to %d ready; to %d held; to %d shares x %d queues; %d daemons, which also fill %d slots; %d long polls",
+		g.From, g.FromHeld, g.Ready, g.Held, g.leaves(), g.leaves(), g.Daemons, g.Full, g.Polls)
+}

@@ -50,6 +50,7 @@ func (s *stage) ownSettings() []Setting {
 		{"server", s.place.server},
 		{"data", fmt.Sprintf("%d ready, %d held, 100 shares in 3 levels, 20 queues, 4 shapes", s.Ready, s.Held)},
 		{"rounds", fmt.Sprintf("%d of %s, floor and candidate in turn", s.Rounds, s.Round)},
+		{"growth (S5, S9)", s.Growth.setting()},
 		{"pullers", fmt.Sprintf("%d, one job a pull, request ids: %t", s.Pullers, s.RequestIDs)},
 		{"snapshot (S6)", fmt.Sprintf("%d claims under it, in slices of %d", s.Snapshot, s.slice())},
 		{"renewals (S7)", fmt.Sprintf("%d leases held, %d renewed a second", max(s.Held, s.Renewed), renewPace)},
