@@ -93,10 +93,10 @@ func (d *Dispatcher) claim(ctx context.Context, l *lane, b claimBatch) {
 			return
 		}
 	}
-	current, nonces, err := d.execClaim(ctx, l, b)
+	took, current, err := d.execClaim(ctx, l, b)
 	switch {
 	case err == nil && current:
-		d.settleBatch(ctx, l, b, nonces)
+		d.settleBatch(ctx, l, b, took)
 	case err == nil:
 		d.metrics.outdated.Inc()
 		d.tryAgain(b)
@@ -117,64 +117,120 @@ func (d *Dispatcher) claim(ctx context.Context, l *lane, b claimBatch) {
 	}
 }
 
-// execClaim sends lock and claim in one round trip; both are one transaction.
-func (d *Dispatcher) execClaim(ctx context.Context, l *lane, b claimBatch) (current bool, nonces map[int64]bool, err error) {
+// taken is which grants of a batch were leased.
+type taken struct {
+	all    bool
+	nonces map[int64]bool // when not all
+}
+
+func (t taken) has(nonce int64) bool { return t.all || t.nonces[nonce] }
+
+func (t taken) any() bool { return t.all || len(t.nonces) > 0 }
+
+// execClaim claims all of the batch, or, when that fails on one of its jobs, what can be claimed.
+func (d *Dispatcher) execClaim(ctx context.Context, l *lane, b claimBatch) (took taken, current bool, err error) {
 	start := time.Now()
+	a := newClaimArgs(b)
+	err = d.claimAll(ctx, l, b, a)
+	switch code := pg.Code(err); {
+	case err == nil:
+		took, current = taken{all: true}, true
+	case code == uniqueViolation || code == notNullViolation:
+		d.metrics.contended.Inc()
+		took.nonces, current, err = d.claimSome(ctx, l, b, a)
+	}
+	d.metrics.batch.Observe(float64(len(a.jobs)))
+	d.metrics.claim.Observe(time.Since(start).Seconds())
+	return took, current, err
+}
+
+// How claim_all and remember say that it is not all or nothing this time: SQLSTATEs.
+const (
+	uniqueViolation  = "23505"
+	notNullViolation = "23502"
+)
+
+// claimAll sends lock, request ids and claim in one round trip; they are one transaction.
+func (d *Dispatcher) claimAll(ctx context.Context, l *lane, b claimBatch, a *claimArgs) (err error) {
 	var batch pgx.Batch
-	batch.Queue(query["claim_lock"], pgx.StrictNamedArgs{"class": pg.LockClaims})
-	args, n := d.claimArgs(l, b)
-	batch.Queue(query["claim"], args)
+	batch.Queue(query["claim_lock"], pgx.StrictNamedArgs{"class": pg.LockClaims, "nestloop": "on", "hashjoin": "off"})
+	if len(a.keys) > 0 {
+		batch.Queue(query["remember"], pgx.StrictNamedArgs{"jobs": a.jobs, "nonces": a.nonces,
+			"keys": a.keys, "hashes": a.hashes, "lows": a.lows, "highs": a.highs})
+	}
+	batch.Queue(query["claim_all"], pgx.StrictNamedArgs{
+		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
+		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "queues": a.queues, "units": a.units, "cores": a.cores,
+		"pilots": a.pilots, "nodes": a.nodes, "tasks": a.tasks, "shares": a.shares, "shapes": a.shapes,
+	})
+	return d.cfg.Pool.SendBatch(ctx, &batch).Close()
+}
+
+// claimSome is claimAll for a batch with which somebody else interferes: what is left of it is claimed.
+func (d *Dispatcher) claimSome(ctx context.Context, l *lane, b claimBatch, a *claimArgs) (nonces map[int64]bool, current bool, err error) {
+	var batch pgx.Batch
+	batch.Queue(query["claim_lock"], pgx.StrictNamedArgs{"class": pg.LockClaims, "nestloop": "off", "hashjoin": "on"})
+	batch.Queue(query["claim"], pgx.StrictNamedArgs{
+		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
+		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "pulls": a.pulls, "queues": a.queues, "units": a.units,
+		"cores": a.cores, "asked": a.asked, "keys": a.keys, "hashes": a.hashes, "pilots": a.pilots, "nodes": a.nodes,
+	})
 	results := d.cfg.Pool.SendBatch(ctx, &batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if _, err = results.Exec(); err != nil {
-		return false, nil, err
+		return nil, false, err
 	}
 	var got []int64
 	if err = results.QueryRow().Scan(&current, &got); err != nil {
-		return false, nil, err
+		return nil, false, err
 	}
 	nonces = make(map[int64]bool, len(got))
 	for _, nonce := range got {
 		nonces[nonce] = true
 	}
-	d.metrics.batch.Observe(float64(n))
-	d.metrics.claim.Observe(time.Since(start).Seconds())
-	return current, nonces, nil
+	return nonces, current, nil
 }
 
-func (d *Dispatcher) claimArgs(l *lane, b claimBatch) (args pgx.StrictNamedArgs, n int) {
-	var jobs, nonces, units []int64
-	var attempts, pulls, queues, cores, asked, pilotPulls []int32
-	var keys [][16]byte
-	var hashes [][]byte
-	var pilots, nodes []string
+// claimArgs are the columns of a batch: one element a grant, pull by pull; asked, keys, hashes, lows and highs one a
+// pull with a request id.
+type claimArgs struct {
+	jobs, nonces, units, tasks             []int64
+	attempts, pulls, queues, cores, shapes []int32
+	shares                                 []int32
+	pilots, nodes                          []string
+
+	asked, lows, highs []int32 // the pull's number; its grants, from 1
+	keys               [][16]byte
+	hashes             [][]byte
+}
+
+func newClaimArgs(b claimBatch) *claimArgs {
+	a := &claimArgs{}
 	for i, p := range b.pulls {
-		pilotPulls, pilots, nodes = append(pilotPulls, int32(i)), append(pilots, p.req.Pilot), append(nodes, p.req.Node)
-		if p.hash != nil {
-			asked, keys, hashes = append(asked, int32(i)), append(keys, p.key), append(hashes, p.hash)
-		}
+		low := len(a.jobs) + 1
 		for _, g := range p.grants {
-			n++
-			jobs, attempts, nonces = append(jobs, g.job.id), append(attempts, g.job.attempt), append(nonces, g.nonce)
-			pulls, queues, units = append(pulls, int32(i)), append(queues, int32(g.queue.ID)), append(units, int64(g.units))
-			cores = append(cores, int32(g.window.shape.need.Cores))
+			a.jobs, a.attempts, a.nonces = append(a.jobs, g.job.id), append(a.attempts, g.job.attempt), append(a.nonces, g.nonce)
+			a.pulls, a.queues, a.units = append(a.pulls, int32(i)), append(a.queues, int32(g.queue.ID)), append(a.units, int64(g.units))
+			a.cores, a.tasks = append(a.cores, int32(g.window.shape.need.Cores)), append(a.tasks, g.job.task)
+			a.shares, a.shapes = append(a.shares, int32(g.window.key.share)), append(a.shapes, g.window.key.shape)
+			a.pilots, a.nodes = append(a.pilots, p.req.Pilot), append(a.nodes, p.req.Node)
+		}
+		if p.hash != nil {
+			a.asked, a.keys, a.hashes = append(a.asked, int32(i)), append(a.keys, p.key), append(a.hashes, p.hash)
+			a.lows, a.highs = append(a.lows, int32(low)), append(a.highs, int32(len(a.jobs)))
 		}
 	}
-	return pgx.StrictNamedArgs{
-		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
-		"jobs": jobs, "attempts": attempts, "nonces": nonces, "pulls": pulls, "queues": queues, "units": units, "cores": cores,
-		"asked": asked, "keys": keys, "hashes": hashes, "pilot_pulls": pilotPulls, "pilots": pilots, "nodes": nodes,
-	}, n
+	return a
 }
 
 // settleBatch answers the pulls of a committed claim. Grants that were not leased go back: somebody else was
 // faster, or the pull repeats one whose leases are kept.
-func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, nonces map[int64]bool) {
+func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, took taken) {
 	leases := make([][]Lease, len(b.pulls))
 	var err error
 	for i, p := range b.pulls {
 		for _, g := range p.grants {
-			if nonces[g.nonce] && err == nil {
+			if took.has(g.nonce) && err == nil {
 				var lease Lease
 				lease, err = d.leaseOf(ctx, g)
 				leases[i] = append(leases[i], lease)
@@ -183,13 +239,14 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, non
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(nonces) > 0 {
+	if took.any() {
 		l.seq++
+		d.keepNotes(l, b, took.has)
 	}
 	for i, p := range b.pulls {
 		for _, g := range p.grants {
 			delete(g.of.inflight, g.job.id)
-			if !nonces[g.nonce] {
+			if !took.has(g.nonce) {
 				d.giveBack(g)
 				continue
 			}

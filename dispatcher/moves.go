@@ -42,7 +42,8 @@ type move struct {
 	Low, High int64
 }
 
-// moveArrays is the shape in which moves travel: one array a column.
+// moveArrays is the shape in which moves travel: one array a column. In the ledger an array that is shorter than
+// TaskIDs holds one value for all moves: most rows are claims, whose moves differ in little.
 type moveArrays struct {
 	TaskIDs  []int64
 	ShareIDs []int32
@@ -83,13 +84,16 @@ func (a moveArrays) unpack() []move {
 	moves := make([]move, len(a.TaskIDs))
 	for i := range moves {
 		moves[i] = move{
-			Task: a.TaskIDs[i], Share: shares.ShareID(a.ShareIDs[i]), Shape: a.ShapeIDs[i],
-			Queue: shares.QueueID(a.QueueIDs[i]), Before: a.Befores[i], After: a.Afters[i], N: a.Ns[i],
-			Units: shares.Units(a.Units[i]), Place: a.Places[i], Low: a.LowIDs[i], High: a.HighIDs[i],
+			Task: a.TaskIDs[i], Share: shares.ShareID(nth(a.ShareIDs, i)), Shape: nth(a.ShapeIDs, i),
+			Queue: shares.QueueID(nth(a.QueueIDs, i)), Before: nth(a.Befores, i), After: nth(a.Afters, i), N: nth(a.Ns, i),
+			Units: shares.Units(nth(a.Units, i)), Place: nth(a.Places, i), Low: nth(a.LowIDs, i), High: nth(a.HighIDs, i),
 		}
 	}
 	return moves
 }
+
+// nth is the value of the i-th move.
+func nth[T any](column []T, i int) T { return column[min(i, len(column)-1)] }
 
 // record writes the moves of a transaction that has no lane of its own. The lane's row stays locked until the
 // transaction ends, so it is the last thing a transaction should do. All calls of one backend share a lane:

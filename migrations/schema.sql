@@ -341,7 +341,7 @@ CREATE TABLE public.ledger (
 )
 WITH (toast_tuple_target='8160', autovacuum_vacuum_insert_scale_factor='0.1');
 
-COMMENT ON TABLE public.ledger IS 'Moves as parallel arrays: ns jobs of task went from state before to after. States by letter: - none, w waiting, r ready, l leased, f finished, x failed, c cancelled. queue_ids, units: of the lease, else 0. places, low_ids, high_ids: where jobs that became ready stand.';
+COMMENT ON TABLE public.ledger IS 'Moves as parallel arrays: ns jobs of task went from state before to after. An array that is shorter than task_ids holds one value for all moves. States by letter: - none, w waiting, r ready, l leased, f finished, x failed, c cancelled. queue_ids, units: of the lease, else 0. places, low_ids, high_ids: where jobs that became ready stand.';
 
 CREATE VIEW public.ledger_lanes AS
  SELECT d.id AS daemon_id,
@@ -398,9 +398,9 @@ CREATE VIEW public.ledger_tail_moves AS
     m.share_id,
     m.shape_id,
     m.queue_id,
-    m.before,
-    m.after,
-    m.n,
+    COALESCE(m.before, t.befores[1]) AS before,
+    COALESCE(m.after, t.afters[1]) AS after,
+    COALESCE(m.n, t.ns[1]) AS n,
     m.units
    FROM (public.ledger_tail t
      CROSS JOIN LATERAL UNNEST(t.task_ids, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units) m(task_id, share_id, shape_id, queue_id, before, after, n, units));

@@ -1,4 +1,5 @@
--- Leases jobs by primary key, remembers the pulls that named a request id, and logs the moves: all or none of it.
+-- Leases those jobs of a batch that can be leased, remembers the pulls that named a request id, and logs the moves:
+-- for batches that claim_all could not claim as a whole.
 -- A job is leased when it is still ready in the attempt that was decided on, nobody else is at it, and this
 -- daemon may still claim under the epoch that it decided by. Rows that another claim has locked are not waited
 -- for: their pulls are decided again.
@@ -8,7 +9,7 @@ WITH guard AS (
 ), wanted AS (
     SELECT *
     FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @pulls::int[], @queues::int[], @units::bigint[],
-            @cores::int[]) AS w (job_id, attempt, nonce, pull, queue_id, units, cores)
+            @cores::int[], @pilots::text[], @nodes::text[]) AS w (job_id, attempt, nonce, pull, queue_id, units, cores, pilot, node)
     WHERE EXISTS (SELECT FROM guard)
 ), locked AS (
     SELECT w.*, j.task_id, j.share_id, j.shape_id, j.priority
@@ -28,15 +29,12 @@ WITH guard AS (
         nonces = excluded.nonces, at = now()
         WHERE p.at < now() - interval '10 minutes'
     RETURNING key
-), pilots AS (
-    SELECT * FROM unnest(@pilot_pulls::int[], @pilots::text[], @nodes::text[]) AS p (pull, pilot, node)
 ), leased AS (
     INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority,
         pilot, node, daemon_id, expires_at, ttl_s)
     SELECT l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
-        p.pilot, p.node, @daemon::bigint, now() + make_interval(secs => @ttl_s::int), @ttl_s::int
+        l.pilot, l.node, @daemon::bigint, now() + make_interval(secs => @ttl_s::int), @ttl_s::int
     FROM locked l
-    JOIN pilots p USING (pull)
     LEFT JOIN asked a USING (pull)
     WHERE a.key IS NULL OR a.key IN (SELECT key FROM remembered)
     ON CONFLICT (job_id) DO NOTHING
@@ -45,8 +43,7 @@ WITH guard AS (
     INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units,
         places, low_ids, high_ids)
     SELECT @daemon::bigint, @lane::int, @seq::bigint, array_agg(task_id), array_agg(share_id), array_agg(shape_id),
-        array_agg(queue_id), array_agg('r'::text), array_agg('l'::text), array_agg(n), array_agg(units),
-        array_agg(0::bigint), array_agg(0::bigint), array_agg(0::bigint)
+        array_agg(queue_id), '{r}', '{l}', array_agg(n), array_agg(units), '{0}', '{0}', '{0}'
     FROM (
         SELECT task_id, share_id, shape_id, queue_id, count(*)::int AS n, sum(units)::bigint AS units
         FROM leased GROUP BY task_id, share_id, shape_id, queue_id

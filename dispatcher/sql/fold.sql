@@ -13,8 +13,12 @@ WITH tail AS MATERIALIZED (
     SELECT m.share_id, m.shape_id, x.queue_id, sum(x.waiting) AS waiting, sum(x.ready) AS ready, sum(x.held) AS held,
         sum(x.held_units) AS held_units
     FROM tail t
-    CROSS JOIN LATERAL unnest(t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
-        AS m (share_id, shape_id, queue_id, before, after, n, units)
+    CROSS JOIN LATERAL (
+        SELECT share_id, shape_id, queue_id, units, coalesce(u.before, t.befores[1]) AS before,
+            coalesce(u.after, t.afters[1]) AS after, coalesce(u.n, t.ns[1]) AS n
+        FROM unnest(t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
+            AS u (share_id, shape_id, queue_id, before, after, n, units)
+    ) AS m
     CROSS JOIN LATERAL (
         VALUES (0, (m.after = 'w')::int * m.n - (m.before = 'w')::int * m.n,
                 (m.after = 'r')::int * m.n - (m.before = 'r')::int * m.n, 0, 0::bigint),

@@ -14,8 +14,12 @@ WITH tail AS MATERIALIZED (
         SELECT m.share_id, m.shape_id, m.queue_id,
             CASE 'l' WHEN m.after THEN m.n WHEN m.before THEN -m.n ELSE 0 END,
             CASE 'l' WHEN m.after THEN m.units WHEN m.before THEN -m.units ELSE 0 END
-        FROM tail t CROSS JOIN LATERAL unnest(t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
-            AS m (share_id, shape_id, queue_id, before, after, n, units)
+        FROM tail t CROSS JOIN LATERAL (
+            SELECT share_id, shape_id, queue_id, units, coalesce(u.before, t.befores[1]) AS before,
+                coalesce(u.after, t.afters[1]) AS after, coalesce(u.n, t.ns[1]) AS n
+            FROM unnest(t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
+                AS u (share_id, shape_id, queue_id, before, after, n, units)
+        ) AS m
         WHERE 'l' IN (m.before, m.after)
     ) x
     GROUP BY share_id, shape_id, queue_id

@@ -38,5 +38,8 @@ SELECT m.task_id,
     (SELECT count(*) FROM tail)::bigint AS rows_read
 FROM tail t
 JOIN moved USING (daemon_id, lane)
-CROSS JOIN LATERAL unnest(t.task_ids, t.befores, t.afters, t.ns) AS m (task_id, before, after, n)
+CROSS JOIN LATERAL (
+    SELECT task_id, coalesce(u.before, t.befores[1]) AS before, coalesce(u.after, t.afters[1]) AS after, coalesce(u.n, t.ns[1]) AS n
+    FROM unnest(t.task_ids, t.befores, t.afters, t.ns) AS u (task_id, before, after, n)
+) AS m
 GROUP BY m.task_id;

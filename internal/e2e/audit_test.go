@@ -34,7 +34,10 @@ var recounts = map[string]string{
 			FROM ledger_lanes a
 			LEFT JOIN task_lanes c USING (daemon_id, lane)
 			JOIN ledger l ON l.daemon_id = a.daemon_id AND l.lane = a.lane AND l.seq > coalesce(c.seq, 0)
-			CROSS JOIN LATERAL unnest(l.task_ids, l.befores, l.afters, l.ns) AS m (task_id, before, after, n)
+			CROSS JOIN LATERAL (
+				SELECT u.task_id, coalesce(u.before, l.befores[1]) AS before, coalesce(u.after, l.afters[1]) AS after, coalesce(u.n, l.ns[1]) AS n
+				FROM unnest(l.task_ids, l.befores, l.afters, l.ns) AS u (task_id, before, after, n)
+			) AS m
 		), states (letter) AS (
 			VALUES ('w'), ('r'), ('l'), ('f'), ('x'), ('c')
 		), sums AS (
