@@ -62,12 +62,12 @@ func drawSite(t testing.TB, r *rapid.T, p siteKind) *drawn {
 	t.Helper()
 	queues := drawQueues(r, p)
 	f := newFixture(t, drawLevel(r, p, 1, new(int)), queues...)
-	return &drawn{fixture: f, r: r, oracle: newOracle(f.version, drawShapes(r, p, queues)), leases: map[int64]string{}}
+	return &drawn{fixture: f, r: r, oracle: newOracle(f.version, drawShapes(r, p, queues), p.plain), leases: map[int64]string{}}
 }
 
 // siteKind narrows what is drawn.
 type siteKind struct {
-	plain bool // weights only, unit jobs, one queue
+	plain bool // weights only, unit jobs, one queue; then ties are broken as they must
 }
 
 // drawLevel draws siblings: three levels and eight leaves at the most.

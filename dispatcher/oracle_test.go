@@ -17,8 +17,11 @@ type oracle struct {
 	queues []shares.Queue
 	shapes []Requirements
 	jobs   []oracleJob // by id
-	last   map[string][]int
-	grants int // made so far; last is the number of the last one in or below a node, by pool and node
+
+	// With strict ties between shares go to who waited longest since the last grant; else any of them will do.
+	strict bool
+	grants int              // made so far
+	last   map[string][]int // the number of the last one in or below a node, by pool and node
 }
 
 // oracleJob is a job; state is one of the ledger's letters.
@@ -39,8 +42,8 @@ type oraclePull struct {
 	max   int
 }
 
-func newOracle(v shares.Version, shapes []Requirements) *oracle {
-	o := &oracle{tree: v.Tree, queues: v.Queues, shapes: shapes, last: map[string][]int{}}
+func newOracle(v shares.Version, shapes []Requirements, strict bool) *oracle {
+	o := &oracle{strict: strict, tree: v.Tree, queues: v.Queues, shapes: shapes, last: map[string][]int{}}
 	for _, q := range v.Queues {
 		o.last[q.Pool] = make([]int, len(v.Tree.Nodes))
 	}
@@ -256,9 +259,9 @@ func (o *oracle) better(a, b oracleJob, queue int) bool {
 	return a.priority > b.priority || a.priority == b.priority && a.id < b.id
 }
 
-// next is the job that a pull must be given after what it was given already; none when no job fits. Without strict
-// it is one for each way to break ties between shares.
-func (o *oracle) next(p oraclePull, given []oracleJob, strict bool) []oracleJob {
+// next is the job that a pull must be given after what it was given already; none when no job fits. Where ties between
+// shares may be broken either way it is one for each way.
+func (o *oracle) next(p oraclePull, given []oracleJob) []oracleJob {
 	cores, memory := o.slotLeft(p, given)
 	best := map[int]oracleJob{} // by leaf
 	for _, j := range o.jobs {
@@ -277,7 +280,7 @@ func (o *oracle) next(p oraclePull, given []oracleJob, strict bool) []oracleJob 
 		offered = p.max - len(given)
 	}
 	q := o.queues[p.queue]
-	w := walk{o: o, pool: q.Pool, best: best, strict: strict,
+	w := walk{o: o, pool: q.Pool, best: best,
 		targets: o.targets(q.Pool, shares.Units(int64(offered)*q.CorePowerMilli))}
 	var out []oracleJob
 	for _, leaf := range w.from(0) {
@@ -292,7 +295,6 @@ type walk struct {
 	pool    string
 	best    map[int]oracleJob
 	targets []float64
-	strict  bool
 }
 
 func (w *walk) from(node int) (leaves []int) {
@@ -309,7 +311,7 @@ func (w *walk) from(node int) (leaves []int) {
 		}
 	}
 	tied := slices.DeleteFunc(having, func(c int) bool { return deficit(c) < most-shares.Tolerance })
-	if w.strict { // longest since the last grant, then the order of the file
+	if w.o.strict { // longest since the last grant, then the order of the file
 		last := w.o.last[w.pool]
 		tied = []int{slices.MinFunc(tied, func(a, b int) int { return cmp.Or(cmp.Compare(last[a], last[b]), cmp.Compare(a, b)) })}
 	}
@@ -331,22 +333,25 @@ func (w *walk) below(node int) (found bool) {
 func (o *oracle) give(id int64, queue int) {
 	j := o.job(id)
 	j.state, j.queue = isLeased, queue
+	if !o.strict {
+		return // so that two ways to the same state are known for one
+	}
 	o.grants++
 	o.tree.Up(j.leaf, func(n int) { o.last[o.queues[queue].Pool][n] = o.grants })
 }
 
 // answer gives a pull the jobs that it was given, and says what is wrong with them.
-func (o *oracle) answer(p oraclePull, got []int64, strict bool) error {
+func (o *oracle) answer(p oraclePull, got []int64) error {
 	var given []oracleJob
 	for i, id := range got {
-		may := o.next(p, given, strict)
+		may := o.next(p, given)
 		if !slices.ContainsFunc(may, func(j oracleJob) bool { return j.id == id }) {
 			return fmt.Errorf("given %v, of which number %d must be one of %s", got, i, o.show(may))
 		}
 		given = append(given, *o.job(id))
 		o.give(id, p.queue)
 	}
-	if may := o.next(p, given, strict); len(given) < p.max && len(may) > 0 {
+	if may := o.next(p, given); len(given) < p.max && len(may) > 0 {
 		return fmt.Errorf("given %v and no more, though %s fits", got, o.show(may))
 	}
 	return nil
