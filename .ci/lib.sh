@@ -122,6 +122,12 @@ prepare() {
   linter
 }
 
+# river : the module that divvy bench compares itself with. Nothing else here builds it.
+river() (
+  export GOWORK=off
+  cd internal/bench/river && go mod tidy -diff && go vet ./... && go build -o /dev/null . && go test -count=1 ./...
+)
+
 # static : all that does not run divvy.
 static() {
   check "go.mod is tidy" go mod tidy -diff
@@ -129,5 +135,6 @@ static() {
   check "go vet" go vet ./...
   check "go vet -tags $tags" go vet -tags "$tags" ./...
   check "golangci-lint" "$golangci" run ./...
+  check "internal/bench/river" river
   tests "tally" .ci/tally.go .ci/tally_test.go
 }

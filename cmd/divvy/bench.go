@@ -50,7 +50,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	fl.BoolVar(&f.list, "list", false, "list the measurements and end")
 	fl.BoolVar(&f.quick, "quick", false, "a fifth of the data and rounds of a second: about two minutes on an idle machine")
 	fl.BoolVar(&f.json, "json", false, "the whole report as JSON")
-	fl.BoolVar(&f.strict, "strict", false, "exit code 1 when a figure is below its target")
+	fl.BoolVar(&f.strict, "strict", false, "exit code 1 when a figure is below its target, or could not be measured")
 	fl.Float64Var(&f.floor, "floor", 1, "with --strict: the part of a target that has to be reached")
 	fl.StringVar(&f.database, "database", "", "DSN of your own server; a database is made on it and dropped again")
 	fl.IntVar(&f.rounds, "rounds", 3, "rounds of every measurement")
@@ -65,7 +65,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	fl.IntVar(&f.sizes.Renewed, "renewed", 0, "leases that are renewed beside claims")
 	fl.IntVar(&f.sizes.Growth.Polls, "polls", 0, "long polls while the daemon is weighed")
 	fl.DurationVar(&f.sizes.Round, "round", 0, "length of one side of a round")
-	for _, name := range []string{"ready", "held", "pullers", "inputs", "wakes", "snapshot", "renewed", "round"} {
+	for _, name := range []string{"ready", "held", "pullers", "inputs", "wakes", "snapshot", "renewed", "polls", "round"} {
 		_ = fl.MarkHidden(name)
 	}
 	return cmd
@@ -125,6 +125,10 @@ func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
 	})
 	if err != nil {
 		return err
+	}
+	if f.strict && len(report.Skipped) > 0 {
+		fmt.Fprintf(c.err, "divvy: %s was not measured\n", report.Skipped[0].ID)
+		return errSilent
 	}
 	if worst, ok := report.Worst(); f.strict && ok && worst.Attained() < f.floor {
 		fmt.Fprintf(c.err, "divvy: %s reaches %.0f %% of its target, less than %.0f %%\n", worst.ID, 100*worst.Attained(), 100*f.floor)

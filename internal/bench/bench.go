@@ -99,9 +99,16 @@ type Report struct {
 	TookS    float64   `json:"took_s"`
 	Sizes    Sizes     `json:"sizes"`
 	Figures  []Figure  `json:"figures"`
-	Checks   []string  `json:"checks"` // what was checked after which measurement
+	Skipped  []Skip    `json:"skipped,omitempty"` // what could not be measured here
+	Checks   []string  `json:"checks"`            // what was checked after which measurement
 	Settings []Setting `json:"settings"`
 	Commands []string  `json:"commands"`
+}
+
+// Skip is a measurement that was wanted and could not be made.
+type Skip struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
 }
 
 // CheckError is a run that cannot be believed: what was counted is not what is there.
@@ -161,7 +168,7 @@ func (s *stage) measure(ctx context.Context, chosen selection) error {
 	if err := s.serve(ctx); err != nil {
 		return err
 	}
-	if chosen.any("S1", "S2", "S4", "S6", "S7", "S10") || chosen["S5"] && s.growthBase() {
+	if chosen.any("S1", "S2", "S3", "S4", "S6", "S7", "S10") || chosen["S5"] && s.growthBase() {
 		if err := s.hold(ctx); err != nil {
 			return err
 		}
@@ -176,6 +183,11 @@ func (s *stage) measure(ctx context.Context, chosen selection) error {
 	}
 	if chosen.any("S2", "S4") {
 		if err := s.overHTTP(ctx, chosen); err != nil {
+			return err
+		}
+	}
+	if chosen["S3"] {
+		if err := s.wholeLife(ctx); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,7 @@ type order struct {
 	Share    string        // submit
 	Inputs   int           // submit
 	Renew    renewOrder    // renew
+	Pilots   []string      // life: their names, one a connection
 }
 
 // The modes.
@@ -66,6 +67,8 @@ func Load(ctx context.Context, in io.Reader, out io.Writer) error {
 		result, err = o.pull(w)
 	case modeWait:
 		result, err = o.wait(lines, w)
+	case modeLife:
+		result, err = o.life(w)
 	case modeSubmit:
 		result, err = o.submit(ctx)
 	case modeRenew:

@@ -11,6 +11,9 @@ func (r *Report) Lines(w io.Writer) {
 	for _, f := range r.Figures {
 		fmt.Fprintln(w, f.Line())
 	}
+	for _, skipped := range r.Skipped {
+		fmt.Fprintf(w, "%s skipped: %s\n", skipped.ID, skipped.Why)
+	}
 }
 
 // Details writes what the verdicts were worked out of: rounds, checks, settings, commands.

@@ -18,7 +18,7 @@ func Measurements() []Measurement {
 	return []Measurement{
 		{"S1", "claims in process, one job a pull, against pgbench's one claim a transaction", true},
 		{"S2", "claims over HTTP, one job a pull, against an empty handler under the same load", true},
-		{"S3", "whole life over HTTP against River", false},
+		{"S3", "whole life over HTTP against River's own bench", true},
 		{"S4", "p99 of a claim at half of the top rate; p99 of waking an idle long poll", true},
 		{"S5", "growth: 10 M ready, 1 M held, 1000 shares x 1000 queues, four daemons", true},
 		{"S6", "10 M claims under a snapshot held open", true},
