@@ -125,7 +125,7 @@ func (*upload) Close() error { return nil }
 
 func benchHandler(b *testing.B, h http.Handler, path, text string) {
 	in := &upload{}
-	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "http://127.0.0.1:8470"+path, in)
+	r, err := http.NewRequestWithContext(withLane(b.Context(), nil), http.MethodPost, "http://127.0.0.1:8470"+path, in)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -237,6 +237,47 @@ func BenchmarkPullHTTP(b *testing.B) { benchHTTP(b, busyHandler(), "/v1/pulls", 
 
 func BenchmarkEmptyRenewHTTP(b *testing.B) {
 	benchHTTP(b, emptyHandler(), "/v1/leases/renew", benchRenew())
+}
+
+// batched answers all pulls that have come while the one before was answered, as the dispatcher does: pulls wait for
+// each other, and net/http watches their connections meanwhile.
+type batched struct {
+	busy
+	come chan chan struct{}
+}
+
+func (d *batched) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {
+	ready := make(chan struct{})
+	d.come <- ready
+	<-ready
+	return d.busy.Pull(ctx, r)
+}
+
+// run ends with come.
+func (d *batched) run() {
+	var batch []chan struct{}
+	for first := range d.come {
+		batch = append(batch[:0], first)
+		time.Sleep(time.Millisecond)
+		for more := true; more; {
+			select {
+			case next := <-d.come:
+				batch = append(batch, next)
+			default:
+				more = false
+			}
+		}
+		for _, ready := range batch {
+			close(ready)
+		}
+	}
+}
+
+func BenchmarkBatchedPullHTTP(b *testing.B) {
+	d := &batched{busy: *newBusy(), come: make(chan chan struct{}, benchNPulls)}
+	go d.run()
+	defer close(d.come)
+	benchHTTP(b, New(Config{Dispatcher: d, Tasks: &fakeTasks{}, Site: &fakeSite{}}), "/v1/pulls", benchPull)
 }
 
 func BenchmarkRenewHTTP(b *testing.B) {

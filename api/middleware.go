@@ -157,7 +157,8 @@ func requestID(r *http.Request) string {
 }
 
 func newRequestID() string {
-	return requestPrefix + strconv.FormatUint(requestCount.Add(1), 36)
+	var room [32]byte
+	return string(strconv.AppendUint(append(room[:0], requestPrefix...), requestCount.Add(1), 36))
 }
 
 // extend moves the connection's deadlines to d from now. The server's own deadlines would end a long poll: the

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -29,9 +28,10 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	if req.WaitS > longWait {
 		extend(w, within+slack)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), within)
-	defer cancel()
+	ctx, term := s.begin(r, within)
+	defer term.stop()
 	leases, err := s.dispatcher.Pull(ctx, *req)
+	err = term.end(w, err)
 	if time.Since(began) > slack/100 {
 		extendWrite(w, slack)
 	}
@@ -63,10 +63,10 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
+	ctx, term := s.begin(r, s.timeout)
+	defer term.stop()
 	kept, err := s.dispatcher.Renew(ctx, *req)
-	if err != nil {
+	if err = term.end(w, err); err != nil {
 		s.fail(w, err)
 		return
 	}
@@ -84,10 +84,10 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
+	ctx, term := s.begin(r, s.timeout)
+	defer term.stop()
 	verdicts, err := s.dispatcher.Finish(ctx, *req)
-	if err != nil {
+	if err = term.end(w, err); err != nil {
 		s.fail(w, err)
 		return
 	}
