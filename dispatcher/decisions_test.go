@@ -139,6 +139,9 @@ func TestRunnerUpOnASmallTree(t *testing.T) {
 	for _, leaf := range []string{"Prod/MC", "Prod/Rep", "Prod/Val", "Ana/User", "Ana/Grp"} {
 		f.enqueue(batch{share: leaf, n: 60})
 	}
+	if _, err := d.Refresh(t.Context()); err != nil { // it knows of all of them
+		t.Fatal(err)
+	}
 	var jobs []int64
 	for range 40 {
 		jobs = append(jobs, pull1(t, d, "q").Job)

@@ -16,6 +16,8 @@ func (d *daemon) loops() []loop {
 		{name: "fold", every: 2 * time.Second, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, drain: true, step: d.dispatcher.Purge},
+		{name: "record", every: time.Second, step: d.dispatcher.Record},
+		{name: "partition", every: 10 * time.Minute, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
 		{name: "settle", every: 300 * time.Millisecond, step: d.generator.Settle},
 	}
@@ -27,8 +29,12 @@ func (d *daemon) loops() []loop {
 	return ls
 }
 
-// startLoops starts the tickers and the listener that wakes them.
-func (d *daemon) startLoops(context.Context) error {
+// startLoops starts the tickers and the listener that wakes them. The partitions of today are there before the first
+// claim, where that can be had at once: rows that come before them keep their day in the default partition.
+func (d *daemon) startLoops(start context.Context) error {
+	if _, err := d.dispatcher.Partition(start); err != nil {
+		d.log.Warn("no partition for today yet; it is tried again", "error", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	group, ctx := errgroup.WithContext(ctx)
 	metrics := newLoopMetrics(d.registry)

@@ -54,3 +54,9 @@ INSERT INTO share_samples (at, pool, share_id, target, held, ready)
     SELECT now() - make_interval(secs => s.ago), 'default', s.share_id, s.target, s.held, 1
     FROM (VALUES (2, 300, 5, 4000), (2, 200, 7, 6000), (2, 100, 7, 6000), (4, 300, 1, 0), (4, 100, 1, 0),
         (1, 300, 5, 4000), (2, 90000, 9, 9000)) AS s (share_id, ago, target, held);
+
+-- Two decisions in one row, a second ago: MC before Rep, and Test with nobody else.
+SELECT divvy_make_days('decisions', (now() AT TIME ZONE 'UTC')::date, 1);
+INSERT INTO decisions (daemon_id, ms_ago, lanes, seqs, job_ids, queue_ids, share_ids, deficits, runner_up_ids, runner_up_deficits, candidates,
+    units, rounds, weights) VALUES
+    (1, '{1000,900}', '{0,0}', '{6,7}', '{12,2}', '{2,2}', '{2,4}', '{1.5,0.333}', '{3,0}', '{0.25,0}', '{2,1}', '{2000,2000}', '{9000,11000}', '{1,8}');
