@@ -17,6 +17,8 @@ const (
 	renewTarget      = 1_000_000 / 60
 	renewSlots       = 16
 	renewConnections = 64
+	// renewSlack is how late the defaults let a renewal be: pilots renew after 60 s, a new lease ends after 90.
+	renewSlack = 30 * time.Second
 )
 
 // renewals is S7: claims with and without pilots that renew all held leases beside them, in turn.
@@ -58,16 +60,18 @@ type renewRounds struct {
 	without, with []float64 // jobs/s
 	rates         []float64 // leases/s while the claims were taken
 	slow          []float64 // p99 of a renewal, ms
-	kept          int
-	lost, late    int
+	latest        []float64 // of the calls, s from when it was due
+	kept, lost    int
 }
 
-// figures7 are the claims' ratio, and the rate of renewals that it was reached under.
+// figures7 are the claims' ratio, the rate of renewals that it was reached under, and whether all were in time.
 func (s *stage) figures7(got renewRounds) {
 	with, without := newSeries("claims beside renewals", "jobs/s", got.with), newSeries("claims without renewals", "jobs/s", got.without)
 	rates := newSeries("leases renewed while jobs were claimed", "leases/s", got.rates)
 	s.figure(atLeast("S7", "ratio", with.Median/without.Median, 0.5, with, without))
 	s.figure(atLeast("S7", "renewed_per_s", rates.Median, renewTarget, rates, newSeries("p99 of a call, from when it was due", "ms", got.slow)))
+	latest := newSeries("the latest call, from when it was due", "s", got.latest)
+	s.figure(atMost("S7", "renewed_latest_s", latest.Max, renewSlack.Seconds(), latest))
 }
 
 // holdMore makes jobs until n can be held beside the ready ones, and leases them.
@@ -122,7 +126,8 @@ func (s *stage) besideRenewals(ctx context.Context, load *renewOrder, leases []c
 		got.rates = append(got.rates, renewed.Renewed.rate(c.Began, c.Elapsed))
 	}
 	got.slow = append(got.slow, renewed.P99)
-	got.kept, got.lost, got.late = got.kept+renewed.Renewed.Kept, got.lost+renewed.Renewed.Lost, got.late+renewed.Renewed.Late
+	got.latest = append(got.latest, renewed.Renewed.Latest.Seconds())
+	got.kept, got.lost = got.kept+renewed.Renewed.Kept, got.lost+renewed.Renewed.Lost
 	load.First = renewed.Renewed.Next
 	return nil
 }
@@ -147,11 +152,11 @@ func (s *stage) claimsBeside(ctx context.Context, l *loader, load renewOrder, le
 	return claims, nil
 }
 
-// renewed checks the renewals: none lost, none late, and the database has all that the pilots were told.
+// renewed checks the renewals: none lost, and the database has all that the pilots were told.
 func (s *stage) renewed(ctx context.Context, load renewOrder, got renewRounds) error {
 	var wrong []error
-	if got.lost > 0 || got.late > 0 {
-		wrong = append(wrong, fmt.Errorf("of %d renewals, %d were not kept and %d answered more than %s late", got.kept+got.lost, got.lost, got.late, load.Every/2))
+	if got.lost > 0 {
+		wrong = append(wrong, fmt.Errorf("of %d renewals, %d were not kept", got.kept+got.lost, got.lost))
 	}
 	var running int
 	if err := s.place.reader().QueryRow(ctx, query["check_renewed"]).Scan(&running); err != nil {
@@ -163,7 +168,7 @@ func (s *stage) renewed(ctx context.Context, load renewOrder, got renewRounds) e
 	if len(wrong) > 0 {
 		return &CheckError{wrong}
 	}
-	s.report.Checks = append(s.report.Checks, fmt.Sprintf("renewals: %d sent, all kept, none more than %s late; %d leases are noted as running", got.kept, load.Every/2, running))
+	s.report.Checks = append(s.report.Checks, fmt.Sprintf("renewals: %d sent, all kept; %d leases are noted as running", got.kept, running))
 	return nil
 }
 

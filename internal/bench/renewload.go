@@ -27,12 +27,12 @@ type renewOrder struct {
 
 // renewOutcome is what became of it.
 type renewOutcome struct {
-	Next   int       // the pilot that would be next; all before it were answered
-	Kept   int       // leases
-	Lost   int       // leases that an answer did not name as kept
-	Late   int       // leases whose answer came more than half a period after it was due
-	Began  time.Time // of the first tenth
-	Tenths []int     // leases kept in each tenth of a second
+	Next   int           // the pilot that would be next; all before it were answered
+	Kept   int           // leases
+	Lost   int           // leases that an answer did not name as kept
+	Latest time.Duration // after it was due, the last answer
+	Began  time.Time     // of the first tenth
+	Tenths []int         // leases kept in each tenth of a second
 }
 
 // renewLoad is a renewing load under way.
@@ -100,6 +100,7 @@ func (l *renewLoad) outcome(connections []*renewing, err error) (outcome, error)
 		times, err = append(times, c.times...), errors.Join(err, c.err)
 	}
 	r.All = r.Answers
+	r.Renewed.Latest = max(r.Renewed.Latest, l.ended.Sub(l.due(int64(l.First+r.Answers)))) // the first that had no answer
 	r.Renewed.Next = (l.First + r.Answers) % l.pilots
 	r.P50, r.P99 = quantile(times, 0.5), quantile(times, 0.99)
 	return r, err
@@ -159,9 +160,7 @@ func (l *renewLoad) call(c *renewing, n int64, due time.Time, leases []string) e
 			kept++
 		}
 	}
-	if now.Sub(due) > l.Every/2 {
-		c.Late += len(leases)
-	}
+	c.Latest = max(c.Latest, now.Sub(due))
 	c.Lost += len(leases) - kept
 	c.note(int(now.Sub(l.began)/(time.Second/10)), kept)
 	return nil
@@ -194,19 +193,19 @@ func (r *renewOutcome) note(tenth, kept int) {
 
 // add counts what another connection did.
 func (r *renewOutcome) add(o renewOutcome) {
-	r.Lost, r.Late = r.Lost+o.Lost, r.Late+o.Late
+	r.Lost, r.Latest = r.Lost+o.Lost, max(r.Latest, o.Latest)
 	for tenth, kept := range o.Tenths {
 		r.note(tenth, kept)
 	}
 }
 
-// rate is how many leases were kept a second in the whole tenths of a span of time; 0 if there is none.
+// rate is how many leases were kept a second in the whole tenths of a span of time; 0 if it has none.
 func (r *renewOutcome) rate(from time.Time, span time.Duration) float64 {
 	const tenth = time.Second / 10
-	first := int((from.Sub(r.Began) + tenth - 1) / tenth)
+	first := max(0, int((from.Sub(r.Began)+tenth-1)/tenth))
 	last := int(from.Add(span).Sub(r.Began) / tenth)
 	sum := 0
-	for i := max(first, 0); i < min(last, len(r.Tenths)); i++ {
+	for i := first; i < min(last, len(r.Tenths)); i++ {
 		sum += r.Tenths[i]
 	}
 	if last <= first {
