@@ -165,7 +165,7 @@ func (s *stage) fillUp(ctx context.Context) (err error) {
 // fillSlots pulls on all connections until each is told that there is nothing, or no room, any more.
 func (s *stage) fillSlots(ctx context.Context, ds daemons) error {
 	o := order{Mode: modePull, Address: ds.address(), Duration: time.Minute, Dry: true}
-	for i := range s.Pullers {
+	for i := range max(s.Pullers, len(ds)*s.layout().queues) { // every daemon is asked for every queue
 		o.Bodies = append(o.Bodies, s.bodyThatWaits(i, 2))
 	}
 	_, claims, err := s.runLoad(ctx, o)

@@ -171,6 +171,13 @@ func (s *stage) atRest(ctx context.Context, pool string, daemons int) (worst off
 	}
 	bound := 1 + float64(daemons-1)
 	var wrong []error
+	var used shares.Units
+	for _, h := range held {
+		used += h.Units
+	}
+	if c := capacityOf(v, pool); used != c {
+		wrong = append(wrong, fmt.Errorf("pool %s is not full: %s of %s are held although jobs wait", pool, used, c))
+	}
 	for _, n := range standing(v, pool, held, ready) {
 		if n.off() > worst.off() {
 			worst = n
