@@ -316,6 +316,7 @@ func (d *Dispatcher) unGrant(p *pull) {
 		delete(g.of.inflight, g.job.id)
 		g.of.apply(g.undo(), g.spent)
 		g.window.insert(g.job)
+		d.state.check(g.window)
 	}
 	p.grants = nil
 }

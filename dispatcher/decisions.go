@@ -35,21 +35,19 @@ type pickRecord struct {
 	seq    int64
 }
 
-// note makes the record of the pick among s.scratch.of that was just made and not counted yet; nil when the sample
-// leaves it out, which costs a counter. The second walk is taken for those in the sample only.
-func (s *state) note(book *shares.Pool, r shares.Units, q *queue, job int64) *pickRecord {
-	weight := s.scratch.sample.next()
+// note makes the record of a pick that was just made and not counted yet; nil when the sample leaves it out, which
+// costs a counter. The second walk is taken for those in the sample only.
+func (s *state) note(of *contenders, r shares.Units, q *queue, found choice) *pickRecord {
+	weight := s.sample.next()
 	if weight == 0 {
 		return nil
 	}
-	of := s.scratch.of
-	c, _ := book.Contest(r, of)
+	c, _ := of.pool.book.Contest(r, &of.leaves)
 	nodes := s.version.Tree.Nodes
-	w := of[c.Winner]
-	e := &pickRecord{at: time.Now(), job: job, queue: q.ID, share: nodes[w.Leaf].ID, deficit: float32(c.Deficit / 1000),
-		candidates: int32(len(of)), weight: int32(weight), units: w.Units, round: r}
+	e := &pickRecord{at: time.Now(), job: found.window.jobs[0].id, queue: q.ID, share: nodes[c.Winner].ID,
+		deficit: float32(c.Deficit / 1000), candidates: int32(of.leaves.Len()), weight: int32(weight), units: found.units, round: r}
 	if c.RunnerUp >= 0 {
-		e.runnerUp, e.runnerUpDeficit = nodes[of[c.RunnerUp].Leaf].ID, float32(c.RunnerUpDeficit/1000)
+		e.runnerUp, e.runnerUpDeficit = nodes[c.RunnerUp].ID, float32(c.RunnerUpDeficit/1000)
 	}
 	return e
 }
@@ -112,7 +110,7 @@ func (rs *records) drop(n int) {
 // those of a row whose fate is unknown are dropped as well.
 func (d *Dispatcher) Record(ctx context.Context) (n int, err error) {
 	d.mu.Lock()
-	d.state.scratch.sample.turn(time.Now())
+	d.state.sample.turn(time.Now())
 	d.mu.Unlock()
 	rs := &d.records
 	rs.writing.Lock()

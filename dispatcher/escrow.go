@@ -50,6 +50,7 @@ func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
 		l.dry = true
 	default:
 		l.granted, l.dry = got[0].Granted, false
+		l.ease()
 	}
 	d.line.unblock(d, err)
 	d.kick()
@@ -112,6 +113,7 @@ func (d *Dispatcher) giveUp(l *limit, args pgx.StrictNamedArgs) {
 // outOfDebt lets a limit be used again. d.mu is held.
 func (d *Dispatcher) outOfDebt(l *limit) {
 	l.debt, l.dry = false, false
+	l.ease()
 	delete(d.inDebt, l)
 }
 
@@ -163,6 +165,7 @@ func (d *Dispatcher) watchLimits(ctx context.Context) error {
 		}
 		if l.dry && r.Free > 0 {
 			l.dry, relief = false, true
+			l.ease()
 		}
 		if r.Wanted && !l.dry {
 			wanted[l] = true

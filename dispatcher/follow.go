@@ -163,6 +163,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 	for _, w := range d.state.windows {
 		doubtful := len(w.doubt) > 0
 		w.look()
+		d.state.check(w)
 		w.starts.fold(now)
 		if doubtful || w.idle == 0 && w.ready > 0 && len(w.jobs) == 0 && !w.end {
 			d.stirWindow(w)

@@ -144,6 +144,7 @@ type limit struct {
 	debt    bool         // more is held than the cap allows: what ends here goes back before anything is spent
 	dry     bool         // the last take got nothing; set back when units may have come free
 	taking  bool         // a take or return is on its way
+	bars    []bar        // leaves that it keeps out of sets of contenders while it is dry
 }
 
 // balance is what may be spent without asking.

@@ -120,8 +120,7 @@ func (s *state) loadShapes(ctx context.Context, db querier) error {
 	for _, r := range rows {
 		sh := &shape{id: r.ID, need: Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
 			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues}}
-		s.place(sh)
-		s.shapes[r.ID] = sh
+		s.know(sh)
 	}
 	return nil
 }

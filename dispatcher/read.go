@@ -63,22 +63,26 @@ func (d *Dispatcher) fill(w *window) {
 	if wide > 4*windowSize {
 		w.rewind()
 	}
-	spans, from, turn := w.behind, w.cursor, w.turn
-	on := !w.end && len(w.jobs) < windowLow
-	w.behind = nil
+	read := windowRead{spans: w.behind, from: w.cursor}
+	if w.low() {
+		read.on = w.next
+	}
+	turn := w.turn
+	w.behind, w.reading = nil, w.behind
+	d.state.check(w)
 	d.mu.Unlock()
 
-	rows, end, err := d.readWindow(ctx, w.key, windowRead{spans: spans, from: from, on: on})
+	rows, end, err := d.readWindow(ctx, w.key, read)
 	if err == nil {
 		err = d.preload(ctx, rows)
 	}
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w.filling = false
+	w.filling, w.reading = false, nil
 	switch {
 	case err != nil:
-		w.behind = append(w.behind, spans...)
+		w.behind = append(w.behind, read.spans...)
 		d.cfg.Log.Warn("ready jobs cannot be read", "share", w.key.share, "err", err)
 	case turn == w.turn:
 		for _, r := range rows {
@@ -89,10 +93,12 @@ func (d *Dispatcher) fill(w *window) {
 				w.cursor = s
 			}
 		}
-		if on {
+		if read.on > 0 {
 			w.end = end && len(w.behind) == 0
+			w.next = min(2*w.next, windowSize)
 		}
 	}
+	d.state.check(w)
 	d.line.unblock(d, err)
 	d.stirWindow(w)
 	d.kick()
@@ -102,7 +108,7 @@ func (d *Dispatcher) fill(w *window) {
 type windowRead struct {
 	spans []span
 	from  stand
-	on    bool // on from the cursor
+	on    int // so many on from the cursor
 }
 
 func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead) (rows []readyRow, end bool, err error) {
@@ -116,13 +122,13 @@ func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead
 			return nil, false, err
 		}
 	}
-	if r.on {
-		args := pgx.StrictNamedArgs{"share": int32(key.share), "shape": key.shape, "place": r.from.place, "id": r.from.id, "n": windowSize}
+	if r.on > 0 {
+		args := pgx.StrictNamedArgs{"share": int32(key.share), "shape": key.shape, "place": r.from.place, "id": r.from.id, "n": r.on}
 		next, err := d.readRows(ctx, "read_on", args)
 		if err != nil {
 			return nil, false, err
 		}
-		rows, end = append(rows, next...), len(next) < windowSize
+		rows, end = append(rows, next...), len(next) < r.on
 	}
 	return rows, end, nil
 }

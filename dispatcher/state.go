@@ -21,14 +21,25 @@ type state struct {
 	held     map[shares.ShareID]map[heldKey]*heldCount
 	dirty    []int            // leaves whose want must be computed before the next decision
 	inflight map[int64]*grant // jobs granted and not committed
-	scratch  candidates
+	sample   sampler          // which decisions are recorded
+
+	byAt       []*shape               // by shape.at
+	contenders map[string]*contenders // by what makes the kind of slot
+	scratch    struct {               // of contendersFor
+		shapes bits
+		key    []byte
+	}
 }
 
-// shape is an interned set of requirements, with the queues that may run it under the present version.
+// shape is an interned set of requirements, with what the present version makes of it.
 type shape struct {
-	id     int32
-	need   Requirements
-	queues []bool // by position in version.Queues
+	id      int32
+	at      int // its number here, without gaps
+	need    Requirements
+	queues  []bool                  // that may run it, by position in version.Queues
+	power   map[string]shares.Units // by pool: the largest core power (thousandths) at which it may run
+	windows []*window               // on a leaf of the present tree
+	nOpen   int                     // of them
 }
 
 // queue is a queue of the present version with what runs there.
@@ -37,7 +48,7 @@ type queue struct {
 	pos       int
 	pool      *pool
 	limit     *limit
-	windows   []*window // of all shapes that may run here
+	shapes    []*shape // that may run here
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
@@ -88,7 +99,7 @@ type heldCount struct {
 
 func newState() *state {
 	return &state{shapes: map[int32]*shape{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
-		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}}
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, contenders: map[string]*contenders{}}
 }
 
 // adopt builds everything that follows from the site version; counts and windows stay.
@@ -108,8 +119,10 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 		}
 		s.queues[q.ID], s.byName[q.Name] = entry, entry
 	}
-	s.leaves, s.dirty = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0] // nodes of the former tree are no nodes of this one
-	for _, sh := range s.shapes {
+	// Nodes of the former tree are no nodes of this one, and no limit is the one that it was.
+	s.leaves, s.dirty = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0]
+	s.forgetContenders()
+	for _, sh := range s.byAt {
 		s.place(sh)
 	}
 	for _, w := range s.windows {
@@ -135,16 +148,31 @@ func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*li
 	return of
 }
 
-// place finds the queues that may run a shape.
+// know adds a shape.
+func (s *state) know(sh *shape) {
+	sh.at = len(s.byAt)
+	s.byAt, s.shapes[sh.id] = append(s.byAt, sh), sh
+	s.place(sh)
+}
+
+// place finds the queues that may run a shape. Its windows are hung afterwards.
 func (s *state) place(sh *shape) {
-	sh.queues = make([]bool, len(s.version.Queues))
+	sh.queues, sh.power = make([]bool, len(s.version.Queues)), map[string]shares.Units{}
+	sh.windows, sh.nOpen = nil, 0
 	for i, q := range s.version.Queues {
-		sh.queues[i] = fitsQueue(sh.need, q, q.Labels) == ""
+		if fitsQueue(sh.need, q, q.Labels) != "" {
+			continue
+		}
+		sh.queues[i] = true
+		sh.power[q.Pool] = max(sh.power[q.Pool], shares.Units(q.CorePowerMilli))
+		e := s.queues[q.ID]
+		e.shapes = append(e.shapes, sh)
 	}
 }
 
-// hang ties a window to its leaf and to the queues that may run it.
+// hang ties a window to its leaf and its shape.
 func (s *state) hang(w *window) {
+	w.opened = false
 	node, ok := s.version.Tree.ByID(w.key.share)
 	if !ok || !s.version.Tree.Leaf(node) {
 		w.leaf = -1
@@ -152,13 +180,9 @@ func (s *state) hang(w *window) {
 	}
 	w.leaf = node
 	s.leaves[node].windows = append(s.leaves[node].windows, w)
-	for i, q := range s.version.Queues {
-		if w.shape.queues[i] {
-			e := s.queues[q.ID]
-			e.windows = append(e.windows, w)
-		}
-	}
+	w.shape.windows = append(w.shape.windows, w)
 	s.touch(node, true)
+	s.check(w)
 }
 
 // window finds or makes the window of a (share, shape); nil when the shape is not known yet.
@@ -223,6 +247,7 @@ func (s *state) applyReady(w *window, m move) {
 	if w.leaf >= 0 {
 		s.touch(w.leaf, (was > 0) != (w.ready+w.backlog > 0))
 	}
+	s.check(w)
 }
 
 func (s *state) hold(m move, sign int64, own bool) {
@@ -288,6 +313,9 @@ func (s *state) spend(key heldKey, jobs int64, units shares.Units) {
 	if node, ok := s.version.Tree.ByID(key.share); ok {
 		for _, l := range q.pool.pathLimits[node] {
 			l.spent += units
+			if units < 0 {
+				l.ease()
+			}
 		}
 	}
 }
@@ -321,23 +349,13 @@ func (s *state) want(node int, p *pool) shares.Units {
 	var want shares.Units
 	for _, w := range l.windows {
 		if n := w.ready + w.backlog; n > 0 {
-			want += shares.Units(n*int64(w.shape.need.Cores)) * s.power(w.shape, p)
+			want += shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
 		}
 	}
 	if r.bounded {
 		want = min(want, max(0, r.cap-r.held))
 	}
 	return want
-}
-
-// power is the largest core power (thousandths) at which the pool could run the shape; 0 when it cannot.
-func (s *state) power(sh *shape, p *pool) (milli shares.Units) {
-	for i, ok := range sh.queues {
-		if q := s.version.Queues[i]; ok && q.Pool == p.name {
-			milli = max(milli, shares.Units(q.CorePowerMilli))
-		}
-	}
-	return milli
 }
 
 func (s *state) measure(node int, p *pool, r *reach) {

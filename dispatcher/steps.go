@@ -180,7 +180,7 @@ func (s *state) countsByNode(p *pool) (ready, held []int64) {
 	nodes := s.version.Tree.Nodes
 	ready, held = make([]int64, len(nodes)), make([]int64, len(nodes))
 	for _, w := range s.windows {
-		if w.leaf >= 0 && s.power(w.shape, p) > 0 {
+		if w.leaf >= 0 && w.shape.power[p.name] > 0 {
 			ready[w.leaf] += max(0, w.ready)
 		}
 	}
@@ -214,8 +214,10 @@ func (d *Dispatcher) Queues() []QueueStanding {
 	for _, q := range d.state.version.Queues {
 		e := d.state.queues[q.ID]
 		row := QueueStanding{Queue: q, HeldCores: e.heldCores, HeldJobs: e.heldJobs, Pilots: len(e.pilots), Waiting: waiting[q.Name]}
-		for _, w := range e.windows {
-			row.Ready += max(0, w.ready)
+		for _, sh := range e.shapes {
+			for _, w := range sh.windows {
+				row.Ready += max(0, w.ready)
+			}
 		}
 		out = append(out, row)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	windowSize = 2000 // rows of one read
-	windowLow  = 500  // read on when fewer are left
+	firstRead  = 250  // rows of a window's first read; each that follows is twice as large,
+	windowSize = 2000 // up to this: a window that is drained often reads much, and thousands that are not take little memory
 	mostBehind = 64   // announced ranges before the window starts anew at the lowest of them
 )
 
@@ -53,14 +53,17 @@ type window struct {
 	cursor  stand
 	end     bool // nothing was after the cursor when it was last read
 	behind  []span
+	reading []span // was behind: a read of it is on its way
 	doubt   []span
 	filling bool
-	turn    int // rises when the cursor goes back: a read that began before is void
-	idle    int // looks in a row at which ready > 0 and nothing was found
+	opened  bool // whether it has something to give, as state.check saw it last
+	next    int  // rows of the next read
+	turn    int  // rises when the cursor goes back: a read that began before is void
+	idle    int  // looks in a row at which ready > 0 and nothing was found
 }
 
 func newWindow(key windowKey, sh *shape) *window {
-	return &window{key: key, shape: sh, leaf: -1, cursor: stand{place: minPlace}}
+	return &window{key: key, shape: sh, leaf: -1, next: firstRead, cursor: stand{place: minPlace}}
 }
 
 const minPlace = -1 << 62
@@ -68,20 +71,32 @@ const minPlace = -1 << 62
 // exact says whether the first of its jobs, or that there is none, can be relied on: no better one is unread.
 func (w *window) exact() bool {
 	if len(w.jobs) == 0 {
-		return len(w.behind) == 0 && w.end
+		return len(w.behind) == 0 && len(w.reading) == 0 && w.end
 	}
-	for _, b := range w.behind {
+	return !w.better(w.behind) && !w.better(w.reading)
+}
+
+// better says whether a span may hold a job that comes before the first one here.
+func (w *window) better(spans []span) bool {
+	for _, b := range spans {
 		if (stand{b.place, b.low}).before(w.jobs[0].stand) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
+
+// open says whether a job may come out of it: one that is there, or one that a read may bring. A window that was read
+// to its end and is empty although jobs count as ready has none: they are in other hands.
+func (w *window) open() bool { return len(w.jobs) > 0 || w.ready > 0 && !w.exact() }
 
 // wantsRead says whether a read would bring something that will be needed soon.
 func (w *window) wantsRead() bool {
-	return !w.filling && (len(w.behind) > 0 || !w.end && len(w.jobs) < windowLow)
+	return !w.filling && (len(w.behind) > 0 || w.low())
 }
+
+// low says whether it is time to read on from the cursor.
+func (w *window) low() bool { return !w.end && len(w.jobs) < w.next/4 }
 
 func (w *window) pop() readyJob {
 	job := w.jobs[0]

@@ -15,7 +15,7 @@ func TestContestIsPickWithoutTheWinner(t *testing.T) {
 		for range 10 {
 			cands := drawCandidates(t, p)
 			r := Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
-			c, ok := p.Contest(r, cands)
+			c, ok := p.Contest(r, p.gather(cands))
 			won, picked := p.Pick(r, cands)
 			if ok != picked {
 				t.Fatalf("Contest says %v, Pick %v", ok, picked)
@@ -33,8 +33,8 @@ func TestContestIsPickWithoutTheWinner(t *testing.T) {
 }
 
 func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, won int) {
-	if c.Winner != won {
-		t.Fatalf("Contest says that %d won, Pick %d", c.Winner, won)
+	if c.Winner != cands[won].Leaf {
+		t.Fatalf("Contest says that leaf %d won, Pick %d", c.Winner, cands[won].Leaf)
 	}
 	var others []Candidate
 	for _, other := range cands {
@@ -43,7 +43,7 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 		}
 	}
 	second, ok := p.Pick(r, others)
-	if ok != (c.RunnerUp >= 0) || ok && others[second] != cands[c.RunnerUp] {
+	if ok != (c.RunnerUp >= 0) || ok && others[second].Leaf != c.RunnerUp {
 		t.Fatalf("runner-up %d, Pick without the winner says %v %d of %v", c.RunnerUp, ok, second, others)
 	}
 	targets := p.Targets(r)
@@ -76,8 +76,8 @@ func part(tree *Tree, a, b int) (int, int) {
 
 func TestContestDoesNotAllocate(t *testing.T) {
 	p := threeLevels()
-	cands := everyone(p)
-	if n := testing.AllocsPerRun(200, func() { p.Contest(2_000_000, cands) }); n != 0 {
+	of := p.gather(everyone(p))
+	if n := testing.AllocsPerRun(200, func() { p.Contest(2_000_000, of) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -85,10 +85,10 @@ func TestContestDoesNotAllocate(t *testing.T) {
 func BenchmarkContest(b *testing.B) {
 	for name, p := range map[string]*Pool{"100 in 3 levels": threeLevels(), "1000 flat": flat(1000)} {
 		b.Run(name, func(b *testing.B) {
-			cands := everyone(p)
+			of := p.gather(everyone(p))
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Contest(2_000_000, cands)
+				p.Contest(2_000_000, of)
 			}
 		})
 	}

@@ -30,21 +30,22 @@ func (p *Pool) Explain(r Units, cands []Candidate) (d Decision, ok bool) {
 		return Decision{}, false
 	}
 	d.R = r
-	p.begin(r, cands)
+	in := p.gather(cands).in
+	p.got[0] = p.root(r)
 	seat := int32(0)
 	for p.kids[seat] >= 0 {
 		f := &p.families[p.kids[seat]]
 		p.fill(f, p.got[seat])
-		seat = p.neediest(f, -1)
+		seat = p.neediest(f, in, -1)
 		level := Level{Winner: p.standing(seat)}
 		for c := f.lo; c < f.hi; c++ {
-			if p.mark[c] == p.round {
+			if in[c] > 0 {
 				level.Asked++
 			}
 		}
 		level.Skipped = int(f.hi-f.lo) - level.Asked
 		if level.Asked > 1 {
-			second := p.standing(p.neediest(f, seat))
+			second := p.standing(p.neediest(f, in, seat))
 			level.RunnerUp = &second
 		}
 		d.Levels = append(d.Levels, level)
@@ -56,5 +57,5 @@ func (p *Pool) Explain(r Units, cands []Candidate) (d Decision, ok bool) {
 func (p *Pool) standing(seat int32) Standing {
 	node := int(p.nodeOf[seat])
 	return Standing{Node: node, Path: p.tree.Nodes[node].Path, Target: p.got[seat], Held: p.held[seat],
-		Deficit: p.got[seat] - float64(p.held[seat])}
+		Deficit: p.short(seat)}
 }

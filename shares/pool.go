@@ -28,9 +28,10 @@ type Pool struct {
 	last []uint64 // sequence number of the last grant in or below
 	seq  uint64
 
-	mark  []uint64 // round in which a candidate was seen in or below
-	cand  []int32  // leaf: its candidate
-	round uint64
+	// Of the last Pick, Contest or Explain.
+	moment   Contenders
+	gathered []int   // its leaves
+	cand     []int32 // leaf: its candidate
 
 	solver
 }
@@ -41,7 +42,7 @@ func NewPool(t *Tree, pool string) *Pool {
 	p := &Pool{tree: t, name: pool,
 		seatOf: make([]int32, n), nodeOf: make([]int32, 0, n), parent: make([]int32, n), kids: make([]int32, n),
 		held: make([]Units, n), want: make([]Units, n), demand: make([]Units, n), sum: make([]Units, n), cap: make([]Units, n),
-		last: make([]uint64, n), mark: make([]uint64, n), cand: make([]int32, n)}
+		last: make([]uint64, n), cand: make([]int32, n)}
 	p.parent[0] = -1
 	p.nodeOf = append(p.nodeOf, 0)
 	for seat := 0; seat < n; seat++ {
