@@ -78,12 +78,7 @@ func (s *stage) lifeRound(ctx context.Context) (outcome, error) {
 		return result, err
 	}
 	s.say("generating %d jobs", len(claims))
-	if err := s.submit(ctx, s.refills, len(claims)); err != nil {
-		return result, err
-	}
-	s.refills++
-	_, err = s.generate(ctx)
-	return result, err
+	return result, s.refill(ctx, len(claims))
 }
 
 func lifeName(i int) string { return fmt.Sprint("life-", i) }

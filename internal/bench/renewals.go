@@ -81,12 +81,7 @@ func (s *stage) holdMore(ctx context.Context, n int) error {
 		return nil
 	}
 	s.say("generating %d jobs to be held", more)
-	for shape := range nShapes {
-		if err := s.submit(ctx, shape, more*(shape+1)/nShapes-more*shape/nShapes); err != nil {
-			return err
-		}
-	}
-	if _, err := s.generate(ctx); err != nil {
+	if err := s.refill(ctx, more); err != nil {
 		return err
 	}
 	return s.holdUpTo(ctx, n)

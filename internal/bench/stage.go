@@ -28,12 +28,11 @@ type stage struct {
 
 	version func(context.Context) (shares.Version, error) // the site as it is in force
 
-	holds   int     // base leases
-	kept    []claim // they
-	extra   int     // jobs enqueued beside the tasks
-	seen    bitmap  // every job that was ever claimed
-	open    []claim // claims that are not finished yet
-	refills int
+	holds int     // base leases
+	kept  []claim // they
+	extra int     // jobs enqueued beside the tasks
+	seen  bitmap  // every job that was ever claimed
+	open  []claim // claims that are not finished yet
 }
 
 // claim is a lease that a client was given.
@@ -188,10 +187,17 @@ func (s *stage) restore(ctx context.Context) error {
 	if err := s.finish(ctx); err != nil {
 		return err
 	}
-	if err := s.submit(ctx, s.refills, n); err != nil {
-		return err
+	return s.refill(ctx, n)
+}
+
+// refill makes n jobs of all shapes alike. With one shape a refill, queues that may run two of the four would find
+// nothing after some millions of claims: the oldest jobs go first.
+func (s *stage) refill(ctx context.Context, n int) error {
+	for shape := range nShapes {
+		if err := s.submit(ctx, shape, n*(shape+1)/nShapes-n*shape/nShapes); err != nil {
+			return err
+		}
 	}
-	s.refills++
 	_, err := s.generate(ctx)
 	return err
 }
