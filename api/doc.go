@@ -24,5 +24,17 @@
 //  8. Without tokens the API trusts its network, but no browser: requests that a page of another origin makes are
 //     refused, and on loopback so is any Host that is not loopback (DNS rebinding).
 //
-// The package holds no state and starts no goroutine. What it needs of the packages below is in needs.go.
+// The package holds no state but the time of a connection's request (lane.go) and starts no goroutine. What it needs
+// of the packages below is in needs.go.
+//
+// # The hot routes
+//
+// Pilots call three routes thousands of times a second; all others are for people. So these three are by hand from
+// end to end: served before the router (front.go), read and written without reflection (scan.go, requests.go,
+// replies.go), counted without a look-up of labels (metrics.go), bounded in time without a context each (lane.go).
+// A body that is out of the common shape is left to encoding/json, whose verdict and words are then the answer; tests
+// and fuzz targets hold the readers and writers against it. In one run, handlers only, CPU and allocations, through
+// encoding/json and the router → by hand: a pull 7.9 µs, 28 → 2.0 µs, 6; a pull of 16 18 µs, 73 → 5.6 µs, 8;
+// a renew of 16 28 µs, 60 → 7.5 µs, 7; a finish of 16 45 µs, 108 → 12.7 µs, 24. Behind net/http a pull costs 10 µs
+// → 3 µs more than an empty chi handler, which takes 31 µs with its client (BenchmarkPullHTTP, BenchmarkEmptyHTTP).
 package api
