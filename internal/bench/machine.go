@@ -54,6 +54,6 @@ func (s *stage) ownSettings() []Setting {
 		{"pullers", fmt.Sprintf("%d, one job a pull, request ids: %t", s.Pullers, s.RequestIDs)},
 		{"snapshot (S6)", fmt.Sprintf("%d claims under it, in slices of %d", s.Snapshot, s.slice())},
 		{"renewals (S7)", fmt.Sprintf("%d leases held, %d renewed a second", max(s.Held, s.Renewed), renewPace)},
-		{"written with every claim", "lease, ledger (the delta log); with every end the attempt and the ended job; no decision record yet: this version has none"},
+		{"written with every claim", "lease, ledger (the delta log); with every end the attempt and the ended job, in the partition of the day; every second the decision records, all up to 1000/s, above that a sample of about as many"},
 	}
 }
