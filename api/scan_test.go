@@ -97,7 +97,8 @@ func TestRequestsOfPilotsAreReadByHand(t *testing.T) {
 
 func FuzzReaders(f *testing.F) {
 	for _, seed := range []string{fullPull, fullRenew, fullFinish, goodPull, `{}`, ` { "max" : -0 } `, `{"wait_s":1e3}`, `{"wait_s":00.5}`,
-		`{"queue":"a","queue":null}`, `{"Queue":"a"}`, `{"max":9223372036854775808}`, `{"pilot":"\ud800"}`, `{"leases":[]}`, `{"results":[nul]}`, `{"pilot":"a"}x`} {
+		`{"queue":"a","queue":null}`, `{"Queue":"a"}`, `{"max":9223372036854775808}`, `{"pilot":"\ud800"}`, `{"leases":[]}`, `{"results":[nul]}`, `{"slot":{"memory_mb":99999999999999999999}}`, `{"slot":{"disk_mb":-9223372036854775808}}`,
+		`{"pilot":"a"}x`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) { agreeAll(t, body) })
