@@ -305,7 +305,7 @@ func (s *together) pilot(r *witness, random *rand.Rand, pulls int) {
 // Several daemons, all at once: no job twice, no hard limit exceeded at any moment, and of the jobs of one share and
 // shape none before one of a higher priority that all knew.
 func TestOracleDaemonsAtWork(t *testing.T) {
-	pulls := 40
+	pulls := 25
 	if os.Getenv("DIVVY_LONG") != "" {
 		pulls *= 10
 	}

@@ -97,7 +97,7 @@ func (s *sequence) run(steps ...string) {
 
 // One daemon, one thing at a time: every answer is the oracle's, whatever happened before.
 func TestOracleSequence(t *testing.T) {
-	onDatabases(t, 14, func(t testing.TB, r *rapid.T) {
+	onDatabases(t, 8, func(t testing.TB, r *rapid.T) {
 		s := &sequence{drawn: drawSite(t, r, siteKind{})}
 		s.run("enqueue", "enqueue", "pull", "pull", "pull", "pull", "end", "end", "kill", "hold", "release")
 	})

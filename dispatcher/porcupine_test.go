@@ -134,7 +134,7 @@ func (s *drawn) client(d *Dispatcher, no int, plans []plan, since time.Time) (do
 // Several pilots at one daemon at the same time: pulls, ends and new jobs are as if one came after the other, each
 // at some moment of its call, and "no job" is said only if at some moment of the call no job fitted.
 func TestOracleConcurrentPulls(t *testing.T) {
-	onDatabases(t, 20, func(t testing.TB, r *rapid.T) {
+	onDatabases(t, 12, func(t testing.TB, r *rapid.T) {
 		s := drawSite(t, r, siteKind{})
 		d := s.daemon()
 		for range rapid.IntRange(0, 4).Draw(r, "batches") {
