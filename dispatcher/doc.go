@@ -35,6 +35,9 @@
 // dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
 // their move (place, ids) and read from there.
 //
-// Background work is an exported step: Refresh, Expire, Fold, Heartbeat, Purge, Sample. Each is bounded, idempotent and
+// Attempts and ended jobs are stored by day, and so are the records of decisions: who won, who was next, the deficits
+// of both, the ledger row of the claim. Record writes those of committed claims a second later, all of them or a sample.
+//
+// Background work is an exported step: Refresh, Expire, Fold, Heartbeat, Purge, Sample, Partition, Record. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher
