@@ -7,14 +7,16 @@
 //
 //  1. Nothing but the database that it makes is touched, and that is dropped in the end: in a private cluster, or on
 //     the operator's server. A server with fsync or synchronous_commit off is refused.
-//  2. The candidate is the daemon as it is shipped, with all its background work, given by Config.Serve. Nothing is
+//  2. The candidate is the daemon as it is shipped, with all its background work, given by Config.Serve, in this
+//     process or, where several are compared or one is weighed, in processes of their own (Daemon). Nothing is
 //     switched off; leases last long enough that no pilot has to renew the held jobs.
 //  3. Floor and candidate take turns within a run, so that other work on the machine falls on both. The figure is
 //     the ratio of the medians of the rounds; all rounds are in the report.
 //  4. The HTTP load comes out of a process of its own (Load), the same for the candidate and for the empty handler.
 //  5. After every measurement: no job was claimed twice, all that a client was given is leased and nothing else is,
-//     no job is lost, and counters plus the tail of the ledger equal a recount of the tables. If a check fails, Run
-//     returns a *CheckError and no figure at all.
+//     no job is lost, counters plus the tail of the ledger equal a recount of the tables, and no queue, pool or share
+//     holds more than its hard limit. Where several daemons have filled a site, every share is within its bound of
+//     sharing.md §2 when nothing moves any more. If a check fails, Run returns a *CheckError and no figure at all.
 //  6. What is not measured is said to be not measured.
 //
 // Between rounds what was claimed is finished and as many jobs are generated anew, through the same doors as in

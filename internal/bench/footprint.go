@@ -23,6 +23,9 @@ func (s *stage) footprint(ctx context.Context) error {
 		return err
 	}
 	s.served = Served{}
+	if err := mayOpen(s.Growth.Polls + 1000); err != nil {
+		return err
+	}
 	if err := s.starts(ctx); err != nil {
 		return err
 	}

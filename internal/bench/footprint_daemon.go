@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -148,4 +149,22 @@ func cpuIn(stat string) (time.Duration, error) {
 	user, err := strconv.ParseInt(f[11], 10, 64)
 	system, err2 := strconv.ParseInt(f[12], 10, 64)
 	return time.Duration(user+system) * time.Second / ticks, errors.Join(err, err2)
+}
+
+// mayOpen makes sure that the processes that are started from now on may have so many files open: a connection is
+// one. They raise the soft limit up to the hard one by themselves, as every program in Go does.
+func mayOpen(n int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	if limit.Max >= uint64(n) {
+		return nil
+	}
+	hard := limit.Max
+	limit.Max = uint64(n)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("%d open files are needed in one process, the hard limit is %d (ulimit -Hn): %w", n, hard, err)
+	}
+	return nil
 }
