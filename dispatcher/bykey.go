@@ -9,14 +9,25 @@ import (
 )
 
 // byKey runs a statement whose rows are found by key, planned so, in one round trip.
-func byKey[T any](ctx context.Context, d *Dispatcher, verb string, args pgx.StrictNamedArgs) (rows []T, err error) {
+func byKey[T any](ctx context.Context, d *Dispatcher, verb string, args pgx.StrictNamedArgs) ([]T, error) {
+	return byKeyTo(ctx, d, statement{verb, args}, pgx.RowToStructByName[T])
+}
+
+// statement is one of this package with its arguments.
+type statement struct {
+	verb string
+	args pgx.StrictNamedArgs
+}
+
+// byKeyTo is byKey with a reader of rows of its own: finding the fields by name costs more than some rows do.
+func byKeyTo[T any](ctx context.Context, d *Dispatcher, st statement, row pgx.RowToFunc[T]) (rows []T, err error) {
 	var batch pgx.Batch
 	batch.Queue(query["by_key"])
-	batch.Queue(query[verb], args)
+	batch.Queue(query[st.verb], st.args)
 	results := d.cfg.Pool.SendBatch(ctx, &batch)
 	defer func() {
 		if err = errors.Join(err, results.Close()); err != nil {
-			err = fmt.Errorf("%s: %w", verb, err)
+			err = fmt.Errorf("%s: %w", st.verb, err)
 		}
 	}()
 	if _, err = results.Exec(); err != nil {
@@ -26,5 +37,5 @@ func byKey[T any](ctx context.Context, d *Dispatcher, verb string, args pgx.Stri
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(got, pgx.RowToStructByName[T])
+	return pgx.CollectRows(got, row)
 }

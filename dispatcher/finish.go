@@ -92,6 +92,12 @@ type endRow struct {
 	JobState string
 }
 
+// scanEnd reads a row of end or finish.
+func scanEnd(row pgx.CollectableRow) (r endRow, err error) {
+	err = row.Scan(&r.JobID, &r.Nonce, &r.TaskID, &r.ShareID, &r.ShapeID, &r.QueueID, &r.Units, &r.Outcome, &r.After, &r.Place, &r.JobState)
+	return r, err
+}
+
 func (r endRow) move() move {
 	m := move{Task: r.TaskID, Share: r.ShareID, Shape: r.ShapeID, Queue: r.QueueID, Before: isLeased, After: r.After, N: 1, Units: r.Units}
 	if r.After == isReady {
@@ -145,8 +151,9 @@ func verdicts(in []ended, rows []endRow, out []verdict) (missing []int) {
 
 // execEnd runs the statement; a collision with another transaction is tried again.
 func (d *Dispatcher) execEnd(ctx context.Context, l *lane, in []ended) ([]endRow, error) {
+	verb, args := d.endArgs(l, in)
 	for try := 0; ; try++ {
-		got, err := byKey[endRow](ctx, d, "end", d.endArgs(l, in))
+		got, err := byKeyTo(ctx, d, statement{verb, args}, scanEnd)
 		switch {
 		case err == nil:
 			return got, nil
@@ -160,7 +167,8 @@ func (d *Dispatcher) execEnd(ctx context.Context, l *lane, in []ended) ([]endRow
 	}
 }
 
-func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
+// endArgs returns the statement for these ends and its arguments.
+func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictNamedArgs) {
 	in = slices.Clone(in)
 	slices.SortStableFunc(in, func(a, b ended) int {
 		return cmp.Or(cmp.Compare(a.key.job, b.key.job), cmp.Compare(a.rank(), b.rank()))
@@ -171,6 +179,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
 	var outcomes, messages, tails []string
 	var cpu []float64
 	var outputs [][]byte
+	verb = "finish"
 	for i, e := range in {
 		if i > 0 && in[i-1].key == e.key {
 			continue // the first word counts, and a pilot's before the clock's
@@ -179,10 +188,17 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) pgx.StrictNamedArgs {
 		outcomes, codes, messages = append(outcomes, string(e.outcome)), append(codes, e.exitCode), append(messages, clean(e.message))
 		cpu, memory = append(cpu, min(e.usage.CPUSeconds, 1e30)), append(memory, e.usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
+		if e.outcome != Finished {
+			verb = "end"
+		}
 	}
-	return pgx.StrictNamedArgs{"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1,
-		"jobs": jobs, "attempts": attempts, "nonces": nonces, "outcomes": outcomes, "exit_codes": codes, "messages": messages,
+	args = pgx.StrictNamedArgs{"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1,
+		"jobs": jobs, "attempts": attempts, "nonces": nonces, "exit_codes": codes, "messages": messages,
 		"cpu_s": cpu, "memory_mb": memory, "outputs": outputs, "tails": tails}
+	if verb == "end" {
+		args["outcomes"] = outcomes
+	}
+	return verb, args
 }
 
 // settleEnds counts the moves of a committed batch and lets waiting pulls have what came free.

@@ -173,22 +173,25 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 // await waits until the pull is answered. When the wait is over while a decision needs the database, it goes on
 // until that is known: "none" is never said because something was slow.
 func (d *Dispatcher) await(ctx context.Context, p *pull) error {
-	timer := time.NewTimer(time.Until(p.until))
+	timer := time.NewTimer(p.until.Sub(p.arrived)) // it starts a moment later: what it waits for is no less
 	defer timer.Stop()
-	late := time.NewTimer(time.Until(p.until) + d.cfg.Timing.Patience)
-	defer late.Stop()
+	over := false
 	for {
 		select {
 		case <-p.done:
 			return nil
 		case <-timer.C:
+			if over {
+				if d.leave(p) {
+					return errSlow
+				}
+				continue // a batch has it: it ends soon, one way or the other
+			}
+			over = true
+			timer.Reset(d.cfg.Timing.Patience)
 			d.mu.Lock()
 			d.line.expire(d, p)
 			d.mu.Unlock()
-		case <-late.C:
-			if d.leave(p) {
-				return errSlow
-			}
 		case <-ctx.Done():
 			if d.leave(p) {
 				return ctx.Err()

@@ -46,6 +46,12 @@ func (r readyRow) job() readyJob {
 		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
 }
 
+// scanReady reads a row of read_on or read_spans.
+func scanReady(row pgx.CollectableRow) (r readyRow, err error) {
+	err = row.Scan(&r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents)
+	return r, err
+}
+
 // mostReads bounds the reads of windows at the same time.
 const mostReads = 3
 
@@ -134,7 +140,7 @@ func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead
 }
 
 func (d *Dispatcher) readRows(ctx context.Context, verb string, args pgx.StrictNamedArgs) ([]readyRow, error) {
-	return byKey[readyRow](ctx, d, verb, args)
+	return byKeyTo(ctx, d, statement{verb, args}, scanReady)
 }
 
 // preload has the payloads at hand before the jobs are claimed.

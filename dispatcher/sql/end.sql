@@ -53,7 +53,7 @@ WITH results AS (
     INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units,
         places, low_ids, high_ids)
     SELECT @daemon::bigint, @lane::int, @seq::bigint, array_agg(task_id), array_agg(share_id), array_agg(shape_id),
-        array_agg(queue_id), array_agg('l'::text), array_agg(after), array_agg(n), array_agg(units), array_agg(place),
+        array_agg(queue_id), '{l}', array_agg(after), array_agg(n), array_agg(units), array_agg(place),
         array_agg(id), array_agg(id)
     FROM (
         -- Jobs that are ready again stand alone: readers look for each of them.
