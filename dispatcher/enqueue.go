@@ -57,27 +57,17 @@ func AddPayload(ctx context.Context, tx pgx.Tx, p Payload) error {
 func placeOf(priority int) int64 { return -int64(priority) }
 
 // Enqueue makes ready jobs and returns their ids in the order of jobs. It is part of the caller's transaction:
-// nobody sees the jobs before its commit, and a rollback leaves nothing.
+// nobody sees the jobs before its commit, and a rollback leaves nothing. A share or a shape that does not exist is
+// an error: new_ids looks at each of them once. As foreign keys they were two triggers a job, which took 8 of the
+// 11.8 µs of PostgreSQL's time that a job cost.
 func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, query["new_ids"], pgx.StrictNamedArgs{"n": len(jobs)})
-	if err != nil {
+	if ids, err = newIDs(ctx, tx, jobs); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if ids, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
-	}
-	columns := []string{"id", "task_id", "share_id", "shape_id", "place", "priority", "max_attempts", "idx", "inputs",
-		"first_event", "n_events", "retry_of"}
-	source := pgx.CopyFromSlice(len(jobs), func(i int) ([]any, error) {
-		j := jobs[i]
-		return []any{ids[i], j.Task, int32(j.Share), j.Shape, placeOf(j.Priority), int32(j.Priority), int32(j.MaxAttempts),
-			j.Index, j.Inputs, nonZero(j.FirstEvent, j.Events > 0), nonZero(j.Events, j.Events > 0),
-			nonZero(j.RetryOf, j.RetryOf != 0)}, nil
-	})
-	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"jobs"}, columns, source); err != nil {
+	if _, err := tx.Conn().PgConn().CopyFrom(ctx, newJobRows(jobs, ids), query["copy_jobs"]); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	if err := record(ctx, tx, enqueueMoves(jobs, ids)); err != nil {
@@ -86,12 +76,25 @@ func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err er
 	return ids, nil
 }
 
-// nonZero gives NULL for a value that is not there.
-func nonZero(v int64, there bool) *int64 {
-	if !there {
-		return nil
+// newIDs takes an id for every job. They rise, and have gaps only where others take ids at the same moment.
+func newIDs(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err error) {
+	var shares, shapes []int32
+	for i, j := range jobs {
+		if i == 0 || j.Share != jobs[i-1].Share {
+			shares = append(shares, int32(j.Share))
+		}
+		if i == 0 || j.Shape != jobs[i-1].Shape {
+			shapes = append(shapes, j.Shape)
+		}
 	}
-	return &v
+	args := pgx.StrictNamedArgs{"n": len(jobs), "shares": shares, "shapes": shapes}
+	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&ids); err != nil {
+		return nil, err
+	}
+	if len(ids) != len(jobs) {
+		return nil, fmt.Errorf("one of the shares %v or shapes %v does not exist", shares, shapes)
+	}
+	return ids, nil
 }
 
 // enqueueMoves groups neighbours that are alike, so that a batch of one task is one move.

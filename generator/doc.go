@@ -66,4 +66,18 @@
 // Generate, Settle and Sweep are bounded, idempotent and safe on any number of daemons at once; somebody calls
 // them every few hundred milliseconds, and Generate again at once while it makes jobs. What a generator keeps ready
 // of each share and shape follows Mark. Verbs act on the first batch of jobs at once; Sweep goes on from there.
+//
+// # What a job costs
+//
+// BenchmarkGenerate, µs of CPU a job, tasks by count / by inputs: this process 1.3 / 1.7, PostgreSQL 5.9 / 7.6, with
+// two workers on two cores; before, 2.8 / 3.3 and 16.5 / 17. What it was, one backend at a time:
+//   - the foreign keys of jobs, two triggers a row: 8.3 of the 11.8 µs of a COPY; gone, Enqueue looks once a batch;
+//   - pg_get_serial_sequence for each id: 2.7 µs; with the sequence as a constant 0.3;
+//   - pgx's CopyFrom: 1.4 µs in this process; Enqueue writes the stream itself.
+//
+// Left as they are: jobs_ready 1.3 µs and 113 bytes of log (the order of pulls), the key 0.6, the CHECKs 0.1.
+// jobs_task costs 0.7 µs and 75 of 344 bytes. Ranges of ids by task in its stead would save that, but every look at a
+// task's jobs, report.jobs too, would have to join them; BRIN would save two thirds of the time, and loses the order of
+// the tasks as soon as jobs take the room of ended ones. INSERT … SELECT logs each row, COPY each page: 3.6 µs and
+// 391 bytes instead of 3.2 and 344.
 package generator

@@ -254,18 +254,3 @@ func TestMoveShare(t *testing.T) {
 		t.Errorf("share %q, job share %q", got.Share, got.JobShare)
 	}
 }
-
-// Jobs that one worker makes in a second.
-func BenchmarkGenerate(b *testing.B) {
-	w := newWorld(b)
-	w.cfg.Mark = Mark{Floor: 1 << 40, Cap: 1 << 40}.withDefaults()
-	for b.Loop() {
-		b.StopTimer()
-		w.submit(b, managed(func(s *Spec) { s.Count = 50_000 }))
-		b.StartTimer()
-		if n := steps(b, w.Generate); n != 50_000 {
-			b.Fatalf("%d jobs", n)
-		}
-	}
-	b.ReportMetric(50_000*float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
-}

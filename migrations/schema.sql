@@ -1250,12 +1250,6 @@ ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
 
-ALTER TABLE ONLY public.jobs
-    ADD CONSTRAINT jobs_shape_id_fkey FOREIGN KEY (shape_id) REFERENCES public.shapes(id);
-
-ALTER TABLE ONLY public.jobs
-    ADD CONSTRAINT jobs_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
-
 ALTER TABLE ONLY public.queues
     ADD CONSTRAINT queues_removed_in_fkey FOREIGN KEY (removed_in) REFERENCES public.site_versions(version);
 
