@@ -48,7 +48,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 		if l, short := q.lacking(sh); l != nil {
 			if sh.nOpen > 0 {
 				n.lacked = l.key.Kind
-				if !l.dry {
+				if l.mayGive(short) {
 					n.limits[l] = max(n.limits[l], short)
 					wait = true
 				}
@@ -208,12 +208,12 @@ func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, lacked *
 		}
 		units := shares.Units(w.shape.need.Cores) * c.power
 		if l := c.lacking(leaf, units); l != nil {
-			if lacked == nil || !l.dry {
-				lacked = l
-			}
 			n.lacked = l.key.Kind
-			if !l.dry {
+			if l.mayGive(units) {
 				n.limits[l] = max(n.limits[l], units)
+			}
+			if lacked == nil || n.limits[l] > 0 {
+				lacked = l
 			}
 			continue
 		}

@@ -86,7 +86,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		}
 		found, lacked := of.best(leaf, q.Prefer == "wide", n)
 		switch {
-		case lacked != nil && !lacked.dry:
+		case lacked != nil && n.limits[lacked] > 0:
 			return nil, blocked
 		case found.window == nil && lacked != nil:
 			of.bar(leaf, lacked)

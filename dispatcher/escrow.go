@@ -47,7 +47,7 @@ func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
 	case len(got) == 0:
 		d.outdated = true // another epoch
 	case got[0].Amount == 0:
-		l.dry = true
+		l.dry, l.refused = true, need
 	default:
 		l.granted, l.dry = got[0].Granted, false
 		l.ease()

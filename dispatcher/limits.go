@@ -143,6 +143,7 @@ type limit struct {
 	spent   shares.Units // net units that our lanes took since the epoch began, with claims in flight
 	debt    bool         // more is held than the cap allows: what ends here goes back before anything is spent
 	dry     bool         // the last take got nothing; set back when units may have come free
+	refused shares.Units // what that take needed: there may be something for a smaller job
 	taking  bool         // a take or return is on its way
 	bars    []bar        // leaves that it keeps out of sets of contenders while it is dry
 }
@@ -154,6 +155,9 @@ func (l *limit) balance() shares.Units {
 	}
 	return l.granted - l.spent
 }
+
+// mayGive says whether asking for so much more may help.
+func (l *limit) mayGive(need shares.Units) bool { return !l.dry || need < l.refused }
 
 // taking says whether a take or a return is on its way under any limit.
 func (s *state) taking() bool {

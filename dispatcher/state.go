@@ -235,6 +235,9 @@ func (s *state) applyReady(w *window, m move) {
 	if m.Before == isReady {
 		w.ready -= int64(m.N)
 	}
+	if m.Before == isReady && m.After != isLeased && m.High > 0 {
+		w.withdraw(span{m.Place, m.Low, m.High})
+	}
 	if m.After == isReady {
 		w.ready += int64(m.N)
 		if m.High > 0 {

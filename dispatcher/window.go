@@ -105,7 +105,7 @@ func (w *window) pop() readyJob {
 	return job
 }
 
-// insert puts a job at its place unless it is there already.
+// insert puts a job at its place. One that is there already may be an attempt that others have used up.
 func (w *window) insert(job readyJob) {
 	n := len(w.jobs)
 	if n == 0 || w.jobs[n-1].before(job.stand) {
@@ -113,8 +113,11 @@ func (w *window) insert(job readyJob) {
 		return
 	}
 	i := sort.Search(n, func(i int) bool { return !w.jobs[i].before(job.stand) })
-	if w.jobs[i].id != job.id {
+	switch {
+	case w.jobs[i].id != job.id:
 		w.jobs = slices.Insert(w.jobs, i, job)
+	case w.jobs[i].attempt < job.attempt:
+		w.jobs[i] = job
 	}
 }
 
@@ -134,10 +137,17 @@ func (w *window) announce(s span) {
 	}
 }
 
+// withdraw drops jobs that are not ready any more. One of them may have become so again meanwhile: the range is read
+// once more.
+func (w *window) withdraw(s span) {
+	w.jobs = slices.DeleteFunc(w.jobs, func(j readyJob) bool { return j.place == s.place && s.low <= j.id && j.id <= s.high })
+	w.announce(s)
+}
+
 // rewind moves the cursor back to just before the lowest announced range: one read onwards instead of many.
 func (w *window) rewind() {
 	low := w.cursor
-	for _, b := range w.behind {
+	for _, b := range slices.Concat(w.behind, w.reading) { // a read that is on its way will be void
 		if s := (stand{b.place, b.low - 1}); s.before(low) {
 			low = s
 		}
