@@ -26,7 +26,7 @@ func GrowthOf(ready, held int) Growth {
 	case ready >= 1_000_000:
 		g.Tree = [3]int{10, 10, 10}
 	case ready >= 100_000:
-		g.Tree, g.Rounds = [3]int{3, 10, 10}, 2
+		g.Tree, g.Rounds = [3]int{3, 10, 10}, 1
 	default:
 		g.Tree = [3]int{2, 4, 5}
 	}
@@ -143,9 +143,14 @@ func (s *stage) growth(ctx context.Context, large *stage, another func(ready, he
 	for r := range base.at.Rounds {
 		for _, of := range sides {
 			s.say("round %d of %d: claims over HTTP, %s", r+1, base.at.Rounds, of.name)
-			result, err := of.at.claimsOverHTTP(ctx, 0)
+			result, err := of.at.claimsServed(ctx, 0)
 			if err != nil {
 				return err
+			}
+			if of == base || r+1 < base.at.Rounds { // nothing is claimed of the others after the last one
+				if err := of.at.restore(ctx); err != nil {
+					return err
+				}
 			}
 			of.rates = append(of.rates, float64(result.Answers)/result.Elapsed.Seconds())
 		}

@@ -88,6 +88,15 @@ func (s *stage) atHalf(ctx context.Context, rate float64) error {
 
 // claimsOverHTTP is one round of the daemon under load, checked, and the data set restored.
 func (s *stage) claimsOverHTTP(ctx context.Context, rate float64) (outcome, error) {
+	result, err := s.claimsServed(ctx, rate)
+	if err != nil {
+		return result, err
+	}
+	return result, s.restore(ctx)
+}
+
+// claimsServed is the same with the claims left open.
+func (s *stage) claimsServed(ctx context.Context, rate float64) (outcome, error) {
 	result, claims, err := s.pulls(ctx, s.address(), rate)
 	if err != nil {
 		return result, err
@@ -98,10 +107,7 @@ func (s *stage) claimsOverHTTP(ctx context.Context, rate float64) (outcome, erro
 	if result.Answers == 0 {
 		return result, errors.New("claims over HTTP: the data set is too small for its warm-up")
 	}
-	if err := s.took(ctx, claims); err != nil {
-		return result, err
-	}
-	return result, s.restore(ctx)
+	return result, s.took(ctx, claims)
 }
 
 // pulls runs the load process against an address for a round.

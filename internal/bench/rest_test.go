@@ -112,7 +112,7 @@ func TestStanding(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	for ready, want := range map[int]Growth{
 		1_000_000: {From: 1_000_000, FromHeld: 1000, Ready: 10_000_000, Held: 10_000, Tree: [3]int{10, 10, 10}, Daemons: 4, Full: 50_000, Polls: 10_000},
-		100_000:   {From: 100_000, FromHeld: 1000, Ready: 1_000_000, Held: 10_000, Tree: [3]int{3, 10, 10}, Daemons: 4, Full: 5_000, Polls: 1_000, Rounds: 2},
+		100_000:   {From: 100_000, FromHeld: 1000, Ready: 1_000_000, Held: 10_000, Tree: [3]int{3, 10, 10}, Daemons: 4, Full: 5_000, Polls: 1_000, Rounds: 1},
 	} {
 		if got := GrowthOf(ready, 1000); got != want {
 			t.Errorf("%+v, want %+v", got, want)
