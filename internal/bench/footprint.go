@@ -99,7 +99,7 @@ func (s *stage) weigh(ctx context.Context, d *process) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := s.claimsAt(ctx, d.address()); err != nil { // it reads its windows first
+	if err := s.warm(ctx, d.address()); err != nil { // it reads its windows first
 		return err
 	}
 	var each, rates []float64

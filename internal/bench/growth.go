@@ -140,20 +140,8 @@ func (s *stage) growth(ctx context.Context, large *stage, another func(ready, he
 	if sides[3].at, err = another(g.From, g.FromHeld, g.wide()); err != nil {
 		return err
 	}
-	for r := range base.at.Rounds {
-		for _, of := range sides {
-			s.say("round %d of %d: claims over HTTP, %s", r+1, base.at.Rounds, of.name)
-			result, err := of.at.claimsServed(ctx, 0)
-			if err != nil {
-				return err
-			}
-			if of == base || r+1 < base.at.Rounds { // nothing is claimed of the others after the last one
-				if err := of.at.restore(ctx); err != nil {
-					return err
-				}
-			}
-			of.rates = append(of.rates, float64(result.Answers)/result.Elapsed.Seconds())
-		}
+	if err := s.inTurn(ctx, sides); err != nil {
+		return err
 	}
 	of := newSeries("claims over HTTP, base of "+count(g.From)+" ready", "jobs/s", base.rates)
 	for _, grown := range sides[1:] {
@@ -167,6 +155,32 @@ func (s *stage) growth(ctx context.Context, large *stage, another func(ready, he
 		return err
 	}
 	return s.fillUp(ctx)
+}
+
+// inTurn measures every side once a round. The first one, the base, goes on to be used and is restored in the end.
+func (s *stage) inTurn(ctx context.Context, sides []*side) error {
+	rounds := sides[0].at.Rounds
+	for _, of := range sides {
+		if err := of.at.warm(ctx, of.at.address()); err != nil {
+			return err
+		}
+	}
+	for r := range rounds {
+		for _, of := range sides {
+			s.say("round %d of %d: claims over HTTP, %s", r+1, rounds, of.name)
+			result, err := of.at.claimsServed(ctx, 0)
+			if err != nil {
+				return err
+			}
+			if of == sides[0] || r+1 < rounds { // nothing is claimed of the others after the last one
+				if err := of.at.restore(ctx); err != nil {
+					return err
+				}
+			}
+			of.rates = append(of.rates, float64(result.Answers)/result.Elapsed.Seconds())
+		}
+	}
+	return nil
 }
 
 // setting is the growth for the report.

@@ -101,23 +101,27 @@ func (s *stage) claimsOfDaemons(ctx context.Context, n int) (rate float64, err e
 	return float64(result.Answers) / result.Elapsed.Seconds(), s.restore(ctx)
 }
 
-// claimsAt is a round of claims of daemons that were just started. What they must read first is behind them when it
-// begins: every connection has had some answers.
+// claimsAt is a round of claims of daemons that were just started.
 func (s *stage) claimsAt(ctx context.Context, address string) (outcome, error) {
-	first := s.pullOrder(address, 0)
-	first.Most = min(first.Most/3, 20*s.Pullers)
-	var result outcome
-	for _, o := range []order{first, s.pullOrder(address, 0)} {
-		var claims []claim
-		var err error
-		if result, claims, err = s.runLoad(ctx, o); err != nil {
-			return result, err
-		}
-		if err := s.took(ctx, claims); err != nil {
-			return result, err
-		}
+	if err := s.warm(ctx, address); err != nil {
+		return outcome{}, err
 	}
-	return result, nil
+	result, claims, err := s.pulls(ctx, address, 0)
+	if err != nil {
+		return result, err
+	}
+	return result, s.took(ctx, claims)
+}
+
+// warm claims until every connection has had some answers: what a daemon must read first is behind it then.
+func (s *stage) warm(ctx context.Context, address string) error {
+	o := s.pullOrder(address, 0)
+	o.Most = min(o.Most/3, 20*s.Pullers)
+	_, claims, err := s.runLoad(ctx, o)
+	if err != nil {
+		return err
+	}
+	return s.took(ctx, claims)
 }
 
 // full is a site with few slots and limits at every level: what several daemons fill to the last slot.
