@@ -67,21 +67,32 @@ type renewRow struct {
 	CancelGraceS float64
 }
 
+// scanRenewed reads a row of renew.
+func scanRenewed(row pgx.CollectableRow) (r renewRow, err error) {
+	err = row.Scan(&r.JobID, &r.Nonce, &r.CancelReason, &r.CancelGraceS)
+	return r, err
+}
+
 func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]renewed, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timing.Statement)
 	defer cancel()
 	sorted := slices.Clone(in)
-	slices.SortFunc(sorted, func(a, b renewal) int { return cmp.Compare(a.key.job, b.key.job) })
+	slices.SortFunc(sorted, func(a, b renewal) int {
+		return cmp.Or(cmp.Compare(a.key.job, b.key.job), cmp.Compare(a.key.nonce, b.key.nonce))
+	})
 	var jobs, nonces, memory []int64
 	var attempts []int32
 	var states []string
 	var cpu []float64
-	for _, r := range sorted {
+	for i, r := range sorted {
+		if i > 0 && sorted[i-1].key == r.key {
+			continue // said twice
+		}
 		jobs, attempts, nonces = append(jobs, r.key.job), append(attempts, r.key.attempt), append(nonces, r.key.nonce)
 		states, cpu, memory = append(states, string(r.state)), append(cpu, r.usage.CPUSeconds), append(memory, r.usage.MemoryMB)
 	}
-	got, err := byKey[renewRow](ctx, d, "renew", pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces,
-		"states": states, "cpu_s": cpu, "memory_mb": memory, "ttl_s": int(d.cfg.Timing.TTL.Seconds())})
+	got, err := byKeyTo(ctx, d, statement{"renew", pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces,
+		"states": states, "cpu_s": cpu, "memory_mb": memory, "ttl_s": int(d.cfg.Timing.TTL.Seconds())}}, scanRenewed)
 	if err != nil {
 		return nil, err
 	}

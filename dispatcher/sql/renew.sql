@@ -1,15 +1,11 @@
--- Prolongs leases. A state only goes forward; no indexed column changes, so the rows stay HOT.
-WITH renewals AS (
-    SELECT DISTINCT ON (job_id, nonce) *
-    FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @states::text[], @cpu_s::float8[], @memory_mb::bigint[])
-        AS r (job_id, attempt, nonce, state, cpu_s, memory_mb)
-)
+-- Prolongs leases, each named once. A state only goes forward; no indexed column changes, so the rows stay HOT.
 UPDATE leases l
 SET expires_at = now() + make_interval(secs => @ttl_s::int), ttl_s = @ttl_s::int,
-    state = CASE WHEN array_position('{granted,starting,running,draining}', r.state)
-        > array_position('{granted,starting,running,draining}', l.state) THEN r.state ELSE l.state END,
+    state = CASE WHEN strpos('granted starting running draining', r.state)
+        > strpos('granted starting running draining', l.state) THEN r.state ELSE l.state END,
     started_at = CASE WHEN r.state IN ('running', 'draining') THEN coalesce(l.started_at, now()) ELSE l.started_at END,
     cpu_s = greatest(l.cpu_s, r.cpu_s), memory_mb = greatest(l.memory_mb, r.memory_mb)
-FROM renewals r
+FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @states::text[], @cpu_s::float8[], @memory_mb::bigint[])
+    AS r (job_id, attempt, nonce, state, cpu_s, memory_mb)
 WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
 RETURNING l.job_id, l.nonce, coalesce(l.cancel_reason, '') AS cancel_reason, coalesce(l.cancel_grace_s, 0)::float8 AS cancel_grace_s;
