@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -161,7 +162,7 @@ func (d *Dispatcher) claimAll(ctx context.Context, l *lane, b claimBatch, a *cla
 	batch.Queue(query["claim_all"], pgx.StrictNamedArgs{
 		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
 		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "queues": a.queues, "units": a.units, "cores": a.cores,
-		"pilots": a.pilots, "nodes": a.nodes, "tasks": a.tasks, "shares": a.shares, "shapes": a.shapes,
+		"pilots": a.pilots, "nodes": a.nodes, "rows": a.rows, "tasks": a.tasks, "shares": a.shares, "shapes": a.shapes,
 	})
 	return d.cfg.Pool.SendBatch(ctx, &batch).Close()
 }
@@ -198,6 +199,7 @@ type claimArgs struct {
 	attempts, pulls, queues, cores, shapes []int32
 	shares                                 []int32
 	pilots, nodes                          []string
+	rows                                   []pgtype.TID
 
 	asked, lows, highs []int32 // the pull's number; its grants, from 1
 	keys               [][16]byte
@@ -214,6 +216,7 @@ func newClaimArgs(b claimBatch) *claimArgs {
 			a.cores, a.tasks = append(a.cores, int32(g.window.shape.need.Cores)), append(a.tasks, g.job.task)
 			a.shares, a.shapes = append(a.shares, int32(g.window.key.share)), append(a.shapes, g.window.key.shape)
 			a.pilots, a.nodes = append(a.pilots, p.req.Pilot), append(a.nodes, p.req.Node)
+			a.rows = append(a.rows, g.job.row)
 		}
 		if p.hash != nil {
 			a.asked, a.keys, a.hashes = append(a.asked, int32(i)), append(a.keys, p.key), append(a.hashes, p.hash)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -30,6 +31,7 @@ func (d *Dispatcher) satisfy(n *needs) {
 
 // jobRow is a ready job as the window's reads return it.
 type readyRow struct {
+	Row        pgtype.TID
 	ID         int64
 	Place      int64
 	TaskID     int64
@@ -42,13 +44,13 @@ type readyRow struct {
 }
 
 func (r readyRow) job() readyJob {
-	return readyJob{stand: stand{r.Place, r.ID}, task: r.TaskID, attempt: r.Attempt, priority: r.Priority,
+	return readyJob{stand: stand{r.Place, r.ID}, row: r.Row, task: r.TaskID, attempt: r.Attempt, priority: r.Priority,
 		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
 }
 
 // scanReady reads a row of read_on or read_spans.
 func scanReady(row pgx.CollectableRow) (r readyRow, err error) {
-	err = row.Scan(&r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents)
+	err = row.Scan(&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents)
 	return r, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -22,6 +24,7 @@ func (a stand) before(b stand) bool { return a.place < b.place || a.place == b.p
 // readyJob is a job that waits in a window, with its piece: nothing is read again when it is claimed.
 type readyJob struct {
 	stand
+	row      pgtype.TID // where it lay when it was read: found there, it need not be looked for in the index
 	task     int64
 	attempt  int32
 	priority int32

@@ -19,6 +19,7 @@ func (d *daemon) loops() []loop {
 		{name: "record", every: time.Second, step: d.dispatcher.Record},
 		{name: "partition", every: 10 * time.Minute, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
+		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "settle", every: 300 * time.Millisecond, step: d.generator.Settle},
 	}
 	for i := range d.cfg.Generators {

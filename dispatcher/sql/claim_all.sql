@@ -1,15 +1,16 @@
--- Leases jobs by primary key and logs the moves, all or nothing: what a batch costs as long as nobody else is at its
--- jobs. When one of them is not ready any more in the attempt that was decided on, is in somebody's hands, or this
--- daemon may not claim under that epoch any more, seq is NULL, the transaction fails, and claim.sql sorts it out.
+-- Leases jobs where they lie and logs the moves, all or nothing: what a batch costs as long as nobody else is at its
+-- jobs. When one of them is not ready any more in the attempt that was decided on, lies elsewhere, is in somebody's
+-- hands, or this daemon may not claim under that epoch any more, seq is NULL, the transaction fails, and claim.sql
+-- sorts it out by primary key.
 WITH leased AS (
     INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority,
         pilot, node, daemon_id, expires_at, ttl_s)
     SELECT j.id, j.attempt, w.nonce, j.task_id, j.share_id, j.shape_id, w.queue_id, w.units, w.cores, j.priority,
         w.pilot, w.node, @daemon::bigint, now() + make_interval(secs => @ttl_s::int), @ttl_s::int
     FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @queues::int[], @units::bigint[], @cores::int[],
-            @pilots::text[], @nodes::text[]) AS w (job_id, attempt, nonce, queue_id, units, cores, pilot, node)
-    JOIN jobs j ON j.id = w.job_id
-    WHERE j.attempt = w.attempt AND j.state = 'ready'
+            @pilots::text[], @nodes::text[], @rows::tid[]) AS w (job_id, attempt, nonce, queue_id, units, cores, pilot, node, row)
+    JOIN jobs j ON j.ctid = w.row
+    WHERE j.id = w.job_id AND j.attempt = w.attempt AND j.state = 'ready'
     FOR UPDATE OF j SKIP LOCKED
     RETURNING 1
 )

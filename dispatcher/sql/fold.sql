@@ -4,28 +4,27 @@ WITH tail AS MATERIALIZED (
     FROM ledger_lanes a
     LEFT JOIN counter_lanes c USING (daemon_id, lane)
     CROSS JOIN LATERAL (
-        SELECT t.daemon_id, t.lane, t.seq, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units
+        SELECT t.daemon_id, t.lane, t.seq, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units,
+            t.befores[1] AS the_before, t.afters[1] AS the_after, t.ns[1] AS the_n
         FROM ledger t
         WHERE t.daemon_id = a.daemon_id AND t.lane = a.lane AND t.seq > coalesce(c.seq, 0)
         ORDER BY t.seq LIMIT @n::int
     ) l
-), deltas AS (
-    SELECT m.share_id, m.shape_id, x.queue_id, sum(x.waiting) AS waiting, sum(x.ready) AS ready, sum(x.held) AS held,
-        sum(x.held_units) AS held_units
+), moves AS MATERIALIZED (
+    SELECT u.share_id, u.shape_id, u.queue_id, coalesce(u.before, the_before) AS before, coalesce(u.after, the_after) AS after,
+        sum(coalesce(u.n, the_n)) AS n, sum(u.units) AS units
     FROM tail t
-    CROSS JOIN LATERAL (
-        SELECT share_id, shape_id, queue_id, units, coalesce(u.before, t.befores[1]) AS before,
-            coalesce(u.after, t.afters[1]) AS after, coalesce(u.n, t.ns[1]) AS n
-        FROM unnest(t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
-            AS u (share_id, shape_id, queue_id, before, after, n, units)
-    ) AS m
-    CROSS JOIN LATERAL (
-        VALUES (0, (m.after = 'w')::int * m.n - (m.before = 'w')::int * m.n,
-                (m.after = 'r')::int * m.n - (m.before = 'r')::int * m.n, 0, 0::bigint),
-            (m.queue_id, 0, 0, (m.after = 'l')::int * m.n - (m.before = 'l')::int * m.n,
-                (m.after = 'l')::int * m.units - (m.before = 'l')::int * m.units)
-    ) AS x (queue_id, waiting, ready, held, held_units)
-    GROUP BY m.share_id, m.shape_id, x.queue_id
+    CROSS JOIN LATERAL unnest(t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
+        AS u (share_id, shape_id, queue_id, before, after, n, units)
+    GROUP BY 1, 2, 3, 4, 5
+), deltas AS (
+    SELECT share_id, shape_id, 0 AS queue_id, sum(CASE 'w' WHEN after THEN n WHEN before THEN -n ELSE 0 END) AS waiting,
+        sum(CASE 'r' WHEN after THEN n WHEN before THEN -n ELSE 0 END) AS ready, 0 AS held, 0 AS held_units
+    FROM moves WHERE before <> after GROUP BY share_id, shape_id
+    UNION ALL
+    SELECT share_id, shape_id, queue_id, 0, 0, sum(CASE 'l' WHEN after THEN n ELSE -n END),
+        sum(CASE 'l' WHEN after THEN units ELSE -units END)
+    FROM moves WHERE before <> after AND 'l' IN (before, after) GROUP BY share_id, shape_id, queue_id
 ), counted AS (
     INSERT INTO counters AS c (share_id, shape_id, queue_id, waiting, ready, held, held_units)
     SELECT share_id, shape_id, queue_id, waiting, ready, held, held_units

@@ -8,7 +8,8 @@ WITH RECURSIVE known AS (
         SELECT daemon_id, lane FROM ledger WHERE (daemon_id, lane) > (k.daemon_id, k.lane) ORDER BY daemon_id, lane LIMIT 1
     ) n
 ), tail AS MATERIALIZED (
-    SELECT k.daemon_id, k.lane, coalesce(s.seq, 0) AS seen, e.seq, e.at, e.task_ids, e.befores, e.afters, e.ns
+    SELECT k.daemon_id, k.lane, coalesce(s.seq, 0) AS seen, e.seq, e.at, e.task_ids, e.befores, e.afters, e.ns,
+        e.befores[1] AS the_before, e.afters[1] AS the_after, e.ns[1] AS the_n
     FROM known k
     LEFT JOIN task_lanes s ON s.daemon_id = k.daemon_id AND s.lane = k.lane
     CROSS JOIN LATERAL (
@@ -39,7 +40,7 @@ SELECT m.task_id,
 FROM tail t
 JOIN moved USING (daemon_id, lane)
 CROSS JOIN LATERAL (
-    SELECT task_id, coalesce(u.before, t.befores[1]) AS before, coalesce(u.after, t.afters[1]) AS after, coalesce(u.n, t.ns[1]) AS n
+    SELECT task_id, coalesce(u.before, the_before) AS before, coalesce(u.after, the_after) AS after, coalesce(u.n, the_n) AS n
     FROM unnest(t.task_ids, t.befores, t.afters, t.ns) AS u (task_id, before, after, n)
 ) AS m
 GROUP BY m.task_id;

@@ -40,7 +40,7 @@ func (p *place) reader() querier {
 }
 
 // tuned is what the private cluster has beyond divvy's own settings for one. fsync and synchronous_commit are on.
-var tuned = map[string]string{"shared_buffers": "1GB", "max_wal_size": "8GB"}
+var tuned = map[string]string{"shared_buffers": "1GB", "max_wal_size": "8GB", "max_connections": "300"}
 
 // openPlace makes the database, migrated and empty. On an error nothing is left.
 func openPlace(ctx context.Context, database string, log *slog.Logger) (*place, error) {
