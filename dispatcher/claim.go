@@ -29,10 +29,15 @@ func (d *Dispatcher) claimLoop(ctx context.Context, own func() *lane) {
 		if d.tendClaims(ctx, own()) {
 			tend = time.After(tendPause)
 		}
+		kicks := d.kicks
+		if own().no != firstClaimLane && d.sliced() {
+			// Beside other daemons one batch in flight is enough: two small ones cost more than a large one.
+			kicks, tend = nil, time.After(time.Second)
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.kicks:
+		case <-kicks:
 		case <-tend:
 		}
 		for d.claimOnce(ctx, own()) {

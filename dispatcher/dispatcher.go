@@ -77,8 +77,9 @@ type Dispatcher struct {
 	lanes      [nLanes]*lane
 	base       [nLanes]int64 // up to where own moves are part of limits.free
 	followed   map[laneID]int64
-	daemons    map[int64]bool // that are not closed, this one among them
-	newest     int64          // daemons row that was seen
+	daemons    map[int64]bool      // that are not closed, this one among them
+	active     map[int64]time.Time // other daemons: when a claim of theirs was last seen
+	newest     int64               // daemons row that was seen
 	inDebt     map[*limit]bool
 	outdated   bool      // limits must be read again
 	lost       bool      // a move was not counted: everything must be read again
@@ -107,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	cfg.Timing = cfg.Timing.withDefaults()
 	d := &Dispatcher{
 		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 2), reads: make(chan struct{}, mostReads), hint: make(chan struct{}, 1),
-		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{},
+		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
 	d.payloads = newPayloadCache(cfg.Pool)
 	d.renewals = newGatherer(d.renewBatch, 1)

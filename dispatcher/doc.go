@@ -22,14 +22,17 @@
 //  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.
 //  7. No pull is answered "nothing" while a job exists that its slot may run: a window that is not read yet,
 //     or an escrow that is elsewhere, makes the pull wait for it.
-//  8. The database's now() is the only clock of a lease.
+//  8. Jobs of one share and shape are given by priority, whoever asks; those of the same priority by age while one
+//     daemon claims. Several daemons deal these out among themselves (slice): a job may pass over older ones that are
+//     another daemon's to take first.
+//  9. The database's now() is the only clock of a lease.
 //
 // # How a pull is served
 //
-// Pulls gather while the batch before them commits. For each, in order, the leaves that have a fitting job
-// are found in memory (shapes × windows), shares picks the leaf, the leaf's best job is taken out of its
-// window, and the whole batch is claimed by primary key in one statement, which also writes the ledger row.
-// A job that another daemon was faster with is dropped and its pull decided again.
+// Pulls gather while the batch before them commits. For each, in order, shares picks among the leaves that have a
+// fitting job (contenders, kept up to date as windows open and close), the leaf's best job is taken out of its
+// window, and the whole batch is claimed in one statement that also writes the ledger row: all or nothing, or, when
+// somebody else was at one of the jobs, those that are left. The pull of a job that was gone is decided again.
 //
 // A window holds the next ready jobs of one (share, shape), read on behind a keyset cursor (place, id), so
 // dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by

@@ -116,7 +116,7 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ready, freed := map[*window]bool{}, false
+	ready, freed, now := map[*window]bool{}, false, time.Now()
 	for _, r := range rows {
 		moves := r.unpack()
 		if err := d.state.knowShapes(ctx, d.cfg.Pool, moves); err != nil {
@@ -125,6 +125,9 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 		for _, m := range moves {
 			d.state.apply(m, false)
 			freed = freed || m.Before == isLeased
+			if m.After == isLeased && r.DaemonID != 0 {
+				d.active[r.DaemonID] = now
+			}
 			if m.After == isReady {
 				if w := d.state.windows[windowKey{m.Share, m.Shape}]; w != nil {
 					ready[w] = true
@@ -160,6 +163,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.reslice(now)
 	for _, w := range d.state.windows {
 		doubtful := len(w.doubt) > 0
 		w.look()

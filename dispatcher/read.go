@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -71,9 +72,16 @@ func (d *Dispatcher) fill(w *window) {
 	if wide > 4*windowSize {
 		w.rewind()
 	}
-	read := windowRead{spans: w.behind, from: w.cursor}
+	read := windowRead{spans: w.behind, from: w.cursor, slice: w.slice, ground: w.ground.at}
 	if w.low() {
 		read.on = w.next
+	}
+	switch {
+	case !w.wantsGround():
+	case w.ground.known:
+		read.all = groundRows
+	default:
+		read.all = w.next
 	}
 	turn := w.turn
 	w.behind, w.reading = nil, w.behind
@@ -81,8 +89,12 @@ func (d *Dispatcher) fill(w *window) {
 	d.mu.Unlock()
 
 	rows, end, err := d.readWindow(ctx, w.key, read)
+	var all []readyRow
+	if err == nil && read.all > 0 {
+		all, err = d.readOn(ctx, w.key, onwards{from: read.ground, n: read.all})
+	}
 	if err == nil {
-		err = d.preload(ctx, rows)
+		err = d.preload(ctx, slices.Concat(rows, all))
 	}
 
 	d.mu.Lock()
@@ -105,6 +117,9 @@ func (d *Dispatcher) fill(w *window) {
 			w.end = end && len(w.behind) == 0
 			w.next = min(2*w.next, windowSize)
 		}
+		if read.all > 0 {
+			d.takeGround(w, all, read.all)
+		}
 	}
 	d.state.check(w)
 	d.line.unblock(d, err)
@@ -112,11 +127,38 @@ func (d *Dispatcher) fill(w *window) {
 	d.kick()
 }
 
+// takeGround hands a look at all slices to the window. d.mu is held.
+func (d *Dispatcher) takeGround(w *window, rows []readyRow, asked int) {
+	all, free := make([]readyJob, len(rows)), make([]readyJob, 0, len(rows))
+	for i, r := range rows {
+		all[i] = r.job()
+		if d.state.inflight[r.ID] == nil {
+			free = append(free, all[i])
+		}
+	}
+	w.tookGround(all, free, len(rows) == asked)
+}
+
 // windowRead is what one fill reads.
 type windowRead struct {
-	spans []span
+	slice  slice
+	spans  []span
+	from   stand
+	on     int // so many of the slice on from the cursor
+	ground stand
+	all    int // so many of all slices on from the ground
+}
+
+// onwards is a read in the ready order.
+type onwards struct {
 	from  stand
-	on    int // so many on from the cursor
+	slice slice
+	n     int
+}
+
+func (d *Dispatcher) readOn(ctx context.Context, key windowKey, o onwards) ([]readyRow, error) {
+	return d.readRows(ctx, "read_on", pgx.StrictNamedArgs{"share": int32(key.share), "shape": key.shape,
+		"place": o.from.place, "id": o.from.id, "n": o.n, "slices": max(1, o.slice.n), "slice": o.slice.k, "bits": sliceIDs})
 }
 
 func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead) (rows []readyRow, end bool, err error) {
@@ -131,8 +173,7 @@ func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead
 		}
 	}
 	if r.on > 0 {
-		args := pgx.StrictNamedArgs{"share": int32(key.share), "shape": key.shape, "place": r.from.place, "id": r.from.id, "n": r.on}
-		next, err := d.readRows(ctx, "read_on", args)
+		next, err := d.readOn(ctx, key, onwards{from: r.from, slice: r.slice, n: r.on})
 		if err != nil {
 			return nil, false, err
 		}

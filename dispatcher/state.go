@@ -22,6 +22,7 @@ type state struct {
 	dirty    []int            // leaves whose want must be computed before the next decision
 	inflight map[int64]*grant // jobs granted and not committed
 	sample   sampler          // which decisions are recorded
+	slice    slice            // of every window
 
 	byAt       []*shape               // by shape.at
 	contenders map[string]*contenders // by what makes the kind of slot
@@ -194,6 +195,7 @@ func (s *state) window(key windowKey) *window {
 			return nil
 		}
 		w = newWindow(key, sh)
+		w.slice = s.slice
 		s.windows[key] = w
 		s.hang(w)
 	}

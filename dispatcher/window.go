@@ -61,18 +61,23 @@ type window struct {
 	filling bool
 	opened  bool // whether it has something to give, as state.check saw it last
 	next    int  // rows of the next read
+	slice   slice
+	ground  ground // while there are several slices
 	turn    int  // rises when the cursor goes back: a read that began before is void
 	idle    int  // looks in a row at which ready > 0 and nothing was found
 }
 
 func newWindow(key windowKey, sh *shape) *window {
-	return &window{key: key, shape: sh, leaf: -1, next: firstRead, cursor: stand{place: minPlace}}
+	return &window{key: key, shape: sh, leaf: -1, next: firstRead, cursor: stand{place: minPlace}, ground: ground{at: stand{place: minPlace}}}
 }
 
 const minPlace = -1 << 62
 
 // exact says whether the first of its jobs, or that there is none, can be relied on: no better one is unread.
 func (w *window) exact() bool {
+	if w.unsure() {
+		return false
+	}
 	if len(w.jobs) == 0 {
 		return len(w.behind) == 0 && len(w.reading) == 0 && w.end
 	}
@@ -95,11 +100,13 @@ func (w *window) open() bool { return len(w.jobs) > 0 || w.ready > 0 && !w.exact
 
 // wantsRead says whether a read would bring something that will be needed soon.
 func (w *window) wantsRead() bool {
-	return !w.filling && (len(w.behind) > 0 || w.low())
+	return !w.filling && (len(w.behind) > 0 || w.low() || w.wantsGround())
 }
 
 // low says whether it is time to read on from the cursor.
-func (w *window) low() bool { return !w.end && len(w.jobs) < w.next/4 }
+func (w *window) low() bool {
+	return !w.end && len(w.jobs) < w.next/4 && (w.slice.all() || w.ground.known)
+}
 
 func (w *window) pop() readyJob {
 	job := w.jobs[0]
@@ -126,6 +133,7 @@ func (w *window) insert(job readyJob) {
 
 // announce notes that jobs became ready. Those after the cursor will be read in their turn.
 func (w *window) announce(s span) {
+	w.ground.lower(stand{s.place, s.low - 1})
 	if !w.cursor.before(stand{s.place, s.high}) || w.filling {
 		// While a read is under way the cursor is about to move: rather read a job twice than never.
 		w.behind = append(w.behind, s)
@@ -164,6 +172,7 @@ func (w *window) rewind() {
 // reset forgets all: the next read starts at the top.
 func (w *window) reset() {
 	w.cursor, w.jobs, w.behind, w.doubt, w.end, w.idle = stand{place: minPlace}, nil, nil, nil, false, 0
+	w.ground = ground{at: stand{place: minPlace}}
 	w.turn++
 }
 
@@ -174,6 +183,7 @@ func (w *window) look() {
 		w.announce(s)
 	}
 	w.doubt = nil
+	w.lookAtGround()
 	if w.ready <= 0 || len(w.jobs) > 0 || !w.end || w.filling {
 		w.idle = 0
 		return
