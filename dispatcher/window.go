@@ -63,8 +63,8 @@ type window struct {
 	next    int  // rows of the next read
 	slice   slice
 	ground  ground // while there are several slices
-	turn    int  // rises when the cursor goes back: a read that began before is void
-	idle    int  // looks in a row at which ready > 0 and nothing was found
+	turn    int    // rises when the cursor goes back: a read that began before is void
+	idle    int    // looks in a row at which ready > 0 and nothing was found
 }
 
 func newWindow(key windowKey, sh *shape) *window {
