@@ -88,6 +88,7 @@ type Dispatcher struct {
 	freshening bool
 	wheel      wheel
 	swept      time.Time
+	sweepPause time.Duration // from then on
 	stopping   bool
 }
 

@@ -37,13 +37,14 @@ type expiryRow struct {
 	LeftS   float64 // until it runs out; not positive: it has
 }
 
-// expireBatch bounds one statement of Expire, sweepEvery how often all leases are looked at: those of daemons that
-// are no more have no wheel.
+// expireBatch bounds one statement of Expire, sweepEvery and sweepSeldom how often all leases are looked at: those of
+// daemons that are no more have no wheel. A sweep reads every lease, and every dead row of one while a snapshot
+// keeps them: all daemons together spend at most a twentieth of one backend on sweeps.
 const (
 	expireBatch = 1000
 	sweepEvery  = 5 * time.Second
-	sweepSlowly = 30 * time.Second
-	manyHeld    = 100_000
+	sweepSeldom = time.Minute
+	sweepEase   = 20
 )
 
 // Expire ends leases that ran out as lost: the job is ready again, or failed when its attempts are used up. It
@@ -52,7 +53,7 @@ func (d *Dispatcher) Expire(ctx context.Context) (n int, err error) {
 	now := time.Now()
 	d.mu.Lock()
 	jobs := d.wheel.due(now, expireBatch)
-	sweep := now.Sub(d.swept) >= d.sweepPause()
+	sweep := now.Sub(d.swept) >= d.sweepPause
 	if sweep {
 		d.swept = now
 	}
@@ -69,25 +70,22 @@ func (d *Dispatcher) Expire(ctx context.Context) (n int, err error) {
 		}
 	}
 	if sweep {
+		began := time.Now()
 		more, err := collect[expiryRow](ctx, d.cfg.Pool, "sweep", pgx.StrictNamedArgs{"n": expireBatch})
 		if err != nil {
 			return 0, err
 		}
 		rows = append(rows, more...)
+		d.mu.Lock()
+		d.sweepPause = sweepPause(time.Since(began), len(d.daemons))
+		d.mu.Unlock()
 	}
 	return d.expireRows(ctx, now, rows)
 }
 
-// sweepPause grows with what is held: a sweep reads all leases.
-func (d *Dispatcher) sweepPause() time.Duration {
-	var held int64
-	for _, q := range d.state.queues {
-		held += q.heldJobs
-	}
-	if held > manyHeld {
-		return sweepSlowly
-	}
-	return sweepEvery
+// sweepPause is the time from one sweep to the next.
+func sweepPause(took time.Duration, daemons int) time.Duration {
+	return min(max(sweepEvery, sweepEase*took*time.Duration(max(1, daemons))), sweepSeldom)
 }
 
 func (d *Dispatcher) expireRows(ctx context.Context, now time.Time, rows []expiryRow) (n int, err error) {

@@ -68,6 +68,14 @@ func (d *Dispatcher) closeDaemons(ctx context.Context, ids []int64) error {
 	})
 }
 
+// Daemons is how many daemons are open as far as this one knows, itself among them: background work that each of them
+// does can be spread over them.
+func (d *Dispatcher) Daemons() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return max(1, len(d.daemons))
+}
+
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
 // older than a week, closed daemons without rows, decision records by the day when they are older than a week. It
 // returns how many rows, and days, went.

@@ -17,8 +17,27 @@ type loop struct {
 	every time.Duration
 	bound time.Duration // longest time of one step
 	drain bool          // a step that did something is repeated at once, until it finds nothing
+	ease  *ease         // rests after a step that took long; nil: none
 	wake  <-chan struct{}
 	step  func(context.Context) (int, error)
+}
+
+// ease keeps a step from growing with what there is to do: it rests for so many times what the last one took. All
+// daemons run the same steps on the same database, so each rests as much longer as there are more of them; together
+// they take no more of it than one.
+type ease struct {
+	times   int
+	most    time.Duration // of a rest, times the daemons, and
+	mostAll time.Duration // however many they are
+	daemons func() int
+}
+
+func (e *ease) rest(took time.Duration) time.Duration {
+	if e == nil {
+		return 0
+	}
+	rest := min(time.Duration(e.times)*took, e.most)
+	return min(rest*time.Duration(max(e.daemons(), 1)), e.mostAll)
 }
 
 const (
@@ -51,7 +70,9 @@ func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
 	defer tick.Stop()
 	streak := 0
 	for {
+		began := time.Now()
 		n, err := l.once(ctx, m)
+		rest := l.ease.rest(time.Since(began))
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -69,6 +90,9 @@ func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
 		}
 		if l.drain && n > 0 {
 			continue
+		}
+		if rest > 0 && !pause(ctx, rest) { // ticks and wakes that come meanwhile are one afterwards
+			return
 		}
 		select {
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -86,6 +87,51 @@ func TestLoopBoundsAStep(t *testing.T) {
 		_, err := l.once(t.Context(), newLoopMetrics(prometheus.NewRegistry()))
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestLoopRestsAfterLongSteps(t *testing.T) {
+	e := func(daemons int) *ease {
+		return &ease{times: 20, most: 10 * time.Second, mostAll: time.Minute, daemons: func() int { return daemons }}
+	}
+	for _, c := range []struct {
+		ease       *ease
+		took, want time.Duration
+	}{
+		{nil, time.Hour, 0},
+		{e(1), 10 * time.Millisecond, 200 * time.Millisecond},
+		{e(1), time.Hour, 10 * time.Second},
+		{e(0), 10 * time.Millisecond, 200 * time.Millisecond},
+		{e(3), 10 * time.Millisecond, 600 * time.Millisecond},
+		{e(10), time.Hour, time.Minute},
+	} {
+		if got := c.ease.rest(c.took); got != c.want {
+			t.Errorf("rest after %v is %v, want %v", c.took, got, c.want)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var starts []time.Duration
+		began, takes := time.Now(), 500*time.Millisecond
+		l := loop{name: "x", every: time.Second, ease: e(1), step: func(context.Context) (int, error) {
+			starts = append(starts, time.Since(began))
+			time.Sleep(takes)
+			takes = 0
+			return 0, nil
+		}}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.run(ctx, newLoopMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+		}()
+		time.Sleep(12*time.Second + time.Millisecond)
+		cancel()
+		<-done
+		// Half a second, ten of rest; then quick steps at the ticks again, the one that was missed first.
+		want := []time.Duration{0, 10500 * time.Millisecond, 11 * time.Second, 12 * time.Second}
+		if !slices.Equal(starts, want) {
+			t.Errorf("it ran at %v, want %v", starts, want)
 		}
 	})
 }

@@ -8,19 +8,31 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// Rests of the steps whose cost grows with what there is. What other daemons tell of is to be known at once, but ten of
+// them would send hints all the time: a refresh a moment is enough. A fold adds as many rows to the checkpoint,
+// however much it folds; reports, and a daemon that starts, read what it has not folded yet, a second of work for ten of
+// ours. Counts of tasks may be two seconds behind, as report.tasks says.
+func (d *daemon) eases() (refresh, fold, settle *ease) {
+	of := func(times int, most, mostAll time.Duration) *ease {
+		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.dispatcher.Daemons}
+	}
+	return of(1, 5*time.Millisecond, 20*time.Millisecond), of(20, 10*time.Second, time.Minute), of(20, 2*time.Second, 5*time.Second)
+}
+
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
+	refresh, fold, settle := d.eases()
 	ls := []loop{
-		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), step: d.dispatcher.Refresh},
+		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.dispatcher.Refresh},
 		{name: "expire", every: 2 * time.Second, drain: true, step: d.dispatcher.Expire},
-		{name: "fold", every: 2 * time.Second, step: d.dispatcher.Fold},
+		{name: "fold", every: 2 * time.Second, ease: fold, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, drain: true, step: d.dispatcher.Purge},
 		{name: "record", every: time.Second, step: d.dispatcher.Record},
 		{name: "partition", every: 10 * time.Minute, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
 		{name: "gc", every: time.Second, step: d.paceGC},
-		{name: "settle", every: 300 * time.Millisecond, step: d.generator.Settle},
+		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},
 	}
 	for i := range d.cfg.Generators {
 		ls = append(ls, loop{name: fmt.Sprintf("generate-%d", i+1), every: 200 * time.Millisecond, drain: true,
