@@ -29,6 +29,12 @@ func Measurements() []Measurement {
 	}
 }
 
+// reached is what came out on the machine of docs/performance.md where that is short of the target, by id and
+// quantity.
+var reached = map[string]float64{
+	"S1 ratio": 4.2,
+}
+
 // selection is the measurements of a run.
 type selection map[string]bool
 
