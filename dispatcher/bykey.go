@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // byKey runs a statement whose rows are found by key, planned so, in one round trip.
@@ -23,7 +25,7 @@ type statement struct {
 func byKeyTo[T any](ctx context.Context, d *Dispatcher, st statement, row pgx.RowToFunc[T]) (rows []T, err error) {
 	var batch pgx.Batch
 	batch.Queue(query["by_key"])
-	batch.Queue(query[st.verb], st.args)
+	batch.Queue(query[st.verb], pg.Args(st.args))
 	results := d.cfg.Pool.SendBatch(ctx, &batch)
 	defer func() {
 		if err = errors.Join(err, results.Close()); err != nil {

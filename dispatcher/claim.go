@@ -159,12 +159,12 @@ const (
 // claimAll sends lock, request ids and claim in one round trip; they are one transaction.
 func (d *Dispatcher) claimAll(ctx context.Context, l *lane, b claimBatch, a *claimArgs) (err error) {
 	var batch pgx.Batch
-	batch.Queue(query["claim_lock"], pgx.StrictNamedArgs{"class": pg.LockClaims, "nestloop": "on", "hashjoin": "off"})
+	batch.Queue(query["claim_lock"], pg.Args{"class": pg.LockClaims, "nestloop": "on", "hashjoin": "off"})
 	if len(a.keys) > 0 {
-		batch.Queue(query["remember"], pgx.StrictNamedArgs{"jobs": a.jobs, "nonces": a.nonces,
+		batch.Queue(query["remember"], pg.Args{"jobs": a.jobs, "nonces": a.nonces,
 			"keys": a.keys, "hashes": a.hashes, "lows": a.lows, "highs": a.highs})
 	}
-	batch.Queue(query["claim_all"], pgx.StrictNamedArgs{
+	batch.Queue(query["claim_all"], pg.Args{
 		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
 		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "queues": a.queues, "units": a.units, "cores": a.cores,
 		"pilots": a.pilots, "nodes": a.nodes, "rows": a.rows, "tasks": a.tasks, "shares": a.shares, "shapes": a.shapes,
@@ -175,8 +175,8 @@ func (d *Dispatcher) claimAll(ctx context.Context, l *lane, b claimBatch, a *cla
 // claimSome is claimAll for a batch with which somebody else interferes: what is left of it is claimed.
 func (d *Dispatcher) claimSome(ctx context.Context, l *lane, b claimBatch, a *claimArgs) (nonces map[int64]bool, current bool, err error) {
 	var batch pgx.Batch
-	batch.Queue(query["claim_lock"], pgx.StrictNamedArgs{"class": pg.LockClaims, "nestloop": "off", "hashjoin": "on"})
-	batch.Queue(query["claim"], pgx.StrictNamedArgs{
+	batch.Queue(query["claim_lock"], pg.Args{"class": pg.LockClaims, "nestloop": "off", "hashjoin": "on"})
+	batch.Queue(query["claim"], pg.Args{
 		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
 		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "pulls": a.pulls, "queues": a.queues, "units": a.units,
 		"cores": a.cores, "asked": a.asked, "keys": a.keys, "hashes": a.hashes, "pilots": a.pilots, "nodes": a.nodes,

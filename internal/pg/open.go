@@ -84,6 +84,7 @@ func settingsAfterConnect(cfg *pgxpool.Config) {
 	}
 	next := cfg.AfterConnect
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		fastArrays(conn.TypeMap())
 		for name, v := range settings {
 			if _, err := conn.Exec(ctx, "SELECT set_config($1::text, $2::text, false)", name, v); err != nil {
 				return err
