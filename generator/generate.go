@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -17,22 +18,21 @@ import (
 var errOvertaken = errors.New("overtaken by another generator")
 
 // Generate makes one batch of jobs for the neediest share that nobody else is generating for, and returns how many.
-// 0 means that every share has its stock or is in other hands.
+// 0 means that every share has its stock or is in other hands. Where there are many tasks, who is needy is looked up
+// from time to time only; Heard makes that sooner.
 func (g *Generator) Generate(ctx context.Context) (n int, err error) {
-	rows, err := g.cfg.Pool.Query(ctx, query["levels"])
-	if err != nil {
-		return 0, fmt.Errorf("generate: %w", err)
-	}
-	levels, err := pgx.CollectRows(rows, pgx.RowToStructByName[level])
-	if err != nil {
-		return 0, fmt.Errorf("generate: %w", err)
-	}
-	if len(levels) == 0 {
-		return 0, nil
-	}
-	for _, need := range needs(levels, g.cfg.Stock(), g.cfg.Mark) {
-		err := pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-			n, err = g.generate(ctx, tx, need)
+	for looked := false; ; {
+		need, ok, err := g.next(ctx, &looked)
+		if err != nil {
+			return 0, fmt.Errorf("generate: %w", err)
+		}
+		if !ok {
+			return 0, nil
+		}
+		try := need
+		err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+			try.Wants = maps.Clone(need.Wants) // a batch takes its jobs off
+			n, err = g.generate(ctx, tx, try)
 			return err
 		})
 		switch {
@@ -42,10 +42,10 @@ func (g *Generator) Generate(ctx context.Context) (n int, err error) {
 			return 0, fmt.Errorf("generate: %w", err)
 		case n > 0:
 			g.metrics.generated.Add(float64(n))
+			g.rest(need, try.Wants)
 			return n, nil
 		}
 	}
-	return 0, nil
 }
 
 // generate serves one share in one transaction. The advisory lock keeps workers out of each other's way; the

@@ -37,6 +37,7 @@ type Generator struct {
 	cfg     Config
 	hints   chan struct{}
 	metrics metrics
+	outlook outlook
 }
 
 type metrics struct {
@@ -72,6 +73,7 @@ func New(cfg Config) *Generator {
 func (g *Generator) Hints() <-chan struct{} { return g.hints }
 
 func (g *Generator) hint() {
+	g.Heard()
 	select {
 	case g.hints <- struct{}{}:
 	default:

@@ -49,6 +49,7 @@ type level struct {
 	Priority   int
 	Ready      int64
 	PiecesLeft int64
+	Tasks      int64 // that it was read from
 	Epoch      int64
 }
 
@@ -70,13 +71,9 @@ type need struct {
 // The stock of a priority is that of itself and all higher ones, so that ready jobs of low priority never keep an
 // urgent task waiting. Levels come by share, shape and falling priority.
 func needs(levels []level, stock []dispatcher.Stock, m Mark) []need {
-	type pair struct {
-		share shares.ShareID
-		shape int32
-	}
-	known := make(map[pair]dispatcher.Stock, len(stock))
+	known := make(map[stockKey]dispatcher.Stock, len(stock))
 	for _, s := range stock {
-		known[pair{s.Share, s.Shape}] = s
+		known[stockKey{s.Share, s.Shape}] = s
 	}
 	var list []need
 	for i := 0; i < len(levels); {
@@ -86,7 +83,7 @@ func needs(levels []level, stock []dispatcher.Stock, m Mark) []need {
 			for j < len(levels) && levels[j].ShareID == n.Share && levels[j].ShapeID == levels[i].ShapeID {
 				j++
 			}
-			n.add(levels[i:j], m.low(known[pair{n.Share, levels[i].ShapeID}]))
+			n.add(levels[i:j], m.low(known[stockKey{n.Share, levels[i].ShapeID}]))
 			i = j
 		}
 		if len(n.Wants) > 0 {

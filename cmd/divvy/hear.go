@@ -43,11 +43,19 @@ func (w *wakes) wake(hint string) {
 	}
 }
 
+// heard passes a hint on; generators look anew at what they went by.
+func (d *daemon) heard(hint string) {
+	if hint == "" || hint == "tasks" || hint == "site" {
+		d.generator.Heard()
+	}
+	d.wakes.wake(hint)
+}
+
 // hear listens until ctx ends, on a connection of its own that is made anew when it breaks.
 func (d *daemon) hear(ctx context.Context) {
 	for n := 1; ; n++ {
 		began := time.Now()
-		err := pg.Listen(ctx, d.db.direct, channel, d.wakes.wake)
+		err := pg.Listen(ctx, d.db.direct, channel, d.heard)
 		if ctx.Err() != nil {
 			return
 		}

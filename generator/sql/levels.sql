@@ -3,7 +3,7 @@
 -- jobs that were leased a moment ago still count as ready.
 SELECT t.share_id, t.shape_id, t.priority,
     coalesce(sum(t.n_generated - t.n_waiting - t.n_leased - t.n_finished - t.n_failed - t.n_cancelled), 0)::bigint AS ready,
-    coalesce(sum(t.n_jobs - t.n_generated), 0)::bigint AS pieces_left,
+    coalesce(sum(t.n_jobs - t.n_generated), 0)::bigint AS pieces_left, count(*)::bigint AS tasks,
     coalesce(max(g.epoch), 0)::bigint AS epoch
 FROM tasks t
 LEFT JOIN generations g ON g.share_id = t.share_id

@@ -1,0 +1,100 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+func TestOutlookHoldsByWhatItTook(t *testing.T) {
+	began := time.Now()
+	read := began.Add(40 * time.Millisecond)
+	after := func(ms int) time.Time { return read.Add(time.Duration(ms) * time.Millisecond) }
+	for _, c := range []struct {
+		tasks        int64
+		heard, lacks bool
+		at           time.Time
+		want         bool
+	}{
+		{fewTasks, false, false, read, true},
+		{fewTasks + 1, true, true, after(199), false},
+		{fewTasks + 1, false, false, after(799), false},
+		{fewTasks + 1, true, false, after(200), true},
+		{fewTasks + 1, false, true, after(200), true},
+		{fewTasks + 1, false, false, after(800), true},
+	} {
+		var o outlook
+		if !o.outdated(began, func() bool { return false }) {
+			t.Fatal("nothing was read yet, and it is not time")
+		}
+		o.heard.Store(c.heard)
+		o.took(c.tasks, began, read)
+		if got := o.outdated(c.at, func() bool { return c.lacks }); got != c.want {
+			t.Errorf("%d tasks, heard %v, lacks %v, %v after: outdated %v", c.tasks, c.heard, c.lacks, c.at.Sub(read), got)
+		}
+	}
+	var o outlook
+	o.took(10_000, began, began.Add(time.Minute))
+	if !o.outdated(began.Add(time.Minute+lookAtLeast), func() bool { return false }) {
+		t.Errorf("a reading that took a minute holds longer than %v", lookAtLeast)
+	}
+}
+
+// With many tasks one reading serves batch after batch, until all that it asked for is made; what has come since is
+// made after a hint, or when the stock runs low.
+func TestGenerateGoesByOneReading(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.cfg.Mark = Mark{Floor: 60, Cap: 60, Batch: 50}.withDefaults()
+	for range fewTasks + 1 {
+		w.submit(t, managed(func(s *Spec) { s.Count = 2 }))
+	}
+	holds := func(soonest time.Duration) {
+		w.outlook.mu.Lock()
+		defer w.outlook.mu.Unlock()
+		w.outlook.soonest, w.outlook.until = time.Now().Add(soonest), time.Now().Add(time.Hour)
+	}
+	made := func(want ...int) {
+		t.Helper()
+		var got []int
+		for range want {
+			n, err := w.Generate(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, n)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("made %v, want %v", got, want)
+		}
+	}
+	made(50)
+	share := one[shares.ShareID](t, w.db, "SELECT DISTINCT share_id FROM tasks")
+	shape := one[int32](t, w.db, "SELECT DISTINCT shape_id FROM tasks")
+	epoch := one[int64](t, w.db, "SELECT epoch FROM generations WHERE share_id = $1", share)
+	w.outlook.mu.Lock()
+	if !w.outlook.left[stockKey{share, shape}] || w.outlook.heard.Load() {
+		t.Errorf("it read %v, and what was heard before is still news", w.outlook.left)
+	}
+	w.outlook.needs = []need{{Share: share, Epoch: epoch, Wants: map[rung]int64{{shape, 0}: 70}}}
+	w.outlook.mu.Unlock()
+	holds(time.Hour)
+	made(50, 20, 0)
+	w.Heard()
+	made(0)
+	w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Prod/Rep", 5 }))
+	holds(0)
+	made(5)
+	w.outlook.mu.Lock()
+	w.outlook.needs = nil
+	w.outlook.mu.Unlock()
+	w.exec(t, "UPDATE tasks SET n_finished = n_generated") // all is used up
+	holds(0)
+	made(0)
+	w.stock = []dispatcher.Stock{{Share: share, Shape: shape, Ready: 29}}
+	made(50)
+}
