@@ -1,6 +1,6 @@
 # Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint bench demo ci
+.PHONY: help build test race lint bench profile demo ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
 RACE := ./dispatcher/... ./generator/... ./shares/... ./internal/pilot/... ./api/... ./internal/pg/...
@@ -23,8 +23,12 @@ lint: ## gofmt, go vet, golangci-lint (built once)
 	@[ -x bin/golangci-lint ] || GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	bin/golangci-lint run ./...
 
-bench: ## benchmarks, claims against the pgbench floor among them
-	go test -run '^$$' -bench . -benchmem ./dispatcher ./shares/...
+bench: build ## S1 to S10 of docs/performance.md (half an hour on an idle machine; bin/divvy bench --quick: minutes)
+	bin/divvy bench
+
+profile: build ## CPU, mutex and block profiles of claims and their flame graphs, in profile/ (a minute; needs pgbench)
+	bin/divvy bench --only S1,S2 --ready 300000 --held 30000 --profile profile
+	go tool pprof -top -cum -nodecount 40 profile/cpu.pprof
 
 demo: ## the main job: real processes shared out by a tree, checked in the end
 	go run ./cmd/divvy demo
