@@ -92,6 +92,14 @@ type claimBatch struct {
 	epoch int64 // of the limits that it was decided by
 }
 
+// size is the number of its grants.
+func (b claimBatch) size() (n int) {
+	for _, p := range b.pulls {
+		n += len(p.grants)
+	}
+	return n
+}
+
 func (d *Dispatcher) claim(ctx context.Context, l *lane, b claimBatch) {
 	if l.doubt {
 		if err := d.resolveLane(ctx, l); err != nil {
@@ -234,17 +242,8 @@ func newClaimArgs(b claimBatch) *claimArgs {
 // settleBatch answers the pulls of a committed claim. Grants that were not leased go back: somebody else was
 // faster, or the pull repeats one whose leases are kept.
 func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, took taken) {
-	leases := make([][]Lease, len(b.pulls))
-	var err error
-	for i, p := range b.pulls {
-		for _, g := range p.grants {
-			if took.has(g.nonce) && err == nil {
-				var lease Lease
-				lease, err = d.leaseOf(ctx, g)
-				leases[i] = append(leases[i], lease)
-			}
-		}
-	}
+	leases, err := d.leasesOf(ctx, b, took)
+	expiry, leased := time.Now().Add(d.cfg.Timing.FirstTTL), make([]int64, 0, b.size())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if took.any() {
@@ -258,7 +257,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, too
 				d.giveBack(g)
 				continue
 			}
-			d.wheel.add(time.Now().Add(d.cfg.Timing.FirstTTL), g.job.id)
+			leased = append(leased, g.job.id)
 		}
 		switch {
 		case err != nil:
@@ -273,9 +272,31 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, too
 			d.line.again(d, p)
 		}
 	}
+	d.wheel.add(expiry, leased...)
 	if len(d.line.awake) > 0 {
 		d.kick()
 	}
+}
+
+// leasesOf are the leases of each pull, all in one piece of memory.
+func (d *Dispatcher) leasesOf(ctx context.Context, b claimBatch, took taken) (of [][]Lease, err error) {
+	of = make([][]Lease, len(b.pulls))
+	all := make([]Lease, 0, b.size())
+	for i, p := range b.pulls {
+		first := len(all)
+		for _, g := range p.grants {
+			if !took.has(g.nonce) {
+				continue
+			}
+			lease, err := d.leaseOf(ctx, g)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, lease)
+		}
+		of[i] = all[first:len(all):len(all)]
+	}
+	return of, nil
 }
 
 // giveBack undoes a grant that did not come true; the job is looked for again at the next refresh.

@@ -11,7 +11,10 @@ import (
 // a lease that was renewed is put on again when its old second comes.
 type wheel map[int64][]int64
 
-func (w wheel) add(at time.Time, job int64) { w[at.Unix()+1] = append(w[at.Unix()+1], job) }
+func (w wheel) add(at time.Time, jobs ...int64) {
+	second := at.Unix() + 1
+	w[second] = append(w[second], jobs...)
+}
 
 // due takes off at most limit jobs whose second has come.
 func (w wheel) due(now time.Time, limit int) (jobs []int64) {
@@ -62,9 +65,7 @@ func (d *Dispatcher) Expire(ctx context.Context) (n int, err error) {
 	if len(jobs) > 0 {
 		if rows, err = byKey[expiryRow](ctx, d, "expiries", pgx.StrictNamedArgs{"jobs": jobs}); err != nil {
 			d.mu.Lock()
-			for _, job := range jobs {
-				d.wheel.add(now, job)
-			}
+			d.wheel.add(now, jobs...)
 			d.mu.Unlock()
 			return 0, err
 		}

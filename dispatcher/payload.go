@@ -45,9 +45,12 @@ func (p Payload) check(field, text string) error {
 	if strings.ContainsRune(text, 0) {
 		return &FieldError{Field: field, Value: strconv.Quote(text), Want: "text without zero bytes"}
 	}
-	_, err := fill(text, func(name string) (string, bool) {
-		return "", slices.Contains(placeholders, name) || p.axis(name) >= 0
-	})
+	t, err := cut(text)
+	for i := 1; i < len(t); i += 2 {
+		if !slices.Contains(placeholders, t[i]) && p.axis(t[i]) < 0 {
+			err = fmt.Errorf("unknown placeholder")
+		}
+	}
 	if err != nil {
 		names := slices.Clone(placeholders)
 		for _, a := range p.Matrix {
@@ -62,51 +65,98 @@ func (p Payload) axis(name string) int {
 	return slices.IndexFunc(p.Matrix, func(a Axis) bool { return a.Name == name })
 }
 
-// fill replaces every {{.Name}} of text by what value says; values are put in as they are, never read again.
-func fill(text string, value func(name string) (string, bool)) (string, error) {
-	if !strings.Contains(text, "{{") {
-		return text, nil
-	}
-	var out strings.Builder
+// template is a text cut at its placeholders: text, name, text, name, …, text.
+type template []string
+
+func cut(text string) (t template, err error) {
 	for {
-		before, rest, ok := strings.Cut(text, "{{")
-		out.WriteString(before)
-		if !ok {
-			return out.String(), nil
+		before, rest, more := strings.Cut(text, "{{")
+		t = append(t, before)
+		if !more {
+			return t, nil
 		}
-		inner, after, ok := strings.Cut(rest, "}}")
-		if !ok {
-			return "", fmt.Errorf("{{ without }}")
-		}
+		inner, after, closed := strings.Cut(rest, "}}")
 		name, dotted := strings.CutPrefix(strings.TrimSpace(inner), ".")
-		v, known := value(name)
-		if !dotted || !known {
-			return "", fmt.Errorf("unknown placeholder {{%s}}", inner)
+		if !closed || !dotted {
+			return nil, fmt.Errorf("no placeholder: {{%s", inner)
 		}
-		out.WriteString(v)
+		t = append(t, name)
 		text = after
 	}
 }
 
-// render fills the payload for one job. An argument that is exactly {{.Inputs}} becomes one argument an input.
-func (p Payload) render(j piece) (command []string, env map[string]string) {
-	value := func(name string) (string, bool) { return p.value(name, j), true }
+// recipe is a payload whose texts are cut: what is kept of it between leases.
+type recipe struct {
+	Payload
+	command  []template
+	env      map[string]template
+	constant bool // no placeholder anywhere
+}
+
+func newRecipe(p Payload) *recipe {
+	if p.Env == nil {
+		p.Env = map[string]string{}
+	}
+	r := &recipe{Payload: p, env: make(map[string]template, len(p.Env)), constant: true}
+	read := func(text string) template {
+		t, _ := cut(text) // Check passed at submission
+		r.constant = r.constant && len(t) == 1
+		return t
+	}
 	for _, text := range p.Command {
-		if text == "{{.Inputs}}" {
+		r.command = append(r.command, read(text))
+	}
+	for name, text := range p.Env {
+		r.env[name] = read(text)
+	}
+	return r
+}
+
+// render fills the payload for one job. An argument that is exactly {{.Inputs}} becomes one argument an input. What
+// is the same for all jobs is shared between their leases.
+func (r *recipe) render(j piece) (command []string, env map[string]string) {
+	if r.constant && len(j.Inputs) == 0 {
+		return r.Command, r.Env
+	}
+	command = make([]string, 0, len(r.command)+len(j.Inputs))
+	for i, t := range r.command {
+		if r.Command[i] == "{{.Inputs}}" {
 			command = append(command, j.Inputs...)
 			continue
 		}
-		filled, _ := fill(text, value) // Check passed at submission
-		command = append(command, filled)
+		command = append(command, r.fill(t, j))
 	}
-	env = make(map[string]string, len(p.Env)+1)
-	for name, text := range p.Env {
-		env[name], _ = fill(text, value)
+	if len(r.env) == 0 && len(j.Inputs) == 0 {
+		return command, r.Env
+	}
+	env = make(map[string]string, len(r.env)+1)
+	for name, t := range r.env {
+		env[name] = r.fill(t, j)
 	}
 	if len(j.Inputs) > 0 {
 		env["DIVVY_INPUTS"] = strings.Join(j.Inputs, "\n")
 	}
 	return command, env
+}
+
+// fill puts values in as they are, they are never read again.
+func (r *recipe) fill(t template, j piece) string {
+	switch len(t) {
+	case 0:
+		return ""
+	case 1:
+		return t[0]
+	case 3:
+		return t[0] + r.value(t[1], j) + t[2]
+	}
+	var out strings.Builder
+	for i, part := range t {
+		if i%2 == 1 {
+			part = r.value(part, j)
+		}
+		out.WriteString(part)
+	}
+	return out.String()
 }
 
 func (p Payload) value(name string, j piece) string {

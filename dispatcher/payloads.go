@@ -14,31 +14,31 @@ import (
 type payloadCache struct {
 	pool *pgxpool.Pool
 	mu   sync.Mutex
-	new  map[int64]Payload
-	old  map[int64]Payload
+	new  map[int64]*recipe
+	old  map[int64]*recipe
 }
 
 const payloadHalf = 20000
 
 func newPayloadCache(pool *pgxpool.Pool) *payloadCache {
-	return &payloadCache{pool: pool, new: map[int64]Payload{}}
+	return &payloadCache{pool: pool, new: map[int64]*recipe{}}
 }
 
-func (c *payloadCache) get(ctx context.Context, task int64) (Payload, error) {
+func (c *payloadCache) get(ctx context.Context, task int64) (*recipe, error) {
 	if p, ok := c.cached(task); ok {
 		return p, nil
 	}
 	if err := c.load(ctx, map[int64]bool{task: true}); err != nil {
-		return Payload{}, err
+		return nil, err
 	}
 	p, ok := c.cached(task)
 	if !ok {
-		return Payload{}, fmt.Errorf("task %d has no payload", task)
+		return nil, fmt.Errorf("task %d has no payload", task)
 	}
 	return p, nil
 }
 
-func (c *payloadCache) cached(task int64) (Payload, bool) {
+func (c *payloadCache) cached(task int64) (*recipe, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p, ok := c.new[task]; ok {
@@ -51,9 +51,9 @@ func (c *payloadCache) cached(task int64) (Payload, bool) {
 	return p, ok
 }
 
-func (c *payloadCache) put(p Payload) {
+func (c *payloadCache) put(p *recipe) {
 	if len(c.new) >= payloadHalf {
-		c.old, c.new = c.new, map[int64]Payload{}
+		c.old, c.new = c.new, map[int64]*recipe{}
 	}
 	c.new[p.Task] = p
 }
@@ -87,7 +87,7 @@ func (c *payloadCache) load(ctx context.Context, tasks map[int64]bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range got {
-		c.put(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix})
+		c.put(newRecipe(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix}))
 	}
 	return nil
 }

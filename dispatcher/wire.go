@@ -28,7 +28,8 @@ type PullRequest struct {
 	RequestID string   `json:"request_id" doc:"Unique per pilot; a repeat within ten minutes gets the same leases." maxLength:"200" required:"false"`
 }
 
-// Lease is the right to run one attempt of a job, with all that the pilot needs to run it.
+// Lease is the right to run one attempt of a job, with all that the pilot needs to run it. Command and Env are only
+// to be read: other leases of the task may have the same ones.
 type Lease struct {
 	Lease     string            `json:"lease" doc:"Opaque token: the fence of renew and finish."`
 	Job       int64             `json:"job"`

@@ -1,0 +1,62 @@
+package dispatcher
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+func TestRender(t *testing.T) {
+	matrix := []Axis{{"os", []string{"el9", "el8"}}, {"seed", []string{"1", "2", "3"}}}
+	for _, c := range []struct {
+		name    string
+		payload Payload
+		piece   piece
+		command []string
+		env     map[string]string
+	}{
+		{"no placeholder", Payload{Command: []string{"run", "}}", "a"}, Env: map[string]string{"A": "b"}}, piece{Index: 7},
+			[]string{"run", "}}", "a"}, map[string]string{"A": "b"}},
+		{"no environment", Payload{Command: []string{"run"}}, piece{}, []string{"run"}, map[string]string{}},
+		{"index", Payload{Command: []string{"run", "{{.Index}}", "job-{{ .Index }}.out"}}, piece{Index: 123},
+			[]string{"run", "123", "job-123.out"}, map[string]string{}},
+		{"several in one", Payload{Command: []string{"{{.FirstEvent}}+{{.Events}}/{{.Index}}"}}, piece{Index: 1, FirstEvent: 10, Events: 5},
+			[]string{"10+5/1"}, map[string]string{}},
+		{"only the environment has one", Payload{Command: []string{"run"}, Env: map[string]string{"N": "n{{.Index}}", "M": "m"}}, piece{Index: 2},
+			[]string{"run"}, map[string]string{"N": "n2", "M": "m"}},
+		{"inputs, which are not read again", Payload{Command: []string{"run", "{{.Inputs}}", "{{ .Inputs }}", "x{{.Input}}"}},
+			piece{Inputs: []string{"a", "{{.Index}}"}},
+			[]string{"run", "a", "{{.Index}}", "a {{.Index}}", "xa {{.Index}}"}, map[string]string{"DIVVY_INPUTS": "a\n{{.Index}}"}},
+		{"inputs of a command without placeholders", Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}}, piece{Inputs: []string{"a"}},
+			[]string{"run"}, map[string]string{"A": "b", "DIVVY_INPUTS": "a"}},
+		{"matrix", Payload{Command: []string{"run", "{{.os}}", "{{.seed}}"}, Matrix: matrix}, piece{Index: 4},
+			[]string{"run", "el8", "2"}, map[string]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := c.payload.Check(); err != nil {
+				t.Fatal(err)
+			}
+			command, env := newRecipe(c.payload).render(c.piece)
+			if !slices.Equal(command, c.command) || env == nil || !maps.Equal(env, c.env) {
+				t.Errorf("%q %q, want %q %q", command, env, c.command, c.env)
+			}
+		})
+	}
+}
+
+// A lease of a job with inputs must not write into the environment that others share.
+func TestRenderSharesNothingThatDiffers(t *testing.T) {
+	r := newRecipe(Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}})
+	r.render(piece{Inputs: []string{"a"}})
+	if _, env := r.render(piece{}); !maps.Equal(env, map[string]string{"A": "b"}) {
+		t.Errorf("%q", env)
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	for _, text := range []string{"{{", "{{.Index", "{{Index}}", "{{.Nothing}}", "{{}}", "{{.}}", "\x00", "{{.Index}}{{.os }}"} {
+		if err := (Payload{Command: []string{"run", text}}).Check(); err == nil {
+			t.Errorf("%q passed", text)
+		}
+	}
+}
