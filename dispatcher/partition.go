@@ -19,25 +19,33 @@ const (
 )
 
 // Partition makes the partitions of today and the next days, of every table that has one a day, and returns how
-// many it made. It never keeps a claim or an end waiting: what it cannot lock within a fifth of a second it leaves
-// for the next time, and rows go to the default partition until then. A day of which that has rows already stays
-// there; the days after it get their own.
+// many it made. It never keeps a claim or an end waiting for long: what it cannot lock within a fifth of a second it
+// leaves for the next time, and rows go to the default partition until then. A day of which that has rows already stays
+// there; the days after it get their own, one at a time, for each of them takes the default partition away from ends
+// while it is read. Call it often: what was left out is best made while there is little in the default.
 func (d *Dispatcher) Partition(ctx context.Context) (n int, err error) {
 	for _, table := range byDay {
-		made, err := d.makeDays(ctx, table)
-		switch {
-		case pg.Code(err) == pg.CodeLockNotAvailable:
-			d.cfg.Log.Debug("partitions are in use; they are made later", "table", table)
-		case err != nil:
-			return n, fmt.Errorf("partitions of %s: %w", table, err)
+		for ahead := range daysAhead + 1 {
+			made, err := d.makeDay(ctx, table, ahead)
+			n += made
+			if pg.Code(err) == pg.CodeLockNotAvailable {
+				d.cfg.Log.Debug("partitions are in use; they are made later", "table", table)
+				break
+			}
+			if pg.Code(err) == pg.CodeQueryCanceled && ctx.Err() == nil {
+				d.cfg.Log.Warn("the default partition is large: days are not made while reading it takes so long", "table", table)
+				break
+			}
+			if err != nil {
+				return n, fmt.Errorf("partitions of %s: %w", table, err)
+			}
 		}
-		n += made
 	}
 	return n, nil
 }
 
-// makeDays does one table, in a transaction of its own so that locks are held briefly.
-func (d *Dispatcher) makeDays(ctx context.Context, table string) (n int, err error) {
+// makeDay makes one partition, in a transaction of its own so that locks are held briefly.
+func (d *Dispatcher) makeDay(ctx context.Context, table string, ahead int) (n int, err error) {
 	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
 		n = 0
 		if ok, err := pg.TryLock(ctx, tx, pg.LockDays, 0); err != nil || !ok {
@@ -46,7 +54,7 @@ func (d *Dispatcher) makeDays(ctx context.Context, table string) (n int, err err
 		if _, err := tx.Exec(ctx, query["bound_days"]); err != nil {
 			return err
 		}
-		args := pgx.StrictNamedArgs{"parent": table, "days": daysAhead + 1}
+		args := pgx.StrictNamedArgs{"parent": table, "ahead": ahead}
 		return tx.QueryRow(ctx, query["make_days"], args).Scan(&n)
 	})
 	if err != nil {

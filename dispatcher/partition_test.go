@@ -117,6 +117,23 @@ func TestPartitionDoesNotWait(t *testing.T) {
 	}
 }
 
+// The default partition takes longer to read than ends may wait: days are left out, with a word, and no error.
+func TestPartitionLeavesALargeDefault(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	f.exec("ALTER FUNCTION divvy_make_days RENAME TO make_days_quickly")
+	f.exec(`CREATE FUNCTION divvy_make_days(parent text, first date, days int) RETURNS int LANGUAGE plpgsql AS $$
+		BEGIN
+			IF parent = 'attempts' THEN
+				PERFORM pg_sleep(60);
+			END IF;
+			RETURN make_days_quickly(parent, first, days);
+		END $$`)
+	if n := f.partition(d); n != 2*(daysAhead+1) || len(f.days("attempts")) != 0 {
+		t.Errorf("%d partitions were made, %v of attempts", n, f.days("attempts"))
+	}
+}
+
 func TestPurgeDropsOldDecisions(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d := f.daemon()

@@ -29,7 +29,7 @@ func (d *daemon) loops() []loop {
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, drain: true, step: d.dispatcher.Purge},
 		{name: "record", every: time.Second, step: d.dispatcher.Record},
-		{name: "partition", every: 10 * time.Minute, step: d.dispatcher.Partition},
+		{name: "partition", every: 30 * time.Second, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
 		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},

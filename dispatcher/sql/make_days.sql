@@ -1,2 +1,2 @@
--- Today's partition of a table, and those of the days after it.
-SELECT divvy_make_days(@parent::text, (now() AT TIME ZONE 'UTC')::date, @days::int);
+-- The partition of one day of a table, so many days after today.
+SELECT divvy_make_days(@parent::text, (now() AT TIME ZONE 'UTC')::date + @ahead::int, 1);

@@ -18,6 +18,7 @@ const (
 	CodeForeignKeyViolation = "23503"
 	CodeCheckViolation      = "23514"
 	CodeLockNotAvailable    = "55P03"
+	CodeQueryCanceled       = "57014" // by statement_timeout, or by hand
 
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
