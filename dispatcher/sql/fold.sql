@@ -1,30 +1,33 @@
--- Adds rows of the ledger's tail to the checkpoint; per lane the oldest ones first, so that positions stay true.
+-- Adds rows of the ledger's tail to the checkpoint; per lane the oldest ones first, so that positions stay true. Arrays
+-- are taken apart side by side in a SELECT list, where nothing is stored in between: a quarter of the whole.
 WITH tail AS MATERIALIZED (
     SELECT l.*
     FROM ledger_lanes a
     LEFT JOIN counter_lanes c USING (daemon_id, lane)
     CROSS JOIN LATERAL (
         SELECT t.daemon_id, t.lane, t.seq, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units,
-            t.befores[1] AS the_before, t.afters[1] AS the_after, t.ns[1] AS the_n
+            t.befores[1]::"char" AS the_before, t.afters[1]::"char" AS the_after, t.ns[1] AS the_n
         FROM ledger t
         WHERE t.daemon_id = a.daemon_id AND t.lane = a.lane AND t.seq > coalesce(c.seq, 0)
         ORDER BY t.seq LIMIT @n::int
     ) l
 ), moves AS MATERIALIZED (
-    SELECT u.share_id, u.shape_id, u.queue_id, coalesce(u.before, the_before) AS before, coalesce(u.after, the_after) AS after,
+    SELECT u.share_id, u.shape_id, u.queue_id, coalesce(u.before::"char", the_before) AS before, coalesce(u.after::"char", the_after) AS after,
         sum(coalesce(u.n, the_n)) AS n, sum(u.units) AS units
-    FROM tail t
-    CROSS JOIN LATERAL unnest(t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
-        AS u (share_id, shape_id, queue_id, before, after, n, units)
+    FROM (
+        SELECT unnest(share_ids) AS share_id, unnest(shape_ids) AS shape_id, unnest(queue_ids) AS queue_id, unnest(befores) AS before,
+            unnest(afters) AS after, unnest(ns) AS n, unnest(units) AS units, the_before, the_after, the_n
+        FROM tail
+    ) u
     GROUP BY 1, 2, 3, 4, 5
 ), deltas AS (
-    SELECT share_id, shape_id, 0 AS queue_id, sum(CASE 'w' WHEN after THEN n WHEN before THEN -n ELSE 0 END) AS waiting,
-        sum(CASE 'r' WHEN after THEN n WHEN before THEN -n ELSE 0 END) AS ready, 0 AS held, 0 AS held_units
+    SELECT share_id, shape_id, 0 AS queue_id, sum(CASE 'w'::"char" WHEN after THEN n WHEN before THEN -n ELSE 0 END) AS waiting,
+        sum(CASE 'r'::"char" WHEN after THEN n WHEN before THEN -n ELSE 0 END) AS ready, 0 AS held, 0 AS held_units
     FROM moves WHERE before <> after GROUP BY share_id, shape_id
     UNION ALL
-    SELECT share_id, shape_id, queue_id, 0, 0, sum(CASE 'l' WHEN after THEN n ELSE -n END),
-        sum(CASE 'l' WHEN after THEN units ELSE -units END)
-    FROM moves WHERE before <> after AND 'l' IN (before, after) GROUP BY share_id, shape_id, queue_id
+    SELECT share_id, shape_id, queue_id, 0, 0, sum(CASE 'l'::"char" WHEN after THEN n ELSE -n END),
+        sum(CASE 'l'::"char" WHEN after THEN units ELSE -units END)
+    FROM moves WHERE before <> after AND 'l'::"char" IN (before, after) GROUP BY share_id, shape_id, queue_id
 ), counted AS (
     INSERT INTO counters AS c (share_id, shape_id, queue_id, waiting, ready, held, held_units)
     SELECT share_id, shape_id, queue_id, waiting, ready, held, held_units
