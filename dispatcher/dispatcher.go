@@ -65,9 +65,11 @@ type Dispatcher struct {
 	work     sync.WaitGroup // reads and takes under way
 	reads    chan struct{}  // a place for each read at the same time: hundreds of cold windows must not crowd out the claims
 
-	records     records    // of decisions, until they are written
-	refreshing  sync.Mutex // one Refresh at a time
-	backlogRead time.Time  // by Refresh
+	records    records    // of decisions, until they are written
+	refreshing sync.Mutex // one Refresh at a time
+
+	backlogRead  time.Time     // by Refresh
+	backlogPause time.Duration // from then on
 
 	mu         sync.Mutex
 	id         int64 // of the daemons row; written under mu by join only

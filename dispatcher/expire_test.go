@@ -23,3 +23,19 @@ func TestSweepPauseFollowsWhatSweepsTake(t *testing.T) {
 		}
 	}
 }
+
+func TestBacklogPauseFollowsWhatItTakes(t *testing.T) {
+	for _, c := range []struct {
+		took    time.Duration
+		daemons int
+		want    time.Duration
+	}{
+		{time.Millisecond, 1, backlogEvery},
+		{20 * time.Millisecond, 10, 4 * time.Second},
+		{time.Second, 10, backlogSeldom},
+	} {
+		if got := backlogPause(c.took, c.daemons); got != c.want {
+			t.Errorf("%d daemons, it took %v: pause %v, want %v", c.daemons, c.took, got, c.want)
+		}
+	}
+}

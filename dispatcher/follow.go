@@ -155,11 +155,11 @@ type backlogRow struct {
 // lookAround does what needs doing a few times a second: jobs in doubt, jobs that are not generated yet, rates.
 func (d *Dispatcher) lookAround(ctx context.Context) error {
 	now := time.Now()
-	if now.Sub(d.backlogRead) >= backlogEvery {
+	if now.Sub(d.backlogRead) >= d.backlogPause {
 		if err := d.readBacklog(ctx); err != nil {
 			return err
 		}
-		d.backlogRead = now
+		d.backlogRead, d.backlogPause = now, backlogPause(time.Since(now), d.Daemons())
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -184,8 +184,18 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 	return nil
 }
 
-// backlogEvery is how often jobs to come are counted: that reads a row for every active task.
-const backlogEvery = time.Second
+// Jobs to come are counted every second, or seldomer: that reads a row for every active task, and all daemons together
+// spend at most a twentieth of one backend on it.
+const (
+	backlogEvery  = time.Second
+	backlogSeldom = 10 * time.Second
+	backlogEase   = 20
+)
+
+// backlogPause is the time from one count of the jobs to come to the next.
+func backlogPause(took time.Duration, daemons int) time.Duration {
+	return min(max(backlogEvery, backlogEase*took*time.Duration(daemons)), backlogSeldom)
+}
 
 // readBacklog counts the jobs that active tasks have not generated yet.
 func (d *Dispatcher) readBacklog(ctx context.Context) error {

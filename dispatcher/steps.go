@@ -44,6 +44,10 @@ func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
 
 // closeDaemons fences daemons: after it none of their claims can commit, and their escrow is part of the free units.
 func (d *Dispatcher) closeDaemons(ctx context.Context, ids []int64) error {
+	// The tail is read while claims wait: fold most of it first. If that fails it is only longer.
+	if _, err := d.Fold(ctx); err != nil {
+		d.cfg.Log.Debug("not folded before closing daemons", "err", err)
+	}
 	return pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
 		if err := Barrier(ctx, tx); err != nil {
 			return fmt.Errorf("close daemons: %w", err)
