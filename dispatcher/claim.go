@@ -220,7 +220,11 @@ type claimArgs struct {
 }
 
 func newClaimArgs(b claimBatch) *claimArgs {
-	a := &claimArgs{}
+	n := b.size()
+	int8s, int4s, texts := columns[int64](n), columns[int32](n), columns[string](n)
+	a := &claimArgs{jobs: int8s(), nonces: int8s(), units: int8s(), tasks: int8s(),
+		attempts: int4s(), pulls: int4s(), queues: int4s(), cores: int4s(), shapes: int4s(), shares: int4s(),
+		pilots: texts(), nodes: texts(), rows: make([]pgtype.TID, 0, n)}
 	for i, p := range b.pulls {
 		low := len(a.jobs) + 1
 		for _, g := range p.grants {
@@ -238,6 +242,9 @@ func newClaimArgs(b claimBatch) *claimArgs {
 	}
 	return a
 }
+
+// columns makes empty columns that have room for n.
+func columns[T any](n int) func() []T { return func() []T { return make([]T, 0, n) } }
 
 // settleBatch answers the pulls of a committed claim. Grants that were not leased go back: somebody else was
 // faster, or the pull repeats one whose leases are kept.

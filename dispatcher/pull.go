@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -170,11 +171,19 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 	return p, nil
 }
 
+// timers that stand still; a stopped one has nothing left in its channel. A new one for each pull is a tenth of all that
+// a claim allocates.
+var timers = sync.Pool{New: func() any { return time.NewTimer(0) }}
+
 // await waits until the pull is answered. When the wait is over while a decision needs the database, it goes on
 // until that is known: "none" is never said because something was slow.
 func (d *Dispatcher) await(ctx context.Context, p *pull) error {
-	timer := time.NewTimer(p.until.Sub(p.arrived)) // it starts a moment later: what it waits for is no less
-	defer timer.Stop()
+	timer := timers.Get().(*time.Timer)
+	timer.Reset(p.until.Sub(p.arrived)) // it starts a moment later: what it waits for is no less
+	defer func() {
+		timer.Stop()
+		timers.Put(timer)
+	}()
 	over := false
 	for {
 		select {
