@@ -49,10 +49,15 @@ func (r readyRow) job() readyJob {
 		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
 }
 
-// scanReady reads a row of read_on or read_spans.
-func scanReady(row pgx.CollectableRow) (r readyRow, err error) {
-	err = row.Scan(&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents)
-	return r, err
+// scanReady reads the rows of one read_on or read_spans, with the same list of targets for all.
+func scanReady() pgx.RowToFunc[readyRow] {
+	var r readyRow
+	into := []any{&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents}
+	return func(row pgx.CollectableRow) (readyRow, error) {
+		r = readyRow{}
+		err := row.Scan(into...)
+		return r, err
+	}
 }
 
 // mostReads bounds the reads of windows at the same time.
@@ -183,7 +188,7 @@ func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead
 }
 
 func (d *Dispatcher) readRows(ctx context.Context, verb string, args pgx.StrictNamedArgs) ([]readyRow, error) {
-	return byKeyTo(ctx, d, statement{verb, args}, scanReady)
+	return byKeyTo(ctx, d, statement{verb, args}, scanReady())
 }
 
 // preload has the payloads at hand before the jobs are claimed.
