@@ -52,10 +52,10 @@ func Base() Sizes {
 		Snapshot: 10_000_000, Renewed: 1_000_000, Growth: GrowthOf(1_000_000, 100_000)}
 }
 
-// Quick is a fifth of it, in rounds of a second.
+// Quick has the base of it, in rounds of a second; held, growth, snapshot and renewals are a twentieth and less.
 func Quick() Sizes {
-	return Sizes{Ready: 200_000, Held: 20_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1,
-		Snapshot: 300_000, Renewed: 50_000, Growth: GrowthOf(100_000, 10_000)}
+	return Sizes{Ready: 1_000_000, Held: 20_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1,
+		Snapshot: 150_000, Renewed: 50_000, Growth: GrowthOf(50_000, 5_000)}
 }
 
 func (s Sizes) check() error {
@@ -83,6 +83,7 @@ type Config struct {
 	LoadCommand []string
 	// DaemonCommand is the program, with its arguments, that runs Daemon with Serve.
 	DaemonCommand []string
+	Profile       string    // folder for profiles of the claims of S1 and S2; empty = none. They cost some per cent
 	Progress      io.Writer // hears of every step; no figures
 	Log           *slog.Logger
 }
@@ -135,7 +136,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 		cfg.Progress = io.Discard
 	}
 	before := machine("at the start")
-	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}}
+	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}, profile: newProfiler(cfg.Profile)}
 	if busy() {
 		s.say("others use this machine (load average %s): the figures will be worth little", loadAverage())
 	}
@@ -145,6 +146,9 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	defer func() { err = errors.Join(err, s.stop(context.WithoutCancel(ctx))) }()
 	if err := s.measure(ctx, chosen); err != nil {
+		return nil, err
+	}
+	if err := s.profile.write(); err != nil {
 		return nil, err
 	}
 	server, err := s.place.settings(ctx)

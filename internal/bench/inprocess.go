@@ -80,6 +80,7 @@ func (s *stage) claims(ctx context.Context) (perSecond, p99 float64, err error) 
 	results := make([]pulled, s.Pullers)
 	var n atomic.Int64
 	most := int64(enough * float64(s.Ready))
+	s.profile.on()
 	began := time.Now().Add(warmUp(s.Round))
 	until := began.Add(s.Round)
 	var all sync.WaitGroup
@@ -99,6 +100,7 @@ func (s *stage) claims(ctx context.Context) (perSecond, p99 float64, err error) 
 	}
 	all.Wait()
 	elapsed := time.Since(began)
+	s.profile.off()
 	claims, times, err := gather(results)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return 0, 0, fmt.Errorf("claims in process: %w", err)

@@ -46,7 +46,12 @@ func field(file, name string) string {
 
 // ownSettings are those of the data set and the daemon.
 func (s *stage) ownSettings() []Setting {
+	looked := "no"
+	if s.profile != nil {
+		looked = "yes, which costs some per cent of the rates"
+	}
 	return []Setting{
+		{"profiled", looked},
 		{"server", s.place.server},
 		{"data", fmt.Sprintf("%d ready, %d held, 100 shares in 3 levels, 20 queues, 4 shapes", s.Ready, s.Held)},
 		{"rounds", fmt.Sprintf("%d of %s, floor and candidate in turn", s.Rounds, s.Round)},

@@ -97,7 +97,9 @@ func (s *stage) claimsOverHTTP(ctx context.Context, rate float64) (outcome, erro
 
 // claimsServed is the same with the claims left open.
 func (s *stage) claimsServed(ctx context.Context, rate float64) (outcome, error) {
+	s.profile.on()
 	result, claims, err := s.pulls(ctx, s.address(), rate)
+	s.profile.off()
 	if err != nil {
 		return result, err
 	}

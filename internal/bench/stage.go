@@ -18,13 +18,14 @@ import (
 // stage is a run under way: where things are, and what ought to be there.
 type stage struct {
 	Sizes
-	cfg    Config
-	report *Report
-	place  *place
-	served Served
-	gen    *generator.Generator
-	plan   plan // the site; that of the base data set when nothing is said
-	leaves []leaf
+	cfg     Config
+	report  *Report
+	profile *profiler
+	place   *place
+	served  Served
+	gen     *generator.Generator
+	plan    plan // the site; that of the base data set when nothing is said
+	leaves  []leaf
 
 	version func(context.Context) (shares.Version, error) // the site as it is in force
 
