@@ -16,7 +16,7 @@ func (d *daemon) eases() (refresh, fold, settle *ease) {
 	of := func(times int, most, mostAll time.Duration) *ease {
 		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.dispatcher.Daemons}
 	}
-	return of(1, 5*time.Millisecond, 20*time.Millisecond), of(20, 10*time.Second, time.Minute), of(20, 2*time.Second, 5*time.Second)
+	return of(2, 10*time.Millisecond, 50*time.Millisecond), of(20, 10*time.Second, time.Minute), of(20, 2*time.Second, 5*time.Second)
 }
 
 // loops lists every ticker of the daemon.
