@@ -40,47 +40,83 @@ type expiryRow struct {
 	LeftS   float64 // until it runs out; not positive: it has
 }
 
-// expireBatch bounds one statement of Expire, sweepEvery and sweepSeldom how often all leases are looked at: those of
-// daemons that are no more have no wheel. A sweep reads every lease, and every dead row of one while a snapshot
-// keeps them: all daemons together spend at most a twentieth of one backend on sweeps.
+// expireBatch bounds one statement of Expire, expireRounds the statements for this daemon's own leases: every lease that
+// it grants comes once, when it has ended already, and each time that it was renewed, so there may be tens of thousands a
+// second.
+//
+// sweepEvery and sweepSeldom bound how often all leases are looked at: those of daemons that are no more have no wheel. A
+// sweep reads every lease, and every dead row of one while a snapshot keeps them: all daemons together spend at most a
+// twentieth of one backend on sweeps that find nothing.
 const (
-	expireBatch = 1000
-	sweepEvery  = 5 * time.Second
-	sweepSeldom = time.Minute
-	sweepEase   = 20
+	expireBatch  = 1000
+	expireRounds = 100
+	sweepEvery   = 5 * time.Second
+	sweepSeldom  = time.Minute
+	sweepEase    = 20
 )
 
 // Expire ends leases that ran out as lost: the job is ready again, or failed when its attempts are used up. It
 // returns how many it ended.
 func (d *Dispatcher) Expire(ctx context.Context) (n int, err error) {
 	now := time.Now()
+	for looked, round := expireBatch, 0; looked == expireBatch && round < expireRounds; round++ {
+		var ended int
+		ended, looked, err = d.expireOwn(ctx, now)
+		if n += ended; err != nil {
+			return n, err
+		}
+	}
+	ended, err := d.sweep(ctx, now)
+	return n + ended, err
+}
+
+// expireOwn looks at leases whose time has come by the wheel, and returns how many it ended and looked at.
+func (d *Dispatcher) expireOwn(ctx context.Context, now time.Time) (ended, looked int, err error) {
 	d.mu.Lock()
 	jobs := d.wheel.due(now, expireBatch)
-	sweep := now.Sub(d.swept) >= d.sweepPause
-	if sweep {
+	d.mu.Unlock()
+	if len(jobs) == 0 {
+		return 0, 0, nil
+	}
+	rows, err := byKeyTo(ctx, d, statement{"expiries", pgx.StrictNamedArgs{"jobs": jobs}}, scanExpiry)
+	if err == nil {
+		ended, err = d.expireRows(ctx, now, rows)
+	}
+	if err != nil {
+		d.mu.Lock()
+		d.wheel.add(now, jobs...)
+		d.mu.Unlock()
+	}
+	return ended, len(jobs), err
+}
+
+func scanExpiry(row pgx.CollectableRow) (r expiryRow, err error) {
+	err = row.Scan(&r.JobID, &r.Attempt, &r.Nonce, &r.LeftS)
+	return r, err
+}
+
+// sweep looks at all leases when that is due. When it finds as many as it can end at once, another one is.
+func (d *Dispatcher) sweep(ctx context.Context, now time.Time) (ended int, err error) {
+	d.mu.Lock()
+	due := now.Sub(d.swept) >= d.sweepPause
+	if due {
 		d.swept = now
 	}
 	d.mu.Unlock()
-	var rows []expiryRow
-	if len(jobs) > 0 {
-		if rows, err = byKey[expiryRow](ctx, d, "expiries", pgx.StrictNamedArgs{"jobs": jobs}); err != nil {
-			d.mu.Lock()
-			d.wheel.add(now, jobs...)
-			d.mu.Unlock()
-			return 0, err
-		}
+	if !due {
+		return 0, nil
 	}
-	if sweep {
-		began := time.Now()
-		more, err := collect[expiryRow](ctx, d.cfg.Pool, "sweep", pgx.StrictNamedArgs{"n": expireBatch})
-		if err != nil {
-			return 0, err
-		}
-		rows = append(rows, more...)
-		d.mu.Lock()
-		d.sweepPause = sweepPause(time.Since(began), len(d.daemons))
-		d.mu.Unlock()
+	began := time.Now()
+	rows, err := collect[expiryRow](ctx, d.cfg.Pool, "sweep", pgx.StrictNamedArgs{"n": expireBatch})
+	if err != nil {
+		return 0, err
 	}
+	d.mu.Lock()
+	d.sweepPause = sweepPause(time.Since(began), len(d.daemons))
+	if len(rows) == expireBatch {
+		d.sweepPause = 0
+	}
+	d.mu.Unlock()
 	return d.expireRows(ctx, now, rows)
 }
 
