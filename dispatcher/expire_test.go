@@ -57,9 +57,9 @@ func TestSweepPauseFollowsWhatSweepsTake(t *testing.T) {
 	}{
 		{0, 1, sweepEvery},
 		{10 * time.Millisecond, 1, sweepEvery},
-		{400 * time.Millisecond, 1, 8 * time.Second},
-		{400 * time.Millisecond, 4, 32 * time.Second},
-		{400 * time.Millisecond, 0, 8 * time.Second},
+		{100 * time.Millisecond, 1, 10 * time.Second},
+		{100 * time.Millisecond, 4, 40 * time.Second},
+		{100 * time.Millisecond, 0, 10 * time.Second},
 		{10 * time.Second, 1, sweepSeldom},
 	} {
 		if got := sweepPause(c.took, c.daemons); got != c.want {

@@ -65,7 +65,8 @@
 //
 // Generate, Settle and Sweep are bounded, idempotent and safe on any number of daemons at once; somebody calls
 // them every few hundred milliseconds, and Generate again at once while it makes jobs. What a generator keeps ready
-// of each share and shape follows Mark. Verbs act on the first batch of jobs at once; Sweep goes on from there.
+// of each share and shape follows Mark. Where more than a hundred tasks are live, one reading of their counts serves many
+// batches: a task of higher priority that comes meanwhile is seen with the next one, five seconds later at most. Verbs act on the first batch of jobs at once; Sweep goes on from there.
 //
 // # What a job costs
 //
