@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -60,6 +61,7 @@ func (d *Dispatcher) tendClaims(ctx context.Context, l *lane) bool {
 }
 
 func (d *Dispatcher) claimOnce(ctx context.Context, l *lane) (more bool) {
+	runtime.Gosched() // pulls that are just being read join this batch; when there are none it costs nothing
 	n := newNeeds(l.no)
 	d.mu.Lock()
 	batch := d.line.next(d, mostGrants, n)
