@@ -21,24 +21,23 @@ func (d *Dispatcher) kick() {
 	case d.kicks <- struct{}{}:
 	default:
 	}
+	select {
+	case d.helps <- struct{}{}:
+	default:
+	}
 }
 
-// claimLoop is one of the two claim workers: decide what has gathered, claim it, again.
+// claimLoop is the first of the two claim workers: decide what has gathered, claim it, again.
 func (d *Dispatcher) claimLoop(ctx context.Context, own func() *lane) {
 	for {
 		var tend <-chan time.Time
 		if d.tendClaims(ctx, own()) {
 			tend = time.After(tendPause)
 		}
-		kicks := d.kicks
-		if own().no != firstClaimLane && d.sliced() {
-			// Beside other daemons one batch in flight is enough: two small ones cost more than a large one.
-			kicks, tend = nil, time.After(time.Second)
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-kicks:
+		case <-d.kicks:
 		case <-tend:
 		}
 		for d.claimOnce(ctx, own()) {
@@ -74,6 +73,12 @@ func (d *Dispatcher) claimOnce(ctx context.Context, l *lane) (more bool) {
 	}
 	epoch := d.state.epoch
 	left := len(d.line.awake) > 0
+	if l.no == firstClaimLane {
+		d.firstBegan = time.Time{}
+		if len(batch) > 0 {
+			d.firstBegan = time.Now()
+		}
+	}
 	d.mu.Unlock()
 	d.satisfy(n)
 	if left {

@@ -58,7 +58,8 @@ type Dispatcher struct {
 	cfg      Config
 	metrics  *metrics
 	payloads *payloadCache
-	kicks    chan struct{}
+	kicks    chan struct{} // for the first claim worker
+	helps    chan struct{} // for the second one
 	hint     chan struct{} // other daemons may want to look at the ledger
 	renewals *gatherer[renewal, renewed]
 	ends     *gatherer[ended, verdict]
@@ -90,6 +91,7 @@ type Dispatcher struct {
 	freshening bool
 	wheel      wheel
 	swept      time.Time
+	firstBegan time.Time     // when the first claim worker took its batch; zero while it has none
 	sweepPause time.Duration // from then on
 	stopping   bool
 }
@@ -110,7 +112,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
 	d := &Dispatcher{
-		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 2), reads: make(chan struct{}, mostReads), hint: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), reads: make(chan struct{}, mostReads), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
 	d.payloads = newPayloadCache(cfg.Pool)
@@ -161,7 +163,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 func (d *Dispatcher) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	workers.Go(func() { d.claimLoop(ctx, func() *lane { return d.lane(0) }) })
-	workers.Go(func() { d.claimLoop(ctx, func() *lane { return d.lane(1) }) })
+	workers.Go(func() { d.secondLoop(ctx, func() *lane { return d.lane(1) }) })
 	workers.Go(func() { d.renewals.run(ctx, 0) })
 	for i := range nLanes - firstEndLane {
 		workers.Go(func() { d.ends.run(ctx, i) })

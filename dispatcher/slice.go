@@ -44,13 +44,6 @@ func (d *Dispatcher) reslice(now time.Time) {
 	}
 }
 
-// sliced says whether other daemons claim too.
-func (d *Dispatcher) sliced() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.state.slice.all()
-}
-
 // ground is what a window knows of the slices of others.
 type ground struct {
 	known bool
