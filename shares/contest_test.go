@@ -48,8 +48,9 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 	}
 	targets := p.Targets(r)
 	deficit := func(node int) float64 { return targets[node] - float64(p.Held(node)) }
-	mine, its := cands[won].Leaf, -1
+	mine := cands[won].Leaf
 	if ok {
+		var its int
 		mine, its = part(p.tree, cands[won].Leaf, others[second].Leaf)
 		if math.Abs(c.RunnerUpDeficit-deficit(its)) > Tolerance || c.Deficit < c.RunnerUpDeficit-Tolerance {
 			t.Fatalf("deficits %v and %v; whole solve %v and %v", c.Deficit, c.RunnerUpDeficit, deficit(mine), deficit(its))

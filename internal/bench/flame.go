@@ -72,7 +72,7 @@ func (f *frame) writeTo(w io.Writer, title string) {
 		perUnit = flameWidth / float64(f.value)
 	}
 	height := flameHead + flameRow*f.depth(perUnit) + flameRow
-	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%[1].0f" height="%[2]d" font-family="monospace" font-size="11">`+"\n",
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%.0[1]f" height="%[2]d" font-family="monospace" font-size="11">`+"\n",
 		flameWidth, height)
 	fmt.Fprintf(w, `<rect width="100%%" height="100%%" fill="#fff"/><text x="4" y="15" font-size="14">%s: %.2f s</text>`+"\n",
 		html.EscapeString(title), float64(f.value)/1e9)
