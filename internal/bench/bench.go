@@ -55,7 +55,7 @@ func Base() Sizes {
 // Quick has the base of it, in rounds of a second; held, growth, snapshot and renewals are a twentieth and less.
 func Quick() Sizes {
 	return Sizes{Ready: 1_000_000, Held: 20_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1,
-		Snapshot: 150_000, Renewed: 50_000, Growth: GrowthOf(50_000, 5_000)}
+		Snapshot: 150_000, Renewed: 50_000, Growth: GrowthOf(100_000, 10_000)}
 }
 
 func (s Sizes) check() error {
