@@ -70,7 +70,6 @@ func TestBenchRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{"bench --only S3", exitFailed, "S3 is not measured yet"},
 		{"bench --only S12", exitFailed, "no measurement"},
 		{"bench --floor 0.7", exitUsage, "without --strict"},
 		{"bench --rounds 0", exitFailed, "sizes make no sense"},
