@@ -48,7 +48,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.bench(cmd, f) },
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.only, "only", nil, "measurements, such as S1,S2 (default: all that can be measured)")
+	fl.StringSliceVar(&f.only, "only", nil, "measurements, such as S1,S2 (default: all)")
 	fl.BoolVar(&f.list, "list", false, "list the measurements and end")
 	fl.BoolVar(&f.quick, "quick", false, "rounds of a second, and what takes long at a twentieth of its size: about three minutes on an idle machine")
 	fl.BoolVar(&f.json, "json", false, "the whole report as JSON")
@@ -187,9 +187,9 @@ func benchDaemon(log *slog.Logger, pprof string) func(context.Context, string) (
 }
 
 func writeMeasurements(w io.Writer) {
-	g := newGrid(w, "", "what", "")
+	g := newGrid(w, "", "what")
 	for _, m := range bench.Measurements() {
-		g.row(m.ID, m.Title, pick(m.Measured, "", "not measured yet"))
+		g.row(m.ID, m.Title)
 	}
 	g.flush()
 }

@@ -40,6 +40,8 @@ type daemon struct {
 	failed   chan error
 	stopping sync.Once
 	leaving  atomic.Bool // Stop has begun: /readyz says so
+
+	gcPercent int // as paceGC has set it; only it looks
 }
 
 // undoStep takes back one step of Start.

@@ -23,6 +23,9 @@ func (d *daemon) paceGC(context.Context) (int, error) {
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
+	if percent := gcPercent(live[0].Value.Uint64()); percent != d.gcPercent { // setting it stops the world
+		debug.SetGCPercent(percent)
+		d.gcPercent = percent
+	}
 	return 0, nil
 }

@@ -74,7 +74,7 @@ type Served struct {
 
 // Config is what a run needs.
 type Config struct {
-	Only     []string // measurements; none = all that can be measured
+	Only     []string // measurements; none = all
 	Sizes    Sizes
 	Database string // DSN of a server on which a database may be made; empty = a private cluster
 	// Serve starts the daemon on a migrated database that has a site. Leases must last for hours.

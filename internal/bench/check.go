@@ -48,14 +48,7 @@ func (t tally) problems(held, extra int) (wrong []error) {
 
 // took remembers what clients were given in a round, and checks it: nothing twice, and all of it leased.
 func (s *stage) took(ctx context.Context, claims []claim) error {
-	var wrong []error
-	jobs := make([]int64, 0, len(claims))
-	for _, c := range claims {
-		jobs = append(jobs, c.job)
-		if err := s.seen.add(c.job); err != nil && len(wrong) < 10 {
-			wrong = append(wrong, err)
-		}
-	}
+	jobs, wrong := s.firstTime(claims)
 	s.open = append(s.open, claims...)
 	var leased int
 	if err := s.place.pool.QueryRow(ctx, query["check_claimed"], pgx.StrictNamedArgs{"jobs": jobs}).Scan(&leased); err != nil {
@@ -68,6 +61,18 @@ func (s *stage) took(ctx context.Context, claims []claim) error {
 		return &CheckError{wrong}
 	}
 	return nil
+}
+
+// firstTime notes that the jobs were given to clients, and says which of them had been before.
+func (s *stage) firstTime(claims []claim) (jobs []int64, wrong []error) {
+	jobs = make([]int64, 0, len(claims))
+	for _, c := range claims {
+		jobs = append(jobs, c.job)
+		if err := s.seen.add(c.job); err != nil && len(wrong) < 10 {
+			wrong = append(wrong, err)
+		}
+	}
+	return jobs, wrong
 }
 
 // verify is what stands at the end of every measurement: see doc.go, 5.

@@ -99,14 +99,7 @@ func (s *stage) lifeBody(i int) string {
 
 // lived checks jobs whose life is over: none was claimed before, and all are recorded as finished.
 func (s *stage) lived(ctx context.Context, claims []claim) error {
-	var wrong []error
-	jobs := make([]int64, 0, len(claims))
-	for _, c := range claims {
-		jobs = append(jobs, c.job)
-		if err := s.seen.add(c.job); err != nil && len(wrong) < 10 {
-			wrong = append(wrong, err)
-		}
-	}
+	jobs, wrong := s.firstTime(claims)
 	var n int
 	if err := s.place.pool.QueryRow(ctx, query["check_finished"], pgx.StrictNamedArgs{"jobs": jobs}).Scan(&n); err != nil {
 		return err
