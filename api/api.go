@@ -11,6 +11,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/divvyhq/divvy/internal/relay"
 )
 
 // Config is what the API is made of. Dispatcher, Tasks and Site are needed.
@@ -23,6 +25,8 @@ type Config struct {
 	// Registry takes the API's metrics and is served at /metrics; nil = one of its own.
 	Registry *prometheus.Registry
 	Log      *slog.Logger
+	// Relay ties the daemons of a site together; nil: this one serves all that it is asked itself.
+	Relay *Relay
 	// Tokens that are let in; empty = everybody (see doc.go, 8).
 	Tokens []Token
 	// Build is the version of the binary, for GET /v1/status.
@@ -93,6 +97,9 @@ func (s *server) routes() http.Handler {
 	})
 	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, Health{Status: "ok"}) })
 	root.Get("/readyz", s.ready)
+	if s.Relay != nil {
+		root.Method(http.MethodPost, relay.Path, s.relayServer())
+	}
 	root.Group(func(r chi.Router) {
 		r.Use(s.guard)
 		for path, h := range s.pilotRoutes() {

@@ -32,26 +32,25 @@ func release(b *bytes.Buffer) {
 
 // decode reads the body of a pilot's request: by hand when read takes it, else as encoding/json does, which then has
 // the last word. Unknown fields are ignored: pilots and daemons of different versions mix. The error is a *Problem
-// that names the place.
-func decode[T any](w http.ResponseWriter, r *http.Request, limit int64, read func([]byte, *T) bool) (*T, error) {
+// that names the place. The body as it came is the caller's to release.
+func decode[T any](w http.ResponseWriter, r *http.Request, limit int64, read func([]byte, *T) bool) (*T, *bytes.Buffer, error) {
 	buf := buffers.Get().(*bytes.Buffer)
-	defer release(buf)
 	body := io.Reader(r.Body)
 	if r.ContentLength < 0 || r.ContentLength > limit {
 		body = http.MaxBytesReader(w, r.Body, limit) // else net/http ends the body where its length says
 	}
 	if _, err := buf.ReadFrom(body); err != nil {
-		return nil, badBody(err)
+		return nil, buf, badBody(err)
 	}
 	v := new(T)
 	if read(buf.Bytes(), v) {
-		return v, nil
+		return v, buf, nil
 	}
 	*v = *new(T)
 	if err := json.Unmarshal(buf.Bytes(), v); err != nil {
-		return nil, badJSON(buf.Bytes(), err)
+		return nil, buf, badJSON(buf.Bytes(), err)
 	}
-	return v, nil
+	return v, buf, nil
 }
 
 // badBody says why a body could not be read.

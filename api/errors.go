@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -48,6 +49,7 @@ var (
 	codeInternal = code{status: 500, name: "internal", title: "The daemon failed", hint: "the daemon's log has the error under this request id"}
 	codeNotReady = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
 	codeDeadline = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
+	codeRelay    = code{status: 503, name: "relay_broken", title: "The daemon that decides has gone", hint: "pull with a request_id: it can be repeated without loss", retryIn: 1}
 	codeDatabase = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
 )
 
@@ -66,6 +68,7 @@ var known = []struct {
 		hint: "pull with a new request id"}},
 	{dispatcher.ErrRequestReused, code{status: 422, name: "request_reused", title: "This request id was used with another body",
 		hint: "pull with a new request id"}},
+	{relay.ErrBroken, codeRelay},
 	{dispatcher.ErrStopping, code{status: 503, name: "stopping", title: "The daemon stops", retryIn: 2}},
 	{dispatcher.ErrInvalid, codeInvalid},
 	{generator.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},

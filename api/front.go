@@ -8,8 +8,14 @@ import (
 
 // pilotRoutes are the POST routes that pilots call all the time.
 func (s *server) pilotRoutes() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{"/v1/pulls": s.pull, "/v1/leases/renew": s.renew, "/v1/leases/finish": s.finish}
+	return map[string]http.HandlerFunc{pathPulls: s.pull, pathRenew: s.renew, pathFinish: s.finish}
 }
+
+const (
+	pathPulls  = "/v1/pulls"
+	pathRenew  = "/v1/leases/renew"
+	pathFinish = "/v1/leases/finish"
+)
 
 // front stands before the router and serves the pilots' routes itself, through the same edge and guard: the router
 // copies the request to hang its findings on it. The router has these routes too, for their other methods and for

@@ -15,6 +15,8 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	inFlight prometheus.Gauge
+
+	handedOn, handedBack prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -29,6 +31,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"method", "route"}),
 		inFlight: f.NewGauge(prometheus.GaugeOpts{
 			Name: "divvy_http_requests_in_flight", Help: "Requests that are being served, long polls included.",
+		}),
+		handedOn: f.NewCounter(prometheus.CounterOpts{
+			Name: "divvy_relay_handed_on_total", Help: "Requests that the daemon that decides answered for this one.",
+		}),
+		handedBack: f.NewCounter(prometheus.CounterOpts{
+			Name: "divvy_relay_handed_back_total", Help: "Requests that this daemon served itself since the one that decides could not.",
 		}),
 	}
 }

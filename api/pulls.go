@@ -15,7 +15,8 @@ import (
 
 // pull is POST /v1/pulls.
 func (s *server) pull(w http.ResponseWriter, r *http.Request) {
-	req, err := decode(w, r, maxPull, readPull)
+	req, body, err := decode(w, r, maxPull, readPull)
+	defer release(body)
 	if err == nil {
 		err = checkPull(req)
 	}
@@ -30,12 +31,22 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, term := s.begin(r, within)
 	defer term.stop()
-	leases, err := s.dispatcher.Pull(ctx, *req)
+	var leases dispatcher.PullReply
+	reply, err := s.handOn(ctx, w, handed{pathPulls, body.Bytes(), req.RequestID != ""})
+	for reply == nil && err == nil {
+		req.WaitS = max(0, req.WaitS-time.Since(began).Seconds())
+		if leases, err = s.dispatcher.Pull(ctx, *req); !errors.Is(err, dispatcher.ErrHandOn) {
+			break
+		}
+		reply, err = s.handOn(ctx, w, handed{pathPulls, body.Bytes(), true})
+	}
 	err = term.end(w, err)
 	if time.Since(began) > slack/100 {
 		extendWrite(w, slack)
 	}
 	switch {
+	case reply != nil:
+		passOn(w, reply)
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		w.Header()["Retry-After"] = []string{retryPull(req.WaitS)}
 		w.WriteHeader(http.StatusNoContent)
@@ -55,7 +66,8 @@ const longWait = 30
 
 // renew is POST /v1/leases/renew.
 func (s *server) renew(w http.ResponseWriter, r *http.Request) {
-	req, err := decode(w, r, maxBody, readRenew)
+	req, body, err := decode(w, r, maxBody, readRenew)
+	release(body)
 	if err == nil {
 		err = checkRenew(req)
 	}
@@ -76,7 +88,8 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 
 // finish is POST /v1/leases/finish.
 func (s *server) finish(w http.ResponseWriter, r *http.Request) {
-	req, err := decode(w, r, maxBody, readFinish)
+	req, body, err := decode(w, r, maxBody, readFinish)
+	defer release(body)
 	if err == nil {
 		err = checkFinish(req)
 	}
@@ -86,9 +99,17 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
-	verdicts, err := s.dispatcher.Finish(ctx, *req)
+	reply, err := s.handOn(ctx, w, handed{pathFinish, body.Bytes(), true})
+	var verdicts dispatcher.FinishReply
+	if reply == nil && err == nil {
+		verdicts, err = s.dispatcher.Finish(ctx, *req)
+	}
 	if err = term.end(w, err); err != nil {
 		s.fail(w, err)
+		return
+	}
+	if reply != nil {
+		passOn(w, reply)
 		return
 	}
 	verdicts.Verdicts = list(verdicts.Verdicts)

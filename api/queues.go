@@ -19,12 +19,14 @@ func (s *server) queueRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-queues", Method: http.MethodGet, Path: "/v1/queues", Tags: []string{"site"}, Summary: "List the queues as they stand",
 		Description: "All of them, in the order of the site file.",
-	}, func(context.Context, *struct{}) (Page[dispatcher.QueueStanding], error) {
-		return Page[dispatcher.QueueStanding]{Items: list(s.dispatcher.Queues())}, nil
+	}, func(ctx context.Context, _ *struct{}) (Page[dispatcher.QueueStanding], error) {
+		return Page[dispatcher.QueueStanding]{Items: list(asLead(ctx, s, askQueues, s.dispatcher.Queues))}, nil
 	})
 	route(s, huma.Operation{
 		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/queues/{name}", Tags: []string{"site"}, Summary: "Show a queue",
-	}, func(_ context.Context, in *queueInput) (dispatcher.QueueStanding, error) { return s.queue(in.Name) })
+	}, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
+		return s.queueIn(asLead(ctx, s, askQueues, s.dispatcher.Queues), in.Name)
+	})
 	for _, v := range []struct {
 		verb, summary string
 		state         shares.QueueState
@@ -41,8 +43,8 @@ func (s *server) queueRoutes() {
 	}
 }
 
-func (s *server) queue(name string) (dispatcher.QueueStanding, error) {
-	for _, q := range s.dispatcher.Queues() {
+func (s *server) queueIn(queues []dispatcher.QueueStanding, name string) (dispatcher.QueueStanding, error) {
+	for _, q := range queues {
 		if q.Name == name {
 			return q, nil
 		}
@@ -55,7 +57,7 @@ func (s *server) setQueue(ctx context.Context, name string, state shares.QueueSt
 	if err := s.Site.SetQueueState(ctx, name, state); err != nil {
 		return dispatcher.QueueStanding{}, s.withQueues(err)
 	}
-	q, err := s.queue(name)
+	q, err := s.queueIn(s.dispatcher.Queues(), name)
 	q.State = state
 	return q, err
 }

@@ -15,8 +15,8 @@ func (s *server) shareRoutes() {
 	route(s, huma.Operation{
 		OperationID: "get-shares", Method: http.MethodGet, Path: "/v1/shares", Tags: []string{"site"}, Summary: "Show the share tree as it stands",
 		Description: "Weight, target, held units, ready jobs and deficit of every node, pool by pool.",
-	}, func(context.Context, *struct{}) (dispatcher.Standing, error) {
-		st := s.dispatcher.Standing()
+	}, func(ctx context.Context, _ *struct{}) (dispatcher.Standing, error) {
+		st := asLead(ctx, s, askStanding, s.dispatcher.Standing)
 		st.Pools = list(st.Pools)
 		for i := range st.Pools {
 			st.Pools[i].Shares = list(st.Pools[i].Shares)

@@ -48,6 +48,8 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer // nil: not exported
 	Timing  Timing
+	Address string // host:port at which other daemons reach this one; empty: they do not
+	Secret  string // what they must say there
 }
 
 // errSlow is what a pull gets that the database kept waiting: the same as an unavailable one.
@@ -80,7 +82,7 @@ type Dispatcher struct {
 	lanes      [nLanes]*lane
 	base       [nLanes]int64 // up to where own moves are part of limits.free
 	followed   map[laneID]int64
-	daemons    map[int64]bool      // that are not closed, this one among them
+	daemons    map[int64]Peer      // that are not closed, this one among them
 	active     map[int64]time.Time // other daemons: when a claim of theirs was last seen
 	newest     int64               // daemons row that was seen
 	inDebt     map[*limit]bool
@@ -136,7 +138,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 func (d *Dispatcher) join(ctx context.Context) error {
 	host, _ := os.Hostname()
 	var id int64
-	args := pgx.StrictNamedArgs{"host": host, "pid": os.Getpid()}
+	args := pgx.StrictNamedArgs{"host": host, "pid": os.Getpid(), "address": d.cfg.Address, "secret": d.cfg.Secret}
 	if err := d.cfg.Pool.QueryRow(ctx, query["join"], args).Scan(&id); err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
@@ -152,7 +154,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	}
 	d.base = [nLanes]int64{}
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
-	d.lost, d.daemons[id] = false, true
+	d.lost, d.daemons[id] = false, Peer{ID: id}
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)
 	return nil
@@ -184,9 +186,7 @@ func (d *Dispatcher) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stopping = true
-	for _, c := range d.line.classes {
-		c.refuse(d, ErrStopping)
-	}
+	d.line.refuse(d, ErrStopping)
 }
 
 func (d *Dispatcher) lane(no int) *lane {

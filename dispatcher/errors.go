@@ -25,6 +25,8 @@ var (
 	ErrNoAttempt = errors.New("no such attempt ended")
 	// ErrStopping: the daemon takes no more pulls.
 	ErrStopping = errors.New("daemon is stopping")
+	// ErrHandOn: another daemon decides from now on, the pull should be made there; see HandOn.
+	ErrHandOn = errors.New("another daemon decides")
 )
 
 // FieldError is an ErrInvalid that names the field, what is wrong with it and what would be right.

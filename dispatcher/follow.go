@@ -83,11 +83,11 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	d.mu.Lock()
-	d.daemons = map[int64]bool{}
+	d.daemons = map[int64]Peer{}
 	for _, r := range fresh {
 		d.newest = max(d.newest, r.ID)
 		if r.Open {
-			d.daemons[r.ID] = true
+			d.daemons[r.ID] = r.peer()
 		}
 		for lane := range nLanes {
 			id := laneID{r.ID, lane}

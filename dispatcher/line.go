@@ -179,6 +179,12 @@ func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 }
 
 // refuse answers all pulls of a class.
+func (l *line) refuse(d *Dispatcher, err error) {
+	for _, c := range l.classes {
+		c.refuse(d, err)
+	}
+}
+
 func (c *class) refuse(d *Dispatcher, err error) {
 	for e := c.pulls.Front(); e != nil; e = c.pulls.Front() {
 		p := e.Value.(*pull)

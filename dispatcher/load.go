@@ -23,7 +23,7 @@ type loaded struct {
 	site     siteNow
 	state    *state
 	followed map[laneID]int64
-	daemons  map[int64]bool
+	daemons  map[int64]Peer
 	newest   int64
 }
 
@@ -44,7 +44,7 @@ type positionRow struct {
 
 // load reads checkpoint, tail and positions from one snapshot, then the site.
 func (d *Dispatcher) load(ctx context.Context, id int64) (*loaded, error) {
-	l := &loaded{state: newState(), followed: map[laneID]int64{}, daemons: map[int64]bool{}}
+	l := &loaded{state: newState(), followed: map[laneID]int64{}, daemons: map[int64]Peer{}}
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, d.cfg.Pool, opts, func(tx pgx.Tx) error { return l.read(ctx, tx) })
 	if err != nil {
@@ -72,7 +72,7 @@ func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
 	for _, r := range open {
 		l.newest = max(l.newest, r.ID)
 		if r.Open {
-			l.daemons[r.ID] = true
+			l.daemons[r.ID] = r.peer()
 		}
 	}
 	counters, err := collect[counterRow](ctx, tx, "counters", nil)
@@ -93,9 +93,13 @@ func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
 }
 
 type daemonRow struct {
-	ID   int64
-	Open bool
+	ID      int64
+	Open    bool
+	Address string
+	Secret  string
 }
+
+func (r daemonRow) peer() Peer { return Peer{ID: r.ID, Address: r.Address, Secret: r.Secret} }
 
 type shapeRow struct {
 	ID        int32

@@ -153,10 +153,16 @@ CREATE TABLE public.daemons (
     pid integer NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     seen_at timestamp with time zone DEFAULT now() NOT NULL,
-    closed_at timestamp with time zone
+    closed_at timestamp with time zone,
+    address text DEFAULT ''::text NOT NULL,
+    secret text DEFAULT ''::text NOT NULL
 );
 
 COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is the fence: a claim of a closed daemon takes nothing.';
+
+COMMENT ON COLUMN public.daemons.address IS 'host:port at which other daemons reach it; empty: nowhere.';
+
+COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must say there; made anew at every start.';
 
 ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.daemons_id_seq

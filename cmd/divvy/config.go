@@ -19,6 +19,7 @@ type config struct {
 	Connections    int           `yaml:"connections" doc:"Most connections to the database."`
 	StateDir       string        `yaml:"state_dir" doc:"Folder of the private PostgreSQL."`
 	Listen         string        `yaml:"listen" doc:"Address of the HTTP API; port 0 = any free one."`
+	Advertise      string        `yaml:"advertise" doc:"host:port at which the other daemons of the site reach this one; empty = where it listens, with the host's name when that is all addresses. The eldest daemon that can be reached decides all pulls."`
 	TokenFile      string        `yaml:"token_file" doc:"File with the token that every request must carry (Authorization: Bearer)."`
 	Insecure       bool          `yaml:"insecure" doc:"Listen beyond loopback without a token."`
 	Generators     int           `yaml:"generators" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`
@@ -134,6 +135,11 @@ func (c config) validateAddresses() (errs []error) {
 	case !local && c.TokenFile == "" && !c.Insecure:
 		errs = append(errs, hintf(fmt.Errorf("listen: %s is reachable from other hosts, and no token is asked for", c.Listen),
 			"Give --token-file FILE, or --insecure if you mean it."))
+	}
+	if c.Advertise != "" {
+		if _, _, err := net.SplitHostPort(c.Advertise); err != nil {
+			errs = append(errs, fmt.Errorf("advertise: %q is not host:port", c.Advertise))
+		}
 	}
 	if c.Pprof != "" {
 		local, err := loopback(c.Pprof)

@@ -33,6 +33,7 @@ type daemon struct {
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
 	wakes      *wakes
+	lead       lead
 
 	listener net.Listener
 	pprof    net.Listener
@@ -59,7 +60,7 @@ func newDaemon(cfg config, log *slog.Logger) *daemon {
 // stopped again. ctx bounds the start only.
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.listen, d.openDatabase, d.openPool, d.openSite, d.openDispatcher, d.openGenerator, d.firstSite, d.startLoops, d.startDispatcher, d.serve,
+		d.listen, d.openDatabase, d.openPool, d.openSite, d.openRelay, d.openDispatcher, d.openGenerator, d.firstSite, d.findLead, d.startLoops, d.startDispatcher, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))

@@ -70,7 +70,8 @@ func demandOf(st dispatcher.Standing) map[string]site.Demand {
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
 		Pool: d.pool, Load: d.store.Version, Log: d.log, Metrics: d.registry,
-		Timing: dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL},
+		Timing:  dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL},
+		Address: d.advertised(), Secret: d.lead.secret,
 	})
 	if err != nil {
 		return err
@@ -122,15 +123,16 @@ func (d *daemon) serve(context.Context) error {
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
+		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 	})
 	d.serveOn("http", d.listener, api.NewServer(handler, d.log))
 	if d.pprof != nil {
 		d.serveOn("pprof", d.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
 		d.log.Info("profiles", "url", "http://"+d.pprof.Addr().String()+"/debug/pprof/")
 	}
-	// The first thing that Stop does: no new claims, and pulls that wait are told so (503) instead of keeping
-	// the HTTP server from ending. Renewals and ends are served until that has happened.
-	d.onStop("pulls", time.Second, func(context.Context) error { d.dispatcher.Drain(); return nil })
+	// The first thing that Stop does: no new claims, and pulls that wait, here or where they were handed on to, are told
+	// so (503) instead of keeping the HTTP server from ending. Renewals and ends are served until that has happened.
+	d.onStop("pulls", time.Second, func(context.Context) error { d.dispatcher.Drain(); d.leaveRelay(); return nil })
 	return nil
 }
 

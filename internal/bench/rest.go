@@ -142,9 +142,8 @@ func standing(v shares.Version, pool string, held []holding, ready map[shares.Sh
 	return nodes
 }
 
-// atRest checks a pool that is full and where nothing moves: with one daemon every node is within its bound
-// (sharing.md §2), one job. Several daemons may give a share too much until they hear of each other: how far it came is
-// a figure. It returns the node that is furthest from its target.
+// atRest checks a pool that is full and where nothing moves: with n daemons every node is within its bound, 1 + (n - 1)
+// jobs (sharing.md §2). It returns the node that is furthest from its target.
 func (s *stage) atRest(ctx context.Context, pool string, daemons int) (worst offNode, err error) {
 	v, err := s.version(ctx)
 	if err != nil {
@@ -170,7 +169,7 @@ func (s *stage) atRest(ctx context.Context, pool string, daemons int) (worst off
 	for _, w := range wants {
 		ready[w.ShareID] = shares.Units(w.Cores) * 1000
 	}
-	const bound = 1.0
+	bound := float64(daemons)
 	var wrong []error
 	var used shares.Units
 	for _, h := range held {
@@ -183,7 +182,7 @@ func (s *stage) atRest(ctx context.Context, pool string, daemons int) (worst off
 		if n.off() > worst.off() {
 			worst = n
 		}
-		if daemons == 1 && n.off() > bound+float64(shares.Tolerance)/1000 {
+		if n.off() > bound+float64(shares.Tolerance)/1000 {
 			wrong = append(wrong, fmt.Errorf("share %s holds %.3f at rest, its target is %.3f: more than %g off", n.path, n.held, n.target, bound))
 		}
 	}

@@ -18,6 +18,7 @@ var floors = map[string]int{
 	"internal/site":  2,
 	"shares":         1,
 	"internal/pg":    0,
+	"internal/relay": 0,
 	"migrations":     0,
 }
 

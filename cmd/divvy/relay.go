@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/relay"
+)
+
+// lead is who decides: the eldest daemon that this one reaches, or this one.
+type lead struct {
+	secret  string
+	conn    atomic.Pointer[relay.Conn] // to the daemon that decides; nil: this one does
+	leaving chan struct{}              // closed when this daemon does not decide for others any more
+	leave   sync.Once
+	broke   chan struct{} // a connection has ended
+
+	mu    sync.Mutex
+	id    int64               // of the daemon at the other end of conn
+	tried map[int64]time.Time // when a daemon that could not be reached was tried last; only the step looks
+}
+
+const (
+	dialWithin = time.Second
+	dialPause  = 2 * time.Second
+)
+
+func (d *daemon) openRelay(context.Context) error {
+	d.lead.secret = rand.Text()
+	d.lead.leaving, d.lead.broke, d.lead.tried = make(chan struct{}), make(chan struct{}, 1), map[int64]time.Time{}
+	d.onStop("relay", time.Second, func(context.Context) error { d.leaveRelay(); return nil })
+	return nil
+}
+
+// leaveRelay ends the connections: daemons that hand on to this one serve what they have handed on themselves, or find
+// another one that decides, and so does this one with what it has handed on.
+func (d *daemon) leaveRelay() {
+	d.lead.leave.Do(func() { close(d.lead.leaving) })
+	d.handOnTo(dispatcher.Peer{}, nil)
+}
+
+// advertised is where other daemons reach this one.
+func (d *daemon) advertised() string {
+	if d.cfg.Advertise != "" {
+		return d.cfg.Advertise
+	}
+	host, port, _ := net.SplitHostPort(d.Addr())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		name, err := os.Hostname()
+		if err != nil {
+			return "" // it decides for itself, and nobody hands on to it
+		}
+		host = name
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// findLead is the first followLead. That none can be reached is no reason not to start.
+func (d *daemon) findLead(ctx context.Context) error {
+	_, err := d.followLead(ctx)
+	return err
+}
+
+// followLead keeps the connection to the eldest daemon that can be reached.
+func (d *daemon) followLead(ctx context.Context) (int, error) {
+	l := &d.lead
+	l.mu.Lock()
+	conn, id := l.conn.Load(), l.id
+	l.mu.Unlock()
+	if conn != nil {
+		select {
+		case <-conn.Broken():
+			d.log.Warn("the daemon that decides has gone", "daemon", id)
+			d.handOnTo(dispatcher.Peer{}, nil)
+			conn = nil
+		default:
+		}
+	}
+	for _, p := range d.dispatcher.Seniors() {
+		if conn != nil && p.ID == id {
+			return 0, nil
+		}
+		if time.Since(l.tried[p.ID]) < dialPause {
+			continue
+		}
+		dialCtx, cancel := context.WithTimeout(ctx, dialWithin)
+		to, err := relay.Dial(dialCtx, p.Address, p.Secret)
+		cancel()
+		if err != nil {
+			if l.tried[p.ID].IsZero() {
+				d.log.Warn("an elder daemon cannot be reached: without it shares are followed less exactly (docs/operations.md)",
+					"daemon", p.ID, "address", p.Address, "error", err)
+			}
+			l.tried[p.ID] = time.Now()
+			continue
+		}
+		delete(l.tried, p.ID)
+		d.handOnTo(p, to)
+		d.log.Info("pulls are handed on to the daemon that decides", "daemon", p.ID, "address", p.Address)
+		return 1, nil
+	}
+	if conn != nil { // it was taken for dead, and decides nothing
+		d.handOnTo(dispatcher.Peer{}, nil)
+	}
+	return 0, nil
+}
+
+// handOnTo makes conn the way to the daemon that decides. Pulls that wait here follow.
+func (d *daemon) handOnTo(p dispatcher.Peer, conn *relay.Conn) {
+	d.lead.mu.Lock()
+	defer d.lead.mu.Unlock()
+	select {
+	case <-d.lead.leaving:
+		if conn != nil {
+			conn.Close()
+			conn = nil
+		}
+	default:
+	}
+	d.lead.id = p.ID
+	if old := d.lead.conn.Swap(conn); old != nil {
+		old.Close()
+	}
+	if conn == nil {
+		return
+	}
+	d.dispatcher.HandOn()
+	go func() {
+		<-conn.Broken()
+		select {
+		case d.lead.broke <- struct{}{}:
+		default:
+		}
+	}()
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// together starts n daemons on one database; the first is the eldest.
+func together(t *testing.T, n int) (ds []*daemon, cls []*client.Client) {
+	t.Helper()
+	dsn := pgtest.DSN(t)
+	for i := range n {
+		d, cl := startDaemon(t, func(c *config) {
+			c.Database = dsn
+			if i > 0 {
+				c.Generators = 0
+			}
+		})
+		ds, cls = append(ds, d), append(cls, cl)
+	}
+	for _, d := range ds[1:] {
+		if d.lead.conn.Load() == nil {
+			t.Fatal("it does not hand on from the start")
+		}
+	}
+	return ds, cls
+}
+
+// decider is the daemon that claimed a job.
+func decider(t *testing.T, d *daemon, job int64) (id int64) {
+	t.Helper()
+	if err := d.pool.QueryRow(t.Context(), "SELECT daemon_id FROM leases WHERE job_id = $1", job).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func eldest(t *testing.T, d *daemon) (id int64) {
+	t.Helper()
+	if err := d.pool.QueryRow(t.Context(), "SELECT min(id) FROM daemons WHERE closed_at IS NULL").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// Wherever a pull arrives the eldest daemon decides it, and ends follow; when it leaves, the next one does, and a pull
+// that waits does not notice.
+func TestEldestDecides(t *testing.T) {
+	ds, cls := together(t, 3)
+	if _, err := cls[1].Submit(t.Context(), hello(6), ""); err != nil {
+		t.Fatal(err)
+	}
+	for i, cl := range cls {
+		got, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i), WaitS: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := got.Leases[0]
+		if by, want := decider(t, ds[2], l.Job), eldest(t, ds[2]); by != want {
+			t.Errorf("daemon %d decided, the eldest is %d", by, want)
+		}
+		again, err := cls[(i+1)%3].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i)})
+		if err != nil || again.Leases[0].Lease != l.Lease {
+			t.Errorf("the same request at another daemon: %+v, %v", again, err)
+		}
+		end, err := cl.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: l.Lease, Outcome: "finished"}}})
+		if err != nil || end.Verdicts[0].Verdict != "recorded" {
+			t.Errorf("%+v, %v", end, err)
+		}
+	}
+	if _, err := cls[2].Pull(t.Context(), client.PullRequest{Queue: "nowhere", Pilot: "p"}); !client.IsCode(err, "unknown_queue") {
+		t.Errorf("an error of the daemon that decides: %v", err)
+	}
+
+	for range 3 { // what is left of the task
+		if _, err := cls[2].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waits := make(chan int64, 1)
+	go func() {
+		got, err := cls[2].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: "waits", WaitS: 60})
+		if err != nil {
+			t.Error(err)
+			waits <- 0
+			return
+		}
+		waits <- got.Leases[0].Job
+	}()
+	eventually(t, 10*time.Second, func() (bool, string) {
+		s, err := cls[0].Status(t.Context())
+		return err == nil && s.Waiting == 1, "the pull does not wait at the eldest"
+	})
+	if err := ds[0].Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	eventually(t, 10*time.Second, func() (bool, string) {
+		s, err := cls[1].Status(t.Context())
+		return err == nil && s.Waiting == 1, "the pull does not wait at the next one"
+	})
+	// Nobody generates any more: a daemon that does comes last, and does not decide.
+	_, cl := startDaemon(t, func(c *config) { c.Database = ds[1].cfg.Database })
+	if _, err := cl.Submit(t.Context(), hello(1), ""); err != nil {
+		t.Fatal(err)
+	}
+	if job := <-waits; job != 0 {
+		if by, want := decider(t, ds[1], job), eldest(t, ds[1]); by != want {
+			t.Errorf("daemon %d decided, the eldest is %d", by, want)
+		}
+	}
+}
+
+// An elder daemon that cannot be reached is done without.
+func TestUnreachableElder(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	_, far := startDaemon(t, func(c *config) { c.Database, c.Advertise = dsn, "127.0.0.1:1" })
+	d, near := startDaemon(t, func(c *config) { c.Database = dsn })
+	if d.lead.conn.Load() != nil {
+		t.Error("it hands on to nobody")
+	}
+	if _, err := far.Submit(t.Context(), hello(2), ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, cl := range []*client.Client{far, near} {
+		if _, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 10}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A pull that waits at the daemon that decides is answered when the one that it came to stops.
+func TestStopOfADaemonThatHandsOn(t *testing.T) {
+	ds, cls := together(t, 2)
+	answered := make(chan error, 1)
+	go func() {
+		impatient, err := client.New(client.Config{URL: ds[1].URL(), Patience: -1})
+		if err == nil {
+			_, err = impatient.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p1", RequestID: "1", WaitS: 60})
+			impatient.Close()
+		}
+		answered <- err
+	}()
+	eventually(t, 10*time.Second, func() (bool, string) {
+		s, err := cls[0].Status(t.Context())
+		return err == nil && s.Waiting == 1, "the pull does not wait"
+	})
+	if err := ds[1].Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := <-answered; !client.IsCode(err, "stopping") {
+		t.Errorf("the pull that waited got %v", err)
+	}
+	eventually(t, 10*time.Second, func() (bool, string) {
+		s, err := cls[0].Status(t.Context())
+		return err == nil && s.Waiting == 0, "nobody took it out of the line"
+	})
+}
+
+// What the shares have and which pilots wait is known to the daemon that decides; the others ask it.
+func TestStandingOfAll(t *testing.T) {
+	ds, cls := together(t, 2)
+	if _, err := cls[0].Submit(t.Context(), hello(2), ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, cl := range cls {
+		if _, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 20}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, cl := range cls {
+		st, err := cl.Shares(t.Context())
+		if err != nil || st.Pools[0].Held != 2 {
+			t.Errorf("daemon %d: %+v, %v", i+1, st, err)
+		}
+		qs, err := cl.Queues(t.Context())
+		if err != nil || len(qs) == 0 || qs[0].HeldJobs != 2 || qs[0].Pilots != 1 {
+			t.Errorf("daemon %d: %+v, %v", i+1, qs, err)
+		}
+	}
+	resp, err := http.Get(ds[1].URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(text), "divvy_relay_handed_on_total 1") {
+		t.Errorf("what was handed on is not counted, %v", err)
+	}
+}

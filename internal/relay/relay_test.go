@@ -1,0 +1,183 @@
+package relay
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve starts a callee and connects to it.
+func serve(t *testing.T, h Handler) (*Conn, func()) {
+	t.Helper()
+	done := make(chan struct{})
+	var once sync.Once
+	leave := func() { once.Do(func() { close(done) }) }
+	var mux http.ServeMux
+	mux.Handle(Path, &Server{Secret: "s3cret", Handle: h, Done: done})
+	srv := httptest.NewServer(&mux)
+	t.Cleanup(srv.Close)
+	t.Cleanup(leave)
+	c, err := Dial(t.Context(), srv.Listener.Addr().String(), "s3cret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c, leave
+}
+
+func echo(_ context.Context, path string, body []byte, answer func(Reply)) {
+	answer(Reply{Status: 200, ContentType: "application/json", RetryAfter: path, Body: body})
+}
+
+// Hundreds of requests at the same time get each its own answer, whatever their size.
+func TestCalls(t *testing.T) {
+	c, _ := serve(t, echo)
+	var all sync.WaitGroup
+	for i := range 300 {
+		all.Go(func() {
+			body := bytes.Repeat([]byte{byte(i)}, i*i)
+			path := fmt.Sprint("/", i)
+			r, err := c.Call(t.Context(), path, body)
+			if err != nil || r.Status != 200 || r.RetryAfter != path || r.ContentType != "application/json" || !bytes.Equal(r.Body, body) {
+				t.Errorf("call %d: %v, status %d, %q, %d bytes", i, err, r.Status, r.RetryAfter, len(r.Body))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Who does not wait any more ends the work for it; the others go on.
+func TestDrop(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan error, 1)
+	c, _ := serve(t, func(ctx context.Context, path string, body []byte, answer func(Reply)) {
+		if path == "/slow" {
+			close(began)
+			<-ctx.Done()
+			ended <- ctx.Err()
+		}
+		echo(ctx, path, body, answer)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-began; cancel() }()
+	if _, err := c.Call(ctx, "/slow", nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if r, err := c.Call(t.Context(), "/other", nil); err != nil || r.RetryAfter != "/other" {
+		t.Error(r, err)
+	}
+}
+
+// When the callee leaves, who waits is told that the fate of the request is unknown, and so is who comes later.
+func TestBroken(t *testing.T) {
+	began := make(chan struct{})
+	c, leave := serve(t, func(ctx context.Context, _ string, _ []byte, _ func(Reply)) {
+		close(began)
+		<-ctx.Done()
+	})
+	go func() { <-began; leave() }()
+	if _, err := c.Call(t.Context(), "/", nil); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+	<-c.Broken()
+	if _, err := c.Call(t.Context(), "/", nil); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+}
+
+// A callee that is frozen counts as gone, however long its connection stays.
+func TestSilence(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	frozen := make(chan net.Conn, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+		_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + Protocol + "\r\n\r\n"))
+		frozen <- conn
+	}()
+	c, err := Dial(t.Context(), l.Addr().String(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = (<-frozen).Close() }()
+	began := time.Now()
+	if _, err := c.Call(t.Context(), "/", nil); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < Silence/2 || took > 3*Silence {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// Only daemons of this site get in.
+func TestRefused(t *testing.T) {
+	_, leave := serve(t, echo)
+	leave()
+	done := make(chan struct{})
+	s := &Server{Secret: "s3cret", Handle: echo, Done: done}
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	address := srv.Listener.Addr().String()
+	if _, err := Dial(t.Context(), address, "guess"); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Error(err)
+	}
+	resp, err := http.Get(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Error(resp.Status)
+	}
+	close(done)
+	if _, err := Dial(t.Context(), address, "s3cret"); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Error(err)
+	}
+	if _, err := Dial(t.Context(), "127.0.0.1:1", "s3cret"); err == nil {
+		t.Error("nobody listens there")
+	}
+}
+
+// A frame that lies about its length is the end of the connection, not of the daemon.
+func FuzzFrame(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 9, 'a', 0, 0, 0, 0, 0, 0, 0, 1})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 'a', 0, 0, 0, 0, 0, 0, 0, 1})
+	f.Add([]byte{0, 0, 0, 17, 'r', 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 200, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		here, there := net.Pipe()
+		go func() { _, _ = there.Write(b); _ = there.Close() }()
+		in := newInbox(here, bufio.NewReader(here))
+		for {
+			_, _, rest, err := in.next()
+			if err != nil {
+				break
+			}
+			if r, err := readReply(rest); err == nil && len(r.Body)+len(r.ContentType)+len(r.RetryAfter) > len(b) {
+				t.Errorf("%d bytes made %+v", len(b), r)
+			}
+		}
+		_ = here.Close()
+	})
+}
