@@ -1,0 +1,48 @@
+// Package sim simulates a site: jobs arrive, a rule picks, slots are held and given back. Values in, values out: no
+// clock, no goroutine, no SQL. Targets, limits and divvy's own pick are those of package shares, which the dispatcher
+// calls as well.
+//
+//	[]Job ──Run──▶ Engine ──Result──▶ delivered and target over time, waits, fairness (sharing.md §7)
+//	                ▲ └─▶ Rule: divvy, ratio, fifo
+//	                └── or a replay: whoever has recorded what happened
+//
+// Package swf below it reads traces.
+//
+// # The model
+//
+//  1. One pool of Capacity units. A job takes its units for its run time, wherever they are: no nodes, memory or
+//     labels. Nothing is reclaimed or fails.
+//  2. At one moment all ends count first, then all arrivals, then starts follow until nothing more may.
+//  3. Whenever units are free the rule names the leaf in turn; in a leaf the higher priority goes first, then whoever
+//     came first. If that job does not fit the free units nothing starts: they are kept for it (Result.IdleSH). No job
+//     overtakes the one in turn, under any rule, so that wide jobs need no reservation. The turn is
+//     asked for anew at every end and arrival.
+//  4. Leaves whose next job pool.Admits refuses (a max, a limit of lending or borrowing) have no turn under any rule.
+//  5. Targets are the solver's at R = Capacity, with D(leaf) = min(max, held + ready): exact at every moment between
+//     two events, for every rule. What a rule is measured by is not what it picks by, but for divvy and ratio.
+//  6. Windows of a plan, half_life, aging and reclaim do not act: the plans of the tree are in force all the time.
+//     Hand over Tree.At for another moment of the week.
+//
+// # Promised, and tested
+//
+//  1. Every job starts once and ends once, or is counted as Never or Stuck; what is held never exceeds Capacity.
+//  2. The same configuration, jobs and seed give the same Result. The seed only orders jobs of one instant.
+//  3. Under divvy, when plans have neither max nor limits of lending, held − target < the size of the job that just
+//     started, at every node below the root, after every start. (Fairness.OverJobs < 1.)
+//  4. Fairness.Refused is 0 under every rule of this package.
+//
+// # Driving an Engine by a record
+//
+// Run is one driver; a replay is another, and needs nothing that is not exported. Between two recorded moments call
+// Advance; then, in the order of the record:
+//
+//	an arrival, or new demand        AddReady(leaf, units), SetHead(the job that goes next in the leaf)
+//	nothing of a leaf is ready       ClearHead(leaf)
+//	a lease was granted              want := Choose(), compare it with what was decided; Start(the recorded job)
+//	a lease ended                    End(leaf, units)
+//	the site's slots changed         SetCapacity(units)
+//
+// With the version of the tree that was in force the choices are the recorded ones; a difference is a finding. To ask
+// what another tree would have done, make Jobs of the record (arrival, units, run time) and Run them: from the first
+// different choice on, what happened is no guide.
+package sim

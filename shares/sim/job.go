@@ -1,0 +1,44 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Job is one job of a workload. Times count from the beginning of the trace.
+type Job struct {
+	ID       int64
+	Leaf     int // index into Tree.Nodes
+	At       time.Duration
+	Runtime  time.Duration
+	Units    shares.Units // what it charges: its cores, in thousandths
+	Priority int          // larger goes first within a leaf
+	Seq      int64        // place in the order of arrival; Run sets it
+}
+
+// goesBefore is the order within a leaf: the higher priority, then whoever came first.
+func (j *Job) goesBefore(other *Job) bool {
+	if j.Priority != other.Priority {
+		return j.Priority > other.Priority
+	}
+	return j.Seq < other.Seq
+}
+
+func (j *Job) check(t *shares.Tree) error {
+	wrong := ""
+	switch {
+	case j.Leaf <= 0 || j.Leaf >= len(t.Nodes) || !t.Leaf(j.Leaf):
+		wrong = fmt.Sprintf("node %d is no leaf of the tree", j.Leaf)
+	case j.Units <= 0:
+		wrong = fmt.Sprintf("%s units: a job takes more than none", j.Units)
+	case j.Runtime < 0:
+		wrong = fmt.Sprintf("run time %s is negative", j.Runtime)
+	case j.At < 0:
+		wrong = fmt.Sprintf("arrival %s is before the beginning", j.At)
+	default:
+		return nil
+	}
+	return fmt.Errorf("job %d: %s", j.ID, wrong)
+}

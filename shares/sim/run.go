@@ -1,0 +1,169 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// progressEvery is how many starts are between two calls of Config.Progress.
+const progressEvery = 10_000
+
+// end is when a job of a leaf gives its units back.
+type end struct {
+	at  time.Duration
+	job Job
+}
+
+// run drives an engine by the choices of its rule.
+type run struct {
+	*Engine
+	progress func(started int) error
+	lines    []queue[Job] // by node; leaves only
+	ends     queue[end]
+	nStarted int
+}
+
+// Run simulates a workload from the first arrival to the last end. The jobs may be in any order; those of one
+// instant keep theirs unless the seed says otherwise. A job that is wider than the capacity or than a max above it is
+// counted as Never and otherwise left out; one that limits of lending and borrowing never let start is Stuck. Errors: a job that makes no sense,
+// or that of Progress.
+func Run(c Config, jobs []Job) (Result, error) {
+	e := New(c)
+	r := run{Engine: e, progress: c.Progress, lines: make([]queue[Job], len(c.Tree.Nodes))}
+	r.ends.before = func(a, b *end) bool {
+		if a.at != b.at {
+			return a.at < b.at
+		}
+		return a.job.Seq < b.job.Seq
+	}
+	for _, leaf := range e.leaves {
+		r.lines[leaf].before = func(a, b *Job) bool { return a.goesBefore(b) }
+	}
+	arrivals, never, err := r.admit(jobs, c.Seed)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(arrivals) > 0 {
+		e.Begin(arrivals[0].At)
+	}
+	if err := r.all(arrivals); err != nil {
+		return Result{}, err
+	}
+	out := e.Result()
+	out.Jobs = len(jobs)
+	for i, n := range never {
+		out.Shares[i].Never = n
+	}
+	for _, leaf := range e.leaves {
+		e.tree.Up(leaf, func(node int) { out.Shares[node].Stuck += len(r.lines[leaf].items) })
+	}
+	return out, nil
+}
+
+// admit puts the jobs that can run into the order of arrival, numbered.
+func (r *run) admit(jobs []Job, seed uint64) (arrivals []Job, never []int, err error) {
+	arrivals = make([]Job, 0, len(jobs))
+	never = make([]int, len(r.tree.Nodes))
+	for _, j := range jobs {
+		if err := j.check(r.tree); err != nil {
+			return nil, nil, err
+		}
+		if j.Units > r.widest(j.Leaf) {
+			r.tree.Up(j.Leaf, func(node int) { never[node]++ })
+			continue
+		}
+		arrivals = append(arrivals, j)
+	}
+	if seed != 0 {
+		random := rand.New(rand.NewPCG(seed, 0))
+		random.Shuffle(len(arrivals), func(a, b int) { arrivals[a], arrivals[b] = arrivals[b], arrivals[a] })
+	}
+	slices.SortStableFunc(arrivals, func(a, b Job) int { return cmp.Compare(a.At, b.At) })
+	for i := range arrivals {
+		arrivals[i].Seq = int64(i)
+	}
+	return arrivals, never, nil
+}
+
+// widest is the largest job that a leaf may ever have: the capacity, or the least max above it.
+func (r *run) widest(leaf int) shares.Units {
+	most := r.capacity
+	r.tree.Up(leaf, func(node int) {
+		if u, ok := r.tree.Nodes[node].Plan.Max.In(r.pool.Name()); ok {
+			most = min(most, u)
+		}
+	})
+	return most
+}
+
+// all goes from moment to moment: ends first, then arrivals, then what may start.
+func (r *run) all(arrivals []Job) error {
+	for len(arrivals) > 0 || len(r.ends.items) > 0 {
+		var now time.Duration
+		switch {
+		case len(r.ends.items) == 0:
+			now = arrivals[0].At
+		case len(arrivals) == 0:
+			now = r.ends.first().at
+		default:
+			now = min(arrivals[0].At, r.ends.first().at)
+		}
+		r.Advance(now)
+		for len(r.ends.items) > 0 && r.ends.first().at == now {
+			j := r.ends.pop().job
+			r.End(j.Leaf, j.Units)
+		}
+		for len(arrivals) > 0 && arrivals[0].At == now {
+			r.arrive(arrivals[0])
+			arrivals = arrivals[1:]
+		}
+		if err := r.startAll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) arrive(j Job) {
+	line := &r.lines[j.Leaf]
+	line.push(j)
+	r.AddReady(j.Leaf, j.Units)
+	if line.first().Seq == j.Seq {
+		r.SetHead(j)
+	}
+}
+
+// startAll starts jobs until none is ready or the one in turn does not fit: nothing overtakes that one.
+func (r *run) startAll() error {
+	for r.nHead > 0 && r.Free() > 0 {
+		j, ok := r.Choose()
+		if !ok || j.Units > r.Free() {
+			return nil
+		}
+		if j.Runtime > math.MaxInt64-r.now {
+			return fmt.Errorf("job %d would end more than 292 years after the beginning", j.ID)
+		}
+		line := &r.lines[j.Leaf]
+		line.pop()
+		r.Start(j)
+		r.ends.push(end{at: r.now + j.Runtime, job: j})
+		if len(line.items) > 0 {
+			r.SetHead(*line.first())
+		} else {
+			r.ClearHead(j.Leaf)
+		}
+		r.nStarted++
+		if r.progress != nil && r.nStarted%progressEvery == 0 {
+			if err := r.progress(r.nStarted); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
