@@ -5,6 +5,7 @@
 //	PUT /v1/tasks/{id}/inputs                                   a stream of any length in constant memory (inputs.go)
 //	GET /healthz /readyz                                        free of tokens
 //	GET /metrics /openapi.json                                  behind the token, when there is one
+//	POST /v1/relay                                              other daemons of the site, by a secret of their own (relay.go)
 //
 // # What is promised
 //
@@ -23,6 +24,8 @@
 //     do: both are tests. `go test ./api -update` rewrites it and docs/http-api.md.
 //  8. Without tokens the API trusts its network, but no browser: requests that a page of another origin makes are
 //     refused, and on loopback so is any Host that is not loopback (DNS rebinding).
+//  9. Pulls and ends are served by the daemon that decides, wherever they arrive (relay.go). When it goes in the middle,
+//     what may be repeated is served here; a pull without a request id is answered 503.
 //
 // The package holds no state but the time of a connection's request (lane.go) and starts no goroutine. What it needs
 // of the packages below is in needs.go.

@@ -49,6 +49,8 @@ func (s *server) handOn(ctx context.Context, w http.ResponseWriter, h handed) (*
 	case reply.Status == http.StatusServiceUnavailable && h.again:
 		s.metrics.handedBack.Inc()
 		return nil, nil
+	case reply.Status == http.StatusNotFound:
+		return nil, nil // a queue that this daemon has heard of already, perhaps
 	}
 	s.metrics.handedOn.Inc()
 	return &reply, nil

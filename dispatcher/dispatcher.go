@@ -66,7 +66,6 @@ type Dispatcher struct {
 	renewals *gatherer[renewal, renewed]
 	ends     *gatherer[ended, verdict]
 	work     sync.WaitGroup // reads and takes under way
-	reads    chan struct{}  // a place for each read at the same time: hundreds of cold windows must not crowd out the claims
 
 	records    records    // of decisions, until they are written
 	refreshing sync.Mutex // one Refresh at a time
@@ -86,6 +85,9 @@ type Dispatcher struct {
 	active     map[int64]time.Time // other daemons: when a claim of theirs was last seen
 	newest     int64               // daemons row that was seen
 	inDebt     map[*limit]bool
+	toRead     []*window // in turn; see startReads
+	nReads     int       // reads of windows under way
+	readsAhead bool      // one of them is of a window that has jobs
 	outdated   bool      // limits must be read again
 	lost       bool      // a move was not counted: everything must be read again
 	fresh      time.Time // when the last Refresh that succeeded began
@@ -114,7 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
 	d := &Dispatcher{
-		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), reads: make(chan struct{}, mostReads), hint: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
 	d.payloads = newPayloadCache(cfg.Pool)

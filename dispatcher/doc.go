@@ -23,8 +23,8 @@
 //  7. No pull is answered "nothing" while a job exists that its slot may run: a window that is not read yet,
 //     or an escrow that is elsewhere, makes the pull wait for it.
 //  8. Jobs of one share and shape are given by priority, whoever asks; those of the same priority by age while one
-//     daemon claims. Several daemons deal these out among themselves (slice): a job may pass over older ones that are
-//     another daemon's to take first.
+//     daemon claims, as is the rule: the eldest decides for all that reach it (Seniors). Daemons that decide side by side
+//     deal the jobs out among themselves (slice): one may pass over older ones that are another daemon's to take first.
 //  9. The database's now() is the only clock of a lease.
 //
 // # How a pull is served

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -18,9 +19,10 @@ func (d *Dispatcher) satisfy(n *needs) {
 	for w := range n.windows {
 		if !w.filling {
 			w.filling = true
-			d.work.Go(func() { d.fill(w) })
+			d.toRead = append(d.toRead, w)
 		}
 	}
+	d.startReads()
 	for l, need := range n.limits {
 		if !l.taking && !d.outdated {
 			l.taking = true
@@ -60,13 +62,55 @@ func scanReady() pgx.RowToFunc[readyRow] {
 	}
 }
 
-// mostReads bounds the reads of windows at the same time.
+// mostReads bounds the reads of windows at the same time: hundreds of cold windows must not crowd out the claims. Windows
+// that still have jobs are read one at a time: they run low together, as shares get jobs in proportion, and the claims
+// would stand still until all are full again.
 const mostReads = 3
+
+// startReads starts what may be read now, windows that decisions wait for first. d.mu is held.
+func (d *Dispatcher) startReads() {
+	for d.nReads < mostReads && len(d.toRead) > 0 {
+		i := slices.IndexFunc(d.toRead, (*window).dry)
+		ahead := i < 0
+		if ahead {
+			if d.readsAhead {
+				return
+			}
+			i = 0
+		}
+		w := d.toRead[i]
+		d.toRead = slices.Delete(d.toRead, i, i+1)
+		d.nReads++
+		d.readsAhead = d.readsAhead || ahead
+		d.work.Go(func() {
+			began := time.Now()
+			d.fill(w)
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.nReads--
+			if ahead {
+				time.AfterFunc(readRest*time.Since(began), d.readAhead)
+			}
+			d.startReads()
+		})
+	}
+}
+
+// readRest is the rest after a read ahead, in times of what it took: all windows of a site may run low at once.
+const readRest = 2
+
+// readAhead lets the next window be read that still has jobs.
+func (d *Dispatcher) readAhead() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.readsAhead = false
+	if !d.stopping {
+		d.startReads()
+	}
+}
 
 // fill reads what was announced behind the cursor, and on from the cursor when jobs run low.
 func (d *Dispatcher) fill(w *window) {
-	d.reads <- struct{}{}
-	defer func() { <-d.reads }()
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
 	d.mu.Lock()

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	firstRead  = 250  // rows of a window's first read; each that follows is twice as large,
-	windowSize = 2000 // up to this: a window that is drained often reads much, and thousands that are not take little memory
-	mostBehind = 64   // announced ranges before the window starts anew at the lowest of them
+	firstRead  = 250 // rows of a window's first read; each that follows is twice as large,
+	windowSize = 500 // up to this: a window that is drained often reads much, and thousands that are not take little memory
+	mostBehind = 64  // announced ranges before the window starts anew at the lowest of them
 )
 
 // stand is a position in the ready order of one window.
@@ -102,6 +102,9 @@ func (w *window) open() bool { return len(w.jobs) > 0 || w.ready > 0 && !w.exact
 func (w *window) wantsRead() bool {
 	return !w.filling && (len(w.behind) > 0 || w.low() || w.wantsGround())
 }
+
+// dry says whether decisions wait for a read.
+func (w *window) dry() bool { return len(w.jobs) == 0 || !w.exact() }
 
 // low says whether it is time to read on from the cursor.
 func (w *window) low() bool {

@@ -21,9 +21,11 @@ type lead struct {
 	leave   sync.Once
 	broke   chan struct{} // a connection has ended
 
-	mu    sync.Mutex
-	id    int64               // of the daemon at the other end of conn
-	tried map[int64]time.Time // when a daemon that could not be reached was tried last; only the step looks
+	mu     sync.Mutex
+	id     int64               // of the daemon at the other end of conn
+	site   <-chan struct{}     // the site has changed
+	looked time.Time           // when the ledger was read last; only refresh looks
+	tried  map[int64]time.Time // when a daemon that could not be reached was tried last; only the step looks
 }
 
 const (
@@ -34,6 +36,7 @@ const (
 func (d *daemon) openRelay(context.Context) error {
 	d.lead.secret = rand.Text()
 	d.lead.leaving, d.lead.broke, d.lead.tried = make(chan struct{}), make(chan struct{}, 1), map[int64]time.Time{}
+	d.lead.site = d.wakes.on("site")
 	d.onStop("relay", time.Second, func(context.Context) error { d.leaveRelay(); return nil })
 	return nil
 }
@@ -79,6 +82,9 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 			d.log.Warn("the daemon that decides has gone", "daemon", id)
 			d.handOnTo(dispatcher.Peer{}, nil)
 			conn = nil
+			if _, err := d.dispatcher.Refresh(ctx); err != nil { // what it has granted, as this one may decide now
+				return 0, err
+			}
 		default:
 		}
 	}
@@ -109,6 +115,24 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 		d.handOnTo(dispatcher.Peer{}, nil)
 	}
 	return 0, nil
+}
+
+// idleLook is how often a daemon that hands on reads what the one that decides has written: reports of it want that, and
+// it decides itself when that one goes.
+const idleLook = time.Second
+
+// refresh is the dispatcher's, at once for a daemon that decides, and when the site has changed.
+func (d *daemon) refresh(ctx context.Context) (int, error) {
+	if conn := d.lead.conn.Load(); conn != nil && time.Since(d.lead.looked) < idleLook {
+		select {
+		case <-conn.Broken():
+		case <-d.lead.site:
+		default:
+			return 0, nil
+		}
+	}
+	d.lead.looked = time.Now()
+	return d.dispatcher.Refresh(ctx)
 }
 
 // handOnTo makes conn the way to the daemon that decides. Pulls that wait here follow.

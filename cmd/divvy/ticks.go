@@ -23,10 +23,10 @@ func (d *daemon) eases() (refresh, fold, settle *ease) {
 func (d *daemon) loops() []loop {
 	refresh, fold, settle := d.eases()
 	ls := []loop{
-		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.dispatcher.Refresh},
+		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.refresh},
 		{name: "lead", every: 200 * time.Millisecond, bound: 5 * time.Second, wake: d.lead.broke, step: d.followLead},
 		{name: "expire", every: 2 * time.Second, drain: true, step: d.dispatcher.Expire},
-		{name: "fold", every: 2 * time.Second, ease: fold, step: d.dispatcher.Fold},
+		{name: "fold", every: time.Second, ease: fold, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, drain: true, step: d.dispatcher.Purge},
 		{name: "record", every: time.Second, step: d.dispatcher.Record},
