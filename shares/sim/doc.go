@@ -14,9 +14,11 @@
 //     labels. Nothing is reclaimed or fails.
 //  2. At one moment all ends count first, then all arrivals, then starts follow until nothing more may.
 //  3. Whenever units are free the rule names the leaf in turn; in a leaf the higher priority goes first, then whoever
-//     came first. If that job does not fit the free units nothing starts: they are kept for it (Result.IdleSH). No job
-//     overtakes the one in turn, under any rule, so that wide jobs need no reservation. The turn is
-//     asked for anew at every end and arrival.
+//     came first. If that job does not fit the free units, it is promised the moment at which it will, run times
+//     being known here. It keeps its turn until then, for otherwise a share with narrow jobs would take every unit that
+//     comes free. Meanwhile others may start, again by the rule, that fit and do not delay it: they end before, or leave
+//     it its units. So wide jobs do not starve, and few units are idle. In a leaf nobody overtakes. The same
+//     holds under every rule.
 //  4. Leaves whose next job pool.Admits refuses (a max, a limit of lending or borrowing) have no turn under any rule.
 //  5. Targets are the solver's at R = Capacity, with D(leaf) = min(max, held + ready): exact at every moment between
 //     two events, for every rule. What a rule is measured by is not what it picks by, but for divvy and ratio.
@@ -27,8 +29,9 @@
 //
 //  1. Every job starts once and ends once, or is counted as Never or Stuck; what is held never exceeds Capacity.
 //  2. The same configuration, jobs and seed give the same Result. The seed only orders jobs of one instant.
-//  3. Under divvy, when plans have neither max nor limits of lending, held − target < the size of the job that just
-//     started, at every node below the root, after every start. (Fairness.OverJobs < 1.)
+//  3. Under divvy, when plans have neither max nor limits of lending, held − target < the size of the job that was
+//     chosen, at every node below the root, as soon as it has its units. (Fairness.OverJobs < 1.) For one that has to
+//     wait for them this holds at the moment of the choice, and those that overtake take what it cannot use.
 //  4. Fairness.Refused is 0 under every rule of this package.
 //
 // # Driving an Engine by a record
@@ -38,7 +41,7 @@
 //
 //	an arrival, or new demand        AddReady(leaf, units), SetHead(the job that goes next in the leaf)
 //	nothing of a leaf is ready       ClearHead(leaf)
-//	a lease was granted              want := Choose(), compare it with what was decided; Start(the recorded job)
+//	a lease was granted              ChooseAmong(the heads that the slot could run), to compare; Decided, Start(the recorded job)
 //	a lease ended                    End(leaf, units)
 //	the site's slots changed         SetCapacity(units)
 //

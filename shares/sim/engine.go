@@ -33,7 +33,8 @@ type Engine struct {
 	heads   []Job // by node: the job that goes next; Units 0 = none
 	nHead   int
 	line    shares.Contenders
-	limited bool // somebody has a max, or a limit of lending or borrowing: Admits must be asked before every pick
+	limited bool           // somebody has a max, or a limit of lending or borrowing: Admits must be asked before every pick
+	may     func(Job) bool // of ChooseAmong
 
 	targets []float64
 	solved  bool
@@ -106,14 +107,25 @@ func (e *Engine) Targets() []float64 {
 	return e.targets
 }
 
-// Choose is the head that the rule takes; false if none contends. It may be wider than what is free: then nothing
-// is to start before it fits, or until an end or an arrival gives the turn to another one.
+// Choose is the head in turn, by the rule; false if none contends. It may be wider than what is free.
 func (e *Engine) Choose() (Job, bool) {
 	if e.limited {
-		for _, leaf := range e.leaves {
-			e.contend(leaf)
-		}
+		e.contendAll()
 	}
+	return e.choose()
+}
+
+// ChooseAmong is Choose among the heads of which may says that they could start: those that a slot can run.
+func (e *Engine) ChooseAmong(may func(Job) bool) (Job, bool) {
+	e.may = may
+	e.contendAll()
+	j, ok := e.choose()
+	e.may = nil
+	e.contendAll()
+	return j, ok
+}
+
+func (e *Engine) choose() (Job, bool) {
 	leaf, ok := e.rule.Next(e)
 	if !ok {
 		if e.line.Len() > 0 {
@@ -124,9 +136,19 @@ func (e *Engine) Choose() (Job, bool) {
 	return e.heads[leaf], true
 }
 
+// Decided counts a choice of the rule: how far the job takes the shares above it over their targets. Jobs that start
+// because the one in turn does not fit are no choice of the rule's.
+func (e *Engine) Decided(j Job) {
+	targets := e.Targets()
+	e.tree.Up(j.Leaf, func(node int) {
+		if node > 0 {
+			e.meter.gauges[node].over(e.held[node]+j.Units.Float()-targets[node]/1000, j.Units.Float())
+		}
+	})
+}
+
 // Start gives a ready job its units. Its leaf's next head is for the caller to say.
 func (e *Engine) Start(j Job) {
-	targets := e.Targets()
 	e.pool.SetWant(j.Leaf, e.pool.Want(j.Leaf)-j.Units)
 	e.pool.Hold(j.Leaf, j.Units)
 	e.pool.Granted(j.Leaf)
@@ -135,7 +157,7 @@ func (e *Engine) Start(j Job) {
 	e.tree.Up(j.Leaf, func(node int) {
 		e.held[node] = e.pool.Held(node).Float()
 		e.last[node] = e.nStart
-		e.meter.started(node, e.held[node]-targets[node]/1000, j.Units.Float(), wait)
+		e.meter.started(node, wait)
 	})
 }
 
@@ -163,11 +185,20 @@ func (e *Engine) round() shares.Units {
 // contend makes a leaf a contender or not.
 func (e *Engine) contend(leaf int) {
 	is := e.heads[leaf].Units > 0
+	if is && e.may != nil {
+		is = e.may(e.heads[leaf])
+	}
 	if is && e.limited {
 		_, is = e.pool.Admits(leaf, e.heads[leaf].Units)
 	}
 	if is != e.pool.Contends(&e.line, leaf) {
 		e.pool.Contend(&e.line, leaf, is)
+	}
+}
+
+func (e *Engine) contendAll() {
+	for _, leaf := range e.leaves {
+		e.contend(leaf)
 	}
 }
 

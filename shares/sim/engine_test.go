@@ -48,11 +48,15 @@ func TestDrivenByRecord(t *testing.T) {
 		if !ok || j.Leaf != 2 {
 			t.Fatalf("%+v is in turn, want B", j)
 		}
+		e.Decided(j)
 		e.Start(j)
 	}
 	e.End(2, 1000)
 	if j, _ := e.Choose(); j.Leaf != 2 {
 		t.Errorf("%+v is in turn, want B again", j)
+	}
+	if j, _ := e.ChooseAmong(func(j sim.Job) bool { return j.Leaf == 1 }); j.Leaf != 1 {
+		t.Errorf("%+v is in turn, want A, for only A can use the slot", j)
 	}
 	e.ClearHead(2)
 	if j, _ := e.Choose(); j.Leaf != 1 || e.Contenders().Len() != 1 || e.Head(1) != a {

@@ -8,14 +8,14 @@ import (
 
 // gauge is what is measured of one node. Integrals are in slot-seconds.
 type gauge struct {
-	held, target float64 // ∫ held, ∫ target
-	short, over  float64 // ∫ of target − held where it is positive, and where negative
-	worstLag     float64 // most that ∫ target was ahead of ∫ held
-	starving     float64 // seconds: below target, a job ready, no start so far
-	starved      float64 // the longest of these
-	overSlots    float64 // most that a start took it over its target
-	overJobs     float64 // the same in sizes of the job that started
-	waits        []time.Duration
+	held, target  float64 // ∫ held, ∫ target
+	short, excess float64 // ∫ of target − held where it is positive, and where negative
+	worstLag      float64 // most that ∫ target was ahead of ∫ held
+	starving      float64 // seconds: below target, a job ready, no start so far
+	starved       float64 // the longest of these
+	overSlots     float64 // most that a choice took it over its target
+	overJobs      float64 // the same in sizes of the job
+	waits         []time.Duration
 }
 
 // jain is Jain's index of one level, (Σx)² / (n Σx²) with x = held ÷ target, added up over time.
@@ -46,17 +46,17 @@ func newMeter(t *shares.Tree, every time.Duration) meter {
 		series: newSeries(len(t.Nodes), every)}
 }
 
-// started counts a start in or below a node: how far over its target the node is now, in slots.
-func (m *meter) started(node int, over, size float64, wait time.Duration) {
+// started counts a start in or below a node.
+func (m *meter) started(node int, wait time.Duration) {
 	g := &m.gauges[node]
 	g.waits = append(g.waits, wait)
 	g.starving = 0
-	if node > 0 && over > g.overSlots {
-		g.overSlots = over
-	}
-	if node > 0 && over/size > g.overJobs {
-		g.overJobs = over / size
-	}
+}
+
+// over notes how far over its target a choice takes the node, in slots, and what the size of the job is.
+func (g *gauge) over(slots, size float64) {
+	g.overSlots = max(g.overSlots, slots)
+	g.overJobs = max(g.overJobs, slots/size)
 }
 
 // pass counts the time from now to then, in which nothing changes.
@@ -83,7 +83,7 @@ func (g *gauge) pass(held, target, dt float64, ready bool) {
 	if d := target - held; d > 0 {
 		g.short += d * dt
 	} else {
-		g.over -= d * dt
+		g.excess -= d * dt
 	}
 	g.worstLag = max(g.worstLag, g.target-g.held)
 	if ready && target-held > shares.Tolerance {

@@ -143,6 +143,29 @@ func TestLessThanAJobOver(t *testing.T) {
 	})
 }
 
+// Whoever overtakes does not delay the job in turn: it starts at the moment that it was promised, or before.
+func TestPromisesAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, jobs := drawWorkload(t, false)
+		r := newRun(c)
+		arrivals, _, err := r.admit(jobs, c.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(arrivals) > 0 || len(r.ends.items) > 0 {
+			if arrivals, err = r.step(arrivals); err != nil {
+				t.Fatal(err)
+			}
+			if p := r.promised; p != nil && (r.now > p.at || p.spare < 0 || p.job.Units <= r.Free()) {
+				t.Fatalf("%s: job %d waits for %s, promised for %s, %s to spare, %s free", r.now, p.job.ID, p.job.Units, p.at, p.spare, r.Free())
+			}
+		}
+		if r.promised != nil {
+			t.Fatalf("job %d was promised units and never got them", r.promised.job.ID)
+		}
+	})
+}
+
 func TestHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := queue[int]{before: func(a, b *int) bool { return *a < *b }}

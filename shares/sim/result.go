@@ -14,7 +14,8 @@ type Result struct {
 	EndS     float64  `json:"end_s" doc:"The last end."`
 	Jobs     int      `json:"jobs" doc:"All of the workload."`
 	WaitingS float64  `json:"waiting_s" doc:"Time in which a job was ready. The indexes of Jain are means over it."`
-	IdleSH   float64  `json:"idle_slot_hours" doc:"Slots that were kept free while a job was ready, since the one in turn was wider."`
+	IdleSH   float64  `json:"idle_slot_hours" doc:"Slots that were free while a job was ready: kept for a wide one, or too few for any."`
+	Overtook int      `json:"overtook" doc:"Jobs that started out of turn, while the one in turn did not fit and without delaying it."`
 	Shares   []Share  `json:"shares" doc:"The root first, then the tree in the order of the file."`
 	Fairness Fairness `json:"fairness"`
 	EveryS   float64  `json:"every_s" doc:"Width of a point of delivered_over and target_over; the first begins at begin_s."`
@@ -52,8 +53,8 @@ type Waits struct {
 // Fairness is the figures of sharing.md §7.
 type Fairness struct {
 	Levels    []Level `json:"levels"`
-	OverSlots float64 `json:"worst_over_slots" doc:"Most that a start took a node over its target."`
-	OverJobs  float64 `json:"worst_over_jobs" doc:"The same in sizes of the job that started: less than 1 is the promise."`
+	OverSlots float64 `json:"worst_over_slots" doc:"Most that a choice of the rule took a node over its target, at the moment of the choice."`
+	OverJobs  float64 `json:"worst_over_jobs" doc:"The same in sizes of the job: less than 1 is the promise."`
 	Short     float64 `json:"short_slot_hours" doc:"Sum over the leaves."`
 	WorstLag  float64 `json:"worst_lag_slot_seconds" doc:"Of the worst leaf."`
 	StarvedS  float64 `json:"starved_s" doc:"Of the worst leaf."`
@@ -67,7 +68,7 @@ type Level struct {
 	Jain  float64 `json:"jain" doc:"Of held ÷ target over the nodes with a target; mean over the time in which a job was ready."`
 }
 
-// Result is what was measured until now. Jobs, Never and Stuck are for whoever drives the engine to fill in.
+// Result is what was measured until now. Jobs, Overtook, Never and Stuck are for whoever drives the engine to fill in.
 func (e *Engine) Result() Result {
 	out := Result{Rule: e.rule.Name(), Slots: e.capacity.Float(), BeginS: e.begin.Seconds(), EndS: e.now.Seconds(),
 		WaitingS: e.waiting, IdleSH: e.idle / 3600, EveryS: e.series.every.Seconds()}
@@ -95,7 +96,7 @@ func (e *Engine) Result() Result {
 func (e *Engine) share(node int) Share {
 	n, g := &e.tree.Nodes[node], &e.gauges[node]
 	s := Share{Path: n.Path, Depth: n.Depth, Leaf: e.tree.Leaf(node), Weight: n.Plan.Weight, Started: len(g.waits),
-		Delivered: g.held / 3600, Target: g.target / 3600, Short: g.short / 3600, Over: g.over / 3600,
+		Delivered: g.held / 3600, Target: g.target / 3600, Short: g.short / 3600, Over: g.excess / 3600,
 		Lag: g.target - g.held, WorstLag: g.worstLag, Wait: waitsOf(g.waits), StarvedS: g.starved}
 	for _, p := range e.series.points {
 		s.HeldOver = append(s.HeldOver, p[node].held/3600)

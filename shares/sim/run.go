@@ -26,7 +26,9 @@ type run struct {
 	progress func(started int) error
 	lines    []queue[Job] // by node; leaves only
 	ends     queue[end]
+	promised *promise // the job in turn that did not fit
 	nStarted int
+	overtook int
 }
 
 // Run simulates a workload from the first arrival to the last end. The jobs may be in any order; those of one
@@ -34,36 +36,42 @@ type run struct {
 // counted as Never and otherwise left out; one that limits of lending and borrowing never let start is Stuck. Errors: a job that makes no sense,
 // or that of Progress.
 func Run(c Config, jobs []Job) (Result, error) {
-	e := New(c)
-	r := run{Engine: e, progress: c.Progress, lines: make([]queue[Job], len(c.Tree.Nodes))}
+	r := newRun(c)
+	arrivals, never, err := r.admit(jobs, c.Seed)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(arrivals) > 0 {
+		r.Begin(arrivals[0].At)
+	}
+	for len(arrivals) > 0 || len(r.ends.items) > 0 {
+		if arrivals, err = r.step(arrivals); err != nil {
+			return Result{}, err
+		}
+	}
+	out := r.Result()
+	out.Jobs, out.Overtook = len(jobs), r.overtook
+	for i, n := range never {
+		out.Shares[i].Never = n
+	}
+	for _, leaf := range r.leaves {
+		r.tree.Up(leaf, func(node int) { out.Shares[node].Stuck += len(r.lines[leaf].items) })
+	}
+	return out, nil
+}
+
+func newRun(c Config) *run {
+	r := &run{Engine: New(c), progress: c.Progress, lines: make([]queue[Job], len(c.Tree.Nodes))}
 	r.ends.before = func(a, b *end) bool {
 		if a.at != b.at {
 			return a.at < b.at
 		}
 		return a.job.Seq < b.job.Seq
 	}
-	for _, leaf := range e.leaves {
+	for _, leaf := range r.leaves {
 		r.lines[leaf].before = func(a, b *Job) bool { return a.goesBefore(b) }
 	}
-	arrivals, never, err := r.admit(jobs, c.Seed)
-	if err != nil {
-		return Result{}, err
-	}
-	if len(arrivals) > 0 {
-		e.Begin(arrivals[0].At)
-	}
-	if err := r.all(arrivals); err != nil {
-		return Result{}, err
-	}
-	out := e.Result()
-	out.Jobs = len(jobs)
-	for i, n := range never {
-		out.Shares[i].Never = n
-	}
-	for _, leaf := range e.leaves {
-		e.tree.Up(leaf, func(node int) { out.Shares[node].Stuck += len(r.lines[leaf].items) })
-	}
-	return out, nil
+	return r
 }
 
 // admit puts the jobs that can run into the order of arrival, numbered.
@@ -102,68 +110,84 @@ func (r *run) widest(leaf int) shares.Units {
 	return most
 }
 
-// all goes from moment to moment: ends first, then arrivals, then what may start.
-func (r *run) all(arrivals []Job) error {
-	for len(arrivals) > 0 || len(r.ends.items) > 0 {
-		var now time.Duration
-		switch {
-		case len(r.ends.items) == 0:
-			now = arrivals[0].At
-		case len(arrivals) == 0:
-			now = r.ends.first().at
-		default:
-			now = min(arrivals[0].At, r.ends.first().at)
-		}
-		r.Advance(now)
-		for len(r.ends.items) > 0 && r.ends.first().at == now {
-			j := r.ends.pop().job
-			r.End(j.Leaf, j.Units)
-		}
-		for len(arrivals) > 0 && arrivals[0].At == now {
-			r.arrive(arrivals[0])
-			arrivals = arrivals[1:]
-		}
-		if err := r.startAll(); err != nil {
-			return err
-		}
+// step goes to the next moment: ends first, then arrivals, then what may start. It returns the arrivals that are left.
+func (r *run) step(arrivals []Job) ([]Job, error) {
+	var now time.Duration
+	switch {
+	case len(r.ends.items) == 0:
+		now = arrivals[0].At
+	case len(arrivals) == 0:
+		now = r.ends.first().at
+	default:
+		now = min(arrivals[0].At, r.ends.first().at)
 	}
-	return nil
+	r.Advance(now)
+	for len(r.ends.items) > 0 && r.ends.first().at == now {
+		j := r.ends.pop().job
+		r.End(j.Leaf, j.Units)
+	}
+	for len(arrivals) > 0 && arrivals[0].At == now {
+		r.arrive(arrivals[0])
+		arrivals = arrivals[1:]
+	}
+	return arrivals, r.startAll()
 }
 
 func (r *run) arrive(j Job) {
 	line := &r.lines[j.Leaf]
 	line.push(j)
 	r.AddReady(j.Leaf, j.Units)
-	if line.first().Seq == j.Seq {
+	if line.first().Seq == j.Seq && (r.promised == nil || r.promised.job.Leaf != j.Leaf) {
 		r.SetHead(j)
 	}
 }
 
-// startAll starts jobs until none is ready or the one in turn does not fit: nothing overtakes that one.
+// startAll starts jobs until none is ready or the one in turn does not fit; then others may use what is free as far
+// as that does not delay it.
 func (r *run) startAll() error {
 	for r.nHead > 0 && r.Free() > 0 {
-		j, ok := r.Choose()
-		if !ok || j.Units > r.Free() {
-			return nil
-		}
-		if j.Runtime > math.MaxInt64-r.now {
-			return fmt.Errorf("job %d would end more than 292 years after the beginning", j.ID)
-		}
-		line := &r.lines[j.Leaf]
-		line.pop()
-		r.Start(j)
-		r.ends.push(end{at: r.now + j.Runtime, job: j})
-		if len(line.items) > 0 {
-			r.SetHead(*line.first())
-		} else {
-			r.ClearHead(j.Leaf)
-		}
-		r.nStarted++
-		if r.progress != nil && r.nStarted%progressEvery == 0 {
-			if err := r.progress(r.nStarted); err != nil {
+		if r.promised != nil {
+			if kept, err := r.keep(); !kept || err != nil {
 				return err
 			}
+			continue
+		}
+		j, ok := r.Choose()
+		if !ok {
+			return nil
+		}
+		r.Decided(j)
+		r.lines[j.Leaf].pop()
+		if j.Units > r.Free() {
+			r.promised = r.promise(j)
+			continue
+		}
+		if err := r.start(j); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// start starts a job that was taken out of its line.
+func (r *run) start(j Job) error {
+	if j.Runtime > math.MaxInt64-r.now {
+		return fmt.Errorf("job %d would end more than 292 years after the beginning", j.ID)
+	}
+	r.Start(j)
+	r.ends.push(end{at: r.now + j.Runtime, job: j})
+	r.showHead(j.Leaf)
+	r.nStarted++
+	if r.progress != nil && r.nStarted%progressEvery == 0 {
+		return r.progress(r.nStarted)
+	}
+	return nil
+}
+
+func (r *run) showHead(leaf int) {
+	if line := &r.lines[leaf]; len(line.items) > 0 {
+		r.SetHead(*line.first())
+	} else {
+		r.ClearHead(leaf)
+	}
 }

@@ -90,12 +90,19 @@ func TestWaits(t *testing.T) {
 		// B's job arrives while A holds both slots; it is the next to start, and A's own wait is longer for it.
 		"a newcomer is next": {ab, 2, []of{{path: "A", run: 10, n: 4}, {path: "B", at: 5, run: 10}}, Divvy{},
 			map[string]string{"A": "0s 0s 10s 20s", "B": "5s"}, 30},
-		// The job of 4 is in turn from second 1 on: the free slot is kept for it, the later narrow one waits.
-		"nothing overtakes": {ab, 4, []of{{path: "A", run: 10, cores: 3}, {path: "B", at: 1, run: 10, cores: 4}, {path: "A", at: 2, run: 5}}, FIFO{},
-			map[string]string{"A": "0s 18s", "B": "9s"}, 25},
-		// The same under divvy: B is in turn until it runs, for its target is 3 and more and it holds nothing.
-		"nothing overtakes under divvy": {ab, 4, []of{{path: "A", run: 10, cores: 3}, {path: "B", at: 1, run: 10, cores: 4}, {path: "A", at: 2, run: 5}}, Divvy{},
-			map[string]string{"A": "0s 18s", "B": "9s"}, 25},
+		// B's job of 4 is in turn from second 1 on and will fit at 10. A's later one would end at 12: it waits.
+		"nobody delays the one in turn": {ab, 4, []of{{path: "A", run: 10, cores: 3}, {path: "B", at: 1, run: 10, cores: 4}, {path: "A", at: 2, run: 10}}, FIFO{},
+			map[string]string{"A": "0s 18s", "B": "9s"}, 30},
+		// It would end at 7: the free slot is its own.
+		"overtaking without delay": {ab, 4, []of{{path: "A", run: 10, cores: 3}, {path: "B", at: 1, run: 10, cores: 4}, {path: "A", at: 2, run: 5}}, FIFO{},
+			map[string]string{"A": "0s 0s", "B": "9s"}, 20},
+		// B's job of 3 leaves one slot beside it: one of A's two may overtake, however long it runs. They arrive before
+		// its turn is asked for again, and under divvy B is below its target.
+		"overtaking into what is left": {ab, 4, []of{{path: "A", run: 10, cores: 2}, {path: "B", at: 1, run: 10, cores: 3}, {path: "A", at: 2, run: 30, n: 2}}, Divvy{},
+			map[string]string{"A": "0s 0s 18s", "B": "9s"}, 50},
+		// In a leaf nobody overtakes, though there would be room.
+		"not in a leaf": {ab, 4, []of{{path: "A", run: 10, cores: 3}, {path: "B", at: 1, run: 10, cores: 4}, {path: "B", at: 2, run: 5}}, Divvy{},
+			map[string]string{"A": "0s", "B": "9s 18s"}, 25},
 		"max holds back": {[]shares.Spec{capped(share("A", 1), 1000), share("B", 1)}, 2, []of{{path: "A", run: 10, n: 2}}, FIFO{},
 			map[string]string{"A": "0s 10s"}, 20},
 		"no time at all": {ab, 1, []of{{path: "A", run: 0, n: 3}, {path: "B", at: 7, run: 1}}, Ratio{},
