@@ -54,8 +54,14 @@ func (p *Pool) Choose(r Units, c *Contenders) (leaf int, ok bool) {
 	return int(p.nodeOf[seat]), true
 }
 
-// root is the target of the root.
-func (p *Pool) root(r Units) float64 { return float64(min(max(r, 0), p.demand[0])) }
+// root is the target of the root, with which every solve at R = r begins.
+func (p *Pool) root(r Units) float64 {
+	r = max(r, 0)
+	if p.limits != nil {
+		p.limits.solve(&p.solver, r)
+	}
+	return float64(min(r, p.demand[0]))
+}
 
 // neediest is the child with contenders, other than except, that is furthest below its target; -1 if there is none.
 func (p *Pool) neediest(f *family, in []int32, except int32) int32 {

@@ -3,7 +3,9 @@
 //
 //	[]Spec ─Build─▶ Tree ─NewPool─▶ Pool ──Targets, Slots──▶ what each share should hold
 //	                  │               ▲ └───Pick, Explain───▶ who gets this slot   Contest: and who was next
-//	                 Diff             └─ SetWant Hold Granted: what happened
+//	                 Diff             │  Victims, ETA       ▶ who gives a share back what it is short of, and when
+//	                                  │  Figures            ▶ deserved, own, lent, borrowed
+//	                                  └─ SetWant Hold Granted SetCapacity Remember: what happened
 //
 // # Demand and owned units, kept up to date in O(depth)
 //
@@ -17,7 +19,8 @@
 //     with the one λ that uses everything up, floor being what step 1 left of min(min, D). The floors of
 //     later tiers are kept back first. Floors that do not fit are filled by weight, of all tiers together.
 //  3. lent: what idle owners leave, each up to its lend, goes to the demand that is left, each up to its
-//     borrow, by weight, in the order of the pool.
+//     borrow, by weight, in the order of the pool. Limits count through all levels, see limits: units that a
+//     branch neither uses nor may lend are idle on purpose, and part of nobody's target.
 //
 // Children of weight 0 come last in each of these, in tier order, equally. Then the same for every child with
 // what it got; the root starts with min(R, D). A min or max counts among siblings: a floor that a parent does
@@ -27,6 +30,18 @@
 // there is no iteration, no division by w = 0 (weightless children share with 1 each) and no result that
 // depends on the order of children. Targets are float64 thousandths of a unit, right to far less than
 // Tolerance; a test compares them with rationals. Whole units for showing come from Pool.Slots.
+//
+// # Admission: Admits, O(depth)
+//
+// max up the path, and lending and borrowing by quota, see loans; lend_to too. A refusal names node and rule. Where
+// nobody in the pool has lend, borrow or lend_to it asks max only, and none of this costs anything.
+//
+// # Memory, reclaim, aging
+//
+// A share with a half_life has its target shifted by what it missed or had too much, at its siblings' cost, see
+// memory; without one anywhere this costs nothing. Victims names the jobs that an active reclaim ends, with the
+// rules and why they come to an end; the passive one waits for the ETA. Aging.Place is a job's place in the ready
+// order of its leaf. Tree.At gives the tree that windows make of it at a time.
 //
 // # Promised, and tested on random trees
 //
@@ -41,11 +56,6 @@
 //     of a job short where its leaves stand a part of a job over and under.) For larger jobs read the size of
 //     the largest job in the node for 1.
 //  5. Whole targets add up at every level and are the exact ones rounded down or up.
-//
-// # Not here yet
-//
-// lend_to, and limits of lending and borrowing beyond the siblings of one family: units that a lend limit
-// locks inside a branch still count as the branch's own in step 1. At a pull Admits asks for max only; the
-// admission by quota of sharing.md §3 belongs there. half_life, aging and reclaim are checked and carried,
-// and act elsewhere; Tree.At gives the tree that windows make of it at a time.
+//  6. With limits, as long as there is all that is owned and no max below it: targets at R = C are admitted, and
+//     limits out of reach change no target. With less than is owned, targets serve demand first and admission keeps what idle owners do not lend.
 package shares

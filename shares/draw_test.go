@@ -3,6 +3,7 @@ package shares
 import (
 	"fmt"
 
+	"gopkg.in/yaml.v3"
 	"pgregory.net/rapid"
 )
 
@@ -15,13 +16,34 @@ var (
 	weightsOnly = kind{}
 )
 
-// drawTree draws a tree of depth ≤ 4 with whole figures in units.
+// drawTree draws a tree of depth ≤ 5 and at most 200 leaves, with whole figures in units.
 func drawTree(t *rapid.T, k kind) *Tree {
-	tree, err := Build(drawSpecs(t, k, rapid.IntRange(1, 4).Draw(t, "depth")))
+	specs := drawSpecs(t, k, rapid.IntRange(1, 5).Draw(t, "depth"))
+	if k.limits {
+		drawLendTo(t, specs, nil)
+	}
+	tree, err := Build(specs)
 	if err != nil {
 		t.Fatalf("drawn tree: %v", err)
 	}
+	if len(tree.Leaves()) > 200 {
+		t.Skip("too many leaves")
+	}
 	return tree
+}
+
+// drawLendTo lets some shares lend to an ancestor only; above are the paths of theirs.
+func drawLendTo(t *rapid.T, specs []Spec, above []string) {
+	for i := range specs {
+		path := specs[i].Name
+		if len(above) > 0 {
+			path = above[len(above)-1] + "/" + path
+			if rapid.IntRange(0, 4).Draw(t, "lend_to") == 0 {
+				specs[i].Plan.LendTo = rapid.SampledFrom(above).Draw(t, "ancestor")
+			}
+		}
+		drawLendTo(t, specs[i].Children, append(above[:len(above):len(above)], path))
+	}
 }
 
 func drawSpecs(t *rapid.T, k kind, depth int) []Spec {
@@ -100,4 +122,13 @@ func drawStanding(t *rapid.T, p *Pool) {
 			p.Hold(leaf, Units(rapid.Int64Range(0, 30).Draw(t, "held"))*1000-p.Held(leaf))
 		}
 	}
+}
+
+// planOf reads a plan as it stands in a site file.
+func planOf(t interface{ Fatal(...any) }, text string) Plan {
+	p := DefaultPlan()
+	if err := yaml.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

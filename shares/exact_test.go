@@ -15,6 +15,7 @@ type exact struct {
 	pool       string
 	held, want []int64 // by node; leaves only
 	target     []*big.Rat
+	limits     *exactLimits // nil where nobody has a limit
 }
 
 func solveExact(p *Pool, r Units) []*big.Rat {
@@ -22,6 +23,9 @@ func solveExact(p *Pool, r Units) []*big.Rat {
 	e := exact{t: p.tree, pool: p.name, held: make([]int64, n), want: make([]int64, n), target: make([]*big.Rat, n)}
 	for _, leaf := range p.tree.Leaves() {
 		e.held[leaf], e.want[leaf] = int64(p.Held(leaf)), int64(p.Want(leaf))
+	}
+	if e.limited() {
+		e.limits = newExactLimits(&e, rat(int64(r)))
 	}
 	e.give(0, least(rat(int64(r)), e.demand(0)))
 	return e.target
@@ -60,7 +64,12 @@ func (e *exact) give(i int, r *big.Rat) {
 	if len(kids) == 0 {
 		return
 	}
-	parts := e.fill(kids, r)
+	var parts []*big.Rat
+	if e.limits != nil {
+		parts = e.limits.fill(i, r)
+	} else {
+		parts = e.fill(kids, r)
+	}
 	for k, c := range kids {
 		e.give(c, parts[k])
 	}
@@ -97,17 +106,10 @@ func (e *exact) fill(kids []int, r *big.Rat) []*big.Rat {
 	}
 
 	left, lendable, asks := r, new(big.Rat), make([]*big.Rat, n)
-	for k, c := range kids {
+	for k := range kids {
 		left = minus(minus(left, own[k]), fromPool[k])
-		idle := minus(owned[k], own[k])
-		if l := e.t.Nodes[c].Plan.Lend.In(e.pool); l < Unlimited {
-			idle = least(idle, rat(int64(l)))
-		}
-		lendable = plus(lendable, idle)
+		lendable = plus(lendable, minus(owned[k], own[k]))
 		asks[k] = minus(tops[k], fromPool[k])
-		if l := e.t.Nodes[c].Plan.Borrow.In(e.pool); l < Unlimited {
-			asks[k] = least(asks[k], rat(int64(l)))
-		}
 	}
 	lent := e.pour(kids, zeros, asks, least(left, lendable), true)
 	out := make([]*big.Rat, n)

@@ -33,6 +33,7 @@ type Pool struct {
 	gathered []int   // its leaves
 	cand     []int32 // leaf: its candidate
 
+	loans *loans // nil where everybody lends and borrows all
 	solver
 }
 
@@ -58,6 +59,12 @@ func NewPool(t *Tree, pool string) *Pool {
 		}
 	}
 	p.solver = newSolver(p)
+	if p.limits = newLimits(p); p.limits != nil {
+		p.loans = newLoans(p)
+	}
+	if p.memory = newMemory(p); p.memory != nil {
+		p.wish = make([]float64, n)
+	}
 	return p
 }
 
@@ -85,6 +92,9 @@ func (p *Pool) SetWant(leaf int, w Units) {
 	d := w - p.want[s]
 	p.want[s] = w
 	p.addDemand(s, d)
+	if p.loans != nil {
+		p.loans.note(s)
+	}
 }
 
 // Hold adds du, which may be negative, to what a leaf and its ancestors hold. It is no grant. O(depth).
@@ -94,6 +104,9 @@ func (p *Pool) Hold(leaf int, du Units) {
 		p.held[a] += du
 	}
 	p.addDemand(s, du)
+	if p.loans != nil {
+		p.loans.held(s, du)
+	}
 }
 
 // Granted notes that a leaf was just given a job: among equals it is now the last in turn. O(depth).
@@ -102,17 +115,6 @@ func (p *Pool) Granted(leaf int) {
 	for a := p.seatOf[leaf]; a >= 0; a = p.parent[a] {
 		p.last[a] = p.seq
 	}
-}
-
-// Admits says whether a leaf may hold u more under every max up the path; if not, node is the lowest one in
-// the way. (Limits of lending and borrowing will be asked here too.)
-func (p *Pool) Admits(leaf int, u Units) (node int, ok bool) {
-	for a := p.seatOf[leaf]; a >= 0; a = p.parent[a] {
-		if p.held[a]+u > p.cap[a] {
-			return int(p.nodeOf[a]), false
-		}
-	}
-	return 0, true
 }
 
 // Round is the R of a pull: what the pool holds with the units that this pull offers, at most its capacity.

@@ -20,14 +20,14 @@ import (
 // (American Mathematical Monthly 82, 1975) favours large shares: in P3 it gives Ana 709 and Test 141 at the root.
 func (p *Pool) Slots(r Units) []int64 {
 	house := make([]int64, len(p.nodeOf)) // by seat
-	house[0] = whole(float64(min(max(r, 0), p.demand[0])))
+	house[0] = whole(p.root(r))
 	out := make([]int64, len(p.nodeOf))
 	for seat := range p.nodeOf {
 		out[p.nodeOf[seat]] = house[seat]
 		if k := p.kids[seat]; k >= 0 {
 			f := &p.families[k]
 			p.fill(f, float64(house[seat])*1000)
-			apportion(house[f.lo:f.hi], p.got[f.lo:f.hi], house[seat])
+			p.apportion(house[f.lo:f.hi], p.got[f.lo:f.hi], house[seat])
 		}
 	}
 	return out
@@ -36,13 +36,15 @@ func (p *Pool) Slots(r Units) []int64 {
 // whole is thousandths as whole units, rounded down, but not for want of a Tolerance.
 func whole(milli float64) int64 { return int64(math.Floor((milli + Tolerance) / 1000)) }
 
+// claim is a child's claim to one of the whole units that are left when all have their targets rounded down.
+type claim struct {
+	child int
+	need  float64
+}
+
 // apportion splits total whole units by targets in thousandths.
-func apportion(units []int64, targets []float64, total int64) {
-	type claim struct {
-		child int
-		need  float64
-	}
-	var claims []claim
+func (s *solver) apportion(units []int64, targets []float64, total int64) {
+	claims := s.claims[:0]
 	sum, floors := 0.0, int64(0)
 	for i, t := range targets {
 		units[i] = whole(t)
@@ -59,4 +61,5 @@ func apportion(units []int64, targets []float64, total int64) {
 	for _, c := range claims[:max(0, min(int(total-floors), len(claims)))] {
 		units[c.child]++
 	}
+	s.claims = claims
 }

@@ -1,9 +1,6 @@
 package shares
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // Tolerance is the difference in thousandths of a unit below which two computed figures count as equal: far
 // above the rounding of float64 on a site of 10^7 units, far below any job.
@@ -17,8 +14,6 @@ type solver struct {
 	weight []float64 // 1 for weightless children, which share equally
 	owned  []float64 // O: max(owned, Σ O of the children)
 	floor  []float64 // min
-	lend   []float64
-	borrow []float64
 
 	got []float64 // what fill gave; right for the children of the last family filled, and for the path of a Pick
 	own []float64 // of it, by step 1
@@ -26,18 +21,22 @@ type solver struct {
 	top []float64 // the most,
 	add []float64 // and what it got
 
-	marks []breakpoint
+	marks  []breakpoint
+	claims []claim   // scratch of apportion
+	units  []int64   // and of wholeParts
+	limits *limits   // nil where everybody lends and borrows all
+	memory *memory   // nil where nobody has a half-life
+	wish   []float64 // scratch of shift, by seat
 }
 
 // family is the children of one node: seats lo to hi.
 type family struct {
-	lo, hi  int32
-	owned   float64 // Σ O
-	plain   bool    // nobody owns anything here: steps 1 and 3 are empty
-	floors  bool    // somebody has a min
-	limited bool    // somebody's lending or borrowing has a limit
-	classes []class // in the order of filling
-	all     []class // weighted children of all tiers together, then the rest: for floors that don't fit
+	lo, hi    int32
+	owned     float64 // Σ O
+	plain     bool    // nobody owns anything here: steps 1 and 3 are empty
+	remembers bool    // somebody has a half-life
+	classes   []class // in the order of filling
+	all       []class // weighted children of all tiers together, then the rest: for floors that don't fit
 }
 
 // class is a set of siblings that are filled together, by weight.
@@ -52,13 +51,15 @@ const (
 	stepFloor
 	stepPool
 	stepLent
+	stepPart  // of the quotas, see limits
+	stepShift // see memory
 	steps
 )
 
 func newSolver(p *Pool) solver {
 	n := len(p.nodeOf)
 	column := func() []float64 { return make([]float64, n) }
-	s := solver{pool: p, weight: column(), owned: column(), floor: column(), lend: column(), borrow: column(),
+	s := solver{pool: p, weight: column(), owned: column(), floor: column(),
 		got: column(), own: column(), low: column(), top: column(), add: column()}
 	widest := 0
 	for seat := n - 1; seat >= 0; seat-- { // children before parents: O goes upwards
@@ -71,7 +72,6 @@ func newSolver(p *Pool) solver {
 		floor, _ := plan.Min.In(p.name)
 		s.owned[seat] = max(s.owned[seat], float64(owned)) // Σ O of the children stands there already
 		s.floor[seat] = float64(floor)
-		s.lend[seat], s.borrow[seat] = limitOf(plan.Lend, p.name), limitOf(plan.Borrow, p.name)
 		if p.parent[seat] >= 0 {
 			s.owned[p.parent[seat]] += s.owned[seat]
 		}
@@ -91,13 +91,6 @@ func newSolver(p *Pool) solver {
 	return s
 }
 
-func limitOf(l Limit, pool string) float64 {
-	if u := l.In(pool); u < Unlimited {
-		return float64(u)
-	}
-	return math.Inf(1)
-}
-
 func (s *solver) family(lo, hi int32) family {
 	f := family{lo: lo, hi: hi, plain: true}
 	byRank := make(map[[2]int][]int32) // (0 weighted | 1 weightless, tier) → seats
@@ -107,8 +100,6 @@ func (s *solver) family(lo, hi int32) family {
 		plan := &s.pool.tree.Nodes[s.pool.nodeOf[c]].Plan
 		f.owned += s.owned[c]
 		f.plain = f.plain && s.owned[c] == 0
-		f.floors = f.floors || s.floor[c] > 0
-		f.limited = f.limited || !math.IsInf(s.lend[c], 1) || !math.IsInf(s.borrow[c], 1)
 		rank := [2]int{0, plan.Tier}
 		if plan.Weight == 0 {
 			rank[0] = 1
@@ -136,7 +127,7 @@ func (s *solver) family(lo, hi int32) family {
 // thousandths of a unit. That of the root is min(R, its demand).
 func (p *Pool) Targets(r Units) []float64 {
 	out := make([]float64, len(p.nodeOf))
-	p.got[0] = float64(min(max(r, 0), p.demand[0]))
+	p.got[0] = p.root(r)
 	for seat := range p.nodeOf { // breadth first: a node's own target is known before its children are filled
 		out[p.nodeOf[seat]] = p.got[seat]
 		if k := p.kids[seat]; k >= 0 {
@@ -146,8 +137,19 @@ func (p *Pool) Targets(r Units) []float64 {
 	return out
 }
 
-// fill splits r over the children of a node (sharing.md §1) into got.
+// fill splits r over the children of a node (sharing.md §1) into got, and shifts the parts by what is remembered.
 func (s *solver) fill(f *family, r float64) {
+	s.split(f, r)
+	if f.remembers && !s.memory.off {
+		s.shift(f)
+	}
+}
+
+func (s *solver) split(f *family, r float64) {
+	if s.limits != nil {
+		s.fillLimited(f, r)
+		return
+	}
 	if s.enough(f, r) {
 		return
 	}
@@ -165,11 +167,8 @@ func (s *solver) fill(f *family, r float64) {
 	}
 }
 
-// enough gives everyone its demand if r covers that and nothing may be held back.
+// enough gives everyone its demand if r covers that.
 func (s *solver) enough(f *family, r float64) bool {
-	if f.limited && !f.plain {
-		return false
-	}
 	if float64(s.pool.sum[s.pool.parent[f.lo]]) > r {
 		return false
 	}
@@ -200,27 +199,30 @@ func (s *solver) fillPool(f *family, free float64) (given float64) {
 		s.low[c] = max(0, min(s.floor[c], d)-s.own[c])
 		floors += s.low[c]
 	}
-	if floors > free {
-		for c := f.lo; c < f.hi; c++ {
-			s.top[c], s.low[c] = s.low[c], 0
-		}
-		given = s.pour(f.all, stepFloor, free)
-	} else {
-		given = s.pour(f.classes, stepPool, free)
-	}
+	given = s.pourFloors(f, stepPool, free, floors)
 	for c := f.lo; c < f.hi; c++ {
 		s.got[c] += s.add[c]
 	}
 	return given
 }
 
-// fillLent is step 3: what idle owners leave, each up to its lend, goes to the demand that is left, each up
-// to its borrow, in the order of the pool.
+// pourFloors pours between low and top; lows that do not fit into free are filled by weight instead.
+func (s *solver) pourFloors(f *family, step int, free, floors float64) (given float64) {
+	if floors <= free {
+		return s.pour(f.classes, step, free)
+	}
+	for c := f.lo; c < f.hi; c++ {
+		s.top[c], s.low[c] = s.low[c], 0
+	}
+	return s.pour(f.all, stepFloor, free)
+}
+
+// fillLent is step 3: what idle owners leave goes to the demand that is left, in the order of the pool.
 func (s *solver) fillLent(f *family, left float64) {
 	lent := 0.0
 	for c := f.lo; c < f.hi; c++ {
-		lent += min(s.lend[c], s.owned[c]-s.own[c])
-		s.low[c], s.top[c] = 0, min(s.borrow[c], max(0, float64(s.pool.demand[c])-s.got[c]))
+		lent += s.owned[c] - s.own[c]
+		s.low[c], s.top[c] = 0, max(0, float64(s.pool.demand[c])-s.got[c])
 	}
 	s.pour(f.classes, stepLent, min(left, lent))
 	for c := f.lo; c < f.hi; c++ {
