@@ -51,7 +51,7 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 	mine := cands[won].Leaf
 	if ok {
 		var its int
-		mine, its = part(p.tree, cands[won].Leaf, others[second].Leaf)
+		mine, its = p.tree.part(cands[won].Leaf, others[second].Leaf)
 		if math.Abs(c.RunnerUpDeficit-deficit(its)) > Tolerance || c.Deficit < c.RunnerUpDeficit-Tolerance {
 			t.Fatalf("deficits %v and %v; whole solve %v and %v", c.Deficit, c.RunnerUpDeficit, deficit(mine), deficit(its))
 		}
@@ -59,20 +59,6 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 	if math.Abs(c.Deficit-deficit(mine)) > Tolerance {
 		t.Fatalf("deficit %v, whole solve %v", c.Deficit, deficit(mine))
 	}
-}
-
-// part is the pair of siblings that lead to two leaves.
-func part(tree *Tree, a, b int) (int, int) {
-	for tree.Nodes[a].Depth > tree.Nodes[b].Depth {
-		a = tree.Nodes[a].Parent
-	}
-	for tree.Nodes[b].Depth > tree.Nodes[a].Depth {
-		b = tree.Nodes[b].Parent
-	}
-	for tree.Nodes[a].Parent != tree.Nodes[b].Parent {
-		a, b = tree.Nodes[a].Parent, tree.Nodes[b].Parent
-	}
-	return a, b
 }
 
 func TestContestDoesNotAllocate(t *testing.T) {

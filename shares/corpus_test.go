@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -24,6 +25,7 @@ type corpusCase struct {
 	Slot     figure            // what a pull offers; 1 if absent
 	Targets  map[string]figure // solved at R = capacity
 	Whole    map[string]int64
+	Figures  map[string]corpusFigures // once the first step is over
 	Steps    []corpusStep
 }
 
@@ -32,12 +34,25 @@ type corpusStep struct {
 	Capacity figure
 	Want     map[string]figure
 	End      map[string]figure // units whose jobs end
+	Wait     Duration          // before all else, with what is held then
+	Reclaim  *corpusReclaim    // and what it frees goes to the claimer
 	Pull     int
 	Only     []string // leaves with a job that the slot may run; all if absent
 	Picks    []string
 	Granted  *int
 	Held     map[string]figure
 }
+
+// corpusReclaim is a claim to units of unit jobs.
+type corpusReclaim struct {
+	Leaf  string
+	Units figure
+	Scope string
+	By    string
+}
+
+// corpusFigures are figures of a share; those that are absent are not looked at.
+type corpusFigures struct{ Deserved, Own, Lent, Borrowed figure }
 
 type corpusShare struct {
 	Name     string
@@ -142,6 +157,7 @@ func (c *corpusCase) run(t *testing.T) {
 	}
 	p := NewPool(tree, c.Pool)
 	capacity := c.Capacity.units(t)
+	p.SetCapacity(capacity)
 	for _, leaf := range tree.Leaves() {
 		if c.Rest != "" {
 			p.SetWant(leaf, c.Rest.units(t))
@@ -153,8 +169,33 @@ func (c *corpusCase) run(t *testing.T) {
 	for k, s := range c.Steps {
 		if s.Capacity != "" {
 			capacity = s.Capacity.units(t)
+			p.SetCapacity(capacity)
 		}
 		c.step(t, k, s, p, capacity)
+		if k == 0 {
+			c.checkFigures(t, p, capacity)
+		}
+	}
+}
+
+func (c *corpusCase) checkFigures(t *testing.T, p *Pool, capacity Units) {
+	all := p.Figures(capacity)
+	for path, want := range c.Figures {
+		i, ok := p.tree.ByPath(path)
+		if !ok {
+			t.Fatalf("no share %q", path)
+		}
+		got := all[i]
+		for _, f := range []struct {
+			name string
+			want figure
+			got  float64
+		}{{"deserved", want.Deserved, got.Deserved}, {"own", want.Own, float64(got.Own)}, {"lent", want.Lent, got.Lent},
+			{"borrowed", want.Borrowed, got.Borrowed}} {
+			if f.want != "" && (f.got-f.want.thousandths(t) > Tolerance || f.want.thousandths(t)-f.got > Tolerance) {
+				t.Errorf("%s of %q is %v, want %v", f.name, path, f.got/1000, f.want)
+			}
+		}
 	}
 }
 
@@ -188,8 +229,14 @@ func (c *corpusCase) checkTargets(t *testing.T, p *Pool, capacity Units) {
 }
 
 func (c *corpusCase) step(t *testing.T, k int, s corpusStep, p *Pool, capacity Units) {
+	if s.Wait > 0 {
+		p.Remember(capacity, time.Duration(s.Wait))
+	}
 	c.each(t, p, s.Want, func(leaf int, u Units) { p.SetWant(leaf, u) })
 	c.each(t, p, s.End, func(leaf int, u Units) { p.Hold(leaf, -u) })
+	if s.Reclaim != nil {
+		c.reclaim(t, s.Reclaim, p, capacity)
+	}
 	var picks []string
 	for range s.Pull {
 		if leaf, ok := c.pull(t, s, p, capacity); ok {
@@ -209,6 +256,18 @@ func (c *corpusCase) step(t *testing.T, k int, s corpusStep, p *Pool, capacity U
 			t.Errorf("step %d: %s holds %v, want %v", k+1, p.tree.Nodes[node].Path, p.Held(node), u)
 		}
 	})
+}
+
+func (c *corpusCase) reclaim(t *testing.T, r *corpusReclaim, p *Pool, capacity Units) {
+	leaf, ok := p.tree.ByPath(r.Leaf)
+	if !ok {
+		t.Fatalf("no share %q", r.Leaf)
+	}
+	claim := Claim{Leaf: leaf, Units: r.Units.units(t), Job: 1000, Terms: Reclaim{Scope: r.Scope, By: r.By}}
+	for _, v := range p.Victims(capacity, claim, running(p), noon.Add(time.Hour)) {
+		move(p, v.Leaf, -v.Units)
+		move(p, leaf, v.Units)
+	}
 }
 
 func (c *corpusCase) pull(t *testing.T, s corpusStep, p *Pool, capacity Units) (leaf int, ok bool) {
