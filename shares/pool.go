@@ -65,6 +65,9 @@ func NewPool(t *Tree, pool string) *Pool {
 	if p.memory = newMemory(p); p.memory != nil {
 		p.wish = make([]float64, n)
 	}
+	for k := range p.families {
+		p.families[k].special = p.limits != nil || p.families[k].remembers
+	}
 	return p
 }
 

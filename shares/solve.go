@@ -35,6 +35,7 @@ type family struct {
 	owned     float64 // Σ O
 	plain     bool    // nobody owns anything here: steps 1 and 3 are empty
 	remembers bool    // somebody has a half-life
+	special   bool    // that, or the tree has limits
 	classes   []class // in the order of filling
 	all       []class // weighted children of all tiers together, then the rest: for floors that don't fit
 }
@@ -139,20 +140,28 @@ func (p *Pool) Targets(r Units) []float64 {
 
 // fill splits r over the children of a node (sharing.md §1) into got, and shifts the parts by what is remembered.
 func (s *solver) fill(f *family, r float64) {
-	s.split(f, r)
-	if f.remembers && !s.memory.off {
-		s.shift(f)
+	switch {
+	case f.special:
+		s.split(f, r)
+		if f.remembers && !s.memory.off {
+			s.shift(f)
+		}
+	case !s.enough(f, r):
+		s.steps(f, r)
 	}
 }
 
+// split is fill without the shifts, of a special family.
 func (s *solver) split(f *family, r float64) {
 	if s.limits != nil {
 		s.fillLimited(f, r)
-		return
+	} else if !s.enough(f, r) {
+		s.steps(f, r)
 	}
-	if s.enough(f, r) {
-		return
-	}
+}
+
+// steps are those of sharing.md §1 where everybody lends and borrows all.
+func (s *solver) steps(f *family, r float64) {
 	if f.plain {
 		clear(s.got[f.lo:f.hi])
 		s.fillPool(f, r)
