@@ -94,7 +94,7 @@ func rootCommand(c *cli) *cobra.Command {
 		}
 	}
 	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c), benchCommand(c))
-	add("site", applyCommand(c), sharesCommand(c), tagsCommand(c), queueCommand(c), statusCommand(c))
+	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), statusCommand(c))
 	add("work", taskCommand(c), jobCommand(c))
 	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))
 	finishTree(c, root)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+const (
+	simTrace = "../../shares/sim/swf/testdata/small.swf"
+	simSite  = "testdata/sim.site.yml"
+)
+
+// What people see.
+func TestSimTables(t *testing.T) {
+	for name, args := range map[string][]string{
+		"sim-swf":         {},
+		"sim-swf-compare": {"--compare"},
+		"sim-swf-plot":    {"-o", "plot", "--slots", "6", "--every", "5m"},
+		"sim-swf-csv":     {"-o", "csv", "--every", "1h", "--rule", "ratio"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := divvy(t, append([]string{"sim", "swf", simTrace, "--site", simSite}, args...)...)
+			if o.code != exitOK || o.err != "" {
+				t.Fatalf("exit code %d: %s", o.code, o.err)
+			}
+			golden(t, "testdata/golden/"+name+".txt", o.out)
+		})
+	}
+}
+
+// json holds what the table shows, for every rule; yaml is the same.
+func TestSimJSON(t *testing.T) {
+	args := []string{"sim", "swf", simTrace, "--site", simSite, "--compare", "--seed", "7"}
+	o := divvy(t, append(args, "-o", "json")...)
+	var r simReport
+	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
+		t.Fatalf("%v\n%+v", err, o)
+	}
+	if len(r.Runs) != 3 || r.Jobs != 9 || r.LeftOut["run time unknown"] != 1 || r.Seed != 7 {
+		t.Errorf("%+v", r)
+	}
+	for i, name := range []string{"divvy", "ratio", "fifo"} {
+		run := r.Runs[i]
+		if run.Rule != name || run.Slots != 8 || run.Shares[0].Started != 9 || run.Fairness.Refused != 0 || len(run.Shares) != 5 {
+			t.Errorf("%+v", run)
+		}
+	}
+	if again := divvy(t, append(args, "-o", "json")...); again != o {
+		t.Errorf("the same seed gives %s\nand %s", o.out, again.out)
+	}
+	if y := divvy(t, append(args, "-o", "yaml")...); y.code != exitOK || !strings.Contains(y.out, "worst_over_jobs:") {
+		t.Errorf("%+v", y)
+	}
+}
+
+// The points of a share add up to what it got.
+func TestSimCSVAddsUp(t *testing.T) {
+	o := divvy(t, "sim", "swf", simTrace, "--map", "share=g{gid}", "--every", "7m", "-o", "csv")
+	rows, err := csv.NewReader(strings.NewReader(o.out)).ReadAll()
+	if err != nil || len(rows) < 10 {
+		t.Fatalf("%v\n%+v", err, o)
+	}
+	got := map[string]float64{}
+	for _, row := range rows[1:] {
+		var hours float64
+		if err := json.Unmarshal([]byte(row[4]), &hours); err != nil {
+			t.Fatal(err)
+		}
+		got[row[3]] += hours
+	}
+	// Four jobs of 4 for an hour; 2 × 30 min, 20 min on 2, 30 min on 8; 10 min.
+	for share, want := range map[string]float64{"g1": 16, "g2": 1 + 2.0/3 + 4, "gunknown": 1.0 / 6} {
+		if d := got[share] - want; d > 0.02 || d < -0.02 {
+			t.Errorf("%s got %v slot-hours, want %v", share, got[share], want)
+		}
+	}
+}
+
+func TestSimExitCodes(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.swf")
+	if err := os.WriteFile(broken, []byte("; MaxProcs: 4\n1 2 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	headless := filepath.Join(t.TempDir(), "headless.swf")
+	if err := os.WriteFile(headless, []byte("1 0 0 10 1 10 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	byGroup := []string{"--map", "share=g{gid}"}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		err  string
+	}{
+		"no subcommand":  {[]string{"swg"}, exitUsage, "unknown command"},
+		"no file named":  {append([]string{"swf"}, byGroup...), exitUsage, "accepts 1 arg"},
+		"no share":       {[]string{"swf", simTrace}, exitUsage, "which share does a job belong to?"},
+		"format":         {append([]string{"swf", simTrace, "-o", "xml"}, byGroup...), exitUsage, "use table, json, yaml, csv or plot"},
+		"wide":           {append([]string{"swf", simTrace, "-o", "wide"}, byGroup...), exitUsage, "unknown output format"},
+		"rule":           {append([]string{"swf", simTrace, "--rule", "lottery"}, byGroup...), exitUsage, "use divvy, ratio or fifo"},
+		"map":            {[]string{"swf", simTrace, "--map", "g{gid}"}, exitUsage, "expected share=PATH"},
+		"map to nothing": {[]string{"swf", simTrace, "--map", "share=a//b"}, exitUsage, "name: is empty"},
+		"slots":          {append([]string{"swf", simTrace, "--slots", "-1"}, byGroup...), exitUsage, "--slots -1"},
+		"limit":          {append([]string{"swf", simTrace, "--limit", "-1"}, byGroup...), exitUsage, "--limit -1"},
+		"from":           {append([]string{"swf", simTrace, "--from", "yesterday"}, byGroup...), exitUsage, `--from: "yesterday" is not a duration`},
+		"no slots":       {append([]string{"swf", headless}, byGroup...), exitUsage, "--slots is needed"},
+		"missing trace":  {append([]string{"swf", "/nonexistent.swf"}, byGroup...), exitFailed, "no such file"},
+		"bad trace":      {append([]string{"swf", broken}, byGroup...), exitFailed, "broken.swf:2: 3 columns; a record has 18"},
+		"bad site":       {[]string{"swf", simTrace, "--site", "testdata/site.yml"}, exitFailed, "testdata/site.yml"},
+		"unknown share": {[]string{"swf", simTrace, "--site", simSite, "--map", "share=g{gid}"}, exitFailed,
+			"small.swf:7: the site has no share \"g1\" (4 jobs)\nsmall.swf:11: the site has no share \"g2\" (4 jobs)"},
+		"its hint":   {[]string{"swf", simTrace, "--site", simSite, "--map", "share=second"}, exitFailed, "that may hold jobs are first, second/user.21, second/rest. Add them"},
+		"none left":  {append([]string{"swf", simTrace, "--from", "30d"}, byGroup...), exitFailed, "no job is left to simulate\n  10 records, 0 of them"},
+		"some left":  {append([]string{"swf", simTrace, "--from", "20m", "--limit", "1"}, byGroup...), exitOK, ""},
+		"everything": {append([]string{"swf", simTrace, "--compare", "--seed", "3"}, byGroup...), exitOK, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := divvy(t, append([]string{"sim"}, c.args...)...)
+			errs := strings.ReplaceAll(o.err, filepath.Dir(simTrace)+"/", "")
+			if o.code != c.code || !strings.Contains(errs, c.err) {
+				t.Errorf("exit code %d, want %d; stderr:\n%s\nwant in it: %s", o.code, c.code, o.err, c.err)
+			}
+			if c.code != exitOK && o.out != "" {
+				t.Errorf("an error wrote to stdout: %s", o.out)
+			}
+		})
+	}
+}
+
+// Keys of a plan that do not act are named.
+func TestSimWarns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "site.yml")
+	if err := os.WriteFile(file, []byte("shares: [{name: A, aging: {per: 1h, points: 1}}]\non_no_match: A\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := divvy(t, "sim", "swf", simTrace, "--site", file); o.code != exitOK || !strings.Contains(o.err, "do not act in a simulation; share A") {
+		t.Errorf("%+v", o)
+	}
+}
+
+var example = regexp.MustCompile("(?ms)^```sh\n(divvy sim [^\n]+)\n```\n\n```text\n(.*?)^```")
+
+// The examples of docs/simulation.md, run as they stand there from the root of the repository; its site files are valid.
+func TestSimulationPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/simulation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	for _, s := range sites {
+		if _, err := site.Parse("docs/simulation.md", []byte(s[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	examples := example.FindAllStringSubmatch(string(page), -1)
+	if len(sites) != 1 || len(examples) != 2 {
+		t.Fatalf("%d site files, %d examples with their output", len(sites), len(examples))
+	}
+	t.Chdir("../..")
+	for _, ex := range examples {
+		o := divvy(t, strings.Fields(strings.ReplaceAll(ex[1], "'", ""))[1:]...)
+		if o.code != exitOK || o.out != ex[2] {
+			t.Errorf("%s: exit code %d\n%s%s\nthe page says\n%s", ex[1], o.code, o.err, o.out, ex[2])
+		}
+	}
+}
