@@ -104,8 +104,8 @@ func (c *cli) simSWF(ctx context.Context, file string, f swfFlags) error {
 func (c *cli) warnOfPlans(t *shares.Tree) {
 	for i := range t.Nodes {
 		p := &t.Nodes[i].Plan
-		if len(p.Windows) > 0 || p.HalfLife != 0 || p.Aging != nil || p.Reclaim != nil {
-			fmt.Fprintf(c.err, "divvy: plans, half_life, aging and reclaim do not act in a simulation; share %s has one of them\n", t.Nodes[i].Path)
+		if len(p.Windows) > 0 || p.Reclaim != nil {
+			fmt.Fprintf(c.err, "divvy: plans (windows) and reclaim do not act in a simulation; share %s has one of them\n", t.Nodes[i].Path)
 			return
 		}
 	}

@@ -136,7 +136,7 @@ func TestSimExitCodes(t *testing.T) {
 // Keys of a plan that do not act are named.
 func TestSimWarns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "site.yml")
-	if err := os.WriteFile(file, []byte("shares: [{name: A, aging: {per: 1h, points: 1}}]\non_no_match: A\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("shares: [{name: A, reclaim: {grace: 60s}}]\non_no_match: A\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if o := divvy(t, "sim", "swf", simTrace, "--site", file); o.code != exitOK || !strings.Contains(o.err, "do not act in a simulation; share A") {

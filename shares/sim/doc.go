@@ -13,8 +13,8 @@
 //  1. One pool of Capacity units. A job takes its units for its run time, wherever they are: no nodes, memory or
 //     labels. Nothing is reclaimed or fails.
 //  2. At one moment all ends count first, then all arrivals, then starts follow until nothing more may.
-//  3. Whenever units are free the rule names the leaf in turn; in a leaf the higher priority goes first, then whoever
-//     came first. If that job does not fit the free units, it is promised the moment at which it will, run times
+//  3. Whenever units are free the rule names the leaf in turn; in a leaf the higher priority goes first, aged if its plan
+//     says so, then whoever came first. If that job does not fit the free units, it is promised the moment at which it will, run times
 //     being known here. It keeps its turn until then, for otherwise a share with narrow jobs would take every unit that
 //     comes free. Meanwhile others may start, again by the rule, that fit and do not delay it: they end before, or leave
 //     it its units. So wide jobs do not starve, and few units are idle. In a leaf nobody overtakes. The same
@@ -22,8 +22,8 @@
 //  4. Leaves whose next job pool.Admits refuses (a max, a limit of lending or borrowing) have no turn under any rule.
 //  5. Targets are the solver's at R = Capacity, with D(leaf) = min(max, held + ready): exact at every moment between
 //     two events, for every rule. What a rule is measured by is not what it picks by, but for divvy and ratio.
-//  6. Windows of a plan, half_life, aging and reclaim do not act: the plans of the tree are in force all the time.
-//     Hand over Tree.At for another moment of the week.
+//  6. With a half_life the past shifts the targets, as of the last event. Windows of a plan and reclaim do not act:
+//     the plans of the tree are in force all the time. Hand over Tree.At for another moment of the week.
 //
 // # Promised, and tested
 //

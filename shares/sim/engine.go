@@ -36,6 +36,8 @@ type Engine struct {
 	limited bool           // somebody has a max, or a limit of lending or borrowing: Admits must be asked before every pick
 	may     func(Job) bool // of ChooseAmong
 
+	remembers bool // somebody has a half_life: targets change as time passes
+
 	targets []float64
 	solved  bool
 	below   []bool    // scratch of contending
@@ -51,9 +53,12 @@ func New(c Config) *Engine {
 	n := len(c.Tree.Nodes)
 	e := &Engine{tree: c.Tree, pool: shares.NewPool(c.Tree, c.Pool), capacity: c.Capacity, rule: c.Rule, leaves: c.Tree.Leaves(),
 		heads: make([]Job, n), below: make([]bool, n), last: make([]int64, n), held: make([]float64, n)}
+	e.pool.SetCapacity(c.Capacity)
+	e.limited = e.pool.Lends()
 	for i := range c.Tree.Nodes {
 		p := &c.Tree.Nodes[i].Plan
-		e.limited = e.limited || p.Max.IsSet() || p.Lend.In(c.Pool) < shares.Unlimited || p.Borrow.In(c.Pool) < shares.Unlimited
+		e.limited = e.limited || p.Max.IsSet()
+		e.remembers = e.remembers || p.HalfLife > 0
 	}
 	e.meter = newMeter(c.Tree, c.Every)
 	return e
@@ -66,7 +71,10 @@ func (e *Engine) Begin(at time.Duration) { e.now, e.begin, e.series.begin = at, 
 func (e *Engine) Free() shares.Units { return max(0, e.capacity-e.pool.Held(0)) }
 
 // SetCapacity changes what may be held at once from now on. Nothing is ended for it.
-func (e *Engine) SetCapacity(u shares.Units) { e.capacity, e.solved = u, false }
+func (e *Engine) SetCapacity(u shares.Units) {
+	e.pool.SetCapacity(u)
+	e.capacity, e.solved = u, false
+}
 
 // AddReady says that a leaf has du more ready units, or fewer; jobs that start are subtracted by Start.
 func (e *Engine) AddReady(leaf int, du shares.Units) {
@@ -98,8 +106,8 @@ func (e *Engine) Head(leaf int) Job { return e.heads[leaf] }
 // Contenders are the leaves with a job that no max or limit forbids, fitting or not.
 func (e *Engine) Contenders() *shares.Contenders { return &e.line }
 
-// Targets are what each node should hold now, in thousandths, by index into Tree.Nodes. They depend on demand alone,
-// so starts leave them as they are. Don't keep the slice.
+// Targets are what each node should hold now, in thousandths, by index into Tree.Nodes. They depend on demand and,
+// with a half_life, on the past: starts leave them as they are. Don't keep the slice.
 func (e *Engine) Targets() []float64 {
 	if !e.solved {
 		e.targets, e.solved = e.pool.Targets(e.capacity), true
@@ -174,6 +182,10 @@ func (e *Engine) Advance(to time.Duration) {
 		return
 	}
 	e.meter.pass(e, to)
+	if e.remembers {
+		e.pool.Remember(e.capacity, to-e.now)
+		e.solved = false
+	}
 	e.now = to
 }
 

@@ -14,14 +14,23 @@ type Job struct {
 	At       time.Duration
 	Runtime  time.Duration
 	Units    shares.Units // what it charges: its cores, in thousandths
-	Priority int          // larger goes first within a leaf
+	Priority int          // larger goes first within a leaf, aging apart
 	Seq      int64        // place in the order of arrival; Run sets it
+	place    int64        // in the order of its leaf, lowest first; aging makes it
 }
 
-// goesBefore is the order within a leaf: the higher priority, then whoever came first.
+// goesBefore is the order of one line for all: the higher priority, then whoever came first.
 func (j *Job) goesBefore(other *Job) bool {
 	if j.Priority != other.Priority {
 		return j.Priority > other.Priority
+	}
+	return j.Seq < other.Seq
+}
+
+// goesBeforeInLeaf is the order within a leaf: the same, but for aging.
+func (j *Job) goesBeforeInLeaf(other *Job) bool {
+	if j.place != other.place {
+		return j.place < other.place
 	}
 	return j.Seq < other.Seq
 }

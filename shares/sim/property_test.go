@@ -31,6 +31,12 @@ func drawSpecs(t *rapid.T, depth int, caps bool) []shares.Spec {
 		if oneIn(4) {
 			p.Owned = shares.Of(units(8))
 		}
+		if oneIn(6) {
+			p.HalfLife = shares.Duration(time.Duration(rapid.IntRange(1, 60).Draw(t, "half_life")) * time.Second)
+		}
+		if oneIn(6) {
+			p.Aging = &shares.Aging{Per: shares.Duration(10 * time.Second), Points: 1}
+		}
 		if caps && oneIn(3) {
 			p.Max = shares.Of(low + units(8))
 		}

@@ -69,7 +69,7 @@ func newRun(c Config) *run {
 		return a.job.Seq < b.job.Seq
 	}
 	for _, leaf := range r.leaves {
-		r.lines[leaf].before = func(a, b *Job) bool { return a.goesBefore(b) }
+		r.lines[leaf].before = func(a, b *Job) bool { return a.goesBeforeInLeaf(b) }
 	}
 	return r
 }
@@ -94,7 +94,9 @@ func (r *run) admit(jobs []Job, seed uint64) (arrivals []Job, never []int, err e
 	}
 	slices.SortStableFunc(arrivals, func(a, b Job) int { return cmp.Compare(a.At, b.At) })
 	for i := range arrivals {
-		arrivals[i].Seq = int64(i)
+		j := &arrivals[i]
+		j.Seq = int64(i)
+		j.place = r.tree.Nodes[j.Leaf].Plan.Aging.Place(j.Priority, time.Unix(0, 0).Add(j.At))
 	}
 	return arrivals, never, nil
 }

@@ -21,6 +21,11 @@ func capped(s shares.Spec, most shares.Units) shares.Spec {
 	return s
 }
 
+func aged(s shares.Spec) shares.Spec {
+	s.Plan.Aging = &shares.Aging{Per: shares.Duration(10 * time.Second), Points: 1}
+	return s
+}
+
 // of gives n jobs of a share that arrive at the same second.
 type of struct {
 	path         string
@@ -87,6 +92,11 @@ func TestWaits(t *testing.T) {
 			map[string]string{"A": "0s 10s", "B": "20s 30s"}, 40},
 		"priority first": {ab, 1, []of{{path: "A", run: 10, n: 2}, {path: "A", run: 10, priority: 5}}, Divvy{},
 			map[string]string{"A": "0s 10s 20s"}, 30},
+		// The third job has one point more than the second, which has waited 15 s by then: one point for 10 s is less.
+		"priority against age": {ab, 1, []of{{path: "A", run: 20}, {path: "A", run: 10}, {path: "A", at: 15, run: 10, priority: 1}}, Divvy{},
+			map[string]string{"A": "0s 5s 30s"}, 40},
+		"aging": {[]shares.Spec{aged(share("A", 1))}, 1, []of{{path: "A", run: 20}, {path: "A", run: 10}, {path: "A", at: 15, run: 10, priority: 1}}, Divvy{},
+			map[string]string{"A": "0s 20s 15s"}, 40},
 		// B's job arrives while A holds both slots; it is the next to start, and A's own wait is longer for it.
 		"a newcomer is next": {ab, 2, []of{{path: "A", run: 10, n: 4}, {path: "B", at: 5, run: 10}}, Divvy{},
 			map[string]string{"A": "0s 0s 10s 20s", "B": "5s"}, 30},
@@ -218,6 +228,24 @@ func TestFigures(t *testing.T) {
 	} {
 		if !near(c[0], c[1]) {
 			t.Errorf("%s is %v, want %v", what, c[0], c[1])
+		}
+	}
+}
+
+// As above, but A has four more jobs: from the end of the hour on both have a target of 2. With a memory of an hour
+// B has missed 2 slots for half of it, which is 0.59 in the mean: its target is 2.59, and of four slots it gets three.
+func TestHalfLife(t *testing.T) {
+	for half, want := range map[time.Duration]float64{0: 2, time.Hour: 3} {
+		a, b := share("A", 1), share("B", 1)
+		a.Plan.HalfLife, b.Plan.HalfLife = shares.Duration(half), shares.Duration(half)
+		tree := built(t, a, b)
+		r, err := Run(Config{Tree: tree, Capacity: 4000, Rule: Divvy{}},
+			jobsOf(t, tree, []of{{path: "A", run: 3600, n: 8}, {path: "B", at: 1800, run: 3600, n: 4}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := find(t, r, "B").HeldOver[1]; got != want {
+			t.Errorf("half-life %s: B holds %v in the second hour, want %v", half, got, want)
 		}
 	}
 }
