@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ type ApplyRequest struct {
 	Note   string            // why, for the history
 	Moves  map[string]string // live work of a share that is removed or gets children: its path → a leaf of the new tree
 	DryRun bool              // everything but the change
+	When   time.Time         // dry run: targets by the plans in force then; zero: now
 }
 
 // Applied is what an Apply or a rollback did, or in a dry run would do.
@@ -46,22 +48,23 @@ type Moved struct {
 // wrong is refused with Problems, a change that live work forbids with *Refused; then nothing is changed.
 // The file that is in force already makes no new version. Concurrent calls take turns.
 func (s *Store) Apply(ctx context.Context, r ApplyRequest) (Applied, error) {
-	if r.Name == "" {
-		r.Name = "site.yml"
-	}
-	next, err := Parse(r.Name, r.Source)
+	next, err := Parse(fileName(r.Name), r.Source)
 	if err != nil {
 		return Applied{}, err
 	}
 	next.AppliedBy, next.Note = r.By, r.Note
-	return s.change(ctx, wanted{next: next, moves: r.Moves, dryRun: r.DryRun})
+	return s.change(ctx, wanted{next: next, moves: r.Moves, dryRun: r.DryRun, when: r.When})
 }
+
+// fileName is what problems call a file that came without a name.
+func fileName(name string) string { return cmp.Or(name, "site.yml") }
 
 // wanted is a change that is asked for.
 type wanted struct {
 	next     *Site
 	moves    map[string]string
 	dryRun   bool
+	when     time.Time                 // of a dry run
 	shareIDs map[string]shares.ShareID // of a rollback: who is who
 	queueIDs map[string]shares.QueueID
 }
@@ -75,35 +78,49 @@ func (s *Store) change(ctx context.Context, w wanted) (out Applied, err error) {
 		if err := lock(ctx, tx, pg.LockSite, 0); err != nil {
 			return err
 		}
-		before, err := s.load(ctx, tx)
-		if err != nil && !errors.Is(err, ErrUnreadable) { // what nobody can read may still be replaced
-			return err
-		}
-		if before.Number > 0 && before.Source == w.next.Source {
-			out = newApplied(before.Number, w.dryRun)
-			out.Changes, out.Unchanged = diff(before, before), true
-			return nil
-		}
-		c, err := s.prepare(ctx, tx, w, before)
-		if err != nil {
-			return err
-		}
-		if w.dryRun {
-			out = c.applied()
-			out.Refused, out.Targets = append(out.Refused, c.obstacles...), c.targets(time.Now())
-			return nil
-		}
-		if len(c.obstacles) > 0 {
-			return &Refused{Obstacles: c.obstacles}
-		}
-		err = c.write(ctx, tx)
-		out = c.applied()
+		out, err = s.changeIn(ctx, tx, w)
 		return err
 	})
 	if err != nil {
 		return Applied{}, err
 	}
 	return out, nil
+}
+
+// changeIn is change under the site lock.
+func (s *Store) changeIn(ctx context.Context, tx pgx.Tx, w wanted) (Applied, error) {
+	before, err := s.load(ctx, tx)
+	if err != nil && !errors.Is(err, ErrUnreadable) { // what nobody can read may still be replaced
+		return Applied{}, err
+	}
+	if before.Number > 0 && before.Source == w.next.Source {
+		out := newApplied(before.Number, w.dryRun)
+		out.Changes, out.Unchanged = diff(before, before), true
+		return out, nil
+	}
+	c, err := s.prepare(ctx, tx, w, before)
+	if err != nil {
+		return Applied{}, err
+	}
+	if w.dryRun {
+		return c.rehearse(ctx, tx, w.when)
+	}
+	if len(c.obstacles) > 0 {
+		return Applied{}, &Refused{Obstacles: c.obstacles}
+	}
+	err = c.write(ctx, tx)
+	return c.applied(), err
+}
+
+// rehearse is the answer to a dry run.
+func (c *transition) rehearse(ctx context.Context, tx pgx.Tx, when time.Time) (Applied, error) {
+	if when.IsZero() {
+		when = time.Now()
+	}
+	targets, err := c.targets(ctx, tx, when)
+	out := c.applied()
+	out.Refused, out.Targets = append(out.Refused, c.obstacles...), targets
+	return out, err
 }
 
 // newApplied is an answer whose lists are empty, not null.

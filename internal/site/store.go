@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -46,6 +49,8 @@ type Demand struct {
 	Held    map[shares.ShareID]shares.Units // by leaf
 	Want    map[shares.ShareID]shares.Units // by leaf: what it could use beyond what it holds
 	Offered shares.Units                    // units offered and unfilled of late
+
+	ends map[shares.ShareID]shares.Ends // by share: how its jobs ended of late
 }
 
 // Hooks tie the site to the packages above it, which it does not know. Nil ones are left out, as in tests.
@@ -64,19 +69,29 @@ type Hooks struct {
 
 // Config is what a Store works with.
 type Config struct {
-	Pool  *pgxpool.Pool
-	Hooks Hooks
+	Pool    *pgxpool.Pool
+	Hooks   Hooks
+	Log     *slog.Logger          // nil: none
+	Metrics prometheus.Registerer // nil: none
 }
 
 // Store keeps the versions of the site. It is safe for concurrent use, on any number of daemons.
 type Store struct {
 	db    *pgxpool.Pool
 	hooks Hooks
+	log   *slog.Logger
+	due   *prometheus.CounterVec
 	last  atomic.Pointer[Site] // the newest version that this store has parsed
 }
 
 // NewStore makes a store on a migrated database.
-func NewStore(c Config) *Store { return &Store{db: c.Pool, hooks: c.Hooks} }
+func NewStore(c Config) *Store {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Store{db: c.Pool, hooks: c.Hooks, log: c.Log, due: promauto.With(c.Metrics).NewCounterVec(prometheus.CounterOpts{
+		Name: "divvy_site_later_total", Help: "Later versions of the site that this daemon dealt with when they were due, by outcome."}, []string{"outcome"})}
+}
 
 // Load returns the version in force with its ids and the present states of its queues: one statement, and the
 // file is parsed only when it changed. Before the first Apply it is an empty site with number 0.

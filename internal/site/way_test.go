@@ -1,0 +1,86 @@
+package site
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// rehearsal is A and B at 1:1, 100 units, A holding all that it may.
+func rehearsal(t *testing.T) (*bench, string, string) {
+	b := newBench(t)
+	b.apply(site("{name: A}", "{name: B}"))
+	ids := b.ids()
+	b.hooks.Standing = func() map[string]Demand {
+		return map[string]Demand{DefaultPool: {
+			Held: map[shares.ShareID]shares.Units{ids["A"]: 50_000, ids["B"]: 50_000},
+			Want: map[shares.ShareID]shares.Units{ids["A"]: 500_000, ids["B"]: 500_000},
+		}}
+	}
+	return b, site("{name: A}", "{name: B}"), site("{name: A}", "{name: B, weight: 3}")
+}
+
+// W2 of sharing.md, rehearsed: B gains 25 units, as fast as jobs of A end.
+func TestRehearsalSaysHowLong(t *testing.T) {
+	b, _, next := rehearsal(t)
+	a, err := b.Apply(t.Context(), ApplyRequest{Source: []byte(next), DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := a.Targets[0]
+	if p.Way.ETAS != nil || p.Way.ETA != "unknown: no job has ended in the last 5 minutes" {
+		t.Errorf("nothing has ended: %+v", p.Way)
+	}
+	if got := p.Shares; got[0].Gain != -25 || got[0].SlotsAfter != 25 || got[0].Held != 50 || got[1].Gain != 25 || got[1].SlotsAfter != 75 {
+		t.Errorf("%+v", got)
+	}
+	// In 5 minutes 150 jobs of A ended in one row and 30 of B in another, and one of A half an hour ago; those of A that
+	// began, or went to another share, free nothing.
+	ids := b.ids()
+	for i, at := range []string{"30 minutes", "2 minutes", "1 minute"} {
+		_, err := b.db.Exec(t.Context(), `INSERT INTO ledger (daemon_id, lane, seq, at, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns,
+				units, places, low_ids, high_ids)
+			VALUES (7, 1, $1, now() - $2::interval, '{1,1,2,1,1}', $3, '{1}', $4, '{l,l,l,r,l}', '{f,r,x,l,-}', '{70,5,15,40,3}',
+				'{70000,5000,15000,40000,3000}', '{0}', '{0}', '{0}')`,
+			i+1, at, []int32{int32(ids["A"]), int32(ids["A"]), int32(ids["B"]), int32(ids["A"]), int32(ids["A"])}, []int32{int32(b.load().Queues[0].ID)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := b.everything()
+	if a, err = b.Apply(t.Context(), ApplyRequest{Source: []byte(next), DryRun: true}); err != nil {
+		t.Fatal(err)
+	}
+	w := a.Targets[0].Way
+	if w.ETAS == nil || *w.ETAS < 49.99 || *w.ETAS > 50.01 || w.EndsPerSecond < 0.599 || w.EndsPerSecond > 0.601 || !strings.HasPrefix(w.ETA, "about 50 s, from 0.6 ends a second") {
+		t.Errorf("25 units at 150 in 300 s: %+v", w)
+	}
+	if d := cmp.Diff(before, b.everything()); d != "" {
+		t.Errorf("a rehearsal wrote something: %s", d)
+	}
+}
+
+// everything is every row of the database.
+func (b *bench) everything() map[string]string {
+	b.t.Helper()
+	rows, err := b.db.Query(b.t.Context(), `SELECT c.oid::regclass::text, query_to_xml('SELECT * FROM ' || c.oid::regclass || ' AS t ORDER BY t::text', true, false, '')::text
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = 'public'`)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	all := map[string]string{}
+	for rows.Next() {
+		var table, text string
+		if err := rows.Scan(&table, &text); err != nil {
+			b.t.Fatal(err)
+		}
+		all[table] = text
+	}
+	if rows.Err() != nil || len(all) < 10 {
+		b.t.Fatal(rows.Err(), len(all))
+	}
+	return all
+}
