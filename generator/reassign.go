@@ -1,0 +1,249 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Bounds of one Reassign: tasks, and batches of jobs over all of them. Claims stand still while a batch moves.
+const (
+	reassignTasks   = 1000
+	reassignBatches = 20
+)
+
+// ReassignRequest asks that tasks go to another share.
+type ReassignRequest struct {
+	Share   string  `json:"share" minLength:"1" doc:"Path of the leaf that they go to."`
+	Tasks   []int64 `json:"tasks" minItems:"1" maxItems:"1000" doc:"Ids of tasks."`
+	Running bool    `json:"running" required:"false" doc:"Move running jobs too: their units are charged to the new share from then on."`
+}
+
+// Reassigned says what became of each task, in the order of the request.
+type Reassigned struct {
+	Share string           `json:"share"`
+	Tasks []TaskReassigned `json:"tasks"`
+	More  bool             `json:"more" doc:"There is more than one request moves: send the same request again."`
+}
+
+// TaskReassigned says what of a task went to the share, and what did not and why. Jobs that ended stay where they were.
+type TaskReassigned struct {
+	Task    int64  `json:"task"`
+	From    string `json:"from,omitempty" doc:"Share of its jobs before; empty: it had none."`
+	Moved   bool   `json:"moved" doc:"Something went."`
+	Pieces  int64  `json:"pieces" doc:"Pieces that are no jobs yet: they will be jobs of the new share."`
+	Waiting int64  `json:"waiting" doc:"Waiting jobs that went."`
+	Ready   int64  `json:"ready" doc:"Ready jobs that went."`
+	Leased  int64  `json:"leased" doc:"Running jobs that went."`
+	Stay    int64  `json:"stay" doc:"Running jobs that stay charged to the old share."`
+	Why     string `json:"why,omitempty" doc:"Why it did not go, or not all of it."`
+	More    bool   `json:"more" doc:"It has more jobs than one request moves."`
+}
+
+// Reassign gives tasks that are not over to another share: pieces to come, waiting and ready jobs, and with Running the
+// jobs that run. It moves a bounded number of jobs in batches of their own and says what is left; a repeat goes on, and
+// changes nothing once all is done. Errors: ErrNoSite, and ErrInvalid for a share that is no leaf. A task that does not
+// exist or is over is no error: its line says so.
+func (g *Generator) Reassign(ctx context.Context, r ReassignRequest) (Reassigned, error) {
+	if len(r.Tasks) == 0 || len(r.Tasks) > reassignTasks {
+		return Reassigned{}, fault("tasks", fmt.Sprintf("has %d ids", len(r.Tasks)), fmt.Sprintf("1 to %d", reassignTasks))
+	}
+	out := Reassigned{Share: r.Share, Tasks: []TaskReassigned{}}
+	budget, seen := reassignBatches, map[int64]bool{}
+	for _, id := range r.Tasks {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		t, used, err := g.reassignTask(ctx, reassignment{task: id, share: r.Share, running: r.Running}, budget)
+		if err != nil {
+			return Reassigned{}, fmt.Errorf("reassign task %d: %w", id, err)
+		}
+		budget -= used
+		out.Tasks, out.More = append(out.Tasks, t), out.More || t.More
+	}
+	g.hint()
+	return out, nil
+}
+
+// reassignment is one task on its way.
+type reassignment struct {
+	task    int64
+	share   string
+	running bool
+}
+
+// reassignTask moves at most so many batches.
+func (g *Generator) reassignTask(ctx context.Context, r reassignment, batches int) (out TaskReassigned, used int, err error) {
+	for {
+		if used == batches {
+			out.Task, out.More = r.task, true
+			out.Why = "more jobs than one request moves: send it again"
+			return out, used, nil
+		}
+		one, jobs, err := g.reassignBatch(ctx, r)
+		if err != nil {
+			return out, used, err
+		}
+		if jobs || used > 0 {
+			used++
+		}
+		if out.Task != 0 { // of the first batch: what the task was before
+			one.From, one.Pieces, one.Moved = out.From, out.Pieces, one.Moved || out.Moved
+			if one.Moved && one.Stay == 0 {
+				one.Why = ""
+			}
+		}
+		one.Waiting, one.Ready, one.Leased = one.Waiting+out.Waiting, one.Ready+out.Ready, one.Leased+out.Leased
+		out = one
+		if !out.More {
+			return out, used, nil
+		}
+	}
+}
+
+// reassignBatch moves the task, if it has not moved yet, and one batch of its jobs; jobs says whether there were any.
+// The site lock comes first, so that the share stays a leaf and the limits are those of the version in force; the
+// task's row before the barrier, as verbs have them.
+func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out TaskReassigned, jobs bool, err error) {
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		out, jobs = TaskReassigned{Task: r.task}, false
+		st, to, err := g.leafInForce(ctx, tx, r.share)
+		if err != nil {
+			return err
+		}
+		t, err := lockReassign(ctx, tx, r.task)
+		if errors.Is(err, pgx.ErrNoRows) {
+			out.Why = "there is no such task"
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out.From = t.Share
+		if t.Over {
+			out.Why = "it is over (" + t.State + "): what has ended stays where it was"
+			return nil
+		}
+		if jobs, err = t.take(ctx, tx, r, to, st, &out); err != nil || !jobs {
+			return err
+		}
+		return t.takeJobs(ctx, tx, r, to, st, &out)
+	})
+	return out, jobs, err
+}
+
+// leafInForce finds the share in the version in force, and keeps that version in force until the transaction ends.
+func (g *Generator) leafInForce(ctx context.Context, tx pgx.Tx, path string) (*site.Site, shares.ShareID, error) {
+	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
+		return nil, 0, err
+	}
+	st, err := g.cfg.Site(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("site: %w", err)
+	}
+	if st.Number == 0 {
+		return nil, 0, ErrNoSite
+	}
+	var inForce int64
+	if err := tx.QueryRow(ctx, query["newest_site"]).Scan(&inForce); err != nil {
+		return nil, 0, err
+	}
+	if inForce != st.Number {
+		return nil, 0, ErrSiteChanged
+	}
+	to, err := leafByPath(st, path)
+	return st, to, err
+}
+
+// movableTask is a task under its row lock.
+type movableTask struct {
+	ID        int64
+	State     string
+	Over      bool
+	ShareID   shares.ShareID
+	Share     string
+	Overruled bool
+	Committed bool
+	Pieces    int64
+}
+
+func lockReassign(ctx context.Context, tx pgx.Tx, id int64) (movableTask, error) {
+	rows, err := tx.Query(ctx, query["lock_reassign"], pgx.StrictNamedArgs{"task": id})
+	if err != nil {
+		return movableTask{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[movableTask])
+}
+
+// take gives the task itself to the share; jobs says whether any of its jobs have to follow.
+func (t movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, to shares.ShareID, st *site.Site, out *TaskReassigned) (jobs bool, err error) {
+	if t.ShareID == to && !t.Overruled {
+		out.Why = "it is in " + r.share + " already"
+	} else {
+		out.Moved = true
+		if t.State != "finishing" && t.State != "aborting" { // these make no more jobs
+			out.Pieces = t.Pieces
+		}
+		_, err := tx.Exec(ctx, query["reassign"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(to),
+			"tagged_by": TaggedBy{Verdict: explicit}, "site_version": st.Number})
+		if err != nil {
+			return false, err
+		}
+	}
+	err = tx.QueryRow(ctx, query["movable"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(to), "running": r.running}).Scan(&jobs)
+	if err != nil || jobs {
+		return jobs, err
+	}
+	return false, t.stay(ctx, tx, r, to, out)
+}
+
+// takeJobs moves a batch of jobs behind the barrier, and has the limits computed anew: what a share holds has changed.
+func (t movableTask) takeJobs(ctx context.Context, tx pgx.Tx, r reassignment, to shares.ShareID, st *site.Site, out *TaskReassigned) error {
+	if err := dispatcher.Barrier(ctx, tx); err != nil {
+		return err
+	}
+	moved, err := dispatcher.MoveTask(ctx, tx, dispatcher.TaskMove{Task: t.ID, To: to, Running: r.running, Limit: verbBatch})
+	if err != nil {
+		return err
+	}
+	if err := dispatcher.Rebase(ctx, tx, st.Version()); err != nil {
+		return err
+	}
+	out.Waiting, out.Ready, out.Leased, out.More = moved.Waiting, moved.Ready, moved.Leased, moved.More
+	if moved.Waiting+moved.Ready+moved.Leased > 0 {
+		out.Moved, out.Why = true, ""
+	}
+	if moved.More {
+		return nil
+	}
+	return t.stay(ctx, tx, r, to, out)
+}
+
+// stay says what does not go.
+func (t movableTask) stay(ctx context.Context, tx pgx.Tx, r reassignment, to shares.ShareID, out *TaskReassigned) error {
+	err := tx.QueryRow(ctx, query["left_behind"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(to)}).Scan(&out.Stay)
+	if err != nil || out.Stay == 0 {
+		return err
+	}
+	out.Why = fmt.Sprintf("%s charged to the share that they started under until they end, and if they fail they are ready there again; "+
+		"with running they go too", counted(out.Stay, "running job stays", "running jobs stay"))
+	if r.running { // claimed or come back while the batch moved
+		out.Why = fmt.Sprintf("%s where they were: repeat the request", counted(out.Stay, "running job stays", "running jobs stay"))
+	}
+	return nil
+}
+
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
