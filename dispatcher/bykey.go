@@ -21,6 +21,14 @@ type statement struct {
 	args pgx.StrictNamedArgs
 }
 
+// list is the arguments as pgx takes them.
+func (st statement) list() []any {
+	if st.args == nil {
+		return nil
+	}
+	return []any{st.args}
+}
+
 // byKeyTo is byKey with a reader of rows of its own: finding the fields by name costs more than some rows do.
 func byKeyTo[T any](ctx context.Context, d *Dispatcher, st statement, row pgx.RowToFunc[T]) (rows []T, err error) {
 	var batch pgx.Batch

@@ -316,7 +316,7 @@ func (d *Dispatcher) leasesOf(ctx context.Context, b claimBatch, took taken) (of
 // giveBack undoes a grant that did not come true; the job is looked for again at the next refresh.
 func (d *Dispatcher) giveBack(g *grant) {
 	d.metrics.conflicts.Inc()
-	g.of.apply(g.undo(), g.spent)
+	g.of.takeBack(g)
 	g.window.doubt = append(g.window.doubt, span{g.job.place, g.job.id, g.job.id})
 }
 
@@ -357,7 +357,7 @@ func (d *Dispatcher) unGrant(p *pull) {
 	for i := len(p.grants) - 1; i >= 0; i-- {
 		g := p.grants[i]
 		delete(g.of.inflight, g.job.id)
-		g.of.apply(g.undo(), g.spent)
+		g.of.takeBack(g)
 		g.window.insert(g.job)
 		d.state.check(g.window)
 	}
@@ -380,10 +380,11 @@ func (d *Dispatcher) resolveLane(ctx context.Context, l *lane) error {
 		}
 	}
 	own := l.seq > d.base[l.no]
-	for _, m := range moves {
-		if d.owns(l) {
+	if d.owns(l) {
+		for _, m := range moves {
 			d.state.apply(m, own)
 		}
+		d.state.diary.saw(l.daemon, l.no, l.seq)
 	}
 	l.pending = claimBatch{}
 	return nil

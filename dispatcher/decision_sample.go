@@ -14,10 +14,11 @@ const decisionsPerSecond = 1000
 // share's. The weight follows the rate of the second before; when the rate rises within a second, the weight doubles
 // for every further quarter of the budget. The zero sampler takes everything. Dispatcher.mu guards it.
 type sampler struct {
-	weight int // of the next block; 0 counts as 1
-	block  int // size of the present one
-	left   int // decisions to come in it
-	chosen int // which of them is recorded, counted from the end
+	all    bool // no sample: all of them
+	weight int  // of the next block; 0 counts as 1
+	block  int  // size of the present one
+	left   int  // decisions to come in it
+	chosen int  // which of them is recorded, counted from the end
 
 	since  time.Time // when this second began
 	seen   int       // decisions in it
@@ -27,6 +28,9 @@ type sampler struct {
 
 // next says what weight the record of the next decision has; 0: none is made.
 func (m *sampler) next() int {
+	if m.all {
+		return 1
+	}
 	if m.left == 0 {
 		m.open()
 	}

@@ -28,6 +28,13 @@ type pickRecord struct {
 	weight          int32 // it stands for so many decisions
 	units           shares.Units
 	round           shares.Units // R
+	asked           asked
+	version         int64
+	turn            int64 // which decision of the daemon it was
+	kind            int64 // of the slot, as the diary has it
+	shape           int32
+	unfit           int32 // leaves with ready jobs of which none fits the slot
+	barred          int32 // leaves that a limit keeps back
 
 	// Known when the claim has committed: its ledger row.
 	daemon int64
@@ -35,27 +42,69 @@ type pickRecord struct {
 	seq    int64
 }
 
+// asked is what the pull has left to ask for.
+type asked struct {
+	cores int // of the slot
+	most  int // jobs
+}
+
+// countOpen notes that a window of a leaf has something to give from now on, or not any more.
+func (s *state) countOpen(leaf int, is bool) {
+	l := &s.leaves[leaf]
+	if is {
+		if l.nOpen++; l.nOpen == 1 {
+			s.nOpen++
+		}
+	} else if l.nOpen--; l.nOpen == 0 {
+		s.nOpen--
+	}
+}
+
 // note makes the record of a pick that was just made and not counted yet; nil when the sample leaves it out, which
-// costs a counter. The second walk is taken for those in the sample only.
-func (s *state) note(of *contenders, r shares.Units, q *queue, found choice) *pickRecord {
+// costs a counter, and ends the chapter of the diary. The second walk is taken for those in the sample only.
+func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a asked) *pickRecord {
 	weight := s.sample.next()
+	if weight != 1 {
+		s.diary.breakOff()
+	}
 	if weight == 0 {
 		return nil
 	}
+	of.tell(&s.diary)
 	c, _ := of.pool.book.Contest(r, &of.leaves)
+	e := &pickRecord{at: time.Now(), job: found.window.jobs[0].id, queue: q.ID, weight: int32(weight), units: found.units, round: r,
+		candidates: int32(of.leaves.Len()), asked: a, version: s.version.Number, turn: s.diary.turn + 1, kind: of.kind,
+		shape: found.window.key.shape, barred: int32(len(of.barred) + len(of.refused))}
+	e.unfit = max(0, int32(s.nOpen)-e.candidates-e.barred)
+	if leaf := found.window.leaf; leaf != c.Winner { // it was owed the slot: the winner comes second
+		e.kind = -of.kind
+		c = of.owedBefore(r, leaf, c)
+	}
 	nodes := s.version.Tree.Nodes
-	e := &pickRecord{at: time.Now(), job: found.window.jobs[0].id, queue: q.ID, share: nodes[c.Winner].ID,
-		deficit: float32(c.Deficit / 1000), candidates: int32(of.leaves.Len()), weight: int32(weight), units: found.units, round: r}
+	e.share, e.deficit = nodes[c.Winner].ID, float32(c.Deficit/1000)
 	if c.RunnerUp >= 0 {
 		e.runnerUp, e.runnerUpDeficit = nodes[c.RunnerUp].ID, float32(c.RunnerUpDeficit/1000)
 	}
 	return e
 }
 
-// Bounds of what waits to be written, and of a row. A row has a second's records.
+// owedBefore is the contest of a leaf that was given its due before who would have won: both stand by themselves.
+func (c *contenders) owedBefore(r shares.Units, leaf int, won shares.Contest) shares.Contest {
+	alone := func(leaf int) float64 {
+		var of shares.Contenders
+		c.pool.book.Contend(&of, leaf, true)
+		own, _ := c.pool.book.Contest(r, &of)
+		return own.Deficit
+	}
+	return shares.Contest{Winner: leaf, Deficit: alone(leaf), RunnerUp: won.Winner, RunnerUpDeficit: alone(won.Winner)}
+}
+
+// Bounds of what waits to be written, and of a row. Where all are recorded there is room for some seconds at the rate that
+// a daemon can reach; of a sample a row has a second's.
 const (
-	mostRecords = 16 * decisionsPerSecond
-	rowRecords  = decisionsPerSecond
+	mostRecords    = 16 * decisionsPerSecond
+	mostRecordsAll = 1 << 18
+	rowRecords     = decisionsPerSecond
 )
 
 // records are decisions that committed and are not written yet.
@@ -63,6 +112,9 @@ type records struct {
 	writing sync.Mutex // one Record at a time; what it writes stays at the head until it is written
 	mu      sync.Mutex
 	waiting []pickRecord
+	most    int   // that may wait
+	nth     int64 // rows of the diary that were written, by the daemon of
+	of      int64
 }
 
 // keepNotes takes over the records of a batch whose row in the ledger is the lane's last. Those of claims that took
@@ -76,7 +128,7 @@ func (d *Dispatcher) keepNotes(l *lane, b claimBatch, took func(nonce int64) boo
 			if g.note == nil || !took(g.nonce) {
 				continue
 			}
-			if len(rs.waiting) >= mostRecords {
+			if len(rs.waiting) >= max(rs.most, mostRecords) {
 				d.metrics.unwritten.Inc()
 				continue
 			}
@@ -86,12 +138,12 @@ func (d *Dispatcher) keepNotes(l *lane, b claimBatch, took func(nonce int64) boo
 	}
 }
 
-// head is what fits into the next row: of one daemon.
+// head is what fits into the next row: of one daemon and version.
 func (rs *records) head() []pickRecord {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	n := 0
-	for n < min(len(rs.waiting), rowRecords) && rs.waiting[n].daemon == rs.waiting[0].daemon {
+	for n < min(len(rs.waiting), rowRecords) && rs.waiting[n].daemon == rs.waiting[0].daemon && rs.waiting[n].version == rs.waiting[0].version {
 		n++
 	}
 	return rs.waiting[:n:n]
@@ -100,33 +152,35 @@ func (rs *records) head() []pickRecord {
 func (rs *records) drop(n int) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	rs.waiting = append(rs.waiting[:0:0], rs.waiting[n:]...)
+	if rs.waiting = rs.waiting[n:]; len(rs.waiting) == 0 {
+		rs.waiting = nil
+	}
 }
 
-// Record writes the decisions that were committed since the last time and returns how many: all of them up to a
-// thousand a second, above that a uniform sample of about as many, in which each record says how many claims it stands for.
+// Record writes the decisions that were committed since the last time, and what the daemon took into account beside
+// them, and returns how many decisions: all of them up to a thousand a second, above that, unless Config.RecordAll is
+// set, a uniform sample of about as many, in which each record says how many claims it stands for.
 // They are in memory until then, so a daemon that is killed takes the last second's with it. While the
 // database is away they wait; beyond sixteen seconds' worth they are dropped and counted. No record is written twice:
 // those of a row whose fate is unknown are dropped as well.
 func (d *Dispatcher) Record(ctx context.Context) (n int, err error) {
-	d.mu.Lock()
-	d.state.sample.turn(time.Now())
-	d.mu.Unlock()
 	rs := &d.records
 	rs.writing.Lock()
 	defer rs.writing.Unlock()
+	now := time.Now()
+	d.mu.Lock()
+	d.state.sample.turn(now)
+	diary := diaryPage{daemon: d.id, entries: d.takeDiary(now)}
+	d.mu.Unlock()
+	if err := d.writeDiary(ctx, diary); err != nil {
+		return 0, fmt.Errorf("record what was counted: %w", err)
+	}
 	for {
 		row := rs.head()
 		if len(row) == 0 {
 			return n, nil
 		}
-		err := d.writeRecords(ctx, row)
-		if pg.Code(err) == pg.CodeCheckViolation { // the day has no partition yet
-			if _, err := d.Partition(ctx); err != nil {
-				return n, err
-			}
-			err = d.writeRecords(ctx, row)
-		}
+		err := d.onDay(ctx, func() error { return d.writeRecords(ctx, row) })
 		switch {
 		case err == nil:
 			n += len(row)
@@ -141,30 +195,79 @@ func (d *Dispatcher) Record(ctx context.Context) (n int, err error) {
 	}
 }
 
+// onDay writes into a table that is partitioned by day, and makes the day where it is not there yet.
+func (d *Dispatcher) onDay(ctx context.Context, write func() error) error {
+	err := write()
+	if pg.Code(err) != pg.CodeCheckViolation {
+		return err
+	}
+	if _, err := d.Partition(ctx); err != nil {
+		return err
+	}
+	return write()
+}
+
 // errNotSent: the records are still ours alone.
 var errNotSent = errors.New("no connection")
 
-func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
-	n := len(row)
-	ago, lanes, seqs, jobs := make([]int32, n), make([]int16, n), make([]int64, n), make([]int64, n)
-	queues, ids, seconds := make([]int32, n), make([]int32, n), make([]int32, n)
-	deficits, secondDeficits := make([]float32, n), make([]float32, n)
-	candidates, weights, units, rounds := make([]int32, n), make([]int32, n), make([]int64, n), make([]int64, n)
-	now := time.Now()
-	for i, e := range row {
-		ago[i], lanes[i], seqs[i], jobs[i] = int32(now.Sub(e.at).Milliseconds()), e.lane, e.seq, e.job
-		queues[i], ids[i], seconds[i] = int32(e.queue), int32(e.share), int32(e.runnerUp)
-		deficits[i], secondDeficits[i] = e.deficit, e.runnerUpDeficit
-		candidates[i], weights[i], units[i], rounds[i] = e.candidates, e.weight, int64(e.units), int64(e.round)
+// valuesOf makes one of the records' columns.
+func valuesOf[E, T any](row []E, of func(e *E) T) []T {
+	values := make([]T, len(row))
+	for i := range row {
+		values[i] = of(&row[i])
 	}
+	return values
+}
+
+// oneIfSame is a column that has one value for all, where that is so.
+func oneIfSame[T comparable](column []T) []T {
+	for _, v := range column {
+		if v != column[0] {
+			return column
+		}
+	}
+	return column[:min(1, len(column))]
+}
+
+func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
+	now, first := time.Now(), row[0].turn
+	for _, e := range row {
+		first = min(first, e.turn)
+	}
+	int4s := func(of func(e *pickRecord) int32) []int32 { return valuesOf(row, of) }
+	int8s := func(of func(e *pickRecord) int64) []int64 { return valuesOf(row, of) }
+	args := pgx.StrictNamedArgs{"daemon": row[0].daemon, "version": row[0].version, "turn": first,
+		"ms_ago":             int4s(func(e *pickRecord) int32 { return int32(now.Sub(e.at).Milliseconds()) }),
+		"lanes":              valuesOf(row, func(e *pickRecord) int16 { return e.lane }),
+		"seqs":               int8s(func(e *pickRecord) int64 { return e.seq }),
+		"jobs":               int8s(func(e *pickRecord) int64 { return e.job }),
+		"queues":             int4s(func(e *pickRecord) int32 { return int32(e.queue) }),
+		"shares":             int4s(func(e *pickRecord) int32 { return int32(e.share) }),
+		"deficits":           valuesOf(row, func(e *pickRecord) float32 { return e.deficit }),
+		"runners_up":         int4s(func(e *pickRecord) int32 { return int32(e.runnerUp) }),
+		"runner_up_deficits": valuesOf(row, func(e *pickRecord) float32 { return e.runnerUpDeficit }),
+		"candidates":         int4s(func(e *pickRecord) int32 { return e.candidates }),
+		"units":              int8s(func(e *pickRecord) int64 { return int64(e.units) }),
+		"rounds":             int8s(func(e *pickRecord) int64 { return int64(e.round) }),
+		"weights":            int4s(func(e *pickRecord) int32 { return e.weight }),
+		"turns":              int4s(func(e *pickRecord) int32 { return int32(e.turn - first) }),
+		"kinds":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.kind) })),
+		"shapes":             oneIfSame(int4s(func(e *pickRecord) int32 { return e.shape })),
+		"cores":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.asked.cores) })),
+		"mosts":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.asked.most) })),
+		"unfits":             oneIfSame(int4s(func(e *pickRecord) int32 { return e.unfit })),
+		"barreds":            oneIfSame(int4s(func(e *pickRecord) int32 { return e.barred })),
+	}
+	return d.write(ctx, "record_decisions", args)
+}
+
+// write runs a statement that must not be repeated when it is unknown whether it was executed.
+func (d *Dispatcher) write(ctx context.Context, verb string, args pgx.StrictNamedArgs) error {
 	conn, err := d.cfg.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	defer conn.Release()
-	_, err = conn.Exec(ctx, query["record_decisions"], pgx.StrictNamedArgs{
-		"daemon": row[0].daemon, "ms_ago": ago, "lanes": lanes, "seqs": seqs, "jobs": jobs, "queues": queues, "shares": ids,
-		"deficits": deficits, "runners_up": seconds, "runner_up_deficits": secondDeficits, "candidates": candidates,
-		"units": units, "rounds": rounds, "weights": weights})
+	_, err = conn.Exec(ctx, query[verb], args)
 	return err
 }

@@ -27,10 +27,10 @@ type ended struct {
 	tail     string
 }
 
-// rank puts what somebody reports before "lost": that counts only when the lease has run out, and must not keep a
-// report in the same batch from being heard.
+// rank puts what somebody reports before what a clock says: that counts only when the time is over, and must not keep
+// a report in the same batch from being heard.
 func (e ended) rank() int {
-	if e.outcome == Lost {
+	if e.outcome == Lost || e.outcome == reclaimed {
 		return 1
 	}
 	return 0
@@ -196,7 +196,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		"jobs": jobs, "attempts": attempts, "nonces": nonces, "exit_codes": codes, "messages": messages,
 		"cpu_s": cpu, "memory_mb": memory, "outputs": outputs, "tails": tails}
 	if verb == "end" {
-		args["outcomes"] = outcomes
+		args["outcomes"], args["slack_s"] = outcomes, reclaimSlack.Seconds()
 	}
 	return verb, args
 }
@@ -217,6 +217,7 @@ func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 		moves[i] = r.move()
 	}
 	d.applyEnds(ctx, moves, l.seq > d.base[l.no])
+	d.state.diary.saw(l.daemon, l.no, l.seq)
 }
 
 // applyEnds counts moves out of leased. d.mu is held.
@@ -254,6 +255,7 @@ func (d *Dispatcher) resolveEnds(ctx context.Context, l *lane) error {
 	defer d.mu.Unlock()
 	if d.owns(l) {
 		d.applyEnds(ctx, moves, l.seq > d.base[l.no])
+		d.state.diary.saw(l.daemon, l.no, l.seq)
 	}
 	return nil
 }

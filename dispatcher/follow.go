@@ -135,6 +135,7 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 			}
 		}
 		d.followed[laneID{r.DaemonID, r.Lane}] = r.Seq
+		d.state.diary.saw(r.DaemonID, r.Lane, r.Seq)
 	}
 	for w := range ready {
 		d.stirWindow(w)
@@ -180,6 +181,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 			}
 		}
 	}
+	d.line.stir((*class).lacksLoan) // the demand may be another
 	d.kick()
 	return nil
 }
@@ -217,14 +219,24 @@ func (d *Dispatcher) readBacklog(ctx context.Context) error {
 	}
 	for key, w := range d.state.windows {
 		if n := left[key]; n != w.backlog {
-			was := w.ready + w.backlog
-			w.backlog = n
-			if w.leaf >= 0 {
-				d.state.touch(w.leaf, (was > 0) != (w.ready+n > 0))
-			}
+			d.state.setBacklog(key, n)
+			d.state.diary.noteBacklog(w)
 		}
 	}
 	return nil
+}
+
+// setBacklog says how many jobs of a window are not generated yet.
+func (s *state) setBacklog(key windowKey, n int64) {
+	w := s.window(key)
+	if w == nil {
+		return
+	}
+	was := w.ready + w.backlog
+	w.backlog = n
+	if w.leaf >= 0 {
+		s.touch(w.leaf, (was > 0) != (w.ready+n > 0))
+	}
 }
 
 // pilotMemory is how long a pilot that does not ask any more counts as one of the queue.

@@ -3,20 +3,20 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// byDay are the tables that are partitioned by day, daysAhead how many days after today have their partition, and
-// decisionDays how long decision records are kept.
-var byDay = []string{"attempts", "ended_jobs", "decisions"}
+// byDay are the tables that are partitioned by day, and daysAhead how many days after today have their partition.
+var byDay = []string{"attempts", "ended_jobs", "decisions", "diaries", "checkpoints"}
 
-const (
-	daysAhead    = 3
-	decisionDays = 7
-)
+const daysAhead = 3
+
+// replayed are those of them that are kept for replays, for as long as the ledger.
+var replayed = byDay[2:]
 
 // Partition makes the partitions of today and the next days, of every table that has one a day, and returns how
 // many it made. It never keeps a claim or an end waiting for long: what it cannot lock within a fifth of a second it
@@ -63,13 +63,19 @@ func (d *Dispatcher) makeDay(ctx context.Context, table string, ahead int) (n in
 	return n, nil
 }
 
-// dropDecisions drops the days of decision records that are over, and returns how many. Only the one who writes
-// the records and their readers meet its lock; while they have the table it does nothing.
-func (d *Dispatcher) dropDecisions(ctx context.Context) (n int, err error) {
-	args := pgx.StrictNamedArgs{"parent": "decisions", "keep": decisionDays}
-	err = d.cfg.Pool.QueryRow(ctx, query["drop_days"], args).Scan(&n)
-	if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
-		return 0, fmt.Errorf("drop_days: %w", err)
+// dropDays drops the days of what is kept for replays that are over, and returns how many. Only those who write there
+// and their readers meet its lock; while they have a table it is left alone.
+func (d *Dispatcher) dropDays(ctx context.Context) (n int, err error) {
+	keep := int((d.cfg.Keep + day - 1) / day)
+	for _, table := range replayed {
+		dropped := 0
+		err = d.cfg.Pool.QueryRow(ctx, query["drop_days"], pgx.StrictNamedArgs{"parent": table, "keep": keep}).Scan(&dropped)
+		if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
+			return n, fmt.Errorf("drop_days: %w", err)
+		}
+		n += dropped
 	}
 	return n, nil
 }
+
+const day = 24 * time.Hour

@@ -104,7 +104,7 @@ func TestPartitionDoesNotWait(t *testing.T) {
 		if _, err := tx.Exec(context.Background(), "SELECT FROM attempts"); err != nil {
 			return err
 		}
-		if n := f.partition(d); n != 2*(daysAhead+1) || len(f.days("attempts")) != 0 {
+		if n := f.partition(d); n != (len(byDay)-1)*(daysAhead+1) || len(f.days("attempts")) != 0 {
 			t.Errorf("%d partitions were made, %v of attempts", n, f.days("attempts"))
 		}
 		return nil
@@ -129,7 +129,7 @@ func TestPartitionLeavesALargeDefault(t *testing.T) {
 			END IF;
 			RETURN make_days_quickly(parent, first, days);
 		END $$`)
-	if n := f.partition(d); n != 2*(daysAhead+1) || len(f.days("attempts")) != 0 {
+	if n := f.partition(d); n != (len(byDay)-1)*(daysAhead+1) || len(f.days("attempts")) != 0 {
 		t.Errorf("%d partitions were made, %v of attempts", n, f.days("attempts"))
 	}
 }
@@ -152,11 +152,13 @@ func TestPurgeDropsOldDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := d.Purge(context.Background()); n != 3 || err != nil {
-		t.Errorf("%d dropped, %v; want the three days before the last seven", n, err)
+	if n, err := d.Purge(context.Background()); n != 9 || err != nil {
+		t.Errorf("%d dropped, %v; want the three days before the last seven of three tables", n, err)
 	}
-	if days := f.days("decisions"); len(days) != 11 || days[0] != -decisionDays {
-		t.Errorf("decisions: days %v are left", days)
+	for _, table := range replayed {
+		if days := f.days(table); len(days) != 11 || days[0] != -7 {
+			t.Errorf("%s: days %v are left", table, days)
+		}
 	}
 	for _, table := range byDay[:2] {
 		if days := f.days(table); len(days) != 14 {

@@ -29,28 +29,38 @@ type config struct {
 	LeaseRenew     time.Duration `yaml:"lease_renew" doc:"How often pilots are told to renew."`
 	DaemonTTL      time.Duration `yaml:"daemon_ttl" doc:"A daemon that was silent for so long is taken for dead by the others; the same in all of them."`
 	Sample         time.Duration `yaml:"sample" doc:"How often the standing of the shares is written down for reports."`
+	Record         string        `yaml:"record" doc:"Decisions that are recorded: sample = all of them up to a thousand a second, above that about as many at random; all = all of them."`
+	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	LogFormat      string        `yaml:"log_format" doc:"text or json."`
 	LogLevel       string        `yaml:"log_level" doc:"debug, info, warn or error."`
 	StopWithin     time.Duration `yaml:"stop_within" doc:"Longest time that an orderly stop may take before the daemon leaves anyway."`
 }
 
+// What record may be.
+const (
+	recordSample = "sample"
+	recordAll    = "all"
+)
+
 // defaults are all defaults there are.
 func defaults() config {
 	return config{
-		Database:    "auto",
-		Connections: 16,
-		StateDir:    defaultStateDir(),
-		Listen:      "127.0.0.1:8470",
-		Generators:  2,
-		LeaseFirst:  90 * time.Second,
-		LeaseTTL:    180 * time.Second,
-		LeaseRenew:  60 * time.Second,
-		DaemonTTL:   15 * time.Second,
-		Sample:      time.Minute,
-		LogFormat:   "text",
-		LogLevel:    "info",
-		StopWithin:  30 * time.Second,
+		Database:      "auto",
+		Connections:   16,
+		StateDir:      defaultStateDir(),
+		Listen:        "127.0.0.1:8470",
+		Generators:    2,
+		LeaseFirst:    90 * time.Second,
+		LeaseTTL:      180 * time.Second,
+		LeaseRenew:    60 * time.Second,
+		DaemonTTL:     15 * time.Second,
+		Sample:        time.Minute,
+		Record:        recordSample,
+		KeepDecisions: 7 * 24 * time.Hour,
+		LogFormat:     "text",
+		LogLevel:      "info",
+		StopWithin:    30 * time.Second,
 	}
 }
 
@@ -90,6 +100,12 @@ func (c config) validate() error {
 	}
 	if c.Sample < 100*time.Millisecond {
 		bad("sample", "%s is less than 100ms", c.Sample)
+	}
+	if c.Record != recordSample && c.Record != recordAll {
+		bad("record", "%q is neither sample nor all", c.Record)
+	}
+	if c.KeepDecisions < time.Hour {
+		bad("keep_decisions", "%s is less than 1h", c.KeepDecisions)
 	}
 	if c.StopWithin < time.Second {
 		bad("stop_within", "%s is less than 1s", c.StopWithin)

@@ -16,7 +16,7 @@ import (
 // simCommand rehearses a site: what its tree would have given, without a daemon and without a database.
 func simCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "sim", Short: "Simulate a site: what a tree of shares would have given to whom"}
-	group.AddCommand(simSWFCommand(c))
+	group.AddCommand(simSWFCommand(c), simReplayCommand(c))
 	return group
 }
 

@@ -1,4 +1,4 @@
--- A week of ledger is kept for replay; nothing goes that a checkpoint does not have. The oldest rows of each lane
+-- The ledger is kept for replay for some time; nothing goes that a checkpoint does not have. The oldest rows of each lane
 -- are read by key, so that a look costs nothing when there is nothing to do.
 DELETE FROM ledger
 WHERE ctid = ANY (ARRAY(
@@ -10,5 +10,5 @@ WHERE ctid = ANY (ARRAY(
         WHERE l.daemon_id = c.daemon_id AND l.lane = c.lane AND l.seq <= least(c.seq, t.seq)
         ORDER BY l.seq LIMIT 5000
     ) old
-    WHERE old.at < now() - interval '7 days'
+    WHERE old.at < now() - make_interval(secs => @keep_s::float8)
 ));

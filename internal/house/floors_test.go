@@ -16,7 +16,7 @@ var floors = map[string]int{
 	"generator":      3,
 	"dispatcher":     2,
 	"internal/site":  2,
-	"shares":         1,
+	"shares":         1, // and shares/sim, shares/replay
 	"internal/pg":    0,
 	"internal/relay": 0,
 	"migrations":     0,

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/replay"
+)
+
+// replayFlags are those of 'divvy sim replay'.
+type replayFlags struct {
+	since, until, site string
+	list               int
+	config             configFlags
+}
+
+func simReplayCommand(c *cli) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Make recorded decisions again: by the tree that was in force, or by another one",
+		Long: `Make the decisions of the past again, on what each daemon knew when it made them.
+
+Without --site each goes by the version that was in force then: all come out as they were, and the exit code is 1 if
+one does not. With --site they go by that file: which slots would have gone to whom, and what each share would have held.
+Nothing is written; the daemon may be running. docs/replay.md has what is kept, and what cannot be compared and why.`,
+		Example: "  divvy sim replay --since 24h\n  divvy sim replay --since 7d --until 6d --site new.yml -o json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.simReplay(cmd.Context(), &f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.since, "since", "24h", "from so long ago, or from a moment such as 2026-03-01T00:00:00Z")
+	fl.StringVar(&f.until, "until", "0s", "up to so long ago, or a moment")
+	fl.IntVar(&f.list, "list", 20, "differences to list")
+	fl.StringVar(&f.site, "site", "", "site file to decide by (default: the version that was in force)")
+	_ = cmd.MarkFlagFilename("site", "yml", "yaml")
+	var all pflag.FlagSet
+	f.config.bind(&all)
+	for _, name := range []string{"config", "database", "database-direct", "state-dir"} { // the rest is a daemon's
+		fl.AddFlag(all.Lookup(name))
+	}
+	return cmd
+}
+
+func (c *cli) simReplay(ctx context.Context, f *replayFlags) error {
+	now := time.Now()
+	since, err := parseMoment("since", f.since, now)
+	if err != nil {
+		return err
+	}
+	until, err := parseMoment("until", f.until, now)
+	if err != nil {
+		return err
+	}
+	if !since.Before(until) {
+		return usagef("--since %s is not before --until %s", f.since, f.until)
+	}
+	cfg, err := f.config.load(os.Getenv)
+	if err != nil {
+		return usageError{err}
+	}
+	r := dispatcher.Replay{Since: since, Until: until, List: f.list}
+	return c.withDatabase(ctx, cfg, func(ctx context.Context, db *pgxpool.Pool) error {
+		store := site.NewStore(site.Config{Pool: db})
+		if f.site != "" {
+			if r.Site, err = c.siteBeside(ctx, store, f.site); err != nil {
+				return err
+			}
+		}
+		r.DB = db
+		r.Version = func(ctx context.Context, n int64) (shares.Version, error) {
+			s, err := store.Get(ctx, n)
+			if err != nil {
+				return shares.Version{}, err
+			}
+			return s.Version(), nil
+		}
+		score, err := r.Run(ctx)
+		if err != nil {
+			return err
+		}
+		if err := c.nameDifferences(ctx, store, &score); err != nil {
+			return err
+		}
+		if err := c.printReplay(score, r.Site != nil); err != nil {
+			return err
+		}
+		if r.Site == nil && score.Differences > 0 {
+			return errSilent
+		}
+		return nil
+	})
+}
+
+// siteBeside reads a site file as what would have been in force: shares and queues are those that have the same path
+// or name now; others are new, and had no jobs.
+func (c *cli) siteBeside(ctx context.Context, store *site.Store, file string) (*shares.Version, error) {
+	src, name, err := c.readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := site.Parse(name, src)
+	if err != nil {
+		return nil, err
+	}
+	now, err := store.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := parsed.Version()
+	unknown := shares.ShareID(0)
+	v.Tree.SetIDs(func(path string) shares.ShareID {
+		if i, ok := now.Tree.ByPath(path); ok {
+			return now.Tree.Nodes[i].ID
+		}
+		unknown--
+		return unknown
+	})
+	for i := range v.Queues {
+		v.Queues[i].ID = shares.QueueID(-i - 1)
+		for _, q := range now.Queues {
+			if q.Name == v.Queues[i].Name {
+				v.Queues[i].ID = q.ID
+			}
+		}
+	}
+	return &v, nil
+}
+
+// nameDifferences fills in the names of what differences are about; those that are in force no more keep their number.
+func (c *cli) nameDifferences(ctx context.Context, store *site.Store, s *replay.Score) error {
+	now, err := store.Version(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range s.First {
+		d := &s.First[i]
+		d.Share, d.Queue = fmt.Sprintf("#%d", d.ShareID), fmt.Sprintf("#%d", d.QueueID)
+		if node, ok := now.Tree.ByID(d.ShareID); ok {
+			d.Share = now.Tree.Nodes[node].Path
+		}
+		for _, q := range now.Queues {
+			if q.ID == d.QueueID {
+				d.Queue = q.Name
+			}
+		}
+	}
+	return nil
+}
+
+// parseMoment reads a time ago such as 24h or 7d, or a moment.
+func parseMoment(flag, s string, now time.Time) (time.Time, error) {
+	if d, err := shares.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-time.Duration(d)), nil
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return at, nil
+	}
+	return time.Time{}, usagef("--%s: %q is neither a time such as 90s, 24h or 7d nor a moment such as 2026-03-01T00:00:00Z", flag, s)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/shares/replay"
+)
+
+func (c *cli) printReplay(s replay.Score, other bool) error {
+	return c.print(s, func(w io.Writer) {
+		writeReplayHead(w, s, other)
+		if len(s.First) > 0 {
+			fmt.Fprintln(w)
+			writeDifferences(w, s)
+		}
+		if len(s.Shares) > 0 {
+			fmt.Fprintln(w)
+			writeDelivered(w, s, other)
+		}
+	})
+}
+
+func writeReplayHead(w io.Writer, s replay.Score, other bool) {
+	g := newFacts(w)
+	if !s.From.IsZero() {
+		g.row("decided", s.From.UTC().Format(time.DateTime)+" to "+s.Until.UTC().Format(time.DateTime)+" UTC")
+		g.row("versions", strings.Trim(fmt.Sprint(s.Version), "[]"))
+	}
+	g.row("decisions", s.Decisions)
+	g.row("compared", fmt.Sprintf("%d (%s %%)", s.Compared, decimals(100*s.Comparable(), 1)))
+	for _, n := range s.NotComparable {
+		g.row("not comparable", fmt.Sprintf("%d, because %s", n.Decisions, n.Reason))
+	}
+	g.row("differences", s.Differences)
+	if !other {
+		g.row("other deficits", s.Drifts)
+	}
+	g.flush()
+}
+
+func writeDifferences(w io.Writer, s replay.Score) {
+	g := newGrid(w, "at", ">job", "queue", "was given to", ">deficit", "would go to", ">deficit", ">held")
+	for _, d := range s.First {
+		g.row(d.At.UTC().Format(time.DateTime), d.Job, d.Queue, d.Share, decimals(d.Deficit, 3), orDash(d.ShareNow), decimals(d.DeficitNow, 3), units(d.Held))
+	}
+	g.flush()
+	if n := s.Differences - int64(len(s.First)); n > 0 {
+		fmt.Fprintf(w, "and %d more\n", n)
+	}
+}
+
+// writeDelivered is a line a share: what it held, in slot-hours, and how often it was given a slot.
+func writeDelivered(w io.Writer, s replay.Score, other bool) {
+	headers := []string{"pool", "share", ">slot-hours", ">starts"}
+	if other {
+		headers = append(headers, ">would be", ">starts", ">change")
+	}
+	g := newGrid(w, headers...)
+	for _, d := range s.Shares {
+		cells := []any{d.Pool, d.Path, decimals(d.Recorded, 1), d.Started}
+		if other {
+			cells = append(cells, decimals(d.Now, 1), d.Starts, fmt.Sprintf("%+.1f", d.Now-d.Recorded))
+		}
+		g.row(cells...)
+	}
+	g.flush()
+}

@@ -1,0 +1,169 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Decision is one as it was recorded.
+type Decision struct {
+	At       time.Time
+	Daemon   int64
+	Turn     int64 // which one of the daemon
+	Version  int64 // of the site
+	Job      int64
+	Queue    shares.QueueID
+	Share    shares.ShareID
+	RunnerUp shares.ShareID // 0: nobody else contended
+	Round    shares.Units   // R
+	Units    shares.Units   // that the job was charged
+
+	Candidates      int
+	Deficit         float32 // units
+	RunnerUpDeficit float32
+	Weight          int // claims that it stands for
+}
+
+// Difference is a decision that goes to another share now.
+type Difference struct {
+	At         time.Time      `json:"at"`
+	Daemon     int64          `json:"daemon"`
+	Turn       int64          `json:"turn" doc:"Which decision of its daemon it was."`
+	Job        int64          `json:"job"`
+	Queue      string         `json:"queue"`
+	Share      string         `json:"share" doc:"Who was given the slot."`
+	QueueID    shares.QueueID `json:"-"`
+	ShareID    shares.ShareID `json:"-"`
+	ShareNow   string         `json:"share_now" doc:"Who would be; empty: nobody."`
+	Deficit    float64        `json:"deficit" doc:"As recorded: target minus held, in units, at the level where winner and runner-up part."`
+	DeficitNow float64        `json:"deficit_now" doc:"The same of the one who would be."`
+	Held       float64        `json:"held" doc:"What the share now would hold before it, in units."`
+}
+
+// Reason why decisions are not compared.
+type Reason string
+
+// The reasons.
+const (
+	NoStand   Reason = "before the first stand of their daemon" // it began before what is kept, or before --since
+	Sampled   Reason = "sampled: not every decision of the stretch is recorded"
+	Missing   Reason = "records of the stretch are missing"
+	OldRecord Reason = "recorded by a daemon of an older version"
+	Owed      Reason = "given to a share for which units had been reclaimed, before its turn"
+	NoVersion Reason = "their version of the site cannot be read"
+)
+
+// Count is a number of decisions with the reason why they are not compared.
+type Count struct {
+	Reason    Reason `json:"reason"`
+	Decisions int64  `json:"decisions"`
+}
+
+// Delivered is what a share held over the time that was replayed.
+type Delivered struct {
+	Pool     string         `json:"pool"`
+	ID       shares.ShareID `json:"-"`
+	Path     string         `json:"share"`
+	Leaf     bool           `json:"leaf"`
+	Recorded float64        `json:"recorded" doc:"Slot-hours that it held."`
+	Now      float64        `json:"now" doc:"Slot-hours that it would have held; as recorded without another site."`
+	Started  int64          `json:"started" doc:"Decisions for it, as recorded."`
+	Starts   int64          `json:"starts_now" doc:"Decisions for it now."`
+}
+
+// Score is what came out.
+type Score struct {
+	From          time.Time    `json:"from" doc:"Of the first decision that was compared."`
+	Until         time.Time    `json:"until" doc:"Of the last one."`
+	Decisions     int64        `json:"decisions" doc:"In the stretch, with those that a sample stands for."`
+	Compared      int64        `json:"compared"`
+	Differences   int64        `json:"differences" doc:"Of those compared, given to another share now."`
+	Drifts        int64        `json:"drifts" doc:"Given to the same share, but with other deficits or candidates than recorded; 0 unless another site was given."`
+	NotComparable []Count      `json:"not_comparable" doc:"By reason."`
+	First         []Difference `json:"first" doc:"The first differences."`
+	Shares        []Delivered  `json:"shares"`
+	Hours         float64      `json:"hours" doc:"Hours that the slot-hours are of."`
+	Version       []int64      `json:"versions" doc:"Versions of the site in the stretch."`
+}
+
+// Leave counts decisions that are not compared.
+func (s *Score) Leave(why Reason, n int64) {
+	s.Decisions += n
+	for i := range s.NotComparable {
+		if s.NotComparable[i].Reason == why {
+			s.NotComparable[i].Decisions += n
+			return
+		}
+	}
+	s.NotComparable = append(s.NotComparable, Count{why, n})
+	slices.SortFunc(s.NotComparable, func(a, b Count) int { return cmp.Compare(a.Reason, b.Reason) })
+}
+
+// Comparable is the part of the decisions that were compared, 0 … 1.
+func (s *Score) Comparable() float64 { return float64(s.Compared) / float64(max(1, s.Decisions)) }
+
+// Again makes a decision again and compares: leaf is who gets the slot now, -1 if nobody contends. In exact replay the
+// deficits are compared as well. list bounds First.
+func (s *Score) Again(p *shares.Pool, of *shares.Contenders, d Decision, list int) (leaf int) {
+	c, ok := p.Contest(d.Round, of)
+	s.begin(d)
+	nodes := p.Tree().Nodes
+	now := Difference{At: d.At, Daemon: d.Daemon, Turn: d.Turn, Job: d.Job, Deficit: float64(d.Deficit)}
+	leaf = -1
+	if ok {
+		leaf = c.Winner
+		now.ShareNow, now.DeficitNow, now.Held = nodes[leaf].Path, c.Deficit/1000, p.Held(leaf).Float()
+	}
+	switch {
+	case ok && nodes[leaf].ID == d.Share:
+		if !d.same(c, nodes, of.Len()) {
+			s.Drifts++
+		}
+	default:
+		s.differ(now, d, list)
+	}
+	return leaf
+}
+
+// Lacks counts a decision whose queue the site does not have now: nobody gets the slot.
+func (s *Score) Lacks(d Decision, list int) {
+	s.begin(d)
+	s.differ(Difference{At: d.At, Daemon: d.Daemon, Turn: d.Turn, Job: d.Job, Deficit: float64(d.Deficit)}, d, list)
+}
+
+// begin counts a decision that is compared.
+func (s *Score) begin(d Decision) {
+	s.Decisions++
+	s.Compared++
+	if s.From.IsZero() || d.At.Before(s.From) {
+		s.From = d.At
+	}
+	if d.At.After(s.Until) {
+		s.Until = d.At
+	}
+	if n := len(s.Version); n == 0 || s.Version[n-1] != d.Version {
+		s.Version = append(s.Version, d.Version)
+	}
+}
+
+// differ counts a difference. Share and queue are names that the caller knows.
+func (s *Score) differ(now Difference, d Decision, list int) {
+	s.Differences++
+	if len(s.First) < list {
+		now.ShareID, now.QueueID = d.Share, d.Queue
+		s.First = append(s.First, now)
+	}
+}
+
+// same says whether the contest is the recorded one, bit by bit.
+func (d Decision) same(c shares.Contest, nodes []shares.Node, candidates int) bool {
+	var second shares.ShareID
+	if c.RunnerUp >= 0 {
+		second = nodes[c.RunnerUp].ID
+	}
+	return d.Candidates == candidates && d.RunnerUp == second && d.Deficit == float32(c.Deficit/1000) &&
+		d.RunnerUpDeficit == float32(c.RunnerUpDeficit/1000)
+}
