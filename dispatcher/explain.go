@@ -1,0 +1,138 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Explanation is why a job waits, or why it was given its slot; see docs/explain.md.
+type Explanation struct {
+	Job      int64          `json:"job"`
+	Task     int64          `json:"task"`
+	Share    string         `json:"share" doc:"Path of the share that pays."`
+	State    string         `json:"state" enum:"waiting,ready,leased,finished,failed,cancelled"`
+	At       time.Time      `json:"at" doc:"When this was so, by the clock of the daemon that decides."`
+	Version  int64          `json:"version" doc:"Site version in force."`
+	Summary  string         `json:"summary" doc:"The answer in a few words."`
+	Gate     Gate           `json:"gate,omitempty" enum:"structural,paused,cap,lending,share,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
+	Pools    []PathStanding `json:"pools,omitempty" doc:"The path of its share, in every pool with a queue that could run it."`
+	Queues   []QueueGate    `json:"queues,omitempty" doc:"Every queue of the site, in file order."`
+	Position *Position      `json:"position,omitempty"`
+	ETA      *ETA           `json:"eta,omitempty"`
+	Waits    *TaskWait      `json:"waits,omitempty" doc:"Of a job that is not ready yet."`
+	Decision *Decision      `json:"decision,omitempty" doc:"Of the running or the last attempt."`
+}
+
+// Position is how many jobs of its share are to be served before a job.
+type Position struct {
+	Before int64 `json:"before" doc:"Ready jobs of its share that come before it, by priority and then by age."`
+	More   bool  `json:"more" doc:"There are more than that: they were not counted."`
+	Ready  int64 `json:"ready" doc:"Ready jobs of its share altogether."`
+}
+
+// TaskWait is what a job that is not ready waits for.
+type TaskWait struct {
+	TaskState string   `json:"task_state"`
+	Reason    string   `json:"reason" doc:"What its task waits for."`
+	Inputs    []string `json:"inputs" doc:"Inputs of the job."`
+}
+
+// subject is the job that is explained.
+type subject struct {
+	ID         int64
+	TaskID     int64
+	ShareID    shares.ShareID
+	Share      string
+	ShapeID    int32
+	State      string
+	Place      int64
+	CreatedAt  time.Time
+	Inputs     []string
+	TaskState  string
+	TaskReason string
+}
+
+// Explain says why a job waits, or why it was given its slot; ErrNoJob when no job has the id. It costs a handful of
+// short reads and, for a job that waits, the lock of the decisions for about as long as Standing; it changes nothing.
+func (d *Dispatcher) Explain(ctx context.Context, job int64) (Explanation, error) {
+	e, err := d.explain(ctx, job)
+	if err != nil {
+		return Explanation{}, fmt.Errorf("explain: %w", err)
+	}
+	return e, nil
+}
+
+func (d *Dispatcher) explain(ctx context.Context, job int64) (Explanation, error) {
+	rows, err := collect[subject](ctx, d.cfg.Pool, "explain_job", pgx.StrictNamedArgs{"job": job})
+	if err != nil {
+		return Explanation{}, err
+	}
+	if len(rows) == 0 {
+		return Explanation{}, fmt.Errorf("%w: %d", ErrNoJob, job)
+	}
+	j := &rows[0]
+	e := Explanation{Job: j.ID, Task: j.TaskID, Share: j.Share, State: j.State, At: time.Now().UTC()}
+	if j.State == "ready" || j.State == "waiting" {
+		return e, d.explainWait(ctx, j, &e)
+	}
+	d.mu.Lock()
+	e.Version = d.state.version.Number
+	d.mu.Unlock()
+	if e.Decision, err = d.decisionOf(ctx, j); err != nil {
+		return e, err
+	}
+	e.Summary = e.Decision.summary(j)
+	return e, nil
+}
+
+// explainWait is for jobs that wait or are ready. What the daemon knows is taken in one go, so that targets, held units
+// and gates are of one moment; the ends are read right before it, the position right after.
+func (d *Dispatcher) explainWait(ctx context.Context, j *subject, e *Explanation) error {
+	if j.State == "waiting" {
+		e.Waits = &TaskWait{TaskState: j.TaskState, Reason: waitsFor(j), Inputs: append([]string{}, j.Inputs...)}
+	}
+	ends, err := d.endsLately(ctx)
+	if err != nil {
+		return err
+	}
+	l := d.lookAt(j, ends, e)
+	if j.State == "ready" && l.leaf >= 0 {
+		if e.Position, err = d.position(ctx, j, l); err != nil {
+			return err
+		}
+	}
+	l.finishGates(e)
+	if j.State == "ready" {
+		e.ETA = l.estimate(e)
+	}
+	e.Summary = summary(j, e)
+	return nil
+}
+
+func waitsFor(j *subject) string {
+	s := fmt.Sprintf("task %d is %s", j.TaskID, j.TaskState)
+	if j.TaskReason != "" {
+		s += ": " + j.TaskReason
+	}
+	return s
+}
+
+// mostCounted bounds what a position costs.
+const mostCounted = 100_000
+
+// position counts the ready jobs of the share that come before this one. Every range of the index begins at the head of
+// the window where the daemon knows it: the dead and the leased lie before that.
+func (d *Dispatcher) position(ctx context.Context, j *subject, l *look) (*Position, error) {
+	var n int64
+	err := d.cfg.Pool.QueryRow(ctx, query["explain_position"], pgx.StrictNamedArgs{"share": int32(j.ShareID),
+		"shapes": l.shapes, "places": l.fromPlaces, "ids": l.fromIDs, "place": j.Place, "job": j.ID, "most": mostCounted + 1}).Scan(&n)
+	if err != nil {
+		return nil, fmt.Errorf("position: %w", err)
+	}
+	return &Position{Before: min(n, mostCounted), More: n > mostCounted, Ready: max(l.ready, n+1)}, nil
+}

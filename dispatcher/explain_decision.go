@@ -1,0 +1,176 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Decision is how an attempt came to its slot: the claim, and the record of the decision where there is one.
+type Decision struct {
+	Attempt   int       `json:"attempt" doc:"0: the job never had a slot."`
+	Queue     string    `json:"queue"`
+	Pilot     string    `json:"pilot"`
+	Node      string    `json:"node"`
+	ReadyAt   time.Time `json:"ready_at" doc:"When it was created, or the attempt before it ended."`
+	ClaimedAt time.Time `json:"claimed_at"`
+	WaitedS   float64   `json:"waited_s" doc:"From ready to claim."`
+	Version   int64     `json:"version" doc:"Site version that was in force."`
+	Recorded  bool      `json:"recorded"`
+	Note      string    `json:"note,omitempty" doc:"Why there is no record."`
+
+	Record *Record         `json:"record,omitempty"`
+	Levels []DecisionLevel `json:"levels,omitempty" doc:"From the top down to the share that won."`
+}
+
+// Record is what was recorded of a decision.
+type Record struct {
+	At         time.Time `json:"at" doc:"When it was decided."`
+	Units      float64   `json:"units" doc:"Units that the job is charged."`
+	Round      float64   `json:"round" doc:"R that the targets were solved for."`
+	Candidates int       `json:"candidates" doc:"Shares with a job for the slot."`
+	Unfit      int       `json:"unfit" doc:"Shares that were skipped: none of their ready jobs fits the slot."`
+	Barred     int       `json:"barred" doc:"Shares that were skipped: a limit kept their jobs for the slot back."`
+	SlotCores  int       `json:"slot_cores" doc:"Cores that the slot had left to offer."`
+	Weight     int       `json:"weight" doc:"Decisions that the record stands for; 1 = all were recorded."`
+	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the claim."`
+	Lane       int       `json:"lane"`
+	Seq        int64     `json:"seq"`
+	Winner     string    `json:"winner" doc:"Share that got the slot."`
+	RunnerUp   string    `json:"runner_up,omitempty" doc:"Share that would have got it else; absent = no other had a job for the slot."`
+	Parted     int       `json:"parted" doc:"Depth of the level at which the paths of both part, from 1; 0 without a runner-up."`
+}
+
+// DecisionLevel is one step of the walk from the root to the winner. Deficits are recorded where the paths part: above
+// it both sides are the same, and below it the winner was compared with others.
+type DecisionLevel struct {
+	Share           string   `json:"share"`
+	Deficit         *float64 `json:"deficit,omitempty" doc:"target - held before the grant."`
+	RunnerUp        string   `json:"runner_up,omitempty" doc:"What leads to the runner-up here; the same share above the level at which the paths part."`
+	RunnerUpDeficit *float64 `json:"runner_up_deficit,omitempty"`
+}
+
+// recordRow is a recorded decision as the statement returns it.
+type recordRow struct {
+	At              time.Time
+	DaemonID        int64
+	Lane            int
+	Seq             int64
+	Share           string
+	Deficit         float64
+	RunnerUp        string
+	RunnerUpDeficit float64
+	Candidates      int
+	Units           float64
+	Round           float64
+	Weight          int
+	Version         int64
+	Cores           int
+	Unfit           int
+	Barred          int
+}
+
+// decisionOf is the decision that started the running or the last attempt of a job.
+func (d *Dispatcher) decisionOf(ctx context.Context, j *subject) (*Decision, error) {
+	attempts, err := collect[attemptRow](ctx, d.cfg.Pool, "list_attempts", pgx.StrictNamedArgs{"job": j.ID})
+	if err != nil {
+		return nil, err
+	}
+	n := len(attempts)
+	if n == 0 {
+		return &Decision{Note: "it never had a slot"}, nil
+	}
+	a := attempts[n-1]
+	out := &Decision{Attempt: a.Attempt, Queue: a.Queue, Pilot: a.Pilot, Node: a.Node, ReadyAt: j.CreatedAt, ClaimedAt: a.ClaimedAt}
+	if n > 1 && attempts[n-2].EndedAt != nil {
+		out.ReadyAt = *attempts[n-2].EndedAt
+	}
+	out.WaitedS = max(0, a.ClaimedAt.Sub(out.ReadyAt).Seconds())
+	if err := d.cfg.Pool.QueryRow(ctx, query["explain_version"], pgx.StrictNamedArgs{"at": a.ClaimedAt}).Scan(&out.Version); err != nil {
+		return nil, err
+	}
+	found, err := collect[recordRow](ctx, d.cfg.Pool, "explain_decision", pgx.StrictNamedArgs{"job": j.ID, "claimed_at": a.ClaimedAt})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		out.Note, err = d.notRecorded(ctx, a.ClaimedAt)
+		return out, err
+	}
+	out.take(found[0])
+	return out, nil
+}
+
+// notRecorded says how many of the decisions of those seconds have a record.
+func (d *Dispatcher) notRecorded(ctx context.Context, at time.Time) (string, error) {
+	var n, of int64
+	if err := d.cfg.Pool.QueryRow(ctx, query["explain_recorded"], pgx.StrictNamedArgs{"claimed_at": at}).Scan(&n, &of); err != nil {
+		return "", err
+	}
+	switch {
+	case n == 0:
+		return "not recorded: there are no records of that time. They are written a second later, and dropped by the day", nil
+	case n == of:
+		return fmt.Sprintf("not recorded: all %d others of those seconds were; its record went with its daemon, or is yet to be written", n), nil
+	}
+	return fmt.Sprintf("not recorded: %d of about %d decisions of those seconds were", n, of), nil
+}
+
+// take turns a row into levels.
+func (out *Decision) take(r recordRow) {
+	out.Recorded = true
+	out.Record = &Record{At: r.At.UTC(), Units: r.Units, Round: r.Round, Candidates: r.Candidates, Weight: r.Weight,
+		Unfit: r.Unfit, Barred: r.Barred, SlotCores: r.Cores,
+		Daemon: r.DaemonID, Lane: r.Lane, Seq: r.Seq, Winner: r.Share, RunnerUp: r.RunnerUp}
+	if r.Version > 0 { // else it is an old record, and the time of the claim says which
+		out.Version = r.Version
+	}
+	won, second := strings.Split(r.Share, "/"), strings.Split(r.RunnerUp, "/")
+	if r.RunnerUp == "" {
+		second = nil
+	}
+	for i := range won {
+		level := DecisionLevel{Share: strings.Join(won[:i+1], "/")}
+		if i < len(second) && out.Record.Parted == 0 {
+			level.RunnerUp = strings.Join(second[:i+1], "/")
+			if won[i] != second[i] {
+				out.Record.Parted = i + 1
+				level.Deficit, level.RunnerUpDeficit = &r.Deficit, &r.RunnerUpDeficit
+			}
+		}
+		out.Levels = append(out.Levels, level)
+	}
+	if second == nil {
+		out.Levels[len(won)-1].Deficit = &r.Deficit
+	}
+}
+
+func (out *Decision) summary(j *subject) string {
+	if out.Attempt == 0 {
+		return "It never had a slot: it is " + j.State + "."
+	}
+	s := fmt.Sprintf("Attempt %d got a slot of %s after %s", out.Attempt, out.Queue, waited(out.WaitedS))
+	switch {
+	case !out.Recorded:
+		return s + "; the decision is " + out.Note + "."
+	case out.Record.RunnerUp == "":
+		return s + ": no other share had a job for it."
+	}
+	l := out.Levels[out.Record.Parted-1]
+	verb := "was further below its target than"
+	if *l.Deficit == *l.RunnerUpDeficit {
+		verb = "was as far below its target as, and served longer ago than,"
+	}
+	return fmt.Sprintf("%s: %s %s %s (%s and %s units).", s, l.Share, verb, l.RunnerUp, figure(*l.Deficit), figure(*l.RunnerUpDeficit))
+}
+
+func waited(seconds float64) string {
+	if seconds < 60 {
+		return figure(seconds) + " s"
+	}
+	t := ETA{Seconds: seconds}
+	return strings.TrimPrefix(t.words(), "about ")
+}

@@ -1,0 +1,209 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// ETA is when a ready job is likely to get its slot.
+type ETA struct {
+	Known   bool    `json:"known"`
+	Seconds float64 `json:"seconds" doc:"From at; only if known."`
+	AtLeast bool    `json:"at_least,omitempty" doc:"It takes longer than that: not all jobs before it were counted."`
+	How     string  `json:"how" doc:"The sum, in words; or why it is not known."`
+	Flows   []Flow  `json:"flows,omitempty" doc:"What it is made of, by pool."`
+}
+
+// Flow is what a share gets of a pool.
+type Flow struct {
+	Pool           string  `json:"pool"`
+	EndsPerSecond  float64 `json:"ends_per_second" doc:"Attempts that ended in the pool lately."`
+	UnitsPerSecond float64 `json:"units_per_second" doc:"Units that they freed."`
+	Part           float64 `json:"part" doc:"The share's target over the sum of those of all leaves."`
+	JobUnits       float64 `json:"job_units" doc:"Units that this job charges there."`
+}
+
+// endRate is how fast attempts of a share ended at a queue lately.
+type endRate struct {
+	QueueID   shares.QueueID
+	ShareID   shares.ShareID
+	PerSecond float64
+	UnitsPerS float64 // thousandths
+}
+
+// Bounds of what is read to learn how fast attempts end: the last rows of every lane, within a few minutes.
+const (
+	endsWithin = 5 * time.Minute
+	endsRows   = 200
+)
+
+func (d *Dispatcher) endsLately(ctx context.Context) ([]endRate, error) {
+	return collect[endRate](ctx, d.cfg.Pool, "explain_ends", pgx.StrictNamedArgs{"within_s": endsWithin.Seconds(), "rows": endsRows,
+		"first": firstEndLane, "last": nLanes - 1})
+}
+
+// flow is a Flow in the dispatcher's figures.
+type flow struct {
+	pool      string
+	perSecond float64
+	unitsPerS float64 // thousandths
+	part      float64
+	units     shares.Units // of the job
+	atTarget  *float64
+}
+
+// flowOf is what a leaf gets of a pool: of all that ends, as much as its target at R = r is of all targets.
+func (s *state) flowOf(p *pool, leaf int, r shares.Units, ends []endRate) flow {
+	f := flow{pool: p.name}
+	byLeaf := map[int]shares.Ends{}
+	for _, e := range ends {
+		q := s.queues[e.QueueID]
+		if q == nil || q.pool != p || e.PerSecond <= 0 {
+			continue
+		}
+		f.perSecond += e.PerSecond
+		f.unitsPerS += e.UnitsPerS
+		if node, ok := s.version.Tree.ByID(e.ShareID); ok {
+			was := byLeaf[node]
+			units := was.PerSecond*was.Units + e.UnitsPerS
+			was.PerSecond += e.PerSecond
+			byLeaf[node] = shares.Ends{PerSecond: was.PerSecond, Units: units / was.PerSecond}
+		}
+	}
+	targets := p.book.Targets(r)
+	if targets[0] > 0 {
+		f.part = targets[leaf] / targets[0]
+	}
+	if wait, ok := p.book.ETA(r, leaf, byLeaf); ok {
+		seconds := wait.Seconds()
+		f.atTarget = &seconds
+	}
+	return f
+}
+
+// estimate is the time until as many jobs of the share have been started as come before this one, and itself.
+func (l *look) estimate(e *Explanation) *ETA {
+	eta := &ETA{}
+	for _, f := range l.flows {
+		eta.Flows = append(eta.Flows, Flow{Pool: f.pool, EndsPerSecond: f.perSecond, UnitsPerSecond: f.unitsPerS / 1000, Part: f.part,
+			JobUnits: f.units.Float()})
+	}
+	switch {
+	case e.Gate == GateStructural:
+		eta.How = "unknown: no queue can run it"
+		return eta
+	case e.Gate == GateNone && e.pilots(GateNone) > 0:
+		eta.Known, eta.How = true, "the next slot that pulls gets it, and pilots do pull there"
+		return eta
+	}
+	perSecond, ended, terms := 0.0, 0.0, []string(nil)
+	for _, f := range l.flows {
+		ended += f.perSecond
+		if f.unitsPerS*f.part > 0 {
+			perSecond += f.unitsPerS * f.part / float64(f.units)
+			terms = append(terms, fmt.Sprintf("%s units a second end in pool %s × %s of them for %s ÷ %s units a job",
+				figure(f.unitsPerS/1000), f.pool, figure(f.part), e.Share, figure(f.units.Float())))
+		}
+	}
+	switch {
+	case ended == 0:
+		eta.How = fmt.Sprintf("unknown: nothing has ended in the last %d minutes where it could run", int(endsWithin.Minutes()))
+	case perSecond == 0:
+		eta.How = "unknown: the target of its share is 0"
+	default:
+		n := e.Position.Before + 1
+		eta.Known, eta.AtLeast, eta.Seconds = true, e.Position.More, float64(n)/perSecond
+		eta.How = fmt.Sprintf("%s and itself ÷ (%s) = %s", e.Position.words(), strings.Join(terms, " + "), eta.words())
+	}
+	return eta
+}
+
+// pilots counts those of the queues with a gate.
+func (e *Explanation) pilots(at Gate) (n int) {
+	for _, q := range e.Queues {
+		if q.Gate == at {
+			n += q.Pilots
+		}
+	}
+	return n
+}
+
+func (t *ETA) words() string {
+	n := int64(min(math.Ceil(t.Seconds), math.MaxInt32))
+	var s string
+	switch {
+	case n < 60:
+		s = fmt.Sprintf("%d s", n)
+	case n < 3600:
+		s = fmt.Sprintf("%d min %d s", n/60, n%60)
+	default:
+		s = fmt.Sprintf("%d h %d min", n/3600, n/60%60)
+	}
+	if t.AtLeast {
+		return "more than " + s
+	}
+	return "about " + s
+}
+
+// figure prints a figure with three decimals at the most.
+func figure(f float64) string {
+	if f = math.Round(f*1000) / 1000; f == 0 {
+		return "0" // not -0
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// summary is the answer for a job that has no slot yet.
+func summary(j *subject, e *Explanation) string {
+	if j.State == "waiting" {
+		return "It is not ready: " + e.Waits.Reason + "."
+	}
+	var s string
+	switch {
+	case len(e.Queues) == 0:
+		s = "Its share has gone from the site, or this daemon has not heard of its kind of jobs yet."
+	case e.Gate == GateStructural:
+		s = "No queue can run it: " + e.reasons(1) + "."
+	case e.Gate == GateCap:
+		s = "All that it may use is held: " + e.reasons(1) + "."
+	case e.Gate == GateLending:
+		s = "Units are kept back on purpose: " + e.reasons(1) + "."
+	case e.Gate == GateShare:
+		s = "It waits for its share's turn: " + e.reasons(1) + "."
+	case e.Gate == GatePriority:
+		s = "Its share is next, it is not: " + e.reasons(1) + "."
+	default:
+		s = "Nothing is in its way: " + e.reasons(1) + "."
+	}
+	if e.ETA.Known && e.Gate != GateNone {
+		s += " It starts in " + e.ETA.words() + "."
+	}
+	return s
+}
+
+// reasons are those of the first queues at which the job gets furthest.
+func (e *Explanation) reasons(most int) string {
+	var all []string
+	n := 0
+	for _, q := range e.Queues {
+		if q.Gate != e.Gate {
+			continue
+		}
+		if n++; n <= most {
+			all = append(all, q.Queue+": "+q.Reason)
+		}
+	}
+	s := strings.Join(all, "; ")
+	if n > most {
+		s += fmt.Sprintf(" (and %d more queues likewise)", n-most)
+	}
+	return s
+}

@@ -1,0 +1,307 @@
+package dispatcher
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Gate is a kind of thing that a job must pass at a pull.
+type Gate string
+
+// The gates in their order: the first that a job fails is the one that counts.
+const (
+	GateStructural Gate = "structural" // the queue does not run such jobs, or none now
+	GatePaused     Gate = "paused"     // its task does not want it to run
+	GateCap        Gate = "cap"        // the slots of the queue, the capacity of the pool or a max up the path are used up
+	GateLending    Gate = "lending"    // units are idle that their owner does not lend, or that it may not borrow
+	GateShare      Gate = "share"      // another share is further below its target
+	GatePriority   Gate = "priority"   // other jobs of its share come first
+	GateNone       Gate = "none"       // nothing: it gets the next slot
+)
+
+var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateCap: 3, GateLending: 4, GateShare: 5, GatePriority: 6, GateNone: 7}
+
+// QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.
+type QueueGate struct {
+	Queue  string `json:"queue"`
+	Pool   string `json:"pool"`
+	Gate   Gate   `json:"gate" enum:"structural,paused,cap,lending,share,priority,none" doc:"The first gate that it does not pass."`
+	Reason string `json:"reason"`
+	First  *Side  `json:"first,omitempty" doc:"With gate share: who would get a slot here now."`
+	Own    *Side  `json:"own,omitempty" doc:"With gate share: the job's own side, which is less far below its target, or was served last."`
+	Pilots int    `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
+
+	head  int64 // with GatePriority: the job of the share that goes first here, 0 = not known
+	wider bool  // with GatePriority: the queue prefers another one for its cores
+}
+
+// Side is one of two shares that are compared, at the level at which their paths part.
+type Side struct {
+	Leaf    string   `json:"leaf" doc:"The share that pays."`
+	Share   string   `json:"share" doc:"Itself, or what is above it, at the level at which the two paths part."`
+	Deficit float64  `json:"deficit" doc:"target - held of that, before a grant."`
+	Target  *float64 `json:"target,omitempty"`
+	Held    *float64 `json:"held,omitempty"`
+}
+
+// look is what was seen of a job under the lock.
+type look struct {
+	leaf       int // -1: its share has gone, or the daemon does not know its kind yet
+	need       Requirements
+	shapes     []int32 // of the share's windows with ready jobs, and where each begins
+	fromPlaces []int64
+	fromIDs    []int64
+	ready      int64
+	flows      []flow // by pool
+}
+
+// lookAt fills in what follows from the state of this daemon.
+func (d *Dispatcher) lookAt(j *subject, ends []endRate, e *Explanation) *look {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state
+	s.settle()
+	e.Version = s.version.Number
+	l := &look{leaf: -1}
+	sh := s.shapes[j.ShapeID]
+	leaf, ok := s.version.Tree.ByID(j.ShareID)
+	if sh == nil || !ok || !s.version.Tree.Leaf(leaf) {
+		return l
+	}
+	l.leaf, l.need = leaf, sh.need
+	for _, w := range s.leaves[leaf].windows {
+		if w.ready > 0 || w.shape == sh {
+			from := w.begins()
+			l.shapes, l.fromPlaces, l.fromIDs = append(l.shapes, w.shape.id), append(l.fromPlaces, from.place), append(l.fromIDs, from.id)
+			l.ready += max(0, w.ready)
+		}
+	}
+	for _, name := range s.poolNames() {
+		if p := s.pools[name]; sh.power[name] > 0 {
+			path := s.pathIn(p, leaf)
+			f := s.flowOf(p, leaf, shares.Units(math.Round(path.Round*1000)), ends)
+			f.units = shares.Units(sh.need.Cores) * sh.power[name]
+			path.AtTarget = f.atTarget
+			e.Pools, l.flows = append(e.Pools, path), append(l.flows, f)
+		}
+	}
+	g := gates{s: s, job: j, shape: sh, leaf: leaf, fields: map[string]*contenders{}, targets: map[targetKey][]float64{}}
+	for _, q := range s.version.Queues {
+		e.Queues = append(e.Queues, g.at(s.queues[q.ID]))
+	}
+	return l
+}
+
+// begins is a stand before which no job of the window is ready.
+func (w *window) begins() stand {
+	if len(w.jobs) > 0 && w.exact() && w.slice.all() {
+		return w.jobs[0].stand
+	}
+	return stand{place: minPlace}
+}
+
+// poolNames lists the pools in the order of their first queue.
+func (s *state) poolNames() (names []string) {
+	seen := map[string]bool{}
+	for _, q := range s.version.Queues {
+		if !seen[q.Pool] {
+			seen[q.Pool] = true
+			names = append(names, q.Pool)
+		}
+	}
+	return names
+}
+
+// gates asks every queue about one job. Queues that are alike have the same field.
+type gates struct {
+	s       *state
+	job     *subject
+	shape   *shape
+	leaf    int
+	fields  map[string]*contenders
+	targets map[targetKey][]float64
+}
+
+type targetKey struct {
+	pool  *pool
+	round shares.Units
+}
+
+// at is the first gate that the job does not pass at a queue.
+func (g *gates) at(q *queue) QueueGate {
+	out := QueueGate{Queue: q.Name, Pool: q.Queue.Pool, Pilots: len(q.pilots)}
+	if reason := fitsQueue(g.shape.need, q.Queue, q.Labels); reason != "" {
+		out.Gate, out.Reason = GateStructural, reason
+		return out
+	}
+	if g.job.State == "waiting" {
+		out.Gate, out.Reason = GatePaused, waitsFor(g.job)
+		return out
+	}
+	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape.need.Cores); out.Gate != "" {
+		return out
+	}
+	g.turn(q, &out)
+	return out
+}
+
+// admits says which hard limit keeps a job of a leaf from a queue, by what all daemons hold; "" when none does.
+func (s *state) admits(q *queue, leaf, cores int) (Gate, string) {
+	if q.Slots != nil && q.heldCores+int64(cores) > int64(*q.Slots) {
+		return GateCap, fmt.Sprintf("%d of the queue's %d slots are held, it needs %d", q.heldCores, *q.Slots, cores)
+	}
+	units := shares.Units(int64(cores) * q.CorePowerMilli)
+	if c := q.pool.capacity; c != shares.Unlimited && q.pool.book.Held(0)-q.pool.heldOffline+units > c {
+		return GateCap, fmt.Sprintf("%s of the pool's %s units are held, it needs %s",
+			figure((q.pool.book.Held(0) - q.pool.heldOffline).Float()), figure(c.Float()), figure(units.Float()))
+	}
+	no, ok := q.pool.book.Admits(leaf, units)
+	if ok {
+		return "", ""
+	}
+	node := s.version.Tree.Nodes[no.Node]
+	held := figure(q.pool.book.Held(no.Node).Float())
+	switch no.Rule {
+	case shares.RuleLend:
+		return GateLending, fmt.Sprintf("%s keeps back what it owns and does not lend", node.Path)
+	case shares.RuleBorrow:
+		return GateLending, fmt.Sprintf("%s holds %s and may not borrow %s more", node.Path, held, figure(units.Float()))
+	}
+	most, capped := node.Plan.Max.In(q.pool.name)
+	if !capped {
+		return GateCap, "all units of the pool are held"
+	}
+	return GateCap, fmt.Sprintf("max of %s is %s, it holds %s", node.Path, figure(most.Float()), held)
+}
+
+// turn compares the job's share with the others that have a job for a slot of this queue.
+func (g *gates) turn(q *queue, out *QueueGate) {
+	slot := Slot{Cores: q.Cores}
+	if slot.Cores == 0 {
+		slot.Cores = g.shape.need.Cores
+	}
+	left := roomOf(slot, q.Queue)
+	field := g.field(q, left)
+	r := g.s.round(q.pool, left.offered(q.Queue, 1))
+	winner, ok := q.pool.book.Choose(r, &field.leaves)
+	if !ok || winner == g.leaf {
+		out.Gate = GatePriority
+		if found := g.head(field, q.Prefer == "wide"); found.window != nil {
+			out.wider = q.Prefer == "wide" && found.window.shape.need.Cores > g.shape.need.Cores
+			if found.exact {
+				out.head = found.window.jobs[0].id
+			}
+		}
+		return
+	}
+	targets := g.targets[targetKey{q.pool, r}]
+	if targets == nil {
+		targets = q.pool.book.Targets(r)
+		g.targets[targetKey{q.pool, r}] = targets
+	}
+	first, own := parting(g.s.version.Tree, winner, g.leaf)
+	out.Gate = GateShare
+	out.First, out.Own = g.side(q.pool, targets, winner, first), g.side(q.pool, targets, g.leaf, own)
+	out.Reason = fmt.Sprintf("%s comes first: %s; %s: %s", out.First.Share, out.First.words(), out.Own.Share, out.Own.words())
+	if out.First.Deficit-out.Own.Deficit < shares.Tolerance/1000 {
+		out.Reason += "; it was served later"
+	}
+}
+
+func (g *gates) side(p *pool, targets []float64, leaf, node int) *Side {
+	nodes := g.s.version.Tree.Nodes
+	target, held := targets[node]/1000, p.book.Held(node).Float()
+	return &Side{Leaf: nodes[leaf].Path, Share: nodes[node].Path, Deficit: target - held, Target: &target, Held: &held}
+}
+
+func (s *Side) words() string {
+	w := fmt.Sprintf("%s below its target", figure(s.Deficit))
+	if s.Deficit < 0 {
+		w = fmt.Sprintf("%s above its target", figure(-s.Deficit))
+	}
+	return fmt.Sprintf("%s (target %s, held %s)", w, figure(*s.Target), figure(*s.Held))
+}
+
+// field are the leaves with a job for such a slot that every hard limit admits. It is not that of decisions, which goes
+// by what this daemon has in escrow: units that it has not asked for yet are no reason for a job to wait.
+func (g *gates) field(q *queue, left room) *contenders {
+	shapes := make(bits, (len(g.s.byAt)+63)/64)
+	for _, sh := range q.shapes {
+		if left.fits(sh.need) {
+			shapes[sh.at>>6] |= 1 << (sh.at & 63)
+		}
+	}
+	key := string(shapes.key(binary.LittleEndian.AppendUint64([]byte(q.pool.name+"\x00"), uint64(q.CorePowerMilli))))
+	if c := g.fields[key]; c != nil {
+		return c
+	}
+	c := &contenders{of: g.s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes}
+	for _, sh := range g.s.byAt {
+		if !shapes.has(sh.at) {
+			continue
+		}
+		for _, w := range sh.windows {
+			if !w.opened || q.pool.book.Contends(&c.leaves, w.leaf) {
+				continue
+			}
+			if _, ok := q.pool.book.Admits(w.leaf, shares.Units(sh.need.Cores)*c.power); ok {
+				q.pool.book.Contend(&c.leaves, w.leaf, true)
+			}
+		}
+	}
+	q.pool.book.Contend(&c.leaves, g.leaf, true) // its job is ready, whatever its window has read
+	g.fields[key] = c
+	return c
+}
+
+// head is the job that the leaf would give a slot of the field.
+func (g *gates) head(field *contenders, wide bool) (found choice) {
+	for _, w := range g.s.leaves[g.leaf].windows {
+		if field.shapes.has(w.shape.at) && w.open() {
+			found.meet(choice{w, w.exact(), shares.Units(w.shape.need.Cores) * field.power}, wide)
+		}
+	}
+	return found
+}
+
+// finishGates says the rest once the position is known.
+func (l *look) finishGates(e *Explanation) {
+	for i := range e.Queues {
+		q := &e.Queues[i]
+		if q.Gate == GatePriority {
+			q.inTurn(e)
+		}
+		if gateOrder[q.Gate] > gateOrder[e.Gate] {
+			e.Gate = q.Gate
+		}
+	}
+}
+
+func (q *QueueGate) inTurn(e *Explanation) {
+	p := e.Position
+	switch {
+	case q.wider:
+		q.Reason = fmt.Sprintf("wider jobs of %s go first at this queue", e.Share)
+	case q.head == e.Job || p.Before == 0:
+		q.Gate, q.Reason = GateNone, "the next slot that pulls here gets it"
+		if q.Pilots == 0 {
+			q.Reason += ", but no pilot has pulled here in the last five minutes"
+		}
+	default:
+		q.Reason = fmt.Sprintf("%s of %s come before it", p.words(), e.Share)
+	}
+}
+
+func (p *Position) words() string {
+	s := fmt.Sprintf("%d ready jobs", p.Before)
+	if p.Before == 1 {
+		s = "1 ready job"
+	}
+	if p.More {
+		s = "more than " + s
+	}
+	return s
+}

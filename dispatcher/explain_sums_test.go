@@ -1,0 +1,79 @@
+package dispatcher
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// sumRow is a row of the query of docs/reporting.md that derives the sums of an explanation anew.
+type sumRow struct {
+	Path         string
+	Part         float64
+	ReadyJobs    int64
+	HeldUnits    float64
+	TargetUnits  float64
+	DeficitUnits float64
+	Rank         int
+}
+
+// The sums of an explanation are those that the views of the database give, without anything that the daemon knows.
+func TestSumsOfAnExplanation(t *testing.T) {
+	f := newFixture(t, treeT(), slots("q", 100))
+	f.exec("UPDATE shares c SET parent_id = p.id FROM shares p WHERE c.path = p.path || '/' || c.name")
+	d := f.daemon()
+	var jobs []int64
+	for i, leaf := range []string{"Prod/MC", "Prod/Rep", "Prod/Val", "Ana/User", "Test"} {
+		ids := f.enqueue(batch{share: leaf, n: 40 + i})
+		jobs = append(jobs, ids[len(ids)-1])
+	}
+	if _, err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		pull1(t, d, "q")
+	}
+	if _, err := d.Sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/reporting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(page), "## The sums of an explanation")
+	query := regexp.MustCompile("(?s)```sql\n(.*?);\n```").FindStringSubmatch(section)
+	if !ok || query == nil || strings.Count(query[1], "job_id = 24") != 1 {
+		t.Fatal("the page has no such query")
+	}
+	for _, job := range jobs {
+		sql := strings.Replace(query[1], "job_id = 24", "job_id = "+strconv.FormatInt(job, 10), 1)
+		rows, err := f.pool.Query(t.Context(), sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := pgx.CollectRows(rows, pgx.RowToStructByName[sumRow])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := d.Explain(t.Context(), job)
+		if err != nil || len(got) != len(e.Pools[0].Levels) {
+			t.Fatalf("%v: %+v, explained are %+v", err, got, e.Pools)
+		}
+		product := 1.0
+		for i, l := range e.Pools[0].Levels {
+			g := got[i]
+			product *= g.Part
+			if g.Path != l.Share || g.ReadyJobs != l.Ready || g.HeldUnits != l.Held || g.Rank != l.Rank ||
+				!close3(g.TargetUnits, l.Target) || !close3(g.DeficitUnits, l.Deficit) || !close3(product, l.Product) {
+				t.Errorf("job %d: the database has %+v, explained is %+v", job, g, l)
+			}
+		}
+	}
+}
+
+// close3 says whether two figures are the same to three digits behind the point.
+func close3(a, b float64) bool { return a-b < 0.001 && b-a < 0.001 }

@@ -1,0 +1,216 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// WhyRequest asks why share A was served before share B. Both are paths, of leaves or not.
+type WhyRequest struct {
+	A    string        `json:"a"`
+	B    string        `json:"b"`
+	Last int           `json:"last"` // recorded decisions, 1 … 100000; 0 = 10000
+	From time.Duration `json:"from"` // not older than that; 0 = an hour
+}
+
+// Why is how two shares fared against each other.
+type Why struct {
+	A         string        `json:"a"`
+	B         string        `json:"b"`
+	At        time.Time     `json:"at"`
+	Version   int64         `json:"version" doc:"Site version in force."`
+	Summary   string        `json:"summary" doc:"The answer in a paragraph."`
+	Decisions Tally         `json:"decisions" doc:"All recorded decisions that were looked at."`
+	Oldest    *time.Time    `json:"oldest,omitempty" doc:"When the first of them was made."`
+	AWon      Tally         `json:"a_won" doc:"Those that A won against anybody."`
+	BWon      Tally         `json:"b_won"`
+	ABeforeB  Duel          `json:"a_before_b" doc:"Those that A won with B next in line."`
+	BBeforeA  Duel          `json:"b_before_a"`
+	Pools     []WhyStanding `json:"pools" doc:"How both stand now at the level at which their paths part, by pool."`
+}
+
+// Tally counts decisions.
+type Tally struct {
+	Recorded int64 `json:"recorded"`
+	Made     int64 `json:"made" doc:"Decisions that the records stand for: more, where a sample was recorded."`
+}
+
+// Duel is a Tally with the mean deficits, target − held in units before the grant, at the level at which the paths part.
+type Duel struct {
+	Tally
+	Deficit         *float64   `json:"deficit,omitempty" doc:"Of the winner's side, on average."`
+	RunnerUpDeficit *float64   `json:"runner_up_deficit,omitempty"`
+	Last            *time.Time `json:"last,omitempty" doc:"When it was so for the last time."`
+}
+
+// WhyStanding is how the two sides stand in a pool now.
+type WhyStanding struct {
+	Pool string        `json:"pool"`
+	A    LevelStanding `json:"a"`
+	B    LevelStanding `json:"b"`
+}
+
+// whyRow is what the records say.
+type whyRow struct {
+	N, OfN               int64
+	Oldest               *time.Time
+	NA, OfA, NB, OfB     int64
+	NAb, OfAb, NBa, OfBa int64
+	DeficitAb, SecondAb  *float64
+	DeficitBa, SecondBa  *float64
+	LastAb, LastBa       *time.Time
+}
+
+// Bounds of a WhyRequest.
+const (
+	defaultLast = 10_000
+	mostLast    = 100_000
+	defaultFrom = time.Hour
+)
+
+// Why says why share A was served before share B, or the other way round: a *FieldError when one of them is no share
+// or one is above the other.
+func (d *Dispatcher) Why(ctx context.Context, r WhyRequest) (Why, error) {
+	if err := r.defaults(); err != nil {
+		return Why{}, err
+	}
+	out := Why{A: r.A, B: r.B, At: time.Now().UTC(), Pools: []WhyStanding{}}
+	leavesA, leavesB, err := d.whyNow(r, &out)
+	if err != nil {
+		return Why{}, err
+	}
+	rows, err := collect[whyRow](ctx, d.cfg.Pool, "explain_why", pgx.StrictNamedArgs{"a": leavesA, "b": leavesB, "n": r.Last,
+		"from_s": r.From.Seconds()})
+	if err != nil {
+		return Why{}, fmt.Errorf("why: %w", err)
+	}
+	w := rows[0]
+	out.Decisions, out.Oldest = Tally{w.N, w.OfN}, w.Oldest
+	out.AWon, out.BWon = Tally{w.NA, w.OfA}, Tally{w.NB, w.OfB}
+	out.ABeforeB = Duel{Tally{w.NAb, w.OfAb}, w.DeficitAb, w.SecondAb, w.LastAb}
+	out.BBeforeA = Duel{Tally{w.NBa, w.OfBa}, w.DeficitBa, w.SecondBa, w.LastBa}
+	out.Summary = out.summary()
+	return out, nil
+}
+
+func (r *WhyRequest) defaults() error {
+	if r.Last == 0 {
+		r.Last = defaultLast
+	}
+	if r.From == 0 {
+		r.From = defaultFrom
+	}
+	switch {
+	case r.Last < 1 || r.Last > mostLast:
+		return &FieldError{"last", r.Last, fmt.Sprintf("between 1 and %d", mostLast)}
+	case r.From < 0:
+		return &FieldError{"since", r.From, "a time above 0, such as 1h"}
+	}
+	return nil
+}
+
+// whyNow fills in how both stand now, and returns the ids of their leaves.
+func (d *Dispatcher) whyNow(r WhyRequest, out *Why) (a, b []int32, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state
+	s.settle()
+	t := s.version.Tree
+	nodeA, okA := t.ByPath(r.A)
+	nodeB, okB := t.ByPath(r.B)
+	const want = "the path of a share, such as Production/MC"
+	switch {
+	case !okA || nodeA == 0:
+		return nil, nil, &FieldError{"a", fmt.Sprintf("%q", r.A), want}
+	case !okB || nodeB == 0:
+		return nil, nil, &FieldError{"b", fmt.Sprintf("%q", r.B), want}
+	case within(t, nodeA, nodeB) || within(t, nodeB, nodeA):
+		return nil, nil, &FieldError{"b", fmt.Sprintf("%q", r.B), fmt.Sprintf("a share beside %q: one is the other or above it", r.A)}
+	}
+	out.Version = s.version.Number
+	sideA, sideB := parting(t, nodeA, nodeB)
+	for _, name := range s.poolNames() {
+		p := s.pools[name]
+		w := WhyStanding{Pool: name, A: last(s.pathIn(p, sideA)), B: last(s.pathIn(p, sideB))}
+		if w.A.Demand > 0 || w.B.Demand > 0 || len(s.pools) == 1 {
+			out.Pools = append(out.Pools, w)
+		}
+	}
+	return leavesBelow(t, nodeA), leavesBelow(t, nodeB), nil
+}
+
+func last(p PathStanding) LevelStanding { return p.Levels[len(p.Levels)-1] }
+
+// within says whether a node is another one or below it.
+func within(t *shares.Tree, node, top int) (is bool) {
+	t.Up(node, func(n int) { is = is || n == top })
+	return is
+}
+
+// leavesBelow lists the ids of the leaves of a branch.
+func leavesBelow(t *shares.Tree, top int) (ids []int32) {
+	for _, leaf := range t.Leaves() {
+		if within(t, leaf, top) {
+			ids = append(ids, int32(t.Nodes[leaf].ID))
+		}
+	}
+	return ids
+}
+
+// summary is the paragraph.
+func (y *Why) summary() string {
+	var b strings.Builder
+	if y.Decisions.Recorded == 0 {
+		b.WriteString("No decision was recorded in that time.")
+	} else {
+		fmt.Fprintf(&b, "Of %s, %s won %d and %s %d. ", y.Decisions.words(), y.A, y.AWon.Recorded, y.B, y.BWon.Recorded)
+		b.WriteString(y.ABeforeB.words(y.A, y.B) + " " + y.BBeforeA.words(y.B, y.A))
+	}
+	for _, p := range y.Pools {
+		b.WriteString(" " + p.words(len(y.Pools) > 1))
+	}
+	return b.String()
+}
+
+func (t Tally) words() string {
+	if t.Made > t.Recorded {
+		return fmt.Sprintf("the last %d recorded decisions, a sample of about %d", t.Recorded, t.Made)
+	}
+	return fmt.Sprintf("the last %d decisions", t.Recorded)
+}
+
+func (u Duel) words(won, second string) string {
+	if u.Recorded == 0 {
+		return fmt.Sprintf("%s was never chosen with %s next in line.", won, second)
+	}
+	return fmt.Sprintf("%s was chosen before %s %d times, when it was %s units below its target on average and the other %s.",
+		won, second, u.Recorded, figure(*u.Deficit), figure(*u.RunnerUpDeficit))
+}
+
+func (p *WhyStanding) words(named bool) string {
+	where := "Now"
+	if named {
+		where = "Now in pool " + p.Pool
+	}
+	s := fmt.Sprintf("%s %s holds %s of its target of %s, and %s %s of %s", where, p.A.Share, figure(p.A.Held), figure(p.A.Target),
+		p.B.Share, figure(p.B.Held), figure(p.B.Target))
+	switch d := p.A.Deficit - p.B.Deficit; {
+	case p.A.Ready == 0 && p.B.Ready == 0:
+		return s + ": neither has a ready job."
+	case p.A.Ready == 0:
+		return fmt.Sprintf("%s: %s has no ready job.", s, p.A.Share)
+	case p.B.Ready == 0:
+		return fmt.Sprintf("%s: %s has no ready job.", s, p.B.Share)
+	case d > shares.Tolerance/1000:
+		return fmt.Sprintf("%s: %s comes first, by %s units.", s, p.A.Share, figure(d))
+	case d < -shares.Tolerance/1000:
+		return fmt.Sprintf("%s: %s comes first, by %s units.", s, p.B.Share, figure(-d))
+	}
+	return s + ": both are as far from their targets, whoever was served longer ago comes first."
+}
