@@ -111,11 +111,14 @@ func (s *server) routes() http.Handler {
 		s.huma.UseMiddleware(s.carry)
 		s.describe()
 		s.taskRoutes()
+		s.reassignRoutes()
 		s.tagRoutes()
 		s.jobRoutes()
 		s.shareRoutes()
 		s.queueRoutes()
 		s.siteRoutes()
+		s.laterRoutes()
+		s.whatIfRoutes()
 		s.statusRoutes()
 		s.tidy()
 		r.Get("/openapi.json", s.openapi())
@@ -125,7 +128,7 @@ func (s *server) routes() http.Handler {
 
 // allowed lists the methods of a path.
 func allowed(routes chi.Routes, path string) (methods []string) {
-	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		if routes.Match(chi.NewRouteContext(), m, path) {
 			methods = append(methods, m)
 		}

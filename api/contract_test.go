@@ -84,7 +84,7 @@ func TestDocumentHasAllRoutes(t *testing.T) {
 func operations(b *bench) (ops []*huma.Operation) {
 	doc := b.server.huma.OpenAPI()
 	for path, item := range doc.Paths {
-		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put} {
+		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "DELETE": item.Delete} {
 			if op != nil {
 				op.Method, op.Path = method, path
 				ops = append(ops, op)
@@ -104,7 +104,12 @@ var bodies = map[string]string{
 	"test-tags":     goodTask,
 	"add-inputs":    "\"a\"\n\"b\"\n",
 	"apply-site":    "shares: []\n",
+	"what-if":       "shares: []\n", "retag": "shares: []\n", "apply-site-later": "shares: []\n",
+	"reassign-tasks": `{"share":"A","tasks":[3]}`,
 }
+
+// needed are the query parameters that operations cannot do without.
+var needed = map[string]string{"rollback-site": "?version=1", "apply-site-later": "?at=2030-01-01T00:00:00Z", "retag": "?since=7d"}
 
 const goodTask = `{"name":"t","user":"alice","label":"managed","command":["true"],"count":3,"requirements":{"cores":1,"walltime":"2h"}}`
 
@@ -116,9 +121,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, op := range operations(b) {
 		t.Run(op.OperationID, func(t *testing.T) {
 			path := strings.NewReplacer("{id}", "7", "{name}", "CERN", "{version}", "2").Replace(op.Path)
-			if op.OperationID == "rollback-site" {
-				path += "?version=1"
-			}
+			path += needed[op.OperationID]
 			w := b.call(op.Method, path, bodies[op.OperationID])
 			described := op.Responses[fmt.Sprint(w.Code)]
 			if w.Code >= 300 || described == nil {

@@ -82,6 +82,9 @@ var known = []struct {
 		hint: "`divvy tags test -f task.yml` explains, rule by rule; share: in the task names one"}},
 	{generator.ErrInvalid, codeInvalid},
 	{site.ErrNoVersion, code{status: 404, name: "no_version", title: "No site version has this number"}},
+	{site.ErrNoLater, code{status: 404, name: "no_later", title: "No later version has this number", hint: "`divvy apply --list-later` lists them"}},
+	{site.ErrLaterOver, code{status: 409, name: "later_over", title: "The later version does not wait any more"}},
+	{site.ErrPast, code{status: 422, name: "past", title: "The time is not in the future"}},
 	{site.ErrUnknownQueue, codeNoQueue},
 	{site.ErrQueueState, codeInvalid},
 }

@@ -134,12 +134,21 @@ func (f *fakeTasks) Finish(context.Context, int64) (generator.Change, error) {
 	return f.change("finish")
 }
 
+func (f *fakeTasks) Reassign(_ context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {
+	return generator.Reassigned{Share: r.Share, Tasks: []generator.TaskReassigned{{Task: 3, From: "B", Moved: true}}}, f.err
+}
+
+func (f *fakeTasks) Retag(context.Context, *site.Site, time.Duration) (generator.Retagging, error) {
+	return generator.Retagging{Moves: []generator.Retagged{{Old: "A", New: "B", Tasks: 1}}, Unmatched: []generator.NoShare{}}, f.err
+}
+
 // fakeSite takes every file.
 type fakeSite struct {
 	err     error
 	applied site.ApplyRequest
 	rolled  site.RollbackRequest
 	state   shares.QueueState
+	later   site.LaterRequest
 }
 
 func (f *fakeSite) Apply(_ context.Context, r site.ApplyRequest) (site.Applied, error) {
@@ -174,6 +183,31 @@ func (f *fakeSite) Rollback(_ context.Context, r site.RollbackRequest) (site.App
 func (f *fakeSite) SetQueueState(_ context.Context, _ string, st shares.QueueState) error {
 	f.state = st
 	return f.err
+}
+
+func (f *fakeSite) Preview(ctx context.Context, _ string, _ []byte) (*site.Site, error) {
+	return f.Load(ctx)
+}
+
+func (f *fakeSite) ApplyLater(_ context.Context, r site.LaterRequest) (site.Later, error) {
+	f.later = r
+	return f.oneLater(), f.err
+}
+
+func (f *fakeSite) oneLater() site.Later {
+	return site.Later{ID: 7, At: time.Unix(2e9, 0).UTC(), State: "waiting", Moves: map[string]string{}, Notes: []string{}}
+}
+
+func (f *fakeSite) Later(context.Context, bool) ([]site.Later, error) {
+	return []site.Later{f.oneLater()}, f.err
+}
+
+func (f *fakeSite) LaterFile(context.Context, int64) (site.LaterFile, error) {
+	return site.LaterFile{Later: f.oneLater(), Source: "shares: []\n"}, f.err
+}
+
+func (f *fakeSite) CancelLater(context.Context, int64, string) (site.Later, error) {
+	return f.oneLater(), f.err
 }
 
 // bench is the API over fakes.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
@@ -38,6 +39,9 @@ type Tasks interface {
 	Resume(ctx context.Context, id int64) (generator.Change, error)
 	Retry(ctx context.Context, id int64) (generator.Change, error)
 	Finish(ctx context.Context, id int64) (generator.Change, error)
+	// Reassign gives tasks to another share; Retag tells what other rules would make of past tasks.
+	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
+	Retag(ctx context.Context, st *site.Site, since time.Duration) (generator.Retagging, error)
 }
 
 // Site keeps the versions of the site file; *site.Store is one.
@@ -51,6 +55,13 @@ type Site interface {
 	Diff(ctx context.Context, from, to int64) (site.Changes, error)
 	Rollback(context.Context, site.RollbackRequest) (site.Applied, error)
 	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
+	// Preview reads a file that is not to be applied, with the ids that its shares would keep.
+	Preview(ctx context.Context, name string, src []byte) (*site.Site, error)
+	// Versions that take effect later.
+	ApplyLater(context.Context, site.LaterRequest) (site.Later, error)
+	Later(ctx context.Context, all bool) ([]site.Later, error)
+	LaterFile(ctx context.Context, id int64) (site.LaterFile, error)
+	CancelLater(ctx context.Context, id int64, by string) (site.Later, error)
 }
 
 // The packages below are what the API needs.

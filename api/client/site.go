@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -23,7 +24,10 @@ type (
 	SiteHead    = site.Head
 	SiteChanges = site.Changes
 	Applied     = site.Applied
+	Later       = site.Later
+	LaterFile   = site.LaterFile
 	TagTest     = generator.TagTest
+	Retagging   = generator.Retagging
 	Status      = api.Status
 )
 
@@ -108,6 +112,56 @@ func (c *Client) Rollback(ctx context.Context, version int64, o ApplyOptions) (A
 	q := o.query()
 	q.number("version", version)
 	return get[Applied](ctx, c, call{method: http.MethodPost, path: "/v1/site/rollback", query: url.Values(q)})
+}
+
+// WhatIf rehearses a file against the live demand, with the plans that are in force at a time (zero: now). Nothing
+// changes. Of the options only File and Moves count.
+func (c *Client) WhatIf(ctx context.Context, file []byte, at time.Time, o ApplyOptions) (Applied, error) {
+	q := ApplyOptions{Moves: o.Moves}.query()
+	q.set("file", o.File)
+	q.time("at", at)
+	return get[Applied](ctx, c, call{
+		method: http.MethodPost, path: "/v1/shares/what-if", query: url.Values(q), body: file, kind: "text/yaml", repeat: true,
+	})
+}
+
+// ApplyLater stores a file that takes effect at a time to come. It is not repeated by itself: that would store it twice.
+func (c *Client) ApplyLater(ctx context.Context, file []byte, at time.Time, o ApplyOptions) (Later, error) {
+	q := o.query()
+	q.set("file", o.File)
+	q.time("at", at)
+	return get[Later](ctx, c, call{method: http.MethodPost, path: "/v1/site/later", query: url.Values(q), body: file, kind: "text/yaml"})
+}
+
+// Later lists the files that wait for their time and those that failed of late, or all there ever were.
+func (c *Client) Later(ctx context.Context, all bool) (Page[Later], error) {
+	q := query{}
+	q.flag("all", all)
+	return get[Page[Later]](ctx, c, call{method: http.MethodGet, path: "/v1/site/later", query: url.Values(q), repeat: true})
+}
+
+// LaterFile shows one of them with its file.
+func (c *Client) LaterFile(ctx context.Context, id int64) (LaterFile, error) {
+	return get[LaterFile](ctx, c, call{method: http.MethodGet, path: laterPath(id), repeat: true})
+}
+
+// CancelLater takes one back that waits.
+func (c *Client) CancelLater(ctx context.Context, id int64, by string) (Later, error) {
+	q := query{}
+	q.set("by", by)
+	return get[Later](ctx, c, call{method: http.MethodDelete, path: laterPath(id), query: url.Values(q), repeat: true})
+}
+
+func laterPath(id int64) string { return "/v1/site/later/" + strconv.FormatInt(id, 10) }
+
+// Retag rehearses the tagging rules of a site file on the tasks that were submitted since. Nothing is written.
+func (c *Client) Retag(ctx context.Context, file []byte, name string, since time.Duration) (Retagging, error) {
+	q := query{}
+	q.set("file", name)
+	q.set("since", since.String())
+	return get[Retagging](ctx, c, call{
+		method: http.MethodPost, path: "/v1/tags/what-if", query: url.Values(q), body: file, kind: "text/yaml", repeat: true,
+	})
 }
 
 // TestTags says how a task would be tagged, rule by rule. Nothing is stored.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -19,9 +20,13 @@ type (
 	TaskSpec   = generator.Spec
 	Task       = generator.Task
 	TaskChange = generator.Change
-	Job        = dispatcher.JobRow
-	Log        = api.Log
-	Killed     = api.Killed
+
+	ReassignRequest = generator.ReassignRequest
+	Reassigned      = generator.Reassigned
+
+	Job    = dispatcher.JobRow
+	Log    = api.Log
+	Killed = api.Killed
 )
 
 // Page is one page of a list.
@@ -104,6 +109,12 @@ func (c *Client) Retry(ctx context.Context, id int64) (TaskChange, error) {
 	return c.verb(ctx, id, "/retry", false)
 }
 
+// Reassign gives tasks to another share. While More is true the same request goes on where it ended; a repeat of what
+// is done changes nothing.
+func (c *Client) Reassign(ctx context.Context, r ReassignRequest) (Reassigned, error) {
+	return get[Reassigned](ctx, c, call{method: http.MethodPost, path: "/v1/tasks/reassign", body: r, repeat: true})
+}
+
 // FinishTask lets what runs end, and drops the rest.
 func (c *Client) FinishTask(ctx context.Context, id int64) (TaskChange, error) {
 	return c.verb(ctx, id, "/finish", true)
@@ -163,6 +174,12 @@ func (q query) set(name, value string) {
 func (q query) number(name string, n int64) {
 	if n != 0 {
 		url.Values(q).Set(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func (q query) time(name string, t time.Time) {
+	if !t.IsZero() {
+		url.Values(q).Set(name, t.UTC().Format(time.RFC3339Nano))
 	}
 }
 

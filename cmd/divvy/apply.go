@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
@@ -17,42 +18,85 @@ import (
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// applyCommand makes a site file the one in force.
+// applyCommand makes a site file the one in force, now or later.
 func applyCommand(c *cli) *cobra.Command {
-	var file string
-	var moves []string
-	var o client.ApplyOptions
+	var a applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply -f site.yml",
 		Short: "Make a site file the one in force: shares, tags, queues",
 		Long: `Make a site file the one in force, as a new version, at once in every daemon.
 
 A file with problems is refused with all of them and nothing is applied. A share that is removed
-while it has live work needs --move OLD=NEW; a share that only changes its name says 'was: OLD' in the file.`,
-		Example: "  divvy apply -f site.yml --dry-run\n  divvy apply -f site.yml --note 'more for analysis' --move Test=Analysis/User",
-		Args:    cobra.NoArgs,
+while it has live work needs --move OLD=NEW; a share that only changes its name says 'was: OLD' in the file.
+
+With --dry-run nothing changes: it shows who would gain and lose how many slots, and how long the way there
+takes, from the ends of jobs of late.
+
+With --at the file is stored and takes effect then, as it stands: ` + timesHelp + `.
+--list-later lists what waits, --cancel takes one back. One that live work forbids when its time has come
+is kept as failed, and nothing of it is applied.`,
+		Example: "  divvy apply -f site.yml --dry-run\n  divvy apply -f site.yml --note 'more for analysis' --move Test=Analysis/User\n" +
+			"  divvy apply -f night.yml --at '2026-03-01 22:00'\n  divvy apply --list-later\n  divvy apply --cancel 3",
+		Args: cobra.NoArgs,
 	}
-	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) (err error) {
-		src, name, err := c.readFile(file)
-		if err != nil {
-			return err
-		}
-		if o.Moves, err = parseMoves(moves); err != nil {
-			return err
-		}
-		o.File, o.By = name, whoami()
-		applied, err := cl.Apply(ctx, src, o)
-		if err != nil {
-			return err
-		}
-		return c.printApplied(applied)
-	})
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error { return c.apply(ctx, cl, a) })
 	f := cmd.Flags()
-	f.StringVarP(&file, "file", "f", "", "site file; - reads standard input")
-	_ = cmd.MarkFlagRequired("file")
+	f.StringVarP(&a.file, "file", "f", "", "site file; - reads standard input")
 	_ = cmd.MarkFlagFilename("file", "yml", "yaml")
-	bindApply(cmd, &o, &moves)
+	bindApply(cmd, &a.options, &a.moves)
+	f.StringVar(&a.at, "at", "", "take effect at this time; with --dry-run: targets by the plans in force then")
+	f.BoolVar(&a.list, "list-later", false, "list the versions that take effect later")
+	f.BoolVar(&a.all, "all", false, "with --list-later: those too that are over")
+	f.Int64Var(&a.cancel, "cancel", 0, "take back this later version")
+	cmd.MarkFlagsMutuallyExclusive("file", "list-later", "cancel")
 	return cmd
+}
+
+type applyFlags struct {
+	file    string
+	at      string
+	moves   []string
+	options client.ApplyOptions
+	list    bool
+	all     bool
+	cancel  int64
+}
+
+func (c *cli) apply(ctx context.Context, cl *client.Client, a applyFlags) (err error) {
+	switch {
+	case a.list:
+		return c.listLater(ctx, cl, a.all)
+	case a.cancel != 0:
+		return c.cancelLater(ctx, cl, a.cancel)
+	case a.file == "":
+		return usagef(`required flag(s) "file" not set`)
+	}
+	o := a.options
+	at, err := parseTime("--at", a.at, time.Now())
+	if err != nil {
+		return err
+	}
+	src, name, err := c.readFile(a.file)
+	if err != nil {
+		return err
+	}
+	if o.Moves, err = parseMoves(a.moves); err != nil {
+		return err
+	}
+	o.File, o.By = name, whoami()
+	var applied client.Applied
+	switch {
+	case at.IsZero():
+		applied, err = cl.Apply(ctx, src, o)
+	case o.DryRun:
+		applied, err = cl.WhatIf(ctx, src, at, o)
+	default:
+		return c.applyLater(ctx, cl, src, at, o)
+	}
+	if err != nil {
+		return err
+	}
+	return c.printApplied(applied)
 }
 
 // bindApply adds the flags that apply and rollback share.
@@ -178,7 +222,8 @@ func writeTargets(w io.Writer, p site.PoolTargets) {
 	for i, s := range p.Shares {
 		depths[i] = s.Depth
 	}
-	g := newGrid(w, "share", ">target", ">after", ">change")
+	fmt.Fprintf(w, "there in: %s\n", p.Way.ETA)
+	g := newGrid(w, "share", ">held", ">target", ">after", ">slots")
 	for i, prefix := range branches(depths) {
 		s := p.Shares[i]
 		name := path.Base(s.Path)
@@ -188,7 +233,7 @@ func writeTargets(w io.Writer, p site.PoolTargets) {
 		if s.From != "" {
 			name += " (was " + s.From + ")"
 		}
-		g.row(prefix+name, target(s.Before), target(s.After), change(s.Before, s.After))
+		g.row(prefix+name, units(s.Held), target(s.Before), target(s.After), change(s))
 	}
 	g.flush()
 }
@@ -200,18 +245,17 @@ func target(f *float64) string {
 	return units(*f)
 }
 
-func change(before, after *float64) string {
+// change is what a share gains or loses, in whole slots.
+func change(s site.TargetChange) string {
 	switch {
-	case before == nil:
-		return "new"
-	case after == nil:
-		return "removed"
+	case s.Before == nil:
+		return fmt.Sprintf("new, +%d", s.SlotsAfter)
+	case s.After == nil:
+		return fmt.Sprintf("removed, -%d", s.SlotsBefore)
+	case s.Gain == 0:
+		return "="
 	}
-	d := *after - *before
-	if s := units(d); s != "0" {
-		return pick(d > 0, "+", "") + s
-	}
-	return "="
+	return fmt.Sprintf("%+d", s.Gain)
 }
 
 func versionNumber(s string) (int64, error) {

@@ -16,13 +16,20 @@ import (
 // tagsCommand explains tagging.
 func tagsCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "tags", Aliases: []string{"tag"}, Short: "Tagging rules: which share a task belongs to"}
-	var file string
+	var file, since string
 	test := &cobra.Command{
-		Use:     "test -f task.yml",
-		Short:   "Say rule by rule which share a task would get; nothing is stored",
-		Example: "  divvy tags test -f task.yml",
+		Use:   "test -f task.yml | --since 7d -f site.yml",
+		Short: "Say rule by rule which share a task would get, or rehearse the rules of a site file on past tasks; nothing is stored",
+		Long: `Say rule by rule which share a task would get under the rules in force.
+
+With --since the file is a site file: its rules are rehearsed on the tasks that were submitted since, and tasks
+and jobs are counted by the share that they had and the one that they would get. Nothing is stored either way.`,
+		Example: "  divvy tags test -f task.yml\n  divvy tags test --since 7d -f new-site.yml",
 		Args:    cobra.NoArgs,
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			if since != "" {
+				return c.retag(ctx, cl, since, file)
+			}
 			src, name, err := c.readFile(file)
 			if err != nil {
 				return err
@@ -34,7 +41,8 @@ func tagsCommand(c *cli) *cobra.Command {
 			return c.tagsTest(ctx, cl, specs)
 		}),
 	}
-	test.Flags().StringVarP(&file, "file", "f", "", "file of tasks; - reads standard input")
+	test.Flags().StringVarP(&file, "file", "f", "", "file of tasks, with --since a site file; - reads standard input")
+	test.Flags().StringVar(&since, "since", "", "rehearse a site file on the tasks that were submitted since: 90m, 24h, 7d")
 	_ = test.MarkFlagRequired("file")
 	_ = test.MarkFlagFilename("file", "yml", "yaml")
 	group.AddCommand(test)

@@ -15,7 +15,7 @@ import (
 // taskCommand submits and steers tasks.
 func taskCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "task", Aliases: []string{"tasks"}, Short: "Tasks: what users ask for"}
-	group.AddCommand(taskSubmitCommand(c), taskListCommand(c),
+	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c),
 		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cobra.ExactArgs(1), RunE: c.withClient(c.taskShow)})
 	for _, v := range []struct {
 		verb, short string

@@ -33,6 +33,7 @@ func (d *daemon) loops() []loop {
 		{name: "partition", every: 30 * time.Second, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
 		{name: "gc", every: time.Second, step: d.paceGC},
+		{name: "later", every: time.Second, step: d.store.ApplyDue},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},
 	}
 	for i := range d.cfg.Generators {

@@ -30,7 +30,7 @@ func newRegistry() *prometheus.Registry {
 // openSite makes the store of site versions. A change of the site holds claims back, moves live work where
 // the file says so, and puts the limits of the new version in force, all in its one transaction.
 func (d *daemon) openSite(context.Context) error {
-	d.store = site.NewStore(site.Config{Pool: d.pool, Hooks: site.Hooks{
+	d.store = site.NewStore(site.Config{Pool: d.pool, Log: d.log, Metrics: d.registry, Hooks: site.Hooks{
 		Barrier: dispatcher.Barrier,
 		Live:    generator.Live,
 		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+type laterInput struct {
+	At      time.Time `query:"at" required:"true" doc:"When it takes effect, RFC 3339: in the future."`
+	Move    []string  `query:"move,explode" doc:"As for an apply."`
+	Note    string    `query:"note" maxLength:"1000" doc:"Kept with the version."`
+	By      string    `query:"by" maxLength:"200" doc:"Who applies it; kept with the version."`
+	File    string    `query:"file" maxLength:"1000" doc:"Name of the file, for the places in problems."`
+	RawBody []byte    `contentType:"text/yaml"`
+}
+
+type laterListInput struct {
+	All bool `query:"all" doc:"Those too that were applied or cancelled, or failed more than 30 days ago."`
+}
+
+type cancelInput struct {
+	ID int64  `path:"id" minimum:"1" doc:"Number of the later version."`
+	By string `query:"by" maxLength:"200" doc:"Who takes it back; kept with it."`
+}
+
+func (s *server) laterRoutes() {
+	tags := []string{"site"}
+	route(s, huma.Operation{
+		OperationID: "apply-site-later", Method: http.MethodPost, Path: "/v1/site/later", Tags: tags, Summary: "Store a site file that takes effect later", DefaultStatus: http.StatusCreated,
+		Description: "The body is the file, YAML. A file with problems is refused now (422 bad_site). When its time has come it is applied as it stands; " +
+			"if that is not possible any more it is kept as failed, with the error, and nothing of it is applied.",
+	}, s.applyLater)
+	route(s, huma.Operation{
+		OperationID: "list-later", Method: http.MethodGet, Path: "/v1/site/later", Tags: tags, Summary: "List site files that take effect later",
+		Description: "In the order in which they take effect: those that wait, and those that failed of late.",
+	}, func(ctx context.Context, in *laterListInput) (Page[site.Later], error) {
+		all, err := s.Site.Later(ctx, in.All)
+		return Page[site.Later]{Items: list(all)}, err
+	})
+	route(s, huma.Operation{
+		OperationID: "get-later", Method: http.MethodGet, Path: "/v1/site/later/{id}", Tags: tags, Summary: "Show a site file that takes effect later",
+	}, func(ctx context.Context, in *byID) (site.LaterFile, error) { return s.Site.LaterFile(ctx, in.ID) })
+	route(s, huma.Operation{
+		OperationID: "cancel-later", Method: http.MethodDelete, Path: "/v1/site/later/{id}", Tags: tags, Summary: "Take back a site file that takes effect later",
+	}, func(ctx context.Context, in *cancelInput) (site.Later, error) {
+		return s.Site.CancelLater(ctx, in.ID, by(in.By))
+	})
+}
+
+func (s *server) applyLater(ctx context.Context, in *laterInput) (site.Later, error) {
+	moves, err := readMoves(in.Move)
+	if err != nil {
+		return site.Later{}, err
+	}
+	return s.Site.ApplyLater(ctx, site.LaterRequest{At: in.At, ApplyRequest: site.ApplyRequest{
+		Source: slices.Clone(in.RawBody), Name: in.File, By: by(in.By), Note: in.Note, Moves: moves,
+	}})
+}

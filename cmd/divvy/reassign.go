@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+)
+
+// taskReassignCommand gives tasks to another share.
+func taskReassignCommand(c *cli) *cobra.Command {
+	var r client.ReassignRequest
+	cmd := &cobra.Command{
+		Use:   "reassign --share SHARE TASK...",
+		Short: "Give tasks to another share, and say what went, what did not and why",
+		Long: `Give tasks to another share: pieces that are no jobs yet, waiting and ready jobs.
+
+Running jobs stay charged to the share that they started under until they end; with --running they go too,
+and their units are charged to the new share from then on. What has ended stays where it was.`,
+		Example:           "  divvy task reassign --share Analysis/User 17 18\n  divvy task reassign --share Test --running 17",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: c.completeTasks,
+	}
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) (err error) {
+		if r.Tasks, err = parseIDs("task", args); err != nil {
+			return err
+		}
+		out, err := reassignAll(ctx, cl, r)
+		if err != nil {
+			return err
+		}
+		return c.print(out, func(w io.Writer) { writeReassigned(w, out) })
+	})
+	cmd.Flags().StringVar(&r.Share, "share", "", "path of the leaf that they go to")
+	cmd.Flags().BoolVar(&r.Running, "running", false, "running jobs too")
+	_ = cmd.MarkFlagRequired("share")
+	return cmd
+}
+
+// reassignAll sends the request again until nothing more moves, and adds up what went.
+func reassignAll(ctx context.Context, cl *client.Client, r client.ReassignRequest) (client.Reassigned, error) {
+	out, err := cl.Reassign(ctx, r)
+	for err == nil && out.More {
+		var next client.Reassigned
+		if next, err = cl.Reassign(ctx, r); err != nil {
+			break
+		}
+		for i, t := range next.Tasks {
+			was := out.Tasks[i]
+			if was.Moved {
+				t.From, t.Pieces = was.From, was.Pieces
+			}
+			if was.Moved && t.Stay == 0 && !t.More {
+				t.Why = ""
+			}
+			t.Moved, t.Waiting, t.Ready, t.Leased = t.Moved || was.Moved, t.Waiting+was.Waiting, t.Ready+was.Ready, t.Leased+was.Leased
+			next.Tasks[i] = t
+		}
+		out = next
+	}
+	return out, err
+}
+
+func writeReassigned(w io.Writer, r client.Reassigned) {
+	for _, t := range r.Tasks {
+		if !t.Moved {
+			fmt.Fprintf(w, "task %d: nothing moved: %s\n", t.Task, t.Why)
+			continue
+		}
+		var parts []string
+		for _, p := range []struct {
+			n    int64
+			what string
+		}{{t.Pieces, "piece"}, {t.Waiting, "waiting job"}, {t.Ready, "ready job"}, {t.Leased, "running job"}} {
+			if p.n > 0 {
+				parts = append(parts, plural(p.n, p.what))
+			}
+		}
+		what := "the task itself"
+		if len(parts) > 0 {
+			what = strings.Join(parts, ", ")
+		}
+		fmt.Fprintf(w, "task %d: %s → %s: %s\n", t.Task, orDash(t.From), r.Share, what)
+		if t.Why != "" {
+			fmt.Fprintf(w, "  not moved: %s\n", t.Why)
+		}
+	}
+}
