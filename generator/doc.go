@@ -59,7 +59,11 @@
 // A task gets its share once, by the rules of the site in force at its submission, or names it itself. Its jobs
 // take that share unless the first rule that matches is about a job attribute (resource_type, queue): then
 // tasks.share_id is the share of that rule, and own_share_id the one that the task named. Rules that change later
-// leave tasks alone, but for those that no rule had matched: Sweep tags them anew.
+// leave tasks alone, but for those that no rule had matched: Sweep tags them anew. Retag rehearses rules on past tasks.
+//
+// Reassign gives a task that is not over to another share, as if it had named that itself: first the task, so that pieces
+// to come are jobs of the new share, then its jobs in batches, each behind the dispatcher's barrier. Locks: site, task,
+// barrier, jobs.
 //
 // # Steps
 //

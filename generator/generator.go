@@ -22,7 +22,8 @@ var query = pg.MustLoad(sqlFiles)
 // Config is what a Generator works with. Pool and Site are required.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Site is the site in force; it may be up to a second old. Number 0 means that none was applied yet.
+	// Site is the site in force; it may be up to a second old, but not while the caller holds the site lock: Reassign has
+	// limits computed by it. Number 0 means that none was applied yet.
 	Site func(context.Context) (*site.Site, error)
 	// Stock tells how fast shares start jobs and how many they could start now; nil: only Mark.Floor counts.
 	Stock   func() []dispatcher.Stock

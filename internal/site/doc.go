@@ -29,8 +29,18 @@
 // ledger afterwards. So work either is counted here or meets the new tree, and both sides take rows of shares
 // before the ledger's locks.
 //
-// A dry run does the same up to the refusal, with the site lock shared and nothing held back, and writes nothing.
+// A dry run does the same up to the refusal, with the site lock shared and nothing held back, and writes nothing. It adds
+// the targets before and after, and how long the way there takes (Way).
 //
-// The tables site_versions, shares, queues and tag_rules are written by this package only. YAML is read in
+// # Later
+//
+//	ApplyLater ──▶ waiting ──time, ApplyDue──▶ applied   as a version like any other
+//	                  │                └─────▶ failed    live work forbids it, or it cannot be read: nothing of it acts
+//	                  └──CancelLater─────────▶ cancelled
+//
+// ApplyDue is a step: bounded, idempotent, safe on several daemons. What is due is applied in the order of time, then id,
+// each in one transaction under the site lock, in which it is also marked. Errors of the database leave it waiting.
+//
+// The tables site_versions, site_later, shares, queues and tag_rules are written by this package only. YAML is read in
 // package strict; problems of the tree and of rules come from shares and tagging and get their places here.
 package site

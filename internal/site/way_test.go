@@ -3,6 +3,7 @@ package site
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // rehearsal is A and B at 1:1, 100 units, A holding all that it may.
-func rehearsal(t *testing.T) (*bench, string, string) {
+func rehearsal(t *testing.T) (*bench, string) {
 	b := newBench(t)
 	b.apply(site("{name: A}", "{name: B}"))
 	ids := b.ids()
@@ -20,12 +21,12 @@ func rehearsal(t *testing.T) (*bench, string, string) {
 			Want: map[shares.ShareID]shares.Units{ids["A"]: 500_000, ids["B"]: 500_000},
 		}}
 	}
-	return b, site("{name: A}", "{name: B}"), site("{name: A}", "{name: B, weight: 3}")
+	return b, site("{name: A}", "{name: B, weight: 3}")
 }
 
 // W2 of sharing.md, rehearsed: B gains 25 units, as fast as jobs of A end.
 func TestRehearsalSaysHowLong(t *testing.T) {
-	b, _, next := rehearsal(t)
+	b, next := rehearsal(t)
 	a, err := b.Apply(t.Context(), ApplyRequest{Source: []byte(next), DryRun: true})
 	if err != nil {
 		t.Fatal(err)
@@ -83,4 +84,20 @@ func (b *bench) everything() map[string]string {
 		b.t.Fatal(rows.Err(), len(all))
 	}
 	return all
+}
+
+// Plans count as they stand at the time that is asked about.
+func TestRehearsalAtATime(t *testing.T) {
+	b, _ := rehearsal(t)
+	next := site("{name: A}", `{name: B, plans: [{when: "Mon-Fri 08:00-18:00", weight: 3}]}`)
+	for at, want := range map[string]int64{"2026-03-02T12:00:00Z": 25, "2026-03-01T12:00:00Z": 0} { // a Monday, a Sunday
+		when, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := b.Apply(t.Context(), ApplyRequest{Source: []byte(next), DryRun: true, When: when})
+		if err != nil || a.Targets[0].Shares[1].Gain != want {
+			t.Errorf("%s: %+v, %v", at, a.Targets, err)
+		}
+	}
 }
