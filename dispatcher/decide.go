@@ -80,7 +80,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		if len(of.barred) > 0 {
 			n.lacked = "share"
 		}
-		leaf, ok := q.pool.book.Choose(r, &of.leaves)
+		leaf, ok := q.pool.choose(r, &of.leaves)
 		if !ok {
 			return nil, none
 		}
@@ -108,6 +108,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	q.pool.book.Granted(c.window.leaf)
+	q.pool.owed.take(c.window.leaf, c.units)
 	return g
 }
 

@@ -3,7 +3,7 @@
 //	Enqueue ──▶ ready ──Pull──▶ leased ──Finish──▶ finished
 //	    │        ▲  ▲              │  │              failed     (attempts used up)
 //	    ▼        │  └── attempts ──┘  └─────────────▶ cancelled (the task did not want it any more)
-//	 waiting ────┘      left: failed or lost
+//	 waiting ────┘      left: failed or lost; or it was revoked
 //
 // A job is a row of jobs from Enqueue until its final state; then it is a row of ended_jobs, for ever.
 // It is leased while leases has its row. An attempt that ended is a row of attempts.
@@ -26,6 +26,8 @@
 //     daemon claims, as is the rule: the eldest decides for all that reach it (Seniors). Daemons that decide side by side
 //     deal the jobs out among themselves (slice): one may pass over older ones that are another daemon's to take first.
 //  9. The database's now() is the only clock of a lease.
+//  10. An attempt whose pilot was told to give its units back (Reclaim), and that did not finish, is revoked: not charged,
+//     and its job is ready at its old place. Its units are held until it ends. A kill wins over it.
 //
 // # How a pull is served
 //
@@ -41,6 +43,6 @@
 // Attempts and ended jobs are stored by day, and so are the records of decisions: who won, who was next, the deficits
 // of both, the ledger row of the claim. Record writes those of committed claims a second later, all of them or a sample.
 //
-// Background work is an exported step: Refresh, Expire, Fold, Heartbeat, Purge, Sample, Partition, Record. Each is bounded, idempotent and
+// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, Sample, Partition, Record. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher

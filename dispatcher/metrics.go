@@ -15,6 +15,7 @@ type metrics struct {
 	ends      *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
 	unwritten prometheus.Counter
+	reclaim   *reclaimMetrics
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -37,6 +38,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			[]string{"reason"}),
 		unwritten: f.NewCounter(prometheus.CounterOpts{Name: "divvy_decision_records_dropped_total",
 			Help: "Records of decisions that were not written: the database was away for too long."}),
+		reclaim: newReclaimMetrics(reg),
 	}
 }
 

@@ -69,6 +69,7 @@ type pool struct {
 	heldOffline shares.Units // held at queues that are not online; runs out beside C
 	limit       *limit
 	pathLimits  [][]*limit // by leaf node: limits of its path
+	owed        owed       // to leaves, of what was reclaimed for them
 }
 
 // leaf is the part of a tree's leaf that depends on queues and shapes.

@@ -63,6 +63,17 @@ var verbs = map[string]func(*testing.T, *life){
 			t.Fatal(err)
 		}
 	},
+	"order back": func(t *testing.T, l *life) {
+		key, _ := parseLease(l.lease.Lease)
+		l.f.exec(query["order_reclaims"], pgx.StrictNamedArgs{"jobs": []int64{key.job}, "nonces": []int64{key.nonce},
+			"pools": []string{"default"}, "claimers": []int32{2}, "plans": []int32{2}, "graces": []int32{120}})
+	},
+	"revoke": func(t *testing.T, l *life) {
+		l.f.exec("UPDATE leases SET told_at = told_at - interval '1 hour' WHERE told_at IS NOT NULL")
+		if _, err := l.d.Reclaim(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	},
 	"hold": func(t *testing.T, l *life) {
 		l.tx(t, func(tx pgx.Tx) error { _, _, err := HoldTask(context.Background(), tx, l.task, 10); return err })
 	},
@@ -104,6 +115,9 @@ var states = map[string][]string{
 	"leased":               {"pull"},
 	"leased, killed":       {"pull", "kill job"},
 	"leased, last attempt": {"pull", "failed", "pull"},
+	"leased, ordered back": {"pull", "order back"},
+	"leased, told":         {"pull", "failed", "pull", "order back", "renew"}, // the last attempt
+	"leased, told, killed": {"pull", "order back", "renew", "kill job"},
 	"ready again":          {"pull", "failed"},
 	"finished":             {"pull", "finished"},
 	"failed":               {"pull", "failed", "pull", "failed"},
@@ -118,6 +132,9 @@ var changes = map[string]map[string]string{
 	"leased":               {"finished": "finished", "failed": "ready", "cancelled": "ready", "expire": "ready"},
 	"leased, last attempt": {"finished": "finished", "failed": "failed", "cancelled": "failed", "expire": "failed"},
 	"leased, killed":       {"finished": "finished", "failed": "cancelled", "cancelled": "cancelled", "expire": "cancelled"},
+	"leased, ordered back": {"finished": "finished", "failed": "ready", "cancelled": "ready", "expire": "ready"},
+	"leased, told":         {"finished": "finished", "failed": "ready", "cancelled": "ready", "expire": "failed", "revoke": "ready"},
+	"leased, told, killed": {"finished": "finished", "failed": "cancelled", "cancelled": "cancelled", "expire": "cancelled", "revoke": "cancelled"},
 }
 
 // Statement guards, CHECKs and the picture in doc.go hold together: every (state, verb) pair comes out as the table

@@ -89,7 +89,7 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 		if ok, err := pg.TryLock(ctx, tx, pg.LockPurge, 0); err != nil || !ok {
 			return err
 		}
-		for _, verb := range []string{"purge_pulls", "purge_ledger", "purge_daemons"} {
+		for _, verb := range []string{"purge_pulls", "purge_ledger", "purge_daemons", "purge_reclaims"} {
 			tag, err := tx.Exec(ctx, query[verb])
 			if err != nil {
 				return fmt.Errorf("%s: %w", verb, err)

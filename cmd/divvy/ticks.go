@@ -26,6 +26,7 @@ func (d *daemon) loops() []loop {
 		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.refresh},
 		{name: "lead", every: 200 * time.Millisecond, bound: 5 * time.Second, wake: d.lead.broke, step: d.followLead},
 		{name: "expire", every: 2 * time.Second, drain: true, step: d.dispatcher.Expire},
+		{name: "reclaim", every: time.Second, ease: fold, step: d.dispatcher.Reclaim},
 		{name: "fold", every: time.Second, ease: fold, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, drain: true, step: d.dispatcher.Purge},

@@ -1,7 +1,9 @@
 -- Ends attempts: lease → attempts, and the job → ended_jobs or back to ready. A lease that is not there any more,
--- or belongs to a later attempt, is left alone; "lost" needs a lease that has run out.
+-- or belongs to a later attempt, is left alone; "lost" needs a lease that has run out, "reclaimed" one whose pilot was
+-- told to give its units back and has had its grace.
 -- A job is over when it finished, when a cancel order stood at its lease, or when its attempts are used up. A
--- revoked attempt is not charged: the number rises, since it is the fence, and the bound rises with it.
+-- revoked attempt is not charged: the number rises, since it is the fence, and the bound rises with it. An attempt that
+-- was to give its units back, and did not finish after its pilot was told so, is revoked, unless it was killed as well.
 -- Jobs are locked before their leases go, as claims do it: a claim decided on old news has the job's row and waits for
 -- the lease that is being deleted, and must not be waited for in turn.
 WITH results AS (
@@ -15,14 +17,17 @@ WITH results AS (
     DELETE FROM leases l USING results r, locked j
     WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = j.id AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
         AND (r.outcome <> 'lost' OR l.expires_at <= now())
+        AND (r.outcome <> 'reclaimed' OR l.told_at + make_interval(secs => l.reclaim_grace_s + @slack_s::float8) <= now())
     RETURNING l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
-        l.pilot, l.node, l.claimed_at, l.started_at, l.cancel_reason, r.outcome, r.exit_code, r.message,
+        l.pilot, l.node, l.claimed_at, l.started_at, l.cancel_reason, r.exit_code, r.message, r.outcome AS said,
+        CASE WHEN r.outcome = 'reclaimed' OR r.outcome IN ('cancelled', 'failed') AND l.told_at IS NOT NULL AND l.cancel_reason IS NULL
+            THEN 'revoked' ELSE r.outcome END AS outcome,
         greatest(l.cpu_s, r.cpu_s) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail
 ), kept AS (
     INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
+        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, said)
     SELECT job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail
+        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, nullif(said, outcome)
     FROM gone
 ), over AS (
     DELETE FROM jobs j USING gone g
@@ -43,7 +48,7 @@ WITH results AS (
         AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
     RETURNING j.id, j.place
 ), ended AS (
-    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.outcome,
+    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.said,
         CASE o.final WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' WHEN 'cancelled' THEN 'c' ELSE 'r' END AS after,
         coalesce(a.place, 0) AS place, coalesce(o.final, 'ready') AS job_state
     FROM gone g
@@ -63,4 +68,4 @@ WITH results AS (
     ) m
     HAVING count(*) > 0
 )
-SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, outcome, after, place, job_state FROM ended;
+SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, said AS outcome, after, place, job_state FROM ended;

@@ -19,6 +19,7 @@ const (
 	LockClaims                            // held shared by claims, exclusively by what must see none in flight
 	LockPurge                             // dropping what is over
 	LockDays                              // making the partitions of days
+	LockReclaim                           // giving orders to reclaim
 )
 
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody

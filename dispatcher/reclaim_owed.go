@@ -1,0 +1,71 @@
+package dispatcher
+
+import (
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// owed is what leaves of a pool may take before all others: units that were reclaimed for them by comparing leaves with
+// leaves, or from whom the rank said. Pulls go by the targets of the tree, which would give some of them back. Nothing is
+// kept for a leaf: one that has no job for the slot at hand is passed over.
+type owed struct {
+	list  []owedUnits // in the order of the tree
+	until time.Time   // it is made anew before that, as long as somebody reclaims
+}
+
+type owedUnits struct {
+	leaf  int
+	units shares.Units
+}
+
+// owedFor bounds how long it counts.
+const owedFor = 30 * time.Second
+
+// choose is the leaf that a pull gets: one that is owed units, else whom the tree says.
+func (p *pool) choose(r shares.Units, of *shares.Contenders) (leaf int, ok bool) {
+	if len(p.owed.list) > 0 && time.Now().Before(p.owed.until) {
+		for _, o := range p.owed.list {
+			if p.book.Contends(of, o.leaf) {
+				return o.leaf, true
+			}
+		}
+	}
+	return p.book.Choose(r, of)
+}
+
+// take notes that a leaf was granted units.
+func (w *owed) take(leaf int, u shares.Units) {
+	for i, o := range w.list {
+		if o.leaf == leaf {
+			if w.list[i].units -= u; w.list[i].units <= 0 {
+				w.list = slices.Delete(w.list, i, i+1)
+			}
+			return
+		}
+	}
+}
+
+// claimer is a share in a pool.
+type claimer struct {
+	pool  string
+	share shares.ShareID
+}
+
+// owe says anew what is owed to whom, of what claimers were given and have not taken.
+func (s *state) owe(given map[claimer]shares.Units, now time.Time) {
+	for name, p := range s.pools {
+		p.owed = owed{until: now.Add(owedFor)}
+		if len(given) == 0 {
+			continue
+		}
+		tree := p.book.Tree()
+		for _, leaf := range tree.Leaves() {
+			terms := tree.ReclaimOf(leaf)
+			if u := given[claimer{name, tree.Nodes[leaf].ID}]; u > 0 && terms != nil && (terms.Scope == "leaf" || terms.By == "rank") {
+				p.owed.list = append(p.owed.list, owedUnits{leaf, u})
+			}
+		}
+	}
+}

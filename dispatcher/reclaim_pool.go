@@ -1,0 +1,168 @@
+package dispatcher
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// reclaimPool is the standing of a pool at one moment, with the shares in it that may ask for units.
+type reclaimPool struct {
+	pool string
+	book *shares.Pool // a copy, in which reclaims under way have come true
+	r    shares.Units // that targets are shares of
+	asks []ask
+	over map[shares.ShareID]shares.Units // by claimer: on its way already, for ready jobs that no ask was cut by yet
+}
+
+// ask is what ready jobs of one shape could use in place of those that run.
+type ask struct {
+	share  shares.ShareID
+	plan   shares.ShareID // whose reclaim it is
+	claim  shares.Claim
+	cores  int
+	queues []int32 // where they may run, and where all is held
+}
+
+// reclaimPools are the pools in which somebody asks: a leaf with an active reclaim, with ready jobs, that has no slot left to
+// run them. A pool that holds more than its capacity is left alone: what ends there is nobody's (P13).
+func (s *state) reclaimPools() (all []*reclaimPool) {
+	s.settle()
+	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
+		p := s.pools[name]
+		if p.capacity != shares.Unlimited && p.book.Held(0) > p.capacity+p.heldOffline {
+			continue
+		}
+		tree := p.book.Tree()
+		st := &reclaimPool{pool: name, r: s.roundNow(p), over: map[shares.ShareID]shares.Units{}}
+		for _, leaf := range tree.Leaves() {
+			terms := tree.ReclaimOf(leaf)
+			if terms == nil {
+				continue
+			}
+			plan := leaf
+			for tree.Nodes[plan].Plan.Reclaim != terms {
+				plan = tree.Nodes[plan].Parent
+			}
+			for _, w := range s.leaves[leaf].windows {
+				if a, ok := s.askOf(p, w); ok {
+					a.share, a.plan, a.claim.Leaf, a.claim.Terms = tree.Nodes[leaf].ID, tree.Nodes[plan].ID, leaf, *terms
+					st.asks = append(st.asks, a)
+				}
+			}
+		}
+		if len(st.asks) > 0 {
+			st.book = copyBook(p.book)
+			all = append(all, st)
+		}
+	}
+	return all
+}
+
+// askOf is what the ready jobs of a window could use in a pool beyond what is free for them; false if they may
+// run where slots have no bound. Free cores count by whole jobs. A queue that holds more than its slots frees none.
+func (s *state) askOf(p *pool, w *window) (a ask, ok bool) {
+	cores := w.shape.need.Cores
+	job := shares.Units(cores) * w.shape.power[p.name]
+	if w.ready <= 0 || job <= 0 {
+		return ask{}, false
+	}
+	free := int64(0)
+	for i, fits := range w.shape.queues {
+		q := s.queues[s.version.Queues[i].ID]
+		if !fits || q.pool != p || q.State != shares.Online {
+			continue
+		}
+		if q.Slots == nil {
+			return ask{}, false
+		}
+		if left := int64(*q.Slots) - q.heldCores; left >= 0 {
+			free += left / int64(cores)
+			a.queues = append(a.queues, int32(q.ID))
+		}
+	}
+	a.cores = cores
+	a.claim.Job, a.claim.Units = job, shares.Units(w.ready-free)*job
+	return a, a.claim.Units > 0
+}
+
+// roundNow is R for shown targets: what is held, and what pilots offered lately and did not get filled.
+func (s *state) roundNow(p *pool) shares.Units {
+	var offered shares.Units
+	for _, q := range s.queues {
+		if q.pool == p {
+			for _, seen := range q.pilots {
+				offered += seen.unfilled
+			}
+		}
+	}
+	return s.round(p, offered)
+}
+
+// copyBook is the same standing for somebody else's use.
+func copyBook(of *shares.Pool) *shares.Pool {
+	tree := of.Tree()
+	book := shares.NewPool(tree, of.Name())
+	for _, leaf := range tree.Leaves() {
+		book.Hold(leaf, of.Held(leaf))
+		book.SetWant(leaf, of.Want(leaf))
+	}
+	for i := range tree.Nodes {
+		book.SetLag(i, of.Lag(i))
+	}
+	return book
+}
+
+// recentReclaim is what one claimer was given lately.
+type recentReclaim struct {
+	Pool      string
+	ClaimerID shares.ShareID
+	Open      shares.Units // by orders that are open
+	Freed     shares.Units // by orders that were closed within reclaimSettle
+	Taken     shares.Units // that it was granted since the first of them
+}
+
+// foresee lets the orders that are open come true, and has claimers hold what came free for them and they have not
+// taken.
+func (st *reclaimPool) foresee(open []openReclaim, recent []recentReclaim) {
+	tree := st.book.Tree()
+	for _, o := range open {
+		victim, ok1 := tree.ByID(o.VictimID)
+		claimer, ok2 := tree.ByID(o.ClaimerID)
+		if o.Pool == st.pool && ok1 && ok2 && tree.Leaf(victim) && tree.Leaf(claimer) {
+			st.pass(victim, claimer, o.Units)
+			st.over[o.ClaimerID] += o.Units
+		}
+	}
+	for _, c := range recent {
+		leaf, ok := tree.ByID(c.ClaimerID)
+		if left := c.Freed - c.Taken; c.Pool == st.pool && ok && tree.Leaf(leaf) && left > 0 {
+			st.book.SetWant(leaf, st.book.Want(leaf)-left)
+			st.book.Hold(leaf, left)
+			st.over[c.ClaimerID] += left
+		}
+	}
+}
+
+// pass moves units from a victim, whose job is ready again, to a claimer.
+func (st *reclaimPool) pass(victim, claimer int, u shares.Units) {
+	st.book.Hold(victim, -u)
+	st.book.SetWant(victim, st.book.Want(victim)+u)
+	st.book.SetWant(claimer, st.book.Want(claimer)-u)
+	st.book.Hold(claimer, u)
+}
+
+// hopeless says whether nobody could be taken from, whatever runs: then the leases need not be read. Each leaf is
+// thought to have a job as large as the claimer's, which all that count for it are at least.
+func (st *reclaimPool) hopeless(claim shares.Claim) bool {
+	var any []shares.Running
+	for _, leaf := range st.book.Tree().Leaves() {
+		if leaf != claim.Leaf && st.book.Held(leaf) >= claim.Job {
+			any = append(any, shares.Running{ID: int64(leaf), Leaf: leaf, Units: claim.Job})
+		}
+	}
+	claim.Units = claim.Job
+	return len(st.book.Victims(st.r, claim, any, time.Now())) == 0
+}
