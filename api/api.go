@@ -115,6 +115,7 @@ func (s *server) routes() http.Handler {
 		s.tagRoutes()
 		s.jobRoutes()
 		s.shareRoutes()
+		s.explainRoutes()
 		s.queueRoutes()
 		s.siteRoutes()
 		s.laterRoutes()

@@ -109,7 +109,7 @@ var bodies = map[string]string{
 }
 
 // needed are the query parameters that operations cannot do without.
-var needed = map[string]string{"rollback-site": "?version=1", "apply-site-later": "?at=2030-01-01T00:00:00Z", "retag": "?since=7d"}
+var needed = map[string]string{"rollback-site": "?version=1", "apply-site-later": "?at=2030-01-01T00:00:00Z", "retag": "?since=7d", "why": "?a=A&b=B"}
 
 const goodTask = `{"name":"t","user":"alice","label":"managed","command":["true"],"count":3,"requirements":{"cores":1,"walltime":"2h"}}`
 

@@ -27,6 +27,7 @@ type fakeDispatcher struct {
 	ended   dispatcher.FinishRequest
 	filter  dispatcher.JobFilter
 	jobs    []dispatcher.JobRow
+	why     dispatcher.WhyRequest
 }
 
 func (f *fakeDispatcher) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {

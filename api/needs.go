@@ -22,6 +22,9 @@ type Dispatcher interface {
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
 	// JobLog is the end of an attempt's output; attempt 0 = the last one.
 	JobLog(ctx context.Context, id int64, attempt int) (string, error)
+	// Explain says why a job waits, or why it got its slot; Why, why a share was served before another.
+	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
+	Why(context.Context, dispatcher.WhyRequest) (dispatcher.Why, error)
 	// KillJob cancels a live job; ErrNoJob when there is none with the id.
 	KillJob(ctx context.Context, id int64) error
 }

@@ -60,21 +60,35 @@ func (s *server) handOn(ctx context.Context, w http.ResponseWriter, h handed) (*
 const (
 	askStanding = "standing"
 	askQueues   = "queues"
+	askExplain  = "explain"
+	askWhy      = "why"
 )
 
 // asLead is what the daemon that decides knows of pilots that wait and of what was granted a moment ago; when it cannot
 // be asked, what this one knows.
 func asLead[T any](ctx context.Context, s *server, path string, own func() T) T {
-	if s.Relay != nil {
-		if lead := s.Relay.Lead(); lead != nil {
-			var there T
-			reply, err := lead.Call(ctx, path, nil)
-			if err == nil && reply.Status == http.StatusOK && json.Unmarshal(reply.Body, &there) == nil {
-				return there
-			}
-		}
+	if there, ok := askLead[T](ctx, s, path, nil); ok {
+		return there
 	}
 	return own()
+}
+
+// askLead puts a question to the daemon that decides; false when that is this one, or it has no answer.
+func askLead[T any](ctx context.Context, s *server, path string, question any) (there T, ok bool) {
+	if s.Relay == nil {
+		return there, false
+	}
+	lead := s.Relay.Lead()
+	if lead == nil {
+		return there, false
+	}
+	body, err := json.Marshal(question)
+	if err != nil {
+		return there, false
+	}
+	reply, err := lead.Call(ctx, path, body)
+	ok = err == nil && reply.Status == http.StatusOK && json.Unmarshal(reply.Body, &there) == nil
+	return there, ok
 }
 
 // passOn answers with what another daemon said.
@@ -98,6 +112,8 @@ func (s *server) relayServer() *relay.Server {
 	routes := s.pilotRoutes()
 	routes[askStanding] = func(w http.ResponseWriter, _ *http.Request) { reply(w, s.dispatcher.Standing()) }
 	routes[askQueues] = func(w http.ResponseWriter, _ *http.Request) { reply(w, s.dispatcher.Queues()) }
+	routes[askExplain] = serveAsked(s, s.dispatcher.Explain)
+	routes[askWhy] = serveAsked(s, s.dispatcher.Why)
 	return &relay.Server{Secret: s.Relay.Secret, Done: s.Relay.Done, Handle: func(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
 		w := seats.Get().(*relayed)
 		defer w.leave()

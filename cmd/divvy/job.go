@@ -17,7 +17,7 @@ import (
 // jobCommand looks at single jobs.
 func jobCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "job", Aliases: []string{"jobs"}, Short: "Jobs: the units that pilots run"}
-	group.AddCommand(jobListCommand(c), jobLogsCommand(c),
+	group.AddCommand(jobListCommand(c), jobLogsCommand(c), jobExplainCommand(c),
 		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cobra.ExactArgs(1), RunE: c.withClient(c.jobShow)},
 		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a running one is told so at its pilot's next heartbeat", Args: cobra.MinimumNArgs(1),
 			RunE: c.withClient(c.jobKill)})

@@ -16,7 +16,7 @@ import (
 // sharesCommand shows the tree as it stands and the versions of the site.
 func sharesCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "shares", Aliases: []string{"share"}, Short: "The share tree: how it stands, and its versions"}
-	group.AddCommand(sharesShowCommand(c), sharesHistoryCommand(c), sharesRollbackCommand(c),
+	group.AddCommand(sharesShowCommand(c), sharesHistoryCommand(c), sharesRollbackCommand(c), sharesWhyCommand(c),
 		&cobra.Command{Use: "diff FROM TO", Short: "Show what changed between two versions", Args: cobra.ExactArgs(2),
 			RunE: c.withClient(c.sharesDiff)})
 	return group

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+type whyInput struct {
+	A     string `query:"a" required:"true" doc:"Path of a share, a leaf or not."`
+	B     string `query:"b" required:"true" doc:"Path of another one beside it."`
+	Last  int    `query:"last" minimum:"1" maximum:"100000" default:"10000" doc:"Recorded decisions to look at, at the most: the last ones."`
+	Since string `query:"since" default:"1h" doc:"How far back to look: 90m, 24h, 7d."`
+}
+
+func (s *server) explainRoutes() {
+	route(s, huma.Operation{
+		OperationID: "explain-job", Method: http.MethodGet, Path: "/v1/jobs/{id}/explain", Tags: []string{"jobs"}, Summary: "Explain why a job waits, or why it was given its slot",
+		Description: "Of a job that waits: how its share stands at every level, the first gate that it does not pass at each queue, its position and ETA. " +
+			"Of one that runs or has ended: the decision that started it. As the daemon that decides sees it.",
+	}, func(ctx context.Context, in *byID) (dispatcher.Explanation, error) {
+		if e, ok := askLead[dispatcher.Explanation](ctx, s, askExplain, in.ID); ok {
+			return e, nil
+		}
+		return s.dispatcher.Explain(ctx, in.ID)
+	})
+	route(s, huma.Operation{
+		OperationID: "why", Method: http.MethodGet, Path: "/v1/shares/why", Tags: []string{"site"}, Summary: "Explain why one share was served before another",
+		Description: "How the two fared against each other in the last recorded decisions, and how they stand now where their paths part.",
+	}, s.why)
+}
+
+func (s *server) why(ctx context.Context, in *whyInput) (dispatcher.Why, error) {
+	since, err := shares.ParseDuration(in.Since)
+	if err != nil || since <= 0 {
+		var f faults
+		f.add("query.since", "expected a duration such as 90m, 24h or 7d", in.Since)
+		return dispatcher.Why{}, f.problem()
+	}
+	r := dispatcher.WhyRequest{A: in.A, B: in.B, Last: in.Last, From: time.Duration(since)}
+	if y, ok := askLead[dispatcher.Why](ctx, s, askWhy, r); ok {
+		return y, nil
+	}
+	y, err := s.dispatcher.Why(ctx, r)
+	return y, inQuery(err)
+}
+
+// inQuery names the place of a fault in a request that has no body.
+func inQuery(err error) error {
+	var field *dispatcher.FieldError
+	if !errors.As(err, &field) {
+		return err
+	}
+	var f faults
+	f.add("query."+field.Field, "expected "+field.Want, field.Value)
+	return f.problem()
+}
+
+// serveAsked serves a question of another daemon: its answer, or the problem.
+func serveAsked[Q, A any](s *server, ask func(context.Context, Q) (A, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q Q
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			s.fail(w, newProblem(codeBadJSON, err.Error()))
+			return
+		}
+		a, err := ask(r.Context(), q)
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		reply(w, a)
+	}
+}

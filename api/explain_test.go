@@ -1,0 +1,93 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+func (f *fakeDispatcher) Explain(_ context.Context, job int64) (dispatcher.Explanation, error) {
+	target := 3.5
+	return dispatcher.Explanation{Job: job, Task: 3, Share: "A", State: "ready", Gate: dispatcher.GateShare, At: time.Unix(1e9, 0).UTC(),
+		Pools: []dispatcher.PathStanding{{Pool: "default", Capacity: -1, Levels: []dispatcher.LevelStanding{{Share: "A", Rank: 1, Of: 2}}}},
+		Queues: []dispatcher.QueueGate{{Queue: "CERN", Pool: "default", Gate: dispatcher.GateShare, Reason: "B comes first",
+			First: &dispatcher.Side{Leaf: "B", Share: "B", Deficit: 2, Target: &target, Held: &target}}},
+		Position: &dispatcher.Position{Before: 4}, ETA: &dispatcher.ETA{Known: true, Seconds: 60, How: "so"},
+		Decision: &dispatcher.Decision{Attempt: 1, Levels: []dispatcher.DecisionLevel{{Share: "A", Deficit: &target}}, Record: &dispatcher.Record{}},
+	}, f.err
+}
+
+func (f *fakeDispatcher) Why(_ context.Context, r dispatcher.WhyRequest) (dispatcher.Why, error) {
+	f.why = r
+	return dispatcher.Why{A: r.A, B: r.B, At: time.Unix(1e9, 0).UTC(), Pools: []dispatcher.WhyStanding{{Pool: "default"}},
+		ABeforeB: dispatcher.Duel{Tally: dispatcher.Tally{Recorded: 1, Made: 8}}}, f.err
+}
+
+func TestExplainNoJob(t *testing.T) {
+	b := newBench(t)
+	b.dispatcher.err = fmt.Errorf("explain: %w: 7", dispatcher.ErrNoJob)
+	if p := b.problem(b.call("GET", "/v1/jobs/7/explain", ""), 404); p.Code != "no_job" {
+		t.Error(p)
+	}
+}
+
+func TestWhy(t *testing.T) {
+	b := newBench(t)
+	for query, want := range map[string]dispatcher.WhyRequest{
+		"a=A&b=B":                    {A: "A", B: "B", Last: 10000, From: time.Hour},
+		"a=A/x&b=B&last=5&since=90m": {A: "A/x", B: "B", Last: 5, From: 90 * time.Minute},
+		"a=A&b=B&since=7d":           {A: "A", B: "B", Last: 10000, From: 7 * 24 * time.Hour},
+	} {
+		if w := b.call("GET", "/v1/shares/why?"+query, ""); w.Code != 200 || b.dispatcher.why != want {
+			t.Errorf("%s: %d, %+v", query, w.Code, b.dispatcher.why)
+		}
+	}
+	b.dispatcher.err = &dispatcher.FieldError{Field: "a", Value: `"X"`, Want: "the path of a share"}
+	for query, at := range map[string]string{
+		"a=A": "query.b", "a=A&b=B&last=0": "query.last", "a=A&b=B&last=100001": "query.last", "a=A&b=B&since=soon": "query.since",
+		"a=A&b=B&since=-1h": "query.since", "a=X&b=B": "query.a",
+	} {
+		p := b.problem(b.call("GET", "/v1/shares/why?"+query, ""), 422)
+		if len(p.Errors) != 1 || p.Errors[0].Location != at {
+			t.Errorf("%s: %v, want a fault of %s", query, p, at)
+		}
+	}
+}
+
+// What another daemon asks is answered as a client would be, and its errors are problems.
+func TestQuestionsOfDaemons(t *testing.T) {
+	b := newBench(t)
+	ask := func(h http.HandlerFunc, body string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h(w, &http.Request{Method: http.MethodPost, Body: io.NopCloser(bytes.NewBufferString(body))})
+		return w
+	}
+	explain := serveAsked(b.server, b.dispatcher.Explain)
+	var e dispatcher.Explanation
+	if w := ask(explain, "7"); w.Code != 200 || json.Unmarshal(w.Body.Bytes(), &e) != nil || e.Job != 7 || e.Queues[0].First.Deficit != 2 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := ask(explain, "seven"); w.Code != 400 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	want := dispatcher.WhyRequest{A: "A", B: "B", Last: 7, From: time.Minute}
+	body, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := ask(serveAsked(b.server, b.dispatcher.Why), string(body)); w.Code != 200 || b.dispatcher.why != want {
+		t.Errorf("%d, %+v", w.Code, b.dispatcher.why)
+	}
+	b.dispatcher.err = dispatcher.ErrNoJob
+	if w := ask(explain, "7"); w.Code != 404 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

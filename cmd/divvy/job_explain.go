@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+func jobExplainCommand(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "explain JOB", Aliases: []string{"why"}, Short: "Explain why a job waits, or why it was given its slot", Args: cobra.ExactArgs(1),
+		Long: `Explain why a job waits, or why it was given its slot.
+
+Of a job that waits: how its share stands at every level, the first gate that it does not pass at each
+queue, how many jobs of its share come before it, and when it is likely to start. Queues that could
+never run it are counted only; -o wide lists them. Of a job that runs or has ended: the decision that started it.`,
+		RunE: c.withClient(c.jobExplain)}
+}
+
+func (c *cli) jobExplain(ctx context.Context, cl *client.Client, args []string) error {
+	id, err := parseID("job", args[0])
+	if err != nil {
+		return err
+	}
+	e, err := cl.ExplainJob(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.print(e, func(w io.Writer) { writeExplanation(w, e, c.wide()) })
+}
+
+func writeExplanation(w io.Writer, e client.Explanation, wide bool) {
+	fmt.Fprintf(w, "%s\n\n", e.Summary)
+	g := newFacts(w)
+	g.row("job", fmt.Sprint(e.Job))
+	g.row("task", e.Task)
+	g.row("share", e.Share)
+	g.row("state", g.state(e.State))
+	if e.Waits != nil {
+		g.row("waits for", e.Waits.Reason)
+	}
+	if p := e.Position; p != nil {
+		g.row("position", fmt.Sprintf("%s%d ready jobs of its share come before it, of %d", pick(p.More, "more than ", ""), p.Before, p.Ready))
+	}
+	if e.ETA != nil {
+		g.row("eta", eta(*e.ETA))
+		g.row("", e.ETA.How)
+	}
+	g.flush()
+	for _, p := range e.Pools {
+		writePath(w, p)
+	}
+	if len(e.Queues) > 0 {
+		writeGates(w, e.Queues, wide)
+	}
+	if e.Decision != nil && e.Decision.Attempt > 0 {
+		writeDecision(w, *e.Decision)
+	}
+}
+
+func eta(t dispatcher.ETA) string {
+	if !t.Known {
+		return "unknown"
+	}
+	d := time.Duration(t.Seconds * float64(time.Second)).Round(time.Second)
+	return pick(t.AtLeast, "more than ", "") + d.String()
+}
+
+func writePath(w io.Writer, p dispatcher.PathStanding) {
+	fmt.Fprintf(w, "\npool %s  capacity %s  held %s  shared out %s\n", p.Pool, capacity(p.Capacity), units(p.Held), units(p.Round))
+	g := newGrid(w, "level", ">weight", ">product", ">target", ">held", ">deficit", ">ready", ">rank")
+	for _, l := range p.Levels {
+		g.row(l.Share, units(l.Weight), strconv.FormatFloat(l.Product, 'f', 4, 64), units(l.Target), units(l.Held), units(l.Deficit), l.Ready,
+			fmt.Sprintf("%d of %d", l.Rank, l.Of))
+	}
+	g.flush()
+	if p.AtTarget != nil && *p.AtTarget > 0 {
+		fmt.Fprintf(w, "at its target in about %s, if nothing is reclaimed\n", time.Duration(*p.AtTarget*float64(time.Second)).Round(time.Second))
+	}
+}
+
+// writeGates lists the queues that the job may come to run at, or, with wide, all.
+func writeGates(w io.Writer, queues []dispatcher.QueueGate, wide bool) {
+	fmt.Fprintln(w)
+	g := newGrid(w, "queue", "gate", ">pilots", "reason")
+	left := 0
+	for _, q := range queues {
+		if q.Gate == dispatcher.GateStructural && !wide && len(queues) > 10 {
+			left++
+			continue
+		}
+		g.row(q.Queue, q.Gate, q.Pilots, q.Reason)
+	}
+	g.flush()
+	if left > 0 {
+		fmt.Fprintf(w, "%d more queues cannot run it: -o wide lists them\n", left)
+	}
+}
+
+func writeDecision(w io.Writer, d dispatcher.Decision) {
+	fmt.Fprintln(w)
+	g := newFacts(w)
+	g.row("attempt", fmt.Sprint(d.Attempt))
+	g.row("slot", fmt.Sprintf("queue %s, pilot %s, node %s", d.Queue, d.Pilot, orDash(d.Node)))
+	g.row("ready", d.ReadyAt.UTC().Format(time.DateTime))
+	g.row("claimed", fmt.Sprintf("%s, after %s", d.ClaimedAt.UTC().Format(time.DateTime), time.Duration(d.WaitedS*float64(time.Second)).Round(time.Millisecond)))
+	g.row("site version", d.Version)
+	if d.Record == nil {
+		g.row("decision", d.Note)
+		g.flush()
+		return
+	}
+	r := d.Record
+	g.row("runner-up", pick(r.RunnerUp == "", "no other share had a job for the slot", r.RunnerUp))
+	g.row("candidates", fmt.Sprintf("%d shares; skipped: %d without a job that fits, %d kept back by a limit", r.Candidates, r.Unfit, r.Barred))
+	g.row("shared out", units(r.Round))
+	g.row("ledger", fmt.Sprintf("daemon %d, lane %d, row %d", r.Daemon, r.Lane, r.Seq))
+	g.flush()
+	fmt.Fprintln(w)
+	t := newGrid(w, "level", ">deficit", "runner-up", ">deficit")
+	for _, l := range d.Levels {
+		second := orDash(l.RunnerUp)
+		if l.RunnerUp == l.Share {
+			second = "the same"
+		}
+		t.row(l.Share, deficit(l.Deficit), second, deficit(l.RunnerUpDeficit))
+	}
+	t.flush()
+}
+
+// deficit prints a recorded deficit, where there is one.
+func deficit(f *float64) string {
+	if f == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*f, 'f', 2, 64)
+}

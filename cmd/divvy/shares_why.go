@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+func sharesWhyCommand(c *cli) *cobra.Command {
+	var o client.WhyOptions
+	var since string
+	cmd := &cobra.Command{Use: "why A B", Short: "Explain why share A was served before share B", Args: cobra.ExactArgs(2),
+		Long: `Explain why share A was served before share B, or the other way round: how often each was
+chosen with the other next in line, how far below their targets they were then, and how they stand now.
+
+A and B are paths of shares, leaves or not. They are compared where their paths part.`,
+		Example: "  divvy shares why Production/MC Production/Rep\n  divvy shares why Production Test --since 24h --last 100000",
+		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+			if since != "" {
+				d, err := shares.ParseDuration(since)
+				if err != nil || d <= 0 {
+					return usagef("--since %q is not a duration such as 90m, 24h or 7d", since)
+				}
+				o.Since = time.Duration(d)
+			}
+			y, err := cl.Why(ctx, args[0], args[1], o)
+			if err != nil {
+				return err
+			}
+			return c.print(y, func(w io.Writer) { writeWhy(w, y) })
+		})}
+	cmd.Flags().IntVar(&o.Last, "last", 0, "recorded decisions to look at, the last ones; 0 = 10000")
+	cmd.Flags().StringVar(&since, "since", "", "how far back to look: 90m, 24h, 7d; default 1h")
+	return cmd
+}
+
+func writeWhy(w io.Writer, y client.Why) {
+	fmt.Fprintf(w, "%s\n\n", y.Summary)
+	g := newGrid(w, "chosen", "before", ">times", ">about", ">deficit", ">of the other", "last")
+	duel := func(a, b string, d dispatcher.Duel) {
+		last := "-"
+		if d.Last != nil {
+			last = d.Last.UTC().Format(time.DateTime)
+		}
+		g.row(a, b, d.Recorded, d.Made, deficit(d.Deficit), deficit(d.RunnerUpDeficit), last)
+	}
+	duel(y.A, y.B, y.ABeforeB)
+	duel(y.B, y.A, y.BBeforeA)
+	g.row(y.A, "anybody", y.AWon.Recorded, y.AWon.Made, "-", "-", "-")
+	g.row(y.B, "anybody", y.BWon.Recorded, y.BWon.Made, "-", "-", "-")
+	g.flush()
+	for _, p := range y.Pools {
+		fmt.Fprintf(w, "\nnow, pool %s\n", p.Pool)
+		t := newGrid(w, "share", ">weight", ">target", ">held", ">deficit", ">ready", ">rank")
+		for _, l := range []dispatcher.LevelStanding{p.A, p.B} {
+			t.row(l.Share, units(l.Weight), units(l.Target), units(l.Held), units(l.Deficit), l.Ready, fmt.Sprintf("%d of %d", l.Rank, l.Of))
+		}
+		t.flush()
+	}
+}
