@@ -123,6 +123,43 @@ func owner(name string, owned int64, lend, borrow string) shares.Spec {
 	return s
 }
 
+// Of the jobs at the heads of all shares one has nothing in its way, and the next slot gets that one.
+func TestExplainForetells(t *testing.T) {
+	f := newFixture(t, treeT(), slots("q", 60))
+	d := f.daemon()
+	heads := map[string][]int64{}
+	for _, leaf := range []string{"Prod/MC", "Prod/Rep", "Prod/Val", "Ana/User", "Ana/Grp", "Test"} {
+		heads[leaf] = f.enqueue(batch{share: leaf, n: 40})
+	}
+	if _, err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 40 {
+		next := int64(0)
+		for _, jobs := range heads {
+			e, err := d.Explain(t.Context(), jobs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch e.Gate {
+			case GateNone:
+				if next != 0 {
+					t.Errorf("pull %d: both %d and %d are said to be next", k, next, jobs[0])
+				}
+				next = jobs[0]
+			case GateShare:
+			default:
+				t.Errorf("pull %d: job %d: %s", k, jobs[0], e.Summary)
+			}
+		}
+		l := pull1(t, d, "q")
+		if l.Job != next {
+			t.Fatalf("pull %d got job %d of %s, explain said %d", k, l.Job, l.Share, next)
+		}
+		heads[l.Share] = heads[l.Share][1:]
+	}
+}
+
 // The gate that counts is that of the queue where the job gets furthest; structural faults of others do not hide it.
 func TestFurthestGateCounts(t *testing.T) {
 	small, gone := slots("small", 4), slots("gone", 4)
