@@ -10,12 +10,17 @@ import (
 // one pool. They are kept up to date as windows open and close, so that a decision costs the walk down the tree and
 // not a look at every window. Guarded by Dispatcher.mu.
 type contenders struct {
-	of     *state
-	pool   *pool
-	power  shares.Units // thousandths a core
-	shapes bits         // by shape.at
-	leaves shares.Contenders
-	barred map[int]*limit // leaves whose jobs a dry limit of their path keeps back
+	of      *state
+	pool    *pool
+	power   shares.Units // thousandths a core
+	shapes  bits         // by shape.at
+	leaves  shares.Contenders
+	kind    int64            // its number in the diary
+	told    int              // chapter of the diary that knows of it
+	changed []int            // leaves of which it does not know yet
+	barred  map[int]*limit   // leaves whose jobs a dry limit of their path keeps back
+	refused map[int]obstacle // leaves whose jobs lending and borrowing keep back
+	eased   uint64           // pool.eased when they were last asked for
 }
 
 // mostContenders bounds the sets that are kept. A site has as many as it has kinds of slots; pulls that state odd
@@ -101,7 +106,10 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 	if len(s.contenders) >= mostContenders {
 		s.forgetContenders()
 	}
-	c := &contenders{of: s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...), barred: map[int]*limit{}}
+	c := &contenders{of: s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...), barred: map[int]*limit{},
+		refused: map[int]obstacle{}, eased: q.pool.eased}
+	s.nKinds++
+	c.kind = s.nKinds
 	s.contenders[key] = c
 	for _, sh := range s.byAt {
 		if !c.shapes.has(sh.at) {
@@ -109,7 +117,7 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 		}
 		for _, w := range sh.windows {
 			if w.opened {
-				c.pool.book.Contend(&c.leaves, w.leaf, true)
+				c.contend(w.leaf, true)
 			}
 		}
 	}
@@ -126,7 +134,7 @@ func (s *state) forgetContenders() {
 // review finds out anew whether a leaf contends.
 func (c *contenders) review(leaf int) {
 	is := false
-	if c.barred[leaf] == nil {
+	if _, refused := c.refused[leaf]; !refused && c.barred[leaf] == nil {
 		for _, w := range c.of.leaves[leaf].windows {
 			if w.opened && c.shapes.has(w.shape.at) {
 				is = true
@@ -134,14 +142,7 @@ func (c *contenders) review(leaf int) {
 			}
 		}
 	}
-	c.pool.book.Contend(&c.leaves, leaf, is)
-}
-
-// bar keeps a leaf out until the limit may have something for it again.
-func (c *contenders) bar(leaf int, l *limit) {
-	c.barred[leaf] = l
-	l.bars = append(l.bars, bar{c, leaf})
-	c.pool.book.Contend(&c.leaves, leaf, false)
+	c.contend(leaf, is)
 }
 
 // bar is a leaf that a limit keeps out of a set.
@@ -154,8 +155,7 @@ type bar struct {
 func (l *limit) ease() {
 	for _, b := range l.bars {
 		if b.set.barred[b.leaf] == l {
-			delete(b.set.barred, b.leaf)
-			b.set.review(b.leaf)
+			b.set.admit(b.leaf)
 		}
 	}
 	l.bars = l.bars[:0]
@@ -176,8 +176,10 @@ func (s *state) check(w *window) {
 	if w.leaf < 0 {
 		return
 	}
+	s.countOpen(w.leaf, is)
 	for _, c := range s.contenders {
 		if c.shapes.has(w.shape.at) {
+			delete(c.refused, w.leaf) // it may be a smaller job
 			c.review(w.leaf)
 		}
 	}
@@ -199,9 +201,9 @@ type choice struct {
 }
 
 // best is the window that the leaf gives a job from: the earliest head, or the widest shape where the queue prefers
-// it, of those that the limits of the path admit. When none is left, lacked is the limit in the way, or nil if the
-// leaf has nothing after all.
-func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, lacked *limit) {
+// it, of those that the limits of the path, lending and borrowing admit. When none is left, in is what stands in the
+// way, or nothing if the leaf has no job after all.
+func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, in obstacle) {
 	for _, w := range c.of.leaves[leaf].windows {
 		if !c.shapes.has(w.shape.at) || !w.open() {
 			continue
@@ -212,14 +214,18 @@ func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, lacked *
 			if l.mayGive(units) {
 				n.limits[l] = max(n.limits[l], units)
 			}
-			if lacked == nil || n.limits[l] > 0 {
-				lacked = l
+			if in.limit == nil || n.limits[l] > 0 {
+				in.limit = l
 			}
+			continue
+		}
+		if c.pool.lends && !c.lent(leaf, units, &in) {
+			n.lacked = in.kind()
 			continue
 		}
 		found.meet(choice{w, w.exact(), units}, wide)
 	}
-	return found, lacked
+	return found, in
 }
 
 // lacking is the first limit up the path that this daemon has not enough escrow under; nil when all admit.

@@ -13,6 +13,7 @@ import (
 type jobRows struct {
 	jobs []NewJob // that are not encoded yet
 	ids  []int64  // theirs
+	by   placing
 	buf  []byte
 	rest []byte // of buf, what was not read yet
 	over bool   // the trailer is in buf
@@ -24,8 +25,8 @@ const (
 	copyChunk     = 48 << 10
 )
 
-func newJobRows(jobs []NewJob, ids []int64) *jobRows {
-	r := &jobRows{jobs: jobs, ids: ids, buf: make([]byte, 0, copyChunk+1<<10)}
+func newJobRows(jobs []NewJob, ids []int64, by placing) *jobRows {
+	r := &jobRows{jobs: jobs, ids: ids, by: by, buf: make([]byte, 0, copyChunk+1<<10)}
 	r.buf = append(r.buf, copySignature...)
 	r.buf = append(r.buf, 0, 0, 0, 0, 0, 0, 0, 0) // no flags, no more header
 	r.rest = r.buf
@@ -50,7 +51,7 @@ func (r *jobRows) fill() {
 	r.buf = r.buf[:0]
 	n := 0
 	for n < len(r.jobs) && len(r.buf) < copyChunk {
-		r.buf = appendJob(r.buf, &r.jobs[n], r.ids[n])
+		r.buf = appendJob(r.buf, &r.jobs[n], r.ids[n], r.by.of(&r.jobs[n]))
 		n++
 	}
 	r.jobs, r.ids = r.jobs[n:], r.ids[n:]
@@ -61,13 +62,13 @@ func (r *jobRows) fill() {
 	r.rest = r.buf
 }
 
-func appendJob(b []byte, j *NewJob, id int64) []byte {
+func appendJob(b []byte, j *NewJob, id, place int64) []byte {
 	b = binary.BigEndian.AppendUint16(b, jobColumns)
 	b = appendInt8(b, id)
 	b = appendInt8(b, j.Task)
 	b = appendInt4(b, int32(j.Share))
 	b = appendInt4(b, j.Shape)
-	b = appendInt8(b, placeOf(j.Priority))
+	b = appendInt8(b, place)
 	b = appendInt4(b, int32(j.Priority))
 	b = appendInt4(b, int32(j.MaxAttempts))
 	b = appendInt8(b, j.Index)

@@ -14,6 +14,7 @@ type grant struct {
 	of     *state
 	lane   int         // that claims it
 	spent  bool        // charged to this daemon's escrow of the present epoch
+	turn   int64       // which decision of this daemon it was
 	note   *pickRecord // the record of the decision, where the sample has it
 }
 
@@ -43,7 +44,7 @@ const (
 type needs struct {
 	windows map[*window]bool
 	limits  map[*limit]shares.Units
-	lacked  string // kind of a hard limit that left out a window; empty: none did
+	lacked  string // kind of a hard limit, or lend or borrow, that left out a window; empty: none did
 	lane    int    // whose batch is being decided
 }
 
@@ -75,28 +76,30 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	if wait {
 		return nil, blocked
 	}
+	of.ask()
 	r := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants)))
 	for {
-		if len(of.barred) > 0 {
-			n.lacked = "share"
+		if kind := of.keptBack(); kind != "" {
+			n.lacked = kind
 		}
 		leaf, ok := q.pool.choose(r, &of.leaves)
 		if !ok {
 			return nil, none
 		}
-		found, lacked := of.best(leaf, q.Prefer == "wide", n)
+		found, in := of.best(leaf, q.Prefer == "wide", n)
 		switch {
-		case lacked != nil && n.limits[lacked] > 0:
+		case in.limit != nil && n.limits[in.limit] > 0:
 			return nil, blocked
-		case found.window == nil && lacked != nil:
-			of.bar(leaf, lacked)
+		case found.window == nil && in.stands():
+			of.keepBack(leaf, in)
 		case found.window == nil:
 			s.recheck(leaf, of)
 		case !found.exact:
 			of.unread(n)
 			return nil, blocked
 		default:
-			return s.give(p, q, found, s.note(of, r, q, found), n), given
+			asked := asked{cores: left.cores, most: p.most - len(p.grants)}
+			return s.give(p, q, found, s.note(of, r, q, found, asked), n), given
 		}
 	}
 }
@@ -105,18 +108,23 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *grant {
 	g := &grant{pull: p, window: c.window, job: c.window.pop(), queue: q, units: c.units, note: note,
 		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true}
+	s.diary.turn++
+	g.turn = s.diary.turn
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	q.pool.book.Granted(c.window.leaf)
-	q.pool.owed.take(c.window.leaf, c.units)
+	q.pool.owed.take(c.window.leaf, g.units)
+	q.pool.turns[c.window.leaf] = g.turn
 	return g
+}
+
+// takeBack undoes a grant that did not come true. Its turn is not given back.
+func (s *state) takeBack(g *grant) {
+	s.apply(g.undo(), g.spent)
+	s.diary.noteGrant(wordBack, g)
 }
 
 // round is R of sharing.md §1 for a pull that offers these units.
 func (s *state) round(p *pool, offered shares.Units) shares.Units {
-	c := p.capacity
-	if c != shares.Unlimited {
-		c += p.heldOffline
-	}
-	return shares.Round(c, p.book.Held(0), offered)
+	return shares.Round(p.full(), p.book.Held(0), offered)
 }

@@ -28,6 +28,10 @@
 //  9. The database's now() is the only clock of a lease.
 //  10. An attempt whose pilot was told to give its units back (Reclaim), and that did not finish, is revoked: not charged,
 //     and its job is ready at its old place. Its units are held until it ends. A kill wins over it.
+//  11. The plans in force are those of one moment of the database's clock, written beside the limits (Switch): targets and
+//     limits are of the same moment, at every daemon. A window's begin or end is a new epoch, like a new version.
+//  12. Who is kept back by lending or borrowing contends again as soon as a lease ends or a demand changes; no grant
+//     admits what was refused before. Both are checked against what the daemon has read: exact where one decides.
 //
 // # How a pull is served
 //
@@ -40,9 +44,32 @@
 // dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
 // their move (place, ids) and read from there.
 //
+// # What is kept of a decision
+//
+// A decision is a function of the tree, of what shares hold and want in the pool, of R, of who contends, and among equals
+// of who was granted something longest ago. All of it can be had again, in the order in which the deciding daemon knew
+// of it:
+//
+//   - Its decisions are numbered in turn, claimed or not. A record of decisions has the turn, R, the kind of slot.
+//   - Its diary says after which turn it counted what else: the row of a lane of the ledger (its own lanes of ends, the
+//     shared lanes, other daemons' lanes; moves of a row in the order of its arrays), a grant taken back, jobs not
+//     generated yet, another version of the site or other plans, what shares remember, leaves that begin or cease to
+//     contend for a kind of slot. Its own claims are counted at their turn, before they are committed, and not again when
+//     their row is: the diary names rows of claim lanes only where a claim's fate was unknown.
+//   - A stand in the diary, every minute and after every gap, says where it was: the position in every lane that it
+//     knows, grants in flight, the order of the last grants. A checkpoint and the ledger up to these positions
+//     give what was ready and held.
+//
+// The letters of entries are the words in record_diary.go. Where not every decision is recorded the diary breaks off, and
+// nothing is replayed up to the next stand.
+//
 // Attempts and ended jobs are stored by day, and so are the records of decisions: who won, who was next, the deficits
 // of both, the ledger row of the claim. Record writes those of committed claims a second later, all of them or a sample.
 //
-// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, Sample, Partition, Record. Each is bounded, idempotent and
+// Explain and Why say what all this comes to for one job, or for two shares: limits by what all daemons hold, then the walk
+// of a decision for a slot as large as the queue allows; of what has its slot, the record. They change nothing.
+//
+// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, Sample, Partition, Record, Checkpoint, Switch,
+// Remember, Reorder. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher

@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Intern returns the id of the shape with these requirements, making it when it is new.
@@ -53,8 +56,19 @@ func AddPayload(ctx context.Context, tx pgx.Tx, p Payload) error {
 	return nil
 }
 
-// placeOf is a job's place in the ready order: higher priorities first, then the older id.
-func placeOf(priority int) int64 { return -int64(priority) }
+// placing is what the places of jobs in the ready order follow from, beside their priority.
+type placing struct {
+	since  time.Time                        // when they became ready
+	agings map[shares.ShareID]*shares.Aging // of the shares that have one
+}
+
+// of is the job's place in the ready order: higher priorities first, then the older id; with aging the older job sooner.
+func (p placing) of(j *NewJob) int64 {
+	if len(p.agings) == 0 {
+		return -int64(j.Priority)
+	}
+	return p.agings[j.Share].Place(j.Priority, p.since)
+}
 
 // Enqueue makes ready jobs and returns their ids in the order of jobs. It is part of the caller's transaction:
 // nobody sees the jobs before its commit, and a rollback leaves nothing. A share or a shape that does not exist is
@@ -64,45 +78,47 @@ func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err er
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	if ids, err = newIDs(ctx, tx, jobs); err != nil {
+	ids, places, err := newIDs(ctx, tx, jobs)
+	if err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if _, err := tx.Conn().PgConn().CopyFrom(ctx, newJobRows(jobs, ids), query["copy_jobs"]); err != nil {
+	if _, err := tx.Conn().PgConn().CopyFrom(ctx, newJobRows(jobs, ids, places), query["copy_jobs"]); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if err := record(ctx, tx, enqueueMoves(jobs, ids)); err != nil {
+	if err := record(ctx, tx, enqueueMoves(jobs, ids, places)); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	return ids, nil
 }
 
-// newIDs takes an id for every job. They rise, and have gaps only where others take ids at the same moment.
-func newIDs(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err error) {
-	var shares, shapes []int32
+// newIDs takes an id for every job, and reads what their places follow from: the caller holds barrierShared, so the
+// plans stay as they are. Ids rise, and have gaps only where others take ids at the same moment.
+func newIDs(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, places placing, err error) {
+	var ofShares, shapes []int32
 	for i, j := range jobs {
 		if i == 0 || j.Share != jobs[i-1].Share {
-			shares = append(shares, int32(j.Share))
+			ofShares = append(ofShares, int32(j.Share))
 		}
 		if i == 0 || j.Shape != jobs[i-1].Shape {
 			shapes = append(shapes, j.Shape)
 		}
 	}
-	args := pgx.StrictNamedArgs{"n": len(jobs), "shares": shares, "shapes": shapes}
-	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&ids); err != nil {
-		return nil, err
+	args := pgx.StrictNamedArgs{"n": len(jobs), "shares": ofShares, "shapes": shapes}
+	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&ids, &places.since, &places.agings); err != nil {
+		return nil, places, err
 	}
 	if len(ids) != len(jobs) {
-		return nil, fmt.Errorf("one of the shares %v or shapes %v does not exist", shares, shapes)
+		return nil, places, fmt.Errorf("one of the shares %v or shapes %v does not exist", ofShares, shapes)
 	}
-	return ids, nil
+	return ids, places, nil
 }
 
 // enqueueMoves groups neighbours that are alike, so that a batch of one task is one move.
-func enqueueMoves(jobs []NewJob, ids []int64) []move {
+func enqueueMoves(jobs []NewJob, ids []int64, places placing) []move {
 	var moves []move
 	for i, j := range jobs {
 		m := move{Task: j.Task, Share: j.Share, Shape: j.Shape, Before: isNone, After: isReady, N: 1,
-			Place: placeOf(j.Priority), Low: ids[i], High: ids[i]}
+			Place: places.of(&jobs[i]), Low: ids[i], High: ids[i]}
 		if k := len(moves) - 1; k >= 0 && alike(moves[k], m) {
 			moves[k].N++
 			moves[k].High = m.High

@@ -78,11 +78,26 @@ func (f *fixture) apply(change func(*shares.Version)) {
 		defer f.mu.Unlock()
 		f.version.Queues = append([]shares.Queue{}, f.version.Queues...)
 		change(&f.version)
+		if err := f.writePlans(tx); err != nil {
+			return err
+		}
 		return Rebase(context.Background(), tx, f.version)
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// writePlans brings the plans of the shares table up to date.
+func (f *fixture) writePlans(tx pgx.Tx) error {
+	var ids []int32
+	var plans []shares.Plan
+	for _, n := range f.version.Tree.Nodes[1:] {
+		ids, plans = append(ids, int32(n.ID)), append(plans, n.Plan)
+	}
+	_, err := tx.Exec(context.Background(), `UPDATE shares s SET plan = n.plan FROM unnest($1::int[], $2::jsonb[]) AS n (id, plan)
+		WHERE s.id = n.id AND s.plan IS DISTINCT FROM n.plan`, ids, plans)
+	return err
 }
 
 func (f *fixture) load(context.Context) (shares.Version, error) {
@@ -106,6 +121,11 @@ func (f *fixture) runDaemon(timing ...Timing) (*Dispatcher, func()) {
 	if len(timing) > 0 {
 		cfg.Timing = timing[0]
 	}
+	return f.runWith(cfg)
+}
+
+func (f *fixture) runWith(cfg Config) (*Dispatcher, func()) {
+	f.t.Helper()
 	d, err := Open(context.Background(), cfg)
 	if err != nil {
 		f.t.Fatal(err)

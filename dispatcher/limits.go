@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -44,10 +45,25 @@ type heldRow struct {
 	HeldCores int64
 }
 
-// Rebase computes all hard limits anew for version v from what is held at this moment, takes every escrow back
-// and raises the epoch: a claim that was decided before takes nothing, its daemon reads the limits again.
-// The caller holds the Barrier.
+// Rebase computes all hard limits anew for version v, with the plans of now, from what is held at this moment, takes
+// every escrow back and raises the epoch: a claim that was decided before takes nothing, its daemon reads the limits
+// again. The caller holds the Barrier.
 func Rebase(ctx context.Context, tx pgx.Tx, v shares.Version) error {
+	return rebase(ctx, tx, v, nil)
+}
+
+// rebase is Rebase by the clock of a Config.
+func rebase(ctx context.Context, tx pgx.Tx, v shares.Version, clock func() time.Time) error {
+	now, err := planTime(ctx, tx, clock)
+	if err != nil {
+		return fmt.Errorf("rebase limits: %w", err)
+	}
+	return rebaseAt(ctx, tx, v, now)
+}
+
+// rebaseAt is Rebase with the plans of another moment.
+func rebaseAt(ctx context.Context, tx pgx.Tx, v shares.Version, at time.Time) error {
+	v.Tree = v.Tree.At(at)
 	if _, err := tx.Exec(ctx, query["rebase_clear"]); err != nil {
 		return fmt.Errorf("rebase limits: %w", err)
 	}
@@ -66,9 +82,12 @@ func Rebase(ctx context.Context, tx pgx.Tx, v shares.Version) error {
 		caps, free = append(caps, int64(l.cap)), append(free, int64(l.cap-l.held))
 	}
 	_, err = tx.Exec(ctx, query["rebase_write"], pgx.StrictNamedArgs{
-		"kinds": kinds, "refs": refs, "pools": pools, "caps": caps, "free": free, "version": v.Number})
+		"kinds": kinds, "refs": refs, "pools": pools, "caps": caps, "free": free, "version": v.Number, "plans_at": at})
 	if err != nil {
 		return fmt.Errorf("rebase limits: %w", err)
+	}
+	if _, err := tx.Exec(ctx, query["rebase_walk"]); err != nil {
+		return fmt.Errorf("rebase places: %w", err)
 	}
 	return nil
 }

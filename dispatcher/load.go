@@ -11,7 +11,8 @@ import (
 
 // siteNow is what follows from the site: its version, the epoch of the limits and the limits.
 type siteNow struct {
-	version shares.Version
+	version shares.Version // with the plans that are in force
+	plans   plans
 	epoch   int64
 	limits  map[limitKey]*limit
 	base    [nLanes]int64 // up to where our own moves are counted in the limits
@@ -46,6 +47,7 @@ type positionRow struct {
 func (d *Dispatcher) load(ctx context.Context, id int64) (*loaded, error) {
 	l := &loaded{state: newState(), followed: map[laneID]int64{}, daemons: map[int64]Peer{}}
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	l.state.remembered = d.clock()
 	err := pgx.BeginTxFunc(ctx, d.cfg.Pool, opts, func(tx pgx.Tx) error { return l.read(ctx, tx) })
 	if err != nil {
 		return nil, err
@@ -56,6 +58,10 @@ func (d *Dispatcher) load(ctx context.Context, id int64) (*loaded, error) {
 
 func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
 	if err := l.state.loadShapes(ctx, tx); err != nil {
+		return err
+	}
+	var err error
+	if l.state.memory, err = readMemory(ctx, tx); err != nil {
 		return err
 	}
 	positions, err := collect[positionRow](ctx, tx, "positions", nil)
@@ -82,14 +88,19 @@ func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
 	// The site is not known yet: held units are kept by key and booked when it is adopted.
 	l.state.version = shares.Version{Tree: &shares.Tree{}}
 	for _, c := range counters {
-		if w := l.state.window(windowKey{c.ShareID, c.ShapeID}); w != nil {
-			w.ready += c.Ready
-		}
-		if c.Held != 0 || c.HeldUnits != 0 {
-			l.state.hold(move{Share: c.ShareID, Shape: c.ShapeID, Queue: c.QueueID, N: int32(c.Held), Units: c.HeldUnits}, 1, false)
-		}
+		l.state.count(c)
 	}
 	return nil
+}
+
+// count adds a counter, before a site is adopted.
+func (s *state) count(c counterRow) {
+	if w := s.window(windowKey{c.ShareID, c.ShapeID}); w != nil {
+		w.ready += c.Ready
+	}
+	if c.Held != 0 || c.HeldUnits != 0 {
+		s.hold(move{Share: c.ShareID, Shape: c.ShapeID, Queue: c.QueueID, N: int32(c.Held), Units: c.HeldUnits}, 1, false)
+	}
 }
 
 type daemonRow struct {
@@ -174,9 +185,11 @@ func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error
 	var rows []limitNow
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, d.cfg.Pool, opts, func(tx pgx.Tx) (err error) {
-		if err = tx.QueryRow(ctx, query["epoch"]).Scan(&n.epoch); err != nil {
+		e, err := readEpoch(ctx, tx)
+		if err != nil {
 			return err
 		}
+		n.epoch, n.plans.at = e.Epoch, e.PlansAt
 		args := pgx.StrictNamedArgs{"daemon": daemon}
 		if rows, err = collect[limitNow](ctx, tx, "limits", args); err != nil {
 			return err
@@ -201,13 +214,17 @@ func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error
 	if n.version, err = d.cfg.Load(ctx); err != nil {
 		return n, fmt.Errorf("site: %w", err)
 	}
+	n.plans.next, _ = n.version.Tree.NextChange(n.plans.at)
+	n.version.Tree = n.version.Tree.At(n.plans.at)
 	return n, nil
 }
 
 // adopt takes over a site: pools, queues and limits are made anew, what this daemon has spent of its escrow is
 // counted from its own ledger rows, and the claims in flight come on top. d.mu is held.
 func (d *Dispatcher) adopt(n siteNow) {
+	d.state.plans = n.plans
 	d.state.adopt(n.version, n.epoch, n.limits)
+	d.state.diary.noteVersion(d.state)
 	d.base, d.outdated, d.inDebt = n.base, false, map[*limit]bool{}
 	for _, l := range n.limits {
 		if l.debt {

@@ -68,6 +68,7 @@ func drawSite(t testing.TB, r *rapid.T, p siteKind) *drawn {
 // siteKind narrows what is drawn.
 type siteKind struct {
 	plain bool // weights only, unit jobs, one queue; then ties are broken as they must
+	lends bool // limits of lending and borrowing
 }
 
 // drawLevel draws siblings: three levels and eight leaves at the most.
@@ -77,6 +78,9 @@ func drawLevel(r *rapid.T, p siteKind, depth int, leaves *int) (out []shares.Spe
 		s := node(string(rune('A'+i)), float64(rapid.IntRange(1, 4).Draw(r, "weight")))
 		if !p.plain {
 			drawPlan(r, &s.Plan, i > 0)
+		}
+		if p.lends {
+			drawLoans(r, &s.Plan)
 		}
 		if *leaves++; depth < 3 && *leaves+2 <= 8 && rapid.IntRange(0, 2).Draw(r, "inner") == 0 {
 			*leaves--

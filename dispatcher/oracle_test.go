@@ -11,7 +11,7 @@ import (
 
 // oracle is the slow, obvious reference of a site: plain values, everything computed anew from the list of all jobs
 // at every question. It says which job a pull must be given. It shares nothing with the dispatcher but the words of
-// the requests and shares.Pool.Targets, which has a reference of its own.
+// the requests and the targets and loans of shares.Pool, which have references of their own.
 type oracle struct {
 	tree   *shares.Tree
 	queues []shares.Queue
@@ -189,7 +189,21 @@ func (o *oracle) admits(j oracleJob, queue int) bool {
 			ok = false
 		}
 	})
+	if ok {
+		_, ok = o.book(q.Pool).Admits(j.leaf, o.units(j, queue))
+	}
 	return ok
+}
+
+// book is the standing of a pool, made anew. It has a reference of its own, and so has what Admits says of lending.
+func (o *oracle) book(pool string) *shares.Pool {
+	book := shares.NewPool(o.tree, pool)
+	book.SetCapacity(o.capacity(pool))
+	for _, leaf := range o.tree.Leaves() {
+		book.Hold(leaf, o.held(leaf, pool))
+		book.SetWant(leaf, o.want(leaf, pool))
+	}
+	return book
 }
 
 // want is what a leaf could use in a pool beyond what it holds: its ready jobs, within the slots of the queues that
@@ -227,12 +241,7 @@ func (o *oracle) want(leaf int, pool string) (want shares.Units) {
 
 // targets solves the whole tree for a pull that offers these units.
 func (o *oracle) targets(pool string, offered shares.Units) []float64 {
-	book := shares.NewPool(o.tree, pool)
-	for _, leaf := range o.tree.Leaves() {
-		book.Hold(leaf, o.held(leaf, pool))
-		book.SetWant(leaf, o.want(leaf, pool))
-	}
-	return book.Targets(min(o.capacity(pool), o.held(0, pool)+offered))
+	return o.book(pool).Targets(min(o.capacity(pool), o.held(0, pool)+offered))
 }
 
 // slotLeft is what a slot offers after some jobs of the same pull.

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"maps"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -10,6 +11,7 @@ import (
 // windows. It is guarded by Dispatcher.mu; nothing in this file touches the database.
 type state struct {
 	version  shares.Version
+	plans    plans
 	epoch    int64
 	queues   map[shares.QueueID]*queue
 	byName   map[string]*queue
@@ -22,11 +24,18 @@ type state struct {
 	dirty    []int            // leaves whose want must be computed before the next decision
 	inflight map[int64]*grant // jobs granted and not committed
 	sample   sampler          // which decisions are recorded
+	diary    diary            // what is counted, in its order
 	slice    slice            // of every window
 
 	byAt       []*shape               // by shape.at
 	contenders map[string]*contenders // by what makes the kind of slot
-	scratch    struct {               // of contendersFor
+	nKinds     int64                  // of slots that there were
+	nOpen      int                    // leaves with a window that has something to give
+
+	memory     map[memoryKey]memory // of shares, up to the last adoption
+	remembered time.Time            // up to when the pools have counted what shares miss
+
+	scratch struct { // of contendersFor
 		shapes bits
 		key    []byte
 	}
@@ -68,13 +77,19 @@ type pool struct {
 	capacity    shares.Units // C of the online queues
 	heldOffline shares.Units // held at queues that are not online; runs out beside C
 	limit       *limit
-	pathLimits  [][]*limit // by leaf node: limits of its path
-	owed        owed       // to leaves, of what was reclaimed for them
+	pathLimits  [][]*limit     // by leaf node: limits of its path
+	lag         []float64      // by node: what it missed, see memory
+	owed        owed           // to whom units were reclaimed
+	lends       bool           // there are limits of lending or borrowing
+	demand      []shares.Units // by leaf node, as lending last saw it
+	eased       uint64         // rises when lending may admit what it has refused
+	turns       []int64        // by leaf node: the decision that last granted it something; 0: none did
 }
 
 // leaf is the part of a tree's leaf that depends on queues and shapes.
 type leaf struct {
 	windows []*window
+	nOpen   int // of them
 	dirty   bool
 	reach   map[*pool]*reach
 }
@@ -101,19 +116,24 @@ type heldCount struct {
 
 func newState() *state {
 	return &state{shapes: map[int32]*shape{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
-		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, contenders: map[string]*contenders{}}
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}}
 }
 
 // adopt builds everything that follows from the site version; counts and windows stay.
 func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit) {
+	maps.Copy(s.memory, s.memories())
 	s.version, s.epoch, s.limits = v, epoch, limits
 	old := s.queues
 	s.queues, s.byName, s.pools = map[shares.QueueID]*queue{}, map[string]*queue{}, map[string]*pool{}
 	for name, c := range capacities(v.Queues) {
-		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)]}
+		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)], turns: make([]int64, len(v.Tree.Nodes))}
+		p.book.SetCapacity(p.full())
+		p.lends, p.demand = p.book.Lends(), make([]shares.Units, len(v.Tree.Nodes))
+		p.lag = make([]float64, len(v.Tree.Nodes))
 		p.pathLimits = pathLimits(v.Tree, name, limits)
 		s.pools[name] = p
 	}
+	s.recall(s.memory)
 	for i, q := range v.Queues {
 		entry := &queue{Queue: q, pos: i, pool: s.pools[q.Pool], limit: limits[queueLimit(q.ID)], pilots: map[string]seen{}}
 		if before := old[q.ID]; before != nil {
@@ -122,7 +142,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 		s.queues[q.ID], s.byName[q.Name] = entry, entry
 	}
 	// Nodes of the former tree are no nodes of this one, and no limit is the one that it was.
-	s.leaves, s.dirty = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0]
+	s.leaves, s.dirty, s.nOpen = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0], 0
 	s.forgetContenders()
 	for _, sh := range s.byAt {
 		s.place(sh)
@@ -292,12 +312,16 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 	}
 	if q.State != shares.Online {
 		q.pool.heldOffline += units
+		q.pool.book.SetCapacity(q.pool.full())
 	}
 	node, ok := s.version.Tree.ByID(key.share)
 	if !ok || !s.version.Tree.Leaf(node) {
 		return
 	}
 	q.pool.book.Hold(node, units)
+	if units < 0 {
+		q.pool.eased++
+	}
 	if r := s.leaves[node].reach[q.pool]; r != nil && !r.stale && r.queues[q.pos] {
 		r.held += units
 	}
@@ -332,6 +356,9 @@ func (s *state) settle() {
 		s.leaves[node].dirty = false
 		for _, p := range s.pools {
 			p.book.SetWant(node, s.want(node, p))
+			if p.lends {
+				p.demanded(node)
+			}
 		}
 	}
 	s.dirty = s.dirty[:0]

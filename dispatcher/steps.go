@@ -3,12 +3,10 @@ package dispatcher
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // Fold adds the tail of the ledger to the checkpoint, so that a daemon starts quickly and reports read little. It
@@ -64,7 +62,7 @@ func (d *Dispatcher) closeDaemons(ctx context.Context, ids []int64) error {
 		if err != nil {
 			return fmt.Errorf("close daemons: %w", err)
 		}
-		if err := Rebase(ctx, tx, v); err != nil {
+		if err := rebase(ctx, tx, v, d.cfg.Now); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{"what": "site"})
@@ -81,18 +79,17 @@ func (d *Dispatcher) Daemons() int {
 }
 
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
-// older than a week, closed daemons without rows, decision records by the day when they are older than a week. It
-// returns how many rows, and days, went.
+// older than Config.Keep, closed daemons without rows, and by the day what else is kept for replays. It returns how many rows, and days, went.
 func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
 		n = 0
 		if ok, err := pg.TryLock(ctx, tx, pg.LockPurge, 0); err != nil || !ok {
 			return err
 		}
-		for _, verb := range []string{"purge_pulls", "purge_ledger", "purge_daemons", "purge_reclaims"} {
-			tag, err := tx.Exec(ctx, query[verb])
+		for _, st := range []statement{{"purge_pulls", nil}, {"purge_ledger", pgx.StrictNamedArgs{"keep_s": d.cfg.Keep.Seconds()}}, {"purge_daemons", nil}, {"purge_reclaims", nil}, {"purge_memory", nil}} {
+			tag, err := tx.Exec(ctx, query[st.verb], st.list()...)
 			if err != nil {
-				return fmt.Errorf("%s: %w", verb, err)
+				return fmt.Errorf("%s: %w", st.verb, err)
 			}
 			n += int(tag.RowsAffected())
 		}
@@ -101,7 +98,7 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("purge: %w", err)
 	}
-	days, err := d.dropDecisions(ctx) // by itself: its lock is held for no other's work
+	days, err := d.dropDays(ctx) // by itself: its lock is held for no other's work
 	if err != nil {
 		return n, fmt.Errorf("purge: %w", err)
 	}
@@ -111,7 +108,7 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 // Sample writes down the standing of every share, for plots and to compare what was promised with what was given.
 // One daemon does it; the others find the lock taken.
 func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {
-	st := d.Standing()
+	st := d.standing(false)
 	var pools []string
 	var ids []int32
 	var targets []float64
@@ -136,82 +133,6 @@ func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("sample: %w", err)
 	}
 	return n, nil
-}
-
-// Standing is the state of all pools as this daemon knows it now.
-func (d *Dispatcher) Standing() Standing {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.state.settle()
-	st := Standing{Version: d.state.version.Number, At: time.Now().UTC(), Pools: []PoolStanding{}}
-	seen := map[string]bool{}
-	for _, q := range d.state.version.Queues {
-		if !seen[q.Pool] {
-			seen[q.Pool] = true
-			st.Pools = append(st.Pools, d.state.standing(d.state.pools[q.Pool]))
-		}
-	}
-	return st
-}
-
-// standing of a pool; targets are shares of what is held plus what pilots offered lately and did not get filled.
-func (s *state) standing(p *pool) PoolStanding {
-	var offered shares.Units
-	for _, q := range s.queues {
-		if q.pool == p {
-			for _, seen := range q.pilots {
-				offered += seen.unfilled
-			}
-		}
-	}
-	c := p.capacity
-	if c != shares.Unlimited {
-		c += p.heldOffline
-	}
-	r := shares.Round(c, p.book.Held(0), offered)
-	out := PoolStanding{Pool: p.name, Capacity: -1, Round: r.Float(), Held: p.book.Held(0).Float()}
-	if p.capacity != shares.Unlimited {
-		out.Capacity = p.capacity.Float()
-	}
-	targets, slots := p.book.Targets(r), p.book.Slots(r)
-	ready, heldJobs := s.countsByNode(p)
-	for i, n := range s.version.Tree.Nodes {
-		if i == 0 {
-			continue // the root is the pool
-		}
-		held := p.book.Held(i).Float()
-		out.Shares = append(out.Shares, ShareStanding{ID: n.ID, Path: n.Path, Pool: p.name, Depth: n.Depth,
-			Leaf: s.version.Tree.Leaf(i), Weight: n.Plan.Weight, Tier: n.Plan.Tier, Target: targets[i] / 1000, Slots: slots[i],
-			Held: held, Deficit: targets[i]/1000 - held, Demand: p.book.Demand(i).Float(), Ready: ready[i], HeldJobs: heldJobs[i]})
-	}
-	return out
-}
-
-// countsByNode counts ready and held jobs, leaves and what is above them.
-func (s *state) countsByNode(p *pool) (ready, held []int64) {
-	nodes := s.version.Tree.Nodes
-	ready, held = make([]int64, len(nodes)), make([]int64, len(nodes))
-	for _, w := range s.windows {
-		if w.leaf >= 0 && w.shape.power[p.name] > 0 {
-			ready[w.leaf] += max(0, w.ready)
-		}
-	}
-	for share, of := range s.held {
-		node, ok := s.version.Tree.ByID(share)
-		if !ok {
-			continue
-		}
-		for key, h := range of {
-			if q := s.queues[key.queue]; q != nil && q.pool == p {
-				held[node] += h.jobs
-			}
-		}
-	}
-	for i := len(nodes) - 1; i > 0; i-- {
-		ready[nodes[i].Parent] += ready[i]
-		held[nodes[i].Parent] += held[i]
-	}
-	return ready, held
 }
 
 // Queues is the state of all queues as this daemon knows it now, in file order.

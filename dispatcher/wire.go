@@ -236,6 +236,7 @@ type ShareStanding struct {
 	Leaf     bool           `json:"leaf"`
 	Weight   float64        `json:"weight"`
 	Tier     int            `json:"tier"`
+	Rank     int            `json:"rank" doc:"The largest is reclaimed from first."`
 	Target   float64        `json:"target"`
 	Slots    int64          `json:"target_slots" doc:"The target in whole units, apportioned level by level."`
 	Held     float64        `json:"held"`
@@ -243,6 +244,14 @@ type ShareStanding struct {
 	Demand   float64        `json:"demand"`
 	Ready    int64          `json:"ready" doc:"Ready jobs."`
 	HeldJobs int64          `json:"held_jobs"`
+
+	Deserved float64 `json:"deserved" doc:"What it would get if every share wanted everything: owned and its part of the pool."`
+	Own      float64 `json:"own" doc:"Of held: within what it owns."`
+	Lent     float64 `json:"lent" doc:"Owned units that siblings use."`
+	Borrowed float64 `json:"borrowed" doc:"Units that siblings own and it uses."`
+
+	Lag        float64 `json:"lag" doc:"What it has missed since it is there: the integral of target - held, in units times seconds; below 0 it had too much."`
+	Remembered float64 `json:"remembered,omitempty" doc:"The same, fading with its half_life: by it the target is shifted."`
 }
 
 // PoolStanding heads the shares of a pool.
@@ -256,9 +265,11 @@ type PoolStanding struct {
 
 // Standing is the state of all pools at one moment.
 type Standing struct {
-	Version int64          `json:"version" doc:"Site version."`
-	At      time.Time      `json:"at"`
-	Pools   []PoolStanding `json:"pools"`
+	Version    int64          `json:"version" doc:"Site version."`
+	At         time.Time      `json:"at"`
+	PlansAt    time.Time      `json:"plans_at" doc:"The moment whose plans are in force."`
+	NextChange *time.Time     `json:"next_change,omitempty" doc:"When a window begins or ends, so that other plans come into force; absent: never."`
+	Pools      []PoolStanding `json:"pools"`
 }
 
 // QueueStanding is one queue as it stands now.

@@ -3,20 +3,25 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"path"
 
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// writeStanding draws the share tree of each pool. wide adds tier, demand, jobs and ids; barWidth > 0 a bar of
-// held against target.
+// writeStanding draws the share tree of each pool. wide adds what the plans make of it (deserved, own, lent, borrowed),
+// lag, rank, tier, demand, jobs and ids; barWidth > 0 a bar of held against target.
 func writeStanding(w io.Writer, s dispatcher.Standing, wide bool, barWidth int) {
 	for i, p := range s.Pools {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "version %d  pool %s  capacity %s  held %s  shared out %s\n",
+		fmt.Fprintf(w, "version %d  pool %s  capacity %s  held %s  shared out %s",
 			s.Version, p.Pool, capacity(p.Capacity), units(p.Held), units(p.Round))
+		if s.NextChange != nil {
+			fmt.Fprintf(w, "  other plans from %s", s.NextChange.UTC().Format("2006-01-02 15:04 MST"))
+		}
+		fmt.Fprintln(w)
 		writePool(w, p, wide, barWidth)
 	}
 }
@@ -24,7 +29,7 @@ func writeStanding(w io.Writer, s dispatcher.Standing, wide bool, barWidth int) 
 func writePool(w io.Writer, p dispatcher.PoolStanding, wide bool, barWidth int) {
 	headers := []string{"share", ">weight", ">target", ">held", ">ready", ">deficit"}
 	if wide {
-		headers = append(headers, ">tier", ">slots", ">demand", ">jobs", ">id")
+		headers = append(headers, ">deserved", ">own", ">lent", ">borrowed", ">lag", ">rank", ">tier", ">slots", ">demand", ">jobs", ">id")
 	}
 	if barWidth > 0 {
 		headers = append(headers, "held █ target ░")
@@ -42,7 +47,7 @@ func writePool(w io.Writer, p dispatcher.PoolStanding, wide bool, barWidth int) 
 			cells[1] = "-"
 		}
 		if wide {
-			cells = append(cells, s.Tier, s.Slots, demand(s.Demand), s.HeldJobs, s.ID)
+			cells = append(cells, demand(s.Deserved), units(s.Own), units(s.Lent), units(s.Borrowed), lag(s.Lag), s.Rank, s.Tier, s.Slots, demand(s.Demand), s.HeldJobs, s.ID)
 		}
 		if barWidth > 0 {
 			cells = append(cells, bar(s.Held, s.Target, full, barWidth))
@@ -58,6 +63,19 @@ func shareName(s dispatcher.ShareStanding) string {
 		return "all"
 	}
 	return path.Base(s.Path)
+}
+
+// lag prints units times seconds: what a share has missed, in the largest unit of time that leaves a figure of some size.
+func lag(unitSeconds float64) string {
+	for _, in := range []struct {
+		seconds float64
+		name    string
+	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
+		if math.Abs(unitSeconds) >= 10*in.seconds {
+			return fmt.Sprintf("%.0f %s", unitSeconds/in.seconds, in.name)
+		}
+	}
+	return fmt.Sprintf("%.0f s", unitSeconds+0) // no -0
 }
 
 // demand prints a demand; what is more than any site has is ∞.

@@ -1,2 +1,2 @@
--- The epoch of the limits.
-SELECT epoch FROM limit_epoch;
+-- The epoch of the limits, and the moment whose plans they are of.
+SELECT epoch, plans_at FROM limit_epoch;

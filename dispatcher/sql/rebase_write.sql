@@ -3,4 +3,4 @@ WITH limited AS (
     INSERT INTO limits (kind, ref, pool, cap, free)
     SELECT * FROM unnest(@kinds::text[], @refs::text[], @pools::text[], @caps::bigint[], @free::bigint[])
 )
-UPDATE limit_epoch SET epoch = epoch + 1, version = @version::bigint;
+UPDATE limit_epoch SET epoch = epoch + 1, version = @version::bigint, plans_at = @plans_at::timestamptz;

@@ -1,0 +1,114 @@
+package dispatcher
+
+import "github.com/divvyhq/divvy/shares"
+
+// obstacle is what keeps the jobs of a leaf back that the slot could run: a hard limit that this daemon has not enough
+// escrow under, a rule of lending, or each for some of the jobs. The zero obstacle is none.
+type obstacle struct {
+	limit   *limit
+	refusal shares.Refusal
+	units   shares.Units // the smallest job that was refused; 0: none was
+}
+
+func (o obstacle) stands() bool { return o.limit != nil || o.units > 0 }
+
+// kind is the name under which a pull that got nothing is counted: of a limit, lend or borrow.
+func (o obstacle) kind() string {
+	switch {
+	case o.limit != nil:
+		return o.limit.key.Kind
+	case o.units == 0:
+		return ""
+	case o.refusal.Rule != shares.RuleMax:
+		return string(o.refusal.Rule)
+	case o.refusal.Node == 0:
+		return "pool"
+	}
+	return "share"
+}
+
+// lent says whether lending and borrowing admit a job of so many units; if not, the obstacle learns it.
+func (c *contenders) lent(leaf int, units shares.Units, in *obstacle) bool {
+	refusal, ok := c.pool.book.Admits(leaf, units)
+	if !ok && (in.units == 0 || units < in.units) {
+		in.refusal, in.units = refusal, units
+	}
+	return ok
+}
+
+// keepBack takes a leaf out until what stands in its way may have gone.
+func (c *contenders) keepBack(leaf int, in obstacle) {
+	if in.limit != nil {
+		c.barred[leaf] = in.limit
+		in.limit.bars = append(in.limit.bars, bar{c, leaf})
+	}
+	if in.units > 0 {
+		c.refused[leaf] = in
+	}
+	c.contend(leaf, false)
+}
+
+// admit lets a leaf contend again, whatever it was kept back for.
+func (c *contenders) admit(leaf int) {
+	delete(c.barred, leaf)
+	delete(c.refused, leaf)
+	c.review(leaf)
+}
+
+// ask lets those contend again whom lending and borrowing admit by now. A grant never makes that so: only the end of a
+// lease, or another demand.
+func (c *contenders) ask() {
+	if len(c.refused) == 0 || c.eased == c.pool.eased {
+		return
+	}
+	c.eased = c.pool.eased
+	for leaf, in := range c.refused {
+		if _, ok := c.pool.book.Admits(leaf, in.units); ok {
+			c.admit(leaf)
+		}
+	}
+}
+
+// keptBack is the kind of an obstacle that keeps some leaf out; empty if none is out. A hard limit goes before lending.
+func (c *contenders) keptBack() string {
+	if len(c.barred) > 0 {
+		return "share"
+	}
+	for _, in := range c.refused {
+		return in.kind()
+	}
+	return ""
+}
+
+// nKept is how many leaves are kept out.
+func (c *contenders) nKept() int {
+	n := len(c.barred)
+	for leaf := range c.refused {
+		if c.barred[leaf] == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// full is C with what runs out beside it at queues that are not online.
+func (p *pool) full() shares.Units {
+	if p.capacity == shares.Unlimited {
+		return shares.Unlimited
+	}
+	return p.capacity + p.heldOffline
+}
+
+// demanded notes the demand of a leaf, after its want was brought up to date: if it is another than before, lending may
+// admit others.
+func (p *pool) demanded(leaf int) {
+	if d := p.book.Demand(leaf); d != p.demand[leaf] {
+		p.demand[leaf] = d
+		p.eased++
+	}
+}
+
+// lacksLoan says whether the class may be waiting for somebody to lend.
+func (c *class) lacksLoan() bool {
+	return c.lacked == string(shares.RuleLend) || c.lacked == string(shares.RuleBorrow)
+}

@@ -1,0 +1,2 @@
+-- Not now(): who waited for the barrier began earlier.
+SELECT clock_timestamp();

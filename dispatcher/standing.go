@@ -1,0 +1,92 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Standing is the state of all pools as this daemon knows it now.
+func (d *Dispatcher) Standing() Standing { return d.standing(true) }
+
+// standing without figures leaves out those that take a solve of their own.
+func (d *Dispatcher) standing(figures bool) Standing {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state
+	s.settle()
+	st := Standing{Version: s.version.Number, At: time.Now().UTC(), PlansAt: s.plans.at.UTC(), Pools: []PoolStanding{}}
+	if !s.plans.next.IsZero() {
+		next := s.plans.next.UTC()
+		st.NextChange = &next
+	}
+	seen := map[string]bool{}
+	for _, q := range s.version.Queues {
+		if !seen[q.Pool] {
+			seen[q.Pool] = true
+			p := s.standing(s.pools[q.Pool])
+			if figures {
+				s.addFigures(s.pools[q.Pool], p.Shares)
+			}
+			st.Pools = append(st.Pools, p)
+		}
+	}
+	return st
+}
+
+// standing of a pool; targets are shares of what roundNow says.
+func (s *state) standing(p *pool) PoolStanding {
+	r := s.roundNow(p)
+	out := PoolStanding{Pool: p.name, Capacity: -1, Round: r.Float(), Held: p.book.Held(0).Float()}
+	if p.capacity != shares.Unlimited {
+		out.Capacity = p.capacity.Float()
+	}
+	targets, slots := p.book.Targets(r), p.book.Slots(r)
+	ready, heldJobs := s.countsByNode(p)
+	for i, n := range s.version.Tree.Nodes {
+		if i == 0 {
+			continue // the root is the pool
+		}
+		held := p.book.Held(i).Float()
+		out.Shares = append(out.Shares, ShareStanding{ID: n.ID, Path: n.Path, Pool: p.name, Depth: n.Depth,
+			Leaf: s.version.Tree.Leaf(i), Weight: n.Plan.Weight, Tier: n.Plan.Tier, Rank: n.Plan.Rank,
+			Target: targets[i] / 1000, Slots: slots[i], Held: held, Deficit: targets[i]/1000 - held,
+			Demand: p.book.Demand(i).Float(), Ready: ready[i], HeldJobs: heldJobs[i],
+			Lag: p.lag[i] / 1000, Remembered: p.book.Lag(i) / 1000})
+	}
+	return out
+}
+
+// addFigures fills in what each share deserves, owns, lends and borrows.
+func (s *state) addFigures(p *pool, to []ShareStanding) {
+	for i, f := range p.book.Figures(p.capacity)[1:] { // the root is no share
+		to[i].Deserved, to[i].Own, to[i].Lent, to[i].Borrowed = f.Deserved/1000, f.Own.Float(), f.Lent/1000, f.Borrowed/1000
+	}
+}
+
+// countsByNode counts ready and held jobs, leaves and what is above them.
+func (s *state) countsByNode(p *pool) (ready, held []int64) {
+	nodes := s.version.Tree.Nodes
+	ready, held = make([]int64, len(nodes)), make([]int64, len(nodes))
+	for _, w := range s.windows {
+		if w.leaf >= 0 && w.shape.power[p.name] > 0 {
+			ready[w.leaf] += max(0, w.ready)
+		}
+	}
+	for share, of := range s.held {
+		node, ok := s.version.Tree.ByID(share)
+		if !ok {
+			continue
+		}
+		for key, h := range of {
+			if q := s.queues[key.queue]; q != nil && q.pool == p {
+				held[node] += h.jobs
+			}
+		}
+	}
+	for i := len(nodes) - 1; i > 0; i-- {
+		ready[nodes[i].Parent] += ready[i]
+		held[nodes[i].Parent] += held[i]
+	}
+	return ready, held
+}
