@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,11 @@ type Config struct {
 	Timing  Timing
 	Address string // host:port at which other daemons reach this one; empty: they do not
 	Secret  string // what they must say there
+
+	Keep      time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
+	RecordAll bool          // records every decision, not a sample above a thousand a second
+
+	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
 }
 
 // errSlow is what a pull gets that the database kept waiting: the same as an unavailable one.
@@ -69,6 +75,9 @@ type Dispatcher struct {
 
 	records    records    // of decisions, until they are written
 	refreshing sync.Mutex // one Refresh at a time
+
+	memoryWritten time.Time     // by Remember, under mu
+	memoryPause   time.Duration // from one look at what shares miss to the next
 
 	backlogRead  time.Time     // by Refresh
 	backlogPause time.Duration // from then on
@@ -115,11 +124,15 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
+	cfg.Keep = cmp.Or(cfg.Keep, 7*day)
 	d := &Dispatcher{
 		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
 	d.payloads = newPayloadCache(cfg.Pool)
+	if cfg.RecordAll {
+		d.records.most = mostRecordsAll
+	}
 	d.renewals = newGatherer(d.renewBatch, 1)
 	d.ends = newGatherer(d.endBatch, nLanes-firstEndLane)
 	d.ends.tend = d.tendEnds
@@ -157,6 +170,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.base = [nLanes]int64{}
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
 	d.lost, d.daemons[id] = false, Peer{ID: id}
+	d.state.sample.all = d.cfg.RecordAll
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)
 	return nil
@@ -197,9 +211,12 @@ func (d *Dispatcher) lane(no int) *lane {
 	return d.lanes[no]
 }
 
-// Close writes the last records, gives back what the daemon held in escrow and closes its row. Call it after Run
+// Close writes the last records and what shares have missed, gives back what the daemon held in escrow and closes its row. Call it after Run
 // has returned.
 func (d *Dispatcher) Close(ctx context.Context) error {
 	_, err := d.Record(ctx)
+	if len(d.Seniors()) == 0 {
+		err = errors.Join(err, d.keepLast(ctx))
+	}
 	return errors.Join(err, d.closeDaemons(ctx, []int64{d.id}))
 }
