@@ -51,15 +51,17 @@ const mostUnmatched = 50
 
 // pastGroup is tasks that the rules cannot tell apart.
 type pastGroup struct {
-	ShareID    shares.ShareID
-	Share      string
-	Named      bool
-	OwnID      shares.ShareID
-	Own        string
-	Attributes map[string]string
-	Tasks      int64
-	Jobs       int64
-	Example    int64
+	ShareID shares.ShareID
+	Share   string
+	Named   bool
+	OwnID   shares.ShareID
+	Own     string
+	Read    []*string // values of the fields that the rules read
+	Tasks   int64
+	Jobs    int64
+	Example int64
+
+	Attributes tagging.Attributes `db:"-"`
 }
 
 // Retag tells what the rules of st, a site file that need not be in force (site.Store.Preview), would make of the
@@ -70,7 +72,8 @@ func (g *Generator) Retag(ctx context.Context, st *site.Site, since time.Duratio
 	moves := map[[2]string]*Retagged{}
 	opts := pgx.TxOptions{AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, g.cfg.Pool, opts, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query["past_tags"], pgx.StrictNamedArgs{"fields": fieldsOf(st.Rules), "since_s": since.Seconds()})
+		fields := fieldsOf(st.Rules)
+		rows, err := tx.Query(ctx, query["past_tags"], pgx.StrictNamedArgs{"fields": fields, "since_s": since.Seconds()})
 		if err != nil {
 			return err
 		}
@@ -79,6 +82,12 @@ func (g *Generator) Retag(ctx context.Context, st *site.Site, since time.Duratio
 			p, err := pgx.RowToStructByName[pastGroup](rows)
 			if err != nil {
 				return err
+			}
+			p.Attributes = tagging.Attributes{}
+			for i, value := range p.Read {
+				if value != nil {
+					p.Attributes[fields[i]] = *value
+				}
 			}
 			out.add(st, p, moves)
 		}
@@ -103,7 +112,7 @@ func fieldsOf(rules []tagging.Rule) []string {
 			fields[name] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(fields))
+	return append([]string{}, slices.Sorted(maps.Keys(fields))...) // not NULL for no rules
 }
 
 func (r *Retagging) add(st *site.Site, p pastGroup, moves map[[2]string]*Retagged) {
