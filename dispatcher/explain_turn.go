@@ -1,0 +1,137 @@
+package dispatcher
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// turn compares the job's share with the others that have a job for a slot of this queue.
+func (g *gates) turn(q *queue, out *QueueGate) {
+	slot := Slot{Cores: q.Cores}
+	if slot.Cores == 0 {
+		slot.Cores = g.shape.need.Cores
+	}
+	left := roomOf(slot, q.Queue)
+	field := g.field(q, left)
+	r := g.s.round(q.pool, left.offered(q.Queue, 1))
+	winner, ok := q.pool.book.Choose(r, &field.leaves)
+	if !ok || winner == g.leaf {
+		out.Gate = GatePriority
+		if found := g.head(field, q.Prefer == "wide"); found.window != nil {
+			out.wider = q.Prefer == "wide" && found.window.shape.need.Cores > g.shape.need.Cores
+			if found.exact {
+				out.head = found.window.jobs[0].id
+			}
+		}
+		return
+	}
+	targets := g.targets[targetKey{q.pool, r}]
+	if targets == nil {
+		targets = q.pool.book.Targets(r)
+		g.targets[targetKey{q.pool, r}] = targets
+	}
+	first, own := parting(g.s.version.Tree, winner, g.leaf)
+	out.Gate = GateShare
+	out.First, out.Own = g.side(q.pool, targets, winner, first), g.side(q.pool, targets, g.leaf, own)
+	out.Reason = fmt.Sprintf("%s comes first: %s; %s: %s", out.First.Share, out.First.words(), out.Own.Share, out.Own.words())
+	if out.First.Deficit-out.Own.Deficit < shares.Tolerance/1000 {
+		out.Reason += "; it was served later"
+	}
+}
+
+func (g *gates) side(p *pool, targets []float64, leaf, node int) *Side {
+	nodes := g.s.version.Tree.Nodes
+	target, held := targets[node]/1000, p.book.Held(node).Float()
+	return &Side{Leaf: nodes[leaf].Path, Share: nodes[node].Path, Deficit: target - held, Target: &target, Held: &held}
+}
+
+func (s *Side) words() string {
+	w := fmt.Sprintf("%s below its target", figure(s.Deficit))
+	if s.Deficit < 0 {
+		w = fmt.Sprintf("%s above its target", figure(-s.Deficit))
+	}
+	return fmt.Sprintf("%s (target %s, held %s)", w, figure(*s.Target), figure(*s.Held))
+}
+
+// field are the leaves with a job for such a slot that every hard limit admits. It is not that of decisions, which goes
+// by what this daemon has in escrow: units that it has not asked for yet are no reason for a job to wait.
+func (g *gates) field(q *queue, left room) *contenders {
+	shapes := make(bits, (len(g.s.byAt)+63)/64)
+	for _, sh := range q.shapes {
+		if left.fits(sh.need) {
+			shapes[sh.at>>6] |= 1 << (sh.at & 63)
+		}
+	}
+	key := string(shapes.key(binary.LittleEndian.AppendUint64([]byte(q.pool.name+"\x00"), uint64(q.CorePowerMilli))))
+	if c := g.fields[key]; c != nil {
+		return c
+	}
+	c := &contenders{of: g.s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes}
+	for _, sh := range g.s.byAt {
+		if !shapes.has(sh.at) {
+			continue
+		}
+		for _, w := range sh.windows {
+			if !w.opened || q.pool.book.Contends(&c.leaves, w.leaf) {
+				continue
+			}
+			if _, ok := q.pool.book.Admits(w.leaf, shares.Units(sh.need.Cores)*c.power); ok {
+				q.pool.book.Contend(&c.leaves, w.leaf, true)
+			}
+		}
+	}
+	q.pool.book.Contend(&c.leaves, g.leaf, true) // its job is ready, whatever its window has read
+	g.fields[key] = c
+	return c
+}
+
+// head is the job that the leaf would give a slot of the field.
+func (g *gates) head(field *contenders, wide bool) (found choice) {
+	for _, w := range g.s.leaves[g.leaf].windows {
+		if field.shapes.has(w.shape.at) && w.open() {
+			found.meet(choice{w, w.exact(), shares.Units(w.shape.need.Cores) * field.power}, wide)
+		}
+	}
+	return found
+}
+
+// finishGates says the rest once the position is known.
+func (l *look) finishGates(e *Explanation) {
+	for i := range e.Queues {
+		q := &e.Queues[i]
+		if q.Gate == GatePriority {
+			q.inTurn(e)
+		}
+		if gateOrder[q.Gate] > gateOrder[e.Gate] {
+			e.Gate = q.Gate
+		}
+	}
+}
+
+func (q *QueueGate) inTurn(e *Explanation) {
+	p := e.Position
+	switch {
+	case q.wider:
+		q.Reason = fmt.Sprintf("wider jobs of %s go first at this queue", e.Share)
+	case q.head == e.Job || p.Before == 0:
+		q.Gate, q.Reason = GateNone, "the next slot that pulls here gets it"
+		if q.Pilots == 0 {
+			q.Reason += ", but no pilot has pulled here in the last five minutes"
+		}
+	default:
+		q.Reason = fmt.Sprintf("%s of %s come before it", p.words(), e.Share)
+	}
+}
+
+func (p *Position) words() string {
+	s := fmt.Sprintf("%d ready jobs", p.Before)
+	if p.Before == 1 {
+		s = "1 ready job"
+	}
+	if p.More {
+		s = "more than " + s
+	}
+	return s
+}
