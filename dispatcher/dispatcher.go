@@ -211,8 +211,8 @@ func (d *Dispatcher) lane(no int) *lane {
 	return d.lanes[no]
 }
 
-// Close writes the last records and what shares have missed, gives back what the daemon held in escrow and closes its row. Call it after Run
-// has returned.
+// Close writes the last records and what shares have missed, gives back what the daemon held in escrow and closes its
+// row. Call it after Run has returned.
 func (d *Dispatcher) Close(ctx context.Context) error {
 	_, err := d.Record(ctx)
 	if len(d.Seniors()) == 0 {

@@ -75,7 +75,7 @@ func lag(unitSeconds float64) string {
 			return fmt.Sprintf("%.0f %s", unitSeconds/in.seconds, in.name)
 		}
 	}
-	return fmt.Sprintf("%.0f s", unitSeconds+0) // no -0
+	return fmt.Sprintf("%.0f s", math.Round(unitSeconds)+0) // + 0: not -0
 }
 
 // demand prints a demand; what is more than any site has is ∞.
