@@ -13,10 +13,12 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Bounds of one Reassign: tasks, and batches of jobs over all of them. Claims stand still while a batch moves.
+// Bounds of one Reassign: tasks, batches over all of them, and jobs of a batch. Claims stand still while a batch moves,
+// so it is smaller than those of verbs.
 const (
 	reassignTasks   = 1000
-	reassignBatches = 20
+	reassignBatches = 50
+	reassignJobs    = 1000
 )
 
 // ReassignRequest asks that tasks go to another share.
@@ -210,7 +212,7 @@ func (t movableTask) takeJobs(ctx context.Context, tx pgx.Tx, r reassignment, to
 	if err := dispatcher.Barrier(ctx, tx); err != nil {
 		return err
 	}
-	moved, err := dispatcher.MoveTask(ctx, tx, dispatcher.TaskMove{Task: t.ID, To: to, Running: r.running, Limit: verbBatch})
+	moved, err := dispatcher.MoveTask(ctx, tx, dispatcher.TaskMove{Task: t.ID, To: to, Running: r.running, Limit: reassignJobs})
 	if err != nil {
 		return err
 	}

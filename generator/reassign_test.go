@@ -139,7 +139,7 @@ func TestReassignGoesOn(t *testing.T) {
 	cfg := w.config()
 	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
 	w.Generator = New(cfg)
-	const n = reassignBatches*verbBatch + 10
+	const n = reassignBatches*reassignJobs + 10
 	id := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
 	other := w.submit(t, managed(func(s *Spec) { s.Count = 1 })).ID
 	steps(t, w.Generate)
@@ -182,6 +182,7 @@ func TestReassignUnderLoad(t *testing.T) {
 	deadline, moves := time.Now().Add(60*time.Second), 0
 	for over := false; !over; moves++ {
 		w.reassign(t, []string{"Prod/Rep", "Test", "Prod/MC"}[moves%3], moves%2 == 0, ids...)
+		time.Sleep(50 * time.Millisecond) // claims stand still while jobs move: let there be some between
 		over = final(w.task(t, ids[0]).State) && final(w.task(t, ids[1]).State)
 		if time.Now().After(deadline) {
 			t.Fatalf("not over: %+v %+v", w.task(t, ids[0]), w.task(t, ids[1]))
