@@ -84,8 +84,10 @@ func (r *reclaiming) serve(ctx context.Context, st *reclaimPool, a ask, most int
 	if claim.Units < claim.Job || st.hopeless(claim) {
 		return 0, nil
 	}
+	// No share gives more jobs than that, unless the slots that it runs in are much slower than the claimer's would be.
+	n = min(4*int(claim.Units/claim.Job), mostOrders)
 	rows, err := collect[candidateRow](ctx, r.tx, "reclaim_candidates", pgx.StrictNamedArgs{"claimer": int32(a.share), "queues": a.queues,
-		"cores": a.cores, "min_runtime_s": time.Duration(claim.Terms.MinRuntime).Seconds(), "n": mostOrders})
+		"cores": a.cores, "min_runtime_s": time.Duration(claim.Terms.MinRuntime).Seconds(), "n": n})
 	if err != nil {
 		return 0, err
 	}

@@ -11,4 +11,5 @@ FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @states::text[
     AS r (job_id, attempt, nonce, state, cpu_s, memory_mb)
 WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
 RETURNING l.job_id, l.nonce, coalesce(l.cancel_reason, CASE WHEN l.told_at IS NOT NULL THEN 'reclaim' END, '') AS cancel_reason,
-    coalesce(l.cancel_grace_s, greatest(0, l.reclaim_grace_s - extract(epoch FROM now() - l.told_at)), 0)::float8 AS cancel_grace_s;
+    coalesce(l.cancel_grace_s::float8, greatest(0::float8, l.reclaim_grace_s - extract(epoch FROM now() - l.told_at)::float8))
+        AS cancel_grace_s;
