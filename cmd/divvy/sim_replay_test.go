@@ -1,8 +1,17 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares/replay"
 )
 
 func TestMoments(t *testing.T) {
@@ -20,4 +29,73 @@ func TestMoments(t *testing.T) {
 			t.Errorf("%q is taken for %v", in, at)
 		}
 	}
+}
+
+// A task that pilots have run is replayed beside the daemon: as it was, and by a site that gives its share nothing.
+func TestSimReplay(t *testing.T) {
+	d, cl := startDaemon(t, func(c *config) { c.Record = recordAll })
+	dsn := d.cfg.Database
+	eventually(t, 10*time.Second, func() (bool, string) { return stands(t, d) > 0, "no stand is written" })
+	for _, user := range []string{"user", "ptest"} {
+		spec := hello(20)
+		spec.Label = user
+		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := 0
+	eventually(t, 20*time.Second, func() (bool, string) {
+		reply, err := cl.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL", Pilot: "p", Max: 1, Slot: dispatcher.Slot{Cores: 1}})
+		var ends []dispatcher.Result
+		for _, l := range reply.Leases {
+			ends = append(ends, dispatcher.Result{Lease: l.Lease, Outcome: dispatcher.Finished})
+		}
+		if got += len(ends); err == nil && len(ends) > 0 {
+			var said dispatcher.FinishReply
+			if said, err = cl.Finish(t.Context(), dispatcher.FinishRequest{Pilot: "p", Results: ends}); err == nil && said.Verdicts[0].Verdict != dispatcher.Recorded {
+				t.Fatalf("%+v", said)
+			}
+		}
+		return got == 40, fmt.Sprint(got, " jobs, ", err)
+	})
+	if _, err := d.dispatcher.Record(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := divvy(t, "sim", "replay", "--since", "1h", "--database", dsn, "-o", "json")
+	var s replay.Score
+	if err := json.Unmarshal([]byte(o.out), &s); err != nil || o.code != exitOK {
+		t.Fatalf("%v: %+v", err, o)
+	}
+	if s.Decisions != 40 || s.Compared != 40 || s.Differences != 0 || s.Drifts != 0 {
+		t.Errorf("%+v", s)
+	}
+	file := filepath.Join(t.TempDir(), "new.yml")
+	src := "shares:\n- {name: Production, weight: 1}\nqueues:\n- {name: LOCAL, slots: 4}\n"
+	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o = divvy(t, "sim", "replay", "--since", "1h", "--database", dsn, "--site", file)
+	if o.code != exitOK || !regexp.MustCompile(`differences\s+[1-9]`).MatchString(o.out) || !strings.Contains(o.out, "WOULD GO TO") {
+		t.Errorf("%+v", o)
+	}
+	t.Log(o.out)
+	for args, want := range map[string]string{
+		"--since 1h --until 2h": "is not before --until",
+		"--since soon":          "is neither a time such as",
+		"--site none.yml":       "none.yml",
+	} {
+		o := divvy(t, append([]string{"sim", "replay", "--database", dsn}, strings.Fields(args)...)...)
+		if o.code == exitOK || !strings.Contains(o.err, want) {
+			t.Errorf("%s: %+v", args, o)
+		}
+	}
+}
+
+// stands is how many rows of diaries there are.
+func stands(t *testing.T, d *daemon) (n int) {
+	t.Helper()
+	if err := d.pool.QueryRow(t.Context(), "SELECT count(*) FROM diaries").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
