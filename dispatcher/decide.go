@@ -15,6 +15,7 @@ type grant struct {
 	lane   int         // that claims it
 	spent  bool        // charged to this daemon's escrow of the present epoch
 	note   *pickRecord // the record of the decision, where the sample has it
+	turn   shares.Turn
 }
 
 // move is the ledger's word for the grant, as far as this daemon counts it before the commit.
@@ -107,8 +108,15 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true}
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
-	q.pool.book.Granted(c.window.leaf)
+	g.turn = q.pool.book.Granted(c.window.leaf)
 	return g
+}
+
+// takeBack undoes what give has counted: the job was not ours, or the claim did not commit.
+func (g *grant) takeBack() {
+	delete(g.of.inflight, g.job.id)
+	g.of.apply(g.undo(), g.spent)
+	g.queue.pool.book.Ungranted(g.turn)
 }
 
 // round is R of sharing.md §1 for a pull that offers these units.
