@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -266,11 +267,11 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, too
 	}
 	for i, p := range b.pulls {
 		for _, g := range p.grants {
-			delete(g.of.inflight, g.job.id)
 			if !took.has(g.nonce) {
 				d.giveBack(g)
 				continue
 			}
+			delete(g.of.inflight, g.job.id)
 			leased = append(leased, g.job.id)
 		}
 		switch {
@@ -316,7 +317,7 @@ func (d *Dispatcher) leasesOf(ctx context.Context, b claimBatch, took taken) (of
 // giveBack undoes a grant that did not come true; the job is looked for again at the next refresh.
 func (d *Dispatcher) giveBack(g *grant) {
 	d.metrics.conflicts.Inc()
-	g.of.takeBack(g)
+	g.takeBack()
 	g.window.doubt = append(g.window.doubt, span{g.job.place, g.job.id, g.job.id})
 }
 
@@ -346,7 +347,7 @@ func (d *Dispatcher) tryAgain(b claimBatch) {
 func (d *Dispatcher) failBatch(b claimBatch, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, p := range b.pulls {
+	for _, p := range slices.Backward(b.pulls) {
 		d.unGrant(p)
 		d.finishPull(p, nil, err)
 	}
@@ -356,8 +357,7 @@ func (d *Dispatcher) failBatch(b claimBatch, err error) {
 func (d *Dispatcher) unGrant(p *pull) {
 	for i := len(p.grants) - 1; i >= 0; i-- {
 		g := p.grants[i]
-		delete(g.of.inflight, g.job.id)
-		g.of.takeBack(g)
+		g.takeBack()
 		g.window.insert(g.job)
 		d.state.check(g.window)
 	}
@@ -375,7 +375,6 @@ func (d *Dispatcher) resolveLane(ctx context.Context, l *lane) error {
 	defer d.mu.Unlock()
 	for _, p := range l.pending.pulls {
 		for _, g := range p.grants {
-			delete(g.of.inflight, g.job.id)
 			d.giveBack(g)
 		}
 	}

@@ -16,6 +16,7 @@ type grant struct {
 	spent  bool        // charged to this daemon's escrow of the present epoch
 	turn   int64       // which decision of this daemon it was
 	note   *pickRecord // the record of the decision, where the sample has it
+	place  shares.Turn // that it took in the order of grants
 }
 
 // move is the ledger's word for the grant, as far as this daemon counts it before the commit.
@@ -112,16 +113,18 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	g.turn = s.diary.turn
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
-	q.pool.book.Granted(c.window.leaf)
+	g.place = q.pool.book.Granted(c.window.leaf)
 	q.pool.owed.take(c.window.leaf, g.units)
 	q.pool.turns[c.window.leaf] = g.turn
 	return g
 }
 
-// takeBack undoes a grant that did not come true. Its turn is not given back.
-func (s *state) takeBack(g *grant) {
-	s.apply(g.undo(), g.spent)
-	s.diary.noteGrant(wordBack, g)
+// takeBack undoes what give has counted: the job was not ours, or the claim did not commit.
+func (g *grant) takeBack() {
+	delete(g.of.inflight, g.job.id)
+	g.of.apply(g.undo(), g.spent)
+	g.queue.pool.book.Ungranted(g.place)
+	g.of.diary.noteGrant(wordBack, g)
 }
 
 // round is R of sharing.md §1 for a pull that offers these units.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -157,10 +158,11 @@ func TestOracleConcurrentPulls(t *testing.T) {
 		history := slices.Concat(deeds...)
 		if verdict := linearizable(s.oracle, history); verdict != porcupine.Ok {
 			slices.SortFunc(history, func(a, b deed) int { return cmp.Compare(a.from, b.from) })
-			t.Errorf("not linearizable: %s\njobs before: %+v", verdict, s.oracle.jobs)
+			var told strings.Builder // in the message: rapid shows no more of a failure that does not come again
 			for _, d := range history {
-				t.Log(d)
+				fmt.Fprintln(&told, d)
 			}
+			t.Errorf("not linearizable: %s\njobs before: %+v\n%s", verdict, s.oracle.jobs, &told)
 		}
 		s.recount()
 	})

@@ -218,3 +218,41 @@ func TestPickDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// A grant that came to nothing leaves no trace in the order of equals, however many were taken back with it.
+func TestUngranted(t *testing.T) {
+	tree, err := Build([]Spec{{Name: "A", Plan: DefaultPlan()}, {Name: "B", Plan: DefaultPlan()}, {Name: "C", Plan: DefaultPlan()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPool(tree, "default")
+	first := func() int {
+		var of Contenders
+		for i := 1; i <= 3; i++ {
+			p.SetWant(i, 10_000)
+			p.Contend(&of, i, true)
+		}
+		leaf, _ := p.Choose(30_000, &of)
+		return leaf
+	}
+	p.Granted(1)
+	if got := first(); got != 2 {
+		t.Fatalf("leaf %d is first", got)
+	}
+	turns := []Turn{p.Granted(2), p.Granted(3), p.Granted(2)}
+	if got := first(); got != 1 {
+		t.Errorf("leaf %d is first after all had theirs", got)
+	}
+	for i := len(turns) - 1; i >= 0; i-- {
+		p.Ungranted(turns[i])
+	}
+	if got := first(); got != 2 {
+		t.Errorf("leaf %d is first after the grants were taken back", got)
+	}
+	turn := p.Granted(2)
+	p.Granted(2)
+	p.Ungranted(turn)
+	if got := first(); got != 3 {
+		t.Errorf("leaf %d is first, though leaf 2 got a job later", got)
+	}
+}

@@ -11,9 +11,14 @@ import (
 // allocates is dead when it is answered: with little in use, Go's default would collect a hundred times a second.
 const garbageBudget = 128 << 20
 
-// gcPercent is GOGC for so many bytes in use: the budget, within what wastes neither time nor memory.
-func gcPercent(live uint64) int {
-	return int(min(max(100*garbageBudget/max(live, 1), 50), 400))
+// gcPercent is GOGC for so many bytes in use, stacks among them, as the collector counts: the budget, and less than that
+// where more than as much is in use, as with ten thousand long polls; within what wastes neither time nor memory.
+func gcPercent(used uint64) int {
+	part := float64(garbageBudget) / float64(max(used, 1))
+	if part < 1 {
+		part *= part
+	}
+	return int(min(max(100*part, 25), 400))
 }
 
 // paceGC sets the garbage collector's pace by what is in use. Whoever sets GOGC or GOMEMLIMIT decides instead.
@@ -21,9 +26,9 @@ func (d *daemon) paceGC(context.Context) (int, error) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return 0, nil
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	if percent := gcPercent(live[0].Value.Uint64()); percent != d.gcPercent { // setting it stops the world
+	used := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}} // ten thousand long polls have more of the second
+	metrics.Read(used)
+	if percent := gcPercent(used[0].Value.Uint64() + used[1].Value.Uint64()); percent != d.gcPercent { // setting it stops the world
 		debug.SetGCPercent(percent)
 		d.gcPercent = percent
 	}

@@ -117,7 +117,10 @@ func (s jobNow) finish(o said, live bool) []any {
 		if next.over(o.most) {
 			state = o.outcome
 		}
-		if o.verdict == "recorded" && (o.state == "" || o.state == state) {
+		// The daemon that decides may go between the end and its answer. Another one says the end again then, and answers
+		// with the state of the job at that moment: it may have been given to somebody.
+		given := state == "ready" && o.state == "leased"
+		if o.verdict == "recorded" && (o.state == "" || o.state == state || given) {
 			return []any{next}
 		}
 	case o.verdict == "recorded":
