@@ -107,7 +107,7 @@ func (h *history) live(d *Dispatcher, seed uint64, pulls int) {
 	var held []Lease
 	for range pulls {
 		queue := h.queues[r.IntN(len(h.queues))]
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Max: 1 + r.IntN(3), Slot: Slot{Cores: 1 + r.IntN(4)}})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", WaitS: 0.02, Max: 1 + r.IntN(3), Slot: Slot{Cores: 1 + r.IntN(4)}})
 		if err == nil {
 			held = append(held, reply.Leases...)
 		}
@@ -201,6 +201,7 @@ func TestReplayOfTwoDaemons(t *testing.T) {
 	t.Cleanup(stopA)
 	b, stopB := h.recording(true)
 	t.Cleanup(stopB)
+	h.feed(200)
 	var pilots sync.WaitGroup
 	for i := range uint64(4) {
 		pilots.Go(func() { h.live([]*Dispatcher{a, b}[i%2], i, 100) })
