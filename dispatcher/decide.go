@@ -15,6 +15,8 @@ type grant struct {
 	lane   int         // that claims it
 	spent  bool        // charged to this daemon's escrow of the present epoch
 	turn   int64       // which decision of this daemon it was
+	former int64       // the one that granted its leaf something before
+	leaf   int         // node of the tree that it was decided by
 	note   *pickRecord // the record of the decision, where the sample has it
 	place  shares.Turn // that it took in the order of grants
 }
@@ -108,14 +110,14 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 // give takes the job out of its window and counts it as held.
 func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *grant {
 	g := &grant{pull: p, window: c.window, job: c.window.pop(), queue: q, units: c.units, note: note,
-		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true}
+		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true, leaf: c.window.leaf}
 	s.diary.turn++
 	g.turn = s.diary.turn
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	g.place = q.pool.book.Granted(c.window.leaf)
 	q.pool.owed.take(c.window.leaf, g.units)
-	q.pool.turns[c.window.leaf] = g.turn
+	g.former, q.pool.turns[c.window.leaf] = q.pool.turns[c.window.leaf], g.turn
 	return g
 }
 
@@ -124,6 +126,9 @@ func (g *grant) takeBack() {
 	delete(g.of.inflight, g.job.id)
 	g.of.apply(g.undo(), g.spent)
 	g.queue.pool.book.Ungranted(g.place)
+	if last := &g.queue.pool.turns[g.leaf]; *last == g.turn {
+		*last = g.former
+	}
 	g.of.diary.noteGrant(wordBack, g)
 }
 

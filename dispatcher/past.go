@@ -62,9 +62,11 @@ type past struct {
 	skip   bool          // a stand that is not needed
 	queues map[shares.QueueID]shares.QueueState
 
-	entries []entry            // read, not handled
-	picks   map[int64]pastPick // by turn
-	backs   map[int64]entry    // grants that are taken back further on
+	entries []entry               // read, not handled
+	picks   map[int64]pastPick    // by turn
+	backs   map[int64]entry       // grants that are taken back further on
+	places  map[int64]shares.Turn // that these took in the order of grants
+	undo    map[int64]func()      // gives back their turns
 }
 
 // pastKind is a kind of slot.
@@ -88,6 +90,8 @@ const mostPending = 1 << 18
 
 func (p *past) run(ctx context.Context) error {
 	p.kinds, p.picks, p.backs, p.queues = map[int64]*pastKind{}, map[int64]pastPick{}, map[int64]entry{}, map[shares.QueueID]shares.QueueState{}
+	p.places = map[int64]shares.Turn{}
+	p.undo = map[int64]func(){}
 	if err := p.pages.begin(ctx); err != nil {
 		return err
 	}
@@ -128,8 +132,9 @@ func (p *past) step(ctx context.Context) (more bool, err error) {
 	}
 	if back, ok := p.backs[next]; ok {
 		p.turn = next
-		p.grant(back.grantMove(), back.at)
-		p.rival.grant(back.grantMove())
+		was := p.grant(back.grantMove(), back.at)
+		now := p.rival.grant(back.grantMove())
+		p.undo[next] = func() { was(); now() }
 		return true, nil
 	}
 	return p.readAhead(ctx)
@@ -217,6 +222,7 @@ func (p *past) leave(pick pastPick) {
 func (p *past) lose(why replay.Reason) {
 	p.state, p.rival, p.stand, p.skip, p.why = nil, nil, nil, false, why
 	clear(p.kinds)
+	clear(p.places)
 }
 
 // decide makes a decision again, and counts what was decided.
@@ -246,17 +252,20 @@ func (p *past) decide(pick pastPick) {
 }
 
 // grant counts a grant as the daemon did.
-func (p *past) grant(m move, at time.Time) {
+func (p *past) grant(m move, at time.Time) (undo func()) {
 	p.measure(at)
 	p.state.apply(m, false)
-	p.state.granted(m)
+	return p.state.granted(m)
 }
 
 // granted puts the share of a grant last in turn.
-func (s *state) granted(m move) {
+func (s *state) granted(m move) (undo func()) {
 	if node, ok := s.version.Tree.ByID(m.Share); ok && s.queues[m.Queue] != nil {
-		s.queues[m.Queue].pool.book.Granted(node)
+		book := s.queues[m.Queue].pool.book
+		place := book.Granted(node)
+		return func() { book.Ungranted(place) }
 	}
+	return func() {}
 }
 
 // measureEvery is how often what shares hold is added up.

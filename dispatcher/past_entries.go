@@ -139,6 +139,7 @@ func (p *past) follow(ctx context.Context, e entry) error {
 		p.state.adopt(v, 0, nil)
 		p.rival.adopt(p.queues, e)
 		clear(p.kinds)
+		clear(p.places)
 	case wordKind:
 		delete(p.kinds, e.ref)
 	case wordFits:
@@ -196,6 +197,10 @@ func (p *past) takeBack(e entry) {
 	m.Before, m.After = isLeased, isReady
 	p.state.apply(m, false)
 	p.rival.apply(m)
+	if undo := p.undo[e.ref]; undo != nil {
+		undo()
+		delete(p.undo, e.ref)
+	}
 }
 
 // grantMove is the move of the grant that an entry is about.

@@ -94,11 +94,12 @@ func (r *rival) apply(m move) {
 }
 
 // grant counts a grant that is to be taken back again, as it was.
-func (r *rival) grant(m move) {
-	if r != nil {
-		r.apply(m)
-		r.state.granted(m)
+func (r *rival) grant(m move) (undo func()) {
+	if r == nil {
+		return func() {}
 	}
+	r.apply(m)
+	return r.state.granted(m)
 }
 
 // grantedIn puts a share last in turn, as a stand says.
