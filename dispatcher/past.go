@@ -62,11 +62,10 @@ type past struct {
 	skip   bool          // a stand that is not needed
 	queues map[shares.QueueID]shares.QueueState
 
-	entries []entry               // read, not handled
-	picks   map[int64]pastPick    // by turn
-	backs   map[int64]entry       // grants that are taken back further on
-	places  map[int64]shares.Turn // that these took in the order of grants
-	undo    map[int64]func()      // gives back their turns
+	entries []entry            // read, not handled
+	picks   map[int64]pastPick // by turn
+	backs   map[int64]entry    // grants that are taken back further on
+	undo    map[int64]func()   // gives back their turns
 }
 
 // pastKind is a kind of slot.
@@ -90,7 +89,6 @@ const mostPending = 1 << 18
 
 func (p *past) run(ctx context.Context) error {
 	p.kinds, p.picks, p.backs, p.queues = map[int64]*pastKind{}, map[int64]pastPick{}, map[int64]entry{}, map[shares.QueueID]shares.QueueState{}
-	p.places = map[int64]shares.Turn{}
 	p.undo = map[int64]func(){}
 	if err := p.pages.begin(ctx); err != nil {
 		return err
@@ -222,7 +220,6 @@ func (p *past) leave(pick pastPick) {
 func (p *past) lose(why replay.Reason) {
 	p.state, p.rival, p.stand, p.skip, p.why = nil, nil, nil, false, why
 	clear(p.kinds)
-	clear(p.places)
 }
 
 // decide makes a decision again, and counts what was decided.

@@ -139,7 +139,6 @@ func (p *past) follow(ctx context.Context, e entry) error {
 		p.state.adopt(v, 0, nil)
 		p.rival.adopt(p.queues, e)
 		clear(p.kinds)
-		clear(p.places)
 	case wordKind:
 		delete(p.kinds, e.ref)
 	case wordFits:
