@@ -80,17 +80,6 @@ func (c *contenders) keptBack() string {
 	return ""
 }
 
-// nKept is how many leaves are kept out.
-func (c *contenders) nKept() int {
-	n := len(c.barred)
-	for leaf := range c.refused {
-		if c.barred[leaf] == nil {
-			n++
-		}
-	}
-	return n
-}
-
 // full is C with what runs out beside it at queues that are not online.
 func (p *pool) full() shares.Units {
 	if p.capacity == shares.Unlimited {

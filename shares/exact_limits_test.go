@@ -48,7 +48,7 @@ func (l *exactLimits) survey(i int) {
 	node, zero := l.t.Nodes[i], new(big.Rat)
 	d, owned := l.demand(i), l.owned(i)
 	spare := map[int]*big.Rat{}
-	unmet := new(big.Rat)
+	var unmet *big.Rat
 	if len(node.Children) == 0 {
 		l.use[i] = least(d, owned)
 		spare[0] = minus(owned, l.use[i])

@@ -162,9 +162,9 @@ func writeSimPlot(w io.Writer, r simReport, width int) error {
 
 // slotsOver makes mean slots of slot-hours. A single point becomes two: a line needs them.
 func slotsOver(slotHours []float64, everyS float64) []float64 {
-	out := make([]float64, len(slotHours))
-	for i, v := range slotHours {
-		out[i] = v * 3600 / everyS
+	out := make([]float64, 0, max(2, len(slotHours)))
+	for _, v := range slotHours {
+		out = append(out, v*3600/everyS)
 	}
 	if len(out) == 1 {
 		out = append(out, out[0])

@@ -36,7 +36,7 @@ func (j *Job) goesBeforeInLeaf(other *Job) bool {
 }
 
 func (j *Job) check(t *shares.Tree) error {
-	wrong := ""
+	var wrong string
 	switch {
 	case j.Leaf <= 0 || j.Leaf >= len(t.Nodes) || !t.Leaf(j.Leaf):
 		wrong = fmt.Sprintf("node %d is no leaf of the tree", j.Leaf)

@@ -28,12 +28,10 @@ func aged(s shares.Spec) shares.Spec {
 
 // of gives n jobs of a share that arrive at the same second.
 type of struct {
-	path         string
-	at, run      int // seconds
-	cores, n     int
-	priority     int
-	wantWaits    string // "0s 10s", in order of arrival within the share
-	wantNeverRan bool
+	path     string
+	at, run  int // seconds
+	cores, n int
+	priority int
 }
 
 func jobsOf(t *testing.T, tree *shares.Tree, all []of) (jobs []Job) {

@@ -85,9 +85,9 @@ func site(t *testing.T) (*shares.Tree, *tagging.Table) {
 }
 
 func TestJobs(t *testing.T) {
-	trace, records := small(t), []Record(nil)
+	trace := small(t)
 	tree, table := site(t)
-	records = trace.Records[:9]
+	records := trace.Records[:9]
 	jobs, left, err := Jobs("small.swf", records, tree, ByRules(table))
 	if err != nil || len(jobs) != 8 || len(left) != 1 || left["run time unknown"] != 1 {
 		t.Fatalf("%d jobs, %v left out, %v", len(jobs), left, err)
