@@ -1,6 +1,9 @@
 package shares
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // limits is what lending and borrowing up to a limit adds to the solver. A tree where everybody lends and borrows
 // all has none of it, and pays nothing for it.
@@ -218,7 +221,8 @@ func (l *limits) fillPart(s *solver, f *family, free float64, inUnits bool) {
 
 // wholeParts apportions parts in whole units.
 func (s *solver) wholeParts(parts []float64, total float64) {
-	s.units = append(s.units[:0], make([]int64, len(parts))...)
+	s.units = slices.Grow(s.units[:0], len(parts))[:len(parts)]
+	clear(s.units)
 	s.apportion(s.units, parts, whole(total))
 	for i, u := range s.units {
 		parts[i] = float64(u) * 1000
