@@ -56,6 +56,8 @@ func (f *fakeDispatcher) Standing() dispatcher.Standing {
 	}}}}
 }
 
+func (f *fakeDispatcher) Outlook(context.Context) dispatcher.Standing { return f.Standing() }
+
 func (f *fakeDispatcher) Queues() []dispatcher.QueueStanding {
 	return []dispatcher.QueueStanding{
 		{Queue: shares.Queue{ID: 1, Name: "CERN", Pool: "default", State: shares.Online, CorePowerMilli: 1000}},

@@ -17,6 +17,8 @@ type Dispatcher interface {
 	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
 	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
 	Standing() dispatcher.Standing
+	// Outlook is the Standing with how long shares wait for their targets.
+	Outlook(context.Context) dispatcher.Standing
 	Queues() []dispatcher.QueueStanding
 	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)

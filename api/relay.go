@@ -110,7 +110,7 @@ func passOn(w http.ResponseWriter, r *relay.Reply) {
 // relayServer takes the connections of other daemons.
 func (s *server) relayServer() *relay.Server {
 	routes := s.pilotRoutes()
-	routes[askStanding] = func(w http.ResponseWriter, _ *http.Request) { reply(w, s.dispatcher.Standing()) }
+	routes[askStanding] = func(w http.ResponseWriter, r *http.Request) { reply(w, s.dispatcher.Outlook(r.Context())) }
 	routes[askQueues] = func(w http.ResponseWriter, _ *http.Request) { reply(w, s.dispatcher.Queues()) }
 	routes[askExplain] = serveAsked(s, s.dispatcher.Explain)
 	routes[askWhy] = serveAsked(s, s.dispatcher.Why)

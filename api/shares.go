@@ -14,9 +14,9 @@ import (
 func (s *server) shareRoutes() {
 	route(s, huma.Operation{
 		OperationID: "get-shares", Method: http.MethodGet, Path: "/v1/shares", Tags: []string{"site"}, Summary: "Show the share tree as it stands",
-		Description: "Weight, target, held units, ready jobs and deficit of every node, pool by pool.",
+		Description: "Weight, target, held units, ready jobs, deficit and the time until it holds its target of every node, pool by pool.",
 	}, func(ctx context.Context, _ *struct{}) (dispatcher.Standing, error) {
-		st := asLead(ctx, s, askStanding, s.dispatcher.Standing)
+		st := asLead(ctx, s, askStanding, func() dispatcher.Standing { return s.dispatcher.Outlook(ctx) })
 		st.Pools = list(st.Pools)
 		for i := range st.Pools {
 			st.Pools[i].Shares = list(st.Pools[i].Shares)

@@ -63,30 +63,42 @@ type flow struct {
 // flowOf is what a leaf gets of a pool: of all that ends, as much as its target at R = r is of all targets.
 func (s *state) flowOf(p *pool, leaf int, r shares.Units, ends []endRate) flow {
 	f := flow{pool: p.name}
-	byLeaf := map[int]shares.Ends{}
 	for _, e := range ends {
-		q := s.queues[e.QueueID]
-		if q == nil || q.pool != p || e.PerSecond <= 0 {
-			continue
-		}
-		f.perSecond += e.PerSecond
-		f.unitsPerS += e.UnitsPerS
-		if node, ok := s.version.Tree.ByID(e.ShareID); ok {
-			was := byLeaf[node]
-			units := was.PerSecond*was.Units + e.UnitsPerS
-			was.PerSecond += e.PerSecond
-			byLeaf[node] = shares.Ends{PerSecond: was.PerSecond, Units: units / was.PerSecond}
+		if s.endsIn(p, e) {
+			f.perSecond += e.PerSecond
+			f.unitsPerS += e.UnitsPerS
 		}
 	}
 	targets := p.book.Targets(r)
 	if targets[0] > 0 {
 		f.part = targets[leaf] / targets[0]
 	}
-	if wait, ok := p.book.ETA(r, leaf, byLeaf); ok {
+	if wait, ok := p.book.ETA(r, leaf, s.byLeaf(p, ends)); ok {
 		seconds := wait.Seconds()
 		f.atTarget = &seconds
 	}
 	return f
+}
+
+// byLeaf is how attempts of each leaf ended in a pool.
+func (s *state) byLeaf(p *pool, ends []endRate) map[int]shares.Ends {
+	out := map[int]shares.Ends{}
+	for _, e := range ends {
+		node, ok := s.version.Tree.ByID(e.ShareID)
+		if !ok || !s.endsIn(p, e) {
+			continue
+		}
+		was := out[node]
+		units := was.PerSecond*was.Units + e.UnitsPerS
+		was.PerSecond += e.PerSecond
+		out[node] = shares.Ends{PerSecond: was.PerSecond, Units: units / was.PerSecond}
+	}
+	return out
+}
+
+func (s *state) endsIn(p *pool, e endRate) bool {
+	q := s.queues[e.QueueID]
+	return q != nil && q.pool == p && e.PerSecond > 0
 }
 
 // estimate is the time until as many jobs of the share have been started as come before this one, and itself.

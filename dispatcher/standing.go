@@ -1,16 +1,36 @@
 package dispatcher
 
 import (
+	"context"
+	"math"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
 )
 
 // Standing is the state of all pools as this daemon knows it now.
-func (d *Dispatcher) Standing() Standing { return d.standing(true) }
+func (d *Dispatcher) Standing() Standing { return d.standing((*state).addFigures) }
 
-// standing without figures leaves out those that take a solve of their own.
-func (d *Dispatcher) standing(figures bool) Standing {
+// outlookWithin bounds how long an Outlook waits for the database.
+const outlookWithin = 2 * time.Second
+
+// Outlook is the Standing and how long each share waits for its target if nothing is reclaimed, which takes a look at
+// the ends of attempts. When the database does not answer, those waits are unknown and the rest is told.
+func (d *Dispatcher) Outlook(ctx context.Context) Standing {
+	ctx, cancel := context.WithTimeout(ctx, outlookWithin)
+	defer cancel()
+	ends, err := d.endsLately(ctx)
+	if err != nil {
+		ends = nil
+	}
+	return d.standing(func(s *state, p *pool, to *PoolStanding) {
+		s.addFigures(p, to)
+		s.addWaits(p, to, ends)
+	})
+}
+
+// standing with add fills in what takes a solve of its own.
+func (d *Dispatcher) standing(add func(*state, *pool, *PoolStanding)) Standing {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.state
@@ -25,8 +45,8 @@ func (d *Dispatcher) standing(figures bool) Standing {
 		if !seen[q.Pool] {
 			seen[q.Pool] = true
 			p := s.standing(s.pools[q.Pool])
-			if figures {
-				s.addFigures(s.pools[q.Pool], p.Shares)
+			if add != nil {
+				add(s, s.pools[q.Pool], &p)
 			}
 			st.Pools = append(st.Pools, p)
 		}
@@ -58,9 +78,32 @@ func (s *state) standing(p *pool) PoolStanding {
 }
 
 // addFigures fills in what each share deserves, owns, lends and borrows.
-func (s *state) addFigures(p *pool, to []ShareStanding) {
+func (s *state) addFigures(p *pool, to *PoolStanding) {
 	for i, f := range p.book.Figures(p.capacity)[1:] { // the root is no share
-		to[i].Deserved, to[i].Own, to[i].Lent, to[i].Borrowed = f.Deserved/1000, f.Own.Float(), f.Lent/1000, f.Borrowed/1000
+		c := &to.Shares[i]
+		c.Deserved, c.Own, c.Lent, c.Borrowed = f.Deserved/1000, f.Own.Float(), f.Lent/1000, f.Borrowed/1000
+	}
+}
+
+// addWaits fills in how long shares wait for their targets. All that are short get there at the same time
+// (shares.Pool.ETA), so one answer does for them.
+func (s *state) addWaits(p *pool, to *PoolStanding, ends []endRate) {
+	atTarget, wait, asked := 0.0, (*float64)(nil), false
+	for i := range to.Shares {
+		c := &to.Shares[i]
+		switch {
+		case c.Deficit*1000 <= shares.Tolerance:
+			c.AtTarget = &atTarget
+			continue
+		case !asked:
+			asked = true
+			r := shares.Units(math.Round(to.Round * 1000))
+			if w, ok := p.book.ETA(r, i+1, s.byLeaf(p, ends)); ok { // the root is no share
+				seconds := w.Seconds()
+				wait = &seconds
+			}
+		}
+		c.AtTarget = wait
 	}
 }
 

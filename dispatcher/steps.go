@@ -108,7 +108,7 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 // Sample writes down the standing of every share, for plots and to compare what was promised with what was given.
 // One daemon does it; the others find the lock taken.
 func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {
-	st := d.standing(false)
+	st := d.standing(nil)
 	var pools []string
 	var ids []int32
 	var targets []float64
