@@ -26,7 +26,7 @@ func migrateCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			return c.withDatabase(cmd.Context(), cfg, do)
+			return c.withDatabase(cmd.Context(), cfg, do, pg.Name("divvy migrate"))
 		}
 	}
 	group.AddCommand(
@@ -51,7 +51,7 @@ func migrateDownCommand(c *cli, on func(func(context.Context, *pgxpool.Pool) err
 }
 
 // withDatabase runs do on a direct connection, starting the private cluster for that time if need be.
-func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error) (err error) {
+func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) (err error) {
 	cfg.LogLevel = "warn" // the result is what was asked for, not how the server was reached
 	db, err := openDatabase(ctx, cfg, false, newLogger(c.err, cfg))
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Cont
 		defer cancel()
 		err = errors.Join(err, db.stop(stopping))
 	}()
-	pool, err := db.directPool(ctx, pg.MaxConns(2), pg.Name("divvy migrate"))
+	pool, err := db.directPool(ctx, append(opts, pg.MaxConns(2))...)
 	if err != nil {
 		return err
 	}

@@ -61,15 +61,18 @@ func (c *cli) simReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	if !since.Before(until) {
+	switch {
+	case !since.Before(until):
 		return usagef("--since %s is not before --until %s", f.since, f.until)
+	case f.list < 0:
+		return usagef("--list %d is negative; 0 lists none", f.list)
 	}
 	cfg, err := f.config.load(os.Getenv)
 	if err != nil {
 		return usageError{err}
 	}
 	r := dispatcher.Replay{Since: since, Until: until, List: f.list}
-	return c.withDatabase(ctx, cfg, func(ctx context.Context, db *pgxpool.Pool) error {
+	return c.withRecords(ctx, cfg, func(ctx context.Context, db *pgxpool.Pool) error {
 		store := site.NewStore(site.Config{Pool: db})
 		if f.site != "" {
 			if r.Site, err = c.siteBeside(ctx, store, f.site); err != nil {

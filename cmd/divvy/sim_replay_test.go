@@ -83,6 +83,7 @@ func TestSimReplay(t *testing.T) {
 		"--since 1h --until 2h": "is not before --until",
 		"--since soon":          "is neither a time such as",
 		"--site none.yml":       "none.yml",
+		"--list -1":             "is negative",
 	} {
 		o := divvy(t, append([]string{"sim", "replay", "--database", dsn}, strings.Fields(args)...)...)
 		if o.code == exitOK || !strings.Contains(o.err, want) {

@@ -149,9 +149,8 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 // the best one. Data that no installation fits are an error: a fresh empty cluster beside them would look
 // as if everything were lost.
 func choose(found []binaries, state string) (binaries, error) {
-	dirs, _ := filepath.Glob(filepath.Join(state, "postgres-*", "data", "PG_VERSION"))
 	var majors []int
-	for _, d := range dirs {
+	for _, d := range dataIn(state) {
 		majors = append(majors, majorIn(filepath.Base(filepath.Dir(filepath.Dir(d)))))
 	}
 	slices.Sort(majors)
@@ -167,3 +166,12 @@ func choose(found []binaries, state string) (binaries, error) {
 	}
 	return found[0], nil
 }
+
+// dataIn lists the data folders of all versions under state, by the file that each has.
+func dataIn(state string) []string {
+	files, _ := filepath.Glob(filepath.Join(state, "postgres-*", "data", "PG_VERSION"))
+	return files
+}
+
+// HasCluster says whether StartCluster would find data in the state folder rather than make a new cluster.
+func HasCluster(state string) bool { return len(dataIn(state)) > 0 }

@@ -19,6 +19,9 @@ const (
 	CodeCheckViolation      = "23514"
 	CodeLockNotAvailable    = "55P03"
 	CodeQueryCanceled       = "57014" // by statement_timeout, or by hand
+	CodeUndefinedTable      = "42P01"
+	CodeUndefinedColumn     = "42703"
+	CodeReadOnly            = "25006" // a write on a connection of ReadOnly
 
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"

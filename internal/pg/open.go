@@ -33,6 +33,11 @@ func StatementTimeout(d time.Duration) Option {
 	}
 }
 
+// ReadOnly makes the server refuse whatever writes, unless a transaction asks for the opposite.
+func ReadOnly() Option {
+	return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on" }
+}
+
 // How long Open waits for one connection, and for a server that says that it is starting up.
 const (
 	connectTimeout  = 5 * time.Second
@@ -76,7 +81,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 func settingsAfterConnect(cfg *pgxpool.Config) {
 	params := cfg.ConnConfig.RuntimeParams
 	settings := map[string]string{}
-	for _, name := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "jit"} {
+	for _, name := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "jit", "default_transaction_read_only"} {
 		if v, ok := params[name]; ok {
 			settings[name] = v
 			delete(params, name)

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// whichRecords is the way out of a replay that was pointed at the wrong place.
+const whichRecords = "--database, --state-dir and --config are those of the daemon whose decisions are replayed."
+
+// withRecords runs do on connections to the database of a daemon on which the server refuses to write. A private
+// cluster that is not there is not made: no decisions would be in it.
+func (c *cli) withRecords(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error) error {
+	if cfg.Database == "auto" && !pg.HasCluster(cfg.StateDir) {
+		return hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.StateDir), whichRecords)
+	}
+	err := c.withDatabase(ctx, cfg, do, pg.Name("divvy replay"), pg.ReadOnly())
+	switch pg.Code(err) {
+	case pg.CodeUndefinedTable, pg.CodeUndefinedColumn:
+		return hintf(fmt.Errorf("the database lacks tables of this version of divvy: %w", err),
+			"%s A daemon that starts on it makes them, or divvy migrate up.", whichRecords)
+	}
+	return err
+}
