@@ -21,6 +21,9 @@ const (
 	reassignJobs    = 1000
 )
 
+// WhyNoTask is why nothing of a task went that does not exist.
+const WhyNoTask = "there is no such task"
+
 // ReassignRequest asks that tasks go to another share.
 type ReassignRequest struct {
 	Share   string  `json:"share" minLength:"1" doc:"Path of the leaf that they go to."`
@@ -123,7 +126,7 @@ func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out Task
 		}
 		t, err := lockReassign(ctx, tx, r.task)
 		if errors.Is(err, pgx.ErrNoRows) {
-			out.Why = "there is no such task"
+			out.Why = WhyNoTask
 			return nil
 		}
 		if err != nil {

@@ -55,7 +55,7 @@ func TestReassign(t *testing.T) {
 		{Task: running, From: "Prod/MC", Moved: true, Pieces: 4, Ready: 2, Stay: 4,
 			Why: "4 running jobs stay charged to the share that they started under until they end, and if they fail they are ready there again; with running they go too"},
 		{Task: over, From: "Test", Why: "it is over (aborted): what has ended stays where it was"},
-		{Task: 999, Why: "there is no such task"},
+		{Task: 999, Why: WhyNoTask},
 	}
 	if d := cmp.Diff(want, r.Tasks); d != "" || r.More {
 		t.Errorf("more %v, %s", r.More, d)

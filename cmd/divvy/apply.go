@@ -49,6 +49,10 @@ is kept as failed, and nothing of it is applied.`,
 	f.BoolVar(&a.all, "all", false, "with --list-later: those too that are over")
 	f.Int64Var(&a.cancel, "cancel", 0, "take back this later version")
 	cmd.MarkFlagsMutuallyExclusive("file", "list-later", "cancel")
+	for _, flag := range []string{"at", "dry-run", "move", "note"} { // these are about a file
+		cmd.MarkFlagsMutuallyExclusive(flag, "list-later")
+		cmd.MarkFlagsMutuallyExclusive(flag, "cancel")
+	}
 	return cmd
 }
 

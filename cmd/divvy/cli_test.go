@@ -61,6 +61,7 @@ func TestTables(t *testing.T) {
 		"GET /v1/queues":             "queues.json",
 		"GET /v1/queues/CERN":        "queue.json",
 		"GET /v1/site/versions":      "versions.json",
+		"GET /v1/site/later":         "later.json",
 		"GET /v1/site/versions/3":    "version.json",
 		"GET /v1/site/diff":          "diff.json",
 		"PUT /v1/site":               "dryrun.json",

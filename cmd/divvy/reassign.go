@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
 )
 
 // taskReassignCommand gives tasks to another share.
@@ -33,7 +35,13 @@ and their units are charged to the new share from then on. What has ended stays 
 		if err != nil {
 			return err
 		}
-		return c.print(out, func(w io.Writer) { writeReassigned(w, out) })
+		if err := c.print(out, func(w io.Writer) { writeReassigned(w, out) }); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(out.Tasks, func(t generator.TaskReassigned) bool { return t.Why == generator.WhyNoTask }) {
+			return errSilent // it was said beside what became of the others
+		}
+		return nil
 	})
 	cmd.Flags().StringVar(&r.Share, "share", "", "path of the leaf that they go to")
 	cmd.Flags().BoolVar(&r.Running, "running", false, "running jobs too")
@@ -84,7 +92,11 @@ func writeReassigned(w io.Writer, r client.Reassigned) {
 		if len(parts) > 0 {
 			what = strings.Join(parts, ", ")
 		}
-		fmt.Fprintf(w, "task %d: %s → %s: %s\n", t.Task, orDash(t.From), r.Share, what)
+		if t.From == r.Share { // the jobs that go now had stayed when the task went
+			fmt.Fprintf(w, "task %d: it is in %s already; now went %s too\n", t.Task, r.Share, what)
+		} else {
+			fmt.Fprintf(w, "task %d: %s → %s: %s\n", t.Task, orDash(t.From), r.Share, what)
+		}
 		if t.Why != "" {
 			fmt.Fprintf(w, "  not moved: %s\n", t.Why)
 		}

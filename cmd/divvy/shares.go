@@ -74,7 +74,7 @@ func (c *cli) watchShares(ctx context.Context, cl *client.Client, every time.Dur
 	width, live := terminal(c.out)
 	barWidth := 0
 	if live {
-		barWidth = max(0, min(40, width-60))
+		barWidth = max(0, min(40, width-70))
 	}
 	if every < 100*time.Millisecond {
 		return usagef("--every %s is less than 100ms", every)
@@ -125,7 +125,13 @@ func sharesHistoryCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.print(page, func(w io.Writer) { writeHistory(w, page) })
+			var later client.Page[client.Later] // only the first page is about now
+			if after == "" {
+				if later, err = cl.Later(ctx, false); err != nil {
+					return err
+				}
+			}
+			return c.print(page, func(w io.Writer) { writeHistory(w, page, later.Items) })
 		})}
 	cmd.Flags().IntVar(&limit, "limit", 100, "versions a page, 1 to 1000")
 	cmd.Flags().StringVar(&after, "after", "", "go on after a page: its 'next'")
@@ -133,7 +139,8 @@ func sharesHistoryCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-func writeHistory(w io.Writer, page client.Page[client.SiteHead]) {
+// writeHistory lists the versions, and after them the later ones that wait.
+func writeHistory(w io.Writer, page client.Page[client.SiteHead], later []client.Later) {
 	g := newGrid(w, ">version", "applied", "by", "note")
 	for _, v := range page.Items {
 		note := v.Note
@@ -144,6 +151,9 @@ func writeHistory(w io.Writer, page client.Page[client.SiteHead]) {
 	}
 	g.flush()
 	more(w, page.Next)
+	for _, l := range later {
+		fmt.Fprintf(w, "later version %d takes effect at %s; divvy apply --list-later has all of them\n", l.ID, l.At.UTC().Format(time.DateTime))
+	}
 }
 
 func (c *cli) sharesDiff(ctx context.Context, cl *client.Client, args []string) error {

@@ -205,6 +205,7 @@ func TestLaterThroughTheCommands(t *testing.T) {
 	if list := run(exitOK, "note: later version 2: later version 1 takes effect before it", "apply", "--list-later"); !strings.Contains(list, "night") {
 		t.Error(list)
 	}
+	run(exitUsage, "none of the others can be", "apply", "--list-later", "--at", "+2h")
 	run(exitOK, "later version 2 is cancelled", "apply", "--cancel", "2")
 	run(exitFailed, "No later version", "apply", "--cancel", "9")
 	pgtest.Age(t, s.d.pool, "site_later", "effective_at", 3*time.Hour)
@@ -227,14 +228,15 @@ func TestReassignThroughTheCommand(t *testing.T) {
 	task := fmt.Sprint(id)
 	for _, step := range []struct {
 		args []string
+		code int
 		want string
 	}{
-		{[]string{"--share", "B", task, "77"}, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 running jobs stay charged to the share that they started under", id)},
-		{[]string{"--share", "B", "--running", task}, fmt.Sprintf("task %d: B → B: 10 running jobs\n", id)},
-		{[]string{"--share", "B", "--running", task}, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
+		{[]string{"--share", "B", task, "77"}, exitFailed, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 running jobs stay charged to the share that they started under", id)},
+		{[]string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: it is in B already; now went 10 running jobs too\n", id)},
+		{[]string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
 	} {
 		o := divvy(t, append(append([]string{"task", "reassign"}, step.args...), "--server", s.d.URL())...)
-		if o.code != exitOK || !strings.HasPrefix(o.out, step.want) {
+		if o.code != step.code || !strings.HasPrefix(o.out, step.want) {
 			t.Errorf("%v: %d %s%s", step.args, o.code, o.out, o.err)
 		}
 	}
