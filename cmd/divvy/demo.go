@@ -141,7 +141,7 @@ func (f demoFlags) config(c *cli) (cfg demo.Config, err error) {
 	return demo.Config{
 		Binary: binary, Inputs: f.inputs, Folder: f.report, Window: time.Duration(f.seconds) * time.Second, Slots: 8, Log: log,
 		Screen: demo.Screen{Out: c.out, Live: live, Width: width, Colour: colourful(c.out), Draw: func(w io.Writer, s dispatcher.Standing) {
-			writeStanding(w, s, false, max(0, min(32, width-60)))
+			writeStanding(w, s, false, max(0, min(32, width-70)))
 		}},
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"path"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
 )
@@ -27,7 +28,7 @@ func writeStanding(w io.Writer, s dispatcher.Standing, wide bool, barWidth int) 
 }
 
 func writePool(w io.Writer, p dispatcher.PoolStanding, wide bool, barWidth int) {
-	headers := []string{"share", ">weight", ">target", ">held", ">ready", ">deficit"}
+	headers := []string{"share", ">weight", ">target", ">held", ">ready", ">deficit", ">eta"}
 	if wide {
 		headers = append(headers, ">deserved", ">own", ">lent", ">borrowed", ">lag", ">rank", ">tier", ">slots", ">demand", ">jobs", ">id")
 	}
@@ -42,7 +43,7 @@ func writePool(w io.Writer, p dispatcher.PoolStanding, wide bool, barWidth int) 
 	full := p.Round
 	for i, prefix := range branches(depths) {
 		s := p.Shares[i]
-		cells := []any{prefix + shareName(s), units(s.Weight), units(s.Target), units(s.Held), s.Ready, units(s.Deficit)}
+		cells := []any{prefix + shareName(s), units(s.Weight), units(s.Target), units(s.Held), s.Ready, units(s.Deficit), untilTarget(s)}
 		if s.Depth == 0 {
 			cells[1] = "-"
 		}
@@ -55,6 +56,17 @@ func writePool(w io.Writer, p dispatcher.PoolStanding, wide bool, barWidth int) 
 		g.row(cells...)
 	}
 	g.flush()
+}
+
+// untilTarget is how long a share that is short waits for its target if nothing is reclaimed.
+func untilTarget(s dispatcher.ShareStanding) string {
+	switch {
+	case s.Deficit < 0.001:
+		return "-"
+	case s.AtTarget == nil:
+		return "unknown"
+	}
+	return time.Duration(math.Ceil(*s.AtTarget) * float64(time.Second)).String()
 }
 
 // shareName is the last part of the path; the root has none.
