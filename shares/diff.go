@@ -100,10 +100,13 @@ func (p Plan) fields() []planField {
 		{"lend_to", p.LendTo}, {"rank", strconv.Itoa(p.Rank)}, {"half_life", nonZero(p.HalfLife)}, {"clamp", p.Clamp.String()}}
 	reclaim, aging, windows := "", "", ""
 	if r := p.Reclaim; r != nil {
-		reclaim = fmt.Sprintf("grace %v, min_runtime %v, rate %v, scope %s, by %s", r.Grace, r.MinRuntime, r.Rate, r.Scope, r.By)
+		reclaim = r.terms()
 	}
 	if a := p.Aging; a != nil {
-		aging = fmt.Sprintf("%d per %v, max %d", a.Points, a.Per, a.Max)
+		aging = fmt.Sprintf("%d per %v", a.Points, a.Per)
+		if a.Max > 0 {
+			aging += fmt.Sprintf(", max %d", a.Max)
+		}
 	}
 	for i, w := range p.Windows {
 		if i > 0 {
@@ -112,6 +115,21 @@ func (p Plan) fields() []planField {
 		windows += w.String()
 	}
 	return append(out, planField{"reclaim", reclaim}, planField{"aging", aging}, planField{"plans", windows})
+}
+
+// terms is the reclaim on one line, without those that are left to their defaults.
+func (r *Reclaim) terms() string {
+	s := fmt.Sprintf("grace %v", r.Grace)
+	field := func(key, value string) {
+		if value != "" {
+			s += ", " + key + " " + value
+		}
+	}
+	field("min_runtime", nonZero(r.MinRuntime))
+	field("rate", r.Rate.String())
+	field("scope", r.Scope)
+	field("by", r.By)
+	return s
 }
 
 // String is the window on one line.

@@ -166,6 +166,9 @@ func (b *builder) siblings(parent int, specs []Spec, at []int) {
 			seen[s.Name] = k
 		}
 		s.Plan.check(path, report)
+		if s.Plan.Aging != nil && len(s.Children) > 0 {
+			report("aging", "does nothing here: only a share without children holds jobs")
+		}
 		weightless = weightless && s.Plan.Weight == 0
 		b.add(parent, s, path, here)
 	}

@@ -105,7 +105,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.Tree.Nodes[1].Plan
-	got := fmt.Sprintln(p.Weight, p.Tier, p.Owned, "|", p.Min, p.Max, "|", p.Lend, "|", p.Borrow, p.Rank, *p.Reclaim, p.HalfLife, p.Clamp, *p.Aging,
+	got := fmt.Sprintln(p.Weight, p.Tier, p.Owned, "|", p.Min, p.Max, "|", p.Lend, "|", p.Borrow, p.Rank, *p.Reclaim, p.HalfLife, p.Clamp, *s.Tree.Nodes[2].Plan.Aging,
 		p.Windows, s.was, s.queueWas, s.Tree.Nodes[2].Plan.LendTo, s.OnNoMatch, s.Rules[0].Match, s.Queues[0].Labels)
 	want := "2.5 2 10, gpu: 40 | 5 cpu: 100.125 | cpu: none, gpu: 30 | all 20000 {2m0s 10m0s 10/1m0s lca rank} 24h0m0s 50 {1h0m0s 10 500} " +
 		"[Mon-Fri 08:00-18:00 Europe/Zurich: weight 5 tier 1 lend none borrow 3 rank 1 Sat,Sun: owned 1 min 0 max 7] map[A:Old/A] map[c1:c0] A A/A 2 " +

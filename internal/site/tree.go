@@ -290,6 +290,7 @@ var hints = map[string]string{
 	"name":    "siblings need different names",
 	"min":     "lower min or raise max",
 	"clamp":   "add half_life, or leave clamp out",
+	"aging":   "give it to the shares below that hold the jobs",
 	"lend_to": "name a share above this one, by its path from the top",
 }
 
