@@ -39,7 +39,10 @@ is kept as failed, and nothing of it is applied.`,
 			"  divvy apply -f night.yml --at '2026-03-01 22:00'\n  divvy apply --list-later\n  divvy apply --cancel 3",
 		Args: cobra.NoArgs,
 	}
-	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error { return c.apply(ctx, cl, a) })
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+		a.cancels = cmd.Flags().Changed("cancel")
+		return c.apply(ctx, cl, a)
+	})
 	f := cmd.Flags()
 	f.StringVarP(&a.file, "file", "f", "", "site file; - reads standard input")
 	_ = cmd.MarkFlagFilename("file", "yml", "yaml")
@@ -64,13 +67,16 @@ type applyFlags struct {
 	list    bool
 	all     bool
 	cancel  int64
+	cancels bool // --cancel was given, be it with 0, which no version has
 }
 
 func (c *cli) apply(ctx context.Context, cl *client.Client, a applyFlags) (err error) {
 	switch {
 	case a.list:
 		return c.listLater(ctx, cl, a.all)
-	case a.cancel != 0:
+	case a.cancels && a.cancel < 1:
+		return usagef("--cancel %d is not the number of a later version; --list-later has them", a.cancel)
+	case a.cancels:
 		return c.cancelLater(ctx, cl, a.cancel)
 	case a.file == "":
 		return usagef(`required flag(s) "file" not set`)

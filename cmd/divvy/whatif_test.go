@@ -208,6 +208,7 @@ func TestLaterThroughTheCommands(t *testing.T) {
 	run(exitUsage, "none of the others can be", "apply", "--list-later", "--at", "+2h")
 	run(exitOK, "later version 2 is cancelled", "apply", "--cancel", "2")
 	run(exitFailed, "No later version", "apply", "--cancel", "9")
+	run(exitUsage, "is not the number of a later version", "apply", "--cancel", "0")
 	pgtest.Age(t, s.d.pool, "site_later", "effective_at", 3*time.Hour)
 	eventually(t, 20*time.Second, func() (bool, string) {
 		v, err := s.cl.Site(t.Context())
