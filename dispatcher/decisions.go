@@ -65,7 +65,7 @@ func (s *state) countOpen(leaf int, is bool) {
 func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a asked) *pickRecord {
 	weight := s.sample.next()
 	if weight != 1 {
-		s.diary.breakOff()
+		s.diary.breakOff(notRecorded)
 	}
 	if weight == 0 {
 		return nil
@@ -180,6 +180,9 @@ func (d *Dispatcher) Record(ctx context.Context) (n int, err error) {
 		if len(row) == 0 {
 			return n, nil
 		}
+		if err := ctx.Err(); err != nil {
+			return n, err // Close writes the rest
+		}
 		err := d.onDay(ctx, func() error { return d.writeRecords(ctx, row) })
 		switch {
 		case err == nil:
@@ -261,8 +264,11 @@ func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
 	return d.write(ctx, "record_decisions", args)
 }
 
-// write runs a statement that must not be repeated when it is unknown whether it was executed.
+// write runs a statement that must not be repeated when it is unknown whether it was executed. Therefore it is not
+// interrupted either: a daemon that stops would lose what it was just writing.
 func (d *Dispatcher) write(ctx context.Context, verb string, args pgx.StrictNamedArgs) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Timing.Statement)
+	defer cancel()
 	conn, err := d.cfg.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)

@@ -61,7 +61,8 @@
 //     give what was ready and held.
 //
 // The letters of entries are the words in record_diary.go. Where not every decision is recorded the diary breaks off, and
-// nothing is replayed up to the next stand.
+// nothing is replayed up to the next stand. The same holds after a page of it that was lost: what Record writes last says up
+// to which turn nothing else was counted, and decisions after that are not made again.
 //
 // Attempts and ended jobs are stored by day, and so are the records of decisions: who won, who was next, the deficits
 // of both, the ledger row of the claim. Record writes those of committed claims a second later, all of them or a sample.

@@ -118,6 +118,10 @@ func (p *past) step(ctx context.Context) (more bool, err error) {
 	if p.state == nil {
 		return false, nil
 	}
+	if len(p.entries) == 0 { // what comes next may follow from entries that were never written
+		p.lose(replay.Missing)
+		return true, nil
+	}
 	next := p.turn + 1
 	if pick, ok := p.picks[next]; ok {
 		delete(p.picks, next)
@@ -216,10 +220,12 @@ func (p *past) leave(pick pastPick) {
 	p.score.Leave(why, int64(pick.Weight))
 }
 
-// lose forgets the state: what comes next is not known up to the next stand.
+// lose forgets the state: what comes next is not known up to the next stand. What was read ahead may belong to what comes
+// after that.
 func (p *past) lose(why replay.Reason) {
 	p.state, p.rival, p.stand, p.skip, p.why = nil, nil, nil, false, why
 	clear(p.kinds)
+	clear(p.undo)
 }
 
 // decide makes a decision again, and counts what was decided.

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"maps"
 	"math"
 
 	"github.com/divvyhq/divvy/shares"
@@ -11,7 +12,7 @@ import (
 // handle does what the daemon did when it noted the entry.
 func (p *past) handle(ctx context.Context, e entry) error {
 	switch {
-	case e.word == wordBroken && e.ref != 0:
+	case e.word == wordBroken && e.ref == entriesLost:
 		p.lose(replay.Missing)
 	case e.word == wordBroken:
 		p.lose(replay.Sampled)
@@ -92,6 +93,7 @@ func (p *past) settle(ctx context.Context) error {
 			delete(p.picks, turn)
 		}
 	}
+	maps.DeleteFunc(p.backs, func(turn int64, _ entry) bool { return turn <= p.turn })
 	p.meter.Begin(later(st.at, p.Since))
 	for _, e := range st.rest {
 		if err := p.follow(ctx, e); err != nil {
@@ -167,9 +169,14 @@ func (p *past) standing(e entry) {
 	}
 }
 
-// saw counts the rows of a lane up to the entry's.
+// saw counts the rows of a lane up to the entry's. Of the daemon's own lanes of claims it is this one row: those before it
+// are counted at their turns.
 func (p *past) saw(ctx context.Context, e entry) error {
-	err := p.lanes.upTo(ctx, laneID{e.ref, int(e.shape)}, e.amount, func(moves []move) error {
+	id := laneID{e.ref, int(e.shape)}
+	if id.Daemon == p.pages.daemon && id.Lane < firstEndLane {
+		p.lanes.of[id] = &pastLane{seq: e.amount - 1}
+	}
+	err := p.lanes.upTo(ctx, id, e.amount, func(moves []move) error {
 		if err := p.state.knowShapes(ctx, p.DB, moves); err != nil {
 			return err
 		}

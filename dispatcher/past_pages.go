@@ -84,6 +84,7 @@ type pastPages struct {
 	nth      int64     // of the last row of the diary
 	at       time.Time // of the last row of records
 	turn     int64
+	upTo     int64 // turn of the last entry of the diary
 	diaryEnd bool
 	picksEnd bool
 }
@@ -106,7 +107,8 @@ func (p *pastPages) begin(ctx context.Context) error {
 	return nil
 }
 
-// nextDiary reads on. Where rows are missing there is an entry that breaks off.
+// nextDiary reads on. Where rows are missing there is an entry that breaks off, right after the last one before them: what
+// was decided from there on was decided with what they held.
 func (p *pastPages) nextDiary(ctx context.Context) (list []entry, err error) {
 	rows, err := collect[diaryRow](ctx, p.db, "past_diary", pgx.StrictNamedArgs{"daemon": p.daemon, "nth": p.nth,
 		"since": p.since.Add(-time.Hour), "until": p.until.Add(lateBy)})
@@ -116,10 +118,11 @@ func (p *pastPages) nextDiary(ctx context.Context) (list []entry, err error) {
 	p.diaryEnd = len(rows) == 0
 	for _, r := range rows {
 		if r.Nth != p.nth+1 {
-			list = append(list, entry{word: wordBroken, turn: r.Turn, ref: 1, at: r.WrittenAt})
+			list = append(list, entry{word: wordBroken, turn: p.upTo, ref: entriesLost, at: r.WrittenAt})
 		}
 		p.nth = r.Nth
 		list = append(list, r.unpack()...)
+		p.upTo = list[len(list)-1].turn
 	}
 	return list, nil
 }

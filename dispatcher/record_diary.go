@@ -18,6 +18,7 @@ type diary struct {
 	chapter int   // rises with every stand; 0 while it is broken off
 	stands  int
 	stood   time.Time // when the last stand was written
+	upTo    int64     // turn of the last entry
 	entries []entry
 }
 
@@ -36,7 +37,8 @@ const (
 	wordKind    = 'K' // kind ref of slots is told of from the beginning
 	wordFits    = 'k' // slots of kind ref can run shape
 	wordContend = 'c' // share contends for slots of kind ref (amount 1), or not any more (0)
-	wordBroken  = 'x' // what comes after is not known, up to the next stand
+	wordUpTo    = 'u' // nothing else was taken into account up to here
+	wordBroken  = 'x' // what comes after is not known, up to the next stand: not every decision is recorded, or (ref 1) entries are lost
 )
 
 type entry struct {
@@ -59,20 +61,27 @@ func (y *diary) add(e entry) {
 		return
 	}
 	if len(y.entries) >= mostEntries {
-		y.breakOff()
+		y.breakOff(entriesLost)
 		return
 	}
 	e.turn, e.at = y.turn, time.Now()
+	y.upTo = e.turn
 	y.entries = append(y.entries, e)
 }
 
+// Why a chapter ends: ref of wordBroken.
+const (
+	notRecorded = 0
+	entriesLost = 1
+)
+
 // breakOff ends the chapter.
-func (y *diary) breakOff() {
+func (y *diary) breakOff(why int64) {
 	if y.chapter == 0 {
 		return
 	}
 	y.chapter = 0
-	y.entries = append(y.entries, entry{word: wordBroken, turn: y.turn, at: time.Now()})
+	y.entries = append(y.entries, entry{word: wordBroken, turn: y.turn, ref: why, at: time.Now()})
 }
 
 // saw notes that the moves of a ledger row are counted.
@@ -154,11 +163,15 @@ func (c *contenders) contend(leaf int, is bool) {
 const standEvery = time.Minute
 
 // takeDiary hands over the entries that are to be written. It opens the diary where every decision is recorded, and
-// writes a stand in it now and then. d.mu is held.
+// writes a stand in it now and then. The last entry says up to where they are all: a replay must not make a decision
+// again while what was counted before it may be in a page that was never written. d.mu is held.
 func (d *Dispatcher) takeDiary(now time.Time) []entry {
 	s := d.state
 	if y := &s.diary; !y.open() && s.sample.weight <= 1 || y.open() && now.Sub(y.stood) >= standEvery {
 		d.stand(now)
+	}
+	if y := &s.diary; y.upTo < y.turn {
+		y.add(entry{word: wordUpTo})
 	}
 	entries := s.diary.entries
 	s.diary.entries = nil

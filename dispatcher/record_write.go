@@ -17,7 +17,8 @@ type diaryPage struct {
 const rowEntries = 4096
 
 // writeDiary writes a page. What cannot be written is lost: the diary breaks off, and goes on with a stand as soon as it
-// can. A replay sees by the numbers of the rows that one is missing.
+// can. A replay sees by the numbers of the rows that one is missing: a number is left out even if the row that failed was
+// written after all, since those after it were not.
 func (d *Dispatcher) writeDiary(ctx context.Context, p diaryPage) (err error) {
 	rs := &d.records
 	if rs.of != p.daemon {
@@ -30,9 +31,10 @@ func (d *Dispatcher) writeDiary(ctx context.Context, p diaryPage) (err error) {
 		err = d.onDay(ctx, func() error { return d.writeEntries(ctx, p.daemon, rs.nth, row) })
 	}
 	if err != nil {
+		rs.nth++
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.state.diary.breakOff()
+		d.state.diary.breakOff(entriesLost)
 	}
 	return err
 }
