@@ -34,9 +34,6 @@ func drawSpecs(t *rapid.T, depth int, caps bool) []shares.Spec {
 		if oneIn(6) {
 			p.HalfLife = shares.Duration(time.Duration(rapid.IntRange(1, 60).Draw(t, "half_life")) * time.Second)
 		}
-		if oneIn(6) {
-			p.Aging = &shares.Aging{Per: shares.Duration(10 * time.Second), Points: 1}
-		}
 		if caps && oneIn(3) {
 			p.Max = shares.Of(low + units(8))
 		}
@@ -51,6 +48,8 @@ func drawSpecs(t *rapid.T, depth int, caps bool) []shares.Spec {
 		specs[i] = shares.Spec{Name: fmt.Sprintf("s%d", i), Plan: p}
 		if depth > 1 && oneIn(3) {
 			specs[i].Children = drawSpecs(t, depth-1, caps)
+		} else if oneIn(6) {
+			specs[i].Plan.Aging = &shares.Aging{Per: shares.Duration(10 * time.Second), Points: 1}
 		}
 	}
 	return specs
