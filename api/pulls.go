@@ -32,13 +32,14 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	ctx, term := s.begin(r, within)
 	defer term.stop()
 	var leases dispatcher.PullReply
-	reply, err := s.handOn(ctx, w, handed{pathPulls, body.Bytes(), req.RequestID != ""})
+	ask := handed{pathPulls, body.Bytes(), req.RequestID != ""}
+	reply, err := s.handOn(ctx, w, ask)
 	for reply == nil && err == nil {
 		req.WaitS = max(0, req.WaitS-time.Since(began).Seconds())
 		if leases, err = s.dispatcher.Pull(ctx, *req); !errors.Is(err, dispatcher.ErrHandOn) {
 			break
 		}
-		reply, err = s.handOn(ctx, w, handed{pathPulls, body.Bytes(), true})
+		reply, err = s.handOn(ctx, w, ask)
 	}
 	err = term.end(w, err)
 	if time.Since(began) > slack/100 {
