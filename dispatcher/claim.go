@@ -265,8 +265,8 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, too
 		l.seq++
 		d.keepNotes(l, b, took.has)
 	}
-	for i, p := range b.pulls {
-		for _, g := range p.grants {
+	for i, p := range slices.Backward(b.pulls) { // places in turn, and in the line, are given back from the last one
+		for _, g := range slices.Backward(p.grants) {
 			if !took.has(g.nonce) {
 				d.giveBack(g)
 				continue
@@ -368,23 +368,27 @@ func (d *Dispatcher) unGrant(p *pull) {
 // says is counted instead.
 func (d *Dispatcher) resolveLane(ctx context.Context, l *lane) error {
 	moves, err := d.resolve(ctx, l)
-	if err != nil {
-		return err
+	if err == nil {
+		d.settleClaims(l, moves)
 	}
+	return err
+}
+
+// settleClaims counts what became of the claim in doubt.
+func (d *Dispatcher) settleClaims(l *lane, moves []move) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, p := range l.pending.pulls {
-		for _, g := range p.grants {
+	for _, p := range slices.Backward(l.pending.pulls) {
+		for _, g := range slices.Backward(p.grants) {
 			d.giveBack(g)
 		}
 	}
-	own := l.seq > d.base[l.no]
-	if d.owns(l) {
-		for _, m := range moves {
-			d.state.apply(m, own)
-		}
-		d.state.diary.saw(l.daemon, l.no, l.seq)
+	l.settled()
+	if !d.owns(l) {
+		return
 	}
-	l.pending = claimBatch{}
-	return nil
+	for _, m := range moves {
+		d.state.apply(m, l.seq > d.base[l.no])
+	}
+	d.state.diary.saw(l.daemon, l.no, l.seq)
 }

@@ -19,6 +19,7 @@ type grant struct {
 	leaf   int         // node of the tree that it was decided by
 	note   *pickRecord // the record of the decision, where the sample has it
 	place  shares.Turn // that it took in the order of grants
+	owed   *owedUnits  // that it was given of; nil: of none
 }
 
 // move is the ledger's word for the grant, as far as this daemon counts it before the commit.
@@ -116,7 +117,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	g.place = q.pool.book.Granted(c.window.leaf)
-	q.pool.owed.take(c.window.leaf, g.units)
+	g.owed = q.pool.owed.take(c.window.leaf, g.units)
 	g.former, q.pool.turns[c.window.leaf] = q.pool.turns[c.window.leaf], g.turn
 	return g
 }
@@ -126,6 +127,9 @@ func (g *grant) takeBack() {
 	delete(g.of.inflight, g.job.id)
 	g.of.apply(g.undo(), g.spent)
 	g.queue.pool.book.Ungranted(g.place)
+	if g.owed != nil {
+		g.owed.units += g.units
+	}
 	if last := &g.queue.pool.turns[g.leaf]; *last == g.turn {
 		*last = g.former
 	}

@@ -70,7 +70,12 @@ func decided(t *testing.T, d *Dispatcher, n int) claimBatch {
 			t.Fatal(err)
 		}
 	}
-	var batch claimBatch
+	return decidedAgain(t, d, n)
+}
+
+// decidedAgain makes a batch of the n pulls in line.
+func decidedAgain(t *testing.T, d *Dispatcher, n int) (batch claimBatch) {
+	t.Helper()
 	eventually(t, "the pulls are decided", func() bool {
 		need := newNeeds(firstClaimLane)
 		d.mu.Lock()

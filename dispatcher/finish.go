@@ -206,26 +206,32 @@ func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 	if len(rows) == 0 {
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l.seq++
-	if !d.owns(l) {
-		return
-	}
 	moves := make([]move, len(rows))
 	for i, r := range rows {
 		moves[i] = r.move()
 	}
-	d.applyEnds(ctx, moves, l.seq > d.base[l.no])
+	d.bookEnds(ctx, l, moves)
+}
+
+// bookEnds counts the row of a lane of ends.
+func (d *Dispatcher) bookEnds(ctx context.Context, l *lane, moves []move) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.settled()
+	if !d.owns(l) {
+		return
+	}
+	if err := d.state.knowShapes(ctx, d.cfg.Pool, moves); err != nil {
+		d.lost = true // what is not counted now never would be: Refresh starts anew
+		d.state.diary.breakOff(entriesLost)
+		return
+	}
+	d.applyEnds(moves, l.seq > d.base[l.no])
 	d.state.diary.saw(l.daemon, l.no, l.seq)
 }
 
 // applyEnds counts moves out of leased. d.mu is held.
-func (d *Dispatcher) applyEnds(ctx context.Context, moves []move, own bool) {
-	if err := d.state.knowShapes(ctx, d.cfg.Pool, moves); err != nil {
-		d.lost = true // what is not counted now never would be: Refresh starts anew
-		return
-	}
+func (d *Dispatcher) applyEnds(moves []move, own bool) {
 	again := map[*window]bool{}
 	for _, m := range moves {
 		d.state.apply(m, own)
@@ -248,16 +254,10 @@ func (d *Dispatcher) applyEnds(ctx context.Context, moves []move, own bool) {
 // resolveEnds settles a batch of ends whose fate was unknown; their callers say them again.
 func (d *Dispatcher) resolveEnds(ctx context.Context, l *lane) error {
 	moves, err := d.resolve(ctx, l)
-	if err != nil {
-		return err
+	if err == nil {
+		d.bookEnds(ctx, l, moves)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.owns(l) {
-		d.applyEnds(ctx, moves, l.seq > d.base[l.no])
-		d.state.diary.saw(l.daemon, l.no, l.seq)
-	}
-	return nil
+	return err
 }
 
 // tendEnds resolves a lane in doubt though no end is said: what it ended counts as held until then, and when that

@@ -21,7 +21,7 @@ const (
 type lane struct {
 	daemon int64 // whose lane: a daemon that starts anew gets new ones
 	no     int
-	seq    int64 // of the last committed row; written under Dispatcher.mu
+	seq    int64 // of the last row that is counted; written under Dispatcher.mu, together with what it counts
 
 	// doubt is set when the fate of the transaction that sent seq+1 is unknown, until resolve finds out.
 	doubt   bool
@@ -37,7 +37,8 @@ type laneRow struct {
 }
 
 // resolve finds out whether the transaction in doubt committed, and returns its moves if so. It takes the seq for
-// an empty row: when that succeeds, the transaction can never commit any more, its own row would collide.
+// an empty row: when that succeeds, the transaction can never commit any more, its own row would collide. It may be asked
+// again; whoever counts the moves raises the seq with them (settled), so that nobody finds one without the other.
 func (d *Dispatcher) resolve(ctx context.Context, l *lane) ([]move, error) {
 	args := pgx.StrictNamedArgs{"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1}
 	if _, err := d.cfg.Pool.Exec(ctx, query["take_seq"], args); err != nil {
@@ -51,11 +52,13 @@ func (d *Dispatcher) resolve(ctx context.Context, l *lane) ([]move, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lane in doubt: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l.doubt = false
-	l.seq++
 	return row.unpack(), nil
+}
+
+// settled notes that the fate of the transaction in doubt is known, and its row counted. Dispatcher.mu is held.
+func (l *lane) settled() {
+	l.doubt, l.pending = false, claimBatch{}
+	l.seq++
 }
 
 // owns says whether the lane is still this daemon's. After a new start it belongs to the one that it was: its rows

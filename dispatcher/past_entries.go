@@ -162,8 +162,11 @@ func (p *past) standing(e entry) {
 	switch {
 	case q == nil || !ok:
 	case e.word == wordLast:
-		q.pool.book.Granted(node)
-		p.rival.grantedIn(e)
+		m := move{Share: shares.ShareID(e.share), Queue: shares.QueueID(e.queue)}
+		was, now := p.state.granted(m), p.rival.granted(m)
+		if e.ref > 0 {
+			p.undo[e.ref] = func() { was(); now() }
+		}
 	default:
 		q.pool.book.SetLag(node, math.Float64frombits(uint64(e.amount)))
 	}

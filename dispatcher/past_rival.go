@@ -102,11 +102,12 @@ func (r *rival) grant(m move) (undo func()) {
 	return r.state.granted(m)
 }
 
-// grantedIn puts a share last in turn, as a stand says.
-func (r *rival) grantedIn(e entry) {
-	if r != nil {
-		r.state.granted(move{Share: shares.ShareID(e.share), Queue: shares.QueueID(e.queue)})
+// granted puts a share last in turn, as a stand says.
+func (r *rival) granted(m move) (undo func()) {
+	if r == nil {
+		return func() {}
 	}
+	return r.state.granted(m)
 }
 
 // feed notes who has slots of a key.

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -17,7 +16,7 @@ type owed struct {
 
 type owedUnits struct {
 	leaf  int
-	units shares.Units
+	units shares.Units // 0 or less: it had them
 }
 
 // owedFor bounds how long it counts.
@@ -27,7 +26,7 @@ const owedFor = 30 * time.Second
 func (p *pool) choose(r shares.Units, of *shares.Contenders) (leaf int, ok bool) {
 	if len(p.owed.list) > 0 && time.Now().Before(p.owed.until) {
 		for _, o := range p.owed.list {
-			if p.book.Contends(of, o.leaf) {
+			if o.units > 0 && p.book.Contends(of, o.leaf) {
 				return o.leaf, true
 			}
 		}
@@ -35,16 +34,15 @@ func (p *pool) choose(r shares.Units, of *shares.Contenders) (leaf int, ok bool)
 	return p.book.Choose(r, of)
 }
 
-// take notes that a leaf was granted units.
-func (w *owed) take(leaf int, u shares.Units) {
-	for i, o := range w.list {
-		if o.leaf == leaf {
-			if w.list[i].units -= u; w.list[i].units <= 0 {
-				w.list = slices.Delete(w.list, i, i+1)
-			}
-			return
+// take notes that a leaf was granted units, and returns what it was owed; nil when it was owed nothing.
+func (w *owed) take(leaf int, u shares.Units) *owedUnits {
+	for i := range w.list {
+		if o := &w.list[i]; o.leaf == leaf && o.units > 0 {
+			o.units -= u
+			return o
 		}
 	}
+	return nil
 }
 
 // claimer is a share in a pool.
@@ -53,7 +51,8 @@ type claimer struct {
 	share shares.ShareID
 }
 
-// owe says anew what is owed to whom, of what claimers were given and have not taken.
+// owe says anew what is owed to whom, of what claimers were given and have not taken. What they were granted and has not
+// committed yet is taken too, as long as it is not taken back.
 func (s *state) owe(given map[claimer]shares.Units, now time.Time) {
 	for name, p := range s.pools {
 		p.owed = owed{until: now.Add(owedFor)}
@@ -67,5 +66,8 @@ func (s *state) owe(given map[claimer]shares.Units, now time.Time) {
 				p.owed.list = append(p.owed.list, owedUnits{leaf, u})
 			}
 		}
+	}
+	for _, g := range s.inflight {
+		g.owed = g.queue.pool.owed.take(g.leaf, g.units)
 	}
 }

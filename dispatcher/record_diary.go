@@ -1,7 +1,7 @@
 package dispatcher
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -32,7 +32,7 @@ const (
 	wordBack    = 'v' // the grant of turn ref was taken back: share, shape, queue, amount units
 	wordFlight  = 'f' // stand: the grant of turn ref is counted, and not committed; as above
 	wordBacklog = 'b' // amount jobs of (share, shape) are not generated yet
-	wordLast    = 't' // stand: the next one in turn of those that were granted last: share, in the pool of queue
+	wordLast    = 't' // stand: the next one in turn of those that were granted last: share, in the pool of queue; by the grant in flight of turn ref (0: by none)
 	wordLag     = 'l' // what share remembers in the pool of queue: amount is the bits of a float64
 	wordKind    = 'K' // kind ref of slots is told of from the beginning
 	wordFits    = 'k' // slots of kind ref can run shape
@@ -237,16 +237,24 @@ func (s *state) firstQueue(pool string) shares.QueueID {
 	return 0
 }
 
-// noteTurns lists the leaves of a pool in the order of their last grants: ties are decided by it.
+// noteTurns lists the leaves of a pool in the order of their last grants: ties are decided by it. A grant in flight may be
+// taken back, and then its leaf has the turn that it had before: both are listed.
 func (y *diary) noteTurns(s *state, p *pool, queue shares.QueueID) {
-	var leaves []int
+	leaves, flying := map[int64]int{}, map[int64]bool{}
 	for leaf, turn := range p.turns {
-		if turn > 0 {
-			leaves = append(leaves, leaf)
+		leaves[turn] = leaf
+	}
+	for _, g := range s.inflight {
+		if g.queue.pool == p { // else the site was another one, in which it had its turn
+			leaves[g.turn], leaves[g.former], flying[g.turn] = g.leaf, g.leaf, true
 		}
 	}
-	slices.SortFunc(leaves, func(a, b int) int { return cmp.Compare(p.turns[a], p.turns[b]) })
-	for _, leaf := range leaves {
-		y.add(entry{word: wordLast, share: int32(s.version.Tree.Nodes[leaf].ID), queue: int32(queue)})
+	delete(leaves, 0) // never granted
+	for _, turn := range slices.Sorted(maps.Keys(leaves)) {
+		e := entry{word: wordLast, share: int32(s.version.Tree.Nodes[leaves[turn]].ID), queue: int32(queue)}
+		if flying[turn] {
+			e.ref = turn
+		}
+		y.add(e)
 	}
 }
