@@ -52,8 +52,9 @@ type Config struct {
 	Address string // host:port at which other daemons reach this one; empty: they do not
 	Secret  string // what they must say there
 
-	Keep      time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
-	RecordAll bool          // records every decision, not a sample above a thousand a second
+	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
+	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
+	RecordAll   bool          // records every decision, not a sample above a thousand a second
 
 	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
 }
@@ -124,7 +125,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
-	cfg.Keep = cmp.Or(cfg.Keep, 7*day)
+	cfg.Keep, cfg.KeepSamples = cmp.Or(cfg.Keep, 7*day), cmp.Or(cfg.KeepSamples, 30*day)
 	d := &Dispatcher{
 		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},

@@ -11,12 +11,12 @@ import (
 )
 
 // byDay are the tables that are partitioned by day, and daysAhead how many days after today have their partition.
-var byDay = []string{"attempts", "ended_jobs", "decisions", "diaries", "checkpoints"}
+var byDay = []string{"attempts", "ended_jobs", "decisions", "diaries", "checkpoints", "share_samples"}
 
 const daysAhead = 3
 
 // replayed are those of them that are kept for replays, for as long as the ledger.
-var replayed = byDay[2:]
+var replayed = byDay[2:5]
 
 // Partition makes the partitions of today and the next days, of every table that has one a day, and returns how
 // many it made. It never keeps a claim or an end waiting for long: what it cannot lock within a fifth of a second it
@@ -63,13 +63,16 @@ func (d *Dispatcher) makeDay(ctx context.Context, table string, ahead int) (n in
 	return n, nil
 }
 
-// dropDays drops the days of what is kept for replays that are over, and returns how many. Only those who write there
-// and their readers meet its lock; while they have a table it is left alone.
+// dropDays drops the days of what is kept for replays, and of samples, that are over, and returns how many. Only those
+// who write there and their readers meet its lock; while they have a table it is left alone.
 func (d *Dispatcher) dropDays(ctx context.Context) (n int, err error) {
-	keep := int((d.cfg.Keep + day - 1) / day)
+	keep := map[string]time.Duration{"share_samples": d.cfg.KeepSamples}
 	for _, table := range replayed {
-		dropped := 0
-		err = d.cfg.Pool.QueryRow(ctx, query["drop_days"], pgx.StrictNamedArgs{"parent": table, "keep": keep}).Scan(&dropped)
+		keep[table] = d.cfg.Keep
+	}
+	for table, keep := range keep {
+		days, dropped := int((keep+day-1)/day), 0
+		err = d.cfg.Pool.QueryRow(ctx, query["drop_days"], pgx.StrictNamedArgs{"parent": table, "keep": days}).Scan(&dropped)
 		if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
 			return n, fmt.Errorf("drop_days: %w", err)
 		}

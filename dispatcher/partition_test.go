@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -82,7 +83,7 @@ func TestPartitionBesideRowsInTheDefault(t *testing.T) {
 	finish(t, d, Finished, pull1(t, d, "q"))
 	f.exec("UPDATE attempts SET ended_at = ended_at + interval '1 day'") // whatever day it is by now
 	f.exec("UPDATE ended_jobs SET ended_at = ended_at + interval '1 day'")
-	for want := 18; want >= 0; want -= 18 {
+	for _, want := range []int{len(byDay)*(daysAhead+1) - 2, 0} {
 		if n := f.partition(d); n != want {
 			t.Errorf("%d partitions were made, want %d", n, want)
 		}
@@ -164,5 +165,24 @@ func TestPurgeDropsOldDecisions(t *testing.T) {
 		if days := f.days(table); len(days) != 14 {
 			t.Errorf("%s: days %v are left", table, days)
 		}
+	}
+}
+
+func TestPurgeDropsOldSamples(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d, stop := f.runWith(Config{Pool: f.pool, Load: f.load, KeepSamples: 36 * time.Hour})
+	t.Cleanup(stop)
+	f.exec("SELECT divvy_make_days('share_samples', (now() AT TIME ZONE 'UTC')::date - 10, 14)")
+	if n, err := d.Sample(context.Background()); n != 1 || err != nil {
+		t.Fatalf("%d samples, %v", n, err)
+	}
+	if day, rest, astray := f.home("share_samples", "at"); day != 1 || rest+astray != 0 {
+		t.Errorf("%d rows in their day, %d in the default, %d elsewhere", day, rest, astray)
+	}
+	if n, err := d.Purge(context.Background()); n != 8 || err != nil {
+		t.Errorf("%d dropped, %v; want the eight days before the last two", n, err)
+	}
+	if days := f.days("share_samples"); len(days) != 6 || days[0] != -2 {
+		t.Errorf("days %v are left", days)
 	}
 }

@@ -648,9 +648,21 @@ CREATE TABLE public.share_samples (
     target double precision NOT NULL,
     held bigint NOT NULL,
     ready bigint NOT NULL
-);
+)
+PARTITION BY RANGE (at);
+
+COMMENT ON TABLE public.share_samples IS 'The standing of each share over time: for plots, and for what was promised against what was given.';
 
 COMMENT ON COLUMN public.share_samples.target IS 'In units; held is in thousandths of a unit.';
+
+CREATE TABLE public.share_samples_rest (
+    at timestamp with time zone NOT NULL,
+    pool text NOT NULL,
+    share_id integer NOT NULL,
+    target double precision NOT NULL,
+    held bigint NOT NULL,
+    ready bigint NOT NULL
+);
 
 CREATE TABLE public.shares (
     id integer NOT NULL,
@@ -1378,6 +1390,8 @@ ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_rest DEFAULT;
 
 ALTER TABLE ONLY public.ended_jobs ATTACH PARTITION public.ended_jobs_rest DEFAULT;
 
+ALTER TABLE ONLY public.share_samples ATTACH PARTITION public.share_samples_rest DEFAULT;
+
 ALTER TABLE ONLY public.counter_lanes
     ADD CONSTRAINT counter_lanes_pkey PRIMARY KEY (daemon_id, lane);
 
@@ -1443,6 +1457,9 @@ ALTER TABLE ONLY public.share_memory
 
 ALTER TABLE ONLY public.share_samples
     ADD CONSTRAINT share_samples_pkey PRIMARY KEY (share_id, pool, at);
+
+ALTER TABLE ONLY public.share_samples_rest
+    ADD CONSTRAINT share_samples_rest_pkey PRIMARY KEY (share_id, pool, at);
 
 ALTER TABLE ONLY public.shares
     ADD CONSTRAINT shares_pkey PRIMARY KEY (id);
@@ -1530,6 +1547,8 @@ CREATE INDEX reclaims_ordered ON public.reclaims USING btree (ordered_at);
 
 COMMENT ON INDEX public.reclaims_ordered IS 'Orders of the last minutes, for the rate; of more than a week ago, to drop them.';
 
+COMMENT ON INDEX public.share_samples_pkey IS 'The newest sample of a share, and its course.';
+
 CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (removed_in IS NULL);
 
 CREATE INDEX site_later_due ON public.site_later USING btree (effective_at, id) WHERE (state = 'waiting'::text);
@@ -1565,6 +1584,8 @@ ALTER INDEX public.attempts_job ATTACH PARTITION public.attempts_rest_job_id_att
 ALTER INDEX public.ended_jobs_id ATTACH PARTITION public.ended_jobs_rest_id_idx;
 
 ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_id_id_idx;
+
+ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest_pkey;
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);

@@ -29,6 +29,7 @@ type config struct {
 	LeaseRenew     time.Duration `yaml:"lease_renew" doc:"How often pilots are told to renew."`
 	DaemonTTL      time.Duration `yaml:"daemon_ttl" doc:"A daemon that was silent for so long is taken for dead by the others; the same in all of them."`
 	Sample         time.Duration `yaml:"sample" doc:"How often the standing of the shares is written down for reports."`
+	KeepSamples    time.Duration `yaml:"keep_samples" doc:"How long these standings of the shares are kept. By the day."`
 	Record         string        `yaml:"record" doc:"Decisions that are recorded: sample = all of them up to a thousand a second, above that about as many at random; all = all of them."`
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
@@ -58,6 +59,7 @@ func defaults() config {
 		Sample:        time.Minute,
 		Record:        recordSample,
 		KeepDecisions: 7 * 24 * time.Hour,
+		KeepSamples:   30 * 24 * time.Hour,
 		LogFormat:     "text",
 		LogLevel:      "info",
 		StopWithin:    30 * time.Second,
@@ -106,6 +108,9 @@ func (c config) validate() error {
 	}
 	if c.KeepDecisions < time.Hour {
 		bad("keep_decisions", "%s is less than 1h", c.KeepDecisions)
+	}
+	if c.KeepSamples < time.Hour {
+		bad("keep_samples", "%s is less than 1h", c.KeepSamples)
 	}
 	if c.StopWithin < time.Second {
 		bad("stop_within", "%s is less than 1s", c.StopWithin)

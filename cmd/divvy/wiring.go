@@ -72,7 +72,7 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 		Pool: d.pool, Load: d.store.Version, Log: d.log, Metrics: d.registry,
 		Timing:  dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL},
 		Address: d.advertised(), Secret: d.lead.secret,
-		Keep: d.cfg.KeepDecisions, RecordAll: d.cfg.Record == recordAll,
+		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, RecordAll: d.cfg.Record == recordAll,
 	})
 	if err != nil {
 		return err
