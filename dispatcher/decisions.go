@@ -88,15 +88,18 @@ func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a a
 	return e
 }
 
-// owedBefore is the contest of a leaf that was given its due before who would have won: both stand by themselves.
+// owedBefore is the contest of a leaf that was given its due with who would have won: deficits are those where their paths
+// part, as ever.
 func (c *contenders) owedBefore(r shares.Units, leaf int, won shares.Contest) shares.Contest {
-	alone := func(leaf int) float64 {
-		var of shares.Contenders
-		c.pool.book.Contend(&of, leaf, true)
-		own, _ := c.pool.book.Contest(r, &of)
-		return own.Deficit
+	var two shares.Contenders
+	c.pool.book.Contend(&two, leaf, true)
+	c.pool.book.Contend(&two, won.Winner, true)
+	due, _ := c.pool.book.Contest(r, &two)
+	if due.Winner != leaf {
+		due.Deficit, due.RunnerUpDeficit = due.RunnerUpDeficit, due.Deficit
 	}
-	return shares.Contest{Winner: leaf, Deficit: alone(leaf), RunnerUp: won.Winner, RunnerUpDeficit: alone(won.Winner)}
+	due.Winner, due.RunnerUp = leaf, won.Winner
+	return due
 }
 
 // Bounds of what waits to be written, and of a row. Where all are recorded there is room for some seconds at the rate that

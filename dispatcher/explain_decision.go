@@ -160,11 +160,21 @@ func (out *Decision) summary(j *subject) string {
 		return s + ": no other share had a job for it."
 	}
 	l := out.Levels[out.Record.Parted-1]
-	verb := "was further below its target than"
-	if *l.Deficit == *l.RunnerUpDeficit {
-		verb = "was as far below its target as, and served longer ago than,"
+	return fmt.Sprintf("%s: %s %s (%s and %s units).", s, l.Share, before(l.RunnerUp, *l.Deficit, *l.RunnerUpDeficit), figure(*l.Deficit), figure(*l.RunnerUpDeficit))
+}
+
+// before says why a side with such a deficit was chosen before the runner-up. Only a leaf that is owed units goes before one
+// with a larger deficit.
+func before(runnerUp string, deficit, second float64) string {
+	switch {
+	case deficit == second:
+		return "was as far from its target as " + runnerUp + ", and served longer ago"
+	case deficit < second:
+		return "came before its turn, for units that were reclaimed for it; " + runnerUp + " was further below its target"
+	case deficit > 0:
+		return "was further below its target than " + runnerUp
 	}
-	return fmt.Sprintf("%s: %s %s %s (%s and %s units).", s, l.Share, verb, l.RunnerUp, figure(*l.Deficit), figure(*l.RunnerUpDeficit))
+	return "was less far above its target than " + runnerUp
 }
 
 func waited(seconds float64) string {

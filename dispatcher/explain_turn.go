@@ -16,7 +16,7 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 	left := roomOf(slot, q.Queue)
 	field := g.field(q, left)
 	r := g.s.round(q.pool, left.offered(q.Queue, 1))
-	winner, ok := q.pool.book.Choose(r, &field.leaves)
+	winner, ok := q.pool.choose(r, &field.leaves)
 	if !ok || winner == g.leaf {
 		out.Gate = GatePriority
 		if found := g.head(field, q.Prefer == "wide"); found.window != nil {
@@ -36,7 +36,10 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 	out.Gate = GateShare
 	out.First, out.Own = g.side(q.pool, targets, winner, first), g.side(q.pool, targets, g.leaf, own)
 	out.Reason = fmt.Sprintf("%s comes first: %s; %s: %s", out.First.Share, out.First.words(), out.Own.Share, out.Own.words())
-	if out.First.Deficit-out.Own.Deficit < shares.Tolerance/1000 {
+	switch ahead := out.First.Deficit - out.Own.Deficit; {
+	case ahead < -shares.Tolerance/1000:
+		out.Reason += "; units were reclaimed for the first"
+	case ahead < shares.Tolerance/1000:
 		out.Reason += "; it was served later"
 	}
 }
@@ -48,11 +51,7 @@ func (g *gates) side(p *pool, targets []float64, leaf, node int) *Side {
 }
 
 func (s *Side) words() string {
-	w := fmt.Sprintf("%s below its target", figure(s.Deficit))
-	if s.Deficit < 0 {
-		w = fmt.Sprintf("%s above its target", figure(-s.Deficit))
-	}
-	return fmt.Sprintf("%s (target %s, held %s)", w, figure(*s.Target), figure(*s.Held))
+	return fmt.Sprintf("%s (target %s, held %s)", fromTarget(s.Deficit), figure(*s.Target), figure(*s.Held))
 }
 
 // field are the leaves with a job for such a slot that every hard limit admits. It is not that of decisions, which goes

@@ -189,8 +189,16 @@ func (u Duel) words(won, second string) string {
 	if u.Recorded == 0 {
 		return fmt.Sprintf("%s was never chosen with %s next in line.", won, second)
 	}
-	return fmt.Sprintf("%s was chosen before %s %d times, when it was %s units below its target on average and the other %s.",
-		won, second, u.Recorded, figure(*u.Deficit), figure(*u.RunnerUpDeficit))
+	return fmt.Sprintf("%s was chosen before %s %d times, when it was %s on average and the other %s.",
+		won, second, u.Recorded, fromTarget(*u.Deficit), fromTarget(*u.RunnerUpDeficit))
+}
+
+// fromTarget says where a deficit leaves a share.
+func fromTarget(deficit float64) string {
+	if deficit < 0 {
+		return figure(-deficit) + " above its target"
+	}
+	return figure(deficit) + " below its target"
 }
 
 func (p *WhyStanding) words(named bool) string {
