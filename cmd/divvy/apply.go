@@ -37,10 +37,13 @@ With --at the file is stored and takes effect then, as it stands: ` + timesHelp 
 is kept as failed, and nothing of it is applied.`,
 		Example: "  divvy apply -f site.yml --dry-run\n  divvy apply -f site.yml --note 'more for analysis' --move Test=Analysis/User\n" +
 			"  divvy apply -f night.yml --at '2026-03-01 22:00'\n  divvy apply --list-later\n  divvy apply --cancel 3",
-		Args: cobra.NoArgs,
+		Args: takes(),
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-		a.cancels = cmd.Flags().Changed("cancel")
+		a.given = cmd.Flags().Changed
+		if err := a.check(); err != nil {
+			return err
+		}
 		return c.apply(ctx, cl, a)
 	})
 	f := cmd.Flags()
@@ -51,11 +54,6 @@ is kept as failed, and nothing of it is applied.`,
 	f.BoolVar(&a.list, "list-later", false, "list the versions that take effect later")
 	f.BoolVar(&a.all, "all", false, "with --list-later: those too that are over")
 	f.Int64Var(&a.cancel, "cancel", 0, "take back this later version")
-	cmd.MarkFlagsMutuallyExclusive("file", "list-later", "cancel")
-	for _, flag := range []string{"at", "dry-run", "move", "note"} { // these are about a file
-		cmd.MarkFlagsMutuallyExclusive(flag, "list-later")
-		cmd.MarkFlagsMutuallyExclusive(flag, "cancel")
-	}
 	return cmd
 }
 
@@ -67,19 +65,38 @@ type applyFlags struct {
 	list    bool
 	all     bool
 	cancel  int64
-	cancels bool // --cancel was given, be it with 0, which no version has
+	given   func(flag string) bool
+}
+
+// check refuses flags that do not go together.
+func (a applyFlags) check() error {
+	other := pick(a.list, "list-later", pick(a.given("cancel"), "cancel", ""))
+	switch {
+	case a.list && a.given("cancel"):
+		return usagef("--list-later and --cancel do not go together: give one of them")
+	case a.all && !a.list:
+		return usagef("--all goes with --list-later only")
+	case other == "" && a.file == "":
+		return hintf(usagef("which site file? Give -f"), "Example: divvy apply -f site.yml --dry-run")
+	case other == "cancel" && a.cancel < 1:
+		return usagef("--cancel %d is not the number of a later version: expected 1, 2, 3 …; --list-later has them", a.cancel)
+	case other == "":
+		return nil
+	}
+	for _, flag := range []string{"file", "at", "dry-run", "move", "note"} {
+		if a.given(flag) {
+			return usagef("--%s does not go with --%s: it is about a file that is applied", flag, other)
+		}
+	}
+	return nil
 }
 
 func (c *cli) apply(ctx context.Context, cl *client.Client, a applyFlags) (err error) {
 	switch {
 	case a.list:
 		return c.listLater(ctx, cl, a.all)
-	case a.cancels && a.cancel < 1:
-		return usagef("--cancel %d is not the number of a later version; --list-later has them", a.cancel)
-	case a.cancels:
+	case a.given("cancel"):
 		return c.cancelLater(ctx, cl, a.cancel)
-	case a.file == "":
-		return usagef(`required flag(s) "file" not set`)
 	}
 	o := a.options
 	at, err := parseTime("--at", a.at, time.Now())
@@ -143,7 +160,7 @@ func parseMoves(pairs []string) (map[string]string, error) {
 	for _, p := range pairs {
 		from, to, ok := strings.Cut(p, "=")
 		if !ok || from == "" || to == "" || moves[from] != "" {
-			return nil, usagef("--move %s: expected old=new, each old path once", p)
+			return nil, usagef("--move %s: expected OLD=NEW, two paths of shares such as Test=Analysis/User, each OLD once", p)
 		}
 		moves[from] = to
 	}
@@ -270,8 +287,22 @@ func change(s site.TargetChange) string {
 
 func versionNumber(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 {
-		return 0, usagef("%q is not a version number; see 'divvy shares history'", s)
+	if err != nil || n < 1 {
+		return 0, noVersion(s)
 	}
 	return n, nil
+}
+
+const whichVersions = "'divvy shares history' lists them."
+
+func noVersion(what any) error {
+	return hintf(usagef("%v is not the number of a version: expected 1, 2, 3 …", what), whichVersions)
+}
+
+// ofVersions adds to the server's answer that there is no such version where to find those that there are.
+func ofVersions(err error) error {
+	if client.IsCode(err, "no_version") {
+		return hintf(err, whichVersions)
+	}
+	return err
 }

@@ -195,7 +195,7 @@ func gather[T any](all bool, after string, read func(after string) (client.Page[
 func parseID(what, s string) (int64, error) {
 	id, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usagef("%q is not the id of a %s", s, what)
+		return 0, usagef("%q is not the id of a %s: expected a whole number such as 17; 'divvy %s list' has them", s, what, what)
 	}
 	return id, nil
 }

@@ -14,7 +14,8 @@ import (
 )
 
 func jobExplainCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "explain JOB", Aliases: []string{"why"}, Short: "Explain why a job waits, or why it was given its slot", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "explain JOB", Aliases: []string{"why"}, Short: "Explain why a job waits, or why it was given its slot",
+		Args: takes("JOB, the id of a job; 'divvy job list' has them"), Example: "  divvy job explain 12",
 		Long: `Explain why a job waits, or why it was given its slot.
 
 Of a job that waits: how its share stands at every level, the first gate that it does not pass at each
@@ -29,6 +30,9 @@ func (c *cli) jobExplain(ctx context.Context, cl *client.Client, args []string) 
 		return err
 	}
 	e, err := cl.ExplainJob(ctx, id)
+	if client.IsCode(err, "no_job") {
+		return hintf(err, "'divvy job list' has those that there are.")
+	}
 	if err != nil {
 		return err
 	}

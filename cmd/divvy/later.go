@@ -37,6 +37,9 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 
 func (c *cli) applyLater(ctx context.Context, cl *client.Client, src []byte, at time.Time, o client.ApplyOptions) error {
 	l, err := cl.ApplyLater(ctx, src, at, o)
+	if client.IsCode(err, "past") {
+		return hintf(err, "Leave --at out to apply the file at once, or say how far ahead: --at +2h.")
+	}
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func taskReassignCommand(c *cli) *cobra.Command {
 Running jobs stay charged to the share that they started under until they end; with --running they go too,
 and their units are charged to the new share from then on. What has ended stays where it was.`,
 		Example:           "  divvy task reassign --share Analysis/User 17 18\n  divvy task reassign --share Test --running 17",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takes("TASK..., the ids of tasks"),
 		ValidArgsFunction: c.completeTasks,
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) (err error) {

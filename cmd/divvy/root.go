@@ -81,6 +81,7 @@ func rootCommand(c *cli) *cobra.Command {
 	}
 	c.bind(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("output", fixed("table", "wide", "json", "yaml"))
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return c.check() }
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Run:"},

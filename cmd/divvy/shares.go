@@ -17,8 +17,8 @@ import (
 func sharesCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "shares", Aliases: []string{"share"}, Short: "The share tree: how it stands, and its versions"}
 	group.AddCommand(sharesShowCommand(c), sharesHistoryCommand(c), sharesRollbackCommand(c), sharesWhyCommand(c),
-		&cobra.Command{Use: "diff FROM TO", Short: "Show what changed between two versions", Args: cobra.ExactArgs(2),
-			RunE: c.withClient(c.sharesDiff)})
+		&cobra.Command{Use: "diff FROM TO", Short: "Show what changed between two versions", Example: "  divvy shares diff 2 3",
+			Args: takes("FROM, the number of a version", "TO, the number of another"), RunE: c.withClient(c.sharesDiff)})
 	return group
 }
 
@@ -27,25 +27,31 @@ func sharesShowCommand(c *cli) *cobra.Command {
 	var version int64
 	var every time.Duration
 	cmd := &cobra.Command{
-		Use:   "show",
-		Short: "Show the tree with weight, target, held, ready and deficit; or the file of an old version",
-		Args:  cobra.NoArgs,
-		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			switch {
-			case watch && (version > 0 || c.structured()):
-				return usagef("--watch shows the live tree as a table; it goes with neither --version nor -o %s", c.output)
-			case version > 0:
-				return c.showVersion(ctx, cl, version)
-			case watch:
-				return c.watchShares(ctx, cl, every)
-			}
-			s, err := cl.Shares(ctx)
-			if err != nil {
-				return err
-			}
-			return c.print(s, func(w io.Writer) { writeStanding(w, s, c.wide(), 0) })
-		}),
+		Use:     "show",
+		Short:   "Show the tree with weight, target, held, ready and deficit; or the file of an old version",
+		Example: "  divvy shares show -o wide\n  divvy shares show --watch --every 5s\n  divvy shares show --version 3",
+		Args:    takes(),
 	}
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+		old := cmd.Flags().Changed("version")
+		switch {
+		case watch && (old || c.structured()):
+			return usagef("--watch shows the live tree as a table; it goes with neither --version nor -o json or yaml")
+		case cmd.Flags().Changed("every") && !watch:
+			return usagef("--every is how often --watch looks: give --watch too")
+		case old && version < 1:
+			return noVersion(version)
+		case old:
+			return c.showVersion(ctx, cl, version)
+		case watch:
+			return c.watchShares(ctx, cl, every)
+		}
+		s, err := cl.Shares(ctx)
+		if err != nil {
+			return err
+		}
+		return c.print(s, func(w io.Writer) { writeStanding(w, s, c.wide(), 0) })
+	})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it until Ctrl-C")
 	cmd.Flags().DurationVar(&every, "every", time.Second, "how often --watch looks")
 	cmd.Flags().Int64Var(&version, "version", 0, "the site file of this version instead")
@@ -55,7 +61,7 @@ func sharesShowCommand(c *cli) *cobra.Command {
 func (c *cli) showVersion(ctx context.Context, cl *client.Client, n int64) error {
 	v, err := cl.SiteAt(ctx, n)
 	if err != nil {
-		return err
+		return ofVersions(err)
 	}
 	return c.print(v, func(w io.Writer) {
 		fmt.Fprintf(w, "# version %d, applied %s by %s", v.Version, v.AppliedAt.UTC().Format(time.DateTime), v.AppliedBy)
@@ -77,7 +83,7 @@ func (c *cli) watchShares(ctx context.Context, cl *client.Client, every time.Dur
 		barWidth = max(0, min(40, width-70))
 	}
 	if every < 100*time.Millisecond {
-		return usagef("--every %s is less than 100ms", every)
+		return usagef("--every %s: expected 100ms or more, such as 1s", every)
 	}
 	last := ""
 	for {
@@ -117,8 +123,12 @@ func sharesHistoryCommand(c *cli) *cobra.Command {
 	var limit int
 	var after string
 	var all bool
-	cmd := &cobra.Command{Use: "history", Short: "List the applied versions, newest first", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "history", Short: "List the applied versions, newest first",
+		Example: "  divvy shares history --limit 20", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			if limit < 1 || limit > 1000 {
+				return usagef("--limit %d: expected 1 to 1000 versions a page; --all has all pages", limit)
+			}
 			page, err := gather(all, after, func(after string) (client.Page[client.SiteHead], error) {
 				return cl.SiteVersions(ctx, limit, after)
 			})
@@ -139,7 +149,7 @@ func sharesHistoryCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// writeHistory lists the versions, and after them the later ones that wait.
+// writeHistory lists the versions, and after them the later ones that wait or failed of late.
 func writeHistory(w io.Writer, page client.Page[client.SiteHead], later []client.Later) {
 	g := newGrid(w, ">version", "applied", "by", "note")
 	for _, v := range page.Items {
@@ -152,7 +162,8 @@ func writeHistory(w io.Writer, page client.Page[client.SiteHead], later []client
 	g.flush()
 	more(w, page.Next)
 	for _, l := range later {
-		fmt.Fprintf(w, "later version %d takes effect at %s; divvy apply --list-later has all of them\n", l.ID, l.At.UTC().Format(time.DateTime))
+		fmt.Fprintf(w, "later version %d %s %s; divvy apply --list-later has all of them\n", l.ID,
+			pick(l.State == "waiting", "takes effect at", "failed, and is not in force: it was due at"), l.At.UTC().Format(time.DateTime))
 	}
 }
 
@@ -167,7 +178,7 @@ func (c *cli) sharesDiff(ctx context.Context, cl *client.Client, args []string) 
 	}
 	d, err := cl.DiffSite(ctx, from, to)
 	if err != nil {
-		return err
+		return ofVersions(err)
 	}
 	return c.print(d, func(w io.Writer) { writeChanges(w, d) })
 }
@@ -175,7 +186,8 @@ func (c *cli) sharesDiff(ctx context.Context, cl *client.Client, args []string) 
 func sharesRollbackCommand(c *cli) *cobra.Command {
 	var moves []string
 	var o client.ApplyOptions
-	cmd := &cobra.Command{Use: "rollback VERSION", Short: "Apply an old version again, as a new one", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "rollback VERSION", Short: "Apply an old version again, as a new one",
+		Example: "  divvy shares rollback 3 --dry-run", Args: takes("VERSION, the number of an old version")}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 		n, err := versionNumber(args[0])
 		if err != nil {
@@ -187,7 +199,7 @@ func sharesRollbackCommand(c *cli) *cobra.Command {
 		o.By = whoami()
 		applied, err := cl.Rollback(ctx, n, o)
 		if err != nil {
-			return err
+			return ofVersions(err)
 		}
 		return c.printApplied(applied)
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -16,7 +17,8 @@ import (
 func sharesWhyCommand(c *cli) *cobra.Command {
 	var o client.WhyOptions
 	var since string
-	cmd := &cobra.Command{Use: "why A B", Short: "Explain why share A was served before share B", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "why A B", Short: "Explain why share A was served before share B",
+		Args: takes("A, the path of a share", "B, the path of the other share"),
 		Long: `Explain why share A was served before share B, or the other way round: how often each was
 chosen with the other next in line, how far below their targets they were then, and how they stand now.
 
@@ -30,9 +32,12 @@ A and B are paths of shares, leaves or not. They are compared where their paths 
 				}
 				o.Since = time.Duration(d)
 			}
+			if o.Last < 0 || o.Last > 100000 {
+				return usagef("--last %d: expected 1 to 100000 decisions, or 0 for 10000", o.Last)
+			}
 			y, err := cl.Why(ctx, args[0], args[1], o)
 			if err != nil {
-				return err
+				return ofShares(err, args[0], args[1])
 			}
 			return c.print(y, func(w io.Writer) { writeWhy(w, y) })
 		})}
@@ -40,6 +45,25 @@ A and B are paths of shares, leaves or not. They are compared where their paths 
 	cmd.Flags().StringVar(&since, "since", "", "how far back to look: 90m, 24h, 7d; default 1h")
 	return cmd
 }
+
+// ofShares says in the words of the command line which of its two shares the server does not take.
+func ofShares(err error, a, b string) error {
+	var p *client.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	for _, d := range p.Errors {
+		switch d.Location {
+		case "query.a":
+			return hintf(fmt.Errorf("A, %q: %s", a, d.Message), whichShares)
+		case "query.b":
+			return hintf(fmt.Errorf("B, %q: %s", b, d.Message), whichShares)
+		}
+	}
+	return err
+}
+
+const whichShares = "'divvy shares show' lists them."
 
 func writeWhy(w io.Writer, y client.Why) {
 	fmt.Fprintf(w, "%s\n\n", y.Summary)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,8 +31,8 @@ type swfFlags struct {
 	output                    string
 }
 
-// swfFormats are those of -o; csv and plot are of this command alone.
-var swfFormats = []string{"table", "json", "yaml", "csv", "plot"}
+// swfFormats are those of -o; csv, plot and svg are of this command alone.
+var swfFormats = []string{"table", "json", "yaml", "csv", "plot", "svg"}
 
 func simSWFCommand(c *cli) *cobra.Command {
 	var f swfFlags
@@ -47,7 +48,7 @@ and labels.partition as the numbers of the trace. docs/simulation.md has the mod
 		Example: "  divvy sim swf trace.swf --site site.yml --slots 240 --compare\n" +
 			"  divvy sim swf trace.swf --map 'share=group.{gid}' --slots 240 -o plot\n" +
 			"  divvy sim swf trace.swf --site site.yml --slots 240 --from 30d --limit 1000 -o csv",
-		Args: cobra.ExactArgs(1),
+		Args: takes("FILE, a trace in the Standard Workload Format; - reads standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.simSWF(cmd.Context(), args[0], f) },
 	}
 	fl := cmd.Flags()
@@ -60,8 +61,8 @@ and labels.partition as the numbers of the trace. docs/simulation.md has the mod
 	fl.Uint64Var(&f.seed, "seed", 0, "shuffle jobs that arrive in the same second; 0 = as in the file")
 	fl.StringVar(&f.from, "from", "0s", "leave out what was submitted earlier than this after the beginning, such as 30d")
 	fl.IntVar(&f.limit, "limit", 0, "at most so many jobs; 0 = all")
-	fl.StringVar(&f.every, "every", "", "width of a point of csv and plot, such as 6h (default: about a hundred points)")
-	fl.StringVarP(&f.output, "output", "o", "table", "table, json, yaml, csv or plot")
+	fl.StringVar(&f.every, "every", "", "width of a point of csv, plot and svg, such as 6h (default: about a hundred points)")
+	fl.StringVarP(&f.output, "output", "o", "table", "table, json, yaml, csv, plot or svg")
 	_ = cmd.RegisterFlagCompletionFunc("output", fixed(swfFormats...))
 	_ = cmd.MarkFlagFilename("site", "yml", "yaml")
 	return cmd
@@ -128,19 +129,16 @@ func (c *cli) simProgress(ctx context.Context, rule string, nJob int) (progress 
 
 // check refuses flags that make no sense, and gives the rules to run.
 func (f *swfFlags) check() ([]sim.Rule, error) {
-	known := false
-	for _, format := range swfFormats {
-		known = known || format == f.output
-	}
 	switch {
-	case !known:
-		return nil, usagef("unknown output format %q; use table, json, yaml, csv or plot", f.output)
+	case !slices.Contains(swfFormats, f.output):
+		return nil, usagef("unknown output format %q; use table, json, yaml, csv, plot or svg", f.output)
 	case f.site == "" && f.mapping == "":
 		return nil, usagef("which share does a job belong to? Give --site, --map 'share=group.{gid}', or both")
 	case f.slots < 0 || f.slots > 1e9:
 		return nil, usagef("--slots %d: expected 1 to 1000000000 cores", f.slots)
 	case f.limit < 0:
-		return nil, usagef("--limit %d is negative", f.limit)
+		return nil, usagef("--limit %d: expected a number of jobs, or 0 for all", f.limit)
+
 	}
 	for _, flag := range []struct{ name, text string }{{"from", f.from}, {"every", f.every}} {
 		if d, err := shares.ParseDuration(flag.text); flag.text != "" && (err != nil || d < 0) {
@@ -148,6 +146,9 @@ func (f *swfFlags) check() ([]sim.Rule, error) {
 		}
 	}
 	if f.compare {
+		if f.rule != sim.Rules[0].Name() {
+			return nil, usagef("--compare runs all rules: leave --rule out")
+		}
 		return sim.Rules, nil
 	}
 	for _, r := range sim.Rules {

@@ -21,6 +21,8 @@ func (c *cli) printSim(r simReport, format string) error {
 	case "plot":
 		width, _ := terminal(c.out)
 		return writeSimPlot(c.out, r, max(width, 80))
+	case "svg":
+		return writeSimSVG(c.out, r)
 	case "json":
 		return writeJSON(c.out, r)
 	case "yaml":

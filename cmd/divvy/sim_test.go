@@ -99,9 +99,9 @@ func TestSimExitCodes(t *testing.T) {
 		err  string
 	}{
 		"no subcommand":  {[]string{"swg"}, exitUsage, "unknown command"},
-		"no file named":  {append([]string{"swf"}, byGroup...), exitUsage, "accepts 1 arg"},
+		"no file named":  {append([]string{"swf"}, byGroup...), exitUsage, "sim swf needs FILE"},
 		"no share":       {[]string{"swf", simTrace}, exitUsage, "which share does a job belong to?"},
-		"format":         {append([]string{"swf", simTrace, "-o", "xml"}, byGroup...), exitUsage, "use table, json, yaml, csv or plot"},
+		"format":         {append([]string{"swf", simTrace, "-o", "xml"}, byGroup...), exitUsage, "use table, json, yaml, csv, plot or svg"},
 		"wide":           {append([]string{"swf", simTrace, "-o", "wide"}, byGroup...), exitUsage, "unknown output format"},
 		"rule":           {append([]string{"swf", simTrace, "--rule", "lottery"}, byGroup...), exitUsage, "use divvy, ratio or fifo"},
 		"map":            {[]string{"swf", simTrace, "--map", "g{gid}"}, exitUsage, "expected share=PATH"},

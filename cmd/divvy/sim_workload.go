@@ -64,6 +64,9 @@ func (c *cli) sharer(w *workload, f swfFlags, records []swf.Record) (swf.Sharer,
 		by = m.By()
 	}
 	if f.site == "" {
+		if err := f.checkPool(nil); err != nil {
+			return nil, nil, err
+		}
 		var err error
 		if w.tree, err = swf.TreeOf(records, by); err != nil {
 			return nil, nil, usagef("--map %s: %w", f.mapping, err)
@@ -78,11 +81,49 @@ func (c *cli) sharer(w *workload, f swfFlags, records []swf.Record) (swf.Sharer,
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := f.checkPool(s); err != nil {
+		return nil, nil, err
+	}
 	w.tree = s.Tree
 	if by == nil {
 		by = swf.ByRules(s.Tags)
 	}
 	return by, s, nil
+}
+
+// checkPool refuses a pool that the site does not know: no figure of it would count, which nobody means.
+func (f *swfFlags) checkPool(s *site.Site) error {
+	known := map[string]bool{}
+	if s != nil {
+		for _, q := range s.Queues {
+			known[q.Pool] = true
+		}
+	}
+	if len(known) == 0 { // figures may name any pool then
+		known[site.DefaultPool] = true
+		if s != nil {
+			namePools(s.Tree, known)
+		}
+	}
+	switch {
+	case known[f.pool]:
+		return nil
+	case s == nil:
+		return usagef("--pool %s: only a site has pools; give --site, or leave --pool out", f.pool)
+	}
+	return usagef("--pool %s: %s has no such pool; expected %s", f.pool, f.site, strings.Join(slices.Sorted(maps.Keys(known)), " or "))
+}
+
+// namePools adds the pools that plans have figures for.
+func namePools(t *shares.Tree, known map[string]bool) {
+	for i := range t.Nodes {
+		p := &t.Nodes[i].Plan
+		for _, by := range []map[string]shares.Units{p.Owned.ByPool, p.Min.ByPool, p.Max.ByPool, p.Lend.ByPool, p.Borrow.ByPool, p.Clamp.ByPool} {
+			for pool := range by {
+				known[pool] = true
+			}
+		}
+	}
 }
 
 // part is the records between --from and --limit, which check has checked. Those of an unknown time stay: it is

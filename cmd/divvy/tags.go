@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
 )
 
 // tagsCommand explains tagging.
@@ -25,7 +26,7 @@ func tagsCommand(c *cli) *cobra.Command {
 With --since the file is a site file: its rules are rehearsed on the tasks that were submitted since, and tasks
 and jobs are counted by the share that they had and the one that they would get. Nothing is stored either way.`,
 		Example: "  divvy tags test -f task.yml\n  divvy tags test --since 7d -f new-site.yml",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
 			if since != "" {
 				return c.retag(ctx, cl, since, file)
@@ -36,6 +37,9 @@ and jobs are counted by the share that they had and the one that they would get.
 			}
 			specs, err := generator.ParseSpecs(name, src)
 			if err != nil {
+				if _, no := site.Parse(name, src); no == nil {
+					return hintf(fmt.Errorf("%s is a site file, not one of tasks", name), "Its rules are rehearsed on past tasks: divvy tags test --since 7d -f %s", file)
+				}
 				return err
 			}
 			return c.tagsTest(ctx, cl, specs)

@@ -205,7 +205,7 @@ func TestLaterThroughTheCommands(t *testing.T) {
 	if list := run(exitOK, "note: later version 2: later version 1 takes effect before it", "apply", "--list-later"); !strings.Contains(list, "night") {
 		t.Error(list)
 	}
-	run(exitUsage, "none of the others can be", "apply", "--list-later", "--at", "+2h")
+	run(exitUsage, "--at does not go with --list-later", "apply", "--list-later", "--at", "+2h")
 	run(exitOK, "later version 2 is cancelled", "apply", "--cancel", "2")
 	run(exitFailed, "No later version", "apply", "--cancel", "9")
 	run(exitUsage, "is not the number of a later version", "apply", "--cancel", "0")
@@ -268,7 +268,7 @@ func TestW4RulesOnPastTasks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new.yml")
 	s.must(os.WriteFile(file, []byte(oneToOne+"tags: [{match: {campaign: hello}, share: B}]\n"), 0o600))
 	o := divvy(t, "tags", "test", "--since", "7d", "-f", file, "--server", s.d.URL())
-	for _, want := range []string{"3 tasks of the last 7d with 15 jobs: 3 tasks would go to another share", "no share for:", `campaign is "odd", not "hello"`} {
+	for _, want := range []string{"3 tasks of the last 7d with 15 jobs: 3 tasks would go to another share or to none", "no share for:", `campaign is "odd", not "hello"`} {
 		if o.code != exitOK || !strings.Contains(o.out, want) {
 			t.Errorf("%q is missing: %d\n%s%s", want, o.code, o.out, o.err)
 		}
