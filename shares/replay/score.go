@@ -76,8 +76,8 @@ type Delivered struct {
 
 // Score is what came out.
 type Score struct {
-	From          time.Time    `json:"from" doc:"Of the first decision that was compared."`
-	Until         time.Time    `json:"until" doc:"Of the last one."`
+	From          time.Time    `json:"from,omitzero" doc:"Of the first decision that was compared; absent if none was."`
+	Until         time.Time    `json:"until,omitzero" doc:"Of the last one."`
 	Decisions     int64        `json:"decisions" doc:"In the stretch, with those that a sample stands for."`
 	Compared      int64        `json:"compared"`
 	Differences   int64        `json:"differences" doc:"Of those compared, given to another share now."`
