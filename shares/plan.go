@@ -173,12 +173,12 @@ func (r *Reclaim) check(report func(field, format string, args ...any)) {
 		report("reclaim.rate", "%v: both the number and the time must be above 0", r.Rate)
 	}
 	switch r.Scope {
-	case "", "leaf", "parent", "lca":
+	case "", scopeLeaf, scopeParent, scopeLCA:
 	default:
 		report("reclaim.scope", "%q: must be leaf, parent or lca", r.Scope)
 	}
 	switch r.By {
-	case "", "ratio", "rank":
+	case "", byRatio, byRank:
 	default:
 		report("reclaim.by", "%q: must be ratio or rank", r.By)
 	}

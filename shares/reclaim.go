@@ -42,23 +42,44 @@ func (t *Tree) ReclaimOf(i int) *Reclaim {
 // children of the last common node of both paths. A job of s units is taken only if all of this holds, held
 // counting what was taken before:
 //
-//  1. i and a are below target by a job of i at least: roundings reclaim nothing.
+//  1. All from i up to a are below target by a job of i at least: roundings reclaim nothing, and what comes free for a
+//     has a way down to i.
 //  2. Nobody from j up to the common node falls below max(owned, min).
 //  3. (held(a) + s)/w(a) ≤ (held(b) − s)/w(b), of what they hold beyond owned, which weights do not touch: so much is
 //     never taken that b could take it back. What a is guaranteed, max(owned, min), it may always take; between
-//     tiers the earlier one takes, and the later never.
-//  4. But for the leaf scope: the next pull would not give it straight back, a being further below its target than b.
+//     classes of the solver (tiers, then those of weight 0) the earlier one takes, and the later never.
+//  4. b is not left as short as a is now. As short is good enough where the claimer is given what comes free, which is
+//     so for leaf scope and by rank (E4), and can use all of it; else the next pull could give it straight back.
 //  5. By ratio, all from j up to b are over their targets. By rank they need not be: E4 goes below.
+//  6. Once the victims are gone i may hold the units, see Admits. Targets of leaf scope know of no limit above the leaf.
+//
+// A claim of leaf scope has to stand the comparison of lca as well where anybody in the tree claims by another scope.
+// Else the two chase each other: A {a} and B {x, y} of weight 1 on 6 slots, a 3, x 2, y 1, all want more. As leaves,
+// 2 each, y takes from a; as branches, 3 each, a takes it back.
 //
 // Order: the largest rank if by rank, then the largest held/target of b, of j, then the youngest job.
 //
-// Claims of one scope come to an end whatever is granted between them at the same demand: each one makes Σ min(held,
-// guaranteed) larger, or leaves it and makes Σ held²/w of the siblings compared smaller. Leaf scope beside another
-// one in a pool has no such end, and under leaf scope the freed units must be given to the claimer, because pulls
-// go by the targets of the tree.
+// # Why claims come to an end, whoever claims by whatever scope and order, at the same demand
+//
+// Targets follow from the demand, which a job that comes back to ready does not change, so they stand still. Look at the
+// siblings that are compared: by rule 1 and 4 the shortage of a (target − held) goes down by what it is given, and that
+// of b goes up to less than a's was. So the shortages, sorted from the largest, get smaller in the order of words in a
+// dictionary. What pulls do with units that come free changes nothing in this: each goes to the largest shortage, or
+// where only smaller jobs fit, and a grant makes none larger. Where rule 4 lets b be left just as short, that
+// order may stay; then the claimer has got the units, and by rule 2 and 3 this gets better: Σ min(held, guaranteed)
+// grows, or else the held units move to an earlier class, or else in one class x = held − owned with
+//
+//	Δ Σ x²/w = s·(2x(a) + s)/w(a) − s·(2x(b) − s)/w(b) < 2s·((x(a) + s)/w(a) − (x(b) − s)/w(b)) ≤ 0
+//
+// Above the two, nobody's held changes when the units come back to the branch. Of the families below them nothing is
+// said, so the families count from the root down: a claim may disturb what lies below the pair it compares, never what
+// lies above. There are finitely many ways to hold the units of a pool, so there is a last claim. (Where pulls give
+// what came free to another branch further up that is just as short, the two change places; whoever has waited longest is
+// next, so each gives back what it got.) Leaves compared with leaves are one family, on which pulls by the tree do
+// not count, because claimers are given the units. Mixed with other scopes they only claim what the tree allows too.
 func (p *Pool) Victims(c Units, claim Claim, jobs []Running, now time.Time) []Running {
 	r := p.reclaiming(c, claim)
-	short := min(float64(claim.Units), r.target[claim.Leaf]-float64(r.held[claim.Leaf])) + Tolerance
+	short := min(float64(claim.Units), r.shortage(claim.Leaf)) + Tolerance
 	if claim.Job <= 0 || short < float64(claim.Job) {
 		return nil
 	}
@@ -72,7 +93,9 @@ func (p *Pool) Victims(c Units, claim Claim, jobs []Running, now time.Time) []Ru
 		}
 		victims = append(victims, v)
 	}
-	return smallest(victims, r.gained, min(need, r.gained/claim.Job*claim.Job))
+	victims = smallest(victims, r.gained, min(need, r.gained/claim.Job*claim.Job))
+	victims = r.settled(victims)
+	return r.admitted(smallest(victims, r.gained, r.gained/claim.Job*claim.Job))
 }
 
 // smallest leaves out what the need does not take, the last choices first.
@@ -86,13 +109,12 @@ func smallest(victims []Running, got, need Units) []Running {
 	return victims
 }
 
-// reclaiming is a choice of victims on its way. Figures are by node, those of the leaf scope of leaves only.
+// reclaiming is a choice of victims on its way. Figures are by node.
 type reclaiming struct {
 	*Pool
+	at     Units // R
 	claim  Claim
-	target []float64
-	weight []float64
-	tier   []int
+	by     []*comparison     // all of them must allow it; the first is that of the claim's scope and orders victims
 	held   []Units           // what is left and what was gained so far
 	gained Units             // the sum of that
 	jobs   map[int][]Running // leaf → those that may still be taken, youngest first
@@ -100,48 +122,26 @@ type reclaiming struct {
 }
 
 func (p *Pool) reclaiming(c Units, claim Claim) *reclaiming {
-	n := len(p.tree.Nodes)
-	r := &reclaiming{Pool: p, claim: claim, held: make([]Units, n), weight: make([]float64, n), tier: make([]int, n)}
-	for i := range p.tree.Nodes {
-		r.held[i] = p.Held(i)
-		r.weight[i], r.tier[i] = p.tree.Nodes[i].Plan.Weight, p.tree.Nodes[i].Plan.Tier
+	r := &reclaiming{Pool: p, at: c, claim: claim, held: make([]Units, len(p.tree.Nodes))}
+	r.start()
+	if claim.Terms.Scope != scopeLeaf {
+		r.by = []*comparison{r.ofBranches(c, claim.Terms.Scope)}
+		return r
 	}
-	if claim.Terms.Scope == "leaf" {
-		r.flatten(c)
-	} else {
-		r.target = p.Targets(c)
+	r.by = []*comparison{r.ofLeaves(c)}
+	if p.tree.comparesBranches() {
+		r.by = append(r.by, r.ofBranches(c, scopeLCA))
 	}
 	return r
 }
 
-// flatten makes all leaves siblings: weights are the products up the path, and a leaf is in the latest tier of it.
-func (r *reclaiming) flatten(c Units) {
-	for i := range r.tree.Nodes[1:] {
-		up := r.tree.Nodes[i+1].Parent
-		if up > 0 {
-			r.weight[i+1] *= r.weight[up]
-			r.tier[i+1] = max(r.tier[i+1], r.tier[up])
-		}
+// shortage is how far a node is below its target, by whichever comparison that is less.
+func (r *reclaiming) shortage(node int) float64 {
+	least := math.Inf(1)
+	for _, c := range r.by {
+		least = min(least, c.short(node))
 	}
-	leaves := r.tree.Leaves()
-	flat := &Tree{Nodes: make([]Node, 1, 1+len(leaves))}
-	flat.Nodes[0] = Node{Parent: -1, Plan: DefaultPlan()}
-	for k, leaf := range leaves {
-		was := r.tree.Nodes[leaf].Plan
-		plan := DefaultPlan()
-		plan.Weight, plan.Tier, plan.Owned, plan.Min, plan.Max = r.weight[leaf], r.tier[leaf], was.Owned, was.Min, was.Max
-		flat.Nodes = append(flat.Nodes, Node{Name: r.tree.Nodes[leaf].Path, Depth: 1, Plan: plan})
-		flat.Nodes[0].Children = append(flat.Nodes[0].Children, k+1)
-	}
-	p := NewPool(flat, r.name)
-	for k, leaf := range leaves {
-		p.Hold(k+1, r.Pool.Held(leaf))
-		p.SetWant(k+1, r.Want(leaf))
-	}
-	r.target = make([]float64, len(r.tree.Nodes))
-	for k, target := range p.Targets(c)[1:] {
-		r.target[leaves[k]] = target
-	}
+	return least
 }
 
 // line sorts the jobs that are old enough by leaf, the youngest first.
@@ -179,33 +179,79 @@ func (r *reclaiming) next() (v Running, ok bool) {
 	}
 	v = r.jobs[best][0]
 	r.jobs[best] = r.jobs[best][1:]
-	r.tree.Up(v.Leaf, func(n int) { r.held[n] -= v.Units })
-	r.tree.Up(r.claim.Leaf, func(n int) { r.held[n] += v.Units })
-	r.gained += v.Units
+	r.take(v)
 	return v, true
 }
 
-// compared are the nodes a and b of the scope.
-func (r *reclaiming) compared(leaf int) (a, b int) {
-	if r.claim.Terms.Scope == "leaf" {
-		return r.claim.Leaf, leaf
+func (r *reclaiming) take(v Running) {
+	r.tree.Up(v.Leaf, func(n int) { r.held[n] -= v.Units })
+	r.tree.Up(r.claim.Leaf, func(n int) { r.held[n] += v.Units })
+	r.gained += v.Units
+}
+
+// settled are the victims that the second half of rule 4 allows too. It looks at them when the others that were taken
+// on the way have been left out, because those made the claimer less short.
+func (r *reclaiming) settled(victims []Running) (kept []Running) {
+	r.start()
+	for _, v := range victims {
+		if !slices.ContainsFunc(r.by, func(c *comparison) bool { return c.swaps(v) }) {
+			r.take(v)
+			kept = append(kept, v)
+		}
 	}
-	a, b = r.tree.part(r.claim.Leaf, leaf)
-	if r.claim.Terms.Scope == "parent" && r.tree.Nodes[a].Depth > 1 {
-		return 0, 0 // one branch has nothing to reclaim from itself
+	return kept
+}
+
+// admitted leaves out victims, the last choices first, until the claimer may hold what the others give.
+func (r *reclaiming) admitted(victims []Running) []Running {
+	for len(victims) > 0 {
+		gained := Units(0)
+		for _, v := range victims {
+			gained += v.Units
+		}
+		need := gained / r.claim.Job * r.claim.Job
+		if need > 0 && r.mayHold(victims, need) {
+			return victims
+		}
+		n := len(victims)
+		if victims = smallest(victims, gained, need-r.claim.Job); len(victims) == n {
+			victims = victims[:n-1]
+		}
 	}
-	return a, b
+	return nil
+}
+
+// mayHold says whether the claimer may hold so much more once the victims' jobs are ready again. It looks by making
+// the pool so for a moment, in a copy without a capacity with R for it.
+func (r *reclaiming) mayHold(victims []Running, u Units) bool {
+	if r.loans != nil && r.loans.capacity == Unlimited {
+		r.SetCapacity(r.at)
+		defer r.SetCapacity(Unlimited)
+	}
+	wants := make([]Units, len(victims))
+	for k, v := range victims {
+		wants[k] = r.Want(v.Leaf)
+		r.Hold(v.Leaf, -v.Units)
+		r.SetWant(v.Leaf, wants[k]+v.Units)
+	}
+	_, ok := r.Admits(r.claim.Leaf, u)
+	for k := len(victims) - 1; k >= 0; k-- {
+		r.SetWant(victims[k].Leaf, wants[k])
+		r.Hold(victims[k].Leaf, victims[k].Units)
+	}
+	return ok
+}
+
+// start forgets what was taken.
+func (r *reclaiming) start() {
+	for i := range r.held {
+		r.held[i] = r.Held(i)
+	}
+	r.gained = 0
 }
 
 // takes says whether a job may be taken now.
 func (r *reclaiming) takes(v Running) bool {
-	a, b := r.compared(v.Leaf)
-	if a == b || !r.isShort(a) || !r.isShort(r.claim.Leaf) || !r.settles(a, b, v.Units) {
-		return false
-	}
-	if r.claim.Terms.Scope != "leaf" && r.short(a) < r.short(b)+float64(v.Units)-Tolerance {
-		return false
-	}
 	common, _ := r.tree.part(r.claim.Leaf, v.Leaf)
 	common = r.tree.Nodes[common].Parent
 	for n := v.Leaf; n != common; n = r.tree.Nodes[n].Parent {
@@ -213,22 +259,12 @@ func (r *reclaiming) takes(v Running) bool {
 			return false
 		}
 	}
-	for n := v.Leaf; r.claim.Terms.By != "rank"; n = r.tree.Nodes[n].Parent {
-		if r.short(n) > -Tolerance {
+	for _, c := range r.by {
+		if !c.allows(v) {
 			return false
-		}
-		if n == b {
-			break
 		}
 	}
 	return true
-}
-
-func (r *reclaiming) short(node int) float64 { return r.target[node] - float64(r.held[node]) }
-
-// isShort says whether a node is short of the job that units are being gathered for.
-func (r *reclaiming) isShort(node int) bool {
-	return r.short(node)+float64(r.gained%r.claim.Job) >= float64(r.claim.Job)-Tolerance
 }
 
 // guaranteed is max(owned, min).
@@ -236,55 +272,16 @@ func (r *reclaiming) guaranteed(node int) float64 {
 	return max(r.owned[r.seatOf[node]], r.floor[r.seatOf[node]])
 }
 
-// settles is the condition that keeps reclaims from chasing each other.
-func (r *reclaiming) settles(a, b int, s Units) bool {
-	if float64(r.held[a]+s) <= r.guaranteed(a) {
-		return true
-	}
-	if r.tier[a] != r.tier[b] {
-		return r.tier[a] < r.tier[b]
-	}
-	wa, wb := r.weight[a], r.weight[b]
-	if wa == 0 && wb == 0 {
-		wa, wb = 1, 1
-	}
-	mine := max(0, float64(r.held[a]+s)-r.owned[r.seatOf[a]])
-	its := float64(r.held[b]-s) - r.owned[r.seatOf[b]]
-	return mine*wb <= its*wa+Tolerance*min(wa, wb)
-}
-
 // before says whether the next job of leaf a goes before that of leaf b.
 func (r *reclaiming) before(a, b int) bool {
-	if r.claim.Terms.By == "rank" {
+	if r.claim.Terms.By == byRank {
 		if d := cmp.Compare(r.tree.Nodes[a].Plan.Rank, r.tree.Nodes[b].Plan.Rank); d != 0 {
 			return d > 0
 		}
 	}
-	_, sideA := r.compared(a)
-	_, sideB := r.compared(b)
-	return cmp.Or(cmp.Compare(r.ratio(sideB), r.ratio(sideA)), cmp.Compare(r.ratio(b), r.ratio(a)),
+	c := r.by[0]
+	_, sideA := c.sides(a)
+	_, sideB := c.sides(b)
+	return cmp.Or(cmp.Compare(c.ratio(sideB), c.ratio(sideA)), cmp.Compare(c.ratio(b), c.ratio(a)),
 		younger(r.jobs[a][0], r.jobs[b][0])) < 0
-}
-
-// ratio is held/target.
-func (r *reclaiming) ratio(node int) float64 {
-	if r.target[node] < Tolerance {
-		return math.Inf(1)
-	}
-	return float64(r.held[node]) / r.target[node]
-}
-
-// part is the pair of siblings that lead to two nodes, neither in the branch of the other; twice the same node for
-// one and the same.
-func (t *Tree) part(a, b int) (int, int) {
-	for t.Nodes[a].Depth > t.Nodes[b].Depth {
-		a = t.Nodes[a].Parent
-	}
-	for t.Nodes[b].Depth > t.Nodes[a].Depth {
-		b = t.Nodes[b].Parent
-	}
-	for t.Nodes[a].Parent != t.Nodes[b].Parent {
-		a, b = t.Nodes[a].Parent, t.Nodes[b].Parent
-	}
-	return a, b
 }

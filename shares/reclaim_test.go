@@ -93,62 +93,6 @@ func TestRoundingsReclaimNothing(t *testing.T) {
 	})
 }
 
-// TestReclaimComesToAnEnd: on random trees everybody claims again and again; victims' jobs go back to ready, and what
-// is free is granted. It ends, and nobody loses what it is guaranteed.
-func TestReclaimComesToAnEnd(t *testing.T) {
-	for _, scope := range []string{"lca", "parent", "leaf"} {
-		for _, by := range []string{"ratio", "rank"} {
-			t.Run(scope+" "+by, rapid.MakeCheck(func(t *rapid.T) { checkReclaim(t, Reclaim{Scope: scope, By: by}) }))
-		}
-	}
-}
-
-func checkReclaim(t *rapid.T, terms Reclaim) {
-	p := NewPool(drawTree(t, kind{owned: true, floors: true, tiers: true, weightless: true}), "default")
-	leaves := p.tree.Leaves()
-	c := Units(0)
-	for _, leaf := range leaves {
-		held := Units(rapid.Int64Range(0, 12).Draw(t, "held")) * 1000
-		p.Hold(leaf, held)
-		c += held
-		p.SetWant(leaf, Units(rapid.Int64Range(0, 12).Draw(t, "want"))*1000)
-		p.tree.Nodes[leaf].Plan.Rank = rapid.IntRange(1, 3).Draw(t, "rank")
-	}
-	for round := 0; ; round++ {
-		if round > 400 {
-			t.Fatalf("no end after %d reclaims", round)
-		}
-		any := false
-		for _, leaf := range leaves {
-			claim := Claim{Leaf: leaf, Units: p.Want(leaf), Job: 1000, Terms: terms}
-			victims := p.Victims(c, claim, running(p), noon.Add(time.Hour))
-			any = any || len(victims) > 0
-			evict(t, p, victims)
-			for range victims {
-				if terms.Scope == "leaf" { // pulls go by the tree
-					move(p, leaf, 1000)
-				} else if _, ok := grant(p, c); !ok {
-					t.Fatal("nobody takes what was reclaimed")
-				}
-			}
-		}
-		if !any {
-			return
-		}
-	}
-}
-
-func evict(t *rapid.T, p *Pool, victims []Running) {
-	for _, v := range victims {
-		move(p, v.Leaf, -v.Units)
-	}
-	for _, v := range victims {
-		if low := max(p.owned[p.seatOf[v.Leaf]], p.floor[p.seatOf[v.Leaf]]); float64(p.Held(v.Leaf)) < low {
-			t.Fatalf("%q is left with %v of %v", p.tree.Nodes[v.Leaf].Path, p.Held(v.Leaf), low)
-		}
-	}
-}
-
 // TestReclaimedJobsReclaimNothing: by ratio, whoever lost jobs does not ask for them again.
 func TestReclaimedJobsReclaimNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
