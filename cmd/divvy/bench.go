@@ -50,7 +50,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.only, "only", nil, "measurements, such as S1,S2 (default: all)")
 	fl.BoolVar(&f.list, "list", false, "list the measurements and end")
-	fl.BoolVar(&f.quick, "quick", false, "rounds of a second, and what takes long at a twentieth of its size: about three minutes on an idle machine")
+	fl.BoolVar(&f.quick, "quick", false, "rounds of a second, and what takes long at a twentieth of its size: about two minutes on an idle machine")
 	fl.BoolVar(&f.json, "json", false, "the whole report as JSON")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 1 when a figure is below its target, or could not be measured")
 	fl.Float64Var(&f.floor, "floor", 1, "with --strict: the part of a target that has to be reached")

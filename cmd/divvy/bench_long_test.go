@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/bench"
 )
 
 // A tiny run of S6 and S7: claims under a snapshot and beside renewals, with all their checks.
@@ -26,9 +30,46 @@ func TestBenchLong(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"sent, all kept; 8000 leases are noted as running", "after claims beside renewals: ", "after claims under a snapshot: ",
-		"dead rows of jobs at the end: ", "snapshot (S6) = 5000 claims under it, in slices of 5008", "renewals (S7) = 8000 leases held, 17000 renewed a second"} {
+		"dead rows of jobs at the end: ", "snapshot (S6) = 5000 claims under it, in slices of 5008", "renewals (S7) = 8000 leases held, 8000 of them renewed, 17000 a second"} {
 		if !strings.Contains(o.out, want) {
 			t.Errorf("it does not say %q:\n%s", want, o.out)
 		}
+	}
+}
+
+// A brief run of the same: the claims over HTTP are those of S2, S6 and S7, and one recount is of all.
+func TestBenchBrief(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: starts a cluster, a daemon and load processes")
+	}
+	t.Setenv(runAsDivvy, "1")
+	o := divvy(t, "bench", "--quick", "--only", "S2,S6,S7", "--rounds", "2", "--round", "300ms", "--ready", "20000", "--held", "1000", "--pullers", "16",
+		"--snapshot", "5000", "--renewed", "1000", "--json")
+	if o.code != exitOK {
+		t.Fatalf("%+v", o)
+	}
+	var r bench.Report
+	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
+		t.Fatal(err)
+	}
+	rounds := map[string][]float64{}
+	var got []string
+	for _, f := range r.Figures {
+		got = append(got, f.ID+" "+f.Quantity)
+		for _, s := range f.Series {
+			rounds[s.Name] = s.Rounds
+		}
+	}
+	if want := "S2 ratio, S7 ratio, S7 renewed_per_s, S7 renewed_latest_s, S6 ratio, S6 p99_ratio"; strings.Join(got, ", ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	for _, name := range []string{"claims without renewals", "claims before the snapshot"} {
+		if same := rounds["claims over HTTP"]; len(same) != 2 || !slices.Equal(rounds[name], same) {
+			t.Errorf("%s: %v, claims over HTTP %v", name, rounds[name], same)
+		}
+	}
+	all := "after loading, claims over HTTP, claims beside renewals, claims under a snapshot: "
+	if last := len(r.Checks) - 1; last != 1 || !strings.HasPrefix(r.Checks[0], "renewals: ") || !strings.HasPrefix(r.Checks[last], all) {
+		t.Errorf("checks: %s", strings.Join(r.Checks, "\n"))
 	}
 }

@@ -41,6 +41,7 @@ type Sizes struct {
 	Inputs     int           `json:"inputs"`      // of a submission
 	Submits    int           `json:"submits"`     // rounds of it
 	RequestIDs bool          `json:"request_ids"` // every pull names one, as the reference pilot's do
+	Brief      bool          `json:"brief"`       // what several measurements need is made once, see doc.go
 	Snapshot   int           `json:"snapshot"`    // claims while a snapshot is held open
 	Renewed    int           `json:"renewed"`     // leases that are held and renewed beside claims
 	Growth     Growth        `json:"growth"`      // of S5 and S9
@@ -52,10 +53,11 @@ func Base() Sizes {
 		Snapshot: 10_000_000, Renewed: 1_000_000, Growth: GrowthOf(1_000_000, 100_000)}
 }
 
-// Quick has the base of it, in rounds of a second; held, growth, snapshot and renewals are a twentieth and less.
+// Quick has the same base, in rounds of a second. S5 and S9 grow up to it, in place of from it; snapshot and renewals
+// are a twentieth and less.
 func Quick() Sizes {
-	return Sizes{Ready: 1_000_000, Held: 20_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1,
-		Snapshot: 150_000, Renewed: 50_000, Growth: GrowthOf(100_000, 10_000)}
+	return Sizes{Ready: 1_000_000, Held: 100_000, Pullers: 256, Round: time.Second, Rounds: 3, Wakes: 300, Inputs: 1_000_000, Submits: 1,
+		Snapshot: 100_000, Renewed: 50_000, Brief: true, Growth: GrowthOf(100_000, 10_000)}
 }
 
 func (s Sizes) check() error {
@@ -135,6 +137,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if cfg.Progress == nil {
 		cfg.Progress = io.Discard
 	}
+	cfg.Progress = &inLine{to: cfg.Progress}
 	before := machine("at the start")
 	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}, profile: newProfiler(cfg.Profile)}
 	if busy() {
@@ -172,46 +175,39 @@ func (s *stage) measure(ctx context.Context, chosen selection) error {
 	if err := s.serve(ctx); err != nil {
 		return err
 	}
-	if chosen.any("S1", "S2", "S3", "S4", "S6", "S7", "S10") || chosen["S5"] && s.growthBase() {
+	if chosen.any("S1", "S2", "S3", "S4", "S6", "S7", "S10") || chosen["S5"] && s.growthBase() || chosen.any("S5", "S9") && s.growthTop() {
 		if err := s.hold(ctx); err != nil {
 			return err
 		}
 	}
-	if err := s.verify(ctx, "loading"); err != nil {
+	if err := s.measured(ctx, "loading"); err != nil {
 		return err
 	}
-	if chosen.any("S1", "S10") {
-		if err := s.inProcess(ctx, chosen); err != nil {
-			return err
+	for _, step := range s.steps() {
+		if chosen.any(step.ids...) {
+			if err := step.take(ctx, chosen); err != nil {
+				return err
+			}
 		}
 	}
-	if chosen.any("S2", "S4") {
-		if err := s.overHTTP(ctx, chosen); err != nil {
-			return err
-		}
+	return s.settle(ctx)
+}
+
+// step is a part of a run that several measurements may share.
+type step struct {
+	ids  []string
+	take func(context.Context, selection) error
+}
+
+// steps in their order. S5 and S9 come before S7, which leaves more leases than the base has, S6 is the last: it
+// leaves millions of dead rows. In a brief run the rounds of S2 are those of S7 and the first ones of S6 as well.
+func (s *stage) steps() []step {
+	inProcess, overHTTP := step{[]string{"S1", "S10"}, s.inProcess}, step{[]string{"S2", "S4"}, s.overHTTP}
+	life, growth := step{[]string{"S3"}, s.wholeLife}, step{[]string{"S5", "S9"}, s.scale}
+	renewals, submissions, snapshot := step{[]string{"S7"}, s.renewals}, step{[]string{"S8"}, s.submissions}, step{[]string{"S6"}, s.snapshot}
+	if s.Brief {
+		overHTTP.ids = append(overHTTP.ids, "S7")
+		return []step{inProcess, life, growth, submissions, overHTTP, snapshot}
 	}
-	if chosen["S3"] {
-		if err := s.wholeLife(ctx); err != nil {
-			return err
-		}
-	}
-	if chosen.any("S5", "S9") { // before S7, which leaves more leases than the base has
-		if err := s.scale(ctx, chosen); err != nil {
-			return err
-		}
-	}
-	if chosen["S7"] {
-		if err := s.renewals(ctx); err != nil {
-			return err
-		}
-	}
-	if chosen["S8"] {
-		if err := s.submissions(ctx); err != nil {
-			return err
-		}
-	}
-	if chosen["S6"] { // the last: it leaves millions of dead rows
-		return s.snapshot(ctx)
-	}
-	return nil
+	return []step{inProcess, overHTTP, life, growth, renewals, submissions, snapshot}
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -75,7 +76,27 @@ func (s *stage) firstTime(claims []claim) (jobs []int64, wrong []error) {
 	return jobs, wrong
 }
 
-// verify is what stands at the end of every measurement: see doc.go, 5.
+// measured is what stands at the end of every measurement: the checks of doc.go, 5. In a brief run those that recount
+// wait for settle: nothing that they would find goes away by itself.
+func (s *stage) measured(ctx context.Context, what string) error {
+	s.unchecked = append(s.unchecked, what)
+	if s.Brief {
+		return nil
+	}
+	return s.settle(ctx)
+}
+
+// settle checks what has been measured since the last time.
+func (s *stage) settle(ctx context.Context) error {
+	if len(s.unchecked) == 0 {
+		return nil
+	}
+	after := strings.Join(s.unchecked, ", ")
+	s.unchecked = nil
+	return s.verify(ctx, after)
+}
+
+// verify recounts.
 func (s *stage) verify(ctx context.Context, after string) error {
 	s.say("checking: recount after %s", after)
 	rows, err := s.place.reader().Query(ctx, query["check_jobs"])

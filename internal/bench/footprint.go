@@ -16,7 +16,7 @@ func (s *stage) footprint(ctx context.Context) error {
 		return err
 	}
 	s.Held = s.Growth.Held
-	if err := s.verify(ctx, fmt.Sprintf("loading %d ready, %d held", s.Ready, s.Held)); err != nil {
+	if err := s.measured(ctx, fmt.Sprintf("loading %d ready, %d held", s.Ready, s.Held)); err != nil {
 		return err
 	}
 	if err := s.served.Stop(ctx); err != nil {
@@ -37,15 +37,15 @@ func (s *stage) footprint(ctx context.Context) error {
 	if err = errors.Join(err, d.stop()); err != nil {
 		return err
 	}
-	return s.verify(ctx, "weighing the daemon")
+	return s.measured(ctx, "weighing the daemon")
 }
 
 // starts measures how long a daemon takes from its start to the first job that it hands out.
 func (s *stage) starts(ctx context.Context) error {
 	var took, rows []float64
 	s.command(fmt.Sprintf("start: divvy serve on %d ready and %d held jobs; from exec to the answer of the first POST /v1/pulls", s.Ready, s.Held))
-	for r := range s.Rounds {
-		s.say("round %d of %d: start of the daemon", r+1, s.Rounds)
+	for r := range s.few() {
+		s.say("round %d of %d: start of the daemon", r+1, s.few())
 		before, err := s.jobsRead(ctx)
 		if err != nil {
 			return err
@@ -103,8 +103,8 @@ func (s *stage) weigh(ctx context.Context, d *process) (err error) {
 		return err
 	}
 	var each, rates []float64
-	for r := range s.Rounds {
-		s.say("round %d of %d: claims over HTTP, processor time of the daemon", r+1, s.Rounds)
+	for r := range s.few() {
+		s.say("round %d of %d: claims over HTTP, processor time of the daemon", r+1, s.few())
 		before, err := d.cpu()
 		if err != nil {
 			return err

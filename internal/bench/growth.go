@@ -41,111 +41,79 @@ func (g Growth) wide() plan {
 	return plan{tree: g.Tree, cycle: 3, queues: g.leaves(), slots: basePlan.slots, idle: true}
 }
 
-// sizes of a data set of the growth.
-func (s *stage) sizes(ready, held int) Sizes {
-	of := s.Sizes
-	of.Ready, of.Held = ready, held
+// few is how many rounds what grows is measured.
+func (s *stage) few() int {
 	if n := s.Growth.Rounds; n > 0 {
-		of.Rounds = min(of.Rounds, n)
+		return min(s.Rounds, n)
 	}
-	return of
-}
-
-// beside makes another data set in a database of its own on the same server: generated, not served yet.
-func (s *stage) beside(ctx context.Context, sizes Sizes, p plan) (*stage, error) {
-	t := &stage{Sizes: sizes, cfg: s.cfg, report: s.report, plan: p}
-	var err error
-	if t.place, err = openPlace(ctx, s.place.dsn, s.cfg.Log); err != nil {
-		return nil, err
-	}
-	if _, err := t.load(ctx); err != nil {
-		return nil, errors.Join(err, t.stop(context.WithoutCancel(ctx)))
-	}
-	return t, nil
-}
-
-// ready serves and leases what is to be held.
-func (s *stage) ready(ctx context.Context) error {
-	if err := s.serve(ctx); err != nil {
-		return err
-	}
-	if err := s.hold(ctx); err != nil {
-		return err
-	}
-	return s.verify(ctx, fmt.Sprintf("loading %d ready, %d held, %d shares", s.Ready, s.Held, len(s.leaves)))
-}
-
-// side is one data set of S5.
-type side struct {
-	name   string
-	figure string
-	target float64
-	at     *stage
-	rates  []float64
-}
-
-// scale is S5 and S9, which share the largest data set.
-func (s *stage) scale(ctx context.Context, chosen selection) (err error) {
-	var made []*stage
-	defer func() {
-		for _, t := range made {
-			err = errors.Join(err, t.stop(context.WithoutCancel(ctx)))
-		}
-	}()
-	another := func(ready, held int, p plan) (*stage, error) {
-		s.say("a data set of %d ready and %d held jobs, %d shares, %d queues", ready, held, p.tree[0]*p.tree[1]*p.tree[2], p.queues)
-		t, err := s.beside(ctx, s.sizes(ready, held), p)
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, t)
-		return t, t.ready(ctx)
-	}
-	g := s.Growth
-	large, err := another(g.Ready, g.FromHeld, basePlan)
-	if err != nil {
-		return err
-	}
-	if chosen["S5"] {
-		if err := s.growth(ctx, large, another); err != nil {
-			return err
-		}
-	}
-	if chosen["S9"] {
-		return large.footprint(ctx)
-	}
-	return nil
+	return s.Rounds
 }
 
 // growthBase says whether the data set of the run is what S5 grows from.
 func (s *stage) growthBase() bool { return s.Growth.From == s.Ready && s.Growth.FromHeld == s.Held }
 
-// growth is S5: the same load on the base and on each larger data set in turn.
-func (s *stage) growth(ctx context.Context, large *stage, another func(ready, held int, p plan) (*stage, error)) error {
-	g := s.Growth
-	base := &side{name: "base", at: s}
-	sides := []*side{base,
-		{name: fmt.Sprintf("%s ready", count(g.Ready)), figure: "ready_ratio", target: 0.85, at: large},
-		{name: fmt.Sprintf("%s held", count(g.Held)), figure: "held_ratio", target: 0.95},
-		{name: fmt.Sprintf("%d shares x %d queues", g.leaves(), g.leaves()), figure: "wide_ratio", target: 0.8}}
-	var err error
-	if !s.growthBase() {
-		if base.at, err = another(g.From, g.FromHeld, basePlan); err != nil {
+// growthTop says whether it is the largest one, that of S9 too. It has history and more leases, which the base has
+// not: S5 does not look better by it.
+func (s *stage) growthTop() bool {
+	return s.Brief && s.Growth.Ready == s.Ready && s.Growth.Held == s.Held
+}
+
+// scale is S5 and S9, which share the largest data set.
+func (s *stage) scale(ctx context.Context, chosen selection) (err error) {
+	sides := s.sides()
+	large := sides[1]
+	if !chosen["S5"] {
+		sides = sides[1:2]
+	}
+	defer func() { err = errors.Join(err, s.stopSides(context.WithoutCancel(ctx), sides)) }()
+	if err := s.makeSides(ctx, sides); err != nil {
+		return err
+	}
+	if chosen["S5"] {
+		if err := s.growth(ctx, sides); err != nil {
 			return err
 		}
 	}
-	if sides[2].at, err = another(g.From, g.Held, basePlan); err != nil {
-		return err
+	if chosen["S9"] {
+		if err := large.at.footprint(ctx); err != nil {
+			return err
+		}
 	}
-	if sides[3].at, err = another(g.From, g.FromHeld, g.wide()); err != nil {
-		return err
+	for _, of := range sides {
+		if of.at == s {
+			err = s.goOn(ctx)
+		} else {
+			err = of.at.settle(ctx)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// goOn makes the data set of the run ready for what comes next. A daemon that is new reads its windows first.
+func (s *stage) goOn(ctx context.Context) error {
+	if s.served.Stop == nil {
+		if err := s.serve(ctx); err != nil {
+			return err
+		}
+		if err := s.warm(ctx, s.address()); err != nil {
+			return err
+		}
+	}
+	return s.restore(ctx)
+}
+
+// growth is S5: the same load on the base and on each larger data set in turn.
+func (s *stage) growth(ctx context.Context, sides []*side) error {
 	if err := s.inTurn(ctx, sides); err != nil {
 		return err
 	}
-	of := newSeries("claims over HTTP, base of "+count(g.From)+" ready", "jobs/s", base.rates)
+	base := sides[0]
+	of := newSeries("claims over HTTP, base of "+count(base.ready)+" ready", "jobs/s", base.rates)
 	for _, grown := range sides[1:] {
-		if err := grown.at.verify(ctx, "claims over HTTP, "+grown.name); err != nil {
+		if err := grown.at.measured(ctx, "claims over HTTP, "+grown.name); err != nil {
 			return err
 		}
 		series := newSeries("claims over HTTP, "+grown.name, "jobs/s", grown.rates)
@@ -157,9 +125,10 @@ func (s *stage) growth(ctx context.Context, large *stage, another func(ready, he
 	return s.fillUp(ctx)
 }
 
-// inTurn measures every side once a round. The first one, the base, goes on to be used and is restored in the end.
+// inTurn measures every side once a round. The base and the data set of the run go on to be used and are restored in
+// the end.
 func (s *stage) inTurn(ctx context.Context, sides []*side) error {
-	rounds := sides[0].at.Rounds
+	rounds := s.few()
 	for _, of := range sides {
 		if err := of.at.warm(ctx, of.at.address()); err != nil {
 			return err
@@ -172,7 +141,7 @@ func (s *stage) inTurn(ctx context.Context, sides []*side) error {
 			if err != nil {
 				return err
 			}
-			if of == sides[0] || r+1 < rounds { // nothing is claimed of the others after the last one
+			if of == sides[0] || of.at == s || r+1 < rounds { // nothing is claimed of the others after the last one
 				if err := of.at.restore(ctx); err != nil {
 					return err
 				}
@@ -183,8 +152,12 @@ func (s *stage) inTurn(ctx context.Context, sides []*side) error {
 	return nil
 }
 
-// setting is the growth for the report.
-func (g Growth) setting() string {
-	return fmt.Sprintf("from %d ready, %d held: to %d ready; to %d held; to %d shares x %d queues; %d daemons, which also fill %d slots; %d long polls",
-		g.From, g.FromHeld, g.Ready, g.Held, g.leaves(), g.leaves(), g.Daemons, g.Full, g.Polls)
+// growthSetting is the growth for the report.
+func (s *stage) growthSetting() string {
+	g, where := s.Growth, ""
+	if s.growthTop() {
+		where = fmt.Sprintf(" and %d held, the data set of the run", s.Held)
+	}
+	return fmt.Sprintf("from %d ready, %d held: to %d ready%s; to %d held; to %d shares x %d queues; %d daemons, which also fill %d slots; %d long polls",
+		g.From, g.FromHeld, g.Ready, where, g.Held, g.leaves(), g.leaves(), g.Daemons, g.Full, g.Polls)
 }

@@ -57,12 +57,12 @@ func (s *stage) together(ctx context.Context) error {
 	n := s.Growth.Daemons
 	var one, many []float64
 	s.command(fmt.Sprintf("daemons: divvy serve in 1 and in %d processes, %d connections in all", n, s.Pullers))
-	for r := range s.Rounds {
+	for r := range s.few() {
 		for _, side := range []struct {
 			n     int
 			rates *[]float64
 		}{{1, &one}, {n, &many}} {
-			s.say("round %d of %d: claims over HTTP, %d daemons in processes of their own", r+1, s.Rounds, side.n)
+			s.say("round %d of %d: claims over HTTP, %d daemons in processes of their own", r+1, s.few(), side.n)
 			rate, err := s.claimsOfDaemons(ctx, side.n)
 			if err != nil {
 				return err
@@ -70,7 +70,7 @@ func (s *stage) together(ctx context.Context) error {
 			*side.rates = append(*side.rates, rate)
 		}
 	}
-	if err := s.verify(ctx, fmt.Sprintf("claims of %d daemons", n)); err != nil {
+	if err := s.measured(ctx, fmt.Sprintf("claims of %d daemons", n)); err != nil {
 		return err
 	}
 	several, alone := newSeries(fmt.Sprintf("claims over HTTP, %d daemons", n), "jobs/s", many), newSeries("claims over HTTP, one daemon", "jobs/s", one)
@@ -78,8 +78,11 @@ func (s *stage) together(ctx context.Context) error {
 	return nil
 }
 
-// claimsOfDaemons is one round of n daemons in place of the stage's own, and the data set restored.
+// claimsOfDaemons is one round of n daemons in place of the stage's own, which is not served then until back.
 func (s *stage) claimsOfDaemons(ctx context.Context, n int) (rate float64, err error) {
+	if err := s.back(ctx); err != nil {
+		return 0, err
+	}
 	if err := s.served.Stop(ctx); err != nil {
 		return 0, err
 	}
@@ -95,10 +98,7 @@ func (s *stage) claimsOfDaemons(ctx context.Context, n int) (rate float64, err e
 	if result.Answers == 0 {
 		return 0, fmt.Errorf("claims of %d daemons: the data set is too small for their warm-up", n)
 	}
-	if err := s.serve(ctx); err != nil {
-		return 0, err
-	}
-	return float64(result.Answers) / result.Elapsed.Seconds(), s.restore(ctx)
+	return float64(result.Answers) / result.Elapsed.Seconds(), nil
 }
 
 // claimsAt is a round of claims of daemons that were just started.

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -16,36 +18,23 @@ const enough = 0.6
 
 // inProcess is S1 and S10: they have the candidate in common.
 func (s *stage) inProcess(ctx context.Context, chosen selection) (err error) {
-	var floor *pgbench
+	var p peers
 	if chosen["S1"] {
-		if floor, err = s.newPgbench(ctx); err != nil {
+		if p.floor, err = s.newPgbench(ctx); err != nil {
 			return err
 		}
-		defer floor.remove()
+		defer p.floor.remove()
 	}
-	var old *panda
 	if chosen["S10"] {
-		if old, err = s.newPanda(ctx); err != nil {
-			return err
-		}
+		p.old = s.newPanda()
 	}
-	var floors, pandas, claims, slow, pandaSlow []float64
+	if err := p.fill(ctx); err != nil {
+		return err
+	}
+	var claims, slow []float64
 	for r := range s.Rounds {
-		if floor != nil {
-			s.say("round %d of %d: pgbench", r+1, s.Rounds)
-			rate, err := floor.measure(ctx)
-			if err != nil {
-				return err
-			}
-			floors = append(floors, rate)
-		}
-		if old != nil {
-			s.say("round %d of %d: PanDA's way", r+1, s.Rounds)
-			rate, p99, err := old.measure(ctx)
-			if err != nil {
-				return err
-			}
-			pandas, pandaSlow = append(pandas, rate), append(pandaSlow, p99)
+		if err := p.round(ctx, s, r); err != nil {
+			return err
 		}
 		s.say("round %d of %d: claims in process", r+1, s.Rounds)
 		rate, p99, err := s.claims(ctx)
@@ -57,23 +46,65 @@ func (s *stage) inProcess(ctx context.Context, chosen selection) (err error) {
 			return err
 		}
 	}
-	if err := s.verify(ctx, "claims in process"); err != nil {
+	if err := s.measured(ctx, "claims in process"); err != nil {
 		return err
 	}
 	mine := []Series{newSeries("claims in process", "jobs/s", claims), newSeries("p99 of a pull", "ms", slow)}
-	if floor != nil {
-		f := newSeries("pgbench, one claim a transaction", "jobs/s", floors)
+	if p.floor != nil {
+		f := newSeries("pgbench, one claim a transaction", "jobs/s", p.floors)
 		s.figure(atLeast("S1", "ratio", mine[0].Median/f.Median, 6, append(mine, f)...))
 	}
-	if old != nil {
-		p := newSeries("PanDA's way", "jobs/s", pandas)
-		s.figure(atLeast("S10", "ratio", mine[0].Median/p.Median, 500, append(mine, p, newSeries("p99 of PanDA's way", "ms", pandaSlow))...))
+	if p.old != nil {
+		f := newSeries("PanDA's way", "jobs/s", p.pandas)
+		s.figure(atLeast("S10", "ratio", mine[0].Median/f.Median, 500, append(mine, f, newSeries("p99 of PanDA's way", "ms", p.slow))...))
+	}
+	return nil
+}
+
+// peers are the other sides of claims in process, those that are measured, and what they reached.
+type peers struct {
+	floor  *pgbench
+	old    *panda
+	floors []float64
+	pandas []float64
+	slow   []float64 // p99 of the latter
+}
+
+// fill makes their tables, at the same time.
+func (p *peers) fill(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if p.floor != nil {
+		group.Go(func() error { return p.floor.fill(ctx) })
+	}
+	if p.old != nil {
+		group.Go(func() error { return p.old.fill(ctx) })
+	}
+	return group.Wait()
+}
+
+// round is one of each.
+func (p *peers) round(ctx context.Context, s *stage, r int) error {
+	if p.floor != nil {
+		s.say("round %d of %d: pgbench", r+1, s.Rounds)
+		rate, err := p.floor.measure(ctx)
+		if err != nil {
+			return err
+		}
+		p.floors = append(p.floors, rate)
+	}
+	if p.old != nil {
+		s.say("round %d of %d: PanDA's way", r+1, s.Rounds)
+		rate, p99, err := p.old.measure(ctx)
+		if err != nil {
+			return err
+		}
+		p.pandas, p.slow = append(p.pandas, rate), append(p.slow, p99)
 	}
 	return nil
 }
 
 // warmUp precedes a round of claims and does not count: pgbench does not count its connections either.
-func warmUp(round time.Duration) time.Duration { return min(round/2, time.Second) }
+func warmUp(round time.Duration) time.Duration { return min(round/4, time.Second) }
 
 // claims pulls one job at a time, with all pullers over all queues, for a round.
 func (s *stage) claims(ctx context.Context) (perSecond, p99 float64, err error) {

@@ -13,7 +13,7 @@ import (
 )
 
 // wholeLife is S3: whole lives over HTTP beside River's own bench.
-func (s *stage) wholeLife(ctx context.Context) error {
+func (s *stage) wholeLife(ctx context.Context, _ selection) error {
 	floor, err := s.newRiver(ctx)
 	if why := (*noRiver)(nil); errors.As(err, &why) {
 		s.skip("S3", why.Error())
@@ -40,7 +40,7 @@ func (s *stage) wholeLife(ctx context.Context) error {
 		}
 		rates, slow = append(rates, float64(result.Answers)/result.Elapsed.Seconds()), append(slow, result.P99)
 	}
-	if err := s.verify(ctx, "whole lives over HTTP"); err != nil {
+	if err := s.measured(ctx, "whole lives over HTTP"); err != nil {
 		return err
 	}
 	top, f := newSeries("whole lives over HTTP", "jobs/s", rates), newSeries("River "+floor.version, "jobs/s", floors)
@@ -77,8 +77,11 @@ func (s *stage) lifeRound(ctx context.Context) (outcome, error) {
 	if err := s.lived(ctx, claims); err != nil {
 		return result, err
 	}
-	s.say("generating %d jobs", len(claims))
-	return result, s.refill(ctx, len(claims))
+	n := s.missing(len(claims))
+	if n > 0 {
+		s.say("generating %d jobs", n)
+	}
+	return result, s.refill(ctx, n)
 }
 
 func lifeName(i int) string { return fmt.Sprint("life-", i) }

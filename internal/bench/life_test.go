@@ -213,7 +213,7 @@ func TestLifeIsSkippedAloud(t *testing.T) {
 			prepare(t)
 			terminal.Reset()
 			s := &stage{Sizes: Quick(), cfg: Config{Progress: &terminal}, report: &Report{Began: time.Now()}}
-			if err := s.wholeLife(context.Background()); err != nil {
+			if err := s.wholeLife(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
 			var lines bytes.Buffer

@@ -55,10 +55,19 @@ func (s *stage) ownSettings() []Setting {
 		{"server", s.place.server},
 		{"data", fmt.Sprintf("%d ready, %d held, 100 shares in 3 levels, 20 queues, 4 shapes", s.Ready, s.Held)},
 		{"rounds", fmt.Sprintf("%d of %s, floor and candidate in turn", s.Rounds, s.Round)},
-		{"growth (S5, S9)", s.Growth.setting()},
+		{"refills", s.refills()},
+		{"growth (S5, S9)", s.growthSetting()},
 		{"pullers", fmt.Sprintf("%d, one job a pull, request ids: %t", s.Pullers, s.RequestIDs)},
 		{"snapshot (S6)", fmt.Sprintf("%d claims under it, in slices of %d", s.Snapshot, s.slice())},
-		{"renewals (S7)", fmt.Sprintf("%d leases held, %d renewed a second", max(s.Held, s.Renewed), renewPace)},
+		{"renewals (S7)", fmt.Sprintf("%d leases held, %d of them renewed, %d a second", max(s.Held, s.Renewed), s.Renewed, renewPace)},
 		{"written with every claim", "lease, ledger (the delta log); with every end the attempt and the ended job, in the partition of the day; every second the decision records, all up to 1000/s, above that a sample of about as many"},
 	}
+}
+
+// refills says how far the ready jobs may have gone when a round begins.
+func (s *stage) refills() string {
+	if s.Brief {
+		return "when a quarter of the ready jobs has gone"
+	}
+	return "after every round"
 }

@@ -24,7 +24,8 @@ import (
 // address is host:port of the daemon.
 func (s *stage) address() string { return strings.TrimPrefix(s.served.URL, "http://") }
 
-// overHTTP is S2 and S4.
+// overHTTP is S2 and S4, and in a brief run S7: the claims of S2 are those without renewals then, and the ones before
+// the snapshot of S6.
 func (s *stage) overHTTP(ctx context.Context, chosen selection) error {
 	empty, err := serveEmpty()
 	if err != nil {
@@ -32,7 +33,14 @@ func (s *stage) overHTTP(ctx context.Context, chosen selection) error {
 	}
 	defer empty.Close()
 	s.command(fmt.Sprintf("load process: divvy bench-load, %d keep-alive connections, POST /v1/pulls %s", s.Pullers, s.body(0)))
-	var floors, claims, slow []float64
+	var beside *renewTurns
+	if s.Brief && chosen["S7"] {
+		if beside, err = s.newRenewTurns(ctx); err != nil {
+			return err
+		}
+	}
+	var floors []float64
+	var claims claimRounds
 	for r := range s.Rounds {
 		if chosen["S2"] {
 			s.say("round %d of %d: empty handler", r+1, s.Rounds)
@@ -47,23 +55,38 @@ func (s *stage) overHTTP(ctx context.Context, chosen selection) error {
 		if err != nil {
 			return err
 		}
-		claims, slow = append(claims, float64(result.Answers)/result.Elapsed.Seconds()), append(slow, result.P99)
+		claims.add(result)
+		if err := beside.round(ctx, r); err != nil {
+			return err
+		}
 	}
-	if err := s.verify(ctx, "claims over HTTP"); err != nil {
+	if err := s.measured(ctx, "claims over HTTP"); err != nil {
 		return err
 	}
-	top := newSeries("claims over HTTP", "jobs/s", claims)
+	top := newSeries("claims over HTTP", "jobs/s", claims.rates)
 	if chosen["S2"] {
 		f := newSeries("empty handler", "requests/s", floors)
-		s.figure(atLeast("S2", "ratio", top.Median/f.Median, 0.5, top, f, newSeries("p99 of a claim", "ms", slow)))
+		s.figure(atLeast("S2", "ratio", top.Median/f.Median, 0.5, top, f, newSeries("p99 of a claim", "ms", claims.p99s)))
 	}
-	if !chosen["S4"] {
-		return nil
+	if err := s.shareRounds(ctx, claims, beside); err != nil || !chosen["S4"] {
+		return err
 	}
 	if err := s.atHalf(ctx, top.Median/2); err != nil {
 		return err
 	}
 	return s.wakes(ctx)
+}
+
+// shareRounds hands the rounds of a brief run on to S6 and, if it is measured, S7.
+func (s *stage) shareRounds(ctx context.Context, claims claimRounds, beside *renewTurns) error {
+	if s.Brief {
+		s.before = claims
+	}
+	if beside == nil {
+		return nil
+	}
+	beside.got.without = claims.rates
+	return beside.end(ctx)
 }
 
 // atHalf is the first half of S4: claims at half of the top rate.
@@ -78,7 +101,7 @@ func (s *stage) atHalf(ctx context.Context, rate float64) error {
 		p50, p99 = append(p50, result.P50), append(p99, result.P99)
 		rates = append(rates, float64(result.Answers)/result.Elapsed.Seconds())
 	}
-	if err := s.verify(ctx, "half of the top rate"); err != nil {
+	if err := s.measured(ctx, "half of the top rate"); err != nil {
 		return err
 	}
 	slow := newSeries("p99 of a claim at half of the top rate", "ms", p99)

@@ -30,21 +30,25 @@ const (
 	codeLockTaken = "55P03"
 )
 
-func (s *stage) newPanda(ctx context.Context) (*panda, error) {
-	s.say("copying the jobs for PanDA's way")
-	if _, err := s.place.pool.Exec(ctx, peer("panda_make")); err != nil {
-		return nil, err
+func (s *stage) newPanda() *panda {
+	s.command("PanDA's way: internal/bench/peers/panda_{rank,candidates,lock,take}.sql, rank kept for 10 s, best of 8 and 32 connections")
+	return &panda{s: s, clients: []int{8, 32}}
+}
+
+// fill copies the jobs.
+func (p *panda) fill(ctx context.Context) error {
+	p.s.say("copying the jobs for PanDA's way")
+	pool := p.s.place.pool
+	if _, err := pool.Exec(ctx, peer("panda_make")); err != nil {
+		return err
 	}
-	for _, l := range s.leaves {
-		if _, err := s.place.pool.Exec(ctx, peer("panda_target"), int32(l.id), l.part); err != nil {
-			return nil, err
+	for _, l := range p.s.leaves {
+		if _, err := pool.Exec(ctx, peer("panda_target"), int32(l.id), l.part); err != nil {
+			return err
 		}
 	}
-	if _, err := s.place.pool.Exec(ctx, "VACUUM ANALYZE panda_jobs"); err != nil {
-		return nil, err
-	}
-	s.command("PanDA's way: internal/bench/peers/panda_{rank,candidates,lock,take}.sql, rank kept for 10 s, best of 8 and 32 connections")
-	return &panda{s: s, clients: []int{8, 32}}, nil
+	_, err := pool.Exec(ctx, "VACUUM ANALYZE panda_jobs")
+	return err
 }
 
 // measure is the best of the numbers of clients, in claims a second, and its p99 in ms.

@@ -21,38 +21,71 @@ const (
 	renewSlack = 30 * time.Second
 )
 
-// renewals is S7: claims with and without pilots that renew all held leases beside them, in turn.
-func (s *stage) renewals(ctx context.Context) error {
+// renewals is S7: claims with and without pilots that renew held leases beside them, in turn.
+func (s *stage) renewals(ctx context.Context, _ selection) error {
 	base := s.holds
-	if err := s.holdMore(ctx, s.Renewed); err != nil {
+	beside, err := s.newRenewTurns(ctx)
+	if err != nil {
 		return err
 	}
-	load := s.renewLoad()
-	s.command(fmt.Sprintf("load process: %d leases renewed every %s, %d in a call of POST /v1/leases/renew, spread evenly, over %d connections",
-		load.Leases, load.Every, load.Slots, load.Connections))
-	shuffled := slices.Clone(s.kept)
-	rand.New(rand.NewPCG(7, 7)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	var got renewRounds
 	for r := range s.Rounds {
 		s.say("round %d of %d: claims without renewals", r+1, s.Rounds)
 		result, err := s.claimsOverHTTP(ctx, 0)
 		if err != nil {
 			return err
 		}
-		got.without = append(got.without, float64(result.Answers)/result.Elapsed.Seconds())
-		s.say("round %d of %d: claims beside renewals", r+1, s.Rounds)
-		if err := s.besideRenewals(ctx, &load, shuffled, &got); err != nil {
+		beside.got.without = append(beside.got.without, float64(result.Answers)/result.Elapsed.Seconds())
+		if err := beside.round(ctx, r); err != nil {
 			return err
 		}
 	}
-	if err := s.renewed(ctx, load, got); err != nil {
+	if err := beside.end(ctx); err != nil {
 		return err
 	}
-	if err := s.verify(ctx, "claims beside renewals"); err != nil {
-		return err
-	}
-	s.figures7(got)
 	return s.letGo(ctx, base)
+}
+
+// renewTurns are the rounds of claims beside renewals.
+type renewTurns struct {
+	s      *stage
+	load   renewOrder
+	leases []claim
+	got    renewRounds
+}
+
+// newRenewTurns holds what is to be renewed.
+func (s *stage) newRenewTurns(ctx context.Context) (*renewTurns, error) {
+	if err := s.holdMore(ctx, s.Renewed); err != nil {
+		return nil, err
+	}
+	n := &renewTurns{s: s, load: s.renewLoad()}
+	s.command(fmt.Sprintf("load process: %d leases renewed every %s, %d in a call of POST /v1/leases/renew, spread evenly, over %d connections",
+		n.load.Leases, n.load.Every, n.load.Slots, n.load.Connections))
+	shuffled := slices.Clone(s.kept)
+	rand.New(rand.NewPCG(7, 7)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	n.leases = shuffled[:n.load.Leases]
+	return n, nil
+}
+
+// round is one of them; none where there are no turns.
+func (n *renewTurns) round(ctx context.Context, r int) error {
+	if n == nil {
+		return nil
+	}
+	n.s.say("round %d of %d: claims beside renewals", r+1, n.s.Rounds)
+	return n.s.besideRenewals(ctx, &n.load, n.leases, &n.got)
+}
+
+// end checks what was renewed, and gives the figures.
+func (n *renewTurns) end(ctx context.Context) error {
+	if err := n.s.renewed(ctx, n.load, n.got); err != nil {
+		return err
+	}
+	if err := n.s.measured(ctx, "claims beside renewals"); err != nil {
+		return err
+	}
+	n.s.figures7(n.got)
+	return nil
 }
 
 // renewRounds is what the rounds of S7 gave.
@@ -88,7 +121,7 @@ func (s *stage) holdMore(ctx context.Context, n int) error {
 }
 
 func (s *stage) renewLoad() renewOrder {
-	return renewOrder{Every: time.Duration(float64(len(s.kept)) / renewPace * float64(time.Second)), Leases: len(s.kept),
+	return renewOrder{Every: time.Duration(float64(s.Renewed) / renewPace * float64(time.Second)), Leases: s.Renewed,
 		Slots: renewSlots, Connections: renewConnections}
 }
 

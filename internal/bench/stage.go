@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -34,12 +35,29 @@ type stage struct {
 	extra int     // jobs enqueued beside the tasks
 	seen  bitmap  // every job that was ever claimed
 	open  []claim // claims that are not finished yet
+	taken int     // ready jobs that have gone since the last refill
+
+	unchecked []string    // measurements since the last recount
+	before    claimRounds // brief: those of S2, with which S6 compares
 }
 
 // claim is a lease that a client was given.
 type claim struct {
 	job   int64
 	lease string
+}
+
+// inLine is a writer for several data sets that are made at the same time.
+type inLine struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// Write is io.Writer.
+func (l *inLine) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(p)
 }
 
 func (s *stage) say(format string, args ...any) {
@@ -181,19 +199,46 @@ func (s *stage) holdUpTo(ctx context.Context, n int) error {
 	return nil
 }
 
-// restore brings the base data set back: what was claimed is finished, and as many jobs are generated.
-func (s *stage) restore(ctx context.Context) error {
-	n := len(s.open)
-	s.say("finishing %d jobs and generating as many", n)
-	if err := s.finish(ctx); err != nil {
-		return err
+// back serves again, if the daemon was stopped for others, and restores the data set.
+func (s *stage) back(ctx context.Context) error {
+	if s.served.Stop == nil {
+		if err := s.serve(ctx); err != nil {
+			return err
+		}
 	}
-	return s.refill(ctx, n)
+	return s.restore(ctx)
+}
+
+// restore brings the base data set back: what was claimed is finished, and as many jobs are generated meanwhile.
+func (s *stage) restore(ctx context.Context) error {
+	if len(s.open) == 0 {
+		return nil
+	}
+	n := s.missing(len(s.open))
+	s.say("finishing %d jobs and generating %d", len(s.open), n)
+	group, inner := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.finish(inner) })
+	group.Go(func() error { return s.refill(inner, n) })
+	return group.Wait()
+}
+
+// missing is how many jobs are to be made when n more have gone: all that are not there, in a brief run not before
+// they are a quarter of what is ready. A refill has hundreds of tasks, however few jobs it makes.
+func (s *stage) missing(n int) int {
+	s.taken += n
+	if s.Brief && s.taken < s.Ready/4 {
+		return 0
+	}
+	n, s.taken = s.taken, 0
+	return n
 }
 
 // refill makes n jobs of all shapes alike. With one shape a refill, queues that may run two of the four would find
 // nothing after some millions of claims: the oldest jobs go first.
 func (s *stage) refill(ctx context.Context, n int) error {
+	if n == 0 {
+		return nil
+	}
 	for shape := range nShapes {
 		if err := s.submit(ctx, shape, n*(shape+1)/nShapes-n*shape/nShapes); err != nil {
 			return err

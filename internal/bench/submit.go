@@ -60,7 +60,7 @@ func (r *inputNames) Read(p []byte) (int, error) {
 }
 
 // submissions is the second half of S8.
-func (s *stage) submissions(ctx context.Context) error {
+func (s *stage) submissions(ctx context.Context, _ selection) error {
 	var took []float64
 	s.command(fmt.Sprintf("load process: one task, %d inputs in chunks of the Go client (10,000 a request, one after the other), commit", s.Inputs))
 	for r := range s.Submits {
@@ -81,7 +81,7 @@ func (s *stage) submissions(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.verify(ctx, "submissions"); err != nil {
+	if err := s.measured(ctx, "submissions"); err != nil {
 		return err
 	}
 	series := newSeries(fmt.Sprintf("submission of %d inputs", s.Inputs), "s", took)

@@ -43,7 +43,7 @@ func (s *stage) wakes(ctx context.Context) error {
 		}
 		p50, p99 = append(p50, quantile(times, 0.5)), append(p99, quantile(times, 0.99))
 	}
-	if err := s.verify(ctx, "waking"); err != nil {
+	if err := s.measured(ctx, "waking"); err != nil {
 		return err
 	}
 	slow := newSeries("p99 from ready to the pilot's hands", "ms", p99)
