@@ -12,6 +12,7 @@ import (
 // TaskMove asks that live jobs of a task go to another share.
 type TaskMove struct {
 	Task    int64
+	From    int64 // the first job, by id
 	To      shares.ShareID
 	Running bool // leased ones too: their units are charged to the share from then on
 	Limit   int  // of jobs
@@ -22,19 +23,20 @@ type TaskMoved struct {
 	Waiting int64
 	Ready   int64
 	Leased  int64
-	More    bool // there may be more jobs than the limit: call again
+	More    bool  // there may be more jobs than the limit: call again
+	Next    int64 // from here on
 }
 
 // MoveTask gives live jobs of one task to another share. The caller holds the Barrier, so that no claim is decided by
 // the old share, and calls Rebase afterwards. Jobs are locked in the order of their ids before leases are touched, as
 // ends of attempts do it; leases that have ended by then are left alone, with their jobs.
 func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) (out TaskMoved, err error) {
-	args := pgx.StrictNamedArgs{"task": m.Task, "to": int32(m.To), "running": m.Running, "limit": m.Limit}
+	args := pgx.StrictNamedArgs{"task": m.Task, "from": m.From, "to": int32(m.To), "running": m.Running, "limit": m.Limit}
 	ids, err := column(ctx, tx, "lock_task_jobs", args)
 	if err != nil || len(ids) == 0 {
 		return out, wrapMove(err)
 	}
-	out.More = len(ids) == m.Limit
+	out.More, out.Next = len(ids) == m.Limit, ids[len(ids)-1]+1
 	args = pgx.StrictNamedArgs{"ids": ids, "to": int32(m.To)}
 	var leased []movedGroup
 	if m.Running {

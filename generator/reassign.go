@@ -48,6 +48,7 @@ type TaskReassigned struct {
 	Ready   int64  `json:"ready" doc:"Ready jobs that went."`
 	Leased  int64  `json:"leased" doc:"Running jobs that went."`
 	Stay    int64  `json:"stay" doc:"Running jobs that stay charged to the old share."`
+	Ended   int64  `json:"ended" doc:"Jobs that have ended, as of a second or two ago: they stay where they were."`
 	Why     string `json:"why,omitempty" doc:"Why it did not go, or not all of it."`
 	More    bool   `json:"more" doc:"It has more jobs than one request moves."`
 }
@@ -83,6 +84,7 @@ type reassignment struct {
 	task    int64
 	share   string
 	running bool
+	from    int64 // jobs with smaller ids were seen to
 }
 
 // reassignTask moves at most so many batches.
@@ -93,33 +95,35 @@ func (g *Generator) reassignTask(ctx context.Context, r reassignment, batches in
 			out.Why = "more jobs than one request moves: send it again"
 			return out, used, nil
 		}
-		one, jobs, err := g.reassignBatch(ctx, r)
+		one, next, err := g.reassignBatch(ctx, r)
 		if err != nil {
 			return out, used, err
 		}
-		if jobs || used > 0 {
+		if next > 0 || used > 0 {
 			used++
 		}
+		r.from = next
 		if out.Task != 0 { // of the first batch: what the task was before
 			one.From, one.Pieces, one.Moved = out.From, out.Pieces, one.Moved || out.Moved
-			if one.Moved && one.Stay == 0 {
+			if one.Moved {
 				one.Why = ""
 			}
 		}
 		one.Waiting, one.Ready, one.Leased = one.Waiting+out.Waiting, one.Ready+out.Ready, one.Leased+out.Leased
 		out = one
 		if !out.More {
-			return out, used, nil
+			return out, used, g.stay(ctx, r, &out)
 		}
 	}
 }
 
-// reassignBatch moves the task, if it has not moved yet, and one batch of its jobs; jobs says whether there were any.
+// reassignBatch moves the task, if it has not moved yet, and one batch of its jobs; next is the id from which on there may
+// be more, 0 when there were none. The first of them is looked for before claims stand still: it may be far behind.
 // The site lock comes first, so that the share stays a leaf and the limits are those of the version in force; the
 // task's row before the barrier, as verbs have them.
-func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out TaskReassigned, jobs bool, err error) {
+func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out TaskReassigned, next int64, err error) {
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		out, jobs = TaskReassigned{Task: r.task}, false
+		out, next = TaskReassigned{Task: r.task}, 0
 		st, to, err := g.leafInForce(ctx, tx, r.share)
 		if err != nil {
 			return err
@@ -132,17 +136,19 @@ func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out Task
 		if err != nil {
 			return err
 		}
-		out.From = t.Share
+		out.From, out.Ended = t.Share, t.Ended
 		if t.Over {
 			out.Why = "it is over (" + t.State + "): what has ended stays where it was"
 			return nil
 		}
-		if jobs, err = t.take(ctx, tx, r, to, st, &out); err != nil || !jobs {
+		first, err := t.take(ctx, tx, r, to, st, &out)
+		if err != nil || first == 0 {
 			return err
 		}
-		return t.takeJobs(ctx, tx, r, to, st, &out)
+		next, err = t.takeJobs(ctx, tx, dispatcher.TaskMove{Task: t.ID, From: first, To: to, Running: r.running, Limit: reassignJobs}, st, &out)
+		return err
 	})
-	return out, jobs, err
+	return out, next, err
 }
 
 // leafInForce finds the share in the version in force, and keeps that version in force until the transaction ends.
@@ -178,6 +184,7 @@ type movableTask struct {
 	Overruled bool
 	Committed bool
 	Pieces    int64
+	Ended     int64
 }
 
 func lockReassign(ctx context.Context, tx pgx.Tx, id int64) (movableTask, error) {
@@ -188,8 +195,8 @@ func lockReassign(ctx context.Context, tx pgx.Tx, id int64) (movableTask, error)
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[movableTask])
 }
 
-// take gives the task itself to the share; jobs says whether any of its jobs have to follow.
-func (t movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, to shares.ShareID, st *site.Site, out *TaskReassigned) (jobs bool, err error) {
+// take gives the task itself to the share; first is the first of its jobs that have to follow.
+func (t movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, to shares.ShareID, st *site.Site, out *TaskReassigned) (first int64, err error) {
 	if t.ShareID == to && !t.Overruled {
 		out.Why = "it is in " + r.share + " already"
 	} else {
@@ -200,41 +207,35 @@ func (t movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, to sha
 		_, err := tx.Exec(ctx, query["reassign"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(to),
 			"tagged_by": TaggedBy{Verdict: explicit}, "site_version": st.Number})
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	err = tx.QueryRow(ctx, query["movable"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(to), "running": r.running}).Scan(&jobs)
-	if err != nil || jobs {
-		return jobs, err
-	}
-	return false, t.stay(ctx, tx, r, to, out)
+	err = tx.QueryRow(ctx, query["movable"], pgx.StrictNamedArgs{"task": t.ID, "from": r.from, "share": int32(to), "running": r.running}).Scan(&first)
+	return first, err
 }
 
 // takeJobs moves a batch of jobs behind the barrier, and has the limits computed anew: what a share holds has changed.
-func (t movableTask) takeJobs(ctx context.Context, tx pgx.Tx, r reassignment, to shares.ShareID, st *site.Site, out *TaskReassigned) error {
+func (t movableTask) takeJobs(ctx context.Context, tx pgx.Tx, m dispatcher.TaskMove, st *site.Site, out *TaskReassigned) (next int64, err error) {
 	if err := dispatcher.Barrier(ctx, tx); err != nil {
-		return err
+		return 0, err
 	}
-	moved, err := dispatcher.MoveTask(ctx, tx, dispatcher.TaskMove{Task: t.ID, To: to, Running: r.running, Limit: reassignJobs})
+	moved, err := dispatcher.MoveTask(ctx, tx, m)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := dispatcher.Rebase(ctx, tx, st.Version()); err != nil {
-		return err
+		return 0, err
 	}
 	out.Waiting, out.Ready, out.Leased, out.More = moved.Waiting, moved.Ready, moved.Leased, moved.More
 	if moved.Waiting+moved.Ready+moved.Leased > 0 {
 		out.Moved, out.Why = true, ""
 	}
-	if moved.More {
-		return nil
-	}
-	return t.stay(ctx, tx, r, to, out)
+	return max(moved.Next, m.From), nil
 }
 
-// stay says what does not go.
-func (t movableTask) stay(ctx context.Context, tx pgx.Tx, r reassignment, to shares.ShareID, out *TaskReassigned) error {
-	err := tx.QueryRow(ctx, query["left_behind"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(to)}).Scan(&out.Stay)
+// stay says what did not go. It reads all jobs of the task, so it holds no lock and is in nobody's way.
+func (g *Generator) stay(ctx context.Context, r reassignment, out *TaskReassigned) error {
+	err := g.cfg.Pool.QueryRow(ctx, query["left_behind"], pgx.StrictNamedArgs{"task": r.task, "share": r.share}).Scan(&out.Stay)
 	if err != nil || out.Stay == 0 {
 		return err
 	}

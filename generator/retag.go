@@ -20,7 +20,7 @@ type Retagging struct {
 	SinceS    float64    `json:"since_s" doc:"How far back tasks were looked at, by when they were submitted, in seconds."`
 	Tasks     int64      `json:"tasks" doc:"Tasks looked at."`
 	Jobs      int64      `json:"jobs" doc:"Their jobs, those to come too."`
-	Changed   int64      `json:"changed" doc:"Tasks whose jobs would go to another share."`
+	Changed   int64      `json:"changed" doc:"Tasks whose jobs would go to another share, or to none."`
 	Groups    int64      `json:"groups" doc:"Tasks that no rule can tell apart are one group: so many there were."`
 	Moves     []Retagged `json:"moves" doc:"By old and new share, those that stay too."`
 	Unmatched []NoShare  `json:"unmatched" doc:"The largest groups that would get no share, 50 at the most."`

@@ -100,5 +100,8 @@ func writeReassigned(w io.Writer, r client.Reassigned) {
 		if t.Why != "" {
 			fmt.Fprintf(w, "  not moved: %s\n", t.Why)
 		}
+		if t.Ended > 0 {
+			fmt.Fprintf(w, "  not moved: %s: what has ended stays where it was\n", plural(t.Ended, "ended job"))
+		}
 	}
 }

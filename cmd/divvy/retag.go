@@ -28,7 +28,7 @@ func (c *cli) retag(ctx context.Context, cl *client.Client, since, file string) 
 }
 
 func writeRetagging(w io.Writer, since string, r client.Retagging) {
-	fmt.Fprintf(w, "%s of the last %s with %s: %s would go to another share; nothing is written\n\n",
+	fmt.Fprintf(w, "%s of the last %s with %s: %s would go to another share or to none; nothing is written\n\n",
 		plural(r.Tasks, "task"), since, plural(r.Jobs, "job"), plural(r.Changed, "task"))
 	g := newGrid(w, "old share", "", "new share", ">tasks", ">jobs")
 	for _, m := range r.Moves {
