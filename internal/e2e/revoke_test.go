@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// A pilot that renews and never ends its job loses it when the grace is over, counted from the answer that told it. The job
+// is ready, at the place that its age gives it, with as many attempts left as before.
+func TestReclaimRevokes(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	c := serve(t, dsn).client
+	db, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	apply(t, c, `
+shares: [{name: A}, {name: B, reclaim: {grace: 120s}}]
+on_no_match: reject
+queues: [{name: Q, slots: 2}]
+`)
+	submit(t, c, "A", 2, nil)
+	waitReady(t, c, map[string]int64{"A": 2})
+	held := map[string]client.Lease{}
+	for range 2 {
+		l := pullOne(t, c, nil)
+		held[l.Lease] = l
+	}
+	submit(t, c, "A", 3, nil)
+	submit(t, c, "B", 1, nil)
+	var orders []string
+	eventually(t, 30*time.Second, "an order", func() bool {
+		orders = ordered(t, c, held)
+		return len(orders) > 0
+	})
+	victim := held[orders[0]]
+	if len(orders) != 1 || slices.ContainsFunc(values(held), func(l client.Lease) bool { return l.Job > victim.Job }) {
+		t.Fatalf("orders %v of %v; want one, to the youngest", orders, held)
+	}
+	pgtest.Age(t, db, "leases", "told_at", 110*time.Second)
+	if again := ordered(t, c, held); !slices.Equal(again, orders) {
+		t.Fatalf("told %v again, want %v", again, orders)
+	}
+	pgtest.Age(t, db, "leases", "told_at", 20*time.Second)
+	eventually(t, 30*time.Second, "the lease is revoked", func() bool {
+		job, err := c.Job(t.Context(), victim.Job)
+		return err == nil && job.State == "ready" && job.Attempts[0].State == "revoked" && job.MaxAttempts-job.Attempt == 2
+	})
+	reply, err := c.Renew(t.Context(), client.RenewRequest{Pilot: "p", Leases: []client.Renewal{{Lease: victim.Lease, State: "running"}}})
+	if err != nil || !slices.Equal(reply.Lost, []string{victim.Lease}) {
+		t.Errorf("its pilot hears %+v, %v; want that the lease is lost", reply, err)
+	}
+	late, err := c.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: victim.Lease, Outcome: "finished"}}})
+	if err != nil || late.Verdicts[0].Verdict != "lease_lost" {
+		t.Errorf("its word after that: %+v, %v; want lease_lost", late, err)
+	}
+	if l := pullOne(t, c, nil); l.Share != "B" {
+		t.Errorf("the slot went to %s, want B", l.Share)
+	}
+	delete(held, victim.Lease)
+	finishAll(t, c, values(held)...)
+	if l := pullOne(t, c, nil); l.Job != victim.Job || l.Attempt != 2 {
+		t.Errorf("job %d attempt %d is next of A, want %d: it is older", l.Job, l.Attempt, victim.Job)
+	}
+}
+
+func values(m map[string]client.Lease) []client.Lease {
+	return slices.Collect(maps.Values(m))
+}
