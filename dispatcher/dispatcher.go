@@ -72,9 +72,10 @@ type Dispatcher struct {
 	hint     chan struct{} // other daemons may want to look at the ledger
 	renewals *gatherer[renewal, renewed]
 	ends     *gatherer[ended, verdict]
-	work     sync.WaitGroup // reads and takes under way
+	work     sync.WaitGroup // reads, takes and look-ups under way
 
 	records    records    // of decisions, until they are written
+	endRates   endRates   // as they were read last
 	refreshing sync.Mutex // one Refresh at a time
 
 	memoryWritten time.Time     // by Remember, under mu

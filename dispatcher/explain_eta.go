@@ -1,14 +1,10 @@
 package dispatcher
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -29,25 +25,6 @@ type Flow struct {
 	UnitsPerSecond float64 `json:"units_per_second" doc:"Units that they freed."`
 	Part           float64 `json:"part" doc:"The share's target over the sum of those of all leaves."`
 	JobUnits       float64 `json:"job_units" doc:"Units that this job charges there."`
-}
-
-// endRate is how fast attempts of a share ended at a queue lately.
-type endRate struct {
-	QueueID   shares.QueueID
-	ShareID   shares.ShareID
-	PerSecond float64
-	UnitsPerS float64 // thousandths
-}
-
-// Bounds of what is read to learn how fast attempts end: the last rows of every lane, within a few minutes.
-const (
-	endsWithin = 5 * time.Minute
-	endsRows   = 200
-)
-
-func (d *Dispatcher) endsLately(ctx context.Context) ([]endRate, error) {
-	return collect[endRate](ctx, d.cfg.Pool, "explain_ends", pgx.StrictNamedArgs{"within_s": endsWithin.Seconds(), "rows": endsRows,
-		"first": firstEndLane, "last": nLanes - 1})
 }
 
 // flow is a Flow in the dispatcher's figures.
