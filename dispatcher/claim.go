@@ -282,7 +282,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, too
 			d.finishPull(p, leases[i], nil)
 		case p.hash != nil && p.recall == notRecalled:
 			p.grants, p.recall, p.aside = nil, recalling, true
-			go d.recallPull(p)
+			d.work.Go(func() { d.recallPull(p) })
 		default:
 			d.line.again(d, p)
 		}

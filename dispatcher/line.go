@@ -200,7 +200,7 @@ func (c *class) recallFresh(d *Dispatcher) {
 	for _, p := range c.fresh {
 		if p.recall == notRecalled && !p.gone && !p.taken {
 			p.recall = recalling
-			go d.recallPull(p)
+			d.work.Go(func() { d.recallPull(p) })
 		}
 	}
 	c.fresh = nil
