@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,10 +45,10 @@ func (d *Dispatcher) Remember(ctx context.Context) (n int, err error) {
 		d.memoryPause = max(memoryEvery, memoryEase*time.Since(began))
 	}
 	keep := now.Sub(d.memoryWritten) >= memoryKept
+	var all map[memoryKey]memory
 	if keep {
-		d.memoryWritten = now
+		d.memoryWritten, all = now, d.state.memories()
 	}
-	all := d.state.memories()
 	d.mu.Unlock()
 	switch {
 	case !keep:
@@ -168,7 +169,9 @@ func (d *Dispatcher) keepMemory(ctx context.Context, all map[memoryKey]memory) (
 	for key := range all {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b memoryKey) int { return int(a.share - b.share) }) // two writers lock in one order
+	slices.SortFunc(keys, func(a, b memoryKey) int { // two writers lock in one order
+		return cmp.Or(cmp.Compare(a.share, b.share), cmp.Compare(a.pool, b.pool))
+	})
 	for _, key := range keys {
 		m := all[key]
 		pools, ids, at = append(pools, key.pool), append(ids, int32(key.share)), m.at
