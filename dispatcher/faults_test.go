@@ -123,6 +123,19 @@ func TestClaimInDoubt(t *testing.T) {
 	}
 }
 
+// endsOf ends the attempts that a batch began.
+func endsOf(t *testing.T, b claimBatch, outcome Outcome) (ends []ended) {
+	t.Helper()
+	for _, p := range b.pulls {
+		key, ok := parseLease(p.leases[0].Lease)
+		if !ok {
+			t.Fatalf("no lease: %q", p.leases[0].Lease)
+		}
+		ends = append(ends, ended{key: key, outcome: outcome})
+	}
+	return ends
+}
+
 // The same for a batch of ends.
 func TestEndInDoubt(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
@@ -130,11 +143,7 @@ func TestEndInDoubt(t *testing.T) {
 	d := f.open()
 	b := decided(t, d, 4)
 	d.claim(context.Background(), d.lane(firstClaimLane), b)
-	var ends []ended
-	for _, p := range b.pulls {
-		key, _ := parseLease(p.leases[0].Lease)
-		ends = append(ends, ended{key: key, outcome: Failed})
-	}
+	ends := endsOf(t, b, Failed)
 	l := d.lane(firstEndLane)
 	if _, err := d.execEnd(context.Background(), l, ends[:3]); err != nil {
 		t.Fatal(err)

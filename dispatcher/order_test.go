@@ -133,16 +133,8 @@ func TestDoubtfulEndIsTended(t *testing.T) {
 	d := f.open()
 	b := decided(t, d, 2)
 	d.claim(context.Background(), d.lane(firstClaimLane), b)
-	var in []ended
-	for _, p := range b.pulls {
-		key, ok := parseLease(p.leases[0].Lease)
-		if !ok {
-			t.Fatal("no lease")
-		}
-		in = append(in, ended{key: key, outcome: Finished})
-	}
 	l := d.lane(firstEndLane)
-	if rows, err := d.execEnd(context.Background(), l, in); err != nil || len(rows) != 2 {
+	if rows, err := d.execEnd(context.Background(), l, endsOf(t, b, Finished)); err != nil || len(rows) != 2 {
 		t.Fatalf("%d ended, %v", len(rows), err)
 	}
 	l.doubt = true // it was committed, but the answer got lost

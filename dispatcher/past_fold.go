@@ -14,6 +14,9 @@ import (
 // errMissing: rows of the ledger that are needed are not there any more.
 var errMissing = errors.New("rows of the ledger are missing")
 
+// missing says whether an error means that what is needed was not kept.
+func missing(err error) bool { return errors.Is(err, errMissing) }
+
 // pastLanes reads the rows of lanes in their order, some at a time.
 type pastLanes struct {
 	db querier
@@ -101,7 +104,7 @@ func foldTo(ctx context.Context, db querier, near time.Time, to map[laneID]int64
 	}
 	for id, seq := range from {
 		if _, ok := to[id]; !ok { // nothing of it was counted then, or its rows have gone and are part of both
-			if err := s.foldLane(ctx, db, id, seq, 0); err != nil && !errors.Is(err, errMissing) {
+			if err := s.foldLane(ctx, db, id, seq, 0); err != nil && !missing(err) {
 				return nil, err
 			}
 		}

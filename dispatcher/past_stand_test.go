@@ -53,13 +53,8 @@ func TestStandBesideALaneInDoubt(t *testing.T) {
 		"ends": func(t *testing.T, h *history, d *Dispatcher) func() {
 			b := decided(t, d, 5)
 			d.claim(t.Context(), d.lane(firstClaimLane), b)
-			var ends []ended
-			for _, p := range b.pulls {
-				key, _ := parseLease(p.leases[0].Lease)
-				ends = append(ends, ended{key: key, outcome: Finished})
-			}
 			l := d.lane(firstEndLane)
-			_, err := d.execEnd(t.Context(), l, ends)
+			_, err := d.execEnd(t.Context(), l, endsOf(t, b, Finished))
 			sure(t, err)
 			l.doubt = true
 			moves, err := d.resolve(t.Context(), l)
@@ -73,13 +68,14 @@ func TestStandBesideALaneInDoubt(t *testing.T) {
 			h.enqueue(batch{share: "B", n: 20})
 			d := h.recorder()
 			settle := doubt(t, h, d)
-			page := h.stand(d)
+			page, other := h.stand(d), d.lane(firstClaimLane+1)
+			d.claim(t.Context(), other, decided(t, d, 3))
 			settle()
-			d.claim(t.Context(), d.lane(firstClaimLane+1), decided(t, d, 5))
+			d.claim(t.Context(), other, decided(t, d, 5))
 			h.record(d)
 			h.agrees(d)
 			h.recount()
-			if s := h.replayFrom(page); s.Compared != 5 {
+			if s := h.replayFrom(page); s.Compared != 8 {
 				t.Errorf("%+v", s)
 			}
 		})
