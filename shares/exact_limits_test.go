@@ -31,7 +31,7 @@ func newExactLimits(e *exact, r *big.Rat) *exactLimits {
 	l := &exactLimits{exact: e, r: r, use: m(), lendable: m(), kept: m(), borrows: m(), free: map[int]map[int]*big.Rat{},
 		quota: m(), part: m(), more: m()}
 	l.survey(0)
-	l.quota[0] = r
+	l.quota[0] = greatest(r, e.capacity)
 	l.portion(0)
 	return l
 }

@@ -15,6 +15,7 @@ type exact struct {
 	pool       string
 	held, want []int64 // by node; leaves only
 	target     []*big.Rat
+	capacity   *big.Rat     // 0 if not known
 	limits     *exactLimits // nil where nobody has a limit
 }
 
@@ -23,6 +24,10 @@ func solveExact(p *Pool, r Units) []*big.Rat {
 	e := exact{t: p.tree, pool: p.name, held: make([]int64, n), want: make([]int64, n), target: make([]*big.Rat, n)}
 	for _, leaf := range p.tree.Leaves() {
 		e.held[leaf], e.want[leaf] = int64(p.Held(leaf)), int64(p.Want(leaf))
+	}
+	e.capacity = new(big.Rat)
+	if p.loans != nil && p.loans.capacity < Unlimited {
+		e.capacity = rat(int64(p.loans.capacity))
 	}
 	if e.limited() {
 		e.limits = newExactLimits(&e, rat(int64(r)))
@@ -204,6 +209,9 @@ func off(target float64, want *big.Rat) float64 {
 func TestTargetsEqualExactRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPool(t, anyPlan)
+		if rapid.Bool().Draw(t, "known capacity") {
+			p.SetCapacity(Units(rapid.Int64Range(0, 300_000).Draw(t, "capacity")))
+		}
 		for range 3 { // later rounds start from the hints of earlier ones
 			r := Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
 			want := solveExact(p, r)

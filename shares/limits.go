@@ -10,7 +10,7 @@ import (
 //
 // Two things have to be known of the whole tree before a family can be filled. What survey finds follows from the
 // demand alone: how much of what a branch owns serves its own demand, and what it then has to give. What portion
-// finds depends on R too: the quota of a share is what it owns and its part of the pool, and it may hold as much
+// finds depends on C too: the quota of a share is what it owns and its part of the pool, and it may hold as much
 // beyond that as it may borrow. All by seat, in thousandths.
 type limits struct {
 	lend, borrow []float64
@@ -26,7 +26,7 @@ type limits struct {
 	part  []float64 // of the pool
 	more  []float64 // the most that it may hold beyond its quota
 
-	at     Units   // R of the last portion
+	at     Units   // C of the last portion
 	of     uint64  // and the demand that it was made for
 	rest   float64 // R beyond the target of the root: only idle units, which the pool of the root may be short of
 	inside []sums  // scratch of survey
@@ -74,12 +74,17 @@ func limitOf(l Limit, pool string) float64 {
 	return math.Inf(1)
 }
 
-// solve prepares the fills of a solve at R = r.
+// solve prepares the fills of a solve at R = r. Quotas are those of the whole capacity, as they are for Admits: what a
+// share may borrow does not depend on how much of the pool is in use. Where no capacity is known, r is all that there is.
 func (l *limits) solve(s *solver, r Units) {
-	if of := s.pool.loans.demanded(); l.at != r || l.of != of {
+	all := r
+	if c := s.pool.loans.capacity; c < Unlimited {
+		all = max(r, c)
+	}
+	if of := s.pool.loans.demanded(); l.at != all || l.of != of {
 		l.survey(s)
-		l.portion(s, float64(r), false)
-		l.at, l.of = r, of
+		l.portion(s, float64(all), false)
+		l.at, l.of = all, of
 	}
 	l.rest = float64(max(0, r-s.pool.demand[0]))
 }
@@ -158,7 +163,7 @@ func (l *limits) handOn(seat int, spare []float64) (sum float64) {
 	return sum
 }
 
-// portion makes the quotas at R = r from the root down, and then from the leaves up how much each may hold beyond.
+// portion makes the quotas at C = r from the root down, and then from the leaves up how much each may hold beyond.
 // In whole units they are apportioned level by level, so that no unit is lost between shares that may not borrow.
 func (l *limits) portion(s *solver, r float64, inUnits bool) {
 	l.quota[0] = r
