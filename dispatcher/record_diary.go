@@ -32,7 +32,7 @@ const (
 	wordBack    = 'v' // the grant of turn ref was taken back: share, shape, queue, amount units
 	wordFlight  = 'f' // stand: the grant of turn ref is counted, and not committed; as above
 	wordBacklog = 'b' // amount jobs of (share, shape) are not generated yet
-	wordLast    = 't' // stand: the next one in turn of those that were granted last: share, in the pool of queue; by the grant in flight of turn ref (0: by none)
+	wordLast    = 't' // stand: the next one in turn of those that were granted last: share, in the pool of queue; ref is the grant's turn while in flight
 	wordLag     = 'l' // what share remembers in the pool of queue: amount is the bits of a float64
 	wordKind    = 'K' // kind ref of slots is told of from the beginning
 	wordFits    = 'k' // slots of kind ref can run shape
