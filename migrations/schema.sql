@@ -1553,6 +1553,10 @@ CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (remov
 
 CREATE INDEX site_later_due ON public.site_later USING btree (effective_at, id) WHERE (state = 'waiting'::text);
 
+CREATE INDEX tasks_created ON public.tasks USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+
+COMMENT ON INDEX public.tasks_created IS 'Tasks of a stretch of time: rules rehearsed on the past. BRIN: 136 kB for 600,000 tasks of 60 days; of seven of them it reads 12 % of the pages.';
+
 CREATE UNIQUE INDEX tasks_idempotency ON public.tasks USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
 
 COMMENT ON INDEX public.tasks_idempotency IS 'A submission that is repeated finds its task. Tasks without a key are not in it.';
