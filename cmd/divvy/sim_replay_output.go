@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,11 +59,15 @@ func writeDelivered(w io.Writer, s replay.Score, other bool) {
 	if other {
 		headers = append(headers, ">would be", ">starts", ">change")
 	}
+	digits := 1
+	if !slices.ContainsFunc(s.Shares, func(d replay.Delivered) bool { return max(d.Recorded, d.Now) >= 100 }) {
+		digits = 3 // minutes, or a few slots
+	}
 	g := newGrid(w, headers...)
 	for _, d := range s.Shares {
-		cells := []any{d.Pool, d.Path, decimals(d.Recorded, 1), d.Started}
+		cells := []any{d.Pool, d.Path, decimals(d.Recorded, digits), d.Started}
 		if other {
-			cells = append(cells, decimals(d.Now, 1), d.Starts, fmt.Sprintf("%+.1f", d.Now-d.Recorded))
+			cells = append(cells, decimals(d.Now, digits), d.Starts, fmt.Sprintf("%+.*f", digits, d.Now-d.Recorded))
 		}
 		g.row(cells...)
 	}

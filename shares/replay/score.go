@@ -86,7 +86,7 @@ type Score struct {
 	First         []Difference `json:"first" doc:"The first differences."`
 	Shares        []Delivered  `json:"shares"`
 	Hours         float64      `json:"hours" doc:"Hours that the slot-hours are of."`
-	Version       []int64      `json:"versions" doc:"Versions of the site in the stretch."`
+	Version       []int64      `json:"versions" doc:"Versions of the site in the stretch, each once."`
 }
 
 // Leave counts decisions that are not compared.
@@ -144,8 +144,8 @@ func (s *Score) begin(d Decision) {
 	if d.At.After(s.Until) {
 		s.Until = d.At
 	}
-	if n := len(s.Version); n == 0 || s.Version[n-1] != d.Version {
-		s.Version = append(s.Version, d.Version)
+	if i, known := slices.BinarySearch(s.Version, d.Version); !known { // daemons come one after the other
+		s.Version = slices.Insert(s.Version, i, d.Version)
 	}
 }
 

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -69,5 +70,19 @@ func TestMeterCountsOnce(t *testing.T) {
 	m.Report(&s)
 	if len(s.Shares) != 1 || s.Shares[0].Path != "A" || s.Shares[0].Recorded != 10 || s.Shares[0].Now != 8 || s.Shares[0].Started != 1 || s.Hours != 5 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Daemons are replayed one after the other; what they had in common is listed once.
+func TestVersionsAreListedOnce(t *testing.T) {
+	p := pool(t, 3, 1)
+	var both shares.Contenders
+	p.Contend(&both, 1, true)
+	var s Score
+	for _, version := range []int64{3, 4, 6, 2, 3, 4} {
+		s.Again(p, &both, Decision{At: time.Unix(100, 0), Version: version, Job: 7, Share: 1, Round: 4000, Candidates: 1}, 0)
+	}
+	if want := []int64{2, 3, 4, 6}; !slices.Equal(s.Version, want) {
+		t.Errorf("versions %v, want %v", s.Version, want)
 	}
 }
