@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -72,8 +73,12 @@ func eta(t dispatcher.ETA) string {
 	if !t.Known {
 		return "unknown"
 	}
-	d := time.Duration(t.Seconds * float64(time.Second)).Round(time.Second)
-	return pick(t.AtLeast, "more than ", "") + d.String()
+	return pick(t.AtLeast, "more than ", "") + inSeconds(t.Seconds)
+}
+
+// inSeconds prints a time in whole seconds, the last one begun: as the sum beside it, and as shares show.
+func inSeconds(s float64) string {
+	return time.Duration(math.Ceil(s) * float64(time.Second)).String()
 }
 
 func writePath(w io.Writer, p dispatcher.PathStanding) {
@@ -85,7 +90,7 @@ func writePath(w io.Writer, p dispatcher.PathStanding) {
 	}
 	g.flush()
 	if p.AtTarget != nil && *p.AtTarget > 0 {
-		fmt.Fprintf(w, "at its target in about %s, if nothing is reclaimed\n", time.Duration(*p.AtTarget*float64(time.Second)).Round(time.Second))
+		fmt.Fprintf(w, "at its target in about %s, if nothing is reclaimed\n", inSeconds(*p.AtTarget))
 	}
 }
 
