@@ -272,7 +272,9 @@ func buildTree(v strict.Value, all []*share) *shares.Tree {
 	}
 	tree, err := shares.Build(specs)
 	var problems shares.Problems
-	if !errors.As(err, &problems) {
+	errors.As(err, &problems)
+	problems = append(problems, shares.OwnedBeyondMax(specs)...)
+	if len(problems) == 0 {
 		return tree
 	}
 	for _, p := range problems {
@@ -289,6 +291,8 @@ func buildTree(v strict.Value, all []*share) *shares.Tree {
 var hints = map[string]string{
 	"name":    "siblings need different names",
 	"min":     "lower min or raise max",
+	"owned":   "lower owned or raise max",
+	"max":     "raise max or lower owned",
 	"clamp":   "add half_life, or leave clamp out",
 	"aging":   "give it to the shares below that hold the jobs",
 	"lend_to": "name a share above this one, by its path from the top",
