@@ -129,21 +129,13 @@ func (l *exactLimits) portion(i int) {
 		l.more[i] = atMost(greatest(new(big.Rat), minus(l.demand(i), l.quota[i])), l.t.Nodes[i].Plan.Borrow, l.pool)
 		return
 	}
-	zeros, uses, tops, owned := l.columns(kids)
+	_, uses, tops, owned := l.columns(kids)
 	free, under := l.quota[i], l.demand(i)
 	for k := range kids {
 		free, under = minus(free, owned[k]), minus(under, uses[k])
 	}
-	if free.Sign() < 0 {
-		given := l.pour(kids, zeros, uses, l.quota[i], true)
-		left, idle := l.quota[i], []*big.Rat(nil)
-		for k := range kids {
-			left = minus(left, given[k])
-			idle = append(idle, minus(owned[k], given[k]))
-		}
-		for k, rest := range l.pour(kids, zeros, idle, left, true) {
-			l.part[kids[k]], l.quota[kids[k]] = new(big.Rat), plus(given[k], rest)
-		}
+	if all := l.owned(i); l.quota[i].Cmp(all) < 0 {
+		l.portionShort(kids, l.quota[i], least(minus(all, minus(l.quota[i], free)), under))
 	} else {
 		free = greatest(new(big.Rat), least(free, under))
 		for k, part := range l.fromPool(kids, uses, tops, free) {
@@ -156,6 +148,25 @@ func (l *exactLimits) portion(i int) {
 		beyond, lendable = plus(beyond, l.more[c]), plus(lendable, l.lendable[c])
 	}
 	l.more[i] = atMost(minus(beyond, least(lendable, beyond)), l.t.Nodes[i].Plan.Borrow, l.pool)
+}
+
+// portionShort is for less than what is owned: what children use of their own, then most from what the parent owns
+// beyond them, then idle owners.
+func (l *exactLimits) portionShort(kids []int, quota, most *big.Rat) {
+	zeros, uses, tops, owned := l.columns(kids)
+	given := l.pour(kids, zeros, uses, quota, true)
+	left := quota
+	for _, u := range given {
+		left = minus(left, u)
+	}
+	parts := l.fromPool(kids, uses, tops, greatest(new(big.Rat), least(left, most)))
+	idle := make([]*big.Rat, len(kids))
+	for k := range kids {
+		left, idle[k] = minus(left, parts[k]), minus(owned[k], given[k])
+	}
+	for k, rest := range l.pour(kids, zeros, idle, left, true) {
+		l.part[kids[k]], l.quota[kids[k]] = parts[k], plus(plus(given[k], parts[k]), rest)
+	}
 }
 
 func (l *exactLimits) columns(kids []int) (zeros, uses, tops, owned []*big.Rat) {

@@ -188,23 +188,37 @@ func (l *limits) portion(s *solver, r float64, inUnits bool) {
 }
 
 func (l *limits) portionFamily(s *solver, f *family, quota float64, inUnits bool) {
-	if free := quota - f.owned; free >= 0 {
-		up := s.pool.parent[f.lo]
-		under := float64(s.pool.demand[up]) - l.inside[up].use // a max may leave less than is owned
-		l.fillPart(s, f, max(0, min(free, under)), inUnits)
-		for c := f.lo; c < f.hi; c++ {
-			l.quota[c] = s.owned[c] + l.part[c]
-		}
+	up := s.pool.parent[f.lo]
+	if quota < s.owned[up] {
+		l.portionShort(s, f, quota, inUnits)
 		return
 	}
-	given := l.fillUse(s, f, quota) // less than they own: what serves demand first
+	under := float64(s.pool.demand[up]) - l.inside[up].use // a max may leave less than is owned
+	l.fillPart(s, f, max(0, min(quota-f.owned, under)), inUnits)
 	for c := f.lo; c < f.hi; c++ {
-		l.part[c], l.quota[c] = 0, s.add[c]
-		s.low[c], s.top[c] = 0, s.owned[c]-s.add[c]
+		l.quota[c] = s.owned[c] + l.part[c]
 	}
-	s.pour(f.classes, stepLent, quota-given)
+}
+
+// portionShort makes the quotas of a family that has less than what it owns. What serves demand goes first, as in the
+// fills: what children own, then what their parent owns beyond them. Idle owners get what is left.
+func (l *limits) portionShort(s *solver, f *family, quota float64, inUnits bool) {
+	up := s.pool.parent[f.lo]
+	left := quota - l.fillUse(s, f, quota)
+	copy(l.quota[f.lo:f.hi], s.add[f.lo:f.hi])
+	under := float64(s.pool.demand[up]) - l.inside[up].use
+	l.fillPart(s, f, max(0, min(left, s.owned[up]-f.owned, under)), false)
+	for c := f.lo; c < f.hi; c++ {
+		s.low[c], s.top[c] = 0, s.owned[c]-l.quota[c]
+		l.quota[c] += l.part[c]
+		left -= l.part[c]
+	}
+	s.pour(f.classes, stepLent, max(0, left))
 	for c := f.lo; c < f.hi; c++ {
 		l.quota[c] += s.add[c]
+	}
+	if inUnits {
+		s.wholeParts(l.quota[f.lo:f.hi], quota)
 	}
 }
 
