@@ -115,6 +115,7 @@ func TestLoansAreMaintained(t *testing.T) {
 func TestTargetsAreAdmitted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, c := drawLimited(t)
+		c = max(c, Units(p.owned[0]))
 		targets := p.Targets(c)
 		p.limits.portion(&p.solver, float64(c), false)
 		for i, left := range debts(p, p.limits.quota, targets) {

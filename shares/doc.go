@@ -40,7 +40,7 @@
 //
 // A share with a half_life has its target shifted by what it missed or had too much, at its siblings' cost, see
 // memory; without one anywhere this costs nothing. Victims names the jobs that an active reclaim ends, with the
-// rules and why they come to an end; the passive one waits for the ETA. Aging.Place is a job's place in the ready
+// rules and why any mix of scopes comes to an end; the passive one waits for the ETA. Aging.Place is a job's place in the ready
 // order of its leaf. Tree.At gives the tree that windows make of it at a time.
 //
 // # Promised, and tested on random trees
@@ -57,5 +57,6 @@
 //     the largest job in the node for 1.
 //  5. Whole targets add up at every level and are the exact ones rounded down or up.
 //  6. With limits, as long as there is all that is owned and no max below it: targets at R = C are admitted, and
-//     limits out of reach change no target. With less than is owned, targets serve demand first and admission keeps what idle owners do not lend.
+//     limits out of reach change no target. With less than is owned what serves demand goes first, in targets and in
+//     quotas. Quotas are those of C (SetCapacity) at every R, however little of the pool is in use.
 package shares

@@ -200,7 +200,7 @@ func (l *exactLimits) fill(i int, r *big.Rat) []*big.Rat {
 	left, lendable := r, new(big.Rat)
 	pool := plus(r, l.kept[i])
 	if i == 0 {
-		pool = l.r
+		pool = greatest(l.r, l.capacity)
 	}
 	tops := make([]*big.Rat, len(kids))
 	for k, c := range kids {

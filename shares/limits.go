@@ -28,7 +28,7 @@ type limits struct {
 
 	at     Units   // C of the last portion
 	of     uint64  // and the demand that it was made for
-	rest   float64 // R beyond the target of the root: only idle units, which the pool of the root may be short of
+	rest   float64 // C beyond the target of the root: idle or not in use yet, which the pool of the root may be short of
 	inside []sums  // scratch of survey
 	spare  []float64
 }
@@ -86,7 +86,7 @@ func (l *limits) solve(s *solver, r Units) {
 		l.portion(s, float64(all), false)
 		l.at, l.of = all, of
 	}
-	l.rest = float64(max(0, r-s.pool.demand[0]))
+	l.rest = float64(all - min(r, s.pool.demand[0]))
 }
 
 // survey goes from the leaves to the root.
@@ -163,10 +163,10 @@ func (l *limits) handOn(seat int, spare []float64) (sum float64) {
 	return sum
 }
 
-// portion makes the quotas at C = r from the root down, and then from the leaves up how much each may hold beyond.
+// portion makes the quotas at C = c from the root down, and then from the leaves up how much each may hold beyond.
 // In whole units they are apportioned level by level, so that no unit is lost between shares that may not borrow.
-func (l *limits) portion(s *solver, r float64, inUnits bool) {
-	l.quota[0] = r
+func (l *limits) portion(s *solver, c float64, inUnits bool) {
+	l.quota[0] = c
 	for seat := range l.quota {
 		if k := s.pool.kids[seat]; k >= 0 {
 			l.portionFamily(s, &s.families[k], l.quota[seat], inUnits)
