@@ -75,7 +75,6 @@ type Dispatcher struct {
 	work     sync.WaitGroup // reads, takes and look-ups under way
 
 	records    records    // of decisions, until they are written
-	endRates   endRates   // as they were read last
 	refreshing sync.Mutex // one Refresh at a time
 
 	memoryWritten time.Time     // by Remember, under mu
