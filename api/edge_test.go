@@ -114,7 +114,7 @@ func TestReady(t *testing.T) {
 func serve(t *testing.T, b *bench, deadline time.Duration) *httptest.Server {
 	t.Helper()
 	ts := httptest.NewUnstartedServer(nil)
-	ts.Config = NewServer(b.handler, nil)
+	ts.Config = NewServer(b.handler, nil).Server
 	ts.Config.ReadTimeout, ts.Config.WriteTimeout = deadline, deadline
 	ts.Start()
 	t.Cleanup(ts.Close)
