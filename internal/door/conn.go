@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	firstRoom = 1 << 10         // of a connection's buffer; most requests fit
-	keepRoom  = 16 << 10        // a larger buffer is given back after its request
-	pieces    = 5 * time.Second // how long a request that has begun may pause before it is net/http's
-	slackOf   = 30 * time.Second
+	firstRoom = 1 << 10          // bytes of a connection's buffer; most requests fit
+	keepRoom  = 16 << 10         // a larger buffer is given back after its request
+	pieces    = time.Second      // how long a request that has begun may pause before it is net/http's
+	slackOf   = 30 * time.Second // how much later than it should a deadline may come
 )
 
 // conn is one connection while the door has it.
@@ -127,7 +127,7 @@ func (c *conn) await(begun bool) {
 	now := time.Now()
 	switch {
 	case begun:
-		c.until = now.Add(pieces)
+		c.until = now.Add(min(pieces, c.server.ReadTimeout))
 	case c.until.Sub(now) > c.server.IdleTimeout:
 		return
 	default:
@@ -143,7 +143,7 @@ func (c *conn) exchange(h http.Handler, size int) bool {
 	}
 	r := c.req
 	r.Header, r.Host, r.ContentLength, r.Close = c.head.header, c.head.host, int64(c.head.length), c.head.last
-	path := c.in[len(post):bytes.IndexByte(c.in, '\n')+1-len(version)]
+	path := c.in[len(post) : bytes.IndexByte(c.in, '\n')+1-len(version)]
 	if r.RequestURI != string(path) {
 		r.RequestURI = string(path)
 		r.URL.Path = r.RequestURI

@@ -82,7 +82,10 @@ func (h *head) parse(lines []byte) bool {
 		lines = after
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		value = bytes.Trim(value, " \t")
-		if !ok || !all(name, isName) || !all(value, isValue) || !h.note(textproto.CanonicalMIMEHeaderKey(string(name)), string(value)) {
+		if !ok || len(name) == 0 || !all(name, isName) || !all(value, isValue) {
+			return false
+		}
+		if !h.note(textproto.CanonicalMIMEHeaderKey(string(name)), string(value)) {
 			return false
 		}
 	}
@@ -135,7 +138,7 @@ func all(s []byte, is func(byte) bool) bool {
 			return false
 		}
 	}
-	return len(s) > 0 || is(0)
+	return true
 }
 
 func isLetter(c byte) bool {
