@@ -23,12 +23,17 @@ type Server struct {
 	conns   map[*conn]struct{}
 	all     sync.WaitGroup
 	closing atomic.Bool
+
+	watchAfter time.Duration // 0: watchAfter
 }
 
 // Serve accepts connections until Shutdown or Close, whose sign is http.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error {
 	if len(s.Hot) == 0 {
 		return s.Server.Serve(l)
+	}
+	if s.watchAfter == 0 {
+		s.watchAfter = watchAfter
 	}
 	rest := &rest{Listener: l, conns: make(chan net.Conn), failed: make(chan error, 1), done: make(chan struct{})}
 	go s.accept(rest)

@@ -8,7 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +29,10 @@ type house struct {
 
 type key struct{} // of what ConnContext adds
 
-func open(t *testing.T, act http.HandlerFunc) *house {
+func open(t *testing.T, act http.HandlerFunc) *house { return openWatching(t, 0, act) }
+
+// openWatching is open with another watchAfter.
+func openWatching(t *testing.T, after time.Duration, act http.HandlerFunc) *house {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -257,6 +263,42 @@ func TestImpatientClient(t *testing.T) {
 		}
 		g.expect("second")
 	}
+}
+
+// Requests that end just when the watch begins lose nothing, nor do those after them.
+func TestWatchesThatComeLate(t *testing.T) {
+	const after = 200 * time.Microsecond
+	h := openWatching(t, after, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var n int
+		fmt.Sscan(string(body), &n)
+		for began := time.Now(); time.Since(began) < after*time.Duration(80+n%40)/100; {
+			runtime.Gosched()
+		}
+		fmt.Fprintf(w, "%s", body)
+	})
+	var all sync.WaitGroup
+	for range 32 {
+		g := h.guest(t)
+		all.Go(func() {
+			for i := range 300 {
+				if _, err := io.WriteString(g, request(strconv.Itoa(i))); err != nil {
+					t.Error(err)
+					return
+				}
+				r, err := http.ReadResponse(g.in, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if body, err := io.ReadAll(r.Body); err != nil || string(body) != strconv.Itoa(i) {
+					t.Errorf("request %d: %q %v", i, body, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestShutdown(t *testing.T) {

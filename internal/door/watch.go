@@ -12,24 +12,28 @@ const watchAfter = 50 * time.Millisecond
 // goroutine, so requests that are soon over go without.
 type watch struct {
 	timer *time.Timer
+	on    bool          // a request is being served. Guarded by conn.mu
 	over  chan struct{} // the read has ended; nil: there is none. Guarded by conn.mu
 	early [1]byte       // what the client has sent without waiting for the answer
 	n     int           // bytes in early
 }
 
 func (w *watch) begin(c *conn) {
+	c.mu.Lock()
+	w.on = true
+	c.mu.Unlock()
 	if w.timer == nil {
-		w.timer = time.AfterFunc(watchAfter, func() { w.look(c) })
+		w.timer = time.AfterFunc(c.server.watchAfter, func() { w.look(c) })
 		return
 	}
-	w.timer.Reset(watchAfter)
+	w.timer.Reset(c.server.watchAfter)
 }
 
 // look reads until the client sends something, goes, or the request ends. A timer that went off when its request was
 // just over may watch the next one from its beginning.
 func (w *watch) look(c *conn) {
 	c.mu.Lock()
-	if !c.busy || w.over != nil {
+	if !w.on || w.over != nil {
 		c.mu.Unlock()
 		return
 	}
@@ -49,6 +53,7 @@ func (w *watch) look(c *conn) {
 func (w *watch) end(c *conn) {
 	w.timer.Stop()
 	c.mu.Lock()
+	w.on = false
 	over := w.over
 	if over != nil {
 		_ = c.nc.SetReadDeadline(time.Unix(1, 0)) // ends the read
