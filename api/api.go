@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/divvyhq/divvy/internal/door"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
@@ -70,9 +71,10 @@ func newServer(c Config) *server {
 	}
 }
 
-// NewServer is an HTTP server with the deadlines of doc.go, 5, around a handler of New.
-func NewServer(h http.Handler, log *slog.Logger) *http.Server {
-	s := &http.Server{
+// NewServer is an HTTP server with the deadlines of doc.go, 5, around a handler of New, whose hot routes it serves
+// without net/http.
+func NewServer(h http.Handler, log *slog.Logger) *door.Server {
+	s := &door.Server{Server: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       defaultTimeout,
@@ -80,6 +82,9 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		IdleTimeout:       6 * time.Minute, // longer than the longest long poll, so that pilots keep their connection
 		MaxHeaderBytes:    64 << 10,
 		ConnContext:       withLane,
+	}}
+	if f, ok := h.(*front); ok {
+		s.Hot = f.hot
 	}
 	if log != nil {
 		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)

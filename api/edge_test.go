@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -110,15 +109,29 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// serve runs the API on a real listener with short deadlines.
-func serve(t *testing.T, b *bench, deadline time.Duration) *httptest.Server {
+// served is the API on a real listener.
+type served struct {
+	URL      string
+	Listener net.Listener
+}
+
+// serve runs the API as the daemon does, with short deadlines.
+func serve(t *testing.T, b *bench, deadline time.Duration) served {
 	t.Helper()
-	ts := httptest.NewUnstartedServer(nil)
-	ts.Config = NewServer(b.handler, nil)
-	ts.Config.ReadTimeout, ts.Config.WriteTimeout = deadline, deadline
-	ts.Start()
-	t.Cleanup(ts.Close)
-	return ts
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := NewServer(b.handler, nil)
+	srv.ReadTimeout, srv.WriteTimeout = deadline, deadline
+	over := make(chan error, 1)
+	go func() { over <- srv.Serve(l) }()
+	t.Cleanup(func() {
+		if err := errors.Join(srv.Close(), <-over); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return served{"http://" + l.Addr().String(), l}
 }
 
 // A long poll lives longer than the server's deadlines, and is not taken for a client that went away.

@@ -38,6 +38,7 @@ DECLARE
     rest     regclass;
     day      date;
     name     text;
+    col      name;
     occupied boolean;
     made     int := 0;
 BEGIN
@@ -54,16 +55,14 @@ BEGIN
         END IF;
         BEGIN
             EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)', name, parent);
+            FOR col IN SELECT attname FROM pg_attribute WHERE attrelid = parent::regclass AND attnum > 0 AND NOT attisdropped AND attstattarget = 0 LOOP
+                EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', name, col);
+            END LOOP;
             IF parent = 'decisions' THEN
-                -- Rows are only inserted, and the table is dropped in a week: nothing is ever left to clean up. If
-                -- transaction numbers run short before that, PostgreSQL vacuums all the same.
                 EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false, toast.autovacuum_enabled = false)', name);
             ELSE
-                -- Rows are only inserted and stay. A vacuum has no dead rows to find, it only sets the visibility map
-                -- and freezes: so let it come after half as many rows again instead of a fifth (20 times instead of 50
-                -- in a day of ten million rows), and let it freeze at once (0 instead of 50 million transactions), so
-                -- that no later one must write these pages again.
-                EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)', name);
+                EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0,
+                    autovacuum_analyze_scale_factor = 0.5)', name);
             END IF;
             EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day, day + 1);
             made := made + 1;
@@ -103,6 +102,13 @@ CREATE TABLE public.attempts (
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
 )
 PARTITION BY RANGE (ended_at);
+ALTER TABLE ONLY public.attempts ALTER COLUMN nonce SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN message SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN cpu_s SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN memory_mb SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN outputs SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN log_tail SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN said SET STATISTICS 0;
 
 COMMENT ON COLUMN public.attempts.said IS 'How a reclaimed attempt that counts as revoked ended: cancelled or failed, as its pilot said, or reclaimed, without a word from it; NULL for all others.';
 
@@ -131,7 +137,15 @@ CREATE TABLE public.attempts_rest (
     log_tail text DEFAULT ''::text NOT NULL,
     said text,
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
-);
+)
+WITH (autovacuum_analyze_scale_factor='0.5');
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN nonce SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN message SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN cpu_s SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN memory_mb SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN outputs SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN log_tail SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN said SET STATISTICS 0;
 
 CREATE TABLE public.checkpoints (
     at timestamp with time zone DEFAULT now() NOT NULL,
@@ -260,6 +274,7 @@ CREATE TABLE public.ended_jobs (
     CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
 )
 PARTITION BY RANGE (ended_at);
+ALTER TABLE ONLY public.ended_jobs ALTER COLUMN inputs SET STATISTICS 0;
 
 CREATE TABLE public.ended_jobs_rest (
     id bigint NOT NULL,
@@ -278,7 +293,9 @@ CREATE TABLE public.ended_jobs_rest (
     created_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
-);
+)
+WITH (autovacuum_analyze_scale_factor='0.5');
+ALTER TABLE ONLY public.ended_jobs_rest ALTER COLUMN inputs SET STATISTICS 0;
 
 CREATE TABLE public.escrow (
     daemon_id bigint NOT NULL,
@@ -324,7 +341,8 @@ CREATE TABLE public.jobs (
     CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts >= 1)),
     CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'ready'::text])))
 )
-WITH (fillfactor='90', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_scale_factor='0.05');
+WITH (fillfactor='90', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.5');
+ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
 
 COMMENT ON COLUMN public.jobs.place IS 'Order inside a share: ascending place, then id. -priority, or with aging what shares.Aging makes of it.';
 
@@ -375,7 +393,10 @@ CREATE TABLE public.leases (
     CONSTRAINT leases_ttl_s_check CHECK ((ttl_s > 0)),
     CONSTRAINT leases_units_check CHECK ((units > 0))
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', fillfactor='85');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', fillfactor='85', autovacuum_analyze_scale_factor='2');
+ALTER TABLE ONLY public.leases ALTER COLUMN nonce SET STATISTICS 0;
+ALTER TABLE ONLY public.leases ALTER COLUMN cpu_s SET STATISTICS 0;
+ALTER TABLE ONLY public.leases ALTER COLUMN memory_mb SET STATISTICS 0;
 
 COMMENT ON COLUMN public.leases.units IS 'Thousandths of a unit: cores x the core power of the queue.';
 
@@ -400,12 +421,23 @@ CREATE TABLE public.ledger (
     low_ids bigint[] NOT NULL,
     high_ids bigint[] NOT NULL
 )
-WITH (toast_tuple_target='8160', autovacuum_vacuum_insert_scale_factor='0.1');
+WITH (toast_tuple_target='8160', autovacuum_vacuum_insert_scale_factor='0.1', autovacuum_analyze_scale_factor='2');
+ALTER TABLE ONLY public.ledger ALTER COLUMN task_ids SET STATISTICS 0;
 ALTER TABLE ONLY public.ledger ALTER COLUMN task_ids SET COMPRESSION lz4;
+ALTER TABLE ONLY public.ledger ALTER COLUMN share_ids SET STATISTICS 0;
 ALTER TABLE ONLY public.ledger ALTER COLUMN share_ids SET COMPRESSION lz4;
+ALTER TABLE ONLY public.ledger ALTER COLUMN shape_ids SET STATISTICS 0;
 ALTER TABLE ONLY public.ledger ALTER COLUMN shape_ids SET COMPRESSION lz4;
+ALTER TABLE ONLY public.ledger ALTER COLUMN queue_ids SET STATISTICS 0;
 ALTER TABLE ONLY public.ledger ALTER COLUMN queue_ids SET COMPRESSION lz4;
+ALTER TABLE ONLY public.ledger ALTER COLUMN befores SET STATISTICS 0;
+ALTER TABLE ONLY public.ledger ALTER COLUMN afters SET STATISTICS 0;
+ALTER TABLE ONLY public.ledger ALTER COLUMN ns SET STATISTICS 0;
+ALTER TABLE ONLY public.ledger ALTER COLUMN units SET STATISTICS 0;
 ALTER TABLE ONLY public.ledger ALTER COLUMN units SET COMPRESSION lz4;
+ALTER TABLE ONLY public.ledger ALTER COLUMN places SET STATISTICS 0;
+ALTER TABLE ONLY public.ledger ALTER COLUMN low_ids SET STATISTICS 0;
+ALTER TABLE ONLY public.ledger ALTER COLUMN high_ids SET STATISTICS 0;
 
 COMMENT ON TABLE public.ledger IS 'Moves as parallel arrays: ns jobs of task went from state before to after. An array that is shorter than task_ids holds one value for all moves. States by letter: - none, w waiting, r ready, l leased, f finished, x failed, c cancelled. queue_ids, units: of the lease, else 0. places, low_ids, high_ids: where jobs that became ready stand.';
 

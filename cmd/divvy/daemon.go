@@ -168,8 +168,15 @@ func ignoreClosed(err error) error {
 	return err
 }
 
+// server is *http.Server, or what stands before one.
+type server interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+	Close() error
+}
+
 // serveOn runs an HTTP server until Stop, which lets requests that are under way end.
-func (d *daemon) serveOn(name string, l net.Listener, srv *http.Server) {
+func (d *daemon) serveOn(name string, l net.Listener, srv server) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

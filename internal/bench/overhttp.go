@@ -256,5 +256,5 @@ func serveEmpty() (*emptyServer, error) {
 	}
 	srv := api.NewServer(mux, nil)
 	go func() { _ = srv.Serve(l) }() // until Close
-	return &emptyServer{srv, l.Addr().String()}, nil
+	return &emptyServer{srv.Server, l.Addr().String()}, nil
 }

@@ -112,6 +112,9 @@ func (s *stage) wakeFor(ctx context.Context, shape int32, n int) ([]time.Duratio
 	if err := <-ended; err != nil {
 		return nil, err
 	}
+	if err := s.untilWaiting(ctx, 0); err != nil {
+		return nil, err // the next round's jobs would be given to connections of this one
+	}
 	var times []time.Duration
 	for job, at := range ready {
 		times = append(times, w.arrived[job].Sub(at))
@@ -127,12 +130,12 @@ func (s *stage) untilWaiting(ctx context.Context, n int) error {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		for _, q := range s.served.Dispatcher.Queues() {
-			if q.Name == idleQueue && q.Waiting >= n {
+			if q.Name == idleQueue && q.Waiting == n {
 				return nil
 			}
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%d pulls do not wait at queue %s after 30 s", n, idleQueue)
+			return fmt.Errorf("after 30 s it is not %d pulls that wait at queue %s", n, idleQueue)
 		}
 		select {
 		case <-ctx.Done():

@@ -19,6 +19,7 @@ var floors = map[string]int{
 	"shares":         1, // and shares/sim, shares/replay
 	"internal/pg":    0,
 	"internal/relay": 0,
+	"internal/door":  0,
 	"migrations":     0,
 }
 
