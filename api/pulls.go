@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -32,14 +33,17 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	ctx, term := s.begin(r, within)
 	defer term.stop()
 	var leases dispatcher.PullReply
-	ask := handed{pathPulls, body.Bytes(), req.RequestID != ""}
+	ask, wait := handed{pathPulls, body.Bytes(), req.RequestID != ""}, req.WaitS
 	reply, err := s.handOn(ctx, w, ask)
 	for reply == nil && err == nil {
-		req.WaitS = max(0, req.WaitS-time.Since(began).Seconds())
+		req.WaitS = max(0, wait-time.Since(began).Seconds())
 		if leases, err = s.dispatcher.Pull(ctx, *req); !errors.Is(err, dispatcher.ErrHandOn) {
 			break
 		}
-		reply, err = s.handOn(ctx, w, ask)
+		req.WaitS = max(0, wait-time.Since(began).Seconds()) // what it waited here it need not wait there
+		if ask.body, err = json.Marshal(req); err == nil {
+			reply, err = s.handOn(ctx, w, ask)
+		}
 	}
 	err = term.end(w, err)
 	if time.Since(began) > slack/100 {
@@ -49,7 +53,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	case reply != nil:
 		passOn(w, reply)
 	case errors.Is(err, dispatcher.ErrNoJobs):
-		w.Header()["Retry-After"] = []string{retryPull(req.WaitS)}
+		w.Header()["Retry-After"] = []string{retryPull(wait)}
 		w.WriteHeader(http.StatusNoContent)
 	case err != nil:
 		s.fail(w, s.withQueues(err))

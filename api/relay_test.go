@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/relay"
+)
+
+// A pull that waited here and is then handed on waits there for what is left of its time only.
+func TestHandedOnAfterWaiting(t *testing.T) {
+	done := make(chan struct{})
+	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer close(done)
+
+	var decides atomic.Pointer[relay.Conn] // nil: the daemon here
+	here := newBench(t, func(c *Config) { c.Relay = &Relay{Lead: decides.Load} })
+	var waited time.Duration
+	here.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		began := time.Now()
+		<-time.After(20 * time.Millisecond)
+		decides.Store(conn)
+		waited = time.Since(began)
+		return dispatcher.PullReply{}, dispatcher.ErrHandOn
+	}
+	there.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		return dispatcher.PullReply{Leases: []dispatcher.Lease{{Lease: "L"}}}, nil
+	}
+	w := here.call("POST", "/v1/pulls", `{"queue":"CERN","pilot":"p","wait_s":5,"request_id":"r","slot":{"cores":3}}`)
+	if w.Code != http.StatusOK {
+		t.Fatal(w.Code, w.Body)
+	}
+	got := there.dispatcher.pulled
+	if left := 5 - waited.Seconds(); got.WaitS > left || got.WaitS < left-2 {
+		t.Errorf("waits %v s there, %v were left", got.WaitS, left)
+	}
+	if got.RequestID != "r" || got.Queue != "CERN" || got.Slot.Cores != 3 {
+		t.Errorf("another request: %+v", got)
+	}
+}
