@@ -14,7 +14,7 @@ type gauge struct {
 	starving      float64 // seconds: below target, a job ready, no start so far
 	starved       float64 // the longest of these
 	overSlots     float64 // most that a choice took it over its target
-	overJobs      float64 // the same in sizes of the job
+	overJobs      float64 // the same in job sizes
 	waits         []time.Duration
 }
 

@@ -54,7 +54,7 @@ type Waits struct {
 type Fairness struct {
 	Levels    []Level `json:"levels"`
 	OverSlots float64 `json:"worst_over_slots" doc:"Most that a choice of the rule took a node over its target, at the moment of the choice."`
-	OverJobs  float64 `json:"worst_over_jobs" doc:"The same in sizes of the job: less than 1 is the promise."`
+	OverJobs  float64 `json:"worst_over_jobs" doc:"The same in job sizes: less than 1 is the promise."`
 	Short     float64 `json:"short_slot_hours" doc:"Sum over the leaves."`
 	WorstLag  float64 `json:"worst_lag_slot_seconds" doc:"Of the worst leaf."`
 	StarvedS  float64 `json:"starved_s" doc:"Of the worst leaf."`
