@@ -141,7 +141,7 @@ func TestExitCodes(t *testing.T) {
 		"unknown command":    {[]string{"quue"}, exitUsage, "unknown command"},
 		"unknown subcommand": {[]string{"queue", "lst"}, exitUsage, `unknown command "lst"`},
 		"unknown flag":       {[]string{"queue", "list", "--al"}, exitUsage, "unknown flag"},
-		"missing argument":   {[]string{"task", "show"}, exitUsage, "accepts 1 arg"},
+		"missing argument":   {[]string{"task", "show"}, exitUsage, "task show needs TASK, the id of a task"},
 		"missing flag":       {[]string{"apply"}, exitUsage, "which site file? Give -f"},
 		"bad id":             {[]string{"task", "show", "x", "--server", server}, exitUsage, "not the id of a task"},
 		"bad format":         {[]string{"status", "-o", "xml"}, exitUsage, "unknown output format"},

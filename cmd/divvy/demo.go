@@ -42,7 +42,7 @@ recomputed from its input files, and a report folder is left with outputs, repor
 
 Exit code 0: all of it agrees. Ctrl-C leaves nothing behind.`,
 		Example: "  divvy demo\n  divvy demo --keep --listen 127.0.0.1:8470",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), f) },
 	}
 	fl := cmd.Flags()

@@ -18,8 +18,8 @@ import (
 func jobCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "job", Aliases: []string{"jobs"}, Short: "Jobs: the units that pilots run"}
 	group.AddCommand(jobListCommand(c), jobLogsCommand(c), jobExplainCommand(c),
-		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cobra.ExactArgs(1), RunE: c.withClient(c.jobShow)},
-		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a running one is told so at its pilot's next heartbeat", Args: cobra.MinimumNArgs(1),
+		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: takes("JOB, the id of a job"), RunE: c.withClient(c.jobShow)},
+		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a running one is told so at its pilot's next heartbeat", Args: takes("JOB..., the ids of jobs"),
 			RunE: c.withClient(c.jobKill)})
 	return group
 }
@@ -27,7 +27,7 @@ func jobCommand(c *cli) *cobra.Command {
 func jobListCommand(c *cli) *cobra.Command {
 	var filter client.JobFilter
 	var all bool
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
 			page, err := gather(all, filter.After, func(after string) (client.Page[dispatcher.JobRow], error) {
 				f := filter
@@ -86,7 +86,7 @@ func (c *cli) jobKill(ctx context.Context, cl *client.Client, args []string) err
 
 func jobLogsCommand(c *cli) *cobra.Command {
 	var attempt int
-	cmd := &cobra.Command{Use: "logs JOB", Aliases: []string{"log"}, Short: "Print the end of what an attempt wrote", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "logs JOB", Aliases: []string{"log"}, Short: "Print the end of what an attempt wrote", Args: takes("JOB, the id of a job"),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 			id, err := parseID("job", args[0])
 			if err != nil {

@@ -30,16 +30,16 @@ func migrateCommand(c *cli) *cobra.Command {
 		}
 	}
 	group.AddCommand(
-		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: cobra.NoArgs, RunE: on(c.migrateUp)},
+		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: takes(), RunE: on(c.migrateUp)},
 		migrateDownCommand(c, on),
-		&cobra.Command{Use: "status", Short: "List migrations and when they were applied", Args: cobra.NoArgs, RunE: on(c.migrateStatus)},
+		&cobra.Command{Use: "status", Short: "List migrations and when they were applied", Args: takes(), RunE: on(c.migrateStatus)},
 	)
 	return group
 }
 
 func migrateDownCommand(c *cli, on func(func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{Use: "down", Short: "Take back the newest migration, with the data in its tables", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "down", Short: "Take back the newest migration, with the data in its tables", Args: takes()}
 	cmd.Flags().BoolVar(&yes, "yes", false, "really delete the data")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !yes {

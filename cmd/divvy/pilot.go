@@ -36,7 +36,7 @@ func pilotCommand(c *cli) *cobra.Command {
 SIGTERM or Ctrl-C: take no more jobs and leave when the running ones have ended. A second one: kill them,
 report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
 		Example: "  divvy pilot --queue CERN --slots 8\n  divvy pilot --queue CERN --slots 8 --cores 16 --memory-mb 64000 --label os=el9 --max-idle 10m",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 	}
 	f.bind(cmd, c)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

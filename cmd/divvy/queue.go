@@ -20,9 +20,9 @@ import (
 func queueCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "queue", Aliases: []string{"queues"}, Short: "Queues: where pilots run"}
 	group.AddCommand(
-		&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the queues as they stand", Args: cobra.NoArgs,
+		&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the queues as they stand", Args: takes(),
 			RunE: c.withClient(c.queueList)},
-		&cobra.Command{Use: "show QUEUE", Short: "Show one queue", Args: cobra.ExactArgs(1),
+		&cobra.Command{Use: "show QUEUE", Short: "Show one queue", Args: takes("QUEUE, the name of a queue"),
 			ValidArgsFunction: c.completeQueues, RunE: c.withClient(c.queueShow)},
 	)
 	for _, v := range []struct {
@@ -33,7 +33,7 @@ func queueCommand(c *cli) *cobra.Command {
 		{shares.Online, "Give a queue jobs again"},
 		{shares.Offline, "Take a queue out: no new jobs, and its slots are not capacity"},
 	} {
-		group.AddCommand(&cobra.Command{Use: string(v.state) + " QUEUE...", Short: v.short, Args: cobra.MinimumNArgs(1),
+		group.AddCommand(&cobra.Command{Use: string(v.state) + " QUEUE...", Short: v.short, Args: takes("QUEUE..., the names of queues"),
 			ValidArgsFunction: c.completeQueues,
 			RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 				return c.queueSet(ctx, cl, args, v.state)

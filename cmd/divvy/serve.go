@@ -22,7 +22,7 @@ func serveCommand(c *cli) *cobra.Command {
 Without --database it runs a private PostgreSQL in the state folder. Flags win over DIVVY_* in the
 environment, that over the file of --config; see docs/configuration.md.`,
 		Example: "  divvy serve\n  divvy serve --site deploy/site.example.yml\n  divvy serve --database postgres://divvy@db/divvy --listen 0.0.0.0:8470 --token-file /etc/divvy/token",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 	}
 	flags.bind(cmd.Flags())
 	cmd.Flags().BoolVar(&printOnly, "print-config", false, "print the configuration that results, and start nothing")

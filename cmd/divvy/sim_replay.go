@@ -34,7 +34,7 @@ Without --site each goes by the version that was in force then: all come out as 
 one does not. With --site they go by that file: which slots would have gone to whom, and what each share would have held.
 Nothing is written; the daemon may be running. docs/replay.md has what is kept, and what cannot be compared and why.`,
 		Example: "  divvy sim replay --since 24h\n  divvy sim replay --since 7d --until 6d --site new.yml -o json",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.simReplay(cmd.Context(), &f) },
 	}
 	fl := cmd.Flags()

@@ -12,7 +12,7 @@ import (
 )
 
 func statusCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "Show how the daemon and its site stand", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "status", Short: "Show how the daemon and its site stand", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
 			s, err := cl.Status(ctx)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 func taskCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "task", Aliases: []string{"tasks"}, Short: "Tasks: what users ask for"}
 	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c),
-		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cobra.ExactArgs(1), RunE: c.withClient(c.taskShow)})
+		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: takes("TASK, the id of a task"), RunE: c.withClient(c.taskShow)})
 	for _, v := range []struct {
 		verb, short string
 		do          func(*client.Client, context.Context, int64) (client.TaskChange, error)
@@ -27,7 +27,7 @@ func taskCommand(c *cli) *cobra.Command {
 		{"retry", "Try the pieces that did not finish again, as new jobs", (*client.Client).Retry},
 		{"finish", "Start no more jobs; the task is over when those that run have ended", (*client.Client).FinishTask},
 	} {
-		group.AddCommand(&cobra.Command{Use: v.verb + " TASK...", Short: v.short, Args: cobra.MinimumNArgs(1),
+		group.AddCommand(&cobra.Command{Use: v.verb + " TASK...", Short: v.short, Args: takes("TASK..., the ids of tasks"),
 			ValidArgsFunction: c.completeTasks,
 			RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 				return c.taskVerb(ctx, args, func(ctx context.Context, id int64) (client.TaskChange, error) { return v.do(cl, ctx, id) })
@@ -39,7 +39,7 @@ func taskCommand(c *cli) *cobra.Command {
 func taskListCommand(c *cli) *cobra.Command {
 	var f client.TaskFilter
 	var all bool
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List tasks by id", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List tasks by id", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
 			page, err := gather(all, f.After, func(after string) (client.Page[client.Task], error) {
 				g := f

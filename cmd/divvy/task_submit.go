@@ -31,7 +31,7 @@ The file is checked as a whole first. An inputs_file, whose path is relative to 
 streamed, however long it is. When the connection breaks, the same command with the --key that it printed
 goes on where it stopped; nothing is submitted twice.`,
 		Example: "  divvy task submit -f tasks.yml",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
 		src, name, err := c.readFile(file)
