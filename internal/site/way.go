@@ -10,11 +10,13 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Ends are looked at over endsSpan seconds, and of a lane of the ledger that has more rows in that time than endsRows,
-// over as long as so many rows span.
+// Ends of the last endsSpan seconds are looked at, and their rate is that since the oldest of them, or over endsLeast
+// seconds when that is longer: a single end of just now is no stream. A lane of the ledger that has more rows in that time
+// than endsRows counts for as long as so many rows span.
 const (
-	endsSpan = 300
-	endsRows = 2000
+	endsSpan  = 300
+	endsLeast = 10
+	endsRows  = 2000
 )
 
 // Way is how long it takes until every share holds its new target when nothing is killed: slots that become free go to
@@ -41,7 +43,8 @@ type endRow struct {
 
 // recentEnds is how jobs ended of late, by pool and share.
 func recentEnds(ctx context.Context, tx pgx.Tx, queues []shares.Queue) (map[string]map[shares.ShareID]shares.Ends, error) {
-	rows, err := many[endRow](ctx, tx, "recent_ends", pgx.StrictNamedArgs{"rows": endsRows, "span_s": float64(endsSpan)})
+	rows, err := many[endRow](ctx, tx, "recent_ends",
+		pgx.StrictNamedArgs{"rows": endsRows, "span_s": float64(endsSpan), "least_s": float64(endsLeast)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,6 @@
 -- Ends of jobs a second by share and queue, and the units that they freed, out of the newest ledger rows of each lane.
--- Of a lane that has more rows in that time than are read the rate is that of the shorter time which they span.
+-- The rate is that of the time since the oldest of these ends, so that a site which has just begun to run jobs is not
+-- taken for a slow one; of a lane with more rows than are read it is that of the shorter time which they span.
 WITH RECURSIVE known AS (
     -- The lanes that the ledger has, by jumping from one to the next in its primary key.
     (SELECT daemon_id, lane FROM ledger ORDER BY daemon_id, lane LIMIT 1)
@@ -16,22 +17,27 @@ WITH RECURSIVE known AS (
         ORDER BY seq DESC LIMIT @rows::int
     ) e
     WHERE e.at > now() - make_interval(secs => @span_s::float8)
-), spans AS (
-    SELECT daemon_id, lane,
-        CASE WHEN count(*) < @rows::int THEN @span_s::float8
-            ELSE greatest(1, extract(epoch FROM now() - min(at))) END AS span_s
-    FROM tail GROUP BY daemon_id, lane
-), ends AS (
-    SELECT s.span_s, coalesce(u.share_id, t.share_ids[1]) AS share, coalesce(u.queue_id, t.queue_ids[1]) AS queue,
+), lanes AS (
+    SELECT daemon_id, lane, count(*) >= @rows::int AS cut, min(at) AS since FROM tail GROUP BY daemon_id, lane
+), moves AS (
+    SELECT t.daemon_id, t.lane, t.at, coalesce(u.share_id, t.share_ids[1]) AS share, coalesce(u.queue_id, t.queue_ids[1]) AS queue,
         coalesce(u.before, t.befores[1]) AS before, coalesce(u.after, t.afters[1]) AS after,
         coalesce(u.n, t.ns[1]) AS n, coalesce(u.units, t.units[1]) AS units
     FROM tail t
-    JOIN spans s USING (daemon_id, lane)
     CROSS JOIN LATERAL unnest(t.share_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units)
         AS u (share_id, queue_id, before, after, n, units)
     WHERE 'l' = ANY (t.befores)
+), ends AS (
+    SELECT daemon_id, lane, share, queue, min(at) AS since, sum(n) AS n, sum(units) AS units
+    FROM moves
+    WHERE before = 'l' AND after IN ('f', 'x', 'c', 'r')
+    GROUP BY daemon_id, lane, share, queue
+), spans AS (
+    SELECT e.share, e.queue, e.n, e.units, CASE WHEN l.cut THEN greatest(1, extract(epoch FROM now() - l.since))
+        ELSE greatest(@least_s::float8, extract(epoch FROM now() - min(e.since) OVER ())) END AS span_s
+    FROM ends e
+    JOIN lanes l USING (daemon_id, lane)
 )
 SELECT share AS share_id, queue AS queue_id, sum(n / span_s)::float8 AS ends_per_s, sum(units / span_s)::float8 AS units_per_s
-FROM ends
-WHERE before = 'l' AND after IN ('f', 'x', 'c', 'r')
+FROM spans
 GROUP BY share, queue
