@@ -6,10 +6,10 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
+
+	"github.com/divvyhq/divvy/api/origin"
 )
 
 // Token is the SHA-256 of a bearer token. The API never keeps the token itself.
@@ -52,7 +52,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		case len(s.tokens) > 0 && !s.admits(r.Header.Get("Authorization")):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
 			s.fail(w, newProblem(codeUnauthorized, ""))
-		case len(s.tokens) == 0 && foreignHost(r):
+		case len(s.tokens) == 0 && origin.Rebound(r):
 			s.fail(w, newProblem(codeForeign, fmt.Sprintf("host %q on a loopback address", r.Host)))
 		case r.Method != http.MethodGet && origins.Check(r) != nil:
 			s.fail(w, newProblem(codeForeign, "the request comes from a page of another origin"))
@@ -74,22 +74,4 @@ func (s *server) admits(authorization string) bool {
 		found |= subtle.ConstantTimeCompare(sum[:], s.tokens[i][:])
 	}
 	return found == 1
-}
-
-// foreignHost is true for a request that came in on loopback and names another host: a name that an attacker
-// points at 127.0.0.1 to make a browser talk to this daemon.
-func foreignHost(r *http.Request) bool {
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") {
-		return false
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return false // an address cannot be pointed elsewhere
-	}
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return ok && local.IP.IsLoopback()
 }

@@ -68,7 +68,7 @@ func (c RuleChange) String() string {
 
 // diff lists what changes from a to b. Shares and queues are the same by id, or by name where one has none.
 func diff(a, b *Site) Changes {
-	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a.Queues, b.Queues), Rules: diffRules(a.Rules, b.Rules)}
+	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a, b), Rules: diffRules(a.Rules, b.Rules)}
 	if c.Shares == nil {
 		c.Shares = []shares.Change{}
 	}
@@ -78,11 +78,11 @@ func diff(a, b *Site) Changes {
 	return c
 }
 
-func diffQueues(a, b []shares.Queue) []QueueChange {
+func diffQueues(a, b *Site) []QueueChange {
 	out := []QueueChange{}
 	kept := map[string]bool{}
-	for _, queue := range b {
-		old, ok := formerQueue(a, queue)
+	for _, queue := range b.Queues {
+		old, ok := formerQueue(a.Queues, queue)
 		if !ok {
 			out = append(out, QueueChange{Kind: "added", Queue: queue.Name})
 			continue
@@ -91,14 +91,14 @@ func diffQueues(a, b []shares.Queue) []QueueChange {
 		if old.Name != queue.Name {
 			out = append(out, QueueChange{Kind: "renamed", Queue: queue.Name, From: old.Name})
 		}
-		before, after := queueFields(old), queueFields(queue)
+		before, after := a.queueFields(old), b.queueFields(queue)
 		for i, f := range after {
 			if f[1] != before[i][1] {
 				out = append(out, QueueChange{Kind: "changed", Queue: queue.Name, Field: f[0], Before: before[i][1], After: f[1]})
 			}
 		}
 	}
-	for _, old := range a {
+	for _, old := range a.Queues {
 		if !kept[old.Name] {
 			out = append(out, QueueChange{Kind: "removed", Queue: old.Name})
 		}
@@ -120,7 +120,7 @@ func formerQueue(a []shares.Queue, queue shares.Queue) (shares.Queue, bool) {
 }
 
 // queueFields lists a queue as text under the keys of the site file; "" stands for not given.
-func queueFields(q shares.Queue) [][2]string {
+func (s *Site) queueFields(q shares.Queue) [][2]string {
 	slots := ""
 	if q.Slots != nil {
 		slots = strconv.Itoa(*q.Slots)
@@ -137,7 +137,7 @@ func queueFields(q shares.Queue) [][2]string {
 	}
 	return [][2]string{{"pool", q.Pool}, {"slots", slots}, {"core_power", shares.Units(q.CorePowerMilli).String()},
 		{"cores", count(int64(q.Cores))}, {"memory_mb", count(q.MemoryMB)}, {"disk_mb", count(q.DiskMB)},
-		{"walltime", walltime}, {"labels", plainMap(q.Labels)}, {"prefer", q.Prefer}}
+		{"walltime", walltime}, {"labels", plainMap(q.Labels)}, {"prefer", q.Prefer}, {"pilots", strings.Join(s.pilots[q.Name], ", ")}}
 }
 
 func plainMap(m map[string]string) string {

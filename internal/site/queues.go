@@ -13,8 +13,9 @@ import (
 // queueSpec is a queue of the file, and the name that it had before.
 type queueSpec struct {
 	shares.Queue
-	was  string
-	seen strict.Seen
+	was    string
+	pilots []string // nil = every pilot
+	seen   strict.Seen
 }
 
 // DefaultPool is the pool of queues that name none.
@@ -73,6 +74,7 @@ func readQueue(v strict.Value) queueSpec {
 		},
 		"labels": func(v strict.Value) { q.Labels = readLabels(v) },
 		"prefer": func(v strict.Value) { q.Prefer, _ = v.OneOf("wide") },
+		"pilots": func(v strict.Value) { q.pilots = readPilots(v) },
 		"state": func(v strict.Value) {
 			v.Fail("the state of a queue is not part of the site file", "use divvy queue drain|online "+q.Name)
 		},

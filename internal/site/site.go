@@ -36,6 +36,7 @@ type Site struct {
 
 	was      map[string]string // path → the path that the share had before, as the file says
 	queueWas map[string]string
+	pilots   map[string][]string // queue → who may pull there; absent = every pilot
 }
 
 // Version is the part of the site that dispatcher and simulator work on.
@@ -118,9 +119,12 @@ func tooMany(v strict.Value, n, most int) {
 }
 
 func (s *Site) addQueues(queues []queueSpec) {
-	s.queueWas = map[string]string{}
+	s.queueWas, s.pilots = map[string]string{}, map[string][]string{}
 	for _, q := range queues {
 		s.Queues = append(s.Queues, q.Queue)
+		if q.pilots != nil {
+			s.pilots[q.Name] = q.pilots
+		}
 		if q.was != "" && q.was != q.Name {
 			s.queueWas[q.Name] = q.was
 		}
