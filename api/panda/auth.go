@@ -1,0 +1,190 @@
+package panda
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/divvyhq/divvy/api/origin"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// Access is who is let in. The zero Access lets nobody in.
+type Access struct {
+	// Tokens are those of panda_tokens: good for these routes only.
+	Tokens []Token
+	// Operators are the SHA-256 of the native API's tokens. Who has one may do everything there, and so here.
+	Operators [][sha256.Size]byte
+	// Users are whom verified client certificates stand for.
+	Users Users
+	// Anyone lets everybody in, with any credential or none: a listener on loopback that has none configured, or
+	// panda_anonymous. Who has a good credential is still known by it.
+	Anyone bool
+}
+
+// Caller is who makes a request; fields are "" where nothing is known. Origin is what the caller says of itself: it is
+// bound to the credential only where the credential's line in its file names the origins that it may use.
+type Caller struct {
+	Token    string // the token's name
+	User     string // whom the certificate stands for
+	DN       string // the certificate's subject
+	Origin   string // vo or vo.role
+	Operator bool   // has a token of the native API
+}
+
+// Name is by what a caller is known best; "" = anonymous.
+func (c Caller) Name() string {
+	switch {
+	case c.User != "":
+		return c.User
+	case c.Operator:
+		return "operator"
+	}
+	return c.Token
+}
+
+// Gate knows which pilots may pull at a queue; *site.Store is one.
+type Gate interface {
+	Admits(queue string, p site.Pilot) bool
+}
+
+var _ Gate = (*site.Store)(nil)
+
+// MayPull is nil when the caller may pull at a queue; else it says why not, in the words of the answer.
+func (c Caller) MayPull(g Gate, queue string) error {
+	if c.Operator || g.Admits(queue, site.Pilot{Token: c.Token, User: c.User, Origin: c.Origin}) {
+		return nil
+	}
+	return fmt.Errorf("queue %s is not for %s: the site file lists its pilots", queue, c)
+}
+
+// String is the caller in the words of a refusal.
+func (c Caller) String() string {
+	var known []string
+	if c.User != "" {
+		known = append(known, "user "+c.User)
+	}
+	if c.Token != "" {
+		known = append(known, "token "+c.Token)
+	}
+	if c.Origin != "" {
+		known = append(known, "origin "+c.Origin)
+	}
+	if len(known) == 0 {
+		return "a pilot without a credential"
+	}
+	return strings.Join(known, ", ")
+}
+
+type callerKey struct{}
+
+// CallerOf is who made the request that a guarded handler serves.
+func CallerOf(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
+
+// Guard lets those in who may come in, and tells the handler who they are. All others are answered 403: an
+// envelope under /api/, an old answer elsewhere.
+func (a *Access) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := a.admit(r)
+		if err != nil {
+			refuse(w, r, err.Error())
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	})
+}
+
+// The refusals that need no words of the moment.
+var (
+	errPage         = errors.New("refused: the request may come from a foreign web page")
+	errNoCredential = errors.New("no credential: send the header Authorization: Bearer <token>, or a client certificate")
+	errUnknownToken = errors.New("the token is not known here")
+)
+
+// admit finds out who the caller is. A certificate that stands for a user counts whatever token comes with it: pilots
+// always send one.
+func (a *Access) admit(r *http.Request) (Caller, error) {
+	c := Caller{Origin: originOf(r)}
+	if origin.Page(r) || a.Anyone && origin.Rebound(r) {
+		return c, errPage
+	}
+	origins, err := a.identify(r, &c)
+	switch {
+	case err != nil && a.Anyone:
+		return Caller{Origin: c.Origin, DN: c.DN}, nil
+	case err != nil:
+		return c, err
+	case !origins.allow(c.Origin):
+		return c, fmt.Errorf("%s may not speak for %s, only for %s", c.Name(), orNothing(c.Origin), strings.Join(origins, ", "))
+	}
+	return c, nil
+}
+
+// identify fills in the caller and returns the origins that its credential is bound to.
+func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
+	var noUser error
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		c.DN = dnOf(r.TLS.VerifiedChains[0][0])
+		if u, row := a.Users.find(c.DN); row != nil {
+			c.User = u
+			return row.origins, nil
+		}
+		noUser = fmt.Errorf("no line of panda_users fits the certificate %s", c.DN)
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	switch {
+	case strings.EqualFold(scheme, "Bearer") && token != "":
+	case noUser != nil:
+		return nil, noUser
+	default:
+		return nil, errNoCredential
+	}
+	sum := sha256.Sum256([]byte(token))
+	for _, o := range a.Operators { // of a hash: how long the comparison takes tells nothing of the token
+		if sum == o {
+			c.Operator = true
+			return nil, nil
+		}
+	}
+	for _, t := range a.Tokens {
+		if sum == t.sum {
+			c.Token = t.Name
+			return t.origins, nil
+		}
+	}
+	return nil, errUnknownToken
+}
+
+// originOf is the header Origin as PanDA has it, vo[.role]; vo:role is an older way to write it.
+func originOf(r *http.Request) string {
+	return strings.Replace(strings.TrimSpace(r.Header.Get("Origin")), ":", ".", 1)
+}
+
+func orNothing(origin string) string {
+	if origin == "" {
+		return "no origin"
+	}
+	return origin
+}
+
+// scRole is the old answer's status code of who may not.
+const scRole = 60
+
+// refuse answers 403, with the body that the generation of the path reads.
+func refuse(w http.ResponseWriter, r *http.Request, why string) {
+	body := map[string]any{"StatusCode": scRole, "errorDialog": why}
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		body = map[string]any{"success": false, "message": why, "data": nil}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusForbidden)
+	_ = json.NewEncoder(w).Encode(body) // the client may have gone
+}

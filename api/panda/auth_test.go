@@ -1,0 +1,199 @@
+package panda
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+const (
+	tokenFile = "# pilots\ncern  cern-token-0123456789\nwlcg wlcg-token-0123456789 wlcg.* wlcg\ncern cern-token-9876543210\n"
+	userFile  = `"/DC=org/DC=grid/CN=Robot: (\w+) pilots" $1-robot atlas.*` + "\n" + `"/DC=org/DC=grid/CN=(?P<who>Ann|Bob)" ${who}` + "\n"
+)
+
+func access(t *testing.T, anyone bool) *Access {
+	t.Helper()
+	tokens, err := ReadTokens("tokens", strings.NewReader(tokenFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, err := ReadUsers("users", strings.NewReader(userFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Access{Tokens: tokens, Users: users, Anyone: anyone, Operators: [][sha256.Size]byte{sha256.Sum256([]byte("operator-token-0123"))}}
+}
+
+// listen serves a guarded handler that answers who it takes the caller for.
+func listen(t *testing.T, a *Access, c *tls.Config) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := "http://"
+	if c != nil {
+		scheme, l = "https://", tls.NewListener(l, c)
+	}
+	srv := &http.Server{Handler: a.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(CallerOf(r.Context()))
+	})), ErrorLog: quiet}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = srv.Serve(l) }()
+	t.Cleanup(func() { _ = srv.Close(); <-done })
+	return scheme + l.Addr().String()
+}
+
+type call struct {
+	path, authorization, origin, host string
+	site                              string // Sec-Fetch-Site
+}
+
+func (c call) do(t *testing.T, client *http.Client, url string) (status int, body string) {
+	t.Helper()
+	if c.path == "" {
+		c.path = "/server/panda/getJob"
+	}
+	r, err := http.NewRequest(http.MethodPost, url+c.path, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range map[string]string{"Authorization": c.authorization, "Origin": c.origin, "Sec-Fetch-Site": c.site} {
+		if v != "" {
+			r.Header.Set(k, v)
+		}
+	}
+	r.Host = c.host
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, strings.TrimSpace(string(b))
+}
+
+func TestTokens(t *testing.T) {
+	url := listen(t, access(t, false), nil)
+	for _, c := range []struct {
+		call
+		want Caller
+	}{
+		{call{authorization: "Bearer cern-token-0123456789", origin: "atlas.pilot"}, Caller{Token: "cern", Origin: "atlas.pilot"}},
+		{call{authorization: "bearer  cern-token-9876543210"}, Caller{Token: "cern"}},
+		{call{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg:pilot"}, Caller{Token: "wlcg", Origin: "wlcg.pilot"}},
+		{call{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg"}, Caller{Token: "wlcg", Origin: "wlcg"}},
+		{call{authorization: "Bearer operator-token-0123", origin: "any.thing"}, Caller{Operator: true, Origin: "any.thing"}},
+	} {
+		status, body := c.do(t, http.DefaultClient, url)
+		var got Caller
+		if err := json.Unmarshal([]byte(body), &got); status != http.StatusOK || err != nil || got != c.want {
+			t.Errorf("%+v: %d %s", c.call, status, body)
+		}
+	}
+}
+
+// Every refusal, in its words, in the body of its generation, and with no key more than that has.
+func TestRefusals(t *testing.T) {
+	closed, open := listen(t, access(t, false), nil), listen(t, &Access{Anyone: true}, nil)
+	for _, c := range []struct {
+		url string
+		call
+		want string
+	}{
+		{closed, call{}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
+		{closed, call{authorization: "Basic Y2Vybjp4"}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
+		{closed, call{authorization: "Bearer "}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
+		{closed, call{authorization: "Bearer cern-token-0123456780"}, "the token is not known here"},
+		{closed, call{authorization: "Bearer wlcg-token-0123456789", origin: "atlas.pilot"}, "wlcg may not speak for atlas.pilot, only for wlcg.*, wlcg"},
+		{closed, call{authorization: "Bearer wlcg-token-0123456789"}, "wlcg may not speak for no origin, only for wlcg.*, wlcg"},
+		{closed, call{authorization: "Bearer cern-token-0123456789", origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
+		{open, call{origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
+		{open, call{origin: "null"}, "refused: the request may come from a foreign web page"},
+		{open, call{site: "cross-site"}, "refused: the request may come from a foreign web page"},
+		{open, call{host: "evil.example:8470"}, "refused: the request may come from a foreign web page"},
+	} {
+		for path, want := range map[string]map[string]any{
+			"/server/panda/getJob":       {"StatusCode": 60.0, "errorDialog": c.want},
+			"/api/v1/pilot/acquire_jobs": {"success": false, "message": c.want, "data": nil},
+		} {
+			c.path = path
+			status, body := c.do(t, http.DefaultClient, c.url)
+			if status != http.StatusForbidden {
+				t.Errorf("%+v: status %d", c.call, status)
+			}
+			sameJSON(t, body, want)
+		}
+	}
+}
+
+func sameJSON(t *testing.T, got string, want any) {
+	t.Helper()
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text, []byte(got)) { // maps are written in the order of their keys
+		t.Errorf("got %s, want %s", got, text)
+	}
+}
+
+// An open listener takes any credential and none, and knows the good ones.
+func TestAnyone(t *testing.T) {
+	url := listen(t, access(t, true), nil)
+	for _, c := range []struct {
+		call
+		want Caller
+	}{
+		{call{}, Caller{}},
+		{call{authorization: "Bearer mock-token", origin: "wlcg.pilot"}, Caller{Origin: "wlcg.pilot"}},
+		{call{authorization: "Bearer cern-token-0123456789"}, Caller{Token: "cern"}},
+	} {
+		status, body := c.do(t, http.DefaultClient, url)
+		var got Caller
+		if err := json.Unmarshal([]byte(body), &got); status != http.StatusOK || err != nil || got != c.want {
+			t.Errorf("%+v: %d %s", c.call, status, body)
+		}
+	}
+}
+
+type gate struct{ *site.Site }
+
+func TestMayPull(t *testing.T) {
+	s, err := site.Parse("f", []byte("shares: [{name: A}]\nqueues: [{name: all}, {name: few, pilots: [token:cern, vo:wlcg.pilot]}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		Caller
+		want string
+	}{
+		{Caller{Token: "cern"}, ""},
+		{Caller{Origin: "wlcg.pilot"}, ""},
+		{Caller{Operator: true}, ""},
+		{Caller{}, "queue few is not for a pilot without a credential: the site file lists its pilots"},
+		{Caller{Token: "ral", User: "ann", Origin: "wlcg.user"}, "queue few is not for user ann, token ral, origin wlcg.user: the site file lists its pilots"},
+	} {
+		if err := c.MayPull(gate{s}, "all"); err != nil {
+			t.Errorf("%+v: %v", c.Caller, err)
+		}
+		got := ""
+		if err := c.MayPull(gate{s}, "few"); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%+v: %q, want %q", c.Caller, got, c.want)
+		}
+	}
+}
