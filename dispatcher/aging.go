@@ -93,11 +93,7 @@ func placeAnew(ctx context.Context, tx pgx.Tx, jobs []walkedJob, agings map[shar
 	}
 	var moves []move
 	for _, g := range groups {
-		m := move{Task: g.TaskID, Share: g.ShareID, Shape: g.ShapeID, Before: isReady, After: isNone, N: g.N,
-			Place: g.Before, Low: g.LowID, High: g.HighID}
-		moves = append(moves, m)
-		m.Before, m.After, m.Place = isNone, isReady, g.Place
-		moves = append(moves, m)
+		moves = append(moves, g.moves()...)
 	}
 	return record(ctx, tx, moves)
 }
@@ -110,4 +106,13 @@ type placedGroup struct {
 	Place, Before int64
 	N             int32
 	LowID, HighID int64
+}
+
+// moves takes them out of the old place and puts them into the new one.
+func (g placedGroup) moves() []move {
+	out := move{Task: g.TaskID, Share: g.ShareID, Shape: g.ShapeID, Before: isReady, After: isNone, N: g.N,
+		Place: g.Before, Low: g.LowID, High: g.HighID}
+	in := out
+	in.Before, in.After, in.Place = isNone, isReady, g.Place
+	return []move{out, in}
 }

@@ -65,6 +65,10 @@
 // to come are jobs of the new share, then its jobs in batches, each behind the dispatcher's barrier. Locks: site, task,
 // barrier, jobs.
 //
+// Prioritise gives a task that may make jobs another priority: pieces to come have it at once, its live jobs in batches, each
+// under the task's row lock (tasks.priority_after says how far that is). Ready jobs take the place in the order of their
+// share that it makes; what runs is left alone. Until the batches are through, jobs of both priorities are ready.
+//
 // # Steps
 //
 // Generate, Settle and Sweep are bounded, idempotent and safe on any number of daemons at once; somebody calls

@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -17,10 +18,15 @@ import (
 type SubmitRequest struct {
 	Spec           Spec
 	IdempotencyKey string // a repeat with the same key and the same Spec gets the same task; "" = none
+	// Parameters are what the task was asked for as, where that was not a Spec: a JSON object, kept and shown with the task.
+	Parameters json.RawMessage
 }
 
-// maxKey bounds an idempotency key, in bytes.
-const maxKey = 200
+// Bounds of an idempotency key and of parameters, in bytes.
+const (
+	maxKey        = 200
+	maxParameters = 1 << 20
+)
 
 // Submit checks and tags a task and stores it: published at once, or submitting when its inputs are streamed.
 // Errors: ErrInvalid, ErrNoSite, ErrUntagged, ErrKeyReused, ErrSiteChanged.
@@ -56,6 +62,9 @@ func (req SubmitRequest) check() ([]byte, error) {
 	if len(req.IdempotencyKey) > maxKey {
 		return nil, fault("Idempotency-Key", fmt.Sprintf("has more than %d bytes", maxKey), "")
 	}
+	if len(req.Parameters) > maxParameters {
+		return nil, fault("parameters", fmt.Sprintf("have %d bytes, more than %d", len(req.Parameters), maxParameters), "")
+	}
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -63,7 +72,7 @@ func (req SubmitRequest) check() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash := sha256.Sum256(body)
+	hash := sha256.Sum256(append(body, req.Parameters...))
 	return hash[:], nil
 }
 
@@ -105,7 +114,8 @@ func (g *Generator) submit(ctx context.Context, req SubmitRequest, hash []byte) 
 	}
 	taken := false
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		id, err = insertTask(ctx, tx, newTask{spec: spec, tag: tag, key: req.IdempotencyKey, hash: hash})
+		id, err = insertTask(ctx, tx, newTask{
+			spec: spec, tag: tag, key: req.IdempotencyKey, hash: hash, parameters: req.Parameters})
 		taken = errors.Is(err, pgx.ErrNoRows)
 		return err
 	})
@@ -121,6 +131,8 @@ type newTask struct {
 	tag  tagged
 	key  string
 	hash []byte
+
+	parameters json.RawMessage
 }
 
 // insertTask stores task, payload and inputs. pgx.ErrNoRows: the idempotency key is taken.
@@ -149,6 +161,7 @@ func insertTask(ctx context.Context, tx pgx.Tx, n newTask) (id int64, err error)
 		"max_attempts": n.spec.MaxAttempts, "attributes": n.tag.Attributes, "spec": string(body), "tagged_by": n.tag.By,
 		"site_version": n.tag.Version, "split": w.Split, "per_job": w.PerJob, "n_events": w.Events, "n_inputs": w.NInputs,
 		"n_pieces": w.Pieces, "key": textArg(n.key), "body_hash": n.hash,
+		"parameters": textArg(string(n.parameters)),
 	}).Scan(&id)
 	if err != nil {
 		return 0, err

@@ -20,19 +20,22 @@ const (
 )
 
 // Sweep carries on what a verb began: it holds, releases or cancels the next batch of jobs of each task that is not
-// through, jobs included that came back to ready meanwhile. It also tags tasks anew that no rule had matched before
-// the site changed. It returns the jobs that it moved and the tasks that it tagged.
+// through, jobs included that came back to ready meanwhile, and gives it the priority that its task has got. It also tags
+// tasks anew that no rule had matched before the site changed. It returns the jobs that it moved and the tasks that it
+// tagged.
 func (g *Generator) Sweep(ctx context.Context) (n int, err error) {
-	after := int64(0)
-	for range sweepTasks {
-		id, moved, err := g.sweep(ctx, after)
-		if err != nil {
-			return n, fmt.Errorf("sweep: %w", err)
+	for _, step := range []func(ctx context.Context, after int64) (id int64, moved int, err error){g.sweep, g.sweepPriority} {
+		after := int64(0)
+		for range sweepTasks {
+			id, moved, err := step(ctx, after)
+			if err != nil {
+				return n, fmt.Errorf("sweep: %w", err)
+			}
+			if id == 0 {
+				break
+			}
+			after, n = id, n+moved
 		}
-		if id == 0 {
-			break
-		}
-		after, n = id, n+moved
 	}
 	tagged, err := g.retag(ctx)
 	if err != nil {

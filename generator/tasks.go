@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -43,6 +44,7 @@ type Task struct {
 	StartedAt   *time.Time        `json:"started_at,omitempty" doc:"First lease."`
 	EndedAt     *time.Time        `json:"ended_at,omitempty"`
 	Spec        *Spec             `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
+	Parameters  json.RawMessage   `json:"parameters,omitempty" doc:"What it was submitted as, where that was not a Spec: PanDA's task parameters, all of them; only in GET /v1/tasks/{id}."`
 }
 
 // Filter selects tasks for a list. Zero fields select nothing away.
@@ -83,6 +85,7 @@ type taskRow struct {
 	StartedAt   *time.Time
 	EndedAt     *time.Time
 	Spec        *Spec
+	Parameters  json.RawMessage
 }
 
 func (r taskRow) task() Task {
@@ -93,6 +96,7 @@ func (r taskRow) task() Task {
 		Pieces: r.NPieces, Inputs: r.NInputs, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Reason: r.Reason,
 		Attributes: r.Attributes, TaggedBy: r.TaggedBy, SiteVersion: r.SiteVersion, CreatedAt: r.CreatedAt,
 		CommittedAt: r.CommittedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Spec: r.Spec,
+		Parameters: r.Parameters,
 	}
 }
 
