@@ -16,6 +16,8 @@ const (
 	maxRequestID = 200
 	maxMessage   = 4096
 	maxLogTail   = 65536
+	maxLabels    = 100
+	maxUser      = 200
 )
 
 // checkPull names everything that is wrong with req.
@@ -35,6 +37,11 @@ func checkPull(req *dispatcher.PullRequest) error {
 	f.positive("body.slot.memory_mb", s.MemoryMB)
 	f.positive("body.slot.disk_mb", s.DiskMB)
 	f.positive("body.slot.walltime_s", s.WalltimeS)
+	if n := len(req.Only.Labels); n > maxLabels {
+		f.add("body.only.labels", fmt.Sprintf("expected at most %d labels", maxLabels), n)
+	}
+	f.positive("body.only.task", req.Only.Task)
+	f.length("body.only.user", req.Only.User, maxUser)
 	return f.problem()
 }
 

@@ -153,10 +153,10 @@ func TestDescriptionOfPulls(t *testing.T) {
 	doc := b.server.huma.OpenAPI()
 	for path, good := range map[string]string{
 		"/v1/pulls": `{"queue":"CERN","pilot":"p1","node":"n","devices":["gpu0"],"slot":{"cores":8,"memory_mb":1,"disk_mb":1,"walltime_s":1,"labels":{"os":"el9"}},
-			"max":4,"wait_s":0.5,"request_id":"r"}`,
-		"/v1/leases/renew": `{"pilot":"p","leases":[{"lease":"L","state":"running","usage":{"cpu_s":1.5,"memory_mb":7}}]}`,
+			"max":4,"wait_s":0.5,"request_id":"r","only":{"labels":["a"],"task":7,"user":"u"}}`,
+		"/v1/leases/renew": `{"pilot":"p","leases":[{"lease":"L","state":"running","usage":{"cpu_s":1.5,"memory_mb":7},"report":{"a":1}}]}`,
 		"/v1/leases/finish": `{"pilot":"p","results":[{"lease":"L","outcome":"failed","exit_code":1,"message":"m","usage":{"cpu_s":1,"memory_mb":7},
-			"outputs":{"a":1},"log_tail":"t"}]}`,
+			"outputs":{"a":1},"log_tail":"t","report":{"a":1}}]}`,
 	} {
 		schema := doc.Paths[path].Post.RequestBody.Content["application/json"].Schema
 		n := 0
@@ -233,7 +233,7 @@ func mutations(good string) []string {
 					}
 				}
 				emit(rebuild(without))
-				if key == "outputs" || key == "labels" {
+				if key == "outputs" || key == "labels" || key == "report" {
 					emit(with([]any{}))
 					continue
 				}

@@ -37,7 +37,7 @@ func (s *server) describe() {
 
 // pilotShapes are the requests of pilots and what they are made of: unknown fields are ignored and null is absent,
 // as the hand-written decoders have it.
-var pilotShapes = []string{"PullRequest", "Slot", "RenewRequest", "Renewal", "Usage", "FinishRequest", "Result"}
+var pilotShapes = []string{"PullRequest", "Slot", "Only", "RenewRequest", "Renewal", "Usage", "FinishRequest", "Result"}
 
 // tidy makes the schemas say what is so: pilots' requests are open, and no list is null but where a pilot sends one.
 func (s *server) tidy() {

@@ -49,6 +49,9 @@ func readPull(body []byte, req *dispatcher.PullRequest) bool {
 		case "request_id":
 			field = 7
 			s.text(&req.RequestID)
+		case "only":
+			field = 8
+			s.only(&req.Only)
 		default:
 			s.bad = true
 		}
@@ -79,6 +82,29 @@ func (s *scan) slot(slot *dispatcher.Slot) {
 		case "labels":
 			field = 4
 			s.labels(&slot.Labels)
+		default:
+			s.bad = true
+		}
+		s.bad = s.bad || !seen.first(field)
+	})
+}
+
+func (s *scan) only(o *dispatcher.Only) {
+	if s.null() || s.bad {
+		return
+	}
+	var seen once
+	s.object(func(key []byte) {
+		field := 0
+		switch string(key) {
+		case "labels":
+			s.texts(&o.Labels)
+		case "task":
+			field = 1
+			s.integer(&o.Task)
+		case "user":
+			field = 2
+			s.text(&o.User)
 		default:
 			s.bad = true
 		}
@@ -181,6 +207,9 @@ func (s *scan) renewal(l *dispatcher.Renewal) {
 		case "usage":
 			field = 2
 			s.usage(&l.Usage)
+		case "report":
+			field = 3
+			s.anything(&l.Report)
 		default:
 			s.bad = true
 		}
@@ -247,10 +276,13 @@ func (s *scan) result(l *dispatcher.Result, codes *[]int) {
 			s.usage(&l.Usage)
 		case "outputs":
 			field = 5
-			s.outputs(&l.Outputs)
+			s.anything(&l.Outputs)
 		case "log_tail":
 			field = 6
 			s.text(&l.LogTail)
+		case "report":
+			field = 7
+			s.anything(&l.Report)
 		default:
 			s.bad = true
 		}
@@ -258,8 +290,8 @@ func (s *scan) result(l *dispatcher.Result, codes *[]int) {
 	})
 }
 
-// outputs is an object of anything: that is encoding/json's work.
-func (s *scan) outputs(into *map[string]any) {
+// anything is an object of anything: that is encoding/json's work.
+func (s *scan) anything(into *map[string]any) {
 	if s.null() || s.bad {
 		return
 	}

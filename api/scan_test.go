@@ -37,10 +37,10 @@ func agreeAll(t *testing.T, body []byte) (taken bool) {
 
 const (
 	fullPull = `{"queue":"CERN","pilot":"p1","node":"n","devices":["gpu0","gpu1"],"slot":{"cores":8,"memory_mb":1,"disk_mb":1,"walltime_s":1,` +
-		`"labels":{"os":"el9","a":""}},"max":4,"wait_s":0.5,"request_id":"r"}`
-	fullRenew  = `{"pilot":"p","leases":[{"lease":"L","state":"running","usage":{"cpu_s":1.5,"memory_mb":7}},{"lease":"M"},{},null]}`
+		`"labels":{"os":"el9","a":""}},"max":4,"wait_s":0.5,"request_id":"r","only":{"labels":["a","b"],"task":7,"user":"u"}}`
+	fullRenew  = `{"pilot":"p","leases":[{"lease":"L","state":"running","usage":{"cpu_s":1.5,"memory_mb":7},"report":{"a":[1]}},{"lease":"M","report":null},{},null]}`
 	fullFinish = `{"pilot":"p","results":[{"lease":"L","outcome":"failed","exit_code":-1,"message":"m","usage":{"cpu_s":1,"memory_mb":7},` +
-		`"outputs":{"a":[1,{"b":"}"}],"\n":"\"]"},"log_tail":"a\tb\n\"ü\\"},{"exit_code":null,"outputs":null},{"exit_code":0,"outputs":{}}]}`
+		`"outputs":{"a":[1,{"b":"}"}],"\n":"\"]"},"log_tail":"a\tb\n\"ü\\","report":{"b":"x"}},{"exit_code":null,"outputs":null},{"exit_code":0,"outputs":{}}]}`
 )
 
 // Every change of a byte, every cut and every doubled field of good requests: taken only when encoding/json takes it.

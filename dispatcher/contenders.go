@@ -11,6 +11,7 @@ import (
 // not a look at every window. Guarded by Dispatcher.mu.
 type contenders struct {
 	of      *state
+	at      *queue // that it is for alone, since that has target slots; nil: for all that are alike
 	pool    *pool
 	power   shares.Units // thousandths a core
 	shapes  bits         // by shape.at
@@ -66,6 +67,9 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	key := append(s.scratch.key[:0], q.pool.name...)
 	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
 	key = in.key(key)
+	if len(q.targets) > 0 {
+		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
+	}
 	s.scratch.key = key
 	if c = s.contenders[string(key)]; c == nil {
 		c = s.newContenders(q, in, string(key))
@@ -73,19 +77,19 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	return c, wait
 }
 
-// shapesFor lists the shapes that may run at the queue; with labels of its own a slot may fit more.
+// shapesFor lists the shapes that may run at the queue and that the pull takes; with labels of its own a slot may fit more.
 func (s *state) shapesFor(p *pull, q *queue) []*shape {
-	if len(p.req.Slot.Labels) == 0 {
-		return q.shapes
-	}
-	var fit []*shape
-	labels := p.labels(q)
-	for _, sh := range s.byAt {
-		if fitsQueue(sh.need, q.Queue, labels) == "" {
-			fit = append(fit, sh)
+	fit := q.shapes
+	if len(p.req.Slot.Labels) > 0 {
+		fit = nil
+		labels := p.labels(q)
+		for _, sh := range s.byAt {
+			if fitsQueue(sh.need, q.Queue, labels) == "" {
+				fit = append(fit, sh)
+			}
 		}
 	}
-	return fit
+	return p.req.Only.among(fit)
 }
 
 // lacking is the limit of queue or pool that this daemon has not enough escrow under for a job of the shape, and
@@ -108,6 +112,9 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 	}
 	c := &contenders{of: s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...), barred: map[int]*limit{},
 		refused: map[int]obstacle{}, eased: q.pool.eased}
+	if len(q.targets) > 0 {
+		c.at = q
+	}
 	s.nKinds++
 	c.kind = s.nKinds
 	s.contenders[key] = c
@@ -154,7 +161,7 @@ type bar struct {
 // ease lets leaves contend again that the limit kept out: it has more to spend, or can be asked again.
 func (l *limit) ease() {
 	for _, b := range l.bars {
-		if b.set.barred[b.leaf] == l {
+		if b.set.barred[b.leaf] != nil {
 			b.set.admit(b.leaf)
 		}
 	}
@@ -179,7 +186,8 @@ func (s *state) check(w *window) {
 	s.countOpen(w.leaf, is)
 	for _, c := range s.contenders {
 		if c.shapes.has(w.shape.at) {
-			delete(c.refused, w.leaf) // it may be a smaller job
+			delete(c.refused, w.leaf) // it may be a smaller job, or one of another class
+			delete(c.barred, w.leaf)
 			c.review(w.leaf)
 		}
 	}
@@ -209,14 +217,12 @@ func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, in obsta
 			continue
 		}
 		units := shares.Units(w.shape.need.Cores) * c.power
-		if l := c.lacking(leaf, units); l != nil {
+		if l, short := c.lacking(leaf, w.shape); l != nil {
 			n.lacked = l.key.Kind
-			if l.mayGive(units) {
-				n.limits[l] = max(n.limits[l], units)
+			if l.mayGive(short) {
+				n.limits[l] = max(n.limits[l], short)
 			}
-			if in.limit == nil || n.limits[l] > 0 {
-				in.limit = l
-			}
+			in.meet(l, n.limits[l] > 0)
 			continue
 		}
 		if c.pool.lends && !c.lent(leaf, units, &in) {
@@ -228,14 +234,25 @@ func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, in obsta
 	return found, in
 }
 
-// lacking is the first limit up the path that this daemon has not enough escrow under; nil when all admit.
-func (c *contenders) lacking(leaf int, units shares.Units) *limit {
+// lacking is the first limit up the path, or of the queue's target slots, that this daemon has not enough escrow under
+// for a job of the shape, and how much that takes; nil when all admit.
+func (c *contenders) lacking(leaf int, sh *shape) (l *limit, need shares.Units) {
+	units := shares.Units(sh.need.Cores) * c.power
 	for _, l := range c.pool.pathLimits[leaf] {
 		if l.balance() < units {
-			return l
+			return l, units
 		}
 	}
-	return nil
+	if c.at == nil {
+		return nil, 0
+	}
+	tree, cores := c.of.version.Tree, shares.Units(sh.need.Cores)*1000
+	for _, t := range c.at.targets {
+		if t.limit.balance() < cores && t.covers(tree, tree.Nodes[leaf].ID, sh.class) {
+			return t.limit, cores
+		}
+	}
+	return nil, 0
 }
 
 // meet keeps the better of two windows of a leaf.

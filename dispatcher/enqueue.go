@@ -29,7 +29,7 @@ func Intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err er
 	key := sha256.Sum256(canonical)
 	args := pgx.StrictNamedArgs{
 		"key": key[:], "cores": r.Cores, "memory_mb": r.MemoryMB, "disk_mb": r.DiskMB, "walltime_s": r.WalltimeS,
-		"labels": r.Labels, "queues": append([]string{}, r.Queues...),
+		"labels": r.Labels, "queues": append([]string{}, r.Queues...), "label": r.Label,
 	}
 	if err := tx.QueryRow(ctx, query["intern"], args).Scan(&shape); err != nil {
 		return 0, fmt.Errorf("shape: %w", err)

@@ -13,6 +13,7 @@ import (
 type siteNow struct {
 	version shares.Version // with the plans that are in force
 	plans   plans
+	targets []targetRow // in force
 	epoch   int64
 	limits  map[limitKey]*limit
 	base    [nLanes]int64 // up to where our own moves are counted in the limits
@@ -120,6 +121,7 @@ type shapeRow struct {
 	WalltimeS int64
 	Labels    map[string]string
 	Queues    []string
+	Label     string
 }
 
 // loadShapes adds the shapes that are not known yet. There are few: as many as kinds of jobs.
@@ -134,7 +136,7 @@ func (s *state) loadShapes(ctx context.Context, db querier) error {
 	}
 	for _, r := range rows {
 		sh := &shape{id: r.ID, need: Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
-			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues}}
+			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues, Label: r.Label}}
 		s.know(sh)
 	}
 	return nil
@@ -190,6 +192,9 @@ func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error
 			return err
 		}
 		n.epoch, n.plans.at = e.Epoch, e.PlansAt
+		if n.targets, err = targetsAt(ctx, tx, e.PlansAt); err != nil {
+			return err
+		}
 		args := pgx.StrictNamedArgs{"daemon": daemon}
 		if rows, err = collect[limitNow](ctx, tx, "limits", args); err != nil {
 			return err
@@ -214,7 +219,7 @@ func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error
 	if n.version, err = d.cfg.Load(ctx); err != nil {
 		return n, fmt.Errorf("site: %w", err)
 	}
-	n.plans.next, _ = n.version.Tree.NextChange(n.plans.at)
+	n.plans.next = nextChange(n.version.Tree, n.targets, n.plans.at)
 	n.version.Tree = n.version.Tree.At(n.plans.at)
 	return n, nil
 }
@@ -222,7 +227,7 @@ func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error
 // adopt takes over a site: pools, queues and limits are made anew, what this daemon has spent of its escrow is
 // counted from its own ledger rows, and the claims in flight come on top. d.mu is held.
 func (d *Dispatcher) adopt(n siteNow) {
-	d.state.plans = n.plans
+	d.state.plans, d.state.targets = n.plans, n.targets
 	d.state.adopt(n.version, n.epoch, n.limits)
 	d.state.diary.noteVersion(d.state)
 	d.base, d.outdated, d.inDebt = n.base, false, map[*limit]bool{}

@@ -102,6 +102,10 @@ func newPull(req PullRequest) (*pull, error) {
 	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
 		return nil, &FieldError{"slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more"}
 	}
+	if err := req.Only.check(); err != nil {
+		return nil, err
+	}
+	req.Only = req.Only.tidy()
 	p := &pull{req: req, most: max(1, req.Max), done: make(chan struct{}), arrived: time.Now()}
 	p.until = p.arrived.Add(time.Duration(req.WaitS * float64(time.Second)))
 	p.class = classOf(req)
@@ -125,13 +129,16 @@ func newPull(req PullRequest) (*pull, error) {
 // classOf names what a decision depends on: when it is "none" for one pull of a class, it is so for all.
 func classOf(req PullRequest) string {
 	s := req.Slot
-	if len(s.Labels) == 0 && s.MemoryMB == 0 && s.DiskMB == 0 && s.WalltimeS == 0 && s.Cores == 1 {
+	if req.Only.none() && len(s.Labels) == 0 && s.MemoryMB == 0 && s.DiskMB == 0 && s.WalltimeS == 0 && s.Cores == 1 {
 		return req.Queue // the usual one
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d %d %d %d", req.Queue, s.Cores, s.MemoryMB, s.DiskMB, s.WalltimeS)
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		fmt.Fprintf(&b, " %q=%q", name, s.Labels[name])
+	}
+	if !req.Only.none() {
+		fmt.Fprintf(&b, " only %q %d %q", req.Only.Labels, req.Only.Task, req.Only.User)
 	}
 	return b.String()
 }

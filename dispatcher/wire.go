@@ -16,6 +16,13 @@ type Slot struct {
 	Labels    map[string]string `json:"labels" doc:"Labels of the slot, over those of the queue." required:"false"`
 }
 
+// Only narrows a pull to some of the jobs; the zero Only does not. Shares decide among these as among all.
+type Only struct {
+	Labels []string `json:"labels,omitempty" maxItems:"100" doc:"Jobs of tasks with one of these labels; empty = any label." required:"false"`
+	Task   int64    `json:"task,omitempty" minimum:"0" doc:"Jobs of this task; 0 = any." required:"false"`
+	User   string   `json:"user,omitempty" maxLength:"200" doc:"Jobs of this user's tasks; empty = any." required:"false"`
+}
+
 // PullRequest is a slot's request for jobs.
 type PullRequest struct {
 	Queue     string   `json:"queue" minLength:"1" doc:"Queue that the pilot runs in."`
@@ -23,6 +30,7 @@ type PullRequest struct {
 	Node      string   `json:"node" doc:"Host that the pilot runs on." required:"false"`
 	Devices   []string `json:"devices" doc:"Device ids that the slot owns." required:"false"`
 	Slot      Slot     `json:"slot" required:"false"`
+	Only      Only     `json:"only,omitzero" doc:"The jobs that it takes; absent = any." required:"false"`
 	Max       int      `json:"max" doc:"Jobs at the most; 0 = 1." minimum:"0" maximum:"1000" required:"false"`
 	WaitS     float64  `json:"wait_s" doc:"Seconds to wait for a job when there is none." minimum:"0" maximum:"300" required:"false"`
 	RequestID string   `json:"request_id" doc:"Unique per pilot; a repeat within ten minutes gets the same leases." maxLength:"200" required:"false"`
@@ -73,6 +81,8 @@ type Renewal struct {
 	Lease string     `json:"lease" minLength:"1"`
 	State LeaseState `json:"state" enum:",granted,starting,running,draining" doc:"Empty: as before." required:"false"`
 	Usage Usage      `json:"usage" required:"false"`
+
+	Report map[string]any `json:"report,omitempty" doc:"Whatever else is to be known of the attempt, by name, at most 64 KiB; over what was reported before." required:"false"`
 }
 
 // RenewRequest says that a pilot still holds these leases.
@@ -117,6 +127,7 @@ type Result struct {
 	Usage    Usage          `json:"usage" required:"false"`
 	Outputs  map[string]any `json:"outputs" doc:"What the job made, by name." required:"false"`
 	LogTail  string         `json:"log_tail" doc:"End of stdout and stderr." maxLength:"65536" required:"false"`
+	Report   map[string]any `json:"report,omitempty" doc:"Whatever else is to be known of the attempt, by name, at most 64 KiB; over what was reported before." required:"false"`
 }
 
 // FinishRequest reports ended attempts.
@@ -151,6 +162,7 @@ type Requirements struct {
 	WalltimeS int64             `json:"walltime_s"`
 	Labels    map[string]string `json:"labels"`
 	Queues    []string          `json:"queues" doc:"Names, globs (gpu-*) or label selectors (os=el9); empty = any."`
+	Label     string            `json:"label,omitempty" doc:"The label of the task: pulls may ask for some labels only."`
 }
 
 // Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
@@ -216,6 +228,7 @@ type Attempt struct {
 	Message   string         `json:"message,omitempty"`
 	Usage     Usage          `json:"usage"`
 	Outputs   map[string]any `json:"outputs,omitempty"`
+	Report    map[string]any `json:"report,omitempty" doc:"What else its pilot reported."`
 	LogTail   string         `json:"-"`
 }
 

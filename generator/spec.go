@@ -110,7 +110,7 @@ func (r Requirements) resourceType() string {
 func (s *Spec) shape() dispatcher.Requirements {
 	r := s.Requirements
 	return dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
-		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues}
+		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label}
 }
 
 // payload is what the jobs of the task run.

@@ -2,8 +2,8 @@
 WITH found AS (
     SELECT id FROM shapes WHERE key = @key::bytea
 ), made AS (
-    INSERT INTO shapes (key, cores, memory_mb, disk_mb, walltime_s, labels, queues)
-    SELECT @key::bytea, @cores::int, @memory_mb::bigint, @disk_mb::bigint, @walltime_s::bigint, @labels::jsonb, @queues::text[]
+    INSERT INTO shapes (key, cores, memory_mb, disk_mb, walltime_s, labels, queues, label)
+    SELECT @key::bytea, @cores::int, @memory_mb::bigint, @disk_mb::bigint, @walltime_s::bigint, @labels::jsonb, @queues::text[], @label::text
     WHERE NOT EXISTS (SELECT FROM found)
     -- A no-op update, so that a row which another transaction has just made is returned too.
     ON CONFLICT (key) DO UPDATE SET cores = excluded.cores
