@@ -22,6 +22,13 @@ type config struct {
 	Advertise      string        `yaml:"advertise" doc:"host:port at which the other daemons of the site reach this one; empty = where it listens, with the host's name when that is all addresses. The eldest daemon that can be reached decides all pulls."`
 	TokenFile      string        `yaml:"token_file" doc:"File with the token that every request must carry (Authorization: Bearer)."`
 	Insecure       bool          `yaml:"insecure" doc:"Listen beyond loopback without a token."`
+	PandaListen    string        `yaml:"panda_listen" doc:"Address of PanDA's API for its pilots; empty = beside the HTTP API, on listen."`
+	PandaCert      string        `yaml:"panda_cert" doc:"Certificate of panda_listen (PEM, with its chain), which speaks TLS then."`
+	PandaKey       string        `yaml:"panda_key" doc:"Key of panda_cert."`
+	PandaClientCA  string        `yaml:"panda_client_ca" doc:"CAs of the pilots' certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
+	PandaUsers     string        `yaml:"panda_users" doc:"File with a line a kind of certificate: \"pattern of subjects\" user origins…; the first that fits counts."`
+	PandaTokens    string        `yaml:"panda_tokens" doc:"File with the tokens of pilots, a line each: name token origins…. The tokens of token_file are good for PanDA's API too, not the other way round."`
+	PandaAnonymous bool          `yaml:"panda_anonymous" doc:"Let pilots in with any credential or none, from other hosts too."`
 	Generators     int           `yaml:"generators" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`
 	Site           string        `yaml:"site" doc:"Site file to apply at the start when nothing was ever applied; ignored, and said so, when something was."`
 	LeaseFirst     time.Duration `yaml:"lease_first" doc:"A new lease ends after it unless its pilot renews it; whole seconds."`
@@ -123,6 +130,7 @@ func (c config) validate() error {
 	}
 	errs = append(errs, c.validateLeases()...)
 	errs = append(errs, c.validateAddresses()...)
+	errs = append(errs, c.validatePanda()...)
 	return errors.Join(errs...)
 }
 

@@ -1,0 +1,39 @@
+package main
+
+import "fmt"
+
+// pandaCredentials says whether PanDA's API asks for any credential at all.
+func (c config) pandaCredentials() bool {
+	return c.PandaTokens != "" || c.PandaUsers != "" || c.TokenFile != ""
+}
+
+// pandaOpen says whether it lets everybody in who reaches it: because the configuration says so, or because no
+// credential is configured, which validate allows on loopback and beside an API that is open itself.
+func (c config) pandaOpen() bool { return c.PandaAnonymous || !c.pandaCredentials() }
+
+// validatePanda checks the keys of PanDA's API against each other. Their files are read when the daemon starts.
+func (c config) validatePanda() (errs []error) {
+	needs := func(key, value, other, otherValue, why string) {
+		if value != "" && otherValue == "" {
+			errs = append(errs, fmt.Errorf("%s: needs %s: %s", key, other, why))
+		}
+	}
+	needs("panda_cert", c.PandaCert, "panda_listen", c.PandaListen, "the listener of the HTTP API has no TLS")
+	needs("panda_cert", c.PandaCert, "panda_key", c.PandaKey, "a certificate is of no use without its key")
+	needs("panda_key", c.PandaKey, "panda_cert", c.PandaCert, "a key is of no use without its certificate")
+	needs("panda_client_ca", c.PandaClientCA, "panda_cert", c.PandaCert, "client certificates come with TLS only")
+	needs("panda_client_ca", c.PandaClientCA, "panda_users", c.PandaUsers, "a certificate would stand for nobody")
+	needs("panda_users", c.PandaUsers, "panda_client_ca", c.PandaClientCA, "no certificate could be checked")
+	if c.PandaListen == "" {
+		return errs // whether listen may be open is said already
+	}
+	local, err := loopback(c.PandaListen)
+	switch {
+	case err != nil:
+		errs = append(errs, fmt.Errorf("panda_listen: %w", err))
+	case !local && !c.pandaCredentials() && !c.PandaAnonymous:
+		errs = append(errs, hintf(fmt.Errorf("panda_listen: %s is reachable from other hosts, and no credential is asked for", c.PandaListen),
+			"Give --panda-tokens FILE, or --panda-client-ca with --panda-users, or --panda-anonymous if you mean it."))
+	}
+	return errs
+}
