@@ -16,7 +16,7 @@
 //     Held units, ready jobs and the counts of tasks are sums over the ledger, exact at every commit.
 //  4. A lane of the ledger is written by one transaction at a time: seq has no gaps and commits in order,
 //     so "everything after n" is never missed by a reader.
-//  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share).
+//  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots).
 //     A daemon spends only what it holds in escrow. A claim commits only under the limit epoch that it was
 //     decided under; a change of the site or the end of a daemon raises the epoch behind all claims in flight.
 //  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.

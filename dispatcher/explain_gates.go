@@ -140,7 +140,7 @@ func (g *gates) at(q *queue) QueueGate {
 		out.Gate, out.Reason = GatePaused, waitsFor(g.job)
 		return out
 	}
-	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape.need.Cores); out.Gate != "" {
+	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape); out.Gate != "" {
 		return out
 	}
 	g.turn(q, &out)
@@ -148,7 +148,8 @@ func (g *gates) at(q *queue) QueueGate {
 }
 
 // admits says which hard limit keeps a job of a leaf from a queue, by what all daemons hold; "" when none does.
-func (s *state) admits(q *queue, leaf, cores int) (Gate, string) {
+func (s *state) admits(q *queue, leaf int, sh *shape) (Gate, string) {
+	cores := sh.need.Cores
 	if q.Slots != nil && q.heldCores+int64(cores) > int64(*q.Slots) {
 		return GateCap, fmt.Sprintf("%d of the queue's %d slots are held, it needs %d", q.heldCores, *q.Slots, cores)
 	}
@@ -156,6 +157,9 @@ func (s *state) admits(q *queue, leaf, cores int) (Gate, string) {
 	if c := q.pool.capacity; c != shares.Unlimited && q.pool.book.Held(0)-q.pool.heldOffline+units > c {
 		return GateCap, fmt.Sprintf("%s of the pool's %s units are held, it needs %s",
 			figure((q.pool.book.Held(0) - q.pool.heldOffline).Float()), figure(c.Float()), figure(units.Float()))
+	}
+	if full := s.targetInTheWay(q, s.version.Tree.Nodes[leaf].ID, sh); full != "" {
+		return GateCap, full
 	}
 	no, ok := q.pool.book.Admits(leaf, units)
 	if ok {

@@ -64,6 +64,9 @@ func (g *gates) field(q *queue, left room) *contenders {
 		}
 	}
 	key := string(shapes.key(binary.LittleEndian.AppendUint64([]byte(q.pool.name+"\x00"), uint64(q.CorePowerMilli))))
+	if len(q.targets) > 0 {
+		key += "\x00" + q.Name
+	}
 	if c := g.fields[key]; c != nil {
 		return c
 	}
@@ -74,6 +77,9 @@ func (g *gates) field(q *queue, left room) *contenders {
 		}
 		for _, w := range sh.windows {
 			if !w.opened || q.pool.book.Contends(&c.leaves, w.leaf) {
+				continue
+			}
+			if g.s.targetInTheWay(q, w.key.share, sh) != "" {
 				continue
 			}
 			if _, ok := q.pool.book.Admits(w.leaf, shares.Units(sh.need.Cores)*c.power); ok {

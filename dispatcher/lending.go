@@ -1,16 +1,34 @@
 package dispatcher
 
-import "github.com/divvyhq/divvy/shares"
+import (
+	"slices"
+
+	"github.com/divvyhq/divvy/shares"
+)
 
 // obstacle is what keeps the jobs of a leaf back that the slot could run: a hard limit that this daemon has not enough
 // escrow under, a rule of lending, or each for some of the jobs. The zero obstacle is none.
 type obstacle struct {
 	limit   *limit
+	more    []*limit // that keep other jobs of the leaf back
 	refusal shares.Refusal
 	units   shares.Units // the smallest job that was refused; 0: none was
 }
 
 func (o obstacle) stands() bool { return o.limit != nil || o.units > 0 }
+
+// meet adds a limit; one that is being asked for more goes first.
+func (o *obstacle) meet(l *limit, asked bool) {
+	switch {
+	case o.limit == l, slices.Contains(o.more, l):
+	case o.limit == nil:
+		o.limit = l
+	case asked:
+		o.limit, o.more = l, append(o.more, o.limit)
+	default:
+		o.more = append(o.more, l)
+	}
+}
 
 // kind is the name under which a pull that got nothing is counted: of a limit, lend or borrow.
 func (o obstacle) kind() string {
@@ -40,7 +58,9 @@ func (c *contenders) lent(leaf int, units shares.Units, in *obstacle) bool {
 func (c *contenders) keepBack(leaf int, in obstacle) {
 	if in.limit != nil {
 		c.barred[leaf] = in.limit
-		in.limit.bars = append(in.limit.bars, bar{c, leaf})
+		for _, l := range append(in.more, in.limit) {
+			l.bars = append(l.bars, bar{c, leaf})
+		}
 	}
 	if in.units > 0 {
 		c.refused[leaf] = in
@@ -71,8 +91,8 @@ func (c *contenders) ask() {
 
 // keptBack is the kind of an obstacle that keeps some leaf out; empty if none is out. A hard limit goes before lending.
 func (c *contenders) keptBack() string {
-	if len(c.barred) > 0 {
-		return "share"
+	for _, l := range c.barred {
+		return l.key.Kind
 	}
 	for _, in := range c.refused {
 		return in.kind()

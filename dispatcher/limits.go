@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +25,8 @@ func barrierShared(ctx context.Context, tx pgx.Tx) error {
 	return pg.LockShared(ctx, tx, pg.LockClaims, 0)
 }
 
-// limitKey names a hard limit: kind pool (ref its name), queue or share (ref the id; pool where the figure counts).
+// limitKey names a hard limit: kind pool (ref its name), queue or share (ref the id; pool where the figure counts), or
+// target_slots (ref queue, share and class).
 type limitKey struct {
 	Kind, Ref, Pool string
 }
@@ -43,6 +45,8 @@ type heldRow struct {
 	Held      int64
 	HeldUnits shares.Units
 	HeldCores int64
+	Cores     int
+	MemoryMB  int64
 }
 
 // Rebase computes all hard limits anew for version v, with the plans of now, from what is held at this moment, takes
@@ -77,7 +81,13 @@ func rebaseAt(ctx context.Context, tx pgx.Tx, v shares.Version, at time.Time) er
 	}
 	var kinds, refs, pools []string
 	var caps, free []int64
-	for key, l := range limitsOf(v, held) {
+	targets, err := targetsAt(ctx, tx, at)
+	if err != nil {
+		return fmt.Errorf("rebase limits: %w", err)
+	}
+	limits := limitsOf(v, held)
+	addTargets(limits, v, targets, held)
+	for key, l := range limits {
 		kinds, refs, pools = append(kinds, key.Kind), append(refs, key.Ref), append(pools, key.Pool)
 		caps, free = append(caps, int64(l.cap)), append(free, int64(l.cap-l.held))
 	}
@@ -132,6 +142,23 @@ func limitsOf(v shares.Version, held []heldRow) map[limitKey]*capAndHeld {
 		}
 	}
 	return limits
+}
+
+// addTargets adds the target slots of the queues that there are.
+func addTargets(limits map[limitKey]*capAndHeld, v shares.Version, targets []targetRow, held []heldRow) {
+	for _, t := range targets {
+		i := slices.IndexFunc(v.Queues, func(q shares.Queue) bool { return q.Name == t.Queue })
+		if i < 0 {
+			continue
+		}
+		l := &capAndHeld{cap: shares.Units(t.Slots) * 1000}
+		for _, h := range held {
+			if h.QueueID == v.Queues[i].ID && t.covers(v.Tree, h.ShareID, JobClass(Requirements{Cores: h.Cores, MemoryMB: h.MemoryMB})) {
+				l.held += shares.Units(h.HeldCores) * 1000
+			}
+		}
+		limits[t.key(v.Queues[i].ID)] = l
+	}
 }
 
 // capacities is C of every pool: the sum over its online queues, shares.Unlimited when one of them has no slots

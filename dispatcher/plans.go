@@ -67,8 +67,11 @@ func (d *Dispatcher) switchTo(ctx context.Context, tx pgx.Tx) (n int, err error)
 	if err != nil {
 		return 0, err
 	}
-	inForce := plans{at: e.PlansAt}
-	inForce.next, _ = v.Tree.NextChange(e.PlansAt)
+	targets, err := targetsAt(ctx, tx, e.PlansAt)
+	if err != nil {
+		return 0, err
+	}
+	inForce := plans{at: e.PlansAt, next: nextChange(v.Tree, targets, e.PlansAt)}
 	if !inForce.due(now) {
 		return 0, nil
 	}

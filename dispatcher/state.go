@@ -12,6 +12,7 @@ import (
 type state struct {
 	version  shares.Version
 	plans    plans
+	targets  []targetRow // that are in force
 	epoch    int64
 	queues   map[shares.QueueID]*queue
 	byName   map[string]*queue
@@ -46,6 +47,7 @@ type shape struct {
 	id      int32
 	at      int // its number here, without gaps
 	need    Requirements
+	class   string                  // see JobClass
 	queues  []bool                  // that may run it, by position in version.Queues
 	power   map[string]shares.Units // by pool: the largest core power (thousandths) at which it may run
 	windows []*window               // on a leaf of the present tree
@@ -58,6 +60,7 @@ type queue struct {
 	pos       int
 	pool      *pool
 	limit     *limit
+	targets   []target // target slots
 	shapes    []*shape // that may run here
 	heldCores int64
 	heldJobs  int64
@@ -141,6 +144,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 		}
 		s.queues[q.ID], s.byName[q.Name] = entry, entry
 	}
+	s.hangTargets(limits)
 	// Nodes of the former tree are no nodes of this one, and no limit is the one that it was.
 	s.leaves, s.dirty, s.nOpen = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0], 0
 	s.forgetContenders()
@@ -172,7 +176,7 @@ func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*li
 
 // know adds a shape.
 func (s *state) know(sh *shape) {
-	sh.at = len(s.byAt)
+	sh.at, sh.class = len(s.byAt), JobClass(sh.need)
 	s.byAt, s.shapes[sh.id] = append(s.byAt, sh), sh
 	s.place(sh)
 }
@@ -337,6 +341,7 @@ func (s *state) spend(key heldKey, jobs int64, units shares.Units) {
 	if q.limit != nil {
 		q.limit.spent += shares.Units(jobs*int64(s.shapes[key.shape].need.Cores)) * 1000
 	}
+	s.spendTargets(q, key, jobs)
 	if l := q.pool.limit; l != nil && q.State == shares.Online {
 		l.spent += units
 	}
@@ -406,6 +411,9 @@ func (s *state) measure(node int, p *pool, r *reach) {
 			continue
 		}
 		u, limited := s.version.Queues[i].Capacity()
+		if most, ok := s.targetOf(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID); ok && (!limited || most < u) {
+			u, limited = most, true
+		}
 		r.bounded = r.bounded && limited
 		r.cap += u
 	}

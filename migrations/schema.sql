@@ -255,6 +255,19 @@ PARTITION BY RANGE (written_at);
 
 COMMENT ON TABLE public.diaries IS 'What a daemon took into account beside its own decisions, in its order: a letter of words an entry, after its decision turn + turns. The doc of package dispatcher has the letters. nth: rows of a daemon, without gaps.';
 
+CREATE TABLE public.end_counters (
+    hour timestamp with time zone NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    state "char" NOT NULL,
+    n bigint NOT NULL,
+    CONSTRAINT end_counters_state_check CHECK ((state = ANY (ARRAY['f'::"char", 'x'::"char", 'c'::"char"])))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.end_counters IS 'Jobs that reached a final state (as the ledger writes them), by the hour of the fold that counted them. queue_id 0: they did not run.';
+
 CREATE TABLE public.ended_jobs (
     id bigint NOT NULL,
     task_id bigint NOT NULL,
@@ -312,6 +325,90 @@ CREATE TABLE public.generations (
     at timestamp with time zone DEFAULT now() NOT NULL
 )
 WITH (fillfactor='50');
+
+CREATE TABLE public.harvester_commands (
+    id bigint NOT NULL,
+    harvester_id text NOT NULL,
+    command text NOT NULL,
+    params jsonb,
+    ack_requested boolean DEFAULT false NOT NULL,
+    status text DEFAULT 'new'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT harvester_commands_status_check CHECK ((status = ANY (ARRAY['new'::text, 'retrieved'::text, 'acknowledged'::text])))
+);
+
+ALTER TABLE public.harvester_commands ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.harvester_commands_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.harvester_dialogs (
+    harvester_id text NOT NULL,
+    diag_id bigint NOT NULL,
+    module text DEFAULT ''::text NOT NULL,
+    identifier text DEFAULT ''::text NOT NULL,
+    level text DEFAULT ''::text NOT NULL,
+    message text DEFAULT ''::text NOT NULL,
+    said_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.harvester_dialogs IS 'Messages of Harvesters to whoever runs the site.';
+
+CREATE TABLE public.harvester_metrics (
+    harvester_id text NOT NULL,
+    host text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    metrics jsonb NOT NULL
+);
+
+COMMENT ON TABLE public.harvester_metrics IS 'How a Harvester''s host was: memory, CPU, disk, what its certificates have left.';
+
+CREATE TABLE public.harvester_worker_stats (
+    harvester_id text NOT NULL,
+    queue text NOT NULL,
+    job_type text NOT NULL,
+    resource_type text NOT NULL,
+    status text NOT NULL,
+    n bigint NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE public.harvester_worker_stats IS 'Numbers of workers as a Harvester last counted them.';
+
+CREATE TABLE public.harvester_workers (
+    harvester_id text NOT NULL,
+    worker_id bigint NOT NULL,
+    queue text DEFAULT ''::text NOT NULL,
+    status text NOT NULL,
+    job_type text DEFAULT ''::text NOT NULL,
+    resource_type text DEFAULT ''::text NOT NULL,
+    fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+    submitted_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    pilot_status text DEFAULT ''::text NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.harvester_workers IS 'Workers as their Harvester last described them; fields: what it said beside the columns, under its names.';
+
+CREATE TABLE public.harvesters (
+    id text NOT NULL,
+    host text DEFAULT ''::text NOT NULL,
+    user_name text DEFAULT ''::text NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    first_seen timestamp with time zone DEFAULT now() NOT NULL,
+    seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT harvesters_id_check CHECK ((id <> ''::text))
+);
+
+COMMENT ON TABLE public.harvesters IS 'Every Harvester that was heard of.';
 
 CREATE TABLE public.inputs (
     task_id bigint NOT NULL,
@@ -526,7 +623,7 @@ CREATE TABLE public.limits (
     cap bigint NOT NULL,
     free bigint NOT NULL,
     wanted_at timestamp with time zone,
-    CONSTRAINT limits_kind_check CHECK ((kind = ANY (ARRAY['pool'::text, 'queue'::text, 'share'::text])))
+    CONSTRAINT limits_kind_check CHECK ((kind = ANY (ARRAY['pool'::text, 'queue'::text, 'share'::text, 'target_slots'::text])))
 )
 WITH (fillfactor='50');
 
@@ -641,6 +738,7 @@ CREATE TABLE public.shapes (
     walltime_s bigint NOT NULL,
     labels jsonb NOT NULL,
     queues text[] NOT NULL,
+    label text DEFAULT ''::text NOT NULL,
     CONSTRAINT shapes_cores_check CHECK ((cores > 0)),
     CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
     CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
@@ -648,6 +746,8 @@ CREATE TABLE public.shapes (
 );
 
 COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty = any queue.';
+
+COMMENT ON COLUMN public.shapes.label IS 'Label of the task; empty = none.';
 
 ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shapes_id_seq
@@ -779,6 +879,19 @@ CREATE TABLE public.tag_rules (
     match jsonb NOT NULL,
     share text NOT NULL
 );
+
+CREATE TABLE public.target_slots (
+    queue text NOT NULL,
+    share_id integer NOT NULL,
+    class text NOT NULL,
+    slots integer NOT NULL,
+    expires_at timestamp with time zone,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT target_slots_queue_check CHECK ((queue <> ''::text)),
+    CONSTRAINT target_slots_slots_check CHECK ((slots >= 0))
+);
+
+COMMENT ON TABLE public.target_slots IS 'Cores that may be held at a queue: by a share (0: by all), by a class of jobs (empty: by all). The queue is named, since it may not be there yet.';
 
 CREATE TABLE public.task_lanes (
     daemon_id bigint NOT NULL,
@@ -1439,11 +1552,32 @@ ALTER TABLE ONLY public.counters
 ALTER TABLE ONLY public.daemons
     ADD CONSTRAINT daemons_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.end_counters
+    ADD CONSTRAINT end_counters_pkey PRIMARY KEY (hour, share_id, shape_id, queue_id, state);
+
 ALTER TABLE ONLY public.escrow
     ADD CONSTRAINT escrow_pkey PRIMARY KEY (daemon_id, kind, ref, pool);
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_pkey PRIMARY KEY (share_id);
+
+ALTER TABLE ONLY public.harvester_commands
+    ADD CONSTRAINT harvester_commands_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.harvester_dialogs
+    ADD CONSTRAINT harvester_dialogs_pkey PRIMARY KEY (harvester_id, diag_id);
+
+ALTER TABLE ONLY public.harvester_metrics
+    ADD CONSTRAINT harvester_metrics_pkey PRIMARY KEY (harvester_id, host, at);
+
+ALTER TABLE ONLY public.harvester_worker_stats
+    ADD CONSTRAINT harvester_worker_stats_pkey PRIMARY KEY (harvester_id, queue, job_type, resource_type, status);
+
+ALTER TABLE ONLY public.harvester_workers
+    ADD CONSTRAINT harvester_workers_pkey PRIMARY KEY (harvester_id, worker_id);
+
+ALTER TABLE ONLY public.harvesters
+    ADD CONSTRAINT harvesters_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.inputs
     ADD CONSTRAINT inputs_pkey PRIMARY KEY (task_id, "position");
@@ -1511,6 +1645,9 @@ ALTER TABLE ONLY public.site_versions
 ALTER TABLE ONLY public.tag_rules
     ADD CONSTRAINT tag_rules_pkey PRIMARY KEY (version, "position");
 
+ALTER TABLE ONLY public.target_slots
+    ADD CONSTRAINT target_slots_pkey PRIMARY KEY (queue, share_id, class);
+
 ALTER TABLE ONLY public.task_lanes
     ADD CONSTRAINT task_lanes_pkey PRIMARY KEY (daemon_id, lane);
 
@@ -1541,6 +1678,8 @@ CREATE INDEX diaries_daemon ON ONLY public.diaries USING btree (daemon_id, nth);
 
 COMMENT ON INDEX public.diaries_daemon IS 'A replay reads a daemon''s rows in order. One entry a second.';
 
+COMMENT ON INDEX public.end_counters_pkey IS 'Target of the fold''s upserts, which are HOT, and the hours of a window. A row an hour, kind of job and queue.';
+
 CREATE INDEX ended_jobs_id ON ONLY public.ended_jobs USING btree (id);
 
 COMMENT ON INDEX public.ended_jobs_id IS 'By id: GET of a job that is over, ends that are said twice. 22 bytes a job, 66 of WAL, 1 us.';
@@ -1552,6 +1691,24 @@ CREATE INDEX ended_jobs_task ON ONLY public.ended_jobs USING btree (task_id, id)
 COMMENT ON INDEX public.ended_jobs_task IS 'The ended jobs of a task: lists, failed ones that are tried again. 49 bytes a job, 93 of WAL, 1.7 us.';
 
 CREATE INDEX ended_jobs_rest_task_id_id_idx ON public.ended_jobs_rest USING btree (task_id, id);
+
+CREATE INDEX harvester_commands_new ON public.harvester_commands USING btree (harvester_id, id) WHERE (status = 'new'::text);
+
+COMMENT ON INDEX public.harvester_commands_new IS 'What a Harvester fetches next; nearly always empty.';
+
+COMMENT ON INDEX public.harvester_commands_pkey IS 'Acknowledgements name ids.';
+
+COMMENT ON INDEX public.harvester_dialogs_pkey IS 'A message that is sent again replaces the one before.';
+
+COMMENT ON INDEX public.harvester_metrics_pkey IS 'The course of a host; figures that are sent twice stand once.';
+
+COMMENT ON INDEX public.harvester_worker_stats_pkey IS 'A report replaces all of a Harvester''s at a queue.';
+
+CREATE INDEX harvester_workers_live ON public.harvester_workers USING btree (queue) WHERE (status <> ALL (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text, 'missed'::text]));
+
+COMMENT ON INDEX public.harvester_workers_live IS 'Workers that are counted: those that are not over.';
+
+COMMENT ON INDEX public.harvester_workers_pkey IS 'Updates of a worker; the highest id of a Harvester.';
 
 COMMENT ON INDEX public.inputs_pkey IS 'The inputs of a piece. An entry a thousand inputs.';
 
@@ -1590,6 +1747,8 @@ COMMENT ON INDEX public.share_samples_pkey IS 'The newest sample of a share, and
 CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (removed_in IS NULL);
 
 CREATE INDEX site_later_due ON public.site_later USING btree (effective_at, id) WHERE (state = 'waiting'::text);
+
+COMMENT ON INDEX public.target_slots_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
 
 CREATE INDEX tasks_created ON public.tasks USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 

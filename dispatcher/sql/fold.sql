@@ -1,5 +1,5 @@
--- Adds rows of the ledger's tail to the checkpoint; per lane the oldest ones first, so that positions stay true. Arrays
--- are taken apart side by side in a SELECT list, where nothing is stored in between: a quarter of the whole.
+-- Adds rows of the ledger's tail to the checkpoint, and the jobs that ended in them to those of the hour; per lane the
+-- oldest rows first, so that positions stay true. Arrays are taken apart side by side in a SELECT list, where nothing is stored in between: a quarter of the whole.
 WITH tail AS MATERIALIZED (
     SELECT l.*
     FROM ledger_lanes a
@@ -34,6 +34,11 @@ WITH tail AS MATERIALIZED (
     FROM deltas WHERE waiting <> 0 OR ready <> 0 OR held <> 0 OR held_units <> 0
     ON CONFLICT (share_id, shape_id, queue_id) DO UPDATE SET waiting = c.waiting + excluded.waiting,
         ready = c.ready + excluded.ready, held = c.held + excluded.held, held_units = c.held_units + excluded.held_units
+), ended AS (
+    INSERT INTO end_counters AS e (hour, share_id, shape_id, queue_id, state, n)
+    SELECT date_trunc('hour', now(), 'UTC'), share_id, shape_id, queue_id, after, sum(n)
+    FROM moves WHERE after IN ('f', 'x', 'c') GROUP BY share_id, shape_id, queue_id, after
+    ON CONFLICT (hour, share_id, shape_id, queue_id, state) DO UPDATE SET n = e.n + excluded.n
 ), moved AS (
     INSERT INTO counter_lanes (daemon_id, lane, seq)
     SELECT daemon_id, lane, max(seq) FROM tail GROUP BY daemon_id, lane

@@ -1,0 +1,216 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// TargetSlots is how many cores may be held at a queue, as whoever feeds it with pilots says it: a hard limit beside
+// those of the site file, which ends by itself.
+type TargetSlots struct {
+	Queue string         // its name; the site may get such a queue later
+	Share shares.ShareID // that they are for, with all below it; 0: for all shares
+	Class string         // of jobs, as JobClass names it; empty: of all
+	Slots int            // cores; negative: there is no such limit any more
+	Until time.Time      // when it ends; zero: when it is said so
+}
+
+// himemPerCore is the memory of a core, in MB, above which a job is one of much memory.
+const himemPerCore = 2000
+
+// JobClass names the kind of jobs with these requirements as PanDA does: SCORE or MCORE, by cores, and _HIMEM behind it for
+// more than 2000 MB a core.
+func JobClass(r Requirements) string {
+	class := "SCORE"
+	if r.Cores > 1 {
+		class = "MCORE"
+	}
+	if r.MemoryMB > himemPerCore*int64(max(1, r.Cores)) {
+		class += "_HIMEM"
+	}
+	return class
+}
+
+// JobClasses are the names that JobClass gives.
+var JobClasses = []string{"SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM"}
+
+// targetRow is a limit that is in force.
+type targetRow struct {
+	Queue     string
+	ShareID   shares.ShareID
+	Class     string
+	Slots     int
+	ExpiresAt *time.Time
+}
+
+// key is the name of the limit at a queue.
+func (r targetRow) key(q shares.QueueID) limitKey {
+	return limitKey{Kind: "target_slots", Ref: fmt.Sprintf("%d/%d/%s", q, r.ShareID, r.Class)}
+}
+
+// covers says whether jobs of a share and class count under it.
+func (r targetRow) covers(t *shares.Tree, share shares.ShareID, class string) bool {
+	if r.Class != "" && r.Class != class {
+		return false
+	}
+	if r.ShareID == 0 {
+		return true
+	}
+	for i, ok := t.ByID(share); ok && i >= 0; i = t.Nodes[i].Parent {
+		if t.Nodes[i].ID == r.ShareID {
+			return true
+		}
+	}
+	return false
+}
+
+// SetTargetSlots puts a limit in force at all daemons, or takes it back. Nothing is killed: while more is held, nothing is
+// granted under it.
+func (d *Dispatcher) SetTargetSlots(ctx context.Context, t TargetSlots) error {
+	if t.Queue == "" {
+		return &FieldError{"queue", `""`, "the name of a queue"}
+	}
+	// The tail is read while claims wait: fold most of it first. If that fails it is only longer.
+	if _, err := d.Fold(ctx); err != nil {
+		d.cfg.Log.Debug("not folded before target slots are set", "err", err)
+	}
+	err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error { return d.setTargetSlots(ctx, tx, t) })
+	if err != nil {
+		return fmt.Errorf("target slots: %w", err)
+	}
+	return nil
+}
+
+func (d *Dispatcher) setTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlots) error {
+	if err := Barrier(ctx, tx); err != nil {
+		return err
+	}
+	v, err := d.cfg.Load(ctx) // behind the barrier: no newer version can come in between
+	if err != nil {
+		return err
+	}
+	args := pgx.StrictNamedArgs{"queue": t.Queue, "share": int32(t.Share), "class": t.Class}
+	verb := "remove_target_slots"
+	if t.Slots >= 0 {
+		verb = "set_target_slots"
+		args["slots"], args["expires_at"] = t.Slots, nil
+		if !t.Until.IsZero() {
+			args["expires_at"] = t.Until
+		}
+	}
+	tag, err := tx.Exec(ctx, query[verb], args)
+	if err != nil || tag.RowsAffected() == 0 {
+		return err // as it was
+	}
+	if err := rebase(ctx, tx, v, d.cfg.Now); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{"what": "site"})
+	return err
+}
+
+// targetsAt lists the limits that are in force at a moment.
+func targetsAt(ctx context.Context, db querier, at time.Time) ([]targetRow, error) {
+	return collect[targetRow](ctx, db, "target_slots", pgx.StrictNamedArgs{"at": at})
+}
+
+// nextChange is when plans other than those of a moment come into force, or a limit ends; zero: never.
+func nextChange(t *shares.Tree, targets []targetRow, at time.Time) time.Time {
+	next, _ := t.NextChange(at)
+	for _, r := range targets {
+		if r.ExpiresAt != nil && (next.IsZero() || r.ExpiresAt.Before(next)) {
+			next = *r.ExpiresAt
+		}
+	}
+	return next
+}
+
+// target is a limit of a queue as this daemon sees it.
+type target struct {
+	targetRow
+	limit *limit
+}
+
+// hangTargets ties the limits that are in force to their queues.
+func (s *state) hangTargets(limits map[limitKey]*limit) {
+	for _, r := range s.targets {
+		if q := s.byName[r.Queue]; q != nil {
+			if l := limits[r.key(q.ID)]; l != nil {
+				q.targets = append(q.targets, target{r, l})
+			}
+		}
+	}
+}
+
+// spendTargets charges this daemon's escrow under the target slots of a queue.
+func (s *state) spendTargets(q *queue, key heldKey, jobs int64) {
+	sh := s.shapes[key.shape]
+	for _, t := range q.targets {
+		if !t.covers(s.version.Tree, key.share, sh.class) {
+			continue
+		}
+		t.limit.spent += shares.Units(jobs*int64(sh.need.Cores)) * 1000
+		if jobs < 0 {
+			t.limit.ease()
+		}
+	}
+}
+
+// targetOf is what the target slots leave of a queue for all jobs of a share, in units; ok is false when they say nothing.
+func (s *state) targetOf(q *queue, share shares.ShareID) (most shares.Units, ok bool) {
+	for _, t := range q.targets {
+		if u := shares.Units(int64(t.Slots) * q.CorePowerMilli); t.Class == "" && (!ok || u < most) && t.covers(s.version.Tree, share, "") {
+			most, ok = u, true
+		}
+	}
+	return most, ok
+}
+
+// targetInTheWay says which target slots have no room for a job of a share, by what all daemons hold; "" when all have.
+func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *shape) string {
+	for _, t := range q.targets {
+		if !t.covers(s.version.Tree, share, sh.class) {
+			continue
+		}
+		if held := s.heldUnder(q, t); held+int64(sh.need.Cores) > int64(t.Slots) {
+			return fmt.Sprintf("%s: %d are held, it needs %d", s.nameOf(t), held, sh.need.Cores)
+		}
+	}
+	return ""
+}
+
+// heldUnder is the cores that all daemons hold under the target slots of a queue.
+func (s *state) heldUnder(q *queue, t target) (cores int64) {
+	for share, of := range s.held {
+		for key, h := range of {
+			if sh := s.shapes[key.shape]; key.queue == q.ID && sh != nil && t.covers(s.version.Tree, share, sh.class) {
+				cores += h.jobs * int64(sh.need.Cores)
+			}
+		}
+	}
+	return cores
+}
+
+// nameOf says what target slots are for.
+func (s *state) nameOf(t target) string {
+	var b strings.Builder
+	b.WriteString("target slots of the queue")
+	if node, ok := s.version.Tree.ByID(t.ShareID); ok && t.ShareID != 0 {
+		fmt.Fprintf(&b, " for %s", s.version.Tree.Nodes[node].Path)
+	}
+	if t.Class != "" {
+		fmt.Fprintf(&b, ", %s jobs", t.Class)
+	}
+	fmt.Fprintf(&b, " are %d", t.Slots)
+	if t.ExpiresAt != nil {
+		fmt.Fprintf(&b, " until %s", t.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	return b.String()
+}

@@ -1,0 +1,216 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// target sets target slots of a share, named by its path; empty: of all.
+func (f *fixture) target(d *Dispatcher, share string, t TargetSlots) {
+	f.t.Helper()
+	if share != "" {
+		node, ok := f.version.Tree.ByPath(share)
+		if !ok {
+			f.t.Fatalf("no share %s", share)
+		}
+		t.Share = f.version.Tree.Nodes[node].ID
+	}
+	if err := d.SetTargetSlots(context.Background(), t); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// pullAll pulls single cores until nothing is left.
+func pullAll(t testing.TB, d *Dispatcher, queue string) (got []Lease) {
+	t.Helper()
+	for {
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+		if errors.Is(err, ErrNoJobs) {
+			return got
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, reply.Leases...)
+	}
+}
+
+func TestTargetSlots(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1, node("x", 1), node("y", 1)), node("B", 1)}, slots("q", 10), slots("other", 10))
+	d := f.daemon()
+	for _, share := range []string{"A/x", "A/y", "B"} {
+		f.enqueue(batch{share: share, n: 40})
+	}
+	f.target(d, "A", TargetSlots{Queue: "q", Slots: 3})
+	leases := pullAll(t, d, "q")
+	held := f.heldBy()
+	if len(leases) != 10 || held["A/x"]+held["A/y"] != 3 {
+		t.Fatalf("%d leases, %v; want ten, three of A", len(leases), held)
+	}
+	f.recount()
+	var job int64
+	for _, l := range leases {
+		if l.Share == "B" {
+			finish(t, d, Finished, l)
+			break
+		}
+	}
+	if l := pull1(t, d, "q"); l.Share != "B" {
+		t.Errorf("%s, want B: A has all its target slots", l.Share)
+	}
+	f.scan(&job, "SELECT min(j.id) FROM jobs j JOIN shares s ON s.id = j.share_id WHERE s.path = 'A/x' AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)")
+	finish(t, d, Finished, leases[len(leases)-1])
+	e, err := d.Explain(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := gateAt(e, "q"); at.Gate != GateCap || !strings.Contains(at.Reason, "target slots of the queue for A are 3: 3 are held, it needs 1") {
+		t.Errorf("explain says %s, %q", at.Gate, at.Reason)
+	}
+	if got := pullAll(t, d, "other"); len(got) != 10 || f.heldBy()["A/x"]+f.heldBy()["A/y"] < 8 {
+		t.Errorf("the other queue gave %d, %v", len(got), f.heldBy())
+	}
+	for _, l := range leases {
+		if strings.HasPrefix(l.Share, "A/") {
+			finish(t, d, Finished, l)
+			break
+		}
+	}
+	pullAll(t, d, "q")
+	var ofA int
+	if f.scan(&ofA, `SELECT count(*) FROM leases l JOIN shares s ON s.id = l.share_id JOIN queues q ON q.id = l.queue_id
+		WHERE s.path LIKE 'A/%' AND q.name = 'q'`); ofA != 3 {
+		t.Errorf("A holds %d at q again, want 3", ofA)
+	}
+	f.target(d, "A", TargetSlots{Queue: "q", Slots: -1})
+	var rows int
+	if f.scan(&rows, "SELECT count(*) FROM target_slots"); rows != 0 {
+		t.Errorf("%d rows are left", rows)
+	}
+	f.recount()
+}
+
+// Of jobs of one share, only those of the class are kept back, whichever comes first.
+func TestTargetSlotsOfAClass(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 64))
+	d := f.daemon()
+	f.target(d, "", TargetSlots{Queue: "q", Class: "MCORE", Slots: 8})
+	f.enqueue(batch{share: "A", n: 3, cores: 8})
+	wide := func() (PullReply, error) {
+		return d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}})
+	}
+	first, err := wide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wide(); !errors.Is(err, ErrNoJobs) {
+		t.Fatalf("%v, want no job: the 8 cores are held", err)
+	}
+	f.enqueue(batch{share: "A", n: 1})
+	got, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, WaitS: 5})
+	if err != nil || got.Leases[0].Cores != 1 {
+		t.Fatalf("%+v, %v; want the job of one core", got, err)
+	}
+	f.enqueue(batch{share: "A", n: 1, need: Requirements{MemoryMB: 64000}, cores: 8})
+	if got, err = d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, WaitS: 5}); err != nil || got.Leases[0].MemoryMB != 64000 {
+		t.Fatalf("%+v, %v; want the job of class MCORE_HIMEM", got, err)
+	}
+	finish(t, d, Finished, first.Leases...)
+	if _, err := wide(); err != nil {
+		t.Fatalf("%v, want the next wide job", err)
+	}
+	f.recount()
+}
+
+// They end by themselves, and what waits hears of it.
+func TestTargetSlotsExpire(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	clock := &testClock{}
+	d := f.still(clock)
+	f.enqueue(batch{share: "A", n: 20})
+	f.target(d, "A", TargetSlots{Queue: "q", Slots: 2, Until: time.Now().Add(time.Hour)})
+	if got := pullAll(t, d, "q"); len(got) != 2 {
+		t.Fatalf("%d leases, want 2", len(got))
+	}
+	if next := d.Standing().NextChange; next == nil || time.Until(*next) > time.Hour {
+		t.Fatalf("next change %v, want within the hour", next)
+	}
+	if n := step(t, d.Switch); n != 0 {
+		t.Fatal("over before its time")
+	}
+	clock.ahead = 2 * time.Hour
+	if n := step(t, d.Switch); n != 1 {
+		t.Fatal("not over in time")
+	}
+	eventually(t, "the slots are free", func() bool { return len(pullAll(t, d, "q")) > 0 || f.heldBy()["A"] == 10 })
+	if n := step(t, d.Switch); n != 0 {
+		t.Error("switched twice")
+	}
+	f.recount()
+}
+
+// Two daemons hold them together, fewer than are held kill nothing, and a queue that comes later has them at once.
+func TestTargetSlotsHold(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 20))
+	d, other := f.daemon(), f.daemon()
+	f.enqueue(batch{share: "A", n: 60})
+	f.target(d, "A", TargetSlots{Queue: "q", Slots: 7})
+	f.target(d, "A", TargetSlots{Queue: "later", Slots: 1})
+	var leases []Lease
+	eventually(t, "seven are held", func() bool {
+		leases = append(leases, pullAll(t, d, "q")...)
+		leases = append(leases, pullAll(t, other, "q")...)
+		return f.heldBy()["A"] >= 7
+	})
+	if diff := cmp.Diff(map[string]int{"A": 7}, f.heldBy()); diff != "" {
+		t.Fatalf("held (-want +got):\n%s", diff)
+	}
+	f.target(other, "A", TargetSlots{Queue: "q", Slots: 5})
+	for n := range 2 {
+		finish(t, d, Finished, leases[n])
+		noJob(t, d, "q")
+		noJob(t, other, "q")
+	}
+	finish(t, d, Finished, leases[2])
+	eventually(t, "one is given again", func() bool { return len(pullAll(t, d, "q"))+len(pullAll(t, other, "q")) > 0 })
+	if held := f.heldBy()["A"]; held != 5 {
+		t.Errorf("%d held, want 5", held)
+	}
+	f.apply(func(v *shares.Version) {
+		later := slots("later", 4)
+		f.scan((*int32)(&later.ID), "INSERT INTO queues (name, position) VALUES ('later', 1) RETURNING id")
+		v.Queues = append(v.Queues, later)
+	})
+	eventually(t, "the new queue gives one", func() bool { return f.heldBy()["A"] == 6 || len(pullAny(t, d, "later")) > 0 })
+	noJob(t, d, "later")
+	f.recount()
+}
+
+// pullAny is one pull at a queue that the daemon may not know yet.
+func pullAny(t testing.TB, d *Dispatcher, queue string) []Lease {
+	t.Helper()
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+	if err != nil && !errors.Is(err, ErrNoJobs) && !errors.Is(err, ErrUnknownQueue) {
+		t.Fatal(err)
+	}
+	return reply.Leases
+}
+
+func TestJobClass(t *testing.T) {
+	for _, c := range []struct {
+		cores  int
+		memory int64
+		class  string
+	}{{1, 0, "SCORE"}, {1, 2000, "SCORE"}, {1, 2001, "SCORE_HIMEM"}, {8, 16000, "MCORE"}, {8, 16001, "MCORE_HIMEM"}} {
+		if got := JobClass(Requirements{Cores: c.cores, MemoryMB: c.memory}); got != c.class {
+			t.Errorf("%d cores, %d MB: %s, want %s", c.cores, c.memory, got, c.class)
+		}
+	}
+}
