@@ -105,7 +105,7 @@ var bodies = map[string]string{
 	"add-inputs":    "\"a\"\n\"b\"\n",
 	"apply-site":    "shares: []\n",
 	"what-if":       "shares: []\n", "retag": "shares: []\n", "apply-site-later": "shares: []\n",
-	"reassign-tasks": `{"share":"A","tasks":[3]}`,
+	"reassign-tasks": `{"share":"A","tasks":[3]}`, "prioritise-task": `{"priority":900}`,
 }
 
 // needed are the query parameters that operations cannot do without.

@@ -137,6 +137,10 @@ func (f *fakeTasks) Finish(context.Context, int64) (generator.Change, error) {
 	return f.change("finish")
 }
 
+func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (generator.PriorityChange, error) {
+	return generator.PriorityChange{Task: id, Before: 5, After: priority, Ready: 2}, f.err
+}
+
 func (f *fakeTasks) Reassign(_ context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {
 	return generator.Reassigned{Share: r.Share, Tasks: []generator.TaskReassigned{{Task: 3, From: "B", Moved: true}}}, f.err
 }

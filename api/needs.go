@@ -44,6 +44,8 @@ type Tasks interface {
 	Resume(ctx context.Context, id int64) (generator.Change, error)
 	Retry(ctx context.Context, id int64) (generator.Change, error)
 	Finish(ctx context.Context, id int64) (generator.Change, error)
+	// Prioritise gives a task and its jobs another priority.
+	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	// Reassign gives tasks to another share; Retag tells what other rules would make of past tasks.
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 	Retag(ctx context.Context, st *site.Site, since time.Duration) (generator.Retagging, error)

@@ -81,6 +81,14 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("%s: %d %q", verb, w.Code, b.tasks.verb)
 		}
 	}
+	if w := b.call("POST", "/v1/tasks/3/priority", `{"priority":900}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"task":3,"before":5,"after":900,`) {
+		t.Errorf("priority: %d %s", w.Code, w.Body)
+	}
+	for body, at := range map[string]string{`{}`: "body", `{"priority":1000000001}`: "body.priority", `{"priority":1.5}`: "body.priority", `{"priority":1,"x":1}`: "body.x"} {
+		if p := b.problem(b.call("POST", "/v1/tasks/3/priority", body), 422); len(p.Errors) == 0 || p.Errors[0].Location != at {
+			t.Errorf("%s: %v", body, p)
+		}
+	}
 	for verb, state := range map[string]shares.QueueState{"drain": shares.Drain, "online": shares.Online, "offline": shares.Offline} {
 		w := b.call("POST", "/v1/queues/CERN/"+verb, "")
 		if w.Code != 200 || b.site.state != state || !strings.Contains(w.Body.String(), fmt.Sprintf("%q:%q", "state", state)) {

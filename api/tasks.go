@@ -19,6 +19,13 @@ type specInput struct {
 	Body generator.Spec
 }
 
+type priorityInput struct {
+	ID   int64 `path:"id" minimum:"1" doc:"Id of the task."`
+	Body struct {
+		Priority int `json:"priority" minimum:"-1000000000" maximum:"1000000000" doc:"Higher goes first within the share."`
+	}
+}
+
 type tasksInput struct {
 	Cursor
 	User  string `query:"user" doc:"Only tasks of this user."`
@@ -59,6 +66,12 @@ func (s *server) taskRoutes() {
 			OperationID: v.verb + "-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/" + v.verb, Tags: tags, Summary: v.summary,
 		}, func(ctx context.Context, in *byID) (generator.Change, error) { return v.do(ctx, in.ID) })
 	}
+	route(s, huma.Operation{
+		OperationID: "prioritise-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/priority", Tags: tags, Summary: "Give a task and its jobs another priority",
+		Description: "Pieces to come and ready jobs, in batches: while more is true the rest follows in the background. What runs is left alone. A repeat changes nothing.",
+	}, func(ctx context.Context, in *priorityInput) (generator.PriorityChange, error) {
+		return s.Tasks.Prioritise(ctx, in.ID, in.Body.Priority)
+	})
 	s.describeInputs()
 }
 

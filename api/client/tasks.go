@@ -21,6 +21,8 @@ type (
 	Task       = generator.Task
 	TaskChange = generator.Change
 
+	PriorityChange = generator.PriorityChange
+
 	ReassignRequest = generator.ReassignRequest
 	Reassigned      = generator.Reassigned
 
@@ -107,6 +109,14 @@ func (c *Client) Resume(ctx context.Context, id int64) (TaskChange, error) {
 // Retry makes new jobs for the pieces of a task that did not finish.
 func (c *Client) Retry(ctx context.Context, id int64) (TaskChange, error) {
 	return c.verb(ctx, id, "/retry", false)
+}
+
+// Prioritise gives a task and its jobs another priority.
+func (c *Client) Prioritise(ctx context.Context, id int64, priority int) (PriorityChange, error) {
+	body := struct {
+		Priority int `json:"priority"`
+	}{priority}
+	return get[PriorityChange](ctx, c, call{method: http.MethodPost, path: taskPath(id, "/priority"), body: body, repeat: true})
 }
 
 // Reassign gives tasks to another share. While More is true the same request goes on where it ended; a repeat of what

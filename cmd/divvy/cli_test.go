@@ -68,6 +68,7 @@ func TestTables(t *testing.T) {
 		"POST /v1/tags/test":         "tags.json",
 		"POST /v1/tasks/7/kill":      "change.json",
 		"POST /v1/jobs/12/kill":      "killed.json",
+		"POST /v1/tasks/7/priority":  "priority.json",
 		"GET /v1/jobs/12/log":        "log.json",
 		"POST /v1/queues/CERN/drain": "queue.json",
 	})
@@ -85,6 +86,7 @@ func TestTables(t *testing.T) {
 		"apply-dry-run":    {"apply", "-f", "testdata/site.yml", "--dry-run"},
 		"tags-test":        {"tags", "test", "-f", "testdata/task.yml"},
 		"task-kill":        {"task", "kill", "7"},
+		"task-priority":    {"task", "priority", "--to=900", "7"},
 		"job-kill":         {"job", "kill", "12"},
 		"job-logs":         {"job", "logs", "12"},
 	} {

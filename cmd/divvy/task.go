@@ -15,7 +15,7 @@ import (
 // taskCommand submits and steers tasks.
 func taskCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "task", Aliases: []string{"tasks"}, Short: "Tasks: what users ask for"}
-	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c),
+	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c),
 		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: takes("TASK, the id of a task"), RunE: c.withClient(c.taskShow)})
 	for _, v := range []struct {
 		verb, short string

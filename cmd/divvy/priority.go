@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+)
+
+// taskPriorityCommand gives tasks another priority.
+func taskPriorityCommand(c *cli) *cobra.Command {
+	var priority int
+	cmd := &cobra.Command{
+		Use:   "priority --to N TASK...",
+		Short: "Give tasks and their jobs another priority",
+		Long: `Give tasks and their jobs another priority: higher goes first within the share.
+
+Pieces that are no jobs yet have it at once, ready jobs batch by batch in the background. What runs is left alone; if
+it fails it comes back with the new priority.`,
+		Example:           "  divvy task priority --to 900 17 18\n  divvy task priority --to=-100 17",
+		Args:              takes("TASK..., the ids of tasks"),
+		ValidArgsFunction: c.completeTasks,
+	}
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		ids, err := parseIDs("task", args)
+		if err != nil {
+			return err
+		}
+		done := client.Page[client.PriorityChange]{}
+		for _, id := range ids {
+			ch, err := cl.Prioritise(ctx, id, priority)
+			if err != nil {
+				return fmt.Errorf("task %d: %w", id, err)
+			}
+			done.Items = append(done.Items, ch)
+		}
+		return c.print(done, func(w io.Writer) {
+			for _, ch := range done.Items {
+				fmt.Fprintln(w, priorityChange(ch))
+			}
+		})
+	})
+	cmd.Flags().IntVar(&priority, "to", 0, "the new priority")
+	_ = cmd.MarkFlagRequired("to")
+	return cmd
+}
+
+// priorityChange says what a change of priority did, in words.
+func priorityChange(ch client.PriorityChange) string {
+	if ch.Before == ch.After {
+		return fmt.Sprintf("task %d has priority %d: nothing to do", ch.Task, ch.After)
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{{ch.Ready, "ready job"}, {ch.Waiting, "waiting job"}, {ch.Leased, "running job"}} {
+		if p.n > 0 {
+			parts = append(parts, plural(p.n, p.what))
+		}
+	}
+	if ch.More {
+		parts = append(parts, "the rest follows")
+	}
+	s := fmt.Sprintf("task %d: priority %d → %d", ch.Task, ch.Before, ch.After)
+	if len(parts) > 0 {
+		s += "; " + strings.Join(parts, ", ")
+	}
+	return s
+}
