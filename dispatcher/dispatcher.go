@@ -83,6 +83,8 @@ type Dispatcher struct {
 	backlogRead  time.Time     // by Refresh
 	backlogPause time.Duration // from then on
 
+	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
+
 	mu         sync.Mutex
 	id         int64 // of the daemons row; written under mu by join only
 	state      *state

@@ -25,6 +25,7 @@ type ended struct {
 	usage    Usage
 	outputs  map[string]any
 	tail     string
+	report   map[string]any
 }
 
 // rank puts what somebody reports before what a clock says: that counts only when the time is over, and must not keep
@@ -59,7 +60,7 @@ func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply
 		}
 		reply.Verdicts[i] = Verdict{Lease: r.Lease, Verdict: LeaseLost}
 		if key, ok := parseLease(r.Lease); ok {
-			in = append(in, ended{key, r.Outcome, r.ExitCode, r.Message, r.Usage, r.Outputs, r.LogTail})
+			in = append(in, ended{key, r.Outcome, r.ExitCode, r.Message, r.Usage, r.Outputs, r.LogTail, r.Report})
 			at = append(at, i)
 		}
 	}
@@ -90,11 +91,12 @@ type endRow struct {
 	After    string
 	Place    int64
 	JobState string
+	Reported bool // lease_reports has a row of it
 }
 
 // scanEnd reads a row of end or finish.
 func scanEnd(row pgx.CollectableRow) (r endRow, err error) {
-	err = row.Scan(&r.JobID, &r.Nonce, &r.TaskID, &r.ShareID, &r.ShapeID, &r.QueueID, &r.Units, &r.Outcome, &r.After, &r.Place, &r.JobState)
+	err = row.Scan(&r.JobID, &r.Nonce, &r.TaskID, &r.ShareID, &r.ShapeID, &r.QueueID, &r.Units, &r.Outcome, &r.After, &r.Place, &r.JobState, &r.Reported)
 	return r, err
 }
 
@@ -120,6 +122,7 @@ func (d *Dispatcher) endBatch(ctx context.Context, worker int, in []ended) ([]ve
 		return nil, err
 	}
 	d.settleEnds(ctx, l, rows)
+	d.dropReports(ctx, rows)
 	out := make([]verdict, len(in))
 	missing := verdicts(in, rows, out)
 	if len(missing) > 0 {
@@ -178,7 +181,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 	var codes []*int
 	var outcomes, messages, tails []string
 	var cpu []float64
-	var outputs [][]byte
+	var outputs, reports [][]byte
 	verb = "finish"
 	for i, e := range in {
 		if i > 0 && in[i-1].key == e.key {
@@ -188,13 +191,14 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		outcomes, codes, messages = append(outcomes, string(e.outcome)), append(codes, e.exitCode), append(messages, clean(e.message))
 		cpu, memory = append(cpu, min(e.usage.CPUSeconds, 1e30)), append(memory, e.usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
+		reports = append(reports, packReport(e.report))
 		if e.outcome != Finished {
 			verb = "end"
 		}
 	}
 	args = pgx.StrictNamedArgs{"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1,
 		"jobs": jobs, "attempts": attempts, "nonces": nonces, "exit_codes": codes, "messages": messages,
-		"cpu_s": cpu, "memory_mb": memory, "outputs": outputs, "tails": tails}
+		"cpu_s": cpu, "memory_mb": memory, "outputs": outputs, "tails": tails, "reports": reports}
 	if verb == "end" {
 		args["outcomes"], args["slack_s"] = outcomes, reclaimSlack.Seconds()
 	}

@@ -94,6 +94,7 @@ type attemptRow struct {
 	CPUS      float64
 	MemoryMB  int64
 	Outputs   map[string]any
+	Report    map[string]any
 }
 
 // Job returns one job with its attempts, or ErrNoJob.
@@ -113,7 +114,7 @@ func (d *Dispatcher) Job(ctx context.Context, id int64) (JobRow, error) {
 	for _, a := range attempts {
 		job.Attempts = append(job.Attempts, Attempt{Attempt: a.Attempt, Queue: a.Queue, Pilot: a.Pilot, Node: a.Node,
 			State: a.State, ClaimedAt: a.ClaimedAt, StartedAt: a.StartedAt, EndedAt: a.EndedAt, ExitCode: a.ExitCode,
-			Message: a.Message, Usage: Usage{CPUSeconds: a.CPUS, MemoryMB: a.MemoryMB}, Outputs: a.Outputs})
+			Message: a.Message, Usage: Usage{CPUSeconds: a.CPUS, MemoryMB: a.MemoryMB}, Outputs: a.Outputs, Report: a.Report})
 	}
 	return job, nil
 }

@@ -11,9 +11,10 @@ import (
 
 // renewal is one lease of a RenewRequest.
 type renewal struct {
-	key   leaseKey
-	state LeaseState
-	usage Usage
+	key    leaseKey
+	state  LeaseState
+	usage  Usage
+	report map[string]any
 }
 
 // renewed is what became of it.
@@ -38,7 +39,7 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 			return RenewReply{}, &FieldError{fmt.Sprintf("leases[%d].state", i), r.State, "granted, starting, running or draining"}
 		}
 		if key, ok := parseLease(r.Lease); ok {
-			in, tokens = append(in, renewal{key, r.State, r.Usage}), append(tokens, r.Lease)
+			in, tokens = append(in, renewal{key, r.State, r.Usage, r.Report}), append(tokens, r.Lease)
 		} else {
 			reply.Lost = append(reply.Lost, r.Lease)
 		}
@@ -106,5 +107,6 @@ func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]ren
 			out[i] = renewed{kept: true, reason: row.CancelReason, graceS: row.CancelGraceS}
 		}
 	}
+	d.keepReports(ctx, in, out)
 	return out, nil
 }

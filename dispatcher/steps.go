@@ -79,8 +79,8 @@ func (d *Dispatcher) Daemons() int {
 }
 
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
-// older than Config.Keep, closed daemons without rows, counts of ends of more than eight days ago, and by the day what
-// else is kept for replays, and samples. It returns how many rows, and days, went.
+// older than Config.Keep, closed daemons without rows, counts of ends of more than eight days ago, reports that their
+// end has left behind, and by the day what else is kept for replays, and samples. It returns how many rows, and days, went.
 func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
 		n = 0

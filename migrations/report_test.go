@@ -121,6 +121,7 @@ func TestReportingPage(t *testing.T) {
 		{"alice|8.50|4|50.0"},
 		{"2|rep|bob|Production/Rep|0.0|0|-", "1|mc|alice|Production/MC|30.0|0|now + 04:40:00"},
 		{"n1|CERN|1|0|1|10800", "n2|BNL|2|1|0|0"},
+		{"1305|Failed to execute payload|1|1"},
 		{"Production|0.933333|8|7.000|5.000|-2.000|1", "Production/Rep|0.375000|3|0.000|-|-|1"},
 	}
 	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1)

@@ -75,6 +75,17 @@ END $_$;
 
 COMMENT ON FUNCTION public.divvy_make_days(parent text, first date, days integer) IS 'Makes the daily partitions of a table from first on, as many as days; returns how many were not there.';
 
+CREATE FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE
+        WHEN before IS NULL OR after IS NULL THEN coalesce(before, after)
+        WHEN octet_length((before || after)::text) <= 65536 THEN before || after
+        ELSE after || jsonb_build_object('cut', concat_ws('; ', after->>'cut', 'what was reported before is left out: a report has at most 65536 bytes'))
+    END
+$$;
+
 CREATE TABLE public.attempts (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -99,6 +110,7 @@ CREATE TABLE public.attempts (
     outputs jsonb,
     log_tail text DEFAULT ''::text NOT NULL,
     said text,
+    report jsonb,
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
 )
 PARTITION BY RANGE (ended_at);
@@ -109,8 +121,11 @@ ALTER TABLE ONLY public.attempts ALTER COLUMN memory_mb SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN outputs SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN log_tail SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN said SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN report SET STATISTICS 0;
 
 COMMENT ON COLUMN public.attempts.said IS 'How a reclaimed attempt that counts as revoked ended: cancelled or failed, as its pilot said, or reclaimed, without a word from it; NULL for all others.';
+
+COMMENT ON COLUMN public.attempts.report IS 'What its pilot reported beside the rest, by name, the latest word on each; NULL: nothing.';
 
 CREATE TABLE public.attempts_rest (
     job_id bigint NOT NULL,
@@ -136,6 +151,7 @@ CREATE TABLE public.attempts_rest (
     outputs jsonb,
     log_tail text DEFAULT ''::text NOT NULL,
     said text,
+    report jsonb,
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
 )
 WITH (autovacuum_analyze_scale_factor='0.5');
@@ -146,6 +162,7 @@ ALTER TABLE ONLY public.attempts_rest ALTER COLUMN memory_mb SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN outputs SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN log_tail SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN said SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN report SET STATISTICS 0;
 
 CREATE TABLE public.checkpoints (
     at timestamp with time zone DEFAULT now() NOT NULL,
@@ -458,6 +475,15 @@ CREATE TABLE public.lanes (
 )
 WITH (fillfactor='10');
 
+CREATE TABLE public.lease_reports (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    report jsonb NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.lease_reports IS 'What was reported of attempts that run; it goes into attempts.report when they end.';
+
 CREATE TABLE public.leases (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -483,6 +509,7 @@ CREATE TABLE public.leases (
     cancel_grace_s integer,
     reclaim_grace_s integer,
     told_at timestamp with time zone,
+    reported boolean,
     CONSTRAINT leases_check CHECK (((told_at IS NULL) OR (reclaim_grace_s IS NOT NULL))),
     CONSTRAINT leases_cores_check CHECK ((cores > 0)),
     CONSTRAINT leases_reclaim_grace_s_check CHECK ((reclaim_grace_s >= 0)),
@@ -500,6 +527,8 @@ COMMENT ON COLUMN public.leases.units IS 'Thousandths of a unit: cores x the cor
 COMMENT ON COLUMN public.leases.reclaim_grace_s IS 'Ordered to end: the seconds that its pilot has for it from told_at on; NULL: not ordered.';
 
 COMMENT ON COLUMN public.leases.told_at IS 'When a renewal first answered with that order; NULL: not yet.';
+
+COMMENT ON COLUMN public.leases.reported IS 'Whether lease_reports has a row of it; NULL: no.';
 
 CREATE TABLE public.ledger (
     daemon_id bigint NOT NULL,
@@ -998,7 +1027,8 @@ CREATE VIEW report.attempts AS
     (((a.units)::numeric / 1000.0) * EXTRACT(epoch FROM (a.ended_at - a.claimed_at))) AS unit_seconds,
     a.cpu_s AS cpu_seconds,
     a.memory_mb,
-    a.outputs
+    a.outputs,
+    a.report
    FROM (((public.attempts a
      LEFT JOIN public.shares s ON ((s.id = a.share_id)))
      LEFT JOIN public.queues q ON ((q.id = a.queue_id)))
@@ -1049,6 +1079,8 @@ COMMENT ON COLUMN report.attempts.cpu_seconds IS 'CPU time used, as the pilot re
 COMMENT ON COLUMN report.attempts.memory_mb IS 'Peak memory in MB, as the pilot reported.';
 
 COMMENT ON COLUMN report.attempts.outputs IS 'What the job made, by name, as the pilot reported.';
+
+COMMENT ON COLUMN report.attempts.report IS 'What else its pilot reported, by name: of PanDA pilots jobMetrics, pilotErrorCode and the like. NULL: nothing.';
 
 CREATE VIEW report.decisions AS
  SELECT (d.written_at - ((r.ms_ago)::double precision * '00:00:00.001'::interval)) AS at,
@@ -1588,6 +1620,9 @@ ALTER TABLE ONLY public.jobs
 ALTER TABLE ONLY public.lanes
     ADD CONSTRAINT lanes_pkey PRIMARY KEY (lane);
 
+ALTER TABLE ONLY public.lease_reports
+    ADD CONSTRAINT lease_reports_pkey PRIMARY KEY (job_id);
+
 ALTER TABLE ONLY public.leases
     ADD CONSTRAINT leases_pkey PRIMARY KEY (job_id);
 
@@ -1721,6 +1756,8 @@ COMMENT ON INDEX public.jobs_ready IS 'The ready jobs of a share and shape in or
 CREATE INDEX jobs_task ON public.jobs USING btree (task_id, id);
 
 COMMENT ON INDEX public.jobs_task IS 'The live jobs of a task: pause, resume, abort, lists. 33 bytes a job, 86 of WAL, about 2 us when tasks come mixed.';
+
+COMMENT ON INDEX public.lease_reports_pkey IS 'By job: renewals that bring a report, and ends of the leases that have one.';
 
 COMMENT ON INDEX public.leases_pkey IS 'By job: at most one lease a job, renewals, ends. 66 bytes of WAL a claim, 0.6 us. There is none on expires_at: every renewal would write it, and no longer be HOT.';
 

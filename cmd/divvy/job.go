@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,6 +160,27 @@ func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
 			fmt.Sprintf("%.1f", t.Usage.CPUSeconds), t.Usage.MemoryMB, orDash(t.Message))
 	}
 	a.flush()
+	for _, t := range j.Attempts {
+		writeReport(w, t)
+	}
+}
+
+// writeReport writes what else was reported of an attempt, by name; text as it is, all else as JSON.
+func writeReport(w io.Writer, a dispatcher.Attempt) {
+	if len(a.Report) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nreport of attempt %d\n", a.Attempt)
+	g := newFacts(w)
+	for _, name := range slices.Sorted(maps.Keys(a.Report)) {
+		text, ok := a.Report[name].(string)
+		if !ok {
+			b, _ := json.Marshal(a.Report[name]) // it was read from JSON
+			text = string(b)
+		}
+		g.row(name, orDash(text))
+	}
+	g.flush()
 }
 
 // took is how long an attempt held its slot.

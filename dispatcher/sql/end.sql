@@ -9,8 +9,8 @@
 WITH results AS (
     SELECT *
     FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @outcomes::text[], @exit_codes::int[], @messages::text[],
-            @cpu_s::float8[], @memory_mb::bigint[], @outputs::jsonb[], @tails::text[])
-        AS r (job_id, attempt, nonce, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
+            @cpu_s::float8[], @memory_mb::bigint[], @outputs::jsonb[], @tails::text[], @reports::jsonb[])
+        AS r (job_id, attempt, nonce, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, report)
 ), locked AS (
     SELECT id FROM jobs WHERE id = ANY (@jobs::bigint[]) ORDER BY id FOR UPDATE
 ), gone AS (
@@ -22,13 +22,17 @@ WITH results AS (
         l.pilot, l.node, l.claimed_at, l.started_at, l.cancel_reason, r.exit_code, r.message, r.outcome AS said,
         CASE WHEN r.outcome = 'reclaimed' OR r.outcome IN ('cancelled', 'failed') AND l.told_at IS NOT NULL AND l.cancel_reason IS NULL
             THEN 'revoked' ELSE r.outcome END AS outcome,
-        greatest(l.cpu_s, r.cpu_s) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail
+        greatest(l.cpu_s, r.cpu_s) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail,
+        r.report, coalesce(l.reported, false) AS reported
 ), kept AS (
     INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, said)
+        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, report, said)
     SELECT job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, nullif(said, outcome)
-    FROM gone
+        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail,
+        CASE WHEN NOT reported THEN report ELSE divvy_merge_reports((SELECT s.report FROM lease_reports s
+            WHERE s.job_id = g.job_id AND s.attempt = g.attempt), report) END,
+        nullif(said, outcome)
+    FROM gone g
 ), over AS (
     DELETE FROM jobs j USING gone g
     WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id
@@ -48,7 +52,7 @@ WITH results AS (
         AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
     RETURNING j.id, j.place
 ), ended AS (
-    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.said,
+    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.said, g.reported,
         CASE o.final WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' WHEN 'cancelled' THEN 'c' ELSE 'r' END AS after,
         coalesce(a.place, 0) AS place, coalesce(o.final, 'ready') AS job_state
     FROM gone g
@@ -68,4 +72,4 @@ WITH results AS (
     ) m
     HAVING count(*) > 0
 )
-SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, said AS outcome, after, place, job_state FROM ended;
+SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, said AS outcome, after, place, job_state, reported FROM ended;

@@ -4,8 +4,8 @@
 WITH results AS (
     SELECT *
     FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @exit_codes::int[], @messages::text[],
-            @cpu_s::float8[], @memory_mb::bigint[], @outputs::jsonb[], @tails::text[])
-        AS r (job_id, attempt, nonce, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
+            @cpu_s::float8[], @memory_mb::bigint[], @outputs::jsonb[], @tails::text[], @reports::jsonb[])
+        AS r (job_id, attempt, nonce, exit_code, message, cpu_s, memory_mb, outputs, log_tail, report)
 ), locked AS (
     SELECT id FROM jobs WHERE id = ANY (@jobs::bigint[]) ORDER BY id FOR UPDATE
 ), gone AS (
@@ -13,13 +13,16 @@ WITH results AS (
     WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = j.id AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
     RETURNING l.job_id, l.attempt, l.nonce, l.task_id, l.share_id, l.shape_id, l.queue_id, l.units, l.cores, l.priority,
         l.pilot, l.node, l.claimed_at, l.started_at, r.exit_code, r.message,
-        greatest(l.cpu_s, r.cpu_s) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail
+        greatest(l.cpu_s, r.cpu_s) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail,
+        r.report, coalesce(l.reported, false) AS reported
 ), kept AS (
     INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail)
+        claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, report)
     SELECT job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-        claimed_at, started_at, 'finished', exit_code, message, cpu_s, memory_mb, outputs, log_tail
-    FROM gone
+        claimed_at, started_at, 'finished', exit_code, message, cpu_s, memory_mb, outputs, log_tail,
+        CASE WHEN NOT reported THEN report ELSE divvy_merge_reports((SELECT s.report FROM lease_reports s
+            WHERE s.job_id = g.job_id AND s.attempt = g.attempt), report) END
+    FROM gone g
 ), over AS (
     DELETE FROM jobs j USING gone g
     WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id
@@ -39,5 +42,5 @@ WITH results AS (
     HAVING count(*) > 0
 )
 SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, 'finished' AS outcome, 'f' AS after, 0::bigint AS place,
-    'finished' AS job_state
+    'finished' AS job_state, reported
 FROM gone;

@@ -49,6 +49,8 @@ VALUES
     (2, 1, 5, 3, 4, 1, 2, 2000, 2, 0, 'p2', 'n2', date_trunc('hour', now(), 'UTC') - interval '30 min' - interval '0.000001 s', date_trunc('hour', now(), 'UTC') - interval '30 min', 'failed'),
     (3, 1, 6, 3, 4, 1, 2, 2000, 2, 0, 'p2', 'n2', date_trunc('hour', now(), 'UTC') - interval '2 days', date_trunc('hour', now(), 'UTC') - interval '2 days', 'cancelled');
 
+UPDATE attempts SET report = '{"pilotErrorCode": 1305, "pilotErrorDiag": "Failed to execute payload"}' WHERE job_id = 2;
+
 -- MC held 4 and then 6 units of promised 5 and 7, Test nothing of 1.
 INSERT INTO share_samples (at, pool, share_id, target, held, ready)
     SELECT now() - make_interval(secs => s.ago), 'default', s.share_id, s.target, s.held, 1

@@ -1,0 +1,176 @@
+package dispatcher
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// mostReport bounds a report: bytes of its JSON. What does not fit is left out, and cutField says so. A report that was
+// merged is bounded by divvy_merge_reports.
+const (
+	mostReport = 64 << 10
+	cutField   = "cut"
+)
+
+// mostDepth bounds how deep a report is nested: PostgreSQL reads it with a stack of its own.
+const mostDepth = 50
+
+// keepReports writes down what renewals brought beside the usual. They are renewed by then, whatever becomes of this: a
+// report that is lost comes again, at the latest with the end.
+func (d *Dispatcher) keepReports(ctx context.Context, in []renewal, out []renewed) {
+	said := map[leaseKey]map[string]any{}
+	for i, r := range in {
+		if len(r.report) == 0 || !out[i].kept {
+			continue
+		}
+		if before := said[r.key]; before != nil {
+			before = maps.Clone(before)
+			maps.Copy(before, r.report)
+			r.report = before
+		}
+		said[r.key] = r.report
+	}
+	if len(said) == 0 {
+		return
+	}
+	var jobs, nonces []int64
+	var attempts []int32
+	var reports [][]byte
+	for key, report := range said {
+		if b := packReport(report); b != nil {
+			jobs, attempts, nonces = append(jobs, key.job), append(attempts, key.attempt), append(nonces, key.nonce)
+			reports = append(reports, b)
+		}
+	}
+	args := pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces, "reports": reports}
+	if _, err := byKeyTo(ctx, d, statement{"keep_reports", args}, pgx.RowTo[int64]); err != nil {
+		d.cfg.Log.Warn("reports of running attempts are not kept", "leases", len(jobs), "err", err)
+	}
+}
+
+// dropReports drops what was reported of attempts that are over, after it went into attempts with the end.
+func (d *Dispatcher) dropReports(ctx context.Context, rows []endRow) {
+	var jobs []int64
+	for _, r := range rows {
+		if r.Reported {
+			jobs = append(jobs, r.JobID)
+		}
+	}
+	if len(jobs) == 0 {
+		return
+	}
+	if _, err := byKeyTo(ctx, d, statement{"drop_reports", pgx.StrictNamedArgs{"jobs": jobs}}, pgx.RowTo[int64]); err != nil {
+		d.cfg.Log.Debug("reports of ended attempts are left to Purge", "err", err)
+	}
+}
+
+// purgeAtOnce is how many reports of running attempts one Purge looks at.
+const purgeAtOnce = 10_000
+
+// purgeReports drops reports of a piece of lease_reports that no lease has any more; the next call goes on.
+func (d *Dispatcher) purgeReports(ctx context.Context, tx pgx.Tx) (n int, err error) {
+	args := pgx.StrictNamedArgs{"after": d.reportsSeen, "n": purgeAtOnce}
+	if err := tx.QueryRow(ctx, query["purge_reports"], args).Scan(&d.reportsSeen, &n); err != nil {
+		return 0, fmt.Errorf("purge_reports: %w", err)
+	}
+	return n, nil
+}
+
+// packReport is a report as it is stored, within its bounds; nil when there is nothing to say.
+func packReport(report map[string]any) []byte {
+	if len(report) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(tidyReport(report, mostDepth))
+	if err == nil && len(b) > mostReport {
+		b, err = json.Marshal(cutReport(report))
+	}
+	if err != nil {
+		b, _ = json.Marshal(map[string]string{cutField: "the report cannot be written down: " + err.Error()}) // strings can
+	}
+	return bytes.ReplaceAll(b, []byte(`\u0000`), []byte(`\ufffd`))
+}
+
+// tidyReport is the value as PostgreSQL's jsonb can hold it.
+func tidyReport(value any, depth int) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if depth == 0 {
+			return "[nested too deeply]"
+		}
+		out := make(map[string]any, len(v))
+		for name, x := range v {
+			out[name] = tidyReport(x, depth-1)
+		}
+		return out
+	case []any:
+		if depth == 0 {
+			return "[nested too deeply]"
+		}
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = tidyReport(x, depth-1)
+		}
+		return out
+	case json.Number: // 1e400000 is one, and no numeric
+		if f, err := v.Float64(); err != nil || f > 1e300 || f < -1e300 {
+			return v.String()
+		}
+	}
+	return value
+}
+
+// cutReport keeps the small fields of a report that is too large, the beginning of a text where that helps, and the names
+// of what is left out.
+func cutReport(report map[string]any) map[string]any {
+	const room = mostReport - 4096 // for the note
+	sizes := make(map[string]int, len(report))
+	for name, value := range report {
+		b, _ := json.Marshal(tidyReport(value, mostDepth)) // what cannot be written has no size, and is left out below
+		sizes[name] = len(b) + len(name) + 8
+	}
+	kept, used := map[string]any{}, 0
+	var cut []string
+	for _, name := range slices.SortedFunc(maps.Keys(report), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sizes[a], sizes[b]), cmp.Compare(a, b))
+	}) {
+		if used+sizes[name] <= room {
+			kept[name], used = tidyReport(report[name], mostDepth), used+sizes[name]
+			continue
+		}
+		cut = append(cut, fmt.Sprintf("%.60s (%d bytes)", name, sizes[name]))
+		if text, ok := report[name].(string); ok && room-used > 1024 {
+			text = beginning(text, room-used-len(name)-8)
+			kept[name], used = text, room
+		}
+	}
+	kept[cutField] = beginning(fmt.Sprintf("a report has at most %d bytes, cut or left out: %s", mostReport, strings.Join(cut, ", ")), 2048)
+	return kept
+}
+
+// beginning is as much of a text as is written in n bytes of JSON.
+func beginning(text string, n int) string {
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError || r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029':
+			n -= 6
+		case r == '"' || r == '\\':
+			n -= 2
+		default:
+			n -= utf8.RuneLen(r)
+		}
+		if n < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
