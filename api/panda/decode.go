@@ -1,0 +1,106 @@
+package panda
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Bounds of a body: as it comes, and unpacked. The largest are final updates with a job report.
+const (
+	maxBody     = 8 << 20
+	maxUnpacked = 32 << 20
+)
+
+// args are the arguments of a call by name. Values are as encoding/json has them, with json.Number; those of forms and
+// queries are strings, or lists of strings where a name is given several times.
+type args map[string]any
+
+// decode reads the arguments of a request: the query of a GET, else the body, which is JSON or a form, packed or not.
+// What it is shows in the body itself; pilots say little about it, and not always the truth.
+func decode(w http.ResponseWriter, r *http.Request) (args, error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return formArgs(r.URL.Query()), nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return nil, fmt.Errorf("the body could not be read: %w", err)
+	}
+	return parse(body)
+}
+
+// parse reads a body.
+func parse(body []byte) (args, error) {
+	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		var err error
+		if body, err = unpack(body); err != nil {
+			return nil, err
+		}
+	}
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return args{}, nil
+	case body[0] == '{':
+		return parseJSON(body)
+	case body[0] == '[' || body[0] == '"':
+		return nil, errors.New("failed to load JSON: expected an object of arguments")
+	}
+	values, err := url.ParseQuery(string(body))
+	if err != nil || !bytes.ContainsRune(body, '=') {
+		return nil, errors.New("failed to load JSON: the body is neither JSON nor a form")
+	}
+	return formArgs(values), nil
+}
+
+func unpack(body []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("the body is broken gzip: %w", err)
+	}
+	body, err = io.ReadAll(io.LimitReader(z, maxUnpacked+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the body is broken gzip: %w", err)
+	case len(body) > maxUnpacked:
+		return nil, fmt.Errorf("the body unpacks to more than %d bytes", maxUnpacked)
+	}
+	return body, nil
+}
+
+func parseJSON(body []byte) (args, error) {
+	var a args
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&a); err != nil {
+		return nil, fmt.Errorf("failed to load JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("failed to load JSON: something follows the object")
+	}
+	return a, nil
+}
+
+// formArgs takes the values of a form or a query. PHP's way to write a list, name[]=, is a list too.
+func formArgs(values url.Values) args {
+	a := args{}
+	for name, vs := range values {
+		short, list := strings.CutSuffix(name, "[]")
+		if len(vs) == 1 && !list {
+			a[name] = vs[0]
+			continue
+		}
+		all := make([]any, len(vs))
+		for i, v := range vs {
+			all[i] = v
+		}
+		a[short] = all
+	}
+	return a
+}

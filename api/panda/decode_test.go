@@ -1,0 +1,137 @@
+package panda
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// pack is gzip as pilots send it.
+func pack(t testing.TB, body []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// One request reads the same in all the forms that pilots send it in.
+func TestForms(t *testing.T) {
+	said := `{"siteName":"Q","mem":24105.56,"diskSpace":16336,"taskID":"77","node":"vm","nJobs":2}`
+	form := url.Values{"siteName": {"Q"}, "mem": {"24105.56"}, "diskSpace": {"16336"}, "taskID": {"77"}, "node": {"vm"}, "nJobs": {"2"}}.Encode()
+	want := args{"siteName": "Q", "mem": 24105.56, "diskSpace": 16336.0, "taskID": int64(77), "node": "vm", "nJobs": int64(2)}
+	for name, body := range map[string][]byte{
+		"json": []byte(said), "gzip": pack(t, []byte(said)), "form": []byte(form), "packed form": pack(t, []byte(form)), "padded": []byte(" \n" + said + "\n"),
+	} {
+		a, err := parse(body)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, oldGetJob.lenient(a)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	r := httptest.NewRequest("GET", "/x?"+form, nil)
+	if a, err := decode(httptest.NewRecorder(), r); err != nil || !reflect.DeepEqual(oldGetJob.lenient(a), want) {
+		t.Error(a, err)
+	}
+}
+
+func TestBadBodies(t *testing.T) {
+	for name, body := range map[string][]byte{
+		"half an object": []byte(`{"a":`), "a list": []byte(`[1]`), "a word": []byte(`"a"`), "two objects": []byte(`{} {}`), "prose": []byte(`hello`),
+		"half a gzip": pack(t, []byte(`{"siteName":"Q"}`))[:20], "no gzip": {0x1f, 0x8b, 1}, "a bomb": pack(t, bytes.Repeat([]byte(" "), maxUnpacked+1)),
+		"a broken form": []byte("a=%zz"),
+	} {
+		if a, err := parse(body); err == nil {
+			t.Errorf("%s was read: %v", name, a)
+		}
+	}
+	if a, err := parse(nil); err != nil || len(a) != 0 {
+		t.Error("nothing is no arguments", a, err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	p := params{"id": integer | needed, "f": number, "s": text, "b": boolean, "l": list, "o": object, "is": integers, "any": anything}
+	for _, c := range []struct {
+		body string
+		want args
+		err  string
+	}{
+		{`{"id":1,"f":2,"s":"x","b":true,"l":[1],"o":{},"is":[1,2]}`, args{"id": int64(1), "f": 2.0, "s": "x", "b": true,
+			"l": []any{json.Number("1")}, "o": map[string]any{}, "is": []int64{1, 2}}, ""},
+		{`{"id":"12","f":"2.5","s":5,"b":"False"}`, args{"id": int64(12), "f": 2.5, "s": "5", "b": false}, ""},
+		{`{"id":12.0,"s":null,"is":"3"}`, args{"id": int64(12), "is": []int64{3}}, ""},
+		{`id=3&is=1&is=2&b=1&s=None`, args{"id": int64(3), "is": []int64{1, 2}, "b": true}, ""},
+		{`id=3&is[]=1`, args{"id": int64(3), "is": []int64{1}}, ""},
+		{`{"id":9007199254740993}`, args{"id": int64(9007199254740993)}, ""},
+		{`{"id":1,"x":1}`, nil, "Argument error: got an unexpected keyword argument 'x'"},
+		{`{}`, nil, "Argument error: missing a required argument: 'id'"},
+		{`{"id":null}`, nil, "Argument error: missing a required argument: 'id'"},
+		{`{"id":"a"}`, nil, "Type error: 'id' must be of type int, got str."},
+		{`{"id":1,"b":"maybe"}`, nil, "Type error: 'b' must be of type bool, got str."},
+		{`{"id":1,"f":[]}`, nil, "Type error: 'f' must be of type float, got list."},
+		{`{"id":1,"s":{}}`, nil, "Type error: 's' must be of type str, got dict."},
+		{`{"id":1,"l":1.5}`, nil, "Type error: 'l' must be of type list, got float."},
+		{`{"id":1,"is":["a"]}`, nil, "Type error: 'is' must be of type list, got list."},
+		{`{"id":1,"f":"inf"}`, nil, "Type error: 'f' must be of type float, got str."},
+	} {
+		a, err := parse([]byte(c.body))
+		if err != nil {
+			t.Fatal(c.body, err)
+		}
+		got, err := p.read(a)
+		if diff := cmp.Diff(c.want, got); diff != "" || fmt.Sprint(err) != fmt.Sprint(nilOr(c.err)) {
+			t.Errorf("%s: %v %s", c.body, err, diff)
+		}
+	}
+}
+
+func nilOr(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// No body makes the reader fall over, and packing it changes nothing.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"jobId":"1","state":"running","attemptNr":1,"startTime":1795231342.5}`, "jobId=1&state=running", "a[]=1&a[]=2",
+		`{"xml":"{\"a\":{}}","metaData":{"x":1e400}}`, "\x1f\x8b", `{"job_list":[{}]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		a, err := parse(body)
+		if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+			return
+		}
+		b, packedErr := parse(pack(t, body))
+		if (err == nil) != (packedErr == nil) || !reflect.DeepEqual(a, b) {
+			t.Fatalf("%v %v, packed %v %v", a, err, b, packedErr)
+		}
+		for _, u := range []update{fromOld(oldParams.lenient(a)), fromNew(newParams.lenient(a))} {
+			if _, err := json.Marshal(u.report); err != nil {
+				t.Fatal(err)
+			}
+			if len(u.message()) > 4096 || strings.Contains(fmt.Sprint(u.usage()), "-") {
+				t.Fatalf("%+v", u)
+			}
+		}
+		_ = oldGetJob.lenient(a)
+		_, _ = newParams.read(a)
+	})
+}

@@ -1,0 +1,134 @@
+package panda
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// wanted is a request for jobs, of either generation.
+type wanted struct {
+	queue      string
+	label      string  // prodSourceLabel
+	memoryMB   float64 // of the slot
+	diskMB     float64
+	remainingS float64
+	task       int64
+	user       string
+	resource   string // resource type: a hint
+	node       string
+	element    string // computing element
+	worker     string // Harvester's worker, or its batch system's name for the pilot
+	scheduler  string
+	n          int           // slots
+	wait       time.Duration // for the first job
+}
+
+// maxJobs bounds what one request may ask for.
+const maxJobs = 1000
+
+// pullRequest is what one slot asks of the dispatcher.
+func (q wanted) pullRequest() dispatcher.PullRequest {
+	return dispatcher.PullRequest{
+		Queue: q.queue, Pilot: q.pilot(), Node: q.node, Max: 1, WaitS: q.wait.Seconds(),
+		Slot: dispatcher.Slot{Cores: coresOf(q.resource), MemoryMB: whole(q.memoryMB), DiskMB: whole(q.diskMB), WalltimeS: whole(q.remainingS)},
+		Only: dispatcher.Only{Labels: labelsOf(q.label), Task: max(0, q.task), User: q.user},
+	}
+}
+
+// whole rounds down what a pilot measured; 0 and what makes no sense mean "not said".
+func whole(f float64) int64 {
+	if !(f >= 1) {
+		return 0
+	}
+	return int64(min(f, math.MaxInt32))
+}
+
+// pilot is the name of who asks, as unique as it can be told.
+func (q wanted) pilot() string {
+	name := q.node
+	if q.worker != "" {
+		name = q.worker + "@" + cmp.Or(q.node, q.scheduler)
+	}
+	if name = strings.Trim(name, "@"); name == "" {
+		name = cmp.Or(q.element, q.queue)
+	}
+	return "panda/" + name
+}
+
+// coresOf reads what a resource type says of the slot's cores; 0 = as the queue says.
+func coresOf(resourceType string) int {
+	if strings.HasPrefix(strings.ToUpper(resourceType), "SCORE") {
+		return 1
+	}
+	return 0
+}
+
+// labelsOf are the labels of tasks that a prodSourceLabel stands for; none = any. A task without a label is for every
+// pilot: there are such tasks only where nobody tells them apart.
+func labelsOf(prodSourceLabel string) []string {
+	switch prodSourceLabel {
+	case "", "any", "unified":
+		return nil
+	case "user":
+		return []string{"user", "panda", ""}
+	}
+	return []string{prodSourceLabel, ""}
+}
+
+// acquire gets up to q.n jobs: each slot pulls for itself, since what fits one of them is decided by the size of one.
+// All but the first take only what is there at once. The error is the first slot's.
+func (s *server) acquire(r *http.Request, q wanted) ([]job, error) {
+	if s.MayPull != nil {
+		if err := s.MayPull(r.Context(), q.queue); err != nil {
+			return nil, forbidden{err}
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), q.wait+s.Timeout)
+	defer cancel()
+	first, err := s.Dispatcher.Pull(ctx, q.pullRequest())
+	if err != nil {
+		return nil, err
+	}
+	leases := first.Leases
+	q.wait = 0
+	others := make([][]dispatcher.Lease, min(q.n, maxJobs)-1)
+	var pulls sync.WaitGroup
+	for i := range others {
+		pulls.Go(func() {
+			if reply, err := s.Dispatcher.Pull(ctx, q.pullRequest()); err == nil {
+				others[i] = reply.Leases
+			}
+		})
+	}
+	pulls.Wait()
+	for _, l := range others {
+		leases = append(leases, l...)
+	}
+	jobs := make([]job, len(leases))
+	for i := range leases {
+		jobs[i] = s.jobOf(r, q.queue, &leases[i])
+	}
+	return jobs, nil
+}
+
+// forbidden is an error of a caller that may not.
+type forbidden struct{ error }
+
+// none is true when a pull got no job for a reason that lies with the jobs or the queue, not with the daemon or the
+// request.
+func none(err error) bool {
+	return errors.Is(err, dispatcher.ErrNoJobs) || errors.Is(err, dispatcher.ErrQueueClosed)
+}
+
+// wrong is true when the request is to blame.
+func wrong(err error) bool {
+	return errors.Is(err, dispatcher.ErrUnknownQueue) || errors.Is(err, dispatcher.ErrInvalid)
+}

@@ -1,0 +1,111 @@
+package panda
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// job is a lease as pilots of both generations read it, flat. What has no value is left out: without files no pilot
+// stages anything.
+type job struct {
+	StatusCode      int    `json:"StatusCode"`
+	PandaID         int64  `json:"PandaID"`
+	TaskID          int64  `json:"taskID"`
+	AttemptNr       int    `json:"attemptNr"`
+	JobName         string `json:"jobName,omitempty"`
+	Transformation  string `json:"transformation"`
+	JobPars         string `json:"jobPars"`
+	CoreCount       int    `json:"coreCount"`
+	MinRAMCount     int64  `json:"minRamCount,omitempty"`
+	MaxDiskCount    int64  `json:"maxDiskCount,omitempty"`
+	MaxWalltime     int64  `json:"maxWalltime,omitempty"`
+	ProdSourceLabel string `json:"prodSourceLabel,omitempty"`
+	ProcessingType  string `json:"processingType,omitempty"`
+	WorkingGroup    string `json:"workingGroup,omitempty"`
+	ProdUserID      string `json:"prodUserID,omitempty"`
+	ResourceType    string `json:"resource_type,omitempty"`
+}
+
+// jobOf makes the job of a lease, with what its task says of it.
+func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) job {
+	p := payloadOf(l, queue, s.base(r)+trfPath+runShellName)
+	t := s.taskOf(r.Context(), l.Task)
+	return job{PandaID: l.Job, TaskID: l.Task, AttemptNr: l.Attempt, JobName: t.name + "." + strconv.FormatInt(l.Job, 10),
+		Transformation: p.transformation, JobPars: p.jobPars, CoreCount: max(1, l.Cores),
+		MinRAMCount: l.MemoryMB, MaxDiskCount: l.DiskMB, MaxWalltime: l.WalltimeS,
+		ProdSourceLabel: t.label, ProcessingType: t.processingType, WorkingGroup: t.workingGroup,
+		ProdUserID: t.user, ResourceType: t.resourceType}
+}
+
+// base is the URL that the pilot reached us at.
+func (s *server) base(r *http.Request) string {
+	if s.URL != "" {
+		return s.URL
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// named is what of a task is told with each of its jobs. None of it ever changes.
+type named struct {
+	name, user, label, processingType, workingGroup, resourceType string
+}
+
+// names remembers tasks whose jobs were given out lately.
+type names struct {
+	mu sync.Mutex
+	of map[int64]named
+}
+
+// maxNames bounds what is remembered: a few hundred bytes each.
+const maxNames = 10000
+
+// taskOf is what a task is called. A pilot runs the job without it: it is not worth losing the lease that was granted.
+func (s *server) taskOf(ctx context.Context, id int64) named {
+	s.tasks.mu.Lock()
+	n, known := s.tasks.of[id]
+	s.tasks.mu.Unlock()
+	if known {
+		return n
+	}
+	t, err := s.Tasks.Task(ctx, id)
+	if err != nil {
+		s.Log.Warn("a job is given out without what its task is called", "task", id, "error", err)
+		return named{name: "task" + strconv.FormatInt(id, 10)}
+	}
+	n = named{name: cmp.Or(t.Name, "task"+strconv.FormatInt(id, 10)), user: t.User, label: t.Attributes["label"],
+		processingType: t.Attributes["processing_type"], workingGroup: t.Attributes["working_group"], resourceType: t.Attributes["resource_type"]}
+	s.tasks.mu.Lock()
+	defer s.tasks.mu.Unlock()
+	if s.tasks.of == nil || len(s.tasks.of) >= maxNames {
+		s.tasks.of = map[int64]named{}
+	}
+	s.tasks.of[id] = n
+	return n
+}
+
+// statusOf is PanDA's word for how a job stands; empty for one that there is not.
+func statusOf(jobState string, lease dispatcher.LeaseState) string {
+	switch jobState {
+	case "waiting":
+		return "defined"
+	case "ready":
+		return "activated"
+	case "leased":
+		switch lease {
+		case dispatcher.Starting, dispatcher.Running:
+			return string(lease)
+		case dispatcher.Draining:
+			return "transferring"
+		}
+		return "sent"
+	}
+	return jobState // finished, failed, cancelled
+}

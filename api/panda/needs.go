@@ -1,0 +1,27 @@
+package panda
+
+import (
+	"context"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// Dispatcher leases jobs and knows how things stand; *dispatcher.Dispatcher is one.
+type Dispatcher interface {
+	Pull(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
+	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
+	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
+	// Holdings finds the leases of attempts, which PanDA's pilots name by job and number.
+	Holdings(context.Context, []dispatcher.HeldJob) ([]dispatcher.Holding, error)
+}
+
+// Tasks knows what jobs belong to; *generator.Generator is one.
+type Tasks interface {
+	Task(ctx context.Context, id int64) (generator.Task, error)
+}
+
+var (
+	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
+	_ Tasks      = (*generator.Generator)(nil)
+)

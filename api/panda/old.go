@@ -1,0 +1,179 @@
+package panda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// oldCalls are those of pilot3 up to 3.11. Its answers are flat, and 200 also where they say no.
+func (s *server) oldRoutes(r chi.Router) {
+	for name, serve := range map[string]func(*http.Request, args) (int, any){
+		"getJob": s.getJob, "updateJob": s.updateJob, "updateWorkerPilotStatus": s.updateWorkerPilotStatus,
+		"getStatus": s.getStatus, "isAlive": s.isAlive, "getResourceTypes": s.getResourceTypes,
+	} {
+		r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
+			a, err := decode(w, r)
+			if err != nil {
+				writeJSON(w, http.StatusOK, refusal{scFailed, err.Error()})
+				return
+			}
+			status, answer := serve(r, a)
+			writeJSON(w, status, answer)
+		})
+	}
+}
+
+// oldGetJob are the arguments of getJob that mean something here.
+var oldGetJob = params{"siteName": text, "computingElement": text, "prodSourceLabel": text, "diskSpace": number, "mem": number,
+	"node": text, "prodUserID": text, "taskID": integer, "resourceType": text, "harvester_id": text, "worker_id": text,
+	"schedulerID": text, "remaining_time": number, "nJobs": integer}
+
+// getJob gives the job, flat, or a list of them where nJobs was said.
+func (s *server) getJob(r *http.Request, a args) (int, any) {
+	a = oldGetJob.lenient(a)
+	_, bulk := a["nJobs"]
+	q := wanted{queue: a.text("siteName"), element: a.text("computingElement"), label: a.text("prodSourceLabel"),
+		memoryMB: a.number("mem"), diskMB: a.number("diskSpace"), remainingS: a.number("remaining_time"),
+		task: a.integer("taskID"), user: a.text("prodUserID"), resource: a.text("resourceType"), node: a.text("node"),
+		worker: a.text("worker_id"), scheduler: a.text("schedulerID"), n: max(1, int(min(a.integer("nJobs"), maxJobs))), wait: s.Wait}
+	if q.queue == "" {
+		return http.StatusOK, refusal{scFailed, "siteName is missing: the name of a queue"}
+	}
+	jobs, err := s.acquire(r, q)
+	var no forbidden
+	switch {
+	case errors.As(err, &no):
+		return http.StatusForbidden, refusal{scRole, no.Error()}
+	case errors.Is(err, dispatcher.ErrNoJobs):
+		return http.StatusOK, refusal{scNoJobs, oldNoJobs}
+	case none(err):
+		return http.StatusOK, refusal{scNoJobs, oldNoJobs + ": " + err.Error()}
+	case wrong(err):
+		return http.StatusOK, refusal{scFailed, err.Error()}
+	case err != nil:
+		s.Log.Warn("getJob", "queue", q.queue, "error", err)
+		return http.StatusOK, refusal{scTimeOut, tryAgain}
+	case bulk:
+		return http.StatusOK, jobList{scSuccess, jobs}
+	}
+	return http.StatusOK, jobs[0]
+}
+
+// jobList is the answer to who asked for several jobs.
+type jobList struct {
+	StatusCode int   `json:"StatusCode"`
+	Jobs       []job `json:"jobs"`
+}
+
+// heard is the answer to an update: the command is NULL in the old API where there is none, and null in the new one.
+type heard struct {
+	StatusCode int `json:"StatusCode"`
+	Command    any `json:"command"`
+}
+
+// updateJob hears a heartbeat, or the end of a job.
+func (s *server) updateJob(r *http.Request, a args) (int, any) {
+	u := fromOld(oldParams.lenient(a))
+	switch {
+	case u.job <= 0:
+		return http.StatusOK, refusal{scInvalid, "jobId is not the id of a job"}
+	case !u.known():
+		return http.StatusOK, refusal{scInvalid, fmt.Sprintf("state %q is none of starting, running, transferring, holding, finished, failed", u.state)}
+	}
+	kill, err := s.heed(r.Context(), u)
+	switch {
+	case err != nil && u.final():
+		return http.StatusServiceUnavailable, refusal{scTimeOut, tryAgain}
+	case err != nil:
+		return http.StatusOK, refusal{scTimeOut, tryAgain}
+	case kill:
+		return http.StatusOK, heard{scSuccess, killed}
+	}
+	return http.StatusOK, heard{scSuccess, noCommand}
+}
+
+// heed is hear within a time. Who says a last word is worth waiting for: it is said again here as long as there is time,
+// since the pilot says it twice at most.
+func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout/2)
+	defer cancel()
+	for {
+		kill, err = s.hear(ctx, u)
+		if err == nil || !u.final() || wrong(err) || errors.Is(err, dispatcher.ErrStopping) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+			continue
+		}
+		break
+	}
+	if err != nil {
+		s.Log.Warn("update", "job", u.job, "attempt", u.attempt, "said", u.state, "error", err)
+	}
+	return kill, err
+}
+
+// updateWorkerPilotStatus hears that a pilot has begun or ended.
+func (s *server) updateWorkerPilotStatus(_ *http.Request, a args) (int, any) {
+	a = params{"status": text}.lenient(a)
+	if !workerStatus(a.text("status")) {
+		return http.StatusOK, refusal{scInvalid, "status is neither started nor finished"}
+	}
+	return http.StatusOK, heardOnly{}
+}
+
+func workerStatus(s string) bool { return s == "started" || s == "finished" }
+
+// heardOnly is the answer to who needs none.
+type heardOnly struct {
+	StatusCode int `json:"StatusCode"`
+}
+
+// getStatus tells how jobs stand: their states and attempts in the order of the ids, with commas.
+func (s *server) getStatus(r *http.Request, a args) (int, any) {
+	a = params{"ids": text}.lenient(a)
+	var ids []int64
+	for _, word := range strings.FieldsFunc(a.text("ids"), func(r rune) bool { return r == ',' || r == ' ' }) {
+		id, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return http.StatusOK, refusal{scFailed, fmt.Sprintf("ids: %q is not the id of a job", word)}
+		}
+		ids = append(ids, id)
+	}
+	stands, err := s.stands(r.Context(), ids)
+	if err != nil {
+		return http.StatusOK, refusal{scTimeOut, tryAgain}
+	}
+	var states, attempts []string
+	for _, j := range stands {
+		states, attempts = append(states, strings.ReplaceAll(j.Status, " ", "")), append(attempts, strconv.Itoa(j.Attempt))
+	}
+	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "status": strings.Join(states, ","), "attemptNr": strings.Join(attempts, ",")}
+}
+
+// isAlive says so.
+func (s *server) isAlive(*http.Request, args) (int, any) {
+	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "alive": "yes"}
+}
+
+// getResourceTypes lists the job classes, as generator.Spec tells them apart.
+func (s *server) getResourceTypes(*http.Request, args) (int, any) {
+	class := func(name string, minCores int, maxCores, minMemory, maxMemory any) map[string]any {
+		return map[string]any{"resource_name": name, "mincore": minCores, "maxcore": maxCores, "minrampercore": minMemory, "maxrampercore": maxMemory}
+	}
+	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "ResourceTypes": []any{
+		class("SCORE", 1, 1, nil, 2000), class("SCORE_HIMEM", 1, 1, 2001, nil),
+		class("MCORE", 2, nil, nil, 2000), class("MCORE_HIMEM", 2, nil, 2001, nil),
+	}}
+}

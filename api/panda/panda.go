@@ -1,0 +1,82 @@
+package panda
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// Config is what the API is made of. Dispatcher and Tasks are needed.
+type Config struct {
+	Dispatcher Dispatcher
+	Tasks      Tasks
+	Log        *slog.Logger
+	// Guard lets in who may come in; nil = everybody. /trf/ stands outside of it.
+	Guard func(http.Handler) http.Handler
+	// MayPull says why the caller of a guarded request may not pull at a queue; nil = all may.
+	MayPull func(ctx context.Context, queue string) error
+	// URL is where pilots reach these routes, such as https://divvy.example.org:25443; empty = where the request came.
+	URL string
+	// Transforms is a folder of payload scripts, served at /trf/; empty = only runShell is.
+	Transforms string
+	// Wait bounds how long a pull waits for a job; 0 = 20 s.
+	Wait time.Duration
+	// Lease is what the lease of an attempt lasts from each update on; 0 = 100 minutes, three of their heartbeats.
+	Lease time.Duration
+	// Timeout bounds a request without its wait; 0 = a minute.
+	Timeout time.Duration
+}
+
+// Defaults of Config.
+const (
+	defaultWait    = 20 * time.Second
+	defaultLease   = 100 * time.Minute
+	defaultTimeout = time.Minute
+)
+
+type server struct {
+	Config
+	tasks names
+	nodes seen
+}
+
+// Routes puts the routes of both generations, and /trf/, on a router.
+func Routes(root chi.Router, c Config) {
+	s := newServer(c)
+	root.Group(func(r chi.Router) {
+		if s.Guard != nil {
+			r.Use(s.Guard)
+		}
+		s.oldRoutes(r)
+		for _, version := range []string{"/api/v1", "/api/latest"} {
+			for _, c := range s.calls() {
+				r.HandleFunc(version+c.path, c.handler())
+			}
+		}
+	})
+	s.trfRoutes(root)
+}
+
+// calls are those of the new API.
+func (s *server) calls() []endpoint {
+	return slices.Concat(s.pilotCalls())
+}
+
+func newServer(c Config) *server {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&c.Wait, defaultWait)
+	set(&c.Lease, defaultLease)
+	set(&c.Timeout, defaultTimeout)
+	return &server{Config: c}
+}

@@ -1,0 +1,98 @@
+package panda
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// A pilot runs `./<basename of the transformation> <jobPars>` in a shell, after it has cut jobPars with Python's shlex,
+// taken out the options that are meant for itself, and quoted the rest anew. So every argument is quoted, and those that
+// hold what it looks for, or cannot be printed, are written in octal: runShell -o.
+//
+//	./runShell -e DIVVY_ATTEMPT=1 -e COLOUR='dark red' -- echo 'hello world'
+//	./runShell -o -e DIVVY_ATTEMPT=1 -- echo %033%133m
+
+// payload is what a pilot is told to run.
+type payload struct {
+	transformation string
+	jobPars        string
+}
+
+// payloadOf is the command of a lease, to be run by the script at runShell. A command whose program is a URL is a
+// transformation of somebody else's; it gets its arguments, and no environment.
+func payloadOf(l *dispatcher.Lease, queue, runShell string) payload {
+	if program := l.Command[0]; isURL(program) {
+		return payload{program, strings.Join(quoteAll(l.Command[1:]), " ")}
+	}
+	env := maps.Clone(l.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["DIVVY_ATTEMPT"], env["DIVVY_CORES"] = fmt.Sprint(l.Attempt), fmt.Sprint(max(1, l.Cores))
+	env["DIVVY_QUEUE"], env["DIVVY_SHARE"] = queue, l.Share
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		words = append(words, "-e", name+"="+env[name])
+	}
+	words = append(append(words, "--"), l.Command...)
+	if !slices.ContainsFunc(words, risky) {
+		return payload{runShell, strings.Join(quoteAll(words), " ")}
+	}
+	for i := range words {
+		if words[i] != "-e" && words[i] != "--" {
+			words[i] = octal(words[i])
+		}
+	}
+	return payload{runShell, strings.Join(quoteAll(append([]string{"-o"}, words...)), " ")}
+}
+
+func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
+
+// forPilot are the words in arguments that pilots take for their own.
+var forPilot = []string{"<zip_map>", "--containerimage", "--overwritequeue", "--overwritestorage"}
+
+// risky is true for an argument that a pilot would change, or a log would not show as it is.
+func risky(s string) bool {
+	low := strings.ToLower(s)
+	return !utf8.ValidString(s) ||
+		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }) ||
+		slices.ContainsFunc(forPilot, func(word string) bool { return strings.Contains(low, word) })
+}
+
+// octal writes all but the plainest bytes as % and three octal digits.
+func octal(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._/:,=+@", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%03o", c)
+		}
+	}
+	return b.String()
+}
+
+func quoteAll(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = quote(w)
+	}
+	return out
+}
+
+// quote writes a word so that a shell, and shlex, read it as it is.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
+}

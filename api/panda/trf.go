@@ -1,0 +1,72 @@
+package panda
+
+import (
+	_ "embed"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// runShell is the payload script that all commands of ours are run by.
+//
+//go:embed trf/runShell
+var runShell []byte
+
+const (
+	trfPath      = "/trf/"
+	runShellName = "runShell"
+)
+
+// maxTransform bounds a payload script: they are scripts, not releases.
+const maxTransform = 16 << 20
+
+func (s *server) trfRoutes(root chi.Router) {
+	root.Get(trfPath+"{name}", s.transform)
+	root.Head(trfPath+"{name}", s.transform)
+}
+
+// transform is GET /trf/<name>. What the operator has of that name goes before what is built in.
+func (s *server) transform(w http.ResponseWriter, r *http.Request) {
+	name := chi.URLParam(r, "name")
+	script, err := s.readTransform(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name == runShellName:
+		script = runShell
+	case errors.Is(err, fs.ErrNotExist):
+		http.Error(w, "no transform of this name here", http.StatusNotFound)
+		return
+	case err != nil:
+		s.Log.Error("transform", "name", name, "error", err)
+		http.Error(w, "the transform could not be read", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Length", strconv.Itoa(len(script)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(script) // the pilot may have gone
+}
+
+// readTransform reads a file of the operator's folder: a regular one in it, not below it, and none that a link leads
+// out to. fs.ErrNotExist for everything else.
+func (s *server) readTransform(name string) ([]byte, error) {
+	if s.Transforms == "" || name == "" || strings.HasPrefix(name, ".") || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {
+		return nil, fs.ErrNotExist
+	}
+	root, err := os.OpenRoot(s.Transforms)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTransform {
+		return nil, errors.Join(fs.ErrNotExist, err)
+	}
+	return root.ReadFile(name)
+}

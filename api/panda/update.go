@@ -1,0 +1,167 @@
+package panda
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// update is what a pilot says of a job, in either generation.
+type update struct {
+	job      int64
+	attempt  int // 0 = not said: the one that the job is at
+	state    string
+	report   map[string]any
+	outputs  any // xml, job_output_report: JSON, or JSON in a string
+	metaData any
+	pilotLog string
+	stdout   string
+}
+
+// leaseStates are the states in which the pilot goes on.
+var leaseStates = map[string]dispatcher.LeaseState{
+	"starting": dispatcher.Starting, "running": dispatcher.Running,
+	"transferring": dispatcher.Draining, "holding": dispatcher.Draining,
+}
+
+// outcomes are those in which it has ended.
+var outcomes = map[string]dispatcher.Outcome{"finished": dispatcher.Finished, "failed": dispatcher.Failed}
+
+// known is true for the states that a pilot may report.
+func (u update) known() bool {
+	return leaseStates[u.state] != "" || outcomes[u.state] != ""
+}
+
+// final is true when the pilot says no more of the job after this.
+func (u update) final() bool { return outcomes[u.state] != "" || u.state == "holding" }
+
+// fromOld and fromNew take the arguments of an update, brought to their kinds.
+func fromOld(a args) update {
+	u := update{job: a.integer("jobId"), attempt: int(a.integer("attemptNr")), state: a.text("state"), report: reportOf(a, oldName),
+		outputs: unwrap(a["xml"]), metaData: unwrap(a["metaData"]), pilotLog: a.text("pilotLog"), stdout: a.text("stdout")}
+	return u.at(clock(a.number("startTime")), clock(a.number("endTime")))
+}
+
+func fromNew(a args) update {
+	u := update{job: a.integer("job_id"), attempt: int(a.integer("attempt_nr")), state: a.text("job_status"), report: reportOf(a, newName),
+		outputs: unwrap(a["job_output_report"]), metaData: unwrap(a["meta_data"]), pilotLog: a.text("pilot_log"), stdout: a.text("stdout")}
+	return u.at(date(a.text("start_time")), date(a.text("end_time")))
+}
+
+// at completes the report.
+func (u update) at(start, end string) update {
+	keep := func(name string, v any) {
+		if v != nil && v != "" {
+			u.report[name] = v
+		}
+	}
+	keep("startTime", start)
+	keep("endTime", end)
+	keep("state", u.state)
+	keep("stdout", tail(u.stdout, maxStdout))
+	keep("metaData", u.metaData)
+	if _, files := u.outputs.(map[string]any); !files {
+		keep("xml", outputText(u.outputs))
+	}
+	return u
+}
+
+// outputText keeps a list of outputs that is no JSON object.
+func outputText(v any) any {
+	if s, ok := v.(string); ok {
+		return cut(s, maxField)
+	}
+	return nil
+}
+
+// hear does what an update asks for, and returns whether the pilot is to end the payload.
+func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
+	held, err := s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: u.attempt}})
+	if err == nil && u.attempt == 0 && held[0].Attempt > 0 {
+		held, err = s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: held[0].Attempt}})
+	}
+	if err != nil {
+		return false, err
+	}
+	if held[0].Lease == "" {
+		s.late(u, held[0].JobState)
+		return outcomes[u.state] == "", nil
+	}
+	if outcomes[u.state] != "" {
+		return false, s.finish(ctx, u, held[0].Lease)
+	}
+	reply, err := s.Dispatcher.Renew(ctx, dispatcher.RenewRequest{Pilot: u.pilot(), Leases: []dispatcher.Renewal{{
+		Lease: held[0].Lease, State: leaseStates[u.state], Usage: u.usage(), Report: u.report}}})
+	return len(reply.Lost)+len(reply.Cancel) > 0, err
+}
+
+// finish reports the end of an attempt.
+func (s *server) finish(ctx context.Context, u update, lease string) error {
+	files, _ := u.outputs.(map[string]any)
+	reply, err := s.Dispatcher.Finish(ctx, dispatcher.FinishRequest{Pilot: u.pilot(), Results: []dispatcher.Result{{
+		Lease: lease, Outcome: outcomes[u.state], ExitCode: u.exitCode(), Message: u.message(), Usage: u.usage(),
+		Outputs: files, LogTail: tail(u.pilotLog, maxTail), Report: u.report}}})
+	if err == nil && reply.Verdicts[0].Verdict == dispatcher.LeaseLost {
+		s.late(u, reply.Verdicts[0].JobState)
+	}
+	return err
+}
+
+// late records an update of an attempt that is over already, or never was.
+func (s *server) late(u update, jobState string) {
+	s.Log.Info("an update of an attempt that is over changes nothing", slog.Int64("job", u.job), slog.Int("attempt", u.attempt),
+		slog.String("said", u.state), slog.String("job_state", jobState), slog.Any("report", u.report))
+}
+
+// pilot is what the reporter calls itself.
+func (u update) pilot() string {
+	if node, _ := u.report["node"].(string); node != "" {
+		return "panda/" + node
+	}
+	return "panda/unknown"
+}
+
+// usage reads CPU seconds, and the peak of resident memory, which pilots give in KiB.
+func (u update) usage() dispatcher.Usage {
+	peak := max(u.number("maxRSS"), u.number("maxPSS"))
+	return dispatcher.Usage{CPUSeconds: max(0, u.number("cpuConsumptionTime")), MemoryMB: int64(max(0, min(peak, 1e15)) * 1024 / 1e6)}
+}
+
+// number is a figure of the report; 0 where it has none.
+func (u update) number(name string) float64 {
+	switch v := u.report[name].(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+// exitCode is that of the payload, where the pilot ran one.
+func (u update) exitCode() *int {
+	code, said := u.report["transExitCode"].(int64)
+	if !said || code < -1<<31 || code >= 1<<31 {
+		return nil
+	}
+	c := int(code)
+	return &c
+}
+
+// message says why a job failed: each party's code and words.
+func (u update) message() string {
+	var parts []string
+	for _, p := range []struct{ who, code, diag string }{
+		{"pilot", "pilotErrorCode", "pilotErrorDiag"}, {"payload", "exeErrorCode", "exeErrorDiag"}, {"ddm", "ddmErrorCode", "ddmErrorDiag"},
+	} {
+		code := int64(u.number(p.code))
+		diag, _ := u.report[p.diag].(string)
+		if code != 0 {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %d: %s", p.who, code, diag)))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
