@@ -52,12 +52,12 @@ func listen(t *testing.T, a *Access, c *tls.Config) string {
 	return scheme + l.Addr().String()
 }
 
-type call struct {
+type knock struct {
 	path, authorization, origin, host string
 	site                              string // Sec-Fetch-Site
 }
 
-func (c call) do(t *testing.T, client *http.Client, url string) (status int, body string) {
+func (c knock) do(t *testing.T, client *http.Client, url string) (status int, body string) {
 	t.Helper()
 	if c.path == "" {
 		c.path = "/server/panda/getJob"
@@ -87,19 +87,19 @@ func (c call) do(t *testing.T, client *http.Client, url string) (status int, bod
 func TestTokens(t *testing.T) {
 	url := listen(t, access(t, false), nil)
 	for _, c := range []struct {
-		call
+		knock
 		want Caller
 	}{
-		{call{authorization: "Bearer cern-token-0123456789", origin: "atlas.pilot"}, Caller{Token: "cern", Origin: "atlas.pilot"}},
-		{call{authorization: "bearer  cern-token-9876543210"}, Caller{Token: "cern"}},
-		{call{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg:pilot"}, Caller{Token: "wlcg", Origin: "wlcg.pilot"}},
-		{call{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg"}, Caller{Token: "wlcg", Origin: "wlcg"}},
-		{call{authorization: "Bearer operator-token-0123", origin: "any.thing"}, Caller{Operator: true, Origin: "any.thing"}},
+		{knock{authorization: "Bearer cern-token-0123456789", origin: "atlas.pilot"}, Caller{Token: "cern", Origin: "atlas.pilot"}},
+		{knock{authorization: "bearer  cern-token-9876543210"}, Caller{Token: "cern"}},
+		{knock{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg:pilot"}, Caller{Token: "wlcg", Origin: "wlcg.pilot"}},
+		{knock{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg"}, Caller{Token: "wlcg", Origin: "wlcg"}},
+		{knock{authorization: "Bearer operator-token-0123", origin: "any.thing"}, Caller{Operator: true, Origin: "any.thing"}},
 	} {
 		status, body := c.do(t, http.DefaultClient, url)
 		var got Caller
 		if err := json.Unmarshal([]byte(body), &got); status != http.StatusOK || err != nil || got != c.want {
-			t.Errorf("%+v: %d %s", c.call, status, body)
+			t.Errorf("%+v: %d %s", c.knock, status, body)
 		}
 	}
 }
@@ -109,20 +109,20 @@ func TestRefusals(t *testing.T) {
 	closed, open := listen(t, access(t, false), nil), listen(t, &Access{Anyone: true}, nil)
 	for _, c := range []struct {
 		url string
-		call
+		knock
 		want string
 	}{
-		{closed, call{}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
-		{closed, call{authorization: "Basic Y2Vybjp4"}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
-		{closed, call{authorization: "Bearer "}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
-		{closed, call{authorization: "Bearer cern-token-0123456780"}, "the token is not known here"},
-		{closed, call{authorization: "Bearer wlcg-token-0123456789", origin: "atlas.pilot"}, "wlcg may not speak for atlas.pilot, only for wlcg.*, wlcg"},
-		{closed, call{authorization: "Bearer wlcg-token-0123456789"}, "wlcg may not speak for no origin, only for wlcg.*, wlcg"},
-		{closed, call{authorization: "Bearer cern-token-0123456789", origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
-		{open, call{origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
-		{open, call{origin: "null"}, "refused: the request may come from a foreign web page"},
-		{open, call{site: "cross-site"}, "refused: the request may come from a foreign web page"},
-		{open, call{host: "evil.example:8470"}, "refused: the request may come from a foreign web page"},
+		{closed, knock{}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
+		{closed, knock{authorization: "Basic Y2Vybjp4"}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
+		{closed, knock{authorization: "Bearer "}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
+		{closed, knock{authorization: "Bearer cern-token-0123456780"}, "the token is not known here"},
+		{closed, knock{authorization: "Bearer wlcg-token-0123456789", origin: "atlas.pilot"}, "wlcg may not speak for atlas.pilot, only for wlcg.*, wlcg"},
+		{closed, knock{authorization: "Bearer wlcg-token-0123456789"}, "wlcg may not speak for no origin, only for wlcg.*, wlcg"},
+		{closed, knock{authorization: "Bearer cern-token-0123456789", origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
+		{open, knock{origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
+		{open, knock{origin: "null"}, "refused: the request may come from a foreign web page"},
+		{open, knock{site: "cross-site"}, "refused: the request may come from a foreign web page"},
+		{open, knock{host: "evil.example:8470"}, "refused: the request may come from a foreign web page"},
 	} {
 		for path, want := range map[string]map[string]any{
 			"/server/panda/getJob":       {"StatusCode": 60.0, "errorDialog": c.want},
@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 			c.path = path
 			status, body := c.do(t, http.DefaultClient, c.url)
 			if status != http.StatusForbidden {
-				t.Errorf("%+v: status %d", c.call, status)
+				t.Errorf("%+v: status %d", c.knock, status)
 			}
 			sameJSON(t, body, want)
 		}
@@ -153,17 +153,17 @@ func sameJSON(t *testing.T, got string, want any) {
 func TestAnyone(t *testing.T) {
 	url := listen(t, access(t, true), nil)
 	for _, c := range []struct {
-		call
+		knock
 		want Caller
 	}{
-		{call{}, Caller{}},
-		{call{authorization: "Bearer mock-token", origin: "wlcg.pilot"}, Caller{Origin: "wlcg.pilot"}},
-		{call{authorization: "Bearer cern-token-0123456789"}, Caller{Token: "cern"}},
+		{knock{}, Caller{}},
+		{knock{authorization: "Bearer mock-token", origin: "wlcg.pilot"}, Caller{Origin: "wlcg.pilot"}},
+		{knock{authorization: "Bearer cern-token-0123456789"}, Caller{Token: "cern"}},
 	} {
 		status, body := c.do(t, http.DefaultClient, url)
 		var got Caller
 		if err := json.Unmarshal([]byte(body), &got); status != http.StatusOK || err != nil || got != c.want {
-			t.Errorf("%+v: %d %s", c.call, status, body)
+			t.Errorf("%+v: %d %s", c.knock, status, body)
 		}
 	}
 }
