@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/internal/door"
 	"github.com/divvyhq/divvy/internal/relay"
 )
@@ -34,6 +35,8 @@ type Config struct {
 	Build string
 	// Timeout bounds a request without its long poll; 0 = a minute.
 	Timeout time.Duration
+	// Panda is what PanDA's calls need; without its Dispatcher they are not served.
+	Panda panda.Config
 }
 
 const defaultTimeout = time.Minute
@@ -105,6 +108,7 @@ func (s *server) routes() http.Handler {
 	if s.Relay != nil {
 		root.Method(http.MethodPost, relay.Path, s.relayServer())
 	}
+	s.pandaRoutes(root)
 	root.Group(func(r chi.Router) {
 		r.Use(s.guard)
 		for path, h := range s.pilotRoutes() {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
@@ -125,6 +126,7 @@ func (d *daemon) serve(context.Context) error {
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
 		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
+		Panda: panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator},
 	})
 	d.serveOn("http", d.listener, api.NewServer(handler, d.log))
 	if d.pprof != nil {
