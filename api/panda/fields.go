@@ -123,8 +123,8 @@ func unwrap(v any) any {
 	return inner
 }
 
-// clock is a time of the old API, seconds since 1970, in the words of reports.
-func clock(seconds float64) string {
+// timeSaid is a time of the old API, seconds since 1970, in the words of reports.
+func timeSaid(seconds float64) string {
 	if seconds < 1 || seconds > 1e11 {
 		return ""
 	}
@@ -132,8 +132,8 @@ func clock(seconds float64) string {
 	return time.Unix(int64(whole), int64(part*1e3)*1e6).UTC().Format("2006-01-02T15:04:05.999Z07:00")
 }
 
-// date is a time of the new API; what is none stays as it is.
-func date(s string) string {
+// dateSaid is a time of the new API; what is none stays as it is.
+func dateSaid(s string) string {
 	t, err := time.Parse(time.DateTime, s)
 	if err != nil {
 		return cut(s, maxField)

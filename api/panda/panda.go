@@ -62,7 +62,7 @@ func Routes(root chi.Router, c Config) {
 }
 
 // calls are those of the new API.
-func (s *server) calls() []call {
+func (s *server) calls() []endpoint {
 	return slices.Concat(s.pilotCalls())
 }
 

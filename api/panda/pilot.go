@@ -11,8 +11,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// call is a call of the new API.
-type call struct {
+// endpoint is a call of the new API.
+type endpoint struct {
 	method string
 	path   string // below /api/v1
 	takes  params
@@ -21,10 +21,10 @@ type call struct {
 
 // handler reads the arguments and answers the envelope. A body that cannot be read is 500, all else that was dealt
 // with 200: callers know it so.
-func (c call) handler() http.HandlerFunc {
+func (e endpoint) handler() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != c.method {
-			bad("expecting %s, received %s", c.method, r.Method).write(w)
+		if r.Method != e.method {
+			bad("expecting %s, received %s", e.method, r.Method).write(w)
 			return
 		}
 		a, err := decode(w, r)
@@ -32,17 +32,17 @@ func (c call) handler() http.HandlerFunc {
 			envelope{Message: err.Error(), Status: http.StatusInternalServerError}.write(w)
 			return
 		}
-		if a, err = c.takes.read(a); err != nil {
+		if a, err = e.takes.read(a); err != nil {
 			bad("%s", err).write(w)
 			return
 		}
-		c.serve(r, a).write(w)
+		e.serve(r, a).write(w)
 	}
 }
 
 // pilotCalls are those that pilots make, and Harvester for them.
-func (s *server) pilotCalls() []call {
-	return []call{
+func (s *server) pilotCalls() []endpoint {
+	return []endpoint{
 		{http.MethodPost, "/pilot/acquire_jobs", params{"site_name": text | needed, "timeout": number, "memory": number,
 			"disk_space": number, "prod_source_label": text, "node": text, "computing_element": text, "prod_user_id": text,
 			"get_proxy_key": anything, "task_id": integer, "n_jobs": integer, "background": boolean, "resource_type": text,

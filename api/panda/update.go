@@ -42,13 +42,13 @@ func (u update) final() bool { return outcomes[u.state] != "" || u.state == "hol
 func fromOld(a args) update {
 	u := update{job: a.integer("jobId"), attempt: int(a.integer("attemptNr")), state: a.text("state"), report: reportOf(a, oldName),
 		outputs: unwrap(a["xml"]), metaData: unwrap(a["metaData"]), pilotLog: a.text("pilotLog"), stdout: a.text("stdout")}
-	return u.at(clock(a.number("startTime")), clock(a.number("endTime")))
+	return u.at(timeSaid(a.number("startTime")), timeSaid(a.number("endTime")))
 }
 
 func fromNew(a args) update {
 	u := update{job: a.integer("job_id"), attempt: int(a.integer("attempt_nr")), state: a.text("job_status"), report: reportOf(a, newName),
 		outputs: unwrap(a["job_output_report"]), metaData: unwrap(a["meta_data"]), pilotLog: a.text("pilot_log"), stdout: a.text("stdout")}
-	return u.at(date(a.text("start_time")), date(a.text("end_time")))
+	return u.at(dateSaid(a.text("start_time")), dateSaid(a.text("end_time")))
 }
 
 // at completes the report.
