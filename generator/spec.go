@@ -86,24 +86,9 @@ func (s Spec) withDefaults() Spec {
 		s.PerJob = 1
 	}
 	if s.ResourceType == "" {
-		s.ResourceType = s.Requirements.resourceType()
+		s.ResourceType = dispatcher.JobClass(s.shape())
 	}
 	return s
-}
-
-// highMemory is the MB a core from which a job counts as HIMEM.
-const highMemory = 2000
-
-// resourceType is the job class of PanDA's sites: by cores, and by memory a core.
-func (r Requirements) resourceType() string {
-	class := "SCORE"
-	if r.Cores > 1 {
-		class = "MCORE"
-	}
-	if r.MemoryMB > highMemory*int64(max(r.Cores, 1)) {
-		class += "_HIMEM"
-	}
-	return class
 }
 
 // shape is the requirements as the dispatcher takes them.

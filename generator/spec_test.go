@@ -89,7 +89,7 @@ func TestResourceType(t *testing.T) {
 		"SCORE": {Cores: 1, MemoryMB: 2000}, "SCORE_HIMEM": {Cores: 1, MemoryMB: 2001},
 		"MCORE": {Cores: 8, MemoryMB: 16000}, "MCORE_HIMEM": {Cores: 8, MemoryMB: 16001},
 	} {
-		if got := r.resourceType(); got != want {
+		if got := dispatcher.JobClass((&Spec{Requirements: r}).shape()); got != want {
 			t.Errorf("%+v: %s, want %s", r, got, want)
 		}
 	}

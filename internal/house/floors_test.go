@@ -9,18 +9,19 @@ import (
 // floors: a package may import packages of lower floors only. A folder counts for all below it that are not
 // named themselves.
 var floors = map[string]int{
-	"cmd":            5,
-	"api":            4,
-	"internal/pilot": 4,
-	"internal/bench": 4,
-	"generator":      3,
-	"dispatcher":     2,
-	"internal/site":  2,
-	"shares":         1, // and shares/sim, shares/replay
-	"internal/pg":    0,
-	"internal/relay": 0,
-	"internal/door":  0,
-	"migrations":     0,
+	"cmd":                5,
+	"api":                4,
+	"internal/pilot":     4,
+	"internal/bench":     4,
+	"generator":          3,
+	"dispatcher":         2,
+	"internal/site":      2,
+	"internal/harvester": 2,
+	"shares":             1, // and shares/sim, shares/replay
+	"internal/pg":        0,
+	"internal/relay":     0,
+	"internal/door":      0,
+	"migrations":         0,
 }
 
 // testOnly packages are imported by _test.go files only.
@@ -43,7 +44,7 @@ var only = map[string][]string{
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
-	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/bench", "cmd"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/bench", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
 	"pgregory.net/rapid":                {}, // tests
 	"testing":                           {"internal/pgtest"},

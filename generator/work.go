@@ -1,0 +1,31 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Work is how many jobs the tasks that are not over have, of those with the same share, label and processing type.
+type Work struct {
+	Share          string // path
+	Label          string
+	ProcessingType string
+	Ready          int64
+	Leased         int64
+	Ended          int64
+}
+
+// Work sums the counts of tasks that are not over, which are at most a second old.
+func (g *Generator) Work(ctx context.Context) ([]Work, error) {
+	rows, err := g.cfg.Pool.Query(ctx, query["work"])
+	if err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Work])
+	if err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
+	return all, nil
+}

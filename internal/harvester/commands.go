@@ -1,0 +1,54 @@
+package harvester
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Command is something that a Harvester is to do.
+type Command struct {
+	ID           int64
+	Command      string
+	Params       json.RawMessage
+	AckRequested bool
+	CreatedAt    time.Time
+}
+
+// Acquire hands out a Harvester's next commands, oldest first, each once.
+func (s *Store) Acquire(ctx context.Context, harvester string, n int) ([]Command, error) {
+	return collect[Command](ctx, s, "acquire", pgx.StrictNamedArgs{"harvester": harvester, "n": n})
+}
+
+// Acknowledge notes that commands were done; it says how many of the ids there are.
+func (s *Store) Acknowledge(ctx context.Context, ids []int64) (n int, err error) {
+	tag, err := s.db.Exec(ctx, query["acknowledge"], pgx.StrictNamedArgs{"ids": ids})
+	if err != nil {
+		return 0, fmt.Errorf("acknowledge: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+// Sweep tells every Harvester that has workers at a queue to end some of them. It says how many were told.
+func (s *Store) Sweep(ctx context.Context, w Sweep) (n int, err error) {
+	params, err := json.Marshal(w)
+	if err != nil {
+		return 0, fmt.Errorf("sweep: %w", err)
+	}
+	tag, err := s.db.Exec(ctx, query["sweep"], pgx.StrictNamedArgs{"queue": w.Queues[0], "params": params})
+	if err != nil {
+		return 0, fmt.Errorf("sweep: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+// Sweep selects workers, in the words of Harvester's command.
+type Sweep struct {
+	Queues   []string `json:"computingSite"` // one
+	Statuses []string `json:"status"`
+	Elements []string `json:"computingElement"`
+	Hosts    []string `json:"submissionHost"`
+}

@@ -1,0 +1,70 @@
+package harvester
+
+import (
+	"context"
+	"embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+var query = pg.MustLoad(files)
+
+// Store keeps what Harvesters say. It is safe for concurrent use, on any number of daemons.
+type Store struct{ db *pgxpool.Pool }
+
+// NewStore makes a store on a migrated database.
+func NewStore(db *pgxpool.Pool) *Store { return &Store{db: db} }
+
+// Beat is a Harvester's word that it lives.
+type Beat struct {
+	Harvester string
+	Host      string
+	User      string
+	Metadata  map[string]any // what it says of itself; kept under what was said before
+}
+
+// mostForgotten bounds what one heartbeat deletes of each table.
+const mostForgotten = 2000
+
+// Heartbeat notes that a Harvester lives, and deletes some of what is too old.
+func (s *Store) Heartbeat(ctx context.Context, b Beat) error {
+	if b.Metadata == nil {
+		b.Metadata = map[string]any{}
+	}
+	if err := s.exec(ctx, "heartbeat", pgx.StrictNamedArgs{"id": b.Harvester, "host": b.Host, "user": b.User, "metadata": b.Metadata}); err != nil {
+		return err
+	}
+	return s.exec(ctx, "forget", pgx.StrictNamedArgs{"harvester": b.Harvester, "n": mostForgotten})
+}
+
+// exec runs a statement of this package that answers nothing.
+func (s *Store) exec(ctx context.Context, verb string, args pgx.StrictNamedArgs) error {
+	if _, err := s.db.Exec(ctx, query[verb], args); err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	return nil
+}
+
+// collect runs a statement of this package and reads its rows by column name.
+func collect[T any](ctx context.Context, s *Store, verb string, args pgx.StrictNamedArgs) ([]T, error) {
+	var list []any
+	if args != nil {
+		list = append(list, args)
+	}
+	rows, err := s.db.Query(ctx, query[verb], list...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	return got, nil
+}
