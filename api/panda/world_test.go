@@ -1,0 +1,163 @@
+package panda
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+const siteYAML = `
+shares:
+  - {name: Prod, weight: 70}
+  - {name: User, weight: 30}
+queues:
+  - {name: LOCAL_TEST, slots: 2000, cores: 8}
+  - {name: OTHER, slots: 10}
+`
+
+// world is a site with a dispatcher and a generator that work, and these routes in front of them.
+type world struct {
+	t          *testing.T
+	db         *pgxpool.Pool
+	dispatcher *dispatcher.Dispatcher
+	generator  *generator.Generator
+	url        string
+}
+
+func newWorld(t *testing.T, timing dispatcher.Timing) *world {
+	t.Helper()
+	w := &world{t: t, db: pgtest.Open(t)}
+	ctx, stop := context.WithCancel(context.Background())
+	store := site.NewStore(site.Config{Pool: w.db})
+	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(siteYAML), By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if w.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{Pool: w.db, Load: store.Version, Timing: timing}); err != nil {
+		t.Fatal(err)
+	}
+	w.generator = generator.New(generator.Config{Pool: w.db, Site: store.Load, Stock: w.dispatcher.Stock, Mark: generator.Mark{Floor: 600, Batch: 600}})
+	var loops sync.WaitGroup
+	loops.Go(func() { _ = w.dispatcher.Run(ctx) })
+	for _, step := range []func(context.Context) (int, error){w.dispatcher.Refresh, w.generator.Generate, w.generator.Settle, w.dispatcher.Expire} {
+		loops.Go(func() { w.tick(ctx, step) })
+	}
+	routes := chi.NewMux()
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Wait: 10 * time.Second})
+	server := httptest.NewServer(routes)
+	w.url = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		stop()
+		loops.Wait()
+		_ = w.dispatcher.Close(context.Background())
+	})
+	return w
+}
+
+// tick calls a step until ctx ends.
+func (w *world) tick(ctx context.Context, step func(context.Context) (int, error)) {
+	for ctx.Err() == nil {
+		if _, err := step(ctx); err != nil && ctx.Err() == nil {
+			w.t.Errorf("a step: %v", err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// submit makes a task of n jobs.
+func (w *world) submit(n int64, attempts int, command ...string) generator.Task {
+	w.t.Helper()
+	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: generator.Spec{Name: "sim", User: "alice",
+		Label: "managed", ProcessingType: "simul", WorkingGroup: "AP_HIGG", Share: "Prod", Count: n, MaxAttempts: attempts, Command: command,
+		Env: map[string]string{"COLOUR": "dark red"}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return task
+}
+
+// job is how a job stands now.
+func (w *world) job(id int64) dispatcher.JobRow {
+	w.t.Helper()
+	j, err := w.dispatcher.Job(context.Background(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return j
+}
+
+// attempt is the last attempt of a job.
+func (w *world) attempt(id int64) dispatcher.Attempt {
+	w.t.Helper()
+	j := w.job(id)
+	if len(j.Attempts) == 0 {
+		w.t.Fatalf("job %d has no attempt", id)
+	}
+	return j.Attempts[len(j.Attempts)-1]
+}
+
+// until waits for what is to happen soon.
+func (w *world) until(what string, holds func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+// post sends a body as it is and returns the answer, which must be a JSON object.
+func post(t testing.TB, url, contentType string, body []byte) (int, map[string]any) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Authorization", "Bearer mock-token")
+	r.Header.Set("Origin", "wlcg.pilot")
+	r.Header.Set("User-Agent", "pilot/3.11.5.1 (Python 3.11.7; Linux x86_64)")
+	r.Header.Set("Accept-Encoding", "identity")
+	r.Close = true
+	return ask(t, r)
+}
+
+func ask(t testing.TB, r *http.Request) (int, map[string]any) {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := resp.Header.Get("Content-Encoding"); c != "" || resp.ContentLength != int64(len(b)) {
+		t.Fatalf("%s: encoded as %q, length %d of %d", r.URL, c, resp.ContentLength, len(b))
+	}
+	var a map[string]any
+	if err := json.Unmarshal(b, &a); err != nil {
+		t.Fatalf("%s: %v in %q", r.URL, err, b)
+	}
+	return resp.StatusCode, a
+}
