@@ -37,6 +37,8 @@ type Config struct {
 	Timeout time.Duration
 	// Panda is what PanDA's calls need; without its Dispatcher they are not served.
 	Panda panda.Config
+	// PandaApart takes them off the routes of New: NewPandaServer serves them, on a listener of its own.
+	PandaApart bool
 }
 
 const defaultTimeout = time.Minute
@@ -77,7 +79,20 @@ func newServer(c Config) *server {
 // NewServer is an HTTP server with the deadlines of doc.go, 5, around a handler of New, whose hot routes it serves
 // without net/http.
 func NewServer(h http.Handler, log *slog.Logger) *door.Server {
-	s := &door.Server{Server: &http.Server{
+	s := &door.Server{Server: netServer(h, log)}
+	if f, ok := h.(*front); ok {
+		s.Hot = f.hot
+	}
+	return s
+}
+
+// NewPandaServer is an HTTP server with the same deadlines for the calls of PanDA that a handler of New keeps apart.
+func NewPandaServer(h http.Handler, log *slog.Logger) *http.Server {
+	return netServer(h.(*front).apart, log)
+}
+
+func netServer(h http.Handler, log *slog.Logger) *http.Server {
+	s := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       defaultTimeout,
@@ -85,9 +100,6 @@ func NewServer(h http.Handler, log *slog.Logger) *door.Server {
 		IdleTimeout:       6 * time.Minute, // longer than the longest long poll, so that pilots keep their connection
 		MaxHeaderBytes:    64 << 10,
 		ConnContext:       withLane,
-	}}
-	if f, ok := h.(*front); ok {
-		s.Hot = f.hot
 	}
 	if log != nil {
 		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
@@ -95,7 +107,8 @@ func NewServer(h http.Handler, log *slog.Logger) *door.Server {
 	return s
 }
 
-func (s *server) routes() http.Handler {
+// router is an empty one, with the edge around it.
+func (s *server) router() *chi.Mux {
 	root := chi.NewMux()
 	root.Use(s.edge)
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, newProblem(codeNoRoute, r.URL.Path)) })
@@ -103,12 +116,21 @@ func (s *server) routes() http.Handler {
 		w.Header()["Allow"] = allowed(root, r.URL.Path)
 		s.fail(w, newProblem(codeMethod, r.Method+" "+r.URL.Path))
 	})
+	return root
+}
+
+func (s *server) routes() http.Handler {
+	root := s.router()
 	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, Health{Status: "ok"}) })
 	root.Get("/readyz", s.ready)
 	if s.Relay != nil {
 		root.Method(http.MethodPost, relay.Path, s.relayServer())
 	}
-	s.pandaRoutes(root)
+	apart := root
+	if s.PandaApart {
+		apart = s.router()
+	}
+	s.pandaRoutes(apart)
 	root.Group(func(r chi.Router) {
 		r.Use(s.guard)
 		for path, h := range s.pilotRoutes() {
@@ -133,7 +155,9 @@ func (s *server) routes() http.Handler {
 		s.tidy()
 		r.Get("/openapi.json", s.openapi())
 	})
-	return s.front(root)
+	f := s.front(root)
+	f.apart = apart
+	return f
 }
 
 // allowed lists the methods of a path.

@@ -22,7 +22,8 @@ const (
 // whoever walks it.
 type front struct {
 	*chi.Mux
-	hot map[string]http.Handler
+	hot   map[string]http.Handler
+	apart http.Handler // PanDA's calls, where they have a listener of their own; else the router
 }
 
 func (s *server) front(routes *chi.Mux) *front {

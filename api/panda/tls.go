@@ -26,7 +26,7 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 		return c, nil
 	}
 	if c.ClientCAs, err = readCAs(f.ClientCA); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("client CAs: %w", err)
 	}
 	c.ClientAuth = tls.VerifyClientCertIfGiven
 	return c, nil

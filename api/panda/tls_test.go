@@ -204,8 +204,8 @@ func TestTLSFiles(t *testing.T) {
 		{TLSFiles{Cert: cert, Key: key, ClientCA: filepath.Dir(ca.pem)}, ""},
 		{TLSFiles{Cert: cert, Key: ca.pem}, "certificate " + cert + " with key " + ca.pem + ": "},
 		{TLSFiles{Cert: "none.pem", Key: key}, "none.pem"},
-		{TLSFiles{Cert: cert, Key: key, ClientCA: empty}, empty + ": no certificate of a CA in it (PEM)"},
-		{TLSFiles{Cert: cert, Key: key, ClientCA: key}, key + ": no certificate of a CA in it (PEM)"},
+		{TLSFiles{Cert: cert, Key: key, ClientCA: empty}, "client CAs: " + empty + ": no certificate of a CA in it (PEM)"},
+		{TLSFiles{Cert: cert, Key: key, ClientCA: key}, "client CAs: " + key + ": no certificate of a CA in it (PEM)"},
 		{TLSFiles{Cert: cert, Key: key, ClientCA: "none"}, "none"},
 	} {
 		_, err := c.files.Config()

@@ -29,6 +29,9 @@ type config struct {
 	PandaUsers     string        `yaml:"panda_users" doc:"File with a line a kind of certificate: \"pattern of subjects\" user origins…; the first that fits counts."`
 	PandaTokens    string        `yaml:"panda_tokens" doc:"File with the tokens of pilots, a line each: name token origins…. The tokens of token_file are good for PanDA's API too, not the other way round."`
 	PandaAnonymous bool          `yaml:"panda_anonymous" doc:"Let pilots in with any credential or none, from other hosts too."`
+	PandaURL       string        `yaml:"panda_url" doc:"Where pilots reach PanDA's API, such as https://divvy.example.org:25443; empty = as each of them called it."`
+	PandaLease     time.Duration `yaml:"panda_lease" doc:"An attempt that a PanDA pilot runs is given up when nothing was heard of it for so long; that pilot reports every half hour."`
+	PandaTrf       string        `yaml:"panda_transforms" doc:"Folder of payload scripts that pilots fetch at /trf/, beside runShell; empty = none."`
 	Generators     int           `yaml:"generators" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`
 	Site           string        `yaml:"site" doc:"Site file to apply at the start when nothing was ever applied; ignored, and said so, when something was."`
 	LeaseFirst     time.Duration `yaml:"lease_first" doc:"A new lease ends after it unless its pilot renews it; whole seconds."`
@@ -58,6 +61,7 @@ func defaults() config {
 		Connections:   16,
 		StateDir:      defaultStateDir(),
 		Listen:        "127.0.0.1:8470",
+		PandaLease:    100 * time.Minute,
 		Generators:    2,
 		LeaseFirst:    90 * time.Second,
 		LeaseTTL:      180 * time.Second,

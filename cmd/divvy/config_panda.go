@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"net/url"
+	"time"
+)
 
 // pandaCredentials says whether PanDA's API asks for any credential at all.
 func (c config) pandaCredentials() bool {
@@ -24,6 +28,12 @@ func (c config) validatePanda() (errs []error) {
 	needs("panda_client_ca", c.PandaClientCA, "panda_cert", c.PandaCert, "client certificates come with TLS only")
 	needs("panda_client_ca", c.PandaClientCA, "panda_users", c.PandaUsers, "a certificate would stand for nobody")
 	needs("panda_users", c.PandaUsers, "panda_client_ca", c.PandaClientCA, "no certificate could be checked")
+	if u, err := url.Parse(c.PandaURL); err != nil || c.PandaURL != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		errs = append(errs, fmt.Errorf("panda_url: %q is not an address such as https://divvy.example.org:25443", c.PandaURL))
+	}
+	if c.PandaLease < time.Second || c.PandaLease%time.Second != 0 {
+		errs = append(errs, fmt.Errorf("panda_lease: %s is not one or more whole seconds", c.PandaLease))
+	}
 	if c.PandaListen == "" {
 		return errs // whether listen may be open is said already
 	}

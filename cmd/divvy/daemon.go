@@ -36,6 +36,7 @@ type daemon struct {
 	lead       lead
 
 	listener net.Listener
+	panda    net.Listener // nil: PanDA's API is beside the native one
 	pprof    net.Listener
 	undo     []undoStep // what Stop does, last first
 	failed   chan error
@@ -75,11 +76,16 @@ func (d *daemon) Addr() string { return d.listener.Addr().String() }
 
 // URL is Addr for a client on this host.
 func (d *daemon) URL() string {
-	host, port, _ := net.SplitHostPort(d.Addr())
+	return urlOf("http", d.listener.Addr())
+}
+
+// urlOf is a listener's address for a client on this host.
+func urlOf(scheme string, addr net.Addr) string {
+	host, port, _ := net.SplitHostPort(addr.String())
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
 // Failed gets an error when the daemon cannot go on by itself.
@@ -151,6 +157,9 @@ func (d *daemon) listen(context.Context) (err error) {
 		return hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
 	}
 	d.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(d.listener.Close()) })
+	if err := d.listenPanda(); err != nil {
+		return err
+	}
 	if d.cfg.Pprof == "" {
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/divvyhq/divvy/api"
-	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
@@ -122,13 +121,21 @@ func (d *daemon) serve(context.Context) error {
 	if err != nil {
 		return err
 	}
+	calls, err := d.pandaConfig(tokens)
+	if err != nil {
+		return err
+	}
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
 		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
-		Panda: panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator},
+		Panda: calls, PandaApart: d.panda != nil,
 	})
 	d.serveOn("http", d.listener, api.NewServer(handler, d.log))
+	if d.panda != nil {
+		d.serveOn("panda", d.panda, api.NewPandaServer(handler, d.log))
+		d.log.Info("PanDA's API", "url", d.PandaURL())
+	}
 	if d.pprof != nil {
 		d.serveOn("pprof", d.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
 		d.log.Info("profiles", "url", "http://"+d.pprof.Addr().String()+"/debug/pprof/")

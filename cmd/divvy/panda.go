@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/api/panda"
+)
+
+// listenPanda opens the listener of PanDA's API, if it has one of its own.
+func (d *daemon) listenPanda() error {
+	if d.cfg.PandaListen == "" {
+		return nil
+	}
+	var secure *tls.Config
+	if d.cfg.PandaCert != "" {
+		var err error
+		if secure, err = (panda.TLSFiles{Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA}).Config(); err != nil {
+			return fmt.Errorf("panda_listen: %w", err)
+		}
+	}
+	l, err := net.Listen("tcp", d.cfg.PandaListen)
+	if err != nil {
+		return fmt.Errorf("panda_listen: %w", err)
+	}
+	d.panda = l
+	if secure != nil {
+		d.panda = tls.NewListener(l, secure)
+	}
+	d.onStop("panda listener", time.Second, func(context.Context) error { return ignoreClosed(d.panda.Close()) })
+	return nil
+}
+
+// PandaURL is where this host reaches PanDA's API.
+func (d *daemon) PandaURL() string {
+	switch {
+	case d.panda == nil:
+		return d.URL()
+	case d.cfg.PandaCert != "":
+		return urlOf("https", d.panda.Addr())
+	}
+	return urlOf("http", d.panda.Addr())
+}
+
+// pandaConfig is PanDA's API as the configuration has it. tokens are those of the native API.
+func (d *daemon) pandaConfig(tokens []api.Token) (panda.Config, error) {
+	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
+	access := &panda.Access{Anyone: d.cfg.pandaOpen()}
+	for _, t := range tokens {
+		access.Operators = append(access.Operators, t)
+	}
+	err := errors.Join(
+		readCredentials("panda_tokens", d.cfg.PandaTokens, panda.ReadTokens, &access.Tokens),
+		readCredentials("panda_users", d.cfg.PandaUsers, panda.ReadUsers, &access.Users),
+	)
+	c.Guard = access.Guard
+	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
+	if access.Anyone {
+		d.warnPandaOpen()
+	}
+	return c, err
+}
+
+// warnPandaOpen says aloud that other hosts need no credential.
+func (d *daemon) warnPandaOpen() {
+	key, addr := "listen", d.cfg.Listen
+	if d.cfg.PandaListen != "" {
+		key, addr = "panda_listen", d.cfg.PandaListen
+	}
+	if local, err := loopback(addr); err == nil && !local {
+		d.log.Warn("everybody who reaches this port may take jobs, report on them and steer tasks by PanDA's calls: "+
+			pick(d.cfg.PandaAnonymous, "panda_anonymous", "insecure, and no credentials"), key, addr)
+	}
+}
+
+// readCredentials reads a file of credentials, if the key names one.
+func readCredentials[T any](key, file string, read func(string, io.Reader) (T, error), into *T) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	defer f.Close()
+	if *into, err = read(file, f); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// knock makes a call as a pilot does, and returns status and body.
+func knock(t *testing.T, c *http.Client, url, token, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Origin", "wlcg.pilot")
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+func fileWith(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// certificate is one that signs itself, good for both sides of a connection to this host.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{Organization: []string{"grid"}, CommonName: "Robot: pilots"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &k.PublicKey, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pk, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fileWith(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
+		fileWith(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pk})))
+}
+
+// tlsClient trusts the certificate, and shows it if asked to.
+func tlsClient(t *testing.T, cert, key string, show bool) *http.Client {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &tls.Config{RootCAs: x509.NewCertPool()}
+	c.RootCAs.AddCert(pair.Leaf)
+	if show {
+		c.Certificates = []tls.Certificate{pair}
+	}
+	tr := &http.Transport{TLSClientConfig: c}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+const (
+	getJob  = "/server/panda/getJob"
+	isAlive = "/server/panda/isAlive"
+)
+
+// On loopback, with nothing configured, any pilot is let in beside the native API.
+func TestPandaOnLoopback(t *testing.T) {
+	d, _ := startDaemon(t, nil)
+	for _, token := range []string{"", "mock-token"} {
+		if status, body := knock(t, http.DefaultClient, d.URL()+isAlive, token, "{}"); status != http.StatusOK || !strings.Contains(body, `"StatusCode":0`) {
+			t.Errorf("token %q: %d %s", token, status, body)
+		}
+	}
+}
+
+// A listener of its own, with TLS, certificates and tokens, and a queue that is for one of them.
+func TestPandaApart(t *testing.T) {
+	cert, key := certificate(t)
+	d, _ := startDaemon(t, func(c *config) {
+		c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, cert
+		c.PandaUsers = fileWith(t, `"/O=grid/CN=Robot: (\w+)" $1`)
+		c.PandaTokens = fileWith(t, "cern cern-token-0123456789")
+		c.Site = fileWith(t, "shares: [{name: A}]\nqueues: [{name: OPEN}, {name: ROBOTS, pilots: [user:pilots]}]\n")
+	})
+	if !strings.HasPrefix(d.PandaURL(), "https://127.0.0.1:") {
+		t.Fatal(d.PandaURL())
+	}
+	shown, plain := tlsClient(t, cert, key, true), tlsClient(t, cert, key, false)
+	const nobody = "the site file lists its pilots"
+	for _, c := range []struct {
+		client      *http.Client
+		path, token string
+		queue       string
+		status      int
+		want        string
+	}{
+		{shown, isAlive, "", "", 200, `"StatusCode":0`},
+		{plain, isAlive, "cern-token-0123456789", "", 200, `"StatusCode":0`},
+		{plain, isAlive, "mock-token", "", 403, "the token is not known here"},
+		{plain, isAlive, "", "", 403, "no credential: "},
+		{plain, getJob, "cern-token-0123456789", "ROBOTS", 403, "queue ROBOTS is not for token cern, origin wlcg.pilot: " + nobody},
+	} {
+		if status, body := knock(t, c.client, d.PandaURL()+c.path, c.token, `{"siteName":"`+c.queue+`"}`); status != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s with token %q: %d %s", c.path, c.token, status, body)
+		}
+	}
+	if status, _ := knock(t, http.DefaultClient, d.URL()+isAlive, "", "{}"); status != http.StatusNotFound {
+		t.Errorf("PanDA's calls are beside the native ones too: %d", status)
+	}
+	if resp, err := plain.Get(d.PandaURL() + "/v1/queues"); err != nil || resp.StatusCode != http.StatusNotFound {
+		t.Errorf("the native API is on PanDA's listener: %v %v", resp, err)
+	}
+	if resp, err := plain.Get(d.PandaURL() + "/trf/runShell"); err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("runShell needs a credential: %v %v", resp, err)
+	}
+}
+
+// Being open to other hosts is said aloud, and only then.
+func TestPandaOpenWarning(t *testing.T) {
+	for _, c := range []struct {
+		change func(*config)
+		want   string
+	}{
+		{func(c *config) { c.PandaListen = "127.0.0.1:0" }, ""},
+		{func(c *config) { c.PandaListen, c.PandaAnonymous = "127.0.0.1:0", true }, ""},
+		{func(c *config) { c.PandaListen, c.PandaAnonymous = "0.0.0.0:0", true }, "panda_anonymous\" panda_listen=0.0.0.0:0"},
+		{func(c *config) { c.Listen, c.Insecure = "0.0.0.0:0", true }, "insecure, and no credentials\" listen=0.0.0.0:0"},
+		{func(c *config) {
+			c.Listen, c.Insecure, c.PandaTokens = "0.0.0.0:0", true, fileWith(t, "cern cern-token-0123456789")
+		}, ""},
+	} {
+		cfg := defaults()
+		cfg.Listen = "127.0.0.1:0"
+		c.change(&cfg)
+		if err := cfg.validate(); err != nil {
+			t.Error(err)
+		}
+		var log bytes.Buffer
+		d := newDaemon(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+		if _, err := d.pandaConfig(nil); err != nil {
+			t.Error(err)
+		}
+		if c.want == "" && log.Len() > 0 || !strings.Contains(log.String(), c.want) {
+			t.Errorf("logged %q, want %q", log.String(), c.want)
+		}
+	}
+}
+
+// What is wrong with the files is said at the start, with the key that names them.
+func TestPandaFiles(t *testing.T) {
+	cert, key := certificate(t)
+	for want, change := range map[string]func(*config){
+		"panda_tokens: open /nonexistent": func(c *config) { c.PandaTokens = "/nonexistent" },
+		":1: a token has at least 16":     func(c *config) { c.PandaTokens = fileWith(t, "cern short") },
+		"panda_users: ":                   func(c *config) { c.PandaUsers = fileWith(t, "") },
+		"panda_listen: certificate ":      func(c *config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
+		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config) {
+			c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
+		},
+		"panda_listen: listen tcp": func(c *config) { c.PandaListen = "192.0.2.1:1" },
+	} {
+		cfg := defaults()
+		cfg.Database, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
+		change(&cfg)
+		err := newDaemon(cfg, slog.New(slog.DiscardHandler)).Start(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
