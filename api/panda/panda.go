@@ -14,7 +14,11 @@ import (
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
-	Log        *slog.Logger
+	// Jobs and Work serve statistics, Jobs and Workers Harvester, Jobs users' scripts; without them their calls are not there.
+	Jobs    Jobs
+	Work    Work
+	Workers Workers
+	Log     *slog.Logger
 	// Guard lets in who may come in; nil = everybody. /trf/ stands outside of it.
 	Guard func(http.Handler) http.Handler
 	// MayPull says why the caller of a guarded request may not pull at a queue; nil = all may.
@@ -63,7 +67,7 @@ func Routes(root chi.Router, c Config) {
 
 // calls are those of the new API.
 func (s *server) calls() []endpoint {
-	return slices.Concat(s.pilotCalls())
+	return slices.Concat(s.pilotCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls())
 }
 
 func newServer(c Config) *server {

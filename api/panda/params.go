@@ -32,12 +32,18 @@ var kindNames = map[kind]string{integer: "int", number: "float", text: "str", bo
 // params are the arguments of a call.
 type params map[string]kind
 
+// anyName stands in params for every name that is not in them.
+const anyName = "*"
+
 // read brings arguments to their kinds. The error names the first, by name, that is not known, missing or of another
 // kind, in the words of PanDA's server: a pilot that hears that it does not know one asks again without it.
 func (p params) read(a args) (args, error) {
 	out := args{}
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		k, known := p[name]
+		if !known {
+			k, known = p[anyName]
+		}
 		if !known {
 			return nil, fmt.Errorf("Argument error: got an unexpected keyword argument '%s'", name)
 		}

@@ -1,0 +1,193 @@
+package panda
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// Work sums jobs over the tasks that are not over; *generator.Generator is one.
+type Work interface {
+	Work(context.Context) ([]generator.Work, error)
+}
+
+var _ Work = (*generator.Generator)(nil)
+
+// statisticsCalls answer from live counters; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
+// counts as activated at each queue that it may run at. Every job that has a lease counts as running, and who ended as in
+// the hours of the window. The cloud of a queue is its pool.
+func (s *server) statisticsCalls() []endpoint {
+	if s.Jobs == nil || s.Work == nil {
+		return nil
+	}
+	window := params{"time_window": integer}
+	return []endpoint{
+		{http.MethodGet, "/statistics/job_stats_by_cloud", params{"type": text}, s.statsByCloud},
+		{http.MethodGet, "/statistics/production_job_stats_by_cloud_and_processing_type", params{}, s.statsByProcessingType},
+		{http.MethodGet, "/statistics/active_job_stats_by_site", params{}, s.activeBySite},
+		{http.MethodGet, "/statistics/active_job_detailed_stats_by_site", params{}, s.activeDetailed},
+		{http.MethodGet, "/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(func(c dispatcher.Count) []string { return []string{c.Class} })},
+		{http.MethodGet, "/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(func(c dispatcher.Count) []string { return []string{c.Share, c.Class} })},
+	}
+}
+
+// Windows of time for jobs that are over.
+const (
+	usualWindow = 12 * time.Hour
+	mostMinutes = 7 * 24 * 60
+)
+
+// The states that are named even when no job is in them.
+var (
+	activeStates = []string{"assigned", "activated", "running"}
+	namedStates  = []string{"assigned", "activated", "running", "finished", "failed"}
+)
+
+// countState is PanDA's word for the state of counted jobs.
+func countState(c dispatcher.Count) string { return statusOf(c.State, dispatcher.Running) }
+
+// analysisLabels are those of users' jobs; all others are production.
+var analysisLabels = []string{"user", "panda"}
+
+func isAnalysis(c dispatcher.Count) bool { return slices.Contains(analysisLabels, c.Label) }
+
+// counts are live jobs, and those that ended within a time.
+func (s *server) counts(ctx context.Context, within time.Duration) ([]dispatcher.Count, error) {
+	ended, err := s.Jobs.Ended(ctx, within)
+	return append(s.Jobs.Counts(), ended...), err
+}
+
+func (s *server) statsByCloud(r *http.Request, a args) envelope {
+	analysis := a.text("type") == "analysis"
+	if t := a.text("type"); t != "" && t != "production" && !analysis {
+		return envelope{Message: `Parameter "type" needs to be either "production" or "analysis" `, Data: tally{}}
+	}
+	return answer(s, r, "job_stats_by_cloud", func(ctx context.Context) (tally, error) {
+		all := tally{}
+		counts, err := s.counts(ctx, usualWindow)
+		for _, c := range counts {
+			if isAnalysis(c) == analysis {
+				for _, pool := range c.Pools {
+					all.add(c.N, pool, countState(c))
+				}
+			}
+		}
+		return all, err
+	})
+}
+
+// statsByProcessingType splits what shares have among the processing types of their tasks: exact where a share has tasks of
+// one type only, or lives in one pool.
+func (s *server) statsByProcessingType(r *http.Request, _ args) envelope {
+	return answer(s, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (tally, error) {
+		all := tally{}
+		counts, err := s.counts(ctx, usualWindow)
+		if err != nil {
+			return nil, err
+		}
+		work, err := s.Work.Work(ctx)
+		for _, c := range counts {
+			if isAnalysis(c) {
+				continue
+			}
+			for _, pool := range c.Pools {
+				for kind, n := range split(c, work) {
+					all.add(n, pool, kind, countState(c))
+				}
+			}
+		}
+		return all, err
+	})
+}
+
+// split divides a count among processing types, in proportion to what tasks of each have, to the last job.
+func split(c dispatcher.Count, work []generator.Work) map[string]int64 {
+	weight := func(w generator.Work) int64 {
+		switch {
+		case w.Share != c.Share || w.Label != c.Label:
+			return 0
+		case c.State == "ready":
+			return w.Ready
+		case c.State == "leased":
+			return w.Leased
+		}
+		return w.Ended
+	}
+	var total, before, given int64
+	for _, w := range work {
+		total += weight(w)
+	}
+	if total == 0 {
+		return map[string]int64{"unknown": c.N}
+	}
+	parts := map[string]int64{}
+	for _, w := range work {
+		if before += weight(w); weight(w) > 0 {
+			upTo := int64(float64(c.N)*float64(before)/float64(total) + 0.5)
+			if n := upTo - given; n > 0 {
+				parts[w.ProcessingType] += n
+			}
+			given = upTo
+		}
+	}
+	return parts
+}
+
+// activeBySite is what Harvester asks for, to know where pilots are wanted: every queue is named.
+func (s *server) activeBySite(*http.Request, args) envelope {
+	all := tally{}
+	for _, q := range s.Jobs.Queues() {
+		all.at(q.Name)
+	}
+	for _, c := range s.Jobs.Counts() {
+		for _, queue := range c.Queues {
+			all.add(c.N, queue, countState(c))
+		}
+	}
+	for queue := range all {
+		all.at(queue).fill(activeStates...)
+	}
+	return good(all)
+}
+
+// activeDetailed counts by queue, resource type and label.
+func (s *server) activeDetailed(*http.Request, args) envelope {
+	all := tally{}
+	for _, c := range s.Jobs.Counts() {
+		for _, queue := range c.Queues {
+			all.at(queue, c.Class, c.Label).add(c.N, countState(c))
+			all.at(queue, c.Class, c.Label).fill(activeStates...)
+		}
+	}
+	return good(all)
+}
+
+// statsBy counts by queue, by what names takes of a count, and by state.
+func (s *server) statsBy(names func(dispatcher.Count) []string) func(*http.Request, args) envelope {
+	return func(r *http.Request, a args) envelope {
+		within := usualWindow
+		if _, said := a["time_window"]; said {
+			minutes := a.integer("time_window")
+			if minutes < 0 || minutes > mostMinutes {
+				return envelope{Message: `Parameter "time_window" needs to be a positive integer smaller than 10080 min (7 days)`, Data: tally{}}
+			}
+			within = time.Duration(minutes) * time.Minute
+		}
+		return answer(s, r, "job statistics", func(ctx context.Context) (tally, error) {
+			all := tally{}
+			counts, err := s.counts(ctx, within)
+			for _, c := range counts {
+				for _, queue := range c.Queues {
+					at := all.at(append([]string{queue}, names(c)...)...)
+					at.add(c.N, countState(c))
+					at.fill(namedStates...)
+				}
+			}
+			return all, err
+		})
+	}
+}

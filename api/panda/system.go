@@ -1,0 +1,58 @@
+package panda
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// systemCalls tell who asks, and that somebody answers.
+func (s *server) systemCalls() []endpoint {
+	return []endpoint{
+		{http.MethodGet, "/system/is_alive", params{}, func(*http.Request, args) envelope { return good(nil) }},
+		{http.MethodGet, "/system/get_attributes", params{anyName: anything}, s.getAttributes},
+		{http.MethodGet, "/system/get_user_attributes", params{}, s.getUserAttributes},
+		{http.MethodGet, "/system/get_voms_attributes", params{}, func(*http.Request, args) envelope { return good(map[string]string{}) }},
+	}
+}
+
+// getAttributes says back what it was asked, as it came here. Credentials are left out.
+func (s *server) getAttributes(r *http.Request, a args) envelope {
+	said, env := map[string]string{}, map[string]string{"REQUEST_METHOD": r.Method, "REQUEST_URI": r.RequestURI, "REMOTE_ADDR": r.RemoteAddr,
+		"SERVER_PROTOCOL": r.Proto, "HTTP_HOST": r.Host, "SSL_CLIENT_S_DN": CallerOf(r.Context()).DN}
+	for name, v := range a {
+		said[name] = fmt.Sprint(v)
+	}
+	for name := range r.Header {
+		if name != "Authorization" && name != "Cookie" {
+			env["HTTP_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = r.Header.Get(name)
+		}
+	}
+	e := good(map[string]any{"parameters": said, "environment": env})
+	e.Message = "===== param =====\n" + lines(said, " = ") + "\n====== env ======\n" + lines(env, " : ") + "\n"
+	return e
+}
+
+// lines lists names and values, a line each.
+func lines(of map[string]string, between string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, name+between+of[name])
+	}
+	return strings.Join(all, "\n")
+}
+
+// getUserAttributes says who is asking, in PanDA's words. There are no working groups here.
+func (s *server) getUserAttributes(r *http.Request, _ args) envelope {
+	c := CallerOf(r.Context())
+	fqans := []string{}
+	if c.Origin != "" {
+		fqans = append(fqans, c.Origin)
+	}
+	e := good(map[string]any{"user_dn_raw": c.DN, "user_dn_clean": c.Name(), "fqans": fqans, "is_production_user": c.Operator,
+		"production_working_groups": []string{}, "primary_working_group": nil})
+	e.Message = fmt.Sprintf("User DN (raw): %s\nUser DN (clean): %s\nFQANs: %s\nProduction user: %t\n", c.DN, c.Name(), strings.Join(fqans, ", "), c.Operator)
+	return e
+}

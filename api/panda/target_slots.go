@@ -1,0 +1,98 @@
+package panda
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// addTargetSlots caps the cores that may be held at a queue, for a share or a kind of jobs, until a date; -1 takes the cap
+// back. It counts against who is granted something from then on; nothing is killed.
+func (s *server) addTargetSlots(r *http.Request, a args) envelope {
+	t := dispatcher.TargetSlots{Queue: clean(a.text("panda_queue")), Class: a.text("resource_type"), Slots: int(a.integer("slots"))}
+	if n := a.integer("slots"); n < -1 || n > math.MaxInt32 {
+		return bad("Argument error: 'slots' is %d, expected 0 or more, or -1 for no cap", n)
+	}
+	if t.Class != "" && !slices.Contains(dispatcher.JobClasses, t.Class) {
+		return bad("Argument error: 'resource_type' is %s, expected one of %s", t.Class, strings.Join(dispatcher.JobClasses, ", "))
+	}
+	var err error
+	if t.Until, err = expiry(a.text("expiration_date"), time.Now()); err != nil {
+		return bad("Argument error: 'expiration_date': %s", err)
+	}
+	if name := a.text("global_share"); name != "" {
+		if t.Share, err = s.shareCalled(name); err != nil {
+			return bad("Argument error: 'global_share': %s", err)
+		}
+	}
+	e := answer(s, r, "add_target_slots", func(ctx context.Context) (any, error) { return nil, s.Jobs.SetTargetSlots(ctx, t) })
+	if e.Success {
+		e.Message = s.targetMessage(t, a)
+	}
+	return e
+}
+
+// targetMessage says what was set, in the words that PanDA's operators know.
+func (s *server) targetMessage(t dispatcher.TargetSlots, a args) string {
+	orNone := func(name string) string {
+		if v := a.text(name); v != "" {
+			return v
+		}
+		return "None"
+	}
+	message := fmt.Sprintf("set numSlots=%d for PQ=%s gshare=%s resource=%s", t.Slots, t.Queue, orNone("global_share"), orNone("resource_type"))
+	if !slices.ContainsFunc(s.Jobs.Queues(), func(q dispatcher.QueueStanding) bool { return q.Name == t.Queue }) {
+		message += "; there is no such queue yet"
+	}
+	return message
+}
+
+// expiry is when a cap ends: a date, or a number of days from now; zero for never.
+func expiry(said string, now time.Time) (time.Time, error) {
+	if days, err := strconv.Atoi(said); err == nil {
+		if days < 1 || days > 36500 {
+			return time.Time{}, fmt.Errorf("%d days: expected 1 or more", days)
+		}
+		return now.AddDate(0, 0, days), nil
+	}
+	at, err := timeOf(said)
+	switch {
+	case err != nil:
+		return time.Time{}, err
+	case at == nil:
+		return time.Time{}, nil
+	case !at.After(now):
+		return time.Time{}, fmt.Errorf("%s is over", said)
+	}
+	return *at, nil
+}
+
+// shareCalled finds a share by its path, or by its name where only one has it.
+func (s *server) shareCalled(name string) (shares.ShareID, error) {
+	var found []dispatcher.ShareStanding
+	for _, p := range s.Jobs.Standing().Pools {
+		for _, c := range p.Shares {
+			switch {
+			case c.Path == name:
+				return c.ID, nil
+			case strings.HasSuffix(c.Path, "/"+name) && !slices.ContainsFunc(found, func(f dispatcher.ShareStanding) bool { return f.ID == c.ID }):
+				found = append(found, c)
+			}
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0].ID, nil
+	case 0:
+		return 0, fmt.Errorf("no share is called %s", name)
+	}
+	return 0, fmt.Errorf("%d shares are called %s, such as %s and %s", len(found), name, found[0].Path, found[1].Path)
+}
