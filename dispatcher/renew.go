@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -15,6 +16,7 @@ type renewal struct {
 	state  LeaseState
 	usage  Usage
 	report map[string]any
+	ttl    time.Duration
 }
 
 // renewed is what became of it.
@@ -24,7 +26,7 @@ type renewed struct {
 	graceS float64
 }
 
-// Renew prolongs leases by Timing.TTL and notes state and usage. A lease that ran out but was not expired yet is
+// Renew prolongs leases by their TTL, else by Timing.TTL, and notes state and usage. A lease that ran out but was not expired yet is
 // prolonged too. Requests that come at the same time share a statement.
 func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, error) {
 	reply := RenewReply{Kept: []string{}, Lost: []string{}, Cancel: []CancelOrder{}, RenewAfter: d.cfg.Timing.RenewEvery.Seconds()}
@@ -39,7 +41,7 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 			return RenewReply{}, &FieldError{fmt.Sprintf("leases[%d].state", i), r.State, "granted, starting, running or draining"}
 		}
 		if key, ok := parseLease(r.Lease); ok {
-			in, tokens = append(in, renewal{key, r.State, r.Usage, r.Report}), append(tokens, r.Lease)
+			in, tokens = append(in, renewal{key, r.State, r.Usage, r.Report, cmp.Or(r.TTL, d.cfg.Timing.TTL)}), append(tokens, r.Lease)
 		} else {
 			reply.Lost = append(reply.Lost, r.Lease)
 		}
@@ -82,7 +84,7 @@ func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]ren
 		return cmp.Or(cmp.Compare(a.key.job, b.key.job), cmp.Compare(a.key.nonce, b.key.nonce))
 	})
 	var jobs, nonces, memory []int64
-	var attempts []int32
+	var attempts, ttls []int32
 	var states []string
 	var cpu []float64
 	for i, r := range sorted {
@@ -91,9 +93,10 @@ func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]ren
 		}
 		jobs, attempts, nonces = append(jobs, r.key.job), append(attempts, r.key.attempt), append(nonces, r.key.nonce)
 		states, cpu, memory = append(states, string(r.state)), append(cpu, r.usage.CPUSeconds), append(memory, r.usage.MemoryMB)
+		ttls = append(ttls, int32(r.ttl.Seconds()))
 	}
 	got, err := byKeyTo(ctx, d, statement{"renew", pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces,
-		"states": states, "cpu_s": cpu, "memory_mb": memory, "ttl_s": int(d.cfg.Timing.TTL.Seconds())}}, scanRenewed)
+		"states": states, "cpu_s": cpu, "memory_mb": memory, "ttls": ttls}}, scanRenewed)
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,10 @@ type Renewal struct {
 	Usage Usage      `json:"usage" required:"false"`
 
 	Report map[string]any `json:"report,omitempty" doc:"Whatever else is to be known of the attempt, by name, at most 64 KiB; over what was reported before." required:"false"`
+
+	// TTL is how long the lease lasts from now on; 0 = Timing.TTL. It is for pilots of other protocols, which say
+	// something less often, and no pilot's own to choose.
+	TTL time.Duration `json:"-"`
 }
 
 // RenewRequest says that a pilot still holds these leases.
