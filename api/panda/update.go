@@ -94,7 +94,7 @@ func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 		return false, s.finish(ctx, u, held[0].Lease)
 	}
 	reply, err := s.Dispatcher.Renew(ctx, dispatcher.RenewRequest{Pilot: u.pilot(), Leases: []dispatcher.Renewal{{
-		Lease: held[0].Lease, State: leaseStates[u.state], Usage: u.usage(), Report: u.report}}})
+		Lease: held[0].Lease, State: leaseStates[u.state], Usage: u.usage(), Report: u.report, TTL: s.Lease}}})
 	return len(reply.Lost)+len(reply.Cancel) > 0, err
 }
 
