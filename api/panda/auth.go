@@ -34,6 +34,7 @@ type Caller struct {
 	DN       string // the certificate's subject
 	Origin   string // vo or vo.role
 	Operator bool   // has a token of the native API
+	pilot    bool   // its credential is bound to origins, and the one that it speaks for has the role of pilots
 }
 
 // Name is by what a caller is known best; "" = anonymous.
@@ -124,7 +125,28 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 	case !origins.allow(c.Origin):
 		return c, fmt.Errorf("%s may not speak for %s, only for %s", c.Name(), orNothing(c.Origin), strings.Join(origins, ", "))
 	}
+	c.pilot = len(origins) > 0 && strings.HasSuffix(c.Origin, "."+rolePilot)
+	if c.pilot && steers(r) {
+		return c, fmt.Errorf("%s speaks for %s: pilots take jobs and report on them, and steer nothing", c.Name(), c.Origin)
+	}
 	return c, nil
+}
+
+// rolePilot is the role that pilots give themselves.
+const rolePilot = "pilot"
+
+// steers says whether a request changes what others have: tasks, jobs, target slots. A credential on worker nodes that is
+// bound to a pilot's origin is no good for that; one that is bound to none, or a listener for anyone, is.
+func steers(r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	for _, call := range []string{"/task/", "/job/kill", "/job/reassign", "/harvester/add_"} {
+		if strings.Contains(r.URL.Path, call) {
+			return true
+		}
+	}
+	return false
 }
 
 // identify fills in the caller and returns the origins that its credential is bound to.

@@ -168,6 +168,31 @@ func TestAnyone(t *testing.T) {
 	}
 }
 
+// A pilot's credential that is bound to its origin takes jobs and reports on them, and that is all.
+func TestPilotsSteerNothing(t *testing.T) {
+	url := listen(t, access(t, false), nil)
+	const bound, unbound = "Bearer wlcg-token-0123456789", "Bearer cern-token-0123456789"
+	for _, c := range []struct {
+		knock
+		status int
+	}{
+		{knock{path: "/api/v1/pilot/acquire_jobs", authorization: bound, origin: "wlcg.pilot"}, 200},
+		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.pilot"}, 403},
+		{knock{path: "/api/latest/task/submit", authorization: bound, origin: "wlcg.pilot"}, 403},
+		{knock{path: "/api/v1/job/kill", authorization: bound, origin: "wlcg.pilot"}, 403},
+		{knock{path: "/api/v1/harvester/add_target_slots", authorization: bound, origin: "wlcg.pilot"}, 403},
+		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.production"}, 200},
+		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg"}, 200},
+		{knock{path: "/api/v1/task/kill", authorization: unbound, origin: "wlcg.pilot"}, 200},
+		{knock{path: "/api/v1/task/kill", authorization: "Bearer operator-token-0123", origin: "wlcg.pilot"}, 200},
+	} {
+		status, body := c.do(t, http.DefaultClient, url)
+		if status != c.status || status == 403 && !strings.Contains(body, `"message":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing"`) {
+			t.Errorf("%+v: %d %s", c.knock, status, body)
+		}
+	}
+}
+
 type gate struct{ *site.Site }
 
 func TestMayPull(t *testing.T) {
