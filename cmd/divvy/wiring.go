@@ -17,6 +17,7 @@ import (
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -125,6 +126,7 @@ func (d *daemon) serve(context.Context) error {
 	if err != nil {
 		return err
 	}
+	calls.Jobs, calls.Work, calls.Workers = d.dispatcher, d.generator, harvester.NewStore(d.pool)
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
