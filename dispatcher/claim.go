@@ -318,7 +318,13 @@ func (d *Dispatcher) leasesOf(ctx context.Context, b claimBatch, took taken) (of
 func (d *Dispatcher) giveBack(g *grant) {
 	d.metrics.conflicts.Inc()
 	g.takeBack()
-	g.window.doubt = append(g.window.doubt, span{g.job.place, g.job.id, g.job.id})
+	w := g.window
+	if w.private {
+		w = g.of.windows[w.key]
+	}
+	if w != nil {
+		w.doubt = append(w.doubt, span{g.job.place, g.job.id, g.job.id})
+	}
 }
 
 // filled notes that the pilot's offer was taken up.
@@ -359,6 +365,13 @@ func (d *Dispatcher) unGrant(p *pull) {
 		g := p.grants[i]
 		g.takeBack()
 		g.window.insert(g.job)
+		if g.window.private { // the common one has lost sight of it
+			if w := g.of.windows[g.window.key]; w != nil {
+				w.announce(span{g.job.place, g.job.id, g.job.id})
+				d.state.check(w)
+			}
+			continue
+		}
 		d.state.check(g.window)
 	}
 	p.grants = nil

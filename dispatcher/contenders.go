@@ -11,7 +11,8 @@ import (
 // not a look at every window. Guarded by Dispatcher.mu.
 type contenders struct {
 	of      *state
-	at      *queue // that it is for alone, since that has target slots; nil: for all that are alike
+	among   *narrow // whose jobs these are alone; nil: all
+	at      *queue  // that it is for alone, since that has target slots; nil: for all that are alike
 	pool    *pool
 	power   shares.Units // thousandths a core
 	shapes  bits         // by shape.at
@@ -52,7 +53,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 			continue
 		}
 		if l, short := q.lacking(sh); l != nil {
-			if sh.nOpen > 0 {
+			if sh.nOpen > 0 || p.among != nil {
 				n.lacked = l.key.Kind
 				if l.mayGive(short) {
 					n.limits[l] = max(n.limits[l], short)
@@ -71,6 +72,9 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
 	s.scratch.key = key
+	if p.among != nil {
+		return p.among.contendersFor(s, q, in, string(key)), wait
+	}
 	if c = s.contenders[string(key)]; c == nil {
 		c = s.newContenders(q, in, string(key))
 	}
@@ -110,13 +114,7 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 	if len(s.contenders) >= mostContenders {
 		s.forgetContenders()
 	}
-	c := &contenders{of: s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...), barred: map[int]*limit{},
-		refused: map[int]obstacle{}, eased: q.pool.eased}
-	if len(q.targets) > 0 {
-		c.at = q
-	}
-	s.nKinds++
-	c.kind = s.nKinds
+	c := s.noContenders(q, in)
 	s.contenders[key] = c
 	for _, sh := range s.byAt {
 		if !c.shapes.has(sh.at) {
@@ -131,7 +129,19 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 	return c
 }
 
+// noContenders is a set that nobody is in yet.
+func (s *state) noContenders(q *queue, in bits) *contenders {
+	s.nKinds++
+	c := &contenders{of: s, kind: s.nKinds, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
+		barred: map[int]*limit{}, refused: map[int]obstacle{}, eased: q.pool.eased}
+	if len(q.targets) > 0 {
+		c.at = q
+	}
+	return c
+}
+
 func (s *state) forgetContenders() {
+	s.narrows = map[narrowKey]*narrow{} // they have some of their own
 	s.contenders = map[string]*contenders{}
 	for _, l := range s.limits {
 		l.bars = nil
@@ -142,8 +152,8 @@ func (s *state) forgetContenders() {
 func (c *contenders) review(leaf int) {
 	is := false
 	if _, refused := c.refused[leaf]; !refused && c.barred[leaf] == nil {
-		for _, w := range c.of.leaves[leaf].windows {
-			if w.opened && c.shapes.has(w.shape.at) {
+		for _, w := range c.windows(leaf) {
+			if (w.opened || w.private && w.open()) && c.shapes.has(w.shape.at) {
 				is = true
 				break
 			}
@@ -195,10 +205,20 @@ func (s *state) check(w *window) {
 
 // recheck is for a leaf that contends and turns out to have nothing.
 func (s *state) recheck(leaf int, of *contenders) {
-	for _, w := range s.leaves[leaf].windows {
-		s.check(w)
+	for _, w := range of.windows(leaf) {
+		if !w.private {
+			s.check(w)
+		}
 	}
 	of.review(leaf)
+}
+
+// windows are those of a leaf that a job of the set can come from.
+func (c *contenders) windows(leaf int) []*window {
+	if c.among != nil {
+		return c.among.leaves[leaf]
+	}
+	return c.of.leaves[leaf].windows
 }
 
 // choice is the best window of a leaf for a slot.
@@ -212,7 +232,7 @@ type choice struct {
 // it, of those that the limits of the path, lending and borrowing admit. When none is left, in is what stands in the
 // way, or nothing if the leaf has no job after all.
 func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, in obstacle) {
-	for _, w := range c.of.leaves[leaf].windows {
+	for _, w := range c.windows(leaf) {
 		if !c.shapes.has(w.shape.at) || !w.open() {
 			continue
 		}
@@ -278,6 +298,10 @@ func (b *choice) meet(other choice, wide bool) {
 
 // unread notes every window with an unknown head that may be asked soon: the pulls to come would wait for them too.
 func (c *contenders) unread(n *needs) {
+	if c.among != nil {
+		n.narrow(c.among)
+		return
+	}
 	for _, sh := range c.of.byAt {
 		if !c.shapes.has(sh.at) {
 			continue

@@ -50,6 +50,7 @@ type needs struct {
 	limits  map[*limit]shares.Units
 	lacked  string // kind of a hard limit, or lend or borrow, that left out a window; empty: none did
 	lane    int    // whose batch is being decided
+	narrows map[*narrow]bool
 }
 
 func newNeeds(lane int) *needs {
@@ -76,6 +77,10 @@ func (s *state) decide(p *pull, n *needs) decision {
 
 func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decision) {
 	s.settle()
+	if p.among = s.among(p); p.among != nil && p.among.wanted() {
+		n.narrow(p.among)
+		return nil, blocked
+	}
 	of, wait := s.contendersFor(p, q, left, n)
 	if wait {
 		return nil, blocked
@@ -87,6 +92,10 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 			n.lacked = kind
 		}
 		leaf, ok := q.pool.choose(r, &of.leaves)
+		if !ok && p.among != nil && p.among.stale {
+			n.narrow(p.among)
+			return nil, blocked
+		}
 		if !ok {
 			return nil, none
 		}
@@ -116,6 +125,9 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	g.turn = s.diary.turn
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
+	if len(s.narrows) > 0 {
+		s.gone(g)
+	}
 	g.place = q.pool.book.Granted(c.window.leaf)
 	g.owed = q.pool.owed.take(c.window.leaf, g.units)
 	g.former, q.pool.turns[c.window.leaf] = q.pool.turns[c.window.leaf], g.turn

@@ -99,6 +99,7 @@ type Dispatcher struct {
 	inDebt     map[*limit]bool
 	toRead     []*window // in turn; see startReads
 	nReads     int       // reads of windows under way
+	narrow     narrowReads
 	readsAhead bool      // one of them is of a window that has jobs
 	outdated   bool      // limits must be read again
 	lost       bool      // a move was not counted: everything must be read again

@@ -55,6 +55,7 @@ type subject struct {
 	Inputs     []string
 	TaskState  string
 	TaskReason string
+	UserName   string
 }
 
 // Explain says why a job waits, or why it was given its slot; ErrNoJob when no job has the id. It costs a handful of

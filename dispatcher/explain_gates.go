@@ -136,6 +136,10 @@ func (g *gates) at(q *queue) QueueGate {
 		out.Gate, out.Reason = GateStructural, reason
 		return out
 	}
+	if reason := q.passedOver(g.job, g.shape); reason != "" {
+		out.Gate, out.Reason = GateStructural, reason
+		return out
+	}
 	if g.job.State == "waiting" {
 		out.Gate, out.Reason = GatePaused, waitsFor(g.job)
 		return out

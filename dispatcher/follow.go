@@ -181,6 +181,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 			}
 		}
 	}
+	d.lookAtNarrows(now)
 	d.line.stir((*class).lacksLoan) // the demand may be another
 	d.kick()
 	return nil

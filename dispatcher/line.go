@@ -21,8 +21,9 @@ type class struct {
 	fresh   []*pull   // with a request id that was not looked up yet
 	overdue []*pull   // whose wait ended while the class was awake or blocked
 	awake   bool
-	lacked  string // when last tried, the kind of hard limit that left out a window
-	blocked bool   // when last tried, a read or a take was needed
+	only    narrowKey // of its pulls
+	lacked  string    // when last tried, the kind of hard limit that left out a window
+	blocked bool      // when last tried, a read or a take was needed
 }
 
 // short says whether more units under some limit might help.
@@ -35,7 +36,7 @@ func newLine() line { return line{classes: map[string]*class{}} }
 func (l *line) add(d *Dispatcher, p *pull) {
 	c := l.classes[p.class]
 	if c == nil {
-		c = &class{name: p.class, queue: p.req.Queue}
+		c = &class{name: p.class, queue: p.req.Queue, only: p.req.Only.narrow()}
 		l.classes[p.class] = c
 		l.wake(c)
 	}

@@ -34,6 +34,7 @@ type pull struct {
 	over    bool          // its wait is over
 	aside   bool          // its claim took nothing, and it is looked up before it is tried again
 	recall  recall
+	among   *narrow // whose jobs it was last decided among; nil: all
 	leases  []Lease
 	err     error
 	done    chan struct{}
@@ -173,7 +174,11 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 		}
 		d.requests[p.key] = p
 	}
-	q.pilots[p.req.Pilot] = seen{at: time.Now(), unfilled: roomOf(p.req.Slot, q.Queue).offered(q.Queue, p.most)}
+	asks := seen{at: time.Now(), unfilled: roomOf(p.req.Slot, q.Queue).offered(q.Queue, p.most)}
+	if !p.req.Only.none() {
+		asks.only = &p.req.Only
+	}
+	q.pilots[p.req.Pilot] = asks
 	d.line.add(d, p)
 	return p, nil
 }

@@ -23,6 +23,13 @@ func (d *Dispatcher) satisfy(n *needs) {
 		}
 	}
 	d.startReads()
+	for set := range n.narrows {
+		if !set.reading {
+			set.reading = true
+			d.narrow.next = append(d.narrow.next, set)
+		}
+	}
+	d.startNarrowReads()
 	for l, need := range n.limits {
 		if !l.taking && !d.outdated {
 			l.taking = true

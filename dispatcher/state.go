@@ -32,6 +32,7 @@ type state struct {
 	contenders map[string]*contenders // by what makes the kind of slot
 	nKinds     int64                  // of slots that there were
 	nOpen      int                    // leaves with a window that has something to give
+	narrows    map[narrowKey]*narrow  // of pulls that take jobs of one task or user
 
 	memory     map[memoryKey]memory // of shares, up to the last adoption
 	remembered time.Time            // up to when the pools have counted what shares miss
@@ -71,6 +72,7 @@ type queue struct {
 type seen struct {
 	at       time.Time
 	unfilled shares.Units
+	only     *Only // nil: it takes any job
 }
 
 // pool is a resource group: the tree's standing in it.
@@ -119,7 +121,7 @@ type heldCount struct {
 
 func newState() *state {
 	return &state{shapes: map[int32]*shape{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
-		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}}
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: map[narrowKey]*narrow{}}
 }
 
 // adopt builds everything that follows from the site version; counts and windows stay.
@@ -245,6 +247,9 @@ func (s *state) touch(node int, reachToo bool) {
 func (s *state) apply(m move, own bool) {
 	key := windowKey{m.Share, m.Shape}
 	if m.Before == isReady || m.After == isReady {
+		for _, set := range s.narrows {
+			set.moved(m)
+		}
 		if w := s.window(key); w != nil {
 			s.applyReady(w, m)
 		}

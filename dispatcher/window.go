@@ -51,6 +51,7 @@ type window struct {
 	ready   int64 // from the ledger, less what is in flight
 	backlog int64 // jobs that are not generated yet
 	starts  rate
+	private bool // of a narrow: nothing here reads it on
 
 	jobs    []readyJob
 	cursor  stand
@@ -100,7 +101,7 @@ func (w *window) open() bool { return len(w.jobs) > 0 || w.ready > 0 && !w.exact
 
 // wantsRead says whether a read would bring something that will be needed soon.
 func (w *window) wantsRead() bool {
-	return !w.filling && (len(w.behind) > 0 || w.low() || w.wantsGround())
+	return !w.filling && !w.private && (len(w.behind) > 0 || w.low() || w.wantsGround())
 }
 
 // dry says whether decisions wait for a read.
@@ -116,6 +117,14 @@ func (w *window) pop() readyJob {
 	w.jobs[0] = readyJob{}
 	w.jobs = w.jobs[1:]
 	return job
+}
+
+// drop takes a job out that was granted by way of another window.
+func (w *window) drop(at stand) {
+	i := sort.Search(len(w.jobs), func(i int) bool { return !w.jobs[i].before(at) })
+	if i < len(w.jobs) && w.jobs[i].stand == at {
+		w.jobs = slices.Delete(w.jobs, i, i+1)
+	}
 }
 
 // insert puts a job at its place. One that is there already may be an attempt that others have used up.

@@ -1,6 +1,6 @@
 -- One job, live or ended, with what its task does. Four look-ups by key.
 SELECT j.id, j.task_id, j.share_id, s.path AS share, j.shape_id, j.state, j.place, j.created_at,
-    coalesce(j.inputs, '{}') AS inputs, coalesce(t.state, '') AS task_state, coalesce(t.reason, '') AS task_reason
+    coalesce(j.inputs, '{}') AS inputs, coalesce(t.state, '') AS task_state, coalesce(t.reason, '') AS task_reason, coalesce(t.user_name, '') AS user_name
 FROM (
     SELECT l.id, l.task_id, l.share_id, l.shape_id,
         CASE WHEN EXISTS (SELECT FROM leases x WHERE x.job_id = l.id) THEN 'leased' ELSE l.state END AS state,
