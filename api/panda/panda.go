@@ -19,6 +19,9 @@ type Config struct {
 	Work    Work
 	Workers Workers
 	Log     *slog.Logger
+	// Steering and Site serve scripts that submit and steer tasks; without them their calls are not there.
+	Steering Steering
+	Site     Site
 	// Guard lets in who may come in; nil = everybody. /trf/ stands outside of it.
 	Guard func(http.Handler) http.Handler
 	// MayPull says why the caller of a guarded request may not pull at a queue; nil = all may.
@@ -67,7 +70,7 @@ func Routes(root chi.Router, c Config) {
 
 // calls are those of the new API.
 func (s *server) calls() []endpoint {
-	return slices.Concat(s.pilotCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls())
+	return slices.Concat(s.pilotCalls(), s.taskCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls())
 }
 
 func newServer(c Config) *server {

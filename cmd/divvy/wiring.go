@@ -127,6 +127,7 @@ func (d *daemon) serve(context.Context) error {
 		return err
 	}
 	calls.Jobs, calls.Work, calls.Workers = d.dispatcher, d.generator, harvester.NewStore(d.pool)
+	calls.Steering, calls.Site = d.generator, d.store
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),

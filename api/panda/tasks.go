@@ -1,0 +1,337 @@
+package panda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// Codes in the data of answers about tasks, as PanDA's client has them.
+const (
+	taskOK      = 0
+	taskRefused = 1
+	taskUnknown = 2
+	taskState   = 4 // it is in no state for that
+)
+
+// Steering takes tasks and changes them; *generator.Generator is one.
+type Steering interface {
+	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
+	Task(ctx context.Context, id int64) (generator.Task, error)
+	Kill(ctx context.Context, id int64) (generator.Change, error)
+	Pause(ctx context.Context, id int64) (generator.Change, error)
+	Resume(ctx context.Context, id int64) (generator.Change, error)
+	Retry(ctx context.Context, id int64) (generator.Change, error)
+	Finish(ctx context.Context, id int64) (generator.Change, error)
+	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
+	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
+}
+
+// Site knows the site in force; *site.Store is one.
+type Site interface {
+	Load(context.Context) (*site.Site, error)
+}
+
+var (
+	_ Steering = (*generator.Generator)(nil)
+	_ Site     = (*site.Store)(nil)
+)
+
+// taskCalls are those of people's scripts about tasks.
+func (s *server) taskCalls() []call {
+	if s.Steering == nil || s.Site == nil {
+		return nil
+	}
+	one := func(more params) params {
+		p := params{"task_id": integer | needed}
+		maps.Copy(p, more)
+		return p
+	}
+	return []call{
+		{http.MethodPost, "/task/submit", params{"task_parameters": anything | needed, "parent_tid": integer}, s.submitTask},
+		{http.MethodPost, "/task/kill", one(params{"broadcast": boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)},
+		{http.MethodPost, "/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)},
+		{http.MethodPost, "/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)},
+		{http.MethodPost, "/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)},
+		{http.MethodPost, "/task/retry", one(params{"new_parameters": anything, "no_child_retry": boolean, "discard_events": boolean,
+			"disable_staging_mode": boolean, "keep_gshare_priority": boolean, "ignore_hard_exhausted": boolean}), s.retryTask},
+		{http.MethodPost, "/task/reassign_global_share", params{"task_id_list": integers | needed, "share": text | needed,
+			"reassign_running_jobs": boolean | needed}, s.reassignShare},
+		{http.MethodPost, "/task/change_priority", one(params{"priority": integer | needed}), s.changePriority},
+		{http.MethodGet, "/task/get_status", one(nil), s.taskStatus},
+		{http.MethodGet, "/task/get_details", one(params{"include_parameters": boolean, "include_status": boolean}), s.taskDetails},
+		{http.MethodGet, "/task/get_task_parameters", one(nil), s.taskParameters},
+	}
+}
+
+// submitted is what is kept of a submission beside the Spec that was made of it.
+type submitted struct {
+	Parameters json.RawMessage `json:"panda"` // as they came, all of them
+	Ignored    []Ignored       `json:"ignored"`
+}
+
+// submitTask makes a task of task parameters. The answer's data is its id, the message tells what of them is ignored.
+func (s *server) submitTask(r *http.Request, a args) envelope {
+	given, err := taskParams(a["task_parameters"])
+	if err != nil {
+		return bad("%s", err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	st, err := s.Site.Load(ctx)
+	if err != nil {
+		return s.noTask("submit", err)
+	}
+	if st.Number == 0 {
+		return s.noTask("submit", generator.ErrNoSite)
+	}
+	asked := given
+	if who := CallerOf(ctx).Name(); absent(given["userName"]) && who != "" {
+		asked = maps.Clone(given)
+		asked["userName"] = who
+	}
+	spec, ignored, err := translate(asked, st)
+	if err != nil {
+		return envelope{Message: err.Error(), Data: taskRefused}
+	}
+	if a.integer("parent_tid") != 0 {
+		ignored = append(ignored, Ignored{"parent_tid", whyNot["parentTaskName"]})
+	}
+	original, err := json.Marshal(given)
+	if err != nil {
+		return s.noTask("submit", err)
+	}
+	kept, err := json.Marshal(submitted{original, append([]Ignored{}, ignored...)})
+	if err != nil {
+		return s.noTask("submit", err)
+	}
+	task, err := s.Steering.Submit(ctx, generator.SubmitRequest{Spec: spec, Parameters: kept, IdempotencyKey: r.Header.Get("Idempotency-Key")})
+	if err != nil {
+		return s.noTask("submit", err)
+	}
+	e := good(task.ID)
+	e.Message = fmt.Sprintf("succeeded. new jediTaskID=%d", task.ID)
+	if len(ignored) > 0 {
+		e.Message += "; ignored: " + reasons(ignored)
+	}
+	return e
+}
+
+// taskParams are an object, or one written as a text.
+func taskParams(v any) (args, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		return args(v), nil
+	case string:
+		if strings.HasPrefix(strings.TrimSpace(v), "{") {
+			return parseJSON([]byte(v))
+		}
+	}
+	return nil, fmt.Errorf("Type error: 'task_parameters' must be of type dict, got %s.", kindOf(v))
+}
+
+func reasons(all []Ignored) string {
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = one.Parameter + " (" + one.Reason + ")"
+	}
+	return strings.Join(words, ", ")
+}
+
+// noTask is the answer to a call that failed.
+func (s *server) noTask(call string, err error) envelope {
+	code := taskRefused
+	switch {
+	case errors.Is(err, generator.ErrNoTask):
+		return envelope{Message: "Task not found", Data: taskUnknown}
+	case errors.Is(err, generator.ErrState):
+		code = taskState
+	case errors.Is(err, generator.ErrInvalid), errors.Is(err, generator.ErrUntagged), errors.Is(err, generator.ErrNoSite),
+		errors.Is(err, generator.ErrKeyReused), errors.Is(err, generator.ErrSiteChanged):
+	default:
+		s.Log.Warn("task "+call, "error", err)
+		return envelope{Message: tryAgain}
+	}
+	return envelope{Message: err.Error(), Data: code}
+}
+
+// taskVerb says a verb to a task; repeated, it is answered as if it had done it.
+func (s *server) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, args) envelope {
+	return func(r *http.Request, a args) envelope {
+		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+		defer cancel()
+		c, err := do(ctx, a.integer("task_id"))
+		if err != nil {
+			return s.noTask(string(verb), err)
+		}
+		e := good(taskOK)
+		e.Message = changed(c)
+		if soft, said := a["soft"].(bool); verb == generator.VerbFinish && !(said && soft) {
+			e.Message += "; jobs that run go on to their end, as with soft"
+		}
+		return e
+	}
+}
+
+// changed says what a verb did, with PanDA's names of states.
+func changed(c generator.Change) string {
+	words := []string{fmt.Sprintf("task %d: %s -> %s", c.Task, pandaState(c.Before), pandaState(c.After))}
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{{int64(c.Ready), "jobs that did not run"}, {int64(c.Leased), "running jobs told to end"}, {c.Again, "jobs to try again"}} {
+		if p.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if c.More {
+		words = append(words, "the rest follows")
+	}
+	return strings.Join(words, ", ")
+}
+
+// retryTask tries again what did not finish. A task cannot be tried with other parameters: it would be another task.
+func (s *server) retryTask(r *http.Request, a args) envelope {
+	switch p := a["new_parameters"].(type) {
+	case nil:
+	case string:
+		if strings.Trim(p, " {}") != "" {
+			return envelope{Message: noNewParameters, Data: taskRefused}
+		}
+	case map[string]any:
+		if len(p) > 0 {
+			return envelope{Message: noNewParameters, Data: taskRefused}
+		}
+	default:
+		return bad("Type error: 'new_parameters' must be of type dict, got %s.", kindOf(p))
+	}
+	return s.taskVerb(generator.VerbRetry, s.Steering.Retry)(r, a)
+}
+
+const noNewParameters = "new_parameters: a task keeps its parameters; submit another one with these"
+
+// mostReassigned is how many tasks go to another share at once.
+const mostReassigned = 1000
+
+// reassignShare gives tasks to another share, all of their jobs, however many requests of the generator that takes. The
+// message says of each task what did not go and why.
+func (s *server) reassignShare(r *http.Request, a args) envelope {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	st, err := s.Site.Load(ctx)
+	if err != nil {
+		return s.noTask("reassign_global_share", err)
+	}
+	if st.Number == 0 {
+		return s.noTask("reassign_global_share", generator.ErrNoSite)
+	}
+	share, err := leafNamed(st, a.text("share"))
+	if err != nil {
+		return envelope{Message: "share: " + err.Error(), Data: taskRefused}
+	}
+	unknown, words := false, []string{}
+	for ids := range slices.Chunk(a.integers("task_id_list"), mostReassigned) {
+		moved, err := s.reassign(ctx, generator.ReassignRequest{Share: share, Tasks: ids, Running: a.boolean("reassign_running_jobs")})
+		if err != nil {
+			return s.noTask("reassign_global_share", err)
+		}
+		for _, t := range moved {
+			unknown = unknown || t.Why == generator.WhyNoTask
+			if t.Why != "" {
+				words = append(words, fmt.Sprintf("task %d: %s", t.Task, t.Why))
+			}
+		}
+	}
+	e := good(taskOK)
+	if unknown {
+		e = envelope{Data: taskUnknown}
+	}
+	e.Message = strings.Join(append([]string{fmt.Sprintf("%d tasks to %s", len(a.integers("task_id_list")), share)}, words...), "; ")
+	return e
+}
+
+// reassign goes on until all is moved. What the last round says of a task is what has not gone.
+func (s *server) reassign(ctx context.Context, r generator.ReassignRequest) ([]generator.TaskReassigned, error) {
+	moved := map[int64]bool{}
+	for {
+		out, err := s.Steering.Reassign(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		for i := range out.Tasks {
+			t := &out.Tasks[i]
+			moved[t.Task] = moved[t.Task] || t.Moved
+			if moved[t.Task] && t.Stay == 0 {
+				t.Why = "" // of a later round: it is there already
+			}
+		}
+		if !out.More {
+			return out.Tasks, nil
+		}
+	}
+}
+
+// changePriority gives a task and its jobs another priority.
+func (s *server) changePriority(r *http.Request, a args) envelope {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	priority := a.integer("priority")
+	if int64(int32(priority)) != priority {
+		return envelope{Message: fmt.Sprintf("priority: %d is out of range", priority), Data: taskRefused}
+	}
+	if _, err := s.Steering.Prioritise(ctx, a.integer("task_id"), int(priority)); err != nil {
+		return s.noTask("change_priority", err)
+	}
+	return envelope{Success: true, Message: "1 tasks changed"}
+}
+
+// taskStatus is the state of a task, by PanDA's name.
+func (s *server) taskStatus(r *http.Request, a args) envelope {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	t, err := s.Steering.Task(ctx, a.integer("task_id"))
+	if err != nil {
+		return s.noTask("get_status", err)
+	}
+	return good(pandaState(t.State))
+}
+
+// taskParameters are those that the task was submitted with.
+func (s *server) taskParameters(r *http.Request, a args) envelope {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	t, err := s.Steering.Task(ctx, a.integer("task_id"))
+	if err != nil {
+		return s.noTask("get_task_parameters", err)
+	}
+	kept := keptOf(t)
+	if kept.Parameters == nil {
+		return bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
+	}
+	return good(kept.Parameters)
+}
+
+// keptOf is what was kept of a submission; empty for a task that came in another way.
+func keptOf(t generator.Task) (kept submitted) {
+	if json.Unmarshal(t.Parameters, &kept) != nil || kept.Parameters == nil {
+		return submitted{}
+	}
+	return kept
+}
+
+// utc is how PanDA writes times, in UTC; empty for none.
+func utc(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.DateTime)
+}

@@ -1,0 +1,164 @@
+package panda
+
+import (
+	"math"
+	"strings"
+
+	"github.com/divvyhq/divvy/generator"
+)
+
+// Sizing, as PanDA does it.
+const (
+	leastOutputMB  = 500 // disk for outputs, at the least
+	efficiency     = 90  // per cent of the walltime that a payload computes, where cpuEfficiency does not say
+	nominalPower   = 10  // HS06 of a core at a queue that does not say: core_power 1
+	secondsPerHour = 3600
+)
+
+// needs sizes the jobs. It comes after the work is split and the places are known.
+func (t *translation) needs() {
+	r := &t.spec.Requirements
+	r.Cores = max(int(t.whole("coreCount", 0)), 1) // 0 stands for one here
+	r.MemoryMB = t.memory(r.Cores)
+	r.DiskMB = t.disk()
+	r.Walltime = t.walltime(r.Cores)
+}
+
+// memory is in MB; per core it is for all cores, and what a job takes whatever its cores is added.
+func (t *translation) memory(cores int) int64 {
+	ram, base := t.figure("ramCount"), t.figure("baseRamCount")
+	unit, name := t.text("ramUnit"), "ramUnit"
+	if other := t.text("ramCountUnit"); unit == "" {
+		unit, name = other, "ramCountUnit"
+	}
+	switch unit {
+	case "", "MB":
+	case "MBPerCore", "MBPerCoreFixed":
+		ram *= float64(cores)
+	default:
+		t.fault(name, "%q is not one of MB, MBPerCore, MBPerCoreFixed", unit)
+	}
+	return roundUp(base + ram)
+}
+
+// perJob is the events of a job; 0 = not known.
+func (t *translation) perJob() float64 {
+	if t.spec.Events == nil {
+		return 0
+	}
+	return float64(min(t.spec.Events.PerJob, t.spec.Events.Total))
+}
+
+// disk is what a job writes, in MB: work and outputs. Of inputs nobody says how large they are.
+func (t *translation) disk() int64 {
+	out, work := t.figure("outDiskCount"), t.figure("workDiskCount")
+	outUnit, workUnit := t.text("outDiskUnit"), t.text("workDiskUnit")
+	size, per := t.unit("outDiskUnit", outUnit, "kB")
+	workSize, workPer := t.unit("workDiskUnit", workUnit, "MB")
+	if workPer != "" && workPer != "Fixed" {
+		t.fault("workDiskUnit", "%q: work space does not grow with events", workUnit)
+	}
+	if out == 0 && work == 0 {
+		return 0
+	}
+	switch events := t.perJob(); {
+	case out == 0 || per == "Fixed":
+	case events > 0:
+		out *= events
+	default:
+		t.ignore("outDiskCount", "it grows with the events of a job or the size of its inputs, and neither is known here")
+		if out = 0; work == 0 {
+			return 0
+		}
+	}
+	return roundUp(max(out*size, leastOutputMB) + work*workSize)
+}
+
+// unit reads a unit of sizes: MB that it stands for, and what a size is for: nothing more, PerEvent or Fixed.
+func (t *translation) unit(name, unit, normal string) (size float64, per string) {
+	if unit == "" {
+		unit = normal
+	}
+	for prefix, size := range map[string]float64{"kB": 1e-3, "MB": 1, "GB": 1e3} {
+		if per, ok := strings.CutPrefix(unit, prefix); ok && (per == "" || per == "PerEvent" || per == "Fixed") {
+			return size, per
+		}
+	}
+	t.fault(name, "%q is not one of kB, MB, GB, with PerEvent or Fixed behind it or not", unit)
+	return 0, ""
+}
+
+// walltime is what a job is given: what the task says, else what its events take at the slowest of its queues, else the
+// longest that it allows.
+func (t *translation) walltime(cores int) generator.Walltime {
+	said, unit := t.figure("walltime"), t.text("walltimeUnit")
+	base, longest := t.figure("baseWalltime"), t.figure("maxWalltime")*secondsPerHour
+	measured := t.cpu(cores)
+	switch unit {
+	case "", "s", "seconds":
+	default:
+		if said > 0 {
+			t.ignore("walltime", "its unit %s is not seconds", unit)
+		}
+		said = 0
+	}
+	wall := said
+	if wall == 0 {
+		wall = measured
+	} else if measured > 0 {
+		t.ignore("cpuTime", "walltime says how long a job takes")
+	}
+	if wall == 0 {
+		if base > 0 {
+			t.ignore("baseWalltime", "neither walltime nor cpuTime says to what it is to be added")
+		}
+		return generator.Walltime(roundUp(longest))
+	}
+	if wall += base; longest > 0 && wall > longest {
+		t.ignore("maxWalltime", "jobs take %.0f s by walltime, cpuTime and baseWalltime, and are not split by time", wall)
+	}
+	return generator.Walltime(roundUp(wall))
+}
+
+// cpu is how many seconds the events of a job take on its cores at the slowest queue; 0 = not known.
+func (t *translation) cpu(cores int) float64 {
+	spent, unit, percent := t.figure("cpuTime"), t.text("cpuTimeUnit"), t.figure("cpuEfficiency")
+	if percent == 0 {
+		percent = efficiency
+	}
+	switch strings.TrimSuffix(unit, "Fixed") {
+	case "", "HS06sPerEvent":
+	case "mHS06sPerEvent":
+		spent /= 1000
+	default:
+		t.fault("cpuTimeUnit", "%q is not one of HS06sPerEvent, mHS06sPerEvent", unit)
+	}
+	events := t.perJob()
+	if spent > 0 && events == 0 {
+		t.ignore("cpuTime", "it is for an event, and how many a job has is not known here: say walltime")
+		return 0
+	}
+	return spent * events / (float64(cores) * t.slowest() * percent / 100)
+}
+
+// slowest is the HS06 of a core at the slowest queue that the task may run at.
+func (t *translation) slowest() float64 {
+	least := math.Inf(1)
+	for _, q := range t.site.Queues {
+		if len(t.spec.Queues) > 0 && !means(t.spec.Queues, q.Name) {
+			continue
+		}
+		power := float64(q.CorePowerMilli) / 1000
+		if q.CorePowerMilli == 1000 {
+			power = nominalPower
+		}
+		least = min(least, power)
+	}
+	if math.IsInf(least, 1) {
+		return nominalPower
+	}
+	return least
+}
+
+// roundUp makes a whole number that int64 holds; what is beyond any limit stays beyond it.
+func roundUp(f float64) int64 { return int64(math.Ceil(min(f, 1e15))) }

@@ -1,0 +1,345 @@
+package panda
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Ignored is a task parameter that changes nothing here, and why.
+type Ignored struct {
+	Parameter string `json:"parameter"`
+	Reason    string `json:"reason"`
+}
+
+// translation is what PanDA's task parameters come to. Each is read once; those that nobody read are ignored.
+type translation struct {
+	spec    generator.Spec
+	ignored []Ignored
+	faults  []string // "name: what is wrong"
+
+	left map[string]any
+	site *site.Site
+}
+
+// taskTexts are the parameters that become attributes of the task as they are.
+var taskTexts = map[string]func(*generator.Spec) *string{
+	"taskName":        func(s *generator.Spec) *string { return &s.Name },
+	"userName":        func(s *generator.Spec) *string { return &s.User },
+	"vo":              func(s *generator.Spec) *string { return &s.VO },
+	"prodSourceLabel": func(s *generator.Spec) *string { return &s.Label },
+	"processingType":  func(s *generator.Spec) *string { return &s.ProcessingType },
+	"workingGroup":    func(s *generator.Spec) *string { return &s.WorkingGroup },
+	"campaign":        func(s *generator.Spec) *string { return &s.Campaign },
+	"transPath":       func(s *generator.Spec) *string { return &s.Transformation },
+	"gshare":          func(s *generator.Spec) *string { return &s.Share },
+}
+
+// paramOf is what a field of a Spec is called in task parameters, for faults; a longer field has the name of the
+// longest that it begins with.
+var paramOf = map[string]string{
+	"name": "taskName", "user": "userName", "vo": "vo", "label": "prodSourceLabel", "processing_type": "processingType",
+	"working_group": "workingGroup", "campaign": "campaign", "transformation": "transPath", "share": "gshare", "priority": "taskPriority",
+	"labels": "taskType", "max_attempts": "maxAttempt", "requirements.cores": "coreCount", "requirements.memory_mb": "ramCount",
+	"requirements.disk_mb": "outDiskCount", "requirements.walltime": "walltime", "queues": "site", "command": "jobParameters",
+	"count": "nFiles", "inputs": "pfnList", "per_job": "nFilesPerJob", "events": "nEvents", "events.per_job": "nEventsPerJob",
+}
+
+// whyNot are the reasons of parameters that are known and cannot be honoured.
+var whyNot = map[string]string{
+	"nGBPerJob":              "jobs are not split by size: how large inputs are is not known here",
+	"maxFailure":             "a job has maxAttempt attempts, whatever they end of",
+	"ioIntensity":            "queues are not chosen by how fast inputs are read",
+	"ioIntensityUnit":        "queues are not chosen by how fast inputs are read",
+	"log":                    "the end of a job's output is kept with the job: divvy job logs",
+	"nEventsPerInputFile":    "how many events are in a file is not used here: say nFilesPerJob",
+	"scoutSuccessRate":       noScouts,
+	"uniqueTaskName":         "task names need not be unique",
+	"nMaxFilesPerJob":        "jobs have nFilesPerJob files each",
+	"nFilesPerGBPerJob":      "jobs are not split by size: how large inputs are is not known here",
+	"tgtMaxOutputForNG":      "jobs are not split by size: how large outputs will be is not known here",
+	"cloud":                  "tasks are not bound to a cloud: any queue that fits takes their jobs",
+	"nucleus":                "tasks are not bound to a nucleus: any queue that fits takes their jobs",
+	"currentPriority":        "the priority of a task is its taskPriority",
+	"jediTaskID":             "the id is given here",
+	"architecture":           "queues are not chosen by it: say site, or give queues labels",
+	"container_name":         "the transformation has to start the container",
+	"maxCoreCount":           "a job has coreCount cores",
+	"minRamCount":            "memory is ramCount",
+	"inFilePosEvtNum":        "events are numbered from 0",
+	"noLoopingCheck":         "jobs are ended by walltime only",
+	"disableAutoRetry":       "a job has maxAttempt attempts",
+	"mergeOutput":            "outputs are not merged",
+	"allowIncompleteInDS":    "there is no catalogue of datasets here",
+	"allowEmptyInput":        "there is no catalogue of datasets here",
+	"skipScout":              noScouts,
+	"useScout":               noScouts,
+	"taskBrokerOnMaster":     noBroker,
+	"disableReassign":        noBroker,
+	"brokerage":              noBroker,
+	"skipShortInput":         "there is no catalogue of datasets here",
+	"waitInput":              "there is no catalogue of datasets here",
+	"respectSplitRule":       "splitting is by nFilesPerJob or nEventsPerJob, always",
+	"parentTaskName":         "tasks do not wait for each other",
+	"noWaitParent":           "tasks do not wait for each other",
+	"getNumEventsInMetadata": "how many events are in a file is not used here",
+}
+
+const (
+	noScouts   = "there are no scout jobs: all jobs of a task may start at once"
+	noBroker   = "tasks are not brokered: any queue that fits takes their jobs"
+	notUsed    = "not used here"
+	noCatalog  = "there is no catalogue of datasets here"
+	maxListing = 20 // queues or shares in a message
+)
+
+// translate makes a Spec of task parameters, for the site in force. The error names every parameter that is wrong.
+func translate(given map[string]any, st *site.Site) (generator.Spec, []Ignored, error) {
+	t := &translation{left: maps.Clone(given), site: st}
+	for _, name := range slices.Sorted(maps.Keys(taskTexts)) {
+		*taskTexts[name](&t.spec) = t.text(name)
+	}
+	for _, name := range []string{"taskName", "userName"} {
+		if absent(given[name]) {
+			t.fault(name, "is missing")
+		}
+	}
+	if kind := t.text("taskType"); kind != "" {
+		t.spec.Labels = map[string]string{"taskType": kind}
+	}
+	t.spec.Priority = int(t.whole("taskPriority", -1<<40))
+	t.spec.MaxAttempts = int(t.whole("maxAttempt", 1))
+	t.share()
+	t.work()
+	t.command()
+	t.places()
+	t.needs()
+	t.rest()
+	if len(t.faults) == 0 {
+		t.check()
+	}
+	if len(t.faults) > 0 {
+		return generator.Spec{}, nil, errors.New(strings.Join(t.faults, "; "))
+	}
+	return t.spec, t.ignored, nil
+}
+
+// check has the Spec checked, and calls what is wrong by the names that the caller knows.
+func (t *translation) check() {
+	var faults generator.Faults
+	errors.As(t.spec.Check(), &faults)
+	for _, f := range faults {
+		field := f.Field
+		for paramOf[field] == "" && field != "" {
+			field = field[:max(strings.LastIndexAny(field, ".["), 0)]
+		}
+		f.Field = cmp.Or(paramOf[field], f.Field)
+		t.faults = append(t.faults, f.String())
+	}
+}
+
+// rest lists what nobody has read.
+func (t *translation) rest() {
+	for _, name := range slices.Sorted(maps.Keys(t.left)) {
+		v := t.left[name]
+		if absent(v) {
+			continue
+		}
+		no, isBool := toBool(v)
+		switch {
+		case name == "useScout" && isBool && !no, name == "skipScout" && isBool && no: // as it is here
+			continue
+		}
+		t.ignore(name, "%s", cmp.Or(whyNot[name], notUsed))
+	}
+	slices.SortStableFunc(t.ignored, func(a, b Ignored) int { return strings.Compare(a.Parameter, b.Parameter) })
+}
+
+func (t *translation) ignore(name, format string, args ...any) {
+	t.ignored = append(t.ignored, Ignored{name, fmt.Sprintf(format, args...)})
+}
+
+func (t *translation) fault(name, format string, args ...any) {
+	t.faults = append(t.faults, name+": "+fmt.Sprintf(format, args...))
+}
+
+// take reads a parameter; nil when it is absent.
+func (t *translation) take(name string) any {
+	v := t.left[name]
+	delete(t.left, name)
+	if absent(v) {
+		return nil
+	}
+	return v
+}
+
+func (t *translation) taken(name string, k kind) any {
+	v := t.take(name)
+	if v == nil {
+		return nil
+	}
+	out, ok := coerce(v, k)
+	if f, _ := toNumber(v); k == integer && f != math.Trunc(f) {
+		ok = false
+	}
+	if !ok {
+		t.fault(name, "must be of type %s, got %s", kindNames[k], kindOf(v))
+		return nil
+	}
+	return out
+}
+
+func (t *translation) text(name string) string {
+	s, _ := t.taken(name, text).(string)
+	return strings.TrimSpace(s)
+}
+
+// whole reads a whole number that is at least low; 0 when it is absent.
+func (t *translation) whole(name string, low int64) int64 {
+	n, said := t.taken(name, integer).(int64)
+	if said && n < low {
+		t.fault(name, "%d is less than %d", n, low)
+		return 0
+	}
+	return n
+}
+
+// figure reads a number that is not negative; 0 when it is absent.
+func (t *translation) figure(name string) float64 {
+	f, _ := t.taken(name, number).(float64)
+	if f < 0 {
+		t.fault(name, "is negative: %v", f)
+		return 0
+	}
+	return f
+}
+
+func (t *translation) flag(name string) bool {
+	b, _ := t.taken(name, boolean).(bool)
+	return b
+}
+
+// names reads a list of words, or one text with commas.
+func (t *translation) names(name string) []string {
+	v := t.take(name)
+	if s, ok := toText(v); ok {
+		v = []any{s}
+	}
+	all, ok := v.([]any)
+	if v != nil && !ok {
+		t.fault(name, "must be of type list, got %s", kindOf(v))
+	}
+	var out []string
+	for i, item := range all {
+		s, ok := toText(item)
+		if !ok {
+			t.fault(fmt.Sprintf("%s[%d]", name, i), "must be of type str, got %s", kindOf(item))
+		}
+		for one := range strings.SplitSeq(s, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// share finds the leaf that gshare means.
+func (t *translation) share() {
+	if t.spec.Share == "" {
+		return
+	}
+	found, err := leafNamed(t.site, t.spec.Share)
+	if err != nil {
+		t.fault("gshare", "%s", err)
+		return
+	}
+	t.spec.Share = found
+}
+
+// leafNamed is the path of the leaf with a path, or with a name that no other leaf has: PanDA's shares have names only.
+func leafNamed(st *site.Site, name string) (string, error) {
+	var leaves, found []string
+	for _, i := range st.Tree.Leaves() {
+		n := st.Tree.Nodes[i]
+		leaves = append(leaves, n.Path)
+		switch name {
+		case n.Path:
+			return name, nil
+		case n.Name:
+			found = append(found, n.Path)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("there is no leaf share %q (leaves: %s)", name, listed(leaves))
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("several shares are called %q: say which of %s", name, listed(found))
+}
+
+// listed is a list for a message.
+func listed(words []string) string {
+	if len(words) > maxListing {
+		return strings.Join(words[:maxListing], ", ") + fmt.Sprintf(" and %d more", len(words)-maxListing)
+	}
+	return strings.Join(words, ", ")
+}
+
+// anySite stands for no choice of a queue.
+const anySite = "AUTO"
+
+// places finds the queues that the task may run at. With excludedSite they are the others of today: queues that are added
+// later are none of them.
+func (t *translation) places() {
+	var chosen []string
+	for _, name := range []string{"site", "includedSite"} {
+		wanted := slices.DeleteFunc(t.names(name), func(q string) bool { return q == anySite })
+		t.known(name, wanted)
+		chosen = append(chosen, wanted...)
+	}
+	excluded := t.names("excludedSite")
+	t.known("excludedSite", excluded)
+	slices.Sort(chosen)
+	t.spec.Queues = slices.Compact(chosen)
+	if len(excluded) == 0 || len(t.faults) > 0 {
+		return
+	}
+	var left []string
+	for _, q := range t.site.Queues {
+		if (len(chosen) == 0 || means(chosen, q.Name)) && !means(excluded, q.Name) {
+			left = append(left, q.Name)
+		}
+	}
+	if len(left) == 0 {
+		t.fault("excludedSite", "leaves no queue")
+	}
+	t.spec.Queues = left
+}
+
+// known faults names that mean no queue.
+func (t *translation) known(param string, names []string) {
+	for _, name := range names {
+		if !slices.ContainsFunc(t.site.Queues, func(q shares.Queue) bool { return means([]string{name}, q.Name) }) {
+			t.fault(param, "there is no queue %q", name)
+		}
+	}
+}
+
+// means says whether one of the names or globs is that of the queue.
+func means(globs []string, queue string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool {
+		ok, err := path.Match(g, queue)
+		return ok && err == nil
+	})
+}

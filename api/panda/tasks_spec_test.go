@@ -1,0 +1,214 @@
+package panda
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+var rewrite = flag.Bool("update-tasks", false, "write what the cases of testdata/tasks come to into them")
+
+// taskSite is the site of the cases.
+const taskSite = `
+shares:
+  - name: Prod
+    weight: 70
+    children: [{name: MC, weight: 50}, {name: Reprocessing, weight: 30}, {name: Other, weight: 1}]
+  - name: User
+    weight: 30
+    children: [{name: Group, weight: 1}, {name: Other, weight: 1}]
+queues:
+  - {name: CERN, core_power: 11.5}
+  - {name: CERN-GPU, core_power: 20}
+  - {name: BNL}
+`
+
+// taskCase is a file of testdata/tasks: what was given, and what comes of it. A case without anything but given, run with
+// -update-tasks, gets the rest; look at it then.
+type taskCase struct {
+	About   string           `json:"about"`
+	Given   json.RawMessage  `json:"given"`
+	Spec    *json.RawMessage `json:"spec,omitempty"`
+	Ignored []Ignored        `json:"ignored,omitempty"`
+	Error   string           `json:"error,omitempty"`
+}
+
+func siteOf(t testing.TB, yaml string) *site.Site {
+	t.Helper()
+	st, err := site.Parse("site.yml", []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestTranslate(t *testing.T) {
+	st := siteOf(t, taskSite)
+	files, err := filepath.Glob("testdata/tasks/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c taskCase
+			if err := json.Unmarshal(text, &c); err != nil {
+				t.Fatal(err)
+			}
+			got := taskCase{About: c.About, Given: c.Given}
+			given, err := parseJSON(c.Given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec, ignored, err := translate(given, st)
+			if got.Ignored = ignored; err != nil {
+				got.Error = err.Error()
+			} else if err := spec.Check(); err != nil {
+				t.Errorf("translated, but %v", err)
+			} else {
+				raw := asJSON(t, spec)
+				got.Spec = &raw
+			}
+			if *rewrite {
+				var b strings.Builder
+				enc := json.NewEncoder(&b)
+				enc.SetEscapeHTML(false)
+				enc.SetIndent("", "  ")
+				if err := enc.Encode(got); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if d := cmp.Diff(asValue(t, c), asValue(t, got)); d != "" {
+				t.Errorf("%s\n%s", c.About, d)
+			}
+		})
+	}
+}
+
+func asJSON(t testing.TB, v any) json.RawMessage {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// asValue is a value as JSON has it.
+func asValue(t testing.TB, v any) (out any) {
+	t.Helper()
+	if err := json.Unmarshal(asJSON(t, v), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Whatever is given: each parameter is used, ignored by name, or in the error, and nothing else is named.
+func TestTranslateNamesEverything(t *testing.T) {
+	st := siteOf(t, taskSite)
+	odd := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any]("7"), rapid.Just[any](""), rapid.Just[any]("x"),
+		rapid.Just[any](json.Number("3")), rapid.Just[any](json.Number("-1")), rapid.Just[any](json.Number("2.5")),
+		rapid.Just[any]([]any{"a", json.Number("1")}), rapid.Just[any](map[string]any{"a": "b"}))
+	var names []string
+	for name := range whyNot {
+		names = append(names, name)
+	}
+	for name := range taskTexts {
+		names = append(names, name)
+	}
+	names = append(names, "taskType", "taskPriority", "maxAttempt", "coreCount", "ramCount", "ramUnit", "ramCountUnit", "baseRamCount", "cpuTime",
+		"cpuTimeUnit", "cpuEfficiency", "walltime", "walltimeUnit", "baseWalltime", "maxWalltime", "outDiskCount", "outDiskUnit",
+		"workDiskCount", "workDiskUnit", "site", "includedSite", "excludedSite", "nFilesPerJob", "nFiles", "nEvents", "nEventsPerJob",
+		"noInput", "pfnList", "jobParameters", "quite_unknown")
+	rapid.Check(t, func(t *rapid.T) {
+		given := map[string]any{"taskName": "t", "userName": "u", "noInput": true, "jobParameters": "x", "transPath": "run"}
+		for name, v := range rapid.MapOfN(rapid.SampledFrom(names), odd, 0, 8).Draw(t, "given") {
+			given[name] = v
+		}
+		spec, ignored, err := translate(given, st)
+		if err != nil {
+			if spec.Name != "" || ignored != nil {
+				t.Fatalf("refused, but %+v", spec)
+			}
+			return
+		}
+		if err := spec.Check(); err != nil {
+			t.Fatalf("%v: %v", given, err)
+		}
+		for _, one := range ignored {
+			name, _, _ := strings.Cut(one.Parameter, "[")
+			if _, there := given[name]; !there || one.Reason == "" {
+				t.Fatalf("%v: ignored is %+v", given, one)
+			}
+		}
+		for name, v := range given {
+			if whyNot[name] == "" && name != "quite_unknown" || absent(v) || name == "useScout" || name == "skipScout" {
+				continue
+			}
+			if !strings.Contains(reasons(ignored), name+" (") {
+				t.Fatalf("%s is not listed: %v", name, ignored)
+			}
+		}
+	})
+}
+
+func TestShellWords(t *testing.T) {
+	for line, want := range map[string]string{
+		``:                      `null`,
+		`  a  b `:               `["a","b"]`,
+		`-c 'echo hello; ls'`:   `["-c","echo hello; ls"]`,
+		`a'b c'"d e"\ f`:        `["ab cd e f"]`,
+		`"" ''`:                 `["",""]`,
+		`"a\"b\\c\d" 'a\b'`:     `["a\"b\\c\\d","a\\b"]`,
+		"a\tb\nc":               `["a","b","c"]`,
+		`--x={{.Inputs}} $HOME`: `["--x={{.Inputs}}","$HOME"]`,
+	} {
+		words, err := shellWords(line)
+		if got := string(asJSON(t, words)); err != nil || got != strings.NewReplacer("<", `\u003c`).Replace(want) {
+			t.Errorf("%s: %s, %v; want %s", line, got, err, want)
+		}
+	}
+	for line, want := range map[string]string{`a 'b`: "a ' is not closed", `"b`: `a " is not closed`, `a\`: "ends with a backslash"} {
+		if words, err := shellWords(line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", line, words, err)
+		}
+	}
+}
+
+// What is quoted for a pilot and cut again is as it was.
+func TestShellWordsUndoQuoting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.String()).Draw(t, "words")
+		got, err := shellWords(strings.Join(quoteAll(words), " "))
+		if err != nil || len(got) != len(words) || len(words) > 0 && !cmp.Equal(words, got) {
+			t.Fatalf("%q became %q, %v", words, got, err)
+		}
+	})
+}
+
+// States go both ways.
+func TestPandaStates(t *testing.T) {
+	for here, there := range pandaStates {
+		if stateHere[there] != here {
+			t.Errorf("%s is %s there, and that is %s here", here, there, stateHere[there])
+		}
+	}
+	if got := pandaState("running"); got != "running" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,190 @@
+package panda
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/divvyhq/divvy/generator"
+)
+
+// work splits the task: files of pfnList by nFilesPerJob, events by nEventsPerJob, or so many pieces without input.
+func (t *translation) work() {
+	files := t.names("pfnList")
+	filesPerJob, nFiles := t.whole("nFilesPerJob", 1), t.whole("nFiles", 1)
+	events, eventsPerJob := t.whole("nEvents", 1), t.whole("nEventsPerJob", 1)
+	noInput := t.flag("noInput")
+	switch {
+	case len(files) > 0:
+		if nFiles > 0 && nFiles < int64(len(files)) {
+			files = files[:nFiles]
+		}
+		t.spec.Inputs, t.spec.PerJob = files, max(filesPerJob, 1)
+		for name, n := range map[string]int64{"nEvents": events, "nEventsPerJob": eventsPerJob} {
+			if n > 0 {
+				t.ignore(name, "how many events are in a file is not known here: files are split by nFilesPerJob")
+			}
+		}
+	case events > 0:
+		t.spec.Events = &generator.Events{Total: events, PerJob: eventsPerJob}
+		if eventsPerJob == 0 {
+			t.spec.Events.PerJob = events
+		}
+		for name, n := range map[string]int64{"nFiles": nFiles, "nFilesPerJob": filesPerJob} {
+			if n > 0 {
+				t.ignore(name, "there are no files: events are split by nEventsPerJob")
+			}
+		}
+	case nFiles > 0:
+		perJob := max(filesPerJob, 1)
+		t.spec.Count = nFiles/perJob + min(nFiles%perJob, 1)
+	case noInput:
+		t.spec.Count = 1
+	case len(t.faults) == 0:
+		t.fault("nEvents", "nothing says how many jobs the task has: noInput with nEvents and nEventsPerJob, or pfnList with nFilesPerJob")
+	}
+}
+
+// command is the transformation with its arguments, or without one what a shell makes of the job parameters.
+func (t *translation) command() {
+	if _, given := t.left["jobParameters"]; !given {
+		t.fault("jobParameters", "is missing: a list such as [{\"type\": \"constant\", \"value\": \"-c 'echo hello'\"}]")
+		return
+	}
+	var line strings.Builder
+	for i, p := range t.parameters() {
+		value := t.value(fmt.Sprintf("jobParameters[%d]", i), p)
+		line.WriteString(value)
+		if together, said := toBool(p["padding"]); !said || together {
+			line.WriteByte(' ')
+		}
+	}
+	if t.spec.Transformation == "" {
+		t.spec.Command = []string{"sh", "-c", strings.TrimSpace(line.String())}
+		return
+	}
+	words, err := shellWords(line.String())
+	if err != nil {
+		t.fault("jobParameters", "%s", err)
+	}
+	t.spec.Command = append([]string{t.spec.Transformation}, words...)
+}
+
+// parameters are the items of jobParameters; one text stands for one constant.
+func (t *translation) parameters() (items []map[string]any) {
+	v := t.take("jobParameters")
+	if s, ok := v.(string); ok {
+		return []map[string]any{{"type": "constant", "value": s}}
+	}
+	all, ok := v.([]any)
+	if !ok && v != nil {
+		t.fault("jobParameters", "must be of type list, got %s", kindOf(v))
+	}
+	for i, item := range all {
+		p, ok := item.(map[string]any)
+		if !ok {
+			t.fault(fmt.Sprintf("jobParameters[%d]", i), "must be of type dict, got %s", kindOf(item))
+			p = map[string]any{"type": "constant"}
+		}
+		items = append(items, p)
+	}
+	return items
+}
+
+// value is what an item puts into the command.
+func (t *translation) value(name string, p map[string]any) string {
+	dataset, named := toText(p["dataset"])
+	switch role, _ := toText(p["param_type"]); role {
+	case "input":
+		if named && dataset != "" && len(t.spec.Inputs) == 0 {
+			t.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
+		}
+	case "output", "log":
+		if named {
+			t.ignore(name+".dataset", noCatalog+": outputs are what the payload writes")
+		}
+	}
+	if kind, _ := toText(p["type"]); kind != "constant" && kind != "template" {
+		t.fault(name+".type", "%q is not one of constant, template", kind)
+	}
+	if hidden, _ := toBool(p["hidden"]); hidden || absent(p["value"]) {
+		return ""
+	}
+	value, ok := toText(p["value"])
+	if !ok {
+		t.fault(name+".value", "must be of type str, got %s", kindOf(p["value"]))
+	}
+	if offset, ok := toNumber(p["offset"]); ok && offset != 0 {
+		t.ignore(name+".offset", "numbers begin with 0")
+	}
+	return placeholder.ReplaceAllStringFunc(value, func(text string) string { return t.fill(name+".value", text) })
+}
+
+// placeholder is a thing that is filled in for each job: ${IN}, ${SN/P}, ${RNDMSEED:offset}.
+var placeholder = regexp.MustCompile(`\$\{[A-Z][A-Z0-9_]*(/[A-Z]+)*(:[^}]*)?\}`)
+
+// fillers are what is known of them, by the letters that they begin with.
+var fillers = map[string]string{
+	"IN": "{{.Inputs}}", "SN": "{{.Index}}", "RNDMSEED": "{{.Index}}", "SKIPEVENTS": "{{.FirstEvent}}", "MAXEVENTS": "{{.Events}}",
+}
+
+func (t *translation) fill(name, text string) string {
+	word := strings.TrimRight(placeholderWord.FindString(text[2:]), "0123456789")
+	out, known := fillers[word]
+	switch {
+	case !known:
+		t.fault(name, "%s is not known here, only ${IN}, ${SN}, ${RNDMSEED}, ${SKIPEVENTS} and ${MAXEVENTS}", text)
+	case word == "IN" && len(t.spec.Inputs) == 0:
+		t.fault(name, "%s without pfnList", text)
+	case word == "IN" && t.spec.PerJob > 1:
+		t.ignore(name, "the files of %s are not joined by commas: they are arguments of their own where it stands alone, else set apart by spaces", text)
+	}
+	return out
+}
+
+var placeholderWord = regexp.MustCompile(`^[A-Z][A-Z0-9_]*`)
+
+// shellWords cuts a line into words as a shell does, quotes and backslashes included; nothing else is special. It is what
+// pilots do with job parameters.
+func shellWords(line string) (words []string, err error) {
+	var word strings.Builder
+	begun, quote := false, rune(0)
+	runes := []rune(line)
+	for i := 0; i < len(runes); i++ {
+		c := runes[i]
+		switch {
+		case quote == '\'' && c != '\'', quote == '"' && c != '"' && c != '\\':
+			word.WriteRune(c)
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			begun, quote = true, c
+		case c == '\\':
+			if i++; i == len(runes) {
+				return nil, fmt.Errorf("ends with a backslash that stands for nothing")
+			}
+			if quote != 0 && !slices.Contains([]rune{'"', '\\'}, runes[i]) {
+				word.WriteRune('\\')
+			}
+			begun = true
+			word.WriteRune(runes[i])
+		case strings.ContainsRune(" \t\r\n", c):
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			begun = true
+			word.WriteRune(c)
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a %c is not closed", quote)
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
