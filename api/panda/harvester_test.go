@@ -71,6 +71,19 @@ func TestHarvester(t *testing.T) {
 			`{"success":false,"message":"no Harvester has workers at nowhere","data":null}`},
 		{send, "/harvester/add_sweep_command", map[string]any{"panda_queue": "site1", "nobody": 1}, `{"success":false,"message":"Argument error: got an unexpected keyword argument 'nobody'","data":null}`},
 	})
+	c.check([]answered{
+		{send, "/pilot/update_worker_status", h(map[string]any{"worker_id": "2", "status": "started", "node_id": "n"}), nothing},
+		{send, "/pilot/update_worker_status", h(map[string]any{"worker_id": "999", "status": "finished"}), nothing},
+		{send, "/pilot/update_worker_status", h(map[string]any{"worker_id": "none", "status": "finished"}), nothing},
+	})
+	old := strings.TrimSuffix(c.url, "/api/v1") + "/server/panda/updateWorkerPilotStatus"
+	if _, a := post(t, old, "application/json", []byte(`{"workerID": "1", "harvesterID": "test_h", "status": "finished", "site": "site1"}`)); a["StatusCode"] != 0.0 {
+		t.Errorf("the old way: %v", a)
+	}
+	var said string
+	if err := w.db.QueryRow(t.Context(), "SELECT string_agg(pilot_status, ' ' ORDER BY worker_id) FROM harvester_workers").Scan(&said); err != nil || said != "finished started" {
+		t.Errorf("pilots said %q, %v", said, err)
+	}
 	var commands []map[string]any
 	c.data(send, "/harvester/acquire_commands", h(map[string]any{"n_commands": 10}), &commands)
 	if len(commands) != 1 {

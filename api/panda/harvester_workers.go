@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/divvyhq/divvy/internal/harvester"
@@ -23,6 +24,19 @@ func (s *server) updateWorkers(r *http.Request, a args) envelope {
 	}
 	return answer(s, r, "update_workers", func(ctx context.Context) ([]bool, error) {
 		return done, s.Workers.Update(ctx, clean(a.text("harvester_id")), workers)
+	})
+}
+
+// noteWorker notes what the pilot of a worker said of itself. Pilots that no Harvester has sent say it as well: that is
+// nothing to be noted.
+func (s *server) noteWorker(r *http.Request, harvesterID, worker, status string) envelope {
+	id, err := strconv.ParseInt(worker, 10, 64)
+	if s.Workers == nil || err != nil {
+		return good(nil)
+	}
+	return answer(s, r, "status of a worker's pilot", func(ctx context.Context) (any, error) {
+		_, err := s.Workers.PilotStatus(ctx, clean(harvesterID), id, status)
+		return nil, err
 	})
 }
 

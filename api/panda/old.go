@@ -125,11 +125,12 @@ func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
 }
 
 // updateWorkerPilotStatus hears that a pilot has begun or ended.
-func (s *server) updateWorkerPilotStatus(_ *http.Request, a args) (int, any) {
-	a = params{"status": text}.lenient(a)
+func (s *server) updateWorkerPilotStatus(r *http.Request, a args) (int, any) {
+	a = params{"status": text, "harvesterID": text, "workerID": text}.lenient(a)
 	if !workerStatus(a.text("status")) {
 		return http.StatusOK, refusal{scInvalid, "status is neither started nor finished"}
 	}
+	s.noteWorker(r, a.text("harvesterID"), a.text("workerID"), a.text("status"))
 	return http.StatusOK, heardOnly{}
 }
 

@@ -182,11 +182,11 @@ func (s *server) stands(ctx context.Context, ids []int64) ([]stand, error) {
 }
 
 // updateWorkerStatus hears that a pilot has begun or ended.
-func (s *server) updateWorkerStatus(_ *http.Request, a args) envelope {
+func (s *server) updateWorkerStatus(r *http.Request, a args) envelope {
 	if !workerStatus(a.text("status")) {
 		return bad("Invalid worker state. The worker state has to be in ('started', 'finished')")
 	}
-	return good(nil)
+	return s.noteWorker(r, a.text("harvester_id"), a.text("worker_id"), a.text("status"))
 }
 
 // updateWorkerNode and updateWorkerGPU hear what a host is made of. Pilots say what they need with each pull, so nothing
