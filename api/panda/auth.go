@@ -141,7 +141,7 @@ func steers(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false
 	}
-	for _, call := range []string{"/task/", "/job/kill", "/job/reassign", "/harvester/add_"} {
+	for _, call := range []string{"/task/", "/job/kill", "/job/reassign", "/harvester/add_target_slots", "/harvester/add_sweep_command"} {
 		if strings.Contains(r.URL.Path, call) {
 			return true
 		}

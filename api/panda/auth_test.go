@@ -181,6 +181,7 @@ func TestPilotsSteerNothing(t *testing.T) {
 		{knock{path: "/api/latest/task/submit", authorization: bound, origin: "wlcg.pilot"}, 403},
 		{knock{path: "/api/v1/job/kill", authorization: bound, origin: "wlcg.pilot"}, 403},
 		{knock{path: "/api/v1/harvester/add_target_slots", authorization: bound, origin: "wlcg.pilot"}, 403},
+		{knock{path: "/api/v1/harvester/add_dialogs", authorization: bound, origin: "wlcg.pilot"}, 200},
 		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.production"}, 200},
 		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg"}, 200},
 		{knock{path: "/api/v1/task/kill", authorization: unbound, origin: "wlcg.pilot"}, 200},

@@ -59,6 +59,7 @@ func (d *daemon) pandaConfig(tokens []api.Token) (panda.Config, error) {
 	err := errors.Join(
 		readCredentials("panda_tokens", d.cfg.PandaTokens, panda.ReadTokens, &access.Tokens),
 		readCredentials("panda_users", d.cfg.PandaUsers, panda.ReadUsers, &access.Users),
+		checkFolder("panda_transforms", d.cfg.PandaTrf),
 	)
 	c.Guard = access.Guard
 	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
@@ -92,6 +93,21 @@ func readCredentials[T any](key, file string, read func(string, io.Reader) (T, e
 	defer f.Close()
 	if *into, err = read(file, f); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// checkFolder refuses a key that names no folder, if it names one at all.
+func checkFolder(key, folder string) error {
+	if folder == "" {
+		return nil
+	}
+	at, err := os.Stat(folder)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", key, err)
+	case !at.IsDir():
+		return fmt.Errorf("%s: %s is not a folder", key, folder)
 	}
 	return nil
 }

@@ -195,7 +195,9 @@ func TestPandaFiles(t *testing.T) {
 		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config) {
 			c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
 		},
-		"panda_listen: listen tcp": func(c *config) { c.PandaListen = "192.0.2.1:1" },
+		"panda_transforms: stat /nonexistent": func(c *config) { c.PandaTrf = "/nonexistent" },
+		"is not a folder":                     func(c *config) { c.PandaTrf = fileWith(t, "") },
+		"panda_listen: listen tcp":            func(c *config) { c.PandaListen = "192.0.2.1:1" },
 	} {
 		cfg := defaults()
 		cfg.Database, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
