@@ -14,6 +14,8 @@ type Dispatcher interface {
 	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
 	// Holdings finds the leases of attempts, which PanDA's pilots name by job and number.
 	Holdings(context.Context, []dispatcher.HeldJob) ([]dispatcher.Holding, error)
+	// Late notes what a pilot says of an attempt that had ended otherwise by then.
+	Late(context.Context, dispatcher.HeldJob, dispatcher.Result) (noted bool, err error)
 }
 
 // Tasks knows what jobs belong to; *generator.Generator is one.

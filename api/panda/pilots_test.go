@@ -174,6 +174,9 @@ func TestSuperseded(t *testing.T) {
 		if j := w.job(first.id()); j.State != "leased" || j.Attempts[0].State != "lost" || j.Attempts[1].State != "running" {
 			t.Errorf("%+v", j)
 		}
+		if late, _ := w.job(first.id()).Attempts[0].Report["late"].(map[string]any); late["outcome"] != "failed" || late["exit_code"] != 7.0 {
+			t.Errorf("the late word is kept as %v", late)
+		}
 		second.final()
 		if j := w.job(first.id()); j.State != "finished" || j.Attempts[1].State != "finished" {
 			t.Errorf("%+v", j)

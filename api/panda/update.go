@@ -87,8 +87,7 @@ func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 		return false, err
 	}
 	if held[0].Lease == "" {
-		s.late(u, held[0].JobState)
-		return outcomes[u.state] == "", nil
+		return outcomes[u.state] == "", s.late(ctx, u, held[0].JobState)
 	}
 	if outcomes[u.state] != "" {
 		return false, s.finish(ctx, u, held[0].Lease)
@@ -100,20 +99,32 @@ func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 
 // finish reports the end of an attempt.
 func (s *server) finish(ctx context.Context, u update, lease string) error {
-	files, _ := u.outputs.(map[string]any)
-	reply, err := s.Dispatcher.Finish(ctx, dispatcher.FinishRequest{Pilot: u.pilot(), Results: []dispatcher.Result{{
-		Lease: lease, Outcome: outcomes[u.state], ExitCode: u.exitCode(), Message: u.message(), Usage: u.usage(),
-		Outputs: files, LogTail: tail(u.pilotLog, maxTail), Report: u.report}}})
+	reply, err := s.Dispatcher.Finish(ctx, dispatcher.FinishRequest{Pilot: u.pilot(), Results: []dispatcher.Result{u.result(lease)}})
 	if err == nil && reply.Verdicts[0].Verdict == dispatcher.LeaseLost {
-		s.late(u, reply.Verdicts[0].JobState)
+		return s.late(ctx, u, reply.Verdicts[0].JobState)
 	}
 	return err
 }
 
-// late records an update of an attempt that is over already, or never was.
-func (s *server) late(u update, jobState string) {
-	s.Log.Info("an update of an attempt that is over changes nothing", slog.Int64("job", u.job), slog.Int("attempt", u.attempt),
-		slog.String("said", u.state), slog.String("job_state", jobState), slog.Any("report", u.report))
+// result is a final state in the dispatcher's words.
+func (u update) result(lease string) dispatcher.Result {
+	files, _ := u.outputs.(map[string]any)
+	return dispatcher.Result{Lease: lease, Outcome: outcomes[u.state], ExitCode: u.exitCode(), Message: u.message(), Usage: u.usage(),
+		Outputs: files, LogTail: tail(u.pilotLog, maxTail), Report: u.report}
+}
+
+// late hears an update of an attempt that is over already, or never was. A last word is kept where it is another one than
+// was heard then.
+func (s *server) late(ctx context.Context, u update, jobState string) error {
+	if outcomes[u.state] == "" {
+		return nil
+	}
+	noted, err := s.Dispatcher.Late(ctx, dispatcher.HeldJob{Job: u.job, Attempt: u.attempt}, u.result(""))
+	if noted {
+		s.Log.Info("the end of an attempt that had ended otherwise is noted", slog.Int64("job", u.job), slog.Int("attempt", u.attempt),
+			slog.String("said", u.state), slog.String("job_state", jobState))
+	}
+	return err
 }
 
 // pilot is what the reporter calls itself.
