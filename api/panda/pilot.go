@@ -19,9 +19,6 @@ type endpoint struct {
 	serve  func(*http.Request, args) envelope
 }
 
-// call is its other name.
-type call = endpoint
-
 // handler reads the arguments and answers the envelope. A body that cannot be read is 500, all else that was dealt
 // with 200: callers know it so.
 func (e endpoint) handler() http.HandlerFunc {

@@ -47,7 +47,7 @@ var (
 )
 
 // taskCalls are those of people's scripts about tasks.
-func (s *server) taskCalls() []call {
+func (s *server) taskCalls() []endpoint {
 	if s.Steering == nil || s.Site == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (s *server) taskCalls() []call {
 		maps.Copy(p, more)
 		return p
 	}
-	return []call{
+	return []endpoint{
 		{http.MethodPost, "/task/submit", params{"task_parameters": anything | needed, "parent_tid": integer}, s.submitTask},
 		{http.MethodPost, "/task/kill", one(params{"broadcast": boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)},
 		{http.MethodPost, "/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)},
