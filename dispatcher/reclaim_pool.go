@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -62,29 +63,37 @@ func (s *state) reclaimPools() (all []*reclaimPool) {
 }
 
 // askOf is what the ready jobs of a window could use in a pool beyond what is free for them; false if they may
-// run where slots have no bound. Free cores count by whole jobs. A queue that holds more than its slots frees none.
+// run where slots have no bound. Free cores count by whole jobs. A queue that holds more than its slots frees none, and
+// nobody is taken from for what target slots do not admit.
 func (s *state) askOf(p *pool, w *window) (a ask, ok bool) {
 	cores := w.shape.need.Cores
 	job := shares.Units(cores) * w.shape.power[p.name]
 	if w.ready <= 0 || job <= 0 {
 		return ask{}, false
 	}
-	free := int64(0)
+	free, most := int64(0), int64(0)
 	for i, fits := range w.shape.queues {
 		q := s.queues[s.version.Queues[i].ID]
 		if !fits || q.pool != p || q.State != shares.Online {
 			continue
 		}
-		if q.Slots == nil {
+		room, bounded := s.roomAt(q, w.key.share, w.shape)
+		if !bounded {
+			room = math.MaxInt32
+		}
+		left := room
+		if q.Slots != nil {
+			left = min(room, int64(*q.Slots)-q.heldCores)
+		} else if !bounded {
 			return ask{}, false
 		}
-		if left := int64(*q.Slots) - q.heldCores; left >= 0 {
-			free += left / int64(cores)
+		if left >= 0 {
+			free, most = free+left/int64(cores), most+room/int64(cores)
 			a.queues = append(a.queues, int32(q.ID))
 		}
 	}
 	a.cores = cores
-	a.claim.Job, a.claim.Units = job, shares.Units(w.ready-free)*job
+	a.claim.Job, a.claim.Units = job, shares.Units(min(w.ready, most)-free)*job
 	return a, a.claim.Units > 0
 }
 

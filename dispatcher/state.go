@@ -61,8 +61,8 @@ type queue struct {
 	pos       int
 	pool      *pool
 	limit     *limit
-	targets   []target // target slots
-	shapes    []*shape // that may run here
+	targets   []*target // target slots
+	shapes    []*shape  // that may run here
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
@@ -105,6 +105,7 @@ type reach struct {
 	cap     shares.Units
 	bounded bool
 	held    shares.Units // of this leaf at those queues
+	targets bool         // one of them has target slots
 	stale   bool
 }
 
@@ -319,6 +320,7 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 	if sh := s.shapes[key.shape]; sh != nil {
 		q.heldCores += jobs * int64(sh.need.Cores)
 	}
+	s.holdTargets(q, key, jobs)
 	if q.State != shares.Online {
 		q.pool.heldOffline += units
 		q.pool.book.SetCapacity(q.pool.full())
@@ -392,7 +394,13 @@ func (s *state) want(node int, p *pool) shares.Units {
 	var want shares.Units
 	for _, w := range l.windows {
 		if n := w.ready + w.backlog; n > 0 {
-			want += shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
+			units := shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
+			if r.targets {
+				if room, ok := s.roomFor(w, p); ok {
+					units = min(units, room)
+				}
+			}
+			want += units
 		}
 	}
 	if r.bounded {
@@ -416,7 +424,9 @@ func (s *state) measure(node int, p *pool, r *reach) {
 			continue
 		}
 		u, limited := s.version.Queues[i].Capacity()
-		if most, ok := s.targetOf(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID); ok && (!limited || most < u) {
+		q := s.queues[s.version.Queues[i].ID]
+		r.targets = r.targets || len(q.targets) > 0
+		if most, ok := s.targetOf(q, s.version.Tree.Nodes[node].ID); ok && (!limited || most < u) {
 			u, limited = most, true
 		}
 		r.bounded = r.bounded && limited

@@ -136,6 +136,7 @@ func nextChange(t *shares.Tree, targets []targetRow, at time.Time) time.Time {
 type target struct {
 	targetRow
 	limit *limit
+	held  int64 // cores, by all daemons
 }
 
 // hangTargets ties the limits that are in force to their queues.
@@ -143,7 +144,7 @@ func (s *state) hangTargets(limits map[limitKey]*limit) {
 	for _, r := range s.targets {
 		if q := s.byName[r.Queue]; q != nil {
 			if l := limits[r.key(q.ID)]; l != nil {
-				q.targets = append(q.targets, target{r, l})
+				q.targets = append(q.targets, &target{targetRow: r, limit: l})
 			}
 		}
 	}
@@ -163,6 +164,50 @@ func (s *state) spendTargets(q *queue, key heldKey, jobs int64) {
 	}
 }
 
+// holdTargets counts what is held under the target slots of a queue. What they leave bounds the want of all leaves that they
+// are for.
+func (s *state) holdTargets(q *queue, key heldKey, jobs int64) {
+	sh, tree := s.shapes[key.shape], s.version.Tree
+	for _, t := range q.targets {
+		if sh == nil || !t.covers(tree, key.share, sh.class) {
+			continue
+		}
+		t.held += jobs * int64(sh.need.Cores)
+		for _, leaf := range tree.Leaves() {
+			if len(s.leaves[leaf].windows) > 0 && t.covers(tree, tree.Nodes[leaf].ID, t.Class) {
+				s.touch(leaf, false)
+			}
+		}
+	}
+}
+
+// roomAt is how many cores the target slots of a queue leave for jobs of a share and shape; ok is false when they bound
+// nothing.
+func (s *state) roomAt(q *queue, share shares.ShareID, sh *shape) (cores int64, ok bool) {
+	for _, t := range q.targets {
+		if left := max(0, int64(t.Slots)-t.held); (!ok || left < cores) && t.covers(s.version.Tree, share, sh.class) {
+			cores, ok = left, true
+		}
+	}
+	return cores, ok
+}
+
+// roomFor is roomAt at all queues of a pool that may run the jobs of a window, in units.
+func (s *state) roomFor(w *window, p *pool) (room shares.Units, ok bool) {
+	for i, fits := range w.shape.queues {
+		q := s.queues[s.version.Queues[i].ID]
+		if !fits || q.pool != p {
+			continue
+		}
+		cores, bounded := s.roomAt(q, w.key.share, w.shape)
+		if !bounded {
+			return 0, false
+		}
+		room += shares.Units(cores * q.CorePowerMilli)
+	}
+	return room, true
+}
+
 // targetOf is what the target slots leave of a queue for all jobs of a share, in units; ok is false when they say nothing.
 func (s *state) targetOf(q *queue, share shares.ShareID) (most shares.Units, ok bool) {
 	for _, t := range q.targets {
@@ -179,27 +224,15 @@ func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *shape) string
 		if !t.covers(s.version.Tree, share, sh.class) {
 			continue
 		}
-		if held := s.heldUnder(q, t); held+int64(sh.need.Cores) > int64(t.Slots) {
-			return fmt.Sprintf("%s: %d are held, it needs %d", s.nameOf(t), held, sh.need.Cores)
+		if t.held+int64(sh.need.Cores) > int64(t.Slots) {
+			return fmt.Sprintf("%s: %d are held, it needs %d", s.nameOf(t), t.held, sh.need.Cores)
 		}
 	}
 	return ""
 }
 
-// heldUnder is the cores that all daemons hold under the target slots of a queue.
-func (s *state) heldUnder(q *queue, t target) (cores int64) {
-	for share, of := range s.held {
-		for key, h := range of {
-			if sh := s.shapes[key.shape]; key.queue == q.ID && sh != nil && t.covers(s.version.Tree, share, sh.class) {
-				cores += h.jobs * int64(sh.need.Cores)
-			}
-		}
-	}
-	return cores
-}
-
 // nameOf says what target slots are for.
-func (s *state) nameOf(t target) string {
+func (s *state) nameOf(t *target) string {
 	var b strings.Builder
 	b.WriteString("target slots of the queue")
 	if node, ok := s.version.Tree.ByID(t.ShareID); ok && t.ShareID != 0 {

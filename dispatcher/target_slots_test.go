@@ -193,6 +193,54 @@ func TestTargetSlotsHold(t *testing.T) {
 	f.recount()
 }
 
+// Target slots bound what a share wants: others need not wait for it, and nothing is reclaimed for what it may not run.
+func TestTargetSlotsBoundTheWant(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		target TargetSlots
+		share  string
+		cores  int
+		want   float64
+		asked  float64 // of others
+	}{
+		{"a share", TargetSlots{Slots: 4}, "A/x", 1, 4, 4},
+		{"its parent", TargetSlots{Slots: 4}, "A", 1, 4, 4},
+		{"all, and others hold more", TargetSlots{Slots: 4}, "", 1, 0, 0},
+		{"its class", TargetSlots{Slots: 8, Class: "MCORE"}, "", 4, 8, 8},
+		{"another class", TargetSlots{Slots: 4, Class: "MCORE"}, "", 1, 30, 60},
+		{"nothing at all", TargetSlots{Slots: 0}, "A/x", 1, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			terms := &shares.Reclaim{Grace: shares.Duration(time.Minute), Scope: "parent", By: "ratio"}
+			owner := node("x", 1)
+			owner.Plan.Owned, owner.Plan.Reclaim = shares.Of(20*1000), terms
+			f := newFixture(t, []shares.Spec{node("A", 1, owner), node("B", 1)}, slots("q", 30))
+			d := f.daemon()
+			f.enqueue(batch{share: "B", n: 30})
+			if got := pullAll(t, d, "q"); len(got) != 30 {
+				t.Fatalf("B got %d", len(got))
+			}
+			c.target.Queue = "q"
+			f.target(d, c.share, c.target)
+			f.enqueue(batch{share: "A/x", n: 60 / c.cores, cores: c.cores})
+			eventually(t, "the daemon knows of it", func() bool {
+				return byPath(d, "default")["A/x"].Ready > 0 && byPath(d, "default")["A/x"].Demand == c.want
+			})
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			var asked shares.Units
+			for _, p := range d.state.reclaimPools() {
+				for _, a := range p.asks {
+					asked += a.claim.Units
+				}
+			}
+			if asked.Float() != c.asked {
+				t.Errorf("%v units are asked for, want %v", asked.Float(), c.asked)
+			}
+		})
+	}
+}
+
 // pullAny is one pull at a queue that the daemon may not know yet.
 func pullAny(t testing.TB, d *Dispatcher, queue string) []Lease {
 	t.Helper()
