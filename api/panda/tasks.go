@@ -56,7 +56,7 @@ func (s *server) taskCalls() []endpoint {
 		maps.Copy(p, more)
 		return p
 	}
-	return []endpoint{
+	served := []endpoint{
 		{http.MethodPost, "/task/submit", params{"task_parameters": anything | needed, "parent_tid": integer}, s.submitTask},
 		{http.MethodPost, "/task/kill", one(params{"broadcast": boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)},
 		{http.MethodPost, "/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)},
@@ -71,6 +71,10 @@ func (s *server) taskCalls() []endpoint {
 		{http.MethodGet, "/task/get_details", one(params{"include_parameters": boolean, "include_status": boolean}), s.taskDetails},
 		{http.MethodGet, "/task/get_task_parameters", one(nil), s.taskParameters},
 	}
+	if s.Jobs != nil {
+		served = append(served, endpoint{http.MethodGet, "/task/get_job_ids", one(nil), s.taskJobs})
+	}
+	return append(served, refusals()...)
 }
 
 // submitted is what is kept of a submission beside the Spec that was made of it.
@@ -327,6 +331,9 @@ func keptOf(t generator.Task) (kept submitted) {
 	}
 	return kept
 }
+
+// IgnoredOf lists the task parameters of a submission by PanDA's calls that change nothing here.
+func IgnoredOf(t generator.Task) []Ignored { return keptOf(t).Ignored }
 
 // utc is how PanDA writes times, in UTC; empty for none.
 func utc(t *time.Time) string {

@@ -26,7 +26,7 @@ func steered(t *testing.T) *world {
 	done := make(chan struct{})
 	go func() { defer close(done); w.tick(ctx, w.generator.Sweep) }()
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
 	server := httptest.NewServer(routes)
 	w.url = server.URL
 	t.Cleanup(func() { server.Close(); stop(); <-done })
@@ -117,6 +117,9 @@ func TestTaskLife(t *testing.T) {
 	}
 	if diff := cmp.Diff(asValue(t, params), w.look(t, "get_task_parameters", id(task))["data"]); diff != "" {
 		t.Error(diff)
+	}
+	if ids, ok := w.look(t, "get_job_ids", id(task))["data"].([]any); !ok || len(ids) != 10 || ids[0] != job["PandaID"] {
+		t.Errorf("jobs %v", ids)
 	}
 	w.steer(t, task)
 }
@@ -252,6 +255,15 @@ func TestTaskRefusals(t *testing.T) {
 		if a := w.look(t, call, id(999)); a["success"] != false || a["message"] != want {
 			t.Errorf("%s: %v", call, a)
 		}
+	}
+	if a := w.look(t, "get_job_ids", id(999)); a["success"] != true || len(a["data"].([]any)) != 0 {
+		t.Errorf("%v", a)
+	}
+	if a := w.task(t, "release", map[string]any{"task_id": -1, "what": "ever"}); a["success"] != false || a["message"] != "release is not served here: "+noStaging {
+		t.Errorf("%v", a)
+	}
+	if a := w.look(t, "get_datasets_and_files", id(1)); a["success"] != false || a["message"] != "get_datasets_and_files is not served here: "+noCatalog {
+		t.Errorf("%v", a)
 	}
 	native := w.submit(1, 1, "true").ID
 	if a := w.look(t, "get_task_parameters", id(native)); a["success"] != false || !strings.Contains(a["message"].(string), "was not submitted by PanDA's calls") {

@@ -22,6 +22,8 @@ func TestTablesWithAges(t *testing.T) {
 		Attributes: map[string]string{"label": "managed", "user": "alice"}, SiteVersion: 3, CreatedAt: ago(26 * time.Hour), StartedAt: at(90 * time.Minute),
 		Spec: &generator.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"},
 			Requirements: generator.Requirements{Cores: 8, MemoryMB: 16000, Walltime: 7200, Labels: map[string]string{"os": "el9"}}}}
+	foreign := task
+	foreign.Parameters = []byte(`{"panda":{"taskName":"mc-evgen"},"ignored":[{"parameter":"nGBPerJob","reason":"jobs are not split by size"},{"parameter":"reqID","reason":"not used here"}]}`)
 	waiting := client.Task{ID: 8, Name: "held", User: "bob", State: "waiting", Reason: "no rule matches", MaxAttempts: 3, CreatedAt: ago(5 * time.Second)}
 	job := dispatcher.JobRow{ID: 12, Task: 7, Share: "Production/MC", State: "failed", Priority: 900, Attempt: 2, MaxAttempts: 2, Index: 11,
 		Inputs: []string{"a.root", "b.root"}, CreatedAt: ago(70 * time.Second), EndedAt: at(3 * time.Second), Queue: "CERN", Pilot: "vm-1", Attempts: []dispatcher.Attempt{
@@ -40,13 +42,14 @@ func TestTablesWithAges(t *testing.T) {
 		"task-list": func() {
 			writeTasks(&b, client.Page[client.Task]{Items: []client.Task{task, waiting}, Next: "8"}, false, now)
 		},
-		"task-list-wide": func() { writeTasks(&b, client.Page[client.Task]{Items: []client.Task{task, waiting}}, true, now) },
-		"task-show":      func() { writeTask(&b, task, now) },
-		"job-list":       func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, false, now) },
-		"job-list-wide":  func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, true, now) },
-		"job-show":       func() { writeJob(&b, job, now) },
-		"status":         func() { writeStatus(&b, "http://127.0.0.1:8470", status, now) },
-		"status-down":    func() { writeStatus(&b, "http://127.0.0.1:8470", down, now) },
+		"task-list-wide":  func() { writeTasks(&b, client.Page[client.Task]{Items: []client.Task{task, waiting}}, true, now) },
+		"task-show":       func() { writeTask(&b, task, now) },
+		"task-show-panda": func() { writeTask(&b, foreign, now) },
+		"job-list":        func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, false, now) },
+		"job-list-wide":   func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, true, now) },
+		"job-show":        func() { writeJob(&b, job, now) },
+		"status":          func() { writeStatus(&b, "http://127.0.0.1:8470", status, now) },
+		"status-down":     func() { writeStatus(&b, "http://127.0.0.1:8470", down, now) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.Reset()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/panda"
 )
 
 // taskCommand submits and steers tasks.
@@ -190,6 +191,9 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 	if t.Spec != nil {
 		g.row("requires", requires(t.Spec))
 		g.row("command", quoted(t.Spec.Command))
+	}
+	for i, one := range panda.IgnoredOf(t) {
+		g.row(pick(i == 0, "ignored parameters", ""), one.Parameter+": "+one.Reason)
 	}
 	g.flush()
 }
