@@ -62,9 +62,10 @@ func TestQuickStart(t *testing.T) {
 
 // shell runs commands in a folder that looks like a clone in which nothing was built.
 type shell struct {
-	t   *testing.T
-	dir string
-	env []string
+	t    *testing.T
+	dir  string
+	port string
+	env  []string
 }
 
 func newShell(t *testing.T) *shell {
@@ -90,7 +91,7 @@ func newShell(t *testing.T) *shell {
 		}
 	}
 	port := freePort(t)
-	sh := &shell{t: t, dir: dir}
+	sh := &shell{t: t, dir: dir, port: port}
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "DIVVY_") || strings.HasPrefix(e, "DIVVY_PGBIN=") {
 			sh.env = append(sh.env, e)
