@@ -3,7 +3,9 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -239,6 +241,68 @@ func TestTargetSlotsBoundTheWant(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While two daemons claim and end and the cap changes, no more is held than the larger of the last two allows, and in the
+// end all that it allows.
+func TestTargetSlotsUnderLoad(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 24))
+	daemons := []*Dispatcher{f.daemon(), f.daemon()}
+	f.enqueue(batch{share: "A", n: 5000})
+	f.enqueue(batch{share: "B", n: 5000})
+	f.target(daemons[0], "A", TargetSlots{Queue: "q", Slots: 5})
+	ctx, stop := context.WithCancel(t.Context())
+	var loops sync.WaitGroup
+	for i := range 8 {
+		loops.Go(func() {
+			d := daemons[i%2]
+			for ctx.Err() == nil {
+				reply, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: fmt.Sprint(i), Slot: Slot{Cores: 4}, Max: 4, WaitS: 0.05})
+				if err != nil {
+					continue
+				}
+				req := FinishRequest{Pilot: fmt.Sprint(i)}
+				for _, l := range reply.Leases {
+					req.Results = append(req.Results, Result{Lease: l.Lease, Outcome: Finished})
+				}
+				if _, err := d.Finish(context.WithoutCancel(ctx), req); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	held := func() (n int) {
+		f.scan(&n, "SELECT count(*) FROM leases l JOIN shares s ON s.id = l.share_id WHERE s.path = 'A'")
+		return n
+	}
+	ended := func(share string) (n int) {
+		f.scan(&n, "SELECT count(*) FROM ended_jobs e JOIN shares s ON s.id = e.share_id WHERE s.path LIKE $1 || '%'", share)
+		return n
+	}
+	last := 5
+	for _, slots := range []int{9, 3, 0, 6, 5} {
+		f.target(daemons[slots%2], "A", TargetSlots{Queue: "q", Slots: slots})
+		before := ended("")
+		eventually(t, "the work goes on", func() bool {
+			if n := held(); n > max(last, slots) {
+				t.Errorf("%d held with %d target slots, %d before", n, slots, last)
+			}
+			return ended("") > before+100
+		})
+		last = slots
+	}
+	stop()
+	loops.Wait()
+	if n := ended("A"); n == 0 {
+		t.Error("A never had a job")
+	}
+	eventually(t, "all that it allows is given", func() bool {
+		for _, d := range daemons {
+			pullAll(t, d, "q")
+		}
+		return held() == 5
+	})
+	f.recount()
 }
 
 // pullAny is one pull at a queue that the daemon may not know yet.
