@@ -44,6 +44,9 @@
 // dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
 // their move (place, ids) and read from there.
 //
+// Pulls may take some jobs only (Only). The label of a task is part of its jobs' shape: other labels, other windows. For one
+// task or user there are windows of their own (narrow), read by task; their jobs are in the common windows too.
+//
 // # What is kept of a decision
 //
 // A decision is a function of the tree, of what shares hold and want in the pool, of R, of who contends, and among equals
