@@ -14,7 +14,7 @@ type Gate string
 const (
 	GateStructural Gate = "structural" // the queue does not run such jobs, or none now
 	GatePaused     Gate = "paused"     // its task does not want it to run
-	GateCap        Gate = "cap"        // the slots of the queue, the capacity of the pool or a max up the path are used up
+	GateCap        Gate = "cap"        // the slots of the queue, the capacity of the pool, a max up the path or target slots are used up
 	GateLending    Gate = "lending"    // units are idle that their owner does not lend, or that it may not borrow
 	GateShare      Gate = "share"      // another share is further below its target
 	GatePriority   Gate = "priority"   // other jobs of its share come first

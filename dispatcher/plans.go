@@ -22,9 +22,10 @@ func (p plans) due(now time.Time) bool {
 	return !p.next.IsZero() && (now.Before(p.at) || !now.Before(p.next))
 }
 
-// Switch brings the plans into force whose time has come. It kills nothing: targets and limits change as with a new
-// version of the site, and what a share holds beyond its new figures runs out. It returns 1 if it did so; where another
-// daemon has, 0. Do it every second: without windows in the site it costs nothing, else one small statement.
+// Switch brings the plans into force whose time has come, and ends target slots whose time is over. It kills nothing:
+// targets and limits change as with a new version of the site, and what a share holds beyond its new figures runs out. It
+// returns 1 if it did so; where another daemon has, 0. Do it every second: where nothing of that is to come it costs
+// nothing, else one small statement.
 func (d *Dispatcher) Switch(ctx context.Context) (n int, err error) {
 	d.mu.Lock()
 	known := d.state.plans
