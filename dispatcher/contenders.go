@@ -141,7 +141,7 @@ func (s *state) noContenders(q *queue, in bits) *contenders {
 }
 
 func (s *state) forgetContenders() {
-	s.narrows = map[narrowKey]*narrow{} // they have some of their own
+	s.narrows = newNarrows() // they have some of their own
 	s.contenders = map[string]*contenders{}
 	for _, l := range s.limits {
 		l.bars = nil
@@ -299,6 +299,7 @@ func (b *choice) meet(other choice, wide bool) {
 // unread notes every window with an unknown head that may be asked soon: the pulls to come would wait for them too.
 func (c *contenders) unread(n *needs) {
 	if c.among != nil {
+		c.among.short = true
 		n.narrow(c.among)
 		return
 	}

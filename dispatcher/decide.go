@@ -77,7 +77,7 @@ func (s *state) decide(p *pull, n *needs) decision {
 
 func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decision) {
 	s.settle()
-	if p.among = s.among(p); p.among != nil && p.among.wanted() {
+	if p.among = s.narrows.among(p); p.among != nil && p.among.wanted() {
 		n.narrow(p.among)
 		return nil, blocked
 	}
@@ -125,7 +125,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	g.turn = s.diary.turn
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
-	if len(s.narrows) > 0 {
+	if len(s.narrows.by) > 0 {
 		s.gone(g)
 	}
 	g.place = q.pool.book.Granted(c.window.leaf)

@@ -29,8 +29,10 @@ type narrow struct {
 	known   bool           // it was read
 	stale   bool           // since then one of its jobs became ready, or ceased to be
 	reading bool           // or will be
+	rows    int            // of a share and shape that are read at once
+	short   bool           // they did not do
 	gone    map[int64]bool // jobs that were granted while it is read
-	at      time.Time      // when that read began
+	at      time.Time      // when it was read
 	used    time.Time
 
 	tasks  map[int64]bool // of the user, that had jobs or may have some
@@ -39,32 +41,14 @@ type narrow struct {
 }
 
 const (
-	narrowRows      = 1000                   // of a share and shape that are read at once
+	fewNarrowRows   = 250                    // of a share and shape in the first read; twice as many after these did not do,
+	mostNarrowRows  = 1000                   // up to this
 	narrowEvery     = 100 * time.Millisecond // how long a job that became ready may be passed over for others that are there
 	narrowKept      = time.Minute            // without a pull
-	mostNarrows     = 256
+	mostNarrows     = 1000
 	mostNarrowReads = 2
 	mostOthers      = 1 << 16
 )
-
-// among is the narrow that a pull is served from; nil: the common windows.
-func (s *state) among(p *pull) *narrow {
-	key := p.req.Only.narrow()
-	if key == (narrowKey{}) {
-		return nil
-	}
-	set := s.narrows[key]
-	if set == nil {
-		for len(s.narrows) >= mostNarrows {
-			oldest := slices.MinFunc(slices.Collect(maps.Values(s.narrows)), func(a, b *narrow) int { return a.used.Compare(b.used) })
-			delete(s.narrows, oldest.key)
-		}
-		set = &narrow{key: key, seen: map[int64]bool{}, others: map[int64]bool{}}
-		s.narrows[key] = set
-	}
-	set.used = time.Now()
-	return set
-}
 
 // wanted says whether it must be read before a decision.
 func (set *narrow) wanted() bool { return !set.known || set.stale && time.Since(set.at) > narrowEvery }
@@ -75,37 +59,6 @@ func (n *needs) narrow(set *narrow) {
 		n.narrows = map[*narrow]bool{}
 	}
 	n.narrows[set] = true
-}
-
-// moved looks whether a move of ready jobs changes what is to be had.
-func (set *narrow) moved(m move) {
-	if m.Before == isReady && m.After == isLeased {
-		return // a grant of our own is noted by gone, one of another daemon shows at the claim
-	}
-	switch {
-	case set.key.task != 0:
-		set.stale = set.stale || m.Task == set.key.task
-	case set.tasks[m.Task]:
-		set.stale = true
-	case !set.others[m.Task]:
-		set.stale, set.seen[m.Task] = true, true
-	}
-}
-
-// gone takes a job that was granted out of all windows but the one that it came from.
-func (s *state) gone(g *grant) {
-	for _, set := range s.narrows {
-		if set.gone != nil {
-			set.gone[g.job.id] = true
-		}
-		if w := set.windows[g.window.key]; w != nil && w != g.window {
-			w.drop(g.job.stand)
-		}
-	}
-	if w := s.windows[g.window.key]; w != nil && w != g.window {
-		w.drop(g.job.stand)
-		s.check(w)
-	}
 }
 
 // contendersFor is the set for a kind of slot, as its windows are now.
@@ -148,21 +101,27 @@ func (d *Dispatcher) fillNarrow(set *narrow) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
 	d.mu.Lock()
-	set.stale, set.gone, set.at = false, map[int64]bool{}, time.Now()
-	seen := slices.Collect(maps.Keys(set.seen))
+	set.stale, set.gone = false, map[int64]bool{}
+	all := &d.state.narrows // join may put another state in the place of this one
+	all.reading[set] = true
+	seen, n := slices.Collect(maps.Keys(set.seen)), set.rows
 	d.mu.Unlock()
 
-	tasks, rows, err := d.readNarrow(ctx, set.key, seen)
+	tasks, rows, err := d.readNarrow(ctx, set.key, narrowRead{seen, n})
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err == nil && slices.ContainsFunc(rows, func(r narrowRow) bool { return d.state.shapes[r.ShapeID] == nil }) {
+		err = d.state.loadShapes(ctx, d.cfg.Pool) // rarely: jobs of a new kind
+	}
 	if err == nil {
-		set.knows(tasks, seen)
+		all.learn(set, tasks, seen)
 		set.took(d.state, rows)
 	} else {
 		set.stale = true
 		d.cfg.Log.Warn("ready jobs of one task or user cannot be read", "task", set.key.task, "user", set.key.user, "err", err)
 	}
+	delete(all.reading, set)
 	set.reading, set.gone = false, nil
 	d.line.unblockNarrow(d, set.key, err)
 	d.kick()
@@ -180,11 +139,17 @@ func scanNarrow(row pgx.CollectableRow) (r narrowRow, err error) {
 	return r, err
 }
 
-func (d *Dispatcher) readNarrow(ctx context.Context, key narrowKey, seen []int64) (tasks []int64, rows []narrowRow, err error) {
-	if tasks, err = d.narrowTasks(ctx, key, seen); err != nil || len(tasks) == 0 {
+// narrowRead is what one fill reads.
+type narrowRead struct {
+	seen []int64 // tasks of which it must be found out whose they are
+	n    int     // jobs of a share and shape
+}
+
+func (d *Dispatcher) readNarrow(ctx context.Context, key narrowKey, r narrowRead) (tasks []int64, rows []narrowRow, err error) {
+	if tasks, err = d.narrowTasks(ctx, key, r.seen); err != nil || len(tasks) == 0 {
 		return tasks, nil, err
 	}
-	args := pgx.StrictNamedArgs{"tasks": tasks, "n": narrowRows}
+	args := pgx.StrictNamedArgs{"tasks": tasks, "n": r.n}
 	if rows, err = byKeyTo(ctx, d, statement{"read_narrow", args}, scanNarrow); err != nil {
 		return nil, nil, err
 	}
@@ -214,43 +179,28 @@ func (d *Dispatcher) narrowTasks(ctx context.Context, key narrowKey, seen []int6
 	return tasks, err
 }
 
-// knows notes whose the tasks are that had jobs.
-func (set *narrow) knows(tasks, seen []int64) {
-	set.tasks = make(map[int64]bool, len(tasks))
-	for _, task := range tasks {
-		set.tasks[task] = true
-	}
-	if len(set.others) > mostOthers {
-		clear(set.others)
-	}
-	for _, task := range seen {
-		delete(set.seen, task)
-		if !set.tasks[task] {
-			set.others[task] = true
-		}
-	}
-}
-
 // took makes the windows anew of what was read: in order, share by share and shape by shape.
 func (set *narrow) took(s *state, rows []narrowRow) {
-	set.known, set.windows, set.leaves, set.kinds = true, map[windowKey]*window{}, map[int][]*window{}, map[string]*contenders{}
+	set.known, set.at, set.windows, set.leaves, set.kinds = true, time.Now(), map[windowKey]*window{}, map[int][]*window{}, map[string]*contenders{}
 	n := map[*window]int{}
 	for _, r := range rows {
 		w := set.window(s, windowKey{r.ShareID, r.ShapeID})
 		if w == nil {
 			continue
 		}
-		if n[w]++; n[w] == narrowRows {
+		if n[w]++; n[w] == set.rows {
 			w.end, w.ready = false, 1 // there may be more
 		}
 		if !set.gone[r.ID] && s.inflight[r.ID] == nil {
 			w.jobs = append(w.jobs, r.job())
 		}
 	}
+	if set.short {
+		set.rows, set.short = min(2*set.rows, mostNarrowRows), false
+	}
 }
 
-// window finds or makes one of the narrow's; nil where the share or the shape is not known, or not any more: then a move
-// will tell of its jobs.
+// window finds or makes one of the narrow's; nil where the site has no such share, or not any more.
 func (set *narrow) window(s *state, key windowKey) *window {
 	if w := set.windows[key]; w != nil {
 		return w
@@ -283,12 +233,16 @@ func (l *line) unblockNarrow(d *Dispatcher, key narrowKey, err error) {
 // lookAtNarrows drops those that nobody asks for any more, and has pulls tried again whose jobs may be others by now.
 // d.mu is held.
 func (d *Dispatcher) lookAtNarrows(now time.Time) {
-	for key, set := range d.state.narrows {
-		if now.Sub(set.used) > narrowKept {
-			delete(d.state.narrows, key)
+	stale := false
+	for _, set := range d.state.narrows.by {
+		if stale = stale || set.stale; now.Sub(set.used) > narrowKept {
+			d.state.narrows.drop(set)
 		}
-		if set.stale {
-			d.line.stir(func(c *class) bool { return c.only == key })
-		}
+	}
+	if stale {
+		d.line.stir(func(c *class) bool {
+			set := d.state.narrows.by[c.only]
+			return set != nil && set.stale
+		})
 	}
 }

@@ -177,6 +177,9 @@ func TestNarrowPullsKeepTheOrder(t *testing.T) {
 		f.enqueue(b)
 	}
 	f.owned("bob", "alice", "alice", "alice", "bob", "alice")
+	if _, err := d.Refresh(context.Background()); err != nil { // targets go by what the daemon knows to be wanted
+		t.Fatal(err)
+	}
 	var tasks []int64
 	for range 11 {
 		l, err := pullOnly(d, Only{User: "alice"})
@@ -269,7 +272,7 @@ func TestNarrowPullsReadOn(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 5000))
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 10, priority: 5})
-	ids := f.enqueue(batch{share: "A", n: 2*narrowRows + 300})
+	ids := f.enqueue(batch{share: "A", n: 2*mostNarrowRows + 300})
 	var got []int64
 	for len(got) < len(ids) {
 		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Max: 170, Only: Only{Task: 2}, WaitS: 10})

@@ -32,7 +32,7 @@ type state struct {
 	contenders map[string]*contenders // by what makes the kind of slot
 	nKinds     int64                  // of slots that there were
 	nOpen      int                    // leaves with a window that has something to give
-	narrows    map[narrowKey]*narrow  // of pulls that take jobs of one task or user
+	narrows    narrows                // of pulls that take jobs of one task or user
 
 	memory     map[memoryKey]memory // of shares, up to the last adoption
 	remembered time.Time            // up to when the pools have counted what shares miss
@@ -122,7 +122,7 @@ type heldCount struct {
 
 func newState() *state {
 	return &state{shapes: map[int32]*shape{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
-		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: map[narrowKey]*narrow{}}
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows()}
 }
 
 // adopt builds everything that follows from the site version; counts and windows stay.
@@ -248,9 +248,7 @@ func (s *state) touch(node int, reachToo bool) {
 func (s *state) apply(m move, own bool) {
 	key := windowKey{m.Share, m.Shape}
 	if m.Before == isReady || m.After == isReady {
-		for _, set := range s.narrows {
-			set.moved(m)
-		}
+		s.narrows.moved(m)
 		if w := s.window(key); w != nil {
 			s.applyReady(w, m)
 		}
