@@ -3,6 +3,7 @@ package panda
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ type Access struct {
 	Tokens []Token
 	// Operators are the SHA-256 of the native API's tokens. Who has one may do everything there, and so here.
 	Operators [][sha256.Size]byte
-	// Users are whom verified client certificates stand for.
+	// Users are whom client certificates stand for, on a listener with a TLSFiles.Config, which lets good ones in only.
 	Users Users
 	// Anyone lets everybody in, with any credential or none: a listener on loopback that has none configured, or
 	// panda_anonymous. Who has a good credential is still known by it.
@@ -152,8 +153,8 @@ func steers(r *http.Request) bool {
 // identify fills in the caller and returns the origins that its credential is bound to.
 func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 	var noUser error
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		c.DN = dnOf(r.TLS.VerifiedChains[0][0])
+	if owner := a.owner(r); owner != nil {
+		c.DN = dnOf(owner)
 		if u, row := a.Users.find(c.DN); row != nil {
 			c.User = u
 			return row.origins, nil
@@ -183,6 +184,14 @@ func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 		}
 	}
 	return nil, errUnknownToken
+}
+
+// owner is whose certificate the client has shown. Without Users none is looked at: nobody said that they are checked.
+func (a *Access) owner(r *http.Request) *x509.Certificate {
+	if r.TLS == nil || len(a.Users) == 0 {
+		return nil
+	}
+	return ownerOf(r.TLS.PeerCertificates)
 }
 
 // originOf is the header Origin as PanDA has it, vo[.role]; vo:role is an older way to write it.

@@ -28,7 +28,8 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	if c.ClientCAs, err = readCAs(f.ClientCA); err != nil {
 		return nil, fmt.Errorf("client CAs: %w", err)
 	}
-	c.ClientAuth = tls.VerifyClientCertIfGiven
+	// What tls.VerifyClientCertIfGiven does, and proxies too.
+	c.ClientAuth, c.VerifyConnection = tls.RequestClientCert, verifyClient(c.ClientCAs)
 	return c, nil
 }
 

@@ -109,15 +109,24 @@ func person(cn string) []pkix.AttributeTypeAndValue {
 // pilot is a client that trusts the CA, and has a certificate if cert is one.
 func (a authority) pilot(t *testing.T, cert, key string) *http.Client {
 	t.Helper()
+	if cert == "" {
+		return a.pilotWith(t, nil)
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.pilotWith(t, &pair)
+}
+
+// pilotWith is pilot with a certificate that is in memory.
+func (a authority) pilotWith(t *testing.T, shown *tls.Certificate) *http.Client {
+	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)
 	c := &tls.Config{RootCAs: roots}
-	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil } // whatever CAs are asked for
+	if shown != nil {
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return shown, nil } // whatever CAs are asked for
 	}
 	tr := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}
 	t.Cleanup(tr.CloseIdleConnections)
