@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -38,9 +39,10 @@ type deciding struct {
 	*server
 }
 
-// Pull asks the daemon that decides, again when another one does meanwhile.
+// Pull asks the daemon that decides, again when another one does meanwhile. What it waited it need not wait once more.
 func (d deciding) Pull(ctx context.Context, req dispatcher.PullRequest) (dispatcher.PullReply, error) {
-	for {
+	began, wait := time.Now(), req.WaitS
+	for ; ; req.WaitS = max(0, wait-time.Since(began).Seconds()) {
 		reply, there, err := askThere[dispatcher.PullReply](ctx, d.server, pathPulls, req, req.RequestID != "")
 		if there || err != nil {
 			return reply, err

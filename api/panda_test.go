@@ -1,0 +1,106 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/relay"
+)
+
+// pandaDispatcher is a fakeDispatcher that knows the lease of every attempt.
+type pandaDispatcher struct{ *fakeDispatcher }
+
+func (pandaDispatcher) Holdings(_ context.Context, of []dispatcher.HeldJob) ([]dispatcher.Holding, error) {
+	all := make([]dispatcher.Holding, len(of))
+	for i, h := range of {
+		all[i] = dispatcher.Holding{Lease: "L1", JobState: "leased", Attempt: h.Attempt}
+	}
+	return all, nil
+}
+
+func (pandaDispatcher) Late(context.Context, dispatcher.HeldJob, dispatcher.Result) (bool, error) {
+	return false, nil
+}
+
+// withPanda serves PanDA's calls by the bench's fakes.
+func withPanda(c *Config) {
+	c.Panda = panda.Config{Dispatcher: pandaDispatcher{c.Dispatcher.(*fakeDispatcher)}, Tasks: c.Tasks, Wait: 5 * time.Second}
+}
+
+// PanDA's pulls and ends are served by the daemon that decides, as others are; what it says comes back as it was said.
+func TestPandaHandedOn(t *testing.T) {
+	done := make(chan struct{})
+	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer close(done)
+
+	var decides atomic.Pointer[relay.Conn] // nil: the daemon here
+	here := newBench(t, withPanda, func(c *Config) { c.Relay = &Relay{Lead: decides.Load} })
+	here.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		<-time.After(20 * time.Millisecond)
+		decides.Store(conn)
+		return dispatcher.PullReply{}, dispatcher.ErrHandOn
+	}
+	fails := error(nil)
+	there.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
+		return dispatcher.PullReply{Leases: []dispatcher.Lease{{Lease: "L9", Job: 9, Attempt: 1, Command: []string{"true"}}}}, fails
+	}
+	getJob := func() string {
+		return here.call("POST", "/server/panda/getJob", `{"siteName":"CERN","prodSourceLabel":"managed","mem":2000}`).Body.String()
+	}
+	if got := getJob(); !strings.Contains(got, `"StatusCode":0,"PandaID":9,`) {
+		t.Error(got)
+	}
+	if p := there.dispatcher.pulled; p.Queue != "CERN" || p.Slot.MemoryMB != 2000 || len(p.Only.Labels) != 2 || p.WaitS >= 5 || p.WaitS < 3 {
+		t.Errorf("%+v", p)
+	}
+	for err, want := range map[error]string{
+		dispatcher.ErrNoJobs:                              `{"StatusCode":20,"errorDialog":"no jobs in PanDA"}`,
+		fmt.Errorf("CERN: %w", dispatcher.ErrQueueClosed): `{"StatusCode":20,"errorDialog":"no jobs in PanDA: queue takes no jobs: CERN: queue takes no jobs"}`,
+		dispatcher.ErrStopping:                            `{"StatusCode":10,"errorDialog":"timed out, try again"}`,
+	} {
+		fails = err
+		if got := getJob(); got != want {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+	here.call("POST", "/server/panda/updateJob", `{"jobId":"9","attemptNr":1,"state":"finished"}`)
+	if r := there.dispatcher.ended.Results; len(r) != 1 || r[0].Lease != "L1" || len(here.dispatcher.ended.Results) != 0 {
+		t.Errorf("%+v", there.dispatcher.ended)
+	}
+}
+
+// Unless it is said otherwise, PanDA's calls take the tokens of the native API, and a pilot's Origin does not matter.
+func TestPandaGuard(t *testing.T) {
+	token := "0123456789abcdef"
+	for _, c := range []struct {
+		tokens []Token
+		header []string
+		status int
+	}{
+		{nil, []string{"Authorization", "Bearer any", "Origin", "wlcg.pilot"}, http.StatusOK},
+		{nil, []string{"Origin", "https://elsewhere.example.org"}, http.StatusForbidden},
+		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer " + token, "Origin", "wlcg.pilot"}, http.StatusOK},
+		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer other"}, http.StatusForbidden},
+	} {
+		b := newBench(t, withPanda, func(cfg *Config) { cfg.Tokens = c.tokens })
+		if w := b.call("POST", "/server/panda/getJob", `{"siteName":"CERN"}`, c.header...); w.Code != c.status {
+			t.Errorf("%v: %d %s", c.header, w.Code, w.Body)
+		}
+		if w := b.call("GET", "/trf/runShell", ""); w.Code != http.StatusOK {
+			t.Errorf("runShell: %d", w.Code)
+		}
+	}
+}
