@@ -23,7 +23,7 @@ func (d *Dispatcher) Late(ctx context.Context, of HeldJob, said Result) (noted b
 	if len(said.Report) > 0 {
 		word["report"] = said.Report
 	}
-	args := pgx.StrictNamedArgs{"job": of.Job, "attempt": int32(of.Attempt), "outcome": string(said.Outcome),
+	args := pgx.StrictNamedArgs{"job": of.Job, "attempt": int64(of.Attempt), "outcome": string(said.Outcome),
 		"report": packReport(map[string]any{lateField: word})}
 	tag, err := d.cfg.Pool.Exec(ctx, query["note_late"], args)
 	if err != nil {

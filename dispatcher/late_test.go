@@ -34,6 +34,7 @@ func TestLate(t *testing.T) {
 		{of, Result{Outcome: Failed, ExitCode: &seven, Message: "oops", Report: map[string]any{"transExitCode": 7}}, true},
 		{of, Result{Outcome: Lost}, false},
 		{HeldJob{Job: l.Job, Attempt: 2}, Result{Outcome: Failed}, false},
+		{HeldJob{Job: l.Job, Attempt: 1 + 1<<32}, Result{Outcome: Failed}, false},
 		{HeldJob{Job: l.Job + 1, Attempt: 1}, Result{Outcome: Failed}, false},
 	} {
 		if noted, err := d.Late(ctx, c.of, c.said); err != nil || noted != c.want {
