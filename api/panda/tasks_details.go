@@ -8,7 +8,8 @@ import (
 	"github.com/divvyhq/divvy/generator"
 )
 
-// States of tasks, two ways. What PanDA has more of falls together here; submitted tasks are never seen in those.
+// pandaStates are the states of tasks that PanDA calls otherwise. The whole table, both ways; PanDA's states in the last
+// column have no counterpart, a task that would be in one of them is told by the one before:
 //
 //	here         PanDA        and in PanDA also
 //	submitting   registered   defined
@@ -26,12 +27,6 @@ import (
 //	aborting     aborting
 //	aborted      aborted
 var pandaStates = map[string]string{"submitting": "registered", "waiting": "pending"}
-
-// stateHere are the states here of those that have another name in PanDA.
-var stateHere = map[string]string{
-	"registered": "submitting", "defined": "submitting", "pending": "waiting", "assigning": "waiting", "scouted": "scouting",
-	"prepared": "running", "toretry": "running", "broken": "failed",
-}
 
 // pandaState is PanDA's name for a state of a task.
 func pandaState(state string) string {
