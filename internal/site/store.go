@@ -39,6 +39,7 @@ type Live struct {
 	Waiting int64 `json:"waiting" doc:"Waiting jobs."`
 	Ready   int64 `json:"ready" doc:"Ready jobs."`
 	Leased  int64 `json:"leased" doc:"Leased jobs."`
+	Pieces  int64 `json:"-"` // that are to become jobs; told in words only
 }
 
 // Any says whether there is any work.
