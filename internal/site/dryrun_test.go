@@ -83,6 +83,28 @@ func text(f *float64) string {
 	return fmt.Sprint(*f)
 }
 
+// A version of a program that knew fewer rules is refused like any file, with its lines; nothing changes.
+func TestRollbackToWhatIsRefusedNow(t *testing.T) {
+	b := newBench(t)
+	b.apply(site("{name: A, max: 5}"))
+	b.apply(site("{name: A}"))
+	if _, err := b.db.Exec(t.Context(), "UPDATE site_versions SET source = $1 WHERE version = 1", site("{name: A, owned: 10, max: 5}")); err != nil {
+		t.Fatal(err)
+	}
+	before := b.everything()
+	for _, dry := range []bool{true, false} {
+		_, err := b.Rollback(t.Context(), RollbackRequest{Version: 1, DryRun: dry})
+		var problems Problems
+		if !errors.As(err, &problems) || !strings.HasPrefix(err.Error(), "version-1.yml:2:") ||
+			!strings.HasSuffix(err.Error(), "owned: 10 is more than max 5 (lower owned or raise max)") {
+			t.Errorf("dry run %v: %v", dry, err)
+		}
+	}
+	if d := cmp.Diff(before, b.everything()); d != "" {
+		t.Errorf("it wrote: %s", d)
+	}
+}
+
 func TestRollbackKnowsWhoIsWho(t *testing.T) {
 	b := newBench(t)
 	v1 := site("{name: A, children: [{name: x}, {name: y}]}", "{name: B}")

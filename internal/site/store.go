@@ -173,10 +173,19 @@ func emptySite() *Site {
 
 // site rebuilds a version from its source and its ids.
 func (r versionRow) site() (*Site, error) {
-	site, err := Parse(fmt.Sprintf("version-%d.yml", r.Version), []byte(r.Source))
+	site, err := r.parse()
 	if err != nil {
 		// Not as Problems: they are not those of the caller's file.
 		return nil, fmt.Errorf("%w: version %d: %v", ErrUnreadable, r.Version, err)
+	}
+	return site, nil
+}
+
+// parse is site with Problems of version-N.yml as they are, for who asks to have this very file in force.
+func (r versionRow) parse() (*Site, error) {
+	site, err := Parse(fmt.Sprintf("version-%d.yml", r.Version), []byte(r.Source))
+	if err != nil {
+		return nil, err
 	}
 	site.Number, site.AppliedAt, site.AppliedBy = r.Version, r.AppliedAt, r.AppliedBy
 	site.Note, site.RollbackOf = r.Note, r.RollbackOf
