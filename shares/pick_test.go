@@ -129,66 +129,6 @@ func move(p *Pool, leaf int, du Units) {
 	}
 }
 
-// TestBoundOfUnitJobs is §2: with unit jobs and everybody demanding, held − target < 1 at every node at every
-// step; once R = C and every leaf has turned over, target − held < 1 below the root. Further down it is < the
-// depth: when a job ends, the slot may rightly go to another branch, and a branch that is a part of a job
-// short cannot make up for that in each of its leaves.
-func TestBoundOfUnitJobs(t *testing.T) {
-	t.Run("weights", rapid.MakeCheck(func(t *rapid.T) { checkBound(t, kind{weightless: true, tiers: true}) }))
-	t.Run("plans", rapid.MakeCheck(func(t *rapid.T) { checkBound(t, lendingPlan) }))
-}
-
-func checkBound(t *rapid.T, k kind) {
-	p := NewPool(drawTree(t, k), "default")
-	for _, leaf := range p.tree.Leaves() {
-		p.SetWant(leaf, MaxAmount)
-	}
-	capacity := Units(rapid.IntRange(1, 80).Draw(t, "capacity")) * 1000
-	var jobs []int // leaves, by age of the job
-	for p.Held(0) < capacity {
-		leaf, ok := grant(p, capacity)
-		if !ok {
-			break // all are at their max
-		}
-		jobs = append(jobs, leaf)
-		checkOver(t, p, p.Targets(p.Held(0)))
-	}
-	targets := p.Targets(capacity)
-	turn := func(end int) {
-		move(p, jobs[end], -1000)
-		leaf, ok := grant(p, capacity)
-		if !ok {
-			t.Fatalf("nobody takes the slot of %q", p.tree.Nodes[jobs[end]].Path)
-		}
-		jobs = append(append(jobs[:end:end], jobs[end+1:]...), leaf)
-		checkOver(t, p, targets)
-	}
-	for range jobs { // the oldest first: after that every leaf has turned over
-		turn(0)
-	}
-	for range 2 * len(jobs) {
-		checkUnder(t, p, targets)
-		turn(rapid.IntRange(0, len(jobs)-1).Draw(t, "end"))
-	}
-}
-
-func checkOver(t *rapid.T, p *Pool, targets []float64) {
-	for i, target := range targets {
-		if float64(p.Held(i))-target >= 1000+Tolerance {
-			t.Fatalf("%q holds %v thousandths of %v", p.tree.Nodes[i].Path, int64(p.Held(i)), target)
-		}
-	}
-}
-
-func checkUnder(t *rapid.T, p *Pool, targets []float64) {
-	for i, target := range targets[1:] {
-		n := p.tree.Nodes[i+1]
-		if target-float64(p.Held(i+1)) >= 1000*float64(n.Depth)+Tolerance {
-			t.Fatalf("%q holds only %v thousandths of %v", n.Path, int64(p.Held(i+1)), target)
-		}
-	}
-}
-
 func TestPickTies(t *testing.T) {
 	tree, err := Build([]Spec{{Name: "A", Plan: DefaultPlan()}, {Name: "B", Plan: DefaultPlan()}, {Name: "C", Plan: DefaultPlan()}})
 	if err != nil {
