@@ -447,6 +447,71 @@ func TestReclaimForNothing(t *testing.T) {
 	}
 }
 
+// Units that the claimer has taken are taken, though its jobs were killed since: it asks again when others have them.
+func TestReclaimAfterAKill(t *testing.T) {
+	f, d, leases := duel(t, shares.Reclaim{Grace: grace}, 4)
+	if n := reclaim(t, d); n != 2 {
+		t.Fatalf("%d orders, want 2", n)
+	}
+	tokens, _ := told(t, d, leases...)
+	all := byToken(leases)
+	for _, token := range tokens {
+		finish(t, d, Cancelled, all[token])
+	}
+	var taken []Lease
+	for range tokens {
+		l := pull1(t, d, "q")
+		if l.Share != "B" {
+			t.Fatalf("a job of %s took what came free for B", l.Share)
+		}
+		taken = append(taken, l)
+	}
+	if n := reclaim(t, d); n != 0 {
+		t.Fatalf("%d orders while B has its target", n)
+	}
+	err := beginFunc(t.Context(), f.pool, func(tx pgxTx) error {
+		_, err := CancelTask(t.Context(), tx, taken[0].Task, "kill", 100)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range taken {
+		finish(t, d, Cancelled, l)
+	}
+	for range taken { // B has no job any more
+		if l := pull1(t, d, "q"); l.Share != "A" {
+			t.Fatalf("a job of %s", l.Share)
+		}
+	}
+	f.asks(d, "B", 2)
+	if n := reclaim(t, d); n != 2 {
+		t.Errorf("%d orders for new jobs of B, want 2", n)
+	}
+}
+
+// What an ask is measured by is the live pool: the same limits of lending, at the same capacity.
+func TestReclaimMeasuresTheLivePool(t *testing.T) {
+	b := asking(node("B", 1), shares.Reclaim{Grace: grace})
+	f := newFixture(t, []shares.Spec{owner("O", 4, "all", "none"), node("A", 1), b}, slots("q", 12))
+	d := f.daemon()
+	f.holding(d, "A", 12)
+	f.asks(d, "O", 6)
+	f.asks(d, "B", 10)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	asking := d.state.reclaimPools()
+	if len(asking) != 1 {
+		t.Fatalf("%d pools ask, want 1", len(asking))
+	}
+	live, st := d.state.pools["default"], asking[0]
+	for _, r := range []shares.Units{3000, 6000, st.r} {
+		if diff := cmp.Diff(live.book.Targets(r), st.book.Targets(r)); diff != "" {
+			t.Errorf("targets at R = %v, live and measured:\n%s", r, diff)
+		}
+	}
+}
+
 // W2, A:B 1:1 → 1:3 on 100 full slots: nothing is reclaimed unless B asks for it, and then what it is short of, once.
 func TestReclaimAfterAChange(t *testing.T) {
 	for _, active := range []bool{false, true} {
