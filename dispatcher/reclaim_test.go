@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -490,13 +491,15 @@ func TestReclaimAfterAKill(t *testing.T) {
 	}
 }
 
-// What an ask is measured by is the live pool: the same limits of lending, at the same capacity.
+// What an ask is measured by is the live pool at its capacity: of 12 units L owns 6 and uses none, so 3 are A's by weight, who
+// may not borrow, and targets at half of the capacity leave it these.
 func TestReclaimMeasuresTheLivePool(t *testing.T) {
-	b := asking(node("B", 1), shares.Reclaim{Grace: grace})
-	f := newFixture(t, []shares.Spec{owner("O", 4, "all", "none"), node("A", 1), b}, slots("q", 12))
+	a := node("A", 1)
+	a.Plan.Borrow.Any = new(shares.Units)
+	f := newFixture(t, []shares.Spec{owner("L", 6, "all", "all"), a, asking(node("B", 1), shares.Reclaim{Grace: grace})}, slots("q", 12))
 	d := f.daemon()
-	f.holding(d, "A", 12)
-	f.asks(d, "O", 6)
+	f.holding(d, "B", 12)
+	f.asks(d, "A", 10)
 	f.asks(d, "B", 10)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -504,10 +507,10 @@ func TestReclaimMeasuresTheLivePool(t *testing.T) {
 	if len(asking) != 1 {
 		t.Fatalf("%d pools ask, want 1", len(asking))
 	}
-	live, st := d.state.pools["default"], asking[0]
-	for _, r := range []shares.Units{3000, 6000, st.r} {
-		if diff := cmp.Diff(live.book.Targets(r), st.book.Targets(r)); diff != "" {
-			t.Errorf("targets at R = %v, live and measured:\n%s", r, diff)
+	live, measured := d.state.pools["default"].book.Targets(6000), asking[0].book.Targets(6000)
+	for i, n := range f.version.Tree.Nodes {
+		if want := map[string]float64{"": 6000, "A": 3000, "B": 3000}[n.Path]; math.Abs(live[i]-want) > shares.Tolerance || math.Abs(measured[i]-want) > shares.Tolerance {
+			t.Errorf("target of %q at R = 6: %v, measured %v, want %v", n.Path, live[i], measured[i], want)
 		}
 	}
 }
