@@ -145,7 +145,8 @@ func TestRecordOfTheVersionBefore(t *testing.T) {
 	if _, err := d.Record(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.exec("UPDATE decisions SET pull = 0, pulls = '{}', attempts = '{}', level_deficits = '{}', depths = '{}', skipped_ids = '{}', skipped_words = '', skips = '{}'")
+	f.exec(`UPDATE decisions SET pull = 0, pulls = '{}', attempts = '{}', level_deficits = '{}', depths = '{}',
+		skipped_ids = '{}', skipped_words = '', skips = '{}'`)
 	g, view := f.decisionOfJob(d, l.Job)
 	if g.Record.Pull != 0 || g.Levels[0].Deficit != nil || !close6(g.Levels[1].Deficit, 1) || g.Record.Skipped != nil {
 		t.Errorf("%+v %+v", g.Record, g.Levels)

@@ -18,7 +18,8 @@ const (
 )
 
 // skipReasons are the letters in words.
-var skipReasons = map[byte]string{skipUnfit: "unfit", skipMax: "max", skipPool: "pool", skipLend: string(shares.RuleLend), skipBorrow: string(shares.RuleBorrow)}
+var skipReasons = map[byte]string{skipUnfit: "unfit", skipMax: "max", skipPool: "pool",
+	skipLend: string(shares.RuleLend), skipBorrow: string(shares.RuleBorrow)}
 
 // mostSkipped bounds the names in a record.
 const mostSkipped = 8
