@@ -117,7 +117,7 @@ func (c *transition) rehearse(ctx context.Context, tx pgx.Tx, when time.Time) (A
 	if when.IsZero() {
 		when = time.Now()
 	}
-	targets, err := c.targets(ctx, tx, when)
+	targets, err := c.targets(ctx, when)
 	out := c.applied()
 	out.Refused, out.Targets = append(out.Refused, c.obstacles...), targets
 	return out, err

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,8 +25,8 @@ func TestDryRunShowsTargets(t *testing.T) {
 	for _, id := range b.ids() {
 		want[id] = 5_000_000
 	}
-	b.hooks.Standing = func() map[string]Demand {
-		return map[string]Demand{DefaultPool: {Want: want, Offered: 2_000_000}}
+	b.hooks.Standing = func(context.Context) (map[string]Demand, error) {
+		return map[string]Demand{DefaultPool: {Want: want, Offered: 2_000_000}}, nil
 	}
 	before := b.dump()
 	b.order = nil
@@ -55,8 +56,8 @@ func TestDryRunSaysWhatWouldBeRefused(t *testing.T) {
 	b.apply(site("{name: A}", "{name: B}"))
 	ids := b.ids()
 	b.live["A"] = Live{Tasks: 1}
-	b.hooks.Standing = func() map[string]Demand {
-		return map[string]Demand{DefaultPool: {Held: map[shares.ShareID]shares.Units{ids["A"]: 30_000, ids["B"]: 10_000}}}
+	b.hooks.Standing = func(context.Context) (map[string]Demand, error) {
+		return map[string]Demand{DefaultPool: {Held: map[shares.ShareID]shares.Units{ids["A"]: 30_000, ids["B"]: 10_000}}}, nil
 	}
 	src := site("{name: B}", "{name: N}")
 	a, err := b.Apply(t.Context(), ApplyRequest{Source: []byte(src), DryRun: true})

@@ -50,8 +50,7 @@ type Demand struct {
 	Held    map[shares.ShareID]shares.Units // by leaf
 	Want    map[shares.ShareID]shares.Units // by leaf: what it could use beyond what it holds
 	Offered shares.Units                    // units offered and unfilled of late
-
-	ends map[shares.ShareID]shares.Ends // by share: how its jobs ended of late
+	Ends    map[shares.ShareID]shares.Ends  // by leaf: how its jobs ended of late
 }
 
 // Hooks tie the site to the packages above it, which it does not know. Nil ones are left out, as in tests.
@@ -64,8 +63,8 @@ type Hooks struct {
 	Move func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error
 	// Applied is the last thing in the transaction of every change.
 	Applied func(ctx context.Context, tx pgx.Tx, v shares.Version) error
-	// Standing is the live demand by pool, for the targets that a dry run shows.
-	Standing func() map[string]Demand
+	// Standing is the live demand by pool and how jobs end, for the targets that a dry run shows.
+	Standing func(ctx context.Context) (map[string]Demand, error)
 }
 
 // Config is what a Store works with.
