@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -178,6 +179,14 @@ func (l *limit) ease() {
 	l.bars = l.bars[:0]
 }
 
+// unbar forgets the limit that keeps a leaf out.
+func (c *contenders) unbar(leaf int) {
+	if l := c.barred[leaf]; l != nil {
+		delete(c.barred, leaf)
+		l.bars = slices.DeleteFunc(l.bars, func(b bar) bool { return b == bar{c, leaf} })
+	}
+}
+
 // check notes whether a window has something to give, after anything about it has changed.
 func (s *state) check(w *window) {
 	is := w.leaf >= 0 && w.open()
@@ -196,8 +205,8 @@ func (s *state) check(w *window) {
 	s.countOpen(w.leaf, is)
 	for _, c := range s.contenders {
 		if c.shapes.has(w.shape.at) {
-			delete(c.refused, w.leaf) // it may be a smaller job, or one of another class
-			delete(c.barred, w.leaf)
+			c.unbar(w.leaf) // it may be a smaller job, or one of another class
+			delete(c.refused, w.leaf)
 			c.review(w.leaf)
 		}
 	}

@@ -111,7 +111,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 			of.unread(n)
 			return nil, blocked
 		default:
-			asked := asked{cores: left.cores, most: p.most - len(p.grants)}
+			asked := asked{pull: p.number, cores: left.cores, most: p.most - len(p.grants)}
 			return s.give(p, q, found, s.note(of, r, q, found, asked), n), given
 		}
 	}

@@ -35,6 +35,9 @@ type pickRecord struct {
 	shape           int32
 	unfit           int32 // leaves with ready jobs of which none fits the slot
 	barred          int32 // leaves that a limit keeps back
+	attempt         int32
+	levels          []float32 // deficits of the winner's path, in units: from the top level down to the share
+	skipped         []skip    // the first of those that stood before the winner
 
 	// Known when the claim has committed: its ledger row.
 	daemon int64
@@ -44,8 +47,9 @@ type pickRecord struct {
 
 // asked is what the pull has left to ask for.
 type asked struct {
-	cores int // of the slot
-	most  int // jobs
+	pull  int64 // its number at this daemon
+	cores int   // of the slot
+	most  int   // jobs
 }
 
 // countOpen notes that a window of a leaf has something to give from now on, or not any more.
@@ -72,20 +76,34 @@ func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a a
 	}
 	of.tell(&s.diary)
 	c, _ := of.pool.book.Contest(r, &of.leaves)
-	e := &pickRecord{at: time.Now(), job: found.window.jobs[0].id, queue: q.ID, weight: int32(weight), units: found.units, round: r,
+	job := &found.window.jobs[0]
+	e := &pickRecord{at: time.Now(), job: job.id, attempt: job.attempt, queue: q.ID, weight: int32(weight), units: found.units, round: r,
 		candidates: int32(of.leaves.Len()), asked: a, version: s.version.Number, turn: s.diary.turn + 1, kind: of.kind,
 		shape: found.window.key.shape, barred: int32(len(of.barred) + len(of.refused))}
 	e.unfit = max(0, int32(s.nOpen)-e.candidates-e.barred)
+	if e.unfit+e.barred > 0 {
+		e.skipped = s.skippedBefore(of, c.Winner)
+	}
 	if leaf := found.window.leaf; leaf != c.Winner { // it was owed the slot: the winner comes second
 		e.kind = -of.kind
 		c = of.owedBefore(r, leaf, c)
 	}
 	nodes := s.version.Tree.Nodes
-	e.share, e.deficit = nodes[c.Winner].ID, float32(c.Deficit/1000)
+	e.share, e.deficit, e.levels = nodes[c.Winner].ID, float32(c.Deficit/1000), s.levels(of.pool, c.Winner)
 	if c.RunnerUp >= 0 {
 		e.runnerUp, e.runnerUpDeficit = nodes[c.RunnerUp].ID, float32(c.RunnerUpDeficit/1000)
 	}
 	return e
+}
+
+// levels are the deficits of the winner's path in the contest that was just held.
+func (s *state) levels(of *pool, winner int) []float32 {
+	s.scratch.trail = of.book.Trail(winner, s.scratch.trail[:0])
+	levels := make([]float32, len(s.scratch.trail))
+	for i, thousandths := range s.scratch.trail {
+		levels[i] = float32(thousandths / 1000)
+	}
+	return levels
 }
 
 // owedBefore is the contest of a leaf that was given its due with who would have won: deficits are those where their paths
@@ -215,57 +233,6 @@ func (d *Dispatcher) onDay(ctx context.Context, write func() error) error {
 
 // errNotSent: the records are still ours alone.
 var errNotSent = errors.New("no connection")
-
-// valuesOf makes one of the records' columns.
-func valuesOf[E, T any](row []E, of func(e *E) T) []T {
-	values := make([]T, len(row))
-	for i := range row {
-		values[i] = of(&row[i])
-	}
-	return values
-}
-
-// oneIfSame is a column that has one value for all, where that is so.
-func oneIfSame[T comparable](column []T) []T {
-	for _, v := range column {
-		if v != column[0] {
-			return column
-		}
-	}
-	return column[:min(1, len(column))]
-}
-
-func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
-	now, first := time.Now(), row[0].turn
-	for _, e := range row {
-		first = min(first, e.turn)
-	}
-	int4s := func(of func(e *pickRecord) int32) []int32 { return valuesOf(row, of) }
-	int8s := func(of func(e *pickRecord) int64) []int64 { return valuesOf(row, of) }
-	args := pgx.StrictNamedArgs{"daemon": row[0].daemon, "version": row[0].version, "turn": first,
-		"ms_ago":             int4s(func(e *pickRecord) int32 { return int32(now.Sub(e.at).Milliseconds()) }),
-		"lanes":              valuesOf(row, func(e *pickRecord) int16 { return e.lane }),
-		"seqs":               int8s(func(e *pickRecord) int64 { return e.seq }),
-		"jobs":               int8s(func(e *pickRecord) int64 { return e.job }),
-		"queues":             int4s(func(e *pickRecord) int32 { return int32(e.queue) }),
-		"shares":             int4s(func(e *pickRecord) int32 { return int32(e.share) }),
-		"deficits":           valuesOf(row, func(e *pickRecord) float32 { return e.deficit }),
-		"runners_up":         int4s(func(e *pickRecord) int32 { return int32(e.runnerUp) }),
-		"runner_up_deficits": valuesOf(row, func(e *pickRecord) float32 { return e.runnerUpDeficit }),
-		"candidates":         int4s(func(e *pickRecord) int32 { return e.candidates }),
-		"units":              int8s(func(e *pickRecord) int64 { return int64(e.units) }),
-		"rounds":             int8s(func(e *pickRecord) int64 { return int64(e.round) }),
-		"weights":            int4s(func(e *pickRecord) int32 { return e.weight }),
-		"turns":              int4s(func(e *pickRecord) int32 { return int32(e.turn - first) }),
-		"kinds":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.kind) })),
-		"shapes":             oneIfSame(int4s(func(e *pickRecord) int32 { return e.shape })),
-		"cores":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.asked.cores) })),
-		"mosts":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.asked.most) })),
-		"unfits":             oneIfSame(int4s(func(e *pickRecord) int32 { return e.unfit })),
-		"barreds":            oneIfSame(int4s(func(e *pickRecord) int32 { return e.barred })),
-	}
-	return d.write(ctx, "record_decisions", args)
-}
 
 // write runs a statement that must not be repeated when it is unknown whether it was executed. Therefore it is not
 // interrupted either: a daemon that stops would lose what it was just writing.

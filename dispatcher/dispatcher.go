@@ -90,6 +90,7 @@ type Dispatcher struct {
 	state      *state
 	line       line
 	requests   map[[16]byte]*pull // by request id, while they are served
+	nPulls     int64              // that were let into the line
 	lanes      [nLanes]*lane
 	base       [nLanes]int64 // up to where own moves are part of limits.free
 	followed   map[laneID]int64

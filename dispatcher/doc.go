@@ -68,7 +68,7 @@
 // to which turn nothing else was counted, and decisions after that are not made again.
 //
 // Attempts and ended jobs are stored by day, and so are the records of decisions: who won, who was next, the deficits
-// of both, the ledger row of the claim. Record writes those of committed claims a second later, all of them or a sample.
+// of both and of the winner level by level, who was skipped before it and why, the pull, the ledger row of the claim. Record writes those of committed claims a second later, all of them or a sample.
 //
 // Explain and Why say what all this comes to for one job, or for two shares: limits by what all daemons hold, then the walk
 // of a decision for a slot as large as the queue allows; of what has its slot, the record. They change nothing.

@@ -34,8 +34,10 @@ type Record struct {
 	Candidates int       `json:"candidates" doc:"Shares with a job for the slot."`
 	Unfit      int       `json:"unfit" doc:"Shares that were skipped: none of their ready jobs fits the slot."`
 	Barred     int       `json:"barred" doc:"Shares that were skipped: a limit kept their jobs for the slot back."`
+	Skipped    []Skipped `json:"skipped,omitempty" doc:"The first eight of the skipped shares that would have got the slot before the winner, in this order."`
 	SlotCores  int       `json:"slot_cores" doc:"Cores that the slot had left to offer."`
 	Weight     int       `json:"weight" doc:"Decisions that the record stands for; 1 = all were recorded."`
+	Pull       int64     `json:"pull,omitempty" doc:"Number of the pull at the daemon; absent in records of older daemons."`
 	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the claim."`
 	Lane       int       `json:"lane"`
 	Seq        int64     `json:"seq"`
@@ -44,11 +46,17 @@ type Record struct {
 	Parted     int       `json:"parted" doc:"Depth of the level at which the paths of both part, from 1; 0 without a runner-up."`
 }
 
-// DecisionLevel is one step of the walk from the root to the winner. Deficits are recorded where the paths part: above
-// it both sides are the same, and below it the winner was compared with others.
+// Skipped is a share that stood before the winner and did not get the slot.
+type Skipped struct {
+	Share  string `json:"share"`
+	Reason string `json:"reason" enum:"unfit,max,pool,lend,borrow" doc:"unfit: none of its ready jobs fits the slot; else the limit that kept them back."`
+}
+
+// DecisionLevel is one step of the walk from the root to the winner. Above the level at which the paths part both sides
+// are the same; below it the winner was compared with others than the runner-up.
 type DecisionLevel struct {
 	Share           string   `json:"share"`
-	Deficit         *float64 `json:"deficit,omitempty" doc:"target - held before the grant."`
+	Deficit         *float64 `json:"deficit,omitempty" doc:"target - held before the grant. Records of older daemons have it only where the paths part."`
 	RunnerUp        string   `json:"runner_up,omitempty" doc:"What leads to the runner-up here; the same share above the level at which the paths part."`
 	RunnerUpDeficit *float64 `json:"runner_up_deficit,omitempty"`
 }
@@ -71,6 +79,10 @@ type recordRow struct {
 	Cores           int
 	Unfit           int
 	Barred          int
+	Pull            int64
+	LevelDeficits   []float64 // empty in older records
+	Skipped         []string
+	SkippedWords    string
 }
 
 // decisionOf is the decision that started the running or the last attempt of a job.
@@ -92,7 +104,8 @@ func (d *Dispatcher) decisionOf(ctx context.Context, j *subject) (*Decision, err
 	if err := d.cfg.Pool.QueryRow(ctx, query["explain_version"], pgx.StrictNamedArgs{"at": a.ClaimedAt}).Scan(&out.Version); err != nil {
 		return nil, err
 	}
-	found, err := collect[recordRow](ctx, d.cfg.Pool, "explain_decision", pgx.StrictNamedArgs{"job": j.ID, "claimed_at": a.ClaimedAt})
+	found, err := collect[recordRow](ctx, d.cfg.Pool, "explain_decision", pgx.StrictNamedArgs{"job": j.ID, "attempt": a.Attempt,
+		"claimed_at": a.ClaimedAt})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +136,7 @@ func (d *Dispatcher) notRecorded(ctx context.Context, at time.Time) (string, err
 func (out *Decision) take(r recordRow) {
 	out.Recorded = true
 	out.Record = &Record{At: r.At.UTC(), Units: r.Units, Round: r.Round, Candidates: r.Candidates, Weight: r.Weight,
-		Unfit: r.Unfit, Barred: r.Barred, SlotCores: r.Cores,
+		Unfit: r.Unfit, Barred: r.Barred, Skipped: r.skipped(), SlotCores: r.Cores, Pull: r.Pull,
 		Daemon: r.DaemonID, Lane: r.Lane, Seq: r.Seq, Winner: r.Share, RunnerUp: r.RunnerUp}
 	if r.Version > 0 { // else it is an old record, and the time of the claim says which
 		out.Version = r.Version
@@ -134,8 +147,11 @@ func (out *Decision) take(r recordRow) {
 	}
 	for i := range won {
 		level := DecisionLevel{Share: strings.Join(won[:i+1], "/")}
+		if len(r.LevelDeficits) == len(won) {
+			level.Deficit = &r.LevelDeficits[i]
+		}
 		if i < len(second) && out.Record.Parted == 0 {
-			level.RunnerUp = strings.Join(second[:i+1], "/")
+			level.RunnerUp, level.RunnerUpDeficit = strings.Join(second[:i+1], "/"), level.Deficit
 			if won[i] != second[i] {
 				out.Record.Parted = i + 1
 				level.Deficit, level.RunnerUpDeficit = &r.Deficit, &r.RunnerUpDeficit
@@ -146,6 +162,13 @@ func (out *Decision) take(r recordRow) {
 	if second == nil {
 		out.Levels[len(won)-1].Deficit = &r.Deficit
 	}
+}
+
+func (r *recordRow) skipped() (list []Skipped) {
+	for i, share := range r.Skipped {
+		list = append(list, Skipped{share, skipReasons[r.SkippedWords[i]]})
+	}
+	return list
 }
 
 func (out *Decision) summary(j *subject) string {

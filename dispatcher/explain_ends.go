@@ -25,6 +25,25 @@ const (
 	endsMoves  = 5000
 )
 
+// Ends is how attempts ended lately, by pool and share. An error is the database's.
+func (d *Dispatcher) Ends(ctx context.Context) (map[string]map[shares.ShareID]shares.Ends, error) {
+	ends, err := d.endsLately(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	pools := map[string]map[shares.ShareID]shares.Ends{}
+	for name, p := range d.state.pools {
+		of := map[shares.ShareID]shares.Ends{}
+		for node, e := range d.state.byLeaf(p, ends) {
+			of[d.state.version.Tree.Nodes[node].ID] = e
+		}
+		pools[name] = of
+	}
+	return pools, nil
+}
+
 // endsLately is how fast attempts ended lately, by queue and share.
 func (d *Dispatcher) endsLately(ctx context.Context) ([]endRate, error) {
 	return collect[endRate](ctx, d.cfg.Pool, "explain_ends", pgx.StrictNamedArgs{"within_s": endsWithin.Seconds(), "rows": endsRows,

@@ -318,7 +318,7 @@ func TestExplainDecision(t *testing.T) {
 		}
 		r := f.decisions()[job]
 		top, leaf := g.Levels[0], g.Levels[1]
-		if len(g.Levels) != 2 || g.Record.Parted != 2 || top.Share != "Prod" || top.RunnerUp != "Prod" || top.Deficit != nil ||
+		if len(g.Levels) != 2 || g.Record.Parted != 2 || top.Share != "Prod" || top.RunnerUp != "Prod" || top.Deficit == nil || *top.RunnerUpDeficit != *top.Deficit ||
 			leaf.Share != r.Share || leaf.RunnerUp != *r.RunnerUp || float32(*leaf.Deficit) != r.Deficit || float32(*leaf.RunnerUpDeficit) != *r.RunnerUpDeficit {
 			t.Errorf("%+v of %+v", g.Levels, r)
 		}

@@ -19,6 +19,7 @@ type pull struct {
 	req     PullRequest
 	most    int
 	class   string
+	number  int64 // of the pulls that this daemon let into its line, from 1
 	arrived time.Time
 	until   time.Time // answer "none" from then on
 	key     [16]byte  // of (pilot, request id); zero without one
@@ -179,6 +180,8 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 		asks.only = &p.req.Only
 	}
 	q.pilots[p.req.Pilot] = asks
+	d.nPulls++
+	p.number = d.nPulls
 	d.line.add(d, p)
 	return p, nil
 }

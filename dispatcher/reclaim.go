@@ -23,6 +23,8 @@ const (
 	// mostOrders and mostOpen bound a step and all orders that are open.
 	mostOrders = 200
 	mostOpen   = 10_000
+	// mostClaims bounds what is read of a lane of claims, in batches.
+	mostClaims = 2000
 )
 
 // Reclaim takes units back for shares whose plan has reclaim, and that are below their target while all slots that
@@ -128,7 +130,8 @@ func (r *reclaiming) round(ctx context.Context) (err error) {
 	if r.open, err = collect[openReclaim](ctx, r.tx, "open_reclaims", args); err != nil {
 		return err
 	}
-	recent, err := collect[recentReclaim](ctx, r.tx, "recent_reclaims", pgx.StrictNamedArgs{"settle_s": reclaimSettle.Seconds()})
+	recent, err := collect[recentReclaim](ctx, r.tx, "recent_reclaims", pgx.StrictNamedArgs{"settle_s": reclaimSettle.Seconds(),
+		"first": firstClaimLane, "last": firstEndLane - 1, "rows": mostClaims})
 	if err != nil {
 		return err
 	}

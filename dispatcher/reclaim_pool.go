@@ -55,7 +55,7 @@ func (s *state) reclaimPools() (all []*reclaimPool) {
 			}
 		}
 		if len(st.asks) > 0 {
-			st.book = copyBook(p.book)
+			st.book = copyBook(p.book, p.full())
 			all = append(all, st)
 		}
 	}
@@ -110,10 +110,11 @@ func (s *state) roundNow(p *pool) shares.Units {
 	return s.round(p, offered)
 }
 
-// copyBook is the same standing for somebody else's use.
-func copyBook(of *shares.Pool) *shares.Pool {
+// copyBook is the same standing for somebody else's use, at the capacity of its pool.
+func copyBook(of *shares.Pool, capacity shares.Units) *shares.Pool {
 	tree := of.Tree()
 	book := shares.NewPool(tree, of.Name())
+	book.SetCapacity(capacity)
 	for _, leaf := range tree.Leaves() {
 		book.Hold(leaf, of.Held(leaf))
 		book.SetWant(leaf, of.Want(leaf))

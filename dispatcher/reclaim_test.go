@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -444,6 +445,73 @@ func TestReclaimForNothing(t *testing.T) {
 	f.refreshed(d)
 	if n := reclaim(t, d); n != 0 {
 		t.Errorf("%d orders at once, want 0", n)
+	}
+}
+
+// Units that the claimer has taken are taken, though its jobs were killed since: it asks again when others have them.
+func TestReclaimAfterAKill(t *testing.T) {
+	f, d, leases := duel(t, shares.Reclaim{Grace: grace}, 4)
+	if n := reclaim(t, d); n != 2 {
+		t.Fatalf("%d orders, want 2", n)
+	}
+	tokens, _ := told(t, d, leases...)
+	all := byToken(leases)
+	for _, token := range tokens {
+		finish(t, d, Cancelled, all[token])
+	}
+	var taken []Lease
+	for range tokens {
+		l := pull1(t, d, "q")
+		if l.Share != "B" {
+			t.Fatalf("a job of %s took what came free for B", l.Share)
+		}
+		taken = append(taken, l)
+	}
+	if n := reclaim(t, d); n != 0 {
+		t.Fatalf("%d orders while B has its target", n)
+	}
+	err := beginFunc(t.Context(), f.pool, func(tx pgxTx) error {
+		_, err := CancelTask(t.Context(), tx, taken[0].Task, "kill", 100)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range taken {
+		finish(t, d, Cancelled, l)
+	}
+	for range taken { // B has no job any more
+		if l := pull1(t, d, "q"); l.Share != "A" {
+			t.Fatalf("a job of %s", l.Share)
+		}
+	}
+	f.asks(d, "B", 2)
+	if n := reclaim(t, d); n != 2 {
+		t.Errorf("%d orders for new jobs of B, want 2", n)
+	}
+}
+
+// What an ask is measured by is the live pool at its capacity: of 12 units L owns 6 and uses none, so 3 are A's by weight, who
+// may not borrow, and targets at half of the capacity leave it these.
+func TestReclaimMeasuresTheLivePool(t *testing.T) {
+	a := node("A", 1)
+	a.Plan.Borrow.Any = new(shares.Units)
+	f := newFixture(t, []shares.Spec{owner("L", 6, "all", "all"), a, asking(node("B", 1), shares.Reclaim{Grace: grace})}, slots("q", 12))
+	d := f.daemon()
+	f.holding(d, "B", 12)
+	f.asks(d, "A", 10)
+	f.asks(d, "B", 10)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	asking := d.state.reclaimPools()
+	if len(asking) != 1 {
+		t.Fatalf("%d pools ask, want 1", len(asking))
+	}
+	live, measured := d.state.pools["default"].book.Targets(6000), asking[0].book.Targets(6000)
+	for i, n := range f.version.Tree.Nodes {
+		if want := map[string]float64{"": 6000, "A": 3000, "B": 3000}[n.Path]; math.Abs(live[i]-want) > shares.Tolerance || math.Abs(measured[i]-want) > shares.Tolerance {
+			t.Errorf("target of %q at R = 6: %v, measured %v, want %v", n.Path, live[i], measured[i], want)
+		}
 	}
 }
 

@@ -77,9 +77,9 @@ func (d *Dispatcher) dropReports(ctx context.Context, rows []endRow) {
 const purgeAtOnce = 10_000
 
 // purgeReports drops reports of a piece of lease_reports that no lease has any more; the next call goes on.
-func (d *Dispatcher) purgeReports(ctx context.Context, tx pgx.Tx) (n int, err error) {
+func (d *Dispatcher) purgeReports(ctx context.Context) (n int, err error) {
 	args := pgx.StrictNamedArgs{"after": d.reportsSeen, "n": purgeAtOnce}
-	if err := tx.QueryRow(ctx, query["purge_reports"], args).Scan(&d.reportsSeen, &n); err != nil {
+	if err := d.cfg.Pool.QueryRow(ctx, query["purge_reports"], args).Scan(&d.reportsSeen, &n); err != nil {
 		return 0, fmt.Errorf("purge_reports: %w", err)
 	}
 	return n, nil

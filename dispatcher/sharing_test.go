@@ -167,6 +167,33 @@ func TestHardLimits(t *testing.T) {
 	}
 }
 
+// A max that keeps back a share's wide job lets a narrow one through that becomes ready later, before anything has ended.
+func TestNarrowJobBehindAWideOne(t *testing.T) {
+	a := node("A", 1)
+	a.Plan.Max = shares.Of(2000)
+	f := newFixture(t, []shares.Spec{a, node("B", 1)}, slots("q", 20))
+	d := f.daemon()
+	f.enqueue(batch{share: "B", n: 2}) // so that the daemon knows both shapes from the start
+	f.enqueue(batch{share: "A", n: 1, cores: 4})
+	pull := func() (share string) {
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 4}, WaitS: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Leases[0].Share
+	}
+	if got := pull(); got != "B" {
+		t.Fatalf("%s, want B: the job of A is wider than its max", got)
+	}
+	f.enqueue(batch{share: "A", n: 1})
+	if _, err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := pull(); got != "A" {
+		t.Errorf("%s, want A: it holds nothing, and its narrow job fits", got)
+	}
+}
+
 func TestUnrunnable(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 5))
 	d := f.daemon()

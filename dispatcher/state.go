@@ -37,9 +37,11 @@ type state struct {
 	memory     map[memoryKey]memory // of shares, up to the last adoption
 	remembered time.Time            // up to when the pools have counted what shares miss
 
-	scratch struct { // of contendersFor
+	scratch struct { // of contendersFor, and of records
 		shapes bits
 		key    []byte
+		trail  []float64
+		leaves []int
 	}
 }
 
@@ -82,13 +84,14 @@ type pool struct {
 	capacity    shares.Units // C of the online queues
 	heldOffline shares.Units // held at queues that are not online; runs out beside C
 	limit       *limit
-	pathLimits  [][]*limit     // by leaf node: limits of its path
-	lag         []float64      // by node: what it missed, see memory
-	owed        owed           // to whom units were reclaimed
-	lends       bool           // there are limits of lending or borrowing
-	demand      []shares.Units // by leaf node, as lending last saw it
-	eased       uint64         // rises when lending may admit what it has refused
-	turns       []int64        // by leaf node: the decision that last granted it something; 0: none did
+	pathLimits  [][]*limit        // by leaf node: limits of its path
+	lag         []float64         // by node: what it missed, see memory
+	owed        owed              // to whom units were reclaimed
+	skipped     shares.Contenders // of the record that is being made; else empty
+	lends       bool              // there are limits of lending or borrowing
+	demand      []shares.Units    // by leaf node, as lending last saw it
+	eased       uint64            // rises when lending may admit what it has refused
+	turns       []int64           // by leaf node: the decision that last granted it something; 0: none did
 }
 
 // leaf is the part of a tree's leaf that depends on queues and shapes.

@@ -78,36 +78,6 @@ func (d *Dispatcher) Daemons() int {
 	return max(1, len(d.daemons))
 }
 
-// Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
-// older than Config.Keep, closed daemons without rows, counts of ends of more than eight days ago, reports that their
-// end has left behind, and by the day what else is kept for replays, and samples. It returns how many rows, and days, went.
-func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
-	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
-		n = 0
-		if ok, err := pg.TryLock(ctx, tx, pg.LockPurge, 0); err != nil || !ok {
-			return err
-		}
-		for _, st := range []statement{{"purge_pulls", nil}, {"purge_ledger", pgx.StrictNamedArgs{"keep_s": d.cfg.Keep.Seconds()}}, {"purge_daemons", nil}, {"purge_reclaims", nil}, {"purge_memory", nil}, {"purge_ends", nil}} {
-			tag, err := tx.Exec(ctx, query[st.verb], st.list()...)
-			if err != nil {
-				return fmt.Errorf("%s: %w", st.verb, err)
-			}
-			n += int(tag.RowsAffected())
-		}
-		left, err := d.purgeReports(ctx, tx)
-		n += left
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("purge: %w", err)
-	}
-	days, err := d.dropDays(ctx) // by itself: its lock is held for no other's work
-	if err != nil {
-		return n, fmt.Errorf("purge: %w", err)
-	}
-	return n + days, nil
-}
-
 // Sample writes down the standing of every share, for plots and to compare what was promised with what was given.
 // One daemon does it; the others find the lock taken.
 func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {

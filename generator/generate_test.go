@@ -228,6 +228,7 @@ func TestMoveShare(t *testing.T) {
 	task := w.submit(t, managed(nil))
 	other := w.submit(t, managed(func(s *Spec) { s.Share, s.WorkingGroup, s.Requirements.Cores = "Test", "GP_WIDE", 8 }))
 	w.all(t)
+	w.submit(t, managed(func(s *Spec) { s.Count = 7 })) // all to come
 	id := func(path string) shares.ShareID {
 		return one[shares.ShareID](t, w.db, "SELECT id FROM shares WHERE path = $1", path)
 	}
@@ -238,7 +239,7 @@ func TestMoveShare(t *testing.T) {
 			}
 		}
 		live, err := Live(context.Background(), tx)
-		want := map[shares.ShareID]site.Live{id("Prod/Rep"): {Tasks: 1, Ready: 10}, id("Wide"): {Tasks: 1, Ready: 10}}
+		want := map[shares.ShareID]site.Live{id("Prod/Rep"): {Tasks: 2, Ready: 10, Pieces: 7}, id("Wide"): {Tasks: 1, Ready: 10}}
 		if d := cmp.Diff(want, live); d != "" || err != nil {
 			t.Errorf("%v, live work: %s", err, d)
 		}

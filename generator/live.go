@@ -27,10 +27,11 @@ type liveShare struct {
 	Waiting int64
 	Ready   int64
 	Leased  int64
+	Pieces  int64
 }
 
-// Live counts the work of each share that has any: tasks that are not over, and their jobs as of the last Settle.
-// A share that a task named counts the task, and the one that its jobs go to counts both.
+// Live counts the work of each share that has any: tasks that are not over, their jobs as of the last Settle, and
+// the pieces that are to become jobs. A share that a task named counts the task, and the one that its jobs go to counts all.
 func Live(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]site.Live, error) {
 	rows, err := tx.Query(ctx, query["live"])
 	if err != nil {
@@ -42,7 +43,7 @@ func Live(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]site.Live, error) 
 	}
 	live := make(map[shares.ShareID]site.Live, len(all))
 	for _, l := range all {
-		live[l.ShareID] = site.Live{Tasks: l.Tasks, Waiting: l.Waiting, Ready: l.Ready, Leased: l.Leased}
+		live[l.ShareID] = site.Live{Tasks: l.Tasks, Waiting: l.Waiting, Ready: l.Ready, Leased: l.Leased, Pieces: l.Pieces}
 	}
 	return live, nil
 }

@@ -248,11 +248,19 @@ CREATE TABLE public.decisions (
     cores integer[] DEFAULT '{}'::integer[] NOT NULL,
     mosts integer[] DEFAULT '{}'::integer[] NOT NULL,
     unfits integer[] DEFAULT '{}'::integer[] NOT NULL,
-    barreds integer[] DEFAULT '{}'::integer[] NOT NULL
+    barreds integer[] DEFAULT '{}'::integer[] NOT NULL,
+    pull bigint DEFAULT 0 NOT NULL,
+    pulls integer[] DEFAULT '{}'::integer[] NOT NULL,
+    attempts integer[] DEFAULT '{}'::integer[] NOT NULL,
+    level_deficits real[] DEFAULT '{}'::real[] NOT NULL,
+    depths integer[] DEFAULT '{}'::integer[] NOT NULL,
+    skipped_ids integer[] DEFAULT '{}'::integer[] NOT NULL,
+    skipped_words text DEFAULT ''::text NOT NULL,
+    skips integer[] DEFAULT '{}'::integer[] NOT NULL
 )
 PARTITION BY RANGE (written_at);
 
-COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. From kinds on, an array that is shorter than job_ids holds one value for all.';
+COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. pull + pulls: number of the pull at the daemon. level_deficits: of the winner''s path, depths of them a record, from the top down. skipped_ids, skipped_words: the first leaves that stood before the winner, skips of them a record, and a letter why each did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
 
 CREATE TABLE public.diaries (
     written_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -1106,9 +1114,59 @@ CREATE VIEW report.decisions AS
     COALESCE(r.cores, d.cores[1]) AS slot_cores,
     COALESCE(r.most, d.mosts[1]) AS slot_jobs,
     COALESCE(r.unfit, d.unfits[1]) AS unfit,
-    COALESCE(r.barred, d.barreds[1]) AS barred
+    COALESCE(r.barred, d.barreds[1]) AS barred,
+    (d.pull + COALESCE(r.pull, d.pulls[1])) AS pull,
+    COALESCE(r.attempt, d.attempts[1]) AS attempt,
+    d.level_deficits[((r.level_end - COALESCE(r.depth, d.depths[1])) + 1):r.level_end] AS level_deficits_units,
+        CASE
+            WHEN (r.skip_end IS NOT NULL) THEN ARRAY( SELECT k.path
+               FROM (unnest(d.skipped_ids[((r.skip_end - COALESCE(r.skip, d.skips[1])) + 1):r.skip_end]) WITH ORDINALITY i(id, nth)
+                 LEFT JOIN public.shares k ON ((k.id = i.id)))
+              ORDER BY i.nth)
+            ELSE NULL::text[]
+        END AS skipped,
+        CASE
+            WHEN (r.skip_end IS NOT NULL) THEN ARRAY( SELECT
+                    CASE i.word
+                        WHEN 'f'::text THEN 'unfit'::text
+                        WHEN 'm'::text THEN 'max'::text
+                        WHEN 'p'::text THEN 'pool'::text
+                        WHEN 'l'::text THEN 'lend'::text
+                        WHEN 'b'::text THEN 'borrow'::text
+                        ELSE NULL::text
+                    END AS "case"
+               FROM string_to_table(substr(d.skipped_words, ((r.skip_end - COALESCE(r.skip, d.skips[1])) + 1), COALESCE(r.skip, d.skips[1])), NULL::text) WITH ORDINALITY i(word, nth)
+              ORDER BY i.nth)
+            ELSE NULL::text[]
+        END AS skipped_for
    FROM ((((public.decisions d
-     CROSS JOIN LATERAL UNNEST(d.ms_ago, d.lanes, d.seqs, d.job_ids, d.queue_ids, d.share_ids, d.deficits, d.runner_up_ids, d.runner_up_deficits, d.candidates, d.units, d.rounds, d.weights, d.turns, d.cores, d.mosts, d.unfits, d.barreds) r(ms_ago, lane, seq, job_id, queue_id, share_id, deficit, runner_up_id, runner_up_deficit, candidates, units, round, weight, turn, cores, most, unfit, barred))
+     CROSS JOIN LATERAL ( SELECT u.ms_ago,
+            u.lane,
+            u.seq,
+            u.job_id,
+            u.queue_id,
+            u.share_id,
+            u.deficit,
+            u.runner_up_id,
+            u.runner_up_deficit,
+            u.candidates,
+            u.units,
+            u.round,
+            u.weight,
+            u.turn,
+            u.cores,
+            u.most,
+            u.unfit,
+            u.barred,
+            u.pull,
+            u.attempt,
+            u.depth,
+            u.skip,
+            u.nth,
+            (sum(COALESCE(u.depth, d.depths[1])) OVER so_far)::integer AS level_end,
+            (sum(COALESCE(u.skip, d.skips[1])) OVER so_far)::integer AS skip_end
+           FROM UNNEST(d.ms_ago, d.lanes, d.seqs, d.job_ids, d.queue_ids, d.share_ids, d.deficits, d.runner_up_ids, d.runner_up_deficits, d.candidates, d.units, d.rounds, d.weights, d.turns, d.cores, d.mosts, d.unfits, d.barreds, d.pulls, d.attempts, d.depths, d.skips) WITH ORDINALITY u(ms_ago, lane, seq, job_id, queue_id, share_id, deficit, runner_up_id, runner_up_deficit, candidates, units, round, weight, turn, cores, most, unfit, barred, pull, attempt, depth, skip, nth)
+          WINDOW so_far AS (ORDER BY u.nth)) r)
      LEFT JOIN public.queues q ON ((q.id = r.queue_id)))
      LEFT JOIN public.shares s ON ((s.id = r.share_id)))
      LEFT JOIN public.shares n ON ((n.id = r.runner_up_id)));
@@ -1156,6 +1214,16 @@ COMMENT ON COLUMN report.decisions.slot_jobs IS 'Jobs that the pull asked for an
 COMMENT ON COLUMN report.decisions.unfit IS 'Leaves with ready jobs that were skipped since none of them fits the slot.';
 
 COMMENT ON COLUMN report.decisions.barred IS 'Leaves with jobs for the slot that were skipped since a limit kept them back.';
+
+COMMENT ON COLUMN report.decisions.pull IS 'Number of the pull at its daemon: what one pull was given has the same. NULL for records of older daemons, as in all columns from here on.';
+
+COMMENT ON COLUMN report.decisions.attempt IS 'Attempt of the job.';
+
+COMMENT ON COLUMN report.decisions.level_deficits_units IS 'Target minus held, before the grant, of the nodes on the path of the share that won, from the top level down to the share. Seven digits.';
+
+COMMENT ON COLUMN report.decisions.skipped IS 'Paths of the first eight shares with ready jobs that would have got the slot before the winner, in this order.';
+
+COMMENT ON COLUMN report.decisions.skipped_for IS 'Why each of skipped was skipped: unfit (none of its jobs fits the slot), max (of it or a share above it), pool (capacity), lend or borrow.';
 
 CREATE VIEW report.jobs AS
  SELECT j.id AS job_id,

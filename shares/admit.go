@@ -54,7 +54,9 @@ func (p *Pool) Admits(leaf int, u Units) (Refusal, bool) {
 // T has two parts here, because lend_to lets units up to some ancestor only: what there is to spare, by the depth
 // that it may go up to, and what is owed. Debts are paid at each node from what may go up the least. A share uses its
 // quota first: while others use more than theirs of the pool, it does not get units instead that may not leave its
-// branch.
+// branch. That follows from the supply order of sharing.md §3, "own idle → idle pool of the branch, then upwards → borrow
+// idle owned units of others": the part of the pool is its own and comes back as jobs of others end (§3, "reclaim is
+// passive"). What was lent inside the branch stays idle until then.
 type loans struct {
 	pool     *Pool
 	capacity Units

@@ -62,16 +62,25 @@ func (a Amount) In(pool string) (Units, bool) {
 	return 0, false
 }
 
-// IsSet says whether the amount was given; IsZero is its opposite, for encoding/json's omitzero.
-func (a Amount) IsSet() bool  { return a.Any != nil || len(a.ByPool) > 0 }
+// IsSet says whether the amount was given.
+func (a Amount) IsSet() bool { return a.Any != nil || len(a.ByPool) > 0 }
+
+// IsZero says whether it was not given: what encoding/json's omitzero asks.
 func (a Amount) IsZero() bool { return !a.IsSet() }
 
 // String is "40", "cpu: 40, gpu: 8", or "" when not given.
 func (a Amount) String() string { return figures(a.Any, a.ByPool, Units.String) }
 
-func (a Amount) MarshalJSON() ([]byte, error)           { return marshalFigures(a.Any, a.ByPool, false) }
-func (a *Amount) UnmarshalJSON(b []byte) error          { return a.decode(jsonDecoder(b)) }
-func (a Amount) MarshalYAML() (any, error)              { return plainFigures(a.Any, a.ByPool, false), nil }
+// MarshalJSON writes a number or, by pool, an object; null when not given.
+func (a Amount) MarshalJSON() ([]byte, error) { return marshalFigures(a.Any, a.ByPool, false) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *Amount) UnmarshalJSON(b []byte) error { return a.decode(jsonDecoder(b)) }
+
+// MarshalYAML is the YAML form of MarshalJSON.
+func (a Amount) MarshalYAML() (any, error) { return plainFigures(a.Any, a.ByPool, false), nil }
+
+// UnmarshalYAML reads what MarshalYAML writes.
 func (a *Amount) UnmarshalYAML(d func(any) error) error { return a.decode(d) }
 
 func (a *Amount) decode(d func(any) error) (err error) {
@@ -104,16 +113,25 @@ func (l Limit) In(pool string) Units {
 	return Unlimited
 }
 
-// IsSet says whether the limit was given; IsZero is its opposite, for encoding/json's omitzero.
-func (l Limit) IsSet() bool  { return Amount(l).IsSet() }
+// IsSet says whether the limit was given.
+func (l Limit) IsSet() bool { return Amount(l).IsSet() }
+
+// IsZero says whether it was not given: what encoding/json's omitzero asks.
 func (l Limit) IsZero() bool { return !l.IsSet() }
 
 // String is "30", "all", "none", "cpu: none, gpu: 8", or "" when not given.
 func (l Limit) String() string { return figures(l.Any, l.ByPool, limitWord) }
 
-func (l Limit) MarshalJSON() ([]byte, error)           { return marshalFigures(l.Any, l.ByPool, true) }
-func (l *Limit) UnmarshalJSON(b []byte) error          { return l.decode(jsonDecoder(b)) }
-func (l Limit) MarshalYAML() (any, error)              { return plainFigures(l.Any, l.ByPool, true), nil }
+// MarshalJSON writes a number, "all" or "none" or, by pool, an object of these; null when not given.
+func (l Limit) MarshalJSON() ([]byte, error) { return marshalFigures(l.Any, l.ByPool, true) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *Limit) UnmarshalJSON(b []byte) error { return l.decode(jsonDecoder(b)) }
+
+// MarshalYAML is the YAML form of MarshalJSON.
+func (l Limit) MarshalYAML() (any, error) { return plainFigures(l.Any, l.ByPool, true), nil }
+
+// UnmarshalYAML reads what MarshalYAML writes.
 func (l *Limit) UnmarshalYAML(d func(any) error) error { return l.decode(d) }
 
 func (l *Limit) decode(d func(any) error) (err error) {

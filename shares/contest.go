@@ -1,5 +1,7 @@
 package shares
 
+import "slices"
+
 // Contest is a choice beside the one that would have been made without its leaf.
 //
 // The two walks go the same way down to the level where they part: above it the winner's branch has another
@@ -35,11 +37,56 @@ func (p *Pool) Contest(r Units, of *Contenders) (c Contest, ok bool) {
 		return c, true
 	}
 	c.Deficit, c.RunnerUpDeficit = p.short(ahead), p.short(second)
-	for p.kids[second] >= 0 {
-		f := &p.families[p.kids[second]]
-		p.fill(f, p.got[second])
-		second = p.neediest(f, of.in, -1)
-	}
-	c.RunnerUp = int(p.nodeOf[second])
+	c.RunnerUp = p.below(second, of)
 	return c, true
+}
+
+// Trail appends target − held, in thousandths, of the path to a leaf: from the level below the root down to the leaf itself.
+// The leaf is the winner or the runner-up of the last Contest, and nothing was asked or changed since: these are the
+// figures that it compared.
+func (p *Pool) Trail(leaf int, to []float64) []float64 {
+	first := len(to)
+	for seat := p.seatOf[leaf]; seat > 0; seat = p.parent[seat] {
+		to = append(to, p.short(seat))
+	}
+	slices.Reverse(to[first:])
+	return to
+}
+
+// Ahead appends the leaves among of that stand before the winner of the last Contest, in their order, until there are
+// most: those that Choose would give, one after another, if they contended as well. None of them contended then, and
+// nothing was changed since. It takes those that it names out of of.
+func (p *Pool) Ahead(winner int, of *Contenders, most int, to []int) []int {
+	return p.ahead(p.seatOf[winner], of, most, to)
+}
+
+// ahead is Ahead of a seat on the winner's path: first those who stand before the seats above it.
+func (p *Pool) ahead(seat int32, of *Contenders, most int, to []int) []int {
+	if seat == 0 || of.nLeaf == 0 {
+		return to
+	}
+	to = p.ahead(p.parent[seat], of, most, to)
+	f := &p.families[p.kids[p.parent[seat]]]
+	for len(to) < most && of.nLeaf > 0 {
+		of.in[seat]++ // its side is compared with, whether anybody of them is below it or not
+		next := p.neediest(f, of.in, -1)
+		of.in[seat]--
+		if next == seat {
+			break
+		}
+		leaf := p.below(next, of)
+		p.Contend(of, leaf, false)
+		to = append(to, leaf)
+	}
+	return to
+}
+
+// below takes the walk of Choose from a seat of a family that was filled.
+func (p *Pool) below(seat int32, of *Contenders) (leaf int) {
+	for p.kids[seat] >= 0 {
+		f := &p.families[p.kids[seat]]
+		p.fill(f, p.got[seat])
+		seat = p.neediest(f, of.in, -1)
+	}
+	return int(p.nodeOf[seat])
 }

@@ -2,6 +2,7 @@ package shares
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -46,7 +47,17 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 	if ok != (c.RunnerUp >= 0) || ok && others[second].Leaf != c.RunnerUp {
 		t.Fatalf("runner-up %d, Pick without the winner says %v %d of %v", c.RunnerUp, ok, second, others)
 	}
+	trail, nodes := p.Trail(c.Winner, nil), []int(nil)
+	p.tree.Up(c.Winner, func(node int) { nodes = append(nodes, node) })
 	targets := p.Targets(r)
+	for i, got := range trail {
+		if node := nodes[len(trail)-1-i]; math.Abs(got-targets[node]+float64(p.Held(node))) > Tolerance {
+			t.Fatalf("level %d: deficit %v, whole solve %v", i, got, targets[node]-float64(p.Held(node)))
+		}
+	}
+	if len(trail) != p.tree.Nodes[c.Winner].Depth {
+		t.Fatalf("%d levels of %s", len(trail), p.tree.Nodes[c.Winner].Path)
+	}
 	deficit := func(node int) float64 { return targets[node] - float64(p.Held(node)) }
 	mine := cands[won].Leaf
 	if ok {
@@ -61,10 +72,60 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 	}
 }
 
+// Who stands before the winner is whom Pick gives as long as they ask too, one after the other.
+func TestAheadIsPickWithThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPool(t, anyPlan)
+		for range 10 {
+			all := drawCandidates(t, p)
+			n := rapid.IntRange(0, len(all)).Draw(t, "contend")
+			asking, r := all[:n], Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
+			c, ok := p.Contest(r, p.gather(asking))
+			if !ok {
+				continue
+			}
+			var left Contenders
+			for _, other := range all[n:] {
+				if !p.Contends(&p.moment, other.Leaf) {
+					p.Contend(&left, other.Leaf, true)
+				}
+			}
+			most, skipped := rapid.IntRange(1, 4).Draw(t, "most"), left.Len()
+			got := p.Ahead(c.Winner, &left, most, nil)
+			if left.Len() != skipped-len(got) {
+				t.Fatalf("%d of %d are left, %d were named", left.Len(), skipped, len(got))
+			}
+			checkAhead(t, func(cands []Candidate) int { i, _ := p.Pick(r, cands); return cands[i].Leaf }, all, c.Winner, got, most)
+			p.Hold(c.Winner, 1000)
+			p.Granted(c.Winner)
+		}
+	})
+}
+
+func checkAhead(t *rapid.T, pick func([]Candidate) int, all []Candidate, winner int, got []int, most int) {
+	for i := 0; ; i++ {
+		leaf := pick(all)
+		if i == len(got) {
+			if leaf != winner && len(got) < most {
+				t.Fatalf("leaf %d stands before %d as well, beside %v", leaf, winner, got)
+			}
+			return
+		}
+		if leaf != got[i] {
+			t.Fatalf("%v: number %d is leaf %d", got, i, leaf)
+		}
+		all = slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return c.Leaf == leaf })
+	}
+}
+
 func TestContestDoesNotAllocate(t *testing.T) {
 	p := threeLevels()
-	of := p.gather(everyone(p))
-	if n := testing.AllocsPerRun(200, func() { p.Contest(2_000_000, of) }); n != 0 {
+	of, trail := p.gather(everyone(p)), make([]float64, 0, 8)
+	if n := testing.AllocsPerRun(200, func() {
+		c, _ := p.Contest(2_000_000, of)
+		p.Trail(c.Winner, trail)
+		p.Ahead(c.Winner, &Contenders{}, 8, nil)
+	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

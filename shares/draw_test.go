@@ -2,6 +2,7 @@ package shares
 
 import (
 	"fmt"
+	"testing"
 
 	"gopkg.in/yaml.v3"
 	"pgregory.net/rapid"
@@ -16,9 +17,15 @@ var (
 	weightsOnly = kind{}
 )
 
-// drawTree draws a tree of depth ≤ 5 and at most 200 leaves, with whole figures in units.
+// drawTree draws a tree of depth ≤ 5 and at most 200 leaves, with whole figures in units. One in eight has 150 leaves at
+// least: drawSpecs alone hardly ever comes to more than a hundred.
 func drawTree(t *rapid.T, k kind) *Tree {
-	specs := drawSpecs(t, k, rapid.IntRange(1, 5).Draw(t, "depth"))
+	var specs []Spec
+	if depth := rapid.IntRange(1, 5).Draw(t, "depth"); rapid.IntRange(1, 8).Draw(t, "size") == 8 {
+		specs = drawLarge(t, k, depth, rapid.IntRange(150, 200).Draw(t, "leaves"))
+	} else {
+		specs = drawSpecs(t, k, depth)
+	}
 	if k.limits {
 		drawLendTo(t, specs, nil)
 	}
@@ -63,6 +70,46 @@ func drawSpecs(t *rapid.T, k kind, depth int) []Spec {
 		specs[0].Plan.Weight = 1
 	}
 	return specs
+}
+
+// drawLarge draws siblings with so many leaves in or below them, at depth levels at most.
+func drawLarge(t *rapid.T, k kind, depth, leaves int) (specs []Spec) {
+	for left := leaves; left > 0; {
+		s := Spec{Name: fmt.Sprintf("s%d", len(specs)), Plan: drawPlan(t, k)}
+		below := 1
+		if depth > 1 {
+			below = rapid.IntRange(1, min(left, 1+leaves/2)).Draw(t, "below")
+		}
+		if below > 1 {
+			s.Children = drawLarge(t, k, depth-1, below)
+		}
+		specs = append(specs, s)
+		left -= below
+	}
+	if specs[0].Plan.Weight == 0 {
+		specs[0].Plan.Weight = 1
+	}
+	return specs
+}
+
+// TestDrawnTreesAreLarge: what is promised of 200 leaves is tried with 200 leaves, at every depth.
+func TestDrawnTreesAreLarge(t *testing.T) {
+	large, deep := 0, 0
+	for seed := range 200 {
+		tree := rapid.Custom(func(t *rapid.T) *Tree { return drawTree(t, weightsOnly) }).Example(seed)
+		if leaves := tree.Leaves(); len(leaves) >= 150 {
+			large++
+			for _, leaf := range leaves {
+				if tree.Nodes[leaf].Depth == 5 {
+					deep++
+					break
+				}
+			}
+		}
+	}
+	if large < 10 || deep < 2 {
+		t.Errorf("of 200 trees %d have 150 leaves or more, %d of them at depth 5", large, deep)
+	}
 }
 
 func drawPlan(t *rapid.T, k kind) Plan {

@@ -27,7 +27,10 @@ func ParseDuration(s string) (Duration, error) {
 // String is that of time.Duration.
 func (d Duration) String() string { return time.Duration(d).String() }
 
+// MarshalText writes what String gives.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what ParseDuration reads.
 func (d *Duration) UnmarshalText(b []byte) (err error) {
 	*d, err = ParseDuration(string(b))
 	return err
@@ -47,7 +50,10 @@ func (r Rate) String() string {
 	return strconv.Itoa(r.Jobs) + "/" + r.Per.String()
 }
 
+// MarshalText writes what String gives.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a number of jobs, a stroke and a time, as in 10/1m.
 func (r *Rate) UnmarshalText(b []byte) error {
 	n, per, ok := strings.Cut(string(b), "/")
 	jobs, err := strconv.Atoi(strings.TrimSpace(n))

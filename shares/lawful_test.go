@@ -7,36 +7,68 @@ import (
 )
 
 // TestLawfulGrantsAreWithinTargets: whatever Admits and Choose let a share have is part of its target, however little of the
-// pool is in use and whether there is all that is owned or not. In small trees: quotas are in whole units where grants are
-// admitted, so that far down a share may be a little more than a unit over.
+// pool is in use and whether there is all that is owned or not; quotas being whole units, to within one in small trees and
+// two in large ones. See promise 6 for the trees that this is not true of.
 func TestLawfulGrantsAreWithinTargets(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		specs := drawSpecs(t, kind{owned: true, floors: true, tiers: true, weightless: true, limits: true}, 2)
+	t.Run("small, limits anywhere", rapid.MakeCheck(func(t *rapid.T) {
+		specs := drawSpecs(t, kind{owned: true, floors: true, tiers: true, weightless: true, limits: true}, rapid.IntRange(1, 5).Draw(t, "depth"))
 		drawLendTo(t, specs, nil)
-		tree, err := Build(specs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(tree.Nodes) > 7 {
+		p := lawful(t, specs)
+		if len(p.tree.Nodes) > 7 {
 			t.Skip("too many shares")
 		}
-		p := NewPool(tree, "default")
-		for _, leaf := range tree.Leaves() {
-			p.SetWant(leaf, Units(rapid.SampledFrom([]int64{0, 0, 3, 1000}).Draw(t, "want"))*1000)
+		checkLawful(t, p, Units(rapid.Int64Range(1, 40).Draw(t, "capacity"))*1000, 1000)
+	}))
+	t.Run("large, lend in leaves", rapid.MakeCheck(func(t *rapid.T) {
+		specs := drawLarge(t, kind{owned: true, floors: true, caps: true, tiers: true, weightless: true, limits: true},
+			rapid.IntRange(1, 5).Draw(t, "depth"), rapid.IntRange(60, 120).Draw(t, "leaves"))
+		lendInLeaves(specs)
+		p := lawful(t, specs)
+		checkLawful(t, p, Units(p.owned[0])+Units(rapid.Int64Range(1, 200).Draw(t, "beyond"))*1000, 2000)
+	}))
+}
+
+// lendInLeaves takes away the limits that are not those of leaves on what they lend, and every max below what is owned.
+func lendInLeaves(specs []Spec) {
+	for i := range specs {
+		plan := &specs[i].Plan
+		plan.Borrow = Limit{}
+		if len(specs[i].Children) > 0 {
+			plan.Lend, plan.Max = Limit{}, Amount{}
 		}
-		c := Units(rapid.Int64Range(1, 40).Draw(t, "capacity")) * 1000
-		p.SetCapacity(c)
-		for {
-			targets := p.Targets(Round(c, p.Held(0), 1000))
-			leaf, ok := grant(p, c)
-			if !ok {
-				return
+		owned, _ := plan.Owned.In("default")
+		if most, ok := plan.Max.In("default"); ok {
+			plan.Max = Of(most + owned)
+		}
+		lendInLeaves(specs[i].Children)
+	}
+}
+
+func lawful(t *rapid.T, specs []Spec) *Pool {
+	tree, err := Build(specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPool(tree, "default")
+	for _, leaf := range tree.Leaves() {
+		p.SetWant(leaf, Units(rapid.SampledFrom([]int64{0, 0, 3, 1000}).Draw(t, "want"))*1000)
+	}
+	return p
+}
+
+// checkLawful grants unit jobs until nobody may have more, none of them most or more beyond target.
+func checkLawful(t *rapid.T, p *Pool, c Units, most float64) {
+	p.SetCapacity(c)
+	for {
+		targets := p.Targets(Round(c, p.Held(0), 1000))
+		leaf, ok := grant(p, c)
+		if !ok {
+			return
+		}
+		p.tree.Up(leaf, func(n int) {
+			if over := float64(p.Held(n)) - targets[n]; n > 0 && over >= most+Tolerance {
+				t.Fatalf("C %v, O %v: %q holds %v of %v", c, p.owned[0]/1000, p.tree.Nodes[n].Path, p.Held(n), targets[n]/1000)
 			}
-			tree.Up(leaf, func(n int) {
-				if over := float64(p.Held(n)) - targets[n]; n > 0 && over >= 1000+Tolerance {
-					t.Fatalf("C %v, O %v: %q holds %v of %v", c, p.owned[0]/1000, tree.Nodes[n].Path, p.Held(n), targets[n]/1000)
-				}
-			})
-		}
-	})
+		})
+	}
 }

@@ -50,7 +50,11 @@ func drawCandidates(t *rapid.T, p *Pool) []Candidate {
 func TestPickEqualsWholeSolve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPool(t, anyPlan)
-		for range 10 {
+		rounds := 10
+		if len(p.tree.Leaves()) > 100 {
+			rounds = 2 // in rationals these are dear
+		}
+		for range rounds {
 			cands := drawCandidates(t, p)
 			r := Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
 			want := -1
@@ -129,66 +133,6 @@ func move(p *Pool, leaf int, du Units) {
 	}
 }
 
-// TestBoundOfUnitJobs is §2: with unit jobs and everybody demanding, held − target < 1 at every node at every
-// step; once R = C and every leaf has turned over, target − held < 1 below the root. Further down it is < the
-// depth: when a job ends, the slot may rightly go to another branch, and a branch that is a part of a job
-// short cannot make up for that in each of its leaves.
-func TestBoundOfUnitJobs(t *testing.T) {
-	t.Run("weights", rapid.MakeCheck(func(t *rapid.T) { checkBound(t, kind{weightless: true, tiers: true}) }))
-	t.Run("plans", rapid.MakeCheck(func(t *rapid.T) { checkBound(t, lendingPlan) }))
-}
-
-func checkBound(t *rapid.T, k kind) {
-	p := NewPool(drawTree(t, k), "default")
-	for _, leaf := range p.tree.Leaves() {
-		p.SetWant(leaf, MaxAmount)
-	}
-	capacity := Units(rapid.IntRange(1, 80).Draw(t, "capacity")) * 1000
-	var jobs []int // leaves, by age of the job
-	for p.Held(0) < capacity {
-		leaf, ok := grant(p, capacity)
-		if !ok {
-			break // all are at their max
-		}
-		jobs = append(jobs, leaf)
-		checkOver(t, p, p.Targets(p.Held(0)))
-	}
-	targets := p.Targets(capacity)
-	turn := func(end int) {
-		move(p, jobs[end], -1000)
-		leaf, ok := grant(p, capacity)
-		if !ok {
-			t.Fatalf("nobody takes the slot of %q", p.tree.Nodes[jobs[end]].Path)
-		}
-		jobs = append(append(jobs[:end:end], jobs[end+1:]...), leaf)
-		checkOver(t, p, targets)
-	}
-	for range jobs { // the oldest first: after that every leaf has turned over
-		turn(0)
-	}
-	for range 2 * len(jobs) {
-		checkUnder(t, p, targets)
-		turn(rapid.IntRange(0, len(jobs)-1).Draw(t, "end"))
-	}
-}
-
-func checkOver(t *rapid.T, p *Pool, targets []float64) {
-	for i, target := range targets {
-		if float64(p.Held(i))-target >= 1000+Tolerance {
-			t.Fatalf("%q holds %v thousandths of %v", p.tree.Nodes[i].Path, int64(p.Held(i)), target)
-		}
-	}
-}
-
-func checkUnder(t *rapid.T, p *Pool, targets []float64) {
-	for i, target := range targets[1:] {
-		n := p.tree.Nodes[i+1]
-		if target-float64(p.Held(i+1)) >= 1000*float64(n.Depth)+Tolerance {
-			t.Fatalf("%q holds only %v thousandths of %v", n.Path, int64(p.Held(i+1)), target)
-		}
-	}
-}
-
 func TestPickTies(t *testing.T) {
 	tree, err := Build([]Spec{{Name: "A", Plan: DefaultPlan()}, {Name: "B", Plan: DefaultPlan()}, {Name: "C", Plan: DefaultPlan()}})
 	if err != nil {
@@ -254,5 +198,31 @@ func TestUngranted(t *testing.T) {
 	p.Ungranted(turn)
 	if got := first(); got != 3 {
 		t.Errorf("leaf %d is first, though leaf 2 got a job later", got)
+	}
+}
+
+// TestUngrantedOutOfOrder: of two grants that came to nothing the earlier is taken back first. A node above both keeps its
+// turn, which is that of a grant that never was: it loses a tie, and only until it gets its next job.
+func TestUngrantedOutOfOrder(t *testing.T) {
+	tree, err := Build([]Spec{{Name: "A", Plan: DefaultPlan(), Children: []Spec{{Name: "a", Plan: DefaultPlan()}, {Name: "b", Plan: DefaultPlan()}}},
+		{Name: "B", Plan: DefaultPlan()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPool(tree, "default")
+	for _, leaf := range tree.Leaves() {
+		p.SetWant(leaf, MaxAmount)
+	}
+	first, second := p.Granted(2), p.Granted(3)
+	p.Ungranted(first)
+	p.Ungranted(second)
+	for i, want := range []int{4, 2, 4, 3} { // without a trace it would be 2, 4, 3, 4
+		leaf, ok := grant(p, 4000)
+		if !ok || leaf != want {
+			t.Fatalf("grant %d goes to %q, want %q", i+1, tree.Nodes[leaf].Path, tree.Nodes[want].Path)
+		}
+	}
+	if p.Held(1) != 2000 || p.Held(4) != 2000 {
+		t.Errorf("A holds %v, B %v, want as much as ever", p.Held(1), p.Held(4))
 	}
 }

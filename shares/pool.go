@@ -136,7 +136,8 @@ func (p *Pool) Granted(leaf int) (t Turn) {
 }
 
 // Ungranted is the opposite, for a grant that came to nothing: where no later one was made, the node has the turn that it
-// had before. Take several back in the reverse order. O(depth).
+// had before. Take several back in the reverse order, the last first: otherwise a node that two of them share keeps the
+// turn of the earlier one, which came to nothing. That decides ties, until its next grant, and nothing else. O(depth).
 func (p *Pool) Ungranted(t Turn) {
 	i := 0
 	for a := p.seatOf[t.leaf]; a >= 0 && i < len(t.before); a = p.parent[a] {

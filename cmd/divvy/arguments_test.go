@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/api/client"
 )
 
 // What a command line that makes no sense is told: what is wrong, and what would be right. Nothing is asked of a daemon.
@@ -108,6 +110,14 @@ func TestAnswersOfTheServer(t *testing.T) {
 		if o.code != exitFailed || !strings.Contains(o.err, want) {
 			t.Errorf("%s: exit code %d\n%s%s\nwant %s", line, o.code, o.out, o.err, want)
 		}
+	}
+	_, err := s.cl.Apply(t.Context(), []byte("shares: [{name: A}, {name: B, weight: 2}]\nqueues: [{name: Q, slots: 100}]\n"), client.ApplyOptions{})
+	s.must(err)
+	_, err = s.d.pool.Exec(t.Context(), "UPDATE site_versions SET source = 'shares: [{name: A, owned: 10, max: 5}]' WHERE version = 1")
+	s.must(err)
+	want := "version-1.yml:1:27: owned: 10 is more than max 5 (lower owned or raise max)"
+	if o := divvy(t, "shares", "rollback", "1", "--server", s.d.URL()); o.code != exitFailed || !strings.Contains(o.err, want) {
+		t.Errorf("a version that is refused now: exit code %d\n%s%s\nwant %s", o.code, o.out, o.err, want)
 	}
 	if o := divvy(t, "sim", "swf", simTrace, "--site", file, "--map", "share=A", "--pool", "gpu"); o.code != exitOK {
 		t.Errorf("a pool that only a figure of a plan names: %+v", o)

@@ -142,7 +142,7 @@ func TestSiteByCommandLine(t *testing.T) {
 	}{
 		{[]string{"apply", "-f", file, "--dry-run"}, exitFailed, "share Analysis/User is removed but has live work: 1 task, 50 ready jobs"},
 		{[]string{"apply", "-f", file}, exitFailed, "--move Analysis/User="},
-		{[]string{"apply", "-f", file, "--move", "Analysis/User"}, exitUsage, "expected old=new"},
+		{[]string{"apply", "-f", file, "--move", "Analysis/User"}, exitUsage, "expected OLD=NEW"},
 		{[]string{"apply", "-f", file, "--move", "Analysis/User=Analysis/Users", "--note", "a better name"}, exitOK, "version 2 is in force"},
 		{[]string{"apply", "-f", file}, exitOK, "version 2 is in force already"},
 		{[]string{"shares", "history"}, exitOK, "a better name"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,7 +129,13 @@ func writeDecision(w io.Writer, d dispatcher.Decision) {
 	r := d.Record
 	g.row("runner-up", pick(r.RunnerUp == "", "no other share had a job for the slot", r.RunnerUp))
 	g.row("candidates", fmt.Sprintf("%d shares; skipped: %d without a job that fits, %d kept back by a limit", r.Candidates, r.Unfit, r.Barred))
+	if len(r.Skipped) > 0 {
+		g.row("skipped first", skippedShares(r.Skipped))
+	}
 	g.row("shared out", units(r.Round))
+	if r.Pull > 0 {
+		g.row("pull", fmt.Sprintf("daemon %d, number %d", r.Daemon, r.Pull))
+	}
 	g.row("ledger", fmt.Sprintf("daemon %d, lane %d, row %d", r.Daemon, r.Lane, r.Seq))
 	g.flush()
 	fmt.Fprintln(w)
@@ -141,6 +148,15 @@ func writeDecision(w io.Writer, d dispatcher.Decision) {
 		t.row(l.Share, deficit(l.Deficit), second, deficit(l.RunnerUpDeficit))
 	}
 	t.flush()
+}
+
+// skippedShares prints who stood before the winner.
+func skippedShares(list []dispatcher.Skipped) string {
+	var all []string
+	for _, s := range list {
+		all = append(all, s.Share+" ("+s.Reason+")")
+	}
+	return strings.Join(all, ", ")
 }
 
 // deficit prints a recorded deficit, where there is one.

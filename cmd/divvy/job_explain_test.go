@@ -32,8 +32,9 @@ func TestExplanations(t *testing.T) {
 	many.Queues = append(many.Queues, dispatcher.QueueGate{Queue: "BIG", Gate: dispatcher.GateCap, Reason: "8 of the queue's 8 slots are held, it needs 8"})
 	ended := dispatcher.Explanation{Job: 12, Task: 7, Share: "Production/MC", State: "finished", Summary: "Attempt 2 got a slot of CERN after 1.5 s: Production was further below its target than Test (3.5 and 0.25 units).",
 		Decision: &dispatcher.Decision{Attempt: 2, Queue: "CERN", Pilot: "vm-1", Node: "vm", ReadyAt: at, ClaimedAt: at.Add(1500 * time.Millisecond), WaitedS: 1.5, Version: 3, Recorded: true,
-			Record: &dispatcher.Record{At: at, Units: 1, Round: 1000, Candidates: 6, Weight: 1, Daemon: 4, Lane: 1, Seq: 77, Winner: "Production/MC", RunnerUp: "Test", Parted: 1},
-			Levels: []dispatcher.DecisionLevel{{Share: "Production", Deficit: figure(3.5), RunnerUp: "Test", RunnerUpDeficit: figure(0.25)}, {Share: "Production/MC"}}}}
+			Record: &dispatcher.Record{At: at, Units: 1, Round: 1000, Candidates: 6, Unfit: 2, Barred: 1, Weight: 1, Daemon: 4, Pull: 1204,
+				Skipped: []dispatcher.Skipped{{Share: "Analysis", Reason: "unfit"}, {Share: "Reprocessing", Reason: "max"}}, Lane: 1, Seq: 77, Winner: "Production/MC", RunnerUp: "Test", Parted: 1},
+			Levels: []dispatcher.DecisionLevel{{Share: "Production", Deficit: figure(3.5), RunnerUp: "Test", RunnerUpDeficit: figure(0.25)}, {Share: "Production/MC", Deficit: figure(1.75)}}}}
 	lost := ended
 	lost.Decision = &dispatcher.Decision{Attempt: 1, Queue: "CERN", Pilot: "vm-1", ReadyAt: at, ClaimedAt: at.Add(time.Hour), WaitedS: 3600, Version: 2,
 		Note: "not recorded: 1013 of about 8104 decisions of those seconds were"}

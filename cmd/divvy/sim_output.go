@@ -37,13 +37,13 @@ func (c *cli) printSim(r simReport, format string) error {
 
 func writeSimHead(w io.Writer, r simReport) {
 	first := r.Runs[0]
-	fmt.Fprintf(w, "%s: %d jobs%s; %s slots\n", r.Trace, r.Jobs, leftOut(r.LeftOut), units(first.Slots))
+	fmt.Fprintf(w, "%s: %s%s; %s slots\n", r.Trace, plural(int64(r.Jobs), "job"), leftOut(r.LeftOut), units(first.Slots))
 	if n := first.Shares[0].Never; n > 0 {
-		fmt.Fprintf(w, "%d jobs never ran: wider than the site or than a max\n", n)
+		fmt.Fprintf(w, "%s never ran: wider than the site or than a max\n", plural(int64(n), "job"))
 	}
 	for _, run := range r.Runs {
 		if n := run.Shares[0].Stuck; n > 0 {
-			fmt.Fprintf(w, "%s: %d jobs were kept back to the end by limits of lending and borrowing\n", run.Rule, n)
+			fmt.Fprintf(w, "%s: limits of lending and borrowing kept %s back to the end\n", run.Rule, plural(int64(n), "job"))
 		}
 	}
 	fmt.Fprintln(w)

@@ -39,7 +39,7 @@ func writeSimSVG(w io.Writer, r simReport) error {
 	}
 	height := svgHead + svgRow*len(nodes) + svgFoot
 	var b strings.Builder
-	title := html.EscapeString(fmt.Sprintf("%s: %d jobs, %s slots", r.Trace, r.Jobs, units(first.Slots)))
+	title := html.EscapeString(fmt.Sprintf("%s: %s, %s slots", r.Trace, plural(int64(r.Jobs), "job"), units(first.Slots)))
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n<title>%s</title>\n",
 		svgWidth, height, svgWidth, height, title)
 	b.WriteString(svgStyle)

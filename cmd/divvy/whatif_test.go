@@ -201,7 +201,7 @@ func TestLaterThroughTheCommands(t *testing.T) {
 	run(exitOK, "later version 1 takes effect at", "apply", "-f", file, "--at", "+2h", "--note", "night")
 	run(exitOK, "later version 2 takes effect at", "apply", "-f", file, "--at", time.Now().Add(3*time.Hour).Format(time.RFC3339))
 	run(exitUsage, "expected RFC 3339", "apply", "-f", file, "--at", "tonight")
-	run(exitFailed, "not in the future", "apply", "-f", file, "--at", "2020-01-01 08:00")
+	run(exitFailed, "The time is not in the future: 2020-01-01T", "apply", "-f", file, "--at", "2020-01-01 08:00")
 	if list := run(exitOK, "note: later version 2: later version 1 takes effect before it", "apply", "--list-later"); !strings.Contains(list, "night") {
 		t.Error(list)
 	}

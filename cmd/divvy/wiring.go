@@ -41,22 +41,23 @@ func (d *daemon) openSite(context.Context) error {
 			return dispatcher.MoveShare(ctx, tx, from, to)
 		},
 		Applied: dispatcher.Rebase,
-		Standing: func() map[string]site.Demand {
+		Standing: func(ctx context.Context) (map[string]site.Demand, error) {
 			if d.dispatcher == nil {
-				return nil
+				return nil, nil
 			}
-			return demandOf(d.dispatcher.Standing())
+			ends, err := d.dispatcher.Ends(ctx)
+			return demandOf(d.dispatcher.Standing(), ends), err
 		},
 	}})
 	return nil
 }
 
 // demandOf is the live demand of each pool, for the targets that a dry run shows.
-func demandOf(st dispatcher.Standing) map[string]site.Demand {
+func demandOf(st dispatcher.Standing, ends map[string]map[shares.ShareID]shares.Ends) map[string]site.Demand {
 	milli := func(f float64) shares.Units { return shares.Units(math.Round(f * 1000)) }
 	pools := map[string]site.Demand{}
 	for _, p := range st.Pools {
-		d := site.Demand{Held: map[shares.ShareID]shares.Units{}, Want: map[shares.ShareID]shares.Units{}}
+		d := site.Demand{Ends: ends[p.Pool], Held: map[shares.ShareID]shares.Units{}, Want: map[shares.ShareID]shares.Units{}}
 		d.Offered = max(0, milli(p.Round-p.Held))
 		for _, s := range p.Shares {
 			if s.Leaf {

@@ -25,9 +25,10 @@ type conn struct {
 	nc     net.Conn
 	rest   *rest
 	head   head
-	in     []byte // read and not yet served
-	until  time.Time
-	wuntil time.Time
+	in     []byte    // read and not yet served
+	until  time.Time // deadline of reads
+	wuntil time.Time // deadline of writes
+	served bool      // a request
 	body   body
 	req    *http.Request
 	out    writer
@@ -122,12 +123,14 @@ func (c *conn) room(need int) {
 }
 
 // await sets the deadline of the read that follows. That of an idle connection is moved only when it has come closer by
-// slackOf.
+// slackOf; one that has yet to ask for something gets the time of net/http for that.
 func (c *conn) await(begun bool) {
 	now := time.Now()
 	switch {
 	case begun:
 		c.until = now.Add(min(pieces, c.server.ReadTimeout))
+	case !c.served:
+		c.until = now.Add(c.server.ReadHeaderTimeout)
 	case c.until.Sub(now) > c.server.IdleTimeout:
 		return
 	default:
@@ -140,6 +143,9 @@ func (c *conn) await(begun bool) {
 func (c *conn) exchange(h http.Handler, size int) bool {
 	if !c.enter() {
 		return false
+	}
+	if !c.served {
+		c.served, c.until = true, time.Time{}
 	}
 	r := c.req
 	r.Header, r.Host, r.ContentLength, r.Close = c.head.header, c.head.host, int64(c.head.length), c.head.last

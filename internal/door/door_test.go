@@ -29,10 +29,13 @@ type house struct {
 
 type key struct{} // of what ConnContext adds
 
-func open(t *testing.T, act http.HandlerFunc) *house { return openWatching(t, 0, act) }
+func open(t *testing.T, act http.HandlerFunc) *house {
+	t.Helper()
+	return openWith(t, func(*Server) {}, act)
+}
 
-// openWatching is open with another watchAfter.
-func openWatching(t *testing.T, after time.Duration, act http.HandlerFunc) *house {
+// openWith is open with something changed.
+func openWith(t *testing.T, change func(*Server), act http.HandlerFunc) *house {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,11 +53,12 @@ func openWatching(t *testing.T, after time.Duration, act http.HandlerFunc) *hous
 	})
 	h := &house{&Server{
 		Server: &http.Server{
-			Handler: rest, IdleTimeout: time.Minute, ReadTimeout: 200 * time.Millisecond, WriteTimeout: time.Minute,
+			Handler: rest, IdleTimeout: time.Minute, ReadHeaderTimeout: time.Minute, ReadTimeout: 200 * time.Millisecond, WriteTimeout: time.Minute,
 			ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, key{}, "k") },
 		},
 		Hot: map[string]http.Handler{"/x": act},
 	}, l.Addr().String(), make(chan error, 1)}
+	change(h.Server)
 	go func() { h.over <- h.Serve(l) }()
 	t.Cleanup(func() {
 		if err := errors.Join(h.Close(), <-h.over); !errors.Is(err, http.ErrServerClosed) {
@@ -191,6 +195,11 @@ func TestAnswers(t *testing.T) {
 	h.guest(t).send(request("abort")).ended()
 }
 
+// Who connects and says nothing does not stay.
+func TestSilentClient(t *testing.T) {
+	openWith(t, func(s *Server) { s.ReadHeaderTimeout = 20 * time.Millisecond }, nil).guest(t).ended()
+}
+
 // The request is the one that net/http would have made, and the next one's has nothing of it.
 func TestRequest(t *testing.T) {
 	h := open(t, func(w http.ResponseWriter, r *http.Request) {
@@ -268,7 +277,7 @@ func TestImpatientClient(t *testing.T) {
 // Requests that end just when the watch begins lose nothing, nor do those after them.
 func TestWatchesThatComeLate(t *testing.T) {
 	const after = 200 * time.Microsecond
-	h := openWatching(t, after, func(w http.ResponseWriter, r *http.Request) {
+	h := openWith(t, func(s *Server) { s.watchAfter = after }, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var n int
 		fmt.Sscan(string(body), &n)

@@ -25,9 +25,9 @@ queues: [{name: Q, slots: 120}]
 
 const threeRanked = `
 shares:
-  - {name: A}
-  - {name: B, rank: 20000}
-  - {name: C, reclaim: {grace: 120s, by: %s}}
+  - {name: A, rank: %[2]d}
+  - {name: B, rank: %[3]d}
+  - {name: C, reclaim: {grace: 120s, by: %[1]s}}
 on_no_match: reject
 queues: [{name: Q, slots: 18}]
 `
@@ -48,8 +48,9 @@ func TestReclaim(t *testing.T) {
 			held{"A/1": 40, "B/1": 20, "B/2": 20, "C/1": 20, "C/2": 20}, "B/2", 20},
 		{"E3 lca", fmt.Sprintf(threeBranches, "lca"), held{"A/1": 40, "B/1": 20, "C/1": 40, "C/2": 20},
 			held{"A/1": 40, "B/1": 20, "B/2": 20, "C/1": 20, "C/2": 20}, "B/2", 20},
-		{"E4 ratio", fmt.Sprintf(threeRanked, "ratio"), held{"A": 9, "B": 9}, held{"A": 8, "B": 8, "C": 2}, "C", 2},
-		{"E4 rank", fmt.Sprintf(threeRanked, "rank"), held{"A": 9, "B": 9}, held{"A": 9, "B": 7, "C": 2}, "C", 2},
+		{"E4 ratio", fmt.Sprintf(threeRanked, "ratio", 10000, 20000), held{"A": 9, "B": 9}, held{"A": 8, "B": 8, "C": 2}, "C", 2},
+		{"E4 rank of B", fmt.Sprintf(threeRanked, "rank", 10000, 20000), held{"A": 9, "B": 9}, held{"A": 9, "B": 7, "C": 2}, "C", 2},
+		{"E4 rank of A", fmt.Sprintf(threeRanked, "rank", 20000, 10000), held{"A": 9, "B": 9}, held{"A": 7, "B": 9, "C": 2}, "C", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := serve(t, pgtest.DSN(t))

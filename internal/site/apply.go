@@ -103,7 +103,7 @@ func (s *Store) changeIn(ctx context.Context, tx pgx.Tx, w wanted) (Applied, err
 		return Applied{}, err
 	}
 	if w.dryRun {
-		return c.rehearse(ctx, tx, w.when)
+		return c.rehearse(ctx, w.when)
 	}
 	if len(c.obstacles) > 0 {
 		return Applied{}, &Refused{Obstacles: c.obstacles}
@@ -113,11 +113,11 @@ func (s *Store) changeIn(ctx context.Context, tx pgx.Tx, w wanted) (Applied, err
 }
 
 // rehearse is the answer to a dry run.
-func (c *transition) rehearse(ctx context.Context, tx pgx.Tx, when time.Time) (Applied, error) {
+func (c *transition) rehearse(ctx context.Context, when time.Time) (Applied, error) {
 	if when.IsZero() {
 		when = time.Now()
 	}
-	targets, err := c.targets(ctx, tx, when)
+	targets, err := c.targets(ctx, when)
 	out := c.applied()
 	out.Refused, out.Targets = append(out.Refused, c.obstacles...), targets
 	return out, err

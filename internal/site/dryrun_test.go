@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,8 +25,8 @@ func TestDryRunShowsTargets(t *testing.T) {
 	for _, id := range b.ids() {
 		want[id] = 5_000_000
 	}
-	b.hooks.Standing = func() map[string]Demand {
-		return map[string]Demand{DefaultPool: {Want: want, Offered: 2_000_000}}
+	b.hooks.Standing = func(context.Context) (map[string]Demand, error) {
+		return map[string]Demand{DefaultPool: {Want: want, Offered: 2_000_000}}, nil
 	}
 	before := b.dump()
 	b.order = nil
@@ -55,8 +56,8 @@ func TestDryRunSaysWhatWouldBeRefused(t *testing.T) {
 	b.apply(site("{name: A}", "{name: B}"))
 	ids := b.ids()
 	b.live["A"] = Live{Tasks: 1}
-	b.hooks.Standing = func() map[string]Demand {
-		return map[string]Demand{DefaultPool: {Held: map[shares.ShareID]shares.Units{ids["A"]: 30_000, ids["B"]: 10_000}}}
+	b.hooks.Standing = func(context.Context) (map[string]Demand, error) {
+		return map[string]Demand{DefaultPool: {Held: map[shares.ShareID]shares.Units{ids["A"]: 30_000, ids["B"]: 10_000}}}, nil
 	}
 	src := site("{name: B}", "{name: N}")
 	a, err := b.Apply(t.Context(), ApplyRequest{Source: []byte(src), DryRun: true})
@@ -81,6 +82,28 @@ func text(f *float64) string {
 		return "-"
 	}
 	return fmt.Sprint(*f)
+}
+
+// A version of a program that knew fewer rules is refused like any file, with its lines; nothing changes.
+func TestRollbackToWhatIsRefusedNow(t *testing.T) {
+	b := newBench(t)
+	b.apply(site("{name: A, max: 5}"))
+	b.apply(site("{name: A}"))
+	if _, err := b.db.Exec(t.Context(), "UPDATE site_versions SET source = $1 WHERE version = 1", site("{name: A, owned: 10, max: 5}")); err != nil {
+		t.Fatal(err)
+	}
+	before := b.everything()
+	for _, dry := range []bool{true, false} {
+		_, err := b.Rollback(t.Context(), RollbackRequest{Version: 1, DryRun: dry})
+		var problems Problems
+		if !errors.As(err, &problems) || !strings.HasPrefix(err.Error(), "version-1.yml:2:") ||
+			!strings.HasSuffix(err.Error(), "owned: 10 is more than max 5 (lower owned or raise max)") {
+			t.Errorf("dry run %v: %v", dry, err)
+		}
+	}
+	if d := cmp.Diff(before, b.everything()); d != "" {
+		t.Errorf("it wrote: %s", d)
+	}
 }
 
 func TestRollbackKnowsWhoIsWho(t *testing.T) {

@@ -76,12 +76,13 @@ type RollbackRequest struct {
 
 // Rollback applies the file of an old version again. Shares and queues that live under other names now are
 // the same ones as then, and get those names back; removed ones come back as new.
+// An old file that this program would not accept is refused as if it were applied now: Problems.
 func (s *Store) Rollback(ctx context.Context, r RollbackRequest) (Applied, error) {
 	row, err := s.row(ctx, r.Version)
 	if err != nil {
 		return Applied{}, err
 	}
-	next, err := row.site()
+	next, err := row.parse()
 	if err != nil {
 		return Applied{}, err
 	}

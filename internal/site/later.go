@@ -15,7 +15,7 @@ import (
 var (
 	ErrNoLater   = errors.New("no such later version")
 	ErrLaterOver = errors.New("this later version does not wait any more")
-	ErrPast      = errors.New("the time is not in the future")
+	ErrPast      = errors.New("expected a time to come, by the database's clock")
 )
 
 // Later is a site file that takes effect at a time to come, or what became of it.
@@ -81,7 +81,7 @@ func (s *Store) ApplyLater(ctx context.Context, r LaterRequest) (Later, error) {
 		stored, err := one[struct{ ID int64 }](ctx, tx, "insert_later", pgx.StrictNamedArgs{"at": r.At, "by": r.By, "note": r.Note,
 			"file": name, "source": next.Source, "moves": r.Moves, "base_version": before.Number})
 		if errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("%w: %s", ErrPast, r.At.UTC().Format(time.RFC3339))
+			return fmt.Errorf("%s: %w", r.At.UTC().Format(time.RFC3339), ErrPast)
 		}
 		id = stored.ID
 		return err

@@ -135,9 +135,9 @@ func TestLaterIsCheckedAtOnce(t *testing.T) {
 	if _, err := b.ApplyLater(t.Context(), r); !errors.Is(err, ErrPast) {
 		t.Errorf("%v", err)
 	}
-	b.live["B"] = Live{Tasks: 1}
+	b.live["B"] = Live{Tasks: 1, Pieces: 1}
 	l := b.later(site("{name: A}"), 1)
-	if len(l.Notes) != 1 || !strings.HasPrefix(l.Notes[0], "would be refused now: share B is removed but has live work: 1 task") {
+	if len(l.Notes) != 1 || !strings.HasPrefix(l.Notes[0], "would be refused now: share B is removed but has live work: 1 task, 1 piece to come (") {
 		t.Errorf("notes %q", l.Notes)
 	}
 	if s := b.states(); s != "1 waiting 0;" {

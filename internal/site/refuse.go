@@ -117,6 +117,9 @@ func (l Live) String() string {
 	add(l.Waiting, "waiting job")
 	add(l.Ready, "ready job")
 	add(l.Leased, "leased job")
+	if l.Pieces > 0 {
+		parts = append(parts, counted(l.Pieces, "piece")+" to come")
+	}
 	if len(parts) == 0 {
 		return "nothing"
 	}

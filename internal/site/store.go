@@ -39,6 +39,7 @@ type Live struct {
 	Waiting int64 `json:"waiting" doc:"Waiting jobs."`
 	Ready   int64 `json:"ready" doc:"Ready jobs."`
 	Leased  int64 `json:"leased" doc:"Leased jobs."`
+	Pieces  int64 `json:"-"` // that are to become jobs; told in words only
 }
 
 // Any says whether there is any work.
@@ -49,8 +50,7 @@ type Demand struct {
 	Held    map[shares.ShareID]shares.Units // by leaf
 	Want    map[shares.ShareID]shares.Units // by leaf: what it could use beyond what it holds
 	Offered shares.Units                    // units offered and unfilled of late
-
-	ends map[shares.ShareID]shares.Ends // by share: how its jobs ended of late
+	Ends    map[shares.ShareID]shares.Ends  // by leaf: how its jobs ended of late
 }
 
 // Hooks tie the site to the packages above it, which it does not know. Nil ones are left out, as in tests.
@@ -63,8 +63,8 @@ type Hooks struct {
 	Move func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error
 	// Applied is the last thing in the transaction of every change.
 	Applied func(ctx context.Context, tx pgx.Tx, v shares.Version) error
-	// Standing is the live demand by pool, for the targets that a dry run shows.
-	Standing func() map[string]Demand
+	// Standing is the live demand by pool and how jobs end, for the targets that a dry run shows.
+	Standing func(ctx context.Context) (map[string]Demand, error)
 }
 
 // Config is what a Store works with.
@@ -172,10 +172,19 @@ func emptySite() *Site {
 
 // site rebuilds a version from its source and its ids.
 func (r versionRow) site() (*Site, error) {
-	site, err := Parse(fmt.Sprintf("version-%d.yml", r.Version), []byte(r.Source))
+	site, err := r.parse()
 	if err != nil {
 		// Not as Problems: they are not those of the caller's file.
 		return nil, fmt.Errorf("%w: version %d: %v", ErrUnreadable, r.Version, err)
+	}
+	return site, nil
+}
+
+// parse is site with Problems of version-N.yml as they are, for who asks to have this very file in force.
+func (r versionRow) parse() (*Site, error) {
+	site, err := Parse(fmt.Sprintf("version-%d.yml", r.Version), []byte(r.Source))
+	if err != nil {
+		return nil, err
 	}
 	site.Number, site.AppliedAt, site.AppliedBy = r.Version, r.AppliedAt, r.AppliedBy
 	site.Note, site.RollbackOf = r.Note, r.RollbackOf

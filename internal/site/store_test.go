@@ -232,12 +232,12 @@ func TestLiveWorkIsInTheWay(t *testing.T) {
 	b.apply(site("{name: A}", "{name: B}", "{name: C}"))
 	before := b.dump()
 	ids := b.ids()
-	b.live["A"] = Live{Tasks: 2, Ready: 30}
+	b.live["A"] = Live{Tasks: 2, Ready: 30, Pieces: 99000}
 	b.live["B"] = Live{Leased: 1}
 	src := site("{name: B, children: [{name: x}]}", "{name: C}")
 	_, err := b.try(src, "C", "B/x", "Q", "C")
 	want := strings.Join([]string{
-		"share A is removed but has live work: 2 tasks, 30 ready jobs (--move A=<leaf of the new tree>)",
+		"share A is removed but has live work: 2 tasks, 30 ready jobs, 99000 pieces to come (--move A=<leaf of the new tree>)",
 		"share B gets children but has live work: 1 leased job (--move B=<leaf of the new tree>)",
 		"move C: the share stays a leaf and keeps its work",
 		"move Q: no such share is in force (known: A, B, C)",

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -116,37 +114,35 @@ func (d Demand) moved(from, to shares.ShareID) Demand {
 		return m
 	}
 	d.Held, d.Want = shift(d.Held), shift(d.Want)
-	if e, ok := d.ends[from]; ok {
-		d.ends = maps.Clone(d.ends)
-		d.ends[to] = both(d.ends[to], e)
-		delete(d.ends, from)
+	if e, ok := d.Ends[from]; ok {
+		d.Ends = maps.Clone(d.Ends)
+		d.Ends[to] = both(d.Ends[to], e)
+		delete(d.Ends, from)
 	}
 	return d
 }
 
 // targets compares before and after for every pool of either version, in the plans that are in force at a time.
-func (c *transition) targets(ctx context.Context, tx pgx.Tx, at time.Time) ([]PoolTargets, error) {
+func (c *transition) targets(ctx context.Context, at time.Time) ([]PoolTargets, error) {
 	out := []PoolTargets{}
 	if c.store.hooks.Standing == nil {
 		return out, nil
 	}
 	before, after := c.before.Version(), c.next.Version()
 	before.Tree, after.Tree = before.Tree.At(at), after.Tree.At(at)
-	ends, err := recentEnds(ctx, tx, before.Queues)
+	live, err := c.store.hooks.Standing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	live := c.store.hooks.Standing()
 	for _, pool := range poolNames(append(before.Queues[:len(before.Queues):len(before.Queues)], after.Queues...)) {
 		d := live[pool]
-		d.ends = ends[pool]
 		old := solve(before, pool, d)
 		for _, m := range c.moves {
 			d = d.moved(m.from.ID, after.Tree.Nodes[m.to].ID)
 		}
 		fresh := solve(after, pool, d)
 		out = append(out, PoolTargets{Pool: pool, CapacityBefore: figure(Capacity(before, pool)), CapacityAfter: figure(Capacity(after, pool)),
-			RoundBefore: old.round.Float(), RoundAfter: fresh.round.Float(), Way: fresh.way(d.ends), Shares: c.compare(old, fresh)})
+			RoundBefore: old.round.Float(), RoundAfter: fresh.round.Float(), Way: fresh.way(d.Ends), Shares: c.compare(old, fresh)})
 	}
 	return out, nil
 }

@@ -114,7 +114,11 @@ func Jobs(name string, records []Record, t *shares.Tree, by Sharer) ([]sim.Job, 
 		return jobs, left, nil
 	}
 	for i := range wrong {
-		wrong[i].Message += fmt.Sprintf(" (%d jobs)", nWrong[i])
+		if nWrong[i] == 1 {
+			wrong[i].Message += " (1 job)"
+		} else {
+			wrong[i].Message += fmt.Sprintf(" (%d jobs)", nWrong[i])
+		}
 	}
 	return nil, nil, wrong[:min(len(wrong), MaxProblems)]
 }

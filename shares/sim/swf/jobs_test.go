@@ -100,7 +100,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 	for s, want := range map[string]string{
-		"share=g.{gid}":     "small.swf:7: the site has no share \"g.1\" (4 jobs)\nsmall.swf:11: the site has no share \"g.2\" (4 jobs)\nsmall.swf:16: the site has no share \"g.unknown\" (1 jobs)",
+		"share=g.{gid}":     "small.swf:7: the site has no share \"g.1\" (4 jobs)\nsmall.swf:11: the site has no share \"g.2\" (4 jobs)\nsmall.swf:16: the site has no share \"g.unknown\" (1 job)",
 		"share=two":         `small.swf:7: share "two" has shares below it; jobs belong to leaves (9 jobs)`,
 		"share=two/a/{gid}": `no share "two/a/1"`,
 	} {
@@ -109,7 +109,7 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	_, _, err = Jobs("small.swf", trace.Records, tree, ByRules(table))
-	if want := "small.swf:16: no rule matches user -1, working_group -1, queue 1 (1 jobs)"; err == nil || err.Error() != want {
+	if want := "small.swf:16: no rule matches user -1, working_group -1, queue 1 (1 job)"; err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 }

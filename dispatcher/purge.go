@@ -1,0 +1,75 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// A purge takes purgeBatch rows of each lane of the ledger at a time, and goes on with the ledger for purgeFor at most: a
+// lane that writes more rows in a minute than a batch has must not outgrow it, and the rest waits for the next minute.
+const (
+	purgeBatch = 5000
+	purgeFor   = 20 * time.Second
+)
+
+// Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
+// older than Config.Keep, closed daemons without rows, counts of ends of more than eight days ago, reports that their end
+// has left behind, and by the day what else is kept for replays, and samples. It returns
+// how many rows, and days, went. All that was over when it began goes, unless that takes longer than purgeFor; something is
+// over again a moment later, so it need not be repeated until nothing is.
+func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
+	ledger := statement{"purge_ledger", pgx.StrictNamedArgs{"keep_s": d.cfg.Keep.Seconds(), "n": purgeBatch}}
+	for until := time.Now().Add(purgeFor); ; {
+		went, err := d.purge(ctx, ledger)
+		n += went
+		if err != nil {
+			return n, err
+		}
+		if went < purgeBatch || time.Now().After(until) {
+			break
+		}
+	}
+	went, err := d.purge(ctx, statement{"purge_pulls", nil}, statement{"purge_daemons", nil}, statement{"purge_reclaims", nil},
+		statement{"purge_memory", nil}, statement{"purge_ends", nil})
+	n += went
+	if err != nil {
+		return n, err
+	}
+	went, err = d.purgeReports(ctx)
+	n += went
+	if err != nil {
+		return n, err
+	}
+	days, err := d.dropDays(ctx) // by itself: its lock is held for no other's work
+	if err != nil {
+		return n, fmt.Errorf("purge: %w", err)
+	}
+	return n + days, nil
+}
+
+// purge runs statements in a transaction; nothing while another daemon is at it.
+func (d *Dispatcher) purge(ctx context.Context, list ...statement) (n int, err error) {
+	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		n = 0
+		if ok, err := pg.TryLock(ctx, tx, pg.LockPurge, 0); err != nil || !ok {
+			return err
+		}
+		for _, st := range list {
+			tag, err := tx.Exec(ctx, query[st.verb], st.list()...)
+			if err != nil {
+				return fmt.Errorf("%s: %w", st.verb, err)
+			}
+			n += int(tag.RowsAffected())
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("purge: %w", err)
+	}
+	return n, nil
+}
