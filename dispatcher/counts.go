@@ -53,10 +53,7 @@ func (s *state) only(id shares.QueueID) []bool {
 }
 
 func (s *state) countOf(share shares.ShareID, sh *shape, state string, n int64, at []bool) Count {
-	c := Count{Class: sh.class, Label: sh.need.Label, State: state, N: n}
-	if node, ok := s.version.Tree.ByID(share); ok {
-		c.Share = s.version.Tree.Nodes[node].Path
-	}
+	c := Count{Share: s.pathOf(share), Class: sh.class, Label: sh.need.Label, State: state, N: n}
 	for i, in := range at {
 		if q := s.version.Queues[i]; in {
 			c.Queues = append(c.Queues, q.Name)

@@ -119,7 +119,8 @@ func (d *Dispatcher) Queues() []QueueStanding {
 	}
 	for _, q := range d.state.version.Queues {
 		e := d.state.queues[q.ID]
-		row := QueueStanding{Queue: q, HeldCores: e.heldCores, HeldJobs: e.heldJobs, Pilots: len(e.pilots), Waiting: waiting[q.Name]}
+		row := QueueStanding{Queue: q, HeldCores: e.heldCores, HeldJobs: e.heldJobs, Pilots: len(e.pilots), Waiting: waiting[q.Name],
+			TargetSlots: d.state.targetStandings(e)}
 		for _, sh := range e.shapes {
 			for _, w := range sh.windows {
 				row.Ready += max(0, w.ready)

@@ -231,12 +231,33 @@ func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *shape) string
 	return ""
 }
 
+// targetStandings tells of the target slots of a queue.
+func (s *state) targetStandings(q *queue) (all []TargetSlotsStanding) {
+	for _, t := range q.targets {
+		st := TargetSlotsStanding{Share: s.pathOf(t.ShareID), Class: t.Class, Slots: t.Slots, HeldCores: t.held}
+		if t.ExpiresAt != nil {
+			until := t.ExpiresAt.UTC()
+			st.Until = &until
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
+// pathOf is the path of a share; empty for the whole tree.
+func (s *state) pathOf(id shares.ShareID) string {
+	if node, ok := s.version.Tree.ByID(id); ok && id != 0 {
+		return s.version.Tree.Nodes[node].Path
+	}
+	return ""
+}
+
 // nameOf says what target slots are for.
 func (s *state) nameOf(t *target) string {
 	var b strings.Builder
 	b.WriteString("target slots of the queue")
-	if node, ok := s.version.Tree.ByID(t.ShareID); ok && t.ShareID != 0 {
-		fmt.Fprintf(&b, " for %s", s.version.Tree.Nodes[node].Path)
+	if path := s.pathOf(t.ShareID); path != "" {
+		fmt.Fprintf(&b, " for %s", path)
 	}
 	if t.Class != "" {
 		fmt.Fprintf(&b, ", %s jobs", t.Class)

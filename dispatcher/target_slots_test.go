@@ -57,6 +57,10 @@ func TestTargetSlots(t *testing.T) {
 		t.Fatalf("%d leases, %v; want ten, three of A", len(leases), held)
 	}
 	f.recount()
+	want := []TargetSlotsStanding{{Share: "A", Slots: 3, HeldCores: 3}}
+	if diff := cmp.Diff(want, d.Queues()[0].TargetSlots); diff != "" || d.Queues()[1].TargetSlots != nil {
+		t.Errorf("the queue says (-want +got):\n%s", diff)
+	}
 	var job int64
 	for _, l := range leases {
 		if l.Share == "B" {

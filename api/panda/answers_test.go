@@ -34,6 +34,7 @@ type stub struct {
 	ended   dispatcher.FinishRequest
 	verdict string
 	late    []dispatcher.Result
+	lateOf  dispatcher.HeldJob
 }
 
 func (s *stub) fault() error {
@@ -83,8 +84,8 @@ func (s *stub) Holdings(_ context.Context, of []dispatcher.HeldJob) (all []dispa
 	return all, s.fault()
 }
 
-func (s *stub) Late(_ context.Context, _ dispatcher.HeldJob, r dispatcher.Result) (bool, error) {
-	s.late = append(s.late, r)
+func (s *stub) Late(_ context.Context, of dispatcher.HeldJob, r dispatcher.Result) (bool, error) {
+	s.late, s.lateOf = append(s.late, r), of
 	return true, nil
 }
 
@@ -243,6 +244,11 @@ func TestLastWord(t *testing.T) {
 	s.verdict = dispatcher.LeaseLost
 	if s.call(t, Config{}, "POST", "/api/v1/pilot/update_job", string(b)); len(s.late) != 1 || *s.late[0].ExitCode != 7 {
 		t.Errorf("a word that came too late: %+v", s.late)
+	}
+	s = newStub()
+	s.held = dispatcher.Holding{JobState: "finished", Attempt: 2}
+	if s.call(t, Config{}, "POST", "/api/v1/pilot/update_job", `{"job_id":1001,"job_status":"failed"}`); s.lateOf != (dispatcher.HeldJob{Job: 1001, Attempt: 2}) {
+		t.Errorf("without its number an attempt is taken for %+v", s.lateOf)
 	}
 	s = newStub()
 	if s.call(t, Config{}, "POST", "/api/v1/pilot/update_job", `{"job_id":1001,"job_status":"holding","attempt_nr":1}`); s.renewed.Leases[0].State != dispatcher.Draining || s.renewed.Leases[0].TTL != defaultLease {

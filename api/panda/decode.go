@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -87,10 +89,12 @@ func parseJSON(body []byte) (args, error) {
 	return a, nil
 }
 
-// formArgs takes the values of a form or a query. PHP's way to write a list, name[]=, is a list too.
+// formArgs takes the values of a form or a query. PHP's way to write a list, name[]=, is a list too, and goes before a
+// plain one of the name.
 func formArgs(values url.Values) args {
 	a := args{}
-	for name, vs := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		vs := values[name]
 		short, list := strings.CutSuffix(name, "[]")
 		if len(vs) == 1 && !list {
 			a[name] = vs[0]

@@ -1,9 +1,10 @@
 // Package panda lets pilots, Harvesters and scripts that speak PanDA's protocols work here unchanged. Both generations
 // of its API are adapters of the same calls of the dispatcher and the generator as the native API; there is no second
-// state machine, and but for what is said below nothing is remembered between requests.
+// state machine. What tasks are called, and which hosts were heard of, is remembered for a while; nothing depends on it.
 //
 //	POST /server/panda/getJob updateJob …       pilot3 up to 3.11: old.go
 //	POST /api/v1/pilot/acquire_jobs … (latest)  pilots since 2026-05, Harvester, panda-server's own client: pilot.go
+//	     /api/v1/harvester/ job/ statistics/ system/   Harvesters, scripts, monitors: harvester.go, jobs.go, statistics.go, system.go
 //	GET  /trf/runShell, /trf/<name>             payload scripts, free of tokens: pilots fetch them without one (trf.go)
 //
 // # What becomes of what
@@ -19,12 +20,14 @@
 //	starting, running            renew, state starting, running
 //	transferring, holding        renew, state draining
 //	finished, failed             finish
+//	add_target_slots             a hard limit of the dispatcher: cores at a queue, for a share or a kind of jobs, until a date
 //	an order to cancel           the command tobekilled: killed, reclaimed, whatever the reason
 //
 // # What is promised
 //
 //  1. A job's attemptNr is the fence. An update of an attempt that is over changes nothing: a heartbeat is told tobekilled,
-//     a final state is answered as if it counted, so that the pilot ends in peace. The first word on an attempt counts.
+//     a final state is answered as if it counted, so that the pilot ends in peace. The first word on an attempt counts;
+//     a last word that says otherwise is kept in the attempt's report, as late.
 //  2. "No jobs" is only said when there is none. A pull waits for a job up to Config.Wait, below the time that pilots
 //     give an answer. Where the database or the daemon is away the old API says StatusCode 10, the new one success false.
 //     A final update that could not be recorded is answered 503 by the old API, since that pilot takes any 200 for heard

@@ -81,7 +81,8 @@ func outputText(v any) any {
 func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 	held, err := s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: u.attempt}})
 	if err == nil && u.attempt == 0 && held[0].Attempt > 0 {
-		held, err = s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: held[0].Attempt}})
+		u.attempt = held[0].Attempt
+		held, err = s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: u.attempt}})
 	}
 	if err != nil {
 		return false, err
