@@ -1,7 +1,6 @@
 package panda
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -99,7 +98,7 @@ func checkJob(t *testing.T, x exchange, got map[string]any) {
 		t.Errorf("%s: %v", x.name, got)
 	}
 	for key := range got {
-		if _, known := x.answer[key]; !known && !bytes.Contains([]byte(" coreCount jobName prodSourceLabel processingType workingGroup prodUserID resource_type "), []byte(" "+key+" ")) {
+		if _, known := x.answer[key]; !known && !strings.Contains(" coreCount jobName prodSourceLabel processingType workingGroup prodUserID resource_type ", " "+key+" ") {
 			t.Errorf("%s: a job has %s", x.name, key)
 		}
 	}
