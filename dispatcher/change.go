@@ -127,7 +127,7 @@ func (g jobGroup) move(before, after string) move {
 		Place: g.Place, Low: g.LowID, High: g.HighID}
 }
 
-// lockIdle locks jobs of the task that have no lease, oldest first. A claim in flight may still win one of them:
+// lockIdle locks jobs of the task that have no lease, oldest first. A grant in flight may still win one of them:
 // whoever acts on the ids checks again, in a statement of its own that sees what was committed meanwhile.
 func lockIdle(ctx context.Context, tx pgx.Tx, task int64, states []string, limit int) ([]int64, error) {
 	rows, err := tx.Query(ctx, query["lock_idle"], pgx.StrictNamedArgs{"task": task, "states": states, "limit": limit})

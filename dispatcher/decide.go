@@ -12,9 +12,9 @@ type grant struct {
 	units  shares.Units
 	nonce  int64
 	of     *state
-	lane   int         // that claims it
+	lane   int         // that leases it
 	spent  bool        // charged to this daemon's escrow of the present epoch
-	turn   int64       // which decision of this daemon it was
+	number int64       // which decision of this daemon it was
 	former int64       // the one that granted its leaf something before
 	leaf   int         // node of the tree that it was decided by
 	note   *pickRecord // the record of the decision, where the sample has it
@@ -28,7 +28,7 @@ func (g *grant) move() move {
 		Before: isReady, After: isLeased, N: 1, Units: g.units}
 }
 
-// undo is the opposite: the job was not ours, or the claim did not commit. Nothing is announced.
+// undo is the opposite: the job was not ours, or the grant did not commit. Nothing is announced.
 func (g *grant) undo() move {
 	m := g.move()
 	m.Before, m.After = isLeased, isReady
@@ -121,8 +121,8 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *grant {
 	g := &grant{pull: p, window: c.window, job: c.window.pop(), queue: q, units: c.units, note: note,
 		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true, leaf: c.window.leaf}
-	s.diary.turn++
-	g.turn = s.diary.turn
+	s.diary.number++
+	g.number = s.diary.number
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	if len(s.narrows.by) > 0 {
@@ -130,11 +130,11 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	}
 	g.place = q.pool.book.Granted(c.window.leaf)
 	g.owed = q.pool.owed.take(c.window.leaf, g.units)
-	g.former, q.pool.turns[c.window.leaf] = q.pool.turns[c.window.leaf], g.turn
+	g.former, q.pool.lastGrant[c.window.leaf] = q.pool.lastGrant[c.window.leaf], g.number
 	return g
 }
 
-// takeBack undoes what give has counted: the job was not ours, or the claim did not commit.
+// takeBack undoes what give has counted: the job was not ours, or the grant did not commit.
 func (g *grant) takeBack() {
 	delete(g.of.inflight, g.job.id)
 	g.of.apply(g.undo(), g.spent)
@@ -142,7 +142,7 @@ func (g *grant) takeBack() {
 	if g.owed != nil {
 		g.owed.units += g.units
 	}
-	if last := &g.queue.pool.turns[g.leaf]; *last == g.turn {
+	if last := &g.queue.pool.lastGrant[g.leaf]; *last == g.number {
 		*last = g.former
 	}
 	g.of.diary.noteGrant(wordBack, g)

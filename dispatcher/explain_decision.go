@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Decision is how an attempt came to its slot: the claim, and the record of the decision where there is one.
+// Decision is how an attempt came to its slot: the grant, and the record of the decision where there is one.
 type Decision struct {
 	Attempt   int       `json:"attempt" doc:"0: the job never had a slot."`
 	Queue     string    `json:"queue"`
@@ -17,7 +17,7 @@ type Decision struct {
 	Node      string    `json:"node"`
 	ReadyAt   time.Time `json:"ready_at" doc:"When it was created, or the attempt before it ended."`
 	ClaimedAt time.Time `json:"claimed_at"`
-	WaitedS   float64   `json:"waited_s" doc:"From ready to claim."`
+	WaitedS   float64   `json:"waited_s" doc:"From ready to granted."`
 	Version   int64     `json:"version" doc:"Site version that was in force."`
 	Recorded  bool      `json:"recorded"`
 	Note      string    `json:"note,omitempty" doc:"Why there is no record."`
@@ -38,7 +38,7 @@ type Record struct {
 	SlotCores  int       `json:"slot_cores" doc:"Cores that the slot had left to offer."`
 	Weight     int       `json:"weight" doc:"Decisions that the record stands for; 1 = all were recorded."`
 	Pull       int64     `json:"pull,omitempty" doc:"Number of the pull at the daemon; absent in records of older daemons."`
-	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the claim."`
+	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the grant."`
 	Lane       int       `json:"lane"`
 	Seq        int64     `json:"seq"`
 	Winner     string    `json:"winner" doc:"Share that got the slot."`
@@ -138,7 +138,7 @@ func (out *Decision) take(r recordRow) {
 	out.Record = &Record{At: r.At.UTC(), Units: r.Units, Round: r.Round, Candidates: r.Candidates, Weight: r.Weight,
 		Unfit: r.Unfit, Barred: r.Barred, Skipped: r.skipped(), SlotCores: r.Cores, Pull: r.Pull,
 		Daemon: r.DaemonID, Lane: r.Lane, Seq: r.Seq, Winner: r.Share, RunnerUp: r.RunnerUp}
-	if r.Version > 0 { // else it is an old record, and the time of the claim says which
+	if r.Version > 0 { // else it is an old record, and the time of the grant says which
 		out.Version = r.Version
 	}
 	won, second := strings.Split(r.Share, "/"), strings.Split(r.RunnerUp, "/")

@@ -19,7 +19,7 @@ type narrowKey struct {
 
 // narrow is the ready jobs of one task or user, beside the common windows, for the few pulls that take no others. It has
 // windows of its own, which are read by task and all at once. Their jobs are in the common windows as well: a grant takes a
-// job out of both, and one that another daemon was given is sorted out by the claim. Guarded by Dispatcher.mu.
+// job out of both, and one that another daemon was given is sorted out when it is leased. Guarded by Dispatcher.mu.
 type narrow struct {
 	key     narrowKey
 	windows map[windowKey]*window
@@ -74,7 +74,7 @@ func (set *narrow) contendersFor(s *state, q *queue, in bits, key string) *conte
 	return c
 }
 
-// narrowReads are the reads for narrow pulls: a few at a time, so that they do not crowd out the claims.
+// narrowReads are the reads for narrow pulls: a few at a time, so that they do not crowd out the grants.
 type narrowReads struct {
 	next     []*narrow
 	underWay int

@@ -88,7 +88,7 @@ func (all *narrows) learn(set *narrow, tasks, seen []int64) {
 // moved looks for whom a move of ready jobs changes what is to be had.
 func (all *narrows) moved(m move) {
 	if len(all.by) == 0 || m.Before == isReady && m.After == isLeased {
-		return // a grant of our own is noted by gone, one of another daemon shows at the claim
+		return // a grant of our own is noted by gone, one of another daemon shows when the job is to be leased
 	}
 	for _, set := range all.of[m.Task] {
 		set.stale = true

@@ -20,7 +20,7 @@ func (p *past) handle(ctx context.Context, e entry) error {
 		p.skip = true
 		clear(p.kinds) // those that follow are told of anew
 	case e.word == wordStand:
-		p.stand = &pastStand{at: e.at, turn: e.turn, lanes: map[laneID]int64{}}
+		p.stand = &pastStand{at: e.at, number: e.number, lanes: map[laneID]int64{}}
 	case p.skip:
 		p.skip = e.word != wordStood
 	case p.stand != nil && e.word == wordStood:
@@ -76,7 +76,7 @@ func (p *past) settle(ctx context.Context) error {
 		return err
 	}
 	s.adopt(v, 0, nil)
-	p.state, p.turn = s, st.turn
+	p.state, p.number = s, st.number
 	p.lanes = pastLanes{db: p.DB, of: map[laneID]*pastLane{}}
 	for id, seq := range st.lanes {
 		p.lanes.of[id] = &pastLane{seq: seq}
@@ -87,13 +87,13 @@ func (p *past) settle(ctx context.Context) error {
 		}
 		p.rival = newRival(s, *p.Site, p.queues)
 	}
-	for turn, pick := range p.picks {
-		if turn <= p.turn {
+	for number, pick := range p.picks {
+		if number <= p.number {
 			p.leave(pick)
-			delete(p.picks, turn)
+			delete(p.picks, number)
 		}
 	}
-	maps.DeleteFunc(p.backs, func(turn int64, _ entry) bool { return turn <= p.turn })
+	maps.DeleteFunc(p.backs, func(number int64, _ entry) bool { return number <= p.number })
 	p.meter.Begin(later(st.at, p.Since))
 	for _, e := range st.rest {
 		if err := p.follow(ctx, e); err != nil {
@@ -172,8 +172,8 @@ func (p *past) standing(e entry) {
 	}
 }
 
-// saw counts the rows of a lane up to the entry's. Of the daemon's own lanes of claims it is this one row: those before it
-// are counted at their turns.
+// saw counts the rows of a lane up to the entry's. Of the daemon's own lanes of grants it is this one row: those before it
+// are counted at their numbers.
 func (p *past) saw(ctx context.Context, e entry) error {
 	id := laneID{e.ref, int(e.shape)}
 	if id.Daemon == p.pages.daemon && id.Lane < firstEndLane {

@@ -7,7 +7,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// state is what a daemon knows: the ledger folded up to what it has read, its own claims in flight, and the
+// state is what a daemon knows: the ledger folded up to what it has read, its own grants in flight, and the
 // windows. It is guarded by Dispatcher.mu; nothing in this file touches the database.
 type state struct {
 	version  shares.Version
@@ -91,7 +91,7 @@ type pool struct {
 	lends       bool              // there are limits of lending or borrowing
 	demand      []shares.Units    // by leaf node, as lending last saw it
 	eased       uint64            // rises when lending may admit what it has refused
-	turns       []int64           // by leaf node: the decision that last granted it something; 0: none did
+	lastGrant   []int64           // by leaf node: the decision that last granted it something; 0: none did
 }
 
 // leaf is the part of a tree's leaf that depends on queues and shapes.
@@ -135,7 +135,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 	old := s.queues
 	s.queues, s.byName, s.pools = map[shares.QueueID]*queue{}, map[string]*queue{}, map[string]*pool{}
 	for name, c := range capacities(v.Queues) {
-		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)], turns: make([]int64, len(v.Tree.Nodes))}
+		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)], lastGrant: make([]int64, len(v.Tree.Nodes))}
 		p.book.SetCapacity(p.full())
 		p.lends, p.demand = p.book.Lends(), make([]shares.Units, len(v.Tree.Nodes))
 		p.lag = make([]float64, len(v.Tree.Nodes))

@@ -77,7 +77,7 @@ func (d *Dispatcher) SetTargetSlots(ctx context.Context, t TargetSlots) error {
 	if t.Queue == "" {
 		return &FieldError{"queue", `""`, "the name of a queue"}
 	}
-	// The tail is read while claims wait: fold most of it first. If that fails it is only longer.
+	// The tail is read while grants wait: fold most of it first. If that fails it is only longer.
 	if _, err := d.Fold(ctx); err != nil {
 		d.cfg.Log.Debug("not folded before target slots are set", "err", err)
 	}

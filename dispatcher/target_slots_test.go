@@ -237,7 +237,7 @@ func TestTargetSlotsBoundTheWant(t *testing.T) {
 			var asked shares.Units
 			for _, p := range d.state.reclaimPools() {
 				for _, a := range p.asks {
-					asked += a.claim.Units
+					asked += a.back.Units
 				}
 			}
 			if asked.Float() != c.asked {
@@ -247,7 +247,7 @@ func TestTargetSlotsBoundTheWant(t *testing.T) {
 	}
 }
 
-// While two daemons claim and end and the cap changes, no more is held than the larger of the last two allows, and in the
+// While two daemons lease and end and the cap changes, no more is held than the larger of the last two allows, and in the
 // end all that it allows.
 func TestTargetSlotsUnderLoad(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 24))

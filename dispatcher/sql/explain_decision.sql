@@ -1,5 +1,5 @@
--- The record of the claim of a job at a time. Records are written within a second, or some sixteen while the database is
--- away; the ledger row of the claim is of the same transaction as the lease, so its time tells attempts of older records apart.
+-- The record of the grant of a job at a time. Records are written within a second, or some sixteen while the database is
+-- away; the ledger row of the grant is of the same transaction as the lease, so its time tells attempts of older records apart.
 SELECT d.written_at - r.ms_ago * interval '1 millisecond' AS at, d.daemon_id, r.lane::int AS lane, r.seq,
     coalesce(s.path, '') AS share, r.deficit::float8 AS deficit, coalesce(n.path, '') AS runner_up,
     r.runner_up_deficit::float8 AS runner_up_deficit, r.candidates, r.units / 1000.0::float8 AS units,
