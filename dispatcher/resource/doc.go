@@ -1,0 +1,47 @@
+// Package resource is the policy of what is scarce: units of a resource, split over sharing IDs, and claims, shared by
+// several jobs. Values in, values out; no SQL, no goroutine, and no clock: who asks says what time it is. Sections 4 and 5 of
+// sharing.md are the semantic reference.
+//
+// # Allowances (sharing.md §4)
+//
+//	Spec ─NewFamily─▶ Family ─Pool(key, queue)─▶ Pool ──Admits──▶ may this ID have so many units now; if not, why and for whom
+//	                                             │ ▲ └──Allowances, Explain──▶ for people
+//	       SetCapacity SetExternal Hold Want Granted              Bundle ──Admits──▶ the same for a job that needs several
+//
+// The IDs of a Pool are those that hold a unit or want one; D = held + wanted. usable = min(capacity, what the outside
+// leaves). Allowances split usable, less what exempt IDs hold, over the Ds: the solver of package shares, by equal weights,
+// by weights or down a tree, in whole units by the quota method. The odd units, those left when everybody has its exact
+// part rounded down, go first to who holds one already, then to who waited longest since its last grant, then by name. Where
+// exact parts differ, waiting counts in proportion to the criterion of the quota method: nobody waits for ever beside a
+// heavier one, and of those that waited equally long the quota method's choice comes first.
+//
+// Admits, in this order:
+//
+//	need > usable − held of all         capacity, or external where the capacity alone would do
+//	need > what is left by a booking    reservation, see Bundle
+//	exempt, or held < allowance         yes
+//	need ≤ units kept for max_hold      yes: the reservation has ended, anyone may have them
+//	else                                allowance: the units are kept for IDs below theirs
+//
+// A job of one unit so passes when held + need ≤ allowance. A larger one may take its ID over by less than itself, as in
+// §2; otherwise a job that is larger than its ID's part would never run.
+//
+// A free unit is kept from the first refusal for it on, at most max_hold. What IDs below their allowance take is what was
+// kept least long, so that no unit stays idle for longer than that after a refusal.
+//
+// Promised, and tested on random histories:
+//
+//  1. Σ allowance = min(usable, Σ D) without exempt IDs; nobody's is above its D.
+//  2. What Admits lets pass never takes a pool over usable.
+//  3. Work conservation: while a unit is free, who asks for one gets it, or it is kept for somebody by name, ≤ max_hold.
+//  4. Nobody with D below floor(usable/IDs) lacks units for longer than one turnover, in which all jobs end that ran at
+//     its beginning, as long as the IDs stay and it asks when a unit comes free.
+//  5. Nothing depends on the order in which IDs came, but names among those that waited equally long.
+//  6. Granted, Hold and Want taken back in reverse order leave what was there before.
+//  7. Hold, Granted and Admits of equal weights: O(log IDs), amortised. Weights and trees: O(IDs) after a change.
+//
+// A Pool knows no jobs: Want counts the ready units that some slot could run, the one that is asked for among them.
+//
+// Of IDs that neither hold nor want anything the last grants are forgotten once there are many; a forgotten ID that comes
+// back has waited since the last of the forgotten grants.
+package resource

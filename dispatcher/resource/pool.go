@@ -1,0 +1,166 @@
+package resource
+
+import (
+	"math"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Spec is a resource as the site file has it. Split says how its units are shared out.
+type (
+	Spec  = shares.Resource
+	Split = shares.Split
+	Node  = shares.SplitNode
+)
+
+// noReport is what the outside leaves while nobody reports external use.
+const noReport = math.MaxInt64
+
+// Pool is the standing of all sharing IDs in the units of one resource: of one queue with PerQueue, of one key with Keyed.
+// For one goroutine at a time. Units are whole.
+type Pool struct {
+	name     string
+	spec     Spec
+	capacity int64
+	outside  int64 // total − use that is not ours; noReport
+	held     int64 // of all
+	free     int64 // held by exempt IDs: nobody splits it
+	grants   uint64
+
+	index   map[string]int32
+	members []member
+	groups  []group
+	exempt  map[string]bool
+	seq     uint64 // of the last grant
+	horizon uint64 // the last grant of those that were forgotten
+	split   weighted
+	kept    kept
+	booked  *Bundle
+}
+
+// member is one sharing ID.
+type member struct {
+	name   string
+	group  int32
+	weight float64
+	exempt bool
+	held   int64
+	want   int64
+	last   uint64 // sequence number of its last grant
+}
+
+// demand is D. Held may be below 0 for a moment where ends are heard of before their grants.
+func (m *member) demand() int64 { return max(0, m.held) + m.want }
+
+// NewPool is the standing of a resource that nobody uses, with the capacity of the file. Limits in time that the spec
+// does not give are those of shares.DefaultResource.
+func NewPool(s Spec) *Pool {
+	def := shares.DefaultResource()
+	if s.MaxHold <= 0 {
+		s.MaxHold = def.MaxHold
+	}
+	if s.MaxBypass <= 0 {
+		s.MaxBypass = def.MaxBypass
+	}
+	p := &Pool{name: s.Name, spec: s, capacity: s.Capacity, outside: noReport,
+		index: map[string]int32{}, exempt: map[string]bool{}, groups: groupsOf(s.Split)}
+	for _, id := range s.Exempt {
+		p.exempt[id] = true
+	}
+	p.split.stale = true
+	return p
+}
+
+// Name is the resource's name, with the key of a family: table:orders.
+func (p *Pool) Name() string { return p.name }
+
+// SetCapacity changes the number of units. Less than is held ends nothing: there is no grant until enough has come back.
+func (p *Pool) SetCapacity(n int64) {
+	p.capacity = max(0, n)
+	p.changed()
+}
+
+// SetExternal notes what the owner of the units says, such as a licence server: so many there are, so many are in use,
+// ours included as it sees them. Settled is what we held then for longer than Settle, see Recent: the rest of our own may
+// not be in used yet, and counts as used by others until the next report.
+func (p *Pool) SetExternal(total, used, settled int64) {
+	p.outside = max(0, total-max(0, used-settled))
+	p.changed()
+}
+
+// ClearExternal forgets the report: it is too old.
+func (p *Pool) ClearExternal() {
+	p.outside = noReport
+	p.changed()
+}
+
+// Capacity is the number of units by configuration, Usable what external use leaves of it, Held what all IDs hold.
+func (p *Pool) Capacity() int64 { return p.capacity }
+
+// Usable is the number of units that we may hold: the capacity, or less where others use the same units.
+func (p *Pool) Usable() int64 { return min(p.capacity, p.outside) }
+
+// Held is what all IDs hold together.
+func (p *Pool) Held() int64 { return p.held }
+
+// HeldBy is what an ID holds, WantedBy what it could use beyond that.
+func (p *Pool) HeldBy(id string) int64 {
+	if i, ok := p.index[id]; ok {
+		return p.members[i].held
+	}
+	return 0
+}
+
+// WantedBy is what an ID could use beyond what it holds.
+func (p *Pool) WantedBy(id string) int64 {
+	if i, ok := p.index[id]; ok {
+		return p.members[i].want
+	}
+	return 0
+}
+
+// Idle says whether nobody holds or wants anything.
+func (p *Pool) Idle() bool {
+	for i := range p.members {
+		if m := &p.members[i]; m.held != 0 || m.want != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Hold adds units, which may be negative, to what an ID holds. It is no grant.
+func (p *Pool) Hold(id string, units int64) {
+	i := p.member(id)
+	m := &p.members[i]
+	if units > 0 && p.kept.units > 0 && !m.exempt && m.held >= p.allowance(i) {
+		p.kept.use(units)
+	}
+	m.held += units
+	p.held += units
+	if m.exempt {
+		p.free += units
+	}
+	p.touch(i)
+}
+
+// Want says what an ID could use beyond what it holds: the ready units that some slot could run. Less than 0 counts as 0.
+func (p *Pool) Want(id string, units int64) {
+	i := p.member(id)
+	p.members[i].want = max(0, units)
+	p.touch(i)
+}
+
+// part is what is split over the IDs that are not exempt.
+func (p *Pool) part() int64 { return max(0, p.Usable()-p.free) }
+
+// changed notes that what is split is another number of units.
+func (p *Pool) changed() { p.split.stale = true }
+
+// touch notes that a member's held, want or last changed.
+func (p *Pool) touch(int32) { p.split.stale = true }
+
+// allowance is what a member may hold now.
+func (p *Pool) allowance(i int32) int64 {
+	return p.split.allowance(p, i)
+}
