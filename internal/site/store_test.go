@@ -117,7 +117,7 @@ func (b *bench) ids() map[string]shares.ShareID {
 func (b *bench) dump() string {
 	b.t.Helper()
 	var all string
-	for _, table := range []string{"site_versions", "shares", "queues", "tag_rules"} {
+	for _, table := range []string{"site_versions", "shares", "queues", "tag_rules", "site_resources", "resource_capacities"} {
 		var text *string
 		err := b.db.QueryRow(b.t.Context(), "SELECT json_agg(t ORDER BY t::text)::text FROM "+table+" AS t").Scan(&text)
 		if err != nil {
