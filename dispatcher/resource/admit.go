@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -14,7 +13,7 @@ const (
 	Capacity    Rule = "capacity"    // not so many units are free
 	External    Rule = "external"    // they would be, but others use them outside of this site
 	Reservation Rule = "reservation" // they are kept for a job that was passed over for long, see Bundle
-	OverItsPart Rule = "allowance"   // the ID holds its allowance, and what is free is kept for IDs below theirs
+	OverItsPart Rule = "allowance"   // what is free is kept for IDs below their allowance: it has its own, or they waited longer
 )
 
 // Refusal says why an ID may not have units now.
@@ -25,13 +24,12 @@ type Refusal struct {
 	Need      int64
 	Free      int64     // units that nobody holds
 	Held      int64     // by the ID
-	Allowance int64     // of the ID
+	Allowance int64     // by Explain: of the ID
 	Until     time.Time // Reservation, OverItsPart: when the units that are free now are kept no longer
-	KeptFor   []string  // by Explain: whom they are kept for, who waited longest first
+	KeptFor   []string  // by Explain: whom they are kept for, in the order of their turns
 }
 
-// Admits says whether an ID may have so many units at once now. Want must count them. Where the answer is no it is O(1)
-// but for the allowance, and does not allocate.
+// Admits says whether an ID may have so many units at once now. Want must count them. It does not allocate.
 func (p *Pool) Admits(id string, units int64, now time.Time) (ok bool, why Refusal) {
 	i := p.member(id)
 	ok, why = p.admits(i, units, now, nil)
@@ -49,12 +47,20 @@ func (p *Pool) admits(i int32, units int64, now time.Time, by *Bundle) (ok bool,
 		}
 		return false, p.refusal(i, rule, units)
 	}
-	if other, until := p.bookedBy(by, now); units > free-other {
+	other, _, until := p.bookedBy(by, now)
+	if units > free-other {
 		why = p.refusal(i, Reservation, units)
 		why.Until = until
 		return false, why
 	}
-	if m.exempt || m.held < p.allowance(i) {
+	if m.exempt {
+		return true, Refusal{}
+	}
+	is, before := p.below(i)
+	if by != nil && p.booked == by {
+		before = 0
+	}
+	if is && units <= free-other-before {
 		return true, Refusal{}
 	}
 	p.kept.note(now, free)
@@ -67,44 +73,36 @@ func (p *Pool) admits(i int32, units int64, now time.Time, by *Bundle) (ok bool,
 }
 
 func (p *Pool) refusal(i int32, rule Rule, units int64) Refusal {
-	why := Refusal{Resource: p.name, ID: p.members[i].name, Rule: rule, Need: units,
+	return Refusal{Resource: p.name, ID: p.members[i].name, Rule: rule, Need: units,
 		Free: max(0, p.Usable()-p.held), Held: p.members[i].held}
-	if rule == OverItsPart {
-		why.Allowance = p.allowance(i)
-	}
-	return why
 }
 
 // Explain is Admits for people: it starts no reservation, and says whom units are kept for.
 func (p *Pool) Explain(id string, units int64, now time.Time) (ok bool, why Refusal) {
+	return p.explain(id, units, now, nil)
+}
+
+func (p *Pool) explain(id string, units int64, now time.Time, by *Bundle) (ok bool, why Refusal) {
 	before := kept{slices.Clone(p.kept.marks), p.kept.units}
 	i := p.member(id)
-	ok, why = p.admits(i, units, now, nil)
+	ok, why = p.admits(i, units, now, by)
 	p.kept = before
 	if ok {
 		return true, why
 	}
-	why.Allowance = p.allowance(i)
+	all, _ := p.allowances()
+	why.Allowance = all[i]
 	switch why.Rule {
 	case Reservation:
-		why.KeptFor = []string{p.booked.id}
+		_, whom, _ := p.bookedBy(by, now)
+		why.KeptFor = []string{whom}
 	case OverItsPart:
-		why.KeptFor = p.below(i)
-	}
-	return false, why
-}
-
-// below lists the IDs below their allowance, who waited longest first.
-func (p *Pool) below(but int32) (names []string) {
-	var list []*member
-	for i := range p.members {
-		if m := &p.members[i]; int32(i) != but && !m.exempt && m.want > 0 && m.held < p.allowance(int32(i)) {
-			list = append(list, m)
+		for _, j := range p.waiting() {
+			if j == i {
+				break
+			}
+			why.KeptFor = append(why.KeptFor, p.members[j].name)
 		}
 	}
-	slices.SortFunc(list, func(a, b *member) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.name, b.name)) })
-	for _, m := range list {
-		names = append(names, m.name)
-	}
-	return names
+	return false, why
 }

@@ -19,13 +19,14 @@ type Allowance struct {
 // Allowances lists the IDs that hold or want something, by name.
 func (p *Pool) Allowances() []Allowance {
 	var out []Allowance
+	all, _ := p.allowances()
 	for i := range p.members {
 		m := &p.members[i]
-		if m.held == 0 && m.want == 0 {
+		if m.idle() {
 			continue
 		}
-		out = append(out, Allowance{ID: m.name, Weight: m.weight, Exempt: m.exempt, Held: m.held, Wanted: m.want,
-			Allowance: p.allowance(int32(i)), Waited: p.seq - m.last})
+		out = append(out, Allowance{ID: m.name, Weight: m.weight, Exempt: m.exempt, Held: m.held, Wanted: m.wanted(),
+			Allowance: all[i], Waited: p.seq - m.last})
 	}
 	slices.SortFunc(out, func(a, b Allowance) int { return cmp.Compare(a.ID, b.ID) })
 	return out

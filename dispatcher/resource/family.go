@@ -67,8 +67,8 @@ func (f *Family) Pools() iter.Seq2[[2]string, *Pool] {
 	}
 }
 
-// Change puts another version of the resource in force. What is held and wanted stays, and who waited how long; what was
-// kept or booked is free again.
+// Change puts another version of the resource in force. What is held stays, what the outside said and who waited how long;
+// what was kept or booked is free again. The pools are other ones: make bundles anew, and say again what is wanted.
 func (f *Family) Change(s Spec) {
 	old := f.pools
 	f.spec, f.pools = s, make(map[place]*Pool, len(old))
@@ -83,7 +83,6 @@ func (p *Pool) adopt(was *Pool) {
 	p.seq, p.horizon = max(p.seq, was.seq), max(p.horizon, was.horizon)
 	for _, m := range was.members {
 		p.Hold(m.name, m.held)
-		p.Want(m.name, p.WantedBy(m.name)+m.want)
 		to := &p.members[p.index[m.name]]
 		to.last = max(to.last, m.last)
 		for g := to.group; g >= 0; g = p.groups[g].parent {

@@ -61,7 +61,7 @@ func (p *Pool) member(id string) int32 {
 	p.members = append(p.members, member{name: id, group: g, weight: w, exempt: p.exempt[id], last: p.horizon})
 	p.index[id] = i
 	p.split.tree = nil
-	p.split.stale = true
+	p.touch(i)
 	return i
 }
 
@@ -75,7 +75,7 @@ func (p *Pool) forget() {
 	}
 	var idle []int32
 	for i := range p.members {
-		if m := &p.members[i]; m.held == 0 && m.want == 0 {
+		if p.members[i].idle() {
 			idle = append(idle, int32(i))
 		}
 	}
@@ -96,7 +96,7 @@ func (p *Pool) forget() {
 	for i := range p.members {
 		p.index[p.members[i].name] = int32(i)
 	}
-	p.split.tree = nil
+	p.reset()
 }
 
 // Turn is a grant's place in the order of grants, and the places that it took.

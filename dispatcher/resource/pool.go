@@ -2,6 +2,7 @@ package resource
 
 import (
 	"math"
+	"slices"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -33,6 +34,8 @@ type Pool struct {
 	exempt  map[string]bool
 	seq     uint64 // of the last grant
 	horizon uint64 // the last grant of those that were forgotten
+	plain   bool   // everybody counts the same: even does it, otherwise weighted
+	even    even
 	split   weighted
 	kept    kept
 	booked  *Bundle
@@ -45,30 +48,34 @@ type member struct {
 	weight float64
 	exempt bool
 	held   int64
-	want   int64
+	want   int64  // by Want
+	jobs   int64  // wanted by bundles
 	last   uint64 // sequence number of its last grant
 }
 
 // demand is D. Held may be below 0 for a moment where ends are heard of before their grants.
-func (m *member) demand() int64 { return max(0, m.held) + m.want }
+func (m *member) demand() int64 { return max(0, m.held) + m.wanted() }
 
-// NewPool is the standing of a resource that nobody uses, with the capacity of the file. Limits in time that the spec
-// does not give are those of shares.DefaultResource.
+func (m *member) wanted() int64 { return m.want + m.jobs }
+
+func (m *member) idle() bool { return m.held == 0 && m.wanted() == 0 }
+
+// NewPool is the standing of a resource that nobody uses, with the capacity of the file. The spec must be valid.
 func NewPool(s Spec) *Pool {
-	def := shares.DefaultResource()
-	if s.MaxHold <= 0 {
-		s.MaxHold = def.MaxHold
-	}
-	if s.MaxBypass <= 0 {
-		s.MaxBypass = def.MaxBypass
-	}
 	p := &Pool{name: s.Name, spec: s, capacity: s.Capacity, outside: noReport,
-		index: map[string]int32{}, exempt: map[string]bool{}, groups: groupsOf(s.Split)}
+		index: map[string]int32{}, exempt: map[string]bool{}, groups: groupsOf(s.Split),
+		plain: len(s.Split.Weights) == 0 && len(s.Split.Tree) == 0}
 	for _, id := range s.Exempt {
 		p.exempt[id] = true
 	}
-	p.split.stale = true
+	p.reset()
 	return p
+}
+
+// reset makes anew what depends on the numbers of members.
+func (p *Pool) reset() {
+	p.split = weighted{stale: true}
+	p.even.reset(p)
 }
 
 // Name is the resource's name, with the key of a family: table:orders.
@@ -114,7 +121,7 @@ func (p *Pool) HeldBy(id string) int64 {
 // WantedBy is what an ID could use beyond what it holds.
 func (p *Pool) WantedBy(id string) int64 {
 	if i, ok := p.index[id]; ok {
-		return p.members[i].want
+		return p.members[i].wanted()
 	}
 	return 0
 }
@@ -122,7 +129,7 @@ func (p *Pool) WantedBy(id string) int64 {
 // Idle says whether nobody holds or wants anything.
 func (p *Pool) Idle() bool {
 	for i := range p.members {
-		if m := &p.members[i]; m.held != 0 || m.want != 0 {
+		if !p.members[i].idle() {
 			return false
 		}
 	}
@@ -133,7 +140,7 @@ func (p *Pool) Idle() bool {
 func (p *Pool) Hold(id string, units int64) {
 	i := p.member(id)
 	m := &p.members[i]
-	if units > 0 && p.kept.units > 0 && !m.exempt && m.held >= p.allowance(i) {
+	if units > 0 && p.kept.units > 0 && !m.exempt && !p.isBelow(i) {
 		p.kept.use(units)
 	}
 	m.held += units
@@ -144,11 +151,20 @@ func (p *Pool) Hold(id string, units int64) {
 	p.touch(i)
 }
 
-// Want says what an ID could use beyond what it holds: the ready units that some slot could run. Less than 0 counts as 0.
+// Want says what an ID could use beyond what it holds: the ready units that some slot could run, but those of bundles that
+// were told so. Less than 0 counts as 0.
 func (p *Pool) Want(id string, units int64) {
 	i := p.member(id)
 	p.members[i].want = max(0, units)
 	p.touch(i)
+}
+
+func (p *Pool) wantMore(id string, units int64) {
+	if units != 0 {
+		i := p.member(id)
+		p.members[i].jobs += units
+		p.touch(i)
+	}
 }
 
 // part is what is split over the IDs that are not exempt.
@@ -157,10 +173,60 @@ func (p *Pool) part() int64 { return max(0, p.Usable()-p.free) }
 // changed notes that what is split is another number of units.
 func (p *Pool) changed() { p.split.stale = true }
 
-// touch notes that a member's held, want or last changed.
-func (p *Pool) touch(int32) { p.split.stale = true }
+// touch notes that a member changed.
+func (p *Pool) touch(i int32) {
+	if p.plain {
+		p.even.touch(i)
+	} else {
+		p.split.stale = true
+	}
+}
 
-// allowance is what a member may hold now.
-func (p *Pool) allowance(i int32) int64 {
-	return p.split.allowance(p, i)
+// below says whether a member that is not exempt holds less than its allowance, and how many of those who do go before it:
+// who is below its exact part rounded down comes before who waits for an odd unit, then who waited longest.
+func (p *Pool) below(i int32) (is bool, before int64) {
+	if p.plain {
+		return p.even.below(p, i)
+	}
+	return p.split.below(p, i)
+}
+
+func (p *Pool) isBelow(i int32) bool {
+	is, _ := p.below(i)
+	return is
+}
+
+// allowances is what each member may hold now, and what of it is not an odd unit. Exempt ones may hold what they want.
+func (p *Pool) allowances() (all, floor []int64) {
+	all, floor = make([]int64, len(p.members)), make([]int64, len(p.members))
+	if p.plain {
+		p.even.allowances(p, all, floor)
+	} else {
+		p.split.allowances(p, all, floor)
+	}
+	for i := range p.members {
+		if m := &p.members[i]; m.exempt {
+			all[i] = min(m.demand(), p.Usable())
+			floor[i] = all[i]
+		}
+	}
+	return all, floor
+}
+
+// waiting lists the members that hold less than their allowance, in the order of below.
+func (p *Pool) waiting() (list []int32) {
+	all, floor := p.allowances()
+	for i := range p.members {
+		if m := &p.members[i]; !m.exempt && m.held < all[i] {
+			list = append(list, int32(i))
+		}
+	}
+	slices.SortFunc(list, func(a, b int32) int {
+		x, y := &p.members[a], &p.members[b]
+		if first := x.held < floor[a]; first != (y.held < floor[b]) {
+			return sign(first)
+		}
+		return sign(x.before(y))
+	})
+	return list
 }

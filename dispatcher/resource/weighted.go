@@ -10,24 +10,47 @@ import (
 
 // weighted splits units with the solver of package shares, over a tree of groups and IDs. O(IDs) after each change.
 type weighted struct {
-	tree   *shares.Tree // nil: to be made, of the members that there are
-	pool   *shares.Pool
-	node   []int   // member → node of the tree; −1 for exempt ones
-	who    []int32 // node → member; −1 for groups
-	group  []int32 // node → group; −1 for members
-	given  []int64 // by node
-	stale  bool
-	needed int // solutions so far: what caching saves
+	tree  *shares.Tree // nil: to be made, of the members that there are
+	pool  *shares.Pool
+	node  []int           // member → node of the tree; −1 for exempt ones
+	who   []int32         // node → member; −1 for groups
+	group []int32         // node → group; −1 for members
+	given []int64         // by node
+	odd   []bool          // by node: its exact part is not whole,
+	floor []int64         // but this and a fraction
+	place map[int32]int64 // who is below its allowance, in order; nil: to be made
+	stale bool
 }
 
-func (w *weighted) allowance(p *Pool, i int32) int64 {
-	if p.members[i].exempt {
-		return min(p.members[i].demand(), p.Usable())
-	}
+// allowances fills in those of all members that are not exempt, and what they may hold without an odd unit.
+func (w *weighted) allowances(p *Pool, out, floor []int64) {
 	w.solve(p)
-	return w.given[w.node[i]]
+	for i, leaf := range w.node {
+		if leaf >= 0 {
+			out[i], floor[i] = w.given[leaf], w.given[leaf]
+			if w.odd[leaf] {
+				floor[i] = w.floor[leaf]
+			}
+		}
+	}
 }
 
+// below is Pool.below.
+func (w *weighted) below(p *Pool, i int32) (is bool, before int64) {
+	w.solve(p)
+	if p.members[i].held >= w.given[w.node[i]] {
+		return false, 0
+	}
+	if w.place == nil {
+		w.place = make(map[int32]int64)
+		for n, j := range p.waiting() {
+			w.place[j] = int64(n)
+		}
+	}
+	return true, w.place[i]
+}
+
+// solve does nothing when nothing changed.
 func (w *weighted) solve(p *Pool) {
 	if !w.stale && w.tree != nil {
 		return
@@ -41,30 +64,30 @@ func (w *weighted) solve(p *Pool) {
 			if d := shares.Units(max(0, m.held))*1000 - w.pool.Held(leaf); d != 0 {
 				w.pool.Hold(leaf, d)
 			}
-			if want := shares.Units(m.want) * 1000; want != w.pool.Want(leaf) {
+			if want := shares.Units(m.wanted()) * 1000; want != w.pool.Want(leaf) {
 				w.pool.SetWant(leaf, want)
 			}
 		}
 	}
+	clear(w.odd)
+	w.place, w.stale = nil, false
 	w.given = w.pool.SlotsBy(shares.Units(p.part())*1000, func(a, b shares.Odd) int { return w.order(p, a, b) })
-	w.stale = false
-	w.needed++
 }
 
 // order says who of two siblings gets an odd unit first: who holds one, then who waited longest, in proportion to the
 // criterion of the quota method; then in the order of the tree, which is that of names.
 func (w *weighted) order(p *Pool, a, b shares.Odd) int {
-	if x, y := w.holds(a), w.holds(b); x != y {
-		if x {
-			return -1
-		}
-		return 1
+	for _, o := range [2]shares.Odd{a, b} {
+		w.odd[o.Node], w.floor[o.Node] = true, o.Units // nobody is odd alone, so all who are come by here
+	}
+	if has := w.holds(a); has != w.holds(b) {
+		return sign(has)
 	}
 	lastA, lastB := w.last(p, a.Node), w.last(p, b.Node)
 	if a.Need == b.Need {
 		return cmp.Compare(lastA, lastB)
 	}
-	return cmp.Compare(b.Need*float64(p.seq-lastB+1), a.Need*float64(p.seq-lastA+1))
+	return cmp.Or(cmp.Compare(b.Need*float64(p.seq-lastB+1), a.Need*float64(p.seq-lastA+1)), cmp.Compare(b.Need, a.Need))
 }
 
 func (w *weighted) holds(o shares.Odd) bool { return w.pool.Held(o.Node) > shares.Units(o.Units)*1000 }
@@ -91,6 +114,7 @@ func (w *weighted) build(p *Pool) {
 	}
 	w.tree, w.pool = tree, shares.NewPool(tree, "")
 	w.node, w.who, w.group = make([]int, len(p.members)), make([]int32, len(tree.Nodes)), make([]int32, len(tree.Nodes))
+	w.odd, w.floor = make([]bool, len(tree.Nodes)), make([]int64, len(tree.Nodes))
 	for i := range w.node {
 		w.node[i] = -1
 	}
@@ -111,11 +135,9 @@ func (w *weighted) build(p *Pool) {
 
 // specsOf lists what is below a group: groups in the order of the site file, then members by name.
 func specsOf(p *Pool, g int32, members [][]int32) (out []shares.Spec) {
-	weightless := true
 	add := func(name string, weight float64, children []shares.Spec) {
 		plan := shares.DefaultPlan()
 		plan.Weight = weight
-		weightless = weightless && weight == 0
 		out = append(out, shares.Spec{Name: name, Plan: plan, Children: children})
 	}
 	for c := range p.groups {
@@ -128,9 +150,6 @@ func specsOf(p *Pool, g int32, members [][]int32) (out []shares.Spec) {
 	slices.SortFunc(members[g], func(a, b int32) int { return cmp.Compare(p.members[a].name, p.members[b].name) })
 	for _, i := range members[g] {
 		add("m"+strconv.Itoa(int(i)), p.members[i].weight, nil)
-	}
-	if weightless && len(out) > 0 {
-		add("-", 1, nil) // wants nothing; siblings that all have weight 0 are no tree
 	}
 	return out
 }
