@@ -44,4 +44,37 @@
 //
 // Of IDs that neither hold nor want anything the last grants are forgotten once there are many; a forgotten ID that comes
 // back has waited since the last of the forgotten grants.
+//
+// # Claims (sharing.md §5)
+//
+//	Layout ─Validate─▶ Faults, by field           (site: templates that the task does not declare)
+//	   │ ╲──Scaled──▶ Layout ──Scale(from, to)──▶ what drains, what is new
+//	   └─Expand──▶ ClaimKeys, and Jobs that hold them ──Rejoin──▶ those of one job, for its retry
+//
+//	            granted            scaled away           last holder gone
+//	    pending ───────▶ bound ────────────────▶ draining ──────────────▶ released
+//	       ▲               │ │                                              ▲
+//	       └───────────────┘ └────────────── no job is left ────────────────┘
+//	        idle for linger, all leases lost, or the node lost
+//
+// A Layout is a task of groups and roles; a ClaimKey says which of its claims, by replicas, and stays the same however the
+// task is scaled. Expand makes §5's table. A Claim is one of them with a state, and Step is its whole life: the event goes
+// in, the next claim comes out, with what must happen in the same transaction. Admits is the gate of §6 for one claim,
+// AdmitsAll for a job of several, together or not at all. Fit says whether all jobs of a gang fit into the slots of one
+// node, Gather whether they start, hold slots of the node, or wait.
+//
+// Promised, and tested on random layouts and lives:
+//
+//  1. Keys and their order survive scaling: what two layouts have in common stands in both, in the same order. A claim that
+//     drains or is released never comes back; one of the same key that is made later is another claim.
+//  2. A claim is charged when it is bound, to the payer of the job that binds it, and what was charged is given back to it
+//     when the claim is unbound or released: units are charged if and only if it is bound or drains.
+//  3. Jobs of a bound claim that takes a node or devices run at that place only. A claim of resources alone has no place:
+//     its units are held from anywhere.
+//  4. Sharers is a recount of leases, never above max_sharers when one is granted. Jobs is a recount of the jobs that are not
+//     over; while one is left that is wanted, its claim is not released.
+//  5. A bound claim that nobody holds is bound for linger at most. If the last lease was lost, it is unbound at once.
+//  6. A claim made outside of the task is bound, whatever happens, and charged to nobody.
+//  7. Fit is exact, or says that it gave up after a bounded search. A hold ends after its bound, and the same gang holds
+//     slots of the node again only after others had them for as long.
 package resource
