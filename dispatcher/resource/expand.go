@@ -16,7 +16,10 @@ type Job struct {
 }
 
 // Expand makes claims and jobs of a layout that Validate has passed. Claims that no job would hold are not made.
-func Expand(l Layout) Expansion { return (&expander{}).run(l) }
+func Expand(l Layout) Expansion {
+	jobs, claims := l.Size()
+	return (&expander{Expansion: Expansion{Claims: make([]ClaimKey, 0, claims), Jobs: make([]Job, 0, jobs)}}).run(l)
+}
 
 // Rejoin gives the claims that a job holds, which are those that its earlier attempts held; ok is false if the layout has
 // no such job now. It walks to that job only.
