@@ -96,7 +96,7 @@ func TestResourceType(t *testing.T) {
 }
 
 func FuzzParseSpecs(f *testing.F) {
-	for _, name := range []string{"testdata/good.all.yml", "testdata/bad.many.yml"} {
+	for _, name := range []string{"testdata/good.all.yml", "testdata/bad.many.yml", "testdata/good.groups.yml", "testdata/bad.groups.yml"} {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
