@@ -62,6 +62,8 @@ type Site interface {
 	Diff(ctx context.Context, from, to int64) (site.Changes, error)
 	Rollback(context.Context, site.RollbackRequest) (site.Applied, error)
 	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
+	// SetResourceCapacity sets a capacity beside the file, or goes back to the file's.
+	SetResourceCapacity(context.Context, site.SetCapacity) error
 	// Preview reads a file that is not to be applied, with the ids that its shares would keep.
 	Preview(ctx context.Context, name string, src []byte) (*site.Site, error)
 	// Versions that take effect later.
