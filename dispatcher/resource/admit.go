@@ -40,6 +40,7 @@ func (p *Pool) admits(i int32, units int64, now time.Time, by *Bundle) (ok bool,
 	m := &p.members[i]
 	free := p.Usable() - p.held
 	p.kept.trim(free)
+	m.lapsed = false
 	if units > free {
 		rule := Capacity
 		if units <= p.capacity-p.held {
@@ -64,7 +65,7 @@ func (p *Pool) admits(i int32, units int64, now time.Time, by *Bundle) (ok bool,
 		return true, Refusal{}
 	}
 	p.kept.note(now, free)
-	if units <= p.kept.ended(now, p.spec.MaxHold) {
+	if m.lapsed = units <= p.kept.ended(now, p.spec.MaxHold); m.lapsed {
 		return true, Refusal{}
 	}
 	why = p.refusal(i, OverItsPart, units)
@@ -83,10 +84,10 @@ func (p *Pool) Explain(id string, units int64, now time.Time) (ok bool, why Refu
 }
 
 func (p *Pool) explain(id string, units int64, now time.Time, by *Bundle) (ok bool, why Refusal) {
-	before := kept{slices.Clone(p.kept.marks), p.kept.units}
 	i := p.member(id)
+	before, lapsed := kept{slices.Clone(p.kept.marks), p.kept.units}, p.members[i].lapsed
 	ok, why = p.admits(i, units, now, by)
-	p.kept = before
+	p.kept, p.members[i].lapsed = before, lapsed
 	if ok {
 		return true, why
 	}

@@ -51,6 +51,7 @@ type member struct {
 	want   int64  // by Want
 	jobs   int64  // wanted by bundles
 	last   uint64 // sequence number of its last grant
+	lapsed bool   // when it was last let pass, it was as a reservation had ended
 }
 
 // demand is D. Held may be below 0 for a moment where ends are heard of before their grants.
@@ -140,8 +141,9 @@ func (p *Pool) Idle() bool {
 func (p *Pool) Hold(id string, units int64) {
 	i := p.member(id)
 	m := &p.members[i]
-	if units > 0 && p.kept.units > 0 && !m.exempt && !p.isBelow(i) {
+	if units > 0 && m.lapsed {
 		p.kept.use(units)
+		m.lapsed = false
 	}
 	m.held += units
 	p.held += units
@@ -189,11 +191,6 @@ func (p *Pool) below(i int32) (is bool, before int64) {
 		return p.even.below(p, i)
 	}
 	return p.split.below(p, i)
-}
-
-func (p *Pool) isBelow(i int32) bool {
-	is, _ := p.below(i)
-	return is
 }
 
 // allowances is what each member may hold now, and what of it is not an odd unit. Exempt ones may hold what they want.

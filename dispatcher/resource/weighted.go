@@ -25,12 +25,11 @@ type weighted struct {
 // allowances fills in those of all members that are not exempt, and what they may hold without an odd unit.
 func (w *weighted) allowances(p *Pool, out, floor []int64) {
 	w.solve(p)
+	exact := w.pool.Targets(shares.Units(p.part()) * 1000)
 	for i, leaf := range w.node {
 		if leaf >= 0 {
-			out[i], floor[i] = w.given[leaf], w.given[leaf]
-			if w.odd[leaf] {
-				floor[i] = w.floor[leaf]
-			}
+			out[i] = w.given[leaf]
+			floor[i] = min(w.given[leaf], int64(exact[leaf]+shares.Tolerance)/1000)
 		}
 	}
 }
@@ -69,7 +68,6 @@ func (w *weighted) solve(p *Pool) {
 			}
 		}
 	}
-	clear(w.odd)
 	w.place, w.stale = nil, false
 	w.given = w.pool.SlotsBy(shares.Units(p.part())*1000, func(a, b shares.Odd) int { return w.order(p, a, b) })
 }
@@ -77,9 +75,6 @@ func (w *weighted) solve(p *Pool) {
 // order says who of two siblings gets an odd unit first: who holds one, then who waited longest, in proportion to the
 // criterion of the quota method; then in the order of the tree, which is that of names.
 func (w *weighted) order(p *Pool, a, b shares.Odd) int {
-	for _, o := range [2]shares.Odd{a, b} {
-		w.odd[o.Node], w.floor[o.Node] = true, o.Units // nobody is odd alone, so all who are come by here
-	}
 	if has := w.holds(a); has != w.holds(b) {
 		return sign(has)
 	}
@@ -114,7 +109,6 @@ func (w *weighted) build(p *Pool) {
 	}
 	w.tree, w.pool = tree, shares.NewPool(tree, "")
 	w.node, w.who, w.group = make([]int, len(p.members)), make([]int32, len(tree.Nodes)), make([]int32, len(tree.Nodes))
-	w.odd, w.floor = make([]bool, len(tree.Nodes)), make([]int64, len(tree.Nodes))
 	for i := range w.node {
 		w.node[i] = -1
 	}
