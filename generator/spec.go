@@ -25,7 +25,7 @@ type Spec struct {
 	Priority       int               `json:"priority,omitempty" doc:"Higher goes first within the share."`
 	Requirements   Requirements      `json:"requirements,omitempty" required:"false"`
 	Queues         []string          `json:"queues,omitempty" doc:"Where it may run: names, globs (gpu-*) or label selectors (os=el9); empty = anywhere."`
-	Command        []string          `json:"command" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
+	Command        []string          `json:"command,omitempty" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
 	Env            map[string]string `json:"env,omitempty" doc:"Environment of the jobs; values may use the same placeholders."`
 	MaxAttempts    int               `json:"max_attempts,omitempty" minimum:"0" doc:"Attempts of a job before it counts as failed; 0 = 3."`
 
