@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func (s *shop) end() {
 func TestBundlesAllHaveTheirTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShop(t)
-		waited := make([]int, len(s.bundles))
+		waited, nobody := make([]int, len(s.bundles)), 0
 		for range 400 {
 			s.now = s.now.Add(time.Second)
 			for b := range s.bundles {
@@ -95,11 +96,15 @@ func TestBundlesAllHaveTheirTurn(t *testing.T) {
 			}
 			taker, ok := s.pull()
 			s.checkPools()
-			if !ok {
-				if len(s.running) == 0 {
-					t.Fatalf("nothing runs, and nobody may: %+v", s.bundles)
-				}
+			switch {
+			case ok:
+				nobody = 0
+			case len(s.running) > 0:
 				s.end()
+			default:
+				if nobody++; nobody > 2 {
+					t.Fatalf("nothing runs, and nobody may: %s", s)
+				}
 			}
 			for b := range s.bundles {
 				if waited[b]++; ok && b == taker {
@@ -142,6 +147,18 @@ func (s *shop) checkPools() {
 			s.Fatalf("%s is booked until %s", p.Name(), b.until)
 		}
 	}
+}
+
+func (s *shop) String() (text string) {
+	for k, b := range s.bundles {
+		text += fmt.Sprintf("\n%d: %d wanted, waits %v, booked %v, out %v", k, s.wants[k], b.waits, !b.until.IsZero(), b.out)
+		for _, a := range b.asks {
+			i := a.Pool.index[a.ID]
+			is, before := a.Pool.below(i)
+			text += fmt.Sprintf(" [%d of %s, holds %d of %d, below %v behind %d]", a.Units, a.Pool.name, a.Pool.HeldBy(a.ID), a.Pool.Usable(), is, before)
+		}
+	}
+	return text
 }
 
 // TestBundleUndo: a grant that comes to nothing leaves waiting and bookings as they were.

@@ -113,11 +113,11 @@ func Resolve(all []Spec, ref string) (s Spec, key string, err error) {
 	case ok:
 		return s, key, nil
 	case s.Name == "":
-		return s, "", fmt.Errorf("there is no resource %q: %s", name, thereIs(all))
+		return Spec{}, "", fmt.Errorf("there is no resource %q: %s", name, thereIs(all))
 	case s.Keyed:
-		return s, "", fmt.Errorf("%q has no key: ask for one of the family, such as %s:orders", ref, name)
+		return Spec{}, "", fmt.Errorf("%q has no key: ask for one of the family, such as %s:orders", ref, name)
 	}
-	return s, "", fmt.Errorf("%q has a key, but %s is one resource: ask for %s", ref, name, name)
+	return Spec{}, "", fmt.Errorf("%q has a key, but %s is one resource: ask for %s", ref, name, name)
 }
 
 func thereIs(all []Spec) string {

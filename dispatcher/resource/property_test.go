@@ -190,7 +190,7 @@ func (w *stage) checkRefusal(why Refusal, since time.Time) {
 
 // TestTurnover: whoever has everything, and whoever is asked first at every pull, once all jobs have ended that ran at the
 // beginning nobody who wants more is below its part rounded down, and nobody comes to be. With equal weights that is
-// min(D, units/IDs) at least.
+// min(D, units/IDs) at least. In a tree it may be one unit less.
 func TestTurnover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.IntRange(1, 7).Draw(t, "ids")
@@ -224,6 +224,9 @@ func (w *stage) checkFloors() {
 	for i := range w.pool.members {
 		m := &w.pool.members[i]
 		least := floor[i]
+		if len(w.pool.groups) > 1 {
+			least-- // the odd unit of a group goes in turn too
+		}
 		if w.pool.plain {
 			least = max(least, min(m.demand(), w.pool.Usable()/int64(len(w.ids))))
 		}
