@@ -98,6 +98,15 @@ func (c Claim) Admits(o Offer) ClaimReason {
 	return reason
 }
 
+// AdmitsGang is Admits for n jobs of the claim that start together: Fit says whether there is room for them.
+func (c Claim) AdmitsGang(n int, o Offer) ClaimReason {
+	reason := c.Admits(o)
+	if most := c.Template.MaxSharers; reason == "" && most > 0 && c.Sharers+n > most {
+		return ClaimFull
+	}
+	return reason
+}
+
 // take are the devices that the claim would be bound with, nil if it is bound.
 func (c Claim) take(o Offer) (devices []string, reason ClaimReason) {
 	switch {

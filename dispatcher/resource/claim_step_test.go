@@ -139,6 +139,12 @@ func TestAdmits(t *testing.T) {
 	if here, there := c.Admits(Offer{Place: stepHere}), c.Admits(Offer{Place: stepThere}); here != "" || there != ClaimBoundElsewhere {
 		t.Errorf("here %q, there %q", here, there)
 	}
+	c = stepClaim(ClaimPending, 0, 3)
+	c.Template.MaxSharers = 2
+	here := Offer{Place: stepHere}
+	if two, three, nowhere := c.AdmitsGang(2, here), c.AdmitsGang(3, here), c.AdmitsGang(2, Offer{}); two != "" || three != ClaimFull || nowhere != ClaimNeedsNode {
+		t.Errorf("two %q, three %q, without a node %q", two, three, nowhere)
+	}
 }
 
 func TestEnvName(t *testing.T) {
