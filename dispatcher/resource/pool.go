@@ -25,8 +25,9 @@ type Pool struct {
 	capacity int64
 	outside  int64 // total − use that is not ours; noReport
 	held     int64 // of all
-	free     int64 // held by exempt IDs: nobody splits it
 	grants   uint64
+
+	exemptHeld int64 // of it, by exempt IDs: nobody splits it
 
 	index   map[string]int32
 	members []member
@@ -148,7 +149,7 @@ func (p *Pool) Hold(id string, units int64) {
 	m.held += units
 	p.held += units
 	if m.exempt {
-		p.free += units
+		p.exemptHeld += units
 	}
 	p.touch(i)
 }
@@ -170,7 +171,7 @@ func (p *Pool) wantMore(id string, units int64) {
 }
 
 // part is what is split over the IDs that are not exempt.
-func (p *Pool) part() int64 { return max(0, p.Usable()-p.free) }
+func (p *Pool) part() int64 { return max(0, p.Usable()-p.exemptHeld) }
 
 // changed notes that what is split is another number of units.
 func (p *Pool) changed() { p.split.stale = true }
