@@ -45,6 +45,9 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 			return n, err
 		}
 	}
+	if err := d.readExternal(ctx); err != nil {
+		return n, err
+	}
 	if err := d.watchLimits(ctx); err != nil {
 		return n, err
 	}
@@ -175,13 +178,18 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 		}
 	}
 	for _, q := range d.state.queues {
+		some := len(q.pilots) > 0
 		for pilot, s := range q.pilots {
 			if now.Sub(s.at) > pilotMemory {
 				delete(q.pilots, pilot)
 			}
 		}
+		if some && len(q.pilots) == 0 {
+			d.state.pilotsAt(q, false)
+		}
 	}
 	d.lookAtNarrows(now)
+	d.state.lookAtSupplies()
 	d.line.stir((*class).lacksLoan) // the demand may be another
 	d.kick()
 	return nil
@@ -233,10 +241,11 @@ func (s *state) setBacklog(key windowKey, n int64) {
 	if w == nil {
 		return
 	}
-	was := w.ready + w.backlog
+	was := w.groupWaits()
 	w.backlog = n
+	w.recountWaits()
 	if w.leaf >= 0 {
-		s.touch(w.leaf, (was > 0) != (w.ready+n > 0))
+		s.touch(w.leaf, (was > 0) != (w.group.waits > 0))
 	}
 }
 

@@ -179,6 +179,9 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 	if !p.req.Only.none() {
 		asks.only = &p.req.Only
 	}
+	if len(q.pilots) == 0 {
+		d.state.pilotsAt(q, true)
+	}
 	q.pilots[p.req.Pilot] = asks
 	d.nPulls++
 	p.number = d.nPulls

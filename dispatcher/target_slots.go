@@ -183,7 +183,7 @@ func (s *state) holdTargets(q *queue, key heldKey, jobs int64) {
 
 // roomAt is how many cores the target slots of a queue leave for jobs of a share and shape; ok is false when they bound
 // nothing.
-func (s *state) roomAt(q *queue, share shares.ShareID, sh *shape) (cores int64, ok bool) {
+func (s *state) roomAt(q *queue, share shares.ShareID, sh *outline) (cores int64, ok bool) {
 	for _, t := range q.targets {
 		if left := max(0, int64(t.Slots)-t.held); (!ok || left < cores) && t.covers(s.version.Tree, share, sh.class) {
 			cores, ok = left, true
@@ -192,14 +192,14 @@ func (s *state) roomAt(q *queue, share shares.ShareID, sh *shape) (cores int64, 
 	return cores, ok
 }
 
-// roomFor is roomAt at all queues of a pool that may run the jobs of a window, in units.
-func (s *state) roomFor(w *window, p *pool) (room shares.Units, ok bool) {
-	for i, fits := range w.shape.queues {
+// roomFor is roomAt at all queues of a pool that may run the jobs of a group, in units.
+func (s *state) roomFor(g *group, p *pool) (room shares.Units, ok bool) {
+	for i, fits := range g.outline.queues {
 		q := s.queues[s.version.Queues[i].ID]
 		if !fits || q.pool != p {
 			continue
 		}
-		cores, bounded := s.roomAt(q, w.key.share, w.shape)
+		cores, bounded := s.roomAt(q, s.version.Tree.Nodes[g.leaf].ID, g.outline)
 		if !bounded {
 			return 0, false
 		}
@@ -219,7 +219,7 @@ func (s *state) targetOf(q *queue, share shares.ShareID) (most shares.Units, ok 
 }
 
 // targetInTheWay says which target slots have no room for a job of a share, by what all daemons hold; "" when all have.
-func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *shape) string {
+func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *outline) string {
 	for _, t := range q.targets {
 		if !t.covers(s.version.Tree, share, sh.class) {
 			continue

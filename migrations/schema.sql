@@ -785,12 +785,16 @@ CREATE TABLE public.resource_external (
     total bigint NOT NULL,
     used bigint NOT NULL,
     reported_at timestamp with time zone DEFAULT now() NOT NULL,
+    settled bigint DEFAULT 0 NOT NULL,
     CONSTRAINT resource_external_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT resource_external_settled_check CHECK ((settled >= 0)),
     CONSTRAINT resource_external_total_check CHECK ((total >= 0)),
     CONSTRAINT resource_external_used_check CHECK ((used >= 0))
 );
 
 COMMENT ON TABLE public.resource_external IS 'What the server of a resource last said: how many units there are, and how many are used, ours too. name: with its key, as in table:orders; queue_id 0: not per queue.';
+
+COMMENT ON COLUMN public.resource_external.settled IS 'Units that had been held for longer than settle when it was reported: so many of used are ours.';
 
 CREATE TABLE public.shapes (
     id integer NOT NULL,
