@@ -54,7 +54,7 @@ type Sharing struct {
 func (s Sharing) filter() string {
 	only := slices.Clone(s.Only)
 	slices.Sort(only)
-	return strings.Join(slices.Compact(only), ",")
+	return strings.Join(only, ",")
 }
 
 // covers says whether those named so hold what the entry makes.

@@ -205,14 +205,15 @@ func (c Claim) dropped() (Claim, ClaimEffects) {
 	return c, ClaimEffects{}
 }
 
-// unbound is a claim that nobody holds, away from its place: pending while jobs are left and it is wanted, else released.
+// unbound is a claim that nobody holds, away from its place: pending while jobs are left, else released. One that drains
+// has none but those that hold it.
 func (c Claim) unbound() (Claim, ClaimEffects) {
 	var fx ClaimEffects
 	if c.Charged() {
 		fx.Refund = &Charge{Payer: c.Charge.Payer, Units: c.Charge.Units}
 	}
 	next := ClaimPending
-	if c.State == ClaimDraining || c.Jobs == 0 {
+	if c.Jobs == 0 {
 		next = ClaimReleased
 	}
 	c.State, c.Place, c.Local, c.Devices, c.Charge, c.Since = next, Place{}, false, nil, Charge{}, time.Time{}

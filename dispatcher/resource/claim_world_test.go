@@ -167,10 +167,10 @@ func (w *world) end(j *worldJob, verb ClaimVerb, again bool) error {
 // nodeLost ends the leases that claims at the node ask to end, each once and for all its claims, those elsewhere too.
 func (w *world) nodeLost(at Place) (requeued, cancelled int, err error) {
 	for _, c := range w.claims {
-		if !c.Local || c.Place != at {
-			continue
-		}
 		holders := w.holders(c)
+		if !c.Local || c.Place != at {
+			holders = nil
+		}
 		if err := w.step(c, ClaimEvent{Verb: NodeLost, Offer: Offer{Place: at}}); err != nil {
 			return 0, 0, err
 		}
