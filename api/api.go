@@ -46,7 +46,6 @@ const defaultTimeout = time.Minute
 type server struct {
 	Config
 	dispatcher Dispatcher
-	resources  Resources // nil: this dispatcher knows none
 	log        *slog.Logger
 	tokens     []Token
 	metrics    *metrics
@@ -71,9 +70,8 @@ func newServer(c Config) *server {
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
 	}
-	resources, _ := c.Dispatcher.(Resources)
 	return &server{
-		Config: c, dispatcher: c.Dispatcher, resources: resources, log: c.Log, tokens: c.Tokens,
+		Config: c, dispatcher: c.Dispatcher, log: c.Log, tokens: c.Tokens,
 		metrics: newMetrics(c.Registry), timeout: c.Timeout, began: time.Now(),
 	}
 }
@@ -150,9 +148,7 @@ func (s *server) routes() http.Handler {
 		s.shareRoutes()
 		s.explainRoutes()
 		s.queueRoutes()
-		if s.resources != nil {
-			s.resourceRoutes()
-		}
+		s.resourceRoutes()
 		s.siteRoutes()
 		s.laterRoutes()
 		s.whatIfRoutes()

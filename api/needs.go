@@ -27,6 +27,10 @@ type Dispatcher interface {
 	// Explain says why a job waits, or why it got its slot; Why, why a share was served before another.
 	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
 	Why(context.Context, dispatcher.WhyRequest) (dispatcher.Why, error)
+	// Resources lists finite resources, without IDs, or with a name its parts: one a queue or key, with IDs.
+	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)
+	// ReportExternal takes what the server of a resource says: units that there are, and used ones, ours too.
+	ReportExternal(ctx context.Context, name, queue string, total, used int64) error
 	// KillJob cancels a live job; ErrNoJob when there is none with the id.
 	KillJob(ctx context.Context, id int64) error
 }

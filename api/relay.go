@@ -115,9 +115,7 @@ func (s *server) relayServer() *relay.Server {
 	routes[askQueues] = func(w http.ResponseWriter, _ *http.Request) { reply(w, s.dispatcher.Queues()) }
 	routes[askExplain] = serveAsked(s, s.dispatcher.Explain)
 	routes[askWhy] = serveAsked(s, s.dispatcher.Why)
-	if s.resources != nil {
-		routes[askResources] = serveAsked(s, s.resources.Resources)
-	}
+	routes[askResources] = serveAsked(s, s.dispatcher.Resources)
 	return &relay.Server{Secret: s.Relay.Secret, Done: s.Relay.Done, Handle: func(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
 		w := seats.Get().(*relayed)
 		defer w.leave()

@@ -14,13 +14,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Resources knows how finite resources stand, and takes what is said of them from outside.
-type Resources interface {
-	// Resources lists all of them, without IDs, or with a name its parts: one a queue or key, with IDs.
-	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)
-	ReportExternal(ctx context.Context, name, queue string, total, used int64) error
-}
-
 // ResourceCapacity is how many units of a resource there are.
 type ResourceCapacity struct {
 	Name         string `json:"name" doc:"With a key for one key of a keyed family, as table:orders; without for all."`
@@ -102,7 +95,7 @@ func (s *server) resourceParts(ctx context.Context, name string) (Page[dispatche
 	parts, ok := askLead[[]dispatcher.ResourceStanding](ctx, s, askResources, name)
 	if !ok {
 		var err error
-		if parts, err = s.resources.Resources(ctx, name); err != nil {
+		if parts, err = s.dispatcher.Resources(ctx, name); err != nil {
 			return Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, err)
 		}
 	}
@@ -128,7 +121,7 @@ func (s *server) setCapacity(ctx context.Context, c site.SetCapacity) (ResourceC
 }
 
 func (s *server) reportExternal(ctx context.Context, in *externalInput) (Page[dispatcher.ResourceStanding], error) {
-	if err := s.resources.ReportExternal(ctx, in.Name, in.Queue, in.Body.Total, in.Body.Used); err != nil {
+	if err := s.dispatcher.ReportExternal(ctx, in.Name, in.Queue, in.Body.Total, in.Body.Used); err != nil {
 		return Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, s.withQueues(inQuery(err)))
 	}
 	return s.resourceParts(ctx, in.Name)
