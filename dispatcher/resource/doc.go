@@ -18,29 +18,41 @@
 // Admits, in this order:
 //
 //	need > usable − held of all         capacity, or external where the capacity alone would do
-//	need > what is left by a booking    reservation, see Bundle
-//	exempt, or held < allowance         yes
+//	need > what a booking leaves        reservation, see Bundle
+//	exempt                              yes
+//	held < allowance, and it is its turn: a unit is left for each that goes before it      yes
 //	need ≤ units kept for max_hold      yes: the reservation has ended, anyone may have them
-//	else                                allowance: the units are kept for IDs below theirs
+//	else                                allowance: the units are kept for others, by name
 //
-// A job of one unit so passes when held + need ≤ allowance. A larger one may take its ID over by less than itself, as in
-// §2; otherwise a job that is larger than its ID's part would never run.
+// Of those below their allowance those go first who are below their exact part rounded down, then who holds least for its
+// weight, then who waited longest. With unit jobs turns matter only while somebody holds more than its allowance: otherwise
+// there are as many free units as all of them lack.
 //
-// A free unit is kept from the first refusal for it on, at most max_hold. What IDs below their allowance take is what was
-// kept least long, so that no unit stays idle for longer than that after a refusal.
+// A job of one unit so needs held + need ≤ allowance. A larger one may take its ID over by less than itself, as in §2;
+// otherwise a job that is larger than its ID's part would never run.
+//
+// A free unit is kept from its first refusal on, at most max_hold. What IDs take in their turn is what was kept least long,
+// so that no unit stays idle for longer than that.
 //
 // Promised, and tested on random histories:
 //
 //  1. Σ allowance = min(usable, Σ D) without exempt IDs; nobody's is above its D.
 //  2. What Admits lets pass never takes a pool over usable.
-//  3. Work conservation: while a unit is free, who asks for one gets it, or it is kept for somebody by name, ≤ max_hold.
-//  4. Nobody with D below floor(usable/IDs) lacks units for longer than one turnover, in which all jobs end that ran at
-//     its beginning, as long as the IDs stay and it asks when a unit comes free.
-//  5. Nothing depends on the order in which IDs came, but names among those that waited equally long.
-//  6. Granted, Hold and Want taken back in reverse order leave what was there before.
-//  7. Hold, Granted and Admits of equal weights: O(log IDs), amortised. Weights and trees: O(IDs) after a change.
+//  3. Work conservation: while a unit is free, who asks for one gets it, or it is kept for others by name, ≤ max_hold. When
+//     all are asked that want one, somebody gets it at once.
+//  4. Nobody with D below floor(usable/IDs) lacks units, and nobody has less than that, for longer than one turnover, in which
+//     all jobs end that ran at its beginning, whoever is asked first; so by weights, with exact parts rounded down. Down a
+//     tree it may be one unit less: a group's odd unit is not always the same group's.
+//  5. With fewer units than IDs everybody has its turn, whoever is asked first; in proportion to weights.
+//  6. Nothing depends on the order in which IDs came.
+//  7. Granted, Hold and Want taken back in reverse order leave what was there before, but for units that were kept: when
+//     they come free again they are kept anew.
+//  8. Bundles: all or nothing; nobody waits for ever, however their needs cross. Where each waits for the other's turn, the
+//     second pull finds out.
+//  9. Hold, Granted and Admits of equal weights: O(log IDs), amortised. Weights and trees: O(IDs log IDs) after a change.
 //
-// A Pool knows no jobs: Want counts the ready units that some slot could run, the one that is asked for among them.
+// A Pool knows no jobs: Want counts the ready units that some slot could run, the ones that are asked for among them. What
+// several daemons may hold together is not its business: it says what is fair by what it was told, hard limits are escrow.
 //
 // Of IDs that neither hold nor want anything the last grants are forgotten once there are many; a forgotten ID that comes
 // back has waited since the last of the forgotten grants.

@@ -6,9 +6,9 @@ import "slices"
 //
 // With r < Σ D units, whole units by the solver are min(D, q) for everybody and one more for odd of those with D > q, by
 // order.level. Those who hold more than q have such an odd unit already; of the rest, who have held ≤ q < D, it is for
-// those who waited longest. So three lists, sorted by that, make a row: who is at q and wants more, who is below q and
-// wants more than q, and who is below its D ≤ q. A row is of one q. Those of the last levels are all kept up to date, as q
-// may go to and fro between two. A row of another level is made anew, in O(IDs log IDs), but q moves on only when demands
+// those who waited longest. So a row is made of who is at q and who is below q, both sorted by that, and of all who are
+// below min(D, q), sorted as they take their turns. A row is of one q. Those of the last levels are all kept up to date, as
+// q may go to and fro between two. A row of another level is made anew, in O(IDs log IDs), but q moves on only when demands
 // have changed by as much as there are IDs above it, or the number of units did.
 type even struct {
 	demands order
@@ -24,9 +24,9 @@ type even struct {
 }
 
 type row struct {
-	at    order // held = q < D
-	under order // held < q < D
-	small order // held < D ≤ q
+	at    order // held = q < D, by last grant
+	under order // held < q < D, by last grant
+	low   order // held < min(D, q), by held, then by last grant
 	level int64
 	used  uint64 // 0: never made
 }
@@ -57,13 +57,12 @@ func (e *even) refresh(p *Pool) {
 		if p.members[i].exempt {
 			d = 0
 		}
-		if was, in := e.demands.key(i); was != d {
+		if in := e.demands.has(i); d > 0 && !(in && e.demands.nodes[i].key == d) {
 			e.stale = true
-			if d > 0 {
-				e.demands.put(i, d)
-			} else if in {
-				e.demands.drop(i)
-			}
+			e.demands.put(i, d, 0)
+		} else if in && d == 0 {
+			e.stale = true
+			e.demands.drop(i)
 		}
 		for k := range e.rows {
 			if e.rows[k].used > 0 {
@@ -82,22 +81,19 @@ func (e *even) refresh(p *Pool) {
 
 // set puts a member where it belongs in the row.
 func (r *row) set(m *member, i int32) {
-	var to *order
-	switch d := m.demand(); {
-	case m.exempt || m.held > r.level || m.held >= d:
-	case d <= r.level:
-		to = &r.small
-	case m.held == r.level:
-		to = &r.at
-	default:
-		to = &r.under
-	}
-	for _, o := range [3]*order{&r.at, &r.under, &r.small} {
-		if o == to {
-			o.put(i, int64(m.last))
-		} else if _, in := o.key(i); in {
-			o.drop(i)
-		}
+	d, last := m.demand(), int64(m.last)
+	wants := !m.exempt && m.held < d
+	r.at.keep(i, wants && m.held == r.level, last, 0)
+	r.under.keep(i, wants && m.held < r.level && r.level < d, last, 0)
+	r.low.keep(i, wants && m.held < r.level, m.held, last)
+}
+
+// keep puts a member in, or takes it out.
+func (o *order) keep(i int32, in bool, key, then int64) {
+	if in {
+		o.put(i, key, then)
+	} else if o.has(i) {
+		o.drop(i)
 	}
 }
 
@@ -116,7 +112,7 @@ func (e *even) row(p *Pool) *row {
 		}
 	}
 	byName := func(a, b int32) bool { return p.members[a].name < p.members[b].name }
-	*oldest = row{at: newOrder(byName), under: newOrder(byName), small: newOrder(byName), level: e.q, used: e.turn}
+	*oldest = row{at: newOrder(byName), under: newOrder(byName), low: newOrder(byName), level: e.q, used: e.turn}
 	for i := range p.members {
 		oldest.set(&p.members[i], int32(i))
 	}
@@ -135,13 +131,12 @@ func (e *even) below(p *Pool, i int32) (is bool, before int64) {
 		return false, 0
 	}
 	r := e.row(p)
-	under := r.under.ahead(i, last)
 	if m.held < e.q {
-		return true, under + r.small.ahead(i, last)
+		return true, r.low.ahead(i, m.held, last)
 	}
-	at := r.at.ahead(i, last)
+	at := r.at.ahead(i, last, 0)
 	left := e.odd - (e.above - r.at.len() - r.under.len()) // odd units that nobody holds yet
-	return at+under < left, r.under.len() + r.small.len() + at
+	return at+r.under.ahead(i, last, 0) < left, r.low.len() + at
 }
 
 // allowances fills in those of all members that are not exempt, and what they may hold without an odd unit.

@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := func(i int32) string { return strconv.Itoa(int(i) * 7 % 31) }
 		o := newOrder(func(a, b int32) bool { return name(a) < name(b) })
-		keys := map[int32]int64{}
+		keys, then := map[int32]int64{}, map[int32]int64{}
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			i := rapid.Int32Range(0, 30).Draw(t, "i")
 			if _, in := keys[i]; in && rapid.Bool().Draw(t, "drop") {
@@ -93,14 +93,15 @@ func TestOrder(t *testing.T) {
 				delete(keys, i)
 			} else {
 				keys[i] = rapid.Int64Range(1, 9).Draw(t, "key")
-				o.put(i, keys[i])
+				then[i] = rapid.Int64Range(0, 1).Draw(t, "then")
+				o.put(i, keys[i], then[i])
 			}
-			checkOrder(t, &o, keys, name)
+			checkOrder(t, &o, keys, then, name)
 		}
 	})
 }
 
-func checkOrder(t *rapid.T, o *order, keys map[int32]int64, name func(int32) string) {
+func checkOrder(t *rapid.T, o *order, keys, then map[int32]int64, name func(int32) string) {
 	var list []int32
 	total := int64(0)
 	for i, k := range keys {
@@ -111,13 +112,16 @@ func checkOrder(t *rapid.T, o *order, keys map[int32]int64, name func(int32) str
 		if keys[a] != keys[b] {
 			return sign(keys[a] < keys[b])
 		}
+		if then[a] != then[b] {
+			return sign(then[a] < then[b])
+		}
 		return sign(name(a) < name(b))
 	})
 	if o.len() != int64(len(list)) || o.total() != total {
 		t.Fatalf("%d members of %d, want %d of %d", o.len(), o.total(), len(list), total)
 	}
 	for n, i := range list {
-		if got := o.ahead(i, keys[i]); int(got) != n {
+		if got := o.ahead(i, keys[i], then[i]); int(got) != n {
 			t.Fatalf("%d has rank %d, want %d", i, got, n)
 		}
 	}

@@ -1,7 +1,7 @@
 package resource
 
-// order keeps members sorted by a key, with their number and the sum of the keys of any beginning of the list: a treap, in
-// which a member's own number is its node. All of it is O(log members).
+// order keeps members sorted by a key and, where keys are equal, by what then comes, with their number and the sum of the
+// keys of any beginning of the list: a treap, in which a member's own number is its node. All of it is O(log members).
 type order struct {
 	root  int32
 	nodes []node
@@ -13,7 +13,7 @@ type node struct {
 	left, right int32 // −1: none
 	size        int32 // of its subtree; 0: the member is not in the order
 	prio        uint32
-	key         int64
+	key, then   int64
 	sum         int64 // of the keys in its subtree
 }
 
@@ -35,29 +35,26 @@ func (o *order) total() int64 {
 	return o.nodes[o.root].sum
 }
 
-// key is that of a member; ok says whether it is in the order.
-func (o *order) key(i int32) (key int64, ok bool) {
-	if int(i) >= len(o.nodes) || o.nodes[i].size == 0 {
-		return 0, false
-	}
-	return o.nodes[i].key, true
-}
+// has says whether a member is in the order.
+func (o *order) has(i int32) bool { return int(i) < len(o.nodes) && o.nodes[i].size > 0 }
 
-// before says whether a member comes before another one, which may be in the order or not and has the key.
-func (o *order) before(a, b int32, key int64) bool {
-	switch is := o.nodes[a].key; {
-	case is != key:
-		return is < key
+// before says whether a member comes before another one, which may be in the order or not and has these keys.
+func (o *order) before(a, b int32, key, then int64) bool {
+	switch n := &o.nodes[a]; {
+	case n.key != key:
+		return n.key < key
+	case n.then != then:
+		return n.then < then
 	case o.tie != nil:
 		return o.tie(a, b)
 	}
 	return a < b
 }
 
-// put adds a member, or gives it another key.
-func (o *order) put(i int32, key int64) {
-	if was, ok := o.key(i); ok {
-		if was == key {
+// put adds a member, or gives it other keys.
+func (o *order) put(i int32, key, then int64) {
+	if o.has(i) {
+		if n := &o.nodes[i]; n.key == key && n.then == then {
 			return
 		}
 		o.drop(i)
@@ -66,7 +63,7 @@ func (o *order) put(i int32, key int64) {
 		o.nodes = append(o.nodes, node{})
 	}
 	o.seed = o.seed*6364136223846793005 + 1442695040888963407 // Knuth's; any will do
-	o.nodes[i] = node{left: none, right: none, size: 1, prio: uint32(o.seed >> 32), key: key, sum: key}
+	o.nodes[i] = node{left: none, right: none, size: 1, prio: uint32(o.seed >> 32), key: key, then: then, sum: key}
 	o.root = o.insert(o.root, i)
 }
 
@@ -79,7 +76,7 @@ func (o *order) insert(at, i int32) int32 {
 	case o.nodes[i].prio > n.prio:
 		o.nodes[i].left, o.nodes[i].right = o.cut(at, i)
 		at = i
-	case o.before(at, i, o.nodes[i].key):
+	case o.before(at, i, o.nodes[i].key, o.nodes[i].then):
 		n.right = o.insert(n.right, i)
 	default:
 		n.left = o.insert(n.left, i)
@@ -94,7 +91,7 @@ func (o *order) cut(at, i int32) (left, right int32) {
 		return none, none
 	}
 	n := &o.nodes[at]
-	if o.before(at, i, o.nodes[i].key) {
+	if o.before(at, i, o.nodes[i].key, o.nodes[i].then) {
 		n.right, right = o.cut(n.right, i)
 		left = at
 	} else {
@@ -116,7 +113,7 @@ func (o *order) remove(at, i int32) int32 {
 	switch {
 	case at == i:
 		return o.join(n.left, n.right)
-	case o.before(at, i, o.nodes[i].key):
+	case o.before(at, i, o.nodes[i].key, o.nodes[i].then):
 		n.right = o.remove(n.right, i)
 	default:
 		n.left = o.remove(n.left, i)
@@ -153,10 +150,10 @@ func (o *order) count(at int32) {
 	}
 }
 
-// ahead is the number of members before one with the key, which may be in the order or not.
-func (o *order) ahead(i int32, key int64) (n int64) {
+// ahead is the number of members before one with these keys, which may be in the order or not.
+func (o *order) ahead(i int32, key, then int64) (n int64) {
 	for at := o.root; at != none; {
-		if !o.before(at, i, key) {
+		if !o.before(at, i, key, then) {
 			at = o.nodes[at].left
 			continue
 		}

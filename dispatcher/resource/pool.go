@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -186,7 +187,8 @@ func (p *Pool) touch(i int32) {
 }
 
 // below says whether a member that is not exempt holds less than its allowance, and how many of those who do go before it:
-// who is below its exact part rounded down comes before who waits for an odd unit, then who waited longest.
+// who is below its exact part rounded down comes before who waits for an odd unit; then who holds least for its weight; then
+// who waited longest.
 func (p *Pool) below(i int32) (is bool, before int64) {
 	if p.plain {
 		return p.even.below(p, i)
@@ -223,6 +225,9 @@ func (p *Pool) waiting() (list []int32) {
 		x, y := &p.members[a], &p.members[b]
 		if first := x.held < floor[a]; first != (y.held < floor[b]) {
 			return sign(first)
+		}
+		if by := cmp.Compare(float64(x.held)*y.weight, float64(y.held)*x.weight); by != 0 {
+			return by
 		}
 		return sign(x.before(y))
 	})
