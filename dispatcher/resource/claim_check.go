@@ -158,25 +158,6 @@ func (c *claimCheck) once(names map[string]string, field, name string) {
 	names[name] = field
 }
 
-// entries goes through all sharing entries, in the order of the file.
-func (l Layout) entries(visit func(field string, s Sharing)) {
-	all := func(field string, entries []Sharing) {
-		for i, s := range entries {
-			visit(fmt.Sprintf("%ssharing[%d]", field, i), s)
-		}
-	}
-	all("", l.Sharing)
-	for i, g := range l.Groups {
-		all(fmt.Sprintf("groups[%d].", i), g.Sharing)
-		for j, m := range g.Members {
-			all(fmt.Sprintf("groups[%d].members[%d].", i, j), m.Sharing)
-		}
-	}
-	for i, r := range l.Roles {
-		all(fmt.Sprintf("roles[%d].", i), r.Sharing)
-	}
-}
-
 // shared checks the sharing entries of every level.
 func (c *claimCheck) shared(l Layout) {
 	c.sharing("", l.Sharing, l.children())

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -131,7 +132,47 @@ func TestExpandProperties(t *testing.T) {
 			}
 		}
 		checkScale(t, from, to)
+		checkCrowds(t, from)
 	})
+}
+
+// checkCrowds: claims of one entry have as many sharers each as is counted without making them.
+func checkCrowds(t *rapid.T, l Layout) {
+	n, at := 0, map[string]int64{}
+	own := func(entries []Sharing) []Sharing { // a template of its own for each
+		entries = slices.Clone(entries)
+		for i := range entries {
+			n++
+			if entries[i].Claim == "" {
+				entries[i].Template = fmt.Sprint("t", n)
+			}
+		}
+		return entries
+	}
+	l = l.withEntries(own)
+	l.crowds(func(_ string, s Sharing, jobs int64) { at[s.Template] = jobs })
+	e := Expand(l)
+	for i, sharers := range e.Sharers() {
+		if key := e.Claims[i]; !key.External && at[key.Template] != int64(sharers) {
+			t.Fatalf("%s: %d sharers, counted %d", key.Name(), sharers, at[key.Template])
+		}
+	}
+}
+
+// withEntries is a copy of the layout with other entries.
+func (l Layout) withEntries(entries func([]Sharing) []Sharing) Layout {
+	roles := func(roles []Role) []Role {
+		roles = slices.Clone(roles)
+		for i := range roles {
+			roles[i].Sharing = entries(roles[i].Sharing)
+		}
+		return roles
+	}
+	l.Sharing, l.Roles, l.Groups = entries(l.Sharing), roles(l.Roles), slices.Clone(l.Groups)
+	for i := range l.Groups {
+		l.Groups[i].Sharing, l.Groups[i].Members = entries(l.Groups[i].Sharing), roles(l.Groups[i].Members)
+	}
+	return l
 }
 
 // checkScale: what stays is in the same order in both, and nothing is both new and old.

@@ -54,7 +54,7 @@ type held struct {
 
 func (x *expander) run(l Layout) Expansion {
 	x.outside = map[string]int32{}
-	l.entries(func(_ string, s Sharing) {
+	l.crowds(func(_ string, s Sharing, _ int64) {
 		if _, known := x.outside[s.Claim]; s.Claim != "" && !known {
 			x.outside[s.Claim] = x.add(ClaimKey{Template: s.Claim, External: true, Task: every, Replica: every, Index: every})
 		}

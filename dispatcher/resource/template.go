@@ -33,7 +33,7 @@ func (l Layout) Template(name string, site []shares.ClaimTemplate) (t shares.Cla
 
 // Missing are the templates that the layout refers to and that neither the task nor the site has, in order.
 func (l Layout) Missing(site []shares.ClaimTemplate) (names []string) {
-	l.entries(func(_ string, s Sharing) {
+	l.crowds(func(_ string, s Sharing, _ int64) {
 		if _, ok := l.Template(s.Template, site); !ok && s.Template != "" && !slices.Contains(names, s.Template) {
 			names = append(names, s.Template)
 		}
@@ -100,20 +100,16 @@ func (c *claimCheck) template(field string, t shares.ClaimTemplate) {
 
 // gangs checks that no gang is larger than what may hold its claim at a time: it could never start.
 func (c *claimCheck) gangs(l Layout) {
-	if !slices.ContainsFunc(l.Templates, func(t shares.ClaimTemplate) bool { return t.Gang && t.MaxSharers > 0 }) {
-		return
-	}
-	var large []string
-	e := Expand(l)
-	for i, n := range e.Sharers() {
-		key := e.Claims[i]
-		t, ok := l.Template(key.Template, nil)
-		if !ok || key.External || !t.Gang || t.MaxSharers == 0 || n <= t.MaxSharers || slices.Contains(large, t.Name) {
-			continue
+	said := map[string]bool{}
+	l.crowds(func(field string, s Sharing, n int64) {
+		i := slices.IndexFunc(l.Templates, func(t shares.ClaimTemplate) bool { return t.Name == s.Template })
+		if i < 0 || s.Claim != "" || said[s.Template] {
+			return
 		}
-		large = append(large, t.Name)
-		at := slices.IndexFunc(l.Templates, func(o shares.ClaimTemplate) bool { return o.Name == t.Name })
-		c.add(fmt.Sprintf("claim_templates[%d].max_sharers", at),
-			fmt.Sprintf("%d is less than the %d jobs that share %s and start together", t.MaxSharers, n, key.Name()), "raise it, or leave gang out")
-	}
+		if t := l.Templates[i]; t.Gang && t.MaxSharers > 0 && n > int64(t.MaxSharers) {
+			said[t.Name] = true
+			c.add(fmt.Sprintf("claim_templates[%d].max_sharers", i),
+				fmt.Sprintf("%d is less than the %d jobs that share a claim of %s and start together", t.MaxSharers, n, field), "raise it, or leave gang out")
+		}
+	})
 }
