@@ -405,53 +405,64 @@ func (b *choice) meet(other choice, wide bool) {
 	b.exact = exact
 }
 
-// unread notes every window with an unknown head that may be asked soon: the pulls to come would wait for them too.
-func (c *contenders) unread(n *needs) {
+// unread notes the windows with an unknown head that a decision at a leaf waits for, and others that may be asked soon: the
+// pulls to come would wait for them too.
+func (c *contenders) unread(leaf int, n *needs) {
 	if c.among != nil {
 		c.among.short = true
 		n.narrow(c.among)
 		return
 	}
+	for _, g := range c.of.leaves[leaf].groups {
+		c.unreadHeads(g, n)
+	}
 	for _, sh := range c.of.byAt {
 		if !c.shapes.has(sh.at) {
 			continue
 		}
-		if len(sh.shapes) > 0 {
-			c.unreadHeads(sh, n)
+		if len(sh.shapes) == 0 {
+			for _, w := range sh.windows {
+				if w.opened && !w.exact() {
+					n.windows[w] = true
+				}
+			}
 			continue
 		}
-		for _, w := range sh.windows {
-			if w.opened && !w.exact() {
-				n.windows[w] = true
+		for _, leaf := range c.of.version.Tree.Leaves() {
+			for _, g := range c.of.leaves[leaf].groups {
+				if g.outline == sh && len(n.windows) < mostUnread {
+					c.unreadHeads(g, n)
+				}
 			}
 		}
 	}
 }
 
-// mostUnread bounds how many windows that ask for the same of resources are read for a decision: there may be one for every
-// user, and only those with the first heads matter.
-const mostUnread = 32
+// mostUnread bounds how many windows that ask for resources are read ahead of a decision: there may be one for every user,
+// and what is needed next are those that begin first.
+const mostUnread = 64
 
-// unreadHeads is unread for an outline of which some shapes ask for resources: what they keep back is not read.
-func (c *contenders) unreadHeads(o *outline, n *needs) {
-	for leaf := range c.of.leaves {
-		for _, g := range c.of.leaves[leaf].groups {
-			if g.outline != o {
-				continue
+// unreadHeads notes windows of a group: what resources keep back is not read.
+func (c *contenders) unreadHeads(g *group, n *needs) {
+	if !c.shapes.has(g.outline.at) {
+		return
+	}
+	if w := g.plain; w != nil && w.opened && !w.exact() {
+		n.windows[w] = true
+	}
+	h := c.of.headsAt(g, c.headsOf())
+	if h == nil {
+		return
+	}
+	noted := 0
+	for _, l := range h.in.list {
+		for _, w := range l.what.in.list[:min(len(l.what.in.list), mostUnread/4)] {
+			if noted >= mostUnread/4 {
+				return
 			}
-			if w := g.plain; w != nil && w.opened && !w.exact() {
-				n.windows[w] = true
-			}
-			h := c.of.headsAt(g, c.headsOf())
-			if h == nil {
-				continue
-			}
-			for _, l := range h.in.list[:min(len(h.in.list), mostUnread)] {
-				for _, w := range l.what.in.list[:min(len(l.what.in.list), mostUnread)] {
-					if !w.what.exact() {
-						n.windows[w.what] = true
-					}
-				}
+			if !w.what.exact() {
+				n.windows[w.what] = true
+				noted++
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		case found.window == nil:
 			s.recheck(leaf, of)
 		case !found.exact:
-			of.unread(n)
+			of.unread(leaf, n)
 			return nil, blocked
 		default:
 			asked := asked{pull: p.number, cores: left.cores, most: p.most - len(p.grants)}
