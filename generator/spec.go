@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -102,8 +103,12 @@ func (s Spec) withDefaults() Spec {
 // shape is the requirements as the dispatcher takes them.
 func (s *Spec) shape() dispatcher.Requirements {
 	r := s.Requirements
-	return dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
+	shape := dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
 		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label}
+	if len(s.Resources) > 0 { // others have one shape, whoever their users are
+		shape.Resources, shape.SharingID = s.Resources, cmp.Or(s.SharingID, s.User)
+	}
+	return shape
 }
 
 // payload is what the jobs of the task run.

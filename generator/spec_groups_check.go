@@ -38,13 +38,10 @@ func (c *checker) groups(s *Spec) {
 	}
 }
 
-// notYet refuses what can be written but not run: nobody hands out jobs with claims or resources yet.
+// notYet refuses what can be written but not run: nobody hands out jobs with claims yet.
 func (s *Spec) notYet() error {
-	switch {
-	case s.grouped():
+	if s.grouped() {
 		return fault("groups", "tasks of groups and roles cannot be run yet: no claim would be bound for their jobs", "a task with a count")
-	case len(s.Resources) > 0:
-		return fault("resources", "jobs that need units of a resource cannot be run yet: nobody would count them", "leave it out")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -80,6 +81,28 @@ func TestParseSpecsBad(t *testing.T) {
 	} {
 		if _, err := ParseSpecs("f", []byte(src)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", src, err, want)
+		}
+	}
+}
+
+// What jobs need of resources is part of their shape, with whose part they take; others are of one shape, whoever asks.
+func TestShapeOfResources(t *testing.T) {
+	for _, c := range []struct{ spec, want string }{
+		{"user: alice\nsharing_id: film\n", ": "},
+		{"user: alice\nresources: {maya: 2}\n", "maya 2: alice"},
+		{"user: alice\nsharing_id: film\nresources: {maya: 2}\n", "maya 2: film"},
+	} {
+		specs, err := ParseSpecs("f", []byte("name: t\nlabel: x\ncommand: [\"true\"]\ncount: 1\n"+c.spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape := specs[0].shape()
+		units := ""
+		for name, n := range shape.Resources {
+			units = fmt.Sprintf("%s %d", name, n)
+		}
+		if got := units + ": " + shape.SharingID; got != c.want {
+			t.Errorf("%s: %q, want %q", c.spec, got, c.want)
 		}
 	}
 }
