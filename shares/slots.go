@@ -68,7 +68,12 @@ func (s *solver) apportion(units []int64, targets []float64, total int64, order 
 	if sum < float64(total-1)*1000+Tolerance { // idle on purpose
 		total = whole(sum)
 	}
-	slices.SortStableFunc(odd, order)
+	slices.SortFunc(odd, func(a, b Odd) int {
+		if by := order(a, b); by != 0 {
+			return by
+		}
+		return cmp.Compare(a.Node, b.Node)
+	})
 	for _, o := range odd[:max(0, min(int(total-floors), len(odd)))] {
 		units[o.Node]++
 	}

@@ -40,9 +40,9 @@
 //  2. What Admits lets pass never takes a pool over usable.
 //  3. Work conservation: while a unit is free, who asks for one gets it, or it is kept for others by name, ≤ max_hold. When
 //     all are asked that want one, somebody gets it at once.
-//  4. Nobody with D below floor(usable/IDs) lacks units, and nobody has less than that, for longer than one turnover, in which
-//     all jobs end that ran at its beginning, whoever is asked first; so by weights, with exact parts rounded down. Down a
-//     tree it may be one unit less: a group's odd unit is not always the same group's.
+//  4. Nobody has less than min(D, floor(usable/IDs)) for longer than one turnover, in which all jobs end that ran at its
+//     beginning, whoever is asked first; by weights, less than its exact part rounded down. Down a tree it may be one unit
+//     less: a group's odd unit is not always the same group's.
 //  5. With fewer units than IDs everybody has its turn, whoever is asked first; in proportion to weights.
 //  6. Nothing depends on the order in which IDs came.
 //  7. Granted, Hold and Want taken back in reverse order leave what was there before, but for units that were kept: when
