@@ -3,6 +3,7 @@ package house_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -63,9 +64,17 @@ func TestResourcesPage(t *testing.T) {
 	if len(s.Resources) != 4 || len(s.Resources[1].Split.Tree) != 2 {
 		t.Errorf("the example has %+v", s.Resources)
 	}
-	_, err = site.Parse("site.yml", []byte("shares: [{name: A}]\nresources: [{name: a, capacity: 1, nameless: 1}]\n"))
-	if err == nil {
-		t.Fatal("an unknown key is taken")
+	// The tree of the example: film gets three quarters of 20, of which bob gets two thirds.
+	pool := resource.NewPool(s.Resources[1])
+	given := map[string]int64{}
+	for _, id := range []string{"alice", "bob", "carol", "dave", "emil"} {
+		pool.Want(id, 100)
+	}
+	for _, a := range pool.Allowances() {
+		given[a.ID] = a.Allowance
+	}
+	if want := map[string]int64{"alice": 5, "bob": 10, "carol": 2, "dave": 2, "emil": 1}; !maps.Equal(given, want) {
+		t.Errorf("by the tree of the example %v, want %v", given, want)
 	}
 	for _, key := range []string{"name", "capacity", "per", "split.by", "split.weights", "split.tree", "keyed", "max_bypass", "max_hold", "settle", "external_expires", "exempt"} {
 		if !strings.Contains(page, "`"+key+"`") {
