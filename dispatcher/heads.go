@@ -1,5 +1,7 @@
 package dispatcher
 
+import "slices"
+
 // heads are the windows of a group whose shapes ask for resources, as one queue sees them or all do: in lots that ask for
 // the same, and in the order of what each would give first. A decision looks at the first. A lot whose units are used up
 // goes out as a whole, a window whose sharing ID has what is its part goes aside alone; both cost nothing from then on,
@@ -28,6 +30,9 @@ type asideFor struct {
 
 // rank brings the place of a window among the heads up to date.
 func (s *state) rank(w *window) {
+	if len(w.group.heads) == 0 || s.supplies.byQueue {
+		s.makeHeads(w.group)
+	}
 	for _, h := range w.group.heads {
 		l := h.lot(w.shape)
 		if for_, is := l.aside[w]; is {
@@ -46,6 +51,15 @@ func (s *state) rank(w *window) {
 	}
 }
 
+// makeHeads makes those that sets of contenders look at and that are not there yet.
+func (s *state) makeHeads(g *group) {
+	for _, c := range s.contenders {
+		if q := c.headsOf(); c.shapes.has(g.outline.at) && !slices.ContainsFunc(g.heads, func(h *heads) bool { return h.queue == q }) {
+			s.offered(s.headsAt(g, q))
+		}
+	}
+}
+
 // lot finds or makes the one for a shape.
 func (h *heads) lot(sh *shape) *lot {
 	l := h.lots[sh.lot]
@@ -57,7 +71,7 @@ func (h *heads) lot(sh *shape) *lot {
 }
 
 // placeLot puts a lot at its place among the others: that of its first window. When the first lot of all comes in, or the
-// last goes, the sets for which they are see to that.
+// last goes, the sets for which they are follow.
 func (s *state) placeLot(l *lot) {
 	h := l.heads
 	had := h.in.any()
@@ -66,9 +80,13 @@ func (s *state) placeLot(l *lot) {
 	} else {
 		h.in.drop(l)
 	}
-	if had == h.in.any() {
-		return
+	if had != h.in.any() {
+		s.offered(h)
 	}
+}
+
+// offered has the sets reviewed for which heads are: these have something to give from now on, or nothing any more.
+func (s *state) offered(h *heads) {
 	for _, c := range s.contenders {
 		if c.shapes.has(h.group.outline.at) && c.headsOf() == h.queue {
 			c.unbar(h.group.leaf)
