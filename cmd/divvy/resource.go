@@ -84,7 +84,7 @@ func capacityLine(r client.ResourceCapacity) string {
 	if r.Set {
 		return fmt.Sprintf("%s; the site file says %d", line, r.FileCapacity)
 	}
-	return line + pick(r.Capacity == r.FileCapacity, ", as the site file says", fmt.Sprintf(", which is still set for more than this; the site file says %d", r.FileCapacity))
+	return line + pick(r.Capacity == r.FileCapacity, ", as the site file says", fmt.Sprintf(", as set for more than this; the site file says %d", r.FileCapacity))
 }
 
 func (c *cli) resourceList(ctx context.Context, cl *client.Client, _ []string) error {

@@ -45,7 +45,7 @@ func (s *Store) SetResourceCapacity(ctx context.Context, c SetCapacity) error {
 			return err
 		}
 		row, err := site.capacity(c)
-		if err != nil {
+		if err != nil || site.isSet(c, row) {
 			return err
 		}
 		if err := s.barrier(ctx, tx); err != nil {
@@ -88,6 +88,18 @@ func (s *Site) capacity(c SetCapacity) (row capacityRow, err error) {
 		row.QueueID = queue.ID
 	}
 	return row, nil
+}
+
+// isSet says whether a change of a capacity would change nothing: scripts repeat them, and each that does something makes
+// every daemon read its limits again.
+func (s *Site) isSet(c SetCapacity, row capacityRow) bool {
+	i := slices.IndexFunc(s.Resources, func(r shares.Resource) bool { return r.Name == row.Name })
+	return c.Capacity != nil == slices.ContainsFunc(s.Resources[i].Live, func(l shares.LiveCapacity) bool {
+		if c.Capacity == nil { // all of its keys, all of its queues
+			return (row.Key == "" || l.Key == row.Key) && (c.Queue == "" || l.Queue == c.Queue)
+		}
+		return l == shares.LiveCapacity{Key: row.Key, Queue: c.Queue, Capacity: *c.Capacity}
+	})
 }
 
 // readLive brings the capacities that are set into the site.

@@ -109,6 +109,10 @@ func TestCapacitySetBesideTheFile(t *testing.T) {
 		if got := fmt.Sprint(b.order); got != "[barrier applied]" {
 			t.Fatalf("setting %s called %s", resource, got)
 		}
+		b.order = nil
+		if err := b.SetResourceCapacity(t.Context(), c); err != nil || b.order != nil {
+			t.Fatalf("setting %s again called %s, %v", resource, b.order, err)
+		}
 	}
 	want := func(want ...int64) {
 		t.Helper()
