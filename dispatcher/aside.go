@@ -134,7 +134,7 @@ func (s *state) askAgain() {
 		for _, sup := range list {
 			sup.eased = false
 			for l := range sup.waits.lots {
-				if sup.has(l) {
+				if sup.has(l) || s.passed(l) {
 					sup.letIn(l)
 				}
 			}

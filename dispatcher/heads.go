@@ -19,7 +19,8 @@ type lot struct {
 	asks  []resourceAsk
 	in    byStand[*window]
 	aside map[*window]asideFor
-	out   *supply // that has no units for any of them; nil: it is in
+	out   *supply  // that has no units for any of them; nil: it is in
+	since []uint64 // grants of what it asks for when it went out
 }
 
 // asideFor is what a window that is aside waits for.

@@ -363,3 +363,135 @@ func TestExplainResources(t *testing.T) {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
+
+// A7: three units, five IDs: one each, and they go round: after every end it is the turn of who waited longest.
+func TestUnitsGoRound(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 3))
+	d := f.daemon()
+	of := map[int64]string{}
+	for _, user := range []string{"alice", "bob", "carol", "dora", "emil"} {
+		for _, id := range f.want(user, 20, maya) {
+			of[id] = user
+		}
+	}
+	running := takeAll(t, d, "q")
+	got := map[string]int{}
+	for range 20 {
+		finish(t, d, Finished, running[0])
+		running = append(running[1:], takeAll(t, d, "q")...)
+		if len(running) != 3 {
+			t.Fatalf("%d run, want 3", len(running))
+		}
+		now := map[string]bool{}
+		for _, l := range running {
+			now[of[l.Job]] = true
+		}
+		if len(now) != 3 {
+			t.Fatalf("%v hold the three units", now)
+		}
+		got[of[running[2].Job]]++
+	}
+	for user, n := range got {
+		if n != 4 {
+			t.Errorf("%s was given %d of 20 units, want 4: %v", user, n, got)
+		}
+	}
+	f.recount()
+}
+
+// A unit that is free for somebody whose pilots are elsewhere is kept for max_hold; then anybody may have it.
+func TestUnitsAreKeptForAWhile(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50), slots("gpu", 50))
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("maya", 4)} })
+	d := f.daemon()
+	now := time.Now()
+	d.mu.Lock()
+	d.state.clock = func() time.Time { return now }
+	d.mu.Unlock()
+	noJob(t, d, "gpu") // a pilot is there, busy
+	alices := f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	takeAll(t, d, "q")
+	f.holds("two are kept for Bob", map[string]int{"alice": 2})
+	e, err := d.Explain(t.Context(), alices[8])
+	if want := "alice holds 2 of maya, which is its part of 4; 2 are free, and kept for bob for 1m0s at most"; err != nil || e.Gate != GateResourceAllowance || e.Queues[0].Reason != want {
+		t.Errorf("%+v, %v: want %s", e, err, want)
+	}
+	list, err := d.Resources(t.Context(), "maya")
+	if err != nil || list[0].Kept != 2 || list[0].Free != 2 || list[0].Waiting != 2 || list[0].Holders != 1 ||
+		list[0].IDs[0].Why != resource.OverItsPart || list[0].IDs[1].Why != "" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	d.mu.Lock()
+	now = now.Add(61 * time.Second)
+	d.mu.Unlock()
+	takeAll(t, d, "q")
+	f.holds("nobody came", map[string]int{"alice": 4})
+	f.recount()
+}
+
+// What a job with two resources needs is booked for it after max_bypass grants have passed it.
+func TestBypassedJobsGetTheirUnits(t *testing.T) {
+	x, y := units("x", 2), units("y", 2)
+	x.MaxBypass = 5
+	f := scarceSite(t, 100, x, y)
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 40, need: Requirements{Resources: map[string]int64{"x": 1}, SharingID: "alice"}})
+	running := takeAll(t, d, "q")
+	wide := f.enqueue(batch{share: "A", n: 1, priority: 9, need: Requirements{Resources: map[string]int64{"x": 2, "y": 2}, SharingID: "alice"}})
+	passed := 0
+	for ; passed < 30; passed++ {
+		if len(running) == 0 {
+			break
+		}
+		finish(t, d, Finished, running[0])
+		got := takeAll(t, d, "q")
+		running = append(running[1:], got...)
+		if len(got) == 1 && got[0].Job == wide[0] {
+			break
+		}
+	}
+	if passed < 4 || passed > 9 {
+		t.Errorf("it was given both after %d ends, want some more than the 5 that may pass it", passed)
+	}
+	f.recount()
+}
+
+// Two daemons share the units out, and never give more than there are.
+func TestUnitsOfTwoDaemons(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 5))
+	a, b := f.daemon(), f.daemon()
+	f.want("alice", 20, maya)
+	f.want("bob", 20, maya)
+	pull := func(d *Dispatcher) (Lease, bool) {
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 3})
+		if errors.Is(err, ErrNoJobs) {
+			return Lease{}, false
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Leases[0], true
+	}
+	var running []Lease
+	for i := range 5 {
+		l, ok := pull([]*Dispatcher{a, b}[i%2])
+		if !ok {
+			t.Fatalf("nothing at daemon %d, with %d of 5 units held", i%2, i)
+		}
+		running = append(running, l)
+	}
+	for _, d := range []*Dispatcher{a, b} {
+		if got := takeAll(t, d, "q"); len(got) > 0 {
+			t.Fatalf("%d leases more than there are units", len(got))
+		}
+	}
+	finish(t, a, Finished, running[0]) // a's unit, which b needs
+	if _, ok := pull(b); !ok {
+		t.Error("nothing at b with a free unit")
+	}
+	if held := f.holders(); held["alice"] < 2 || held["bob"] < 2 {
+		t.Errorf("held %v", held)
+	}
+	f.recount()
+}

@@ -135,6 +135,7 @@ func (s *state) passOver(l *lot, w *window, no shortage) {
 			no.by.waits.lots = map[*lot]struct{}{}
 		}
 		no.by.waits.lots[l] = struct{}{}
+		l.since = s.grantsOf(l, l.since[:0])
 	} else {
 		key := waiterKey{waiterKind{no.units, slices.Contains(no.by.of.Exempt, no.why.ID)}, no.why.ID}
 		l.in.drop(w)
@@ -142,6 +143,29 @@ func (s *state) passOver(l *lot, w *window, no shortage) {
 		no.by.keep(key, asidePlace{l, w})
 	}
 	s.placeLot(l)
+}
+
+// grantsOf are how often the supplies of what a lot asks for were granted from.
+func (s *state) grantsOf(l *lot, since []uint64) []uint64 {
+	for i := range l.asks {
+		n := uint64(0)
+		if sup := s.supplyAt(&l.asks[i], l.heads.queue); sup != nil {
+			n = sup.seq
+		}
+		since = append(since, n)
+	}
+	return since
+}
+
+// passed says whether so many grants have passed a lot since it went out that it may get a reservation: it is asked again
+// for that.
+func (s *state) passed(l *lot) bool {
+	for i := range l.asks {
+		if sup := s.supplyAt(&l.asks[i], l.heads.queue); sup != nil && sup.seq-l.since[i] >= uint64(max(1, sup.of.MaxBypass)) {
+			return true
+		}
+	}
+	return false
 }
 
 // takenUnits is what a grant has changed in the order of those who wait for resources.
