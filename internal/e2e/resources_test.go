@@ -125,7 +125,7 @@ func TestUnitsLive(t *testing.T) {
 		t.Errorf("who got the units that Alice gave back (-want +got):\n%s", diff)
 	}
 	free := submit(t, c, "A", 3, nil)
-	waitReady(t, c, map[string]int64{"A": 3 + 33})
+	waitReady(t, c, map[string]int64{"A": 29 + 3})
 	if leases, _ := pullAll(t, c, users(free)); len(leases) != 3 {
 		t.Errorf("%d leases of jobs that need no unit, want 3", len(leases))
 	}
