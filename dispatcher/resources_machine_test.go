@@ -132,8 +132,10 @@ var machineSteps = map[string]func(*machine){
 		}
 		job := rapid.SampledFrom(slices.Sorted(maps.Keys(m.leases))).Draw(m.r, "job")
 		key, _ := parseLease(m.leases[job])
-		if _, err := m.daemons[0].end(context.Background(), []ended{{key: key, outcome: Lost}}); err != nil {
-			m.t.Fatal(err)
+		m.exec("UPDATE leases SET expires_at = now() - interval '1 s' WHERE job_id = $1", job)
+		v, err := m.anyDaemon().end(context.Background(), []ended{{key: key, outcome: Lost}})
+		if err != nil || v[0].verdict != Recorded {
+			m.t.Fatalf("%+v, %v", v, err)
 		}
 		delete(m.leases, job)
 	},
