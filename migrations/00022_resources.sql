@@ -47,6 +47,21 @@ COMMENT ON COLUMN shapes.sharing_id IS 'Whose share of the resources the job tak
 ALTER TABLE limits DROP CONSTRAINT limits_kind_check;
 ALTER TABLE limits ADD CONSTRAINT limits_kind_check CHECK (kind IN ('pool', 'queue', 'share', 'target_slots', 'resource'));
 
+-- Another word of report.decisions.skipped_for. The view is made again out of its own text.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    before_text text := pg_get_viewdef('report.decisions'::regclass);
+    after_text  text := replace(before_text, $w$WHEN 'b'::text THEN 'borrow'::text$w$, $w$WHEN 'b'::text THEN 'borrow'::text WHEN 'r'::text THEN 'resource'::text$w$);
+BEGIN
+    IF after_text = before_text THEN
+        RAISE EXCEPTION 'report.decisions is not as expected: %', before_text;
+    END IF;
+    EXECUTE 'CREATE OR REPLACE VIEW report.decisions AS ' || after_text;
+    EXECUTE format('COMMENT ON TABLE decisions IS %L', replace(obj_description('decisions'::regclass), 'b borrowing.', 'b borrowing, r resources.'));
+END $$;
+-- +goose StatementEnd
+
 -- Exact at the moment of reading, like report.shares_now: the checkpoint plus the part of the ledger that it does not have
 -- yet. Jobs that do not hold anything are at no queue.
 CREATE VIEW report.resource_holders AS
@@ -150,6 +165,14 @@ COMMENT ON COLUMN report.resources.external_counts IS 'Whether the report is you
 -- +goose Down
 DROP VIEW report.resources;
 DROP VIEW report.resource_holders;
+-- +goose StatementBegin
+DO $$
+BEGIN
+    EXECUTE 'CREATE OR REPLACE VIEW report.decisions AS ' || regexp_replace(pg_get_viewdef('report.decisions'::regclass),
+        $w$\s+WHEN 'r'::text THEN 'resource'::text$w$, '');
+    EXECUTE format('COMMENT ON TABLE decisions IS %L', replace(obj_description('decisions'::regclass), 'b borrowing, r resources.', 'b borrowing.'));
+END $$;
+-- +goose StatementEnd
 DELETE FROM escrow WHERE kind = 'resource';
 DELETE FROM limits WHERE kind = 'resource';
 ALTER TABLE limits DROP CONSTRAINT limits_kind_check;

@@ -260,7 +260,7 @@ CREATE TABLE public.decisions (
 )
 PARTITION BY RANGE (written_at);
 
-COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. pull + pulls: number of the pull at the daemon. level_deficits: of the winner''s path, depths of them a record, from the top down. skipped_ids, skipped_words: the first leaves that stood before the winner, skips of them a record, and a letter why each did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
+COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. pull + pulls: number of the pull at the daemon. level_deficits: of the winner''s path, depths of them a record, from the top down. skipped_ids, skipped_words: the first leaves that stood before the winner, skips of them a record, and a letter why each did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing, r resources. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
 
 CREATE TABLE public.diaries (
     written_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -1185,6 +1185,7 @@ CREATE VIEW report.decisions AS
                         WHEN 'p'::text THEN 'pool'::text
                         WHEN 'l'::text THEN 'lend'::text
                         WHEN 'b'::text THEN 'borrow'::text
+                        WHEN 'r'::text THEN 'resource'::text
                         ELSE NULL::text
                     END AS "case"
                FROM string_to_table(substr(d.skipped_words, ((r.skip_end - COALESCE(r.skip, d.skips[1])) + 1), COALESCE(r.skip, d.skips[1])), NULL::text) WITH ORDINALITY i(word, nth)
