@@ -255,7 +255,7 @@ func (s *state) countWindow(w *window) {
 		w.shape.nOpen++
 	} else {
 		w.shape.nOpen--
-		w.releaseBundles()
+		s.releaseBundles(w)
 	}
 	if w.leaf >= 0 {
 		s.countOpen(w.leaf, w.opened)

@@ -92,10 +92,18 @@ func (s *state) bundle(w *window, q *queue) *resource.Bundle {
 	return b
 }
 
-// releaseBundles ends what is reserved for a window: it has no job any more.
-func (w *window) releaseBundles() {
-	for _, b := range w.bundles {
-		b.Release()
+// releaseBundles ends what is reserved for a window: it has no job any more. Nor does it want one, whatever was thought of a
+// job that turned out to be gone.
+func (s *state) releaseBundles(w *window) {
+	for at, b := range w.bundles {
+		if w.asked > 0 {
+			b.Release()
+			continue
+		}
+		b.Want(0)
+		for i := range w.shape.asks {
+			s.supplyAt(&w.shape.asks[i], s.queues[at]).ease()
+		}
 	}
 }
 
