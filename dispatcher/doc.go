@@ -16,7 +16,8 @@
 //     Held units, ready jobs and the counts of tasks are sums over the ledger, exact at every commit.
 //  4. A lane of the ledger is written by one transaction at a time: seq has no gaps and commits in order,
 //     so "everything after n" is never missed by a reader.
-//  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots).
+//  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots, units
+//     of a resource).
 //     A daemon spends only what it holds in escrow. A grant commits only under the limit epoch that it was
 //     decided under; a change of the site or the end of a daemon raises the epoch behind all grants in flight.
 //  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.
@@ -33,6 +34,10 @@
 //  12. Who is kept back by lending or borrowing contends again as soon as a lease ends or a demand changes; no grant
 //     admits what was refused before. Both are checked against what the daemon has read: exact where one decides.
 //
+//  13. Units of resources are taken with the lease, all that a job asks for or none, and come back when it ends, however it
+//     does. What IDs hold and want follows from the ledger (their jobs' shapes name resources and sharing ID), so there is
+//     no other count that could differ. Between IDs package resource decides; what it keeps free has an end in time.
+//
 // # How a pull is served
 //
 // Pulls gather while the batch before them commits. For each, in order, shares picks among the leaves that have a
@@ -46,6 +51,17 @@
 //
 // Pulls may take some jobs only (Only). The label of a task is part of its jobs' shape: other labels, other windows. For one
 // task or user there are windows of their own (narrow), read by task; their jobs are in the common windows too.
+//
+// # Resources
+//
+// Shapes that differ in resources and sharing ID alone have one outline: all but resources, and so nearly all of a decision,
+// goes by outlines, of which there are few. The windows of a share with one outline that ask for resources are its heads: in
+// lots that ask for the same, in the order of their first jobs. A decision asks for the first one only. Where units are used
+// up its lot goes out, where an ID has its part its window goes aside: neither costs anything until something eases (an end,
+// a limit that has more, another demand, a report, the end of a reservation), and then those are asked whom it may reach. A
+// share all of whose jobs are kept back so does not contend.
+//
+// Resources are limits that are made when they are used first: a site may have thousands, and families any number of keys.
 //
 // # What is kept of a decision
 //
