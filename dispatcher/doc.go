@@ -11,26 +11,37 @@
 // # Invariants
 //
 //  1. At most one lease a job: leases.job_id is the primary key, and a grant locks the job's row.
+//
 //  2. The fence is (job, attempt, nonce). Whoever renews or finishes with another one gets lease_lost and changes nothing.
+//
 //  3. Every change of a job's state is a move in the ledger, written by the transaction that makes it.
 //     Held units, ready jobs and the counts of tasks are sums over the ledger, exact at every commit.
+//
 //  4. A lane of the ledger is written by one transaction at a time: seq has no gaps and commits in order,
 //     so "everything after n" is never missed by a reader.
+//
 //  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots, units
 //     of a resource).
 //     A daemon spends only what it holds in escrow. A grant commits only under the limit epoch that it was
 //     decided under; a change of the site or the end of a daemon raises the epoch behind all grants in flight.
+//
 //  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.
+//
 //  7. No pull is answered "nothing" while a job exists that its slot may run: a window that is not read yet,
 //     or an escrow that is elsewhere, makes the pull wait for it.
+//
 //  8. Jobs of one share and shape are given by priority, whoever asks; those of the same priority by age while one
 //     daemon leases, as is the rule: the eldest decides for all that reach it (Seniors). Daemons that decide side by side
 //     deal the jobs out among themselves (slice): one may pass over older ones that are another daemon's to take first.
+//
 //  9. The database's now() is the only clock of a lease.
+//
 //  10. An attempt whose pilot was told to give its units back (Reclaim), and that did not finish, is revoked: not charged,
 //     and its job is ready at its old place. Its units are held until it ends. A kill wins over it.
+//
 //  11. The plans in force are those of one moment of the database's clock, written beside the limits (Switch): targets and
 //     limits are of the same moment, at every daemon. A window's begin or end is a new epoch, like a new version.
+//
 //  12. Who is kept back by lending or borrowing contends again as soon as a lease ends or a demand changes; no grant
 //     admits what was refused before. Both are checked against what the daemon has read: exact where one decides.
 //
