@@ -87,7 +87,11 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 	}
 	d.mu.Lock()
 	d.daemons = map[int64]Peer{}
+	elsewhere := map[shares.QueueID]bool{}
 	for _, r := range fresh {
+		for _, q := range r.PilotQueues {
+			elsewhere[shares.QueueID(q)] = elsewhere[shares.QueueID(q)] || r.Open && r.ID != d.id
+		}
 		d.newest = max(d.newest, r.ID)
 		if r.Open {
 			d.daemons[r.ID] = r.peer()
@@ -97,6 +101,7 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 			d.followed[id] += 0 // known from now on
 		}
 	}
+	d.state.pilotsElsewhere(elsewhere)
 	var ids, seqs []int64
 	var lanes []int32
 	for id, seq := range d.followed {
@@ -178,13 +183,13 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 		}
 	}
 	for _, q := range d.state.queues {
-		some := len(q.pilots) > 0
+		some := q.asked()
 		for pilot, s := range q.pilots {
 			if now.Sub(s.at) > pilotMemory {
 				delete(q.pilots, pilot)
 			}
 		}
-		if some && len(q.pilots) == 0 {
+		if some && !q.asked() {
 			d.state.pilotsAt(q, false)
 		}
 	}

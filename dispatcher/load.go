@@ -106,10 +106,11 @@ func (s *state) count(c counterRow) {
 }
 
 type daemonRow struct {
-	ID      int64
-	Open    bool
-	Address string
-	Secret  string
+	ID          int64
+	Open        bool
+	Address     string
+	Secret      string
+	PilotQueues []int32
 }
 
 func (r daemonRow) peer() Peer { return Peer{ID: r.ID, Address: r.Address, Secret: r.Secret} }

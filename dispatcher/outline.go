@@ -49,7 +49,7 @@ func (s *state) place(o *outline) {
 		o.power[q.Pool] = max(o.power[q.Pool], shares.Units(q.CorePowerMilli))
 		e := s.queues[q.ID]
 		e.outlines = append(e.outlines, o)
-		if len(e.pilots) > 0 {
+		if e.asked() {
 			o.pilots++
 		}
 	}

@@ -179,10 +179,10 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 	if !p.req.Only.none() {
 		asks.only = &p.req.Only
 	}
-	if len(q.pilots) == 0 {
+	known := q.asked()
+	if q.pilots[p.req.Pilot] = asks; !known {
 		d.state.pilotsAt(q, true)
 	}
-	q.pilots[p.req.Pilot] = asks
 	d.nPulls++
 	p.number = d.nPulls
 	d.line.add(d, p)

@@ -495,3 +495,24 @@ func TestUnitsOfTwoDaemons(t *testing.T) {
 	}
 	f.recount()
 }
+
+// Whose pilots ask another daemon is not forgotten: what is his part is kept for him.
+func TestPilotsOfAnotherDaemonCount(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50), slots("gpu", 50))
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("maya", 4)} })
+	here, there := f.daemon(), f.daemon()
+	noJob(t, there, "gpu")
+	if _, err := there.Heartbeat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	takeAll(t, here, "q")
+	f.holds("two are kept for Bob", map[string]int{"alice": 2})
+	for range 2 {
+		if _, err := there.Pull(t.Context(), PullRequest{Queue: "gpu", Pilot: "p", WaitS: 5}); err != nil {
+			t.Error(err)
+		}
+	}
+	f.recount()
+}

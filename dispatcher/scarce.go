@@ -125,6 +125,7 @@ func (c *contenders) first(h *heads, q *queue, n *needs, in *obstacle) *window {
 		case no.limit != nil && no.limit.mayGive(no.need()):
 			n.limits[no.limit] = max(n.limits[no.limit], no.need())
 			in.meet(no.limit, true)
+			s.askAhead(h, q, n)
 			return nil
 		case no.limit != nil:
 			no.by.why = string(GateResourceCapacity)
@@ -133,6 +134,26 @@ func (c *contenders) first(h *heads, q *queue, n *needs, in *obstacle) *window {
 	}
 	in.scarce = h.keptBack()
 	return nil
+}
+
+// mostAskedAhead bounds for how many resources escrow is asked beside the one that a decision waits for.
+const mostAskedAhead = 16
+
+// askAhead asks for escrow under the limits that the next decisions would wait for, one after the other: a daemon that has
+// just started has none of any resource.
+func (s *state) askAhead(h *heads, q *queue, n *needs) {
+	for _, l := range h.in.list[:min(len(h.in.list), mostAskedAhead)] {
+		for i := range l.what.asks {
+			a := &l.what.asks[i]
+			sup := s.supplyAt(a, q)
+			if sup == nil || sup.limit == nil || sup.book.Usable()-sup.book.Held() < a.units {
+				continue
+			}
+			if need := shares.Units(a.units) * 1000; sup.limit.balance() < need && sup.limit.mayGive(need) {
+				n.limits[sup.limit] = max(n.limits[sup.limit], need)
+			}
+		}
+	}
 }
 
 // passOver puts a window that resources keep back out of the way: with its whole lot where that has no better chance.

@@ -72,6 +72,7 @@ type queue struct {
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
+	elsewhere bool // pilots asked another daemon lately
 }
 
 // seen is a pilot's last pull: when, and what it offered that was not filled.
@@ -151,7 +152,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 	for i, q := range v.Queues {
 		entry := &queue{Queue: q, pos: i, pool: s.pools[q.Pool], limit: limits[queueLimit(q.ID)], pilots: map[string]seen{}}
 		if before := old[q.ID]; before != nil {
-			entry.pilots = before.pilots
+			entry.pilots, entry.elsewhere = before.pilots, before.elsewhere
 		}
 		s.queues[q.ID], s.byName[q.Name] = entry, entry
 	}

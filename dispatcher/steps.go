@@ -28,7 +28,7 @@ func (d *Dispatcher) Fold(ctx context.Context) (n int, err error) {
 // Heartbeat says that this daemon lives, and closes those that were silent for Timing.DaemonTTL: what they held
 // in escrow is free again. It returns how many it closed.
 func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
-	args := pgx.StrictNamedArgs{"daemon": d.id, "ttl_s": d.cfg.Timing.DaemonTTL.Seconds()}
+	args := pgx.StrictNamedArgs{"daemon": d.id, "ttl_s": d.cfg.Timing.DaemonTTL.Seconds(), "queues": d.pilotQueues()}
 	rows, err := d.cfg.Pool.Query(ctx, query["heartbeat"], args)
 	if err != nil {
 		return 0, fmt.Errorf("heartbeat: %w", err)

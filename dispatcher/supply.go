@@ -306,7 +306,7 @@ func (s *state) tellWanted(w *window, granted bool) {
 		}
 	default:
 		for i, fits := range sh.queues {
-			if q := s.queues[s.version.Queues[i].ID]; fits && len(q.pilots) > 0 {
+			if q := s.queues[s.version.Queues[i].ID]; fits && q.asked() {
 				s.tellWantedAt(w, q, granted)
 			}
 		}
@@ -321,6 +321,32 @@ func (s *state) tellWantedAt(w *window, q *queue, granted bool) {
 	if !granted {
 		for i := range w.shape.asks {
 			s.supplyAt(&w.shape.asks[i], q).ease()
+		}
+	}
+}
+
+// asked says whether pilots asked for jobs at the queue lately, here or at another daemon.
+func (q *queue) asked() bool { return len(q.pilots) > 0 || q.elsewhere }
+
+// pilotQueues are the queues at which pilots asked this daemon lately.
+func (d *Dispatcher) pilotQueues() []int32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ids := []int32{}
+	for _, q := range d.state.queues {
+		if len(q.pilots) > 0 {
+			ids = append(ids, int32(q.ID))
+		}
+	}
+	return ids
+}
+
+// pilotsElsewhere follows at which queues pilots ask other daemons.
+func (s *state) pilotsElsewhere(at map[shares.QueueID]bool) {
+	for _, q := range s.queues {
+		was := q.asked()
+		if q.elsewhere = at[q.ID]; q.asked() != was {
+			s.pilotsAt(q, !was)
 		}
 	}
 }

@@ -206,7 +206,8 @@ CREATE TABLE public.daemons (
     seen_at timestamp with time zone DEFAULT now() NOT NULL,
     closed_at timestamp with time zone,
     address text DEFAULT ''::text NOT NULL,
-    secret text DEFAULT ''::text NOT NULL
+    secret text DEFAULT ''::text NOT NULL,
+    pilot_queues integer[] DEFAULT '{}'::integer[] NOT NULL
 );
 
 COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is the fence: a claim of a closed daemon takes nothing.';
@@ -214,6 +215,8 @@ COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is th
 COMMENT ON COLUMN public.daemons.address IS 'host:port at which other daemons reach it; empty: nowhere.';
 
 COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must say there; made anew at every start.';
+
+COMMENT ON COLUMN public.daemons.pilot_queues IS 'Queues at which pilots asked it in the last five minutes, as of seen_at.';
 
 ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.daemons_id_seq
