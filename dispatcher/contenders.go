@@ -440,7 +440,7 @@ func (c *contenders) unread(leaf int, n *needs) {
 
 // mostUnread bounds how many windows that ask for resources are read ahead of a decision: there may be one for every user,
 // and what is needed next are those that begin first.
-const mostUnread = 64
+const mostUnread = 8 * mostFirst
 
 // unreadHeads notes windows of a group: what resources keep back is not read.
 func (c *contenders) unreadHeads(g *group, n *needs) {
@@ -456,11 +456,11 @@ func (c *contenders) unreadHeads(g *group, n *needs) {
 	}
 	noted := 0
 	for _, l := range h.in.list {
-		for _, w := range l.what.in.list[:min(len(l.what.in.list), mostUnread/4)] {
-			if noted >= mostUnread/4 {
+		for _, w := range l.what.in.list[:min(len(l.what.in.list), mostFirst)] {
+			if noted >= mostFirst {
 				return
 			}
-			if !w.what.exact() {
+			if !w.what.filling && !w.what.exact() {
 				n.windows[w.what] = true
 				noted++
 			}

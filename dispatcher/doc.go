@@ -72,7 +72,7 @@
 // a limit that has more, another demand, a report, the end of a reservation), and then those are asked whom it may reach. A
 // share all of whose jobs are kept back so does not contend.
 //
-// Resources are limits that are made when they are used first: a site may have thousands, and families any number of keys.
+// Limits of the keys of a family, and of resources per queue, are made when they are used first: there may be any number.
 //
 // # What is kept of a decision
 //

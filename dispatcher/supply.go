@@ -189,8 +189,14 @@ func (s *state) limitOf(key limitKey, cap shares.Units) *limit {
 	return l
 }
 
-// addResources adds the limits of the resources of which units are held. Those of others are made when they are used.
+// addResources adds the limits of resources: those that are one for all queues and keys, and of the others those of which
+// units are held. The rest is made when it is used: there may be any number of them.
 func addResources(limits map[limitKey]*capAndHeld, v shares.Version, held []heldRow) {
+	for _, r := range v.Resources {
+		if !r.Keyed && !r.PerQueue {
+			limits[resourceLimit(r.Name, "")] = &capAndHeld{cap: shares.Units(r.CapacityAt("", "")) * 1000}
+		}
+	}
 	for _, h := range held {
 		for ref, units := range h.Resources {
 			r, ok := v.Resource(ref)
