@@ -51,6 +51,9 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	for range (len(s.byAt) + 63) / 64 {
 		in = append(in, 0)
 	}
+	if s.claims.shapes > 0 {
+		s.claims.asking = s.claims.offer(p)
+	}
 	for _, sh := range s.outlinesFor(p, q) {
 		if !left.fits(sh.need) {
 			continue
@@ -86,17 +89,18 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 
 // outlinesFor lists those that may run at the queue and that the pull takes; with labels of its own a slot may fit more.
 func (s *state) outlinesFor(p *pull, q *queue) []*outline {
-	fit := q.outlines
+	fit, fits := q.outlines, func(o *outline) bool { return o.queues[q.pos] }
 	if len(p.req.Slot.Labels) > 0 {
 		fit = nil
 		labels := p.labels(q)
+		fits = func(o *outline) bool { return fitsQueue(o.need, q.Queue, labels) == "" }
 		for _, sh := range s.byAt {
-			if fitsQueue(sh.need, q.Queue, labels) == "" {
+			if !sh.need.Claims.bound() && fits(sh) {
 				fit = append(fit, sh)
 			}
 		}
 	}
-	return p.req.Only.among(fit)
+	return p.req.Only.among(s.claims.among(fit, p.among != nil, fits))
 }
 
 // lacking is the limit of queue or pool that this daemon has not enough escrow under for a job of the outline, and
@@ -298,6 +302,9 @@ func (c *contenders) best(leaf int, q *queue, n *needs) (found choice, in obstac
 		if !c.shapes.has(g.outline.at) {
 			continue
 		}
+		if g.plain != nil {
+			c.of.sift(g.plain)
+		}
 		plain, h := g.plain != nil && g.plain.open(), c.of.headsAt(g, c.headsOf())
 		if !plain && (h == nil || !h.in.any()) {
 			if h != nil {
@@ -327,6 +334,7 @@ func (c *contenders) best(leaf int, q *queue, n *needs) (found choice, in obstac
 // bestAmong is best of the few windows of a narrow.
 func (c *contenders) bestAmong(leaf int, q *queue, n *needs) (found choice, in obstacle) {
 	for _, w := range c.windows(leaf) {
+		c.of.sift(w)
 		if !c.shapes.has(w.shape.at) || !w.open() || !c.admitted(leaf, w.shape.outline, n, &in) {
 			continue
 		}

@@ -21,7 +21,7 @@ type jobRows struct {
 
 const (
 	copySignature = "PGCOPY\n\xff\r\n\x00"
-	jobColumns    = 12
+	jobColumns    = 13
 	copyChunk     = 48 << 10
 )
 
@@ -75,7 +75,8 @@ func appendJob(b []byte, j *NewJob, id, place int64) []byte {
 	b = appendTexts(b, j.Inputs)
 	b = appendInt8OrNull(b, j.FirstEvent, j.Events > 0)
 	b = appendInt8OrNull(b, j.Events, j.Events > 0)
-	return appendInt8OrNull(b, j.RetryOf, j.RetryOf != 0)
+	b = appendInt8OrNull(b, j.RetryOf, j.RetryOf != 0)
+	return appendInt8s(b, j.Claims)
 }
 
 func appendInt4(b []byte, v int32) []byte {
@@ -95,6 +96,23 @@ func appendInt8OrNull(b []byte, v int64, there bool) []byte {
 	}
 	return appendInt8(b, v)
 }
+
+// appendInt8s writes a bigint[] of one dimension, from 1; NULL where there is none.
+func appendInt8s(b []byte, list []int64) []byte {
+	if len(list) == 0 {
+		return appendNull(b)
+	}
+	b = appendInt4Raw(b, int32(20+12*len(list)))
+	for _, v := range [...]int32{1, 0, pgtype.Int8OID, int32(len(list)), 1} {
+		b = appendInt4Raw(b, v)
+	}
+	for _, v := range list {
+		b = appendInt8(b, v)
+	}
+	return b
+}
+
+func appendInt4Raw(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
 
 // appendTexts writes a text[] of one dimension, from 1; NULL for nil.
 func appendTexts(b []byte, texts []string) []byte {

@@ -21,6 +21,7 @@ type grant struct {
 	place  shares.Turn // that it took in the order of grants
 	owed   *owedUnits  // that it was given of; nil: of none
 	taken  *takenUnits // of resources; nil: its job needs none
+	claims []heldClaim
 }
 
 // move is the ledger's word for the grant, as far as this daemon counts it before the commit.
@@ -142,6 +143,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 		s.gone(g)
 	}
 	s.bookUnits(g)
+	s.holdClaims(g)
 	g.place = q.pool.book.Granted(c.window.leaf)
 	g.owed = q.pool.owed.take(c.window.leaf, g.units)
 	g.former, q.pool.lastGrant[c.window.leaf] = q.pool.lastGrant[c.window.leaf], g.number
@@ -152,6 +154,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 func (g *grant) takeBack() {
 	delete(g.of.inflight, g.job.id)
 	g.taken.giveBack()
+	g.dropClaims()
 	g.of.apply(g.undo(), g.spent)
 	g.queue.pool.book.Ungranted(g.place)
 	if g.owed != nil {

@@ -77,6 +77,8 @@ type Dispatcher struct {
 	records    records    // of decisions, until they are written
 	refreshing sync.Mutex // one Refresh at a time
 
+	readingClaims sync.Mutex // one read of claims at a time; before mu
+
 	memoryWritten time.Time     // by Remember, under mu
 	memoryPause   time.Duration // from one look at what shares miss to the next
 

@@ -74,6 +74,18 @@
 //
 // Limits of the keys of a family, and of resources per queue, are made when they are used first: there may be any number.
 //
+// # Claims
+//
+// Jobs of groups hold claims while they have a lease (package resource, sharing.md §5): a node, or devices of it. A claim is a row
+// of resource_claims, of which every daemon knows all that are live. The first lease binds it, in its transaction
+// (divvy_bind_claims): whoever finds it elsewhere, or a device taken, leases nothing, reads it again and decides again. The end
+// of a lease lowers its sharers, in the same statement.
+//
+// What claims ask of a slot is part of the shape (ClaimNeed): what they still need, or where they are bound. So a window has
+// jobs for the same slots, and a decision at one node never looks at shapes that are bound to another. When a claim is bound or
+// unbound TendClaims gives its jobs their other shape, as moves in the ledger; until then they are put aside where they stand
+// first (sift). sharers, places and devices are a recount of leases after every transaction.
+//
 // # What is kept of a decision
 //
 // A decision is a function of the tree, of what shares hold and want in the pool, of R, of who contends, and among equals
@@ -101,6 +113,6 @@
 // of a decision for a slot as large as the queue allows; of what has its slot, the record. They change nothing.
 //
 // Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, Sample, Partition, Record, Checkpoint, Switch,
-// Remember, Reorder. Each is bounded, idempotent and
+// Remember, Reorder, TendClaims. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher

@@ -39,7 +39,7 @@ func Intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err er
 	args := pgx.StrictNamedArgs{
 		"key": key[:], "cores": r.Cores, "memory_mb": r.MemoryMB, "disk_mb": r.DiskMB, "walltime_s": r.WalltimeS,
 		"labels": r.Labels, "queues": append([]string{}, r.Queues...), "label": r.Label,
-		"resources": resources, "sharing_id": r.SharingID,
+		"resources": resources, "sharing_id": r.SharingID, "claims": r.Claims,
 	}
 	if err := tx.QueryRow(ctx, query["intern"], args).Scan(&shape); err != nil {
 		return 0, fmt.Errorf("shape: %w", err)
@@ -70,7 +70,7 @@ func AddPayload(ctx context.Context, tx pgx.Tx, p Payload) error {
 	if matrix == nil {
 		matrix = []Axis{}
 	}
-	args := pgx.StrictNamedArgs{"task": p.Task, "command": p.Command, "env": env, "matrix": matrix}
+	args := pgx.StrictNamedArgs{"task": p.Task, "command": p.Command, "env": env, "matrix": matrix, "roles": p.Roles}
 	if _, err := tx.Exec(ctx, query["add_payload"], args); err != nil {
 		return fmt.Errorf("payload: %w", err)
 	}

@@ -40,6 +40,9 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 	// the units would be spent here and elsewhere: it is waited for, and no other one begins meanwhile.
 	reload := d.outdated && !d.state.taking() || head[0].Epoch != d.state.epoch
 	d.mu.Unlock()
+	if err := d.readClaims(ctx); err != nil {
+		return n, err
+	}
 	if reload {
 		if err := d.reload(ctx); err != nil {
 			return n, err

@@ -64,6 +64,9 @@ func (d *Dispatcher) leaseOnce(ctx context.Context, l *lane) (more bool) {
 	runtime.Gosched() // pulls that are just being read join this batch; when there are none it costs nothing
 	n := newNeeds(l.no)
 	d.mu.Lock()
+	if d.state.claims.news {
+		d.reclass()
+	}
 	batch := d.line.next(d, mostGrants, n)
 	for _, p := range batch {
 		for _, g := range p.grants {
@@ -152,13 +155,16 @@ func (t taken) any() bool { return t.all || len(t.nonces) > 0 }
 // execLease leases all of the batch, or, when that fails on one of its jobs, what can be leased.
 func (d *Dispatcher) execLease(ctx context.Context, l *lane, b leaseBatch) (took taken, current bool, err error) {
 	start := time.Now()
-	a := newLeaseArgs(b)
+	a := newLeaseArgs(b, true)
 	err = d.leaseAll(ctx, l, b, a)
 	switch code := pg.Code(err); {
 	case err == nil:
 		took, current = taken{all: true}, true
 	case code == uniqueViolation || code == notNullViolation:
 		d.metrics.contended.Inc()
+		if len(a.claims.ids) > 0 {
+			a = newLeaseArgs(b, false) // they are decided again: where their claims are has to be read first
+		}
 		took.nonces, current, err = d.leaseSome(ctx, l, b, a)
 	}
 	d.metrics.batch.Observe(float64(len(a.jobs)))
@@ -179,6 +185,9 @@ func (d *Dispatcher) leaseAll(ctx context.Context, l *lane, b leaseBatch, a *lea
 	if len(a.keys) > 0 {
 		batch.Queue(query["remember"], pg.Args{"jobs": a.jobs, "nonces": a.nonces,
 			"keys": a.keys, "hashes": a.hashes, "lows": a.lows, "highs": a.highs})
+	}
+	if len(a.claims.ids) > 0 {
+		batch.Queue(query["bind_claims"], a.claims.args())
 	}
 	batch.Queue(query["lease_all"], pg.Args{
 		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
@@ -225,9 +234,11 @@ type leaseArgs struct {
 	asked, lows, highs []int32 // the pull's number; its grants, from 1
 	keys               [][16]byte
 	hashes             [][]byte
+
+	claims claimArgs
 }
 
-func newLeaseArgs(b leaseBatch) *leaseArgs {
+func newLeaseArgs(b leaseBatch, withClaims bool) *leaseArgs {
 	n := b.size()
 	int8s, int4s, texts := columns[int64](n), columns[int32](n), columns[string](n)
 	a := &leaseArgs{jobs: int8s(), nonces: int8s(), units: int8s(), tasks: int8s(),
@@ -236,6 +247,12 @@ func newLeaseArgs(b leaseBatch) *leaseArgs {
 	for i, p := range b.pulls {
 		low := len(a.jobs) + 1
 		for _, g := range p.grants {
+			if g.job.claims != nil {
+				if !withClaims {
+					continue
+				}
+				a.claims.add(g)
+			}
 			a.jobs, a.attempts, a.nonces = append(a.jobs, g.job.id), append(a.attempts, g.job.attempt), append(a.nonces, g.nonce)
 			a.pulls, a.queues, a.units = append(a.pulls, int32(i)), append(a.queues, int32(g.queue.ID)), append(a.units, int64(g.units))
 			a.cores, a.tasks = append(a.cores, int32(g.window.shape.need.Cores)), append(a.tasks, g.job.task)
@@ -272,6 +289,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 				continue
 			}
 			delete(g.of.inflight, g.job.id)
+			g.heldClaims()
 			leased = append(leased, g.job.id)
 		}
 		switch {
@@ -318,6 +336,7 @@ func (d *Dispatcher) leasesOf(ctx context.Context, b leaseBatch, took taken) (of
 func (d *Dispatcher) giveBack(g *grant) {
 	d.metrics.conflicts.Inc()
 	g.takeBack()
+	g.doubtClaims()
 	w := g.window
 	if w.private {
 		w = g.of.windows[w.key]

@@ -126,6 +126,7 @@ type shapeRow struct {
 	Label     string
 	Resources map[string]int64
 	SharingID string
+	Claims    *ClaimNeed
 }
 
 // loadShapes adds the shapes that are not known yet. There are few: as many as kinds of jobs.
@@ -140,7 +141,7 @@ func (s *state) loadShapes(ctx context.Context, db querier) error {
 	}
 	for _, r := range rows {
 		s.know(r.ID, Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
-			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues, Label: r.Label, Resources: r.Resources, SharingID: r.SharingID})
+			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues, Label: r.Label, Resources: r.Resources, SharingID: r.SharingID, Claims: r.Claims})
 	}
 	return nil
 }

@@ -30,6 +30,11 @@ func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason
 	case q.WalltimeS > 0 && r.WalltimeS > q.WalltimeS:
 		return fmt.Sprintf("walltime_s: needs %d, queue allows %d", r.WalltimeS, q.WalltimeS)
 	}
+	if c := r.Claims; c != nil && c.Apart {
+		return "claim_bound_elsewhere: its claims are bound on different nodes"
+	} else if c.bound() && c.Queue != q.Name {
+		return fmt.Sprintf("claim_bound_elsewhere: bound at queue %s, node %s", c.Queue, c.Node)
+	}
 	for name, want := range r.Labels {
 		if labels[name] != want {
 			return fmt.Sprintf("label %s: needs %q, has %q", name, want, labels[name])

@@ -108,6 +108,9 @@ func (d *Dispatcher) fillNarrow(set *narrow) {
 	d.mu.Unlock()
 
 	tasks, rows, err := d.readNarrow(ctx, set.key, narrowRead{seen, n})
+	if err == nil && slices.ContainsFunc(rows, func(r narrowRow) bool { return r.Claims != nil }) {
+		err = d.readClaims(ctx)
+	}
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +138,7 @@ type narrowRow struct {
 }
 
 func scanNarrow(row pgx.CollectableRow) (r narrowRow, err error) {
-	err = row.Scan(&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.ShareID, &r.ShapeID)
+	err = row.Scan(&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.ShareID, &r.ShapeID)
 	return r, err
 }
 

@@ -33,6 +33,7 @@ func (s *state) outlineOf(need Requirements, first int32) *outline {
 		o = &outline{at: len(s.byAt), need: need, class: JobClass(need), first: first}
 		s.outlines[string(key)], s.byAt = o, append(s.byAt, o)
 		s.place(o)
+		s.claims.know(o)
 	}
 	return o
 }
@@ -48,6 +49,10 @@ func (s *state) place(o *outline) {
 		o.queues[i] = true
 		o.power[q.Pool] = max(o.power[q.Pool], shares.Units(q.CorePowerMilli))
 		e := s.queues[q.ID]
+		if o.need.Claims.bound() {
+			e.bound = append(e.bound, o) // one a node: they are found by that, see claims.among
+			continue
+		}
 		e.outlines = append(e.outlines, o)
 		if e.asked() {
 			o.pilots++

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
 // piece is a job's part of its task: what its command is filled with.
@@ -28,6 +30,16 @@ func (p Payload) Check() error {
 	for i, text := range p.Command {
 		if err := p.check(fmt.Sprintf("command[%d]", i), text); err != nil {
 			return err
+		}
+	}
+	for role, command := range p.Roles {
+		if len(command) == 0 || command[0] == "" {
+			return &FieldError{Field: "command of " + role, Value: command, Want: "a program and its arguments"}
+		}
+		for i, text := range command {
+			if err := p.check(fmt.Sprintf("command[%d] of %s", i, role), text); err != nil {
+				return err
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
@@ -91,6 +103,7 @@ type recipe struct {
 	command  []template
 	env      map[string]template
 	constant bool // no placeholder anywhere
+	roles    map[string]*recipe
 }
 
 func newRecipe(p Payload) *recipe {
@@ -109,12 +122,25 @@ func newRecipe(p Payload) *recipe {
 	for name, text := range p.Env {
 		r.env[name] = read(text)
 	}
+	for role, command := range p.Roles {
+		if r.roles == nil {
+			r.roles = make(map[string]*recipe, len(p.Roles))
+		}
+		own := p
+		own.Command, own.Roles = command, nil
+		r.roles[role] = newRecipe(own)
+	}
 	return r
 }
 
 // render fills the payload for one job. An argument that is exactly {{.Inputs}} becomes one argument an input. What
 // is the same for all jobs is shared between their leases.
 func (r *recipe) render(j piece) (command []string, env map[string]string) {
+	if len(r.roles) > 0 && len(j.Inputs) > 0 {
+		if own := r.roles[RoleOf(j.Inputs[0])]; own != nil {
+			return own.render(j)
+		}
+	}
 	if r.constant && len(j.Inputs) == 0 {
 		return r.Command, r.Env
 	}
@@ -137,6 +163,18 @@ func (r *recipe) render(j piece) (command []string, env map[string]string) {
 		env["DIVVY_INPUTS"] = strings.Join(j.Inputs, "\n")
 	}
 	return command, env
+}
+
+// RoleOf is the role of a job by its name: sgx/pca of 0/sgx/1/pca/2, metrics of 0/metrics/1.
+func RoleOf(job string) string {
+	k, err := resource.ParseJobKey(job)
+	switch {
+	case err != nil:
+		return ""
+	case k.Group == "":
+		return k.Role
+	}
+	return k.Group + "/" + k.Role
 }
 
 // fill puts values in as they are, they are never read again.

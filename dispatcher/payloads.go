@@ -63,6 +63,7 @@ type payloadRow struct {
 	Command []string
 	Env     map[string]string
 	Matrix  []Axis
+	Roles   map[string][]string
 }
 
 // load reads those payloads that are not cached, in one statement.
@@ -87,7 +88,7 @@ func (c *payloadCache) load(ctx context.Context, tasks map[int64]bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range got {
-		c.put(newRecipe(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix}))
+		c.put(newRecipe(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix, Roles: r.Roles}))
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ type pull struct {
 	over    bool          // its wait is over
 	aside   bool          // its grant took nothing, and it is looked up before it is tried again
 	recall  recall
+	byNode  bool    // its class says its node
 	among   *narrow // whose jobs it was last decided among; nil: all
 	leases  []Lease
 	err     error
@@ -165,6 +166,10 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 	q := d.state.byName[p.req.Queue]
 	if q == nil {
 		return nil, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, p.req.Queue, d.state.queueNames())
+	}
+	if d.state.claims.shapes > 0 {
+		p.class += p.nodeClass()
+		p.byNode = true
 	}
 	if p.hash != nil {
 		if first := d.requests[p.key]; first != nil {

@@ -19,7 +19,7 @@ const (
 
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
 // older than Config.Keep, closed daemons without rows, counts of ends of more than eight days ago, reports that their end
-// has left behind, and by the day what else is kept for replays, and samples. It returns
+// has left behind, claims that were released long ago, and by the day what else is kept for replays, and samples. It returns
 // how many rows, and days, went. All that was over when it began goes, unless that takes longer than purgeFor; something is
 // over again a moment later, so it need not be repeated until nothing is.
 func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
@@ -35,7 +35,8 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 		}
 	}
 	went, err := d.purge(ctx, statement{"purge_pulls", nil}, statement{"purge_daemons", nil}, statement{"purge_reclaims", nil},
-		statement{"purge_memory", nil}, statement{"purge_ends", nil})
+		statement{"purge_memory", nil}, statement{"purge_ends", nil},
+		statement{"purge_claims", pgx.StrictNamedArgs{"keep_s": d.cfg.Keep.Seconds()}})
 	n += went
 	if err != nil {
 		return n, err

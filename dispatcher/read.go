@@ -51,17 +51,18 @@ type readyRow struct {
 	Inputs     []string
 	FirstEvent int64
 	NEvents    int64
+	Claims     []int64
 }
 
 func (r readyRow) job() readyJob {
 	return readyJob{stand: stand{r.Place, r.ID}, row: r.Row, task: r.TaskID, attempt: r.Attempt, priority: r.Priority,
-		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
+		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}, claims: r.Claims}
 }
 
 // scanReady reads the rows of one read_on or read_spans, with the same list of targets for all.
 func scanReady() pgx.RowToFunc[readyRow] {
 	var r readyRow
-	into := []any{&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents}
+	into := []any{&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims}
 	return func(row pgx.CollectableRow) (readyRow, error) {
 		r = readyRow{}
 		err := row.Scan(into...)
@@ -255,11 +256,18 @@ func (d *Dispatcher) readRows(ctx context.Context, verb string, args pgx.StrictN
 	return byKeyTo(ctx, d, statement{verb, args}, scanReady())
 }
 
-// preload has the payloads at hand before the jobs are leased.
+// preload has the payloads at hand before the jobs are leased, and the claims before they are decided on.
 func (d *Dispatcher) preload(ctx context.Context, rows []readyRow) error {
 	tasks := map[int64]bool{}
+	claims := false
 	for _, r := range rows {
 		tasks[r.TaskID] = true
+		claims = claims || r.Claims != nil
+	}
+	if claims {
+		if err := d.readClaims(ctx); err != nil {
+			return err
+		}
 	}
 	return d.payloads.load(ctx, tasks)
 }
@@ -280,7 +288,7 @@ func (d *Dispatcher) stirWindow(w *window) {
 func (d *Dispatcher) leaseOf(ctx context.Context, g *grant) (Lease, error) {
 	key := leaseKey{job: g.job.id, attempt: g.job.attempt, nonce: g.nonce}
 	return d.leaseFor(ctx, key, leaseParts{task: g.job.task, share: g.share, need: g.window.shape.need, piece: g.job.piece,
-		expires: d.cfg.Timing.FirstTTL.Seconds()})
+		expires: d.cfg.Timing.FirstTTL.Seconds(), claims: g.claims})
 }
 
 // leaseParts is what a Lease is put together from.
@@ -290,6 +298,7 @@ type leaseParts struct {
 	need    Requirements
 	piece   piece
 	expires float64
+	claims  []heldClaim
 }
 
 func (d *Dispatcher) leaseFor(ctx context.Context, key leaseKey, of leaseParts) (Lease, error) {
@@ -298,6 +307,7 @@ func (d *Dispatcher) leaseFor(ctx context.Context, key leaseKey, of leaseParts) 
 		return Lease{}, err
 	}
 	command, env := p.render(of.piece)
+	env = withClaims(env, of.claims)
 	return Lease{Lease: key.String(), Job: key.job, Attempt: int(key.attempt), Task: of.task, Share: of.share,
 		Command: command, Env: env, Cores: of.need.Cores, MemoryMB: of.need.MemoryMB, DiskMB: of.need.DiskMB,
 		WalltimeS: of.need.WalltimeS, ExpiresIn: of.expires}, nil
@@ -344,6 +354,7 @@ type recallRow struct {
 	Inputs     []string
 	FirstEvent int64
 	NEvents    int64
+	Claims     []int64
 	ExpiresS   float64
 }
 
@@ -375,6 +386,9 @@ func (d *Dispatcher) recallLeases(ctx context.Context, p *pull) ([]Lease, error)
 			of.need = sh.need
 		}
 		d.mu.Unlock()
+		if of.claims, err = d.recallClaims(ctx, r.Claims); err != nil {
+			return nil, err
+		}
 		lease, err := d.leaseFor(ctx, leaseKey{r.JobID, r.Attempt, r.Nonce}, of)
 		if err != nil {
 			return nil, err

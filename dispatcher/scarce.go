@@ -114,6 +114,7 @@ func (c *contenders) first(h *heads, q *queue, n *needs, in *obstacle) *window {
 	for h.in.any() {
 		l := h.in.list[0].what
 		w := l.in.list[0].what
+		s.sift(w)
 		if !w.open() {
 			s.check(w)
 			continue

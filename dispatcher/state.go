@@ -35,8 +35,9 @@ type state struct {
 	nOpen      int                    // leaves with a window that has something to give
 	narrows    narrows                // of pulls that take jobs of one task or user
 	supplies   supplies               // of resources
-	moment     time.Time              // of the present decision, where there are some
-	clock      func() time.Time       // nil: the host's
+	claims     claims
+	moment     time.Time        // of the present decision, where there are some
+	clock      func() time.Time // nil: the host's
 
 	memory     map[memoryKey]memory // of shares, up to the last adoption
 	remembered time.Time            // up to when the pools have counted what shares miss
@@ -69,6 +70,7 @@ type queue struct {
 	limit     *limit
 	targets   []*target  // target slots
 	outlines  []*outline // of jobs that may run here
+	bound     []*outline // of those that may run at one of its nodes only
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
@@ -131,7 +133,7 @@ type heldCount struct {
 
 func newState() *state {
 	return &state{shapes: map[int32]*shape{}, outlines: map[string]*outline{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
-		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows()}
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows(), claims: newClaims()}
 }
 
 // adopt builds everything that follows from the site version; counts and windows stay.

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -121,7 +122,7 @@ func (d *Dispatcher) Queues() []QueueStanding {
 		e := d.state.queues[q.ID]
 		row := QueueStanding{Queue: q, HeldCores: e.heldCores, HeldJobs: e.heldJobs, Pilots: len(e.pilots), Waiting: waiting[q.Name],
 			TargetSlots: d.state.targetStandings(e)}
-		for _, sh := range e.outlines {
+		for _, sh := range slices.Concat(e.outlines, e.bound) {
 			for _, w := range sh.windows {
 				row.Ready += max(0, w.ready)
 			}

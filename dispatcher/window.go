@@ -30,6 +30,7 @@ type readyJob struct {
 	attempt  int32
 	priority int32
 	piece    piece
+	claims   []int64 // that it will hold; nil: none
 }
 
 // span is a range of ids at one place that became ready.

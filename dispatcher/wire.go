@@ -171,6 +171,8 @@ type Requirements struct {
 	// Of jobs that ask for resources; absent from the others, whose shapes are what they always were.
 	Resources map[string]int64 `json:"resources,omitempty" doc:"Units that a job holds while it runs, by resource; of a family with its key, table:orders."`
 	SharingID string           `json:"sharing_id,omitempty" doc:"Who they are charged to where resources are split by user."`
+
+	Claims *ClaimNeed `json:"claims,omitempty" doc:"Of jobs that hold claims; absent from the others."`
 }
 
 // Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
@@ -179,7 +181,8 @@ type Payload struct {
 	Task    int64
 	Command []string
 	Env     map[string]string
-	Matrix  []Axis // ordered; the last axis turns fastest
+	Matrix  []Axis              // ordered; the last axis turns fastest
+	Roles   map[string][]string // commands of roles, in place of Command; a job's role is that of its first input, see RoleOf
 }
 
 // Axis is one dimension of a matrix.
@@ -199,7 +202,8 @@ type NewJob struct {
 	Inputs      []string
 	FirstEvent  int64
 	Events      int64
-	RetryOf     int64 // the job whose piece this one tries again; 0 = none
+	RetryOf     int64   // the job whose piece this one tries again; 0 = none
+	Claims      []int64 // that it holds while it runs, from MakeClaims; its shape says what they need
 }
 
 // JobRow is a job as people see it, live or ended.

@@ -50,7 +50,24 @@ WITH results AS (
     FROM gone g
     WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL
         AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
-    RETURNING j.id, j.place
+    RETURNING j.id, j.place, j.claims
+), left_claims AS (
+    -- Jobs without claims, as most are, cost nothing here. Those that are ready again may have the shape of before.
+    SELECT u.id, count(*)::int AS n, bool_or(g.said = 'lost') AS lost, bool_or(u.again) AS again
+    FROM (
+        SELECT o.id AS job_id, unnest(o.claims) AS id, false AS again FROM over o WHERE o.claims IS NOT NULL
+        UNION ALL SELECT a.id, unnest(a.claims), true FROM again a WHERE a.claims IS NOT NULL
+    ) u
+    JOIN gone g USING (job_id)
+    GROUP BY u.id
+), locked_claims AS (
+    SELECT id FROM resource_claims WHERE id = ANY (ARRAY(SELECT id FROM left_claims)) ORDER BY id FOR UPDATE
+), lowered AS (
+    UPDATE resource_claims c SET sharers = c.sharers - u.n, idle_since = CASE WHEN c.sharers = u.n THEN now() END,
+        lost = u.lost AND c.sharers = u.n, unplaced = c.unplaced OR u.again,
+        placed_to = CASE WHEN u.again THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
+    FROM left_claims u JOIN locked_claims USING (id)
+    WHERE c.id = ANY (ARRAY(SELECT id FROM left_claims)) AND c.id = u.id
 ), ended AS (
     SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.said, g.reported,
         CASE o.final WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' WHEN 'cancelled' THEN 'c' ELSE 'r' END AS after,

@@ -27,6 +27,18 @@ WITH results AS (
     DELETE FROM jobs j USING gone g
     WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id
     RETURNING j.*
+), left_claims AS (
+    -- Jobs without claims, as most are, cost nothing here.
+    SELECT u.id, count(*)::int AS n
+    FROM (SELECT unnest(o.claims) AS id FROM over o WHERE o.claims IS NOT NULL) u
+    GROUP BY u.id
+), locked_claims AS (
+    SELECT id FROM resource_claims WHERE id = ANY (ARRAY(SELECT id FROM left_claims)) ORDER BY id FOR UPDATE
+), lowered AS (
+    UPDATE resource_claims c SET sharers = c.sharers - u.n, idle_since = CASE WHEN c.sharers = u.n THEN now() END,
+        changed = pg_current_xact_id()
+    FROM left_claims u JOIN locked_claims USING (id)
+    WHERE c.id = ANY (ARRAY(SELECT id FROM left_claims)) AND c.id = u.id
 ), archived AS (
     INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
         first_event, n_events, retry_of, created_at)

@@ -1,2 +1,2 @@
 -- Payloads of tasks.
-SELECT task_id, command, env, matrix FROM payloads WHERE task_id = ANY (@tasks::bigint[]);
+SELECT task_id, command, env, matrix, roles FROM payloads WHERE task_id = ANY (@tasks::bigint[]);

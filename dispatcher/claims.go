@@ -1,0 +1,226 @@
+package dispatcher
+
+import (
+	"strings"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// ClaimNeed is what the claims of a job ask of a slot. It is part of the job's shape, so that jobs that may run at the same
+// slots stand in the same windows; when one of its claims is bound or unbound, the job goes to another shape (TendClaims).
+type ClaimNeed struct {
+	Queue   string         `json:"queue,omitempty" doc:"With node: where claims of it are bound."`
+	Node    string         `json:"node,omitempty"`
+	Apart   bool           `json:"apart,omitempty" doc:"Its claims are bound at several places: it waits until one of them is unbound."`
+	OnNode  bool           `json:"on_node,omitempty" doc:"It has a claim that is to be bound, so that the pilot has to say on which node it is."`
+	Devices map[string]int `json:"devices,omitempty" doc:"Devices that its other claims will take, by kind."`
+}
+
+// ClaimNeedOf is what a job asks for none of whose claims is bound.
+func ClaimNeedOf(templates []shares.ClaimTemplate) *ClaimNeed {
+	claims := make([]resource.Claim, len(templates))
+	for i, t := range templates {
+		claims[i] = resource.NewClaim(t, 1)
+	}
+	return needOfClaims(claims)
+}
+
+func needOfClaims(claims []resource.Claim) *ClaimNeed {
+	need := &ClaimNeed{}
+	for _, c := range claims {
+		switch {
+		case c.State == resource.ClaimBound && c.Local && need.Node == "":
+			need.Queue, need.Node = c.Place.Queue, c.Place.Node
+		case c.State == resource.ClaimBound && c.Local && c.Place != need.place():
+			need.Apart = true
+		case c.State == resource.ClaimPending:
+			need.add(c.Template)
+		}
+	}
+	return need
+}
+
+func (n *ClaimNeed) place() resource.Place { return resource.Place{Queue: n.Queue, Node: n.Node} }
+
+func (n *ClaimNeed) add(t shares.ClaimTemplate) {
+	n.OnNode = n.OnNode || resource.Local(t)
+	for kind, k := range t.Devices {
+		if n.Devices == nil {
+			n.Devices = map[string]int{}
+		}
+		n.Devices[kind] += k
+	}
+}
+
+// bound says whether only one node can run the jobs; nil: they have no claims.
+func (n *ClaimNeed) bound() bool { return n != nil && n.Node != "" }
+
+// metBy says whether a slot has what the claims need, as far as devices have not been given away.
+func (n *ClaimNeed) metBy(o resource.Offer) bool {
+	switch {
+	case n == nil:
+		return true
+	case n.Apart, n.bound() && n.place() != o.Place, n.OnNode && o.Place.Node == "":
+		return false
+	}
+	for kind, k := range n.Devices {
+		for _, id := range o.Devices {
+			if of, _, _ := strings.Cut(id, ":"); of == kind {
+				k--
+			}
+		}
+		if k > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// claims are the live claims as this daemon knows them. Guarded by Dispatcher.mu.
+type claims struct {
+	by     map[int64]*liveClaim
+	taken  map[resource.Place]map[string]int64 // devices, and the claim that each was taken for
+	nodes  map[resource.Place][]*outline       // of jobs that run there only
+	shapes int                                 // of jobs with claims; 0: there are none, and nobody looks
+	news   bool                                // the first of them has come: nodes are not alike any more
+	since  string                              // transaction from which on changes are to be read
+	again  map[int64]bool                      // to be read again
+	asking resource.Offer                      // of the present decision
+}
+
+// liveClaim is a claim that is not released.
+type liveClaim struct {
+	resource.Claim
+	id       int64
+	task     int64
+	key      string
+	inflight int  // grants of this daemon that are not committed
+	fresh    bool // it is bound by one of these
+	unsure   bool // somebody was faster: where it is has to be read
+}
+
+func newClaims() claims {
+	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
+		since: "0", again: map[int64]bool{}}
+}
+
+// know notes an outline of jobs with claims.
+func (cs *claims) know(o *outline) {
+	need := o.need.Claims
+	if need == nil {
+		return
+	}
+	cs.news = cs.news || cs.shapes == 0
+	cs.shapes++
+	if need.bound() {
+		cs.nodes[need.place()] = append(cs.nodes[need.place()], o)
+	}
+}
+
+// offer is what a slot has for claims: its node, and those of its devices that are free.
+func (cs *claims) offer(p *pull) resource.Offer {
+	o := resource.Offer{Place: resource.Place{Queue: p.req.Queue, Node: p.req.Node}, Devices: p.req.Devices}
+	if taken := cs.taken[o.Place]; len(taken) > 0 {
+		free := make([]string, 0, len(o.Devices))
+		for _, id := range o.Devices {
+			if _, is := taken[id]; !is {
+				free = append(free, id)
+			}
+		}
+		o.Devices = free
+	}
+	return o
+}
+
+// put is what a claim is from now on: pending, or bound at a place with these devices.
+func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place, devices []string) {
+	for _, id := range c.Devices {
+		delete(cs.taken[c.Place], id)
+		if len(cs.taken[c.Place]) == 0 {
+			delete(cs.taken, c.Place)
+		}
+	}
+	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && resource.Local(c.Template)
+	for _, id := range devices {
+		if cs.taken[at] == nil {
+			cs.taken[at] = map[string]int64{}
+		}
+		cs.taken[at][id] = c.id
+	}
+}
+
+// among adds those outlines that the slot's node alone can run, and leaves out those of claims that it cannot hold.
+// fits says whether the slot can run jobs of an outline, but for claims; all: those too of which no window is open.
+func (cs *claims) among(fit []*outline, all bool, fits func(*outline) bool) []*outline {
+	if cs.shapes == 0 {
+		return fit
+	}
+	reach := make([]*outline, 0, len(fit)+4)
+	for _, o := range fit {
+		if !o.need.Claims.bound() && o.need.Claims.metBy(cs.asking) {
+			reach = append(reach, o)
+		}
+	}
+	for _, o := range cs.nodes[cs.asking.Place] {
+		if (all || o.nOpen > 0) && o.need.Claims.metBy(cs.asking) && fits(o) {
+			reach = append(reach, o)
+		}
+	}
+	return reach
+}
+
+// of are the claims of a job; ok is false when one is not known, or where it is.
+func (cs *claims) of(job *readyJob) (live []*liveClaim, ok bool) {
+	if len(job.claims) == 0 {
+		return nil, false // its shape says that it has some
+	}
+	live = make([]*liveClaim, len(job.claims))
+	for i, id := range job.claims {
+		if live[i] = cs.by[id]; live[i] == nil || live[i].unsure {
+			return nil, false
+		}
+	}
+	return live, true
+}
+
+// admit says whether the slot that is being decided for may hold all claims of a job, and with which devices.
+func (cs *claims) admit(job *readyJob) (live []*liveClaim, devices [][]string, ok bool) {
+	if live, ok = cs.of(job); !ok {
+		return nil, nil, false
+	}
+	all := make([]resource.Claim, len(live))
+	for i, c := range live {
+		all[i] = c.Claim
+	}
+	devices, _, why := resource.AdmitsAll(all, cs.asking)
+	return live, devices, why == ""
+}
+
+// sift puts those first jobs of a window aside that the slot cannot hold the claims of, whatever their shape says: a claim
+// was bound a moment ago, and they are about to go to another shape.
+func (s *state) sift(w *window) {
+	if w.shape.need.Claims == nil {
+		return
+	}
+	sifted := false
+	for len(w.jobs) > 0 {
+		if _, _, ok := s.claims.admit(&w.jobs[0]); ok {
+			break
+		}
+		w.doubtJob(w.pop())
+		sifted = true
+	}
+	if sifted && !w.private {
+		s.check(w)
+	}
+}
+
+// doubtJob has a job looked for again at the next refresh.
+func (w *window) doubtJob(job readyJob) {
+	if n := len(w.doubt) - 1; n >= 0 && w.doubt[n].place == job.place {
+		w.doubt[n].low, w.doubt[n].high = min(w.doubt[n].low, job.id), max(w.doubt[n].high, job.id)
+		return
+	}
+	w.doubt = append(w.doubt, span{job.place, job.id, job.id})
+}

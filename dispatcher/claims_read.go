@@ -1,0 +1,211 @@
+package dispatcher
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// claimTemplate is a template as a claim's row has it.
+type claimTemplate struct {
+	Name    string         `json:"name"`
+	Node    bool           `json:"node,omitempty"`
+	Devices map[string]int `json:"devices,omitempty"`
+}
+
+// NewClaim is a claim of a task that jobs are about to refer to.
+type NewClaim struct {
+	Key      string // resource.ClaimKey.Name
+	Template shares.ClaimTemplate
+}
+
+// MakeClaims finds or makes claims of a task, in the transaction that enqueues jobs of them, and returns their ids in the
+// order of all. Of those that are released new ones are made.
+func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids []int64, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	keys, templates, lingers := make([]string, len(all)), make([]string, len(all)), make([]float64, len(all))
+	for i, c := range all {
+		t := c.Template
+		if len(t.Resources) > 0 || t.MaxSharers > 0 || t.Gang {
+			return nil, fmt.Errorf("claim %s: resources, max_sharers and gang cannot be had yet", c.Key)
+		}
+		text, err := json.Marshal(claimTemplate{t.Name, t.Node, t.Devices})
+		if err != nil {
+			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
+		}
+		keys[i], templates[i], lingers[i] = c.Key, string(text), t.Linger.Seconds()
+	}
+	rows, err := tx.Query(ctx, query["make_claims"], pgx.StrictNamedArgs{"task": task, "keys": keys, "templates": templates, "lingers": lingers})
+	if err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	byKey, key, id := make(map[string]int64, len(all)), "", int64(0)
+	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error { byKey[key] = id; return nil }); err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	ids = make([]int64, len(all))
+	for i, key := range keys {
+		ids[i] = byKey[key]
+	}
+	return ids, nil
+}
+
+// claimRow is a claim as it is read.
+type claimRow struct {
+	ID       int64
+	TaskID   int64
+	Key      string
+	Template claimTemplate
+	State    string
+	Queue    string
+	Node     string
+	Devices  []string
+	Sharers  int
+	Upto     *string // the oldest transaction that was under way; NULL: it was asked for by id
+}
+
+// claim is the row as package resource takes it.
+func (r *claimRow) claim() resource.Claim {
+	t := shares.ClaimTemplate{Name: r.Template.Name, Node: r.Template.Node, Devices: r.Template.Devices}
+	c := resource.NewClaim(t, 1)
+	c.State, c.Sharers = resource.ClaimState(r.State), r.Sharers
+	if c.State == resource.ClaimBound {
+		c.Place, c.Devices, c.Local = resource.Place{Queue: r.Queue, Node: r.Node}, r.Devices, resource.Local(t)
+	}
+	return c
+}
+
+// readClaims follows the claims, once there are some. What it reads is at least as new as all jobs that were read before.
+func (d *Dispatcher) readClaims(ctx context.Context) error {
+	d.readingClaims.Lock() // an older read must not be taken over after a newer one
+	defer d.readingClaims.Unlock()
+	d.mu.Lock()
+	s := d.state
+	some, since, again := s.claims.shapes > 0, s.claims.since, slices.Collect(maps.Keys(s.claims.again))
+	clear(s.claims.again)
+	d.mu.Unlock()
+	if !some {
+		return nil
+	}
+	rows, err := collect[claimRow](ctx, d.cfg.Pool, "read_claims", pgx.StrictNamedArgs{"since": since, "ids": append([]int64{}, again...)})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		for _, id := range again {
+			s.claims.again[id] = true
+		}
+		return err
+	}
+	if s.claims.follow(rows) {
+		d.line.stir(func(*class) bool { return true })
+		d.kick()
+	}
+	return nil
+}
+
+// follow takes over what was read. It says whether something has changed that pulls may wait for.
+func (cs *claims) follow(rows []claimRow) (changed bool) {
+	for i := range rows {
+		r := &rows[i]
+		if r.Upto != nil && olderTransaction(cs.since, *r.Upto) {
+			cs.since = *r.Upto
+		}
+		if r.ID == 0 {
+			continue // nothing has changed
+		}
+		c := cs.by[r.ID]
+		if c != nil && c.inflight > 0 {
+			cs.again[r.ID] = true // what is under way here is not in it
+			continue
+		}
+		changed = cs.take(c, r) || changed
+	}
+	return changed
+}
+
+// olderTransaction compares two ids of transactions.
+func olderTransaction(a, b string) bool {
+	return len(a) < len(b) || len(a) == len(b) && a < b
+}
+
+// take takes over one row; c is the claim as it was, or nil.
+func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
+	now := r.claim()
+	if now.State == resource.ClaimReleased {
+		if c != nil {
+			cs.put(c, now.State, resource.Place{}, nil)
+			delete(cs.by, r.ID)
+		}
+		return c != nil
+	}
+	if c == nil {
+		c = &liveClaim{Claim: resource.NewClaim(now.Template, 1), id: r.ID, task: r.TaskID, key: r.Key}
+		cs.by[r.ID] = c
+		changed = true
+	}
+	changed = changed || c.unsure || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)
+	c.unsure, c.Sharers = false, now.Sharers
+	if changed {
+		cs.put(c, now.State, now.Place, now.Devices)
+	}
+	return changed
+}
+
+// reclass puts pulls that wait into classes by node: since there are jobs with claims, what one node may run another may not.
+// d.mu is held.
+func (d *Dispatcher) reclass() {
+	d.state.claims.news = false
+	for _, c := range slices.Collect(maps.Values(d.line.classes)) {
+		var moves []*pull
+		for e := c.pulls.Front(); e != nil; e = e.Next() {
+			if p := e.Value.(*pull); p.nodeClass() != "" {
+				moves = append(moves, p)
+			}
+		}
+		for _, p := range moves {
+			moved := func(o *pull) bool { return o == p }
+			overdue := slices.Contains(c.overdue, p)
+			c.overdue, c.fresh = slices.DeleteFunc(c.overdue, moved), slices.DeleteFunc(c.fresh, moved)
+			d.line.remove(p)
+			p.class += p.nodeClass()
+			p.byNode = true
+			d.line.add(d, p)
+			if at := d.line.classes[p.class]; overdue {
+				at.overdue = append(at.overdue, p)
+			}
+		}
+	}
+}
+
+// nodeClass is what tells the pull from those of other nodes.
+func (p *pull) nodeClass() string {
+	if p.byNode || p.req.Node == "" && len(p.req.Devices) == 0 {
+		return ""
+	}
+	return " at " + p.req.Node + " " + strings.Join(p.req.Devices, ",")
+}
+
+// recallClaims are the claims that a job with a lease holds.
+func (d *Dispatcher) recallClaims(ctx context.Context, ids []int64) (held []heldClaim, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := collect[claimRow](ctx, d.cfg.Pool, "claims_of", pgx.StrictNamedArgs{"ids": ids})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		held = append(held, heldClaim{template: r.Template.Name, node: r.Node, devices: r.Devices})
+	}
+	return held, nil
+}

@@ -1,0 +1,224 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// tendClaims and tendJobs bound one TendClaims: claims, and jobs of one of them.
+const (
+	tendClaims = 200
+	tendJobs   = 500 // grants of the claim wait for as long
+)
+
+// TendClaims brings claims and their jobs to where they belong: a claim that nobody holds is unbound when it has lingered,
+// or at once when its last lease ran out, and released when no job is left; jobs of a claim that was bound or unbound go to
+// the shape that says so. It returns at how many claims it did something.
+func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
+	d.mu.Lock()
+	none := d.state.claims.shapes == 0
+	d.mu.Unlock()
+	if none {
+		return 0, nil
+	}
+	for after, k := int64(0), 0; k < tendClaims; k++ {
+		var id int64
+		var did bool
+		err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+			id, did, err = d.tendClaim(ctx, tx, after)
+			return err
+		})
+		if err != nil {
+			return n, fmt.Errorf("tend claims: %w", err)
+		}
+		if id == 0 {
+			break
+		}
+		if did {
+			n++
+		}
+		after = id
+	}
+	return n, nil
+}
+
+// tendRow is a claim that needs something done, locked.
+type tendRow struct {
+	ID       int64
+	TaskID   int64
+	State    string
+	Sharers  int
+	Unplaced bool
+	PlacedTo int64
+	Ends     bool
+}
+
+// tendClaim does what the next claim after one needs; did is false when others are at its jobs.
+func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (id int64, did bool, err error) {
+	rows, err := collect[tendRow](ctx, tx, "tend_claim", pgx.StrictNamedArgs{"after": after})
+	if err != nil || len(rows) == 0 {
+		return 0, false, err
+	}
+	c := rows[0]
+	var wanted bool // looked up behind the lock: whoever adds jobs to the claim has it
+	if err := tx.QueryRow(ctx, query["claim_wanted"], pgx.StrictNamedArgs{"claim": c.ID}).Scan(&wanted); err != nil {
+		return 0, false, err
+	}
+	over := c.Sharers == 0 && !wanted
+	if over || c.Ends && c.State == string(resource.ClaimBound) {
+		if _, err := tx.Exec(ctx, query["unbind_claim"], pgx.StrictNamedArgs{"id": c.ID, "released": over}); err != nil {
+			return 0, false, err
+		}
+		if over {
+			return c.ID, true, nil
+		}
+		c.Unplaced, c.PlacedTo, did = true, 0, true
+	}
+	if c.Unplaced {
+		placed, err := d.placeClaimJobs(ctx, tx, c)
+		return c.ID, did || placed, err
+	}
+	return c.ID, did, nil
+}
+
+// claimJobRow is a job of a claim.
+type claimJobRow struct {
+	ID      int64
+	ShapeID int32
+	Claims  []int64
+}
+
+// placeClaimJobs gives some jobs of a claim the shapes that say where their claims are.
+func (d *Dispatcher) placeClaimJobs(ctx context.Context, tx pgx.Tx, c tendRow) (did bool, err error) {
+	args := pgx.StrictNamedArgs{"claim": c.ID, "after": c.PlacedTo, "n": tendJobs}
+	jobs, err := collect[claimJobRow](ctx, tx, "claim_jobs", args)
+	if err != nil {
+		return false, err
+	}
+	var all int
+	if err := tx.QueryRow(ctx, query["count_claim_jobs"], args).Scan(&all); err != nil {
+		return false, err
+	}
+	moved, err := d.reshape(ctx, tx, jobs)
+	if err != nil {
+		return false, err
+	}
+	more, upto := len(jobs) == tendJobs, c.PlacedTo
+	switch {
+	case all > len(jobs): // somebody is at one of them: these are looked at again
+		more = true
+	case more:
+		upto = jobs[len(jobs)-1].ID
+	}
+	if _, err := tx.Exec(ctx, query["placed_claim"], pgx.StrictNamedArgs{"id": c.ID, "more": more, "upto": upto}); err != nil {
+		return false, err
+	}
+	if err := record(ctx, tx, moved); err != nil {
+		return false, err
+	}
+	return len(moved) > 0 || !more || upto != c.PlacedTo, nil
+}
+
+// reshapedGroup counts jobs that are alike and got another shape.
+type reshapedGroup struct {
+	TaskID  int64
+	ShareID shares.ShareID
+	FromID  int32
+	ToID    int32
+	State   string
+	Place   int64
+	N       int32
+	LowID   int64
+	HighID  int64
+}
+
+// moves takes them out of the old shape and puts them into the new one.
+func (g reshapedGroup) moves() []move {
+	state := letter[g.State]
+	out := move{Task: g.TaskID, Share: g.ShareID, Shape: g.FromID, Before: state, After: isNone, N: g.N, Place: g.Place, Low: g.LowID, High: g.HighID}
+	in := out
+	in.Shape, in.Before, in.After = g.ToID, isNone, state
+	return []move{out, in}
+}
+
+// reshape gives locked jobs the shapes that say where their claims are.
+func (d *Dispatcher) reshape(ctx context.Context, tx pgx.Tx, jobs []claimJobRow) (moves []move, err error) {
+	claims, err := claimsOf(ctx, tx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	interned := map[string]int32{}
+	var ids []int64
+	var to []int32
+	for _, j := range jobs {
+		need, err := d.fullNeed(ctx, j.ShapeID)
+		if err != nil {
+			return nil, err
+		}
+		of := make([]resource.Claim, len(j.Claims))
+		for i, id := range j.Claims {
+			of[i] = claims[id]
+		}
+		need.Claims = needOfClaims(of)
+		key := fmt.Sprint(j.ShapeID, " ", *need.Claims)
+		shape, known := interned[key]
+		if !known {
+			if shape, err = Intern(ctx, tx, need); err != nil {
+				return nil, err
+			}
+			interned[key] = shape
+		}
+		if shape != j.ShapeID {
+			ids, to = append(ids, j.ID), append(to, shape)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	groups, err := collect[reshapedGroup](ctx, tx, "reshape_jobs", pgx.StrictNamedArgs{"ids": ids, "shapes": to})
+	for _, g := range groups {
+		moves = append(moves, g.moves()...)
+	}
+	return moves, err
+}
+
+// claimsOf reads all claims of jobs.
+func claimsOf(ctx context.Context, tx pgx.Tx, jobs []claimJobRow) (map[int64]resource.Claim, error) {
+	var ids []int64
+	for _, j := range jobs {
+		ids = append(ids, j.Claims...)
+	}
+	slices.Sort(ids)
+	rows, err := collect[claimRow](ctx, tx, "claims_of", pgx.StrictNamedArgs{"ids": append([]int64{}, slices.Compact(ids)...)})
+	if err != nil {
+		return nil, err
+	}
+	claims := make(map[int64]resource.Claim, len(rows))
+	for i := range rows {
+		claims[rows[i].ID] = rows[i].claim()
+	}
+	return claims, nil
+}
+
+// fullNeed is what a shape stands for.
+func (d *Dispatcher) fullNeed(ctx context.Context, shape int32) (Requirements, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state.shapes[shape] == nil {
+		if err := d.state.loadShapes(ctx, d.cfg.Pool); err != nil {
+			return Requirements{}, err
+		}
+	}
+	sh := d.state.shapes[shape]
+	if sh == nil {
+		return Requirements{}, fmt.Errorf("there is no shape %d", shape)
+	}
+	return sh.full, nil
+}
