@@ -32,7 +32,7 @@ func cut(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) ([]d
 			p.made, p.after = p.made+1, f.ID
 		}
 	}
-	return jobs, nil
+	return jobs, joinGroups(ctx, tx, plan, jobs)
 }
 
 func (p *part) job(share shares.ShareID, index int64) dispatcher.NewJob {

@@ -3,6 +3,8 @@ package generator
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -113,7 +115,16 @@ func (s *Spec) shape() dispatcher.Requirements {
 
 // payload is what the jobs of the task run.
 func (s *Spec) payload(task int64) dispatcher.Payload {
-	return dispatcher.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix}
+	p := dispatcher.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix}
+	if s.grouped() {
+		p.Roles = s.commands()
+		for _, role := range slices.Sorted(maps.Keys(p.Roles)) {
+			if len(p.Command) == 0 {
+				p.Command = p.Roles[role] // all roles have one of their own: it is never run
+			}
+		}
+	}
+	return p
 }
 
 // work is how the task falls into pieces.

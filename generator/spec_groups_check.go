@@ -38,12 +38,28 @@ func (c *checker) groups(s *Spec) {
 	}
 }
 
-// notYet refuses what can be written but not run: nobody hands out jobs with claims yet.
+// notYet refuses what can be written but not run: claims made outside of tasks.
 func (s *Spec) notYet() error {
-	if s.grouped() {
-		return fault("groups", "tasks of groups and roles cannot be run yet: no claim would be bound for their jobs", "a task with a count")
+	var c checker
+	look := func(field string, sharing []Sharing) {
+		for i, e := range sharing {
+			if e.Claim != "" {
+				c.hint(fmt.Sprintf("%s[%d].claim", field, i), "cannot be had yet: claims are made by templates", "template: "+e.Claim)
+			}
+		}
 	}
-	return nil
+	members := func(field string, members []Member) {
+		for i, m := range members {
+			look(fmt.Sprintf("%s[%d].sharing", field, i), m.Sharing)
+		}
+	}
+	look("sharing", s.Sharing)
+	for i, g := range s.Groups {
+		look(fmt.Sprintf("groups[%d].sharing", i), g.Sharing)
+		members(fmt.Sprintf("groups[%d].members", i), g.Members)
+	}
+	members("roles", s.Roles)
+	return c.faults.err()
 }
 
 // members checks what roles run and need.

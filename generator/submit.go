@@ -114,6 +114,9 @@ func (g *Generator) submit(ctx context.Context, req SubmitRequest, hash []byte) 
 	if err := knownResources(st, &spec); err != nil {
 		return 0, err
 	}
+	if spec, err = spec.withTemplates(st.ClaimTemplates); err != nil {
+		return 0, err
+	}
 	tag, err := tagTask(st, &spec)
 	if err != nil {
 		return 0, err
