@@ -60,6 +60,7 @@ func (f *pilotFlags) bind(cmd *cobra.Command, c *cli) {
 	fs.StringToStringVarP(&f.Labels, "label", "l", nil, "labels of the slots, over those of the queue (os=el9,…)")
 	fs.StringVar(&f.Name, "name", "", "name of the pilot, unique in the site (default: host and a random part)")
 	fs.StringVar(&f.Node, "node", "", "name of the machine (default: its host name)")
+	fs.StringSliceVar(&f.Devices, "device", nil, "devices for claims, by kind and number (gpu:0,gpu:1,…)")
 	fs.StringVar(&f.WorkDir, "work-dir", "", "folder of this pilot alone (default: one in the temporary folder)")
 	fs.BoolVar(&f.KeepWork, "keep-work", false, "keep all files of ended jobs")
 	fs.IntVar(&f.KeepLogs, "keep-logs", 200, "keep the logs of so many ended jobs; -1 = none")

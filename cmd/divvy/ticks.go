@@ -30,6 +30,7 @@ func (d *daemon) loops() []loop {
 		{name: "plans", every: time.Second, step: d.dispatcher.Switch},
 		{name: "remember", every: time.Second, step: d.dispatcher.Remember},
 		{name: "reorder", every: 5 * time.Second, drain: true, step: d.dispatcher.Reorder},
+		{name: "claims", every: 200 * time.Millisecond, drain: true, wake: d.wakes.on("ledger"), ease: refresh, step: d.dispatcher.TendClaims},
 		{name: "fold", every: time.Second, ease: fold, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, step: d.dispatcher.Purge},

@@ -19,6 +19,8 @@ type Config struct {
 	Node   string // default the host's name
 	Labels map[string]string
 
+	Devices []string // ids of devices that its jobs may use, as gpu:0: what stands before the colon is the kind
+
 	Slots     int   // jobs at once
 	Cores     int   // all together; default Slots
 	MemoryMB  int64 // all together; 0 = the queue's figure counts

@@ -75,7 +75,7 @@ func (p *pilot) newPoll(now time.Time) *poll {
 	}
 	p.requests++
 	return &poll{room: p.free, req: wire.PullRequest{
-		Queue: p.cfg.Queue, Pilot: p.cfg.Name, Node: p.cfg.Node, Slot: p.cfg.offer(p.free, p.left(now)),
+		Queue: p.cfg.Queue, Pilot: p.cfg.Name, Node: p.cfg.Node, Devices: p.cfg.Devices, Slot: p.cfg.offer(p.free, p.left(now)),
 		Max: most, WaitS: p.pollUntil.Sub(now).Seconds(), RequestID: fmt.Sprintf("%s-%d", p.prefix, p.requests),
 	}}
 }
