@@ -136,7 +136,9 @@ func (cs *claims) offer(p *pull) resource.Offer {
 // put is what a claim is from now on: pending, or bound at a place with these devices.
 func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place, devices []string) {
 	for _, id := range c.Devices {
-		delete(cs.taken[c.Place], id)
+		if cs.taken[c.Place][id] == c.id { // else it is another's already: news come in any order
+			delete(cs.taken[c.Place], id)
+		}
 		if len(cs.taken[c.Place]) == 0 {
 			delete(cs.taken, c.Place)
 		}
