@@ -360,3 +360,29 @@ func TestClaimsOfARepeatedNarrowPull(t *testing.T) {
 	f.recountClaims()
 	f.recount()
 }
+
+// News of two claims that have the same device one after the other may come in any order: it is the later one's.
+func TestNewsOfClaimsInAnyOrder(t *testing.T) {
+	template := claimTemplate{Name: "gpu", Devices: map[string]int{"gpu": 1}}
+	row := func(id int64, state string) claimRow {
+		r := claimRow{ID: id, Key: fmt.Sprint(id), Template: template, State: state}
+		if state == "bound" {
+			r.Queue, r.Node, r.Devices = "q", "n", []string{"gpu:0"}
+		}
+		return r
+	}
+	p := &pull{req: slotAt("q", "n", gpus(2)...)}
+	for _, last := range [][]claimRow{{row(1, "released"), row(2, "bound")}, {row(2, "bound"), row(1, "pending")}} {
+		cs := newClaims()
+		if !cs.follow([]claimRow{row(1, "bound"), row(2, "pending")}) || !cs.follow(last) || cs.follow(last[:0]) {
+			t.Error("it is not said what has changed")
+		}
+		if got := cs.offer(p).Devices; !slices.Equal(got, []string{"gpu:1"}) {
+			t.Errorf("%v are free", got)
+		}
+		cs.follow([]claimRow{row(2, "released")})
+		if got := cs.offer(p).Devices; !slices.Equal(got, gpus(2)) {
+			t.Errorf("%v are free", got)
+		}
+	}
+}
