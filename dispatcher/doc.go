@@ -73,7 +73,7 @@
 // Explain and Why say what all this comes to for one job, or for two shares: limits by what all daemons hold, then the walk
 // of a decision for a slot as large as the queue allows; of what has its slot, the record. They change nothing.
 //
-// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, Sample, Partition, Record, Checkpoint, Switch,
-// Remember, Reorder. Each is bounded, idempotent and
+// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, SpareVacuum, Sample, Partition, Record, Checkpoint,
+// Switch, Remember, Reorder. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher

@@ -27,6 +27,23 @@ END $_$;
 
 COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many.';
 
+CREATE FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET lock_timeout TO '20ms'
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    IF dead IS NULL THEN
+        EXECUTE format('ALTER TABLE %I RESET (autovacuum_vacuum_threshold, autovacuum_vacuum_insert_threshold)', name);
+    ELSE
+        EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_threshold = %s, autovacuum_vacuum_insert_threshold = %s)', name,
+            least(dead, 2000000000), least(inserted, 2000000000));
+    END IF;
+    RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
+END $$;
+
 CREATE FUNCTION public.divvy_make_days(parent text, first date, days integer) RETURNS integer
     LANGUAGE plpgsql
     SET lock_timeout TO '200ms'
