@@ -20,7 +20,8 @@ func TestOutlookHoldsByWhatItTook(t *testing.T) {
 		at           time.Time
 		want         bool
 	}{
-		{fewTasks, false, false, read, true},
+		{1, false, false, after(799), false}, // few, and yet it took long
+		{1, true, false, after(200), true},
 		{fewTasks + 1, true, true, after(199), false},
 		{fewTasks + 1, false, false, after(799), false},
 		{fewTasks + 1, true, false, after(200), true},
@@ -38,6 +39,14 @@ func TestOutlookHoldsByWhatItTook(t *testing.T) {
 		}
 	}
 	var o outlook
+	o.took(fewTasks, began, began.Add(soonDone))
+	if !o.outdated(began.Add(soonDone), func() bool { return false }) {
+		t.Error("a short reading of few tasks holds")
+	}
+	o.took(fewTasks+1, began, began.Add(soonDone))
+	if o.outdated(began.Add(soonDone), func() bool { return false }) {
+		t.Error("a short reading of many tasks does not hold")
+	}
 	o.took(10_000, began, began.Add(time.Minute))
 	if !o.outdated(began.Add(time.Minute+lookAtLeast), func() bool { return false }) {
 		t.Errorf("a reading that took a minute holds longer than %v", lookAtLeast)
