@@ -265,7 +265,7 @@ func TestMayNotPull(t *testing.T) {
 	} {
 		path, name, _ := strings.Cut(call, " ")
 		s := newStub()
-		if w := s.call(t, c, "POST", path, `{"`+name+`":"Q"}`); w.Code != 403 || w.Body.String() != want || len(s.pulled) != 0 {
+		if w := s.call(t, c, "POST", path, `{"`+name+`":"Q"}`); w.Code != 200 || w.Body.String() != want || len(s.pulled) != 0 {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}

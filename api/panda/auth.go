@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -90,13 +89,13 @@ func CallerOf(ctx context.Context) Caller {
 	return c
 }
 
-// Guard lets those in who may come in, and tells the handler who they are. All others are answered 403: an
-// envelope under /api/, an old answer elsewhere.
+// Guard lets those in who may come in, and tells the handler who they are. All others are answered as the generation of
+// the path knows it.
 func (a *Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := a.admit(r)
 		if err != nil {
-			refuse(w, r, err.Error())
+			refuse(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
@@ -128,7 +127,7 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 	}
 	c.pilot = len(origins) > 0 && strings.HasSuffix(c.Origin, "."+rolePilot)
 	if c.pilot && steers(r) {
-		return c, fmt.Errorf("%s speaks for %s: pilots take jobs and report on them, and steer nothing", c.Name(), c.Origin)
+		return c, forbidden{fmt.Errorf("%s speaks for %s: pilots take jobs and report on them, and steer nothing", c.Name(), c.Origin)}
 	}
 	return c, nil
 }
@@ -139,10 +138,11 @@ const rolePilot = "pilot"
 // steers says whether a request changes what others have: tasks, jobs, target slots. A credential on worker nodes that is
 // bound to a pilot's origin is no good for that; one that is bound to none, or a listener for anyone, is.
 func steers(r *http.Request) bool {
-	if r.Method != http.MethodPost {
+	if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/") {
 		return false
 	}
-	for _, call := range []string{"/task/", "/job/kill", "/job/reassign", "/harvester/add_target_slots", "/harvester/add_sweep_command"} {
+	for _, call := range []string{"/task/", "/job/kill", "/job/reassign", "/harvester/add_target_slots", "/harvester/add_sweep_command",
+		"/panda/setNumSlotsForWP", "/panda/sweepPQ"} {
 		if strings.Contains(r.URL.Path, call) {
 			return true
 		}
@@ -209,13 +209,19 @@ func orNothing(origin string) string {
 // scRole is the old answer's status code of who may not.
 const scRole = 60
 
-// refuse answers 403, with the body that the generation of the path reads.
-func refuse(w http.ResponseWriter, r *http.Request, why string) {
-	body := map[string]any{"StatusCode": scRole, "errorDialog": why}
-	if strings.HasPrefix(r.URL.Path, "/api/") {
-		body = map[string]any{"success": false, "message": why, "data": nil}
+// refuse says no. The new API has status 403 for credentials that are not good, and 200 where a good one has not the right;
+// the old one has 200 for everything, and a status code in the answer. Web pages get 403 from both.
+func refuse(w http.ResponseWriter, r *http.Request, why error) {
+	status, right := http.StatusForbidden, forbidden{}
+	if errors.As(why, &right) {
+		status = http.StatusOK
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusForbidden)
-	_ = json.NewEncoder(w).Encode(body) // the client may have gone
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/"):
+		envelope{Message: why.Error(), Status: status}.write(w)
+	case errors.Is(why, errPage):
+		writeJSON(w, http.StatusForbidden, refusal{scRole, why.Error()})
+	default:
+		writeJSON(w, http.StatusOK, refusal{scRole, why.Error()})
+	}
 }

@@ -30,6 +30,7 @@ func (s *server) oldRoutes(r chi.Router) {
 			writeJSON(w, status, answer)
 		})
 	}
+	s.oldHarvesterRoutes(r)
 }
 
 // oldGetJob are the arguments of getJob that mean something here.
@@ -52,7 +53,7 @@ func (s *server) getJob(r *http.Request, a args) (int, any) {
 	var no forbidden
 	switch {
 	case errors.As(err, &no):
-		return http.StatusForbidden, refusal{scRole, no.Error()}
+		return http.StatusOK, refusal{scRole, no.Error()}
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return http.StatusOK, refusal{scNoJobs, oldNoJobs}
 	case none(err):
@@ -62,6 +63,8 @@ func (s *server) getJob(r *http.Request, a args) (int, any) {
 	case err != nil:
 		s.Log.Warn("getJob", "queue", q.queue, "error", err)
 		return http.StatusOK, refusal{scTimeOut, tryAgain}
+	case bulk && byHarvester(q.scheduler, q.worker):
+		return http.StatusOK, fetchedJobs(jobs)
 	case bulk:
 		return http.StatusOK, jobList{scSuccess, jobs}
 	}

@@ -142,9 +142,9 @@ func toBool(v any) (b, ok bool) {
 	return false, false
 }
 
-// toList takes a single value of a query for a list of one.
+// toList takes a single value of a query for a list of one, and a list as JSON in a string for that list.
 func toList(v any) (any, bool) {
-	switch v := v.(type) {
+	switch v := packed(v).(type) {
 	case []any:
 		return v, true
 	case string:

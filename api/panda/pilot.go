@@ -76,7 +76,7 @@ func (s *server) acquireJobs(r *http.Request, a args) envelope {
 	var no forbidden
 	switch {
 	case errors.As(err, &no):
-		return envelope{Message: no.Error(), Status: http.StatusForbidden}
+		return bad("%s", no)
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return bad(newNoJobs)
 	case none(err):
@@ -86,6 +86,9 @@ func (s *server) acquireJobs(r *http.Request, a args) envelope {
 	case err != nil:
 		s.Log.Warn("acquire_jobs", "queue", q.queue, "error", err)
 		return bad(tryAgain)
+	}
+	if byHarvester(q.scheduler, q.worker) {
+		return good(fetchedJobs(jobs))
 	}
 	return good(jobList{scSuccess, jobs})
 }

@@ -134,9 +134,9 @@ func TestPandaApart(t *testing.T) {
 	}{
 		{shown, isAlive, "", "", 200, `"StatusCode":0`},
 		{plain, isAlive, "cern-token-0123456789", "", 200, `"StatusCode":0`},
-		{plain, isAlive, "mock-token", "", 403, "the token is not known here"},
-		{plain, isAlive, "", "", 403, "no credential: "},
-		{plain, getJob, "cern-token-0123456789", "ROBOTS", 403, "queue ROBOTS is not for token cern, origin wlcg.pilot: " + nobody},
+		{plain, isAlive, "mock-token", "", 200, `"StatusCode":60,"errorDialog":"the token is not known here"`},
+		{plain, isAlive, "", "", 200, `"StatusCode":60,"errorDialog":"no credential: `},
+		{plain, getJob, "cern-token-0123456789", "ROBOTS", 200, `"StatusCode":60,"errorDialog":"queue ROBOTS is not for token cern, origin wlcg.pilot: ` + nobody},
 	} {
 		if status, body := knock(t, c.client, d.PandaURL()+c.path, c.token, `{"siteName":"`+c.queue+`"}`); status != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s with token %q: %d %s", c.path, c.token, status, body)
