@@ -21,6 +21,8 @@ type Access struct {
 	Operators [][sha256.Size]byte
 	// Users are whom client certificates stand for, on a listener with a TLSFiles.Config, which lets good ones in only.
 	Users Users
+	// Issuers are those whose JSON web tokens are good.
+	Issuers Issuers
 	// Anyone lets everybody in, with any credential or none: a listener on loopback that has none configured, or
 	// panda_anonymous. Who has a good credential is still known by it.
 	Anyone bool
@@ -30,7 +32,7 @@ type Access struct {
 // bound to the credential only where the credential's line in its file names the origins that it may use.
 type Caller struct {
 	Token    string // the token's name
-	User     string // whom the certificate stands for
+	User     string // whom the certificate stands for; the subject of a JSON web token
 	DN       string // the certificate's subject
 	Origin   string // vo or vo.role
 	Operator bool   // has a token of the native API
@@ -183,7 +185,13 @@ func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 			return t.origins, nil
 		}
 	}
-	return nil, errUnknownToken
+	if len(a.Issuers) == 0 {
+		return nil, errUnknownToken
+	}
+	var may origins
+	var err error
+	c.User, may, err = a.Issuers.check(r.Context(), token)
+	return may, err
 }
 
 // owner is whose certificate the client has shown. Without Users none is looked at: nobody said that they are checked.
@@ -210,17 +218,23 @@ func orNothing(origin string) string {
 const scRole = 60
 
 // refuse says no. The new API has status 403 for credentials that are not good, and 200 where a good one has not the right;
-// the old one has 200 for everything, and a status code in the answer. Web pages get 403 from both.
+// the old one has 200 for everything, and a status code in the answer. Web pages get 403 from both, and who brings a token
+// whose issuer does not answer 503.
 func refuse(w http.ResponseWriter, r *http.Request, why error) {
-	status, right := http.StatusForbidden, forbidden{}
-	if errors.As(why, &right) {
+	status, right, unchecked := http.StatusForbidden, forbidden{}, errUnchecked{}
+	switch {
+	case errors.As(why, &right):
 		status = http.StatusOK
+	case errors.As(why, &unchecked): // what is said again is heard again, as with the database
+		status = http.StatusServiceUnavailable
 	}
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/api/"):
 		envelope{Message: why.Error(), Status: status}.write(w)
 	case errors.Is(why, errPage):
-		writeJSON(w, http.StatusForbidden, refusal{scRole, why.Error()})
+		writeJSON(w, status, refusal{scRole, why.Error()})
+	case status == http.StatusServiceUnavailable:
+		writeJSON(w, status, refusal{scTimeOut, why.Error()})
 	default:
 		writeJSON(w, http.StatusOK, refusal{scRole, why.Error()})
 	}

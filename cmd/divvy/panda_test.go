@@ -166,6 +166,9 @@ func TestPandaOpenWarning(t *testing.T) {
 		{func(c *config) {
 			c.Listen, c.Insecure, c.PandaTokens = "0.0.0.0:0", true, fileWith(t, "cern cern-token-0123456789")
 		}, ""},
+		{func(c *config) {
+			c.PandaListen, c.PandaIssuers = "0.0.0.0:0", fileWith(t, "https://iam.example.org/ divvy atlas")
+		}, ""},
 	} {
 		cfg := defaults()
 		cfg.Listen = "127.0.0.1:0"
@@ -188,10 +191,11 @@ func TestPandaOpenWarning(t *testing.T) {
 func TestPandaFiles(t *testing.T) {
 	cert, key := certificate(t)
 	for want, change := range map[string]func(*config){
-		"panda_tokens: open /nonexistent": func(c *config) { c.PandaTokens = "/nonexistent" },
-		":1: a token has at least 16":     func(c *config) { c.PandaTokens = fileWith(t, "cern short") },
-		"panda_users: ":                   func(c *config) { c.PandaUsers = fileWith(t, "") },
-		"panda_listen: certificate ":      func(c *config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
+		"panda_tokens: open /nonexistent":                     func(c *config) { c.PandaTokens = "/nonexistent" },
+		":1: a token has at least 16":                         func(c *config) { c.PandaTokens = fileWith(t, "cern short") },
+		"panda_users: ":                                       func(c *config) { c.PandaUsers = fileWith(t, "") },
+		":2: issuer \"http://iam.example\" is not an address": func(c *config) { c.PandaIssuers = fileWith(t, "# ours\nhttp://iam.example divvy atlas") },
+		"panda_listen: certificate ":                          func(c *config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
 		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config) {
 			c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
 		},
