@@ -18,7 +18,7 @@ import (
 func (s *server) oldRoutes(r chi.Router) {
 	for name, serve := range map[string]func(*http.Request, args) (int, any){
 		"getJob": s.getJob, "updateJob": s.updateJob, "updateWorkerPilotStatus": s.updateWorkerPilotStatus,
-		"getStatus": s.getStatus, "isAlive": s.isAlive, "getResourceTypes": s.getResourceTypes,
+		"getStatus": s.getStatus, "isAlive": s.isAlive, "getResourceTypes": s.oldResourceTypes,
 	} {
 		r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
 			a, err := decode(w, r)
@@ -77,7 +77,7 @@ type jobList struct {
 	Jobs       []job `json:"jobs"`
 }
 
-// heard is the answer to an update: the command is NULL in the old API where there is none, and null in the new one.
+// heard is the answer to an update: the command is NULL in the old API where there is none, and as idle says in the new one.
 type heard struct {
 	StatusCode int `json:"StatusCode"`
 	Command    any `json:"command"`
@@ -169,15 +169,4 @@ func (s *server) getStatus(r *http.Request, a args) (int, any) {
 // isAlive says so.
 func (s *server) isAlive(*http.Request, args) (int, any) {
 	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "alive": "yes"}
-}
-
-// getResourceTypes lists the job classes, as generator.Spec tells them apart.
-func (s *server) getResourceTypes(*http.Request, args) (int, any) {
-	class := func(name string, minCores int, maxCores, minMemory, maxMemory any) map[string]any {
-		return map[string]any{"resource_name": name, "mincore": minCores, "maxcore": maxCores, "minrampercore": minMemory, "maxrampercore": maxMemory}
-	}
-	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "ResourceTypes": []any{
-		class("SCORE", 1, 1, nil, 2000), class("SCORE_HIMEM", 1, 1, 2001, nil),
-		class("MCORE", 2, nil, nil, 2000), class("MCORE_HIMEM", 2, nil, 2001, nil),
-	}}
 }

@@ -60,6 +60,7 @@ func (s *server) pilotCalls() []endpoint {
 		{http.MethodPost, "/pilot/update_worker_node_gpu", params{"site": text | needed, "host_name": text | needed, "vendor": text | needed,
 			"model": text | needed, "count": integer | needed, "vram": number, "architecture": text, "framework": text,
 			"framework_version": text, "driver_version": text, "timeout": number}, s.updateWorkerGPU},
+		{http.MethodGet, "/metaconfig/get_resource_types", params{}, s.getResourceTypes},
 	}
 }
 
@@ -110,7 +111,16 @@ func (s *server) updateOne(r *http.Request, a args) envelope {
 		e.Command = killed
 		return e
 	}
-	return good(heard{StatusCode: scSuccess})
+	return good(heard{scSuccess, idle(r)})
+}
+
+// idle is the command of an answer that has none. Pilots since the middle of 2026 look for blanks in whatever stands there
+// unless it is NULL: null would end them.
+func idle(r *http.Request) any {
+	if byPilot(r) {
+		return noCommand
+	}
+	return nil
 }
 
 // updateBulk hears several; each has an envelope of its own. One that does not say which job it is of spoils them
