@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,6 +72,23 @@ func TestResourceTypes(t *testing.T) {
 		text, isText := a.ResourceTypes.(string)
 		if _, pilot := kind.(string); isText != pilot || pilot && text != string(want) {
 			t.Errorf("%s: %s", agent, body)
+		}
+	}
+}
+
+// PanDA's clients name users' scripts below /trf/user/.
+func TestUsersTransforms(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"runGen-00": "#!/bin/sh\n", "user": "#!/bin/sh\n# by this name\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{"/trf/user/runGen-00": "#!/bin/sh\n", "/trf/user": "#!/bin/sh\n# by this name\n", "/trf/user/runShell": string(runShell),
+		"/trf/user/none": "", "/trf/user/": "", "/trf/user/user/runGen-00": "", "/trf/user/..%2frunGen-00": "", "/trf/other/runGen-00": ""} {
+		w := newStub().call(t, Config{Transforms: folder}, http.MethodGet, path, "")
+		if ok := w.Code == 200; ok != (want != "") || ok && w.Body.String() != want {
+			t.Errorf("%s: %d %q", path, w.Code, w.Body)
 		}
 	}
 }
