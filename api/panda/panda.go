@@ -63,6 +63,7 @@ func Routes(root chi.Router, c Config) {
 			for _, c := range s.calls() {
 				r.HandleFunc(version+c.path, c.handler())
 			}
+			r.HandleFunc(version+"/*", notHere)
 		}
 	})
 	s.trfRoutes(root)

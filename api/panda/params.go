@@ -51,6 +51,9 @@ func (p params) read(a args) (args, error) {
 			continue
 		}
 		v, ok := coerce(a[name], k&^needed)
+		if _, many := a[name].([]any); !ok && many && k&^needed == integers {
+			return nil, fmt.Errorf("Type error: All elements in '%s' must be %s.", name, kindNames[integer])
+		}
 		if !ok {
 			return nil, fmt.Errorf("Type error: '%s' must be of type %s, got %s.", name, kindNames[k&^needed], kindOf(a[name]))
 		}

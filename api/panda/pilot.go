@@ -23,7 +23,7 @@ type endpoint struct {
 // with 200: callers know it so.
 func (e endpoint) handler() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != e.method {
+		if e.method != either && r.Method != e.method {
 			bad("expecting %s, received %s", e.method, r.Method).write(w)
 			return
 		}
