@@ -175,11 +175,10 @@ func (s *server) acknowledgeCommands(r *http.Request, a args) envelope {
 	})
 }
 
-// addSweepCommand has the Harvesters of a queue end workers there.
+// addSweepCommand has the Harvesters of a queue end workers there; ALL selects all statuses, elements or hosts.
 func (s *server) addSweepCommand(r *http.Request, a args) envelope {
 	w := harvester.Sweep{Queues: []string{clean(a.text("panda_queue"))}}
-	for name, to := range map[string]*[]string{"status_list": &w.Statuses, "ce_list": &w.Elements, "submission_host_list": &w.Hosts} {
-		*to = []string{}
+	for name, to := range map[string]*harvester.Selection{"status_list": &w.Statuses, "ce_list": &w.Elements, "submission_host_list": &w.Hosts} {
 		for _, v := range a.list(name) {
 			word, ok := toText(v)
 			if !ok {

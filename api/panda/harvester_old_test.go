@@ -77,7 +77,7 @@ func TestOldHarvester(t *testing.T) {
 		{"getWorkerStats", nil, `{"LOCAL_TEST":{"h":{"managed":{"SCORE":{"running":3,"to_submit":2}}}}}`},
 		{"getCommands", fields{"harvester_id": "h", "n_commands": "10"}, `{"Commands":[],"Returns":0,"StatusCode":0}`},
 		{"getCommands", fields{"harvester_id": "h"}, `{"StatusCode":30,"errorDialog":"Argument error: missing a required argument: 'n_commands'"}`},
-		{"sweepPQ", fields{"panda_queue": `"LOCAL_TEST"`, "status_list": `["submitted"]`, "ce_list": `[]`, "submission_host_list": `[]`}, `[true,"OK"]`},
+		{"sweepPQ", fields{"panda_queue": `"LOCAL_TEST"`, "status_list": `["submitted"]`, "ce_list": `"ALL"`, "submission_host_list": `["h1"]`}, `[true,"OK"]`},
 		{"ackCommands", fields{"command_ids": `[1, 2]`}, `{"Returns":0,"StatusCode":0}`},
 		{"setNumSlotsForWP", fields{"pandaQueueName": "LOCAL_TEST", "numSlots": "1500", "gshare": "Prod", "validPeriod": "2"}, `[0,"set numSlots=1500 for PQ=LOCAL_TEST gshare=Prod resource=None"]`},
 		{"setNumSlotsForWP", fields{"pandaQueueName": "LOCAL_TEST", "numSlots": "many"}, `[1,"Type error: 'slots' must be of type int, got str."]`},
@@ -100,8 +100,23 @@ func TestOldHarvester(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(c.form("getCommands", fields{"harvester_id": "h", "n_commands": "10"})), &got); err != nil || len(got.Commands) != 1 ||
-		got.Commands[0].Command != "KILL_WORKERS" || !cmp.Equal(got.Commands[0].Params["computingSite"], []any{"LOCAL_TEST"}) {
+		got.Commands[0].Command != "KILL_WORKERS" || !cmp.Equal(got.Commands[0].Params, map[string]any{
+		"computingSite": []any{"LOCAL_TEST"}, "status": []any{"submitted"}, "computingElement": "ALL", "submissionHost": []any{"h1"}}) {
 		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+// Harvesters of the time when the API changed send the arguments of a GET as a form, and call it JSON.
+func TestGetWithForm(t *testing.T) {
+	w := newWorld(t, dispatcher.Timing{})
+	c := w.caller()
+	r, err := http.NewRequest(http.MethodGet, c.url+"/harvester/get_current_worker_id", strings.NewReader("harvester_id=h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if _, got := ask(t, r); !cmp.Equal(got, map[string]any{"success": true, "message": "", "data": 0.0}) {
+		t.Errorf("%v", got)
 	}
 }
 

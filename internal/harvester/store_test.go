@@ -96,7 +96,7 @@ func TestReport(t *testing.T) {
 func TestCommands(t *testing.T) {
 	db := pgtest.Open(t)
 	s, ctx := NewStore(db), t.Context()
-	w := Sweep{Queues: []string{"q"}, Statuses: []string{"running"}, Elements: []string{}, Hosts: []string{}}
+	w := Sweep{Queues: []string{"q"}, Statuses: Selection{"running"}, Elements: Selection{All}}
 	if n, err := s.Sweep(ctx, w); err != nil || n != 0 {
 		t.Errorf("%d, %v; want nobody to be told", n, err)
 	}
@@ -110,7 +110,7 @@ func TestCommands(t *testing.T) {
 	}
 	first, err := s.Acquire(ctx, "h", 1)
 	no(t, err)
-	params := json.RawMessage(`{"status": ["running"], "computingSite": ["q"], "submissionHost": [], "computingElement": []}`)
+	params := json.RawMessage(`{"status": ["running"], "computingSite": ["q"], "submissionHost": [], "computingElement": "ALL"}`)
 	want := []Command{{Command: "KILL_WORKERS", Params: params}}
 	if diff := cmp.Diff(want, first, cmpopts.IgnoreFields(Command{}, "ID", "CreatedAt")); diff != "" {
 		t.Fatalf("first (-want +got):\n%s", diff)
