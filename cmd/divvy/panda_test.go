@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"io"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -211,4 +213,51 @@ func TestPandaFiles(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+}
+
+// What lets somebody in is in no log, at any level, whether it is good or not.
+func TestPandaLogsNoSecrets(t *testing.T) {
+	cfg := defaults()
+	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
+	cfg.PandaTokens, cfg.PandaIssuers = fileWith(t, "cern cern-token-0123456789"), fileWith(t, "http://127.0.0.1:1/ divvy atlas")
+	var mu sync.Mutex
+	var log bytes.Buffer
+	d := newDaemon(cfg, slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if err := d.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	web := "eyJhbGciOiJSUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"http://127.0.0.1:1","sub":"ann"}`)) + ".c2lnbmF0dXJl"
+	tokens := []string{"cern-token-0123456789", "cern-token-9876543210", web}
+	for _, token := range tokens {
+		for _, path := range []string{getJob, isAlive, "/api/v1/pilot/acquire_jobs", "/api/v1/system/get_attributes"} {
+			if _, body := knock(t, http.DefaultClient, d.URL()+path, token, `{"siteName":"NOWHERE"}`); strings.Contains(body, token) {
+				t.Errorf("%s says the token back: %s", path, body)
+			}
+		}
+	}
+	if err := d.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, token := range tokens {
+		if strings.Contains(log.String(), token) {
+			t.Errorf("%s is in the log", token)
+		}
+	}
+	if want := "an issuer of tokens does not answer"; strings.Count(log.String(), want) != 1 {
+		t.Errorf("want %q once in %s", want, &log)
+	}
+}
+
+// lockedWriter is for what several write at once.
+type lockedWriter struct {
+	mu *sync.Mutex
+	to io.Writer
+}
+
+func (w lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(b)
 }
