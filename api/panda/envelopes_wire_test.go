@@ -98,41 +98,49 @@ func TestEnvelopes(t *testing.T) {
 	}
 	for _, e := range all {
 		t.Run(strings.TrimPrefix(e.path, "/"), func(t *testing.T) {
-			c := caller{t, server.URL + "/api/v1"}
-			refused := func(what, word string, status int, got envelope) {
-				if status != http.StatusOK || got.Success || !strings.Contains(got.Message, word) {
-					t.Errorf("%s: %d %+v", what, status, got)
-				}
-			}
-			method := e.method
-			if method != http.MethodGet {
-				method = http.MethodPost
-			}
-			_, open := e.takes[anyName]
-			if status, _ := c.envelopeOf(method, e.path, e.with(map[string]any{}), ""); status != http.StatusOK {
-				t.Errorf("with what it needs: %d", status)
-			}
-			if !open {
-				status, got := c.envelopeOf(method, e.path, e.with(map[string]any{"sitename": "x"}), "")
-				refused("an unknown argument", "unexpected keyword argument 'sitename'", status, got)
-			}
-			for name, k := range e.takes {
-				if method == http.MethodGet && k&^needed != integer && k&^needed != number || absurd[k&^needed] == nil || name == anyName {
-					continue
-				}
-				status, got := c.envelopeOf(method, e.path, e.with(map[string]any{name: absurd[k&^needed]}), "")
-				refused(name+" of another kind", "'"+name+"'", status, got)
-			}
-			if method == http.MethodPost {
-				if status, got := c.envelopeOf(method, e.path, nil, `{"site_name"`); status != http.StatusInternalServerError || got.Success || got.Message == "" {
-					t.Errorf("half a body: %d %+v", status, got)
-				}
-			}
-			if e.method == http.MethodGet || e.method == http.MethodPost {
-				other := map[string]string{http.MethodGet: http.MethodPost, http.MethodPost: http.MethodGet}[e.method]
-				status, got := c.envelopeOf(other, e.path, nil, "")
-				refused("another method", "expecting "+e.method, status, got)
-			}
+			asked(caller{t, server.URL + "/api/v1"}, e)
 		})
+	}
+}
+
+// asked asks one call in all ways, right and wrong.
+func asked(c caller, e endpoint) {
+	c.t.Helper()
+	refused := func(what, word string, status int, got envelope) {
+		if status != http.StatusOK || got.Success || !strings.Contains(got.Message, word) {
+			c.t.Errorf("%s: %d %+v", what, status, got)
+		}
+	}
+	method := e.method
+	if method != http.MethodGet {
+		method = http.MethodPost
+	}
+	_, open := e.takes[anyName]
+	if status, _ := c.envelopeOf(method, e.path, e.with(map[string]any{}), ""); status != http.StatusOK {
+		c.t.Errorf("with what it needs: %d", status)
+	}
+	if !open {
+		status, got := c.envelopeOf(method, e.path, e.with(map[string]any{"sitename": "x"}), "")
+		refused("an unknown argument", "unexpected keyword argument 'sitename'", status, got)
+	}
+	for name, k := range e.takes {
+		if method == http.MethodGet && k&^needed != integer && k&^needed != number || absurd[k&^needed] == nil || name == anyName {
+			continue
+		}
+		status, got := c.envelopeOf(method, e.path, e.with(map[string]any{name: absurd[k&^needed]}), "")
+		refused(name+" of another kind", "'"+name+"'", status, got)
+	}
+	if method == http.MethodPost {
+		if status, got := c.envelopeOf(method, e.path, nil, `{"site_name"`); status != http.StatusInternalServerError || got.Success || got.Message == "" {
+			c.t.Errorf("half a body: %d %+v", status, got)
+		}
+	}
+	if method == e.method {
+		other := http.MethodGet
+		if method == http.MethodGet {
+			other = http.MethodPost
+		}
+		status, got := c.envelopeOf(other, e.path, nil, "")
+		refused("another method", "expecting "+e.method, status, got)
 	}
 }
