@@ -92,7 +92,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 			n.lacked = kind
 		}
 		leaf, ok := q.pool.choose(r, &of.leaves)
-		if !ok && p.among != nil && p.among.stale {
+		if !ok && p.among != nil && p.among.mayHave(of) {
 			n.narrow(p.among)
 			return nil, blocked
 		}
