@@ -14,7 +14,7 @@ type Workers interface {
 	Heartbeat(context.Context, harvester.Beat) error
 	Update(ctx context.Context, harvester string, workers []harvester.Worker) error
 	// PilotStatus notes what a worker's pilot said; known is false when no such worker was told of.
-	PilotStatus(ctx context.Context, harvester string, worker int64, status string) (known bool, err error)
+	PilotStatus(context.Context, harvester.Said) (known bool, err error)
 	LastID(ctx context.Context, harvester string) (int64, error)
 	Report(ctx context.Context, harvester, queue string, numbers []harvester.Number) error
 	Numbers(context.Context) ([]harvester.Number, error)

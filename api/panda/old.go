@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/harvester"
 )
 
 // oldCalls are those of pilot3 up to 3.11. Its answers are flat, and 200 also where they say no.
@@ -129,11 +130,11 @@ func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
 
 // updateWorkerPilotStatus hears that a pilot has begun or ended.
 func (s *server) updateWorkerPilotStatus(r *http.Request, a args) (int, any) {
-	a = params{"status": text, "harvesterID": text, "workerID": text}.lenient(a)
+	a = params{"status": text, "harvesterID": text, "workerID": text, "node_id": text}.lenient(a)
 	if !workerStatus(a.text("status")) {
 		return http.StatusOK, refusal{scInvalid, "status is neither started nor finished"}
 	}
-	s.noteWorker(r, a.text("harvesterID"), a.text("workerID"), a.text("status"))
+	s.noteWorker(r, a.text("workerID"), harvester.Said{Harvester: a.text("harvesterID"), Status: a.text("status"), Node: a.text("node_id")})
 	return http.StatusOK, heardOnly{}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/harvester"
 )
 
 // endpoint is a call of the new API.
@@ -196,7 +197,7 @@ func (s *server) updateWorkerStatus(r *http.Request, a args) envelope {
 	if !workerStatus(a.text("status")) {
 		return bad("Invalid worker state. The worker state has to be in ('started', 'finished')")
 	}
-	return s.noteWorker(r, a.text("harvester_id"), a.text("worker_id"), a.text("status"))
+	return s.noteWorker(r, a.text("worker_id"), harvester.Said{Harvester: a.text("harvester_id"), Status: a.text("status"), Node: a.text("node_id")})
 }
 
 // updateWorkerNode and updateWorkerGPU hear what a host is made of. Pilots say what they need with each pull, so nothing
