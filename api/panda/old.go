@@ -32,6 +32,7 @@ func (s *server) oldRoutes(r chi.Router) {
 		})
 	}
 	s.oldHarvesterRoutes(r)
+	s.oldTaskRoutes(r)
 }
 
 // oldGetJob are the arguments of getJob that mean something here.
