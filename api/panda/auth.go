@@ -138,19 +138,21 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 const rolePilot = "pilot"
 
 // steers says whether a request changes what others have: tasks, jobs, target slots. A credential on worker nodes that is
-// bound to a pilot's origin is no good for that; one that is bound to none, or a listener for anyone, is.
+// bound to a pilot's origin is no good for that; one that is bound to none, or a listener for anyone, is. Whatever is not
+// known to be said by pilots and Harvesters, or to be a question, steers.
 func steers(r *http.Request) bool {
-	if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/") {
-		return false
+	if call, old := strings.CutPrefix(r.URL.Path, "/server/panda/"); old {
+		return !saidOld[call] && !strings.HasPrefix(call, "get") && !strings.HasPrefix(call, "check")
 	}
-	for _, call := range []string{"/task/", "/job/kill", "/job/reassign", "/harvester/add_target_slots", "/harvester/add_sweep_command",
-		"/panda/setNumSlotsForWP", "/panda/sweepPQ"} {
-		if strings.Contains(r.URL.Path, call) {
-			return true
-		}
-	}
-	return false
+	_, call, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
+	group, name, _ := strings.Cut(call, "/")
+	said := group == "pilot" || group == "harvester" && name != "add_target_slots" && name != "add_sweep_command"
+	return r.Method != http.MethodGet && !said
 }
+
+// saidOld are the old calls by which pilots and Harvesters say something.
+var saidOld = map[string]bool{"isAlive": true, "updateJob": true, "updateJobsInBulk": true, "updateWorkerPilotStatus": true, "harvesterIsAlive": true,
+	"updateWorkers": true, "updateServiceMetrics": true, "addHarvesterDialogs": true, "reportWorkerStats_jobtype": true, "ackCommands": true}
 
 // identify fills in the caller and returns the origins that its credential is bound to.
 func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {

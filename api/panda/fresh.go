@@ -13,6 +13,7 @@ import (
 // Fresh is what was read out of files, and is read again when one of them has changed: certificates and tokens are renewed
 // while a daemon runs. Files that cannot be read any more, or make no sense, leave what was read before in force.
 type Fresh[T any] struct {
+	Name  string // for the log
 	Read  func() (T, error)
 	Files func() []string // those that are looked at; folders by what is in them
 	Log   *slog.Logger    // nil: nothing is said
@@ -55,16 +56,16 @@ func (f *Fresh[T]) Get() T {
 	switch {
 	case err == nil:
 		f.value = value
-		f.say(slog.LevelInfo, "files of PanDA's API have changed and were read again")
+		f.say(slog.LevelInfo, "files have changed and were read again")
 	default:
-		f.say(slog.LevelWarn, "files of PanDA's API have changed and cannot be used; what was read before stays in force", "error", err)
+		f.say(slog.LevelWarn, "files have changed and cannot be used; what was read before stays in force", "error", err)
 	}
 	return f.value
 }
 
 func (f *Fresh[T]) say(level slog.Level, message string, more ...any) {
 	if f.Log != nil {
-		f.Log.Log(context.Background(), level, message, append(more, "files", f.Files())...)
+		f.Log.Log(context.Background(), level, message, append(more, "of", f.Name)...)
 	}
 }
 

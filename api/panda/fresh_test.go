@@ -22,7 +22,7 @@ func TestFresh(t *testing.T) {
 	}
 	var log bytes.Buffer
 	reads := 0
-	f := &Fresh[string]{Files: func() []string { return []string{file} }, Log: slog.New(slog.NewTextHandler(&log, nil)), Every: 1, Read: func() (string, error) {
+	f := &Fresh[string]{Name: "a test", Files: func() []string { return []string{file} }, Log: slog.New(slog.NewTextHandler(&log, nil)), Every: 1, Read: func() (string, error) {
 		reads++
 		b, err := os.ReadFile(file)
 		if err == nil && len(b) == 0 {
@@ -42,7 +42,7 @@ func TestFresh(t *testing.T) {
 		t.Errorf("%q, %d reads", got, reads)
 	}
 	write("")
-	if got := f.Get(); got != "three" || f.Get() != "three" || reads != 4 || strings.Count(log.String(), "stays in force\" error=empty files=["+file) != 1 {
+	if got := f.Get(); got != "three" || f.Get() != "three" || reads != 4 || strings.Count(log.String(), "stays in force\" error=empty of=\"a test\"") != 1 {
 		t.Errorf("%q, %d reads, logged %s", got, reads, &log)
 	}
 	if err := os.Remove(file); err != nil {

@@ -48,12 +48,12 @@ var oldCalls = map[string]oldCall{
 
 // oldHarvesterRoutes serves them; of calls that the new API lacks here there is no old one either.
 func (s *server) oldHarvesterRoutes(r chi.Router) {
-	new := map[string]endpoint{}
+	byPath := map[string]endpoint{}
 	for _, e := range s.calls() {
-		new[e.path] = e
+		byPath[e.path] = e
 	}
 	for name, c := range oldCalls {
-		if e, there := new[c.as]; there {
+		if e, there := byPath[c.as]; there {
 			s.oldRoute(r, name, func(r *http.Request, a args) any { return c.form(e.called(r, c.renamed(a))) })
 		}
 	}

@@ -22,7 +22,7 @@ type TLSFiles struct {
 func (f TLSFiles) Config() (*tls.Config, error) { return f.config(0) }
 
 func (f TLSFiles) config(every time.Duration) (*tls.Config, error) {
-	now := &Fresh[*tls.Config]{Read: f.read, Files: f.files, Log: f.Log, Every: every}
+	now := &Fresh[*tls.Config]{Name: "certificate, key and CAs of PanDA's API", Read: f.read, Files: f.files, Log: f.Log, Every: every}
 	if err := now.First(); err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (d *daemon) PandaURL() string {
 // pandaConfig is PanDA's API as the configuration has it. tokens are those of the native API.
 func (d *daemon) pandaConfig(tokens []api.Token) (panda.Config, error) {
 	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
-	access := &panda.Fresh[*panda.Access]{Log: d.log, Files: d.cfg.pandaFiles, Read: func() (*panda.Access, error) { return d.pandaAccess(tokens) }}
+	access := &panda.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.pandaFiles, Read: func() (*panda.Access, error) { return d.pandaAccess(tokens) }}
 	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.PandaTrf))
 	c.Guard = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })
