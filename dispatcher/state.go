@@ -12,7 +12,7 @@ import (
 type state struct {
 	version  shares.Version
 	plans    plans
-	targets  []targetRow // that are in force
+	targets  []targetRow // limits and floors that are in force
 	epoch    int64
 	queues   map[shares.QueueID]*queue
 	byName   map[string]*queue
@@ -64,7 +64,8 @@ type queue struct {
 	pool      *pool
 	limit     *limit
 	targets   []*target // target slots
-	shapes    []*shape  // that may run here
+	floors    []*target
+	shapes    []*shape // that may run here
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
@@ -88,6 +89,7 @@ type pool struct {
 	lag         []float64         // by node: what it missed, see memory
 	owed        owed              // to whom units were reclaimed
 	skipped     shares.Contenders // of the record that is being made; else empty
+	below       shares.Contenders // of the floor that is being looked at; else empty
 	lends       bool              // there are limits of lending or borrowing
 	demand      []shares.Units    // by leaf node, as lending last saw it
 	eased       uint64            // rises when lending may admit what it has refused
