@@ -36,8 +36,11 @@ var zeroAttributes = []string{"maxCpuCount", "maxDiskCount", "minRamCount", "cpu
 // description is a job under PanDA's names, all of them. What its last pilot reported stands over what is known here.
 type description map[string]any
 
-// describe describes the jobs that there are among ids, in two statements however many they are. What payloads reported of
-// themselves is left out: it may be large.
+// tasksPerPage is how many tasks are looked up at once, each with up to 1 MB of parameters.
+const tasksPerPage = 500
+
+// describe describes the jobs that there are among ids: one statement for them, and one for each page of their tasks. What
+// payloads reported of themselves is left out: it may be large.
 func (s *server) describe(ctx context.Context, ids []int64) (map[int64]description, error) {
 	rows, err := s.Jobs.JobsByID(ctx, ids)
 	if err != nil {
@@ -47,12 +50,15 @@ func (s *server) describe(ctx context.Context, ids []int64) (map[int64]descripti
 	for _, row := range rows {
 		of[row.Task] = generator.Task{}
 	}
-	tasks, err := s.Steering.TasksByID(ctx, slices.Collect(maps.Keys(of)))
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range tasks {
-		of[t.ID] = t
+	for page := range slices.Chunk(slices.Sorted(maps.Keys(of)), tasksPerPage) {
+		tasks, err := s.Steering.TasksByID(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tasks {
+			t.Parameters = nil // large, and not looked at
+			of[t.ID] = t
+		}
 	}
 	all := map[int64]description{}
 	for _, row := range rows {

@@ -62,7 +62,7 @@ func personOf(dn string) string {
 
 // mostTasks bounds a list of tasks, usualTasks is how many are meant where nothing is said.
 const (
-	mostTasks  = 5000
+	mostTasks  = 1000
 	usualTasks = 500
 )
 
