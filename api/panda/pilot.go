@@ -61,6 +61,7 @@ func (s *server) pilotCalls() []endpoint {
 		{http.MethodPost, "/pilot/update_worker_node_gpu", params{"site": text | needed, "host_name": text | needed, "vendor": text | needed,
 			"model": text | needed, "count": integer | needed, "vram": number, "architecture": text, "framework": text,
 			"framework_version": text, "driver_version": text, "timeout": number}, s.updateWorkerGPU},
+		{http.MethodPost, "/pilot/set_debug_mode", params{"job_id": integer | needed, "mode": text}, s.setDebugMode},
 		{http.MethodGet, "/metaconfig/get_resource_types", params{}, s.getResourceTypes},
 	}
 }

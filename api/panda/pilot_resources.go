@@ -42,3 +42,9 @@ func (s *server) oldResourceTypes(r *http.Request, _ args) (int, any) {
 
 // byPilot says whether a pilot asks, not a script or a Harvester.
 func byPilot(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "pilot/") }
+
+// setDebugMode is what pilots of some queues ask for before they begin a job. It means nothing here; a refusal would be
+// repeated two minutes later, and the job's first lease is over by then.
+func (s *server) setDebugMode(*http.Request, args) envelope {
+	return envelope{Success: true, Message: "there is no debug mode here: what a heartbeat says of a payload's output is kept at any time"}
+}

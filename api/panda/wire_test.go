@@ -40,6 +40,8 @@ func TestToldToPilots(t *testing.T) {
 		{"stop", pilot, "/api/v1/pilot/update_job", running, kill, `{"success":true,"message":"","data":{"StatusCode":0,"command":"tobekilled"},"command":"tobekilled"}`},
 		{"stop", script, "/api/v1/pilot/update_job", running, kill, `{"success":true,"message":"","data":{"StatusCode":0,"command":"tobekilled"},"command":"tobekilled"}`},
 		{"several", script, "/api/v1/pilot/update_jobs_bulk", bulk, dispatcher.RenewReply{}, `{"success":true,"message":"","data":[{"success":true,"message":"","data":{"StatusCode":0,"command":null}}]}`},
+		{"nothing to wait for", pilot, "/api/v1/pilot/set_debug_mode", `{"job_id":"1001","mode":"debug"}`, dispatcher.RenewReply{},
+			`{"success":true,"message":"there is no debug mode here: what a heartbeat says of a payload's output is kept at any time","data":null}`},
 		{"the old API knows no null", script, "/server/panda/updateJob", `jobId=1001&state=running`, dispatcher.RenewReply{}, `{"StatusCode":0,"command":"NULL"}`},
 	} {
 		s := newStub()
