@@ -189,6 +189,38 @@ func TestOwnTestsWithATask(t *testing.T) {
 	})
 }
 
+// The inputs of a task are its only dataset; each stands as its last job does.
+func TestTaskFiles(t *testing.T) {
+	w := newWorld(t, dispatcher.Timing{})
+	c := w.caller()
+	var id, none int64
+	params := evgen(map[string]any{"noInput": nil, "nEvents": nil, "nEventsPerJob": nil, "pfnList": []string{"a", "b", "c", "d,e"}, "nFilesPerJob": 2, "jobParameters": "${IN}"})
+	c.data(send, "/task/submit", map[string]any{"task_parameters": params}, &id)
+	w.until("there are jobs", func() bool { got, _ := w.generator.Task(context.Background(), id); return got.Jobs.Ready == 3 })
+	reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Slot: dispatcher.Slot{Cores: 1}, WaitS: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.dispatcher.KillJobs(t.Context(), []int64{reply.Leases[0].Job + 1}); err != nil {
+		t.Fatal(err)
+	}
+	c.data(send, "/task/submit", map[string]any{"task_parameters": evgen(map[string]any{"nEvents": 1})}, &none)
+	file := func(lfn string, n int, status string) string {
+		return fmt.Sprintf(`{"lfn":"%s","scope":null,"id":%d,"status":"%s"}`, lfn, n, status)
+	}
+	all := strings.Join([]string{file("a", 1, "running"), file("b", 2, "running"), file("c", 3, "failed"), file("d", 4, "failed"), file("e", 5, "ready")}, ",")
+	named := fmt.Sprintf(`{"dataset":{"name":"mc.evgen","id":%d},"files":[`, id)
+	no := `{"success":false,"message":"No data found for the task","data":null}`
+	c.check([]answered{
+		{get, "/task/get_datasets_and_files", of(id), `{"success":true,"message":"","data":[` + named + all + `]}]}`},
+		{get, "/task/get_datasets_and_files", of(id, "dataset_types", "input"), `{"success":true,"message":"","data":[` + named + all + `]}]}`},
+		{get, "/task/get_datasets_and_files", of(id, "dataset_only", "True"), `{"success":true,"message":"","data":[` + named + `]}]}`},
+		{get, "/task/get_datasets_and_files", of(id, "dataset_types", "output"), no},
+		{get, "/task/get_datasets_and_files", of(none), no},
+		{get, "/task/get_datasets_and_files", of(999), `{"success":false,"message":"Task not found","data":2}`},
+	})
+}
+
 // detailKeys are the names of all facts of a task.
 var detailKeys = strings.Fields(`architecture campaign cloud coreCount creationDate currentPriority diskCount endTime errorDialog gshare
 	ignoredParams jediTaskID jobParamsTemplate maxAttempt modificationTime nFiles nFilesFailed nFilesFinished nucleus parent_tid

@@ -80,6 +80,7 @@ func (s *server) taskCalls() []endpoint {
 	}
 	if s.Jobs != nil {
 		served = append(served, endpoint{http.MethodGet, "/task/get_job_ids", one(nil), s.taskJobs},
+			endpoint{http.MethodGet, "/task/get_datasets_and_files", one(params{"dataset_types": list, "dataset_only": boolean}), s.taskFiles},
 			endpoint{http.MethodGet, "/task/get_job_descriptions", one(params{"unsuccessful_only": boolean}), s.taskJobDescriptions},
 			endpoint{http.MethodPost, "/task/kill_unfinished_jobs", one(params{"code": integer, "use_email_as_id": boolean}), s.killTaskJobs})
 	}

@@ -23,7 +23,6 @@ type refused struct{ method, why string }
 // notServed are those about tasks.
 var notServed = map[string]refused{
 	"reload_input":           {http.MethodPost, noCatalog + "; retry tries again what did not finish"},
-	"get_datasets_and_files": {http.MethodGet, noCatalog + ": get_task_parameters has the files of pfnList, get_job_descriptions those of each job"},
 	"reassign":               {http.MethodPost, noBroker + "; reassign_global_share gives it to another share"},
 	"increase_attempts":      {http.MethodPost, "retry gives what did not finish maxAttempt attempts more, once the task is over"},
 	"change_attribute":       {http.MethodPost, asSubmitted},

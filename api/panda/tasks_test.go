@@ -262,9 +262,6 @@ func TestTaskRefusals(t *testing.T) {
 	if a := w.task(t, "change_attribute", map[string]any{"task_id": -1, "what": "ever"}); a["success"] != false || a["message"] != "change_attribute is not served here: "+asSubmitted {
 		t.Errorf("%v", a)
 	}
-	if a := w.look(t, "get_datasets_and_files", id(1)); a["success"] != false || !strings.HasPrefix(a["message"].(string), "get_datasets_and_files is not served here: "+noCatalog) {
-		t.Errorf("%v", a)
-	}
 	native := w.submit(1, 1, "true").ID
 	if a := w.look(t, "get_task_parameters", id(native)); a["success"] != false || !strings.Contains(a["message"].(string), "was not submitted by PanDA's calls") {
 		t.Errorf("%v", a)
