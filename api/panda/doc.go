@@ -20,7 +20,8 @@
 //	starting, running            renew, state starting, running
 //	transferring, holding        renew, state draining
 //	finished, failed             finish
-//	add_target_slots             a hard limit of the dispatcher: cores at a queue, for a share or a kind of jobs, until a date
+//	add_target_slots             a hard limit of the dispatcher, or with mode floor a floor: cores at a queue, for a share or a kind
+//	                             of jobs, until a date
 //	an order to cancel           the command tobekilled: killed, reclaimed, whatever the reason
 //
 // # What is promised

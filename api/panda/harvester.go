@@ -50,7 +50,7 @@ func (s *server) harvesterCalls() []endpoint {
 		{http.MethodPost, "/harvester/add_sweep_command", params{"panda_queue": id, "status_list": list | needed, "ce_list": list | needed,
 			"submission_host_list": list | needed}, s.addSweepCommand},
 		{http.MethodPost, "/harvester/add_target_slots", params{"panda_queue": id, "slots": integer | needed, "global_share": text,
-			"resource_type": text, "expiration_date": text}, s.addTargetSlots},
+			"resource_type": text, "expiration_date": text, "mode": text}, s.addTargetSlots},
 	}
 }
 

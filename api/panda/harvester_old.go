@@ -40,7 +40,7 @@ var oldCalls = map[string]oldCall{
 	"sweepPQ": {"/harvester/add_sweep_command", map[string]string{"panda_queue": "panda_queue", "status_list": "status_list", "ce_list": "ce_list",
 		"submission_host_list": "submission_host_list"}, pairOr("OK")},
 	"setNumSlotsForWP": {"/harvester/add_target_slots", map[string]string{"pandaQueueName": "panda_queue", "numSlots": "slots", "gshare": "global_share",
-		"resourceType": "resource_type", "validPeriod": "expiration_date"}, coded},
+		"resourceType": "resource_type", "validPeriod": "expiration_date", "mode": "mode"}, coded},
 	"getJobStatisticsPerSite":                    {"/statistics/active_job_stats_by_site", nil, pickled},
 	"getJobStatisticsPerSiteResource":            {"/statistics/job_stats_by_site_and_resource_type", map[string]string{"timeWindow": "time_window"}, bare},
 	"get_job_statistics_per_site_label_resource": {"/statistics/job_stats_by_site_share_and_resource_type", map[string]string{"time_window": "time_window"}, bare},
