@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -51,6 +52,7 @@ type shape struct {
 	at      int // its number here, without gaps
 	need    Requirements
 	class   string                  // see JobClass
+	classAt int                     // in JobClasses
 	queues  []bool                  // that may run it, by position in version.Queues
 	power   map[string]shares.Units // by pool: the largest core power (thousandths) at which it may run
 	windows []*window               // on a leaf of the present tree
@@ -111,7 +113,16 @@ type reach struct {
 	bounded bool
 	held    shares.Units // of this leaf at those queues
 	targets bool         // one of them has target slots
+	classes [nClasses]classReach
 	stale   bool
+}
+
+// classReach is the same of the jobs of one class, where there are target slots.
+type classReach struct {
+	queues  []bool
+	cap     shares.Units
+	bounded bool
+	held    shares.Units
 }
 
 type heldKey struct {
@@ -185,6 +196,7 @@ func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*li
 // know adds a shape.
 func (s *state) know(sh *shape) {
 	sh.at, sh.class = len(s.byAt), JobClass(sh.need)
+	sh.classAt = slices.Index(JobClasses, sh.class)
 	s.byAt, s.shapes[sh.id] = append(s.byAt, sh), sh
 	s.place(sh)
 }
@@ -337,7 +349,7 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 		q.pool.eased++
 	}
 	if r := s.leaves[node].reach[q.pool]; r != nil && !r.stale && r.queues[q.pos] {
-		r.held += units
+		r.hold(q, s.shapes[key.shape], units)
 	}
 	s.touch(node, false)
 }
@@ -394,17 +406,18 @@ func (s *state) want(node int, p *pool) shares.Units {
 	if r.stale {
 		s.measure(node, p, r)
 	}
-	var want shares.Units
+	var of [nClasses]shares.Units
 	for _, w := range l.windows {
 		if n := w.ready + w.backlog; n > 0 {
-			units := shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
-			if r.targets {
-				if room, ok := s.roomFor(w, p); ok {
-					units = min(units, room)
-				}
-			}
-			want += units
+			of[w.shape.classAt] += shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
 		}
+	}
+	var want shares.Units
+	for class, units := range of {
+		if c := &r.classes[class]; c.bounded {
+			units = min(units, max(0, c.cap-c.held))
+		}
+		want += units
 	}
 	if r.bounded {
 		want = min(want, max(0, r.cap-r.held))
@@ -426,19 +439,51 @@ func (s *state) measure(node int, p *pool, r *reach) {
 		if !in {
 			continue
 		}
-		u, limited := s.version.Queues[i].Capacity()
 		q := s.queues[s.version.Queues[i].ID]
 		r.targets = r.targets || len(q.targets) > 0
-		if most, ok := s.targetOf(q, s.version.Tree.Nodes[node].ID); ok && (!limited || most < u) {
-			u, limited = most, true
-		}
+		u, limited := s.mostAt(q, s.version.Tree.Nodes[node].ID, "")
 		r.bounded = r.bounded && limited
 		r.cap += u
+	}
+	if r.targets {
+		s.measureClasses(node, r)
 	}
 	id := s.version.Tree.Nodes[node].ID
 	for key, h := range s.held[id] {
 		if q := s.queues[key.queue]; q != nil && r.queues[q.pos] {
-			r.held += h.units
+			r.hold(q, s.shapes[key.shape], h.units)
 		}
+	}
+}
+
+// measureClasses is measure for the jobs of each class by itself.
+func (s *state) measureClasses(node int, r *reach) {
+	for _, w := range s.leaves[node].windows {
+		if w.ready+w.backlog <= 0 {
+			continue
+		}
+		c := &r.classes[w.shape.classAt]
+		if c.queues == nil {
+			c.queues, c.bounded = make([]bool, len(r.queues)), true
+		}
+		for i, fits := range w.shape.queues {
+			if !fits || !r.queues[i] || c.queues[i] {
+				continue
+			}
+			u, limited := s.mostAt(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID, w.shape.class)
+			c.queues[i], c.bounded = true, c.bounded && limited
+			c.cap += u
+		}
+	}
+}
+
+// hold counts what the leaf holds at one of the queues.
+func (r *reach) hold(q *queue, sh *shape, units shares.Units) {
+	r.held += units
+	if sh == nil || !r.targets {
+		return
+	}
+	if c := &r.classes[sh.classAt]; c.queues != nil && c.queues[q.pos] {
+		c.held += units
 	}
 }

@@ -43,6 +43,8 @@ func JobClass(r Requirements) string {
 // JobClasses are the names that JobClass gives.
 var JobClasses = []string{"SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM"}
 
+const nClasses = 4
+
 // targetRow is a limit or a floor that is in force.
 type targetRow struct {
 	Queue     string
@@ -178,26 +180,16 @@ func (s *state) spendTargets(q *queue, key heldKey, jobs int64) {
 	}
 }
 
-// holdTargets counts what is held under the target slots of a queue. What they leave bounds the want of all leaves that they
-// are for; what a floor lacks bounds nothing.
+// holdTargets counts what is held under the target slots of a queue.
 func (s *state) holdTargets(q *queue, key heldKey, jobs int64) {
-	sh, tree := s.shapes[key.shape], s.version.Tree
+	sh := s.shapes[key.shape]
 	if sh == nil {
 		return
 	}
-	for _, t := range q.floors {
-		if t.covers(tree, key.share, sh.class) {
-			t.held += jobs * int64(sh.need.Cores)
-		}
-	}
-	for _, t := range q.targets {
-		if !t.covers(tree, key.share, sh.class) {
-			continue
-		}
-		t.held += jobs * int64(sh.need.Cores)
-		for _, leaf := range tree.Leaves() {
-			if len(s.leaves[leaf].windows) > 0 && t.covers(tree, tree.Nodes[leaf].ID, t.Class) {
-				s.touch(leaf, false)
+	for _, list := range [][]*target{q.targets, q.floors} {
+		for _, t := range list {
+			if t.covers(s.version.Tree, key.share, sh.class) {
+				t.held += jobs * int64(sh.need.Cores)
 			}
 		}
 	}
@@ -214,26 +206,13 @@ func (s *state) roomAt(q *queue, share shares.ShareID, sh *shape) (cores int64, 
 	return cores, ok
 }
 
-// roomFor is roomAt at all queues of a pool that may run the jobs of a window, in units.
-func (s *state) roomFor(w *window, p *pool) (room shares.Units, ok bool) {
-	for i, fits := range w.shape.queues {
-		q := s.queues[s.version.Queues[i].ID]
-		if !fits || q.pool != p {
-			continue
-		}
-		cores, bounded := s.roomAt(q, w.key.share, w.shape)
-		if !bounded {
-			return 0, false
-		}
-		room += shares.Units(cores * q.CorePowerMilli)
-	}
-	return room, true
-}
-
-// targetOf is what the target slots leave of a queue for all jobs of a share, in units; ok is false when they say nothing.
-func (s *state) targetOf(q *queue, share shares.ShareID) (most shares.Units, ok bool) {
+// mostAt is what jobs of a share and class may hold of a queue, in units; an empty class is for all of them. ok is false when
+// neither slots nor target slots bound it. What others hold under the same target slots does not count, as with the slots of
+// a queue: else a grant at one queue would change what a thousand shares want.
+func (s *state) mostAt(q *queue, share shares.ShareID, class string) (most shares.Units, ok bool) {
+	most, ok = q.Capacity()
 	for _, t := range q.targets {
-		if u := shares.Units(int64(t.Slots) * q.CorePowerMilli); t.Class == "" && (!ok || u < most) && t.covers(s.version.Tree, share, "") {
+		if u := shares.Units(int64(t.Slots) * q.CorePowerMilli); (!ok || u < most) && t.covers(s.version.Tree, share, class) {
 			most, ok = u, true
 		}
 	}
