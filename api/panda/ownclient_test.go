@@ -251,10 +251,18 @@ func TestBrokenTask(t *testing.T) {
 	if d["userName"] != "alice" || d["superStatus"] != "broken" || !strings.Contains(fmt.Sprint(d["errorDialog"]), "jobParameters: is missing") || d["endTime"] == nil {
 		t.Errorf("%v", d)
 	}
-	var found []map[string]any
-	c.data(get, "/task/get_tasks_detailed_info_since", map[string]any{"filters": `{"superStatus": "broken"}`}, &found)
-	if len(found) != 1 {
-		t.Errorf("%v", found)
+	if _, err := w.db.Exec(t.Context(), "SELECT setval(pg_get_serial_sequence('tasks', 'id'), 300000)"); err != nil {
+		t.Fatal(err)
+	}
+	var later int64
+	c.data(send, "/task/insert_task_parameters", map[string]any{"task_parameters": params}, &later)
+	for filter, want := range map[string]int{`{"superStatus": "broken"}`: 2, fmt.Sprintf(`{"reqID": %d}`, id): 1, fmt.Sprintf(`{"jediTaskID": "%d", "reqID": "%d"}`, id, id): 1,
+		fmt.Sprintf(`{"jediTaskID": "%d", "reqID": "%d"}`, id, later): 0} {
+		var found []map[string]any
+		c.data(get, "/task/get_tasks_detailed_info_since", map[string]any{"filters": filter}, &found)
+		if len(found) != want {
+			t.Errorf("%s: %v", filter, found)
+		}
 	}
 	for args, want := range map[string]string{
 		`{"task_parameters": 5}`: "Type error: 'task_parameters' must be of type dict, got int.",

@@ -87,11 +87,14 @@ func (s *server) detailedSince(r *http.Request, a args) envelope {
 		return bad("%s", err)
 	}
 	return answer(s, r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
-		list := func() ([]generator.Task, error) { return s.Steering.Recent(ctx, chosen) }
-		if ids != nil {
-			list = func() ([]generator.Task, error) { return s.Steering.TasksByID(ctx, ids) }
+		var tasks []generator.Task
+		var err error
+		if ids == nil || chosen.Request != "" {
+			tasks, err = s.Steering.Recent(ctx, chosen)
 		}
-		tasks, err := list()
+		if err == nil && len(tasks) == 0 && ids != nil {
+			tasks, err = s.Steering.TasksByID(ctx, ids)
+		}
 		found := []facts{}
 		for _, t := range tasks {
 			if f := factsOf(t).detailed(t); filter.fits(f) {
@@ -103,7 +106,7 @@ func (s *server) detailedSince(r *http.Request, a args) envelope {
 }
 
 // readFilter reads filters, a JSON object in a text, and lets the database choose by what it has. ids are not nil where
-// tasks are named by id.
+// tasks are named by id, or by a request that may be one: a task without a request has its id, however long ago it was.
 func readFilter(text string, chosen *generator.Recent) (filter taskFilter, ids []int64, err error) {
 	if text == "" {
 		return nil, nil, nil
@@ -129,7 +132,7 @@ func readFilter(text string, chosen *generator.Recent) (filter taskFilter, ids [
 		if filter[name], err = regexp.Compile(pattern); err != nil {
 			return nil, nil, fmt.Errorf("filters: %s: %w", name, err)
 		}
-		if id, err := strconv.ParseInt(value, 10, 64); name == "jediTaskID" && plain && err == nil {
+		if id, err := strconv.ParseInt(value, 10, 64); (name == "jediTaskID" || name == "reqID") && plain && err == nil {
 			ids = []int64{id}
 		}
 		filter.narrow(name, value, plain, chosen)
