@@ -150,6 +150,9 @@ func TestPandaApart(t *testing.T) {
 	if resp, err := plain.Get(d.PandaURL() + "/v1/queues"); err != nil || resp.StatusCode != http.StatusNotFound {
 		t.Errorf("the native API is on PanDA's listener: %v %v", resp, err)
 	}
+	if resp, err := http.Get(d.URL() + "/trf/runShell"); err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("scripts for who does not know the certificate: %v %v", resp, err)
+	}
 	if resp, err := plain.Get(d.PandaURL() + "/trf/runShell"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("runShell needs a credential: %v %v", resp, err)
 	}
