@@ -105,13 +105,12 @@ func (d *Dispatcher) setTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlot
 		return err
 	}
 	args := pgx.StrictNamedArgs{"queue": t.Queue, "share": int32(t.Share), "class": t.Class}
-	what := "target_slots"
+	set, verb := "set_target_slots", "remove_target_slots"
 	if t.Floor {
-		what = "target_floor"
+		set, verb = "set_target_floor", "remove_target_floor"
 	}
-	verb := "remove_" + what
 	if t.Slots >= 0 {
-		verb = "set_" + what
+		verb = set
 		args["slots"], args["expires_at"] = t.Slots, nil
 		if !t.Until.IsZero() {
 			args["expires_at"] = t.Until
