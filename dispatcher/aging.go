@@ -12,7 +12,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// walkJobs is how many jobs one Reorder or PrioritiseTask looks at. Claims of one of them wait for it: it takes about a twentieth of a second.
+// walkJobs is how many jobs one Reorder or PrioritiseTask looks at. Grants of one of them wait for it: it takes about a twentieth of a second.
 const walkJobs = 1000
 
 type walkRow struct {

@@ -235,14 +235,16 @@ type choice struct {
 	window *window
 	exact  bool // its head is known to be the best
 	units  shares.Units
+	floor  bool // the leaf is due by one
 }
 
 // best is the window that the leaf gives a job from: the earliest head, or the widest shape where the queue prefers
 // it, of those that the limits of the path, lending and borrowing admit. When none is left, in is what stands in the
-// way, or nothing if the leaf has no job after all.
-func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, in obstacle) {
+// way, or nothing if the leaf has no job after all. A leaf that is due by a floor gives a job of its class.
+func (c *contenders) best(of due, wide bool, n *needs) (found choice, in obstacle) {
+	leaf, class := of.leaf, of.class()
 	for _, w := range c.windows(leaf) {
-		if !c.shapes.has(w.shape.at) || !w.open() {
+		if !c.shapes.has(w.shape.at) || !w.open() || class != "" && w.shape.class != class {
 			continue
 		}
 		units := shares.Units(w.shape.need.Cores) * c.power
@@ -258,7 +260,7 @@ func (c *contenders) best(leaf int, wide bool, n *needs) (found choice, in obsta
 			n.lacked = in.kind()
 			continue
 		}
-		found.meet(choice{w, w.exact(), units}, wide)
+		found.meet(choice{w, w.exact(), units, of.floor != nil}, wide)
 	}
 	return found, in
 }

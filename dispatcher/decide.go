@@ -12,9 +12,9 @@ type grant struct {
 	units  shares.Units
 	nonce  int64
 	of     *state
-	lane   int         // that claims it
+	lane   int         // that leases it
 	spent  bool        // charged to this daemon's escrow of the present epoch
-	turn   int64       // which decision of this daemon it was
+	number int64       // which decision of this daemon it was
 	former int64       // the one that granted its leaf something before
 	leaf   int         // node of the tree that it was decided by
 	note   *pickRecord // the record of the decision, where the sample has it
@@ -28,7 +28,7 @@ func (g *grant) move() move {
 		Before: isReady, After: isLeased, N: 1, Units: g.units}
 }
 
-// undo is the opposite: the job was not ours, or the claim did not commit. Nothing is announced.
+// undo is the opposite: the job was not ours, or the grant did not commit. Nothing is announced.
 func (g *grant) undo() move {
 	m := g.move()
 	m.Before, m.After = isLeased, isReady
@@ -87,26 +87,29 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	}
 	of.ask()
 	r := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants)))
+	var passed []due
 	for {
 		if kind := of.keptBack(); kind != "" {
 			n.lacked = kind
 		}
-		leaf, ok := q.pool.choose(r, &of.leaves)
-		if !ok && p.among != nil && p.among.stale {
+		first, ok := s.choose(q, of, r, passed)
+		if !ok && p.among != nil && p.among.mayHave(of) {
 			n.narrow(p.among)
 			return nil, blocked
 		}
 		if !ok {
 			return nil, none
 		}
-		found, in := of.best(leaf, q.Prefer == "wide", n)
+		found, in := of.best(first, q.Prefer == "wide", n)
 		switch {
 		case in.limit != nil && n.limits[in.limit] > 0:
 			return nil, blocked
+		case found.window == nil && first.class() != "":
+			passed = append(passed, first) // jobs of other classes may be there
 		case found.window == nil && in.stands():
-			of.keepBack(leaf, in)
+			of.keepBack(first.leaf, in)
 		case found.window == nil:
-			s.recheck(leaf, of)
+			s.recheck(first.leaf, of)
 		case !found.exact:
 			of.unread(n)
 			return nil, blocked
@@ -121,8 +124,8 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *grant {
 	g := &grant{pull: p, window: c.window, job: c.window.pop(), queue: q, units: c.units, note: note,
 		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true, leaf: c.window.leaf}
-	s.diary.turn++
-	g.turn = s.diary.turn
+	s.diary.number++
+	g.number = s.diary.number
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	if len(s.narrows.by) > 0 {
@@ -130,11 +133,11 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	}
 	g.place = q.pool.book.Granted(c.window.leaf)
 	g.owed = q.pool.owed.take(c.window.leaf, g.units)
-	g.former, q.pool.turns[c.window.leaf] = q.pool.turns[c.window.leaf], g.turn
+	g.former, q.pool.lastGrant[c.window.leaf] = q.pool.lastGrant[c.window.leaf], g.number
 	return g
 }
 
-// takeBack undoes what give has counted: the job was not ours, or the claim did not commit.
+// takeBack undoes what give has counted: the job was not ours, or the grant did not commit.
 func (g *grant) takeBack() {
 	delete(g.of.inflight, g.job.id)
 	g.of.apply(g.undo(), g.spent)
@@ -142,7 +145,7 @@ func (g *grant) takeBack() {
 	if g.owed != nil {
 		g.owed.units += g.units
 	}
-	if last := &g.queue.pool.turns[g.leaf]; *last == g.turn {
+	if last := &g.queue.pool.lastGrant[g.leaf]; *last == g.number {
 		*last = g.former
 	}
 	g.of.diary.noteGrant(wordBack, g)

@@ -58,9 +58,9 @@ func (m *sampler) open() {
 // firstBudget leaves room for a second that is long or above the average.
 const firstBudget = decisionsPerSecond * 5 / 4
 
-// turn begins another second. A block that is cut short does no harm: a record in it stands for more than was seen,
+// begin begins another second. A block that is cut short does no harm: a record in it stands for more than was seen,
 // and as often there is none.
-func (m *sampler) turn(now time.Time) {
+func (m *sampler) begin(now time.Time) {
 	if passed := now.Sub(m.since).Seconds(); !m.since.IsZero() && passed > 0 {
 		m.weight = max(1, int(math.Ceil(float64(m.seen)/passed/decisionsPerSecond)))
 	}

@@ -17,14 +17,14 @@ func (m *sampler) second(now *time.Time, n int) (records, stands int, odd float6
 		}
 	}
 	*now = now.Add(time.Second)
-	m.turn(*now)
+	m.begin(*now)
 	return records, stands, float64(odds) / float64(max(records, 1))
 }
 
 func TestSampleTakesAllOfAThousand(t *testing.T) {
 	var m sampler
 	now := time.Now()
-	m.turn(now)
+	m.begin(now)
 	for _, n := range []int{1, 1000, 1000, 0, 999, 1000} {
 		if records, stands, _ := m.second(&now, n); records != n || stands != n {
 			t.Errorf("%d records for %d of %d decisions", records, stands, n)
@@ -35,7 +35,7 @@ func TestSampleTakesAllOfAThousand(t *testing.T) {
 func TestSampleIsBoundedAndUniform(t *testing.T) {
 	var m sampler
 	now := time.Now()
-	m.turn(now)
+	m.begin(now)
 	all, stood, odds := 0, 0, 0.0
 	const seconds, rate = 20, 50_000
 	for s := range seconds {

@@ -27,9 +27,9 @@ func oneIfSame[T comparable](column []T) []T {
 }
 
 func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
-	now, first, pull := time.Now(), row[0].turn, row[0].asked.pull
+	now, first, pull := time.Now(), row[0].number, row[0].asked.pull
 	for _, e := range row {
-		first, pull = min(first, e.turn), min(pull, e.asked.pull)
+		first, pull = min(first, e.number), min(pull, e.asked.pull)
 	}
 	levels, ids, words := flat(row)
 	int4s := func(of func(e *pickRecord) int32) []int32 { return valuesOf(row, of) }
@@ -49,7 +49,7 @@ func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
 		"units":              int8s(func(e *pickRecord) int64 { return int64(e.units) }),
 		"rounds":             int8s(func(e *pickRecord) int64 { return int64(e.round) }),
 		"weights":            int4s(func(e *pickRecord) int32 { return e.weight }),
-		"turns":              int4s(func(e *pickRecord) int32 { return int32(e.turn - first) }),
+		"turns":              int4s(func(e *pickRecord) int32 { return int32(e.number - first) }),
 		"kinds":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.kind) })),
 		"shapes":             oneIfSame(int4s(func(e *pickRecord) int32 { return e.shape })),
 		"cores":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.asked.cores) })),
@@ -57,6 +57,7 @@ func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
 		"unfits":             oneIfSame(int4s(func(e *pickRecord) int32 { return e.unfit })),
 		"barreds":            oneIfSame(int4s(func(e *pickRecord) int32 { return e.barred })),
 		"pulls":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.asked.pull - pull) })),
+		"floors":             oneIfSame(valuesOf(row, func(e *pickRecord) bool { return e.floor })),
 		"attempts":           oneIfSame(int4s(func(e *pickRecord) int32 { return e.attempt })),
 		"depths":             oneIfSame(int4s(func(e *pickRecord) int32 { return int32(len(e.levels)) })),
 		"skips":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(len(e.skipped)) })),

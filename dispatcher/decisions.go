@@ -30,16 +30,17 @@ type pickRecord struct {
 	round           shares.Units // R
 	asked           asked
 	version         int64
-	turn            int64 // which decision of the daemon it was
+	number          int64 // which decision of the daemon it was
 	kind            int64 // of the slot, as the diary has it
 	shape           int32
 	unfit           int32 // leaves with ready jobs of which none fits the slot
 	barred          int32 // leaves that a limit keeps back
+	floor           bool  // the winner came before its turn, since the queue has a floor for it
 	attempt         int32
 	levels          []float32 // deficits of the winner's path, in units: from the top level down to the share
 	skipped         []skip    // the first of those that stood before the winner
 
-	// Known when the claim has committed: its ledger row.
+	// Known when the grant has committed: its ledger row.
 	daemon int64
 	lane   int16
 	seq    int64
@@ -78,14 +79,14 @@ func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a a
 	c, _ := of.pool.book.Contest(r, &of.leaves)
 	job := &found.window.jobs[0]
 	e := &pickRecord{at: time.Now(), job: job.id, attempt: job.attempt, queue: q.ID, weight: int32(weight), units: found.units, round: r,
-		candidates: int32(of.leaves.Len()), asked: a, version: s.version.Number, turn: s.diary.turn + 1, kind: of.kind,
+		candidates: int32(of.leaves.Len()), asked: a, version: s.version.Number, number: s.diary.number + 1, kind: of.kind,
 		shape: found.window.key.shape, barred: int32(len(of.barred) + len(of.refused))}
 	e.unfit = max(0, int32(s.nOpen)-e.candidates-e.barred)
 	if e.unfit+e.barred > 0 {
 		e.skipped = s.skippedBefore(of, c.Winner)
 	}
-	if leaf := found.window.leaf; leaf != c.Winner { // it was owed the slot: the winner comes second
-		e.kind = -of.kind
+	if leaf := found.window.leaf; leaf != c.Winner { // it was owed the slot, or has a floor: the winner comes second
+		e.kind, e.floor = -of.kind, found.floor
 		c = of.owedBefore(r, leaf, c)
 	}
 	nodes := s.version.Tree.Nodes
@@ -138,9 +139,9 @@ type records struct {
 	of      int64
 }
 
-// keepNotes takes over the records of a batch whose row in the ledger is the lane's last. Those of claims that took
+// keepNotes takes over the records of a batch whose row in the ledger is the lane's last. Those of grants that took
 // nothing are forgotten.
-func (d *Dispatcher) keepNotes(l *lane, b claimBatch, took func(nonce int64) bool) {
+func (d *Dispatcher) keepNotes(l *lane, b leaseBatch, took func(nonce int64) bool) {
 	rs := &d.records
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -180,7 +181,7 @@ func (rs *records) drop(n int) {
 
 // Record writes the decisions that were committed since the last time, and what the daemon took into account beside
 // them, and returns how many decisions: all of them up to a thousand a second, above that, unless Config.RecordAll is
-// set, a uniform sample of about as many, in which each record says how many claims it stands for.
+// set, a uniform sample of about as many, in which each record says how many grants it stands for.
 // They are in memory until then, so a daemon that is killed takes the last second's with it. While the
 // database is away they wait; beyond sixteen seconds' worth they are dropped and counted. No record is written twice:
 // those of a row whose fate is unknown are dropped as well.
@@ -190,7 +191,7 @@ func (d *Dispatcher) Record(ctx context.Context) (n int, err error) {
 	defer rs.writing.Unlock()
 	now := time.Now()
 	d.mu.Lock()
-	d.state.sample.turn(now)
+	d.state.sample.begin(now)
 	diary := diaryPage{daemon: d.id, entries: d.takeDiary(now)}
 	d.mu.Unlock()
 	if err := d.writeDiary(ctx, diary); err != nil {

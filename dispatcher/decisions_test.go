@@ -55,7 +55,7 @@ func TestRecordedIsCommitted(t *testing.T) {
 	for _, leaf := range []string{"Prod/MC", "Prod/Rep", "Ana/User", "Test"} {
 		f.enqueue(batch{share: leaf, n: 40})
 	}
-	// Another daemon is faster with some of them, which this one learns from its claims.
+	// Another daemon is faster with some of them, which this one learns from its grants.
 	f.exec(`INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, daemon_id, expires_at, ttl_s)
 		SELECT id, 1, id, task_id, share_id, shape_id, (SELECT min(id) FROM queues), 1000, 1, 0, 'other', '', 0, now() + interval '1 h', 60
 		FROM jobs WHERE id % 8 = 0`)
@@ -192,7 +192,7 @@ func TestRecordsWaitForTheDatabase(t *testing.T) {
 	for i := range grants {
 		grants[i] = &grant{note: &pickRecord{at: time.Now(), job: int64(i), weight: 1}}
 	}
-	d.keepNotes(d.lane(0), claimBatch{pulls: []*pull{{grants: grants}}}, func(int64) bool { return true })
+	d.keepNotes(d.lane(0), leaseBatch{pulls: []*pull{{grants: grants}}}, func(int64) bool { return true })
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(d.metrics.unwritten)
 	if m, err := reg.Gather(); err != nil || m[0].Metric[0].GetCounter().GetValue() != 7 {

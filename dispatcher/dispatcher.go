@@ -22,7 +22,7 @@ type Timing struct {
 	FirstTTL   time.Duration // a new lease ends after it unless renewed (90 s)
 	TTL        time.Duration // a renewed one (180 s)
 	RenewEvery time.Duration // what pilots are told (60 s)
-	Statement  time.Duration // one transaction of a claim or an end (10 s)
+	Statement  time.Duration // one transaction of a grant or an end (10 s)
 	Patience   time.Duration // a pull waits so long beyond its wait for the database before it gives up (10 s)
 	DaemonTTL  time.Duration // a daemon that was not seen for it is closed (15 s)
 }
@@ -67,7 +67,7 @@ type Dispatcher struct {
 	cfg      Config
 	metrics  *metrics
 	payloads *payloadCache
-	kicks    chan struct{} // for the first claim worker
+	kicks    chan struct{} // for the first lease worker
 	helps    chan struct{} // for the second one
 	hint     chan struct{} // other daemons may want to look at the ledger
 	renewals *gatherer[renewal, renewed]
@@ -97,7 +97,7 @@ type Dispatcher struct {
 	base       [nLanes]int64 // up to where own moves are part of limits.free
 	followed   map[laneID]int64
 	daemons    map[int64]Peer      // that are not closed, this one among them
-	active     map[int64]time.Time // other daemons: when a claim of theirs was last seen
+	active     map[int64]time.Time // other daemons: when a grant of theirs was last seen
 	newest     int64               // daemons row that was seen
 	inDebt     map[*limit]bool
 	toRead     []*window // in turn; see startReads
@@ -111,7 +111,7 @@ type Dispatcher struct {
 	freshening bool
 	wheel      wheel
 	swept      time.Time
-	firstBegan time.Time     // when the first claim worker took its batch; zero while it has none
+	firstBegan time.Time     // when the first lease worker took its batch; zero while it has none
 	sweepPause time.Duration // from then on
 	stopping   bool
 }
@@ -187,7 +187,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 // returns. All other work is in the steps.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
-	workers.Go(func() { d.claimLoop(ctx, func() *lane { return d.lane(0) }) })
+	workers.Go(func() { d.leaseLoop(ctx, func() *lane { return d.lane(0) }) })
 	workers.Go(func() { d.secondLoop(ctx, func() *lane { return d.lane(1) }) })
 	workers.Go(func() { d.renewals.run(ctx, 0) })
 	for i := range nLanes - firstEndLane {

@@ -10,20 +10,20 @@
 //
 // # Invariants
 //
-//  1. At most one lease a job: leases.job_id is the primary key, and a claim locks the job's row.
+//  1. At most one lease a job: leases.job_id is the primary key, and a grant locks the job's row.
 //  2. The fence is (job, attempt, nonce). Whoever renews or finishes with another one gets lease_lost and changes nothing.
 //  3. Every change of a job's state is a move in the ledger, written by the transaction that makes it.
 //     Held units, ready jobs and the counts of tasks are sums over the ledger, exact at every commit.
 //  4. A lane of the ledger is written by one transaction at a time: seq has no gaps and commits in order,
 //     so "everything after n" is never missed by a reader.
 //  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots).
-//     A daemon spends only what it holds in escrow. A claim commits only under the limit epoch that it was
-//     decided under; a change of the site or the end of a daemon raises the epoch behind all claims in flight.
+//     A daemon spends only what it holds in escrow. A grant commits only under the limit epoch that it was
+//     decided under; a change of the site or the end of a daemon raises the epoch behind all grants in flight.
 //  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.
 //  7. No pull is answered "nothing" while a job exists that its slot may run: a window that is not read yet,
 //     or an escrow that is elsewhere, makes the pull wait for it.
 //  8. Jobs of one share and shape are given by priority, whoever asks; those of the same priority by age while one
-//     daemon claims, as is the rule: the eldest decides for all that reach it (Seniors). Daemons that decide side by side
+//     daemon leases, as is the rule: the eldest decides for all that reach it (Seniors). Daemons that decide side by side
 //     deal the jobs out among themselves (slice): one may pass over older ones that are another daemon's to take first.
 //  9. The database's now() is the only clock of a lease.
 //  10. An attempt whose pilot was told to give its units back (Reclaim), and that did not finish, is revoked: not charged,
@@ -37,12 +37,17 @@
 //
 // Pulls gather while the batch before them commits. For each, in order, shares picks among the leaves that have a
 // fitting job (contenders, kept up to date as windows open and close), the leaf's best job is taken out of its
-// window, and the whole batch is claimed in one statement that also writes the ledger row: all or nothing, or, when
+// window, and the whole batch is leased in one statement that also writes the ledger row: all or nothing, or, when
 // somebody else was at one of the jobs, those that are left. The pull of a job that was gone is decided again.
 //
 // A window holds the next ready jobs of one (share, shape), read on behind a keyset cursor (place, id), so
 // dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
 // their move (place, ids) and read from there.
+//
+// Target slots of a queue may be a floor: while fewer cores are held there than it says, who it is for comes first, among those
+// whom every gate before the share admits, and after those for whom units were reclaimed. It adds nothing to a target: what is
+// held by it counts as held, so that the share gets less elsewhere, and more than its target only as far as the floor is
+// above that. What is held below a floor is not reclaimed: the floor would bring it back, and nothing would come to an end.
 //
 // Pulls may take some jobs only (Only). The label of a task is part of its jobs' shape: other labels, other windows. For one
 // task or user there are windows of their own (narrow), read by task; their jobs are in the common windows too.
@@ -53,22 +58,24 @@
 // of who was granted something longest ago. All of it can be had again, in the order in which the deciding daemon knew
 // of it:
 //
-//   - Its decisions are numbered in turn, claimed or not. A record of decisions has the turn, R, the kind of slot.
-//   - Its diary says after which turn it counted what else: the row of a lane of the ledger (its own lanes of ends, the
+//   - Its decisions are numbered, leased or not. A record of decisions has the number, R, the kind of slot.
+//   - Its diary says after which decision it counted what else: the row of a lane of the ledger (its own lanes of ends, the
 //     shared lanes, other daemons' lanes; moves of a row in the order of its arrays), a grant taken back, jobs not
 //     generated yet, another version of the site or other plans, what shares remember, leaves that begin or cease to
-//     contend for a kind of slot. Its own claims are counted at their turn, before they are committed, and not again when
-//     their row is: the diary names rows of claim lanes only where a claim's fate was unknown.
+//     contend for a kind of slot. Its own grants are counted at their number, before they are committed, and not again when
+//     their row is: the diary names rows of grant lanes only where a grant's fate was unknown.
+//   - Target slots that bound what shares want are told of before the version that they belong to. Who came before its turn,
+//     by a floor or since units were owed to it, is recorded as such and not made again.
 //   - A stand in the diary, every minute and after every gap, says where it was: the position in every lane that it
 //     knows, grants in flight, the order of the last grants. A checkpoint and the ledger up to these positions
 //     give what was ready and held.
 //
 // The letters of entries are the words in record_diary.go. Where not every decision is recorded the diary breaks off, and
 // nothing is replayed up to the next stand. The same holds after a page of it that was lost: what Record writes last says up
-// to which turn nothing else was counted, and decisions after that are not made again.
+// to which decision nothing else was counted, and decisions after that are not made again.
 //
 // Attempts and ended jobs are stored by day, and so are the records of decisions: who won, who was next, the deficits
-// of both and of the winner level by level, who was skipped before it and why, the pull, the ledger row of the claim. Record writes those of committed claims a second later, all of them or a sample.
+// of both and of the winner level by level, who was skipped before it and why, the pull, the ledger row of the grant. Record writes those of committed grants a second later, all of them or a sample.
 //
 // Explain and Why say what all this comes to for one job, or for two shares: limits by what all daemons hold, then the walk
 // of a decision for a slot as large as the queue allows; of what has its slot, the record. They change nothing.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Decision is how an attempt came to its slot: the claim, and the record of the decision where there is one.
+// Decision is how an attempt came to its slot: the grant, and the record of the decision where there is one.
 type Decision struct {
 	Attempt   int       `json:"attempt" doc:"0: the job never had a slot."`
 	Queue     string    `json:"queue"`
@@ -17,7 +17,7 @@ type Decision struct {
 	Node      string    `json:"node"`
 	ReadyAt   time.Time `json:"ready_at" doc:"When it was created, or the attempt before it ended."`
 	ClaimedAt time.Time `json:"claimed_at"`
-	WaitedS   float64   `json:"waited_s" doc:"From ready to claim."`
+	WaitedS   float64   `json:"waited_s" doc:"From ready to granted."`
 	Version   int64     `json:"version" doc:"Site version that was in force."`
 	Recorded  bool      `json:"recorded"`
 	Note      string    `json:"note,omitempty" doc:"Why there is no record."`
@@ -38,11 +38,12 @@ type Record struct {
 	SlotCores  int       `json:"slot_cores" doc:"Cores that the slot had left to offer."`
 	Weight     int       `json:"weight" doc:"Decisions that the record stands for; 1 = all were recorded."`
 	Pull       int64     `json:"pull,omitempty" doc:"Number of the pull at the daemon; absent in records of older daemons."`
-	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the claim."`
+	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the grant."`
 	Lane       int       `json:"lane"`
 	Seq        int64     `json:"seq"`
 	Winner     string    `json:"winner" doc:"Share that got the slot."`
 	RunnerUp   string    `json:"runner_up,omitempty" doc:"Share that would have got it else; absent = no other had a job for the slot."`
+	Floor      bool      `json:"floor,omitempty" doc:"The winner came before its turn: the queue has a floor for it."`
 	Parted     int       `json:"parted" doc:"Depth of the level at which the paths of both part, from 1; 0 without a runner-up."`
 }
 
@@ -80,6 +81,7 @@ type recordRow struct {
 	Unfit           int
 	Barred          int
 	Pull            int64
+	Floor           bool
 	LevelDeficits   []float64 // empty in older records
 	Skipped         []string
 	SkippedWords    string
@@ -137,8 +139,8 @@ func (out *Decision) take(r recordRow) {
 	out.Recorded = true
 	out.Record = &Record{At: r.At.UTC(), Units: r.Units, Round: r.Round, Candidates: r.Candidates, Weight: r.Weight,
 		Unfit: r.Unfit, Barred: r.Barred, Skipped: r.skipped(), SlotCores: r.Cores, Pull: r.Pull,
-		Daemon: r.DaemonID, Lane: r.Lane, Seq: r.Seq, Winner: r.Share, RunnerUp: r.RunnerUp}
-	if r.Version > 0 { // else it is an old record, and the time of the claim says which
+		Daemon: r.DaemonID, Lane: r.Lane, Seq: r.Seq, Winner: r.Share, RunnerUp: r.RunnerUp, Floor: r.Floor}
+	if r.Version > 0 { // else it is an old record, and the time of the grant says which
 		out.Version = r.Version
 	}
 	won, second := strings.Split(r.Share, "/"), strings.Split(r.RunnerUp, "/")
@@ -183,6 +185,10 @@ func (out *Decision) summary(j *subject) string {
 		return s + ": no other share had a job for it."
 	}
 	l := out.Levels[out.Record.Parted-1]
+	if out.Record.Floor {
+		return fmt.Sprintf("%s: %s came before its turn, since the queue has a floor for it; %s would have been next (%s and %s units).",
+			s, l.Share, l.RunnerUp, figure(*l.Deficit), figure(*l.RunnerUpDeficit))
+	}
 	return fmt.Sprintf("%s: %s %s (%s and %s units).", s, l.Share, before(l.RunnerUp, *l.Deficit, *l.RunnerUpDeficit), figure(*l.Deficit), figure(*l.RunnerUpDeficit))
 }
 

@@ -349,6 +349,6 @@ func TestNotRecorded(t *testing.T) {
 		t.Errorf("%+v, %v", e.Decision, err)
 	}
 	if e.Decision.WaitedS > 60 || e.Decision.ReadyAt.After(e.Decision.ClaimedAt) {
-		t.Errorf("ready at %s, claimed at %s", e.Decision.ReadyAt, e.Decision.ClaimedAt)
+		t.Errorf("ready at %s, leased at %s", e.Decision.ReadyAt, e.Decision.ClaimedAt)
 	}
 }

@@ -58,8 +58,8 @@ func (f *fixture) agrees(d *Dispatcher) {
 	}
 }
 
-// decided puts pulls in line and decides them, as a claim worker would, but claims nothing.
-func decided(t *testing.T, d *Dispatcher, n int) claimBatch {
+// decided puts pulls in line and decides them, as a lease worker would, but leases nothing.
+func decided(t *testing.T, d *Dispatcher, n int) leaseBatch {
 	t.Helper()
 	for range n {
 		p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 60})
@@ -74,10 +74,10 @@ func decided(t *testing.T, d *Dispatcher, n int) claimBatch {
 }
 
 // decidedAgain makes a batch of the n pulls in line.
-func decidedAgain(t *testing.T, d *Dispatcher, n int) (batch claimBatch) {
+func decidedAgain(t *testing.T, d *Dispatcher, n int) (batch leaseBatch) {
 	t.Helper()
 	eventually(t, "the pulls are decided", func() bool {
-		need := newNeeds(firstClaimLane)
+		need := newNeeds(firstGrantLane)
 		d.mu.Lock()
 		batch.pulls = append(batch.pulls, d.line.next(d, mostGrants, need)...)
 		batch.epoch = d.state.epoch
@@ -88,18 +88,18 @@ func decidedAgain(t *testing.T, d *Dispatcher, n int) (batch claimBatch) {
 	return batch
 }
 
-// The connection breaks during a claim: it committed, or it did not, and nobody knows until the lane is resolved.
-func TestClaimInDoubt(t *testing.T) {
+// The connection breaks during a grant: it committed, or it did not, and nobody knows until the lane is resolved.
+func TestGrantInDoubt(t *testing.T) {
 	for name, commits := range map[string]bool{"committed": true, "lost": false} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 			f.enqueue(batch{share: "A", n: 8})
 			d := f.open()
 			b := decided(t, d, 5)
-			l := d.lane(firstClaimLane)
+			l := d.lane(firstGrantLane)
 			if commits {
-				if took, current, err := d.execClaim(context.Background(), l, b); err != nil || !current || !took.all {
-					t.Fatalf("claim: %v %v %v", took, current, err)
+				if took, current, err := d.execLease(context.Background(), l, b); err != nil || !current || !took.all {
+					t.Fatalf("grant: %v %v %v", took, current, err)
 				}
 			}
 			l.doubt, l.pending = true, b
@@ -108,12 +108,12 @@ func TestClaimInDoubt(t *testing.T) {
 			}
 			f.agrees(d)
 			f.recount()
-			// The lost claim must never be able to commit afterwards; the jobs go to the next pulls.
-			if _, _, err := d.execClaim(context.Background(), &lane{daemon: l.daemon, no: l.no, seq: l.seq - 1}, b); !commits && err == nil {
-				t.Error("a claim whose place in the lane was taken committed")
+			// The lost grant must never be able to commit afterwards; the jobs go to the next pulls.
+			if _, _, err := d.execLease(context.Background(), &lane{daemon: l.daemon, no: l.no, seq: l.seq - 1}, b); !commits && err == nil {
+				t.Error("a grant whose place in the lane was taken committed")
 			}
 			next := decided(t, d, map[bool]int{true: 3, false: 5}[commits])
-			d.claim(context.Background(), l, next)
+			d.lease(context.Background(), l, next)
 			f.agrees(d)
 			f.recount()
 			if held := f.heldBy()["A"]; held != map[bool]int{true: 8, false: 5}[commits] {
@@ -124,7 +124,7 @@ func TestClaimInDoubt(t *testing.T) {
 }
 
 // endsOf ends the attempts that a batch began.
-func endsOf(t *testing.T, b claimBatch, outcome Outcome) (ends []ended) {
+func endsOf(t *testing.T, b leaseBatch, outcome Outcome) (ends []ended) {
 	t.Helper()
 	for _, p := range b.pulls {
 		key, ok := parseLease(p.leases[0].Lease)
@@ -142,7 +142,7 @@ func TestEndInDoubt(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 4})
 	d := f.open()
 	b := decided(t, d, 4)
-	d.claim(context.Background(), d.lane(firstClaimLane), b)
+	d.lease(context.Background(), d.lane(firstGrantLane), b)
 	ends := endsOf(t, b, Failed)
 	l := d.lane(firstEndLane)
 	if _, err := d.execEnd(context.Background(), l, ends[:3]); err != nil {
@@ -162,15 +162,15 @@ func TestEndInDoubt(t *testing.T) {
 	f.recount()
 }
 
-// A daemon that was silent for too long is closed: its claims take nothing, its escrow is free for others, and it
+// A daemon that was silent for too long is closed: its grants take nothing, its escrow is free for others, and it
 // starts anew by itself.
 func TestSilentDaemon(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	f.enqueue(batch{share: "A", n: 20})
 	paused := f.open()
 	b := decided(t, paused, 4)
-	paused.claim(context.Background(), paused.lane(firstClaimLane), b)
-	late := decided(t, paused, 3) // and now it is stopped in the middle of a claim
+	paused.lease(context.Background(), paused.lane(firstGrantLane), b)
+	late := decided(t, paused, 3) // and now it is stopped in the middle of a grant
 
 	other := f.open()
 	pgtest.Age(t, f.pool, "daemons", "seen_at", time.Minute)
@@ -184,7 +184,7 @@ func TestSilentDaemon(t *testing.T) {
 	var got int
 	for {
 		p := decided(t, other, 1)
-		other.claim(context.Background(), other.lane(firstClaimLane), p)
+		other.lease(context.Background(), other.lane(firstGrantLane), p)
 		if got++; got == 6 {
 			break
 		}
@@ -193,9 +193,9 @@ func TestSilentDaemon(t *testing.T) {
 		t.Fatalf("%d held, want all 10 slots", held)
 	}
 	old := paused.id
-	paused.claim(context.Background(), paused.lane(firstClaimLane), late)
+	paused.lease(context.Background(), paused.lane(firstGrantLane), late)
 	if held := f.heldBy()["A"]; held != 10 {
-		t.Errorf("%d held: the closed daemon's claim committed", held)
+		t.Errorf("%d held: the closed daemon's grant committed", held)
 	}
 	if paused.id == old {
 		t.Error("the closed daemon did not start anew")
@@ -205,20 +205,20 @@ func TestSilentDaemon(t *testing.T) {
 }
 
 // A statement that the database refuses gives the jobs back and tells the pulls.
-func TestClaimFails(t *testing.T) {
+func TestGrantFails(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	f.enqueue(batch{share: "A", n: 3})
 	d := f.open()
 	b := decided(t, d, 3)
 	f.exec("ALTER TABLE leases ADD CONSTRAINT broken CHECK (job_id < 0) NOT VALID")
-	d.claim(context.Background(), d.lane(firstClaimLane), b)
+	d.lease(context.Background(), d.lane(firstGrantLane), b)
 	for _, p := range b.pulls {
 		if p.err == nil || errors.Is(p.err, ErrNoJobs) {
 			t.Errorf("pull: %v, want the database's error", p.err)
 		}
 	}
 	f.exec("ALTER TABLE leases DROP CONSTRAINT broken")
-	d.claim(context.Background(), d.lane(firstClaimLane), decided(t, d, 3))
+	d.lease(context.Background(), d.lane(firstGrantLane), decided(t, d, 3))
 	f.agrees(d)
 	f.recount()
 }

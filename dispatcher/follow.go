@@ -255,7 +255,7 @@ func (d *Dispatcher) hintOthers() {
 }
 
 // hintLoop sends at most one NOTIFY in 20 ms: its commit takes a lock of the whole database, so it must not be
-// part of a claim or an end.
+// part of a grant or an end.
 func (d *Dispatcher) hintLoop(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()

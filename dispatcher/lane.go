@@ -9,10 +9,10 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// Lanes of a daemon: two for claims, two for ends. Two batches in flight keep the disk and both sides busy;
+// Lanes of a daemon: two for grants, two for ends. Two batches in flight keep the disk and both sides busy;
 // a lane has one transaction in flight, so its rows appear in the order of their seq.
 const (
-	firstClaimLane = 0
+	firstGrantLane = 0
 	firstEndLane   = 2
 	nLanes         = 4
 )
@@ -25,7 +25,7 @@ type lane struct {
 
 	// doubt is set when the fate of the transaction that sent seq+1 is unknown, until resolve finds out.
 	doubt   bool
-	pending claimBatch // what a claim in doubt has counted already
+	pending leaseBatch // what a grant in doubt has counted already
 }
 
 // laneRow is a ledger row as the database has it.
@@ -57,7 +57,7 @@ func (d *Dispatcher) resolve(ctx context.Context, l *lane) ([]move, error) {
 
 // settled notes that the fate of the transaction in doubt is known, and its row counted. Dispatcher.mu is held.
 func (l *lane) settled() {
-	l.doubt, l.pending = false, claimBatch{}
+	l.doubt, l.pending = false, leaseBatch{}
 	l.seq++
 }
 

@@ -11,7 +11,7 @@ import (
 
 // A caller goes away while a batch has its pull, and the batch comes to nothing: the pull ends, and a repeat of
 // the request does not wait for it for ever.
-func TestCallerLeavesDuringAClaim(t *testing.T) {
+func TestCallerLeavesDuringAGrant(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d := f.daemon()
 	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 60}
@@ -44,7 +44,7 @@ func TestCallerLeavesDuringAClaim(t *testing.T) {
 		left = p.left
 		d.mu.Unlock()
 	}
-	d.tryAgain(claimBatch{pulls: []*pull{p}})
+	d.tryAgain(leaseBatch{pulls: []*pull{p}})
 	for what, c := range map[string]struct {
 		got  chan error
 		want error

@@ -13,16 +13,16 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Barrier holds back every claim, and waits for those in flight, until the transaction ends. Whoever changes
-// what claims are decided by (the site, the set of daemons) starts with it and ends with Rebase.
+// Barrier holds back every grant, and waits for those in flight, until the transaction ends. Whoever changes
+// what grants are decided by (the site, the set of daemons) starts with it and ends with Rebase.
 func Barrier(ctx context.Context, tx pgx.Tx) error {
-	return pg.Lock(ctx, tx, pg.LockClaims, 0)
+	return pg.Lock(ctx, tx, pg.LockGrants, 0)
 }
 
 // barrierShared keeps Barrier away until the transaction ends: shares and queues that are read after it stay as
 // they are. Transactions that enqueue start with it.
 func barrierShared(ctx context.Context, tx pgx.Tx) error {
-	return pg.LockShared(ctx, tx, pg.LockClaims, 0)
+	return pg.LockShared(ctx, tx, pg.LockGrants, 0)
 }
 
 // limitKey names a hard limit: kind pool (ref its name), queue or share (ref the id; pool where the figure counts), or
@@ -50,7 +50,7 @@ type heldRow struct {
 }
 
 // Rebase computes all hard limits anew for version v, with the plans of now, from what is held at this moment, takes
-// every escrow back and raises the epoch: a claim that was decided before takes nothing, its daemon reads the limits
+// every escrow back and raises the epoch: a grant that was decided before takes nothing, its daemon reads the limits
 // again. The caller holds the Barrier.
 func Rebase(ctx context.Context, tx pgx.Tx, v shares.Version) error {
 	return rebase(ctx, tx, v, nil)
@@ -148,7 +148,7 @@ func limitsOf(v shares.Version, held []heldRow) map[limitKey]*capAndHeld {
 func addTargets(limits map[limitKey]*capAndHeld, v shares.Version, targets []targetRow, held []heldRow) {
 	for _, t := range targets {
 		i := slices.IndexFunc(v.Queues, func(q shares.Queue) bool { return q.Name == t.Queue })
-		if i < 0 {
+		if i < 0 || t.Floor {
 			continue
 		}
 		l := &capAndHeld{cap: shares.Units(t.Slots) * 1000}
@@ -186,7 +186,7 @@ type limit struct {
 	key     limitKey
 	cap     shares.Units
 	granted shares.Units // our escrow row
-	spent   shares.Units // net units that our lanes took since the epoch began, with claims in flight
+	spent   shares.Units // net units that our lanes took since the epoch began, with grants in flight
 	debt    bool         // more is held than the cap allows: what ends here goes back before anything is spent
 	dry     bool         // the last take got nothing; set back when units may have come free
 	refused shares.Units // what that take needed: there may be something for a smaller job

@@ -49,7 +49,7 @@ func (l *line) add(d *Dispatcher, p *pull) {
 	}
 }
 
-// again puts a pull whose claim came to nothing in front of its class.
+// again puts a pull whose grant came to nothing in front of its class.
 func (l *line) again(d *Dispatcher, p *pull) {
 	p.taken, p.grants = false, nil
 	if p.gone {
@@ -211,7 +211,7 @@ func (c *class) recallFresh(d *Dispatcher) {
 func (l *line) expire(d *Dispatcher, p *pull) {
 	p.over = true
 	if p.gone || p.taken {
-		return // when its claim comes to nothing, again puts it among the overdue
+		return // when its grant comes to nothing, again puts it among the overdue
 	}
 	if c := l.classes[p.class]; c != nil && (c.blocked || c.awake) {
 		c.overdue = append(c.overdue, p) // the decision that comes says it

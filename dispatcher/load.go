@@ -181,7 +181,7 @@ type limitNow struct {
 }
 
 // loadSite reads the limits of the present epoch, and then the site: it is at least as new as they are. If it is
-// newer, the epoch has moved on as well, and the next claim says so.
+// newer, the epoch has moved on as well, and the next grant says so.
 func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error) {
 	n := siteNow{limits: map[limitKey]*limit{}}
 	var rows []limitNow
@@ -225,7 +225,7 @@ func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error
 }
 
 // adopt takes over a site: pools, queues and limits are made anew, what this daemon has spent of its escrow is
-// counted from its own ledger rows, and the claims in flight come on top. d.mu is held.
+// counted from its own ledger rows, and the grants in flight come on top. d.mu is held.
 func (d *Dispatcher) adopt(n siteNow) {
 	d.state.plans, d.state.targets = n.plans, n.targets
 	d.state.adopt(n.version, n.epoch, n.limits)
@@ -250,7 +250,7 @@ func (d *Dispatcher) adopt(n siteNow) {
 		}
 	}
 	for _, g := range d.state.inflight {
-		// A claim that had committed when the limits were computed is part of them already.
+		// A grant that had committed when the limits were computed is part of them already.
 		if g.spent = n.base[g.lane] <= d.lanes[g.lane].seq; g.spent {
 			d.state.spend(heldKey{g.window.key.share, g.window.key.shape, g.queue.ID}, 1, g.units)
 		}

@@ -7,7 +7,7 @@ import (
 
 // metrics of a dispatcher. Labels have few values each.
 type metrics struct {
-	claim     prometheus.Histogram
+	leasing   prometheus.Histogram
 	batch     prometheus.Histogram
 	contended prometheus.Counter
 	conflicts prometheus.Counter
@@ -21,16 +21,16 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	return &metrics{
-		claim: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_seconds",
+		leasing: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_seconds",
 			Help: "Duration of the statement that leases a batch of jobs.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_batch_jobs",
-			Help: "Jobs in one claim statement.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
+			Help: "Jobs in one statement that leases.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 		contended: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_batches_contended_total",
-			Help: "Batches of claims with which somebody else interfered, so that they took a second statement."}),
+			Help: "Batches of grants with which somebody else interfered, so that they took a second statement."}),
 		conflicts: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_conflicts_total",
 			Help: "Jobs that another daemon had leased before."}),
 		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_outdated_total",
-			Help: "Claims that were decided under limits which had changed."}),
+			Help: "Grants that were decided under limits which had changed."}),
 		ends: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
 			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"}),
 		refusals: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",

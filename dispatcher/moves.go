@@ -43,7 +43,7 @@ type move struct {
 }
 
 // moveArrays is the shape in which moves travel: one array a column. In the ledger an array that is shorter than
-// TaskIDs holds one value for all moves: most rows are claims, whose moves differ in little.
+// TaskIDs holds one value for all moves: most rows are grants, whose moves differ in little.
 type moveArrays struct {
 	TaskIDs  []int64
 	ShareIDs []int32

@@ -27,7 +27,7 @@ type TaskMoved struct {
 	Next    int64 // from here on
 }
 
-// MoveTask gives live jobs of one task to another share. The caller holds the Barrier, so that no claim is decided by
+// MoveTask gives live jobs of one task to another share. The caller holds the Barrier, so that no grant is decided by
 // the old share, and calls Rebase afterwards. Jobs are locked in the order of their ids before leases are touched, as
 // ends of attempts do it; leases that have ended by then are left alone, with their jobs.
 func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) (out TaskMoved, err error) {

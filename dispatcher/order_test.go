@@ -12,23 +12,23 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// A claim that was decided on old news locks the row of a job whose lease is just being ended. Neither may wait for
-// the other: the end waits for the claim, which finds the lease there and leaves it alone.
-func TestStaleClaimAndEndDoNotDeadlock(t *testing.T) {
+// A grant that was decided on old news locks the row of a job whose lease is just being ended. Neither may wait for
+// the other: the end waits for the grant, which finds the lease there and leaves it alone.
+func TestStaleGrantAndEndDoNotDeadlock(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 5))
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 1})
 	l := pull1(t, d, "q")
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	claim, err := f.pool.Begin(ctx)
+	grant, err := f.pool.Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer claim.Rollback(context.Background())
+	defer grant.Rollback(context.Background())
 	must := func(sql string) {
 		t.Helper()
-		if _, err := claim.Exec(ctx, sql); err != nil {
+		if _, err := grant.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestStaleClaimAndEndDoNotDeadlock(t *testing.T) {
 		}
 		reply <- r
 	}()
-	eventually(t, "the end waits for the claim", func() bool {
+	eventually(t, "the end waits for the grant", func() bool {
 		var waits bool
 		f.scan(&waits, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple'))")
 		return waits
@@ -52,7 +52,7 @@ func TestStaleClaimAndEndDoNotDeadlock(t *testing.T) {
 		SELECT job_id, attempt, nonce + 1, task_id, share_id, shape_id, queue_id, units, cores, priority, 'other', node,
 			daemon_id, expires_at, ttl_s FROM leases
 		ON CONFLICT (job_id) DO NOTHING`)
-	if err := claim.Commit(ctx); err != nil {
+	if err := grant.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if r := <-reply; len(r.Verdicts) != 1 || r.Verdicts[0].Verdict != Recorded || r.Verdicts[0].JobState != "finished" {
@@ -112,13 +112,13 @@ func runs(t *testing.T, d *Dispatcher) {
 	t.Cleanup(func() { cancel(); running.Wait() })
 }
 
-// A claim in doubt had the last jobs: no claim is to come that would resolve its lane, and it is resolved all the same.
-func TestDoubtfulClaimIsTended(t *testing.T) {
+// A grant in doubt had the last jobs: no grant is to come that would resolve its lane, and it is resolved all the same.
+func TestDoubtfulGrantIsTended(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 2))
 	f.enqueue(batch{share: "A", n: 2})
 	d := f.open()
 	b := decided(t, d, 2)
-	l := d.lane(firstClaimLane)
+	l := d.lane(firstGrantLane)
 	l.doubt, l.pending = true, b // the connection broke, and nothing was committed
 	runs(t, d)
 	pull1(t, d, "q")
@@ -132,7 +132,7 @@ func TestDoubtfulEndIsTended(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 4})
 	d := f.open()
 	b := decided(t, d, 2)
-	d.claim(context.Background(), d.lane(firstClaimLane), b)
+	d.lease(context.Background(), d.lane(firstGrantLane), b)
 	l := d.lane(firstEndLane)
 	if rows, err := d.execEnd(context.Background(), l, endsOf(t, b, Finished)); err != nil || len(rows) != 2 {
 		t.Fatalf("%d ended, %v", len(rows), err)
@@ -144,7 +144,7 @@ func TestDoubtfulEndIsTended(t *testing.T) {
 	f.recount()
 }
 
-// A pull whose claim came to nothing while the daemon stops is told so; it does not wait in a line that nobody serves.
+// A pull whose grant came to nothing while the daemon stops is told so; it does not wait in a line that nobody serves.
 func TestStopReachesPullsInBatches(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 2))
 	f.enqueue(batch{share: "A", n: 1})
@@ -168,7 +168,7 @@ func TestReloadWaitsForReturns(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 4})
 	d := f.open()
 	b := decided(t, d, 1) // which takes all units
-	d.claim(context.Background(), d.lane(firstClaimLane), b)
+	d.lease(context.Background(), d.lane(firstGrantLane), b)
 	key := queueLimit(f.version.Queues[0].ID)
 	refresh := func() {
 		t.Helper()
@@ -211,7 +211,7 @@ func TestNewStartDuringEnds(t *testing.T) {
 			f.enqueue(batch{share: "A", n: 4})
 			d := f.open()
 			b := decided(t, d, 3)
-			d.claim(context.Background(), d.lane(firstClaimLane), b)
+			d.lease(context.Background(), d.lane(firstGrantLane), b)
 			var in []ended
 			for _, p := range b.pulls[:2] {
 				key, _ := parseLease(p.leases[0].Lease)

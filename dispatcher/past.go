@@ -53,7 +53,7 @@ type past struct {
 	state  *state // nil: it is not known
 	rival  *rival // beside it, where there is another site
 	lanes  pastLanes
-	turn   int64 // decisions of which is known whether they count
+	number int64 // of the last decision of which is known whether it counts
 	kinds  map[int64]*pastKind
 	why    replay.Reason // why the state is or was not known
 	stand  *pastStand    // that is being read
@@ -61,9 +61,10 @@ type past struct {
 	queues map[shares.QueueID]shares.QueueState
 
 	entries []entry            // read, not handled
-	picks   map[int64]pastPick // by turn
+	targets []entry            // of the version that is to come
+	picks   map[int64]pastPick // by number
 	backs   map[int64]entry    // grants that are taken back further on
-	undo    map[int64]func()   // gives back their turns
+	undo    map[int64]func()   // gives back their places
 }
 
 // pastKind is a kind of slot.
@@ -75,8 +76,9 @@ type pastKind struct {
 // pastStand is a stand while it is read.
 type pastStand struct {
 	at      time.Time
-	turn    int64
+	number  int64
 	version entry
+	targets []entry
 	lanes   map[laneID]int64
 	flights []entry
 	rest    []entry // what the shares stand by
@@ -108,7 +110,7 @@ func (p *past) step(ctx context.Context) (more bool, err error) {
 	if len(p.entries) == 0 && !p.pages.diaryEnd {
 		return true, p.readDiary(ctx)
 	}
-	if len(p.entries) > 0 && (p.state == nil || p.entries[0].turn <= p.turn) {
+	if len(p.entries) > 0 && (p.state == nil || p.entries[0].number <= p.number) {
 		e := p.entries[0]
 		p.entries = p.entries[1:]
 		return true, p.handle(ctx, e)
@@ -120,18 +122,18 @@ func (p *past) step(ctx context.Context) (more bool, err error) {
 		p.lose(replay.Missing)
 		return true, nil
 	}
-	next := p.turn + 1
+	next := p.number + 1
 	if pick, ok := p.picks[next]; ok {
 		delete(p.picks, next)
 		if pick.At.After(p.Until) {
 			return false, nil
 		}
-		p.turn = next
+		p.number = next
 		p.decide(pick)
 		return true, nil
 	}
 	if back, ok := p.backs[next]; ok {
-		p.turn = next
+		p.number = next
 		was := p.grant(back.grantMove(), back.at)
 		now := p.rival.grant(back.grantMove())
 		p.undo[next] = func() { was(); now() }
@@ -173,10 +175,10 @@ func (p *past) readDiary(ctx context.Context) error {
 func (p *past) readPicks(ctx context.Context) error {
 	list, err := p.pages.nextPicks(ctx)
 	for _, pick := range list {
-		if pick.Turn == 0 || pick.Turn <= p.turn || pick.Weight != 1 {
+		if pick.Number == 0 || pick.Number <= p.number || pick.Weight != 1 {
 			p.leave(pick)
 		} else {
-			p.picks[pick.Turn] = pick
+			p.picks[pick.Number] = pick
 		}
 	}
 	return err
@@ -184,9 +186,9 @@ func (p *past) readPicks(ctx context.Context) error {
 
 // rest counts the records that are left: there was no standing to compare them on.
 func (p *past) rest(ctx context.Context) error {
-	for turn, pick := range p.picks {
+	for number, pick := range p.picks {
 		p.leave(pick)
-		delete(p.picks, turn)
+		delete(p.picks, number)
 	}
 	for !p.pages.picksEnd {
 		list, err := p.pages.nextPicks(ctx)
@@ -210,7 +212,7 @@ func (p *past) leave(pick pastPick) {
 	}
 	why := p.why
 	switch {
-	case pick.Turn == 0:
+	case pick.Number == 0:
 		why = replay.OldRecord
 	case pick.Weight > 1:
 		why = replay.Sampled
@@ -222,6 +224,7 @@ func (p *past) leave(pick pastPick) {
 // after that.
 func (p *past) lose(why replay.Reason) {
 	p.state, p.rival, p.stand, p.skip, p.why = nil, nil, nil, false, why
+	p.targets = nil
 	clear(p.kinds)
 	clear(p.undo)
 }
@@ -242,6 +245,8 @@ func (p *past) decide(pick pastPick) {
 	case !p.wanted(pick.At):
 	case q == nil || kind == nil:
 		p.score.Leave(replay.Missing, 1)
+	case pick.floor:
+		p.score.Leave(replay.Floor, 1)
 	case pick.kind < 0:
 		p.score.Leave(replay.Owed, 1)
 	default:
@@ -259,7 +264,7 @@ func (p *past) grant(m move, at time.Time) (undo func()) {
 	return p.state.granted(m)
 }
 
-// granted puts the share of a grant last in turn.
+// granted puts the share of a grant last in the order of grants.
 func (s *state) granted(m move) (undo func()) {
 	if node, ok := s.version.Tree.ByID(m.Share); ok && s.queues[m.Queue] != nil {
 		book := s.queues[m.Queue].pool.book

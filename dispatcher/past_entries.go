@@ -20,7 +20,7 @@ func (p *past) handle(ctx context.Context, e entry) error {
 		p.skip = true
 		clear(p.kinds) // those that follow are told of anew
 	case e.word == wordStand:
-		p.stand = &pastStand{at: e.at, turn: e.turn, lanes: map[laneID]int64{}}
+		p.stand = &pastStand{at: e.at, number: e.number, lanes: map[laneID]int64{}}
 	case p.skip:
 		p.skip = e.word != wordStood
 	case p.stand != nil && e.word == wordStood:
@@ -40,6 +40,8 @@ func (s *pastStand) read(e entry, queues map[shares.QueueID]shares.QueueState) {
 		queues[shares.QueueID(e.queue)] = queueStates[e.amount]
 	case wordVersion:
 		s.version = e
+	case wordTarget:
+		s.targets = append(s.targets, e)
 	case wordSeen:
 		s.lanes[laneID{e.ref, int(e.shape)}] = e.amount
 	case wordFlight:
@@ -75,8 +77,9 @@ func (p *past) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.targets, p.targets = targetsOf(v, st.targets), nil
 	s.adopt(v, 0, nil)
-	p.state, p.turn = s, st.turn
+	p.state, p.number = s, st.number
 	p.lanes = pastLanes{db: p.DB, of: map[laneID]*pastLane{}}
 	for id, seq := range st.lanes {
 		p.lanes.of[id] = &pastLane{seq: seq}
@@ -87,13 +90,13 @@ func (p *past) settle(ctx context.Context) error {
 		}
 		p.rival = newRival(s, *p.Site, p.queues)
 	}
-	for turn, pick := range p.picks {
-		if turn <= p.turn {
+	for number, pick := range p.picks {
+		if number <= p.number {
 			p.leave(pick)
-			delete(p.picks, turn)
+			delete(p.picks, number)
 		}
 	}
-	maps.DeleteFunc(p.backs, func(turn int64, _ entry) bool { return turn <= p.turn })
+	maps.DeleteFunc(p.backs, func(number int64, _ entry) bool { return number <= p.number })
 	p.meter.Begin(later(st.at, p.Since))
 	for _, e := range st.rest {
 		if err := p.follow(ctx, e); err != nil {
@@ -115,6 +118,23 @@ func (p *past) version(ctx context.Context, e entry) (v shares.Version, err erro
 	return inForce(v, e, p.queues), nil
 }
 
+// targetsOf are the target slots of a version, of its entries.
+func targetsOf(v shares.Version, entries []entry) (list []targetRow) {
+	for _, e := range entries {
+		r := targetRow{ShareID: shares.ShareID(e.share), Slots: int(e.amount)}
+		if e.shape > 0 {
+			r.Class = JobClasses[e.shape-1]
+		}
+		for _, q := range v.Queues {
+			if q.ID == shares.QueueID(e.queue) {
+				r.Queue = q.Name
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
 // follow counts an entry.
 func (p *past) follow(ctx context.Context, e entry) error {
 	p.measure(e.at)
@@ -132,12 +152,15 @@ func (p *past) follow(ctx context.Context, e entry) error {
 		p.rival.setBacklog(key, e.amount)
 	case wordQueue:
 		p.queues[shares.QueueID(e.queue)] = queueStates[e.amount]
+	case wordTarget:
+		p.targets = append(p.targets, e)
 	case wordVersion:
 		v, err := p.version(ctx, e)
 		if err != nil {
 			p.lose(replay.NoVersion)
 			return nil
 		}
+		p.state.targets, p.targets = targetsOf(v, p.targets), nil
 		p.state.adopt(v, 0, nil)
 		p.rival.adopt(p.queues, e)
 		clear(p.kinds)
@@ -172,8 +195,8 @@ func (p *past) standing(e entry) {
 	}
 }
 
-// saw counts the rows of a lane up to the entry's. Of the daemon's own lanes of claims it is this one row: those before it
-// are counted at their turns.
+// saw counts the rows of a lane up to the entry's. Of the daemon's own lanes of grants it is this one row: those before it
+// are counted at their numbers.
 func (p *past) saw(ctx context.Context, e entry) error {
 	id := laneID{e.ref, int(e.shape)}
 	if id.Daemon == p.pages.daemon && id.Lane < firstEndLane {

@@ -46,17 +46,17 @@ func TestReplayPageFoldsAMoment(t *testing.T) {
 		}
 	}
 	var leases []Lease
-	claim := func(n int) {
+	lease := func(n int) {
 		t.Helper()
 		for range n {
 			leases = append(leases, pull1(t, d, "q"))
 		}
 	}
 	f.enqueue(batch{share: "A", n: 20})
-	claim(4)
+	lease(4)
 	fold()
 	f.enqueue(batch{share: "B", n: 10})
-	claim(6)
+	lease(6)
 	finish(t, d, Finished, leases[0])
 	finish(t, d, Failed, leases[1])
 	var moment time.Time

@@ -67,7 +67,7 @@ func TestRecordIsNotInterrupted(t *testing.T) {
 	h := newHistory(t, 18, []shares.Spec{node("A", 1)}, slots("q", 10))
 	h.enqueue(batch{share: "A", n: 4})
 	d := h.recorder()
-	d.claim(t.Context(), d.lane(firstClaimLane), decided(t, d, 4))
+	d.lease(t.Context(), d.lane(firstGrantLane), decided(t, d, 4))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _ = d.Record(ctx)
@@ -84,21 +84,21 @@ func TestRecordIsNotInterrupted(t *testing.T) {
 	}
 }
 
-// The row of a claim that was in doubt is counted from the ledger: that one, not those before it in its lane.
-func TestReplayOfAClaimInDoubt(t *testing.T) {
+// The row of a grant that was in doubt is counted from the ledger: that one, not those before it in its lane.
+func TestReplayOfAGrantInDoubt(t *testing.T) {
 	h := newHistory(t, 19, []shares.Spec{node("A", 3), node("B", 1)}, slots("q", 40))
 	h.enqueue(batch{share: "A", n: 20})
 	h.enqueue(batch{share: "B", n: 20})
 	d := h.recorder()
-	l := d.lane(firstClaimLane)
-	d.claim(t.Context(), l, decided(t, d, 5))
+	l := d.lane(firstGrantLane)
+	d.lease(t.Context(), l, decided(t, d, 5))
 	b := decided(t, d, 5)
-	if took, _, err := d.execClaim(t.Context(), l, b); err != nil || !took.all {
-		t.Fatalf("claim: %v %v", took, err)
+	if took, _, err := d.execLease(t.Context(), l, b); err != nil || !took.all {
+		t.Fatalf("grant: %v %v", took, err)
 	}
 	l.doubt, l.pending = true, b // the answer was lost
-	d.claim(t.Context(), l, decided(t, d, 5))
-	d.claim(t.Context(), l, decided(t, d, 5))
+	d.lease(t.Context(), l, decided(t, d, 5))
+	d.lease(t.Context(), l, decided(t, d, 5))
 	h.record(d)
 	s := h.replay(nil)
 	if h.exact(s); s.Compared != 15 {

@@ -27,7 +27,7 @@ type diaryRow struct {
 func (r diaryRow) unpack() []entry {
 	list := make([]entry, len(r.Words))
 	for i := range list {
-		list[i] = entry{word: r.Words[i], turn: r.Turn + int64(r.Turns[i]), ref: nth(r.Refs, i), share: nth(r.ShareIDs, i),
+		list[i] = entry{word: r.Words[i], number: r.Turn + int64(r.Turns[i]), ref: nth(r.Refs, i), share: nth(r.ShareIDs, i),
 			shape: nth(r.ShapeIDs, i), queue: nth(r.QueueIDs, i), amount: r.Amounts[i],
 			at: r.WrittenAt.Add(-time.Duration(nth(r.MsAgo, i)) * time.Millisecond)}
 	}
@@ -50,6 +50,7 @@ type decisionsRow struct {
 	Units, Rounds    []int64
 	Weights, Turns   []int32
 	Kinds, Shapes    []int32
+	Floors           []bool
 }
 
 // pastPick is a decision as it was recorded.
@@ -57,9 +58,10 @@ type pastPick struct {
 	replay.Decision
 	kind  int64
 	shape int32
+	floor bool // it came before its turn by one
 }
 
-// unpack makes the records of a row. Those of an older daemon have turn 0.
+// unpack makes the records of a row. Those of an older daemon have number 0.
 func (r decisionsRow) unpack(daemon int64) []pastPick {
 	list := make([]pastPick, len(r.JobIDs))
 	for i := range list {
@@ -69,7 +71,8 @@ func (r decisionsRow) unpack(daemon int64) []pastPick {
 			RunnerUp: shares.ShareID(r.RunnerUpIDs[i]), Round: shares.Units(r.Rounds[i]), Units: shares.Units(r.Units[i]),
 			Candidates: int(r.Candidates[i]), Deficit: r.Deficits[i], RunnerUpDeficit: r.RunnerUpDeficits[i], Weight: int(r.Weights[i])}
 		if len(r.Turns) > i {
-			p.Turn, p.kind, p.shape = r.Turn+int64(r.Turns[i]), int64(nth(r.Kinds, i)), nth(r.Shapes, i)
+			p.Number, p.kind, p.shape = r.Turn+int64(r.Turns[i]), int64(nth(r.Kinds, i)), nth(r.Shapes, i)
+			p.floor = nth(r.Floors, i)
 		}
 	}
 	return list
@@ -83,8 +86,8 @@ type pastPages struct {
 
 	nth      int64     // of the last row of the diary
 	at       time.Time // of the last row of records
-	turn     int64
-	upTo     int64 // turn of the last entry of the diary
+	number   int64
+	upTo     int64 // number of the last entry of the diary
 	diaryEnd bool
 	picksEnd bool
 }
@@ -118,25 +121,25 @@ func (p *pastPages) nextDiary(ctx context.Context) (list []entry, err error) {
 	p.diaryEnd = len(rows) == 0
 	for _, r := range rows {
 		if r.Nth != p.nth+1 {
-			list = append(list, entry{word: wordBroken, turn: p.upTo, ref: entriesLost, at: r.WrittenAt})
+			list = append(list, entry{word: wordBroken, number: p.upTo, ref: entriesLost, at: r.WrittenAt})
 		}
 		p.nth = r.Nth
 		list = append(list, r.unpack()...)
-		p.upTo = list[len(list)-1].turn
+		p.upTo = list[len(list)-1].number
 	}
 	return list, nil
 }
 
 // nextPicks reads on.
 func (p *pastPages) nextPicks(ctx context.Context) (list []pastPick, err error) {
-	rows, err := collect[decisionsRow](ctx, p.db, "past_decisions", pgx.StrictNamedArgs{"daemon": p.daemon, "at": p.at, "turn": p.turn,
+	rows, err := collect[decisionsRow](ctx, p.db, "past_decisions", pgx.StrictNamedArgs{"daemon": p.daemon, "at": p.at, "turn": p.number,
 		"until": p.until.Add(lateBy)})
 	if err != nil {
 		return nil, err
 	}
 	p.picksEnd = len(rows) == 0
 	for _, r := range rows {
-		p.at, p.turn = r.WrittenAt, r.Turn
+		p.at, p.number = r.WrittenAt, r.Turn
 		list = append(list, r.unpack(p.daemon)...)
 	}
 	return list, nil

@@ -102,7 +102,7 @@ func (r *rival) grant(m move) (undo func()) {
 	return r.state.granted(m)
 }
 
-// granted puts a share last in turn, as a stand says.
+// granted puts a share last in the order of grants, as a stand says.
 func (r *rival) granted(m move) (undo func()) {
 	if r == nil {
 		return func() {}

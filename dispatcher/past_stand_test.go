@@ -41,18 +41,18 @@ func TestStandBesideALaneInDoubt(t *testing.T) {
 		}
 	}
 	for name, doubt := range map[string]func(t *testing.T, h *history, d *Dispatcher) (settle func()){
-		"claims": func(t *testing.T, h *history, d *Dispatcher) func() {
-			l, b := d.lane(firstClaimLane), decided(t, d, 5)
-			_, _, err := d.execClaim(t.Context(), l, b)
+		"grants": func(t *testing.T, h *history, d *Dispatcher) func() {
+			l, b := d.lane(firstGrantLane), decided(t, d, 5)
+			_, _, err := d.execLease(t.Context(), l, b)
 			sure(t, err)
 			l.doubt, l.pending = true, b // the answer was lost
 			moves, err := d.resolve(t.Context(), l)
 			sure(t, err)
-			return func() { d.settleClaims(l, moves) }
+			return func() { d.settleDoubt(l, moves) }
 		},
 		"ends": func(t *testing.T, h *history, d *Dispatcher) func() {
 			b := decided(t, d, 5)
-			d.claim(t.Context(), d.lane(firstClaimLane), b)
+			d.lease(t.Context(), d.lane(firstGrantLane), b)
 			l := d.lane(firstEndLane)
 			_, err := d.execEnd(t.Context(), l, endsOf(t, b, Finished))
 			sure(t, err)
@@ -68,10 +68,10 @@ func TestStandBesideALaneInDoubt(t *testing.T) {
 			h.enqueue(batch{share: "B", n: 20})
 			d := h.recorder()
 			settle := doubt(t, h, d)
-			page, other := h.stand(d), d.lane(firstClaimLane+1)
-			d.claim(t.Context(), other, decided(t, d, 3))
+			page, other := h.stand(d), d.lane(firstGrantLane+1)
+			d.lease(t.Context(), other, decided(t, d, 3))
 			settle()
-			d.claim(t.Context(), other, decided(t, d, 5))
+			d.lease(t.Context(), other, decided(t, d, 5))
 			h.record(d)
 			h.agrees(d)
 			h.recount()
@@ -83,14 +83,14 @@ func TestStandBesideALaneInDoubt(t *testing.T) {
 }
 
 // A grant in flight at a stand that comes to nothing leaves its job at its place by age, and its share at its place in
-// turn; so it is in the replay.
+// the order of grants; so it is in the replay.
 func TestStandBesideAGrantInFlight(t *testing.T) {
 	h := newHistory(t, 24, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 40))
 	h.enqueue(batch{share: "A", n: 20})
 	h.enqueue(batch{share: "B", n: 20})
 	d := h.recorder()
-	l := d.lane(firstClaimLane)
-	d.claim(t.Context(), l, decided(t, d, 2))
+	l := d.lane(firstGrantLane)
+	d.lease(t.Context(), l, decided(t, d, 2))
 	lost := decided(t, d, 1)
 	page := h.stand(d)
 	d.failBatch(lost, errors.New("the database is away"))
@@ -99,7 +99,7 @@ func TestStandBesideAGrantInFlight(t *testing.T) {
 	if g.share != "A" || g.job.id != 2 || len(was.grants) != 0 {
 		t.Errorf("job %d of %s was given after the first one of A was put back", g.job.id, g.share)
 	}
-	d.claim(t.Context(), l, next)
+	d.lease(t.Context(), l, next)
 	h.record(d)
 	if s := h.replayFrom(page); s.Compared != 1 {
 		t.Errorf("%+v", s)
@@ -118,15 +118,15 @@ func TestStandsBesideBatchesInFlight(t *testing.T) {
 	for range 25 {
 		one, two := decided(t, d, 1+h.random.IntN(6)), decided(t, d, 1+h.random.IntN(6))
 		pages = append(pages, h.stand(d))
-		end := func(no int, b claimBatch) {
+		end := func(no int, b leaseBatch) {
 			switch h.random.IntN(3) {
 			case 0:
-				d.claim(t.Context(), d.lane(no), b)
+				d.lease(t.Context(), d.lane(no), b)
 			case 1:
 				d.failBatch(b, errors.New("the database is away"))
 			default:
 				d.tryAgain(b)
-				d.claim(t.Context(), d.lane(no), decidedAgain(t, d, len(b.pulls)))
+				d.lease(t.Context(), d.lane(no), decidedAgain(t, d, len(b.pulls)))
 			}
 		}
 		if h.random.IntN(2) == 0 {
@@ -136,7 +136,7 @@ func TestStandsBesideBatchesInFlight(t *testing.T) {
 			end(1, two)
 			end(0, one)
 		}
-		d.claim(t.Context(), d.lane(0), decided(t, d, 3))
+		d.lease(t.Context(), d.lane(0), decided(t, d, 3))
 	}
 	h.record(d)
 	h.agrees(d)

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// payloadCache keeps the payloads of tasks whose jobs are about to be claimed. Payloads never change, so entries
+// payloadCache keeps the payloads of tasks whose jobs are about to be leased. Payloads never change, so entries
 // are only dropped to bound memory: what was not used while the other half filled up goes.
 type payloadCache struct {
 	pool *pgxpool.Pool

@@ -37,7 +37,7 @@ func (d *Dispatcher) Switch(ctx context.Context) (n int, err error) {
 	if err != nil || !known.due(now) {
 		return 0, err
 	}
-	// The tail is read while claims wait: fold most of it first. If that fails it is only longer.
+	// The tail is read while grants wait: fold most of it first. If that fails it is only longer.
 	if _, err := d.Fold(ctx); err != nil {
 		d.cfg.Log.Debug("not folded before plans are switched", "err", err)
 	}

@@ -78,7 +78,7 @@ func TestAgingChanges(t *testing.T) {
 		if n := step(t, d.Reorder); n != 0 {
 			t.Errorf("looked at %d jobs once more", n)
 		}
-		step(t, d.Refresh) // a claim by the limits of before puts its jobs back for a moment
+		step(t, d.Refresh) // a grant by the limits of before puts its jobs back for a moment
 	}
 	aging(6, tenAnHour)
 	finish(t, d, Failed, leased) // it comes back to where its age puts it

@@ -15,7 +15,7 @@ type testClock struct{ ahead time.Duration }
 
 func (c *testClock) now() time.Time { return time.Now().Add(c.ahead) }
 
-// still is a daemon with this clock whose steps only the test takes, Refresh and claims apart.
+// still is a daemon with this clock whose steps only the test takes, Refresh and grants apart.
 func (f *fixture) still(c *testClock) *Dispatcher {
 	f.t.Helper()
 	d, stop := f.runWith(Config{Pool: f.pool, Load: f.load, Now: c.now})

@@ -26,7 +26,7 @@ type TaskPrioritised struct {
 }
 
 // PrioritiseTask gives the next walkJobs live jobs of a task another priority, and their place in the ready order by it.
-// Jobs are locked in the order of their ids, for about a fiftieth of a second; a claim of one of them waits that long.
+// Jobs are locked in the order of their ids, for about a fiftieth of a second; a grant of one of them waits that long.
 // The caller holds the task's row, so that no job of it is made meanwhile with the priority of before.
 func PrioritiseTask(ctx context.Context, tx pgx.Tx, p TaskPriority) (out TaskPrioritised, err error) {
 	if err := barrierShared(ctx, tx); err != nil {

@@ -33,7 +33,7 @@ type pull struct {
 	taken   bool          // a batch has it
 	left    bool          // its caller went away while a batch had it
 	over    bool          // its wait is over
-	aside   bool          // its claim took nothing, and it is looked up before it is tried again
+	aside   bool          // its grant took nothing, and it is looked up before it is tried again
 	recall  recall
 	among   *narrow // whose jobs it was last decided among; nil: all
 	leases  []Lease
@@ -187,7 +187,7 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 }
 
 // timers that stand still; a stopped one has nothing left in its channel. A new one for each pull is a tenth of all that
-// a claim allocates.
+// a grant allocates.
 var timers = sync.Pool{New: func() any { return time.NewTimer(0) }}
 
 // await waits until the pull is answered. When the wait is over while a decision needs the database, it goes on

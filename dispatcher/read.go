@@ -69,8 +69,8 @@ func scanReady() pgx.RowToFunc[readyRow] {
 	}
 }
 
-// mostReads bounds the reads of windows at the same time: hundreds of cold windows must not crowd out the claims. Windows
-// that still have jobs are read one at a time: they run low together, as shares get jobs in proportion, and the claims
+// mostReads bounds the reads of windows at the same time: hundreds of cold windows must not crowd out the grants. Windows
+// that still have jobs are read one at a time: they run low together, as shares get jobs in proportion, and the grants
 // would stand still until all are full again.
 const mostReads = 3
 
@@ -139,7 +139,7 @@ func (d *Dispatcher) fill(w *window) {
 	default:
 		read.all = w.next
 	}
-	turn := w.turn
+	rewinds := w.rewinds
 	w.behind, w.reading = nil, w.behind
 	d.state.check(w)
 	d.mu.Unlock()
@@ -160,7 +160,7 @@ func (d *Dispatcher) fill(w *window) {
 	case err != nil:
 		w.behind = append(w.behind, read.spans...)
 		d.cfg.Log.Warn("ready jobs cannot be read", "share", w.key.share, "err", err)
-	case turn == w.turn:
+	case rewinds == w.rewinds:
 		for _, r := range rows {
 			if job := r.job(); d.state.inflight[job.id] == nil {
 				w.insert(job)
@@ -242,7 +242,7 @@ func (d *Dispatcher) readRows(ctx context.Context, verb string, args pgx.StrictN
 	return byKeyTo(ctx, d, statement{verb, args}, scanReady())
 }
 
-// preload has the payloads at hand before the jobs are claimed.
+// preload has the payloads at hand before the jobs are leased.
 func (d *Dispatcher) preload(ctx context.Context, rows []readyRow) error {
 	tasks := map[int64]bool{}
 	for _, r := range rows {

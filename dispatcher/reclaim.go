@@ -23,8 +23,8 @@ const (
 	// mostOrders and mostOpen bound a step and all orders that are open.
 	mostOrders = 200
 	mostOpen   = 10_000
-	// mostClaims bounds what is read of a lane of claims, in batches.
-	mostClaims = 2000
+	// mostBatches bounds what is read of a lane of grants, in batches.
+	mostBatches = 2000
 )
 
 // Reclaim takes units back for shares whose plan has reclaim, and that are below their target while all slots that
@@ -99,6 +99,9 @@ type openReclaim struct {
 	ClaimerID shares.ShareID
 	VictimID  shares.ShareID
 	Units     shares.Units
+	QueueID   shares.QueueID
+	ShapeID   int32
+	Cores     int64
 	Due       bool // its grace is over
 }
 
@@ -131,7 +134,7 @@ func (r *reclaiming) round(ctx context.Context) (err error) {
 		return err
 	}
 	recent, err := collect[recentReclaim](ctx, r.tx, "recent_reclaims", pgx.StrictNamedArgs{"settle_s": reclaimSettle.Seconds(),
-		"first": firstClaimLane, "last": firstEndLane - 1, "rows": mostClaims})
+		"first": firstGrantLane, "last": firstEndLane - 1, "rows": mostBatches})
 	if err != nil {
 		return err
 	}

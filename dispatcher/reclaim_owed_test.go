@@ -8,7 +8,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// What a share is owed it has been given only when the claim has committed: what is taken back is owed as before, also
+// What a share is owed it has been given only when the grant has committed: what is taken back is owed as before, also
 // where all that is owed was said anew meanwhile.
 func TestOwedUnitsComeBack(t *testing.T) {
 	for name, anew := range map[string]bool{"as it was": false, "said anew": true} {
@@ -36,7 +36,7 @@ func TestOwedUnitsComeBack(t *testing.T) {
 			if to[0] != "A" || to[1] != "A" || to[2] != "B" {
 				t.Errorf("%v, want A twice, and then B", to)
 			}
-			d.claim(t.Context(), d.lane(firstClaimLane), b)
+			d.lease(t.Context(), d.lane(firstGrantLane), b)
 			f.agrees(d)
 			f.recount()
 		})

@@ -16,13 +16,14 @@ type reclaimPool struct {
 	r    shares.Units // that targets are shares of
 	asks []ask
 	over map[shares.ShareID]shares.Units // by claimer: on its way already, for ready jobs that no ask was cut by yet
+	kept kept
 }
 
 // ask is what ready jobs of one shape could use in place of those that run.
 type ask struct {
 	share  shares.ShareID
 	plan   shares.ShareID // whose reclaim it is
-	claim  shares.Claim
+	back   shares.Ask
 	cores  int
 	queues []int32 // where they may run, and where all is held
 }
@@ -49,13 +50,13 @@ func (s *state) reclaimPools() (all []*reclaimPool) {
 			}
 			for _, w := range s.leaves[leaf].windows {
 				if a, ok := s.askOf(p, w); ok {
-					a.share, a.plan, a.claim.Leaf, a.claim.Terms = tree.Nodes[leaf].ID, tree.Nodes[plan].ID, leaf, *terms
+					a.share, a.plan, a.back.Leaf, a.back.Terms = tree.Nodes[leaf].ID, tree.Nodes[plan].ID, leaf, *terms
 					st.asks = append(st.asks, a)
 				}
 			}
 		}
 		if len(st.asks) > 0 {
-			st.book = copyBook(p.book, p.full())
+			st.book, st.kept = copyBook(p.book, p.full()), s.keptAt(p)
 			all = append(all, st)
 		}
 	}
@@ -93,8 +94,8 @@ func (s *state) askOf(p *pool, w *window) (a ask, ok bool) {
 		}
 	}
 	a.cores = cores
-	a.claim.Job, a.claim.Units = job, shares.Units(min(w.ready, most)-free)*job
-	return a, a.claim.Units > 0
+	a.back.Job, a.back.Units = job, shares.Units(min(w.ready, most)-free)*job
+	return a, a.back.Units > 0
 }
 
 // roundNow is R for shown targets: what is held, and what pilots offered lately and did not get filled.
@@ -144,6 +145,7 @@ func (st *reclaimPool) foresee(open []openReclaim, recent []recentReclaim) {
 		if o.Pool == st.pool && ok1 && ok2 && tree.Leaf(victim) && tree.Leaf(claimer) {
 			st.pass(victim, claimer, o.Units)
 			st.over[o.ClaimerID] += o.Units
+			st.kept.take(running{o.QueueID, o.VictimID, o.ShapeID, o.Cores})
 		}
 	}
 	for _, c := range recent {
@@ -166,13 +168,13 @@ func (st *reclaimPool) pass(victim, claimer int, u shares.Units) {
 
 // hopeless says whether nobody could be taken from, whatever runs: then the leases need not be read. Each leaf is
 // thought to have a job as large as the claimer's, which all that count for it are at least.
-func (st *reclaimPool) hopeless(claim shares.Claim) bool {
+func (st *reclaimPool) hopeless(back shares.Ask) bool {
 	var any []shares.Running
 	for _, leaf := range st.book.Tree().Leaves() {
-		if leaf != claim.Leaf && st.book.Held(leaf) >= claim.Job {
-			any = append(any, shares.Running{ID: int64(leaf), Leaf: leaf, Units: claim.Job})
+		if leaf != back.Leaf && st.book.Held(leaf) >= back.Job {
+			any = append(any, shares.Running{ID: int64(leaf), Leaf: leaf, Units: back.Job})
 		}
 	}
-	claim.Units = claim.Job
-	return len(st.book.Victims(st.r, claim, any, time.Now())) == 0
+	back.Units = back.Job
+	return len(st.book.Victims(st.r, back, any, time.Now())) == 0
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// BenchmarkClaims is what a claim costs where a sample of the decisions is recorded, and where all are: CPU of this
+// BenchmarkGrants is what a grant costs where a sample of the decisions is recorded, and where all are: CPU of this
 // process, and bytes that the records take. Run it with -benchtime 1x.
-func BenchmarkClaims(b *testing.B) {
+func BenchmarkGrants(b *testing.B) {
 	for name, all := range map[string]bool{"sample": false, "all": true} {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
-				benchClaims(b, all)
+				benchGrants(b, all)
 			}
 		})
 	}
 }
 
-func benchClaims(b *testing.B, all bool) {
-	const claims, pilots = 60_000, 64
+func benchGrants(b *testing.B, all bool) {
+	const grants, pilots = 60_000, 64
 	var root []shares.Spec
 	for i := range 10 {
 		top := node(fmt.Sprintf("T%d", i), float64(1+i))
@@ -43,7 +43,7 @@ func benchClaims(b *testing.B, all bool) {
 	running.Go(func() { _ = d.Run(ctx) })
 	for i := range 10 {
 		for k := range 10 {
-			f.enqueue(batch{share: fmt.Sprintf("T%d/L%d", i, k), n: claims / 50})
+			f.enqueue(batch{share: fmt.Sprintf("T%d/L%d", i, k), n: grants / 50})
 		}
 	}
 	if _, err := d.Refresh(ctx); err != nil {
@@ -64,7 +64,7 @@ func benchClaims(b *testing.B, all bool) {
 	var pulling sync.WaitGroup
 	for range pilots {
 		pulling.Go(func() {
-			for range claims / pilots {
+			for range grants / pilots {
 				if _, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Max: 1, Slot: Slot{Cores: 1}}); err != nil {
 					b.Error(err)
 					return
@@ -73,7 +73,7 @@ func benchClaims(b *testing.B, all bool) {
 		})
 	}
 	pulling.Wait()
-	b.ReportMetric(float64((cpu()-before).Nanoseconds())/1000/claims, "cpu-µs/claim")
+	b.ReportMetric(float64((cpu()-before).Nanoseconds())/1000/grants, "cpu-µs/grant")
 	cancel()
 	running.Wait()
 	if err := d.Close(context.Background()); err != nil {
@@ -82,8 +82,8 @@ func benchClaims(b *testing.B, all bool) {
 	var kept, bytes int64
 	f.scan(&kept, "SELECT coalesce(sum(cardinality(job_ids)), 0) FROM decisions")
 	f.scan(&bytes, "SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0)::bigint FROM pg_inherits WHERE inhparent IN ('decisions'::regclass, 'diaries'::regclass)")
-	b.ReportMetric(float64(bytes)/claims, "record-B/claim")
-	b.ReportMetric(float64(kept)/claims, "records/claim")
+	b.ReportMetric(float64(bytes)/grants, "record-B/grant")
+	b.ReportMetric(float64(kept)/grants, "records/grant")
 }
 
 // cpu is the processor time of this process.

@@ -14,25 +14,26 @@ import (
 // not, it breaks off, and goes on with a stand: the position of the daemon in all lanes, and what it counted beyond
 // that. Dispatcher.mu guards it.
 type diary struct {
-	turn    int64 // decisions that were made
+	number  int64 // of the last decision that was made
 	chapter int   // rises with every stand; 0 while it is broken off
 	stands  int
 	stood   time.Time // when the last stand was written
-	upTo    int64     // turn of the last entry
+	upTo    int64     // number of the last entry
 	entries []entry
 }
 
 // The words of entries. What they refer to is in ref, share, shape, queue and amount.
 const (
-	wordStand   = 'S' // a stand begins: positions, grants in flight, turns, backlogs
+	wordStand   = 'S' // a stand begins: positions, grants in flight, the order of last grants, backlogs
 	wordStood   = 'E' // a stand ends
 	wordQueue   = 'q' // queue is in the state that has number amount; before the version that it belongs to
+	wordTarget  = 'T' // shape is the class (its number from 1; 0: all) of share (0: all) of which queue may hold amount cores; before the version, as above
 	wordVersion = 'V' // version ref was adopted, with the plans of the moment amount (microseconds; 0: it has none)
 	wordSeen    = 's' // lane shape of daemon ref is counted up to amount
-	wordBack    = 'v' // the grant of turn ref was taken back: share, shape, queue, amount units
-	wordFlight  = 'f' // stand: the grant of turn ref is counted, and not committed; as above
+	wordBack    = 'v' // grant number ref was taken back: share, shape, queue, amount units
+	wordFlight  = 'f' // stand: grant number ref is counted, and not committed; as above
 	wordBacklog = 'b' // amount jobs of (share, shape) are not generated yet
-	wordLast    = 't' // stand: the next one in turn of those that were granted last: share, in the pool of queue; ref is the grant's turn while in flight
+	wordLast    = 't' // stand: the next one in the order of last grants: share, in the pool of queue; ref is the grant's number while in flight
 	wordLag     = 'l' // what share remembers in the pool of queue: amount is the bits of a float64
 	wordKind    = 'K' // kind ref of slots is told of from the beginning
 	wordFits    = 'k' // slots of kind ref can run shape
@@ -44,7 +45,7 @@ const (
 type entry struct {
 	word                byte
 	share, shape, queue int32
-	turn                int64 // decisions before it
+	number              int64 // of the last decision before it
 	ref, amount         int64
 	at                  time.Time
 }
@@ -64,8 +65,8 @@ func (y *diary) add(e entry) {
 		y.breakOff(entriesLost)
 		return
 	}
-	e.turn, e.at = y.turn, time.Now()
-	y.upTo = e.turn
+	e.number, e.at = y.number, time.Now()
+	y.upTo = e.number
 	y.entries = append(y.entries, e)
 }
 
@@ -81,7 +82,7 @@ func (y *diary) breakOff(why int64) {
 		return
 	}
 	y.chapter = 0
-	y.entries = append(y.entries, entry{word: wordBroken, turn: y.turn, ref: why, at: time.Now()})
+	y.entries = append(y.entries, entry{word: wordBroken, number: y.number, ref: why, at: time.Now()})
 }
 
 // saw notes that the moves of a ledger row are counted.
@@ -91,7 +92,7 @@ func (y *diary) saw(daemon int64, lane int, seq int64) {
 
 // noteGrant is an entry about a grant.
 func (y *diary) noteGrant(word byte, g *grant) {
-	y.add(entry{word: word, ref: g.turn, share: int32(g.window.key.share), shape: g.window.key.shape, queue: int32(g.queue.ID), amount: int64(g.units)})
+	y.add(entry{word: word, ref: g.number, share: int32(g.window.key.share), shape: g.window.key.shape, queue: int32(g.queue.ID), amount: int64(g.units)})
 }
 
 // noteBacklog is an entry about jobs that are not generated yet.
@@ -106,6 +107,11 @@ var queueStates = []shares.QueueState{shares.Online, shares.Drain, shares.Offlin
 func (y *diary) noteVersion(s *state) {
 	for _, q := range s.version.Queues {
 		y.add(entry{word: wordQueue, queue: int32(q.ID), amount: int64(slices.Index(queueStates, q.State))})
+	}
+	for _, q := range s.version.Queues {
+		for _, t := range s.queues[q.ID].targets { // floors change nobody's want, and who came before its turn is recorded
+			y.add(entry{word: wordTarget, share: int32(t.ShareID), shape: int32(slices.Index(JobClasses, t.Class) + 1), queue: int32(q.ID), amount: int64(t.Slots)})
+		}
 	}
 	e := entry{word: wordVersion, ref: s.version.Number}
 	if !s.plans.at.IsZero() {
@@ -170,7 +176,7 @@ func (d *Dispatcher) takeDiary(now time.Time) []entry {
 	if y := &s.diary; !y.open() && s.sample.weight <= 1 || y.open() && now.Sub(y.stood) >= standEvery {
 		d.stand(now)
 	}
-	if y := &s.diary; y.upTo < y.turn {
+	if y := &s.diary; y.upTo < y.number {
 		y.add(entry{word: wordUpTo})
 	}
 	entries := s.diary.entries
@@ -204,7 +210,7 @@ func (d *Dispatcher) stand(now time.Time) {
 	}
 	for _, q := range s.version.Queues {
 		if p := s.pools[q.Pool]; p != nil && s.firstQueue(q.Pool) == q.ID {
-			y.noteTurns(s, p, q.ID)
+			y.noteOrder(s, p, q.ID)
 		}
 	}
 	y.add(entry{word: wordStood})
@@ -237,23 +243,23 @@ func (s *state) firstQueue(pool string) shares.QueueID {
 	return 0
 }
 
-// noteTurns lists the leaves of a pool in the order of their last grants: ties are decided by it. A grant in flight may be
-// taken back, and then its leaf has the turn that it had before: both are listed.
-func (y *diary) noteTurns(s *state, p *pool, queue shares.QueueID) {
+// noteOrder lists the leaves of a pool in the order of their last grants: ties are decided by it. A grant in flight may be
+// taken back, and then its leaf has the place that it had before: both are listed.
+func (y *diary) noteOrder(s *state, p *pool, queue shares.QueueID) {
 	leaves, flying := map[int64]int{}, map[int64]bool{}
-	for leaf, turn := range p.turns {
-		leaves[turn] = leaf
+	for leaf, number := range p.lastGrant {
+		leaves[number] = leaf
 	}
 	for _, g := range s.inflight {
-		if g.queue.pool == p { // else the site was another one, in which it had its turn
-			leaves[g.turn], leaves[g.former], flying[g.turn] = g.leaf, g.leaf, true
+		if g.queue.pool == p { // else the site was another one, in which it had its place
+			leaves[g.number], leaves[g.former], flying[g.number] = g.leaf, g.leaf, true
 		}
 	}
 	delete(leaves, 0) // never granted
-	for _, turn := range slices.Sorted(maps.Keys(leaves)) {
-		e := entry{word: wordLast, share: int32(s.version.Tree.Nodes[leaves[turn]].ID), queue: int32(queue)}
-		if flying[turn] {
-			e.ref = turn
+	for _, number := range slices.Sorted(maps.Keys(leaves)) {
+		e := entry{word: wordLast, share: int32(s.version.Tree.Nodes[leaves[number]].ID), queue: int32(queue)}
+		if flying[number] {
+			e.ref = number
 		}
 		y.add(e)
 	}

@@ -40,12 +40,12 @@ func (d *Dispatcher) writeDiary(ctx context.Context, p diaryPage) (err error) {
 }
 
 func (d *Dispatcher) writeEntries(ctx context.Context, daemon, nth int64, row []entry) error {
-	now, first, words := time.Now(), row[0].turn, make([]byte, len(row))
+	now, first, words := time.Now(), row[0].number, make([]byte, len(row))
 	for i, e := range row {
 		words[i] = e.word
 	}
 	return d.write(ctx, "record_diary", pgx.StrictNamedArgs{"daemon": daemon, "nth": nth, "turn": first, "words": string(words),
-		"turns":   valuesOf(row, func(e *entry) int32 { return int32(e.turn - first) }),
+		"turns":   valuesOf(row, func(e *entry) int32 { return int32(e.number - first) }),
 		"ms_ago":  oneIfSame(valuesOf(row, func(e *entry) int32 { return int32(now.Sub(e.at).Milliseconds()) })),
 		"refs":    oneIfSame(valuesOf(row, func(e *entry) int64 { return e.ref })),
 		"shares":  oneIfSame(valuesOf(row, func(e *entry) int32 { return e.share })),

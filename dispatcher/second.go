@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The second claim worker has its batch executed while the first one's is made durable. It helps when enough pulls
+// The second lease worker has its batch executed while the first one's is made durable. It helps when enough pulls
 // have gathered for a batch that is worth its transaction, or when the first worker is held up; else they are in the
 // first one's next batch, which is larger for it: at half of the top rate two workers that take whatever is there
 // would keep the machine as busy as at the top, and the slowest pulls wait for that.
@@ -14,7 +14,7 @@ const (
 	helpAfter = 5 * time.Millisecond // of one batch of the first worker
 )
 
-// secondLoop is the second claim worker.
+// secondLoop is the second lease worker.
 func (d *Dispatcher) secondLoop(ctx context.Context, own func() *lane) {
 	look := time.NewTimer(0)
 	defer look.Stop()
@@ -25,12 +25,12 @@ func (d *Dispatcher) secondLoop(ctx context.Context, own func() *lane) {
 		case <-d.helps:
 		case <-look.C:
 		}
-		if d.tendClaims(ctx, own()) {
+		if d.tendLane(ctx, own()) {
 			look.Reset(tendPause)
 			continue
 		}
 		waiting, help := d.worthHelp()
-		for help && d.claimOnce(ctx, own()) {
+		for help && d.leaseOnce(ctx, own()) {
 			waiting, help = d.worthHelp()
 		}
 		if waiting {

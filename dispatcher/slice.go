@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// slice is a daemon's part of every window while several daemons claim: k of n. Jobs of the same place are divided
+// slice is a daemon's part of every window while several daemons lease: k of n. Jobs of the same place are divided
 // by id, so that the daemons do not all go for the same head; each takes its own slice first and then what the others
 // have left. Places are never passed over: see window.ground. Daemons may disagree for a moment about who is active:
-// then two go for the same job, and one of them is told so by the claim.
+// then two go for the same job, and one of them is told so by the grant.
 type slice struct{ k, n int64 }
 
 // sliceIDs is the size of the blocks of ids in which jobs are dealt out, as a power of two.
@@ -18,10 +18,10 @@ func (s slice) all() bool { return s.n <= 1 }
 
 func (s slice) has(id int64) bool { return s.all() || (id>>sliceIDs)%s.n == s.k }
 
-// activeFor is how long a daemon counts as active after a claim of its.
+// activeFor is how long a daemon counts as active after a grant of its.
 const activeFor = 5 * time.Second
 
-// reslice deals the windows out anew when the set of daemons that claim has changed. d.mu is held.
+// reslice deals the windows out anew when the set of daemons that lease has changed. d.mu is held.
 func (d *Dispatcher) reslice(now time.Time) {
 	ids := []int64{d.id}
 	for id, at := range d.active {

@@ -2,17 +2,18 @@ package dispatcher
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
 )
 
-// state is what a daemon knows: the ledger folded up to what it has read, its own claims in flight, and the
+// state is what a daemon knows: the ledger folded up to what it has read, its own grants in flight, and the
 // windows. It is guarded by Dispatcher.mu; nothing in this file touches the database.
 type state struct {
 	version  shares.Version
 	plans    plans
-	targets  []targetRow // that are in force
+	targets  []targetRow // limits and floors that are in force
 	epoch    int64
 	queues   map[shares.QueueID]*queue
 	byName   map[string]*queue
@@ -51,6 +52,7 @@ type shape struct {
 	at      int // its number here, without gaps
 	need    Requirements
 	class   string                  // see JobClass
+	classAt int                     // in JobClasses
 	queues  []bool                  // that may run it, by position in version.Queues
 	power   map[string]shares.Units // by pool: the largest core power (thousandths) at which it may run
 	windows []*window               // on a leaf of the present tree
@@ -64,7 +66,8 @@ type queue struct {
 	pool      *pool
 	limit     *limit
 	targets   []*target // target slots
-	shapes    []*shape  // that may run here
+	floors    []*target
+	shapes    []*shape // that may run here
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
@@ -88,10 +91,11 @@ type pool struct {
 	lag         []float64         // by node: what it missed, see memory
 	owed        owed              // to whom units were reclaimed
 	skipped     shares.Contenders // of the record that is being made; else empty
+	below       shares.Contenders // of the floor that is being looked at; else empty
 	lends       bool              // there are limits of lending or borrowing
 	demand      []shares.Units    // by leaf node, as lending last saw it
 	eased       uint64            // rises when lending may admit what it has refused
-	turns       []int64           // by leaf node: the decision that last granted it something; 0: none did
+	lastGrant   []int64           // by leaf node: the decision that last granted it something; 0: none did
 }
 
 // leaf is the part of a tree's leaf that depends on queues and shapes.
@@ -109,7 +113,16 @@ type reach struct {
 	bounded bool
 	held    shares.Units // of this leaf at those queues
 	targets bool         // one of them has target slots
+	classes [nClasses]classReach
 	stale   bool
+}
+
+// classReach is the same of the jobs of one class, where there are target slots.
+type classReach struct {
+	queues  []bool
+	cap     shares.Units
+	bounded bool
+	held    shares.Units
 }
 
 type heldKey struct {
@@ -135,7 +148,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 	old := s.queues
 	s.queues, s.byName, s.pools = map[shares.QueueID]*queue{}, map[string]*queue{}, map[string]*pool{}
 	for name, c := range capacities(v.Queues) {
-		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)], turns: make([]int64, len(v.Tree.Nodes))}
+		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)], lastGrant: make([]int64, len(v.Tree.Nodes))}
 		p.book.SetCapacity(p.full())
 		p.lends, p.demand = p.book.Lends(), make([]shares.Units, len(v.Tree.Nodes))
 		p.lag = make([]float64, len(v.Tree.Nodes))
@@ -183,6 +196,7 @@ func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*li
 // know adds a shape.
 func (s *state) know(sh *shape) {
 	sh.at, sh.class = len(s.byAt), JobClass(sh.need)
+	sh.classAt = slices.Index(JobClasses, sh.class)
 	s.byAt, s.shapes[sh.id] = append(s.byAt, sh), sh
 	s.place(sh)
 }
@@ -335,7 +349,7 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 		q.pool.eased++
 	}
 	if r := s.leaves[node].reach[q.pool]; r != nil && !r.stale && r.queues[q.pos] {
-		r.held += units
+		r.hold(q, s.shapes[key.shape], units)
 	}
 	s.touch(node, false)
 }
@@ -392,17 +406,18 @@ func (s *state) want(node int, p *pool) shares.Units {
 	if r.stale {
 		s.measure(node, p, r)
 	}
-	var want shares.Units
+	var of [nClasses]shares.Units
 	for _, w := range l.windows {
 		if n := w.ready + w.backlog; n > 0 {
-			units := shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
-			if r.targets {
-				if room, ok := s.roomFor(w, p); ok {
-					units = min(units, room)
-				}
-			}
-			want += units
+			of[w.shape.classAt] += shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
 		}
+	}
+	var want shares.Units
+	for class, units := range of {
+		if c := &r.classes[class]; c.bounded {
+			units = min(units, max(0, c.cap-c.held))
+		}
+		want += units
 	}
 	if r.bounded {
 		want = min(want, max(0, r.cap-r.held))
@@ -424,19 +439,51 @@ func (s *state) measure(node int, p *pool, r *reach) {
 		if !in {
 			continue
 		}
-		u, limited := s.version.Queues[i].Capacity()
 		q := s.queues[s.version.Queues[i].ID]
 		r.targets = r.targets || len(q.targets) > 0
-		if most, ok := s.targetOf(q, s.version.Tree.Nodes[node].ID); ok && (!limited || most < u) {
-			u, limited = most, true
-		}
+		u, limited := s.mostAt(q, s.version.Tree.Nodes[node].ID, "")
 		r.bounded = r.bounded && limited
 		r.cap += u
+	}
+	if r.targets {
+		s.measureClasses(node, r)
 	}
 	id := s.version.Tree.Nodes[node].ID
 	for key, h := range s.held[id] {
 		if q := s.queues[key.queue]; q != nil && r.queues[q.pos] {
-			r.held += h.units
+			r.hold(q, s.shapes[key.shape], h.units)
 		}
+	}
+}
+
+// measureClasses is measure for the jobs of each class by itself.
+func (s *state) measureClasses(node int, r *reach) {
+	for _, w := range s.leaves[node].windows {
+		if w.ready+w.backlog <= 0 {
+			continue
+		}
+		c := &r.classes[w.shape.classAt]
+		if c.queues == nil {
+			c.queues, c.bounded = make([]bool, len(r.queues)), true
+		}
+		for i, fits := range w.shape.queues {
+			if !fits || !r.queues[i] || c.queues[i] {
+				continue
+			}
+			u, limited := s.mostAt(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID, w.shape.class)
+			c.queues[i], c.bounded = true, c.bounded && limited
+			c.cap += u
+		}
+	}
+}
+
+// hold counts what the leaf holds at one of the queues.
+func (r *reach) hold(q *queue, sh *shape, units shares.Units) {
+	r.held += units
+	if sh == nil || !r.targets {
+		return
+	}
+	if c := &r.classes[sh.classAt]; c.queues != nil && c.queues[q.pos] {
+		c.held += units
 	}
 }

@@ -40,9 +40,9 @@ func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
 	return len(dead), d.closeDaemons(ctx, dead)
 }
 
-// closeDaemons fences daemons: after it none of their claims can commit, and their escrow is part of the free units.
+// closeDaemons fences daemons: after it none of their grants can commit, and their escrow is part of the free units.
 func (d *Dispatcher) closeDaemons(ctx context.Context, ids []int64) error {
-	// The tail is read while claims wait: fold most of it first. If that fails it is only longer.
+	// The tail is read while grants wait: fold most of it first. If that fails it is only longer.
 	if _, err := d.Fold(ctx); err != nil {
 		d.cfg.Log.Debug("not folded before closing daemons", "err", err)
 	}

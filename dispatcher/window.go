@@ -21,7 +21,7 @@ type stand struct{ place, id int64 }
 
 func (a stand) before(b stand) bool { return a.place < b.place || a.place == b.place && a.id < b.id }
 
-// readyJob is a job that waits in a window, with its piece: nothing is read again when it is claimed.
+// readyJob is a job that waits in a window, with its piece: nothing is read again when it is leased.
 type readyJob struct {
 	stand
 	row      pgtype.TID // where it lay when it was read: found there, it need not be looked for in the index
@@ -64,7 +64,7 @@ type window struct {
 	next    int  // rows of the next read
 	slice   slice
 	ground  ground // while there are several slices
-	turn    int    // rises when the cursor goes back: a read that began before is void
+	rewinds int    // rises when the cursor goes back: a read that began before is void
 	idle    int    // looks in a row at which ready > 0 and nothing was found
 }
 
@@ -176,7 +176,7 @@ func (w *window) rewind() {
 		}
 	}
 	w.cursor, w.behind, w.end = low, nil, false
-	w.turn++
+	w.rewinds++
 	i := sort.Search(len(w.jobs), func(i int) bool { return low.before(w.jobs[i].stand) })
 	w.jobs = w.jobs[:i]
 }
@@ -185,7 +185,7 @@ func (w *window) rewind() {
 func (w *window) reset() {
 	w.cursor, w.jobs, w.behind, w.doubt, w.end, w.idle = stand{place: minPlace}, nil, nil, nil, false, 0
 	w.ground = ground{at: stand{place: minPlace}}
-	w.turn++
+	w.rewinds++
 }
 
 // look is done at every refresh: jobs in doubt are asked for again, and a window that finds nothing although the

@@ -9,7 +9,7 @@ import (
 )
 
 // fleet stands for the dispatcher's pilots: it leases jobs and ends attempts in plain SQL, one ledger row each time,
-// as dispatcher's claim and finish do, but where and when a test says so.
+// as dispatcher's grant and finish do, but where and when a test says so.
 type fleet struct {
 	db   *world
 	lane int32

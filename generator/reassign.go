@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Bounds of one Reassign: tasks, batches over all of them, and jobs of a batch. Claims stand still while a batch moves,
+// Bounds of one Reassign: tasks, batches over all of them, and jobs of a batch. Grants stand still while a batch moves,
 // so it is smaller than those of verbs.
 const (
 	reassignTasks   = 1000
@@ -118,7 +118,7 @@ func (g *Generator) reassignTask(ctx context.Context, r reassignment, batches in
 }
 
 // reassignBatch moves the task, if it has not moved yet, and one batch of its jobs; next is the id from which on there may
-// be more, 0 when there were none. The first of them is looked for before claims stand still: it may be far behind.
+// be more, 0 when there were none. The first of them is looked for before grants stand still: it may be far behind.
 // The site lock comes first, so that the share stays a leaf and the limits are those of the version in force; the
 // task's row before the barrier, as verbs have them.
 func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out TaskReassigned, next int64, err error) {
@@ -241,7 +241,7 @@ func (g *Generator) stay(ctx context.Context, r reassignment, out *TaskReassigne
 	}
 	out.Why = fmt.Sprintf("%s charged to the share that they started under until they end, and if they fail they are ready there again; "+
 		"with running they go too", counted(out.Stay, "running job stays", "running jobs stay"))
-	if r.running { // claimed or come back while the batch moved
+	if r.running { // leased or come back while the batch moved
 		out.Why = fmt.Sprintf("%s where they were: repeat the request", counted(out.Stay, "running job stays", "running jobs stay"))
 	}
 	return nil

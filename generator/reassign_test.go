@@ -182,7 +182,7 @@ func TestReassignUnderLoad(t *testing.T) {
 	deadline, moves := time.Now().Add(60*time.Second), 0
 	for over := false; !over; moves++ {
 		w.reassign(t, []string{"Prod/Rep", "Test", "Prod/MC"}[moves%3], moves%2 == 0, ids...)
-		time.Sleep(50 * time.Millisecond) // claims stand still while jobs move: let there be some between
+		time.Sleep(50 * time.Millisecond) // grants stand still while jobs move: let there be some between
 		over = final(w.task(t, ids[0]).State) && final(w.task(t, ids[1]).State)
 		if time.Now().After(deadline) {
 			t.Fatalf("not over: %+v %+v", w.task(t, ids[0]), w.task(t, ids[1]))

@@ -273,11 +273,14 @@ CREATE TABLE public.decisions (
     depths integer[] DEFAULT '{}'::integer[] NOT NULL,
     skipped_ids integer[] DEFAULT '{}'::integer[] NOT NULL,
     skipped_words text DEFAULT ''::text NOT NULL,
-    skips integer[] DEFAULT '{}'::integer[] NOT NULL
+    skips integer[] DEFAULT '{}'::integer[] NOT NULL,
+    floors boolean[] DEFAULT '{}'::boolean[] NOT NULL
 )
 PARTITION BY RANGE (written_at);
 
 COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. pull + pulls: number of the pull at the daemon. level_deficits: of the winner''s path, depths of them a record, from the top down. skipped_ids, skipped_words: the first leaves that stood before the winner, skips of them a record, and a letter why each did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
+
+COMMENT ON COLUMN public.decisions.floors IS 'Whether the winner came before its turn by a floor of the queue; shorter than job_ids: one value for all.';
 
 CREATE TABLE public.diaries (
     written_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -933,6 +936,19 @@ CREATE TABLE public.tag_rules (
     match jsonb NOT NULL,
     share text NOT NULL
 );
+
+CREATE TABLE public.target_floors (
+    queue text NOT NULL,
+    share_id integer NOT NULL,
+    class text NOT NULL,
+    slots integer NOT NULL,
+    expires_at timestamp with time zone,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT target_floors_queue_check CHECK ((queue <> ''::text)),
+    CONSTRAINT target_floors_slots_check CHECK ((slots >= 0))
+);
+
+COMMENT ON TABLE public.target_floors IS 'Cores up to which jobs come first at a queue: of a share (0: of all), of a class (empty: of all). The queue is named, since it may not be there yet.';
 
 CREATE TABLE public.target_slots (
     queue text NOT NULL,
@@ -1765,6 +1781,9 @@ ALTER TABLE ONLY public.site_versions
 ALTER TABLE ONLY public.tag_rules
     ADD CONSTRAINT tag_rules_pkey PRIMARY KEY (version, "position");
 
+ALTER TABLE ONLY public.target_floors
+    ADD CONSTRAINT target_floors_pkey PRIMARY KEY (queue, share_id, class);
+
 ALTER TABLE ONLY public.target_slots
     ADD CONSTRAINT target_slots_pkey PRIMARY KEY (queue, share_id, class);
 
@@ -1869,6 +1888,8 @@ COMMENT ON INDEX public.share_samples_pkey IS 'The newest sample of a share, and
 CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (removed_in IS NULL);
 
 CREATE INDEX site_later_due ON public.site_later USING btree (effective_at, id) WHERE (state = 'waiting'::text);
+
+COMMENT ON INDEX public.target_floors_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
 
 COMMENT ON INDEX public.target_slots_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
 

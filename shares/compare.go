@@ -14,7 +14,7 @@ const (
 	byRank      = "rank"
 )
 
-// comparesBranches says whether anybody claims by another scope than leaf.
+// comparesBranches says whether anybody reclaims by another scope than leaf.
 func (t *Tree) comparesBranches() bool {
 	return slices.ContainsFunc(t.Leaves(), func(leaf int) bool {
 		r := t.ReclaimOf(leaf)
@@ -73,9 +73,9 @@ func (r *reclaiming) ofLeaves(at Units) *comparison {
 // sides are the nodes a and b that the scope compares for a victim in a leaf, twice the same if there are none.
 func (c *comparison) sides(leaf int) (a, b int) {
 	if c.scope == scopeLeaf {
-		return c.claim.Leaf, leaf
+		return c.ask.Leaf, leaf
 	}
-	a, b = c.tree.part(c.claim.Leaf, leaf)
+	a, b = c.tree.part(c.ask.Leaf, leaf)
 	if c.scope == scopeParent && c.tree.Nodes[a].Depth > 1 {
 		return 0, 0 // one branch has nothing to reclaim from itself
 	}
@@ -86,13 +86,13 @@ func (c *comparison) sides(leaf int) (a, b int) {
 func (c *comparison) allows(v Running) bool {
 	a, b := c.sides(v.Leaf)
 	return a != b && c.isShort(a) && c.settles(a, b, v.Units) && c.short(b)+float64(v.Units) <= c.short(a)+Tolerance &&
-		(c.claim.Terms.By == byRank || c.isOver(v.Leaf, b))
+		(c.ask.Terms.By == byRank || c.isOver(v.Leaf, b))
 }
 
 // isShort says whether all from the claimer up to a are short of the job that units are being gathered for.
 func (c *comparison) isShort(a int) bool {
-	for n := c.claim.Leaf; ; n = c.tree.Nodes[n].Parent {
-		if c.short(n)+float64(c.gained%c.claim.Job) < float64(c.claim.Job)-Tolerance {
+	for n := c.ask.Leaf; ; n = c.tree.Nodes[n].Parent {
+		if c.short(n)+float64(c.gained%c.ask.Job) < float64(c.ask.Job)-Tolerance {
 			return false
 		}
 		if n == a {
@@ -116,8 +116,8 @@ func (c *comparison) isOver(leaf, b int) bool {
 // swaps says whether b would be left as short as a is, or more, with units that somebody else may get.
 func (c *comparison) swaps(v Running) bool {
 	a, b := c.sides(v.Leaf)
-	given := c.claim.Terms.Scope == scopeLeaf || c.claim.Terms.By == byRank
-	if given && v.Units <= c.claim.Job-c.gained%c.claim.Job {
+	given := c.ask.Terms.Scope == scopeLeaf || c.ask.Terms.By == byRank
+	if given && v.Units <= c.ask.Job-c.gained%c.ask.Job {
 		return false
 	}
 	return c.short(b)+float64(v.Units) > c.short(a)-Tolerance

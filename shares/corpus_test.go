@@ -43,7 +43,7 @@ type corpusStep struct {
 	Held     map[string]figure
 }
 
-// corpusReclaim is a claim to units of unit jobs.
+// corpusReclaim is what a leaf asks back, in unit jobs.
 type corpusReclaim struct {
 	Leaf  string
 	Units figure
@@ -263,8 +263,8 @@ func (c *corpusCase) reclaim(t *testing.T, r *corpusReclaim, p *Pool, capacity U
 	if !ok {
 		t.Fatalf("no share %q", r.Leaf)
 	}
-	claim := Claim{Leaf: leaf, Units: r.Units.units(t), Job: 1000, Terms: Reclaim{Scope: r.Scope, By: r.By}}
-	for _, v := range p.Victims(capacity, claim, running(p), noon.Add(time.Hour)) {
+	ask := Ask{Leaf: leaf, Units: r.Units.units(t), Job: 1000, Terms: Reclaim{Scope: r.Scope, By: r.By}}
+	for _, v := range p.Victims(capacity, ask, running(p), noon.Add(time.Hour)) {
 		move(p, v.Leaf, -v.Units)
 		move(p, leaf, v.Units)
 	}

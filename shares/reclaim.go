@@ -15,8 +15,8 @@ type Running struct {
 	Started time.Time
 }
 
-// Claim is what a leaf asks back.
-type Claim struct {
+// Ask is what a leaf asks back.
+type Ask struct {
 	Leaf  int
 	Units Units   // what its ready jobs could use in place of the victims
 	Job   Units   // what the next of them charges: less than that is of no use to it
@@ -53,13 +53,13 @@ func (t *Tree) ReclaimOf(i int) *Reclaim {
 //  5. By ratio, all from j up to b are over their targets. By rank they need not be: E4 goes below.
 //  6. Once the victims are gone i may hold the units, see Admits. Targets of leaf scope know of no limit above the leaf.
 //
-// A claim of leaf scope has to stand the comparison of lca as well where anybody in the tree claims by another scope.
+// An ask of leaf scope has to stand the comparison of lca as well where anybody in the tree reclaims by another scope.
 // Else the two chase each other: A {a} and B {x, y} of weight 1 on 6 slots, a 3, x 2, y 1, all want more. As leaves,
 // 2 each, y takes from a; as branches, 3 each, a takes it back.
 //
 // Order: the largest rank if by rank, then the largest held/target of b, of j, then the youngest job.
 //
-// # Why claims come to an end, whoever claims by whatever scope and order, at the same demand
+// # Why reclaims come to an end, whoever reclaims by whatever scope and order, at the same demand
 //
 // Targets follow from the demand, which a job that comes back to ready does not change, so they stand still. Look at the
 // siblings that are compared: by rule 1 and 4 the shortage of a (target − held) goes down by what it is given, and that
@@ -72,18 +72,18 @@ func (t *Tree) ReclaimOf(i int) *Reclaim {
 //	Δ Σ x²/w = s·(2x(a) + s)/w(a) − s·(2x(b) − s)/w(b) < 2s·((x(a) + s)/w(a) − (x(b) − s)/w(b)) ≤ 0
 //
 // Above the two, nobody's held changes when the units come back to the branch. Of the families below them nothing is
-// said, so the families count from the root down: a claim may disturb what lies below the pair it compares, never what
-// lies above. There are finitely many ways to hold the units of a pool, so there is a last claim. (Where pulls give
+// said, so the families count from the root down: one may disturb what lies below the pair it compares, never what
+// lies above. There are finitely many ways to hold the units of a pool, so there is a last one. (Where pulls give
 // what came free to another branch further up that is just as short, the two change places; whoever has waited longest is
 // next, so each gives back what it got.) Leaves compared with leaves are one family, on which pulls by the tree do
-// not count, because claimers are given the units. Mixed with other scopes they only claim what the tree allows too.
-func (p *Pool) Victims(c Units, claim Claim, jobs []Running, now time.Time) []Running {
-	r := p.reclaiming(c, claim)
-	short := min(float64(claim.Units), r.shortage(claim.Leaf)) + Tolerance
-	if claim.Job <= 0 || short < float64(claim.Job) {
+// not count, because claimers are given the units. Mixed with other scopes they only take what the tree allows too.
+func (p *Pool) Victims(c Units, ask Ask, jobs []Running, now time.Time) []Running {
+	r := p.reclaiming(c, ask)
+	short := min(float64(ask.Units), r.shortage(ask.Leaf)) + Tolerance
+	if ask.Job <= 0 || short < float64(ask.Job) {
 		return nil
 	}
-	need := Units(short) / claim.Job * claim.Job
+	need := Units(short) / ask.Job * ask.Job
 	r.line(jobs, now)
 	var victims []Running
 	for r.gained < need {
@@ -93,9 +93,9 @@ func (p *Pool) Victims(c Units, claim Claim, jobs []Running, now time.Time) []Ru
 		}
 		victims = append(victims, v)
 	}
-	victims = smallest(victims, r.gained, min(need, r.gained/claim.Job*claim.Job))
+	victims = smallest(victims, r.gained, min(need, r.gained/ask.Job*ask.Job))
 	victims = r.settled(victims)
-	return r.admitted(smallest(victims, r.gained, r.gained/claim.Job*claim.Job))
+	return r.admitted(smallest(victims, r.gained, r.gained/ask.Job*ask.Job))
 }
 
 // smallest leaves out what the need does not take, the last choices first.
@@ -113,19 +113,19 @@ func smallest(victims []Running, got, need Units) []Running {
 type reclaiming struct {
 	*Pool
 	at     Units // R
-	claim  Claim
-	by     []*comparison     // all of them must allow it; the first is that of the claim's scope and orders victims
+	ask    Ask
+	by     []*comparison     // all of them must allow it; the first is that of the scope of what is asked and orders victims
 	held   []Units           // what is left and what was gained so far
 	gained Units             // the sum of that
 	jobs   map[int][]Running // leaf → those that may still be taken, youngest first
 	leaves []int             // with such jobs, in the order of the file
 }
 
-func (p *Pool) reclaiming(c Units, claim Claim) *reclaiming {
-	r := &reclaiming{Pool: p, at: c, claim: claim, held: make([]Units, len(p.tree.Nodes))}
+func (p *Pool) reclaiming(c Units, ask Ask) *reclaiming {
+	r := &reclaiming{Pool: p, at: c, ask: ask, held: make([]Units, len(p.tree.Nodes))}
 	r.start()
-	if claim.Terms.Scope != scopeLeaf {
-		r.by = []*comparison{r.ofBranches(c, claim.Terms.Scope)}
+	if ask.Terms.Scope != scopeLeaf {
+		r.by = []*comparison{r.ofBranches(c, ask.Terms.Scope)}
 		return r
 	}
 	r.by = []*comparison{r.ofLeaves(c)}
@@ -148,7 +148,7 @@ func (r *reclaiming) shortage(node int) float64 {
 func (r *reclaiming) line(jobs []Running, now time.Time) {
 	r.jobs = map[int][]Running{}
 	for _, j := range jobs {
-		if j.Leaf != r.claim.Leaf && now.Sub(j.Started) >= time.Duration(r.claim.Terms.MinRuntime) {
+		if j.Leaf != r.ask.Leaf && now.Sub(j.Started) >= time.Duration(r.ask.Terms.MinRuntime) {
 			r.jobs[j.Leaf] = append(r.jobs[j.Leaf], j)
 		}
 	}
@@ -185,7 +185,7 @@ func (r *reclaiming) next() (v Running, ok bool) {
 
 func (r *reclaiming) take(v Running) {
 	r.tree.Up(v.Leaf, func(n int) { r.held[n] -= v.Units })
-	r.tree.Up(r.claim.Leaf, func(n int) { r.held[n] += v.Units })
+	r.tree.Up(r.ask.Leaf, func(n int) { r.held[n] += v.Units })
 	r.gained += v.Units
 }
 
@@ -209,12 +209,12 @@ func (r *reclaiming) admitted(victims []Running) []Running {
 		for _, v := range victims {
 			gained += v.Units
 		}
-		need := gained / r.claim.Job * r.claim.Job
+		need := gained / r.ask.Job * r.ask.Job
 		if need > 0 && r.mayHold(victims, need) {
 			return victims
 		}
 		n := len(victims)
-		if victims = smallest(victims, gained, need-r.claim.Job); len(victims) == n {
+		if victims = smallest(victims, gained, need-r.ask.Job); len(victims) == n {
 			victims = victims[:n-1]
 		}
 	}
@@ -234,7 +234,7 @@ func (r *reclaiming) mayHold(victims []Running, u Units) bool {
 		r.Hold(v.Leaf, -v.Units)
 		r.SetWant(v.Leaf, wants[k]+v.Units)
 	}
-	_, ok := r.Admits(r.claim.Leaf, u)
+	_, ok := r.Admits(r.ask.Leaf, u)
 	for k := len(victims) - 1; k >= 0; k-- {
 		r.SetWant(victims[k].Leaf, wants[k])
 		r.Hold(victims[k].Leaf, victims[k].Units)
@@ -252,7 +252,7 @@ func (r *reclaiming) start() {
 
 // takes says whether a job may be taken now.
 func (r *reclaiming) takes(v Running) bool {
-	common, _ := r.tree.part(r.claim.Leaf, v.Leaf)
+	common, _ := r.tree.part(r.ask.Leaf, v.Leaf)
 	common = r.tree.Nodes[common].Parent
 	for n := v.Leaf; n != common; n = r.tree.Nodes[n].Parent {
 		if float64(r.held[n]-v.Units) < r.guaranteed(n) {
@@ -274,7 +274,7 @@ func (r *reclaiming) guaranteed(node int) float64 {
 
 // before says whether the next job of leaf a goes before that of leaf b.
 func (r *reclaiming) before(a, b int) bool {
-	if r.claim.Terms.By == byRank {
+	if r.ask.Terms.By == byRank {
 		if d := cmp.Compare(r.tree.Nodes[a].Plan.Rank, r.tree.Nodes[b].Plan.Rank); d != 0 {
 			return d > 0
 		}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReclaimComesToAnEnd: on random trees everybody claims again and again; victims' jobs go back to ready, and what
+// TestReclaimComesToAnEnd: on random trees everybody asks again and again; victims' jobs go back to ready, and what
 // is free is granted: to the claimer first by scope leaf and by rank, as the dispatcher does, else by the tree. It ends,
 // before as many jobs were reclaimed as there are twice over, and nobody loses what it is guaranteed.
 func TestReclaimComesToAnEnd(t *testing.T) {
@@ -147,7 +147,7 @@ func (y *yard) reclaimUntilTheEnd() {
 	}
 }
 
-// reclaim has a leaf claim units for its jobs of one size, and returns how many jobs ended.
+// reclaim has a leaf ask back units for its jobs of one size, and returns how many jobs ended.
 func (y *yard) reclaim(leaf int, size Units) int {
 	terms := y.p.tree.ReclaimOf(leaf)
 	if terms == nil {
@@ -159,14 +159,14 @@ func (y *yard) reclaim(leaf int, size Units) int {
 			want += size
 		}
 	}
-	claim := Claim{Leaf: leaf, Units: want - (y.c-y.p.Held(0))/size*size, Job: size, Terms: *terms}
+	ask := Ask{Leaf: leaf, Units: want - (y.c-y.p.Held(0))/size*size, Job: size, Terms: *terms}
 	var jobs []Running
 	for _, j := range y.running {
 		if !y.wider || j.Units >= size {
 			jobs = append(jobs, j)
 		}
 	}
-	victims := y.p.Victims(y.c, claim, jobs, noon.Add(time.Hour))
+	victims := y.p.Victims(y.c, ask, jobs, noon.Add(time.Hour))
 	gained := Units(0)
 	for _, v := range victims {
 		y.evict(v, leaf)

@@ -43,7 +43,7 @@ func TestVictimsOrderAndSpare(t *testing.T) {
 		{"young jobs are spared", 1000, 1000, Reclaim{MinRuntime: Duration(30 * time.Minute)}, []int64{1}},
 		{"whole jobs of the claimer only", 5000, 4000, Reclaim{}, []int64{4}},
 		{"no more than its target", 99_000, 1000, Reclaim{}, []int64{3, 2, 4, 1, 5}},
-		{"less than a job is no claim", 500, 1000, Reclaim{}, nil},
+		{"less than a job is asked for", 500, 1000, Reclaim{}, nil},
 		{"nobody is old enough", 1000, 1000, Reclaim{MinRuntime: Duration(3 * time.Hour)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestVictimsOrderAndSpare(t *testing.T) {
 			p.SetWant(1, MaxAmount)
 			p.SetWant(2, c.units)
 			var got []int64
-			for _, v := range p.Victims(20_000, Claim{Leaf: 2, Units: c.units, Job: c.each, Terms: c.terms}, jobs, noon) {
+			for _, v := range p.Victims(20_000, Ask{Leaf: 2, Units: c.units, Job: c.each, Terms: c.terms}, jobs, noon) {
 				got = append(got, v.ID)
 			}
 			if !slices.Equal(got, c.want) {
@@ -84,8 +84,8 @@ func TestRoundingsReclaimNothing(t *testing.T) {
 				continue // further down a node may rightly be a job short
 			}
 			for _, by := range []string{"ratio", "rank"} {
-				claim := Claim{Leaf: leaf, Units: MaxAmount, Job: 1000, Terms: Reclaim{By: by}}
-				if v := p.Victims(c, claim, running(p), noon.Add(time.Hour)); len(v) > 0 {
+				ask := Ask{Leaf: leaf, Units: MaxAmount, Job: 1000, Terms: Reclaim{By: by}}
+				if v := p.Victims(c, ask, running(p), noon.Add(time.Hour)); len(v) > 0 {
 					t.Fatalf("%q takes %v", p.tree.Nodes[leaf].Path, v)
 				}
 			}
@@ -104,13 +104,13 @@ func TestReclaimedJobsReclaimNothing(t *testing.T) {
 		}
 		c := p.Held(0)
 		leaf := rapid.SampledFrom(leaves).Draw(t, "claimer")
-		victims := p.Victims(c, Claim{Leaf: leaf, Units: p.Want(leaf), Job: 1000}, running(p), noon.Add(time.Hour))
+		victims := p.Victims(c, Ask{Leaf: leaf, Units: p.Want(leaf), Job: 1000}, running(p), noon.Add(time.Hour))
 		for _, v := range victims {
 			move(p, v.Leaf, -v.Units)
 			move(p, leaf, v.Units)
 		}
 		for _, v := range victims {
-			again := p.Victims(c, Claim{Leaf: v.Leaf, Units: v.Units, Job: v.Units}, running(p), noon.Add(time.Hour))
+			again := p.Victims(c, Ask{Leaf: v.Leaf, Units: v.Units, Job: v.Units}, running(p), noon.Add(time.Hour))
 			if len(again) > 0 {
 				t.Fatalf("%q takes %v back", p.tree.Nodes[v.Leaf].Path, again)
 			}

@@ -36,30 +36,30 @@ func (p *Pool) Slots(r Units) []int64 {
 // whole is thousandths as whole units, rounded down, but not for want of a Tolerance.
 func whole(milli float64) int64 { return int64(math.Floor((milli + Tolerance) / 1000)) }
 
-// claim is a child's claim to one of the whole units that are left when all have their targets rounded down.
-type claim struct {
+// fraction is a child whose target is more than whole units: it may get one of those that are left when all are rounded down.
+type fraction struct {
 	child int
 	need  float64
 }
 
 // apportion splits total whole units by targets in thousandths.
 func (s *solver) apportion(units []int64, targets []float64, total int64) {
-	claims := s.claims[:0]
+	fractions := s.fractions[:0]
 	sum, floors := 0.0, int64(0)
 	for i, t := range targets {
 		units[i] = whole(t)
 		sum += t
 		floors += units[i]
 		if part := t - float64(units[i])*1000; part > Tolerance {
-			claims = append(claims, claim{i, t / (float64(units[i]) + 0.5)})
+			fractions = append(fractions, fraction{i, t / (float64(units[i]) + 0.5)})
 		}
 	}
 	if sum < float64(total-1)*1000+Tolerance { // idle on purpose
 		total = whole(sum)
 	}
-	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(b.need, a.need) })
-	for _, c := range claims[:max(0, min(int(total-floors), len(claims)))] {
+	slices.SortStableFunc(fractions, func(a, b fraction) int { return cmp.Compare(b.need, a.need) })
+	for _, c := range fractions[:max(0, min(int(total-floors), len(fractions)))] {
 		units[c.child]++
 	}
-	s.claims = claims
+	s.fractions = fractions
 }

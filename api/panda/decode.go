@@ -25,9 +25,10 @@ const (
 type args map[string]any
 
 // decode reads the arguments of a request: the query of a GET, else the body, which is JSON or a form, packed or not.
-// What it is shows in the body itself; pilots say little about it, and not always the truth.
+// What it is shows in the body itself; pilots say little about it, and not always the truth. Some Harvesters send a GET
+// with a form.
 func decode(w http.ResponseWriter, r *http.Request) (args, error) {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if said := r.Method == http.MethodGet || r.Method == http.MethodHead; said && (r.URL.RawQuery != "" || r.ContentLength <= 0) {
 		return formArgs(r.URL.Query()), nil
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

@@ -87,7 +87,7 @@ func TestRead(t *testing.T) {
 		{`{"id":1,"f":[]}`, nil, "Type error: 'f' must be of type float, got list."},
 		{`{"id":1,"s":{}}`, nil, "Type error: 's' must be of type str, got dict."},
 		{`{"id":1,"l":1.5}`, nil, "Type error: 'l' must be of type list, got float."},
-		{`{"id":1,"is":["a"]}`, nil, "Type error: 'is' must be of type list, got list."},
+		{`{"id":1,"is":["a"]}`, nil, "Type error: All elements in 'is' must be int."},
 		{`{"id":1,"f":"inf"}`, nil, "Type error: 'f' must be of type float, got str."},
 	} {
 		a, err := parse([]byte(c.body))

@@ -20,7 +20,7 @@
 //		                    └ each step that succeeded pushes how it is undone
 //
 //	 1. Stop undoes in the reverse order of Start, each step within a bound of its own:
-//	    no new claims (503), claims in flight are answered, HTTP ends, loops end, dispatcher, pool, private cluster.
+//	    no new grants (503), those in flight are answered, HTTP ends, loops end, dispatcher, pool, private cluster.
 //	 2. Every goroutine of the process is started here; packages below have steps (loops.go is the list of tickers).
 //	 3. A step that fails is logged once per streak and tried again with backoff. The database being away stops nothing.
 //	 4. SIGHUP and a changed site file apply nothing: a version is only made by apply, rollback, or --site on an

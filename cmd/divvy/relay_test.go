@@ -34,7 +34,7 @@ func together(t *testing.T, n int) (ds []*daemon, cls []*client.Client) {
 	return ds, cls
 }
 
-// decider is the daemon that claimed a job.
+// decider is the daemon that leased a job.
 func decider(t *testing.T, d *daemon, job int64) (id int64) {
 	t.Helper()
 	if err := d.pool.QueryRow(t.Context(), "SELECT daemon_id FROM leases WHERE job_id = $1", job).Scan(&id); err != nil {

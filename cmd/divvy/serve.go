@@ -53,7 +53,7 @@ func (c *cli) serve(ctx context.Context, cfg config) error {
 	var failure error
 	select {
 	case <-ctx.Done():
-		log.Info("stopping: no new claims; what is in flight is answered")
+		log.Info("stopping: no new grants; what is in flight is answered")
 	case failure = <-d.Failed():
 		log.Error("stopping: the daemon cannot go on", "error", failure)
 	}

@@ -51,7 +51,7 @@ func (d *daemon) loops() []loop {
 }
 
 // startLoops starts the tickers and the listener that wakes them. The partitions of today are there before the first
-// claim, where that can be had at once: rows that come before them keep their day in the default partition.
+// grant, where that can be had at once: rows that come before them keep their day in the default partition.
 func (d *daemon) startLoops(start context.Context) error {
 	if _, err := d.dispatcher.Partition(start); err != nil {
 		d.log.Warn("no partition for today yet; it is tried again", "error", err)

@@ -28,7 +28,7 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-// openSite makes the store of site versions. A change of the site holds claims back, moves live work where
+// openSite makes the store of site versions. A change of the site holds grants back, moves live work where
 // the file says so, and puts the limits of the new version in force, all in its one transaction.
 func (d *daemon) openSite(context.Context) error {
 	d.store = site.NewStore(site.Config{Pool: d.pool, Log: d.log, Metrics: d.registry, Hooks: site.Hooks{
@@ -144,7 +144,7 @@ func (d *daemon) serve(context.Context) error {
 		d.serveOn("pprof", d.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
 		d.log.Info("profiles", "url", "http://"+d.pprof.Addr().String()+"/debug/pprof/")
 	}
-	// The first thing that Stop does: no new claims, and pulls that wait, here or where they were handed on to, are told
+	// The first thing that Stop does: no new grants, and pulls that wait, here or where they were handed on to, are told
 	// so (503) instead of keeping the HTTP server from ending. Renewals and ends are served until that has happened.
 	d.onStop("pulls", time.Second, func(context.Context) error { d.dispatcher.Drain(); d.leaveRelay(); return nil })
 	return nil
@@ -175,9 +175,9 @@ func (d *daemon) startDispatcher(context.Context) error {
 			d.fail(fmt.Errorf("dispatcher: %w", err))
 		}
 	}()
-	d.onStop("claims", 5*time.Second, func(stop context.Context) error {
+	d.onStop("grants", 5*time.Second, func(stop context.Context) error {
 		cancel()
-		return wait(stop, "claims are still in flight", func() { <-done })
+		return wait(stop, "grants are still in flight", func() { <-done })
 	})
 	return nil
 }

@@ -1,4 +1,4 @@
--- Ends locked jobs that have no lease. The lease is looked for again: a claim may have won before the lock.
+-- Ends locked jobs that have no lease. The lease is looked for again: a grant may have won before the lock.
 WITH gone AS (
     DELETE FROM jobs j WHERE j.id = ANY (@ids::bigint[]) AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)
     RETURNING j.*

@@ -1,2 +1,2 @@
--- The fence: none of their claims can commit after this transaction.
+-- The fence: none of their grants can commit after this transaction.
 UPDATE daemons SET closed_at = now() WHERE id = ANY (@daemons::bigint[]) AND closed_at IS NULL;

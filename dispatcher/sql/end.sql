@@ -4,7 +4,7 @@
 -- A job is over when it finished, when a cancel order stood at its lease, or when its attempts are used up. A
 -- revoked attempt is not charged: the number rises, since it is the fence, and the bound rises with it. An attempt that
 -- was to give its units back, and did not finish after its pilot was told so, is revoked, unless it was killed as well.
--- Jobs are locked before their leases go, as claims do it: a claim decided on old news has the job's row and waits for
+-- Jobs are locked before their leases go, as grants do: one decided on old news has the job's row and waits for
 -- the lease that is being deleted, and must not be waited for in turn.
 WITH results AS (
     SELECT *

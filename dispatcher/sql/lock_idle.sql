@@ -1,4 +1,4 @@
--- Locks jobs of a task that nobody runs, so that no claim can take them until this transaction ends.
+-- Locks jobs of a task that nobody runs, so that no grant can take them until this transaction ends.
 SELECT j.id FROM jobs j
 WHERE j.task_id = @task::bigint AND j.state = ANY (@states::text[])
     AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)

@@ -1,4 +1,4 @@
--- Gives locked jobs that have no lease to another share. The lease is looked for again: a claim may have won before
+-- Gives locked jobs that have no lease to another share. The lease is looked for again: a grant may have won before
 -- the barrier stood.
 WITH old AS MATERIALIZED (
     SELECT j.id, j.share_id FROM jobs j

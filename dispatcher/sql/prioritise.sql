@@ -1,5 +1,5 @@
 -- Gives locked jobs another priority and the places that follow from it. Those that are ready have moved in a window; a
--- lease is looked for here, in a statement of its own, so that a claim that won before the lock is seen.
+-- lease is looked for here, in a statement of its own, so that a grant that won before the lock is seen.
 WITH placed AS (
     UPDATE jobs j SET priority = @priority::int, place = n.place
     FROM unnest(@ids::bigint[], @befores::bigint[], @places::bigint[]) AS n (id, before, place)

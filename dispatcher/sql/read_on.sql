@@ -4,7 +4,7 @@ SELECT j.ctid, j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
 FROM jobs j
 WHERE j.share_id = @share::int AND j.shape_id = @shape::int AND j.state = 'ready'
     AND (j.place, j.id) > (@place::bigint, @id::bigint)
-    -- While several daemons claim, each reads its own slice of the ids.
+    -- While several daemons lease, each reads its own slice of the ids.
     AND (@slices::bigint = 1 OR (j.id >> @bits::int) % @slices::bigint = @slice::bigint)
     -- A look-up a row, whatever the planner thinks of the tables' sizes.
     AND (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL

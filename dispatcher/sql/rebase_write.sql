@@ -1,4 +1,4 @@
--- The limits of a new epoch. Claims of the epoch before take nothing from here on.
+-- The limits of a new epoch. Grants of the epoch before take nothing from here on.
 WITH limited AS (
     INSERT INTO limits (kind, ref, pool, cap, free)
     SELECT * FROM unnest(@kinds::text[], @refs::text[], @pools::text[], @caps::bigint[], @free::bigint[])

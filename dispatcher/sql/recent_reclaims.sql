@@ -1,6 +1,6 @@
 -- What claimers were given and have not taken: units of open orders, and of those closed a short while ago, beside
 -- what they were granted since the first of these: by leases that live, and where these are less than came free, by the last
--- claims of each daemon too, whatever became of them. Of these no more are read than were made since units came free.
+-- grants of each daemon too, whatever became of them. Of these no more are read than were made since units came free.
 WITH given AS (
     SELECT pool, claimer_id, coalesce(sum(units) FILTER (WHERE closed_at IS NULL), 0)::bigint AS open,
         coalesce(sum(units) FILTER (WHERE closed_at IS NOT NULL), 0)::bigint AS freed, min(ordered_at) AS since

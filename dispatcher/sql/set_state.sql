@@ -1,4 +1,4 @@
--- Moves locked jobs between waiting and ready; those that a claim has won stay as they are.
+-- Moves locked jobs between waiting and ready; those that a grant has won stay as they are.
 WITH changed AS (
     UPDATE jobs j SET state = @after::text
     WHERE j.id = ANY (@ids::bigint[]) AND j.state = @before::text AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)

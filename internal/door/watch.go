@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// watchAfter is how long a request may last before somebody looks whether its client is still there. Claims take some
+// watchAfter is how long a request may last before somebody looks whether its client is still there. Grants take some
 // milliseconds, long polls minutes.
 const watchAfter = 50 * time.Millisecond
 

@@ -135,7 +135,7 @@ func (s jobNow) finish(o said, live bool) []any {
 	return nil
 }
 
-// model is the specification of a job's claims; each job is a history of its own.
+// model is the specification of the leases of a job; each job is a history of its own.
 func model() porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{jobNow{}} },
@@ -174,7 +174,7 @@ func linearizable(t *testing.T, all []said) {
 	if verdict == porcupine.Ok {
 		return
 	}
-	t.Errorf("the claim history is not linearizable: %s", verdict)
+	t.Errorf("the history of leases is not linearizable: %s", verdict)
 	shown := 0
 	for _, part := range model().Partition(operations(all)) {
 		if shown < 5 && porcupine.CheckOperationsTimeout(model(), part, 5*time.Second) != porcupine.Ok {

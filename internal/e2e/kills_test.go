@@ -286,7 +286,7 @@ func (s *storm) kill(t *testing.T) *daemon {
 }
 
 // freeze stops a daemon's process until the others have taken it for dead, and lets it go on. What it was about to
-// claim must not happen any more; it starts anew by itself.
+// grant must not happen any more; it starts anew by itself.
 func (s *storm) freeze(t *testing.T) {
 	t.Helper()
 	sleeper := s.fleet.oldest()

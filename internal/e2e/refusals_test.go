@@ -8,7 +8,7 @@ import (
 )
 
 // slack is what may lie, on a busy machine, between the moment that the database writes down (the begin of a
-// transaction) and the one at which others see it; and how long a job may be promised to a pull whose claim then falls
+// transaction) and the one at which others see it; and how long a job may be promised to a pull whose grant then falls
 // through, until it is looked for again.
 const slack = time.Second
 

@@ -7,7 +7,7 @@ import (
 )
 
 // fastArrays has the slices that batches pass by the thousand written straight to the wire. pgx boxes each element
-// and looks up what it is, which costs a claim of 64 jobs more than all else that it does in pgx.
+// and looks up what it is, which costs a grant of 64 jobs more than all else that it does in pgx.
 func fastArrays(m *pgtype.Map) {
 	putArrays(m, pgtype.Int8ArrayOID, func(b []byte, v int64) []byte {
 		return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(v))

@@ -16,7 +16,7 @@ const (
 	LockFold                              // folding the ledger into counters
 	LockSettle                            // folding the ledger into tasks
 	LockSample                            // writing share samples
-	LockClaims                            // held shared by claims, exclusively by what must see none in flight
+	LockGrants                            // held shared by grants, exclusively by what must see none in flight
 	LockPurge                             // dropping what is over
 	LockDays                              // making the partitions of days
 	LockReclaim                           // giving orders to reclaim

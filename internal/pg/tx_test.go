@@ -152,9 +152,9 @@ func TestLocks(t *testing.T) {
 	try(b, pg.LockShare, 7, true)
 	c, d := begin(), begin()
 	for _, tx := range []pgx.Tx{c, d} {
-		if err := pg.LockShared(ctx, tx, pg.LockClaims, 0); err != nil {
+		if err := pg.LockShared(ctx, tx, pg.LockGrants, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	try(begin(), pg.LockClaims, 0, false)
+	try(begin(), pg.LockGrants, 0, false)
 }

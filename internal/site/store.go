@@ -55,7 +55,7 @@ type Demand struct {
 
 // Hooks tie the site to the packages above it, which it does not know. Nil ones are left out, as in tests.
 type Hooks struct {
-	// Barrier holds claims back until the transaction ends, and has those in flight committed.
+	// Barrier holds grants back until the transaction ends, and has those in flight committed.
 	Barrier func(ctx context.Context, tx pgx.Tx) error
 	// Live counts the work of each share that has any.
 	Live func(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]Live, error)

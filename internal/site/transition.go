@@ -33,7 +33,7 @@ type move struct {
 	live Live
 }
 
-// prepare finds out all that a change needs; from here on no new work and no claim gets in its way.
+// prepare finds out all that a change needs; from here on no new work and no grant gets in its way.
 func (s *Store) prepare(ctx context.Context, tx pgx.Tx, w wanted, before *Site) (*transition, error) {
 	c := &transition{store: s, before: before, next: w.next, dryRun: w.dryRun}
 	w.next.Number = before.Number + 1

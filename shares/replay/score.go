@@ -12,7 +12,7 @@ import (
 type Decision struct {
 	At       time.Time
 	Daemon   int64
-	Turn     int64 // which one of the daemon
+	Number   int64 // which one of the daemon
 	Version  int64 // of the site
 	Job      int64
 	Queue    shares.QueueID
@@ -24,14 +24,14 @@ type Decision struct {
 	Candidates      int
 	Deficit         float32 // units
 	RunnerUpDeficit float32
-	Weight          int // claims that it stands for
+	Weight          int // grants that it stands for
 }
 
 // Difference is a decision that goes to another share now.
 type Difference struct {
 	At         time.Time      `json:"at"`
 	Daemon     int64          `json:"daemon"`
-	Turn       int64          `json:"turn" doc:"Which decision of its daemon it was."`
+	Number     int64          `json:"turn" doc:"Which decision of its daemon it was."`
 	Job        int64          `json:"job"`
 	Queue      string         `json:"queue"`
 	Share      string         `json:"share" doc:"Who was given the slot."`
@@ -53,6 +53,7 @@ const (
 	Missing   Reason = "records of the stretch are missing"
 	OldRecord Reason = "recorded by a daemon of an older version"
 	Owed      Reason = "given to a share for which units had been reclaimed, before its turn"
+	Floor     Reason = "given to a share for which the queue has a floor, before its turn"
 	NoVersion Reason = "their version of the site cannot be read"
 )
 
@@ -111,7 +112,7 @@ func (s *Score) Again(p *shares.Pool, of *shares.Contenders, d Decision, list in
 	c, ok := p.Contest(d.Round, of)
 	s.begin(d)
 	nodes := p.Tree().Nodes
-	now := Difference{At: d.At, Daemon: d.Daemon, Turn: d.Turn, Job: d.Job, Deficit: float64(d.Deficit)}
+	now := Difference{At: d.At, Daemon: d.Daemon, Number: d.Number, Job: d.Job, Deficit: float64(d.Deficit)}
 	leaf = -1
 	if ok {
 		leaf = c.Winner
@@ -131,7 +132,7 @@ func (s *Score) Again(p *shares.Pool, of *shares.Contenders, d Decision, list in
 // Lacks counts a decision whose queue the site does not have now: nobody gets the slot.
 func (s *Score) Lacks(d Decision, list int) {
 	s.begin(d)
-	s.differ(Difference{At: d.At, Daemon: d.Daemon, Turn: d.Turn, Job: d.Job, Deficit: float64(d.Deficit)}, d, list)
+	s.differ(Difference{At: d.At, Daemon: d.Daemon, Number: d.Number, Job: d.Job, Deficit: float64(d.Deficit)}, d, list)
 }
 
 // begin counts a decision that is compared.

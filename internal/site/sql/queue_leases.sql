@@ -1,4 +1,4 @@
--- Leases that queues still have. Exact, because claims are held back meanwhile.
+-- Leases that queues still have. Exact, because grants are held back meanwhile.
 SELECT l.queue_id, count(*) AS leases
 FROM leases AS l
 WHERE l.queue_id = ANY (@ids::int[])

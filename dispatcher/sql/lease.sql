@@ -1,7 +1,7 @@
 -- Leases those jobs of a batch that can be leased, remembers the pulls that named a request id, and logs the moves:
--- for batches that claim_all could not claim as a whole.
+-- for batches that lease_all could not lease as a whole.
 -- A job is leased when it is still ready in the attempt that was decided on, nobody else is at it, and this
--- daemon may still claim under the epoch that it decided by. Rows that another claim has locked are not waited
+-- daemon may still lease under the epoch that it decided by. Rows that another grant has locked are not waited
 -- for: their pulls are decided again.
 WITH guard AS (
     SELECT FROM limit_epoch e, daemons d

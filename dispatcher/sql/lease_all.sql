@@ -1,6 +1,6 @@
 -- Leases jobs where they lie and logs the moves, all or nothing: what a batch costs as long as nobody else is at its
 -- jobs. When one of them is not ready any more in the attempt that was decided on, lies elsewhere, is in somebody's
--- hands, or this daemon may not claim under that epoch any more, seq is NULL, the transaction fails, and claim.sql
+-- hands, or this daemon may not lease under that epoch any more, seq is NULL, the transaction fails, and lease.sql
 -- sorts it out by primary key.
 WITH leased AS (
     INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority,

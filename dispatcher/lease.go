@@ -16,7 +16,7 @@ import (
 // mostGrants bounds a batch: a statement of this size still takes only milliseconds.
 const mostGrants = 512
 
-// kick tells the claim workers that there may be something to decide.
+// kick tells the lease workers that there may be something to decide.
 func (d *Dispatcher) kick() {
 	select {
 	case d.kicks <- struct{}{}:
@@ -28,11 +28,11 @@ func (d *Dispatcher) kick() {
 	}
 }
 
-// claimLoop is the first of the two claim workers: decide what has gathered, claim it, again.
-func (d *Dispatcher) claimLoop(ctx context.Context, own func() *lane) {
+// leaseLoop is the first of the two workers that lease: decide what has gathered, lease it, again.
+func (d *Dispatcher) leaseLoop(ctx context.Context, own func() *lane) {
 	for {
 		var tend <-chan time.Time
-		if d.tendClaims(ctx, own()) {
+		if d.tendLane(ctx, own()) {
 			tend = time.After(tendPause)
 		}
 		select {
@@ -41,7 +41,7 @@ func (d *Dispatcher) claimLoop(ctx context.Context, own func() *lane) {
 		case <-d.kicks:
 		case <-tend:
 		}
-		for d.claimOnce(ctx, own()) {
+		for d.leaseOnce(ctx, own()) {
 		}
 	}
 }
@@ -49,9 +49,9 @@ func (d *Dispatcher) claimLoop(ctx context.Context, own func() *lane) {
 // tendPause is the pause between two attempts to resolve a lane in doubt that has no work.
 const tendPause = 100 * time.Millisecond
 
-// tendClaims resolves a lane in doubt: its jobs are in nobody's hands until then, and when they are the last ones
-// there is no claim to come that would do it. It returns true while the doubt lasts.
-func (d *Dispatcher) tendClaims(ctx context.Context, l *lane) bool {
+// tendLane resolves a lane in doubt: its jobs are in nobody's hands until then, and when they are the last ones
+// there is no grant to come that would do it. It returns true while the doubt lasts.
+func (d *Dispatcher) tendLane(ctx context.Context, l *lane) bool {
 	if !l.doubt || ctx.Err() != nil {
 		return false
 	}
@@ -60,7 +60,7 @@ func (d *Dispatcher) tendClaims(ctx context.Context, l *lane) bool {
 	return d.resolveLane(ctx, l) != nil
 }
 
-func (d *Dispatcher) claimOnce(ctx context.Context, l *lane) (more bool) {
+func (d *Dispatcher) leaseOnce(ctx context.Context, l *lane) (more bool) {
 	runtime.Gosched() // pulls that are just being read join this batch; when there are none it costs nothing
 	n := newNeeds(l.no)
 	d.mu.Lock()
@@ -74,7 +74,7 @@ func (d *Dispatcher) claimOnce(ctx context.Context, l *lane) (more bool) {
 	}
 	epoch := d.state.epoch
 	left := len(d.line.awake) > 0
-	if l.no == firstClaimLane {
+	if l.no == firstGrantLane {
 		d.firstBegan = time.Time{}
 		if len(batch) > 0 {
 			d.firstBegan = time.Now()
@@ -90,32 +90,32 @@ func (d *Dispatcher) claimOnce(ctx context.Context, l *lane) (more bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Timing.Statement)
 	defer cancel()
-	d.claim(ctx, l, claimBatch{pulls: batch, epoch: epoch})
+	d.lease(ctx, l, leaseBatch{pulls: batch, epoch: epoch})
 	return true
 }
 
-// claimBatch is what one statement claims.
-type claimBatch struct {
+// leaseBatch is what one statement leases.
+type leaseBatch struct {
 	pulls []*pull
 	epoch int64 // of the limits that it was decided by
 }
 
 // size is the number of its grants.
-func (b claimBatch) size() (n int) {
+func (b leaseBatch) size() (n int) {
 	for _, p := range b.pulls {
 		n += len(p.grants)
 	}
 	return n
 }
 
-func (d *Dispatcher) claim(ctx context.Context, l *lane, b claimBatch) {
+func (d *Dispatcher) lease(ctx context.Context, l *lane, b leaseBatch) {
 	if l.doubt {
 		if err := d.resolveLane(ctx, l); err != nil {
 			d.failBatch(b, err)
 			return
 		}
 	}
-	took, current, err := d.execClaim(ctx, l, b)
+	took, current, err := d.execLease(ctx, l, b)
 	switch {
 	case err == nil && current:
 		d.settleBatch(ctx, l, b, took)
@@ -149,38 +149,38 @@ func (t taken) has(nonce int64) bool { return t.all || t.nonces[nonce] }
 
 func (t taken) any() bool { return t.all || len(t.nonces) > 0 }
 
-// execClaim claims all of the batch, or, when that fails on one of its jobs, what can be claimed.
-func (d *Dispatcher) execClaim(ctx context.Context, l *lane, b claimBatch) (took taken, current bool, err error) {
+// execLease leases all of the batch, or, when that fails on one of its jobs, what can be leased.
+func (d *Dispatcher) execLease(ctx context.Context, l *lane, b leaseBatch) (took taken, current bool, err error) {
 	start := time.Now()
-	a := newClaimArgs(b)
-	err = d.claimAll(ctx, l, b, a)
+	a := newLeaseArgs(b)
+	err = d.leaseAll(ctx, l, b, a)
 	switch code := pg.Code(err); {
 	case err == nil:
 		took, current = taken{all: true}, true
 	case code == uniqueViolation || code == notNullViolation:
 		d.metrics.contended.Inc()
-		took.nonces, current, err = d.claimSome(ctx, l, b, a)
+		took.nonces, current, err = d.leaseSome(ctx, l, b, a)
 	}
 	d.metrics.batch.Observe(float64(len(a.jobs)))
-	d.metrics.claim.Observe(time.Since(start).Seconds())
+	d.metrics.leasing.Observe(time.Since(start).Seconds())
 	return took, current, err
 }
 
-// How claim_all and remember say that it is not all or nothing this time: SQLSTATEs.
+// How lease_all and remember say that it is not all or nothing this time: SQLSTATEs.
 const (
 	uniqueViolation  = "23505"
 	notNullViolation = "23502"
 )
 
-// claimAll sends lock, request ids and claim in one round trip; they are one transaction.
-func (d *Dispatcher) claimAll(ctx context.Context, l *lane, b claimBatch, a *claimArgs) (err error) {
+// leaseAll sends lock, request ids and leases in one round trip; they are one transaction.
+func (d *Dispatcher) leaseAll(ctx context.Context, l *lane, b leaseBatch, a *leaseArgs) (err error) {
 	var batch pgx.Batch
-	batch.Queue(query["claim_lock"], pg.Args{"class": pg.LockClaims, "nestloop": "on", "hashjoin": "off"})
+	batch.Queue(query["lease_lock"], pg.Args{"class": pg.LockGrants, "nestloop": "on", "hashjoin": "off"})
 	if len(a.keys) > 0 {
 		batch.Queue(query["remember"], pg.Args{"jobs": a.jobs, "nonces": a.nonces,
 			"keys": a.keys, "hashes": a.hashes, "lows": a.lows, "highs": a.highs})
 	}
-	batch.Queue(query["claim_all"], pg.Args{
+	batch.Queue(query["lease_all"], pg.Args{
 		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
 		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "queues": a.queues, "units": a.units, "cores": a.cores,
 		"pilots": a.pilots, "nodes": a.nodes, "rows": a.rows, "tasks": a.tasks, "shares": a.shares, "shapes": a.shapes,
@@ -188,11 +188,11 @@ func (d *Dispatcher) claimAll(ctx context.Context, l *lane, b claimBatch, a *cla
 	return d.cfg.Pool.SendBatch(ctx, &batch).Close()
 }
 
-// claimSome is claimAll for a batch with which somebody else interferes: what is left of it is claimed.
-func (d *Dispatcher) claimSome(ctx context.Context, l *lane, b claimBatch, a *claimArgs) (nonces map[int64]bool, current bool, err error) {
+// leaseSome is leaseAll for a batch with which somebody else interferes: what is left of it is leased.
+func (d *Dispatcher) leaseSome(ctx context.Context, l *lane, b leaseBatch, a *leaseArgs) (nonces map[int64]bool, current bool, err error) {
 	var batch pgx.Batch
-	batch.Queue(query["claim_lock"], pg.Args{"class": pg.LockClaims, "nestloop": "off", "hashjoin": "on"})
-	batch.Queue(query["claim"], pg.Args{
+	batch.Queue(query["lease_lock"], pg.Args{"class": pg.LockGrants, "nestloop": "off", "hashjoin": "on"})
+	batch.Queue(query["lease"], pg.Args{
 		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
 		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "pulls": a.pulls, "queues": a.queues, "units": a.units,
 		"cores": a.cores, "asked": a.asked, "keys": a.keys, "hashes": a.hashes, "pilots": a.pilots, "nodes": a.nodes,
@@ -213,9 +213,9 @@ func (d *Dispatcher) claimSome(ctx context.Context, l *lane, b claimBatch, a *cl
 	return nonces, current, nil
 }
 
-// claimArgs are the columns of a batch: one element a grant, pull by pull; asked, keys, hashes, lows and highs one a
+// leaseArgs are the columns of a batch: one element a grant, pull by pull; asked, keys, hashes, lows and highs one a
 // pull with a request id.
-type claimArgs struct {
+type leaseArgs struct {
 	jobs, nonces, units, tasks             []int64
 	attempts, pulls, queues, cores, shapes []int32
 	shares                                 []int32
@@ -227,10 +227,10 @@ type claimArgs struct {
 	hashes             [][]byte
 }
 
-func newClaimArgs(b claimBatch) *claimArgs {
+func newLeaseArgs(b leaseBatch) *leaseArgs {
 	n := b.size()
 	int8s, int4s, texts := columns[int64](n), columns[int32](n), columns[string](n)
-	a := &claimArgs{jobs: int8s(), nonces: int8s(), units: int8s(), tasks: int8s(),
+	a := &leaseArgs{jobs: int8s(), nonces: int8s(), units: int8s(), tasks: int8s(),
 		attempts: int4s(), pulls: int4s(), queues: int4s(), cores: int4s(), shapes: int4s(), shares: int4s(),
 		pilots: texts(), nodes: texts(), rows: make([]pgtype.TID, 0, n)}
 	for i, p := range b.pulls {
@@ -254,9 +254,9 @@ func newClaimArgs(b claimBatch) *claimArgs {
 // columns makes empty columns that have room for n.
 func columns[T any](n int) func() []T { return func() []T { return make([]T, 0, n) } }
 
-// settleBatch answers the pulls of a committed claim. Grants that were not leased go back: somebody else was
+// settleBatch answers the pulls of a committed batch. Grants that were not leased go back: somebody else was
 // faster, or the pull repeats one whose leases are kept.
-func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, took taken) {
+func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, took taken) {
 	leases, err := d.leasesOf(ctx, b, took)
 	expiry, leased := time.Now().Add(d.cfg.Timing.FirstTTL), make([]int64, 0, b.size())
 	d.mu.Lock()
@@ -294,7 +294,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b claimBatch, too
 }
 
 // leasesOf are the leases of each pull, all in one piece of memory.
-func (d *Dispatcher) leasesOf(ctx context.Context, b claimBatch, took taken) (of [][]Lease, err error) {
+func (d *Dispatcher) leasesOf(ctx context.Context, b leaseBatch, took taken) (of [][]Lease, err error) {
 	of = make([][]Lease, len(b.pulls))
 	all := make([]Lease, 0, b.size())
 	for i, p := range b.pulls {
@@ -339,7 +339,7 @@ func (d *Dispatcher) filled(p *pull) {
 }
 
 // tryAgain puts a batch that took nothing back: its jobs into their windows, its pulls into the line.
-func (d *Dispatcher) tryAgain(b claimBatch) {
+func (d *Dispatcher) tryAgain(b leaseBatch) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := len(b.pulls) - 1; i >= 0; i-- {
@@ -350,7 +350,7 @@ func (d *Dispatcher) tryAgain(b claimBatch) {
 }
 
 // failBatch is tryAgain for an error that will not pass by itself: the pulls are answered with it.
-func (d *Dispatcher) failBatch(b claimBatch, err error) {
+func (d *Dispatcher) failBatch(b leaseBatch, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range slices.Backward(b.pulls) {
@@ -377,18 +377,18 @@ func (d *Dispatcher) unGrant(p *pull) {
 	p.grants = nil
 }
 
-// resolveLane settles a claim whose fate was unknown: what was counted for it is taken back, and what the ledger
+// resolveLane settles a batch whose fate was unknown: what was counted for it is taken back, and what the ledger
 // says is counted instead.
 func (d *Dispatcher) resolveLane(ctx context.Context, l *lane) error {
 	moves, err := d.resolve(ctx, l)
 	if err == nil {
-		d.settleClaims(l, moves)
+		d.settleDoubt(l, moves)
 	}
 	return err
 }
 
-// settleClaims counts what became of the claim in doubt.
-func (d *Dispatcher) settleClaims(l *lane, moves []move) {
+// settleDoubt counts what became of the batch in doubt.
+func (d *Dispatcher) settleDoubt(l *lane, moves []move) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range slices.Backward(l.pending.pulls) {

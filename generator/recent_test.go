@@ -1,0 +1,102 @@
+package generator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Lists of recent tasks begin with the newest, and say no to what a filter says no to.
+func TestRecent(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	submit := func(name, user, label, parameters string) int64 {
+		s := Spec{Name: name, User: user, Label: label, Share: "Test", Command: []string{"true"}, Count: 1}
+		task, err := w.Submit(ctx, SubmitRequest{Spec: s, Parameters: json.RawMessage(parameters)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task.ID
+	}
+	a := submit("a", "ann", "user", `{"panda": {"reqID": 77}}`)
+	b := submit("b", "ann", "managed", `{"panda": {}}`)
+	c := submit("c", "bob", "user", "")
+	if _, err := w.Kill(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	for _, q := range []struct {
+		what string
+		r    Recent
+		want []int64
+	}{
+		{"all", Recent{}, []int64{c, b, a}},
+		{"two", Recent{Limit: 2}, []int64{c, b}},
+		{"of ann", Recent{User: "ann"}, []int64{b, a}},
+		{"of ann, one", Recent{User: "ann", Limit: 1}, []int64{b}},
+		{"of nobody", Recent{User: "zoe"}, nil},
+		{"by label", Recent{Label: "user"}, []int64{c, a}},
+		{"of ann by label", Recent{User: "ann", Label: "user"}, []int64{a}},
+		{"by name", Recent{Name: "b"}, []int64{b}},
+		{"by request", Recent{Request: "77"}, []int64{a}},
+		{"by id as request", Recent{Request: "2"}, []int64{b}},
+		{"by state", Recent{States: []string{"ready", "running"}}, []int64{c, b}},
+		{"changed since", Recent{Since: &past}, []int64{c, b, a}},
+		{"not over", Recent{Since: &future}, []int64{c, b}},
+		{"behind an id", Recent{After: b}, []int64{c}},
+	} {
+		tasks, err := w.Recent(ctx, q.r)
+		if got := idsOf(tasks); err != nil || !slices.Equal(got, q.want) {
+			t.Errorf("%s: %v, %v; want %v", q.what, got, err, q.want)
+		}
+	}
+	tasks, err := w.TasksByID(ctx, []int64{a, 999, c})
+	if err != nil || !slices.Equal(idsOf(tasks), []int64{c, a}) || tasks[0].Spec == nil || tasks[0].User != "bob" {
+		t.Errorf("%+v, %v", tasks, err)
+	}
+	if tasks, err := w.TasksByID(ctx, nil); err != nil || len(tasks) != 0 {
+		t.Errorf("%+v, %v", tasks, err)
+	}
+}
+
+func idsOf(tasks []Task) (ids []int64) {
+	for _, t := range tasks {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
+// A task that cannot be is kept with what is wrong; no verb brings it to life.
+func TestReject(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	got, err := w.Reject(ctx, Rejected{Name: "n", User: "u", Reason: "jobParameters: is missing", Parameters: json.RawMessage(`{"panda": {"test": 1}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.State != "aborted" || got.Reason != "jobParameters: is missing" || got.EndedAt == nil || got.Jobs.Total != 0 || got.Share != "" ||
+		!strings.Contains(string(got.Parameters), `"test": 1`) {
+		t.Errorf("%+v", got)
+	}
+	if _, err := w.Retry(ctx, got.ID); !errors.Is(err, ErrState) {
+		t.Errorf("retry: %v", err)
+	}
+	if c, err := w.Kill(ctx, got.ID); err != nil || c.After != "aborted" {
+		t.Errorf("kill: %+v, %v", c, err)
+	}
+	if _, err := w.Prioritise(ctx, got.ID, 5); !errors.Is(err, ErrState) {
+		t.Errorf("priority: %v", err)
+	}
+	if _, err := w.Generate(ctx); err != nil {
+		t.Error(err)
+	}
+	for _, r := range []Rejected{{User: "u"}, {Name: "n"}, {Name: "n", User: "u", Parameters: make([]byte, maxParameters+1)}} {
+		if _, err := w.Reject(ctx, r); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%.40v: %v", r, err)
+		}
+	}
+}
