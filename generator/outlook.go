@@ -16,7 +16,8 @@ import (
 // row of every live task. While that is soon done each Generate reads anew; where it takes longer, the workers of a
 // generator go by one reading until all that it found is made, or it is too old.
 type outlook struct {
-	heard atomic.Bool // of changes since it was read
+	heard atomic.Bool   // of changes since it was read
+	soon  time.Duration // what a reading of few tasks takes at most that is done anew each time
 
 	mu      sync.Mutex
 	needs   []need
@@ -45,7 +46,7 @@ const (
 // took says how long the reading holds.
 func (o *outlook) took(tasks int64, began, now time.Time) {
 	o.soonest, o.until = now, now
-	if took := now.Sub(began); tasks > fewTasks || took > soonDone {
+	if took := now.Sub(began); tasks > fewTasks || took > o.soon {
 		o.soonest = now.Add(lookSoonEase * took)
 		o.until = now.Add(min(lookEase*took, lookAtLeast))
 	}

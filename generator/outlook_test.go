@@ -28,7 +28,7 @@ func TestOutlookHoldsByWhatItTook(t *testing.T) {
 		{fewTasks + 1, false, true, after(200), true},
 		{fewTasks + 1, false, false, after(800), true},
 	} {
-		var o outlook
+		o := outlook{soon: soonDone}
 		if !o.outdated(began, func() bool { return false }) {
 			t.Fatal("nothing was read yet, and it is not time")
 		}
@@ -38,7 +38,7 @@ func TestOutlookHoldsByWhatItTook(t *testing.T) {
 			t.Errorf("%d tasks, heard %v, lacks %v, %v after: outdated %v", c.tasks, c.heard, c.lacks, c.at.Sub(read), got)
 		}
 	}
-	var o outlook
+	o := outlook{soon: soonDone}
 	o.took(fewTasks, began, began.Add(soonDone))
 	if !o.outdated(began.Add(soonDone), func() bool { return false }) {
 		t.Error("a short reading of few tasks holds")

@@ -64,7 +64,7 @@ func (s *server) oldHarvesterRoutes(r chi.Router) {
 func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, args) any) {
 	r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
 		a, err := decode(w, r)
-		var answer any = refusal{scFailed, ""}
+		var answer any
 		if err != nil {
 			answer = refusal{scFailed, err.Error()}
 		} else {

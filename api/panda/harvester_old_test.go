@@ -132,7 +132,7 @@ func TestHarvesterGetsJobs(t *testing.T) {
 			c := w.caller()
 			w.submit(3, 1, "true")
 			w.until("the jobs are ready", func() bool { return len(w.dispatcher.Counts()) == 1 && w.dispatcher.Counts()[0].N == 3 })
-			body := ""
+			var body string
 			if generation == "old" {
 				body = c.form("getJob", map[string]string{"siteName": "LOCAL_TEST", "node": "n", "prodSourceLabel": "managed", "computingElement": "LOCAL_TEST", "nJobs": "5", "schedulerID": "harvester-h"})
 			} else {
