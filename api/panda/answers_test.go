@@ -312,3 +312,30 @@ func TestTransforms(t *testing.T) {
 		t.Errorf("the operator's runShell is not taken")
 	}
 }
+
+// PandaIDs count up: who may not pull at a queue can neither keep nor end what runs there.
+func TestUpdatesOfOthersQueues(t *testing.T) {
+	c := Config{MayPull: func(_ context.Context, queue string) error {
+		if queue == "theirs" {
+			return errors.New("queue theirs is not for you")
+		}
+		return nil
+	}}
+	for _, state := range []string{"running", "failed"} {
+		for queue, refused := range map[string]bool{"theirs": true, "ours": false} {
+			s := newStub()
+			s.held.Queue = queue
+			before := s.call(t, c, "POST", "/server/panda/updateJob", `{"jobId":1001,"attemptNr":1,"state":"`+state+`"}`).Body.String()
+			now := s.call(t, c, "POST", "/api/v1/pilot/update_job", `{"job_id":1001,"attempt_nr":1,"job_status":"`+state+`"}`).Body.String()
+			if said := strings.Contains(before, `{"StatusCode":60,"errorDialog":"queue theirs is not for you"}`); said != refused {
+				t.Errorf("%s at %s: %s", state, queue, before)
+			}
+			if said := strings.Contains(now, `{"success":false,"message":"queue theirs is not for you","data":null}`); said != refused {
+				t.Errorf("%s at %s: %s", state, queue, now)
+			}
+			if heard := len(s.ended.Results)+len(s.renewed.Leases) > 0; heard == refused {
+				t.Errorf("%s at %s: heard %v", state, queue, heard)
+			}
+		}
+	}
+}

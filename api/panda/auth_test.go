@@ -139,6 +139,28 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Monitors ask whether the daemon is there without a credential; one that is not good is refused there as anywhere.
+func TestAliveForAll(t *testing.T) {
+	url := listen(t, access(t, false), nil)
+	for path, status := range map[string]int{"/api/v1/system/is_alive": 200, "/api/latest/system/is_alive": 200, "/api/v1/system/get_attributes": 403} {
+		for token, status := range map[string]int{"": status, "Bearer cern-token-0123456780": 403} {
+			r, err := http.NewRequest(http.MethodGet, url+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", token)
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != status {
+				t.Errorf("%s with %q: status %d, expected %d", path, token, resp.StatusCode, status)
+			}
+		}
+	}
+}
+
 func sameJSON(t *testing.T, got string, want map[string]any) {
 	t.Helper()
 	var said map[string]any

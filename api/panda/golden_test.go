@@ -168,7 +168,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		for key, want := range map[string]any{"pilotTiming": "0|0|5|0|0|0", "pilotErrorCode": 0.0, "transExitCode": 0.0, "meanCoreCount": 1.0, "coreCount": 1.0,
-			"pilotID": "http://localhost/batchlogs/mock.out|PR|3.11.5.1", "startTime": "2026-11-21T02:59:35.391Z", "endTime": "2026-11-21T02:59:41.804Z", "state": "finished"} {
+			"pilotID": "http://localhost/batchlogs/mock.out|PR|3.11.5.1", "startTime": "2026-11-21T02:59:35.391Z", "endTime": "2026-11-21T02:59:41.805Z", "state": "finished"} {
 			if a.Report[key] != want {
 				t.Errorf("%s is %v, want %v", key, a.Report[key], want)
 			}

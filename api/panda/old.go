@@ -95,7 +95,10 @@ func (s *server) updateJob(r *http.Request, a args) (int, any) {
 		return http.StatusOK, refusal{scInvalid, fmt.Sprintf("state %q is none of starting, running, transferring, holding, finished, failed", u.state)}
 	}
 	kill, err := s.heed(r.Context(), u)
+	var no forbidden
 	switch {
+	case errors.As(err, &no):
+		return http.StatusOK, refusal{scRole, no.Error()}
 	case err != nil && u.final():
 		return http.StatusServiceUnavailable, refusal{scTimeOut, tryAgain}
 	case err != nil:
@@ -113,7 +116,7 @@ func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
 	defer cancel()
 	for {
 		kill, err = s.hear(ctx, u)
-		if err == nil || !u.final() || wrong(err) || errors.Is(err, dispatcher.ErrStopping) {
+		if err == nil || !u.final() || wrong(err) || errors.As(err, new(forbidden)) || errors.Is(err, dispatcher.ErrStopping) {
 			break
 		}
 		select {

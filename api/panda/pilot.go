@@ -105,7 +105,10 @@ func (s *server) updateOne(r *http.Request, a args) envelope {
 		return e
 	}
 	kill, err := s.heed(r.Context(), u)
+	var no forbidden
 	switch {
+	case errors.As(err, &no):
+		return bad("%s", no)
 	case err != nil:
 		return bad(tryAgain)
 	case kill:
