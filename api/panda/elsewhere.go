@@ -35,3 +35,9 @@ func notHere(w http.ResponseWriter, r *http.Request) {
 	}
 	bad("%s is not served here: %s", call, why).write(w)
 }
+
+// notThere is notHere for the old API.
+func notThere(w http.ResponseWriter, r *http.Request) {
+	call := strings.TrimPrefix(r.URL.Path, "/server/panda/")
+	writeJSON(w, http.StatusOK, refusal{scFailed, call + " is not served here; docs/from-panda.md lists the calls that are"})
+}

@@ -33,6 +33,7 @@ func (s *server) oldRoutes(r chi.Router) {
 	}
 	s.oldHarvesterRoutes(r)
 	s.oldTaskRoutes(r)
+	r.HandleFunc("/server/panda/*", notThere)
 }
 
 // oldGetJob are the arguments of getJob that mean something here.

@@ -305,6 +305,9 @@ func TestNotHere(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
+	if got := c.form("getEventRanges", map[string]string{"pandaID": "1"}); !strings.HasPrefix(got, `{"StatusCode":30,"errorDialog":"getEventRanges is not served here`) {
+		t.Error(got)
+	}
 	if got := c.raw(get, "/metaconfig/get_site_specs", nil); !strings.Contains(got, "metaconfig/get_site_specs is not served here") {
 		t.Error(got)
 	}
