@@ -106,6 +106,7 @@ var bodies = map[string]string{
 	"apply-site":    "shares: []\n",
 	"what-if":       "shares: []\n", "retag": "shares: []\n", "apply-site-later": "shares: []\n",
 	"reassign-tasks": `{"share":"A","tasks":[3]}`, "prioritise-task": `{"priority":900}`,
+	"set-resource-capacity": `{"capacity":6}`, "report-external": `{"total":100,"used":30}`,
 }
 
 // needed are the query parameters that operations cannot do without.

@@ -34,14 +34,15 @@ var (
 	codeUnauthorized = code{status: 401, name: "unauthorized", title: "No valid token", hint: "send the header Authorization: Bearer <token>"}
 	codeForeign      = code{status: 403, name: "foreign_origin", title: "Refused: the request may come from a foreign web page",
 		hint: "use the address that the daemon listens on, or run it with a token file"}
-	codeNoRoute   = code{status: 404, name: "no_route", title: "Nothing lives at this path", hint: "GET /openapi.json lists what there is"}
-	codeNoQueue   = code{status: 404, name: "unknown_queue", title: "No queue has this name"}
-	codeMethod    = code{status: 405, name: "method_not_allowed", title: "The path does not know this method", hint: "the header Allow names those it does"}
-	codeOffset    = code{status: 409, name: "wrong_offset", title: "The inputs do not go on where the last ones ended", hint: "send from next_offset"}
-	codeLiveWork  = code{status: 409, name: "live_work", title: "Live work forbids this change; nothing was applied"}
-	codeSlowBody  = code{status: 408, name: "body_timeout", title: "The body did not arrive in time"}
-	codeTooLarge  = code{status: 413, name: "body_too_large", title: "The body is too large"}
-	codeMediaType = code{status: 415, name: "media_type", title: "The body has a content type that this route does not take",
+	codeNoRoute    = code{status: 404, name: "no_route", title: "Nothing lives at this path", hint: "GET /openapi.json lists what there is"}
+	codeNoQueue    = code{status: 404, name: "unknown_queue", title: "No queue has this name"}
+	codeNoResource = code{status: 404, name: "unknown_resource", title: "No resource has this name"}
+	codeMethod     = code{status: 405, name: "method_not_allowed", title: "The path does not know this method", hint: "the header Allow names those it does"}
+	codeOffset     = code{status: 409, name: "wrong_offset", title: "The inputs do not go on where the last ones ended", hint: "send from next_offset"}
+	codeLiveWork   = code{status: 409, name: "live_work", title: "Live work forbids this change; nothing was applied"}
+	codeSlowBody   = code{status: 408, name: "body_timeout", title: "The body did not arrive in time"}
+	codeTooLarge   = code{status: 413, name: "body_too_large", title: "The body is too large"}
+	codeMediaType  = code{status: 415, name: "media_type", title: "The body has a content type that this route does not take",
 		hint: "send the header Content-Type: application/json"}
 	codeBadSite  = code{status: 422, name: "bad_site", title: "The site file is not valid; nothing was applied"}
 	codeInvalid  = code{status: 422, name: "invalid", title: "The request is not valid"}
@@ -59,6 +60,7 @@ var known = []struct {
 	code
 }{
 	{dispatcher.ErrUnknownQueue, codeNoQueue},
+	{dispatcher.ErrUnknownResource, codeNoResource},
 	{dispatcher.ErrNoJob, code{status: 404, name: "no_job", title: "No job has this id"}},
 	{dispatcher.ErrNoAttempt, code{status: 404, name: "no_attempt", title: "No such attempt has ended",
 		hint: "the output of an attempt is kept when it ends"}},
@@ -87,6 +89,8 @@ var known = []struct {
 	{site.ErrPast, code{status: 422, name: "past", title: "The time is not in the future"}},
 	{site.ErrUnknownQueue, codeNoQueue},
 	{site.ErrQueueState, codeInvalid},
+	{site.ErrUnknownResource, codeNoResource},
+	{site.ErrCapacity, codeInvalid},
 }
 
 // problemOf is the one way from an error to what the client sees.

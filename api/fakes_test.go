@@ -28,6 +28,10 @@ type fakeDispatcher struct {
 	filter  dispatcher.JobFilter
 	jobs    []dispatcher.JobRow
 	why     dispatcher.WhyRequest
+
+	resources []dispatcher.ResourceStanding
+	asked     string // name of the resource that was asked for
+	external  []any  // as it was reported
 }
 
 func (f *fakeDispatcher) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {
@@ -76,6 +80,16 @@ func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([
 
 func (f *fakeDispatcher) JobLog(_ context.Context, id int64, attempt int) (string, error) {
 	return fmt.Sprintf("%d.%d\n", id, attempt), f.err
+}
+
+func (f *fakeDispatcher) Resources(_ context.Context, name string) ([]dispatcher.ResourceStanding, error) {
+	f.asked = name
+	return f.resources, f.err
+}
+
+func (f *fakeDispatcher) ReportExternal(_ context.Context, name, queue string, total, used int64) error {
+	f.external = []any{name, queue, total, used}
+	return f.err
 }
 
 func (f *fakeDispatcher) KillJob(context.Context, int64) error { return f.err }
@@ -156,6 +170,7 @@ type fakeSite struct {
 	rolled  site.RollbackRequest
 	state   shares.QueueState
 	later   site.LaterRequest
+	set     site.SetCapacity
 }
 
 func (f *fakeSite) Apply(_ context.Context, r site.ApplyRequest) (site.Applied, error) {
@@ -164,7 +179,8 @@ func (f *fakeSite) Apply(_ context.Context, r site.ApplyRequest) (site.Applied, 
 }
 
 func (f *fakeSite) Load(context.Context) (*site.Site, error) {
-	st, err := site.Parse("site.yml", []byte("shares: [{name: A}]\ntags: [{match: {label: managed}, share: A}]\n"))
+	st, err := site.Parse("site.yml", []byte("shares: [{name: A}]\ntags: [{match: {label: managed}, share: A}]\n"+
+		"resources: [{name: CERN, capacity: 4}, {name: table, capacity: 8, keyed: true}]\n"))
 	if err != nil {
 		panic(err)
 	}
@@ -179,7 +195,8 @@ func (f *fakeSite) History(context.Context, int64, int) ([]site.Head, error) {
 func (f *fakeSite) Get(ctx context.Context, _ int64) (*site.Site, error) { return f.Load(ctx) }
 
 func (f *fakeSite) Diff(context.Context, int64, int64) (site.Changes, error) {
-	return site.Changes{Shares: []shares.Change{}, Queues: []site.QueueChange{}, Rules: []site.RuleChange{}}, f.err
+	return site.Changes{Shares: []shares.Change{}, Queues: []site.QueueChange{}, Rules: []site.RuleChange{},
+		Resources: []site.EntryChange{}, ClaimTemplates: []site.EntryChange{}}, f.err
 }
 
 func (f *fakeSite) Rollback(_ context.Context, r site.RollbackRequest) (site.Applied, error) {
@@ -189,6 +206,11 @@ func (f *fakeSite) Rollback(_ context.Context, r site.RollbackRequest) (site.App
 
 func (f *fakeSite) SetQueueState(_ context.Context, _ string, st shares.QueueState) error {
 	f.state = st
+	return f.err
+}
+
+func (f *fakeSite) SetResourceCapacity(_ context.Context, c site.SetCapacity) error {
+	f.set = c
 	return f.err
 }
 

@@ -91,6 +91,7 @@ func (s *server) document() huma.Config {
 				{Name: "tasks", Description: "Submit and steer tasks."},
 				{Name: "jobs", Description: "Jobs, their attempts and logs."},
 				{Name: "site", Description: "Shares, queues, tagging rules and their versions."},
+				{Name: "resources", Description: "Licences and other units of which there are only so many: who holds them, who waits, how many there are."},
 				{Name: "daemon", Description: "How the daemon does."},
 			},
 		},

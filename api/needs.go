@@ -27,6 +27,10 @@ type Dispatcher interface {
 	// Explain says why a job waits, or why it got its slot; Why, why a share was served before another.
 	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
 	Why(context.Context, dispatcher.WhyRequest) (dispatcher.Why, error)
+	// Resources lists finite resources, without IDs, or with a name its parts: one a queue or key, with IDs.
+	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)
+	// ReportExternal takes what the server of a resource says: units that there are, and used ones, ours too.
+	ReportExternal(ctx context.Context, name, queue string, total, used int64) error
 	// KillJob cancels a live job; ErrNoJob when there is none with the id.
 	KillJob(ctx context.Context, id int64) error
 }
@@ -62,6 +66,8 @@ type Site interface {
 	Diff(ctx context.Context, from, to int64) (site.Changes, error)
 	Rollback(context.Context, site.RollbackRequest) (site.Applied, error)
 	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
+	// SetResourceCapacity sets a capacity beside the file, or goes back to the file's.
+	SetResourceCapacity(context.Context, site.SetCapacity) error
 	// Preview reads a file that is not to be applied, with the ids that its shares would keep.
 	Preview(ctx context.Context, name string, src []byte) (*site.Site, error)
 	// Versions that take effect later.

@@ -58,10 +58,11 @@ func (s *server) handOn(ctx context.Context, w http.ResponseWriter, h handed) (*
 
 // What other daemons ask of the one that decides, beside the routes of pilots.
 const (
-	askStanding = "standing"
-	askQueues   = "queues"
-	askExplain  = "explain"
-	askWhy      = "why"
+	askStanding  = "standing"
+	askQueues    = "queues"
+	askExplain   = "explain"
+	askWhy       = "why"
+	askResources = "resources"
 )
 
 // asLead is what the daemon that decides knows of pilots that wait and of what was granted a moment ago; when it cannot
@@ -114,6 +115,7 @@ func (s *server) relayServer() *relay.Server {
 	routes[askQueues] = func(w http.ResponseWriter, _ *http.Request) { reply(w, s.dispatcher.Queues()) }
 	routes[askExplain] = serveAsked(s, s.dispatcher.Explain)
 	routes[askWhy] = serveAsked(s, s.dispatcher.Why)
+	routes[askResources] = serveAsked(s, s.dispatcher.Resources)
 	return &relay.Server{Secret: s.Relay.Secret, Done: s.Relay.Done, Handle: func(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
 		w := seats.Get().(*relayed)
 		defer w.leave()

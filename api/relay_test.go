@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,4 +47,31 @@ func TestHandedOnAfterWaiting(t *testing.T) {
 	if got.RequestID != "r" || got.Queue != "CERN" || got.Slot.Cores != 3 {
 		t.Errorf("another request: %+v", got)
 	}
+}
+
+// How resources stand is asked of the daemon that decides: only it knows whose jobs its pilots could run.
+func TestResourcesOfTheDaemonThatDecides(t *testing.T) {
+	done := make(chan struct{})
+	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer close(done)
+	here := newBench(t, func(c *Config) { c.Relay = &Relay{Lead: func() *relay.Conn { return conn }} })
+	there.dispatcher.resources = []dispatcher.ResourceStanding{{Name: "maya", Held: 3}}
+	here.dispatcher.resources = []dispatcher.ResourceStanding{{Name: "maya", Held: 2}}
+	held := func(want string) {
+		t.Helper()
+		if w := here.call("GET", "/v1/resources/maya", ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d %s, want %s", w.Code, w.Body, want)
+		}
+	}
+	held(`"held":3`)
+	if there.dispatcher.asked != "maya" || here.dispatcher.asked != "" {
+		t.Errorf("there %q was asked for, here %q", there.dispatcher.asked, here.dispatcher.asked)
+	}
+	there.dispatcher.err = dispatcher.ErrUnknownResource // it has not heard of the new site yet
+	held(`"held":2`)
 }

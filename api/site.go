@@ -93,6 +93,7 @@ func (s *server) rollbackSite(ctx context.Context, in *rollbackInput) (site.Appl
 // applied makes the lists lists.
 func applied(a site.Applied, err error) (site.Applied, error) {
 	a.Changes.Shares, a.Changes.Queues, a.Changes.Rules = list(a.Changes.Shares), list(a.Changes.Queues), list(a.Changes.Rules)
+	a.Changes.Resources, a.Changes.ClaimTemplates = list(a.Changes.Resources), list(a.Changes.ClaimTemplates)
 	a.Moved, a.Refused, a.Targets, a.Notes = list(a.Moved), list(a.Refused), list(a.Targets), list(a.Notes)
 	return a, err
 }

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -16,13 +17,14 @@ type contenders struct {
 	at      *queue  // that it is for alone, since that has target slots; nil: for all that are alike
 	pool    *pool
 	power   shares.Units // thousandths a core
-	shapes  bits         // by shape.at
+	shapes  bits         // by outline.at
 	leaves  shares.Contenders
 	kind    int64            // its number in the diary
 	told    int              // chapter of the diary that knows of it
 	changed []int            // leaves of which it does not know yet
 	barred  map[int]*limit   // leaves whose jobs a dry limit of their path keeps back
 	refused map[int]obstacle // leaves whose jobs lending and borrowing keep back
+	starved map[int]string   // leaves whose jobs resources keep back, and the gate
 	eased   uint64           // pool.eased when they were last asked for
 }
 
@@ -49,7 +51,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	for range (len(s.byAt) + 63) / 64 {
 		in = append(in, 0)
 	}
-	for _, sh := range s.shapesFor(p, q) {
+	for _, sh := range s.outlinesFor(p, q) {
 		if !left.fits(sh.need) {
 			continue
 		}
@@ -69,7 +71,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	key := append(s.scratch.key[:0], q.pool.name...)
 	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
 	key = in.key(key)
-	if len(q.targets) > 0 {
+	if s.apart(q) {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
 	s.scratch.key = key
@@ -82,9 +84,9 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	return c, wait
 }
 
-// shapesFor lists the shapes that may run at the queue and that the pull takes; with labels of its own a slot may fit more.
-func (s *state) shapesFor(p *pull, q *queue) []*shape {
-	fit := q.shapes
+// outlinesFor lists those that may run at the queue and that the pull takes; with labels of its own a slot may fit more.
+func (s *state) outlinesFor(p *pull, q *queue) []*outline {
+	fit := q.outlines
 	if len(p.req.Slot.Labels) > 0 {
 		fit = nil
 		labels := p.labels(q)
@@ -97,9 +99,9 @@ func (s *state) shapesFor(p *pull, q *queue) []*shape {
 	return p.req.Only.among(fit)
 }
 
-// lacking is the limit of queue or pool that this daemon has not enough escrow under for a job of the shape, and
+// lacking is the limit of queue or pool that this daemon has not enough escrow under for a job of the outline, and
 // how much that takes; nil when both admit it.
-func (q *queue) lacking(sh *shape) (l *limit, need shares.Units) {
+func (q *queue) lacking(sh *outline) (l *limit, need shares.Units) {
 	cores := shares.Units(sh.need.Cores) * 1000
 	if l := q.limit; l != nil && l.balance() < cores {
 		return l, cores
@@ -118,14 +120,13 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 	c := s.noContenders(q, in)
 	s.contenders[key] = c
 	for _, sh := range s.byAt {
-		if !c.shapes.has(sh.at) {
+		if !c.shapes.has(sh.at) || sh.nOpen == 0 {
 			continue
 		}
-		for _, w := range sh.windows {
-			if w.opened {
-				c.contend(w.leaf, true)
-			}
+		for _, leaf := range s.version.Tree.Leaves() {
+			c.review(leaf)
 		}
+		break
 	}
 	return c
 }
@@ -134,8 +135,8 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 func (s *state) noContenders(q *queue, in bits) *contenders {
 	s.nKinds++
 	c := &contenders{of: s, kind: s.nKinds, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
-		barred: map[int]*limit{}, refused: map[int]obstacle{}, eased: q.pool.eased}
-	if len(q.targets) > 0 {
+		barred: map[int]*limit{}, refused: map[int]obstacle{}, starved: map[int]string{}, eased: q.pool.eased}
+	if s.apart(q) {
 		c.at = q
 	}
 	return c
@@ -152,15 +153,54 @@ func (s *state) forgetContenders() {
 // review finds out anew whether a leaf contends.
 func (c *contenders) review(leaf int) {
 	is := false
+	delete(c.starved, leaf)
 	if _, refused := c.refused[leaf]; !refused && c.barred[leaf] == nil {
-		for _, w := range c.windows(leaf) {
-			if (w.opened || w.private && w.open()) && c.shapes.has(w.shape.at) {
-				is = true
-				break
-			}
-		}
+		is = c.offers(leaf)
 	}
 	c.contend(leaf, is)
+}
+
+// offers says whether a window of a leaf has something to give that resources do not keep back, as far as is known.
+func (c *contenders) offers(leaf int) bool {
+	if c.among != nil {
+		return slices.ContainsFunc(c.windows(leaf), func(w *window) bool { return c.shapes.has(w.shape.at) && w.open() })
+	}
+	starved := ""
+	for _, g := range c.of.leaves[leaf].groups {
+		if !c.shapes.has(g.outline.at) {
+			continue
+		}
+		if c.has(g) {
+			return true
+		}
+		if h := c.of.headsAt(g, c.headsOf()); h != nil {
+			starved = cmp.Or(starved, h.keptBack())
+		}
+	}
+	if starved != "" {
+		c.starved[leaf] = starved
+	}
+	return false
+}
+
+// has is offers for the windows of a group.
+func (c *contenders) has(g *group) bool {
+	if g.plain != nil && g.plain.opened {
+		return true
+	}
+	h := c.of.headsAt(g, c.headsOf())
+	return h != nil && h.in.any()
+}
+
+// apart says whether slots of a queue have contenders of their own: what its limits admit is another thing than elsewhere.
+func (s *state) apart(q *queue) bool { return len(q.targets) > 0 || s.supplies.byQueue }
+
+// headsOf is the queue whose heads the set looks at; nil: those that are for all.
+func (c *contenders) headsOf() *queue {
+	if c.of.supplies.byQueue {
+		return c.at
+	}
+	return nil
 }
 
 // bar is a leaf that a limit keeps out of a set.
@@ -171,6 +211,9 @@ type bar struct {
 
 // ease lets leaves contend again that the limit kept out: it has more to spend, or can be asked again.
 func (l *limit) ease() {
+	if l.supply != nil {
+		l.supply.ease()
+	}
 	for _, b := range l.bars {
 		if b.set.barred[b.leaf] != nil {
 			b.set.admit(b.leaf)
@@ -190,25 +233,38 @@ func (c *contenders) unbar(leaf int) {
 // check notes whether a window has something to give, after anything about it has changed.
 func (s *state) check(w *window) {
 	is := w.leaf >= 0 && w.open()
-	if is == w.opened {
+	was := w.opened
+	if w.opened = is; is != was {
+		s.countWindow(w)
+	}
+	switch {
+	case w.leaf < 0:
+		return
+	case w.shape.asks != nil:
+		s.rank(w)
+		return
+	case is == was:
 		return
 	}
-	w.opened = is
-	if is {
-		w.shape.nOpen++
-	} else {
-		w.shape.nOpen--
-	}
-	if w.leaf < 0 {
-		return
-	}
-	s.countOpen(w.leaf, is)
 	for _, c := range s.contenders {
 		if c.shapes.has(w.shape.at) {
 			c.unbar(w.leaf) // it may be a smaller job, or one of another class
 			delete(c.refused, w.leaf)
 			c.review(w.leaf)
 		}
+	}
+}
+
+// countWindow counts a window that has just opened or closed.
+func (s *state) countWindow(w *window) {
+	if w.opened {
+		w.shape.nOpen++
+	} else {
+		w.shape.nOpen--
+		s.releaseBundles(w)
+	}
+	if w.leaf >= 0 {
+		s.countOpen(w.leaf, w.opened)
 	}
 }
 
@@ -239,35 +295,85 @@ type choice struct {
 }
 
 // best is the window that the leaf gives a job from: the earliest head, or the widest shape where the queue prefers
-// it, of those that the limits of the path, lending and borrowing admit. When none is left, in is what stands in the
-// way, or nothing if the leaf has no job after all. A leaf that is due by a floor gives a job of its class.
-func (c *contenders) best(of due, wide bool, n *needs) (found choice, in obstacle) {
-	leaf, class := of.leaf, of.class()
-	for _, w := range c.windows(leaf) {
-		if !c.shapes.has(w.shape.at) || !w.open() || class != "" && w.shape.class != class {
+// it, of those that the limits of the path, lending and borrowing and resources admit. When none is left, in is what stands
+// in the way, or nothing if the leaf has no job after all. A leaf that is due by a floor gives a job of its class.
+func (c *contenders) best(of due, q *queue, n *needs) (found choice, in obstacle) {
+	if c.among != nil {
+		return c.bestAmong(of, q, n)
+	}
+	for _, g := range c.of.leaves[of.leaf].groups {
+		if !c.shapes.has(g.outline.at) || !of.takes(g.outline) {
 			continue
 		}
-		units := shares.Units(w.shape.need.Cores) * c.power
-		if l, short := c.lacking(leaf, w.shape); l != nil {
-			n.lacked = l.key.Kind
-			if l.mayGive(short) {
-				n.limits[l] = max(n.limits[l], short)
+		plain, h := g.plain != nil && g.plain.open(), c.of.headsAt(g, c.headsOf())
+		if !plain && (h == nil || !h.in.any()) {
+			if h != nil {
+				in.scarce = cmp.Or(in.scarce, h.keptBack())
 			}
-			in.meet(l, n.limits[l] > 0)
 			continue
 		}
-		if c.pool.lends && !c.lent(leaf, units, &in) {
-			n.lacked = in.kind()
+		units := shares.Units(g.outline.need.Cores) * c.power
+		if !c.admitted(of.leaf, g.outline, n, &in) {
 			continue
 		}
-		found.meet(choice{w, w.exact(), units, of.floor != nil}, wide)
+		if plain {
+			found.meet(choice{g.plain, g.plain.exact(), units, of.floor != nil}, q.Prefer == "wide")
+		}
+		if h != nil {
+			if w := c.first(h, q, n, &in); w != nil {
+				found.meet(choice{w, w.exact(), units, of.floor != nil}, q.Prefer == "wide")
+			}
+		}
+	}
+	if in.scarce != "" {
+		n.lacked = in.scarce
 	}
 	return found, in
 }
 
+// bestAmong is best of the few windows of a narrow.
+func (c *contenders) bestAmong(of due, q *queue, n *needs) (found choice, in obstacle) {
+	for _, w := range c.windows(of.leaf) {
+		o := w.shape.outline
+		if !c.shapes.has(o.at) || !of.takes(o) || !w.open() || !c.admitted(of.leaf, o, n, &in) {
+			continue
+		}
+		if no := c.of.short(w, q); no.stands() {
+			if l := no.limit; l != nil && l.mayGive(no.need()) {
+				n.limits[l] = max(n.limits[l], no.need())
+				in.meet(l, true)
+				continue
+			}
+			in.scarce = no.by.why
+			n.lacked = in.scarce
+			continue
+		}
+		found.meet(choice{w, w.exact(), shares.Units(o.need.Cores) * c.power, of.floor != nil}, q.Prefer == "wide")
+	}
+	return found, in
+}
+
+// admitted says whether the limits of the path, target slots, lending and borrowing admit jobs of an outline; if not, the
+// obstacle learns it.
+func (c *contenders) admitted(leaf int, o *outline, n *needs, in *obstacle) bool {
+	if l, short := c.lacking(leaf, o); l != nil {
+		n.lacked = l.key.Kind
+		if l.mayGive(short) {
+			n.limits[l] = max(n.limits[l], short)
+		}
+		in.meet(l, n.limits[l] > 0)
+		return false
+	}
+	if c.pool.lends && !c.lent(leaf, shares.Units(o.need.Cores)*c.power, in) {
+		n.lacked = in.kind()
+		return false
+	}
+	return true
+}
+
 // lacking is the first limit up the path, or of the queue's target slots, that this daemon has not enough escrow under
-// for a job of the shape, and how much that takes; nil when all admit.
-func (c *contenders) lacking(leaf int, sh *shape) (l *limit, need shares.Units) {
+// for a job of the outline, and how much that takes; nil when all admit.
+func (c *contenders) lacking(leaf int, sh *outline) (l *limit, need shares.Units) {
 	units := shares.Units(sh.need.Cores) * c.power
 	for _, l := range c.pool.pathLimits[leaf] {
 		if l.balance() < units {
@@ -307,20 +413,64 @@ func (b *choice) meet(other choice, wide bool) {
 	b.exact = exact
 }
 
-// unread notes every window with an unknown head that may be asked soon: the pulls to come would wait for them too.
-func (c *contenders) unread(n *needs) {
+// unread notes the windows with an unknown head that a decision at a leaf waits for, and others that may be asked soon: the
+// pulls to come would wait for them too.
+func (c *contenders) unread(leaf int, n *needs) {
 	if c.among != nil {
 		c.among.short = true
 		n.narrow(c.among)
 		return
 	}
+	for _, g := range c.of.leaves[leaf].groups {
+		c.unreadHeads(g, n)
+	}
 	for _, sh := range c.of.byAt {
 		if !c.shapes.has(sh.at) {
 			continue
 		}
-		for _, w := range sh.windows {
-			if w.opened && !w.exact() {
-				n.windows[w] = true
+		if len(sh.shapes) == 0 {
+			for _, w := range sh.windows {
+				if w.opened && !w.exact() {
+					n.windows[w] = true
+				}
+			}
+			continue
+		}
+		for _, leaf := range c.of.version.Tree.Leaves() {
+			for _, g := range c.of.leaves[leaf].groups {
+				if g.outline == sh && len(n.windows) < mostUnread {
+					c.unreadHeads(g, n)
+				}
+			}
+		}
+	}
+}
+
+// mostUnread bounds how many windows that ask for resources are read ahead of a decision: there may be one for every user,
+// and what is needed next are those that begin first.
+const mostUnread = 8 * mostFirst
+
+// unreadHeads notes windows of a group: what resources keep back is not read.
+func (c *contenders) unreadHeads(g *group, n *needs) {
+	if !c.shapes.has(g.outline.at) {
+		return
+	}
+	if w := g.plain; w != nil && w.opened && !w.exact() {
+		n.windows[w] = true
+	}
+	h := c.of.headsAt(g, c.headsOf())
+	if h == nil {
+		return
+	}
+	noted := 0
+	for _, l := range h.in.list {
+		for _, w := range l.what.in.list[:min(len(l.what.in.list), mostFirst)] {
+			if noted >= mostFirst {
+				return
+			}
+			if !w.what.filling && !w.what.exact() {
+				n.windows[w.what] = true
+				noted++
 			}
 		}
 	}

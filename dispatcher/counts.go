@@ -36,7 +36,7 @@ func (d *Dispatcher) Counts() []Count {
 	out, at := make([]Count, 0, n), s.naming()
 	for key, w := range s.windows {
 		if w.ready > 0 {
-			out = append(out, s.countOf(key.share, w.shape, "ready", w.ready).at(at.all(w.shape)))
+			out = append(out, s.countOf(key.share, w.shape, "ready", w.ready).at(at.all(w.shape.outline)))
 		}
 	}
 	for share, of := range s.held {
@@ -64,13 +64,13 @@ type places struct{ queues, pools []string }
 
 // naming makes places, each once.
 type naming struct {
-	s      *state
-	queues map[shares.QueueID]*places
-	shapes map[*shape]*places
+	s        *state
+	queues   map[shares.QueueID]*places
+	outlines map[*outline]*places
 }
 
 func (s *state) naming() naming {
-	return naming{s, map[shares.QueueID]*places{}, map[*shape]*places{}}
+	return naming{s, map[shares.QueueID]*places{}, map[*outline]*places{}}
 }
 
 // one is a queue; nowhere when it is not there any more.
@@ -86,17 +86,17 @@ func (n naming) one(id shares.QueueID) *places {
 	return p
 }
 
-// all are the queues that jobs of a shape may run at.
-func (n naming) all(sh *shape) *places {
-	p := n.shapes[sh]
+// all are the queues that jobs of an outline may run at.
+func (n naming) all(o *outline) *places {
+	p := n.outlines[o]
 	if p == nil {
 		p = &places{}
-		for i, in := range sh.queues {
+		for i, in := range o.queues {
 			if in {
 				p.add(n.s.version.Queues[i])
 			}
 		}
-		n.shapes[sh] = p
+		n.outlines[o] = p
 	}
 	return p
 }

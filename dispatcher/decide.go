@@ -20,6 +20,7 @@ type grant struct {
 	note   *pickRecord // the record of the decision, where the sample has it
 	place  shares.Turn // that it took in the order of grants
 	owed   *owedUnits  // that it was given of; nil: of none
+	taken  *takenUnits // of resources; nil: its job needs none
 }
 
 // move is the ledger's word for the grant, as far as this daemon counts it before the commit.
@@ -75,8 +76,15 @@ func (s *state) decide(p *pull, n *needs) decision {
 	return given
 }
 
+// mostRounds bounds how often a decision asks again those whom resources keep back.
+const mostRounds = 4
+
 func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decision) {
 	s.settle()
+	if len(s.supplies.by) > 0 {
+		s.moment = s.now()
+		s.askAgain()
+	}
 	if p.among = s.narrows.among(p); p.among != nil && p.among.wanted() {
 		n.narrow(p.among)
 		return nil, blocked
@@ -86,7 +94,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		return nil, blocked
 	}
 	of.ask()
-	r := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants)))
+	r, rounds := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants))), 0
 	var passed []due
 	for {
 		if kind := of.keptBack(); kind != "" {
@@ -97,10 +105,15 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 			n.narrow(p.among)
 			return nil, blocked
 		}
+		if !ok && len(s.supplies.easing) > 0 && rounds < mostRounds {
+			rounds++
+			s.askAgain() // who was kept back moved aside for others
+			continue
+		}
 		if !ok {
 			return nil, none
 		}
-		found, in := of.best(first, q.Prefer == "wide", n)
+		found, in := of.best(first, q, n)
 		switch {
 		case in.limit != nil && n.limits[in.limit] > 0:
 			return nil, blocked
@@ -111,7 +124,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		case found.window == nil:
 			s.recheck(first.leaf, of)
 		case !found.exact:
-			of.unread(n)
+			of.unread(first.leaf, n)
 			return nil, blocked
 		default:
 			asked := asked{pull: p.number, cores: left.cores, most: p.most - len(p.grants)}
@@ -131,6 +144,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	if len(s.narrows.by) > 0 {
 		s.gone(g)
 	}
+	s.bookUnits(g)
 	g.place = q.pool.book.Granted(c.window.leaf)
 	g.owed = q.pool.owed.take(c.window.leaf, g.units)
 	g.former, q.pool.lastGrant[c.window.leaf] = q.pool.lastGrant[c.window.leaf], g.number
@@ -140,6 +154,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 // takeBack undoes what give has counted: the job was not ours, or the grant did not commit.
 func (g *grant) takeBack() {
 	delete(g.of.inflight, g.job.id)
+	g.taken.giveBack()
 	g.of.apply(g.undo(), g.spent)
 	g.queue.pool.book.Ungranted(g.place)
 	if g.owed != nil {

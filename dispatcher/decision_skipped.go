@@ -15,11 +15,12 @@ const (
 	skipPool   = 'p' // the capacity of the pool
 	skipLend   = 'l' // who owns the idle units does not lend them
 	skipBorrow = 'b' // it, or a share up its path, may not borrow
+	skipScarce = 'r' // resources
 )
 
 // skipReasons are the letters in words.
 var skipReasons = map[byte]string{skipUnfit: "unfit", skipMax: "max", skipPool: "pool",
-	skipLend: string(shares.RuleLend), skipBorrow: string(shares.RuleBorrow)}
+	skipLend: string(shares.RuleLend), skipBorrow: string(shares.RuleBorrow), skipScarce: "resource"}
 
 // mostSkipped bounds the names in a record.
 const mostSkipped = 8
@@ -46,11 +47,25 @@ func (s *state) skippedBefore(of *contenders, winner int) (skipped []skip) {
 	return skipped
 }
 
+// nKept is how many leaves limits, lending or resources keep back.
+func (c *contenders) nKept() (n int) {
+	n = len(c.barred) + len(c.refused)
+	for leaf := range c.starved {
+		if _, refused := c.refused[leaf]; !refused && c.barred[leaf] == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // whySkipped is the reason that a leaf does not contend for.
 func (c *contenders) whySkipped(leaf int) byte {
 	in, refused := c.refused[leaf]
 	if l := c.barred[leaf]; l != nil {
 		in, refused = obstacle{limit: l}, true
+	}
+	if _, starved := c.starved[leaf]; !refused && starved {
+		return skipScarce
 	}
 	if !refused {
 		return skipUnfit

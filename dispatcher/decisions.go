@@ -80,7 +80,7 @@ func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a a
 	job := &found.window.jobs[0]
 	e := &pickRecord{at: time.Now(), job: job.id, attempt: job.attempt, queue: q.ID, weight: int32(weight), units: found.units, round: r,
 		candidates: int32(of.leaves.Len()), asked: a, version: s.version.Number, number: s.diary.number + 1, kind: of.kind,
-		shape: found.window.key.shape, barred: int32(len(of.barred) + len(of.refused))}
+		shape: found.window.key.shape, barred: int32(of.nKept())}
 	e.unfit = max(0, int32(s.nOpen)-e.candidates-e.barred)
 	if e.unfit+e.barred > 0 {
 		e.skipped = s.skippedBefore(of, c.Winner)

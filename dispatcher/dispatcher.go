@@ -80,6 +80,7 @@ type Dispatcher struct {
 	memoryWritten time.Time     // by Remember, under mu
 	memoryPause   time.Duration // from one look at what shares miss to the next
 
+	externalSeen time.Time     // the newest report of a resource's server that was read
 	backlogRead  time.Time     // by Refresh
 	backlogPause time.Duration // from then on
 
@@ -145,6 +146,9 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	d.ends.tend = d.tendEnds
 	if err := d.join(ctx); err != nil {
 		return nil, err
+	}
+	if cfg.Metrics != nil {
+		cfg.Metrics.MustRegister(newResourceMetrics(d))
 	}
 	for n := 1; n > 0; {
 		var err error

@@ -11,27 +11,43 @@
 // # Invariants
 //
 //  1. At most one lease a job: leases.job_id is the primary key, and a grant locks the job's row.
+//
 //  2. The fence is (job, attempt, nonce). Whoever renews or finishes with another one gets lease_lost and changes nothing.
+//
 //  3. Every change of a job's state is a move in the ledger, written by the transaction that makes it.
 //     Held units, ready jobs and the counts of tasks are sums over the ledger, exact at every commit.
+//
 //  4. A lane of the ledger is written by one transaction at a time: seq has no gaps and commits in order,
 //     so "everything after n" is never missed by a reader.
-//  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots).
+//
+//  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots, units
+//     of a resource).
 //     A daemon spends only what it holds in escrow. A grant commits only under the limit epoch that it was
 //     decided under; a change of the site or the end of a daemon raises the epoch behind all grants in flight.
+//
 //  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.
+//
 //  7. No pull is answered "nothing" while a job exists that its slot may run: a window that is not read yet,
 //     or an escrow that is elsewhere, makes the pull wait for it.
+//
 //  8. Jobs of one share and shape are given by priority, whoever asks; those of the same priority by age while one
 //     daemon leases, as is the rule: the eldest decides for all that reach it (Seniors). Daemons that decide side by side
 //     deal the jobs out among themselves (slice): one may pass over older ones that are another daemon's to take first.
+//
 //  9. The database's now() is the only clock of a lease.
+//
 //  10. An attempt whose pilot was told to give its units back (Reclaim), and that did not finish, is revoked: not charged,
 //     and its job is ready at its old place. Its units are held until it ends. A kill wins over it.
+//
 //  11. The plans in force are those of one moment of the database's clock, written beside the limits (Switch): targets and
 //     limits are of the same moment, at every daemon. A window's begin or end is a new epoch, like a new version.
+//
 //  12. Who is kept back by lending or borrowing contends again as soon as a lease ends or a demand changes; no grant
 //     admits what was refused before. Both are checked against what the daemon has read: exact where one decides.
+//
+//  13. Units of resources are taken with the lease, all that a job asks for or none, and come back when it ends, however it
+//     does. What IDs hold and want follows from the ledger (their jobs' shapes name resources and sharing ID), so there is
+//     no other count that could differ. Between IDs package resource decides; what it keeps free has an end in time.
 //
 // # How a pull is served
 //
@@ -51,6 +67,17 @@
 //
 // Pulls may take some jobs only (Only). The label of a task is part of its jobs' shape: other labels, other windows. For one
 // task or user there are windows of their own (narrow), read by task; their jobs are in the common windows too.
+//
+// # Resources
+//
+// Shapes that differ in resources and sharing ID alone have one outline: all but resources, and so nearly all of a decision,
+// goes by outlines, of which there are few. The windows of a share with one outline that ask for resources are its heads: in
+// lots that ask for the same, in the order of their first jobs. A decision asks for the first one only. Where units are used
+// up its lot goes out, where an ID has its part its window goes aside: neither costs anything until something eases (an end,
+// a limit that has more, another demand, a report, the end of a reservation), and then those are asked whom it may reach. A
+// share all of whose jobs are kept back so does not contend.
+//
+// Limits of the keys of a family, and of resources per queue, are made when they are used first: there may be any number.
 //
 // # What is kept of a decision
 //

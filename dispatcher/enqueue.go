@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,20 +23,39 @@ func Intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err er
 	if r.Labels == nil {
 		r.Labels = map[string]string{}
 	}
+	if r.Resources = maps.Collect(unitsOf(r)); len(r.Resources) == 0 {
+		r.Resources, r.SharingID = nil, "" // so that the shapes of before resources are the same
+	}
 	r.Queues = slices.Sorted(slices.Values(r.Queues))
 	canonical, err := json.Marshal(r) // maps are written in key order
 	if err != nil {
 		return 0, fmt.Errorf("shape: %w", err)
 	}
 	key := sha256.Sum256(canonical)
+	resources := r.Resources
+	if resources == nil {
+		resources = map[string]int64{}
+	}
 	args := pgx.StrictNamedArgs{
 		"key": key[:], "cores": r.Cores, "memory_mb": r.MemoryMB, "disk_mb": r.DiskMB, "walltime_s": r.WalltimeS,
 		"labels": r.Labels, "queues": append([]string{}, r.Queues...), "label": r.Label,
+		"resources": resources, "sharing_id": r.SharingID,
 	}
 	if err := tx.QueryRow(ctx, query["intern"], args).Scan(&shape); err != nil {
 		return 0, fmt.Errorf("shape: %w", err)
 	}
 	return shape, nil
+}
+
+// unitsOf are the resources of which jobs need some units.
+func unitsOf(r Requirements) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for ref, units := range r.Resources {
+			if units > 0 && !yield(ref, units) {
+				return
+			}
+		}
+	}
 }
 
 // AddPayload stores what the jobs of a task run; once a task, before its first job.

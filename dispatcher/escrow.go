@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -27,17 +28,21 @@ func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
 	}
 	args := l.args()
 	args["daemon"], args["need"], args["parts"], args["epoch"] = d.id, int64(need), parts, epoch
+	unmade := l.unmade
 	d.mu.Unlock()
 
-	rows, err := d.cfg.Pool.Query(ctx, query["take"], args)
+	var err error
+	if unmade {
+		err = d.makeLimit(ctx, l, epoch)
+	}
 	var got []takeRow
 	if err == nil {
-		got, err = pgx.CollectRows(rows, pgx.RowToStructByName[takeRow])
+		got, err = collect[takeRow](ctx, d.cfg.Pool, "take", args)
 	}
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l.taking = false
+	l.taking, l.unmade = false, err != nil && l.unmade
 	switch {
 	case err != nil:
 		d.cfg.Log.Warn("escrow cannot be taken", "limit", l.key, "err", err)
@@ -54,6 +59,20 @@ func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
 	}
 	d.line.unblock(d, err)
 	d.kick()
+}
+
+// makeLimit makes the row of a limit that nobody has used in this epoch. It is made behind the barrier: under another one
+// there may be more held than this daemon knows of.
+func (d *Dispatcher) makeLimit(ctx context.Context, l *limit, epoch int64) error {
+	args := l.args()
+	args["cap"], args["epoch"] = int64(l.cap), epoch
+	return pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		if err := barrierShared(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, query["make_limit"], args)
+		return err
+	})
 }
 
 func (l *limit) args() pgx.StrictNamedArgs {

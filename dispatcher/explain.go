@@ -19,7 +19,7 @@ type Explanation struct {
 	At       time.Time      `json:"at" doc:"When this was so, by the clock of the daemon that decides."`
 	Version  int64          `json:"version" doc:"Site version in force."`
 	Summary  string         `json:"summary" doc:"The answer in a few words."`
-	Gate     Gate           `json:"gate,omitempty" enum:"structural,paused,cap,lending,share,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
+	Gate     Gate           `json:"gate,omitempty" enum:"structural,paused,cap,lending,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
 	Pools    []PathStanding `json:"pools,omitempty" doc:"The path of its share, in every pool with a queue that could run it."`
 	Queues   []QueueGate    `json:"queues,omitempty" doc:"Every queue of the site, in file order."`
 	Position *Position      `json:"position,omitempty"`

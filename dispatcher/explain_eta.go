@@ -89,6 +89,9 @@ func (l *look) estimate(e *Explanation) *ETA {
 	case e.Gate == GateStructural:
 		eta.How = "unknown: no queue can run it"
 		return eta
+	case e.Gate.isResource():
+		eta.How = "unknown: it depends on when units of a resource come back, and to whom they go"
+		return eta
 	case e.Gate == GateNone && e.pilots(GateNone) > 0:
 		eta.Known, eta.How = true, "the next slot that pulls gets it, and pilots do pull there"
 		return eta
@@ -165,6 +168,8 @@ func summary(j *subject, e *Explanation) string {
 		s = "All that it may use is held: " + e.reasons(1) + "."
 	case e.Gate == GateLending:
 		s = "Units are kept back on purpose: " + e.reasons(1) + "."
+	case e.Gate.isResource():
+		s = "It waits for units of a resource: " + e.reasons(1) + "."
 	case e.Gate == GateShare:
 		s = "It waits for its share's turn: " + e.reasons(1) + "."
 	case e.Gate == GatePriority:

@@ -12,22 +12,30 @@ type Gate string
 
 // The gates in their order: the first that a job fails is the one that counts.
 const (
-	GateStructural Gate = "structural" // the queue does not run such jobs, or none now
-	GatePaused     Gate = "paused"     // its task does not want it to run
-	GateCap        Gate = "cap"        // the slots of the queue, the capacity of the pool, a max up the path or target slots are used up
-	GateLending    Gate = "lending"    // units are idle that their owner does not lend, or that it may not borrow
-	GateShare      Gate = "share"      // another share is further below its target
-	GatePriority   Gate = "priority"   // other jobs of its share come first
-	GateNone       Gate = "none"       // nothing: it gets the next slot
+	GateStructural        Gate = "structural"         // the queue does not run such jobs, or none now
+	GatePaused            Gate = "paused"             // its task does not want it to run
+	GateCap               Gate = "cap"                // the slots of the queue, the capacity of the pool, a max up the path or target slots are used up
+	GateLending           Gate = "lending"            // units are idle that their owner does not lend, or that it may not borrow
+	GateResourceUnknown   Gate = "resource_unknown"   // the site does not have a resource that it asks for
+	GateResourceCapacity  Gate = "resource_capacity"  // all units are held
+	GateResourceExternal  Gate = "resource_external"  // others use them outside of this site
+	GateResourceReserved  Gate = "resource_reserved"  // they are kept for a job that was passed over for long
+	GateResourceAllowance Gate = "resource_allowance" // its sharing ID holds its part, the rest is kept for others
+
+	GateShare    Gate = "share"    // another share is further below its target
+	GatePriority Gate = "priority" // other jobs of its share come first
+	GateNone     Gate = "none"     // nothing: it gets the next slot
 )
 
-var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateCap: 3, GateLending: 4, GateShare: 5, GatePriority: 6, GateNone: 7}
+var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateCap: 3, GateLending: 4,
+	GateResourceUnknown: 5, GateResourceCapacity: 6, GateResourceExternal: 7, GateResourceReserved: 8, GateResourceAllowance: 9,
+	GateShare: 10, GatePriority: 11, GateNone: 12}
 
 // QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.
 type QueueGate struct {
 	Queue  string `json:"queue"`
 	Pool   string `json:"pool"`
-	Gate   Gate   `json:"gate" enum:"structural,paused,cap,lending,share,priority,none" doc:"The first gate that it does not pass."`
+	Gate   Gate   `json:"gate" enum:"structural,paused,cap,lending,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"The first gate that it does not pass."`
 	Reason string `json:"reason"`
 	First  *Side  `json:"first,omitempty" doc:"With gate share: who would get a slot here now."`
 	Own    *Side  `json:"own,omitempty" doc:"With gate share: the job's own side, which is less far below its target, or was served last."`
@@ -122,6 +130,7 @@ type gates struct {
 	leaf    int
 	fields  map[string]*contenders
 	targets map[targetKey][]float64
+	nAsked  int // windows of others of which resources were asked
 }
 
 type targetKey struct {
@@ -147,6 +156,9 @@ func (g *gates) at(q *queue) QueueGate {
 	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape); out.Gate != "" {
 		return out
 	}
+	if out.Gate, out.Reason = g.scarce(q); out.Gate != "" {
+		return out
+	}
 	g.turn(q, &out)
 	return out
 }
@@ -162,7 +174,7 @@ func (s *state) admits(q *queue, leaf int, sh *shape) (Gate, string) {
 		return GateCap, fmt.Sprintf("%s of the pool's %s units are held, it needs %s",
 			figure((q.pool.book.Held(0) - q.pool.heldOffline).Float()), figure(c.Float()), figure(units.Float()))
 	}
-	if full := s.targetInTheWay(q, s.version.Tree.Nodes[leaf].ID, sh); full != "" {
+	if full := s.targetInTheWay(q, s.version.Tree.Nodes[leaf].ID, sh.outline); full != "" {
 		return GateCap, full
 	}
 	no, ok := q.pool.book.Admits(leaf, units)

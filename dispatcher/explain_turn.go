@@ -61,19 +61,21 @@ func (s *Side) words() string {
 // by what this daemon has in escrow: units that it has not asked for yet are no reason for a job to wait.
 func (g *gates) field(q *queue, left room) *contenders {
 	shapes := make(bits, (len(g.s.byAt)+63)/64)
-	for _, sh := range q.shapes {
+	for _, sh := range q.outlines {
 		if left.fits(sh.need) {
 			shapes[sh.at>>6] |= 1 << (sh.at & 63)
 		}
 	}
+	var at *queue
 	key := string(shapes.key(binary.LittleEndian.AppendUint64([]byte(q.pool.name+"\x00"), uint64(q.CorePowerMilli))))
-	if len(q.targets) > 0 {
+	if g.s.apart(q) {
+		at = q
 		key += "\x00" + q.Name
 	}
 	if c := g.fields[key]; c != nil {
 		return c
 	}
-	c := &contenders{of: g.s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes}
+	c := &contenders{of: g.s, at: at, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes}
 	for _, sh := range g.s.byAt {
 		if !shapes.has(sh.at) {
 			continue
@@ -82,7 +84,7 @@ func (g *gates) field(q *queue, left room) *contenders {
 			if !w.opened || q.pool.book.Contends(&c.leaves, w.leaf) {
 				continue
 			}
-			if g.s.targetInTheWay(q, w.key.share, sh) != "" {
+			if g.s.targetInTheWay(q, w.key.share, sh) != "" || g.keptBack(w, q) {
 				continue
 			}
 			if _, ok := q.pool.book.Admits(w.leaf, shares.Units(sh.need.Cores)*c.power); ok {

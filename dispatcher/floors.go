@@ -22,6 +22,9 @@ func (u due) class() string {
 	return u.floor.Class
 }
 
+// takes says whether it is for jobs of an outline.
+func (u due) takes(o *outline) bool { return u.class() == "" || o.class == u.class() }
+
 // choose is the leaf that a pull at the queue gets. First come those who are owed units, for which jobs of others were ended;
 // then who holds less at the queue than its floor; else whom the tree says. A floor says who is next among those whom all
 // limits admit, and nothing else: no target is another for it, and beyond the floor what is held counts as ever.
@@ -71,7 +74,7 @@ func (s *state) below(p *pool, of *contenders, d due, passed []due, r shares.Uni
 	set := &p.below
 	for _, leaf := range d.floor.leaves {
 		d.leaf = leaf
-		if p.book.Contends(&of.leaves, leaf) && !slices.Contains(passed, d) && of.offers(leaf, d.class()) {
+		if p.book.Contends(&of.leaves, leaf) && !slices.Contains(passed, d) && of.offersTo(d) {
 			p.book.Contend(set, leaf, true)
 		}
 	}
@@ -82,10 +85,18 @@ func (s *state) below(p *pool, of *contenders, d due, passed []due, r shares.Uni
 	return leaf, ok
 }
 
-// offers says whether a leaf has jobs of a class for the slot; empty: of any.
-func (c *contenders) offers(leaf int, class string) bool {
-	return class == "" || slices.ContainsFunc(c.windows(leaf), func(w *window) bool {
-		return w.shape.class == class && c.shapes.has(w.shape.at) && w.open()
+// offersTo says whether a leaf that contends has jobs that it is due with.
+func (c *contenders) offersTo(d due) bool {
+	switch {
+	case d.class() == "":
+		return true
+	case c.among != nil:
+		return slices.ContainsFunc(c.windows(d.leaf), func(w *window) bool {
+			return d.takes(w.shape.outline) && c.shapes.has(w.shape.at) && w.open()
+		})
+	}
+	return slices.ContainsFunc(c.of.leaves[d.leaf].groups, func(g *group) bool {
+		return d.takes(g.outline) && c.shapes.has(g.outline.at) && c.has(g)
 	})
 }
 
@@ -138,8 +149,8 @@ func (s *state) keptAt(p *pool) (k kept) {
 		return kept{}
 	}
 	k.tree, k.classes = s.version.Tree, map[int32]string{}
-	for _, sh := range s.byAt {
-		k.classes[sh.id] = sh.class
+	for id, sh := range s.shapes {
+		k.classes[id] = sh.class
 	}
 	return k
 }

@@ -45,6 +45,9 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 			return n, err
 		}
 	}
+	if err := d.readExternal(ctx); err != nil {
+		return n, err
+	}
 	if err := d.watchLimits(ctx); err != nil {
 		return n, err
 	}
@@ -84,7 +87,11 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 	}
 	d.mu.Lock()
 	d.daemons = map[int64]Peer{}
+	elsewhere := map[shares.QueueID]bool{}
 	for _, r := range fresh {
+		for _, q := range r.PilotQueues {
+			elsewhere[shares.QueueID(q)] = elsewhere[shares.QueueID(q)] || r.Open && r.ID != d.id
+		}
 		d.newest = max(d.newest, r.ID)
 		if r.Open {
 			d.daemons[r.ID] = r.peer()
@@ -94,6 +101,7 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 			d.followed[id] += 0 // known from now on
 		}
 	}
+	d.state.pilotsElsewhere(elsewhere)
 	var ids, seqs []int64
 	var lanes []int32
 	for id, seq := range d.followed {
@@ -175,13 +183,18 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 		}
 	}
 	for _, q := range d.state.queues {
+		some := q.asked()
 		for pilot, s := range q.pilots {
 			if now.Sub(s.at) > pilotMemory {
 				delete(q.pilots, pilot)
 			}
 		}
+		if some && !q.asked() {
+			d.state.pilotsAt(q, false)
+		}
 	}
 	d.lookAtNarrows(now)
+	d.state.lookAtSupplies()
 	d.line.stir((*class).lacksLoan) // the demand may be another
 	d.kick()
 	return nil
@@ -233,10 +246,11 @@ func (s *state) setBacklog(key windowKey, n int64) {
 	if w == nil {
 		return
 	}
-	was := w.ready + w.backlog
+	was := w.groupWaits()
 	w.backlog = n
+	w.recountWaits()
 	if w.leaf >= 0 {
-		s.touch(w.leaf, (was > 0) != (w.ready+n > 0))
+		s.touch(w.leaf, (was > 0) != (w.group.waits > 0))
 	}
 }
 

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -13,9 +14,10 @@ type obstacle struct {
 	more    []*limit // that keep other jobs of the leaf back
 	refusal shares.Refusal
 	units   shares.Units // the smallest job that was refused; 0: none was
+	scarce  string       // the gate at which resources keep jobs of the leaf back; empty: none does
 }
 
-func (o obstacle) stands() bool { return o.limit != nil || o.units > 0 }
+func (o obstacle) stands() bool { return o.limit != nil || o.units > 0 || o.scarce != "" }
 
 // meet adds a limit; one that is being asked for more goes first.
 func (o *obstacle) meet(l *limit, asked bool) {
@@ -36,7 +38,7 @@ func (o obstacle) kind() string {
 	case o.limit != nil:
 		return o.limit.key.Kind
 	case o.units == 0:
-		return ""
+		return o.scarce
 	case o.refusal.Rule != shares.RuleMax:
 		return string(o.refusal.Rule)
 	case o.refusal.Node == 0:
@@ -64,6 +66,9 @@ func (c *contenders) keepBack(leaf int, in obstacle) {
 	}
 	if in.units > 0 {
 		c.refused[leaf] = in
+	}
+	if in.scarce != "" {
+		c.starved[leaf] = in.scarce
 	}
 	c.contend(leaf, false)
 }
@@ -97,6 +102,9 @@ func (c *contenders) keptBack() string {
 	for _, in := range c.refused {
 		return in.kind()
 	}
+	for _, gate := range c.starved {
+		return gate
+	}
 	return ""
 }
 
@@ -117,7 +125,7 @@ func (p *pool) demanded(leaf int) {
 	}
 }
 
-// lacksLoan says whether the class may be waiting for somebody to lend.
+// lacksLoan says whether the class may be waiting for somebody to lend, or for units of a resource that are kept.
 func (c *class) lacksLoan() bool {
-	return c.lacked == string(shares.RuleLend) || c.lacked == string(shares.RuleBorrow)
+	return c.lacked == string(shares.RuleLend) || c.lacked == string(shares.RuleBorrow) || strings.HasPrefix(c.lacked, "resource_")
 }

@@ -25,8 +25,9 @@ func barrierShared(ctx context.Context, tx pgx.Tx) error {
 	return pg.LockShared(ctx, tx, pg.LockGrants, 0)
 }
 
-// limitKey names a hard limit: kind pool (ref its name), queue or share (ref the id; pool where the figure counts), or
-// target_slots (ref queue, share and class).
+// limitKey names a hard limit: kind pool (ref its name), queue or share (ref the id; pool where the figure counts),
+// target_slots (ref queue, share and class), or resource (ref its name, with the key of a family; pool is the name of the
+// queue where every queue has units of its own).
 type limitKey struct {
 	Kind, Ref, Pool string
 }
@@ -47,6 +48,7 @@ type heldRow struct {
 	HeldCores int64
 	Cores     int
 	MemoryMB  int64
+	Resources map[string]int64
 }
 
 // Rebase computes all hard limits anew for version v, with the plans of now, from what is held at this moment, takes
@@ -87,6 +89,7 @@ func rebaseAt(ctx context.Context, tx pgx.Tx, v shares.Version, at time.Time) er
 	}
 	limits := limitsOf(v, held)
 	addTargets(limits, v, targets, held)
+	addResources(limits, v, held)
 	for key, l := range limits {
 		kinds, refs, pools = append(kinds, key.Kind), append(refs, key.Ref), append(pools, key.Pool)
 		caps, free = append(caps, int64(l.cap)), append(free, int64(l.cap-l.held))
@@ -192,6 +195,8 @@ type limit struct {
 	refused shares.Units // what that take needed: there may be something for a smaller job
 	taking  bool         // a take or return is on its way
 	bars    []bar        // leaves that it keeps out of sets of contenders while it is dry
+	supply  *supply      // that it is of; nil: of none
+	unmade  bool         // it has no row yet in this epoch: nobody has used it
 }
 
 // balance is what may be spent without asking.

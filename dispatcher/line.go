@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"container/list"
 	"context"
+	"strings"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -236,7 +237,9 @@ func (d *Dispatcher) sayNone(p *pull) {
 	}
 	reason := "no_job"
 	if c := d.line.classes[p.class]; c != nil && c.short() {
-		reason = c.lacked + "_limit"
+		if reason = c.lacked; !strings.HasPrefix(reason, "resource_") {
+			reason += "_limit"
+		}
 	}
 	d.metrics.refusals.WithLabelValues(reason).Inc()
 	d.line.remove(p)

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -105,10 +106,11 @@ func (s *state) count(c counterRow) {
 }
 
 type daemonRow struct {
-	ID      int64
-	Open    bool
-	Address string
-	Secret  string
+	ID          int64
+	Open        bool
+	Address     string
+	Secret      string
+	PilotQueues []int32
 }
 
 func (r daemonRow) peer() Peer { return Peer{ID: r.ID, Address: r.Address, Secret: r.Secret} }
@@ -122,6 +124,8 @@ type shapeRow struct {
 	Labels    map[string]string
 	Queues    []string
 	Label     string
+	Resources map[string]int64
+	SharingID string
 }
 
 // loadShapes adds the shapes that are not known yet. There are few: as many as kinds of jobs.
@@ -135,9 +139,8 @@ func (s *state) loadShapes(ctx context.Context, db querier) error {
 		return err
 	}
 	for _, r := range rows {
-		sh := &shape{id: r.ID, need: Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
-			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues, Label: r.Label}}
-		s.know(sh)
+		s.know(r.ID, Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
+			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues, Label: r.Label, Resources: r.Resources, SharingID: r.SharingID})
 	}
 	return nil
 }
@@ -230,7 +233,7 @@ func (d *Dispatcher) adopt(n siteNow) {
 	d.state.plans, d.state.targets = n.plans, n.targets
 	d.state.adopt(n.version, n.epoch, n.limits)
 	d.state.diary.noteVersion(d.state)
-	d.base, d.outdated, d.inDebt = n.base, false, map[*limit]bool{}
+	d.base, d.outdated, d.inDebt, d.externalSeen = n.base, false, map[*limit]bool{}, time.Time{}
 	for _, l := range n.limits {
 		if l.debt {
 			d.inDebt[l] = true

@@ -43,12 +43,12 @@ func (o *Only) takes(label string) bool {
 	return len(o.Labels) == 0 || slices.Contains(o.Labels, label)
 }
 
-// among lists those of the shapes that the pull takes.
-func (o *Only) among(all []*shape) []*shape {
+// among lists those that the pull takes.
+func (o *Only) among(all []*outline) []*outline {
 	if len(o.Labels) == 0 {
 		return all
 	}
-	var some []*shape
+	var some []*outline
 	for _, sh := range all {
 		if o.takes(sh.need.Label) {
 			some = append(some, sh)

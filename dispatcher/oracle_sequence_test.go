@@ -65,6 +65,9 @@ var sequenceSteps = map[string]func(*sequence){
 
 // ask makes a pull and holds its answer against the oracle's.
 func (s *sequence) ask(p oraclePull) {
+	if s.oracle.units.pulled != nil {
+		s.oracle.units.pulled[p.queue] = true
+	}
 	before := s.oracle.clone()
 	leases := s.pull(s.d, p, 0)
 	for _, l := range leases {

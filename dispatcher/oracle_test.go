@@ -22,6 +22,7 @@ type oracle struct {
 	strict bool
 	grants int              // made so far
 	last   map[string][]int // the number of the last one in or below a node, by pool and node
+	units  oracleUnits      // of resources
 }
 
 // oracleJob is a job; state is one of the ledger's letters.
@@ -52,7 +53,7 @@ func newOracle(v shares.Version, shapes []Requirements, strict bool) *oracle {
 
 func (o *oracle) clone() *oracle {
 	c := *o
-	c.jobs = slices.Clone(o.jobs)
+	c.jobs, c.units = slices.Clone(o.jobs), o.units.clone()
 	c.last = map[string][]int{}
 	for pool, last := range o.last {
 		c.last[pool] = slices.Clone(last)
@@ -129,8 +130,8 @@ func (o *oracle) shift(task int64, before, after string) {
 
 func (o *oracle) cores(j oracleJob) int { return o.shapes[j.shape].Cores }
 
-// units is what a job charges at a queue.
-func (o *oracle) units(j oracleJob, queue int) shares.Units {
+// charge is what a job charges at a queue.
+func (o *oracle) charge(j oracleJob, queue int) shares.Units {
 	return shares.Units(int64(o.cores(j)) * o.queues[queue].CorePowerMilli)
 }
 
@@ -149,7 +150,7 @@ func (o *oracle) held(node int, pool string) (u shares.Units) {
 		}
 		o.tree.Up(j.leaf, func(n int) {
 			if n == node {
-				u += o.units(j, j.queue)
+				u += o.charge(j, j.queue)
 			}
 		})
 	}
@@ -180,19 +181,19 @@ func (o *oracle) admits(j oracleJob, queue int) bool {
 			cores += o.cores(other)
 		}
 	}
-	if q.Slots != nil && cores+o.cores(j) > *q.Slots || o.held(0, q.Pool)+o.units(j, queue) > o.capacity(q.Pool) {
+	if q.Slots != nil && cores+o.cores(j) > *q.Slots || o.held(0, q.Pool)+o.charge(j, queue) > o.capacity(q.Pool) {
 		return false
 	}
 	ok := true
 	o.tree.Up(j.leaf, func(n int) {
-		if most, capped := o.tree.Nodes[n].Plan.Max.In(q.Pool); capped && o.held(n, q.Pool)+o.units(j, queue) > most {
+		if most, capped := o.tree.Nodes[n].Plan.Max.In(q.Pool); capped && o.held(n, q.Pool)+o.charge(j, queue) > most {
 			ok = false
 		}
 	})
 	if ok {
-		_, ok = o.book(q.Pool).Admits(j.leaf, o.units(j, queue))
+		_, ok = o.book(q.Pool).Admits(j.leaf, o.charge(j, queue))
 	}
-	return ok
+	return ok && o.hasUnits(j)
 }
 
 // book is the standing of a pool, made anew. It has a reference of its own, and so has what Admits says of lending.
@@ -218,7 +219,7 @@ func (o *oracle) want(leaf int, pool string) (want shares.Units) {
 		for q := range o.queues {
 			if o.queues[q].Pool == pool && o.runs(j.shape, q) {
 				usable[q] = true
-				most = max(most, o.units(j, q))
+				most = max(most, o.charge(j, q))
 			}
 		}
 		want += most
@@ -233,7 +234,7 @@ func (o *oracle) want(leaf int, pool string) (want shares.Units) {
 	}
 	for _, j := range o.jobs {
 		if j.leaf == leaf && j.state == isLeased && usable[j.queue] {
-			slots -= o.units(j, j.queue)
+			slots -= o.charge(j, j.queue)
 		}
 	}
 	return min(want, max(0, slots))
@@ -342,6 +343,9 @@ func (w *walk) below(node int) (found bool) {
 func (o *oracle) give(id int64, queue int) {
 	j := o.job(id)
 	j.state, j.queue = isLeased, queue
+	if o.shapes[j.shape].Resources != nil {
+		o.tookUnits(j)
+	}
 	if !o.strict {
 		return // so that two ways to the same state are known for one
 	}

@@ -186,9 +186,15 @@ func (r *rival) contenders(q *queue, pick pastPick, kind *pastKind) *shares.Cont
 // shapeFor is the shape of the job that the leaf gives: the recorded one if it can, so that nothing changes where the
 // answer is the same.
 func (r *rival) shapeFor(leaf int, pick pastPick, kind *pastKind) (shape int32) {
+	fits := map[*outline]bool{}
+	for id := range kind.shapes {
+		if sh := r.state.shapes[id]; sh != nil {
+			fits[sh.outline] = true
+		}
+	}
 	for _, w := range r.state.leaves[leaf].windows {
 		switch {
-		case w.ready <= 0 || !kind.shapes[w.key.shape]:
+		case w.ready <= 0 || !fits[w.shape.outline]:
 		case w.key.shape == pick.shape:
 			return w.key.shape
 		case shape == 0 || w.key.shape < shape:

@@ -179,7 +179,10 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 	if !p.req.Only.none() {
 		asks.only = &p.req.Only
 	}
-	q.pilots[p.req.Pilot] = asks
+	known := q.asked()
+	if q.pilots[p.req.Pilot] = asks; !known {
+		d.state.pilotsAt(q, true)
+	}
 	d.nPulls++
 	p.number = d.nPulls
 	d.line.add(d, p)

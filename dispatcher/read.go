@@ -86,6 +86,19 @@ func (d *Dispatcher) startReads() {
 			i = 0
 		}
 		w := d.toRead[i]
+		if w.cold() {
+			if cold := d.takeCold(); cold != nil {
+				d.nReads++
+				d.work.Go(func() {
+					d.fillFirst(cold)
+					d.mu.Lock()
+					defer d.mu.Unlock()
+					d.nReads--
+					d.startReads()
+				})
+				continue
+			}
+		}
 		d.toRead = slices.Delete(d.toRead, i, i+1)
 		d.nReads++
 		d.readsAhead = d.readsAhead || ahead

@@ -78,7 +78,7 @@ func (s *state) askOf(p *pool, w *window) (a ask, ok bool) {
 		if !fits || q.pool != p || q.State != shares.Online {
 			continue
 		}
-		room, bounded := s.roomAt(q, w.key.share, w.shape)
+		room, bounded := s.roomAt(q, w.key.share, w.shape.outline)
 		if !bounded {
 			room = math.MaxInt32
 		}
@@ -93,6 +93,7 @@ func (s *state) askOf(p *pool, w *window) (a ask, ok bool) {
 			a.queues = append(a.queues, int32(q.ID))
 		}
 	}
+	most = min(most, s.startableNow(w))
 	a.cores = cores
 	a.back.Job, a.back.Units = job, shares.Units(min(w.ready, most)-free)*job
 	return a, a.back.Units > 0

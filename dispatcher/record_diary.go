@@ -36,7 +36,7 @@ const (
 	wordLast    = 't' // stand: the next one in the order of last grants: share, in the pool of queue; ref is the grant's number while in flight
 	wordLag     = 'l' // what share remembers in the pool of queue: amount is the bits of a float64
 	wordKind    = 'K' // kind ref of slots is told of from the beginning
-	wordFits    = 'k' // slots of kind ref can run shape
+	wordFits    = 'k' // slots of kind ref can run shape, and all that have its outline
 	wordContend = 'c' // share contends for slots of kind ref (amount 1), or not any more (0)
 	wordUpTo    = 'u' // nothing else was taken into account up to here
 	wordBroken  = 'x' // what comes after is not known, up to the next stand: not every decision is recorded, or (ref 1) entries are lost
@@ -145,7 +145,7 @@ func (c *contenders) tell(y *diary) {
 	y.add(entry{word: wordKind, ref: c.kind})
 	for _, sh := range c.of.byAt {
 		if c.shapes.has(sh.at) {
-			y.add(entry{word: wordFits, ref: c.kind, shape: sh.id})
+			y.add(entry{word: wordFits, ref: c.kind, shape: sh.first})
 		}
 	}
 	for leaf := range nodes {

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -29,11 +28,15 @@ type state struct {
 	diary    diary            // what is counted, in its order
 	slice    slice            // of every window
 
-	byAt       []*shape               // by shape.at
+	byAt       []*outline             // by outline.at
+	outlines   map[string]*outline    // by their requirements
 	contenders map[string]*contenders // by what makes the kind of slot
 	nKinds     int64                  // of slots that there were
 	nOpen      int                    // leaves with a window that has something to give
 	narrows    narrows                // of pulls that take jobs of one task or user
+	supplies   supplies               // of resources
+	moment     time.Time              // of the present decision, where there are some
+	clock      func() time.Time       // nil: the host's
 
 	memory     map[memoryKey]memory // of shares, up to the last adoption
 	remembered time.Time            // up to when the pools have counted what shares miss
@@ -48,15 +51,14 @@ type state struct {
 
 // shape is an interned set of requirements, with what the present version makes of it.
 type shape struct {
-	id      int32
-	at      int // its number here, without gaps
-	need    Requirements
-	class   string                  // see JobClass
-	classAt int                     // in JobClasses
-	queues  []bool                  // that may run it, by position in version.Queues
-	power   map[string]shares.Units // by pool: the largest core power (thousandths) at which it may run
-	windows []*window               // on a leaf of the present tree
-	nOpen   int                     // of them
+	*outline
+	id   int32
+	full Requirements  // with its resources
+	asks []resourceAsk // for them
+	lot  string        // what it asks for, in one way to write it
+
+	unknown bool // it asks for what the site does not have
+	byQueue bool // it asks for something of which every queue has units of its own
 }
 
 // queue is a queue of the present version with what runs there.
@@ -67,10 +69,11 @@ type queue struct {
 	limit     *limit
 	targets   []*target // target slots
 	floors    []*target
-	shapes    []*shape // that may run here
+	outlines  []*outline // of jobs that may run here
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
+	elsewhere bool // pilots asked another daemon lately
 }
 
 // seen is a pilot's last pull: when, and what it offered that was not filled.
@@ -101,7 +104,8 @@ type pool struct {
 // leaf is the part of a tree's leaf that depends on queues and shapes.
 type leaf struct {
 	windows []*window
-	nOpen   int // of them
+	groups  []*group // of them, by outline
+	nOpen   int      // of them
 	dirty   bool
 	reach   map[*pool]*reach
 }
@@ -137,7 +141,7 @@ type heldCount struct {
 }
 
 func newState() *state {
-	return &state{shapes: map[int32]*shape{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
+	return &state{shapes: map[int32]*shape{}, outlines: map[string]*outline{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
 		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows()}
 }
 
@@ -159,16 +163,17 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 	for i, q := range v.Queues {
 		entry := &queue{Queue: q, pos: i, pool: s.pools[q.Pool], limit: limits[queueLimit(q.ID)], pilots: map[string]seen{}}
 		if before := old[q.ID]; before != nil {
-			entry.pilots = before.pilots
+			entry.pilots, entry.elsewhere = before.pilots, before.elsewhere
 		}
 		s.queues[q.ID], s.byName[q.Name] = entry, entry
 	}
 	s.hangTargets(limits)
+	s.adoptSupplies()
 	// Nodes of the former tree are no nodes of this one, and no limit is the one that it was.
 	s.leaves, s.dirty, s.nOpen = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0], 0
 	s.forgetContenders()
-	for _, sh := range s.byAt {
-		s.place(sh)
+	for _, o := range s.byAt {
+		s.place(o)
 	}
 	for _, w := range s.windows {
 		s.hang(w)
@@ -194,25 +199,13 @@ func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*li
 }
 
 // know adds a shape.
-func (s *state) know(sh *shape) {
-	sh.at, sh.class = len(s.byAt), JobClass(sh.need)
-	sh.classAt = slices.Index(JobClasses, sh.class)
-	s.byAt, s.shapes[sh.id] = append(s.byAt, sh), sh
-	s.place(sh)
-}
-
-// place finds the queues that may run a shape. Its windows are hung afterwards.
-func (s *state) place(sh *shape) {
-	sh.queues, sh.power = make([]bool, len(s.version.Queues)), map[string]shares.Units{}
-	sh.windows, sh.nOpen = nil, 0
-	for i, q := range s.version.Queues {
-		if fitsQueue(sh.need, q, q.Labels) != "" {
-			continue
-		}
-		sh.queues[i] = true
-		sh.power[q.Pool] = max(sh.power[q.Pool], shares.Units(q.CorePowerMilli))
-		e := s.queues[q.ID]
-		e.shapes = append(e.shapes, sh)
+func (s *state) know(id int32, need Requirements) {
+	sh := &shape{outline: s.outlineOf(need, id), id: id, full: need, asks: asksOf(need)}
+	s.shapes[id] = sh
+	if sh.asks != nil {
+		sh.lot = lotOf(sh.asks)
+		sh.shapes = append(sh.shapes, sh)
+		s.resolve(sh)
 	}
 }
 
@@ -221,10 +214,16 @@ func (s *state) hang(w *window) {
 	w.opened = false
 	node, ok := s.version.Tree.ByID(w.key.share)
 	if !ok || !s.version.Tree.Leaf(node) {
-		w.leaf = -1
+		w.leaf, w.group = -1, nil
 		return
 	}
-	w.leaf = node
+	w.leaf, w.group, w.waits = node, s.group(node, w.shape.outline), 0
+	w.recountWaits()
+	w.bundles, w.asked = nil, 0
+	if w.shape.asks == nil {
+		w.group.plain = w
+	}
+	s.recountWanted(w, false)
 	s.leaves[node].windows = append(s.leaves[node].windows, w)
 	w.shape.windows = append(w.shape.windows, w)
 	s.touch(node, true)
@@ -264,22 +263,22 @@ func (s *state) touch(node int, reachToo bool) {
 // apply counts a move. own is true for moves of this daemon's lanes: only they spend this daemon's escrow.
 func (s *state) apply(m move, own bool) {
 	key := windowKey{m.Share, m.Shape}
+	switch { // before what waits: a resource is told of a grant while its job still counts as one that waits
+	case m.Before == isLeased && m.After != isLeased:
+		s.hold(m, -1, own)
+	case m.After == isLeased && m.Before != isLeased:
+		s.hold(m, +1, own)
+	}
 	if m.Before == isReady || m.After == isReady {
 		s.narrows.moved(m)
 		if w := s.window(key); w != nil {
 			s.applyReady(w, m)
 		}
 	}
-	switch {
-	case m.Before == isLeased && m.After != isLeased:
-		s.hold(m, -1, own)
-	case m.After == isLeased && m.Before != isLeased:
-		s.hold(m, +1, own)
-	}
 }
 
 func (s *state) applyReady(w *window, m move) {
-	was := w.ready + w.backlog
+	was := w.groupWaits()
 	if m.Before == isReady {
 		w.ready -= int64(m.N)
 	}
@@ -295,8 +294,10 @@ func (s *state) applyReady(w *window, m move) {
 	if m.After == isLeased {
 		w.starts.add(float64(m.N))
 	}
+	w.recountWaits()
+	s.recountWanted(w, m.After == isLeased)
 	if w.leaf >= 0 {
-		s.touch(w.leaf, (was > 0) != (w.ready+w.backlog > 0))
+		s.touch(w.leaf, (was > 0) != (w.group.waits > 0))
 	}
 	s.check(w)
 }
@@ -336,6 +337,7 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 		q.heldCores += jobs * int64(sh.need.Cores)
 	}
 	s.holdTargets(q, key, jobs)
+	s.holdResources(q, key, jobs)
 	if q.State != shares.Online {
 		q.pool.heldOffline += units
 		q.pool.book.SetCapacity(q.pool.full())
@@ -364,6 +366,7 @@ func (s *state) spend(key heldKey, jobs int64, units shares.Units) {
 		q.limit.spent += shares.Units(jobs*int64(s.shapes[key.shape].need.Cores)) * 1000
 	}
 	s.spendTargets(q, key, jobs)
+	s.spendResources(q, key, jobs)
 	if l := q.pool.limit; l != nil && q.State == shares.Online {
 		l.spent += units
 	}
@@ -407,9 +410,9 @@ func (s *state) want(node int, p *pool) shares.Units {
 		s.measure(node, p, r)
 	}
 	var of [nClasses]shares.Units
-	for _, w := range l.windows {
-		if n := w.ready + w.backlog; n > 0 {
-			of[w.shape.classAt] += shares.Units(n*int64(w.shape.need.Cores)) * w.shape.power[p.name]
+	for _, g := range l.groups {
+		if g.waits > 0 {
+			of[g.outline.classAt] += shares.Units(g.waits*int64(g.outline.need.Cores)) * g.outline.power[p.name]
 		}
 	}
 	var want shares.Units
@@ -427,11 +430,11 @@ func (s *state) want(node int, p *pool) shares.Units {
 
 func (s *state) measure(node int, p *pool, r *reach) {
 	*r = reach{queues: make([]bool, len(s.version.Queues)), bounded: true}
-	for _, w := range s.leaves[node].windows {
-		if w.ready+w.backlog <= 0 {
+	for _, g := range s.leaves[node].groups {
+		if g.waits <= 0 {
 			continue
 		}
-		for i, ok := range w.shape.queues {
+		for i, ok := range g.outline.queues {
 			r.queues[i] = r.queues[i] || ok && s.version.Queues[i].Pool == p.name
 		}
 	}
@@ -458,19 +461,19 @@ func (s *state) measure(node int, p *pool, r *reach) {
 
 // measureClasses is measure for the jobs of each class by itself.
 func (s *state) measureClasses(node int, r *reach) {
-	for _, w := range s.leaves[node].windows {
-		if w.ready+w.backlog <= 0 {
+	for _, g := range s.leaves[node].groups {
+		if g.waits <= 0 {
 			continue
 		}
-		c := &r.classes[w.shape.classAt]
+		c := &r.classes[g.outline.classAt]
 		if c.queues == nil {
 			c.queues, c.bounded = make([]bool, len(r.queues)), true
 		}
-		for i, fits := range w.shape.queues {
+		for i, fits := range g.outline.queues {
 			if !fits || !r.queues[i] || c.queues[i] {
 				continue
 			}
-			u, limited := s.mostAt(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID, w.shape.class)
+			u, limited := s.mostAt(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID, g.outline.class)
 			c.queues[i], c.bounded = true, c.bounded && limited
 			c.cap += u
 		}

@@ -28,7 +28,7 @@ func (d *Dispatcher) Fold(ctx context.Context) (n int, err error) {
 // Heartbeat says that this daemon lives, and closes those that were silent for Timing.DaemonTTL: what they held
 // in escrow is free again. It returns how many it closed.
 func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
-	args := pgx.StrictNamedArgs{"daemon": d.id, "ttl_s": d.cfg.Timing.DaemonTTL.Seconds()}
+	args := pgx.StrictNamedArgs{"daemon": d.id, "ttl_s": d.cfg.Timing.DaemonTTL.Seconds(), "queues": d.pilotQueues()}
 	rows, err := d.cfg.Pool.Query(ctx, query["heartbeat"], args)
 	if err != nil {
 		return 0, fmt.Errorf("heartbeat: %w", err)
@@ -121,7 +121,7 @@ func (d *Dispatcher) Queues() []QueueStanding {
 		e := d.state.queues[q.ID]
 		row := QueueStanding{Queue: q, HeldCores: e.heldCores, HeldJobs: e.heldJobs, Pilots: len(e.pilots), Waiting: waiting[q.Name],
 			TargetSlots: d.state.targetStandings(e)}
-		for _, sh := range e.shapes {
+		for _, sh := range e.outlines {
 			for _, w := range sh.windows {
 				row.Ready += max(0, w.ready)
 			}

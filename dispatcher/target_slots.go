@@ -196,7 +196,7 @@ func (s *state) holdTargets(q *queue, key heldKey, jobs int64) {
 
 // roomAt is how many cores the target slots of a queue leave for jobs of a share and shape; ok is false when they bound
 // nothing.
-func (s *state) roomAt(q *queue, share shares.ShareID, sh *shape) (cores int64, ok bool) {
+func (s *state) roomAt(q *queue, share shares.ShareID, sh *outline) (cores int64, ok bool) {
 	for _, t := range q.targets {
 		if left := max(0, int64(t.Slots)-t.held); (!ok || left < cores) && t.covers(s.version.Tree, share, sh.class) {
 			cores, ok = left, true
@@ -219,7 +219,7 @@ func (s *state) mostAt(q *queue, share shares.ShareID, class string) (most share
 }
 
 // targetInTheWay says which target slots have no room for a job of a share, by what all daemons hold; "" when all have.
-func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *shape) string {
+func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *outline) string {
 	for _, t := range q.targets {
 		if !t.covers(s.version.Tree, share, sh.class) {
 			continue

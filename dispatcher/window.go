@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -47,6 +48,11 @@ type window struct {
 	key   windowKey
 	shape *shape
 	leaf  int // node of the present tree; -1: the share has gone
+	group *group
+	waits int64 // as the group has counted
+	asked int64 // jobs that the resources which it asks for have counted as wanted
+
+	bundles map[shares.QueueID]*resource.Bundle // what its jobs need of resources: by queue where some are per queue, else of queue 0
 
 	ready   int64 // from the ledger, less what is in flight
 	backlog int64 // jobs that are not generated yet

@@ -167,6 +167,10 @@ type Requirements struct {
 	Labels    map[string]string `json:"labels"`
 	Queues    []string          `json:"queues" doc:"Names, globs (gpu-*) or label selectors (os=el9); empty = any."`
 	Label     string            `json:"label,omitempty" doc:"The label of the task: pulls may ask for some labels only."`
+
+	// Of jobs that ask for resources; absent from the others, whose shapes are what they always were.
+	Resources map[string]int64 `json:"resources,omitempty" doc:"Units that a job holds while it runs, by resource; of a family with its key, table:orders."`
+	SharingID string           `json:"sharing_id,omitempty" doc:"Who they are charged to where resources are split by user."`
 }
 
 // Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of

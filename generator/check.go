@@ -39,6 +39,7 @@ func (s *Spec) Check() error {
 	c.requirements(s)
 	c.command(s)
 	c.work(s)
+	c.groups(s)
 	return c.faults.err()
 }
 
@@ -86,7 +87,7 @@ func (c *checker) identity(s *Spec) {
 	}{
 		{"name", s.Name, true}, {"user", s.User, true}, {"label", s.Label, false}, {"working_group", s.WorkingGroup, false},
 		{"campaign", s.Campaign, false}, {"processing_type", s.ProcessingType, false}, {"transformation", s.Transformation, false},
-		{"resource_type", s.ResourceType, false}, {"vo", s.VO, false},
+		{"resource_type", s.ResourceType, false}, {"vo", s.VO, false}, {"sharing_id", s.SharingID, false},
 	} {
 		if f.required && f.text == "" {
 			c.missing("is missing", "", f.field)
@@ -118,12 +119,8 @@ func (c *checker) labels(field string, labels map[string]string) {
 }
 
 func (c *checker) requirements(s *Spec) {
-	r := s.Requirements
-	c.between("requirements.cores", int64(r.Cores), 1, maxCores)
-	c.between("requirements.memory_mb", r.MemoryMB, 1, maxMegabytes)
-	c.between("requirements.disk_mb", r.DiskMB, 1, maxMegabytes)
-	c.between("requirements.walltime", int64(r.Walltime), 1, maxWalltime)
-	c.labels("requirements.labels", r.Labels)
+	c.slot("requirements", s.Requirements)
+	c.resources("resources", s.Resources)
 	if len(s.Queues) > maxEntries {
 		c.addf("queues", "has more than %d entries", maxEntries)
 		return
@@ -140,7 +137,26 @@ func (c *checker) requirements(s *Spec) {
 	}
 }
 
+// slot checks what a job needs of one.
+func (c *checker) slot(field string, r Requirements) {
+	c.between(field+".cores", int64(r.Cores), 1, maxCores)
+	c.between(field+".memory_mb", r.MemoryMB, 1, maxMegabytes)
+	c.between(field+".disk_mb", r.DiskMB, 1, maxMegabytes)
+	c.between(field+".walltime", int64(r.Walltime), 1, maxWalltime)
+	c.labels(field+".labels", r.Labels)
+}
+
 func (c *checker) command(s *Spec) {
+	switch {
+	case len(s.Command) > 0:
+		c.payload("command", s)
+	case !s.grouped(): // else each role says what is missing
+		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
+	}
+}
+
+// payload checks what jobs run; field is where the command stands.
+func (c *checker) payload(field string, s *Spec) {
 	size := 0
 	for _, text := range s.Command {
 		size += len(text) + 1
@@ -149,17 +165,14 @@ func (c *checker) command(s *Spec) {
 		size += len(name) + len(text) + 2
 	}
 	switch {
-	case len(s.Command) == 0:
-		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
-		return
 	case len(s.Command) > maxArguments:
-		c.addf("command", "has more than %d elements", maxArguments)
+		c.addf(field, "has more than %d elements", maxArguments)
 		return
 	case len(s.Env) > maxEntries:
 		c.addf("env", "has more than %d entries", maxEntries)
 		return
 	case size > maxPayload:
-		c.addf("command", "takes %d bytes with its environment, more than %d", size, maxPayload)
+		c.addf(field, "takes %d bytes with its environment, more than %d", size, maxPayload)
 		return
 	}
 	payload := s.payload(0)
@@ -167,9 +180,19 @@ func (c *checker) command(s *Spec) {
 	var fe *dispatcher.FieldError
 	switch {
 	case errors.As(err, &fe):
-		c.addf(fe.Field, "%v is not %s", fe.Value, fe.Want)
+		c.template(strings.TrimSuffix(field, "command"), fe)
 	case err != nil:
-		c.addf("command", "%v", err)
+		c.addf(field, "%v", err)
+	}
+}
+
+// template reports a text that is none; at is the role that has it. The environment is the task's, and said once.
+func (c *checker) template(at string, fe *dispatcher.FieldError) {
+	if strings.HasPrefix(fe.Field, "env") {
+		at = ""
+	}
+	if field := at + fe.Field; !slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Field == field }) {
+		c.addf(field, "%v is not %s", fe.Value, fe.Want)
 	}
 }
 
@@ -187,8 +210,11 @@ func (c *checker) work(s *Spec) {
 	}
 	const hint = "exactly one of count, inputs, inputs_file, events, matrix says how the work is split"
 	switch {
+	case len(given) == 0 && s.grouped():
+	case s.grouped():
+		c.hint(given[0], "given together with groups or roles", "their replicas and counts say how many jobs the task has")
 	case len(given) == 0:
-		c.missing("nothing says how many jobs the task has", hint, splits...)
+		c.missing("nothing says how many jobs the task has", hint, slices.Concat(splits, []string{"groups", "roles"})...)
 	case len(given) > 1:
 		c.hint(given[1], fmt.Sprintf("given together with %s", given[0]), hint)
 	default:

@@ -46,13 +46,20 @@ func readSpec(doc strict.Value) Spec {
 	}
 	var faults Faults
 	errors.As(s.Check(), &faults)
-	for _, f := range faults {
+	places := make([]strict.Value, len(faults))
+	for i, f := range faults {
 		if slices.ContainsFunc(f.absent, seen.Has) {
 			continue // it is there, and what is wrong with it has been said
 		}
 		key, _, _ := strings.Cut(f.Field, ".")
 		key, _, _ = strings.Cut(key, "[")
-		seen.At(key).Fail(f.Field+" "+f.Message, f.Hint)
+		places[i] = seen.At(key)
+		if nested[key] && seen.Has(key) && i < maxLocated {
+			places[i] = locate(places[i], strings.TrimPrefix(f.Field, key))
+		}
+	}
+	for i, f := range faults {
+		places[i].Fail(f.Field+" "+f.Message, f.Hint)
 	}
 	return s
 }
@@ -106,7 +113,14 @@ func (s *Spec) fields() strict.Fields {
 			s.Events = &Events{}
 			v.Mapping(strict.Fields{"total": whole(&s.Events.Total, 1), "per_job": whole(&s.Events.PerJob, 1)}).Require("total", "per_job")
 		},
-		"matrix": func(v strict.Value) { s.Matrix = readMatrix(v) },
+		"matrix":          func(v strict.Value) { s.Matrix = readMatrix(v) },
+		"resources":       units(&s.Resources),
+		"sharing_id":      named(&s.SharingID),
+		"replicas":        replicas(&s.Replicas),
+		"groups":          each(&s.Groups, readGroup),
+		"roles":           each(&s.Roles, readMember),
+		"claim_templates": each(&s.ClaimTemplates, readClaimTemplate),
+		"sharing":         each(&s.Sharing, readSharing),
 	}
 }
 

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Spec is a task as a user writes it. Its work is split by exactly one of Count, Inputs (or InputsFile, or
-// InputsStreamed), Events and Matrix.
+// InputsStreamed), Events and Matrix, or it is that of Groups and Roles.
 type Spec struct {
 	Name           string            `json:"name" maxLength:"200" doc:"What people call the task; need not be unique."`
 	User           string            `json:"user" maxLength:"200" doc:"On whose behalf it runs."`
@@ -25,7 +26,7 @@ type Spec struct {
 	Priority       int               `json:"priority,omitempty" doc:"Higher goes first within the share."`
 	Requirements   Requirements      `json:"requirements,omitempty" required:"false"`
 	Queues         []string          `json:"queues,omitempty" doc:"Where it may run: names, globs (gpu-*) or label selectors (os=el9); empty = anywhere."`
-	Command        []string          `json:"command" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
+	Command        []string          `json:"command,omitempty" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
 	Env            map[string]string `json:"env,omitempty" doc:"Environment of the jobs; values may use the same placeholders."`
 	MaxAttempts    int               `json:"max_attempts,omitempty" minimum:"0" doc:"Attempts of a job before it counts as failed; 0 = 3."`
 
@@ -36,6 +37,14 @@ type Spec struct {
 	PerJob         int64             `json:"per_job,omitempty" minimum:"0" doc:"Inputs of one job; 0 = 1."`
 	Events         *Events           `json:"events,omitempty"`
 	Matrix         []dispatcher.Axis `json:"matrix,omitempty" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
+
+	Resources      map[string]int64 `json:"resources,omitempty" doc:"Units of resources that each job holds while it has a slot, such as maya: 1 or, of a keyed family, table:orders: 1."`
+	SharingID      string           `json:"sharing_id,omitempty" maxLength:"200" doc:"Whose part of the resources the jobs take; default: the user."`
+	Replicas       int              `json:"replicas,omitempty" minimum:"0" doc:"So many times all groups and roles; 0 = 1."`
+	Groups         []Group          `json:"groups,omitempty" doc:"Groups of jobs that belong together; with roles, in place of count, inputs, events and matrix."`
+	Roles          []Member         `json:"roles,omitempty" doc:"Standalone roles: jobs of a task replica that are in no group."`
+	ClaimTemplates []ClaimTemplate  `json:"claim_templates,omitempty" doc:"What jobs of the task may hold together."`
+	Sharing        []Sharing        `json:"sharing,omitempty" doc:"Claims of the whole task, or of each of its replicas; only names groups and standalone roles."`
 }
 
 // Requirements are what one job of the task needs of a slot.
@@ -94,8 +103,12 @@ func (s Spec) withDefaults() Spec {
 // shape is the requirements as the dispatcher takes them.
 func (s *Spec) shape() dispatcher.Requirements {
 	r := s.Requirements
-	return dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
+	shape := dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
 		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label}
+	if len(s.Resources) > 0 { // others have one shape, whoever their users are
+		shape.Resources, shape.SharingID = s.Resources, cmp.Or(s.SharingID, s.User)
+	}
+	return shape
 }
 
 // payload is what the jobs of the task run.
@@ -105,7 +118,7 @@ func (s *Spec) payload(task int64) dispatcher.Payload {
 
 // work is how the task falls into pieces.
 type work struct {
-	Split   string // count, inputs, events, matrix: as tasks.split
+	Split   string // count, inputs, events, matrix: as tasks.split; or groups
 	PerJob  int64  // inputs or events of a piece
 	Events  int64
 	NInputs int64
@@ -125,6 +138,9 @@ func (s *Spec) work() work {
 			pieces *= int64(len(a.Values))
 		}
 		return work{Split: "matrix", PerJob: 1, Pieces: pieces}
+	case s.grouped():
+		jobs, _ := s.layout().Size()
+		return work{Split: "groups", PerJob: 1, Pieces: jobs}
 	default:
 		n := int64(len(s.Inputs))
 		return work{Split: "inputs", PerJob: s.PerJob, NInputs: n, Pieces: ceil(n, s.PerJob)}

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -84,6 +85,28 @@ func TestParseSpecsBad(t *testing.T) {
 	}
 }
 
+// What jobs need of resources is part of their shape, with whose part they take; others are of one shape, whoever asks.
+func TestShapeOfResources(t *testing.T) {
+	for _, c := range []struct{ spec, want string }{
+		{"user: alice\nsharing_id: film\n", ": "},
+		{"user: alice\nresources: {maya: 2}\n", "maya 2: alice"},
+		{"user: alice\nsharing_id: film\nresources: {maya: 2}\n", "maya 2: film"},
+	} {
+		specs, err := ParseSpecs("f", []byte("name: t\nlabel: x\ncommand: [\"true\"]\ncount: 1\n"+c.spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape := specs[0].shape()
+		units := ""
+		for name, n := range shape.Resources {
+			units = fmt.Sprintf("%s %d", name, n)
+		}
+		if got := units + ": " + shape.SharingID; got != c.want {
+			t.Errorf("%s: %q, want %q", c.spec, got, c.want)
+		}
+	}
+}
+
 func TestResourceType(t *testing.T) {
 	for want, r := range map[string]Requirements{
 		"SCORE": {Cores: 1, MemoryMB: 2000}, "SCORE_HIMEM": {Cores: 1, MemoryMB: 2001},
@@ -96,7 +119,7 @@ func TestResourceType(t *testing.T) {
 }
 
 func FuzzParseSpecs(f *testing.F) {
-	for _, name := range []string{"testdata/good.all.yml", "testdata/bad.many.yml"} {
+	for _, name := range []string{"testdata/good.all.yml", "testdata/bad.many.yml", "testdata/good.groups.yml", "testdata/bad.groups.yml"} {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

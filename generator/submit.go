@@ -68,6 +68,9 @@ func (req SubmitRequest) check() ([]byte, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	if err := s.notYet(); err != nil {
+		return nil, err
+	}
 	body, err := s.canonical()
 	if err != nil {
 		return nil, err
@@ -107,6 +110,9 @@ func (g *Generator) submit(ctx context.Context, req SubmitRequest, hash []byte) 
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("site: %w", err)
+	}
+	if err := knownResources(st, &spec); err != nil {
+		return 0, err
 	}
 	tag, err := tagTask(st, &spec)
 	if err != nil {

@@ -223,7 +223,8 @@ CREATE TABLE public.daemons (
     seen_at timestamp with time zone DEFAULT now() NOT NULL,
     closed_at timestamp with time zone,
     address text DEFAULT ''::text NOT NULL,
-    secret text DEFAULT ''::text NOT NULL
+    secret text DEFAULT ''::text NOT NULL,
+    pilot_queues integer[] DEFAULT '{}'::integer[] NOT NULL
 );
 
 COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is the fence: a claim of a closed daemon takes nothing.';
@@ -231,6 +232,8 @@ COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is th
 COMMENT ON COLUMN public.daemons.address IS 'host:port at which other daemons reach it; empty: nowhere.';
 
 COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must say there; made anew at every start.';
+
+COMMENT ON COLUMN public.daemons.pilot_queues IS 'Queues at which pilots asked it in the last five minutes, as of seen_at.';
 
 ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.daemons_id_seq
@@ -278,7 +281,7 @@ CREATE TABLE public.decisions (
 )
 PARTITION BY RANGE (written_at);
 
-COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. pull + pulls: number of the pull at the daemon. level_deficits: of the winner''s path, depths of them a record, from the top down. skipped_ids, skipped_words: the first leaves that stood before the winner, skips of them a record, and a letter why each did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
+COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. pull + pulls: number of the pull at the daemon. level_deficits: of the winner''s path, depths of them a record, from the top down. skipped_ids, skipped_words: the first leaves that stood before the winner, skips of them a record, and a letter why each did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing, r resources. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
 
 COMMENT ON COLUMN public.decisions.floors IS 'Whether the winner came before its turn by a floor of the queue; shorter than job_ids: one value for all.';
 
@@ -680,7 +683,7 @@ CREATE TABLE public.limits (
     cap bigint NOT NULL,
     free bigint NOT NULL,
     wanted_at timestamp with time zone,
-    CONSTRAINT limits_kind_check CHECK ((kind = ANY (ARRAY['pool'::text, 'queue'::text, 'share'::text, 'target_slots'::text])))
+    CONSTRAINT limits_kind_check CHECK ((kind = ANY (ARRAY['pool'::text, 'queue'::text, 'share'::text, 'target_slots'::text, 'resource'::text])))
 )
 WITH (fillfactor='50');
 
@@ -786,6 +789,36 @@ COMMENT ON COLUMN public.reclaims.outcome IS 'Of the attempt. Anything but revok
 
 COMMENT ON COLUMN public.reclaims.lost IS 'Units times seconds from claim to end, of a revoked attempt: what the reclaim cost.';
 
+CREATE TABLE public.resource_capacities (
+    name text NOT NULL,
+    key text DEFAULT ''::text NOT NULL,
+    queue_id integer DEFAULT 0 NOT NULL,
+    capacity bigint NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    set_by text NOT NULL,
+    CONSTRAINT resource_capacities_capacity_check CHECK ((capacity >= 0)),
+    CONSTRAINT resource_capacities_name_check CHECK ((name <> ''::text))
+);
+
+COMMENT ON TABLE public.resource_capacities IS 'Capacities that were set while the site works: they go before those of the file until they are reset. key: of a family, empty = all keys; queue_id 0 = all queues.';
+
+CREATE TABLE public.resource_external (
+    name text NOT NULL,
+    queue_id integer DEFAULT 0 NOT NULL,
+    total bigint NOT NULL,
+    used bigint NOT NULL,
+    reported_at timestamp with time zone DEFAULT now() NOT NULL,
+    settled bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT resource_external_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT resource_external_settled_check CHECK ((settled >= 0)),
+    CONSTRAINT resource_external_total_check CHECK ((total >= 0)),
+    CONSTRAINT resource_external_used_check CHECK ((used >= 0))
+);
+
+COMMENT ON TABLE public.resource_external IS 'What the server of a resource last said: how many units there are, and how many are used, ours too. name: with its key, as in table:orders; queue_id 0: not per queue.';
+
+COMMENT ON COLUMN public.resource_external.settled IS 'Units that had been held for longer than settle when it was reported: so many of used are ours.';
+
 CREATE TABLE public.shapes (
     id integer NOT NULL,
     key bytea NOT NULL,
@@ -796,6 +829,8 @@ CREATE TABLE public.shapes (
     labels jsonb NOT NULL,
     queues text[] NOT NULL,
     label text DEFAULT ''::text NOT NULL,
+    resources jsonb DEFAULT '{}'::jsonb NOT NULL,
+    sharing_id text DEFAULT ''::text NOT NULL,
     CONSTRAINT shapes_cores_check CHECK ((cores > 0)),
     CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
     CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
@@ -805,6 +840,10 @@ CREATE TABLE public.shapes (
 COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty = any queue.';
 
 COMMENT ON COLUMN public.shapes.label IS 'Label of the task; empty = none.';
+
+COMMENT ON COLUMN public.shapes.resources IS 'Units of resources that a job holds, by name, as in {"maya": 1, "table:orders": 1}.';
+
+COMMENT ON COLUMN public.shapes.sharing_id IS 'Whose share of the resources the job takes from: its user unless the task says otherwise; empty where it asks for none.';
 
 ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shapes_id_seq
@@ -913,6 +952,22 @@ ALTER TABLE public.site_later ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.site_resources (
+    version bigint NOT NULL,
+    "position" integer NOT NULL,
+    name text NOT NULL,
+    capacity bigint NOT NULL,
+    per_queue boolean NOT NULL,
+    keyed boolean NOT NULL,
+    split_by text NOT NULL,
+    external_expires interval NOT NULL,
+    CONSTRAINT site_resources_capacity_check CHECK ((capacity >= 0)),
+    CONSTRAINT site_resources_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT site_resources_split_by_check CHECK ((split_by = ANY (ARRAY['user'::text, 'share'::text, 'label'::text])))
+);
+
+COMMENT ON TABLE public.site_resources IS 'The resources of every version of the site; those of the largest version are in force. How they are split is in the source of the version.';
 
 CREATE TABLE public.site_versions (
     version bigint NOT NULL,
@@ -1166,6 +1221,7 @@ CREATE VIEW report.decisions AS
                         WHEN 'p'::text THEN 'pool'::text
                         WHEN 'l'::text THEN 'lend'::text
                         WHEN 'b'::text THEN 'borrow'::text
+                        WHEN 'r'::text THEN 'resource'::text
                         ELSE NULL::text
                     END AS "case"
                FROM string_to_table(substr(d.skipped_words, ((r.skip_end - COALESCE(r.skip, d.skips[1])) + 1), COALESCE(r.skip, d.skips[1])), NULL::text) WITH ORDINALITY i(word, nth)
@@ -1446,6 +1502,212 @@ COMMENT ON COLUMN report.reclaims.said IS 'Of a revoked attempt: cancelled or fa
 COMMENT ON COLUMN report.reclaims.lost_unit_seconds IS 'Units times seconds that a revoked attempt had held: work that is done again.';
 
 COMMENT ON COLUMN report.reclaims.pilot IS 'Pilot that is to end the job, of an open order.';
+
+CREATE VIEW report.resource_holders AS
+ WITH asking AS (
+         SELECT s.id AS shape_id,
+            s.label,
+            s.sharing_id,
+            split_part(e.key, ':'::text, 1) AS resource,
+                CASE
+                    WHEN (strpos(e.key, ':'::text) > 0) THEN substr(e.key, (strpos(e.key, ':'::text) + 1))
+                    ELSE NULL::text
+                END AS key,
+            (e.value)::bigint AS units
+           FROM (public.shapes s
+             CROSS JOIN LATERAL jsonb_each_text(s.resources) e(key, value))
+          WHERE (s.resources <> '{}'::jsonb)
+        ), moves AS (
+         SELECT c.share_id,
+            c.shape_id,
+            c.queue_id,
+            c.ready,
+            c.held
+           FROM public.counters c
+          WHERE (c.shape_id IN ( SELECT asking.shape_id
+                   FROM asking))
+        UNION ALL
+         SELECT m.share_id,
+            m.shape_id,
+                CASE s.state
+                    WHEN 'l'::text THEN m.queue_id
+                    ELSE 0
+                END AS "case",
+                CASE s.state
+                    WHEN 'r'::text THEN s.n
+                    ELSE 0
+                END AS "case",
+                CASE s.state
+                    WHEN 'l'::text THEN s.n
+                    ELSE 0
+                END AS "case"
+           FROM (public.ledger_tail_moves m
+             CROSS JOIN LATERAL ( VALUES (m.before,(- m.n)), (m.after,m.n)) s(state, n))
+          WHERE ((m.shape_id IN ( SELECT asking.shape_id
+                   FROM asking)) AND (s.state = ANY (ARRAY['r'::text, 'l'::text])))
+        ), jobs AS (
+         SELECT moves.share_id,
+            moves.shape_id,
+            moves.queue_id,
+            sum(moves.ready) AS ready,
+            sum(moves.held) AS held
+           FROM moves
+          GROUP BY moves.share_id, moves.shape_id, moves.queue_id
+        ), listed AS (
+         SELECT a.resource,
+            a.key,
+            q.name AS queue,
+            COALESCE(r.split_by, 'user'::text) AS split_by,
+            j.ready,
+            j.held,
+            a.units,
+                CASE COALESCE(r.split_by, 'user'::text)
+                    WHEN 'share'::text THEN sh.path
+                    WHEN 'label'::text THEN a.label
+                    ELSE a.sharing_id
+                END AS sharing_id
+           FROM ((((jobs j
+             JOIN asking a USING (shape_id))
+             LEFT JOIN public.site_resources r ON (((r.name = a.resource) AND (r.version = ( SELECT max(site_versions.version) AS max
+                   FROM public.site_versions)))))
+             LEFT JOIN public.shares sh ON ((sh.id = j.share_id)))
+             LEFT JOIN public.queues q ON ((r.per_queue AND (q.id = j.queue_id))))
+        )
+ SELECT listed.resource,
+    listed.key,
+    listed.queue,
+    listed.sharing_id,
+    listed.split_by,
+    (sum(listed.held))::bigint AS held_jobs,
+    (sum((listed.held * (listed.units)::numeric)))::bigint AS held_units,
+    (sum(listed.ready))::bigint AS ready_jobs,
+    (sum((listed.ready * (listed.units)::numeric)))::bigint AS wanted_units
+   FROM listed
+  GROUP BY listed.resource, listed.key, listed.queue, listed.sharing_id, listed.split_by
+ HAVING ((sum(listed.held) <> (0)::numeric) OR (sum(listed.ready) <> (0)::numeric));
+
+COMMENT ON VIEW report.resource_holders IS 'Who holds units of a resource and who waits for some: one row a resource and sharing ID, of a resource per queue one a queue too.';
+
+COMMENT ON COLUMN report.resource_holders.resource IS 'Name of the resource.';
+
+COMMENT ON COLUMN report.resource_holders.key IS 'Which of a keyed family, as orders of table:orders; NULL: it is none.';
+
+COMMENT ON COLUMN report.resource_holders.queue IS 'Of a resource per queue: where the units are held; NULL: not per queue, or ready jobs, which are at no queue.';
+
+COMMENT ON COLUMN report.resource_holders.sharing_id IS 'The user (or what the task said instead), path of the share or label, whichever the resource is split by.';
+
+COMMENT ON COLUMN report.resource_holders.split_by IS 'user, share or label, as the site in force says; user for a resource that it does not have.';
+
+COMMENT ON COLUMN report.resource_holders.held_jobs IS 'Jobs under a lease that hold units of it.';
+
+COMMENT ON COLUMN report.resource_holders.held_units IS 'Units that they hold.';
+
+COMMENT ON COLUMN report.resource_holders.ready_jobs IS 'Jobs that wait for a slot and for units.';
+
+COMMENT ON COLUMN report.resource_holders.wanted_units IS 'Units that they ask for.';
+
+CREATE VIEW report.resources AS
+ WITH in_force AS (
+         SELECT r_1.version,
+            r_1."position",
+            r_1.name,
+            r_1.capacity,
+            r_1.per_queue,
+            r_1.keyed,
+            r_1.split_by,
+            r_1.external_expires
+           FROM public.site_resources r_1
+          WHERE (r_1.version = ( SELECT max(site_versions.version) AS max
+                   FROM public.site_versions))
+        ), units AS (
+         SELECT resource_holders.resource,
+            COALESCE(resource_holders.key, ''::text) AS key,
+            resource_holders.queue,
+            sum(resource_holders.held_units) AS held,
+            sum(resource_holders.wanted_units) AS wanted
+           FROM report.resource_holders
+          GROUP BY resource_holders.resource, COALESCE(resource_holders.key, ''::text), resource_holders.queue
+        ), keys AS (
+         SELECT r_1.name,
+            ''::text AS key
+           FROM in_force r_1
+          WHERE (NOT r_1.keyed)
+        UNION
+         SELECT r_1.name,
+            k_1.key
+           FROM (in_force r_1
+             JOIN ( SELECT units.resource,
+                    units.key
+                   FROM units
+                UNION
+                 SELECT resource_capacities.name,
+                    resource_capacities.key
+                   FROM public.resource_capacities
+                UNION
+                 SELECT split_part(resource_external.name, ':'::text, 1) AS split_part,
+                    substr(resource_external.name, (strpos(resource_external.name, ':'::text) + 1)) AS substr
+                   FROM public.resource_external
+                  WHERE (strpos(resource_external.name, ':'::text) > 0)) k_1 ON ((k_1.resource = r_1.name)))
+          WHERE (r_1.keyed AND (k_1.key <> ''::text))
+        )
+ SELECT r.name AS resource,
+    NULLIF(k.key, ''::text) AS key,
+    q.name AS queue,
+    COALESCE(live.capacity, r.capacity) AS capacity,
+    r.capacity AS file_capacity,
+    live.set_at AS capacity_set_at,
+    (COALESCE(u.held, (0)::numeric))::bigint AS held_units,
+    (COALESCE(w.wanted, (0)::numeric))::bigint AS wanted_units,
+    x.total AS external_total,
+    x.used AS external_used,
+    x.reported_at AS external_at,
+    (x.reported_at > (now() - r.external_expires)) AS external_counts
+   FROM ((((((in_force r
+     JOIN keys k USING (name))
+     LEFT JOIN public.queues q ON ((r.per_queue AND (q.removed_in IS NULL))))
+     LEFT JOIN LATERAL ( SELECT c.capacity,
+            c.set_at
+           FROM public.resource_capacities c
+          WHERE ((c.name = r.name) AND (c.key = ANY (ARRAY[k.key, ''::text])) AND (c.queue_id = ANY (ARRAY[COALESCE(q.id, 0), 0])))
+          ORDER BY (c.key = k.key) DESC, (c.queue_id = COALESCE(q.id, 0)) DESC
+         LIMIT 1) live ON (true))
+     LEFT JOIN units u ON (((u.resource = r.name) AND (u.key = k.key) AND (NOT (u.queue IS DISTINCT FROM q.name)))))
+     LEFT JOIN ( SELECT units.resource,
+            units.key,
+            sum(units.wanted) AS wanted
+           FROM units
+          GROUP BY units.resource, units.key) w ON (((w.resource = r.name) AND (w.key = k.key))))
+     LEFT JOIN public.resource_external x ON (((x.name = (r.name ||
+        CASE
+            WHEN (k.key = ''::text) THEN ''::text
+            ELSE (':'::text || k.key)
+        END)) AND (x.queue_id = COALESCE(q.id, 0)))));
+
+COMMENT ON VIEW report.resources IS 'The resources of the site in force: one row a resource, of one per queue a row a queue, of a keyed family a row each key that is in use.';
+
+COMMENT ON COLUMN report.resources.resource IS 'Name of the resource.';
+
+COMMENT ON COLUMN report.resources.key IS 'Which of a keyed family, as orders of table:orders; NULL: it is none.';
+
+COMMENT ON COLUMN report.resources.queue IS 'Of a resource per queue: the queue; else NULL.';
+
+COMMENT ON COLUMN report.resources.capacity IS 'Units that may be held at once: what was set with divvy resource set, else what the file says.';
+
+COMMENT ON COLUMN report.resources.file_capacity IS 'What the site file says.';
+
+COMMENT ON COLUMN report.resources.capacity_set_at IS 'When another capacity than the file''s was set; NULL: none is.';
+
+COMMENT ON COLUMN report.resources.held_units IS 'Units that jobs hold now.';
+
+COMMENT ON COLUMN report.resources.wanted_units IS 'Units that ready jobs ask for; of a resource per queue at any queue.';
+
+COMMENT ON COLUMN report.resources.external_total IS 'Units that there are, as last reported from outside; NULL: never.';
+
+COMMENT ON COLUMN report.resources.external_used IS 'Units in use by anybody, ours too, as last reported from outside.';
+
+COMMENT ON COLUMN report.resources.external_at IS 'When that was reported.';
+
+COMMENT ON COLUMN report.resources.external_counts IS 'Whether the report is young enough to count; NULL: there is none.';
 
 CREATE VIEW report.share_history AS
  SELECT h.at,
@@ -1754,6 +2016,12 @@ ALTER TABLE ONLY public.queues
 ALTER TABLE ONLY public.reclaims
     ADD CONSTRAINT reclaims_pkey PRIMARY KEY (job_id, attempt);
 
+ALTER TABLE ONLY public.resource_capacities
+    ADD CONSTRAINT resource_capacities_pkey PRIMARY KEY (name, key, queue_id);
+
+ALTER TABLE ONLY public.resource_external
+    ADD CONSTRAINT resource_external_pkey PRIMARY KEY (name, queue_id);
+
 ALTER TABLE ONLY public.shapes
     ADD CONSTRAINT shapes_key_key UNIQUE (key);
 
@@ -1774,6 +2042,9 @@ ALTER TABLE ONLY public.shares
 
 ALTER TABLE ONLY public.site_later
     ADD CONSTRAINT site_later_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.site_resources
+    ADD CONSTRAINT site_resources_pkey PRIMARY KEY (version, name);
 
 ALTER TABLE ONLY public.site_versions
     ADD CONSTRAINT site_versions_pkey PRIMARY KEY (version);
@@ -1883,11 +2154,17 @@ CREATE INDEX reclaims_ordered ON public.reclaims USING btree (ordered_at);
 
 COMMENT ON INDEX public.reclaims_ordered IS 'Orders of the last minutes, for the rate; of more than a week ago, to drop them.';
 
+COMMENT ON INDEX public.resource_capacities_pkey IS 'Set again, it replaces what was set. A few rows.';
+
+COMMENT ON INDEX public.resource_external_pkey IS 'A report replaces the one before.';
+
 COMMENT ON INDEX public.share_samples_pkey IS 'The newest sample of a share, and its course.';
 
 CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (removed_in IS NULL);
 
 CREATE INDEX site_later_due ON public.site_later USING btree (effective_at, id) WHERE (state = 'waiting'::text);
+
+COMMENT ON INDEX public.site_resources_pkey IS 'Resources of a version, and one by its name.';
 
 COMMENT ON INDEX public.target_floors_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
 
@@ -1950,6 +2227,9 @@ ALTER TABLE ONLY public.shares
 ALTER TABLE ONLY public.site_later
     ADD CONSTRAINT site_later_version_fkey FOREIGN KEY (version) REFERENCES public.site_versions(version);
 
+ALTER TABLE ONLY public.site_resources
+    ADD CONSTRAINT site_resources_version_fkey FOREIGN KEY (version) REFERENCES public.site_versions(version);
+
 ALTER TABLE ONLY public.site_versions
     ADD CONSTRAINT site_versions_rollback_of_fkey FOREIGN KEY (rollback_of) REFERENCES public.site_versions(version);
 
@@ -1973,6 +2253,10 @@ GRANT SELECT ON TABLE report.jobs TO divvy_reader;
 GRANT SELECT ON TABLE report.leases TO divvy_reader;
 
 GRANT SELECT ON TABLE report.reclaims TO divvy_reader;
+
+GRANT SELECT ON TABLE report.resource_holders TO divvy_reader;
+
+GRANT SELECT ON TABLE report.resources TO divvy_reader;
 
 GRANT SELECT ON TABLE report.share_history TO divvy_reader;
 

@@ -242,7 +242,7 @@ func (l *limits) fillPart(s *solver, f *family, free float64, inUnits bool) {
 func (s *solver) wholeParts(parts []float64, total float64) {
 	s.units = slices.Grow(s.units[:0], len(parts))[:len(parts)]
 	clear(s.units)
-	s.apportion(s.units, parts, whole(total))
+	s.apportion(s.units, parts, whole(total), byNeed)
 	for i, u := range s.units {
 		parts[i] = float64(u) * 1000
 	}

@@ -53,7 +53,9 @@ func (q Queue) Capacity() (u Units, ok bool) {
 
 // Version is one applied state of tree and queues: what dispatcher, simulator and what-if work on.
 type Version struct {
-	Number int64 // 0: nothing was ever applied; Tree then has a root only
-	Tree   *Tree
-	Queues []Queue // in file order
+	Number         int64 // 0: nothing was ever applied; Tree then has a root only
+	Tree           *Tree
+	Queues         []Queue         // in file order
+	Resources      []Resource      // in file order
+	ClaimTemplates []ClaimTemplate // in file order
 }

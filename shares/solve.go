@@ -21,12 +21,12 @@ type solver struct {
 	top []float64 // the most,
 	add []float64 // and what it got
 
-	marks     []breakpoint
-	fractions []fraction // scratch of apportion
-	units     []int64    // and of wholeParts
-	limits    *limits    // nil where everybody lends and borrows all
-	memory    *memory    // nil where nobody has a half-life
-	wish      []float64  // scratch of shift, by seat
+	marks  []breakpoint
+	odd    []Odd     // scratch of apportion
+	units  []int64   // and of wholeParts
+	limits *limits   // nil where everybody lends and borrows all
+	memory *memory   // nil where nobody has a half-life
+	wish   []float64 // scratch of shift, by seat
 }
 
 // family is the children of one node: seats lo to hi.

@@ -210,7 +210,7 @@ func writeApplied(w io.Writer, a client.Applied) {
 // writeChanges lists what differs, a line each: + added, - removed, ~ changed.
 func writeChanges(w io.Writer, c site.Changes) {
 	if c.None() {
-		fmt.Fprintln(w, "no share, queue or rule changes")
+		fmt.Fprintln(w, "nothing changes but the words")
 		return
 	}
 	for _, s := range c.Shares {
@@ -218,6 +218,12 @@ func writeChanges(w io.Writer, c site.Changes) {
 	}
 	for _, q := range c.Queues {
 		changeLine(w, q.Kind, q.String())
+	}
+	for _, r := range c.Resources {
+		changeLine(w, r.Kind, r.Line("resource"))
+	}
+	for _, t := range c.ClaimTemplates {
+		changeLine(w, t.Kind, t.Line("claim template"))
 	}
 	for _, r := range c.Rules {
 		changeLine(w, r.Kind, r.String())

@@ -35,6 +35,13 @@ func (s ownSite) SetQueueState(ctx context.Context, name string, state shares.Qu
 	return err
 }
 
+// SetResourceCapacity is the store's, and takes the new capacity on.
+func (s ownSite) SetResourceCapacity(ctx context.Context, c site.SetCapacity) error {
+	err := s.Store.SetResourceCapacity(ctx, c)
+	s.follow(ctx, err)
+	return err
+}
+
 // follow looks at once for what has just been committed. If that fails the next tick does it.
 func (s ownSite) follow(ctx context.Context, err error) {
 	if err != nil {

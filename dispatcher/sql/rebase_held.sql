@@ -24,6 +24,6 @@ WITH tail AS MATERIALIZED (
     ) x
     GROUP BY share_id, shape_id, queue_id
 )
-SELECT s.share_id, s.shape_id, s.queue_id, s.held, s.held_units, s.held * h.cores AS held_cores, h.cores, h.memory_mb
+SELECT s.share_id, s.shape_id, s.queue_id, s.held, s.held_units, s.held * h.cores AS held_cores, h.cores, h.memory_mb, h.resources
 FROM sums s JOIN shapes h ON h.id = s.shape_id
 WHERE s.held <> 0;

@@ -21,7 +21,8 @@ func TestFilesPage(t *testing.T) {
 			named[word] = true
 		}
 	}
-	for _, of := range []any{shares.Plan{}, shares.Reclaim{}, shares.Aging{}, shares.Window{}, generator.Spec{}, generator.Requirements{}, generator.Events{}} {
+	for _, of := range []any{shares.Plan{}, shares.Reclaim{}, shares.Aging{}, shares.Window{}, generator.Spec{}, generator.Requirements{}, generator.Events{},
+		generator.Group{}, generator.Member{}, generator.Sharing{}, generator.ClaimTemplate{}} {
 		for f := range reflect.TypeOf(of).Fields() {
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); !named[key] {
 				t.Errorf("%T: the page does not name %s", of, key)
@@ -34,13 +35,15 @@ func TestFilesPage(t *testing.T) {
 		}
 	}
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
-	if len(examples) != 2 {
-		t.Fatalf("%d examples, want a site and a task", len(examples))
+	if len(examples) != 3 {
+		t.Fatalf("%d examples, want a site and two tasks", len(examples))
 	}
 	if _, err := site.Parse("site.yml", []byte(examples[0][1])); err != nil {
 		t.Error(err)
 	}
-	if _, err := generator.ParseSpecs("tasks.yml", []byte(examples[1][1])); err != nil {
-		t.Error(err)
+	for _, task := range examples[1:] {
+		if _, err := generator.ParseSpecs("tasks.yml", []byte(task[1])); err != nil {
+			t.Error(err)
+		}
 	}
 }

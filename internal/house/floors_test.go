@@ -9,19 +9,20 @@ import (
 // floors: a package may import packages of lower floors only. A folder counts for all below it that are not
 // named themselves.
 var floors = map[string]int{
-	"cmd":                5,
-	"api":                4,
-	"internal/pilot":     4,
-	"internal/bench":     4,
-	"generator":          3,
-	"dispatcher":         2,
-	"internal/site":      2,
-	"internal/harvester": 2,
-	"shares":             1, // and shares/sim, shares/replay
-	"internal/pg":        0,
-	"internal/relay":     0,
-	"internal/door":      0,
-	"migrations":         0,
+	"cmd":                 5,
+	"api":                 4,
+	"internal/pilot":      4,
+	"internal/bench":      4,
+	"generator":           3,
+	"dispatcher":          2,
+	"dispatcher/resource": 2,
+	"internal/site":       2,
+	"internal/harvester":  2,
+	"shares":              1, // and shares/sim, shares/replay
+	"internal/pg":         0,
+	"internal/relay":      0,
+	"internal/door":       0,
+	"migrations":          0,
 }
 
 // testOnly packages are imported by _test.go files only.
@@ -30,9 +31,10 @@ var testOnly = []string{"internal/pgtest", "internal/house", "internal/e2e"}
 // sameFloor lists the folders within a floor whose import is meant, beside the imports between a package and its own
 // sub-packages.
 var sameFloor = map[string]string{
-	"internal/pilot": "api/client",  // the typed client is how a pilot talks
-	"internal/bench": "api",         // the client, and the server's deadlines for the floor of HTTP
-	"migrations":     "internal/pg", // lock classes
+	"internal/pilot": "api/client",          // the typed client is how a pilot talks
+	"dispatcher":     "dispatcher/resource", // policy of scarce units and claims
+	"internal/bench": "api",                 // the client, and the server's deadlines for the floor of HTTP
+	"migrations":     "internal/pg",         // lock classes
 }
 
 // only bounds imports from outside the module to the folders that they are for.
@@ -119,9 +121,9 @@ func TestPilotKnowsTheClientOnly(t *testing.T) {
 }
 
 // Policy is values in, values out: no database, no network, no processes.
-func TestSharesIsPure(t *testing.T) {
+func TestPolicyIsPure(t *testing.T) {
 	for _, p := range packages(t) {
-		if !below(p.path(), "shares") {
+		if !below(p.path(), "shares") && !below(p.path(), "dispatcher/resource") {
 			continue
 		}
 		for _, i := range p.Imports {
@@ -129,6 +131,9 @@ func TestSharesIsPure(t *testing.T) {
 				if below(i, banned) {
 					t.Errorf("%s imports %s", p.path(), i)
 				}
+			}
+			if to := inside(i); below(p.path(), "dispatcher/resource") && strings.HasPrefix(i, module) && !below(to, "shares") {
+				t.Errorf("%s imports %s: it knows shares only", p.path(), to)
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func (c *transition) write(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	c.next.AppliedAt = rows[0].AppliedAt
-	for _, step := range []func(context.Context, pgx.Tx) error{c.writeShares, c.writeQueues, c.writeRules, c.writeIDs, c.moveWork} {
+	for _, step := range []func(context.Context, pgx.Tx) error{c.writeShares, c.writeQueues, c.writeRules, c.writeResources, c.writeIDs, c.moveWork} {
 		if err := step(ctx, tx); err != nil {
 			return err
 		}

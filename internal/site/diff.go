@@ -16,10 +16,12 @@ import (
 
 // Changes is how one site differs from another.
 type Changes struct {
-	Shares    []shares.Change `json:"shares"`
-	Queues    []QueueChange   `json:"queues"`
-	Rules     []RuleChange    `json:"rules"`
-	OnNoMatch *NoMatchChange  `json:"on_no_match,omitempty"`
+	Shares         []shares.Change `json:"shares"`
+	Queues         []QueueChange   `json:"queues"`
+	Resources      []EntryChange   `json:"resources"`
+	ClaimTemplates []EntryChange   `json:"claim_templates"`
+	Rules          []RuleChange    `json:"rules"`
+	OnNoMatch      *NoMatchChange  `json:"on_no_match,omitempty"`
 }
 
 // NoMatchChange is a change of what becomes of tasks that no rule matches.
@@ -30,7 +32,8 @@ type NoMatchChange struct {
 
 // None says that the two sites mean the same.
 func (c Changes) None() bool {
-	return len(c.Shares) == 0 && len(c.Queues) == 0 && len(c.Rules) == 0 && c.OnNoMatch == nil
+	return len(c.Shares) == 0 && len(c.Queues) == 0 && len(c.Resources) == 0 && len(c.ClaimTemplates) == 0 &&
+		len(c.Rules) == 0 && c.OnNoMatch == nil
 }
 
 // QueueChange is one difference between the queues of two sites.
@@ -68,7 +71,9 @@ func (c RuleChange) String() string {
 
 // diff lists what changes from a to b. Shares and queues are the same by id, or by name where one has none.
 func diff(a, b *Site) Changes {
-	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a, b), Rules: diffRules(a.Rules, b.Rules)}
+	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a, b), Rules: diffRules(a.Rules, b.Rules),
+		Resources:      diffEntries(resourceEntries(a.Resources), resourceEntries(b.Resources)),
+		ClaimTemplates: diffEntries(templateEntries(a.ClaimTemplates), templateEntries(b.ClaimTemplates))}
 	if c.Shares == nil {
 		c.Shares = []shares.Change{}
 	}

@@ -1,4 +1,4 @@
-// Package site turns the site file (share tree, tagging rules, queues) into versions that every daemon works by.
+// Package site turns the site file (share tree, tagging rules, queues, resources) into versions that every daemon works by.
 //
 //	file ──Parse──▶ Site ──Apply──▶ version n ──Load──▶ shares.Version, tagging.Table
 //	         │                │         │
@@ -16,12 +16,14 @@
 //  5. A share that has live work stays a leaf. Removing it, or giving it children, is refused with the counts
 //     unless a move names the leaf of the new tree that takes the work. A queue with leases stays.
 //  6. The state of a queue is no part of the file: SetQueueState changes it, Apply keeps it. New queues are online.
-//  7. Load returns what was applied: same tree, rules and queues, with the ids of the tables.
+//     Nor is a capacity that was set for a resource: SetResourceCapacity changes it, Apply keeps it as long as the file has
+//     what it was set for.
+//  7. Load returns what was applied: same tree, rules, queues and resources, with the ids of the tables and what was set.
 //
 // # The order of one change
 //
 //	site lock → version in force → who is who → rows of shares that will take no work (FOR UPDATE)
-//	→ Hooks.Barrier → Hooks.Live → refuse, or write: version, shares, queues, rules, ids → Hooks.Move
+//	→ Hooks.Barrier → Hooks.Live → refuse, or write: version, shares, queues, rules, resources, ids → Hooks.Move
 //	→ Hooks.Applied → NOTIFY divvy, 'site'
 //
 // Whoever inserts a task holds the site lock shared (LockSite, 0) and asks whether its share still is a leaf in
@@ -41,6 +43,6 @@
 // ApplyDue is a step: bounded, idempotent, safe on several daemons. What is due is applied in the order of time, then id,
 // each in one transaction under the site lock, in which it is also marked. Errors of the database leave it waiting.
 //
-// The tables site_versions, site_later, shares, queues and tag_rules are written by this package only. YAML is read in
+// The tables site_versions, site_later, shares, queues, tag_rules, site_resources and resource_capacities are written by this package only. YAML is read in
 // package strict; problems of the tree and of rules come from shares and tagging and get their places here.
 package site

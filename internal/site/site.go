@@ -34,6 +34,9 @@ type Site struct {
 	OnNoMatch string // reject, hold or the path of a leaf
 	Tags      *tagging.Table
 
+	Resources      []shares.Resource // in file order, with what was set beside the file when it was loaded
+	ClaimTemplates []shares.ClaimTemplate
+
 	was      map[string]string // path → the path that the share had before, as the file says
 	queueWas map[string]string
 	pilots   map[string][]string // queue → who may pull there; absent = every pilot
@@ -41,7 +44,7 @@ type Site struct {
 
 // Version is the part of the site that dispatcher and simulator work on.
 func (s *Site) Version() shares.Version {
-	return shares.Version{Number: s.Number, Tree: s.Tree, Queues: s.Queues}
+	return shares.Version{Number: s.Number, Tree: s.Tree, Queues: s.Queues, Resources: s.Resources, ClaimTemplates: s.ClaimTemplates}
 }
 
 // Queue finds a queue by name.
@@ -90,11 +93,15 @@ func (s *Site) read(doc strict.Value) {
 	var all []*share
 	var queues []queueSpec
 	var rules []rule
+	var resources []*resource
+	var templates []*template
 	seen := doc.Mapping(strict.Fields{
-		"shares":      func(v strict.Value) { all = readShares(v, "") },
-		"queues":      func(v strict.Value) { queues = readQueues(v) },
-		"tags":        func(v strict.Value) { rules = readRules(v) },
-		"on_no_match": func(v strict.Value) { s.OnNoMatch, _ = v.NonEmpty() },
+		"shares":          func(v strict.Value) { all = readShares(v, "") },
+		"queues":          func(v strict.Value) { queues = readQueues(v) },
+		"resources":       func(v strict.Value) { resources = readResources(v) },
+		"claim_templates": func(v strict.Value) { templates = readTemplates(v) },
+		"tags":            func(v strict.Value) { rules = readRules(v) },
+		"on_no_match":     func(v strict.Value) { s.OnNoMatch, _ = v.NonEmpty() },
 	})
 	seen.Require("shares")
 	if seen.Has("shares") && seen.At("shares").IsList() && len(all) == 0 && !seen.At("shares").Failed() {
@@ -104,6 +111,8 @@ func (s *Site) read(doc strict.Value) {
 	s.was = formerPaths(all)
 	s.addQueues(queues)
 	checkPools(all, queues)
+	s.addResources(resources, all)
+	s.addTemplates(templates, seen.At("resources"))
 	s.addRules(rules, all, seen.At("on_no_match"))
 }
 

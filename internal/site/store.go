@@ -27,10 +27,12 @@ var q = pg.MustLoad(files)
 
 // Errors that callers tell apart. A file that is wrong is Problems, a change that live work forbids *Refused.
 var (
-	ErrNoVersion    = errors.New("no such site version")
-	ErrUnknownQueue = errors.New("unknown queue")
-	ErrQueueState   = errors.New("not a queue state")
-	ErrUnreadable   = errors.New("a stored site version is not readable by this program")
+	ErrNoVersion       = errors.New("no such site version")
+	ErrUnknownQueue    = errors.New("unknown queue")
+	ErrQueueState      = errors.New("not a queue state")
+	ErrUnknownResource = errors.New("unknown resource")
+	ErrCapacity        = errors.New("not a capacity of this resource")
+	ErrUnreadable      = errors.New("a stored site version is not readable by this program")
 )
 
 // Live is the work that a share has now: tasks that are not over, and their jobs.
@@ -127,6 +129,7 @@ type versionRow struct {
 	ShareIDs    map[string]shares.ShareID `db:"share_ids"`
 	QueueIDs    map[string]shares.QueueID `db:"queue_ids"`
 	QueueStates map[string]shares.QueueState
+	Capacities  []capacityRow
 }
 
 // load is Load. A version that cannot be read is an empty site with its number, beside ErrUnreadable.
@@ -158,6 +161,7 @@ func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
 			site.Queues[i].State = state
 		}
 	}
+	site.setLive(row.Capacities)
 	return &site, nil
 }
 

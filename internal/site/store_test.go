@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -117,7 +118,7 @@ func (b *bench) ids() map[string]shares.ShareID {
 func (b *bench) dump() string {
 	b.t.Helper()
 	var all string
-	for _, table := range []string{"site_versions", "shares", "queues", "tag_rules"} {
+	for _, table := range []string{"site_versions", "shares", "queues", "tag_rules", "site_resources", "resource_capacities"} {
 		var text *string
 		err := b.db.QueryRow(b.t.Context(), "SELECT json_agg(t ORDER BY t::text)::text FROM "+table+" AS t").Scan(&text)
 		if err != nil {
@@ -157,7 +158,8 @@ func TestLoadEqualsWhatWasApplied(t *testing.T) {
 		}
 		for _, d := range []string{cmp.Diff(want.Tree.Nodes, got.Tree.Nodes), cmp.Diff(want.Queues, got.Queues),
 			cmp.Diff(want.Rules, got.Rules), cmp.Diff(want.OnNoMatch, got.OnNoMatch), cmp.Diff(b.applied.Tree.Nodes, got.Tree.Nodes),
-			cmp.Diff(b.applied.Queues, got.Queues)} {
+			cmp.Diff(b.applied.Queues, got.Queues), cmp.Diff(b.applied.Resources, got.Resources), cmp.Diff(b.applied.ClaimTemplates, got.ClaimTemplates),
+			cmp.Diff(append([]shares.Resource{}, want.Resources...), got.Resources, cmpopts.EquateEmpty())} {
 			if d != "" {
 				t.Errorf("%s: %s", name, d)
 			}

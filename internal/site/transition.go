@@ -46,6 +46,7 @@ func (s *Store) prepare(ctx context.Context, tx pgx.Tx, w wanted, before *Site) 
 		return nil, err
 	}
 	c.match(oldShares, oldQueues, w)
+	c.noteCapacities()
 	if !c.dryRun {
 		if err := c.holdBack(ctx, tx); err != nil {
 			return nil, err

@@ -1,0 +1,94 @@
+package resource
+
+import (
+	"testing"
+	"time"
+)
+
+// passedOver is a pool of four with one unit held by Cy, and a bundle of Bob that has booked all four.
+func passedOver(t *testing.T) (*Pool, *Bundle) {
+	t.Helper()
+	s := spec(4)
+	s.MaxBypass = 2
+	p := NewPool(s)
+	p.Hold("Cy", 1)
+	p.Want("Ann", 1) // has waited as long as Bob, and her name comes first; but no slot comes for her job
+	b := NewBundle("Bob", Ask{Pool: p, Units: 4})
+	b.Want(1)
+	askInVain(t, b, Capacity)
+	for range 2 {
+		if _, booked := b.Booked(); booked {
+			t.Fatal("booked before it was passed over twice")
+		}
+		p.Granted("Cy")
+	}
+	askInVain(t, b, Capacity)
+	if until, booked := b.Booked(); !booked || until != noon.Add(s.MaxHold) {
+		t.Fatalf("booked until %s: %v", until, booked)
+	}
+	return p, b
+}
+
+func askInVain(t *testing.T, b *Bundle, rule Rule) {
+	t.Helper()
+	if ok, why := b.Admits(noon); ok || why.Rule != rule {
+		t.Errorf("let pass %v, or by %s, want %s", ok, why.Rule, rule)
+	}
+}
+
+func TestWhoBookedGoesFirst(t *testing.T) {
+	p, b := passedOver(t)
+	p.Hold("Cy", -1)
+	if ok, why := p.Admits("Ann", 1, noon); ok || why.Rule != Reservation || why.Until != noon.Add(time.Minute) {
+		t.Errorf("Ann: %v %+v", ok, why)
+	}
+	if ok, why := b.Admits(noon); !ok {
+		t.Errorf("Bob: %+v", why)
+	}
+	g := b.Granted()
+	if ok, _ := p.Admits("Ann", 1, noon); !ok {
+		t.Error("what was granted is booked still")
+	}
+	b.Ungranted(g)
+	if ok, _ := p.Admits("Ann", 1, noon); ok {
+		t.Error("the grant came to nothing, and the booking is lost")
+	}
+	b.Want(0)
+	if ok, _ := p.Admits("Ann", 1, noon); !ok {
+		t.Error("nobody wants what is booked")
+	}
+}
+
+func TestBookingsDoNotMeet(t *testing.T) {
+	p, first := passedOver(t)
+	other := NewPool(spec(1))
+	other.Hold("Cy", 1)
+	second := NewBundle("Dan", Ask{Pool: p, Units: 4}, Ask{Pool: other, Units: 1})
+	second.Want(1)
+	askInVain(t, second, Capacity)
+	for range 9 {
+		p.Granted("Cy")
+	}
+	askInVain(t, second, Capacity)
+	if _, booked := second.Booked(); booked || other.booked != nil {
+		t.Error("a second booking of one pool")
+	}
+	first.Release()
+	askInVain(t, second, Capacity)
+	if _, booked := second.Booked(); !booked || p.booked != second || other.booked != second {
+		t.Error("the pools are free to book, and not booked")
+	}
+}
+
+// TestWhoHasItsPartBooksNothing: nor does it count then how many passed it.
+func TestWhoHasItsPartBooksNothing(t *testing.T) {
+	p, b := passedOver(t)
+	p.SetCapacity(9)
+	p.Want("Cy", 9)
+	p.Want("Dan", 9)
+	p.Hold("Bob", 3) // by another shape of his: Ann has 1 of the nine, the others 3, 3 and 2
+	askInVain(t, b, OverItsPart)
+	if _, booked := b.Booked(); booked || b.waits {
+		t.Errorf("%+v", b)
+	}
+}

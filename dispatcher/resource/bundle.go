@@ -1,0 +1,215 @@
+package resource
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Ask is so many units of one resource.
+type Ask struct {
+	Pool  *Pool
+	ID    string // whom they are counted for, where that is another than the bundle's: resources may be split by different things
+	Units int64
+}
+
+// Bundle is what a job of one shape needs of resources: all of it or nothing. A dispatcher keeps one for each shape (and
+// queue, where a resource is per queue). No pool is asked for twice.
+//
+// While one of the resources keeps its jobs back they could not use the others: they are not wanted there, so that nothing
+// is kept for them, until it asks again.
+//
+// One that is kept back for want of free units, while max_bypass grants took a resource that it needs, books all that it
+// needs: for max_hold at most nobody else gets units of these resources unless so many stay free. A pool has one booking
+// at a time, so bookings cannot wait for each other. Who has its allowance is not passed over, and books nothing.
+type Bundle struct {
+	asks []Ask
+	jobs int64  // that are ready
+	out  []bool // by ask: they are not wanted there now
+
+	waits bool
+	since []uint64  // grants of each pool when it began to wait
+	until time.Time // of its bookings; zero without
+}
+
+// NewBundle is what jobs of a sharing ID need.
+func NewBundle(id string, asks ...Ask) *Bundle {
+	asks = slices.Clone(asks)
+	for i := range asks {
+		asks[i].ID = cmp.Or(asks[i].ID, id)
+	}
+	return &Bundle{asks: asks, out: make([]bool, len(asks)), since: make([]uint64, len(asks))}
+}
+
+// Want says how many jobs are ready that some slot could run. Their units count beside those of Pool.Want: say a job to
+// one of them only.
+func (b *Bundle) Want(jobs int64) {
+	jobs = max(0, jobs)
+	for i, a := range b.asks {
+		if !b.out[i] {
+			a.Pool.wantMore(a.ID, (jobs-b.jobs)*a.Units)
+		}
+	}
+	b.jobs = jobs
+	if jobs == 0 {
+		b.Release()
+	}
+}
+
+// wanted takes the jobs in or out of what an ask's ID wants.
+func (b *Bundle) wanted(i int, out bool) {
+	if a := b.asks[i]; b.out[i] != out {
+		b.out[i] = out
+		units := b.jobs * a.Units
+		if out {
+			units = -units
+		}
+		a.Pool.wantMore(a.ID, units)
+	}
+}
+
+// Admits says whether a job may have all that it needs now; if not, why is the first need that is refused.
+func (b *Bundle) Admits(now time.Time) (ok bool, why Refusal) {
+	if _, booked := b.Booked(); booked && !now.Before(b.until) {
+		b.Release() // it had its time
+	}
+	for i := range b.asks {
+		b.wanted(i, false)
+	}
+	nRefused, first, hasPart := 0, 0, true
+	for i, a := range b.asks {
+		may, no := a.Pool.admits(a.Pool.member(a.ID), a.Units, now, b)
+		if may {
+			continue
+		}
+		if nRefused++; nRefused == 1 {
+			first, why = i, no
+		}
+		hasPart = hasPart && (no.Rule != OverItsPart)
+	}
+	if nRefused > 0 {
+		b.refused(now, hasPart)
+	}
+	if _, booked := b.Booked(); nRefused > 0 && !booked {
+		for i := range b.asks {
+			b.wanted(i, nRefused > 1 || i != first)
+		}
+	}
+	return nRefused == 0, why
+}
+
+// refused notes that a job was kept back, for want of free units or because its ID has its part.
+func (b *Bundle) refused(now time.Time, freeUnits bool) {
+	switch {
+	case !freeUnits:
+		b.Release()
+	case !b.waits:
+		b.waits = true
+		for i, a := range b.asks {
+			b.since[i] = a.Pool.grants
+		}
+	case b.until.IsZero() && b.passed():
+		b.book(now)
+	}
+}
+
+// passed says whether it was passed over often enough.
+func (b *Bundle) passed() bool {
+	for i, a := range b.asks {
+		if a.Pool.grants-b.since[i] >= uint64(a.Pool.spec.MaxBypass) {
+			return true
+		}
+	}
+	return false
+}
+
+// book reserves all that it needs, unless somebody else has booked one of the pools.
+func (b *Bundle) book(now time.Time) {
+	most := b.asks[0].Pool.spec.MaxHold
+	for _, a := range b.asks {
+		most = min(most, a.Pool.spec.MaxHold)
+		if o := a.Pool.booked; o != nil && o != b && now.Before(o.until) {
+			return
+		}
+	}
+	b.until = now.Add(most)
+	for _, a := range b.asks {
+		a.Pool.booked = b
+	}
+}
+
+// Release ends its bookings and its waiting: nobody wants it any more, or not now.
+func (b *Bundle) Release() {
+	b.waits, b.until = false, time.Time{}
+	for _, a := range b.asks {
+		if a.Pool.booked == b {
+			a.Pool.booked = nil
+		}
+	}
+}
+
+// Booked says until when it has reservations; ok is false without.
+func (b *Bundle) Booked() (until time.Time, ok bool) { return b.until, !b.until.IsZero() }
+
+// Grant is a grant of all that a bundle needs, and what it put an end to.
+type Grant struct {
+	turns []Turn
+	waits bool
+	since []uint64
+	until time.Time
+}
+
+// Granted notes that a job was given all that it needs: Pool.Granted of each, and an end to bookings.
+func (b *Bundle) Granted() Grant {
+	g := Grant{turns: make([]Turn, len(b.asks)), waits: b.waits, until: b.until}
+	if b.waits {
+		g.since = slices.Clone(b.since)
+	}
+	for i, a := range b.asks {
+		g.turns[i] = a.Pool.Granted(a.ID)
+	}
+	b.Release()
+	return g
+}
+
+// Ungranted is the opposite, for a grant that came to nothing; see Pool.Ungranted for the order. Bookings come back unless
+// somebody else made some meanwhile.
+func (b *Bundle) Ungranted(g Grant) {
+	for i := len(b.asks) - 1; i >= 0; i-- {
+		b.asks[i].Pool.Ungranted(g.turns[i])
+	}
+	if !g.waits {
+		return
+	}
+	b.waits = true
+	copy(b.since, g.since)
+	if !g.until.IsZero() && !slices.ContainsFunc(b.asks, func(a Ask) bool { return a.Pool.booked != nil && a.Pool.booked != b }) {
+		b.until = g.until
+		for _, a := range b.asks {
+			a.Pool.booked = b
+		}
+	}
+}
+
+// Explain is Admits for people, see Pool.Explain: it changes nothing.
+func (b *Bundle) Explain(now time.Time) (ok bool, why Refusal) {
+	for i := range b.asks {
+		defer b.wanted(i, b.out[i])
+		b.wanted(i, false)
+	}
+	for _, a := range b.asks {
+		if ok, why := a.Pool.explain(a.ID, a.Units, now, b); !ok {
+			return false, why
+		}
+	}
+	return true, Refusal{}
+}
+
+// bookedBy is how many units another bundle than by has booked, for whom, and until when.
+func (p *Pool) bookedBy(by *Bundle, now time.Time) (units int64, id string, until time.Time) {
+	if p.booked == nil || p.booked == by || !now.Before(p.booked.until) {
+		return 0, "", time.Time{}
+	}
+	i := slices.IndexFunc(p.booked.asks, func(a Ask) bool { return a.Pool == p })
+	return p.booked.asks[i].Units, p.booked.asks[i].ID, p.booked.until
+}

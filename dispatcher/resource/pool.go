@@ -1,0 +1,235 @@
+package resource
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Spec is a resource as the site file has it. Split says how its units are shared out.
+type (
+	Spec  = shares.Resource
+	Split = shares.Split
+	Node  = shares.SplitNode
+)
+
+// noReport is what the outside leaves while nobody reports external use.
+const noReport = math.MaxInt64
+
+// Pool is the standing of all sharing IDs in the units of one resource: of one queue with PerQueue, of one key with Keyed.
+// For one goroutine at a time. Units are whole.
+type Pool struct {
+	name     string
+	spec     Spec
+	capacity int64
+	outside  int64 // total − use that is not ours; noReport
+	held     int64 // of all
+	grants   uint64
+
+	exemptHeld int64 // of it, by exempt IDs: nobody splits it
+
+	index   map[string]int32
+	members []member
+	groups  []group
+	exempt  map[string]bool
+	seq     uint64 // of the last grant
+	horizon uint64 // the last grant of those that were forgotten
+	plain   bool   // everybody counts the same: even does it, otherwise weighted
+	even    even
+	split   weighted
+	kept    kept
+	booked  *Bundle
+}
+
+// member is one sharing ID.
+type member struct {
+	name   string
+	group  int32
+	weight float64
+	exempt bool
+	held   int64
+	want   int64  // by Want
+	jobs   int64  // wanted by bundles
+	last   uint64 // sequence number of its last grant
+	lapsed bool   // when it was last let pass, it was as a reservation had ended
+}
+
+// demand is D. Held may be below 0 for a moment where ends are heard of before their grants.
+func (m *member) demand() int64 { return max(0, m.held) + m.wanted() }
+
+func (m *member) wanted() int64 { return m.want + m.jobs }
+
+func (m *member) idle() bool { return m.held == 0 && m.wanted() == 0 }
+
+// NewPool is the standing of a resource that nobody uses, with the capacity of the file. The spec must be valid.
+func NewPool(s Spec) *Pool {
+	p := &Pool{name: s.Name, spec: s, capacity: s.Capacity, outside: noReport,
+		index: map[string]int32{}, exempt: map[string]bool{}, groups: groupsOf(s.Split),
+		plain: len(s.Split.Weights) == 0 && len(s.Split.Tree) == 0}
+	for _, id := range s.Exempt {
+		p.exempt[id] = true
+	}
+	p.reset()
+	return p
+}
+
+// reset makes anew what depends on the numbers of members.
+func (p *Pool) reset() {
+	p.split = weighted{stale: true}
+	p.even.reset(p)
+}
+
+// Name is the resource's name, with the key of a family: table:orders.
+func (p *Pool) Name() string { return p.name }
+
+// SetCapacity changes the number of units. Less than is held ends nothing: there is no grant until enough has come back.
+func (p *Pool) SetCapacity(n int64) {
+	p.capacity = max(0, n)
+	p.changed()
+}
+
+// SetExternal notes what the owner of the units says, such as a licence server: so many there are, so many are in use,
+// ours included as it sees them. Settled is what we held then for longer than Settle, see Recent: the rest of our own may
+// not be in used yet, and counts as used by others until the next report.
+func (p *Pool) SetExternal(total, used, settled int64) {
+	p.outside = max(0, total-max(0, used-settled))
+	p.changed()
+}
+
+// ClearExternal forgets the report: it is too old.
+func (p *Pool) ClearExternal() {
+	p.outside = noReport
+	p.changed()
+}
+
+// Capacity is the number of units by configuration, Usable what external use leaves of it, Held what all IDs hold.
+func (p *Pool) Capacity() int64 { return p.capacity }
+
+// Usable is the number of units that we may hold: the capacity, or less where others use the same units.
+func (p *Pool) Usable() int64 { return min(p.capacity, p.outside) }
+
+// Held is what all IDs hold together.
+func (p *Pool) Held() int64 { return p.held }
+
+// HeldBy is what an ID holds, WantedBy what it could use beyond that.
+func (p *Pool) HeldBy(id string) int64 {
+	if i, ok := p.index[id]; ok {
+		return p.members[i].held
+	}
+	return 0
+}
+
+// WantedBy is what an ID could use beyond what it holds.
+func (p *Pool) WantedBy(id string) int64 {
+	if i, ok := p.index[id]; ok {
+		return p.members[i].wanted()
+	}
+	return 0
+}
+
+// Idle says whether nobody holds or wants anything.
+func (p *Pool) Idle() bool {
+	for i := range p.members {
+		if !p.members[i].idle() {
+			return false
+		}
+	}
+	return true
+}
+
+// Hold adds units, which may be negative, to what an ID holds. It is no grant.
+func (p *Pool) Hold(id string, units int64) {
+	i := p.member(id)
+	m := &p.members[i]
+	if units > 0 && m.lapsed {
+		p.kept.use(units)
+		m.lapsed = false
+	}
+	m.held += units
+	p.held += units
+	if m.exempt {
+		p.exemptHeld += units
+	}
+	p.touch(i)
+}
+
+// Want says what an ID could use beyond what it holds: the ready units that some slot could run, but those of bundles that
+// were told so. Less than 0 counts as 0.
+func (p *Pool) Want(id string, units int64) {
+	i := p.member(id)
+	p.members[i].want = max(0, units)
+	p.touch(i)
+}
+
+func (p *Pool) wantMore(id string, units int64) {
+	if units != 0 {
+		i := p.member(id)
+		p.members[i].jobs += units
+		p.touch(i)
+	}
+}
+
+// part is what is split over the IDs that are not exempt.
+func (p *Pool) part() int64 { return max(0, p.Usable()-p.exemptHeld) }
+
+// changed notes that what is split is another number of units.
+func (p *Pool) changed() { p.split.stale = true }
+
+// touch notes that a member changed.
+func (p *Pool) touch(i int32) {
+	if p.plain {
+		p.even.touch(i)
+	} else {
+		p.split.stale = true
+	}
+}
+
+// below says whether a member that is not exempt holds less than its allowance, and how many of those who do go before it:
+// who is below its exact part rounded down comes before who waits for an odd unit; then who holds least for its weight; then
+// who waited longest.
+func (p *Pool) below(i int32) (is bool, before int64) {
+	if p.plain {
+		return p.even.below(p, i)
+	}
+	return p.split.below(p, i)
+}
+
+// allowances is what each member may hold now, and what of it is not an odd unit. Exempt ones may hold what they want.
+func (p *Pool) allowances() (all, floor []int64) {
+	all, floor = make([]int64, len(p.members)), make([]int64, len(p.members))
+	if p.plain {
+		p.even.allowances(p, all, floor)
+	} else {
+		p.split.allowances(p, all, floor)
+	}
+	for i := range p.members {
+		if m := &p.members[i]; m.exempt {
+			all[i] = min(m.demand(), p.Usable())
+			floor[i] = all[i]
+		}
+	}
+	return all, floor
+}
+
+// waiting lists the members that hold less than their allowance, in the order of below.
+func (p *Pool) waiting() (list []int32) {
+	all, floor := p.allowances()
+	for i := range p.members {
+		if m := &p.members[i]; !m.exempt && m.held < all[i] {
+			list = append(list, int32(i))
+		}
+	}
+	slices.SortFunc(list, func(a, b int32) int {
+		x, y := &p.members[a], &p.members[b]
+		if first := x.held < floor[a]; first != (y.held < floor[b]) {
+			return sign(first)
+		}
+		if by := cmp.Compare(float64(x.held)*y.weight, float64(y.held)*x.weight); by != 0 {
+			return by
+		}
+		return sign(x.before(y))
+	})
+	return list
+}

@@ -1,0 +1,115 @@
+package resource
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Bounds of one template.
+const (
+	MaxDevices        = 1000      // of one kind
+	maxTemplateLinger = 24 * 3600 // seconds
+)
+
+// Local says whether the sharers of such a claim must run on one node. Claims that are units of resources only may be
+// held from anywhere.
+func Local(t shares.ClaimTemplate) bool { return t.Node || len(t.Devices) > 0 }
+
+// Template finds a template by its name: that of the task, else that of the site; ok is false where there is neither, and
+// the jobs wait with claim_template_missing.
+func (l Layout) Template(name string, site []shares.ClaimTemplate) (t shares.ClaimTemplate, ok bool) {
+	for _, from := range [][]shares.ClaimTemplate{l.Templates, site} {
+		i := slices.IndexFunc(from, func(t shares.ClaimTemplate) bool { return t.Name == name })
+		if i >= 0 {
+			return from[i], true
+		}
+	}
+	return shares.ClaimTemplate{}, false
+}
+
+// Missing are the templates that the layout refers to and that neither the task nor the site has, in order.
+func (l Layout) Missing(site []shares.ClaimTemplate) (names []string) {
+	l.crowds(func(_ string, s Sharing, _ int64) {
+		if _, ok := l.Template(s.Template, site); !ok && s.Template != "" && !slices.Contains(names, s.Template) {
+			names = append(names, s.Template)
+		}
+	})
+	return names
+}
+
+// EnvName is what stands for a template in the names of environment variables: DIVVY_CLAIM_<EnvName>_DEVICES.
+func EnvName(template string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, template)
+}
+
+// templates checks those that the task declares.
+func (c *claimCheck) templates(l Layout) {
+	for i, t := range l.Templates {
+		field := fmt.Sprintf("claim_templates[%d]", i)
+		c.word(field+".name", t.Name)
+		same := slices.IndexFunc(l.Templates[:i], func(o shares.ClaimTemplate) bool { return EnvName(o.Name) == EnvName(t.Name) })
+		switch {
+		case same < 0 || t.Name == "":
+		case l.Templates[same].Name == t.Name:
+			c.add(field+".name", t.Name+" is declared twice", "leave one of them out")
+		default:
+			c.add(field+".name", fmt.Sprintf("%s and %s have the same name in the environment of a job: %s", l.Templates[same].Name, t.Name, EnvName(t.Name)), "rename one of them")
+		}
+		c.template(field, t)
+	}
+}
+
+func (c *claimCheck) template(field string, t shares.ClaimTemplate) {
+	if len(t.Resources) == 0 && !Local(t) {
+		c.add(field, "takes nothing", "resources: {maya: 1}, node: true or devices: {gpu: 1}")
+	}
+	if len(t.Resources) > maxEntries || len(t.Devices) > maxEntries {
+		c.add(field, fmt.Sprintf("has more than %d resources or devices", maxEntries), "")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Resources)) {
+		if name == "" {
+			c.add(field+".resources", "has an empty name", "")
+		}
+		c.between(field+".resources."+name, t.Resources[name], 1, shares.MaxResourceUnits)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(t.Devices)) {
+		c.word(field+".devices", kind)
+		c.between(field+".devices."+kind, int64(t.Devices[kind]), 1, MaxDevices)
+	}
+	c.between(field+".max_sharers", int64(t.MaxSharers), 0, MaxJobs)
+	if s := t.Linger.Seconds(); s < 0 || s > maxTemplateLinger {
+		c.add(field+".linger", fmt.Sprintf("%v is not in 0s … 24h", t.Linger), "60s is the default")
+	}
+	if t.Gang && !Local(t) {
+		c.add(field+".gang", "is for claims that are bound to a node", "add node: true, or devices")
+	}
+}
+
+// gangs checks that no gang is larger than what may hold its claim at a time: it could never start.
+func (c *claimCheck) gangs(l Layout) {
+	said := map[string]bool{}
+	l.crowds(func(field string, s Sharing, n int64) {
+		i := slices.IndexFunc(l.Templates, func(t shares.ClaimTemplate) bool { return t.Name == s.Template })
+		if i < 0 || s.Claim != "" || said[s.Template] {
+			return
+		}
+		if t := l.Templates[i]; t.Gang && t.MaxSharers > 0 && n > int64(t.MaxSharers) {
+			said[t.Name] = true
+			c.add(fmt.Sprintf("claim_templates[%d].max_sharers", i),
+				fmt.Sprintf("%d is less than the %d jobs that share a claim of %s and start together", t.MaxSharers, n, field), "raise it, or leave gang out")
+		}
+	})
+}

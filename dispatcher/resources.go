@@ -1,0 +1,215 @@
+package dispatcher
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask
+// for it, or a family without a key, for all its keys: then with IDs. ErrUnknownResource: neither the site nor a job has it.
+func (d *Dispatcher) Resources(_ context.Context, name string) ([]ResourceStanding, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state
+	now := s.now()
+	list := []ResourceStanding{}
+	for _, sup := range s.allSupplies() {
+		family, _ := shares.CutResource(sup.key.ref)
+		if name == "" || name == sup.key.ref || name == family {
+			list = append(list, sup.standing(now, name != ""))
+		}
+	}
+	for _, ref := range s.unknownRefs() {
+		if name == "" || name == ref {
+			list = append(list, s.unknownStanding(ref))
+		}
+	}
+	if name != "" && len(list) == 0 {
+		if r, ok := s.version.Resource(name + ":key"); !ok || r.Name != name {
+			return nil, fmt.Errorf("%w %q: %s", ErrUnknownResource, name, s.resourceNames())
+		} // a family of which no key is in use
+	}
+	return list, nil
+}
+
+// allSupplies are those of the site in file order, queue by queue, and of its families those keys that are in use.
+func (s *state) allSupplies() (list []*supply) {
+	for i := range s.version.Resources {
+		r := &s.version.Resources[i]
+		refs := []string{r.Name}
+		if r.Keyed {
+			refs = s.keysInUse(r)
+		}
+		for _, ref := range refs {
+			if !r.PerQueue {
+				list = append(list, s.supply(supplyKey{ref: ref}, r))
+				continue
+			}
+			for _, q := range s.version.Queues {
+				list = append(list, s.supply(supplyKey{ref, q.ID}, r))
+			}
+		}
+	}
+	return list
+}
+
+// keysInUse are the keys of a family that jobs or reports have named, or of which the capacity was set.
+func (s *state) keysInUse(r *shares.Resource) []string {
+	refs := map[string]bool{}
+	for _, l := range r.Live {
+		if l.Key != "" {
+			refs[r.Name+":"+l.Key] = true
+		}
+	}
+	for key, sup := range s.supplies.by {
+		if sup.of.Name == r.Name && (!sup.book.Idle() || sup.report != nil) {
+			refs[key.ref] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(refs))
+}
+
+// resourceNames lists the resources for an error message.
+func (s *state) resourceNames() string {
+	if len(s.version.Resources) == 0 {
+		return "the site has none"
+	}
+	var names []string
+	for _, r := range s.version.Resources {
+		if len(names) == 10 {
+			names = append(names, "…")
+			break
+		}
+		if r.Keyed {
+			names = append(names, r.Name+":<key>")
+		} else {
+			names = append(names, r.Name)
+		}
+	}
+	return "the site has " + strings.Join(names, ", ")
+}
+
+// standing tells of a supply.
+func (sup *supply) standing(now time.Time, withIDs bool) ResourceStanding {
+	b := sup.book
+	st := ResourceStanding{Name: sup.key.ref, Capacity: b.Capacity(), FileCapacity: sup.of.Capacity, Held: b.Held(),
+		Free: max(0, b.Usable()-b.Held()), SplitBy: cmp.Or(sup.of.Split.By, shares.SplitByUser)}
+	if sup.queue != nil {
+		st.Queue = sup.queue.Name
+	}
+	if e := sup.report; e != nil {
+		st.External = &ResourceExternal{Total: e.total, Used: e.used, At: e.at.UTC(), Stale: now.Sub(e.at) > sup.of.ExternalExpires}
+	}
+	all := b.Allowances()
+	for _, a := range all {
+		st.Wanted += a.Wanted
+		if a.Held > 0 {
+			st.Holders++
+		}
+		if a.Wanted > 0 {
+			st.Waiting++
+		}
+	}
+	st.Kept = b.Kept()
+	if withIDs {
+		st.IDs = sup.idStandings(all, now)
+	}
+	return st
+}
+
+// mostKeptFor bounds the names of those for whom units are kept.
+const mostKeptFor = 10
+
+// idStandings says of every ID what keeps its next unit from it. What only a look at all of them can tell is looked up once.
+func (sup *supply) idStandings(all []resource.Allowance, now time.Time) []ResourceID {
+	b := sup.book
+	var keptFor []string
+	below := slices.DeleteFunc(slices.Clone(all), func(a resource.Allowance) bool { return a.Held >= a.Allowance })
+	slices.SortStableFunc(below, func(a, b resource.Allowance) int { return cmp.Compare(b.Waited, a.Waited) })
+	for _, a := range below[:min(len(below), mostKeptFor)] {
+		keptFor = append(keptFor, a.ID)
+	}
+	out := make([]ResourceID, len(all))
+	for i, a := range all {
+		out[i].Allowance = a
+		switch free := b.Usable() - b.Held(); {
+		case a.Wanted == 0:
+		case free < 1 && b.Held() < b.Capacity():
+			out[i].Why = resource.External
+		case free < 1:
+			out[i].Why = resource.Capacity
+		case len(keptFor) == 0:
+			if ok, why := b.Explain(a.ID, 1, now); !ok {
+				out[i].Why, out[i].KeptFor = why.Rule, why.KeptFor
+			}
+		case !a.Exempt && a.Held >= a.Allowance:
+			out[i].Why, out[i].KeptFor = resource.OverItsPart, keptFor
+		}
+	}
+	return out
+}
+
+// unknownRefs are what jobs that are ready or hold something ask for and the site does not have.
+func (s *state) unknownRefs() []string {
+	refs := map[string]bool{}
+	s.eachUnknown(func(a *resourceAsk, _ string, held, wanted int64) {
+		if held+wanted > 0 {
+			refs[a.ref] = true
+		}
+	})
+	return slices.Sorted(maps.Keys(refs))
+}
+
+// eachUnknown visits what jobs have and want of resources that the site does not have.
+func (s *state) eachUnknown(visit func(a *resourceAsk, id string, held, wanted int64)) {
+	for _, w := range s.windows {
+		s.unknownAsks(w.shape, max(0, w.ready), func(a *resourceAsk, n int64) { visit(a, w.shape.full.SharingID, 0, n) })
+	}
+	for _, of := range s.held {
+		for key, h := range of {
+			if sh := s.shapes[key.shape]; sh != nil {
+				s.unknownAsks(sh, h.jobs, func(a *resourceAsk, n int64) { visit(a, sh.full.SharingID, n, 0) })
+			}
+		}
+	}
+}
+
+func (s *state) unknownAsks(sh *shape, jobs int64, visit func(a *resourceAsk, units int64)) {
+	if !sh.unknown || jobs == 0 {
+		return
+	}
+	for i := range sh.asks {
+		if a := &sh.asks[i]; a.of == nil {
+			visit(a, jobs*a.units)
+		}
+	}
+}
+
+// unknownStanding tells of a resource that the site does not have.
+func (s *state) unknownStanding(ref string) ResourceStanding {
+	st := ResourceStanding{Name: ref, Unknown: true, SplitBy: shares.SplitByUser}
+	holders, waiting := map[string]bool{}, map[string]bool{}
+	s.eachUnknown(func(a *resourceAsk, id string, held, wanted int64) {
+		if a.ref != ref {
+			return
+		}
+		st.Held += held
+		st.Wanted += wanted
+		if held > 0 {
+			holders[id] = true
+		}
+		if wanted > 0 {
+			waiting[id] = true
+		}
+	})
+	st.Holders, st.Waiting = len(holders), len(waiting)
+	return st
+}

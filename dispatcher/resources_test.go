@@ -1,0 +1,518 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// units is a resource that is split evenly over users.
+func units(name string, capacity int64) shares.Resource {
+	r := shares.DefaultResource()
+	r.Name, r.Capacity = name, capacity
+	return r
+}
+
+// scarce is a site of one share and queue with resources.
+func scarceSite(t testing.TB, nSlots int, resources ...shares.Resource) *fixture {
+	t.Helper()
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", nSlots))
+	f.apply(func(v *shares.Version) { v.Resources = resources })
+	return f
+}
+
+// want enqueues jobs of a user that need a unit of a resource each.
+func (f *fixture) want(user string, n int, resources map[string]int64) []int64 {
+	f.t.Helper()
+	return f.enqueue(batch{share: "A", n: n, need: Requirements{Resources: resources, SharingID: user}})
+}
+
+var maya = map[string]int64{"maya": 1}
+
+// takeAll pulls until there is no job, and returns what was given.
+func takeAll(t testing.TB, d *Dispatcher, queue string) (leases []Lease) {
+	t.Helper()
+	if _, err := d.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+		if errors.Is(err, ErrNoJobs) {
+			return leases
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, reply.Leases...)
+	}
+}
+
+// holders counts the leases of each sharing ID.
+func (f *fixture) holders() map[string]int {
+	f.t.Helper()
+	rows, err := f.pool.Query(context.Background(), `SELECT s.sharing_id, count(*)::int FROM leases l JOIN jobs j ON j.id = l.job_id
+		JOIN shapes s ON s.id = j.shape_id GROUP BY 1`)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	held := map[string]int{}
+	var id string
+	var n int
+	for rows.Next() {
+		if err := rows.Scan(&id, &n); err != nil {
+			f.t.Fatal(err)
+		}
+		held[id] = n
+	}
+	return held
+}
+
+func (f *fixture) holds(what string, want map[string]int) {
+	f.t.Helper()
+	if diff := cmp.Diff(want, f.holders()); diff != "" {
+		f.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// A1, A2, A3, A5, A8: how many units each ID gets of a resource, by what it wants.
+func TestUnitsOfAResource(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		units int64
+		jobs  map[string]int
+		want  map[string]int
+	}{
+		{"A1", 10, map[string]int{"alice": 20, "bob": 20}, map[string]int{"alice": 5, "bob": 5}},
+		{"A2", 5, map[string]int{"alice": 20, "bob": 20}, map[string]int{"alice": 3, "bob": 2}},
+		{"A3", 7, map[string]int{"alice": 20, "bob": 20, "carol": 20}, map[string]int{"alice": 3, "bob": 2, "carol": 2}},
+		{"A5", 5, map[string]int{"alice": 9, "bob": 9, "carol": 9, "dora": 9}, map[string]int{"alice": 2, "bob": 1, "carol": 1, "dora": 1}},
+		{"A8", 10, map[string]int{"alice": 2, "bob": 20}, map[string]int{"alice": 2, "bob": 8}},
+		{"one", 4, map[string]int{"alice": 300}, map[string]int{"alice": 4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := scarceSite(t, 100, units("maya", c.units))
+			d := f.daemon()
+			for _, user := range slices.Sorted(maps.Keys(c.jobs)) { // the first waits longest for her second unit
+				f.want(user, c.jobs[user], maya)
+			}
+			takeAll(t, d, "q")
+			f.holds("held", c.want)
+			f.recount()
+		})
+	}
+}
+
+// A9: Alice holds all, Bob comes: nothing is killed, her next five ends go to him, the sixth back to her.
+func TestUnitsChangeHandsAtEnds(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 10))
+	d := f.daemon()
+	f.want("alice", 40, maya)
+	of := map[int64]string{}
+	alices := takeAll(t, d, "q")
+	for _, id := range f.want("bob", 20, maya) {
+		of[id] = "bob"
+	}
+	if got := takeAll(t, d, "q"); len(got) != 0 {
+		t.Fatalf("%d leases while all units are held", len(got))
+	}
+	for i := range 6 {
+		finish(t, d, Finished, alices[i])
+		got := takeAll(t, d, "q")
+		if bobs := len(got) == 1 && of[got[0].Job] == "bob"; len(got) != 1 || bobs != (i < 5) {
+			t.Errorf("after end %d: %d leases, to Bob %v", i+1, len(got), bobs)
+		}
+	}
+	f.holds("at the end", map[string]int{"alice": 5, "bob": 5})
+	f.recount()
+}
+
+// A11: who waits behind a resource that is used up keeps nobody back who needs none, or another one.
+func TestBlockedJobsBlockNobody(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 2), units("nuke", 3))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 300, priority: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 5, need: Requirements{Resources: map[string]int64{"nuke": 1}, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 4})
+	if got := len(takeAll(t, d, "q")); got != 2+3+4 {
+		t.Errorf("%d leases, want 9", got)
+	}
+	f.recount()
+}
+
+// A12: the capacity is cut from 10 to 6 with 10 held: nothing is killed, nothing granted until fewer than 6 are held.
+func TestCapacityIsCut(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 10))
+	d := f.daemon()
+	f.want("alice", 40, maya)
+	leases := takeAll(t, d, "q")
+	f.apply(func(v *shares.Version) {
+		v.Resources = []shares.Resource{units("maya", 10)}
+		v.Resources[0].Live = []shares.LiveCapacity{{Capacity: 6}}
+	})
+	for i := range 4 {
+		finish(t, d, Finished, leases[i])
+		if got := takeAll(t, d, "q"); len(got) != 0 {
+			t.Fatalf("%d leases with %d of 6 held", len(got), 9-i)
+		}
+	}
+	finish(t, d, Finished, leases[4])
+	if got := takeAll(t, d, "q"); len(got) != 1 {
+		t.Errorf("%d leases with 5 of 6 held, want 1", len(got))
+	}
+	f.holds("held", map[string]int{"alice": 6})
+	f.recount()
+}
+
+// A13: a job that needs two resources gets both or neither.
+func TestBothOrNeither(t *testing.T) {
+	f := scarceSite(t, 100, units("x", 3), units("y", 3))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 4, priority: 5, need: Requirements{Resources: map[string]int64{"x": 1, "y": 2}, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Resources: map[string]int64{"x": 1}, SharingID: "bob"}})
+	takeAll(t, d, "q")
+	f.holds("held", map[string]int{"alice": 1, "bob": 2}) // one unit of y is left, of which nobody needs just one
+	f.recount()
+}
+
+// A14: what a pilot that died held comes back when its lease ends.
+func TestUnitsOfTheDeadComeBack(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 1))
+	d := f.daemon(Timing{FirstTTL: time.Second})
+	f.want("alice", 2, maya)
+	takeAll(t, d, "q")
+	f.exec("UPDATE leases SET expires_at = now() - interval '1 second'")
+	eventually(t, "the lease has ended", func() bool {
+		n, err := d.Expire(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n == 1
+	})
+	if got := takeAll(t, d, "q"); len(got) != 1 {
+		t.Errorf("%d leases, want the unit that came back", len(got))
+	}
+	f.recount()
+}
+
+// A family's keys have units of their own; a resource that the site does not have keeps its jobs back until it comes.
+func TestFamiliesAndUnknownResources(t *testing.T) {
+	table := units("table", 2)
+	table.Keyed = true
+	f := scarceSite(t, 100, table)
+	d := f.daemon()
+	f.want("alice", 5, map[string]int64{"table:orders": 1})
+	f.want("alice", 5, map[string]int64{"table:users": 1})
+	f.want("alice", 5, maya)
+	if got := len(takeAll(t, d, "q")); got != 4 {
+		t.Errorf("%d leases, want 2 of each table", got)
+	}
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{table, units("maya", 3)} })
+	if got := len(takeAll(t, d, "q")); got != 3 {
+		t.Errorf("%d leases of what the site has now, want 3", got)
+	}
+	f.apply(func(v *shares.Version) { v.Resources = nil })
+	if got := len(takeAll(t, d, "q")); got != 0 {
+		t.Errorf("%d leases of what the site has no more", got)
+	}
+	f.recount()
+}
+
+// Every queue has units of its own.
+func TestUnitsPerQueue(t *testing.T) {
+	r := units("maya", 2)
+	r.PerQueue = true
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50), slots("p", 50))
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{r} })
+	d := f.daemon()
+	f.want("alice", 5, maya)
+	f.want("bob", 5, maya)
+	for _, queue := range []string{"q", "p"} {
+		if got := len(takeAll(t, d, queue)); got != 2 {
+			t.Errorf("%d leases at %s, want 2", got, queue)
+		}
+	}
+	f.holds("held", map[string]int{"alice": 2, "bob": 2})
+	f.recount()
+}
+
+// A15: what others use outside of the site counts, but not what is ours and long known to the server.
+func TestExternalUse(t *testing.T) {
+	f := scarceSite(t, 200, units("maya", 100))
+	d, other := f.daemon(), f.daemon()
+	f.want("alice", 150, maya)
+	report := func(total, used int64) {
+		t.Helper()
+		if err := d.ReportExternal(t.Context(), "maya", "", total, used); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report(100, 30)
+	leases := takeAll(t, d, "q")
+	if len(leases) != 70 {
+		t.Fatalf("%d leases, want the 70 that others leave", len(leases))
+	}
+	report(100, 100) // ours are too young for the server to count: it says that others use all
+	if got := takeAll(t, d, "q"); len(got) != 0 {
+		t.Errorf("%d leases beyond what is left", len(got))
+	}
+	d.mu.Lock()
+	d.state.supply(supplyKey{ref: "maya"}, nil).recent = resource.Recent{} // a minute has passed
+	d.mu.Unlock()
+	report(100, 90) // 70 of them are ours by now
+	if got := takeAll(t, d, "q"); len(got) != 10 {
+		t.Errorf("%d leases, want 10: 20 are used by others", len(got))
+	}
+	eventually(t, "the other daemon has read it", func() bool {
+		list, err := other.Resources(t.Context(), "maya")
+		return err == nil && list[0].External != nil && list[0].External.Used == 90 && list[0].Free == 0
+	})
+	f.exec("UPDATE resource_external SET reported_at = reported_at - interval '1 hour'")
+	d.mu.Lock()
+	d.state.supply(supplyKey{ref: "maya"}, nil).report.at = time.Now().Add(-time.Hour)
+	d.mu.Unlock()
+	if got := takeAll(t, d, "q"); len(got) != 20 {
+		t.Errorf("%d leases once the report is too old, want the 20 that are left", len(got))
+	}
+	list, err := d.Resources(t.Context(), "maya")
+	if err != nil || !list[0].External.Stale || list[0].Held != 100 {
+		t.Errorf("%+v, %v: want a stale report and 100 held", list, err)
+	}
+	f.recount()
+}
+
+// Shares and labels may be what is split by.
+func TestSplitByShareAndLabel(t *testing.T) {
+	byShare, byLabel := units("maya", 4), units("nuke", 4)
+	byShare.Split.By, byLabel.Split.By = shares.SplitByShare, shares.SplitByLabel
+	byLabel.Split.Weights = map[string]float64{"day": 3, "night": 1}
+	f := scarceSite(t, 100, byShare, byLabel)
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "B", n: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
+	for _, label := range []string{"night", "day"} {
+		f.enqueue(batch{share: "A", n: 9, need: Requirements{Label: label, Resources: map[string]int64{"nuke": 1}, SharingID: "alice"}})
+	}
+	takeAll(t, d, "q")
+	if diff := cmp.Diff(map[string]int64{"A": 2, "B": 2}, heldOf(t, d, "maya")); diff != "" {
+		t.Errorf("by share (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"day": 3, "night": 1}, heldOf(t, d, "nuke")); diff != "" {
+		t.Errorf("by label (-want +got):\n%s", diff)
+	}
+	f.recount()
+}
+
+// heldOf is what the IDs hold of a resource, as the daemon says.
+func heldOf(t testing.TB, d *Dispatcher, name string) map[string]int64 {
+	t.Helper()
+	list, err := d.Resources(t.Context(), name)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	held := map[string]int64{}
+	for _, id := range list[0].IDs {
+		held[id.ID] = id.Held
+	}
+	return held
+}
+
+// A free unit that is kept for somebody whose jobs the slot cannot run is anybody's after max_hold.
+func TestReservationsEnd(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50), slots("gpu", 50))
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("maya", 4)} })
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	takeAll(t, d, "q")
+	f.holds("no pilot asks at gpu: all is Alice's", map[string]int{"alice": 4})
+	f.recount()
+}
+
+// What keeps a job back is said in words and numbers, by the gate that comes first.
+func TestExplainResources(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 2), units("nuke", 9))
+	d := f.daemon()
+	bobs := f.want("bob", 3, maya)
+	gone := f.want("bob", 1, map[string]int64{"gone": 1})
+	takeAll(t, d, "q")
+	for _, c := range []struct {
+		job  int64
+		gate Gate
+		why  string
+	}{
+		{bobs[2], GateResourceCapacity, "2 of 2 units of maya are held, it needs 1; bob holds 2, its part is 2"},
+		{gone[0], GateResourceUnknown, `there is no resource "gone": the site has maya, nuke`},
+	} {
+		e, err := d.Explain(t.Context(), c.job)
+		if err != nil || e.Gate != c.gate || len(e.Queues) != 1 || e.Queues[0].Reason != c.why {
+			t.Errorf("%+v, %v: want %s: %s", e, err, c.gate, c.why)
+		}
+	}
+	if err := d.ReportExternal(t.Context(), "maya", "", 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := d.Explain(t.Context(), bobs[2]); err != nil || e.Gate != GateResourceCapacity {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// A7: three units, five IDs: one each, and they go round: after every end it is the turn of who waited longest.
+func TestUnitsGoRound(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 3))
+	d := f.daemon()
+	of := map[int64]string{}
+	for _, user := range []string{"alice", "bob", "carol", "dora", "emil"} {
+		for _, id := range f.want(user, 20, maya) {
+			of[id] = user
+		}
+	}
+	running := takeAll(t, d, "q")
+	got := map[string]int{}
+	for range 20 {
+		finish(t, d, Finished, running[0])
+		running = append(running[1:], takeAll(t, d, "q")...)
+		if len(running) != 3 {
+			t.Fatalf("%d run, want 3", len(running))
+		}
+		now := map[string]bool{}
+		for _, l := range running {
+			now[of[l.Job]] = true
+		}
+		if len(now) != 3 {
+			t.Fatalf("%v hold the three units", now)
+		}
+		got[of[running[2].Job]]++
+	}
+	for user, n := range got {
+		if n != 4 {
+			t.Errorf("%s was given %d of 20 units, want 4: %v", user, n, got)
+		}
+	}
+	f.recount()
+}
+
+// A unit that is free for somebody whose pilots are elsewhere is kept for max_hold; then anybody may have it.
+func TestUnitsAreKeptForAWhile(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50), slots("gpu", 50))
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("maya", 4)} })
+	d := f.daemon()
+	now := time.Now()
+	d.mu.Lock()
+	d.state.clock = func() time.Time { return now }
+	d.mu.Unlock()
+	noJob(t, d, "gpu") // a pilot is there, busy
+	alices := f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	takeAll(t, d, "q")
+	f.holds("two are kept for Bob", map[string]int{"alice": 2})
+	e, err := d.Explain(t.Context(), alices[8])
+	if want := "alice holds 2 of maya, which is its part of 4; 2 are free, and kept for bob for 1m0s at most"; err != nil || e.Gate != GateResourceAllowance || e.Queues[0].Reason != want {
+		t.Errorf("%+v, %v: want %s", e, err, want)
+	}
+	list, err := d.Resources(t.Context(), "maya")
+	if err != nil || list[0].Kept != 2 || list[0].Free != 2 || list[0].Waiting != 2 || list[0].Holders != 1 ||
+		list[0].IDs[0].Why != resource.OverItsPart || list[0].IDs[1].Why != "" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	d.mu.Lock()
+	now = now.Add(61 * time.Second)
+	d.mu.Unlock()
+	takeAll(t, d, "q")
+	f.holds("nobody came", map[string]int{"alice": 4})
+	f.recount()
+}
+
+// What a job with two resources needs is booked for it after max_bypass grants have passed it.
+func TestBypassedJobsGetTheirUnits(t *testing.T) {
+	x, y := units("x", 2), units("y", 2)
+	x.MaxBypass = 5
+	f := scarceSite(t, 100, x, y)
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 40, need: Requirements{Resources: map[string]int64{"x": 1}, SharingID: "alice"}})
+	running := takeAll(t, d, "q")
+	wide := f.enqueue(batch{share: "A", n: 1, priority: 9, need: Requirements{Resources: map[string]int64{"x": 2, "y": 2}, SharingID: "alice"}})
+	passed := 0
+	for ; passed < 30; passed++ {
+		if len(running) == 0 {
+			break
+		}
+		finish(t, d, Finished, running[0])
+		got := takeAll(t, d, "q")
+		running = append(running[1:], got...)
+		if len(got) == 1 && got[0].Job == wide[0] {
+			break
+		}
+	}
+	if passed < 4 || passed > 9 {
+		t.Errorf("it was given both after %d ends, want some more than the 5 that may pass it", passed)
+	}
+	f.recount()
+}
+
+// Two daemons share the units out, and never give more than there are.
+func TestUnitsOfTwoDaemons(t *testing.T) {
+	f := scarceSite(t, 100, units("maya", 5))
+	a, b := f.daemon(), f.daemon()
+	f.want("alice", 20, maya)
+	f.want("bob", 20, maya)
+	pull := func(d *Dispatcher) (Lease, bool) {
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 3})
+		if errors.Is(err, ErrNoJobs) {
+			return Lease{}, false
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Leases[0], true
+	}
+	var running []Lease
+	for i := range 5 {
+		l, ok := pull([]*Dispatcher{a, b}[i%2])
+		if !ok {
+			t.Fatalf("nothing at daemon %d, with %d of 5 units held", i%2, i)
+		}
+		running = append(running, l)
+	}
+	for _, d := range []*Dispatcher{a, b} {
+		if got := takeAll(t, d, "q"); len(got) > 0 {
+			t.Fatalf("%d leases more than there are units", len(got))
+		}
+	}
+	finish(t, a, Finished, running[0]) // a's unit, which b needs
+	if _, ok := pull(b); !ok {
+		t.Error("nothing at b with a free unit")
+	}
+	if held := f.holders(); held["alice"] < 2 || held["bob"] < 2 {
+		t.Errorf("held %v", held)
+	}
+	f.recount()
+}
+
+// Whose pilots ask another daemon is not forgotten: what is his part is kept for him.
+func TestPilotsOfAnotherDaemonCount(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50), slots("gpu", 50))
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("maya", 4)} })
+	here, there := f.daemon(), f.daemon()
+	noJob(t, there, "gpu")
+	if _, err := there.Heartbeat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	takeAll(t, here, "q")
+	f.holds("two are kept for Bob", map[string]int{"alice": 2})
+	for range 2 {
+		if _, err := there.Pull(t.Context(), PullRequest{Queue: "gpu", Pilot: "p", WaitS: 5}); err != nil {
+			t.Error(err)
+		}
+	}
+	f.recount()
+}

@@ -1,0 +1,385 @@
+package dispatcher
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// resourceAsk is what a job of a shape needs of one resource.
+type resourceAsk struct {
+	ref   string // as the task says it: with its key where the resource is a family
+	units int64
+	of    *shares.Resource // nil: the site has none of that name
+	all   *supply          // unless every queue has units of its own; nil: not used yet
+}
+
+// supply is the units of a resource as this daemon sees them: of one key of a family, of one queue where each has its own.
+// What is held and wanted follows from the ledger, by sharing ID; the capacity is a hard limit, of which this daemon has a
+// part in escrow. Guarded by Dispatcher.mu.
+type supply struct {
+	state *state
+	key   supplyKey
+	queue *queue // that it is of; nil: of all
+	of    *shares.Resource
+	book  *resource.Pool // nil: there is no such resource
+	limit *limit         // nil in a replay
+	ids   map[string]*sharer
+	seq   uint64 // grants so far
+	waits waiters
+	eased bool      // those that wait are to be asked again
+	why   string    // what it last refused for: a name that starts with resource_
+	until time.Time // when it may admit what it has refused, though nothing changes; zero: never
+
+	recent resource.Recent
+	report *external // what its server last said; nil: nothing that counts
+}
+
+// sharer is what a supply knows of a sharing ID.
+type sharer struct {
+	held int64
+	turn uint64 // the grant that it got last
+}
+
+// supplyKey names a supply; queue is 0 where all queues share the units.
+type supplyKey struct {
+	ref   string
+	queue shares.QueueID
+}
+
+// resourceLimit is the hard limit of a resource; queue is a name where each has units of its own, else empty.
+func resourceLimit(ref, queue string) limitKey {
+	return limitKey{Kind: "resource", Ref: ref, Pool: queue}
+}
+
+// asksOf lists what jobs ask for, in the order of names.
+func asksOf(need Requirements) (list []resourceAsk) {
+	for ref, units := range need.Resources {
+		if units > 0 {
+			list = append(list, resourceAsk{ref: ref, units: units})
+		}
+	}
+	slices.SortFunc(list, func(a, b resourceAsk) int { return strings.Compare(a.ref, b.ref) })
+	return list
+}
+
+// lotOf is what a shape asks for, in one way to write it.
+func lotOf(asks []resourceAsk) string {
+	var b strings.Builder
+	for _, a := range asks {
+		b.WriteString(strconv.Itoa(int(a.units)))
+		b.WriteByte(' ')
+		b.WriteString(a.ref)
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// supplies are all that jobs have asked for under the present site.
+type supplies struct {
+	families map[string]*resource.Family // by name; who waited longest is known to them from site to site
+	by       map[supplyKey]*supply
+	former   map[supplyKey]*supply // under the site before
+	byQueue  bool                  // the site has resources of which every queue has units of its own
+	easing   []*supply             // to be asked again before the next decision
+	unknown  *supply               // stands for resources that the site does not have
+}
+
+// adoptSupplies begins anew with those of a site: what is held and wanted is counted again, who waited longest is known.
+func (s *state) adoptSupplies() {
+	before := s.supplies
+	s.supplies = supplies{families: map[string]*resource.Family{}, by: map[supplyKey]*supply{}, former: before.by,
+		unknown: &supply{state: s, why: string(GateResourceUnknown)}}
+	for _, r := range s.version.Resources {
+		s.supplies.byQueue = s.supplies.byQueue || r.PerQueue
+		f := before.families[r.Name]
+		if f == nil || f.Spec().Split.By != r.Split.By {
+			s.supplies.families[r.Name] = resource.NewFamily(r)
+			continue
+		}
+		f.Change(r)
+		for _, p := range f.Pools() {
+			for _, a := range p.Allowances() {
+				p.Hold(a.ID, -a.Held)
+				p.Want(a.ID, 0)
+			}
+		}
+		s.supplies.families[r.Name] = f
+	}
+	for _, o := range s.byAt {
+		for _, sh := range o.shapes {
+			s.resolve(sh)
+		}
+	}
+}
+
+// resolve finds the resources that a shape asks for.
+func (s *state) resolve(sh *shape) {
+	sh.unknown, sh.byQueue = false, false
+	for i := range sh.asks {
+		a := &sh.asks[i]
+		a.of, a.all = nil, nil
+		r, ok := s.version.Resource(a.ref)
+		if !ok {
+			sh.unknown = true
+			continue
+		}
+		a.of, sh.byQueue = &r, sh.byQueue || r.PerQueue
+	}
+}
+
+// supplyAt is where jobs at a queue take from what they ask for; nil when the site has no such resource.
+func (s *state) supplyAt(a *resourceAsk, q *queue) *supply {
+	switch {
+	case a.of == nil:
+		return nil
+	case a.of.PerQueue:
+		return s.supply(supplyKey{a.ref, q.ID}, a.of)
+	case a.all == nil:
+		a.all = s.supply(supplyKey{ref: a.ref}, a.of)
+	}
+	return a.all
+}
+
+// supply finds or makes one.
+func (s *state) supply(key supplyKey, of *shares.Resource) *supply {
+	sup := s.supplies.by[key]
+	if sup == nil {
+		sup = s.newSupply(key, of)
+		s.supplies.by[key] = sup
+	}
+	return sup
+}
+
+func (s *state) newSupply(key supplyKey, of *shares.Resource) *supply {
+	_, part := shares.CutResource(key.ref)
+	sup := &supply{state: s, key: key, of: of, ids: map[string]*sharer{}}
+	queue := ""
+	if sup.queue = s.queues[key.queue]; sup.queue != nil {
+		queue = sup.queue.Name
+	}
+	sup.book = s.supplies.families[of.Name].Pool(part, queue)
+	if s.limits != nil {
+		sup.limit = s.limitOf(resourceLimit(key.ref, queue), shares.Units(sup.book.Capacity())*1000)
+		sup.limit.supply = sup
+	}
+	if before := s.supplies.former[key]; before != nil {
+		sup.recent, sup.report, sup.seq = before.recent, before.report, before.seq
+		for id, who := range before.ids {
+			if who.turn > 0 {
+				sup.ids[id] = &sharer{turn: who.turn}
+			}
+		}
+		sup.follow()
+	}
+	return sup
+}
+
+// limitOf finds a limit. One that nobody has used in this epoch has no row yet: a take makes it.
+func (s *state) limitOf(key limitKey, cap shares.Units) *limit {
+	l := s.limits[key]
+	if l == nil {
+		l = &limit{key: key, cap: cap, unmade: true}
+		s.limits[key] = l
+	}
+	return l
+}
+
+// addResources adds the limits of resources: those that are one for all queues and keys, and of the others those of which
+// units are held. The rest is made when it is used: there may be any number of them.
+func addResources(limits map[limitKey]*capAndHeld, v shares.Version, held []heldRow) {
+	for _, r := range v.Resources {
+		if !r.Keyed && !r.PerQueue {
+			limits[resourceLimit(r.Name, "")] = &capAndHeld{cap: shares.Units(r.CapacityAt("", "")) * 1000}
+		}
+	}
+	for _, h := range held {
+		for ref, units := range h.Resources {
+			r, ok := v.Resource(ref)
+			if !ok {
+				continue
+			}
+			queue := ""
+			if i := slices.IndexFunc(v.Queues, func(q shares.Queue) bool { return q.ID == h.QueueID }); r.PerQueue && i >= 0 {
+				queue = v.Queues[i].Name
+			}
+			_, part := shares.CutResource(ref)
+			key := resourceLimit(ref, queue)
+			if limits[key] == nil {
+				limits[key] = &capAndHeld{cap: shares.Units(r.CapacityAt(part, queue)) * 1000}
+			}
+			limits[key].held += shares.Units(h.Held*units) * 1000
+		}
+	}
+}
+
+// sharingID is whom the units of a job are counted for.
+func (s *state) sharingID(of *shares.Resource, sh *shape, share shares.ShareID) string {
+	switch of.Split.By {
+	case shares.SplitByShare:
+		if path := s.pathOf(share); path != "" {
+			return path
+		}
+		return "share " + strconv.Itoa(int(share))
+	case shares.SplitByLabel:
+		return sh.need.Label
+	}
+	return sh.full.SharingID
+}
+
+// sharer finds or makes an ID's standing.
+func (sup *supply) sharer(id string) *sharer {
+	sh := sup.ids[id]
+	if sh == nil {
+		sh = &sharer{}
+		sup.ids[id] = sh
+	}
+	return sh
+}
+
+// holdResources counts units that jobs take or give back.
+func (s *state) holdResources(q *queue, key heldKey, jobs int64) {
+	sh := s.shapes[key.shape]
+	if sh == nil {
+		return
+	}
+	for i := range sh.asks {
+		a := &sh.asks[i]
+		if sup := s.supplyAt(a, q); sup != nil {
+			s.holdUnits(sup, s.sharingID(a.of, sh, key.share), jobs*a.units)
+		}
+	}
+}
+
+func (s *state) holdUnits(sup *supply, id string, units int64) {
+	who := sup.sharer(id)
+	who.held += units
+	sup.book.Hold(id, units)
+	if units > 0 && s.limits != nil {
+		sup.recent.Add(s.now(), units)
+	}
+	sup.waits.moved(id)
+	if units < 0 {
+		sup.ease()
+	}
+}
+
+// spendResources charges this daemon's escrow.
+func (s *state) spendResources(q *queue, key heldKey, jobs int64) {
+	sh := s.shapes[key.shape]
+	if sh == nil {
+		return
+	}
+	for i := range sh.asks {
+		if sup := s.supplyAt(&sh.asks[i], q); sup != nil && sup.limit != nil {
+			sup.limit.spent += shares.Units(jobs*sh.asks[i].units) * 1000
+			if jobs < 0 {
+				sup.limit.ease()
+			}
+		}
+	}
+}
+
+// recountWanted brings what a window's sharing IDs want up to date after its ready jobs have changed: of those that a queue
+// could run at which a pilot asked lately. A grant does not: nobody may have more for it.
+func (s *state) recountWanted(w *window, granted bool) {
+	if w.shape.asks == nil {
+		return
+	}
+	n := max(0, w.ready)
+	if w.leaf < 0 {
+		n = 0
+	}
+	if n == w.asked {
+		return
+	}
+	w.asked = n
+	s.tellWanted(w, granted)
+}
+
+// tellWanted says how many jobs of a window are wanted to run.
+func (s *state) tellWanted(w *window, granted bool) {
+	sh := w.shape
+	switch {
+	case sh.unknown:
+	case !sh.byQueue:
+		if sh.pilots > 0 {
+			s.tellWantedAt(w, nil, granted)
+		}
+	default:
+		for i, fits := range sh.queues {
+			if q := s.queues[s.version.Queues[i].ID]; fits && q.asked() {
+				s.tellWantedAt(w, q, granted)
+			}
+		}
+	}
+}
+
+func (s *state) tellWantedAt(w *window, q *queue, granted bool) {
+	if len(w.bundles) == 0 && w.asked == 0 {
+		return
+	}
+	s.bundle(w, q).Want(w.asked)
+	if !granted {
+		for i := range w.shape.asks {
+			s.supplyAt(&w.shape.asks[i], q).ease()
+		}
+	}
+}
+
+// asked says whether pilots asked for jobs at the queue lately, here or at another daemon.
+func (q *queue) asked() bool { return len(q.pilots) > 0 || q.elsewhere }
+
+// pilotQueues are the queues at which pilots asked this daemon lately.
+func (d *Dispatcher) pilotQueues() []int32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ids := []int32{}
+	for _, q := range d.state.queues {
+		if len(q.pilots) > 0 {
+			ids = append(ids, int32(q.ID))
+		}
+	}
+	return ids
+}
+
+// pilotsElsewhere follows at which queues pilots ask other daemons.
+func (s *state) pilotsElsewhere(at map[shares.QueueID]bool) {
+	for _, q := range s.queues {
+		was := q.asked()
+		if q.elsewhere = at[q.ID]; q.asked() != was {
+			s.pilotsAt(q, !was)
+		}
+	}
+}
+
+// pilotsAt follows that a queue has pilots from now on, or none any more: what jobs want that it could run counts, or not.
+func (s *state) pilotsAt(q *queue, some bool) {
+	d := 1
+	if !some {
+		d = -1
+	}
+	for _, o := range q.outlines {
+		o.pilots += d
+		if len(o.shapes) == 0 {
+			continue
+		}
+		for _, w := range o.windows {
+			switch sh := w.shape; {
+			case sh.asks == nil || sh.unknown:
+			case sh.byQueue && some:
+				s.tellWantedAt(w, q, false)
+			case sh.byQueue:
+				s.bundle(w, q).Want(0)
+			case o.pilots == 0:
+				s.bundle(w, nil).Want(0)
+			case some && o.pilots == 1:
+				s.tellWantedAt(w, nil, false)
+			}
+		}
+	}
+}

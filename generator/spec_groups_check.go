@@ -1,0 +1,136 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// groups checks how a task with groups is made up, and that no other one says what only such a task has.
+func (c *checker) groups(s *Spec) {
+	if s.grouped() {
+		var faults resource.Faults
+		errors.As(s.layout().Validate(), &faults)
+		for _, f := range faults {
+			c.hint(f.Field, f.Message, f.Hint)
+		}
+		for i, g := range s.Groups {
+			c.members(fmt.Sprintf("groups[%d].members", i), s, g.Members)
+		}
+		c.members("roles", s, s.Roles)
+		return
+	}
+	for _, f := range []struct {
+		field string
+		given bool
+	}{{"replicas", s.Replicas != 0}, {"claim_templates", len(s.ClaimTemplates) > 0}, {"sharing", len(s.Sharing) > 0}} {
+		if f.given {
+			c.hint(f.field, "is for tasks with groups or roles", "roles: [{role: worker, count: 10}] in place of count: 10")
+		}
+	}
+}
+
+// notYet refuses what can be written but not run: nobody hands out jobs with claims yet.
+func (s *Spec) notYet() error {
+	if s.grouped() {
+		return fault("groups", "tasks of groups and roles cannot be run yet: no claim would be bound for their jobs", "a task with a count")
+	}
+	return nil
+}
+
+// members checks what roles run and need.
+func (c *checker) members(field string, s *Spec, members []Member) {
+	for i, m := range members {
+		at := fmt.Sprintf("%s[%d].", field, i)
+		if m.Requirements != nil {
+			c.slot(at+"requirements", *m.Requirements)
+		}
+		c.resources(at+"resources", m.Resources)
+		own := s.as(m)
+		switch {
+		case len(m.Command) > 0:
+			c.payload(at+"command", &own)
+		case len(s.Command) == 0:
+			c.hint(at+"command", "is missing", "here, or for all roles as the task's command")
+		}
+	}
+}
+
+// resources checks what a job asks for, in itself; the site says whether there is such a thing.
+func (c *checker) resources(field string, units map[string]int64) {
+	if len(units) > maxEntries {
+		c.addf(field, "has more than %d entries", maxEntries)
+		return
+	}
+	for _, ref := range slices.Sorted(maps.Keys(units)) {
+		name, key := shares.CutResource(ref)
+		switch {
+		case name == "", strings.Contains(ref, ":") && key == "":
+			c.hint(field, fmt.Sprintf("%.80q is no resource", ref), `maya, or "table:orders" of a keyed family`)
+		case len(ref) > maxName || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl):
+			c.hint(field, fmt.Sprintf("%.80q is no resource", ref), fmt.Sprintf("up to %d bytes of text", maxName))
+		case units[ref] < 1 || units[ref] > shares.MaxResourceUnits:
+			c.addf(field+"."+ref, "%d is not in 1 … %d", units[ref], shares.MaxResourceUnits)
+		}
+	}
+}
+
+// knownResources says whether the site has all that the task asks for.
+func knownResources(st *site.Site, s *Spec) error {
+	var c checker
+	v := st.Version()
+	look := func(field string, units map[string]int64) {
+		for _, ref := range slices.Sorted(maps.Keys(units)) {
+			if _, ok := v.Resource(ref); !ok {
+				c.hint(field, unknownResource(v, ref), "resources of the site: "+resourceNames(v))
+			}
+		}
+	}
+	look("resources", s.Resources)
+	for i, g := range s.Groups {
+		for j, m := range g.Members {
+			look(fmt.Sprintf("groups[%d].members[%d].resources", i, j), m.Resources)
+		}
+	}
+	for i, m := range s.Roles {
+		look(fmt.Sprintf("roles[%d].resources", i), m.Resources)
+	}
+	for i, t := range s.ClaimTemplates {
+		look(fmt.Sprintf("claim_templates[%d].resources", i), t.Resources)
+	}
+	return c.faults.err()
+}
+
+func unknownResource(v shares.Version, ref string) string {
+	name, key := shares.CutResource(ref)
+	i := slices.IndexFunc(v.Resources, func(r shares.Resource) bool { return r.Name == name })
+	switch {
+	case i < 0:
+		return fmt.Sprintf("no resource is called %q", name)
+	case v.Resources[i].Keyed && key == "":
+		return fmt.Sprintf("%s is a keyed family, which one is missing: %s:orders", name, name)
+	}
+	return fmt.Sprintf("%s is not keyed: leave :%s out", name, key)
+}
+
+func resourceNames(v shares.Version) string {
+	if len(v.Resources) == 0 {
+		return "none"
+	}
+	names := make([]string, len(v.Resources))
+	for i, r := range v.Resources {
+		names[i] = r.Name
+		if r.Keyed {
+			names[i] += ":…"
+		}
+	}
+	return strings.Join(names, ", ")
+}

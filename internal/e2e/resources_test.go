@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+const licences = `
+shares: [{name: A, weight: 50}, {name: B, weight: 50}]
+on_no_match: reject
+queues: [{name: Q, slots: 500}]
+resources:
+  - {name: maya, capacity: %d}
+  - {name: nuke, capacity: 3}
+  - {name: table, capacity: 2, keyed: true}
+`
+
+// asking makes a task of a user whose jobs need units.
+func asking(user string, units map[string]int64) func(*client.TaskSpec) {
+	return func(s *client.TaskSpec) { s.Name, s.User, s.Resources = "of "+user, user, units }
+}
+
+var maya = map[string]int64{"maya": 1}
+
+// users says whose tasks the jobs are of.
+func users(tasks ...client.Task) map[int64]string {
+	of := map[int64]string{}
+	for _, t := range tasks {
+		of[t.ID] = t.User
+	}
+	return of
+}
+
+// pullAll pulls until there is no job, and counts by user.
+func pullAll(t testing.TB, c *client.Client, of map[int64]string) (leases []client.Lease, by map[string]int) {
+	t.Helper()
+	by = map[string]int{}
+	for {
+		reply, err := c.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p", Slot: client.Slot{Cores: 1}})
+		if errors.Is(err, client.ErrNoJobs) {
+			return leases, by
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range reply.Leases {
+			by[of[l.Task]]++
+		}
+		leases = append(leases, reply.Leases...)
+	}
+}
+
+// A1, A2, A3 and A8, over HTTP.
+func TestUnitsOfAResource(t *testing.T) {
+	c := serve(t, pgtest.DSN(t)).client
+	for _, row := range []struct {
+		name  string
+		units int
+		jobs  []int64 // of u0, u1 …
+		want  map[string]int
+	}{
+		{"A1", 10, []int64{20, 20}, map[string]int{"u0": 5, "u1": 5}},
+		{"A2", 5, []int64{20, 20}, map[string]int{"u0": 3, "u1": 2}},
+		{"A3", 7, []int64{20, 20, 20}, map[string]int{"u0": 3, "u1": 2, "u2": 2}},
+		{"A8", 10, []int64{2, 20}, map[string]int{"u0": 2, "u1": 8}},
+	} {
+		apply(t, c, fmt.Sprintf(licences, row.units))
+		var tasks []client.Task
+		total := int64(0)
+		for i, n := range row.jobs {
+			tasks = append(tasks, submit(t, c, "A", n, asking(fmt.Sprint("u", i), maya)))
+			total += n
+		}
+		waitReady(t, c, map[string]int64{"A": total})
+		leases, by := pullAll(t, c, users(tasks...))
+		for id := range by { // who was served when the row before ended may be another: the odd unit is anybody's
+			if odd := by[id] - row.want[id]; odd < -1 || odd > 1 || row.name == "A1" && odd != 0 || row.name == "A8" && odd != 0 {
+				t.Errorf("%s: %v, want %v", row.name, by, row.want)
+			}
+		}
+		if len(leases) != row.units {
+			t.Errorf("%s: %d units of %d are used", row.name, len(leases), row.units)
+		}
+		for _, task := range tasks {
+			if _, err := c.Kill(t.Context(), task.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		finishAll(t, c, leases...)
+		eventually(t, 20*time.Second, "nothing is left of "+row.name, func() bool {
+			now := standing(t, c)
+			return now["A"].Ready+now["A"].Held == 0
+		})
+	}
+}
+
+// A9, A11 and A12: ends change hands, blocked jobs block nobody, a cut of the capacity kills nothing; all that is told.
+func TestUnitsLive(t *testing.T) {
+	c := serve(t, pgtest.DSN(t)).client
+	apply(t, c, fmt.Sprintf(licences, 10))
+	alice := submit(t, c, "A", 40, asking("alice", maya))
+	waitReady(t, c, map[string]int64{"A": 40})
+	alices, _ := pullAll(t, c, nil)
+	bob := submit(t, c, "B", 20, asking("bob", maya))
+	waitReady(t, c, map[string]int64{"B": 20})
+	of := users(alice, bob)
+	var got []string
+	running := alices[6:]
+	for i := range 6 {
+		finishAll(t, c, alices[i])
+		leases, _ := pullAll(t, c, of)
+		if len(leases) != 1 {
+			t.Fatalf("%d leases after end %d", len(leases), i+1)
+		}
+		got, running = append(got, of[leases[0].Task]), append(running, leases...)
+	}
+	if diff := cmp.Diff([]string{"bob", "bob", "bob", "bob", "bob", "alice"}, got); diff != "" {
+		t.Errorf("who got the units that Alice gave back (-want +got):\n%s", diff)
+	}
+	free := submit(t, c, "A", 3, nil)
+	waitReady(t, c, map[string]int64{"A": 29 + 3})
+	if leases, _ := pullAll(t, c, users(free)); len(leases) != 3 {
+		t.Errorf("%d leases of jobs that need no unit, want 3", len(leases))
+	}
+	if _, err := c.SetResourceCapacity(t.Context(), "maya", "", 6, "test"); err != nil {
+		t.Fatal(err)
+	}
+	finishAll(t, c, running[:4]...)
+	if leases, _ := pullAll(t, c, of); len(leases) != 0 {
+		t.Errorf("%d leases while 6 of 6 units are held", len(leases))
+	}
+	finishAll(t, c, running[4])
+	if leases, _ := pullAll(t, c, of); len(leases) != 1 {
+		t.Errorf("%d leases with one unit free", len(leases))
+	}
+	list, err := c.Resource(t.Context(), "maya")
+	if err != nil || len(list) != 1 || list[0].Held != 6 || list[0].Capacity != 6 || list[0].FileCapacity != 10 || len(list[0].IDs) != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// A13 and A15 over HTTP: both or neither, and what others use outside of the site; a name that there is not is refused.
+func TestUnitsTogetherAndOutside(t *testing.T) {
+	c := serve(t, pgtest.DSN(t)).client
+	apply(t, c, fmt.Sprintf(licences, 100))
+	both := submit(t, c, "A", 4, asking("alice", map[string]int64{"maya": 1, "nuke": 2}))
+	one := submit(t, c, "B", 5, asking("bob", map[string]int64{"table:orders": 1}))
+	waitReady(t, c, map[string]int64{"A": 4, "B": 5})
+	if leases, by := pullAll(t, c, users(both, one)); by["alice"] != 1 || by["bob"] != 2 {
+		t.Errorf("%d leases, %v: want one with both resources and two of the table", len(leases), by)
+	}
+	if _, err := c.ReportExternal(t.Context(), "maya", "", 100, 30); err != nil {
+		t.Fatal(err)
+	}
+	many := submit(t, c, "A", 100, asking("carol", maya))
+	waitReady(t, c, map[string]int64{"A": 103})
+	if leases, _ := pullAll(t, c, users(many)); len(leases) != 69 {
+		t.Errorf("%d leases, want 69: 100 units, 30 used outside, 1 held", len(leases))
+	}
+	spec := client.TaskSpec{Name: "x", User: "alice", Share: "A", Count: 1, Command: []string{"true"}, Resources: map[string]int64{"mayo": 1}}
+	if _, err := c.Submit(t.Context(), spec, ""); err == nil {
+		t.Error("a task that asks for a resource which there is not was taken")
+	}
+}

@@ -1,0 +1,103 @@
+package shares
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Resource is something scarce that jobs hold whole units of while they have a lease: licences, connections, special nodes.
+// Its units are split over sharing IDs (sharing.md §4). Start from DefaultResource.
+type Resource struct {
+	Name            string
+	Capacity        int64          // units; of one queue with PerQueue, of one key with Keyed
+	PerQueue        bool           // every queue has units of its own
+	Split           Split          // how the units are shared out
+	Keyed           bool           // a family: table:orders and table:users have units of their own, none is listed
+	MaxBypass       int            // grants that may pass a shape that one of several resources keeps back, before it gets a reservation
+	MaxHold         time.Duration  // how long a free unit may be kept for somebody who cannot use it yet
+	Settle          time.Duration  // after this the figures of a report from outside have what we hold in them
+	ExternalExpires time.Duration  // older reports from outside do not count
+	Exempt          []string       // sharing IDs that only the capacity bounds
+	Live            []LiveCapacity // capacities set beside the file, which go before Capacity
+}
+
+// LiveCapacity is a capacity that was set while the site works, until it is reset.
+type LiveCapacity struct {
+	Key      string // of a family; "": of all keys
+	Queue    string // of a resource per queue; "": of all queues
+	Capacity int64
+}
+
+// Split says how the units of a resource are shared out: evenly over the IDs, by Weights, or by Tree.
+type Split struct {
+	By      string             // what the sharing ID of a job is: user (which a task may replace by its sharing_id), share or label
+	Weights map[string]float64 // of IDs; Others: of each that is not named, which otherwise weighs 1
+	Tree    []SplitNode
+}
+
+// SplitNode is a node of the tree that the units of a resource go down by, as those of a pool go down the share tree.
+type SplitNode struct {
+	Name     string      // of a leaf: a sharing ID, or Others
+	Weight   float64     // among its siblings
+	Children []SplitNode // none: a leaf
+}
+
+// What a resource is split by.
+const (
+	SplitByUser  = "user"
+	SplitByShare = "share"
+	SplitByLabel = "label"
+)
+
+// Others stands for every ID that weights or tree do not name: each has the weight that Others has, and in a tree stands
+// where it stands. Without it each weighs 1, and in a tree stands beside the nodes at the top.
+const Others = "*"
+
+// DefaultResource is a resource that says nothing: no unit, split evenly over users.
+func DefaultResource() Resource {
+	return Resource{Split: Split{By: SplitByUser}, MaxBypass: 100, MaxHold: time.Minute, Settle: time.Minute, ExternalExpires: 10 * time.Minute}
+}
+
+// CutResource takes apart what a job asks for: the name of a resource, and the key of a family, as in table:orders.
+func CutResource(ref string) (name, key string) {
+	name, key, _ = strings.Cut(ref, ":")
+	return name, key
+}
+
+// CapacityAt is the capacity in force of a key ("" without Keyed) at a queue ("" without PerQueue): what was set for just
+// this, else for the key, else for the queue, else for the resource, else what the file says.
+func (r Resource) CapacityAt(key, queue string) int64 {
+	for _, at := range []LiveCapacity{{Key: key, Queue: queue}, {Key: key}, {Queue: queue}, {}} {
+		i := slices.IndexFunc(r.Live, func(l LiveCapacity) bool { return l.Key == at.Key && l.Queue == at.Queue })
+		if i >= 0 {
+			return r.Live[i].Capacity
+		}
+	}
+	return r.Capacity
+}
+
+// ClaimTemplate is what jobs that share a claim hold together (sharing.md §5).
+type ClaimTemplate struct {
+	Name       string
+	Resources  map[string]int64 // units, charged once for all sharers
+	Node       bool             // the sharers run on one node
+	Devices    map[string]int   // of that node, by kind
+	MaxSharers int              // jobs that hold it at a time; 0: no bound
+	Linger     time.Duration    // how long it stays bound while nobody holds it
+	Gang       bool             // a group starts when all of it fits on the node
+}
+
+// DefaultLinger is the Linger of a template that says nothing.
+const DefaultLinger = time.Minute
+
+// Resource finds what a job asks for by its reference; ok says whether there is such a resource, and whether it has a key
+// just when the resource is a family.
+func (v Version) Resource(ref string) (r Resource, ok bool) {
+	name, key := CutResource(ref)
+	i := slices.IndexFunc(v.Resources, func(r Resource) bool { return r.Name == name })
+	if i < 0 {
+		return Resource{}, false
+	}
+	return v.Resources[i], v.Resources[i].Keyed == (key != "") && (key != "" || !strings.Contains(ref, ":"))
+}
