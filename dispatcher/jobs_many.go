@@ -12,21 +12,7 @@ import (
 
 // lastRow is a job with its running or last attempt.
 type lastRow struct {
-	ID          int64
-	TaskID      int64
-	Share       string
-	ShapeID     int32
-	State       string
-	Priority    int
-	Attempt     int
-	MaxAttempts int
-	Idx         int64
-	Inputs      []string
-	RetryOf     int64
-	CreatedAt   time.Time
-	EndedAt     *time.Time
-	Queue       string
-	Pilot       string
+	listRow
 	LastAttempt int
 	Node        string
 	LastState   string
@@ -42,9 +28,7 @@ type lastRow struct {
 }
 
 func (d *Dispatcher) lastJob(r lastRow) JobRow {
-	j := d.jobRow(listRow{ID: r.ID, TaskID: r.TaskID, Share: r.Share, ShapeID: r.ShapeID, State: r.State, Priority: r.Priority,
-		Attempt: r.Attempt, MaxAttempts: r.MaxAttempts, Idx: r.Idx, Inputs: r.Inputs, RetryOf: r.RetryOf, CreatedAt: r.CreatedAt,
-		EndedAt: r.EndedAt, Queue: r.Queue, Pilot: r.Pilot})
+	j := d.jobRow(r.listRow)
 	if r.LastAttempt > 0 {
 		j.Attempts = []Attempt{{Attempt: r.LastAttempt, Queue: r.Queue, Pilot: r.Pilot, Node: r.Node, State: r.LastState,
 			ClaimedAt: *r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.LastEndedAt, ExitCode: r.ExitCode, Message: r.Message,
