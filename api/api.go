@@ -129,6 +129,7 @@ func (s *server) routes() http.Handler {
 	apart := root
 	if s.PandaApart {
 		apart = s.router()
+		panda.Scripts(root, s.Panda)
 	}
 	s.pandaRoutes(apart)
 	root.Group(func(r chi.Router) {

@@ -89,14 +89,15 @@ func TestPandaGuard(t *testing.T) {
 		tokens []Token
 		header []string
 		status int
+		want   string
 	}{
-		{nil, []string{"Authorization", "Bearer any", "Origin", "wlcg.pilot"}, http.StatusOK},
-		{nil, []string{"Origin", "https://elsewhere.example.org"}, http.StatusForbidden},
-		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer " + token, "Origin", "wlcg.pilot"}, http.StatusOK},
-		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer other"}, http.StatusForbidden},
+		{nil, []string{"Authorization", "Bearer any", "Origin", "wlcg.pilot"}, http.StatusOK, `"StatusCode":0,`},
+		{nil, []string{"Origin", "https://elsewhere.example.org"}, http.StatusForbidden, "foreign web page"},
+		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer " + token, "Origin", "wlcg.pilot"}, http.StatusOK, `"StatusCode":0,`},
+		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer other"}, http.StatusOK, `"StatusCode":60,`}, // what PanDA's old API says, it says with 200
 	} {
 		b := newBench(t, withPanda, func(cfg *Config) { cfg.Tokens = c.tokens })
-		if w := b.call("POST", "/server/panda/getJob", `{"siteName":"CERN"}`, c.header...); w.Code != c.status {
+		if w := b.call("POST", "/server/panda/getJob", `{"siteName":"CERN"}`, c.header...); w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%v: %d %s", c.header, w.Code, w.Body)
 		}
 		if w := b.call("GET", "/trf/runShell", ""); w.Code != http.StatusOK {

@@ -48,23 +48,23 @@ func CancelIdle(ctx context.Context, tx pgx.Tx, task int64, limit int) (n int, m
 	return n, len(ids) == limit, nil
 }
 
-// CancelJob is CancelTask for one job. found is false when no live job has that id.
-func CancelJob(ctx context.Context, tx pgx.Tx, job int64, reason string) (found bool, err error) {
+// cancelJobs is CancelTask for jobs by their ids, which rise. found are those that were live.
+func cancelJobs(ctx context.Context, tx pgx.Tx, ids []int64, reason string) (found []int64, err error) {
 	if err := barrierShared(ctx, tx); err != nil {
-		return false, fmt.Errorf("cancel: %w", err)
+		return nil, err
 	}
-	tag, err := tx.Exec(ctx, query["lock_job"], pgx.StrictNamedArgs{"job": job})
-	if err != nil || tag.RowsAffected() == 0 {
-		return false, err
-	}
-	if n, err := cancelIdle(ctx, tx, []int64{job}); err != nil || n == 1 {
-		return true, err
-	}
-	_, err = tx.Exec(ctx, query["order_cancel_job"], pgx.StrictNamedArgs{"job": job, "reason": reason, "grace_s": cancelGrace})
+	rows, err := tx.Query(ctx, query["lock_jobs"], pgx.StrictNamedArgs{"ids": ids})
 	if err != nil {
-		return false, fmt.Errorf("cancel: %w", err)
+		return nil, err
 	}
-	return true, nil
+	if found, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(found) == 0 {
+		return nil, err
+	}
+	if n, err := cancelIdle(ctx, tx, found); err != nil || n == len(found) {
+		return found, err
+	}
+	_, err = tx.Exec(ctx, query["order_cancel_jobs"], pgx.StrictNamedArgs{"ids": found, "reason": reason, "grace_s": cancelGrace})
+	return found, err
 }
 
 // HoldTask makes at most limit ready jobs of the task wait: a paused task. Running ones run on.

@@ -174,13 +174,10 @@ func (c *contenders) offers(leaf int) bool {
 		if !c.shapes.has(g.outline.at) {
 			continue
 		}
-		if g.plain != nil && g.plain.opened {
+		if c.has(g) {
 			return true
 		}
 		if h := c.of.headsAt(g, c.headsOf()); h != nil {
-			if h.in.any() {
-				return true
-			}
 			starved = cmp.Or(starved, h.keptBack())
 		}
 	}
@@ -188,6 +185,15 @@ func (c *contenders) offers(leaf int) bool {
 		c.starved[leaf] = starved
 	}
 	return false
+}
+
+// has is offers for the windows of a group.
+func (c *contenders) has(g *group) bool {
+	if g.plain != nil && g.plain.opened {
+		return true
+	}
+	h := c.of.headsAt(g, c.headsOf())
+	return h != nil && h.in.any()
 }
 
 // apart says whether slots of a queue have contenders of their own: what its limits admit is another thing than elsewhere.
@@ -289,17 +295,18 @@ type choice struct {
 	window *window
 	exact  bool // its head is known to be the best
 	units  shares.Units
+	floor  bool // the leaf is due by one
 }
 
 // best is the window that the leaf gives a job from: the earliest head, or the widest shape where the queue prefers
 // it, of those that the limits of the path, lending and borrowing and resources admit. When none is left, in is what stands
-// in the way, or nothing if the leaf has no job after all.
-func (c *contenders) best(leaf int, q *queue, n *needs) (found choice, in obstacle) {
+// in the way, or nothing if the leaf has no job after all. A leaf that is due by a floor gives a job of its class.
+func (c *contenders) best(of due, q *queue, n *needs) (found choice, in obstacle) {
 	if c.among != nil {
-		return c.bestAmong(leaf, q, n)
+		return c.bestAmong(of, q, n)
 	}
-	for _, g := range c.of.leaves[leaf].groups {
-		if !c.shapes.has(g.outline.at) {
+	for _, g := range c.of.leaves[of.leaf].groups {
+		if !c.shapes.has(g.outline.at) || !of.takes(g.outline) {
 			continue
 		}
 		if g.plain != nil {
@@ -313,15 +320,15 @@ func (c *contenders) best(leaf int, q *queue, n *needs) (found choice, in obstac
 			continue
 		}
 		units := shares.Units(g.outline.need.Cores) * c.power
-		if !c.admitted(leaf, g.outline, n, &in) {
+		if !c.admitted(of.leaf, g.outline, n, &in) {
 			continue
 		}
 		if plain {
-			found.meet(choice{g.plain, g.plain.exact(), units}, q.Prefer == "wide")
+			found.meet(choice{g.plain, g.plain.exact(), units, of.floor != nil}, q.Prefer == "wide")
 		}
 		if h != nil {
 			if w := c.first(h, q, n, &in); w != nil {
-				found.meet(choice{w, w.exact(), units}, q.Prefer == "wide")
+				found.meet(choice{w, w.exact(), units, of.floor != nil}, q.Prefer == "wide")
 			}
 		}
 	}
@@ -332,10 +339,11 @@ func (c *contenders) best(leaf int, q *queue, n *needs) (found choice, in obstac
 }
 
 // bestAmong is best of the few windows of a narrow.
-func (c *contenders) bestAmong(leaf int, q *queue, n *needs) (found choice, in obstacle) {
-	for _, w := range c.windows(leaf) {
+func (c *contenders) bestAmong(of due, q *queue, n *needs) (found choice, in obstacle) {
+	for _, w := range c.windows(of.leaf) {
 		c.of.sift(w)
-		if !c.shapes.has(w.shape.at) || !w.open() || !c.admitted(leaf, w.shape.outline, n, &in) {
+		o := w.shape.outline
+		if !c.shapes.has(o.at) || !of.takes(o) || !w.open() || !c.admitted(of.leaf, o, n, &in) {
 			continue
 		}
 		if no := c.of.short(w, q); no.stands() {
@@ -348,7 +356,7 @@ func (c *contenders) bestAmong(leaf int, q *queue, n *needs) (found choice, in o
 			n.lacked = in.scarce
 			continue
 		}
-		found.meet(choice{w, w.exact(), shares.Units(w.shape.need.Cores) * c.power}, q.Prefer == "wide")
+		found.meet(choice{w, w.exact(), shares.Units(o.need.Cores) * c.power, of.floor != nil}, q.Prefer == "wide")
 	}
 	return found, in
 }

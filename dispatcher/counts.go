@@ -22,47 +22,90 @@ type Count struct {
 	N      int64
 }
 
-// Counts is how many jobs are ready and leased, as this daemon knows it now: live counters, no look at jobs.
+// Counts is how many jobs are ready and leased, as this daemon knows it now: live counters, no look at jobs. Grants wait
+// for it, so it does the same little for each kind of jobs however many queues there are; the names of queues are shared
+// between counts and not to be changed.
 func (d *Dispatcher) Counts() []Count {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.state
-	var out []Count
+	n := len(s.windows)
+	for _, of := range s.held {
+		n += len(of)
+	}
+	out, at := make([]Count, 0, n), s.naming()
 	for key, w := range s.windows {
 		if w.ready > 0 {
-			out = append(out, s.countOf(key.share, w.shape, "ready", w.ready, w.shape.queues))
+			out = append(out, s.countOf(key.share, w.shape, "ready", w.ready).at(at.all(w.shape.outline)))
 		}
 	}
 	for share, of := range s.held {
 		for key, h := range of {
 			if sh := s.shapes[key.shape]; sh != nil && h.jobs > 0 {
-				out = append(out, s.countOf(share, sh, "leased", h.jobs, s.only(key.queue)))
+				out = append(out, s.countOf(share, sh, "leased", h.jobs).at(at.one(key.queue)))
 			}
 		}
 	}
 	return out
 }
 
-// only marks one queue, by position.
-func (s *state) only(id shares.QueueID) []bool {
-	marks := make([]bool, len(s.version.Queues))
-	if q := s.queues[id]; q != nil {
-		marks[q.pos] = true
-	}
-	return marks
+func (s *state) countOf(share shares.ShareID, sh *shape, state string, n int64) Count {
+	return Count{Share: s.pathOf(share), Class: sh.class, Label: sh.need.Label, State: state, N: n}
 }
 
-func (s *state) countOf(share shares.ShareID, sh *shape, state string, n int64, at []bool) Count {
-	c := Count{Share: s.pathOf(share), Class: sh.class, Label: sh.need.Label, State: state, N: n}
-	for i, in := range at {
-		if q := s.version.Queues[i]; in {
-			c.Queues = append(c.Queues, q.Name)
-			if !slices.Contains(c.Pools, q.Pool) {
-				c.Pools = append(c.Pools, q.Pool)
+// at puts a count at queues.
+func (c Count) at(p *places) Count {
+	c.Queues, c.Pools = p.queues, p.pools
+	return c
+}
+
+// places are queues and their pools, by name.
+type places struct{ queues, pools []string }
+
+// naming makes places, each once.
+type naming struct {
+	s        *state
+	queues   map[shares.QueueID]*places
+	outlines map[*outline]*places
+}
+
+func (s *state) naming() naming {
+	return naming{s, map[shares.QueueID]*places{}, map[*outline]*places{}}
+}
+
+// one is a queue; nowhere when it is not there any more.
+func (n naming) one(id shares.QueueID) *places {
+	p := n.queues[id]
+	if p == nil {
+		p = &places{}
+		if q := n.s.queues[id]; q != nil {
+			p.add(n.s.version.Queues[q.pos])
+		}
+		n.queues[id] = p
+	}
+	return p
+}
+
+// all are the queues that jobs of an outline may run at.
+func (n naming) all(o *outline) *places {
+	p := n.outlines[o]
+	if p == nil {
+		p = &places{}
+		for i, in := range o.queues {
+			if in {
+				p.add(n.s.version.Queues[i])
 			}
 		}
+		n.outlines[o] = p
 	}
-	return c
+	return p
+}
+
+func (p *places) add(q shares.Queue) {
+	p.queues = append(p.queues, q.Name)
+	if !slices.Contains(p.pools, q.Pool) {
+		p.pools = append(p.pools, q.Pool)
+	}
 }
 
 // endCount is a sum over end_counters.
@@ -85,10 +128,10 @@ func (d *Dispatcher) Ended(ctx context.Context, within time.Duration) ([]Count, 
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out := make([]Count, 0, len(rows))
+	out, at := make([]Count, 0, len(rows)), d.state.naming()
 	for _, r := range rows {
 		if sh := d.state.shapes[r.ShapeID]; sh != nil {
-			out = append(out, d.state.countOf(r.ShareID, sh, finalStates[r.State], r.N, d.state.only(r.QueueID)))
+			out = append(out, d.state.countOf(r.ShareID, sh, finalStates[r.State], r.N).at(at.one(r.QueueID)))
 		}
 	}
 	return out, nil

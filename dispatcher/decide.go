@@ -96,12 +96,13 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	}
 	of.ask()
 	r, rounds := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants))), 0
+	var passed []due
 	for {
 		if kind := of.keptBack(); kind != "" {
 			n.lacked = kind
 		}
-		leaf, ok := q.pool.choose(r, &of.leaves)
-		if !ok && p.among != nil && p.among.stale {
+		first, ok := s.choose(q, of, r, passed)
+		if !ok && p.among != nil && p.among.mayHave(of) {
 			n.narrow(p.among)
 			return nil, blocked
 		}
@@ -113,16 +114,18 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		if !ok {
 			return nil, none
 		}
-		found, in := of.best(leaf, q, n)
+		found, in := of.best(first, q, n)
 		switch {
 		case in.limit != nil && n.limits[in.limit] > 0:
 			return nil, blocked
+		case found.window == nil && first.class() != "":
+			passed = append(passed, first) // jobs of other classes may be there
 		case found.window == nil && in.stands():
-			of.keepBack(leaf, in)
+			of.keepBack(first.leaf, in)
 		case found.window == nil:
-			s.recheck(leaf, of)
+			s.recheck(first.leaf, of)
 		case !found.exact:
-			of.unread(leaf, n)
+			of.unread(first.leaf, n)
 			return nil, blocked
 		default:
 			asked := asked{pull: p.number, cores: left.cores, most: p.most - len(p.grants)}

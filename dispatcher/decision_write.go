@@ -57,6 +57,7 @@ func (d *Dispatcher) writeRecords(ctx context.Context, row []pickRecord) error {
 		"unfits":             oneIfSame(int4s(func(e *pickRecord) int32 { return e.unfit })),
 		"barreds":            oneIfSame(int4s(func(e *pickRecord) int32 { return e.barred })),
 		"pulls":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(e.asked.pull - pull) })),
+		"floors":             oneIfSame(valuesOf(row, func(e *pickRecord) bool { return e.floor })),
 		"attempts":           oneIfSame(int4s(func(e *pickRecord) int32 { return e.attempt })),
 		"depths":             oneIfSame(int4s(func(e *pickRecord) int32 { return int32(len(e.levels)) })),
 		"skips":              oneIfSame(int4s(func(e *pickRecord) int32 { return int32(len(e.skipped)) })),

@@ -35,6 +35,7 @@ type pickRecord struct {
 	shape           int32
 	unfit           int32 // leaves with ready jobs of which none fits the slot
 	barred          int32 // leaves that a limit keeps back
+	floor           bool  // the winner came before its turn, since the queue has a floor for it
 	attempt         int32
 	levels          []float32 // deficits of the winner's path, in units: from the top level down to the share
 	skipped         []skip    // the first of those that stood before the winner
@@ -84,8 +85,8 @@ func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a a
 	if e.unfit+e.barred > 0 {
 		e.skipped = s.skippedBefore(of, c.Winner)
 	}
-	if leaf := found.window.leaf; leaf != c.Winner { // it was owed the slot: the winner comes second
-		e.kind = -of.kind
+	if leaf := found.window.leaf; leaf != c.Winner { // it was owed the slot, or has a floor: the winner comes second
+		e.kind, e.floor = -of.kind, found.floor
 		c = of.owedBefore(r, leaf, c)
 	}
 	nodes := s.version.Tree.Nodes

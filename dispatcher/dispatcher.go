@@ -86,6 +86,8 @@ type Dispatcher struct {
 	backlogRead  time.Time     // by Refresh
 	backlogPause time.Duration // from then on
 
+	vacuums vacuums // by SpareVacuum
+
 	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
 
 	mu         sync.Mutex

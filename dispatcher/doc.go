@@ -60,6 +60,11 @@
 // dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
 // their move (place, ids) and read from there.
 //
+// Target slots of a queue may be a floor: while fewer cores are held there than it says, who it is for comes first, among those
+// whom every gate before the share admits, and after those for whom units were reclaimed. It adds nothing to a target: what is
+// held by it counts as held, so that the share gets less elsewhere, and more than its target only as far as the floor is
+// above that. What is held below a floor is not reclaimed: the floor would bring it back, and nothing would come to an end.
+//
 // Pulls may take some jobs only (Only). The label of a task is part of its jobs' shape: other labels, other windows. For one
 // task or user there are windows of their own (narrow), read by task; their jobs are in the common windows too.
 //
@@ -98,6 +103,8 @@
 //     generated yet, another version of the site or other plans, what shares remember, leaves that begin or cease to
 //     contend for a kind of slot. Its own grants are counted at their number, before they are committed, and not again when
 //     their row is: the diary names rows of grant lanes only where a grant's fate was unknown.
+//   - Target slots that bound what shares want are told of before the version that they belong to. Who came before its turn,
+//     by a floor or since units were owed to it, is recorded as such and not made again.
 //   - A stand in the diary, every minute and after every gap, says where it was: the position in every lane that it
 //     knows, grants in flight, the order of the last grants. A checkpoint and the ledger up to these positions
 //     give what was ready and held.
@@ -112,7 +119,7 @@
 // Explain and Why say what all this comes to for one job, or for two shares: limits by what all daemons hold, then the walk
 // of a decision for a slot as large as the queue allows; of what has its slot, the record. They change nothing.
 //
-// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, Sample, Partition, Record, Checkpoint, Switch,
-// Remember, Reorder, TendClaims. Each is bounded, idempotent and
+// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, SpareVacuum, Sample, Partition, Record, Checkpoint,
+// Switch, Remember, Reorder, TendClaims. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher

@@ -182,7 +182,8 @@ func (d *Dispatcher) watchLimits(ctx context.Context) error {
 		if l.debt && r.Free >= 0 {
 			d.outOfDebt(l)
 		}
-		if l.dry && r.Free > 0 {
+		// What ended here may be as much as was lacking: others wait for the rest.
+		if l.dry && (r.Free > 0 || l.balance() >= l.refused) {
 			l.dry, relief = false, true
 			l.ease()
 		}

@@ -43,6 +43,7 @@ type Record struct {
 	Seq        int64     `json:"seq"`
 	Winner     string    `json:"winner" doc:"Share that got the slot."`
 	RunnerUp   string    `json:"runner_up,omitempty" doc:"Share that would have got it else; absent = no other had a job for the slot."`
+	Floor      bool      `json:"floor,omitempty" doc:"The winner came before its turn: the queue has a floor for it."`
 	Parted     int       `json:"parted" doc:"Depth of the level at which the paths of both part, from 1; 0 without a runner-up."`
 }
 
@@ -80,6 +81,7 @@ type recordRow struct {
 	Unfit           int
 	Barred          int
 	Pull            int64
+	Floor           bool
 	LevelDeficits   []float64 // empty in older records
 	Skipped         []string
 	SkippedWords    string
@@ -137,7 +139,7 @@ func (out *Decision) take(r recordRow) {
 	out.Recorded = true
 	out.Record = &Record{At: r.At.UTC(), Units: r.Units, Round: r.Round, Candidates: r.Candidates, Weight: r.Weight,
 		Unfit: r.Unfit, Barred: r.Barred, Skipped: r.skipped(), SlotCores: r.Cores, Pull: r.Pull,
-		Daemon: r.DaemonID, Lane: r.Lane, Seq: r.Seq, Winner: r.Share, RunnerUp: r.RunnerUp}
+		Daemon: r.DaemonID, Lane: r.Lane, Seq: r.Seq, Winner: r.Share, RunnerUp: r.RunnerUp, Floor: r.Floor}
 	if r.Version > 0 { // else it is an old record, and the time of the grant says which
 		out.Version = r.Version
 	}
@@ -183,6 +185,10 @@ func (out *Decision) summary(j *subject) string {
 		return s + ": no other share had a job for it."
 	}
 	l := out.Levels[out.Record.Parted-1]
+	if out.Record.Floor {
+		return fmt.Sprintf("%s: %s came before its turn, since the queue has a floor for it; %s would have been next (%s and %s units).",
+			s, l.Share, l.RunnerUp, figure(*l.Deficit), figure(*l.RunnerUpDeficit))
+	}
 	return fmt.Sprintf("%s: %s %s (%s and %s units).", s, l.Share, before(l.RunnerUp, *l.Deficit, *l.RunnerUpDeficit), figure(*l.Deficit), figure(*l.RunnerUpDeficit))
 }
 

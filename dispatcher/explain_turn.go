@@ -16,7 +16,8 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 	left := roomOf(slot, q.Queue)
 	field := g.field(q, left)
 	r := g.s.round(q.pool, left.offered(q.Queue, 1))
-	winner, ok := q.pool.choose(r, &field.leaves)
+	chosen, ok := g.s.choose(q, field, r, nil)
+	winner := chosen.leaf
 	if !ok || winner == g.leaf {
 		out.Gate = GatePriority
 		if found := g.head(field, q.Prefer == "wide"); found.window != nil {
@@ -37,6 +38,8 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 	out.First, out.Own = g.side(q.pool, targets, winner, first), g.side(q.pool, targets, g.leaf, own)
 	out.Reason = fmt.Sprintf("%s comes first: %s; %s: %s", out.First.Share, out.First.words(), out.Own.Share, out.Own.words())
 	switch ahead := out.First.Deficit - out.Own.Deficit; {
+	case chosen.floor != nil:
+		out.Reason += "; " + g.s.floorWords(chosen.floor)
 	case ahead < -shares.Tolerance/1000:
 		out.Reason += "; units were reclaimed for the first"
 	case ahead < shares.Tolerance/1000:
@@ -63,14 +66,16 @@ func (g *gates) field(q *queue, left room) *contenders {
 			shapes[sh.at>>6] |= 1 << (sh.at & 63)
 		}
 	}
+	var at *queue
 	key := string(shapes.key(binary.LittleEndian.AppendUint64([]byte(q.pool.name+"\x00"), uint64(q.CorePowerMilli))))
 	if g.s.apart(q) {
+		at = q
 		key += "\x00" + q.Name
 	}
 	if c := g.fields[key]; c != nil {
 		return c
 	}
-	c := &contenders{of: g.s, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes}
+	c := &contenders{of: g.s, at: at, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes}
 	for _, sh := range g.s.byAt {
 		if !shapes.has(sh.at) {
 			continue
@@ -96,7 +101,7 @@ func (g *gates) field(q *queue, left room) *contenders {
 func (g *gates) head(field *contenders, wide bool) (found choice) {
 	for _, w := range g.s.leaves[g.leaf].windows {
 		if field.shapes.has(w.shape.at) && w.open() {
-			found.meet(choice{w, w.exact(), shares.Units(w.shape.need.Cores) * field.power}, wide)
+			found.meet(choice{w, w.exact(), shares.Units(w.shape.need.Cores) * field.power, false}, wide)
 		}
 	}
 	return found

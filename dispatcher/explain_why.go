@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type Why struct {
 	BWon      Tally         `json:"b_won"`
 	ABeforeB  Duel          `json:"a_before_b" doc:"Those that A won with B next in line."`
 	BBeforeA  Duel          `json:"b_before_a"`
+	Floors    []string      `json:"floors,omitempty" doc:"Floors of queues by which jobs of one of the two come first there, the first twenty."`
 	Pools     []WhyStanding `json:"pools" doc:"How both stand now at the level at which their paths part, by pool."`
 }
 
@@ -72,6 +74,7 @@ const (
 	defaultLast = 10_000
 	mostLast    = 100_000
 	defaultFrom = time.Hour
+	mostFloors  = 20 // that are named
 )
 
 // Why says why share A was served before share B, or the other way round: a *FieldError when one of them is no share
@@ -142,6 +145,14 @@ func (d *Dispatcher) whyNow(r WhyRequest, out *Why) (a, b []int32, err error) {
 			out.Pools = append(out.Pools, w)
 		}
 	}
+	for _, q := range s.version.Queues {
+		for _, f := range s.queues[q.ID].floors {
+			ofThem := func(leaf int) bool { return within(t, leaf, nodeA) || within(t, leaf, nodeB) }
+			if len(out.Floors) < mostFloors && slices.ContainsFunc(f.leaves, ofThem) {
+				out.Floors = append(out.Floors, fmt.Sprintf("at %s %s", q.Name, s.floorWords(f)))
+			}
+		}
+	}
 	return leavesBelow(t, nodeA), leavesBelow(t, nodeB), nil
 }
 
@@ -174,6 +185,9 @@ func (y *Why) summary() string {
 	}
 	for _, p := range y.Pools {
 		b.WriteString(" " + p.words(len(y.Pools) > 1))
+	}
+	if len(y.Floors) > 0 {
+		b.WriteString(" What is below a floor comes first all the same: " + strings.Join(y.Floors, "; ") + ".")
 	}
 	return b.String()
 }

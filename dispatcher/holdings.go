@@ -17,6 +17,7 @@ type HeldJob struct {
 type Holding struct {
 	Lease    string     // token of that attempt; empty: it is over, or never was
 	State    LeaseState // of the lease
+	Queue    string     // where it was granted
 	JobState string     // of the job now; empty: there is no such job
 	Attempt  int        // that the job is at now, or ended with
 }
@@ -28,10 +29,11 @@ type holdingRow struct {
 	JobState   string
 	Nonce      *int64
 	LeaseState *string
+	Queue      *string
 }
 
 func scanHolding(row pgx.CollectableRow) (r holdingRow, err error) {
-	err = row.Scan(&r.ID, &r.Attempt, &r.JobState, &r.Nonce, &r.LeaseState)
+	err = row.Scan(&r.ID, &r.Attempt, &r.JobState, &r.Nonce, &r.LeaseState, &r.Queue)
 	return r, err
 }
 
@@ -74,6 +76,9 @@ func (d *Dispatcher) Holdings(ctx context.Context, of []HeldJob) ([]Holding, err
 func (r holdingRow) holding(of HeldJob) Holding {
 	h := Holding{JobState: r.JobState, Attempt: int(r.Attempt)}
 	if r.Nonce != nil && h.Attempt == of.Attempt {
+		if r.Queue != nil {
+			h.Queue = *r.Queue
+		}
 		h.Lease, h.State = leaseKey{r.ID, r.Attempt, *r.Nonce}.String(), LeaseState(*r.LeaseState)
 	}
 	return h

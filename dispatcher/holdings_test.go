@@ -32,7 +32,7 @@ func TestHoldings(t *testing.T) {
 	same(look(HeldJob{ids[1], 1}, HeldJob{ids[0], 1}, HeldJob{ids[1] + 1000, 1}, HeldJob{ids[1], 1}), ready, ready, Holding{}, ready)
 
 	first := pull1(t, d, "q")
-	leased := Holding{JobState: "leased", Attempt: 1, Lease: first.Lease, State: Granted}
+	leased := Holding{JobState: "leased", Attempt: 1, Lease: first.Lease, State: Granted, Queue: "q"}
 	same(look(HeldJob{ids[1], 1}, HeldJob{ids[0], 1}), ready, leased)
 	renewOnce(t, d, Renewal{Lease: first.Lease, State: Running})
 	leased.State = Running
@@ -47,7 +47,7 @@ func TestHoldings(t *testing.T) {
 		t.Fatalf("%+v, want the second attempt of %d", second, ids[0])
 	}
 	same(look(HeldJob{ids[0], 1}, HeldJob{ids[0], 2}), Holding{JobState: "leased", Attempt: 2},
-		Holding{JobState: "leased", Attempt: 2, Lease: second.Lease, State: Granted})
+		Holding{JobState: "leased", Attempt: 2, Lease: second.Lease, State: Granted, Queue: "q"})
 
 	finish(t, d, Finished, second)
 	over := Holding{JobState: "finished", Attempt: 2}

@@ -142,12 +142,8 @@ func (d *Dispatcher) JobLog(ctx context.Context, id int64, attempt int) (string,
 
 // KillJob ends a job that nobody wants any more; ErrNoJob when no live job has that id.
 func (d *Dispatcher) KillJob(ctx context.Context, id int64) error {
-	var found bool
-	err := pgx.BeginFunc(ctx, d.cfg.Pool, func(tx pgx.Tx) (err error) {
-		found, err = CancelJob(ctx, tx, id, "killed")
-		return err
-	})
-	if err == nil && !found {
+	killed, err := d.KillJobs(ctx, []int64{id})
+	if err == nil && len(killed) == 0 {
 		err = fmt.Errorf("%w: no live job %d", ErrNoJob, id)
 	}
 	return err

@@ -151,7 +151,7 @@ func limitsOf(v shares.Version, held []heldRow) map[limitKey]*capAndHeld {
 func addTargets(limits map[limitKey]*capAndHeld, v shares.Version, targets []targetRow, held []heldRow) {
 	for _, t := range targets {
 		i := slices.IndexFunc(v.Queues, func(q shares.Queue) bool { return q.Name == t.Queue })
-		if i < 0 {
+		if i < 0 || t.Floor {
 			continue
 		}
 		l := &capAndHeld{cap: shares.Units(t.Slots) * 1000}

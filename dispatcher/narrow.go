@@ -1,15 +1,6 @@
 package dispatcher
 
-import (
-	"context"
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/jackc/pgx/v5"
-
-	"github.com/divvyhq/divvy/shares"
-)
+import "time"
 
 // narrowKey is what a pull of one task or user takes; zero: any job.
 type narrowKey struct {
@@ -20,6 +11,10 @@ type narrowKey struct {
 // narrow is the ready jobs of one task or user, beside the common windows, for the few pulls that take no others. It has
 // windows of its own, which are read by task and all at once. Their jobs are in the common windows as well: a grant takes a
 // job out of both, and one that another daemon was given is sorted out when it is leased. Guarded by Dispatcher.mu.
+//
+// A task may have a million jobs, so that a read brings the first ones of each task by id, which is their order: a task has one
+// priority. It begins where the task has its first ready job, which is known: whatever becomes ready before that is
+// announced. Where a slot can run none of what was read, though the task may have other jobs that it could, all are read once.
 type narrow struct {
 	key     narrowKey
 	windows map[windowKey]*window
@@ -29,11 +24,19 @@ type narrow struct {
 	known   bool           // it was read
 	stale   bool           // since then one of its jobs became ready, or ceased to be
 	reading bool           // or will be
-	rows    int            // of a share and shape that are read at once
+	rows    int            // of a task, or of a share and shape, that are read at once
 	short   bool           // they did not do
+	more    bool           // tasks have more jobs than were read, of whatever share and shape
+	whole   bool           // the next read is to bring the first ones of every share and shape
 	gone    map[int64]bool // jobs that were granted while it is read
 	at      time.Time      // when it was read
+	took    time.Duration  // how long that took
 	used    time.Time
+
+	froms   map[int64]int64    // by task: it has no ready job with a smaller id
+	lowered map[int64]int64    // while it is read: ids that became ready
+	healed  time.Time          // when froms were last forgotten
+	has     map[windowKey]bool // that jobs may be of; nil: any
 
 	tasks  map[int64]bool // of the user, that had jobs or may have some
 	others map[int64]bool // that had jobs and are not among these
@@ -44,6 +47,10 @@ const (
 	fewNarrowRows   = 250                    // of a share and shape in the first read; twice as many after these did not do,
 	mostNarrowRows  = 1000                   // up to this
 	narrowEvery     = 100 * time.Millisecond // how long a job that became ready may be passed over for others that are there
+	narrowRest      = 10                     // how long it is not read again for them, in times of what that takes
+	narrowHealed    = 10 * time.Second       // how long a task's first ready job is known
+	firstTasks      = 8                      // of a user in a share: so many rows are read of each of these,
+	fewTaskRows     = 4                      // and so many of each of the others
 	narrowKept      = time.Minute            // without a pull
 	mostNarrows     = 1000
 	mostNarrowReads = 2
@@ -51,7 +58,36 @@ const (
 )
 
 // wanted says whether it must be read before a decision.
-func (set *narrow) wanted() bool { return !set.known || set.stale && time.Since(set.at) > narrowEvery }
+func (set *narrow) wanted() bool {
+	return !set.known || set.stale && time.Since(set.at) > max(narrowEvery, narrowRest*set.took)
+}
+
+// mayHave says whether another read may bring a job for the slot, after none was found.
+func (set *narrow) mayHave(of *contenders) bool {
+	if set.hides(of) {
+		set.whole = true
+		return true
+	}
+	return set.stale
+}
+
+// hides says whether there may be jobs of a kind that the slot can run and of which none was read.
+func (set *narrow) hides(of *contenders) bool {
+	if !set.more {
+		return false
+	}
+	for _, sh := range of.of.byAt {
+		if !of.shapes.has(sh.at) {
+			continue
+		}
+		for _, w := range sh.windows {
+			if w.ready > 0 && set.windows[w.key] == nil && (set.has == nil || set.has[w.key]) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // narrow notes that a decision waits for a read.
 func (n *needs) narrow(set *narrow) {
@@ -72,151 +108,6 @@ func (set *narrow) contendersFor(s *state, q *queue, in bits, key string) *conte
 		c.review(leaf)
 	}
 	return c
-}
-
-// narrowReads are the reads for narrow pulls: a few at a time, so that they do not crowd out the grants.
-type narrowReads struct {
-	next     []*narrow
-	underWay int
-}
-
-// startNarrowReads starts what may be read now. d.mu is held.
-func (d *Dispatcher) startNarrowReads() {
-	r := &d.narrow
-	for r.underWay < mostNarrowReads && len(r.next) > 0 {
-		set := r.next[0]
-		r.next = r.next[1:]
-		r.underWay++
-		d.work.Go(func() {
-			d.fillNarrow(set)
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			r.underWay--
-			d.startNarrowReads()
-		})
-	}
-}
-
-func (d *Dispatcher) fillNarrow(set *narrow) {
-	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
-	defer cancel()
-	d.mu.Lock()
-	set.stale, set.gone = false, map[int64]bool{}
-	all := &d.state.narrows // join may put another state in the place of this one
-	all.reading[set] = true
-	seen, n := slices.Collect(maps.Keys(set.seen)), set.rows
-	d.mu.Unlock()
-
-	tasks, rows, err := d.readNarrow(ctx, set.key, narrowRead{seen, n})
-	if err == nil && slices.ContainsFunc(rows, func(r narrowRow) bool { return r.Claims != nil }) {
-		err = d.readClaims(ctx)
-	}
-
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err == nil && slices.ContainsFunc(rows, func(r narrowRow) bool { return d.state.shapes[r.ShapeID] == nil }) {
-		err = d.state.loadShapes(ctx, d.cfg.Pool) // rarely: jobs of a new kind
-	}
-	if err == nil {
-		all.learn(set, tasks, seen)
-		set.took(d.state, rows)
-	} else {
-		set.stale = true
-		d.cfg.Log.Warn("ready jobs of one task or user cannot be read", "task", set.key.task, "user", set.key.user, "err", err)
-	}
-	delete(all.reading, set)
-	set.reading, set.gone = false, nil
-	d.line.unblockNarrow(d, set.key, err)
-	d.kick()
-}
-
-// narrowRow is a ready job with what its window follows from.
-type narrowRow struct {
-	readyRow
-	ShareID shares.ShareID
-	ShapeID int32
-}
-
-func scanNarrow(row pgx.CollectableRow) (r narrowRow, err error) {
-	err = row.Scan(&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.ShareID, &r.ShapeID)
-	return r, err
-}
-
-// narrowRead is what one fill reads.
-type narrowRead struct {
-	seen []int64 // tasks of which it must be found out whose they are
-	n    int     // jobs of a share and shape
-}
-
-func (d *Dispatcher) readNarrow(ctx context.Context, key narrowKey, r narrowRead) (tasks []int64, rows []narrowRow, err error) {
-	if tasks, err = d.narrowTasks(ctx, key, r.seen); err != nil || len(tasks) == 0 {
-		return tasks, nil, err
-	}
-	args := pgx.StrictNamedArgs{"tasks": tasks, "n": r.n}
-	if rows, err = byKeyTo(ctx, d, statement{"read_narrow", args}, scanNarrow); err != nil {
-		return nil, nil, err
-	}
-	with := map[int64]bool{}
-	for _, r := range rows {
-		with[r.TaskID] = true
-	}
-	return tasks, rows, d.payloads.load(ctx, with)
-}
-
-// narrowTasks are the tasks whose jobs the pulls take, as far as they may have any.
-func (d *Dispatcher) narrowTasks(ctx context.Context, key narrowKey, seen []int64) ([]int64, error) {
-	if key.user == "" {
-		return []int64{key.task}, nil
-	}
-	if key.task != 0 {
-		seen = []int64{key.task}
-	}
-	rows, err := d.cfg.Pool.Query(ctx, query["narrow_tasks"], pgx.StrictNamedArgs{"user": key.user, "seen": append([]int64{}, seen...)})
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err == nil && key.task != 0 {
-		tasks = slices.DeleteFunc(tasks, func(task int64) bool { return task != key.task })
-	}
-	return tasks, err
-}
-
-// took makes the windows anew of what was read: in order, share by share and shape by shape.
-func (set *narrow) took(s *state, rows []narrowRow) {
-	set.known, set.at, set.windows, set.leaves, set.kinds = true, time.Now(), map[windowKey]*window{}, map[int][]*window{}, map[string]*contenders{}
-	n := map[*window]int{}
-	for _, r := range rows {
-		w := set.window(s, windowKey{r.ShareID, r.ShapeID})
-		if w == nil {
-			continue
-		}
-		if n[w]++; n[w] == set.rows {
-			w.end, w.ready = false, 1 // there may be more
-		}
-		if !set.gone[r.ID] && s.inflight[r.ID] == nil {
-			w.jobs = append(w.jobs, r.job())
-		}
-	}
-	if set.short {
-		set.rows, set.short = min(2*set.rows, mostNarrowRows), false
-	}
-}
-
-// window finds or makes one of the narrow's; nil where the site has no such share, or not any more.
-func (set *narrow) window(s *state, key windowKey) *window {
-	if w := set.windows[key]; w != nil {
-		return w
-	}
-	leaf, ok := s.version.Tree.ByID(key.share)
-	sh := s.shapes[key.shape]
-	if !ok || sh == nil || !s.version.Tree.Leaf(leaf) {
-		return nil
-	}
-	w := newWindow(key, sh)
-	w.private, w.leaf, w.end = true, leaf, true
-	set.windows[key], set.leaves[leaf] = w, append(set.leaves[leaf], w)
-	return w
 }
 
 // unblockNarrow wakes the classes that waited for a read of their narrow; with an error they are answered with it.

@@ -91,12 +91,29 @@ func (all *narrows) moved(m move) {
 		return // a grant of our own is noted by gone, one of another daemon shows when the job is to be leased
 	}
 	for _, set := range all.of[m.Task] {
-		set.stale = true
+		set.moved(m)
 	}
 	for set := range all.users {
 		if !set.tasks[m.Task] && !set.others[m.Task] {
-			set.stale, set.seen[m.Task] = true, true
+			set.moved(m)
+			set.seen[m.Task] = true
 		}
+	}
+}
+
+// moved notes a move of jobs that it has, or may have.
+func (set *narrow) moved(m move) {
+	set.stale = true
+	if m.After != isReady {
+		return
+	}
+	if set.has != nil {
+		set.has[windowKey{m.Share, m.Shape}] = true
+	}
+	if m.High > 0 {
+		set.lower(m.Task, m.Low)
+	} else {
+		set.lower(m.Task, 0)
 	}
 }
 

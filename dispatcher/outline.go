@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -12,6 +13,7 @@ type outline struct {
 	at      int          // its number here, without gaps
 	need    Requirements // without resources
 	class   string       // see JobClass
+	classAt int          // in JobClasses
 	queues  []bool       // that may run it, by position in version.Queues
 	power   map[string]shares.Units
 	first   int32     // a shape that has it
@@ -31,6 +33,7 @@ func (s *state) outlineOf(need Requirements, first int32) *outline {
 	o := s.outlines[string(key)]
 	if o == nil {
 		o = &outline{at: len(s.byAt), need: need, class: JobClass(need), first: first}
+		o.classAt = slices.Index(JobClasses, o.class)
 		s.outlines[string(key)], s.byAt = o, append(s.byAt, o)
 		s.place(o)
 		s.claims.know(o)

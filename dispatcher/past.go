@@ -61,6 +61,7 @@ type past struct {
 	queues map[shares.QueueID]shares.QueueState
 
 	entries []entry            // read, not handled
+	targets []entry            // of the version that is to come
 	picks   map[int64]pastPick // by number
 	backs   map[int64]entry    // grants that are taken back further on
 	undo    map[int64]func()   // gives back their places
@@ -77,6 +78,7 @@ type pastStand struct {
 	at      time.Time
 	number  int64
 	version entry
+	targets []entry
 	lanes   map[laneID]int64
 	flights []entry
 	rest    []entry // what the shares stand by
@@ -222,6 +224,7 @@ func (p *past) leave(pick pastPick) {
 // after that.
 func (p *past) lose(why replay.Reason) {
 	p.state, p.rival, p.stand, p.skip, p.why = nil, nil, nil, false, why
+	p.targets = nil
 	clear(p.kinds)
 	clear(p.undo)
 }
@@ -242,6 +245,8 @@ func (p *past) decide(pick pastPick) {
 	case !p.wanted(pick.At):
 	case q == nil || kind == nil:
 		p.score.Leave(replay.Missing, 1)
+	case pick.floor:
+		p.score.Leave(replay.Floor, 1)
 	case pick.kind < 0:
 		p.score.Leave(replay.Owed, 1)
 	default:

@@ -40,6 +40,8 @@ func (s *pastStand) read(e entry, queues map[shares.QueueID]shares.QueueState) {
 		queues[shares.QueueID(e.queue)] = queueStates[e.amount]
 	case wordVersion:
 		s.version = e
+	case wordTarget:
+		s.targets = append(s.targets, e)
 	case wordSeen:
 		s.lanes[laneID{e.ref, int(e.shape)}] = e.amount
 	case wordFlight:
@@ -75,6 +77,7 @@ func (p *past) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.targets, p.targets = targetsOf(v, st.targets), nil
 	s.adopt(v, 0, nil)
 	p.state, p.number = s, st.number
 	p.lanes = pastLanes{db: p.DB, of: map[laneID]*pastLane{}}
@@ -115,6 +118,23 @@ func (p *past) version(ctx context.Context, e entry) (v shares.Version, err erro
 	return inForce(v, e, p.queues), nil
 }
 
+// targetsOf are the target slots of a version, of its entries.
+func targetsOf(v shares.Version, entries []entry) (list []targetRow) {
+	for _, e := range entries {
+		r := targetRow{ShareID: shares.ShareID(e.share), Slots: int(e.amount)}
+		if e.shape > 0 {
+			r.Class = JobClasses[e.shape-1]
+		}
+		for _, q := range v.Queues {
+			if q.ID == shares.QueueID(e.queue) {
+				r.Queue = q.Name
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
 // follow counts an entry.
 func (p *past) follow(ctx context.Context, e entry) error {
 	p.measure(e.at)
@@ -132,12 +152,15 @@ func (p *past) follow(ctx context.Context, e entry) error {
 		p.rival.setBacklog(key, e.amount)
 	case wordQueue:
 		p.queues[shares.QueueID(e.queue)] = queueStates[e.amount]
+	case wordTarget:
+		p.targets = append(p.targets, e)
 	case wordVersion:
 		v, err := p.version(ctx, e)
 		if err != nil {
 			p.lose(replay.NoVersion)
 			return nil
 		}
+		p.state.targets, p.targets = targetsOf(v, p.targets), nil
 		p.state.adopt(v, 0, nil)
 		p.rival.adopt(p.queues, e)
 		clear(p.kinds)

@@ -50,6 +50,7 @@ type decisionsRow struct {
 	Units, Rounds    []int64
 	Weights, Turns   []int32
 	Kinds, Shapes    []int32
+	Floors           []bool
 }
 
 // pastPick is a decision as it was recorded.
@@ -57,6 +58,7 @@ type pastPick struct {
 	replay.Decision
 	kind  int64
 	shape int32
+	floor bool // it came before its turn by one
 }
 
 // unpack makes the records of a row. Those of an older daemon have number 0.
@@ -70,6 +72,7 @@ func (r decisionsRow) unpack(daemon int64) []pastPick {
 			Candidates: int(r.Candidates[i]), Deficit: r.Deficits[i], RunnerUpDeficit: r.RunnerUpDeficits[i], Weight: int(r.Weights[i])}
 		if len(r.Turns) > i {
 			p.Number, p.kind, p.shape = r.Turn+int64(r.Turns[i]), int64(nth(r.Kinds, i)), nth(r.Shapes, i)
+			p.floor = nth(r.Floors, i)
 		}
 	}
 	return list

@@ -22,7 +22,7 @@ type piece struct {
 var placeholders = []string{"Events", "FirstEvent", "Index", "Input", "Inputs"}
 
 // Check says whether the payload can be filled for every job: a *FieldError names the element otherwise.
-// Only {{.Name}} is understood, on purpose: text that comes from inputs is never read as a template.
+// Only {{.Name}} is understood, on purpose, and {{{{ for {{: text that comes from inputs is never read as a template.
 func (p Payload) Check() error {
 	if len(p.Command) == 0 || p.Command[0] == "" {
 		return &FieldError{Field: "command", Value: p.Command, Want: "a program and its arguments"}
@@ -68,7 +68,7 @@ func (p Payload) check(field, text string) error {
 		for _, a := range p.Matrix {
 			names = append(names, a.Name)
 		}
-		return &FieldError{Field: field, Value: strconv.Quote(text), Want: "text with placeholders among {{." + strings.Join(names, "}} {{.") + "}}"}
+		return &FieldError{Field: field, Value: strconv.Quote(text), Want: "text with placeholders among {{." + strings.Join(names, "}} {{.") + "}}; {{{{ stands for {{"}
 	}
 	return nil
 }
@@ -80,19 +80,33 @@ func (p Payload) axis(name string) int {
 // template is a text cut at its placeholders: text, name, text, name, …, text.
 type template []string
 
+// Literal is the text that jobs get as it is: {{{{ stands for {{.
+func Literal(text string) string { return strings.ReplaceAll(text, "{{", "{{{{") }
+
 func cut(text string) (t template, err error) {
+	var before strings.Builder
 	for {
-		before, rest, more := strings.Cut(text, "{{")
-		t = append(t, before)
-		if !more {
-			return t, nil
+		plain, rest, more := strings.Cut(text, "{{")
+		before.WriteString(plain)
+		switch {
+		case !more:
+			return append(t, before.String()), nil
+		case strings.HasPrefix(rest, "{{"):
+			before.WriteString("{{")
+			text = rest[2:]
+			continue
+		case strings.HasPrefix(rest, "{"): // a brace, and then a placeholder
+			before.WriteString("{")
+			text = "{" + rest
+			continue
 		}
 		inner, after, closed := strings.Cut(rest, "}}")
 		name, dotted := strings.CutPrefix(strings.TrimSpace(inner), ".")
 		if !closed || !dotted {
 			return nil, fmt.Errorf("no placeholder: {{%s", inner)
 		}
-		t = append(t, name)
+		t = append(t, before.String(), name)
+		before.Reset()
 		text = after
 	}
 }
@@ -113,7 +127,7 @@ func newRecipe(p Payload) *recipe {
 	r := &recipe{Payload: p, env: make(map[string]template, len(p.Env)), constant: true}
 	read := func(text string) template {
 		t, _ := cut(text) // Check passed at submission
-		r.constant = r.constant && len(t) == 1
+		r.constant = r.constant && len(t) == 1 && t[0] == text
 		return t
 	}
 	for _, text := range p.Command {

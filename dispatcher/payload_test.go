@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestRender(t *testing.T) {
@@ -29,6 +31,8 @@ func TestRender(t *testing.T) {
 			[]string{"run", "a", "{{.Index}}", "a {{.Index}}", "xa {{.Index}}"}, map[string]string{"DIVVY_INPUTS": "a\n{{.Index}}"}},
 		{"inputs of a command without placeholders", Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}}, piece{Inputs: []string{"a"}},
 			[]string{"run"}, map[string]string{"A": "b", "DIVVY_INPUTS": "a"}},
+		{"braces", Payload{Command: []string{"docker", "--format", "{{{{.ID}}", "{{{.Index}}}", "{{{{{{.Index}}", "{", "{{{{{"}, Env: map[string]string{"A": "{{{{.B}}"}}, piece{Index: 3},
+			[]string{"docker", "--format", "{{.ID}}", "{3}", "{{3", "{", "{{{"}, map[string]string{"A": "{{.B}}"}},
 		{"matrix", Payload{Command: []string{"run", "{{.os}}", "{{.seed}}"}, Matrix: matrix}, piece{Index: 4},
 			[]string{"run", "el8", "2"}, map[string]string{}},
 	} {
@@ -59,4 +63,18 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%q passed", text)
 		}
 	}
+}
+
+// Whatever text there is, beside a placeholder too, jobs get it as it was.
+func TestLiteral(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := rapid.StringMatching(`[{}.$aI]{0,12}`).Draw(t, "before"), rapid.StringMatching(`[{}.$aI]{0,12}`).Draw(t, "after")
+		p := Payload{Command: []string{"run", Literal(before), Literal(before) + "{{.Index}}" + Literal(after)}}
+		if err := p.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if command, _ := newRecipe(p).render(piece{Index: 7}); command[1] != before || command[2] != before+"7"+after {
+			t.Fatalf("%q", command)
+		}
+	})
 }

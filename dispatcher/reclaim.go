@@ -99,6 +99,9 @@ type openReclaim struct {
 	ClaimerID shares.ShareID
 	VictimID  shares.ShareID
 	Units     shares.Units
+	QueueID   shares.QueueID
+	ShapeID   int32
+	Cores     int64
 	Due       bool // its grace is over
 }
 

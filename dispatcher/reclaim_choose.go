@@ -71,9 +71,14 @@ type candidateRow struct {
 	JobID   int64
 	Nonce   int64
 	ShareID shares.ShareID
+	QueueID shares.QueueID
+	ShapeID int32
+	Cores   int64
 	Units   shares.Units
 	AgeS    float64
 }
+
+func (r candidateRow) running() running { return running{r.QueueID, r.ShareID, r.ShapeID, r.Cores} }
 
 // serve finds at most so many victims for one ask, and lets their orders come true in the standing. It returns how many.
 func (r *reclaiming) serve(ctx context.Context, st *reclaimPool, a ask, most int) (n int, err error) {
@@ -91,12 +96,13 @@ func (r *reclaiming) serve(ctx context.Context, st *reclaimPool, a ask, most int
 	if err != nil {
 		return 0, err
 	}
-	tree, now := st.book.Tree(), time.Now()
+	tree, now, kept := st.book.Tree(), time.Now(), st.kept.copied()
 	byJob := map[int64]candidateRow{}
 	var jobs []shares.Running
 	for _, row := range rows {
 		leaf, ok := tree.ByID(row.ShareID)
-		if ok && tree.Leaf(leaf) && !r.ordersJob(row.JobID) {
+		if ok && tree.Leaf(leaf) && !r.ordersJob(row.JobID) && kept.spares(row.running()) {
+			kept.take(row.running())
 			byJob[row.JobID] = row
 			started := now.Add(-time.Duration(row.AgeS * float64(time.Second)))
 			jobs = append(jobs, shares.Running{ID: row.JobID, Leaf: leaf, Units: row.Units, Started: started})
@@ -106,6 +112,7 @@ func (r *reclaiming) serve(ctx context.Context, st *reclaimPool, a ask, most int
 	victims = victims[:min(len(victims), most)]
 	for _, v := range victims {
 		st.pass(v.Leaf, back.Leaf, v.Units)
+		st.kept.take(byJob[v.ID].running())
 		r.given[claimer{st.pool, a.share}] += v.Units
 		r.orders = append(r.orders, reclaimOrder{job: v.ID, nonce: byJob[v.ID].Nonce, pool: st.pool, claimer: a.share,
 			plan: a.plan, grace: time.Duration(back.Terms.Grace)})

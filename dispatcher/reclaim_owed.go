@@ -22,8 +22,8 @@ type owedUnits struct {
 // owedFor bounds how long it counts.
 const owedFor = 30 * time.Second
 
-// choose is the leaf that a pull gets: one that is owed units, else whom the tree says.
-func (p *pool) choose(r shares.Units, of *shares.Contenders) (leaf int, ok bool) {
+// owedLeaf is a leaf that is owed units; false when none is that has a job.
+func (p *pool) owedLeaf(of *shares.Contenders) (leaf int, ok bool) {
 	if len(p.owed.list) > 0 && time.Now().Before(p.owed.until) {
 		for _, o := range p.owed.list {
 			if o.units > 0 && p.book.Contends(of, o.leaf) {
@@ -31,7 +31,7 @@ func (p *pool) choose(r shares.Units, of *shares.Contenders) (leaf int, ok bool)
 			}
 		}
 	}
-	return p.book.Choose(r, of)
+	return 0, false
 }
 
 // take notes that a leaf was granted units, and returns what it was owed; nil when it was owed nothing.

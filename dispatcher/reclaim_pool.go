@@ -16,6 +16,7 @@ type reclaimPool struct {
 	r    shares.Units // that targets are shares of
 	asks []ask
 	over map[shares.ShareID]shares.Units // by claimer: on its way already, for ready jobs that no ask was cut by yet
+	kept kept
 }
 
 // ask is what ready jobs of one shape could use in place of those that run.
@@ -55,7 +56,7 @@ func (s *state) reclaimPools() (all []*reclaimPool) {
 			}
 		}
 		if len(st.asks) > 0 {
-			st.book = copyBook(p.book, p.full())
+			st.book, st.kept = copyBook(p.book, p.full()), s.keptAt(p)
 			all = append(all, st)
 		}
 	}
@@ -145,6 +146,7 @@ func (st *reclaimPool) foresee(open []openReclaim, recent []recentReclaim) {
 		if o.Pool == st.pool && ok1 && ok2 && tree.Leaf(victim) && tree.Leaf(claimer) {
 			st.pass(victim, claimer, o.Units)
 			st.over[o.ClaimerID] += o.Units
+			st.kept.take(running{o.QueueID, o.VictimID, o.ShapeID, o.Cores})
 		}
 	}
 	for _, c := range recent {

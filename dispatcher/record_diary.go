@@ -27,6 +27,7 @@ const (
 	wordStand   = 'S' // a stand begins: positions, grants in flight, the order of last grants, backlogs
 	wordStood   = 'E' // a stand ends
 	wordQueue   = 'q' // queue is in the state that has number amount; before the version that it belongs to
+	wordTarget  = 'T' // shape is the class (its number from 1; 0: all) of share (0: all) of which queue may hold amount cores; before the version, as above
 	wordVersion = 'V' // version ref was adopted, with the plans of the moment amount (microseconds; 0: it has none)
 	wordSeen    = 's' // lane shape of daemon ref is counted up to amount
 	wordBack    = 'v' // grant number ref was taken back: share, shape, queue, amount units
@@ -106,6 +107,11 @@ var queueStates = []shares.QueueState{shares.Online, shares.Drain, shares.Offlin
 func (y *diary) noteVersion(s *state) {
 	for _, q := range s.version.Queues {
 		y.add(entry{word: wordQueue, queue: int32(q.ID), amount: int64(slices.Index(queueStates, q.State))})
+	}
+	for _, q := range s.version.Queues {
+		for _, t := range s.queues[q.ID].targets { // floors change nobody's want, and who came before its turn is recorded
+			y.add(entry{word: wordTarget, share: int32(t.ShareID), shape: int32(slices.Index(JobClasses, t.Class) + 1), queue: int32(q.ID), amount: int64(t.Slots)})
+		}
 	}
 	e := entry{word: wordVersion, ref: s.version.Number}
 	if !s.plans.at.IsZero() {

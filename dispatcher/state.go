@@ -12,7 +12,7 @@ import (
 type state struct {
 	version  shares.Version
 	plans    plans
-	targets  []targetRow // that are in force
+	targets  []targetRow // limits and floors that are in force
 	epoch    int64
 	queues   map[shares.QueueID]*queue
 	byName   map[string]*queue
@@ -68,7 +68,8 @@ type queue struct {
 	pos       int
 	pool      *pool
 	limit     *limit
-	targets   []*target  // target slots
+	targets   []*target // target slots
+	floors    []*target
 	outlines  []*outline // of jobs that may run here
 	bound     []*outline // of those that may run at one of its nodes only
 	heldCores int64
@@ -95,6 +96,7 @@ type pool struct {
 	lag         []float64         // by node: what it missed, see memory
 	owed        owed              // to whom units were reclaimed
 	skipped     shares.Contenders // of the record that is being made; else empty
+	below       shares.Contenders // of the floor that is being looked at; else empty
 	lends       bool              // there are limits of lending or borrowing
 	demand      []shares.Units    // by leaf node, as lending last saw it
 	eased       uint64            // rises when lending may admit what it has refused
@@ -117,7 +119,16 @@ type reach struct {
 	bounded bool
 	held    shares.Units // of this leaf at those queues
 	targets bool         // one of them has target slots
+	classes [nClasses]classReach
 	stale   bool
+}
+
+// classReach is the same of the jobs of one class, where there are target slots.
+type classReach struct {
+	queues  []bool
+	cap     shares.Units
+	bounded bool
+	held    shares.Units
 }
 
 type heldKey struct {
@@ -342,7 +353,7 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 		q.pool.eased++
 	}
 	if r := s.leaves[node].reach[q.pool]; r != nil && !r.stale && r.queues[q.pos] {
-		r.held += units
+		r.hold(q, s.shapes[key.shape], units)
 	}
 	s.touch(node, false)
 }
@@ -400,17 +411,18 @@ func (s *state) want(node int, p *pool) shares.Units {
 	if r.stale {
 		s.measure(node, p, r)
 	}
-	var want shares.Units
+	var of [nClasses]shares.Units
 	for _, g := range l.groups {
 		if g.waits > 0 {
-			units := shares.Units(g.waits*int64(g.outline.need.Cores)) * g.outline.power[p.name]
-			if r.targets {
-				if room, ok := s.roomFor(g, p); ok {
-					units = min(units, room)
-				}
-			}
-			want += units
+			of[g.outline.classAt] += shares.Units(g.waits*int64(g.outline.need.Cores)) * g.outline.power[p.name]
 		}
+	}
+	var want shares.Units
+	for class, units := range of {
+		if c := &r.classes[class]; c.bounded {
+			units = min(units, max(0, c.cap-c.held))
+		}
+		want += units
 	}
 	if r.bounded {
 		want = min(want, max(0, r.cap-r.held))
@@ -432,19 +444,51 @@ func (s *state) measure(node int, p *pool, r *reach) {
 		if !in {
 			continue
 		}
-		u, limited := s.version.Queues[i].Capacity()
 		q := s.queues[s.version.Queues[i].ID]
 		r.targets = r.targets || len(q.targets) > 0
-		if most, ok := s.targetOf(q, s.version.Tree.Nodes[node].ID); ok && (!limited || most < u) {
-			u, limited = most, true
-		}
+		u, limited := s.mostAt(q, s.version.Tree.Nodes[node].ID, "")
 		r.bounded = r.bounded && limited
 		r.cap += u
+	}
+	if r.targets {
+		s.measureClasses(node, r)
 	}
 	id := s.version.Tree.Nodes[node].ID
 	for key, h := range s.held[id] {
 		if q := s.queues[key.queue]; q != nil && r.queues[q.pos] {
-			r.held += h.units
+			r.hold(q, s.shapes[key.shape], h.units)
 		}
+	}
+}
+
+// measureClasses is measure for the jobs of each class by itself.
+func (s *state) measureClasses(node int, r *reach) {
+	for _, g := range s.leaves[node].groups {
+		if g.waits <= 0 {
+			continue
+		}
+		c := &r.classes[g.outline.classAt]
+		if c.queues == nil {
+			c.queues, c.bounded = make([]bool, len(r.queues)), true
+		}
+		for i, fits := range g.outline.queues {
+			if !fits || !r.queues[i] || c.queues[i] {
+				continue
+			}
+			u, limited := s.mostAt(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID, g.outline.class)
+			c.queues[i], c.bounded = true, c.bounded && limited
+			c.cap += u
+		}
+	}
+}
+
+// hold counts what the leaf holds at one of the queues.
+func (r *reach) hold(q *queue, sh *shape, units shares.Units) {
+	r.held += units
+	if sh == nil || !r.targets {
+		return
+	}
+	if c := &r.classes[sh.classAt]; c.queues != nil && c.queues[q.pos] {
+		c.held += units
 	}
 }

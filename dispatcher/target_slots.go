@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,13 +14,14 @@ import (
 )
 
 // TargetSlots is how many cores may be held at a queue, as whoever feeds it with pilots says it: a hard limit beside
-// those of the site file, which ends by itself.
+// those of the site file, or a floor, which ends by itself. There may be both for the same.
 type TargetSlots struct {
 	Queue string         // its name; the site may get such a queue later
 	Share shares.ShareID // that they are for, with all below it; 0: for all shares
 	Class string         // of jobs, as JobClass names it; empty: of all
-	Slots int            // cores; negative: there is no such limit any more
+	Slots int            // cores; negative: there is no such limit, or floor, any more
 	Until time.Time      // when it ends; zero: when it is said so
+	Floor bool           // while fewer are held, these jobs come first at the queue
 }
 
 // himemPerCore is the memory of a core, in MB, above which a job is one of much memory.
@@ -41,13 +43,16 @@ func JobClass(r Requirements) string {
 // JobClasses are the names that JobClass gives.
 var JobClasses = []string{"SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM"}
 
-// targetRow is a limit that is in force.
+const nClasses = 4
+
+// targetRow is a limit or a floor that is in force.
 type targetRow struct {
 	Queue     string
 	ShareID   shares.ShareID
 	Class     string
 	Slots     int
 	ExpiresAt *time.Time
+	Floor     bool
 }
 
 // key is the name of the limit at a queue.
@@ -77,6 +82,9 @@ func (d *Dispatcher) SetTargetSlots(ctx context.Context, t TargetSlots) error {
 	if t.Queue == "" {
 		return &FieldError{"queue", `""`, "the name of a queue"}
 	}
+	if t.Class != "" && !slices.Contains(JobClasses, t.Class) {
+		return &FieldError{"class", fmt.Sprintf("%q", t.Class), "one of " + strings.Join(JobClasses, ", ")}
+	}
 	// The tail is read while grants wait: fold most of it first. If that fails it is only longer.
 	if _, err := d.Fold(ctx); err != nil {
 		d.cfg.Log.Debug("not folded before target slots are set", "err", err)
@@ -97,9 +105,12 @@ func (d *Dispatcher) setTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlot
 		return err
 	}
 	args := pgx.StrictNamedArgs{"queue": t.Queue, "share": int32(t.Share), "class": t.Class}
-	verb := "remove_target_slots"
+	set, verb := "set_target_slots", "remove_target_slots"
+	if t.Floor {
+		set, verb = "set_target_floor", "remove_target_floor"
+	}
 	if t.Slots >= 0 {
-		verb = "set_target_slots"
+		verb = set
 		args["slots"], args["expires_at"] = t.Slots, nil
 		if !t.Until.IsZero() {
 			args["expires_at"] = t.Until
@@ -132,20 +143,24 @@ func nextChange(t *shares.Tree, targets []targetRow, at time.Time) time.Time {
 	return next
 }
 
-// target is a limit of a queue as this daemon sees it.
+// target is a limit or a floor of a queue as this daemon sees it.
 type target struct {
 	targetRow
-	limit *limit
-	held  int64 // cores, by all daemons
+	limit  *limit // nil of a floor
+	held   int64  // cores, by all daemons
+	leaves []int  // of a floor: whose jobs count
 }
 
-// hangTargets ties the limits that are in force to their queues.
+// hangTargets ties the limits and floors that are in force to their queues.
 func (s *state) hangTargets(limits map[limitKey]*limit) {
 	for _, r := range s.targets {
-		if q := s.byName[r.Queue]; q != nil {
-			if l := limits[r.key(q.ID)]; l != nil {
-				q.targets = append(q.targets, &target{targetRow: r, limit: l})
-			}
+		q := s.byName[r.Queue]
+		switch {
+		case q == nil:
+		case r.Floor:
+			s.hangFloor(q, r)
+		case limits == nil || limits[r.key(q.ID)] != nil: // a replay has none
+			q.targets = append(q.targets, &target{targetRow: r, limit: limits[r.key(q.ID)]})
 		}
 	}
 }
@@ -164,18 +179,16 @@ func (s *state) spendTargets(q *queue, key heldKey, jobs int64) {
 	}
 }
 
-// holdTargets counts what is held under the target slots of a queue. What they leave bounds the want of all leaves that they
-// are for.
+// holdTargets counts what is held under the target slots of a queue.
 func (s *state) holdTargets(q *queue, key heldKey, jobs int64) {
-	sh, tree := s.shapes[key.shape], s.version.Tree
-	for _, t := range q.targets {
-		if sh == nil || !t.covers(tree, key.share, sh.class) {
-			continue
-		}
-		t.held += jobs * int64(sh.need.Cores)
-		for _, leaf := range tree.Leaves() {
-			if len(s.leaves[leaf].windows) > 0 && t.covers(tree, tree.Nodes[leaf].ID, t.Class) {
-				s.touch(leaf, false)
+	sh := s.shapes[key.shape]
+	if sh == nil {
+		return
+	}
+	for _, list := range [][]*target{q.targets, q.floors} {
+		for _, t := range list {
+			if t.covers(s.version.Tree, key.share, sh.class) {
+				t.held += jobs * int64(sh.need.Cores)
 			}
 		}
 	}
@@ -192,26 +205,13 @@ func (s *state) roomAt(q *queue, share shares.ShareID, sh *outline) (cores int64
 	return cores, ok
 }
 
-// roomFor is roomAt at all queues of a pool that may run the jobs of a group, in units.
-func (s *state) roomFor(g *group, p *pool) (room shares.Units, ok bool) {
-	for i, fits := range g.outline.queues {
-		q := s.queues[s.version.Queues[i].ID]
-		if !fits || q.pool != p {
-			continue
-		}
-		cores, bounded := s.roomAt(q, s.version.Tree.Nodes[g.leaf].ID, g.outline)
-		if !bounded {
-			return 0, false
-		}
-		room += shares.Units(cores * q.CorePowerMilli)
-	}
-	return room, true
-}
-
-// targetOf is what the target slots leave of a queue for all jobs of a share, in units; ok is false when they say nothing.
-func (s *state) targetOf(q *queue, share shares.ShareID) (most shares.Units, ok bool) {
+// mostAt is what jobs of a share and class may hold of a queue, in units; an empty class is for all of them. ok is false when
+// neither slots nor target slots bound it. What others hold under the same target slots does not count, as with the slots of
+// a queue: else a grant at one queue would change what a thousand shares want.
+func (s *state) mostAt(q *queue, share shares.ShareID, class string) (most shares.Units, ok bool) {
+	most, ok = q.Capacity()
 	for _, t := range q.targets {
-		if u := shares.Units(int64(t.Slots) * q.CorePowerMilli); t.Class == "" && (!ok || u < most) && t.covers(s.version.Tree, share, "") {
+		if u := shares.Units(int64(t.Slots) * q.CorePowerMilli); (!ok || u < most) && t.covers(s.version.Tree, share, class) {
 			most, ok = u, true
 		}
 	}
@@ -233,8 +233,8 @@ func (s *state) targetInTheWay(q *queue, share shares.ShareID, sh *outline) stri
 
 // targetStandings tells of the target slots of a queue.
 func (s *state) targetStandings(q *queue) (all []TargetSlotsStanding) {
-	for _, t := range q.targets {
-		st := TargetSlotsStanding{Share: s.pathOf(t.ShareID), Class: t.Class, Slots: t.Slots, HeldCores: t.held}
+	for _, t := range slices.Concat(q.targets, q.floors) {
+		st := TargetSlotsStanding{Share: s.pathOf(t.ShareID), Class: t.Class, Slots: t.Slots, HeldCores: t.held, Floor: t.Floor}
 		if t.ExpiresAt != nil {
 			until := t.ExpiresAt.UTC()
 			st.Until = &until
@@ -250,6 +250,20 @@ func (s *state) pathOf(id shares.ShareID) string {
 		return s.version.Tree.Nodes[node].Path
 	}
 	return ""
+}
+
+// whose says in words whose jobs target slots are for.
+func (s *state) whose(t *target) string {
+	switch path := s.pathOf(t.ShareID); {
+	case path == "" && t.Class == "":
+		return "all jobs"
+	case path == "":
+		return t.Class + " jobs"
+	case t.Class == "":
+		return path
+	default:
+		return t.Class + " jobs of " + path
+	}
 }
 
 // nameOf says what target slots are for.

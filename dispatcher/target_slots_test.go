@@ -211,7 +211,7 @@ func TestTargetSlotsBoundTheWant(t *testing.T) {
 	}{
 		{"a share", TargetSlots{Slots: 4}, "A/x", 1, 4, 4},
 		{"its parent", TargetSlots{Slots: 4}, "A", 1, 4, 4},
-		{"all, and others hold more", TargetSlots{Slots: 4}, "", 1, 0, 0},
+		{"all, and others hold more", TargetSlots{Slots: 4}, "", 1, 4, 0}, // as with a queue of four slots
 		{"its class", TargetSlots{Slots: 8, Class: "MCORE"}, "", 4, 8, 8},
 		{"another class", TargetSlots{Slots: 4, Class: "MCORE"}, "", 1, 30, 60},
 		{"nothing at all", TargetSlots{Slots: 0}, "A/x", 1, 0, 0},
@@ -302,7 +302,11 @@ func TestTargetSlotsUnderLoad(t *testing.T) {
 	}
 	eventually(t, "all that it allows is given", func() bool {
 		for _, d := range daemons {
-			pullAll(t, d, "q")
+			for _, l := range pullAll(t, d, "q") {
+				if l.Share == "B" { // which gets slots for which the other daemon has the escrow of A
+					finish(t, d, Finished, l)
+				}
+			}
 		}
 		return held() == 5
 	})

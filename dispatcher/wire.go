@@ -307,15 +307,16 @@ type QueueStanding struct {
 	Pilots    int   `json:"pilots" doc:"Pilots that pulled here in the last five minutes at this daemon."`
 	Waiting   int   `json:"waiting" doc:"Pulls that wait for a job here at this daemon."`
 
-	TargetSlots []TargetSlotsStanding `json:"target_slots,omitempty" doc:"Caps that a Harvester has set, or whoever speaks for it."`
+	TargetSlots []TargetSlotsStanding `json:"target_slots,omitempty" doc:"Caps and floors that a Harvester has set, or whoever speaks for it."`
 }
 
-// TargetSlotsStanding is a cap on the cores that may be held at a queue, and what is held under it.
+// TargetSlotsStanding is a cap on the cores that may be held at a queue, or a floor, and what is held under it.
 type TargetSlotsStanding struct {
 	Share     string     `json:"share,omitempty" doc:"Path of the share that it is for; absent: all."`
 	Class     string     `json:"class,omitempty" doc:"Jobs that it is for: SCORE, MCORE, SCORE_HIMEM, MCORE_HIMEM; absent: all."`
 	Slots     int        `json:"slots" doc:"Cores."`
 	HeldCores int64      `json:"held_cores"`
+	Floor     bool       `json:"floor,omitempty" doc:"While fewer are held, these jobs come first at the queue; else no more may be held."`
 	Until     *time.Time `json:"until,omitempty" doc:"When it ends; absent: when it is said so."`
 }
 

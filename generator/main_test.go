@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -51,6 +52,7 @@ func newWorld(t testing.TB) *world {
 	w.store = site.NewStore(site.Config{Pool: w.db})
 	w.apply(t, siteYAML)
 	w.Generator = New(w.config())
+	w.outlook.soon = time.Hour // however busy the machine is
 	return w
 }
 

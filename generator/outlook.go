@@ -13,10 +13,11 @@ import (
 )
 
 // outlook is what the last reading of the levels said: the shares that lack jobs, neediest first. A reading takes a
-// row of every live task. While there are few each Generate reads anew; where there are many, the workers of a
+// row of every live task. While that is soon done each Generate reads anew; where it takes longer, the workers of a
 // generator go by one reading until all that it found is made, or it is too old.
 type outlook struct {
-	heard atomic.Bool // of changes since it was read
+	heard atomic.Bool   // of changes since it was read
+	soon  time.Duration // what a reading of few tasks takes at most that is done anew each time
 
 	mu      sync.Mutex
 	needs   []need
@@ -31,10 +32,12 @@ type stockKey struct {
 	shape int32
 }
 
-// fewTasks are read anew each time. Of more, readings take a twentieth of one backend, or a fifth when there is reason
-// to read: new tasks, or a stock that is used up faster than it was thought.
+// fewTasks are read anew each time, if that is soon done: under a snapshot held open elsewhere the rows that tasks had before keep
+// being read, however few tasks there are. Of more, or else, readings take a twentieth of one backend, or a fifth when there is
+// reason to read: new tasks, or a stock that is used up faster than it was thought.
 const (
 	fewTasks     = 100
+	soonDone     = 5 * time.Millisecond
 	lookEase     = 20
 	lookSoonEase = 5
 	lookAtLeast  = 5 * time.Second
@@ -43,9 +46,9 @@ const (
 // took says how long the reading holds.
 func (o *outlook) took(tasks int64, began, now time.Time) {
 	o.soonest, o.until = now, now
-	if tasks > fewTasks {
-		o.soonest = now.Add(lookSoonEase * now.Sub(began))
-		o.until = now.Add(min(lookEase*now.Sub(began), lookAtLeast))
+	if took := now.Sub(began); tasks > fewTasks || took > o.soon {
+		o.soonest = now.Add(lookSoonEase * took)
+		o.until = now.Add(min(lookEase*took, lookAtLeast))
 	}
 }
 

@@ -20,14 +20,15 @@ func TestOutlookHoldsByWhatItTook(t *testing.T) {
 		at           time.Time
 		want         bool
 	}{
-		{fewTasks, false, false, read, true},
+		{1, false, false, after(799), false}, // few, and yet it took long
+		{1, true, false, after(200), true},
 		{fewTasks + 1, true, true, after(199), false},
 		{fewTasks + 1, false, false, after(799), false},
 		{fewTasks + 1, true, false, after(200), true},
 		{fewTasks + 1, false, true, after(200), true},
 		{fewTasks + 1, false, false, after(800), true},
 	} {
-		var o outlook
+		o := outlook{soon: soonDone}
 		if !o.outdated(began, func() bool { return false }) {
 			t.Fatal("nothing was read yet, and it is not time")
 		}
@@ -37,7 +38,15 @@ func TestOutlookHoldsByWhatItTook(t *testing.T) {
 			t.Errorf("%d tasks, heard %v, lacks %v, %v after: outdated %v", c.tasks, c.heard, c.lacks, c.at.Sub(read), got)
 		}
 	}
-	var o outlook
+	o := outlook{soon: soonDone}
+	o.took(fewTasks, began, began.Add(soonDone))
+	if !o.outdated(began.Add(soonDone), func() bool { return false }) {
+		t.Error("a short reading of few tasks holds")
+	}
+	o.took(fewTasks+1, began, began.Add(soonDone))
+	if o.outdated(began.Add(soonDone), func() bool { return false }) {
+		t.Error("a short reading of many tasks does not hold")
+	}
 	o.took(10_000, began, began.Add(time.Minute))
 	if !o.outdated(began.Add(time.Minute+lookAtLeast), func() bool { return false }) {
 		t.Errorf("a reading that took a minute holds longer than %v", lookAtLeast)

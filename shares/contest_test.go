@@ -79,7 +79,9 @@ func TestAheadIsPickWithThem(t *testing.T) {
 		for range 10 {
 			all := drawCandidates(t, p)
 			n := rapid.IntRange(0, len(all)).Draw(t, "contend")
-			asking, r := all[:n], Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
+			// Whole units: of a thousandth a hundred leaves get parts that differ by less than Tolerance, and then who is level with
+			// whom depends on who else contends.
+			asking, r := all[:n], 1000*Units(rapid.Int64Range(0, 300).Draw(t, "r"))
 			c, ok := p.Contest(r, p.gather(asking))
 			if !ok {
 				continue

@@ -110,7 +110,8 @@ func (s *stub) call(t *testing.T, c Config, method, path, body string) *httptest
 }
 
 const theJob = `"PandaID":1001,"taskID":77,"attemptNr":1,"jobName":"sim.1001","transformation":"http://example.com/trf/runShell",` +
-	`"jobPars":"-e DIVVY_ATTEMPT=1 -e DIVVY_CORES=1 -e DIVVY_QUEUE=Q -e DIVVY_SHARE=A -- echo 'a<b'","coreCount":1,"prodSourceLabel":"managed","prodUserID":"alice"}`
+	`"jobPars":"-e DIVVY_ATTEMPT=1 -e DIVVY_CORES=1 -e DIVVY_QUEUE=Q -e DIVVY_SHARE=A -- echo 'a<b'","coreCount":1,"prodSourceLabel":"managed","prodUserID":"alice",` +
+	`"swRelease":"NULL","homepackage":"NULL","cmtConfig":"NULL"}`
 
 // Answers, to the letter.
 func TestAnswers(t *testing.T) {
@@ -265,7 +266,7 @@ func TestMayNotPull(t *testing.T) {
 	} {
 		path, name, _ := strings.Cut(call, " ")
 		s := newStub()
-		if w := s.call(t, c, "POST", path, `{"`+name+`":"Q"}`); w.Code != 403 || w.Body.String() != want || len(s.pulled) != 0 {
+		if w := s.call(t, c, "POST", path, `{"`+name+`":"Q"}`); w.Code != 200 || w.Body.String() != want || len(s.pulled) != 0 {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
@@ -309,5 +310,32 @@ func TestTransforms(t *testing.T) {
 	}
 	if w := s.call(t, c, "GET", "/trf/runShell", ""); !strings.Contains(w.Body.String(), "ours") {
 		t.Errorf("the operator's runShell is not taken")
+	}
+}
+
+// PandaIDs count up: who may not pull at a queue can neither keep nor end what runs there.
+func TestUpdatesOfOthersQueues(t *testing.T) {
+	c := Config{MayPull: func(_ context.Context, queue string) error {
+		if queue == "theirs" {
+			return errors.New("queue theirs is not for you")
+		}
+		return nil
+	}}
+	for _, state := range []string{"running", "failed"} {
+		for queue, refused := range map[string]bool{"theirs": true, "ours": false} {
+			s := newStub()
+			s.held.Queue = queue
+			before := s.call(t, c, "POST", "/server/panda/updateJob", `{"jobId":1001,"attemptNr":1,"state":"`+state+`"}`).Body.String()
+			now := s.call(t, c, "POST", "/api/v1/pilot/update_job", `{"job_id":1001,"attempt_nr":1,"job_status":"`+state+`"}`).Body.String()
+			if said := strings.Contains(before, `{"StatusCode":60,"errorDialog":"queue theirs is not for you"}`); said != refused {
+				t.Errorf("%s at %s: %s", state, queue, before)
+			}
+			if said := strings.Contains(now, `{"success":false,"message":"queue theirs is not for you","data":null}`); said != refused {
+				t.Errorf("%s at %s: %s", state, queue, now)
+			}
+			if heard := len(s.ended.Results)+len(s.renewed.Leases) > 0; heard == refused {
+				t.Errorf("%s at %s: heard %v", state, queue, heard)
+			}
+		}
 	}
 }

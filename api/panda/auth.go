@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,6 +21,8 @@ type Access struct {
 	Operators [][sha256.Size]byte
 	// Users are whom client certificates stand for, on a listener with a TLSFiles.Config, which lets good ones in only.
 	Users Users
+	// Issuers are those whose JSON web tokens are good.
+	Issuers Issuers
 	// Anyone lets everybody in, with any credential or none: a listener on loopback that has none configured, or
 	// panda_anonymous. Who has a good credential is still known by it.
 	Anyone bool
@@ -31,7 +32,7 @@ type Access struct {
 // bound to the credential only where the credential's line in its file names the origins that it may use.
 type Caller struct {
 	Token    string // the token's name
-	User     string // whom the certificate stands for
+	User     string // whom the certificate stands for; the subject of a JSON web token
 	DN       string // the certificate's subject
 	Origin   string // vo or vo.role
 	Operator bool   // has a token of the native API
@@ -90,17 +91,23 @@ func CallerOf(ctx context.Context) Caller {
 	return c
 }
 
-// Guard lets those in who may come in, and tells the handler who they are. All others are answered 403: an
-// envelope under /api/, an old answer elsewhere.
+// Guard lets those in who may come in, and tells the handler who they are. All others are answered as the generation of
+// the path knows it.
 func (a *Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := a.admit(r)
-		if err != nil {
-			refuse(w, r, err.Error())
+		if err != nil && !(errors.Is(err, errNoCredential) && asksAlive(r)) {
+			refuse(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
+}
+
+// asksAlive is true for the question whether anybody is there. Monitors ask it without a credential, as PanDA's own server lets them.
+func asksAlive(r *http.Request) bool {
+	_, call, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
+	return r.Method == http.MethodGet && call == "system/is_alive"
 }
 
 // The refusals that need no words of the moment.
@@ -128,7 +135,7 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 	}
 	c.pilot = len(origins) > 0 && strings.HasSuffix(c.Origin, "."+rolePilot)
 	if c.pilot && steers(r) {
-		return c, fmt.Errorf("%s speaks for %s: pilots take jobs and report on them, and steer nothing", c.Name(), c.Origin)
+		return c, forbidden{fmt.Errorf("%s speaks for %s: pilots take jobs and report on them, and steer nothing", c.Name(), c.Origin)}
 	}
 	return c, nil
 }
@@ -137,18 +144,21 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 const rolePilot = "pilot"
 
 // steers says whether a request changes what others have: tasks, jobs, target slots. A credential on worker nodes that is
-// bound to a pilot's origin is no good for that; one that is bound to none, or a listener for anyone, is.
+// bound to a pilot's origin is no good for that; one that is bound to none, or a listener for anyone, is. Whatever is not
+// known to be said by pilots and Harvesters, or to be a question, steers.
 func steers(r *http.Request) bool {
-	if r.Method != http.MethodPost {
-		return false
+	if call, old := strings.CutPrefix(r.URL.Path, "/server/panda/"); old {
+		return !saidOld[call] && !strings.HasPrefix(call, "get") && !strings.HasPrefix(call, "check")
 	}
-	for _, call := range []string{"/task/", "/job/kill", "/job/reassign", "/harvester/add_target_slots", "/harvester/add_sweep_command"} {
-		if strings.Contains(r.URL.Path, call) {
-			return true
-		}
-	}
-	return false
+	_, call, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
+	group, name, _ := strings.Cut(call, "/")
+	said := group == "pilot" || group == "harvester" && name != "add_target_slots" && name != "add_sweep_command"
+	return r.Method != http.MethodGet && !said
 }
+
+// saidOld are the old calls by which pilots and Harvesters say something.
+var saidOld = map[string]bool{"isAlive": true, "updateJob": true, "updateJobsInBulk": true, "updateWorkerPilotStatus": true, "harvesterIsAlive": true,
+	"updateWorkers": true, "updateServiceMetrics": true, "addHarvesterDialogs": true, "reportWorkerStats_jobtype": true, "ackCommands": true}
 
 // identify fills in the caller and returns the origins that its credential is bound to.
 func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
@@ -183,7 +193,13 @@ func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 			return t.origins, nil
 		}
 	}
-	return nil, errUnknownToken
+	if len(a.Issuers) == 0 {
+		return nil, errUnknownToken
+	}
+	var may origins
+	var err error
+	c.User, may, err = a.Issuers.check(r.Context(), token)
+	return may, err
 }
 
 // owner is whose certificate the client has shown. Without Users none is looked at: nobody said that they are checked.
@@ -209,13 +225,25 @@ func orNothing(origin string) string {
 // scRole is the old answer's status code of who may not.
 const scRole = 60
 
-// refuse answers 403, with the body that the generation of the path reads.
-func refuse(w http.ResponseWriter, r *http.Request, why string) {
-	body := map[string]any{"StatusCode": scRole, "errorDialog": why}
-	if strings.HasPrefix(r.URL.Path, "/api/") {
-		body = map[string]any{"success": false, "message": why, "data": nil}
+// refuse says no. The new API has status 403 for credentials that are not good, and 200 where a good one has not the right;
+// the old one has 200 for everything, and a status code in the answer. Web pages get 403 from both, and who brings a token
+// whose issuer does not answer 503.
+func refuse(w http.ResponseWriter, r *http.Request, why error) {
+	status, right, unchecked := http.StatusForbidden, forbidden{}, errUnchecked{}
+	switch {
+	case errors.As(why, &right):
+		status = http.StatusOK
+	case errors.As(why, &unchecked): // what is said again is heard again, as with the database
+		status = http.StatusServiceUnavailable
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusForbidden)
-	_ = json.NewEncoder(w).Encode(body) // the client may have gone
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/"):
+		envelope{Message: why.Error(), Status: status}.write(w)
+	case errors.Is(why, errPage):
+		writeJSON(w, status, refusal{scRole, why.Error()})
+	case status == http.StatusServiceUnavailable:
+		writeJSON(w, status, refusal{scTimeOut, why.Error()})
+	default:
+		writeJSON(w, http.StatusOK, refusal{scRole, why.Error()})
+	}
 }

@@ -1,7 +1,6 @@
 package panda
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
@@ -10,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -130,7 +131,7 @@ func TestRefusals(t *testing.T) {
 		} {
 			c.path = path
 			status, body := c.do(t, http.DefaultClient, c.url)
-			if status != http.StatusForbidden {
+			if denied := c.want == errPage.Error() || strings.HasPrefix(path, "/api/"); (status == http.StatusForbidden) != denied || !denied && status != http.StatusOK {
 				t.Errorf("%+v: status %d", c.knock, status)
 			}
 			sameJSON(t, body, want)
@@ -138,14 +139,33 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func sameJSON(t *testing.T, got string, want any) {
-	t.Helper()
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
+// Monitors ask whether the daemon is there without a credential; one that is not good is refused there as anywhere.
+func TestAliveForAll(t *testing.T) {
+	url := listen(t, access(t, false), nil)
+	for path, status := range map[string]int{"/api/v1/system/is_alive": 200, "/api/latest/system/is_alive": 200, "/api/v1/system/get_attributes": 403} {
+		for token, status := range map[string]int{"": status, "Bearer cern-token-0123456780": 403} {
+			r, err := http.NewRequest(http.MethodGet, url+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", token)
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != status {
+				t.Errorf("%s with %q: status %d, expected %d", path, token, resp.StatusCode, status)
+			}
+		}
 	}
-	if !bytes.Equal(text, []byte(got)) { // maps are written in the order of their keys
-		t.Errorf("got %s, want %s", got, text)
+}
+
+func sameJSON(t *testing.T, got string, want map[string]any) {
+	t.Helper()
+	var said map[string]any
+	if err := json.Unmarshal([]byte(got), &said); err != nil || !cmp.Equal(said, want) {
+		t.Errorf("%v: got %s, want %v", err, got, want)
 	}
 }
 
@@ -172,23 +192,33 @@ func TestAnyone(t *testing.T) {
 func TestPilotsSteerNothing(t *testing.T) {
 	url := listen(t, access(t, false), nil)
 	const bound, unbound = "Bearer wlcg-token-0123456789", "Bearer cern-token-0123456789"
+	const refused = `{"success":false,"message":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing","data":null}`
+	const oldRefused = `{"StatusCode":60,"errorDialog":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing"}`
 	for _, c := range []struct {
 		knock
-		status int
+		want string // "" = let in
 	}{
-		{knock{path: "/api/v1/pilot/acquire_jobs", authorization: bound, origin: "wlcg.pilot"}, 200},
-		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.pilot"}, 403},
-		{knock{path: "/api/latest/task/submit", authorization: bound, origin: "wlcg.pilot"}, 403},
-		{knock{path: "/api/v1/job/kill", authorization: bound, origin: "wlcg.pilot"}, 403},
-		{knock{path: "/api/v1/harvester/add_target_slots", authorization: bound, origin: "wlcg.pilot"}, 403},
-		{knock{path: "/api/v1/harvester/add_dialogs", authorization: bound, origin: "wlcg.pilot"}, 200},
-		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.production"}, 200},
-		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg"}, 200},
-		{knock{path: "/api/v1/task/kill", authorization: unbound, origin: "wlcg.pilot"}, 200},
-		{knock{path: "/api/v1/task/kill", authorization: "Bearer operator-token-0123", origin: "wlcg.pilot"}, 200},
+		{knock{path: "/api/v1/pilot/acquire_jobs", authorization: bound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.pilot"}, refused},
+		{knock{path: "/api/latest/task/submit", authorization: bound, origin: "wlcg.pilot"}, refused},
+		{knock{path: "/api/v1/job/kill", authorization: bound, origin: "wlcg.pilot"}, refused},
+		{knock{path: "/api/v1/harvester/add_target_slots", authorization: bound, origin: "wlcg.pilot"}, refused},
+		{knock{path: "/server/panda/setNumSlotsForWP", authorization: bound, origin: "wlcg.pilot"}, oldRefused},
+		{knock{path: "/server/panda/sweepPQ", authorization: bound, origin: "wlcg.pilot"}, oldRefused},
+		{knock{path: "/server/panda/killTask", authorization: bound, origin: "wlcg.pilot"}, oldRefused},
+		{knock{path: "/server/panda/whatIsToCome", authorization: bound, origin: "wlcg.pilot"}, oldRefused},
+		{knock{path: "/server/panda/killTask", authorization: unbound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/server/panda/getJob", authorization: bound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/server/panda/updateJobsInBulk", authorization: bound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/api/v1/workflow/submit", authorization: bound, origin: "wlcg.pilot"}, refused},
+		{knock{path: "/api/v1/harvester/add_dialogs", authorization: bound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.production"}, ""},
+		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg"}, ""},
+		{knock{path: "/api/v1/task/kill", authorization: unbound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/api/v1/task/kill", authorization: "Bearer operator-token-0123", origin: "wlcg.pilot"}, ""},
 	} {
 		status, body := c.do(t, http.DefaultClient, url)
-		if status != c.status || status == 403 && !strings.Contains(body, `"message":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing"`) {
+		if status != 200 || (c.want == "") != strings.HasPrefix(body, `{"Token"`) || c.want != "" && body != c.want {
 			t.Errorf("%+v: %d %s", c.knock, status, body)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/internal/harvester"
+	"github.com/divvyhq/divvy/internal/site"
 )
 
 // caller makes calls of the new API as scripts and Harvesters do, at a server that has all of them.
@@ -30,7 +31,8 @@ func (w *world) caller() caller {
 			next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 		})
 	})
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db)})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db),
+		Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
 	server := httptest.NewServer(routes)
 	w.t.Cleanup(server.Close)
 	return caller{w.t, server.URL + "/api/v1"}

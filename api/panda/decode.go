@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,9 +26,10 @@ const (
 type args map[string]any
 
 // decode reads the arguments of a request: the query of a GET, else the body, which is JSON or a form, packed or not.
-// What it is shows in the body itself; pilots say little about it, and not always the truth.
+// What it is shows in the body itself; pilots say little about it, and not always the truth. Some Harvesters send a GET
+// with a form.
 func decode(w http.ResponseWriter, r *http.Request) (args, error) {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if said := r.Method == http.MethodGet || r.Method == http.MethodHead; said && (r.URL.RawQuery != "" || r.ContentLength <= 0) {
 		return formArgs(r.URL.Query()), nil
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -77,7 +79,16 @@ func unpack(body []byte) ([]byte, error) {
 }
 
 func parseJSON(body []byte) (args, error) {
-	var a args
+	a, err := readObject(body)
+	if err != nil {
+		if numbered := noNumbers(body); !bytes.Equal(numbered, body) {
+			return readObject(numbered)
+		}
+	}
+	return a, err
+}
+
+func readObject(body []byte) (a args, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if err := d.Decode(&a); err != nil {
@@ -87,6 +98,20 @@ func parseJSON(body []byte) (args, error) {
 		return nil, errors.New("failed to load JSON: something follows the object")
 	}
 	return a, nil
+}
+
+// notNumbers fits a string, so that none is looked into, or what Python writes for a float that is no number.
+var notNumbers = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+
+// noNumbers has null where Python's json writes NaN and Infinity, which it reads too: a figure that a pilot could not
+// make out is no reason to lose its last word.
+func noNumbers(body []byte) []byte {
+	return notNumbers.ReplaceAllFunc(body, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
 }
 
 // formArgs takes the values of a form or a query. PHP's way to write a list, name[]=, is a list too, and goes before a

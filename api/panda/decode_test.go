@@ -50,6 +50,27 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Python writes, and reads, floats that are no numbers: they count as not said.
+func TestNoNumbers(t *testing.T) {
+	a, err := parse([]byte(`{"jobId":"7","state":"finished","meanCoreCount":NaN,"avgRSS":-Infinity,"maxRSS":[Infinity],"jobMetrics":"a=NaN \"NaN"}`))
+	want := args{"jobId": "7", "state": "finished", "meanCoreCount": nil, "avgRSS": nil, "maxRSS": []any{nil}, "jobMetrics": `a=NaN "NaN`}
+	if diff := cmp.Diff(want, a); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if a, err := parse([]byte(`{"jobId":NaN`)); err == nil {
+		t.Error("half an object was read", a)
+	}
+}
+
+// Seconds since 1970 are kept to the nearest millisecond, not to the one before.
+func TestTimeSaid(t *testing.T) {
+	for seconds, want := range map[float64]string{1795229981.8: "2026-11-21T02:59:41.8Z", 1795229981.9996: "2026-11-21T02:59:42Z", 0: "", 1e12: ""} {
+		if got := timeSaid(seconds); got != want {
+			t.Errorf("%f: %s, expected %s", seconds, got, want)
+		}
+	}
+}
+
 func TestBadBodies(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"half an object": []byte(`{"a":`), "a list": []byte(`[1]`), "a word": []byte(`"a"`), "two objects": []byte(`{} {}`), "prose": []byte(`hello`),
@@ -87,7 +108,7 @@ func TestRead(t *testing.T) {
 		{`{"id":1,"f":[]}`, nil, "Type error: 'f' must be of type float, got list."},
 		{`{"id":1,"s":{}}`, nil, "Type error: 's' must be of type str, got dict."},
 		{`{"id":1,"l":1.5}`, nil, "Type error: 'l' must be of type list, got float."},
-		{`{"id":1,"is":["a"]}`, nil, "Type error: 'is' must be of type list, got list."},
+		{`{"id":1,"is":["a"]}`, nil, "Type error: All elements in 'is' must be int."},
 		{`{"id":1,"f":"inf"}`, nil, "Type error: 'f' must be of type float, got str."},
 	} {
 		a, err := parse([]byte(c.body))

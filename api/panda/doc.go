@@ -20,7 +20,8 @@
 //	starting, running            renew, state starting, running
 //	transferring, holding        renew, state draining
 //	finished, failed             finish
-//	add_target_slots             a hard limit of the dispatcher: cores at a queue, for a share or a kind of jobs, until a date
+//	add_target_slots             a hard limit of the dispatcher, or with mode floor a floor: cores at a queue, for a share or a kind
+//	                             of jobs, until a date
 //	an order to cancel           the command tobekilled: killed, reclaimed, whatever the reason
 //
 // # What is promised
@@ -34,11 +35,21 @@
 //     and repeats a 503; all else there is 200.
 //  3. The old API takes JSON, gzip said or unsaid, and forms, and ignores what it does not know. The new one takes the
 //     same, and names arguments that it does not know or cannot read in an answer with success false.
-//  4. Answers of the new API have exactly the keys success, message and data, and command too where there is one.
+//  4. Answers of the new API have exactly the keys success, message and data, and command too where there is one. Where there
+//     is none data says null, and NULL to a pilot, as PanDA's own server does: null stops pilots since the middle of 2026.
+//     Every call below /api/v1/ and /api/latest/ is answered so; one that is not served says what there is instead
+//     (tasks_other.go, jobs.go, elsewhere.go). Calls about many jobs or tasks take few statements, and at most so many.
 //  5. A command reaches the job as its arguments were, whatever they hold (quote.go). It is run by /trf/runShell, unless
 //     its program is an http or https URL: that is the transformation then, and the arguments follow as they are.
 //  6. PanDA's pilots renew every half hour. Their leases last Config.Lease once they are heard of, whatever other leases
 //     last.
+//  7. A repeated request for jobs is a request of its own. Pilots give them no number, and what they send may be the same for
+//     two pilots of one host: never two pilots with one job. What was leased to an answer that got lost ends with its first
+//     lease; what was leased to a caller that went away while it waited is given back at once.
+//  8. A credential that is missing, not good or run out, or speaks for an origin that it is not bound to, is refused with 403
+//     by the new API; a good one that has not the right with 200 and success false. The old API answers both with 200 and
+//     StatusCode 60. Where it cannot be told, because the token's issuer does not answer, both say 503. No token is logged or
+//     said back. Files of credentials are read again when they change (fresh.go).
 //
 // What pilots report beyond outcome, usage and outputs is kept on the attempt under the names that PanDA's users
 // know: jobMetrics, pilotErrorCode, transExitCode … (fields.go).

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -25,6 +26,7 @@ type fakePilot struct {
 	new  bool // speaks the new API
 	form bool // repeats its getJob as a form, as after a failure
 	node string
+	asks map[string]any // said with its getJob besides
 
 	beat   time.Duration      // between heartbeats while the payload runs; 0 = none
 	before func(state string) // called ahead of each update
@@ -40,8 +42,10 @@ type fakePilot struct {
 func (p *fakePilot) getJob() bool {
 	p.t.Helper()
 	if p.new {
-		_, a := p.say("/api/v1/pilot/acquire_jobs", map[string]any{"site_name": "LOCAL_TEST", "computing_element": "LOCAL_TEST", "prod_source_label": "managed",
-			"disk_space": 16336, "memory": 24105, "node": p.node})
+		said := map[string]any{"site_name": "LOCAL_TEST", "computing_element": "LOCAL_TEST", "prod_source_label": "managed",
+			"disk_space": 16336, "memory": 24105, "node": p.node}
+		maps.Copy(said, p.asks)
+		_, a := p.say("/api/v1/pilot/acquire_jobs", said)
 		if a["success"] != true {
 			return false
 		}
@@ -50,6 +54,7 @@ func (p *fakePilot) getJob() bool {
 	}
 	said := map[string]any{"siteName": "LOCAL_TEST", "computingElement": "LOCAL_TEST", "prodSourceLabel": "managed", "diskSpace": 16336, "workingGroup": "",
 		"cpu": 2596.122, "mem": 24105.56, "node": p.node, "allowOtherCountry": false}
+	maps.Copy(said, p.asks)
 	_, p.job = p.say("/server/panda/getJob", said)
 	return p.job["StatusCode"] == 0.0
 }
@@ -103,7 +108,7 @@ func (p *fakePilot) update(state string, more ...any) (command string) {
 	if status != 200 || a["success"] != true || a["message"] != "" || data["StatusCode"] != 0.0 || len(data) != 2 {
 		p.t.Fatalf("%s: %d %v", state, status, a)
 	}
-	if data["command"] == nil {
+	if data["command"] == noCommand {
 		if len(a) != 3 {
 			p.t.Fatalf("%s: %v", state, a)
 		}
@@ -112,7 +117,7 @@ func (p *fakePilot) update(state string, more ...any) (command string) {
 	if a["command"] != data["command"] || len(a) != 4 {
 		p.t.Fatalf("%s: %v", state, a)
 	}
-	return a["command"].(string)
+	return a["command"].(string) // null would stop the real one
 }
 
 // final says how it ended.

@@ -128,8 +128,7 @@ func timeSaid(seconds float64) string {
 	if seconds < 1 || seconds > 1e11 {
 		return ""
 	}
-	whole, part := math.Modf(seconds)
-	return time.Unix(int64(whole), int64(part*1e3)*1e6).UTC().Format("2006-01-02T15:04:05.999Z07:00")
+	return time.UnixMilli(int64(math.Round(seconds * 1e3))).UTC().Format("2006-01-02T15:04:05.999Z07:00")
 }
 
 // dateSaid is a time of the new API; what is none stays as it is.

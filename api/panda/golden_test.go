@@ -98,9 +98,53 @@ func checkJob(t *testing.T, x exchange, got map[string]any) {
 		t.Errorf("%s: %v", x.name, got)
 	}
 	for key := range got {
-		if _, known := x.answer[key]; !known && !strings.Contains(" coreCount jobName prodSourceLabel processingType workingGroup prodUserID resource_type ", " "+key+" ") {
+		if _, known := x.answer[key]; !known && !strings.Contains(" coreCount jobName prodSourceLabel processingType workingGroup prodUserID resource_type swRelease homepackage cmtConfig ", " "+key+" ") {
 			t.Errorf("%s: a job has %s", x.name, key)
 		}
+	}
+}
+
+// settled checks what is left when a scenario is over: the job's state, one attempt that was given out, began and ended,
+// with what all its updates say of the pilot; and nothing held. Then its last two requests come once more, as they do when
+// their answers get lost: the last word is heard as before, a heartbeat is told to stop, and nothing changes.
+func settled(t *testing.T, w *world, scenario string, job int64, state string) {
+	t.Helper()
+	j := w.job(job)
+	if j.State != state || j.EndedAt == nil || len(j.Attempts) != 1 {
+		t.Fatalf("%+v", j)
+	}
+	a := j.Attempts[0]
+	if a.Attempt != 1 || a.Queue != "LOCAL_TEST" || a.Node != "vm" || a.StartedAt == nil || a.EndedAt == nil {
+		t.Errorf("%+v", a)
+	}
+	for key, want := range map[string]any{"node": "vm", "siteName": "LOCAL_TEST", "schedulerID": "unknown", "coreCount": 1.0,
+		"pilotID": "http://localhost/batchlogs/mock.out|PR|3.11.5.1", "cpuConsumptionUnit": "s+AMD EPYC 1024 KB 2-Core Processor 1-Socket+AVX2"} {
+		if a.Report[key] != want {
+			t.Errorf("%s is %v, want %v", key, a.Report[key], want)
+		}
+	}
+	w.until("nothing is held", func() bool {
+		for _, q := range w.dispatcher.Queues() {
+			if q.HeldCores != 0 || q.HeldJobs != 0 {
+				return false
+			}
+		}
+		return true
+	})
+	all := recorded(t, scenario)
+	for n, want := range map[int]string{len(all) - 2: killed, len(all) - 1: noCommand} {
+		x := all[n]
+		x.body["jobId"] = cutFloat(job)
+		b, err := json.Marshal(x.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got := post(t, w.url+x.path, "application/json", pack(t, b)); got["StatusCode"] != 0.0 || got["command"] != want || len(got) != 2 {
+			t.Errorf("%s, once more: %v", x.name, got)
+		}
+	}
+	if diff := cmp.Diff(j, w.job(job)); diff != "" {
+		t.Errorf("said twice, it changes something: %s", diff)
 	}
 }
 
@@ -117,12 +161,14 @@ func TestReplay(t *testing.T) {
 	}
 	t.Run("simple", func(t *testing.T) {
 		w.submit(1, 1, "sh", "-c", "echo hello; sleep 5")
-		a := w.attempt(replay(t, w, "simple", nothing, state("starting", "running", "finished")))
+		job := replay(t, w, "simple", nothing, state("starting", "running", "finished"))
+		settled(t, w, "simple", job, "finished")
+		a := w.attempt(job)
 		if a.ExitCode == nil || *a.ExitCode != 0 || a.Message != "" || a.Queue != "LOCAL_TEST" || a.Node != "vm" {
 			t.Errorf("%+v", a)
 		}
 		for key, want := range map[string]any{"pilotTiming": "0|0|5|0|0|0", "pilotErrorCode": 0.0, "transExitCode": 0.0, "meanCoreCount": 1.0, "coreCount": 1.0,
-			"pilotID": "http://localhost/batchlogs/mock.out|PR|3.11.5.1", "startTime": "2026-11-21T02:59:35.391Z", "endTime": "2026-11-21T02:59:41.804Z", "state": "finished"} {
+			"pilotID": "http://localhost/batchlogs/mock.out|PR|3.11.5.1", "startTime": "2026-11-21T02:59:35.391Z", "endTime": "2026-11-21T02:59:41.805Z", "state": "finished"} {
 			if a.Report[key] != want {
 				t.Errorf("%s is %v, want %v", key, a.Report[key], want)
 			}
@@ -131,6 +177,7 @@ func TestReplay(t *testing.T) {
 	t.Run("fail7", func(t *testing.T) {
 		w.submit(1, 1, "sh", "-c", "echo oops >&2; exit 7")
 		job := replay(t, w, "fail7", nothing, state("starting", "running", "failed"))
+		settled(t, w, "fail7", job, "failed")
 		a := w.attempt(job)
 		if a.ExitCode == nil || *a.ExitCode != 7 || a.Message != "pilot 1305: Failed to execute payload" || w.job(job).State != "failed" {
 			t.Errorf("%+v", a)
@@ -144,7 +191,9 @@ func TestReplay(t *testing.T) {
 	})
 	t.Run("output", func(t *testing.T) {
 		w.submit(1, 1, "sh", "-c", "echo result > out.1001.txt")
-		a := w.attempt(replay(t, w, "output", nothing, state("starting", "running", "finished")))
+		job := replay(t, w, "output", nothing, state("starting", "running", "finished"))
+		settled(t, w, "output", job, "finished")
+		a := w.attempt(job)
 		want := map[string]any{"guid": "999E6678-A448-44D5-B26A-D76876A5C75D", "fsize": 7.0, "adler32": "0bcc02aa", "surl": "file://localhost/scratch", "endpoint": "MOCK_DISK"}
 		if diff := cmp.Diff(want, a.Outputs["out.1001.txt"]); diff != "" || len(a.Outputs) != 2 {
 			t.Errorf("%s in %v", diff, a.Outputs)
@@ -160,6 +209,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		job := replay(t, w, "kill", killAt, state("starting", "running", "running", "failed"))
+		settled(t, w, "kill", job, "cancelled")
 		if got := w.job(job); got.State != "cancelled" || len(got.Attempts) != 1 || got.Attempts[0].Report["pilotErrorCode"] != 1144.0 {
 			t.Errorf("%+v", got)
 		}

@@ -14,7 +14,7 @@ type Workers interface {
 	Heartbeat(context.Context, harvester.Beat) error
 	Update(ctx context.Context, harvester string, workers []harvester.Worker) error
 	// PilotStatus notes what a worker's pilot said; known is false when no such worker was told of.
-	PilotStatus(ctx context.Context, harvester string, worker int64, status string) (known bool, err error)
+	PilotStatus(context.Context, harvester.Said) (known bool, err error)
 	LastID(ctx context.Context, harvester string) (int64, error)
 	Report(ctx context.Context, harvester, queue string, numbers []harvester.Number) error
 	Numbers(context.Context) ([]harvester.Number, error)
@@ -50,7 +50,7 @@ func (s *server) harvesterCalls() []endpoint {
 		{http.MethodPost, "/harvester/add_sweep_command", params{"panda_queue": id, "status_list": list | needed, "ce_list": list | needed,
 			"submission_host_list": list | needed}, s.addSweepCommand},
 		{http.MethodPost, "/harvester/add_target_slots", params{"panda_queue": id, "slots": integer | needed, "global_share": text,
-			"resource_type": text, "expiration_date": text}, s.addTargetSlots},
+			"resource_type": text, "expiration_date": text, "mode": text}, s.addTargetSlots},
 	}
 }
 
@@ -175,11 +175,10 @@ func (s *server) acknowledgeCommands(r *http.Request, a args) envelope {
 	})
 }
 
-// addSweepCommand has the Harvesters of a queue end workers there.
+// addSweepCommand has the Harvesters of a queue end workers there; ALL selects all statuses, elements or hosts.
 func (s *server) addSweepCommand(r *http.Request, a args) envelope {
 	w := harvester.Sweep{Queues: []string{clean(a.text("panda_queue"))}}
-	for name, to := range map[string]*[]string{"status_list": &w.Statuses, "ce_list": &w.Elements, "submission_host_list": &w.Hosts} {
-		*to = []string{}
+	for name, to := range map[string]*harvester.Selection{"status_list": &w.Statuses, "ce_list": &w.Elements, "submission_host_list": &w.Hosts} {
 		for _, v := range a.list(name) {
 			word, ok := toText(v)
 			if !ok {

@@ -1,6 +1,7 @@
 package panda
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
 )
 
 // aWorker is what Harvester says of a worker, with changes.
@@ -149,6 +151,7 @@ func TestAddTargetSlots(t *testing.T) {
 		{send, path, slots("LOCAL_TEST", 5, map[string]any{"resource_type": "HUGE"}), `{"success":false,"message":"Argument error: 'resource_type' is HUGE, expected one of SCORE, MCORE, SCORE_HIMEM, MCORE_HIMEM","data":null}`},
 		{send, path, slots("LOCAL_TEST", 5, map[string]any{"global_share": "Nobody"}), `{"success":false,"message":"Argument error: 'global_share': no share is called Nobody","data":null}`},
 		{send, path, slots("LOCAL_TEST", -2, nil), `{"success":false,"message":"Argument error: 'slots' is -2, expected 0 or more, or -1 for no cap","data":null}`},
+		{send, path, slots("LOCAL_TEST", 5, map[string]any{"mode": "high"}), `{"success":false,"message":"Argument error: 'mode' is high, expected cap or floor","data":null}`},
 		{send, path, slots("LOCAL_TEST", "few", nil), `{"success":false,"message":"Type error: 'slots' must be of type int, got str.","data":null}`},
 		{send, path, map[string]any{"slots": 5}, `{"success":false,"message":"Argument error: missing a required argument: 'panda_queue'","data":null}`},
 	})
@@ -161,4 +164,79 @@ func TestAddTargetSlots(t *testing.T) {
 	}
 	c.check([]answered{{send, path, slots("LOCAL_TEST", -1, map[string]any{"global_share": "Prod"}), `{"success":true,"message":"set numSlots=-1 for PQ=LOCAL_TEST gshare=Prod resource=None","data":null}`}})
 	w.until("the others are given", func() bool { return w.pullN("LOCAL_TEST") == 17 })
+}
+
+// targets are the target slots of a queue, in words.
+func (w *world) targets(queue string) string {
+	var all []string
+	for _, q := range w.dispatcher.Queues() {
+		for _, t := range q.TargetSlots {
+			if word := map[bool]string{true: "floor", false: "cap"}[t.Floor]; q.Name == queue {
+				all = append(all, fmt.Sprintf("%s %d %s", t.Share, t.Slots, word))
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// They end by themselves at their date, as a cap and as a floor.
+func TestTargetSlotsEnd(t *testing.T) {
+	w := newWorld(t, dispatcher.Timing{})
+	c := w.caller()
+	soon := time.Now().UTC().Add(4 * time.Second).Truncate(time.Second).Format(time.DateTime)
+	for _, mode := range []string{"cap", "floor"} {
+		c.data(send, "/harvester/add_target_slots", map[string]any{"panda_queue": "OTHER", "slots": 4, "global_share": "Prod", "mode": mode, "expiration_date": soon}, new(any))
+	}
+	w.until("both are known", func() bool { return strings.Count(w.targets("OTHER"), "Prod 4 ") == 2 })
+	w.until("both are over", func() bool {
+		_, err := w.dispatcher.Switch(t.Context())
+		return err == nil && w.targets("OTHER") == ""
+	})
+	if now := time.Now().UTC().Format(time.DateTime); now < soon {
+		t.Errorf("they ended at %s, before %s", now, soon)
+	}
+}
+
+// As a floor they let a share's jobs come first at the queue, until so many run there, or until the date.
+func TestAddTargetFloor(t *testing.T) {
+	w := newWorld(t, dispatcher.Timing{})
+	c := w.caller()
+	w.submit(30, 1, "true")
+	_, err := w.generator.Submit(t.Context(), generator.SubmitRequest{Spec: generator.Spec{Name: "ana", User: "bob", Share: "User", Count: 30, Command: []string{"true"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until("all jobs are ready", func() bool {
+		n := int64(0)
+		for _, count := range w.dispatcher.Counts() {
+			n += count.N
+		}
+		return n == 60
+	})
+	const path = "/harvester/add_target_slots"
+	floor := func(n int) map[string]any {
+		return map[string]any{"panda_queue": "LOCAL_TEST", "slots": n, "global_share": "User", "mode": "floor", "expiration_date": "1"}
+	}
+	users := func(n int) (of int) { // grants to User among the next
+		t.Helper()
+		for range n {
+			reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Slot: dispatcher.Slot{Cores: 1}, Max: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reply.Leases[0].Share == "User" {
+				of++
+			}
+		}
+		return of
+	}
+	c.check([]answered{{send, path, floor(6), `{"success":true,"message":"set numSlots=6 for PQ=LOCAL_TEST gshare=User resource=None as a floor","data":null}`}})
+	w.until("the floor is known", func() bool { return w.targets("LOCAL_TEST") == "User 6 floor" })
+	if n := users(6); n != 6 {
+		t.Errorf("%d of the first six are of the share with the floor", n)
+	}
+	if n := users(6); n != 0 {
+		t.Errorf("%d of the next six are: it has more than its weight already", n)
+	}
+	c.check([]answered{{send, path, floor(-1), `{"success":true,"message":"set numSlots=-1 for PQ=LOCAL_TEST gshare=User resource=None as a floor","data":null}`}})
 }

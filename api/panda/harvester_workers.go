@@ -29,13 +29,14 @@ func (s *server) updateWorkers(r *http.Request, a args) envelope {
 
 // noteWorker notes what the pilot of a worker said of itself. Pilots that no Harvester has sent say it as well: that is
 // nothing to be noted.
-func (s *server) noteWorker(r *http.Request, harvesterID, worker, status string) envelope {
+func (s *server) noteWorker(r *http.Request, worker string, p harvester.Said) envelope {
 	id, err := strconv.ParseInt(worker, 10, 64)
 	if s.Workers == nil || err != nil {
 		return good(nil)
 	}
 	return answer(s, r, "status of a worker's pilot", func(ctx context.Context) (any, error) {
-		_, err := s.Workers.PilotStatus(ctx, clean(harvesterID), id, status)
+		p.Worker, p.Harvester, p.Node = id, clean(p.Harvester), clean(p.Node)
+		_, err := s.Workers.PilotStatus(ctx, p)
 		return nil, err
 	})
 }

@@ -29,7 +29,14 @@ type job struct {
 	WorkingGroup    string `json:"workingGroup,omitempty"`
 	ProdUserID      string `json:"prodUserID,omitempty"`
 	ResourceType    string `json:"resource_type,omitempty"`
+	SWRelease       string `json:"swRelease"`
+	HomePackage     string `json:"homepackage"`
+	CMTConfig       string `json:"cmtConfig"`
 }
+
+// noRelease is PanDA's word for a job that needs no release of an experiment's software: pilots of experiments that have
+// such releases would set one up.
+const noRelease = "NULL"
 
 // jobOf makes the job of a lease, with what its task says of it.
 func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) job {
@@ -39,7 +46,7 @@ func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) job {
 		Transformation: p.transformation, JobPars: p.jobPars, CoreCount: max(1, l.Cores),
 		MinRAMCount: l.MemoryMB, MaxDiskCount: l.DiskMB, MaxWalltime: l.WalltimeS,
 		ProdSourceLabel: t.label, ProcessingType: t.processingType, WorkingGroup: t.workingGroup,
-		ProdUserID: t.user, ResourceType: t.resourceType}
+		ProdUserID: t.user, ResourceType: t.resourceType, SWRelease: noRelease, HomePackage: noRelease, CMTConfig: noRelease}
 }
 
 // base is the URL that the pilot reached us at.

@@ -2,7 +2,7 @@ package panda
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,10 +13,13 @@ import (
 
 // Jobs is what is told of jobs, and done to them; *dispatcher.Dispatcher is one.
 type Jobs interface {
-	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
-	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
-	// KillJob cancels a live job; ErrNoJob when there is none with the id.
-	KillJob(ctx context.Context, id int64) error
+	// JobsByID finds jobs, each with its running or last attempt, by rising id.
+	JobsByID(ctx context.Context, ids []int64) ([]dispatcher.JobRow, error)
+	JobIDs(context.Context, dispatcher.JobChoice) ([]int64, error)
+	// Metadata is what payloads of a task's finished jobs reported of themselves, by rising id.
+	Metadata(ctx context.Context, task, after int64, n int) ([]dispatcher.JobMetadata, error)
+	// KillJobs cancels jobs; those that were live come back, by rising id.
+	KillJobs(ctx context.Context, ids []int64) ([]int64, error)
 	// Counts are live jobs by kind, Ended those that were over within a time.
 	Counts() []dispatcher.Count
 	Ended(ctx context.Context, within time.Duration) ([]dispatcher.Count, error)
@@ -27,20 +30,31 @@ type Jobs interface {
 
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
+// either is the method of calls that PanDA's own programs make by GET and by POST.
+const either = "GET or POST"
+
 // jobCalls are those of users' scripts.
 func (s *server) jobCalls() []endpoint {
-	if s.Jobs == nil {
+	if s.Jobs == nil || s.Steering == nil {
 		return nil
 	}
 	ids := params{"job_ids": integers | needed}
-	return []endpoint{
+	return append([]endpoint{
 		{http.MethodGet, "/job/get_status", params{"job_ids": integers | needed, "timeout": number}, s.jobStatus},
-		{http.MethodGet, "/job/get_description", ids, s.jobDescription},
-		{http.MethodGet, "/job/get_description_incl_archive", ids, s.jobDescription}, // nothing is archived elsewhere
+		{either, "/job/get_description", ids, s.jobDescription},
+		{either, "/job/get_description_incl_archive", ids, s.jobDescription}, // nothing is archived elsewhere
 		{http.MethodGet, "/job/get_metadata_for_analysis_jobs", params{"task_id": integer | needed}, s.jobMetadata},
 		{http.MethodPost, "/job/kill", params{"job_ids": integers | needed, "code": integer, "use_email_as_id": boolean, "kill_options": list}, s.killJobs},
 		{http.MethodPost, "/job/reassign", ids, s.reassignJobs},
-	}
+		{http.MethodPost, "/job/set_command", params{"job_id": integer | needed, "command": text | needed}, s.setCommand},
+	}, refusals("job", jobRefusals)...)
+}
+
+// jobRefusals are the calls about jobs that PanDA has and that can do nothing here.
+var jobRefusals = map[string]refused{
+	"submit":                            {http.MethodPost, "jobs are made of tasks: task/submit takes one, also for a single job (noInput, nEvents 1)"},
+	"set_debug_mode":                    {http.MethodPost, "pilots send the end of a payload's output with its last word: divvy job logs"},
+	"generate_offline_execution_script": {http.MethodGet, "divvy task show has the command and the environment of a task's jobs, divvy job show what a job is filled with"},
 }
 
 // mostJobs bounds what one call is about: the ids behind are left out, as PanDA does it.
@@ -71,67 +85,35 @@ func (s *server) jobStatus(r *http.Request, a args) envelope {
 
 // jobDescription tells all that is known of each job; null for one that there is not.
 func (s *server) jobDescription(r *http.Request, a args) envelope {
-	return answer(s, r, "get_description", func(ctx context.Context) ([]map[string]any, error) {
-		all := []map[string]any{}
-		for _, id := range first(a.integers("job_ids")) {
-			row, err := s.Jobs.Job(ctx, id)
-			switch {
-			case errors.Is(err, dispatcher.ErrNoJob):
-				all = append(all, nil)
-			case err != nil:
-				return nil, err
-			default:
-				all = append(all, s.describe(ctx, row))
-			}
+	return answer(s, r, "get_description", func(ctx context.Context) ([]description, error) {
+		ids := first(a.integers("job_ids"))
+		found, err := s.describe(ctx, ids)
+		all := make([]description, len(ids))
+		for i, id := range ids {
+			all[i] = found[id]
 		}
-		return all, nil
+		return all, err
 	})
 }
 
-// describe is a job under PanDA's names. What its last pilot reported stands beside what is known here.
-func (s *server) describe(ctx context.Context, row dispatcher.JobRow) map[string]any {
-	task := s.taskOf(ctx, row.Task)
-	d := map[string]any{"PandaID": row.ID, "jediTaskID": row.Task, "taskID": row.Task, "jobStatus": statusOf(row.State, ""), "computingSite": nil,
-		"gshare": row.Share, "currentPriority": row.Priority, "attemptNr": row.Attempt, "maxAttempt": row.MaxAttempts,
-		"jobName": task.name + "." + strconv.FormatInt(row.ID, 10), "taskName": task.name, "prodUserName": task.user, "prodSourceLabel": task.label,
-		"processingType": task.processingType, "workingGroup": task.workingGroup, "resource_type": task.resourceType,
-		"creationTime": pandaTime(&row.CreatedAt), "startTime": nil, "endTime": pandaTime(row.EndedAt), "modificationHost": nil,
-		"inputFiles": row.Inputs, "outputFiles": nil}
-	if row.Queue != "" {
-		d["computingSite"] = row.Queue
-	}
-	if n := len(row.Attempts); n > 0 {
-		last := row.Attempts[n-1]
-		if row.State == "leased" {
-			d["jobStatus"] = statusOf(row.State, dispatcher.LeaseState(last.State))
-		}
-		d["startTime"], d["modificationHost"], d["outputFiles"] = pandaTime(last.StartedAt), last.Node, last.Outputs
-		d["cpuConsumptionTime"], d["maxRSS"], d["transExitCode"] = last.Usage.CPUSeconds, last.Usage.MemoryMB*1000, last.ExitCode
-		for name, v := range last.Report {
-			if had, there := d[name]; !there || had == nil || name == "transExitCode" || name == "maxRSS" || name == "cpuConsumptionTime" {
-				d[name] = v
-			}
-		}
-	}
-	return d
-}
+// metadataPerPage is how many reports of payloads are read at once; each may have 64 kB.
+const metadataPerPage = 500
 
 // jobMetadata tells what payloads of a task's finished jobs reported, by job.
 func (s *server) jobMetadata(r *http.Request, a args) envelope {
 	e := answer(s, r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
-		found := map[string]any{}
-		f := dispatcher.JobFilter{Task: a.integer("task_id"), State: "finished", Limit: 1000}
-		for n := 0; f.Task > 0 && n < mostJobs; {
-			page, err := s.Jobs.Jobs(ctx, f)
-			if err != nil || len(page) == 0 {
-				return found, err
+		found, after := map[string]any{}, int64(0)
+		for len(found) < mostJobs {
+			page, err := s.Jobs.Metadata(ctx, a.integer("task_id"), after, metadataPerPage)
+			if err != nil {
+				return nil, err
 			}
-			for _, row := range page {
-				if err := s.metadataOf(ctx, row.ID, found); err != nil {
-					return nil, err
-				}
+			for _, m := range page {
+				found[strconv.FormatInt(m.ID, 10)], after = m.Metadata, m.ID
 			}
-			n, f.After = n+len(page), page[len(page)-1].ID
+			if len(page) < metadataPerPage {
+				break
+			}
 		}
 		return found, nil
 	})
@@ -141,33 +123,34 @@ func (s *server) jobMetadata(r *http.Request, a args) envelope {
 	return e
 }
 
-func (s *server) metadataOf(ctx context.Context, id int64, to map[string]any) error {
-	row, err := s.Jobs.Job(ctx, id)
-	if err != nil && !errors.Is(err, dispatcher.ErrNoJob) {
-		return err
-	}
-	for _, at := range slices.Backward(row.Attempts) {
-		if v, there := at.Report["metaData"]; there {
-			to[strconv.FormatInt(id, 10)] = v
-			return nil
-		}
-	}
-	return nil
-}
-
 // killJobs cancels jobs, and says of each if it was live. Pilots hear of it with their next update.
 func (s *server) killJobs(r *http.Request, a args) envelope {
-	return answer(s, r, "kill", func(ctx context.Context) ([]bool, error) {
-		done := []bool{}
-		for _, id := range first(a.integers("job_ids")) {
-			err := s.Jobs.KillJob(ctx, id)
-			if err != nil && !errors.Is(err, dispatcher.ErrNoJob) {
-				return nil, err
-			}
-			done = append(done, err == nil)
-		}
-		return done, nil
-	})
+	return answer(s, r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.integers("job_ids"))) })
+}
+
+func (s *server) kill(ctx context.Context, ids []int64) ([]bool, error) {
+	killed, err := s.Jobs.KillJobs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	done := make([]bool, len(ids))
+	for i, id := range ids {
+		_, done[i] = slices.BinarySearch(killed, id)
+	}
+	return done, nil
+}
+
+// setCommand gives a pilot a command: to end its job. It has no other ear for commands here.
+func (s *server) setCommand(r *http.Request, a args) envelope {
+	if command := a.text("command"); command != killed {
+		return bad("set_command: %q is not served here, only %s", command, killed)
+	}
+	id := a.integer("job_id")
+	e := s.killJobs(r, args{"job_ids": []int64{id}})
+	if done, _ := e.Data.([]bool); e.Success && !done[0] {
+		return bad("job %d is over, or there is no such job", id)
+	}
+	return envelope{Success: e.Success, Message: fmt.Sprintf("command=%s is registered", killed)}
 }
 
 // reassignJobs has nothing to do: a job that does not run yet belongs to no queue, but to all that can run it.

@@ -21,7 +21,7 @@ func TestJobCalls(t *testing.T) {
 	}
 	done, runs := pull(), pull()
 	w.until("the third is ready", func() bool { n := w.dispatcher.Counts(); return len(n) == 2 })
-	if _, err := w.dispatcher.Renew(t.Context(), dispatcher.RenewRequest{Pilot: "p", Leases: []dispatcher.Renewal{{Lease: runs.Lease, State: dispatcher.Running}}}); err != nil {
+	if _, err := w.dispatcher.Renew(t.Context(), dispatcher.RenewRequest{Pilot: "p", Leases: []dispatcher.Renewal{{Lease: runs.Lease, State: dispatcher.Running}, {Lease: done.Lease, State: dispatcher.Running}}}); err != nil {
 		t.Fatal(err)
 	}
 	code := 0
@@ -41,18 +41,28 @@ func TestJobCalls(t *testing.T) {
 		{get, "/job/get_metadata_for_analysis_jobs", map[string]any{"task_id": task.ID}, fmt.Sprintf(`{"success":true,"message":"","data":{"%d":{"files":1}}}`, done.Job)},
 		{send, "/job/reassign", ids(runs.Job), nothing},
 		{send, "/job/kill", map[string]any{"job_ids": []int64{done.Job, runs.Job, -1}, "code": 9, "use_email_as_id": false, "kill_options": []string{}}, `{"success":true,"message":"","data":[false,true,false]}`},
-		{send, "/job/kill", map[string]any{"job_ids": []string{"x"}}, `{"success":false,"message":"Type error: 'job_ids' must be of type list, got list.","data":null}`},
+		{send, "/job/kill", map[string]any{"job_ids": []string{"x"}}, `{"success":false,"message":"Type error: All elements in 'job_ids' must be int.","data":null}`},
 	})
 	kept, err := w.dispatcher.Renew(t.Context(), dispatcher.RenewRequest{Pilot: "p", Leases: []dispatcher.Renewal{{Lease: runs.Lease}}})
 	if err != nil || len(kept.Cancel) != 1 {
 		t.Errorf("%+v, %v; want the kill to reach the pilot", kept, err)
 	}
-	for _, path := range []string{"/job/get_description", "/job/get_description_incl_archive"} {
+	for path, method := range map[string]string{"/job/get_description": get, "/job/get_description_incl_archive": send} {
 		var got []map[string]any
-		c.data(get, path, ids(done.Job, runs.Job), &got)
+		c.data(method, path, ids(done.Job, runs.Job), &got)
+		for _, name := range jobAttributes {
+			if _, there := got[0][name]; !there {
+				t.Errorf("%s: no %s", path, name)
+			}
+		}
+		if files, _ := got[0]["Files"].([]any); len(files) != 1 || files[0].(map[string]any)["lfn"] != "out.txt" || files[0].(map[string]any)["fsize"] != 3.0 {
+			t.Errorf("%s: files %v", path, got[0]["Files"])
+		}
 		for name, want := range map[string]any{"PandaID": float64(done.Job), "jediTaskID": float64(task.ID), "jobStatus": "finished", "computingSite": "LOCAL_TEST",
 			"gshare": "Prod", "prodUserName": "alice", "prodSourceLabel": "managed", "processingType": "simul", "jobMetrics": "nEvents=10",
-			"pilotErrorCode": 0.0, "transExitCode": 0.0, "maxRSS": 500000.0, "modificationHost": "n1", "attemptNr": 1.0} {
+			"pilotErrorCode": 0.0, "transExitCode": "0", "maxRSS": 488281.0, "modificationHost": "n1", "attemptNr": 1.0,
+			"coreCount": 1.0, "cpuConsumptionTime": 12.0, "jobName": fmt.Sprintf("%s.%d", task.Name, done.Job), "exeErrorCode": 0.0, "cloud": nil,
+			"metadata": nil, "metaData": nil} {
 			if got[0][name] != want {
 				t.Errorf("%s: %s is %v, want %v", path, name, got[0][name], want)
 			}
@@ -61,4 +71,19 @@ func TestJobCalls(t *testing.T) {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
+	var all, bad []map[string]any
+	c.data(get, "/task/get_job_descriptions", map[string]any{"task_id": task.ID}, &all)
+	c.data(get, "/task/get_job_descriptions", map[string]any{"task_id": task.ID, "unsuccessful_only": "True"}, &bad)
+	if len(all) != 3 || len(bad) != 0 || all[0]["jobDuration"] == nil || all[0]["extendedProdSourceLabel"] != "managed_normal" || all[1]["jobDuration"] != nil {
+		t.Errorf("%v, %v", all, bad)
+	}
+	third := int64(all[2]["PandaID"].(float64))
+	c.check([]answered{
+		{send, "/job/set_command", map[string]any{"job_id": third, "command": "softkill"}, `{"success":false,"message":"set_command: \"softkill\" is not served here, only tobekilled","data":null}`},
+		{send, "/job/set_command", map[string]any{"job_id": third, "command": "tobekilled"}, `{"success":true,"message":"command=tobekilled is registered","data":null}`},
+		{send, "/job/set_command", map[string]any{"job_id": third, "command": "tobekilled"}, fmt.Sprintf(`{"success":false,"message":"job %d is over, or there is no such job","data":null}`, third)},
+		{send, "/task/kill_unfinished_jobs", map[string]any{"task_id": task.ID, "code": 9}, `{"success":true,"message":"","data":[true]}`},
+		{send, "/task/kill_unfinished_jobs", map[string]any{"task_id": -1}, `{"success":true,"message":"","data":[]}`},
+		{get, "/task/get_job_ids", map[string]any{"task_id": task.ID}, fmt.Sprintf(`{"success":true,"message":"","data":[%d,%d,%d]}`, done.Job, runs.Job, third)},
+	})
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/harvester"
 )
 
 // oldCalls are those of pilot3 up to 3.11. Its answers are flat, and 200 also where they say no.
 func (s *server) oldRoutes(r chi.Router) {
 	for name, serve := range map[string]func(*http.Request, args) (int, any){
 		"getJob": s.getJob, "updateJob": s.updateJob, "updateWorkerPilotStatus": s.updateWorkerPilotStatus,
-		"getStatus": s.getStatus, "isAlive": s.isAlive, "getResourceTypes": s.getResourceTypes,
+		"getStatus": s.getStatus, "isAlive": s.isAlive, "getResourceTypes": s.oldResourceTypes,
 	} {
 		r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
 			a, err := decode(w, r)
@@ -30,6 +31,9 @@ func (s *server) oldRoutes(r chi.Router) {
 			writeJSON(w, status, answer)
 		})
 	}
+	s.oldHarvesterRoutes(r)
+	s.oldTaskRoutes(r)
+	r.HandleFunc("/server/panda/*", notThere)
 }
 
 // oldGetJob are the arguments of getJob that mean something here.
@@ -52,7 +56,7 @@ func (s *server) getJob(r *http.Request, a args) (int, any) {
 	var no forbidden
 	switch {
 	case errors.As(err, &no):
-		return http.StatusForbidden, refusal{scRole, no.Error()}
+		return http.StatusOK, refusal{scRole, no.Error()}
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return http.StatusOK, refusal{scNoJobs, oldNoJobs}
 	case none(err):
@@ -62,6 +66,8 @@ func (s *server) getJob(r *http.Request, a args) (int, any) {
 	case err != nil:
 		s.Log.Warn("getJob", "queue", q.queue, "error", err)
 		return http.StatusOK, refusal{scTimeOut, tryAgain}
+	case bulk && byHarvester(q.scheduler, q.worker):
+		return http.StatusOK, fetchedJobs(jobs)
 	case bulk:
 		return http.StatusOK, jobList{scSuccess, jobs}
 	}
@@ -74,7 +80,7 @@ type jobList struct {
 	Jobs       []job `json:"jobs"`
 }
 
-// heard is the answer to an update: the command is NULL in the old API where there is none, and null in the new one.
+// heard is the answer to an update: the command is NULL in the old API where there is none, and as idle says in the new one.
 type heard struct {
 	StatusCode int `json:"StatusCode"`
 	Command    any `json:"command"`
@@ -90,7 +96,10 @@ func (s *server) updateJob(r *http.Request, a args) (int, any) {
 		return http.StatusOK, refusal{scInvalid, fmt.Sprintf("state %q is none of starting, running, transferring, holding, finished, failed", u.state)}
 	}
 	kill, err := s.heed(r.Context(), u)
+	var no forbidden
 	switch {
+	case errors.As(err, &no):
+		return http.StatusOK, refusal{scRole, no.Error()}
 	case err != nil && u.final():
 		return http.StatusServiceUnavailable, refusal{scTimeOut, tryAgain}
 	case err != nil:
@@ -108,7 +117,7 @@ func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
 	defer cancel()
 	for {
 		kill, err = s.hear(ctx, u)
-		if err == nil || !u.final() || wrong(err) || errors.Is(err, dispatcher.ErrStopping) {
+		if err == nil || !u.final() || wrong(err) || errors.As(err, new(forbidden)) || errors.Is(err, dispatcher.ErrStopping) {
 			break
 		}
 		select {
@@ -126,11 +135,11 @@ func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
 
 // updateWorkerPilotStatus hears that a pilot has begun or ended.
 func (s *server) updateWorkerPilotStatus(r *http.Request, a args) (int, any) {
-	a = params{"status": text, "harvesterID": text, "workerID": text}.lenient(a)
+	a = params{"status": text, "harvesterID": text, "workerID": text, "node_id": text}.lenient(a)
 	if !workerStatus(a.text("status")) {
 		return http.StatusOK, refusal{scInvalid, "status is neither started nor finished"}
 	}
-	s.noteWorker(r, a.text("harvesterID"), a.text("workerID"), a.text("status"))
+	s.noteWorker(r, a.text("workerID"), harvester.Said{Harvester: a.text("harvesterID"), Status: a.text("status"), Node: a.text("node_id")})
 	return http.StatusOK, heardOnly{}
 }
 
@@ -166,15 +175,4 @@ func (s *server) getStatus(r *http.Request, a args) (int, any) {
 // isAlive says so.
 func (s *server) isAlive(*http.Request, args) (int, any) {
 	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "alive": "yes"}
-}
-
-// getResourceTypes lists the job classes, as generator.Spec tells them apart.
-func (s *server) getResourceTypes(*http.Request, args) (int, any) {
-	class := func(name string, minCores int, maxCores, minMemory, maxMemory any) map[string]any {
-		return map[string]any{"resource_name": name, "mincore": minCores, "maxcore": maxCores, "minrampercore": minMemory, "maxrampercore": maxMemory}
-	}
-	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "ResourceTypes": []any{
-		class("SCORE", 1, 1, nil, 2000), class("SCORE_HIMEM", 1, 1, 2001, nil),
-		class("MCORE", 2, nil, nil, 2000), class("MCORE_HIMEM", 2, nil, 2001, nil),
-	}}
 }

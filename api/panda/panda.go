@@ -26,7 +26,7 @@ type Config struct {
 	Guard func(http.Handler) http.Handler
 	// MayPull says why the caller of a guarded request may not pull at a queue; nil = all may.
 	MayPull func(ctx context.Context, queue string) error
-	// URL is where pilots reach these routes, such as https://divvy.example.org:25443; empty = where the request came.
+	// URL is where pilots download their payload script, such as https://divvy.example.org:25443; empty = where the request came.
 	URL string
 	// Transforms is a folder of payload scripts, served at /trf/; empty = only runShell is.
 	Transforms string
@@ -63,10 +63,15 @@ func Routes(root chi.Router, c Config) {
 			for _, c := range s.calls() {
 				r.HandleFunc(version+c.path, c.handler())
 			}
+			r.HandleFunc(version+"/*", notHere)
 		}
 	})
 	s.trfRoutes(root)
 }
+
+// Scripts puts /trf/ alone on a router: pilots download scripts with curl, which may not know the certificate of the
+// listener that has the other routes.
+func Scripts(root chi.Router, c Config) { newServer(c).trfRoutes(root) }
 
 // calls are those of the new API.
 func (s *server) calls() []endpoint {

@@ -51,6 +51,9 @@ func (p params) read(a args) (args, error) {
 			continue
 		}
 		v, ok := coerce(a[name], k&^needed)
+		if _, many := a[name].([]any); !ok && many && k&^needed == integers {
+			return nil, fmt.Errorf("Type error: All elements in '%s' must be %s.", name, kindNames[integer])
+		}
 		if !ok {
 			return nil, fmt.Errorf("Type error: '%s' must be of type %s, got %s.", name, kindNames[k&^needed], kindOf(a[name]))
 		}
@@ -142,9 +145,9 @@ func toBool(v any) (b, ok bool) {
 	return false, false
 }
 
-// toList takes a single value of a query for a list of one.
+// toList takes a single value of a query for a list of one, and a list as JSON in a string for that list.
 func toList(v any) (any, bool) {
-	switch v := v.(type) {
+	switch v := packed(v).(type) {
 	case []any:
 		return v, true
 	case string:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/harvester"
 )
 
 // endpoint is a call of the new API.
@@ -23,7 +24,7 @@ type endpoint struct {
 // with 200: callers know it so.
 func (e endpoint) handler() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != e.method {
+		if e.method != either && r.Method != e.method {
 			bad("expecting %s, received %s", e.method, r.Method).write(w)
 			return
 		}
@@ -60,6 +61,8 @@ func (s *server) pilotCalls() []endpoint {
 		{http.MethodPost, "/pilot/update_worker_node_gpu", params{"site": text | needed, "host_name": text | needed, "vendor": text | needed,
 			"model": text | needed, "count": integer | needed, "vram": number, "architecture": text, "framework": text,
 			"framework_version": text, "driver_version": text, "timeout": number}, s.updateWorkerGPU},
+		{http.MethodPost, "/pilot/set_debug_mode", params{"job_id": integer | needed, "mode": text}, s.setDebugMode},
+		{http.MethodGet, "/metaconfig/get_resource_types", params{}, s.getResourceTypes},
 	}
 }
 
@@ -76,7 +79,7 @@ func (s *server) acquireJobs(r *http.Request, a args) envelope {
 	var no forbidden
 	switch {
 	case errors.As(err, &no):
-		return envelope{Message: no.Error(), Status: http.StatusForbidden}
+		return bad("%s", no)
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return bad(newNoJobs)
 	case none(err):
@@ -86,6 +89,9 @@ func (s *server) acquireJobs(r *http.Request, a args) envelope {
 	case err != nil:
 		s.Log.Warn("acquire_jobs", "queue", q.queue, "error", err)
 		return bad(tryAgain)
+	}
+	if byHarvester(q.scheduler, q.worker) {
+		return good(fetchedJobs(jobs))
 	}
 	return good(jobList{scSuccess, jobs})
 }
@@ -99,7 +105,10 @@ func (s *server) updateOne(r *http.Request, a args) envelope {
 		return e
 	}
 	kill, err := s.heed(r.Context(), u)
+	var no forbidden
 	switch {
+	case errors.As(err, &no):
+		return bad("%s", no)
 	case err != nil:
 		return bad(tryAgain)
 	case kill:
@@ -107,7 +116,16 @@ func (s *server) updateOne(r *http.Request, a args) envelope {
 		e.Command = killed
 		return e
 	}
-	return good(heard{StatusCode: scSuccess})
+	return good(heard{scSuccess, idle(r)})
+}
+
+// idle is the command of an answer that has none. Pilots since the middle of 2026 look for blanks in whatever stands there
+// unless it is NULL: null would end them.
+func idle(r *http.Request) any {
+	if byPilot(r) {
+		return noCommand
+	}
+	return nil
 }
 
 // updateBulk hears several; each has an envelope of its own. One that does not say which job it is of spoils them
@@ -183,7 +201,7 @@ func (s *server) updateWorkerStatus(r *http.Request, a args) envelope {
 	if !workerStatus(a.text("status")) {
 		return bad("Invalid worker state. The worker state has to be in ('started', 'finished')")
 	}
-	return s.noteWorker(r, a.text("harvester_id"), a.text("worker_id"), a.text("status"))
+	return s.noteWorker(r, a.text("worker_id"), harvester.Said{Harvester: a.text("harvester_id"), Status: a.text("status"), Node: a.text("node_id")})
 }
 
 // updateWorkerNode and updateWorkerGPU hear what a host is made of. Pilots say what they need with each pull, so nothing

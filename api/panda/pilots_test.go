@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -197,26 +196,6 @@ func TestCrowd(t *testing.T) {
 		for i := range pilots {
 			pilots[i] = pilot()
 		}
-		got := make([]bool, n)
-		start := make(chan struct{})
-		var all sync.WaitGroup
-		for i, p := range pilots {
-			all.Go(func() {
-				<-start
-				got[i] = p.getJob()
-			})
-		}
-		close(start)
-		all.Wait()
-		jobs := map[int64]bool{}
-		for i, p := range pilots {
-			if !got[i] {
-				t.Fatalf("no job: %v", p.job)
-			}
-			jobs[p.id()] = true
-		}
-		if len(jobs) != n {
-			t.Errorf("%d pilots got %d jobs", n, len(jobs))
-		}
+		rush(t, pilots)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"math/big"
-	"strings"
 	"testing"
 	"time"
 )
@@ -135,7 +134,7 @@ func TestProxies(t *testing.T) {
 		if !c.good {
 			if resp, err := client.Post(url+"/server/panda/isAlive", "application/json", nil); err == nil {
 				t.Errorf("%s: let in: %v", name, resp.Status)
-			} else if !strings.Contains(err.Error(), "tls: ") {
+			} else if !refusedByTLS(err) {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue

@@ -2,6 +2,7 @@ package panda
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -30,8 +31,8 @@ func (s *server) statisticsCalls() []endpoint {
 		{http.MethodGet, "/statistics/production_job_stats_by_cloud_and_processing_type", params{}, s.statsByProcessingType},
 		{http.MethodGet, "/statistics/active_job_stats_by_site", params{}, s.activeBySite},
 		{http.MethodGet, "/statistics/active_job_detailed_stats_by_site", params{}, s.activeDetailed},
-		{http.MethodGet, "/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(func(c dispatcher.Count) []string { return []string{c.Class} })},
-		{http.MethodGet, "/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(func(c dispatcher.Count) []string { return []string{c.Share, c.Class} })},
+		{http.MethodGet, "/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(false)},
+		{http.MethodGet, "/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(true)},
 	}
 }
 
@@ -69,7 +70,7 @@ func (s *server) statsByCloud(r *http.Request, a args) envelope {
 	return answer(s, r, "job_stats_by_cloud", func(ctx context.Context) (tally, error) {
 		all := tally{}
 		counts, err := s.counts(ctx, usualWindow)
-		for _, c := range counts {
+		for _, c := range together(counts) {
 			if isAnalysis(c) == analysis {
 				for _, pool := range c.Pools {
 					all.add(c.N, pool, countState(c))
@@ -143,7 +144,7 @@ func (s *server) activeBySite(*http.Request, args) envelope {
 	for _, q := range s.Jobs.Queues() {
 		all.at(q.Name)
 	}
-	for _, c := range s.Jobs.Counts() {
+	for _, c := range together(s.Jobs.Counts()) {
 		for _, queue := range c.Queues {
 			all.add(c.N, queue, countState(c))
 		}
@@ -157,7 +158,7 @@ func (s *server) activeBySite(*http.Request, args) envelope {
 // activeDetailed counts by queue, resource type and label.
 func (s *server) activeDetailed(*http.Request, args) envelope {
 	all := tally{}
-	for _, c := range s.Jobs.Counts() {
+	for _, c := range together(s.Jobs.Counts()) {
 		for _, queue := range c.Queues {
 			all.at(queue, c.Class, c.Label).add(c.N, countState(c))
 			all.at(queue, c.Class, c.Label).fill(activeStates...)
@@ -166,8 +167,8 @@ func (s *server) activeDetailed(*http.Request, args) envelope {
 	return good(all)
 }
 
-// statsBy counts by queue, by what names takes of a count, and by state.
-func (s *server) statsBy(names func(dispatcher.Count) []string) func(*http.Request, args) envelope {
+// statsBy counts by queue, perhaps share, class and state.
+func (s *server) statsBy(share bool) func(*http.Request, args) envelope {
 	return func(r *http.Request, a args) envelope {
 		within := usualWindow
 		if _, said := a["time_window"]; said {
@@ -177,17 +178,35 @@ func (s *server) statsBy(names func(dispatcher.Count) []string) func(*http.Reque
 			}
 			within = time.Duration(minutes) * time.Minute
 		}
-		return answer(s, r, "job statistics", func(ctx context.Context) (tally, error) {
-			all := tally{}
+		return answer(s, r, "job statistics", func(ctx context.Context) (json.RawMessage, error) {
 			counts, err := s.counts(ctx, within)
-			for _, c := range counts {
-				for _, queue := range c.Queues {
-					at := all.at(append([]string{queue}, names(c)...)...)
-					at.add(c.N, countState(c))
-					at.fill(namedStates...)
-				}
+			if !share {
+				counts = together(counts)
 			}
-			return all, err
+			return table(counts, share), err
 		})
 	}
+}
+
+// together sums counts that differ in nothing but the share, so that shares cost nothing where they are not told apart.
+// Counts of one shape have the same list of queues, not an equal one.
+func together(counts []dispatcher.Count) (all []dispatcher.Count) {
+	type kind struct {
+		at                  *string
+		state, class, label string
+	}
+	first := map[kind]int{}
+	for _, c := range counts {
+		if len(c.Queues) == 0 {
+			continue
+		}
+		k := kind{&c.Queues[0], c.State, c.Class, c.Label}
+		if i, there := first[k]; there {
+			all[i].N += c.N
+			continue
+		}
+		first[k] = len(all)
+		all = append(all, c)
+	}
+	return all
 }

@@ -26,7 +26,7 @@ func (s *server) getAttributes(r *http.Request, a args) envelope {
 		said[name] = fmt.Sprint(v)
 	}
 	for name := range r.Header {
-		if name != "Authorization" && name != "Cookie" {
+		if !strings.HasSuffix(name, "Authorization") && name != "Cookie" {
 			env["HTTP_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = r.Header.Get(name)
 		}
 	}

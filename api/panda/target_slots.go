@@ -14,12 +14,22 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// addTargetSlots caps the cores that may be held at a queue, for a share or a kind of jobs, until a date; -1 takes the cap
-// back. It counts against who is granted something from then on; nothing is killed.
+// modeFloor and modeCap are what slots can be: the most cores that may be held, which PanDA's clients get, that know no mode;
+// or so many below which such jobs come first.
+const (
+	modeCap   = "cap"
+	modeFloor = "floor"
+)
+
+// addTargetSlots caps the cores that may be held at a queue, for a share or a kind of jobs, until a date, or has these jobs
+// come first while fewer are held; -1 takes it back. It counts for who is granted something from then on; nothing is killed.
 func (s *server) addTargetSlots(r *http.Request, a args) envelope {
-	t := dispatcher.TargetSlots{Queue: clean(a.text("panda_queue")), Class: a.text("resource_type"), Slots: int(a.integer("slots"))}
+	t := dispatcher.TargetSlots{Queue: clean(a.text("panda_queue")), Class: a.text("resource_type"), Slots: int(a.integer("slots")), Floor: a.text("mode") == modeFloor}
 	if n := a.integer("slots"); n < -1 || n > math.MaxInt32 {
 		return bad("Argument error: 'slots' is %d, expected 0 or more, or -1 for no cap", n)
+	}
+	if mode := a.text("mode"); mode != "" && mode != modeCap && mode != modeFloor {
+		return bad("Argument error: 'mode' is %s, expected %s or %s", mode, modeCap, modeFloor)
 	}
 	if t.Class != "" && !slices.Contains(dispatcher.JobClasses, t.Class) {
 		return bad("Argument error: 'resource_type' is %s, expected one of %s", t.Class, strings.Join(dispatcher.JobClasses, ", "))
@@ -49,6 +59,9 @@ func (s *server) targetMessage(t dispatcher.TargetSlots, a args) string {
 		return "None"
 	}
 	message := fmt.Sprintf("set numSlots=%d for PQ=%s gshare=%s resource=%s", t.Slots, t.Queue, orNone("global_share"), orNone("resource_type"))
+	if t.Floor {
+		message += " as a floor"
+	}
 	if !slices.ContainsFunc(s.Jobs.Queues(), func(q dispatcher.QueueStanding) bool { return q.Name == t.Queue }) {
 		message += "; there is no such queue yet"
 	}

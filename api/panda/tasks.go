@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
@@ -26,7 +25,11 @@ const (
 // Steering takes tasks and changes them; *generator.Generator is one.
 type Steering interface {
 	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
+	// Reject keeps a task that cannot be, with what is wrong with it.
+	Reject(context.Context, generator.Rejected) (generator.Task, error)
 	Task(ctx context.Context, id int64) (generator.Task, error)
+	TasksByID(ctx context.Context, ids []int64) ([]generator.Task, error)
+	Recent(context.Context, generator.Recent) ([]generator.Task, error)
 	Kill(ctx context.Context, id int64) (generator.Change, error)
 	Pause(ctx context.Context, id int64) (generator.Change, error)
 	Resume(ctx context.Context, id int64) (generator.Change, error)
@@ -51,110 +54,52 @@ func (s *server) taskCalls() []endpoint {
 	if s.Steering == nil || s.Site == nil {
 		return nil
 	}
-	one := func(more params) params {
-		p := params{"task_id": integer | needed}
-		maps.Copy(p, more)
-		return p
-	}
+	one := oneTask
+	task := params{"task_parameters": anything | needed, "parent_tid": integer}
 	served := []endpoint{
-		{http.MethodPost, "/task/submit", params{"task_parameters": anything | needed, "parent_tid": integer}, s.submitTask},
+		{http.MethodPost, "/task/submit", task, s.submitTask},
+		{http.MethodPost, "/task/insert_task_parameters", task, s.insertTask},
 		{http.MethodPost, "/task/kill", one(params{"broadcast": boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)},
 		{http.MethodPost, "/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)},
 		{http.MethodPost, "/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)},
 		{http.MethodPost, "/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)},
 		{http.MethodPost, "/task/retry", one(params{"new_parameters": anything, "no_child_retry": boolean, "discard_events": boolean,
 			"disable_staging_mode": boolean, "keep_gshare_priority": boolean, "ignore_hard_exhausted": boolean}), s.retryTask},
+		{http.MethodPost, "/task/reactivate", one(params{"keep_attempt_nr": boolean, "trigger_job_generation": boolean}), s.reactivate},
 		{http.MethodPost, "/task/reassign_global_share", params{"task_id_list": integers | needed, "share": text | needed,
 			"reassign_running_jobs": boolean | needed}, s.reassignShare},
 		{http.MethodPost, "/task/change_priority", one(params{"priority": integer | needed}), s.changePriority},
 		{http.MethodGet, "/task/get_status", one(nil), s.taskStatus},
 		{http.MethodGet, "/task/get_details", one(params{"include_parameters": boolean, "include_status": boolean}), s.taskDetails},
+		{http.MethodGet, "/task/get_detailed_info", one(nil), s.taskInfo},
+		{http.MethodGet, "/task/get_parent_detailed_info", one(nil), s.parentInfo},
 		{http.MethodGet, "/task/get_task_parameters", one(nil), s.taskParameters},
+		{http.MethodGet, "/task/get_tasks_modified_since", params{"since": text | needed, "dn": text, "full": boolean,
+			"min_task_id": integer, "prod_source_label": text}, s.tasksModifiedSince},
+		{http.MethodGet, "/task/get_tasks_detailed_info_since", params{"since": text, "filters": text, "n_tasks": integer}, s.detailedSince},
 	}
 	if s.Jobs != nil {
-		served = append(served, endpoint{http.MethodGet, "/task/get_job_ids", one(nil), s.taskJobs})
+		served = append(served, endpoint{http.MethodGet, "/task/get_job_ids", one(nil), s.taskJobs},
+			endpoint{http.MethodGet, "/task/get_datasets_and_files", one(params{"dataset_types": list, "dataset_only": boolean}), s.taskFiles},
+			endpoint{http.MethodGet, "/task/get_job_descriptions", one(params{"unsuccessful_only": boolean}), s.taskJobDescriptions},
+			endpoint{http.MethodPost, "/task/kill_unfinished_jobs", one(params{"code": integer, "use_email_as_id": boolean}), s.killTaskJobs})
 	}
-	return append(served, refusals()...)
+	return slices.Concat(served, s.alreadySo(), refusals("task", notServed))
 }
 
-// submitted is what is kept of a submission beside the Spec that was made of it.
-type submitted struct {
-	Parameters json.RawMessage `json:"panda"` // as they came, all of them
-	Ignored    []Ignored       `json:"ignored"`
-}
-
-// submitTask makes a task of task parameters. The answer's data is its id, the message tells what of them is ignored.
-func (s *server) submitTask(r *http.Request, a args) envelope {
-	given, err := taskParams(a["task_parameters"])
-	if err != nil {
-		return bad("%s", err)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
-	defer cancel()
-	st, err := s.Site.Load(ctx)
-	if err != nil {
-		return s.noTask("submit", err)
-	}
-	if st.Number == 0 {
-		return s.noTask("submit", generator.ErrNoSite)
-	}
-	asked := given
-	if who := CallerOf(ctx).Name(); absent(given["userName"]) && who != "" {
-		asked = maps.Clone(given)
-		asked["userName"] = who
-	}
-	spec, ignored, err := translate(asked, st)
-	if err != nil {
-		return envelope{Message: err.Error(), Data: taskRefused}
-	}
-	if a.integer("parent_tid") != 0 {
-		ignored = append(ignored, Ignored{"parent_tid", whyNot["parentTaskName"]})
-	}
-	original, err := json.Marshal(given)
-	if err != nil {
-		return s.noTask("submit", err)
-	}
-	kept, err := json.Marshal(submitted{original, append([]Ignored{}, ignored...)})
-	if err != nil {
-		return s.noTask("submit", err)
-	}
-	task, err := s.Steering.Submit(ctx, generator.SubmitRequest{Spec: spec, Parameters: kept, IdempotencyKey: r.Header.Get("Idempotency-Key")})
-	if err != nil {
-		return s.noTask("submit", err)
-	}
-	e := good(task.ID)
-	e.Message = fmt.Sprintf("succeeded. new jediTaskID=%d", task.ID)
-	if len(ignored) > 0 {
-		e.Message += "; ignored: " + reasons(ignored)
-	}
-	return e
-}
-
-// taskParams are an object, or one written as a text.
-func taskParams(v any) (args, error) {
-	switch v := v.(type) {
-	case map[string]any:
-		return args(v), nil
-	case string:
-		if strings.HasPrefix(strings.TrimSpace(v), "{") {
-			return parseJSON([]byte(v))
-		}
-	}
-	return nil, fmt.Errorf("Type error: 'task_parameters' must be of type dict, got %s.", kindOf(v))
-}
-
-func reasons(all []Ignored) string {
-	words := make([]string, len(all))
-	for i, one := range all {
-		words[i] = one.Parameter + " (" + one.Reason + ")"
-	}
-	return strings.Join(words, ", ")
+// oneTask are the arguments of a call about one task.
+func oneTask(more params) params {
+	p := params{"task_id": integer | needed}
+	maps.Copy(p, more)
+	return p
 }
 
 // noTask is the answer to a call that failed.
 func (s *server) noTask(call string, err error) envelope {
 	code := taskRefused
+	var faults paramFaults
 	switch {
+	case errors.As(err, &faults):
 	case errors.Is(err, generator.ErrNoTask):
 		return envelope{Message: "Task not found", Data: taskUnknown}
 	case errors.Is(err, generator.ErrState):
@@ -300,28 +245,18 @@ func (s *server) changePriority(r *http.Request, a args) envelope {
 
 // taskStatus is the state of a task, by PanDA's name.
 func (s *server) taskStatus(r *http.Request, a args) envelope {
-	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
-	defer cancel()
-	t, err := s.Steering.Task(ctx, a.integer("task_id"))
-	if err != nil {
-		return s.noTask("get_status", err)
-	}
-	return good(pandaState(t.State))
+	return s.ofTask(r, a, "get_status", func(t generator.Task) envelope { return good(factsOf(t)["status"]) })
 }
 
 // taskParameters are those that the task was submitted with.
 func (s *server) taskParameters(r *http.Request, a args) envelope {
-	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
-	defer cancel()
-	t, err := s.Steering.Task(ctx, a.integer("task_id"))
-	if err != nil {
-		return s.noTask("get_task_parameters", err)
-	}
-	kept := keptOf(t)
-	if kept.Parameters == nil {
-		return bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
-	}
-	return good(kept.Parameters)
+	return s.ofTask(r, a, "get_task_parameters", func(t generator.Task) envelope {
+		kept := keptOf(t)
+		if kept.Parameters == nil {
+			return bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
+		}
+		return good(kept.Parameters)
+	})
 }
 
 // keptOf is what was kept of a submission; empty for a task that came in another way.
@@ -334,11 +269,3 @@ func keptOf(t generator.Task) (kept submitted) {
 
 // IgnoredOf lists the task parameters of a submission by PanDA's calls that change nothing here.
 func IgnoredOf(t generator.Task) []Ignored { return keptOf(t).Ignored }
-
-// utc is how PanDA writes times, in UTC; empty for none.
-func utc(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.UTC().Format(time.DateTime)
-}

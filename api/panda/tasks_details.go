@@ -2,8 +2,10 @@ package panda
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/divvyhq/divvy/generator"
 )
@@ -23,10 +25,21 @@ import (
 //	finishing    finishing
 //	done         done
 //	finished     finished
-//	failed       failed       broken
+//	failed       failed
 //	aborting     aborting
-//	aborted      aborted
+//	aborted      aborted      broken             (its parameters cannot be: insert_task_parameters; that is told)
 var pandaStates = map[string]string{"submitting": "registered", "waiting": "pending"}
+
+// superStates are what PanDA's lists sum states up to; a state that is not here is running.
+var superStates = map[string]string{"submitting": "registered", "waiting": "registered", "ready": "ready", "done": "done",
+	"finished": "finished", "failed": "failed", "aborted": "aborted"}
+
+// broken is PanDA's state of a task that cannot be.
+const broken = "broken"
+
+// taskStates are all states of tasks here.
+var taskStates = []string{"submitting", "waiting", "ready", "scouting", "running", "paused", "throttled", "exhausted", "finishing",
+	"done", "finished", "failed", "aborting", "aborted"}
 
 // pandaState is PanDA's name for a state of a task.
 func pandaState(state string) string {
@@ -36,79 +49,149 @@ func pandaState(state string) string {
 	return state
 }
 
-// details are what a task is and how it stands, by the names of PanDA's tables. Times are UTC; absent = not yet.
-type details struct {
-	TaskID          int64  `json:"jediTaskID"`
-	TaskName        string `json:"taskName"`
-	UserName        string `json:"userName"`
-	Status          string `json:"status"`
-	ErrorDialog     string `json:"errorDialog,omitempty"` // why it waits, or why it was ended
-	VO              string `json:"vo,omitempty"`
-	ProdSourceLabel string `json:"prodSourceLabel,omitempty"`
-	TaskType        string `json:"taskType,omitempty"`
-	ProcessingType  string `json:"processingType,omitempty"`
-	WorkingGroup    string `json:"workingGroup,omitempty"`
-	Campaign        string `json:"campaign,omitempty"`
-	TransPath       string `json:"transPath,omitempty"`
-	GShare          string `json:"gshare"`
-	TaskPriority    int    `json:"taskPriority"` // as submitted
-	CurrentPriority int    `json:"currentPriority"`
-	CoreCount       int    `json:"coreCount"`
-	RAMCount        int64  `json:"ramCount"` // MB, of all cores
-	DiskCount       int64  `json:"diskCount"`
-	Walltime        int64  `json:"walltime"`
-	MaxAttempt      int    `json:"maxAttempt"`
-	CreationDate    string `json:"creationDate"`
-	StartTime       string `json:"startTime,omitempty"`
-	EndTime         string `json:"endTime,omitempty"`
-
-	Statistics *statistics     `json:"statistics,omitempty"` // with include_status
-	Parameters json.RawMessage `json:"taskParams,omitempty"` // with include_parameters
-	Ignored    *[]Ignored      `json:"ignoredParams,omitempty"`
+// superState is what PanDA sums a state up to.
+func superState(state string) string {
+	if name, there := superStates[state]; there {
+		return name
+	}
+	return "running"
 }
 
-// statistics are the jobs of a task by state, at most a second old.
-type statistics struct {
-	Total     int64 `json:"total"`
-	Pending   int64 `json:"pending"`
-	Activated int64 `json:"activated"`
-	Running   int64 `json:"running"`
-	Finished  int64 `json:"finished"`
-	Failed    int64 `json:"failed"`
-	Cancelled int64 `json:"cancelled"`
+// facts are what a task is and how it stands, by the names of PanDA's tables. All names are always there; what is not
+// known, or not yet, is null. Times are UTC.
+type facts map[string]any
+
+// factsOf knows of a task without an end that it changed just now: PanDA's programs ask for tasks by their last change.
+func factsOf(t generator.Task) facts {
+	kept := keptOf(t)
+	given, _ := parseJSON(kept.Parameters) // read before, and digits count; none where there are none
+	changed := time.Now()
+	if t.EndedAt != nil {
+		changed = *t.EndedAt
+	}
+	state, super := pandaState(t.State), superState(t.State)
+	if kept.Broken {
+		state, super = broken, broken
+	}
+	f := facts{"jediTaskID": t.ID, "reqID": t.ID, "taskName": t.Name, "userName": t.User, "status": state, "superStatus": super,
+		"errorDialog": orNull(t.Reason), "gshare": orNull(t.Share), "currentPriority": t.Priority, "taskPriority": nil,
+		"coreCount": nil, "ramCount": nil, "ramUnit": "MB", "diskCount": nil, "walltime": nil, "maxAttempt": t.MaxAttempts,
+		"creationDate": pandaTime(&t.CreatedAt), "modificationTime": pandaTime(&changed), "startTime": pandaTime(t.StartedAt),
+		"endTime": pandaTime(t.EndedAt), "statistics": sumUp(t.Jobs), "parent_tid": nil}
+	for name, attribute := range map[string]string{"vo": "vo", "prodSourceLabel": "label", "taskType": "labels.taskType",
+		"processingType": "processing_type", "workingGroup": "working_group", "campaign": "campaign", "transPath": "transformation"} {
+		f[name] = orNull(t.Attributes[attribute])
+	}
+	for _, name := range []string{"site", "cloud", "nucleus", "transUses", "transHome", "architecture"} {
+		f[name] = given[name]
+	}
+	if id, said := given["reqID"]; said && id != nil {
+		f["reqID"] = id
+	}
+	if kept.Parent != 0 {
+		f["parent_tid"] = kept.Parent
+	}
+	if sp := t.Spec; sp != nil {
+		r := sp.Requirements
+		f["taskPriority"], f["coreCount"], f["ramCount"], f["diskCount"], f["walltime"] = sp.Priority, r.Cores, r.MemoryMB, r.DiskMB, int64(r.Walltime)
+	}
+	f.progress(t)
+	return f
 }
 
-// taskDetails shows a task.
+// orNull is a text, or null for an empty one.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// sumUp lists the jobs of a task by state, at most a second old, as finished*10,running*2.
+func sumUp(n generator.JobCounts) string {
+	var words []string
+	for _, p := range []struct {
+		state string
+		n     int64
+	}{{"defined", n.Waiting}, {"activated", n.Ready}, {"running", n.Running}, {"finished", n.Finished}, {"failed", n.Failed}, {"cancelled", n.Cancelled}} {
+		if p.n > 0 {
+			words = append(words, fmt.Sprintf("%s*%d", p.state, p.n))
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// progress tells how much of the task's input is done: of its files, or of its pieces where it has none.
+func (f facts) progress(t generator.Task) {
+	total, done, failed := t.Pieces, t.Jobs.Finished, t.Jobs.Failed
+	if t.Inputs > 0 && t.Spec != nil {
+		perJob := max(t.Spec.PerJob, 1)
+		total, done, failed = t.Inputs, done*perJob, failed*perJob
+	}
+	done = min(done, total)
+	failed = min(failed, total-done) // jobs that try a piece again count beside the old ones
+	f["nFiles"], f["nFilesFinished"], f["nFilesFailed"] = total, done, failed
+	f["pctFinished"], f["pctFailed"] = 100*done/max(total, 1), 100*failed/max(total, 1)
+}
+
+// detailed adds what the task was asked for as.
+func (f facts) detailed(t generator.Task) facts {
+	f["taskParams"], f["jobParamsTemplate"], f["ignoredParams"] = map[string]any{}, "", []Ignored{}
+	if kept := keptOf(t); kept.Parameters != nil {
+		f["taskParams"], f["ignoredParams"] = kept.Parameters, append([]Ignored{}, kept.Ignored...)
+	}
+	if t.Spec != nil {
+		f["jobParamsTemplate"] = strings.Join(t.Spec.Command, " ")
+	}
+	return f
+}
+
+// taskDetails shows a task. Its parameters are there where they are asked for, and its jobs by state.
 func (s *server) taskDetails(r *http.Request, a args) envelope {
+	return s.ofTask(r, a, "get_details", func(t generator.Task) envelope {
+		f := factsOf(t)
+		if a.boolean("include_status") {
+			f["jobs"] = map[string]int64{"total": t.Jobs.Total, "defined": t.Jobs.Waiting, "activated": t.Jobs.Ready,
+				"running": t.Jobs.Running, "finished": t.Jobs.Finished, "failed": t.Jobs.Failed, "cancelled": t.Jobs.Cancelled}
+		}
+		if a.boolean("include_parameters") {
+			f.detailed(t)
+		}
+		return good(f)
+	})
+}
+
+// taskInfo shows a task with all that is known of it.
+func (s *server) taskInfo(r *http.Request, a args) envelope {
+	return s.ofTask(r, a, "get_detailed_info", func(t generator.Task) envelope { return good(factsOf(t).detailed(t)) })
+}
+
+// parentInfo shows the task that a task was submitted under.
+func (s *server) parentInfo(r *http.Request, a args) envelope {
+	e := s.ofTask(r, a, "get_parent_detailed_info", func(t generator.Task) envelope {
+		parent := keptOf(t).Parent
+		if parent == 0 {
+			return bad("No parent task found")
+		}
+		e := s.taskInfo(r, args{"task_id": parent})
+		if e.Data == taskUnknown {
+			return bad("Parent task not found")
+		}
+		return e
+	})
+	if e.Data == taskUnknown {
+		return bad("Child task not found")
+	}
+	return e
+}
+
+// ofTask answers about one task.
+func (s *server) ofTask(r *http.Request, a args, call string, tell func(generator.Task) envelope) envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	t, err := s.Steering.Task(ctx, a.integer("task_id"))
 	if err != nil {
-		return s.noTask("get_details", err)
+		return s.noTask(call, err)
 	}
-	d := detailsOf(t)
-	if a.boolean("include_status") {
-		d.Statistics = &statistics{Total: t.Jobs.Total, Pending: t.Jobs.Waiting, Activated: t.Jobs.Ready, Running: t.Jobs.Running,
-			Finished: t.Jobs.Finished, Failed: t.Jobs.Failed, Cancelled: t.Jobs.Cancelled}
-	}
-	if kept := keptOf(t); a.boolean("include_parameters") && kept.Parameters != nil {
-		d.Parameters, d.Ignored = kept.Parameters, &kept.Ignored
-	}
-	return good(d)
-}
-
-func detailsOf(t generator.Task) details {
-	d := details{
-		TaskID: t.ID, TaskName: t.Name, UserName: t.User, Status: pandaState(t.State), ErrorDialog: t.Reason,
-		VO: t.Attributes["vo"], ProdSourceLabel: t.Attributes["label"], TaskType: t.Attributes["labels.taskType"],
-		ProcessingType: t.Attributes["processing_type"], WorkingGroup: t.Attributes["working_group"],
-		Campaign: t.Attributes["campaign"], TransPath: t.Attributes["transformation"], GShare: t.Share,
-		CurrentPriority: t.Priority, MaxAttempt: t.MaxAttempts,
-		CreationDate: utc(&t.CreatedAt), StartTime: utc(t.StartedAt), EndTime: utc(t.EndedAt),
-	}
-	if sp := t.Spec; sp != nil {
-		r := sp.Requirements
-		d.TaskPriority, d.CoreCount, d.RAMCount, d.DiskCount, d.Walltime = sp.Priority, r.Cores, r.MemoryMB, r.DiskMB, int64(r.Walltime)
-	}
-	return d
+	return tell(t)
 }

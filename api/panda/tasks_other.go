@@ -1,14 +1,11 @@
 package panda
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -16,58 +13,77 @@ import (
 const (
 	noStaging   = "inputs are not staged, no task waits for that"
 	noEvents    = "jobs are not made of single events"
+	noClones    = "a job runs once at a time"
 	asSubmitted = "a task keeps its parameters, but for share and priority: reassign_global_share, change_priority"
-	sameTask    = "retry tries again what did not finish"
 )
 
-// notServed are the calls about tasks that PanDA has and that can do nothing here, with the reason that callers are
-// told.
-var notServed = map[string]string{
-	"release": noStaging, "avalanche": noScouts, "reload_input": noCatalog, "get_datasets_and_files": noCatalog,
-	"reassign": noBroker, "reactivate": sameTask, "increase_attempts": asSubmitted, "change_attribute": asSubmitted,
-	"change_split_rule": asSubmitted, "change_modification_time": "tasks are looked at all the time, not by their modification time",
-	"enable_jumbo_jobs": noEvents, "get_jumbo_job_datasets": noEvents, "enable_job_cloning": noEvents, "disable_job_cloning": noEvents,
-	"kill_unfinished_jobs":     "kill ends a task, job/kill some of its jobs",
-	"get_tasks_modified_since": "GET /v1/tasks of the native API lists tasks",
+// refused is a call that PanDA has and that can do nothing here: its method, and the reason that callers are told.
+type refused struct{ method, why string }
+
+// notServed are those about tasks.
+var notServed = map[string]refused{
+	"reload_input":           {http.MethodPost, noCatalog + "; retry tries again what did not finish"},
+	"reassign":               {http.MethodPost, noBroker + "; reassign_global_share gives it to another share"},
+	"increase_attempts":      {http.MethodPost, "retry gives what did not finish maxAttempt attempts more, once the task is over"},
+	"change_attribute":       {http.MethodPost, asSubmitted},
+	"change_split_rule":      {http.MethodPost, asSubmitted},
+	"enable_jumbo_jobs":      {http.MethodPost, noEvents},
+	"get_jumbo_job_datasets": {http.MethodGet, noEvents},
+	"enable_job_cloning":     {http.MethodPost, noClones},
 }
 
 // refusals answer the calls that are not served, whatever their arguments.
-func refusals() []endpoint {
+func refusals(group string, calls map[string]refused) []endpoint {
 	var all []endpoint
-	for _, name := range slices.Sorted(maps.Keys(notServed)) {
-		method := http.MethodPost
-		if strings.HasPrefix(name, "get_") {
-			method = http.MethodGet
-		}
-		all = append(all, endpoint{method, "/task/" + name, params{anyName: anything}, func(*http.Request, args) envelope {
-			return bad("%s is not served here: %s", name, notServed[name])
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		c := calls[name]
+		all = append(all, endpoint{c.method, "/" + group + "/" + name, params{anyName: anything}, func(*http.Request, args) envelope {
+			return bad("%s is not served here: %s", name, c.why)
 		}})
 	}
 	return all
 }
 
-// jobsPerPage is how many jobs are looked up at once.
-const jobsPerPage = 1000
+// soAlready are the calls about tasks that ask for what every task is here, with the words that callers are told.
+var soAlready = map[string]struct {
+	takes params
+	words string
+}{
+	"release":                  {nil, noStaging},
+	"avalanche":                {nil, noScouts},
+	"change_modification_time": {params{"hour_offset": integer | needed}, "tasks are looked at all the time, not by their modification time"},
+}
 
-// taskJobs are the ids of all jobs of a task, in whatever state; none of a task that there is not.
-func (s *server) taskJobs(r *http.Request, a args) envelope {
-	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
-	defer cancel()
-	if _, err := s.Steering.Task(ctx, a.integer("task_id")); errors.Is(err, generator.ErrNoTask) {
-		return good([]int64{})
+// alreadySo answers them, for tasks that there are.
+func (s *server) alreadySo() []endpoint {
+	var all []endpoint
+	for _, name := range slices.Sorted(maps.Keys(soAlready)) {
+		c := soAlready[name]
+		all = append(all, endpoint{http.MethodPost, "/task/" + name, oneTask(c.takes), func(r *http.Request, a args) envelope {
+			return s.nothingToDo(r, a, name, c.words)
+		}})
 	}
-	ids, f := []int64{}, dispatcher.JobFilter{Task: a.integer("task_id"), Limit: jobsPerPage}
-	for {
-		jobs, err := s.Jobs.Jobs(ctx, f)
-		if err != nil {
-			return s.noTask("get_job_ids", err)
-		}
-		for _, j := range jobs {
-			ids = append(ids, j.ID)
-		}
-		if len(jobs) < jobsPerPage {
-			return good(ids)
-		}
-		f.After = ids[len(ids)-1]
+	return append(all, endpoint{http.MethodPost, "/task/disable_job_cloning", params{"jedi_task_id": integer, "task_id": integer},
+		func(r *http.Request, a args) envelope {
+			if _, said := a["task_id"]; !said {
+				a["task_id"] = a.integer("jedi_task_id")
+			}
+			return s.nothingToDo(r, a, "disable_job_cloning", noClones)
+		}})
+}
+
+func (s *server) nothingToDo(r *http.Request, a args, call, words string) envelope {
+	return s.ofTask(r, a, call, func(t generator.Task) envelope {
+		return envelope{Success: true, Message: fmt.Sprintf("task %d is as it was: %s", t.ID, words), Data: taskOK}
+	})
+}
+
+// reactivate makes new jobs for what did not finish. PanDA's server says of a task that there is not that it went well, and
+// what is wrong in the message; its programs look for that.
+func (s *server) reactivate(r *http.Request, a args) envelope {
+	e := s.taskVerb(generator.VerbRetry, s.Steering.Retry)(r, a)
+	if e.Data == taskUnknown {
+		return envelope{Success: true, Message: "unknown task", Data: taskOK}
 	}
+	return e
 }

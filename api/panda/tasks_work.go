@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -68,7 +69,7 @@ func (t *translation) command() {
 	if err != nil {
 		t.fault("jobParameters", "%s", err)
 	}
-	t.spec.Command = append([]string{t.spec.Transformation}, words...)
+	t.spec.Command = append([]string{dispatcher.Literal(t.spec.Transformation)}, words...)
 }
 
 // parameters are the items of jobParameters; one text stands for one constant.
@@ -118,7 +119,7 @@ func (t *translation) value(name string, p map[string]any) string {
 	if offset, ok := toNumber(p["offset"]); ok && offset != 0 {
 		t.ignore(name+".offset", "numbers begin with 0")
 	}
-	return placeholder.ReplaceAllStringFunc(value, func(text string) string { return t.fill(name+".value", text) })
+	return placeholder.ReplaceAllStringFunc(dispatcher.Literal(value), func(text string) string { return t.fill(name+".value", text) })
 }
 
 // placeholder is a thing that is filled in for each job: ${IN}, ${SN/P}, ${RNDMSEED:offset}.

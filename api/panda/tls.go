@@ -4,19 +4,44 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // TLSFiles are what a listener with TLS needs: its own certificate with its key, and the CAs of the clients, a file or
 // a folder as grids have it; "" = no client certificates.
 type TLSFiles struct {
 	Cert, Key, ClientCA string
+	// Log hears that they were read again; nil: nobody.
+	Log *slog.Logger
 }
 
-// Config reads the files. A client certificate is asked for, never demanded, and must be good if it is given. HTTP/1.1
-// only: that is what pilots speak.
-func (f TLSFiles) Config() (*tls.Config, error) {
+// Config reads the files, and again once they have changed: connections that come after that get the new ones.
+func (f TLSFiles) Config() (*tls.Config, error) { return f.config(0) }
+
+func (f TLSFiles) config(every time.Duration) (*tls.Config, error) {
+	now := &Fresh[*tls.Config]{Name: "certificate, key and CAs of PanDA's API", Read: f.read, Files: f.files, Log: f.Log, Every: every}
+	if err := now.First(); err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return now.Get(), nil }}, nil
+}
+
+// files are those that Config reads.
+func (f TLSFiles) files() []string {
+	all := []string{f.Cert, f.Key}
+	if f.ClientCA != "" {
+		cas, _ := caFiles(f.ClientCA) // what cannot be listed is said when it is read
+		all = append(all, cas...)
+	}
+	return all
+}
+
+// read makes a configuration of what the files say. A client certificate is asked for, never demanded, and must be good if
+// it is given. HTTP/1.1 only: that is what pilots speak.
+func (f TLSFiles) read() (*tls.Config, error) {
 	own, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", f.Cert, f.Key, err)
@@ -33,20 +58,31 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	return c, nil
 }
 
-// readCAs takes every certificate of a file, or of the *.pem, *.crt and *.0 of a folder.
-func readCAs(path string) (*x509.CertPool, error) {
-	files := []string{path}
-	if at, err := os.Stat(path); err != nil {
+// caFiles are the file itself, or the *.pem, *.crt and *.0 of a folder.
+func caFiles(path string) ([]string, error) {
+	at, err := os.Stat(path)
+	if err != nil {
 		return nil, err
-	} else if at.IsDir() {
-		files = nil
-		for _, glob := range []string{"*.pem", "*.crt", "*.0"} {
-			some, err := filepath.Glob(filepath.Join(path, glob))
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, some...)
+	}
+	if !at.IsDir() {
+		return []string{path}, nil
+	}
+	var files []string
+	for _, glob := range []string{"*.pem", "*.crt", "*.0"} {
+		some, err := filepath.Glob(filepath.Join(path, glob))
+		if err != nil {
+			return nil, err
 		}
+		files = append(files, some...)
+	}
+	return files, nil
+}
+
+// readCAs takes every certificate of these.
+func readCAs(path string) (*x509.CertPool, error) {
+	files, err := caFiles(path)
+	if err != nil {
+		return nil, err
 	}
 	pool, found := x509.NewCertPool(), false
 	for _, file := range files {

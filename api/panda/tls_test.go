@@ -10,6 +10,7 @@ import (
 	"encoding/asn1"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log"
 	"math/big"
@@ -18,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -157,15 +159,15 @@ func TestCertificates(t *testing.T) {
 		{"certificate", issued(people, hour, "Ann"), knock{}, 200, `{"Token":"","User":"Ann","DN":"/DC=org/DC=grid/CN=Ann","Origin":"","Operator":false}`},
 		{"certificate and a mock token", issued(people, hour, "Robot: atlas pilots"), knock{authorization: "Bearer mock", origin: "atlas.pilot"}, 200,
 			`{"Token":"","User":"atlas-robot","DN":"/DC=org/DC=grid/CN=Robot: atlas pilots","Origin":"atlas.pilot","Operator":false}`},
-		{"origin of another", issued(people, hour, "Robot: atlas pilots"), knock{origin: "cms.pilot"}, 403,
+		{"origin of another", issued(people, hour, "Robot: atlas pilots"), knock{origin: "cms.pilot"}, 200,
 			`{"StatusCode":60,"errorDialog":"atlas-robot may not speak for cms.pilot, only for atlas.*"}`},
-		{"no line fits", issued(people, hour, "Annette"), knock{}, 403, `{"StatusCode":60,"errorDialog":"no line of panda_users fits the certificate /DC=org/DC=grid/CN=Annette"}`},
-		{"a name that looks like two parts", issued(people, hour, "x/DC=org/CN=Ann"), knock{}, 403,
+		{"no line fits", issued(people, hour, "Annette"), knock{}, 200, `{"StatusCode":60,"errorDialog":"no line of panda_users fits the certificate /DC=org/DC=grid/CN=Annette"}`},
+		{"a name that looks like two parts", issued(people, hour, "x/DC=org/CN=Ann"), knock{}, 200,
 			`{"StatusCode":60,"errorDialog":"no line of panda_users fits the certificate /DC=org/DC=grid/CN=x\\/DC=org\\/CN=Ann"}`},
 		{"no line fits, good token", issued(people, hour, "Annette"), good, 200, `{"Token":"cern","User":"","DN":"/DC=org/DC=grid/CN=Annette","Origin":"","Operator":false}`},
 		{"no certificate, good token", hosts.pilot(t, "", ""), good, 200, `{"Token":"cern","User":"","DN":"","Origin":"","Operator":false}`},
 		{"no certificate", hosts.pilot(t, "", ""), knock{path: "/api/v1/pilot/update_job"}, 403,
-			`{"data":null,"message":"no credential: send the header Authorization: Bearer \u003ctoken\u003e, or a client certificate","success":false}`},
+			`{"success":false,"message":"no credential: send the header Authorization: Bearer <token>, or a client certificate","data":null}`},
 	} {
 		if status, body := c.do(t, c.client, url); status != c.status || body != c.want {
 			t.Errorf("%s: %d %s", c.name, status, body)
@@ -175,10 +177,16 @@ func TestCertificates(t *testing.T) {
 		"of a CA that is not trusted": issued(foreign, hour, "Ann"),
 		"that has run out":            issued(people, time.Now().Add(-time.Hour), "Ann"),
 	} {
-		if resp, err := client.Post(url+"/server/panda/isAlive", "application/json", nil); err == nil || !strings.Contains(err.Error(), "tls: ") {
+		if resp, err := client.Post(url+"/server/panda/isAlive", "application/json", nil); err == nil || !refusedByTLS(err) {
 			t.Errorf("a certificate %s: %v %v", name, resp, err)
 		}
 	}
+}
+
+// refusedByTLS says whether the handshake was refused. With TLS 1.3 a client may be sending its request by then: it hears of it by the
+// alert, or by a connection that is gone.
+func refusedByTLS(err error) bool {
+	return strings.Contains(err.Error(), "tls: ") || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // Pilots speak HTTP/1.1; nothing else is offered to a client that would like more.

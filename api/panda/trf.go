@@ -26,9 +26,12 @@ const (
 // maxTransform bounds a payload script: they are scripts, not releases.
 const maxTransform = 16 << 20
 
+// trfRoutes serves the scripts, also where PanDA's server has those of users: clients name them there.
 func (s *server) trfRoutes(root chi.Router) {
-	root.Get(trfPath+"{name}", s.transform)
-	root.Head(trfPath+"{name}", s.transform)
+	for _, path := range []string{trfPath + "{name}", trfPath + "user/{name}"} {
+		root.Get(path, s.transform)
+		root.Head(path, s.transform)
+	}
 }
 
 // transform is GET /trf/<name>. What the operator has of that name goes before what is built in.

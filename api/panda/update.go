@@ -77,7 +77,8 @@ func outputText(v any) any {
 	return nil
 }
 
-// hear does what an update asks for, and returns whether the pilot is to end the payload.
+// hear does what an update asks for, and returns whether the pilot is to end the payload. PandaIDs are easily guessed, so
+// that who may not pull at a queue says nothing of its jobs either.
 func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 	held, err := s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: u.attempt}})
 	if err == nil && u.attempt == 0 && held[0].Attempt > 0 {
@@ -89,6 +90,11 @@ func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 	}
 	if held[0].Lease == "" {
 		return outcomes[u.state] == "", s.late(ctx, u, held[0].JobState)
+	}
+	if s.MayPull != nil {
+		if err := s.MayPull(ctx, held[0].Queue); err != nil {
+			return false, forbidden{err}
+		}
 	}
 	if outcomes[u.state] != "" {
 		return false, s.finish(ctx, u, held[0].Lease)

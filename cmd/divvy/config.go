@@ -28,8 +28,9 @@ type config struct {
 	PandaClientCA  string        `yaml:"panda_client_ca" doc:"CAs of the pilots' certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
 	PandaUsers     string        `yaml:"panda_users" doc:"File with a line a kind of certificate: \"pattern of subjects\" user origins…; the first that fits counts."`
 	PandaTokens    string        `yaml:"panda_tokens" doc:"File with the tokens of pilots, a line each: name token origins…. The tokens of token_file are good for PanDA's API too, not the other way round."`
+	PandaIssuers   string        `yaml:"panda_issuers" doc:"File with the issuers of JSON web tokens (OIDC), a line each: address audience origins…, robot:client…."`
 	PandaAnonymous bool          `yaml:"panda_anonymous" doc:"Let pilots in with any credential or none, from other hosts too."`
-	PandaURL       string        `yaml:"panda_url" doc:"Where pilots reach PanDA's API, such as https://divvy.example.org:25443; empty = as each of them called it."`
+	PandaURL       string        `yaml:"panda_url" doc:"Where pilots download their payload script, such as https://divvy.example.org:25443; empty = as each of them called it."`
 	PandaLease     time.Duration `yaml:"panda_lease" doc:"An attempt that a PanDA pilot runs is given up when nothing was heard of it for so long; that pilot reports every half hour."`
 	PandaTrf       string        `yaml:"panda_transforms" doc:"Folder of payload scripts that pilots fetch at /trf/, beside runShell; empty = none."`
 	Generators     int           `yaml:"generators" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`

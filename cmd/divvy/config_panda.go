@@ -8,7 +8,17 @@ import (
 
 // pandaCredentials says whether PanDA's API asks for any credential at all.
 func (c config) pandaCredentials() bool {
-	return c.PandaTokens != "" || c.PandaUsers != "" || c.TokenFile != ""
+	return c.PandaTokens != "" || c.PandaUsers != "" || c.PandaIssuers != "" || c.TokenFile != ""
+}
+
+// pandaFiles are those with its credentials.
+func (c config) pandaFiles() (files []string) {
+	for _, f := range []string{c.PandaTokens, c.PandaUsers, c.PandaIssuers} {
+		if f != "" {
+			files = append(files, f)
+		}
+	}
+	return files
 }
 
 // pandaOpen says whether it lets everybody in who reaches it: because the configuration says so, or because no
@@ -43,7 +53,7 @@ func (c config) validatePanda() (errs []error) {
 		errs = append(errs, fmt.Errorf("panda_listen: %w", err))
 	case !local && !c.pandaCredentials() && !c.PandaAnonymous:
 		errs = append(errs, hintf(fmt.Errorf("panda_listen: %s is reachable from other hosts, and no credential is asked for", c.PandaListen),
-			"Give --panda-tokens FILE, or --panda-client-ca with --panda-users, or --panda-anonymous if you mean it."))
+			"Give --panda-tokens FILE, --panda-issuers FILE, or --panda-client-ca with --panda-users, or --panda-anonymous if you mean it."))
 	}
 	return errs
 }

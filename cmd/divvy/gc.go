@@ -9,7 +9,7 @@ import (
 
 // garbageBudget is about how many bytes of garbage the daemon lets lie before it collects. Most of what a pull
 // allocates is dead when it is answered: with little in use, Go's default would collect a hundred times a second.
-const garbageBudget = 128 << 20
+const garbageBudget = 192 << 20
 
 // gcPercent is GOGC for so many bytes in use, stacks among them, as the collector counts: the budget, and less than that
 // where more than as much is in use, as with ten thousand long polls; within what wastes neither time nor memory.

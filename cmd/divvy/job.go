@@ -161,21 +161,22 @@ func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
 	}
 	a.flush()
 	for _, t := range j.Attempts {
-		writeReport(w, t)
+		writeNamed(w, "outputs", t, t.Outputs)
+		writeNamed(w, "report", t, t.Report)
 	}
 }
 
-// writeReport writes what else was reported of an attempt, by name; text as it is, all else as JSON.
-func writeReport(w io.Writer, a dispatcher.Attempt) {
-	if len(a.Report) == 0 {
+// writeNamed writes what was said of an attempt, by name; text as it is, all else as JSON.
+func writeNamed(w io.Writer, what string, a dispatcher.Attempt, said map[string]any) {
+	if len(said) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nreport of attempt %d\n", a.Attempt)
+	fmt.Fprintf(w, "\n%s of attempt %d\n", what, a.Attempt)
 	g := newFacts(w)
-	for _, name := range slices.Sorted(maps.Keys(a.Report)) {
-		text, ok := a.Report[name].(string)
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		text, ok := said[name].(string)
 		if !ok {
-			b, _ := json.Marshal(a.Report[name]) // it was read from JSON
+			b, _ := json.Marshal(said[name]) // it was read from JSON
 			text = string(b)
 		}
 		g.row(name, orDash(text))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"time"
 
@@ -22,7 +23,7 @@ func (d *daemon) listenPanda() error {
 	var secure *tls.Config
 	if d.cfg.PandaCert != "" {
 		var err error
-		if secure, err = (panda.TLSFiles{Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA}).Config(); err != nil {
+		if secure, err = (panda.TLSFiles{Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA, Log: d.log}).Config(); err != nil {
 			return fmt.Errorf("panda_listen: %w", err)
 		}
 	}
@@ -52,21 +53,29 @@ func (d *daemon) PandaURL() string {
 // pandaConfig is PanDA's API as the configuration has it. tokens are those of the native API.
 func (d *daemon) pandaConfig(tokens []api.Token) (panda.Config, error) {
 	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
+	access := &panda.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.pandaFiles, Read: func() (*panda.Access, error) { return d.pandaAccess(tokens) }}
+	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.PandaTrf))
+	c.Guard = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })
+	}
+	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
+	if d.cfg.pandaOpen() {
+		d.warnPandaOpen()
+	}
+	return c, err
+}
+
+// pandaAccess is who is let in, as the files say it now.
+func (d *daemon) pandaAccess(tokens []api.Token) (*panda.Access, error) {
 	access := &panda.Access{Anyone: d.cfg.pandaOpen()}
 	for _, t := range tokens {
 		access.Operators = append(access.Operators, t)
 	}
-	err := errors.Join(
+	return access, errors.Join(
 		readCredentials("panda_tokens", d.cfg.PandaTokens, panda.ReadTokens, &access.Tokens),
 		readCredentials("panda_users", d.cfg.PandaUsers, panda.ReadUsers, &access.Users),
-		checkFolder("panda_transforms", d.cfg.PandaTrf),
+		readCredentials("panda_issuers", d.cfg.PandaIssuers, panda.ReadIssuers(d.log), &access.Issuers),
 	)
-	c.Guard = access.Guard
-	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
-	if access.Anyone {
-		d.warnPandaOpen()
-	}
-	return c, err
 }
 
 // warnPandaOpen says aloud that other hosts need no credential.

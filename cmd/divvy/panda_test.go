@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"io"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,9 +136,9 @@ func TestPandaApart(t *testing.T) {
 	}{
 		{shown, isAlive, "", "", 200, `"StatusCode":0`},
 		{plain, isAlive, "cern-token-0123456789", "", 200, `"StatusCode":0`},
-		{plain, isAlive, "mock-token", "", 403, "the token is not known here"},
-		{plain, isAlive, "", "", 403, "no credential: "},
-		{plain, getJob, "cern-token-0123456789", "ROBOTS", 403, "queue ROBOTS is not for token cern, origin wlcg.pilot: " + nobody},
+		{plain, isAlive, "mock-token", "", 200, `"StatusCode":60,"errorDialog":"the token is not known here"`},
+		{plain, isAlive, "", "", 200, `"StatusCode":60,"errorDialog":"no credential: `},
+		{plain, getJob, "cern-token-0123456789", "ROBOTS", 200, `"StatusCode":60,"errorDialog":"queue ROBOTS is not for token cern, origin wlcg.pilot: ` + nobody},
 	} {
 		if status, body := knock(t, c.client, d.PandaURL()+c.path, c.token, `{"siteName":"`+c.queue+`"}`); status != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s with token %q: %d %s", c.path, c.token, status, body)
@@ -147,6 +149,9 @@ func TestPandaApart(t *testing.T) {
 	}
 	if resp, err := plain.Get(d.PandaURL() + "/v1/queues"); err != nil || resp.StatusCode != http.StatusNotFound {
 		t.Errorf("the native API is on PanDA's listener: %v %v", resp, err)
+	}
+	if resp, err := http.Get(d.URL() + "/trf/runShell"); err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("scripts for who does not know the certificate: %v %v", resp, err)
 	}
 	if resp, err := plain.Get(d.PandaURL() + "/trf/runShell"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("runShell needs a credential: %v %v", resp, err)
@@ -165,6 +170,9 @@ func TestPandaOpenWarning(t *testing.T) {
 		{func(c *config) { c.Listen, c.Insecure = "0.0.0.0:0", true }, "insecure, and no credentials\" listen=0.0.0.0:0"},
 		{func(c *config) {
 			c.Listen, c.Insecure, c.PandaTokens = "0.0.0.0:0", true, fileWith(t, "cern cern-token-0123456789")
+		}, ""},
+		{func(c *config) {
+			c.PandaListen, c.PandaIssuers = "0.0.0.0:0", fileWith(t, "https://iam.example.org/ divvy atlas")
 		}, ""},
 	} {
 		cfg := defaults()
@@ -188,10 +196,11 @@ func TestPandaOpenWarning(t *testing.T) {
 func TestPandaFiles(t *testing.T) {
 	cert, key := certificate(t)
 	for want, change := range map[string]func(*config){
-		"panda_tokens: open /nonexistent": func(c *config) { c.PandaTokens = "/nonexistent" },
-		":1: a token has at least 16":     func(c *config) { c.PandaTokens = fileWith(t, "cern short") },
-		"panda_users: ":                   func(c *config) { c.PandaUsers = fileWith(t, "") },
-		"panda_listen: certificate ":      func(c *config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
+		"panda_tokens: open /nonexistent":                     func(c *config) { c.PandaTokens = "/nonexistent" },
+		":1: a token has at least 16":                         func(c *config) { c.PandaTokens = fileWith(t, "cern short") },
+		"panda_users: ":                                       func(c *config) { c.PandaUsers = fileWith(t, "") },
+		":2: issuer \"http://iam.example\" is not an address": func(c *config) { c.PandaIssuers = fileWith(t, "# ours\nhttp://iam.example divvy atlas") },
+		"panda_listen: certificate ":                          func(c *config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
 		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config) {
 			c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
 		},
@@ -207,4 +216,51 @@ func TestPandaFiles(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+}
+
+// What lets somebody in is in no log, at any level, whether it is good or not.
+func TestPandaLogsNoSecrets(t *testing.T) {
+	cfg := defaults()
+	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
+	cfg.PandaTokens, cfg.PandaIssuers = fileWith(t, "cern cern-token-0123456789"), fileWith(t, "http://127.0.0.1:1/ divvy atlas")
+	var mu sync.Mutex
+	var log bytes.Buffer
+	d := newDaemon(cfg, slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if err := d.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	web := "eyJhbGciOiJSUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"http://127.0.0.1:1","sub":"ann"}`)) + ".c2lnbmF0dXJl"
+	tokens := []string{"cern-token-0123456789", "cern-token-9876543210", web}
+	for _, token := range tokens {
+		for _, path := range []string{getJob, isAlive, "/api/v1/pilot/acquire_jobs", "/api/v1/system/get_attributes"} {
+			if _, body := knock(t, http.DefaultClient, d.URL()+path, token, `{"siteName":"NOWHERE"}`); strings.Contains(body, token) {
+				t.Errorf("%s says the token back: %s", path, body)
+			}
+		}
+	}
+	if err := d.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, token := range tokens {
+		if strings.Contains(log.String(), token) {
+			t.Errorf("%s is in the log", token)
+		}
+	}
+	if want := "an issuer of tokens does not answer"; strings.Count(log.String(), want) != 1 {
+		t.Errorf("want %q once in %s", want, &log)
+	}
+}
+
+// lockedWriter is for what several write at once.
+type lockedWriter struct {
+	mu *sync.Mutex
+	to io.Writer
+}
+
+func (w lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(b)
 }

@@ -30,7 +30,8 @@ func TestTablesWithAges(t *testing.T) {
 			{Attempt: 1, Queue: "CERN", Pilot: "vm-1", Node: "vm", State: "lost", ClaimedAt: ago(70 * time.Second), EndedAt: at(20 * time.Second)},
 			{Attempt: 2, Queue: "CERN", Pilot: "vm-1", Node: "vm", State: "failed", ClaimedAt: ago(15 * time.Second), EndedAt: at(3 * time.Second), ExitCode: exit(137),
 				Message: "killed: memory 2100 MB over 2000 MB", Usage: dispatcher.Usage{CPUSeconds: 11.25, MemoryMB: 2100},
-				Report: map[string]any{"pilotErrorCode": 1212.0, "pilotErrorDiag": "Payload exceeded\nmaximum allowed memory", "batch": map[string]any{"id": "7"}, "stdout": ""}}}}
+				Outputs: map[string]any{"hits.root": map[string]any{"fsize": 2048.0, "adler32": "0000abcd"}, "log": "kept"},
+				Report:  map[string]any{"pilotErrorCode": 1212.0, "pilotErrorDiag": "Payload exceeded\nmaximum allowed memory", "batch": map[string]any{"id": "7"}, "stdout": ""}}}}
 	stuck := dispatcher.JobRow{ID: 13, Task: 7, Share: "Test", State: "ready", Attempt: 1, MaxAttempts: 3, CreatedAt: ago(3 * 24 * time.Hour), Reason: "no queue can run it: CERN: 16 cores, at most 8"}
 	status := client.Status{Build: "v0.1.0", StartedAt: ago(75 * time.Minute), Ready: true, Site: 3, ReadyJobs: 12, HeldJobs: 8, Waiting: 1,
 		Pools: []api.PoolStatus{{Pool: "default", Capacity: 1000, Held: 8.5}, {Pool: "gpu", Capacity: -1}}}

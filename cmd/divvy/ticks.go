@@ -34,6 +34,7 @@ func (d *daemon) loops() []loop {
 		{name: "fold", every: time.Second, ease: fold, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
 		{name: "purge", every: time.Minute, step: d.dispatcher.Purge},
+		{name: "vacuum", every: 5 * time.Second, step: d.dispatcher.SpareVacuum},
 		{name: "record", every: time.Second, step: d.dispatcher.Record},
 		{name: "checkpoint", every: 20 * time.Second, step: d.dispatcher.Checkpoint},
 		{name: "partition", every: 30 * time.Second, step: d.dispatcher.Partition},

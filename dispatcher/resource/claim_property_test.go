@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -191,7 +192,7 @@ func checkScale(t *rapid.T, from, to Layout) {
 	checkSides(t, keysOf(before.Jobs, jobKey), keysOf(after.Jobs, jobKey), keysOf(c.Leaving, JobKey.Name), keysAt(after.Jobs, c.Jobs, jobKey))
 	if changed := from; len(changed.Roles) > 0 {
 		changed.Roles = append([]Role{{Name: "new"}}, changed.Roles...)
-		if _, err := Scale(from, changed); err != ErrNotScaled {
+		if _, err := Scale(from, changed); !errors.Is(err, ErrNotScaled) {
 			t.Fatalf("another role: %v", err)
 		}
 	}

@@ -178,7 +178,7 @@ func (o *order) level(r int64) (q, odd, above int64) {
 			size += int64(o.nodes[node.left].size)
 			full += o.nodes[node.left].sum
 		}
-		if sum+full+int64(all-n-size)*node.key <= r { // this one, and all before it, can be full
+		if sum+full+(all-n-size)*node.key <= r { // this one, and all before it, can be full
 			n, sum = n+size, sum+full
 			at = node.right
 		} else {

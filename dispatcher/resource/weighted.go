@@ -16,8 +16,6 @@ type weighted struct {
 	who   []int32         // node → member; −1 for groups
 	group []int32         // node → group; −1 for members
 	given []int64         // by node
-	odd   []bool          // by node: its exact part is not whole,
-	floor []int64         // but this and a fraction
 	place map[int32]int64 // who is below its allowance, in order; nil: to be made
 	stale bool
 }

@@ -125,7 +125,7 @@ func (p *process) memory() (now, peak float64, err error) {
 		}
 		*want.to = kb * 1024 / 1e6
 	}
-	return now, peak, nil
+	return now, max(now, peak), nil // the kernel counts both roughly, and they are read one after the other
 }
 
 // ticks is how often a second the kernel counts in /proc: a constant of Linux.

@@ -198,11 +198,13 @@ func (c *conn) enter() bool {
 	return c.busy
 }
 
+// quit ends it; false: so does the connection. A server that began to close just after the answer was sent has left it
+// alone as a busy one.
 func (c *conn) quit() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = false
-	return !c.gone
+	return !c.gone && !c.server.closing.Load()
 }
 
 func (c *conn) closed() bool {

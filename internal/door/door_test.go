@@ -310,6 +310,20 @@ func TestWatchesThatComeLate(t *testing.T) {
 	all.Wait()
 }
 
+// A connection whose answer was sent at that very moment is closed as well.
+func TestShutdownJustAfterAnAnswer(t *testing.T) {
+	for range 300 {
+		h := open(t, func(http.ResponseWriter, *http.Request) {})
+		h.guest(t).send(request("")).expect("")
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		err := h.Shutdown(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestShutdown(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	h := open(t, func(w http.ResponseWriter, _ *http.Request) {

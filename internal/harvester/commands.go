@@ -47,8 +47,23 @@ func (s *Store) Sweep(ctx context.Context, w Sweep) (n int, err error) {
 
 // Sweep selects workers, in the words of Harvester's command.
 type Sweep struct {
-	Queues   []string `json:"computingSite"` // one
-	Statuses []string `json:"status"`
-	Elements []string `json:"computingElement"`
-	Hosts    []string `json:"submissionHost"`
+	Queues   []string  `json:"computingSite"` // one
+	Statuses Selection `json:"status"`
+	Elements Selection `json:"computingElement"`
+	Hosts    Selection `json:"submissionHost"`
+}
+
+// Selection names what is selected; nothing where it is empty. The one name ALL selects everything: a Harvester reads that
+// as a word, not as a list.
+type Selection []string
+
+// All is that name.
+const All = "ALL"
+
+// MarshalJSON writes it as Harvesters read it.
+func (s Selection) MarshalJSON() ([]byte, error) {
+	if len(s) == 1 && s[0] == All {
+		return json.Marshal(All)
+	}
+	return json.Marshal(append([]string{}, s...))
 }

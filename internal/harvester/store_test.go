@@ -46,10 +46,10 @@ func TestWorkers(t *testing.T) {
 	if id, err := s.LastID(ctx, "h"); err != nil || id != 9 {
 		t.Errorf("%d, %v; want 9", id, err)
 	}
-	if known, err := s.PilotStatus(ctx, "h", 7, "started"); err != nil || !known {
+	if known, err := s.PilotStatus(ctx, Said{"h", 7, "started", "wn7"}); err != nil || !known {
 		t.Errorf("%t, %v; want a known worker", known, err)
 	}
-	if known, err := s.PilotStatus(ctx, "h", 700, "started"); err != nil || known {
+	if known, err := s.PilotStatus(ctx, Said{Harvester: "h", Worker: 700, Status: "started"}); err != nil || known {
 		t.Errorf("%t, %v; want an unknown worker", known, err)
 	}
 	var fields, status string
@@ -57,7 +57,7 @@ func TestWorkers(t *testing.T) {
 	err := db.QueryRow(ctx, "SELECT fields::text, pilot_status, submitted_at, started_at FROM harvester_workers WHERE harvester_id = 'h' AND worker_id = 7").
 		Scan(&fields, &status, &submitted, &started)
 	no(t, err)
-	if fields != `{"nCore": 8, "nJobs": 1}` || status != "started" || !submitted.Equal(at) || !started.Equal(at) {
+	if fields != `{"nCore": 8, "nJobs": 1, "nodeID": "wn7"}` || status != "started" || !submitted.Equal(at) || !started.Equal(at) {
 		t.Errorf("worker 7 has %s, %s, %v, %v", fields, status, submitted, started)
 	}
 	want := []Number{{"h", "q", "", "MCORE", "running", 1}, {"h", "q", "managed", "SCORE", "running", 1}, {"other", "q", "", "", "running", 1}}
@@ -96,7 +96,7 @@ func TestReport(t *testing.T) {
 func TestCommands(t *testing.T) {
 	db := pgtest.Open(t)
 	s, ctx := NewStore(db), t.Context()
-	w := Sweep{Queues: []string{"q"}, Statuses: []string{"running"}, Elements: []string{}, Hosts: []string{}}
+	w := Sweep{Queues: []string{"q"}, Statuses: Selection{"running"}, Elements: Selection{All}}
 	if n, err := s.Sweep(ctx, w); err != nil || n != 0 {
 		t.Errorf("%d, %v; want nobody to be told", n, err)
 	}
@@ -110,7 +110,7 @@ func TestCommands(t *testing.T) {
 	}
 	first, err := s.Acquire(ctx, "h", 1)
 	no(t, err)
-	params := json.RawMessage(`{"status": ["running"], "computingSite": ["q"], "submissionHost": [], "computingElement": []}`)
+	params := json.RawMessage(`{"status": ["running"], "computingSite": ["q"], "submissionHost": [], "computingElement": "ALL"}`)
 	want := []Command{{Command: "KILL_WORKERS", Params: params}}
 	if diff := cmp.Diff(want, first, cmpopts.IgnoreFields(Command{}, "ID", "CreatedAt")); diff != "" {
 		t.Fatalf("first (-want +got):\n%s", diff)

@@ -56,10 +56,17 @@ func (a *columns) add(w Worker) {
 	a.submitted, a.started, a.ended = append(a.submitted, w.Submitted), append(a.started, w.Started), append(a.ended, w.Ended)
 }
 
-// PilotStatus notes what the pilot of a worker said of itself: started or finished. known is false when its Harvester has
-// not told of such a worker.
-func (s *Store) PilotStatus(ctx context.Context, harvester string, worker int64, status string) (known bool, err error) {
-	tag, err := s.db.Exec(ctx, query["pilot_status"], pgx.StrictNamedArgs{"harvester": harvester, "worker": worker, "status": status})
+// Said is what the pilot of a worker says of itself.
+type Said struct {
+	Harvester string
+	Worker    int64
+	Status    string // started or finished
+	Node      string // "" = not said
+}
+
+// PilotStatus notes what a worker's pilot said. known is false when its Harvester has not told of such a worker.
+func (s *Store) PilotStatus(ctx context.Context, p Said) (known bool, err error) {
+	tag, err := s.db.Exec(ctx, query["pilot_status"], pgx.StrictNamedArgs{"harvester": p.Harvester, "worker": p.Worker, "status": p.Status, "node": p.Node})
 	if err != nil {
 		return false, fmt.Errorf("pilot_status: %w", err)
 	}

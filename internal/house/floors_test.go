@@ -42,6 +42,7 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":            {"cmd"},
 	"github.com/go-chi/chi":             {"api", "internal/bench"},
 	"github.com/danielgtaylor/huma":     {"api"},
+	"github.com/coreos/go-oidc":         {"api"},
 	"github.com/pressly/goose":          {"migrations"},
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},

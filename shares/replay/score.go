@@ -53,6 +53,7 @@ const (
 	Missing   Reason = "records of the stretch are missing"
 	OldRecord Reason = "recorded by a daemon of an older version"
 	Owed      Reason = "given to a share for which units had been reclaimed, before its turn"
+	Floor     Reason = "given to a share for which the queue has a floor, before its turn"
 	NoVersion Reason = "their version of the site cannot be read"
 )
 

@@ -3,7 +3,9 @@
 //	NAME, VALUE, PARENT                                        shares: the tree and its weights, relative among siblings there and here
 //	PRODSOURCELABEL WORKINGGROUP CAMPAIGN PROCESSINGTYPE       tags: a rule a leaf, in the order of the table's tree
 //	TRANSPATH RTYPE VO
-//	QUEUE_ID, THROTTLED and columns that are not known         left out
+//	ENABLED, ACTIVE, DISABLED                                  rows that are switched off are left out, with their rules
+//	THROTTLED                                                  a comment at the share
+//	QUEUE_ID and columns that are not known                    left out
 //
 // # What is promised
 //

@@ -17,6 +17,7 @@ func File(name string, src []byte) ([]byte, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
+	rows = f.leaveOut(rows)
 	top := f.buildTree(rows)
 	vos := map[string]bool{}
 	for _, r := range rows {
@@ -28,7 +29,7 @@ func File(name string, src []byte) ([]byte, error) {
 		return nil, err
 	}
 	rules := f.rulesOf(top, len(vos))
-	w := &writer{}
+	w := &writer{faults: f}
 	w.head(name, rows, vos)
 	w.line(place{}, "shares:")
 	w.shares(top, "  ")
@@ -61,6 +62,7 @@ func (f *faults) check(w *writer) {
 
 // writer writes a site file and remembers where in the table each of its lines comes from.
 type writer struct {
+	*faults
 	text strings.Builder
 	from []place
 }
@@ -83,6 +85,12 @@ func (w *writer) head(name string, rows []row, vos map[string]bool) {
 	used, ignored := map[string]bool{"name": true, "value": true, "parent": true}, map[string]bool{}
 	for _, t := range tags {
 		used[t.column] = true
+	}
+	for column := range switches {
+		used[column] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.off)) {
+		w.line(place{w.off[name], 1}, "# %s is left out: the share is switched off in line %d of the table.", clean(name), w.off[name])
 	}
 	for _, r := range rows {
 		for column := range r.cells {
@@ -112,6 +120,9 @@ func (w *writer) shares(shares []*share, indent string) {
 	for _, s := range shares {
 		w.line(s.cell("name").at, "%s- name: %s", indent, quoted(s.name))
 		w.line(s.cell("value").at, "%s  weight: %s", indent, s.weight)
+		if c := s.cell(throttled); w.yes(c, throttled, false) {
+			w.line(c.at, "%s  # THROTTLED %s: PanDA makes no more jobs for it. `divvy task pause` holds its tasks back here.", indent, clean(c.text))
+		}
 		if len(s.children) == 0 {
 			continue
 		}

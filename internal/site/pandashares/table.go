@@ -40,6 +40,7 @@ func (r row) cell(column string) cell {
 type faults struct {
 	file string
 	all  site.Problems
+	off  map[string]int // lines of shares that are switched off
 }
 
 func (f *faults) add(at place, message, hint string) {

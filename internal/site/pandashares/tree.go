@@ -48,6 +48,8 @@ func (f *faults) buildTree(rows []row) (top []*share) {
 			parent.children = append(parent.children, s)
 		case c.text == "" || strings.EqualFold(c.text, root):
 			top = append(top, s)
+		case f.off[c.text] > 0:
+			f.add(c.at, fmt.Sprintf("PARENT of %q: the share %q is switched off in line %d", s.name, c.text, f.off[c.text]), "switch this one off too, or give it another PARENT")
 		default:
 			f.add(c.at, fmt.Sprintf("PARENT of %q: there is no share %q", s.name, c.text), strict.DidYouMean(c.text, names))
 		}

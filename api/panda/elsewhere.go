@@ -1,0 +1,43 @@
+package panda
+
+import (
+	"net/http"
+	"strings"
+)
+
+// elsewhere are the groups of PanDA's calls for what is not here, and what there is instead.
+var elsewhere = map[string]string{
+	"async_process":         "nothing is done behind an answer: each call answers with what it did",
+	"creds":                 noSecrets,
+	"credential_management": noSecrets,
+	"secret_management":     noSecrets,
+	"data_carousel":         noStaging,
+	"event":                 noEvents,
+	"file_server":           "files are not kept here: payloads fetch and store their own, and panda_transforms is a folder of payload scripts",
+	"idds":                  noWorkflows,
+	"workflow":              noWorkflows,
+	"metaconfig":            "the site file has the queues: divvy queue list",
+}
+
+const (
+	noSecrets   = "no credentials are kept or handed out: payloads use those of their pilots"
+	noWorkflows = "tasks do not wait for each other: submit one when the other is over"
+)
+
+// notHere answers every call of PanDA's API that no route serves, in the form that its programs read: those of groups that
+// are not here, and those that PanDA got later.
+func notHere(w http.ResponseWriter, r *http.Request) {
+	_, call, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
+	group, _, _ := strings.Cut(call, "/")
+	why, known := elsewhere[group]
+	if !known {
+		why = "no such call is known; docs/from-panda.md lists those that are"
+	}
+	bad("%s is not served here: %s", call, why).write(w)
+}
+
+// notThere is notHere for the old API.
+func notThere(w http.ResponseWriter, r *http.Request) {
+	call := strings.TrimPrefix(r.URL.Path, "/server/panda/")
+	writeJSON(w, http.StatusOK, refusal{scFailed, call + " is not served here; docs/from-panda.md lists the calls that are"})
+}

@@ -1,0 +1,101 @@
+package panda
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// fetched is a job as a Harvester reads it that gets jobs for its workers: it stops at a field that is not there, also of
+// files that the job has not. Empty ones mean the same to the pilot that it hands the job to.
+type fetched struct {
+	job
+	JobsetID        string `json:"jobsetID"`
+	CurrentPriority int    `json:"currentPriority"`
+	noFiles
+}
+
+// noFiles are the fields of a job's files when it has none.
+type noFiles struct {
+	InFiles        string `json:"inFiles"`
+	GUID           string `json:"GUID"`
+	FSize          string `json:"fsize"`
+	Checksum       string `json:"checksum"`
+	ScopeIn        string `json:"scopeIn"`
+	RealDatasetsIn string `json:"realDatasetsIn"`
+	DDMEndPointIn  string `json:"ddmEndPointIn"`
+	OutFiles       string `json:"outFiles"`
+	ScopeOut       string `json:"scopeOut"`
+	RealDatasets   string `json:"realDatasets"`
+	DDMEndPointOut string `json:"ddmEndPointOut"`
+	LogFile        string `json:"logFile"`
+	LogGUID        string `json:"logGUID"`
+	ScopeLog       string `json:"scopeLog"`
+}
+
+// noJobset stands for none.
+const noJobset = "NULL"
+
+// byHarvester says whether a Harvester asks for jobs, not a pilot of its: that one says which worker it is.
+func byHarvester(scheduler, worker string) bool {
+	return strings.HasPrefix(scheduler, "harvester-") && worker == ""
+}
+
+// fetchedJobs is the answer to a Harvester that asked for jobs.
+func fetchedJobs(jobs []job) any {
+	all := make([]fetched, len(jobs))
+	for i, j := range jobs {
+		all[i] = fetched{job: j, JobsetID: noJobset}
+	}
+	return struct {
+		StatusCode int       `json:"StatusCode"`
+		Jobs       []fetched `json:"jobs"`
+	}{scSuccess, all}
+}
+
+// wrapped is the answer to one of many updates: JSON within JSON.
+type wrapped struct {
+	Type    string `json:"type"`
+	Content string `json:"content"`
+}
+
+// updateJobsInBulk hears what a Harvester says of its jobs. One of them that does not say which job it is of spoils them
+// all, before anything is done.
+func (s *server) updateJobsInBulk(r *http.Request, a args) any {
+	list, ok := packed(a["jobList"]).([]any)
+	if !ok {
+		return []any{false, "Type error: 'jobList' must be a list as JSON."}
+	}
+	for i, item := range list {
+		one, ok := item.(map[string]any)
+		if !ok || absent(one["jobId"]) || absent(one["state"]) {
+			return []any{false, "jobList[" + strconv.Itoa(i) + "]: expected a jobId and a state"}
+		}
+	}
+	all := make([]wrapped, len(list))
+	for i, item := range list {
+		one := args(item.(map[string]any))
+		for _, name := range []string{"startTime", "endTime"} {
+			one[name] = epoch(one[name])
+		}
+		_, answer := s.updateJob(r, one)
+		b, err := json.Marshal(answer)
+		if err != nil {
+			return []any{false, err.Error()}
+		}
+		all[i] = wrapped{"json", string(b)}
+	}
+	return []any{true, all}
+}
+
+// epoch is a time of an update as pilots of the old API say it, in seconds since 1970, where a Harvester says a date.
+func epoch(v any) any {
+	text, _ := v.(string)
+	at, err := time.Parse(time.DateTime, text)
+	if err != nil {
+		return v
+	}
+	return json.Number(strconv.FormatInt(at.Unix(), 10))
+}

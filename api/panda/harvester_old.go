@@ -1,0 +1,178 @@
+package panda
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// oldCall is a call that Harvesters up to 2025, and scripts of that time, make with a form: a call of the new API under
+// other names, answered in another form. What lists and objects it takes come as JSON in a string.
+type oldCall struct {
+	as    string            // the call, below /api/v1
+	names map[string]string // arguments, old → new; others are not looked at
+	form  func(envelope) any
+}
+
+// own is the name of the Harvester that calls.
+func own(names ...string) map[string]string {
+	m := map[string]string{"harvesterID": "harvester_id"}
+	for i := 0; i+1 < len(names); i += 2 {
+		m[names[i]] = names[i+1]
+	}
+	return m
+}
+
+var oldCalls = map[string]oldCall{
+	"harvesterIsAlive":          {"/harvester/heartbeat", own("data", "data"), pairOr("succeeded")},
+	"updateWorkers":             {"/harvester/update_workers", own("workers", "workers"), pairOr(nil)},
+	"updateServiceMetrics":      {"/harvester/update_service_metrics", own("metrics", "metrics"), pairOr(nil)},
+	"addHarvesterDialogs":       {"/harvester/add_dialogs", own("dialogs", "dialogs"), pairOr("")},
+	"reportWorkerStats_jobtype": {"/harvester/report_worker_statistics", own("siteName", "panda_queue", "paramsList", "statistics"), pairOr("OK")},
+	"getWorkerStats":            {"/harvester/get_worker_statistics", nil, bare},
+	"get_max_worker_id":         {"/harvester/get_current_worker_id", map[string]string{"harvester_id": "harvester_id"}, bare},
+	"getCommands":               {"/harvester/acquire_commands", map[string]string{"harvester_id": "harvester_id", "n_commands": "n_commands"}, flatAs("Commands")},
+	"ackCommands":               {"/harvester/acknowledge_commands", map[string]string{"command_ids": "command_ids"}, flatAs("")},
+	"checkJobStatus":            {"/job/get_status", map[string]string{"ids": "job_ids"}, flatAs("data")},
+	"sweepPQ": {"/harvester/add_sweep_command", map[string]string{"panda_queue": "panda_queue", "status_list": "status_list", "ce_list": "ce_list",
+		"submission_host_list": "submission_host_list"}, pairOr("OK")},
+	"setNumSlotsForWP": {"/harvester/add_target_slots", map[string]string{"pandaQueueName": "panda_queue", "numSlots": "slots", "gshare": "global_share",
+		"resourceType": "resource_type", "validPeriod": "expiration_date", "mode": "mode"}, coded},
+	"getJobStatisticsPerSite":                    {"/statistics/active_job_stats_by_site", nil, pickled},
+	"getJobStatisticsPerSiteResource":            {"/statistics/job_stats_by_site_and_resource_type", map[string]string{"timeWindow": "time_window"}, bare},
+	"get_job_statistics_per_site_label_resource": {"/statistics/job_stats_by_site_share_and_resource_type", map[string]string{"time_window": "time_window"}, bare},
+}
+
+// oldHarvesterRoutes serves them; of calls that the new API lacks here there is no old one either.
+func (s *server) oldHarvesterRoutes(r chi.Router) {
+	byPath := map[string]endpoint{}
+	for _, e := range s.calls() {
+		byPath[e.path] = e
+	}
+	for name, c := range oldCalls {
+		if e, there := byPath[c.as]; there {
+			s.oldRoute(r, name, func(r *http.Request, a args) any { return c.form(e.called(r, c.renamed(a))) })
+		}
+	}
+	s.oldRoute(r, "updateJobsInBulk", s.updateJobsInBulk)
+}
+
+// oldRoute serves a call whose answer is not always an object, with status 200 whatever it says.
+func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, args) any) {
+	r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
+		a, err := decode(w, r)
+		var answer any
+		if err != nil {
+			answer = refusal{scFailed, err.Error()}
+		} else {
+			answer = serve(r, a)
+		}
+		if b, raw := answer.(pickle); raw {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = w.Write(b) // the client may have gone
+			return
+		}
+		writeJSON(w, http.StatusOK, answer)
+	})
+}
+
+// called reads the arguments and serves a call.
+func (e endpoint) called(r *http.Request, a args) envelope {
+	a, err := e.takes.read(a)
+	if err != nil {
+		return bad("%s", err)
+	}
+	return e.serve(r, a)
+}
+
+// renamed are the arguments that the call knows, under their new names.
+func (c oldCall) renamed(a args) args {
+	out := args{}
+	for old, name := range c.names {
+		v, there := a[old]
+		switch {
+		case !there:
+		case old == "ids":
+			out[name] = words(v)
+		default:
+			out[name] = packed(v)
+		}
+	}
+	return out
+}
+
+// words are those of a text with commas.
+func words(v any) any {
+	text, ok := toText(v)
+	if !ok {
+		return v
+	}
+	var all []any
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		all = append(all, w)
+	}
+	return all
+}
+
+// packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
+func packed(v any) any {
+	text, ok := v.(string)
+	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) {
+		return v
+	}
+	var inner any
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	if d.Decode(&inner) != nil || d.More() {
+		return v
+	}
+	return inner
+}
+
+// pairOr answers whether it went well, with what came out or the reason: said where nothing comes out.
+func pairOr(said any) func(envelope) any {
+	return func(e envelope) any {
+		switch {
+		case !e.Success:
+			return []any{false, e.Message}
+		case said != nil:
+			return []any{true, said}
+		}
+		return []any{true, e.Data}
+	}
+}
+
+// bare answers what came out alone.
+func bare(e envelope) any { return e.Data }
+
+// pickled is bare for callers that read Python's own form.
+func pickled(e envelope) any {
+	t, _ := e.Data.(tally)
+	return t.pickle()
+}
+
+// flatAs answers as pilots' calls are, with what came out under a name.
+func flatAs(name string) func(envelope) any {
+	return func(e envelope) any {
+		switch {
+		case e.Message == databaseError:
+			return refusal{scTimeOut, e.Message}
+		case !e.Success:
+			return refusal{scFailed, e.Message}
+		case name == "":
+			return map[string]any{"StatusCode": scSuccess, "Returns": 0}
+		}
+		return map[string]any{"StatusCode": scSuccess, "Returns": 0, name: e.Data}
+	}
+}
+
+// coded answers 0 or another number, and words.
+func coded(e envelope) any {
+	if e.Success {
+		return []any{0, e.Message}
+	}
+	return []any{1, e.Message}
+}

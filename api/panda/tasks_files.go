@@ -1,0 +1,89 @@
+package panda
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// noData is what PanDA says of a task without datasets of the kinds that are asked for.
+const noData = "No data found for the task"
+
+// inputKind is the kind of the only dataset that a task may have here: its inputs.
+const inputKind = "input"
+
+// fileStates are how an input stands, by the state of the last job that has it.
+var fileStates = map[string]string{"leased": "running", "finished": "finished", "failed": "failed", "cancelled": "failed"}
+
+// inputFile is an input of a task. Its number counts from 1.
+type inputFile struct {
+	LFN    string  `json:"lfn"`
+	Scope  *string `json:"scope"`
+	ID     int     `json:"id"`
+	Status string  `json:"status"`
+}
+
+// dataset is all inputs of a task, under its name.
+type dataset struct {
+	Dataset struct {
+		Name string `json:"name"`
+		ID   int64  `json:"id"`
+	} `json:"dataset"`
+	Files []inputFile `json:"files"`
+}
+
+// taskFiles lists the inputs of a task, and how they stand as far as the first mostJobs of its jobs tell.
+func (s *server) taskFiles(r *http.Request, a args) envelope {
+	if kinds := a.list("dataset_types"); kinds != nil && !slices.Contains(kinds, any(inputKind)) {
+		return bad(noData)
+	}
+	return s.ofTask(r, a, "get_datasets_and_files", func(t generator.Task) envelope {
+		var d dataset
+		d.Dataset.Name, d.Dataset.ID, d.Files = t.Name, t.ID, []inputFile{}
+		if a.boolean("dataset_only") && t.Inputs > 0 {
+			return good([]dataset{d})
+		}
+		e := answer(s, r, "get_datasets_and_files", func(ctx context.Context) ([]dataset, error) {
+			ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: t.ID, Live: true, Ended: endedStates, Limit: mostJobs})
+			if err != nil {
+				return nil, err
+			}
+			jobs, err := s.Jobs.JobsByID(ctx, ids)
+			d.fill(t, jobs)
+			return []dataset{d}, err
+		})
+		if e.Success && len(d.Files) == 0 {
+			return bad(noData)
+		}
+		return e
+	})
+}
+
+// fill lists the names that the task was submitted with, and those of its jobs.
+func (d *dataset) fill(t generator.Task, jobs []dispatcher.JobRow) {
+	at := map[string]int{}
+	note := func(name, status string) {
+		i, there := at[name]
+		if !there {
+			i, at[name] = len(d.Files), len(d.Files)
+			d.Files = append(d.Files, inputFile{LFN: name, ID: i + 1})
+		}
+		d.Files[i].Status = status
+	}
+	given, _ := parseJSON(keptOf(t).Parameters) // none for a task that came in another way
+	for _, name := range (&translation{left: given}).names("pfnList") {
+		note(name, "ready")
+	}
+	for _, j := range jobs { // by rising id: a retry comes behind
+		for _, name := range j.Inputs {
+			status, known := fileStates[j.State]
+			if !known {
+				status = "ready"
+			}
+			note(name, status)
+		}
+	}
+}

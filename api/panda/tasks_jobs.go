@@ -1,0 +1,66 @@
+package panda
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// endedStates are those of jobs that are over; unsuccessful ones of those that did not do what they should.
+var (
+	endedStates  = []string{"finished", "failed", "cancelled"}
+	unsuccessful = []string{"failed", "cancelled"}
+)
+
+// mostIDs bounds a list of ids: a task has fewer jobs.
+const mostIDs = 10_000_000
+
+// taskJobs are the ids of all jobs of a task, in whatever state; none of a task that there is not.
+func (s *server) taskJobs(r *http.Request, a args) envelope {
+	return answer(s, r, "get_job_ids", func(ctx context.Context) ([]int64, error) {
+		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.integer("task_id"), Live: true, Ended: endedStates, Limit: mostIDs})
+		return append([]int64{}, ids...), err
+	})
+}
+
+// taskJobDescriptions describes the jobs of a task, the first mostJobs of them; none of a task that there is not.
+func (s *server) taskJobDescriptions(r *http.Request, a args) envelope {
+	chosen := dispatcher.JobChoice{Task: a.integer("task_id"), Live: true, Ended: endedStates, Limit: mostJobs}
+	if a.boolean("unsuccessful_only") {
+		chosen.Live, chosen.Ended = false, unsuccessful
+	}
+	return answer(s, r, "get_job_descriptions", func(ctx context.Context) ([]description, error) {
+		ids, err := s.Jobs.JobIDs(ctx, chosen)
+		if err != nil {
+			return nil, err
+		}
+		found, err := s.describe(ctx, ids)
+		all := []description{}
+		for _, id := range ids {
+			if d := found[id]; d != nil {
+				all = append(all, d.extended())
+			}
+		}
+		return all, err
+	})
+}
+
+// killTaskJobs cancels the jobs of a task that are not over, the first mostJobs of them; the task goes on with those that
+// it makes after.
+func (s *server) killTaskJobs(r *http.Request, a args) envelope {
+	more := false
+	e := answer(s, r, "kill_unfinished_jobs", func(ctx context.Context) ([]bool, error) {
+		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.integer("task_id"), Live: true, Limit: mostJobs})
+		if err != nil {
+			return nil, err
+		}
+		more = len(ids) == mostJobs
+		return s.kill(ctx, ids)
+	})
+	if e.Success && more {
+		e.Message = fmt.Sprintf("%d jobs; there are more: call again, or end the task with task/kill", mostJobs)
+	}
+	return e
+}

@@ -1,0 +1,143 @@
+package panda
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/divvyhq/divvy/generator"
+)
+
+// submitted is what is kept of a submission beside the Spec that was made of it.
+type submitted struct {
+	Parameters json.RawMessage `json:"panda"` // as they came, all of them
+	Ignored    []Ignored       `json:"ignored"`
+	Parent     int64           `json:"parent,omitempty"` // the task that it was submitted under
+	Broken     bool            `json:"broken,omitempty"` // it cannot be
+}
+
+// submitTask makes a task of task parameters. The answer's data is its id, the message tells what of them is ignored.
+func (s *server) submitTask(r *http.Request, a args) envelope {
+	e, _ := s.submit(r, a)
+	return e
+}
+
+func (s *server) submit(r *http.Request, a args) (envelope, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	given, err := taskParams(a["task_parameters"])
+	if err != nil {
+		return bad("%s", err), nil
+	}
+	t, ignored, err := s.makeTask(ctx, given, a.integer("parent_tid"), r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return s.noTask("submit", err), err
+	}
+	e := good(t.ID)
+	e.Message = fmt.Sprintf("succeeded. new jediTaskID=%d", t.ID)
+	if len(ignored) > 0 {
+		e.Message += "; ignored: " + reasons(ignored)
+	}
+	return e, nil
+}
+
+// paramFaults are task parameters that cannot be, each with its name.
+type paramFaults struct{ error }
+
+// cannotBe is true for faults of the parameters themselves.
+func cannotBe(err error) bool {
+	var faults paramFaults
+	return errors.As(err, &faults) || errors.Is(err, generator.ErrInvalid) || errors.Is(err, generator.ErrUntagged)
+}
+
+// makeTask stores a task.
+func (s *server) makeTask(ctx context.Context, given args, parent int64, key string) (generator.Task, []Ignored, error) {
+	st, err := s.Site.Load(ctx)
+	if err == nil && st.Number == 0 {
+		err = generator.ErrNoSite
+	}
+	if err != nil {
+		return generator.Task{}, nil, err
+	}
+	asked := given
+	if who := CallerOf(ctx).Name(); absent(given["userName"]) && who != "" {
+		asked = maps.Clone(given)
+		asked["userName"] = who
+	}
+	spec, ignored, err := translate(asked, st)
+	if err != nil {
+		return generator.Task{}, nil, paramFaults{err}
+	}
+	if parent != 0 {
+		ignored = append(ignored, Ignored{"parent_tid", whyNot["parentTaskName"]})
+	}
+	kept, err := keep(given, submitted{Ignored: ignored, Parent: parent})
+	if err != nil {
+		return generator.Task{}, nil, err
+	}
+	t, err := s.Steering.Submit(ctx, generator.SubmitRequest{Spec: spec, Parameters: kept, IdempotencyKey: key})
+	return t, ignored, err
+}
+
+// keep writes down parameters as they came.
+func keep(given args, k submitted) (json.RawMessage, error) {
+	original, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	k.Parameters, k.Ignored = original, append([]Ignored{}, k.Ignored...)
+	return json.Marshal(k)
+}
+
+// insertTask is submit by its older name. As in PanDA it takes whatever it is given: parameters that cannot be make a task
+// that is broken, and its errorDialog has the faults.
+func (s *server) insertTask(r *http.Request, a args) envelope {
+	e, err := s.submit(r, a)
+	if !cannotBe(err) {
+		return e
+	}
+	given, err := taskParams(a["task_parameters"])
+	if err != nil {
+		return bad("%s", err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	kept, err := keep(given, submitted{Parent: a.integer("parent_tid"), Broken: true})
+	if err != nil {
+		return s.noTask("insert_task_parameters", err)
+	}
+	name, _ := toText(given["taskName"])
+	user, _ := toText(given["userName"])
+	t, err := s.Steering.Reject(ctx, generator.Rejected{Name: cmp.Or(clean(name), "unnamed"),
+		User: cmp.Or(clean(user), CallerOf(ctx).Name(), "anonymous"), Reason: e.Message, Parameters: kept})
+	if err != nil {
+		return s.noTask("insert_task_parameters", err)
+	}
+	return envelope{Success: true, Message: fmt.Sprintf("succeeded. new jediTaskID=%d; the task is broken: %s", t.ID, e.Message), Data: t.ID}
+}
+
+// taskParams are an object, or one written as a text.
+func taskParams(v any) (args, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		return args(v), nil
+	case string:
+		if strings.HasPrefix(strings.TrimSpace(v), "{") {
+			return parseJSON([]byte(v))
+		}
+	}
+	return nil, fmt.Errorf("Type error: 'task_parameters' must be of type dict, got %s.", kindOf(v))
+}
+
+func reasons(all []Ignored) string {
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = one.Parameter + " (" + one.Reason + ")"
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,2 +1,0 @@
--- Locks one live job.
-SELECT id FROM jobs WHERE id = @job::bigint FOR UPDATE;
