@@ -11,6 +11,7 @@ CREATE TABLE resource_claims (
     queue_id   int              NOT NULL DEFAULT 0,
     node       text             NOT NULL DEFAULT '',
     devices    jsonb            NOT NULL DEFAULT '[]',
+    bound_at   timestamptz,
     sharers    int              NOT NULL DEFAULT 0 CHECK (sharers >= 0),
     idle_since timestamptz,
     lost       boolean          NOT NULL DEFAULT false,
@@ -28,6 +29,7 @@ COMMENT ON COLUMN resource_claims.state IS 'draining: not wanted any more; nobod
 COMMENT ON COLUMN resource_claims.template IS 'What it takes: name, node, devices by kind.';
 COMMENT ON COLUMN resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
 COMMENT ON COLUMN resource_claims.devices IS 'Of that node, taken for it.';
+COMMENT ON COLUMN resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
 COMMENT ON COLUMN resource_claims.sharers IS 'Leases of its jobs.';
 COMMENT ON COLUMN resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
 COMMENT ON COLUMN resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
@@ -40,6 +42,8 @@ CREATE UNIQUE INDEX resource_claims_key ON resource_claims (task_id, key)
 COMMENT ON INDEX resource_claims_key IS 'A claim of a task that later jobs join.';
 CREATE INDEX resource_claims_changed ON resource_claims (changed);
 COMMENT ON INDEX resource_claims_changed IS 'What daemons have not read yet.';
+CREATE INDEX resource_claims_live ON resource_claims (id) WHERE state <> 'released';
+COMMENT ON INDEX resource_claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
 CREATE INDEX resource_claims_ended ON resource_claims (ended_at) WHERE state = 'released';
 COMMENT ON INDEX resource_claims_ended IS 'Those that Purge drops.';
 CREATE INDEX resource_claims_tend ON resource_claims (id) WHERE unplaced OR state IN ('bound', 'draining') AND sharers = 0;
@@ -59,8 +63,8 @@ COMMENT ON INDEX claim_devices_claim IS 'Given back when the claim is unbound.';
 
 ALTER TABLE jobs ADD COLUMN claims bigint[];
 COMMENT ON COLUMN jobs.claims IS 'Claims that the job holds while it has a lease; NULL: none.';
-CREATE INDEX jobs_claims ON jobs USING gin (claims) WHERE claims IS NOT NULL;
-COMMENT ON INDEX jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it.';
+CREATE INDEX jobs_claims ON jobs USING gin (claims) WITH (fastupdate = off) WHERE claims IS NOT NULL;
+COMMENT ON INDEX jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it. A list of what is to be put into it would be read through at each look.';
 
 ALTER TABLE jobs ADD COLUMN scaled_away boolean;
 ALTER TABLE ended_jobs ADD COLUMN scaled_away boolean;
@@ -97,7 +101,7 @@ BEGIN
     CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
     ORDER BY b.queue_id, b.node, d.device;
     UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
-        sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
+        bound_at = coalesce(c.bound_at, now()), sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
         placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
     FROM unnest(ids, ns, queues, nodes, taken) AS b (id, n, queue_id, node, devices)
     WHERE c.id = b.id AND (c.state = 'pending'

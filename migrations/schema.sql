@@ -18,7 +18,7 @@ BEGIN
     CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
     ORDER BY b.queue_id, b.node, d.device;
     UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
-        sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
+        bound_at = coalesce(c.bound_at, now()), sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
         placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
     FROM unnest(ids, ns, queues, nodes, taken) AS b (id, n, queue_id, node, devices)
     WHERE c.id = b.id AND (c.state = 'pending'
@@ -862,6 +862,7 @@ CREATE TABLE public.resource_claims (
     queue_id integer DEFAULT 0 NOT NULL,
     node text DEFAULT ''::text NOT NULL,
     devices jsonb DEFAULT '[]'::jsonb NOT NULL,
+    bound_at timestamp with time zone,
     sharers integer DEFAULT 0 NOT NULL,
     idle_since timestamp with time zone,
     lost boolean DEFAULT false NOT NULL,
@@ -890,6 +891,8 @@ COMMENT ON COLUMN public.resource_claims.state IS 'draining: not wanted any more
 COMMENT ON COLUMN public.resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
 
 COMMENT ON COLUMN public.resource_claims.devices IS 'Of that node, taken for it.';
+
+COMMENT ON COLUMN public.resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
 
 COMMENT ON COLUMN public.resource_claims.sharers IS 'Leases of its jobs.';
 
@@ -2253,9 +2256,9 @@ COMMENT ON INDEX public.harvester_workers_pkey IS 'Updates of a worker; the high
 
 COMMENT ON INDEX public.inputs_pkey IS 'The inputs of a piece. An entry a thousand inputs.';
 
-CREATE INDEX jobs_claims ON public.jobs USING gin (claims) WHERE (claims IS NOT NULL);
+CREATE INDEX jobs_claims ON public.jobs USING gin (claims) WITH (fastupdate=off) WHERE (claims IS NOT NULL);
 
-COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it.';
+COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it. A list of what is to be put into it would be read through at each look.';
 
 COMMENT ON INDEX public.jobs_pkey IS 'By id: claims that go by key, ends, cancel, GET of a job. 22 bytes a job, 66 of WAL: ids grow.';
 
@@ -2302,6 +2305,10 @@ COMMENT ON INDEX public.resource_claims_ended IS 'Those that Purge drops.';
 CREATE UNIQUE INDEX resource_claims_key ON public.resource_claims USING btree (task_id, key) WHERE ((state = ANY (ARRAY['pending'::text, 'bound'::text])) OR ((task_id = 0) AND (state = 'draining'::text)));
 
 COMMENT ON INDEX public.resource_claims_key IS 'A claim of a task that later jobs join.';
+
+CREATE INDEX resource_claims_live ON public.resource_claims USING btree (id) WHERE (state <> 'released'::text);
+
+COMMENT ON INDEX public.resource_claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
 
 COMMENT ON INDEX public.resource_claims_pkey IS 'Claims of jobs.';
 
