@@ -15,6 +15,8 @@ type ClaimNeed struct {
 	Apart   bool           `json:"apart,omitempty" doc:"Its claims are bound at several places: it waits until one of them is unbound."`
 	OnNode  bool           `json:"on_node,omitempty" doc:"It has a claim that is to be bound, so that the pilot has to say on which node it is."`
 	Devices map[string]int `json:"devices,omitempty" doc:"Devices that its other claims will take, by kind."`
+
+	Resources map[string]int64 `json:"resources,omitempty" doc:"Units of resources that its other claims will hold, beside its own."`
 }
 
 // ClaimNeedOf is what a job asks for none of whose claims is bound.
@@ -51,6 +53,12 @@ func (n *ClaimNeed) add(t shares.ClaimTemplate) {
 		}
 		n.Devices[kind] += k
 	}
+	for ref, units := range t.Resources {
+		if n.Resources == nil {
+			n.Resources = map[string]int64{}
+		}
+		n.Resources[ref] += units
+	}
 }
 
 // bound says whether only one node can run the jobs; nil: they have no claims.
@@ -86,6 +94,7 @@ type claims struct {
 	news   bool                                // the first of them has come: nodes are not alike any more
 	since  string                              // transaction from which on changes are to be read
 	again  map[int64]bool                      // to be read again
+	costs  map[claimPayer]map[string]int64     // units of resources that pending ones will hold, by who will have them counted
 	asking resource.Offer                      // of the present decision
 }
 
@@ -95,14 +104,17 @@ type liveClaim struct {
 	id       int64
 	task     int64
 	key      string
-	inflight int  // grants of this daemon that are not committed
-	fresh    bool // it is bound by one of these
-	unsure   bool // somebody was faster: where it is has to be read
+	queue    shares.QueueID // of its place
+	charge   *shape         // of its units, see charger; nil: it has none
+	awaited  bool           // its units are in claims.costs
+	inflight int            // grants of this daemon that are not committed
+	fresh    bool           // it is bound by one of these
+	unsure   bool           // somebody was faster: where it is has to be read
 }
 
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
-		since: "0", again: map[int64]bool{}}
+		since: "0", again: map[int64]bool{}, costs: map[claimPayer]map[string]int64{}}
 }
 
 // know notes an outline of jobs with claims.
@@ -143,6 +155,7 @@ func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place
 			delete(cs.taken, c.Place)
 		}
 	}
+	cs.expect(c, state == resource.ClaimPending)
 	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && resource.Local(c.Template)
 	for _, id := range devices {
 		if cs.taken[at] == nil {
@@ -186,8 +199,8 @@ func (cs *claims) of(job *readyJob) (live []*liveClaim, ok bool) {
 	return live, true
 }
 
-// admit says whether the slot that is being decided for may hold all claims of a job, and with which devices.
-func (cs *claims) admit(job *readyJob) (live []*liveClaim, devices [][]string, ok bool) {
+// admit says whether the slot that is being decided for may hold all claims of a job of the window, and with which devices.
+func (cs *claims) admit(w *window, job *readyJob) (live []*liveClaim, devices [][]string, ok bool) {
 	if live, ok = cs.of(job); !ok {
 		return nil, nil, false
 	}
@@ -196,7 +209,7 @@ func (cs *claims) admit(job *readyJob) (live []*liveClaim, devices [][]string, o
 		all[i] = c.Claim
 	}
 	devices, _, why := resource.AdmitsAll(all, cs.asking)
-	return live, devices, why == ""
+	return live, devices, why == "" && w.shape.full.Claims.covers(live)
 }
 
 // sift puts those first jobs of a window aside that the slot cannot hold the claims of, whatever their shape says: a claim
@@ -207,7 +220,7 @@ func (s *state) sift(w *window) {
 	}
 	sifted := false
 	for len(w.jobs) > 0 {
-		if _, _, ok := s.claims.admit(&w.jobs[0]); ok {
+		if _, _, ok := s.claims.admit(w, &w.jobs[0]); ok {
 			break
 		}
 		w.doubtJob(w.pop())

@@ -16,15 +16,24 @@ import (
 
 // claimTemplate is a template as a claim's row has it.
 type claimTemplate struct {
-	Name    string         `json:"name"`
-	Node    bool           `json:"node,omitempty"`
-	Devices map[string]int `json:"devices,omitempty"`
+	Name       string           `json:"name"`
+	Resources  map[string]int64 `json:"resources,omitempty"`
+	Node       bool             `json:"node,omitempty"`
+	Devices    map[string]int   `json:"devices,omitempty"`
+	MaxSharers int              `json:"max_sharers,omitempty"`
+}
+
+// template is the same as package resource takes it.
+func (t claimTemplate) template() shares.ClaimTemplate {
+	return shares.ClaimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers}
 }
 
 // NewClaim is a claim of a task that jobs are about to refer to.
 type NewClaim struct {
-	Key      string // resource.ClaimKey.Name
-	Template shares.ClaimTemplate
+	Key       string // resource.ClaimKey.Name
+	Template  shares.ClaimTemplate
+	SharingID string // whom its units of resources are counted for, beside the share of the job that binds it,
+	Label     string // or this label, whichever the resource is split by
 }
 
 // MakeClaims finds or makes claims of a task, in the transaction that enqueues jobs of them, and returns their ids in the
@@ -34,18 +43,23 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 		return nil, nil
 	}
 	keys, templates, lingers := make([]string, len(all)), make([]string, len(all)), make([]float64, len(all))
+	charges, costs := make([]int32, len(all)), charger{tx: tx}
 	for i, c := range all {
 		t := c.Template
-		if len(t.Resources) > 0 || t.MaxSharers > 0 || t.Gang {
-			return nil, fmt.Errorf("claim %s: resources, max_sharers and gang cannot be had yet", c.Key)
+		if t.Gang {
+			return nil, fmt.Errorf("claim %s: gang cannot be had yet", c.Key)
 		}
-		text, err := json.Marshal(claimTemplate{t.Name, t.Node, t.Devices})
+		text, err := json.Marshal(claimTemplate{t.Name, t.Resources, t.Node, t.Devices, t.MaxSharers})
 		if err != nil {
 			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
 		}
 		keys[i], templates[i], lingers[i] = c.Key, string(text), t.Linger.Seconds()
+		if charges[i], err = costs.shape(ctx, c); err != nil {
+			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
+		}
 	}
-	rows, err := tx.Query(ctx, query["make_claims"], pgx.StrictNamedArgs{"task": task, "keys": keys, "templates": templates, "lingers": lingers})
+	rows, err := tx.Query(ctx, query["make_claims"], pgx.StrictNamedArgs{"task": task, "keys": keys, "templates": templates, "lingers": lingers,
+		"charges": charges})
 	if err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
@@ -67,16 +81,19 @@ type claimRow struct {
 	Key      string
 	Template claimTemplate
 	State    string
+	QueueID  shares.QueueID
 	Queue    string
 	Node     string
 	Devices  []string
 	Sharers  int
+	ChargeID int32   // shape of its units; 0: it has none
+	charge   *shape  // the same
 	Upto     *string // the oldest transaction that was under way; NULL: it was asked for by id
 }
 
 // claim is the row as package resource takes it.
 func (r *claimRow) claim() resource.Claim {
-	t := shares.ClaimTemplate{Name: r.Template.Name, Node: r.Template.Node, Devices: r.Template.Devices}
+	t := r.Template.template()
 	c := resource.NewClaim(t, 1)
 	c.State, c.Sharers = resource.ClaimState(r.State), r.Sharers
 	if c.State == resource.ClaimBound {
@@ -100,6 +117,9 @@ func (d *Dispatcher) readClaims(ctx context.Context) error {
 	rows, err := collect[claimRow](ctx, d.cfg.Pool, "read_claims", pgx.StrictNamedArgs{"since": since, "ids": append([]int64{}, again...)})
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err == nil {
+		err = s.knowCharges(ctx, d.cfg.Pool, rows)
+	}
 	if err != nil {
 		for _, id := range again {
 			s.claims.again[id] = true
@@ -107,6 +127,7 @@ func (d *Dispatcher) readClaims(ctx context.Context) error {
 		return err
 	}
 	if s.claims.follow(rows) {
+		s.recountCosts()
 		d.line.stir(func(*class) bool { return true })
 		d.kick()
 	}
@@ -149,12 +170,12 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 		return c != nil
 	}
 	if c == nil {
-		c = &liveClaim{Claim: resource.NewClaim(now.Template, 1), id: r.ID, task: r.TaskID, key: r.Key}
+		c = &liveClaim{Claim: resource.NewClaim(now.Template, 1), id: r.ID, task: r.TaskID, key: r.Key, charge: r.charge}
 		cs.by[r.ID] = c
 		changed = true
 	}
 	changed = changed || c.unsure || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)
-	c.unsure, c.Sharers = false, now.Sharers
+	c.unsure, c.Sharers, c.queue = false, now.Sharers, r.QueueID
 	if changed {
 		cs.put(c, now.State, now.Place, now.Devices)
 	}
@@ -205,7 +226,11 @@ func (d *Dispatcher) recallClaims(ctx context.Context, ids []int64) (held []held
 		return nil, err
 	}
 	for _, r := range rows {
-		held = append(held, heldClaim{template: r.Template.Name, node: r.Node, devices: r.Devices})
+		h := heldClaim{template: r.Template.Name, devices: r.Devices}
+		if r.claim().Local {
+			h.node = r.Node
+		}
+		held = append(held, h)
 	}
 	return held, nil
 }
