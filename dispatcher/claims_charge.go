@@ -25,13 +25,13 @@ type charger struct {
 }
 
 // shape is what a claim holds while it is bound; 0: nothing.
-func (c *charger) shape(ctx context.Context, of NewClaim) (id int32, err error) {
-	need := Requirements{Resources: of.Template.Resources, SharingID: of.SharingID, Label: of.Label}
+func (c *charger) shape(ctx context.Context, t shares.ClaimTemplate, payer claimPayer) (id int32, err error) {
+	need := Requirements{Resources: t.Resources, SharingID: payer.SharingID, Label: payer.Label}
 	asks := asksOf(need.Resources)
 	if len(asks) == 0 {
 		return 0, nil
 	}
-	key := strings.Join([]string{of.SharingID, of.Label, lotOf(asks)}, "\x00")
+	key := strings.Join([]string{payer.SharingID, payer.Label, lotOf(asks)}, "\x00")
 	id, known := c.known[key]
 	if !known {
 		if id, err = intern(ctx, c.tx, need); err != nil {
@@ -120,7 +120,10 @@ func (n *ClaimNeed) covers(live []*liveClaim) bool {
 }
 
 // claimPayer is who the units of claims are counted for, beside the share.
-type claimPayer struct{ sharingID, label string }
+type claimPayer struct {
+	SharingID string `json:"sharing_id,omitempty"`
+	Label     string `json:"label,omitempty"`
+}
 
 // expect notes whether a claim is one that will take its units when it is bound.
 func (cs *claims) expect(c *liveClaim, awaited bool) {

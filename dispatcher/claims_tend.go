@@ -20,7 +20,7 @@ const (
 
 // TendClaims brings claims and their jobs to where they belong: a claim that nobody holds is unbound when it has lingered,
 // or at once when its last lease ran out, and released when no job is left; jobs of a claim that was bound or unbound go to
-// the shape that says so. It returns at how many claims it did something.
+// the shape that says so. Claims that wait for a template of the site get it. It returns at how many claims it did something.
 func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
 	d.mu.Lock()
 	none := d.state.claims.shapes == 0
@@ -30,6 +30,9 @@ func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
 	}
 	d.tending.Lock()
 	defer d.tending.Unlock()
+	if n, err = d.fillTemplates(ctx); err != nil {
+		return n, fmt.Errorf("tend claims: %w", err)
+	}
 	for after, k := int64(0), 0; k < tendClaims; k++ {
 		t, err := d.tendNext(ctx, after)
 		if err != nil {
@@ -92,6 +95,20 @@ type tendRow struct {
 	Ends     bool
 }
 
+// over says whether nobody will hold the claim again. One that people made is over for them to say.
+func (c *tendRow) over(wanted bool) bool {
+	return c.Sharers == 0 && !wanted && (c.TaskID != 0 || c.State != string(resource.ClaimBound))
+}
+
+// unbinds says whether the claim leaves its place while jobs wait for it: for other nodes or, if people took it away, until
+// they make it again. Jobs of a task's claim that drains are about to be cancelled.
+func (c *tendRow) unbinds() bool {
+	if c.TaskID == 0 {
+		return c.State == string(resource.ClaimDraining) && c.Sharers == 0
+	}
+	return c.Ends && c.State == string(resource.ClaimBound)
+}
+
 // tendClaim does what the next claim after one needs.
 func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (t tended, err error) {
 	rows, err := collect[tendRow](ctx, tx, "tend_claim", pgx.StrictNamedArgs{"after": after})
@@ -104,8 +121,8 @@ func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (t t
 		return t, err
 	}
 	t.id = c.ID
-	over := c.Sharers == 0 && !wanted
-	if over || c.Ends && c.State == string(resource.ClaimBound) {
+	over := c.over(wanted)
+	if over || c.unbinds() {
 		if _, err := tx.Exec(ctx, query["unbind_claim"], pgx.StrictNamedArgs{"id": c.ID, "released": over}); err != nil {
 			return t, err
 		}
@@ -120,8 +137,8 @@ func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (t t
 }
 
 // charges is the move of the units that the claim holds and gives back now.
-func (c tendRow) charges() []move {
-	if c.ChargeID == 0 || c.State == string(resource.ClaimPending) {
+func (c *tendRow) charges() []move {
+	if c.ChargeID == 0 || c.ShareID == 0 {
 		return nil
 	}
 	return []move{uncharged(chargeMove(charged{c.ShareID, c.ChargeID, c.QueueID}))}

@@ -100,19 +100,19 @@ func (f *fixture) recountClaims() {
 		"sharers": `SELECT count(*) FROM resource_claims c WHERE sharers <>
 			(SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id WHERE j.claims @> ARRAY[c.id])`,
 		"places": `SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id JOIN resource_claims c ON c.id = ANY (j.claims)
-			WHERE c.state <> 'bound' OR (c.queue_id <> l.queue_id OR c.node <> l.node) AND (c.template ? 'node' OR c.template ? 'devices')`,
+			WHERE c.state NOT IN ('bound', 'draining') OR (c.queue_id <> l.queue_id OR c.node <> l.node) AND (c.template ? 'node' OR c.template ? 'devices')`,
 		"charges": `SELECT count(*) FROM (
 			SELECT share_id, shape_id, queue_id FROM (
 				SELECT share_id, shape_id, queue_id, held FROM counters
 				UNION ALL SELECT share_id, shape_id, queue_id, (after = 'l')::int * n - (before = 'l')::int * n FROM ledger_tail_moves
 				UNION ALL SELECT share_id, charge_id, queue_id, -1 FROM resource_claims WHERE charge_id <> 0 AND share_id <> 0
 			) x JOIN shapes s ON s.id = shape_id AND s.cores = 0 GROUP BY 1, 2, 3 HAVING sum(held) <> 0) wrong`,
-		"payers": `SELECT count(*) FROM resource_claims WHERE (share_id = 0) <> (state IN ('pending', 'released'))`,
+		"payers": `SELECT count(*) FROM resource_claims WHERE share_id = 0 AND state = 'bound' AND task_id <> 0`,
 		"devices": `SELECT count(*) FROM (
 			SELECT c.id, d.device FROM resource_claims c, jsonb_array_elements_text(c.devices) AS d (device)
 			EXCEPT SELECT claim_id, device FROM claim_devices) wrong`,
 		"devices of none": `SELECT count(*) FROM claim_devices d JOIN resource_claims c ON c.id = d.claim_id
-			WHERE c.state <> 'bound' OR NOT c.devices ? d.device`,
+			WHERE c.state NOT IN ('bound', 'draining') OR NOT c.devices ? d.device`,
 		"released": `SELECT count(*) FROM resource_claims c WHERE state = 'released' AND EXISTS (SELECT FROM jobs j WHERE j.claims @> ARRAY[c.id])`,
 	} {
 		var wrong int

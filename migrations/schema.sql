@@ -3,7 +3,7 @@ CREATE SCHEMA report;
 
 COMMENT ON SCHEMA report IS 'Stable views for reports and dashboards, described in docs/reporting.md; readable by role divvy_reader.';
 
-CREATE FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[]) RETURNS void
+CREATE FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
     AS $$
@@ -18,18 +18,21 @@ BEGIN
     CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
     ORDER BY b.queue_id, b.node, d.device;
     UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
+        share_id = CASE c.state WHEN 'pending' THEN b.share_id ELSE c.share_id END, bound_at = coalesce(c.bound_at, now()),
         sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
         placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
-    FROM unnest(ids, ns, queues, nodes, taken) AS b (id, n, queue_id, node, devices)
-    WHERE c.id = b.id AND (c.state = 'pending'
-        OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb);
+    FROM unnest(ids, ns, queues, nodes, taken, payers, binds) AS b (id, n, queue_id, node, devices, share_id, binds)
+    WHERE c.id = b.id AND (c.charge_id = 0 OR b.binds = (c.state = 'pending'))
+        AND (c.state = 'pending'
+            OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb)
+        AND c.sharers + b.n <= coalesce((c.template->>'max_sharers')::int, c.sharers + b.n);
     GET DIAGNOSTICS done = ROW_COUNT;
     IF done <> cardinality(ids) THEN
-        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or is not there any more';
+        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or full, or not there any more';
     END IF;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[]) IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere, or a device is somebody else''s.';
+COMMENT ON FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere or full, or a device is somebody else''s. binds[i]: one of the leases is charged for its units, so it must not be bound yet.';
 
 CREATE FUNCTION public.divvy_drop_days(parent text, before date) RETURNS integer
     LANGUAGE plpgsql
@@ -369,10 +372,13 @@ CREATE TABLE public.ended_jobs (
     retry_of bigint,
     created_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    scaled_away boolean,
     CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
 )
 PARTITION BY RANGE (ended_at);
 ALTER TABLE ONLY public.ended_jobs ALTER COLUMN inputs SET STATISTICS 0;
+
+COMMENT ON COLUMN public.ended_jobs.scaled_away IS 'Its task was scaled down since: it is not tried again, and the task can be done without it; NULL: it was not.';
 
 CREATE TABLE public.ended_jobs_rest (
     id bigint NOT NULL,
@@ -390,6 +396,7 @@ CREATE TABLE public.ended_jobs_rest (
     retry_of bigint,
     created_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    scaled_away boolean,
     CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
 )
 WITH (autovacuum_analyze_scale_factor='0.5');
@@ -520,6 +527,7 @@ CREATE TABLE public.jobs (
     retry_of bigint,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     claims bigint[],
+    scaled_away boolean,
     CONSTRAINT jobs_check CHECK (((attempt >= 1) AND (attempt <= max_attempts))),
     CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts >= 1)),
     CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'ready'::text])))
@@ -530,6 +538,8 @@ ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
 COMMENT ON COLUMN public.jobs.place IS 'Order inside a share: ascending place, then id. -priority, or with aging what shares.Aging makes of it.';
 
 COMMENT ON COLUMN public.jobs.claims IS 'Claims that the job holds while it has a lease; NULL: none.';
+
+COMMENT ON COLUMN public.jobs.scaled_away IS 'Its task was scaled down since: it ends, whatever its outcome, and is not tried again; NULL: it was not.';
 
 ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME public.jobs_id_seq
@@ -642,7 +652,7 @@ CREATE VIEW public.ledger_lanes AS
  SELECT d.id AS daemon_id,
     l.lane
    FROM (public.daemons d
-     CROSS JOIN generate_series(0, 3) l(lane))
+     CROSS JOIN generate_series(0, 4) l(lane))
 UNION ALL
  SELECT 0 AS daemon_id,
     lanes.lane
@@ -855,7 +865,10 @@ CREATE TABLE public.resource_claims (
     queue_id integer DEFAULT 0 NOT NULL,
     node text DEFAULT ''::text NOT NULL,
     devices jsonb DEFAULT '[]'::jsonb NOT NULL,
+    bound_at timestamp with time zone,
     sharers integer DEFAULT 0 NOT NULL,
+    charge_id integer DEFAULT 0 NOT NULL,
+    share_id integer DEFAULT 0 NOT NULL,
     idle_since timestamp with time zone,
     lost boolean DEFAULT false NOT NULL,
     unplaced boolean DEFAULT false NOT NULL,
@@ -863,24 +876,34 @@ CREATE TABLE public.resource_claims (
     changed xid8 DEFAULT pg_current_xact_id() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone,
-    CONSTRAINT resource_claims_check CHECK (((state = 'bound'::text) OR ((sharers = 0) AND (queue_id = 0) AND (node = ''::text) AND (devices = '[]'::jsonb)))),
+    CONSTRAINT resource_claims_check CHECK (((state = ANY (ARRAY['bound'::text, 'draining'::text])) OR ((sharers = 0) AND (queue_id = 0) AND (node = ''::text) AND (devices = '[]'::jsonb) AND (share_id = 0)))),
     CONSTRAINT resource_claims_key_check CHECK ((key <> ''::text)),
     CONSTRAINT resource_claims_linger_s_check CHECK ((linger_s >= (0)::double precision)),
     CONSTRAINT resource_claims_sharers_check CHECK ((sharers >= 0)),
-    CONSTRAINT resource_claims_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'bound'::text, 'released'::text])))
+    CONSTRAINT resource_claims_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'bound'::text, 'draining'::text, 'released'::text])))
 );
 
-COMMENT ON TABLE public.resource_claims IS 'Claims of tasks: what several jobs hold together while one of them has a lease.';
+COMMENT ON TABLE public.resource_claims IS 'Claims: what several jobs hold together while one of them has a lease.';
 
-COMMENT ON COLUMN public.resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is not released.';
+COMMENT ON COLUMN public.resource_claims.task_id IS 'Whose it is; 0: made by people, who say where it is and when it ends. Jobs may wait for such a one that is not there: then it is pending.';
 
-COMMENT ON COLUMN public.resource_claims.template IS 'What it takes: name, node, devices by kind.';
+COMMENT ON COLUMN public.resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
+
+COMMENT ON COLUMN public.resource_claims.template IS 'What it takes: name, units of resources, node, devices by kind; and max_sharers.';
+
+COMMENT ON COLUMN public.resource_claims.state IS 'draining: not wanted any more; nobody else gets to hold it, and it goes with its last holder.';
 
 COMMENT ON COLUMN public.resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
 
 COMMENT ON COLUMN public.resource_claims.devices IS 'Of that node, taken for it.';
 
+COMMENT ON COLUMN public.resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
+
 COMMENT ON COLUMN public.resource_claims.sharers IS 'Leases of its jobs.';
+
+COMMENT ON COLUMN public.resource_claims.charge_id IS 'Shape of the units that it holds while it is bound, as one held job of that shape in counters and ledger; 0: none.';
+
+COMMENT ON COLUMN public.resource_claims.share_id IS 'That these are charged to: of the job that bound it; 0: it is not bound.';
 
 COMMENT ON COLUMN public.resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
 
@@ -931,11 +954,13 @@ CREATE TABLE public.shapes (
     resources jsonb DEFAULT '{}'::jsonb NOT NULL,
     sharing_id text DEFAULT ''::text NOT NULL,
     claims jsonb,
-    CONSTRAINT shapes_cores_check CHECK ((cores > 0)),
+    CONSTRAINT shapes_cores_check CHECK (((cores > 0) OR ((cores = 0) AND (resources <> '{}'::jsonb)))),
     CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
     CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
     CONSTRAINT shapes_walltime_s_check CHECK ((walltime_s >= 0))
 );
+
+COMMENT ON COLUMN public.shapes.cores IS 'That a job needs; 0: no job has this shape, its resources are what a bound claim holds.';
 
 COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty = any queue.';
 
@@ -1167,6 +1192,8 @@ CREATE TABLE public.tasks (
     ended_at timestamp with time zone,
     priority_after bigint,
     parameters json,
+    scaled jsonb,
+    scaling boolean DEFAULT false NOT NULL,
     CONSTRAINT tasks_check CHECK (((resume_state IS NULL) OR (state = 'paused'::text))),
     CONSTRAINT tasks_check1 CHECK ((n_split <= n_generated)),
     CONSTRAINT tasks_check2 CHECK ((n_generated <= n_jobs)),
@@ -1193,6 +1220,10 @@ COMMENT ON COLUMN public.tasks.retry_after IS 'Failed and cancelled jobs up to t
 COMMENT ON COLUMN public.tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep goes on.';
 
 COMMENT ON COLUMN public.tasks.parameters IS 'What the task was submitted as, where that was not a Spec: PanDA''s task parameters, all of them. NULL: it was.';
+
+COMMENT ON COLUMN public.tasks.scaled IS 'Numbers of a task of groups that are not those it was submitted with any more; its pieces to come are inputs by name. NULL: it was never scaled.';
+
+COMMENT ON COLUMN public.tasks.scaling IS 'It was scaled down, and there may be jobs left that are to be cancelled: Generator.Sweep carries it on.';
 
 ALTER TABLE public.tasks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tasks_id_seq
@@ -2236,9 +2267,9 @@ COMMENT ON INDEX public.harvester_workers_pkey IS 'Updates of a worker; the high
 
 COMMENT ON INDEX public.inputs_pkey IS 'The inputs of a piece. An entry a thousand inputs.';
 
-CREATE INDEX jobs_claims ON public.jobs USING gin (claims) WHERE (claims IS NOT NULL);
+CREATE INDEX jobs_claims ON public.jobs USING gin (claims) WITH (fastupdate=off) WHERE (claims IS NOT NULL);
 
-COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it.';
+COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it. A list of what is to be put into it would be read through at each look.';
 
 COMMENT ON INDEX public.jobs_pkey IS 'By id: claims that go by key, ends, cancel, GET of a job. 22 bytes a job, 66 of WAL: ids grow.';
 
@@ -2282,13 +2313,17 @@ CREATE INDEX resource_claims_ended ON public.resource_claims USING btree (ended_
 
 COMMENT ON INDEX public.resource_claims_ended IS 'Those that Purge drops.';
 
-CREATE UNIQUE INDEX resource_claims_key ON public.resource_claims USING btree (task_id, key) WHERE (state <> 'released'::text);
+CREATE UNIQUE INDEX resource_claims_key ON public.resource_claims USING btree (task_id, key) WHERE ((state = ANY (ARRAY['pending'::text, 'bound'::text])) OR ((task_id = 0) AND (state = 'draining'::text)));
 
 COMMENT ON INDEX public.resource_claims_key IS 'A claim of a task that later jobs join.';
 
+CREATE INDEX resource_claims_live ON public.resource_claims USING btree (id) WHERE (state <> 'released'::text);
+
+COMMENT ON INDEX public.resource_claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
+
 COMMENT ON INDEX public.resource_claims_pkey IS 'Claims of jobs.';
 
-CREATE INDEX resource_claims_tend ON public.resource_claims USING btree (id) WHERE (unplaced OR ((state = 'bound'::text) AND (sharers = 0)));
+CREATE INDEX resource_claims_tend ON public.resource_claims USING btree (id) WHERE (unplaced OR ((state = ANY (ARRAY['bound'::text, 'draining'::text])) AND (sharers = 0)));
 
 COMMENT ON INDEX public.resource_claims_tend IS 'Claims that may need something done.';
 
@@ -2327,6 +2362,10 @@ COMMENT ON INDEX public.tasks_pkey IS 'By id.';
 CREATE INDEX tasks_priority ON public.tasks USING btree (id) WHERE (priority_after IS NOT NULL);
 
 COMMENT ON INDEX public.tasks_priority IS 'Tasks whose jobs do not all have their new priority yet; nearly always empty.';
+
+CREATE INDEX tasks_scaling ON public.tasks USING btree (id) WHERE scaling;
+
+COMMENT ON INDEX public.tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
 
 CREATE INDEX tasks_sweep ON public.tasks USING btree (id) WHERE sweep;
 
