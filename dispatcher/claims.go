@@ -137,7 +137,12 @@ func (cs *claims) know(o *outline) {
 
 // offer is what a slot has for claims: its node, and those of its devices that are free.
 func (cs *claims) offer(p *pull) resource.Offer {
-	o := resource.Offer{Place: resource.Place{Queue: p.req.Queue, Node: p.req.Node}, Devices: p.req.Devices}
+	return cs.free(resource.Place{Queue: p.req.Queue, Node: p.req.Node}, p.req.Devices)
+}
+
+// free is what a node has for claims: those of its devices that none has.
+func (cs *claims) free(at resource.Place, devices []string) resource.Offer {
+	o := resource.Offer{Place: at, Devices: devices}
 	if taken := cs.taken[o.Place]; len(taken) > 0 {
 		free := make([]string, 0, len(o.Devices))
 		for _, id := range o.Devices {

@@ -48,6 +48,8 @@ CREATE INDEX resource_claims_changed ON resource_claims (changed);
 COMMENT ON INDEX resource_claims_changed IS 'What daemons have not read yet.';
 CREATE INDEX resource_claims_live ON resource_claims (id) WHERE state <> 'released';
 COMMENT ON INDEX resource_claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
+CREATE INDEX resource_claims_task ON resource_claims (task_id, id);
+COMMENT ON INDEX resource_claims_task IS 'All claims of a task.';
 CREATE INDEX resource_claims_ended ON resource_claims (ended_at) WHERE state = 'released';
 COMMENT ON INDEX resource_claims_ended IS 'Those that Purge drops.';
 CREATE INDEX resource_claims_tend ON resource_claims (id) WHERE unplaced OR state IN ('bound', 'draining') AND sharers = 0;

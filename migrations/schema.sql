@@ -2323,6 +2323,10 @@ COMMENT ON INDEX public.resource_claims_live IS 'Live claims, page by page: thos
 
 COMMENT ON INDEX public.resource_claims_pkey IS 'Claims of jobs.';
 
+CREATE INDEX resource_claims_task ON public.resource_claims USING btree (task_id, id);
+
+COMMENT ON INDEX public.resource_claims_task IS 'All claims of a task.';
+
 CREATE INDEX resource_claims_tend ON public.resource_claims USING btree (id) WHERE (unplaced OR ((state = ANY (ARRAY['bound'::text, 'draining'::text])) AND (sharers = 0)));
 
 COMMENT ON INDEX public.resource_claims_tend IS 'Claims that may need something done.';
