@@ -127,7 +127,7 @@ func TestClaimsWaitForTheirUnits(t *testing.T) {
 
 // G7 and G8: a job that is tried again costs nothing; those of a dead node give their units back together, at once.
 func TestUnitsOfRetriesAndOfDeadNodes(t *testing.T) {
-	f := gpuSite(t, 8)
+	f := gpuSite(t, 4)
 	d := f.daemon()
 	f.tending(d)
 	l := g3()
@@ -143,6 +143,7 @@ func TestUnitsOfRetriesAndOfDeadNodes(t *testing.T) {
 		dead = append(dead, pullAt(t, d, slotAt("q", "n1")))
 	}
 	f.charged(d, 4)
+	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("gpu", 8)} })
 	stays := pullAt(t, d, slotAt("q", "n2"))
 	f.charged(d, 8)
 	noneAt(t, d, slotAt("q", "n3")) // the third has no units
