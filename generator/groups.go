@@ -30,9 +30,9 @@ func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
 		for _, f := range []struct {
 			name  string
 			given bool
-		}{{"resources", len(t.Resources) > 0}, {"max_sharers", t.MaxSharers > 0}, {"gang", t.Gang}} {
+		}{{"gang", t.Gang}} {
 			if f.given {
-				c.hint(fmt.Sprintf("claim_templates[%d].%s", i, f.name), fmt.Sprintf("cannot be had yet (template %s)", t.Name), "node and devices can")
+				c.hint(fmt.Sprintf("claim_templates[%d].%s", i, f.name), fmt.Sprintf("cannot be had yet (template %s)", t.Name), "resources, node, devices and max_sharers can")
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func (j *joiner) claim(key resource.ClaimKey) dispatcher.NewClaim {
 	if !ok {
 		t.Name = key.Template
 	}
-	return dispatcher.NewClaim{Key: key.Name(), Template: t, Missing: !ok}
+	return dispatcher.NewClaim{Key: key.Name(), Template: t, SharingID: j.spec.payer(), Label: j.spec.Label, Missing: !ok}
 }
 
 // claims makes those that the jobs at these places hold, by index of the expansion.
@@ -226,7 +226,7 @@ func (j *joiner) shape(ctx context.Context, at resource.JobKey, claims []dispatc
 	own := j.spec.as(m).withDefaults()
 	need := own.shape()
 	if len(claims) > 0 {
-		need.Claims = dispatcher.ClaimNeedOf(claims)
+		need.Claims, need.SharingID = dispatcher.ClaimNeedOf(claims), j.spec.payer()
 	}
 	return dispatcher.Intern(ctx, j.tx, need)
 }

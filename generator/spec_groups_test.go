@@ -135,7 +135,6 @@ func TestSubmitNotYet(t *testing.T) {
 		change func(*Spec)
 	}{
 		{"claim_templates[0].gang", func(s *Spec) { s.ClaimTemplates[0].Gang = true }},
-		{"claim_templates[0].max_sharers", func(s *Spec) { s.ClaimTemplates[0].MaxSharers = 2 }},
 	} {
 		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) {
 			s.Count, s.Roles = 0, []Member{{Role: "a"}}
