@@ -131,8 +131,8 @@ func (w *world) recount(t tb) {
 	}
 	type tally struct {
 		ID, NGenerated, NJobs, NPieces, Jobs, PiecesFinished, Finished, Gone int64
-		State                                                          string
-		Ended, Counted                                                 bool
+		State                                                                string
+		Ended, Counted                                                       bool
 	}
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[tally])
 	if err != nil {
