@@ -37,10 +37,11 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		made := make([]NewClaim, len(x.Claims))
 		for i, key := range x.Claims {
 			t, ok := l.Template(key.Template, nil)
-			if !ok {
-				return fmt.Errorf("no template %s", key.Template)
+			if t.Name = key.Template; key.External {
+				made[i] = NewClaim{Key: key.Template, Template: t, Outside: true}
+				continue
 			}
-			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u"}
+			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Missing: !ok}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
