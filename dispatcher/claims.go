@@ -15,6 +15,7 @@ type ClaimNeed struct {
 	Apart   bool           `json:"apart,omitempty" doc:"Its claims are bound at several places: it waits until one of them is unbound."`
 	OnNode  bool           `json:"on_node,omitempty" doc:"It has a claim that is to be bound, so that the pilot has to say on which node it is."`
 	Devices map[string]int `json:"devices,omitempty" doc:"Devices that its other claims will take, by kind."`
+	Gang    int            `json:"gang,omitempty" doc:"So many jobs start together on one node, this one among them."`
 }
 
 // ClaimNeedOf is what a job asks for none of whose claims is bound.
@@ -160,12 +161,12 @@ func (cs *claims) among(fit []*outline, all bool, fits func(*outline) bool) []*o
 	}
 	reach := make([]*outline, 0, len(fit)+4)
 	for _, o := range fit {
-		if !o.need.Claims.bound() && o.need.Claims.metBy(cs.asking) {
+		if !o.need.Claims.bound() && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) {
 			reach = append(reach, o)
 		}
 	}
 	for _, o := range cs.nodes[cs.asking.Place] {
-		if (all || o.nOpen > 0) && o.need.Claims.metBy(cs.asking) && fits(o) {
+		if (all || o.nOpen > 0) && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) && fits(o) {
 			reach = append(reach, o)
 		}
 	}

@@ -16,6 +16,12 @@ type Hold struct {
 	Most  time.Duration // DefaultGangHold unless the site says otherwise
 }
 
+// For is the hold with another bound.
+func (h Hold) For(most time.Duration) Hold {
+	h.Most = most
+	return h
+}
+
 // Until is when it ends at the latest: from then on anybody may have the slots.
 func (h Hold) Until() time.Time { return h.Since.Add(h.Most) }
 
