@@ -18,6 +18,12 @@ import (
 // enqueueLayout makes all jobs of a task of groups ready, as package generator does it, and returns their names by id.
 func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int64]string) {
 	f.t.Helper()
+	return f.enqueueRoles(share, l, func(resource.JobKey) Requirements { return Requirements{Cores: 1} })
+}
+
+// enqueueRoles is enqueueLayout with what each role needs.
+func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(resource.JobKey) Requirements) (names map[int64]string) {
+	f.t.Helper()
 	if err := l.Validate(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -34,13 +40,13 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		if err := AddPayload(ctx, tx, Payload{Task: task, Command: []string{"echo", "{{.Input}}"}}); err != nil {
 			return err
 		}
-		made := make([]NewClaim, len(x.Claims))
+		made, sharers := make([]NewClaim, len(x.Claims)), x.Sharers()
 		for i, key := range x.Claims {
 			t, ok := l.Template(key.Template, nil)
 			if !ok {
 				return fmt.Errorf("no template %s", key.Template)
 			}
-			made[i] = NewClaim{key.Name(), t}
+			made[i] = NewClaim{Key: key.Name(), Template: t, Members: sharers[i], Made: sharers[i]}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
@@ -48,15 +54,16 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		}
 		jobs := make([]NewJob, len(x.Jobs))
 		for i, j := range x.Jobs {
-			need := Requirements{Cores: 1}
+			need := needOf(j.JobKey)
 			var templates []shares.ClaimTemplate
+			var members []int
 			jobs[i] = NewJob{Task: task, Share: of, MaxAttempts: 3, Index: int64(i), Inputs: []string{j.Name()}}
 			for _, c := range j.Claims {
 				jobs[i].Claims = append(jobs[i].Claims, claims[c])
-				templates = append(templates, made[c].Template)
+				templates, members = append(templates, made[c].Template), append(members, sharers[c])
 			}
 			if len(templates) > 0 {
-				need.Claims = ClaimNeedOf(templates)
+				need.Claims = ClaimNeedOf(templates, members)
 			}
 			if jobs[i].Shape, err = Intern(ctx, tx, need); err != nil {
 				return err
@@ -100,12 +107,12 @@ func (f *fixture) recountClaims() {
 		"sharers": `SELECT count(*) FROM resource_claims c WHERE sharers <>
 			(SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id WHERE j.claims @> ARRAY[c.id])`,
 		"places": `SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id JOIN resource_claims c ON c.id = ANY (j.claims)
-			WHERE c.state <> 'bound' OR c.queue_id <> l.queue_id OR c.node <> l.node`,
+			WHERE c.state NOT IN ('bound', 'draining') OR c.queue_id <> l.queue_id OR c.node <> l.node`,
 		"devices": `SELECT count(*) FROM (
 			SELECT c.id, d.device FROM resource_claims c, jsonb_array_elements_text(c.devices) AS d (device)
 			EXCEPT SELECT claim_id, device FROM claim_devices) wrong`,
 		"devices of none": `SELECT count(*) FROM claim_devices d JOIN resource_claims c ON c.id = d.claim_id
-			WHERE c.state <> 'bound' OR NOT c.devices ? d.device`,
+			WHERE c.state NOT IN ('bound', 'draining') OR NOT c.devices ? d.device`,
 		"released": `SELECT count(*) FROM resource_claims c WHERE state = 'released' AND EXISTS (SELECT FROM jobs j WHERE j.claims @> ARRAY[c.id])`,
 	} {
 		var wrong int

@@ -135,9 +135,15 @@ func (s *state) holdFor(g *gang, node *gangNode, now slotNow, offers []gangOffer
 	case g.hold != nil && g.hold != node:
 		g.why[node.place] = fmt.Sprintf("slots of node %s of queue %s are held for it", g.hold.place.Node, g.hold.place.Queue)
 		return passed
-	case node.by == nil && node.vain == g.claim.id && s.anotherHolds(g, node, now, n):
-		g.why[node.place] = "the node was held for it in vain, another gang comes first now"
-		return passed
+	}
+	if node.by == nil && node.vain == g.claim.id {
+		switch another, known := s.anotherHolds(g, node, now, n); {
+		case !known:
+			return blockedGang
+		case another:
+			g.why[node.place] = "the node was held for it in vain, another gang comes first now"
+			return passed
+		}
 	}
 	use := resource.Useful(g.needs(), roomsOf(offers))
 	i := slices.IndexFunc(offers, func(o gangOffer) bool { return o.pull == now.pull })
@@ -155,17 +161,20 @@ func (s *state) holdFor(g *gang, node *gangNode, now slotNow, offers []gangOffer
 	return notUsed
 }
 
-// anotherHolds says whether slots of the node could be held for another gang.
-func (s *state) anotherHolds(g *gang, node *gangNode, now slotNow, n *needs) bool {
-	list, _ := s.candidatesAt(now.pull, now.at, now.left, n)
-	return slices.ContainsFunc(list, func(c candidate) bool {
-		o := c.gang
-		if o == g || !o.read || o.lacks != "" || o.hold != nil {
-			return false
+// anotherHolds says whether slots of the node could be held for another gang; known is false when that must be read first.
+func (s *state) anotherHolds(g *gang, node *gangNode, now slotNow, n *needs) (is, known bool) {
+	list, known := s.candidatesAt(now.pull, now.at, now.left, n)
+	for _, c := range list {
+		switch o := c.gang; {
+		case o == g || o.hold != nil:
+		case !o.read:
+			n.gangs[o], known = true, false
+		case o.lacks == "":
+			offers := s.offersAt(now.pull, now.at, now.left, o)
+			is = is || s.unfit(o, now.at, offers) == "" && resource.Fit(o.needs(), node.whole(offers, s.now())).OK()
 		}
-		offers := s.offersAt(now.pull, now.at, now.left, o)
-		return s.unfit(o, now.at, offers) == "" && resource.Fit(o.needs(), node.whole(offers, s.now())).OK()
-	})
+	}
+	return is, known || is
 }
 
 // needs are what the jobs of a gang need of slots.

@@ -123,7 +123,7 @@ func (n *gangNode) whole(offers []gangOffer, now time.Time) (rooms []resource.Ro
 		busy, has := n.busy[pilot]
 		switch {
 		case has && len(offered) == 1:
-			offered[0] = together(offered[0], busy)
+			offered[0] = wholeSlot(offered[0], busy)
 		case has:
 			offered = append(offered, beside(busy, offered[0]))
 		}
@@ -151,8 +151,8 @@ func (n *gangNode) whole(offers []gangOffer, now time.Time) (rooms []resource.Ro
 	return rooms
 }
 
-// together is what is left of a slot with what runs in it. 0 stays 0: as much as one may want.
-func together(left, busy resource.Room) resource.Room {
+// wholeSlot is what is left of a slot with what runs in it. 0 stays 0: as much as one may want.
+func wholeSlot(left, busy resource.Room) resource.Room {
 	sum := func(a, b int64) int64 {
 		if a <= 0 {
 			return 0

@@ -34,7 +34,7 @@ func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
 		for _, f := range []struct {
 			name  string
 			given bool
-		}{{"resources", len(t.Resources) > 0}, {"max_sharers", t.MaxSharers > 0}, {"gang", t.Gang}} {
+		}{{"resources", len(t.Resources) > 0}, {"max_sharers", t.MaxSharers > 0}} {
 			if f.given {
 				c.hint(fmt.Sprintf("claim_templates[%d].%s", i, f.name), fmt.Sprintf("cannot be had yet (template %s)", t.Name), "node and devices can")
 			}
@@ -120,20 +120,22 @@ func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob) error {
 	if err != nil {
 		return err
 	}
-	shapes := map[string]int32{}
+	shapes, sharers := map[string]int32{}, x.Sharers()
 	for _, job := range jobs {
 		at := x.Jobs[job.Index]
 		job.Inputs = jobName(at.JobKey)
 		var templates []shares.ClaimTemplate
+		var members []int
 		kind := at.Group + "/" + at.Role
 		for _, c := range at.Claims {
 			t, _ := j.layout.Template(x.Claims[c].Template, nil)
 			job.Claims, templates = append(job.Claims, ids[c]), append(templates, t)
-			kind += " " + t.Name
+			members = append(members, sharers[c])
+			kind += fmt.Sprintf(" %s %d", t.Name, sharers[c])
 		}
 		shape, known := shapes[kind]
 		if !known {
-			if shape, err = j.shape(ctx, at.JobKey, templates); err != nil {
+			if shape, err = j.shape(ctx, at.JobKey, templates, members); err != nil {
 				return err
 			}
 			shapes[kind] = shape
@@ -174,7 +176,7 @@ func (j *joiner) claims(ctx context.Context, x resource.Expansion, jobs []*dispa
 }
 
 // shape is that of jobs of a role none of whose claims is bound.
-func (j *joiner) shape(ctx context.Context, at resource.JobKey, templates []shares.ClaimTemplate) (int32, error) {
+func (j *joiner) shape(ctx context.Context, at resource.JobKey, templates []shares.ClaimTemplate, members []int) (int32, error) {
 	m, ok := j.spec.member(at)
 	if !ok {
 		return 0, fmt.Errorf("it has no role %s", at.Name())
@@ -182,7 +184,7 @@ func (j *joiner) shape(ctx context.Context, at resource.JobKey, templates []shar
 	own := j.spec.as(m).withDefaults()
 	need := own.shape()
 	if len(templates) > 0 {
-		need.Claims = dispatcher.ClaimNeedOf(templates)
+		need.Claims = dispatcher.ClaimNeedOf(templates, members)
 	}
 	return dispatcher.Intern(ctx, j.tx, need)
 }
