@@ -93,8 +93,7 @@ func (s *state) inTurn(list []candidate, now slotNow, n *needs) int {
 
 // try says what a gang does with a slot, and does it.
 func (s *state) try(g *gang, node *gangNode, now slotNow, n *needs) gathering {
-	if !g.read {
-		n.gangs[g] = true
+	if !g.known(n) {
 		return blockedGang
 	}
 	wait := func(why string) gathering { g.why[node.place] = why; return passed }
@@ -122,6 +121,14 @@ func (s *state) try(g *gang, node *gangNode, now slotNow, n *needs) gathering {
 		return startedGang
 	}
 	return s.holdFor(g, node, now, offers, n)
+}
+
+// known says whether its jobs are those of the moment; if not, the decision waits until they are.
+func (g *gang) known(n *needs) bool {
+	if !g.read {
+		n.gangs[g] = true
+	}
+	return g.read && !g.reading
 }
 
 // holdFor holds the slot for a gang that does not fit into what is offered yet, if that may be.
@@ -167,8 +174,8 @@ func (s *state) anotherHolds(g *gang, node *gangNode, now slotNow, n *needs) (is
 	for _, c := range list {
 		switch o := c.gang; {
 		case o == g || o.hold != nil:
-		case !o.read:
-			n.gangs[o], known = true, false
+		case !o.known(n):
+			known = false
 		case o.lacks == "":
 			offers := s.offersAt(now.pull, now.at, now.left, o)
 			is = is || s.unfit(o, now.at, offers) == "" && resource.Fit(o.needs(), node.whole(offers, s.now())).OK()

@@ -95,7 +95,7 @@ func roomsOf(offers []gangOffer) []resource.Room {
 func (s *state) heldFor(n *gangNode) map[*pull]bool {
 	held := map[*pull]bool{}
 	q := s.byName[n.place.Queue]
-	if q == nil || n.by == nil || len(n.by.members) == 0 {
+	if q == nil || n.by == nil || n.by.reading || len(n.by.members) == 0 {
 		return held
 	}
 	var offers []gangOffer

@@ -69,7 +69,7 @@ func (d *Dispatcher) fillGangs() {
 		}
 		r.gangs, r.nodes = map[*gang]bool{}, map[*gangNode]bool{}
 		for g := range gangs {
-			g.read = true // what changes from now on has it read again
+			g.read, g.reading = true, true // what changes from now on has it read again
 		}
 		d.mu.Unlock()
 
@@ -82,10 +82,10 @@ func (d *Dispatcher) fillGangs() {
 		cancel()
 
 		d.mu.Lock()
+		for g := range gangs {
+			g.read, g.reading = g.read && err == nil, false
+		}
 		if err != nil {
-			for g := range gangs {
-				g.read = false
-			}
 			d.cfg.Log.Warn("jobs that start together cannot be read", "err", err)
 		}
 		d.line.unblock(d, err)

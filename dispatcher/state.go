@@ -282,7 +282,7 @@ func (s *state) apply(m move, own bool) {
 
 func (s *state) applyReady(w *window, m move) {
 	was := w.groupWaits()
-	if w.shape.need.Claims.gang() {
+	if w.shape.need.Claims.gang() && m.After != isLeased { // a gang that starts is not pending any more; others are as they were
 		s.gangs.moved(m.Task)
 	}
 	if m.Before == isReady {
