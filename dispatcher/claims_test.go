@@ -18,7 +18,7 @@ import (
 // enqueueLayout makes all jobs of a task of groups ready, as package generator does it, and returns their names by id.
 func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int64]string) {
 	f.t.Helper()
-	return f.enqueueRoles(share, l, func(resource.JobKey) Requirements { return Requirements{Cores: 1} })
+	return f.enqueueRoles(share, l, func(resource.JobKey) Requirements { return Requirements{Cores: 1, Resources: f.own} })
 }
 
 // enqueueRoles is enqueueLayout with what each role needs.
@@ -46,7 +46,7 @@ func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(reso
 			if !ok {
 				return fmt.Errorf("no template %s", key.Template)
 			}
-			made[i] = NewClaim{Key: key.Name(), Template: t, Members: sharers[i], Made: sharers[i]}
+			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Members: sharers[i], Made: sharers[i]}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
@@ -63,7 +63,7 @@ func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(reso
 				templates, members = append(templates, made[c].Template), append(members, sharers[c])
 			}
 			if len(templates) > 0 {
-				need.Claims = ClaimNeedOf(templates, members)
+				need.Claims, need.SharingID = ClaimNeedOf(templates, members), "u"
 			}
 			if jobs[i].Shape, err = Intern(ctx, tx, need); err != nil {
 				return err
@@ -107,7 +107,14 @@ func (f *fixture) recountClaims() {
 		"sharers": `SELECT count(*) FROM resource_claims c WHERE sharers <>
 			(SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id WHERE j.claims @> ARRAY[c.id])`,
 		"places": `SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id JOIN resource_claims c ON c.id = ANY (j.claims)
-			WHERE c.state NOT IN ('bound', 'draining') OR c.queue_id <> l.queue_id OR c.node <> l.node`,
+			WHERE c.state NOT IN ('bound', 'draining') OR (c.queue_id <> l.queue_id OR c.node <> l.node) AND (c.template ? 'node' OR c.template ? 'devices')`,
+		"charges": `SELECT count(*) FROM (
+			SELECT share_id, shape_id, queue_id FROM (
+				SELECT share_id, shape_id, queue_id, held FROM counters
+				UNION ALL SELECT share_id, shape_id, queue_id, (after = 'l')::int * n - (before = 'l')::int * n FROM ledger_tail_moves
+				UNION ALL SELECT share_id, charge_id, queue_id, -1 FROM resource_claims WHERE charge_id <> 0 AND share_id <> 0
+			) x JOIN shapes s ON s.id = shape_id AND s.cores = 0 GROUP BY 1, 2, 3 HAVING sum(held) <> 0) wrong`,
+		"payers": `SELECT count(*) FROM resource_claims WHERE share_id = 0 AND state = 'bound' AND task_id <> 0`,
 		"devices": `SELECT count(*) FROM (
 			SELECT c.id, d.device FROM resource_claims c, jsonb_array_elements_text(c.devices) AS d (device)
 			EXCEPT SELECT claim_id, device FROM claim_devices) wrong`,
