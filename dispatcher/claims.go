@@ -21,11 +21,12 @@ type ClaimNeed struct {
 	Resources map[string]int64 `json:"resources,omitempty" doc:"Units of resources that its other claims will hold, beside its own."`
 }
 
-// ClaimNeedOf is what a job asks for none of whose claims is bound; members: how many jobs share each.
-func ClaimNeedOf(templates []shares.ClaimTemplate, members []int) *ClaimNeed {
-	claims := make([]resource.Claim, len(templates))
-	for i, t := range templates {
-		claims[i] = resource.NewClaim(t, members[i])
+// ClaimNeedOf is what a job asks for none of whose claims is bound.
+func ClaimNeedOf(made []NewClaim) *ClaimNeed {
+	claims := make([]resource.Claim, len(made))
+	for i, c := range made {
+		claims[i] = resource.NewClaim(c.Template, c.Members)
+		claims[i].Missing = c.Missing || c.Outside
 	}
 	return needOfClaims(claims)
 }

@@ -55,15 +55,14 @@ func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(reso
 		jobs := make([]NewJob, len(x.Jobs))
 		for i, j := range x.Jobs {
 			need := needOf(j.JobKey)
-			var templates []shares.ClaimTemplate
-			var members []int
+			var held []NewClaim
 			jobs[i] = NewJob{Task: task, Share: of, MaxAttempts: 3, Index: int64(i), Inputs: []string{j.Name()}}
 			for _, c := range j.Claims {
 				jobs[i].Claims = append(jobs[i].Claims, claims[c])
-				templates, members = append(templates, made[c].Template), append(members, sharers[c])
+				held = append(held, made[c])
 			}
-			if len(templates) > 0 {
-				need.Claims, need.SharingID = ClaimNeedOf(templates, members), "u"
+			if len(held) > 0 {
+				need.Claims, need.SharingID = ClaimNeedOf(held), "u"
 			}
 			if jobs[i].Shape, err = Intern(ctx, tx, need); err != nil {
 				return err
