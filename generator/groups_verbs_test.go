@@ -176,7 +176,7 @@ func TestTemplatesThatComeLater(t *testing.T) {
 	w := newWorld(t)
 	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: dispatcher.Barrier, Live: Live, Applied: dispatcher.Rebase}})
 	d := w.dispatcher(t)
-	own := managed(twoGPUs)
+	own := managed(func(s *Spec) { twoGPUs(s); s.Groups[0].Name = "own" })
 	other := managed(func(s *Spec) { twoGPUs(s); s.ClaimTemplates = nil })
 	w.submit(t, other)
 	steps(t, w.Generate)
@@ -191,13 +191,8 @@ func TestTemplatesThatComeLater(t *testing.T) {
 	w.apply(t, siteYAML)
 	w.submit(t, own)
 	steps(t, w.Generate)
-	for name, l := range w.pullNamed(t, d, 3, atNode("n1", 8)) {
-		if n := len(strings.Split(l.Env["DIVVY_CLAIM_GPU_DEVICES"], ",")); n != 3 {
-			t.Errorf("%s: %v", name, l.Env)
-		}
-	}
-	for name, l := range w.pullNamed(t, d, 4, atNode("n1", 8)) {
-		if n := len(strings.Split(l.Env["DIVVY_CLAIM_GPU_DEVICES"], ",")); n != 1 {
+	for name, l := range w.pullNamed(t, d, 7, atNode("n1", 8)) {
+		if n := len(strings.Split(l.Env["DIVVY_CLAIM_GPU_DEVICES"], ",")); (n == 1) != strings.HasPrefix(name, "0/own/") || n != 1 && n != 3 {
 			t.Errorf("%s: %v", name, l.Env)
 		}
 	}
