@@ -39,7 +39,7 @@ COMMENT ON COLUMN resource_claims.idle_since IS 'Since when a bound claim has no
 COMMENT ON COLUMN resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
 COMMENT ON COLUMN resource_claims.unplaced IS 'Jobs of it may have a shape that says another place; placed_to: those up to this one were looked at.';
 COMMENT ON COLUMN resource_claims.ended_at IS 'When it was released; kept for as long as a replay may look back.';
-COMMENT ON COLUMN resource_claims.changed IS 'The transaction that wrote it last: daemons read on from the oldest one that was under way when they read before.';
+COMMENT ON COLUMN resource_claims.changed IS 'The transaction that wrote it last: daemons read what the snapshot did not see by which they read before.';
 COMMENT ON INDEX resource_claims_pkey IS 'Claims of jobs.';
 CREATE UNIQUE INDEX resource_claims_key ON resource_claims (task_id, key)
     WHERE state IN ('pending', 'bound') OR task_id = 0 AND state = 'draining';
