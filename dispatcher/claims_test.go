@@ -47,6 +47,9 @@ func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(reso
 				return fmt.Errorf("no template %s", key.Template)
 			}
 			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Members: sharers[i], Made: sharers[i]}
+			if f.missing {
+				made[i].Missing, made[i].Template = true, shares.ClaimTemplate{Name: t.Name}
+			}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
