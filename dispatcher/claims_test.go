@@ -43,13 +43,11 @@ func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(reso
 		made, sharers := make([]NewClaim, len(x.Claims)), x.Sharers()
 		for i, key := range x.Claims {
 			t, ok := l.Template(key.Template, nil)
-			if !ok {
-				return fmt.Errorf("no template %s", key.Template)
+			if t.Name = key.Template; key.External {
+				made[i] = NewClaim{Key: key.Template, Template: t, Outside: true}
+				continue
 			}
-			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Members: sharers[i], Made: sharers[i]}
-			if f.missing {
-				made[i].Missing, made[i].Template = true, shares.ClaimTemplate{Name: t.Name}
-			}
+			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Members: sharers[i], Made: sharers[i], Missing: !ok}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
