@@ -210,7 +210,7 @@ func (d *Dispatcher) lookAtGangs() {
 		}
 		if again || n.by == nil && n.waits || n.rests && n.hold.May(now) {
 			n.waits, n.rests = n.by != nil, n.by == nil && !n.hold.May(now)
-			d.line.stir(func(c *class) bool { return c.place == at })
+			d.line.stirAt(at)
 		}
 		if n.by == nil && !n.rests && now.Sub(n.tried) > pilotMemory {
 			delete(s.gangs.nodes, at)
