@@ -85,6 +85,7 @@ type claims struct {
 	by      map[int64]*liveClaim
 	taken   map[resource.Place]map[string]int64 // devices, and the claim that each was taken for
 	nodes   map[resource.Place][]*outline       // of jobs that run there only
+	counts  map[resource.ClaimState]int         // for metrics
 	shapes  int                                 // of jobs with claims; 0: there are none, and nobody looks
 	news    bool                                // the first of them has come: nodes are not alike any more
 	since   string                              // transaction from which on changes are to be read
@@ -106,7 +107,7 @@ type liveClaim struct {
 
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
-		since: "0", again: map[int64]bool{}, missing: map[int64]bool{}}
+		counts: map[resource.ClaimState]int{}, since: "0", again: map[int64]bool{}, missing: map[int64]bool{}}
 }
 
 // know notes an outline of jobs with claims.
@@ -152,6 +153,8 @@ func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place
 			delete(cs.taken, c.Place)
 		}
 	}
+	cs.counts[c.State]--
+	cs.counts[state]++
 	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && at.Node != "" && (c.External || resource.Local(c.Template))
 	for _, id := range devices {
 		if cs.taken[at] == nil {

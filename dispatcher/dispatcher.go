@@ -150,7 +150,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newResourceMetrics(d))
+		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d))
 	}
 	for n := 1; n > 0; {
 		var err error
