@@ -254,7 +254,12 @@ func (p *past) decide(pick pastPick) {
 			p.meter.Start(q.pool.book, leaf, true)
 		}
 	}
-	p.grant(move{Share: pick.Share, Shape: pick.shape, Queue: pick.Queue, Before: isReady, After: isLeased, N: 1, Units: pick.Units}, pick.At)
+	p.grant(pick.move(), pick.At)
+}
+
+// move is that of the job that got the slot.
+func (pick pastPick) move() move {
+	return move{Share: pick.Share, Shape: pick.shape, Queue: pick.Queue, Before: isReady, After: isLeased, N: 1, Units: pick.Units}
 }
 
 // grant counts a grant as the daemon did.
