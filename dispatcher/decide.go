@@ -140,13 +140,13 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true, leaf: c.window.leaf}
 	s.diary.number++
 	g.number = s.diary.number
+	s.holdClaims(g)
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	if len(s.narrows.by) > 0 {
 		s.gone(g)
 	}
 	s.bookUnits(g)
-	s.holdClaims(g)
 	g.place = q.pool.book.Granted(c.window.leaf)
 	g.owed = q.pool.owed.take(c.window.leaf, g.units)
 	g.former, q.pool.lastGrant[c.window.leaf] = q.pool.lastGrant[c.window.leaf], g.number

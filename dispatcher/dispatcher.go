@@ -78,6 +78,7 @@ type Dispatcher struct {
 	refreshing sync.Mutex // one Refresh at a time
 
 	readingClaims sync.Mutex // one read of claims at a time; before mu
+	tending       sync.Mutex // one TendClaims at a time: the lane of claims is its own
 
 	memoryWritten time.Time     // by Remember, under mu
 	memoryPause   time.Duration // from one look at what shares miss to the next
@@ -144,7 +145,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		d.records.most = mostRecordsAll
 	}
 	d.renewals = newGatherer(d.renewBatch, 1)
-	d.ends = newGatherer(d.endBatch, nLanes-firstEndLane)
+	d.ends = newGatherer(d.endBatch, nEndLanes)
 	d.ends.tend = d.tendEnds
 	if err := d.join(ctx); err != nil {
 		return nil, err
@@ -196,7 +197,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	workers.Go(func() { d.leaseLoop(ctx, func() *lane { return d.lane(0) }) })
 	workers.Go(func() { d.secondLoop(ctx, func() *lane { return d.lane(1) }) })
 	workers.Go(func() { d.renewals.run(ctx, 0) })
-	for i := range nLanes - firstEndLane {
+	for i := range nEndLanes {
 		workers.Go(func() { d.ends.run(ctx, i) })
 	}
 	workers.Go(func() { d.hintLoop(ctx) })

@@ -15,7 +15,15 @@ import (
 
 // Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask
 // for it, or a family without a key, for all its keys: then with IDs. ErrUnknownResource: neither the site nor a job has it.
-func (d *Dispatcher) Resources(_ context.Context, name string) ([]ResourceStanding, error) {
+func (d *Dispatcher) Resources(ctx context.Context, name string) ([]ResourceStanding, error) {
+	list, err := d.resourceStandings(name)
+	if err == nil && name != "" {
+		err = d.addClaims(ctx, list)
+	}
+	return list, err
+}
+
+func (d *Dispatcher) resourceStandings(name string) ([]ResourceStanding, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.state
@@ -137,9 +145,9 @@ func (sup *supply) idStandings(all []resource.Allowance, now time.Time) []Resour
 	for _, a := range below[:min(len(below), mostKeptFor)] {
 		keptFor = append(keptFor, a.ID)
 	}
-	out := make([]ResourceID, len(all))
+	out, byClaims := make([]ResourceID, len(all)), sup.state.heldByClaims(sup)
 	for i, a := range all {
-		out[i].Allowance = a
+		out[i].Allowance, out[i].ByClaims = a, byClaims[a.ID]
 		switch free := b.Usable() - b.Held(); {
 		case a.Wanted == 0:
 		case free < 1 && b.Held() < b.Capacity():
@@ -171,23 +179,23 @@ func (s *state) unknownRefs() []string {
 // eachUnknown visits what jobs have and want of resources that the site does not have.
 func (s *state) eachUnknown(visit func(a *resourceAsk, id string, held, wanted int64)) {
 	for _, w := range s.windows {
-		s.unknownAsks(w.shape, max(0, w.ready), func(a *resourceAsk, n int64) { visit(a, w.shape.full.SharingID, 0, n) })
+		s.unknownAsks(w.shape, w.shape.asks, max(0, w.ready), func(a *resourceAsk, n int64) { visit(a, w.shape.full.SharingID, 0, n) })
 	}
 	for _, of := range s.held {
 		for key, h := range of {
 			if sh := s.shapes[key.shape]; sh != nil {
-				s.unknownAsks(sh, h.jobs, func(a *resourceAsk, n int64) { visit(a, sh.full.SharingID, n, 0) })
+				s.unknownAsks(sh, sh.holds, h.jobs, func(a *resourceAsk, n int64) { visit(a, sh.full.SharingID, n, 0) })
 			}
 		}
 	}
 }
 
-func (s *state) unknownAsks(sh *shape, jobs int64, visit func(a *resourceAsk, units int64)) {
+func (s *state) unknownAsks(sh *shape, list []resourceAsk, jobs int64, visit func(a *resourceAsk, units int64)) {
 	if !sh.unknown || jobs == 0 {
 		return
 	}
-	for i := range sh.asks {
-		if a := &sh.asks[i]; a.of == nil {
+	for i := range list {
+		if a := &list[i]; a.of == nil {
 			visit(a, jobs*a.units)
 		}
 	}

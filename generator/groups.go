@@ -34,9 +34,9 @@ func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
 		for _, f := range []struct {
 			name  string
 			given bool
-		}{{"resources", len(t.Resources) > 0}, {"max_sharers", t.MaxSharers > 0}, {"gang", t.Gang}} {
+		}{{"gang", t.Gang}} {
 			if f.given {
-				c.hint(fmt.Sprintf("claim_templates[%d].%s", i, f.name), fmt.Sprintf("cannot be had yet (template %s)", t.Name), "node and devices can")
+				c.hint(fmt.Sprintf("claim_templates[%d].%s", i, f.name), fmt.Sprintf("cannot be had yet (template %s)", t.Name), "resources, node, devices and max_sharers can")
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func (j *joiner) claims(ctx context.Context, x resource.Expansion, jobs []*dispa
 		if !ok {
 			return nil, fmt.Errorf("it has no template %s", x.Claims[c].Template)
 		}
-		made[i] = dispatcher.NewClaim{Key: x.Claims[c].Name(), Template: t}
+		made[i] = dispatcher.NewClaim{Key: x.Claims[c].Name(), Template: t, SharingID: j.spec.payer(), Label: j.spec.Label}
 	}
 	list, err := dispatcher.MakeClaims(ctx, j.tx, j.task, made)
 	if err != nil {
@@ -182,7 +182,7 @@ func (j *joiner) shape(ctx context.Context, at resource.JobKey, templates []shar
 	own := j.spec.as(m).withDefaults()
 	need := own.shape()
 	if len(templates) > 0 {
-		need.Claims = dispatcher.ClaimNeedOf(templates)
+		need.Claims, need.SharingID = dispatcher.ClaimNeedOf(templates), j.spec.payer()
 	}
 	return dispatcher.Intern(ctx, j.tx, need)
 }

@@ -138,7 +138,6 @@ func TestSubmitNotYet(t *testing.T) {
 		{"roles[0].sharing[0].claim", func(s *Spec) { s.Roles[0].Sharing = []Sharing{{Claim: "disk"}} }},
 		{"claim_templates", func(s *Spec) { s.Sharing = []Sharing{{Template: "none", Scope: "all"}} }},
 		{"claim_templates[0].gang", func(s *Spec) { s.ClaimTemplates[0].Gang = true }},
-		{"claim_templates[0].max_sharers", func(s *Spec) { s.ClaimTemplates[0].MaxSharers = 2 }},
 	} {
 		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) {
 			s.Count, s.Roles = 0, []Member{{Role: "a"}}

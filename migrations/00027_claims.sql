@@ -13,6 +13,8 @@ CREATE TABLE resource_claims (
     devices    jsonb            NOT NULL DEFAULT '[]',
     bound_at   timestamptz,
     sharers    int              NOT NULL DEFAULT 0 CHECK (sharers >= 0),
+    charge_id  int              NOT NULL DEFAULT 0,
+    share_id   int              NOT NULL DEFAULT 0,
     idle_since timestamptz,
     lost       boolean          NOT NULL DEFAULT false,
     unplaced   boolean          NOT NULL DEFAULT false,
@@ -20,17 +22,19 @@ CREATE TABLE resource_claims (
     changed    xid8             NOT NULL DEFAULT pg_current_xact_id(),
     created_at timestamptz      NOT NULL DEFAULT now(),
     ended_at   timestamptz,
-    CHECK (state IN ('bound', 'draining') OR sharers = 0 AND queue_id = 0 AND node = '' AND devices = '[]')
+    CHECK (state IN ('bound', 'draining') OR sharers = 0 AND queue_id = 0 AND node = '' AND devices = '[]' AND share_id = 0)
 );
 COMMENT ON TABLE resource_claims IS 'Claims: what several jobs hold together while one of them has a lease.';
 COMMENT ON COLUMN resource_claims.task_id IS 'Whose it is; 0: made by people, who say where it is and when it ends. Jobs may wait for such a one that is not there: then it is pending.';
 COMMENT ON COLUMN resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
 COMMENT ON COLUMN resource_claims.state IS 'draining: not wanted any more; nobody else gets to hold it, and it goes with its last holder.';
-COMMENT ON COLUMN resource_claims.template IS 'What it takes: name, node, devices by kind.';
+COMMENT ON COLUMN resource_claims.template IS 'What it takes: name, units of resources, node, devices by kind; and max_sharers.';
 COMMENT ON COLUMN resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
 COMMENT ON COLUMN resource_claims.devices IS 'Of that node, taken for it.';
 COMMENT ON COLUMN resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
 COMMENT ON COLUMN resource_claims.sharers IS 'Leases of its jobs.';
+COMMENT ON COLUMN resource_claims.charge_id IS 'Shape of the units that it holds while it is bound, as one held job of that shape in counters and ledger; 0: none.';
+COMMENT ON COLUMN resource_claims.share_id IS 'That these are charged to: of the job that bound it; 0: it is not bound.';
 COMMENT ON COLUMN resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
 COMMENT ON COLUMN resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
 COMMENT ON COLUMN resource_claims.unplaced IS 'Jobs of it may have a shape that says another place; placed_to: those up to this one were looked at.';
@@ -76,6 +80,10 @@ COMMENT ON COLUMN ended_jobs.scaled_away IS 'Its task was scaled down since: it 
 ALTER TABLE shapes ADD COLUMN claims jsonb;
 COMMENT ON COLUMN shapes.claims IS 'Of jobs with claims: where those are bound that are, and what the others need; NULL: no claims.';
 
+ALTER TABLE shapes DROP CONSTRAINT shapes_cores_check;
+ALTER TABLE shapes ADD CONSTRAINT shapes_cores_check CHECK (cores > 0 OR cores = 0 AND resources <> '{}');
+COMMENT ON COLUMN shapes.cores IS 'That a job needs; 0: no job has this shape, its resources are what a bound claim holds.';
+
 ALTER TABLE payloads ADD COLUMN roles jsonb;
 COMMENT ON COLUMN payloads.roles IS 'Commands of roles that have one of their own, by group/role or role; the name of a job is its first input.';
 
@@ -89,7 +97,8 @@ CREATE INDEX tasks_scaling ON tasks (id) WHERE scaling;
 COMMENT ON INDEX tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
 
 -- +goose StatementBegin
-CREATE FUNCTION divvy_bind_claims(ids bigint[], ns int[], queues int[], nodes text[], taken text[]) RETURNS void
+CREATE FUNCTION divvy_bind_claims(ids bigint[], ns int[], queues int[], nodes text[], taken text[], payers int[], binds boolean[])
+RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
@@ -103,20 +112,128 @@ BEGIN
     CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
     ORDER BY b.queue_id, b.node, d.device;
     UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
-        bound_at = coalesce(c.bound_at, now()), sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
+        share_id = CASE c.state WHEN 'pending' THEN b.share_id ELSE c.share_id END, bound_at = coalesce(c.bound_at, now()),
+        sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
         placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
-    FROM unnest(ids, ns, queues, nodes, taken) AS b (id, n, queue_id, node, devices)
-    WHERE c.id = b.id AND (c.state = 'pending'
-        OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb);
+    FROM unnest(ids, ns, queues, nodes, taken, payers, binds) AS b (id, n, queue_id, node, devices, share_id, binds)
+    WHERE c.id = b.id AND (c.charge_id = 0 OR b.binds = (c.state = 'pending'))
+        AND (c.state = 'pending'
+            OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb)
+        AND c.sharers + b.n <= coalesce((c.template->>'max_sharers')::int, c.sharers + b.n);
     GET DIAGNOSTICS done = ROW_COUNT;
     IF done <> cardinality(ids) THEN
-        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or is not there any more';
+        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or full, or not there any more';
     END IF;
 END $$;
 -- +goose StatementEnd
-COMMENT ON FUNCTION divvy_bind_claims IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere, or a device is somebody else''s.';
+COMMENT ON FUNCTION divvy_bind_claims IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere or full, or a device is somebody else''s. binds[i]: one of the leases is charged for its units, so it must not be bound yet.';
+
+-- Every lane that may have rows: five a daemon, the last for claims, and the shared ones.
+CREATE OR REPLACE VIEW ledger_lanes AS
+    SELECT d.id AS daemon_id, l.lane FROM daemons d CROSS JOIN generate_series(0, 4) AS l (lane)
+    UNION ALL
+    SELECT 0, lane FROM lanes;
+
+-- What a bound claim holds counts as one held job in counters and ledger, of a shape without cores; no job.
+CREATE VIEW job_counters AS
+    SELECT * FROM counters WHERE shape_id NOT IN (SELECT id FROM shapes WHERE cores = 0);
+COMMENT ON VIEW job_counters IS 'Counters of jobs, without those of what claims hold.';
+CREATE VIEW job_tail_moves AS
+    SELECT * FROM ledger_tail_moves WHERE shape_id NOT IN (SELECT id FROM shapes WHERE cores = 0);
+COMMENT ON VIEW job_tail_moves IS 'Moves of jobs that the counters do not have yet, without those of what claims hold.';
+-- +goose StatementBegin
+DO $$
+BEGIN
+    EXECUTE 'CREATE OR REPLACE VIEW report.shares_now AS ' || regexp_replace(regexp_replace(pg_get_viewdef('report.shares_now'::regclass),
+        '\mcounters\M', 'job_counters', 'g'), '\mledger_tail_moves\M', 'job_tail_moves', 'g');
+END $$;
+-- +goose StatementEnd
+
+CREATE VIEW report.resource_claims AS
+    SELECT c.id AS claim_id, nullif(c.task_id, 0) AS task_id, t.user_name, c.key, c.state, c.template ->> 'name' AS template,
+        coalesce(c.template -> 'resources', '{}') AS resources,
+        coalesce((c.template ->> 'node')::boolean, false) OR coalesce(c.template -> 'devices', '{}') <> '{}' AS on_node,
+        coalesce(c.template -> 'devices', '{}') AS device_kinds, (c.template ->> 'max_sharers')::int AS max_sharers,
+        coalesce((c.template ->> 'gang')::boolean, false) AS gang, coalesce((c.template ->> 'missing')::boolean, false) AS missing,
+        c.linger_s AS linger_seconds, q.name AS queue, nullif(c.node, '') AS node,
+        ARRAY(SELECT jsonb_array_elements_text(c.devices)) AS devices, c.bound_at, s.path AS share, h.sharing_id, c.sharers, c.idle_since,
+        c.created_at, c.ended_at
+    FROM public.resource_claims c
+    LEFT JOIN public.tasks t ON t.id = c.task_id
+    LEFT JOIN public.queues q ON q.id = c.queue_id
+    LEFT JOIN public.shares s ON s.id = c.share_id AND c.charge_id <> 0
+    LEFT JOIN public.shapes h ON h.id = c.charge_id AND c.share_id <> 0;
+COMMENT ON VIEW report.resource_claims IS 'What several jobs hold together: one row a resource claim, also those that were released in the last days.';
+COMMENT ON COLUMN report.resource_claims.claim_id IS 'Id of the claim.';
+COMMENT ON COLUMN report.resource_claims.task_id IS 'Task whose jobs share it; NULL: people made it.';
+COMMENT ON COLUMN report.resource_claims.user_name IS 'Whose task it is.';
+COMMENT ON COLUMN report.resource_claims.key IS 'Which of the task''s claims; of one that people made, its name.';
+COMMENT ON COLUMN report.resource_claims.state IS 'pending, bound, draining or released.';
+COMMENT ON COLUMN report.resource_claims.template IS 'Name of the template that it was made by.';
+COMMENT ON COLUMN report.resource_claims.resources IS 'Units that it holds while it is bound, by name.';
+COMMENT ON COLUMN report.resource_claims.on_node IS 'Whether its jobs run on one node.';
+COMMENT ON COLUMN report.resource_claims.device_kinds IS 'Devices of that node that it takes, by kind.';
+COMMENT ON COLUMN report.resource_claims.max_sharers IS 'Jobs that may hold it at a time; NULL: no bound.';
+COMMENT ON COLUMN report.resource_claims.gang IS 'Whether its jobs start together.';
+COMMENT ON COLUMN report.resource_claims.missing IS 'Whether its jobs wait for a template, or for people to make it.';
+COMMENT ON COLUMN report.resource_claims.linger_seconds IS 'How long it stays bound while nobody holds it.';
+COMMENT ON COLUMN report.resource_claims.queue IS 'With node: where it is bound; NULL: nowhere.';
+COMMENT ON COLUMN report.resource_claims.node IS 'Node where it is bound, which its jobs run on if on_node.';
+COMMENT ON COLUMN report.resource_claims.devices IS 'Of that node, taken for it.';
+COMMENT ON COLUMN report.resource_claims.bound_at IS 'Since when it is bound there.';
+COMMENT ON COLUMN report.resource_claims.share IS 'Path of the share that its units are counted for; NULL: it holds none.';
+COMMENT ON COLUMN report.resource_claims.sharing_id IS 'Whom they are counted for where a resource is split by user; NULL: it holds none.';
+COMMENT ON COLUMN report.resource_claims.sharers IS 'Jobs that hold it: those with a lease.';
+COMMENT ON COLUMN report.resource_claims.idle_since IS 'Since when nobody holds it although it is bound.';
+COMMENT ON COLUMN report.resource_claims.created_at IS 'When the first of its jobs was made.';
+COMMENT ON COLUMN report.resource_claims.ended_at IS 'When it was released; kept for as long as a replay may look back.';
+
+CREATE VIEW report.resource_holdings AS
+    SELECT split_part(e.key, ':', 1) AS resource, CASE WHEN strpos(e.key, ':') > 0 THEN substr(e.key, strpos(e.key, ':') + 1) END AS key,
+        q.name AS queue, h.node,
+        CASE coalesce(r.split_by, 'user') WHEN 'share' THEN s.path WHEN 'label' THEN a.label ELSE a.sharing_id END AS sharing_id,
+        e.value::bigint AS units, h.job_id, h.claim_id, h.task_id, s.path AS share, h.since
+    FROM (
+        SELECT l.shape_id, l.queue_id, l.share_id, nullif(l.node, '') AS node, l.job_id, NULL::bigint AS claim_id, l.task_id, l.claimed_at AS since
+        FROM public.leases l
+        UNION ALL
+        SELECT c.charge_id, c.queue_id, c.share_id, nullif(c.node, ''), NULL, c.id, c.task_id, c.bound_at
+        FROM public.resource_claims c
+        WHERE c.charge_id <> 0 AND c.share_id <> 0
+    ) h
+    JOIN public.shapes a ON a.id = h.shape_id AND a.resources <> '{}'
+    CROSS JOIN LATERAL jsonb_each_text(a.resources) e
+    LEFT JOIN public.site_resources r ON r.name = split_part(e.key, ':', 1) AND r.version = (SELECT max(version) FROM public.site_versions)
+    LEFT JOIN public.shares s ON s.id = h.share_id
+    LEFT JOIN public.queues q ON q.id = h.queue_id;
+COMMENT ON VIEW report.resource_holdings IS 'Which units of resources are held by which job or resource claim: one row a resource and holder.';
+COMMENT ON COLUMN report.resource_holdings.resource IS 'Name of the resource.';
+COMMENT ON COLUMN report.resource_holdings.key IS 'Which of a keyed family, as orders of table:orders; NULL: it is none.';
+COMMENT ON COLUMN report.resource_holdings.queue IS 'Queue where they are held.';
+COMMENT ON COLUMN report.resource_holdings.node IS 'Node where they are held; NULL: its pilot did not say, or the claim has none.';
+COMMENT ON COLUMN report.resource_holdings.sharing_id IS 'Whom they are counted for: the user (or what the task said instead), path of the share or label.';
+COMMENT ON COLUMN report.resource_holdings.units IS 'Units that the holder holds.';
+COMMENT ON COLUMN report.resource_holdings.job_id IS 'Job that holds them with its lease; NULL: a claim does.';
+COMMENT ON COLUMN report.resource_holdings.claim_id IS 'Resource claim that holds them, once for all jobs that share it; NULL: a job does.';
+COMMENT ON COLUMN report.resource_holdings.task_id IS 'Task of the job or claim.';
+COMMENT ON COLUMN report.resource_holdings.share IS 'Path of the share that they are charged to.';
+COMMENT ON COLUMN report.resource_holdings.since IS 'Since when.';
 
 -- +goose Down
+DROP VIEW report.resource_holdings;
+DROP VIEW report.resource_claims;
+-- +goose StatementBegin
+DO $$
+BEGIN
+    EXECUTE 'CREATE OR REPLACE VIEW report.shares_now AS ' || regexp_replace(regexp_replace(pg_get_viewdef('report.shares_now'::regclass),
+        '\mjob_counters\M', 'counters', 'g'), '\mjob_tail_moves\M', 'ledger_tail_moves', 'g');
+END $$;
+-- +goose StatementEnd
+DROP VIEW job_tail_moves, job_counters;
+CREATE OR REPLACE VIEW ledger_lanes AS
+    SELECT d.id AS daemon_id, l.lane FROM daemons d CROSS JOIN generate_series(0, 3) AS l (lane)
+    UNION ALL
+    SELECT 0, lane FROM lanes;
 DROP FUNCTION divvy_bind_claims;
 DELETE FROM tasks WHERE split = 'groups';
 ALTER TABLE tasks DROP CONSTRAINT tasks_split_check;
@@ -124,6 +241,10 @@ ALTER TABLE tasks ADD CONSTRAINT tasks_split_check CHECK (split IN ('count', 'in
 DROP INDEX tasks_scaling;
 ALTER TABLE tasks DROP COLUMN scaled, DROP COLUMN scaling;
 ALTER TABLE payloads DROP COLUMN roles;
+DELETE FROM shapes WHERE cores = 0;
+ALTER TABLE shapes DROP CONSTRAINT shapes_cores_check;
+ALTER TABLE shapes ADD CONSTRAINT shapes_cores_check CHECK (cores > 0);
+COMMENT ON COLUMN shapes.cores IS NULL;
 ALTER TABLE shapes DROP COLUMN claims;
 ALTER TABLE jobs DROP COLUMN claims, DROP COLUMN scaled_away;
 ALTER TABLE ended_jobs DROP COLUMN scaled_away;
