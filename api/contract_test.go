@@ -105,7 +105,7 @@ var bodies = map[string]string{
 	"add-inputs":    "\"a\"\n\"b\"\n",
 	"apply-site":    "shares: []\n",
 	"what-if":       "shares: []\n", "retag": "shares: []\n", "apply-site-later": "shares: []\n",
-	"reassign-tasks": `{"share":"A","tasks":[3]}`, "prioritise-task": `{"priority":900}`,
+	"reassign-tasks": `{"share":"A","tasks":[3]}`, "prioritise-task": `{"priority":900}`, "scale-task": `{"group":"g","replicas":2}`,
 	"set-resource-capacity": `{"capacity":6}`, "report-external": `{"total":100,"used":30}`,
 }
 

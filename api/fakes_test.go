@@ -167,6 +167,10 @@ func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (gener
 	return generator.PriorityChange{Task: id, Before: 5, After: priority, Ready: 2}, f.err
 }
 
+func (f *fakeTasks) Scale(_ context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error) {
+	return generator.ScaleChange{Task: id, Group: to.Group, Role: to.Role, Before: 3, After: to.Replicas, Running: 6, Draining: 1}, f.err
+}
+
 func (f *fakeTasks) Reassign(_ context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {
 	return generator.Reassigned{Share: r.Share, Tasks: []generator.TaskReassigned{{Task: 3, From: "B", Moved: true}}}, f.err
 }

@@ -21,10 +21,11 @@ type ClaimNeed struct {
 }
 
 // ClaimNeedOf is what a job asks for none of whose claims is bound.
-func ClaimNeedOf(templates []shares.ClaimTemplate) *ClaimNeed {
-	claims := make([]resource.Claim, len(templates))
-	for i, t := range templates {
-		claims[i] = resource.NewClaim(t, 1)
+func ClaimNeedOf(made []NewClaim) *ClaimNeed {
+	claims := make([]resource.Claim, len(made))
+	for i, c := range made {
+		claims[i] = resource.NewClaim(c.Template, 1)
+		claims[i].Missing = c.Missing || c.Outside
 	}
 	return needOfClaims(claims)
 }

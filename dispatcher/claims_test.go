@@ -49,14 +49,14 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		jobs := make([]NewJob, len(x.Jobs))
 		for i, j := range x.Jobs {
 			need := Requirements{Cores: 1, Resources: f.own}
-			var templates []shares.ClaimTemplate
+			var held []NewClaim
 			jobs[i] = NewJob{Task: task, Share: of, MaxAttempts: 3, Index: int64(i), Inputs: []string{j.Name()}}
 			for _, c := range j.Claims {
 				jobs[i].Claims = append(jobs[i].Claims, claims[c])
-				templates = append(templates, made[c].Template)
+				held = append(held, made[c])
 			}
-			if len(templates) > 0 {
-				need.Claims, need.SharingID = ClaimNeedOf(templates), "u"
+			if len(held) > 0 {
+				need.Claims, need.SharingID = ClaimNeedOf(held), "u"
 			}
 			if jobs[i].Shape, err = Intern(ctx, tx, need); err != nil {
 				return err

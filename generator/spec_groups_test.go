@@ -134,9 +134,6 @@ func TestSubmitNotYet(t *testing.T) {
 		field  string
 		change func(*Spec)
 	}{
-		{"sharing[0].claim", func(s *Spec) { s.Sharing = []Sharing{{Claim: "disk"}} }},
-		{"roles[0].sharing[0].claim", func(s *Spec) { s.Roles[0].Sharing = []Sharing{{Claim: "disk"}} }},
-		{"claim_templates", func(s *Spec) { s.Sharing = []Sharing{{Template: "none", Scope: "all"}} }},
 		{"claim_templates[0].gang", func(s *Spec) { s.ClaimTemplates[0].Gang = true }},
 	} {
 		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) {

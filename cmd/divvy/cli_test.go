@@ -69,6 +69,7 @@ func TestTables(t *testing.T) {
 		"POST /v1/tasks/7/kill":      "change.json",
 		"POST /v1/jobs/12/kill":      "killed.json",
 		"POST /v1/tasks/7/priority":  "priority.json",
+		"POST /v1/tasks/7/scale":     "scale.json",
 		"GET /v1/jobs/12/log":        "log.json",
 		"POST /v1/queues/CERN/drain": "queue.json",
 	})
@@ -87,6 +88,7 @@ func TestTables(t *testing.T) {
 		"tags-test":        {"tags", "test", "-f", "testdata/task.yml"},
 		"task-kill":        {"task", "kill", "7"},
 		"task-priority":    {"task", "priority", "--to=900", "7"},
+		"task-scale":       {"task", "scale", "7", "--group=sgx", "--replicas=2"},
 		"job-kill":         {"job", "kill", "12"},
 		"job-logs":         {"job", "logs", "12"},
 	} {
