@@ -152,7 +152,7 @@ END $$;
 CREATE VIEW report.resource_claims AS
     SELECT c.id AS claim_id, nullif(c.task_id, 0) AS task_id, t.user_name, c.key, c.state, c.template ->> 'name' AS template,
         coalesce(c.template -> 'resources', '{}') AS resources,
-        coalesce((c.template ->> 'node')::boolean, false) OR coalesce(c.template -> 'devices', '{}') <> '{}' AS on_node,
+        coalesce((c.template ->> 'node')::boolean, false) OR c.task_id = 0 AND c.node <> '' OR coalesce(c.template -> 'devices', '{}') <> '{}' AS on_node,
         coalesce(c.template -> 'devices', '{}') AS device_kinds, (c.template ->> 'max_sharers')::int AS max_sharers,
         coalesce((c.template ->> 'gang')::boolean, false) AS gang, coalesce((c.template ->> 'missing')::boolean, false) AS missing,
         c.linger_s AS linger_seconds, q.name AS queue, nullif(c.node, '') AS node,

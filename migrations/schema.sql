@@ -1678,7 +1678,7 @@ CREATE VIEW report.resource_claims AS
     c.state,
     (c.template ->> 'name'::text) AS template,
     COALESCE((c.template -> 'resources'::text), '{}'::jsonb) AS resources,
-    (COALESCE(((c.template ->> 'node'::text))::boolean, false) OR (COALESCE((c.template -> 'devices'::text), '{}'::jsonb) <> '{}'::jsonb)) AS on_node,
+    (COALESCE(((c.template ->> 'node'::text))::boolean, false) OR ((c.task_id = 0) AND (c.node <> ''::text)) OR (COALESCE((c.template -> 'devices'::text), '{}'::jsonb) <> '{}'::jsonb)) AS on_node,
     COALESCE((c.template -> 'devices'::text), '{}'::jsonb) AS device_kinds,
     ((c.template ->> 'max_sharers'::text))::integer AS max_sharers,
     COALESCE(((c.template ->> 'gang'::text))::boolean, false) AS gang,
