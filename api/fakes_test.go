@@ -95,6 +95,14 @@ func (f *fakeDispatcher) Claims(_ context.Context, filter dispatcher.ClaimFilter
 	return f.claims, f.err
 }
 
+func (f *fakeDispatcher) CreateClaim(_ context.Context, c dispatcher.OutsideClaim) (dispatcher.ClaimStanding, error) {
+	return dispatcher.ClaimStanding{ID: 7, Key: c.Name, State: "bound", Queue: c.Queue, Node: c.Node, Devices: c.Devices, CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
+}
+
+func (f *fakeDispatcher) DeleteClaim(_ context.Context, name string, force bool) (dispatcher.ClaimStanding, error) {
+	return dispatcher.ClaimStanding{ID: 7, Key: name, State: map[bool]string{true: "draining", false: "released"}[force], CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
+}
+
 func (f *fakeDispatcher) Claim(_ context.Context, id int64) (dispatcher.ClaimStanding, error) {
 	return dispatcher.ClaimStanding{ID: id, Key: "0/gpu", State: "pending", CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
 }

@@ -16,6 +16,7 @@ type ClaimNeed struct {
 	OnNode  bool           `json:"on_node,omitempty" doc:"It has a claim that is to be bound, so that the pilot has to say on which node it is."`
 	Devices map[string]int `json:"devices,omitempty" doc:"Devices that its other claims will take, by kind."`
 	Missing bool           `json:"missing,omitempty" doc:"It waits for a template, or for a claim that people make, that there is not yet."`
+	Gang    int            `json:"gang,omitempty" doc:"So many jobs start together on one node, this one among them."`
 
 	Resources map[string]int64 `json:"resources,omitempty" doc:"Units of resources that its other claims will hold, beside its own."`
 }
@@ -24,7 +25,7 @@ type ClaimNeed struct {
 func ClaimNeedOf(made []NewClaim) *ClaimNeed {
 	claims := make([]resource.Claim, len(made))
 	for i, c := range made {
-		claims[i] = resource.NewClaim(c.Template, 1)
+		claims[i] = resource.NewClaim(c.Template, c.Members)
 		claims[i].Missing = c.Missing || c.Outside
 	}
 	return needOfClaims(claims)
@@ -42,6 +43,9 @@ func needOfClaims(claims []resource.Claim) *ClaimNeed {
 			need.Apart = true
 		case c.State == resource.ClaimPending:
 			need.add(c.Template)
+			if c.Template.Gang {
+				need.Gang = max(need.Gang, c.Jobs)
+			}
 		}
 	}
 	return need
@@ -187,12 +191,12 @@ func (cs *claims) among(fit []*outline, all bool, fits func(*outline) bool) []*o
 	}
 	reach := make([]*outline, 0, len(fit)+4)
 	for _, o := range fit {
-		if !o.need.Claims.bound() && o.need.Claims.metBy(cs.asking) {
+		if !o.need.Claims.bound() && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) {
 			reach = append(reach, o)
 		}
 	}
 	for _, o := range cs.nodes[cs.asking.Place] {
-		if (all || o.nOpen > 0) && o.need.Claims.metBy(cs.asking) && fits(o) {
+		if (all || o.nOpen > 0) && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) && fits(o) {
 			reach = append(reach, o)
 		}
 	}

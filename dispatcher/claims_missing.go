@@ -77,7 +77,7 @@ func (d *Dispatcher) fillTemplate(ctx context.Context, t shares.ClaimTemplate, o
 			}
 		}
 		tag, err := tx.Exec(ctx, query["fill_template"], pgx.StrictNamedArgs{"ids": ids, "charges": charges, "name": t.Name, "template": string(text),
-			"linger_s": t.Linger.Seconds()})
+			"linger_s": lingerOf(t).Seconds()})
 		n = int(tag.RowsAffected())
 		return err
 	})

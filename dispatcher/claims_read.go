@@ -23,16 +23,18 @@ type claimTemplate struct {
 	MaxSharers int              `json:"max_sharers,omitempty"`
 	Missing    bool             `json:"missing,omitempty"` // there is no such template, or no such claim
 	Payer      *claimPayer      `json:"payer,omitempty"`   // of a missing one: whose units it will hold when there is one
+	Gang       bool             `json:"gang,omitempty"`
+	Members    int              `json:"members,omitempty"` // with gang, or of a missing one: jobs that share the claim
 }
 
 // rowTemplate is a template as a row has it.
 func rowTemplate(t shares.ClaimTemplate) claimTemplate {
-	return claimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers}
+	return claimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers, Gang: t.Gang}
 }
 
 // template is the same as package resource takes it.
 func (t claimTemplate) template() shares.ClaimTemplate {
-	return shares.ClaimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers}
+	return shares.ClaimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers, Gang: t.Gang}
 }
 
 // NewClaim is a claim that jobs of a task are about to refer to.
@@ -43,6 +45,8 @@ type NewClaim struct {
 	Outside   bool   // people make it; there is no template. Until they do its jobs wait
 	SharingID string // whom its units of resources are counted for, beside the share of the job that binds it,
 	Label     string // or this label, whichever the resource is split by
+	Members   int    // jobs that share it, made or not; of one that is made for jobs that try others again: these
+	Made      int    // of them, that are about to be made
 }
 
 // payer is whom its units are counted for.
@@ -51,6 +55,7 @@ func (c NewClaim) payer() claimPayer { return claimPayer{c.SharingID, c.Label} }
 // row is its template as its row has it.
 func (c NewClaim) row() claimTemplate {
 	t := rowTemplate(c.Template)
+	t.Members = c.members()
 	if t.Missing = c.Missing || c.Outside; c.Missing {
 		payer := c.payer()
 		t.Payer = &payer
@@ -76,14 +81,11 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	charges, costs := make([]int32, len(all)), charger{tx: tx}
 	for i, c := range all {
 		t := c.Template
-		if t.Gang {
-			return nil, fmt.Errorf("claim %s: gang cannot be had yet", c.Key)
-		}
 		text, err := json.Marshal(c.row())
 		if err != nil {
 			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
 		}
-		tasks[i], keys[i], templates[i], lingers[i] = c.task(task), c.Key, string(text), t.Linger.Seconds()
+		tasks[i], keys[i], templates[i], lingers[i] = c.task(task), c.Key, string(text), lingerOf(t).Seconds()
 		if charges[i], err = costs.shape(ctx, t, c.payer()); err != nil {
 			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
 		}
@@ -107,7 +109,7 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	for i, key := range keys {
 		ids[i] = byName[name{tasks[i], key}]
 	}
-	return ids, nil
+	return ids, makeGangs(ctx, tx, all, ids)
 }
 
 // claimRow is a claim as it is read.
@@ -130,7 +132,7 @@ type claimRow struct {
 // claim is the row as package resource takes it.
 func (r *claimRow) claim() resource.Claim {
 	t := r.Template.template()
-	c := resource.NewClaim(t, 1)
+	c := resource.NewClaim(t, max(1, r.Template.Members))
 	c.State, c.Sharers, c.Missing, c.External = resource.ClaimState(r.State), r.Sharers, r.Template.Missing, r.TaskID == 0
 	if c.State == resource.ClaimBound || c.State == resource.ClaimDraining {
 		c.Place, c.Devices, c.Local = resource.Place{Queue: r.Queue, Node: r.Node}, r.Devices, r.Node != "" && (c.External || resource.Local(t))

@@ -18,6 +18,12 @@ import (
 // enqueueLayout makes all jobs of a task of groups ready, as package generator does it, and returns their names by id.
 func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int64]string) {
 	f.t.Helper()
+	return f.enqueueRoles(share, l, func(resource.JobKey) Requirements { return Requirements{Cores: 1, Resources: f.own} })
+}
+
+// enqueueRoles is enqueueLayout with what each role needs.
+func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(resource.JobKey) Requirements) (names map[int64]string) {
+	f.t.Helper()
 	if err := l.Validate(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -34,13 +40,14 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		if err := AddPayload(ctx, tx, Payload{Task: task, Command: []string{"echo", "{{.Input}}"}}); err != nil {
 			return err
 		}
-		made := make([]NewClaim, len(x.Claims))
+		made, sharers := make([]NewClaim, len(x.Claims)), x.Sharers()
 		for i, key := range x.Claims {
 			t, ok := l.Template(key.Template, nil)
-			if !ok {
-				return fmt.Errorf("no template %s", key.Template)
+			if t.Name = key.Template; key.External {
+				made[i] = NewClaim{Key: key.Template, Template: t, Outside: true}
+				continue
 			}
-			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u"}
+			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Members: sharers[i], Made: sharers[i], Missing: !ok}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
@@ -48,7 +55,7 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		}
 		jobs := make([]NewJob, len(x.Jobs))
 		for i, j := range x.Jobs {
-			need := Requirements{Cores: 1, Resources: f.own}
+			need := needOf(j.JobKey)
 			var held []NewClaim
 			jobs[i] = NewJob{Task: task, Share: of, MaxAttempts: 3, Index: int64(i), Inputs: []string{j.Name()}}
 			for _, c := range j.Claims {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -54,7 +55,9 @@ type Config struct {
 
 	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
 	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
-	RecordAll   bool          // records every decision, not a sample above a thousand a second
+	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
+
+	RecordAll bool // records every decision, not a sample above a thousand a second
 
 	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
 }
@@ -107,6 +110,7 @@ type Dispatcher struct {
 	toRead     []*window // in turn; see startReads
 	nReads     int       // reads of windows under way
 	narrow     narrowReads
+	gangReads  gangReads
 	readsAhead bool      // one of them is of a window that has jobs
 	outdated   bool      // limits must be read again
 	lost       bool      // a move was not counted: everything must be read again
@@ -185,6 +189,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
 	d.lost, d.daemons[id] = false, Peer{ID: id}
 	d.state.sample.all = d.cfg.RecordAll
+	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)
 	return nil

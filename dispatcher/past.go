@@ -239,7 +239,13 @@ func (p *past) decide(pick pastPick) {
 			p.meter.Start(q.pool.book, node, false)
 		}
 	}
-	switch {
+	m := pick.move()
+	switch sh := p.state.shapes[pick.shape]; {
+	case sh != nil && sh.need.Claims.gang():
+		if p.wanted(pick.At) {
+			p.score.Leave(replay.Gang, 1)
+		}
+		p.rival.grant(m)
 	case p.rival != nil && kind != nil:
 		p.rival.decide(pick, kind, p)
 	case !p.wanted(pick.At):
@@ -254,7 +260,7 @@ func (p *past) decide(pick pastPick) {
 			p.meter.Start(q.pool.book, leaf, true)
 		}
 	}
-	p.grant(pick.move(), pick.At)
+	p.grant(m, pick.At)
 }
 
 // move is that of the job that got the slot.

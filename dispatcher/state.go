@@ -36,6 +36,7 @@ type state struct {
 	narrows    narrows                // of pulls that take jobs of one task or user
 	supplies   supplies               // of resources
 	claims     claims
+	gangs      gangs
 	moment     time.Time        // of the present decision, where there are some
 	clock      func() time.Time // nil: the host's
 
@@ -148,7 +149,7 @@ type heldCount struct {
 
 func newState() *state {
 	return &state{shapes: map[int32]*shape{}, outlines: map[string]*outline{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
-		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows(), claims: newClaims()}
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows(), claims: newClaims(), gangs: newGangs()}
 }
 
 // adopt builds everything that follows from the site version; counts and windows stay.
@@ -292,6 +293,9 @@ func (s *state) apply(m move, own bool) {
 
 func (s *state) applyReady(w *window, m move) {
 	was := w.groupWaits()
+	if w.shape.need.Claims.gang() && m.After != isLeased { // a gang that starts is not pending any more; others are as they were
+		s.gangs.moved(m.Task)
+	}
 	if m.Before == isReady {
 		w.ready -= int64(m.N)
 	}

@@ -2,7 +2,9 @@ package generator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +15,7 @@ import (
 )
 
 // withTemplates is the task with the templates of the site that it refers to among its own: its claims are made by those of
-// the moment of submission. One that the site does not have may come later. What cannot be had yet is a fault.
+// the moment of submission. One that the site does not have may come later.
 func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
 	var c checker
 	l := s.layout()
@@ -26,14 +28,10 @@ func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
 				MaxSharers: t.MaxSharers, Linger: &linger, Gang: t.Gang})
 		}
 	}
-	for i, t := range s.ClaimTemplates {
-		for _, f := range []struct {
-			name  string
-			given bool
-		}{{"gang", t.Gang}} {
-			if f.given {
-				c.hint(fmt.Sprintf("claim_templates[%d].%s", i, f.name), fmt.Sprintf("cannot be had yet (template %s)", t.Name), "resources, node, devices and max_sharers can")
-			}
+	var faults resource.Faults
+	if s.grouped() && errors.As(s.layout().Validate(), &faults) { // what gangs are with a template of the site
+		for _, f := range faults {
+			c.hint(f.Field, f.Message, f.Hint)
 		}
 	}
 	return s, c.faults.err()
@@ -89,7 +87,7 @@ func joinGroups(ctx context.Context, tx pgx.Tx, plan []part, jobs []dispatcher.N
 		}
 		j, err := readJoiner(ctx, tx, p.ID)
 		if err == nil {
-			err = j.join(ctx, of[p.ID])
+			err = j.join(ctx, of[p.ID], p.RetryAfter)
 		}
 		if err != nil {
 			return fmt.Errorf("task %d: %w", p.ID, err)
@@ -117,13 +115,19 @@ func readJoiner(ctx context.Context, tx pgx.Tx, task int64) (*joiner, error) {
 	return &j, err
 }
 
-func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob) error {
+// join is for the jobs of a batch; those of them that try others again do so from behind the job after on.
+func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob, after int64) error {
 	x := resource.Expand(j.layout)
 	at, err := places(x, jobs)
 	if err != nil {
 		return err
 	}
-	ids, err := j.claims(ctx, x, at)
+	sharers := x.Sharers()
+	members, err := j.members(ctx, x, crowd{jobs, at, sharers, after})
+	if err != nil {
+		return err
+	}
+	ids, err := j.claims(ctx, x, members)
 	if err != nil {
 		return err
 	}
@@ -135,8 +139,9 @@ func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob) error {
 		held := make([]dispatcher.NewClaim, len(of.Claims))
 		for k, c := range of.Claims {
 			held[k] = j.claim(x.Claims[c])
+			held[k].Members = sharers[c]
 			job.Claims = append(job.Claims, ids[c])
-			kind += fmt.Sprint(" ", held[k].Outside, held[k].Template.Name)
+			kind += fmt.Sprint(" ", held[k].Outside, held[k].Template.Name, sharers[c])
 		}
 		shape, known := shapes[kind]
 		if !known {
@@ -194,17 +199,13 @@ func (j *joiner) claim(key resource.ClaimKey) dispatcher.NewClaim {
 	return dispatcher.NewClaim{Key: key.Name(), Template: t, SharingID: j.spec.payer(), Label: j.spec.Label, Missing: !ok}
 }
 
-// claims makes those that the jobs at these places hold, by index of the expansion.
-func (j *joiner) claims(ctx context.Context, x resource.Expansion, at []int) (ids map[int32]int64, err error) {
-	var held []int32
-	for _, i := range at {
-		held = append(held, x.Jobs[i].Claims...)
-	}
-	slices.Sort(held)
-	held = slices.Compact(held)
+// claims makes those that the jobs of a batch hold, by index of the expansion.
+func (j *joiner) claims(ctx context.Context, x resource.Expansion, of map[int32]membership) (ids map[int32]int64, err error) {
+	held := slices.Sorted(maps.Keys(of))
 	made := make([]dispatcher.NewClaim, len(held))
 	for i, c := range held {
 		made[i] = j.claim(x.Claims[c])
+		made[i].Members, made[i].Made = of[c].members, of[c].made
 	}
 	list, err := dispatcher.MakeClaims(ctx, j.tx, j.task, made)
 	if err != nil {

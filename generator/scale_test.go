@@ -319,3 +319,46 @@ func TestScaleToNothingGoesOn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A gang that is scaled down before it starts does so with those that are left; what is added later joins it.
+func TestScaleOfAGang(t *testing.T) {
+	w := newWorld(t)
+	d := w.dispatcher(t)
+	id := w.submit(t, managed(func(s *Spec) {
+		s.Count = 0
+		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b", Count: 3}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
+		s.ClaimTemplates = []ClaimTemplate{{Name: "room", Node: true, Gang: true}}
+	})).ID
+	steps(t, w.Generate)
+	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: dispatcher.Slot{Cores: 3}, Max: 3, WaitS: 0.3}
+	if reply, err := d.Pull(context.Background(), ask); !errors.Is(err, dispatcher.ErrNoJobs) {
+		t.Fatalf("three slots for four jobs: %v %v", reply, err)
+	}
+	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 {
+		t.Errorf("%+v", got)
+	}
+	ask.WaitS = 10
+	reply, err := d.Pull(context.Background(), ask)
+	if err != nil || len(reply.Leases) != 3 {
+		t.Fatalf("%v %v", reply, err)
+	}
+	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 4}); got.Added != 2 {
+		t.Errorf("%+v", got)
+	}
+	steps(t, w.Generate)
+	for name, l := range w.pullNamed(t, d, 2, dispatcher.PullRequest{Node: "n1"}) {
+		if name != "0/g/0/b/2" && name != "0/g/0/b/3" {
+			t.Errorf("%s", name)
+		}
+		end(t, d, dispatcher.Finished, l)
+	}
+	for _, l := range reply.Leases {
+		end(t, d, dispatcher.Finished, l)
+	}
+	w.awaitClaims(t, d, "")
+	steps(t, w.Settle)
+	w.recount(t)
+	if got := w.task(t, id); got.State != "done" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -67,6 +67,15 @@ COMMENT ON INDEX claim_devices_pkey IS 'Two claims that take the same device at 
 CREATE INDEX claim_devices_claim ON claim_devices (claim_id);
 COMMENT ON INDEX claim_devices_claim IS 'Given back when the claim is unbound.';
 
+CREATE TABLE claim_gangs (
+    claim_id bigint NOT NULL PRIMARY KEY REFERENCES resource_claims (id) ON DELETE CASCADE,
+    members  int    NOT NULL CHECK (members > 0),
+    made     int    NOT NULL CHECK (made >= 0)
+);
+COMMENT ON TABLE claim_gangs IS 'Claims whose jobs start together: how many there are to be, and how many have been made so far.';
+COMMENT ON COLUMN claim_gangs.made IS 'Jobs that try others again count where the claim was made for them; elsewhere they are beyond the members, which does no harm.';
+COMMENT ON INDEX claim_gangs_pkey IS 'The gang of a claim.';
+
 ALTER TABLE jobs ADD COLUMN claims bigint[];
 COMMENT ON COLUMN jobs.claims IS 'Claims that the job holds while it has a lease; NULL: none.';
 CREATE INDEX jobs_claims ON jobs USING gin (claims) WITH (fastupdate = off) WHERE claims IS NOT NULL;
@@ -105,6 +114,16 @@ DECLARE
     done int;
 BEGIN
     PERFORM FROM resource_claims WHERE id = ANY (ids) ORDER BY id FOR UPDATE;
+    IF EXISTS (
+        SELECT FROM unnest(ids, ns) AS b (id, n)
+        JOIN resource_claims c USING (id)
+        JOIN claim_gangs g ON g.claim_id = c.id
+        WHERE c.sharers = 0 AND c.template @> '{"gang": true}'
+            AND (c.state <> 'pending' OR b.n <> (SELECT count(*) FROM jobs j WHERE j.claims @> ARRAY[c.id])
+                OR g.made < g.members AND NOT EXISTS (SELECT FROM tasks t WHERE t.id = c.task_id AND t.n_generated >= t.n_jobs))
+    ) THEN
+        RAISE unique_violation USING MESSAGE = 'a gang starts with all of its jobs only';
+    END IF;
     INSERT INTO claim_devices (queue_id, node, device, claim_id)
     SELECT b.queue_id, b.node, d.device, b.id
     FROM unnest(ids, queues, nodes, taken) AS b (id, queue_id, node, devices)
@@ -248,4 +267,4 @@ COMMENT ON COLUMN shapes.cores IS NULL;
 ALTER TABLE shapes DROP COLUMN claims;
 ALTER TABLE jobs DROP COLUMN claims, DROP COLUMN scaled_away;
 ALTER TABLE ended_jobs DROP COLUMN scaled_away;
-DROP TABLE claim_devices, resource_claims;
+DROP TABLE claim_devices, claim_gangs, resource_claims;

@@ -11,6 +11,16 @@ DECLARE
     done int;
 BEGIN
     PERFORM FROM resource_claims WHERE id = ANY (ids) ORDER BY id FOR UPDATE;
+    IF EXISTS (
+        SELECT FROM unnest(ids, ns) AS b (id, n)
+        JOIN resource_claims c USING (id)
+        JOIN claim_gangs g ON g.claim_id = c.id
+        WHERE c.sharers = 0 AND c.template @> '{"gang": true}'
+            AND (c.state <> 'pending' OR b.n <> (SELECT count(*) FROM jobs j WHERE j.claims @> ARRAY[c.id])
+                OR g.made < g.members AND NOT EXISTS (SELECT FROM tasks t WHERE t.id = c.task_id AND t.n_generated >= t.n_jobs))
+    ) THEN
+        RAISE unique_violation USING MESSAGE = 'a gang starts with all of its jobs only';
+    END IF;
     INSERT INTO claim_devices (queue_id, node, device, claim_id)
     SELECT b.queue_id, b.node, d.device, b.id
     FROM unnest(ids, queues, nodes, taken) AS b (id, queue_id, node, devices)
@@ -236,6 +246,18 @@ CREATE TABLE public.claim_devices (
 );
 
 COMMENT ON TABLE public.claim_devices IS 'Devices that bound claims have: each is of one claim at a time.';
+
+CREATE TABLE public.claim_gangs (
+    claim_id bigint NOT NULL,
+    members integer NOT NULL,
+    made integer NOT NULL,
+    CONSTRAINT claim_gangs_made_check CHECK ((made >= 0)),
+    CONSTRAINT claim_gangs_members_check CHECK ((members > 0))
+);
+
+COMMENT ON TABLE public.claim_gangs IS 'Claims whose jobs start together: how many there are to be, and how many have been made so far.';
+
+COMMENT ON COLUMN public.claim_gangs.made IS 'Jobs that try others again count where the claim was made for them; elsewhere they are beyond the members, which does no harm.';
 
 CREATE TABLE public.counter_lanes (
     daemon_id bigint NOT NULL,
@@ -2261,6 +2283,9 @@ ALTER TABLE ONLY public.share_samples ATTACH PARTITION public.share_samples_rest
 ALTER TABLE ONLY public.claim_devices
     ADD CONSTRAINT claim_devices_pkey PRIMARY KEY (queue_id, node, device);
 
+ALTER TABLE ONLY public.claim_gangs
+    ADD CONSTRAINT claim_gangs_pkey PRIMARY KEY (claim_id);
+
 ALTER TABLE ONLY public.counter_lanes
     ADD CONSTRAINT counter_lanes_pkey PRIMARY KEY (daemon_id, lane);
 
@@ -2405,6 +2430,8 @@ CREATE INDEX claim_devices_claim ON public.claim_devices USING btree (claim_id);
 COMMENT ON INDEX public.claim_devices_claim IS 'Given back when the claim is unbound.';
 
 COMMENT ON INDEX public.claim_devices_pkey IS 'Two claims that take the same device at once: one of them fails.';
+
+COMMENT ON INDEX public.claim_gangs_pkey IS 'The gang of a claim.';
 
 COMMENT ON INDEX public.counters_pkey IS 'Target of the fold''s upserts. Folds do not change it: they are HOT.';
 
@@ -2580,6 +2607,9 @@ ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest
 
 ALTER TABLE ONLY public.claim_devices
     ADD CONSTRAINT claim_devices_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES public.resource_claims(id);
+
+ALTER TABLE ONLY public.claim_gangs
+    ADD CONSTRAINT claim_gangs_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES public.resource_claims(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);

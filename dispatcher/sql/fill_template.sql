@@ -6,6 +6,6 @@ WITH locked AS (
     WHERE c.state = 'pending' AND c.template @> jsonb_build_object('name', @name::text, 'missing', true)
     ORDER BY c.id FOR UPDATE OF c
 )
-UPDATE resource_claims c SET template = @template::jsonb, linger_s = @linger_s::float8, charge_id = l.charge_id, unplaced = true, placed_to = 0,
-    changed = pg_current_xact_id()
+UPDATE resource_claims c SET template = @template::jsonb || jsonb_strip_nulls(jsonb_build_object('members', c.template -> 'members')), linger_s = @linger_s::float8,
+    charge_id = l.charge_id, unplaced = true, placed_to = 0, changed = pg_current_xact_id()
 FROM locked l WHERE c.id = l.id;
