@@ -169,6 +169,8 @@ func (g *gang) take(rows []gangRow, s *state) {
 		g.lacks = fmt.Sprintf("%d of its jobs are being started", running)
 	case len(g.members) == 0:
 		g.lacks = "none of its jobs is left"
+	case slices.ContainsFunc(g.members, func(m gangMember) bool { return m.key.share != g.share() }):
+		g.lacks = "its task is on its way to another share"
 	}
 }
 
