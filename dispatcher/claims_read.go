@@ -215,7 +215,7 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 		changed = true
 	}
 	changed = changed || c.unsure || c.Missing != now.Missing || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)
-	c.unsure, c.Sharers, c.Missing, c.External, c.Template = false, now.Sharers, now.Missing, now.External, now.Template
+	c.unsure, c.Sharers, c.Jobs, c.Missing, c.External, c.Template = false, now.Sharers, now.Jobs, now.Missing, now.External, now.Template
 	c.queue, c.payer = r.QueueID, r.Template.Payer
 	if c.charge == nil { // it may have a template from now on
 		c.charge = r.charge

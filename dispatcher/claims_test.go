@@ -48,9 +48,6 @@ func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(reso
 				continue
 			}
 			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Members: sharers[i], Made: sharers[i], Missing: !ok}
-			if f.missing {
-				made[i].Missing, made[i].Template = true, shares.ClaimTemplate{Name: t.Name}
-			}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {

@@ -23,8 +23,7 @@ type fixture struct {
 	version shares.Version
 	tasks   int64
 
-	own     map[string]int64 // resources that jobs of layouts ask for, beside their claims
-	missing bool             // templates of layouts are not there yet
+	own map[string]int64 // resources that jobs of layouts ask for, beside their claims
 }
 
 // node is a share for a test: a leaf unless it has children.

@@ -217,8 +217,9 @@ func TestGangInTheOrderOfShares(t *testing.T) {
 func TestGangOfAMissingTemplate(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
 	d, _ := f.clocked()
-	f.missing = true
-	f.enqueueLayout("A", gangOf(1, 3))
+	l := gangOf(1, 3)
+	l.Templates = nil
+	f.enqueueLayout("A", l)
 	a := newSlotQueue(t, d)
 	for range 2 {
 		a.pull(slotAt("q", "n1"))
