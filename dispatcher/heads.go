@@ -55,7 +55,7 @@ func (s *state) rank(w *window) {
 // makeHeads makes those that sets of contenders look at and that are not there yet.
 func (s *state) makeHeads(g *group) {
 	for _, c := range s.contenders {
-		if q := c.headsOf(); c.shapes.has(g.outline.at) && !slices.ContainsFunc(g.heads, func(h *heads) bool { return h.queue == q }) {
+		if q := c.headsOf(); c.runs(g.outline) && !slices.ContainsFunc(g.heads, func(h *heads) bool { return h.queue == q }) {
 			s.offered(s.headsAt(g, q))
 		}
 	}
@@ -89,7 +89,7 @@ func (s *state) placeLot(l *lot) {
 // offered has the sets reviewed for which heads are: these have something to give from now on, or nothing any more.
 func (s *state) offered(h *heads) {
 	for _, c := range s.contenders {
-		if c.shapes.has(h.group.outline.at) && c.headsOf() == h.queue {
+		if c.runs(h.group.outline) && c.headsOf() == h.queue {
 			c.unbar(h.group.leaf)
 			delete(c.refused, h.group.leaf)
 			c.review(h.group.leaf)
@@ -109,7 +109,7 @@ func (s *state) headsAt(g *group, q *queue) *heads {
 	}
 	h := &heads{group: g, queue: q, lots: map[string]*lot{}}
 	g.heads = append(g.heads, h)
-	for _, w := range s.leaves[g.leaf].windows {
+	for _, w := range g.outline.windows {
 		if w.group == g && w.opened && w.shape.asks != nil {
 			l := h.lot(w.shape)
 			l.in.set(w, w.begin())
