@@ -65,6 +65,8 @@ func TestScaleWhileItRuns(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	defer loops.Wait()
+	defer stop()
 	deadline := time.Now().Add(90 * time.Second)
 	for _, id := range ids {
 		for !final(w.task(t, id).State) {
