@@ -28,6 +28,8 @@ type gang struct {
 	members []gangMember // that are ready, in their order
 	read    bool         // they are those of the moment
 	reading bool
+	at      time.Time // when they were read
+	unmade  bool      // some are still to be made
 	lacks   string    // what is missing before they can start; empty: nothing
 	hold    *gangNode // where slots are held for it; nil: nowhere
 	why     map[resource.Place]string
@@ -132,6 +134,9 @@ func (s *state) candidatesAt(p *pull, q *queue, left room, n *needs) (list []can
 				continue
 			}
 			seen[g] = true
+			if g.read && !g.reading && g.lacks != "" {
+				continue
+			}
 			if g.hold == nil || g.hold.place == placeOf(p) {
 				tried++
 			} else if elsewhere++; elsewhere > mostTried {

@@ -239,3 +239,24 @@ func TestGangOfAMissingTemplate(t *testing.T) {
 	f.recountClaims()
 	f.recount()
 }
+
+// A gang that there are to be fewer of than was said starts with those, though nothing else happens.
+func TestGangOfFewerThanWasSaid(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
+	d, clock := f.clocked()
+	ids := f.enqueueLayout("A", gangOf(1, 2))
+	f.exec("UPDATE claim_gangs SET members = 3")
+	a := newSlotQueue(t, d)
+	a.pull(slotAt("q", "n1"))
+	a.pull(slotAt("q", "n1"))
+	a.quiet()
+	for id := range ids {
+		if got := gangGate(t, d, id); got != "gang_waiting: 2 jobs start together on one node: 1 of its jobs are not made yet" {
+			t.Error(got)
+		}
+	}
+	f.exec("UPDATE claim_gangs SET members = 2")
+	clock.add(2 * time.Second)
+	f.oneStart(a.leases(2))
+	f.recountClaims()
+}
