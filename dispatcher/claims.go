@@ -108,6 +108,7 @@ type claims struct {
 	missing map[int64]bool                      // they wait for a template of the site
 	costs   map[claimPayer]map[string]int64     // units of resources that pending ones will hold, by who will have them counted
 	parked  map[*liveClaim]bool                 // jobs wait until they have fewer sharers
+	placing unplaced                            // where jobs of claims that were just bound are to be looked at
 	asking  resource.Offer                      // of the present decision
 }
 
@@ -130,7 +131,8 @@ type liveClaim struct {
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
 		counts: map[resource.ClaimState]int{}, since: beforeAll, again: map[int64]bool{}, missing: map[int64]bool{},
-		costs: map[claimPayer]map[string]int64{}, parked: map[*liveClaim]bool{}, moved: map[resource.Place]bool{}}
+		costs: map[claimPayer]map[string]int64{}, parked: map[*liveClaim]bool{}, moved: map[resource.Place]bool{},
+		placing: unplaced{at: map[resource.Place]int64{}}}
 }
 
 // know notes an outline of jobs with claims.
