@@ -41,6 +41,9 @@ func (sup *supply) words(why resource.Refusal, now time.Time) string {
 	name, b := sup.name(), sup.book
 	who := fmt.Sprintf("%s holds %d", why.ID, why.Held)
 	part := fmt.Sprintf("%s, its part is %d", who, why.Allowance)
+	if why.Rule == resource.Capacity && why.Need > b.Capacity() {
+		return fmt.Sprintf("it needs %d units of %s, and there are %d in all: no end of a job helps", why.Need, name, b.Capacity())
+	}
 	switch why.Rule {
 	case resource.Capacity:
 		return fmt.Sprintf("%d of %d units of %s are held, it needs %d; %s", b.Held(), b.Capacity(), name, why.Need, part)
