@@ -103,6 +103,7 @@ type claims struct {
 	since   string                              // snapshot by which they were read
 	hearing bool                                // they are about to be read
 	again   map[int64]bool                      // to be read again
+	moved   map[resource.Place]bool             // claims have gone from there, or come, by what was read last
 	missing map[int64]bool                      // they wait for a template of the site
 	costs   map[claimPayer]map[string]int64     // units of resources that pending ones will hold, by who will have them counted
 	parked  map[*liveClaim]bool                 // jobs wait until they have fewer sharers
@@ -128,7 +129,7 @@ type liveClaim struct {
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
 		since: beforeAll, again: map[int64]bool{}, missing: map[int64]bool{}, costs: map[claimPayer]map[string]int64{},
-		parked: map[*liveClaim]bool{}}
+		parked: map[*liveClaim]bool{}, moved: map[resource.Place]bool{}}
 }
 
 // know notes an outline of jobs with claims.

@@ -166,7 +166,10 @@ func (d *Dispatcher) readClaims(ctx context.Context) error {
 	}
 	if s.claims.follow(rows) {
 		s.recountCosts()
-		d.line.stir(func(*class) bool { return true })
+		for place := range s.claims.moved { // jobs are told of by their moves, devices are not
+			d.line.stirAt(place)
+		}
+		clear(s.claims.moved)
 		d.kick()
 	}
 	for _, w := range s.claims.unpark() {
@@ -223,6 +226,7 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 	now := r.claim()
 	if now.State == resource.ClaimReleased {
 		if c != nil {
+			cs.moved[c.Place] = true
 			cs.put(c, now.State, resource.Place{}, nil)
 			delete(cs.by, r.ID)
 			delete(cs.missing, r.ID)
@@ -242,6 +246,7 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 	}
 	cs.lack(c)
 	if changed {
+		cs.moved[c.Place], cs.moved[now.Place] = true, true
 		cs.put(c, now.State, now.Place, now.Devices)
 	}
 	return changed

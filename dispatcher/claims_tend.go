@@ -114,6 +114,7 @@ type tendRow struct {
 	Ends     bool
 	TendAt   pgtype.Timestamptz
 	At       pgtype.Timestamptz // the moment of the look
+	Planned  string             // settings of the transaction
 }
 
 // over says whether nobody will hold the claim again. One that people made is over for them to say.

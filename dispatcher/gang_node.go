@@ -216,9 +216,7 @@ func (d *Dispatcher) lookAtGangs() {
 		}
 		if again || n.by == nil && n.waits || n.rests && n.hold.May(now) {
 			n.waits, n.rests = n.by != nil, n.by == nil && !n.hold.May(now)
-			for c := range d.line.places[at] {
-				d.line.wake(c)
-			}
+			d.line.stirAt(at)
 		}
 		if n.by == nil && !n.rests && now.Sub(n.tried) > pilotMemory {
 			delete(s.gangs.nodes, at)
