@@ -16,7 +16,7 @@ func (g *gates) scarce(q *queue) (Gate, string) {
 	s, sh := g.s, g.shape
 	for i := range sh.asks {
 		if a := &sh.asks[i]; a.of == nil {
-			return GateResourceUnknown, fmt.Sprintf("there is no resource %q: %s", a.ref, s.resourceNames())
+			return GateResourceUnknown, fmt.Sprintf("%s: the site has %s", s.version.NoResource(a.ref), s.version.ResourceNames())
 		}
 	}
 	w := s.windows[windowKey{g.job.ShareID, sh.id}]
