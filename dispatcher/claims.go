@@ -98,6 +98,7 @@ type claims struct {
 	by      map[int64]*liveClaim
 	taken   map[resource.Place]map[string]int64 // devices, and the claim that each was taken for
 	nodes   map[resource.Place][]*outline       // of jobs that run there only
+	counts  map[resource.ClaimState]int         // for metrics
 	shapes  int                                 // of jobs with claims; 0: there are none, and nobody looks
 	news    bool                                // the first of them has come: nodes are not alike any more
 	since   string                              // snapshot by which they were read
@@ -107,6 +108,7 @@ type claims struct {
 	missing map[int64]bool                      // they wait for a template of the site
 	costs   map[claimPayer]map[string]int64     // units of resources that pending ones will hold, by who will have them counted
 	parked  map[*liveClaim]bool                 // jobs wait until they have fewer sharers
+	placing unplaced                            // where jobs of claims that were just bound are to be looked at
 	asking  resource.Offer                      // of the present decision
 }
 
@@ -128,8 +130,9 @@ type liveClaim struct {
 
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
-		since: beforeAll, again: map[int64]bool{}, missing: map[int64]bool{}, costs: map[claimPayer]map[string]int64{},
-		parked: map[*liveClaim]bool{}, moved: map[resource.Place]bool{}}
+		counts: map[resource.ClaimState]int{}, since: beforeAll, again: map[int64]bool{}, missing: map[int64]bool{},
+		costs: map[claimPayer]map[string]int64{}, parked: map[*liveClaim]bool{}, moved: map[resource.Place]bool{},
+		placing: unplaced{at: map[resource.Place]int64{}}}
 }
 
 // know notes an outline of jobs with claims.
@@ -176,6 +179,8 @@ func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place
 		}
 	}
 	cs.expect(c, state == resource.ClaimPending)
+	cs.counts[c.State]--
+	cs.counts[state]++
 	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && at.Node != "" && (c.External || resource.Local(c.Template))
 	for _, id := range devices {
 		if cs.taken[at] == nil {

@@ -69,7 +69,9 @@ func (g *grant) dropClaims() {
 func (g *grant) heldClaims() {
 	for _, h := range g.claims {
 		h.claim.inflight--
-		h.claim.fresh = false
+		if h.claim.fresh = false; h.binds {
+			g.of.claims.placing.bound(h.claim)
+		}
 	}
 }
 

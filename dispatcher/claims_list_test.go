@@ -76,6 +76,48 @@ func TestListAndShowClaims(t *testing.T) {
 	}
 }
 
+// A resource names the claims that hold its units, and says how many of an ID's are held by them.
+func TestResourceNamesItsClaims(t *testing.T) {
+	f := gpuSite(t, 10)
+	d := f.daemon()
+	f.tending(d)
+	l := paired(pool4())
+	l.Templates[0].Resources, l.Groups[0].Replicas = map[string]int64{"gpu": 4}, 3
+	names := f.enqueueLayout("A", l)
+	f.want("bob", 1, map[string]int64{"gpu": 1})
+	for range 5 {
+		pullAt(t, d, slotAt("q", "n1"))
+	}
+	list, err := d.Resources(t.Context(), "gpu")
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	st := list[0]
+	if st.Held != 9 || len(st.Claims) != 2 || st.Claims[0].Units != 4 || st.Claims[0].Node != "n1" || st.Claims[0].Queue != "q" || st.Claims[0].Sharers != 2 ||
+		!strings.HasPrefix(st.Claims[0].Key, "0/g/") || st.Claims[0].Task != f.tasks-1 {
+		t.Errorf("%+v", st)
+	}
+	byClaims := map[string][2]int64{}
+	for _, id := range st.IDs {
+		byClaims[id.ID] = [2]int64{id.Held, id.ByClaims}
+	}
+	if diff := cmp.Diff(map[string][2]int64{st.Claims[0].SharingID: {8, 8}, "bob": {1, 0}}, byClaims); diff != "" {
+		t.Error(diff)
+	}
+	if all, err := d.Resources(t.Context(), ""); err != nil || all[0].Claims != nil {
+		t.Errorf("%+v %v", all, err)
+	}
+	for job := range names { // the last pair waits for the units of its claim
+		e, err := d.Explain(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := gateAt(e, "q"); e.State == "ready" && (g.Gate != GateResourceCapacity || !strings.Contains(g.Reason, "9 of 10 units of gpu are held, it needs 4")) {
+			t.Errorf("%+v", g)
+		}
+	}
+}
+
 // Lists and shows read by index, whatever there is: 100,000 live claims among as many that are over, 200,000 jobs.
 func TestClaimsAreReadByIndex(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))

@@ -236,6 +236,7 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 	if c == nil {
 		c = &liveClaim{Claim: resource.NewClaim(now.Template, 1), id: r.ID, task: r.TaskID, key: r.Key}
 		cs.by[r.ID] = c
+		cs.counts[c.State]++
 		changed = true
 	}
 	changed = changed || c.unsure || c.Missing != now.Missing || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)

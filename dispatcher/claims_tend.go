@@ -23,14 +23,14 @@ const (
 // or at once when its last lease ran out, and released when no job is left; jobs of a claim that was bound or unbound go to
 // the shape that says so. Claims that wait for a template of the site get it. It returns at how many claims it did something.
 func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
+	d.tending.Lock()
+	defer d.tending.Unlock()
 	d.mu.Lock()
-	none := d.state.claims.shapes == 0
+	none, binds := d.state.claims.shapes == 0, d.state.claims.placing.binds
 	d.mu.Unlock()
 	if none {
 		return 0, nil
 	}
-	d.tending.Lock()
-	defer d.tending.Unlock()
 	if n, err = d.fillTemplates(ctx); err != nil {
 		return n, fmt.Errorf("tend claims: %w", err)
 	}
@@ -42,6 +42,7 @@ func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
 			return n, fmt.Errorf("tend claims: %w", err)
 		}
 		if t.id == 0 {
+			d.lookedAt(binds)
 			break
 		}
 		if t.did {

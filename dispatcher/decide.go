@@ -50,6 +50,7 @@ const (
 type needs struct {
 	windows map[*window]bool
 	limits  map[*limit]shares.Units
+	placing bool   // jobs of claims that were just bound must be placed
 	lacked  string // kind of a hard limit, or lend or borrow, that left out a window; empty: none did
 	lane    int    // whose batch is being decided
 	narrows map[*narrow]bool
@@ -134,6 +135,10 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 			rounds++
 			s.askAgain() // who was kept back moved aside for others
 			continue
+		}
+		if !ok && s.claims.placing.awaits(placeOf(p)) {
+			n.placing = true
+			return nil, blocked
 		}
 		if !ok {
 			return nil, none

@@ -92,7 +92,7 @@
 // What claims ask of a slot is part of the shape (ClaimNeed): what they still need, or where they are bound. So a window has
 // jobs for the same slots, and a decision at one node never looks at shapes that are bound to another. When a claim is bound or
 // unbound TendClaims gives its jobs their other shape, as moves in the ledger; until then they are put aside where they stand
-// first (sift). sharers, places and devices are a recount of leases after every transaction.
+// first (sift), and a pull at the place of a claim that was just bound waits for it before it is answered none. sharers, places and devices are a recount of leases after every transaction.
 //
 // A claim may hold units of resources while it is bound, once for all that share it. In counters and ledger they are one held
 // job of a shape that no job has: the resources, whose they are, no cores. The row of the lease that binds the claim has

@@ -21,6 +21,7 @@ type gangMachine struct {
 	*fixture
 	r       *rapid.T
 	daemons []*Dispatcher
+	stops   []func()
 	ahead   time.Duration // of the time of holds, guarded by mu
 	leases  map[int64]Lease
 	nodes   map[int64]string
@@ -39,8 +40,9 @@ func (m *gangMachine) one() (id int64, ok bool) {
 	return ids[rapid.IntRange(0, len(ids)-1).Draw(m.r, "lease")], true
 }
 
-// clock has daemons take the machine's time.
-func (m *gangMachine) clock(d *Dispatcher) *Dispatcher {
+// open begins a daemon that takes the machine's time.
+func (m *gangMachine) open() (*Dispatcher, func()) {
+	d, stop := m.runDaemon()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state.clock = func() time.Time {
@@ -48,7 +50,20 @@ func (m *gangMachine) clock(d *Dispatcher) *Dispatcher {
 		defer m.mu.Unlock()
 		return time.Now().Add(m.ahead)
 	}
-	return d
+	return d, stop
+}
+
+// say has the oldest task do something with some of its jobs.
+func (m *gangMachine) say(verb func(context.Context, pgx.Tx, int64, int) (int, bool, error), n int) {
+	var task int64
+	m.scan(&task, "SELECT coalesce(min(task_id), 0) FROM jobs")
+	err := pgx.BeginFunc(context.Background(), m.pool, func(tx pgx.Tx) error {
+		_, _, err := verb(context.Background(), tx, task, n)
+		return err
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
 }
 
 // gangNodes are the slots of each node, by cores.
@@ -72,7 +87,7 @@ func (m *gangMachine) collect(all bool) {
 			return false
 		}
 		got := <-answer
-		if got.err != nil && !errors.Is(got.err, ErrNoJobs) {
+		if got.err != nil && !errors.Is(got.err, ErrNoJobs) && !errors.Is(got.err, ErrStopping) {
 			m.t.Fatal(got.err)
 		}
 		for _, l := range got.reply.Leases {
@@ -129,16 +144,13 @@ var gangSteps = map[string]func(*gangMachine){
 		defer m.mu.Unlock()
 		m.ahead += time.Duration(rapid.IntRange(1, 90).Draw(m.r, "seconds")) * time.Second
 	},
-	"cancel": func(m *gangMachine) {
-		var task int64
-		m.scan(&task, "SELECT coalesce(min(task_id), 0) FROM jobs")
-		err := pgx.BeginFunc(context.Background(), m.pool, func(tx pgx.Tx) error {
-			_, _, err := CancelIdle(context.Background(), tx, task, rapid.IntRange(1, 2).Draw(m.r, "n"))
-			return err
-		})
-		if err != nil {
-			m.t.Fatal(err)
-		}
+	"cancel":  func(m *gangMachine) { m.say(CancelIdle, rapid.IntRange(1, 2).Draw(m.r, "n")) },
+	"pause":   func(m *gangMachine) { m.say(HoldTask, rapid.IntRange(1, 3).Draw(m.r, "n")) },
+	"release": (*gangMachine).releaseAll,
+	"daemon starts anew": func(m *gangMachine) {
+		i := rapid.IntRange(0, len(m.daemons)-1).Draw(m.r, "daemon")
+		m.stops[i]()
+		m.daemons[i], m.stops[i] = m.open()
 	},
 	"tend": func(m *gangMachine) {
 		if _, err := m.any().TendClaims(context.Background()); err != nil {
@@ -173,6 +185,21 @@ func (m *gangMachine) check() {
 	}
 }
 
+// releaseAll ends all pauses.
+func (m *gangMachine) releaseAll() {
+	var paused []int64
+	m.scan(&paused, "SELECT coalesce(array_agg(DISTINCT task_id), '{}') FROM jobs WHERE state = 'waiting'")
+	for _, task := range paused {
+		err := pgx.BeginFunc(context.Background(), m.pool, func(tx pgx.Tx) error {
+			_, _, err := ReleaseTask(context.Background(), tx, task, 1000)
+			return err
+		})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
 // drain has all jobs run to their end: every node offers all of its slots in turn.
 func (m *gangMachine) drain() {
 	for try := 0; ; try++ {
@@ -196,6 +223,7 @@ func (m *gangMachine) drain() {
 		if left == 0 {
 			return
 		}
+		m.releaseAll()
 		if try > 300 {
 			for _, d := range m.daemons {
 				m.t.Logf("%q", d.gangWhy(m.t))
@@ -225,7 +253,15 @@ func TestGangMachine(t *testing.T) {
 		m := &gangMachine{r: r, leases: map[int64]Lease{}, nodes: map[int64]string{}}
 		m.fixture = newFixture(t, []shares.Spec{node("A", 1), node("B", 2)}, slots("q", 1000))
 		m.watch()
-		m.daemons = []*Dispatcher{m.clock(m.daemon()), m.clock(m.daemon())}
+		for range 2 {
+			d, stop := m.open()
+			m.daemons, m.stops = append(m.daemons, d), append(m.stops, stop)
+		}
+		t.Cleanup(func() {
+			for _, stop := range m.stops {
+				stop()
+			}
+		})
 		names := slices.Sorted(maps.Keys(gangSteps))
 		for range rapid.IntRange(5, 40).Draw(r, "steps") {
 			gangSteps[rapid.SampledFrom(names).Draw(r, "step")](m)

@@ -239,7 +239,7 @@ func (p *past) decide(pick pastPick) {
 			p.meter.Start(q.pool.book, node, false)
 		}
 	}
-	m := move{Share: pick.Share, Shape: pick.shape, Queue: pick.Queue, Before: isReady, After: isLeased, N: 1, Units: pick.Units}
+	m := pick.move()
 	switch sh := p.state.shapes[pick.shape]; {
 	case sh != nil && sh.need.Claims.gang():
 		if p.wanted(pick.At) {
@@ -261,6 +261,11 @@ func (p *past) decide(pick pastPick) {
 		}
 	}
 	p.grant(m, pick.At)
+}
+
+// move is that of the job that got the slot.
+func (pick pastPick) move() move {
+	return move{Share: pick.Share, Shape: pick.shape, Queue: pick.Queue, Before: isReady, After: isLeased, N: 1, Units: pick.Units}
 }
 
 // grant counts a grant as the daemon did.

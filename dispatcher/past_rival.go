@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/replay"
 )
 
 // rival is the standing that there would be under another site: every slot that was given away is given again, to
@@ -147,6 +148,11 @@ func (r *rival) decide(pick pastPick, kind *pastKind, p *past) {
 		return
 	}
 	of := r.contenders(q, pick, kind)
+	if r.claims(q, of, pick, kind) {
+		p.score.Leave(replay.Claimed, 1)
+		r.grant(pick.move())
+		return
+	}
 	leaf := p.score.Again(q.pool.book, of, pick.Decision, p.List)
 	if leaf < 0 {
 		r.feedNobody(pick)
@@ -158,6 +164,16 @@ func (r *rival) decide(pick pastPick, kind *pastKind, p *past) {
 	r.state.apply(move{Share: to.share, Shape: shape, Queue: pick.Queue, Before: isReady, After: isLeased, N: 1, Units: pick.Units}, false)
 	q.pool.book.Granted(leaf)
 	r.feed(heldKey{pick.Share, pick.shape, pick.Queue}, stint{to, 1})
+}
+
+// claims says whether a job that holds claims got the slot, or would get it now: then what happened stands.
+func (r *rival) claims(q *queue, of *shares.Contenders, pick pastPick, kind *pastKind) bool {
+	has := func(shape int32) bool { sh := r.state.shapes[shape]; return sh != nil && sh.need.Claims != nil }
+	if has(pick.shape) {
+		return true
+	}
+	c, ok := q.pool.book.Contest(pick.Round, of)
+	return ok && has(r.shapeFor(c.Winner, pick, kind))
 }
 
 func (r *rival) feedNobody(pick pastPick) {

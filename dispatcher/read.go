@@ -31,6 +31,9 @@ func (d *Dispatcher) satisfy(n *needs) {
 	}
 	d.startNarrowReads()
 	d.readGangs(n)
+	if n.placing {
+		d.placeClaims()
+	}
 	for l, need := range n.limits {
 		if !l.taking && !d.outdated {
 			l.taking = true

@@ -18,7 +18,7 @@ type ResourceStanding struct {
 	Unknown      bool              `json:"unknown,omitempty" doc:"The site in force does not have it: jobs that ask for it wait (resource_unknown)."`
 	Capacity     int64             `json:"capacity" doc:"Units that may be held at once: what was set, else what the file says."`
 	FileCapacity int64             `json:"file_capacity" doc:"What the site file says."`
-	Held         int64             `json:"held" doc:"Units that jobs hold."`
+	Held         int64             `json:"held" doc:"Units that jobs and resource claims hold."`
 	Wanted       int64             `json:"wanted" doc:"Units of ready jobs that some slot could run."`
 	Free         int64             `json:"free" doc:"Units that may be granted now, less what others use outside of this site."`
 	Kept         int64             `json:"kept" doc:"Of these, units that are kept for somebody for a bounded time (max_hold)."`
@@ -26,6 +26,7 @@ type ResourceStanding struct {
 	Holders      int               `json:"holders" doc:"Sharing IDs that hold a unit."`
 	Waiting      int               `json:"waiting" doc:"Sharing IDs that want more than they hold."`
 	External     *ResourceExternal `json:"external,omitempty" doc:"What was last reported from outside."`
+	Claims       []ResourceClaim   `json:"claims,omitempty" doc:"Resource claims that hold units, the first hundred by id; not in the list of all resources."`
 	IDs          []ResourceID      `json:"ids,omitempty" doc:"Those that hold or want units, by name; not in the list of all resources."`
 }
 
@@ -40,6 +41,19 @@ type ResourceExternal struct {
 // ResourceID is how a sharing ID stands with a resource.
 type ResourceID struct {
 	resource.Allowance
-	Why     resource.Rule `json:"why,omitempty" enum:",capacity,external,reservation,allowance" doc:"What keeps its next unit from it now; absent: nothing does, or it wants none."`
-	KeptFor []string      `json:"kept_for,omitempty" doc:"Of reservation and allowance: for whom the free units are kept, who waited longest first."`
+	Why      resource.Rule `json:"why,omitempty" enum:",capacity,external,reservation,allowance" doc:"What keeps its next unit from it now; absent: nothing does, or it wants none."`
+	ByClaims int64         `json:"by_claims,omitempty" doc:"Of the units that it holds, those that resource claims of its jobs do."`
+	KeptFor  []string      `json:"kept_for,omitempty" doc:"Of reservation and allowance: for whom the free units are kept, who waited longest first."`
+}
+
+// ResourceClaim is a resource claim that holds units of a resource, once for all jobs that share it.
+type ResourceClaim struct {
+	ID        int64  `json:"id"`
+	Task      int64  `json:"task"`
+	Key       string `json:"key" doc:"Which of the task's claims."`
+	SharingID string `json:"sharing_id" doc:"Whom the units are counted for."`
+	Units     int64  `json:"units"`
+	Queue     string `json:"queue" doc:"Where it is bound."`
+	Node      string `json:"node,omitempty"`
+	Sharers   int    `json:"sharers" doc:"Jobs that hold it."`
 }

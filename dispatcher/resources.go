@@ -14,7 +14,15 @@ import (
 
 // Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask
 // for it, or a family without a key, for all its keys: then with IDs. ErrUnknownResource: neither the site nor a job has it.
-func (d *Dispatcher) Resources(_ context.Context, name string) ([]ResourceStanding, error) {
+func (d *Dispatcher) Resources(ctx context.Context, name string) ([]ResourceStanding, error) {
+	list, err := d.resourceStandings(name)
+	if err == nil && name != "" {
+		err = d.addClaims(ctx, list)
+	}
+	return list, err
+}
+
+func (d *Dispatcher) resourceStandings(name string) ([]ResourceStanding, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.state
@@ -116,9 +124,9 @@ func (sup *supply) idStandings(all []resource.Allowance, now time.Time) []Resour
 	for _, a := range below[:min(len(below), mostKeptFor)] {
 		keptFor = append(keptFor, a.ID)
 	}
-	out := make([]ResourceID, len(all))
+	out, byClaims := make([]ResourceID, len(all)), sup.state.heldByClaims(sup)
 	for i, a := range all {
-		out[i].Allowance = a
+		out[i].Allowance, out[i].ByClaims = a, byClaims[a.ID]
 		switch free := b.Usable() - b.Held(); {
 		case a.Wanted == 0:
 		case free < 1 && b.Held() < b.Capacity():

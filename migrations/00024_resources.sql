@@ -66,7 +66,7 @@ END $$;
 -- yet. Jobs that do not hold anything are at no queue.
 CREATE VIEW report.resource_holders AS
     WITH asking AS (
-        SELECT s.id AS shape_id, s.label, s.sharing_id, split_part(e.key, ':', 1) AS resource,
+        SELECT s.id AS shape_id, s.label, s.sharing_id, s.cores > 0 AS of_job, split_part(e.key, ':', 1) AS resource,
             CASE WHEN strpos(e.key, ':') > 0 THEN substr(e.key, strpos(e.key, ':') + 1) END AS key, e.value::bigint AS units
         FROM public.shapes s
         CROSS JOIN LATERAL jsonb_each_text(s.resources) e
@@ -86,7 +86,7 @@ CREATE VIEW report.resource_holders AS
         FROM moves
         GROUP BY share_id, shape_id, queue_id
     ), listed AS (
-        SELECT a.resource, a.key, q.name AS queue, coalesce(r.split_by, 'user') AS split_by, j.ready, j.held, a.units,
+        SELECT a.resource, a.key, q.name AS queue, coalesce(r.split_by, 'user') AS split_by, j.ready, j.held, a.units, a.of_job,
             CASE coalesce(r.split_by, 'user') WHEN 'share' THEN sh.path WHEN 'label' THEN a.label ELSE a.sharing_id END AS sharing_id
         FROM jobs j
         JOIN asking a USING (shape_id)
@@ -94,8 +94,9 @@ CREATE VIEW report.resource_holders AS
         LEFT JOIN public.shares sh ON sh.id = j.share_id
         LEFT JOIN public.queues q ON r.per_queue AND q.id = j.queue_id
     )
-    SELECT resource, key, queue, sharing_id, split_by, sum(held)::bigint AS held_jobs, sum(held * units)::bigint AS held_units,
-        sum(ready)::bigint AS ready_jobs, sum(ready * units)::bigint AS wanted_units
+    SELECT resource, key, queue, sharing_id, split_by, coalesce(sum(held) FILTER (WHERE of_job), 0)::bigint AS held_jobs, sum(held * units)::bigint AS held_units,
+        sum(ready)::bigint AS ready_jobs, sum(ready * units)::bigint AS wanted_units,
+        coalesce(sum(held) FILTER (WHERE NOT of_job), 0)::bigint AS held_claims
     FROM listed
     GROUP BY resource, key, queue, sharing_id, split_by
     HAVING sum(held) <> 0 OR sum(ready) <> 0;
@@ -106,9 +107,10 @@ COMMENT ON COLUMN report.resource_holders.queue IS 'Of a resource per queue: whe
 COMMENT ON COLUMN report.resource_holders.sharing_id IS 'The user (or what the task said instead), path of the share or label, whichever the resource is split by.';
 COMMENT ON COLUMN report.resource_holders.split_by IS 'user, share or label, as the site in force says; user for a resource that it does not have.';
 COMMENT ON COLUMN report.resource_holders.held_jobs IS 'Jobs under a lease that hold units of it.';
-COMMENT ON COLUMN report.resource_holders.held_units IS 'Units that they hold.';
+COMMENT ON COLUMN report.resource_holders.held_units IS 'Units that they and held_claims hold.';
 COMMENT ON COLUMN report.resource_holders.ready_jobs IS 'Jobs that wait for a slot and for units.';
-COMMENT ON COLUMN report.resource_holders.wanted_units IS 'Units that they ask for.';
+COMMENT ON COLUMN report.resource_holders.wanted_units IS 'Units that they ask for, without those of claims that are to be bound.';
+COMMENT ON COLUMN report.resource_holders.held_claims IS 'Resource claims that hold units of it: each counts as one that holds a shape without cores.';
 
 CREATE VIEW report.resources AS
     WITH in_force AS (
@@ -155,7 +157,7 @@ COMMENT ON COLUMN report.resources.queue IS 'Of a resource per queue: the queue;
 COMMENT ON COLUMN report.resources.capacity IS 'Units that may be held at once: what was set with divvy resource set, else what the file says.';
 COMMENT ON COLUMN report.resources.file_capacity IS 'What the site file says.';
 COMMENT ON COLUMN report.resources.capacity_set_at IS 'When another capacity than the file''s was set; NULL: none is.';
-COMMENT ON COLUMN report.resources.held_units IS 'Units that jobs hold now.';
+COMMENT ON COLUMN report.resources.held_units IS 'Units that jobs and claims hold now.';
 COMMENT ON COLUMN report.resources.wanted_units IS 'Units that ready jobs ask for; of a resource per queue at any queue.';
 COMMENT ON COLUMN report.resources.external_total IS 'Units that there are, as last reported from outside; NULL: never.';
 COMMENT ON COLUMN report.resources.external_used IS 'Units in use by anybody, ours too, as last reported from outside.';

@@ -175,7 +175,102 @@ CREATE OR REPLACE VIEW ledger_lanes AS
     UNION ALL
     SELECT 0, lane FROM lanes;
 
+-- What a bound claim holds counts as one held job in counters and ledger, of a shape without cores; no job.
+CREATE VIEW job_counters AS
+    SELECT * FROM counters WHERE shape_id NOT IN (SELECT id FROM shapes WHERE cores = 0);
+COMMENT ON VIEW job_counters IS 'Counters of jobs, without those of what claims hold.';
+CREATE VIEW job_tail_moves AS
+    SELECT * FROM ledger_tail_moves WHERE shape_id NOT IN (SELECT id FROM shapes WHERE cores = 0);
+COMMENT ON VIEW job_tail_moves IS 'Moves of jobs that the counters do not have yet, without those of what claims hold.';
+-- +goose StatementBegin
+DO $$
+BEGIN
+    EXECUTE 'CREATE OR REPLACE VIEW report.shares_now AS ' || regexp_replace(regexp_replace(pg_get_viewdef('report.shares_now'::regclass),
+        '\mcounters\M', 'job_counters', 'g'), '\mledger_tail_moves\M', 'job_tail_moves', 'g');
+END $$;
+-- +goose StatementEnd
+
+CREATE VIEW report.resource_claims AS
+    SELECT c.id AS claim_id, nullif(c.task_id, 0) AS task_id, t.user_name, c.key, c.state, c.template ->> 'name' AS template,
+        coalesce(c.template -> 'resources', '{}') AS resources,
+        coalesce((c.template ->> 'node')::boolean, false) OR c.task_id = 0 AND c.node <> '' OR coalesce(c.template -> 'devices', '{}') <> '{}' AS on_node,
+        coalesce(c.template -> 'devices', '{}') AS device_kinds, (c.template ->> 'max_sharers')::int AS max_sharers,
+        coalesce((c.template ->> 'gang')::boolean, false) AS gang, coalesce((c.template ->> 'missing')::boolean, false) AS missing,
+        c.linger_s AS linger_seconds, q.name AS queue, nullif(c.node, '') AS node,
+        ARRAY(SELECT jsonb_array_elements_text(c.devices)) AS devices, c.bound_at, s.path AS share, h.sharing_id, c.sharers, c.idle_since,
+        c.created_at, c.ended_at
+    FROM public.resource_claims c
+    LEFT JOIN public.tasks t ON t.id = c.task_id
+    LEFT JOIN public.queues q ON q.id = c.queue_id
+    LEFT JOIN public.shares s ON s.id = c.share_id AND c.charge_id <> 0
+    LEFT JOIN public.shapes h ON h.id = c.charge_id AND c.share_id <> 0;
+COMMENT ON VIEW report.resource_claims IS 'What several jobs hold together: one row a resource claim, also those that were released in the last days.';
+COMMENT ON COLUMN report.resource_claims.claim_id IS 'Id of the claim.';
+COMMENT ON COLUMN report.resource_claims.task_id IS 'Task whose jobs share it; NULL: people made it.';
+COMMENT ON COLUMN report.resource_claims.user_name IS 'Whose task it is.';
+COMMENT ON COLUMN report.resource_claims.key IS 'Which of the task''s claims; of one that people made, its name.';
+COMMENT ON COLUMN report.resource_claims.state IS 'pending, bound, draining or released.';
+COMMENT ON COLUMN report.resource_claims.template IS 'Name of the template that it was made by.';
+COMMENT ON COLUMN report.resource_claims.resources IS 'Units that it holds while it is bound, by name.';
+COMMENT ON COLUMN report.resource_claims.on_node IS 'Whether its jobs run on one node.';
+COMMENT ON COLUMN report.resource_claims.device_kinds IS 'Devices of that node that it takes, by kind.';
+COMMENT ON COLUMN report.resource_claims.max_sharers IS 'Jobs that may hold it at a time; NULL: no bound.';
+COMMENT ON COLUMN report.resource_claims.gang IS 'Whether its jobs start together.';
+COMMENT ON COLUMN report.resource_claims.missing IS 'Whether its jobs wait for a template, or for people to make it.';
+COMMENT ON COLUMN report.resource_claims.linger_seconds IS 'How long it stays bound while nobody holds it.';
+COMMENT ON COLUMN report.resource_claims.queue IS 'With node: where it is bound; NULL: nowhere.';
+COMMENT ON COLUMN report.resource_claims.node IS 'Node where it is bound, which its jobs run on if on_node.';
+COMMENT ON COLUMN report.resource_claims.devices IS 'Of that node, taken for it.';
+COMMENT ON COLUMN report.resource_claims.bound_at IS 'Since when it is bound there.';
+COMMENT ON COLUMN report.resource_claims.share IS 'Path of the share that its units are counted for; NULL: it holds none.';
+COMMENT ON COLUMN report.resource_claims.sharing_id IS 'Whom they are counted for where a resource is split by user; NULL: it holds none.';
+COMMENT ON COLUMN report.resource_claims.sharers IS 'Jobs that hold it: those with a lease.';
+COMMENT ON COLUMN report.resource_claims.idle_since IS 'Since when nobody holds it although it is bound.';
+COMMENT ON COLUMN report.resource_claims.created_at IS 'When the first of its jobs was made.';
+COMMENT ON COLUMN report.resource_claims.ended_at IS 'When it was released; kept for as long as a replay may look back.';
+
+CREATE VIEW report.resource_holdings AS
+    SELECT split_part(e.key, ':', 1) AS resource, CASE WHEN strpos(e.key, ':') > 0 THEN substr(e.key, strpos(e.key, ':') + 1) END AS key,
+        q.name AS queue, h.node,
+        CASE coalesce(r.split_by, 'user') WHEN 'share' THEN s.path WHEN 'label' THEN a.label ELSE a.sharing_id END AS sharing_id,
+        e.value::bigint AS units, h.job_id, h.claim_id, h.task_id, s.path AS share, h.since
+    FROM (
+        SELECT l.shape_id, l.queue_id, l.share_id, nullif(l.node, '') AS node, l.job_id, NULL::bigint AS claim_id, l.task_id, l.claimed_at AS since
+        FROM public.leases l
+        UNION ALL
+        SELECT c.charge_id, c.queue_id, c.share_id, nullif(c.node, ''), NULL, c.id, c.task_id, c.bound_at
+        FROM public.resource_claims c
+        WHERE c.charge_id <> 0 AND c.share_id <> 0
+    ) h
+    JOIN public.shapes a ON a.id = h.shape_id AND a.resources <> '{}'
+    CROSS JOIN LATERAL jsonb_each_text(a.resources) e
+    LEFT JOIN public.site_resources r ON r.name = split_part(e.key, ':', 1) AND r.version = (SELECT max(version) FROM public.site_versions)
+    LEFT JOIN public.shares s ON s.id = h.share_id
+    LEFT JOIN public.queues q ON q.id = h.queue_id;
+COMMENT ON VIEW report.resource_holdings IS 'Which units of resources are held by which job or resource claim: one row a resource and holder.';
+COMMENT ON COLUMN report.resource_holdings.resource IS 'Name of the resource.';
+COMMENT ON COLUMN report.resource_holdings.key IS 'Which of a keyed family, as orders of table:orders; NULL: it is none.';
+COMMENT ON COLUMN report.resource_holdings.queue IS 'Queue where they are held.';
+COMMENT ON COLUMN report.resource_holdings.node IS 'Node where they are held; NULL: its pilot did not say, or the claim has none.';
+COMMENT ON COLUMN report.resource_holdings.sharing_id IS 'Whom they are counted for: the user (or what the task said instead), path of the share or label.';
+COMMENT ON COLUMN report.resource_holdings.units IS 'Units that the holder holds.';
+COMMENT ON COLUMN report.resource_holdings.job_id IS 'Job that holds them with its lease; NULL: a claim does.';
+COMMENT ON COLUMN report.resource_holdings.claim_id IS 'Resource claim that holds them, once for all jobs that share it; NULL: a job does.';
+COMMENT ON COLUMN report.resource_holdings.task_id IS 'Task of the job or claim.';
+COMMENT ON COLUMN report.resource_holdings.share IS 'Path of the share that they are charged to.';
+COMMENT ON COLUMN report.resource_holdings.since IS 'Since when.';
+
 -- +goose Down
+DROP VIEW report.resource_holdings;
+DROP VIEW report.resource_claims;
+-- +goose StatementBegin
+DO $$
+BEGIN
+    EXECUTE 'CREATE OR REPLACE VIEW report.shares_now AS ' || regexp_replace(regexp_replace(pg_get_viewdef('report.shares_now'::regclass),
+        '\mjob_counters\M', 'counters', 'g'), '\mjob_tail_moves\M', 'ledger_tail_moves', 'g');
+END $$;
+-- +goose StatementEnd
+DROP VIEW job_tail_moves, job_counters;
 CREATE OR REPLACE VIEW ledger_lanes AS
     SELECT d.id AS daemon_id, l.lane FROM daemons d CROSS JOIN generate_series(0, 3) AS l (lane)
     UNION ALL

@@ -20,7 +20,7 @@ func resourceCommand(c *cli) *cobra.Command {
 		&cobra.Command{Use: "show RESOURCE", Short: "Show who holds units of a resource, who waits, and why",
 			Long: `Show who holds units of a resource, who waits, and why.
 
-ALLOWANCE is what a sharing ID may hold now, WHY what keeps the next unit from it: allowance (it has its part, and what is free is
+HELD are the units of jobs with a slot and of resource claims (BY CLAIMS), ALLOWANCE is what a sharing ID may hold now, WHY what keeps the next unit from it: allowance (it has its part, and what is free is
 kept for others below theirs), capacity (no unit is free), external (others use them outside of divvy), reservation (they
 are kept for a job that was passed over for long).`,
 			Example: "  divvy resource show maya\n  divvy resource show table:orders", Args: takes("RESOURCE, the name of a resource"),
@@ -185,9 +185,18 @@ func writeResource(w io.Writer, r client.Resource) {
 		return
 	}
 	fmt.Fprintln(w)
-	g = newGrid(w, "id", ">weight", ">held", ">wanted", ">allowance", ">passed over", "why")
+	g = newGrid(w, "id", ">weight", ">held", ">by claims", ">wanted", ">allowance", ">passed over", "why")
 	for _, id := range r.IDs {
-		g.row(id.ID, units(id.Weight), id.Held, id.Wanted, pick(id.Exempt, "exempt", fmt.Sprint(id.Allowance.Allowance)), id.Waited, whyNot(id))
+		g.row(id.ID, units(id.Weight), id.Held, id.ByClaims, id.Wanted, pick(id.Exempt, "exempt", fmt.Sprint(id.Allowance.Allowance)), id.Waited, whyNot(id))
+	}
+	g.flush()
+	if len(r.Claims) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nheld by claims")
+	g = newGrid(w, ">claim", ">task", "key", "id", ">units", "queue", "node", ">sharers")
+	for _, claim := range r.Claims {
+		g.row(claim.ID, claim.Task, claim.Key, orDash(claim.SharingID), claim.Units, claim.Queue, orDash(claim.Node), claim.Sharers)
 	}
 	g.flush()
 }

@@ -84,6 +84,7 @@ func newShell(t *testing.T) *shell {
 	for _, err := range []error{
 		os.Chmod(dir, 0o755),
 		os.Symlink(filepath.Join(repository, "deploy"), filepath.Join(dir, "deploy")),
+		os.Symlink(filepath.Join(repository, "docs"), filepath.Join(dir, "docs")),
 		os.WriteFile(editor, []byte("#!/bin/sh\nsed -i 's/weight: 25/weight: 35/' \"$1\"\n"), 0o755),
 	} {
 		if err != nil {
