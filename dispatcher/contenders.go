@@ -238,7 +238,7 @@ func (c *contenders) offers(leaf int) bool {
 		return slices.ContainsFunc(c.windows(leaf), func(w *window) bool { return c.runs(w.shape.outline) && w.open() })
 	}
 	starved := ""
-	for g := range c.groups(leaf) {
+	for _, g := range c.groups(leaf) {
 		if !c.runs(g.outline) {
 			continue
 		}
@@ -379,7 +379,7 @@ func (c *contenders) best(of due, q *queue, n *needs) (found choice, in obstacle
 	if c.among != nil {
 		return c.bestAmong(of, q, n)
 	}
-	for g := range c.groups(of.leaf) {
+	for _, g := range c.groups(of.leaf) {
 		if !c.runs(g.outline) || !of.takes(g.outline) {
 			continue
 		}
@@ -503,7 +503,7 @@ func (c *contenders) unread(leaf int, n *needs) {
 		n.narrow(c.among)
 		return
 	}
-	for g := range c.groups(leaf) {
+	for _, g := range c.groups(leaf) {
 		c.unreadHeads(g, n)
 	}
 	for sh := range c.outlines() {
@@ -516,7 +516,7 @@ func (c *contenders) unread(leaf int, n *needs) {
 			continue
 		}
 		for _, leaf := range c.of.version.Tree.Leaves() {
-			for g := range c.groups(leaf) {
+			for _, g := range c.groups(leaf) {
 				if g.outline == sh && len(n.windows) < mostUnread {
 					c.unreadHeads(g, n)
 				}

@@ -95,7 +95,7 @@ func (c *contenders) offersTo(d due) bool {
 			return d.takes(w.shape.outline) && c.runs(w.shape.outline) && w.open()
 		})
 	}
-	for g := range c.groups(d.leaf) {
+	for _, g := range c.groups(d.leaf) {
 		if d.takes(g.outline) && c.runs(g.outline) && c.has(g) {
 			return true
 		}

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"encoding/json"
-	"iter"
 	"reflect"
 	"slices"
 
@@ -130,20 +129,15 @@ func (s *state) group(leaf int, o *outline) *group {
 }
 
 // groups are those of a leaf that slots of the kind may get jobs of, and maybe others.
-func (c *contenders) groups(leaf int) iter.Seq[*group] {
+func (c *contenders) groups(leaf int) []*group {
 	l := &c.of.leaves[leaf]
-	return func(yield func(*group) bool) {
-		for _, g := range l.groups {
-			if !yield(g) {
-				return
-			}
-		}
-		for _, o := range c.near {
-			if g := l.near[o]; g != nil && !yield(g) {
-				return
-			}
+	all := slices.Clip(l.groups)
+	for _, o := range c.near {
+		if g := l.near[o]; g != nil {
+			all = append(all, g)
 		}
 	}
+	return all
 }
 
 // recountWaits brings the count of a group up to date after the jobs of a window have changed.

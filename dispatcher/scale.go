@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -38,48 +39,121 @@ type Retries struct {
 	Coming int64
 }
 
-// ScaleAway has jobs of a task end for good, whatever their outcome, and claims of it drain. The caller holds the task's row.
-// Jobs are locked before claims, as the ends of leases do.
+// ScaleAway has jobs of a task end for good, whatever their outcome, and claims of it drain. The caller holds the task's row,
+// so that none are made meanwhile. Jobs are locked before claims, as the ends of leases do. Names and keys are looked up
+// here: there may be a hundred thousand of them, and no plan must depend on how many PostgreSQL expects.
 func ScaleAway(ctx context.Context, tx pgx.Tx, s Scaled) (out ScaledAway, err error) {
-	args := pgx.StrictNamedArgs{"task": s.Task, "names": s.Names}
-	rows, err := tx.Query(ctx, query["lock_named"], args)
-	if err != nil {
-		return out, fmt.Errorf("scale away: %w", err)
+	if len(s.Names) > 0 {
+		if err := s.markJobs(ctx, tx, &out); err != nil {
+			return out, fmt.Errorf("scale away: %w", err)
+		}
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if len(s.Claims)+len(s.Gangs) > 0 {
+		if err := s.changeClaims(ctx, tx, &out); err != nil {
+			return out, fmt.Errorf("scale claims: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// namedJob is a job by its name.
+type namedJob struct {
+	ID      int64
+	Name    string
+	EndedAt *time.Time
+}
+
+// markJobs marks those that are not wanted, live or untried.
+func (s *Scaled) markJobs(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
+	wanted := make(map[string]bool, len(s.Names))
+	for _, name := range s.Names {
+		wanted[name] = true
+	}
+	live, err := collect[namedJob](ctx, tx, "named_jobs", pgx.StrictNamedArgs{"task": s.Task})
 	if err != nil {
-		return out, fmt.Errorf("scale away: %w", err)
+		return err
+	}
+	ids := []int64{}
+	for _, j := range live {
+		if wanted[j.Name] {
+			ids = append(ids, j.ID)
+		}
+	}
+	if _, err := tx.Exec(ctx, query["lock_jobs"], pgx.StrictNamedArgs{"ids": ids}); err != nil {
+		return err
 	}
 	// A statement of its own sees what ended while the jobs were waited for.
 	if err := tx.QueryRow(ctx, query["scale_away"], pgx.StrictNamedArgs{"ids": ids}).Scan(&out.Live, &out.Leased); err != nil {
-		return out, fmt.Errorf("scale away: %w", err)
+		return err
 	}
-	err = tx.QueryRow(ctx, query["scale_away_ended"], pgx.StrictNamedArgs{"task": s.Task, "names": s.Names, "after": s.Retries.After,
-		"coming": s.Retries.Coming}).
-		Scan(&out.Ended, &out.Coming)
+	untried, err := collect[namedJob](ctx, tx, "untried_jobs", pgx.StrictNamedArgs{"task": s.Task, "after": s.Retries.After})
 	if err != nil {
-		return out, fmt.Errorf("scale away: %w", err)
+		return err
 	}
-	tag, err := tx.Exec(ctx, query["drain_claims"], pgx.StrictNamedArgs{"task": s.Task, "keys": s.Claims})
-	if err != nil {
-		return out, fmt.Errorf("drain claims: %w", err)
+	ids = ids[:0]
+	var first, last time.Time
+	for i, j := range untried {
+		if !wanted[j.Name] {
+			continue
+		}
+		ids = append(ids, j.ID)
+		if int64(i) < s.Retries.Coming {
+			out.Coming++
+		}
+		if first.IsZero() || j.EndedAt.Before(first) {
+			first = *j.EndedAt
+		}
+		if j.EndedAt.After(last) {
+			last = *j.EndedAt
+		}
 	}
-	out.Claims = tag.RowsAffected()
-	return out, resizeGangs(ctx, tx, s)
-}
-
-func resizeGangs(ctx context.Context, tx pgx.Tx, s Scaled) error {
-	if len(s.Gangs) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
-	keys, members, mores := make([]string, len(s.Gangs)), make([]int32, len(s.Gangs)), make([]int32, len(s.Gangs))
-	for i, g := range s.Gangs {
-		keys[i], members[i], mores[i] = g.Key, int32(g.Members), int32(g.More)
+	tag, err := tx.Exec(ctx, query["scale_away_ended"], pgx.StrictNamedArgs{"ids": ids, "first": first, "last": last})
+	out.Ended = tag.RowsAffected()
+	return err
+}
+
+// keyedClaim is a claim by its key.
+type keyedClaim struct {
+	ID  int64
+	Key string
+}
+
+// changeClaims has claims drain, and gangs be of another size.
+func (s *Scaled) changeClaims(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
+	rows, err := collect[keyedClaim](ctx, tx, "keyed_claims", pgx.StrictNamedArgs{"task": s.Task})
+	if err != nil {
+		return err
 	}
-	if _, err := tx.Exec(ctx, query["resize_gangs"], pgx.StrictNamedArgs{"task": s.Task, "keys": keys, "members": members, "mores": mores}); err != nil {
-		return fmt.Errorf("gangs: %w", err)
+	byKey := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		byKey[r.Key] = r.ID
 	}
-	return nil
+	ids := []int64{}
+	for _, key := range s.Claims {
+		if id, ok := byKey[key]; ok {
+			ids = append(ids, id)
+		}
+	}
+	tag, err := tx.Exec(ctx, query["drain_claims"], pgx.StrictNamedArgs{"ids": ids})
+	if err != nil {
+		return err
+	}
+	out.Claims = tag.RowsAffected()
+	ids = ids[:0]
+	var members, mores []int32
+	for _, g := range s.Gangs {
+		if id, ok := byKey[g.Key]; ok {
+			ids, members, mores = append(ids, id), append(members, int32(g.Members)), append(mores, int32(g.More))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err = tx.Exec(ctx, query["resize_gangs"], pgx.StrictNamedArgs{"ids": ids, "members": members, "mores": mores})
+	return err
 }
 
 // CancelScaledAway ends at most limit jobs of a task that were scaled away and do not run.

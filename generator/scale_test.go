@@ -22,6 +22,14 @@ func training(s *Spec) {
 		Sharing: []Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}}
 }
 
+// mark has generators keep another stock.
+func (w *world) mark(m Mark) {
+	cfg := w.config()
+	cfg.Mark = m
+	w.Generator = New(cfg)
+	w.outlook.soon = time.Hour // however busy the machine is
+}
+
 func (w *world) scale(t tb, id int64, s Scaling) ScaleChange {
 	t.Helper()
 	c, err := w.Scale(context.Background(), id, s)
@@ -158,9 +166,7 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 func TestScaleKeepsNames(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	cfg := w.config()
-	cfg.Mark = Mark{Floor: 4, Batch: 8}
-	w.Generator = New(cfg)
+	w.mark(Mark{Floor: 4, Batch: 8})
 	f := &fleet{db: w}
 	id := w.submit(t, managed(training)).ID
 	if n, err := w.Generate(ctx); n != 8 || err != nil { // replica 0, and two of replica 1
@@ -177,8 +183,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	if got := w.scale(t, id, Scaling{Replicas: 2}); got.Added != 7 || got.Before != 1 {
 		t.Errorf("%+v", got)
 	}
-	cfg.Mark = Mark{}
-	w.Generator = New(cfg)
+	w.mark(Mark{})
 	steps(t, w.Settle)
 	steps(t, w.Generate)
 	names := one[[]string](t, w.db, "SELECT array_agg(inputs[1] ORDER BY id) FROM jobs WHERE task_id = $1 AND scaled_away IS NULL", id)
@@ -301,9 +306,7 @@ func disagg2(s *Spec) {
 // More jobs than a batch: Sweep goes on. A task of which nothing is left is done.
 func TestScaleToNothingGoesOn(t *testing.T) {
 	w := newWorld(t)
-	cfg := w.config()
-	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
-	w.Generator = New(cfg)
+	w.mark(Mark{Floor: 200_000, Batch: 20_000})
 	id := w.submit(t, managed(func(s *Spec) { s.Count, s.Roles = 0, []Member{{Role: "r", Count: verbBatch + 10}} })).ID
 	steps(t, w.Generate)
 	got := w.scale(t, id, Scaling{Role: "r", Replicas: 0})
@@ -367,9 +370,7 @@ func TestScaleOfAGang(t *testing.T) {
 func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	cfg := w.config()
-	cfg.Mark = Mark{Floor: 1, Batch: 2}
-	w.Generator = New(cfg)
+	w.mark(Mark{Floor: 1, Batch: 2})
 	d := w.dispatcher(t)
 	id := w.submit(t, managed(func(s *Spec) {
 		s.Count = 0

@@ -113,7 +113,7 @@ func writeClaim(w io.Writer, claim client.Claim, now time.Time) {
 	g.row("task", taskOf(claim))
 	g.row("key", claim.Key)
 	g.row("state", g.state(claim.State))
-	g.row("template", claim.Template.Name+pick(claim.Template.Missing, " (neither the task nor the site has it: its jobs wait)", ""))
+	g.row("template", claim.Template.Name+pick(claim.Template.Missing && claim.Task != 0, " (neither the task nor the site has it: its jobs wait)", ""))
 	g.row("takes", takesOf(claim))
 	if claim.Node != "" {
 		g.row("bound", fmt.Sprintf("at node %s of queue %s%s", claim.Node, claim.Queue, forSome(now, claim.BoundAt)))
@@ -122,7 +122,7 @@ func writeClaim(w io.Writer, claim client.Claim, now time.Time) {
 		g.row("devices", strings.Join(claim.Devices, " "))
 	}
 	g.row("sharers", sharers(claim))
-	if claim.IdleSince != nil {
+	if claim.IdleSince != nil && claim.Task != 0 { // others stay where they are
 		g.row("idle", fmt.Sprintf("for %s; unbound after %s", age(now, *claim.IdleSince), inSeconds(claim.LingerS)))
 	}
 	g.row("created", age(now, claim.CreatedAt)+" ago")
