@@ -31,7 +31,7 @@ func (s *state) holdClaims(g *grant) {
 	for i, c := range live {
 		binds := c.State == resource.ClaimPending
 		if binds {
-			s.claims.put(c, resource.ClaimBound, s.claims.asking.Place, devices[i])
+			s.claims.put(c, resource.ClaimBound, resource.PlaceOf(c.Template, s.claims.asking.Place), devices[i])
 			c.fresh, c.queue = true, g.queue.ID
 		}
 		c.inflight++

@@ -40,8 +40,12 @@ type OutsideClaim struct {
 const mostNodeName = 200
 
 func (c *OutsideClaim) check() error {
-	if wrong, right := resource.WrongName(c.Name); wrong != "" {
-		return &FieldError{"name", c.Name, "a name: it " + wrong + " (" + right + ")"}
+	const aName = "a name such as big-disk"
+	switch wrong := resource.WrongName(c.Name); {
+	case c.Name == "":
+		return &FieldError{"name", c.Name, aName}
+	case wrong != "":
+		return &FieldError{"name", c.Name, aName + ": " + wrong}
 	}
 	word := func(field, s string) error {
 		if s == "" || len(s) > mostNodeName || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {

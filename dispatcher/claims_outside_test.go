@@ -114,7 +114,7 @@ func TestCreateClaimRefuses(t *testing.T) {
 		want   string
 	}{
 		"no name":        {func(c *OutsideClaim) { c.Name = "" }, ErrInvalid, "name: "},
-		"a wrong name":   {func(c *OutsideClaim) { c.Name = "a/b" }, ErrInvalid, `name: a/b is not a name: it "a/b" contains "/"`},
+		"a wrong name":   {func(c *OutsideClaim) { c.Name = "a/b" }, ErrInvalid, `name: a/b is not a name such as big-disk: "a/b" contains "/"`},
 		"no queue":       {func(c *OutsideClaim) { c.Queue = "x" }, ErrUnknownQueue, "the site has q"},
 		"no node":        {func(c *OutsideClaim) { c.Node = "" }, ErrInvalid, "node: "},
 		"a wrong device": {func(c *OutsideClaim) { c.Devices[1] = "" }, ErrInvalid, "devices[1]: "},

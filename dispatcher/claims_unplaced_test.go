@@ -33,3 +33,20 @@ func TestSharersOfAClaimThatWasJustBound(t *testing.T) {
 		})
 	}
 }
+
+// A claim of units alone is at no node, wherever the first of its jobs runs.
+func TestClaimOfUnitsIsNowhere(t *testing.T) {
+	f := gpuSite(t, 4)
+	d := f.daemon()
+	f.tending(d)
+	f.enqueueLayout("A", resource.Layout{Replicas: 1, Roles: []resource.Role{{Name: "r", Count: 2}},
+		Sharing:   []resource.Sharing{{Template: "seats", Scope: resource.All}},
+		Templates: []shares.ClaimTemplate{{Name: "seats", Resources: map[string]int64{"gpu": 4}, Linger: time.Minute}}})
+	pullAt(t, d, slotAt("q", "n1"))
+	pullAt(t, d, slotAt("q", "n2"))
+	list, err := d.Claims(t.Context(), ClaimFilter{})
+	if err != nil || len(list) != 1 || list[0].Sharers != 2 || list[0].Node != "" {
+		t.Errorf("%+v %v, want one claim with two sharers and no node", list, err)
+	}
+	f.recountClaims()
+}

@@ -107,19 +107,8 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	}
 	of.ask()
 	r, rounds := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants))), 0
-	if len(s.gangs.open) > 0 && p.req.Node != "" {
-		had := len(p.grants)
-		switch s.gather(slotNow{p, q, left, of, r}, n) {
-		case startedGang:
-			if len(p.grants) > had {
-				return nil, given
-			}
-			return s.decideOne(p, q, left, n)
-		case heldBack:
-			return nil, none
-		case blockedGang:
-			return nil, blocked
-		}
+	if g, verdict, decided := s.gangsFirst(slotNow{p, q, left, of, r}, n); decided {
+		return g, verdict
 	}
 	var passed []due
 	for {

@@ -154,7 +154,8 @@
 // of both and of the winner level by level, who was skipped before it and why, the pull, the ledger row of the grant. Record writes those of committed grants a second later, all of them or a sample.
 //
 // Explain and Why say what all this comes to for one job, or for two shares: limits by what all daemons hold, then the walk
-// of a decision for a slot as large as the queue allows; of what has its slot, the record. They change nothing.
+// of a decision for a slot as large as the queue allows; of what has its slot, the record. Claims are asked what they say to
+// the pilots that pulled lately, by the nodes and devices that these named. They change nothing.
 //
 // Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, SpareVacuum, Sample, Partition, Record, Checkpoint,
 // Switch, Remember, Reorder, TendClaims. Each is bounded, idempotent and

@@ -20,9 +20,29 @@ type slotNow struct {
 	r    shares.Units
 }
 
+// gangsFirst is what gangs make of a decision; decided is false when it is about jobs without one.
+func (s *state) gangsFirst(now slotNow, n *needs) (g *grant, verdict decision, decided bool) {
+	if len(s.gangs.open) == 0 || now.pull.req.Node == "" {
+		return nil, none, false
+	}
+	had := len(now.pull.grants)
+	switch s.gather(now, n) {
+	case startedGang:
+		if len(now.pull.grants) > had {
+			return nil, given, true
+		}
+		g, verdict = s.decideOne(now.pull, now.at, now.left, n) // others have got all of it
+		return g, verdict, true
+	case heldBack:
+		return nil, none, true
+	case blockedGang:
+		return nil, blocked, true
+	}
+	return nil, none, false
+}
+
 // gather is the part of a decision that looks at gangs: the one for which the node is held, then those to which shares and
-// priority come before any other job. given: one starts; the present pull may have got none of it. blocked: something must be
-// read or taken first. held: the pull waits for one. passed: the slot is for jobs without a gang.
+// priority come before any other job.
 func (s *state) gather(now slotNow, n *needs) gathering {
 	node := s.gangs.node(placeOf(now.pull))
 	node.tried = s.now()
@@ -67,7 +87,7 @@ const (
 	passed      gathering = iota // the slot is for others
 	notUsed                      // a gang holds slots of the node, but not this one
 	heldBack                     // the pull waits for a gang
-	startedGang                  // a gang was given pulls, this one among them or not
+	startedGang                  // a gang has started, in this pull among others or in others only
 	blockedGang                  // something must be read or taken first
 )
 

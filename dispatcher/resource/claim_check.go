@@ -106,14 +106,13 @@ func (c *claimCheck) word(field, name string) {
 	}
 }
 
-// WrongName says what is wrong with the name of a template or of a claim that people make, and what would be right; "" if
-// nothing is.
-func WrongName(name string) (wrong, right string) {
+// WrongName says what is wrong with the name of a template or of a claim that people make; "" if nothing is.
+func WrongName(name string) string {
 	var c claimCheck
 	if c.word("", name); len(c.faults) == 0 {
-		return "", ""
+		return ""
 	}
-	return c.faults[0].Message, c.faults[0].Hint
+	return c.faults[0].Message
 }
 
 func (c *claimCheck) numbers(l Layout) {

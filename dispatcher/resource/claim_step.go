@@ -109,7 +109,7 @@ func (c Claim) granted(e ClaimEvent) (Claim, ClaimEffects) {
 	}
 	var fx ClaimEffects
 	if c.State == ClaimPending {
-		c.State, c.Place, c.Local, c.Devices = ClaimBound, e.Offer.Place, Local(c.Template), devices
+		c.State, c.Place, c.Local, c.Devices = ClaimBound, PlaceOf(c.Template, e.Offer.Place), Local(c.Template), devices
 		c.Charge = Charge{Payer: e.Payer, Units: maps.Clone(c.Template.Resources)}
 		fx.Charged = &Charge{Payer: c.Charge.Payer, Units: c.Charge.Units}
 	}

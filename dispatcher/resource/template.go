@@ -19,6 +19,14 @@ const (
 // held from anywhere.
 func Local(t shares.ClaimTemplate) bool { return t.Node || len(t.Devices) > 0 }
 
+// PlaceOf is where a claim is that a slot binds: one of resources alone is at no node.
+func PlaceOf(t shares.ClaimTemplate, slot Place) Place {
+	if !Local(t) {
+		slot.Node = ""
+	}
+	return slot
+}
+
 // Template finds a template by its name: that of the task, else that of the site; ok is false where there is neither, and
 // the jobs wait with claim_template_missing.
 func (l Layout) Template(name string, site []shares.ClaimTemplate) (t shares.ClaimTemplate, ok bool) {
