@@ -176,15 +176,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reslice(now)
-	for _, w := range d.state.windows {
-		doubtful := len(w.doubt) > 0
-		w.look()
-		d.state.check(w)
-		w.starts.fold(now)
-		if doubtful || w.idle == 0 && w.ready > 0 && len(w.jobs) == 0 && !w.end {
-			d.stirWindow(w)
-		}
-	}
+	d.lookAtWindows(now)
 	for _, q := range d.state.queues {
 		some := q.asked()
 		for pilot, s := range q.pilots {

@@ -12,7 +12,8 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// BenchmarkPullsWithResources is what a grant costs, in time and CPU of this process, where jobs ask for nothing, where each
+// BenchmarkPullsWithResources is what a grant costs, in time and CPU of this process and of
+// the database, where jobs ask for nothing, where each
 // asks for a unit of one of a few resources, and where there are a thousand resources and ten thousand sharing IDs. Run it
 // with -benchtime 1x: all see the same machine in one run.
 func BenchmarkPullsWithResources(b *testing.B) {
@@ -71,7 +72,7 @@ func benchResources(b *testing.B, nResources, nIDs int, capacity int64) {
 		}
 	})
 	b.ResetTimer()
-	before, start := cpu(), time.Now()
+	before, server, start := cpu(), f.serverCPU(b), time.Now()
 	var pulling sync.WaitGroup
 	for i := range pilots {
 		pulling.Go(func() {
@@ -88,6 +89,7 @@ func benchResources(b *testing.B, nResources, nIDs int, capacity int64) {
 	pulling.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64((cpu()-before).Nanoseconds())/1000/grants, "cpu-µs/life")
+	b.ReportMetric(float64((f.serverCPU(b)-server).Nanoseconds())/1000/grants, "server-cpu-µs/life")
 	b.ReportMetric(grants/time.Since(start).Seconds(), "lives/s")
 	cancel()
 	running.Wait()
