@@ -142,7 +142,7 @@ func (s *state) askAgain() {
 				if sup.inTurn() || kind.exempt {
 					sup.askInTurn(q)
 				} else {
-					sup.askAll(slices.Clone(*q))
+					sup.askNext(kind, q)
 				}
 			}
 		}
@@ -177,6 +177,19 @@ func (sup *supply) inTurn() bool {
 func (sup *supply) askInTurn(q *waitQueue) {
 	for len(*q) > 0 && sup.admits((*q)[0]) {
 		sup.letGo((*q)[0])
+	}
+}
+
+// askNext asks those whose turn it is by the book, where units are not split evenly.
+func (sup *supply) askNext(kind waiterKind, q *waitQueue) {
+	ids, all := sup.book.Next(sup.state.moment)
+	if all {
+		sup.askAll(slices.Clone(*q))
+	}
+	for _, id := range ids {
+		if w := sup.waits.by[waiterKey{kind, id}]; w != nil && sup.admits(w) {
+			sup.letGo(w)
+		}
 	}
 }
 

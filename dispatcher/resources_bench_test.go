@@ -21,16 +21,21 @@ func BenchmarkPullsWithResources(b *testing.B) {
 		name           string
 		resources, ids int
 		units          int64
+		split          shares.Split
 	}{
-		{"none", 0, 0, 0},
-		{"one of 10, 100 IDs", 10, 100, 1 << 20},
-		{"one of 1000, 10000 IDs", 1000, 10_000, 1 << 20},
-		{"one of 10, 100 IDs, scarce", 10, 100, 20},
-		{"one resource, 10000 IDs, scarce", 1, 10_000, 200},
+		{"none", 0, 0, 0, shares.Split{}},
+		{"one of 10, 100 IDs", 10, 100, 1 << 20, shares.Split{}},
+		{"one of 1000, 10000 IDs", 1000, 10_000, 1 << 20, shares.Split{}},
+		{"one of 10, 100 IDs, scarce", 10, 100, 20, shares.Split{}},
+		{"one resource, 10000 IDs, scarce", 1, 10_000, 200, shares.Split{}},
+		{"one resource, 10000 IDs, scarce, by weights", 1, 10_000, 200, shares.Split{Weights: map[string]float64{"user1": 3}}},
+		{"one resource, 10000 IDs, scarce, by a tree", 1, 10_000, 200, shares.Split{Tree: []shares.SplitNode{
+			{Name: "g", Weight: 2, Children: []shares.SplitNode{{Name: "user1", Weight: 1}, {Name: "user2", Weight: 1}}},
+			{Name: "h", Weight: 5, Children: []shares.SplitNode{{Name: shares.Others, Weight: 1}}}}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
-				benchResources(b, c.resources, c.ids, c.units)
+				benchResources(b, c.resources, c.ids, c.units, c.split)
 			}
 		})
 	}
@@ -38,7 +43,7 @@ func BenchmarkPullsWithResources(b *testing.B) {
 
 const benchLeaves = 100
 
-func benchResources(b *testing.B, nResources, nIDs int, capacity int64) {
+func benchResources(b *testing.B, nResources, nIDs int, capacity int64, split shares.Split) {
 	const grants, pilots = 30_000, 64
 	var root []shares.Spec
 	for i := range 10 {
@@ -51,7 +56,9 @@ func benchResources(b *testing.B, nResources, nIDs int, capacity int64) {
 	f := newFixture(b, root, slots("q", 1_000_000))
 	f.apply(func(v *shares.Version) {
 		for i := range nResources {
-			v.Resources = append(v.Resources, units(fmt.Sprintf("r%d", i), capacity))
+			r := units(fmt.Sprintf("r%d", i), capacity)
+			r.Split.Weights, r.Split.Tree = split.Weights, split.Tree
+			v.Resources = append(v.Resources, r)
 		}
 	})
 	f.enqueueAsking(b, 2*grants, nResources, nIDs)
