@@ -150,6 +150,7 @@ func (s *server) routes() http.Handler {
 		s.explainRoutes()
 		s.queueRoutes()
 		s.resourceRoutes()
+		s.claimRoutes()
 		s.siteRoutes()
 		s.laterRoutes()
 		s.whatIfRoutes()

@@ -61,6 +61,8 @@ var known = []struct {
 }{
 	{dispatcher.ErrUnknownQueue, codeNoQueue},
 	{dispatcher.ErrUnknownResource, codeNoResource},
+	{dispatcher.ErrNoClaim, code{status: 404, name: "no_claim", title: "No resource claim has this id",
+		hint: "those of tasks that ended are kept for some days"}},
 	{dispatcher.ErrNoJob, code{status: 404, name: "no_job", title: "No job has this id"}},
 	{dispatcher.ErrNoAttempt, code{status: 404, name: "no_attempt", title: "No such attempt has ended",
 		hint: "the output of an attempt is kept when it ends"}},

@@ -32,6 +32,9 @@ type fakeDispatcher struct {
 	resources []dispatcher.ResourceStanding
 	asked     string // name of the resource that was asked for
 	external  []any  // as it was reported
+
+	claims      []dispatcher.ClaimStanding
+	claimFilter dispatcher.ClaimFilter
 }
 
 func (f *fakeDispatcher) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {
@@ -85,6 +88,15 @@ func (f *fakeDispatcher) JobLog(_ context.Context, id int64, attempt int) (strin
 func (f *fakeDispatcher) Resources(_ context.Context, name string) ([]dispatcher.ResourceStanding, error) {
 	f.asked = name
 	return f.resources, f.err
+}
+
+func (f *fakeDispatcher) Claims(_ context.Context, filter dispatcher.ClaimFilter) ([]dispatcher.ClaimStanding, error) {
+	f.claimFilter = filter
+	return f.claims, f.err
+}
+
+func (f *fakeDispatcher) Claim(_ context.Context, id int64) (dispatcher.ClaimStanding, error) {
+	return dispatcher.ClaimStanding{ID: id, Key: "0/gpu", State: "pending", CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
 }
 
 func (f *fakeDispatcher) ReportExternal(_ context.Context, name, queue string, total, used int64) error {

@@ -29,6 +29,9 @@ type Dispatcher interface {
 	Why(context.Context, dispatcher.WhyRequest) (dispatcher.Why, error)
 	// Resources lists finite resources, without IDs, or with a name its parts: one a queue or key, with IDs.
 	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)
+	// Claims lists resource claims by rising id; Claim is one with those that hold it and that wait, ErrNoClaim when there is none.
+	Claims(context.Context, dispatcher.ClaimFilter) ([]dispatcher.ClaimStanding, error)
+	Claim(ctx context.Context, id int64) (dispatcher.ClaimStanding, error)
 	// ReportExternal takes what the server of a resource says: units that there are, and used ones, ours too.
 	ReportExternal(ctx context.Context, name, queue string, total, used int64) error
 	// KillJob cancels a live job; ErrNoJob when there is none with the id.

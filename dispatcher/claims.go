@@ -15,6 +15,7 @@ type ClaimNeed struct {
 	Apart   bool           `json:"apart,omitempty" doc:"Its claims are bound at several places: it waits until one of them is unbound."`
 	OnNode  bool           `json:"on_node,omitempty" doc:"It has a claim that is to be bound, so that the pilot has to say on which node it is."`
 	Devices map[string]int `json:"devices,omitempty" doc:"Devices that its other claims will take, by kind."`
+	Missing bool           `json:"missing,omitempty" doc:"It waits for a template, or for a claim that people make, that there is not yet."`
 }
 
 // ClaimNeedOf is what a job asks for none of whose claims is bound.
@@ -30,6 +31,8 @@ func needOfClaims(claims []resource.Claim) *ClaimNeed {
 	need := &ClaimNeed{}
 	for _, c := range claims {
 		switch {
+		case c.Missing, c.State == resource.ClaimDraining:
+			need.Missing = true
 		case c.State == resource.ClaimBound && c.Local && need.Node == "":
 			need.Queue, need.Node = c.Place.Queue, c.Place.Node
 		case c.State == resource.ClaimBound && c.Local && c.Place != need.place():
@@ -61,7 +64,7 @@ func (n *ClaimNeed) metBy(o resource.Offer) bool {
 	switch {
 	case n == nil:
 		return true
-	case n.Apart, n.bound() && n.place() != o.Place, n.OnNode && o.Place.Node == "":
+	case n.Missing, n.Apart, n.bound() && n.place() != o.Place, n.OnNode && o.Place.Node == "":
 		return false
 	}
 	for kind, k := range n.Devices {
@@ -79,14 +82,15 @@ func (n *ClaimNeed) metBy(o resource.Offer) bool {
 
 // claims are the live claims as this daemon knows them. Guarded by Dispatcher.mu.
 type claims struct {
-	by     map[int64]*liveClaim
-	taken  map[resource.Place]map[string]int64 // devices, and the claim that each was taken for
-	nodes  map[resource.Place][]*outline       // of jobs that run there only
-	shapes int                                 // of jobs with claims; 0: there are none, and nobody looks
-	news   bool                                // the first of them has come: nodes are not alike any more
-	since  string                              // transaction from which on changes are to be read
-	again  map[int64]bool                      // to be read again
-	asking resource.Offer                      // of the present decision
+	by      map[int64]*liveClaim
+	taken   map[resource.Place]map[string]int64 // devices, and the claim that each was taken for
+	nodes   map[resource.Place][]*outline       // of jobs that run there only
+	shapes  int                                 // of jobs with claims; 0: there are none, and nobody looks
+	news    bool                                // the first of them has come: nodes are not alike any more
+	since   string                              // transaction from which on changes are to be read
+	again   map[int64]bool                      // to be read again
+	missing map[int64]bool                      // they wait for a template of the site
+	asking  resource.Offer                      // of the present decision
 }
 
 // liveClaim is a claim that is not released.
@@ -102,7 +106,7 @@ type liveClaim struct {
 
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
-		since: "0", again: map[int64]bool{}}
+		since: "0", again: map[int64]bool{}, missing: map[int64]bool{}}
 }
 
 // know notes an outline of jobs with claims.
@@ -120,7 +124,12 @@ func (cs *claims) know(o *outline) {
 
 // offer is what a slot has for claims: its node, and those of its devices that are free.
 func (cs *claims) offer(p *pull) resource.Offer {
-	o := resource.Offer{Place: resource.Place{Queue: p.req.Queue, Node: p.req.Node}, Devices: p.req.Devices}
+	return cs.free(resource.Place{Queue: p.req.Queue, Node: p.req.Node}, p.req.Devices)
+}
+
+// free is what a node has for claims: those of its devices that none has.
+func (cs *claims) free(at resource.Place, devices []string) resource.Offer {
+	o := resource.Offer{Place: at, Devices: devices}
 	if taken := cs.taken[o.Place]; len(taken) > 0 {
 		free := make([]string, 0, len(o.Devices))
 		for _, id := range o.Devices {
@@ -143,7 +152,7 @@ func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place
 			delete(cs.taken, c.Place)
 		}
 	}
-	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && resource.Local(c.Template)
+	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && at.Node != "" && (c.External || resource.Local(c.Template))
 	for _, id := range devices {
 		if cs.taken[at] == nil {
 			cs.taken[at] = map[string]int64{}

@@ -19,12 +19,23 @@ type claimTemplate struct {
 	Name    string         `json:"name"`
 	Node    bool           `json:"node,omitempty"`
 	Devices map[string]int `json:"devices,omitempty"`
+	Missing bool           `json:"missing,omitempty"` // there is no such template, or no such claim
 }
 
-// NewClaim is a claim of a task that jobs are about to refer to.
+// NewClaim is a claim that jobs of a task are about to refer to.
 type NewClaim struct {
-	Key      string // resource.ClaimKey.Name
+	Key      string // resource.ClaimKey.Name; of one that people make its name
 	Template shares.ClaimTemplate
+	Missing  bool // there is no such template: its jobs wait until the site has it
+	Outside  bool // people make it; there is no template. Until they do its jobs wait
+}
+
+// task is whose claim it is.
+func (c NewClaim) task(task int64) int64 {
+	if c.Outside {
+		return 0
+	}
+	return task
 }
 
 // MakeClaims finds or makes claims of a task, in the transaction that enqueues jobs of them, and returns their ids in the
@@ -33,29 +44,35 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	if len(all) == 0 {
 		return nil, nil
 	}
-	keys, templates, lingers := make([]string, len(all)), make([]string, len(all)), make([]float64, len(all))
+	tasks, keys, templates, lingers := make([]int64, len(all)), make([]string, len(all)), make([]string, len(all)), make([]float64, len(all))
 	for i, c := range all {
 		t := c.Template
 		if len(t.Resources) > 0 || t.MaxSharers > 0 || t.Gang {
 			return nil, fmt.Errorf("claim %s: resources, max_sharers and gang cannot be had yet", c.Key)
 		}
-		text, err := json.Marshal(claimTemplate{t.Name, t.Node, t.Devices})
+		text, err := json.Marshal(claimTemplate{t.Name, t.Node, t.Devices, c.Missing || c.Outside})
 		if err != nil {
 			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
 		}
-		keys[i], templates[i], lingers[i] = c.Key, string(text), t.Linger.Seconds()
+		tasks[i], keys[i], templates[i], lingers[i] = c.task(task), c.Key, string(text), t.Linger.Seconds()
 	}
-	rows, err := tx.Query(ctx, query["make_claims"], pgx.StrictNamedArgs{"task": task, "keys": keys, "templates": templates, "lingers": lingers})
+	rows, err := tx.Query(ctx, query["make_claims"], pgx.StrictNamedArgs{"tasks": tasks, "keys": keys, "templates": templates, "lingers": lingers})
 	if err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
-	byKey, key, id := make(map[string]int64, len(all)), "", int64(0)
-	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error { byKey[key] = id; return nil }); err != nil {
+	type name struct {
+		task int64
+		key  string
+	}
+	var of name
+	var id int64
+	byName := make(map[name]int64, len(all))
+	if _, err := pgx.ForEachRow(rows, []any{&of.task, &of.key, &id}, func() error { byName[of] = id; return nil }); err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
 	ids = make([]int64, len(all))
 	for i, key := range keys {
-		ids[i] = byKey[key]
+		ids[i] = byName[name{tasks[i], key}]
 	}
 	return ids, nil
 }
@@ -78,9 +95,9 @@ type claimRow struct {
 func (r *claimRow) claim() resource.Claim {
 	t := shares.ClaimTemplate{Name: r.Template.Name, Node: r.Template.Node, Devices: r.Template.Devices}
 	c := resource.NewClaim(t, 1)
-	c.State, c.Sharers = resource.ClaimState(r.State), r.Sharers
-	if c.State == resource.ClaimBound {
-		c.Place, c.Devices, c.Local = resource.Place{Queue: r.Queue, Node: r.Node}, r.Devices, resource.Local(t)
+	c.State, c.Sharers, c.Missing, c.External = resource.ClaimState(r.State), r.Sharers, r.Template.Missing, r.TaskID == 0
+	if c.State == resource.ClaimBound || c.State == resource.ClaimDraining {
+		c.Place, c.Devices, c.Local = resource.Place{Queue: r.Queue, Node: r.Node}, r.Devices, r.Node != "" && (c.External || resource.Local(t))
 	}
 	return c
 }
@@ -145,6 +162,7 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 		if c != nil {
 			cs.put(c, now.State, resource.Place{}, nil)
 			delete(cs.by, r.ID)
+			delete(cs.missing, r.ID)
 		}
 		return c != nil
 	}
@@ -153,8 +171,9 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 		cs.by[r.ID] = c
 		changed = true
 	}
-	changed = changed || c.unsure || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)
-	c.unsure, c.Sharers = false, now.Sharers
+	changed = changed || c.unsure || c.Missing != now.Missing || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)
+	c.unsure, c.Sharers, c.Missing, c.External, c.Template = false, now.Sharers, now.Missing, now.External, now.Template
+	cs.lack(c)
 	if changed {
 		cs.put(c, now.State, now.Place, now.Devices)
 	}

@@ -20,13 +20,16 @@ const (
 
 // TendClaims brings claims and their jobs to where they belong: a claim that nobody holds is unbound when it has lingered,
 // or at once when its last lease ran out, and released when no job is left; jobs of a claim that was bound or unbound go to
-// the shape that says so. It returns at how many claims it did something.
+// the shape that says so. Claims that wait for a template of the site get it. It returns at how many claims it did something.
 func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
 	d.mu.Lock()
 	none := d.state.claims.shapes == 0
 	d.mu.Unlock()
 	if none {
 		return 0, nil
+	}
+	if n, err = d.fillTemplates(ctx); err != nil {
+		return n, fmt.Errorf("tend claims: %w", err)
 	}
 	for after, k := int64(0), 0; k < tendClaims; k++ {
 		var id int64
@@ -60,6 +63,20 @@ type tendRow struct {
 	Ends     bool
 }
 
+// over says whether nobody will hold the claim again. One that people made is over for them to say.
+func (c *tendRow) over(wanted bool) bool {
+	return c.Sharers == 0 && !wanted && (c.TaskID != 0 || c.State != string(resource.ClaimBound))
+}
+
+// unbinds says whether the claim leaves its place while jobs wait for it: for other nodes or, if people took it away, until
+// they make it again. Jobs of a task's claim that drains are about to be cancelled.
+func (c *tendRow) unbinds() bool {
+	if c.TaskID == 0 {
+		return c.State == string(resource.ClaimDraining) && c.Sharers == 0
+	}
+	return c.Ends && c.State == string(resource.ClaimBound)
+}
+
 // tendClaim does what the next claim after one needs; did is false when others are at its jobs.
 func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (id int64, did bool, err error) {
 	rows, err := collect[tendRow](ctx, tx, "tend_claim", pgx.StrictNamedArgs{"after": after})
@@ -71,8 +88,8 @@ func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (id 
 	if err := tx.QueryRow(ctx, query["claim_wanted"], pgx.StrictNamedArgs{"claim": c.ID}).Scan(&wanted); err != nil {
 		return 0, false, err
 	}
-	over := c.Sharers == 0 && !wanted
-	if over || c.Ends && c.State == string(resource.ClaimBound) {
+	over := c.over(wanted)
+	if over || c.unbinds() {
 		if _, err := tx.Exec(ctx, query["unbind_claim"], pgx.StrictNamedArgs{"id": c.ID, "released": over}); err != nil {
 			return 0, false, err
 		}

@@ -40,7 +40,7 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 			if !ok {
 				return fmt.Errorf("no template %s", key.Template)
 			}
-			made[i] = NewClaim{key.Name(), t}
+			made[i] = NewClaim{Key: key.Name(), Template: t}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
@@ -100,12 +100,12 @@ func (f *fixture) recountClaims() {
 		"sharers": `SELECT count(*) FROM resource_claims c WHERE sharers <>
 			(SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id WHERE j.claims @> ARRAY[c.id])`,
 		"places": `SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id JOIN resource_claims c ON c.id = ANY (j.claims)
-			WHERE c.state <> 'bound' OR c.queue_id <> l.queue_id OR c.node <> l.node`,
+			WHERE c.state NOT IN ('bound', 'draining') OR c.queue_id <> l.queue_id OR c.node <> l.node`,
 		"devices": `SELECT count(*) FROM (
 			SELECT c.id, d.device FROM resource_claims c, jsonb_array_elements_text(c.devices) AS d (device)
 			EXCEPT SELECT claim_id, device FROM claim_devices) wrong`,
 		"devices of none": `SELECT count(*) FROM claim_devices d JOIN resource_claims c ON c.id = d.claim_id
-			WHERE c.state <> 'bound' OR NOT c.devices ? d.device`,
+			WHERE c.state NOT IN ('bound', 'draining') OR NOT c.devices ? d.device`,
 		"released": `SELECT count(*) FROM resource_claims c WHERE state = 'released' AND EXISTS (SELECT FROM jobs j WHERE j.claims @> ARRAY[c.id])`,
 	} {
 		var wrong int

@@ -12,20 +12,21 @@ import (
 
 // Explanation is why a job waits, or why it was given its slot; see docs/explain.md.
 type Explanation struct {
-	Job      int64          `json:"job"`
-	Task     int64          `json:"task"`
-	Share    string         `json:"share" doc:"Path of the share that pays."`
-	State    string         `json:"state" enum:"waiting,ready,leased,finished,failed,cancelled"`
-	At       time.Time      `json:"at" doc:"When this was so, by the clock of the daemon that decides."`
-	Version  int64          `json:"version" doc:"Site version in force."`
-	Summary  string         `json:"summary" doc:"The answer in a few words."`
-	Gate     Gate           `json:"gate,omitempty" enum:"structural,paused,cap,lending,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
-	Pools    []PathStanding `json:"pools,omitempty" doc:"The path of its share, in every pool with a queue that could run it."`
-	Queues   []QueueGate    `json:"queues,omitempty" doc:"Every queue of the site, in file order."`
-	Position *Position      `json:"position,omitempty"`
-	ETA      *ETA           `json:"eta,omitempty"`
-	Waits    *TaskWait      `json:"waits,omitempty" doc:"Of a job that is not ready yet."`
-	Decision *Decision      `json:"decision,omitempty" doc:"Of the running or the last attempt."`
+	Job      int64           `json:"job"`
+	Task     int64           `json:"task"`
+	Share    string          `json:"share" doc:"Path of the share that pays."`
+	State    string          `json:"state" enum:"waiting,ready,leased,finished,failed,cancelled"`
+	At       time.Time       `json:"at" doc:"When this was so, by the clock of the daemon that decides."`
+	Version  int64           `json:"version" doc:"Site version in force."`
+	Summary  string          `json:"summary" doc:"The answer in a few words."`
+	Gate     Gate            `json:"gate,omitempty" enum:"structural,paused,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
+	Pools    []PathStanding  `json:"pools,omitempty" doc:"The path of its share, in every pool with a queue that could run it."`
+	Queues   []QueueGate     `json:"queues,omitempty" doc:"Every queue of the site, in file order."`
+	Position *Position       `json:"position,omitempty"`
+	ETA      *ETA            `json:"eta,omitempty"`
+	Claims   []ClaimStanding `json:"claims,omitempty" doc:"What it holds, or will hold, together with other jobs."`
+	Waits    *TaskWait       `json:"waits,omitempty" doc:"Of a job that is not ready yet."`
+	Decision *Decision       `json:"decision,omitempty" doc:"Of the running or the last attempt."`
 }
 
 // Position is how many jobs of its share are to be served before a job.
@@ -56,6 +57,9 @@ type subject struct {
 	TaskState  string
 	TaskReason string
 	UserName   string
+	Claims     []int64
+
+	claims []claimOfJob
 }
 
 // Explain says why a job waits, or why it was given its slot; ErrNoJob when no job has the id. It costs a handful of
@@ -78,6 +82,9 @@ func (d *Dispatcher) explain(ctx context.Context, job int64) (Explanation, error
 	}
 	j := &rows[0]
 	e := Explanation{Job: j.ID, Task: j.TaskID, Share: j.Share, State: j.State, At: time.Now().UTC()}
+	if err := d.claimsOfJob(ctx, j, &e); err != nil {
+		return Explanation{}, err
+	}
 	if j.State == "ready" || j.State == "waiting" {
 		return e, d.explainWait(ctx, j, &e)
 	}

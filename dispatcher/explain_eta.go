@@ -89,6 +89,9 @@ func (l *look) estimate(e *Explanation) *ETA {
 	case e.Gate == GateStructural:
 		eta.How = "unknown: no queue can run it"
 		return eta
+	case e.Gate.isClaim():
+		eta.How = "unknown: it depends on what becomes of a claim that it shares with others"
+		return eta
 	case e.Gate.isResource():
 		eta.How = "unknown: it depends on when units of a resource come back, and to whom they go"
 		return eta
@@ -168,6 +171,8 @@ func summary(j *subject, e *Explanation) string {
 		s = "All that it may use is held: " + e.reasons(1) + "."
 	case e.Gate == GateLending:
 		s = "Units are kept back on purpose: " + e.reasons(1) + "."
+	case e.Gate.isClaim():
+		s = "It waits for a claim: " + e.reasons(1) + "."
 	case e.Gate.isResource():
 		s = "It waits for units of a resource: " + e.reasons(1) + "."
 	case e.Gate == GateShare:

@@ -12,10 +12,19 @@ type Gate string
 
 // The gates in their order: the first that a job fails is the one that counts.
 const (
-	GateStructural        Gate = "structural"         // the queue does not run such jobs, or none now
-	GatePaused            Gate = "paused"             // its task does not want it to run
-	GateCap               Gate = "cap"                // the slots of the queue, the capacity of the pool, a max up the path or target slots are used up
-	GateLending           Gate = "lending"            // units are idle that their owner does not lend, or that it may not borrow
+	GateStructural      Gate = "structural"             // the queue does not run such jobs, or none now
+	GatePaused          Gate = "paused"                 // its task does not want it to run
+	GateCap             Gate = "cap"                    // the slots of the queue, the capacity of the pool, a max up the path or target slots are used up
+	GateLending         Gate = "lending"                // units are idle that their owner does not lend, or that it may not borrow
+	GateTemplateMissing Gate = "claim_template_missing" // neither the task nor the site has the template of a claim
+	GateClaimMissing    Gate = "claim_missing"          // a claim that people are to make is not there
+	GateClaimDraining   Gate = "claim_draining"         // it is being given up
+	GateClaimNode       Gate = "claim_needs_node"       // no pilot says on which node it is
+	GateClaimElsewhere  Gate = "claim_bound_elsewhere"  // others hold it on another node
+	GateClaimDevices    Gate = "claim_needs_devices"    // no pilot has enough free devices
+	GateClaimFull       Gate = "claim_full"             // as many hold it as may
+	GateGangWaiting     Gate = "gang_waiting"           // not all that start together fit on a node
+
 	GateResourceUnknown   Gate = "resource_unknown"   // the site does not have a resource that it asks for
 	GateResourceCapacity  Gate = "resource_capacity"  // all units are held
 	GateResourceExternal  Gate = "resource_external"  // others use them outside of this site
@@ -28,21 +37,24 @@ const (
 )
 
 var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateCap: 3, GateLending: 4,
-	GateResourceUnknown: 5, GateResourceCapacity: 6, GateResourceExternal: 7, GateResourceReserved: 8, GateResourceAllowance: 9,
-	GateShare: 10, GatePriority: 11, GateNone: 12}
+	GateTemplateMissing: 5, GateClaimMissing: 6, GateClaimDraining: 7, GateClaimNode: 8, GateClaimElsewhere: 9, GateClaimDevices: 10,
+	GateClaimFull: 11, GateGangWaiting: 12,
+	GateResourceUnknown: 13, GateResourceCapacity: 14, GateResourceExternal: 15, GateResourceReserved: 16, GateResourceAllowance: 17,
+	GateShare: 18, GatePriority: 19, GateNone: 20}
 
 // QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.
 type QueueGate struct {
 	Queue  string `json:"queue"`
 	Pool   string `json:"pool"`
-	Gate   Gate   `json:"gate" enum:"structural,paused,cap,lending,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"The first gate that it does not pass."`
+	Gate   Gate   `json:"gate" enum:"structural,paused,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"The first gate that it does not pass."`
 	Reason string `json:"reason"`
 	First  *Side  `json:"first,omitempty" doc:"With gate share: who would get a slot here now."`
 	Own    *Side  `json:"own,omitempty" doc:"With gate share: the job's own side, which is less far below its target, or was served last."`
 	Pilots int    `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
 
-	head  int64 // with GatePriority: the job of the share that goes first here, 0 = not known
-	wider bool  // with GatePriority: the queue prefers another one for its cores
+	head  int64  // with GatePriority: the job of the share that goes first here, 0 = not known
+	near  string // where its slot must be, if not anywhere
+	wider bool   // with GatePriority: the queue prefers another one for its cores
 }
 
 // Side is one of two shares that are compared, at the level at which their paths part.
@@ -140,8 +152,10 @@ type targetKey struct {
 
 // at is the first gate that the job does not pass at a queue.
 func (g *gates) at(q *queue) QueueGate {
-	out := QueueGate{Queue: q.Name, Pool: q.Queue.Pool, Pilots: len(q.pilots)}
-	if reason := fitsQueue(g.shape.need, q.Queue, q.Labels); reason != "" {
+	out := QueueGate{Queue: q.Name, Pool: q.Queue.Pool, Pilots: len(q.pilots), near: g.near()}
+	need := g.shape.need
+	need.Claims = nil // a gate of its own, further down
+	if reason := fitsQueue(need, q.Queue, q.Labels); reason != "" {
 		out.Gate, out.Reason = GateStructural, reason
 		return out
 	}
@@ -154,6 +168,9 @@ func (g *gates) at(q *queue) QueueGate {
 		return out
 	}
 	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape); out.Gate != "" {
+		return out
+	}
+	if out.Gate, out.Reason = g.claimed(q); out.Gate != "" {
 		return out
 	}
 	if out.Gate, out.Reason = g.scarce(q); out.Gate != "" {

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -61,7 +62,11 @@ func (s *Side) words() string {
 // by what this daemon has in escrow: units that it has not asked for yet are no reason for a job to wait.
 func (g *gates) field(q *queue, left room) *contenders {
 	shapes := make(bits, (len(g.s.byAt)+63)/64)
-	for _, sh := range q.outlines {
+	alike := q.outlines
+	if need := g.shape.need.Claims; need.bound() { // a slot of that node may run these too
+		alike = slices.Concat(alike, g.s.claims.nodes[need.place()])
+	}
+	for _, sh := range alike {
 		if left.fits(sh.need) {
 			shapes[sh.at>>6] |= 1 << (sh.at & 63)
 		}
@@ -126,7 +131,7 @@ func (q *QueueGate) inTurn(e *Explanation) {
 	case q.wider:
 		q.Reason = fmt.Sprintf("wider jobs of %s go first at this queue", e.Share)
 	case q.head == e.Job || p.Before == 0:
-		q.Gate, q.Reason = GateNone, "the next slot that pulls here gets it"
+		q.Gate, q.Reason = GateNone, "the next slot that pulls here"+q.near+" gets it"
 		if q.Pilots == 0 {
 			q.Reason += ", but no pilot has pulled here in the last five minutes"
 		}

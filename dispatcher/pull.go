@@ -180,7 +180,7 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 		}
 		d.requests[p.key] = p
 	}
-	asks := seen{at: time.Now(), unfilled: roomOf(p.req.Slot, q.Queue).offered(q.Queue, p.most)}
+	asks := seen{at: time.Now(), unfilled: roomOf(p.req.Slot, q.Queue).offered(q.Queue, p.most), node: p.req.Node, devices: p.req.Devices}
 	if !p.req.Only.none() {
 		asks.only = &p.req.Only
 	}

@@ -135,6 +135,7 @@ func (d *Dispatcher) fill(w *window) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
 	d.mu.Lock()
+	w.putOff()
 	var wide int64
 	for _, s := range w.behind {
 		wide += s.high - s.low
@@ -158,13 +159,13 @@ func (d *Dispatcher) fill(w *window) {
 	d.state.check(w)
 	d.mu.Unlock()
 
-	rows, end, err := d.readWindow(ctx, w.key, read)
+	behind, next, err := d.readWindow(ctx, w.key, read)
 	var all []readyRow
 	if err == nil && read.all > 0 {
 		all, err = d.readOn(ctx, w.key, onwards{from: read.ground, n: read.all})
 	}
 	if err == nil {
-		err = d.preload(ctx, slices.Concat(rows, all))
+		err = d.preload(ctx, slices.Concat(behind, next, all))
 	}
 
 	d.mu.Lock()
@@ -175,16 +176,12 @@ func (d *Dispatcher) fill(w *window) {
 		w.behind = append(w.behind, read.spans...)
 		d.cfg.Log.Warn("ready jobs cannot be read", "share", w.key.share, "err", err)
 	case rewinds == w.rewinds:
-		for _, r := range rows {
-			if job := r.job(); d.state.inflight[job.id] == nil {
-				w.insert(job)
-			}
-			if s := (stand{r.Place, r.ID}); w.cursor.before(s) {
-				w.cursor = s
-			}
+		w.took(read, d.state.free(behind), d.state.free(next))
+		if len(next) > 0 {
+			w.cursor = stand{next[len(next)-1].Place, next[len(next)-1].ID}
 		}
 		if read.on > 0 {
-			w.end = end && len(w.behind) == 0
+			w.end = len(next) < read.on && len(w.behind) == 0
 			w.next = min(2*w.next, windowSize)
 		}
 		if read.all > 0 {
@@ -199,14 +196,22 @@ func (d *Dispatcher) fill(w *window) {
 
 // takeGround hands a look at all slices to the window. d.mu is held.
 func (d *Dispatcher) takeGround(w *window, rows []readyRow, asked int) {
-	all, free := make([]readyJob, len(rows)), make([]readyJob, 0, len(rows))
+	all := make([]readyJob, len(rows))
 	for i, r := range rows {
 		all[i] = r.job()
-		if d.state.inflight[r.ID] == nil {
-			free = append(free, all[i])
+	}
+	w.tookGround(all, d.state.free(rows), len(rows) == asked)
+}
+
+// free are those jobs that were read which no grant of this daemon is about to lease.
+func (s *state) free(rows []readyRow) []readyJob {
+	free := make([]readyJob, 0, len(rows))
+	for _, r := range rows {
+		if s.inflight[r.ID] == nil {
+			free = append(free, r.job())
 		}
 	}
-	w.tookGround(all, free, len(rows) == asked)
+	return free
 }
 
 // windowRead is what one fill reads.
@@ -231,25 +236,21 @@ func (d *Dispatcher) readOn(ctx context.Context, key windowKey, o onwards) ([]re
 		"place": o.from.place, "id": o.from.id, "n": o.n, "slices": max(1, o.slice.n), "slice": o.slice.k, "bits": sliceIDs})
 }
 
-func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead) (rows []readyRow, end bool, err error) {
+func (d *Dispatcher) readWindow(ctx context.Context, key windowKey, r windowRead) (behind, next []readyRow, err error) {
 	if len(r.spans) > 0 {
 		var places, lows, highs []int64
 		for _, s := range r.spans {
 			places, lows, highs = append(places, s.place), append(lows, s.low), append(highs, s.high)
 		}
 		args := pgx.StrictNamedArgs{"share": int32(key.share), "shape": key.shape, "places": places, "lows": lows, "highs": highs}
-		if rows, err = d.readRows(ctx, "read_spans", args); err != nil {
-			return nil, false, err
+		if behind, err = d.readRows(ctx, "read_spans", args); err != nil {
+			return nil, nil, err
 		}
 	}
 	if r.on > 0 {
-		next, err := d.readOn(ctx, key, onwards{from: r.from, slice: r.slice, n: r.on})
-		if err != nil {
-			return nil, false, err
-		}
-		rows, end = append(rows, next...), len(next) < r.on
+		next, err = d.readOn(ctx, key, onwards{from: r.from, slice: r.slice, n: r.on})
 	}
-	return rows, end, nil
+	return behind, next, err
 }
 
 func (d *Dispatcher) readRows(ctx context.Context, verb string, args pgx.StrictNamedArgs) ([]readyRow, error) {

@@ -83,6 +83,8 @@ type seen struct {
 	at       time.Time
 	unfilled shares.Units
 	only     *Only // nil: it takes any job
+	node     string
+	devices  []string // of its node
 }
 
 // pool is a resource group: the tree's standing in it.

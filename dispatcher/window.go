@@ -167,6 +167,30 @@ func (w *window) announce(s span) {
 	}
 }
 
+// putOff leaves out announced ranges that the cursor has not come to after all: they are read in their turn.
+func (w *window) putOff() {
+	n := len(w.behind)
+	w.behind = slices.DeleteFunc(w.behind, func(s span) bool { return w.cursor.before(stand{s.place, s.low}) })
+	if len(w.behind) < n {
+		w.end = false
+	}
+}
+
+// took takes over what a read brought: jobs of announced ranges, and the next ones after the cursor. Of the ranges only what
+// is not after the cursor counts: were the cursor to follow the rest, all between would be passed over.
+func (w *window) took(read windowRead, behind, next []readyJob) {
+	for _, job := range behind {
+		if read.from.before(job.stand) {
+			w.end = false
+			continue
+		}
+		w.insert(job)
+	}
+	for _, job := range next {
+		w.insert(job)
+	}
+}
+
 // withdraw drops jobs that are not ready any more. One of them may have become so again meanwhile: the range is read
 // once more.
 func (w *window) withdraw(s span) {

@@ -7,10 +7,11 @@ CREATE TABLE resource_claims (
     key        text             NOT NULL CHECK (key <> ''),
     template   jsonb            NOT NULL,
     linger_s   double precision NOT NULL CHECK (linger_s >= 0),
-    state      text             NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'bound', 'released')),
+    state      text             NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'bound', 'draining', 'released')),
     queue_id   int              NOT NULL DEFAULT 0,
     node       text             NOT NULL DEFAULT '',
     devices    jsonb            NOT NULL DEFAULT '[]',
+    bound_at   timestamptz,
     sharers    int              NOT NULL DEFAULT 0 CHECK (sharers >= 0),
     idle_since timestamptz,
     lost       boolean          NOT NULL DEFAULT false,
@@ -19,13 +20,16 @@ CREATE TABLE resource_claims (
     changed    xid8             NOT NULL DEFAULT pg_current_xact_id(),
     created_at timestamptz      NOT NULL DEFAULT now(),
     ended_at   timestamptz,
-    CHECK (state = 'bound' OR sharers = 0 AND queue_id = 0 AND node = '' AND devices = '[]')
+    CHECK (state IN ('bound', 'draining') OR sharers = 0 AND queue_id = 0 AND node = '' AND devices = '[]')
 );
-COMMENT ON TABLE resource_claims IS 'Claims of tasks: what several jobs hold together while one of them has a lease.';
-COMMENT ON COLUMN resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is not released.';
+COMMENT ON TABLE resource_claims IS 'Claims: what several jobs hold together while one of them has a lease.';
+COMMENT ON COLUMN resource_claims.task_id IS 'Whose it is; 0: made by people, who say where it is and when it ends. Jobs may wait for such a one that is not there: then it is pending.';
+COMMENT ON COLUMN resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
+COMMENT ON COLUMN resource_claims.state IS 'draining: not wanted any more; nobody else gets to hold it, and it goes with its last holder.';
 COMMENT ON COLUMN resource_claims.template IS 'What it takes: name, node, devices by kind.';
 COMMENT ON COLUMN resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
 COMMENT ON COLUMN resource_claims.devices IS 'Of that node, taken for it.';
+COMMENT ON COLUMN resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
 COMMENT ON COLUMN resource_claims.sharers IS 'Leases of its jobs.';
 COMMENT ON COLUMN resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
 COMMENT ON COLUMN resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
@@ -33,13 +37,18 @@ COMMENT ON COLUMN resource_claims.unplaced IS 'Jobs of it may have a shape that 
 COMMENT ON COLUMN resource_claims.ended_at IS 'When it was released; kept for as long as a replay may look back.';
 COMMENT ON COLUMN resource_claims.changed IS 'The transaction that wrote it last: daemons read on from the oldest one that was under way when they read before.';
 COMMENT ON INDEX resource_claims_pkey IS 'Claims of jobs.';
-CREATE UNIQUE INDEX resource_claims_key ON resource_claims (task_id, key) WHERE state <> 'released';
+CREATE UNIQUE INDEX resource_claims_key ON resource_claims (task_id, key)
+    WHERE state IN ('pending', 'bound') OR task_id = 0 AND state = 'draining';
 COMMENT ON INDEX resource_claims_key IS 'A claim of a task that later jobs join.';
 CREATE INDEX resource_claims_changed ON resource_claims (changed);
 COMMENT ON INDEX resource_claims_changed IS 'What daemons have not read yet.';
+CREATE INDEX resource_claims_live ON resource_claims (id) WHERE state <> 'released';
+COMMENT ON INDEX resource_claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
+CREATE INDEX resource_claims_task ON resource_claims (task_id, id);
+COMMENT ON INDEX resource_claims_task IS 'All claims of a task.';
 CREATE INDEX resource_claims_ended ON resource_claims (ended_at) WHERE state = 'released';
 COMMENT ON INDEX resource_claims_ended IS 'Those that Purge drops.';
-CREATE INDEX resource_claims_tend ON resource_claims (id) WHERE unplaced OR state = 'bound' AND sharers = 0;
+CREATE INDEX resource_claims_tend ON resource_claims (id) WHERE unplaced OR state IN ('bound', 'draining') AND sharers = 0;
 COMMENT ON INDEX resource_claims_tend IS 'Claims that may need something done.';
 
 CREATE TABLE claim_devices (
@@ -56,8 +65,13 @@ COMMENT ON INDEX claim_devices_claim IS 'Given back when the claim is unbound.';
 
 ALTER TABLE jobs ADD COLUMN claims bigint[];
 COMMENT ON COLUMN jobs.claims IS 'Claims that the job holds while it has a lease; NULL: none.';
-CREATE INDEX jobs_claims ON jobs USING gin (claims) WHERE claims IS NOT NULL;
-COMMENT ON INDEX jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it.';
+CREATE INDEX jobs_claims ON jobs USING gin (claims) WITH (fastupdate = off) WHERE claims IS NOT NULL;
+COMMENT ON INDEX jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it. A list of what is to be put into it would be read through at each look.';
+
+ALTER TABLE jobs ADD COLUMN scaled_away boolean;
+ALTER TABLE ended_jobs ADD COLUMN scaled_away boolean;
+COMMENT ON COLUMN jobs.scaled_away IS 'Its task was scaled down since: it ends, whatever its outcome, and is not tried again; NULL: it was not.';
+COMMENT ON COLUMN ended_jobs.scaled_away IS 'Its task was scaled down since: it is not tried again, and the task can be done without it; NULL: it was not.';
 
 ALTER TABLE shapes ADD COLUMN claims jsonb;
 COMMENT ON COLUMN shapes.claims IS 'Of jobs with claims: where those are bound that are, and what the others need; NULL: no claims.';
@@ -67,6 +81,12 @@ COMMENT ON COLUMN payloads.roles IS 'Commands of roles that have one of their ow
 
 ALTER TABLE tasks DROP CONSTRAINT tasks_split_check;
 ALTER TABLE tasks ADD CONSTRAINT tasks_split_check CHECK (split IN ('count', 'inputs', 'events', 'matrix', 'groups'));
+
+ALTER TABLE tasks ADD COLUMN scaled jsonb, ADD COLUMN scaling boolean NOT NULL DEFAULT false;
+COMMENT ON COLUMN tasks.scaled IS 'Numbers of a task of groups that are not those it was submitted with any more; its pieces to come are inputs by name. NULL: it was never scaled.';
+COMMENT ON COLUMN tasks.scaling IS 'It was scaled down, and there may be jobs left that are to be cancelled: Generator.Sweep carries it on.';
+CREATE INDEX tasks_scaling ON tasks (id) WHERE scaling;
+COMMENT ON INDEX tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
 
 -- +goose StatementBegin
 CREATE FUNCTION divvy_bind_claims(ids bigint[], ns int[], queues int[], nodes text[], taken text[]) RETURNS void
@@ -83,7 +103,7 @@ BEGIN
     CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
     ORDER BY b.queue_id, b.node, d.device;
     UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
-        sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
+        bound_at = coalesce(c.bound_at, now()), sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
         placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
     FROM unnest(ids, ns, queues, nodes, taken) AS b (id, n, queue_id, node, devices)
     WHERE c.id = b.id AND (c.state = 'pending'
@@ -101,7 +121,10 @@ DROP FUNCTION divvy_bind_claims;
 DELETE FROM tasks WHERE split = 'groups';
 ALTER TABLE tasks DROP CONSTRAINT tasks_split_check;
 ALTER TABLE tasks ADD CONSTRAINT tasks_split_check CHECK (split IN ('count', 'inputs', 'events', 'matrix'));
+DROP INDEX tasks_scaling;
+ALTER TABLE tasks DROP COLUMN scaled, DROP COLUMN scaling;
 ALTER TABLE payloads DROP COLUMN roles;
 ALTER TABLE shapes DROP COLUMN claims;
-ALTER TABLE jobs DROP COLUMN claims;
+ALTER TABLE jobs DROP COLUMN claims, DROP COLUMN scaled_away;
+ALTER TABLE ended_jobs DROP COLUMN scaled_away;
 DROP TABLE claim_devices, resource_claims;

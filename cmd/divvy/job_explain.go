@@ -62,6 +62,9 @@ func writeExplanation(w io.Writer, e client.Explanation, wide bool) {
 	for _, p := range e.Pools {
 		writePath(w, p)
 	}
+	if len(e.Claims) > 0 {
+		writeClaimsOf(w, e.Claims, e.At)
+	}
 	if len(e.Queues) > 0 {
 		writeGates(w, e.Queues, wide)
 	}
@@ -93,6 +96,16 @@ func writePath(w io.Writer, p dispatcher.PathStanding) {
 	if p.AtTarget != nil && *p.AtTarget > 0 {
 		fmt.Fprintf(w, "at its target in about %s, if nothing is reclaimed\n", inSeconds(*p.AtTarget))
 	}
+}
+
+// writeClaimsOf lists the claims of a job.
+func writeClaimsOf(w io.Writer, claims []client.Claim, now time.Time) {
+	fmt.Fprintln(w)
+	g := newGrid(w, ">claim", "key", "state", "queue", "node", ">sharers", ">bound", "takes")
+	for _, claim := range claims {
+		g.row(claim.ID, claim.Key, g.state(claim.State), orDash(claim.Queue), orDash(claim.Node), sharers(claim), since(now, claim.BoundAt), takesOf(claim))
+	}
+	g.flush()
 }
 
 // writeGates lists the queues that the job may come to run at, or, with wide, all.

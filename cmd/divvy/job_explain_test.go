@@ -23,6 +23,12 @@ func TestExplanations(t *testing.T) {
 		ETA:      &dispatcher.ETA{Known: true, Seconds: 200, How: "139 ready jobs and itself ÷ (1 units a second end in pool default × 0.7 of them for Production/MC ÷ 1 units a job) = about 3 min 20 s"}}
 	waiting := dispatcher.Explanation{Job: 13, Task: 8, Share: "Test", State: "waiting", Gate: dispatcher.GatePaused, Summary: "It is not ready: task 8 is paused.",
 		Waits: &dispatcher.TaskWait{TaskState: "paused", Reason: "task 8 is paused"}}
+	claimed := ready
+	bound := at.Add(-3 * time.Minute)
+	claimed.Gate, claimed.Pools, claimed.Queues = dispatcher.GateClaimElsewhere, nil, []dispatcher.QueueGate{{Queue: "CERN", Gate: dispatcher.GateClaimElsewhere, Pilots: 40,
+		Reason: "claim 0/sgx/1/gpus is bound at node n1 of queue GPU since 08:57:00 (3m0s), held by 2 jobs (21, 22)"}}
+	claimed.Claims = []dispatcher.ClaimStanding{{ID: 7, Key: "0/sgx/1/gpus", State: "bound", Queue: "GPU", Node: "n1", Sharers: 2, BoundAt: &bound,
+		Template: dispatcher.ClaimTakes{Name: "gpus", Devices: map[string]int{"gpu": 1}}}, {ID: 8, Key: "0/node", State: "pending", Template: dispatcher.ClaimTakes{Name: "node", Node: true}}}
 	many := ready
 	many.Queues, many.Pools = nil, nil
 	many.Position, many.ETA = &dispatcher.Position{Before: 100000, More: true, Ready: 10000000}, &dispatcher.ETA{How: "unknown: nothing has ended in the last 5 minutes where it could run"}
@@ -45,6 +51,7 @@ func TestExplanations(t *testing.T) {
 	var b bytes.Buffer
 	for name, write := range map[string]func(){
 		"job-explain-ready":        func() { writeExplanation(&b, ready, false) },
+		"job-explain-claims":       func() { writeExplanation(&b, claimed, false) },
 		"job-explain-waiting":      func() { writeExplanation(&b, waiting, false) },
 		"job-explain-many":         func() { writeExplanation(&b, many, false) },
 		"job-explain-many-wide":    func() { writeExplanation(&b, many, true) },

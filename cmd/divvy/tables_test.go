@@ -38,6 +38,19 @@ func TestTablesWithAges(t *testing.T) {
 	status.Queues.Online, status.Queues.Drain = 3, 1
 	down := client.Status{Reason: "database: connection refused", StartedAt: ago(time.Second)}
 
+	claim := client.Claim{ID: 7, Task: 3, Key: "0/sgx/1/gpus(pre,train)", State: "bound", LingerS: 60, Queue: "GPU", Node: "n1",
+		Devices: []string{"gpu:0", "gpu:1"}, BoundAt: at(5 * time.Minute), Sharers: 2, CreatedAt: ago(time.Hour),
+		Template: dispatcher.ClaimTakes{Name: "gpus", Resources: map[string]int64{"nvlink": 1}, Devices: map[string]int{"gpu": 2}, MaxSharers: 4, Gang: true},
+		Holders: []client.ClaimHolder{{Job: 21, Task: 3, Name: "0/sgx/1/pre/0", Attempt: 1, State: "running", Pilot: "vm-1", Since: ago(5 * time.Minute)},
+			{Job: 22, Task: 3, Name: "0/sgx/1/train/0", Attempt: 2, State: "granted", Pilot: "vm-2", Since: ago(2 * time.Second)}},
+		Waiters: []client.ClaimWaiter{{Job: 23, Task: 3, Name: "0/sgx/1/train/1", State: "ready", Since: ago(time.Hour)}}, Waiting: 120}
+	idle := client.Claim{ID: 8, Task: 3, Key: "0/node", State: "bound", LingerS: 90, Queue: "GPU", Node: "n2", BoundAt: at(time.Minute), IdleSince: at(10 * time.Second),
+		CreatedAt: ago(time.Hour), Template: dispatcher.ClaimTakes{Name: "node", Node: true}}
+	missing := client.Claim{ID: 9, Task: 4, Key: "0/fast", State: "pending", LingerS: 60, CreatedAt: ago(time.Minute), Template: dispatcher.ClaimTakes{Name: "fast", Missing: true},
+		Waiters: []client.ClaimWaiter{{Job: 30, Task: 4, State: "ready", Since: ago(time.Minute)}}, Waiting: 1}
+	over := client.Claim{ID: 2, Key: "claim:shelf", State: "released", LingerS: 60, CreatedAt: ago(time.Hour), EndedAt: at(time.Minute), Template: dispatcher.ClaimTakes{Name: "shelf"}}
+	claims := client.Page[client.Claim]{Items: []client.Claim{claim, idle, missing, over}, Next: "9"}
+
 	var b bytes.Buffer
 	for name, write := range map[string]func(){
 		"task-list": func() {
@@ -49,6 +62,12 @@ func TestTablesWithAges(t *testing.T) {
 		"job-list":        func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, false, now) },
 		"job-list-wide":   func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, true, now) },
 		"job-show":        func() { writeJob(&b, job, now) },
+		"claim-list":      func() { writeClaims(&b, claims, false, now) },
+		"claim-list-wide": func() { writeClaims(&b, claims, true, now) },
+		"claim-show":      func() { writeClaim(&b, claim, now) },
+		"claim-show-idle": func() { writeClaim(&b, idle, now) },
+		"claim-missing":   func() { writeClaim(&b, missing, now) },
+		"claim-over":      func() { writeClaim(&b, over, now) },
 		"status":          func() { writeStatus(&b, "http://127.0.0.1:8470", status, now) },
 		"status-down":     func() { writeStatus(&b, "http://127.0.0.1:8470", down, now) },
 	} {

@@ -11,9 +11,9 @@ WITH gone AS (
     UPDATE resource_claims c SET unplaced = true, placed_to = 0 FROM locked_claims l WHERE c.id = l.id
 ), ended AS (
     INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
-        first_event, n_events, retry_of, created_at)
+        first_event, n_events, retry_of, created_at, scaled_away)
     SELECT id, task_id, share_id, shape_id, priority, 'cancelled', attempt, max_attempts, idx, inputs,
-        first_event, n_events, retry_of, created_at
+        first_event, n_events, retry_of, created_at, scaled_away
     FROM gone
 )
 SELECT task_id, share_id, shape_id, state, place, count(*)::int AS n, min(id) AS low_id, max(id) AS high_id

@@ -1,7 +1,8 @@
 -- Ends attempts: lease → attempts, and the job → ended_jobs or back to ready. A lease that is not there any more,
 -- or belongs to a later attempt, is left alone; "lost" needs a lease that has run out, "reclaimed" one whose pilot was
 -- told to give its units back and has had its grace.
--- A job is over when it finished, when a cancel order stood at its lease, or when its attempts are used up. A
+-- A job is over when it finished, when a cancel order stood at its lease, when its task was scaled down and does not want it
+-- any more, or when its attempts are used up. A
 -- revoked attempt is not charged: the number rises, since it is the fence, and the bound rises with it. An attempt that
 -- was to give its units back, and did not finish after its pilot was told so, is revoked, unless it was killed as well.
 -- Jobs are locked before their leases go, as grants do: one decided on old news has the job's row and waits for
@@ -36,19 +37,19 @@ WITH results AS (
 ), over AS (
     DELETE FROM jobs j USING gone g
     WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id
-        AND (g.outcome = 'finished' OR g.cancel_reason IS NOT NULL OR g.outcome <> 'revoked' AND j.attempt >= j.max_attempts)
-    RETURNING j.*, CASE WHEN g.outcome = 'finished' THEN 'finished' WHEN g.cancel_reason IS NOT NULL THEN 'cancelled'
-        ELSE 'failed' END AS final
+        AND (g.outcome = 'finished' OR g.cancel_reason IS NOT NULL OR j.scaled_away OR g.outcome <> 'revoked' AND j.attempt >= j.max_attempts)
+    RETURNING j.*, CASE WHEN g.outcome = 'finished' THEN 'finished'
+        WHEN g.cancel_reason IS NOT NULL OR g.outcome = 'revoked' OR j.attempt < j.max_attempts THEN 'cancelled' ELSE 'failed' END AS final
 ), archived AS (
     INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
-        first_event, n_events, retry_of, created_at)
+        first_event, n_events, retry_of, created_at, scaled_away)
     SELECT id, task_id, share_id, shape_id, priority, final, attempt, max_attempts, idx, inputs,
-        first_event, n_events, retry_of, created_at
+        first_event, n_events, retry_of, created_at, scaled_away
     FROM over
 ), again AS (
     UPDATE jobs j SET attempt = j.attempt + 1, max_attempts = j.max_attempts + (g.outcome = 'revoked')::int
     FROM gone g
-    WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL
+    WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL AND j.scaled_away IS NULL
         AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
     RETURNING j.id, j.place, j.claims
 ), left_claims AS (

@@ -41,9 +41,9 @@ WITH results AS (
     WHERE c.id = ANY (ARRAY(SELECT id FROM left_claims)) AND c.id = u.id
 ), archived AS (
     INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
-        first_event, n_events, retry_of, created_at)
+        first_event, n_events, retry_of, created_at, scaled_away)
     SELECT id, task_id, share_id, shape_id, priority, 'finished', attempt, max_attempts, idx, inputs,
-        first_event, n_events, retry_of, created_at
+        first_event, n_events, retry_of, created_at, scaled_away
     FROM over
 ), logged AS (
     INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units,

@@ -1,0 +1,41 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// Shapes of resource claims.
+type (
+	Claim       = dispatcher.ClaimStanding
+	ClaimHolder = dispatcher.ClaimHolder
+	ClaimWaiter = dispatcher.ClaimWaiter
+)
+
+// ClaimFilter selects resource claims; the zero one all that are not released, the first page.
+type ClaimFilter struct {
+	Task                  int64
+	State, Node, Resource string
+	After                 string
+	Limit                 int
+}
+
+// Claims lists resource claims by ascending id.
+func (c *Client) Claims(ctx context.Context, f ClaimFilter) (Page[Claim], error) {
+	q := query{}
+	q.number("task", f.Task)
+	q.set("state", f.State)
+	q.set("node", f.Node)
+	q.set("resource", f.Resource)
+	q.page(f.Limit, f.After)
+	return get[Page[Claim]](ctx, c, call{method: http.MethodGet, path: "/v1/resource-claims", query: url.Values(q), repeat: true})
+}
+
+// Claim is one resource claim with the jobs that hold it and that wait for it.
+func (c *Client) Claim(ctx context.Context, id int64) (Claim, error) {
+	return get[Claim](ctx, c, call{method: http.MethodGet, path: "/v1/resource-claims/" + strconv.FormatInt(id, 10), repeat: true})
+}
