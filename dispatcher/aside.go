@@ -174,8 +174,10 @@ func (sup *supply) inTurn() bool {
 	return len(sup.of.Split.Weights) == 0 && len(sup.of.Split.Tree) == 0
 }
 
+// askInTurn asks who comes first until one is refused: nobody behind it would get anything. But who wants nothing, as far as is
+// known, stands in nobody's way: its jobs may be gone, another daemon had them, and the next decision finds that out.
 func (sup *supply) askInTurn(q *waitQueue) {
-	for len(*q) > 0 && sup.admits((*q)[0]) {
+	for len(*q) > 0 && (sup.admits((*q)[0]) || sup.book.WantedBy((*q)[0].key.id) == 0) {
 		sup.letGo((*q)[0])
 	}
 }

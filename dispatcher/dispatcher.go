@@ -186,6 +186,9 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.state.sample.all = d.cfg.RecordAll
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)
+	for _, t := range fresh.turns {
+		d.state.tookTurn(t)
+	}
 	return nil
 }
 

@@ -139,6 +139,9 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 			if m.After == isLeased && r.DaemonID != 0 {
 				d.active[r.DaemonID] = now
 			}
+			if m.Before == isReady && m.After == isLeased {
+				d.state.tookTurn(turnRow{m.Share, m.Shape, m.Queue})
+			}
 			if m.After == isReady {
 				if w := d.state.windows[windowKey{m.Share, m.Shape}]; w != nil {
 					ready[w] = true

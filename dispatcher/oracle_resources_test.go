@@ -61,7 +61,8 @@ func (o *oracle) allowances(name string) map[string]int64 {
 			break
 		}
 		slices.SortFunc(ids, func(a, b string) int {
-			return cmp.Or(cmp.Compare(given[a], given[b]), -cmp.Compare(min(held[a], given[a]+1), min(held[b], given[b]+1)),
+			has := func(id string) int64 { return min(1, max(0, held[id]-given[id])) }
+			return cmp.Or(cmp.Compare(given[a], given[b]), -cmp.Compare(has(a), has(b)),
 				cmp.Compare(o.units.turns[name+" "+a], o.units.turns[name+" "+b]), cmp.Compare(a, b))
 		})
 		given[ids[0]]++
