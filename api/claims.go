@@ -17,6 +17,15 @@ type claimsInput struct {
 	Resource string `query:"resource" doc:"Only claims that take units of this resource, with its key in a keyed family."`
 }
 
+type createClaimInput struct {
+	Body dispatcher.OutsideClaim
+}
+
+type deleteClaimInput struct {
+	Name  string `query:"name" required:"true" maxLength:"200" doc:"Name of the claim."`
+	Force bool   `query:"force" doc:"Although jobs hold it: no others get to, and it goes with the last of them."`
+}
+
 type claimInput struct {
 	ID int64 `path:"id" minimum:"1" doc:"Id of the claim."`
 }
@@ -39,5 +48,18 @@ func (s *server) claimRoutes() {
 		OperationID: "get-claim", Method: http.MethodGet, Path: "/v1/resource-claims/{id}", Tags: tags, Summary: "Show a resource claim with the jobs that hold it and that wait",
 	}, func(ctx context.Context, in *claimInput) (dispatcher.ClaimStanding, error) {
 		return s.dispatcher.Claim(ctx, in.ID)
+	})
+	route(s, huma.Operation{
+		OperationID: "create-claim", Method: http.MethodPost, Path: "/v1/resource-claims", Tags: tags, Summary: "Make a resource claim outside of tasks", DefaultStatus: http.StatusCreated,
+		Description: "A node, or devices of it, for jobs of any task that refer to it by its name; they wait until it is made. It stays until it is deleted. The same again changes nothing.",
+	}, func(ctx context.Context, in *createClaimInput) (dispatcher.ClaimStanding, error) {
+		claim, err := s.dispatcher.CreateClaim(ctx, in.Body)
+		return claim, s.withQueues(err)
+	})
+	route(s, huma.Operation{
+		OperationID: "delete-claim", Method: http.MethodDelete, Path: "/v1/resource-claims", Tags: tags, Summary: "Delete a resource claim that was made outside of tasks",
+		Description: "Refused while jobs hold it, unless it is forced. Jobs that refer to it wait until there is one of its name again.",
+	}, func(ctx context.Context, in *deleteClaimInput) (dispatcher.ClaimStanding, error) {
+		return s.dispatcher.DeleteClaim(ctx, in.Name, in.Force)
 	})
 }

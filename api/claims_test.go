@@ -29,6 +29,30 @@ func TestClaimRoutes(t *testing.T) {
 			t.Errorf("%s: %+v", path, p)
 		}
 	}
+	if w := b.call("POST", "/v1/resource-claims", `{"name":"disk","queue":"CERN","node":"n1","devices":["gpu:0"]}`); w.Code != 201 ||
+		!strings.Contains(w.Body.String(), `"key":"disk","state":"bound"`) {
+		t.Errorf("create: %d %s", w.Code, w.Body)
+	}
+	for body, at := range map[string]string{`{}`: "body", `{"name":"x","queue":"q","node":"n","max_sharers":-1}`: "body.max_sharers",
+		`{"name":"x","queue":"q","node":"n","device":"gpu:0"}`: "body.device"} {
+		if p := b.problem(b.call("POST", "/v1/resource-claims", body), 422); len(p.Errors) == 0 || p.Errors[0].Location != at {
+			t.Errorf("%s: %v", body, p)
+		}
+	}
+	for query, state := range map[string]string{"?name=disk": "released", "?name=disk&force=true": "draining"} {
+		if w := b.call("DELETE", "/v1/resource-claims"+query, ""); w.Code != 200 || !strings.Contains(w.Body.String(), state) {
+			t.Errorf("delete: %d %s", w.Code, w.Body)
+		}
+	}
+	if p := b.problem(b.call("DELETE", "/v1/resource-claims", ""), 422); len(p.Errors) == 0 || p.Errors[0].Location != "query.name" {
+		t.Error(p)
+	}
+	for code, err := range map[string]error{"claim_exists": dispatcher.ErrClaimExists, "claim_held": dispatcher.ErrClaimHeld, "device_taken": dispatcher.ErrDeviceTaken} {
+		b.dispatcher.err = fmt.Errorf("%w: x", err)
+		if p := b.problem(b.call("DELETE", "/v1/resource-claims?name=disk", ""), 409); p.Code != code {
+			t.Errorf("%v: %v", err, p)
+		}
+	}
 	b.dispatcher.err = fmt.Errorf("%w: 7", dispatcher.ErrNoClaim)
 	if p := b.problem(b.call("GET", "/v1/resource-claims/7", ""), 404); p.Code != "no_claim" {
 		t.Errorf("%+v", p)

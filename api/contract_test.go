@@ -105,12 +105,13 @@ var bodies = map[string]string{
 	"add-inputs":    "\"a\"\n\"b\"\n",
 	"apply-site":    "shares: []\n",
 	"what-if":       "shares: []\n", "retag": "shares: []\n", "apply-site-later": "shares: []\n",
-	"reassign-tasks": `{"share":"A","tasks":[3]}`, "prioritise-task": `{"priority":900}`,
+	"reassign-tasks": `{"share":"A","tasks":[3]}`, "prioritise-task": `{"priority":900}`, "scale-task": `{"group":"g","replicas":2}`,
+	"create-claim":          `{"name":"disk","queue":"CERN","node":"n1"}`,
 	"set-resource-capacity": `{"capacity":6}`, "report-external": `{"total":100,"used":30}`,
 }
 
 // needed are the query parameters that operations cannot do without.
-var needed = map[string]string{"rollback-site": "?version=1", "apply-site-later": "?at=2030-01-01T00:00:00Z", "retag": "?since=7d", "why": "?a=A&b=B"}
+var needed = map[string]string{"rollback-site": "?version=1", "apply-site-later": "?at=2030-01-01T00:00:00Z", "retag": "?since=7d", "why": "?a=A&b=B", "delete-claim": "?name=disk"}
 
 const goodTask = `{"name":"t","user":"alice","label":"managed","command":["true"],"count":3,"requirements":{"cores":1,"walltime":"2h"}}`
 

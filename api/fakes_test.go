@@ -95,6 +95,14 @@ func (f *fakeDispatcher) Claims(_ context.Context, filter dispatcher.ClaimFilter
 	return f.claims, f.err
 }
 
+func (f *fakeDispatcher) CreateClaim(_ context.Context, c dispatcher.OutsideClaim) (dispatcher.ClaimStanding, error) {
+	return dispatcher.ClaimStanding{ID: 7, Key: c.Name, State: "bound", Queue: c.Queue, Node: c.Node, Devices: c.Devices, CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
+}
+
+func (f *fakeDispatcher) DeleteClaim(_ context.Context, name string, force bool) (dispatcher.ClaimStanding, error) {
+	return dispatcher.ClaimStanding{ID: 7, Key: name, State: map[bool]string{true: "draining", false: "released"}[force], CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
+}
+
 func (f *fakeDispatcher) Claim(_ context.Context, id int64) (dispatcher.ClaimStanding, error) {
 	return dispatcher.ClaimStanding{ID: id, Key: "0/gpu", State: "pending", CreatedAt: time.Unix(1e9, 0).UTC()}, f.err
 }
@@ -165,6 +173,10 @@ func (f *fakeTasks) Finish(context.Context, int64) (generator.Change, error) {
 
 func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (generator.PriorityChange, error) {
 	return generator.PriorityChange{Task: id, Before: 5, After: priority, Ready: 2}, f.err
+}
+
+func (f *fakeTasks) Scale(_ context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error) {
+	return generator.ScaleChange{Task: id, Group: to.Group, Role: to.Role, Before: 3, After: to.Replicas, Running: 6, Draining: 1}, f.err
 }
 
 func (f *fakeTasks) Reassign(_ context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {

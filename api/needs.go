@@ -32,6 +32,9 @@ type Dispatcher interface {
 	// Claims lists resource claims by rising id; Claim is one with those that hold it and that wait, ErrNoClaim when there is none.
 	Claims(context.Context, dispatcher.ClaimFilter) ([]dispatcher.ClaimStanding, error)
 	Claim(ctx context.Context, id int64) (dispatcher.ClaimStanding, error)
+	// CreateClaim makes a claim outside of tasks, DeleteClaim ends it by its name.
+	CreateClaim(context.Context, dispatcher.OutsideClaim) (dispatcher.ClaimStanding, error)
+	DeleteClaim(ctx context.Context, name string, force bool) (dispatcher.ClaimStanding, error)
 	// ReportExternal takes what the server of a resource says: units that there are, and used ones, ours too.
 	ReportExternal(ctx context.Context, name, queue string, total, used int64) error
 	// KillJob cancels a live job; ErrNoJob when there is none with the id.
@@ -53,6 +56,8 @@ type Tasks interface {
 	Finish(ctx context.Context, id int64) (generator.Change, error)
 	// Prioritise gives a task and its jobs another priority.
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
+	// Scale changes how many replicas or jobs a task of groups has.
+	Scale(ctx context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error)
 	// Reassign gives tasks to another share; Retag tells what other rules would make of past tasks.
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 	Retag(ctx context.Context, st *site.Site, since time.Duration) (generator.Retagging, error)

@@ -89,6 +89,14 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("%s: %v", body, p)
 		}
 	}
+	if w := b.call("POST", "/v1/tasks/3/scale", `{"group":"g","replicas":0}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"task":3,"group":"g","before":3,"after":0,`) {
+		t.Errorf("scale: %d %s", w.Code, w.Body)
+	}
+	for body, at := range map[string]string{`{}`: "body", `{"replicas":"2"}`: "body.replicas", `{"replicas":1,"groups":"g"}`: "body.groups"} {
+		if p := b.problem(b.call("POST", "/v1/tasks/3/scale", body), 422); len(p.Errors) == 0 || p.Errors[0].Location != at {
+			t.Errorf("%s: %v", body, p)
+		}
+	}
 	for verb, state := range map[string]shares.QueueState{"drain": shares.Drain, "online": shares.Online, "offline": shares.Offline} {
 		w := b.call("POST", "/v1/queues/CERN/"+verb, "")
 		if w.Code != 200 || b.site.state != state || !strings.Contains(w.Body.String(), fmt.Sprintf("%q:%q", "state", state)) {

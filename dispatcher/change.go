@@ -173,7 +173,10 @@ func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 	if err != nil {
 		return fmt.Errorf("move share: %w", err)
 	}
-	var moves []move
+	moves, err := moveCharges(ctx, tx, 0, from, to)
+	if err != nil {
+		return fmt.Errorf("move share: %w", err)
+	}
 	for _, g := range leased {
 		m := move{Task: g.TaskID, Share: from, Shape: g.ShapeID, Queue: g.QueueID, Before: isLeased, After: isNone, N: g.N, Units: g.Units}
 		moves = append(moves, m)

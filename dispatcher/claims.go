@@ -16,13 +16,17 @@ type ClaimNeed struct {
 	OnNode  bool           `json:"on_node,omitempty" doc:"It has a claim that is to be bound, so that the pilot has to say on which node it is."`
 	Devices map[string]int `json:"devices,omitempty" doc:"Devices that its other claims will take, by kind."`
 	Missing bool           `json:"missing,omitempty" doc:"It waits for a template, or for a claim that people make, that there is not yet."`
+	Gang    int            `json:"gang,omitempty" doc:"So many jobs start together on one node, this one among them."`
+
+	Resources map[string]int64 `json:"resources,omitempty" doc:"Units of resources that its other claims will hold, beside its own."`
 }
 
 // ClaimNeedOf is what a job asks for none of whose claims is bound.
-func ClaimNeedOf(templates []shares.ClaimTemplate) *ClaimNeed {
-	claims := make([]resource.Claim, len(templates))
-	for i, t := range templates {
-		claims[i] = resource.NewClaim(t, 1)
+func ClaimNeedOf(made []NewClaim) *ClaimNeed {
+	claims := make([]resource.Claim, len(made))
+	for i, c := range made {
+		claims[i] = resource.NewClaim(c.Template, c.Members)
+		claims[i].Missing = c.Missing || c.Outside
 	}
 	return needOfClaims(claims)
 }
@@ -39,6 +43,9 @@ func needOfClaims(claims []resource.Claim) *ClaimNeed {
 			need.Apart = true
 		case c.State == resource.ClaimPending:
 			need.add(c.Template)
+			if c.Template.Gang {
+				need.Gang = max(need.Gang, c.Jobs)
+			}
 		}
 	}
 	return need
@@ -53,6 +60,12 @@ func (n *ClaimNeed) add(t shares.ClaimTemplate) {
 			n.Devices = map[string]int{}
 		}
 		n.Devices[kind] += k
+	}
+	for ref, units := range t.Resources {
+		if n.Resources == nil {
+			n.Resources = map[string]int64{}
+		}
+		n.Resources[ref] += units
 	}
 }
 
@@ -90,6 +103,7 @@ type claims struct {
 	since   string                              // transaction from which on changes are to be read
 	again   map[int64]bool                      // to be read again
 	missing map[int64]bool                      // they wait for a template of the site
+	costs   map[claimPayer]map[string]int64     // units of resources that pending ones will hold, by who will have them counted
 	asking  resource.Offer                      // of the present decision
 }
 
@@ -99,14 +113,18 @@ type liveClaim struct {
 	id       int64
 	task     int64
 	key      string
-	inflight int  // grants of this daemon that are not committed
-	fresh    bool // it is bound by one of these
-	unsure   bool // somebody was faster: where it is has to be read
+	queue    shares.QueueID // of its place
+	payer    *claimPayer    // of one whose template is missing
+	charge   *shape         // of its units, see charger; nil: it has none
+	awaited  bool           // its units are in claims.costs
+	inflight int            // grants of this daemon that are not committed
+	fresh    bool           // it is bound by one of these
+	unsure   bool           // somebody was faster: where it is has to be read
 }
 
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
-		since: "0", again: map[int64]bool{}, missing: map[int64]bool{}}
+		since: "0", again: map[int64]bool{}, missing: map[int64]bool{}, costs: map[claimPayer]map[string]int64{}}
 }
 
 // know notes an outline of jobs with claims.
@@ -152,6 +170,7 @@ func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place
 			delete(cs.taken, c.Place)
 		}
 	}
+	cs.expect(c, state == resource.ClaimPending)
 	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && at.Node != "" && (c.External || resource.Local(c.Template))
 	for _, id := range devices {
 		if cs.taken[at] == nil {
@@ -169,12 +188,12 @@ func (cs *claims) among(fit []*outline, all bool, fits func(*outline) bool) []*o
 	}
 	reach := make([]*outline, 0, len(fit)+4)
 	for _, o := range fit {
-		if !o.need.Claims.bound() && o.need.Claims.metBy(cs.asking) {
+		if !o.need.Claims.bound() && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) {
 			reach = append(reach, o)
 		}
 	}
 	for _, o := range cs.nodes[cs.asking.Place] {
-		if (all || o.nOpen > 0) && o.need.Claims.metBy(cs.asking) && fits(o) {
+		if (all || o.nOpen > 0) && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) && fits(o) {
 			reach = append(reach, o)
 		}
 	}
@@ -195,8 +214,8 @@ func (cs *claims) of(job *readyJob) (live []*liveClaim, ok bool) {
 	return live, true
 }
 
-// admit says whether the slot that is being decided for may hold all claims of a job, and with which devices.
-func (cs *claims) admit(job *readyJob) (live []*liveClaim, devices [][]string, ok bool) {
+// admit says whether the slot that is being decided for may hold all claims of a job of the window, and with which devices.
+func (cs *claims) admit(w *window, job *readyJob) (live []*liveClaim, devices [][]string, ok bool) {
 	if live, ok = cs.of(job); !ok {
 		return nil, nil, false
 	}
@@ -205,7 +224,7 @@ func (cs *claims) admit(job *readyJob) (live []*liveClaim, devices [][]string, o
 		all[i] = c.Claim
 	}
 	devices, _, why := resource.AdmitsAll(all, cs.asking)
-	return live, devices, why == ""
+	return live, devices, why == "" && w.shape.full.Claims.covers(live)
 }
 
 // sift puts those first jobs of a window aside that the slot cannot hold the claims of, whatever their shape says: a claim
@@ -216,7 +235,7 @@ func (s *state) sift(w *window) {
 	}
 	sifted := false
 	for len(w.jobs) > 0 {
-		if _, _, ok := s.claims.admit(&w.jobs[0]); ok {
+		if _, _, ok := s.claims.admit(w, &w.jobs[0]); ok {
 			break
 		}
 		w.doubtJob(w.pop())

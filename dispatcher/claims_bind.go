@@ -13,8 +13,9 @@ import (
 type heldClaim struct {
 	claim    *liveClaim // nil for a repeat of an answer
 	template string
-	node     string
+	node     string // empty: others may hold it elsewhere
 	devices  []string
+	binds    bool // the grant binds it, and is charged for it
 }
 
 // holdClaims binds the claims of a job that is granted, those that are not bound yet: in memory; the grant's transaction
@@ -23,27 +24,42 @@ func (s *state) holdClaims(g *grant) {
 	if g.job.claims == nil {
 		return
 	}
-	live, devices, ok := s.claims.admit(&g.job)
+	live, devices, ok := s.claims.admit(g.window, &g.job)
 	if !ok {
 		return // a replay: it knows no claims
 	}
 	for i, c := range live {
-		if c.State == resource.ClaimPending {
+		binds := c.State == resource.ClaimPending
+		if binds {
 			s.claims.put(c, resource.ClaimBound, s.claims.asking.Place, devices[i])
-			c.fresh = true
+			c.fresh, c.queue = true, g.queue.ID
 		}
 		c.inflight++
-		g.claims = append(g.claims, heldClaim{c, c.Template.Name, c.Place.Node, c.Devices})
+		held := heldClaim{claim: c, template: c.Template.Name, devices: c.Devices, binds: binds}
+		if c.Local {
+			held.node = c.Place.Node
+		}
+		g.claims = append(g.claims, held)
+	}
+	for _, m := range g.charges() {
+		s.apply(m, true)
 	}
 }
 
 // dropClaims undoes holdClaims.
 func (g *grant) dropClaims() {
 	for _, h := range g.claims {
-		if h.claim.inflight--; h.claim.inflight == 0 && h.claim.fresh {
-			h.claim.fresh = false
-			g.of.claims.put(h.claim, resource.ClaimPending, resource.Place{}, nil)
+		c := h.claim
+		switch c.inflight--; {
+		case c.inflight == 0 && c.fresh:
+			c.fresh = false
+			g.of.claims.put(c, resource.ClaimPending, resource.Place{}, nil)
+		case c.fresh && h.binds: // grants that count on it are under way: they will fail, and no more are to be made
+			c.unsure, g.of.claims.again[c.id] = true, true
 		}
+	}
+	for _, m := range g.charges() {
+		g.of.apply(uncharged(m), g.spent)
 	}
 }
 
@@ -71,6 +87,8 @@ type claimArgs struct {
 	queues  []int32
 	nodes   []string
 	devices []string // JSON arrays
+	shares  []int32  // that are charged
+	binds   []bool   // it is bound by one of the grants
 }
 
 func (a *claimArgs) add(g *grant) {
@@ -86,15 +104,17 @@ func (a *claimArgs) add(g *grant) {
 			if err != nil {
 				panic(err) // plain strings: it cannot be
 			}
-			a.ids, a.ns, a.queues = append(a.ids, h.claim.id), append(a.ns, 0), append(a.queues, int32(g.queue.ID))
-			a.nodes, a.devices = append(a.nodes, h.node), append(a.devices, string(devices))
+			a.ids, a.ns, a.queues = append(a.ids, h.claim.id), append(a.ns, 0), append(a.queues, int32(h.claim.queue))
+			a.nodes, a.devices = append(a.nodes, h.claim.Place.Node), append(a.devices, string(devices))
+			a.shares, a.binds = append(a.shares, int32(g.window.key.share)), append(a.binds, false)
 		}
 		a.ns[i]++
+		a.binds[i] = a.binds[i] || h.binds
 	}
 }
 
 func (a *claimArgs) args() pg.Args {
-	return pg.Args{"ids": a.ids, "ns": a.ns, "queues": a.queues, "nodes": a.nodes, "devices": a.devices}
+	return pg.Args{"ids": a.ids, "ns": a.ns, "queues": a.queues, "nodes": a.nodes, "devices": a.devices, "shares": a.shares, "binds": a.binds}
 }
 
 // withClaims is the environment of a job that holds claims: where they are, and which devices they have.
@@ -107,7 +127,9 @@ func withClaims(env map[string]string, held []heldClaim) map[string]string {
 	}
 	for _, h := range held {
 		name := "DIVVY_CLAIM_" + resource.EnvName(h.template)
-		env[name+"_NODE"] = h.node
+		if h.node != "" {
+			env[name+"_NODE"] = h.node
+		}
 		if len(h.devices) > 0 {
 			env[name+"_DEVICES"] = strings.Join(h.devices, ",")
 		}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,20 +23,25 @@ func (cs *claims) lack(c *liveClaim) {
 	}
 }
 
-// found are the claims whose templates the site has now, by template.
-func (s *state) found() map[string][]int64 {
+// found are the claims whose templates the site has now, by template, each with its payer.
+func (s *state) found() map[string]map[int64]claimPayer {
 	if len(s.claims.missing) == 0 {
 		return nil
 	}
-	ids := map[string][]int64{}
+	found := map[string]map[int64]claimPayer{}
 	for _, t := range s.version.ClaimTemplates {
+		of := map[int64]claimPayer{}
 		for id := range s.claims.missing {
-			if s.claims.by[id].Template.Name == t.Name {
-				ids[t.Name] = append(ids[t.Name], id)
+			if c := s.claims.by[id]; c.Template.Name == t.Name {
+				of[id] = claimPayer{}
+				if c.payer != nil {
+					of[id] = *c.payer
+				}
 			}
 		}
+		found[t.Name] = of
 	}
-	return ids
+	return found
 }
 
 // fillTemplates gives claims that wait for a template of the site the one that it has now, so that their jobs are placed.
@@ -55,11 +63,23 @@ func (d *Dispatcher) fillTemplates(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-func (d *Dispatcher) fillTemplate(ctx context.Context, t shares.ClaimTemplate, ids []int64) (int, error) {
-	text, err := json.Marshal(claimTemplate{Name: t.Name, Node: t.Node, Devices: t.Devices})
+func (d *Dispatcher) fillTemplate(ctx context.Context, t shares.ClaimTemplate, of map[int64]claimPayer) (n int, err error) {
+	text, err := json.Marshal(rowTemplate(t))
 	if err != nil {
 		return 0, err
 	}
-	tag, err := d.cfg.Pool.Exec(ctx, query["fill_template"], pgx.StrictNamedArgs{"ids": ids, "name": t.Name, "template": string(text), "linger_s": t.Linger.Seconds()})
-	return int(tag.RowsAffected()), err
+	ids := slices.Sorted(maps.Keys(of))
+	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		charges, costs := make([]int32, len(ids)), charger{tx: tx}
+		for i, id := range ids {
+			if charges[i], err = costs.shape(ctx, t, of[id]); err != nil {
+				return err
+			}
+		}
+		tag, err := tx.Exec(ctx, query["fill_template"], pgx.StrictNamedArgs{"ids": ids, "charges": charges, "name": t.Name, "template": string(text),
+			"linger_s": lingerOf(t).Seconds()})
+		n = int(tag.RowsAffected())
+		return err
+	})
+	return n, err
 }

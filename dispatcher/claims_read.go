@@ -16,18 +16,51 @@ import (
 
 // claimTemplate is a template as a claim's row has it.
 type claimTemplate struct {
-	Name    string         `json:"name"`
-	Node    bool           `json:"node,omitempty"`
-	Devices map[string]int `json:"devices,omitempty"`
-	Missing bool           `json:"missing,omitempty"` // there is no such template, or no such claim
+	Name       string           `json:"name"`
+	Resources  map[string]int64 `json:"resources,omitempty"`
+	Node       bool             `json:"node,omitempty"`
+	Devices    map[string]int   `json:"devices,omitempty"`
+	MaxSharers int              `json:"max_sharers,omitempty"`
+	Missing    bool             `json:"missing,omitempty"` // there is no such template, or no such claim
+	Payer      *claimPayer      `json:"payer,omitempty"`   // of a missing one: whose units it will hold when there is one
+	Gang       bool             `json:"gang,omitempty"`
+	Members    int              `json:"members,omitempty"` // with gang, or of a missing one: jobs that share the claim
+}
+
+// rowTemplate is a template as a row has it.
+func rowTemplate(t shares.ClaimTemplate) claimTemplate {
+	return claimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers, Gang: t.Gang}
+}
+
+// template is the same as package resource takes it.
+func (t claimTemplate) template() shares.ClaimTemplate {
+	return shares.ClaimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers, Gang: t.Gang}
 }
 
 // NewClaim is a claim that jobs of a task are about to refer to.
 type NewClaim struct {
-	Key      string // resource.ClaimKey.Name; of one that people make its name
-	Template shares.ClaimTemplate
-	Missing  bool // there is no such template: its jobs wait until the site has it
-	Outside  bool // people make it; there is no template. Until they do its jobs wait
+	Key       string // resource.ClaimKey.Name; of one that people make its name
+	Template  shares.ClaimTemplate
+	Missing   bool   // there is no such template: its jobs wait until the site has it
+	Outside   bool   // people make it; there is no template. Until they do its jobs wait
+	SharingID string // whom its units of resources are counted for, beside the share of the job that binds it,
+	Label     string // or this label, whichever the resource is split by
+	Members   int    // jobs that share it, made or not; of one that is made for jobs that try others again: these
+	Made      int    // of them, that are about to be made
+}
+
+// payer is whom its units are counted for.
+func (c NewClaim) payer() claimPayer { return claimPayer{c.SharingID, c.Label} }
+
+// row is its template as its row has it.
+func (c NewClaim) row() claimTemplate {
+	t := rowTemplate(c.Template)
+	t.Members = c.members()
+	if t.Missing = c.Missing || c.Outside; c.Missing {
+		payer := c.payer()
+		t.Payer = &payer
+	}
+	return t
 }
 
 // task is whose claim it is.
@@ -45,18 +78,20 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 		return nil, nil
 	}
 	tasks, keys, templates, lingers := make([]int64, len(all)), make([]string, len(all)), make([]string, len(all)), make([]float64, len(all))
+	charges, costs := make([]int32, len(all)), charger{tx: tx}
 	for i, c := range all {
 		t := c.Template
-		if len(t.Resources) > 0 || t.MaxSharers > 0 || t.Gang {
-			return nil, fmt.Errorf("claim %s: resources, max_sharers and gang cannot be had yet", c.Key)
-		}
-		text, err := json.Marshal(claimTemplate{t.Name, t.Node, t.Devices, c.Missing || c.Outside})
+		text, err := json.Marshal(c.row())
 		if err != nil {
 			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
 		}
-		tasks[i], keys[i], templates[i], lingers[i] = c.task(task), c.Key, string(text), t.Linger.Seconds()
+		tasks[i], keys[i], templates[i], lingers[i] = c.task(task), c.Key, string(text), lingerOf(t).Seconds()
+		if charges[i], err = costs.shape(ctx, t, c.payer()); err != nil {
+			return nil, fmt.Errorf("claim %s: %w", c.Key, err)
+		}
 	}
-	rows, err := tx.Query(ctx, query["make_claims"], pgx.StrictNamedArgs{"tasks": tasks, "keys": keys, "templates": templates, "lingers": lingers})
+	rows, err := tx.Query(ctx, query["make_claims"], pgx.StrictNamedArgs{"tasks": tasks, "keys": keys, "templates": templates, "lingers": lingers,
+		"charges": charges})
 	if err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
@@ -74,7 +109,7 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	for i, key := range keys {
 		ids[i] = byName[name{tasks[i], key}]
 	}
-	return ids, nil
+	return ids, makeGangs(ctx, tx, all, ids)
 }
 
 // claimRow is a claim as it is read.
@@ -84,17 +119,20 @@ type claimRow struct {
 	Key      string
 	Template claimTemplate
 	State    string
+	QueueID  shares.QueueID
 	Queue    string
 	Node     string
 	Devices  []string
 	Sharers  int
+	ChargeID int32   // shape of its units; 0: it has none
+	charge   *shape  // the same
 	Upto     *string // the oldest transaction that was under way; NULL: it was asked for by id
 }
 
 // claim is the row as package resource takes it.
 func (r *claimRow) claim() resource.Claim {
-	t := shares.ClaimTemplate{Name: r.Template.Name, Node: r.Template.Node, Devices: r.Template.Devices}
-	c := resource.NewClaim(t, 1)
+	t := r.Template.template()
+	c := resource.NewClaim(t, max(1, r.Template.Members))
 	c.State, c.Sharers, c.Missing, c.External = resource.ClaimState(r.State), r.Sharers, r.Template.Missing, r.TaskID == 0
 	if c.State == resource.ClaimBound || c.State == resource.ClaimDraining {
 		c.Place, c.Devices, c.Local = resource.Place{Queue: r.Queue, Node: r.Node}, r.Devices, r.Node != "" && (c.External || resource.Local(t))
@@ -117,6 +155,9 @@ func (d *Dispatcher) readClaims(ctx context.Context) error {
 	rows, err := collect[claimRow](ctx, d.cfg.Pool, "read_claims", pgx.StrictNamedArgs{"since": since, "ids": append([]int64{}, again...)})
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err == nil {
+		err = s.knowCharges(ctx, d.cfg.Pool, rows)
+	}
 	if err != nil {
 		for _, id := range again {
 			s.claims.again[id] = true
@@ -124,6 +165,7 @@ func (d *Dispatcher) readClaims(ctx context.Context) error {
 		return err
 	}
 	if s.claims.follow(rows) {
+		s.recountCosts()
 		d.line.stir(func(*class) bool { return true })
 		d.kick()
 	}
@@ -173,6 +215,10 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 	}
 	changed = changed || c.unsure || c.Missing != now.Missing || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)
 	c.unsure, c.Sharers, c.Missing, c.External, c.Template = false, now.Sharers, now.Missing, now.External, now.Template
+	c.queue, c.payer = r.QueueID, r.Template.Payer
+	if c.charge == nil { // it may have a template from now on
+		c.charge = r.charge
+	}
 	cs.lack(c)
 	if changed {
 		cs.put(c, now.State, now.Place, now.Devices)
@@ -224,7 +270,11 @@ func (d *Dispatcher) recallClaims(ctx context.Context, ids []int64) (held []held
 		return nil, err
 	}
 	for _, r := range rows {
-		held = append(held, heldClaim{template: r.Template.Name, node: r.Node, devices: r.Devices})
+		h := heldClaim{template: r.Template.Name, devices: r.Devices}
+		if r.claim().Local {
+			h.node = r.Node
+		}
+		held = append(held, h)
 	}
 	return held, nil
 }

@@ -28,28 +28,57 @@ func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
 	if none {
 		return 0, nil
 	}
+	d.tending.Lock()
+	defer d.tending.Unlock()
 	if n, err = d.fillTemplates(ctx); err != nil {
 		return n, fmt.Errorf("tend claims: %w", err)
 	}
 	for after, k := int64(0), 0; k < tendClaims; k++ {
-		var id int64
-		var did bool
-		err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
-			id, did, err = d.tendClaim(ctx, tx, after)
-			return err
-		})
+		t, err := d.tendNext(ctx, after)
 		if err != nil {
 			return n, fmt.Errorf("tend claims: %w", err)
 		}
-		if id == 0 {
+		if t.id == 0 {
 			break
 		}
-		if did {
+		if t.did {
 			n++
 		}
-		after = id
+		after = t.id
 	}
 	return n, nil
+}
+
+// tended is what was done at a claim.
+type tended struct {
+	id    int64 // 0: there was none that needed something
+	did   bool  // false: others are at its jobs
+	moves []move
+}
+
+// tendNext tends the next claim after one, in a transaction that has its row in the lane of claims.
+func (d *Dispatcher) tendNext(ctx context.Context, after int64) (t tended, err error) {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timing.Statement)
+	defer cancel()
+	l := d.lane(claimLane)
+	if l.doubt {
+		if err := d.resolveEnds(ctx, l); err != nil {
+			return t, err
+		}
+	}
+	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		if t, err = d.tendClaim(ctx, tx, after); err != nil {
+			return err
+		}
+		return l.write(ctx, tx, t.moves)
+	})
+	switch {
+	case err != nil:
+		l.doubt = uncertain(err) && len(t.moves) > 0
+	case len(t.moves) > 0:
+		d.bookEnds(ctx, l, t.moves)
+	}
+	return t, err
 }
 
 // tendRow is a claim that needs something done, locked.
@@ -60,6 +89,9 @@ type tendRow struct {
 	Sharers  int
 	Unplaced bool
 	PlacedTo int64
+	ChargeID int32
+	ShareID  shares.ShareID
+	QueueID  shares.QueueID
 	Ends     bool
 }
 
@@ -77,32 +109,39 @@ func (c *tendRow) unbinds() bool {
 	return c.Ends && c.State == string(resource.ClaimBound)
 }
 
-// tendClaim does what the next claim after one needs; did is false when others are at its jobs.
-func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (id int64, did bool, err error) {
+// tendClaim does what the next claim after one needs.
+func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (t tended, err error) {
 	rows, err := collect[tendRow](ctx, tx, "tend_claim", pgx.StrictNamedArgs{"after": after})
 	if err != nil || len(rows) == 0 {
-		return 0, false, err
+		return t, err
 	}
 	c := rows[0]
 	var wanted bool // looked up behind the lock: whoever adds jobs to the claim has it
 	if err := tx.QueryRow(ctx, query["claim_wanted"], pgx.StrictNamedArgs{"claim": c.ID}).Scan(&wanted); err != nil {
-		return 0, false, err
+		return t, err
 	}
+	t.id = c.ID
 	over := c.over(wanted)
 	if over || c.unbinds() {
 		if _, err := tx.Exec(ctx, query["unbind_claim"], pgx.StrictNamedArgs{"id": c.ID, "released": over}); err != nil {
-			return 0, false, err
+			return t, err
 		}
-		if over {
-			return c.ID, true, nil
-		}
-		c.Unplaced, c.PlacedTo, did = true, 0, true
+		c.Unplaced, c.PlacedTo, t.did, t.moves = !over, 0, true, c.charges()
 	}
 	if c.Unplaced {
-		placed, err := d.placeClaimJobs(ctx, tx, c)
-		return c.ID, did || placed, err
+		placed, moves, err := d.placeClaimJobs(ctx, tx, c)
+		t.did, t.moves = t.did || placed, append(t.moves, moves...)
+		return t, err
 	}
-	return c.ID, did, nil
+	return t, nil
+}
+
+// charges is the move of the units that the claim holds and gives back now.
+func (c *tendRow) charges() []move {
+	if c.ChargeID == 0 || c.ShareID == 0 {
+		return nil
+	}
+	return []move{uncharged(chargeMove(charged{c.ShareID, c.ChargeID, c.QueueID}))}
 }
 
 // claimJobRow is a job of a claim.
@@ -113,19 +152,19 @@ type claimJobRow struct {
 }
 
 // placeClaimJobs gives some jobs of a claim the shapes that say where their claims are.
-func (d *Dispatcher) placeClaimJobs(ctx context.Context, tx pgx.Tx, c tendRow) (did bool, err error) {
+func (d *Dispatcher) placeClaimJobs(ctx context.Context, tx pgx.Tx, c tendRow) (did bool, moves []move, err error) {
 	args := pgx.StrictNamedArgs{"claim": c.ID, "after": c.PlacedTo, "n": tendJobs}
 	jobs, err := collect[claimJobRow](ctx, tx, "claim_jobs", args)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	var all int
 	if err := tx.QueryRow(ctx, query["count_claim_jobs"], args).Scan(&all); err != nil {
-		return false, err
+		return false, nil, err
 	}
-	moved, err := d.reshape(ctx, tx, jobs)
+	moves, err = d.reshape(ctx, tx, jobs)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	more, upto := len(jobs) == tendJobs, c.PlacedTo
 	switch {
@@ -134,13 +173,8 @@ func (d *Dispatcher) placeClaimJobs(ctx context.Context, tx pgx.Tx, c tendRow) (
 	case more:
 		upto = jobs[len(jobs)-1].ID
 	}
-	if _, err := tx.Exec(ctx, query["placed_claim"], pgx.StrictNamedArgs{"id": c.ID, "more": more, "upto": upto}); err != nil {
-		return false, err
-	}
-	if err := record(ctx, tx, moved); err != nil {
-		return false, err
-	}
-	return len(moved) > 0 || !more || upto != c.PlacedTo, nil
+	_, err = tx.Exec(ctx, query["placed_claim"], pgx.StrictNamedArgs{"id": c.ID, "more": more, "upto": upto})
+	return len(moves) > 0 || !more || upto != c.PlacedTo, moves, err
 }
 
 // reshapedGroup counts jobs that are alike and got another shape.
@@ -181,7 +215,14 @@ func (d *Dispatcher) reshape(ctx context.Context, tx pgx.Tx, jobs []claimJobRow)
 		}
 		of := make([]resource.Claim, len(j.Claims))
 		for i, id := range j.Claims {
-			of[i] = claims[id]
+			of[i] = claims[id].claim()
+			if charge := claims[id].ChargeID; charge != 0 && need.SharingID == "" {
+				payer, err := d.fullNeed(ctx, charge)
+				if err != nil {
+					return nil, err
+				}
+				need.SharingID = payer.SharingID // the shape of where they are bound may do without it
+			}
 		}
 		need.Claims = needOfClaims(of)
 		key := fmt.Sprint(j.ShapeID, " ", *need.Claims)
@@ -207,7 +248,7 @@ func (d *Dispatcher) reshape(ctx context.Context, tx pgx.Tx, jobs []claimJobRow)
 }
 
 // claimsOf reads all claims of jobs.
-func claimsOf(ctx context.Context, tx pgx.Tx, jobs []claimJobRow) (map[int64]resource.Claim, error) {
+func claimsOf(ctx context.Context, tx pgx.Tx, jobs []claimJobRow) (map[int64]*claimRow, error) {
 	var ids []int64
 	for _, j := range jobs {
 		ids = append(ids, j.Claims...)
@@ -217,9 +258,9 @@ func claimsOf(ctx context.Context, tx pgx.Tx, jobs []claimJobRow) (map[int64]res
 	if err != nil {
 		return nil, err
 	}
-	claims := make(map[int64]resource.Claim, len(rows))
+	claims := make(map[int64]*claimRow, len(rows))
 	for i := range rows {
-		claims[rows[i].ID] = rows[i].claim()
+		claims[rows[i].ID] = &rows[i]
 	}
 	return claims, nil
 }

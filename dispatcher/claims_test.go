@@ -18,6 +18,12 @@ import (
 // enqueueLayout makes all jobs of a task of groups ready, as package generator does it, and returns their names by id.
 func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int64]string) {
 	f.t.Helper()
+	return f.enqueueRoles(share, l, func(resource.JobKey) Requirements { return Requirements{Cores: 1, Resources: f.own} })
+}
+
+// enqueueRoles is enqueueLayout with what each role needs.
+func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(resource.JobKey) Requirements) (names map[int64]string) {
+	f.t.Helper()
 	if err := l.Validate(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -34,13 +40,14 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		if err := AddPayload(ctx, tx, Payload{Task: task, Command: []string{"echo", "{{.Input}}"}}); err != nil {
 			return err
 		}
-		made := make([]NewClaim, len(x.Claims))
+		made, sharers := make([]NewClaim, len(x.Claims)), x.Sharers()
 		for i, key := range x.Claims {
 			t, ok := l.Template(key.Template, nil)
-			if !ok {
-				return fmt.Errorf("no template %s", key.Template)
+			if t.Name = key.Template; key.External {
+				made[i] = NewClaim{Key: key.Template, Template: t, Outside: true}
+				continue
 			}
-			made[i] = NewClaim{Key: key.Name(), Template: t}
+			made[i] = NewClaim{Key: key.Name(), Template: t, SharingID: "u", Members: sharers[i], Made: sharers[i], Missing: !ok}
 		}
 		claims, err := MakeClaims(ctx, tx, task, made)
 		if err != nil {
@@ -48,15 +55,15 @@ func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int6
 		}
 		jobs := make([]NewJob, len(x.Jobs))
 		for i, j := range x.Jobs {
-			need := Requirements{Cores: 1}
-			var templates []shares.ClaimTemplate
+			need := needOf(j.JobKey)
+			var held []NewClaim
 			jobs[i] = NewJob{Task: task, Share: of, MaxAttempts: 3, Index: int64(i), Inputs: []string{j.Name()}}
 			for _, c := range j.Claims {
 				jobs[i].Claims = append(jobs[i].Claims, claims[c])
-				templates = append(templates, made[c].Template)
+				held = append(held, made[c])
 			}
-			if len(templates) > 0 {
-				need.Claims = ClaimNeedOf(templates)
+			if len(held) > 0 {
+				need.Claims, need.SharingID = ClaimNeedOf(held), "u"
 			}
 			if jobs[i].Shape, err = Intern(ctx, tx, need); err != nil {
 				return err
@@ -100,7 +107,14 @@ func (f *fixture) recountClaims() {
 		"sharers": `SELECT count(*) FROM resource_claims c WHERE sharers <>
 			(SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id WHERE j.claims @> ARRAY[c.id])`,
 		"places": `SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job_id JOIN resource_claims c ON c.id = ANY (j.claims)
-			WHERE c.state NOT IN ('bound', 'draining') OR c.queue_id <> l.queue_id OR c.node <> l.node`,
+			WHERE c.state NOT IN ('bound', 'draining') OR (c.queue_id <> l.queue_id OR c.node <> l.node) AND (c.template ? 'node' OR c.template ? 'devices')`,
+		"charges": `SELECT count(*) FROM (
+			SELECT share_id, shape_id, queue_id FROM (
+				SELECT share_id, shape_id, queue_id, held FROM counters
+				UNION ALL SELECT share_id, shape_id, queue_id, (after = 'l')::int * n - (before = 'l')::int * n FROM ledger_tail_moves
+				UNION ALL SELECT share_id, charge_id, queue_id, -1 FROM resource_claims WHERE charge_id <> 0 AND share_id <> 0
+			) x JOIN shapes s ON s.id = shape_id AND s.cores = 0 GROUP BY 1, 2, 3 HAVING sum(held) <> 0) wrong`,
+		"payers": `SELECT count(*) FROM resource_claims WHERE share_id = 0 AND state = 'bound' AND task_id <> 0`,
 		"devices": `SELECT count(*) FROM (
 			SELECT c.id, d.device FROM resource_claims c, jsonb_array_elements_text(c.devices) AS d (device)
 			EXCEPT SELECT claim_id, device FROM claim_devices) wrong`,

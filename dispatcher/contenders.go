@@ -242,6 +242,9 @@ func (s *state) check(w *window) {
 		s.countWindow(w)
 	}
 	switch {
+	case w.shape.need.Claims.gang():
+		s.gangs.follow(w)
+		return
 	case w.leaf < 0:
 		return
 	case w.shape.asks != nil:
@@ -296,6 +299,9 @@ type choice struct {
 	exact  bool // its head is known to be the best
 	units  shares.Units
 	floor  bool // the leaf is due by one
+
+	job  *readyJob // of a gang; nil: the window's first
+	gang bool
 }
 
 // best is the window that the leaf gives a job from: the earliest head, or the widest shape where the queue prefers
@@ -324,11 +330,11 @@ func (c *contenders) best(of due, q *queue, n *needs) (found choice, in obstacle
 			continue
 		}
 		if plain {
-			found.meet(choice{g.plain, g.plain.exact(), units, of.floor != nil}, q.Prefer == "wide")
+			found.meet(choice{window: g.plain, exact: g.plain.exact(), units: units, floor: of.floor != nil}, q.Prefer == "wide")
 		}
 		if h != nil {
 			if w := c.first(h, q, n, &in); w != nil {
-				found.meet(choice{w, w.exact(), units, of.floor != nil}, q.Prefer == "wide")
+				found.meet(choice{window: w, exact: w.exact(), units: units, floor: of.floor != nil}, q.Prefer == "wide")
 			}
 		}
 	}
@@ -356,7 +362,7 @@ func (c *contenders) bestAmong(of due, q *queue, n *needs) (found choice, in obs
 			n.lacked = in.scarce
 			continue
 		}
-		found.meet(choice{w, w.exact(), shares.Units(o.need.Cores) * c.power, of.floor != nil}, q.Prefer == "wide")
+		found.meet(choice{window: w, exact: w.exact(), units: shares.Units(o.need.Cores) * c.power, floor: of.floor != nil}, q.Prefer == "wide")
 	}
 	return found, in
 }

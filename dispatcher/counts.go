@@ -41,7 +41,7 @@ func (d *Dispatcher) Counts() []Count {
 	}
 	for share, of := range s.held {
 		for key, h := range of {
-			if sh := s.shapes[key.shape]; sh != nil && h.jobs > 0 {
+			if sh := s.shapes[key.shape]; sh != nil && h.jobs > 0 && !sh.need.charges() {
 				out = append(out, s.countOf(share, sh, "leased", h.jobs).at(at.one(key.queue)))
 			}
 		}

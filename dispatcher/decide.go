@@ -53,10 +53,14 @@ type needs struct {
 	lacked  string // kind of a hard limit, or lend or borrow, that left out a window; empty: none did
 	lane    int    // whose batch is being decided
 	narrows map[*narrow]bool
+
+	gangs    map[*gang]bool     // whose jobs must be read
+	nodes    map[*gangNode]bool // of which it must be read what runs there
+	gathered []*pull            // others that the present decision gave jobs of a gang to
 }
 
 func newNeeds(lane int) *needs {
-	return &needs{lane: lane, windows: map[*window]bool{}, limits: map[*limit]shares.Units{}}
+	return &needs{lane: lane, windows: map[*window]bool{}, limits: map[*limit]shares.Units{}, gangs: map[*gang]bool{}, nodes: map[*gangNode]bool{}}
 }
 
 // decide gives the pull as many jobs as it may have. What it grants is counted as held at once.
@@ -70,6 +74,9 @@ func (s *state) decide(p *pull, n *needs) decision {
 				return given
 			}
 			return verdict
+		}
+		if g == nil { // a gang's jobs: it must not be put back for more
+			return given
 		}
 		p.grants = append(p.grants, g)
 		left = left.without(g.window.shape.need)
@@ -96,6 +103,20 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	}
 	of.ask()
 	r, rounds := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants))), 0
+	if len(s.gangs.open) > 0 && p.req.Node != "" {
+		had := len(p.grants)
+		switch s.gather(slotNow{p, q, left, of, r}, n) {
+		case startedGang:
+			if len(p.grants) > had {
+				return nil, given
+			}
+			return s.decideOne(p, q, left, n)
+		case heldBack:
+			return nil, none
+		case blockedGang:
+			return nil, blocked
+		}
+	}
 	var passed []due
 	for {
 		if kind := of.keptBack(); kind != "" {
@@ -134,19 +155,24 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 	}
 }
 
-// give takes the job out of its window and counts it as held.
+// give takes the job out of its window and counts it as held; one of a gang is out of it already.
 func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *grant {
-	g := &grant{pull: p, window: c.window, job: c.window.pop(), queue: q, units: c.units, note: note,
+	job := c.job
+	if job == nil {
+		first := c.window.pop()
+		job = &first
+	}
+	g := &grant{pull: p, window: c.window, job: *job, queue: q, units: c.units, note: note,
 		share: s.version.Tree.Nodes[c.window.leaf].Path, nonce: newNonce(), of: s, lane: n.lane, spent: true, leaf: c.window.leaf}
 	s.diary.number++
 	g.number = s.diary.number
+	s.holdClaims(g)
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	if len(s.narrows.by) > 0 {
 		s.gone(g)
 	}
 	s.bookUnits(g)
-	s.holdClaims(g)
 	g.place = q.pool.book.Granted(c.window.leaf)
 	g.owed = q.pool.owed.take(c.window.leaf, g.units)
 	g.former, q.pool.lastGrant[c.window.leaf] = q.pool.lastGrant[c.window.leaf], g.number

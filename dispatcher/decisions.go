@@ -77,7 +77,10 @@ func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a a
 	}
 	of.tell(&s.diary)
 	c, _ := of.pool.book.Contest(r, &of.leaves)
-	job := &found.window.jobs[0]
+	job := found.job
+	if job == nil {
+		job = &found.window.jobs[0]
+	}
 	e := &pickRecord{at: time.Now(), job: job.id, attempt: job.attempt, queue: q.ID, weight: int32(weight), units: found.units, round: r,
 		candidates: int32(of.leaves.Len()), asked: a, version: s.version.Number, number: s.diary.number + 1, kind: of.kind,
 		shape: found.window.key.shape, barred: int32(of.nKept())}
@@ -88,6 +91,8 @@ func (s *state) note(of *contenders, r shares.Units, q *queue, found choice, a a
 	if leaf := found.window.leaf; leaf != c.Winner { // it was owed the slot, or has a floor: the winner comes second
 		e.kind, e.floor = -of.kind, found.floor
 		c = of.owedBefore(r, leaf, c)
+	} else if found.gang { // of its jobs only the first comes by itself
+		e.kind = -of.kind
 	}
 	nodes := s.version.Tree.Nodes
 	e.share, e.deficit, e.levels = nodes[c.Winner].ID, float32(c.Deficit/1000), s.levels(of.pool, c.Winner)

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -54,7 +55,9 @@ type Config struct {
 
 	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
 	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
-	RecordAll   bool          // records every decision, not a sample above a thousand a second
+	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
+
+	RecordAll bool // records every decision, not a sample above a thousand a second
 
 	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
 }
@@ -78,6 +81,7 @@ type Dispatcher struct {
 	refreshing sync.Mutex // one Refresh at a time
 
 	readingClaims sync.Mutex // one read of claims at a time; before mu
+	tending       sync.Mutex // one TendClaims at a time: the lane of claims is its own
 
 	memoryWritten time.Time     // by Remember, under mu
 	memoryPause   time.Duration // from one look at what shares miss to the next
@@ -106,6 +110,7 @@ type Dispatcher struct {
 	toRead     []*window // in turn; see startReads
 	nReads     int       // reads of windows under way
 	narrow     narrowReads
+	gangReads  gangReads
 	readsAhead bool      // one of them is of a window that has jobs
 	outdated   bool      // limits must be read again
 	lost       bool      // a move was not counted: everything must be read again
@@ -144,7 +149,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		d.records.most = mostRecordsAll
 	}
 	d.renewals = newGatherer(d.renewBatch, 1)
-	d.ends = newGatherer(d.endBatch, nLanes-firstEndLane)
+	d.ends = newGatherer(d.endBatch, nEndLanes)
 	d.ends.tend = d.tendEnds
 	if err := d.join(ctx); err != nil {
 		return nil, err
@@ -184,6 +189,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
 	d.lost, d.daemons[id] = false, Peer{ID: id}
 	d.state.sample.all = d.cfg.RecordAll
+	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)
 	for _, t := range fresh.turns {
@@ -199,7 +205,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	workers.Go(func() { d.leaseLoop(ctx, func() *lane { return d.lane(0) }) })
 	workers.Go(func() { d.secondLoop(ctx, func() *lane { return d.lane(1) }) })
 	workers.Go(func() { d.renewals.run(ctx, 0) })
-	for i := range nLanes - firstEndLane {
+	for i := range nEndLanes {
 		workers.Go(func() { d.ends.run(ctx, i) })
 	}
 	workers.Go(func() { d.hintLoop(ctx) })

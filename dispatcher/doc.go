@@ -49,6 +49,9 @@
 //     does. What IDs hold and want follows from the ledger (their jobs' shapes name resources and sharing ID), so there is
 //     no other count that could differ. Between IDs package resource decides; what it keeps free has an end in time.
 //
+//  14. Of a gang no job gets a lease unless all that are left of it get theirs in the same transaction: the first time, and
+//     each time after nobody held its claim any more. Pulls are held for gangs within a bound in time.
+//
 // # How a pull is served
 //
 // Pulls gather while the batch before them commits. For each, in order, shares picks among the leaves that have a
@@ -91,6 +94,26 @@
 // unbound TendClaims gives its jobs their other shape, as moves in the ledger; until then they are put aside where they stand
 // first (sift). sharers, places and devices are a recount of leases after every transaction.
 //
+// # Gangs
+//
+// The jobs of a claim whose template says gang start together: while it is pending their shape says so (ClaimNeed.Gang), their
+// windows give nothing to ordinary decisions, and they stand for the gang. Where shares and priority come to the first of its
+// jobs, all that are left of it are looked up: every one made, ready and without a lease. Then resource.Gather says for the
+// node of the pull:
+//
+//	start   all fit into the pulls that wait there, a pull may take several: each gets its jobs, in one transaction, or, when
+//	        anything is in the way, none does, and it is decided again. One gang is one step in the order of shares.
+//	hold    all would fit if nothing ran there: those pulls that it can use wait. For one gang at a time on a node, one node at
+//	        a time for a gang, gang_hold at the most from the first pull on; then the node is anybody's for as long, and
+//	        another gang comes first there. A pull whose wait is over is answered none, as ever; the next one of the node counts.
+//	wait    it is passed over, as if it had no job for the slot.
+//
+// Limits, allowances, lending and claims must admit the whole gang. divvy_bind_claims binds the claim for all of its jobs
+// only, whatever a daemon believes. Once it is bound it is a claim like others: who is tried again joins alone. When nobody
+// holds it any more it is unbound at once, since what is left of it has to start together again. Holds are in memory: a daemon
+// sees the pulls in its own line, so that they are of one daemon where pulls are handed on to the eldest; where they are not,
+// each holds those that it has, within the same bound.
+//
 // # What is kept of a decision
 //
 // A decision is a function of the tree, of what shares hold and want in the pool, of R, of who contends, and among equals
@@ -104,7 +127,7 @@
 //     contend for a kind of slot. Its own grants are counted at their number, before they are committed, and not again when
 //     their row is: the diary names rows of grant lanes only where a grant's fate was unknown.
 //   - Target slots that bound what shares want are told of before the version that they belong to. Who came before its turn,
-//     by a floor or since units were owed to it, is recorded as such and not made again.
+//     by a floor or since units were owed to it, is recorded as such and not made again; nor is the start of a gang.
 //   - A stand in the diary, every minute and after every gap, says where it was: the position in every lane that it
 //     knows, grants in flight, the order of the last grants. A checkpoint and the ledger up to these positions
 //     give what was ready and held.

@@ -20,11 +20,18 @@ func Intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err er
 	if r.Cores < 1 {
 		return 0, &FieldError{Field: "requirements.cores", Value: r.Cores, Want: "a whole number from 1"}
 	}
+	return intern(ctx, tx, r)
+}
+
+func intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err error) {
 	if r.Labels == nil {
 		r.Labels = map[string]string{}
 	}
 	if r.Resources = maps.Collect(unitsOf(r)); len(r.Resources) == 0 {
-		r.Resources, r.SharingID = nil, "" // so that the shapes of before resources are the same
+		r.Resources = nil // so that the shapes of before resources are the same
+		if r.Claims == nil || len(r.Claims.Resources) == 0 {
+			r.SharingID = ""
+		}
 	}
 	r.Queues = slices.Sorted(slices.Values(r.Queues))
 	canonical, err := json.Marshal(r) // maps are written in key order

@@ -47,5 +47,5 @@ func (d *Dispatcher) Ends(ctx context.Context) (map[string]map[shares.ShareID]sh
 // endsLately is how fast attempts ended lately, by queue and share.
 func (d *Dispatcher) endsLately(ctx context.Context) ([]endRate, error) {
 	return collect[endRate](ctx, d.cfg.Pool, "explain_ends", pgx.StrictNamedArgs{"within_s": endsWithin.Seconds(), "rows": endsRows,
-		"moves": endsMoves, "first": firstEndLane, "last": nLanes - 1})
+		"moves": endsMoves, "first": firstEndLane, "last": firstEndLane + nEndLanes - 1})
 }

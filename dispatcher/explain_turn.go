@@ -106,7 +106,7 @@ func (g *gates) field(q *queue, left room) *contenders {
 func (g *gates) head(field *contenders, wide bool) (found choice) {
 	for _, w := range g.s.leaves[g.leaf].windows {
 		if field.shapes.has(w.shape.at) && w.open() {
-			found.meet(choice{w, w.exact(), shares.Units(w.shape.need.Cores) * field.power, false}, wide)
+			found.meet(choice{window: w, exact: w.exact(), units: shares.Units(w.shape.need.Cores) * field.power}, wide)
 		}
 	}
 	return found

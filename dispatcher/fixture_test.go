@@ -22,6 +22,8 @@ type fixture struct {
 	mu      sync.Mutex
 	version shares.Version
 	tasks   int64
+
+	own map[string]int64 // resources that jobs of layouts ask for, beside their claims
 }
 
 // node is a share for a test: a leaf unless it has children.
@@ -281,6 +283,7 @@ func (f *fixture) recount() {
 				UNION ALL SELECT share_id, shape_id, queue_id, (after = 'l')::int * n - (before = 'l')::int * n,
 					((after = 'l')::int - (before = 'l')::int) * units FROM ledger_tail_moves WHERE 'l' IN (before, after)
 				UNION ALL SELECT share_id, shape_id, queue_id, -1, -units FROM leases
+				UNION ALL SELECT share_id, charge_id, queue_id, -1, 0 FROM resource_claims WHERE charge_id <> 0 AND share_id <> 0
 			) x GROUP BY 1, 2, 3 HAVING sum(held) <> 0 OR sum(units) <> 0) wrong`,
 		"ready": `SELECT count(*) FROM (
 			SELECT share_id, shape_id, sum(ready), sum(waiting) FROM (

@@ -9,12 +9,14 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// Lanes of a daemon: two for grants, two for ends. Two batches in flight keep the disk and both sides busy;
-// a lane has one transaction in flight, so its rows appear in the order of their seq.
+// Lanes of a daemon: two for grants, two for ends, one for claims that are tended. Two batches in flight keep the disk and
+// both sides busy; a lane has one transaction in flight, so its rows appear in the order of their seq.
 const (
 	firstGrantLane = 0
 	firstEndLane   = 2
-	nLanes         = 4
+	nEndLanes      = 2
+	claimLane      = 4
+	nLanes         = 5
 )
 
 // lane is this daemon's right to append to one lane of the ledger. Only its worker uses it.
@@ -53,6 +55,18 @@ func (d *Dispatcher) resolve(ctx context.Context, l *lane) ([]move, error) {
 		return nil, fmt.Errorf("lane in doubt: %w", err)
 	}
 	return row.unpack(), nil
+}
+
+// write appends moves to the lane, as part of a transaction; nothing when there are none. Whoever knows that it has
+// committed counts them (bookEnds), or says that this is in doubt.
+func (l *lane) write(ctx context.Context, tx pgx.Tx, moves []move) error {
+	if len(moves) == 0 {
+		return nil
+	}
+	args := packMoves(moves)
+	args["daemon"], args["lane"], args["seq"] = l.daemon, l.no, l.seq+1
+	_, err := tx.Exec(ctx, query["write_lane"], args)
+	return err
 }
 
 // settled notes that the fate of the transaction in doubt is known, and its row counted. Dispatcher.mu is held.

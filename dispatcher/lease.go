@@ -192,7 +192,7 @@ func (d *Dispatcher) leaseAll(ctx context.Context, l *lane, b leaseBatch, a *lea
 	batch.Queue(query["lease_all"], pg.Args{
 		"daemon": l.daemon, "lane": l.no, "seq": l.seq + 1, "epoch": b.epoch, "ttl_s": int(d.cfg.Timing.FirstTTL.Seconds()),
 		"jobs": a.jobs, "attempts": a.attempts, "nonces": a.nonces, "queues": a.queues, "units": a.units, "cores": a.cores,
-		"pilots": a.pilots, "nodes": a.nodes, "rows": a.rows, "tasks": a.tasks, "shares": a.shares, "shapes": a.shapes,
+		"pilots": a.pilots, "nodes": a.nodes, "rows": a.rows, "tasks": a.tasks, "shares": a.shares, "shapes": a.shapes, "befores": a.befores,
 	})
 	return d.cfg.Pool.SendBatch(ctx, &batch).Close()
 }
@@ -223,7 +223,7 @@ func (d *Dispatcher) leaseSome(ctx context.Context, l *lane, b leaseBatch, a *le
 }
 
 // leaseArgs are the columns of a batch: one element a grant, pull by pull; asked, keys, hashes, lows and highs one a
-// pull with a request id.
+// pull with a request id. What claims hold that the batch binds comes behind the grants, in the columns of the ledger's row.
 type leaseArgs struct {
 	jobs, nonces, units, tasks             []int64
 	attempts, pulls, queues, cores, shapes []int32
@@ -235,7 +235,8 @@ type leaseArgs struct {
 	keys               [][16]byte
 	hashes             [][]byte
 
-	claims claimArgs
+	claims  claimArgs
+	befores []string // states before the moves; one for all unless there are claims that hold something
 }
 
 func newLeaseArgs(b leaseBatch, withClaims bool) *leaseArgs {
@@ -265,7 +266,32 @@ func newLeaseArgs(b leaseBatch, withClaims bool) *leaseArgs {
 			a.lows, a.highs = append(a.lows, int32(low)), append(a.highs, int32(len(a.jobs)))
 		}
 	}
+	a.befores = allReady
+	if withClaims && len(a.claims.ids) > 0 {
+		a.addCharges(b)
+	}
 	return a
+}
+
+// allReady is a column of the ledger that says ready for every move.
+var allReady = []string{isReady}
+
+// addCharges adds what the claims hold that the batch binds.
+func (a *leaseArgs) addCharges(b leaseBatch) {
+	var moves []move
+	for _, p := range b.pulls {
+		for _, g := range p.grants {
+			moves = append(moves, g.charges()...)
+		}
+	}
+	if len(moves) == 0 {
+		return
+	}
+	a.befores = slices.Repeat(allReady, len(a.jobs))
+	for _, m := range moves {
+		a.befores, a.tasks, a.shares = append(a.befores, m.Before), append(a.tasks, m.Task), append(a.shares, int32(m.Share))
+		a.shapes, a.queues, a.units = append(a.shapes, m.Shape), append(a.queues, int32(m.Queue)), append(a.units, int64(m.Units))
+	}
 }
 
 // columns makes empty columns that have room for n.

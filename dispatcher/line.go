@@ -5,22 +5,25 @@ import (
 	"context"
 	"strings"
 
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // line holds the pulls that are not decided, by class. Guarded by Dispatcher.mu.
 type line struct {
 	classes map[string]*class
-	awake   []*class // classes that a decision is worth trying for, in turn
+	awake   []*class                               // classes that a decision is worth trying for, in turn
+	places  map[resource.Place]map[*class]struct{} // the classes of pulls of a node
 }
 
 // class is a set of pulls for which a decision comes out alike.
 type class struct {
 	name    string
 	queue   string
-	pulls   list.List // of *pull, oldest first
-	fresh   []*pull   // with a request id that was not looked up yet
-	overdue []*pull   // whose wait ended while the class was awake or blocked
+	place   resource.Place // of its pulls, where they are told apart by node; zero: they are not
+	pulls   list.List      // of *pull, oldest first
+	fresh   []*pull        // with a request id that was not looked up yet
+	overdue []*pull        // whose wait ended while the class was awake or blocked
 	awake   bool
 	only    narrowKey // of its pulls
 	lacked  string    // when last tried, the kind of hard limit that left out a window
@@ -30,7 +33,9 @@ type class struct {
 // short says whether more units under some limit might help.
 func (c *class) short() bool { return c.lacked != "" }
 
-func newLine() line { return line{classes: map[string]*class{}} }
+func newLine() line {
+	return line{classes: map[string]*class{}, places: map[resource.Place]map[*class]struct{}{}}
+}
 
 // add puts a pull at the end of its class. A class that sleeps was found empty and nothing has changed since:
 // it is not tried again for the newcomer.
@@ -39,13 +44,39 @@ func (l *line) add(d *Dispatcher, p *pull) {
 	if c == nil {
 		c = &class{name: p.class, queue: p.req.Queue, only: p.req.Only.narrow()}
 		l.classes[p.class] = c
+		l.put(c, p)
 		l.wake(c)
+	} else if len(d.state.gangs.open) > 0 && c.place.Node != "" {
+		l.wake(c) // what one slot is too small for, both may take
 	}
 	p.at = c.pulls.PushBack(p)
 	if p.hash != nil && p.recall == notRecalled {
 		c.fresh = append(c.fresh, p)
 		if !c.awake && !c.blocked {
 			c.recallFresh(d)
+		}
+	}
+}
+
+// put notes the node of a new class.
+func (l *line) put(c *class, p *pull) {
+	if !p.byNode || p.req.Node == "" {
+		return
+	}
+	c.place = placeOf(p)
+	if l.places[c.place] == nil {
+		l.places[c.place] = map[*class]struct{}{}
+	}
+	l.places[c.place][c] = struct{}{}
+}
+
+// drop forgets a class.
+func (l *line) drop(c *class) {
+	delete(l.classes, c.name)
+	if at := l.places[c.place]; at != nil {
+		delete(at, c)
+		if len(at) == 0 {
+			delete(l.places, c.place)
 		}
 	}
 }
@@ -78,7 +109,7 @@ func (l *line) remove(p *pull) {
 		c.pulls.Remove(p.at)
 		p.at = nil
 		if c.pulls.Len() == 0 && !c.awake {
-			delete(l.classes, c.name)
+			l.drop(c)
 		}
 	}
 }
@@ -128,12 +159,17 @@ func (l *line) next(d *Dispatcher, most int, n *needs) (batch []*pull) {
 				granted += len(p.grants)
 				batch = append(batch, p)
 			}
+			for _, o := range n.gathered { // off the line already
+				granted += len(o.grants)
+				batch = append(batch, o)
+			}
+			n.gathered = nil
 		}
 		if verdict == given && c.pulls.Len() > 0 {
 			l.wake(c) // the batch is full
 		}
 		if c.pulls.Len() == 0 && !c.awake {
-			delete(l.classes, c.name)
+			l.drop(c)
 		}
 	}
 	return batch
@@ -237,7 +273,7 @@ func (d *Dispatcher) sayNone(p *pull) {
 	}
 	reason := "no_job"
 	if c := d.line.classes[p.class]; c != nil && c.short() {
-		if reason = c.lacked; !strings.HasPrefix(reason, "resource_") {
+		if reason = c.lacked; reason != gangHeld && !strings.HasPrefix(reason, "resource_") {
 			reason += "_limit"
 		}
 	}

@@ -99,8 +99,8 @@ func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
 
 // count adds a counter, before a site is adopted.
 func (s *state) count(c counterRow) {
-	if w := s.window(windowKey{c.ShareID, c.ShapeID}); w != nil {
-		w.ready += c.Ready
+	if sh := s.shapes[c.ShapeID]; sh != nil && !sh.need.charges() {
+		s.window(windowKey{c.ShareID, c.ShapeID}).ready += c.Ready
 	}
 	if c.Held != 0 || c.HeldUnits != 0 {
 		s.hold(move{Share: c.ShareID, Shape: c.ShapeID, Queue: c.QueueID, N: int32(c.Held), Units: c.HeldUnits}, 1, false)
@@ -259,6 +259,9 @@ func (d *Dispatcher) adopt(n siteNow) {
 		// A grant that had committed when the limits were computed is part of them already.
 		if g.spent = n.base[g.lane] <= d.lanes[g.lane].seq; g.spent {
 			d.state.spend(heldKey{g.window.key.share, g.window.key.shape, g.queue.ID}, 1, g.units)
+			for _, c := range g.charges() {
+				d.state.spend(heldKey{c.Share, c.Shape, c.Queue}, 1, 0)
+			}
 		}
 	}
 	d.line.unblock(d, nil) // takes that were put off while the limits were outdated

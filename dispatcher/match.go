@@ -13,6 +13,8 @@ import (
 // that fails. labels are those of the queue, with those of a slot over them.
 func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason string) {
 	switch {
+	case r.charges():
+		return "it is what a claim holds, and no job"
 	case !selects(r.Queues, q):
 		return "not among the task's queues"
 	case q.State == shares.Drain, q.State == shares.Offline:

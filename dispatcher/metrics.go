@@ -44,4 +44,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 
 var stateNames = map[string]string{isReady: "ready", isFinished: "finished", isFailed: "failed", isCancelled: "cancelled"}
 
-func (m *metrics) ended(mv move) { m.ends.WithLabelValues(stateNames[mv.After]).Add(float64(mv.N)) }
+// ended counts attempts that are over; what claims hold, and jobs that change their shape, are none.
+func (m *metrics) ended(mv move) {
+	if name, is := stateNames[mv.After]; is && mv.Before == isLeased {
+		m.ends.WithLabelValues(name).Add(float64(mv.N))
+	}
+}

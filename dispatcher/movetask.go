@@ -39,8 +39,12 @@ func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) (out TaskMoved, err er
 	out.More, out.Next = len(ids) == m.Limit, ids[len(ids)-1]+1
 	args = pgx.StrictNamedArgs{"ids": ids, "to": int32(m.To)}
 	var leased []movedGroup
+	var moves []move
 	if m.Running {
 		if leased, err = collect[movedGroup](ctx, tx, "move_task_leases", args); err != nil {
+			return out, wrapMove(err)
+		}
+		if moves, err = moveCharges(ctx, tx, m.Task, 0, m.To); err != nil {
 			return out, wrapMove(err)
 		}
 	}
@@ -48,7 +52,6 @@ func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) (out TaskMoved, err er
 	if err != nil {
 		return out, wrapMove(err)
 	}
-	var moves []move
 	for _, g := range append(leased, idle...) {
 		switch g.State {
 		case "leased":

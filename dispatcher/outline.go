@@ -17,7 +17,7 @@ type outline struct {
 	queues  []bool       // that may run it, by position in version.Queues
 	power   map[string]shares.Units
 	first   int32     // a shape that has it
-	shapes  []*shape  // that ask for resources
+	shapes  []*shape  // that ask for resources, or hold some
 	windows []*window // on a leaf of the present tree
 	nOpen   int       // of them
 	pilots  int       // its queues that pilots asked at lately
@@ -26,6 +26,10 @@ type outline struct {
 // outlineOf finds or makes the outline of requirements.
 func (s *state) outlineOf(need Requirements, first int32) *outline {
 	need.Resources, need.SharingID = nil, ""
+	if need.Claims != nil && need.Claims.Resources != nil {
+		claims := *need.Claims
+		need.Claims, claims.Resources = &claims, nil
+	}
 	key, err := json.Marshal(need)
 	if err != nil {
 		panic(err) // plain values: it cannot be
@@ -54,9 +58,9 @@ func (s *state) place(o *outline) {
 		e := s.queues[q.ID]
 		if o.need.Claims.bound() {
 			e.bound = append(e.bound, o) // one a node: they are found by that, see claims.among
-			continue
+		} else {
+			e.outlines = append(e.outlines, o)
 		}
-		e.outlines = append(e.outlines, o)
 		if e.asked() {
 			o.pilots++
 		}

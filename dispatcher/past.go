@@ -239,7 +239,13 @@ func (p *past) decide(pick pastPick) {
 			p.meter.Start(q.pool.book, node, false)
 		}
 	}
-	switch {
+	m := move{Share: pick.Share, Shape: pick.shape, Queue: pick.Queue, Before: isReady, After: isLeased, N: 1, Units: pick.Units}
+	switch sh := p.state.shapes[pick.shape]; {
+	case sh != nil && sh.need.Claims.gang():
+		if p.wanted(pick.At) {
+			p.score.Leave(replay.Gang, 1)
+		}
+		p.rival.grant(m)
 	case p.rival != nil && kind != nil:
 		p.rival.decide(pick, kind, p)
 	case !p.wanted(pick.At):
@@ -254,7 +260,7 @@ func (p *past) decide(pick pastPick) {
 			p.meter.Start(q.pool.book, leaf, true)
 		}
 	}
-	p.grant(move{Share: pick.Share, Shape: pick.shape, Queue: pick.Queue, Before: isReady, After: isLeased, N: 1, Units: pick.Units}, pick.At)
+	p.grant(m, pick.At)
 }
 
 // grant counts a grant as the daemon did.

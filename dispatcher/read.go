@@ -30,6 +30,7 @@ func (d *Dispatcher) satisfy(n *needs) {
 		}
 	}
 	d.startNarrowReads()
+	d.readGangs(n)
 	for l, need := range n.limits {
 		if !l.taking && !d.outdated {
 			l.taking = true

@@ -171,23 +171,23 @@ func (s *state) unknownRefs() []string {
 // eachUnknown visits what jobs have and want of resources that the site does not have.
 func (s *state) eachUnknown(visit func(a *resourceAsk, id string, held, wanted int64)) {
 	for _, w := range s.windows {
-		s.unknownAsks(w.shape, max(0, w.ready), func(a *resourceAsk, n int64) { visit(a, w.shape.full.SharingID, 0, n) })
+		s.unknownAsks(w.shape, w.shape.asks, max(0, w.ready), func(a *resourceAsk, n int64) { visit(a, w.shape.full.SharingID, 0, n) })
 	}
 	for _, of := range s.held {
 		for key, h := range of {
 			if sh := s.shapes[key.shape]; sh != nil {
-				s.unknownAsks(sh, h.jobs, func(a *resourceAsk, n int64) { visit(a, sh.full.SharingID, n, 0) })
+				s.unknownAsks(sh, sh.holds, h.jobs, func(a *resourceAsk, n int64) { visit(a, sh.full.SharingID, n, 0) })
 			}
 		}
 	}
 }
 
-func (s *state) unknownAsks(sh *shape, jobs int64, visit func(a *resourceAsk, units int64)) {
+func (s *state) unknownAsks(sh *shape, list []resourceAsk, jobs int64, visit func(a *resourceAsk, units int64)) {
 	if !sh.unknown || jobs == 0 {
 		return
 	}
-	for i := range sh.asks {
-		if a := &sh.asks[i]; a.of == nil {
+	for i := range list {
+		if a := &list[i]; a.of == nil {
 			visit(a, jobs*a.units)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 // ScaledAway counts what became of jobs that a task does not want any more.
 type ScaledAway struct {
 	Live   int64 // now marked: those that run end for good, CancelScaledAway ends the others
+	Leased int64 // of these
 	Ended  int64 // failed or cancelled, and not to be tried again
 	Coming int64 // of these, how many were about to be
 	Claims int64 // now draining: they go with their last holder
@@ -34,17 +35,16 @@ func ScaleAway(ctx context.Context, tx pgx.Tx, task int64, names, claims []strin
 		return out, fmt.Errorf("scale away: %w", err)
 	}
 	// A statement of its own sees what ended while the jobs were waited for.
-	tag, err := tx.Exec(ctx, query["scale_away"], pgx.StrictNamedArgs{"ids": ids})
-	if err != nil {
+	if err := tx.QueryRow(ctx, query["scale_away"], pgx.StrictNamedArgs{"ids": ids}).Scan(&out.Live, &out.Leased); err != nil {
 		return out, fmt.Errorf("scale away: %w", err)
 	}
-	out.Live = tag.RowsAffected()
 	err = tx.QueryRow(ctx, query["scale_away_ended"], pgx.StrictNamedArgs{"task": task, "names": names, "after": r.After, "coming": r.Coming}).
 		Scan(&out.Ended, &out.Coming)
 	if err != nil {
 		return out, fmt.Errorf("scale away: %w", err)
 	}
-	if tag, err = tx.Exec(ctx, query["drain_claims"], pgx.StrictNamedArgs{"task": task, "keys": claims}); err != nil {
+	tag, err := tx.Exec(ctx, query["drain_claims"], pgx.StrictNamedArgs{"task": task, "keys": claims})
+	if err != nil {
 		return out, fmt.Errorf("drain claims: %w", err)
 	}
 	out.Claims = tag.RowsAffected()

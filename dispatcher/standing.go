@@ -122,7 +122,7 @@ func (s *state) countsByNode(p *pool) (ready, held []int64) {
 			continue
 		}
 		for key, h := range of {
-			if q := s.queues[key.queue]; q != nil && q.pool == p {
+			if q := s.queues[key.queue]; q != nil && q.pool == p && !s.shapes[key.shape].need.charges() {
 				held[node] += h.jobs
 			}
 		}

@@ -36,6 +36,7 @@ type state struct {
 	narrows    narrows                // of pulls that take jobs of one task or user
 	supplies   supplies               // of resources
 	claims     claims
+	gangs      gangs
 	moment     time.Time        // of the present decision, where there are some
 	clock      func() time.Time // nil: the host's
 
@@ -55,8 +56,10 @@ type shape struct {
 	*outline
 	id   int32
 	full Requirements  // with its resources
-	asks []resourceAsk // for them
+	asks []resourceAsk // for them, and for those that its claims will take
 	lot  string        // what it asks for, in one way to write it
+
+	holds []resourceAsk // what it holds with a lease: its own resources
 
 	unknown bool // it asks for what the site does not have
 	byQueue bool // it asks for something of which every queue has units of its own
@@ -146,7 +149,7 @@ type heldCount struct {
 
 func newState() *state {
 	return &state{shapes: map[int32]*shape{}, outlines: map[string]*outline{}, windows: map[windowKey]*window{}, held: map[shares.ShareID]map[heldKey]*heldCount{},
-		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows(), claims: newClaims()}
+		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows(), claims: newClaims(), gangs: newGangs()}
 }
 
 // adopt builds everything that follows from the site version; counts and windows stay.
@@ -204,9 +207,16 @@ func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*li
 
 // know adds a shape.
 func (s *state) know(id int32, need Requirements) {
-	sh := &shape{outline: s.outlineOf(need, id), id: id, full: need, asks: asksOf(need)}
+	sh := &shape{outline: s.outlineOf(need, id), id: id, full: need, holds: asksOf(need.Resources)}
+	switch {
+	case need.charges(): // no job is of it
+	case need.Claims != nil && len(need.Claims.Resources) > 0:
+		sh.asks = asksOf(unitsWith(need.Resources, need.Claims.Resources))
+	default:
+		sh.asks = sh.holds
+	}
 	s.shapes[id] = sh
-	if sh.asks != nil {
+	if sh.asks != nil || sh.holds != nil {
 		sh.lot = lotOf(sh.asks)
 		sh.shapes = append(sh.shapes, sh)
 		s.resolve(sh)
@@ -283,6 +293,9 @@ func (s *state) apply(m move, own bool) {
 
 func (s *state) applyReady(w *window, m move) {
 	was := w.groupWaits()
+	if w.shape.need.Claims.gang() && m.After != isLeased { // a gang that starts is not pending any more; others are as they were
+		s.gangs.moved(m.Task)
+	}
 	if m.Before == isReady {
 		w.ready -= int64(m.N)
 	}
@@ -336,8 +349,8 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 	if q == nil {
 		return
 	}
-	q.heldJobs += jobs
-	if sh := s.shapes[key.shape]; sh != nil {
+	if sh := s.shapes[key.shape]; sh != nil && !sh.need.charges() {
+		q.heldJobs += jobs
 		q.heldCores += jobs * int64(sh.need.Cores)
 	}
 	s.holdTargets(q, key, jobs)

@@ -56,15 +56,26 @@ func resourceLimit(ref, queue string) limitKey {
 	return limitKey{Kind: "resource", Ref: ref, Pool: queue}
 }
 
-// asksOf lists what jobs ask for, in the order of names.
-func asksOf(need Requirements) (list []resourceAsk) {
-	for ref, units := range need.Resources {
+// asksOf lists units that are asked for, in the order of names.
+func asksOf(resources map[string]int64) (list []resourceAsk) {
+	for ref, units := range resources {
 		if units > 0 {
 			list = append(list, resourceAsk{ref: ref, units: units})
 		}
 	}
 	slices.SortFunc(list, func(a, b resourceAsk) int { return strings.Compare(a.ref, b.ref) })
 	return list
+}
+
+// unitsWith are units of both.
+func unitsWith(a, b map[string]int64) map[string]int64 {
+	sum := make(map[string]int64, len(a)+len(b))
+	for _, of := range []map[string]int64{a, b} {
+		for ref, units := range of {
+			sum[ref] += units
+		}
+	}
+	return sum
 }
 
 // lotOf is what a shape asks for, in one way to write it.
@@ -120,15 +131,17 @@ func (s *state) adoptSupplies() {
 // resolve finds the resources that a shape asks for.
 func (s *state) resolve(sh *shape) {
 	sh.unknown, sh.byQueue = false, false
-	for i := range sh.asks {
-		a := &sh.asks[i]
-		a.of, a.all = nil, nil
-		r, ok := s.version.Resource(a.ref)
-		if !ok {
-			sh.unknown = true
-			continue
+	for _, list := range [2][]resourceAsk{sh.holds, sh.asks} {
+		for i := range list {
+			a := &list[i]
+			a.of, a.all = nil, nil
+			r, ok := s.version.Resource(a.ref)
+			if !ok {
+				sh.unknown = true
+				continue
+			}
+			a.of, sh.byQueue = &r, sh.byQueue || r.PerQueue
 		}
-		a.of, sh.byQueue = &r, sh.byQueue || r.PerQueue
 	}
 }
 
@@ -247,8 +260,8 @@ func (s *state) holdResources(q *queue, key heldKey, jobs int64) {
 	if sh == nil {
 		return
 	}
-	for i := range sh.asks {
-		a := &sh.asks[i]
+	for i := range sh.holds {
+		a := &sh.holds[i]
 		if sup := s.supplyAt(a, q); sup != nil {
 			s.holdUnits(sup, s.sharingID(a.of, sh, key.share), jobs*a.units)
 		}
@@ -274,9 +287,9 @@ func (s *state) spendResources(q *queue, key heldKey, jobs int64) {
 	if sh == nil {
 		return
 	}
-	for i := range sh.asks {
-		if sup := s.supplyAt(&sh.asks[i], q); sup != nil && sup.limit != nil {
-			sup.limit.spent += shares.Units(jobs*sh.asks[i].units) * 1000
+	for i := range sh.holds {
+		if sup := s.supplyAt(&sh.holds[i], q); sup != nil && sup.limit != nil {
+			sup.limit.spent += shares.Units(jobs*sh.holds[i].units) * 1000
 			if jobs < 0 {
 				sup.limit.ease()
 			}
@@ -290,7 +303,7 @@ func (s *state) recountWanted(w *window, granted bool) {
 	if w.shape.asks == nil {
 		return
 	}
-	n := max(0, w.ready)
+	n := s.wantedStarts(w)
 	if w.leaf < 0 {
 		n = 0
 	}
@@ -363,7 +376,7 @@ func (s *state) pilotsAt(q *queue, some bool) {
 	if !some {
 		d = -1
 	}
-	for _, o := range q.outlines {
+	for _, o := range slices.Concat(q.outlines, q.bound) {
 		o.pilots += d
 		if len(o.shapes) == 0 {
 			continue

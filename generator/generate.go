@@ -96,6 +96,7 @@ type sourceTask struct {
 	NJobs       int64
 	NGenerated  int64
 	RetryAfter  int64
+	Scaled      bool // its pieces are stored by name, as inputs
 }
 
 // choose locks the tasks that come next, by priority, then age.

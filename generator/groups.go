@@ -2,8 +2,9 @@ package generator
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -14,14 +15,11 @@ import (
 )
 
 // withTemplates is the task with the templates of the site that it refers to among its own: its claims are made by those of
-// the moment of submission. What cannot be had yet is a fault.
+// the moment of submission. One that the site does not have may come later.
 func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
 	var c checker
 	l := s.layout()
 	used := l.Missing(nil)
-	for _, name := range l.Missing(site) {
-		c.hint("claim_templates", fmt.Sprintf("neither the task nor the site has a template %q", name), "declare it in claim_templates")
-	}
 	s.ClaimTemplates = slices.Clone(s.ClaimTemplates)
 	for _, t := range site {
 		if _, own := l.Template(t.Name, nil); !own && slices.Contains(used, t.Name) {
@@ -30,14 +28,10 @@ func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
 				MaxSharers: t.MaxSharers, Linger: &linger, Gang: t.Gang})
 		}
 	}
-	for i, t := range s.ClaimTemplates {
-		for _, f := range []struct {
-			name  string
-			given bool
-		}{{"resources", len(t.Resources) > 0}, {"max_sharers", t.MaxSharers > 0}, {"gang", t.Gang}} {
-			if f.given {
-				c.hint(fmt.Sprintf("claim_templates[%d].%s", i, f.name), fmt.Sprintf("cannot be had yet (template %s)", t.Name), "node and devices can")
-			}
+	var faults resource.Faults
+	if s.grouped() && errors.As(s.layout().Validate(), &faults) { // what gangs are with a template of the site
+		for _, f := range faults {
+			c.hint(f.Field, f.Message, f.Hint)
 		}
 	}
 	return s, c.faults.err()
@@ -91,15 +85,11 @@ func joinGroups(ctx context.Context, tx pgx.Tx, plan []part, jobs []dispatcher.N
 		if p.Split != "groups" || len(of[p.ID]) == 0 {
 			continue
 		}
-		var body []byte
-		if err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": p.ID}).Scan(&body); err != nil {
-			return err
+		j, err := readJoiner(ctx, tx, p.ID)
+		if err == nil {
+			err = j.join(ctx, of[p.ID], p.RetryAfter)
 		}
-		var s Spec
-		if err := json.Unmarshal(body, &s); err != nil {
-			return fmt.Errorf("task %d: %w", p.ID, err)
-		}
-		if err := (&joiner{tx: tx, spec: s, layout: s.layout(), task: p.ID}).join(ctx, of[p.ID]); err != nil {
+		if err != nil {
 			return fmt.Errorf("task %d: %w", p.ID, err)
 		}
 	}
@@ -114,26 +104,48 @@ type joiner struct {
 	layout resource.Layout
 }
 
-func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob) error {
+func readJoiner(ctx context.Context, tx pgx.Tx, task int64) (*joiner, error) {
+	j := joiner{tx: tx, task: task}
+	var scaled []Scaling
+	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": task}).Scan(&j.spec, &scaled)
+	if err != nil {
+		return nil, err
+	}
+	j.layout, err = j.spec.scaledLayout(scaled)
+	return &j, err
+}
+
+// join is for the jobs of a batch; those of them that try others again do so from behind the job after on.
+func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob, after int64) error {
 	x := resource.Expand(j.layout)
-	ids, err := j.claims(ctx, x, jobs)
+	at, err := places(x, jobs)
+	if err != nil {
+		return err
+	}
+	sharers := x.Sharers()
+	members, err := j.members(ctx, x, crowd{jobs, at, sharers, after})
+	if err != nil {
+		return err
+	}
+	ids, err := j.claims(ctx, x, members)
 	if err != nil {
 		return err
 	}
 	shapes := map[string]int32{}
-	for _, job := range jobs {
-		at := x.Jobs[job.Index]
-		job.Inputs = jobName(at.JobKey)
-		var templates []shares.ClaimTemplate
-		kind := at.Group + "/" + at.Role
-		for _, c := range at.Claims {
-			t, _ := j.layout.Template(x.Claims[c].Template, nil)
-			job.Claims, templates = append(job.Claims, ids[c]), append(templates, t)
-			kind += " " + t.Name
+	for i, job := range jobs {
+		of := x.Jobs[at[i]]
+		job.Inputs = jobName(of.JobKey)
+		kind := of.Group + "/" + of.Role
+		held := make([]dispatcher.NewClaim, len(of.Claims))
+		for k, c := range of.Claims {
+			held[k] = j.claim(x.Claims[c])
+			held[k].Members = sharers[c]
+			job.Claims = append(job.Claims, ids[c])
+			kind += fmt.Sprint(" ", held[k].Outside, held[k].Template.Name, sharers[c])
 		}
 		shape, known := shapes[kind]
 		if !known {
-			if shape, err = j.shape(ctx, at.JobKey, templates); err != nil {
+			if shape, err = j.shape(ctx, of.JobKey, held); err != nil {
 				return err
 			}
 			shapes[kind] = shape
@@ -143,24 +155,57 @@ func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob) error {
 	return nil
 }
 
-// claims makes those that the jobs hold, by index of the expansion.
-func (j *joiner) claims(ctx context.Context, x resource.Expansion, jobs []*dispatcher.NewJob) (ids map[int32]int64, err error) {
-	var held []int32
-	for _, job := range jobs {
-		if job.Index < 0 || job.Index >= int64(len(x.Jobs)) {
-			return nil, fmt.Errorf("it has no job %d", job.Index)
+// places says which jobs of the expansion these are: by their names where they have them, for the place of a job moves when
+// the task is scaled; else by their index, which is the place until then.
+func places(x resource.Expansion, jobs []*dispatcher.NewJob) ([]int, error) {
+	at := make([]int, len(jobs))
+	var byKey map[resource.JobKey]int
+	for i, job := range jobs {
+		if len(job.Inputs) == 0 {
+			if job.Index < 0 || job.Index >= int64(len(x.Jobs)) {
+				return nil, fmt.Errorf("it has no job %d", job.Index)
+			}
+			at[i] = int(job.Index)
+			continue
 		}
-		held = append(held, x.Jobs[job.Index].Claims...)
+		if byKey == nil {
+			byKey = make(map[resource.JobKey]int, len(x.Jobs))
+			for k, j := range x.Jobs {
+				byKey[j.JobKey] = k
+			}
+		}
+		key, err := resource.ParseJobKey(job.Inputs[0])
+		if err != nil {
+			return nil, err
+		}
+		place, ok := byKey[key]
+		if !ok {
+			return nil, fmt.Errorf("it has no job %s", job.Inputs[0])
+		}
+		at[i] = place
 	}
-	slices.Sort(held)
-	held = slices.Compact(held)
+	return at, nil
+}
+
+// claim is one of the task's, or one that people make, as the dispatcher is to have it.
+func (j *joiner) claim(key resource.ClaimKey) dispatcher.NewClaim {
+	if key.External {
+		return dispatcher.NewClaim{Key: key.Template, Template: shares.ClaimTemplate{Name: key.Template}, Outside: true}
+	}
+	t, ok := j.layout.Template(key.Template, nil)
+	if !ok {
+		t.Name = key.Template
+	}
+	return dispatcher.NewClaim{Key: key.Name(), Template: t, SharingID: j.spec.payer(), Label: j.spec.Label, Missing: !ok}
+}
+
+// claims makes those that the jobs of a batch hold, by index of the expansion.
+func (j *joiner) claims(ctx context.Context, x resource.Expansion, of map[int32]membership) (ids map[int32]int64, err error) {
+	held := slices.Sorted(maps.Keys(of))
 	made := make([]dispatcher.NewClaim, len(held))
 	for i, c := range held {
-		t, ok := j.layout.Template(x.Claims[c].Template, nil)
-		if !ok {
-			return nil, fmt.Errorf("it has no template %s", x.Claims[c].Template)
-		}
-		made[i] = dispatcher.NewClaim{Key: x.Claims[c].Name(), Template: t}
+		made[i] = j.claim(x.Claims[c])
+		made[i].Members, made[i].Made = of[c].members, of[c].made
 	}
 	list, err := dispatcher.MakeClaims(ctx, j.tx, j.task, made)
 	if err != nil {
@@ -174,15 +219,15 @@ func (j *joiner) claims(ctx context.Context, x resource.Expansion, jobs []*dispa
 }
 
 // shape is that of jobs of a role none of whose claims is bound.
-func (j *joiner) shape(ctx context.Context, at resource.JobKey, templates []shares.ClaimTemplate) (int32, error) {
+func (j *joiner) shape(ctx context.Context, at resource.JobKey, claims []dispatcher.NewClaim) (int32, error) {
 	m, ok := j.spec.member(at)
 	if !ok {
 		return 0, fmt.Errorf("it has no role %s", at.Name())
 	}
 	own := j.spec.as(m).withDefaults()
 	need := own.shape()
-	if len(templates) > 0 {
-		need.Claims = dispatcher.ClaimNeedOf(templates)
+	if len(claims) > 0 {
+		need.Claims, need.SharingID = dispatcher.ClaimNeedOf(claims), j.spec.payer()
 	}
 	return dispatcher.Intern(ctx, j.tx, need)
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -21,21 +22,27 @@ func disagg(s *Spec) {
 	s.ClaimTemplates = []ClaimTemplate{{Name: "gpu-pool", Devices: map[string]int{"gpu": 4}}}
 }
 
-// G1: all 24 jobs run, on two nodes of nine GPUs, with 18 of them in six claims; each runs what its role says.
-func TestGroupsAreRun(t *testing.T) {
-	w := newWorld(t)
-	w.apply(t, siteYAML+"claim_templates: [{name: metrics-gpu, devices: {gpu: 1}}]\n")
+// dispatcher is one that runs, with its claims tended, until the test ends.
+func (w *world) dispatcher(t *testing.T) *dispatcher.Dispatcher {
+	t.Helper()
 	d, err := dispatcher.Open(context.Background(), dispatcher.Config{Pool: w.db, Load: w.store.Version})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = d.Run(ctx) }()
-	ticks := make(chan struct{})
-	go func() { defer close(ticks); tick(ctx, t, d.Refresh) }()
-	tends := make(chan struct{})
-	go func() { defer close(tends); tick(ctx, t, d.TendClaims) }()
+	var running sync.WaitGroup
+	for _, loop := range []func(){func() { _ = d.Run(ctx) }, func() { tick(ctx, t, d.Refresh) }, func() { tick(ctx, t, d.TendClaims) }} {
+		running.Go(loop)
+	}
+	t.Cleanup(func() { stop(); running.Wait() })
+	return d
+}
+
+// G1: all 24 jobs run, on two nodes of nine GPUs, with 18 of them in six claims; each runs what its role says.
+func TestGroupsAreRun(t *testing.T) {
+	w := newWorld(t)
+	w.apply(t, siteYAML+"claim_templates: [{name: metrics-gpu, devices: {gpu: 1}}]\n")
+	d := w.dispatcher(t)
 	id := w.submit(t, managed(disagg)).ID
 	if n := steps(t, w.Generate); n != 24 {
 		t.Fatalf("%d jobs", n)
@@ -44,7 +51,7 @@ func TestGroupsAreRun(t *testing.T) {
 	var leases []dispatcher.Lease
 	for k := 0; len(leases) < 24; k++ {
 		node := []string{"n1", "n2"}[k%2]
-		reply, err := d.Pull(ctx, dispatcher.PullRequest{Queue: "CERN", Pilot: "p" + node, Node: node, Devices: gpus, Slot: dispatcher.Slot{Cores: 2}, WaitS: 1})
+		reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p" + node, Node: node, Devices: gpus, Slot: dispatcher.Slot{Cores: 2}, WaitS: 1})
 		if err != nil && k > 200 {
 			t.Fatalf("%d leases: %v", len(leases), err)
 		}
@@ -82,14 +89,10 @@ func TestGroupsAreRun(t *testing.T) {
 		t.Errorf("%d devices taken", n)
 	}
 	for _, l := range leases {
-		if _, err := d.Finish(ctx, dispatcher.FinishRequest{Pilot: "p", Results: []dispatcher.Result{{Lease: l.Lease, Outcome: dispatcher.Finished}}}); err != nil {
+		if _, err := d.Finish(context.Background(), dispatcher.FinishRequest{Pilot: "p", Results: []dispatcher.Result{{Lease: l.Lease, Outcome: dispatcher.Finished}}}); err != nil {
 			t.Error(err)
 		}
 	}
-	stop()
-	<-done
-	<-ticks
-	<-tends
 	steps(t, d.TendClaims)
 	steps(t, w.Settle)
 	if got := w.task(t, id); got.Jobs.Finished != 24 || got.Jobs.Failed != 0 {

@@ -43,6 +43,10 @@ func (p *part) job(share shares.ShareID, index int64) dispatcher.NewJob {
 func (p *part) piece(share shares.ShareID, index int64, inputs []string) dispatcher.NewJob {
 	j := p.job(share, index)
 	switch p.Split {
+	case "groups": // by its name, once the task was scaled; else by its place in the layout
+		if p.Scaled {
+			j.Inputs = inputs[index-p.NSplit : index-p.NSplit+1]
+		}
 	case "inputs":
 		low := (index - p.NSplit) * p.PerJob
 		j.Inputs = inputs[min(low, int64(len(inputs))):min(low+p.PerJob, int64(len(inputs)))]
@@ -61,7 +65,7 @@ func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string
 	var ids, lows, highs []int64
 	spans := map[int64]span{}
 	for _, p := range plan {
-		if p.Split == "inputs" && p.fresh > 0 {
+		if (p.Split == "inputs" || p.Scaled) && p.fresh > 0 {
 			s := span{p.NSplit * p.PerJob, (p.NSplit + p.fresh) * p.PerJob}
 			ids, lows, highs = append(ids, p.ID), append(lows, s.low), append(highs, s.high)
 			spans[p.ID] = s

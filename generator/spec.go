@@ -108,10 +108,13 @@ func (s *Spec) shape() dispatcher.Requirements {
 	shape := dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
 		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label}
 	if len(s.Resources) > 0 { // others have one shape, whoever their users are
-		shape.Resources, shape.SharingID = s.Resources, cmp.Or(s.SharingID, s.User)
+		shape.Resources, shape.SharingID = s.Resources, s.payer()
 	}
 	return shape
 }
+
+// payer is the sharing ID that units of resources are counted for.
+func (s *Spec) payer() string { return cmp.Or(s.SharingID, s.User) }
 
 // payload is what the jobs of the task run.
 func (s *Spec) payload(task int64) dispatcher.Payload {

@@ -38,30 +38,6 @@ func (c *checker) groups(s *Spec) {
 	}
 }
 
-// notYet refuses what can be written but not run: claims made outside of tasks.
-func (s *Spec) notYet() error {
-	var c checker
-	look := func(field string, sharing []Sharing) {
-		for i, e := range sharing {
-			if e.Claim != "" {
-				c.hint(fmt.Sprintf("%s[%d].claim", field, i), "cannot be had yet: claims are made by templates", "template: "+e.Claim)
-			}
-		}
-	}
-	members := func(field string, members []Member) {
-		for i, m := range members {
-			look(fmt.Sprintf("%s[%d].sharing", field, i), m.Sharing)
-		}
-	}
-	look("sharing", s.Sharing)
-	for i, g := range s.Groups {
-		look(fmt.Sprintf("groups[%d].sharing", i), g.Sharing)
-		members(fmt.Sprintf("groups[%d].members", i), g.Members)
-	}
-	members("roles", s.Roles)
-	return c.faults.err()
-}
-
 // members checks what roles run and need.
 func (c *checker) members(field string, s *Spec, members []Member) {
 	for i, m := range members {

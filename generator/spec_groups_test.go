@@ -127,31 +127,6 @@ func TestKnownResources(t *testing.T) {
 	}
 }
 
-// What nobody can run yet is refused, not run without what it asks for.
-func TestSubmitNotYet(t *testing.T) {
-	w := newWorld(t)
-	for _, c := range []struct {
-		field  string
-		change func(*Spec)
-	}{
-		{"sharing[0].claim", func(s *Spec) { s.Sharing = []Sharing{{Claim: "disk"}} }},
-		{"roles[0].sharing[0].claim", func(s *Spec) { s.Roles[0].Sharing = []Sharing{{Claim: "disk"}} }},
-		{"claim_templates", func(s *Spec) { s.Sharing = []Sharing{{Template: "none", Scope: "all"}} }},
-		{"claim_templates[0].gang", func(s *Spec) { s.ClaimTemplates[0].Gang = true }},
-		{"claim_templates[0].max_sharers", func(s *Spec) { s.ClaimTemplates[0].MaxSharers = 2 }},
-	} {
-		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) {
-			s.Count, s.Roles = 0, []Member{{Role: "a"}}
-			s.ClaimTemplates = []ClaimTemplate{{Name: "gpu", Devices: map[string]int{"gpu": 1}}}
-			c.change(s)
-		})})
-		var faults Faults
-		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Field != c.field {
-			t.Errorf("%s: %v", c.field, err)
-		}
-	}
-}
-
 // A task that asks for a resource that the site does not have is refused.
 func TestSubmitUnknownResource(t *testing.T) {
 	w := newWorld(t)

@@ -68,9 +68,6 @@ func (req SubmitRequest) check() ([]byte, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	if err := s.notYet(); err != nil {
-		return nil, err
-	}
 	body, err := s.canonical()
 	if err != nil {
 		return nil, err

@@ -20,11 +20,12 @@ const (
 )
 
 // Sweep carries on what a verb began: it holds, releases or cancels the next batch of jobs of each task that is not
-// through, jobs included that came back to ready meanwhile, and gives it the priority that its task has got. It also tags
+// through, jobs included that came back to ready meanwhile, cancels those that their task was scaled away from, and gives the
+// others the priority that their task has got. It also tags
 // tasks anew that no rule had matched before the site changed. It returns the jobs that it moved and the tasks that it
 // tagged.
 func (g *Generator) Sweep(ctx context.Context) (n int, err error) {
-	for _, step := range []func(ctx context.Context, after int64) (id int64, moved int, err error){g.sweep, g.sweepPriority} {
+	for _, step := range []func(ctx context.Context, after int64) (id int64, moved int, err error){g.sweep, g.sweepScaled, g.sweepPriority} {
 		after := int64(0)
 		for range sweepTasks {
 			id, moved, err := step(ctx, after)

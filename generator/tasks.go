@@ -44,6 +44,7 @@ type Task struct {
 	StartedAt   *time.Time        `json:"started_at,omitempty" doc:"First lease."`
 	EndedAt     *time.Time        `json:"ended_at,omitempty"`
 	Spec        *Spec             `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
+	Scaled      []Scaling         `json:"scaled,omitempty" doc:"Numbers of groups and roles that divvy task scale changed since it was submitted; only in GET /v1/tasks/{id}."`
 	Parameters  json.RawMessage   `json:"parameters,omitempty" doc:"What it was submitted as, where that was not a Spec: PanDA's task parameters, all of them; only in GET /v1/tasks/{id}."`
 }
 
@@ -85,6 +86,7 @@ type taskRow struct {
 	StartedAt   *time.Time
 	EndedAt     *time.Time
 	Spec        *Spec
+	Scaled      []Scaling
 	Parameters  json.RawMessage
 }
 
@@ -95,7 +97,7 @@ func (r taskRow) task() Task {
 			Failed: r.NFailed, Cancelled: r.NCancelled},
 		Pieces: r.NPieces, Inputs: r.NInputs, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Reason: r.Reason,
 		Attributes: r.Attributes, TaggedBy: r.TaggedBy, SiteVersion: r.SiteVersion, CreatedAt: r.CreatedAt,
-		CommittedAt: r.CommittedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Spec: r.Spec,
+		CommittedAt: r.CommittedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Spec: r.Spec, Scaled: r.Scaled,
 		Parameters: r.Parameters,
 	}
 }

@@ -13,6 +13,8 @@ CREATE TABLE resource_claims (
     devices    jsonb            NOT NULL DEFAULT '[]',
     bound_at   timestamptz,
     sharers    int              NOT NULL DEFAULT 0 CHECK (sharers >= 0),
+    charge_id  int              NOT NULL DEFAULT 0,
+    share_id   int              NOT NULL DEFAULT 0,
     idle_since timestamptz,
     lost       boolean          NOT NULL DEFAULT false,
     unplaced   boolean          NOT NULL DEFAULT false,
@@ -20,17 +22,19 @@ CREATE TABLE resource_claims (
     changed    xid8             NOT NULL DEFAULT pg_current_xact_id(),
     created_at timestamptz      NOT NULL DEFAULT now(),
     ended_at   timestamptz,
-    CHECK (state IN ('bound', 'draining') OR sharers = 0 AND queue_id = 0 AND node = '' AND devices = '[]')
+    CHECK (state IN ('bound', 'draining') OR sharers = 0 AND queue_id = 0 AND node = '' AND devices = '[]' AND share_id = 0)
 );
 COMMENT ON TABLE resource_claims IS 'Claims: what several jobs hold together while one of them has a lease.';
 COMMENT ON COLUMN resource_claims.task_id IS 'Whose it is; 0: made by people, who say where it is and when it ends. Jobs may wait for such a one that is not there: then it is pending.';
 COMMENT ON COLUMN resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
 COMMENT ON COLUMN resource_claims.state IS 'draining: not wanted any more; nobody else gets to hold it, and it goes with its last holder.';
-COMMENT ON COLUMN resource_claims.template IS 'What it takes: name, node, devices by kind.';
+COMMENT ON COLUMN resource_claims.template IS 'What it takes: name, units of resources, node, devices by kind; and max_sharers.';
 COMMENT ON COLUMN resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
 COMMENT ON COLUMN resource_claims.devices IS 'Of that node, taken for it.';
 COMMENT ON COLUMN resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
 COMMENT ON COLUMN resource_claims.sharers IS 'Leases of its jobs.';
+COMMENT ON COLUMN resource_claims.charge_id IS 'Shape of the units that it holds while it is bound, as one held job of that shape in counters and ledger; 0: none.';
+COMMENT ON COLUMN resource_claims.share_id IS 'That these are charged to: of the job that bound it; 0: it is not bound.';
 COMMENT ON COLUMN resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
 COMMENT ON COLUMN resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
 COMMENT ON COLUMN resource_claims.unplaced IS 'Jobs of it may have a shape that says another place; placed_to: those up to this one were looked at.';
@@ -63,6 +67,15 @@ COMMENT ON INDEX claim_devices_pkey IS 'Two claims that take the same device at 
 CREATE INDEX claim_devices_claim ON claim_devices (claim_id);
 COMMENT ON INDEX claim_devices_claim IS 'Given back when the claim is unbound.';
 
+CREATE TABLE claim_gangs (
+    claim_id bigint NOT NULL PRIMARY KEY REFERENCES resource_claims (id) ON DELETE CASCADE,
+    members  int    NOT NULL CHECK (members > 0),
+    made     int    NOT NULL CHECK (made >= 0)
+);
+COMMENT ON TABLE claim_gangs IS 'Claims whose jobs start together: how many there are to be, and how many have been made so far.';
+COMMENT ON COLUMN claim_gangs.made IS 'Jobs that try others again count where the claim was made for them; elsewhere they are beyond the members, which does no harm.';
+COMMENT ON INDEX claim_gangs_pkey IS 'The gang of a claim.';
+
 ALTER TABLE jobs ADD COLUMN claims bigint[];
 COMMENT ON COLUMN jobs.claims IS 'Claims that the job holds while it has a lease; NULL: none.';
 CREATE INDEX jobs_claims ON jobs USING gin (claims) WITH (fastupdate = off) WHERE claims IS NOT NULL;
@@ -75,6 +88,10 @@ COMMENT ON COLUMN ended_jobs.scaled_away IS 'Its task was scaled down since: it 
 
 ALTER TABLE shapes ADD COLUMN claims jsonb;
 COMMENT ON COLUMN shapes.claims IS 'Of jobs with claims: where those are bound that are, and what the others need; NULL: no claims.';
+
+ALTER TABLE shapes DROP CONSTRAINT shapes_cores_check;
+ALTER TABLE shapes ADD CONSTRAINT shapes_cores_check CHECK (cores > 0 OR cores = 0 AND resources <> '{}');
+COMMENT ON COLUMN shapes.cores IS 'That a job needs; 0: no job has this shape, its resources are what a bound claim holds.';
 
 ALTER TABLE payloads ADD COLUMN roles jsonb;
 COMMENT ON COLUMN payloads.roles IS 'Commands of roles that have one of their own, by group/role or role; the name of a job is its first input.';
@@ -89,13 +106,24 @@ CREATE INDEX tasks_scaling ON tasks (id) WHERE scaling;
 COMMENT ON INDEX tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
 
 -- +goose StatementBegin
-CREATE FUNCTION divvy_bind_claims(ids bigint[], ns int[], queues int[], nodes text[], taken text[]) RETURNS void
+CREATE FUNCTION divvy_bind_claims(ids bigint[], ns int[], queues int[], nodes text[], taken text[], payers int[], binds boolean[])
+RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
     done int;
 BEGIN
     PERFORM FROM resource_claims WHERE id = ANY (ids) ORDER BY id FOR UPDATE;
+    IF EXISTS (
+        SELECT FROM unnest(ids, ns) AS b (id, n)
+        JOIN resource_claims c USING (id)
+        JOIN claim_gangs g ON g.claim_id = c.id
+        WHERE c.sharers = 0 AND c.template @> '{"gang": true}'
+            AND (c.state <> 'pending' OR b.n <> (SELECT count(*) FROM jobs j WHERE j.claims @> ARRAY[c.id])
+                OR g.made < g.members AND NOT EXISTS (SELECT FROM tasks t WHERE t.id = c.task_id AND t.n_generated >= t.n_jobs))
+    ) THEN
+        RAISE unique_violation USING MESSAGE = 'a gang starts with all of its jobs only';
+    END IF;
     INSERT INTO claim_devices (queue_id, node, device, claim_id)
     SELECT b.queue_id, b.node, d.device, b.id
     FROM unnest(ids, queues, nodes, taken) AS b (id, queue_id, node, devices)
@@ -103,20 +131,33 @@ BEGIN
     CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
     ORDER BY b.queue_id, b.node, d.device;
     UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
-        bound_at = coalesce(c.bound_at, now()), sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
+        share_id = CASE c.state WHEN 'pending' THEN b.share_id ELSE c.share_id END, bound_at = coalesce(c.bound_at, now()),
+        sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
         placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
-    FROM unnest(ids, ns, queues, nodes, taken) AS b (id, n, queue_id, node, devices)
-    WHERE c.id = b.id AND (c.state = 'pending'
-        OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb);
+    FROM unnest(ids, ns, queues, nodes, taken, payers, binds) AS b (id, n, queue_id, node, devices, share_id, binds)
+    WHERE c.id = b.id AND (c.charge_id = 0 OR b.binds = (c.state = 'pending'))
+        AND (c.state = 'pending'
+            OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb)
+        AND c.sharers + b.n <= coalesce((c.template->>'max_sharers')::int, c.sharers + b.n);
     GET DIAGNOSTICS done = ROW_COUNT;
     IF done <> cardinality(ids) THEN
-        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or is not there any more';
+        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or full, or not there any more';
     END IF;
 END $$;
 -- +goose StatementEnd
-COMMENT ON FUNCTION divvy_bind_claims IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere, or a device is somebody else''s.';
+COMMENT ON FUNCTION divvy_bind_claims IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere or full, or a device is somebody else''s. binds[i]: one of the leases is charged for its units, so it must not be bound yet.';
+
+-- Every lane that may have rows: five a daemon, the last for claims, and the shared ones.
+CREATE OR REPLACE VIEW ledger_lanes AS
+    SELECT d.id AS daemon_id, l.lane FROM daemons d CROSS JOIN generate_series(0, 4) AS l (lane)
+    UNION ALL
+    SELECT 0, lane FROM lanes;
 
 -- +goose Down
+CREATE OR REPLACE VIEW ledger_lanes AS
+    SELECT d.id AS daemon_id, l.lane FROM daemons d CROSS JOIN generate_series(0, 3) AS l (lane)
+    UNION ALL
+    SELECT 0, lane FROM lanes;
 DROP FUNCTION divvy_bind_claims;
 DELETE FROM tasks WHERE split = 'groups';
 ALTER TABLE tasks DROP CONSTRAINT tasks_split_check;
@@ -124,7 +165,11 @@ ALTER TABLE tasks ADD CONSTRAINT tasks_split_check CHECK (split IN ('count', 'in
 DROP INDEX tasks_scaling;
 ALTER TABLE tasks DROP COLUMN scaled, DROP COLUMN scaling;
 ALTER TABLE payloads DROP COLUMN roles;
+DELETE FROM shapes WHERE cores = 0;
+ALTER TABLE shapes DROP CONSTRAINT shapes_cores_check;
+ALTER TABLE shapes ADD CONSTRAINT shapes_cores_check CHECK (cores > 0);
+COMMENT ON COLUMN shapes.cores IS NULL;
 ALTER TABLE shapes DROP COLUMN claims;
 ALTER TABLE jobs DROP COLUMN claims, DROP COLUMN scaled_away;
 ALTER TABLE ended_jobs DROP COLUMN scaled_away;
-DROP TABLE claim_devices, resource_claims;
+DROP TABLE claim_devices, claim_gangs, resource_claims;

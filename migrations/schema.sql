@@ -3,7 +3,7 @@ CREATE SCHEMA report;
 
 COMMENT ON SCHEMA report IS 'Stable views for reports and dashboards, described in docs/reporting.md; readable by role divvy_reader.';
 
-CREATE FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[]) RETURNS void
+CREATE FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
     AS $$
@@ -11,6 +11,16 @@ DECLARE
     done int;
 BEGIN
     PERFORM FROM resource_claims WHERE id = ANY (ids) ORDER BY id FOR UPDATE;
+    IF EXISTS (
+        SELECT FROM unnest(ids, ns) AS b (id, n)
+        JOIN resource_claims c USING (id)
+        JOIN claim_gangs g ON g.claim_id = c.id
+        WHERE c.sharers = 0 AND c.template @> '{"gang": true}'
+            AND (c.state <> 'pending' OR b.n <> (SELECT count(*) FROM jobs j WHERE j.claims @> ARRAY[c.id])
+                OR g.made < g.members AND NOT EXISTS (SELECT FROM tasks t WHERE t.id = c.task_id AND t.n_generated >= t.n_jobs))
+    ) THEN
+        RAISE unique_violation USING MESSAGE = 'a gang starts with all of its jobs only';
+    END IF;
     INSERT INTO claim_devices (queue_id, node, device, claim_id)
     SELECT b.queue_id, b.node, d.device, b.id
     FROM unnest(ids, queues, nodes, taken) AS b (id, queue_id, node, devices)
@@ -18,18 +28,21 @@ BEGIN
     CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
     ORDER BY b.queue_id, b.node, d.device;
     UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
-        bound_at = coalesce(c.bound_at, now()), sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
+        share_id = CASE c.state WHEN 'pending' THEN b.share_id ELSE c.share_id END, bound_at = coalesce(c.bound_at, now()),
+        sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
         placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
-    FROM unnest(ids, ns, queues, nodes, taken) AS b (id, n, queue_id, node, devices)
-    WHERE c.id = b.id AND (c.state = 'pending'
-        OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb);
+    FROM unnest(ids, ns, queues, nodes, taken, payers, binds) AS b (id, n, queue_id, node, devices, share_id, binds)
+    WHERE c.id = b.id AND (c.charge_id = 0 OR b.binds = (c.state = 'pending'))
+        AND (c.state = 'pending'
+            OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb)
+        AND c.sharers + b.n <= coalesce((c.template->>'max_sharers')::int, c.sharers + b.n);
     GET DIAGNOSTICS done = ROW_COUNT;
     IF done <> cardinality(ids) THEN
-        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or is not there any more';
+        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or full, or not there any more';
     END IF;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[]) IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere, or a device is somebody else''s.';
+COMMENT ON FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere or full, or a device is somebody else''s. binds[i]: one of the leases is charged for its units, so it must not be bound yet.';
 
 CREATE FUNCTION public.divvy_drop_days(parent text, before date) RETURNS integer
     LANGUAGE plpgsql
@@ -233,6 +246,18 @@ CREATE TABLE public.claim_devices (
 );
 
 COMMENT ON TABLE public.claim_devices IS 'Devices that bound claims have: each is of one claim at a time.';
+
+CREATE TABLE public.claim_gangs (
+    claim_id bigint NOT NULL,
+    members integer NOT NULL,
+    made integer NOT NULL,
+    CONSTRAINT claim_gangs_made_check CHECK ((made >= 0)),
+    CONSTRAINT claim_gangs_members_check CHECK ((members > 0))
+);
+
+COMMENT ON TABLE public.claim_gangs IS 'Claims whose jobs start together: how many there are to be, and how many have been made so far.';
+
+COMMENT ON COLUMN public.claim_gangs.made IS 'Jobs that try others again count where the claim was made for them; elsewhere they are beyond the members, which does no harm.';
 
 CREATE TABLE public.counter_lanes (
     daemon_id bigint NOT NULL,
@@ -649,7 +674,7 @@ CREATE VIEW public.ledger_lanes AS
  SELECT d.id AS daemon_id,
     l.lane
    FROM (public.daemons d
-     CROSS JOIN generate_series(0, 3) l(lane))
+     CROSS JOIN generate_series(0, 4) l(lane))
 UNION ALL
  SELECT 0 AS daemon_id,
     lanes.lane
@@ -864,6 +889,8 @@ CREATE TABLE public.resource_claims (
     devices jsonb DEFAULT '[]'::jsonb NOT NULL,
     bound_at timestamp with time zone,
     sharers integer DEFAULT 0 NOT NULL,
+    charge_id integer DEFAULT 0 NOT NULL,
+    share_id integer DEFAULT 0 NOT NULL,
     idle_since timestamp with time zone,
     lost boolean DEFAULT false NOT NULL,
     unplaced boolean DEFAULT false NOT NULL,
@@ -871,7 +898,7 @@ CREATE TABLE public.resource_claims (
     changed xid8 DEFAULT pg_current_xact_id() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone,
-    CONSTRAINT resource_claims_check CHECK (((state = ANY (ARRAY['bound'::text, 'draining'::text])) OR ((sharers = 0) AND (queue_id = 0) AND (node = ''::text) AND (devices = '[]'::jsonb)))),
+    CONSTRAINT resource_claims_check CHECK (((state = ANY (ARRAY['bound'::text, 'draining'::text])) OR ((sharers = 0) AND (queue_id = 0) AND (node = ''::text) AND (devices = '[]'::jsonb) AND (share_id = 0)))),
     CONSTRAINT resource_claims_key_check CHECK ((key <> ''::text)),
     CONSTRAINT resource_claims_linger_s_check CHECK ((linger_s >= (0)::double precision)),
     CONSTRAINT resource_claims_sharers_check CHECK ((sharers >= 0)),
@@ -884,7 +911,7 @@ COMMENT ON COLUMN public.resource_claims.task_id IS 'Whose it is; 0: made by peo
 
 COMMENT ON COLUMN public.resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
 
-COMMENT ON COLUMN public.resource_claims.template IS 'What it takes: name, node, devices by kind.';
+COMMENT ON COLUMN public.resource_claims.template IS 'What it takes: name, units of resources, node, devices by kind; and max_sharers.';
 
 COMMENT ON COLUMN public.resource_claims.state IS 'draining: not wanted any more; nobody else gets to hold it, and it goes with its last holder.';
 
@@ -895,6 +922,10 @@ COMMENT ON COLUMN public.resource_claims.devices IS 'Of that node, taken for it.
 COMMENT ON COLUMN public.resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
 
 COMMENT ON COLUMN public.resource_claims.sharers IS 'Leases of its jobs.';
+
+COMMENT ON COLUMN public.resource_claims.charge_id IS 'Shape of the units that it holds while it is bound, as one held job of that shape in counters and ledger; 0: none.';
+
+COMMENT ON COLUMN public.resource_claims.share_id IS 'That these are charged to: of the job that bound it; 0: it is not bound.';
 
 COMMENT ON COLUMN public.resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
 
@@ -945,11 +976,13 @@ CREATE TABLE public.shapes (
     resources jsonb DEFAULT '{}'::jsonb NOT NULL,
     sharing_id text DEFAULT ''::text NOT NULL,
     claims jsonb,
-    CONSTRAINT shapes_cores_check CHECK ((cores > 0)),
+    CONSTRAINT shapes_cores_check CHECK (((cores > 0) OR ((cores = 0) AND (resources <> '{}'::jsonb)))),
     CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
     CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
     CONSTRAINT shapes_walltime_s_check CHECK ((walltime_s >= 0))
 );
+
+COMMENT ON COLUMN public.shapes.cores IS 'That a job needs; 0: no job has this shape, its resources are what a bound claim holds.';
 
 COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty = any queue.';
 
@@ -2063,6 +2096,9 @@ ALTER TABLE ONLY public.share_samples ATTACH PARTITION public.share_samples_rest
 ALTER TABLE ONLY public.claim_devices
     ADD CONSTRAINT claim_devices_pkey PRIMARY KEY (queue_id, node, device);
 
+ALTER TABLE ONLY public.claim_gangs
+    ADD CONSTRAINT claim_gangs_pkey PRIMARY KEY (claim_id);
+
 ALTER TABLE ONLY public.counter_lanes
     ADD CONSTRAINT counter_lanes_pkey PRIMARY KEY (daemon_id, lane);
 
@@ -2207,6 +2243,8 @@ CREATE INDEX claim_devices_claim ON public.claim_devices USING btree (claim_id);
 COMMENT ON INDEX public.claim_devices_claim IS 'Given back when the claim is unbound.';
 
 COMMENT ON INDEX public.claim_devices_pkey IS 'Two claims that take the same device at once: one of them fails.';
+
+COMMENT ON INDEX public.claim_gangs_pkey IS 'The gang of a claim.';
 
 COMMENT ON INDEX public.counters_pkey IS 'Target of the fold''s upserts. Folds do not change it: they are HOT.';
 
@@ -2382,6 +2420,9 @@ ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest
 
 ALTER TABLE ONLY public.claim_devices
     ADD CONSTRAINT claim_devices_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES public.resource_claims(id);
+
+ALTER TABLE ONLY public.claim_gangs
+    ADD CONSTRAINT claim_gangs_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES public.resource_claims(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);

@@ -104,6 +104,12 @@ func TestRepeats(t *testing.T) {
 		{"finish", func(c *Client) error { _, err := c.Finish(context.Background(), FinishRequest{}); return err }, true},
 		{"submit", func(c *Client) error { _, err := c.Submit(context.Background(), TaskSpec{}, ""); return err }, true},
 		{"prioritise", func(c *Client) error { _, err := c.Prioritise(context.Background(), 1, 9); return err }, true},
+		{"create claim", func(c *Client) error {
+			_, err := c.CreateClaim(context.Background(), OutsideClaim{Name: "disk"})
+			return err
+		}, true},
+		{"delete claim", func(c *Client) error { _, err := c.DeleteClaim(context.Background(), "disk", true); return err }, false},
+		{"scale", func(c *Client) error { _, err := c.Scale(context.Background(), 1, Scaling{}); return err }, true},
 		{"retry", func(c *Client) error { _, err := c.Retry(context.Background(), 1); return err }, false},
 		{"rollback", func(c *Client) error { _, err := c.Rollback(context.Background(), 1, ApplyOptions{}); return err }, false},
 	} {

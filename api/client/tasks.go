@@ -23,6 +23,9 @@ type (
 
 	PriorityChange = generator.PriorityChange
 
+	Scaling     = generator.Scaling
+	ScaleChange = generator.ScaleChange
+
 	ReassignRequest = generator.ReassignRequest
 	Reassigned      = generator.Reassigned
 
@@ -117,6 +120,11 @@ func (c *Client) Prioritise(ctx context.Context, id int64, priority int) (Priori
 		Priority int `json:"priority"`
 	}{priority}
 	return get[PriorityChange](ctx, c, call{method: http.MethodPost, path: taskPath(id, "/priority"), body: body, repeat: true})
+}
+
+// Scale changes how many replicas or jobs a task of groups has.
+func (c *Client) Scale(ctx context.Context, id int64, to Scaling) (ScaleChange, error) {
+	return get[ScaleChange](ctx, c, call{method: http.MethodPost, path: taskPath(id, "/scale"), body: to, repeat: true})
 }
 
 // Reassign gives tasks to another share. While More is true the same request goes on where it ended; a repeat of what

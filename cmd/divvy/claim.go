@@ -17,7 +17,7 @@ import (
 // claimCommand shows what several jobs of a task hold together.
 func claimCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "resource-claim", Aliases: []string{"resource-claims", "claim"}, Short: "Resource claims: what several jobs hold together"}
-	group.AddCommand(claimListCommand(c),
+	group.AddCommand(claimListCommand(c), claimCreateCommand(c), claimDeleteCommand(c),
 		&cobra.Command{Use: "show CLAIM", Short: "Show a resource claim with the jobs that hold it and that wait",
 			Long: `Show a resource claim with the jobs that hold it and that wait.
 

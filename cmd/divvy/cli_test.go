@@ -69,6 +69,9 @@ func TestTables(t *testing.T) {
 		"POST /v1/tasks/7/kill":      "change.json",
 		"POST /v1/jobs/12/kill":      "killed.json",
 		"POST /v1/tasks/7/priority":  "priority.json",
+		"POST /v1/tasks/7/scale":     "scale.json",
+		"POST /v1/resource-claims":   "claim_created.json",
+		"DELETE /v1/resource-claims": "claim_deleted.json",
 		"GET /v1/jobs/12/log":        "log.json",
 		"POST /v1/queues/CERN/drain": "queue.json",
 	})
@@ -87,6 +90,9 @@ func TestTables(t *testing.T) {
 		"tags-test":        {"tags", "test", "-f", "testdata/task.yml"},
 		"task-kill":        {"task", "kill", "7"},
 		"task-priority":    {"task", "priority", "--to=900", "7"},
+		"task-scale":       {"task", "scale", "7", "--group=sgx", "--replicas=2"},
+		"claim-create":     {"resource-claim", "create", "disk", "--queue=CERN", "--node=n1", "--device=gpu:0", "--device=gpu:1"},
+		"claim-delete":     {"resource-claim", "delete", "disk", "--force"},
 		"job-kill":         {"job", "kill", "12"},
 		"job-logs":         {"job", "logs", "12"},
 	} {

@@ -16,7 +16,7 @@ import (
 // taskCommand submits and steers tasks.
 func taskCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "task", Aliases: []string{"tasks"}, Short: "Tasks: what users ask for"}
-	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c),
+	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c), taskScaleCommand(c),
 		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: takes("TASK, the id of a task"), RunE: c.withClient(c.taskShow)})
 	for _, v := range []struct {
 		verb, short string
@@ -188,6 +188,9 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 	}
 	g.row("attributes", labels(t.Attributes))
 	g.row("site version", t.SiteVersion)
+	for i, s := range t.Scaled {
+		g.row(pick(i == 0, "scaled", ""), fmt.Sprintf("%s: %d", scaledWhat(s.Group, s.Role), s.Replicas))
+	}
 	if t.Spec != nil {
 		g.row("requires", requires(t.Spec))
 		g.row("command", quoted(t.Spec.Command))

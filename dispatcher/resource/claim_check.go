@@ -106,6 +106,16 @@ func (c *claimCheck) word(field, name string) {
 	}
 }
 
+// WrongName says what is wrong with the name of a template or of a claim that people make, and what would be right; "" if
+// nothing is.
+func WrongName(name string) (wrong, right string) {
+	var c claimCheck
+	if c.word("", name); len(c.faults) == 0 {
+		return "", ""
+	}
+	return c.faults[0].Message, c.faults[0].Hint
+}
+
 func (c *claimCheck) numbers(l Layout) {
 	c.between("replicas", int64(l.Replicas), 0, MaxReplicas)
 	if len(l.Groups) == 0 && len(l.Roles) == 0 {

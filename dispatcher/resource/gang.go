@@ -23,6 +23,7 @@ type Room struct {
 	MemoryMB  int64
 	DiskMB    int64
 	WalltimeS int64
+	Jobs      int64 // that it takes at once
 	Labels    map[string]string
 }
 
@@ -113,7 +114,7 @@ func (p *packing) short(k int) int {
 	left := total(p.rooms)
 	for i := k; i < len(p.order); i++ {
 		left = left.without(p.needs[p.order[i]])
-		if left.Cores < 0 || left.MemoryMB < 0 || left.DiskMB < 0 {
+		if left.Cores < 0 || left.MemoryMB < 0 || left.DiskMB < 0 || left.Jobs < 0 {
 			return i
 		}
 	}
@@ -135,7 +136,7 @@ func (p *packing) candidates(k int) (rooms []int) {
 	compare := func(a, b int) int {
 		x, y := p.rooms[a], p.rooms[b]
 		return cmp.Or(cmp.Compare(x.Cores, y.Cores), cmp.Compare(x.MemoryMB, y.MemoryMB), cmp.Compare(x.DiskMB, y.DiskMB),
-			cmp.Compare(p.kind[a], p.kind[b]))
+			cmp.Compare(x.Jobs, y.Jobs), cmp.Compare(p.kind[a], p.kind[b]))
 	}
 	slices.SortStableFunc(rooms, compare)
 	return slices.CompactFunc(rooms, func(a, b int) bool { return compare(a, b) == 0 })
@@ -147,6 +148,7 @@ func total(rooms []Room) (sum Room) {
 		sum.Cores = plus(sum.Cores, r.Cores)
 		sum.MemoryMB = plus(sum.MemoryMB, r.MemoryMB)
 		sum.DiskMB = plus(sum.DiskMB, r.DiskMB)
+		sum.Jobs = plus(sum.Jobs, r.Jobs)
 	}
 	return sum
 }
@@ -173,12 +175,13 @@ func (r Room) stated() Room {
 		}
 		return n
 	}
-	r.Cores, r.MemoryMB, r.DiskMB, r.WalltimeS = figure(r.Cores), figure(r.MemoryMB), figure(r.DiskMB), figure(r.WalltimeS)
+	r.Cores, r.MemoryMB, r.DiskMB = figure(r.Cores), figure(r.MemoryMB), figure(r.DiskMB)
+	r.WalltimeS, r.Jobs = figure(r.WalltimeS), figure(r.Jobs)
 	return r
 }
 
 func (r Room) takes(n Need) bool {
-	if n.Cores > r.Cores || n.MemoryMB > r.MemoryMB || n.DiskMB > r.DiskMB || n.WalltimeS > r.WalltimeS {
+	if r.Jobs < 1 || n.Cores > r.Cores || n.MemoryMB > r.MemoryMB || n.DiskMB > r.DiskMB || n.WalltimeS > r.WalltimeS {
 		return false
 	}
 	for name, want := range n.Labels {
@@ -193,6 +196,7 @@ func (r Room) without(n Need) Room {
 	r.Cores -= n.Cores
 	r.MemoryMB -= n.MemoryMB
 	r.DiskMB -= n.DiskMB
+	r.Jobs--
 	return r
 }
 

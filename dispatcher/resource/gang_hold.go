@@ -1,7 +1,9 @@
 package resource
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -12,6 +14,12 @@ const DefaultGangHold = time.Minute
 type Hold struct {
 	Since time.Time
 	Most  time.Duration // DefaultGangHold unless the site says otherwise
+}
+
+// For is the hold with another bound.
+func (h Hold) For(most time.Duration) Hold {
+	h.Most = most
+	return h
 }
 
 // Until is when it ends at the latest: from then on anybody may have the slots.
@@ -88,4 +96,33 @@ func (f Fitting) why(needs []Need, where string) string {
 		return fmt.Sprintf("no way was found to fit %d jobs into %s, the search ended at %s", len(needs), where, name)
 	}
 	return fmt.Sprintf("%s does not fit into %s beside the others", name, where)
+}
+
+// Useful says which of the slots that ask for jobs a gang can use while it waits for more: those that some of its jobs go
+// into, the largest job first, the tightest slot first, and of equal ones those that come first. The others need not be held.
+func Useful(needs []Need, offered []Room) (use []bool) {
+	rooms := make([]Room, len(offered))
+	for i, r := range offered {
+		rooms[i] = r.stated()
+	}
+	order, all := make([]int, len(needs)), total(rooms)
+	for i := range needs {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(needs[b].size(all), needs[a].size(all)), cmp.Compare(needs[a].Name, needs[b].Name))
+	})
+	use = make([]bool, len(offered))
+	for _, i := range order {
+		best := -1
+		for r := range rooms {
+			if rooms[r].takes(needs[i]) && (best < 0 || rooms[r].Cores < rooms[best].Cores) {
+				best = r
+			}
+		}
+		if best >= 0 {
+			rooms[best], use[best] = rooms[best].without(needs[i]), true
+		}
+	}
+	return use
 }

@@ -36,6 +36,8 @@ func TestFit(t *testing.T) {
 		{name: "walltime is not used up", needs: []Need{{Name: "a", WalltimeS: 100}, {Name: "b", WalltimeS: 100}}, rooms: []Room{{WalltimeS: 100}}, ok: true},
 		{name: "walltime", needs: []Need{{Name: "a", WalltimeS: 100}}, rooms: []Room{{WalltimeS: 99}}, misfit: "a", never: true},
 		{name: "labels", needs: []Need{{Name: "a", Cores: 2}, {Name: "b", Cores: 2, Labels: gpu}}, rooms: []Room{{Cores: 2, Labels: gpu}, {Cores: 2}}, ok: true},
+		{name: "one job at a time", needs: cores(1, 1, 1), rooms: []Room{{Cores: 8, Jobs: 1}, {Cores: 8, Jobs: 1}}, misfit: "n2 1"},
+		{name: "two jobs at a time", needs: cores(1, 1, 1), rooms: []Room{{Cores: 8, Jobs: 1}, {Cores: 8, Jobs: 2}}, ok: true},
 		{name: "a label that is nowhere", needs: []Need{{Name: "a", Labels: gpu}}, rooms: []Room{{Cores: 2}}, misfit: "a", never: true},
 	} {
 		f := Fit(c.needs, c.rooms)
@@ -96,7 +98,7 @@ func TestFitIsExact(t *testing.T) {
 		var rooms []Room
 		for range rapid.IntRange(0, 4).Draw(t, "rooms") {
 			rooms = append(rooms, Room{Cores: rapid.Int64Range(1, 9).Draw(t, "cores"), MemoryMB: figure.Draw(t, "memory"),
-				WalltimeS: rapid.Int64Range(0, 2).Draw(t, "walltime"), Labels: labels.Draw(t, "labels")})
+				WalltimeS: rapid.Int64Range(0, 2).Draw(t, "walltime"), Jobs: rapid.Int64Range(0, 3).Draw(t, "jobs"), Labels: labels.Draw(t, "labels")})
 		}
 		f := Fit(needs, rooms)
 		if got, want := f.OK(), fitsAnyhow(needs, rooms); got != want || f.Given {
@@ -197,6 +199,26 @@ func TestGather(t *testing.T) {
 	} {
 		if g := Gather(c.needs, c.offered, c.node, Hold{Most: time.Minute}, now); g.Verdict != GangWaits || g.Why != c.why || !g.Hold.Since.IsZero() {
 			t.Errorf("%+v, want %q", g, c.why)
+		}
+	}
+}
+
+// What a gang cannot use is not held for it, and of what is alike the first.
+func TestUseful(t *testing.T) {
+	for _, c := range []struct {
+		needs   []Need
+		offered []Room
+		want    string
+	}{
+		{cores(1, 1, 1), rooms(1, 1), "[true true]"},
+		{cores(1, 1), rooms(1, 1, 1), "[true true false]"},
+		{cores(8, 1), rooms(1, 1, 1), "[true false false]"},
+		{cores(4, 1), rooms(2, 8), "[true true]"},
+		{cores(4, 4), rooms(3, 2), "[false false]"},
+		{cores(1, 1), []Room{{Cores: 2, Jobs: 1}, {Cores: 4}}, "[true true]"},
+	} {
+		if got := fmt.Sprint(Useful(c.needs, c.offered)); got != c.want {
+			t.Errorf("%v into %v: %s, want %s", c.needs, c.offered, got, c.want)
 		}
 	}
 }

@@ -98,18 +98,61 @@ func (c *claimCheck) template(field string, t shares.ClaimTemplate) {
 	}
 }
 
-// gangs checks that no gang is larger than what may hold its claim at a time: it could never start.
+// MaxGang bounds the jobs that start together: they are leased in one statement.
+const MaxGang = 1000
+
+// gangs checks that no gang is larger than what may hold its claim at a time, or may start at once: it could never start. What
+// is of two gangs would have to wait for both.
 func (c *claimCheck) gangs(l Layout) {
 	said := map[string]bool{}
 	l.crowds(func(field string, s Sharing, n int64) {
 		i := slices.IndexFunc(l.Templates, func(t shares.ClaimTemplate) bool { return t.Name == s.Template })
-		if i < 0 || s.Claim != "" || said[s.Template] {
+		if i < 0 || s.Claim != "" || said[s.Template] || !l.Templates[i].Gang {
 			return
 		}
-		if t := l.Templates[i]; t.Gang && t.MaxSharers > 0 && n > int64(t.MaxSharers) {
-			said[t.Name] = true
+		switch t := l.Templates[i]; {
+		case t.MaxSharers > 0 && n > int64(t.MaxSharers):
 			c.add(fmt.Sprintf("claim_templates[%d].max_sharers", i),
 				fmt.Sprintf("%d is less than the %d jobs that share a claim of %s and start together", t.MaxSharers, n, field), "raise it, or leave gang out")
+		case n > MaxGang:
+			c.add(fmt.Sprintf("claim_templates[%d].gang", i),
+				fmt.Sprintf("%d jobs share a claim of %s, more than %d cannot start together", n, field, MaxGang), "a narrower scope, or leave gang out")
+		default:
+			return
 		}
+		said[s.Template] = true
 	})
+	for i, g := range l.Groups {
+		for j, m := range g.Members {
+			c.oneGang(l, fmt.Sprintf("groups[%d].members[%d]", i, j), slices.Concat(covering(l.Sharing, g.Name), covering(g.Sharing, m.Name), m.Sharing))
+		}
+	}
+	for i, r := range l.Roles {
+		c.oneGang(l, fmt.Sprintf("roles[%d]", i), slices.Concat(covering(l.Sharing, r.Name), r.Sharing))
+	}
+}
+
+// covering are the entries of a level that are for those named so.
+func covering(entries []Sharing, name string) (covering []Sharing) {
+	for _, s := range entries {
+		if s.covers(name) {
+			covering = append(covering, s)
+		}
+	}
+	return covering
+}
+
+// oneGang checks that the jobs of a role hold one claim at most that they start together by.
+func (c *claimCheck) oneGang(l Layout, field string, holds []Sharing) {
+	first := ""
+	for _, s := range holds {
+		switch t, _ := l.Template(s.Template, nil); {
+		case !t.Gang:
+		case first != "":
+			c.add(field, fmt.Sprintf("its jobs would start together by claims of both %s and %s", first, t.Name), "leave gang out of one of the templates")
+			return
+		default:
+			first = t.Name
+		}
+	}
 }

@@ -1,7 +1,8 @@
 -- Leases jobs where they lie and logs the moves, all or nothing: what a batch costs as long as nobody else is at its
 -- jobs. When one of them is not ready any more in the attempt that was decided on, lies elsewhere, is in somebody's
 -- hands, or this daemon may not lease under that epoch any more, seq is NULL, the transaction fails, and lease.sql
--- sorts it out by primary key.
+-- sorts it out by primary key. What claims hold that are bound with the leases comes behind the jobs in the columns of the
+-- ledger's row, so those are longer than the others: no job lies nowhere.
 WITH leased AS (
     INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority,
         pilot, node, daemon_id, expires_at, ttl_s)
@@ -21,5 +22,5 @@ SELECT @daemon::bigint, @lane::int,
         SELECT FROM limit_epoch e, daemons d
         WHERE e.epoch = @epoch::bigint AND d.id = @daemon::bigint AND d.closed_at IS NULL
     ) THEN @seq::bigint END,
-    @tasks::bigint[], @shares::int[], @shapes::int[], @queues::int[], '{r}', '{l}', '{1}', @units::bigint[],
+    @tasks::bigint[], @shares::int[], @shapes::int[], @queues::int[], @befores::text[], '{l}', '{1}', @units::bigint[],
     '{0}', '{0}', '{0}';

@@ -7,7 +7,7 @@ WITH chosen AS MATERIALIZED (
     ORDER BY priority DESC, id LIMIT @limit::int
 )
 SELECT t.id, t.shape_id, t.priority, t.max_attempts, t.split, t.per_job, t.n_events, t.n_inputs, t.n_pieces, t.n_split,
-    t.n_jobs, t.n_generated, t.retry_after
+    t.n_jobs, t.n_generated, t.retry_after, t.scaled IS NOT NULL AS scaled
 FROM tasks t
 WHERE t.id IN (SELECT id FROM chosen) AND t.share_id = @share::int AND t.n_generated < t.n_jobs
     AND t.state IN ('ready', 'scouting', 'running')

@@ -1,8 +1,9 @@
 -- Adds changes to the counts of locked tasks, and moves their states on. It is the only place where a task's state
 -- follows from its jobs: running with the first lease; over when all that was generated has ended and nothing
--- more is to come. Done means that every piece has finished, by its first job or by one that tried again.
+-- more is to come. Done means that every piece has finished, by its first job or by one that tried again; of those that
+-- it was scaled away from, nobody wants to know.
 WITH summed AS (
-    SELECT t.id, t.state AS before, t.n_pieces, t.n_generated, t.n_jobs, d.first_at, d.last_at,
+    SELECT t.id, t.state AS before, t.n_pieces, t.n_generated, t.n_jobs, t.scaled IS NOT NULL AS scaled, d.first_at, d.last_at,
         t.n_waiting + d.waiting AS waiting, t.n_ready + d.ready AS ready, t.n_leased + d.leased AS leased,
         t.n_finished + d.finished AS finished, t.n_failed + d.failed AS failed, t.n_cancelled + d.cancelled AS cancelled
     FROM unnest(@tasks::bigint[], @waitings::bigint[], @readies::bigint[], @leaseds::bigint[], @finisheds::bigint[],
@@ -17,7 +18,8 @@ WITH summed AS (
         WHEN before = 'aborting' THEN 'aborted'
         WHEN before <> 'finishing' AND n_generated < n_jobs THEN
             CASE WHEN before = 'ready' AND leased + finished + failed > 0 THEN 'running' ELSE before END
-        WHEN finished >= n_pieces THEN 'done'
+        WHEN finished + CASE WHEN NOT scaled THEN 0 ELSE (
+            SELECT count(*) FROM ended_jobs e WHERE e.task_id = s.id AND e.scaled_away AND e.state <> 'finished') END >= n_pieces THEN 'done'
         WHEN finished = 0 AND before <> 'finishing' THEN 'failed'
         ELSE 'finished'
     END AS after FROM summed s

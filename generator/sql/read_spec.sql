@@ -1,2 +1,2 @@
--- A task as it was submitted.
-SELECT spec FROM tasks WHERE id = @task::bigint;
+-- A task as it was submitted, and what it was scaled to since.
+SELECT spec, scaled FROM tasks WHERE id = @task::bigint;

@@ -54,6 +54,7 @@ const (
 	OldRecord Reason = "recorded by a daemon of an older version"
 	Owed      Reason = "given to a share for which units had been reclaimed, before its turn"
 	Floor     Reason = "given to a share for which the queue has a floor, before its turn"
+	Gang      Reason = "given to jobs that start together, when all of them fitted on a node"
 	NoVersion Reason = "their version of the site cannot be read"
 )
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+)
+
+// taskScaleCommand changes how many replicas or jobs a task of groups has.
+func taskScaleCommand(c *cli) *cobra.Command {
+	var to client.Scaling
+	cmd := &cobra.Command{
+		Use:   "scale TASK --replicas N",
+		Short: "Change how many replicas or jobs a task of groups has",
+		Long: `Change how many replicas or jobs a task of groups has: replicas of the task, with --group of a group, with --role the jobs of
+a standalone role, with both the jobs of a member.
+
+What there is before and after stays as it is. New jobs are made as others are. Of what there is not any more ready jobs
+are cancelled; running ones go on to their end and are not tried again, and their claims go with the last of them. A task
+that has ended cannot be scaled.`,
+		Example: "  divvy task scale 17 --group sgx --replicas 4\n  divvy task scale 17 --group sgx --role pca --replicas 2\n  divvy task scale 17 --replicas 3",
+		Args:    takes("TASK, the id of a task"), ValidArgsFunction: c.completeTasks,
+	}
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		ids, err := parseIDs("task", args)
+		if err != nil {
+			return err
+		}
+		done, err := cl.Scale(ctx, ids[0], to)
+		if err != nil {
+			return err
+		}
+		return c.print(done, func(w io.Writer) { fmt.Fprintln(w, scaleChange(done)) })
+	})
+	fl := cmd.Flags()
+	fl.StringVar(&to.Group, "group", "", "scale this group")
+	fl.StringVar(&to.Role, "role", "", "scale this standalone role, with --group this member")
+	fl.IntVar(&to.Replicas, "replicas", 0, "how many there are from now on")
+	_ = cmd.MarkFlagRequired("replicas")
+	return cmd
+}
+
+// scaledWhat says what is scaled, in words.
+func scaledWhat(group, role string) string {
+	switch {
+	case group != "" && role != "":
+		return "jobs of " + group + "/" + role
+	case group != "":
+		return "replicas of group " + group
+	case role != "":
+		return "jobs of role " + role
+	}
+	return "replicas"
+}
+
+// scaleChange says what scaling did, in words.
+func scaleChange(ch client.ScaleChange) string {
+	what := scaledWhat(ch.Group, ch.Role)
+	if ch.Before == ch.After {
+		return fmt.Sprintf("task %d has %s %d: nothing to do", ch.Task, what, ch.After)
+	}
+	var parts []string
+	add := func(n int, text string) {
+		if n > 0 {
+			parts = append(parts, text)
+		}
+	}
+	add(ch.Added, plural(int64(ch.Added), "new job"))
+	add(ch.Removed, plural(int64(ch.Removed), "job")+" less to make")
+	add(ch.Cancelled, fmt.Sprintf("%d cancelled", ch.Cancelled))
+	add(int(ch.Running), fmt.Sprintf("%d run on", ch.Running))
+	add(int(ch.Draining), plural(ch.Draining, "claim")+pick(ch.Draining == 1, " drains", " drain"))
+	if ch.More {
+		parts = append(parts, "the rest follows")
+	}
+	s := fmt.Sprintf("task %d: %s %d → %d", ch.Task, what, ch.Before, ch.After)
+	if len(parts) > 0 {
+		s += "; " + strings.Join(parts, ", ")
+	}
+	return s
+}

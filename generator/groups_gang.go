@@ -1,0 +1,73 @@
+package generator
+
+import (
+	"context"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+)
+
+// membership is how many jobs share a claim, and how many of them a batch makes: those that start together wait until all are made.
+type membership struct{ members, made int }
+
+// crowd is the jobs of a batch, their places in the expansion, how many jobs share each of its claims, and where those begin
+// that are tried again.
+type crowd struct {
+	jobs    []*dispatcher.NewJob
+	at      []int
+	sharers []int
+	after   int64
+}
+
+// members says it of all claims of a batch. A claim whose jobs are all tried again is made anew where it is over: then it is
+// shared by those that are to be tried again.
+func (j *joiner) members(ctx context.Context, x resource.Expansion, of crowd) (map[int32]membership, error) {
+	all, again := map[int32]membership{}, map[int32]bool{}
+	for i, job := range of.jobs {
+		for _, c := range x.Jobs[of.at[i]].Claims {
+			m, known := all[c]
+			m.made++
+			all[c] = m
+			again[c] = job.RetryOf != 0 && (again[c] || !known)
+		}
+	}
+	var wave map[int32]int
+	for c, m := range all {
+		m.members = of.sharers[c]
+		if claim := j.claim(x.Claims[c]); again[c] && (claim.Template.Gang || claim.Missing) {
+			if wave == nil {
+				var err error
+				if wave, err = j.wave(ctx, x, of.after); err != nil {
+					return nil, err
+				}
+			}
+			m.members = max(m.made, wave[c])
+		}
+		all[c] = m
+	}
+	return all, nil
+}
+
+// wave counts by claim the jobs that are tried again from one on.
+func (j *joiner) wave(ctx context.Context, x resource.Expansion, after int64) (map[int32]int, error) {
+	failed, err := readFailed(ctx, j.tx, []part{{sourceTask: sourceTask{ID: j.task, RetryAfter: after}, again: resource.MaxJobs}})
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[string]int, len(x.Jobs))
+	for i := range x.Jobs {
+		place[x.Jobs[i].Name()] = i
+	}
+	n := map[int32]int{}
+	for _, f := range failed[j.task] {
+		if len(f.Inputs) == 0 {
+			continue
+		}
+		if i, ok := place[f.Inputs[0]]; ok {
+			for _, c := range x.Jobs[i].Claims {
+				n[c]++
+			}
+		}
+	}
+	return n, nil
+}

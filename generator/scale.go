@@ -1,0 +1,239 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// Scaling gives a number of a task of groups and roles another value: of the task's replicas, of a group's, or of the jobs of
+// a role.
+type Scaling struct {
+	Group    string `json:"group,omitempty" doc:"The replicas of this group; with role, the jobs of its member."`
+	Role     string `json:"role,omitempty" doc:"The jobs of this standalone role; with group, of the member. Neither: the replicas of the task."`
+	Replicas int    `json:"replicas" doc:"How many there are from now on, 0 … 100000."`
+}
+
+// ScaleChange is what scaling changed at once; More says that the batches go on in the background.
+type ScaleChange struct {
+	Task      int64  `json:"task"`
+	Group     string `json:"group,omitempty"`
+	Role      string `json:"role,omitempty"`
+	Before    int    `json:"before" doc:"The number before."`
+	After     int    `json:"after" doc:"The number now; the same as before when there was nothing to do."`
+	Added     int    `json:"added" doc:"Jobs that are to be made."`
+	Removed   int    `json:"removed" doc:"Jobs that will not be made, or not be tried again."`
+	Cancelled int    `json:"cancelled" doc:"Jobs that were waiting or ready, and are cancelled."`
+	Running   int64  `json:"running" doc:"Jobs that run on to their end, whatever it is."`
+	Draining  int64  `json:"draining" doc:"Claims that go with the last job that holds them."`
+	More      bool   `json:"more" doc:"There are more jobs to cancel than one batch: the rest follows in the background."`
+}
+
+// Scale changes how many replicas or jobs there are of something in a task. What is there before and after stays as it
+// is: jobs are told apart by their names. Those that are new are made as others are; of those that are not wanted any
+// more, the ones that run go on to their end. A repeat changes nothing. Errors: ErrNoTask, ErrInvalid, and ErrState for
+// a task that is over, is being ended, or has no share yet.
+func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChange, err error) {
+	var ended []verdict
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		t, err := lockScalable(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if c, err = t.scale(ctx, tx, s); err != nil || c.Before == c.After {
+			return err
+		}
+		ended, err = count(ctx, tx, still([]int64{id}))
+		return err
+	})
+	if err != nil {
+		return ScaleChange{}, fmt.Errorf("scale: %w", err)
+	}
+	for _, v := range ended {
+		g.report(v)
+	}
+	g.hint()
+	return c, nil
+}
+
+// scalable is a task of groups and roles under its row lock.
+type scalable struct {
+	ID         int64
+	State      string
+	Split      string
+	Spec       *Spec
+	Scaled     []Scaling
+	NSplit     int64
+	NPieces    int64
+	NJobs      int64
+	NGenerated int64
+	RetryAfter int64
+}
+
+func lockScalable(ctx context.Context, tx pgx.Tx, id int64) (t scalable, err error) {
+	rows, err := tx.Query(ctx, query["lock_scalable"], pgx.StrictNamedArgs{"task": id})
+	if err != nil {
+		return t, err
+	}
+	t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[scalable])
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return t, ErrNoTask
+	case err != nil:
+		return t, err
+	case t.Split != "groups":
+		return t, fault("replicas", "the task has neither groups nor roles", "its work is split by "+t.Split)
+	}
+	switch t.State {
+	case "ready", "scouting", "running", "paused", "throttled", "exhausted":
+		return t, nil
+	case "waiting":
+		return t, &StateError{Task: id, Verb: "scale", State: t.State, Hint: "it has no share yet"}
+	}
+	return t, &StateError{Task: id, Verb: "scale", State: t.State, Hint: "a task can be scaled until it ends"}
+}
+
+func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChange, err error) {
+	from, err := t.Spec.scaledLayout(t.Scaled)
+	if err != nil {
+		return c, err
+	}
+	c = ScaleChange{Task: t.ID, Group: s.Group, Role: s.Role, After: s.Replicas}
+	if c.Before, err = s.number(from); err != nil || c.Before == c.After {
+		return c, err
+	}
+	to, err := s.apply(from)
+	if err != nil {
+		return c, err
+	}
+	change, err := resource.Scale(from, to)
+	if err != nil {
+		return c, err
+	}
+	coming, err := t.coming(ctx, tx, from)
+	if err != nil {
+		return c, err
+	}
+	next := newPieces(coming, change)
+	away, err := dispatcher.ScaleAway(ctx, tx, t.ID, next.away, claimNames(change.Drains),
+		dispatcher.Retries{After: t.RetryAfter, Coming: t.NJobs - t.NGenerated - (t.NPieces - t.NSplit)})
+	if err != nil {
+		return c, err
+	}
+	c.Added, c.Removed, c.Draining = len(change.Jobs), next.unmade+int(away.Coming), away.Claims
+	c.Running = away.Leased
+	if c.Cancelled, c.More, err = dispatcher.CancelScaledAway(ctx, tx, t.ID, verbBatch); err != nil {
+		return c, err
+	}
+	return c, t.keep(ctx, tx, kept{scaled: with(t.Scaled, s), coming: next.coming, untried: away.Coming, more: c.More})
+}
+
+// kept is what a scaled task becomes.
+type kept struct {
+	scaled  []Scaling
+	coming  []string
+	untried int64 // failed jobs that were about to be tried again
+	more    bool
+}
+
+// keep writes it down. Pieces that are made stay what they are; those to come are stored as inputs from there on.
+func (t *scalable) keep(ctx context.Context, tx pgx.Tx, k kept) error {
+	pieces := t.NSplit + int64(len(k.coming))
+	tag, err := tx.Exec(ctx, query["scale"], pgx.StrictNamedArgs{"task": t.ID, "scaled": k.scaled, "n_pieces": pieces,
+		"n_jobs": t.NJobs + pieces - t.NPieces - k.untried, "scaling": k.more, "state": t.State})
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() != 1 {
+		return fmt.Errorf("task %d left state %s under its lock", t.ID, t.State)
+	}
+	if _, err := tx.Exec(ctx, query["drop_inputs"], pgx.StrictNamedArgs{"task": t.ID}); err != nil {
+		return err
+	}
+	return copyInputs(ctx, tx, inputChunk{task: t.ID, offset: t.NSplit, names: k.coming})
+}
+
+// coming are the names of the pieces that are no jobs yet, in their order.
+func (t *scalable) coming(ctx context.Context, tx pgx.Tx, l resource.Layout) (names []string, err error) {
+	if t.Scaled != nil {
+		inputs, err := readInputs(ctx, tx, []part{{sourceTask: sourceTask{ID: t.ID, PerJob: 1, Scaled: true, NSplit: t.NSplit}, fresh: t.NPieces - t.NSplit}})
+		return inputs[t.ID], err
+	}
+	for _, j := range resource.Expand(l).Jobs[t.NSplit:] {
+		names = append(names, j.Name())
+	}
+	return names, nil
+}
+
+// nextPieces is what scaling makes of the pieces.
+type nextPieces struct {
+	coming []string // from now on
+	away   []string // jobs that are not wanted any more
+	unmade int      // that were to come
+}
+
+func newPieces(coming []string, change resource.Change) (next nextPieces) {
+	leaving := make(map[string]bool, len(change.Leaving))
+	for _, k := range change.Leaving {
+		leaving[k.Name()] = true
+	}
+	for _, name := range coming {
+		if !leaving[name] {
+			next.coming = append(next.coming, name)
+			continue
+		}
+		next.unmade++
+		delete(leaving, name) // it is no job yet
+	}
+	for _, k := range change.Leaving {
+		if leaving[k.Name()] {
+			next.away = append(next.away, k.Name())
+		}
+	}
+	for _, i := range change.Jobs {
+		next.coming = append(next.coming, change.To.Jobs[i].Name())
+	}
+	return next
+}
+
+func claimNames(keys []resource.ClaimKey) []string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Name()
+	}
+	return names
+}
+
+// sweepScaled serves the next task behind after that was scaled down and is not through; id is 0 when there is none.
+func (g *Generator) sweepScaled(ctx context.Context, after int64) (id int64, n int, err error) {
+	var ended []verdict
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		id, n, ended = 0, 0, nil
+		err := tx.QueryRow(ctx, query["next_scaling"], pgx.StrictNamedArgs{"after": after}).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var more bool
+		if n, more, err = dispatcher.CancelScaledAway(ctx, tx, id, verbBatch); err != nil || more {
+			return err
+		}
+		if _, err = tx.Exec(ctx, query["scaled"], pgx.StrictNamedArgs{"task": id}); err != nil {
+			return err
+		}
+		ended, err = count(ctx, tx, still([]int64{id}))
+		return err
+	})
+	for _, v := range ended {
+		g.report(v)
+	}
+	return id, n, err
+}
