@@ -13,6 +13,9 @@ import (
 // oneUnit has a daemon give the only unit of maya once, and says who got it.
 func (f *fixture) oneUnit(d *Dispatcher) string {
 	f.t.Helper()
+	if _, err := d.Refresh(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
 	reply, err := d.Pull(f.t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 20})
 	if err != nil {
 		f.t.Fatal(err)
