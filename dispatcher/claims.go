@@ -100,10 +100,13 @@ type claims struct {
 	nodes   map[resource.Place][]*outline       // of jobs that run there only
 	shapes  int                                 // of jobs with claims; 0: there are none, and nobody looks
 	news    bool                                // the first of them has come: nodes are not alike any more
-	since   string                              // transaction from which on changes are to be read
+	since   string                              // snapshot by which they were read
+	hearing bool                                // they are about to be read
 	again   map[int64]bool                      // to be read again
+	moved   map[resource.Place]bool             // claims have gone from there, or come, by what was read last
 	missing map[int64]bool                      // they wait for a template of the site
 	costs   map[claimPayer]map[string]int64     // units of resources that pending ones will hold, by who will have them counted
+	parked  map[*liveClaim]bool                 // jobs wait until they have fewer sharers
 	asking  resource.Offer                      // of the present decision
 }
 
@@ -116,6 +119,7 @@ type liveClaim struct {
 	queue    shares.QueueID // of its place
 	payer    *claimPayer    // of one whose template is missing
 	charge   *shape         // of its units, see charger; nil: it has none
+	parked   parking        // jobs that wait until it has fewer sharers
 	awaited  bool           // its units are in claims.costs
 	inflight int            // grants of this daemon that are not committed
 	fresh    bool           // it is bound by one of these
@@ -124,7 +128,8 @@ type liveClaim struct {
 
 func newClaims() claims {
 	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
-		since: "0", again: map[int64]bool{}, missing: map[int64]bool{}, costs: map[claimPayer]map[string]int64{}}
+		since: beforeAll, again: map[int64]bool{}, missing: map[int64]bool{}, costs: map[claimPayer]map[string]int64{},
+		parked: map[*liveClaim]bool{}, moved: map[resource.Place]bool{}}
 }
 
 // know notes an outline of jobs with claims.
@@ -215,30 +220,39 @@ func (cs *claims) of(job *readyJob) (live []*liveClaim, ok bool) {
 }
 
 // admit says whether the slot that is being decided for may hold all claims of a job of the window, and with which devices.
-func (cs *claims) admit(w *window, job *readyJob) (live []*liveClaim, devices [][]string, ok bool) {
+// full: the one that refuses it for having as many sharers as it may have.
+func (cs *claims) admit(w *window, job *readyJob) (live []*liveClaim, devices [][]string, full *liveClaim, ok bool) {
 	if live, ok = cs.of(job); !ok {
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
 	all := make([]resource.Claim, len(live))
 	for i, c := range live {
 		all[i] = c.Claim
 	}
-	devices, _, why := resource.AdmitsAll(all, cs.asking)
-	return live, devices, why == "" && w.shape.full.Claims.covers(live)
+	devices, refused, why := resource.AdmitsAll(all, cs.asking)
+	if why == resource.ClaimFull {
+		full = live[refused]
+	}
+	return live, devices, full, why == "" && w.shape.full.Claims.covers(live)
 }
 
 // sift puts those first jobs of a window aside that the slot cannot hold the claims of, whatever their shape says: a claim
-// was bound a moment ago, and they are about to go to another shape.
+// was bound a moment ago, and they are about to go to another shape, or it has all the sharers that it may have.
 func (s *state) sift(w *window) {
 	if w.shape.need.Claims == nil {
 		return
 	}
 	sifted := false
 	for len(w.jobs) > 0 {
-		if _, _, ok := s.claims.admit(w, &w.jobs[0]); ok {
+		_, _, full, ok := s.claims.admit(w, &w.jobs[0])
+		if ok {
 			break
 		}
-		w.doubtJob(w.pop())
+		if job := w.pop(); full != nil && !w.private {
+			s.claims.park(full, w, job)
+		} else {
+			w.doubtJob(job)
+		}
 		sifted = true
 	}
 	if sifted && !w.private {

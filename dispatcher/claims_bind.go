@@ -24,7 +24,7 @@ func (s *state) holdClaims(g *grant) {
 	if g.job.claims == nil {
 		return
 	}
-	live, devices, ok := s.claims.admit(g.window, &g.job)
+	live, devices, _, ok := s.claims.admit(g.window, &g.job)
 	if !ok {
 		return // a replay: it knows no claims
 	}
@@ -35,6 +35,7 @@ func (s *state) holdClaims(g *grant) {
 			c.fresh, c.queue = true, g.queue.ID
 		}
 		c.inflight++
+		c.Sharers++
 		held := heldClaim{claim: c, template: c.Template.Name, devices: c.Devices, binds: binds}
 		if c.Local {
 			held.node = c.Place.Node
@@ -50,6 +51,7 @@ func (s *state) holdClaims(g *grant) {
 func (g *grant) dropClaims() {
 	for _, h := range g.claims {
 		c := h.claim
+		c.Sharers--
 		switch c.inflight--; {
 		case c.inflight == 0 && c.fresh:
 			c.fresh = false

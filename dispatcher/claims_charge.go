@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -166,7 +167,7 @@ func (s *state) wantedStarts(w *window) int64 {
 
 // recountCosts brings up to date what jobs want whose claims will take units, after news of claims.
 func (s *state) recountCosts() {
-	for _, o := range s.byAt {
+	for _, o := range slices.Concat(s.byAt, s.ofNodes) {
 		if o.need.Claims == nil || len(o.shapes) == 0 {
 			continue
 		}

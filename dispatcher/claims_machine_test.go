@@ -40,12 +40,19 @@ func (m *claimMachine) one() (id int64, ok bool) {
 func drawLayout(r *rapid.T) resource.Layout {
 	count := func(name string, most int) int { return rapid.IntRange(1, most).Draw(r, name) }
 	l := resource.Layout{Replicas: count("replicas", 2), Templates: []shares.ClaimTemplate{
-		{Name: "gpus", Devices: map[string]int{"gpu": count("gpus", 4)}, Linger: time.Hour},
+		{Name: "gpus", Devices: map[string]int{"gpu": count("gpus", 4)}, Linger: time.Hour,
+			MaxSharers: rapid.IntRange(0, 3).Draw(r, "most")},
 		{Name: "node", Node: true, Linger: time.Duration(rapid.IntRange(0, 1).Draw(r, "linger")) * time.Hour}}}
+	if n := rapid.Int64Range(0, 4).Draw(r, "units"); n > 0 {
+		l.Templates[0].Resources = map[string]int64{"gpu": n}
+	}
 	scope := rapid.SampledFrom([]resource.Scope{resource.All, resource.PerReplica})
 	l.Groups = []resource.Group{{Name: "g", Replicas: count("groups", 2), Members: []resource.Role{{Name: "a", Count: count("a", 2)}, {Name: "b", Count: 1}},
 		Sharing: []resource.Sharing{{Template: "gpus", Scope: scope.Draw(r, "group")}}}}
 	l.Roles = []resource.Role{{Name: "c", Count: count("c", 2), Sharing: []resource.Sharing{{Template: "gpus", Scope: scope.Draw(r, "role")}}}}
+	if rapid.Bool().Draw(r, "disk") {
+		l.Roles[0].Sharing = append(l.Roles[0].Sharing, resource.Sharing{Claim: "disk"})
+	}
 	if rapid.Bool().Draw(r, "task") {
 		l.Sharing = []resource.Sharing{{Template: "node", Scope: resource.PerReplica}}
 	}
@@ -119,6 +126,7 @@ func (m *claimMachine) drain() {
 			finish(m.t, m.any(), Finished, l)
 			delete(m.leases, id)
 		}
+		m.finishScaling()
 		for n := 1; n > 0; {
 			n = 0
 			for _, d := range m.daemons {
@@ -149,23 +157,36 @@ func (m *claimMachine) drain() {
 	}
 }
 
+// within checks that no more is held than there is, and by no more than may share.
+func (m *claimMachine) within() {
+	var held, crowded int
+	m.scan(&held, `SELECT coalesce(sum((s.resources->>'gpu')::int), 0) FROM resource_claims c JOIN shapes s ON s.id = c.charge_id WHERE c.share_id <> 0`)
+	m.scan(&crowded, "SELECT count(*) FROM resource_claims WHERE sharers > (template->>'max_sharers')::int")
+	if held > 6 || crowded > 0 {
+		m.t.Fatalf("%d of 6 units are held, %d claims have too many sharers", held, crowded)
+	}
+}
+
 // Whatever happens, claims are a recount of leases, no device is of two claims and all jobs can run in the end.
 func TestClaimMachine(t *testing.T) {
 	onDatabases(t, 8, func(t testing.TB, r *rapid.T) {
 		m := &claimMachine{r: r, leases: map[int64]Lease{}, nodes: map[int64]string{}}
 		m.fixture = newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 1000))
+		m.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("gpu", 6)} })
 		m.daemons = []*Dispatcher{m.daemon(), m.daemon()}
 		names := slices.Sorted(maps.Keys(claimSteps))
 		for range rapid.IntRange(5, 40).Draw(r, "steps") {
 			claimSteps[rapid.SampledFrom(names).Draw(r, "step")](m)
 			m.recountClaims()
+			m.within()
 		}
 		m.recount()
 		m.drain()
 		m.recountClaims()
 		m.recount()
 		var left string
-		m.scan(&left, "SELECT coalesce(string_agg(id || ' ' || key || ' ' || state, ', '), '') FROM resource_claims WHERE state <> 'released'")
+		m.scan(&left, `SELECT coalesce(string_agg(id || ' ' || key || ' ' || state, ', '), '') FROM resource_claims
+			WHERE state <> 'released' AND NOT (task_id = 0 AND state = 'bound')`)
 		if left != "" {
 			t.Fatalf("claims are left: %s", left)
 		}

@@ -126,7 +126,7 @@ type claimRow struct {
 	Sharers  int
 	ChargeID int32   // shape of its units; 0: it has none
 	charge   *shape  // the same
-	Upto     *string // the oldest transaction that was under way; NULL: it was asked for by id
+	Upto     *string // the snapshot that it was read by; NULL: it was asked for by id
 }
 
 // claim is the row as package resource takes it.
@@ -152,7 +152,7 @@ func (d *Dispatcher) readClaims(ctx context.Context) error {
 	if !some {
 		return nil
 	}
-	rows, err := collect[claimRow](ctx, d.cfg.Pool, "read_claims", pgx.StrictNamedArgs{"since": since, "ids": append([]int64{}, again...)})
+	rows, err := collect[claimRow](ctx, d.cfg.Pool, "read_claims", pgx.StrictNamedArgs{"since": since, "first": since == beforeAll, "ids": append([]int64{}, again...)})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err == nil {
@@ -166,17 +166,43 @@ func (d *Dispatcher) readClaims(ctx context.Context) error {
 	}
 	if s.claims.follow(rows) {
 		s.recountCosts()
-		d.line.stir(func(*class) bool { return true })
+		for place := range s.claims.moved { // jobs are told of by their moves, devices are not
+			d.line.stirAt(place)
+		}
+		clear(s.claims.moved)
+		d.kick()
+	}
+	for _, w := range s.claims.unpark() {
+		s.check(w)
+		d.stirWindow(w)
 		d.kick()
 	}
 	return nil
+}
+
+// hearOfClaims has the claims read soon: some of them have sharers less, and others may wait for that. d.mu is held.
+func (d *Dispatcher) hearOfClaims() {
+	if d.state.claims.hearing || d.stopping {
+		return
+	}
+	d.state.claims.hearing = true
+	d.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
+		defer cancel()
+		d.mu.Lock()
+		d.state.claims.hearing = false
+		d.mu.Unlock()
+		if err := d.readClaims(ctx); err != nil {
+			d.cfg.Log.Warn("claims cannot be read", "err", err)
+		}
+	})
 }
 
 // follow takes over what was read. It says whether something has changed that pulls may wait for.
 func (cs *claims) follow(rows []claimRow) (changed bool) {
 	for i := range rows {
 		r := &rows[i]
-		if r.Upto != nil && olderTransaction(cs.since, *r.Upto) {
+		if r.Upto != nil {
 			cs.since = *r.Upto
 		}
 		if r.ID == 0 {
@@ -192,16 +218,15 @@ func (cs *claims) follow(rows []claimRow) (changed bool) {
 	return changed
 }
 
-// olderTransaction compares two ids of transactions.
-func olderTransaction(a, b string) bool {
-	return len(a) < len(b) || len(a) == len(b) && a < b
-}
+// beforeAll is a snapshot that saw nothing.
+const beforeAll = "1:1:"
 
 // take takes over one row; c is the claim as it was, or nil.
 func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 	now := r.claim()
 	if now.State == resource.ClaimReleased {
 		if c != nil {
+			cs.moved[c.Place] = true
 			cs.put(c, now.State, resource.Place{}, nil)
 			delete(cs.by, r.ID)
 			delete(cs.missing, r.ID)
@@ -214,13 +239,14 @@ func (cs *claims) take(c *liveClaim, r *claimRow) (changed bool) {
 		changed = true
 	}
 	changed = changed || c.unsure || c.Missing != now.Missing || c.State != now.State || c.Place != now.Place || !slices.Equal(c.Devices, now.Devices)
-	c.unsure, c.Sharers, c.Missing, c.External, c.Template = false, now.Sharers, now.Missing, now.External, now.Template
+	c.unsure, c.Sharers, c.Jobs, c.Missing, c.External, c.Template = false, now.Sharers, now.Jobs, now.Missing, now.External, now.Template
 	c.queue, c.payer = r.QueueID, r.Template.Payer
 	if c.charge == nil { // it may have a template from now on
 		c.charge = r.charge
 	}
 	cs.lack(c)
 	if changed {
+		cs.moved[c.Place], cs.moved[now.Place] = true, true
 		cs.put(c, now.State, now.Place, now.Devices)
 	}
 	return changed

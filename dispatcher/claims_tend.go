@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -33,8 +34,10 @@ func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
 	if n, err = d.fillTemplates(ctx); err != nil {
 		return n, fmt.Errorf("tend claims: %w", err)
 	}
-	for after, k := int64(0), 0; k < tendClaims; k++ {
-		t, err := d.tendNext(ctx, after)
+	cursor := tendCursor{until: pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true},
+		at: pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}}
+	for range tendClaims {
+		t, err := d.tendNext(ctx, &cursor)
 		if err != nil {
 			return n, fmt.Errorf("tend claims: %w", err)
 		}
@@ -44,9 +47,23 @@ func (d *Dispatcher) TendClaims(ctx context.Context) (n int, err error) {
 		if t.did {
 			n++
 		}
-		after = t.id
 	}
 	return n, nil
+}
+
+// tendCursor is where a TendClaims is: behind a claim, of those that were to be looked at when it began.
+type tendCursor struct {
+	at    pgtype.Timestamptz
+	after int64
+	until pgtype.Timestamptz
+}
+
+// pass puts the cursor behind a claim.
+func (c *tendCursor) pass(r *tendRow) {
+	if c.after == 0 {
+		c.until = r.At
+	}
+	c.at, c.after = r.TendAt, r.ID
 }
 
 // tended is what was done at a claim.
@@ -57,7 +74,7 @@ type tended struct {
 }
 
 // tendNext tends the next claim after one, in a transaction that has its row in the lane of claims.
-func (d *Dispatcher) tendNext(ctx context.Context, after int64) (t tended, err error) {
+func (d *Dispatcher) tendNext(ctx context.Context, cursor *tendCursor) (t tended, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timing.Statement)
 	defer cancel()
 	l := d.lane(claimLane)
@@ -66,8 +83,10 @@ func (d *Dispatcher) tendNext(ctx context.Context, after int64) (t tended, err e
 			return t, err
 		}
 	}
+	at := *cursor
 	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
-		if t, err = d.tendClaim(ctx, tx, after); err != nil {
+		*cursor = at
+		if t, err = d.tendClaim(ctx, tx, cursor); err != nil {
 			return err
 		}
 		return l.write(ctx, tx, t.moves)
@@ -93,6 +112,9 @@ type tendRow struct {
 	ShareID  shares.ShareID
 	QueueID  shares.QueueID
 	Ends     bool
+	TendAt   pgtype.Timestamptz
+	At       pgtype.Timestamptz // the moment of the look
+	Planned  string             // settings of the transaction
 }
 
 // over says whether nobody will hold the claim again. One that people made is over for them to say.
@@ -110,12 +132,13 @@ func (c *tendRow) unbinds() bool {
 }
 
 // tendClaim does what the next claim after one needs.
-func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (t tended, err error) {
-	rows, err := collect[tendRow](ctx, tx, "tend_claim", pgx.StrictNamedArgs{"after": after})
+func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, cursor *tendCursor) (t tended, err error) {
+	rows, err := collect[tendRow](ctx, tx, "tend_claim", pgx.StrictNamedArgs{"at": cursor.at, "after": cursor.after, "until": cursor.until})
 	if err != nil || len(rows) == 0 {
 		return t, err
 	}
 	c := rows[0]
+	cursor.pass(&c)
 	var wanted bool // looked up behind the lock: whoever adds jobs to the claim has it
 	if err := tx.QueryRow(ctx, query["claim_wanted"], pgx.StrictNamedArgs{"claim": c.ID}).Scan(&wanted); err != nil {
 		return t, err
@@ -133,7 +156,10 @@ func (d *Dispatcher) tendClaim(ctx context.Context, tx pgx.Tx, after int64) (t t
 		t.did, t.moves = t.did || placed, append(t.moves, moves...)
 		return t, err
 	}
-	return t, nil
+	if !t.did {
+		_, err = tx.Exec(ctx, query["looked_at_claim"], pgx.StrictNamedArgs{"id": c.ID})
+	}
+	return t, err
 }
 
 // charges is the move of the units that the claim holds and gives back now.

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/divvyhq/divvy/shares"
@@ -18,6 +19,7 @@ type contenders struct {
 	pool    *pool
 	power   shares.Units // thousandths a core
 	shapes  bits         // by outline.at
+	near    []*outline   // those of the slot's node beside them, for the present decision
 	leaves  shares.Contenders
 	kind    int64            // its number in the diary
 	told    int              // chapter of the diary that knows of it
@@ -54,6 +56,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	if s.claims.shapes > 0 {
 		s.claims.asking = s.claims.offer(p)
 	}
+	near := s.scratch.near[:0]
 	for _, sh := range s.outlinesFor(p, q) {
 		if !left.fits(sh.need) {
 			continue
@@ -68,9 +71,13 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 			}
 			continue
 		}
+		if sh.at < 0 {
+			near = append(near, sh)
+			continue
+		}
 		in[sh.at>>6] |= 1 << (sh.at & 63)
 	}
-	s.scratch.shapes = in
+	s.scratch.shapes, s.scratch.near = in, near
 	key := append(s.scratch.key[:0], q.pool.name...)
 	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
 	key = in.key(key)
@@ -79,12 +86,73 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	}
 	s.scratch.key = key
 	if p.among != nil {
-		return p.among.contendersFor(s, q, in, string(key)), wait
+		return p.among.contendersFor(s, q, kindOfSlot{in, near, string(key)}), wait
 	}
 	if c = s.contenders[string(key)]; c == nil {
 		c = s.newContenders(q, in, string(key))
 	}
+	c.enter(near)
 	return c, wait
+}
+
+// enter adds, for one decision, jobs that the slot's node alone can run since their claims are bound there. So slots of
+// nodes that are alike have one set, however many nodes claims are bound at.
+func (c *contenders) enter(near []*outline) {
+	if len(near) == 0 {
+		return
+	}
+	c.near = slices.Clone(near)
+	for _, o := range near {
+		for _, w := range o.windows {
+			if w.opened { // whatever keeps other jobs of its leaf back
+				c.contend(w.leaf, true)
+			}
+		}
+	}
+}
+
+// runs says whether slots of the kind can run jobs of an outline.
+func (c *contenders) runs(o *outline) bool {
+	if o.at < 0 {
+		return slices.Contains(c.near, o)
+	}
+	return c.shapes.has(o.at)
+}
+
+// leave undoes enter.
+func (c *contenders) leave() {
+	near := c.near
+	c.near = nil
+	for _, o := range near {
+		for _, w := range o.windows {
+			if w.leaf >= 0 {
+				c.review(w.leaf)
+			}
+		}
+	}
+}
+
+// outlines are those that slots of the kind can run.
+func (c *contenders) outlines() iter.Seq[*outline] {
+	return func(yield func(*outline) bool) {
+		for _, o := range c.of.byAt {
+			if c.shapes.has(o.at) && !yield(o) {
+				return
+			}
+		}
+		for _, o := range c.near {
+			if !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// kindOfSlot is which shapes a slot can run: those of all slots that are alike, and those of its node.
+type kindOfSlot struct {
+	shapes bits
+	near   []*outline
+	key    string
 }
 
 // outlinesFor lists those that may run at the queue and that the pull takes; with labels of its own a slot may fit more.
@@ -124,7 +192,7 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 	c := s.noContenders(q, in)
 	s.contenders[key] = c
 	for _, sh := range s.byAt {
-		if !c.shapes.has(sh.at) || sh.nOpen == 0 {
+		if !c.runs(sh) || sh.nOpen == 0 {
 			continue
 		}
 		for _, leaf := range s.version.Tree.Leaves() {
@@ -167,11 +235,11 @@ func (c *contenders) review(leaf int) {
 // offers says whether a window of a leaf has something to give that resources do not keep back, as far as is known.
 func (c *contenders) offers(leaf int) bool {
 	if c.among != nil {
-		return slices.ContainsFunc(c.windows(leaf), func(w *window) bool { return c.shapes.has(w.shape.at) && w.open() })
+		return slices.ContainsFunc(c.windows(leaf), func(w *window) bool { return c.runs(w.shape.outline) && w.open() })
 	}
 	starved := ""
-	for _, g := range c.of.leaves[leaf].groups {
-		if !c.shapes.has(g.outline.at) {
+	for g := range c.groups(leaf) {
+		if !c.runs(g.outline) {
 			continue
 		}
 		if c.has(g) {
@@ -254,7 +322,7 @@ func (s *state) check(w *window) {
 		return
 	}
 	for _, c := range s.contenders {
-		if c.shapes.has(w.shape.at) {
+		if c.runs(w.shape.outline) {
 			c.unbar(w.leaf) // it may be a smaller job, or one of another class
 			delete(c.refused, w.leaf)
 			c.review(w.leaf)
@@ -311,8 +379,8 @@ func (c *contenders) best(of due, q *queue, n *needs) (found choice, in obstacle
 	if c.among != nil {
 		return c.bestAmong(of, q, n)
 	}
-	for _, g := range c.of.leaves[of.leaf].groups {
-		if !c.shapes.has(g.outline.at) || !of.takes(g.outline) {
+	for g := range c.groups(of.leaf) {
+		if !c.runs(g.outline) || !of.takes(g.outline) {
 			continue
 		}
 		if g.plain != nil {
@@ -349,7 +417,7 @@ func (c *contenders) bestAmong(of due, q *queue, n *needs) (found choice, in obs
 	for _, w := range c.windows(of.leaf) {
 		c.of.sift(w)
 		o := w.shape.outline
-		if !c.shapes.has(o.at) || !of.takes(o) || !w.open() || !c.admitted(of.leaf, o, n, &in) {
+		if !c.runs(o) || !of.takes(o) || !w.open() || !c.admitted(of.leaf, o, n, &in) {
 			continue
 		}
 		if no := c.of.short(w, q); no.stands() {
@@ -435,13 +503,10 @@ func (c *contenders) unread(leaf int, n *needs) {
 		n.narrow(c.among)
 		return
 	}
-	for _, g := range c.of.leaves[leaf].groups {
+	for g := range c.groups(leaf) {
 		c.unreadHeads(g, n)
 	}
-	for _, sh := range c.of.byAt {
-		if !c.shapes.has(sh.at) {
-			continue
-		}
+	for sh := range c.outlines() {
 		if len(sh.shapes) == 0 {
 			for _, w := range sh.windows {
 				if w.opened && !w.exact() {
@@ -451,7 +516,7 @@ func (c *contenders) unread(leaf int, n *needs) {
 			continue
 		}
 		for _, leaf := range c.of.version.Tree.Leaves() {
-			for _, g := range c.of.leaves[leaf].groups {
+			for g := range c.groups(leaf) {
 				if g.outline == sh && len(n.windows) < mostUnread {
 					c.unreadHeads(g, n)
 				}
@@ -466,7 +531,7 @@ const mostUnread = 8 * mostFirst
 
 // unreadHeads notes windows of a group: what resources keep back is not read.
 func (c *contenders) unreadHeads(g *group, n *needs) {
-	if !c.shapes.has(g.outline.at) {
+	if !c.runs(g.outline) {
 		return
 	}
 	if w := g.plain; w != nil && w.opened && !w.exact() {

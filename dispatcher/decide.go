@@ -98,6 +98,9 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		return nil, blocked
 	}
 	of, wait := s.contendersFor(p, q, left, n)
+	if len(of.near) > 0 {
+		defer of.leave()
+	}
 	if wait {
 		return nil, blocked
 	}

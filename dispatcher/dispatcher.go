@@ -155,7 +155,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newResourceMetrics(d))
+		cfg.Metrics.MustRegister(newResourceMetrics(d), newGangMetrics(d))
 	}
 	for n := 1; n > 0; {
 		var err error

@@ -94,6 +94,20 @@
 // unbound TendClaims gives its jobs their other shape, as moves in the ledger; until then they are put aside where they stand
 // first (sift). sharers, places and devices are a recount of leases after every transaction.
 //
+// A claim may hold units of resources while it is bound, once for all that share it. In counters and ledger they are one held
+// job of a shape that no job has: the resources, whose they are, no cores. The row of the lease that binds the claim has
+// its move, none to leased, the row of who unbinds it the move back (lane of claims). So limits, escrow, allowances, rebase
+// and a new start need no other count. Jobs of claims that are not bound ask for their own units and those of the claims,
+// all or none; what is wanted for claims is no more than the claims want, however many jobs share them. A daemon that
+// binds says so to divvy_bind_claims, and one that counts on a bound claim too: it is charged exactly once, whoever is first.
+//
+// max_sharers is guarded there as well. Jobs of a full claim wait in spans of ids beside their window (park) until it has a
+// place. Which claims need something done says resource_claims.tend_at, kept by a trigger; nobody looks at the others.
+//
+// Outlines of jobs that one node alone can run have no number, and are in no set of contenders: a decision at that node adds
+// them for as long as it takes (contenders.enter). Nodes that are alike share one set, and what a leaf wants is counted for
+// all nodes of a queue together (sumOf).
+//
 // # Gangs
 //
 // The jobs of a claim whose template says gang start together: while it is pending their shape says so (ClaimNeed.Gang), their

@@ -63,6 +63,9 @@ func (g *gates) claimed(q *queue) (Gate, string) {
 	if gate, reason := g.apart(); gate != "" {
 		return gate, reason
 	}
+	if g.shape.need.Claims.gang() {
+		return g.gathers(q)
+	}
 	return g.offered(q)
 }
 

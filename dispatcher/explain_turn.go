@@ -61,18 +61,25 @@ func (s *Side) words() string {
 // field are the leaves with a job for such a slot that every hard limit admits. It is not that of decisions, which goes
 // by what this daemon has in escrow: units that it has not asked for yet are no reason for a job to wait.
 func (g *gates) field(q *queue, left room) *contenders {
-	shapes := make(bits, (len(g.s.byAt)+63)/64)
+	shapes, near := make(bits, (len(g.s.byAt)+63)/64), []*outline(nil)
 	alike := q.outlines
 	if need := g.shape.need.Claims; need.bound() { // a slot of that node may run these too
 		alike = slices.Concat(alike, g.s.claims.nodes[need.place()])
 	}
 	for _, sh := range alike {
-		if left.fits(sh.need) {
+		switch {
+		case !left.fits(sh.need):
+		case sh.at < 0:
+			near = append(near, sh)
+		default:
 			shapes[sh.at>>6] |= 1 << (sh.at & 63)
 		}
 	}
 	var at *queue
 	key := string(shapes.key(binary.LittleEndian.AppendUint64([]byte(q.pool.name+"\x00"), uint64(q.CorePowerMilli))))
+	if len(near) > 0 {
+		key += fmt.Sprintf(" %d of the node", len(near))
+	}
 	if g.s.apart(q) {
 		at = q
 		key += "\x00" + q.Name
@@ -80,11 +87,8 @@ func (g *gates) field(q *queue, left room) *contenders {
 	if c := g.fields[key]; c != nil {
 		return c
 	}
-	c := &contenders{of: g.s, at: at, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes}
-	for _, sh := range g.s.byAt {
-		if !shapes.has(sh.at) {
-			continue
-		}
+	c := &contenders{of: g.s, at: at, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes, near: near}
+	for sh := range c.outlines() {
 		for _, w := range sh.windows {
 			if !w.opened || q.pool.book.Contends(&c.leaves, w.leaf) {
 				continue
@@ -105,7 +109,7 @@ func (g *gates) field(q *queue, left room) *contenders {
 // head is the job that the leaf would give a slot of the field.
 func (g *gates) head(field *contenders, wide bool) (found choice) {
 	for _, w := range g.s.leaves[g.leaf].windows {
-		if field.shapes.has(w.shape.at) && w.open() {
+		if field.runs(w.shape.outline) && w.open() {
 			found.meet(choice{window: w, exact: w.exact(), units: shares.Units(w.shape.need.Cores) * field.power}, wide)
 		}
 	}

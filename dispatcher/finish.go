@@ -236,10 +236,11 @@ func (d *Dispatcher) bookEnds(ctx context.Context, l *lane, moves []move) {
 
 // applyEnds counts moves out of leased. d.mu is held.
 func (d *Dispatcher) applyEnds(moves []move, own bool) {
-	again := map[*window]bool{}
+	again, claims := map[*window]bool{}, false
 	for _, m := range moves {
 		d.state.apply(m, own)
 		d.metrics.ended(m)
+		claims = claims || d.state.shapes[m.Shape].need.Claims != nil
 		if m.After == isReady {
 			again[d.state.windows[windowKey{m.Share, m.Shape}]] = true
 		}
@@ -250,6 +251,9 @@ func (d *Dispatcher) applyEnds(moves []move, own bool) {
 		if w != nil {
 			d.stirWindow(w)
 		}
+	}
+	if claims {
+		d.hearOfClaims()
 	}
 	d.kick()
 	d.hintOthers()

@@ -92,12 +92,15 @@ func (c *contenders) offersTo(d due) bool {
 		return true
 	case c.among != nil:
 		return slices.ContainsFunc(c.windows(d.leaf), func(w *window) bool {
-			return d.takes(w.shape.outline) && c.shapes.has(w.shape.at) && w.open()
+			return d.takes(w.shape.outline) && c.runs(w.shape.outline) && w.open()
 		})
 	}
-	return slices.ContainsFunc(c.of.leaves[d.leaf].groups, func(g *group) bool {
-		return d.takes(g.outline) && c.shapes.has(g.outline.at) && c.has(g)
-	})
+	for g := range c.groups(d.leaf) {
+		if d.takes(g.outline) && c.runs(g.outline) && c.has(g) {
+			return true
+		}
+	}
+	return false
 }
 
 // hangFloor ties a floor to its queue.

@@ -249,7 +249,7 @@ func (s *state) setBacklog(key windowKey, n int64) {
 	w.backlog = n
 	w.recountWaits()
 	if w.leaf >= 0 {
-		s.touch(w.leaf, (was > 0) != (w.group.waits > 0))
+		s.touch(w.leaf, (was > 0) != (w.groupWaits() > 0))
 	}
 }
 

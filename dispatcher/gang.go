@@ -28,6 +28,8 @@ type gang struct {
 	members []gangMember // that are ready, in their order
 	read    bool         // they are those of the moment
 	reading bool
+	at      time.Time // when they were read
+	unmade  bool      // some are still to be made
 	lacks   string    // what is missing before they can start; empty: nothing
 	hold    *gangNode // where slots are held for it; nil: nowhere
 	why     map[resource.Place]string
@@ -104,7 +106,8 @@ type candidate struct {
 	stand stand
 }
 
-// mostTried bounds how many gangs of a window one decision looks at: those of one window are alike but for jobs that are over.
+// mostTried bounds how many gangs of a window one decision looks at, of those for which another node is held and of the others:
+// those of one window are alike but for jobs that are over.
 const mostTried = 8
 
 // candidatesAt are the gangs with a job that a slot may run, by leaf and in the order of their first jobs. ok is false when
@@ -124,19 +127,22 @@ func (s *state) candidatesAt(p *pull, q *queue, left room, n *needs) (list []can
 			ok = false
 			continue
 		}
-		tried := 0
-		for i := range w.jobs {
+		var tried, elsewhere int
+		for i := 0; i < len(w.jobs) && tried < mostTried; i++ {
 			g := s.gangOf(&w.jobs[i])
-			if g == nil || !s.takes(p, g) {
+			if g == nil || seen[g] || !s.takes(p, g) {
 				continue
 			}
-			if !seen[g] {
-				if tried++; tried > mostTried {
-					break
-				}
-				seen[g] = true
-				list = append(list, candidate{g, w.leaf, w.jobs[i].stand})
+			seen[g] = true
+			if g.read && !g.reading && g.lacks != "" {
+				continue
 			}
+			if g.hold == nil || g.hold.place == placeOf(p) {
+				tried++
+			} else if elsewhere++; elsewhere > mostTried {
+				continue
+			}
+			list = append(list, candidate{g, w.leaf, w.jobs[i].stand})
 		}
 	}
 	slices.SortFunc(list, func(a, b candidate) int {

@@ -45,7 +45,13 @@ func (s *state) gather(now slotNow, n *needs) gathering {
 			return passed
 		}
 		if g := list[i].gang; g != node.by {
-			if verdict := s.try(g, node, now, n); verdict != passed && verdict != notUsed {
+			verdict := s.try(g, node, now, n)
+			if verdict == blockedGang && len(n.gangs) > 0 {
+				for _, c := range list { // the next pulls would wait for them
+					c.gang.known(n)
+				}
+			}
+			if verdict != passed && verdict != notUsed {
 				return verdict
 			}
 		}

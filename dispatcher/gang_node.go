@@ -28,6 +28,9 @@ type nodeSlot struct {
 	at   time.Time
 }
 
+// unmadeFor is how long it counts that jobs of a gang are still to be made: that there are to be fewer of them is not announced.
+const unmadeFor = time.Second
+
 // nodeFresh is how long what was read of a node's leases counts.
 const nodeFresh = 2 * time.Second
 
@@ -197,8 +200,11 @@ func (d *Dispatcher) lookAtGangs() {
 	}
 	now := s.now()
 	for _, g := range s.gangs.by {
-		if s.over(g) {
+		switch {
+		case s.over(g):
 			s.gangs.forget(g)
+		case g.read && g.unmade && now.Sub(g.at) > unmadeFor:
+			g.read, s.gangs.changed = false, true
 		}
 	}
 	again := s.gangs.changed
@@ -210,10 +216,13 @@ func (d *Dispatcher) lookAtGangs() {
 		}
 		if again || n.by == nil && n.waits || n.rests && n.hold.May(now) {
 			n.waits, n.rests = n.by != nil, n.by == nil && !n.hold.May(now)
-			d.line.stir(func(c *class) bool { return c.place == at })
+			d.line.stirAt(at)
 		}
 		if n.by == nil && !n.rests && now.Sub(n.tried) > pilotMemory {
 			delete(s.gangs.nodes, at)
+			for _, g := range s.gangs.by {
+				delete(g.why, at)
+			}
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (d *Dispatcher) readMembers(ctx context.Context, gangs map[*gang]bool) erro
 
 // take takes over what was read of a gang.
 func (g *gang) take(rows []gangRow, s *state) {
-	g.members, g.lacks = nil, ""
+	g.members, g.lacks, g.at = nil, "", s.now()
 	var unmade, held, running int
 	for _, r := range rows {
 		unmade = int(r.Unmade)
@@ -160,8 +160,9 @@ func (g *gang) take(rows []gangRow, s *state) {
 			g.members = append(g.members, gangMember{job: r.job(), key: key, sh: sh})
 		}
 	}
+	g.unmade = unmade > 0
 	switch {
-	case unmade > 0:
+	case g.unmade:
 		g.lacks = fmt.Sprintf("%d of its jobs are not made yet", unmade)
 	case held > 0:
 		g.lacks = fmt.Sprintf("%d of its jobs may not run now: their task is held back", held)
@@ -169,6 +170,8 @@ func (g *gang) take(rows []gangRow, s *state) {
 		g.lacks = fmt.Sprintf("%d of its jobs are being started", running)
 	case len(g.members) == 0:
 		g.lacks = "none of its jobs is left"
+	case slices.ContainsFunc(g.members, func(m gangMember) bool { return m.key.share != g.share() }):
+		g.lacks = "its task is on its way to another share"
 	}
 }
 

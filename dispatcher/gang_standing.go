@@ -2,8 +2,12 @@ package dispatcher
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
 // GangHold is a node of which slots wait for a gang.
@@ -44,4 +48,45 @@ func (s *state) gangHoldAt(n *gangNode) GangHold {
 		h.Cores += int64(roomOf(p.req.Slot, s.byName[n.place.Queue].Queue).cores)
 	}
 	return h
+}
+
+// mostGangNodes bounds the nodes that an explanation names.
+const mostGangNodes = 5
+
+// gathers says what a job waits for at a queue whose gang has not started: which node holds how much for it, until when, and
+// what is missing at those where it was tried.
+func (g *gates) gathers(q *queue) (Gate, string) {
+	var of *gang
+	for i := range g.job.claims {
+		if known := g.s.gangs.by[g.job.claims[i].ID]; known != nil && !g.s.over(known) {
+			of = known
+		}
+	}
+	size := g.shape.need.Claims.Gang
+	switch {
+	case of == nil:
+		return GateGangWaiting, fmt.Sprintf("%s start together on one node, and no pull has come to them yet", plural(size, "job"))
+	case of.lacks != "":
+		return GateGangWaiting, fmt.Sprintf("%s start together on one node: %s", plural(size, "job"), of.lacks)
+	}
+	var at []string
+	if n := of.hold; n != nil && n.place.Queue == q.Name {
+		h := g.s.gangHoldAt(n)
+		at = append(at, fmt.Sprintf("%s of node %s with %s are held for it until %s", plural(h.Slots, "slot"), h.Node, plural(int(h.Cores), "core"),
+			h.Until.Format(time.TimeOnly)))
+	}
+	places := []resource.Place{}
+	for place := range of.why {
+		if place.Queue == q.Name {
+			places = append(places, place)
+		}
+	}
+	slices.SortFunc(places, func(a, b resource.Place) int { return strings.Compare(a.Node, b.Node) })
+	for _, place := range places[:min(len(places), mostGangNodes)] {
+		at = append(at, fmt.Sprintf("node %s: %s", place.Node, of.why[place]))
+	}
+	if len(at) == 0 {
+		at = append(at, "no pull of this queue has come to them yet")
+	}
+	return GateGangWaiting, fmt.Sprintf("%s start together on one node: %s", plural(len(of.members), "job"), strings.Join(at, "; "))
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,7 +167,7 @@ func heldSlots(d *Dispatcher) (n int) {
 func TestGangStartsTogether(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
 	d, _ := f.clocked()
-	f.enqueueLayout("A", gangOf(1, 5))
+	ids := slices.Sorted(maps.Keys(f.enqueueLayout("A", gangOf(1, 5))))
 	a := newSlotQueue(t, d)
 	busy := f.busySlot(d, "n1")
 	for range 4 {
@@ -175,6 +177,10 @@ func TestGangStartsTogether(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 3, priority: 9})
 	other := pullAt(t, d, slotAt("q", "n2"))
 	a.quiet()
+	e, err := d.Explain(context.Background(), ids[0])
+	if err != nil || e.Queues[0].Gate != GateGangWaiting || !strings.HasPrefix(e.Queues[0].Reason, "5 jobs start together on one node: 4 slots of node n1 with 4 cores are held for it until ") {
+		t.Errorf("%v %+v", err, e.Queues)
+	}
 	finish(t, d, Finished, busy, other)
 	a.pull(slotAt("q", "n1"))
 	leases := a.leases(5)

@@ -49,14 +49,15 @@ func (s *state) rank(w *window) {
 	}
 }
 
-// makeHeads makes those that sets of contenders look at and that are not there yet: once for all sets that there are.
+// makeHeads makes those that sets of contenders look at and that are not there yet: once for all sets that there are, but for
+// outlines of a node, which sets run now and then only.
 func (s *state) makeHeads(g *group) {
-	if g.kinds == s.nKinds {
+	if g.kinds == s.nKinds && (g.outline.at >= 0 || len(g.heads) > 0 && !s.supplies.byQueue) {
 		return
 	}
 	g.kinds = s.nKinds
 	for _, c := range s.contenders {
-		if q := c.headsOf(); c.shapes.has(g.outline.at) && g.heads[q] == nil {
+		if q := c.headsOf(); c.runs(g.outline) && g.heads[q] == nil {
 			s.offered(s.headsAt(g, q))
 		}
 	}
@@ -90,7 +91,7 @@ func (s *state) placeLot(l *lot) {
 // offered has the sets reviewed for which heads are: these have something to give from now on, or nothing any more.
 func (s *state) offered(h *heads) {
 	for _, c := range s.contenders {
-		if c.shapes.has(h.group.outline.at) && c.headsOf() == h.queue {
+		if c.runs(h.group.outline) && c.headsOf() == h.queue {
 			c.unbar(h.group.leaf)
 			delete(c.refused, h.group.leaf)
 			c.review(h.group.leaf)
@@ -111,7 +112,7 @@ func (s *state) headsAt(g *group, q *queue) *heads {
 		g.heads = map[*queue]*heads{}
 	}
 	g.heads[q] = h
-	for _, w := range s.leaves[g.leaf].windows {
+	for _, w := range g.outline.windows {
 		if w.group == g && w.opened && w.shape.asks != nil {
 			l := h.lot(w.shape)
 			l.in.set(w, w.begin())

@@ -61,7 +61,9 @@ func (c *contenders) keepBack(leaf int, in obstacle) {
 	if in.limit != nil {
 		c.barred[leaf] = in.limit
 		for _, l := range append(in.more, in.limit) {
-			l.bars = append(l.bars, bar{c, leaf})
+			if b := (bar{c, leaf}); len(c.near) == 0 || !slices.Contains(l.bars, b) { // else each decision at a node would add one
+				l.bars = append(l.bars, b)
+			}
 		}
 	}
 	if in.units > 0 {

@@ -130,6 +130,13 @@ func (l *line) stir(may func(*class) bool) {
 	}
 }
 
+// stirAt wakes the classes of pulls of a node.
+func (l *line) stirAt(place resource.Place) {
+	for c := range l.places[place] {
+		l.wake(c)
+	}
+}
+
 // unblock wakes all that waited for a read or a take; with an error they are answered with it.
 func (l *line) unblock(d *Dispatcher, err error) {
 	for _, c := range l.classes {

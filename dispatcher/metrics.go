@@ -34,7 +34,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		ends: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
 			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"}),
 		refusals: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
-			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, or what was in the way with a resource."},
+			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, what was in the way with a resource, or gang_hold."},
 			[]string{"reason"}),
 		unwritten: f.NewCounter(prometheus.CounterOpts{Name: "divvy_decision_records_dropped_total",
 			Help: "Records of decisions that were not written: the database was away for too long."}),

@@ -1,6 +1,9 @@
 package dispatcher
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // narrowKey is what a pull of one task or user takes; zero: any job.
 type narrowKey struct {
@@ -76,10 +79,7 @@ func (set *narrow) hides(of *contenders) bool {
 	if !set.more {
 		return false
 	}
-	for _, sh := range of.of.byAt {
-		if !of.shapes.has(sh.at) {
-			continue
-		}
+	for sh := range of.outlines() {
 		for _, w := range sh.windows {
 			if w.ready > 0 && set.windows[w.key] == nil && (set.has == nil || set.has[w.key]) {
 				return true
@@ -98,12 +98,13 @@ func (n *needs) narrow(set *narrow) {
 }
 
 // contendersFor is the set for a kind of slot, as its windows are now.
-func (set *narrow) contendersFor(s *state, q *queue, in bits, key string) *contenders {
-	c := set.kinds[key]
+func (set *narrow) contendersFor(s *state, q *queue, of kindOfSlot) *contenders {
+	c := set.kinds[of.key]
 	if c == nil {
-		c = s.noContenders(q, in)
-		c.among, set.kinds[key] = set, c
+		c = s.noContenders(q, of.shapes)
+		c.among, set.kinds[of.key] = set, c
 	}
+	c.near = slices.Clone(of.near)
 	for leaf := range set.leaves {
 		c.review(leaf)
 	}

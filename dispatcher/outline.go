@@ -2,6 +2,8 @@ package dispatcher
 
 import (
 	"encoding/json"
+	"iter"
+	"reflect"
 	"slices"
 
 	"github.com/divvyhq/divvy/shares"
@@ -10,7 +12,7 @@ import (
 // outline is what shapes have in common that differ in their resources and sharing IDs only: all that says which slots may
 // run their jobs. There are few of them, as many as kinds of jobs; of shapes there may be as many as users.
 type outline struct {
-	at      int          // its number here, without gaps
+	at      int          // its number here, without gaps; -1: one node can run its jobs, see contenders.enter
 	need    Requirements // without resources
 	class   string       // see JobClass
 	classAt int          // in JobClasses
@@ -21,6 +23,7 @@ type outline struct {
 	windows []*window // on a leaf of the present tree
 	nOpen   int       // of them
 	pilots  int       // its queues that pilots asked at lately
+	sum     *outline  // of one of a node: what those of all nodes of its queue have in common
 }
 
 // outlineOf finds or makes the outline of requirements.
@@ -36,13 +39,34 @@ func (s *state) outlineOf(need Requirements, first int32) *outline {
 	}
 	o := s.outlines[string(key)]
 	if o == nil {
-		o = &outline{at: len(s.byAt), need: need, class: JobClass(need), first: first}
+		o = &outline{at: -1, need: need, class: JobClass(need), first: first}
 		o.classAt = slices.Index(JobClasses, o.class)
-		s.outlines[string(key)], s.byAt = o, append(s.byAt, o)
+		s.outlines[string(key)] = o
+		if need.Claims.bound() {
+			o.sum, s.ofNodes = s.sumOf(o), append(s.ofNodes, o)
+		} else {
+			o.at, s.byAt = len(s.byAt), append(s.byAt, o)
+		}
 		s.place(o)
 		s.claims.know(o)
 	}
 	return o
+}
+
+// sumOf finds or makes the outline that jobs of an outline of one node are counted by where their demand is asked for: what
+// leaves want of queues costs no more for the nodes that there are. No window has it.
+func (s *state) sumOf(o *outline) *outline {
+	need := o.need
+	claims := *need.Claims
+	need.Claims, claims.Node, claims.Devices, claims.OnNode = &claims, "", nil, false
+	for _, sum := range s.sums {
+		if reflect.DeepEqual(sum.need, need) {
+			return sum
+		}
+	}
+	sum := &outline{at: -1, need: need, class: o.class, classAt: o.classAt, first: o.first}
+	s.sums = append(s.sums, sum)
+	return sum
 }
 
 // place finds the queues that may run an outline. Its windows are hung afterwards.
@@ -55,6 +79,9 @@ func (s *state) place(o *outline) {
 		}
 		o.queues[i] = true
 		o.power[q.Pool] = max(o.power[q.Pool], shares.Units(q.CorePowerMilli))
+		if o.sum != nil {
+			o.sum.queues, o.sum.power = o.queues, o.power
+		}
 		e := s.queues[q.ID]
 		if o.need.Claims.bound() {
 			e.bound = append(e.bound, o) // one a node: they are found by that, see claims.among
@@ -76,32 +103,66 @@ type group struct {
 	heads   map[*queue]*heads // by the queue that they are for alone; nil: for all
 	kinds   int64             // of slots that there were when heads were made
 	waits   int64             // jobs of all its windows that are ready or to come
+	sum     *group            // that they are counted in as well; nil: none
 }
 
 // group finds or makes the group of an outline on a leaf.
 func (s *state) group(leaf int, o *outline) *group {
-	for _, g := range s.leaves[leaf].groups {
+	l := &s.leaves[leaf]
+	if o.sum != nil {
+		g := l.near[o]
+		if g == nil {
+			if l.near == nil {
+				l.near = map[*outline]*group{}
+			}
+			g = &group{leaf: leaf, outline: o, sum: s.group(leaf, o.sum)}
+			l.near[o] = g
+		}
+		return g
+	}
+	for _, g := range l.groups {
 		if g.outline == o {
 			return g
 		}
 	}
 	g := &group{leaf: leaf, outline: o}
-	s.leaves[leaf].groups = append(s.leaves[leaf].groups, g)
+	l.groups = append(l.groups, g)
 	return g
+}
+
+// groups are those of a leaf that slots of the kind may get jobs of, and maybe others.
+func (c *contenders) groups(leaf int) iter.Seq[*group] {
+	l := &c.of.leaves[leaf]
+	return func(yield func(*group) bool) {
+		for _, g := range l.groups {
+			if !yield(g) {
+				return
+			}
+		}
+		for _, o := range c.near {
+			if g := l.near[o]; g != nil && !yield(g) {
+				return
+			}
+		}
+	}
 }
 
 // recountWaits brings the count of a group up to date after the jobs of a window have changed.
 func (w *window) recountWaits() {
 	n := max(0, w.ready+w.backlog)
-	if w.group != nil {
-		w.group.waits += n - w.waits
+	for g := w.group; g != nil; g = g.sum {
+		g.waits += n - w.waits
 	}
 	w.waits = n
 }
 
+// groupWaits is how many jobs stand for the demand that those of the window are part of.
 func (w *window) groupWaits() int64 {
-	if w.group == nil {
+	switch {
+	case w.group == nil:
 		return 0
+	case w.group.sum != nil:
+		return w.group.sum.waits
 	}
 	return w.group.waits
 }

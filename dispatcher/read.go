@@ -279,6 +279,10 @@ func (d *Dispatcher) stirWindow(w *window) {
 	if w.leaf < 0 {
 		return
 	}
+	if need := w.shape.need.Claims; need.bound() { // there may be as many waiting elsewhere as there are nodes
+		d.line.stirAt(need.place())
+		return
+	}
 	d.line.stir(func(c *class) bool {
 		q := d.state.byName[c.queue]
 		// A slot with labels of its own may run what its queue alone may not.

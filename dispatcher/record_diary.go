@@ -144,7 +144,7 @@ func (c *contenders) tell(y *diary) {
 	c.told, c.changed = y.chapter, c.changed[:0]
 	y.add(entry{word: wordKind, ref: c.kind})
 	for _, sh := range c.of.byAt {
-		if c.shapes.has(sh.at) {
+		if c.runs(sh) {
 			y.add(entry{word: wordFits, ref: c.kind, shape: sh.first})
 		}
 	}

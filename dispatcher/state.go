@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -29,6 +30,8 @@ type state struct {
 	slice    slice            // of every window
 
 	byAt       []*outline             // by outline.at
+	ofNodes    []*outline             // those that one node can run only, which have no number
+	sums       []*outline             // of these, see sumOf
 	outlines   map[string]*outline    // by their requirements
 	contenders map[string]*contenders // by what makes the kind of slot
 	nKinds     int64                  // of slots that there were
@@ -45,6 +48,7 @@ type state struct {
 
 	scratch struct { // of contendersFor, and of records
 		shapes bits
+		near   []*outline
 		key    []byte
 		trail  []float64
 		leaves []int
@@ -111,8 +115,9 @@ type pool struct {
 // leaf is the part of a tree's leaf that depends on queues and shapes.
 type leaf struct {
 	windows []*window
-	groups  []*group // of them, by outline
-	nOpen   int      // of them
+	groups  []*group // of them, by outline; those of one node are in near, and counted together here
+	near    map[*outline]*group
+	nOpen   int // of them
 	dirty   bool
 	reach   map[*pool]*reach
 }
@@ -179,7 +184,10 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 	// Nodes of the former tree are no nodes of this one, and no limit is the one that it was.
 	s.leaves, s.dirty, s.nOpen = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0], 0
 	s.forgetContenders()
-	for _, o := range s.byAt {
+	for _, sum := range s.sums {
+		sum.queues, sum.power = nil, nil
+	}
+	for _, o := range slices.Concat(s.byAt, s.ofNodes) {
 		s.place(o)
 	}
 	for _, w := range s.windows {
@@ -314,7 +322,7 @@ func (s *state) applyReady(w *window, m move) {
 	w.recountWaits()
 	s.recountWanted(w, m.After == isLeased)
 	if w.leaf >= 0 {
-		s.touch(w.leaf, (was > 0) != (w.group.waits > 0))
+		s.touch(w.leaf, (was > 0) != (w.groupWaits() > 0))
 	}
 	s.check(w)
 }

@@ -121,7 +121,7 @@ func (s *state) adoptSupplies() {
 		}
 		s.supplies.families[r.Name] = f
 	}
-	for _, o := range s.byAt {
+	for _, o := range slices.Concat(s.byAt, s.ofNodes) {
 		for _, sh := range o.shapes {
 			s.resolve(sh)
 		}

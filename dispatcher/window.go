@@ -66,6 +66,7 @@ type window struct {
 	behind  []span
 	reading []span // was behind: a read of it is on its way
 	doubt   []span
+	parked  int // claims for a place in which jobs of it wait
 	filling bool
 	opened  bool // whether it has something to give, as state.check saw it last
 	next    int  // rows of the next read

@@ -29,7 +29,7 @@ func (w *window) look() (changed bool) {
 	}
 	w.doubt = nil
 	changed = w.lookAtGround() || changed
-	if w.ready <= 0 || len(w.jobs) > 0 || !w.end || w.filling {
+	if w.ready <= 0 || len(w.jobs) > 0 || !w.end || w.filling || w.parked > 0 {
 		w.idle = 0
 		return changed
 	}

@@ -69,6 +69,18 @@
 // under the task's row lock (tasks.priority_after says how far that is). Ready jobs take the place in the order of their
 // share that it makes; what runs is left alone. Until the batches are through, jobs of both priorities are ready.
 //
+// # Groups
+//
+// A task of groups and roles has jobs with names (resource.JobKey), each a piece. Until it is scaled the names follow from the
+// layout and the place of the piece; from then on those of the pieces to come are stored, as inputs. Whoever tries a job
+// again has its name, so it holds the same claims. Indexes are never given twice.
+//
+// Scale changes a number of the layout; the submitted one stays (tasks.scaled has the others). Jobs that are in both layouts
+// stay as they are. Of the others, pieces to come are left out; those that are jobs are marked (scaled_away), in one
+// transaction with their claims, which drain: those that run end for good, the others are cancelled in batches, which
+// Sweep goes on with. A piece that was scaled away counts as if it had finished when the task is judged, and is not tried
+// again. A job of the same name that is made later is another one.
+//
 // # Steps
 //
 // Generate, Settle and Sweep are bounded, idempotent and safe on any number of daemons at once; somebody calls

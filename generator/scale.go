@@ -121,8 +121,8 @@ func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChan
 		return c, err
 	}
 	next := newPieces(coming, change)
-	away, err := dispatcher.ScaleAway(ctx, tx, t.ID, next.away, claimNames(change.Drains),
-		dispatcher.Retries{After: t.RetryAfter, Coming: t.NJobs - t.NGenerated - (t.NPieces - t.NSplit)})
+	away, err := dispatcher.ScaleAway(ctx, tx, dispatcher.Scaled{Task: t.ID, Names: next.away, Claims: claimNames(change.Drains),
+		Gangs: gangSizes(from, change, next.away), Retries: dispatcher.Retries{After: t.RetryAfter, Coming: t.NJobs - t.NGenerated - (t.NPieces - t.NSplit)}})
 	if err != nil {
 		return c, err
 	}

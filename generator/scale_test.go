@@ -362,3 +362,39 @@ func TestScaleOfAGang(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A gang of which some jobs are made is scaled: it starts as soon as those that it has now are there, with or without.
+func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	cfg := w.config()
+	cfg.Mark = Mark{Floor: 1, Batch: 2}
+	w.Generator = New(cfg)
+	d := w.dispatcher(t)
+	id := w.submit(t, managed(func(s *Spec) {
+		s.Count = 0
+		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b", Count: 5}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
+		s.Roles = []Member{{Role: "c", Count: 9}}
+		s.ClaimTemplates = []ClaimTemplate{{Name: "room", Node: true, Gang: true}}
+	})).ID
+	for range 2 {
+		if n, err := w.Generate(ctx); n != 2 || err != nil {
+			t.Fatal(n, err)
+		}
+		w.exec(t, "UPDATE tasks SET n_waiting = n_generated") // else there is enough
+		w.Heard()
+	}
+	w.exec(t, "UPDATE tasks SET n_waiting = 0")
+	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: dispatcher.Slot{Cores: 8}, Max: 8, WaitS: 0.3}
+	if reply, err := d.Pull(ctx, ask); !errors.Is(err, dispatcher.ErrNoJobs) {
+		t.Fatalf("four of six are made: %v %v", reply, err)
+	}
+	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 || got.Removed != 2 {
+		t.Errorf("%+v", got)
+	}
+	ask.WaitS = 10
+	reply, err := d.Pull(ctx, ask)
+	if err != nil || len(reply.Leases) != 3 {
+		t.Fatalf("%v %v", reply, err)
+	}
+}

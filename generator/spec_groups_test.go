@@ -127,6 +127,28 @@ func TestKnownResources(t *testing.T) {
 	}
 }
 
+// What is wrong with claims is said of the field, at submission.
+func TestSubmitRefusesSharing(t *testing.T) {
+	w := newWorld(t)
+	for field, sharing := range map[string][]Sharing{
+		"groups[0].sharing[0].only":    {{Template: "t", Scope: "all", Only: []string{}}},
+		"groups[0].sharing[0].only[1]": {{Template: "t", Scope: "all", Only: []string{"a", "x"}}},
+		"groups[0].sharing[1]":         {{Template: "t", Scope: "all"}, {Template: "t", Scope: "per_replica"}},
+		"groups[0].sharing[2]":         {{Template: "t", Scope: "all"}, {Template: "t", Scope: "all", Only: []string{"b", "a"}}, {Template: "t", Scope: "all", Only: []string{"a", "b"}}},
+		"groups[0].sharing[0].claim":   {{Claim: "a/b"}},
+		"groups[0].sharing[0].scope":   {{Claim: "disk", Scope: "per_replica"}},
+		"groups[0].sharing[0]":         {{Scope: "all"}},
+	} {
+		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) {
+			s.Count, s.Groups = 0, []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b"}}, Sharing: sharing}}
+		})})
+		var faults Faults
+		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
 // A task that asks for a resource that the site does not have is refused.
 func TestSubmitUnknownResource(t *testing.T) {
 	w := newWorld(t)

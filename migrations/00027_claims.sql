@@ -19,6 +19,7 @@ CREATE TABLE resource_claims (
     lost       boolean          NOT NULL DEFAULT false,
     unplaced   boolean          NOT NULL DEFAULT false,
     placed_to  bigint           NOT NULL DEFAULT 0,
+    tend_at    timestamptz,
     changed    xid8             NOT NULL DEFAULT pg_current_xact_id(),
     created_at timestamptz      NOT NULL DEFAULT now(),
     ended_at   timestamptz,
@@ -38,8 +39,9 @@ COMMENT ON COLUMN resource_claims.share_id IS 'That these are charged to: of the
 COMMENT ON COLUMN resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
 COMMENT ON COLUMN resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
 COMMENT ON COLUMN resource_claims.unplaced IS 'Jobs of it may have a shape that says another place; placed_to: those up to this one were looked at.';
+COMMENT ON COLUMN resource_claims.tend_at IS 'When it is to be looked at again: something may have to be done then. NULL: nothing will. Set by divvy_tend_at.';
 COMMENT ON COLUMN resource_claims.ended_at IS 'When it was released; kept for as long as a replay may look back.';
-COMMENT ON COLUMN resource_claims.changed IS 'The transaction that wrote it last: daemons read on from the oldest one that was under way when they read before.';
+COMMENT ON COLUMN resource_claims.changed IS 'The transaction that wrote it last: daemons read what the snapshot did not see by which they read before.';
 COMMENT ON INDEX resource_claims_pkey IS 'Claims of jobs.';
 CREATE UNIQUE INDEX resource_claims_key ON resource_claims (task_id, key)
     WHERE state IN ('pending', 'bound') OR task_id = 0 AND state = 'draining';
@@ -52,7 +54,7 @@ CREATE INDEX resource_claims_task ON resource_claims (task_id, id);
 COMMENT ON INDEX resource_claims_task IS 'All claims of a task.';
 CREATE INDEX resource_claims_ended ON resource_claims (ended_at) WHERE state = 'released';
 COMMENT ON INDEX resource_claims_ended IS 'Those that Purge drops.';
-CREATE INDEX resource_claims_tend ON resource_claims (id) WHERE unplaced OR state IN ('bound', 'draining') AND sharers = 0;
+CREATE INDEX resource_claims_tend ON resource_claims (tend_at, id) WHERE tend_at IS NOT NULL;
 COMMENT ON INDEX resource_claims_tend IS 'Claims that may need something done.';
 
 CREATE TABLE claim_devices (
@@ -104,6 +106,26 @@ COMMENT ON COLUMN tasks.scaled IS 'Numbers of a task of groups that are not thos
 COMMENT ON COLUMN tasks.scaling IS 'It was scaled down, and there may be jobs left that are to be cancelled: Generator.Sweep carries it on.';
 CREATE INDEX tasks_scaling ON tasks (id) WHERE scaling;
 COMMENT ON INDEX tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
+
+-- +goose StatementBegin
+CREATE FUNCTION divvy_tend_at() RETURNS trigger
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    NEW.tend_at := CASE
+        WHEN NEW.state = 'released' THEN NULL
+        WHEN NEW.unplaced THEN now()
+        WHEN NEW.state = 'pending' OR NEW.sharers > 0 THEN NULL
+        WHEN NEW.state = 'draining' THEN now()
+        WHEN NEW.task_id = 0 THEN NULL
+        WHEN NEW.lost OR TG_OP = 'UPDATE' AND OLD.sharers > 0 THEN now() -- maybe no job is left that wants it
+        ELSE NEW.idle_since + make_interval(secs => NEW.linger_s)
+    END;
+    RETURN NEW;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_tend_at IS 'Says when a claim is to be looked at: what it follows from is written in many places.';
+CREATE TRIGGER tend_at BEFORE INSERT OR UPDATE ON resource_claims FOR EACH ROW EXECUTE FUNCTION divvy_tend_at();
 
 -- +goose StatementBegin
 CREATE FUNCTION divvy_bind_claims(ids bigint[], ns int[], queues int[], nodes text[], taken text[], payers int[], binds boolean[])
@@ -173,3 +195,4 @@ ALTER TABLE shapes DROP COLUMN claims;
 ALTER TABLE jobs DROP COLUMN claims, DROP COLUMN scaled_away;
 ALTER TABLE ended_jobs DROP COLUMN scaled_away;
 DROP TABLE claim_devices, claim_gangs, resource_claims;
+DROP FUNCTION divvy_tend_at;

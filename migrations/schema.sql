@@ -144,6 +144,25 @@ CREATE FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) RETURNS js
     END
 $$;
 
+CREATE FUNCTION public.divvy_tend_at() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.tend_at := CASE
+        WHEN NEW.state = 'released' THEN NULL
+        WHEN NEW.unplaced THEN now()
+        WHEN NEW.state = 'pending' OR NEW.sharers > 0 THEN NULL
+        WHEN NEW.state = 'draining' THEN now()
+        WHEN NEW.task_id = 0 THEN NULL
+        WHEN NEW.lost OR TG_OP = 'UPDATE' AND OLD.sharers > 0 THEN now() -- maybe no job is left that wants it
+        ELSE NEW.idle_since + make_interval(secs => NEW.linger_s)
+    END;
+    RETURN NEW;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_tend_at() IS 'Says when a claim is to be looked at: what it follows from is written in many places.';
+
 CREATE TABLE public.attempts (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -895,6 +914,7 @@ CREATE TABLE public.resource_claims (
     lost boolean DEFAULT false NOT NULL,
     unplaced boolean DEFAULT false NOT NULL,
     placed_to bigint DEFAULT 0 NOT NULL,
+    tend_at timestamp with time zone,
     changed xid8 DEFAULT pg_current_xact_id() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone,
@@ -933,7 +953,9 @@ COMMENT ON COLUMN public.resource_claims.lost IS 'The lease of its last sharer r
 
 COMMENT ON COLUMN public.resource_claims.unplaced IS 'Jobs of it may have a shape that says another place; placed_to: those up to this one were looked at.';
 
-COMMENT ON COLUMN public.resource_claims.changed IS 'The transaction that wrote it last: daemons read on from the oldest one that was under way when they read before.';
+COMMENT ON COLUMN public.resource_claims.tend_at IS 'When it is to be looked at again: something may have to be done then. NULL: nothing will. Set by divvy_tend_at.';
+
+COMMENT ON COLUMN public.resource_claims.changed IS 'The transaction that wrote it last: daemons read what the snapshot did not see by which they read before.';
 
 COMMENT ON COLUMN public.resource_claims.ended_at IS 'When it was released; kept for as long as a replay may look back.';
 
@@ -2354,7 +2376,7 @@ CREATE INDEX resource_claims_task ON public.resource_claims USING btree (task_id
 
 COMMENT ON INDEX public.resource_claims_task IS 'All claims of a task.';
 
-CREATE INDEX resource_claims_tend ON public.resource_claims USING btree (id) WHERE (unplaced OR ((state = ANY (ARRAY['bound'::text, 'draining'::text])) AND (sharers = 0)));
+CREATE INDEX resource_claims_tend ON public.resource_claims USING btree (tend_at, id) WHERE (tend_at IS NOT NULL);
 
 COMMENT ON INDEX public.resource_claims_tend IS 'Claims that may need something done.';
 
@@ -2417,6 +2439,8 @@ ALTER INDEX public.ended_jobs_id ATTACH PARTITION public.ended_jobs_rest_id_idx;
 ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_id_id_idx;
 
 ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest_pkey;
+
+CREATE TRIGGER tend_at BEFORE INSERT OR UPDATE ON public.resource_claims FOR EACH ROW EXECUTE FUNCTION public.divvy_tend_at();
 
 ALTER TABLE ONLY public.claim_devices
     ADD CONSTRAINT claim_devices_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES public.resource_claims(id);

@@ -43,6 +43,7 @@ type config struct {
 	KeepSamples    time.Duration `yaml:"keep_samples" doc:"How long these standings of the shares are kept. By the day."`
 	Record         string        `yaml:"record" doc:"Decisions that are recorded: sample = all of them up to a thousand a second, above that about as many at random; all = all of them."`
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
+	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	LogFormat      string        `yaml:"log_format" doc:"text or json."`
 	LogLevel       string        `yaml:"log_level" doc:"debug, info, warn or error."`
@@ -72,6 +73,7 @@ func defaults() config {
 		Record:        recordSample,
 		KeepDecisions: 7 * 24 * time.Hour,
 		KeepSamples:   30 * 24 * time.Hour,
+		GangHold:      time.Minute,
 		LogFormat:     "text",
 		LogLevel:      "info",
 		StopWithin:    30 * time.Second,
@@ -123,6 +125,9 @@ func (c config) validate() error {
 	}
 	if c.KeepSamples < time.Hour {
 		bad("keep_samples", "%s is less than 1h", c.KeepSamples)
+	}
+	if c.GangHold < time.Second {
+		bad("gang_hold", "%s is less than 1s", c.GangHold)
 	}
 	if c.StopWithin < time.Second {
 		bad("stop_within", "%s is less than 1s", c.StopWithin)

@@ -75,6 +75,7 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 		Timing:  dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL},
 		Address: d.advertised(), Secret: d.lead.secret,
 		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, RecordAll: d.cfg.Record == recordAll,
+		GangHold: d.cfg.GangHold,
 	})
 	if err != nil {
 		return err

@@ -13,7 +13,9 @@ WITH results AS (
             @cpu_s::float8[], @memory_mb::bigint[], @outputs::jsonb[], @tails::text[], @reports::jsonb[])
         AS r (job_id, attempt, nonce, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, report)
 ), locked AS (
-    SELECT id FROM jobs WHERE id = ANY (@jobs::bigint[]) ORDER BY id FOR UPDATE
+    -- Whether a job was scaled away while its row was waited for, only this says: the statements below look at it as it was
+    -- when they began.
+    SELECT id, scaled_away IS NOT NULL AS away FROM jobs WHERE id = ANY (@jobs::bigint[]) ORDER BY id FOR UPDATE
 ), gone AS (
     DELETE FROM leases l USING results r, locked j
     WHERE l.job_id = ANY (@jobs::bigint[]) AND l.job_id = j.id AND l.job_id = r.job_id AND l.attempt = r.attempt AND l.nonce = r.nonce
@@ -24,7 +26,7 @@ WITH results AS (
         CASE WHEN r.outcome = 'reclaimed' OR r.outcome IN ('cancelled', 'failed') AND l.told_at IS NOT NULL AND l.cancel_reason IS NULL
             THEN 'revoked' ELSE r.outcome END AS outcome,
         greatest(l.cpu_s, r.cpu_s) AS cpu_s, greatest(l.memory_mb, r.memory_mb) AS memory_mb, r.outputs, r.log_tail,
-        r.report, coalesce(l.reported, false) AS reported
+        r.report, coalesce(l.reported, false) AS reported, j.away
 ), kept AS (
     INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
         claimed_at, started_at, outcome, exit_code, message, cpu_s, memory_mb, outputs, log_tail, report, said)
@@ -37,7 +39,7 @@ WITH results AS (
 ), over AS (
     DELETE FROM jobs j USING gone g
     WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id
-        AND (g.outcome = 'finished' OR g.cancel_reason IS NOT NULL OR j.scaled_away OR g.outcome <> 'revoked' AND j.attempt >= j.max_attempts)
+        AND (g.outcome = 'finished' OR g.cancel_reason IS NOT NULL OR g.away OR g.outcome <> 'revoked' AND j.attempt >= j.max_attempts)
     RETURNING j.*, CASE WHEN g.outcome = 'finished' THEN 'finished'
         WHEN g.cancel_reason IS NOT NULL OR g.outcome = 'revoked' OR j.attempt < j.max_attempts THEN 'cancelled' ELSE 'failed' END AS final
 ), archived AS (
@@ -49,7 +51,7 @@ WITH results AS (
 ), again AS (
     UPDATE jobs j SET attempt = j.attempt + 1, max_attempts = j.max_attempts + (g.outcome = 'revoked')::int
     FROM gone g
-    WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL AND j.scaled_away IS NULL
+    WHERE j.id = ANY (@jobs::bigint[]) AND j.id = g.job_id AND g.outcome <> 'finished' AND g.cancel_reason IS NULL AND NOT g.away
         AND (g.outcome = 'revoked' OR j.attempt < j.max_attempts)
     RETURNING j.id, j.place, j.claims
 ), left_claims AS (

@@ -1,0 +1,127 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+)
+
+// drawGroups is a task of a group with two members and of a standalone role, with claims at all levels.
+func drawGroups(r *rapid.T) Spec {
+	count := func(name string) int { return rapid.IntRange(1, 3).Draw(r, name) }
+	return managed(func(s *Spec) {
+		s.Count, s.Replicas, s.MaxAttempts = 0, count("replicas"), rapid.IntRange(1, 2).Draw(r, "attempts")
+		s.ClaimTemplates = []ClaimTemplate{{Name: "t", Node: true}}
+		s.Sharing = []Sharing{{Template: "t", Scope: rapid.SampledFrom([]string{"all", "per_replica"}).Draw(r, "scope")}}
+		s.Groups = []Group{{Name: "g", Replicas: count("groups"), Members: []Member{{Role: "a", Count: count("a")}, {Role: "b"}},
+			Sharing: []Sharing{{Template: "t", Scope: "per_replica", Only: []string{"a"}}}}}
+		s.Roles = []Member{{Role: "c", Count: count("c"), Sharing: []Sharing{{Template: "t", Scope: "per_replica"}}}}
+	})
+}
+
+func drawScaling(r *rapid.T) Scaling {
+	s := rapid.SampledFrom([]Scaling{{}, {Group: "g"}, {Group: "g", Role: "a"}, {Group: "g", Role: "b"}, {Role: "c"}}).Draw(r, "what")
+	s.Replicas = rapid.IntRange(0, 4).Draw(r, "n")
+	return s
+}
+
+// Whenever tasks are scaled, and whatever else happens to them: counts equal a recount, no two jobs that are wanted have one
+// name at a time, and in the end all jobs of what there is have finished.
+func TestScaleMachine(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Mark = Mark{Floor: 5, Batch: 6}.withDefaults()
+	ctx := context.Background()
+	rapid.Check(t, func(r *rapid.T) {
+		w.exec(r, `TRUNCATE tasks, inputs, payloads, jobs, leases, ended_jobs, attempts, ledger, task_lanes, generations, resource_claims, claim_devices, claim_gangs`)
+		w.exec(r, "UPDATE lanes SET seq = 0")
+		f := &fleet{db: w}
+		var ids []int64
+		for range rapid.IntRange(1, 2).Draw(r, "tasks") {
+			ids = append(ids, w.submit(r, drawGroups(r)).ID)
+		}
+		say := func(do func(int64) error) func(*rapid.T) {
+			return func(r *rapid.T) {
+				if err := do(rapid.SampledFrom(ids).Draw(r, "task")); err != nil && !errors.Is(err, ErrState) {
+					r.Fatal(err)
+				}
+			}
+		}
+		verb := func(do func(context.Context, int64) (Change, error)) func(*rapid.T) {
+			return say(func(id int64) error { _, err := do(ctx, id); return err })
+		}
+		step := func(step func(context.Context) (int, error)) func(*rapid.T) {
+			return func(r *rapid.T) {
+				if _, err := step(ctx); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+		scale := func(r *rapid.T) {
+			say(func(id int64) error { _, err := w.Scale(ctx, id, drawScaling(r)); return err })(r)
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"scale": scale, "scale again": scale, "generate": step(w.Generate), "settle": step(w.Settle), "sweep": step(w.Sweep),
+			"lease": func(r *rapid.T) { f.lease(r, rapid.IntRange(1, 12).Draw(r, "n")) },
+			"end": func(r *rapid.T) {
+				f.end(r, rapid.SampledFrom([]string{"finished", "failed", "failed"}).Draw(r, "outcome"), rapid.IntRange(1, 12).Draw(r, "n"))
+			},
+			"retry": verb(w.Retry), "pause": verb(w.Pause), "resume": verb(w.Resume),
+			"": func(r *rapid.T) { w.namesAreUnique(r) },
+		})
+		steps(r, w.Settle)
+		w.recount(r)
+		w.drain(r, f, ids)
+		for _, id := range ids {
+			for range 3 { // what had failed
+				if _, err := w.Retry(ctx, id); errors.Is(err, ErrState) {
+					break
+				} else if err != nil {
+					r.Fatal(err)
+				}
+				w.drain(r, f, ids)
+			}
+			w.allFinished(r, id)
+		}
+	})
+}
+
+// namesAreUnique says that each name is that of one wanted job at most, live or to come.
+func (w *world) namesAreUnique(t tb) {
+	t.Helper()
+	if twice := one[string](t, w.db, `SELECT coalesce(string_agg(DISTINCT name, ' '), '') FROM (
+			SELECT task_id, name, count(*) FROM (
+				SELECT task_id, inputs[1] AS name FROM jobs WHERE scaled_away IS NULL
+				UNION ALL SELECT i.task_id, u.name FROM inputs i JOIN tasks t ON t.id = i.task_id
+					CROSS JOIN LATERAL unnest(i.names) WITH ORDINALITY AS u (name, nth) WHERE i.position + u.nth > t.n_split
+			) j GROUP BY task_id, name HAVING count(*) > 1) x`); twice != "" {
+		t.Fatalf("two jobs have the name %s", twice)
+	}
+	if n := one[int](t, w.db, `SELECT count(*) FROM (SELECT task_id, idx FROM (
+			SELECT task_id, idx, id, retry_of FROM jobs UNION ALL SELECT task_id, idx, id, retry_of FROM ended_jobs) j
+			WHERE retry_of IS NULL GROUP BY task_id, idx HAVING count(*) > 1) x`); n != 0 {
+		t.Fatalf("%d indexes are of two pieces", n)
+	}
+}
+
+// allFinished says that a task is done with exactly the jobs that its layout has now.
+func (w *world) allFinished(t tb, id int64) {
+	t.Helper()
+	task := w.task(t, id)
+	if task.State != "done" {
+		t.Fatalf("%+v", task)
+	}
+	l, err := task.Spec.scaledLayout(task.Scaled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range resource.Expand(l).Jobs {
+		if n := one[int](t, w.db, "SELECT count(*) FROM ended_jobs WHERE task_id = $1 AND inputs[1] = $2 AND state = 'finished' AND scaled_away IS NULL", id, j.Name()); n == 0 {
+			t.Fatal(fmt.Sprintf("%s has not finished", j.Name()))
+		}
+	}
+}
