@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -137,18 +136,9 @@ func (s *server) withResources(ctx context.Context, err error) error {
 	if loadErr != nil {
 		return err
 	}
-	const most = 20
-	names := make([]string, len(st.Resources))
-	for i, r := range st.Resources {
-		names[i] = r.Name
-	}
-	switch {
-	case len(names) == 0:
+	p.Hint = "the site has " + st.Version().ResourceNames()
+	if len(st.Resources) == 0 {
 		p.Hint = "the site file has no resources:"
-	case len(names) > most:
-		p.Hint = "the site has " + strings.Join(names[:most], ", ") + ", …"
-	default:
-		p.Hint = "the site has " + strings.Join(names, ", ")
 	}
 	return p
 }

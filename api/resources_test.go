@@ -62,7 +62,7 @@ func TestResourceErrors(t *testing.T) {
 		status     int
 		code, hint string
 	}{
-		{fmt.Errorf("%w: %q", dispatcher.ErrUnknownResource, "maya"), "GET /v1/resources/maya", "", 404, "unknown_resource", "the site has CERN, table"},
+		{fmt.Errorf("%w: %q", dispatcher.ErrUnknownResource, "maya"), "GET /v1/resources/maya", "", 404, "unknown_resource", "the site has CERN, table:<key>"},
 		{fmt.Errorf("%w: %q", site.ErrUnknownResource, "maya"), "PUT /v1/resources/maya/capacity", `{"capacity":1}`, 404, "unknown_resource", ""},
 		{fmt.Errorf("%w: maya is not per queue", site.ErrCapacity), "PUT /v1/resources/maya/capacity", `{"capacity":1}`, 422, "invalid", ""},
 		{fmt.Errorf("%w: %q", site.ErrUnknownQueue, "x"), "DELETE /v1/resources/maya/capacity?queue=x", "", 404, "unknown_queue", "the site has BNL, CERN"},

@@ -142,7 +142,7 @@ func (s *state) askAgain() {
 				if sup.inTurn() || kind.exempt {
 					sup.askInTurn(q)
 				} else {
-					sup.askAll(slices.Clone(*q))
+					sup.askNext(kind, q)
 				}
 			}
 		}
@@ -174,9 +174,24 @@ func (sup *supply) inTurn() bool {
 	return len(sup.of.Split.Weights) == 0 && len(sup.of.Split.Tree) == 0
 }
 
+// askInTurn asks who comes first until one is refused: nobody behind it would get anything. But who wants nothing, as far as is
+// known, stands in nobody's way: its jobs may be gone, another daemon had them, and the next decision finds that out.
 func (sup *supply) askInTurn(q *waitQueue) {
-	for len(*q) > 0 && sup.admits((*q)[0]) {
+	for len(*q) > 0 && (sup.admits((*q)[0]) || sup.book.WantedBy((*q)[0].key.id) == 0) {
 		sup.letGo((*q)[0])
+	}
+}
+
+// askNext asks those whose turn it is by the book, where units are not split evenly.
+func (sup *supply) askNext(kind waiterKind, q *waitQueue) {
+	ids, all := sup.book.Next(sup.state.moment)
+	if all {
+		sup.askAll(slices.Clone(*q))
+	}
+	for _, id := range ids {
+		if w := sup.waits.by[waiterKey{kind, id}]; w != nil && sup.admits(w) {
+			sup.letGo(w)
+		}
 	}
 }
 

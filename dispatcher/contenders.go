@@ -30,8 +30,8 @@ type contenders struct {
 	eased   uint64           // pool.eased when they were last asked for
 }
 
-// mostContenders bounds the sets that are kept. A site has as many as it has kinds of slots; pulls that state odd
-// figures could make any number.
+// mostContenders bounds the sets that are kept, or twice the number of queues: where each has resources or target slots of its
+// own it needs a set. A site has as many as it has kinds of slots; pulls that state odd figures could make any number.
 const mostContenders = 1024
 
 // bits is a set of small numbers.
@@ -186,7 +186,7 @@ func (q *queue) lacking(sh *outline) (l *limit, need shares.Units) {
 }
 
 func (s *state) newContenders(q *queue, in bits, key string) *contenders {
-	if len(s.contenders) >= mostContenders {
+	if len(s.contenders) >= max(mostContenders, 2*len(s.queues)) {
 		s.forgetContenders()
 	}
 	c := s.noContenders(q, in)

@@ -192,6 +192,9 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)
+	for _, t := range fresh.turns {
+		d.state.tookTurn(t)
+	}
 	return nil
 }
 

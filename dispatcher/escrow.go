@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -52,7 +53,7 @@ func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
 	case len(got) == 0:
 		d.outdated = true // another epoch
 	case got[0].Amount == 0:
-		l.dry, l.refused = true, need
+		l.dry, l.refused, l.asked = true, need, time.Now()
 	default:
 		l.granted, l.dry = got[0].Granted, false
 		l.ease()
@@ -143,6 +144,10 @@ type limitRow struct {
 	Wanted          bool
 }
 
+// askAgainAfter is when a daemon that got nothing asks again, if it still has a job for it: what is wanted is forgotten after
+// two seconds, and who has units of which jobs ended later than that would keep them.
+const askAgainAfter = time.Second
+
 // watchLimits reads the limits that this daemon waits for or that others want, and acts on them.
 func (d *Dispatcher) watchLimits(ctx context.Context) error {
 	d.mu.Lock()
@@ -183,7 +188,7 @@ func (d *Dispatcher) watchLimits(ctx context.Context) error {
 			d.outOfDebt(l)
 		}
 		// What ended here may be as much as was lacking: others wait for the rest.
-		if l.dry && (r.Free > 0 || l.balance() >= l.refused) {
+		if l.dry && (r.Free > 0 || l.balance() >= l.refused || time.Since(l.asked) > askAgainAfter) {
 			l.dry, relief = false, true
 			l.ease()
 		}

@@ -16,7 +16,7 @@ func (g *gates) scarce(q *queue) (Gate, string) {
 	s, sh := g.s, g.shape
 	for i := range sh.asks {
 		if a := &sh.asks[i]; a.of == nil {
-			return GateResourceUnknown, fmt.Sprintf("there is no resource %q: %s", a.ref, s.resourceNames())
+			return GateResourceUnknown, fmt.Sprintf("%s: the site has %s", s.version.NoResource(a.ref), s.version.ResourceNames())
 		}
 	}
 	w := s.windows[windowKey{g.job.ShareID, sh.id}]
@@ -41,6 +41,9 @@ func (sup *supply) words(why resource.Refusal, now time.Time) string {
 	name, b := sup.name(), sup.book
 	who := fmt.Sprintf("%s holds %d", why.ID, why.Held)
 	part := fmt.Sprintf("%s, its part is %d", who, why.Allowance)
+	if why.Rule == resource.Capacity && why.Need > b.Capacity() {
+		return fmt.Sprintf("it needs %d units of %s, and there are %d in all: no end of a job helps", why.Need, name, b.Capacity())
+	}
 	switch why.Rule {
 	case resource.Capacity:
 		return fmt.Sprintf("%d of %d units of %s are held, it needs %d; %s", b.Held(), b.Capacity(), name, why.Need, part)

@@ -69,6 +69,7 @@ func TestWhy(t *testing.T) {
 	if err != nil || y.Decisions.Recorded != 10 {
 		t.Errorf("the last 10: %+v, %v", y.Decisions, err)
 	}
+	f.exec("SELECT divvy_make_days('decisions', (now() AT TIME ZONE 'UTC')::date - 1, 1)") // the hour before may be of yesterday
 	f.exec("UPDATE decisions SET written_at = written_at - interval '30 min'")
 	if y, err = d.Why(t.Context(), WhyRequest{A: "Prod", B: "Test", From: time.Minute}); err != nil || y.Decisions.Recorded != 0 {
 		t.Errorf("of the last minute: %+v, %v", y.Decisions, err)

@@ -61,13 +61,13 @@ func (d *Dispatcher) settledOf(name, queue string) (key supplyKey, settled int64
 	s := d.state
 	r, ok := s.version.Resource(name)
 	if !ok {
-		return key, 0, fmt.Errorf("%w %q: %s", ErrUnknownResource, name, s.resourceNames())
+		return key, 0, fmt.Errorf("%w: %s", ErrUnknownResource, s.version.NoResource(name))
 	}
 	key.ref = name
 	q := s.byName[queue]
 	switch {
 	case r.PerQueue && q == nil:
-		return key, 0, fmt.Errorf("%w %q: every queue has units of %s of its own, and the site has %s", ErrUnknownQueue, queue, name, s.queueNames())
+		return key, 0, fmt.Errorf("%w %q: every queue has units of %s of its own", ErrUnknownQueue, queue, name)
 	case !r.PerQueue && queue != "":
 		return key, 0, &FieldError{"queue", fmt.Sprintf("%q", queue), "none: all queues share the units of " + name}
 	case r.PerQueue:

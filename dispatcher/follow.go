@@ -139,6 +139,9 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 			if m.After == isLeased && r.DaemonID != 0 {
 				d.active[r.DaemonID] = now
 			}
+			if m.Before == isReady && m.After == isLeased {
+				d.state.tookTurn(turnRow{m.Share, m.Shape, m.Queue})
+			}
 			if m.After == isReady {
 				if w := d.state.windows[windowKey{m.Share, m.Shape}]; w != nil {
 					ready[w] = true
@@ -176,15 +179,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reslice(now)
-	for _, w := range d.state.windows {
-		doubtful := len(w.doubt) > 0
-		w.look()
-		d.state.check(w)
-		w.starts.fold(now)
-		if doubtful || w.idle == 0 && w.ready > 0 && len(w.jobs) == 0 && !w.end {
-			d.stirWindow(w)
-		}
-	}
+	d.lookAtWindows(now)
 	for _, q := range d.state.queues {
 		some := q.asked()
 		for pilot, s := range q.pilots {

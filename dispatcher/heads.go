@@ -1,7 +1,5 @@
 package dispatcher
 
-import "slices"
-
 // heads are the windows of a group whose shapes ask for resources, as one queue sees them or all do: in lots that ask for
 // the same, and in the order of what each would give first. A decision looks at the first. A lot whose units are used up
 // goes out as a whole, a window whose sharing ID has what is its part goes aside alone; both cost nothing from then on,
@@ -29,11 +27,10 @@ type asideFor struct {
 	key waiterKey
 }
 
-// rank brings the place of a window among the heads up to date.
+// rank brings the place of a window among the heads up to date. Where resources are per queue there are heads for every queue
+// at which pilots ask: a grant costs O(queues), so that many hundreds of them are better served by resources for all.
 func (s *state) rank(w *window) {
-	if len(w.group.heads) == 0 || s.supplies.byQueue {
-		s.makeHeads(w.group)
-	}
+	s.makeHeads(w.group)
 	for _, h := range w.group.heads {
 		l := h.lot(w.shape)
 		if for_, is := l.aside[w]; is {
@@ -52,10 +49,15 @@ func (s *state) rank(w *window) {
 	}
 }
 
-// makeHeads makes those that sets of contenders look at and that are not there yet.
+// makeHeads makes those that sets of contenders look at and that are not there yet: once for all sets that there are, but for
+// outlines of a node, which sets run now and then only.
 func (s *state) makeHeads(g *group) {
+	if g.kinds == s.nKinds && (g.outline.at >= 0 || len(g.heads) > 0 && !s.supplies.byQueue) {
+		return
+	}
+	g.kinds = s.nKinds
 	for _, c := range s.contenders {
-		if q := c.headsOf(); c.runs(g.outline) && !slices.ContainsFunc(g.heads, func(h *heads) bool { return h.queue == q }) {
+		if q := c.headsOf(); c.runs(g.outline) && g.heads[q] == nil {
 			s.offered(s.headsAt(g, q))
 		}
 	}
@@ -99,16 +101,17 @@ func (s *state) offered(h *heads) {
 
 // headsAt are the heads of a group for a queue (nil: for all), or nil if it has no window that asks for resources.
 func (s *state) headsAt(g *group, q *queue) *heads {
-	for _, h := range g.heads {
-		if h.queue == q {
-			return h
-		}
+	if h := g.heads[q]; h != nil {
+		return h
 	}
 	if len(g.outline.shapes) == 0 {
 		return nil
 	}
 	h := &heads{group: g, queue: q, lots: map[string]*lot{}}
-	g.heads = append(g.heads, h)
+	if g.heads == nil {
+		g.heads = map[*queue]*heads{}
+	}
+	g.heads[q] = h
 	for _, w := range g.outline.windows {
 		if w.group == g && w.opened && w.shape.asks != nil {
 			l := h.lot(w.shape)

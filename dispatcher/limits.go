@@ -193,6 +193,7 @@ type limit struct {
 	debt    bool         // more is held than the cap allows: what ends here goes back before anything is spent
 	dry     bool         // the last take got nothing; set back when units may have come free
 	refused shares.Units // what that take needed: there may be something for a smaller job
+	asked   time.Time    // when it was refused
 	taking  bool         // a take or return is on its way
 	bars    []bar        // leaves that it keeps out of sets of contenders while it is dry
 	supply  *supply      // that it is of; nil: of none

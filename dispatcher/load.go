@@ -28,6 +28,7 @@ type loaded struct {
 	followed map[laneID]int64
 	daemons  map[int64]Peer
 	newest   int64
+	turns    []turnRow // of resources
 }
 
 type counterRow struct {
@@ -92,7 +93,8 @@ func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
 	for _, c := range counters {
 		l.state.count(c)
 	}
-	return nil
+	l.turns, err = l.state.readTurns(ctx, tx)
+	return err
 }
 
 // count adds a counter, before a site is adopted.

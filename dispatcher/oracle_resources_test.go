@@ -61,7 +61,8 @@ func (o *oracle) allowances(name string) map[string]int64 {
 			break
 		}
 		slices.SortFunc(ids, func(a, b string) int {
-			return cmp.Or(cmp.Compare(given[a], given[b]), -cmp.Compare(min(held[a], given[a]+1), min(held[b], given[b]+1)),
+			has := func(id string) int64 { return min(1, max(0, held[id]-given[id])) }
+			return cmp.Or(cmp.Compare(given[a], given[b]), -cmp.Compare(has(a), has(b)),
 				cmp.Compare(o.units.turns[name+" "+a], o.units.turns[name+" "+b]), cmp.Compare(a, b))
 		})
 		given[ids[0]]++
@@ -69,16 +70,23 @@ func (o *oracle) allowances(name string) map[string]int64 {
 	return given
 }
 
-// hasUnits says whether resources admit a job.
+// hasUnits says whether resources admit a job: its ID holds less than its allowance, and a unit is left for each that goes
+// before it.
 func (o *oracle) hasUnits(j oracleJob) bool {
 	need := o.shapes[j.shape]
 	for name, n := range need.Resources {
 		held, _ := o.unitsOf(name)
-		free := o.units.capacity[name]
+		free, given := o.units.capacity[name], o.allowances(name)
 		for _, h := range held {
 			free -= h
 		}
-		if n > free || held[need.SharingID] >= o.allowances(name)[need.SharingID] {
+		for id := range given {
+			if id != need.SharingID && held[id] < given[id] && cmp.Or(cmp.Compare(held[id], held[need.SharingID]),
+				cmp.Compare(o.units.turns[name+" "+id], o.units.turns[name+" "+need.SharingID]), cmp.Compare(id, need.SharingID)) < 0 {
+				free--
+			}
+		}
+		if n > free || held[need.SharingID] >= given[need.SharingID] {
 			return false
 		}
 	}

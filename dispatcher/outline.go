@@ -98,10 +98,11 @@ func (s *state) place(o *outline) {
 type group struct {
 	leaf    int
 	outline *outline
-	plain   *window // of the shape that asks for no resource; nil: there is none
-	heads   []*heads
-	waits   int64  // jobs of all its windows that are ready or to come
-	sum     *group // that they are counted in as well; nil: none
+	plain   *window           // of the shape that asks for no resource; nil: there is none
+	heads   map[*queue]*heads // by the queue that they are for alone; nil: for all
+	kinds   int64             // of slots that there were when heads were made
+	waits   int64             // jobs of all its windows that are ready or to come
+	sum     *group            // that they are counted in as well; nil: none
 }
 
 // group finds or makes the group of an outline on a leaf.

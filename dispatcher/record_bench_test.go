@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -84,13 +83,4 @@ func benchGrants(b *testing.B, all bool) {
 	f.scan(&bytes, "SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0)::bigint FROM pg_inherits WHERE inhparent IN ('decisions'::regclass, 'diaries'::regclass)")
 	b.ReportMetric(float64(bytes)/grants, "record-B/grant")
 	b.ReportMetric(float64(kept)/grants, "records/grant")
-}
-
-// cpu is the processor time of this process.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
@@ -37,12 +36,12 @@ func (d *Dispatcher) resourceStandings(name string) ([]ResourceStanding, error) 
 	}
 	for _, ref := range s.unknownRefs() {
 		if name == "" || name == ref {
-			list = append(list, s.unknownStanding(ref))
+			list = append(list, s.unknownStanding(ref, name != ""))
 		}
 	}
 	if name != "" && len(list) == 0 {
 		if r, ok := s.version.Resource(name + ":key"); !ok || r.Name != name {
-			return nil, fmt.Errorf("%w %q: %s", ErrUnknownResource, name, s.resourceNames())
+			return nil, fmt.Errorf("%w: %s", ErrUnknownResource, s.version.NoResource(name))
 		} // a family of which no key is in use
 	}
 	return list, nil
@@ -83,26 +82,6 @@ func (s *state) keysInUse(r *shares.Resource) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(refs))
-}
-
-// resourceNames lists the resources for an error message.
-func (s *state) resourceNames() string {
-	if len(s.version.Resources) == 0 {
-		return "the site has none"
-	}
-	var names []string
-	for _, r := range s.version.Resources {
-		if len(names) == 10 {
-			names = append(names, "…")
-			break
-		}
-		if r.Keyed {
-			names = append(names, r.Name+":<key>")
-		} else {
-			names = append(names, r.Name)
-		}
-	}
-	return "the site has " + strings.Join(names, ", ")
 }
 
 // standing tells of a supply.
@@ -202,22 +181,33 @@ func (s *state) unknownAsks(sh *shape, list []resourceAsk, jobs int64, visit fun
 }
 
 // unknownStanding tells of a resource that the site does not have.
-func (s *state) unknownStanding(ref string) ResourceStanding {
+func (s *state) unknownStanding(ref string, withIDs bool) ResourceStanding {
 	st := ResourceStanding{Name: ref, Unknown: true, SplitBy: shares.SplitByUser}
-	holders, waiting := map[string]bool{}, map[string]bool{}
-	s.eachUnknown(func(a *resourceAsk, id string, held, wanted int64) {
+	ids := map[string]*ResourceID{}
+	s.eachUnknown(func(a *resourceAsk, name string, held, wanted int64) {
 		if a.ref != ref {
 			return
 		}
+		id := ids[name]
+		if id == nil {
+			id = &ResourceID{Allowance: resource.Allowance{ID: name, Weight: 1}}
+			ids[name] = id
+		}
+		id.Held += held
+		id.Wanted += wanted
 		st.Held += held
 		st.Wanted += wanted
-		if held > 0 {
-			holders[id] = true
-		}
-		if wanted > 0 {
-			waiting[id] = true
-		}
 	})
-	st.Holders, st.Waiting = len(holders), len(waiting)
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		if ids[name].Held > 0 {
+			st.Holders++
+		}
+		if ids[name].Wanted > 0 {
+			st.Waiting++
+		}
+		if withIDs {
+			st.IDs = append(st.IDs, *ids[name])
+		}
+	}
 	return st
 }

@@ -17,11 +17,21 @@ import (
 // machine is a site whose jobs all ask for resources, and what is known of it from outside: its tables.
 type machine struct {
 	*fixture
+	machineKind
 	r       *rapid.T
 	daemons []*Dispatcher
 	leases  map[int64]string // by job
 	users   []string
-	several bool // jobs may ask for two resources
+}
+
+// machineKind is what a machine is made of. Others may add steps of their own, and what they know that keeps jobs back.
+type machineKind struct {
+	cases    int
+	nDaemons int
+	several  bool                        // jobs may ask for two resources
+	steps    map[string]func(*machine)   // beside those of machineSteps
+	may      func(*machine, askRow) bool // whether a ready job may run but for its units; nil: all may
+	atEnd    func(*machine)              // what must hold at the end, beside the counts; nil: nothing
 }
 
 // askRow is a live job and what it asks for.
@@ -32,8 +42,8 @@ type askRow struct {
 	Resources map[string]int64
 }
 
-func drawMachine(t testing.TB, r *rapid.T, nDaemons int, several bool) *machine {
-	m := &machine{r: r, leases: map[int64]string{}, several: several}
+func drawMachine(t testing.TB, r *rapid.T, kind machineKind) *machine {
+	m := &machine{machineKind: kind, r: r, leases: map[int64]string{}}
 	m.fixture = newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 1000))
 	m.apply(func(v *shares.Version) {
 		for _, name := range []string{"x", "y"} {
@@ -43,7 +53,7 @@ func drawMachine(t testing.TB, r *rapid.T, nDaemons int, several bool) *machine 
 	for i := range rapid.IntRange(2, 4).Draw(r, "users") {
 		m.users = append(m.users, fmt.Sprintf("u%d", i))
 	}
-	for range nDaemons {
+	for range kind.nDaemons {
 		m.daemons = append(m.daemons, m.daemon())
 	}
 	return m
@@ -102,6 +112,16 @@ func (m *machine) capacity(ref string) int64 {
 	return r.CapacityAt("", "")
 }
 
+// usable is what the last report leaves of the capacity: what is used, but not by us since long, is used by others.
+func (m *machine) usable(ref string) int64 {
+	left := int64(-1)
+	m.scan(&left, `SELECT coalesce((SELECT greatest(0, total - greatest(0, used - settled)) FROM resource_external WHERE name = $1), -1)`, ref)
+	if left < 0 {
+		return m.capacity(ref)
+	}
+	return min(left, m.capacity(ref))
+}
+
 var machineSteps = map[string]func(*machine){
 	"submit": func(m *machine) {
 		need := Requirements{SharingID: rapid.SampledFrom(m.users).Draw(m.r, "user"), Resources: map[string]int64{}}
@@ -139,6 +159,18 @@ var machineSteps = map[string]func(*machine){
 		}
 		delete(m.leases, job)
 	},
+	"report": func(m *machine) {
+		name := rapid.SampledFrom([]string{"x", "y"}).Draw(m.r, "name")
+		total := rapid.Int64Range(0, 12).Draw(m.r, "total")
+		if err := m.anyDaemon().ReportExternal(context.Background(), name, "", total, rapid.Int64Range(0, total).Draw(m.r, "used")); err != nil {
+			m.t.Fatal(err)
+		}
+	},
+	"turnover": func(m *machine) {
+		if !m.several {
+			m.fair()
+		}
+	},
 	"resize": func(m *machine) {
 		name := rapid.SampledFrom([]string{"x", "y"}).Draw(m.r, "name")
 		n := rapid.Int64Range(0, 8).Draw(m.r, "capacity")
@@ -172,8 +204,8 @@ func (m *machine) pullOne() (given bool) {
 		held, _ := heldUnits(after)
 		i := slices.IndexFunc(after, func(a askRow) bool { return a.ID == l.Job })
 		for ref := range after[i].Resources {
-			if held[ref] > m.capacity(ref) {
-				m.t.Fatalf("%d units of %s are held, there are %d", held[ref], ref, m.capacity(ref))
+			if most := m.usable(ref); held[ref] > most {
+				m.t.Fatalf("%d units of %s are held, there are %d", held[ref], ref, most)
 			}
 		}
 	}
@@ -187,10 +219,11 @@ func (m *machine) pullOne() (given bool) {
 // whoever is below its part has such a job.
 func (m *machine) mayRun(all []askRow) (n int) {
 	held, _ := heldUnits(all)
+	left := map[string]int64{"x": m.usable("x") - held["x"], "y": m.usable("y") - held["y"]}
 	for _, a := range all {
-		fits := !a.Leased
+		fits := !a.Leased && (m.may == nil || m.may(m, a))
 		for ref, units := range a.Resources {
-			fits = fits && held[ref]+units <= m.capacity(ref)
+			fits = fits && units <= left[ref]
 		}
 		if fits {
 			n++
@@ -261,30 +294,40 @@ func (m *machine) fair() {
 		}
 		maps.DeleteFunc(demand, func(_ string, n int64) bool { return n == 0 })
 		for id, d := range demand {
-			if floor := m.capacity(ref) / int64(len(demand)); by[ref][id] < min(d, floor) {
+			if floor := m.usable(ref) / int64(len(demand)); by[ref][id] < min(d, floor) {
 				m.t.Fatalf("%s holds %d of %s after a turnover, wants %d, and of %d units everybody could have %d: %v", id, by[ref][id], ref, d,
-					m.capacity(ref), floor, by[ref])
+					m.usable(ref), floor, by[ref])
 			}
 		}
 	}
 }
 
-func runMachine(t *testing.T, cases, nDaemons int, several bool) {
-	onDatabases(t, cases, func(t testing.TB, r *rapid.T) {
-		m := drawMachine(t, r, nDaemons, several)
-		steps := []string{"submit", "submit", "pull", "pull", "pull", "pull", "finish", "finish", "die", "resize"}
+func (kind machineKind) run(t *testing.T) {
+	steps := []string{"submit", "submit", "submit", "pull", "pull", "pull", "pull", "pull", "finish", "finish", "finish", "die", "resize", "report", "turnover"}
+	all := maps.Clone(machineSteps)
+	for _, name := range slices.Sorted(maps.Keys(kind.steps)) {
+		all[name], steps = kind.steps[name], append(steps, name)
+	}
+	onDatabases(t, kind.cases, func(t testing.TB, r *rapid.T) {
+		m := drawMachine(t, r, kind)
 		for range rapid.IntRange(10, 40).Draw(r, "steps") {
-			machineSteps[rapid.SampledFrom(steps).Draw(r, "step")](m)
+			all[rapid.SampledFrom(steps).Draw(r, "step")](m)
 		}
 		m.counted()
-		if !several {
+		if !m.several {
 			m.fair()
 			m.counted()
+		}
+		if m.atEnd != nil {
+			m.atEnd(m)
 		}
 	})
 }
 
-// Whatever is submitted, pulled, ended, lost and resized: never over capacity, all counted, nobody refused what is free.
-func TestResourceMachine(t *testing.T)           { runMachine(t, 8, 1, false) }
-func TestResourceMachineSeveral(t *testing.T)    { runMachine(t, 6, 1, true) }
-func TestResourceMachineTwoDaemons(t *testing.T) { runMachine(t, 5, 2, false) }
+// Whatever is submitted, pulled, ended, lost, resized and reported: never over capacity, all counted, nobody refused what is
+// free, nobody below its part for longer than a turnover. DIVVY_LONG has ten times as many cases.
+func TestResourceMachine(t *testing.T) { machineKind{cases: 8, nDaemons: 1}.run(t) }
+func TestResourceMachineSeveral(t *testing.T) {
+	machineKind{cases: 6, nDaemons: 1, several: true}.run(t)
+}
+func TestResourceMachineTwoDaemons(t *testing.T) { machineKind{cases: 5, nDaemons: 2}.run(t) }

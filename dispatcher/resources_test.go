@@ -214,6 +214,9 @@ func TestFamiliesAndUnknownResources(t *testing.T) {
 	if got := len(takeAll(t, d, "q")); got != 4 {
 		t.Errorf("%d leases, want 2 of each table", got)
 	}
+	if err := d.ReportExternal(t.Context(), "table", "", 4, 0); err == nil || err.Error() != "unknown resource: table is a keyed family, which one is missing: table:orders" {
+		t.Errorf("a report of no key: %v", err)
+	}
 	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{table, units("maya", 3)} })
 	if got := len(takeAll(t, d, "q")); got != 3 {
 		t.Errorf("%d leases of what the site has now, want 3", got)
@@ -221,6 +224,11 @@ func TestFamiliesAndUnknownResources(t *testing.T) {
 	f.apply(func(v *shares.Version) { v.Resources = nil })
 	if got := len(takeAll(t, d, "q")); got != 0 {
 		t.Errorf("%d leases of what the site has no more", got)
+	}
+	alice := ResourceID{Allowance: resource.Allowance{ID: "alice", Weight: 1, Held: 3, Wanted: 2}}
+	list, err := d.Resources(t.Context(), "maya")
+	if err != nil || !list[0].Unknown || list[0].Held != 3 || !cmp.Equal(list[0].IDs, []ResourceID{alice}) {
+		t.Errorf("%+v, %v: want it unknown, with %+v", list, err, alice)
 	}
 	f.recount()
 }
@@ -349,7 +357,7 @@ func TestExplainResources(t *testing.T) {
 		why  string
 	}{
 		{bobs[2], GateResourceCapacity, "2 of 2 units of maya are held, it needs 1; bob holds 2, its part is 2"},
-		{gone[0], GateResourceUnknown, `there is no resource "gone": the site has maya, nuke`},
+		{gone[0], GateResourceUnknown, `no resource is called "gone": the site has maya, nuke`},
 	} {
 		e, err := d.Explain(t.Context(), c.job)
 		if err != nil || e.Gate != c.gate || len(e.Queues) != 1 || e.Queues[0].Reason != c.why {

@@ -205,14 +205,6 @@ type takenUnits struct {
 	turns  []takenTurn
 }
 
-// takenTurn is the turn that an ID had before, and the one that it has now.
-type takenTurn struct {
-	by          *supply
-	who         *sharer
-	id          string
-	former, now uint64
-}
-
 // bookUnits notes that a grant took units: its IDs are the last in turn now.
 func (s *state) bookUnits(g *grant) {
 	sh := g.window.shape
@@ -224,13 +216,7 @@ func (s *state) bookUnits(g *grant) {
 	for i := range sh.asks {
 		a := &sh.asks[i]
 		sup := s.supplyAt(a, g.queue)
-		id := s.sharingID(a.of, sh, g.window.key.share)
-		who := sup.sharer(id)
-		sup.seq++
-		g.taken.turns = append(g.taken.turns, takenTurn{sup, who, id, who.turn, sup.seq})
-		who.turn = sup.seq
-		sup.waits.moved(id)
-		sup.ease() // an odd unit may be somebody else's by now
+		g.taken.turns = append(g.taken.turns, sup.lastInTurn(s.sharingID(a.of, sh, g.window.key.share)))
 	}
 }
 

@@ -76,15 +76,16 @@ func (w *window) unsure() bool {
 func (w *window) wantsGround() bool { return w.unsure() || w.ground.due }
 
 // lookAtGround is part of look: what was bare may be free again, and others may have fallen behind.
-func (w *window) lookAtGround() {
+func (w *window) lookAtGround() (changed bool) {
 	if w.slice.all() || w.ready <= 0 {
-		return
+		return false
 	}
 	if len(w.jobs) == 0 {
-		w.ground.bare = false
+		changed, w.ground.bare = w.ground.bare, false
 	} else if time.Since(w.ground.read) > groundEvery {
 		w.ground.due = true
 	}
+	return changed
 }
 
 // lower notes that something may be free in other slices from s on.

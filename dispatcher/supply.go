@@ -112,6 +112,9 @@ func (s *state) adoptSupplies() {
 			s.supplies.families[r.Name] = resource.NewFamily(r)
 			continue
 		}
+		if r.Keyed {
+			f.Sweep()
+		}
 		f.Change(r)
 		for _, p := range f.Pools() {
 			for _, a := range p.Allowances() {

@@ -220,23 +220,6 @@ func (w *window) reset() {
 	w.rewinds++
 }
 
-// look is done at every refresh: jobs in doubt are asked for again, and a window that finds nothing although the
-// ledger says that there is something is read anew from the top.
-func (w *window) look() {
-	for _, s := range w.doubt {
-		w.announce(s)
-	}
-	w.doubt = nil
-	w.lookAtGround()
-	if w.ready <= 0 || len(w.jobs) > 0 || !w.end || w.filling || w.parked > 0 {
-		w.idle = 0
-		return
-	}
-	if w.idle++; w.idle >= 10 {
-		w.reset()
-	}
-}
-
 // rate is an exponentially weighted count of events per minute, over about two minutes.
 type rate struct {
 	perMinute float64

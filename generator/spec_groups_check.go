@@ -82,7 +82,7 @@ func knownResources(st *site.Site, s *Spec) error {
 	look := func(field string, units map[string]int64) {
 		for _, ref := range slices.Sorted(maps.Keys(units)) {
 			if _, ok := v.Resource(ref); !ok {
-				c.hint(field, unknownResource(v, ref), "resources of the site: "+resourceNames(v))
+				c.hint(field, v.NoResource(ref), "resources of the site: "+v.ResourceNames())
 			}
 		}
 	}
@@ -99,30 +99,4 @@ func knownResources(st *site.Site, s *Spec) error {
 		look(fmt.Sprintf("claim_templates[%d].resources", i), t.Resources)
 	}
 	return c.faults.err()
-}
-
-func unknownResource(v shares.Version, ref string) string {
-	name, key := shares.CutResource(ref)
-	i := slices.IndexFunc(v.Resources, func(r shares.Resource) bool { return r.Name == name })
-	switch {
-	case i < 0:
-		return fmt.Sprintf("no resource is called %q", name)
-	case v.Resources[i].Keyed && key == "":
-		return fmt.Sprintf("%s is a keyed family, which one is missing: %s:orders", name, name)
-	}
-	return fmt.Sprintf("%s is not keyed: leave :%s out", name, key)
-}
-
-func resourceNames(v shares.Version) string {
-	if len(v.Resources) == 0 {
-		return "none"
-	}
-	names := make([]string, len(v.Resources))
-	for i, r := range v.Resources {
-		names[i] = r.Name
-		if r.Keyed {
-			names[i] += ":…"
-		}
-	}
-	return strings.Join(names, ", ")
 }

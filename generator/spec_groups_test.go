@@ -105,9 +105,9 @@ func TestKnownResources(t *testing.T) {
 		ref, want string
 	}{
 		{"maya", ""}, {"table:orders", ""},
-		{"may", `resources: no resource is called "may" (resources of the site: maya, table:…)`},
-		{"table", "resources: table is a keyed family, which one is missing: table:orders (resources of the site: maya, table:…)"},
-		{"maya:x", "resources: maya is not keyed: leave :x out (resources of the site: maya, table:…)"},
+		{"may", `resources: no resource is called "may" (resources of the site: maya, table:<key>)`},
+		{"table", "resources: table is a keyed family, which one is missing: table:orders (resources of the site: maya, table:<key>)"},
+		{"maya:x", "resources: maya is not keyed: leave :x out (resources of the site: maya, table:<key>)"},
 	} {
 		s := Spec{Resources: map[string]int64{c.ref: 1}}
 		if err := knownResources(st, &s); (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {

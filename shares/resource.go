@@ -1,6 +1,7 @@
 package shares
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -100,4 +101,39 @@ func (v Version) Resource(ref string) (r Resource, ok bool) {
 		return Resource{}, false
 	}
 	return v.Resources[i], v.Resources[i].Keyed == (key != "") && (key != "" || !strings.Contains(ref, ":"))
+}
+
+// NoResource says what is wrong with a reference of which Resource finds nothing.
+func (v Version) NoResource(ref string) string {
+	name, key := CutResource(ref)
+	i := slices.IndexFunc(v.Resources, func(r Resource) bool { return r.Name == name })
+	switch {
+	case i < 0:
+		return fmt.Sprintf("no resource is called %q", name)
+	case v.Resources[i].Keyed && key == "":
+		return fmt.Sprintf("%s is a keyed family, which one is missing: %s:orders", name, name)
+	}
+	return fmt.Sprintf("%s is not keyed: leave :%s out", name, key)
+}
+
+// mostNamed bounds the resources that an error message names.
+const mostNamed = 20
+
+// ResourceNames lists the resources for an error message, as jobs ask for them.
+func (v Version) ResourceNames() string {
+	if len(v.Resources) == 0 {
+		return "none"
+	}
+	var names []string
+	for i, r := range v.Resources {
+		switch {
+		case i == mostNamed:
+			return strings.Join(append(names, "…"), ", ")
+		case r.Keyed:
+			names = append(names, r.Name+":<key>")
+		default:
+			names = append(names, r.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

@@ -171,12 +171,17 @@ func sharers(claim client.Claim) string {
 	return fmt.Sprint(claim.Sharers)
 }
 
+// unitsOf lists units of resources, as in 2 maya.
+func unitsOf(resources map[string]int64) (parts []string) {
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		parts = append(parts, fmt.Sprintf("%d %s", resources[name], name))
+	}
+	return parts
+}
+
 // takesOf is what a claim takes when it is bound, in a few words.
 func takesOf(claim client.Claim) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(claim.Template.Resources)) {
-		parts = append(parts, fmt.Sprintf("%d %s", claim.Template.Resources[name], name))
-	}
+	parts := unitsOf(claim.Template.Resources)
 	if claim.Template.Node || len(claim.Template.Devices) > 0 {
 		parts = append(parts, "a node")
 	}

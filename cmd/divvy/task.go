@@ -215,6 +215,8 @@ func requires(s *client.TaskSpec) string {
 	add(r.Walltime > 0, "walltime "+seconds(int64(r.Walltime)))
 	add(len(r.Labels) > 0, "labels "+labels(r.Labels))
 	add(len(s.Queues) > 0, "queues "+strings.Join(s.Queues, " "))
+	parts = append(parts, unitsOf(s.Resources)...)
+	add(s.SharingID != "", "out of the part of "+s.SharingID)
 	return strings.Join(parts, ", ")
 }
 

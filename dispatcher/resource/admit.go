@@ -57,11 +57,7 @@ func (p *Pool) admits(i int32, units int64, now time.Time, by *Bundle) (ok bool,
 	if m.exempt {
 		return true, Refusal{}
 	}
-	is, before := p.below(i)
-	if by != nil && p.booked == by {
-		before = 0
-	}
-	if is && units <= free-other-before {
+	if p.inTurn(i, units, free-other, now, by) || p.again(now) && p.inTurn(i, units, free-other, now, by) {
 		return true, Refusal{}
 	}
 	p.kept.note(now, free)
@@ -70,7 +66,19 @@ func (p *Pool) admits(i int32, units int64, now time.Time, by *Bundle) (ok bool,
 	}
 	why = p.refusal(i, OverItsPart, units)
 	why.Until = p.kept.until(units, p.spec.MaxHold)
+	if late := p.late(); !late.IsZero() && late.Before(why.Until) {
+		why.Until = late
+	}
 	return false, why
+}
+
+// inTurn says whether a member is below its allowance, and a unit is left for each that goes before it.
+func (p *Pool) inTurn(i int32, units, free int64, now time.Time, by *Bundle) bool {
+	is, before := p.below(i, now)
+	if by != nil && p.booked == by {
+		before = 0
+	}
+	return is && units <= free-before
 }
 
 func (p *Pool) refusal(i int32, rule Rule, units int64) Refusal {

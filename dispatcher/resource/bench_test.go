@@ -51,7 +51,8 @@ func BenchmarkGrant(b *testing.B) {
 		ids      int
 		capacity int64
 		weights  map[string]float64
-	}{{10, 40, nil}, {10_000, 4000, nil}, {10_000, 40_000, nil}, {10_000, 300_000, nil}, {1000, 4000, map[string]float64{"user00001": 2}}} {
+	}{{10, 40, nil}, {10_000, 4000, nil}, {10_000, 40_000, nil}, {10_000, 300_000, nil}, {1000, 4000, map[string]float64{"user00001": 2}}, {10_000, 4000, map[string]float64{"user00001": 2}},
+		{10_000, 40, map[string]float64{"user00001": 2}}, {10_000, 300_000, map[string]float64{"user00001": 2}}} {
 		b.Run(fmt.Sprintf("%d IDs %d units weights %d", c.ids, c.capacity, len(c.weights)), func(b *testing.B) {
 			p, ids := busy(c.ids, c.capacity, c.weights)
 			now := time.Unix(1_800_000_000, 0)

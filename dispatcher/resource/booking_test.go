@@ -92,3 +92,28 @@ func TestWhoHasItsPartBooksNothing(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// TestMoreThanThereIs: a job that asks for more than there is keeps no unit from others, until there is as much.
+func TestMoreThanThereIs(t *testing.T) {
+	of := spec(4)
+	of.MaxBypass = 1
+	p := NewPool(of)
+	greedy, modest := NewBundle("Ann", Ask{Pool: p, Units: 6}), NewBundle("Bob", Ask{Pool: p, Units: 1})
+	greedy.Want(2)
+	modest.Want(20)
+	for range 4 {
+		askInVain(t, greedy, Capacity)
+		if ok, why := modest.Admits(noon); !ok {
+			t.Fatalf("a unit that Ann cannot use is kept from Bob: %+v", why)
+		}
+		p.Hold("Bob", 1)
+		modest.Granted()
+	}
+	if _, booked := greedy.Booked(); booked || p.WantedBy("Ann") != 0 {
+		t.Fatalf("booked: %v, Ann wants %d units of those that there are", booked, p.WantedBy("Ann"))
+	}
+	p.SetCapacity(12)
+	if ok, why := greedy.Admits(noon); !ok {
+		t.Fatalf("Ann is kept from 6 of 12 units: %+v", why)
+	}
+}

@@ -45,7 +45,11 @@ func NewBundle(id string, asks ...Ask) *Bundle {
 // one of them only.
 func (b *Bundle) Want(jobs int64) {
 	jobs = max(0, jobs)
+	beyond := b.beyond() != nil
 	for i, a := range b.asks {
+		if beyond {
+			b.wanted(i, true)
+		}
 		if !b.out[i] {
 			a.Pool.wantMore(a.ID, (jobs-b.jobs)*a.Units)
 		}
@@ -68,8 +72,26 @@ func (b *Bundle) wanted(i int, out bool) {
 	}
 }
 
+// beyond is the first need that is more than there is; nil: there is none.
+func (b *Bundle) beyond() *Ask {
+	for i := range b.asks {
+		if a := &b.asks[i]; a.Units > a.Pool.Usable() {
+			return a
+		}
+	}
+	return nil
+}
+
 // Admits says whether a job may have all that it needs now; if not, why is the first need that is refused.
 func (b *Bundle) Admits(now time.Time) (ok bool, why Refusal) {
+	if a := b.beyond(); a != nil {
+		for i := range b.asks {
+			b.wanted(i, true)
+		}
+		b.Release()
+		_, why = a.Pool.admits(a.Pool.member(a.ID), a.Units, now, b)
+		return false, why
+	}
 	if _, booked := b.Booked(); booked && !now.Before(b.until) {
 		b.Release() // it had its time
 	}
@@ -193,6 +215,9 @@ func (b *Bundle) Ungranted(g Grant) {
 
 // Explain is Admits for people, see Pool.Explain: it changes nothing.
 func (b *Bundle) Explain(now time.Time) (ok bool, why Refusal) {
+	if a := b.beyond(); a != nil {
+		return a.Pool.explain(a.ID, a.Units, now, b)
+	}
 	for i := range b.asks {
 		defer b.wanted(i, b.out[i])
 		b.wanted(i, false)

@@ -154,7 +154,7 @@ func (s *shop) String() (text string) {
 		text += fmt.Sprintf("\n%d: %d wanted, waits %v, booked %v, out %v", k, s.wants[k], b.waits, !b.until.IsZero(), b.out)
 		for _, a := range b.asks {
 			i := a.Pool.index[a.ID]
-			is, before := a.Pool.below(i)
+			is, before := a.Pool.below(i, noon)
 			text += fmt.Sprintf(" [%d of %s, holds %d of %d, below %v behind %d]", a.Units, a.Pool.name, a.Pool.HeldBy(a.ID), a.Pool.Usable(), is, before)
 		}
 	}

@@ -111,8 +111,7 @@ func (e *even) row(p *Pool) *row {
 			oldest = r
 		}
 	}
-	byName := func(a, b int32) bool { return p.members[a].name < p.members[b].name }
-	*oldest = row{at: newOrder(byName), under: newOrder(byName), low: newOrder(byName), level: e.q, used: e.turn}
+	*oldest = row{at: newOrder(p.byName), under: newOrder(p.byName), low: newOrder(p.byName), level: e.q, used: e.turn}
 	for i := range p.members {
 		oldest.set(&p.members[i], int32(i))
 	}

@@ -72,8 +72,8 @@ func same(t *rapid.T, a, b *Pool) {
 		if al.Exempt {
 			continue
 		}
-		is, before := a.below(a.index[al.ID])
-		_, want := b.below(b.index[al.ID])
+		is, before := a.below(a.index[al.ID], noon)
+		_, want := b.below(b.index[al.ID], noon)
 		if is != (al.Held < al.Allowance) || is && a.even.scarce && before != want {
 			t.Fatalf("%+v is below its part: %v, behind %d, want %d", al, is, before, want)
 		}

@@ -2,12 +2,8 @@ package resource
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"slices"
-	"strings"
-
-	"github.com/divvyhq/divvy/shares"
 )
 
 // Family is the pools of one resource: of each key with Keyed, of each queue with PerQueue, one otherwise.
@@ -102,34 +98,4 @@ func (f *Family) Sweep() (n int) {
 		}
 	}
 	return n
-}
-
-// Resolve finds the resource that a job asks for, as maya or table:orders. The error says what there is.
-func Resolve(all []Spec, ref string) (s Spec, key string, err error) {
-	v := shares.Version{Resources: all}
-	s, ok := v.Resource(ref)
-	name, key := shares.CutResource(ref)
-	switch {
-	case ok:
-		return s, key, nil
-	case s.Name == "":
-		return Spec{}, "", fmt.Errorf("there is no resource %q: %s", name, thereIs(all))
-	case s.Keyed:
-		return Spec{}, "", fmt.Errorf("%q has no key: ask for one of the family, such as %s:orders", ref, name)
-	}
-	return Spec{}, "", fmt.Errorf("%q has a key, but %s is one resource: ask for %s", ref, name, name)
-}
-
-func thereIs(all []Spec) string {
-	if len(all) == 0 {
-		return "the site has none"
-	}
-	names := make([]string, len(all))
-	for i, s := range all {
-		names[i] = s.Name
-		if s.Keyed {
-			names[i] += ":<key>"
-		}
-	}
-	return "there is " + strings.Join(names, ", ")
 }

@@ -89,31 +89,6 @@ func TestFamilyChange(t *testing.T) {
 	}
 }
 
-func TestResolve(t *testing.T) {
-	maya, table := spec(4), spec(4)
-	maya.Name, table.Name, table.Keyed = "maya", "table", true
-	for _, c := range []struct{ ref, name, key, err string }{
-		{"maya", "maya", "", ""},
-		{"table:orders", "table", "orders", ""},
-		{"nuke", "", "", `there is no resource "nuke": there is maya, table:<key>`},
-		{"table", "", "", `"table" has no key: ask for one of the family, such as table:orders`},
-		{"table:", "", "", `"table:" has no key: ask for one of the family, such as table:orders`},
-		{"maya:x", "", "", `"maya:x" has a key, but maya is one resource: ask for maya`},
-	} {
-		s, key, err := Resolve([]Spec{maya, table}, c.ref)
-		text := ""
-		if err != nil {
-			text = err.Error()
-		}
-		if s.Name != c.name || key != c.key || text != c.err {
-			t.Errorf("%s: %q, %q, %v", c.ref, s.Name, key, err)
-		}
-	}
-	if _, _, err := Resolve(nil, "maya"); err == nil || err.Error() != `there is no resource "maya": the site has none` {
-		t.Error(err)
-	}
-}
-
 // TestSettled: of a report, what we hold is ours once it is older than settle.
 func TestSettled(t *testing.T) {
 	var r Recent

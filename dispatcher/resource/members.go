@@ -60,7 +60,6 @@ func (p *Pool) member(id string) int32 {
 	i := int32(len(p.members))
 	p.members = append(p.members, member{name: id, group: g, weight: w, exempt: p.exempt[id], last: p.horizon})
 	p.index[id] = i
-	p.split.tree = nil
 	p.touch(i)
 	return i
 }

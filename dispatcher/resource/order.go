@@ -166,6 +166,23 @@ func (o *order) ahead(i int32, key, then int64) (n int64) {
 	return n
 }
 
+// first visits so many members from the beginning on.
+func (o *order) first(n int64, visit func(i int32)) {
+	var below func(at int32)
+	below = func(at int32) {
+		if at == none || n <= 0 {
+			return
+		}
+		below(o.nodes[at].left)
+		if n > 0 {
+			n--
+			visit(at)
+			below(o.nodes[at].right)
+		}
+	}
+	below(o.root)
+}
+
 // level is the water level q, and what is left over, when r is poured over members whose keys are their demands:
 // Σ min(demand, q) + odd = r, with odd < above, the number of members with a demand above q. It needs r < total.
 func (o *order) level(r int64) (q, odd, above int64) {

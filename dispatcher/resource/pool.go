@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -36,6 +37,7 @@ type Pool struct {
 	exempt  map[string]bool
 	seq     uint64 // of the last grant
 	horizon uint64 // the last grant of those that were forgotten
+	exactly int    // so many IDs are split among after every change, see weighted
 	plain   bool   // everybody counts the same: even does it, otherwise weighted
 	even    even
 	split   weighted
@@ -66,7 +68,7 @@ func (m *member) idle() bool { return m.held == 0 && m.wanted() == 0 }
 // NewPool is the standing of a resource that nobody uses, with the capacity of the file. The spec must be valid.
 func NewPool(s Spec) *Pool {
 	p := &Pool{name: s.Name, spec: s, capacity: s.Capacity, outside: noReport,
-		index: map[string]int32{}, exempt: map[string]bool{}, groups: groupsOf(s.Split),
+		index: map[string]int32{}, exempt: map[string]bool{}, groups: groupsOf(s.Split), exactly: mostExact,
 		plain: len(s.Split.Weights) == 0 && len(s.Split.Tree) == 0}
 	for _, id := range s.Exempt {
 		p.exempt[id] = true
@@ -77,7 +79,7 @@ func NewPool(s Spec) *Pool {
 
 // reset makes anew what depends on the numbers of members.
 func (p *Pool) reset() {
-	p.split = weighted{stale: true}
+	p.split.reset(p)
 	p.even.reset(p)
 }
 
@@ -159,8 +161,10 @@ func (p *Pool) Hold(id string, units int64) {
 // were told so. Less than 0 counts as 0.
 func (p *Pool) Want(id string, units int64) {
 	i := p.member(id)
-	p.members[i].want = max(0, units)
-	p.touch(i)
+	if m := &p.members[i]; m.want != max(0, units) {
+		m.want = max(0, units)
+		p.touch(i)
+	}
 }
 
 func (p *Pool) wantMore(id string, units int64) {
@@ -182,18 +186,29 @@ func (p *Pool) touch(i int32) {
 	if p.plain {
 		p.even.touch(i)
 	} else {
-		p.split.stale = true
+		p.split.touch(i)
 	}
 }
 
 // below says whether a member that is not exempt holds less than its allowance, and how many of those who do go before it:
 // who is below its exact part rounded down comes before who waits for an odd unit; then who holds least for its weight; then
 // who waited longest.
-func (p *Pool) below(i int32) (is bool, before int64) {
+func (p *Pool) below(i int32, now time.Time) (is bool, before int64) {
 	if p.plain {
 		return p.even.below(p, i)
 	}
-	return p.split.below(p, i)
+	return p.split.below(p, i, now)
+}
+
+// again says whether what below goes by was just brought up to date, for an answer that it would refuse.
+func (p *Pool) again(now time.Time) bool { return !p.plain && p.split.again(p, now) }
+
+// late is when it will be, at the latest; zero when it is.
+func (p *Pool) late() (at time.Time) {
+	if !p.plain {
+		at = p.split.late(p)
+	}
+	return at
 }
 
 // allowances is what each member may hold now, and what of it is not an odd unit. Exempt ones may hold what they want.
@@ -222,14 +237,24 @@ func (p *Pool) waiting() (list []int32) {
 		}
 	}
 	slices.SortFunc(list, func(a, b int32) int {
-		x, y := &p.members[a], &p.members[b]
-		if first := x.held < floor[a]; first != (y.held < floor[b]) {
-			return sign(first)
-		}
-		if by := cmp.Compare(float64(x.held)*y.weight, float64(y.held)*x.weight); by != 0 {
+		if by := cmp.Compare(p.precedence(a, floor[a]), p.precedence(b, floor[b])); by != 0 {
 			return by
 		}
-		return sign(x.before(y))
+		return sign(p.members[a].before(&p.members[b]))
 	})
 	return list
 }
+
+// precedence is a number that is less for whom units are for first: who is below its exact part rounded down, then who holds
+// least for its weight.
+func (p *Pool) precedence(i int32, floor int64) int64 {
+	m := &p.members[i]
+	by := int64(math.Float64bits(float64(max(0, m.held))/m.weight) >> 1) // of numbers that are not negative bits are in order
+	if m.held >= floor {
+		by |= 1 << 62
+	}
+	return by
+}
+
+// byName is the last of all ties.
+func (p *Pool) byName(a, b int32) bool { return p.members[a].name < p.members[b].name }

@@ -4,55 +4,159 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/divvyhq/divvy/shares"
 )
 
-// weighted splits units with the solver of package shares, over a tree of groups and IDs. O(IDs) after each change.
+// weighted splits units with the solver of package shares, over a tree of groups and IDs: O(IDs log IDs).
+//
+// For few IDs that is done after each change. For many a solution is in force until so many changes or grants, or so much time,
+// have passed that solving costs little beside them, see due and late; who is below what it gives them is known exactly all
+// the time, in O(log IDs) a change. So of many IDs an allowance may lag behind demands, by a bounded part of all, and a
+// free unit may be refused that a new solution gives, for a bounded time. Nothing is held back while there is
+// enough for everybody.
 type weighted struct {
 	tree  *shares.Tree // nil: to be made, of the members that there are
 	pool  *shares.Pool
-	node  []int           // member → node of the tree; −1 for exempt ones
-	who   []int32         // node → member; −1 for groups
-	group []int32         // node → group; −1 for members
-	given []int64         // by node
-	place map[int32]int64 // who is below its allowance, in order; nil: to be made
-	stale bool
+	node  []int   // member → node of the tree; −1 for exempt ones
+	who   []int32 // node → member; −1 for groups
+	group []int32 // node → group; −1 for members
+	given []int64 // by node
+
+	stale   bool  // the solution is void
+	changes int   // since the solution, of members
+	grants  int64 // then
+	at      time.Time
+
+	allow, floor []int64 // of the solution, by member: what each may have, and that without an odd unit
+	low          order   // who is below its allowance, in order
+	dirty        []int32 // members that changed since low was brought up to date
+	queued       []bool  // by member: it is in dirty
+	counted      []int64 // by member: its part of demand
+	demand       int64   // of all members that are not exempt
 }
 
-// allowances fills in those of all members that are not exempt, and what they may hold without an odd unit.
-func (w *weighted) allowances(p *Pool, out, floor []int64) {
-	w.solve(p)
-	exact := w.pool.Targets(shares.Units(p.part()) * 1000)
-	for i, leaf := range w.node {
-		if leaf >= 0 {
-			out[i] = w.given[leaf]
-			floor[i] = min(w.given[leaf], int64(exact[leaf]+shares.Tolerance)/1000)
-		}
+const (
+	mostExact   = 256                   // of so many IDs every change is followed at once
+	changesEach = 16                    // of more: when an IDs' number by this has changed, or
+	grantsEach  = 4                     // when a part by this of the units was granted;
+	pauseEach   = 10 * time.Microsecond // by ID: no unit is refused by a solution that is older, and not up to date
+)
+
+func (w *weighted) reset(p *Pool) {
+	*w = weighted{stale: true, queued: make([]bool, len(p.members)), counted: make([]int64, len(p.members)), low: newOrder(p.byName)}
+	for i := range p.members {
+		w.touch(int32(i))
 	}
+}
+
+// touch notes that a member changed.
+func (w *weighted) touch(i int32) {
+	w.changes++
+	for int(i) >= len(w.queued) {
+		w.queued, w.counted = append(w.queued, false), append(w.counted, 0)
+	}
+	if !w.queued[i] {
+		w.queued[i] = true
+		w.dirty = append(w.dirty, i)
+	}
+}
+
+// refresh counts what changed.
+func (w *weighted) refresh(p *Pool) {
+	for _, i := range w.dirty {
+		w.queued[i] = false
+		d := int64(0)
+		if !p.members[i].exempt {
+			d = p.members[i].demand()
+		}
+		w.demand += d - w.counted[i]
+		w.counted[i] = d
+		w.rank(p, i)
+	}
+	w.dirty = w.dirty[:0]
+}
+
+// rank puts a member at its place among those who are below their allowance, or takes it out.
+func (w *weighted) rank(p *Pool, i int32) {
+	if int(i) >= len(w.allow) {
+		return // it came after the solution
+	}
+	m := &p.members[i]
+	key := p.precedence(i, w.floor[i])
+	w.low.keep(i, !m.exempt && m.held < min(w.allow[i], w.counted[i]), key, int64(m.last))
+}
+
+// due says whether the solution is not to be gone by any more.
+func (w *weighted) due(p *Pool) bool {
+	n := len(p.members)
+	return w.stale || w.changes > 0 && (n <= p.exactly || w.changes >= n/changesEach ||
+		int64(p.grants)-w.grants >= max(1, p.part()/grantsEach))
+}
+
+// late is when the solution must not refuse a unit any more; zero when nothing has changed since.
+func (w *weighted) late(p *Pool) (at time.Time) {
+	if w.changes > 0 {
+		at = w.at.Add(time.Duration(len(p.members)) * pauseEach)
+	}
+	return at
+}
+
+// again makes the solution anew for an answer that it would refuse, if it is late.
+func (w *weighted) again(p *Pool, now time.Time) bool {
+	if at := w.late(p); at.IsZero() || now.Before(at) && !now.Before(w.at) || p.part() >= w.demand {
+		return false
+	}
+	w.stale = true
+	w.solve(p, now)
+	return true
+}
+
+// allowances fills in those of all members that are not exempt, and what they may hold without an odd unit: as they are now.
+func (w *weighted) allowances(p *Pool, out, floor []int64) {
+	w.stale = w.stale || w.changes > 0
+	w.refresh(p)
+	w.solve(p, w.at)
+	copy(out, w.allow)
+	copy(floor, w.floor)
 }
 
 // below is Pool.below.
-func (w *weighted) below(p *Pool, i int32) (is bool, before int64) {
-	w.solve(p)
-	if p.members[i].held >= w.given[w.node[i]] {
+func (w *weighted) below(p *Pool, i int32, now time.Time) (is bool, before int64) {
+	w.refresh(p)
+	if p.part() >= w.demand {
+		return p.members[i].held < w.counted[i], 0
+	}
+	w.solve(p, now)
+	if !w.low.has(i) {
 		return false, 0
 	}
-	if w.place == nil {
-		w.place = make(map[int32]int64)
-		for n, j := range p.waiting() {
-			w.place[j] = int64(n)
-		}
-	}
-	return true, w.place[i]
+	n := &w.low.nodes[i]
+	return true, w.low.ahead(i, n.key, n.then)
 }
 
-// solve does nothing when nothing changed.
-func (w *weighted) solve(p *Pool) {
-	if !w.stale && w.tree != nil {
+// Next lists the IDs whose turn it is to get the units that are free; all is true where there is enough for everybody, or
+// turns are by equal weights.
+func (p *Pool) Next(now time.Time) (ids []string, all bool) {
+	if p.plain {
+		return nil, true
+	}
+	w := &p.split
+	if w.refresh(p); p.part() >= w.demand {
+		return nil, true
+	}
+	w.solve(p, now)
+	w.low.first(p.Usable()-p.held, func(i int32) { ids = append(ids, p.members[i].name) })
+	return ids, false
+}
+
+// solve makes the solution anew if that is due.
+func (w *weighted) solve(p *Pool, now time.Time) {
+	if !w.due(p) {
 		return
 	}
-	if w.tree == nil {
+	if w.tree == nil || len(w.node) < len(p.members) {
 		w.build(p)
 	}
 	for i := range p.members {
@@ -66,8 +170,19 @@ func (w *weighted) solve(p *Pool) {
 			}
 		}
 	}
-	w.place, w.stale = nil, false
-	w.given = w.pool.SlotsBy(shares.Units(p.part())*1000, func(a, b shares.Odd) int { return w.order(p, a, b) })
+	w.stale, w.changes, w.grants, w.at = false, 0, int64(p.grants), now
+	part := shares.Units(p.part()) * 1000
+	w.given = w.pool.SlotsBy(part, func(a, b shares.Odd) int { return w.order(p, a, b) })
+	exact := w.pool.Targets(part)
+	w.allow, w.floor = make([]int64, len(p.members)), make([]int64, len(p.members))
+	w.low = newOrder(p.byName)
+	for i, leaf := range w.node {
+		if leaf >= 0 {
+			w.allow[i] = w.given[leaf]
+			w.floor[i] = min(w.given[leaf], int64(exact[leaf]+shares.Tolerance)/1000)
+			w.rank(p, int32(i))
+		}
+	}
 }
 
 // order says who of two siblings gets an odd unit first: who holds one, then who waited longest, in proportion to the

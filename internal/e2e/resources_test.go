@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,8 +58,8 @@ func pullAll(t testing.TB, c *client.Client, of map[int64]string) (leases []clie
 	}
 }
 
-// A1, A2, A3 and A8, over HTTP.
-func TestUnitsOfAResource(t *testing.T) {
+// TestA1A2A3A8: how many units each user gets, by what it wants.
+func TestA1A2A3A8(t *testing.T) {
 	c := serve(t, pgtest.DSN(t)).client
 	for _, row := range []struct {
 		name  string
@@ -101,8 +102,8 @@ func TestUnitsOfAResource(t *testing.T) {
 	}
 }
 
-// A9, A11 and A12: ends change hands, blocked jobs block nobody, a cut of the capacity kills nothing; all that is told.
-func TestUnitsLive(t *testing.T) {
+// TestA9: Alice holds all, Bob comes: nothing is killed, her next five ends are his, the sixth is hers again.
+func TestA9(t *testing.T) {
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(licences, 10))
 	alice := submit(t, c, "A", 40, asking("alice", maya))
@@ -112,60 +113,115 @@ func TestUnitsLive(t *testing.T) {
 	waitReady(t, c, map[string]int64{"B": 20})
 	of := users(alice, bob)
 	var got []string
-	running := alices[6:]
 	for i := range 6 {
 		finishAll(t, c, alices[i])
 		leases, _ := pullAll(t, c, of)
 		if len(leases) != 1 {
 			t.Fatalf("%d leases after end %d", len(leases), i+1)
 		}
-		got, running = append(got, of[leases[0].Task]), append(running, leases...)
+		got = append(got, of[leases[0].Task])
 	}
 	if diff := cmp.Diff([]string{"bob", "bob", "bob", "bob", "bob", "alice"}, got); diff != "" {
 		t.Errorf("who got the units that Alice gave back (-want +got):\n%s", diff)
 	}
-	free := submit(t, c, "A", 3, nil)
-	waitReady(t, c, map[string]int64{"A": 29 + 3})
-	if leases, _ := pullAll(t, c, users(free)); len(leases) != 3 {
-		t.Errorf("%d leases of jobs that need no unit, want 3", len(leases))
+}
+
+// TestA11: while jobs wait for a resource that is used up, others run: those that need none, or another one.
+func TestA11(t *testing.T) {
+	c := serve(t, pgtest.DSN(t)).client
+	apply(t, c, fmt.Sprintf(licences, 2))
+	submit(t, c, "A", 20, asking("alice", maya))
+	waitReady(t, c, map[string]int64{"A": 20})
+	if leases, _ := pullAll(t, c, nil); len(leases) != 2 {
+		t.Fatalf("%d leases, want 2", len(leases))
 	}
+	free := submit(t, c, "A", 3, asking("alice", nil))
+	other := submit(t, c, "A", 2, asking("alice", map[string]int64{"nuke": 1}))
+	waitReady(t, c, map[string]int64{"A": 18 + 5})
+	leases, _ := pullAll(t, c, nil)
+	by := map[int64]int{}
+	for _, l := range leases {
+		by[l.Task]++
+	}
+	if diff := cmp.Diff(map[int64]int{free.ID: 3, other.ID: 2}, by); diff != "" {
+		t.Errorf("leases by task (-want +got):\n%s", diff)
+	}
+}
+
+// TestA12: the capacity is cut from 10 to 6 with 10 held: nothing is killed, nothing granted until fewer than 6 are held.
+func TestA12(t *testing.T) {
+	c := serve(t, pgtest.DSN(t)).client
+	apply(t, c, fmt.Sprintf(licences, 10))
+	submit(t, c, "A", 40, asking("alice", maya))
+	waitReady(t, c, map[string]int64{"A": 40})
+	running, _ := pullAll(t, c, nil)
 	if _, err := c.SetResourceCapacity(t.Context(), "maya", "", 6, "test"); err != nil {
 		t.Fatal(err)
 	}
 	finishAll(t, c, running[:4]...)
-	if leases, _ := pullAll(t, c, of); len(leases) != 0 {
+	if leases, _ := pullAll(t, c, nil); len(leases) != 0 {
 		t.Errorf("%d leases while 6 of 6 units are held", len(leases))
 	}
 	finishAll(t, c, running[4])
-	if leases, _ := pullAll(t, c, of); len(leases) != 1 {
+	if leases, _ := pullAll(t, c, nil); len(leases) != 1 {
 		t.Errorf("%d leases with one unit free", len(leases))
 	}
 	list, err := c.Resource(t.Context(), "maya")
-	if err != nil || len(list) != 1 || list[0].Held != 6 || list[0].Capacity != 6 || list[0].FileCapacity != 10 || len(list[0].IDs) != 2 {
+	if err != nil || len(list) != 1 || list[0].Held != 6 || list[0].Capacity != 6 || list[0].FileCapacity != 10 || len(list[0].IDs) != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
-// A13 and A15 over HTTP: both or neither, and what others use outside of the site; a name that there is not is refused.
-func TestUnitsTogetherAndOutside(t *testing.T) {
+// TestA13: a job that needs two resources gets both or neither, keeps nobody back who needs one of them, and has them
+// reserved when it was passed over for long.
+func TestA13(t *testing.T) {
 	c := serve(t, pgtest.DSN(t)).client
-	apply(t, c, fmt.Sprintf(licences, 100))
+	apply(t, c, strings.Replace(fmt.Sprintf(licences, 3), "{name: nuke,", "{name: nuke, max_bypass: 4,", 1))
 	both := submit(t, c, "A", 4, asking("alice", map[string]int64{"maya": 1, "nuke": 2}))
-	one := submit(t, c, "B", 5, asking("bob", map[string]int64{"table:orders": 1}))
-	waitReady(t, c, map[string]int64{"A": 4, "B": 5})
-	if leases, by := pullAll(t, c, users(both, one)); by["alice"] != 1 || by["bob"] != 2 {
-		t.Errorf("%d leases, %v: want one with both resources and two of the table", len(leases), by)
+	one := submit(t, c, "B", 40, asking("bob", map[string]int64{"nuke": 1}))
+	waitReady(t, c, map[string]int64{"A": 4, "B": 40})
+	of := users(both, one)
+	leases, by := pullAll(t, c, of)
+	if by["alice"] > 1 || by["bob"] != 3-2*by["alice"] {
+		t.Fatalf("%v of 3 units of nuke", by)
 	}
+	passed, most := 0, 40
+	for got := by["alice"] > 0; !got; { // one unit comes free at a time, and she needs two at once
+		finishAll(t, c, leases[0])
+		next, by := pullAll(t, c, of)
+		leases, got = append(leases[1:], next...), by["alice"] > 0
+		if passed += by["bob"]; passed > most || len(leases) == 0 {
+			t.Fatalf("%d jobs went before the one that needs two units, %d leases are left", passed, len(leases))
+		}
+	}
+}
+
+// TestA15: 100 units, 30 of them used outside of the site: 70 may be held. A name that there is not is refused.
+func TestA15(t *testing.T) {
+	c := serve(t, pgtest.DSN(t)).client
+	apply(t, c, fmt.Sprintf(licences, 80))
 	if _, err := c.ReportExternal(t.Context(), "maya", "", 100, 30); err != nil {
 		t.Fatal(err)
 	}
-	many := submit(t, c, "A", 100, asking("carol", maya))
-	waitReady(t, c, map[string]int64{"A": 103})
-	if leases, _ := pullAll(t, c, users(many)); len(leases) != 69 {
-		t.Errorf("%d leases, want 69: 100 units, 30 used outside, 1 held", len(leases))
+	carol := submit(t, c, "A", 100, asking("carol", maya))
+	waitReady(t, c, map[string]int64{"A": 100})
+	if leases, _ := pullAll(t, c, users(carol)); len(leases) != 70 {
+		t.Errorf("%d leases, want 70: of 100 units 30 are used outside, and 80 are ours at the most", len(leases))
 	}
 	spec := client.TaskSpec{Name: "x", User: "alice", Share: "A", Count: 1, Command: []string{"true"}, Resources: map[string]int64{"mayo": 1}}
 	if _, err := c.Submit(t.Context(), spec, ""); err == nil {
 		t.Error("a task that asks for a resource which there is not was taken")
+	}
+}
+
+// TestKeysOfAFamily: each key has the units of its family.
+func TestKeysOfAFamily(t *testing.T) {
+	c := serve(t, pgtest.DSN(t)).client
+	apply(t, c, fmt.Sprintf(licences, 1))
+	submit(t, c, "A", 5, asking("bob", map[string]int64{"table:orders": 1}))
+	submit(t, c, "B", 5, asking("bob", map[string]int64{"table:lines": 1}))
+	waitReady(t, c, map[string]int64{"A": 5, "B": 5})
+	if leases, _ := pullAll(t, c, nil); len(leases) != 4 {
+		t.Errorf("%d leases, want two of each table", len(leases))
 	}
 }

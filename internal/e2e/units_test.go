@@ -10,8 +10,8 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// A5, A7 and 13 units for 6 users: nobody has two fewer than another, and who had none has the next turn.
-func TestUnitsRotate(t *testing.T) {
+// TestA5A7: with 13 units for 6 users too nobody has two fewer than another, and who had none has the next turn.
+func TestA5A7(t *testing.T) {
 	c := serve(t, pgtest.DSN(t)).client
 	for _, row := range []struct {
 		name  string
@@ -58,8 +58,8 @@ func TestUnitsRotate(t *testing.T) {
 	}
 }
 
-// A14: the units of a pilot that is not heard of any more come back when its leases run out.
-func TestUnitsOfADeadPilot(t *testing.T) {
+// TestA14: the units of a pilot that is not heard of any more come back when its leases run out.
+func TestA14(t *testing.T) {
 	c := serve(t, pgtest.DSN(t), "--lease-first", "5s", "--lease-ttl", "5s", "--lease-renew", "2s").client
 	apply(t, c, fmt.Sprintf(licences, 3))
 	alice := submit(t, c, "A", 10, asking("alice", maya))
