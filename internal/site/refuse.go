@@ -51,6 +51,9 @@ func (c *transition) checkShares(ctx context.Context, tx pgx.Tx, wanted map[stri
 			return fmt.Errorf("site: live work: %w", err)
 		}
 	}
+	if err := c.countHeld(ctx, tx, live); err != nil {
+		return err
+	}
 	left := maps.Clone(wanted)
 	for _, l := range c.gone {
 		if l.Leaf {
@@ -62,6 +65,33 @@ func (c *transition) checkShares(ctx context.Context, tx pgx.Tx, wanted map[stri
 	}
 	for _, from := range slices.Sorted(maps.Keys(left)) {
 		c.obstacles = append(c.obstacles, c.needless(from))
+	}
+	return nil
+}
+
+// countHeld adds what the shares that do not stay leaves hold for tasks that have gone to others.
+func (c *transition) countHeld(ctx context.Context, tx pgx.Tx, live map[shares.ShareID]Live) error {
+	var ids []int32
+	for _, l := range slices.Concat(c.gone, c.split) {
+		if l.Leaf {
+			ids = append(ids, int32(l.ID))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	type count struct {
+		ShareID shares.ShareID
+		Leases  int64
+	}
+	counts, err := many[count](ctx, tx, "share_leases", pgx.StrictNamedArgs{"ids": ids})
+	if err != nil {
+		return err
+	}
+	for _, n := range counts {
+		work := live[n.ShareID]
+		work.Leased = max(work.Leased, n.Leases)
+		live[n.ShareID] = work
 	}
 	return nil
 }

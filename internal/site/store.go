@@ -40,7 +40,7 @@ type Live struct {
 	Tasks   int64 `json:"tasks" doc:"Tasks that are not over."`
 	Waiting int64 `json:"waiting" doc:"Waiting jobs."`
 	Ready   int64 `json:"ready" doc:"Ready jobs."`
-	Leased  int64 `json:"leased" doc:"Leased jobs."`
+	Leased  int64 `json:"leased" doc:"Leased jobs, and claims that hold units of resources."`
 	Pieces  int64 `json:"-"` // that are to become jobs; told in words only
 }
 

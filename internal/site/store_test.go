@@ -287,6 +287,21 @@ func TestQueueWithLeasesStays(t *testing.T) {
 	}
 }
 
+// A task that went to another share may have left running jobs behind.
+func TestShareWithLeasesStays(t *testing.T) {
+	b := newBench(t)
+	b.apply(site("{name: A}", "{name: B}"))
+	_, err := b.db.Exec(t.Context(), `INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, daemon_id, expires_at, ttl_s)
+		SELECT i, 1, 1, 1, $1, 1, 1, 1000, 1, 0, 'p', 'n', 1, now(), 90 FROM generate_series(1, 3) AS i`, b.ids()["A"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.try(site("{name: B}"))
+	if want := "share A is removed but has live work: 3 leased jobs (--move A=<leaf of the new tree>)"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestQueueStateSurvives(t *testing.T) {
 	b := newBench(t)
 	b.apply(site("{name: A}"))
