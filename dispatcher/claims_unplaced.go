@@ -36,6 +36,15 @@ func (p *unplaced) looked(binds int64) {
 	maps.DeleteFunc(p.at, func(_ resource.Place, bind int64) bool { return bind <= binds })
 }
 
+// noneYet is the verdict on a pull for which there is nothing, as far as jobs have been placed.
+func (s *state) noneYet(p *pull, n *needs) decision {
+	if s.claims.placing.awaits(placeOf(p)) {
+		n.placing = true
+		return blocked
+	}
+	return none
+}
+
 // lookedAt is looked, for a daemon.
 func (d *Dispatcher) lookedAt(binds int64) {
 	d.mu.Lock()

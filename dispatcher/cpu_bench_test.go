@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -37,7 +38,7 @@ func (f *fixture) serverCPU(b *testing.B) (sum time.Duration) {
 		if err != nil {
 			continue
 		}
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		for _, ticks := range fields[11:13] { // utime, stime
 			n, _ := strconv.Atoi(ticks)
 			sum += time.Duration(n) * (time.Second / 100)

@@ -125,12 +125,8 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 			s.askAgain() // who was kept back moved aside for others
 			continue
 		}
-		if !ok && s.claims.placing.awaits(placeOf(p)) {
-			n.placing = true
-			return nil, blocked
-		}
 		if !ok {
-			return nil, none
+			return nil, s.noneYet(p, n)
 		}
 		found, in := of.best(first, q, n)
 		switch {

@@ -33,6 +33,7 @@ type gangReads struct {
 	gangs   map[*gang]bool
 	nodes   map[*gangNode]bool
 	reading bool
+	resting bool // nodes were just read: those that are asked for wait
 }
 
 // readGangs starts what decisions about gangs wait for. d.mu is held.
@@ -50,10 +51,27 @@ func (d *Dispatcher) readGangs(n *needs) {
 	for node := range n.nodes {
 		r.nodes[node] = true
 	}
-	if !r.reading {
+	d.startGangReads()
+}
+
+// startGangReads starts what may be read now. d.mu is held.
+func (d *Dispatcher) startGangReads() {
+	if r := &d.gangReads; !r.reading && !d.stopping && r.due() {
 		r.reading = true
 		d.work.Go(d.fillGangs)
 	}
+}
+
+// due says whether there is something that may be read now.
+func (r *gangReads) due() bool { return len(r.gangs) > 0 || len(r.nodes) > 0 && !r.resting }
+
+// take hands out what may be read now.
+func (r *gangReads) take() (gangs map[*gang]bool, nodes map[*gangNode]bool) {
+	gangs, r.gangs = r.gangs, map[*gang]bool{}
+	if !r.resting {
+		nodes, r.nodes = r.nodes, map[*gangNode]bool{}
+	}
+	return gangs, nodes
 }
 
 // fillGangs reads who the jobs of gangs are, and what runs at nodes, until nobody waits for it any more.
@@ -61,13 +79,12 @@ func (d *Dispatcher) fillGangs() {
 	for {
 		d.mu.Lock()
 		r := &d.gangReads
-		gangs, nodes := r.gangs, r.nodes
-		if len(gangs) == 0 && len(nodes) == 0 {
+		if !r.due() {
 			r.reading = false
 			d.mu.Unlock()
 			return
 		}
-		r.gangs, r.nodes = map[*gang]bool{}, map[*gangNode]bool{}
+		gangs, nodes := r.take()
 		for g := range gangs {
 			g.read, g.reading = true, true // what changes from now on has it read again
 		}
@@ -90,11 +107,20 @@ func (d *Dispatcher) fillGangs() {
 		}
 		d.line.unblock(d, err)
 		d.kick()
-		d.mu.Unlock()
 		if len(nodes) > 0 {
-			time.Sleep(min(busyRest*time.Since(began), time.Second))
+			r.resting = true
+			time.AfterFunc(min(busyRest*time.Since(began), time.Second), d.gangsRested)
 		}
+		d.mu.Unlock()
 	}
+}
+
+// gangsRested lets nodes be read again.
+func (d *Dispatcher) gangsRested() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gangReads.resting = false
+	d.startGangReads()
 }
 
 // busyRest is the rest after a read of what runs at nodes, in times of what it took: all leases are read for it.

@@ -21,15 +21,15 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	return &metrics{
-		leasing: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_seconds",
+		leasing: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_grant_seconds",
 			Help: "Duration of the statement that leases a batch of jobs.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
-		batch: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_claim_batch_jobs",
+		batch: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_grant_batch_jobs",
 			Help: "Jobs in one statement that leases.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
-		contended: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_batches_contended_total",
+		contended: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_batches_contended_total",
 			Help: "Batches of grants with which somebody else interfered, so that they took a second statement."}),
-		conflicts: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_conflicts_total",
+		conflicts: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_conflicts_total",
 			Help: "Jobs that another daemon had leased before."}),
-		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_claim_outdated_total",
+		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_outdated_total",
 			Help: "Grants that were decided under limits which had changed."}),
 		ends: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
 			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"}),
