@@ -84,6 +84,28 @@ func TestLeaseThatRunsOut(t *testing.T) {
 	f.recount()
 }
 
+// A pull is looked up while a grant of it is on its way, which takes nothing since the request id was used: what was found
+// out is not lost, or it would be granted in vain again and again until its wait is over.
+func TestRecallDuringAGrant(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 2})
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 5}
+	first, err := d.Pull(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, d, Finished, first.Leases...)
+	p, err := newPull(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.taken, p.recall = true, recalling
+	if d.recallPull(p); p.recall != notRecalled {
+		t.Errorf("recall is %d, want %d: to be looked up when the grant has come to nothing", p.recall, notRecalled)
+	}
+}
+
 func TestRequestID(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d, other := f.daemon(), f.daemon()

@@ -331,6 +331,9 @@ func (d *Dispatcher) recallPull(p *pull) {
 	defer d.mu.Unlock()
 	p.recall = recalled
 	if p.gone || p.taken && !p.aside {
+		if err != nil || len(leases) > 0 {
+			p.recall = notRecalled // the grant that is on its way will take nothing: then this is looked up again
+		}
 		return
 	}
 	switch {
