@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
@@ -103,13 +102,7 @@ var claimSteps = map[string]func(*claimMachine){
 	"cancel": func(m *claimMachine) {
 		var task int64
 		m.scan(&task, "SELECT coalesce(min(task_id), 0) FROM jobs")
-		err := pgx.BeginFunc(context.Background(), m.pool, func(tx pgx.Tx) error {
-			_, _, err := CancelIdle(context.Background(), tx, task, 2)
-			return err
-		})
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		m.say(task, CancelIdle, 2)
 	},
 	"tend": func(m *claimMachine) {
 		if _, err := m.any().TendClaims(context.Background()); err != nil {
@@ -143,7 +136,7 @@ func (m *claimMachine) drain() {
 			break
 		}
 		if try > 400 {
-			m.t.Fatalf("%d jobs are left", left)
+			m.t.Fatalf("%d jobs are left:\n%s", left, m.leftOver(m.daemons))
 		}
 		req := slotAt("q", []string{"n1", "n2", "n3"}[try%3], gpus(4)...)
 		req.WaitS, req.Max, req.Slot.Cores = 0.1, 4, 4

@@ -59,8 +59,12 @@ func (gs *gangs) follow(w *window) {
 	}
 }
 
-// moved notes that ready jobs of a task have changed that start in gangs: who they are is read again.
-func (gs *gangs) moved(task int64) {
+// moved notes that jobs of a task have changed: of the gangs that start with some of the shape it is read again who they are.
+// Those that are held back count as well, since a gang waits for them: it may start when they are cancelled.
+func (gs *gangs) moved(task int64, of *shape) {
+	if of == nil || !of.need.Claims.gang() {
+		return
+	}
 	for _, g := range gs.tasks[task] {
 		g.read, gs.changed = false, true
 	}

@@ -36,25 +36,31 @@ func TestGangOfATaskThatIsPaused(t *testing.T) {
 	a.pull(slotAt("q", "n1"))
 	a.pull(slotAt("q", "n1"))
 	eventually(t, "two slots are held", func() bool { return heldSlots(d) == 2 })
-	say := func(verb func(context.Context, pgx.Tx, int64, int) (int, bool, error), n int) {
-		t.Helper()
-		if err := pgx.BeginFunc(context.Background(), f.pool, func(tx pgx.Tx) error {
-			_, _, err := verb(context.Background(), tx, task, n)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	say(HoldTask, 2)
+	f.say(task, HoldTask, 2)
 	eventually(t, "the slots are let go", func() bool { return heldSlots(d) == 0 })
 	a.pull(slotAt("q", "n1"))
 	a.quiet()
 	f.enqueue(batch{share: "A", n: 1, priority: -1})
 	a.leases(1)
-	say(ReleaseTask, 10)
+	f.say(task, ReleaseTask, 10)
 	eventually(t, "two slots are held again", func() bool { return heldSlots(d) == 2 })
-	say(CancelIdle, 1)
+	f.say(task, CancelIdle, 1)
 	f.oneStart(a.leases(2))
+	f.recountClaims()
+	f.recount()
+}
+
+// A gang of which some jobs are held back waits for them; when they are cancelled it starts without them.
+func TestGangWithoutThoseThatWereHeldBack(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
+	d := f.daemon()
+	f.enqueueLayout("A", gangOf(1, 3))
+	f.say(f.tasks, HoldTask, 2)
+	a := newSlotQueue(t, d)
+	a.pull(slotAt("q", "n1"))
+	eventually(t, "the gang waits for them", func() bool { return strings.Contains(d.leftOver(), "2 of its jobs may not run now") })
+	f.say(f.tasks, CancelIdle, 2)
+	f.oneStart(a.leases(1))
 	f.recountClaims()
 	f.recount()
 }

@@ -57,13 +57,7 @@ func (m *gangMachine) open() (*Dispatcher, func()) {
 func (m *gangMachine) say(verb func(context.Context, pgx.Tx, int64, int) (int, bool, error), n int) {
 	var task int64
 	m.scan(&task, "SELECT coalesce(min(task_id), 0) FROM jobs")
-	err := pgx.BeginFunc(context.Background(), m.pool, func(tx pgx.Tx) error {
-		_, _, err := verb(context.Background(), tx, task, n)
-		return err
-	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	m.fixture.say(task, verb, n)
 }
 
 // gangNodes are the slots of each node, by cores.
@@ -190,13 +184,7 @@ func (m *gangMachine) releaseAll() {
 	var paused []int64
 	m.scan(&paused, "SELECT coalesce(array_agg(DISTINCT task_id), '{}') FROM jobs WHERE state = 'waiting'")
 	for _, task := range paused {
-		err := pgx.BeginFunc(context.Background(), m.pool, func(tx pgx.Tx) error {
-			_, _, err := ReleaseTask(context.Background(), tx, task, 1000)
-			return err
-		})
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		m.fixture.say(task, ReleaseTask, 1000)
 	}
 }
 
@@ -225,10 +213,7 @@ func (m *gangMachine) drain() {
 		}
 		m.releaseAll()
 		if try > 300 {
-			for _, d := range m.daemons {
-				m.t.Logf("%q", d.gangWhy(m.t))
-			}
-			m.t.Fatalf("%d jobs are left", left)
+			m.t.Fatalf("%d jobs are left:\n%s", left, m.leftOver(m.daemons))
 		}
 		m.mu.Lock()
 		m.ahead += 30 * time.Second

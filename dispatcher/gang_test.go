@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -43,6 +45,18 @@ func (f *fixture) clocked() (*Dispatcher, *heldClock) {
 	d.mu.Unlock()
 	f.tending(d)
 	return d, c
+}
+
+// say has a task do something with some of its jobs.
+func (f *fixture) say(task int64, verb func(context.Context, pgx.Tx, int64, int) (int, bool, error), n int) {
+	f.t.Helper()
+	err := pgx.BeginFunc(context.Background(), f.pool, func(tx pgx.Tx) error {
+		_, _, err := verb(context.Background(), tx, task, n)
+		return err
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // slotQueue is pulls that wait at nodes.

@@ -291,6 +291,9 @@ func (s *state) apply(m move, own bool) {
 	case m.After == isLeased && m.Before != isLeased:
 		s.hold(m, +1, own)
 	}
+	if m.After != isLeased && len(s.gangs.tasks) > 0 { // a gang that starts is not pending any more; others are as they were
+		s.gangs.moved(m.Task, s.shapes[m.Shape])
+	}
 	if m.Before == isReady || m.After == isReady {
 		s.narrows.moved(m)
 		if w := s.window(key); w != nil {
@@ -301,9 +304,6 @@ func (s *state) apply(m move, own bool) {
 
 func (s *state) applyReady(w *window, m move) {
 	was := w.groupWaits()
-	if w.shape.need.Claims.gang() && m.After != isLeased { // a gang that starts is not pending any more; others are as they were
-		s.gangs.moved(m.Task)
-	}
 	if m.Before == isReady {
 		w.ready -= int64(m.N)
 	}
