@@ -12,58 +12,78 @@ type breakpoint struct {
 // b. It needs Σ low < b < Σ top. λ is exact: the sum of the parts is linear in λ between breakpoints.
 func (s *solver) level(c *class, step int, b float64) {
 	s.sorted(c, step)
-	lambda := s.settle(c, s.scan(c, b), b)
-	for _, seat := range c.seats {
-		s.add[seat] = min(max(lambda*s.weight[seat], s.low[seat]), s.top[seat])
-	}
+	s.settle(c, s.scan(c, b), b)
 }
 
 // scan finds a λ in the linear piece in which the parts sum up to b.
 func (s *solver) scan(c *class, b float64) float64 {
-	fixed, slope := 0.0, 0.0 // the sum of the parts is fixed + λ·slope
+	var fixed, slope runningSum // the sum of the parts is fixed + λ·slope
 	for _, seat := range c.seats {
 		if s.low[seat] > 0 {
-			fixed += s.low[seat]
+			fixed.add(s.low[seat])
 		} else {
-			slope += s.weight[seat]
+			slope.add(s.weight[seat])
 		}
 	}
 	for _, m := range s.marks {
-		if slope > 0 && fixed+m.at*slope >= b {
-			return (b - fixed) / slope
+		if by := slope.value(); by > 0 && fixed.value()+m.at*by >= b {
+			return (b - fixed.value()) / by
 		}
 		seat := m.code >> 1
 		if m.code&1 == 1 {
 			if s.low[seat] > 0 { // else it grows from the beginning
-				fixed -= s.low[seat]
-				slope += s.weight[seat]
+				fixed.add(-s.low[seat])
+				slope.add(s.weight[seat])
 			}
 		} else {
-			fixed += s.top[seat]
-			slope -= s.weight[seat]
+			fixed.add(s.top[seat])
+			slope.add(-s.weight[seat])
 		}
 	}
 	return s.marks[len(s.marks)-1].at
 }
 
-// settle solves the piece that holds λ with sums taken afresh, so that the rounding of scan's running sums
-// does not reach the result.
-func (s *solver) settle(c *class, lambda, b float64) float64 {
+// runningSum keeps what rounding takes off it: when the weights 10^6 and 10^-6 have been added and 10^6 has gone again, it is
+// 10^-6 again, not a ten-thousandth of it more or less.
+type runningSum struct{ sum, rest float64 }
+
+func (r *runningSum) add(x float64) {
+	sum := r.sum + x
+	part := sum - r.sum
+	r.rest += (r.sum - (sum - part)) + (x - part)
+	r.sum = sum
+}
+
+func (r *runningSum) value() float64 { return r.sum + r.rest }
+
+// settle gives the parts of the piece that holds λ, with sums taken afresh in the order of the children: the order of the
+// breakpoints does not reach the result. Who is at its low or top in this piece gets just that. λ as it comes out here must not
+// be asked again whether that is so: where little weight still grows, the rounding of b is a large step of λ, and back
+// across a breakpoint that would be many units for a child of large weight.
+func (s *solver) settle(c *class, lambda, b float64) {
 	fixed, slope := 0.0, 0.0
 	for _, seat := range c.seats {
 		switch grown := lambda * s.weight[seat]; {
 		case grown <= s.low[seat]:
+			s.add[seat] = s.low[seat]
 			fixed += s.low[seat]
 		case grown >= s.top[seat]:
+			s.add[seat] = s.top[seat]
 			fixed += s.top[seat]
 		default:
+			s.add[seat] = -1 // grows
 			slope += s.weight[seat]
 		}
 	}
 	if slope == 0 {
-		return lambda
+		return
 	}
-	return (b - fixed) / slope
+	lambda = (b - fixed) / slope
+	for _, seat := range c.seats {
+		if s.add[seat] < 0 {
+			s.add[seat] = min(max(lambda*s.weight[seat], s.low[seat]), s.top[seat])
+		}
+	}
 }
 
 // sorted lists the breakpoints of a class in ascending order. It starts from the order of the last time,
