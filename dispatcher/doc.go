@@ -61,7 +61,7 @@
 //
 // A window holds the next ready jobs of one (share, shape), read on behind a keyset cursor (place, id), so
 // dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
-// their move (place, ids) and read from there.
+// their move (place, ids) and read from there. What a read finds before its move has come is counted first (countFirst).
 //
 // Target slots of a queue may be a floor: while fewer cores are held there than it says, who it is for comes first, among those
 // whom every gate before the share admits, and after those for whom units were reclaimed. It adds nothing to a target: what is

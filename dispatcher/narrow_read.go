@@ -49,6 +49,9 @@ func (d *Dispatcher) fillNarrow(set *narrow) {
 	if err == nil && slices.ContainsFunc(found.rows, func(r narrowRow) bool { return r.Claims != nil }) {
 		err = d.readClaims(ctx)
 	}
+	if err == nil {
+		err = d.countFirst(ctx, func(s *state) bool { return s.uncountedOf(found.rows) })
+	}
 
 	d.mu.Lock()
 	defer d.mu.Unlock()

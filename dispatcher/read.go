@@ -171,6 +171,9 @@ func (d *Dispatcher) fill(w *window) {
 	if err == nil {
 		err = d.preload(ctx, slices.Concat(behind, next, all))
 	}
+	if err == nil {
+		err = d.countFirst(ctx, func(s *state) bool { return s.uncounted(w, behind, next) })
+	}
 
 	d.mu.Lock()
 	defer d.mu.Unlock()

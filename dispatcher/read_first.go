@@ -61,12 +61,22 @@ func (d *Dispatcher) fillFirst(ws []*window) {
 	d.mu.Unlock()
 	args["shares"], args["shapes"] = ofShares, shapes
 	rows, err := byKeyTo(ctx, d, statement{"read_first", args}, scanFirst)
+	of, all := make([][]readyRow, len(ws)), make([]readyRow, len(rows))
+	for i, r := range rows {
+		of[r.nth-1], all[i] = append(of[r.nth-1], r.readyRow), r.readyRow
+	}
 	if err == nil {
-		plain := make([]readyRow, len(rows))
-		for i, r := range rows {
-			plain[i] = r.readyRow
-		}
-		err = d.preload(ctx, plain)
+		err = d.preload(ctx, all)
+	}
+	if err == nil {
+		err = d.countFirst(ctx, func(s *state) bool {
+			for i, w := range ws {
+				if s.uncounted(w, of[i]) {
+					return true
+				}
+			}
+			return false
+		})
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,11 +85,9 @@ func (d *Dispatcher) fillFirst(ws []*window) {
 	}
 	for i, w := range ws {
 		w.filling = false
-		n, _ := slices.BinarySearchFunc(rows, i+2, func(r firstRow, nth int) int { return r.nth - nth })
 		if err == nil && w.rewinds == turns[i] {
-			d.tookFirst(w, rows[:n])
+			d.tookFirst(w, of[i])
 		}
-		rows = rows[n:]
 		d.state.check(w)
 		d.stirWindow(w)
 	}
@@ -88,7 +96,7 @@ func (d *Dispatcher) fillFirst(ws []*window) {
 }
 
 // tookFirst puts the first jobs of a window into it.
-func (d *Dispatcher) tookFirst(w *window, rows []firstRow) {
+func (d *Dispatcher) tookFirst(w *window, rows []readyRow) {
 	for _, r := range rows {
 		if job := r.job(); d.state.inflight[job.id] == nil {
 			w.insert(job)

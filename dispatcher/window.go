@@ -129,10 +129,15 @@ func (w *window) pop() readyJob {
 
 // drop takes a job out that was granted by way of another window.
 func (w *window) drop(at stand) {
-	i := sort.Search(len(w.jobs), func(i int) bool { return !w.jobs[i].before(at) })
-	if i < len(w.jobs) && w.jobs[i].stand == at {
+	if i, has := w.find(at); has {
 		w.jobs = slices.Delete(w.jobs, i, i+1)
 	}
+}
+
+// find is where the job at a stand is, or would be.
+func (w *window) find(at stand) (i int, has bool) {
+	i = sort.Search(len(w.jobs), func(i int) bool { return !w.jobs[i].before(at) })
+	return i, i < len(w.jobs) && w.jobs[i].stand == at
 }
 
 // insert puts a job at its place. One that is there already may be an attempt that others have used up.
