@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -136,24 +138,26 @@ func serve(t *testing.T, b *bench, deadline time.Duration) served {
 
 // A long poll lives longer than the server's deadlines, and is not taken for a client that went away.
 func TestLongPollOutlivesTheDeadlines(t *testing.T) {
-	b := newBench(t)
-	b.dispatcher.pull = func(ctx context.Context, _ dispatcher.PullRequest) (dispatcher.PullReply, error) {
-		select {
-		case <-ctx.Done():
-			return dispatcher.PullReply{}, ctx.Err()
-		case <-time.After(600 * time.Millisecond): // three deadlines
-			return dispatcher.PullReply{Leases: []dispatcher.Lease{{Lease: "L"}}}, nil
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.dispatcher.pull = func(ctx context.Context, _ dispatcher.PullRequest) (dispatcher.PullReply, error) {
+			select {
+			case <-ctx.Done():
+				return dispatcher.PullReply{}, ctx.Err()
+			case <-time.After(600 * time.Millisecond): // three deadlines
+				return dispatcher.PullReply{Leases: []dispatcher.Lease{{Lease: "L"}}}, nil
+			}
 		}
-	}
-	ts := serve(t, b, 200*time.Millisecond)
-	resp, err := http.Post(ts.URL+"/v1/pulls", "application/json", strings.NewReader(`{"queue":"CERN","pilot":"p","wait_s":5}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 {
-		t.Fatalf("%d %s", resp.StatusCode, text)
-	}
+		_, client := servePiped(t, b, 200*time.Millisecond)
+		resp, err := client.Post("http://divvy/v1/pulls", "application/json", strings.NewReader(`{"queue":"CERN","pilot":"p","wait_s":5}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if text, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 {
+			t.Fatalf("%d %s", resp.StatusCode, text)
+		}
+	})
 }
 
 func TestGoneClientCancelsItsPull(t *testing.T) {
@@ -185,26 +189,41 @@ func TestGoneClientCancelsItsPull(t *testing.T) {
 
 // A stream goes on as long as something comes, and is cut when nothing does.
 func TestInputsDeadlinesMoveOn(t *testing.T) {
-	b := newBench(t)
-	ts := serve(t, b, 700*time.Millisecond)
-	b.server.timeout = 3 * time.Second
-	in, out := io.Pipe()
-	go func() {
-		for i := range 12 { // 1.2 s, longer than the server's deadline
-			fmt.Fprintf(out, "\"f%d\"\n", i)
-			time.Sleep(100 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.server.timeout = 3 * time.Second
+		_, client := servePiped(t, b, 700*time.Millisecond)
+		put := func(lines int, pause time.Duration) (int, string) {
+			t.Helper()
+			in, out := io.Pipe()
+			var said sync.WaitGroup
+			defer said.Wait()
+			said.Go(func() {
+				defer out.Close()
+				for i := range lines {
+					if _, err := fmt.Fprintf(out, "\"f%d\"\n", i); err != nil {
+						return // it was cut
+					}
+					time.Sleep(pause)
+				}
+			})
+			req, _ := http.NewRequestWithContext(t.Context(), "PUT", "http://divvy/v1/tasks/3/inputs?offset=0", in)
+			resp, err := client.Do(req)
+			if err != nil {
+				return 0, err.Error()
+			}
+			defer resp.Body.Close()
+			text, _ := io.ReadAll(resp.Body)
+			return resp.StatusCode, string(text)
 		}
-		out.Close()
-	}()
-	req, _ := http.NewRequestWithContext(t.Context(), "PUT", ts.URL+"/v1/tasks/3/inputs?offset=0", in)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 || !strings.Contains(string(text), `"next_offset":12`) {
-		t.Fatalf("%d %s", resp.StatusCode, text)
-	}
+		// 24 s, longer than the server's deadline, and than one of the stream.
+		if status, text := put(12, 2*time.Second); status != 200 || !strings.Contains(text, `"next_offset":12`) {
+			t.Errorf("%d %s", status, text)
+		}
+		if status, text := put(2, 4*time.Second); status == 200 {
+			t.Errorf("a stream that says nothing for 4 s: %d %s", status, text)
+		}
+	})
 }
 
 // A body that dribbles in is cut at the deadline.
