@@ -136,10 +136,11 @@ func (f *fakeTasks) AddInputs(_ context.Context, _, offset int64, lines io.Reade
 	if f.err != nil {
 		return 0, f.err
 	}
-	for sc := bufio.NewScanner(lines); sc.Scan(); {
+	sc := bufio.NewScanner(lines)
+	for sc.Scan() {
 		f.lines++
 	}
-	return offset + f.lines, nil
+	return offset + f.lines, sc.Err()
 }
 
 func (f *fakeTasks) Commit(context.Context, int64) (generator.Task, error) { return f.task() }
