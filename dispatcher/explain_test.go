@@ -343,7 +343,8 @@ func TestNotRecorded(t *testing.T) {
 		again = pull1(t, d, "q")
 		return again.Job == l.Job || again.Attempt == 2
 	})
-	f.exec("UPDATE decisions SET weights = '{8}'") // of the first attempt; that of the second is not written
+	// Of the first attempt, as if it were of the same second as the second one, whose decision is not written.
+	f.exec("UPDATE decisions SET weights = '{8}', ms_ago = '{0}', written_at = (SELECT claimed_at FROM leases WHERE job_id = $1)", l.Job)
 	e, err := d.Explain(t.Context(), l.Job)
 	if err != nil || e.Decision.Attempt != 2 || e.Decision.Recorded || e.Decision.Note != "not recorded: 1 of about 8 decisions of those seconds were" {
 		t.Errorf("%+v, %v", e.Decision, err)
