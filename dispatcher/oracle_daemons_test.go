@@ -57,6 +57,28 @@ func (s *together) know() {
 	}
 }
 
+// overcome waits for the end of all grants that are under way: one that tries an attempt in vain that others have used up has the
+// job looked for again at the next Refresh.
+func (s *together) overcome() {
+	s.t.Helper()
+	for _, d := range s.daemons {
+		d.mu.Lock()
+		last := d.state.diary.number
+		d.mu.Unlock()
+		eventually(s.t, "grants that were under way are over", func() bool {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			for _, g := range d.state.inflight {
+				if g.number <= last {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	s.know()
+}
+
 // look is what the leases table says, in one snapshot.
 func (s *together) look() {
 	rows, err := s.pool.Query(context.Background(), "SELECT job_id, share_id, cores FROM leases")
@@ -185,17 +207,10 @@ type witness struct {
 
 func (r *witness) now() int64 { return time.Since(r.start).Nanoseconds() }
 
-// retold is how long a job that is ready again may be passed over though every daemon was told: one that had just
-// tried the former attempt in vain looks for it again at its next Refresh.
-const retold = 200 * time.Millisecond
-
 func (r *witness) became(once readyOnce) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known[once] = r.now()
-	if once.attempt > 1 {
-		r.known[once] += retold.Nanoseconds()
-	}
 }
 
 func (r *witness) gave(daemon int, from int64, leases []Lease) {
@@ -293,6 +308,7 @@ func (s *together) pilot(r *witness, random *rand.Rand, pulls int) {
 			}
 			if v := finish(s.t, s.daemons[random.IntN(len(s.daemons))], outcome, l)[0]; v.JobState == "ready" {
 				s.know()
+				s.overcome()
 				r.became(readyOnce{l.Job, l.Attempt + 1})
 			}
 		}

@@ -93,10 +93,10 @@ func (w *window) exact() bool {
 	return !w.better(w.behind) && !w.better(w.reading)
 }
 
-// better says whether a span may hold a job that comes before the first one here.
+// better says whether a span may hold a job that comes before the first one here, or a later attempt of that one.
 func (w *window) better(spans []span) bool {
 	for _, b := range spans {
-		if (stand{b.place, b.low}).before(w.jobs[0].stand) {
+		if !w.jobs[0].before(stand{b.place, b.low}) {
 			return true
 		}
 	}
