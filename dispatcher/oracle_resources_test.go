@@ -38,7 +38,7 @@ func (o *oracle) unitsOf(name string) (held, demand map[string]int64) {
 		case j.state == isLeased:
 			held[need.SharingID] += n
 			demand[need.SharingID] += n
-		case j.state == isReady:
+		case j.state == isReady && n <= o.units.capacity[name]: // who needs more than there is keeps nothing from others
 			for q := range o.units.pulled {
 				if o.runs(j.shape, q) {
 					demand[need.SharingID] += n
