@@ -33,6 +33,8 @@
 //  8. Jobs of one share and shape are given by priority, whoever asks; those of the same priority by age while one
 //     daemon leases, as is the rule: the eldest decides for all that reach it (Seniors). Daemons that decide side by side
 //     deal the jobs out among themselves (slice): one may pass over older ones that are another daemon's to take first.
+//     Of N daemons that cannot hand their pulls on and decide side by side, each misses a grant of every other at the most: at rest a
+//     node is above its target by less than N jobs. It may be below by more, by what its siblings are above together.
 //
 //  9. The database's now() is the only clock of a lease.
 //
