@@ -149,6 +149,7 @@ func (s *server) routes() http.Handler {
 		s.shareRoutes()
 		s.explainRoutes()
 		s.queueRoutes()
+		s.stockRoutes()
 		s.resourceRoutes()
 		s.claimRoutes()
 		s.siteRoutes()

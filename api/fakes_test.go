@@ -120,6 +120,9 @@ type fakeTasks struct {
 	submitted generator.SubmitRequest
 	filter    generator.Filter
 	verb      string
+	with      *generator.Changes
+	act       generator.ActRequest
+	cloned    generator.CloneRequest
 	lines     int64
 }
 
@@ -166,10 +169,41 @@ func (f *fakeTasks) Resume(context.Context, int64) (generator.Change, error) {
 	return f.change("resume")
 }
 
+func (f *fakeTasks) RetryWith(_ context.Context, _ int64, with *generator.Changes) (generator.Change, error) {
+	f.with = with
+	return f.change("retry")
+}
+
+func (f *fakeTasks) Act(_ context.Context, r generator.ActRequest) (generator.Acted, error) {
+	f.act = r
+	return generator.Acted{Verb: r.Verb, Tasks: []generator.TaskActed{{Task: 3, Before: "ready", After: "paused", Changed: true}}, Changed: 1}, f.err
+}
+
+func (f *fakeTasks) Clone(_ context.Context, r generator.CloneRequest) (generator.Task, error) {
+	f.cloned = r
+	return f.task()
+}
+
+func (f *fakeTasks) SubmitMany(_ context.Context, all []generator.SubmitRequest) ([]generator.Submitted, error) {
+	out := make([]generator.Submitted, len(all))
+	for i, r := range all {
+		f.submitted = r
+		out[i].Task, _ = f.task()
+		if r.Spec.Name == "bad" {
+			out[i] = generator.Submitted{Err: generator.Faults{{Field: "count", Message: "is missing"}}}
+		}
+	}
+	return out, f.err
+}
+
 func (f *fakeTasks) Retry(context.Context, int64) (generator.Change, error) { return f.change("retry") }
 
 func (f *fakeTasks) Finish(context.Context, int64) (generator.Change, error) {
 	return f.change("finish")
+}
+
+func (f *fakeTasks) Avalanche(context.Context, int64) (generator.Change, error) {
+	return f.change("avalanche")
 }
 
 func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (generator.PriorityChange, error) {
@@ -221,7 +255,8 @@ func (f *fakeSite) Get(ctx context.Context, _ int64) (*site.Site, error) { retur
 
 func (f *fakeSite) Diff(context.Context, int64, int64) (site.Changes, error) {
 	return site.Changes{Shares: []shares.Change{}, Queues: []site.QueueChange{}, Rules: []site.RuleChange{},
-		Resources: []site.EntryChange{}, ClaimTemplates: []site.EntryChange{}}, f.err
+		Resources: []site.EntryChange{}, ClaimTemplates: []site.EntryChange{}, Limits: []site.RuleChange{},
+		RetryRules: []site.EntryChange{}, Attempts: []site.EntryChange{}}, f.err
 }
 
 func (f *fakeSite) Rollback(_ context.Context, r site.RollbackRequest) (site.Applied, error) {

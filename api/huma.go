@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+
+	"github.com/divvyhq/divvy/generator"
 )
 
 // Page is one page of a list.
@@ -72,6 +74,7 @@ func (s *server) speak(ctx huma.Context, _ string, v any) (any, error) {
 func (s *server) document() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
+	registry.RegisterTypeAlias(reflect.TypeFor[generator.Input](), reflect.TypeFor[inputSchema]())
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

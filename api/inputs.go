@@ -65,7 +65,7 @@ func (s *server) describeInputs() {
 	var zero float64
 	s.add(huma.Operation{
 		OperationID: "add-inputs", Method: http.MethodPut, Path: "/v1/tasks/{id}/inputs", Tags: []string{"tasks"}, Summary: "Stream inputs into a submitting task",
-		Description: "One JSON string a line (NDJSON), any number of lines. Resumable: offset is the number of inputs that were stored before; " +
+		Description: "One JSON string, or object with name, size, events and locations, a line (NDJSON), any number of lines. Resumable: offset is the number of inputs that were stored before; " +
 			"a wrong one is refused (409 wrong_offset) with next_offset to go on from. What an interrupted stream had stored stays.",
 		Parameters: []*huma.Param{
 			{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64"}},

@@ -24,6 +24,9 @@ type Dispatcher interface {
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
 	// JobLog is the end of an attempt's output; attempt 0 = the last one.
 	JobLog(ctx context.Context, id int64, attempt int) (string, error)
+	// ShareStock says how well shares are supplied with ready jobs; TaskQueues, where those of a task may run.
+	ShareStock(share, queue string) []dispatcher.ShareStock
+	TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error)
 	// Explain says why a job waits, or why it got its slot; Why, why a share was served before another.
 	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
 	Why(context.Context, dispatcher.WhyRequest) (dispatcher.Why, error)
@@ -54,6 +57,13 @@ type Tasks interface {
 	Resume(ctx context.Context, id int64) (generator.Change, error)
 	Retry(ctx context.Context, id int64) (generator.Change, error)
 	Finish(ctx context.Context, id int64) (generator.Change, error)
+	Avalanche(ctx context.Context, id int64) (generator.Change, error)
+	// RetryWith is Retry with other requirements; Act says any of these to many tasks.
+	RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error)
+	Act(context.Context, generator.ActRequest) (generator.Acted, error)
+	// Clone submits a task like another one; SubmitMany takes many at once.
+	Clone(context.Context, generator.CloneRequest) (generator.Task, error)
+	SubmitMany(context.Context, []generator.SubmitRequest) ([]generator.Submitted, error)
 	// Prioritise gives a task and its jobs another priority.
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	// Scale changes how many replicas or jobs a task of groups has.

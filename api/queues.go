@@ -33,6 +33,7 @@ func (s *server) queueRoutes() {
 	}{
 		{"drain", "Give a queue no new jobs; those that it runs go on", shares.Drain},
 		{"online", "Give a queue jobs again", shares.Online},
+		{"test", "Give a queue only jobs that ask for it, by its name or a label", shares.Test},
 		{"offline", "Take a queue out: no new jobs, and its slots are not capacity", shares.Offline},
 	} {
 		route(s, huma.Operation{

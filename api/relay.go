@@ -63,6 +63,8 @@ const (
 	askExplain   = "explain"
 	askWhy       = "why"
 	askResources = "resources"
+	askStock     = "stock"
+	askFits      = "fits"
 )
 
 // asLead is what the daemon that decides knows of pilots that wait and of what was granted a moment ago; when it cannot
@@ -116,6 +118,8 @@ func (s *server) relayServer() *relay.Server {
 	routes[askExplain] = serveAsked(s, s.dispatcher.Explain)
 	routes[askWhy] = serveAsked(s, s.dispatcher.Why)
 	routes[askResources] = serveAsked(s, s.dispatcher.Resources)
+	routes[askStock] = serveAsked(s, s.stock)
+	routes[askFits] = serveAsked(s, s.dispatcher.TaskQueues)
 	return &relay.Server{Secret: s.Relay.Secret, Done: s.Relay.Done, Handle: func(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
 		w := seats.Get().(*relayed)
 		defer w.leave()

@@ -94,6 +94,8 @@ func (s *server) rollbackSite(ctx context.Context, in *rollbackInput) (site.Appl
 func applied(a site.Applied, err error) (site.Applied, error) {
 	a.Changes.Shares, a.Changes.Queues, a.Changes.Rules = list(a.Changes.Shares), list(a.Changes.Queues), list(a.Changes.Rules)
 	a.Changes.Resources, a.Changes.ClaimTemplates = list(a.Changes.Resources), list(a.Changes.ClaimTemplates)
+	a.Changes.RetryRules, a.Changes.Attempts = list(a.Changes.RetryRules), list(a.Changes.Attempts)
+	a.Changes.Limits = list(a.Changes.Limits)
 	a.Moved, a.Refused, a.Targets, a.Notes = list(a.Moved), list(a.Refused), list(a.Targets), list(a.Notes)
 	return a, err
 }

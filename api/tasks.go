@@ -64,8 +64,8 @@ func (s *server) taskRoutes() {
 		{"kill", "End a task and its jobs, those that run too", s.Tasks.Kill},
 		{"pause", "Start no more jobs of a task; those that run go on", s.Tasks.Pause},
 		{"resume", "Let a paused task go on", s.Tasks.Resume},
-		{"retry", "Try the failed and cancelled pieces of a task again, as new jobs", s.Tasks.Retry},
 		{"finish", "Start no more jobs of a task, and be done when those that run have ended", s.Tasks.Finish},
+		{"avalanche", "End the scouting of a task now: the rest of its jobs is made by what its scouts measured so far", s.Tasks.Avalanche},
 	} {
 		route(s, huma.Operation{
 			OperationID: v.verb + "-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/" + v.verb, Tags: tags, Summary: v.summary,
@@ -84,6 +84,7 @@ func (s *server) taskRoutes() {
 	}, func(ctx context.Context, in *scaleInput) (generator.ScaleChange, error) {
 		return s.Tasks.Scale(ctx, in.ID, in.Body)
 	})
+	s.manyTaskRoutes()
 	s.describeInputs()
 }
 

@@ -221,7 +221,7 @@ func (sup *supply) admits(w *waiter) bool {
 
 // refused notes why, and until when that may hold.
 func (sup *supply) refused(no resource.Refusal) {
-	sup.why = string(gateOfRule[no.Rule])
+	sup.why = string(sup.gate(no.Rule))
 	if sup.until.IsZero() || no.Until.Before(sup.until) && !no.Until.IsZero() {
 		sup.until = no.Until
 	}
@@ -244,7 +244,7 @@ func (sup *supply) letGo(w *waiter) {
 	for p := range w.places {
 		delete(p.lot.aside, p.window)
 		if p.window.opened {
-			p.lot.in.set(p.window, p.window.begin())
+			p.lot.in.set(p.window, p.lot.heads.turn(p.window))
 		}
 		sup.state.placeLot(p.lot)
 	}

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,102 +13,119 @@ import (
 // cancelGrace is what a payload has between SIGTERM and SIGKILL when its job is killed, in seconds.
 const cancelGrace = 10
 
-// Cancellation counts what a cancel reached.
-type Cancellation struct {
-	Ready  int  // waiting and ready jobs, now cancelled
-	Leased int  // running attempts that got a cancel order
-	More   bool // there were more jobs than the limit: call again
+// CancelTasks ends jobs of the tasks that do not run, and orders the pilots of those that do to end theirs with a grace of
+// ten seconds. Their jobs are cancelled when the attempts end, whatever way they do.
+func CancelTasks(ctx context.Context, tx pgx.Tx, w Walk, reason string) ([]Walked, error) {
+	out, jobs, err := w.look(ctx, tx, "waiting", "ready")
+	if err != nil || len(jobs) == 0 {
+		return out, wrapCancel(err)
+	}
+	ids := make([]int64, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	slices.Sort(ids)
+	// Those that run are locked too: none of them ends and is leased anew before its order is there.
+	c, err := cancelJobs(ctx, tx, ids, reason)
+	for i, s := range w.Along {
+		out[i].Idle, out[i].Leased = c.idle[s.Task], c.ordered[s.Task]
+	}
+	return out, wrapCancel(err)
 }
 
-// CancelTask ends at most limit jobs of the task that do not run, and orders the pilots of those that do to end
-// theirs with a grace of ten seconds. Their jobs are cancelled when the attempts end, whatever way they do.
-func CancelTask(ctx context.Context, tx pgx.Tx, task int64, reason string, limit int) (Cancellation, error) {
-	n, more, err := CancelIdle(ctx, tx, task, limit)
-	if err != nil {
-		return Cancellation{}, err
+// CancelIdle is CancelTasks without the cancel orders: what runs may run to its end.
+func CancelIdle(ctx context.Context, tx pgx.Tx, w Walk) ([]Walked, error) {
+	out, ids, err := w.lockIdle(ctx, tx, "waiting", "ready")
+	if err != nil || len(ids) == 0 {
+		return out, wrapCancel(err)
 	}
-	tag, err := tx.Exec(ctx, query["order_cancel"], pgx.StrictNamedArgs{"task": task, "reason": reason, "grace_s": cancelGrace})
-	if err != nil {
-		return Cancellation{}, fmt.Errorf("cancel: %w", err)
-	}
-	return Cancellation{Ready: n, Leased: int(tag.RowsAffected()), More: more}, nil
+	idle, err := cancelIdle(ctx, tx, ids)
+	w.reached(out, idle)
+	return out, wrapCancel(err)
 }
 
-// CancelIdle is CancelTask without the cancel orders: what runs may run to its end.
-func CancelIdle(ctx context.Context, tx pgx.Tx, task int64, limit int) (n int, more bool, err error) {
+func wrapCancel(err error) error {
+	if err != nil {
+		return fmt.Errorf("cancel: %w", err)
+	}
+	return nil
+}
+
+// cancelled is what became of jobs that were to be cancelled.
+type cancelled struct {
+	found   []int64 // those that were live
+	idle    byTask  // of these, at once
+	ordered byTask  // of these, as soon as their attempts end: how many had no order yet
+}
+
+// byTask counts jobs.
+type byTask map[int64]int
+
+func (b byTask) total() (n int) {
+	for _, jobs := range b {
+		n += jobs
+	}
+	return n
+}
+
+// cancelJobs is CancelTasks for jobs by their ids, which rise.
+func cancelJobs(ctx context.Context, tx pgx.Tx, ids []int64, reason string) (c cancelled, err error) {
 	if err := barrierShared(ctx, tx); err != nil {
-		return 0, false, fmt.Errorf("cancel: %w", err)
+		return c, err
 	}
-	ids, err := lockIdle(ctx, tx, task, []string{"waiting", "ready"}, limit)
-	if err != nil {
-		return 0, false, fmt.Errorf("cancel: %w", err)
+	if c.found, err = column(ctx, tx, "lock_jobs", pgx.StrictNamedArgs{"ids": ids}); err != nil || len(c.found) == 0 {
+		return c, err
 	}
-	if n, err = cancelIdle(ctx, tx, ids); err != nil {
-		return 0, false, fmt.Errorf("cancel: %w", err)
+	if c.idle, err = cancelIdle(ctx, tx, c.found); err != nil || c.idle.total() == len(c.found) {
+		return c, err
 	}
-	return n, len(ids) == limit, nil
+	type ordered struct {
+		TaskID int64
+		N      int
+	}
+	orders, err := collect[ordered](ctx, tx, "order_cancel_jobs", pgx.StrictNamedArgs{"ids": c.found, "reason": reason, "grace_s": cancelGrace})
+	c.ordered = byTask{}
+	for _, o := range orders {
+		c.ordered[o.TaskID] = o.N
+	}
+	return c, err
 }
 
-// cancelJobs is CancelTask for jobs by their ids, which rise. found are those that were live.
-func cancelJobs(ctx context.Context, tx pgx.Tx, ids []int64, reason string) (found []int64, err error) {
-	if err := barrierShared(ctx, tx); err != nil {
-		return nil, err
-	}
-	rows, err := tx.Query(ctx, query["lock_jobs"], pgx.StrictNamedArgs{"ids": ids})
-	if err != nil {
-		return nil, err
-	}
-	if found, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(found) == 0 {
-		return nil, err
-	}
-	if n, err := cancelIdle(ctx, tx, found); err != nil || n == len(found) {
-		return found, err
-	}
-	_, err = tx.Exec(ctx, query["order_cancel_jobs"], pgx.StrictNamedArgs{"ids": found, "reason": reason, "grace_s": cancelGrace})
-	return found, err
+// HoldTasks makes ready jobs of the tasks wait: paused tasks. Running ones run on.
+func HoldTasks(ctx context.Context, tx pgx.Tx, w Walk) ([]Walked, error) {
+	return w.setState(ctx, tx, "ready", "waiting")
 }
 
-// HoldTask makes at most limit ready jobs of the task wait: a paused task. Running ones run on.
-func HoldTask(ctx context.Context, tx pgx.Tx, task int64, limit int) (n int, more bool, err error) {
-	return setState(ctx, tx, stateChange{task: task, before: "ready", after: "waiting", limit: limit})
-}
-
-// ReleaseTask makes at most limit waiting jobs of the task ready again, at their old places.
-func ReleaseTask(ctx context.Context, tx pgx.Tx, task int64, limit int) (n int, more bool, err error) {
-	return setState(ctx, tx, stateChange{task: task, before: "waiting", after: "ready", limit: limit})
-}
-
-type stateChange struct {
-	task          int64
-	before, after string // job states
-	limit         int
+// ReleaseTasks makes waiting jobs of the tasks ready again, at their old places.
+func ReleaseTasks(ctx context.Context, tx pgx.Tx, w Walk) ([]Walked, error) {
+	return w.setState(ctx, tx, "waiting", "ready")
 }
 
 // letter is how the ledger writes a job state of the jobs table.
 var letter = map[string]string{"waiting": isWaiting, "ready": isReady}
 
-func setState(ctx context.Context, tx pgx.Tx, c stateChange) (n int, more bool, err error) {
-	if err := barrierShared(ctx, tx); err != nil {
-		return 0, false, fmt.Errorf("%s to %s: %w", c.before, c.after, err)
+func (w Walk) setState(ctx context.Context, tx pgx.Tx, before, after string) (out []Walked, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s to %s: %w", before, after, err)
+		}
+	}()
+	out, ids, err := w.lockIdle(ctx, tx, before)
+	if err != nil || len(ids) == 0 {
+		return out, err
 	}
-	ids, err := lockIdle(ctx, tx, c.task, []string{c.before}, c.limit)
+	groups, err := collect[jobGroup](ctx, tx, "set_state", pgx.StrictNamedArgs{"ids": ids, "before": before, "after": after})
 	if err != nil {
-		return 0, false, fmt.Errorf("%s to %s: %w", c.before, c.after, err)
+		return out, err
 	}
-	rows, err := tx.Query(ctx, query["set_state"], pgx.StrictNamedArgs{"ids": ids, "before": c.before, "after": c.after})
-	if err != nil {
-		return 0, false, fmt.Errorf("%s to %s: %w", c.before, c.after, err)
-	}
-	groups, err := pgx.CollectRows(rows, pgx.RowToStructByName[jobGroup])
-	if err != nil {
-		return 0, false, fmt.Errorf("%s to %s: %w", c.before, c.after, err)
-	}
+	idle := byTask{}
 	var moves []move
 	for _, g := range groups {
-		n += int(g.N)
-		moves = append(moves, g.move(letter[c.before], letter[c.after]))
+		idle[g.TaskID] += int(g.N)
+		moves = append(moves, g.move(letter[before], letter[after]))
 	}
-	return n, len(ids) == c.limit, record(ctx, tx, moves)
+	w.reached(out, idle)
+	return out, record(ctx, tx, moves)
 }
 
 // jobGroup counts jobs that are alike.
@@ -127,31 +145,18 @@ func (g jobGroup) move(before, after string) move {
 		Place: g.Place, Low: g.LowID, High: g.HighID}
 }
 
-// lockIdle locks jobs of the task that have no lease, oldest first. A grant in flight may still win one of them:
-// whoever acts on the ids checks again, in a statement of its own that sees what was committed meanwhile.
-func lockIdle(ctx context.Context, tx pgx.Tx, task int64, states []string, limit int) ([]int64, error) {
-	rows, err := tx.Query(ctx, query["lock_idle"], pgx.StrictNamedArgs{"task": task, "states": states, "limit": limit})
+func cancelIdle(ctx context.Context, tx pgx.Tx, ids []int64) (byTask, error) {
+	groups, err := collect[jobGroup](ctx, tx, "cancel_idle", pgx.StrictNamedArgs{"ids": ids})
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
-}
-
-func cancelIdle(ctx context.Context, tx pgx.Tx, ids []int64) (n int, err error) {
-	rows, err := tx.Query(ctx, query["cancel_idle"], pgx.StrictNamedArgs{"ids": ids})
-	if err != nil {
-		return 0, err
-	}
-	groups, err := pgx.CollectRows(rows, pgx.RowToStructByName[jobGroup])
-	if err != nil {
-		return 0, err
-	}
+	idle := byTask{}
 	var moves []move
 	for _, g := range groups {
-		n += int(g.N)
+		idle[g.TaskID] += int(g.N)
 		moves = append(moves, g.move(letter[g.State], isCancelled))
 	}
-	return n, record(ctx, tx, moves)
+	return idle, record(ctx, tx, moves)
 }
 
 // MoveShare gives all live jobs and leases of one share to another: the site file said so. The caller holds the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // claimMachine is two daemons that hand out jobs with claims at three nodes of four GPUs, beside jobs without claims.
@@ -104,6 +105,7 @@ var claimSteps = map[string]func(*claimMachine){
 		m.scan(&task, "SELECT coalesce(min(task_id), 0) FROM jobs")
 		m.say(task, CancelIdle, 2)
 	},
+	"judge": func(m *claimMachine) { judge(m.t, m.any()) },
 	"tend": func(m *claimMachine) {
 		if _, err := m.any().TendClaims(context.Background()); err != nil {
 			m.t.Fatal(err)
@@ -120,6 +122,7 @@ func (m *claimMachine) drain() {
 			delete(m.leases, id)
 		}
 		m.finishScaling()
+		judge(m.t, m.any())
 		for n := 1; n > 0; {
 			n = 0
 			for _, d := range m.daemons {
@@ -165,7 +168,12 @@ func TestClaimMachine(t *testing.T) {
 	onDatabases(t, 8, func(t testing.TB, r *rapid.T) {
 		m := &claimMachine{r: r, leases: map[int64]Lease{}, nodes: map[int64]string{}}
 		m.fixture = newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 1000))
-		m.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("gpu", 6)} })
+		m.apply(func(v *shares.Version) {
+			v.Resources = []shares.Resource{units("gpu", 6)}
+			if rapid.Bool().Draw(r, "judged") { // then they come back in other shapes
+				v.Attempts = rules(retry.Rule{Name: "longer", Action: retry.IncreaseWalltime, Factor: 2})
+			}
+		})
 		m.daemons = []*Dispatcher{m.daemon(), m.daemon()}
 		names := slices.Sorted(maps.Keys(claimSteps))
 		for range rapid.IntRange(5, 40).Draw(r, "steps") {

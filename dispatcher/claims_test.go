@@ -78,6 +78,7 @@ func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(reso
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	f.told()
 	return names
 }
 

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"cmp"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -17,6 +16,7 @@ type contenders struct {
 	among   *narrow // whose jobs these are alone; nil: all
 	at      *queue  // that it is for alone, since that has target slots; nil: for all that are alike
 	pool    *pool
+	policy  *policy      // of the queues that it is for
 	power   shares.Units // thousandths a core
 	shapes  bits         // by outline.at
 	near    []*outline   // those of the slot's node beside them, for the present decision
@@ -80,7 +80,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	s.scratch.shapes, s.scratch.near = in, near
 	key := append(s.scratch.key[:0], q.pool.name...)
 	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
-	key = in.key(key)
+	key = in.key(binary.LittleEndian.AppendUint32(key, q.policy.key()))
 	if s.apart(q) {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
@@ -206,7 +206,7 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 // noContenders is a set that nobody is in yet.
 func (s *state) noContenders(q *queue, in bits) *contenders {
 	s.nKinds++
-	c := &contenders{of: s, kind: s.nKinds, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
+	c := &contenders{of: s, kind: s.nKinds, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
 		barred: map[int]*limit{}, refused: map[int]obstacle{}, starved: map[int]string{}, eased: q.pool.eased}
 	if s.apart(q) {
 		c.at = q
@@ -222,136 +222,8 @@ func (s *state) forgetContenders() {
 	}
 }
 
-// review finds out anew whether a leaf contends.
-func (c *contenders) review(leaf int) {
-	is := false
-	delete(c.starved, leaf)
-	if _, refused := c.refused[leaf]; !refused && c.barred[leaf] == nil {
-		is = c.offers(leaf)
-	}
-	c.contend(leaf, is)
-}
-
-// offers says whether a window of a leaf has something to give that resources do not keep back, as far as is known.
-func (c *contenders) offers(leaf int) bool {
-	if c.among != nil {
-		return slices.ContainsFunc(c.windows(leaf), func(w *window) bool { return c.runs(w.shape.outline) && w.open() })
-	}
-	starved := ""
-	for _, g := range c.groups(leaf) {
-		if !c.runs(g.outline) {
-			continue
-		}
-		if c.has(g) {
-			return true
-		}
-		if h := c.of.headsAt(g, c.headsOf()); h != nil {
-			starved = cmp.Or(starved, h.keptBack())
-		}
-	}
-	if starved != "" {
-		c.starved[leaf] = starved
-	}
-	return false
-}
-
-// has is offers for the windows of a group.
-func (c *contenders) has(g *group) bool {
-	if g.plain != nil && g.plain.opened {
-		return true
-	}
-	h := c.of.headsAt(g, c.headsOf())
-	return h != nil && h.in.any()
-}
-
 // apart says whether slots of a queue have contenders of their own: what its limits admit is another thing than elsewhere.
-func (s *state) apart(q *queue) bool { return len(q.targets) > 0 || s.supplies.byQueue }
-
-// headsOf is the queue whose heads the set looks at; nil: those that are for all.
-func (c *contenders) headsOf() *queue {
-	if c.of.supplies.byQueue {
-		return c.at
-	}
-	return nil
-}
-
-// bar is a leaf that a limit keeps out of a set.
-type bar struct {
-	set  *contenders
-	leaf int
-}
-
-// ease lets leaves contend again that the limit kept out: it has more to spend, or can be asked again.
-func (l *limit) ease() {
-	if l.supply != nil {
-		l.supply.ease()
-	}
-	for _, b := range l.bars {
-		if b.set.barred[b.leaf] != nil {
-			b.set.admit(b.leaf)
-		}
-	}
-	l.bars = l.bars[:0]
-}
-
-// unbar forgets the limit that keeps a leaf out.
-func (c *contenders) unbar(leaf int) {
-	if l := c.barred[leaf]; l != nil {
-		delete(c.barred, leaf)
-		l.bars = slices.DeleteFunc(l.bars, func(b bar) bool { return b == bar{c, leaf} })
-	}
-}
-
-// check notes whether a window has something to give, after anything about it has changed.
-func (s *state) check(w *window) {
-	is := w.leaf >= 0 && w.open()
-	was := w.opened
-	if w.opened = is; is != was {
-		s.countWindow(w)
-	}
-	switch {
-	case w.shape.need.Claims.gang():
-		s.gangs.follow(w)
-		return
-	case w.leaf < 0:
-		return
-	case w.shape.asks != nil:
-		s.rank(w)
-		return
-	case is == was:
-		return
-	}
-	for _, c := range s.contenders {
-		if c.runs(w.shape.outline) {
-			c.unbar(w.leaf) // it may be a smaller job, or one of another class
-			delete(c.refused, w.leaf)
-			c.review(w.leaf)
-		}
-	}
-}
-
-// countWindow counts a window that has just opened or closed.
-func (s *state) countWindow(w *window) {
-	if w.opened {
-		w.shape.nOpen++
-	} else {
-		w.shape.nOpen--
-		s.releaseBundles(w)
-	}
-	if w.leaf >= 0 {
-		s.countOpen(w.leaf, w.opened)
-	}
-}
-
-// recheck is for a leaf that contends and turns out to have nothing.
-func (s *state) recheck(leaf int, of *contenders) {
-	for _, w := range of.windows(leaf) {
-		if !w.private {
-			s.check(w)
-		}
-	}
-	of.review(leaf)
-}
+func (s *state) apart(q *queue) bool { return len(q.targets) > 0 || s.hasOwn(q) }
 
 // windows are those of a leaf that a job of the set can come from.
 func (c *contenders) windows(leaf int) []*window {
@@ -359,198 +231,4 @@ func (c *contenders) windows(leaf int) []*window {
 		return c.among.leaves[leaf]
 	}
 	return c.of.leaves[leaf].windows
-}
-
-// choice is the best window of a leaf for a slot.
-type choice struct {
-	window *window
-	exact  bool // its head is known to be the best
-	units  shares.Units
-	floor  bool // the leaf is due by one
-
-	job  *readyJob // of a gang; nil: the window's first
-	gang bool
-}
-
-// best is the window that the leaf gives a job from: the earliest head, or the widest shape where the queue prefers
-// it, of those that the limits of the path, lending and borrowing and resources admit. When none is left, in is what stands
-// in the way, or nothing if the leaf has no job after all. A leaf that is due by a floor gives a job of its class.
-func (c *contenders) best(of due, q *queue, n *needs) (found choice, in obstacle) {
-	if c.among != nil {
-		return c.bestAmong(of, q, n)
-	}
-	for _, g := range c.groups(of.leaf) {
-		if !c.runs(g.outline) || !of.takes(g.outline) {
-			continue
-		}
-		if g.plain != nil {
-			c.of.sift(g.plain)
-		}
-		plain, h := g.plain != nil && g.plain.open(), c.of.headsAt(g, c.headsOf())
-		if !plain && (h == nil || !h.in.any()) {
-			if h != nil {
-				in.scarce = cmp.Or(in.scarce, h.keptBack())
-			}
-			continue
-		}
-		units := shares.Units(g.outline.need.Cores) * c.power
-		if !c.admitted(of.leaf, g.outline, n, &in) {
-			continue
-		}
-		if plain {
-			found.meet(choice{window: g.plain, exact: g.plain.exact(), units: units, floor: of.floor != nil}, q.Prefer == "wide")
-		}
-		if h != nil {
-			if w := c.first(h, q, n, &in); w != nil {
-				found.meet(choice{window: w, exact: w.exact(), units: units, floor: of.floor != nil}, q.Prefer == "wide")
-			}
-		}
-	}
-	if in.scarce != "" {
-		n.lacked = in.scarce
-	}
-	return found, in
-}
-
-// bestAmong is best of the few windows of a narrow.
-func (c *contenders) bestAmong(of due, q *queue, n *needs) (found choice, in obstacle) {
-	for _, w := range c.windows(of.leaf) {
-		c.of.sift(w)
-		o := w.shape.outline
-		if !c.runs(o) || !of.takes(o) || !w.open() || !c.admitted(of.leaf, o, n, &in) {
-			continue
-		}
-		if no := c.of.short(w, q); no.stands() {
-			if l := no.limit; l != nil && l.mayGive(no.need()) {
-				n.limits[l] = max(n.limits[l], no.need())
-				in.meet(l, true)
-				continue
-			}
-			in.scarce = no.by.why
-			n.lacked = in.scarce
-			continue
-		}
-		found.meet(choice{window: w, exact: w.exact(), units: shares.Units(o.need.Cores) * c.power, floor: of.floor != nil}, q.Prefer == "wide")
-	}
-	return found, in
-}
-
-// admitted says whether the limits of the path, target slots, lending and borrowing admit jobs of an outline; if not, the
-// obstacle learns it.
-func (c *contenders) admitted(leaf int, o *outline, n *needs, in *obstacle) bool {
-	if l, short := c.lacking(leaf, o); l != nil {
-		n.lacked = l.key.Kind
-		if l.mayGive(short) {
-			n.limits[l] = max(n.limits[l], short)
-		}
-		in.meet(l, n.limits[l] > 0)
-		return false
-	}
-	if c.pool.lends && !c.lent(leaf, shares.Units(o.need.Cores)*c.power, in) {
-		n.lacked = in.kind()
-		return false
-	}
-	return true
-}
-
-// lacking is the first limit up the path, or of the queue's target slots, that this daemon has not enough escrow under
-// for a job of the outline, and how much that takes; nil when all admit.
-func (c *contenders) lacking(leaf int, sh *outline) (l *limit, need shares.Units) {
-	units := shares.Units(sh.need.Cores) * c.power
-	for _, l := range c.pool.pathLimits[leaf] {
-		if l.balance() < units {
-			return l, units
-		}
-	}
-	if c.at == nil {
-		return nil, 0
-	}
-	tree, cores := c.of.version.Tree, shares.Units(sh.need.Cores)*1000
-	for _, t := range c.at.targets {
-		if t.limit.balance() < cores && t.covers(tree, tree.Nodes[leaf].ID, sh.class) {
-			return t.limit, cores
-		}
-	}
-	return nil, 0
-}
-
-// meet keeps the better of two windows of a leaf.
-func (b *choice) meet(other choice, wide bool) {
-	if b.window == nil {
-		*b = other
-		return
-	}
-	exact := b.exact && other.exact
-	switch narrow := other.window.shape.need.Cores - b.window.shape.need.Cores; {
-	case wide && narrow < 0:
-		return
-	case wide && narrow > 0:
-		*b = other
-		return
-	case len(other.window.jobs) == 0 || len(b.window.jobs) == 0:
-		exact = false // one of the two is not read yet: the leaf's best job is unknown until it is
-	case other.window.jobs[0].before(b.window.jobs[0].stand):
-		*b = other
-	}
-	b.exact = exact
-}
-
-// unread notes the windows with an unknown head that a decision at a leaf waits for, and others that may be asked soon: the
-// pulls to come would wait for them too.
-func (c *contenders) unread(leaf int, n *needs) {
-	if c.among != nil {
-		c.among.short = true
-		n.narrow(c.among)
-		return
-	}
-	for _, g := range c.groups(leaf) {
-		c.unreadHeads(g, n)
-	}
-	for sh := range c.outlines() {
-		if len(sh.shapes) == 0 {
-			for _, w := range sh.windows {
-				if w.opened && !w.exact() {
-					n.windows[w] = true
-				}
-			}
-			continue
-		}
-		for _, leaf := range c.of.version.Tree.Leaves() {
-			for _, g := range c.groups(leaf) {
-				if g.outline == sh && len(n.windows) < mostUnread {
-					c.unreadHeads(g, n)
-				}
-			}
-		}
-	}
-}
-
-// mostUnread bounds how many windows that ask for resources are read ahead of a decision: there may be one for every user,
-// and what is needed next are those that begin first.
-const mostUnread = 8 * mostFirst
-
-// unreadHeads notes windows of a group: what resources keep back is not read.
-func (c *contenders) unreadHeads(g *group, n *needs) {
-	if !c.runs(g.outline) {
-		return
-	}
-	if w := g.plain; w != nil && w.opened && !w.exact() {
-		n.windows[w] = true
-	}
-	h := c.of.headsAt(g, c.headsOf())
-	if h == nil {
-		return
-	}
-	noted := 0
-	for _, l := range h.in.list {
-		for _, w := range l.what.in.list[:min(len(l.what.in.list), mostFirst)] {
-			if noted >= mostFirst {
-				return
-			}
-			if !w.what.filling && !w.what.exact() {
-				n.windows[w.what] = true
-				noted++
-			}
-		}
-	}
 }

@@ -36,7 +36,7 @@ func (d *Dispatcher) Counts() []Count {
 	out, at := make([]Count, 0, n), s.naming()
 	for key, w := range s.windows {
 		if w.ready > 0 {
-			out = append(out, s.countOf(key.share, w.shape, "ready", w.ready).at(at.all(w.shape.outline)))
+			out = append(out, s.countOf(key.share, w.shape, "ready", w.ready).at(at.all(w)))
 		}
 	}
 	for share, of := range s.held {
@@ -66,11 +66,17 @@ type places struct{ queues, pools []string }
 type naming struct {
 	s        *state
 	queues   map[shares.QueueID]*places
-	outlines map[*outline]*places
+	outlines map[placed]*places
+}
+
+// placed is what says where jobs may run: their outline and, where queues do not run all shares, whose they are.
+type placed struct {
+	outline *outline
+	leaf    int // 0: whoever's they are
 }
 
 func (s *state) naming() naming {
-	return naming{s, map[shares.QueueID]*places{}, map[*outline]*places{}}
+	return naming{s, map[shares.QueueID]*places{}, map[placed]*places{}}
 }
 
 // one is a queue; nowhere when it is not there any more.
@@ -86,17 +92,21 @@ func (n naming) one(id shares.QueueID) *places {
 	return p
 }
 
-// all are the queues that jobs of an outline may run at.
-func (n naming) all(o *outline) *places {
-	p := n.outlines[o]
+// all are the queues that jobs of a window may run at.
+func (n naming) all(w *window) *places {
+	key := placed{outline: w.shape.outline}
+	if len(n.s.policies) > 0 {
+		key.leaf = w.leaf
+	}
+	p := n.outlines[key]
 	if p == nil {
 		p = &places{}
-		for i, in := range o.queues {
-			if in {
+		for i := range key.outline.queues {
+			if w.leaf >= 0 && n.s.mayRun(i, w.leaf, key.outline) {
 				p.add(n.s.version.Queues[i])
 			}
 		}
-		n.outlines[o] = p
+		n.outlines[key] = p
 	}
 	return p
 }

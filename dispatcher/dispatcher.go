@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // Timing bounds how long things take. Zero fields get their defaults.
@@ -26,6 +28,7 @@ type Timing struct {
 	Statement  time.Duration // one transaction of a grant or an end (10 s)
 	Patience   time.Duration // a pull waits so long beyond its wait for the database before it gives up (10 s)
 	DaemonTTL  time.Duration // a daemon that was not seen for it is closed (15 s)
+	LocalWait  time.Duration // jobs that prefer to be near their inputs come last elsewhere for it (10 min)
 }
 
 func (t Timing) withDefaults() Timing {
@@ -40,6 +43,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Statement, 10*time.Second)
 	set(&t.Patience, 10*time.Second)
 	set(&t.DaemonTTL, 15*time.Second)
+	set(&t.LocalWait, 10*time.Minute)
 	return t
 }
 
@@ -54,6 +58,7 @@ type Config struct {
 	Secret  string // what they must say there
 
 	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
+	KeepHistory time.Duration // how long attempts and ended jobs are kept; 0: for ever
 	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
 	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
 
@@ -76,6 +81,8 @@ type Dispatcher struct {
 	renewals *gatherer[renewal, renewed]
 	ends     *gatherer[ended, verdict]
 	work     sync.WaitGroup // reads, takes and look-ups under way
+	outcomes outcomes
+	attempts atomic.Pointer[retry.Policy] // of the site in force
 
 	records    records    // of decisions, until they are written
 	refreshing sync.Mutex // one Refresh at a time
@@ -155,7 +162,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d))
+		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d))
 	}
 	for n := 1; n > 0; {
 		var err error
@@ -189,6 +196,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
 	d.lost, d.daemons[id] = false, Peer{ID: id}
 	d.state.sample.all = d.cfg.RecordAll
+	d.state.localWait = d.cfg.Timing.LocalWait
 	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)
 	d.newest = max(d.newest, id)
 	d.adopt(fresh.site)

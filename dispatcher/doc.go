@@ -4,6 +4,8 @@
 //	    │        ▲  ▲              │  │              failed     (attempts used up)
 //	    ▼        │  └── attempts ──┘  └─────────────▶ cancelled (the task did not want it any more)
 //	 waiting ────┘      left: failed or lost; or it was revoked
+//	    ▲                           │
+//	    └── to be judged, backoff ──┘
 //
 // A job is a row of jobs from Enqueue until its final state; then it is a row of ended_jobs, for ever.
 // It is leased while leases has its row. An attempt that ended is a row of attempts.
@@ -36,6 +38,9 @@
 //     Of N daemons that cannot hand their pulls on and decide side by side, each misses a grant of every other at the most: at rest a
 //     node is above its target by less than N jobs. It may be below by more, by what its siblings are above together.
 //
+//     In a share that gives turns to users (within: fair_user) the jobs of one user are in this order, and before it goes who
+//     holds least of the share in the pool, by the ledger (users).
+//
 //  9. The database's now() is the only clock of a lease.
 //
 //  10. An attempt whose pilot was told to give its units back (Reclaim), and that did not finish, is revoked: not charged,
@@ -53,6 +58,18 @@
 //
 //  14. Of a gang no job gets a lease unless all that are left of it get theirs in the same transaction: the first time, and
 //     each time after nobody held its claim any more. Pulls are held for gangs within a bound in time.
+//
+// # Attempts that did not finish
+//
+// Where no rule of the site may be about a failed or lost attempt, its task has no terms (payloads.retry), and it cannot be one too
+// many that was lost in a row, its job is ready again in the statement that ends it. Else the job waits, with a row of
+// retries, and Judge says by package retry what becomes of it: ready, at once or when its backoff is over, maybe in another
+// shape, or failed for good; or it waits on until the generator, which knows what it is made of, has split it (Halve). Such a job is in the counts of waiting jobs; a task that is resumed leaves it alone, a kill ends
+// it. What was made of an attempt is noted with it (attempts.judged).
+//
+// A queue that fails nearly all that it gets, while most jobs of the same shapes finish elsewhere, is in black_holes: its pulls
+// get nothing but one job every probe, of all daemons together (reason black_hole), before anything is decided, so that records and replays know
+// nothing of it. WatchQueues finds such queues by the ends that a daemon hears of, and lets them go.
 //
 // # How a pull is served
 //
@@ -82,7 +99,15 @@
 // a limit that has more, another demand, a report, the end of a reservation), and then those are asked whom it may reach. A
 // share all of whose jobs are kept back so does not contend.
 //
+// Users of shares that give them turns are kept so as well: there the user is part of the shape and not of the outline, and windows
+// of users are heads, by what their users hold and then by their first jobs. What a user holds follows from the ledger like what IDs hold.
+// Elsewhere shapes name no user. Enqueue gives jobs the shapes of their shares; TendUsers does, a bounded number at a time,
+// where the order of a share has changed or jobs went to another.
+//
 // Limits of the keys of a family, and of resources per queue, are made when they are used first: there may be any number.
+//
+// What jobs read and write (shares.IO) is a resource that no site file has: of each queue with a max_io, in kB/s, not split over
+// IDs. Queues without one have no units of their own, no limit, and share their heads and contenders.
 //
 // # Claims
 //
@@ -159,7 +184,7 @@
 // of a decision for a slot as large as the queue allows; of what has its slot, the record. Claims are asked what they say to
 // the pilots that pulled lately, by the nodes and devices that these named. They change nothing.
 //
-// Background work is an exported step: Refresh, Expire, Reclaim, Fold, Heartbeat, Purge, SpareVacuum, Sample, Partition, Record, Checkpoint,
-// Switch, Remember, Reorder, TendClaims. Each is bounded, idempotent and
+// Background work is an exported step: Refresh, Expire, Judge, WatchQueues, Reclaim, Fold, Heartbeat, Purge, SpareVacuum, Sample, Partition, Record, Checkpoint,
+// Switch, Remember, Reorder, TendClaims, TendUsers. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher

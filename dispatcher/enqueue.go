@@ -13,17 +13,45 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
-// Intern returns the id of the shape with these requirements, making it when it is new.
+// Intern returns the id of the shape with these requirements, making it when it is new. Locations without a locality, or
+// the other way round, mean nothing: they are left out.
 func Intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err error) {
 	if r.Cores < 1 {
 		return 0, &FieldError{Field: "requirements.cores", Value: r.Cores, Want: "a whole number from 1"}
 	}
+	if r.Locality != "" && r.Locality != LocalityRequired && r.Locality != LocalityPreferred {
+		return 0, &FieldError{Field: "requirements.locality", Value: r.Locality, Want: "required or preferred, or none"}
+	}
 	return intern(ctx, tx, r)
 }
 
+// InternAll is Intern for many, with one look for all that are the same.
+func InternAll(ctx context.Context, tx pgx.Tx, all []Requirements) (shapes []int32, err error) {
+	shapes = make([]int32, len(all))
+	known := map[string]int32{}
+	for i, r := range all {
+		text, err := json.Marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+		id, ok := known[string(text)]
+		if !ok {
+			if id, err = Intern(ctx, tx, r); err != nil {
+				return nil, err
+			}
+			known[string(text)] = id
+		}
+		shapes[i] = id
+	}
+	return shapes, nil
+}
+
 func intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err error) {
+	user := r.User
+	r.User = ""
 	if r.Labels == nil {
 		r.Labels = map[string]string{}
 	}
@@ -34,6 +62,10 @@ func intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err er
 		}
 	}
 	r.Queues = slices.Sorted(slices.Values(r.Queues))
+	r.Locations = slices.Compact(slices.Sorted(slices.Values(r.Locations)))
+	if len(r.Locations) == 0 || r.Locality == "" {
+		r.Locations, r.Locality = nil, ""
+	}
 	canonical, err := json.Marshal(r) // maps are written in key order
 	if err != nil {
 		return 0, fmt.Errorf("shape: %w", err)
@@ -47,9 +79,13 @@ func intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err er
 		"key": key[:], "cores": r.Cores, "memory_mb": r.MemoryMB, "disk_mb": r.DiskMB, "walltime_s": r.WalltimeS,
 		"labels": r.Labels, "queues": append([]string{}, r.Queues...), "label": r.Label,
 		"resources": resources, "sharing_id": r.SharingID, "claims": r.Claims,
+		"locations": r.Locations, "locality": r.Locality,
 	}
 	if err := tx.QueryRow(ctx, query["intern"], args).Scan(&shape); err != nil {
 		return 0, fmt.Errorf("shape: %w", err)
+	}
+	if user != "" {
+		return ofUser(ctx, tx, shape, user)
 	}
 	return shape, nil
 }
@@ -65,20 +101,30 @@ func unitsOf(r Requirements) iter.Seq2[string, int64] {
 	}
 }
 
-// AddPayload stores what the jobs of a task run; once a task, before its first job.
-func AddPayload(ctx context.Context, tx pgx.Tx, p Payload) error {
-	if err := p.Check(); err != nil {
-		return err
+// AddPayload stores what the jobs of tasks run; once a task, before its first job.
+func AddPayload(ctx context.Context, tx pgx.Tx, payloads ...Payload) error {
+	type row struct {
+		Task    int64               `json:"task_id"`
+		Command []string            `json:"command"`
+		Env     map[string]string   `json:"env"`
+		Matrix  []Axis              `json:"matrix"`
+		Roles   map[string][]string `json:"roles,omitempty"`
+		Retry   *retry.Terms        `json:"retry,omitempty"`
 	}
-	env, matrix := p.Env, p.Matrix
-	if env == nil {
-		env = map[string]string{}
+	rows := make([]row, len(payloads))
+	for i, p := range payloads {
+		if err := p.Check(); err != nil {
+			return err
+		}
+		rows[i] = row{Task: p.Task, Command: p.Command, Env: p.Env, Matrix: p.Matrix, Roles: p.Roles, Retry: p.Retry}
+		if p.Env == nil {
+			rows[i].Env = map[string]string{}
+		}
+		if p.Matrix == nil {
+			rows[i].Matrix = []Axis{}
+		}
 	}
-	if matrix == nil {
-		matrix = []Axis{}
-	}
-	args := pgx.StrictNamedArgs{"task": p.Task, "command": p.Command, "env": env, "matrix": matrix, "roles": p.Roles}
-	if _, err := tx.Exec(ctx, query["add_payload"], args); err != nil {
+	if _, err := tx.Exec(ctx, query["add_payload"], pgx.StrictNamedArgs{"payloads": rows}); err != nil {
 		return fmt.Errorf("payload: %w", err)
 	}
 	return nil
@@ -106,22 +152,32 @@ func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err er
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	ids, places, err := newIDs(ctx, tx, jobs)
+	b, err := begin(ctx, tx, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if _, err := tx.Conn().PgConn().CopyFrom(ctx, newJobRows(jobs, ids, places), query["copy_jobs"]); err != nil {
+	if jobs, err = b.shaped(ctx, tx, jobs); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if err := record(ctx, tx, enqueueMoves(jobs, ids, places)); err != nil {
+	if _, err := tx.Conn().PgConn().CopyFrom(ctx, newJobRows(jobs, b.ids, b.placing), query["copy_jobs"]); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	return ids, nil
+	if err := record(ctx, tx, enqueueMoves(jobs, b.ids, b.placing)); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	return b.ids, nil
 }
 
-// newIDs takes an id for every job, and reads what their places follow from: the caller holds barrierShared, so the
+// begun is what new jobs follow from.
+type begun struct {
+	ids []int64
+	placing
+	byShare
+}
+
+// begin takes an id for every job, and reads what their places and shapes follow from: the caller holds barrierShared, so the
 // plans stay as they are. Ids rise, and have gaps only where others take ids at the same moment.
-func newIDs(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, places placing, err error) {
+func begin(ctx context.Context, tx pgx.Tx, jobs []NewJob) (b begun, err error) {
 	var ofShares, shapes []int32
 	for i, j := range jobs {
 		if i == 0 || j.Share != jobs[i-1].Share {
@@ -132,13 +188,13 @@ func newIDs(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, places 
 		}
 	}
 	args := pgx.StrictNamedArgs{"n": len(jobs), "shares": ofShares, "shapes": shapes}
-	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&ids, &places.since, &places.agings); err != nil {
-		return nil, places, err
+	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&b.ids, &b.since, &b.agings, &b.fair, &b.ofUsers); err != nil {
+		return b, err
 	}
-	if len(ids) != len(jobs) {
-		return nil, places, fmt.Errorf("one of the shares %v or shapes %v does not exist", ofShares, shapes)
+	if len(b.ids) != len(jobs) {
+		return b, fmt.Errorf("one of the shares %v or shapes %v does not exist", ofShares, shapes)
 	}
-	return ids, places, nil
+	return b, nil
 }
 
 // enqueueMoves groups neighbours that are alike, so that a batch of one task is one move.

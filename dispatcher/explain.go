@@ -19,7 +19,7 @@ type Explanation struct {
 	At       time.Time       `json:"at" doc:"When this was so, by the clock of the daemon that decides."`
 	Version  int64           `json:"version" doc:"Site version in force."`
 	Summary  string          `json:"summary" doc:"The answer in a few words."`
-	Gate     Gate            `json:"gate,omitempty" enum:"structural,paused,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
+	Gate     Gate            `json:"gate,omitempty" enum:"structural,paused,backoff,black_hole,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,resource_io,share,user,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
 	Pools    []PathStanding  `json:"pools,omitempty" doc:"The path of its share, in every pool with a queue that could run it."`
 	Queues   []QueueGate     `json:"queues,omitempty" doc:"Every queue of the site, in file order."`
 	Position *Position       `json:"position,omitempty"`
@@ -31,7 +31,7 @@ type Explanation struct {
 
 // Position is how many jobs of its share are to be served before a job.
 type Position struct {
-	Before int64 `json:"before" doc:"Ready jobs of its share that come before it, by priority and then by age."`
+	Before int64 `json:"before" doc:"Ready jobs of its share that come before it, by priority and then by age; where the share gives turns to users, those of its user."`
 	More   bool  `json:"more" doc:"There are more than that: they were not counted."`
 	Ready  int64 `json:"ready" doc:"Ready jobs of its share altogether."`
 }
@@ -58,6 +58,9 @@ type subject struct {
 	TaskReason string
 	UserName   string
 	Claims     []int64
+	TryAt      *time.Time // of a job that waits after an attempt
+	Judged     bool       // until then, and is ready afterwards
+	Split      bool       // before that its piece becomes two
 
 	claims []claimOfJob
 }
@@ -123,6 +126,14 @@ func (d *Dispatcher) explainWait(ctx context.Context, j *subject, e *Explanation
 }
 
 func waitsFor(j *subject) string {
+	switch {
+	case j.TryAt != nil && j.Split:
+		return "its piece is split, and it is tried again with one half, at " + j.TryAt.UTC().Format(time.RFC3339)
+	case j.TryAt != nil && j.Judged:
+		return "it is tried again at " + j.TryAt.UTC().Format(time.RFC3339)
+	case j.TryAt != nil:
+		return "it is about to be judged what becomes of it after its last attempt"
+	}
 	s := fmt.Sprintf("task %d is %s", j.TaskID, j.TaskState)
 	if j.TaskReason != "" {
 		s += ": " + j.TaskReason

@@ -23,7 +23,7 @@ type Flow struct {
 	Pool           string  `json:"pool"`
 	EndsPerSecond  float64 `json:"ends_per_second" doc:"Attempts that ended in the pool lately."`
 	UnitsPerSecond float64 `json:"units_per_second" doc:"Units that they freed."`
-	Part           float64 `json:"part" doc:"The share's target over the sum of those of all leaves."`
+	Part           float64 `json:"part" doc:"The share's target over the sum of those of all leaves; where the share gives turns to users, times its user's part of it."`
 	JobUnits       float64 `json:"job_units" doc:"Units that this job charges there."`
 }
 
@@ -91,6 +91,12 @@ func (l *look) estimate(e *Explanation) *ETA {
 		return eta
 	case e.Gate.isClaim():
 		eta.How = "unknown: it depends on what becomes of a claim that it shares with others"
+		return eta
+	case e.Gate == GateBlackHole:
+		eta.How = "unknown: it depends on when the queue works again"
+		return eta
+	case e.Gate == GateResourceIO:
+		eta.How = "unknown: it depends on when jobs end that read and write there"
 		return eta
 	case e.Gate.isResource():
 		eta.How = "unknown: it depends on when units of a resource come back, and to whom they go"
@@ -173,10 +179,16 @@ func summary(j *subject, e *Explanation) string {
 		s = "Units are kept back on purpose: " + e.reasons(1) + "."
 	case e.Gate.isClaim():
 		s = "It waits for a claim: " + e.reasons(1) + "."
+	case e.Gate == GateBlackHole:
+		s = "Where it may run jobs fail: " + e.reasons(1) + "."
+	case e.Gate == GateResourceIO:
+		s = "Others read and write as much as they may: " + e.reasons(1) + "."
 	case e.Gate.isResource():
 		s = "It waits for units of a resource: " + e.reasons(1) + "."
 	case e.Gate == GateShare:
 		s = "It waits for its share's turn: " + e.reasons(1) + "."
+	case e.Gate == GateUser:
+		s = "Its share is next, its user is not: " + e.reasons(1) + "."
 	case e.Gate == GatePriority:
 		s = "Its share is next, it is not: " + e.reasons(1) + "."
 	default:

@@ -14,6 +14,8 @@ type Gate string
 const (
 	GateStructural      Gate = "structural"             // the queue does not run such jobs, or none now
 	GatePaused          Gate = "paused"                 // its task does not want it to run
+	GateBackoff         Gate = "backoff"                // it is tried again later, after an attempt that did not finish
+	GateBlackHole       Gate = "black_hole"             // the queue fails nearly all that it gets, and has a job now and then
 	GateCap             Gate = "cap"                    // the slots of the queue, the capacity of the pool, a max up the path or target slots are used up
 	GateLending         Gate = "lending"                // units are idle that their owner does not lend, or that it may not borrow
 	GateTemplateMissing Gate = "claim_template_missing" // neither the task nor the site has the template of a claim
@@ -30,27 +32,35 @@ const (
 	GateResourceExternal  Gate = "resource_external"  // others use them outside of this site
 	GateResourceReserved  Gate = "resource_reserved"  // they are kept for a job that was passed over for long
 	GateResourceAllowance Gate = "resource_allowance" // its sharing ID holds its part, the rest is kept for others
+	GateResourceIO        Gate = "resource_io"        // what runs at the queue reads and writes as much as it may
 
 	GateShare    Gate = "share"    // another share is further below its target
+	GateUser     Gate = "user"     // another user of its share holds less
 	GatePriority Gate = "priority" // other jobs of its share come first
 	GateNone     Gate = "none"     // nothing: it gets the next slot
 )
 
-var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateCap: 3, GateLending: 4,
-	GateTemplateMissing: 5, GateClaimMissing: 6, GateClaimDraining: 7, GateClaimNode: 8, GateClaimElsewhere: 9, GateClaimDevices: 10,
-	GateClaimFull: 11, GateGangWaiting: 12,
-	GateResourceUnknown: 13, GateResourceCapacity: 14, GateResourceExternal: 15, GateResourceReserved: 16, GateResourceAllowance: 17,
-	GateShare: 18, GatePriority: 19, GateNone: 20}
+var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateBackoff: 2, GateBlackHole: 3, GateCap: 4, GateLending: 5,
+	GateTemplateMissing: 6, GateClaimMissing: 7, GateClaimDraining: 8, GateClaimNode: 9, GateClaimElsewhere: 10, GateClaimDevices: 11,
+	GateClaimFull: 12, GateGangWaiting: 13,
+	GateResourceUnknown: 14, GateResourceCapacity: 15, GateResourceExternal: 16, GateResourceReserved: 17, GateResourceAllowance: 18,
+	GateResourceIO: 19, GateShare: 20, GateUser: 21, GatePriority: 22, GateNone: 23}
 
 // QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.
 type QueueGate struct {
 	Queue  string `json:"queue"`
 	Pool   string `json:"pool"`
-	Gate   Gate   `json:"gate" enum:"structural,paused,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,share,priority,none" doc:"The first gate that it does not pass."`
+	Gate   Gate   `json:"gate" enum:"structural,paused,backoff,black_hole,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,resource_io,share,user,priority,none" doc:"The first gate that it does not pass."`
 	Reason string `json:"reason"`
 	First  *Side  `json:"first,omitempty" doc:"With gate share: who would get a slot here now."`
 	Own    *Side  `json:"own,omitempty" doc:"With gate share: the job's own side, which is less far below its target, or was served last."`
-	Pilots int    `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
+
+	FirstUser *UserStanding `json:"first_user,omitempty" doc:"With gate user: whose job would get a slot here now."`
+	OwnUser   *UserStanding `json:"own_user,omitempty" doc:"With gate user: the job's own user, who holds as much or more."`
+
+	Pilots int `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
+
+	Remote bool `json:"remote,omitempty" doc:"With gate priority: other jobs of its share and priority come first here for a time, since it prefers queues near its inputs."`
 
 	head  int64  // with GatePriority: the job of the share that goes first here, 0 = not known
 	near  string // where its slot must be, if not anywhere
@@ -92,6 +102,10 @@ func (d *Dispatcher) lookAt(j *subject, ends []endRate, e *Explanation) *look {
 	}
 	l.leaf, l.need = leaf, sh.need
 	for _, w := range s.leaves[leaf].windows {
+		if w.user != nil && w.user.name != sh.full.User { // jobs of others do not come before it, whatever their places are
+			l.ready += max(0, w.ready)
+			continue
+		}
 		if w.ready > 0 || w.shape == sh {
 			from := w.begins()
 			l.shapes, l.fromPlaces, l.fromIDs = append(l.shapes, w.shape.id), append(l.fromPlaces, from.place), append(l.fromIDs, from.id)
@@ -99,10 +113,12 @@ func (d *Dispatcher) lookAt(j *subject, ends []endRate, e *Explanation) *look {
 		}
 	}
 	for _, name := range s.poolNames() {
-		if p := s.pools[name]; sh.power[name] > 0 {
+		if p := s.pools[name]; s.powerAt(leaf, sh.outline, p) > 0 {
 			path := s.pathIn(p, leaf)
-			f := s.flowOf(p, leaf, shares.Units(math.Round(path.Round*1000)), ends)
-			f.units = shares.Units(sh.need.Cores) * sh.power[name]
+			r := shares.Units(math.Round(path.Round * 1000))
+			f := s.flowOf(p, leaf, r, ends)
+			f.part *= s.userPart(leaf, sh, p, r)
+			f.units = shares.Units(sh.need.Cores) * s.powerAt(leaf, sh.outline, p)
 			path.AtTarget = f.atTarget
 			e.Pools, l.flows = append(e.Pools, path), append(l.flows, f)
 		}
@@ -159,12 +175,23 @@ func (g *gates) at(q *queue) QueueGate {
 		out.Gate, out.Reason = GateStructural, reason
 		return out
 	}
+	if reason := closedTo(q.Queue, g.s.version.Tree.Nodes[g.leaf].Path); reason != "" {
+		out.Gate, out.Reason = GateStructural, reason
+		return out
+	}
 	if reason := q.passedOver(g.job, g.shape); reason != "" {
 		out.Gate, out.Reason = GateStructural, reason
 		return out
 	}
 	if g.job.State == "waiting" {
 		out.Gate, out.Reason = GatePaused, waitsFor(g.job)
+		if g.job.TryAt != nil {
+			out.Gate = GateBackoff
+		}
+		return out
+	}
+	if h := g.s.holes[q.ID]; h != nil {
+		out.Gate, out.Reason = GateBlackHole, h.words(g.s.version.Attempts)
 		return out
 	}
 	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape); out.Gate != "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // isResource says whether a gate is one of resources.
@@ -30,7 +31,7 @@ func (g *gates) scarce(q *queue) (Gate, string) {
 	}
 	for i := range sh.asks {
 		if sup := s.supplyAt(&sh.asks[i], q); sup.book.Name() == why.Resource {
-			return gateOfRule[why.Rule], sup.words(why, now)
+			return sup.gate(why.Rule), sup.words(why, now)
 		}
 	}
 	return gateOfRule[why.Rule], ""
@@ -38,6 +39,9 @@ func (g *gates) scarce(q *queue) (Gate, string) {
 
 // words is a refusal for people.
 func (sup *supply) words(why resource.Refusal, now time.Time) string {
+	if sup.of.BuiltIn() {
+		return sup.ioWords(why, now)
+	}
 	name, b := sup.name(), sup.book
 	who := fmt.Sprintf("%s holds %d", why.ID, why.Held)
 	part := fmt.Sprintf("%s, its part is %d", who, why.Allowance)
@@ -56,6 +60,19 @@ func (sup *supply) words(why resource.Refusal, now time.Time) string {
 	}
 	return fmt.Sprintf("%s of %s, which is its part of %d; %d are free, and kept for %s%s", who, name, b.Usable(), why.Free,
 		shortList(why.KeptFor), until(why.Until, now))
+}
+
+// ioWords is a refusal by the max_io of a queue.
+func (sup *supply) ioWords(why resource.Refusal, now time.Time) string {
+	most, need := shares.Units(sup.book.Capacity()), shares.Units(why.Need)
+	switch {
+	case why.Rule == resource.Reservation:
+		return fmt.Sprintf("max_io of the queue: %s MB/s are free, and kept for a job that was passed over%s; it needs %s",
+			shares.Units(why.Free), until(why.Until, now), need)
+	case need > most:
+		return fmt.Sprintf("max_io of the queue: it needs %s MB/s, and all jobs there may have %s: no end of a job helps", need, most)
+	}
+	return fmt.Sprintf("max_io of the queue: its jobs have %s of %s MB/s, it needs %s", shares.Units(sup.book.Held()), most, need)
 }
 
 // name is what people call it.
@@ -102,11 +119,8 @@ func (g *gates) keptBack(w *window, q *queue) bool {
 		ok, _ := g.s.bundle(w, q).Explain(g.s.now())
 		return !ok
 	}
-	var at *queue
-	if g.s.supplies.byQueue {
-		at = q
-	}
-	l := g.s.headsAt(w.group, at).lot(w.shape)
+	of := contenders{of: g.s, pool: q.pool, at: q}
+	l := g.s.headsAt(w.group, of.headsOf(w.group)).lot(w.shape)
 	_, aside := l.aside[w]
 	return aside || l.out != nil
 }

@@ -191,7 +191,7 @@ func TestExplainWaiting(t *testing.T) {
 	job := f.enqueue(batch{share: "Prod/MC", n: 1})[0]
 	f.exec(`INSERT INTO tasks (id, name, user_name, state, resume_state, reason, share_id, shape_id, spec) OVERRIDING SYSTEM VALUE
 		SELECT task_id, 't', 'u', 'paused', 'running', 'by hand', share_id, shape_id, '{}' FROM jobs`)
-	if err := pgx.BeginFunc(t.Context(), f.pool, func(tx pgx.Tx) error { _, _, err := HoldTask(t.Context(), tx, 1, 10); return err }); err != nil {
+	if err := pgx.BeginFunc(t.Context(), f.pool, func(tx pgx.Tx) error { _, err := HoldTasks(t.Context(), tx, along(1, 10)); return err }); err != nil {
 		t.Fatal(err)
 	}
 	e := explained(t, d, job, func(e Explanation) bool { return len(e.Queues) == 1 })

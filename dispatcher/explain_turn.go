@@ -20,8 +20,11 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 	chosen, ok := g.s.choose(q, field, r, nil)
 	winner := chosen.leaf
 	if !ok || winner == g.leaf {
-		out.Gate = GatePriority
-		if found := g.head(field, q.Prefer == "wide"); found.window != nil {
+		out.Gate, out.Remote = GatePriority, g.shape.remote != nil && g.shape.remote[q.pos] && g.job.ID > g.s.elders.upTo
+		if found := g.head(field, q); found.window != nil {
+			if g.otherUser(found.window.user, q, out) {
+				return
+			}
 			out.wider = q.Prefer == "wide" && found.window.shape.need.Cores > g.shape.need.Cores
 			if found.exact {
 				out.head = found.window.jobs[0].id
@@ -84,13 +87,16 @@ func (g *gates) field(q *queue, left room) *contenders {
 		at = q
 		key += "\x00" + q.Name
 	}
+	if q.policy != nil {
+		key += fmt.Sprintf("\x00policy %d", q.policy.number)
+	}
 	if c := g.fields[key]; c != nil {
 		return c
 	}
-	c := &contenders{of: g.s, at: at, pool: q.pool, power: shares.Units(q.CorePowerMilli), shapes: shapes, near: near}
+	c := &contenders{of: g.s, at: at, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: shapes, near: near}
 	for sh := range c.outlines() {
 		for _, w := range sh.windows {
-			if !w.opened || q.pool.book.Contends(&c.leaves, w.leaf) {
+			if !w.opened || !q.policy.admits(w.leaf) || q.pool.book.Contends(&c.leaves, w.leaf) {
 				continue
 			}
 			if g.s.targetInTheWay(q, w.key.share, sh) != "" || g.keptBack(w, q) {
@@ -107,10 +113,10 @@ func (g *gates) field(q *queue, left room) *contenders {
 }
 
 // head is the job that the leaf would give a slot of the field.
-func (g *gates) head(field *contenders, wide bool) (found choice) {
+func (g *gates) head(field *contenders, q *queue) (found choice) {
 	for _, w := range g.s.leaves[g.leaf].windows {
 		if field.runs(w.shape.outline) && w.open() {
-			found.meet(choice{window: w, exact: w.exact(), units: shares.Units(w.shape.need.Cores) * field.power}, wide)
+			found.meet(field.choice(due{leaf: g.leaf}, w, q), g.s.leafOrder(g.leaf, q))
 		}
 	}
 	return found
@@ -132,6 +138,8 @@ func (l *look) finishGates(e *Explanation) {
 func (q *QueueGate) inTurn(e *Explanation) {
 	p := e.Position
 	switch {
+	case q.Remote && q.head != 0 && q.head != e.Job:
+		q.Reason = fmt.Sprintf("other jobs of %s come first here: it prefers a queue near its inputs", e.Share)
 	case q.wider:
 		q.Reason = fmt.Sprintf("wider jobs of %s go first at this queue", e.Share)
 	case q.head == e.Job || p.Before == 0:

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -60,7 +61,7 @@ func (d *Dispatcher) settledOf(name, queue string) (key supplyKey, settled int64
 	defer d.mu.Unlock()
 	s := d.state
 	r, ok := s.version.Resource(name)
-	if !ok {
+	if !ok || r.BuiltIn() {
 		return key, 0, fmt.Errorf("%w: %s", ErrUnknownResource, s.version.NoResource(name))
 	}
 	key.ref = name
@@ -80,10 +81,12 @@ func (d *Dispatcher) settledOf(name, queue string) (key supplyKey, settled int64
 // externalOverlap is how far back reports are read again: one that was begun before another may have been written after it.
 const externalOverlap = 10 * time.Second
 
+func ofFile(r shares.Resource) bool { return !r.BuiltIn() }
+
 // readExternal follows what was reported since the last look.
 func (d *Dispatcher) readExternal(ctx context.Context) error {
 	d.mu.Lock()
-	none, after := len(d.state.version.Resources) == 0, d.externalSeen
+	none, after := !slices.ContainsFunc(d.state.version.Resources, ofFile), d.externalSeen
 	d.mu.Unlock()
 	if none {
 		return nil

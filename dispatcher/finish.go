@@ -14,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // ended is an attempt that is over, as a pilot or a step says it.
@@ -35,6 +36,14 @@ func (e ended) rank() int {
 		return 1
 	}
 	return 0
+}
+
+// ruled says whether a rule of the site may be about the attempt, as far as what is said of it tells.
+func (e ended) ruled(p *retry.Policy) bool {
+	if p == nil || e.outcome != Failed && e.outcome != Lost {
+		return false
+	}
+	return p.MayMatch(&retry.Failure{Outcome: string(e.outcome), ExitCode: e.exitCode, Message: e.message, Report: e.report})
 }
 
 // verdict is what became of it.
@@ -102,7 +111,7 @@ func scanEnd(row pgx.CollectableRow) (r endRow, err error) {
 
 func (r endRow) move() move {
 	m := move{Task: r.TaskID, Share: r.ShareID, Shape: r.ShapeID, Queue: r.QueueID, Before: isLeased, After: r.After, N: 1, Units: r.Units}
-	if r.After == isReady {
+	if r.After == isReady { // one that waits is nowhere yet
 		m.Place, m.Low, m.High = r.Place, r.JobID, r.JobID
 	}
 	return m
@@ -182,6 +191,8 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 	var outcomes, messages, tails []string
 	var cpu []float64
 	var outputs, reports [][]byte
+	var ruled []bool
+	policy := d.attempts.Load()
 	verb = "finish"
 	for i, e := range in {
 		if i > 0 && in[i-1].key == e.key {
@@ -192,6 +203,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		cpu, memory = append(cpu, min(e.usage.CPUSeconds, 1e30)), append(memory, e.usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
 		reports = append(reports, packReport(e.report))
+		ruled = append(ruled, e.ruled(policy))
 		if e.outcome != Finished {
 			verb = "end"
 		}
@@ -201,6 +213,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		"cpu_s": cpu, "memory_mb": memory, "outputs": outputs, "tails": tails, "reports": reports}
 	if verb == "end" {
 		args["outcomes"], args["slack_s"] = outcomes, reclaimSlack.Seconds()
+		args["ruled"], args["quarantine"] = ruled, policy.Quarantine()
 	}
 	return verb, args
 }
@@ -213,6 +226,9 @@ func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 	moves := make([]move, len(rows))
 	for i, r := range rows {
 		moves[i] = r.move()
+	}
+	if p := d.attempts.Load(); p != nil && p.BlackHole.Sample > 0 {
+		d.outcomes.count(rows)
 	}
 	d.bookEnds(ctx, l, moves)
 }

@@ -3,6 +3,8 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ type fixture struct {
 	mu      sync.Mutex
 	version shares.Version
 	tasks   int64
+	running map[*Dispatcher]bool // daemons that hear of new jobs before their test goes on
 
 	own map[string]int64 // resources that jobs of layouts ask for, beside their claims
 }
@@ -45,7 +48,7 @@ func newFixture(t testing.TB, root []shares.Spec, queues ...shares.Queue) *fixtu
 
 func newFixtureOn(t testing.TB, pool *pgxpool.Pool, root []shares.Spec, queues ...shares.Queue) *fixture {
 	t.Helper()
-	f := &fixture{t: t, pool: pool}
+	f := &fixture{t: t, pool: pool, running: map[*Dispatcher]bool{}}
 	tree, err := shares.Build(root)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +152,29 @@ func (f *fixture) runWith(cfg Config) (*Dispatcher, func()) {
 			}
 		}
 	})
-	return d, func() { cancel(); running.Wait(); _ = d.Close(context.Background()) }
+	f.mu.Lock()
+	f.running[d] = true
+	f.mu.Unlock()
+	return d, func() {
+		f.mu.Lock()
+		delete(f.running, d)
+		f.mu.Unlock()
+		cancel()
+		running.Wait()
+		_ = d.Close(context.Background())
+	}
+}
+
+// told has the daemons read what is committed: one that knows of one share's jobs and not yet of another's decides by that.
+func (f *fixture) told() {
+	f.mu.Lock()
+	running := slices.Collect(maps.Keys(f.running))
+	f.mu.Unlock()
+	for _, d := range running {
+		if _, err := d.Refresh(context.Background()); err != nil {
+			f.t.Logf("refresh: %v", err)
+		}
+	}
 }
 
 // batch is a set of like jobs for a test.
@@ -157,8 +182,9 @@ type batch struct {
 	share    string
 	n        int
 	priority int
-	cores    int // 0 = 1
-	attempts int // 0 = 3
+	cores    int    // 0 = 1
+	attempts int    // 0 = 3
+	user     string // of the task; empty: it has no row
 	need     Requirements
 }
 
@@ -184,6 +210,12 @@ func (f *fixture) enqueue(b batch) (ids []int64) {
 		if err := AddPayload(ctx, tx, Payload{Task: task, Command: []string{"echo", "{{.Index}}"}}); err != nil {
 			return err
 		}
+		if b.user != "" {
+			if _, err := tx.Exec(ctx, `INSERT INTO tasks (id, name, user_name, state, share_id, spec) OVERRIDING SYSTEM VALUE
+				VALUES ($1, 't', $2, 'running', $3, '{}')`, task, b.user, int32(share)); err != nil {
+				return err
+			}
+		}
 		jobs := make([]NewJob, b.n)
 		for i := range jobs {
 			jobs[i] = NewJob{Task: task, Share: share, Shape: shape, Priority: b.priority, Index: int64(i)}
@@ -197,6 +229,7 @@ func (f *fixture) enqueue(b batch) (ids []int64) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	f.told()
 	return ids
 }
 

@@ -193,6 +193,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 	}
 	d.lookAtNarrows(now)
 	d.state.lookAtSupplies()
+	d.state.elders.look(now, d.cfg.Timing.LocalWait)
 	d.lookAtGangs()
 	d.line.stir((*class).lacksLoan) // the demand may be another
 	d.kick()

@@ -105,22 +105,22 @@ func (s *state) gangOf(job *readyJob) *gang {
 
 // candidate is a gang that a pull may come to: where the first of its jobs stands.
 type candidate struct {
-	gang  *gang
-	leaf  int
-	stand stand
+	gang *gang
+	leaf int
+	turn userTurn
 }
 
 // mostTried bounds how many gangs of a window one decision looks at, of those for which another node is held and of the others:
 // those of one window are alike but for jobs that are over.
 const mostTried = 8
 
-// candidatesAt are the gangs with a job that a slot may run, by leaf and in the order of their first jobs. ok is false when
+// candidatesAt are the gangs with a job that a slot may run, by leaf and in the order of their users and first jobs. ok is false when
 // windows must be read first.
 func (s *state) candidatesAt(p *pull, q *queue, left room, n *needs) (list []candidate, ok bool) {
 	seen := map[*gang]bool{}
 	ok = true
 	for w := range s.gangs.open {
-		if w.leaf < 0 || !s.reaches(p, q, left, w.shape.outline) {
+		if w.leaf < 0 || !q.policy.admits(w.leaf) || !s.reaches(p, q, left, w.shape.outline) {
 			continue
 		}
 		if s.siftGangs(w); len(w.jobs) == 0 && !w.opened {
@@ -146,11 +146,11 @@ func (s *state) candidatesAt(p *pull, q *queue, left room, n *needs) (list []can
 			} else if elsewhere++; elsewhere > mostTried {
 				continue
 			}
-			list = append(list, candidate{g, w.leaf, w.jobs[i].stand})
+			list = append(list, candidate{g, w.leaf, userTurn{w.heldBy(q.pool), w.jobs[i].stand}})
 		}
 	}
 	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(a.stand.place, b.stand.place), cmp.Compare(a.stand.id, b.stand.id))
+		return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(a.turn.held, b.turn.held), cmp.Compare(a.turn.place, b.turn.place), cmp.Compare(a.turn.id, b.turn.id))
 	})
 	return list, ok
 }

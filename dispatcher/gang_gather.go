@@ -92,7 +92,7 @@ const (
 )
 
 // inTurn is the candidate whose turn it is, −1 if it is that of a job without a gang: leaf by leaf as for any other job, and in
-// the leaf by place.
+// the leaf by its users' turns and by place.
 func (s *state) inTurn(list []candidate, now slotNow, n *needs) int {
 	book, set := now.of.pool.book, &now.of.leaves
 	var added []int
@@ -111,7 +111,7 @@ func (s *state) inTurn(list []candidate, now slotNow, n *needs) int {
 		return i
 	}
 	found, _ := now.of.best(first, now.at, n)
-	if found.window != nil && (!found.exact || len(found.window.jobs) == 0 || found.window.jobs[0].before(list[i].stand)) {
+	if found.window != nil && (!found.exact || len(found.window.jobs) == 0 || userTurn{found.held, found.window.jobs[0].stand}.before(list[i].turn)) {
 		return -1
 	}
 	return i

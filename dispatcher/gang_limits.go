@@ -99,7 +99,8 @@ func (s *state) gangResources(g *gang, q *queue, lacks *limitsOfGang) {
 		sup := s.supplyAt(&ask, q)
 		if ok, no := sup.book.Admits(s.sharingID(&of, g.members[0].sh, g.share()), ask.units, s.moment); !ok {
 			sup.refused(no)
-			lacks.why, lacks.n.lacked = fmt.Sprintf("all of it needs %d of %s: %s", ask.units, ref, gateOfRule[no.Rule]), string(gateOfRule[no.Rule])
+			gate := sup.gate(no.Rule)
+			lacks.why, lacks.n.lacked = fmt.Sprintf("all of it needs %d of %s: %s", ask.units, ref, gate), string(gate)
 			return
 		}
 		if sup.limit != nil {

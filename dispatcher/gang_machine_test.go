@@ -14,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // gangMachine is two daemons, gangs of roles, and pilots at three nodes whose slots differ.
@@ -54,7 +55,7 @@ func (m *gangMachine) open() (*Dispatcher, func()) {
 }
 
 // say has the oldest task do something with some of its jobs.
-func (m *gangMachine) say(verb func(context.Context, pgx.Tx, int64, int) (int, bool, error), n int) {
+func (m *gangMachine) say(verb func(context.Context, pgx.Tx, Walk) ([]Walked, error), n int) {
 	var task int64
 	m.scan(&task, "SELECT coalesce(min(task_id), 0) FROM jobs")
 	m.fixture.say(task, verb, n)
@@ -139,13 +140,14 @@ var gangSteps = map[string]func(*gangMachine){
 		m.ahead += time.Duration(rapid.IntRange(1, 90).Draw(m.r, "seconds")) * time.Second
 	},
 	"cancel":  func(m *gangMachine) { m.say(CancelIdle, rapid.IntRange(1, 2).Draw(m.r, "n")) },
-	"pause":   func(m *gangMachine) { m.say(HoldTask, rapid.IntRange(1, 3).Draw(m.r, "n")) },
+	"pause":   func(m *gangMachine) { m.say(HoldTasks, rapid.IntRange(1, 3).Draw(m.r, "n")) },
 	"release": (*gangMachine).releaseAll,
 	"daemon starts anew": func(m *gangMachine) {
 		i := rapid.IntRange(0, len(m.daemons)-1).Draw(m.r, "daemon")
 		m.stops[i]()
 		m.daemons[i], m.stops[i] = m.open()
 	},
+	"judge": func(m *gangMachine) { judge(m.t, m.any()) },
 	"tend": func(m *gangMachine) {
 		if _, err := m.any().TendClaims(context.Background()); err != nil {
 			m.t.Fatal(err)
@@ -184,7 +186,7 @@ func (m *gangMachine) releaseAll() {
 	var paused []int64
 	m.scan(&paused, "SELECT coalesce(array_agg(DISTINCT task_id), '{}') FROM jobs WHERE state = 'waiting'")
 	for _, task := range paused {
-		m.fixture.say(task, ReleaseTask, 1000)
+		m.fixture.say(task, ReleaseTasks, 1000)
 	}
 }
 
@@ -196,6 +198,7 @@ func (m *gangMachine) drain() {
 			finish(m.t, m.daemons[0], Finished, l)
 			delete(m.leases, id)
 		}
+		judge(m.t, m.daemons[0])
 		for n := 1; n > 0; {
 			n = 0
 			for _, d := range m.daemons {
@@ -238,6 +241,11 @@ func TestGangMachine(t *testing.T) {
 		m := &gangMachine{r: r, leases: map[int64]Lease{}, nodes: map[int64]string{}}
 		m.fixture = newFixture(t, []shares.Spec{node("A", 1), node("B", 2)}, slots("q", 1000))
 		m.watch()
+		if rapid.Bool().Draw(r, "judged") {
+			m.apply(func(v *shares.Version) {
+				v.Attempts = rules(retry.Rule{Name: "longer", Action: retry.IncreaseWalltime, Factor: 2})
+			})
+		}
 		for range 2 {
 			d, stop := m.open()
 			m.daemons, m.stops = append(m.daemons, d), append(m.stops, stop)

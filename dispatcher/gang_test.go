@@ -47,11 +47,14 @@ func (f *fixture) clocked() (*Dispatcher, *heldClock) {
 	return d, c
 }
 
+// along is a walk from the first job of a task on.
+func along(task int64, n int) Walk { return Walk{Along: []Stretch{{Task: task}}, Limit: n} }
+
 // say has a task do something with some of its jobs.
-func (f *fixture) say(task int64, verb func(context.Context, pgx.Tx, int64, int) (int, bool, error), n int) {
+func (f *fixture) say(task int64, verb func(context.Context, pgx.Tx, Walk) ([]Walked, error), n int) {
 	f.t.Helper()
 	err := pgx.BeginFunc(context.Background(), f.pool, func(tx pgx.Tx) error {
-		_, _, err := verb(context.Background(), tx, task, n)
+		_, err := verb(context.Background(), tx, along(task, n))
 		return err
 	})
 	if err != nil {

@@ -1,21 +1,27 @@
 package dispatcher
 
-// heads are the windows of a group whose shapes ask for resources, as one queue sees them or all do: in lots that ask for
-// the same, and in the order of what each would give first. A decision looks at the first. A lot whose units are used up
-// goes out as a whole, a window whose sharing ID has what is its part goes aside alone; both cost nothing from then on,
+// heads are the windows of a group whose shapes ask for resources or name users, as one queue sees them or all do: in lots that
+// ask for the same, and in the order of what each would give first. A decision looks at the first. A lot whose units are used
+// up goes out as a whole, a window whose sharing ID has what is its part goes aside alone; both cost nothing from then on,
 // until that resource eases. Guarded by Dispatcher.mu.
 type heads struct {
 	group *group
-	queue *queue // that it is for alone; nil: for all
-	lots  map[string]*lot
-	in    byStand[*lot]
+	headsKey
+	lots map[string]*lot
+	in   inTurns[*lot]
+}
+
+// headsKey is for which decisions heads are.
+type headsKey struct {
+	queue *queue // at that queue alone, where resources are per queue; nil: at all
+	pool  *pool  // in that pool alone, where the leaf gives turns to users; nil: in all
 }
 
 // lot is the windows of heads that ask for the same units of the same resources.
 type lot struct {
 	heads *heads
 	asks  []resourceAsk
-	in    byStand[*window]
+	in    inTurns[*window]
 	aside map[*window]asideFor
 	out   *supply  // that has no units for any of them; nil: it is in
 	since []uint64 // grants of what it asks for when it went out
@@ -41,7 +47,7 @@ func (s *state) rank(w *window) {
 			continue
 		}
 		if w.opened {
-			l.in.set(w, w.begin())
+			l.in.set(w, h.turn(w))
 		} else {
 			l.in.drop(w)
 		}
@@ -52,13 +58,14 @@ func (s *state) rank(w *window) {
 // makeHeads makes those that sets of contenders look at and that are not there yet: once for all sets that there are, but for
 // outlines of a node, which sets run now and then only.
 func (s *state) makeHeads(g *group) {
-	if g.kinds == s.nKinds && (g.outline.at >= 0 || len(g.heads) > 0 && !s.supplies.byQueue) {
+	oneForAll := !s.supplies.byQueue && s.leaves[g.leaf].users == nil
+	if g.kinds == s.nKinds && (g.outline.at >= 0 || len(g.heads) > 0 && oneForAll) {
 		return
 	}
 	g.kinds = s.nKinds
 	for _, c := range s.contenders {
-		if q := c.headsOf(); c.runs(g.outline) && g.heads[q] == nil {
-			s.offered(s.headsAt(g, q))
+		if key := c.headsOf(g); c.runs(g.outline) && g.heads[key] == nil {
+			s.offered(s.headsAt(g, key))
 		}
 	}
 }
@@ -91,7 +98,7 @@ func (s *state) placeLot(l *lot) {
 // offered has the sets reviewed for which heads are: these have something to give from now on, or nothing any more.
 func (s *state) offered(h *heads) {
 	for _, c := range s.contenders {
-		if c.runs(h.group.outline) && c.headsOf() == h.queue {
+		if c.runs(h.group.outline) && c.headsOf(h.group) == h.headsKey {
 			c.unbar(h.group.leaf)
 			delete(c.refused, h.group.leaf)
 			c.review(h.group.leaf)
@@ -99,23 +106,42 @@ func (s *state) offered(h *heads) {
 	}
 }
 
-// headsAt are the heads of a group for a queue (nil: for all), or nil if it has no window that asks for resources.
-func (s *state) headsAt(g *group, q *queue) *heads {
-	if h := g.heads[q]; h != nil {
-		return h
+// turn is the place of a window among the heads.
+func (h *heads) turn(w *window) userTurn {
+	if h.pool == nil {
+		return userTurn{stand: w.begin()}
 	}
+	return userTurn{w.heldBy(h.pool), w.begin()}
+}
+
+// headsOf says which heads of a group the set looks at.
+func (c *contenders) headsOf(g *group) (key headsKey) {
+	if c.of.hasOwn(c.at) {
+		key.queue = c.at
+	}
+	if c.of.leaves[g.leaf].users != nil {
+		key.pool = c.pool
+	}
+	return key
+}
+
+// headsAt are heads of a group, or nil if it has no window that could be among them.
+func (s *state) headsAt(g *group, key headsKey) *heads {
 	if len(g.outline.shapes) == 0 {
 		return nil
 	}
-	h := &heads{group: g, queue: q, lots: map[string]*lot{}}
-	if g.heads == nil {
-		g.heads = map[*queue]*heads{}
+	if h := g.heads[key]; h != nil {
+		return h
 	}
-	g.heads[q] = h
+	h := &heads{group: g, headsKey: key, lots: map[string]*lot{}}
+	if g.heads == nil {
+		g.heads = map[headsKey]*heads{}
+	}
+	g.heads[key] = h
 	for _, w := range g.outline.windows {
-		if w.group == g && w.opened && w.shape.asks != nil {
+		if w.group == g && w.opened && w.shape.headed {
 			l := h.lot(w.shape)
-			l.in.set(w, w.begin())
+			l.in.set(w, h.turn(w))
 			first, _ := l.in.first()
 			h.in.set(l, first)
 		}
@@ -153,88 +179,4 @@ func (w *window) begin() stand {
 		}
 	}
 	return first
-}
-
-// byStand is a heap of things by the stand that each begins at. The zero one is empty.
-type byStand[T comparable] struct {
-	list []standing[T]
-	at   map[T]int
-}
-
-type standing[T comparable] struct {
-	what  T
-	stand stand
-}
-
-func (b *byStand[T]) any() bool { return len(b.list) > 0 }
-
-// first is where the first begins; ok is false when there is none.
-func (b *byStand[T]) first() (at stand, ok bool) {
-	if len(b.list) == 0 {
-		return stand{}, false
-	}
-	return b.list[0].stand, true
-}
-
-// set adds a thing, or moves it.
-func (b *byStand[T]) set(what T, at stand) {
-	i, there := b.at[what]
-	if !there {
-		if b.at == nil {
-			b.at = map[T]int{}
-		}
-		i = len(b.list)
-		b.list = append(b.list, standing[T]{what: what})
-		b.at[what] = i
-	}
-	b.list[i].stand = at
-	b.down(b.up(i))
-}
-
-// drop takes a thing out, if it is there.
-func (b *byStand[T]) drop(what T) {
-	i, there := b.at[what]
-	if !there {
-		return
-	}
-	last := len(b.list) - 1
-	b.swap(i, last)
-	b.list[last] = standing[T]{}
-	b.list = b.list[:last]
-	delete(b.at, what)
-	if i < last {
-		b.down(b.up(i))
-	}
-}
-
-func (b *byStand[T]) swap(i, j int) {
-	if i != j {
-		b.list[i], b.list[j] = b.list[j], b.list[i]
-		b.at[b.list[i].what], b.at[b.list[j].what] = i, j
-	}
-}
-
-func (b *byStand[T]) up(i int) int {
-	for i > 0 && b.list[i].stand.before(b.list[(i-1)/2].stand) {
-		b.swap(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-	return i
-}
-
-func (b *byStand[T]) down(i int) {
-	for {
-		c := 2*i + 1
-		if c >= len(b.list) {
-			return
-		}
-		if c+1 < len(b.list) && b.list[c+1].stand.before(b.list[c].stand) {
-			c++
-		}
-		if !b.list[c].stand.before(b.list[i].stand) {
-			return
-		}
-		b.swap(i, c)
-		i = c
-	}
 }

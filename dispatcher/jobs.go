@@ -1,11 +1,14 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // listRow is a job as the read statements return it.
@@ -25,28 +28,29 @@ type listRow struct {
 	EndedAt     *time.Time
 	Queue       string
 	Pilot       string
+	TryAt       *time.Time
 }
 
 func (d *Dispatcher) jobRow(r listRow) JobRow {
 	j := JobRow{ID: r.ID, Task: r.TaskID, Share: r.Share, State: r.State, Priority: r.Priority, Attempt: r.Attempt,
 		MaxAttempts: r.MaxAttempts, Index: r.Idx, Inputs: r.Inputs, RetryOf: r.RetryOf, CreatedAt: r.CreatedAt,
-		EndedAt: r.EndedAt, Queue: r.Queue, Pilot: r.Pilot}
+		EndedAt: r.EndedAt, Queue: r.Queue, Pilot: r.Pilot, TryAt: r.TryAt}
 	if r.State == "ready" {
-		j.Reason = d.unrunnable(r.ShapeID)
+		j.Reason = d.unrunnable(r.ShapeID, r.Share)
 	}
 	return j
 }
 
-// unrunnable says why no queue can run jobs of a shape; empty when one can.
-func (d *Dispatcher) unrunnable(id int32) string {
+// unrunnable says why no queue can run jobs of a shape for a share; empty when one can.
+func (d *Dispatcher) unrunnable(id int32, share string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	sh := d.state.shapes[id]
 	if sh == nil {
 		return ""
 	}
-	for _, ok := range sh.queues {
-		if ok {
+	for i, ok := range sh.queues {
+		if ok && d.state.version.Queues[i].Runs(share) {
 			return ""
 		}
 	}
@@ -56,7 +60,7 @@ func (d *Dispatcher) unrunnable(id int32) string {
 			reason += fmt.Sprintf("; and %d more queues", len(d.state.version.Queues)-i)
 			break
 		}
-		reason += fmt.Sprintf("; %s: %s", q.Name, fitsQueue(sh.need, q, q.Labels))
+		reason += fmt.Sprintf("; %s: %s", q.Name, cmp.Or(fitsQueue(sh.need, q, q.Labels), closedTo(q, share)))
 	}
 	return reason
 }
@@ -95,26 +99,50 @@ type attemptRow struct {
 	MemoryMB  int64
 	Outputs   map[string]any
 	Report    map[string]any
+	Judged    string
+}
+
+// meaning is what the codes of an attempt say.
+func (a *attemptRow) meaning(p *retry.Policy) string {
+	if a.EndedAt == nil || a.State == string(Finished) {
+		return ""
+	}
+	var codes retry.Codes
+	if p != nil {
+		codes = p.Codes
+	}
+	return codes.Explain(&retry.Failure{ExitCode: a.ExitCode, Report: a.Report})
 }
 
 // Job returns one job with its attempts, or ErrNoJob.
 func (d *Dispatcher) Job(ctx context.Context, id int64) (JobRow, error) {
-	rows, err := collect[listRow](ctx, d.cfg.Pool, "get_job", pgx.StrictNamedArgs{"job": id})
+	type oneRow struct {
+		listRow
+		HalfOf     int64
+		FirstEvent *int64
+		Events     int64
+	}
+	rows, err := collect[oneRow](ctx, d.cfg.Pool, "get_job", pgx.StrictNamedArgs{"job": id})
 	if err != nil {
 		return JobRow{}, err
 	}
 	if len(rows) == 0 {
 		return JobRow{}, fmt.Errorf("%w: %d", ErrNoJob, id)
 	}
-	job := d.jobRow(rows[0])
+	job := d.jobRow(rows[0].listRow)
+	job.HalfOf, job.FirstEvent, job.Events = rows[0].HalfOf, rows[0].FirstEvent, rows[0].Events
 	attempts, err := collect[attemptRow](ctx, d.cfg.Pool, "list_attempts", pgx.StrictNamedArgs{"job": id})
 	if err != nil {
 		return JobRow{}, err
 	}
-	for _, a := range attempts {
+	policy := d.attempts.Load()
+	for i, a := range attempts {
+		if last := i == len(attempts)-1; last && (job.State == "waiting" && job.TryAt != nil || job.State == "failed") {
+			job.Reason = a.Judged
+		}
 		job.Attempts = append(job.Attempts, Attempt{Attempt: a.Attempt, Queue: a.Queue, Pilot: a.Pilot, Node: a.Node,
 			State: a.State, ClaimedAt: a.ClaimedAt, StartedAt: a.StartedAt, EndedAt: a.EndedAt, ExitCode: a.ExitCode,
-			Message: a.Message, Usage: Usage{CPUSeconds: a.CPUS, MemoryMB: a.MemoryMB}, Outputs: a.Outputs, Report: a.Report})
+			Message: a.Message, Meaning: a.meaning(policy), Judged: a.Judged, Usage: Usage{CPUSeconds: a.CPUS, MemoryMB: a.MemoryMB}, Outputs: a.Outputs, Report: a.Report})
 	}
 	return job, nil
 }

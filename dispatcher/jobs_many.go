@@ -92,15 +92,15 @@ const mostKilled = 1000
 func (d *Dispatcher) KillJobs(ctx context.Context, ids []int64) (killed []int64, err error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	for some := range slices.Chunk(ids, mostKilled) {
-		var found []int64
+		var c cancelled
 		err := pgx.BeginFunc(ctx, d.cfg.Pool, func(tx pgx.Tx) (err error) {
-			found, err = cancelJobs(ctx, tx, some, "killed")
+			c, err = cancelJobs(ctx, tx, some, "killed")
 			return err
 		})
 		if err != nil {
 			return killed, fmt.Errorf("kill: %w", err)
 		}
-		killed = append(killed, found...)
+		killed = append(killed, c.found...)
 	}
 	return killed, nil
 }

@@ -181,25 +181,25 @@ func TestKillPauseResume(t *testing.T) {
 	}
 	tx := func(do func(tx pgxTx) error) { change(func() error { return beginFunc(ctx, f.pool, do) }) }
 	tx(func(tx pgxTx) error {
-		n, more, err := HoldTask(ctx, tx, 1, 100)
-		if n != 4 || more {
-			t.Errorf("held %d %v, want 4", n, more)
+		w, err := HoldTasks(ctx, tx, along(1, 100))
+		if w[0].Idle != 4 || w[0].More {
+			t.Errorf("held %+v, want 4", w)
 		}
 		return err
 	})
 	noJob(t, d, "q")
 	f.recount()
 	tx(func(tx pgxTx) error {
-		n, _, err := ReleaseTask(ctx, tx, 1, 3)
-		if n != 3 {
-			t.Errorf("released %d, want 3", n)
+		w, err := ReleaseTasks(ctx, tx, along(1, 3))
+		if w[0].Idle != 3 || !w[0].More {
+			t.Errorf("released %+v, want 3 and more", w)
 		}
 		return err
 	})
 	pull1(t, d, "q")
 	tx(func(tx pgxTx) error {
-		c, err := CancelTask(ctx, tx, 1, "killed", 100)
-		if c.Ready != 3 || c.Leased != 2 {
+		c, err := CancelTasks(ctx, tx, along(1, 100), "killed")
+		if c[0].Idle != 3 || c[0].Leased != 2 {
 			t.Errorf("cancelled %+v, want 3 ready and 2 leased", c)
 		}
 		return err

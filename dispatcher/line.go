@@ -202,7 +202,12 @@ func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 		return none
 	}
 	n.lacked = ""
-	verdict := d.state.decide(p, n)
+	var verdict decision
+	if h := d.state.holes[q.ID]; h != nil {
+		verdict = d.decideHole(p, h, n)
+	} else {
+		verdict = d.state.decide(p, n)
+	}
 	if verdict == blocked && len(p.grants) > 0 {
 		// It could have more as soon as a read or a take has come back: all is put back until then. Where others
 		// are always faster the pilot gets what there was, and comes back for the rest.
@@ -280,7 +285,7 @@ func (d *Dispatcher) sayNone(p *pull) {
 	}
 	reason := "no_job"
 	if c := d.line.classes[p.class]; c != nil && c.short() {
-		if reason = c.lacked; reason != gangHeld && !strings.HasPrefix(reason, "resource_") {
+		if reason = c.lacked; reason != gangHeld && reason != holeHeld && !strings.HasPrefix(reason, "resource_") {
 			reason += "_limit"
 		}
 	}

@@ -129,6 +129,15 @@ type shapeRow struct {
 	Resources map[string]int64
 	SharingID string
 	Claims    *ClaimNeed
+	Locations []string
+	Locality  string
+	UserName  string
+	PlainID   int32
+}
+
+func (r shapeRow) need() Requirements {
+	return Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB, WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues,
+		Label: r.Label, Resources: r.Resources, SharingID: r.SharingID, Claims: r.Claims, Locations: r.Locations, Locality: r.Locality, User: r.UserName}
 }
 
 // loadShapes adds the shapes that are not known yet. There are few: as many as kinds of jobs.
@@ -142,8 +151,8 @@ func (s *state) loadShapes(ctx context.Context, db querier) error {
 		return err
 	}
 	for _, r := range rows {
-		s.know(r.ID, Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
-			WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues, Label: r.Label, Resources: r.Resources, SharingID: r.SharingID, Claims: r.Claims})
+		s.know(r.ID, r.need())
+		s.shapes[r.ID].plain = r.PlainID
 	}
 	return nil
 }
@@ -234,6 +243,7 @@ func (d *Dispatcher) loadSite(ctx context.Context, daemon int64) (siteNow, error
 // counted from its own ledger rows, and the grants in flight come on top. d.mu is held.
 func (d *Dispatcher) adopt(n siteNow) {
 	d.state.plans, d.state.targets = n.plans, n.targets
+	d.attempts.Store(n.version.Attempts)
 	d.state.adopt(n.version, n.epoch, n.limits)
 	d.state.diary.noteVersion(d.state)
 	d.base, d.outdated, d.inDebt, d.externalSeen = n.base, false, map[*limit]bool{}, time.Time{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/divvyhq/divvy/shares"
@@ -16,11 +17,11 @@ func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason
 	case r.charges():
 		return "it is what a claim holds, and no job"
 	case !selects(r.Queues, q):
-		return "not among the task's queues"
+		return unselected(r.Queues, q)
 	case q.State == shares.Drain, q.State == shares.Offline:
 		return "queue is " + map[shares.QueueState]string{shares.Drain: "draining", shares.Offline: "offline"}[q.State]
-	case q.State == shares.Test && !names(r.Queues, q.Name):
-		return "queue is in test and the task does not name it"
+	case q.State == shares.Test && !asksFor(r.Queues, q):
+		return "queue is in test and the task asks for it neither by its name nor by a label"
 	case q.Cores > 0 && r.Cores > q.Cores:
 		return fmt.Sprintf("cores: needs %d, queue allows %d", r.Cores, q.Cores)
 	case q.Slots != nil && r.Cores > *q.Slots:
@@ -31,6 +32,9 @@ func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason
 		return fmt.Sprintf("disk_mb: needs %d, queue allows %d", r.DiskMB, q.DiskMB)
 	case q.WalltimeS > 0 && r.WalltimeS > q.WalltimeS:
 		return fmt.Sprintf("walltime_s: needs %d, queue allows %d", r.WalltimeS, q.WalltimeS)
+	}
+	if r.Locality == LocalityRequired && !isLocal(r.Locations, q) {
+		return "locality: inputs are at " + someOf(r.Locations) + ", the queue is near " + someOf(append([]string{q.Name}, q.Locations...))
 	}
 	if c := r.Claims; c != nil && c.Apart {
 		return "claim_bound_elsewhere: its claims are bound on different nodes"
@@ -45,32 +49,63 @@ func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason
 	return ""
 }
 
-// selects says whether one of the selectors means the queue: its name, a glob over names, or label=value.
-func selects(selectors []string, q shares.Queue) bool {
-	if len(selectors) == 0 {
-		return true
-	}
+// not begins a selector of queues that are left out.
+const not = "!"
+
+// unselected is why selectors do not mean the queue. Those of a job may be more than its task has: a rule of the site may
+// have left out the queue where an attempt failed.
+func unselected(selectors []string, q shares.Queue) string {
 	for _, s := range selectors {
-		if name, value, isLabel := strings.Cut(s, "="); isLabel {
-			if got, there := q.Labels[name]; there && got == value {
-				return true
-			}
-			continue
-		}
-		if ok, err := path.Match(s, q.Name); err == nil && ok {
-			return true
+		if without, out := strings.CutPrefix(s, not); out && means(without, q) {
+			return "the task, or a retry rule, leaves it out: " + s
 		}
 	}
-	return false
+	return "not among the task's queues"
 }
 
-func names(selectors []string, name string) bool {
+// selects says whether the selectors mean the queue: none that leaves it out, and one of the others, if there are any.
+func selects(selectors []string, q shares.Queue) bool {
+	named, meant := false, false
 	for _, s := range selectors {
-		if s == name {
-			return true
+		if without, out := strings.CutPrefix(s, not); !out {
+			named, meant = true, meant || means(s, q)
+		} else if means(without, q) {
+			return false
 		}
 	}
-	return false
+	return meant || !named
+}
+
+// means says whether a selector is about the queue: its name, a glob over names, or label=value.
+func means(selector string, q shares.Queue) bool {
+	if name, value, isLabel := strings.Cut(selector, "="); isLabel {
+		got, there := q.Labels[name]
+		return there && got == value
+	}
+	ok, err := path.Match(selector, q.Name)
+	return err == nil && ok
+}
+
+// asksFor says whether one of the selectors means the queue on purpose: its name or a label, no glob.
+func asksFor(selectors []string, q shares.Queue) bool {
+	return slices.ContainsFunc(selectors, func(s string) bool {
+		return s == q.Name || strings.Contains(s, "=") && means(s, q)
+	})
+}
+
+// isLocal says whether the queue is near one of the storages: it lists it, or bears its name.
+func isLocal(locations []string, q shares.Queue) bool {
+	return slices.ContainsFunc(locations, func(l string) bool { return l == q.Name || slices.Contains(q.Locations, l) })
+}
+
+// mostNamed bounds the names in a reason.
+const mostNamed = 5
+
+func someOf(names []string) string {
+	if len(names) <= mostNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), len(names)-mostNamed)
 }
 
 // room is what is left of a slot. Figures that nobody stated are as large as a number can be.

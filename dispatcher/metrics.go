@@ -3,6 +3,8 @@ package dispatcher
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // metrics of a dispatcher. Labels have few values each.
@@ -16,6 +18,8 @@ type metrics struct {
 	refusals  *prometheus.CounterVec
 	unwritten prometheus.Counter
 	reclaim   *reclaimMetrics
+	judgedN   *prometheus.CounterVec
+	holes     *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -34,19 +38,41 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		ends: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
 			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"}),
 		refusals: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
-			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, what was in the way with a resource, or gang_hold."},
+			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, what was in the way with a resource, gang_hold, or black_hole at a queue that fails everything."},
 			[]string{"reason"}),
 		unwritten: f.NewCounter(prometheus.CounterOpts{Name: "divvy_decision_records_dropped_total",
 			Help: "Records of decisions that were not written: the database was away for too long."}),
 		reclaim: newReclaimMetrics(reg),
+		judgedN: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_judged_total",
+			Help: "Attempts that failed or were lost and were judged: by the rule that decided, if any, and what became of the job: again, later, failed or quarantined; and by the rule that is rehearsed and would have decided, as dry_run."},
+			[]string{"rule", "verdict"}),
+		holes: f.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_queue_black_hole",
+			Help: "1 for a queue that fails nearly all that it gets, while the same kinds of jobs finish elsewhere; others have no line."}, []string{"queue"}),
 	}
 }
 
-var stateNames = map[string]string{isReady: "ready", isFinished: "finished", isFailed: "failed", isCancelled: "cancelled"}
+var stateNames = map[string]string{isWaiting: "waiting", isReady: "ready", isFinished: "finished", isFailed: "failed", isCancelled: "cancelled"}
 
 // ended counts attempts that are over; what claims hold, and jobs that change their shape, are none.
 func (m *metrics) ended(mv move) {
 	if name, is := stateNames[mv.After]; is && mv.Before == isLeased {
 		m.ends.WithLabelValues(name).Add(float64(mv.N))
+	}
+}
+
+// judged counts what a judgement said.
+func (m *metrics) judged(j retry.Judgement) {
+	verdict := "again"
+	switch {
+	case j.Quarantine:
+		verdict = "quarantined"
+	case j.Over:
+		verdict = "failed"
+	case j.Backoff > 0:
+		verdict = "later"
+	}
+	m.judgedN.WithLabelValues(j.Rule, verdict).Inc()
+	for _, rule := range j.Rehearsed {
+		m.judgedN.WithLabelValues(rule, "dry_run").Inc()
 	}
 }

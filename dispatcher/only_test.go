@@ -251,11 +251,11 @@ func TestNarrowPullsWait(t *testing.T) {
 				t.Fatalf("%+v, want job %d again", again, ids[0])
 			}
 			finish(t, d, Failed, again)
-			if err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error { _, _, err := HoldTask(ctx, tx, 2, 10); return err }); err != nil {
+			if err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error { _, err := HoldTasks(ctx, tx, along(2, 10)); return err }); err != nil {
 				t.Fatal(err)
 			}
 			resumed := next(func() {
-				if err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error { _, _, err := ReleaseTask(ctx, tx, 2, 10); return err }); err != nil {
+				if err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error { _, err := ReleaseTasks(ctx, tx, along(2, 10)); return err }); err != nil {
 					t.Error(err)
 				}
 			})

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -56,19 +57,21 @@ type drawn struct {
 	oracle *oracle
 	leases map[int64]string // of what is leased, by job
 	tasks  []int64          // made so far
+	kind   siteKind
 }
 
 func drawSite(t testing.TB, r *rapid.T, p siteKind) *drawn {
 	t.Helper()
 	queues := drawQueues(r, p)
 	f := newFixture(t, drawLevel(r, p, 1, new(int)), queues...)
-	return &drawn{fixture: f, r: r, oracle: newOracle(f.version, drawShapes(r, p, queues), p.plain), leases: map[int64]string{}}
+	return &drawn{fixture: f, r: r, oracle: newOracle(f.version, drawShapes(r, p, queues), p.plain), leases: map[int64]string{}, kind: p}
 }
 
 // siteKind narrows what is drawn.
 type siteKind struct {
 	plain bool // weights only, unit jobs, one queue; then ties are broken as they must
 	lends bool // limits of lending and borrowing
+	users bool // tasks have users, and shares may give them turns
 }
 
 // drawLevel draws siblings: three levels and eight leaves at the most.
@@ -81,6 +84,9 @@ func drawLevel(r *rapid.T, p siteKind, depth int, leaves *int) (out []shares.Spe
 		}
 		if p.lends {
 			drawLoans(r, &s.Plan)
+		}
+		if p.users {
+			s.Plan.Within = rapid.SampledFrom([]string{"", shares.FairUser, shares.FairUser, shares.Fifo}).Draw(r, "within")
 		}
 		if *leaves++; depth < 3 && *leaves+2 <= 8 && rapid.IntRange(0, 2).Draw(r, "inner") == 0 {
 			*leaves--
@@ -122,6 +128,14 @@ func drawQueues(r *rapid.T, p siteKind) (out []shares.Queue) {
 		q.Pool = rapid.SampledFrom([]string{"default", "default", "gpu"}).Draw(r, "pool")
 		q.Prefer = rapid.SampledFrom([]string{"", "", "wide"}).Draw(r, "prefer")
 		q.Cores = rapid.SampledFrom([]int{0, 0, 2}).Draw(r, "cores")
+		switch rapid.IntRange(0, 7).Draw(r, "policy") {
+		case 0:
+			q.DenyShares = []string{rapid.SampledFrom([]string{"A", "B", "A/A", "B/B"}).Draw(r, "denied")}
+		case 1:
+			q.AllowShares, q.DenyShares = []string{"A", "B"}, []string{"B/A"}
+		case 2:
+			q.Locations = []string{"disk"}
+		}
 		if rapid.IntRange(0, 9).Draw(r, "unlimited") == 0 {
 			q.Slots = nil
 		}
@@ -141,6 +155,9 @@ func drawShapes(r *rapid.T, p siteKind, queues []shares.Queue) []Requirements {
 		if rapid.IntRange(0, 3).Draw(r, "choosy") == 0 {
 			need.Queues = []string{rapid.SampledFrom(queues).Draw(r, "queue").Name}
 		}
+		if near := rapid.SampledFrom([]string{"", "", LocalityRequired, LocalityPreferred, LocalityPreferred}).Draw(r, "locality"); near != "" {
+			need.Locality, need.Locations = near, []string{rapid.SampledFrom([]string{"disk", "q0", "q1"}).Draw(r, "location")}
+		}
 		shapes = append(shapes, need)
 	}
 	return shapes
@@ -153,7 +170,10 @@ func (s *drawn) drawJobs() (batch, oracleJob) {
 	need := s.oracle.shapes[shape]
 	b := batch{share: s.oracle.tree.Nodes[leaf].Path, n: rapid.IntRange(1, 5).Draw(s.r, "n"), cores: need.Cores, need: need,
 		priority: rapid.IntRange(-1, 2).Draw(s.r, "priority"), attempts: rapid.IntRange(1, 3).Draw(s.r, "attempts")}
-	return b, oracleJob{leaf: leaf, shape: shape, priority: b.priority, most: b.attempts}
+	if s.kind.users {
+		b.user = fmt.Sprint("u", rapid.IntRange(0, 2).Draw(s.r, "user"))
+	}
+	return b, oracleJob{leaf: leaf, shape: shape, priority: b.priority, most: b.attempts, user: b.user}
 }
 
 func (s *drawn) drawPull() oraclePull {

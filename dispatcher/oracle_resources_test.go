@@ -40,7 +40,7 @@ func (o *oracle) unitsOf(name string) (held, demand map[string]int64) {
 			demand[need.SharingID] += n
 		case j.state == isReady && n <= o.units.capacity[name]: // who needs more than there is keeps nothing from others
 			for q := range o.units.pulled {
-				if o.runs(j.shape, q) {
+				if o.runs(j.shape, q) && o.opens(q, j.leaf) {
 					demand[need.SharingID] += n
 					break
 				}

@@ -9,6 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
+
+	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // sequence is a site with one daemon, of which one thing after the other is asked.
@@ -47,16 +50,21 @@ var sequenceSteps = map[string]func(*sequence){
 		s.oracle.kill(job)
 		s.refresh(s.d)
 	},
+	"judge": func(s *sequence) {
+		judge(s.t, s.d)
+		s.oracle.judge()
+		s.refresh(s.d)
+	},
 	"hold": func(s *sequence) {
 		s.shift(func(tx pgx.Tx, task int64) error {
-			_, _, err := HoldTask(context.Background(), tx, task, 100)
+			_, err := HoldTasks(context.Background(), tx, along(task, 100))
 			s.oracle.shift(task, isReady, isWaiting)
 			return err
 		})
 	},
 	"release": func(s *sequence) {
 		s.shift(func(tx pgx.Tx, task int64) error {
-			_, _, err := ReleaseTask(context.Background(), tx, task, 100)
+			_, err := ReleaseTasks(context.Background(), tx, along(task, 100))
 			s.oracle.shift(task, isWaiting, isReady)
 			return err
 		})
@@ -103,6 +111,18 @@ func TestOracleSequence(t *testing.T) {
 	onDatabases(t, 8, func(t testing.TB, r *rapid.T) {
 		s := &sequence{drawn: drawSite(t, r, siteKind{})}
 		s.run("enqueue", "enqueue", "pull", "pull", "pull", "pull", "end", "end", "kill", "hold", "release")
+	})
+}
+
+// The same where failed attempts are judged before their jobs are ready again.
+func TestOracleJudged(t *testing.T) {
+	onDatabases(t, 8, func(t testing.TB, r *rapid.T) {
+		s := &sequence{drawn: drawSite(t, r, siteKind{})}
+		s.oracle.judges = true
+		s.apply(func(v *shares.Version) {
+			v.Attempts = rules(retry.Rule{Name: "r", Match: retry.Match{Outcome: retry.Failed}, Action: retry.Limit, Times: 1000})
+		})
+		s.run("enqueue", "enqueue", "pull", "pull", "pull", "pull", "end", "end", "judge", "kill", "hold", "release")
 	})
 }
 

@@ -23,6 +23,7 @@ type oracle struct {
 	grants int              // made so far
 	last   map[string][]int // the number of the last one in or below a node, by pool and node
 	units  oracleUnits      // of resources
+	judges bool             // failed attempts wait until they are judged
 }
 
 // oracleJob is a job; state is one of the ledger's letters.
@@ -33,7 +34,9 @@ type oracleJob struct {
 	attempt, most int
 	state         string
 	queue         int // where it is leased
+	user          string
 	killed        bool
+	unjudged      bool // it waits until its failed attempt is judged
 }
 
 // oraclePull is what a slot asks for.
@@ -103,6 +106,10 @@ func (o *oracle) end(id int64, outcome Outcome) string {
 	case j.attempt >= j.most:
 		j.state = isFailed
 		return "failed"
+	case o.judges && outcome == Failed:
+		j.state, j.unjudged = isWaiting, true
+		j.attempt++
+		return "waiting"
 	}
 	j.state = isReady
 	j.attempt++
@@ -119,10 +126,22 @@ func (o *oracle) kill(id int64) {
 	}
 }
 
+// judge makes those jobs ready that waited for it.
+func (o *oracle) judge() {
+	for i := range o.jobs {
+		if j := &o.jobs[i]; j.unjudged {
+			j.unjudged = false
+			if j.state == isWaiting {
+				j.state = isReady
+			}
+		}
+	}
+}
+
 // shift moves the jobs of a task from one state to another: hold and release.
 func (o *oracle) shift(task int64, before, after string) {
 	for i := range o.jobs {
-		if j := &o.jobs[i]; j.task == task && j.state == before {
+		if j := &o.jobs[i]; j.task == task && j.state == before && !j.unjudged {
 			j.state = after
 		}
 	}
@@ -139,7 +158,29 @@ func (o *oracle) charge(j oracleJob, queue int) shares.Units {
 func (o *oracle) runs(shape, queue int) bool {
 	need, q := o.shapes[shape], o.queues[queue]
 	return (len(need.Queues) == 0 || slices.Contains(need.Queues, q.Name)) &&
-		(q.Cores == 0 || need.Cores <= q.Cores) && (q.Slots == nil || need.Cores <= *q.Slots)
+		(q.Cores == 0 || need.Cores <= q.Cores) && (q.Slots == nil || need.Cores <= *q.Slots) &&
+		(need.Locality != LocalityRequired || o.local(shape, queue))
+}
+
+// local says whether a queue is near the inputs of jobs of a shape, if they have any.
+func (o *oracle) local(shape, queue int) bool {
+	need, q := o.shapes[shape], o.queues[queue]
+	for _, at := range need.Locations {
+		if at == q.Name || slices.Contains(q.Locations, at) {
+			return true
+		}
+	}
+	return len(need.Locations) == 0
+}
+
+// opens says whether a queue runs jobs of a leaf.
+func (o *oracle) opens(queue, leaf int) bool {
+	means := func(path string) (is bool) {
+		o.tree.Up(leaf, func(n int) { is = is || o.tree.Nodes[n].Path == path })
+		return is
+	}
+	q := o.queues[queue]
+	return (len(q.AllowShares) == 0 || slices.ContainsFunc(q.AllowShares, means)) && !slices.ContainsFunc(q.DenyShares, means)
 }
 
 // held sums what the jobs that are leased in a pool hold at or below a node.
@@ -217,7 +258,7 @@ func (o *oracle) want(leaf int, pool string) (want shares.Units) {
 		}
 		var most shares.Units
 		for q := range o.queues {
-			if o.queues[q].Pool == pool && o.runs(j.shape, q) {
+			if o.queues[q].Pool == pool && o.runs(j.shape, q) && o.opens(q, leaf) {
 				usable[q] = true
 				most = max(most, o.charge(j, q))
 			}
@@ -263,8 +304,14 @@ func (o *oracle) slotLeft(p oraclePull, given []oracleJob) (cores int, memory in
 
 // better says whether a leaf gives job a before job b at a queue.
 func (o *oracle) better(a, b oracleJob, queue int) bool {
+	if ours, theirs := o.heldByUser(a, queue), o.heldByUser(b, queue); ours != theirs {
+		return ours < theirs
+	}
 	if o.queues[queue].Prefer == "wide" && o.cores(a) != o.cores(b) {
 		return o.cores(a) > o.cores(b)
+	}
+	if a.priority == b.priority && o.local(a.shape, queue) != o.local(b.shape, queue) {
+		return o.local(a.shape, queue)
 	}
 	return a.priority > b.priority || a.priority == b.priority && a.id < b.id
 }
@@ -275,7 +322,7 @@ func (o *oracle) next(p oraclePull, given []oracleJob) []oracleJob {
 	cores, memory := o.slotLeft(p, given)
 	best := map[int]oracleJob{} // by leaf
 	for _, j := range o.jobs {
-		if j.state != isReady || !o.runs(j.shape, p.queue) || o.cores(j) > cores || o.shapes[j.shape].MemoryMB > memory || !o.admits(j, p.queue) {
+		if j.state != isReady || !o.runs(j.shape, p.queue) || !o.opens(p.queue, j.leaf) || o.cores(j) > cores || o.shapes[j.shape].MemoryMB > memory || !o.admits(j, p.queue) {
 			continue
 		}
 		if b, ok := best[j.leaf]; !ok || o.better(j, b, p.queue) {

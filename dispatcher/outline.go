@@ -16,9 +16,10 @@ type outline struct {
 	class   string       // see JobClass
 	classAt int          // in JobClasses
 	queues  []bool       // that may run it, by position in version.Queues
+	remote  []bool       // of them that it prefers not to; nil: it does not matter
 	power   map[string]shares.Units
 	first   int32     // a shape that has it
-	shapes  []*shape  // that ask for resources, or hold some
+	shapes  []*shape  // that ask for resources or hold some, or name users
 	windows []*window // on a leaf of the present tree
 	nOpen   int       // of them
 	pilots  int       // its queues that pilots asked at lately
@@ -27,7 +28,7 @@ type outline struct {
 
 // outlineOf finds or makes the outline of requirements.
 func (s *state) outlineOf(need Requirements, first int32) *outline {
-	need.Resources, need.SharingID = nil, ""
+	need.Resources, need.SharingID, need.User = nil, "", ""
 	if need.Claims != nil && need.Claims.Resources != nil {
 		claims := *need.Claims
 		need.Claims, claims.Resources = &claims, nil
@@ -71,6 +72,7 @@ func (s *state) sumOf(o *outline) *outline {
 // place finds the queues that may run an outline. Its windows are hung afterwards.
 func (s *state) place(o *outline) {
 	o.queues, o.power = make([]bool, len(s.version.Queues)), map[string]shares.Units{}
+	o.remote = s.prefersElsewhere(o)
 	o.windows, o.nOpen, o.pilots = nil, 0, 0
 	for i, q := range s.version.Queues {
 		if fitsQueue(o.need, q, q.Labels) != "" {
@@ -98,11 +100,11 @@ func (s *state) place(o *outline) {
 type group struct {
 	leaf    int
 	outline *outline
-	plain   *window           // of the shape that asks for no resource; nil: there is none
-	heads   map[*queue]*heads // by the queue that they are for alone; nil: for all
-	kinds   int64             // of slots that there were when heads were made
-	waits   int64             // jobs of all its windows that are ready or to come
-	sum     *group            // that they are counted in as well; nil: none
+	plain   *window // of the shape that asks for no resource and names no user; nil: there is none
+	heads   map[headsKey]*heads
+	kinds   int64  // of slots that there were when heads were made
+	waits   int64  // jobs of all its windows that are ready or to come
+	sum     *group // that they are counted in as well; nil: none
 }
 
 // group finds or makes the group of an outline on a leaf.

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +18,9 @@ const daysAhead = 3
 
 // replayed are those of them that are kept for replays, for as long as the ledger.
 var replayed = byDay[2:5]
+
+// ofHistory are those that Config.KeepHistory is about.
+var ofHistory = byDay[:2]
 
 // Partition makes the partitions of today and the next days, of every table that has one a day, and returns how
 // many it made. It never keeps a grant or an end waiting for long: what it cannot lock within a fifth of a second it
@@ -63,22 +67,40 @@ func (d *Dispatcher) makeDay(ctx context.Context, table string, ahead int) (n in
 	return n, nil
 }
 
-// dropDays drops the days of what is kept for replays, and of samples, that are over, and returns how many. Only those
-// who write there and their readers meet its lock; while they have a table it is left alone.
+// dropDays drops the days that are over of what is kept for a time, and returns how many: one in a transaction, so that
+// nobody waits for more than one. It waits for a fifth of a second for those who have the table, and leaves it to the next
+// time; ends wait behind it for as long. What lies in a default partition goes row by row, see Purge.
 func (d *Dispatcher) dropDays(ctx context.Context) (n int, err error) {
-	keep := map[string]time.Duration{"share_samples": d.cfg.KeepSamples}
-	for _, table := range replayed {
-		keep[table] = d.cfg.Keep
-	}
-	for table, keep := range keep {
-		days, dropped := int((keep+day-1)/day), 0
-		err = d.cfg.Pool.QueryRow(ctx, query["drop_days"], pgx.StrictNamedArgs{"parent": table, "keep": days}).Scan(&dropped)
-		if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
-			return n, fmt.Errorf("drop_days: %w", err)
+	for _, table := range byDay {
+		keep := d.keepDays(table)
+		if keep == 0 {
+			continue
 		}
-		n += dropped
+		args := pgx.StrictNamedArgs{"parent": table, "keep": keep}
+		for dropped := 1; dropped > 0; n += dropped {
+			dropped = 0
+			err := d.cfg.Pool.QueryRow(ctx, query["drop_day"], args).Scan(&dropped)
+			if pg.Code(err) == pg.CodeLockNotAvailable {
+				break
+			}
+			if err != nil {
+				return n, fmt.Errorf("drop_day: %w", err)
+			}
+		}
 	}
 	return n, nil
+}
+
+// keepDays is for how many days after it has ended a day of a table is kept; 0: for ever.
+func (d *Dispatcher) keepDays(table string) int {
+	keep := d.cfg.KeepSamples
+	switch {
+	case slices.Contains(ofHistory, table):
+		keep = d.cfg.KeepHistory
+	case slices.Contains(replayed, table):
+		keep = d.cfg.Keep
+	}
+	return int((keep + day - 1) / day)
 }
 
 const day = 24 * time.Hour

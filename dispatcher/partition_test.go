@@ -186,3 +186,42 @@ func TestPurgeDropsOldSamples(t *testing.T) {
 		t.Errorf("days %v are left", days)
 	}
 }
+
+// History goes by the day after Config.KeepHistory, what lies in the default partition row by row; without it nothing does.
+func TestPurgeDropsOldHistory(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 3})
+	for range 3 {
+		finish(t, d, Finished, pull1(t, d, "q"))
+	}
+	for _, table := range ofHistory {
+		f.exec("SELECT divvy_make_days($1, (now() AT TIME ZONE 'UTC')::date - 10, 3)", table)
+		// One of a day that has its partition, one of an old day that has none, one of today.
+		f.exec(`UPDATE ` + table + ` SET ended_at = now() - k.age * interval '1 day'
+			FROM (SELECT tableoid AS at, ctid AS row, (row_number() OVER () - 1) * 9 AS age FROM ` + table + `) k
+			WHERE ` + table + `.tableoid = k.at AND ` + table + `.ctid = k.row`)
+		if day, rest, astray := f.home(table, "ended_at"); day != 1 || rest != 2 || astray != 0 {
+			t.Fatalf("%s: %d rows in their day, %d in the default, %d elsewhere", table, day, rest, astray)
+		}
+	}
+	if n, err := d.Purge(context.Background()); n != 0 || err != nil {
+		t.Errorf("kept for ever: %d dropped, %v", n, err)
+	}
+	d.cfg.KeepHistory = 14 * day
+	if n, err := d.Purge(context.Background()); n != 2 || err != nil {
+		t.Errorf("kept for 14 days: %d dropped, %v; want the rows of 18 days ago", n, err)
+	}
+	d.cfg.KeepHistory = 8 * day
+	if n, err := d.Purge(context.Background()); n != 4 || err != nil {
+		t.Errorf("kept for 8 days: %d dropped, %v; want two days of each table", n, err)
+	}
+	for _, table := range ofHistory {
+		if days := f.days(table); len(days) != 1 || days[0] != -8 {
+			t.Errorf("%s: days %v are left", table, days)
+		}
+		if day, rest, astray := f.home(table, "ended_at"); day+astray != 0 || rest != 1 {
+			t.Errorf("%s: %d rows in their day, %d in the default, %d elsewhere are left", table, day, rest, astray)
+		}
+	}
+}

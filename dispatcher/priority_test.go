@@ -75,7 +75,7 @@ func TestPrioritiseTaskAges(t *testing.T) {
 	f.exec("UPDATE jobs SET created_at = created_at - interval '2 hours', place = place - 7200000")
 	recent := f.enqueue(batch{share: "A", n: 2, priority: 30})
 	err := pgx.BeginFunc(context.Background(), f.pool, func(tx pgx.Tx) error {
-		_, _, err := HoldTask(context.Background(), tx, 1, 1)
+		_, err := HoldTasks(context.Background(), tx, along(1, 1))
 		return err
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func TestPrioritiseTaskAges(t *testing.T) {
 		t.Errorf("job %d, want %d", l.Job, old[1])
 	}
 	err = pgx.BeginFunc(context.Background(), f.pool, func(tx pgx.Tx) error {
-		_, _, err := ReleaseTask(context.Background(), tx, 1, 10)
+		_, err := ReleaseTasks(context.Background(), tx, along(1, 10))
 		return err
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
 // older than Config.Keep, closed daemons without rows, counts of ends of more than eight days ago, reports that their end
-// has left behind, claims that were released long ago, and by the day what else is kept for replays, and samples. It returns
+// has left behind, claims that were released long ago, and by the day what else is kept for replays, samples and history. It returns
 // how many rows, and days, went. All that was over when it began goes, unless that takes longer than purgeFor; something is
 // over again a moment later, so it need not be repeated until nothing is.
 func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
@@ -46,11 +46,28 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return n, err
 	}
+	went, err = d.purge(ctx, d.strays()...)
+	n += went
+	if err != nil {
+		return n, err
+	}
 	days, err := d.dropDays(ctx) // by itself: its lock is held for no other's work
 	if err != nil {
 		return n, fmt.Errorf("purge: %w", err)
 	}
 	return n + days, nil
+}
+
+// strays deletes from the default partitions what is older than the days that are kept.
+func (d *Dispatcher) strays() (list []statement) {
+	for _, of := range []struct{ table, verb string }{ // the others have no default
+		{"attempts", "purge_rest_attempts"}, {"ended_jobs", "purge_rest_ended_jobs"}, {"share_samples", "purge_rest_share_samples"},
+	} {
+		if days := d.keepDays(of.table); days > 0 {
+			list = append(list, statement{of.verb, pgx.StrictNamedArgs{"keep": days, "n": purgeBatch}})
+		}
+	}
+	return list
 }
 
 // purge runs statements in a transaction; nothing while another daemon is at it.

@@ -2,14 +2,11 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-
-	"github.com/divvyhq/divvy/shares"
 )
 
 // satisfy starts what decisions wait for: reads of windows, takes of escrow.
@@ -214,6 +211,7 @@ func (d *Dispatcher) takeGround(w *window, rows []readyRow, asked int) {
 func (s *state) free(rows []readyRow) []readyJob {
 	free := make([]readyJob, 0, len(rows))
 	for _, r := range rows {
+		s.elders.saw(r.ID)
 		if s.inflight[r.ID] == nil {
 			free = append(free, r.job())
 		}
@@ -292,123 +290,6 @@ func (d *Dispatcher) stirWindow(w *window) {
 	d.line.stir(func(c *class) bool {
 		q := d.state.byName[c.queue]
 		// A slot with labels of its own may run what its queue alone may not.
-		return q != nil && (w.shape.queues[q.pos] || c.name != c.queue)
+		return q != nil && q.policy.admits(w.leaf) && (w.shape.queues[q.pos] || c.name != c.queue)
 	})
-}
-
-// leaseOf is a committed grant as the pilot gets it.
-func (d *Dispatcher) leaseOf(ctx context.Context, g *grant) (Lease, error) {
-	key := leaseKey{job: g.job.id, attempt: g.job.attempt, nonce: g.nonce}
-	return d.leaseFor(ctx, key, leaseParts{task: g.job.task, share: g.share, need: g.window.shape.need, piece: g.job.piece,
-		expires: d.cfg.Timing.FirstTTL.Seconds(), claims: g.claims})
-}
-
-// leaseParts is what a Lease is put together from.
-type leaseParts struct {
-	task    int64
-	share   string
-	need    Requirements
-	piece   piece
-	expires float64
-	claims  []heldClaim
-}
-
-func (d *Dispatcher) leaseFor(ctx context.Context, key leaseKey, of leaseParts) (Lease, error) {
-	p, err := d.payloads.get(ctx, of.task)
-	if err != nil {
-		return Lease{}, err
-	}
-	command, env := p.render(of.piece)
-	env = withClaims(env, of.claims)
-	return Lease{Lease: key.String(), Job: key.job, Attempt: int(key.attempt), Task: of.task, Share: of.share,
-		Command: command, Env: env, Cores: of.need.Cores, MemoryMB: of.need.MemoryMB, DiskMB: of.need.DiskMB,
-		WalltimeS: of.need.WalltimeS, ExpiresIn: of.expires}, nil
-}
-
-// recallPull looks up whether a pull with a request id repeats one that was answered, maybe by another daemon.
-func (d *Dispatcher) recallPull(p *pull) {
-	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
-	defer cancel()
-	leases, err := d.recallLeases(ctx, p)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p.recall = recalled
-	if p.gone || p.taken && !p.aside {
-		if err != nil || len(leases) > 0 {
-			p.recall = notRecalled // the grant that is on its way will take nothing: then this is looked up again
-		}
-		return
-	}
-	switch {
-	case err != nil || len(leases) > 0:
-		d.line.remove(p)
-		d.finishPull(p, leases, err)
-	case p.aside:
-		p.aside = false
-		d.line.again(d, p)
-		d.kick()
-	case p.over:
-		d.line.expire(d, p)
-	default: // no repeat: it waits its turn
-		if c := d.line.classes[p.class]; c != nil {
-			d.line.wake(c)
-			d.kick()
-		}
-	}
-}
-
-type recallRow struct {
-	BodyHash   []byte
-	JobID      int64
-	Attempt    int32
-	Nonce      int64
-	TaskID     int64
-	ShareID    shares.ShareID
-	ShapeID    int32
-	Idx        int64
-	Inputs     []string
-	FirstEvent int64
-	NEvents    int64
-	Claims     []int64
-	ExpiresS   float64
-}
-
-// recallLeases returns nothing for a request id that was never answered, ErrRequestReused or ErrRequestOver.
-func (d *Dispatcher) recallLeases(ctx context.Context, p *pull) ([]Lease, error) {
-	rows, err := d.cfg.Pool.Query(ctx, query["recall"], pgx.StrictNamedArgs{"key": p.key})
-	if err != nil {
-		return nil, fmt.Errorf("recall: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[recallRow])
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	if string(found[0].BodyHash) != string(p.hash) {
-		return nil, ErrRequestReused
-	}
-	var leases []Lease
-	for _, r := range found {
-		if r.JobID == 0 {
-			return nil, ErrRequestOver
-		}
-		d.mu.Lock()
-		of := leaseParts{task: r.TaskID, expires: r.ExpiresS,
-			piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
-		if node, ok := d.state.version.Tree.ByID(r.ShareID); ok {
-			of.share = d.state.version.Tree.Nodes[node].Path
-		}
-		if sh := d.state.shapes[r.ShapeID]; sh != nil {
-			of.need = sh.need
-		}
-		d.mu.Unlock()
-		if of.claims, err = d.recallClaims(ctx, r.Claims); err != nil {
-			return nil, err
-		}
-		lease, err := d.leaseFor(ctx, leaseKey{r.JobID, r.Attempt, r.Nonce}, of)
-		if err != nil {
-			return nil, err
-		}
-		leases = append(leases, lease)
-	}
-	return leases, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Where jobs ask for resources there may be a window for every user, with a few jobs each: those of which nothing was read
+// Where jobs ask for resources, or users have turns, there may be a window for every user, with a few jobs each: those of which nothing was read
 // yet are read many at a time.
 const (
 	mostFirst = 64 // windows
@@ -16,7 +16,7 @@ const (
 
 // cold says whether nothing was read of a window, and nothing is known of it but that it has jobs.
 func (w *window) cold() bool {
-	return w.shape.asks != nil && w.slice.all() && w.cursor.place == minPlace && len(w.jobs) == 0 && len(w.behind) == 0 && !w.end
+	return w.shape.headed && w.slice.all() && w.cursor.place == minPlace && len(w.jobs) == 0 && len(w.behind) == 0 && !w.end
 }
 
 // takeCold takes cold windows out of those that are to be read; none when there is just one.

@@ -68,14 +68,14 @@ func (s *state) reclaimPools() (all []*reclaimPool) {
 // nobody is taken from for what target slots do not admit.
 func (s *state) askOf(p *pool, w *window) (a ask, ok bool) {
 	cores := w.shape.need.Cores
-	job := shares.Units(cores) * w.shape.power[p.name]
+	job := shares.Units(cores) * s.powerAt(w.leaf, w.shape.outline, p)
 	if w.ready <= 0 || job <= 0 {
 		return ask{}, false
 	}
 	free, most := int64(0), int64(0)
-	for i, fits := range w.shape.queues {
+	for i := range w.shape.queues {
 		q := s.queues[s.version.Queues[i].ID]
-		if !fits || q.pool != p || q.State != shares.Online {
+		if !s.mayRun(i, w.leaf, w.shape.outline) || q.pool != p || q.State != shares.Online {
 			continue
 		}
 		room, bounded := s.roomAt(q, w.key.share, w.shape.outline)

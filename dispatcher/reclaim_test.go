@@ -471,7 +471,7 @@ func TestReclaimAfterAKill(t *testing.T) {
 		t.Fatalf("%d orders while B has its target", n)
 	}
 	err := beginFunc(t.Context(), f.pool, func(tx pgxTx) error {
-		_, err := CancelTask(t.Context(), tx, taken[0].Task, "kill", 100)
+		_, err := CancelTasks(t.Context(), tx, along(taken[0].Task, 100), "kill")
 		return err
 	})
 	if err != nil {

@@ -155,8 +155,9 @@ func (c *contenders) tell(y *diary) {
 	}
 }
 
-// contend is Pool.Contend that remembers what is to be told.
+// contend is Pool.Contend that remembers what is to be told. Leaves that the queues do not run never contend.
 func (c *contenders) contend(leaf int, is bool) {
+	is = is && c.policy.admits(leaf)
 	if c.told > 0 && c.pool.book.Contends(&c.leaves, leaf) != is {
 		if c.changed = append(c.changed, leaf); len(c.changed) > len(c.of.version.Tree.Nodes) {
 			c.told = 0 // shorter to tell all

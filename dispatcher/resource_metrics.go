@@ -49,12 +49,17 @@ func (d *Dispatcher) resourceFigures() map[string]*resourceFigures {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.state
-	if s == nil || len(s.version.Resources) == 0 {
+	if s == nil {
 		return nil
 	}
 	all := map[string]*resourceFigures{}
-	for _, r := range s.version.Resources[:min(len(s.version.Resources), mostResourceMetrics)] {
-		all[r.Name] = &resourceFigures{}
+	for i := range s.version.Resources[:min(len(s.version.Resources), mostResourceMetrics)] {
+		if r := &s.version.Resources[i]; !r.BuiltIn() || len(r.Of) > 0 {
+			all[r.Name] = &resourceFigures{}
+		}
+	}
+	if len(all) == 0 {
+		return nil
 	}
 	for _, sup := range s.allSupplies() {
 		if f := all[sup.of.Name]; f != nil {
@@ -64,7 +69,7 @@ func (d *Dispatcher) resourceFigures() map[string]*resourceFigures {
 		}
 	}
 	for _, w := range s.windows {
-		if w.asked == 0 || w.shape.pilots == 0 {
+		if w.asked == 0 || s.pilotsFor(w, 1) == 0 {
 			continue
 		}
 		for i := range w.shape.asks {

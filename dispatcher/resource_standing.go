@@ -22,7 +22,7 @@ type ResourceStanding struct {
 	Wanted       int64             `json:"wanted" doc:"Units of ready jobs that some slot could run."`
 	Free         int64             `json:"free" doc:"Units that may be granted now, less what others use outside of this site."`
 	Kept         int64             `json:"kept" doc:"Of these, units that are kept for somebody for a bounded time (max_hold)."`
-	SplitBy      string            `json:"split_by" enum:"user,share,label" doc:"What the sharing ID of a job is."`
+	SplitBy      string            `json:"split_by" enum:"user,share,label,none" doc:"What the sharing ID of a job is; none: all jobs have the same."`
 	Holders      int               `json:"holders" doc:"Sharing IDs that hold a unit."`
 	Waiting      int               `json:"waiting" doc:"Sharing IDs that want more than they hold."`
 	External     *ResourceExternal `json:"external,omitempty" doc:"What was last reported from outside."`

@@ -61,7 +61,9 @@ func (s *state) allSupplies() (list []*supply) {
 				continue
 			}
 			for _, q := range s.version.Queues {
-				list = append(list, s.supply(supplyKey{ref, q.ID}, r))
+				if r.BoundAt(q.Name) {
+					list = append(list, s.supply(supplyKey{ref, q.ID}, r))
+				}
 			}
 		}
 	}
@@ -87,7 +89,7 @@ func (s *state) keysInUse(r *shares.Resource) []string {
 // standing tells of a supply.
 func (sup *supply) standing(now time.Time, withIDs bool) ResourceStanding {
 	b := sup.book
-	st := ResourceStanding{Name: sup.key.ref, Capacity: b.Capacity(), FileCapacity: sup.of.Capacity, Held: b.Held(),
+	st := ResourceStanding{Name: sup.key.ref, Capacity: b.Capacity(), FileCapacity: sup.fileCapacity(), Held: b.Held(),
 		Free: max(0, b.Usable()-b.Held()), SplitBy: cmp.Or(sup.of.Split.By, shares.SplitByUser)}
 	if sup.queue != nil {
 		st.Queue = sup.queue.Name
@@ -105,11 +107,22 @@ func (sup *supply) standing(now time.Time, withIDs bool) ResourceStanding {
 			st.Waiting++
 		}
 	}
+	if sup.of.BuiltIn() {
+		st.Wanted, st.Waiting = sup.state.wantedIO(sup.queue), 0
+	}
 	st.Kept = b.Kept()
 	if withIDs {
 		st.IDs = sup.idStandings(all, now)
 	}
 	return st
+}
+
+// fileCapacity is what the site file says.
+func (sup *supply) fileCapacity() int64 {
+	if sup.queue != nil && sup.of.BuiltIn() {
+		return sup.queue.MaxIO
+	}
+	return sup.of.Capacity
 }
 
 // mostKeptFor bounds the names of those for whom units are kept.

@@ -29,8 +29,14 @@ func BenchmarkPullsWithResources(b *testing.B) {
 		{name: "one resource, 10000 IDs, scarce", resources: 1, ids: 10_000, units: 200},
 		{name: "one resource, 10000 IDs, scarce, by weights", resources: 1, ids: 10_000, units: 200, split: weights},
 		{name: "one resource, 10000 IDs, scarce, by a tree", resources: 1, ids: 10_000, units: 200, split: tree},
+		{name: "turns of 100 users", ids: 100, users: true},
+		{name: "turns of 10000 users", ids: 10_000, users: true},
 		{name: "none at 200 queues", queues: 200},
 		{name: "one of each of 200 queues, 100 IDs", resources: 1, ids: 100, units: plenty, queues: 200},
+		{name: "none at 1000 queues", queues: 1000},
+		{name: "none at 1000 queues with max_io", queues: 1000, maxIO: plenty},
+		{name: "10 intensities at 1000 queues", queues: 1000, intensities: 10},
+		{name: "10 intensities at 1000 queues with max_io", queues: 1000, maxIO: plenty, intensities: 10},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
@@ -47,6 +53,9 @@ type benchSite struct {
 	units          int64
 	split          shares.Split
 	queues         int
+	users          bool  // the IDs are users, to whom all shares give turns
+	maxIO          int64 // of each queue
+	intensities    int   // of which jobs have one
 }
 
 const benchLeaves = 100
@@ -62,6 +71,9 @@ func (c benchSite) run(b *testing.B) {
 		top := node(fmt.Sprintf("T%d", i), float64(1+i))
 		for k := range 10 {
 			top.Children = append(top.Children, node(fmt.Sprintf("L%d", k), float64(1+k)))
+			if c.users {
+				top.Children[k].Plan.Within = shares.FairUser
+			}
 		}
 		root = append(root, top)
 	}
@@ -69,15 +81,19 @@ func (c benchSite) run(b *testing.B) {
 	for i := 1; i < c.queues; i++ {
 		queues = append(queues, slots(fmt.Sprint("q", i), 1_000))
 	}
+	for i := range queues {
+		queues[i].MaxIO = c.maxIO
+	}
 	f := newFixture(b, root, queues...)
 	f.apply(func(v *shares.Version) {
+		*v = v.WithIO()
 		for i := range c.resources {
 			r := units(fmt.Sprintf("r%d", i), c.units)
 			r.Split.Weights, r.Split.Tree, r.PerQueue = c.split.Weights, c.split.Tree, c.queues > 0
 			v.Resources = append(v.Resources, r)
 		}
 	})
-	f.enqueueAsking(b, 2*grants, c.resources, c.ids)
+	f.enqueueAsking(b, 2*grants, c)
 	d, err := Open(context.Background(), Config{Pool: f.pool, Load: f.load})
 	if err != nil {
 		b.Fatal(err)
@@ -120,22 +136,25 @@ func (c benchSite) run(b *testing.B) {
 	_ = d.Close(context.Background())
 }
 
-// enqueueAsking makes ready jobs of all leaves in one transaction, of so many sharing IDs and resources in turn.
-func (f *fixture) enqueueAsking(b *testing.B, n, nResources, nIDs int) {
+// enqueueAsking makes ready jobs of all leaves in one transaction, of sharing IDs and resources in turn.
+func (f *fixture) enqueueAsking(b *testing.B, n int, c benchSite) {
 	b.Helper()
 	ctx := context.Background()
-	f.tasks++
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
-		if err := AddPayload(ctx, tx, Payload{Task: f.tasks, Command: []string{"true"}}); err != nil {
-			return err
-		}
-		shapes := make([]int32, max(1, nIDs))
+		kinds := max(1, c.ids, c.intensities)
+		shapes, tasks := make([]int32, kinds), make([]int64, kinds)
 		for i := range shapes {
 			need := Requirements{Cores: 1}
-			if nResources > 0 {
-				need.Resources, need.SharingID = map[string]int64{fmt.Sprintf("r%d", i%nResources): 1}, fmt.Sprint("user", i)
+			if c.resources > 0 {
+				need.Resources, need.SharingID = map[string]int64{fmt.Sprintf("r%d", i%c.resources): 1}, fmt.Sprint("user", i)
+			}
+			if c.intensities > 0 {
+				need.Resources = map[string]int64{shares.IO: int64(100 + i)}
 			}
 			var err error
+			if tasks[i], err = f.addTask(ctx, tx, i == 0 || c.users, fmt.Sprint("user", i)); err != nil {
+				return err
+			}
 			if shapes[i], err = Intern(ctx, tx, need); err != nil {
 				return err
 			}
@@ -146,10 +165,10 @@ func (f *fixture) enqueueAsking(b *testing.B, n, nResources, nIDs int) {
 			for i := at; i < min(n, at+10_000); i++ {
 				who := i % len(shapes)
 				leaf := leaves[i%benchLeaves]
-				if nIDs > benchLeaves {
+				if c.ids > benchLeaves {
 					leaf = leaves[who%benchLeaves] // a user's jobs are of one share
 				}
-				jobs = append(jobs, NewJob{Task: f.tasks, Share: f.version.Tree.Nodes[leaf].ID, Shape: shapes[who], MaxAttempts: 1, Index: int64(i)})
+				jobs = append(jobs, NewJob{Task: tasks[who], Share: f.version.Tree.Nodes[leaf].ID, Shape: shapes[who], MaxAttempts: 1, Index: int64(i)})
 			}
 			if _, err := Enqueue(ctx, tx, jobs); err != nil {
 				return err
@@ -160,4 +179,17 @@ func (f *fixture) enqueueAsking(b *testing.B, n, nResources, nIDs int) {
 	if err != nil {
 		b.Fatal(err)
 	}
+}
+
+// addTask makes a new task of a user; without another it is the last one.
+func (f *fixture) addTask(ctx context.Context, tx pgx.Tx, another bool, user string) (int64, error) {
+	if !another {
+		return f.tasks, nil
+	}
+	f.tasks++
+	if _, err := tx.Exec(ctx, `INSERT INTO tasks (id, name, user_name, state, share_id, spec) OVERRIDING SYSTEM VALUE
+		VALUES ($1, 't', $2, 'running', 1, '{}')`, f.tasks, user); err != nil {
+		return 0, err
+	}
+	return f.tasks, AddPayload(ctx, tx, Payload{Task: f.tasks, Command: []string{"true"}})
 }

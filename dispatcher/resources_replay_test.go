@@ -19,6 +19,10 @@ func TestReplayOfResourceGates(t *testing.T) {
 			h.apply(func(v *shares.Version) {
 				v.Number = number
 				v.Resources = []shares.Resource{units("maya", maya), perQueue}
+				if seed == 2 { // only one of the queues has units of its own, and not before a job asks for some
+					v.Queues[1].MaxIO, v.Resources = 3, v.Resources[:1]
+				}
+				*v = v.WithIO()
 				h.versions[v.Number] = *v
 			})
 		}
@@ -32,8 +36,13 @@ func TestReplayOfResourceGates(t *testing.T) {
 		for i := range 50 {
 			need := Requirements{SharingID: fmt.Sprint("u", h.random.IntN(3)), Resources: map[string]int64{
 				[]string{"maya", "seat"}[h.random.IntN(2)]: 1 + int64(h.random.IntN(2))}}
-			if h.random.IntN(3) == 0 {
+			switch h.random.IntN(3) {
+			case 0:
 				need = Requirements{}
+			case 1:
+				if seed == 2 && i > 10 {
+					need = Requirements{Resources: map[string]int64{shares.IO: 1 + int64(h.random.IntN(3))}}
+				}
 			}
 			h.enqueue(batch{share: h.leaves[h.random.IntN(len(h.leaves))], n: 1 + h.random.IntN(20), priority: h.random.IntN(3), need: need})
 			if i == 25 {

@@ -169,8 +169,9 @@ func CancelScaledAway(ctx context.Context, tx pgx.Tx, task int64, limit int) (n 
 	if err != nil {
 		return 0, false, fmt.Errorf("cancel: %w", err)
 	}
-	if n, err = cancelIdle(ctx, tx, ids); err != nil {
+	gone, err := cancelIdle(ctx, tx, ids)
+	if err != nil {
 		return 0, false, fmt.Errorf("cancel: %w", err)
 	}
-	return n, len(ids) == limit, nil
+	return gone.total(), len(ids) == limit, nil
 }

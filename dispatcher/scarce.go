@@ -11,6 +11,14 @@ import (
 var gateOfRule = map[resource.Rule]Gate{resource.Capacity: GateResourceCapacity, resource.External: GateResourceExternal,
 	resource.Reservation: GateResourceReserved, resource.OverItsPart: GateResourceAllowance}
 
+// gate is the one at which a rule keeps a job back from units of the supply.
+func (sup *supply) gate(rule resource.Rule) Gate {
+	if sup.of != nil && sup.of.BuiltIn() {
+		return GateResourceIO
+	}
+	return gateOfRule[rule]
+}
+
 // shortage is what keeps a job back of the resources that it asks for. The zero one is none.
 type shortage struct {
 	by    *supply // supplies.unknown: the site does not have the resource
@@ -31,11 +39,14 @@ func (no shortage) need() shares.Units { return shares.Units(no.units) * 1000 }
 // short says which resource keeps the jobs of a window from a queue: all are taken together or none is. Allowances are
 // asked before escrow, so that nobody takes units from another daemon that it may not use.
 func (s *state) short(w *window, q *queue) shortage {
+	if w.shape.asks == nil {
+		return shortage{}
+	}
 	if w.shape.unknown {
 		return shortage{by: s.supplies.unknown}
 	}
 	b := s.bundle(w, q)
-	if w.asked == 0 || w.shape.pilots == 0 {
+	if w.asked == 0 || s.pilotsFor(w, 1) == 0 {
 		b.Want(max(1, w.asked)) // a slot with labels of its own, or what is ready was not counted yet: it wants this one
 	}
 	if ok, why := b.Admits(s.moment); !ok {
@@ -73,7 +84,7 @@ func (s *state) bundle(w *window, q *queue) *resource.Bundle {
 		w = common // what is ready is wanted once
 	}
 	var at shares.QueueID
-	if w.shape.byQueue {
+	if w.shape.byQueue && s.hasOwn(q) {
 		at = q.ID
 	}
 	if b := w.bundles[at]; b != nil {
@@ -129,7 +140,7 @@ func (c *contenders) first(h *heads, q *queue, n *needs, in *obstacle) *window {
 			s.askAhead(h, q, n)
 			return nil
 		case no.limit != nil:
-			no.by.why = string(GateResourceCapacity)
+			no.by.why = string(no.by.gate(resource.Capacity))
 		}
 		s.passOver(l, w, no)
 	}

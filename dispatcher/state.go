@@ -1,8 +1,6 @@
 package dispatcher
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -29,10 +27,14 @@ type state struct {
 	diary    diary            // what is counted, in its order
 	slice    slice            // of every window
 
-	byAt       []*outline             // by outline.at
-	ofNodes    []*outline             // those that one node can run only, which have no number
-	sums       []*outline             // of these, see sumOf
-	outlines   map[string]*outline    // by their requirements
+	byAt       []*outline          // by outline.at
+	ofNodes    []*outline          // those that one node can run only, which have no number
+	sums       []*outline          // of these, see sumOf
+	outlines   map[string]*outline // by their requirements
+	policies   map[string]*policy  // of queues, by what they say
+	elders     elders
+	turns      bool                   // some leaf gives turns to users, or some shape names one
+	localWait  time.Duration          // how long jobs are remote
 	contenders map[string]*contenders // by what makes the kind of slot
 	nKinds     int64                  // of slots that there were
 	nOpen      int                    // leaves with a window that has something to give
@@ -43,8 +45,9 @@ type state struct {
 	moment     time.Time        // of the present decision, where there are some
 	clock      func() time.Time // nil: the host's
 
-	memory     map[memoryKey]memory // of shares, up to the last adoption
-	remembered time.Time            // up to when the pools have counted what shares miss
+	holes      map[shares.QueueID]*hole // queues that get a job now and then
+	memory     map[memoryKey]memory     // of shares, up to the last adoption
+	remembered time.Time                // up to when the pools have counted what shares miss
 
 	scratch struct { // of contendersFor, and of records
 		shapes bits
@@ -58,15 +61,19 @@ type state struct {
 // shape is an interned set of requirements, with what the present version makes of it.
 type shape struct {
 	*outline
-	id   int32
-	full Requirements  // with its resources
-	asks []resourceAsk // for them, and for those that its claims will take
-	lot  string        // what it asks for, in one way to write it
+	id    int32
+	plain int32         // the same of anybody's jobs, where it names a user
+	full  Requirements  // with its resources
+	asks  []resourceAsk // for them, and for those that its claims will take
+	lot   string        // what it asks for, in one way to write it
+
+	headed bool // its windows are among heads: it asks for resources, or names a user
 
 	holds []resourceAsk // what it holds with a lease: its own resources
 
 	unknown bool // it asks for what the site does not have
 	byQueue bool // it asks for something of which every queue has units of its own
+	unsplit bool // nothing that it asks for is split over sharing IDs
 }
 
 // queue is a queue of the present version with what runs there.
@@ -75,6 +82,7 @@ type queue struct {
 	pos       int
 	pool      *pool
 	limit     *limit
+	policy    *policy   // which shares run here; nil: all
 	targets   []*target // target slots
 	floors    []*target
 	outlines  []*outline // of jobs that may run here
@@ -117,28 +125,10 @@ type leaf struct {
 	windows []*window
 	groups  []*group // of them, by outline; those of one node are in near, and counted together here
 	near    map[*outline]*group
-	nOpen   int // of them
+	users   *users // nil: jobs are given by priority and age alone
+	nOpen   int    // of them
 	dirty   bool
 	reach   map[*pool]*reach
-}
-
-// reach is which queues of a pool the leaf's jobs could use: their demand is bounded by it.
-type reach struct {
-	queues  []bool // by position
-	cap     shares.Units
-	bounded bool
-	held    shares.Units // of this leaf at those queues
-	targets bool         // one of them has target slots
-	classes [nClasses]classReach
-	stale   bool
-}
-
-// classReach is the same of the jobs of one class, where there are target slots.
-type classReach struct {
-	queues  []bool
-	cap     shares.Units
-	bounded bool
-	held    shares.Units
 }
 
 type heldKey struct {
@@ -157,62 +147,6 @@ func newState() *state {
 		limits: map[limitKey]*limit{}, inflight: map[int64]*grant{}, memory: map[memoryKey]memory{}, contenders: map[string]*contenders{}, narrows: newNarrows(), claims: newClaims(), gangs: newGangs()}
 }
 
-// adopt builds everything that follows from the site version; counts and windows stay.
-func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit) {
-	maps.Copy(s.memory, s.memories())
-	s.version, s.epoch, s.limits = v, epoch, limits
-	old := s.queues
-	s.queues, s.byName, s.pools = map[shares.QueueID]*queue{}, map[string]*queue{}, map[string]*pool{}
-	for name, c := range capacities(v.Queues) {
-		p := &pool{name: name, book: shares.NewPool(v.Tree, name), capacity: c, limit: limits[poolLimit(name)], lastGrant: make([]int64, len(v.Tree.Nodes))}
-		p.book.SetCapacity(p.full())
-		p.lends, p.demand = p.book.Lends(), make([]shares.Units, len(v.Tree.Nodes))
-		p.lag = make([]float64, len(v.Tree.Nodes))
-		p.pathLimits = pathLimits(v.Tree, name, limits)
-		s.pools[name] = p
-	}
-	s.recall(s.memory)
-	for i, q := range v.Queues {
-		entry := &queue{Queue: q, pos: i, pool: s.pools[q.Pool], limit: limits[queueLimit(q.ID)], pilots: map[string]seen{}}
-		if before := old[q.ID]; before != nil {
-			entry.pilots, entry.elsewhere = before.pilots, before.elsewhere
-		}
-		s.queues[q.ID], s.byName[q.Name] = entry, entry
-	}
-	s.hangTargets(limits)
-	s.adoptSupplies()
-	// Nodes of the former tree are no nodes of this one, and no limit is the one that it was.
-	s.leaves, s.dirty, s.nOpen = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0], 0
-	s.forgetContenders()
-	for _, sum := range s.sums {
-		sum.queues, sum.power = nil, nil
-	}
-	for _, o := range slices.Concat(s.byAt, s.ofNodes) {
-		s.place(o)
-	}
-	for _, w := range s.windows {
-		s.hang(w)
-	}
-	for _, of := range s.held {
-		for key, h := range of {
-			s.book(key, h.jobs, h.units)
-		}
-	}
-}
-
-func pathLimits(t *shares.Tree, pool string, limits map[limitKey]*limit) [][]*limit {
-	of := make([][]*limit, len(t.Nodes))
-	for i, n := range t.Nodes { // parents come first
-		if n.Parent >= 0 {
-			of[i] = append(of[i], of[n.Parent]...)
-		}
-		if l := limits[shareLimit(n.ID, pool)]; l != nil {
-			of[i] = append(of[i], l)
-		}
-	}
-	return of
-}
-
 // know adds a shape.
 func (s *state) know(id int32, need Requirements) {
 	sh := &shape{outline: s.outlineOf(need, id), id: id, full: need, holds: asksOf(need.Resources)}
@@ -224,7 +158,9 @@ func (s *state) know(id int32, need Requirements) {
 		sh.asks = sh.holds
 	}
 	s.shapes[id] = sh
-	if sh.asks != nil || sh.holds != nil {
+	sh.headed = sh.asks != nil || need.User != ""
+	s.turns = s.turns || need.User != ""
+	if sh.headed || sh.holds != nil {
 		sh.lot = lotOf(sh.asks)
 		sh.shapes = append(sh.shapes, sh)
 		s.resolve(sh)
@@ -236,15 +172,16 @@ func (s *state) hang(w *window) {
 	w.opened = false
 	node, ok := s.version.Tree.ByID(w.key.share)
 	if !ok || !s.version.Tree.Leaf(node) {
-		w.leaf, w.group = -1, nil
+		w.leaf, w.group, w.user = -1, nil, nil
 		return
 	}
 	w.leaf, w.group, w.waits = node, s.group(node, w.shape.outline), 0
 	w.recountWaits()
 	w.bundles, w.asked = nil, 0
-	if w.shape.asks == nil {
+	if !w.shape.headed {
 		w.group.plain = w
 	}
+	s.hangUser(w)
 	s.recountWanted(w, false)
 	s.leaves[node].windows = append(s.leaves[node].windows, w)
 	w.shape.windows = append(w.shape.windows, w)
@@ -279,239 +216,5 @@ func (s *state) touch(node int, reachToo bool) {
 	if !l.dirty {
 		l.dirty = true
 		s.dirty = append(s.dirty, node)
-	}
-}
-
-// apply counts a move. own is true for moves of this daemon's lanes: only they spend this daemon's escrow.
-func (s *state) apply(m move, own bool) {
-	key := windowKey{m.Share, m.Shape}
-	switch { // before what waits: a resource is told of a grant while its job still counts as one that waits
-	case m.Before == isLeased && m.After != isLeased:
-		s.hold(m, -1, own)
-	case m.After == isLeased && m.Before != isLeased:
-		s.hold(m, +1, own)
-	}
-	if m.After != isLeased && len(s.gangs.tasks) > 0 { // a gang that starts is not pending any more; others are as they were
-		s.gangs.moved(m.Task, s.shapes[m.Shape])
-	}
-	if m.Before == isReady || m.After == isReady {
-		s.narrows.moved(m)
-		if w := s.window(key); w != nil {
-			s.applyReady(w, m)
-		}
-	}
-}
-
-func (s *state) applyReady(w *window, m move) {
-	was := w.groupWaits()
-	if m.Before == isReady {
-		w.ready -= int64(m.N)
-	}
-	if m.Before == isReady && m.After != isLeased && m.High > 0 {
-		w.withdraw(span{m.Place, m.Low, m.High})
-	}
-	if m.After == isReady {
-		w.ready += int64(m.N)
-		if m.High > 0 {
-			w.announce(span{m.Place, m.Low, m.High})
-		}
-	}
-	if m.After == isLeased {
-		w.starts.add(float64(m.N))
-	}
-	w.recountWaits()
-	s.recountWanted(w, m.After == isLeased)
-	if w.leaf >= 0 {
-		s.touch(w.leaf, (was > 0) != (w.groupWaits() > 0))
-	}
-	s.check(w)
-}
-
-func (s *state) hold(m move, sign int64, own bool) {
-	key := heldKey{m.Share, m.Shape, m.Queue}
-	of := s.held[m.Share]
-	if of == nil {
-		of = map[heldKey]*heldCount{}
-		s.held[m.Share] = of
-	}
-	h := of[key]
-	if h == nil {
-		h = &heldCount{}
-		of[key] = h
-	}
-	jobs, units := sign*int64(m.N), shares.Units(sign)*m.Units
-	h.jobs += jobs
-	h.units += units
-	if h.jobs == 0 && h.units == 0 {
-		delete(of, key)
-	}
-	s.book(key, jobs, units)
-	if own {
-		s.spend(key, jobs, units)
-	}
-}
-
-// book counts held units at queue, pool and leaf.
-func (s *state) book(key heldKey, jobs int64, units shares.Units) {
-	q := s.queues[key.queue]
-	if q == nil {
-		return
-	}
-	if sh := s.shapes[key.shape]; sh != nil && !sh.need.charges() {
-		q.heldJobs += jobs
-		q.heldCores += jobs * int64(sh.need.Cores)
-	}
-	s.holdTargets(q, key, jobs)
-	s.holdResources(q, key, jobs)
-	if q.State != shares.Online {
-		q.pool.heldOffline += units
-		q.pool.book.SetCapacity(q.pool.full())
-	}
-	node, ok := s.version.Tree.ByID(key.share)
-	if !ok || !s.version.Tree.Leaf(node) {
-		return
-	}
-	q.pool.book.Hold(node, units)
-	if units < 0 {
-		q.pool.eased++
-	}
-	if r := s.leaves[node].reach[q.pool]; r != nil && !r.stale && r.queues[q.pos] {
-		r.hold(q, s.shapes[key.shape], units)
-	}
-	s.touch(node, false)
-}
-
-// spend charges this daemon's escrow. A credit on a limit in debt is returned by the escrow step.
-func (s *state) spend(key heldKey, jobs int64, units shares.Units) {
-	q := s.queues[key.queue]
-	if q == nil {
-		return
-	}
-	if q.limit != nil {
-		q.limit.spent += shares.Units(jobs*int64(s.shapes[key.shape].need.Cores)) * 1000
-	}
-	s.spendTargets(q, key, jobs)
-	s.spendResources(q, key, jobs)
-	if l := q.pool.limit; l != nil && q.State == shares.Online {
-		l.spent += units
-	}
-	if node, ok := s.version.Tree.ByID(key.share); ok {
-		for _, l := range q.pool.pathLimits[node] {
-			l.spent += units
-			if units < 0 {
-				l.ease()
-			}
-		}
-	}
-}
-
-// settle brings the want of every touched leaf up to date.
-func (s *state) settle() {
-	for _, node := range s.dirty {
-		s.leaves[node].dirty = false
-		for _, p := range s.pools {
-			p.book.SetWant(node, s.want(node, p))
-			if p.lends {
-				p.demanded(node)
-			}
-		}
-	}
-	s.dirty = s.dirty[:0]
-}
-
-// want is what a leaf could use in a pool beyond what it holds: units of its ready and coming jobs, within the
-// slots of the queues that could run them.
-func (s *state) want(node int, p *pool) shares.Units {
-	l := &s.leaves[node]
-	r := l.reach[p]
-	if r == nil {
-		r = &reach{stale: true}
-		if l.reach == nil {
-			l.reach = map[*pool]*reach{}
-		}
-		l.reach[p] = r
-	}
-	if r.stale {
-		s.measure(node, p, r)
-	}
-	var of [nClasses]shares.Units
-	for _, g := range l.groups {
-		if g.waits > 0 {
-			of[g.outline.classAt] += shares.Units(g.waits*int64(g.outline.need.Cores)) * g.outline.power[p.name]
-		}
-	}
-	var want shares.Units
-	for class, units := range of {
-		if c := &r.classes[class]; c.bounded {
-			units = min(units, max(0, c.cap-c.held))
-		}
-		want += units
-	}
-	if r.bounded {
-		want = min(want, max(0, r.cap-r.held))
-	}
-	return want
-}
-
-func (s *state) measure(node int, p *pool, r *reach) {
-	*r = reach{queues: make([]bool, len(s.version.Queues)), bounded: true}
-	for _, g := range s.leaves[node].groups {
-		if g.waits <= 0 {
-			continue
-		}
-		for i, ok := range g.outline.queues {
-			r.queues[i] = r.queues[i] || ok && s.version.Queues[i].Pool == p.name
-		}
-	}
-	for i, in := range r.queues {
-		if !in {
-			continue
-		}
-		q := s.queues[s.version.Queues[i].ID]
-		r.targets = r.targets || len(q.targets) > 0
-		u, limited := s.mostAt(q, s.version.Tree.Nodes[node].ID, "")
-		r.bounded = r.bounded && limited
-		r.cap += u
-	}
-	if r.targets {
-		s.measureClasses(node, r)
-	}
-	id := s.version.Tree.Nodes[node].ID
-	for key, h := range s.held[id] {
-		if q := s.queues[key.queue]; q != nil && r.queues[q.pos] {
-			r.hold(q, s.shapes[key.shape], h.units)
-		}
-	}
-}
-
-// measureClasses is measure for the jobs of each class by itself.
-func (s *state) measureClasses(node int, r *reach) {
-	for _, g := range s.leaves[node].groups {
-		if g.waits <= 0 {
-			continue
-		}
-		c := &r.classes[g.outline.classAt]
-		if c.queues == nil {
-			c.queues, c.bounded = make([]bool, len(r.queues)), true
-		}
-		for i, fits := range g.outline.queues {
-			if !fits || !r.queues[i] || c.queues[i] {
-				continue
-			}
-			u, limited := s.mostAt(s.queues[s.version.Queues[i].ID], s.version.Tree.Nodes[node].ID, g.outline.class)
-			c.queues[i], c.bounded = true, c.bounded && limited
-			c.cap += u
-		}
-	}
-}
-
-// hold counts what the leaf holds at one of the queues.
-func (r *reach) hold(q *queue, sh *shape, units shares.Units) {
-	r.held += units
-	if sh == nil || !r.targets {
-		return
-	}
-	if c := &r.classes[sh.classAt]; c.queues != nil && c.queues[q.pos] {
-		c.held += units
 	}
 }

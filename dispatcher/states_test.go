@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"regexp"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // life is one job in some state, with the lease that it has or had.
@@ -56,6 +58,36 @@ var verbs = map[string]func(*testing.T, *life){
 	"finished":  func(t *testing.T, l *life) { finish(t, l.d, Finished, l.lease) },
 	"failed":    func(t *testing.T, l *life) { finish(t, l.d, Failed, l.lease) },
 	"cancelled": func(t *testing.T, l *life) { finish(t, l.d, Cancelled, l.lease) },
+	"failed by rule": func(t *testing.T, l *life) {
+		_, err := l.d.Finish(context.Background(), FinishRequest{Pilot: "p", Results: []Result{{Lease: l.lease.Lease, Outcome: Failed, Message: "by rule"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	},
+	"failed, too large": func(t *testing.T, l *life) {
+		_, err := l.d.Finish(context.Background(), FinishRequest{Pilot: "p", Results: []Result{{Lease: l.lease.Lease, Outcome: Failed, Message: "too large"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	},
+	"split": func(t *testing.T, l *life) {
+		l.tx(t, func(tx pgx.Tx) error {
+			jobs, err := LockSplittings(context.Background(), tx, []int64{l.job})
+			if err != nil {
+				return err
+			}
+			var halves []Halves
+			for _, s := range jobs {
+				halves = append(halves, Halves{Splitting: s, Why: "it has one event"})
+			}
+			return Halve(context.Background(), tx, halves)
+		})
+	},
+	"judge": func(t *testing.T, l *life) { judge(t, l.d) },
+	"an hour later": func(t *testing.T, l *life) {
+		pgtest.Age(t, l.f.pool, "retries", "due_at", time.Hour)
+		judge(t, l.d)
+	},
 	"expire": func(t *testing.T, l *life) {
 		pgtest.Age(t, l.f.pool, "leases", "expires_at", time.Hour)
 		l.d.swept = time.Time{}
@@ -75,14 +107,20 @@ var verbs = map[string]func(*testing.T, *life){
 		}
 	},
 	"hold": func(t *testing.T, l *life) {
-		l.tx(t, func(tx pgx.Tx) error { _, _, err := HoldTask(context.Background(), tx, l.task, 10); return err })
+		l.tx(t, func(tx pgx.Tx) error {
+			_, err := HoldTasks(context.Background(), tx, along(l.task, 10))
+			return err
+		})
 	},
 	"release": func(t *testing.T, l *life) {
-		l.tx(t, func(tx pgx.Tx) error { _, _, err := ReleaseTask(context.Background(), tx, l.task, 10); return err })
+		l.tx(t, func(tx pgx.Tx) error {
+			_, err := ReleaseTasks(context.Background(), tx, along(l.task, 10))
+			return err
+		})
 	},
 	"kill task": func(t *testing.T, l *life) {
 		l.tx(t, func(tx pgx.Tx) error {
-			_, err := CancelTask(context.Background(), tx, l.task, "killed", 10)
+			_, err := CancelTasks(context.Background(), tx, along(l.task, 10), "killed")
 			return err
 		})
 	},
@@ -92,7 +130,10 @@ var verbs = map[string]func(*testing.T, *life){
 		}
 	},
 	"cancel idle": func(t *testing.T, l *life) {
-		l.tx(t, func(tx pgx.Tx) error { _, _, err := CancelIdle(context.Background(), tx, l.task, 10); return err })
+		l.tx(t, func(tx pgx.Tx) error {
+			_, err := CancelIdle(context.Background(), tx, along(l.task, 10))
+			return err
+		})
 	},
 	"move share": func(t *testing.T, l *life) {
 		l.tx(t, func(tx pgx.Tx) error {
@@ -122,6 +163,12 @@ var states = map[string][]string{
 	"finished":             {"pull", "finished"},
 	"failed":               {"pull", "failed", "pull", "failed"},
 	"cancelled":            {"kill job"},
+	"to be judged":         {"pull", "failed by rule"},
+	"to be judged, paused": {"pull", "failed by rule", "hold"},
+	"backing off":          {"pull", "failed by rule", "judge"},
+	"backed off":           {"pull", "failed by rule", "judge", "an hour later"},
+	"to be split":          {"pull", "failed, too large", "judge"},
+	"to be split, paused":  {"pull", "failed, too large", "judge", "hold"},
 }
 
 // What every verb makes of every state. What is not named stays as it is; a final state never changes.
@@ -129,18 +176,28 @@ var changes = map[string]map[string]string{
 	"ready":                {"pull": "leased", "hold": "waiting", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
 	"ready again":          {"pull": "leased", "hold": "waiting", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
 	"waiting":              {"release": "ready", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
-	"leased":               {"finished": "finished", "failed": "ready", "cancelled": "ready", "expire": "ready"},
-	"leased, last attempt": {"finished": "finished", "failed": "failed", "cancelled": "failed", "expire": "failed"},
-	"leased, killed":       {"finished": "finished", "failed": "cancelled", "cancelled": "cancelled", "expire": "cancelled"},
-	"leased, ordered back": {"finished": "finished", "failed": "ready", "cancelled": "ready", "expire": "ready"},
-	"leased, told":         {"finished": "finished", "failed": "ready", "cancelled": "ready", "expire": "failed", "revoke": "ready"},
-	"leased, told, killed": {"finished": "finished", "failed": "cancelled", "cancelled": "cancelled", "expire": "cancelled", "revoke": "cancelled"},
+	"leased":               {"finished": "finished", "failed": "ready", "failed by rule": "waiting", "failed, too large": "waiting", "cancelled": "ready", "expire": "ready"},
+	"leased, last attempt": {"finished": "finished", "failed": "failed", "failed by rule": "failed", "failed, too large": "failed", "cancelled": "failed", "expire": "failed"},
+	"leased, killed":       {"finished": "finished", "failed": "cancelled", "failed by rule": "cancelled", "failed, too large": "cancelled", "cancelled": "cancelled", "expire": "cancelled"},
+	"leased, ordered back": {"finished": "finished", "failed": "ready", "failed by rule": "waiting", "failed, too large": "waiting", "cancelled": "ready", "expire": "ready"},
+	"leased, told":         {"finished": "finished", "failed": "ready", "failed by rule": "ready", "failed, too large": "ready", "cancelled": "ready", "expire": "failed", "revoke": "ready"},
+	"to be judged":         {"kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"to be judged, paused": {"kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"backing off":          {"an hour later": "ready", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"to be split":          {"split": "ready", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"to be split, paused":  {"split": "ready", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"backed off":           {"pull": "leased", "hold": "waiting", "kill task": "cancelled", "kill job": "cancelled", "cancel idle": "cancelled"},
+	"leased, told, killed": {"finished": "finished", "failed": "cancelled", "failed by rule": "cancelled", "failed, too large": "cancelled", "cancelled": "cancelled", "expire": "cancelled", "revoke": "cancelled"},
 }
 
 // Statement guards, CHECKs and the picture in doc.go hold together: every (state, verb) pair comes out as the table
 // says, and after each the ledger's sums equal a recount.
 func TestStatesAndVerbs(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 100))
+	f.apply(func(v *shares.Version) {
+		v.Attempts = rules(retry.Rule{Name: "r", Match: retry.Match{Message: regexp.MustCompile("by rule")}, Action: retry.Wait, Backoff: time.Hour},
+			retry.Rule{Name: "s", Match: retry.Match{Message: regexp.MustCompile("too large")}, Action: retry.SplitSmaller})
+	})
 	d := f.daemon()
 	for name, way := range states {
 		for verb, do := range verbs {

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -122,9 +123,16 @@ func (d *Dispatcher) Queues() []QueueStanding {
 		e := d.state.queues[q.ID]
 		row := QueueStanding{Queue: q, HeldCores: e.heldCores, HeldJobs: e.heldJobs, Pilots: len(e.pilots), Waiting: waiting[q.Name],
 			TargetSlots: d.state.targetStandings(e)}
+		row.HeldIO = d.state.heldIO(e)
+		if h := d.state.holes[q.ID]; h != nil {
+			standing := h.BlackHoleStanding
+			row.BlackHole = &standing
+		}
 		for _, sh := range slices.Concat(e.outlines, e.bound) {
 			for _, w := range sh.windows {
-				row.Ready += max(0, w.ready)
+				if e.policy.admits(w.leaf) {
+					row.Ready += max(0, w.ready)
+				}
 			}
 		}
 		out = append(out, row)
@@ -138,16 +146,17 @@ func (d *Dispatcher) Stock() []Stock {
 	defer d.mu.Unlock()
 	out := make([]Stock, 0, len(d.state.windows))
 	for key, w := range d.state.windows {
-		out = append(out, Stock{Share: key.share, Shape: key.shape, Ready: w.ready, StartsPerMinute: w.starts.perMinute,
-			Startable: d.state.startable(w.shape)})
+		out = append(out, Stock{Share: key.share, Shape: cmp.Or(w.shape.plain, key.shape), User: w.shape.full.User, Ready: w.ready, StartsPerMinute: w.starts.perMinute,
+			Startable: d.state.startable(w)})
 	}
 	return out
 }
 
-// startable is how many jobs of a shape the free slots of its queues could start; -1 when one has no limit.
-func (s *state) startable(sh *shape) (n int64) {
-	for i, ok := range sh.queues {
-		if !ok {
+// startable is how many jobs of a window the free slots of its queues could start; -1 when one has no limit.
+func (s *state) startable(w *window) (n int64) {
+	sh := w.shape
+	for i := range sh.queues {
+		if w.leaf < 0 || !s.mayRun(i, w.leaf, sh.outline) {
 			continue
 		}
 		q := s.version.Queues[i]
@@ -159,7 +168,8 @@ func (s *state) startable(sh *shape) (n int64) {
 	return n
 }
 
-// Fits lists the queues that could run jobs with these requirements, and for the others the first gate that fails.
+// Fits lists the queues that could run jobs with these requirements, and for the others the first gate that fails. Which
+// shares a queue runs is not asked.
 func (d *Dispatcher) Fits(r Requirements) (queues []string, reasons map[string]string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

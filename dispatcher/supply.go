@@ -24,10 +24,10 @@ type resourceAsk struct {
 type supply struct {
 	state *state
 	key   supplyKey
-	queue *queue // that it is of; nil: of all
+	queue *queue // that it is of; nil: of all, or of all where it is not bounded
 	of    *shares.Resource
 	book  *resource.Pool // nil: there is no such resource
-	limit *limit         // nil in a replay
+	limit *limit         // nil in a replay, and where there is no bound
 	ids   map[string]*sharer
 	seq   uint64 // grants so far
 	waits waiters
@@ -45,7 +45,7 @@ type sharer struct {
 	turn uint64 // the grant that it got last
 }
 
-// supplyKey names a supply; queue is 0 where all queues share the units.
+// supplyKey names a supply; queue is 0 where all queues share the units, or have no bound.
 type supplyKey struct {
 	ref   string
 	queue shares.QueueID
@@ -95,7 +95,8 @@ type supplies struct {
 	families map[string]*resource.Family // by name; who waited longest is known to them from site to site
 	by       map[supplyKey]*supply
 	former   map[supplyKey]*supply // under the site before
-	byQueue  bool                  // the site has resources of which every queue has units of its own
+	byQueue  bool                  // a shape asks for something of which queues have units of their own: these are apart
+	all      bool                  // of these resources one is of every queue, not only of those with a bound on what jobs read and write
 	easing   []*supply             // to be asked again before the next decision
 	unknown  *supply               // stands for resources that the site does not have
 }
@@ -106,7 +107,7 @@ func (s *state) adoptSupplies() {
 	s.supplies = supplies{families: map[string]*resource.Family{}, by: map[supplyKey]*supply{}, former: before.by,
 		unknown: &supply{state: s, why: string(GateResourceUnknown)}}
 	for _, r := range s.version.Resources {
-		s.supplies.byQueue = s.supplies.byQueue || r.PerQueue
+		s.supplies.all = s.supplies.all || r.PerQueue && r.Of == nil
 		f := before.families[r.Name]
 		if f == nil || f.Spec().Split.By != r.Split.By {
 			s.supplies.families[r.Name] = resource.NewFamily(r)
@@ -133,7 +134,7 @@ func (s *state) adoptSupplies() {
 
 // resolve finds the resources that a shape asks for.
 func (s *state) resolve(sh *shape) {
-	sh.unknown, sh.byQueue = false, false
+	sh.unknown, sh.byQueue, sh.unsplit = false, false, true
 	for _, list := range [2][]resourceAsk{sh.holds, sh.asks} {
 		for i := range list {
 			a := &list[i]
@@ -144,8 +145,18 @@ func (s *state) resolve(sh *shape) {
 				continue
 			}
 			a.of, sh.byQueue = &r, sh.byQueue || r.PerQueue
+			sh.unsplit = sh.unsplit && r.Split.By == shares.SplitByNone
 		}
 	}
+	if sh.byQueue && !s.supplies.byQueue {
+		s.supplies.byQueue = true
+		s.forgetContenders() // queues that had a set together may have one each from now on
+	}
+}
+
+// hasOwn says whether a queue has units of its own of something that jobs ask for.
+func (s *state) hasOwn(q *queue) bool {
+	return s.supplies.byQueue && q != nil && (s.supplies.all || q.MaxIO > 0)
 }
 
 // supplyAt is where jobs at a queue take from what they ask for; nil when the site has no such resource.
@@ -153,7 +164,7 @@ func (s *state) supplyAt(a *resourceAsk, q *queue) *supply {
 	switch {
 	case a.of == nil:
 		return nil
-	case a.of.PerQueue:
+	case q != nil && a.of.PerQueue && (a.of.Of == nil || q.MaxIO > 0):
 		return s.supply(supplyKey{a.ref, q.ID}, a.of)
 	case a.all == nil:
 		a.all = s.supply(supplyKey{ref: a.ref}, a.of)
@@ -179,7 +190,7 @@ func (s *state) newSupply(key supplyKey, of *shares.Resource) *supply {
 		queue = sup.queue.Name
 	}
 	sup.book = s.supplies.families[of.Name].Pool(part, queue)
-	if s.limits != nil {
+	if s.limits != nil && (queue != "" || !of.PerQueue) {
 		sup.limit = s.limitOf(resourceLimit(key.ref, queue), shares.Units(sup.book.Capacity())*1000)
 		sup.limit.supply = sup
 	}
@@ -223,6 +234,9 @@ func addResources(limits map[limitKey]*capAndHeld, v shares.Version, held []held
 			if i := slices.IndexFunc(v.Queues, func(q shares.Queue) bool { return q.ID == h.QueueID }); r.PerQueue && i >= 0 {
 				queue = v.Queues[i].Name
 			}
+			if r.PerQueue && !r.BoundAt(queue) {
+				continue
+			}
 			_, part := shares.CutResource(ref)
 			key := resourceLimit(ref, queue)
 			if limits[key] == nil {
@@ -243,6 +257,8 @@ func (s *state) sharingID(of *shares.Resource, sh *shape, share shares.ShareID) 
 		return "share " + strconv.Itoa(int(share))
 	case shares.SplitByLabel:
 		return sh.need.Label
+	case shares.SplitByNone:
+		return shares.Everybody
 	}
 	return sh.full.SharingID
 }
@@ -321,16 +337,24 @@ func (s *state) recountWanted(w *window, granted bool) {
 func (s *state) tellWanted(w *window, granted bool) {
 	sh := w.shape
 	switch {
-	case sh.unknown:
+	case sh.unknown, sh.unsplit: // whom units are kept for does not follow from what is wanted
 	case !sh.byQueue:
-		if sh.pilots > 0 {
+		if s.pilotsFor(w, 1) > 0 {
 			s.tellWantedAt(w, nil, granted)
 		}
 	default:
-		for i, fits := range sh.queues {
-			if q := s.queues[s.version.Queues[i].ID]; fits && q.asked() {
+		common := false
+		for i := range sh.queues {
+			switch q := s.queues[s.version.Queues[i].ID]; {
+			case !s.mayRun(i, w.leaf, sh.outline) || !q.asked():
+			case s.hasOwn(q):
 				s.tellWantedAt(w, q, granted)
+			default:
+				common = true
 			}
+		}
+		if common {
+			s.tellWantedAt(w, nil, granted)
 		}
 	}
 }

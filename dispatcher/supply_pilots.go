@@ -45,14 +45,17 @@ func (s *state) pilotsAt(q *queue, some bool) {
 		}
 		for _, w := range o.windows {
 			switch sh := w.shape; {
-			case sh.asks == nil || sh.unknown:
+			case sh.asks == nil || sh.unknown || !q.policy.admits(w.leaf):
+			case sh.byQueue && !s.hasOwn(q):
+				s.bundle(w, nil).Want(0)
+				s.tellWanted(w, false)
 			case sh.byQueue && some:
 				s.tellWantedAt(w, q, false)
 			case sh.byQueue:
 				s.bundle(w, q).Want(0)
-			case o.pilots == 0:
+			case s.pilotsFor(w, 1) == 0:
 				s.bundle(w, nil).Want(0)
-			case some && o.pilots == 1:
+			case some && s.pilotsFor(w, 2) == 1:
 				s.tellWantedAt(w, nil, false)
 			}
 		}

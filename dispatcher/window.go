@@ -50,6 +50,7 @@ type window struct {
 	shape *shape
 	leaf  int // node of the present tree; -1: the share has gone
 	group *group
+	user  *user // whose jobs it has, where its leaf gives turns to users; else nil
 	waits int64 // as the group has counted
 	asked int64 // jobs that the resources which it asks for have counted as wanted
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // Slot is what a pilot offers with one pull. Zero means "not said": the queue's own figure counts, and where
@@ -150,7 +151,7 @@ const (
 type Verdict struct {
 	Lease    string `json:"lease"`
 	Verdict  string `json:"verdict" enum:"recorded,lease_lost"`
-	JobState string `json:"job_state" doc:"State of the job now: ready when it will be tried again."`
+	JobState string `json:"job_state" doc:"State of the job now: ready, or waiting, when it will be tried again."`
 }
 
 // FinishReply has one verdict a result, in the request's order.
@@ -165,7 +166,7 @@ type Requirements struct {
 	DiskMB    int64             `json:"disk_mb"`
 	WalltimeS int64             `json:"walltime_s"`
 	Labels    map[string]string `json:"labels"`
-	Queues    []string          `json:"queues" doc:"Names, globs (gpu-*) or label selectors (os=el9); empty = any."`
+	Queues    []string          `json:"queues" doc:"Names, globs (gpu-*) or label selectors (os=el9); with ! in front those that are left out; empty = any."`
 	Label     string            `json:"label,omitempty" doc:"The label of the task: pulls may ask for some labels only."`
 
 	// Of jobs that ask for resources; absent from the others, whose shapes are what they always were.
@@ -173,7 +174,19 @@ type Requirements struct {
 	SharingID string           `json:"sharing_id,omitempty" doc:"Who they are charged to where resources are split by user."`
 
 	Claims *ClaimNeed `json:"claims,omitempty" doc:"Of jobs that hold claims; absent from the others."`
+
+	// Of jobs that should run near their inputs; absent from the others.
+	Locations []string `json:"locations,omitempty" doc:"Storages that have the inputs, any one of them all."`
+	Locality  string   `json:"locality,omitempty" enum:"required,preferred" doc:"required: only queues near one of the locations run it; preferred: their pilots get it first."`
+
+	User string `json:"user,omitempty" doc:"Whose jobs these are, in a share that gives jobs by fair turn among users; absent elsewhere."`
 }
+
+// Localities of jobs that have locations.
+const (
+	LocalityRequired  = "required"
+	LocalityPreferred = "preferred"
+)
 
 // Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
 // {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} and, with a matrix, {{.<axis>}}; see Check.
@@ -182,6 +195,7 @@ type Payload struct {
 	Command []string
 	Env     map[string]string
 	Matrix  []Axis              // ordered; the last axis turns fastest
+	Retry   *retry.Terms        // for attempts that do not finish; nil: none but the attempts of each job
 	Roles   map[string][]string // commands of roles, in place of Command; a job's role is that of its first input, see RoleOf
 }
 
@@ -217,12 +231,16 @@ type JobRow struct {
 	MaxAttempts int        `json:"max_attempts"`
 	Index       int64      `json:"index"`
 	Inputs      []string   `json:"inputs,omitempty"`
+	FirstEvent  *int64     `json:"first_event,omitempty" doc:"The first of its events: of its only input, or of a task without inputs. Only in GET /v1/jobs/{id}, as events is."`
+	Events      int64      `json:"events,omitempty" doc:"How many events it has, where that is known."`
 	RetryOf     int64      `json:"retry_of,omitempty"`
+	HalfOf      int64      `json:"half_of,omitempty" doc:"The job whose piece was split: it kept the first half, and the second one went to a job with this one's index. Only in GET /v1/jobs/{id}."`
 	CreatedAt   time.Time  `json:"created_at"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"`
 	Queue       string     `json:"queue,omitempty" doc:"Of the running or the last attempt."`
 	Pilot       string     `json:"pilot,omitempty"`
-	Reason      string     `json:"reason,omitempty" doc:"Why a ready job does not run, where that is known: no queue can run it."`
+	Reason      string     `json:"reason,omitempty" doc:"Why a ready job does not run, where that is known: no queue can run it. In GET /v1/jobs/{id} also why a waiting or failed one is so, where a rule or the terms of its task said it."`
+	TryAt       *time.Time `json:"try_at,omitempty" doc:"When a job that waits after a failed or lost attempt is tried again."`
 	Attempts    []Attempt  `json:"attempts,omitempty" doc:"Only in GET /v1/jobs/{id}."`
 }
 
@@ -238,6 +256,8 @@ type Attempt struct {
 	EndedAt   *time.Time     `json:"ended_at,omitempty"`
 	ExitCode  *int           `json:"exit_code,omitempty"`
 	Message   string         `json:"message,omitempty"`
+	Meaning   string         `json:"meaning,omitempty" doc:"What its codes mean, where that is known: see exit_codes of the site file."`
+	Judged    string         `json:"judged,omitempty" doc:"What was made of an attempt that did not finish, where a retry rule or the terms of its task said so."`
 	Usage     Usage          `json:"usage"`
 	Outputs   map[string]any `json:"outputs,omitempty"`
 	Report    map[string]any `json:"report,omitempty" doc:"What else its pilot reported."`
@@ -303,10 +323,12 @@ type QueueStanding struct {
 	shares.Queue
 	HeldCores int64 `json:"held_cores"`
 	HeldJobs  int64 `json:"held_jobs"`
+	HeldIO    int64 `json:"held_io_kb_s,omitempty" doc:"With max_io: kB/s of the jobs that run here, by what their tasks say."`
 	Ready     int64 `json:"ready" doc:"Ready jobs that this queue could run."`
 	Pilots    int   `json:"pilots" doc:"Pilots that pulled here in the last five minutes at this daemon."`
 	Waiting   int   `json:"waiting" doc:"Pulls that wait for a job here at this daemon."`
 
+	BlackHole   *BlackHoleStanding    `json:"black_hole,omitempty" doc:"Of a queue that fails nearly all that it gets: it gets a job now and then."`
 	TargetSlots []TargetSlotsStanding `json:"target_slots,omitempty" doc:"Caps and floors that a Harvester has set, or whoever speaks for it."`
 }
 
@@ -323,7 +345,8 @@ type TargetSlotsStanding struct {
 // Stock is how well one (share, shape) is supplied.
 type Stock struct {
 	Share           shares.ShareID
-	Shape           int32
+	Shape           int32  // as the generator knows it: that of anybody's jobs
+	User            string // whose jobs these are, in a share that gives them by fair turn among users
 	Ready           int64
 	StartsPerMinute float64 // of the last minutes, all daemons
 	Startable       int64   // jobs that the free slots of eligible queues could start now; -1 = unlimited

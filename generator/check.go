@@ -1,9 +1,11 @@
 package generator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Limits of one task. They keep a slip of the keyboard from filling the disk, not people from working.
@@ -21,15 +24,20 @@ const (
 	maxInputs      = 50_000_000
 	maxInput       = 4096 // bytes of an input's name
 	maxPerJob      = 10_000
-	maxEntries     = 200 // labels, variables, queues
+	maxEvents      = 1 << 50 // of an input or a task
+	maxEntries     = 200     // labels, variables, queues
 	maxArguments   = 1000
 	maxPayload     = 128 << 10 // bytes of command and environment: what exec takes
 	maxAxes        = 10
 	maxCores       = 10_000
 	maxMegabytes   = 1_000_000_000
 	maxWalltime    = 366 * 24 * 3600
+	maxIO          = shares.MaxResourceUnits / 1000 // MB/s
 	maxAttemptsCap = 100
-	maxPriority    = 1_000_000_000
+	maxBackoff     = 30 * 24 * 3600
+
+	defaultAttempts = 3 // of a job
+	maxPriority     = 1_000_000_000
 )
 
 // Check says whether the task can be, in itself: no site is asked. The error is Faults with all that is wrong.
@@ -40,6 +48,8 @@ func (s *Spec) Check() error {
 	c.command(s)
 	c.work(s)
 	c.groups(s)
+	c.needs(s)
+	c.deadline(s)
 	return c.faults.err()
 }
 
@@ -102,6 +112,24 @@ func (c *checker) identity(s *Spec) {
 	}
 	c.labels("labels", s.Labels)
 	c.between("max_attempts", int64(s.MaxAttempts), 1, maxAttemptsCap)
+	c.attempts(s)
+}
+
+// attempts checks what is said of attempts that do not finish.
+func (c *checker) attempts(s *Spec) {
+	c.between("max_failures", int64(s.MaxFailures), 1, maxAttemptsCap)
+	c.between("quarantine_after", int64(s.QuarantineAfter), 1, maxAttemptsCap)
+	c.between("backoff", int64(s.Backoff), 1, maxBackoff)
+	c.between("max_backoff", int64(s.MaxBackoff), 1, maxBackoff)
+	switch {
+	case s.MaxBackoff > 0 && s.Backoff == 0:
+		c.hint("max_backoff", "bounds a backoff that is not there", "say backoff too")
+	case s.MaxBackoff > 0 && s.MaxBackoff < s.Backoff:
+		c.addf("max_backoff", "is less than backoff")
+	}
+	if most := cmp.Or(s.MaxAttempts, defaultAttempts); s.MaxFailures > most {
+		c.hint("max_failures", fmt.Sprintf("%d is more than max_attempts, %d", s.MaxFailures, most), "max_attempts counts lost attempts too")
+	}
 }
 
 func (c *checker) labels(field string, labels map[string]string) {
@@ -118,20 +146,32 @@ func (c *checker) labels(field string, labels map[string]string) {
 	}
 }
 
+// io checks MB/s that come as a number: whole kB/s.
+func (c *checker) io(mbs float64) {
+	switch kbs := mbs * 1000; {
+	case mbs < 0 || mbs > maxIO || math.IsNaN(mbs):
+		c.addf("io_intensity", "%v is not in 0 … %d", mbs, maxIO)
+	case math.Abs(kbs-math.Round(kbs)) > 1e-6:
+		c.hint("io_intensity", fmt.Sprintf("%v has more than three decimals", mbs), "it is in MB/s")
+	}
+}
+
 func (c *checker) requirements(s *Spec) {
 	c.slot("requirements", s.Requirements)
 	c.resources("resources", s.Resources)
+	c.io(s.IOIntensity)
 	if len(s.Queues) > maxEntries {
 		c.addf("queues", "has more than %d entries", maxEntries)
 		return
 	}
 	for i, q := range s.Queues {
 		field := fmt.Sprintf("queues[%d]", i)
-		if q == "" {
+		if q == "" || q == "!" {
 			c.addf(field, "is empty")
 		}
-		if _, err := path.Match(q, ""); err != nil && !strings.Contains(q, "=") {
-			c.hint(field, fmt.Sprintf("%q is not a glob", q), "for instance gpu-*")
+		out := strings.TrimPrefix(q, "!") // left out
+		if _, err := path.Match(out, ""); err != nil && !strings.Contains(q, "=") {
+			c.hint(field, fmt.Sprintf("%q is not a glob", out), "for instance gpu-*")
 		}
 		c.word(field, q)
 	}
@@ -210,7 +250,9 @@ func (c *checker) work(s *Spec) {
 	}
 	const hint = "exactly one of count, inputs, inputs_file, events, matrix says how the work is split"
 	switch {
-	case len(given) == 0 && s.grouped():
+	case len(given) == 0 && s.grouped() && !s.fed(), len(given) == 0 && s.fed() && !s.grouped():
+	case s.fed():
+		c.hint("needs", fmt.Sprintf("has outputs, together with %s", append(given, "groups or roles")[0]), "the outputs are the inputs of this task")
 	case s.grouped():
 		c.hint(given[0], "given together with groups or roles", "their replicas and counts say how many jobs the task has")
 	case len(given) == 0:
@@ -220,10 +262,11 @@ func (c *checker) work(s *Spec) {
 	default:
 		c.split(s)
 	}
-	if takesInputs := is[1] || is[2] || is[3]; s.PerJob != 0 && !takesInputs {
+	if takesInputs := is[1] || is[2] || is[3] || s.fed(); s.PerJob != 0 && !takesInputs {
 		c.hint("per_job", "is for inputs only", "events have a per_job of their own")
 	}
 	c.between("per_job", s.PerJob, 1, maxPerJob)
+	c.splitting(s)
 }
 
 func (c *checker) split(s *Spec) {
@@ -237,8 +280,8 @@ func (c *checker) split(s *Spec) {
 	case len(s.Inputs) > maxInputs:
 		c.addf("inputs", "has more than %d entries", maxInputs)
 	default:
-		for i, name := range s.Inputs {
-			if err := checkInput(name); err != nil {
+		for i := range s.Inputs {
+			if err := s.Inputs[i].check(); err != nil {
 				c.addf(fmt.Sprintf("inputs[%d]", i), "%v", err)
 				return // one is enough: there may be thousands
 			}
@@ -249,9 +292,6 @@ func (c *checker) split(s *Spec) {
 func (c *checker) events(e Events) {
 	if e.Total < 1 {
 		c.addf("events.total", "%d is less than 1", e.Total)
-	}
-	if e.PerJob < 1 {
-		c.addf("events.per_job", "%d is less than 1", e.PerJob)
 	}
 	if e.Total > 0 && e.PerJob > 0 && ceil(e.Total, e.PerJob) > maxPieces {
 		c.addf("events", "makes %d jobs, more than %d", ceil(e.Total, e.PerJob), maxPieces)

@@ -79,8 +79,11 @@ func (f *fleet) lease(t tb, n int) int {
 		SELECT task_id, 'r' AS before, 'l' AS after FROM picked`, n)
 }
 
+// splitSmaller is an outcome: failed, and the rule that matches says split_smaller.
+const splitSmaller = "split"
+
 // end gives up to n running jobs an outcome. One that failed with attempts left, and whose task wants it still, is
-// ready again; a cancel order wins over that.
+// ready again, or waits to be split; a cancel order wins over that.
 func (f *fleet) end(t tb, outcome string, n int) int {
 	t.Helper()
 	return f.do(t, `WITH gone AS (
@@ -88,21 +91,42 @@ func (f *fleet) end(t tb, outcome string, n int) int {
 			RETURNING job_id, task_id, cancel_reason IS NOT NULL AS ordered
 		), judged AS (
 			SELECT j.*, CASE WHEN '`+outcome+`' = 'finished' THEN 'finished' WHEN g.ordered THEN 'cancelled'
-				WHEN j.attempt < j.max_attempts THEN CASE WHEN j.scaled_away THEN 'cancelled' ELSE 'ready' END ELSE 'failed' END AS verdict
+				WHEN j.attempt < j.max_attempts THEN CASE WHEN j.scaled_away THEN 'cancelled'
+					WHEN '`+outcome+`' = 'split' THEN 'waiting' ELSE 'ready' END ELSE 'failed' END AS verdict
 			FROM jobs j JOIN gone g ON g.job_id = j.id
 		), again AS (
-			UPDATE jobs SET attempt = attempt + 1 WHERE id IN (SELECT id FROM judged WHERE verdict = 'ready')
+			UPDATE jobs j SET attempt = j.attempt + 1, state = g.verdict FROM judged g WHERE g.id = j.id AND g.verdict IN ('ready', 'waiting')
+		), to_split AS (
+			INSERT INTO retries (job_id, attempt, judged, split) SELECT id, attempt, true, true FROM judged WHERE verdict = 'waiting'
 		), over AS (
-			DELETE FROM jobs WHERE id IN (SELECT id FROM judged WHERE verdict <> 'ready')
+			DELETE FROM jobs WHERE id IN (SELECT id FROM judged WHERE verdict NOT IN ('ready', 'waiting'))
 		), ended AS (
 			INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
 				first_event, n_events, retry_of, created_at, scaled_away)
 			SELECT id, task_id, share_id, shape_id, priority, verdict, attempt, max_attempts, idx, inputs, first_event, n_events,
 				retry_of, created_at, scaled_away
-			FROM judged WHERE verdict <> 'ready'
+			FROM judged WHERE verdict NOT IN ('ready', 'waiting')
 		)
-		SELECT task_id, 'l' AS before, CASE verdict WHEN 'ready' THEN 'r' WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' ELSE 'c' END AS after
+		SELECT task_id, 'l' AS before, CASE verdict WHEN 'ready' THEN 'r' WHEN 'waiting' THEN 'w' WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' ELSE 'c' END AS after
 		FROM judged`, n)
+}
+
+// kill ends up to n jobs as dispatcher.KillJobs does: those that run as soon as their attempts end.
+func (f *fleet) kill(t tb, n int) {
+	t.Helper()
+	f.db.exec(t, "UPDATE leases SET cancel_reason = 'killed' WHERE job_id IN (SELECT id FROM jobs ORDER BY md5(id::text) LIMIT $1)", n)
+	f.do(t, `WITH gone AS (
+			DELETE FROM jobs WHERE id IN (SELECT id FROM jobs ORDER BY md5(id::text) LIMIT $1)
+				AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = jobs.id)
+			RETURNING *
+		), ended AS (
+			INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
+				first_event, n_events, retry_of, created_at, scaled_away)
+			SELECT id, task_id, share_id, shape_id, priority, 'cancelled', attempt, max_attempts, idx, inputs, first_event, n_events,
+				retry_of, created_at, scaled_away
+			FROM gone
+		)
+		SELECT task_id, left(state, 1) AS before, 'c' AS after FROM gone`, n)
 }
 
 // recount compares the counts of all tasks with the jobs that there are. The ledger must be settled.

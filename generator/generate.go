@@ -70,8 +70,12 @@ func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need need) (n int, 
 	if err != nil {
 		return 0, err
 	}
-	plan := allot(tasks, need.Wants, g.cfg.Mark.Batch)
-	jobs, err := cut(ctx, tx, plan, need.Share)
+	lots, err := readLots(ctx, tx, inLots(tasks))
+	if err != nil {
+		return 0, err
+	}
+	plan := allot(tasks, lots, need.Wants, g.cfg.Mark.Batch)
+	jobs, err := g.cut(ctx, tx, plan, need.Share)
 	if err != nil {
 		return 0, err
 	}
@@ -95,14 +99,42 @@ type sourceTask struct {
 	NSplit      int64
 	NJobs       int64
 	NGenerated  int64
+	Quota       int64 // that limits of the site let NGenerated come to
 	RetryAfter  int64
 	Scaled      bool // its pieces are stored by name, as inputs
+	Released    bool // its pieces are those of released_pieces; NPieces says how many
+	NLots       int  // 0: it has none
+	Scouting    bool
+	UserName    string // where its share tells users apart
 }
 
-// choose locks the tasks that come next, by priority, then age.
+// inLots are the tasks whose pieces are cut from lots.
+func inLots(tasks []sourceTask) (ids []int64) {
+	for _, t := range tasks {
+		if t.NLots > 0 {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+// choose locks the tasks that come next, by priority, then age; where the share gives jobs by fair turn among users, those of
+// each user who lacks jobs.
 func (g *Generator) choose(ctx context.Context, tx pgx.Tx, need need) ([]sourceTask, error) {
+	var only []int64 // nil: all
+	users, shapes := need.ofUsers()
+	if len(users) > 0 {
+		rows, err := tx.Query(ctx, query["choose_by_turn"], pgx.StrictNamedArgs{
+			"share": int32(need.Share), "users": users, "shapes": shapes, "limit": g.cfg.Mark.Tasks})
+		if err != nil {
+			return nil, err
+		}
+		if only, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
+			return nil, err
+		}
+	}
 	rows, err := tx.Query(ctx, query["choose"], pgx.StrictNamedArgs{
-		"share": int32(need.Share), "shapes": need.shapes(), "limit": g.cfg.Mark.Tasks})
+		"share": int32(need.Share), "shapes": need.shapes(), "only": only, "limit": g.cfg.Mark.Tasks})
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +152,23 @@ type part struct {
 	again int64
 	made  int64 // of again, what was found
 	after int64 // cursor of retries after the batch
+
+	cuts []lotCut // where the fresh pieces come from, of a task with lots
+	more int64    // that it has more pieces than was thought
 }
 
 // allot spreads a batch over tasks in their order, within what each level wants.
-func allot(tasks []sourceTask, wants map[rung]int64, batch int64) []part {
+func allot(tasks []sourceTask, lots map[int64][]*lot, wants map[rung]int64, batch int64) []part {
 	var plan []part
 	for _, t := range tasks {
-		r := rung{t.ShapeID, t.Priority}
-		n := min(t.NJobs-t.NGenerated, wants[r], batch)
+		if t.NLots > 0 {
+			if p := allotLots(t, lots[t.ID], wants, batch); p.fresh+p.again > 0 {
+				plan, batch = append(plan, p), batch-p.fresh-p.again
+			}
+			continue
+		}
+		r := rung{t.ShapeID, t.Priority, t.UserName}
+		n := min(t.NJobs-t.NGenerated, t.Quota-t.NGenerated, wants[r], batch)
 		if n <= 0 {
 			continue
 		}
@@ -160,6 +201,9 @@ func advance(ctx context.Context, tx pgx.Tx, plan []part) error {
 	}
 	if tag.RowsAffected() != int64(len(ids)) {
 		return errOvertaken
+	}
+	if err := advanceLots(ctx, tx, plan); err != nil {
+		return err
 	}
 	_, err = count(ctx, tx, still(short))
 	return err

@@ -33,7 +33,7 @@ func BenchmarkGenerate(b *testing.B) {
 		{"inputs", func(s *Spec) {
 			s.Count, s.Command = 0, []string{"/bin/reconstruct", "{{.Input}}"}
 			for i := range jobs / 100 {
-				s.Inputs = append(s.Inputs, fmt.Sprintf("mc23_13p6TeV:AOD.38000000._%06d.pool.root.1", i))
+				s.Inputs = append(s.Inputs, Input{Name: fmt.Sprintf("mc23_13p6TeV:AOD.38000000._%06d.pool.root.1", i)})
 			}
 		}},
 	} {

@@ -24,7 +24,7 @@ func TestPieces(t *testing.T) {
 		want   string
 	}{
 		{func(s *Spec) { s.Count = 3 }, "0: 1: 2:"},
-		{func(s *Spec) { s.Count, s.Inputs, s.PerJob = 0, []string{"a", "b", "c"}, 2 }, "0:a,b 1:c"},
+		{func(s *Spec) { s.Count, s.Inputs, s.PerJob = 0, Named("a", "b", "c"), 2 }, "0:a,b 1:c"},
 		{func(s *Spec) { s.Count, s.Events = 0, &Events{Total: 7, PerJob: 3} }, "0:0+3 1:3+3 2:6+1"},
 		{func(s *Spec) {
 			s.Count, s.Matrix = 0, []dispatcher.Axis{{Name: "x", Values: []string{"1", "2"}}, {Name: "y", Values: []string{"1", "2"}}}

@@ -46,6 +46,8 @@ type metrics struct {
 	generated prometheus.Counter
 	moves     prometheus.Counter
 	ended     *prometheus.CounterVec
+	deadlines *prometheus.GaugeVec
+	throttled prometheus.Gauge
 }
 
 // New makes a Generator. It starts nothing: the steps Generate, Settle and Sweep are called by the caller's clock.
@@ -67,6 +69,10 @@ func New(cfg Config) *Generator {
 		moves:     counter("divvy_task_moves_settled_total", "Moves of jobs that this daemon counted in tasks."),
 		ended: factory.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
 			Help: "Tasks that this daemon saw end, by state."}, []string{"state"}),
+		deadlines: factory.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_task_deadlines",
+			Help: "Tasks with a deadline that are not over, by what it looks like."}, []string{"late_risk"}),
+		throttled: factory.NewGauge(prometheus.GaugeOpts{Name: "divvy_tasks_throttled",
+			Help: "Tasks that wait for a limit of the site, as of when this daemon last looked."}),
 	}}
 }
 

@@ -25,11 +25,11 @@ const maxLine = 8 * maxInput
 type inputChunk struct {
 	task   int64
 	offset int64
-	names  []string
+	inputs []Input
 }
 
-// AddInputs stores the inputs that r holds, one a line, each a JSON string or {"name": "…"}, at the positions from
-// offset on. Offset must be the number of inputs stored so far, else the error is an OffsetError that names it;
+// AddInputs stores the inputs that r holds, one a line, each a JSON string or an object as Input has it, at the positions
+// from offset on. Offset must be the number of inputs stored so far, else the error is an OffsetError that names it;
 // an empty body asks. Whole lines are kept even when a later one is wrong or the connection breaks: send the
 // rest from next, the number of inputs stored. Memory is bounded, whatever the length.
 // Errors: ErrNoTask, ErrState, ErrOffset, ErrInvalid, and those of r.
@@ -37,12 +37,12 @@ func (g *Generator) AddInputs(ctx context.Context, id, offset int64, r io.Reader
 	lines := bufio.NewReaderSize(r, maxLine)
 	next = offset
 	for first := true; ; first = false {
-		names, readErr := readNames(lines, next)
-		if len(names) > 0 || first {
-			if err := g.store(ctx, inputChunk{task: id, offset: next, names: names}); err != nil {
+		inputs, readErr := readLines(lines, next)
+		if len(inputs) > 0 || first {
+			if err := g.store(ctx, inputChunk{task: id, offset: next, inputs: inputs}); err != nil {
 				return next, fmt.Errorf("inputs: %w", err)
 			}
-			next += int64(len(names))
+			next += int64(len(inputs))
 		}
 		switch {
 		case errors.Is(readErr, io.EOF):
@@ -53,68 +53,64 @@ func (g *Generator) AddInputs(ctx context.Context, id, offset int64, r io.Reader
 	}
 }
 
-// readNames reads up to a chunk of names; at is the position of the first, for messages. The error is what ended
-// the chunk early; the names before it count.
-func readNames(lines *bufio.Reader, at int64) (names []string, err error) {
-	for len(names) < chunkInputs {
+// readLines reads up to a chunk of inputs; at is the position of the first, for messages. The error is what ended
+// the chunk early; the inputs before it count.
+func readLines(lines *bufio.Reader, at int64) (inputs []Input, err error) {
+	for len(inputs) < chunkInputs {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return names, lineFault(at+int64(len(names)), fmt.Errorf("the line has more than %d bytes", maxLine))
+			return inputs, lineFault(at+int64(len(inputs)), fmt.Errorf("the line has more than %d bytes", maxLine))
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return names, err // the line may be cut
+			return inputs, err // the line may be cut
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			name, parseErr := inputName(line)
+			in, parseErr := readLine(line)
 			if parseErr != nil {
-				return names, lineFault(at+int64(len(names)), parseErr)
+				return inputs, lineFault(at+int64(len(inputs)), parseErr)
 			}
-			names = append(names, name)
+			inputs = append(inputs, in)
 		}
 		if err != nil {
-			return names, err
+			return inputs, err
 		}
 	}
-	return names, nil
+	return inputs, nil
 }
 
 func lineFault(position int64, err error) error {
-	return fault(fmt.Sprintf("inputs[%d]", position), err.Error(), `one JSON string or {"name": "…"} a line`)
+	return fault(fmt.Sprintf("inputs[%d]", position), err.Error(),
+		`one JSON string, or object with name, size, events and locations, a line`)
 }
 
-// inputName reads one line.
-func inputName(line []byte) (name string, err error) {
+func readLine(line []byte) (in Input, err error) {
 	if line[0] == '{' {
-		var named struct {
-			Name string `json:"name"`
-		}
-		d := json.NewDecoder(bytes.NewReader(line))
-		d.DisallowUnknownFields()
-		if err = d.Decode(&named); err == nil && d.More() {
-			err = errors.New("something follows the object")
-		}
-		name = named.Name
+		err = in.UnmarshalJSON(line)
 	} else {
-		err = json.Unmarshal(line, &name)
+		err = json.Unmarshal(line, &in.Name) // spares the look for an object in each of a million lines
 	}
 	if err != nil {
-		return "", err
+		return in, err
 	}
-	return name, checkInput(name)
+	return in, in.check()
 }
 
 // store adds one chunk, or says why not.
 func (g *Generator) store(ctx context.Context, c inputChunk) error {
-	if c.offset < 0 || c.offset+int64(len(c.names)) > maxInputs {
+	if c.offset < 0 || c.offset+int64(len(c.inputs)) > maxInputs {
 		return fault("inputs", fmt.Sprintf("would be more than %d, or the offset is negative", maxInputs), "")
 	}
 	return pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, query["extend_inputs"], pgx.StrictNamedArgs{"task": c.task, "offset": c.offset, "n": len(c.names)})
-		if err != nil {
+		var inLots bool
+		err := tx.QueryRow(ctx, query["extend_inputs"],
+			pgx.StrictNamedArgs{"task": c.task, "offset": c.offset, "n": len(c.inputs)}).Scan(&inLots)
+		switch {
+		case err == nil && (inLots || slices.ContainsFunc(c.inputs, located)):
+			return addToLots(ctx, tx, c, inLots)
+		case err == nil:
+			return copyInputs(ctx, tx, []inputChunk{c})
+		case !errors.Is(err, pgx.ErrNoRows):
 			return err
-		}
-		if tag.RowsAffected() == 1 {
-			return copyInputs(ctx, tx, c)
 		}
 		t, err := lockTask(ctx, tx, c.task)
 		switch {
@@ -127,48 +123,55 @@ func (g *Generator) store(ctx context.Context, c inputChunk) error {
 	})
 }
 
+func located(in Input) bool { return len(in.Locations) > 0 }
+
 // runInputs is how many inputs a row of inputs holds at most; its CHECK says the same.
 const runInputs = 1000
 
-func copyInputs(ctx context.Context, tx pgx.Tx, c inputChunk) error {
-	if len(c.names) == 0 {
-		return nil
-	}
-	runs := slices.Collect(slices.Chunk(c.names, runInputs))
-	source := pgx.CopyFromSlice(len(runs), func(i int) ([]any, error) {
-		return []any{c.task, c.offset + int64(i)*runInputs, runs[i]}, nil
-	})
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"inputs"}, []string{"task_id", "position", "names"}, source)
-	return err
+// inputRun is a row of inputs; sizes and events are nil where nothing is known.
+type inputRun struct {
+	task, position int64
+	names          []string
+	sizes, events  []int64
 }
 
-// EncodeInputs turns an inputs_file, one name a line with empty lines passed over, into the lines that AddInputs
-// reads, leaving out the first skip: what a client streams. It returns how many it wrote.
-func EncodeInputs(dst io.Writer, src io.Reader, skip int64) (n int64, err error) {
-	scan := bufio.NewScanner(src)
-	scan.Buffer(make([]byte, 0, 64<<10), maxInput+1)
-	out := bufio.NewWriterSize(dst, 64<<10)
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	for line := 1; scan.Scan(); line++ {
-		name := bytes.TrimRight(scan.Bytes(), "\r")
-		if len(name) == 0 {
-			continue
+// runs cuts a chunk into rows.
+func (c inputChunk) runs() (runs []inputRun) {
+	for i := 0; i < len(c.inputs); i += runInputs {
+		part := c.inputs[i:min(i+runInputs, len(c.inputs))]
+		r := inputRun{task: c.task, position: c.offset + int64(i), names: make([]string, len(part))}
+		for k, in := range part {
+			r.names[k] = in.Name
+			if in.Size > 0 && r.sizes == nil {
+				r.sizes = make([]int64, len(part))
+			}
+			if in.Events > 0 && r.events == nil {
+				r.events = make([]int64, len(part))
+			}
+			if r.sizes != nil {
+				r.sizes[k] = in.Size
+			}
+			if r.events != nil {
+				r.events[k] = in.Events
+			}
 		}
-		if skip > 0 {
-			skip--
-			continue
-		}
-		if err := checkInput(string(name)); err != nil {
-			return n, fmt.Errorf("line %d: the name %w", line, err)
-		}
-		if err := e.Encode(string(name)); err != nil {
-			return n, err
-		}
-		n++
+		runs = append(runs, r)
 	}
-	if err := scan.Err(); err != nil {
-		return n, err
+	return runs
+}
+
+func copyInputs(ctx context.Context, tx pgx.Tx, chunks []inputChunk) error {
+	var runs []inputRun
+	for _, c := range chunks {
+		runs = append(runs, c.runs()...)
 	}
-	return n, out.Flush()
+	if len(runs) == 0 {
+		return nil
+	}
+	source := pgx.CopyFromSlice(len(runs), func(i int) ([]any, error) {
+		r := runs[i]
+		return []any{r.task, r.position, r.names, r.sizes, r.events}, nil
+	})
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"inputs"}, []string{"task_id", "position", "names", "sizes", "events"}, source)
+	return err
 }

@@ -143,11 +143,11 @@ func TestInputsInRunsAndBatches(t *testing.T) {
 
 func TestEncodeInputs(t *testing.T) {
 	var out bytes.Buffer
-	n, err := EncodeInputs(&out, strings.NewReader("a\r\n\n b \"<c>\"\nd"), 1)
+	n, err := EncodeInputs(&out, strings.NewReader("a\r\n\n b \"<c>\"\nd"), NamesFormat, 1)
 	if err != nil || n != 2 || out.String() != "\" b \\\"<c>\\\"\"\n\"d\"\n" {
 		t.Errorf("%d, %v, %q", n, err, out.String())
 	}
-	if _, err := EncodeInputs(&out, strings.NewReader("a\nb\x00"), 0); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := EncodeInputs(&out, strings.NewReader("a\nb\x00"), NamesFormat, 0); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("zero byte: %v", err)
 	}
 }

@@ -32,6 +32,17 @@ func (m Mark) withDefaults() Mark {
 // of starts shows.
 const unlimitedFloors = 4
 
+// fewOfUser is the least mark of a user in a share that gives jobs by fair turn among users.
+const fewOfUser = 10
+
+// part is the mark of each of so many users who share one, or of all where no users are told apart (0).
+func (m Mark) part(low int64, users int) int64 {
+	if users == 0 {
+		return low
+	}
+	return max(ceil(low, int64(users)), fewOfUser)
+}
+
 // low is the low-water mark of one (share, shape).
 func (m Mark) low(s dispatcher.Stock) int64 {
 	startable := s.Startable
@@ -42,12 +53,14 @@ func (m Mark) low(s dispatcher.Stock) int64 {
 	return min(max(m.Floor, startable, int64(soon)), m.Cap)
 }
 
-// level is what a share has of one shape at one priority.
+// level is what a share has of one shape at one priority; a share that gives jobs by fair turn among users, of one of them.
 type level struct {
 	ShareID    shares.ShareID
+	UserName   string // "": of everybody
 	ShapeID    int32
 	Priority   int
 	Ready      int64
+	LotsReady  int64 // of tasks that have ready jobs of several shapes: as if all were of this one
 	PiecesLeft int64
 	Tasks      int64 // that it was read from
 	Epoch      int64
@@ -57,6 +70,7 @@ type level struct {
 type rung struct {
 	Shape    int32
 	Priority int
+	User     string
 }
 
 // need is what a share lacks.
@@ -69,21 +83,27 @@ type need struct {
 
 // needs says which shares are below their marks, neediest first, and how many jobs they want at which priority.
 // The stock of a priority is that of itself and all higher ones, so that ready jobs of low priority never keep an
-// urgent task waiting. Levels come by share, shape and falling priority.
+// urgent task waiting; where users are told apart each has his own, or those who have less would find no jobs of theirs when it is
+// their turn. Levels come by share, user, shape and falling priority.
 func needs(levels []level, stock []dispatcher.Stock, m Mark) []need {
-	known := make(map[stockKey]dispatcher.Stock, len(stock))
-	for _, s := range stock {
-		known[stockKey{s.Share, s.Shape}] = s
+	known, users := byUser(stock), usersOf(levels)
+	for i := range levels {
+		if l := &levels[i]; l.LotsReady > 0 && len(stock) > 0 {
+			l.Ready += min(l.LotsReady, known[l.stockKey()].Ready)
+		} else {
+			l.Ready += l.LotsReady
+		}
 	}
 	var list []need
 	for i := 0; i < len(levels); {
 		n := need{Share: levels[i].ShareID, Epoch: levels[i].Epoch, Wants: map[rung]int64{}}
 		for i < len(levels) && levels[i].ShareID == n.Share {
-			j := i
-			for j < len(levels) && levels[j].ShareID == n.Share && levels[j].ShapeID == levels[i].ShapeID {
+			j, key := i, levels[i].stockKey()
+			for j < len(levels) && levels[j].stockKey() == key {
 				j++
 			}
-			n.add(levels[i:j], m.low(known[stockKey{n.Share, levels[i].ShapeID}]))
+			everybodys := stockKey{share: key.share, shape: key.shape}
+			n.add(levels[i:j], m.part(m.low(known[everybodys]), users[everybodys]))
 			i = j
 		}
 		if len(n.Wants) > 0 {
@@ -92,6 +112,34 @@ func needs(levels []level, stock []dispatcher.Stock, m Mark) []need {
 	}
 	slices.SortStableFunc(list, func(a, b need) int { return cmp.Compare(a.Ratio, b.Ratio) })
 	return list
+}
+
+func (l level) stockKey() stockKey { return stockKey{l.ShareID, l.ShapeID, l.UserName} }
+
+// byUser is the stock of everybody, and of each user who is told apart.
+func byUser(stock []dispatcher.Stock) map[stockKey]dispatcher.Stock {
+	known := make(map[stockKey]dispatcher.Stock, len(stock))
+	for _, s := range stock {
+		all := stockKey{share: s.Share, shape: s.Shape}
+		sum := known[all]
+		known[all] = dispatcher.Stock{Share: s.Share, Shape: s.Shape, Ready: sum.Ready + s.Ready, StartsPerMinute: sum.StartsPerMinute + s.StartsPerMinute, Startable: s.Startable}
+		if s.User != "" {
+			known[stockKey{s.Share, s.Shape, s.User}] = s
+		}
+	}
+	return known
+}
+
+// usersOf is how many users have ready jobs of a shape, or pieces left, in a share that tells them apart.
+func usersOf(levels []level) map[stockKey]int {
+	seen, n := map[stockKey]bool{}, map[stockKey]int{}
+	for _, l := range levels {
+		if key := l.stockKey(); key.user != "" && !seen[key] && (l.Ready > 0 || l.LotsReady > 0 || l.PiecesLeft > 0) {
+			seen[key] = true
+			n[stockKey{share: key.share, shape: key.shape}]++
+		}
+	}
+	return n
 }
 
 // add goes through the levels of one shape from the highest priority down.
@@ -107,7 +155,7 @@ func (n *need) add(levels []level, low int64) {
 			n.Ratio = ratio
 		}
 		want := min(l.PiecesLeft, 2*low-stock)
-		n.Wants[rung{l.ShapeID, l.Priority}] = want
+		n.Wants[rung{l.ShapeID, l.Priority, l.UserName}] = want
 		stock += want
 	}
 }
@@ -120,4 +168,14 @@ func (n *need) shapes() []int32 {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// ofUsers are the users and shapes of the wants, pair by pair; none where users are not told apart.
+func (n *need) ofUsers() (users []string, shapes []int32) {
+	for r := range n.Wants {
+		if r.User != "" {
+			users, shapes = append(users, r.User), append(shapes, r.Shape)
+		}
+	}
+	return users, shapes
 }

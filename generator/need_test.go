@@ -42,10 +42,10 @@ func TestNeeds(t *testing.T) {
 	}
 	got := needs(levels, []dispatcher.Stock{{Share: 3, Shape: 1, Startable: 200}}, m)
 	want := []need{
-		{Share: 3, Ratio: 0, Wants: map[rung]int64{{1, 0}: 1}},
-		{Share: 4, Ratio: 0, Wants: map[rung]int64{{1, 9}: 10}},
-		{Share: 2, Ratio: 0.3, Wants: map[rung]int64{{1, 500}: 50, {1, 100}: 110}},
-		{Share: 1, Ratio: 0.9, Epoch: 7, Wants: map[rung]int64{{1, 5}: 110}},
+		{Share: 3, Ratio: 0, Wants: map[rung]int64{{1, 0, ""}: 1}},
+		{Share: 4, Ratio: 0, Wants: map[rung]int64{{1, 9, ""}: 10}},
+		{Share: 2, Ratio: 0.3, Wants: map[rung]int64{{1, 500, ""}: 50, {1, 100, ""}: 110}},
+		{Share: 1, Ratio: 0.9, Epoch: 7, Wants: map[rung]int64{{1, 5, ""}: 110}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -54,9 +54,9 @@ func TestNeeds(t *testing.T) {
 
 func TestAllot(t *testing.T) {
 	tasks := []sourceTask{
-		{ID: 1, ShapeID: 1, Priority: 9, NJobs: 10, NPieces: 10},
-		{ID: 2, ShapeID: 1, Priority: 9, NJobs: 12, NPieces: 10, NGenerated: 8, NSplit: 8}, // 2 fresh, then 2 again
-		{ID: 3, ShapeID: 2, Priority: 5, NJobs: 100, NPieces: 100},
+		{ID: 1, ShapeID: 1, Priority: 9, NJobs: 10, NPieces: 10, Quota: 10},
+		{ID: 2, ShapeID: 1, Priority: 9, NJobs: 12, NPieces: 10, Quota: 12, NGenerated: 8, NSplit: 8}, // 2 fresh, then 2 again
+		{ID: 3, ShapeID: 2, Priority: 5, NJobs: 100, NPieces: 100, Quota: 100},
 	}
 	type got struct{ ID, Fresh, Again int64 }
 	for _, c := range []struct {
@@ -64,12 +64,12 @@ func TestAllot(t *testing.T) {
 		batch int64
 		want  []got
 	}{
-		{map[rung]int64{{1, 9}: 100, {2, 5}: 3}, 50, []got{{1, 10, 0}, {2, 2, 2}, {3, 3, 0}}},
-		{map[rung]int64{{1, 9}: 13}, 50, []got{{1, 10, 0}, {2, 2, 1}}},
-		{map[rung]int64{{1, 9}: 100, {2, 5}: 3}, 7, []got{{1, 7, 0}}},
+		{map[rung]int64{{1, 9, ""}: 100, {2, 5, ""}: 3}, 50, []got{{1, 10, 0}, {2, 2, 2}, {3, 3, 0}}},
+		{map[rung]int64{{1, 9, ""}: 13}, 50, []got{{1, 10, 0}, {2, 2, 1}}},
+		{map[rung]int64{{1, 9, ""}: 100, {2, 5, ""}: 3}, 7, []got{{1, 7, 0}}},
 	} {
 		var list []got
-		for _, p := range allot(tasks, c.wants, c.batch) {
+		for _, p := range allot(tasks, nil, c.wants, c.batch) {
 			list = append(list, got{p.ID, p.fresh, p.again})
 		}
 		if d := cmp.Diff(c.want, list); d != "" {

@@ -3,12 +3,14 @@ package generator
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -21,15 +23,61 @@ type outlook struct {
 
 	mu      sync.Mutex
 	needs   []need
-	left    map[stockKey]bool // that had pieces left
-	soonest time.Time         // another reading is not worth its cost before,
-	until   time.Time         // and due then, whatever one knows
+	left    map[stockKey]int // that had pieces left: how many users share the mark, see Mark.part
+	soonest time.Time        // another reading is not worth its cost before,
+	until   time.Time        // and due then, whatever one knows
+
+	made map[stockKey]madeLately // jobs that the stock may not have yet
+}
+
+// madeLately is how many jobs were made and when the last ones were.
+type madeLately struct {
+	n  int64
+	at time.Time
+}
+
+// lately is how long the stock may take to have what was made.
+const lately = time.Second
+
+// noteMade remembers what a batch took off the wants of a need. The outlook is locked.
+func (o *outlook) noteMade(n need, wants map[rung]int64, now time.Time) {
+	if o.made == nil {
+		o.made = map[stockKey]madeLately{}
+	}
+	for r, before := range n.Wants {
+		key := stockKey{n.Share, r.Shape, r.User}
+		m := o.made[key]
+		if now.Sub(m.at) > lately {
+			m.n = 0
+		}
+		o.made[key] = madeLately{m.n + before - wants[r], now}
+	}
+}
+
+// withMade is the stock with the jobs that it may not have yet. The outlook is locked.
+func (o *outlook) withMade(stock []dispatcher.Stock, now time.Time) []dispatcher.Stock {
+	maps.DeleteFunc(o.made, func(_ stockKey, m madeLately) bool { return now.Sub(m.at) > lately })
+	if len(o.made) == 0 || len(stock) == 0 {
+		return stock
+	}
+	stock = slices.Clone(stock)
+	left := maps.Clone(o.made)
+	for i := range stock {
+		key := stockKey{stock[i].Share, stock[i].Shape, stock[i].User}
+		stock[i].Ready += left[key].n
+		delete(left, key)
+	}
+	for key, m := range left {
+		stock = append(stock, dispatcher.Stock{Share: key.share, Shape: key.shape, User: key.user, Ready: m.n})
+	}
+	return stock
 }
 
 // stockKey names what stock is kept of.
 type stockKey struct {
 	share shares.ShareID
 	shape int32
+	user  string // "": everybody
 }
 
 // fewTasks are read anew each time, if that is soon done: under a snapshot held open elsewhere the rows that tasks had before keep
@@ -98,17 +146,17 @@ func (g *Generator) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.left = map[stockKey]bool{}
-	tasks := int64(0)
+	o.left = map[stockKey]int{}
+	tasks, users := int64(0), usersOf(levels)
 	for _, l := range levels {
 		tasks += l.Tasks
 		if l.PiecesLeft > 0 {
-			o.left[stockKey{l.ShareID, l.ShapeID}] = true
+			o.left[l.stockKey()] = users[stockKey{share: l.ShareID, shape: l.ShapeID}]
 		}
 	}
 	o.needs = nil
 	if len(levels) > 0 {
-		o.needs = needs(levels, g.cfg.Stock(), g.cfg.Mark)
+		o.needs = needs(levels, o.withMade(g.cfg.Stock(), began), g.cfg.Mark)
 	}
 	o.took(tasks, began, time.Now())
 	return nil
@@ -117,7 +165,8 @@ func (g *Generator) look(ctx context.Context) error {
 // lacks says whether a stock that had pieces left has fallen under half of its mark. The outlook is locked.
 func (g *Generator) lacks() bool {
 	for _, s := range g.cfg.Stock() {
-		if g.outlook.left[stockKey{s.Share, s.Shape}] && s.Ready < g.cfg.Mark.low(s)/2 {
+		users, left := g.outlook.left[stockKey{s.Share, s.Shape, s.User}]
+		if left && s.Ready < g.cfg.Mark.part(g.cfg.Mark.low(s), users)/2 {
 			return true
 		}
 	}
@@ -127,11 +176,12 @@ func (g *Generator) lacks() bool {
 // rest puts back what a batch left of a need, behind the others. Its own batch has raised the epoch by one; if somebody
 // else did as well, the next one makes nothing.
 func (g *Generator) rest(n need, wants map[rung]int64) {
-	maps.DeleteFunc(wants, func(_ rung, want int64) bool { return want <= 0 })
-	n.Epoch, n.Wants = n.Epoch+1, wants
 	o := &g.outlook
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.noteMade(n, wants, time.Now())
+	maps.DeleteFunc(wants, func(_ rung, want int64) bool { return want <= 0 })
+	n.Epoch, n.Wants = n.Epoch+1, wants
 	if len(wants) > 0 && time.Now().Before(o.until) {
 		o.needs = append(o.needs, n)
 	}

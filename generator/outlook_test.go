@@ -86,10 +86,10 @@ func TestGenerateGoesByOneReading(t *testing.T) {
 	shape := one[int32](t, w.db, "SELECT DISTINCT shape_id FROM tasks")
 	epoch := one[int64](t, w.db, "SELECT epoch FROM generations WHERE share_id = $1", share)
 	w.outlook.mu.Lock()
-	if !w.outlook.left[stockKey{share, shape}] || w.outlook.heard.Load() {
+	if _, left := w.outlook.left[stockKey{share: share, shape: shape}]; !left || w.outlook.heard.Load() {
 		t.Errorf("it read %v, and what was heard before is still news", w.outlook.left)
 	}
-	w.outlook.needs = []need{{Share: share, Epoch: epoch, Wants: map[rung]int64{{shape, 0}: 70}}}
+	w.outlook.needs = []need{{Share: share, Epoch: epoch, Wants: map[rung]int64{{shape, 0, ""}: 70}}}
 	w.outlook.mu.Unlock()
 	holds(time.Hour)
 	made(50, 20, 0)

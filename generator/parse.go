@@ -21,11 +21,16 @@ var specLimits = strict.Limits{Bytes: 32 << 20, Depth: 20, Values: 2_000_000}
 func ParseSpecs(name string, src []byte) ([]Spec, error) {
 	docs, report := strict.Parse(name, src, specLimits)
 	var specs []Spec
+	var seen []strict.Seen
 	for _, doc := range docs {
 		if doc.IsNull() {
 			continue
 		}
-		specs = append(specs, readSpec(doc))
+		s, at := readSpec(doc)
+		specs, seen = append(specs, s), append(seen, at)
+	}
+	for _, f := range fileFaults(specs) {
+		locate(seen[f.doc].At("needs"), strings.TrimPrefix(f.Field, "needs")).Fail(f.Field+" "+f.Message, f.Hint)
 	}
 	if err := report.Err(); err != nil {
 		return nil, err
@@ -38,11 +43,10 @@ func ParseSpecs(name string, src []byte) ([]Spec, error) {
 }
 
 // readSpec reads one document and puts what Check finds at the key that it is about.
-func readSpec(doc strict.Value) Spec {
-	var s Spec
-	seen := doc.Mapping(s.fields())
+func readSpec(doc strict.Value) (s Spec, seen strict.Seen) {
+	seen = doc.Mapping(s.fields())
 	if !seen.IsMapping() {
-		return s
+		return s, seen
 	}
 	var faults Faults
 	errors.As(s.Check(), &faults)
@@ -61,7 +65,7 @@ func readSpec(doc strict.Value) Spec {
 	for i, f := range faults {
 		places[i].Fail(f.Field+" "+f.Message, f.Hint)
 	}
-	return s
+	return s, seen
 }
 
 // fields is the one list of the keys of a task in YAML.
@@ -101,20 +105,39 @@ func (s *Spec) fields() strict.Fields {
 			n, _ := v.Int(1, maxAttemptsCap)
 			s.MaxAttempts = int(n)
 		},
-		"requirements": func(v strict.Value) { v.Mapping(s.Requirements.fields()) },
-		"queues":       texts(&s.Queues),
-		"command":      some(&s.Command),
-		"env":          table(&s.Env),
-		"count":        whole(&s.Count, 1),
-		"inputs":       some(&s.Inputs),
-		"inputs_file":  named(&s.InputsFile),
-		"per_job":      whole(&s.PerJob, 1),
+		"max_failures":     attemptsOf(&s.MaxFailures),
+		"backoff":          waited(&s.Backoff),
+		"max_backoff":      waited(&s.MaxBackoff),
+		"quarantine_after": attemptsOf(&s.QuarantineAfter),
+		"requirements":     func(v strict.Value) { v.Mapping(s.Requirements.fields()) },
+		"queues":           texts(&s.Queues),
+		"command":          some(&s.Command),
+		"env":              table(&s.Env),
+		"count":            whole(&s.Count, 1),
+		"inputs":           readInputList(&s.Inputs),
+		"inputs_file":      named(&s.InputsFile),
+		"per_job":          whole(&s.PerJob, 1),
 		"events": func(v strict.Value) {
 			s.Events = &Events{}
-			v.Mapping(strict.Fields{"total": whole(&s.Events.Total, 1), "per_job": whole(&s.Events.PerJob, 1)}).Require("total", "per_job")
+			v.Mapping(strict.Fields{"total": whole(&s.Events.Total, 1), "per_job": whole(&s.Events.PerJob, 1)}).Require("total")
+		},
+		"deadline": func(v strict.Value) { s.Deadline = readTime(v) },
+		"boost": func(v strict.Value) {
+			n, _ := v.Int(1, maxPriority)
+			s.Boost = int(n)
+		},
+		"split": readSplit(&s.Split),
+		"scout": func(v strict.Value) {
+			n, _ := v.Int(1, maxScouts)
+			s.Scout = int(n)
+		},
+		"needs": each(&s.Needs, readNeed),
+		"locality": func(v strict.Value) {
+			s.Locality, _ = v.OneOf(dispatcher.LocalityRequired, dispatcher.LocalityPreferred)
 		},
 		"matrix":          func(v strict.Value) { s.Matrix = readMatrix(v) },
 		"resources":       units(&s.Resources),
+		"io_intensity":    func(v strict.Value) { s.IOIntensity = readIO(v) },
 		"sharing_id":      named(&s.SharingID),
 		"replicas":        replicas(&s.Replicas),
 		"groups":          each(&s.Groups, readGroup),
@@ -142,6 +165,33 @@ func (r *Requirements) fields() strict.Fields {
 			}
 		},
 		"labels": func(v strict.Value) { r.Labels, _ = v.StringMap() },
+	}
+}
+
+// readIO reads MB/s.
+func readIO(v strict.Value) float64 {
+	m, ok := v.Milli()
+	if ok && m == 0 {
+		v.Fail("io_intensity is zero", "leave it out: then no max_io keeps the jobs back")
+	}
+	return float64(m) / 1000
+}
+
+// attemptsOf reads a number of attempts.
+func attemptsOf(to *int) func(strict.Value) {
+	return func(v strict.Value) {
+		n, _ := v.Int(1, maxAttemptsCap)
+		*to = int(n)
+	}
+}
+
+// waited reads a time that a job waits between attempts.
+func waited(to *Walltime) func(strict.Value) {
+	return func(v strict.Value) {
+		d, ok := v.Duration(time.Second)
+		if *to = Walltime(d / time.Second); ok && d%time.Second != 0 {
+			v.Failf("%s: %s is not a whole number of seconds", v.Name(), d)
+		}
 	}
 }
 
@@ -179,4 +229,19 @@ func (s Spec) canonical() ([]byte, error) {
 		return nil, fmt.Errorf("task: %w", err)
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+// readTime takes a moment with its zone.
+func readTime(v strict.Value) *time.Time {
+	text, ok := v.Text()
+	if !ok {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		v.Fail(fmt.Sprintf("%.40q is no moment", text), "such as 2026-12-24T18:00:00Z or 2026-12-24T18:00:00+01:00")
+		return nil
+	}
+	at = at.UTC()
+	return &at
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// cut makes the jobs of a batch in the order of the plan. It notes in the plan what it found to try again.
-func cut(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) ([]dispatcher.NewJob, error) {
+// cut makes the jobs of a batch in the order of the plan. It notes in the plan what it found to try again, and how far lots
+// are cut.
+func (g *Generator) cut(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) ([]dispatcher.NewJob, error) {
 	inputs, err := readInputs(ctx, tx, plan)
 	if err != nil {
 		return nil, err
@@ -19,14 +20,36 @@ func cut(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) ([]d
 	if err != nil {
 		return nil, err
 	}
+	released, err := releasedJobs(ctx, tx, plan, share)
+	if err != nil {
+		return nil, err
+	}
+	lots, err := g.lotCutter(ctx, tx, plan, share)
+	if err != nil {
+		return nil, err
+	}
 	var jobs []dispatcher.NewJob
 	for i := range plan {
 		p := &plan[i]
-		for k := range p.fresh {
-			jobs = append(jobs, p.piece(share, p.NSplit+k, inputs[p.ID]))
+		switch {
+		case p.Released:
+			jobs = append(jobs, released[p.ID]...)
+		case len(p.cuts) > 0:
+			made, err := lots.cutLots(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			jobs = append(jobs, made...)
+		default:
+			for k := range p.fresh {
+				jobs = append(jobs, p.piece(share, p.NSplit+k, inputs[p.ID]))
+			}
 		}
 		for _, f := range failed[p.ID] {
 			j := p.job(share, f.Idx)
+			if p.NLots > 0 { // the piece is what it was, and needs what it needed
+				j.Shape = f.ShapeID
+			}
 			j.Inputs, j.FirstEvent, j.Events, j.RetryOf = f.Inputs, f.FirstEvent, f.NEvents, f.ID
 			jobs = append(jobs, j)
 			p.made, p.after = p.made+1, f.ID
@@ -65,7 +88,7 @@ func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string
 	var ids, lows, highs []int64
 	spans := map[int64]span{}
 	for _, p := range plan {
-		if (p.Split == "inputs" || p.Scaled) && p.fresh > 0 {
+		if (p.Split == "inputs" && p.NLots == 0 || p.Scaled) && p.fresh > 0 && !p.Released {
 			s := span{p.NSplit * p.PerJob, (p.NSplit + p.fresh) * p.PerJob}
 			ids, lows, highs = append(ids, p.ID), append(lows, s.low), append(highs, s.high)
 			spans[p.ID] = s
@@ -91,15 +114,20 @@ func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string
 
 // cut is what of a run that begins at position lies in s.
 func (s span) cut(position int64, names []string) []string {
-	n := int64(len(names))
-	low, high := min(max(s.low-position, 0), n), min(max(s.high-position, 0), n)
+	low, high := s.within(position, int64(len(names)))
 	return names[low:high]
+}
+
+// within says which elements of a run of n that begins at position lie in s.
+func (s span) within(position, n int64) (low, high int64) {
+	return min(max(s.low-position, 0), n), min(max(s.high-position, 0), n)
 }
 
 // failedJob is a job whose piece is tried again.
 type failedJob struct {
 	TaskID     int64
 	ID         int64
+	ShapeID    int32
 	Idx        int64
 	Inputs     []string
 	FirstEvent int64

@@ -61,7 +61,7 @@ func (g *Generator) listed(ctx context.Context, sql string, args pgx.StrictNamed
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[taskRow])
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[taskRow])
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}

@@ -62,6 +62,23 @@ func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChan
 	return c, nil
 }
 
+// scaled reads the number that Scale would change. Errors: those of Scale.
+func (g *Generator) scaled(ctx context.Context, id int64, s Scaling) (n int, err error) {
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		t, err := lockScalable(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		from, err := t.Spec.scaledLayout(t.Scaled)
+		if err != nil {
+			return err
+		}
+		n, err = s.number(from)
+		return err
+	})
+	return n, err
+}
+
 // scalable is a task of groups and roles under its row lock.
 type scalable struct {
 	ID         int64
@@ -156,7 +173,7 @@ func (t *scalable) keep(ctx context.Context, tx pgx.Tx, k kept) error {
 	if _, err := tx.Exec(ctx, query["drop_inputs"], pgx.StrictNamedArgs{"task": t.ID}); err != nil {
 		return err
 	}
-	return copyInputs(ctx, tx, inputChunk{task: t.ID, offset: t.NSplit, names: k.coming})
+	return copyInputs(ctx, tx, []inputChunk{{task: t.ID, offset: t.NSplit, inputs: Named(k.coming...)}})
 }
 
 // coming are the names of the pieces that are no jobs yet, in their order.

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site/strict"
+	"github.com/divvyhq/divvy/shares"
+	policy "github.com/divvyhq/divvy/shares/retry"
 )
 
 // Spec is a task as a user writes it. Its work is split by exactly one of Count, Inputs (or InputsFile, or
-// InputsStreamed), Events and Matrix, or it is that of Groups and Roles.
+// InputsStreamed), Events and Matrix, or it is that of Groups and Roles, or its inputs are outputs of tasks that it Needs.
 type Spec struct {
 	Name           string            `json:"name" maxLength:"200" doc:"What people call the task; need not be unique."`
 	User           string            `json:"user" maxLength:"200" doc:"On whose behalf it runs."`
@@ -27,20 +30,32 @@ type Spec struct {
 	Share          string            `json:"share,omitempty" doc:"Path of a leaf; default: what the tagging rules say."`
 	Priority       int               `json:"priority,omitempty" doc:"Higher goes first within the share."`
 	Requirements   Requirements      `json:"requirements,omitempty" required:"false"`
-	Queues         []string          `json:"queues,omitempty" doc:"Where it may run: names, globs (gpu-*) or label selectors (os=el9); empty = anywhere."`
+	Queues         []string          `json:"queues,omitempty" doc:"Where it may run: names, globs (gpu-*) or label selectors (os=el9), with ! in front where not; empty = anywhere."`
 	Command        []string          `json:"command,omitempty" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
 	Env            map[string]string `json:"env,omitempty" doc:"Environment of the jobs; values may use the same placeholders."`
 	MaxAttempts    int               `json:"max_attempts,omitempty" minimum:"0" doc:"Attempts of a job before it counts as failed; 0 = 3."`
 
+	MaxFailures     int      `json:"max_failures,omitempty" minimum:"0" doc:"Of these, those that failed, so that it may be lost more often than it may fail; 0 = max_attempts."`
+	Backoff         Walltime `json:"backoff,omitempty" doc:"How long a job waits after its first attempt that failed or was lost; twice as long after each further one; 0 = not at all."`
+	MaxBackoff      Walltime `json:"max_backoff,omitempty" doc:"At the most; 0 = 6h."`
+	QuarantineAfter int      `json:"quarantine_after,omitempty" minimum:"0" doc:"A job that was lost so many times in a row fails; 0 = as the site says."`
+
 	Count          int64             `json:"count,omitempty" minimum:"0" doc:"So many jobs, numbered from 0."`
-	Inputs         []string          `json:"inputs,omitempty" doc:"Names of inputs, per_job of them for each job."`
-	InputsFile     string            `json:"inputs_file,omitempty" doc:"A file of inputs, one a line, that the client reads and streams; the server refuses it."`
+	Inputs         []Input           `json:"inputs,omitempty" doc:"Inputs, per_job of them for each job: names, or objects that say more."`
+	InputsFile     string            `json:"inputs_file,omitempty" doc:"A file of inputs that the client reads and streams: names, one a line, or CSV or JSON lines; the server refuses it."`
 	InputsStreamed bool              `json:"inputs_streamed,omitempty" doc:"The inputs follow in PUT /v1/tasks/{id}/inputs and end with POST /v1/tasks/{id}/commit."`
 	PerJob         int64             `json:"per_job,omitempty" minimum:"0" doc:"Inputs of one job; 0 = 1."`
 	Events         *Events           `json:"events,omitempty"`
+	Deadline       *time.Time        `json:"deadline,omitempty" doc:"When all of it should be over: shown, and watched, against the rate at which its jobs end."`
+	Boost          int               `json:"boost,omitempty" minimum:"0" doc:"Priority that it gains, once, when it is likely to miss its deadline."`
+	Needs          []Need            `json:"needs,omitempty" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
+	Split          *Split            `json:"split,omitempty" doc:"How events or inputs fall into jobs, in place of a per_job."`
+	Scout          int               `json:"scout,omitempty" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
+	Locality       string            `json:"locality,omitempty" enum:",required,preferred" doc:"Whether jobs run only where their inputs are, or there first; default: preferred."`
 	Matrix         []dispatcher.Axis `json:"matrix,omitempty" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
 
 	Resources      map[string]int64 `json:"resources,omitempty" doc:"Units of resources that each job holds while it has a slot, such as maya: 1 or, of a keyed family, table:orders: 1."`
+	IOIntensity    float64          `json:"io_intensity,omitempty" minimum:"0" doc:"MB/s that each job reads and writes, with up to three decimals; a queue runs no more than its max_io."`
 	SharingID      string           `json:"sharing_id,omitempty" maxLength:"200" doc:"Whose part of the resources the jobs take; default: the user."`
 	Replicas       int              `json:"replicas,omitempty" minimum:"0" doc:"So many times all groups and roles; 0 = 1."`
 	Groups         []Group          `json:"groups,omitempty" doc:"Groups of jobs that belong together; with roles, in place of count, inputs, events and matrix."`
@@ -58,10 +73,11 @@ type Requirements struct {
 	Labels   map[string]string `json:"labels,omitempty" doc:"Labels that the slot must have."`
 }
 
-// Events splits a number of events into jobs of PerJob each; the last one may have fewer.
+// Events splits a number of events into jobs of PerJob each; the last one may have fewer. With split it says only how many
+// there are.
 type Events struct {
 	Total  int64 `json:"total" minimum:"1"`
-	PerJob int64 `json:"per_job" minimum:"1"`
+	PerJob int64 `json:"per_job,omitempty" minimum:"0"`
 }
 
 // Walltime is a whole number of seconds, written like 90s, 48h or 1d12h.
@@ -82,6 +98,14 @@ func (w *Walltime) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// scouts is tasks.scouts.
+func (s *Spec) scouts() *int {
+	if s.Scout == 0 {
+		return nil
+	}
+	return &s.Scout
+}
+
 // Streamed says whether the task's inputs come separately, so that it needs a commit.
 func (s *Spec) Streamed() bool { return s.InputsStreamed }
 
@@ -91,9 +115,9 @@ func (s Spec) withDefaults() Spec {
 		s.Requirements.Cores = 1
 	}
 	if s.MaxAttempts == 0 {
-		s.MaxAttempts = 3
+		s.MaxAttempts = defaultAttempts
 	}
-	if s.PerJob == 0 && (len(s.Inputs) > 0 || s.InputsStreamed || s.InputsFile != "") {
+	if s.PerJob == 0 && s.Split == nil && (len(s.Inputs) > 0 || s.InputsStreamed || s.InputsFile != "" || s.fed()) {
 		s.PerJob = 1
 	}
 	if s.ResourceType == "" {
@@ -110,15 +134,25 @@ func (s *Spec) shape() dispatcher.Requirements {
 	if len(s.Resources) > 0 { // others have one shape, whoever their users are
 		shape.Resources, shape.SharingID = s.Resources, s.payer()
 	}
+	if io := s.ioKBs(); io > 0 {
+		shape.Resources = maps.Clone(shape.Resources)
+		if shape.Resources == nil {
+			shape.Resources = map[string]int64{}
+		}
+		shape.Resources[shares.IO] = io
+	}
 	return shape
 }
+
+// ioKBs is what a job reads and writes, in kB/s.
+func (s *Spec) ioKBs() int64 { return int64(math.Round(s.IOIntensity * 1000)) }
 
 // payer is the sharing ID that units of resources are counted for.
 func (s *Spec) payer() string { return cmp.Or(s.SharingID, s.User) }
 
 // payload is what the jobs of the task run.
 func (s *Spec) payload(task int64) dispatcher.Payload {
-	p := dispatcher.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix}
+	p := dispatcher.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms()}
 	if s.grouped() {
 		p.Roles = s.commands()
 		for _, role := range slices.Sorted(maps.Keys(p.Roles)) {
@@ -130,6 +164,19 @@ func (s *Spec) payload(task int64) dispatcher.Payload {
 	return p
 }
 
+// terms are those for attempts that do not finish; nil where the task has none beside its attempts.
+func (s *Spec) terms() *policy.Terms {
+	failures := s.MaxFailures
+	if s.MaxAttempts > 0 && failures >= s.MaxAttempts {
+		failures = 0 // the attempts bound them already
+	}
+	t := policy.Terms{MaxFailures: failures, BackoffS: float64(s.Backoff), MaxBackoffS: float64(s.MaxBackoff), QuarantineAfter: s.QuarantineAfter}
+	if t == (policy.Terms{}) {
+		return nil
+	}
+	return &t
+}
+
 // work is how the task falls into pieces.
 type work struct {
 	Split   string // count, inputs, events, matrix: as tasks.split; or groups
@@ -137,11 +184,24 @@ type work struct {
 	Events  int64
 	NInputs int64
 	Pieces  int64
+	InLots  bool // its pieces are cut from lots, and counted when these are opened
+}
+
+// lots is tasks.lots of a new task.
+func (w work) lots() *int {
+	if !w.InLots {
+		return nil
+	}
+	return new(int)
 }
 
 // work of a checked spec; a streamed one has no pieces until its commit.
 func (s *Spec) work() work {
 	switch {
+	case s.Events != nil && s.Split != nil:
+		return work{Split: "events", PerJob: 1, Events: s.Events.Total, InLots: true}
+	case s.Split != nil || slices.ContainsFunc(s.Inputs, located):
+		return work{Split: "inputs", PerJob: max(s.PerJob, 1), NInputs: int64(len(s.Inputs)), InLots: true}
 	case s.Count > 0:
 		return work{Split: "count", PerJob: 1, Pieces: s.Count}
 	case s.Events != nil:

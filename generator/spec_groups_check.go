@@ -65,6 +65,8 @@ func (c *checker) resources(field string, units map[string]int64) {
 	for _, ref := range slices.Sorted(maps.Keys(units)) {
 		name, key := shares.CutResource(ref)
 		switch {
+		case name == shares.IO:
+			c.hint(field, "io is no resource that is asked for by name", "say io_intensity of the task, in MB/s")
 		case name == "", strings.Contains(ref, ":") && key == "":
 			c.hint(field, fmt.Sprintf("%.80q is no resource", ref), `maya, or "table:orders" of a keyed family`)
 		case len(ref) > maxName || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl):

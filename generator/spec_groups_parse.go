@@ -11,7 +11,7 @@ import (
 )
 
 // nested are the keys whose faults are looked for further down: what stands there may be a page long.
-var nested = map[string]bool{"groups": true, "roles": true, "sharing": true, "claim_templates": true}
+var nested = map[string]bool{"groups": true, "roles": true, "sharing": true, "claim_templates": true, "needs": true}
 
 // maxLocated bounds the faults that are looked for: nobody reads on after as many.
 const maxLocated = 200

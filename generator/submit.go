@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -40,7 +40,7 @@ func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (Task, error)
 	}
 	const tries = 3 // of a site that changes at this moment
 	for try := 1; ; try++ {
-		id, err := g.submit(ctx, req, hash)
+		id, err := g.submit(ctx, req)
 		if errors.Is(err, ErrSiteChanged) && try < tries {
 			continue
 		}
@@ -64,6 +64,11 @@ func (req SubmitRequest) check() ([]byte, error) {
 	}
 	if len(req.Parameters) > maxParameters {
 		return nil, fault("parameters", fmt.Sprintf("have %d bytes, more than %d", len(req.Parameters), maxParameters), "")
+	}
+	for i, n := range s.Needs {
+		if n.Name != "" {
+			return nil, fault(fmt.Sprintf("needs[%d].task", i), "is a name, which only a file of tasks has", "send the id of the task")
+		}
 	}
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -102,31 +107,24 @@ func (g *Generator) found(ctx context.Context, id int64, err error) (Task, error
 	return g.Task(ctx, id)
 }
 
-func (g *Generator) submit(ctx context.Context, req SubmitRequest, hash []byte) (id int64, err error) {
-	spec := req.Spec.withDefaults()
+func (g *Generator) submit(ctx context.Context, req SubmitRequest) (id int64, err error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("site: %w", err)
 	}
-	if err := knownResources(st, &spec); err != nil {
-		return 0, err
-	}
-	if spec, err = spec.withTemplates(st.ClaimTemplates); err != nil {
-		return 0, err
-	}
-	tag, err := tagTask(st, &spec)
+	n, err := prepare(st, req)
 	if err != nil {
 		return 0, err
 	}
-	taken := false
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		id, err = insertTask(ctx, tx, newTask{
-			spec: spec, tag: tag, key: req.IdempotencyKey, hash: hash, parameters: req.Parameters})
-		taken = errors.Is(err, pgx.ErrNoRows)
+		ids, err := insertTasks(ctx, tx, []newTask{n})
+		if err == nil {
+			id = ids[0]
+		}
 		return err
 	})
-	if taken {
-		return g.byKey(ctx, req.IdempotencyKey, hash)
+	if err == nil && id == 0 {
+		return g.byKey(ctx, n.key, n.hash)
 	}
 	return id, err
 }
@@ -139,56 +137,26 @@ type newTask struct {
 	hash []byte
 
 	parameters json.RawMessage
+	queues     []shares.Queue // of the site, to which pieces are fitted
 }
 
-// insertTask stores task, payload and inputs. pgx.ErrNoRows: the idempotency key is taken.
-func insertTask(ctx context.Context, tx pgx.Tx, n newTask) (id int64, err error) {
-	if err := stillLeaf(ctx, tx, n.tag.Share); err != nil {
-		return 0, err
-	}
-	shape, err := dispatcher.Intern(ctx, tx, n.spec.shape())
-	if err != nil {
-		return 0, err
-	}
-	kept := n.spec
-	kept.Inputs = nil // they have a table of their own
-	body, err := kept.canonical()
-	if err != nil {
-		return 0, err
-	}
-	w := n.spec.work()
-	state := n.tag.State
-	if n.spec.Streamed() {
-		state = "submitting"
-	}
-	err = tx.QueryRow(ctx, query["submit"], pgx.StrictNamedArgs{
-		"name": n.spec.Name, "user": n.spec.User, "state": state, "reason": n.tag.Reason,
-		"share": shareArg(n.tag.Share), "own_share": shareArg(n.tag.Own), "shape": shape, "priority": n.spec.Priority,
-		"max_attempts": n.spec.MaxAttempts, "attributes": n.tag.Attributes, "spec": string(body), "tagged_by": n.tag.By,
-		"site_version": n.tag.Version, "split": w.Split, "per_job": w.PerJob, "n_events": w.Events, "n_inputs": w.NInputs,
-		"n_pieces": w.Pieces, "key": textArg(n.key), "body_hash": n.hash,
-		"parameters": textArg(string(n.parameters)),
-	}).Scan(&id)
-	if err != nil {
-		return 0, err
-	}
-	if err := dispatcher.AddPayload(ctx, tx, n.spec.payload(id)); err != nil {
-		return 0, err
-	}
-	return id, copyInputs(ctx, tx, inputChunk{task: id, names: n.spec.Inputs})
-}
-
-// stillLeaf proves that the share that a task is about to get was not removed meanwhile. Applying a site file
+// stillLeaf proves that the shares that tasks are about to get were not removed meanwhile. Applying a site file
 // takes the same lock for itself.
-func stillLeaf(ctx context.Context, tx pgx.Tx, share shares.ShareID) error {
-	if share == 0 {
+func stillLeaf(ctx context.Context, tx pgx.Tx, tags ...shares.ShareID) error {
+	var ids []int32
+	for _, share := range tags {
+		if share != 0 && !slices.Contains(ids, int32(share)) {
+			ids = append(ids, int32(share))
+		}
+	}
+	if len(ids) == 0 {
 		return nil
 	}
 	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
 		return err
 	}
 	var ok bool
-	if err := tx.QueryRow(ctx, query["leaf"], pgx.StrictNamedArgs{"share": int32(share)}).Scan(&ok); err != nil {
+	if err := tx.QueryRow(ctx, query["leaf"], pgx.StrictNamedArgs{"shares": ids}).Scan(&ok); err != nil {
 		return err
 	}
 	if !ok {
@@ -216,21 +184,34 @@ func textArg(s string) *string {
 // Commit publishes a task whose inputs were streamed; a repeat changes nothing. Errors: ErrNoTask, ErrState,
 // ErrInvalid when it has no inputs or makes too many jobs.
 func (g *Generator) Commit(ctx context.Context, id int64) (Task, error) {
-	err := pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	st, err := g.cfg.Site(ctx)
+	if err != nil {
+		return Task{}, fmt.Errorf("commit: site: %w", err)
+	}
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		t, err := lockTask(ctx, tx, id)
 		if err != nil || t.Committed {
 			return err
 		}
-		pieces := ceil(t.NInputs, t.PerJob)
 		switch {
 		case t.State != "submitting":
 			return &StateError{Task: id, Verb: "commit", State: t.State}
-		case pieces == 0:
+		case t.NInputs == 0:
 			return fault("inputs", "the task has none", "PUT them first")
-		case pieces > maxPieces:
+		}
+		pieces := ceil(t.NInputs, t.PerJob)
+		if t.InLots {
+			if pieces, err = g.commitLots(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		if pieces > maxPieces {
 			return fault("inputs", fmt.Sprintf("make %d jobs, more than %d", pieces, maxPieces), "raise per_job")
 		}
-		state := "ready"
+		if err := t.corresponds(ctx, tx); err != nil {
+			return err
+		}
+		state := t.entry(st, "ready")
 		if t.ShareID == nil {
 			state = "waiting"
 		}

@@ -75,7 +75,7 @@ func TestSubmitUntagged(t *testing.T) {
 
 func TestSubmitInvalid(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Submit(context.Background(), SubmitRequest{Spec: Spec{Count: 1, Inputs: []string{"a"}, Command: []string{"{{.What}}"}}})
+	_, err := w.Submit(context.Background(), SubmitRequest{Spec: Spec{Count: 1, Inputs: Named("a"), Command: []string{"{{.What}}"}}})
 	var faults Faults
 	if !errors.As(err, &faults) || len(faults) != 4 {
 		t.Fatalf("faults: %v", err)

@@ -7,27 +7,27 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// Bounds of one Sweep: tasks whose verbs it carries on, and tasks that it tags anew in one transaction.
+// Bounds of one Sweep: transactions that carry verbs on, the tasks of one, and tasks that it tags anew in one transaction.
 const (
-	sweepTasks  = 50
+	sweepRounds = 50
+	sweepTasks  = 100
 	retagBatch  = 200
 	retagRounds = 20
 )
 
 // Sweep carries on what a verb began: it holds, releases or cancels the next batch of jobs of each task that is not
 // through, jobs included that came back to ready meanwhile, cancels those that their task was scaled away from, and gives the
-// others the priority that their task has got. It also tags
+// others the priority that their task has got. It ends scouting, and splits the pieces of jobs of which a rule says so. It also tags
 // tasks anew that no rule had matched before the site changed. It returns the jobs that it moved and the tasks that it
 // tagged.
 func (g *Generator) Sweep(ctx context.Context) (n int, err error) {
-	for _, step := range []func(ctx context.Context, after int64) (id int64, moved int, err error){g.sweep, g.sweepScaled, g.sweepPriority} {
+	for _, step := range []func(ctx context.Context, after int64) (id int64, moved int, err error){g.sweep, g.sweepScaled, g.sweepPriority, g.scout, g.halve} {
 		after := int64(0)
-		for range sweepTasks {
+		for range sweepRounds {
 			id, moved, err := step(ctx, after)
 			if err != nil {
 				return n, fmt.Errorf("sweep: %w", err)
@@ -45,45 +45,32 @@ func (g *Generator) Sweep(ctx context.Context) (n int, err error) {
 	return n + tagged, nil
 }
 
-// sweep serves the next task behind after; id is 0 when there is none.
+// sweep serves the next tasks behind after, those that go the same way in one transaction; id is the last one that it came
+// to, 0 when there is none.
 func (g *Generator) sweep(ctx context.Context, after int64) (id int64, moved int, err error) {
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		id, moved = 0, 0
-		var state string
-		err := tx.QueryRow(ctx, query["next_sweep"], pgx.StrictNamedArgs{"after": after}).Scan(&id, &state)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
+		rows, err := tx.Query(ctx, query["next_sweep"], pgx.StrictNamedArgs{"after": after, "limit": sweepTasks})
 		if err != nil {
 			return err
 		}
-		c, err := sweepJobs(ctx, tx, id, state)
-		if err != nil {
+		tasks, err := pgx.CollectRows(rows, pgx.RowToStructByName[sweeping])
+		if err != nil || len(tasks) == 0 {
 			return err
 		}
-		moved = c.Ready + c.Leased
-		released := state == "ready" || state == "scouting" || state == "running"
-		if released && !c.More {
-			_, err = tx.Exec(ctx, query["swept"], pgx.StrictNamedArgs{"task": id, "state": state})
+		way, some := together(tasks)
+		walked, err := carryOn(ctx, tx, way, some)
+		for i, w := range walked {
+			if n := w.Idle + w.Leased; n > 0 || !w.More || w.Next > some[i].After {
+				id, moved = some[i].ID, moved+n
+			}
+			if w.More {
+				moved = max(moved, 1) // go on at once, also past jobs that are so already
+			}
 		}
 		return err
 	})
 	return id, moved, err
-}
-
-// sweepJobs is carryOn, but orders to running attempts of a killed task go out once its last idle job is gone: those
-// that ran at the kill have theirs, and looking for leases with each batch would cost more than the batch.
-func sweepJobs(ctx context.Context, tx pgx.Tx, id int64, state string) (c dispatcher.Cancellation, err error) {
-	if state != "aborting" {
-		return carryOn(ctx, tx, id, state)
-	}
-	n, more, err := dispatcher.CancelIdle(ctx, tx, id, verbBatch)
-	if err != nil || more {
-		return dispatcher.Cancellation{Ready: n, More: more}, err
-	}
-	c, err = carryOn(ctx, tx, id, state)
-	c.Ready += n
-	return c, err
 }
 
 // retag looks at waiting tasks that were tagged under an older site version.

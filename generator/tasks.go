@@ -45,6 +45,11 @@ type Task struct {
 	EndedAt     *time.Time        `json:"ended_at,omitempty"`
 	Spec        *Spec             `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
 	Scaled      []Scaling         `json:"scaled,omitempty" doc:"Numbers of groups and roles that divvy task scale changed since it was submitted; only in GET /v1/tasks/{id}."`
+	Scouts      int               `json:"scouts,omitempty" doc:"So many jobs are made first and measured; only in GET /v1/tasks/{id}."`
+	Scouted     *Scouted          `json:"scouted,omitempty" doc:"What the scouts measured, once they are over; only in GET /v1/tasks/{id}."`
+	Deadline    *DeadlineState    `json:"deadline,omitempty"`
+	Needs       []NeedState       `json:"needs,omitempty" doc:"Tasks that it needs, and how far that is; only in GET /v1/tasks/{id}."`
+	NeededBy    []int64           `json:"needed_by,omitempty" doc:"Tasks that need it, the first hundred; only in GET /v1/tasks/{id}."`
 	Parameters  json.RawMessage   `json:"parameters,omitempty" doc:"What it was submitted as, where that was not a Spec: PanDA's task parameters, all of them; only in GET /v1/tasks/{id}."`
 }
 
@@ -87,6 +92,11 @@ type taskRow struct {
 	EndedAt     *time.Time
 	Spec        *Spec
 	Scaled      []Scaling
+	Scouts      int
+	Scouted     *Scouted
+	Deadline    *DeadlineState
+	Needs       []NeedState
+	NeededBy    []int64
 	Parameters  json.RawMessage
 }
 
@@ -97,7 +107,8 @@ func (r taskRow) task() Task {
 			Failed: r.NFailed, Cancelled: r.NCancelled},
 		Pieces: r.NPieces, Inputs: r.NInputs, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Reason: r.Reason,
 		Attributes: r.Attributes, TaggedBy: r.TaggedBy, SiteVersion: r.SiteVersion, CreatedAt: r.CreatedAt,
-		CommittedAt: r.CommittedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Spec: r.Spec, Scaled: r.Scaled,
+		CommittedAt: r.CommittedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Spec: r.Spec, Scaled: r.Scaled, Scouts: r.Scouts, Scouted: r.Scouted,
+		Deadline: r.Deadline, Needs: r.Needs, NeededBy: r.NeededBy,
 		Parameters: r.Parameters,
 	}
 }

@@ -2,14 +2,11 @@ package generator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -23,6 +20,8 @@ const (
 	VerbResume Verb = "resume" // undo pause
 	VerbRetry  Verb = "retry"  // make new jobs for what did not finish
 	VerbFinish Verb = "finish" // soft end: what runs runs to its end, the rest is dropped
+
+	VerbAvalanche Verb = "avalanche" // no more waiting for scouts
 )
 
 // Change is what a verb changed at once; More says that the batches go on in the background.
@@ -47,18 +46,20 @@ const resumed = "resumed"
 var next = map[Verb]map[string]string{
 	VerbKill: {"submitting": "aborted", "waiting": "aborted", "ready": "aborting", "scouting": "aborting", "running": "aborting",
 		"paused": "aborting", "throttled": "aborting", "exhausted": "aborting", "finishing": "aborting", "aborting": same, "aborted": same},
-	VerbPause:  {"ready": "paused", "scouting": "paused", "running": "paused", "paused": same},
-	VerbResume: {"paused": resumed, "ready": same, "scouting": same, "running": same},
+	VerbPause:  {"ready": "paused", "scouting": "paused", "running": "paused", "throttled": "paused", "paused": same},
+	VerbResume: {"paused": resumed, "ready": same, "scouting": same, "running": same, "throttled": same},
 	VerbRetry:  {"finished": "running", "failed": "running"},
 	VerbFinish: {"ready": "finishing", "scouting": "finishing", "running": "finishing", "paused": "finishing", "throttled": "finishing",
 		"exhausted": "finishing", "finishing": same, "done": same, "finished": same, "failed": same},
+	VerbAvalanche: {"ready": same, "scouting": "running", "running": same, "paused": same, "throttled": same, "exhausted": "running"},
 }
 
 // hints for verbs that were refused.
 var refusals = map[Verb]string{
-	VerbRetry: "finished and failed tasks can be retried",
-	VerbPause: "tasks that are ready or running can be paused",
-	VerbKill:  "it is over",
+	VerbRetry:     "finished and failed tasks can be retried",
+	VerbPause:     "tasks that are ready, running or throttled can be paused",
+	VerbKill:      "it is over",
+	VerbAvalanche: "it makes no more jobs, or none yet",
 }
 
 // Kill ends a task: its jobs are cancelled, running attempts are told to end. Aborting until they have.
@@ -86,109 +87,78 @@ func (g *Generator) Finish(ctx context.Context, id int64) (Change, error) {
 	return g.say(ctx, VerbFinish, id)
 }
 
+// Avalanche ends the scouting of a task, whatever its scouts have come to: the rest is made by what those measured that have
+// finished. A task that a scout has stopped goes on.
+func (g *Generator) Avalanche(ctx context.Context, id int64) (Change, error) {
+	return g.say(ctx, VerbAvalanche, id)
+}
+
 // say does one verb in one transaction. Errors: ErrNoTask, ErrState; for a retry whose share is gone ErrInvalid
 // and ErrUntagged too.
 func (g *Generator) say(ctx context.Context, verb Verb, id int64) (Change, error) {
-	var st *site.Site
-	if verb == VerbRetry {
-		var err error
-		if st, err = g.cfg.Site(ctx); err != nil {
-			return Change{}, fmt.Errorf("%s: site: %w", verb, err)
+	return g.sayWith(ctx, verb, id, nil)
+}
+
+// sayWith does one verb in one transaction; with are the changes of a retry. Errors: those of say.
+func (g *Generator) sayWith(ctx context.Context, verb Verb, id int64, with *Changes) (c Change, err error) {
+	if !plain(verb) {
+		c, err = g.sayAlone(ctx, verb, id, with)
+	} else {
+		var told []toldTask
+		if told, err = g.tell(ctx, verb, []int64{id}); err == nil {
+			c, err = told[0].Change, told[0].refused
 		}
 	}
-	var c Change
-	err := pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) (err error) {
+	if err != nil {
+		return Change{}, fmt.Errorf("%s: %w", verb, err)
+	}
+	return c, nil
+}
+
+// sayAlone does a verb for which each task needs a look of its own.
+func (g *Generator) sayAlone(ctx context.Context, verb Verb, id int64, with *Changes) (c Change, err error) {
+	st, err := g.cfg.Site(ctx)
+	if err != nil {
+		return c, fmt.Errorf("site: %w", err)
+	}
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		t, err := lockTask(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		c = Change{Task: id, Verb: verb, Before: t.State, After: t.State}
-		after, ok := next[verb][t.State]
-		switch {
-		case !ok:
-			return &StateError{Task: id, Verb: string(verb), State: t.State, Hint: refusals[verb]}
-		case after == same:
-			return nil
-		case verb == VerbRetry:
-			return retry(ctx, tx, retryRequest{task: t, site: st, change: &c})
+		if _, ok := next[verb][t.State]; !ok {
+			return refusal(verb, &t)
 		}
-		return act(ctx, tx, t, after, &c)
+		if verb == VerbAvalanche {
+			return avalanche(ctx, tx, id, st.Queues, &c)
+		}
+		return retry(ctx, tx, retryRequest{task: t, site: st, with: with, change: &c})
 	})
 	if err != nil {
-		return Change{}, fmt.Errorf("%s: %w", verb, err)
+		return c, err
 	}
-	if verb == VerbRetry || verb == VerbResume {
-		g.hint()
-	}
-	if c.Before != c.After && verb != VerbRetry {
-		g.report(verdict{ID: id, Before: c.Before, After: c.After})
+	g.hint()
+	if verb != VerbRetry {
+		g.reportChange(c)
 	}
 	return c, nil
 }
 
-// act puts the task into its next state, moves the first batch of its jobs and judges whether it is over.
-func act(ctx context.Context, tx pgx.Tx, t lockedTask, after string, c *Change) error {
-	args := pgx.StrictNamedArgs{"task": t.ID, "before": t.State, "after": after, "resume_state": nil, "sweep": true, "reason": ""}
-	switch {
-	case after == "paused":
-		args["resume_state"] = t.State
-	case after == resumed:
-		after = t.ResumeState
-		args["after"] = after
-	case c.Verb == VerbKill:
-		args["reason"] = "killed"
-	case c.Verb == VerbFinish:
-		args["reason"] = "finished early"
-	}
-	tag, err := tx.Exec(ctx, query["set_state"], args)
-	if err != nil {
-		return err
-	}
-	if tag.RowsAffected() != 1 {
-		return fmt.Errorf("task %d left state %s under its lock", t.ID, t.State)
-	}
-	swept, err := carryOn(ctx, tx, t.ID, after)
-	if err != nil {
-		return err
-	}
-	c.Ready, c.Leased, c.More = swept.Ready, swept.Leased, swept.More
-	verdicts, err := count(ctx, tx, still([]int64{t.ID}))
-	if err != nil {
-		return err
-	}
-	for _, v := range verdicts {
-		c.After = v.After
-	}
-	return nil
+func refusal(verb Verb, t *lockedTask) error {
+	return &StateError{Task: t.ID, Verb: string(verb), State: t.State, Hint: refusals[verb]}
 }
 
-type retryRequest struct {
-	task   lockedTask
-	site   *site.Site
-	change *Change
-}
-
-// retry asks for new jobs; Generate makes them. A share that is no leaf any more is looked for anew.
-func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
-	t := r.task
-	if err := reshare(ctx, tx, t, r.site); err != nil {
-		return err
+func (g *Generator) reportChange(c Change) {
+	if c.Before != c.After {
+		g.report(verdict{ID: c.Task, Before: c.Before, After: c.After})
 	}
-	var again int64
-	err := tx.QueryRow(ctx, query["retry"], pgx.StrictNamedArgs{"task": t.ID, "before": t.State}).Scan(&again)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return &StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: "nothing of it is left to try again"}
-	}
-	if err != nil {
-		return err
-	}
-	r.change.After, r.change.Again = "running", again
-	return nil
 }
 
 // lockedTask is a task under its row lock.
 type lockedTask struct {
 	ID          int64
+	UserName    string
 	State       string
 	ResumeState string
 	Committed   bool
@@ -197,6 +167,8 @@ type lockedTask struct {
 	NInputs     int64
 	ShareID     *int32
 	Attributes  map[string]string
+	Chained     bool // it needs other tasks
+	InLots      bool
 }
 
 func (t *lockedTask) share() shares.ShareID {
@@ -207,31 +179,21 @@ func (t *lockedTask) share() shares.ShareID {
 }
 
 func lockTask(ctx context.Context, tx pgx.Tx, id int64) (lockedTask, error) {
-	rows, err := tx.Query(ctx, query["lock"], pgx.StrictNamedArgs{"task": id})
+	tasks, err := lockTasks(ctx, tx, []int64{id})
 	if err != nil {
 		return lockedTask{}, err
 	}
-	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[lockedTask])
-	if errors.Is(err, pgx.ErrNoRows) {
+	if len(tasks) == 0 {
 		return lockedTask{}, ErrNoTask
 	}
-	return t, err
+	return tasks[0], nil
 }
 
-// verbBatch is how many jobs one transaction of a verb moves.
-const verbBatch = 5000
-
-// carryOn moves one batch of the jobs of a locked task to where its state wants them.
-func carryOn(ctx context.Context, tx pgx.Tx, id int64, state string) (c dispatcher.Cancellation, err error) {
-	switch state {
-	case "paused":
-		c.Ready, c.More, err = dispatcher.HoldTask(ctx, tx, id, verbBatch)
-	case "ready", "scouting", "running":
-		c.Ready, c.More, err = dispatcher.ReleaseTask(ctx, tx, id, verbBatch)
-	case "finishing":
-		c.Ready, c.More, err = dispatcher.CancelIdle(ctx, tx, id, verbBatch)
-	case "aborting":
-		c, err = dispatcher.CancelTask(ctx, tx, id, "killed", verbBatch)
+// lockTasks locks those that there are.
+func lockTasks(ctx context.Context, tx pgx.Tx, ids []int64) ([]lockedTask, error) {
+	rows, err := tx.Query(ctx, query["lock"], pgx.StrictNamedArgs{"tasks": ids})
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	return pgx.CollectRows(rows, pgx.RowToStructByName[lockedTask])
 }

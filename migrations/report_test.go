@@ -76,6 +76,8 @@ func TestReportViews(t *testing.T) {
 	expect(t, tx, "SELECT job_id, attempt, user_name, share, queue, units, outcome, slot_seconds, trim_scale(unit_seconds) FROM report.attempts ORDER BY 1, 2",
 		"1|1|alice|Production/MC|CERN|5.000|lost|10800.000000|27000", "1|2|alice|Production/MC|BNL|2.000|finished|3600.000000|3600",
 		"2|1|alice|Test|BNL|2.000|failed|0.000002|0.000002", "3|1|alice|Test|BNL|2.000|cancelled|0.000000|0")
+	expect(t, tx, "SELECT job_id, attempt, task_id, user_name, share, queue, outcome, exit_code, judged FROM report.judgements",
+		"2|1|3|alice|Test|BNL|failed|-|failed for good: rule bug: no_retry")
 	expect(t, tx, "SELECT count(*), sum(held_units) FROM report.share_history", "7|29.000")
 	expect(t, tx, "SELECT now() - at, written_at = now(), daemon_id, lane, seq, job_id, queue, share, deficit_units, runner_up, runner_up_deficit_units, candidates, units, round_units, weight FROM report.decisions ORDER BY at",
 		"00:00:01|t|1|0|6|12|BNL|Production/MC|1.5|Production/Rep|0.25|2|2.000|9.000|1",

@@ -188,6 +188,7 @@ CREATE TABLE public.attempts (
     log_tail text DEFAULT ''::text NOT NULL,
     said text,
     report jsonb,
+    judged text,
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
 )
 PARTITION BY RANGE (ended_at);
@@ -199,10 +200,13 @@ ALTER TABLE ONLY public.attempts ALTER COLUMN outputs SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN log_tail SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN said SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN report SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts ALTER COLUMN judged SET STATISTICS 0;
 
 COMMENT ON COLUMN public.attempts.said IS 'How a reclaimed attempt that counts as revoked ended: cancelled or failed, as its pilot said, or reclaimed, without a word from it; NULL for all others.';
 
 COMMENT ON COLUMN public.attempts.report IS 'What its pilot reported beside the rest, by name, the latest word on each; NULL: nothing.';
+
+COMMENT ON COLUMN public.attempts.judged IS 'What was made of an attempt that did not finish, where a rule or the terms of its task said so; NULL: its job was tried again at once, or was over.';
 
 CREATE TABLE public.attempts_rest (
     job_id bigint NOT NULL,
@@ -229,6 +233,7 @@ CREATE TABLE public.attempts_rest (
     log_tail text DEFAULT ''::text NOT NULL,
     said text,
     report jsonb,
+    judged text,
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
 )
 WITH (autovacuum_analyze_scale_factor='0.5');
@@ -240,6 +245,27 @@ ALTER TABLE ONLY public.attempts_rest ALTER COLUMN outputs SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN log_tail SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN said SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN report SET STATISTICS 0;
+ALTER TABLE ONLY public.attempts_rest ALTER COLUMN judged SET STATISTICS 0;
+
+CREATE TABLE public.black_holes (
+    queue_id integer NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    ends integer NOT NULL,
+    fails integer NOT NULL,
+    good integer DEFAULT 0 NOT NULL,
+    bad_at timestamp with time zone DEFAULT now() NOT NULL,
+    probed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE public.black_holes IS 'Queues that fail nearly all that they get, while other queues do not: they get a job from time to time, until these finish.';
+
+COMMENT ON COLUMN public.black_holes.ends IS 'Attempts that had ended there lately when it was found, at the daemon that found it; fails: of these, that failed or were lost.';
+
+COMMENT ON COLUMN public.black_holes.good IS 'Attempts that finished there since the last one that did not.';
+
+COMMENT ON COLUMN public.black_holes.bad_at IS 'When an attempt there failed or was lost last.';
+
+COMMENT ON COLUMN public.black_holes.probed_at IS 'When a daemon took the turn to give it a job last.';
 
 CREATE TABLE public.checkpoints (
     at timestamp with time zone DEFAULT now() NOT NULL,
@@ -459,6 +485,24 @@ CREATE TABLE public.generations (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE public.halves (
+    task_id bigint NOT NULL,
+    idx bigint NOT NULL,
+    piece bigint NOT NULL,
+    again boolean NOT NULL,
+    job_id bigint NOT NULL,
+    CONSTRAINT halves_idx_check CHECK ((idx >= '1000000000000'::bigint)),
+    CONSTRAINT halves_piece_check CHECK (((piece >= 0) AND (piece <= '999999999999'::bigint)))
+);
+
+COMMENT ON COLUMN public.halves.idx IS 'Index of the half; indexes of pieces as they were cut are smaller.';
+
+COMMENT ON COLUMN public.halves.piece IS 'Index of the piece that it is a part of, as that was cut.';
+
+COMMENT ON COLUMN public.halves.again IS 'The piece had been over once, and was tried again, before it was split.';
+
+COMMENT ON COLUMN public.halves.job_id IS 'The job that has the first half.';
+
 CREATE TABLE public.harvester_commands (
     id bigint NOT NULL,
     harvester_id text NOT NULL,
@@ -547,9 +591,19 @@ CREATE TABLE public.inputs (
     task_id bigint NOT NULL,
     "position" bigint NOT NULL,
     names text[] NOT NULL,
+    sizes bigint[],
+    events bigint[],
+    CONSTRAINT inputs_check CHECK ((cardinality(sizes) = cardinality(names))),
+    CONSTRAINT inputs_check1 CHECK ((cardinality(events) = cardinality(names))),
     CONSTRAINT inputs_names_check CHECK (((cardinality(names) >= 1) AND (cardinality(names) <= 1000))),
     CONSTRAINT inputs_position_check CHECK (("position" >= 0))
 );
+
+COMMENT ON COLUMN public.inputs."position" IS 'Of the first of the run; of a lot other than the first from 2^32 x lot on.';
+
+COMMENT ON COLUMN public.inputs.sizes IS 'Bytes of each, 0 where they are not known; NULL: of none.';
+
+COMMENT ON COLUMN public.inputs.events IS 'Events of each, 0 where they are not known; NULL: of none.';
 
 CREATE TABLE public.shapes (
     id integer NOT NULL,
@@ -564,9 +618,16 @@ CREATE TABLE public.shapes (
     resources jsonb DEFAULT '{}'::jsonb NOT NULL,
     sharing_id text DEFAULT ''::text NOT NULL,
     claims jsonb,
+    locations text[],
+    locality text,
+    user_name text,
+    plain_id integer,
     CONSTRAINT shapes_cores_check CHECK (((cores > 0) OR ((cores = 0) AND (resources <> '{}'::jsonb)))),
     CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
+    CONSTRAINT shapes_locality_check CHECK ((locality = ANY (ARRAY['required'::text, 'preferred'::text]))),
+    CONSTRAINT shapes_locations_check CHECK ((((locations IS NULL) = (locality IS NULL)) AND (cardinality(locations) <> 0))),
     CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
+    CONSTRAINT shapes_user_name_check CHECK (((user_name IS NULL) = (plain_id IS NULL))),
     CONSTRAINT shapes_walltime_s_check CHECK ((walltime_s >= 0))
 );
 
@@ -581,6 +642,14 @@ COMMENT ON COLUMN public.shapes.resources IS 'Units of resources that a job hold
 COMMENT ON COLUMN public.shapes.sharing_id IS 'Whose share of the resources the job takes from: its user unless the task says otherwise; empty where it asks for none.';
 
 COMMENT ON COLUMN public.shapes.claims IS 'Of jobs with claims: where those are bound that are, and what the others need; NULL: no claims.';
+
+COMMENT ON COLUMN public.shapes.locations IS 'Storages that have the inputs of a job, sorted; NULL: it does not matter where they are.';
+
+COMMENT ON COLUMN public.shapes.locality IS 'required: only queues with one of the locations run it; preferred: they come first. NULL: no locations.';
+
+COMMENT ON COLUMN public.shapes.user_name IS 'Whose jobs have it, in shares that give jobs by fair turn among users; NULL: anybody''s.';
+
+COMMENT ON COLUMN public.shapes.plain_id IS 'The same shape of anybody''s jobs; NULL: it is that.';
 
 CREATE VIEW public.job_counters AS
  SELECT counters.share_id,
@@ -845,15 +914,59 @@ WITH (fillfactor='50');
 
 COMMENT ON TABLE public.limits IS 'cap = held + free + what daemons have in escrow, in thousandths of a unit (queue: of a core).';
 
+CREATE TABLE public.lots (
+    task_id bigint NOT NULL,
+    lot integer NOT NULL,
+    locations text[] DEFAULT '{}'::text[] NOT NULL,
+    n bigint NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    events bigint DEFAULT 0 NOT NULL,
+    cut bigint DEFAULT 0 NOT NULL,
+    cut_bytes bigint DEFAULT 0 NOT NULL,
+    cut_events bigint DEFAULT 0 NOT NULL,
+    skip bigint DEFAULT 0 NOT NULL,
+    pieces_left bigint DEFAULT 0 NOT NULL,
+    shape_ids integer[] DEFAULT '{}'::integer[] NOT NULL,
+    CONSTRAINT lots_check CHECK ((cut <= n)),
+    CONSTRAINT lots_check1 CHECK ((((pieces_left > 0) = (cut < n)) OR (shape_ids = '{}'::integer[]))),
+    CONSTRAINT lots_lot_check CHECK ((lot >= 0))
+)
+WITH (fillfactor='50');
+
+COMMENT ON COLUMN public.lots.n IS 'Inputs of the lot; of a task without inputs its events.';
+
+COMMENT ON COLUMN public.lots.events IS 'Of all inputs, one for each that does not say.';
+
+COMMENT ON COLUMN public.lots.cut IS 'So many inputs, or events, are in pieces that are jobs: the cursor.';
+
+COMMENT ON COLUMN public.lots.skip IS 'Events of the next input that are in pieces already.';
+
+COMMENT ON COLUMN public.lots.pieces_left IS 'How many pieces the rest makes: an estimate, at least 1 while there is a rest.';
+
+COMMENT ON COLUMN public.lots.shape_ids IS 'Shapes of full pieces, the largest first; empty before the commit.';
+
+CREATE TABLE public.need_pieces (
+    task_id bigint NOT NULL,
+    place integer NOT NULL,
+    chunk bigint NOT NULL,
+    bits bytea NOT NULL,
+    CONSTRAINT need_pieces_bits_check CHECK ((length(bits) = 1024)),
+    CONSTRAINT need_pieces_chunk_check CHECK ((chunk >= 0))
+)
+WITH (fillfactor='50');
+
 CREATE TABLE public.payloads (
     task_id bigint NOT NULL,
     command text[] NOT NULL,
     env jsonb NOT NULL,
     matrix jsonb NOT NULL,
-    roles jsonb
+    roles jsonb,
+    retry jsonb
 );
 
 COMMENT ON COLUMN public.payloads.roles IS 'Commands of roles that have one of their own, by group/role or role; the name of a job is its first input.';
+
+COMMENT ON COLUMN public.payloads.retry IS 'Terms of the task for attempts that do not finish: max_failures, backoff_s, max_backoff_s, quarantine_after; NULL: none.';
 
 CREATE TABLE public.place_walk (
     only_row boolean DEFAULT true NOT NULL,
@@ -947,6 +1060,14 @@ COMMENT ON COLUMN public.reclaims.closed_at IS 'When the lease was seen to be go
 COMMENT ON COLUMN public.reclaims.outcome IS 'Of the attempt. Anything but revoked: it ended before the order did it.';
 
 COMMENT ON COLUMN public.reclaims.lost IS 'Units times seconds from claim to end, of a revoked attempt: what the reclaim cost.';
+
+CREATE TABLE public.released_pieces (
+    task_id bigint NOT NULL,
+    "position" bigint NOT NULL,
+    pieces bigint[] NOT NULL,
+    CONSTRAINT released_pieces_pieces_check CHECK (((cardinality(pieces) >= 1) AND (cardinality(pieces) <= 1000))),
+    CONSTRAINT released_pieces_position_check CHECK (("position" >= 0))
+);
 
 CREATE TABLE public.resource_capacities (
     name text NOT NULL,
@@ -1049,6 +1170,23 @@ CREATE TABLE public.resource_external (
 COMMENT ON TABLE public.resource_external IS 'What the server of a resource last said: how many units there are, and how many are used, ours too. name: with its key, as in table:orders; queue_id 0: not per queue.';
 
 COMMENT ON COLUMN public.resource_external.settled IS 'Units that had been held for longer than settle when it was reported: so many of used are ours.';
+
+CREATE TABLE public.retries (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    judged boolean DEFAULT false NOT NULL,
+    split boolean DEFAULT false NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.retries IS 'Waiting jobs whose last attempt failed or was lost, where that is to be judged or they are tried again later. Others are ready again at once and never here. A row without such a job is one of a job that was killed meanwhile.';
+
+COMMENT ON COLUMN public.retries.attempt IS 'The attempt that ended.';
+
+COMMENT ON COLUMN public.retries.due_at IS 'When something is to be done: judged, or ready again.';
+
+COMMENT ON COLUMN public.retries.split IS 'Its piece is to become two before it is ready again; the generator does that.';
 
 ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shapes_id_seq
@@ -1223,12 +1361,70 @@ CREATE TABLE public.target_slots (
 
 COMMENT ON TABLE public.target_slots IS 'Cores that may be held at a queue: by a share (0: by all), by a class of jobs (empty: by all). The queue is named, since it may not be there yet.';
 
+CREATE TABLE public.task_deadlines (
+    task_id bigint NOT NULL,
+    deadline timestamp with time zone NOT NULL,
+    boost integer DEFAULT 0 NOT NULL,
+    boosted integer DEFAULT 0 NOT NULL,
+    late_risk text DEFAULT 'unknown'::text NOT NULL,
+    over boolean DEFAULT false NOT NULL,
+    seen_at timestamp with time zone,
+    n_ended bigint DEFAULT 0 NOT NULL,
+    per_s double precision,
+    eta timestamp with time zone,
+    CONSTRAINT task_deadlines_boost_check CHECK ((boost >= 0)),
+    CONSTRAINT task_deadlines_check CHECK (((boosted >= 0) AND (boosted <= boost))),
+    CONSTRAINT task_deadlines_late_risk_check CHECK ((late_risk = ANY (ARRAY['unknown'::text, 'low'::text, 'high'::text, 'late'::text, 'met'::text, 'missed'::text])))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.task_deadlines IS 'Tasks that have a deadline. Forecast looks at those that are not over, every half minute.';
+
+COMMENT ON COLUMN public.task_deadlines.boosted IS 'How much priority it has gained since it was likely to be late: all of boost, once, or nothing.';
+
+COMMENT ON COLUMN public.task_deadlines.per_s IS 'Jobs of it that end a second, as of seen_at: a mean that forgets within an hour.';
+
 CREATE TABLE public.task_lanes (
     daemon_id bigint NOT NULL,
     lane integer NOT NULL,
     seq bigint NOT NULL
 )
 WITH (fillfactor='50');
+
+CREATE TABLE public.task_needs (
+    task_id bigint NOT NULL,
+    place integer NOT NULL,
+    needs_id bigint NOT NULL,
+    condition text NOT NULL,
+    per_input boolean NOT NULL,
+    outputs text,
+    state text DEFAULT 'open'::text NOT NULL,
+    seen bigint DEFAULT 0 NOT NULL,
+    low bigint DEFAULT 0 NOT NULL,
+    after bigint DEFAULT 0 NOT NULL,
+    low_next bigint,
+    was_over boolean DEFAULT false NOT NULL,
+    n_taken bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT task_needs_check CHECK ((needs_id < task_id)),
+    CONSTRAINT task_needs_condition_check CHECK ((condition = ANY (ARRAY['done'::text, 'finished'::text, 'any'::text]))),
+    CONSTRAINT task_needs_place_check CHECK ((place >= 0)),
+    CONSTRAINT task_needs_state_check CHECK ((state = ANY (ARRAY['open'::text, 'met'::text, 'broken'::text, 'left'::text])))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.task_needs IS 'Which tasks a task needs, and how far what they made is taken note of. Written under the row lock of the task that needs.';
+
+COMMENT ON COLUMN public.task_needs.needs_id IS 'An older task, so that nobody needs himself in a circle.';
+
+COMMENT ON COLUMN public.task_needs.outputs IS 'Glob: outputs of its jobs with such names are inputs. NULL: none are.';
+
+COMMENT ON COLUMN public.task_needs.state IS 'met and broken: it is over, as was asked for or not; left: the task that needs was over first.';
+
+COMMENT ON COLUMN public.task_needs.seen IS 'How many jobs of it had ended when the last round began.';
+
+COMMENT ON COLUMN public.task_needs.low IS 'Jobs up to this id have all ended and are taken note of: a round begins behind it.';
+
+COMMENT ON COLUMN public.task_needs.after IS 'How far the round came; low_next is what low is after it (NULL: no round is under way), was_over whether it was over when the round began.';
 
 CREATE TABLE public.tasks (
     id bigint NOT NULL,
@@ -1272,13 +1468,25 @@ CREATE TABLE public.tasks (
     parameters json,
     scaled jsonb,
     scaling boolean DEFAULT false NOT NULL,
-    CONSTRAINT tasks_check CHECK (((resume_state IS NULL) OR (state = 'paused'::text))),
+    lots integer,
+    scouts integer,
+    scouted jsonb,
+    n_halves bigint,
+    sweep_after bigint,
+    sweep_rest timestamp with time zone,
+    quota bigint,
+    limited text,
+    chain text,
+    n_released bigint,
+    CONSTRAINT tasks_chain_check CHECK ((chain = ANY (ARRAY['open'::text, 'broken'::text]))),
     CONSTRAINT tasks_check1 CHECK ((n_split <= n_generated)),
     CONSTRAINT tasks_check2 CHECK ((n_generated <= n_jobs)),
     CONSTRAINT tasks_check3 CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'finished'::text, 'failed'::text, 'aborted'::text])))),
     CONSTRAINT tasks_check4 CHECK (((share_id IS NOT NULL) OR (state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'aborted'::text])))),
     CONSTRAINT tasks_name_check CHECK ((name <> ''::text)),
     CONSTRAINT tasks_per_job_check CHECK ((per_job >= 1)),
+    CONSTRAINT tasks_resume_state CHECK (((resume_state IS NULL) OR (state = ANY (ARRAY['paused'::text, 'throttled'::text])))),
+    CONSTRAINT tasks_scouts_check CHECK ((scouts > 0)),
     CONSTRAINT tasks_split_check CHECK ((split = ANY (ARRAY['count'::text, 'inputs'::text, 'events'::text, 'matrix'::text, 'groups'::text]))),
     CONSTRAINT tasks_state_check CHECK ((state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'ready'::text, 'scouting'::text, 'running'::text, 'paused'::text, 'throttled'::text, 'exhausted'::text, 'finishing'::text, 'done'::text, 'finished'::text, 'failed'::text, 'aborting'::text, 'aborted'::text]))),
     CONSTRAINT tasks_user_name_check CHECK ((user_name <> ''::text))
@@ -1302,6 +1510,26 @@ COMMENT ON COLUMN public.tasks.parameters IS 'What the task was submitted as, wh
 COMMENT ON COLUMN public.tasks.scaled IS 'Numbers of a task of groups that are not those it was submitted with any more; its pieces to come are inputs by name. NULL: it was never scaled.';
 
 COMMENT ON COLUMN public.tasks.scaling IS 'It was scaled down, and there may be jobs left that are to be cancelled: Generator.Sweep carries it on.';
+
+COMMENT ON COLUMN public.tasks.lots IS 'Its pieces are cut from lots; how many there are. NULL: piece i is the i-th run of per_job inputs or events.';
+
+COMMENT ON COLUMN public.tasks.scouts IS 'So many pieces are made first, and measured; NULL: none. Until scouted is set n_jobs is no more.';
+
+COMMENT ON COLUMN public.tasks.scouted IS 'What the scouts measured, and what the task was resized to; NULL: not over, or there were none.';
+
+COMMENT ON COLUMN public.tasks.n_halves IS 'Of its pieces, how many are second halves of others; NULL: none. n_pieces, n_split and n_released have them.';
+
+COMMENT ON COLUMN public.tasks.sweep_after IS 'The walk of a verb along the live jobs has come up to this id; NULL: it begins anew.';
+
+COMMENT ON COLUMN public.tasks.sweep_rest IS 'The last walk found nothing to do, so the next one has time until then; NULL: it has not.';
+
+COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site let n_generated come up to here; NULL: no limit concerns the task.';
+
+COMMENT ON COLUMN public.tasks.limited IS 'Which limit keeps the task from making more jobs, or any; NULL: none.';
+
+COMMENT ON COLUMN public.tasks.chain IS 'Of tasks whose pieces follow others''. open: more may come; broken: not all came, so that it cannot be done. NULL: neither.';
+
+COMMENT ON COLUMN public.tasks.n_released IS 'Of tasks whose pieces wait for those of others: how many may be jobs; released_pieces has which. NULL: all may.';
 
 ALTER TABLE public.tasks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tasks_id_seq
@@ -1388,6 +1616,52 @@ COMMENT ON COLUMN report.attempts.memory_mb IS 'Peak memory in MB, as the pilot 
 COMMENT ON COLUMN report.attempts.outputs IS 'What the job made, by name, as the pilot reported.';
 
 COMMENT ON COLUMN report.attempts.report IS 'What else its pilot reported, by name: of PanDA pilots jobMetrics, pilotErrorCode and the like. NULL: nothing.';
+
+CREATE VIEW report.deadlines AS
+ SELECT d.task_id,
+    t.name,
+    t.user_name,
+    s.path AS share,
+    t.state,
+    d.deadline,
+    d.eta,
+    d.late_risk,
+    (d.per_s * (3600)::double precision) AS jobs_per_hour,
+    GREATEST((((t.n_jobs - t.n_finished) - t.n_failed) - t.n_cancelled), (0)::bigint) AS jobs_left,
+    d.boost,
+    d.boosted,
+    d.seen_at
+   FROM ((public.task_deadlines d
+     JOIN public.tasks t ON ((t.id = d.task_id)))
+     LEFT JOIN public.shares s ON ((s.id = t.share_id)));
+
+COMMENT ON VIEW report.deadlines IS 'Tasks with a deadline, and when they will be over at the rate at which their jobs end. Looked at every half minute.';
+
+COMMENT ON COLUMN report.deadlines.task_id IS 'Id of the task.';
+
+COMMENT ON COLUMN report.deadlines.name IS 'Name that the user gave it; not unique.';
+
+COMMENT ON COLUMN report.deadlines.user_name IS 'Whose task it is.';
+
+COMMENT ON COLUMN report.deadlines.share IS 'Path of the share that pays; NULL while none is decided.';
+
+COMMENT ON COLUMN report.deadlines.state IS 'State of the task.';
+
+COMMENT ON COLUMN report.deadlines.deadline IS 'When all of it should be over.';
+
+COMMENT ON COLUMN report.deadlines.eta IS 'When it will be, by jobs_per_hour; NULL: nothing of it has ended yet, or it is over.';
+
+COMMENT ON COLUMN report.deadlines.late_risk IS 'unknown: no eta. low, high: eta before or after the deadline. late: that has passed. In the end met or missed.';
+
+COMMENT ON COLUMN report.deadlines.jobs_per_hour IS 'Jobs of it that end an hour, lately.';
+
+COMMENT ON COLUMN report.deadlines.jobs_left IS 'Jobs that have not ended, pieces that are not jobs yet among them.';
+
+COMMENT ON COLUMN report.deadlines.boost IS 'Priority that it gains when it is likely to be late.';
+
+COMMENT ON COLUMN report.deadlines.boosted IS 'Priority that it has gained so.';
+
+COMMENT ON COLUMN report.deadlines.seen_at IS 'When that was looked at.';
 
 CREATE VIEW report.decisions AS
  SELECT (d.written_at - ((r.ms_ago)::double precision * '00:00:00.001'::interval)) AS at,
@@ -1590,6 +1864,48 @@ COMMENT ON COLUMN report.jobs.pilot IS 'Pilot that runs it; NULL unless it is le
 COMMENT ON COLUMN report.jobs.created_at IS 'When it was made.';
 
 COMMENT ON COLUMN report.jobs.ended_at IS 'When it reached its final state; NULL before.';
+
+CREATE VIEW report.judgements AS
+ SELECT a.job_id,
+    a.attempt,
+    a.task_id,
+    t.user_name,
+    s.path AS share,
+    q.name AS queue,
+    a.outcome,
+    a.exit_code,
+    a.message,
+    a.ended_at,
+    a.judged
+   FROM (((public.attempts a
+     LEFT JOIN public.shares s ON ((s.id = a.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = a.queue_id)))
+     LEFT JOIN public.tasks t ON ((t.id = a.task_id)))
+  WHERE (a.judged IS NOT NULL);
+
+COMMENT ON VIEW report.judgements IS 'Attempts that did not finish and of which a retry rule or the terms of their task made something. Restrict it by ended_at: days are stored apart.';
+
+COMMENT ON COLUMN report.judgements.job_id IS 'Job that was tried.';
+
+COMMENT ON COLUMN report.judgements.attempt IS 'Number of the attempt, from 1.';
+
+COMMENT ON COLUMN report.judgements.task_id IS 'Task of the job.';
+
+COMMENT ON COLUMN report.judgements.user_name IS 'Whose task it is.';
+
+COMMENT ON COLUMN report.judgements.share IS 'Path of the share that was charged.';
+
+COMMENT ON COLUMN report.judgements.queue IS 'Queue where it ran.';
+
+COMMENT ON COLUMN report.judgements.outcome IS 'failed or lost.';
+
+COMMENT ON COLUMN report.judgements.exit_code IS 'Exit code of the process; NULL when unknown.';
+
+COMMENT ON COLUMN report.judgements.message IS 'What the pilot said about the end.';
+
+COMMENT ON COLUMN report.judgements.ended_at IS 'When the lease ended.';
+
+COMMENT ON COLUMN report.judgements.judged IS 'Which rule, rehearsed ones too, or which of the terms, and what became of the job, in words.';
 
 CREATE VIEW report.leases AS
  SELECT l.job_id,
@@ -2302,6 +2618,9 @@ ALTER TABLE ONLY public.ended_jobs ATTACH PARTITION public.ended_jobs_rest DEFAU
 
 ALTER TABLE ONLY public.share_samples ATTACH PARTITION public.share_samples_rest DEFAULT;
 
+ALTER TABLE ONLY public.black_holes
+    ADD CONSTRAINT black_holes_pkey PRIMARY KEY (queue_id);
+
 ALTER TABLE ONLY public.claim_devices
     ADD CONSTRAINT claim_devices_pkey PRIMARY KEY (queue_id, node, device);
 
@@ -2325,6 +2644,9 @@ ALTER TABLE ONLY public.escrow
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_pkey PRIMARY KEY (share_id);
+
+ALTER TABLE ONLY public.halves
+    ADD CONSTRAINT halves_pkey PRIMARY KEY (task_id, idx);
 
 ALTER TABLE ONLY public.harvester_commands
     ADD CONSTRAINT harvester_commands_pkey PRIMARY KEY (id);
@@ -2371,6 +2693,12 @@ ALTER TABLE ONLY public.limit_lanes
 ALTER TABLE ONLY public.limits
     ADD CONSTRAINT limits_pkey PRIMARY KEY (kind, ref, pool);
 
+ALTER TABLE ONLY public.lots
+    ADD CONSTRAINT lots_pkey PRIMARY KEY (task_id, lot);
+
+ALTER TABLE ONLY public.need_pieces
+    ADD CONSTRAINT need_pieces_pkey PRIMARY KEY (task_id, place, chunk);
+
 ALTER TABLE ONLY public.payloads
     ADD CONSTRAINT payloads_pkey PRIMARY KEY (task_id);
 
@@ -2386,6 +2714,9 @@ ALTER TABLE ONLY public.queues
 ALTER TABLE ONLY public.reclaims
     ADD CONSTRAINT reclaims_pkey PRIMARY KEY (job_id, attempt);
 
+ALTER TABLE ONLY public.released_pieces
+    ADD CONSTRAINT released_pieces_pkey PRIMARY KEY (task_id, "position");
+
 ALTER TABLE ONLY public.resource_capacities
     ADD CONSTRAINT resource_capacities_pkey PRIMARY KEY (name, key, queue_id);
 
@@ -2394,6 +2725,9 @@ ALTER TABLE ONLY public.resource_claims
 
 ALTER TABLE ONLY public.resource_external
     ADD CONSTRAINT resource_external_pkey PRIMARY KEY (name, queue_id);
+
+ALTER TABLE ONLY public.retries
+    ADD CONSTRAINT retries_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE ONLY public.shapes
     ADD CONSTRAINT shapes_key_key UNIQUE (key);
@@ -2431,8 +2765,17 @@ ALTER TABLE ONLY public.target_floors
 ALTER TABLE ONLY public.target_slots
     ADD CONSTRAINT target_slots_pkey PRIMARY KEY (queue, share_id, class);
 
+ALTER TABLE ONLY public.task_deadlines
+    ADD CONSTRAINT task_deadlines_pkey PRIMARY KEY (task_id);
+
 ALTER TABLE ONLY public.task_lanes
     ADD CONSTRAINT task_lanes_pkey PRIMARY KEY (daemon_id, lane);
+
+ALTER TABLE ONLY public.task_needs
+    ADD CONSTRAINT task_needs_pkey PRIMARY KEY (task_id, place);
+
+ALTER TABLE ONLY public.task_needs
+    ADD CONSTRAINT task_needs_task_id_needs_id_key UNIQUE (task_id, needs_id);
 
 ALTER TABLE ONLY public.tasks
     ADD CONSTRAINT tasks_pkey PRIMARY KEY (id);
@@ -2442,6 +2785,8 @@ CREATE INDEX attempts_job ON ONLY public.attempts USING btree (job_id, attempt);
 COMMENT ON INDEX public.attempts_job IS 'The attempts of a job, in order: history of a job, ends that are said twice. 31 bytes an attempt, 75 of WAL, 1 us.';
 
 CREATE INDEX attempts_rest_job_id_attempt_idx ON public.attempts_rest USING btree (job_id, attempt);
+
+COMMENT ON INDEX public.black_holes_pkey IS 'Nearly always empty.';
 
 CREATE INDEX checkpoints_at ON ONLY public.checkpoints USING btree (at);
 
@@ -2482,6 +2827,10 @@ CREATE INDEX ended_jobs_task ON ONLY public.ended_jobs USING btree (task_id, id)
 COMMENT ON INDEX public.ended_jobs_task IS 'The ended jobs of a task: lists, failed ones that are tried again. 49 bytes a job, 93 of WAL, 1.7 us.';
 
 CREATE INDEX ended_jobs_rest_task_id_id_idx ON public.ended_jobs_rest USING btree (task_id, id);
+
+CREATE INDEX halves_piece ON public.halves USING btree (task_id, piece);
+
+COMMENT ON INDEX public.halves_piece IS 'Tasks whose pieces wait for this one ask whether all of it is over.';
 
 CREATE INDEX harvester_commands_new ON public.harvester_commands USING btree (harvester_id, id) WHERE (status = 'new'::text);
 
@@ -2569,6 +2918,16 @@ COMMENT ON INDEX public.resource_claims_tend IS 'Claims that may need something 
 
 COMMENT ON INDEX public.resource_external_pkey IS 'A report replaces the one before.';
 
+CREATE INDEX retries_due ON public.retries USING btree (due_at, job_id) WHERE (NOT split);
+
+COMMENT ON INDEX public.retries_due IS 'What is due.';
+
+COMMENT ON INDEX public.retries_pkey IS 'Whether a job waits here; a resumed task leaves such jobs alone.';
+
+CREATE INDEX retries_split ON public.retries USING btree (job_id) WHERE split;
+
+COMMENT ON INDEX public.retries_split IS 'What is to be split; nearly always empty.';
+
 COMMENT ON INDEX public.share_samples_pkey IS 'The newest sample of a share, and its course.';
 
 CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (removed_in IS NULL);
@@ -2580,6 +2939,12 @@ COMMENT ON INDEX public.site_resources_pkey IS 'Resources of a version, and one 
 COMMENT ON INDEX public.target_floors_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
 
 COMMENT ON INDEX public.target_slots_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
+
+CREATE INDEX task_deadlines_live ON public.task_deadlines USING btree (COALESCE(seen_at, '-infinity'::timestamp with time zone)) WHERE (NOT over);
+
+CREATE INDEX task_needs_needed ON public.task_needs USING btree (needs_id, task_id);
+
+CREATE INDEX task_needs_open ON public.task_needs USING btree (task_id, place) WHERE (state = 'open'::text);
 
 CREATE INDEX tasks_created ON public.tasks USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 
@@ -2593,6 +2958,10 @@ CREATE INDEX tasks_live ON public.tasks USING btree (id) WHERE (ended_at IS NULL
 
 COMMENT ON INDEX public.tasks_live IS 'Tasks that are not over: generator and lists pass over all the others.';
 
+CREATE INDEX tasks_lots ON public.tasks USING btree (id) WHERE ((lots IS NOT NULL) AND (ended_at IS NULL));
+
+COMMENT ON INDEX public.tasks_lots IS 'Live tasks whose pieces are cut from lots: readings of what shares have go by it.';
+
 CREATE INDEX tasks_pieces_left ON public.tasks USING btree (share_id, priority DESC, id) WHERE ((n_generated < n_jobs) AND (state = ANY (ARRAY['ready'::text, 'scouting'::text, 'running'::text])));
 
 COMMENT ON INDEX public.tasks_pieces_left IS 'What a generator takes next: tasks of a share with pieces left, best priority first. n_generated is in its predicate, so an update by generation is not HOT: 4.6 times the CPU, 3.5 times the WAL, once a task and batch.';
@@ -2603,13 +2972,25 @@ CREATE INDEX tasks_priority ON public.tasks USING btree (id) WHERE (priority_aft
 
 COMMENT ON INDEX public.tasks_priority IS 'Tasks whose jobs do not all have their new priority yet; nearly always empty.';
 
+CREATE INDEX tasks_quota ON public.tasks USING btree (id) WHERE ((quota IS NOT NULL) AND (ended_at IS NULL));
+
+COMMENT ON INDEX public.tasks_quota IS 'Live tasks that a limit concerns, or did: most sites have no limits, and then it is empty.';
+
 CREATE INDEX tasks_scaling ON public.tasks USING btree (id) WHERE scaling;
 
 COMMENT ON INDEX public.tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
 
+CREATE INDEX tasks_scouting ON public.tasks USING btree (id) WHERE ((scouts IS NOT NULL) AND (scouted IS NULL) AND (ended_at IS NULL));
+
+COMMENT ON INDEX public.tasks_scouting IS 'Tasks whose scouts are looked at, twice a second; nearly always few.';
+
 CREATE INDEX tasks_sweep ON public.tasks USING btree (id) WHERE sweep;
 
 COMMENT ON INDEX public.tasks_sweep IS 'Tasks whose verb is not through; nearly always empty.';
+
+CREATE INDEX tasks_untagged ON public.tasks USING btree (id) WHERE ((state = 'waiting'::text) AND (share_id IS NULL));
+
+COMMENT ON INDEX public.tasks_untagged IS 'Tasks that wait for a rule, apart from those that wait for tasks; nearly always empty.';
 
 CREATE INDEX tasks_user ON public.tasks USING btree (user_name, id);
 
@@ -2641,6 +3022,9 @@ ALTER TABLE ONLY public.generations
 ALTER TABLE ONLY public.queues
     ADD CONSTRAINT queues_removed_in_fkey FOREIGN KEY (removed_in) REFERENCES public.site_versions(version);
 
+ALTER TABLE ONLY public.shapes
+    ADD CONSTRAINT shapes_plain_id_fkey FOREIGN KEY (plain_id) REFERENCES public.shapes(id);
+
 ALTER TABLE ONLY public.shares
     ADD CONSTRAINT shares_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES public.shares(id);
 
@@ -2669,9 +3053,13 @@ GRANT USAGE ON SCHEMA report TO divvy_reader;
 
 GRANT SELECT ON TABLE report.attempts TO divvy_reader;
 
+GRANT SELECT ON TABLE report.deadlines TO divvy_reader;
+
 GRANT SELECT ON TABLE report.decisions TO divvy_reader;
 
 GRANT SELECT ON TABLE report.jobs TO divvy_reader;
+
+GRANT SELECT ON TABLE report.judgements TO divvy_reader;
 
 GRANT SELECT ON TABLE report.leases TO divvy_reader;
 

@@ -114,7 +114,7 @@ func (p Plan) fields() []planField {
 		}
 		windows += w.String()
 	}
-	return append(out, planField{"reclaim", reclaim}, planField{"aging", aging}, planField{"plans", windows})
+	return append(out, planField{"reclaim", reclaim}, planField{"aging", aging}, planField{"within", p.Within}, planField{"plans", windows})
 }
 
 // terms is the reclaim on one line, without those that are left to their defaults.

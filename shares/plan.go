@@ -23,7 +23,14 @@ type Plan struct {
 	HalfLife Duration `json:"half_life,omitzero" yaml:"half_life" doc:"Memory of past use; 0 = none."`
 	Clamp    Amount   `json:"clamp,omitzero" yaml:"clamp" doc:"Most units that past use may move the target by; default its own target."`
 	Aging    *Aging   `json:"aging,omitempty" yaml:"aging" doc:"Priority that grows with waiting time."`
+	Within   string   `json:"within,omitempty" yaml:"within" enum:"fifo,fair_user" doc:"Whose job is next in a share that holds jobs: by priority and age alone, or that of the user who holds least; default that of the share above, at the top fifo."`
 }
+
+// Orders among the jobs of a share, see Plan.Within.
+const (
+	Fifo     = "fifo"
+	FairUser = "fair_user"
+)
 
 // DefaultPlan is the plan of a share that says nothing: decode into it.
 func DefaultPlan() Plan { return Plan{Weight: 1, Tier: 1, Rank: 10000} }
@@ -132,6 +139,9 @@ func (p Plan) check(path string, report func(field, format string, args ...any))
 	}
 	p.Reclaim.check(report)
 	p.Aging.check(report)
+	if p.Within != "" && p.Within != Fifo && p.Within != FairUser {
+		report("within", "%q: must be %s or %s", p.Within, Fifo, FairUser)
+	}
 	for i, w := range p.Windows {
 		w.check(i, p, report)
 	}

@@ -11,16 +11,17 @@ import (
 // Its units are split over sharing IDs (sharing.md §4). Start from DefaultResource.
 type Resource struct {
 	Name            string
-	Capacity        int64          // units; of one queue with PerQueue, of one key with Keyed
-	PerQueue        bool           // every queue has units of its own
-	Split           Split          // how the units are shared out
-	Keyed           bool           // a family: table:orders and table:users have units of their own, none is listed
-	MaxBypass       int            // grants that may pass a shape that one of several resources keeps back, before it gets a reservation
-	MaxHold         time.Duration  // how long a free unit may be kept for somebody who cannot use it yet
-	Settle          time.Duration  // after this the figures of a report from outside have what we hold in them
-	ExternalExpires time.Duration  // older reports from outside do not count
-	Exempt          []string       // sharing IDs that only the capacity bounds
-	Live            []LiveCapacity // capacities set beside the file, which go before Capacity
+	Capacity        int64            // units; of one queue with PerQueue, of one key with Keyed
+	PerQueue        bool             // every queue has units of its own
+	Of              map[string]int64 // with PerQueue: only these queues have units of their own, so many; nil: all have Capacity
+	Split           Split            // how the units are shared out
+	Keyed           bool             // a family: table:orders and table:users have units of their own, none is listed
+	MaxBypass       int              // grants that may pass a shape that one of several resources keeps back, before it gets a reservation
+	MaxHold         time.Duration    // how long a free unit may be kept for somebody who cannot use it yet
+	Settle          time.Duration    // after this the figures of a report from outside have what we hold in them
+	ExternalExpires time.Duration    // older reports from outside do not count
+	Exempt          []string         // sharing IDs that only the capacity bounds
+	Live            []LiveCapacity   // capacities set beside the file, which go before Capacity
 }
 
 // LiveCapacity is a capacity that was set while the site works, until it is reset.
@@ -32,7 +33,7 @@ type LiveCapacity struct {
 
 // Split says how the units of a resource are shared out: evenly over the IDs, by Weights, or by Tree.
 type Split struct {
-	By      string             // what the sharing ID of a job is: user (which a task may replace by its sharing_id), share or label
+	By      string             // what the sharing ID of a job is: user (which a task may replace by its sharing_id), share, label or none
 	Weights map[string]float64 // of IDs; Others: of each that is not named, which otherwise weighs 1
 	Tree    []SplitNode
 }
@@ -49,6 +50,7 @@ const (
 	SplitByUser  = "user"
 	SplitByShare = "share"
 	SplitByLabel = "label"
+	SplitByNone  = "none" // everybody is one ID; no resource of a file is split so
 )
 
 // Others stands for every ID that weights or tree do not name: each has the weight that Others has, and in a tree stands
@@ -74,6 +76,9 @@ func (r Resource) CapacityAt(key, queue string) int64 {
 		if i >= 0 {
 			return r.Live[i].Capacity
 		}
+	}
+	if n, own := r.Of[queue]; own {
+		return n
 	}
 	return r.Capacity
 }
@@ -108,7 +113,7 @@ func (v Version) NoResource(ref string) string {
 	name, key := CutResource(ref)
 	i := slices.IndexFunc(v.Resources, func(r Resource) bool { return r.Name == name })
 	switch {
-	case i < 0:
+	case i < 0, v.Resources[i].BuiltIn() && key == "":
 		return fmt.Sprintf("no resource is called %q", name)
 	case v.Resources[i].Keyed && key == "":
 		return fmt.Sprintf("%s is a keyed family, which one is missing: %s:orders", name, name)
@@ -121,19 +126,20 @@ const mostNamed = 20
 
 // ResourceNames lists the resources for an error message, as jobs ask for them.
 func (v Version) ResourceNames() string {
-	if len(v.Resources) == 0 {
-		return "none"
-	}
 	var names []string
-	for i, r := range v.Resources {
+	for _, r := range v.Resources {
 		switch {
-		case i == mostNamed:
+		case r.BuiltIn():
+		case len(names) == mostNamed:
 			return strings.Join(append(names, "…"), ", ")
 		case r.Keyed:
 			names = append(names, r.Name+":<key>")
 		default:
 			names = append(names, r.Name)
 		}
+	}
+	if len(names) == 0 {
+		return "none"
 	}
 	return strings.Join(names, ", ")
 }

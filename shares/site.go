@@ -1,5 +1,7 @@
 package shares
 
+import "github.com/divvyhq/divvy/shares/retry"
+
 // ShareID is the stable id of a share, never reused. QueueID is that of a queue.
 type (
 	ShareID int32
@@ -39,7 +41,11 @@ type Queue struct {
 	MemoryMB       int64             `json:"memory_mb,omitempty" doc:"Most memory of one job."`
 	DiskMB         int64             `json:"disk_mb,omitempty" doc:"Most scratch of one job."`
 	WalltimeS      int64             `json:"walltime_s,omitempty" doc:"Longest job in seconds."`
+	MaxIO          int64             `json:"max_io_kb_s,omitempty" doc:"kB/s that the jobs that run here may read and write together, by what their tasks say; absent = no bound."`
 	Labels         map[string]string `json:"labels,omitempty"`
+	Locations      []string          `json:"locations,omitempty" doc:"Storages that jobs here are near to, beside one of the queue's own name."`
+	AllowShares    []string          `json:"allow_shares,omitempty" doc:"Paths of shares, or globs of them, that run here with all below them; absent = all."`
+	DenyShares     []string          `json:"deny_shares,omitempty" doc:"Those that do not run here, also of the allowed ones."`
 	Prefer         string            `json:"prefer,omitempty" enum:",wide" doc:"wide: wide jobs go first within a leaf."`
 }
 
@@ -58,4 +64,6 @@ type Version struct {
 	Queues         []Queue         // in file order
 	Resources      []Resource      // in file order
 	ClaimTemplates []ClaimTemplate // in file order
+
+	Attempts *retry.Policy // what becomes of those that did not finish; nil: they are tried again
 }

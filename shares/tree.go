@@ -181,6 +181,9 @@ func (b *builder) siblings(parent int, specs []Spec, at []int) {
 
 func (b *builder) add(parent int, s Spec, path string, at []int) {
 	i := len(b.tree.Nodes)
+	if s.Plan.Within == "" { // in the plan itself: whoever has one share only knows its order too
+		s.Plan.Within = b.tree.Nodes[parent].Plan.Within
+	}
 	b.tree.Nodes = append(b.tree.Nodes, Node{ID: s.ID, Name: s.Name, Path: path, Parent: parent,
 		Depth: b.tree.Nodes[parent].Depth + 1, Plan: s.Plan})
 	b.tree.Nodes[parent].Children = append(b.tree.Nodes[parent].Children, i)

@@ -50,16 +50,27 @@ func (c *Client) SendInputs(ctx context.Context, task, offset int64, ndjson io.R
 	}
 }
 
-// SendNames is SendInputs for a file of names, one a line with empty lines passed over. It asks the daemon how far
-// an earlier call came and goes on from there.
+// SendNames is SendFile for a file of names, one a line.
 func (c *Client) SendNames(ctx context.Context, task int64, names io.Reader, progress func(stored int64)) (int64, error) {
+	return c.SendFile(ctx, task, InputsFile{names, generator.NamesFormat}, progress)
+}
+
+// InputsFile is a file of inputs in one of the formats that an inputs_file may have.
+type InputsFile struct {
+	io.Reader
+	Format generator.InputsFormat
+}
+
+// SendFile is SendInputs for a file of inputs; empty lines are passed over. It asks the daemon how far an earlier call came
+// and goes on from there.
+func (c *Client) SendFile(ctx context.Context, task int64, file InputsFile, progress func(stored int64)) (int64, error) {
 	stored, err := c.StoredInputs(ctx, task)
 	if err != nil {
 		return 0, err
 	}
 	ndjson, feed := io.Pipe()
 	go func() {
-		_, err := generator.EncodeInputs(feed, names, stored)
+		_, err := generator.EncodeInputs(feed, file, file.Format, stored)
 		feed.CloseWithError(err) // nil is io.EOF
 	}()
 	defer ndjson.Close() // ends the encoder when sending fails

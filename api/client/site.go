@@ -56,7 +56,7 @@ func (c *Client) Queue(ctx context.Context, name string) (Queue, error) {
 	return get[Queue](ctx, c, call{method: http.MethodGet, path: queuePath(name), repeat: true})
 }
 
-// SetQueueState drains a queue, or takes it online or offline.
+// SetQueueState drains a queue, or takes it online, offline or into test.
 func (c *Client) SetQueueState(ctx context.Context, name string, state QueueState) (Queue, error) {
 	return get[Queue](ctx, c, call{method: http.MethodPost, path: queuePath(name) + "/" + url.PathEscape(string(state)), repeat: true})
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -23,11 +24,22 @@ type (
 
 	PriorityChange = generator.PriorityChange
 
-	Scaling     = generator.Scaling
-	ScaleChange = generator.ScaleChange
+	Scaling  = generator.Scaling
+	TaskNeed = generator.NeedState
+
+	TaskDeadline = generator.DeadlineState
+	ScaleChange  = generator.ScaleChange
 
 	ReassignRequest = generator.ReassignRequest
 	Reassigned      = generator.Reassigned
+
+	TaskChanges = generator.Changes
+	ActRequest  = generator.ActRequest
+	Acted       = generator.Acted
+	TaskActed   = generator.TaskActed
+
+	KeyedTask    = api.KeyedTask
+	OneSubmitted = api.OneSubmitted
 
 	Job    = dispatcher.JobRow
 	Log    = api.Log
@@ -63,6 +75,39 @@ func (c *Client) Submit(ctx context.Context, spec TaskSpec, key string) (Task, e
 		method: http.MethodPost, path: "/v1/tasks", body: spec, repeat: true,
 		header: http.Header{"Idempotency-Key": {key}},
 	})
+}
+
+// SubmitMany creates many tasks at once, each under its key, so that a repeat creates none twice. What became of each is in
+// the order of tasks: a task that cannot be has its problem, and keeps no other from being.
+func (c *Client) SubmitMany(ctx context.Context, tasks []KeyedTask) ([]OneSubmitted, error) {
+	out, err := get[api.ManySubmitted](ctx, c, call{method: http.MethodPost, path: "/v1/tasks/batch", body: api.ManyTasks{Tasks: tasks}, repeat: true})
+	return out.Tasks, err
+}
+
+// Clone creates a task like another one; changes are part of a task, as JSON. A key is as in Submit.
+func (c *Client) Clone(ctx context.Context, id int64, changes json.RawMessage, key string) (Task, error) {
+	if key == "" {
+		key = rand.Text()
+	}
+	return get[Task](ctx, c, call{method: http.MethodPost, path: taskPath(id, "/clone"), body: api.CloneChanges{Changes: changes}, repeat: true,
+		header: http.Header{"Idempotency-Key": {key}}})
+}
+
+// Act says one thing to many tasks. While Next is not 0 the same request with it as After goes on.
+func (c *Client) Act(ctx context.Context, r ActRequest) (Acted, error) {
+	return get[Acted](ctx, c, call{method: http.MethodPost, path: "/v1/tasks/actions", body: r, repeat: r.Verb != generator.VerbRetry})
+}
+
+// ActOnAll is Act until nobody is left.
+func (c *Client) ActOnAll(ctx context.Context, r ActRequest) (Acted, error) {
+	out, err := c.Act(ctx, r)
+	for err == nil && out.Next != 0 {
+		var more Acted
+		r.After = out.Next
+		more, err = c.Act(ctx, r)
+		out.Tasks, out.Changed, out.Next = append(out.Tasks, more.Tasks...), out.Changed+more.Changed, more.Next
+	}
+	return out, err
 }
 
 // Task shows a task.
@@ -114,6 +159,11 @@ func (c *Client) Retry(ctx context.Context, id int64) (TaskChange, error) {
 	return c.verb(ctx, id, "/retry", false)
 }
 
+// RetryWith is Retry with other requirements.
+func (c *Client) RetryWith(ctx context.Context, id int64, with TaskChanges) (TaskChange, error) {
+	return get[TaskChange](ctx, c, call{method: http.MethodPost, path: taskPath(id, "/retry"), body: with})
+}
+
 // Prioritise gives a task and its jobs another priority.
 func (c *Client) Prioritise(ctx context.Context, id int64, priority int) (PriorityChange, error) {
 	body := struct {
@@ -136,6 +186,11 @@ func (c *Client) Reassign(ctx context.Context, r ReassignRequest) (Reassigned, e
 // FinishTask lets what runs end, and drops the rest.
 func (c *Client) FinishTask(ctx context.Context, id int64) (TaskChange, error) {
 	return c.verb(ctx, id, "/finish", true)
+}
+
+// Avalanche ends the scouting of a task.
+func (c *Client) Avalanche(ctx context.Context, id int64) (TaskChange, error) {
+	return c.verb(ctx, id, "/avalanche", true)
 }
 
 func (c *Client) verb(ctx context.Context, id int64, verb string, repeat bool) (TaskChange, error) {

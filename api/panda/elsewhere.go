@@ -21,7 +21,7 @@ var elsewhere = map[string]string{
 
 const (
 	noSecrets   = "no credentials are kept or handed out: payloads use those of their pilots"
-	noWorkflows = "tasks do not wait for each other: submit one when the other is over"
+	noWorkflows = "tasks wait for each other in the native API: needs"
 )
 
 // notHere answers every call of PanDA's API that no route serves, in the form that its programs read: those of groups that

@@ -35,6 +35,9 @@ type Steering interface {
 	Resume(ctx context.Context, id int64) (generator.Change, error)
 	Retry(ctx context.Context, id int64) (generator.Change, error)
 	Finish(ctx context.Context, id int64) (generator.Change, error)
+	Avalanche(ctx context.Context, id int64) (generator.Change, error)
+	// RetryWith is Retry with other requirements.
+	RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 }
@@ -63,6 +66,7 @@ func (s *server) taskCalls() []endpoint {
 		{http.MethodPost, "/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)},
 		{http.MethodPost, "/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)},
 		{http.MethodPost, "/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)},
+		{http.MethodPost, "/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)},
 		{http.MethodPost, "/task/retry", one(params{"new_parameters": anything, "no_child_retry": boolean, "discard_events": boolean,
 			"disable_staging_mode": boolean, "keep_gshare_priority": boolean, "ignore_hard_exhausted": boolean}), s.retryTask},
 		{http.MethodPost, "/task/reactivate", one(params{"keep_attempt_nr": boolean, "trigger_job_generation": boolean}), s.reactivate},
@@ -147,26 +151,6 @@ func changed(c generator.Change) string {
 	}
 	return strings.Join(words, ", ")
 }
-
-// retryTask tries again what did not finish. A task cannot be tried with other parameters: it would be another task.
-func (s *server) retryTask(r *http.Request, a args) envelope {
-	switch p := a["new_parameters"].(type) {
-	case nil:
-	case string:
-		if strings.Trim(p, " {}") != "" {
-			return envelope{Message: noNewParameters, Data: taskRefused}
-		}
-	case map[string]any:
-		if len(p) > 0 {
-			return envelope{Message: noNewParameters, Data: taskRefused}
-		}
-	default:
-		return bad("Type error: 'new_parameters' must be of type dict, got %s.", kindOf(p))
-	}
-	return s.taskVerb(generator.VerbRetry, s.Steering.Retry)(r, a)
-}
-
-const noNewParameters = "new_parameters: a task keeps its parameters; submit another one with these"
 
 // mostReassigned is how many tasks go to another share at once.
 const mostReassigned = 1000

@@ -20,8 +20,40 @@ func (t *translation) needs() {
 	r := &t.spec.Requirements
 	r.Cores = max(int(t.whole("coreCount", 0)), 1) // 0 stands for one here
 	r.MemoryMB = t.memory(r.Cores)
+	t.spec.IOIntensity = t.io()
+	if t.fits {
+		t.fit()
+		return
+	}
 	r.DiskMB = t.disk()
 	r.Walltime = t.walltime(r.Cores)
+}
+
+// fit has jobs sized by what an event takes, within maxWalltime and what the queues allow.
+func (t *translation) fit() {
+	split := &generator.Split{Fit: true, BaseWalltime: generator.Walltime(roundUp(t.figure("baseWalltime"))), Efficiency: min(t.figure("cpuEfficiency")/100, 1)}
+	t.spec.Split = split
+	hs06, power := t.slowest()
+	split.CPUPerEvent = t.spent() * power / hs06
+	out, work := t.figure("outDiskCount"), t.figure("workDiskCount")
+	size, per := t.unit("outDiskUnit", t.text("outDiskUnit"), "kB")
+	split.WorkMB = roundUp(work * t.workUnit())
+	if per == "Fixed" {
+		split.WorkMB += roundUp(max(out*size-leastOutputMB, 0))
+	} else {
+		split.OutputPerEvent = out * size
+	}
+	t.text("walltimeUnit") // of a walltime that is not there
+	t.spec.Requirements.Walltime = generator.Walltime(roundUp(t.figure("maxWalltime") * secondsPerHour))
+}
+
+// io is what a job reads and writes, in MB/s.
+func (t *translation) io() float64 {
+	kbs, unit := t.figure("ioIntensity"), t.text("ioIntensityUnit")
+	if unit != "" && unit != "kBPerS" {
+		t.fault("ioIntensityUnit", "%q is not kBPerS", unit)
+	}
+	return math.Round(kbs) / 1000
 }
 
 // memory is in MB; per core it is for all cores, and what a job takes whatever its cores is added.
@@ -52,12 +84,8 @@ func (t *translation) perJob() float64 {
 // disk is what a job writes, in MB: work and outputs. Of inputs nobody says how large they are.
 func (t *translation) disk() int64 {
 	out, work := t.figure("outDiskCount"), t.figure("workDiskCount")
-	outUnit, workUnit := t.text("outDiskUnit"), t.text("workDiskUnit")
-	size, per := t.unit("outDiskUnit", outUnit, "kB")
-	workSize, workPer := t.unit("workDiskUnit", workUnit, "MB")
-	if workPer != "" && workPer != "Fixed" {
-		t.fault("workDiskUnit", "%q: work space does not grow with events", workUnit)
-	}
+	size, per := t.unit("outDiskUnit", t.text("outDiskUnit"), "kB")
+	workSize := t.workUnit()
 	if out == 0 && work == 0 {
 		return 0
 	}
@@ -72,6 +100,16 @@ func (t *translation) disk() int64 {
 		}
 	}
 	return roundUp(max(out*size, leastOutputMB) + work*workSize)
+}
+
+// workUnit is the MB that workDiskUnit stands for.
+func (t *translation) workUnit() float64 {
+	unit := t.text("workDiskUnit")
+	size, per := t.unit("workDiskUnit", unit, "MB")
+	if per != "" && per != "Fixed" {
+		t.fault("workDiskUnit", "%q: work space does not grow with events", unit)
+	}
+	return size
 }
 
 // unit reads a unit of sizes: MB that it stands for, and what a size is for: nothing more, PerEvent or Fixed.
@@ -122,10 +160,23 @@ func (t *translation) walltime(cores int) generator.Walltime {
 
 // cpu is how many seconds the events of a job take on its cores at the slowest queue; 0 = not known.
 func (t *translation) cpu(cores int) float64 {
-	spent, unit, percent := t.figure("cpuTime"), t.text("cpuTimeUnit"), t.figure("cpuEfficiency")
+	percent := t.figure("cpuEfficiency")
 	if percent == 0 {
 		percent = efficiency
 	}
+	spent := t.spent()
+	events := t.perJob()
+	if spent > 0 && events == 0 {
+		t.ignore("cpuTime", "it is for an event, and how many a job has is not known here: say walltime")
+		return 0
+	}
+	power, _ := t.slowest()
+	return spent * events / (float64(cores) * power * percent / 100)
+}
+
+// spent is cpuTime: HS06 seconds of an event. Fixed in its unit is for scouts.
+func (t *translation) spent() float64 {
+	spent, unit := t.figure("cpuTime"), t.text("cpuTimeUnit")
 	switch strings.TrimSuffix(unit, "Fixed") {
 	case "", "HS06sPerEvent":
 	case "mHS06sPerEvent":
@@ -133,31 +184,28 @@ func (t *translation) cpu(cores int) float64 {
 	default:
 		t.fault("cpuTimeUnit", "%q is not one of HS06sPerEvent, mHS06sPerEvent", unit)
 	}
-	events := t.perJob()
-	if spent > 0 && events == 0 {
-		t.ignore("cpuTime", "it is for an event, and how many a job has is not known here: say walltime")
-		return 0
-	}
-	return spent * events / (float64(cores) * t.slowest() * percent / 100)
+	return spent
 }
 
-// slowest is the HS06 of a core at the slowest queue that the task may run at.
-func (t *translation) slowest() float64 {
-	least := math.Inf(1)
+// slowest is the HS06 of a core at the slowest queue that the task may run at, and the least core_power of these, which splitting
+// goes by.
+func (t *translation) slowest() (hs06, power float64) {
+	hs06, power = math.Inf(1), math.Inf(1)
 	for _, q := range t.site.Queues {
 		if len(t.spec.Queues) > 0 && !means(t.spec.Queues, q.Name) {
 			continue
 		}
-		power := float64(q.CorePowerMilli) / 1000
+		own := float64(q.CorePowerMilli) / 1000
+		power = min(power, own)
 		if q.CorePowerMilli == 1000 {
-			power = nominalPower
+			own = nominalPower
 		}
-		least = min(least, power)
+		hs06 = min(hs06, own)
 	}
-	if math.IsInf(least, 1) {
-		return nominalPower
+	if math.IsInf(hs06, 1) {
+		return nominalPower, 1
 	}
-	return least
+	return hs06, power
 }
 
 // roundUp makes a whole number that int64 holds; what is beyond any limit stays beyond it.

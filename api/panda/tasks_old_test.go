@@ -57,7 +57,7 @@ func TestOldTaskCalls(t *testing.T) {
 		{"reassignShare", "(I0\nV1 tasks to User\nt.", []string{"jedi_task_ids_pickle", "(lp0\nI1\na.", "share", "User", "reassign_running", "False"}},
 		{"killJobs", "(lI01\naI00\na.", []string{"ids", "(lp0\nI3\naL99L\na."}},
 		{"retryTask", "(I4\nVretry: task 1 is ready: cannot retry", []string{"jediTaskID", "1", "properErrorCode", "True"}},
-		{"retryTask", "(I1\nV" + noNewParameters, []string{"jediTaskID", "1", "properErrorCode", "True", "newParams", `{"nEvents": 5}`}},
+		{"retryTask", "(I1\nVinvalid task: new_parameters: nEvents: a task keeps it; submit another one", []string{"jediTaskID", "1", "properErrorCode", "True", "newParams", `{"nEvents": 5}`}},
 		{"getUserJobMetadata", "{}", []string{"jediTaskID", "1"}},
 		{"getTaskParamsMap", "(I0\nV{\"gshare\":\"Prod\"", []string{"jediTaskID", "1"}},
 		{"getTaskParamsMap", "(I2\nVTask not found\nt.", []string{"jediTaskID", "9"}},

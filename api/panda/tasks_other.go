@@ -50,7 +50,6 @@ var soAlready = map[string]struct {
 	words string
 }{
 	"release":                  {nil, noStaging},
-	"avalanche":                {nil, noScouts},
 	"change_modification_time": {params{"hour_offset": integer | needed}, "tasks are looked at all the time, not by their modification time"},
 }
 

@@ -29,6 +29,7 @@ type translation struct {
 
 	left map[string]any
 	site *site.Site
+	fits bool // nothing but CPU time or scouts says how many events a job has
 }
 
 // taskTexts are the parameters that become attributes of the task as they are.
@@ -49,20 +50,19 @@ var taskTexts = map[string]func(*generator.Spec) *string{
 var paramOf = map[string]string{
 	"name": "taskName", "user": "userName", "vo": "vo", "label": "prodSourceLabel", "processing_type": "processingType",
 	"working_group": "workingGroup", "campaign": "campaign", "transformation": "transPath", "share": "gshare", "priority": "taskPriority",
-	"labels": "taskType", "max_attempts": "maxAttempt", "requirements.cores": "coreCount", "requirements.memory_mb": "ramCount",
-	"requirements.disk_mb": "outDiskCount", "requirements.walltime": "walltime", "queues": "site", "command": "jobParameters",
+	"labels": "taskType", "max_attempts": "maxAttempt", "max_failures": "maxFailure", "requirements.cores": "coreCount", "requirements.memory_mb": "ramCount",
+	"io_intensity": "ioIntensity", "requirements.disk_mb": "outDiskCount", "requirements.walltime": "walltime", "queues": "site", "command": "jobParameters",
 	"count": "nFiles", "inputs": "pfnList", "per_job": "nFilesPerJob", "events": "nEvents", "events.per_job": "nEventsPerJob",
+	"scout": "useScout", "split": "nEventsPerJob", "split.cpu_s_per_event": "cpuTime", "split.base_walltime": "baseWalltime", "split.output_mb_per_event": "outDiskCount",
+	"split.work_mb": "workDiskCount", "split.efficiency": "cpuEfficiency",
 }
 
 // whyNot are the reasons of parameters that are known and cannot be honoured.
 var whyNot = map[string]string{
 	"nGBPerJob":              "jobs are not split by size: how large inputs are is not known here",
-	"maxFailure":             "a job has maxAttempt attempts, whatever they end of",
-	"ioIntensity":            "queues are not chosen by how fast inputs are read",
-	"ioIntensityUnit":        "queues are not chosen by how fast inputs are read",
 	"log":                    "the end of a job's output is kept with the job: divvy job logs",
 	"nEventsPerInputFile":    "how many events are in a file is not used here: say nFilesPerJob",
-	"scoutSuccessRate":       noScouts,
+	"scoutSuccessRate":       "a scout that fails all its attempts stops the task",
 	"uniqueTaskName":         "task names need not be unique",
 	"nMaxFilesPerJob":        "jobs have nFilesPerJob files each",
 	"nFilesPerGBPerJob":      "jobs are not split by size: how large inputs are is not known here",
@@ -81,21 +81,19 @@ var whyNot = map[string]string{
 	"mergeOutput":            "outputs are not merged",
 	"allowIncompleteInDS":    "there is no catalogue of datasets here",
 	"allowEmptyInput":        "there is no catalogue of datasets here",
-	"skipScout":              noScouts,
-	"useScout":               noScouts,
 	"taskBrokerOnMaster":     noBroker,
 	"disableReassign":        noBroker,
 	"brokerage":              noBroker,
 	"skipShortInput":         "there is no catalogue of datasets here",
 	"waitInput":              "there is no catalogue of datasets here",
 	"respectSplitRule":       "splitting is by nFilesPerJob or nEventsPerJob, always",
-	"parentTaskName":         "tasks do not wait for each other",
-	"noWaitParent":           "tasks do not wait for each other",
+	"parentTaskName":         noParents,
+	"noWaitParent":           noParents,
 	"getNumEventsInMetadata": "how many events are in a file is not used here",
 }
 
 const (
-	noScouts   = "there are no scout jobs: all jobs of a task may start at once"
+	noParents  = "only tasks submitted to the native API wait for others: needs"
 	noBroker   = "tasks are not brokered: any queue that fits takes their jobs"
 	notUsed    = "not used here"
 	noCatalog  = "there is no catalogue of datasets here"
@@ -118,7 +116,11 @@ func translate(given map[string]any, st *site.Site) (generator.Spec, []Ignored, 
 	}
 	t.spec.Priority = int(t.whole("taskPriority", -1<<40))
 	t.spec.MaxAttempts = int(t.whole("maxAttempt", 1))
+	if n := int(t.whole("maxFailure", 0)); t.spec.MaxAttempts == 0 || n < t.spec.MaxAttempts {
+		t.spec.MaxFailures = n // else maxAttempt bounds them
+	}
 	t.share()
+	t.scouts()
 	t.work()
 	t.command()
 	t.places()
@@ -152,11 +154,6 @@ func (t *translation) rest() {
 	for _, name := range slices.Sorted(maps.Keys(t.left)) {
 		v := t.left[name]
 		if absent(v) {
-			continue
-		}
-		no, isBool := toBool(v)
-		switch {
-		case name == "useScout" && isBool && !no, name == "skipScout" && isBool && no: // as it is here
 			continue
 		}
 		t.ignore(name, "%s", cmp.Or(whyNot[name], notUsed))

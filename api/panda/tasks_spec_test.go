@@ -134,7 +134,7 @@ func TestTranslateNamesEverything(t *testing.T) {
 	names = append(names, "taskType", "taskPriority", "maxAttempt", "coreCount", "ramCount", "ramUnit", "ramCountUnit", "baseRamCount", "cpuTime",
 		"cpuTimeUnit", "cpuEfficiency", "walltime", "walltimeUnit", "baseWalltime", "maxWalltime", "outDiskCount", "outDiskUnit",
 		"workDiskCount", "workDiskUnit", "site", "includedSite", "excludedSite", "nFilesPerJob", "nFiles", "nEvents", "nEventsPerJob",
-		"noInput", "pfnList", "jobParameters", "quite_unknown")
+		"noInput", "pfnList", "jobParameters", "useScout", "skipScout", "quite_unknown")
 	rapid.Check(t, func(t *rapid.T) {
 		given := map[string]any{"taskName": "t", "userName": "u", "noInput": true, "jobParameters": "x", "transPath": "run"}
 		for name, v := range rapid.MapOfN(rapid.SampledFrom(names), odd, 0, 8).Draw(t, "given") {
@@ -157,7 +157,7 @@ func TestTranslateNamesEverything(t *testing.T) {
 			}
 		}
 		for name, v := range given {
-			if whyNot[name] == "" && name != "quite_unknown" || absent(v) || name == "useScout" || name == "skipScout" {
+			if whyNot[name] == "" && name != "quite_unknown" || absent(v) {
 				continue
 			}
 			if !strings.Contains(reasons(ignored), name+" (") {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -77,10 +78,10 @@ func evgen(more map[string]any) map[string]any {
 // From a submission to the end, as a user's script does it; a pilot runs the first job meanwhile.
 func TestTaskLife(t *testing.T) {
 	w := steered(t)
-	params := evgen(map[string]any{"useScout": true, "reqID": 12345678901234567, "taskType": "prod"})
+	params := evgen(map[string]any{"reqID": 12345678901234567, "taskType": "prod"})
 	a := w.task(t, "submit", map[string]any{"task_parameters": params, "parent_tid": 0})
 	task := int64(a["data"].(float64))
-	want := fmt.Sprintf("succeeded. new jediTaskID=%d; ignored: reqID (%s), useScout (%s)", task, notUsed, noScouts)
+	want := fmt.Sprintf("succeeded. new jediTaskID=%d; ignored: reqID (%s)", task, notUsed)
 	if a["success"] != true || a["message"] != want {
 		t.Fatalf("%v, want %s", a, want)
 	}
@@ -108,7 +109,7 @@ func TestTaskLife(t *testing.T) {
 	if diff := cmp.Diff(asValue(t, params), d["taskParams"]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(asValue(t, []Ignored{{"reqID", notUsed}, {"useScout", noScouts}}), d["ignoredParams"]); diff != "" {
+	if diff := cmp.Diff(asValue(t, []Ignored{{"reqID", notUsed}}), d["ignoredParams"]); diff != "" {
 		t.Error(diff)
 	}
 	var kept string
@@ -142,7 +143,7 @@ func (w *world) steer(t *testing.T, task int64) {
 		{"change_priority", map[string]any{"priority": "900"}, true, "1 tasks changed", nil, "running"},
 		{"change_priority", map[string]any{"priority": 1 << 40}, false, "priority: 1099511627776 is out of range", 1.0, "running"},
 		{"change_priority", map[string]any{"priority": 2000000000}, false, "priority: 2000000000 is not in -1000000000", 1.0, "running"},
-		{"retry", map[string]any{"new_parameters": map[string]any{"nEvents": 5}}, false, noNewParameters, 1.0, "running"},
+		{"retry", map[string]any{"new_parameters": map[string]any{"nEvents": 5}}, false, "invalid task: new_parameters: nEvents: a task keeps it", 1.0, "running"},
 		{"finish", map[string]any{"soft": true, "broadcast": false}, true, "task %d: running -> finishing, 9 jobs that did not run", 0.0, "finishing"},
 		{"finish", nil, true, "task %d: finishing -> finishing; jobs that run go on to their end, as with soft", 0.0, "finishing"},
 		{"kill", map[string]any{"broadcast": true}, true, "task %d: finishing -> aborting, 1 running jobs told to end", 0.0, "aborting"},
@@ -299,5 +300,44 @@ func TestSubmitOnceByCaller(t *testing.T) {
 	}
 	if got, err := w.generator.Task(context.Background(), int64(first["data"].(float64))); err != nil || got.User != "cern" {
 		t.Errorf("user %q, %v", got.User, err)
+	}
+}
+
+// Scouts run first, an avalanche ends that; and what failed is tried again with more memory, elsewhere.
+func TestScoutsAndRetryWith(t *testing.T) {
+	w := steered(t)
+	params := evgen(map[string]any{"useScout": true, "nEvents": 3000, "nEventsPerJob": 100})
+	task := int64(w.task(t, "submit", map[string]any{"task_parameters": params})["data"].(float64))
+	jobs := func() generator.JobCounts {
+		got, err := w.generator.Task(context.Background(), task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Jobs
+	}
+	w.until("ten scouts are ready", func() bool { return jobs().Ready == 10 })
+	a := w.task(t, "avalanche", map[string]any{"task_id": task})
+	if a["success"] != true || a["data"] != 0.0 {
+		t.Errorf("%v", a)
+	}
+	w.until("all jobs are ready", func() bool { return jobs().Ready == 30 })
+	w.task(t, "kill_unfinished_jobs", map[string]any{"task_id": task})
+	w.until("it is over", func() bool { return w.look(t, "get_status", id(task))["data"] == "failed" })
+	for _, c := range []struct {
+		with any
+		want string // what the message begins with
+	}{
+		{map[string]any{"coreCount": "many", "nEvents": 5}, "invalid task: new_parameters: coreCount: must be of type int"},
+		{`{"site": "NOWHERE"}`, `invalid task: new_parameters: site: there is no queue "NOWHERE"`},
+		{`[1]`, "new_parameters: is not a JSON object"},
+		{`{"ramCount": 4000, "ramUnit": "MBPerCore", "coreCount": 2, "site": "LOCAL_TEST", "maxAttempt": 7, "walltime": 60}`, fmt.Sprintf("task %d: failed -> ", task)},
+	} {
+		if a = w.task(t, "retry", map[string]any{"task_id": task, "new_parameters": c.with}); !strings.HasPrefix(a["message"].(string), c.want) {
+			t.Errorf("%v: %v, want %s", c.with, a, c.want)
+		}
+	}
+	got, err := w.generator.Task(context.Background(), task)
+	if r := got.Spec.Requirements; err != nil || r.MemoryMB != 8000 || r.Cores != 2 || r.Walltime != 60 || got.MaxAttempts != 7 || got.Spec.Queues[0] != "LOCAL_TEST" {
+		t.Errorf("%+v %+v, %v", got, got.Spec, err)
 	}
 }

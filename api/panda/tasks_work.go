@@ -10,7 +10,17 @@ import (
 	"github.com/divvyhq/divvy/generator"
 )
 
-// work splits the task: files of pfnList by nFilesPerJob, events by nEventsPerJob, or so many pieces without input.
+// nScouts is how many scouts PanDA makes of a task.
+const nScouts = 10
+
+// scouts asks for scouts where the task does; skipScout goes before useScout.
+func (t *translation) scouts() {
+	if use, skip := t.flag("useScout"), t.flag("skipScout"); use && !skip {
+		t.spec.Scout = nScouts
+	}
+}
+
+// work splits the task: files of pfnList by nFilesPerJob, events by nEventsPerJob or to fit, or so many pieces without input.
 func (t *translation) work() {
 	files := t.names("pfnList")
 	filesPerJob, nFiles := t.whole("nFilesPerJob", 1), t.whole("nFiles", 1)
@@ -21,7 +31,7 @@ func (t *translation) work() {
 		if nFiles > 0 && nFiles < int64(len(files)) {
 			files = files[:nFiles]
 		}
-		t.spec.Inputs, t.spec.PerJob = files, max(filesPerJob, 1)
+		t.spec.Inputs, t.spec.PerJob = generator.Named(files...), max(filesPerJob, 1)
 		for name, n := range map[string]int64{"nEvents": events, "nEventsPerJob": eventsPerJob} {
 			if n > 0 {
 				t.ignore(name, "how many events are in a file is not known here: files are split by nFilesPerJob")
@@ -29,7 +39,10 @@ func (t *translation) work() {
 		}
 	case events > 0:
 		t.spec.Events = &generator.Events{Total: events, PerJob: eventsPerJob}
-		if eventsPerJob == 0 {
+		cpu, _ := toNumber(t.left["cpuTime"])
+		switch t.fits = eventsPerJob == 0 && absent(t.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
+		case t.fits: // needs says how
+		case eventsPerJob == 0:
 			t.spec.Events.PerJob = events
 		}
 		for name, n := range map[string]int64{"nFiles": nFiles, "nFilesPerJob": filesPerJob} {

@@ -184,9 +184,10 @@ func TestCertificates(t *testing.T) {
 }
 
 // refusedByTLS says whether the handshake was refused. With TLS 1.3 a client may be sending its request by then: it hears of it by the
-// alert, or by a connection that is gone.
+// alert, or by a connection that is gone: at the other end, or here, where whoever read the alert has closed it under the one who sends.
 func refusedByTLS(err error) bool {
-	return strings.Contains(err.Error(), "tls: ") || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return strings.Contains(err.Error(), "tls: ") || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF)
 }
 
 // Pilots speak HTTP/1.1; nothing else is offered to a client that would like more.

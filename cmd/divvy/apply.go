@@ -226,7 +226,16 @@ func writeChanges(w io.Writer, c site.Changes) {
 		changeLine(w, t.Kind, t.Line("claim template"))
 	}
 	for _, r := range c.Rules {
-		changeLine(w, r.Kind, r.String())
+		changeLine(w, r.Kind, r.Line("rule"))
+	}
+	for _, l := range c.Limits {
+		changeLine(w, l.Kind, l.Line("limit"))
+	}
+	for _, r := range c.RetryRules {
+		changeLine(w, r.Kind, r.Line("retry rule"))
+	}
+	for _, r := range c.Attempts {
+		changeLine(w, r.Kind, r.Line("site"))
 	}
 	if n := c.OnNoMatch; n != nil {
 		changeLine(w, "changed", fmt.Sprintf("on_no_match: %s → %s", n.Before, n.After))

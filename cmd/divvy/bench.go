@@ -72,6 +72,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	for _, name := range []string{"profile", "ready", "held", "pullers", "inputs", "wakes", "snapshot", "renewed", "polls", "round"} {
 		_ = fl.MarkHidden(name)
 	}
+	cmd.AddCommand(benchDayCommand(c), benchHistoryCommand(c))
 	return cmd
 }
 
@@ -86,14 +87,16 @@ func benchLoadCommand(c *cli) *cobra.Command {
 // benchServeCommand is a daemon of a bench in a process of its own, hidden as well.
 func benchServeCommand(c *cli) *cobra.Command {
 	var pprof string
+	var lease time.Duration
 	cmd := &cobra.Command{
 		Use: "bench-serve", Short: "A daemon of divvy bench", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			return bench.Daemon(cmd.Context(), c.in, c.out, benchDaemon(log, pprof))
+			return bench.Daemon(cmd.Context(), c.in, c.out, benchDaemon(log, pprof, lease))
 		},
 	}
 	cmd.Flags().StringVar(&pprof, "pprof", "", "address for profiles")
+	cmd.Flags().DurationVar(&lease, "lease", longLease, "how long a lease lasts that nobody renews")
 	return cmd
 }
 
@@ -117,17 +120,13 @@ func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
 	}
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
 	report, err := bench.Run(cmd.Context(), bench.Config{
-		Only: f.only, Sizes: f.resolve(), Database: f.database, Serve: benchDaemon(log, ""),
+		Only: f.only, Sizes: f.resolve(), Database: f.database, Serve: benchDaemon(log, "", longLease),
 		LoadCommand: []string{binary, "bench-load"}, DaemonCommand: []string{binary, "bench-serve"}, Profile: f.profile, Progress: c.err, Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	err = c.print(report, func(w io.Writer) {
-		report.Lines(w)
-		report.Details(w)
-	})
-	if err != nil {
+	if err := c.printReport(report); err != nil {
 		return err
 	}
 	if f.strict && len(report.Skipped) > 0 {
@@ -142,6 +141,13 @@ func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
 		return errSilent
 	}
 	return nil
+}
+
+func (c *cli) printReport(report *bench.Report) error {
+	return c.print(report, func(w io.Writer) {
+		report.Lines(w)
+		report.Details(w)
+	})
 }
 
 // resolve is the sizes that the flags ask for.
@@ -172,12 +178,15 @@ func (f benchFlags) resolve() bench.Sizes {
 	return s
 }
 
-// benchDaemon is the daemon with its defaults, but for leases that outlive the run: nobody renews the held ones.
-func benchDaemon(log *slog.Logger, pprof string) func(context.Context, string) (bench.Served, error) {
+// longLease outlives a run: nobody renews the held ones.
+const longLease = 12 * time.Hour
+
+// benchDaemon is the daemon with its defaults, but for how long leases last.
+func benchDaemon(log *slog.Logger, pprof string, lease time.Duration) func(context.Context, string) (bench.Served, error) {
 	return func(ctx context.Context, dsn string) (bench.Served, error) {
 		cfg := defaults()
 		cfg.Database, cfg.Listen, cfg.Pprof = dsn, "127.0.0.1:0", pprof
-		cfg.LeaseFirst, cfg.LeaseTTL = 12*time.Hour, 12*time.Hour
+		cfg.LeaseFirst, cfg.LeaseTTL, cfg.LeaseRenew = lease, lease, min(lease/3, cfg.LeaseRenew)
 		d := newDaemon(cfg, log)
 		if err := d.Start(ctx); err != nil {
 			return bench.Served{}, err

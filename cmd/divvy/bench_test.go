@@ -56,10 +56,10 @@ func TestBenchJSON(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if want := "S8 generated_per_s, S10 ratio, S8 submit_3k_s, S4 claim_p99_ms, S4 wake_p99_ms"; strings.Join(got, ", ") != want {
+	if want := "S8 generated_per_s, S10 ratio, S8 submit_3k_s, S8 beside_claims_per_s, S8 beside_claims_ratio, S8 beside_claims_memory_ratio, S4 claim_p99_ms, S4 wake_p99_ms"; strings.Join(got, ", ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	all := "after loading, claims in process, submissions, claims over HTTP, half of the top rate, waking: "
+	all := "after loading, claims in process, submissions, generation beside claims, claims over HTTP, half of the top rate, waking: "
 	if len(r.Checks) != 1 || !strings.HasPrefix(r.Checks[0], all) || len(r.Settings) == 0 || len(r.Commands) == 0 || !r.Sizes.RequestIDs {
 		t.Errorf("%+v", r)
 	}

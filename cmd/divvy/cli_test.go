@@ -66,7 +66,7 @@ func TestTables(t *testing.T) {
 		"GET /v1/site/diff":          "diff.json",
 		"PUT /v1/site":               "dryrun.json",
 		"POST /v1/tags/test":         "tags.json",
-		"POST /v1/tasks/7/kill":      "change.json",
+		"POST /v1/tasks/actions":     "acted.json",
 		"POST /v1/jobs/12/kill":      "killed.json",
 		"POST /v1/tasks/7/priority":  "priority.json",
 		"POST /v1/tasks/7/scale":     "scale.json",

@@ -42,7 +42,9 @@ type config struct {
 	Sample         time.Duration `yaml:"sample" doc:"How often the standing of the shares is written down for reports."`
 	KeepSamples    time.Duration `yaml:"keep_samples" doc:"How long these standings of the shares are kept. By the day."`
 	Record         string        `yaml:"record" doc:"Decisions that are recorded: sample = all of them up to a thousand a second, above that about as many at random; all = all of them."`
+	KeepHistory    time.Duration `yaml:"keep_history" doc:"How long attempts and jobs that are over are kept, for reports and for retries of their task; 0 = for ever. By the day."`
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
+	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long."`
 	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	LogFormat      string        `yaml:"log_format" doc:"text or json."`
@@ -73,6 +75,8 @@ func defaults() config {
 		Record:        recordSample,
 		KeepDecisions: 7 * 24 * time.Hour,
 		KeepSamples:   30 * 24 * time.Hour,
+		KeepHistory:   400 * 24 * time.Hour,
+		LocalWait:     10 * time.Minute,
 		GangHold:      time.Minute,
 		LogFormat:     "text",
 		LogLevel:      "info",
@@ -125,6 +129,12 @@ func (c config) validate() error {
 	}
 	if c.KeepSamples < time.Hour {
 		bad("keep_samples", "%s is less than 1h", c.KeepSamples)
+	}
+	if c.KeepHistory != 0 && c.KeepHistory < c.KeepDecisions {
+		bad("keep_history", "%s is less than keep_decisions, %s: a replay needs it; 0 keeps it for ever", c.KeepHistory, c.KeepDecisions)
+	}
+	if c.LocalWait < time.Second {
+		bad("local_wait", "%s is less than 1s", c.LocalWait)
 	}
 	if c.GangHold < time.Second {
 		bad("gang_hold", "%s is less than 1s", c.GangHold)

@@ -136,14 +136,25 @@ func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
 	if j.Reason != "" {
 		g.row("reason", j.Reason)
 	}
+	if j.TryAt != nil {
+		g.row("tried again", "in "+j.TryAt.Sub(now).Round(time.Second).String())
+	}
 	g.row("priority", j.Priority)
 	g.row("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
 	g.row("index", j.Index)
 	if len(j.Inputs) > 0 {
 		g.row("inputs", strings.Join(j.Inputs, "\n"))
 	}
+	if j.FirstEvent != nil && len(j.Inputs) < 2 {
+		g.row("events", fmt.Sprintf("%d from %d on", j.Events, *j.FirstEvent))
+	} else if j.Events > 0 {
+		g.row("events", j.Events)
+	}
 	if j.RetryOf != 0 {
 		g.row("retry of", j.RetryOf)
+	}
+	if j.HalfOf != 0 {
+		g.row("half of", j.HalfOf)
 	}
 	g.row("created", age(now, j.CreatedAt)+" ago")
 	if j.EndedAt != nil {
@@ -161,6 +172,12 @@ func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
 	}
 	a.flush()
 	for _, t := range j.Attempts {
+		if t.Meaning != "" {
+			fmt.Fprintf(w, "\nattempt %d: %s\n", t.Attempt, t.Meaning)
+		}
+		if t.Judged != "" {
+			fmt.Fprintf(w, "\nafter attempt %d: %s\n", t.Attempt, t.Judged)
+		}
 		writeNamed(w, "outputs", t, t.Outputs)
 		writeNamed(w, "report", t, t.Report)
 	}

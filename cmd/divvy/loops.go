@@ -18,6 +18,7 @@ type loop struct {
 	bound time.Duration // longest time of one step
 	drain bool          // a step that did something is repeated at once, until it finds nothing
 	ease  *ease         // rests after a step that took long; nil: none
+	sigh  *ease         // rests before such a repeat too, so that long work leaves the machine to others; nil: none
 	wake  <-chan struct{}
 	step  func(context.Context) (int, error)
 }
@@ -26,7 +27,7 @@ type loop struct {
 // daemons run the same steps on the same database, so each rests as much longer as there are more of them; together
 // they take no more of it than one.
 type ease struct {
-	times   int
+	times   float64
 	most    time.Duration // of a rest, times the daemons, and
 	mostAll time.Duration // however many they are
 	daemons func() int
@@ -36,7 +37,7 @@ func (e *ease) rest(took time.Duration) time.Duration {
 	if e == nil {
 		return 0
 	}
-	rest := min(time.Duration(e.times)*took, e.most)
+	rest := min(time.Duration(e.times*float64(took)), e.most)
 	return min(rest*time.Duration(max(e.daemons(), 1)), e.mostAll)
 }
 
@@ -72,7 +73,8 @@ func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
 	for {
 		began := time.Now()
 		n, err := l.once(ctx, m)
-		rest := l.ease.rest(time.Since(began))
+		took := time.Since(began)
+		rest := l.ease.rest(took)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -89,6 +91,9 @@ func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
 			streak = 0
 		}
 		if l.drain && n > 0 {
+			if rest := l.sigh.rest(took); rest > 0 && !pause(ctx, rest) {
+				return
+			}
 			continue
 		}
 		if rest > 0 && !pause(ctx, rest) { // ticks and wakes that come meanwhile are one afterwards

@@ -9,11 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
 )
 
 // taskPriorityCommand gives tasks another priority.
 func taskPriorityCommand(c *cli) *cobra.Command {
 	var priority int
+	a := &acting{cli: c, request: client.ActRequest{Verb: generator.VerbPrioritise, Priority: &priority}}
 	cmd := &cobra.Command{
 		Use:   "priority --to N TASK...",
 		Short: "Give tasks and their jobs another priority",
@@ -21,11 +23,14 @@ func taskPriorityCommand(c *cli) *cobra.Command {
 
 Pieces that are no jobs yet have it at once, ready jobs batch by batch in the background. What runs is left alone; if
 it fails it comes back with the new priority.`,
-		Example:           "  divvy task priority --to 900 17 18\n  divvy task priority --to=-100 17",
-		Args:              takes("TASK..., the ids of tasks"),
+		Example:           "  divvy task priority --to 900 17 18\n  divvy task priority --to=-100 17\n  divvy task priority --to 900 --user alice --state ready",
+		Args:              a.tasksOr,
 		ValidArgsFunction: c.completeTasks,
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		if len(args) == 0 || a.request.DryRun {
+			return a.act(ctx, cl, args)
+		}
 		ids, err := parseIDs("task", args)
 		if err != nil {
 			return err
@@ -46,6 +51,7 @@ it fails it comes back with the new priority.`,
 	})
 	cmd.Flags().IntVar(&priority, "to", 0, "the new priority")
 	_ = cmd.MarkFlagRequired("to")
+	a.choiceFlags(cmd, "share")
 	return cmd
 }
 

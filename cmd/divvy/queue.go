@@ -31,6 +31,7 @@ func queueCommand(c *cli) *cobra.Command {
 	}{
 		{shares.Drain, "Give a queue no new jobs; those that it runs go on"},
 		{shares.Online, "Give a queue jobs again"},
+		{shares.Test, "Give a queue only jobs that ask for it, by its name or a label"},
 		{shares.Offline, "Take a queue out: no new jobs, and its slots are not capacity"},
 	} {
 		group.AddCommand(&cobra.Command{Use: string(v.state) + " QUEUE...", Short: v.short, Args: takes("QUEUE..., the names of queues"),
@@ -98,7 +99,11 @@ func writeQueues(w io.Writer, queues []dispatcher.QueueStanding, wide bool) {
 	}
 	g := newGrid(w, headers...)
 	for _, q := range queues {
-		cells := []any{q.Name, g.state(string(q.State)), slots(q.Slots), q.HeldCores, q.HeldJobs, q.Ready, q.Pilots, q.Waiting}
+		state := g.state(string(q.State))
+		if q.BlackHole != nil {
+			state += " (black hole)"
+		}
+		cells := []any{q.Name, state, slots(q.Slots), q.HeldCores, q.HeldJobs, q.Ready, q.Pilots, q.Waiting}
 		if wide {
 			cells = append(cells, q.Pool, units(float64(q.CorePowerMilli)/1000), limit(int64(q.Cores)), limit(q.MemoryMB),
 				limit(q.DiskMB), seconds(q.WalltimeS), labels(q.Labels))
@@ -112,6 +117,10 @@ func writeQueue(w io.Writer, q dispatcher.QueueStanding) {
 	g := newFacts(w)
 	g.row("queue", q.Name)
 	g.row("state", g.state(string(q.State)))
+	if h := q.BlackHole; h != nil {
+		g.row("black hole", fmt.Sprintf("since %s: %d of %d attempts had failed; it gets a job now and then, %d finished in a row",
+			h.Since.Format(time.RFC3339), h.Fails, h.Ends, h.Good))
+	}
 	g.row("pool", q.Pool)
 	g.row("slots", slots(q.Slots))
 	g.row("held cores", q.HeldCores)
@@ -124,7 +133,18 @@ func writeQueue(w io.Writer, q dispatcher.QueueStanding) {
 	g.row("most memory", limit(q.MemoryMB))
 	g.row("most disk", limit(q.DiskMB))
 	g.row("longest job", seconds(q.WalltimeS))
+	if q.MaxIO > 0 {
+		g.row("max i/o", fmt.Sprintf("%s MB/s, of which %s are held", shares.Units(q.MaxIO), shares.Units(q.HeldIO)))
+	}
 	g.row("labels", labels(q.Labels))
+	for _, f := range []struct {
+		name string
+		of   []string
+	}{{"shares", q.AllowShares}, {"not for shares", q.DenyShares}, {"near", q.Locations}} {
+		if len(f.of) > 0 {
+			g.row(f.name, strings.Join(f.of, ", "))
+		}
+	}
 	g.row("prefer", orDash(q.Prefer))
 	g.flush()
 }

@@ -16,6 +16,7 @@ import (
 // taskReassignCommand gives tasks to another share.
 func taskReassignCommand(c *cli) *cobra.Command {
 	var r client.ReassignRequest
+	a := &acting{cli: c, request: client.ActRequest{Verb: generator.VerbReassign}}
 	cmd := &cobra.Command{
 		Use:   "reassign --share SHARE TASK...",
 		Short: "Give tasks to another share, and say what went, what did not and why",
@@ -23,11 +24,15 @@ func taskReassignCommand(c *cli) *cobra.Command {
 
 Running jobs stay charged to the share that they started under until they end; with --running they go too,
 and their units are charged to the new share from then on. What has ended stays where it was.`,
-		Example:           "  divvy task reassign --share Analysis/User 17 18\n  divvy task reassign --share Test --running 17",
-		Args:              takes("TASK..., the ids of tasks"),
+		Example:           "  divvy task reassign --share Analysis/User 17 18\n  divvy task reassign --share Test --running 17\n  divvy task reassign --share Test --user alice --from Production",
+		Args:              a.tasksOr,
 		ValidArgsFunction: c.completeTasks,
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) (err error) {
+		if len(args) == 0 || a.request.DryRun {
+			a.request.To, a.request.Running = r.Share, r.Running
+			return a.act(ctx, cl, args)
+		}
 		if r.Tasks, err = parseIDs("task", args); err != nil {
 			return err
 		}
@@ -46,16 +51,25 @@ and their units are charged to the new share from then on. What has ended stays 
 	cmd.Flags().StringVar(&r.Share, "share", "", "path of the leaf that they go to")
 	cmd.Flags().BoolVar(&r.Running, "running", false, "running jobs too")
 	_ = cmd.MarkFlagRequired("share")
+	a.choiceFlags(cmd, "from")
 	return cmd
 }
 
 // reassignAll sends the request again until nothing more moves, and adds up what went.
 func reassignAll(ctx context.Context, cl *client.Client, r client.ReassignRequest) (client.Reassigned, error) {
 	out, err := cl.Reassign(ctx, r)
-	for err == nil && out.More {
-		var next client.Reassigned
-		if next, err = cl.Reassign(ctx, r); err != nil {
-			break
+	if err != nil {
+		return out, err
+	}
+	return goOnReassigning(ctx, cl, r, out)
+}
+
+// goOnReassigning is reassignAll after a first answer.
+func goOnReassigning(ctx context.Context, cl *client.Client, r client.ReassignRequest, out client.Reassigned) (client.Reassigned, error) {
+	for out.More {
+		next, err := cl.Reassign(ctx, r)
+		if err != nil {
+			return out, err
 		}
 		for i, t := range next.Tasks {
 			was := out.Tasks[i]
@@ -70,7 +84,7 @@ func reassignAll(ctx context.Context, cl *client.Client, r client.ReassignReques
 		}
 		out = next
 	}
-	return out, err
+	return out, nil
 }
 
 func writeReassigned(w io.Writer, r client.Reassigned) {

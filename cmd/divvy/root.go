@@ -95,7 +95,7 @@ func rootCommand(c *cli) *cobra.Command {
 		}
 	}
 	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c), benchCommand(c))
-	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), resourceCommand(c), claimCommand(c), statusCommand(c), importCommand(c))
+	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), statusCommand(c), importCommand(c))
 	add("work", taskCommand(c), jobCommand(c))
 	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))
 	finishTree(c, root)

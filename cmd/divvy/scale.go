@@ -9,14 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
 )
 
 // taskScaleCommand changes how many replicas or jobs a task of groups has.
 func taskScaleCommand(c *cli) *cobra.Command {
 	var to client.Scaling
+	a := &acting{cli: c, request: client.ActRequest{Verb: generator.VerbScale, Scale: &to}}
 	cmd := &cobra.Command{
-		Use:   "scale TASK --replicas N",
-		Short: "Change how many replicas or jobs a task of groups has",
+		Use:   "scale TASK... --replicas N",
+		Short: "Change how many replicas or jobs tasks of groups have",
 		Long: `Change how many replicas or jobs a task of groups has: replicas of the task, with --group of a group, with --role the jobs of
 a standalone role, with both the jobs of a member.
 
@@ -24,9 +26,12 @@ What there is before and after stays as it is. New jobs are made as others are. 
 are cancelled; running ones go on to their end and are not tried again, and their claims go with the last of them. A task
 that has ended cannot be scaled.`,
 		Example: "  divvy task scale 17 --group sgx --replicas 4\n  divvy task scale 17 --group sgx --role pca --replicas 2\n  divvy task scale 17 --replicas 3",
-		Args:    takes("TASK, the id of a task"), ValidArgsFunction: c.completeTasks,
+		Args:    a.tasksOr, ValidArgsFunction: c.completeTasks,
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		if len(args) != 1 || a.request.DryRun {
+			return a.act(ctx, cl, args)
+		}
 		ids, err := parseIDs("task", args)
 		if err != nil {
 			return err
@@ -42,6 +47,7 @@ that has ended cannot be scaled.`,
 	fl.StringVar(&to.Role, "role", "", "scale this standalone role, with --group this member")
 	fl.IntVar(&to.Replicas, "replicas", 0, "how many there are from now on")
 	_ = cmd.MarkFlagRequired("replicas")
+	a.choiceFlags(cmd, "share")
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,24 +17,10 @@ import (
 // taskCommand submits and steers tasks.
 func taskCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "task", Aliases: []string{"tasks"}, Short: "Tasks: what users ask for"}
-	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c), taskScaleCommand(c),
+	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c), taskScaleCommand(c), taskCloneCommand(c),
+		taskQueuesCommand(c),
 		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: takes("TASK, the id of a task"), RunE: c.withClient(c.taskShow)})
-	for _, v := range []struct {
-		verb, short string
-		do          func(*client.Client, context.Context, int64) (client.TaskChange, error)
-	}{
-		{"kill", "End tasks and their jobs, those that run too", (*client.Client).Kill},
-		{"pause", "Start no more jobs of tasks; those that run go on", (*client.Client).Pause},
-		{"resume", "Let paused tasks go on", (*client.Client).Resume},
-		{"retry", "Try the pieces that did not finish again, as new jobs", (*client.Client).Retry},
-		{"finish", "Start no more jobs; the task is over when those that run have ended", (*client.Client).FinishTask},
-	} {
-		group.AddCommand(&cobra.Command{Use: v.verb + " TASK...", Short: v.short, Args: takes("TASK..., the ids of tasks"),
-			ValidArgsFunction: c.completeTasks,
-			RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
-				return c.taskVerb(ctx, args, func(ctx context.Context, id int64) (client.TaskChange, error) { return v.do(cl, ctx, id) })
-			})})
-	}
+	group.AddCommand(taskVerbCommands(c)...)
 	return group
 }
 
@@ -75,26 +62,6 @@ func (c *cli) taskShow(ctx context.Context, cl *client.Client, args []string) er
 		return err
 	}
 	return c.print(t, func(w io.Writer) { writeTask(w, t, time.Now()) })
-}
-
-func (c *cli) taskVerb(ctx context.Context, args []string, do func(context.Context, int64) (client.TaskChange, error)) error {
-	ids, err := parseIDs("task", args)
-	if err != nil {
-		return err
-	}
-	var done []client.TaskChange
-	for _, id := range ids {
-		ch, err := do(ctx, id)
-		if err != nil {
-			return fmt.Errorf("task %d: %w", id, err)
-		}
-		done = append(done, ch)
-	}
-	return c.print(client.Page[client.TaskChange]{Items: done}, func(w io.Writer) {
-		for _, ch := range done {
-			fmt.Fprintln(w, taskChange(ch))
-		}
-	})
 }
 
 // taskChange says what a verb did, in words.
@@ -144,6 +111,10 @@ func (c *cli) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.C
 
 func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.Time) {
 	headers := []string{">task", "name", "user", "share", "state", ">jobs", ">ready", ">running", ">finished", ">failed", ">age"}
+	watched := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.Deadline != nil })
+	if watched {
+		headers = append(headers, "late risk")
+	}
 	if wide {
 		headers = append(headers, ">priority", ">waiting", ">cancelled", ">attempts", "reason")
 	}
@@ -151,6 +122,9 @@ func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.
 	for _, t := range page.Items {
 		j := t.Jobs
 		cells := []any{t.ID, t.Name, t.User, orDash(t.Share), g.state(t.State), j.Total, j.Ready, j.Running, j.Finished, j.Failed, age(now, t.CreatedAt)}
+		if watched {
+			cells = append(cells, lateRisk(t))
+		}
 		if wide {
 			cells = append(cells, t.Priority, j.Waiting, j.Cancelled, t.MaxAttempts, orDash(t.Reason))
 		}
@@ -188,10 +162,25 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 	}
 	g.row("attributes", labels(t.Attributes))
 	g.row("site version", t.SiteVersion)
+	if t.Scouts > 0 {
+		g.row("scouts", scouts(t))
+	}
+	if t.Deadline != nil {
+		g.row("deadline", deadline(t.Deadline, now))
+	}
+	for i, n := range t.Needs {
+		g.row(pick(i == 0, "needs", ""), needed(n))
+	}
+	if len(t.NeededBy) > 0 {
+		g.row("needed by", "task "+strings.Trim(strings.Join(strings.Fields(fmt.Sprint(t.NeededBy)), ", "), "[]"))
+	}
 	for i, s := range t.Scaled {
 		g.row(pick(i == 0, "scaled", ""), fmt.Sprintf("%s: %d", scaledWhat(s.Group, s.Role), s.Replicas))
 	}
 	if t.Spec != nil {
+		if t.Spec.Split != nil {
+			g.row("split", splitting(t.Spec))
+		}
 		g.row("requires", requires(t.Spec))
 		g.row("command", quoted(t.Spec.Command))
 	}
@@ -199,6 +188,43 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 		g.row(pick(i == 0, "ignored parameters", ""), one.Parameter+": "+one.Reason)
 	}
 	g.flush()
+}
+
+// scouts says how many there are, and what they measured.
+func scouts(t client.Task) string {
+	m := t.Scouted
+	switch {
+	case m == nil && t.State == "exhausted":
+		return fmt.Sprintf("%d: one has failed; go on nevertheless with divvy task avalanche %d", t.Scouts, t.ID)
+	case m == nil:
+		return fmt.Sprintf("%d: the rest is made when they have ended", t.Scouts)
+	case m.Finished == 0:
+		return fmt.Sprintf("%d: ended before one had finished", t.Scouts)
+	}
+	text := fmt.Sprintf("%d, %d measured: %.3g s CPU an event (95th percentile)", t.Scouts, m.Finished, m.CPUPerEvent)
+	if m.OutputPerEvent > 0 {
+		text += fmt.Sprintf(", %.3g MB output an event", m.OutputPerEvent)
+	}
+	return text + fmt.Sprintf(", %d MB memory and walltime %s (75th)", m.MemoryMB, seconds(int64(m.Walltime)))
+}
+
+// splitting says how the work is cut into jobs.
+func splitting(s *client.TaskSpec) string {
+	p, by := s.Split, s.Split.By
+	if by == "" {
+		by = pick(s.Events != nil, "events", "inputs")
+	}
+	if !p.Fit {
+		return fmt.Sprintf("%d %s a job", p.PerJob, by)
+	}
+	text := "by " + by + ", as large as fits " + pick(p.PerQueue, "each queue", "all queues")
+	if p.MaxPerJob > 0 {
+		text += fmt.Sprintf(", %d at most", p.MaxPerJob)
+	}
+	if p.PerJob > 0 {
+		text += fmt.Sprintf(", %d at most while CPU time is not known", p.PerJob)
+	}
+	return text
 }
 
 // requires names what the task asks of a slot, leaving out what it does not.
@@ -216,8 +242,44 @@ func requires(s *client.TaskSpec) string {
 	add(len(r.Labels) > 0, "labels "+labels(r.Labels))
 	add(len(s.Queues) > 0, "queues "+strings.Join(s.Queues, " "))
 	parts = append(parts, unitsOf(s.Resources)...)
+	add(s.IOIntensity > 0, fmt.Sprintf("%g MB/s of input and output", s.IOIntensity))
 	add(s.SharingID != "", "out of the part of "+s.SharingID)
 	return strings.Join(parts, ", ")
+}
+
+// lateRisk is that of a task with a deadline.
+func lateRisk(t client.Task) string {
+	if t.Deadline == nil {
+		return "-"
+	}
+	return t.Deadline.LateRisk
+}
+
+// deadline says when a task should be over and when it will be.
+func deadline(d *client.TaskDeadline, now time.Time) string {
+	text := d.At.Local().Format("2006-01-02 15:04") + ", risk of being late: " + d.LateRisk
+	if d.ETA != nil {
+		text += fmt.Sprintf(", over in %s at %.3g jobs an hour", seconds(max(int64(d.ETA.Sub(now).Seconds()), 0)), d.PerHour)
+	}
+	if d.Boosted > 0 {
+		text += fmt.Sprintf(", priority raised by %d", d.Boosted)
+	}
+	return text
+}
+
+// needed says what a task needs of another one, and how far that is.
+func needed(n client.TaskNeed) string {
+	text := fmt.Sprintf("task %d (%s, %s), %s", n.Task, n.Name, n.State, pick(n.When == "any", "over in any way", n.When))
+	if n.Outputs != "" {
+		text += ", outputs " + n.Outputs
+	}
+	if n.Per == "input" {
+		text += ", piece by piece"
+	}
+	if n.Outputs != "" || n.Per == "input" {
+		text += ": " + plural(n.Taken, "job") + " taken note of"
+	}
+	return text + pick(n.Met == "open", "", "; "+n.Met)
 }
 
 // plural is "1 job" or "2 jobs".

@@ -65,26 +65,23 @@ type submission struct {
 }
 
 func (s *submission) all(ctx context.Context, file string, specs []generator.Spec) error {
-	for _, spec := range specs { // a missing file is found before anything is submitted
-		if spec.InputsFile != "" {
-			if _, err := os.Stat(s.inputs(spec)); err != nil {
-				return fmt.Errorf("task %s: inputs_file: %w", spec.Name, err)
-			}
+	for _, spec := range specs { // a file that cannot be is found before anything is submitted
+		if spec.InputsFile == "" {
+			continue
+		}
+		if err := readable(s.inputs(spec)); err != nil {
+			return fmt.Errorf("task %s: inputs_file: %w", spec.Name, err)
 		}
 	}
-	var tasks []client.Task
-	for i, spec := range specs {
-		t, err := s.one(ctx, spec, fmt.Sprintf("%s-%d", s.key, i+1))
-		if err != nil {
-			err = fmt.Errorf("task %s: %w", spec.Name, err)
-			if len(tasks) > 0 || client.IsUnavailable(err) || ctx.Err() != nil {
-				err = s.goOn(err, file)
-			}
-			return errors.Join(s.printTasks(tasks), err)
-		}
-		tasks = append(tasks, t)
+	order, err := generator.Order(specs)
+	if err != nil {
+		return err
 	}
-	return s.printTasks(tasks)
+	tasks, err := s.batches(ctx, specs, order)
+	if err != nil && (len(tasks) > 0 || client.IsUnavailable(err) || ctx.Err() != nil) {
+		err = s.goOn(err, file)
+	}
+	return errors.Join(s.printTasks(tasks), err)
 }
 
 // printTasks says which tasks there are now, those of a submission that broke off too.
@@ -132,6 +129,27 @@ func (s *submission) inputs(spec generator.Spec) string {
 	return filepath.Join(s.folder, spec.InputsFile)
 }
 
+// readable reads a file of inputs once, for what is wrong with it. Of a pipe that would be all there is.
+func readable(file string) error {
+	st, err := os.Stat(file)
+	if err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	n, err := generator.EncodeInputs(io.Discard, f, generator.FormatOf(file), 0)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", file, err)
+	case n == 0:
+		return fmt.Errorf("%s: has no inputs", file)
+	}
+	return nil
+}
+
 // stream sends the inputs with a progress bar on a terminal.
 func (s *submission) stream(ctx context.Context, task int64, file string) error {
 	f, err := os.Open(file)
@@ -146,7 +164,7 @@ func (s *submission) stream(ctx context.Context, task int64, file string) error 
 	read := &countingReader{r: f}
 	done := s.progress(fmt.Sprintf("inputs of task %d", task), st.Size(), read)
 	defer done()
-	n, err := s.cl.SendNames(ctx, task, read, nil)
+	n, err := s.cl.SendFile(ctx, task, client.InputsFile{Reader: read, Format: generator.FormatOf(file)}, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %d inputs are stored: %w", file, n, err)
 	}

@@ -72,9 +72,10 @@ func demandOf(st dispatcher.Standing, ends map[string]map[shares.ShareID]shares.
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
 		Pool: d.pool, Load: d.store.Version, Log: d.log, Metrics: d.registry,
-		Timing:  dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL},
+		Timing: dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL,
+			LocalWait: d.cfg.LocalWait},
 		Address: d.advertised(), Secret: d.lead.secret,
-		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, RecordAll: d.cfg.Record == recordAll,
+		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, KeepHistory: d.cfg.KeepHistory, RecordAll: d.cfg.Record == recordAll,
 		GangHold: d.cfg.GangHold,
 	})
 	if err != nil {

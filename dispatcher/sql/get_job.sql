@@ -1,14 +1,16 @@
 -- One job, live or ended, with the queue and pilot of its running or last attempt.
 SELECT j.id, j.task_id, s.path AS share, j.shape_id, j.state, j.priority, j.attempt, j.max_attempts, j.idx, j.inputs,
-    coalesce(j.retry_of, 0) AS retry_of, j.created_at, j.ended_at, coalesce(q.name, '') AS queue, coalesce(a.pilot, '') AS pilot
+    coalesce(j.retry_of, 0) AS retry_of, j.created_at, j.ended_at, coalesce(q.name, '') AS queue, coalesce(a.pilot, '') AS pilot, r.due_at AS try_at,
+    coalesce(h.job_id, 0) AS half_of,
+    CASE WHEN j.n_events > 0 THEN coalesce(j.first_event, 0) END AS first_event, coalesce(j.n_events, 0) AS events
 FROM (
     SELECT l.id, l.task_id, l.share_id, l.shape_id,
         CASE WHEN EXISTS (SELECT FROM leases x WHERE x.job_id = l.id) THEN 'leased' ELSE l.state END AS state,
-        l.priority, l.attempt, l.max_attempts, l.idx, l.inputs, l.retry_of, l.created_at, NULL::timestamptz AS ended_at
+        l.priority, l.attempt, l.max_attempts, l.idx, l.inputs, l.first_event, l.n_events, l.retry_of, l.created_at, NULL::timestamptz AS ended_at
     FROM jobs l WHERE l.id = @job::bigint
     UNION ALL
     SELECT e.id, e.task_id, e.share_id, e.shape_id, e.state, e.priority, e.attempt, e.max_attempts, e.idx, e.inputs,
-        e.retry_of, e.created_at, e.ended_at
+        e.first_event, e.n_events, e.retry_of, e.created_at, e.ended_at
     FROM ended_jobs e WHERE e.id = @job::bigint
 ) j
 JOIN shares s ON s.id = j.share_id
@@ -18,4 +20,6 @@ LEFT JOIN LATERAL (
     (SELECT y.queue_id, y.pilot FROM attempts y WHERE y.job_id = j.id ORDER BY y.attempt DESC LIMIT 1)
     LIMIT 1
 ) a ON true
-LEFT JOIN queues q ON q.id = a.queue_id;
+LEFT JOIN queues q ON q.id = a.queue_id
+LEFT JOIN retries r ON r.job_id = j.id AND j.state = 'waiting'
+LEFT JOIN halves h ON h.task_id = j.task_id AND h.idx = j.idx;

@@ -1,7 +1,7 @@
 -- Jobs with these ids, live and ended, each with its running attempt or else its last one. What payloads wrote as their
 -- metadata is left out of reports: it may be large, and job_metadata reads it.
 SELECT j.id, j.task_id, s.path AS share, j.shape_id, j.state, j.priority, j.attempt, j.max_attempts, j.idx, j.inputs,
-    j.retry_of, j.created_at, j.ended_at, coalesce(q.name, '') AS queue, coalesce(a.pilot, '') AS pilot,
+    j.retry_of, j.created_at, j.ended_at, coalesce(q.name, '') AS queue, coalesce(a.pilot, '') AS pilot, r.due_at AS try_at,
     coalesce(a.attempt, 0) AS last_attempt, coalesce(a.node, '') AS node, coalesce(a.state, '') AS last_state, a.claimed_at,
     a.started_at, a.ended_at AS last_ended_at, a.exit_code, coalesce(a.message, '') AS message, coalesce(a.cpu_s, 0) AS cpu_s,
     coalesce(a.memory_mb, 0) AS memory_mb, a.outputs, a.report - 'metaData' AS report
@@ -29,4 +29,5 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) a ON true
 LEFT JOIN queues q ON q.id = a.queue_id
+LEFT JOIN retries r ON r.job_id = j.id AND j.state = 'waiting'
 ORDER BY j.id;

@@ -1,6 +1,6 @@
 -- Leases those jobs of a batch that can be leased, remembers the pulls that named a request id, and logs the moves:
 -- for batches that lease_all could not lease as a whole.
--- A job is leased when it is still ready in the attempt that was decided on, nobody else is at it, and this
+-- A job is leased when it is still ready in the attempt, share and shape that were decided on, nobody else is at it, and this
 -- daemon may still lease under the epoch that it decided by. Rows that another grant has locked are not waited
 -- for: their pulls are decided again.
 WITH guard AS (
@@ -9,12 +9,13 @@ WITH guard AS (
 ), wanted AS (
     SELECT *
     FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @pulls::int[], @queues::int[], @units::bigint[],
-            @cores::int[], @pilots::text[], @nodes::text[]) AS w (job_id, attempt, nonce, pull, queue_id, units, cores, pilot, node)
+            @cores::int[], @pilots::text[], @nodes::text[], @shares::int[], @shapes::int[])
+        AS w (job_id, attempt, nonce, pull, queue_id, units, cores, pilot, node, share, shape)
     WHERE EXISTS (SELECT FROM guard)
 ), locked AS (
     SELECT w.*, j.task_id, j.share_id, j.shape_id, j.priority
     FROM wanted w
-    JOIN jobs j ON j.id = w.job_id AND j.attempt = w.attempt
+    JOIN jobs j ON j.id = w.job_id AND j.attempt = w.attempt AND j.share_id = w.share AND j.shape_id = w.shape
     WHERE j.id = ANY (@jobs::bigint[]) AND j.state = 'ready'
         AND (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL
     FOR UPDATE OF j SKIP LOCKED

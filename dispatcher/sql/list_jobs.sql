@@ -1,6 +1,6 @@
 -- Jobs by id, live and ended: each half reads at most n rows behind the cursor.
 SELECT j.id, j.task_id, s.path AS share, j.shape_id, j.state, j.priority, j.attempt, j.max_attempts, j.idx, j.inputs,
-    coalesce(j.retry_of, 0) AS retry_of, j.created_at, j.ended_at, coalesce(q.name, '') AS queue, coalesce(a.pilot, '') AS pilot
+    coalesce(j.retry_of, 0) AS retry_of, j.created_at, j.ended_at, coalesce(q.name, '') AS queue, coalesce(a.pilot, '') AS pilot, r.due_at AS try_at
 FROM (
     (SELECT l.id, l.task_id, l.share_id, l.shape_id, CASE WHEN x.job_id IS NULL THEN l.state ELSE 'leased' END AS state,
         l.priority, l.attempt, l.max_attempts, l.idx, l.inputs, l.retry_of, l.created_at, NULL::timestamptz AS ended_at
@@ -25,5 +25,6 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) a ON true
 LEFT JOIN queues q ON q.id = a.queue_id
+LEFT JOIN retries r ON r.job_id = j.id AND j.state = 'waiting'
 ORDER BY j.id
 LIMIT @n::int;

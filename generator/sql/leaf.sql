@@ -1,2 +1,2 @@
--- Whether a share is still a leaf of the tree in force.
-SELECT EXISTS (SELECT FROM shares WHERE id = @share::int AND leaf AND removed_in IS NULL);
+-- Whether shares are still leaves of the tree in force.
+SELECT count(*) = cardinality(@shares::int[]) FROM shares WHERE id = ANY (@shares::int[]) AND leaf AND removed_in IS NULL;

@@ -204,7 +204,7 @@ type step struct {
 func (s *stage) steps() []step {
 	inProcess, overHTTP := step{[]string{"S1", "S10"}, s.inProcess}, step{[]string{"S2", "S4"}, s.overHTTP}
 	life, growth := step{[]string{"S3"}, s.wholeLife}, step{[]string{"S5", "S9"}, s.scale}
-	renewals, submissions, snapshot := step{[]string{"S7"}, s.renewals}, step{[]string{"S8"}, s.submissions}, step{[]string{"S6"}, s.snapshot}
+	renewals, submissions, snapshot := step{[]string{"S7"}, s.renewals}, step{[]string{"S8"}, s.bulk}, step{[]string{"S6"}, s.snapshot}
 	if s.Brief {
 		overHTTP.ids = append(overHTTP.ids, "S7")
 		return []step{inProcess, life, growth, submissions, overHTTP, snapshot}

@@ -153,7 +153,7 @@ func TestSiteAndWork(t *testing.T) {
 		}
 	}
 	for shape := range nShapes {
-		spec := work(all[0].path, shape, 5)
+		spec := work(all[0].path, shapes[shape], 5)
 		if err := spec.Check(); err != nil || spec.Requirements.MemoryMB <= baseMB/2 {
 			t.Errorf("shape %d: %v, or it fits the idle queue", shape, err)
 		}

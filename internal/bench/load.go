@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,7 +19,7 @@ type order struct {
 	Address  string        // host:port; pull, wait: several by commas share the connections, each a block of them
 	Bodies   []string      // pull, wait: of a request, one a connection
 	WarmUp   time.Duration // pull: before Duration; its answers do not count
-	Duration time.Duration // pull
+	Duration time.Duration // pull; 0 = until standard input ends
 	Rate     float64       // pull: requests a second in all; 0 = each connection asks again at once
 	Most     int           // pull: leases at the most; 0 = no bound
 	Dry      bool          // pull: a connection ends when it is told that there is no job
@@ -64,7 +65,7 @@ func Load(ctx context.Context, in io.Reader, out io.Writer) error {
 	var result outcome
 	switch o.Mode {
 	case modePull:
-		result, err = o.pull(w)
+		result, err = o.pull(lines, w)
 	case modeWait:
 		result, err = o.wait(lines, w)
 	case modeLife:
@@ -119,13 +120,19 @@ func (w *worker) print(out io.Writer) {
 }
 
 // pull asks on all connections at once.
-func (o order) pull(out io.Writer) (outcome, error) {
+func (o order) pull(in io.Reader, out io.Writer) (outcome, error) {
 	workers, err := o.connect()
 	if err != nil {
 		return outcome{}, err
 	}
 	start := time.Now()
 	began := start.Add(o.WarmUp)
+	end := began.Add(o.Duration)
+	var over atomic.Bool
+	if o.Duration == 0 {
+		end = began.Add(time.Hour)
+		go func() { _, _ = io.Copy(io.Discard, in); over.Store(true) }()
+	}
 	var all sync.WaitGroup
 	for i, w := range workers {
 		w.from = began
@@ -137,7 +144,7 @@ func (o order) pull(out io.Writer) (outcome, error) {
 			pace.next = start.Add(pace.every * time.Duration(i) / time.Duration(len(workers)))
 		}
 		w.dry = o.Dry
-		all.Go(func() { w.run(began.Add(o.Duration), most, pace) })
+		all.Go(func() { w.run(stop{end, &over}, most, pace) })
 	}
 	all.Wait()
 	r := outcome{Began: began, Elapsed: time.Since(began)}
@@ -175,14 +182,20 @@ type pace struct {
 	next  time.Time
 }
 
+// stop is when a load ends.
+type stop struct {
+	at   time.Time
+	over *atomic.Bool // before that, where it is set
+}
+
 // run asks until the time is over or so many leases are there. With a pace, the time of a request that had to wait
 // for the answer before it counts from when it should have been sent.
-func (w *worker) run(until time.Time, most int, p pace) {
-	for w.err == nil && (most == 0 || len(w.jobs) < most) {
+func (w *worker) run(until stop, most int, p pace) {
+	for w.err == nil && (most == 0 || len(w.jobs) < most) && !until.over.Load() {
 		now := time.Now()
 		from := now
 		if p.every > 0 {
-			if p.next.After(until) {
+			if p.next.After(until.at) {
 				return
 			}
 			if wait := p.next.Sub(now); wait > 0 {
@@ -192,7 +205,7 @@ func (w *worker) run(until time.Time, most int, p pace) {
 				from = p.next
 			}
 			p.next = p.next.Add(p.every)
-		} else if now.After(until) {
+		} else if now.After(until.at) {
 			return
 		}
 		status, body, err := w.wire.exchange()

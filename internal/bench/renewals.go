@@ -207,5 +207,5 @@ func (s *stage) letGo(ctx context.Context, base int) error {
 	}
 	s.say("finishing the %d jobs that were held more", s.holds-base)
 	s.open, s.kept, s.holds = append(s.open, s.kept[base:]...), s.kept[:base], base
-	return s.finish(ctx)
+	return s.finish(ctx, s.served.Dispatcher)
 }

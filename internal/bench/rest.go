@@ -114,26 +114,42 @@ type offNode struct {
 
 func (o offNode) off() float64 { return math.Abs(o.held - o.target) }
 
-// standing is how far every node of a pool stands from its target at R = C, worst first is not promised. ready is the
-// units that each share could use beyond what it holds.
-func standing(v shares.Version, pool string, held []holding, ready map[shares.ShareID]shares.Units) []offNode {
+// stand is what the shares of a pool hold and could use beyond that, at one moment.
+type stand struct {
+	version shares.Version
+	pool    string
+	held    []holding
+	wants   map[shares.ShareID]shares.Units // units
+}
+
+// used is what is held in all.
+func (s stand) used() (u shares.Units) {
+	for _, h := range s.held {
+		u += h.Units
+	}
+	return u
+}
+
+// nodes says how far every node stands from its target where so many units are to be had, in the order of the tree.
+func (s stand) nodes(units shares.Units) []offNode {
+	v, pool := s.version, s.pool
 	at := map[shares.QueueID]bool{}
 	for _, q := range v.Queues {
 		at[q.ID] = q.Pool == pool
 	}
 	book := shares.NewPool(v.Tree, pool)
-	for _, h := range held {
+	for _, h := range s.held {
 		if node, ok := v.Tree.ByID(h.ShareID); ok && at[h.QueueID] {
 			book.Hold(node, h.Units)
 		}
 	}
-	for id, units := range ready {
+	for id, want := range s.wants {
 		if node, ok := v.Tree.ByID(id); ok {
-			book.SetWant(node, units)
+			book.SetWant(node, want)
 		}
 	}
 	var nodes []offNode
-	targets := book.Targets(shares.Round(capacityOf(v, pool), book.Held(0), shares.Unlimited/2))
+	targets := book.Targets(shares.Round(units, book.Held(0), shares.Unlimited/2))
 	for i, n := range v.Tree.Nodes {
 		if i > 0 {
 			nodes = append(nodes, offNode{n.Path, book.Held(i).Float(), targets[i] / 1000})
@@ -142,52 +158,62 @@ func standing(v shares.Version, pool string, held []holding, ready map[shares.Sh
 	return nodes
 }
 
-// atRest checks a pool that is full and where nothing moves: with n daemons every node is within its bound, 1 + (n - 1)
-// jobs (sharing.md §2). It returns the node that is furthest from its target.
-func (s *stage) atRest(ctx context.Context, pool string, daemons int) (worst offNode, err error) {
-	v, err := s.version(ctx)
-	if err != nil {
-		return worst, err
+// worst is the node that is furthest from its target.
+func worst(nodes []offNode) (w offNode) {
+	for _, n := range nodes {
+		if n.off() > w.off() {
+			w = n
+		}
 	}
-	held, err := s.holdings(ctx)
-	if err != nil {
-		return worst, err
+	return w
+}
+
+// look reads what the shares of a pool hold and want.
+func (s *stage) look(ctx context.Context, pool string) (st stand, err error) {
+	st.pool = pool
+	if st.version, err = s.version(ctx); err != nil {
+		return st, err
 	}
-	rows, err := s.place.reader().Query(ctx, query["ready"])
+	if st.held, err = s.holdings(ctx); err != nil {
+		return st, err
+	}
+	rows, err := s.place.reader().Query(ctx, query["wants"])
 	if err != nil {
-		return worst, err
+		return st, err
 	}
 	type want struct {
 		ShareID shares.ShareID
 		Cores   int64
 	}
 	wants, err := pgx.CollectRows(rows, pgx.RowToStructByName[want])
-	if err != nil {
-		return worst, err
-	}
-	ready := map[shares.ShareID]shares.Units{}
+	st.wants = make(map[shares.ShareID]shares.Units, len(wants))
 	for _, w := range wants {
-		ready[w.ShareID] = shares.Units(w.Cores) * 1000
+		st.wants[w.ShareID] = shares.Units(w.Cores) * 1000
+	}
+	return st, err
+}
+
+// atRest checks a pool that is full and where nothing moves: with n daemons every node is within its bound, 1 + (n - 1)
+// jobs (sharing.md §2). It returns the node that is furthest from its target.
+func (s *stage) atRest(ctx context.Context, pool string, daemons int) (offNode, error) {
+	st, err := s.look(ctx, pool)
+	if err != nil {
+		return offNode{}, err
 	}
 	bound := float64(daemons)
 	var wrong []error
-	var used shares.Units
-	for _, h := range held {
-		used += h.Units
-	}
-	if c := capacityOf(v, pool); used != c {
+	c := capacityOf(st.version, pool)
+	if used := st.used(); used != c {
 		wrong = append(wrong, fmt.Errorf("pool %s is not full: %s of %s are held although jobs wait", pool, used, c))
 	}
-	for _, n := range standing(v, pool, held, ready) {
-		if n.off() > worst.off() {
-			worst = n
-		}
+	nodes := st.nodes(c)
+	for _, n := range nodes {
 		if n.off() > bound+float64(shares.Tolerance)/1000 {
 			wrong = append(wrong, fmt.Errorf("share %s holds %.3f at rest, its target is %.3f: more than %g off", n.path, n.held, n.target, bound))
 		}
 	}
 	if len(wrong) > 0 {
-		return worst, &CheckError{wrong}
+		return worst(nodes), &CheckError{wrong}
 	}
-	return worst, nil
+	return worst(nodes), nil
 }

@@ -91,7 +91,8 @@ func TestStanding(t *testing.T) {
 		{ShareID: b2, QueueID: 2, Units: 15_000}, {ShareID: b2, QueueID: 3, Units: 9_000}} // the last one is in another pool
 	ready := map[shares.ShareID]shares.Units{a: 1e6, b1: 1e6, b2: 1e6}
 	want := map[string]offNode{"A": {"A", 30, 30}, "B": {"B", 70, 70}, "B/B1": {"B/B1", 55, 52.5}, "B/B2": {"B/B2", 15, 17.5}}
-	got := standing(v, "default", held, ready)
+	st := stand{version: v, pool: "default", held: held, wants: ready}
+	got := st.nodes(capacityOf(v, "default"))
 	if len(got) != len(want) {
 		t.Fatalf("%v", got)
 	}
@@ -101,7 +102,8 @@ func TestStanding(t *testing.T) {
 		}
 	}
 	// Nobody but B2 wants more: nothing is off by what the others do not want.
-	got = standing(v, "default", held[:3], map[shares.ShareID]shares.Units{b2: 1_000})
+	st.held, st.wants = held[:3], map[shares.ShareID]shares.Units{b2: 1_000}
+	got = st.nodes(capacityOf(v, "default"))
 	for _, n := range got {
 		if n.path == "B/B2" && (n.held != 0 || n.target != 1) || n.path == "B/B1" && n.off() != 0 {
 			t.Errorf("%+v", n)

@@ -107,23 +107,25 @@ func leaves(t *shares.Tree) []leaf {
 // divide gives n jobs to the leaves in proportion to their parts, so that all run dry together.
 func divide(n int, among []leaf) []int {
 	counts := make([]int, len(among))
-	var upTo float64
+	var all, upTo float64
+	for _, l := range among {
+		all += l.part
+	}
 	given := 0
 	for i, l := range among {
 		upTo += l.part
-		counts[i] = int(upTo*float64(n)+0.5) - given
+		counts[i] = int(upTo/all*float64(n)+0.5) - given
 		given += counts[i]
 	}
 	return counts
 }
 
 // work is a task of the data set.
-func work(share string, shape, n int) generator.Spec {
-	spec := shapes[shape%nShapes]
+func work(share string, spec generator.Spec, n int) generator.Spec {
 	if spec.Requirements.MemoryMB == 0 {
 		spec.Requirements.MemoryMB = baseMB
 	}
-	spec.Name, spec.User, spec.Share = fmt.Sprintf("bench-%s-%d", share, shape), "bench", share
+	spec.Name, spec.User, spec.Share = "bench-"+share, "bench", share
 	spec.Command = []string{"/bin/simulate", "--seed", "{{.Index}}", "--events", "1000", "--output", "out.{{.Index}}.root"}
 	spec.Env = map[string]string{"FRONTIER": "http://frontier.example:8000/conditions"}
 	spec.Count = int64(n)

@@ -132,7 +132,7 @@ func (s *stage) submit(ctx context.Context, shape, n int) error {
 			continue
 		}
 		group.Go(func() error {
-			_, err := s.gen.Submit(ctx, generator.SubmitRequest{Spec: work(s.leaves[i].path, shape, count)})
+			_, err := s.gen.Submit(ctx, generator.SubmitRequest{Spec: work(s.leaves[i].path, shapes[shape], count)})
 			return err
 		})
 	}
@@ -217,7 +217,7 @@ func (s *stage) restore(ctx context.Context) error {
 	n := s.missing(len(s.open))
 	s.say("finishing %d jobs and generating %d", len(s.open), n)
 	group, inner := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.finish(inner) })
+	group.Go(func() error { return s.finish(inner, s.served.Dispatcher) })
 	group.Go(func() error { return s.refill(inner, n) })
 	return group.Wait()
 }
@@ -226,7 +226,7 @@ func (s *stage) restore(ctx context.Context) error {
 // they are a quarter of what is ready. A refill has hundreds of tasks, however few jobs it makes.
 func (s *stage) missing(n int) int {
 	s.taken += n
-	if s.Brief && s.taken < s.Ready/4 {
+	if s.taken <= 0 || s.Brief && s.taken < s.Ready/4 {
 		return 0
 	}
 	n, s.taken = s.taken, 0
@@ -248,8 +248,13 @@ func (s *stage) refill(ctx context.Context, n int) error {
 	return err
 }
 
+// finisher takes the ends of attempts: a daemon here, or the client of one.
+type finisher interface {
+	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
+}
+
 // finish ends all open claims, a thousand a call.
-func (s *stage) finish(ctx context.Context) error {
+func (s *stage) finish(ctx context.Context, at finisher) error {
 	var mu sync.Mutex
 	lost := 0
 	group, inner := errgroup.WithContext(ctx)
@@ -261,7 +266,7 @@ func (s *stage) finish(ctx context.Context) error {
 			for _, c := range batch {
 				req.Results = append(req.Results, dispatcher.Result{Lease: c.lease, Outcome: dispatcher.Finished})
 			}
-			reply, err := s.served.Dispatcher.Finish(inner, req)
+			reply, err := at.Finish(inner, req)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, v := range reply.Verdicts {

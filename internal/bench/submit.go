@@ -20,7 +20,7 @@ func (o order) submit(ctx context.Context) (outcome, error) {
 	}
 	defer cl.Close()
 	began := time.Now()
-	spec := work(o.Share, 0, 0)
+	spec := work(o.Share, shapes[0], 0)
 	spec.InputsStreamed = true
 	spec.Command = []string{"/bin/reconstruct", "--input", "{{.Input}}"}
 	task, err := cl.Submit(ctx, spec, "")
@@ -59,8 +59,16 @@ func (r *inputNames) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// submissions is the second half of S8.
-func (s *stage) submissions(ctx context.Context, _ selection) error {
+// bulk is what is left of S8 after the loading of the data set.
+func (s *stage) bulk(ctx context.Context, _ selection) error {
+	if err := s.submissions(ctx); err != nil {
+		return err
+	}
+	return s.supply(ctx)
+}
+
+// submissions is the second part of S8.
+func (s *stage) submissions(ctx context.Context) error {
 	var took []float64
 	s.command(fmt.Sprintf("load process: one task, %d inputs in chunks of the Go client (10,000 a request, one after the other), commit", s.Inputs))
 	for r := range s.Submits {

@@ -22,7 +22,7 @@ func Measurements() []Measurement {
 		{"S5", "growth: 10 M ready, 1 M held, 1000 shares x 1000 queues, four daemons"},
 		{"S6", "10 M claims under a snapshot held open"},
 		{"S7", "1 M leases renewed every minute beside claims"},
-		{"S8", "generation of ready jobs; submission of 1 M inputs over HTTP"},
+		{"S8", "generation of ready jobs, alone and beside claims; submission of 1 M inputs over HTTP"},
 		{"S9", "memory, CPU a claim and start of the daemon at 10 M ready"},
 		{"S10", "claims in process against PanDA's way on the same data"},
 	}

@@ -122,7 +122,7 @@ func (s *stage) wakeFor(ctx context.Context, shape int32, n int) ([]time.Duratio
 	if err := s.took(ctx, w.claims); err != nil {
 		return nil, err
 	}
-	return times, s.finish(ctx)
+	return times, s.finish(ctx, s.served.Dispatcher)
 }
 
 // untilWaiting waits until so many pulls wait at the idle queue.

@@ -22,7 +22,7 @@ func TestFilesPage(t *testing.T) {
 		}
 	}
 	for _, of := range []any{shares.Plan{}, shares.Reclaim{}, shares.Aging{}, shares.Window{}, generator.Spec{}, generator.Requirements{}, generator.Events{},
-		generator.Group{}, generator.Member{}, generator.Sharing{}, generator.ClaimTemplate{}} {
+		generator.Group{}, generator.Member{}, generator.Sharing{}, generator.ClaimTemplate{}, generator.Need{}} {
 		for f := range reflect.TypeOf(of).Fields() {
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); !named[key] {
 				t.Errorf("%T: the page does not name %s", of, key)
@@ -35,8 +35,8 @@ func TestFilesPage(t *testing.T) {
 		}
 	}
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
-	if len(examples) != 3 {
-		t.Fatalf("%d examples, want a site and two tasks", len(examples))
+	if len(examples) != 4 {
+		t.Fatalf("%d examples, want a site, two tasks and a chain of them", len(examples))
 	}
 	if _, err := site.Parse("site.yml", []byte(examples[0][1])); err != nil {
 		t.Error(err)

@@ -10,16 +10,17 @@ import (
 // Classes of advisory locks: the first key of the pair, so that the ids of two classes never meet. A lock is
 // a fast path; what proves ownership is an epoch in a row.
 const (
-	LockMigrate int32 = 0x64760001 + iota // "dv": schema migrations
-	LockSite                              // applying a site file
-	LockShare                             // generating for a share; id = share id
-	LockFold                              // folding the ledger into counters
-	LockSettle                            // folding the ledger into tasks
-	LockSample                            // writing share samples
-	LockGrants                            // held shared by grants, exclusively by what must see none in flight
-	LockPurge                             // dropping what is over
-	LockDays                              // making the partitions of days
-	LockReclaim                           // giving orders to reclaim
+	LockMigrate  int32 = 0x64760001 + iota // "dv": schema migrations
+	LockSite                               // applying a site file
+	LockShare                              // generating for a share; id = share id
+	LockFold                               // folding the ledger into counters
+	LockSettle                             // folding the ledger into tasks
+	LockSample                             // writing share samples
+	LockGrants                             // held shared by grants, exclusively by what must see none in flight
+	LockPurge                              // dropping what is over
+	LockDays                               // making the partitions of days
+	LockReclaim                            // giving orders to reclaim
+	LockThrottle                           // deciding what limits let tasks make
 )
 
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody

@@ -21,6 +21,9 @@ type Changes struct {
 	Resources      []EntryChange   `json:"resources"`
 	ClaimTemplates []EntryChange   `json:"claim_templates"`
 	Rules          []RuleChange    `json:"rules"`
+	RetryRules     []EntryChange   `json:"retry_rules"`
+	Attempts       []EntryChange   `json:"attempts" doc:"Of attempts and exit_codes."`
+	Limits         []RuleChange    `json:"limits"`
 	OnNoMatch      *NoMatchChange  `json:"on_no_match,omitempty"`
 }
 
@@ -33,7 +36,7 @@ type NoMatchChange struct {
 // None says that the two sites mean the same.
 func (c Changes) None() bool {
 	return len(c.Shares) == 0 && len(c.Queues) == 0 && len(c.Resources) == 0 && len(c.ClaimTemplates) == 0 &&
-		len(c.Rules) == 0 && c.OnNoMatch == nil
+		len(c.Rules) == 0 && len(c.RetryRules) == 0 && len(c.Attempts) == 0 && len(c.Limits) == 0 && c.OnNoMatch == nil
 }
 
 // QueueChange is one difference between the queues of two sites.
@@ -57,23 +60,26 @@ func (c QueueChange) String() string {
 	return fmt.Sprintf("queue %s %s", c.Queue, c.Kind)
 }
 
-// RuleChange is a tagging rule that only one of two sites has at its place in the order.
+// RuleChange is a tagging rule, or a limit, that only one of two sites has at its place in the order.
 type RuleChange struct {
 	Kind     string `json:"kind" enum:"added,removed"`
 	Position int    `json:"position" doc:"In the site that has it, from 0."`
 	Rule     string `json:"rule"`
 }
 
-// String is a line for people.
-func (c RuleChange) String() string {
-	return fmt.Sprintf("rule %d %s: %s", c.Position+1, c.Kind, c.Rule)
+// Line is a line for people; what is the word for what has changed.
+func (c RuleChange) Line(what string) string {
+	return fmt.Sprintf("%s %d %s: %s", what, c.Position+1, c.Kind, c.Rule)
 }
 
 // diff lists what changes from a to b. Shares and queues are the same by id, or by name where one has none.
 func diff(a, b *Site) Changes {
-	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a, b), Rules: diffRules(a.Rules, b.Rules),
+	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a, b), Rules: diffTexts(ruleTexts(a.Rules), ruleTexts(b.Rules)),
+		Limits:         diffTexts(limitTexts(a.Limits), limitTexts(b.Limits)),
 		Resources:      diffEntries(resourceEntries(a.Resources), resourceEntries(b.Resources)),
-		ClaimTemplates: diffEntries(templateEntries(a.ClaimTemplates), templateEntries(b.ClaimTemplates))}
+		ClaimTemplates: diffEntries(templateEntries(a.ClaimTemplates), templateEntries(b.ClaimTemplates)),
+		RetryRules:     diffEntries(ruleEntries(a.Attempts), ruleEntries(b.Attempts)),
+		Attempts:       diffEntries(attemptEntries(a.Attempts), attemptEntries(b.Attempts))}
 	if c.Shares == nil {
 		c.Shares = []shares.Change{}
 	}
@@ -136,13 +142,17 @@ func (s *Site) queueFields(q shares.Queue) [][2]string {
 		}
 		return strconv.FormatInt(n, 10)
 	}
-	walltime := ""
+	walltime, maxIO := "", ""
+	if q.MaxIO > 0 {
+		maxIO = shares.Units(q.MaxIO).String()
+	}
 	if q.WalltimeS > 0 {
 		walltime = (time.Duration(q.WalltimeS) * time.Second).String()
 	}
 	return [][2]string{{"pool", q.Pool}, {"slots", slots}, {"core_power", shares.Units(q.CorePowerMilli).String()},
 		{"cores", count(int64(q.Cores))}, {"memory_mb", count(q.MemoryMB)}, {"disk_mb", count(q.DiskMB)},
-		{"walltime", walltime}, {"labels", plainMap(q.Labels)}, {"prefer", q.Prefer}, {"pilots", strings.Join(s.pilots[q.Name], ", ")}}
+		{"walltime", walltime}, {"max_io", maxIO}, {"labels", plainMap(q.Labels)}, {"locations", strings.Join(q.Locations, ", ")},
+		{"allow_shares", strings.Join(q.AllowShares, ", ")}, {"deny_shares", strings.Join(q.DenyShares, ", ")}, {"prefer", q.Prefer}, {"pilots", strings.Join(s.pilots[q.Name], ", ")}}
 }
 
 func plainMap(m map[string]string) string {
@@ -153,10 +163,9 @@ func plainMap(m map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// diffRules is the shortest edit of the ordered rules: their order is their meaning.
-func diffRules(a, b []tagging.Rule) []RuleChange {
+// diffTexts is the shortest edit of ordered rules or limits: their order is their meaning.
+func diffTexts(old, fresh []string) []RuleChange {
 	out := []RuleChange{}
-	old, fresh := ruleTexts(a), ruleTexts(b)
 	for len(old) > 0 && len(fresh) > 0 && old[len(old)-1] == fresh[len(fresh)-1] {
 		old, fresh = old[:len(old)-1], fresh[:len(fresh)-1]
 	}
@@ -198,6 +207,14 @@ func ruleTexts(rules []tagging.Rule) []string {
 	texts := make([]string, len(rules))
 	for i, r := range rules {
 		texts[i] = matchText(r.Match) + " → " + r.Share
+	}
+	return texts
+}
+
+func limitTexts(limits []Limit) []string {
+	texts := make([]string, len(limits))
+	for i, l := range limits {
+		texts[i] = l.String()
 	}
 	return texts
 }

@@ -87,14 +87,14 @@ func TestDiffOfRulesIsShortest(t *testing.T) {
 	a, b := parse(src("a", "b", "c")), parse(src("b", "a", "c"))
 	got := ""
 	for _, c := range diff(a, b).Rules {
-		got += c.String() + "\n"
+		got += c.Line("rule") + "\n"
 	}
 	want := "rule 1 removed: {\"label\":\"a\"} → a\nrule 2 added: {\"label\":\"a\"} → a\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	named := parse("shares: [{name: a}]\ntags: [{match: {label: \"(?P<x>a)&\"}, share: \"${x}\"}]\n")
-	if got := diff(parse("shares: [{name: a}]\n"), named).Rules[0].String(); got != "rule 1 added: {\"label\":\"(?P<x>a)&\"} → ${x}" {
+	if got := diff(parse("shares: [{name: a}]\n"), named).Rules[0].Line("rule"); got != "rule 1 added: {\"label\":\"(?P<x>a)&\"} → ${x}" {
 		t.Error(got)
 	}
 	if !diff(a, a).None() || diff(a, b).None() {

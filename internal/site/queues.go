@@ -72,9 +72,13 @@ func readQueue(v strict.Value) queueSpec {
 			d, _ := v.Duration(time.Second)
 			q.WalltimeS = int64(d / time.Second)
 		},
-		"labels": func(v strict.Value) { q.Labels = readLabels(v) },
-		"prefer": func(v strict.Value) { q.Prefer, _ = v.OneOf("wide") },
-		"pilots": func(v strict.Value) { q.pilots = readPilots(v) },
+		"max_io":       func(v strict.Value) { q.MaxIO = readIO(v) },
+		"labels":       func(v strict.Value) { q.Labels = readLabels(v) },
+		"prefer":       func(v strict.Value) { q.Prefer, _ = v.OneOf("wide") },
+		"locations":    func(v strict.Value) { q.Locations = readLocations(v) },
+		"allow_shares": func(v strict.Value) { q.AllowShares = readSharePatterns(v) },
+		"deny_shares":  func(v strict.Value) { q.DenyShares = readSharePatterns(v) },
+		"pilots":       func(v strict.Value) { q.pilots = readPilots(v) },
 		"state": func(v strict.Value) {
 			v.Fail("the state of a queue is not part of the site file", "use divvy queue drain|online "+q.Name)
 		},
@@ -90,6 +94,16 @@ func bounded(v strict.Value, milli, most int64) int64 {
 		return 0
 	}
 	return milli
+}
+
+// readIO reads MB/s as kB/s.
+func readIO(v strict.Value) int64 {
+	m, ok := v.Milli()
+	if ok && m == 0 {
+		v.Fail("max_io is zero", "leave it out for no bound; deny_shares keeps work away")
+		return 0
+	}
+	return bounded(v, m, shares.MaxResourceUnits/1000)
 }
 
 func readSlots(v strict.Value) *int {

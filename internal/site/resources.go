@@ -74,6 +74,10 @@ func readResource(v strict.Value) *resource {
 
 // readResourceName takes names that can stand in addresses and before the colon of table:orders.
 func readResourceName(v strict.Value) string {
+	if s, ok := v.Text(); ok && s == shares.IO {
+		v.Fail(`no resource can be called "io"`, "that is what jobs read and write: say max_io of a queue, and io_intensity of a task")
+		return ""
+	}
 	return readName(v, ":/*?#% \"'", "a job asks for maya, or for table:orders of a keyed family")
 }
 

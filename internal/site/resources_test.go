@@ -29,7 +29,7 @@ func TestEveryKeyOfResourcesIsRead(t *testing.T) {
 	fair := shares.DefaultResource()
 	fair.Name, fair.Capacity, fair.Exempt = "fair", 1, []string{"B"}
 	fair.Split = shares.Split{By: "share", Weights: map[string]float64{"A/A1": 2, "B": 1}}
-	if d := cmp.Diff([]shares.Resource{plain, seats, table, fair}, s.Version().Resources); d != "" {
+	if d := cmp.Diff([]shares.Resource{plain, seats, table, fair}, s.Resources); d != "" {
 		t.Error(d)
 	}
 	want := []shares.ClaimTemplate{
@@ -172,5 +172,21 @@ func TestCapacityThatCannotBe(t *testing.T) {
 	}
 	if after := b.dump(); after != before {
 		t.Errorf("something was written:\n%s", cmp.Diff(before, after))
+	}
+}
+
+// What jobs read and write at queues is a resource that no file has: of the queues that bound it, in kB/s.
+func TestVersionHasIO(t *testing.T) {
+	s, err := Parse("f", []byte("shares: [{name: A}]\nqueues: [{name: q, max_io: 1.5}, {name: p}]\nresources: [{name: maya, capacity: 4}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.Version()
+	io, ok := v.Resource(shares.IO)
+	if !ok || !io.BoundAt("q") || io.BoundAt("p") || io.CapacityAt("", "q") != 1500 || io.CapacityAt("", "p") != shares.NoBound {
+		t.Errorf("%+v", io)
+	}
+	if len(s.Resources) != 1 || v.ResourceNames() != "maya" {
+		t.Errorf("the site has %v and names %s", s.Resources, v.ResourceNames())
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
 
@@ -36,6 +37,8 @@ type Site struct {
 
 	Resources      []shares.Resource // in file order, with what was set beside the file when it was loaded
 	ClaimTemplates []shares.ClaimTemplate
+	Attempts       *retry.Policy // retry_rules, exit_codes and attempts
+	Limits         []Limit       // in file order
 
 	was      map[string]string // path → the path that the share had before, as the file says
 	queueWas map[string]string
@@ -44,7 +47,9 @@ type Site struct {
 
 // Version is the part of the site that dispatcher and simulator work on.
 func (s *Site) Version() shares.Version {
-	return shares.Version{Number: s.Number, Tree: s.Tree, Queues: s.Queues, Resources: s.Resources, ClaimTemplates: s.ClaimTemplates}
+	v := shares.Version{Number: s.Number, Tree: s.Tree, Queues: s.Queues, Resources: s.Resources, ClaimTemplates: s.ClaimTemplates,
+		Attempts: s.Attempts}
+	return v.WithIO()
 }
 
 // Queue finds a queue by name.
@@ -80,7 +85,7 @@ func Parse(name string, src []byte) (*Site, error) {
 	case len(docs) > 1:
 		docs[1].Fail("a second document", "a site is one document: take out the ---")
 	}
-	s := &Site{Source: string(src), OnNoMatch: reject}
+	s := &Site{Source: string(src), OnNoMatch: reject, Attempts: defaultAttempts()}
 	s.read(docs[0])
 	if err := report.Err(); err != nil {
 		return nil, err
@@ -95,12 +100,17 @@ func (s *Site) read(doc strict.Value) {
 	var rules []rule
 	var resources []*resource
 	var templates []*template
+	var limits []limit
 	seen := doc.Mapping(strict.Fields{
 		"shares":          func(v strict.Value) { all = readShares(v, "") },
 		"queues":          func(v strict.Value) { queues = readQueues(v) },
 		"resources":       func(v strict.Value) { resources = readResources(v) },
 		"claim_templates": func(v strict.Value) { templates = readTemplates(v) },
 		"tags":            func(v strict.Value) { rules = readRules(v) },
+		"retry_rules":     func(v strict.Value) { s.Attempts.Rules = readRetryRules(v) },
+		"exit_codes":      func(v strict.Value) { s.Attempts.Codes = readExitCodes(v) },
+		"attempts":        func(v strict.Value) { readAttempts(v, s.Attempts) },
+		"limits":          func(v strict.Value) { limits = readLimits(v) },
 		"on_no_match":     func(v strict.Value) { s.OnNoMatch, _ = v.NonEmpty() },
 	})
 	seen.Require("shares")
@@ -111,6 +121,8 @@ func (s *Site) read(doc strict.Value) {
 	s.was = formerPaths(all)
 	s.addQueues(queues)
 	checkPools(all, queues)
+	checkSharePatterns(queues, all)
+	s.addLimits(limits, all)
 	s.addResources(resources, all)
 	s.addTemplates(templates, seen.At("resources"))
 	s.addRules(rules, all, seen.At("on_no_match"))

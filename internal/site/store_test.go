@@ -158,7 +158,7 @@ func TestLoadEqualsWhatWasApplied(t *testing.T) {
 		}
 		for _, d := range []string{cmp.Diff(want.Tree.Nodes, got.Tree.Nodes), cmp.Diff(want.Queues, got.Queues),
 			cmp.Diff(want.Rules, got.Rules), cmp.Diff(want.OnNoMatch, got.OnNoMatch), cmp.Diff(b.applied.Tree.Nodes, got.Tree.Nodes),
-			cmp.Diff(b.applied.Queues, got.Queues), cmp.Diff(b.applied.Resources, got.Resources), cmp.Diff(b.applied.ClaimTemplates, got.ClaimTemplates),
+			cmp.Diff(b.applied.Queues, got.Queues), cmp.Diff(b.applied.Resources, got.Version().Resources), cmp.Diff(b.applied.ClaimTemplates, got.ClaimTemplates),
 			cmp.Diff(append([]shares.Resource{}, want.Resources...), got.Resources, cmpopts.EquateEmpty())} {
 			if d != "" {
 				t.Errorf("%s: %s", name, d)

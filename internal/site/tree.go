@@ -98,6 +98,7 @@ func (s *share) planFields() strict.Fields {
 	fields["half_life"] = s.field("half_life", readDuration(&p.HalfLife, time.Second))
 	fields["clamp"] = s.field("clamp", func(v strict.Value) { p.Clamp = s.readAmount(v) })
 	fields["aging"] = s.field("aging", func(v strict.Value) { p.Aging = s.readAging(v) })
+	fields["within"] = s.field("within", func(v strict.Value) { p.Within, _ = v.OneOf(shares.Fifo, shares.FairUser) })
 	return fields
 }
 

@@ -62,3 +62,4 @@ SELECT divvy_make_days('decisions', (now() AT TIME ZONE 'UTC')::date, 1);
 INSERT INTO decisions (daemon_id, ms_ago, lanes, seqs, job_ids, queue_ids, share_ids, deficits, runner_up_ids, runner_up_deficits, candidates,
     units, rounds, weights) VALUES
     (1, '{1000,900}', '{0,0}', '{6,7}', '{12,2}', '{2,2}', '{2,4}', '{1.5,0.333}', '{3,0}', '{0.25,0}', '{2,1}', '{2000,2000}', '{9000,11000}', '{1,8}');
+UPDATE attempts SET judged = 'failed for good: rule bug: no_retry' WHERE job_id = 2;

@@ -59,7 +59,7 @@ func (a activity) task(binary, outputs string, folders []string) generator.Spec 
 	if a.most > 0 {
 		folders = folders[:min(a.most, len(folders))]
 	}
-	s.Inputs, s.PerJob = folders, 1
+	s.Inputs, s.PerJob = generator.Named(folders...), 1
 	s.Command = []string{binary, "payload", a.does, "--out", filepath.Join(outputs, a.name, "{{.Index}}.json"), "--index", "{{.Index}}", "{{.Input}}"}
 	s.MaxAttempts = 2
 	return s

@@ -1,0 +1,21 @@
+package api
+
+import (
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/generator"
+)
+
+// inputSchema describes an input of a task, which is a name or an object.
+type inputSchema struct{}
+
+// Schema is what huma validates by; what an object may have is checked where it is read.
+func (inputSchema) Schema(r huma.Registry) *huma.Schema {
+	type object generator.Input // without the ways of writing that Input has
+	return &huma.Schema{OneOf: []*huma.Schema{
+		{Type: huma.TypeString},
+		r.Schema(reflect.TypeFor[object](), false, "InputObject"),
+	}}
+}

@@ -1,0 +1,52 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+type stockInput struct {
+	Share string `query:"share" doc:"Only this share and those below it."`
+	Queue string `query:"queue" doc:"Only what this queue may run, and whether it lacks some."`
+}
+
+func (s *server) stockRoutes() {
+	route(s, huma.Operation{
+		OperationID: "stock", Method: http.MethodGet, Path: "/v1/stock", Tags: []string{"site"}, Summary: "Show how well shares are supplied with ready jobs",
+		Description: "Of every leaf: its ready jobs by the set of queues that may run them, and the queues that have none of it, with the reason. As the daemon that decides sees it.",
+	}, func(ctx context.Context, in *stockInput) (Page[dispatcher.ShareStock], error) {
+		if all, ok := askLead[[]dispatcher.ShareStock](ctx, s, askStock, *in); ok {
+			return Page[dispatcher.ShareStock]{Items: list(all)}, nil
+		}
+		all, err := s.stock(ctx, *in)
+		return Page[dispatcher.ShareStock]{Items: list(all)}, err
+	})
+	route(s, huma.Operation{
+		OperationID: "task-queues", Method: http.MethodGet, Path: "/v1/tasks/{id}/queues", Tags: []string{"tasks"}, Summary: "Show where the jobs of a task may run",
+		Description: "Of each kind of jobs that it has or will have: every queue, and the filter that excludes it. Nothing when the task is over.",
+	}, func(ctx context.Context, in *byID) (Page[dispatcher.KindQueues], error) {
+		if _, err := s.Tasks.Task(ctx, in.ID); err != nil {
+			return Page[dispatcher.KindQueues]{}, err
+		}
+		if all, ok := askLead[[]dispatcher.KindQueues](ctx, s, askFits, in.ID); ok {
+			return Page[dispatcher.KindQueues]{Items: list(all)}, nil
+		}
+		all, err := s.dispatcher.TaskQueues(ctx, in.ID)
+		return Page[dispatcher.KindQueues]{Items: list(all)}, err
+	})
+}
+
+// stock is the answer of this daemon.
+func (s *server) stock(_ context.Context, in stockInput) ([]dispatcher.ShareStock, error) {
+	known := func(q dispatcher.QueueStanding) bool { return q.Name == in.Queue }
+	if in.Queue != "" && !slices.ContainsFunc(s.dispatcher.Queues(), known) {
+		return nil, s.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, in.Queue))
+	}
+	return s.dispatcher.ShareStock(in.Share, in.Queue), nil
+}

@@ -1,0 +1,36 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+func (f *fakeDispatcher) ShareStock(share, _ string) []dispatcher.ShareStock {
+	return []dispatcher.ShareStock{{Share: share, Sets: []dispatcher.QueueSet{{Queues: []string{"CERN"}, Ready: 3, Startable: -1}},
+		Gaps: []dispatcher.StockGap{{Reason: "no jobs", Queues: []string{"RAL"}}}}}
+}
+
+func (f *fakeDispatcher) TaskQueues(_ context.Context, _ int64) ([]dispatcher.KindQueues, error) {
+	return []dispatcher.KindQueues{{Share: "A", Needs: dispatcher.Requirements{Cores: 1, Labels: map[string]string{}, Queues: []string{}},
+		Jobs: 2, Queues: []dispatcher.QueueFit{{Queue: "CERN", State: "online", Runs: true}}}}, f.err
+}
+
+func TestStock(t *testing.T) {
+	b := newBench(t)
+	w := b.call("GET", "/v1/stock?share=A", "")
+	var page Page[dispatcher.ShareStock]
+	if err := json.Unmarshal(w.Body.Bytes(), &page); w.Code != 200 || err != nil || len(page.Items) != 1 || page.Items[0].Share != "A" || page.Items[0].Sets[0].Ready != 3 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if p := b.problem(b.call("GET", "/v1/stock?queue=nowhere", ""), 404); p.Code != "unknown_queue" {
+		t.Error(p)
+	}
+	w = b.call("GET", "/v1/tasks/3/queues", "")
+	var kinds Page[dispatcher.KindQueues]
+	if err := json.Unmarshal(w.Body.Bytes(), &kinds); w.Code != 200 || err != nil || len(kinds.Items) != 1 || !kinds.Items[0].Queues[0].Runs {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

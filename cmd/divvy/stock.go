@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// stockCommand shows how well shares are supplied with ready jobs.
+func stockCommand(c *cli) *cobra.Command {
+	var share, queue string
+	cmd := &cobra.Command{Use: "stock", Short: "Show which shares have ready jobs for which queues", Args: takes(),
+		Example: "  divvy stock --share Production\n  divvy stock --queue CERN",
+		Long: `Show which shares have ready jobs for which queues.
+
+A row for the jobs of a share that the same queues may run: how many are ready, how many more its tasks will
+have, and how many the free slots could start now. Below them the gaps: queues without a ready job of the share,
+and why.`,
+		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			all, err := cl.Stock(ctx, share, queue)
+			if err != nil {
+				return err
+			}
+			return c.print(client.Page[client.ShareStock]{Items: all}, func(w io.Writer) { writeStock(w, all, c.wide()) })
+		})}
+	cmd.Flags().StringVar(&share, "share", "", "only this share and those below it")
+	cmd.Flags().StringVar(&queue, "queue", "", "only what this queue may run")
+	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
+	return cmd
+}
+
+func writeStock(w io.Writer, all []dispatcher.ShareStock, wide bool) {
+	g := newGrid(w, "share", "queues", ">ready", ">to come", ">startable", ">starts/min")
+	gaps := newGrid(w, "share", "no ready job at", "why")
+	nGaps := 0
+	for _, s := range all {
+		for _, set := range s.Sets {
+			startable := fmt.Sprint(set.Startable)
+			if set.Startable < 0 {
+				startable = "no bound"
+			}
+			g.row(s.Share, namesOf(set.Queues, "nowhere", wide), set.Ready, set.ToCome, startable, units(set.StartsPerMinute))
+		}
+		for _, gap := range s.Gaps {
+			nGaps++
+			gaps.row(s.Share, namesOf(gap.Queues, "", wide), gap.Reason)
+		}
+	}
+	g.flush()
+	if nGaps > 0 {
+		fmt.Fprintln(w)
+		gaps.flush()
+	}
+}
+
+// mostNames bounds the names in a cell.
+const mostNames = 4
+
+func namesOf(names []string, none string, wide bool) string {
+	switch {
+	case len(names) == 0:
+		return none
+	case len(names) <= mostNames || wide:
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), len(names)-mostNames)
+}
+
+func taskQueuesCommand(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "queues TASK", Short: "Show where the jobs of a task may run, and what excludes which queue",
+		Args: takes("TASK, the id of a task"), Example: "  divvy task queues 12", ValidArgsFunction: c.completeTasks,
+		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+			id, err := parseID("task", args[0])
+			if err != nil {
+				return err
+			}
+			kinds, err := cl.TaskQueues(ctx, id)
+			if err != nil {
+				return err
+			}
+			return c.print(client.Page[client.KindQueues]{Items: kinds}, func(w io.Writer) { writeKinds(w, kinds) })
+		})}
+}
+
+func writeKinds(w io.Writer, kinds []dispatcher.KindQueues) {
+	if len(kinds) == 0 {
+		fmt.Fprintln(w, "it has no jobs, and none to come")
+		return
+	}
+	for i, k := range kinds {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%d jobs and %d to come, of %s: %s\n", k.Jobs, k.ToCome, k.Share, needWords(k.Needs))
+		g := newGrid(w, "queue", "state", ">pilots", "runs", "reason")
+		for _, q := range k.Queues {
+			runs := pick(q.Runs, "yes", "no")
+			if q.Remote {
+				runs = "after others"
+			}
+			g.row(q.Queue, g.state(string(q.State)), q.Pilots, runs, q.Reason)
+		}
+		g.flush()
+	}
+}
+
+// needWords is what jobs need, in a line.
+func needWords(n dispatcher.Requirements) string {
+	words := []string{fmt.Sprintf("cores %d", n.Cores)}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{{"memory_mb", n.MemoryMB}, {"disk_mb", n.DiskMB}, {"walltime_s", n.WalltimeS}} {
+		if f.value > 0 {
+			words = append(words, fmt.Sprintf("%s %d", f.name, f.value))
+		}
+	}
+	if len(n.Queues) > 0 {
+		words = append(words, "queues "+strings.Join(n.Queues, " "))
+	}
+	if len(n.Labels) > 0 {
+		words = append(words, "labels "+labels(n.Labels))
+	}
+	if n.Locality != "" {
+		words = append(words, n.Locality+" near "+strings.Join(n.Locations, " "))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,98 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// recallPull looks up whether a pull with a request id repeats one that was answered, maybe by another daemon.
+func (d *Dispatcher) recallPull(p *pull) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
+	defer cancel()
+	leases, err := d.recallLeases(ctx, p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p.recall = recalled
+	if p.gone || p.taken && !p.aside {
+		if err != nil || len(leases) > 0 {
+			p.recall = notRecalled // the grant that is on its way will take nothing: then this is looked up again
+		}
+		return
+	}
+	switch {
+	case err != nil || len(leases) > 0:
+		d.line.remove(p)
+		d.finishPull(p, leases, err)
+	case p.aside:
+		p.aside = false
+		d.line.again(d, p)
+		d.kick()
+	case p.over:
+		d.line.expire(d, p)
+	default: // no repeat: it waits its turn
+		if c := d.line.classes[p.class]; c != nil {
+			d.line.wake(c)
+			d.kick()
+		}
+	}
+}
+
+type recallRow struct {
+	BodyHash   []byte
+	JobID      int64
+	Attempt    int32
+	Nonce      int64
+	TaskID     int64
+	ShareID    shares.ShareID
+	ShapeID    int32
+	Idx        int64
+	Inputs     []string
+	FirstEvent int64
+	NEvents    int64
+	Claims     []int64
+	ExpiresS   float64
+}
+
+// recallLeases returns nothing for a request id that was never answered, ErrRequestReused or ErrRequestOver.
+func (d *Dispatcher) recallLeases(ctx context.Context, p *pull) ([]Lease, error) {
+	rows, err := d.cfg.Pool.Query(ctx, query["recall"], pgx.StrictNamedArgs{"key": p.key})
+	if err != nil {
+		return nil, fmt.Errorf("recall: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[recallRow])
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	if string(found[0].BodyHash) != string(p.hash) {
+		return nil, ErrRequestReused
+	}
+	var leases []Lease
+	for _, r := range found {
+		if r.JobID == 0 {
+			return nil, ErrRequestOver
+		}
+		d.mu.Lock()
+		of := leaseParts{task: r.TaskID, expires: r.ExpiresS,
+			piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
+		if node, ok := d.state.version.Tree.ByID(r.ShareID); ok {
+			of.share = d.state.version.Tree.Nodes[node].Path
+		}
+		if sh := d.state.shapes[r.ShapeID]; sh != nil {
+			of.need = sh.need
+		}
+		d.mu.Unlock()
+		if of.claims, err = d.recallClaims(ctx, r.Claims); err != nil {
+			return nil, err
+		}
+		lease, err := d.leaseFor(ctx, leaseKey{r.JobID, r.Attempt, r.Nonce}, of)
+		if err != nil {
+			return nil, err
+		}
+		leases = append(leases, lease)
+	}
+	return leases, nil
+}

@@ -1,7 +1,0 @@
--- Locks jobs of a task that nobody runs, so that no grant can take them until this transaction ends.
-SELECT j.id FROM jobs j
-WHERE j.task_id = @task::bigint AND j.state = ANY (@states::text[])
-    AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)
-ORDER BY j.id
-LIMIT @limit::int
-FOR UPDATE OF j;

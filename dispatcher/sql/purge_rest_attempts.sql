@@ -1,0 +1,6 @@
+-- What lies in the default partition, since its day had none, and is older than so many days that ended.
+DELETE FROM attempts_rest WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM attempts_rest
+    WHERE ended_at < ((now() AT TIME ZONE 'UTC')::date - @keep::int)::timestamp AT TIME ZONE 'UTC'
+    LIMIT @n::int
+));

@@ -1,0 +1,2 @@
+-- Whose tasks these are.
+SELECT id, user_name FROM tasks WHERE id = ANY (@tasks::bigint[]);

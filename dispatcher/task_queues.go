@@ -1,0 +1,70 @@
+package dispatcher
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// KindQueues is where jobs of a task with the same requirements may run.
+type KindQueues struct {
+	Share  string       `json:"share" doc:"The share that pays."`
+	Needs  Requirements `json:"needs"`
+	Jobs   int64        `json:"jobs" doc:"Live jobs of this kind, among the first 100000 of the task."`
+	ToCome int64        `json:"to_come" doc:"Pieces of the task that will become such jobs, or, where it may choose between sizes, those of another size."`
+	Queues []QueueFit   `json:"queues" doc:"Every queue of the site, in file order."`
+}
+
+// QueueFit says whether a queue may run jobs of a kind.
+type QueueFit struct {
+	Queue  string            `json:"queue"`
+	Pool   string            `json:"pool"`
+	State  shares.QueueState `json:"state" enum:"online,drain,offline,test"`
+	Runs   bool              `json:"runs" doc:"It may run them; a slot with labels of its own may where the queue alone may not."`
+	Reason string            `json:"reason,omitempty" doc:"Why it does not: the first filter that excludes it."`
+	Remote bool              `json:"remote,omitempty" doc:"It runs them, but after others for a time: they prefer a queue near their inputs."`
+	Pilots int               `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
+}
+
+type kindRow struct {
+	ShareID shares.ShareID
+	ShapeID int32
+	Jobs    int64
+	ToCome  int64
+}
+
+// TaskQueues says where the jobs of a task may run, and which filter excludes which queue: one answer for each kind of
+// jobs that it has or will have. None: it is over, or nothing of it is a job yet.
+func (d *Dispatcher) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error) {
+	rows, err := collect[kindRow](ctx, d.cfg.Pool, "task_kinds", pgx.StrictNamedArgs{"task": task, "most": mostCounted})
+	if err != nil {
+		return nil, fmt.Errorf("queues of a task: %w", err)
+	}
+	out := []KindQueues{}
+	for _, r := range rows {
+		need, err := d.fullNeed(ctx, r.ShapeID)
+		if err != nil {
+			return nil, fmt.Errorf("queues of a task: %w", err)
+		}
+		d.mu.Lock()
+		k := KindQueues{Share: d.state.pathOf(r.ShareID), Needs: need, Jobs: r.Jobs, ToCome: r.ToCome, Queues: make([]QueueFit, len(d.state.version.Queues))}
+		for i, q := range d.state.version.Queues {
+			k.Queues[i] = fitAt(need, q, k.Share)
+			k.Queues[i].Pilots = len(d.state.queues[q.ID].pilots)
+		}
+		d.mu.Unlock()
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+func fitAt(need Requirements, q shares.Queue, share string) QueueFit {
+	f := QueueFit{Queue: q.Name, Pool: q.Pool, State: q.State, Reason: cmp.Or(fitsQueue(need, q, q.Labels), closedTo(q, share))}
+	f.Runs = f.Reason == ""
+	f.Remote = f.Runs && need.Locality == LocalityPreferred && !isLocal(need.Locations, q)
+	return f
+}

@@ -1,0 +1,106 @@
+package generator
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// releasedJobs are the jobs of fresh pieces that follow those of other tasks: which pieces come next says released_pieces.
+func releasedJobs(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) (map[int64][]dispatcher.NewJob, error) {
+	var some []part
+	var ids, lows, highs []int64
+	for _, p := range plan {
+		if p.Released && p.fresh > 0 {
+			some, ids = append(some, p), append(ids, p.ID)
+			lows, highs = append(lows, p.NSplit), append(highs, p.NSplit+p.fresh)
+		}
+	}
+	if len(some) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, query["read_released"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs})
+	if err != nil {
+		return nil, err
+	}
+	pieces := map[int64][]int64{}
+	var task, position int64
+	var run []int64
+	_, err = pgx.ForEachRow(rows, []any{&task, &position, &run}, func() error {
+		i := slices.Index(ids, task)
+		s := span{lows[i], highs[i]}
+		n := int64(len(run))
+		pieces[task] = append(pieces[task], run[min(max(s.low-position, 0), n):min(max(s.high-position, 0), n)]...)
+		run = nil
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	jobs := make(map[int64][]dispatcher.NewJob, len(some))
+	for i := range some {
+		if jobs[ids[i]], err = some[i].released(ctx, tx, share, pieces[ids[i]]); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// released makes the jobs of some pieces, in any order.
+func (p *part) released(ctx context.Context, tx pgx.Tx, share shares.ShareID, pieces []int64) ([]dispatcher.NewJob, error) {
+	var runs []inputRange
+	if p.Split == "inputs" {
+		var err error
+		if runs, err = readInputRuns(ctx, tx, p, pieces); err != nil {
+			return nil, err
+		}
+	}
+	jobs := make([]dispatcher.NewJob, len(pieces))
+	for i, piece := range pieces {
+		one := *p
+		one.NSplit = piece // the inputs that piece gets begin with its own
+		low := piece * p.PerJob
+		jobs[i] = one.piece(share, piece, inputsFrom(runs, span{low, low + p.PerJob}))
+	}
+	return jobs, nil
+}
+
+// inputRange is a stored run of inputs.
+type inputRange struct {
+	TaskID   int64
+	Position int64
+	Names    []string
+}
+
+func readInputRuns(ctx context.Context, tx pgx.Tx, p *part, pieces []int64) ([]inputRange, error) {
+	var ids, lows, highs []int64
+	for _, piece := range pieces {
+		low, high := piece*p.PerJob, (piece+1)*p.PerJob
+		if n := len(ids); n > 0 && highs[n-1] == low {
+			highs[n-1] = high
+			continue
+		}
+		ids, lows, highs = append(ids, p.ID), append(lows, low), append(highs, high)
+	}
+	rows, err := tx.Query(ctx, query["read_input_runs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": runInputs})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[inputRange])
+}
+
+// inputsFrom are the inputs of a span, out of runs by position.
+func inputsFrom(runs []inputRange, s span) (names []string) {
+	i, found := slices.BinarySearchFunc(runs, s.low, func(r inputRange, low int64) int { return int(r.Position - low) })
+	if !found {
+		i = max(i-1, 0)
+	}
+	for ; i < len(runs) && runs[i].Position < s.high; i++ {
+		names = append(names, s.cut(runs[i].Position, runs[i].Names)...)
+	}
+	return names
+}

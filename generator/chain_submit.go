@@ -1,0 +1,144 @@
+package generator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// chained is what a new task's row says about the tasks that it needs.
+type chained struct {
+	needs    []Need
+	state    string // open while its pieces follow others'
+	reason   string // that it waits for
+	released *int64 // 0 where pieces wait for pieces, else nil
+}
+
+// chained checks the needs of a new task.
+func (n *newTask) chained(ctx context.Context, tx pgx.Tx) (chained, error) {
+	c := chained{needs: n.spec.Needs}
+	if len(c.needs) == 0 {
+		return c, nil
+	}
+	needed, err := readNeeded(ctx, tx, c.needs)
+	if err != nil {
+		return c, err
+	}
+	var waits []string
+	for i := range c.needs {
+		need := &c.needs[i]
+		a, ok := needed[need.Task]
+		if !ok {
+			return c, fault(fmt.Sprintf("needs[%d].task", i), fmt.Sprintf("there is no task %d", need.Task), "")
+		}
+		if !need.perInput() {
+			waits = append(waits, fmt.Sprintf("%d (%s)", a.ID, a.Name))
+		}
+		if need.follows() {
+			c.state = "open"
+		}
+	}
+	if len(waits) > 0 {
+		c.reason = "waits for task " + strings.Join(waits, ", ")
+	}
+	if !n.spec.piecewise() {
+		return c, nil
+	}
+	c.released = new(int64)
+	if n.spec.Streamed() {
+		return c, nil // Commit looks
+	}
+	return c, correspond(c.needs, needed, n.spec.work())
+}
+
+// insert stores the needs of a task.
+func (c *chained) insert(ctx context.Context, tx pgx.Tx, task int64) error {
+	if len(c.needs) == 0 {
+		return nil
+	}
+	var ids []int64
+	var whens, outputs []string
+	var perInputs []bool
+	for _, n := range c.needs {
+		ids, whens = append(ids, n.Task), append(whens, cmp.Or(n.When, whenDone))
+		perInputs, outputs = append(perInputs, n.perInput()), append(outputs, n.Outputs)
+	}
+	_, err := tx.Exec(ctx, query["insert_needs"], pgx.StrictNamedArgs{"task": task, "needs": ids, "conditions": whens,
+		"per_inputs": perInputs, "outputs": outputs})
+	return err
+}
+
+// neededTask is what is known of a task that another one needs.
+type neededTask struct {
+	ID        int64
+	Name      string
+	Split     string
+	PerJob    int64
+	NEvents   int64
+	NInputs   int64
+	NPieces   int64
+	Committed bool
+	Growing   bool // its pieces are not known in advance
+}
+
+func readNeeded(ctx context.Context, tx pgx.Tx, needs []Need) (map[int64]neededTask, error) {
+	var ids []int64
+	for _, n := range needs {
+		ids = append(ids, n.Task)
+	}
+	rows, err := tx.Query(ctx, query["read_needed"], pgx.StrictNamedArgs{"tasks": ids})
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[neededTask])
+	needed := make(map[int64]neededTask, len(all))
+	for _, t := range all {
+		needed[t.ID] = t
+	}
+	return needed, err
+}
+
+// correspond says whether the pieces of w have parts of each task that they wait for: both are split alike, and cover as much.
+func correspond(needs []Need, needed map[int64]neededTask, w work) error {
+	for i, n := range needs {
+		if !n.perInput() {
+			continue
+		}
+		a, field := needed[n.Task], fmt.Sprintf("needs[%d].per", i)
+		theirs := evenCut{split: a.Split, perJob: a.PerJob, total: cutTotal(a.Split, a.NEvents, a.NInputs, a.NPieces)}
+		ours := w.cut()
+		switch {
+		case !a.Committed:
+			return fault(field, fmt.Sprintf("the inputs of task %d are not all there", a.ID), "commit it first")
+		case a.Growing || a.Split == "groups":
+			return fault(field, fmt.Sprintf("the pieces of task %d are not known in advance", a.ID), "take its outputs as inputs, or wait per: task")
+		case w.InLots:
+			return fault(field, "the pieces of this task are not known in advance", "cut it by per_job, without split and locations of inputs")
+		case ours.split != theirs.split || ours.total != theirs.total:
+			return fault(field, fmt.Sprintf("task %d has %d %s, this one %d %s", a.ID, theirs.total, theirs.what(), ours.total, ours.what()),
+				"pieces correspond where both tasks have as many inputs, events or jobs")
+		}
+	}
+	return nil
+}
+
+// corresponds is correspond for a task whose inputs are all there now.
+func (t *lockedTask) corresponds(ctx context.Context, tx pgx.Tx) error {
+	if !t.Chained {
+		return nil
+	}
+	var spec Spec
+	var scaled []Scaling
+	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": t.ID}).Scan(&spec, &scaled)
+	if err != nil || !spec.piecewise() {
+		return err
+	}
+	needed, err := readNeeded(ctx, tx, spec.Needs)
+	if err != nil {
+		return err
+	}
+	return correspond(spec.Needs, needed, work{Split: t.Split, PerJob: t.PerJob, NInputs: t.NInputs, InLots: t.InLots})
+}

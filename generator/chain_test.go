@@ -1,0 +1,478 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// needing is a managed task that needs others.
+func needing(change func(*Spec), needs ...Need) Spec {
+	return managed(func(s *Spec) {
+		s.Name, s.Needs = "reco", needs
+		if change != nil {
+			change(s)
+		}
+	})
+}
+
+// fedBy takes outputs as inputs.
+func fedBy(s *Spec) { s.Count, s.PerJob = 0, 2 }
+
+// turn lets every step see what has happened.
+func (w *world) turn(t tb) {
+	t.Helper()
+	for range 2 {
+		steps(t, w.Settle)
+		steps(t, w.Chain)
+		steps(t, w.Generate)
+	}
+	steps(t, w.Settle)
+}
+
+// report gives finished jobs without one an attempt that made one output, as ends of attempts do in the transaction of the end.
+func (w *world) reportOutputs(t tb) {
+	t.Helper()
+	w.exec(t, `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
+			claimed_at, ended_at, outcome, outputs)
+		SELECT id, attempt, 1, task_id, share_id, shape_id, 1, 1000, 1, priority, 'p', 'n', created_at, ended_at, 'finished',
+			json_build_object('hits.' || idx || '.root', 1, 'log.' || idx, 1)
+		FROM ended_jobs e WHERE state = 'finished' AND NOT EXISTS (SELECT FROM attempts a WHERE a.job_id = e.id)`)
+}
+
+// run leases and ends so many jobs.
+func (w *world) run(t tb, f *fleet, n int, outcome string) {
+	t.Helper()
+	if got := f.lease(t, n); got != n {
+		t.Fatalf("%d jobs leased, want %d", got, n)
+	}
+	f.end(t, outcome, n)
+	w.reportOutputs(t)
+	w.turn(t)
+}
+
+func TestNeedsWaitForTheWholeTask(t *testing.T) {
+	for _, c := range []struct {
+		when, outcome, state, reason string
+	}{
+		{"", "finished", "ready", ""},
+		{whenDone, "failed", "failed", "needs task %d (evgen), which is failed"},
+		{whenFinished, "failed", "failed", "needs task %d (evgen), which is failed"},
+		{whenAny, "failed", "ready", ""},
+	} {
+		t.Run(c.when+"_"+c.outcome, func(t *testing.T) {
+			w := newWorld(t)
+			f := &fleet{db: w}
+			a := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 2, 1 }))
+			b := w.submit(t, needing(nil, Need{Task: a.ID, When: c.when}))
+			if want := fmt.Sprintf("waits for task %d (evgen)", a.ID); b.State != "waiting" || b.Reason != want {
+				t.Fatalf("submitted as %s: %s", b.State, b.Reason)
+			}
+			after := w.submit(t, needing(nil, Need{Task: b.ID}))
+			w.turn(t)
+			w.run(t, f, 1, c.outcome)
+			if got := w.task(t, b.ID); got.State != "waiting" {
+				t.Errorf("half of it over: %s", got.State)
+			}
+			w.run(t, f, 1, c.outcome)
+			got, want := w.task(t, b.ID), c.reason
+			if want != "" {
+				want = fmt.Sprintf(want, a.ID)
+			}
+			if got.State != c.state || got.Reason != want || (got.EndedAt != nil) != final(c.state) {
+				t.Errorf("%s: %s, ended %v", got.State, got.Reason, got.EndedAt)
+			}
+			if third := w.task(t, after.ID); (third.State == "failed") != (c.state == "failed") {
+				t.Errorf("who needs it is %s", third.State)
+			}
+		})
+	}
+}
+
+// A killed task takes with it who needs it, unless they don't mind; the site changing does not start who waits.
+func TestNeedsOfAKilledTask(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	a := w.submit(t, managed(nil))
+	b := w.submit(t, needing(nil, Need{Task: a.ID, When: whenFinished}))
+	any1 := w.submit(t, needing(nil, Need{Task: a.ID, When: whenAny}))
+	w.apply(t, siteYAML+"  - {name: DESY, slots: 10}\n")
+	steps(t, w.Sweep)
+	if got := w.task(t, b.ID); got.State != "waiting" {
+		t.Errorf("the site changed: %s", got.State)
+	}
+	if _, err := w.Kill(ctx, a.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.turn(t)
+	if got := w.task(t, b.ID); got.State != "failed" || !strings.Contains(got.Reason, "which is aborted") {
+		t.Errorf("%s: %s", got.State, got.Reason)
+	}
+	if got := w.task(t, any1.ID); got.State != "ready" {
+		t.Errorf("any: %s", got.State)
+	}
+	var se *StateError
+	if _, err := w.Retry(ctx, b.ID); !errors.As(err, &se) || !strings.Contains(err.Error(), "retry that one first") {
+		t.Errorf("retry: %v", err)
+	}
+	c := w.submit(t, needing(nil, Need{Task: any1.ID}))
+	if _, err := w.Kill(ctx, c.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.turn(t)
+	if left := one[string](t, w.db, "SELECT state FROM task_needs WHERE task_id = $1", c.ID); left != "open" && left != "left" {
+		t.Errorf("need of a killed task: %s", left)
+	}
+}
+
+// Retry of the needed task, then of who failed with it.
+func TestRetryAlongAChain(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	f := &fleet{db: w}
+	a := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 2, 1 }))
+	b := w.submit(t, needing(func(s *Spec) { s.Count = 3 }, Need{Task: a.ID}))
+	w.turn(t)
+	w.run(t, f, 2, "failed")
+	if _, err := w.Retry(ctx, a.ID); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := w.Retry(ctx, b.ID); err != nil || c.After != "waiting" {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	w.turn(t)
+	w.run(t, f, 2, "finished")
+	w.run(t, f, 3, "finished")
+	if got := w.task(t, b.ID); got.State != "done" || got.Jobs.Finished != 3 {
+		t.Errorf("%+v", got)
+	}
+	w.recount(t)
+}
+
+// Outputs become inputs while the task that makes them runs, and the last piece has what is left.
+func TestOutputsAreInputs(t *testing.T) {
+	w := newWorld(t)
+	f := &fleet{db: w}
+	a := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 5, 1 }))
+	piecewise := w.submit(t, needing(fedBy, Need{Task: a.ID, Per: perInput, Outputs: "*.root"}))
+	whole := w.submit(t, needing(fedBy, Need{Task: a.ID, When: whenDone, Outputs: "hits.*"}))
+	w.turn(t)
+	w.run(t, f, 2, "finished")
+	if got := w.task(t, piecewise.ID); got.Inputs != 2 || got.Jobs.Ready != 1 {
+		t.Errorf("two of five: %+v", got)
+	}
+	if got := w.task(t, whole.ID); got.State != "waiting" || got.Inputs != 2 || got.Jobs.Ready != 0 {
+		t.Errorf("two of five, waits: %+v", got)
+	}
+	f.lease(t, 10)
+	f.end(t, "finished", 10)
+	w.reportOutputs(t)
+	w.turn(t)
+	for _, id := range []int64{piecewise.ID, whole.ID} {
+		w.turn(t)
+		if got := w.task(t, id); got.Pieces != 3 || got.Inputs != 5 || got.Jobs.Total != 3 {
+			t.Errorf("all: %+v", got)
+		}
+	}
+	for range 3 {
+		f.lease(t, 10)
+		f.end(t, "finished", 10)
+		w.turn(t)
+	}
+	for _, id := range []int64{piecewise.ID, whole.ID} {
+		if got := w.task(t, id); got.State != "done" || got.Jobs.Finished != 3 {
+			t.Errorf("%+v", got)
+		}
+		names := one[[]string](t, w.db, "SELECT array_agg(i ORDER BY i) FROM ended_jobs, unnest(inputs) i WHERE task_id = $1", id)
+		if want := []string{"hits.0.root", "hits.1.root", "hits.2.root", "hits.3.root", "hits.4.root"}; !slices.Equal(names, want) {
+			t.Errorf("inputs %v", names)
+		}
+	}
+	w.recount(t)
+}
+
+func TestNoOutputs(t *testing.T) {
+	w := newWorld(t)
+	f := &fleet{db: w}
+	a := w.submit(t, managed(func(s *Spec) { s.Count = 1 }))
+	b := w.submit(t, needing(fedBy, Need{Task: a.ID, Per: perInput, Outputs: "*.nothing"}))
+	w.turn(t)
+	w.run(t, f, 1, "finished")
+	if got := w.task(t, b.ID); got.State != "failed" || !strings.Contains(got.Reason, "no outputs") {
+		t.Errorf("%s: %s", got.State, got.Reason)
+	}
+}
+
+// A piece becomes a job when the pieces that it corresponds to are over, in whatever order and size.
+func TestPiecesFollowPieces(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	f := &fleet{db: w}
+	a := w.submit(t, managed(func(s *Spec) { s.Count, s.Events, s.MaxAttempts = 0, &Events{Total: 95, PerJob: 10}, 1 }))
+	b := w.submit(t, needing(func(s *Spec) { s.Count, s.Events, s.Priority = 0, &Events{Total: 95, PerJob: 20}, 5 },
+		Need{Task: a.ID, Per: perInput}))
+	w.turn(t)
+	if b = w.task(t, b.ID); b.State != "ready" || b.Pieces != 5 || b.Jobs.Ready != 0 {
+		t.Fatalf("%+v", b)
+	}
+	w.exec(t, "UPDATE jobs SET place = CASE WHEN idx IN (2, 3, 9) THEN -9 ELSE 0 END")
+	w.run(t, f, 3, "finished")
+	events := func() []int64 {
+		return one[[]int64](t, w.db, `SELECT coalesce(array_agg(first_event ORDER BY first_event), '{}')
+			FROM (SELECT task_id, first_event FROM jobs UNION ALL SELECT task_id, first_event FROM ended_jobs) j WHERE task_id = $1`, b.ID)
+	}
+	if got := events(); !slices.Equal(got, []int64{20}) {
+		t.Errorf("pieces from events %v on, want 20", got)
+	}
+	w.run(t, f, 1, "finished") // the one of b, by its priority
+	f.lease(t, 7)
+	f.end(t, "finished", 3)
+	f.end(t, "failed", 4)
+	w.turn(t)
+	f.lease(t, 10)
+	f.end(t, "finished", 10)
+	w.turn(t)
+	got := w.task(t, b.ID)
+	if got.State != "finished" || !strings.Contains(got.Reason, "which is finished") {
+		t.Fatalf("%+v", got)
+	}
+	// What had failed is tried again, and whoever follows it goes on.
+	if _, err := w.Retry(ctx, a.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Retry(ctx, b.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.turn(t)
+	for range 4 {
+		f.lease(t, 10)
+		f.end(t, "finished", 10)
+		w.turn(t)
+	}
+	if got := w.task(t, b.ID); got.State != "done" || got.Jobs.Finished != 5 || !slices.Equal(events(), []int64{0, 20, 40, 60, 80}) {
+		t.Errorf("%+v, events %v", got, events())
+	}
+	w.recount(t)
+}
+
+func TestNeedsThatCannotBe(t *testing.T) {
+	w := newWorld(t)
+	a := w.submit(t, managed(nil))
+	open := w.submit(t, managed(streamed))
+	fed := w.submit(t, needing(fedBy, Need{Task: a.ID, Outputs: "*"}))
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{needing(nil, Need{Task: 1 << 40}), "there is no task"},
+		{needing(nil, Need{Name: "evgen"}), "needs[0].task: is a name"},
+		{needing(nil, Need{}), "needs[0].task: is missing"},
+		{needing(nil, Need{Task: a.ID}, Need{Task: a.ID}), "needs[1].task: is needed twice"},
+		{needing(nil, Need{Task: a.ID, When: "soon"}), "needs[0].when"},
+		{needing(nil, Need{Task: a.ID, Outputs: "*"}), "together with count"},
+		{needing(func(s *Spec) { s.Count = 9 }, Need{Task: a.ID, Per: perInput}), "has 10 jobs, this one 9 jobs"},
+		{needing(fedBy, Need{Task: a.ID, Outputs: "*"}, Need{Task: open.ID, Per: perInput}), "both outputs and per: input"},
+		{needing(nil, Need{Task: open.ID, Per: perInput}), "are not all there"},
+		{needing(nil, Need{Task: fed.ID, Per: perInput}), "not known in advance"},
+	} {
+		_, err := w.Submit(context.Background(), SubmitRequest{Spec: c.spec})
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.spec.Needs, err, c.want)
+		}
+	}
+}
+
+// Whatever happens to a task in whatever order, who follows it has each of its outputs once, and each of its pieces once.
+func TestChainsFollowExactlyOnce(t *testing.T) {
+	w := newWorld(t)
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { w.followed(t, rand.New(rand.NewPCG(seed, 7))) })
+	}
+}
+
+// followed lets a task and two that follow it live through something, and then finish.
+func (w *world) followed(t *testing.T, r *rand.Rand) {
+	ctx := context.Background()
+	f := &fleet{db: w, lane: r.Int32()}
+	n, per, step := 1+r.Int64N(12), 1+r.Int64N(6), 1+r.Int64N(9)
+	a := w.submit(t, managed(func(s *Spec) { s.Count, s.Events, s.MaxAttempts = 0, &Events{Total: n * per, PerJob: per}, 1+r.IntN(3) }))
+	fed := w.submit(t, needing(fedBy, Need{Task: a.ID, Per: perInput, Outputs: "*.root"}))
+	when := []string{whenDone, whenAny}[r.IntN(2)]
+	b := w.submit(t, needing(func(s *Spec) { s.Count, s.Events = 0, &Events{Total: n * per, PerJob: step} }, Need{Task: a.ID, Per: perInput, When: when}))
+	ids := []int64{a.ID, fed.ID, b.ID}
+	for range 1 + r.IntN(25) {
+		switch r.IntN(10) {
+		case 8, 9:
+			w.turn(t)
+		case 7:
+			f.lease(t, 1+r.IntN(4))
+			f.end(t, splitSmaller, 1+r.IntN(4))
+			if r.IntN(2) == 0 {
+				steps(t, w.Sweep)
+			}
+		case 0, 1:
+			f.lease(t, 1+r.IntN(4))
+			f.end(t, "finished", 1+r.IntN(4))
+			w.reportOutputs(t)
+		case 2:
+			f.lease(t, 1)
+			f.end(t, "failed", 1)
+		case 3:
+			steps(t, w.Settle)
+		case 4:
+			if _, err := w.Chain(ctx); err != nil {
+				t.Fatal(err)
+			}
+		case 5:
+			steps(t, w.Generate)
+		case 6:
+			for _, id := range ids {
+				if _, err := w.Retry(ctx, id); err != nil && !errors.Is(err, ErrState) {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	w.finishAll(t, f, ids)
+	w.recount(t)
+	if when == whenDone {
+		w.notBefore(t, b.ID, a.ID)
+	}
+	halves := func(id int64) int64 { return one[int64](t, w.db, "SELECT count(*) FROM halves WHERE task_id = $1", id) }
+	outputs := n + halves(a.ID)
+	for id, pieces := range map[int64]int64{a.ID: outputs, fed.ID: ceil(outputs, 2) + halves(fed.ID), b.ID: ceil(n*per, step) + halves(b.ID)} {
+		if got := w.task(t, id); got.State != "done" || got.Jobs.Finished != pieces {
+			t.Errorf("task %d, %d pieces: %+v", id, pieces, got)
+		}
+	}
+	inputs := one[string](t, w.db, "SELECT count(DISTINCT i) || ' of ' || count(*) FROM ended_jobs, unnest(inputs) i WHERE task_id = $1 AND state = 'finished'", fed.ID)
+	if want := fmt.Sprintf("%d of %d", outputs, outputs); inputs != want {
+		t.Errorf("inputs %s, want %s", inputs, want)
+	}
+	for _, id := range []int64{a.ID, b.ID} {
+		if got := one[string](t, w.db, `SELECT sum(n_events) || ' from ' || min(first_event) || ', ' || count(*) FILTER (WHERE first_event < behind)
+			FROM (SELECT first_event, n_events, lag(first_event + n_events) OVER (ORDER BY first_event) AS behind FROM ended_jobs
+				WHERE task_id = $1 AND state = 'finished') e`, id); got != fmt.Sprintf("%d from 0, 0", n*per) {
+			t.Errorf("events of task %d: %s", id, got)
+		}
+	}
+}
+
+// notBefore says that no job of a task was made before all events that it shares with another task's had finished there: jobs have
+// ids as they are made, and here they end one after the other.
+func (w *world) notBefore(t *testing.T, id, needs int64) {
+	t.Helper()
+	early := one[string](t, w.db, `SELECT coalesce(string_agg(b.id::text, ' '), '')
+		FROM (SELECT id, first_event, n_events, created_at FROM jobs WHERE task_id = $1
+			UNION ALL SELECT id, first_event, n_events, created_at FROM ended_jobs WHERE task_id = $1) b
+		WHERE b.n_events > (SELECT coalesce(sum(least(a.first_event + a.n_events, b.first_event + b.n_events) - greatest(a.first_event, b.first_event)), 0)
+			FROM ended_jobs a WHERE a.task_id = $2 AND a.state = 'finished' AND a.ended_at <= b.created_at
+				AND a.first_event < b.first_event + b.n_events AND b.first_event < a.first_event + a.n_events)`, id, needs)
+	if early != "" {
+		t.Errorf("jobs %s of task %d came too early", early, id)
+	}
+}
+
+// finishAll lets everything finish, trying again what failed.
+func (w *world) finishAll(t tb, f *fleet, ids []int64) {
+	t.Helper()
+	for range 50 {
+		steps(t, w.Sweep)
+		w.turn(t)
+		f.lease(t, 1000)
+		f.end(t, "finished", 1000)
+		w.reportOutputs(t)
+		w.turn(t)
+		left := 0
+		for _, id := range ids {
+			if w.task(t, id).State == "done" {
+				continue
+			}
+			left++
+			if _, err := w.Retry(context.Background(), id); err != nil && !errors.Is(err, ErrState) {
+				t.Fatal(err)
+			}
+		}
+		if left == 0 {
+			return
+		}
+	}
+	t.Fatal("it never ends")
+}
+
+func TestOrderOfAFile(t *testing.T) {
+	spec := func(name string, needs ...string) Spec {
+		s := Spec{Name: name}
+		for _, n := range needs {
+			s.Needs = append(s.Needs, Need{Name: n})
+		}
+		return s
+	}
+	order, err := Order([]Spec{spec("merge", "reco", "sim"), spec("reco", "sim"), spec("sim"), spec("alone")})
+	if err != nil || !slices.Equal(order, []int{2, 1, 0, 3}) {
+		t.Errorf("%v, %v", order, err)
+	}
+	bound := spec("reco", "sim").Bound(map[string]int64{"sim": 7})
+	if bound.Needs[0] != (Need{Task: 7}) {
+		t.Errorf("%+v", bound.Needs)
+	}
+	for want, specs := range map[string][]Spec{
+		"makes a circle: a needs b needs c needs a": {spec("a", "b"), spec("b", "c"), spec("c", "a")},
+		"makes a circle: a needs a":                 {spec("a", "a")},
+		`no task of this file has the name "x"`:     {spec("a", "x")},
+		`2 tasks of this file have the name "a"`:    {spec("a"), spec("a"), spec("b", "a")},
+	} {
+		if _, err := Order(specs); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	const file = "{name: a, user: u, command: [x], count: 1, needs: [{task: b}]}\n---\n" +
+		"name: b\nuser: u\ncommand: [x]\ncount: 1\nneeds:\n  - task: 12\n  - {task: a}\n"
+	if _, err := ParseSpecs("f.yml", []byte(file)); err == nil || !strings.Contains(err.Error(), "f.yml:9:12: needs[1].task makes a circle: a needs b needs a") {
+		t.Errorf("%v", err)
+	}
+	long := make([]Spec, 10_000)
+	for i := range long {
+		long[i] = spec(fmt.Sprint(i), fmt.Sprint(i+1))
+	}
+	long[9999].Needs = nil
+	began := time.Now()
+	if order, err := Order(long); err != nil || order[0] != 9999 {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// The chain that docs/files.md shows can be submitted, in the order that it names.
+func TestDocumentedChain(t *testing.T) {
+	page, err := os.ReadFile("../docs/files.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "### Tasks that need others\n\n```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	specs, err := ParseSpecs("chain.yml", []byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	ids := map[string]int64{}
+	order, err := Order(specs)
+	for _, i := range order {
+		spec := specs[i].Bound(ids)
+		spec.Label = "test"
+		ids[spec.Name] = w.submit(t, spec).ID
+	}
+	merge := w.task(t, ids["merge"])
+	if err != nil || len(ids) != 3 || merge.State != "waiting" || len(merge.Needs) != 1 || merge.Needs[0].Name != "reco" {
+		t.Errorf("%v: %+v", err, merge)
+	}
+	if sim := w.task(t, ids["sim"]); !slices.Equal(sim.NeededBy, []int64{ids["reco"]}) {
+		t.Errorf("needed by %v", sim.NeededBy)
+	}
+}

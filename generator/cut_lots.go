@@ -1,0 +1,233 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// lotCut is what a batch takes of a lot.
+type lotCut struct {
+	*lot
+	ns   []int64 // pieces by size, at most
+	most int64   // all together
+}
+
+// allotLots spreads what is left of a batch over the lots of a task, and then over jobs that try again. Scouts come from all lots.
+func allotLots(t sourceTask, lots []*lot, wants map[rung]int64, batch int64) part {
+	p := part{sourceTask: t, after: t.RetryAfter}
+	left := t.NJobs - t.NGenerated
+	again := left - min(left, t.NPieces-t.NSplit)
+	batch = min(batch, t.Quota-t.NGenerated)
+	fresh := min(left-again, batch)
+	open := int64(0)
+	for _, l := range lots {
+		if !l.over() {
+			open++
+		}
+	}
+	for _, l := range lots {
+		if l.over() {
+			continue
+		}
+		c := lotCut{lot: l, most: min(fresh, batch, l.PiecesLeft)}
+		if t.Scouting {
+			c.most = min(c.most, ceil(fresh, open))
+		}
+		open--
+		total := int64(0)
+		for _, shape := range l.ShapeIDs {
+			r := rung{shape, t.Priority, t.UserName}
+			n := min(wants[r], c.most)
+			wants[r] -= n
+			c.ns, total = append(c.ns, n), total+n
+		}
+		if c.most = min(c.most, total); c.most > 0 {
+			p.cuts = append(p.cuts, c)
+			p.fresh, fresh, batch = p.fresh+c.most, fresh-c.most, batch-c.most
+		}
+	}
+	if len(lots) > 0 && again > 0 {
+		r := rung{lots[0].ShapeIDs[0], t.Priority, t.UserName}
+		p.again = max(0, min(again, wants[r], batch))
+		wants[r] -= p.again
+	}
+	return p
+}
+
+// lotCutter makes the jobs of a batch that come from lots.
+type lotCutter struct {
+	tx     pgx.Tx
+	share  shares.ShareID
+	queues []shares.Queue
+	spec   *Spec
+	shapes map[room]int32 // of pieces that do not keep to a size
+}
+
+// lotCutter is nil where nothing of a batch comes from lots.
+func (g *Generator) lotCutter(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) (*lotCutter, error) {
+	if !slices.ContainsFunc(plan, func(p part) bool { return len(p.cuts) > 0 }) {
+		return nil, nil
+	}
+	st, err := g.cfg.Site(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("site: %w", err)
+	}
+	return &lotCutter{tx: tx, share: share, queues: st.Queues}, nil
+}
+
+// cutLots makes the jobs of one task, and notes how many there were and what that makes of its number of pieces.
+func (c *lotCutter) cutLots(ctx context.Context, p *part) (jobs []dispatcher.NewJob, err error) {
+	if c.spec, err = readSized(ctx, c.tx, p.ID); err != nil {
+		return nil, err
+	}
+	for _, lot := range p.cuts {
+		left := lot.PiecesLeft
+		made, err := c.cut(ctx, lot, p, p.NSplit+int64(len(jobs)))
+		if err != nil {
+			return nil, fmt.Errorf("task %d, lot %d: %w", p.ID, lot.Lot, err)
+		}
+		jobs = append(jobs, made...)
+		p.more += lot.PiecesLeft + int64(len(made)) - left
+	}
+	p.fresh = int64(len(jobs))
+	return jobs, nil
+}
+
+// cut takes pieces off one lot; index is that of the first.
+func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]dispatcher.NewJob, error) {
+	plan, err := l.plan(ctx, c.tx, c.spec, c.queues)
+	if err != nil {
+		return nil, err
+	}
+	c.shapes = map[room]int32{}
+	rest := l.rest(c.spec.Events != nil)
+	each := min(rest.inputs/max(l.PiecesLeft, 1)+1, maxPerJob)
+	pieces, err := c.pieces(ctx, l, &plan, each*l.most*3/2+runInputs)
+	if err == nil && len(pieces) == 0 { // a piece may take as many as this
+		pieces, err = c.pieces(ctx, l, &plan, maxPerJob+1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]dispatcher.NewJob, len(pieces))
+	for i, pc := range pieces {
+		j := p.job(c.share, index+int64(i))
+		j.Inputs, j.FirstEvent, j.Events = pc.inputs, pc.firstEvent, pc.nEvents
+		if j.Shape, err = c.shape(ctx, &plan, pc); err != nil {
+			return nil, err
+		}
+		jobs[i] = j
+		l.CutBytes, l.CutEvents = l.CutBytes+pc.ended.bytes, l.CutEvents+pc.ended.events
+	}
+	l.estimate(c.spec, &plan)
+	return jobs, nil
+}
+
+// mostInputs bounds what one batch reads of a lot.
+const mostInputs = 100_000
+
+// pieces cuts what the next inputs make, up to what is wanted of each size in turn, and moves the cursor.
+func (c *lotCutter) pieces(ctx context.Context, l lotCut, p *plan, inputs int64) (pieces []piece, err error) {
+	k := cutter{at: cursor{l.Cut, l.Skip}, n: l.N, shared: p.shared, model: p.model, rooms: p.scratches(), plain: c.spec.Events != nil}
+	if !k.plain {
+		runs, err := readLot(ctx, c.tx, l.lot, min(inputs, mostInputs))
+		if err != nil {
+			return nil, err
+		}
+		k.load(runs)
+	}
+	ns := make([]int64, len(p.sizes)) // a site that changed meanwhile may have made more sizes, or fewer
+	for i, n := range l.ns {
+		ns[min(i, len(ns)-1)] += n
+	}
+	for more := true; more && int64(len(pieces)) < l.most; {
+		more = false
+		for i, s := range p.sizes {
+			if ns[i] == 0 || int64(len(pieces)) == l.most {
+				continue
+			}
+			pc, ok := k.next(s)
+			if !ok {
+				break
+			}
+			more, pc.size = true, i
+			ns[i]--
+			pieces = append(pieces, pc)
+		}
+	}
+	l.Cut, l.Skip = k.at.position, k.at.skip
+	return pieces, nil
+}
+
+// readLot reads so many inputs of a lot from its cursor on.
+func readLot(ctx context.Context, tx pgx.Tx, l *lot, n int64) ([]inputRun, error) {
+	first := int64(l.Lot) << lotShift
+	at := span{first + l.Cut, first + min(l.Cut+n, l.N)}
+	rows, err := tx.Query(ctx, query["read_lot"], pgx.StrictNamedArgs{"task": l.TaskID, "first": first, "low": at.low, "high": at.high, "run": runInputs})
+	if err != nil {
+		return nil, err
+	}
+	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r inputRun, err error) {
+		err = row.Scan(&r.task, &r.position, &r.names, &r.sizes, &r.events)
+		low, high := at.within(r.position, int64(len(r.names)))
+		r.position, r.names = r.position+low, r.names[low:high]
+		if r.sizes != nil {
+			r.sizes = r.sizes[low:high]
+		}
+		if r.events != nil {
+			r.events = r.events[low:high]
+		}
+		return r, err
+	})
+	return runs, err
+}
+
+// shape of a piece: that of its size, or one of its own where it needs more.
+func (c *lotCutter) shape(ctx context.Context, p *plan, pc piece) (int32, error) {
+	s := p.sizes[pc.size]
+	own := p.of(pc.weight)
+	if own.WalltimeS <= s.need.walltime && own.DiskMB <= s.need.scratch {
+		return s.shape, nil
+	}
+	if s.fits(p.model, pc.weight) && (s.walltime > 0 || s.scratch > 0) {
+		return s.shape, nil
+	}
+	at := room{own.WalltimeS, own.DiskMB}
+	shape, known := c.shapes[at]
+	if known {
+		return shape, nil
+	}
+	shape, err := dispatcher.Intern(ctx, c.tx, own)
+	c.shapes[at] = shape
+	return shape, err
+}
+
+// advanceLots books a batch on the lots that it was cut from.
+func advanceLots(ctx context.Context, tx pgx.Tx, plan []part) error {
+	var lots []*lot
+	var tasks, more []int64
+	for _, p := range plan {
+		for _, c := range p.cuts {
+			lots = append(lots, c.lot)
+		}
+		if p.more != 0 {
+			tasks, more = append(tasks, p.ID), append(more, p.more)
+		}
+	}
+	if len(lots) > 0 {
+		if err := writeLots(ctx, tx, lots); err != nil {
+			return err
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, query["resize"], pgx.StrictNamedArgs{"tasks": tasks, "more": more})
+	return err
+}

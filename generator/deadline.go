@@ -1,0 +1,119 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// DeadlineState is a task's deadline, and when it will be over at the rate at which its jobs end.
+type DeadlineState struct {
+	At       time.Time  `json:"at" doc:"When all of it should be over."`
+	ETA      *time.Time `json:"eta,omitempty" doc:"When it will be; absent while nothing of it has ended, and when it is over."`
+	LateRisk string     `json:"late_risk" enum:"unknown,low,high,late,met,missed" doc:"low, high: eta before or after the deadline. late: that has passed. In the end met or missed."`
+	PerHour  float64    `json:"jobs_per_hour" doc:"Jobs of it that end an hour, lately."`
+	Boost    int        `json:"boost,omitempty" doc:"Priority that it gains, once, when the risk is high."`
+	Boosted  int        `json:"boosted,omitempty" doc:"Priority that it has gained so."`
+}
+
+// How Forecast works: it looks at a task every half minute, at so many in one transaction, and forgets a rate within an hour.
+const (
+	forecastEvery   = 30 * time.Second
+	forecastTasks   = 500
+	forecastMemory  = time.Hour
+	forecastHorizon = 10 * 365 * 24 * time.Hour
+)
+
+// lateRisks are those of tasks that are not over.
+var lateRisks = []string{"unknown", "low", "high", "late"}
+
+// forecast is what became of one look at a task.
+type forecast struct {
+	TaskID     int64
+	WantsBoost bool
+}
+
+// Forecast works out when tasks with a deadline will be over, and gives those that are likely to be late the priority that they
+// may gain. It returns the tasks that it looked at.
+func (g *Generator) Forecast(ctx context.Context) (n int, err error) {
+	rows, err := g.cfg.Pool.Query(ctx, query["forecast"], pgx.StrictNamedArgs{"every_s": forecastEvery.Seconds(), "limit": forecastTasks,
+		"memory_s": forecastMemory.Seconds(), "horizon_s": forecastHorizon.Seconds()})
+	if err != nil {
+		return 0, fmt.Errorf("forecast: %w", err)
+	}
+	seen, err := pgx.CollectRows(rows, pgx.RowToStructByName[forecast])
+	if err != nil {
+		return 0, fmt.Errorf("forecast: %w", err)
+	}
+	for _, f := range seen {
+		if f.WantsBoost {
+			if err := g.boost(ctx, f.TaskID); err != nil {
+				return len(seen), fmt.Errorf("forecast: %w", err)
+			}
+		}
+	}
+	return len(seen), g.countDeadlines(ctx)
+}
+
+// boost gives a task the priority that it gains when it is likely to be late, and its jobs with it.
+func (g *Generator) boost(ctx context.Context, id int64) error {
+	boosted := false
+	err := pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		boosted = false
+		if _, err := lockTask(ctx, tx, id); err != nil {
+			return err
+		}
+		var priority, before int
+		err := tx.QueryRow(ctx, query["boost"], pgx.StrictNamedArgs{"task": id}).Scan(&priority)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		priority, boosted = min(priority, maxPriority), true
+		if err := tx.QueryRow(ctx, query["prioritise"], pgx.StrictNamedArgs{"task": id, "priority": priority}).Scan(&before); err != nil {
+			return err
+		}
+		_, err = prioritiseJobs(ctx, tx, dispatcher.TaskPriority{Task: id, Priority: priority})
+		return err
+	})
+	if boosted && err == nil {
+		g.cfg.Log.Info("task gains priority: it is likely to miss its deadline", "task", id)
+		g.hint()
+	}
+	return err
+}
+
+func (g *Generator) countDeadlines(ctx context.Context) error {
+	rows, err := g.cfg.Pool.Query(ctx, query["count_deadlines"])
+	if err != nil {
+		return fmt.Errorf("deadlines: %w", err)
+	}
+	counts := map[string]int64{}
+	var risk string
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&risk, &n}, func() error {
+		counts[risk] = n
+		return nil
+	})
+	for _, risk := range lateRisks {
+		g.metrics.deadlines.WithLabelValues(risk).Set(float64(counts[risk]))
+	}
+	return err
+}
+
+func (c *checker) deadline(s *Spec) {
+	switch {
+	case s.Boost < 0 || s.Boost > maxPriority:
+		c.addf("boost", "%d is not in 0 … %d", s.Boost, maxPriority)
+	case s.Boost > 0 && s.Deadline == nil:
+		c.hint("boost", "is for tasks with a deadline", "say deadline too")
+	}
+}

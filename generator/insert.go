@@ -1,0 +1,163 @@
+package generator
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// taskEntry is a new row of tasks, as submit.sql reads it.
+type taskEntry struct {
+	Place       int               `json:"place"`
+	Name        string            `json:"name"`
+	User        string            `json:"user_name"`
+	State       string            `json:"state"`
+	Reason      string            `json:"reason"`
+	Share       *int32            `json:"share_id"`
+	Own         *int32            `json:"own_share_id"`
+	Shape       int32             `json:"shape_id"`
+	Priority    int               `json:"priority"`
+	MaxAttempts int               `json:"max_attempts"`
+	Attributes  map[string]string `json:"attributes"`
+	Spec        string            `json:"spec"` // JSON as text, which may have escapes that text has not
+	TaggedBy    TaggedBy          `json:"tagged_by"`
+	SiteVersion int64             `json:"site_version"`
+	Split       string            `json:"split"`
+	PerJob      int64             `json:"per_job"`
+	Events      int64             `json:"n_events"`
+	Inputs      int64             `json:"n_inputs"`
+	Pieces      int64             `json:"n_pieces"`
+	Jobs        int64             `json:"n_jobs"`
+	Key         *string           `json:"idempotency_key"`
+	Hash        string            `json:"body_hash"`
+	Parameters  *string           `json:"parameters"`
+	Lots        *int              `json:"lots"`
+	Scouts      *int              `json:"scouts"`
+	Chain       *string           `json:"chain"`
+	Released    *int64            `json:"n_released"`
+}
+
+// insertTasks stores tasks with payloads and inputs, by rising id in their order. A task whose idempotency key is taken has
+// the id 0.
+func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, err error) {
+	leaves := make([]shares.ShareID, len(all))
+	needs := make([]dispatcher.Requirements, len(all))
+	for i := range all {
+		leaves[i], needs[i] = all[i].tag.Share, all[i].spec.shape()
+	}
+	if err := stillLeaf(ctx, tx, leaves...); err != nil {
+		return nil, err
+	}
+	shapes, err := dispatcher.InternAll(ctx, tx, needs)
+	if err != nil {
+		return nil, err
+	}
+	entries, chains := make([]taskEntry, len(all)), make([]chained, len(all))
+	for i := range all {
+		n := &all[i]
+		if chains[i], err = n.chained(ctx, tx); err != nil {
+			return nil, err
+		}
+		if entries[i], err = n.entry(shapes[i], &chains[i]); err != nil {
+			return nil, err
+		}
+		entries[i].Place = i
+	}
+	if ids, err = insertEntries(ctx, tx, entries); err != nil {
+		return nil, err
+	}
+	return ids, insertParts(ctx, tx, newParts{all, chains, ids})
+}
+
+// entry is the row of a task.
+func (n *newTask) entry(shape int32, chain *chained) (taskEntry, error) {
+	kept := n.spec
+	kept.Inputs = nil // they have a table of their own
+	body, err := kept.canonical()
+	if err != nil {
+		return taskEntry{}, err
+	}
+	w := n.spec.work()
+	state, reason := n.tag.State, n.tag.Reason
+	switch {
+	case n.spec.Streamed():
+		state, reason = "submitting", cmp.Or(reason, chain.reason)
+	case chain.reason != "" && n.tag.Share != 0:
+		state, reason = "waiting", chain.reason
+	}
+	return taskEntry{
+		Name: n.spec.Name, User: n.spec.User, State: state, Reason: reason,
+		Share: shareArg(n.tag.Share), Own: shareArg(n.tag.Own), Shape: shape, Priority: n.spec.Priority,
+		MaxAttempts: n.spec.MaxAttempts, Attributes: n.tag.Attributes, Spec: string(body), TaggedBy: n.tag.By,
+		SiteVersion: n.tag.Version, Split: w.Split, PerJob: w.PerJob, Events: w.Events, Inputs: w.NInputs,
+		Pieces: w.Pieces, Jobs: *cmp.Or(chain.released, &w.Pieces), Key: textArg(n.key), Hash: hex.EncodeToString(n.hash),
+		Parameters: textArg(string(n.parameters)), Lots: w.lots(), Scouts: n.spec.scouts(), Chain: textArg(chain.state), Released: chain.released,
+	}, nil
+}
+
+func insertEntries(ctx context.Context, tx pgx.Tx, entries []taskEntry) ([]int64, error) {
+	rows, err := tx.Query(ctx, query["submit"], pgx.StrictNamedArgs{"tasks": entries})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(entries))
+	var place int
+	var id int64
+	_, err = pgx.ForEachRow(rows, []any{&place, &id}, func() error {
+		ids[place] = id
+		return nil
+	})
+	return ids, err
+}
+
+// newParts is what tasks that were inserted have outside of their rows.
+type newParts struct {
+	tasks  []newTask
+	chains []chained
+	ids    []int64 // 0: it was not inserted
+}
+
+func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
+	var payloads []dispatcher.Payload
+	var inputs []inputChunk
+	var late []int64
+	var deadlines []time.Time
+	var boosts []int
+	for i, id := range p.ids {
+		if id == 0 {
+			continue
+		}
+		n := &p.tasks[i]
+		payloads = append(payloads, n.spec.payload(id))
+		if n.spec.Deadline != nil {
+			late, deadlines, boosts = append(late, id), append(deadlines, *n.spec.Deadline), append(boosts, n.spec.Boost)
+		}
+		if err := p.chains[i].insert(ctx, tx, id); err != nil {
+			return err
+		}
+		if !n.spec.work().InLots {
+			inputs = append(inputs, inputChunk{task: id, inputs: n.spec.Inputs})
+		} else if err := insertLots(ctx, tx, id, n); err != nil {
+			return err
+		}
+	}
+	if len(payloads) == 0 {
+		return nil
+	}
+	if err := dispatcher.AddPayload(ctx, tx, payloads...); err != nil {
+		return err
+	}
+	if len(late) > 0 {
+		_, err := tx.Exec(ctx, query["insert_deadline"], pgx.StrictNamedArgs{"tasks": late, "deadlines": deadlines, "boosts": boosts})
+		if err != nil {
+			return err
+		}
+	}
+	return copyInputs(ctx, tx, inputs)
+}

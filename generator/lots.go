@@ -1,0 +1,248 @@
+package generator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// lotShift: inputs of lot n are stored from position n << lotShift on, so that they stay without gaps within their lot, and a
+// task that turns out to have lots need not store those of the first anew.
+const lotShift = 32
+
+// maxLots bounds the sets of locations of a task.
+const maxLots = 1000
+
+// lot is what of a task is cut into pieces alike; see the table.
+type lot struct {
+	TaskID     int64
+	Lot        int32
+	Locations  []string
+	N          int64
+	Bytes      int64
+	Events     int64
+	Cut        int64
+	CutBytes   int64
+	CutEvents  int64
+	Skip       int64
+	PiecesLeft int64
+	ShapeIDs   []int32
+}
+
+// rest is what is not cut yet. A lot without inputs has events only.
+func (l *lot) rest(plain bool) weight {
+	w := weight{inputs: l.N - l.Cut, events: l.Events - l.CutEvents, bytes: l.Bytes - l.CutBytes}
+	if plain {
+		w = weight{events: l.N - l.Cut}
+	}
+	return w
+}
+
+func (l *lot) over() bool { return l.Cut >= l.N }
+
+// readLots returns the lots of locked tasks.
+func readLots(ctx context.Context, tx pgx.Tx, tasks []int64) (map[int64][]*lot, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, query["read_lots"], pgx.StrictNamedArgs{"tasks": tasks})
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[lot])
+	lots := map[int64][]*lot{}
+	for _, l := range all {
+		lots[l.TaskID] = append(lots[l.TaskID], l)
+	}
+	return lots, err
+}
+
+// addToLots stores inputs in the lots of their locations; inLots says whether the task had lots before.
+func addToLots(ctx context.Context, tx pgx.Tx, c inputChunk, inLots bool) error {
+	if !inLots {
+		if _, err := tx.Exec(ctx, query["into_lots"], pgx.StrictNamedArgs{"task": c.task, "n": len(c.inputs)}); err != nil {
+			return err
+		}
+	}
+	read, err := readLots(ctx, tx, []int64{c.task})
+	if err != nil {
+		return err
+	}
+	s := sorter{task: c.task, at: map[string]int{}}
+	for _, l := range read[c.task] {
+		s.add(l.Lot, strings.Join(l.Locations, "\n"), l.N)
+	}
+	for _, in := range c.inputs {
+		if err := s.sort(in); err != nil {
+			return err
+		}
+	}
+	if err := copyInputs(ctx, tx, s.chunks); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, query["add_to_lots"], pgx.StrictNamedArgs{"task": c.task, "lots": s.lots, "locations": s.locations,
+		"ns": s.ns, "bytes": s.bytes, "events": s.events})
+	return err
+}
+
+// insertLots stores what a new task is cut from, and opens it, unless its inputs are still to come.
+func insertLots(ctx context.Context, tx pgx.Tx, id int64, n *newTask) error {
+	switch s := &n.spec; {
+	case s.Events != nil:
+		_, err := tx.Exec(ctx, query["add_to_lots"], pgx.StrictNamedArgs{"task": id, "lots": []int32{0}, "locations": []string{""},
+			"ns": []int64{s.Events.Total}, "bytes": []int64{0}, "events": []int64{s.Events.Total}})
+		if err != nil {
+			return err
+		}
+	case s.Streamed():
+		return nil
+	default:
+		if err := addToLots(ctx, tx, inputChunk{task: id, inputs: s.Inputs}, true); err != nil {
+			return err
+		}
+	}
+	_, err := openLots(ctx, tx, &n.spec, id, n.queues)
+	return err
+}
+
+// commitLots opens the lots of a task whose inputs were streamed.
+func (g *Generator) commitLots(ctx context.Context, tx pgx.Tx, id int64) (pieces int64, err error) {
+	st, err := g.cfg.Site(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("site: %w", err)
+	}
+	s, err := readSized(ctx, tx, id)
+	if err != nil {
+		return 0, err
+	}
+	return openLots(ctx, tx, s, id, st.Queues)
+}
+
+// sorter puts inputs into lots: one a set of locations. The first lot is that of inputs without any.
+type sorter struct {
+	task   int64
+	at     map[string]int // by locations, in the arrays below
+	next   int32
+	lots   []int32
+	chunks []inputChunk
+
+	locations         []string
+	ns, bytes, events []int64 // that are added
+}
+
+func (s *sorter) add(lot int32, locations string, n int64) int {
+	i := len(s.lots)
+	s.at[locations], s.next = i, max(s.next, lot+1)
+	s.lots, s.locations = append(s.lots, lot), append(s.locations, locations)
+	s.chunks = append(s.chunks, inputChunk{task: s.task, offset: int64(lot)<<lotShift + n})
+	s.ns, s.bytes, s.events = append(s.ns, 0), append(s.bytes, 0), append(s.events, 0)
+	return i
+}
+
+func (s *sorter) sort(in Input) error {
+	key := strings.Join(in.Locations, "\n")
+	i, known := s.at[key]
+	if !known {
+		number := max(s.next, 1)
+		if key == "" {
+			number = 0
+		}
+		if number >= maxLots {
+			return fault("inputs", "are in more than 1000 different sets of locations", "leave the locations out, or make several tasks")
+		}
+		i = s.add(number, key, 0)
+	}
+	s.chunks[i].inputs = append(s.chunks[i].inputs, in)
+	s.ns[i], s.bytes[i], s.events[i] = s.ns[i]+1, s.bytes[i]+in.Size, s.events[i]+max(in.Events, 1)
+	return nil
+}
+
+// openLots makes the lots of a task ready to be cut: their shapes, and how many pieces they make. It returns the sum of these.
+func openLots(ctx context.Context, tx pgx.Tx, s *Spec, task int64, queues []shares.Queue) (pieces int64, err error) {
+	read, err := readLots(ctx, tx, []int64{task})
+	if err != nil {
+		return 0, err
+	}
+	lots := read[task]
+	for _, l := range lots {
+		p, err := l.plan(ctx, tx, s, queues)
+		if err != nil {
+			return 0, err
+		}
+		l.estimate(s, &p)
+		pieces += l.PiecesLeft
+	}
+	if err := writeLots(ctx, tx, lots); err != nil {
+		return 0, err
+	}
+	if pieces > maxPieces {
+		return 0, fault("split", fmt.Sprintf("makes about %d jobs, more than %d", pieces, maxPieces), "make them larger")
+	}
+	_, err = tx.Exec(ctx, query["open_lots"], pgx.StrictNamedArgs{"task": task, "lots": len(lots), "n_pieces": pieces})
+	return pieces, err
+}
+
+// plan is how the lot is cut, with the shapes of its sizes.
+func (l *lot) plan(ctx context.Context, tx pgx.Tx, s *Spec, queues []shares.Queue) (plan, error) {
+	p := planOf(s, l, queues)
+	each := float64(l.Bytes) / float64(max(l.Events, 1))
+	l.ShapeIDs = l.ShapeIDs[:0:0]
+	for i := range p.sizes {
+		need := p.requirements(p.sizes[i], each)
+		shape, err := dispatcher.Intern(ctx, tx, need)
+		if err != nil {
+			return p, err
+		}
+		p.sizes[i].shape, p.sizes[i].need = shape, room{need.WalltimeS, need.DiskMB}
+		l.ShapeIDs = append(l.ShapeIDs, shape)
+	}
+	return p, nil
+}
+
+// estimate says how many pieces are left. With several sizes it is as if all had the largest.
+func (l *lot) estimate(s *Spec, p *plan) {
+	l.PiecesLeft = 0
+	if !l.over() {
+		l.PiecesLeft = p.sizes[0].pieces(p.model, l.rest(s.Events != nil), p.shared)
+	}
+}
+
+// writeLots writes down how far lots are cut, and what they are cut by.
+func writeLots(ctx context.Context, tx pgx.Tx, lots []*lot) error {
+	var tasks, cuts, bytes, events, skips, left []int64
+	var numbers []int32
+	var shapes []string
+	for _, l := range lots {
+		tasks, numbers, cuts = append(tasks, l.TaskID), append(numbers, l.Lot), append(cuts, l.Cut)
+		bytes, events, skips = append(bytes, l.CutBytes), append(events, l.CutEvents), append(skips, l.Skip)
+		left, shapes = append(left, l.PiecesLeft), append(shapes, intArray(l.ShapeIDs))
+	}
+	_, err := tx.Exec(ctx, query["write_lots"], pgx.StrictNamedArgs{"tasks": tasks, "lots": numbers, "cuts": cuts, "bytes": bytes,
+		"events": events, "skips": skips, "lefts": left, "shapes": shapes})
+	return err
+}
+
+// shapeOf is what the pieces of a lot need, but for what follows from their size.
+func (s *Spec) shapeOf(l *lot) dispatcher.Requirements {
+	r := s.shape()
+	if len(l.Locations) > 0 {
+		r.Locations, r.Locality = l.Locations, cmp.Or(s.Locality, dispatcher.LocalityPreferred)
+	}
+	return r
+}
+
+// intArray is an array as PostgreSQL reads it from text: rows of a statement have arrays of different lengths.
+func intArray(ids []int32) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.Itoa(int(id))
+	}
+	return "{" + strings.Join(texts, ",") + "}"
+}

@@ -1,0 +1,152 @@
+package generator
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+)
+
+// measured ends n running jobs as finished, with what they took; a job of one core of power 1 takes so many CPU seconds.
+func (w *world) measured(t tb, n int, cpu float64, memoryMB int64) {
+	t.Helper()
+	w.exec(t, `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
+			claimed_at, started_at, outcome, cpu_s, memory_mb, outputs)
+		SELECT l.job_id, l.attempt, 1, l.task_id, l.share_id, l.shape_id, 1, 1000, 1, 0, 'p', 'n', now() - '100 s'::interval, now() - '60 s'::interval,
+			'finished', $2, $3, '{"hits": {"size": 2e6}, "log": "x"}'
+		FROM (SELECT * FROM leases ORDER BY md5(job_id::text) LIMIT $1) l`, n, cpu, memoryMB)
+	(&fleet{db: w, lane: 7, seq: one[int64](t, w.db, "SELECT coalesce(max(seq), 0) FROM ledger WHERE daemon_id = 99 AND lane = 7")}).end(t, "finished", n)
+}
+
+// Scouts go first; the rest is cut by what they measured.
+func TestScouts(t *testing.T) {
+	w := splitWorld(t)
+	f := &fleet{db: w}
+	task := w.submit(t, split(func(s *Spec) {
+		s.Scout, s.Events, s.Split = 3, &Events{Total: 10_000}, &Split{Fit: true, PerJob: 10, Efficiency: 1, BaseWalltime: 50}
+	}))
+	if n := steps(t, w.Generate); n != 3 || task.State != "ready" || task.Scouts != 3 {
+		t.Fatalf("%d jobs of %+v", n, task)
+	}
+	f.lease(t, 3)
+	if got := w.settled(t, task.ID); got.State != "scouting" || got.Jobs.Total != 3 {
+		t.Fatalf("%+v", got)
+	}
+	w.measured(t, 2, 5, 800)
+	w.settled(t, task.ID)
+	steps(t, w.Sweep)
+	if got := w.task(t, task.ID); got.State != "scouting" {
+		t.Fatalf("with a scout that runs: %+v", got)
+	}
+	w.measured(t, 1, 10, 900)
+	w.settled(t, task.ID)
+	steps(t, w.Sweep)
+	got := w.task(t, task.ID)
+	want := Scouted{Finished: 3, CPUPerEvent: 1, OutputPerEvent: 0.2, MemoryMB: 900, Walltime: 60, Longest: 60}
+	if got.State != "running" || got.Scouted == nil || *got.Scouted != want || got.Jobs.Total != 3+3 {
+		t.Fatalf("%+v, scouted %+v", got, got.Scouted)
+	}
+	steps(t, w.Generate)
+	if jobs := w.jobsOf(t, task.ID); jobs != "- 30+3550 3600s 3000MB; - 3580+3550 3600s 3000MB; - 7130+2870 3600s 3000MB" {
+		t.Error(jobs)
+	}
+	if n := one[int](t, w.db, "SELECT count(*) FROM jobs j JOIN shapes s ON s.id = j.shape_id WHERE task_id = $1 AND s.memory_mb = 1024", task.ID); n != 3 {
+		t.Errorf("%d jobs have the memory that was measured", n)
+	}
+	f.lease(t, 10)
+	f.end(t, "finished", 10)
+	if got := w.settled(t, task.ID); got.State != "done" || got.Pieces != 6 {
+		t.Errorf("%+v", got)
+	}
+	w.recount(t)
+}
+
+// A scout that waited for most of its walltime makes jobs whose walltime is enough for that.
+func TestScoutsThatWait(t *testing.T) {
+	run := scoutRun{Events: 10, CPUS: 20, Power: 8, WallS: 250}
+	for want, split := range map[float64]*Split{
+		2:     nil,                                       // by CPU time alone: 20 s / 10
+		180:   {},                                        // 250 s * 8 * 0.9 / 10
+		100:   {Efficiency: 0.5},                         // 250 s * 8 * 0.5 / 10
+		160:   {BaseWalltime: 50, Efficiency: 1},         // 200 s * 8 / 10
+		2.001: {BaseWalltime: 300, CPUPerEvent: 1000000}, // shorter than what it takes whatever its size
+	} {
+		if got := scoutedBy([]scoutRun{run}, split).CPUPerEvent; math.Abs(got-want) > 0.01 {
+			t.Errorf("%+v: %v CPU seconds an event, want %v", split, got, want)
+		}
+	}
+	m := scoutedBy([]scoutRun{run}, &Split{BaseWalltime: 50})
+	s := Spec{Split: &Split{BaseWalltime: 50}}.resized(&m)
+	if w := s.Split.model(4, 2).walltime(weight{events: 10}); math.Abs(w-250) > 0.01 {
+		t.Errorf("a job like the scout is given %v s", w)
+	}
+}
+
+// Jobs that are not cut by weight get the memory and the walltime of the scouts; a task that is all scouts is over with them.
+func TestScoutsOfEqualJobs(t *testing.T) {
+	w := splitWorld(t)
+	f := &fleet{db: w}
+	many := w.submit(t, split(func(s *Spec) { s.Count, s.Scout, s.Requirements.MemoryMB = 5, 2, 4000 }))
+	few := w.submit(t, split(func(s *Spec) { s.Inputs, s.Scout = Named("a", "b"), 9 }))
+	if n := steps(t, w.Generate); n != 4 {
+		t.Fatalf("%d jobs", n)
+	}
+	f.lease(t, 4)
+	w.settled(t, many.ID)
+	w.measured(t, 4, 1, 1000)
+	w.settled(t, many.ID)
+	steps(t, w.Sweep)
+	if got := w.task(t, few.ID); got.State != "done" || got.Scouted == nil {
+		t.Errorf("%+v", got)
+	}
+	steps(t, w.Generate)
+	if got := one[string](t, w.db, `SELECT string_agg(j.idx || ' ' || s.memory_mb || ' ' || s.walltime_s, '; ' ORDER BY j.idx)
+		FROM jobs j JOIN shapes s ON s.id = j.shape_id`); got != "2 1152 96; 3 1152 96; 4 1152 96" {
+		t.Error(got)
+	}
+}
+
+// A scout that fails all its attempts stops the task, and says why; avalanche lets it go on.
+func TestScoutFails(t *testing.T) {
+	w := splitWorld(t)
+	f := &fleet{db: w}
+	task := w.submit(t, split(func(s *Spec) { s.Count, s.Scout, s.MaxAttempts = 5, 2, 1 }))
+	steps(t, w.Generate)
+	f.lease(t, 2)
+	w.settled(t, task.ID)
+	w.exec(t, `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
+			claimed_at, outcome, exit_code, message)
+		SELECT job_id, attempt, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', now(), 'failed', 3, 'no such file' FROM leases`)
+	f.end(t, "failed", 1)
+	w.settled(t, task.ID)
+	steps(t, w.Sweep)
+	got := w.task(t, task.ID)
+	if got.State != "exhausted" || !strings.Contains(got.Reason, "failed, the last time at attempt 1: exit code 3: no such file") {
+		t.Fatalf("%+v", got)
+	}
+	f.end(t, "finished", 1)
+	if got := w.settled(t, task.ID); got.State != "exhausted" || steps(t, w.Generate) != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if c, err := w.Avalanche(context.Background(), task.ID); err != nil || c.After != "running" {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if n := steps(t, w.Generate); n != 3 {
+		t.Fatalf("%d jobs", n)
+	}
+	f.lease(t, 3)
+	f.end(t, "finished", 3)
+	if got := w.settled(t, task.ID); got.State != "finished" || got.Jobs.Finished != 4 || got.Reason != "" {
+		t.Errorf("%+v", got)
+	}
+	if _, err := w.Retry(context.Background(), task.ID); err != nil {
+		t.Fatal(err)
+	}
+	steps(t, w.Generate)
+	f.lease(t, 1)
+	f.end(t, "finished", 1)
+	if got := w.settled(t, task.ID); got.State != "done" {
+		t.Errorf("%+v", got)
+	}
+	w.recount(t)
+}

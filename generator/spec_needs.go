@@ -1,0 +1,117 @@
+package generator
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
+)
+
+// Need says that a task waits for another one, or each of its pieces for those of the other.
+type Need struct {
+	Task    int64  `json:"task,omitempty" required:"false" minimum:"1" doc:"Id of the task that is needed."`
+	Name    string `json:"name,omitempty" doc:"In a file of tasks: the name of another one there, in place of its id, which the client sends."`
+	When    string `json:"when,omitempty" enum:"done,finished,any" doc:"What that task has to be: done (default), finished or done, or over in any way."`
+	Per     string `json:"per,omitempty" enum:"task,input" doc:"task (default): wait until it is over. input: a piece waits for its part of that task only."`
+	Outputs string `json:"outputs,omitempty" doc:"A glob, such as *.root: outputs of its jobs with such names are the inputs of this task."`
+}
+
+// NeedState is a need of a task, and how far it is met.
+type NeedState struct {
+	Task    int64  `json:"task" doc:"Id of the task that is needed."`
+	Name    string `json:"name"`
+	State   string `json:"state" doc:"Of the task that is needed."`
+	When    string `json:"when" enum:"done,finished,any"`
+	Per     string `json:"per" enum:"task,input"`
+	Outputs string `json:"outputs,omitempty"`
+	Met     string `json:"met" enum:"open,met,broken,left" doc:"open: it is waited for, or more comes of it. met: it was over as was asked for. broken: it was not. left: the task that needed it was over first."`
+	Taken   int64  `json:"taken,omitempty" doc:"Jobs of it whose end is taken note of."`
+}
+
+// Ways of needing a task.
+const (
+	whenDone     = "done"
+	whenFinished = "finished"
+	whenAny      = "any"
+	perTask      = "task"
+	perInput     = "input"
+)
+
+// maxNeeds bounds the tasks that one task needs.
+const maxNeeds = 100
+
+// perInput says whether pieces wait for pieces.
+func (n *Need) perInput() bool { return n.Per == perInput }
+
+// follows says whether the ends of single jobs of the needed task count.
+func (n *Need) follows() bool { return n.perInput() || n.Outputs != "" }
+
+// fed says whether the task's inputs are outputs of tasks that it needs.
+func (s *Spec) fed() bool {
+	return slices.ContainsFunc(s.Needs, func(n Need) bool { return n.Outputs != "" })
+}
+
+// piecewise says whether pieces of the task wait for pieces of others that they correspond to.
+func (s *Spec) piecewise() bool {
+	return slices.ContainsFunc(s.Needs, func(n Need) bool { return n.perInput() && n.Outputs == "" })
+}
+
+func (c *checker) needs(s *Spec) {
+	if len(s.Needs) > maxNeeds {
+		c.addf("needs", "has more than %d entries", maxNeeds)
+		return
+	}
+	for i := range s.Needs {
+		n, field := &s.Needs[i], fmt.Sprintf("needs[%d]", i)
+		c.need(field, n)
+		if slices.ContainsFunc(s.Needs[:i], func(o Need) bool { return o.Task == n.Task && o.Name == n.Name }) {
+			c.addf(field+".task", "is needed twice")
+		}
+	}
+	switch {
+	case s.fed() && s.Split != nil:
+		c.hint("split", "given together with outputs of needs", "say how many of them a job gets by per_job")
+	case s.fed() && s.piecewise():
+		c.hint("needs", "has both outputs and per: input without them", "its inputs are outputs, so say outputs everywhere, or per: task")
+	case s.piecewise() && s.grouped():
+		c.hint("needs", "has per: input, in a task of groups or roles", "their jobs belong together: say per: task")
+	}
+}
+
+func (c *checker) need(field string, n *Need) {
+	switch {
+	case n.Task < 0:
+		c.addf(field+".task", "is negative: %d", n.Task)
+	case n.Task == 0 && n.Name == "":
+		c.hint(field+".task", "is missing", "the id of a task, or the name of another one in the same file")
+	case n.Task > 0 && n.Name != "":
+		c.addf(field+".name", "given together with task")
+	}
+	c.word(field+".task", n.Name)
+	if !slices.Contains([]string{"", whenDone, whenFinished, whenAny}, n.When) {
+		c.hint(field+".when", fmt.Sprintf("%.40q is not known", n.When), "done, finished or any")
+	}
+	if !slices.Contains([]string{"", perTask, perInput}, n.Per) {
+		c.hint(field+".per", fmt.Sprintf("%.40q is not known", n.Per), "task or input")
+	}
+	if _, err := path.Match(n.Outputs, ""); err != nil || len(n.Outputs) > maxName {
+		c.hint(field+".outputs", fmt.Sprintf("%.40q is not a glob", n.Outputs), "for instance *.root")
+	}
+}
+
+// readNeed takes an id or a name as task.
+func readNeed(n *Need, v strict.Value) {
+	v.Mapping(strict.Fields{
+		"task": func(v strict.Value) {
+			if v.IsText() {
+				n.Name, _ = v.NonEmpty()
+			} else {
+				n.Task, _ = v.Int(1, 1<<62)
+			}
+		},
+		"when":    func(v strict.Value) { n.When, _ = v.OneOf(whenDone, whenFinished, whenAny) },
+		"per":     func(v strict.Value) { n.Per, _ = v.OneOf(perTask, perInput) },
+		"outputs": func(v strict.Value) { n.Outputs, _ = v.NonEmpty() },
+	}).Require("task")
+}
