@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -92,7 +93,7 @@ func (p *Page) serveView(v *View) http.Handler {
 			writeJSON(w, show)
 		default:
 			f := p.frame(w, r, v.Nav)
-			f.Title, f.Show, f.View = v.Title, show, v.Name
+			f.Title, f.Show, f.View, f.JSON = v.Title, show, v.Name, jsonLink(req)
 			if p.cfg.Hub != nil && p.lives(v) {
 				f.Live = req.Path
 				if v.Live != nil {
@@ -166,6 +167,14 @@ func (p *Page) serveAct(a Act) http.Handler {
 			http.Redirect(w, r, answer.To, http.StatusSeeOther)
 		}
 	})
+}
+
+// jsonLink is the same as JSON.
+func jsonLink(r *Request) string {
+	path, _, _ := strings.Cut(r.Path, "?")
+	q := maps.Clone(r.Query)
+	q.Set("format", "json")
+	return path + "?" + q.Encode()
 }
 
 // wantsJSON says whether a program asks.

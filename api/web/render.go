@@ -25,7 +25,7 @@ type frame struct {
 	Show  Dated
 	Nav   string // path of the entry that is current
 	Path  string // of this page, with its query
-	JSON  string // link to the same as JSON
+	JSON  string // link to the same as JSON; empty: there is none
 	Live  string // topic of its events; empty: it stands still
 	Shape string // see Update
 	Token string // for forms: {{template "token" .}}
@@ -57,9 +57,6 @@ func (f *frame) Age() int { return int(max(0, time.Since(f.Show.When()).Seconds(
 
 func (p *Page) frame(w http.ResponseWriter, r *http.Request, nav string) *frame {
 	f := &frame{Nav: nav, Path: r.URL.RequestURI(), Token: formToken(w, r), Said: said(w, r), Build: p.cfg.Build, Login: p.session(r)}
-	q := r.URL.Query()
-	q.Set("format", "json")
-	f.JSON = r.URL.EscapedPath() + "?" + q.Encode()
 	for _, l := range navigation {
 		if _, there := p.views[l.Path]; there {
 			l.Current = l.Path == nav
