@@ -19,6 +19,8 @@ type Dispatcher interface {
 	Standing() dispatcher.Standing
 	// Outlook is the Standing with how long shares wait for their targets.
 	Outlook(context.Context) dispatcher.Standing
+	// ShareSeries is how a share stood over some time, from the samples that are kept.
+	ShareSeries(context.Context, dispatcher.SeriesRequest) (dispatcher.ShareSeries, error)
 	Queues() []dispatcher.QueueStanding
 	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)

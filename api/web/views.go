@@ -5,10 +5,17 @@ func (p *Page) allViews() []View {
 	return []View{
 		p.sharesView("/"),
 		p.sharesView("/shares/*"),
+		p.seriesView(),
+		p.versionsView(),
+		p.versionView(),
+		p.whatIfView(),
 	}
 }
 
 // acts lists what forms do.
 func (p *Page) acts() []Act {
-	return nil
+	return []Act{
+		{Path: "/what-if", Serve: p.rehearse},
+		{Path: "/apply", Serve: p.apply},
+	}
 }
