@@ -107,7 +107,9 @@ func (b *usageMachine) moved(to string, picks func(job int64, now string) bool) 
 	}
 }
 
-func (b *usageMachine) share() string { return rapid.SampledFrom([]string{"A", "B", "C"}).Draw(b.r, "share") }
+func (b *usageMachine) share() string {
+	return rapid.SampledFrom([]string{"A", "B", "C"}).Draw(b.r, "share")
+}
 
 var usageSteps = map[string]func(*usageMachine){
 	"submit": func(b *usageMachine) {

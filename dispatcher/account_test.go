@@ -264,7 +264,7 @@ func TestRate(t *testing.T) {
 		round(missed_unit_seconds), round(starved_seconds), round(busy_seconds)) FROM report.share_fairness ORDER BY hour, share`, hour.Format(time.RFC3339))
 	f.expectLines("shares", sql, want...)
 	f.expectLines("pool", "SELECT concat_ws(' ', shares, jain, largest_deviation_units, furthest_share, missed_unit_seconds, starved_shares) FROM report.fairness ORDER BY hour",
-		"2 0.6644 3 A 180 0", "2 0.6644 3 A 10800 0", "2 0.6232 2.5 B 2100 1")
+		"2 0.6622 3 A 180 0", "2 0.6622 3 A 10800 0", "2 0.5534 3.75 B 2100 1")
 	if n, err := d.Rate(context.Background()); n != 0 || err != nil {
 		t.Errorf("again: %d rows, %v", n, err)
 	}

@@ -3140,7 +3140,7 @@ CREATE VIEW report.task_usage AS
     (u.cancelled)::bigint AS cancelled,
     (u.revoked)::bigint AS revoked,
     u.wasted_slot_seconds,
-    (u.cpu_ms / 1000.0) AS cpu_seconds,
+    (u.cpu_ms * 0.001) AS cpu_seconds,
     u.share_id
    FROM ((( SELECT both_of.day,
             both_of.task_id,
@@ -3296,7 +3296,7 @@ CREATE VIEW report.usage_daily AS
     (u.cancelled)::bigint AS cancelled,
     (u.revoked)::bigint AS revoked,
     u.wasted_slot_seconds,
-    (u.cpu_ms / 1000.0) AS cpu_seconds,
+    (u.cpu_ms * 0.001) AS cpu_seconds,
     u.share_id
    FROM ((( SELECT both_of.day,
             both_of.share_id,
@@ -3391,7 +3391,7 @@ CREATE VIEW report.usage_hourly AS
     (u.cancelled)::bigint AS cancelled,
     (u.revoked)::bigint AS revoked,
     u.wasted_slot_seconds,
-    (u.cpu_ms / 1000.0) AS cpu_seconds,
+    (u.cpu_ms * 0.001) AS cpu_seconds,
     u.share_id
    FROM ((( SELECT both_of.hour,
             both_of.share_id,
