@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/internal/door"
 	"github.com/divvyhq/divvy/internal/relay"
 )
@@ -31,6 +32,8 @@ type Config struct {
 	Relay *Relay
 	// Tokens that are let in; empty = everybody (see doc.go, 8).
 	Tokens []Token
+	// Pages tells open pages what has changed; its Publish is a step of the daemon's. nil: pages stand still.
+	Pages *web.Hub
 	// Build is the version of the binary, for GET /v1/status.
 	Build string
 	// Timeout bounds a request without its long poll; 0 = a minute.
@@ -52,6 +55,7 @@ type server struct {
 	timeout    time.Duration
 	began      time.Time
 	huma       huma.API
+	page       *web.Page
 }
 
 // New returns the API as one handler. Serve it with NewServer, which has the deadlines that the routes count on.
@@ -111,7 +115,11 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 func (s *server) router() *chi.Mux {
 	root := chi.NewMux()
 	root.Use(s.edge)
-	root.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, newProblem(codeNoRoute, r.URL.Path)) })
+	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		if s.page == nil || !s.page.NoPage(w, r) {
+			s.fail(w, newProblem(codeNoRoute, r.URL.Path))
+		}
+	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Allow"] = allowed(root, r.URL.Path)
 		s.fail(w, newProblem(codeMethod, r.Method+" "+r.URL.Path))
@@ -132,6 +140,7 @@ func (s *server) routes() http.Handler {
 		panda.Scripts(root, s.Panda)
 	}
 	s.pandaRoutes(apart)
+	s.page = s.pageRoutes(root)
 	root.Group(func(r chi.Router) {
 		r.Use(s.guard)
 		for path, h := range s.pilotRoutes() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -98,6 +99,13 @@ var known = []struct {
 	{site.ErrQueueState, codeInvalid},
 	{site.ErrUnknownResource, codeNoResource},
 	{site.ErrCapacity, codeInvalid},
+	{web.ErrNoPage, code{status: 404, name: "no_page", title: "There is no such page"}},
+	{web.ErrQuery, codeInvalid},
+	{web.ErrUnauthorized, codeUnauthorized},
+	{web.ErrForeign, codeForeign},
+	{web.ErrForm, code{status: 403, name: "foreign_form", title: "The form was not made by this page for this browser",
+		hint: "open the page again and send the form from there; cookies must be allowed"}},
+	{web.ErrTooMany, code{status: 503, name: "too_many_pages", title: "Too many pages are open at this daemon", retryIn: 10}},
 }
 
 // problemOf is the one way from an error to what the client sees.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -124,8 +125,8 @@ func TestLists(t *testing.T) {
 	if f := b.dispatcher.filter; f != (dispatcher.JobFilter{Task: 3, State: "ready", After: 4, Limit: 100}) {
 		t.Errorf("filter: %+v", f)
 	}
-	b.call("GET", "/v1/tasks?user=u&state=done&share=A&label=l&after=7&limit=9", "")
-	if f := b.tasks.filter; f != (generator.Filter{User: "u", State: "done", Share: "A", Label: "l", After: 7, Limit: 9}) {
+	b.call("GET", "/v1/tasks?user=u&state=done,failed&share=A&label=l&after=7&limit=9", "")
+	if f := b.tasks.filter; !reflect.DeepEqual(f, generator.Filter{User: "u", State: []string{"done", "failed"}, Share: "A", Label: "l", After: 7, Limit: 9}) {
 		t.Errorf("filter: %+v", f)
 	}
 	for _, bad := range []string{"limit=0", "limit=1001", "limit=x", "after=x", "after=-1", "state=odd", "odd=1"} {

@@ -33,10 +33,10 @@ type scaleInput struct {
 
 type tasksInput struct {
 	Cursor
-	User  string `query:"user" doc:"Only tasks of this user."`
-	State string `query:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted" doc:"Only tasks in this state."`
-	Share string `query:"share" doc:"Only tasks of this share or one below it."`
-	Label string `query:"label" doc:"Only tasks of this label."`
+	User  string   `query:"user" doc:"Only tasks of this user."`
+	State []string `query:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted" doc:"Only tasks in one of these states, separated by commas."`
+	Share string   `query:"share" doc:"Only tasks of this share or one below it."`
+	Label string   `query:"label" doc:"Only tasks of this label."`
 }
 
 func (s *server) taskRoutes() {

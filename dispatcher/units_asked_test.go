@@ -3,6 +3,8 @@ package dispatcher
 import (
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/shares"
 )
 
 // A daemon that went without a unit longer ago than wishes are remembered gets it when it comes free at another one, which has
@@ -24,4 +26,29 @@ func TestUnitsThatComeFreeLate(t *testing.T) {
 		t.Errorf("the unit that came free stays where it is: %v", err)
 	}
 	f.recount()
+}
+
+// Units of which a daemon has some and the rest is free are as good as units in one place: here some were held while the limits
+// were computed anew, and came back to the daemon.
+func TestUnitsInTwoPlaces(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 16))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 1, cores: 8})
+	lease := pullWide(t, d, 8)
+	f.within("A", shares.FairUser) // a change of the site: 8 are free, 8 held
+	f.refreshed(d)
+	finish(t, d, Finished, lease)
+	f.enqueue(batch{share: "A", n: 1, cores: 12})
+	f.refreshed(d)
+	pullWide(t, d, 16)
+	f.recount()
+}
+
+func pullWide(t *testing.T, d *Dispatcher, cores int) Lease {
+	t.Helper()
+	r, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: cores}})
+	if err != nil || len(r.Leases) != 1 {
+		t.Fatalf("a slot of %d cores gets %v, %v", cores, r.Leases, err)
+	}
+	return r.Leases[0]
 }

@@ -106,6 +106,11 @@ func (g *Generator) Act(ctx context.Context, r ActRequest) (Acted, error) {
 	if err != nil {
 		return Acted{}, fmt.Errorf("select tasks: %w", err)
 	}
+	if len(tasks) == 0 {
+		if err := g.knownShare(ctx, r.Share); err != nil {
+			return Acted{}, err
+		}
+	}
 	out := Acted{Verb: r.Verb, DryRun: r.DryRun, To: r.To, Tasks: []TaskActed{}}
 	began := time.Now()
 	batch := 1

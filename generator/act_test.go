@@ -54,6 +54,9 @@ func TestActOnManyTasks(t *testing.T) {
 		t.Errorf("reassigned to %s", got)
 	}
 	// _ is a letter of the name, not any letter.
+	if _, err := w.Act(ctx, ActRequest{Verb: VerbKill, Selection: Selection{Share: "Prud"}}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no share \"Prud\"") {
+		t.Errorf("tasks of a share that is misspelt: %v", err)
+	}
 	act(ActRequest{Verb: VerbKill, Selection: Selection{Name: "a_b"}}, "paused→aborted true")
 	out = act(ActRequest{Verb: VerbPause, Selection: Selection{User: "bob", State: []string{"aborted"}}}, "aborted→aborted false")
 	if why := out.Tasks[0].Why; why != fmt.Sprintf("task %d is aborted: cannot pause (tasks that are ready, running or throttled can be paused)", b.ID) {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -78,6 +79,11 @@ func (c *checker) between(field string, n, low, high int64) {
 	}
 }
 
+// spoken writes seconds as people say them.
+func spoken(w Walltime) string {
+	return strings.TrimSuffix(strings.TrimSuffix((time.Duration(w)*time.Second).String(), "0s"), "0m")
+}
+
 // word checks a text that people read in lists.
 func (c *checker) word(field, text string) {
 	switch {
@@ -119,9 +125,11 @@ func (c *checker) identity(s *Spec) {
 func (c *checker) attempts(s *Spec) {
 	c.between("max_failures", int64(s.MaxFailures), 1, maxAttemptsCap)
 	c.between("quarantine_after", int64(s.QuarantineAfter), 1, maxAttemptsCap)
-	c.between("backoff", int64(s.Backoff), 1, maxBackoff)
-	c.between("max_backoff", int64(s.MaxBackoff), 1, maxBackoff)
 	switch {
+	case s.Backoff < 0 || s.Backoff > maxBackoff:
+		c.addf("backoff", "%s is not in 1s … %s", spoken(s.Backoff), spoken(maxBackoff))
+	case s.MaxBackoff < 0 || s.MaxBackoff > maxBackoff:
+		c.addf("max_backoff", "%s is not in 1s … %s", spoken(s.MaxBackoff), spoken(maxBackoff))
 	case s.MaxBackoff > 0 && s.Backoff == 0:
 		c.hint("max_backoff", "bounds a backoff that is not there", "say backoff too")
 	case s.MaxBackoff > 0 && s.MaxBackoff < s.Backoff:

@@ -109,6 +109,14 @@ func (g *Generator) countDeadlines(ctx context.Context) error {
 	return err
 }
 
+// notPast refuses a deadline that nothing can keep any more. It is no part of Check: what is stored stays as it is.
+func (s *Spec) notPast(now time.Time) error {
+	if s.Deadline == nil || s.Deadline.After(now) {
+		return nil
+	}
+	return fault("deadline", s.Deadline.UTC().Format(time.RFC3339)+" has passed", "a later one, or none")
+}
+
 func (c *checker) deadline(s *Spec) {
 	switch {
 	case s.Boost < 0 || s.Boost > maxPriority:

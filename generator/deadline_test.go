@@ -75,3 +75,23 @@ func TestDeadlinesThatCannotBe(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A deadline that has passed is refused, but not where the task was there before: a repeat of the request gets it.
+func TestDeadlineThatHasPassed(t *testing.T) {
+	w := newWorld(t)
+	past, soon := time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
+	late := func(at time.Time, key string) SubmitRequest {
+		return SubmitRequest{Spec: managed(func(s *Spec) { s.Deadline = &at }), IdempotencyKey: key}
+	}
+	if _, err := w.Submit(t.Context(), late(past, "")); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "has passed (a later one, or none)") {
+		t.Errorf("submitted: %v", err)
+	}
+	there, err := w.Submit(t.Context(), late(soon, "k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.SubmitMany(t.Context(), []SubmitRequest{late(past, ""), late(soon, "k")})
+	if err != nil || !errors.Is(out[0].Err, ErrInvalid) || out[1].Err != nil || out[1].Task.ID != there.ID {
+		t.Errorf("%+v, %v", out, err)
+	}
+}

@@ -38,7 +38,7 @@ type Spec struct {
 	MaxFailures     int      `json:"max_failures,omitempty" minimum:"0" doc:"Of these, those that failed, so that it may be lost more often than it may fail; 0 = max_attempts."`
 	Backoff         Walltime `json:"backoff,omitempty" doc:"How long a job waits after its first attempt that failed or was lost; twice as long after each further one; 0 = not at all."`
 	MaxBackoff      Walltime `json:"max_backoff,omitempty" doc:"At the most; 0 = 6h."`
-	QuarantineAfter int      `json:"quarantine_after,omitempty" minimum:"0" doc:"A job that was lost so many times in a row fails; 0 = as the site says."`
+	QuarantineAfter int      `json:"quarantine_after,omitempty" minimum:"0" doc:"A job that was lost so many times in a row fails; 0 = as the site says; max_attempts or more = never."`
 
 	Count          int64             `json:"count,omitempty" minimum:"0" doc:"So many jobs, numbered from 0."`
 	Inputs         []Input           `json:"inputs,omitempty" doc:"Inputs, per_job of them for each job: names, or objects that say more."`

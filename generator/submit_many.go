@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -157,6 +158,9 @@ func (g *Generator) read(ctx context.Context, out []Submitted, ids []int64) erro
 // prepare checks a request and finds its share by the site.
 func prepare(st *site.Site, req SubmitRequest) (n newTask, err error) {
 	if n.hash, err = req.check(); err != nil {
+		return n, err
+	}
+	if err := req.Spec.notPast(time.Now()); err != nil {
 		return n, err
 	}
 	n.key, n.parameters, n.queues = req.IdempotencyKey, req.Parameters, st.Queues

@@ -165,13 +165,16 @@ func TestTasksList(t *testing.T) {
 		f    Filter
 		want int
 	}{
-		{Filter{}, 5}, {Filter{User: "bob"}, 3}, {Filter{Share: "Prod"}, 2}, {Filter{Share: "Prod/MC"}, 2}, {Filter{Share: "Pro"}, 0},
-		{Filter{Label: "test"}, 3}, {Filter{State: "ready"}, 5}, {Filter{State: "done"}, 0}, {Filter{Limit: 4}, 4},
+		{Filter{}, 5}, {Filter{User: "bob"}, 3}, {Filter{Share: "Prod"}, 2}, {Filter{Share: "Prod/MC"}, 2}, {Filter{Share: "Wide"}, 0},
+		{Filter{Label: "test"}, 3}, {Filter{State: []string{"done", "ready"}}, 5}, {Filter{State: []string{"done"}}, 0}, {Filter{Limit: 4}, 4},
 	} {
 		tasks, _, err := w.Tasks(context.Background(), c.f)
 		if err != nil || len(tasks) != c.want {
 			t.Errorf("%+v: %d tasks, %v", c.f, len(tasks), err)
 		}
+	}
+	if _, _, err := w.Tasks(context.Background(), Filter{Share: "Prod/MX"}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), `no share "Prod/MX"`) {
+		t.Errorf("tasks of a share that is misspelt: %v", err)
 	}
 	tasks, next, _ := w.Tasks(context.Background(), Filter{Limit: 3})
 	rest, end, _ := w.Tasks(context.Background(), Filter{Limit: 3, After: next})

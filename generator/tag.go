@@ -202,6 +202,28 @@ func pathOf(st *site.Site, id shares.ShareID) string {
 	return ""
 }
 
+// knownShare refuses the name of a share, which chose no task, where the site has none of that name either: it is misspelt.
+func (g *Generator) knownShare(ctx context.Context, path string) error {
+	if path == "" {
+		return nil
+	}
+	st, err := g.cfg.Site(ctx)
+	if errors.Is(err, ErrNoSite) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("site: %w", err)
+	}
+	if _, ok := st.Tree.ByPath(path); ok {
+		return nil
+	}
+	var paths []string
+	for _, n := range st.Tree.Nodes[1:] { // the root has no name
+		paths = append(paths, n.Path)
+	}
+	return fault("share", fmt.Sprintf("there is no share %q", path), strict.DidYouMean(path, paths))
+}
+
 // reshare gives a task that is about to be tried again another share when its old one is no leaf any more.
 func reshare(ctx context.Context, tx pgx.Tx, t lockedTask, st *site.Site) error {
 	err := stillLeaf(ctx, tx, t.share())

@@ -56,8 +56,8 @@ type Task struct {
 // Filter selects tasks for a list. Zero fields select nothing away.
 type Filter struct {
 	User  string
-	State string
-	Share string // this share and all below it
+	State []string // one of these; none = any
+	Share string   // this share and all below it
 	Label string
 	After int64 // ids above this one: the cursor
 	Limit int   // 1 … 1000; 0 = 100
@@ -136,7 +136,7 @@ func (g *Generator) Tasks(ctx context.Context, f Filter) (tasks []Task, next int
 		limit = 100
 	}
 	limit = min(max(limit, 1), 1000)
-	rows, err := g.cfg.Pool.Query(ctx, query["tasks"], pgx.StrictNamedArgs{"user": f.User, "state": f.State, "share": f.Share,
+	rows, err := g.cfg.Pool.Query(ctx, query["tasks"], pgx.StrictNamedArgs{"user": f.User, "states": append([]string{}, f.State...), "share": f.Share,
 		"label": f.Label, "after": f.After, "limit": limit + 1})
 	if err != nil {
 		return nil, 0, fmt.Errorf("tasks: %w", err)
@@ -152,5 +152,8 @@ func (g *Generator) Tasks(ctx context.Context, f Filter) (tasks []Task, next int
 		}
 		tasks = append(tasks, r.task())
 	}
-	return tasks, 0, nil
+	if len(tasks) == 0 {
+		err = g.knownShare(ctx, f.Share)
+	}
+	return tasks, 0, err
 }

@@ -139,7 +139,7 @@ func corePower(st *site.Site) shares.Units {
 }
 
 // whyThrottled is what a task says that Throttle has not seen yet.
-const whyThrottled = "a limit of the site concerns it: it is about to be let in, or told why not"
+const whyThrottled = "a limit of the site concerns it: within seconds it is let in, or says what it waits for"
 
 // entry is the state that a task comes to when it would be in that one: where a limit concerns it, Throttle lets it in.
 func entry(st *site.Site, user, label string, share shares.ShareID, state string) string {

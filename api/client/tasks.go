@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/divvyhq/divvy/api"
@@ -51,11 +52,12 @@ type Page[T any] = api.Page[T]
 
 // TaskFilter selects tasks; zero fields select nothing away.
 type TaskFilter struct {
-	User, State string
-	Share       string // this one and those below it
-	Label       string
-	Limit       int    // 0 = 100
-	After       string // the Next of the page before
+	User  string
+	State []string // one of these; none = any
+	Share string   // this one and those below it
+	Label string
+	Limit int    // 0 = 100
+	After string // the Next of the page before
 }
 
 // JobFilter selects jobs; zero fields select nothing away.
@@ -119,7 +121,7 @@ func (c *Client) Task(ctx context.Context, id int64) (Task, error) {
 func (c *Client) Tasks(ctx context.Context, f TaskFilter) (Page[Task], error) {
 	q := query{}
 	q.set("user", f.User)
-	q.set("state", f.State)
+	q.set("state", strings.Join(f.State, ","))
 	q.set("share", f.Share)
 	q.set("label", f.Label)
 	q.page(f.Limit, f.After)

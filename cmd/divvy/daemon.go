@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -34,6 +35,7 @@ type daemon struct {
 	generator  *generator.Generator
 	wakes      *wakes
 	lead       lead
+	pages      *web.Hub
 
 	listener net.Listener
 	panda    net.Listener // nil: PanDA's API is beside the native one
@@ -54,7 +56,7 @@ type undoStep struct {
 }
 
 func newDaemon(cfg config, log *slog.Logger) *daemon {
-	return &daemon{cfg: cfg, log: log, registry: newRegistry(), wakes: newWakes(), failed: make(chan error, 1)}
+	return &daemon{cfg: cfg, log: log, registry: newRegistry(), wakes: newWakes(), pages: web.NewHub(), failed: make(chan error, 1)}
 }
 
 // Start brings everything up; when it returns nil the daemon serves. On an error everything that was started is

@@ -41,7 +41,7 @@ func taskListCommand(c *cli) *cobra.Command {
 		})}
 	fl := cmd.Flags()
 	fl.StringVar(&f.User, "user", "", "only tasks of this user")
-	fl.StringVar(&f.State, "state", "", "only tasks in this state")
+	fl.StringSliceVar(&f.State, "state", nil, "only tasks in this state, or one of several: ready,running")
 	fl.StringVar(&f.Share, "share", "", "only tasks of this share and those below it")
 	fl.StringVar(&f.Label, "label", "", "only tasks with this label")
 	fl.IntVar(&f.Limit, "limit", 100, "tasks a page, 1 to 1000")
@@ -277,7 +277,7 @@ func needed(n client.TaskNeed) string {
 		text += ", piece by piece"
 	}
 	if n.Outputs != "" || n.Per == "input" {
-		text += ": " + plural(n.Taken, "job") + " taken note of"
+		text += ": " + plural(n.Taken, "job") + " of it seen to end"
 	}
 	return text + pick(n.Met == "open", "", "; "+n.Met)
 }

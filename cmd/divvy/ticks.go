@@ -25,6 +25,12 @@ func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate *ease) {
 		of(0.6, 200*time.Millisecond, time.Second)
 }
 
+// pageEase keeps open pages from taking more than a twentieth of a core of what serves pilots: where building what they
+// show takes long, they are told less often.
+func (d *daemon) pageEase() *ease {
+	return &ease{times: 20, most: 10 * time.Second, mostAll: 10 * time.Second, daemons: func() int { return 1 }}
+}
+
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
 	refresh, fold, settle, chain, sweep, generate := d.eases()
@@ -59,6 +65,7 @@ func (d *daemon) loops() []loop {
 	ls = append(ls, loop{name: "throttle", every: time.Second, drain: true, wake: d.wakes.on("tasks", "site"), ease: settle, step: d.generator.Throttle})
 	ls = append(ls, loop{name: "sweep", every: 500 * time.Millisecond, bound: time.Minute, drain: true, sigh: sweep, step: d.generator.Sweep})
 	ls = append(ls, loop{name: "chain", every: 500 * time.Millisecond, ease: chain, step: d.generator.Chain})
+	ls = append(ls, loop{name: "pages", every: time.Second, ease: d.pageEase(), step: d.pages.Publish})
 	ls = append(ls, loop{name: "forecast", every: 5 * time.Second, step: d.generator.Forecast})
 	return ls
 }

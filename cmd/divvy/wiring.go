@@ -133,7 +133,7 @@ func (d *daemon) serve(context.Context) error {
 	calls.Steering, calls.Site = d.generator, d.store
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
-		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
+		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(), Pages: d.pages,
 		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 		Panda: calls, PandaApart: d.panda != nil,
 	})
@@ -148,7 +148,7 @@ func (d *daemon) serve(context.Context) error {
 	}
 	// The first thing that Stop does: no new grants, and pulls that wait, here or where they were handed on to, are told
 	// so (503) instead of keeping the HTTP server from ending. Renewals and ends are served until that has happened.
-	d.onStop("pulls", time.Second, func(context.Context) error { d.dispatcher.Drain(); d.leaveRelay(); return nil })
+	d.onStop("pulls", time.Second, func(context.Context) error { d.pages.Close(); d.dispatcher.Drain(); d.leaveRelay(); return nil })
 	return nil
 }
 

@@ -11,7 +11,7 @@ LEFT JOIN shares s ON s.id = t.share_id
 LEFT JOIN shares own ON own.id = t.own_share_id
 WHERE t.id > @after::bigint
     AND (@user::text = '' OR t.user_name = @user::text)
-    AND (@state::text = '' OR t.state = @state::text)
+    AND (cardinality(@states::text[]) = 0 OR t.state = ANY (@states::text[]))
     AND (@label::text = '' OR t.attributes ->> 'label' = @label::text)
     AND (@share::text = '' OR coalesce(own.path, s.path) = @share::text
         OR starts_with(coalesce(own.path, s.path), @share::text || '/'))

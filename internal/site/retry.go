@@ -96,7 +96,7 @@ func checkRetryRule(r retry.Rule, seen strict.Seen) {
 }
 
 func readFailureMatch(v strict.Value) (m retry.Match) {
-	v.Mapping(strict.Fields{
+	seen := v.Mapping(strict.Fields{
 		"outcome": func(v strict.Value) { m.Outcome, _ = v.OneOf(retry.Failed, retry.Lost) },
 		"source": func(v strict.Value) {
 			m.Source = readName(v, " :\"'", "payload, pilot, or what stands before ErrorCode in the pilot's report")
@@ -117,6 +117,9 @@ func readFailureMatch(v strict.Value) (m retry.Match) {
 		"message": func(v strict.Value) { m.Message = readPattern(v, "%s") },
 		"label":   func(v strict.Value) { m.Label = readPattern(v, `^(?:%s)$`) },
 	})
+	if m.Outcome == retry.Lost && (m.Source == "" || m.Source == retry.Payload) && seen.Has("code") {
+		seen.At("code").Fail("code: a lost attempt has none of the payload", "outcome failed; or the source of a code that pilots send while they run")
+	}
 	return m
 }
 
