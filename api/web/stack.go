@@ -52,7 +52,7 @@ func stackOf(q dispatcher.QueueStanding, held []dispatcher.QueueHeld) (s stack) 
 		says = append(says, h.Share+" "+count(h.Cores))
 		rest -= h.Cores
 	}
-	if rest > 0 && len(held) > 0 { // of smaller shares, or granted since those were asked for
+	if rest > 0 { // of smaller shares, or granted since those were asked for
 		s.add(at, rest, whole, colours)
 		says = append(says, "others "+count(rest))
 	}
