@@ -76,7 +76,7 @@ func (c *contenders) bestAmong(of due, q *queue, n *needs) (found choice, in obs
 		}
 		if no := c.of.short(w, q); no.stands() {
 			if l := no.limit; l != nil && l.mayGive(no.need()) {
-				n.limits[l] = max(n.limits[l], no.need())
+				n.lack(l, no.need())
 				in.meet(l, true)
 				continue
 			}
@@ -95,9 +95,9 @@ func (c *contenders) admitted(leaf int, o *outline, n *needs, in *obstacle) bool
 	if l, short := c.lacking(leaf, o); l != nil {
 		n.lacked = l.key.Kind
 		if l.mayGive(short) {
-			n.limits[l] = max(n.limits[l], short)
+			n.lack(l, short)
 		}
-		in.meet(l, n.limits[l] > 0)
+		in.meet(l, n.asks(l))
 		return false
 	}
 	if c.pool.lends && !c.lent(leaf, shares.Units(o.need.Cores)*c.power, in) {

@@ -65,7 +65,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 			if sh.nOpen > 0 || p.among != nil {
 				n.lacked = l.key.Kind
 				if l.mayGive(short) {
-					n.limits[l] = max(n.limits[l], short)
+					n.lack(l, short)
 					wait = true
 				}
 			}

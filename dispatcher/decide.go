@@ -49,7 +49,7 @@ const (
 // needs is what a blocked decision waits for.
 type needs struct {
 	windows map[*window]bool
-	limits  map[*limit]shares.Units
+	limits  map[*limit]lack
 	placing bool   // jobs of claims that were just bound must be placed
 	lacked  string // kind of a hard limit, or lend or borrow, that left out a window; empty: none did
 	lane    int    // whose batch is being decided
@@ -61,8 +61,24 @@ type needs struct {
 }
 
 func newNeeds(lane int) *needs {
-	return &needs{lane: lane, windows: map[*window]bool{}, limits: map[*limit]shares.Units{}, gangs: map[*gang]bool{}, nodes: map[*gangNode]bool{}}
+	return &needs{lane: lane, windows: map[*window]bool{}, limits: map[*limit]lack{}, gangs: map[*gang]bool{}, nodes: map[*gangNode]bool{}}
 }
+
+// lack is what a decision was short of under a limit, the grants counted that it had made by then.
+type lack struct {
+	need shares.Units // of a job
+	more shares.Units // beside the balance
+}
+
+// lack notes that a job needs so much. Of several that lack something the one counts that lacks most.
+func (n *needs) lack(l *limit, need shares.Units) {
+	if more := need - l.balance(); more > n.limits[l].more {
+		n.limits[l] = lack{need, more}
+	}
+}
+
+// asks says whether more is asked for under a limit.
+func (n *needs) asks(l *limit) bool { return n.limits[l].more > 0 }
 
 // decide gives the pull as many jobs as it may have. What it grants is counted as held at once.
 func (s *state) decide(p *pull, n *needs) decision {
@@ -130,7 +146,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		}
 		found, in := of.best(first, q, n)
 		switch {
-		case in.limit != nil && n.limits[in.limit] > 0:
+		case in.limit != nil && n.asks(in.limit):
 			return nil, blocked
 		case found.window == nil && first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there

@@ -16,10 +16,10 @@ type takeRow struct {
 	Granted shares.Units // the escrow row afterwards
 }
 
-// take asks for escrow under a limit, so that need may be spent: all that is free when this is the only daemon, else a part
-// of it, and as the last units run out just what the balance lacks, under the lock of the limit's row. When there is less,
-// the others hear that somebody wants units.
-func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
+// take asks for the escrow that a decision lacks under a limit: all that is free when this is the only daemon, else a part of
+// it, and as the last units run out just that much, under the lock of the limit's row. When there is less, the others hear
+// that somebody wants units.
+func (d *Dispatcher) take(l *limit, lacks lack, epoch int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
 	d.mu.Lock()
@@ -27,16 +27,8 @@ func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
 	if n := len(d.daemons); n > 1 {
 		parts = 2 * n
 	}
-	had := l.balance()
-	if had >= need { // something has ended meanwhile
-		l.taking = false
-		d.line.unblock(d, nil)
-		d.mu.Unlock()
-		d.kick()
-		return
-	}
 	args := l.args()
-	args["daemon"], args["need"], args["parts"], args["epoch"] = d.id, int64(need-had), parts, epoch
+	args["daemon"], args["need"], args["parts"], args["epoch"] = d.id, int64(lacks.more), parts, epoch
 	unmade := l.unmade
 	d.mu.Unlock()
 
@@ -61,7 +53,7 @@ func (d *Dispatcher) take(l *limit, need shares.Units, epoch int64) {
 	case len(got) == 0:
 		d.outdated = true // another epoch
 	case got[0].Amount == 0:
-		l.dry, l.refused, l.had, l.asked = true, need, had, time.Now()
+		l.dry, l.refused, l.asked = true, lacks, time.Now()
 	default:
 		l.granted, l.dry = got[0].Granted, false
 		l.ease()
@@ -196,7 +188,7 @@ func (d *Dispatcher) watchLimits(ctx context.Context) error {
 			d.outOfDebt(l)
 		}
 		// What ended here may be as much as was lacking: others wait for the rest.
-		if l.dry && (r.Free > 0 || l.balance() >= l.refused || time.Since(l.asked) > askAgainAfter) {
+		if l.dry && (r.Free > 0 || l.balance() >= l.refused.need || time.Since(l.asked) > askAgainAfter) {
 			l.dry, relief = false, true
 			l.ease()
 		}

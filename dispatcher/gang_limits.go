@@ -65,7 +65,7 @@ func (f *limitsOfGang) look(l *limit, need shares.Units) {
 		f.why = fmt.Sprintf("all of it needs %s at once, and the limit of %s %s has not so much free", figure(need.Float()), l.key.Kind, l.key.Ref)
 	}
 	if need <= l.cap && l.mayGive(need) {
-		f.n.limits[l] = max(f.n.limits[l], need)
+		f.n.lack(l, need)
 		f.asks = true
 	}
 }

@@ -192,8 +192,7 @@ type limit struct {
 	spent   shares.Units // net units that our lanes took since the epoch began, with grants in flight
 	debt    bool         // more is held than the cap allows: what ends here goes back before anything is spent
 	dry     bool         // the last take got nothing; set back when units may have come free
-	refused shares.Units // what that take needed, with had: there may be something for a smaller job
-	had     shares.Units // balance beside which that was needed
+	refused lack         // what that take was for: there may be something for a smaller job
 	asked   time.Time    // when it was refused
 	taking  bool         // a take or return is on its way
 	bars    []bar        // leaves that it keeps out of sets of contenders while it is dry
@@ -210,7 +209,7 @@ func (l *limit) balance() shares.Units {
 }
 
 // mayGive says whether asking for what lacks of so much may help: it does not where nobody else had as much the last time.
-func (l *limit) mayGive(need shares.Units) bool { return !l.dry || need-l.balance() < l.refused-l.had }
+func (l *limit) mayGive(need shares.Units) bool { return !l.dry || need-l.balance() < l.refused.more }
 
 // taking says whether a take or a return is on its way under any limit.
 func (s *state) taking() bool {

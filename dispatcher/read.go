@@ -31,11 +31,11 @@ func (d *Dispatcher) satisfy(n *needs) {
 	if n.placing {
 		d.placeClaims()
 	}
-	for l, need := range n.limits {
+	for l, lacks := range n.limits {
 		if !l.taking && !d.outdated {
 			l.taking = true
 			epoch := d.state.epoch
-			d.work.Go(func() { d.take(l, need, epoch) })
+			d.work.Go(func() { d.take(l, lacks, epoch) })
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (c *contenders) first(h *heads, q *queue, n *needs, in *obstacle) *window {
 		case !no.stands():
 			return w
 		case no.limit != nil && no.limit.mayGive(no.need()):
-			n.limits[no.limit] = max(n.limits[no.limit], no.need())
+			n.lack(no.limit, no.need())
 			in.meet(no.limit, true)
 			s.askAhead(h, q, n)
 			return nil
@@ -162,7 +162,7 @@ func (s *state) askAhead(h *heads, q *queue, n *needs) {
 				continue
 			}
 			if need := shares.Units(a.units) * 1000; sup.limit.balance() < need && sup.limit.mayGive(need) {
-				n.limits[sup.limit] = max(n.limits[sup.limit], need)
+				n.lack(sup.limit, need)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func TestUnitsThatComeFreeLate(t *testing.T) {
 	finish(t, first, Finished, leases...) // the unit stays in its escrow
 	second.mu.Lock()
 	l := second.state.limits[resourceLimit("maya", "")]
-	l.dry, l.refused, l.asked = true, 1000, time.Now()
+	l.dry, l.refused, l.asked = true, lack{1000, 1000}, time.Now()
 	second.mu.Unlock()
 	if _, err := second.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 30}); err != nil {
 		t.Errorf("the unit that came free stays where it is: %v", err)
