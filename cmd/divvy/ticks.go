@@ -15,14 +15,15 @@ import (
 // all that have ended behind the first that has not. A verb on a task with a million jobs takes a quarter of one backend:
 // grants go on at nine tenths of their rate beside it, and at three quarters where it takes half.
 // A generator rests for three fifths of the time that it works, for the same reason: 50,000 jobs a second are more than are started,
-// and claims keep four fifths of their rate beside it.
-func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate *ease) {
+// and claims keep four fifths of their rate beside it. What ends cost is added up with a sixth of a backend at the most; the
+// usage views read what is not added up yet.
+func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate, account *ease) {
 	of := func(times float64, most, mostAll time.Duration) *ease {
 		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.dispatcher.Daemons}
 	}
 	return of(2, 10*time.Millisecond, 50*time.Millisecond), of(20, 10*time.Second, time.Minute), of(20, 2*time.Second, 5*time.Second),
 		of(3, 10*time.Second, time.Minute), of(3, time.Second, time.Second),
-		of(0.6, 200*time.Millisecond, time.Second)
+		of(0.6, 200*time.Millisecond, time.Second), of(5, 10*time.Second, 30*time.Second)
 }
 
 // pageEase keeps open pages from taking more than a twentieth of a core of what serves pilots: where building what they
@@ -33,7 +34,7 @@ func (d *daemon) pageEase() *ease {
 
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
-	refresh, fold, settle, chain, sweep, generate := d.eases()
+	refresh, fold, settle, chain, sweep, generate, account := d.eases()
 	ls := []loop{
 		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.refresh},
 		{name: "lead", every: 200 * time.Millisecond, bound: 5 * time.Second, wake: d.lead.broke, step: d.followLead},
@@ -48,6 +49,8 @@ func (d *daemon) loops() []loop {
 		{name: "users", every: time.Second, drain: true, wake: d.wakes.on("site"), ease: refresh, step: d.dispatcher.TendUsers},
 		{name: "fold", every: time.Second, ease: fold, step: d.dispatcher.Fold},
 		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
+		{name: "account", every: 2 * time.Second, ease: account, step: d.dispatcher.Account},
+		{name: "rate", every: time.Minute, step: d.dispatcher.Rate},
 		{name: "purge", every: time.Minute, step: d.dispatcher.Purge},
 		{name: "vacuum", every: 5 * time.Second, step: d.dispatcher.SpareVacuum},
 		{name: "record", every: time.Second, step: d.dispatcher.Record},

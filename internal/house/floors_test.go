@@ -26,7 +26,7 @@ var floors = map[string]int{
 }
 
 // testOnly packages are imported by _test.go files only.
-var testOnly = []string{"internal/pgtest", "internal/house", "internal/e2e"}
+var testOnly = []string{"internal/pgtest", "internal/house", "internal/e2e", "internal/browser"}
 
 // sameFloor lists the folders within a floor whose import is meant, beside the imports between a package and its own
 // sub-packages.
@@ -49,6 +49,7 @@ var only = map[string][]string{
 	"database/sql":                      {"migrations"},
 	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/bench", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
+	"github.com/chromedp":               {"internal/browser"},
 	"pgregory.net/rapid":                {}, // tests
 	"testing":                           {"internal/pgtest"},
 }

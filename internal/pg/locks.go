@@ -21,6 +21,7 @@ const (
 	LockDays                               // making the partitions of days
 	LockReclaim                            // giving orders to reclaim
 	LockThrottle                           // deciding what limits let tasks make
+	LockAccount                            // adding what ended to the roll-ups
 )
 
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody

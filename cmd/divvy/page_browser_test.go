@@ -1,0 +1,92 @@
+//go:build browser
+
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/browser"
+	"github.com/divvyhq/divvy/internal/pilot"
+)
+
+// openDaemon starts a daemon with two pilots of two slots each and a task that keeps them busy for longer than a test takes.
+func openDaemon(t *testing.T) (*daemon, *client.Client, generator.Task) {
+	t.Helper()
+	d, cl := startDaemon(t, nil)
+	ctx, leave := context.WithCancel(context.Background())
+	gone := make(chan error, 2)
+	for range cap(gone) {
+		folder := t.TempDir() // before the cleanup below: it goes after the pilots
+		go func() {
+			gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: folder})
+		}()
+	}
+	t.Cleanup(func() {
+		leave()
+		for range cap(gone) {
+			<-gone
+		}
+	})
+	spec := hello(200)
+	spec.Command = []string{"sh", "-c", "echo piece {{.Index}}; sleep 0.7"}
+	task, err := cl.Submit(t.Context(), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, cl, task
+}
+
+// The tree keeps up without being loaded again, leads down by a link, and is worked by keys.
+func TestBrowserShares(t *testing.T) {
+	d, _, _ := openDaemon(t)
+	tab := browser.Open(t, browser.Window{})
+	tab.Go(d.URL() + "/")
+	browser.Eval[bool](tab, "window.marked = true")
+	const held = `table.tree tr[aria-level="1"] td:nth-child(5)`
+	tab.Until(`[...document.querySelectorAll('` + held + `')].some(c => Number(c.textContent) > 0)`)
+	was := tab.Text("#age time")
+	tab.Until(`document.querySelector("#age time").textContent !== "` + was + `"`)
+	if !browser.Eval[bool](tab, "window.marked === true") {
+		t.Error("the page was loaded again")
+	}
+	tab.FitsTheWidth()
+
+	// Keys: into the tree, close its first branch, open it, and follow a link.
+	tab.Until(`document.querySelector("tr[tabindex='0'] .twist")`)
+	browser.Eval[bool](tab, `document.querySelector("tr[tabindex='0']").focus(), true`)
+	rows := browser.Eval[int](tab, `document.querySelectorAll("table.tree tbody tr:not([hidden])").length`)
+	tab.Press(kb.ArrowLeft)
+	tab.Until(`document.activeElement.getAttribute("aria-expanded") === "false"`)
+	if now := browser.Eval[int](tab, `document.querySelectorAll("table.tree tbody tr:not([hidden])").length`); now >= rows {
+		t.Errorf("%d rows with a branch closed, %d before", now, rows)
+	}
+	tab.Press(kb.ArrowRight)
+	tab.Until(`document.activeElement.getAttribute("aria-expanded") === "true"`)
+	tab.Press(kb.ArrowDown)
+	tab.Until(`document.activeElement.getAttribute("aria-level") === "2"`)
+	below := browser.Eval[string](tab, `document.activeElement.querySelector("a").getAttribute("href")`)
+	tab.Press(kb.Enter)
+	tab.At(below)
+	tab.Click(".crumbs a")
+	tab.At("/")
+}
+
+// Without scripts the page has all that it has with them, at one moment, and drill-down by links.
+func TestBrowserWithoutScripts(t *testing.T) {
+	d, _, _ := openDaemon(t)
+	tab := browser.Open(t, browser.Window{NoScript: true, Width: 390, Height: 844, Dark: true})
+	tab.Go(d.URL() + "/")
+	if tab.Text("h1") != "Shares" || tab.Text(".age") == "" {
+		t.Error("no heading or no age")
+	}
+	tab.FitsTheWidth()
+	link := browser.Eval[string](tab, `document.querySelector("table.tree a").getAttribute("href")`)
+	tab.Click("table.tree a")
+	tab.At(link)
+	tab.FitsTheWidth()
+}
