@@ -87,6 +87,7 @@ type Dispatcher struct {
 	attempts atomic.Pointer[retry.Policy] // of the site in force
 
 	records    records    // of decisions, until they are written
+	lately     lately     // what people may ask for of the last while
 	refreshing sync.Mutex // one Refresh at a time
 
 	readingClaims sync.Mutex // one read of claims at a time; before mu
@@ -155,7 +156,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
-	d.payloads = newPayloadCache(cfg.Pool)
+	d.payloads, d.lately.began = newPayloadCache(cfg.Pool), time.Now()
 	if cfg.RecordAll {
 		d.records.most = mostRecordsAll
 	}

@@ -231,6 +231,7 @@ func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 	if p := d.attempts.Load(); p != nil && p.BlackHole.Sample > 0 {
 		d.outcomes.count(rows)
 	}
+	d.lately.ended(rows)
 	d.bookEnds(ctx, l, moves)
 }
 

@@ -17,6 +17,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 	if took.any() {
 		l.seq++
 		d.keepNotes(l, b, took.has)
+		d.lately.granted(d.state, l, b, took.has)
 	}
 	for i, p := range slices.Backward(b.pulls) { // places in turn, and in the line, are given back from the last one
 		for _, g := range slices.Backward(p.grants) {
