@@ -69,12 +69,21 @@ func (d *Dispatcher) makeDay(ctx context.Context, table string, ahead int) (n in
 
 // dropDays drops the days that are over of what is kept for a time, and returns how many: one in a transaction, so that
 // nobody waits for more than one. It waits for a fifth of a second for those who have the table, and leaves it to the next
-// time; ends wait behind it for as long. What lies in a default partition goes row by row, see Purge.
+// time; ends wait behind it for as long. Attempts that Account has not added yet stay. What lies in a default partition goes row by row, see Purge.
 func (d *Dispatcher) dropDays(ctx context.Context) (n int, err error) {
 	for _, table := range byDay {
 		keep := d.keepDays(table)
 		if keep == 0 {
 			continue
+		}
+		if table == "attempts" {
+			var uncounted bool
+			if err := d.cfg.Pool.QueryRow(ctx, query["uncounted"], pgx.StrictNamedArgs{"keep": keep}).Scan(&uncounted); err != nil {
+				return n, fmt.Errorf("uncounted: %w", err)
+			}
+			if uncounted { // what it cost is kept for ever: Account comes first
+				continue
+			}
 		}
 		args := pgx.StrictNamedArgs{"parent": table, "keep": keep}
 		for dropped := 1; dropped > 0; n += dropped {

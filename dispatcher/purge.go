@@ -62,6 +62,7 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 func (d *Dispatcher) strays() (list []statement) {
 	for _, of := range []struct{ table, verb string }{ // the others have no default
 		{"attempts", "purge_rest_attempts"}, {"ended_jobs", "purge_rest_ended_jobs"}, {"share_samples", "purge_rest_share_samples"},
+		{"attempts", "purge_pieces"},
 	} {
 		if days := d.keepDays(of.table); days > 0 {
 			list = append(list, statement{of.verb, pgx.StrictNamedArgs{"keep": days, "n": purgeBatch}})

@@ -86,7 +86,7 @@ func TestReportViews(t *testing.T) {
 
 func TestUsageIsSplitExactlyAtHours(t *testing.T) {
 	tx := sample(t)
-	expect(t, tx, "SELECT (date_trunc('hour', now(), 'UTC') - hour), share, queue, user_name, trim_scale(slot_seconds), trim_scale(unit_seconds), jobs, failures, lost FROM report.usage_hourly ORDER BY hour, queue",
+	expect(t, tx, "SELECT (date_trunc('hour', now(), 'UTC') - hour), share, queue, user_name, trim_scale(slot_seconds), trim_scale(unit_seconds), jobs, failures, lost FROM report.usage_hourly ORDER BY hour, queue, share",
 		"2 days|Test|BNL|alice|0|0|1|0|0",
 		"04:00:00|Production/MC|CERN|alice|1200|3000|0|0|0",
 		"03:00:00|Production/MC|CERN|alice|7200|18000|0|0|0",

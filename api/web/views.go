@@ -9,13 +9,23 @@ func (p *Page) allViews() []View {
 		p.versionsView(),
 		p.versionView(),
 		p.whatIfView(),
+		p.queuesView(),
+		p.queueView(),
+		p.tasksView(),
+		p.taskView(),
+		p.jobView(),
+		p.resourcesView(),
+		p.resourceView(),
+		p.claimsView(),
+		p.claimView(),
+		p.decisionsView(),
 	}
 }
 
 // acts lists what forms do.
 func (p *Page) acts() []Act {
-	return []Act{
-		{Path: "/what-if", Serve: p.rehearse},
-		{Path: "/apply", Serve: p.apply},
-	}
+	return append(p.workActs(),
+		Act{Path: "/what-if", Serve: p.rehearse},
+		Act{Path: "/apply", Serve: p.apply},
+	)
 }

@@ -1,0 +1,151 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// An Account adds so many attempts at a time to the roll-ups, and goes on for accountFor at the most. rateHours bounds
+// how many hours one Rate looks at.
+const (
+	accountBatch = 20_000
+	accountFor   = 5 * time.Second
+	rateHours    = 48
+)
+
+// Account adds attempts that ended to the roll-ups of usage (tables usage_*, wait_hours), each once, and returns how many it
+// added; 0 too while another daemon is at it. Attempts of before there were roll-ups are added by the day, and are
+// what it does first. The views of usage read what is not added yet one by one: they are exact however far it is.
+func (d *Dispatcher) Account(ctx context.Context) (n int, err error) {
+	for until := time.Now().Add(accountFor); time.Now().Before(until); {
+		added, more, err := d.accountOnce(ctx)
+		n += added
+		if err != nil {
+			return n, fmt.Errorf("account: %w", err)
+		}
+		if !more {
+			break
+		}
+	}
+	return n, nil
+}
+
+// accounted is a row of usage_state. held: somebody may commit an attempt with a number up to Upto.
+type accounted struct {
+	Done, Upto int64
+	Past       bool
+	PastDay    *time.Time
+	PastLast   *time.Time
+	Held       bool
+}
+
+// accountOnce adds one batch, and says whether there is another that can be added at once.
+func (d *Dispatcher) accountOnce(ctx context.Context) (n int, more bool, err error) {
+	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		n, more = 0, false
+		if ok, err := pg.TryLock(ctx, tx, pg.LockAccount, 0); err != nil || !ok {
+			return err
+		}
+		at, err := accountTurn(ctx, tx)
+		if err != nil {
+			return err
+		}
+		past := at.Past && at.PastDay != nil
+		if at.Held && !past || at.Done == at.Upto && !at.Past {
+			return nil
+		}
+		more = true
+		if at.Past && !past { // which days are there is looked up once
+			_, err := tx.Exec(ctx, query["account_past"])
+			return err
+		}
+		upto := min(at.Upto, at.Done+accountBatch)
+		if past {
+			upto = at.Done
+		}
+		n, err = addUsage(ctx, tx, pgx.StrictNamedArgs{"done": at.Done, "upto": upto, "past": at.PastDay})
+		return err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	return n, more, nil
+}
+
+// accountTurn reads how far it is, and looks for more where all that was known is added. A number is read first, then who
+// may have an earlier one; a statement after that sees the attempts of all others.
+func accountTurn(ctx context.Context, tx pgx.Tx) (at accounted, err error) {
+	rows, err := collect[accounted](ctx, tx, "account_state", nil)
+	if err != nil {
+		return at, err
+	}
+	if at = rows[0]; at.Done < at.Upto {
+		return at, nil
+	}
+	if err := tx.QueryRow(ctx, query["account_upto"]).Scan(&at.Upto); err != nil {
+		return at, fmt.Errorf("account_upto: %w", err)
+	}
+	if at.Upto == at.Done {
+		return at, nil
+	}
+	var holders int
+	if err := tx.QueryRow(ctx, query["account_holders"]).Scan(&holders); err != nil {
+		return at, fmt.Errorf("account_holders: %w", err)
+	}
+	at.Held = holders > 0
+	return at, nil
+}
+
+// addUsage adds the attempts of one batch to every roll-up.
+func addUsage(ctx context.Context, tx pgx.Tx, args pgx.StrictNamedArgs) (n int, err error) {
+	var counted int
+	if err := tx.QueryRow(ctx, query["account"], args).Scan(&n, &counted); err != nil {
+		return 0, fmt.Errorf("account: %w", err)
+	}
+	if counted != 1 {
+		return 0, fmt.Errorf("usage_state is not where it was: %v", args)
+	}
+	for _, verb := range []string{"account_nodes", "account_waits"} {
+		if _, err := tx.Exec(ctx, query[verb], args); err != nil {
+			return 0, fmt.Errorf("%s: %w", verb, err)
+		}
+	}
+	return n, nil
+}
+
+// Rate writes down, for every hour that is over, what each share was promised and given by the samples (fairness_hours),
+// and returns how many rows it wrote; 0 too while another daemon is at it. An hour that is rated again comes to the same.
+func (d *Dispatcher) Rate(ctx context.Context) (n int, err error) {
+	for range rateHours {
+		var rated int
+		err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+			rated = 0
+			if ok, err := pg.TryLock(ctx, tx, pg.LockAccount, 1); err != nil || !ok {
+				return err
+			}
+			var hour time.Time
+			err := tx.QueryRow(ctx, query["rate_next"]).Scan(&hour)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, query["rate"], pgx.StrictNamedArgs{"hour": hour}).Scan(&rated)
+		})
+		if err != nil {
+			return n, fmt.Errorf("rate: %w", err)
+		}
+		if rated == 0 {
+			break
+		}
+		n += rated
+	}
+	return n, nil
+}
