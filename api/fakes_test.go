@@ -82,6 +82,17 @@ func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([
 	return f.jobs, f.err
 }
 
+func (f *fakeDispatcher) TaskJobs(_ context.Context, filter dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
+	f.filter = filter
+	return f.jobs, 0, f.err
+}
+
+func (f *fakeDispatcher) QueuesLately(string) []dispatcher.QueueLately { return nil }
+
+func (f *fakeDispatcher) Lately(dispatcher.DecidedFilter) dispatcher.Lately {
+	return dispatcher.Lately{Items: []dispatcher.Decided{}}
+}
+
 func (f *fakeDispatcher) JobLog(_ context.Context, id int64, attempt int) (string, error) {
 	return fmt.Sprintf("%d.%d\n", id, attempt), f.err
 }
@@ -129,6 +140,11 @@ type fakeTasks struct {
 
 func (f *fakeTasks) task() (generator.Task, error) {
 	return generator.Task{ID: 3, Name: "t", State: "ready", CreatedAt: time.Unix(1e9, 0).UTC(), Attributes: map[string]string{}, TaggedBy: generator.TaggedBy{Verdict: "explicit"}}, f.err
+}
+
+func (f *fakeTasks) List(context.Context, generator.Listing) (generator.Listed, error) {
+	t, err := f.task()
+	return generator.Listed{Tasks: []generator.Task{t}}, err
 }
 
 func (f *fakeTasks) Submit(_ context.Context, r generator.SubmitRequest) (generator.Task, error) {

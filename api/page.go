@@ -54,6 +54,22 @@ func (d pageDispatcher) QueuesNow(ctx context.Context) []dispatcher.QueueStandin
 	return asLead(ctx, d.s, askQueues, d.Dispatcher.Queues)
 }
 
+// QueuesLately says who holds the cores of queues, and how they did in the last hour.
+func (d pageDispatcher) QueuesLately(ctx context.Context, queue string) []dispatcher.QueueLately {
+	if all, ok := askLead[[]dispatcher.QueueLately](ctx, d.s, askQueuesLately, queue); ok {
+		return all
+	}
+	return d.Dispatcher.QueuesLately(queue)
+}
+
+// DecidedLately lists decisions of late.
+func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedFilter) dispatcher.Lately {
+	if l, ok := askLead[dispatcher.Lately](ctx, d.s, askLately, f); ok {
+		return l
+	}
+	return d.Dispatcher.Lately(f)
+}
+
 // TaskQueues says where the jobs of a task may run.
 func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error) {
 	if all, ok := askLead[[]dispatcher.KindQueues](ctx, d.s, askFits, task); ok {

@@ -62,6 +62,8 @@ type Config struct {
 	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
 	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
 
+	ShareMetrics ShareMetrics // which shares have metrics of their own; the zero value: those at the top
+
 	RecordAll bool // records every decision, not a sample above a thousand a second
 
 	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
@@ -85,6 +87,7 @@ type Dispatcher struct {
 	attempts atomic.Pointer[retry.Policy] // of the site in force
 
 	records    records    // of decisions, until they are written
+	lately     lately     // what people may ask for of the last while
 	refreshing sync.Mutex // one Refresh at a time
 
 	readingClaims sync.Mutex // one read of claims at a time; before mu
@@ -98,6 +101,8 @@ type Dispatcher struct {
 	backlogPause time.Duration // from then on
 
 	vacuums vacuums // by SpareVacuum
+	survey  atomic.Pointer[survey]
+	starved starved // by Survey
 
 	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
 
@@ -151,7 +156,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
-	d.payloads = newPayloadCache(cfg.Pool)
+	d.payloads, d.lately.began = newPayloadCache(cfg.Pool), time.Now()
 	if cfg.RecordAll {
 		d.records.most = mostRecordsAll
 	}
@@ -162,7 +167,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d))
+		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d), newSurveyMetrics(d))
 	}
 	for n := 1; n > 0; {
 		var err error

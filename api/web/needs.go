@@ -26,17 +26,24 @@ type Dispatcher interface {
 	Claims(context.Context, dispatcher.ClaimFilter) ([]dispatcher.ClaimStanding, error)
 	Claim(ctx context.Context, id int64) (dispatcher.ClaimStanding, error)
 	KillJob(ctx context.Context, id int64) error
+	// TaskJobs lists jobs of a task; next is the After of the next page, 0 on the last one.
+	TaskJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
+	// QueuesLately says who holds the cores of queues, or of one, and how they did in the last hour.
+	QueuesLately(ctx context.Context, queue string) []dispatcher.QueueLately
+	// DecidedLately lists decisions, the newest first.
+	DecidedLately(context.Context, dispatcher.DecidedFilter) dispatcher.Lately
 }
 
 // Tasks is what the page asks of tasks, and does to them.
 type Tasks interface {
 	Task(ctx context.Context, id int64) (generator.Task, error)
-	Tasks(context.Context, generator.Filter) (tasks []generator.Task, next int64, err error)
+	List(context.Context, generator.Listing) (generator.Listed, error)
 	Kill(ctx context.Context, id int64) (generator.Change, error)
 	Pause(ctx context.Context, id int64) (generator.Change, error)
 	Resume(ctx context.Context, id int64) (generator.Change, error)
 	Retry(ctx context.Context, id int64) (generator.Change, error)
 	Finish(ctx context.Context, id int64) (generator.Change, error)
+	Avalanche(ctx context.Context, id int64) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 }
 

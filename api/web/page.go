@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // Errors of this package; the API's table of errors has their status and code.
@@ -34,6 +36,8 @@ type Page struct {
 	templates map[string]*template.Template
 	assets    map[string]*asset
 	shares    standings
+	explains  brief[dispatcher.Explanation]  // by job
+	places    brief[[]dispatcher.KindQueues] // by task
 }
 
 // Route is one path of the page for the daemon's router.
@@ -48,6 +52,7 @@ func New(cfg Config) *Page {
 		cfg.Timeout = time.Minute
 	}
 	p := &Page{cfg: cfg, views: map[string]*View{}, byPath: chi.NewMux(), assets: readAssets()}
+	p.explains.lasts, p.places.lasts = explainLasts, placesLast
 	p.templates = p.readTemplates()
 	for _, v := range p.allViews() {
 		p.views[v.Path] = &v

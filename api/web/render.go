@@ -68,14 +68,14 @@ func (p *Page) frame(w http.ResponseWriter, r *http.Request, nav string) *frame 
 
 // readTemplates parses each view's template with the layout and the parts that all may use.
 func (p *Page) readTemplates() map[string]*template.Template {
-	layout := template.Must(template.New("layout").Funcs(p.functions()).ParseFS(templateFiles, "templates/layout.html"))
+	layout := template.Must(template.New("layout").Funcs(p.functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	names, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
 		panic(err)
 	}
 	all := map[string]*template.Template{}
 	for _, file := range names {
-		if name := strings.TrimSuffix(path.Base(file), ".html"); name != "layout" {
+		if name := strings.TrimSuffix(path.Base(file), ".html"); name != "layout" && name != "parts" {
 			all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, file))
 		}
 	}

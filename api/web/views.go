@@ -5,10 +5,20 @@ func (p *Page) allViews() []View {
 	return []View{
 		p.sharesView("/"),
 		p.sharesView("/shares/*"),
+		p.queuesView(),
+		p.queueView(),
+		p.tasksView(),
+		p.taskView(),
+		p.jobView(),
+		p.resourcesView(),
+		p.resourceView(),
+		p.claimsView(),
+		p.claimView(),
+		p.decisionsView(),
 	}
 }
 
 // acts lists what forms do.
 func (p *Page) acts() []Act {
-	return nil
+	return p.workActs()
 }

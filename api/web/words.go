@@ -15,6 +15,8 @@ func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": p.link, "units": units, "count": count, "percent": percent, "span": span, "clock": clock, "stamp": stamp,
 		"sharelink": shareLink, "sharename": shareName, "pathpart": url.PathEscape, "text": text, "pairs": pairs,
+		"seconds": seconds, "figure": figure, "skippedsays": skippedSays, "skipped": skippedOf, "whysays": whySays,
+		"takessays": takesSays, "resourcelink": resourceLink,
 	}
 }
 

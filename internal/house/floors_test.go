@@ -23,6 +23,7 @@ var floors = map[string]int{
 	"internal/report":     1,
 	"internal/relay":      0,
 	"internal/door":       0,
+	"internal/logs":       0,
 	"migrations":          0,
 }
 

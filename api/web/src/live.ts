@@ -9,7 +9,7 @@ interface Message {
 }
 
 // Attributes that a cell may change beside its text.
-const changeable = /^(value|max|data-[a-z-]+|aria-[a-z-]+|class)$/;
+const changeable = /^(value|max|d|data-[a-z-]+|aria-[a-z-]+|class)$/;
 
 let elements: Map<string, Element[]> | undefined; // by key; made at the first need, again after HTML has changed
 
