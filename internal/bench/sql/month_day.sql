@@ -6,8 +6,8 @@ SELECT g + @first::bigint, 2, g, t.id, t.share_id, 1, q.id, c.cores * q.core_pow
     e.ended_at - e.took, e.ended_at - e.took, e.ended_at, o.outcome, CASE o.outcome WHEN 'failed' THEN 1 + g % 30 END,
     CASE o.outcome WHEN 'failed' THEN 'the payload ended with ' || 1 + g % 30 ELSE '' END,
     extract(epoch FROM e.took) * c.cores * 0.8, 2000, CASE o.outcome WHEN 'failed' THEN jsonb_build_object('pilotErrorCode', 1300 + g % 30) END
-FROM generate_series(0, @n::int - 1) AS g
-CROSS JOIN LATERAL (SELECT (g * 7919 % @n::int) / @n::float8 AS a, (g * 104729 % 1000003) / 1000003.0::float8 AS b) r
+FROM generate_series(0::bigint, @n::bigint - 1) AS g
+CROSS JOIN LATERAL (SELECT (g * 7919 % @n::bigint) / @n::float8 AS a, (g * 104729 % 1000003) / 1000003.0::float8 AS b) r
 JOIN tasks t ON t.id = 1 + 3000 * @back::int - (3000 * r.b * r.b)::int
 JOIN queues q ON q.position = 1 + (t.id * 13 + g % 5 * 17) % 120
 CROSS JOIN LATERAL (SELECT CASE WHEN t.id % 3 = 0 THEN 1 ELSE 8 END AS cores) c
