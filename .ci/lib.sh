@@ -4,7 +4,7 @@
 
 golangci_version=v2.15.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,deploy,promtool                                               # what needs more than Go and PostgreSQL
+tags=browser,chaos,deploy,promtool                                      # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
