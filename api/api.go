@@ -11,10 +11,12 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/internal/door"
+	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
@@ -28,6 +30,10 @@ type Config struct {
 	// Registry takes the API's metrics and is served at /metrics; nil = one of its own.
 	Registry *prometheus.Registry
 	Log      *slog.Logger
+	// Levels are those of Log, for /v1/log; nil = some that nobody looks at.
+	Levels *logs.Levels
+	// Tracer makes spans of requests, which what they call goes on; nil: none.
+	Tracer trace.Tracer
 	// Relay ties the daemons of a site together; nil: this one serves all that it is asked itself.
 	Relay *Relay
 	// Tokens that are let in; empty = everybody (see doc.go, 8).
@@ -67,6 +73,9 @@ func New(c Config) http.Handler {
 func newServer(c Config) *server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Levels == nil {
+		c.Levels = logs.NewLevels(slog.LevelInfo)
 	}
 	if c.Registry == nil {
 		c.Registry = prometheus.NewRegistry()
@@ -165,6 +174,7 @@ func (s *server) routes() http.Handler {
 		s.laterRoutes()
 		s.whatIfRoutes()
 		s.statusRoutes()
+		s.logRoutes()
 		s.tidy()
 		r.Get("/openapi.json", s.openapi())
 	})

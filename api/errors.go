@@ -101,6 +101,7 @@ var known = []struct {
 	{site.ErrCapacity, codeInvalid},
 	{web.ErrNoPage, code{status: 404, name: "no_page", title: "There is no such page"}},
 	{web.ErrQuery, codeInvalid},
+	{web.ErrMeanwhile, code{status: 409, name: "meanwhile", title: "What the form was made of has changed meanwhile"}},
 	{web.ErrUnauthorized, codeUnauthorized},
 	{web.ErrForeign, codeForeign},
 	{web.ErrForm, code{status: 403, name: "foreign_form", title: "The form was not made by this page for this browser",

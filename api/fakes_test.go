@@ -65,6 +65,10 @@ func (f *fakeDispatcher) Standing() dispatcher.Standing {
 
 func (f *fakeDispatcher) Outlook(context.Context) dispatcher.Standing { return f.Standing() }
 
+func (f *fakeDispatcher) ShareSeries(_ context.Context, r dispatcher.SeriesRequest) (dispatcher.ShareSeries, error) {
+	return dispatcher.ShareSeries{Share: r.Share, Pool: r.Pool, Points: []dispatcher.SharePoint{{At: time.Unix(1e9, 0).UTC(), Target: 2, Held: 1, Ready: 5}}}, f.err
+}
+
 func (f *fakeDispatcher) Queues() []dispatcher.QueueStanding {
 	return []dispatcher.QueueStanding{
 		{Queue: shares.Queue{ID: 1, Name: "CERN", Pool: "default", State: shares.Online, CorePowerMilli: 1000}},

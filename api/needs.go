@@ -19,6 +19,8 @@ type Dispatcher interface {
 	Standing() dispatcher.Standing
 	// Outlook is the Standing with how long shares wait for their targets.
 	Outlook(context.Context) dispatcher.Standing
+	// ShareSeries is how a share stood over some time, from the samples that are kept.
+	ShareSeries(context.Context, dispatcher.SeriesRequest) (dispatcher.ShareSeries, error)
 	Queues() []dispatcher.QueueStanding
 	// QueuesLately says who holds the cores of queues, or of one, and how they did in the last hour; Lately lists decisions.
 	QueuesLately(queue string) []dispatcher.QueueLately

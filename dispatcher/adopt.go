@@ -10,6 +10,7 @@ import (
 // adopt builds everything that follows from the site version; counts and windows stay.
 func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit) {
 	maps.Copy(s.memory, s.memories())
+	s.rememberServed()
 	s.version, s.epoch, s.limits = v, epoch, limits
 	old := s.queues
 	s.queues, s.byName, s.pools = map[shares.QueueID]*queue{}, map[string]*queue{}, map[string]*pool{}

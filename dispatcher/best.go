@@ -11,9 +11,9 @@ type choice struct {
 	window *window
 	exact  bool // its head is known to be the best
 	units  shares.Units
-	held   shares.Units // by its user in the pool, where the leaf gives turns to users
-	floor  bool         // the leaf is due by one
-	remote bool         // it would rather run elsewhere
+	turn   userTurn // of its user in the pool, where the leaf gives turns to users; the stand is not set
+	floor  bool     // the leaf is due by one
+	remote bool     // it would rather run elsewhere
 
 	job  *readyJob // of a gang; nil: the window's first
 	gang bool
@@ -21,7 +21,7 @@ type choice struct {
 
 // choice is a window that the leaf may give a job from.
 func (c *contenders) choice(of due, w *window, q *queue) choice {
-	return choice{window: w, exact: w.exact(), units: shares.Units(w.shape.need.Cores) * c.power, held: w.heldBy(c.pool),
+	return choice{window: w, exact: w.exact(), units: shares.Units(w.shape.need.Cores) * c.power, turn: w.turn(c.pool, stand{}),
 		floor: of.floor != nil, remote: c.of.remote(w, q)}
 }
 
@@ -134,8 +134,8 @@ func (b *choice) meet(other choice, by leafOrder) {
 		*b = other
 		return
 	}
-	if b.held != other.held { // whatever their first jobs are
-		if other.held < b.held {
+	if c := other.turn.compare(b.turn); c != 0 { // whatever their first jobs are
+		if c < 0 {
 			*b = other
 		}
 		return

@@ -22,6 +22,8 @@ type grant struct {
 	owed   *owedUnits  // that it was given of; nil: of none
 	taken  *takenUnits // of resources; nil: its job needs none
 	claims []heldClaim
+
+	serving serving
 }
 
 // move is the ledger's word for the grant, as far as this daemon counts it before the commit.
@@ -176,6 +178,7 @@ func (s *state) give(p *pull, q *queue, c choice, note *pickRecord, n *needs) *g
 	s.diary.number++
 	g.number = s.diary.number
 	s.holdClaims(g)
+	g.serving = s.serve(c.window, q.pool)
 	s.apply(g.move(), true)
 	s.inflight[g.job.id] = g
 	if len(s.narrows.by) > 0 {
@@ -193,6 +196,7 @@ func (g *grant) takeBack() {
 	delete(g.of.inflight, g.job.id)
 	g.taken.giveBack()
 	g.dropClaims()
+	g.serving.undo()
 	g.of.apply(g.undo(), g.spent)
 	g.queue.pool.book.Ungranted(g.place)
 	if g.owed != nil {

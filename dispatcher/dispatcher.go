@@ -62,6 +62,8 @@ type Config struct {
 	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
 	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
 
+	ShareMetrics ShareMetrics // which shares have metrics of their own; the zero value: those at the top
+
 	RecordAll bool // records every decision, not a sample above a thousand a second
 
 	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
@@ -99,6 +101,8 @@ type Dispatcher struct {
 	backlogPause time.Duration // from then on
 
 	vacuums vacuums // by SpareVacuum
+	survey  atomic.Pointer[survey]
+	starved starved // by Survey
 
 	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
 
@@ -163,7 +167,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d))
+		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d), newSurveyMetrics(d))
 	}
 	for n := 1; n > 0; {
 		var err error

@@ -39,7 +39,7 @@
 //     node is above its target by less than N jobs. It may be below by more, by what its siblings are above together.
 //
 //     In a share that gives turns to users (within: fair_user) the jobs of one user are in this order, and before it goes who
-//     holds least of the share in the pool, by the ledger (users).
+//     holds least of the share in the pool, by the ledger, of those who hold as much who was served longest ago (users).
 //
 //  9. The database's now() is the only clock of a lease.
 //

@@ -30,7 +30,11 @@ func (g *gates) otherUser(first *user, q *queue, out *QueueGate) bool {
 	out.Gate, out.FirstUser, out.OwnUser = GateUser, side(first), side(us.of(g.shape.full.User))
 	out.Reason = fmt.Sprintf("%s; %s", out.FirstUser.words("comes first"), out.OwnUser.words("holds as much or more"))
 	if out.FirstUser.Held == out.OwnUser.Held {
-		out.Reason = fmt.Sprintf("%s, with an earlier job; %s", out.FirstUser.words("comes first"), out.OwnUser.words("holds as much"))
+		why := "with an earlier job"
+		if first.served[q.pool] != us.of(g.shape.full.User).served[q.pool] {
+			why = "served longer ago"
+		}
+		out.Reason = fmt.Sprintf("%s, %s; %s", out.FirstUser.words("comes first"), why, out.OwnUser.words("holds as much"))
 	}
 	return true
 }

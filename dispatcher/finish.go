@@ -164,6 +164,7 @@ func verdicts(in []ended, rows []endRow, out []verdict) (missing []int) {
 // execEnd runs the statement; a collision with another transaction is tried again.
 func (d *Dispatcher) execEnd(ctx context.Context, l *lane, in []ended) ([]endRow, error) {
 	verb, args := d.endArgs(l, in)
+	d.metrics.together.WithLabelValues("end").Observe(float64(len(in)))
 	for try := 0; ; try++ {
 		got, err := byKeyTo(ctx, d, statement{verb, args}, scanEnd)
 		switch {

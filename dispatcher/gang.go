@@ -146,11 +146,11 @@ func (s *state) candidatesAt(p *pull, q *queue, left room, n *needs) (list []can
 			} else if elsewhere++; elsewhere > mostTried {
 				continue
 			}
-			list = append(list, candidate{g, w.leaf, userTurn{w.heldBy(q.pool), w.jobs[i].stand}})
+			list = append(list, candidate{g, w.leaf, w.turn(q.pool, w.jobs[i].stand)})
 		}
 	}
 	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(a.turn.held, b.turn.held), cmp.Compare(a.turn.place, b.turn.place), cmp.Compare(a.turn.id, b.turn.id))
+		return cmp.Or(cmp.Compare(a.leaf, b.leaf), a.turn.compare(b.turn), cmp.Compare(a.turn.place, b.turn.place), cmp.Compare(a.turn.id, b.turn.id))
 	})
 	return list, ok
 }

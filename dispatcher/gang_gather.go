@@ -111,7 +111,7 @@ func (s *state) inTurn(list []candidate, now slotNow, n *needs) int {
 		return i
 	}
 	found, _ := now.of.best(first, now.at, n)
-	if found.window != nil && (!found.exact || len(found.window.jobs) == 0 || userTurn{found.held, found.window.jobs[0].stand}.before(list[i].turn)) {
+	if found.window != nil && (!found.exact || len(found.window.jobs) == 0 || userTurn{found.turn.held, found.turn.served, found.window.jobs[0].stand}.before(list[i].turn)) {
 		return -1
 	}
 	return i

@@ -111,7 +111,7 @@ func (h *heads) turn(w *window) userTurn {
 	if h.pool == nil {
 		return userTurn{stand: w.begin()}
 	}
-	return userTurn{w.heldBy(h.pool), w.begin()}
+	return w.turn(h.pool, w.begin())
 }
 
 // headsOf says which heads of a group the set looks at.

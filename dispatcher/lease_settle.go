@@ -10,7 +10,8 @@ import (
 // faster, or the pull repeats one whose leases are kept.
 func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, took taken) {
 	leases, err := d.leasesOf(ctx, b, took)
-	expiry, leased := time.Now().Add(d.cfg.Timing.FirstTTL), make([]int64, 0, b.size())
+	now := time.Now()
+	expiry, leased := now.Add(d.cfg.Timing.FirstTTL), make([]int64, 0, b.size())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if took.any() {
@@ -33,6 +34,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 			d.finishPull(p, nil, err)
 		case len(leases[i]) > 0:
 			d.filled(p)
+			d.metrics.pullWait.Observe(now.Sub(p.arrived).Seconds())
 			d.finishPull(p, leases[i], nil)
 		case p.hash != nil && p.recall == notRecalled:
 			p.grants, p.recall, p.aside = nil, recalling, true

@@ -20,6 +20,11 @@ type metrics struct {
 	reclaim   *reclaimMetrics
 	judgedN   *prometheus.CounterVec
 	holes     *prometheus.GaugeVec
+	deciding  prometheus.Histogram
+	pullWait  prometheus.Histogram
+	together  *prometheus.HistogramVec
+	renewAge  prometheus.Histogram
+	expired   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -48,6 +53,18 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			[]string{"rule", "verdict"}),
 		holes: f.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_queue_black_hole",
 			Help: "1 for a queue that fails nearly all that it gets, while the same kinds of jobs finish elsewhere; others have no line."}, []string{"queue"}),
+		deciding: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_decide_seconds",
+			Help: "Time to decide a batch of pulls that got jobs, in memory and under the lock.", Buckets: prometheus.ExponentialBuckets(0.00005, 4, 8)}),
+		pullWait: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_pull_wait_seconds",
+			Help:    "Time from the arrival of a pull to its leases, commit and waiting for a job included. Pulls that got none are not in it.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}}),
+		together: f.NewHistogramVec(prometheus.HistogramOpts{Name: "divvy_report_batch_leases",
+			Help: "Leases in one statement that renews them, or ends them.", Buckets: prometheus.ExponentialBuckets(1, 4, 6)}, []string{"verb"}),
+		renewAge: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_lease_renew_age_seconds",
+			Help:    "Time since a lease was renewed or granted, looked at each time that it would have run out without: nearly all are far below the TTL, or pilots are about to lose theirs.",
+			Buckets: []float64{1, 5, 15, 30, 45, 60, 90, 120, 180, 240, 600}}),
+		expired: f.NewCounter(prometheus.CounterOpts{Name: "divvy_leases_expired_total",
+			Help: "Leases that ran out since their pilot was not heard of."}),
 	}
 }
 

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -23,6 +24,7 @@ type oracle struct {
 	grants int              // made so far
 	last   map[string][]int // the number of the last one in or below a node, by pool and node
 	units  oracleUnits      // of resources
+	served map[servedTo]int // by user
 	judges bool             // failed attempts wait until they are judged
 }
 
@@ -56,7 +58,7 @@ func newOracle(v shares.Version, shapes []Requirements, strict bool) *oracle {
 
 func (o *oracle) clone() *oracle {
 	c := *o
-	c.jobs, c.units = slices.Clone(o.jobs), o.units.clone()
+	c.jobs, c.units, c.served = slices.Clone(o.jobs), o.units.clone(), maps.Clone(o.served)
 	c.last = map[string][]int{}
 	for pool, last := range o.last {
 		c.last[pool] = slices.Clone(last)
@@ -304,8 +306,8 @@ func (o *oracle) slotLeft(p oraclePull, given []oracleJob) (cores int, memory in
 
 // better says whether a leaf gives job a before job b at a queue.
 func (o *oracle) better(a, b oracleJob, queue int) bool {
-	if ours, theirs := o.heldByUser(a, queue), o.heldByUser(b, queue); ours != theirs {
-		return ours < theirs
+	if c := o.compareUsers(a, b, queue); c != 0 {
+		return c < 0
 	}
 	if o.queues[queue].Prefer == "wide" && o.cores(a) != o.cores(b) {
 		return o.cores(a) > o.cores(b)
@@ -393,6 +395,7 @@ func (o *oracle) give(id int64, queue int) {
 	if o.shapes[j.shape].Resources != nil {
 		o.tookUnits(j)
 	}
+	o.serve(*j)
 	if !o.strict {
 		return // so that two ways to the same state are known for one
 	}

@@ -1,7 +1,9 @@
 package dispatcher
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"testing"
 
@@ -23,10 +25,44 @@ func (o *oracle) heldByUser(of oracleJob, queue int) (u shares.Units) {
 	return u
 }
 
+// servedTo is a user of a leaf in a pool.
+type servedTo struct {
+	leaf       int
+	user, pool string
+}
+
+// compareUsers is negative when the user of a goes before that of b in their leaf: he holds less, or was served longer ago.
+func (o *oracle) compareUsers(a, b oracleJob, queue int) int {
+	pool := o.queues[queue].Pool
+	return cmp.Or(cmp.Compare(o.heldByUser(a, queue), o.heldByUser(b, queue)),
+		cmp.Compare(o.served[servedTo{a.leaf, a.user, pool}], o.served[servedTo{b.leaf, b.user, pool}]))
+}
+
+// serve numbers a grant, where the leaf gives turns.
+func (o *oracle) serve(j oracleJob) {
+	if o.tree.Nodes[j.leaf].Plan.Within != shares.FairUser {
+		return
+	}
+	last := 0
+	for _, n := range o.served {
+		last = max(last, n)
+	}
+	if o.served == nil {
+		o.served = map[servedTo]int{}
+	}
+	o.served[servedTo{j.leaf, j.user, o.queues[j.queue].Pool}] = last + 1
+}
+
+// forget is for leaves that give no turns any more: who was served is not known when they do so again.
+func (o *oracle) forget() {
+	maps.DeleteFunc(o.served, func(to servedTo, _ int) bool { return o.tree.Nodes[to.leaf].Plan.Within != shares.FairUser })
+}
+
 func (s *sequence) drawWithin() {
 	how := rapid.SampledFrom([]string{shares.FairUser, shares.FairUser, shares.Fifo}).Draw(s.r, "within")
 	s.within(s.oracle.tree.Nodes[rapid.SampledFrom(s.oracle.tree.Leaves()).Draw(s.r, "leaf")].Path, how)
 	s.oracle.tree = s.version.Tree
+	s.oracle.forget()
 }
 
 // reassign gives a task to another share, or what does not run of it.

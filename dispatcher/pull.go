@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // pull is one PullRequest on its way.
@@ -40,6 +42,7 @@ type pull struct {
 	leases  []Lease
 	err     error
 	done    chan struct{}
+	span    trace.Span // of this pull; nil: nobody traces it
 }
 
 // recall is whether it was looked up if the pull repeats one that was answered before.
@@ -60,6 +63,12 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if err != nil {
 		return PullReply{}, err
 	}
+	reply, err := d.pull(p.begin(ctx), p)
+	p.end(err)
+	return reply, err
+}
+
+func (d *Dispatcher) pull(ctx context.Context, p *pull) (PullReply, error) {
 	for {
 		first, err := d.admit(p)
 		if err != nil {

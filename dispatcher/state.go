@@ -33,7 +33,8 @@ type state struct {
 	outlines   map[string]*outline // by their requirements
 	policies   map[string]*policy  // of queues, by what they say
 	elders     elders
-	turns      bool                   // some leaf gives turns to users, or some shape names one
+	turns      bool // some leaf gives turns to users, or some shape names one
+	served     servings
 	localWait  time.Duration          // how long jobs are remote
 	contenders map[string]*contenders // by what makes the kind of slot
 	nKinds     int64                  // of slots that there were

@@ -12,7 +12,7 @@ import (
 // names if it did not know who was granted something last: where there are fewer units than sharing IDs some would wait
 // as long as others begin anew. The ledger says so, no other record is needed.
 
-// turnRow is a grant to jobs that ask for resources.
+// turnRow is a grant to jobs that ask for resources, or of shares that give turns to users.
 type turnRow struct {
 	ShareID shares.ShareID
 	ShapeID int32
@@ -22,10 +22,10 @@ type turnRow struct {
 // mostTurns is how many rows of each lane are read back: a row has a batch of grants.
 const mostTurns = 200
 
-// readTurns reads the last grants, the longest ago first; none where no job asks for resources.
+// readTurns reads the last grants, the longest ago first; none where no job asks for resources or has turns among users.
 func (s *state) readTurns(ctx context.Context, db querier) ([]turnRow, error) {
 	for _, sh := range s.shapes {
-		if sh.asks != nil {
+		if sh.asks != nil || sh.full.User != "" {
 			return collect[turnRow](ctx, db, "last_grants", pgx.StrictNamedArgs{"n": mostTurns, "ready": isReady, "leased": isLeased})
 		}
 	}
@@ -35,7 +35,11 @@ func (s *state) readTurns(ctx context.Context, db querier) ([]turnRow, error) {
 // tookTurn notes that jobs were granted that this daemon did not decide on, or not in this life: their ID is the last in turn.
 func (s *state) tookTurn(r turnRow) {
 	sh, q := s.shapes[r.ShapeID], s.queues[r.QueueID]
-	if sh == nil || q == nil || sh.unknown {
+	if sh == nil || q == nil {
+		return
+	}
+	s.tookServing(r.ShareID, sh, q.pool)
+	if sh.unknown {
 		return
 	}
 	for i := range sh.asks {

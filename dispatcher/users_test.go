@@ -81,6 +81,36 @@ func TestFairTurnAmongUsers(t *testing.T) {
 	f.recount()
 }
 
+// Where there are fewer slots than users they are served in turn, whoever's jobs are older; and a daemon that starts, or has a new
+// version of the site, knows who was served.
+func TestFairTurnOfFewSlots(t *testing.T) {
+	f := newFixture(t, []shares.Spec{fair("A", 1)}, slots("q", 1))
+	d := f.daemon()
+	for _, user := range []string{"alice", "bob", "carol"} {
+		f.enqueue(batch{share: "A", n: 9, user: user})
+	}
+	var got []int64
+	serve := func() {
+		l := pull1(t, d, "q")
+		got = append(got, l.Task)
+		finish(t, d, Finished, l)
+	}
+	for range 4 {
+		serve()
+	}
+	f.apply(func(v *shares.Version) { v.Number++ })
+	f.refreshed(d)
+	serve()
+	d = f.daemon()
+	for range 4 {
+		serve()
+	}
+	if want := []int64{1, 2, 3, 1, 2, 3, 1, 2, 3}; !slices.Equal(got, want) {
+		t.Errorf("served %v, want %v", got, want)
+	}
+	f.recount()
+}
+
 // What a user holds are units, not jobs: who runs wide ones gets fewer.
 func TestFairTurnGoesByUnits(t *testing.T) {
 	f := newFixture(t, []shares.Spec{fair("A", 1)}, slots("q", 40))

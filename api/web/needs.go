@@ -16,6 +16,7 @@ import (
 // knows better is asked there; the package api sees to it.
 type Dispatcher interface {
 	Outlook(context.Context) dispatcher.Standing
+	ShareSeries(context.Context, dispatcher.SeriesRequest) (dispatcher.ShareSeries, error)
 	QueuesNow(context.Context) []dispatcher.QueueStanding
 	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)

@@ -26,6 +26,7 @@ var (
 	ErrForm         = errors.New("the form is not one that this page has made for this browser")
 	ErrTooMany      = errors.New("too many pages are open")
 	ErrQuery        = errors.New("a parameter is wrong")
+	ErrMeanwhile    = errors.New("what the form was made of has changed")
 )
 
 // Page is the daemon's page.

@@ -44,6 +44,9 @@ func (s SharesPage) Heading() string {
 	return s.Share
 }
 
+// Spans are the times that the course of a share can be seen for.
+func (s SharesPage) Spans() []string { return []string{"hour", "day", "week"} }
+
 func (p *Page) sharesView(path string) View {
 	return View{
 		Name: "shares", Path: path, Title: "Shares", Nav: "/",

@@ -5,6 +5,10 @@ func (p *Page) allViews() []View {
 	return []View{
 		p.sharesView("/"),
 		p.sharesView("/shares/*"),
+		p.seriesView(),
+		p.versionsView(),
+		p.versionView(),
+		p.whatIfView(),
 		p.queuesView(),
 		p.queueView(),
 		p.tasksView(),
@@ -20,5 +24,8 @@ func (p *Page) allViews() []View {
 
 // acts lists what forms do.
 func (p *Page) acts() []Act {
-	return p.workActs()
+	return append(p.workActs(),
+		Act{Path: "/what-if", Serve: p.rehearse},
+		Act{Path: "/apply", Serve: p.apply},
+	)
 }

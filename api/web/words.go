@@ -14,7 +14,7 @@ import (
 func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": p.link, "units": units, "count": count, "percent": percent, "span": span, "clock": clock, "stamp": stamp,
-		"sharelink": shareLink, "sharename": shareName, "pathpart": url.PathEscape, "text": text, "pairs": pairs,
+		"sharelink": shareLink, "serieslink": seriesLink, "sharename": shareName, "pathpart": url.PathEscape, "text": text, "pairs": pairs,
 		"seconds": seconds, "figure": figure, "skippedsays": skippedSays, "skipped": skippedOf, "whysays": whySays,
 		"takessays": takesSays, "resourcelink": resourceLink,
 	}
@@ -140,6 +140,11 @@ func shareLink(share string) string {
 		parts[i] = url.PathEscape(p)
 	}
 	return "/shares/" + strings.Join(parts, "/")
+}
+
+// seriesLink is the path of a share's course.
+func seriesLink(share string) string {
+	return "/series" + strings.TrimPrefix(shareLink(share), "/shares")
 }
 
 // shareName is the last part of a share's path.

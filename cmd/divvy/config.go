@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/logs"
 )
 
 // config is everything that can be said to a daemon. The yaml tag is the key in divvy.yml, DIVVY_<KEY> in the
@@ -48,7 +52,11 @@ type config struct {
 	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	LogFormat      string        `yaml:"log_format" doc:"text or json."`
-	LogLevel       string        `yaml:"log_level" doc:"debug, info, warn or error."`
+	LogLevel       string        `yaml:"log_level" doc:"debug, info, warn or error; while the daemon runs: divvy log level."`
+	LogPerSecond   int           `yaml:"log_per_second" doc:"Lines of one message and level that are written in a second; of the rest, how many there were. 0 = all."`
+	ShareMetrics   string        `yaml:"share_metrics" doc:"Shares that have metrics of their own: top = the upper two levels of the tree, none, all, or queues = all, and what each holds at each queue."`
+	Traces         string        `yaml:"traces" doc:"Where OpenTelemetry traces from a pull to its commit go, by OTLP over HTTP, such as http://127.0.0.1:4318; empty = off. Headers and certificates: OTEL_EXPORTER_OTLP_*."`
+	TraceOneIn     int           `yaml:"trace_one_in" doc:"One request in so many is traced, beside those whose caller traces them."`
 	StopWithin     time.Duration `yaml:"stop_within" doc:"Longest time that an orderly stop may take before the daemon leaves anyway."`
 }
 
@@ -80,6 +88,9 @@ func defaults() config {
 		GangHold:      time.Minute,
 		LogFormat:     "text",
 		LogLevel:      "info",
+		LogPerSecond:  100,
+		ShareMetrics:  "top",
+		TraceOneIn:    100,
 		StopWithin:    30 * time.Second,
 	}
 }
@@ -145,14 +156,36 @@ func (c config) validate() error {
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		bad("log_format", "%q is neither text nor json", c.LogFormat)
 	}
-	if _, err := parseLevel(c.LogLevel); err != nil {
-		bad("log_level", "%q is none of debug, info, warn, error", c.LogLevel)
+	if _, err := logs.ParseLevel(c.LogLevel); err != nil {
+		bad("log_level", "%v", err)
 	}
+	errs = append(errs, c.validateWatching()...)
 	errs = append(errs, c.validateLeases()...)
 	errs = append(errs, c.validateAddresses()...)
 	errs = append(errs, c.validatePanda()...)
 	return errors.Join(errs...)
 }
+
+// validateWatching checks what is said about logs, metrics and traces.
+func (c config) validateWatching() (errs []error) {
+	if c.LogPerSecond < 0 {
+		errs = append(errs, fmt.Errorf("log_per_second: %d is less than 0", c.LogPerSecond))
+	}
+	if _, ok := shareMetrics[c.ShareMetrics]; !ok {
+		errs = append(errs, fmt.Errorf("share_metrics: %q is none of top, none, all, queues", c.ShareMetrics))
+	}
+	if u, err := url.Parse(c.Traces); err != nil || c.Traces != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		errs = append(errs, fmt.Errorf("traces: %q is not an address such as http://127.0.0.1:4318", c.Traces))
+	}
+	if c.TraceOneIn < 1 {
+		errs = append(errs, fmt.Errorf("trace_one_in: %d is less than 1", c.TraceOneIn))
+	}
+	return errs
+}
+
+// shareMetrics are the values of share_metrics.
+var shareMetrics = map[string]dispatcher.ShareMetrics{"top": dispatcher.TopShares, "none": dispatcher.NoShares, "all": dispatcher.AllShares,
+	"queues": dispatcher.QueueShares}
 
 // validateLeases wants leases of whole seconds that outlive the pause between two renewals, and daemons that can
 // miss a heartbeat (one in 2 s) without being taken for dead.

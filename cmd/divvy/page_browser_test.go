@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -92,5 +94,66 @@ func TestBrowserWithoutScripts(t *testing.T) {
 	link := browser.Eval[string](tab, `document.querySelector("table.tree a").getAttribute("href")`)
 	tab.Click("table.tree a")
 	tab.At(link)
+	tab.FitsTheWidth()
+}
+
+// What-if shows before and after and how long the way is; it is applied only when it was said twice.
+func TestBrowserWhatIf(t *testing.T) {
+	d, cl, _ := openDaemon(t)
+	version := func() int64 {
+		st, err := cl.Shares(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Version
+	}
+	before := version()
+	tab := browser.Open(t, browser.Window{})
+	tab.Go(d.URL() + "/what-if")
+	source := browser.Eval[string](tab, `document.getElementById("source").value`)
+	if !strings.Contains(source, "weight: 70") {
+		t.Fatalf("the form does not have the file: %q", source)
+	}
+	tab.Fill("#source", strings.Replace(source, "weight: 70", "weight: 40", 1))
+	tab.Click("#rehearse")
+	tab.Sees("#result .eta")
+	if text := tab.Text("#result"); !strings.Contains(text, "weight 70 → 40") || tab.Text(".eta") == "" {
+		t.Errorf("it says %s", text)
+	}
+	if n := version(); n != before {
+		t.Errorf("looking made version %d", n)
+	}
+	tab.Click("#apply")
+	tab.Sees("input[name=sure]")
+	if n := version(); n != before {
+		t.Errorf("asking made version %d", n)
+	}
+	tab.Click("main form button")
+	tab.At(fmt.Sprintf("/versions/%d", before+1))
+	if said := tab.Text(".said"); !strings.Contains(said, "in force") {
+		t.Errorf("it says %q", said)
+	}
+	if text := tab.Text(".changes"); !strings.Contains(text, "weight 70 → 40") {
+		t.Errorf("the version's page says %s", text)
+	}
+	if n := version(); n != before+1 {
+		t.Errorf("version %d is in force", n)
+	}
+	tab.FitsTheWidth()
+}
+
+// The course of a share is drawn from the samples, and goes on while the page is open.
+func TestBrowserChart(t *testing.T) {
+	d, _, _ := openDaemon(t)
+	tab := browser.Open(t, browser.Window{Width: 390, Height: 844})
+	tab.Go(d.URL() + "/shares/Analysis/User")
+	tab.Sees(".chart canvas")
+	tab.Until(`Number(document.querySelector(".u-legend") !== null)`)
+	tab.Click(`[data-span=day]`)
+	tab.Until(`document.querySelector("[data-span=day]").getAttribute("aria-current") === "true"`)
+	tab.Sees(".chart canvas")
+	tab.FitsTheWidth()
+	tab.Go(d.URL() + "/series/Analysis/User")
+	tab.Sees("tbody time, tbody tr th")
 	tab.FitsTheWidth()
 }

@@ -57,6 +57,7 @@ func (d *daemon) loops() []loop {
 		{name: "checkpoint", every: 20 * time.Second, step: d.dispatcher.Checkpoint},
 		{name: "partition", every: 30 * time.Second, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
+		{name: "survey", every: 5 * time.Second, step: d.dispatcher.Survey},
 		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "later", every: time.Second, step: d.store.ApplyDue},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},
@@ -68,6 +69,9 @@ func (d *daemon) loops() []loop {
 	ls = append(ls, loop{name: "throttle", every: time.Second, drain: true, wake: d.wakes.on("tasks", "site"), ease: settle, step: d.generator.Throttle})
 	ls = append(ls, loop{name: "sweep", every: 500 * time.Millisecond, bound: time.Minute, drain: true, sigh: sweep, step: d.generator.Sweep})
 	ls = append(ls, loop{name: "chain", every: 500 * time.Millisecond, ease: chain, step: d.generator.Chain})
+	if d.lines != nil {
+		ls = append(ls, loop{name: "log", every: time.Second, step: d.lines.Flush})
+	}
 	ls = append(ls, loop{name: "pages", every: time.Second, ease: d.pageEase(), step: d.pages.Publish})
 	ls = append(ls, loop{name: "forecast", every: 5 * time.Second, step: d.generator.Forecast})
 	return ls
@@ -83,7 +87,7 @@ func (d *daemon) startLoops(start context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	metrics := newLoopMetrics(d.registry)
 	for _, l := range d.loops() {
-		group.Go(func() error { l.run(ctx, metrics, d.log); return nil })
+		group.Go(func() error { l.run(ctx, metrics, d.part("steps")); return nil })
 	}
 	group.Go(func() error { d.hear(ctx); return nil })
 	group.Go(func() error { d.hearGenerator(ctx); return nil })

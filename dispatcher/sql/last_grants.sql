@@ -1,4 +1,4 @@
--- Who asks for resources and was granted something of late, the longest ago first: the last rows of every lane, read by key.
+-- Who asks for resources, or has a turn among users, and was granted something of late, the longest ago first: the last rows of every lane, read by key.
 SELECT g.share_id, g.shape_id, g.queue_id
 FROM (
     SELECT DISTINCT ON (m.share_id, m.shape_id, m.queue_id) m.share_id, m.shape_id, m.queue_id, l.at, l.seq, m.nth
@@ -10,7 +10,7 @@ FROM (
     ) l
     CROSS JOIN LATERAL unnest(l.share_ids, l.shape_ids, l.queue_ids, l.befores, l.afters)
         WITH ORDINALITY AS m (share_id, shape_id, queue_id, before, after, nth)
-    JOIN shapes s ON s.id = m.shape_id AND s.resources <> '{}'
+    JOIN shapes s ON s.id = m.shape_id AND (s.resources <> '{}' OR s.user_name IS NOT NULL)
     WHERE m.before = @ready::text AND m.after = @leased::text
     ORDER BY m.share_id, m.shape_id, m.queue_id, l.at DESC, l.seq DESC, m.nth DESC
 ) g

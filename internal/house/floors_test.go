@@ -22,6 +22,7 @@ var floors = map[string]int{
 	"internal/pg":         0,
 	"internal/relay":      0,
 	"internal/door":       0,
+	"internal/logs":       0,
 	"migrations":          0,
 }
 

@@ -24,6 +24,18 @@ const (
 	LockAccount                            // adding what ended to the roll-ups
 )
 
+// lockNames are the names of the classes in metrics.
+var lockNames = map[int32]string{LockMigrate: "migrate", LockSite: "site", LockShare: "share", LockFold: "fold", LockSettle: "settle",
+	LockSample: "sample", LockGrants: "grants", LockPurge: "purge", LockDays: "days", LockReclaim: "reclaim", LockThrottle: "throttle"}
+
+// LockName is what a class is called in metrics; "other" for one that is not ours.
+func LockName(class int32) string {
+	if name, ok := lockNames[class]; ok {
+		return name
+	}
+	return "other"
+}
+
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody
 // else holds it.
 func TryLock(ctx context.Context, tx pgx.Tx, class, id int32) (bool, error) {
