@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -20,7 +21,7 @@ import (
 // takes.
 func openDaemon(t *testing.T, work ...generator.Spec) (*daemon, *client.Client, generator.Task) {
 	t.Helper()
-	d, cl := startDaemon(t, nil)
+	d, cl := startDaemon(t, func(c *config) { c.LeaseRenew = time.Second }) // pilots soon hear that a job is not wanted
 	ctx, leave := context.WithCancel(context.Background())
 	gone := make(chan error, 2)
 	for range cap(gone) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +19,11 @@ import (
 // A job is killed by two clicks, and the page sees it end.
 func TestBrowserKillsAJob(t *testing.T) {
 	d, cl, task := openDaemon(t, client.TaskSpec{Name: "long", User: "ann", Label: "user", Count: 8, Command: []string{"sleep", "600"}})
+	t.Cleanup(func() { // pilots leave when their jobs have ended
+		if _, err := cl.Kill(context.Background(), task.ID); err != nil {
+			t.Error(err)
+		}
+	})
 	tab := browser.Open(t, browser.Window{})
 	tab.Go(fmt.Sprintf("%s/tasks/%d?state=leased", d.URL(), task.ID))
 	tab.Click(`#jobs ~ .wide tbody a[href^="/jobs/"]`)
@@ -28,7 +34,7 @@ func TestBrowserKillsAJob(t *testing.T) {
 	if text := tab.Text("main"); !strings.Contains(text, "is told to end it") {
 		t.Errorf("the question does not say what happens: %s", text)
 	}
-	tab.Click(`main form button.danger`)
+	tab.Click(`form:has(input[name=sure]) button.danger`)
 	tab.At(path)
 	if said := tab.Text(".said"); !strings.Contains(said, "was killed") {
 		t.Errorf("said: %s", said)
@@ -37,7 +43,7 @@ func TestBrowserKillsAJob(t *testing.T) {
 	if _, err := fmt.Sscanf(path, "/jobs/%d", &id); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 30*time.Second, func() (bool, string) {
+	eventually(t, 90*time.Second, func() (bool, string) {
 		job, err := cl.Job(t.Context(), id)
 		return err == nil && job.State == "cancelled", fmt.Sprint(job.State, err)
 	})
@@ -91,7 +97,7 @@ func TestBrowserExplains(t *testing.T) {
 	job := jobs.Items[len(jobs.Items)-1].ID
 	tab := browser.Open(t, browser.Window{})
 	tab.Go(fmt.Sprintf("%s/jobs/%d", d.URL(), job))
-	eventually(t, 30*time.Second, func() (bool, string) {
+	eventually(t, 90*time.Second, func() (bool, string) {
 		e, err := cl.ExplainJob(t.Context(), job)
 		if err != nil || e.Position == nil || len(e.Pools) == 0 || len(e.Queues) == 0 {
 			return false, fmt.Sprint(e, err)
@@ -187,7 +193,7 @@ func TestBrowserQueues(t *testing.T) {
 func TestBrowserWorkWithoutScripts(t *testing.T) {
 	d, cl, task := openDaemon(t)
 	var job int64
-	eventually(t, 30*time.Second, func() (bool, string) {
+	eventually(t, 90*time.Second, func() (bool, string) {
 		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "finished"})
 		if err != nil || len(jobs.Items) == 0 {
 			return false, fmt.Sprint("no job has finished: ", err)
@@ -216,9 +222,9 @@ func TestBrowserWorkWithoutScripts(t *testing.T) {
 	}
 	tab.Go(fmt.Sprintf("%s/tasks/%d", d.URL(), task.ID))
 	tab.Click("button[value=kill]")
-	tab.Click("main form button.danger")
+	tab.Click("form:has(input[name=sure]) button.danger")
 	tab.Until(`document.querySelector(".said")?.textContent.includes("Kill: task")`)
-	eventually(t, 30*time.Second, func() (bool, string) {
+	eventually(t, 90*time.Second, func() (bool, string) {
 		got, err := cl.Task(t.Context(), task.ID)
 		return err == nil && got.State == "aborted", fmt.Sprint(got.State, err)
 	})
