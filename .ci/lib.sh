@@ -63,6 +63,7 @@ needs() {
     fi
     missing+=(postgresql-15)
   fi
+  if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
 }
 
@@ -128,6 +129,17 @@ river() (
   cd internal/bench/river && go mod tidy -diff && go vet ./... && go build -o /dev/null . && go test -count=1 ./...
 )
 
+# bundled : the page's scripts are what their sources make. The packages that they need come by npm, where there is one.
+bundled() {
+  if ! command -v npm >/dev/null; then echo "no npm here: not compared"; return; fi
+  go -C api/web/bundle vet . && go -C api/web/bundle run . -check ../src ../assets
+}
+
+# browser : the page in a Chromium, and its pictures, which are left in report/screenshots.
+browser() {
+  DIVVY_SCREENSHOTS=$PWD/report/screenshots tests "browser" -tags browser ./cmd/divvy -run TestBrowser
+}
+
 # short_bench : no figure under 70 % of its target, or of what docs/performance.md reports where that is less. Other
 # work on the machine does not fall on all sides alike: a second run decides.
 short_bench() {
@@ -144,5 +156,6 @@ static() {
   check "go vet -tags $tags" go vet -tags "$tags" ./...
   check "golangci-lint" "$golangci" run ./...
   check "internal/bench/river" river
+  check "api/web/assets" bundled
   tests "tally" .ci/tally.go .ci/tally_test.go
 }

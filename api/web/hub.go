@@ -42,6 +42,7 @@ type topic struct {
 	seq     int64
 	last    Update
 	at      time.Time
+	whole   []byte // the event that has all of last; nil: nobody has asked for it yet
 	kept    []event
 	readers map[*reader]struct{}
 	left    time.Time // when the last reader left
@@ -99,7 +100,10 @@ func (t *topic) since(id string) []byte {
 	if t.seq == 0 {
 		return nil
 	}
-	return t.event(message{At: t.at, Update: t.last})
+	if t.whole == nil {
+		t.whole = t.event(message{At: t.at, Update: t.last})
+	}
+	return t.whole
 }
 
 // event is a message as it goes out, under the topic's present number.
@@ -176,6 +180,7 @@ func (h *Hub) tell(t *topic, u Update, at time.Time, broken error) (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.seq++
+	t.whole = nil
 	m := message{At: at, Failed: broken != nil}
 	if broken != nil {
 		m.At = t.at

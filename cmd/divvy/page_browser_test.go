@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -157,4 +159,40 @@ func TestBrowserChart(t *testing.T) {
 	tab.Go(d.URL() + "/series/Analysis/User")
 	tab.Sees("tbody time, tbody tr th")
 	tab.FitsTheWidth()
+}
+
+// Pictures of the page, light and dark, wide and narrow: into DIVVY_SCREENSHOTS, else the test's artifacts.
+func TestBrowserScreenshots(t *testing.T) {
+	into := os.Getenv("DIVVY_SCREENSHOTS")
+	if into == "" {
+		into = t.ArtifactDir()
+	}
+	d, cl, _ := openDaemon(t)
+	for _, share := range []string{"Production/Rep", "Production/Val", "Test"} {
+		spec := hello(60)
+		spec.Share, spec.Command = share, []string{"sh", "-c", "sleep 2"}
+		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, w := range []struct {
+		name, path string
+		browser.Window
+	}{
+		{"page-light", "/", browser.Window{Height: 760}}, {"page-dark", "/", browser.Window{Height: 760, Dark: true}},
+		{"page-share", "/shares/Production", browser.Window{Height: 760}}, {"page-narrow", "/", browser.Window{Width: 390, Height: 844, Dark: true}},
+	} {
+		tab := browser.Open(t, w.Window)
+		tab.Go(d.URL() + w.path)
+		tab.Until(`[...document.querySelectorAll("tr[aria-level='1'] td:nth-child(5)")].filter(c => Number(c.textContent) > 0).length > 1 || location.pathname !== "/"`)
+		if strings.HasPrefix(w.path, "/shares/") {
+			tab.Sees(".chart canvas")
+		}
+		tab.FitsTheWidth()
+		file := filepath.Join(into, w.name+".png")
+		tab.Shot(file)
+		if s, err := os.Stat(file); err != nil || s.Size() < 10_000 {
+			t.Errorf("%s: %v %v", file, s, err)
+		}
+	}
 }

@@ -11,13 +11,20 @@ let series: Series | undefined;
 
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+// tick is a moment of the time axis, in UTC: a day, or a time as exact as ticks are near each other.
+function tick(seconds: number, apart: number): string {
+  const iso = new Date(seconds * 1e3).toISOString();
+  if (apart >= 86400 || seconds % 86400 === 0) return iso.slice(5, 10);
+  return apart >= 60 ? iso.slice(11, 16) : iso.slice(11, 19);
+}
+
 function options(title: string, width: number): uPlot.Options {
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } };
   return {
     title, width, height: 240,
     tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1e3), "Etc/UTC"),
     scales: { y: { range: (_u: uPlot, _min: number, max: number) => [0, Math.max(1, max * 1.1)] } },
-    axes: [axis, { ...axis, size: 60 }],
+    axes: [{ ...axis, values: (_u: uPlot, ticks: number[], _axis: number, _space: number, apart: number) => ticks.map((t) => tick(t, apart)) }, { ...axis, size: 60 }],
     series: [
       { value: (_u: uPlot, t: number | null) => (t === null ? "–" : new Date(t * 1e3).toISOString().slice(0, 19).replace("T", " ") + " UTC") },
       { label: "held", stroke: colour("--a"), width: 2, fill: colour("--a") + "22" },
