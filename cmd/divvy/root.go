@@ -82,7 +82,12 @@ func rootCommand(c *cli) *cobra.Command {
 	c.bind(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("output", fixed("table", "wide", "json", "yaml"))
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return c.check() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if c.output == "csv" && cmd.Annotations[forCSV] == "" {
+			return usagef("only reports have the output format csv; use table, wide, json or yaml")
+		}
+		return c.check()
+	}
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Run:"},
 		&cobra.Group{ID: "site", Title: "Site:"},
@@ -95,7 +100,7 @@ func rootCommand(c *cli) *cobra.Command {
 		}
 	}
 	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c), benchCommand(c))
-	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), statusCommand(c), importCommand(c))
+	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), reportCommand(c), statusCommand(c), importCommand(c))
 	add("work", taskCommand(c), jobCommand(c))
 	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))
 	finishTree(c, root)
