@@ -88,6 +88,9 @@ func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([
 
 func (f *fakeDispatcher) TaskJobs(_ context.Context, filter dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
 	f.filter = filter
+	if n := len(f.jobs); n > 0 && n >= filter.Limit {
+		return f.jobs, f.jobs[n-1].ID, f.err
+	}
 	return f.jobs, 0, f.err
 }
 
