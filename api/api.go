@@ -20,7 +20,7 @@ import (
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
-// Config is what the API is made of. Dispatcher, Tasks and Site are needed.
+// Config is what the API is made of. Dispatcher, Tasks, Site and Reports are needed.
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
@@ -38,6 +38,8 @@ type Config struct {
 	Relay *Relay
 	// Tokens that are let in; empty = everybody (see doc.go, 8).
 	Tokens []Token
+	// Reports answers GET /v1/reports/{name}.
+	Reports Reports
 	// Pages tells open pages what has changed; its Publish is a step of the daemon's. nil: pages stand still.
 	Pages *web.Hub
 	// Build is the version of the binary, for GET /v1/status.
@@ -168,6 +170,7 @@ func (s *server) routes() http.Handler {
 		s.explainRoutes()
 		s.queueRoutes()
 		s.stockRoutes()
+		s.reportRoutes()
 		s.resourceRoutes()
 		s.claimRoutes()
 		s.siteRoutes()

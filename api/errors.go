@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/relay"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -99,6 +100,7 @@ var known = []struct {
 	{site.ErrQueueState, codeInvalid},
 	{site.ErrUnknownResource, codeNoResource},
 	{site.ErrCapacity, codeInvalid},
+	{report.ErrUnknown, code{status: 404, name: "unknown_report", title: "No report has this name", hint: "`divvy report` lists them"}},
 	{web.ErrNoPage, code{status: 404, name: "no_page", title: "There is no such page"}},
 	{web.ErrQuery, codeInvalid},
 	{web.ErrMeanwhile, code{status: 409, name: "meanwhile", title: "What the form was made of has changed meanwhile"}},

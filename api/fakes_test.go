@@ -14,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -87,6 +88,9 @@ func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([
 
 func (f *fakeDispatcher) TaskJobs(_ context.Context, filter dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
 	f.filter = filter
+	if n := len(f.jobs); n > 0 && n >= filter.Limit {
+		return f.jobs, f.jobs[n-1].ID, f.err
+	}
 	return f.jobs, 0, f.err
 }
 
@@ -332,7 +336,7 @@ type bench struct {
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
-		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Build: "test",
+		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Reports: fakeReports{}, Build: "test",
 	}
 	for _, f := range change {
 		f(&c)
@@ -371,4 +375,16 @@ func (b *bench) problem(w *httptest.ResponseRecorder, status int) *Problem {
 		b.t.Fatalf("incomplete problem: %s", w.Body)
 	}
 	return p
+}
+
+// fakeReports has every report but one.
+type fakeReports struct{}
+
+func (fakeReports) Run(_ context.Context, name string, since time.Time) (report.Table, error) {
+	if name == "none" {
+		return report.Table{}, fmt.Errorf("%w: %q", report.ErrUnknown, name)
+	}
+	cell := "1"
+	return report.Table{Report: report.Report{Name: name, Title: "a report"}, Since: since, At: time.Now(),
+		Columns: []report.Column{{Name: "jobs", Numeric: true}, {Name: "share"}}, Rows: [][]*string{{&cell, nil}}}, nil
 }

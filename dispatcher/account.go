@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -24,7 +25,7 @@ const (
 // what it does first. The views of usage read what is not added yet one by one: they are exact however far it is.
 func (d *Dispatcher) Account(ctx context.Context) (n int, err error) {
 	for until := time.Now().Add(accountFor); time.Now().Before(until); {
-		added, more, err := d.accountOnce(ctx)
+		added, more, err := AccountBatch(ctx, d.cfg.Pool)
 		n += added
 		if err != nil {
 			return n, fmt.Errorf("account: %w", err)
@@ -45,9 +46,9 @@ type accounted struct {
 	Held       bool
 }
 
-// accountOnce adds one batch, and says whether there is another that can be added at once.
-func (d *Dispatcher) accountOnce(ctx context.Context) (n int, more bool, err error) {
-	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+// AccountBatch is one batch of Account, which needs no daemon. It says whether there is another that can be added at once.
+func AccountBatch(ctx context.Context, pool *pgxpool.Pool) (n int, more bool, err error) {
+	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		n, more = 0, false
 		if ok, err := pg.TryLock(ctx, tx, pg.LockAccount, 0); err != nil || !ok {
 			return err

@@ -205,7 +205,7 @@ var usageSteps = map[string]func(*usageMachine){
 	},
 	"account": func(b *usageMachine) { b.account(b.any()) },
 	"batch": func(b *usageMachine) {
-		if _, _, err := b.any().accountOnce(context.Background()); err != nil {
+		if _, _, err := AccountBatch(context.Background(), b.pool); err != nil {
 			b.t.Fatal(err)
 		}
 	},

@@ -9,7 +9,7 @@ import (
 
 // mostLookedFor bounds how many jobs of a task a page of those in one state looks at: a state that few are in would have it
 // read a million.
-const mostLookedFor = 5000
+const mostLookedFor = 2500
 
 // TaskJobs lists jobs of a task, live and ended, by ascending id, as Jobs does. next is the After of the next page, 0 on the
 // last one. Of a state a page may be short, or empty, and not be the last: no more than some thousand jobs are looked at for it.

@@ -207,71 +207,136 @@ COMMENT ON COLUMN fairness_hours.starved_seconds IS 'Seconds in which it had rea
 COMMENT ON COLUMN fairness_hours.busy_seconds IS 'Seconds in which it had ready jobs or held something.';
 COMMENT ON INDEX fairness_hours_pkey IS 'Stretches of time.';
 
+-- What is not in each of the roll-ups yet: next to nothing as a rule, so that the views below add it where its row is.
+CREATE VIEW uncounted_hours AS
+    SELECT p.hour, p.share_id, p.queue_id, coalesce(t.user_name, '') AS user_name,
+        sum(p.slot_seconds) AS slot_seconds,
+        sum(p.unit_seconds) AS unit_seconds,
+        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+        sum(p.cpu_ms)::bigint AS cpu_ms,
+        sum(p.finished)::bigint AS finished,
+        sum(p.failed)::bigint AS failed,
+        sum(p.lost)::bigint AS lost,
+        sum(p.cancelled)::bigint AS cancelled,
+        sum(p.revoked)::bigint AS revoked
+    FROM public.uncounted_pieces p
+    LEFT JOIN public.tasks t ON t.id = p.task_id
+    GROUP BY p.hour, p.share_id, p.queue_id, coalesce(t.user_name, '');
+CREATE VIEW uncounted_days AS
+    SELECT p.day, p.share_id, p.queue_id, coalesce(t.user_name, '') AS user_name,
+        sum(p.slot_seconds) AS slot_seconds,
+        sum(p.unit_seconds) AS unit_seconds,
+        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+        sum(p.cpu_ms)::bigint AS cpu_ms,
+        sum(p.finished)::bigint AS finished,
+        sum(p.failed)::bigint AS failed,
+        sum(p.lost)::bigint AS lost,
+        sum(p.cancelled)::bigint AS cancelled,
+        sum(p.revoked)::bigint AS revoked
+    FROM public.uncounted_pieces p
+    LEFT JOIN public.tasks t ON t.id = p.task_id
+    GROUP BY p.day, p.share_id, p.queue_id, coalesce(t.user_name, '');
+CREATE VIEW uncounted_tasks AS
+    SELECT p.day, p.task_id, p.share_id,
+        sum(p.slot_seconds) AS slot_seconds,
+        sum(p.unit_seconds) AS unit_seconds,
+        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+        sum(p.cpu_ms)::bigint AS cpu_ms,
+        sum(p.finished)::bigint AS finished,
+        sum(p.failed)::bigint AS failed,
+        sum(p.lost)::bigint AS lost,
+        sum(p.cancelled)::bigint AS cancelled,
+        sum(p.revoked)::bigint AS revoked
+    FROM public.uncounted_pieces p
+    GROUP BY p.day, p.task_id, p.share_id;
+CREATE VIEW uncounted_nodes AS
+    SELECT (greatest(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC')::date AS day, p.queue_id, p.node,
+        sum(p.slot_seconds) AS slot_seconds,
+        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+        sum(p.finished)::bigint AS finished,
+        sum(p.failed)::bigint AS failed,
+        sum(p.lost)::bigint AS lost,
+        sum(p.cancelled)::bigint AS cancelled,
+        sum(p.revoked)::bigint AS revoked
+    FROM public.uncounted_pieces p
+    GROUP BY (greatest(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC')::date, p.queue_id, p.node;
+
 -- Until now the view read all attempts there are. It keeps its columns, and reads the roll-up and what is not in it yet.
+-- Both are joined, not grouped: a month has a million rows, and next to none of them changes.
 CREATE OR REPLACE VIEW report.usage_hourly AS
     SELECT u.hour, s.path AS share, q.name AS queue, nullif(u.user_name, '') AS user_name, u.slot_seconds, u.unit_seconds,
-        (u.finished + u.failed + u.lost + u.cancelled + u.revoked)::bigint AS jobs, u.failed::bigint AS failures, u.lost::bigint AS lost,
-        u.finished::bigint AS finished, u.cancelled::bigint AS cancelled, u.revoked::bigint AS revoked, u.wasted_slot_seconds,
+        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
+        u.finished, u.cancelled, u.revoked, u.wasted_slot_seconds,
         u.cpu_ms * 0.001 AS cpu_seconds, u.share_id
     FROM (
-        SELECT hour, share_id, queue_id, user_name, sum(slot_seconds) AS slot_seconds, sum(unit_seconds) AS unit_seconds,
-            sum(wasted_slot_seconds) AS wasted_slot_seconds, sum(cpu_ms) AS cpu_ms, sum(finished) AS finished, sum(failed) AS failed,
-            sum(lost) AS lost, sum(cancelled) AS cancelled, sum(revoked) AS revoked
-        FROM (
-            SELECT hour, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked
-            FROM public.usage_hours
-            UNION ALL
-            SELECT p.hour, p.share_id, p.queue_id, coalesce(t.user_name, ''), p.slot_seconds, p.unit_seconds, p.wasted_slot_seconds, p.cpu_ms, p.finished, p.failed, p.lost,
-                p.cancelled, p.revoked
-            FROM public.uncounted_pieces p
-            LEFT JOIN public.tasks t ON t.id = p.task_id
-        ) both_of
-        GROUP BY hour, share_id, queue_id, user_name
+        SELECT r.hour, r.share_id, r.queue_id, r.user_name,
+            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
+            r.unit_seconds + coalesce(t.unit_seconds, 0) AS unit_seconds,
+            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
+            r.cpu_ms + coalesce(t.cpu_ms, 0) AS cpu_ms,
+            r.finished + coalesce(t.finished, 0) AS finished,
+            r.failed + coalesce(t.failed, 0) AS failed,
+            r.lost + coalesce(t.lost, 0) AS lost,
+            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
+            r.revoked + coalesce(t.revoked, 0) AS revoked
+        FROM public.usage_hours r
+        LEFT JOIN public.uncounted_hours t USING (hour, share_id, queue_id, user_name)
+        UNION ALL
+        SELECT t.hour, t.share_id, t.queue_id, t.user_name, t.slot_seconds, t.unit_seconds, t.wasted_slot_seconds, t.cpu_ms, t.finished, t.failed, t.lost, t.cancelled, t.revoked
+        FROM public.uncounted_hours t
+        WHERE NOT EXISTS (SELECT FROM public.usage_hours r WHERE r.hour = t.hour AND r.share_id = t.share_id AND r.queue_id = t.queue_id AND r.user_name = t.user_name)
     ) u
     LEFT JOIN public.shares s ON s.id = u.share_id
     LEFT JOIN public.queues q ON q.id = u.queue_id;
 
 CREATE VIEW report.usage_daily AS
     SELECT u.day, s.path AS share, q.name AS queue, nullif(u.user_name, '') AS user_name, u.slot_seconds, u.unit_seconds,
-        (u.finished + u.failed + u.lost + u.cancelled + u.revoked)::bigint AS jobs, u.failed::bigint AS failures, u.lost::bigint AS lost,
-        u.finished::bigint AS finished, u.cancelled::bigint AS cancelled, u.revoked::bigint AS revoked, u.wasted_slot_seconds,
+        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
+        u.finished, u.cancelled, u.revoked, u.wasted_slot_seconds,
         u.cpu_ms * 0.001 AS cpu_seconds, u.share_id
     FROM (
-        SELECT day, share_id, queue_id, user_name, sum(slot_seconds) AS slot_seconds, sum(unit_seconds) AS unit_seconds,
-            sum(wasted_slot_seconds) AS wasted_slot_seconds, sum(cpu_ms) AS cpu_ms, sum(finished) AS finished, sum(failed) AS failed,
-            sum(lost) AS lost, sum(cancelled) AS cancelled, sum(revoked) AS revoked
-        FROM (
-            SELECT day, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked
-            FROM public.usage_days
-            UNION ALL
-            SELECT p.day, p.share_id, p.queue_id, coalesce(t.user_name, ''), p.slot_seconds, p.unit_seconds, p.wasted_slot_seconds, p.cpu_ms, p.finished, p.failed, p.lost,
-                p.cancelled, p.revoked
-            FROM public.uncounted_pieces p
-            LEFT JOIN public.tasks t ON t.id = p.task_id
-        ) both_of
-        GROUP BY day, share_id, queue_id, user_name
+        SELECT r.day, r.share_id, r.queue_id, r.user_name,
+            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
+            r.unit_seconds + coalesce(t.unit_seconds, 0) AS unit_seconds,
+            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
+            r.cpu_ms + coalesce(t.cpu_ms, 0) AS cpu_ms,
+            r.finished + coalesce(t.finished, 0) AS finished,
+            r.failed + coalesce(t.failed, 0) AS failed,
+            r.lost + coalesce(t.lost, 0) AS lost,
+            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
+            r.revoked + coalesce(t.revoked, 0) AS revoked
+        FROM public.usage_days r
+        LEFT JOIN public.uncounted_days t USING (day, share_id, queue_id, user_name)
+        UNION ALL
+        SELECT t.day, t.share_id, t.queue_id, t.user_name, t.slot_seconds, t.unit_seconds, t.wasted_slot_seconds, t.cpu_ms, t.finished, t.failed, t.lost, t.cancelled, t.revoked
+        FROM public.uncounted_days t
+        WHERE NOT EXISTS (SELECT FROM public.usage_days r WHERE r.day = t.day AND r.share_id = t.share_id AND r.queue_id = t.queue_id AND r.user_name = t.user_name)
     ) u
     LEFT JOIN public.shares s ON s.id = u.share_id
     LEFT JOIN public.queues q ON q.id = u.queue_id;
 
 CREATE VIEW report.task_usage AS
     SELECT u.day, u.task_id, t.name, t.user_name, s.path AS share, u.slot_seconds, u.unit_seconds,
-        (u.finished + u.failed + u.lost + u.cancelled + u.revoked)::bigint AS jobs, u.failed::bigint AS failures, u.lost::bigint AS lost,
-        u.finished::bigint AS finished, u.cancelled::bigint AS cancelled, u.revoked::bigint AS revoked, u.wasted_slot_seconds,
+        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
+        u.finished, u.cancelled, u.revoked, u.wasted_slot_seconds,
         u.cpu_ms * 0.001 AS cpu_seconds, u.share_id
     FROM (
-        SELECT day, task_id, share_id, sum(slot_seconds) AS slot_seconds, sum(unit_seconds) AS unit_seconds,
-            sum(wasted_slot_seconds) AS wasted_slot_seconds, sum(cpu_ms) AS cpu_ms, sum(finished) AS finished, sum(failed) AS failed,
-            sum(lost) AS lost, sum(cancelled) AS cancelled, sum(revoked) AS revoked
-        FROM (
-            SELECT day, task_id, share_id, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked
-            FROM public.usage_tasks
-            UNION ALL
-            SELECT p.day, p.task_id, p.share_id, p.slot_seconds, p.unit_seconds, p.wasted_slot_seconds, p.cpu_ms, p.finished, p.failed, p.lost,
-                p.cancelled, p.revoked
-            FROM public.uncounted_pieces p
-        ) both_of
-        GROUP BY day, task_id, share_id
+        SELECT r.day, r.task_id, r.share_id,
+            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
+            r.unit_seconds + coalesce(t.unit_seconds, 0) AS unit_seconds,
+            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
+            r.cpu_ms + coalesce(t.cpu_ms, 0) AS cpu_ms,
+            r.finished + coalesce(t.finished, 0) AS finished,
+            r.failed + coalesce(t.failed, 0) AS failed,
+            r.lost + coalesce(t.lost, 0) AS lost,
+            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
+            r.revoked + coalesce(t.revoked, 0) AS revoked
+        FROM public.usage_tasks r
+        LEFT JOIN public.uncounted_tasks t USING (day, task_id, share_id)
+        UNION ALL
+        SELECT t.day, t.task_id, t.share_id, t.slot_seconds, t.unit_seconds, t.wasted_slot_seconds, t.cpu_ms, t.finished, t.failed, t.lost, t.cancelled, t.revoked
+        FROM public.uncounted_tasks t
+        WHERE NOT EXISTS (SELECT FROM public.usage_tasks r WHERE r.day = t.day AND r.task_id = t.task_id AND r.share_id = t.share_id)
     ) u
     LEFT JOIN public.shares s ON s.id = u.share_id
     LEFT JOIN public.tasks t ON t.id = u.task_id;
@@ -279,20 +344,23 @@ CREATE VIEW report.task_usage AS
 -- One row an attempt, although it may have pieces: all that it cost counts on the day of its end.
 CREATE VIEW report.node_usage AS
     SELECT u.day, q.name AS queue, u.node, u.slot_seconds, u.wasted_slot_seconds,
-        (u.finished + u.failed + u.lost + u.cancelled + u.revoked)::bigint AS jobs, u.failed::bigint AS failures, u.lost::bigint AS lost,
-        u.finished::bigint AS finished, u.cancelled::bigint AS cancelled, u.revoked::bigint AS revoked
+        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
+        u.finished, u.cancelled, u.revoked
     FROM (
-        SELECT day, queue_id, node, sum(slot_seconds) AS slot_seconds, sum(wasted_slot_seconds) AS wasted_slot_seconds,
-            sum(finished) AS finished, sum(failed) AS failed, sum(lost) AS lost, sum(cancelled) AS cancelled, sum(revoked) AS revoked
-        FROM (
-            SELECT day, queue_id, node, slot_seconds, wasted_slot_seconds, finished, failed, lost, cancelled, revoked
-            FROM public.usage_nodes
-            UNION ALL
-            SELECT (greatest(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC')::date, p.queue_id, p.node, p.slot_seconds, p.wasted_slot_seconds,
-                p.finished, p.failed, p.lost, p.cancelled, p.revoked
-            FROM public.uncounted_pieces p
-        ) both_of
-        GROUP BY day, queue_id, node
+        SELECT r.day, r.queue_id, r.node,
+            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
+            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
+            r.finished + coalesce(t.finished, 0) AS finished,
+            r.failed + coalesce(t.failed, 0) AS failed,
+            r.lost + coalesce(t.lost, 0) AS lost,
+            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
+            r.revoked + coalesce(t.revoked, 0) AS revoked
+        FROM public.usage_nodes r
+        LEFT JOIN public.uncounted_nodes t USING (day, queue_id, node)
+        UNION ALL
+        SELECT t.day, t.queue_id, t.node, t.slot_seconds, t.wasted_slot_seconds, t.finished, t.failed, t.lost, t.cancelled, t.revoked
+        FROM public.uncounted_nodes t
+        WHERE NOT EXISTS (SELECT FROM public.usage_nodes r WHERE r.day = t.day AND r.queue_id = t.queue_id AND r.node = t.node)
     ) u
     LEFT JOIN public.queues q ON q.id = u.queue_id;
 
@@ -567,7 +635,7 @@ BEGIN
     END IF;
 END $$;
 -- +goose StatementEnd
-DROP VIEW uncounted_pieces, attempt_pieces;
+DROP VIEW uncounted_hours, uncounted_days, uncounted_tasks, uncounted_nodes, uncounted_pieces, attempt_pieces;
 DROP TABLE fairness_hours, wait_hours, usage_nodes, usage_tasks, usage_days, usage_hours, usage_state, lease_pieces;
 DROP FUNCTION divvy_wait_bounds();
 ALTER TABLE attempts DROP COLUMN nth; -- and the sequence with it

@@ -1732,6 +1732,72 @@ UNION ALL
            FROM public.usage_state) AND (p.nth IS NULL) AND (p.ended_at >= ( SELECT COALESCE(((usage_state.past_day)::timestamp without time zone AT TIME ZONE 'UTC'::text), '-infinity'::timestamp with time zone) AS "coalesce"
            FROM public.usage_state)));
 
+CREATE VIEW public.uncounted_days AS
+ SELECT p.day,
+    p.share_id,
+    p.queue_id,
+    COALESCE(t.user_name, ''::text) AS user_name,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM (public.uncounted_pieces p
+     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
+  GROUP BY p.day, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
+
+CREATE VIEW public.uncounted_hours AS
+ SELECT p.hour,
+    p.share_id,
+    p.queue_id,
+    COALESCE(t.user_name, ''::text) AS user_name,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM (public.uncounted_pieces p
+     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
+  GROUP BY p.hour, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
+
+CREATE VIEW public.uncounted_nodes AS
+ SELECT ((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date AS day,
+    p.queue_id,
+    p.node,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM public.uncounted_pieces p
+  GROUP BY (((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date), p.queue_id, p.node;
+
+CREATE VIEW public.uncounted_tasks AS
+ SELECT p.day,
+    p.task_id,
+    p.share_id,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM public.uncounted_pieces p
+  GROUP BY p.day, p.task_id, p.share_id;
+
 CREATE TABLE public.usage_days (
     day date NOT NULL,
     share_id integer NOT NULL,
@@ -2375,46 +2441,39 @@ CREATE VIEW report.node_usage AS
     u.node,
     u.slot_seconds,
     u.wasted_slot_seconds,
-    (((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked))::bigint AS jobs,
-    (u.failed)::bigint AS failures,
-    (u.lost)::bigint AS lost,
-    (u.finished)::bigint AS finished,
-    (u.cancelled)::bigint AS cancelled,
-    (u.revoked)::bigint AS revoked
-   FROM (( SELECT both_of.day,
-            both_of.queue_id,
-            both_of.node,
-            sum(both_of.slot_seconds) AS slot_seconds,
-            sum(both_of.wasted_slot_seconds) AS wasted_slot_seconds,
-            sum(both_of.finished) AS finished,
-            sum(both_of.failed) AS failed,
-            sum(both_of.lost) AS lost,
-            sum(both_of.cancelled) AS cancelled,
-            sum(both_of.revoked) AS revoked
-           FROM ( SELECT usage_nodes.day,
-                    usage_nodes.queue_id,
-                    usage_nodes.node,
-                    usage_nodes.slot_seconds,
-                    usage_nodes.wasted_slot_seconds,
-                    usage_nodes.finished,
-                    usage_nodes.failed,
-                    usage_nodes.lost,
-                    usage_nodes.cancelled,
-                    usage_nodes.revoked
-                   FROM public.usage_nodes
-                UNION ALL
-                 SELECT ((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date AS timezone,
-                    p.queue_id,
-                    p.node,
-                    p.slot_seconds,
-                    p.wasted_slot_seconds,
-                    p.finished,
-                    p.failed,
-                    p.lost,
-                    p.cancelled,
-                    p.revoked
-                   FROM public.uncounted_pieces p) both_of
-          GROUP BY both_of.day, both_of.queue_id, both_of.node) u
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked
+   FROM (( SELECT r.day,
+            r.queue_id,
+            r.node,
+            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_nodes r
+             LEFT JOIN public.uncounted_nodes t USING (day, queue_id, node))
+        UNION ALL
+         SELECT t.day,
+            t.queue_id,
+            t.node,
+            t.slot_seconds,
+            t.wasted_slot_seconds,
+            t.finished,
+            t.failed,
+            t.lost,
+            t.cancelled,
+            t.revoked
+           FROM public.uncounted_nodes t
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_nodes r
+                  WHERE ((r.day = t.day) AND (r.queue_id = t.queue_id) AND (r.node = t.node)))))) u
      LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
 
 COMMENT ON VIEW report.node_usage IS 'Attempts that ended at a node on a day (UTC), with all that they cost, also what they cost the day before.';
@@ -3133,55 +3192,46 @@ CREATE VIEW report.task_usage AS
     s.path AS share,
     u.slot_seconds,
     u.unit_seconds,
-    (((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked))::bigint AS jobs,
-    (u.failed)::bigint AS failures,
-    (u.lost)::bigint AS lost,
-    (u.finished)::bigint AS finished,
-    (u.cancelled)::bigint AS cancelled,
-    (u.revoked)::bigint AS revoked,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked,
     u.wasted_slot_seconds,
-    (u.cpu_ms * 0.001) AS cpu_seconds,
+    ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
     u.share_id
-   FROM ((( SELECT both_of.day,
-            both_of.task_id,
-            both_of.share_id,
-            sum(both_of.slot_seconds) AS slot_seconds,
-            sum(both_of.unit_seconds) AS unit_seconds,
-            sum(both_of.wasted_slot_seconds) AS wasted_slot_seconds,
-            sum(both_of.cpu_ms) AS cpu_ms,
-            sum(both_of.finished) AS finished,
-            sum(both_of.failed) AS failed,
-            sum(both_of.lost) AS lost,
-            sum(both_of.cancelled) AS cancelled,
-            sum(both_of.revoked) AS revoked
-           FROM ( SELECT usage_tasks.day,
-                    usage_tasks.task_id,
-                    usage_tasks.share_id,
-                    usage_tasks.slot_seconds,
-                    usage_tasks.unit_seconds,
-                    usage_tasks.wasted_slot_seconds,
-                    usage_tasks.cpu_ms,
-                    usage_tasks.finished,
-                    usage_tasks.failed,
-                    usage_tasks.lost,
-                    usage_tasks.cancelled,
-                    usage_tasks.revoked
-                   FROM public.usage_tasks
-                UNION ALL
-                 SELECT p.day,
-                    p.task_id,
-                    p.share_id,
-                    p.slot_seconds,
-                    p.unit_seconds,
-                    p.wasted_slot_seconds,
-                    p.cpu_ms,
-                    p.finished,
-                    p.failed,
-                    p.lost,
-                    p.cancelled,
-                    p.revoked
-                   FROM public.uncounted_pieces p) both_of
-          GROUP BY both_of.day, both_of.task_id, both_of.share_id) u
+   FROM ((( SELECT r.day,
+            r.task_id,
+            r.share_id,
+            (r.slot_seconds + COALESCE(t_1.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.unit_seconds + COALESCE(t_1.unit_seconds, (0)::numeric)) AS unit_seconds,
+            (r.wasted_slot_seconds + COALESCE(t_1.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.cpu_ms + COALESCE(t_1.cpu_ms, (0)::bigint)) AS cpu_ms,
+            (r.finished + COALESCE(t_1.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t_1.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t_1.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t_1.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t_1.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_tasks r
+             LEFT JOIN public.uncounted_tasks t_1 USING (day, task_id, share_id))
+        UNION ALL
+         SELECT t_1.day,
+            t_1.task_id,
+            t_1.share_id,
+            t_1.slot_seconds,
+            t_1.unit_seconds,
+            t_1.wasted_slot_seconds,
+            t_1.cpu_ms,
+            t_1.finished,
+            t_1.failed,
+            t_1.lost,
+            t_1.cancelled,
+            t_1.revoked
+           FROM public.uncounted_tasks t_1
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_tasks r
+                  WHERE ((r.day = t_1.day) AND (r.task_id = t_1.task_id) AND (r.share_id = t_1.share_id)))))) u
      LEFT JOIN public.shares s ON ((s.id = u.share_id)))
      LEFT JOIN public.tasks t ON ((t.id = u.task_id)));
 
@@ -3289,59 +3339,48 @@ CREATE VIEW report.usage_daily AS
     NULLIF(u.user_name, ''::text) AS user_name,
     u.slot_seconds,
     u.unit_seconds,
-    (((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked))::bigint AS jobs,
-    (u.failed)::bigint AS failures,
-    (u.lost)::bigint AS lost,
-    (u.finished)::bigint AS finished,
-    (u.cancelled)::bigint AS cancelled,
-    (u.revoked)::bigint AS revoked,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked,
     u.wasted_slot_seconds,
-    (u.cpu_ms * 0.001) AS cpu_seconds,
+    ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
     u.share_id
-   FROM ((( SELECT both_of.day,
-            both_of.share_id,
-            both_of.queue_id,
-            both_of.user_name,
-            sum(both_of.slot_seconds) AS slot_seconds,
-            sum(both_of.unit_seconds) AS unit_seconds,
-            sum(both_of.wasted_slot_seconds) AS wasted_slot_seconds,
-            sum(both_of.cpu_ms) AS cpu_ms,
-            sum(both_of.finished) AS finished,
-            sum(both_of.failed) AS failed,
-            sum(both_of.lost) AS lost,
-            sum(both_of.cancelled) AS cancelled,
-            sum(both_of.revoked) AS revoked
-           FROM ( SELECT usage_days.day,
-                    usage_days.share_id,
-                    usage_days.queue_id,
-                    usage_days.user_name,
-                    usage_days.slot_seconds,
-                    usage_days.unit_seconds,
-                    usage_days.wasted_slot_seconds,
-                    usage_days.cpu_ms,
-                    usage_days.finished,
-                    usage_days.failed,
-                    usage_days.lost,
-                    usage_days.cancelled,
-                    usage_days.revoked
-                   FROM public.usage_days
-                UNION ALL
-                 SELECT p.day,
-                    p.share_id,
-                    p.queue_id,
-                    COALESCE(t.user_name, ''::text) AS "coalesce",
-                    p.slot_seconds,
-                    p.unit_seconds,
-                    p.wasted_slot_seconds,
-                    p.cpu_ms,
-                    p.finished,
-                    p.failed,
-                    p.lost,
-                    p.cancelled,
-                    p.revoked
-                   FROM (public.uncounted_pieces p
-                     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))) both_of
-          GROUP BY both_of.day, both_of.share_id, both_of.queue_id, both_of.user_name) u
+   FROM ((( SELECT r.day,
+            r.share_id,
+            r.queue_id,
+            r.user_name,
+            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.unit_seconds + COALESCE(t.unit_seconds, (0)::numeric)) AS unit_seconds,
+            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.cpu_ms + COALESCE(t.cpu_ms, (0)::bigint)) AS cpu_ms,
+            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_days r
+             LEFT JOIN public.uncounted_days t USING (day, share_id, queue_id, user_name))
+        UNION ALL
+         SELECT t.day,
+            t.share_id,
+            t.queue_id,
+            t.user_name,
+            t.slot_seconds,
+            t.unit_seconds,
+            t.wasted_slot_seconds,
+            t.cpu_ms,
+            t.finished,
+            t.failed,
+            t.lost,
+            t.cancelled,
+            t.revoked
+           FROM public.uncounted_days t
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_days r
+                  WHERE ((r.day = t.day) AND (r.share_id = t.share_id) AND (r.queue_id = t.queue_id) AND (r.user_name = t.user_name)))))) u
      LEFT JOIN public.shares s ON ((s.id = u.share_id)))
      LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
 
@@ -3384,59 +3423,48 @@ CREATE VIEW report.usage_hourly AS
     NULLIF(u.user_name, ''::text) AS user_name,
     u.slot_seconds,
     u.unit_seconds,
-    (((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked))::bigint AS jobs,
-    (u.failed)::bigint AS failures,
-    (u.lost)::bigint AS lost,
-    (u.finished)::bigint AS finished,
-    (u.cancelled)::bigint AS cancelled,
-    (u.revoked)::bigint AS revoked,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked,
     u.wasted_slot_seconds,
-    (u.cpu_ms * 0.001) AS cpu_seconds,
+    ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
     u.share_id
-   FROM ((( SELECT both_of.hour,
-            both_of.share_id,
-            both_of.queue_id,
-            both_of.user_name,
-            sum(both_of.slot_seconds) AS slot_seconds,
-            sum(both_of.unit_seconds) AS unit_seconds,
-            sum(both_of.wasted_slot_seconds) AS wasted_slot_seconds,
-            sum(both_of.cpu_ms) AS cpu_ms,
-            sum(both_of.finished) AS finished,
-            sum(both_of.failed) AS failed,
-            sum(both_of.lost) AS lost,
-            sum(both_of.cancelled) AS cancelled,
-            sum(both_of.revoked) AS revoked
-           FROM ( SELECT usage_hours.hour,
-                    usage_hours.share_id,
-                    usage_hours.queue_id,
-                    usage_hours.user_name,
-                    usage_hours.slot_seconds,
-                    usage_hours.unit_seconds,
-                    usage_hours.wasted_slot_seconds,
-                    usage_hours.cpu_ms,
-                    usage_hours.finished,
-                    usage_hours.failed,
-                    usage_hours.lost,
-                    usage_hours.cancelled,
-                    usage_hours.revoked
-                   FROM public.usage_hours
-                UNION ALL
-                 SELECT p.hour,
-                    p.share_id,
-                    p.queue_id,
-                    COALESCE(t.user_name, ''::text) AS "coalesce",
-                    p.slot_seconds,
-                    p.unit_seconds,
-                    p.wasted_slot_seconds,
-                    p.cpu_ms,
-                    p.finished,
-                    p.failed,
-                    p.lost,
-                    p.cancelled,
-                    p.revoked
-                   FROM (public.uncounted_pieces p
-                     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))) both_of
-          GROUP BY both_of.hour, both_of.share_id, both_of.queue_id, both_of.user_name) u
+   FROM ((( SELECT r.hour,
+            r.share_id,
+            r.queue_id,
+            r.user_name,
+            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.unit_seconds + COALESCE(t.unit_seconds, (0)::numeric)) AS unit_seconds,
+            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.cpu_ms + COALESCE(t.cpu_ms, (0)::bigint)) AS cpu_ms,
+            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_hours r
+             LEFT JOIN public.uncounted_hours t USING (hour, share_id, queue_id, user_name))
+        UNION ALL
+         SELECT t.hour,
+            t.share_id,
+            t.queue_id,
+            t.user_name,
+            t.slot_seconds,
+            t.unit_seconds,
+            t.wasted_slot_seconds,
+            t.cpu_ms,
+            t.finished,
+            t.failed,
+            t.lost,
+            t.cancelled,
+            t.revoked
+           FROM public.uncounted_hours t
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_hours r
+                  WHERE ((r.hour = t.hour) AND (r.share_id = t.share_id) AND (r.queue_id = t.queue_id) AND (r.user_name = t.user_name)))))) u
      LEFT JOIN public.shares s ON ((s.id = u.share_id)))
      LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
 

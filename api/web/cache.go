@@ -27,6 +27,13 @@ const (
 // mostBrief bounds the answers that are kept.
 const mostBrief = 1000
 
+// forget drops all that is kept: it has just been changed.
+func (b *brief[T]) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.kept)
+}
+
 // get is the answer for an id; ask is called when there is none that is fresh. An error is not kept.
 func (b *brief[T]) get(id int64, ask func() (T, error)) (T, error) {
 	now := time.Now()

@@ -151,7 +151,7 @@ func (s *sites) SetQueueState(_ context.Context, name string, state shares.Queue
 
 // stage is a page over fakes.
 type stage struct {
-	t     *testing.T
+	t     testing.TB
 	world *world
 	tasks *tasks
 	sites *sites
@@ -161,7 +161,7 @@ type stage struct {
 
 var errNone = errors.New("there is none")
 
-func newStage(t *testing.T) *stage {
+func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, world: &world{}, tasks: &tasks{}, sites: &sites{}, mux: chi.NewMux()}
 	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Site: s.sites, Build: "test",

@@ -59,7 +59,7 @@ var void = []string{"meta", "link", "input", "br", "img", "hr"}
 var blocks = []string{"td", "th", "dt", "dd", "li", "p", "option", "h1", "h2", "h3", "summary", "small"}
 
 // parse reads HTML as strictly as XML: every element is closed where it was opened.
-func parse(t *testing.T, page string) *element {
+func parse(t testing.TB, page string) *element {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.Entity = false, xml.HTMLEntity
@@ -109,7 +109,7 @@ func parse(t *testing.T, page string) *element {
 
 // checkPage holds a page to what all pages promise: one heading, everything named, no inline script or style, no other
 // host, forms with their token.
-func checkPage(t *testing.T, page string) *element {
+func checkPage(t testing.TB, page string) *element {
 	t.Helper()
 	root := parse(t, page)
 	ids := map[string]bool{}
@@ -145,7 +145,7 @@ func checkPage(t *testing.T, page string) *element {
 	return root
 }
 
-func checkElement(t *testing.T, e *element, ids map[string]bool) {
+func checkElement(t testing.TB, e *element, ids map[string]bool) {
 	t.Helper()
 	for name, value := range e.attr {
 		switch {

@@ -39,6 +39,7 @@ type Page struct {
 	shares    standings
 	explains  brief[dispatcher.Explanation]  // by job
 	places    brief[[]dispatcher.KindQueues] // by task
+	queues    brief[[]QueueLine]             // of all; its only id is 0
 }
 
 // Route is one path of the page for the daemon's router.
@@ -53,7 +54,7 @@ func New(cfg Config) *Page {
 		cfg.Timeout = time.Minute
 	}
 	p := &Page{cfg: cfg, views: map[string]*View{}, byPath: chi.NewMux(), assets: readAssets()}
-	p.explains.lasts, p.places.lasts = explainLasts, placesLast
+	p.explains.lasts, p.places.lasts, p.queues.lasts = explainLasts, placesLast, standingLasts
 	p.templates = p.readTemplates()
 	for _, v := range p.allViews() {
 		p.views[v.Path] = &v

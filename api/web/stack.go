@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"hash/fnv"
+	"html/template"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,31 @@ func stackOf(q dispatcher.QueueStanding, held []dispatcher.QueueHeld) (s stack) 
 		s.Says = strings.Join(says, ", ")
 	}
 	return s
+}
+
+// barOpen begins the drawing of a bar. What it says stands beside it.
+const barOpen = `<svg class="stack" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">`
+
+// Bar is the drawing of the bar under a key. It is written here and not by a template, since a page has a thousand of its parts;
+// key and paths are letters and figures of this package.
+func (s stack) Bar(key string) template.HTML {
+	var b strings.Builder
+	b.WriteString(barOpen)
+	for i, d := range s.Paths {
+		writePath(&b, "c"+strconv.Itoa(i), d, key+".d"+strconv.Itoa(i))
+	}
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+func writePath(b *strings.Builder, class, d, key string) {
+	b.WriteString(`<path class="`)
+	b.WriteString(class)
+	b.WriteString(`" d="`)
+	b.WriteString(d)
+	b.WriteString(`" data-live="`)
+	b.WriteString(key)
+	b.WriteString(`" data-live-attr="d"/>`)
 }
 
 // cells are the paths of a bar under a key, and its sentence.

@@ -26,14 +26,15 @@ const decisionsOfQueue = 20
 func (p *Page) queueView() View {
 	return View{Name: "queue", Path: "/queues/{queue}", Title: "Queue", Nav: "/queues", Show: func(ctx context.Context, r *Request) (Dated, error) {
 		name := r.Param("queue")
-		for _, q := range p.cfg.Dispatcher.QueuesNow(ctx) {
+		all, err := p.queuesNow(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range all {
 			if q.Name != name {
 				continue
 			}
-			out := QueuePage{AsOf: Now(), QueueLine: QueueLine{QueueStanding: q}}
-			for _, l := range p.cfg.Dispatcher.QueuesLately(ctx, name) {
-				out.Lately = l
-			}
+			out := QueuePage{AsOf: Now(), QueueLine: q}
 			out.Decisions = p.cfg.Dispatcher.DecidedLately(ctx, dispatcher.DecidedFilter{Queue: name, Limit: decisionsOfQueue}).Items
 			return out, nil
 		}
@@ -93,5 +94,6 @@ func (p *Page) setQueue(ctx context.Context, r *Request) (Answer, error) {
 	if err := p.cfg.Site.SetQueueState(ctx, name, state); err != nil {
 		return Answer{}, err
 	}
+	p.queues.forget()
 	return Answer{To: to, Said: "Queue " + name + " is " + string(state) + ". " + says}, nil
 }

@@ -52,17 +52,17 @@ func (p *Page) queuesPage(ctx context.Context, r *Request) (Dated, error) {
 		return nil, a.err
 	}
 	out := QueuesPage{AsOf: Now(), Queues: []QueueLine{}, Page: int(page), Asked: a}
-	lately := map[string]dispatcher.QueueLately{}
-	for _, l := range p.cfg.Dispatcher.QueuesLately(ctx, "") {
-		lately[l.Queue] = l
+	all, err := p.queuesNow(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, q := range p.cfg.Dispatcher.QueuesNow(ctx) {
+	for _, q := range all {
 		out.All++
 		if !slices.Contains(out.Pools, q.Pool) {
 			out.Pools = append(out.Pools, q.Pool)
 		}
-		if a.selectsQueue(q) {
-			out.Queues = append(out.Queues, QueueLine{q, lately[q.Name]})
+		if a.selectsQueue(q.QueueStanding) {
+			out.Queues = append(out.Queues, q)
 		}
 	}
 	sortQueues(out.Queues, a.Get("sort"))
@@ -71,6 +71,22 @@ func (p *Page) queuesPage(ctx context.Context, r *Request) (Dated, error) {
 	out.Page = min(out.Page, out.Pages)
 	out.Queues = out.Queues[(out.Page-1)*queuesOfPage : min(out.Page*queuesOfPage, out.Total)]
 	return out, nil
+}
+
+// queuesNow are all queues, looked at once in a moment however many pages are open: who holds what is a sum over all that is
+// held, for which the dispatcher is locked.
+func (p *Page) queuesNow(ctx context.Context) ([]QueueLine, error) {
+	return p.queues.get(0, func() ([]QueueLine, error) {
+		lately := map[string]dispatcher.QueueLately{}
+		for _, l := range p.cfg.Dispatcher.QueuesLately(ctx, "") {
+			lately[l.Queue] = l
+		}
+		all := []QueueLine{}
+		for _, q := range p.cfg.Dispatcher.QueuesNow(ctx) {
+			all = append(all, QueueLine{q, lately[q.Name]})
+		}
+		return all, nil
+	})
 }
 
 func (a *asked) selectsQueue(q dispatcher.QueueStanding) bool {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"strconv"
 	"strings"
 	"time"
@@ -103,8 +104,14 @@ func (t TaskLine) Cells() []cell {
 type barPart struct{ Class, D string }
 
 // Bar draws the jobs of the task by state.
-func (t TaskLine) Bar() map[string]any {
-	return map[string]any{"Key": t.Key(), "Parts": barOf(t.Jobs)}
+func (t TaskLine) Bar() template.HTML {
+	var b strings.Builder
+	b.WriteString(barOpen)
+	for _, part := range barOf(t.Jobs) {
+		writePath(&b, part.Class, part.D, t.Key()+"."+part.Class)
+	}
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
 }
 
 func barOf(j generator.JobCounts) []barPart {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -18,10 +19,11 @@ import (
 	"github.com/divvyhq/divvy/internal/pilot"
 )
 
-// openDaemon starts a daemon with two pilots of two slots each and a task that keeps them busy for longer than a test takes.
-func openDaemon(t *testing.T) (*daemon, *client.Client, generator.Task) {
+// openDaemon starts a daemon with two pilots of two slots each and a task, or one that keeps them busy for longer than a test
+// takes.
+func openDaemon(t *testing.T, work ...generator.Spec) (*daemon, *client.Client, generator.Task) {
 	t.Helper()
-	d, cl := startDaemon(t, nil)
+	d, cl := startDaemon(t, func(c *config) { c.LeaseRenew = time.Second }) // pilots soon hear that a job is not wanted
 	ctx, leave := context.WithCancel(context.Background())
 	gone := make(chan error, 2)
 	for range cap(gone) {
@@ -38,6 +40,9 @@ func openDaemon(t *testing.T) (*daemon, *client.Client, generator.Task) {
 	})
 	spec := hello(200)
 	spec.Command = []string{"sh", "-c", "echo piece {{.Index}}; sleep 0.7"}
+	if len(work) > 0 {
+		spec = work[0]
+	}
 	task, err := cl.Submit(t.Context(), spec, "")
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ type Tab struct {
 	requests []string
 }
 
-const patience = 30 * time.Second
+const patience = 90 * time.Second // a machine that is busy with other tests has come to 40
 
 // program finds Chromium.
 func program(t testing.TB) string {
@@ -219,7 +219,12 @@ func (b *Tab) Sees(selector string) {
 func (b *Tab) Click(selector string) {
 	b.t.Helper()
 	b.Sees(selector)
-	do(b, "click "+selector, chromedp.Click(chromedp.CSS(selector)))
+	b.until(func() (bool, string) { // it may be put anew just before
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		_, err := chromedp.Run(ctx, chromedp.Click(chromedp.CSS(selector)))
+		return err == nil, fmt.Sprintf("click %s: %v", selector, err)
+	})
 }
 
 // Fill puts text into a field.

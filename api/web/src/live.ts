@@ -52,12 +52,35 @@ function announce(name: string, detail?: unknown): void {
   document.dispatchEvent(new CustomEvent("divvy:" + name, { detail }));
 }
 
-// swap puts HTML in the place of what an element has, and leaves focus and opened details as they were.
+// Elements that other scripts have put things into: these put them into new ones again.
+const ofScripts = "[role=treegrid], .course, .icicle";
+
+// become makes a node what another one is, and keeps it: what is clicked, focused, selected or scrolled stays so.
+function become(is: Node, to: Node): void {
+  if (is.nodeType !== to.nodeType || is.nodeName !== to.nodeName || (is instanceof Element && is.matches(ofScripts))) {
+    is.parentNode!.replaceChild(to, is);
+    return;
+  }
+  if (!(is instanceof Element)) {
+    if (is.nodeValue !== to.nodeValue) is.nodeValue = to.nodeValue;
+    return;
+  }
+  const into = to as Element;
+  for (const { name } of [...is.attributes]) if (!into.hasAttribute(name) && name !== "open") is.removeAttribute(name);
+  for (const { name, value } of [...into.attributes]) if (is.getAttribute(name) !== value && name !== "open") is.setAttribute(name, value);
+  fill(is, [...into.childNodes]);
+}
+
+function fill(is: Element, to: Node[]): void {
+  const now = [...is.childNodes];
+  to.forEach((node, i) => (i < now.length ? become(now[i], node) : is.appendChild(node)));
+  for (const node of now.slice(to.length)) node.remove();
+}
+
+// swap makes what an element has what the daemon sent. What the person has opened or written stays.
 function swap(into: Element, from: Node[]): void {
   const focus = document.activeElement?.id;
-  const open = [...into.querySelectorAll("details[open][id]")].map((d) => d.id);
-  into.replaceChildren(...from);
-  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  fill(into, from);
   if (focus && document.activeElement?.id !== focus) document.getElementById(focus)?.focus({ preventScroll: true });
   elements = undefined;
   announce("html");
