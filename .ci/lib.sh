@@ -4,7 +4,7 @@
 
 golangci_version=v2.15.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,deploy                                               # what needs more than Go and PostgreSQL
+tags=browser,chaos,deploy,promtool                                      # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
@@ -63,6 +63,7 @@ needs() {
     fi
     missing+=(postgresql-15)
   fi
+  command -v promtool >/dev/null || missing+=(prometheus) # its server is not started: no tests need it
   if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
 }

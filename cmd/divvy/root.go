@@ -30,6 +30,10 @@ func runContext(ctx context.Context, args []string, s streams) int {
 	if err == nil {
 		return exitOK
 	}
+	var ended exitError
+	if errors.As(err, &ended) {
+		return ended.code
+	}
 	var usage usageError
 	if errors.As(err, &usage) || !c.started {
 		hint := fmt.Sprintf("See '%s --help'.", commandPath(root, args))
@@ -99,9 +103,10 @@ func rootCommand(c *cli) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c), benchCommand(c))
+	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), logCommand(c), demoCommand(c), benchCommand(c))
 	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), reportCommand(c), statusCommand(c), importCommand(c))
-	add("work", taskCommand(c), jobCommand(c))
+	add("work", taskCommand(c), jobCommand(c), watchCommand(c), topCommand(c))
+	root.AddCommand(manCommand(c))
 	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))
 	finishTree(c, root)
 	return root
@@ -113,8 +118,11 @@ func finishTree(c *cli, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		finishTree(c, sub)
 	}
-	if cmd.RunE == nil && cmd.HasParent() {
-		cmd.Args = cobra.NoArgs
+	if cmd.Example == "" {
+		cmd.Example = examples[name(cmd)]
+	}
+	if cmd.RunE == nil {
+		cmd.Args = noSuchCommand
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if run := cmd.RunE; run != nil {

@@ -1,0 +1,35 @@
+package main
+
+// examples are those of commands that need few words; the others have theirs beside their flags. Every command has one, and
+// each is a command line that is understood: a test.
+var examples = map[string]string{
+	"divvy":               "  divvy demo\n  divvy serve --site deploy/site.example.yml\n  divvy task submit -f deploy/task.example.yml",
+	"import":              "  divvy import panda-shares global-shares.csv > site.yml",
+	"job":                 "  divvy job list --task 7 --state failed\n  divvy job explain 1234",
+	"job kill":            "  divvy job kill 1234 1235",
+	"job list":            "  divvy job list --task 7 --state failed\n  divvy job list --task 7 --all -o json",
+	"job logs":            "  divvy job logs 1234\n  divvy job logs 1234 --attempt 2",
+	"job show":            "  divvy job show 1234\n  divvy job show 1234 -o yaml",
+	"migrate":             "  divvy migrate status --database postgres://divvy@db/divvy",
+	"migrate down":        "  divvy migrate down --database postgres://divvy@db/divvy",
+	"migrate status":      "  divvy migrate status --database postgres://divvy@db/divvy",
+	"migrate up":          "  divvy migrate up --database postgres://divvy@db/divvy",
+	"queue":               "  divvy queue list\n  divvy queue drain CERN",
+	"queue drain":         "  divvy queue drain CERN",
+	"queue list":          "  divvy queue list -o wide",
+	"queue offline":       "  divvy queue offline CERN BNL",
+	"queue online":        "  divvy queue online CERN",
+	"queue show":          "  divvy queue show CERN",
+	"queue test":          "  divvy queue test CERN",
+	"resource":            "  divvy resource list\n  divvy resource show maya",
+	"resource list":       "  divvy resource list",
+	"resource-claim":      "  divvy resource-claim list --state bound",
+	"resource-claim list": "  divvy resource-claim list --state pending",
+	"shares":              "  divvy shares show\n  divvy shares diff 2 3",
+	"sim":                 "  divvy sim swf --help",
+	"status":              "  divvy status\n  divvy status --server http://divvy.example.org:8470 -o json",
+	"tags":                "  divvy tags test -f task.yml",
+	"task":                "  divvy task submit -f task.yml\n  divvy task list --state running",
+	"task list":           "  divvy task list --user alice --state running\n  divvy task list --share Production --all -o json",
+	"task show":           "  divvy task show 7",
+}
