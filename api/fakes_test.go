@@ -29,6 +29,8 @@ type fakeDispatcher struct {
 	filter  dispatcher.JobFilter
 	jobs    []dispatcher.JobRow
 	why     dispatcher.WhyRequest
+	decided []dispatcher.Decided
+	lately  []dispatcher.QueueLately
 
 	resources []dispatcher.ResourceStanding
 	asked     string // name of the resource that was asked for
@@ -94,10 +96,10 @@ func (f *fakeDispatcher) TaskJobs(_ context.Context, filter dispatcher.JobFilter
 	return f.jobs, 0, f.err
 }
 
-func (f *fakeDispatcher) QueuesLately(string) []dispatcher.QueueLately { return nil }
+func (f *fakeDispatcher) QueuesLately(string) []dispatcher.QueueLately { return f.lately }
 
 func (f *fakeDispatcher) Lately(dispatcher.DecidedFilter) dispatcher.Lately {
-	return dispatcher.Lately{Items: []dispatcher.Decided{}}
+	return dispatcher.Lately{Items: append([]dispatcher.Decided{}, f.decided...)}
 }
 
 func (f *fakeDispatcher) JobLog(_ context.Context, id int64, attempt int) (string, error) {

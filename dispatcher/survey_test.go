@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -118,4 +119,28 @@ func TestSurveyIsBounded(t *testing.T) {
 	if len(s.shares) != mostShareMetrics || s.leftOut["shares"] != 7 || len(s.queues) != 3 || s.leftOut["queues"] != 0 || s.leftOut["share_queues"] != 1 {
 		t.Errorf("%d %d %v", len(s.shares), len(s.queues), s.leftOut)
 	}
+}
+
+// What a look costs with a thousand shares and a thousand queues.
+func BenchmarkSurvey(b *testing.B) {
+	var all []shares.Spec
+	for i := range 1000 {
+		all = append(all, node(fmt.Sprintf("s%d", i), 1))
+	}
+	var queues []shares.Queue
+	for i := range 1000 {
+		queues = append(queues, slots(fmt.Sprintf("q%d", i), 100))
+	}
+	f := newFixture(b, all, queues...)
+	for i := range 1000 {
+		f.enqueue(batch{share: fmt.Sprintf("s%d", i), n: 2})
+	}
+	d := f.open()
+	b.Cleanup(func() { _ = d.Close(context.Background()) })
+	for b.Loop() {
+		if n, err := d.Survey(context.Background()); err != nil || n < 1000 {
+			b.Fatal(n, err)
+		}
+	}
+	b.ReportMetric(float64(len(d.survey.Load().queues)), "queues")
 }

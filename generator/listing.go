@@ -15,7 +15,7 @@ import (
 var Sorts = []string{"new", "priority", "running", "ready", "left", "failed", "jobs"}
 
 // mostListed bounds the tasks that a page is chosen from: the newest ones that are not over, or of all, or of a user.
-const mostListed = 10_000
+const mostListed = 5000
 
 // Listing selects tasks for a page that people read. Zero fields select nothing away.
 type Listing struct {
@@ -47,7 +47,7 @@ type listedIDs struct {
 }
 
 // List gives a page of tasks: by id of all that there are, though a page may be short where few are selected; in another
-// order of the newest 10,000. It takes two short reads whatever is selected. Error: ErrInvalid.
+// order of the newest 5,000. It takes two short reads whatever is selected. Error: ErrInvalid.
 func (g *Generator) List(ctx context.Context, l Listing) (Listed, error) {
 	limit := min(max(l.Limit, 1), 1000)
 	if l.Limit == 0 {

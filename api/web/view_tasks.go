@@ -148,7 +148,7 @@ func deadlineSays(d *generator.DeadlineState) string {
 	if d.ETA != nil {
 		s += ", likely over " + stamp(*d.ETA)
 	}
-	return s + ", risk " + string(d.LateRisk)
+	return s + ", risk " + d.LateRisk
 }
 
 // Age prints how long ago it was submitted.

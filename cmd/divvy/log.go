@@ -35,7 +35,8 @@ its own: ` + strings.Join(logs.Parts, ", ") + `. With --for it is as the configu
 			return withExample(cmd, err)
 		}
 		return c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			now, err := client.LogLevels{}, error(nil)
+			var now client.LogLevels
+			var err error
 			if to == nil {
 				now, err = cl.LogLevels(ctx)
 			} else {

@@ -43,7 +43,7 @@ func TestTraceFromPullToCommit(t *testing.T) {
 	})
 	for _, s := range spans.GetSpans() {
 		for _, a := range s.Attributes {
-			if text := a.Value.Emit(); strings.Contains(text, "SELECT") || strings.Contains(text, reply.Leases[0].Lease) {
+			if text := a.Value.String(); strings.Contains(text, "SELECT") || strings.Contains(text, reply.Leases[0].Lease) {
 				t.Errorf("%s: %s = %s", s.Name, a.Key, text)
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -55,7 +56,7 @@ of every command. A daemon that is away is asked again until it is back.`,
 	return group
 }
 
-var errTimeout = fmt.Errorf("--timeout is over")
+var errTimeout = errors.New("--timeout is over")
 
 func (c *cli) watchTask(ctx context.Context, cl *client.Client, id int64, every time.Duration) error {
 	width, live := terminal(c.out)
@@ -109,7 +110,7 @@ func (c *cli) watchCut(ctx context.Context, id int64, live bool) error {
 	if live {
 		fmt.Fprintln(c.out)
 	}
-	if context.Cause(ctx) == errTimeout {
+	if errors.Is(context.Cause(ctx), errTimeout) {
 		fmt.Fprintf(c.err, "divvy: task %d is not over, and --timeout is\n", id)
 		return exitError{exitTimeout}
 	}
