@@ -1,7 +1,10 @@
 package web
 
 import (
+	"fmt"
+	"html/template"
 	"strconv"
+	"strings"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -20,14 +23,15 @@ type slab struct {
 }
 
 const (
-	slabHeight   = 28
-	narrowest    = 0.1 // percent; what is less is not drawn
-	deepestSlabs = 12
+	slabHeight    = 28
+	narrowest     = 0.1 // percent; what is less is not drawn
+	narrowestName = 1.5 // what is less has no room for a name
+	deepestSlabs  = 12
 )
 
-// Slabs draw the shares of the pool.
-func (s SharesPool) Slabs() []slab {
-	rows := s.Rows()
+// slabs are the shares of the pool that are wide enough to be drawn.
+func (s SharesPool) slabs() []slab {
+	rows := s.rows()
 	under := map[shares.ShareID]float64{} // sum of targets by parent, or the parent's own if that is more
 	for _, r := range rows {
 		under[r.Parent] += r.Target
@@ -57,13 +61,25 @@ func (s SharesPool) Slabs() []slab {
 	return all
 }
 
-// Height of the icicle in pixels.
-func (s SharesPool) Height() int {
+// Icicle is the drawing as SVG, in pixels high and percent wide; nothing where no share has a target.
+func (s SharesPool) Icicle() template.HTML {
+	var b strings.Builder
+	esc := template.HTMLEscapeString
 	deepest := 0
-	for _, b := range s.Slabs() {
-		deepest = max(deepest, b.Y+slabHeight)
+	for _, a := range s.slabs() {
+		deepest = max(deepest, a.Y+slabHeight)
+		fmt.Fprintf(&b, `<svg class="slab" data-id="%d" x="%s%%" y="%d" width="%s%%" height="%d"><a href="%s" tabindex="-1"><title>%s: held %s of %s</title>`,
+			a.ID, a.X, a.Y, a.Width, slabHeight-2, esc(shareLink(a.Path)), esc(a.Path), units(a.Held), units(a.Target))
+		fmt.Fprintf(&b, `<rect width="100%%" height="100%%" class="fill %s"/>`, a.Class)
+		if a.width >= narrowestName {
+			fmt.Fprintf(&b, `<text x="5" y="18">%s</text>`, esc(a.Name))
+		}
+		b.WriteString("</a></svg>\n")
 	}
-	return deepest
+	if deepest == 0 {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<svg width="100%%" height="%d" aria-hidden="true">`, deepest) + b.String() + "</svg>") // text went through esc
 }
 
 // heldClass is h0 to h10 for tenths of the target that are held, over for more than a tenth too much.

@@ -42,7 +42,8 @@ func Now() AsOf { return AsOf{At: time.Now().UTC()} }
 type Titled interface{ Heading() string }
 
 // Update is what of a page may change while it is open. Cells are texts by the key that an element names in data-live;
-// with data-live-attr it is that attribute that changes. When Shape differs from the page's, rows came or went and
+// with data-live-attr it is that attribute that changes, with data-live-row the element is a row
+// whose data-x is the first of the texts between tabs, and whose last cells are the others. When Shape differs from the page's, rows came or went and
 // the page asks for its HTML again.
 type Update struct {
 	Shape string            `json:"shape,omitempty"`
@@ -108,3 +109,6 @@ type Confirmation struct {
 
 // Field is a hidden field of a form.
 type Field struct{ Name, Value string }
+
+// cell is a text that changes while a page is open, with its key.
+type cell struct{ Key, Text string }

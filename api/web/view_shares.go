@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"strconv"
 	"strings"
 	"time"
@@ -92,19 +93,10 @@ type row struct {
 	Level   int
 	Parent  shares.ShareID // 0: a top one of this page
 	Pos, Of int            // among its siblings
-	X       string         // target and held, for scripts
-	Cells   []cell
 }
 
-// cell is a figure that changes.
-type cell struct {
-	Key, Text string
-	Bar       bool // with held of target behind it, which is Part
-	Part      string
-}
-
-// Rows are the lines of the table.
-func (s SharesPool) Rows() []row {
+// rows are the lines of the table.
+func (s SharesPool) rows() []row {
 	rows := make([]row, len(s.Shares))
 	at := map[string]int{}
 	siblings := map[shares.ShareID]int{}
@@ -117,8 +109,6 @@ func (s SharesPool) Rows() []row {
 		}
 		siblings[r.Parent]++
 		r.Pos = siblings[r.Parent]
-		r.X = strconv.FormatFloat(sh.Target, 'f', 3, 64) + " " + strconv.FormatFloat(sh.Held, 'f', 3, 64)
-		r.Cells = cellsOf(r.Key, sh)
 		at[sh.Path], rows[i] = i, r
 	}
 	for i := range rows {
@@ -127,19 +117,46 @@ func (s SharesPool) Rows() []row {
 	return rows
 }
 
-func cellsOf(key string, s dispatcher.ShareStanding) []cell {
+// figures are target and held for scripts, and the texts of the cells behind the weight; the fourth is the part of its
+// target that the share holds, for a meter.
+func (r row) figures() (x string, cells [10]string) {
 	part := 0.0
-	if s.Target > 0 {
-		part = min(1, s.Held/s.Target)
-	} else if s.Held > 0 {
+	if r.Target > 0 {
+		part = min(1, r.Held/r.Target)
+	} else if r.Held > 0 {
 		part = 1
 	}
-	return []cell{
-		{Key: key + ".deserved", Text: units(s.Deserved)}, {Key: key + ".target", Text: units(s.Target)},
-		{Key: key + ".held", Text: units(s.Held), Bar: true, Part: strconv.FormatFloat(part, 'f', 3, 64)},
-		{Key: key + ".own", Text: units(s.Own)}, {Key: key + ".lent", Text: units(s.Lent)}, {Key: key + ".borrowed", Text: units(s.Borrowed)},
-		{Key: key + ".ready", Text: count(s.Ready)}, {Key: key + ".deficit", Text: units(s.Deficit)}, {Key: key + ".wait", Text: untilTarget(s)},
+	x = strconv.FormatFloat(r.Target, 'f', 3, 64) + " " + strconv.FormatFloat(r.Held, 'f', 3, 64)
+	return x, [10]string{units(r.Deserved), units(r.Target), units(r.Held), strconv.FormatFloat(part, 'f', 3, 64),
+		units(r.Own), units(r.Lent), units(r.Borrowed), count(r.Ready), units(r.Deficit), untilTarget(r.ShareStanding)}
+}
+
+const meterAt = 3
+
+// Lines are the rows of the table as HTML. By a template a thousand of them would take longer than all else of the page.
+func (s SharesPool) Lines() template.HTML {
+	var b strings.Builder
+	esc := template.HTMLEscapeString
+	for _, r := range s.rows() {
+		x, cells := r.figures()
+		open := ""
+		if !r.Leaf {
+			open = ` aria-expanded="true"`
+		}
+		fmt.Fprintf(&b, `<tr role="row" aria-level="%d" aria-posinset="%d" aria-setsize="%d"%s id="%s" data-id="%d" data-parent="%d" data-live="%s" data-live-row data-x="%s">`,
+			r.Level, r.Pos, r.Of, open, esc(r.Key), r.ID, r.Parent, esc(r.Key), x)
+		fmt.Fprintf(&b, `<th role="rowheader" scope="row" class="d%d"><a href="%s">%s</a></th><td role="gridcell" class="n">%s</td>`,
+			r.Level, esc(shareLink(r.Path)), esc(shareName(r.Path)), esc(units(r.Weight)))
+		for i, c := range cells {
+			if i == meterAt {
+				b.WriteString(`<td role="gridcell"><meter min="0" max="1" value="` + c + `" aria-label="held of target"></meter></td>`)
+			} else {
+				b.WriteString(`<td role="gridcell" class="n">` + esc(c) + `</td>`)
+			}
+		}
+		b.WriteString("</tr>\n")
 	}
+	return template.HTML(b.String()) // all that is not a number went through esc
 }
 
 // untilTarget is how long a share that is short waits for its target if nothing is reclaimed.
@@ -158,14 +175,9 @@ func (s SharesPage) update() Update {
 	for _, p := range s.Pools {
 		u.Shape += fmt.Sprintf(" %s %d", p.Pool, len(p.Shares))
 		u.Cells[p.Pool+".held"], u.Cells[p.Pool+".round"] = units(p.Held), units(p.Round)
-		for _, r := range p.Rows() {
-			u.Cells[r.Key+".x"] = r.X
-			for _, c := range r.Cells {
-				u.Cells[c.Key] = c.Text
-				if c.Bar {
-					u.Cells[c.Key+"%"] = c.Part
-				}
-			}
+		for _, r := range p.rows() {
+			x, cells := r.figures()
+			u.Cells[r.Key] = x + "\t" + strings.Join(cells[:], "\t")
 		}
 	}
 	return u

@@ -187,7 +187,10 @@ func (b *Tab) until(look func() (ok bool, complaint string)) {
 			b.Shot(filepath.Join(b.t.ArtifactDir(), "gave-up.png"))
 			b.t.Fatalf("not within %s: %s", patience, complaint)
 		}
-		time.Sleep(20 * time.Millisecond)
+		select {
+		case <-b.ctx.Done():
+		case <-time.After(20 * time.Millisecond): // until the next look
+		}
 	}
 }
 

@@ -26,10 +26,23 @@ function byKey(key: string): Element[] {
   return elements.get(key) ?? [];
 }
 
+// putRow takes what scripts want to know of a row, and the texts of its last cells.
+function putRow(row: HTMLTableRowElement, [x, ...texts]: string[]): void {
+  row.dataset.x = x;
+  const first = row.cells.length - texts.length;
+  texts.forEach((text, i) => {
+    const cell = row.cells[first + i];
+    const meter = cell.querySelector("meter");
+    if (meter) meter.value = Number(text);
+    else if (cell.textContent !== text) cell.textContent = text;
+  });
+}
+
 function put(key: string, text: string): void {
   for (const e of byKey(key)) {
     const attribute = e.getAttribute("data-live-attr");
-    if (!attribute) e.textContent = text;
+    if (e.hasAttribute("data-live-row")) putRow(e as HTMLTableRowElement, text.split("\t"));
+    else if (!attribute) e.textContent = text;
     else if (changeable.test(attribute)) e.setAttribute(attribute, text);
   }
 }
