@@ -97,7 +97,7 @@ func writeKinds(w io.Writer, kinds []dispatcher.KindQueues) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s and %d to come, of %s: %s\n", plural(int64(k.Jobs), "job"), k.ToCome, k.Share, needWords(k.Needs))
+		fmt.Fprintf(w, "%s and %d to come, of %s: %s\n", plural(k.Jobs, "job"), k.ToCome, k.Share, needWords(k.Needs))
 		g := newGrid(w, "queue", "state", ">pilots", "runs", "reason")
 		for _, q := range k.Queues {
 			runs := pick(q.Runs, "yes", "no")
