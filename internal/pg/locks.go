@@ -26,7 +26,8 @@ const (
 
 // lockNames are the names of the classes in metrics.
 var lockNames = map[int32]string{LockMigrate: "migrate", LockSite: "site", LockShare: "share", LockFold: "fold", LockSettle: "settle",
-	LockSample: "sample", LockGrants: "grants", LockPurge: "purge", LockDays: "days", LockReclaim: "reclaim", LockThrottle: "throttle"}
+	LockSample: "sample", LockGrants: "grants", LockPurge: "purge", LockDays: "days", LockReclaim: "reclaim", LockThrottle: "throttle",
+	LockAccount: "account"}
 
 // LockName is what a class is called in metrics; "other" for one that is not ours.
 func LockName(class int32) string {

@@ -110,8 +110,11 @@ func (o observer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.Trace
 
 // TraceBatchStart is part of pgx.BatchTracer. The last statement of a batch is what it is for.
 func (o observer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
-	all := data.Batch.QueuedQueries
-	return o.start(ctx, StatementName(all[len(all)-1].SQL))
+	sql := "" // of an empty batch
+	if all := data.Batch.QueuedQueries; len(all) > 0 {
+		sql = all[len(all)-1].SQL
+	}
+	return o.start(ctx, StatementName(sql))
 }
 
 // TraceBatchQuery is part of pgx.BatchTracer.
