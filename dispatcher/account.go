@@ -15,8 +15,8 @@ import (
 // An Account adds so many attempts at a time to the roll-ups, and goes on for accountFor at the most. rateHours bounds
 // how many hours one Rate looks at.
 const (
-	accountBatch = 20_000
-	accountFor   = 5 * time.Second
+	accountBatch = 2_000
+	accountFor   = 100 * time.Millisecond
 	rateHours    = 48
 )
 
