@@ -117,3 +117,35 @@ func TestMoreThanThereIs(t *testing.T) {
 		t.Fatalf("Ann is kept from 6 of 12 units: %+v", why)
 	}
 }
+
+// TestWhatThereIsComesAndGoes: jobs that need more than there is are wanted again as soon as there is as much, asked or not;
+// else who is asked first takes what is theirs.
+func TestWhatThereIsComesAndGoes(t *testing.T) {
+	p := NewPool(spec(4))
+	p.SetExternal(0, 0, 0)
+	ann, bob := NewBundle("Ann", Ask{Pool: p, Units: 1}), NewBundle("Bob", Ask{Pool: p, Units: 1})
+	ann.Want(7)
+	if p.WantedBy("Ann") != 0 {
+		t.Error("Ann wants units that there are not")
+	}
+	p.SetExternal(11, 3, 0)
+	if p.WantedBy("Ann") != 7 {
+		t.Errorf("there are units, and Ann wants %d", p.WantedBy("Ann"))
+	}
+	bob.Want(5)
+	p.Hold("Cy", 1)
+	if ok, why := bob.Admits(noon); !ok {
+		t.Fatal(why)
+	}
+	p.Hold("Bob", 1)
+	bob.Granted()
+	if ok, why := bob.Admits(noon); ok || why.Rule != OverItsPart {
+		t.Errorf("Bob has his part, Ann none: %v %+v", ok, why)
+	}
+	ann.Want(0)
+	p.SetExternal(0, 0, 0)
+	p.SetExternal(11, 3, 0)
+	if p.WantedBy("Ann") != 0 || len(p.wanting) != 1 {
+		t.Errorf("Ann has no job any more, and wants %d; %d bundles have jobs", p.WantedBy("Ann"), len(p.wanting))
+	}
+}

@@ -17,15 +17,16 @@ type Ask struct {
 // queue, where a resource is per queue). No pool is asked for twice.
 //
 // While one of the resources keeps its jobs back they could not use the others: they are not wanted there, so that nothing
-// is kept for them, until it asks again.
+// is kept for them, until it asks again. Jobs that need more than there is want nothing at all, until there is as much.
 //
 // One that is kept back for want of free units, while max_bypass grants took a resource that it needs, books all that it
 // needs: for max_hold at most nobody else gets units of these resources unless so many stay free. A pool has one booking
 // at a time, so bookings cannot wait for each other. Who has its allowance is not passed over, and books nothing.
 type Bundle struct {
-	asks []Ask
-	jobs int64  // that are ready
-	out  []bool // by ask: they are not wanted there now
+	asks  []Ask
+	jobs  int64  // that are ready
+	out   []bool // by ask: they are not wanted there now
+	large bool   // it needs more than there is: all are out
 
 	waits bool
 	since []uint64  // grants of each pool when it began to wait
@@ -45,19 +46,33 @@ func NewBundle(id string, asks ...Ask) *Bundle {
 // one of them only.
 func (b *Bundle) Want(jobs int64) {
 	jobs = max(0, jobs)
-	beyond := b.beyond() != nil
+	b.measure()
 	for i, a := range b.asks {
-		if beyond {
-			b.wanted(i, true)
-		}
 		if !b.out[i] {
 			a.Pool.wantMore(a.ID, (jobs-b.jobs)*a.Units)
+		}
+		if jobs > 0 {
+			a.Pool.wanting[b] = struct{}{}
+		} else {
+			delete(a.Pool.wanting, b)
 		}
 	}
 	b.jobs = jobs
 	if jobs == 0 {
 		b.Release()
 	}
+}
+
+// measure follows whether there is as much of everything as a job needs; if not, short is the first that falls short.
+func (b *Bundle) measure() (short *Ask) {
+	short = b.beyond()
+	if large := short != nil; large != b.large {
+		b.large = large
+		for i := range b.asks {
+			b.wanted(i, large)
+		}
+	}
+	return short
 }
 
 // wanted takes the jobs in or out of what an ask's ID wants.
@@ -84,10 +99,7 @@ func (b *Bundle) beyond() *Ask {
 
 // Admits says whether a job may have all that it needs now; if not, why is the first need that is refused.
 func (b *Bundle) Admits(now time.Time) (ok bool, why Refusal) {
-	if a := b.beyond(); a != nil {
-		for i := range b.asks {
-			b.wanted(i, true)
-		}
+	if a := b.measure(); a != nil {
 		b.Release()
 		_, why = a.Pool.admits(a.Pool.member(a.ID), a.Units, now, b)
 		return false, why

@@ -43,6 +43,7 @@ type Pool struct {
 	split   weighted
 	kept    kept
 	booked  *Bundle
+	wanting map[*Bundle]struct{} // with jobs
 }
 
 // member is one sharing ID.
@@ -68,7 +69,7 @@ func (m *member) idle() bool { return m.held == 0 && m.wanted() == 0 }
 // NewPool is the standing of a resource that nobody uses, with the capacity of the file. The spec must be valid.
 func NewPool(s Spec) *Pool {
 	p := &Pool{name: s.Name, spec: s, capacity: s.Capacity, outside: noReport,
-		index: map[string]int32{}, exempt: map[string]bool{}, groups: groupsOf(s.Split), exactly: mostExact,
+		index: map[string]int32{}, wanting: map[*Bundle]struct{}{}, exempt: map[string]bool{}, groups: groupsOf(s.Split), exactly: mostExact,
 		plain: len(s.Split.Weights) == 0 && len(s.Split.Tree) == 0}
 	for _, id := range s.Exempt {
 		p.exempt[id] = true
@@ -179,7 +180,12 @@ func (p *Pool) wantMore(id string, units int64) {
 func (p *Pool) part() int64 { return max(0, p.Usable()-p.exemptHeld) }
 
 // changed notes that what is split is another number of units.
-func (p *Pool) changed() { p.split.stale = true }
+func (p *Pool) changed() {
+	p.split.stale = true
+	for b := range p.wanting {
+		b.measure()
+	}
+}
 
 // touch notes that a member changed.
 func (p *Pool) touch(i int32) {
