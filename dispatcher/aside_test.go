@@ -43,3 +43,31 @@ func TestWhoWaitsIsAskedAgain(t *testing.T) {
 	}
 	m.checkHeld()
 }
+
+// Those who wait are asked in the order in which the book gives them units, after changes of the site too that came while nobody
+// had to do with the resource.
+func TestWhoWaitsKeepsItsTurn(t *testing.T) {
+	m := newStateSite(t, []shares.Spec{node("A", 1), node("B", 1)},
+		shares.Version{Queues: []shares.Queue{slots("q", 10)}, Resources: []shares.Resource{units("x", 1)}})
+	ask := func(who string) Requirements {
+		return Requirements{Cores: 1, SharingID: who, Resources: map[string]int64{"x": 1}}
+	}
+	ran := m.submit(1, 0, 1, ask("ann"))
+	if m.pull(m.s.byName["q"], 1) != 1 || !ran.leased {
+		t.Fatal("ann's job does not run")
+	}
+	m.end(ran, false)
+	for range 2 {
+		m.change(func(*shares.Version) {})
+	}
+	x := m.supplyAt("x", m.s.byName["q"])
+	for _, id := range []string{"ann", "bob"} {
+		x.keep(waiterKey{waiterKind{1, false}, id}, asidePlace{})
+	}
+	if q := *x.waits.queues[waiterKind{1, false}]; q[0].key.id != "bob" {
+		t.Errorf("%s is asked first, and ann was granted a unit last", q[0].key.id)
+	}
+	if got := x.book.Last("bob"); got >= x.book.Last("ann") {
+		t.Errorf("bob's last grant is %d", got)
+	}
+}

@@ -249,9 +249,9 @@ func (m *stateSite) checkHeld() {
 		if sup.book.Held() != all[sup] {
 			m.Fatalf("%v: %d are held, want %d", sup.key, sup.book.Held(), all[sup])
 		}
-		for id, who := range sup.ids {
-			if got := sup.book.HeldBy(id); got != want[of{sup, id}] || got != who.held {
-				m.Fatalf("%v: %s holds %d and %d, want %d", sup.key, id, got, who.held, want[of{sup, id}])
+		for _, a := range sup.book.Allowances() {
+			if a.Held != want[of{sup, a.ID}] {
+				m.Fatalf("%v: %s holds %d, want %d", sup.key, a.ID, a.Held, want[of{sup, a.ID}])
 			}
 		}
 	}
