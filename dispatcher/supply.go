@@ -97,6 +97,7 @@ type supplies struct {
 // adoptSupplies begins anew with those of a site: what is held and wanted is counted again, who waited longest is known.
 func (s *state) adoptSupplies() {
 	before := s.supplies
+	before.carry()
 	s.supplies = supplies{families: map[string]*resource.Family{}, by: map[supplyKey]*supply{}, former: before.by,
 		unknown: &supply{state: s, why: string(GateResourceUnknown)}}
 	for _, r := range s.version.Resources {
@@ -121,6 +122,16 @@ func (s *state) adoptSupplies() {
 	for _, o := range slices.Concat(s.byAt, s.ofNodes) {
 		for _, sh := range o.shapes {
 			s.resolve(sh)
+		}
+	}
+}
+
+// carry has those that nobody used under a site stand for it too where there is a report: their pools go by it, and it must
+// be known when it is too old.
+func (of *supplies) carry() {
+	for key, sup := range of.former {
+		if of.by[key] == nil && sup.report != nil {
+			of.by[key] = sup
 		}
 	}
 }
