@@ -70,6 +70,7 @@ func (d *Dispatcher) Survey(ctx context.Context) (int, error) {
 		s.held += s.queues[i].HeldJobs
 	}
 	d.surveyStock(s)
+	s.leftOut["job_waits"] = d.waitsLeftOut()
 	if d.cfg.ShareMetrics == QueueShares {
 		s.cells = d.shareCells()
 	}
