@@ -289,7 +289,7 @@ func (d *Dispatcher) sayNone(p *pull) {
 			reason += "_limit"
 		}
 	}
-	d.metrics.refusals.count(reason)
+	d.metrics.refusals.by(reason).Inc()
 	d.line.remove(p)
 	d.finishPull(p, nil, ErrNoJobs)
 }

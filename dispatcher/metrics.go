@@ -47,9 +47,7 @@ func newMetrics(reg prometheus.Registerer, of ShareMetrics) *metrics {
 			Help: "Grants that were decided under limits which had changed."}),
 		ends: byState(f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
 			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"})),
-		refusals: &refused{of: map[string]prometheus.Counter{}, vec: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
-			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, what was in the way with a resource, gang_hold, or black_hole at a queue that fails everything."},
-			[]string{"reason"})},
+		refusals: newRefused(f),
 		unwritten: f.NewCounter(prometheus.CounterOpts{Name: "divvy_decision_records_dropped_total",
 			Help: "Records of decisions that were not written: the database was away for too long."}),
 		reclaim: newReclaimMetrics(reg),
@@ -96,13 +94,22 @@ type refused struct {
 	of  map[string]prometheus.Counter
 }
 
-func (r *refused) count(reason string) {
+func newRefused(f promauto.Factory) *refused {
+	r := &refused{of: map[string]prometheus.Counter{}, vec: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
+		Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, what was in the way with a resource, gang_hold, or black_hole at a queue that fails everything."},
+		[]string{"reason"})}
+	r.by("no_job") // from 0 on
+	return r
+}
+
+// by finds or makes the counter of a reason.
+func (r *refused) by(reason string) prometheus.Counter {
 	c := r.of[reason]
 	if c == nil {
 		c = r.vec.WithLabelValues(reason)
 		r.of[reason] = c
 	}
-	c.Inc()
+	return c
 }
 
 // judged counts what a judgement said.

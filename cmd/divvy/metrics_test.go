@@ -61,6 +61,11 @@ func TestMetricsOfADaemon(t *testing.T) {
 			t.Errorf("%s is %v", name, sums[name])
 		}
 	}
+	for name, least := range map[string]int{"divvy_lock_wait_seconds": 12, "divvy_step_errors_total": 10, "divvy_pulls_refused_total": 1} { // 0 has a line too
+		if n, err := testutil.GatherAndCount(d.registry, name); err != nil || n < least {
+			t.Errorf("%s has %d lines, want %d at least (%v)", name, n, least, err)
+		}
+	}
 	statements(t, d)
 }
 
