@@ -182,7 +182,8 @@ func (sup *supply) askInTurn(q *waitQueue) {
 	}
 }
 
-// askNext asks those whose turn it is by the book, where units are not split evenly.
+// askNext asks those whose turn it is by the book, where units are not split evenly. If nobody of them waits here the units are
+// for others, for a time: who would be first but for them is asked, so that it is known when that ends.
 func (sup *supply) askNext(kind waiterKind, q *waitQueue) {
 	ids, all := sup.book.Next(sup.state.moment)
 	if all {
@@ -193,6 +194,7 @@ func (sup *supply) askNext(kind waiterKind, q *waitQueue) {
 			sup.letGo(w)
 		}
 	}
+	sup.askInTurn(q)
 }
 
 func (sup *supply) askAll(all []*waiter) {

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"container/heap"
 	"container/list"
 	"context"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // line holds the pulls that are not decided, by class. Guarded by Dispatcher.mu.
 type line struct {
 	classes map[string]*class
-	awake   []*class                               // classes that a decision is worth trying for, in turn
+	awake   awake                                  // classes that a decision is worth trying for
 	places  map[resource.Place]map[*class]struct{} // the classes of pulls of a node
 }
 
@@ -25,6 +26,7 @@ type class struct {
 	fresh   []*pull        // with a request id that was not looked up yet
 	overdue []*pull        // whose wait ended while the class was awake or blocked
 	awake   bool
+	turn    int64     // while awake: the number of its first pull when it woke
 	only    narrowKey // of its pulls
 	lacked  string    // when last tried, the kind of hard limit that left out a window
 	blocked bool      // when last tried, a read or a take was needed
@@ -45,11 +47,14 @@ func (l *line) add(d *Dispatcher, p *pull) {
 		c = &class{name: p.class, queue: p.req.Queue, only: p.req.Only.narrow()}
 		l.classes[p.class] = c
 		l.put(c, p)
+		p.at = c.pulls.PushBack(p)
 		l.wake(c)
-	} else if len(d.state.gangs.open) > 0 && c.place.Node != "" {
-		l.wake(c) // what one slot is too small for, both may take
+	} else {
+		p.at = c.pulls.PushBack(p)
+		if len(d.state.gangs.open) > 0 && c.place.Node != "" {
+			l.wake(c) // what one slot is too small for, both may take
+		}
 	}
-	p.at = c.pulls.PushBack(p)
 	if p.hash != nil && p.recall == notRecalled {
 		c.fresh = append(c.fresh, p)
 		if !c.awake && !c.blocked {
@@ -116,8 +121,11 @@ func (l *line) remove(p *pull) {
 
 func (l *line) wake(c *class) {
 	if !c.awake && !c.blocked {
-		c.awake = true
-		l.awake = append(l.awake, c)
+		c.awake, c.turn = true, 0
+		if first := c.pulls.Front(); first != nil {
+			c.turn = first.Value.(*pull).number
+		}
+		heap.Push(&l.awake, c)
 	}
 }
 
@@ -151,13 +159,11 @@ func (l *line) unblock(d *Dispatcher, err error) {
 	}
 }
 
-// next takes pulls off the line until most jobs are granted or nothing more can be decided.
+// next takes pulls off the line, those of the class with the oldest one first, until most jobs are granted or nothing more can be decided.
 func (l *line) next(d *Dispatcher, most int, n *needs) (batch []*pull) {
 	granted := 0
 	for len(l.awake) > 0 && granted < most {
-		c := l.awake[0]
-		l.awake = l.awake[1:]
-		c.awake = false
+		c := l.first()
 		verdict := given
 		for verdict == given && c.pulls.Len() > 0 && granted < most {
 			p := c.pulls.Front().Value.(*pull)

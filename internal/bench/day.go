@@ -155,7 +155,13 @@ func (r *dayRun) live(ctx context.Context) error {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- r.site.run(ctx) }()
+	go func() {
+		err := r.site.run(ctx)
+		if err != nil {
+			cancel() // without pilots there is nothing to wait for
+		}
+		ended <- err
+	}()
 	err := r.parts(ctx)
 	if err == nil {
 		r.site.close()

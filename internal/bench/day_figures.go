@@ -26,7 +26,8 @@ func (r *dayRun) figures() error {
 	r.figure(atMost("day", "off_at_rest_jobs", maxOf(r.worst), 1+float64(shares.Tolerance)/1000, newSeries("share furthest off at each rest", "jobs", r.worst),
 		newSeries("share furthest off while jobs end and start", "jobs", r.moving)))
 	r.figure(atLeast("day", "ends_ratio", ends.Median/due, 0.9, ends, newSeries("ends that all slots make when none stands empty", "ends/s", []float64{due}),
-		rate("leases granted", now.granted-from.granted), rate("leases renewed", now.renewed-from.renewed), rate("calls", now.calls-from.calls)))
+		rate("leases granted", now.granted-from.granted), rate("leases renewed", now.renewed-from.renewed), rate("calls", now.calls-from.calls),
+		newSeries("pulls of the whole day that were told to come again", "pulls", []float64{float64(r.site.refused.Load())})))
 	r.figure(atMost("day", "memory_mb", peak, 400, newSeries("most memory of the daemon that was resident", "MB", []float64{peak}),
 		newSeries("processor time of the daemon in all", "s", []float64{cpu.Seconds()})))
 	return nil

@@ -32,6 +32,7 @@ type dayPilots struct {
 	failed   atomic.Int64
 	renewed  atomic.Int64
 	calls    atomic.Int64
+	refused  atomic.Int64 // pulls that were told to come again: the daemon could not serve
 
 	mu     sync.Mutex
 	seen   bitmap         // attempts that were granted
@@ -191,9 +192,16 @@ func (n *dayNode) pull(ctx context.Context) {
 	req := client.PullRequest{Queue: n.queue, Pilot: n.name, Node: n.name, Slot: client.Slot{Cores: n.free}, Max: n.free,
 		WaitS: pullWait.Seconds(), RequestID: fmt.Sprint(n.name, " ", n.pulls)}
 	go func() {
-		n.calls.Add(1)
-		reply, err := n.client.Pull(ctx, req)
-		n.pulled <- pulledJobs{reply, err}
+		for {
+			n.calls.Add(1)
+			reply, err := n.client.Pull(ctx, req)
+			if client.IsUnavailable(err) && wait(ctx, max(time.Second, client.RetryAfter(err))) == nil {
+				n.refused.Add(1)
+				continue // the same request: what it may have been given is not lost
+			}
+			n.pulled <- pulledJobs{reply, err}
+			return
+		}
 	}()
 }
 
