@@ -23,6 +23,7 @@ var at = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 // world is what the fakes answer, and what they were told.
 type world struct {
 	Dispatcher
+	standing  []dispatcher.PoolStanding
 	queues    []dispatcher.QueueStanding
 	lately    []dispatcher.QueueLately
 	decided   []dispatcher.Decided
@@ -41,7 +42,9 @@ type world struct {
 	err       error
 }
 
-func (w *world) Outlook(context.Context) dispatcher.Standing           { return dispatcher.Standing{At: at} }
+func (w *world) Outlook(context.Context) dispatcher.Standing {
+	return dispatcher.Standing{At: at, Pools: w.standing}
+}
 func (w *world) QueuesNow(context.Context) []dispatcher.QueueStanding  { return w.queues }
 func (w *world) Job(context.Context, int64) (dispatcher.JobRow, error) { return w.job, w.err }
 func (w *world) JobLog(context.Context, int64, int) (string, error)    { return w.log, w.err }

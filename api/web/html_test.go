@@ -15,6 +15,8 @@ type element struct {
 	attr     map[string]string
 	children []*element
 	text     string // its own and that of all in it
+
+	said strings.Builder // text, while it is open
 }
 
 // walk calls fn with the element and all in it.
@@ -87,23 +89,25 @@ func parse(t testing.TB, page string) *element {
 		case xml.EndElement:
 			if slices.Contains(blocks, v.Name.Local) {
 				for _, e := range open[:len(open)-1] {
-					e.text += " "
+					e.said.WriteByte(' ')
 				}
 			}
 			if v.Name.Local == top.name {
+				top.text = top.said.String()
 				open = open[:len(open)-1]
 			} else if !slices.Contains(void, v.Name.Local) { // the decoder closes <x/> itself
 				t.Fatalf("</%s> closes <%s>:\n%s", v.Name.Local, top.name, page)
 			}
 		case xml.CharData:
 			for _, e := range open {
-				e.text += string(v)
+				e.said.Write(v)
 			}
 		}
 	}
 	if len(open) != 1 {
 		t.Fatalf("<%s> is not closed", open[len(open)-1].name)
 	}
+	root.text = root.said.String()
 	return root
 }
 

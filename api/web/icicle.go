@@ -9,8 +9,8 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// slab is a share in the icicle: as wide as its target is of all targets beside it. The script does the same again
-// when figures change (src/icicle.ts).
+// slab is a share in the icicle: as wide as its target is of all targets beside it, or its weight where none has one. The script
+// does the same again when figures change (src/icicle.ts).
 type slab struct {
 	ID           shares.ShareID
 	Name, Path   string
@@ -24,8 +24,9 @@ type slab struct {
 
 const (
 	slabHeight    = 28
-	narrowest     = 0.1 // percent; what is less is not drawn
-	narrowestName = 1.5 // what is less has no room for a name
+	narrowest     = 0.02 // percent; what is less is not drawn
+	narrowestLink = 0.25 // what is less is a stroke, too narrow to be pointed at
+	narrowestName = 1.5  // what is less has no room for a name
 	deepestSlabs  = 12
 )
 
@@ -33,21 +34,22 @@ const (
 func (s SharesPool) slabs() []slab {
 	rows := s.rows()
 	under := map[shares.ShareID]float64{} // sum of targets by parent, or the parent's own if that is more
-	for _, r := range rows {
-		under[r.Parent] += r.Target
+	for i := range rows {
+		under[rows[i].Parent] += rows[i].Width
 	}
-	for _, r := range rows {
-		under[r.ID] = max(under[r.ID], r.Target)
+	for i := range rows {
+		under[rows[i].ID] = max(under[rows[i].ID], rows[i].Width)
 	}
 	at := map[shares.ShareID]slab{0: {width: 100}}
 	filled := map[shares.ShareID]float64{}
 	var all []slab
-	for _, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		above, there := at[r.Parent]
 		if !there || under[r.Parent] <= 0 || r.Level > deepestSlabs {
 			continue
 		}
-		width := above.width * r.Target / under[r.Parent]
+		width := above.width * r.Width / under[r.Parent]
 		if width < narrowest {
 			continue
 		}
@@ -61,13 +63,17 @@ func (s SharesPool) slabs() []slab {
 	return all
 }
 
-// Icicle is the drawing as SVG, in pixels high and percent wide; nothing where no share has a target.
+// Icicle is the drawing as SVG, in pixels high and percent wide; nothing where there is no share.
 func (s SharesPool) Icicle() template.HTML {
 	var b strings.Builder
 	esc := template.HTMLEscapeString
 	deepest := 0
 	for _, a := range s.slabs() {
 		deepest = max(deepest, a.Y+slabHeight)
+		if a.width < narrowestLink {
+			fmt.Fprintf(&b, `<rect class="slab %s" data-id="%d" x="%s%%" y="%d" width="%s%%" height="%d"/>`, a.Class, a.ID, a.X, a.Y, a.Width, slabHeight-3)
+			continue
+		}
 		fmt.Fprintf(&b, `<svg class="slab" data-id="%d" x="%s%%" y="%d" width="%s%%" height="%d"><a href="%s" tabindex="-1"><title>%s: held %s of %s</title>`,
 			a.ID, a.X, a.Y, a.Width, slabHeight-2, esc(shareLink(a.Path)), esc(a.Path), units(a.Held), units(a.Target))
 		fmt.Fprintf(&b, `<rect width="100%%" height="100%%" class="fill %s"/>`, a.Class)
@@ -84,7 +90,10 @@ func (s SharesPool) Icicle() template.HTML {
 
 // heldClass is h0 to h10 for tenths of the target that are held, over for more than a tenth too much.
 func heldClass(held, target float64) string {
-	if target <= 0 || held > 1.1*target {
+	switch {
+	case held <= 0:
+		return "h0"
+	case held > 1.1*target:
 		return "over"
 	}
 	return "h" + strconv.Itoa(int(min(10, 10*held/target)))

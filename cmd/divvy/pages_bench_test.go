@@ -30,7 +30,9 @@ const (
 )
 
 // manyShares is a site of a thousand shares and a hundred queues.
-func manyShares() string {
+func manyShares() string { return manySharesWith(pageQueues) }
+
+func manySharesWith(queues int) string {
 	var b strings.Builder
 	b.WriteString("shares:\n")
 	for i := range pageBranches {
@@ -40,7 +42,7 @@ func manyShares() string {
 		}
 	}
 	b.WriteString("tags:\n  - {match: {}, share: B00/L0}\nqueues:\n")
-	for i := range pageQueues {
+	for i := range queues {
 		fmt.Fprintf(&b, "  - {name: Q%02d, slots: 10000, cores: 64}\n", i)
 	}
 	return b.String()

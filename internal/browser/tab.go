@@ -28,6 +28,7 @@ type Window struct {
 	Width, Height int64
 	Dark          bool
 	NoScript      bool
+	Still         bool // the person has asked for less motion
 	// Expect are parts of messages of the console that are meant, such as the 404 that a test asks for.
 	Expect []string
 }
@@ -88,6 +89,10 @@ func (b *Tab) look(w Window) {
 	if w.Dark {
 		scheme = "dark"
 	}
+	motion := "no-preference"
+	if w.Still {
+		motion = "reduce"
+	}
 	ctx := b.ctx
 	must := func(err error) {
 		if err != nil {
@@ -100,7 +105,7 @@ func (b *Tab) look(w Window) {
 	must(err)
 	must(chromedp.Do(ctx, chromedp.EmulateViewport(cmp.Or(w.Width, 1280), cmp.Or(w.Height, 900))))
 	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion}}})
 	must(err)
 	_, err = chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: w.NoScript})
 	must(err)

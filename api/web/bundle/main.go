@@ -36,7 +36,7 @@ func run(src, assets string, check bool) error {
 		return err
 	}
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{filepath.Join(src, "page.ts"), filepath.Join(src, "page.css")}, Bundle: true, Outdir: assets,
+		EntryPoints: []string{filepath.Join(src, "page.ts"), filepath.Join(src, "page.css"), filepath.Join(src, "plain.css")}, Bundle: true, Outdir: assets,
 		MinifyWhitespace: true, MinifySyntax: true, MinifyIdentifiers: true, Charset: api.CharsetUTF8,
 		Format: api.FormatIIFE, Target: api.ES2021, LegalComments: api.LegalCommentsEndOfFile, LogLevel: api.LogLevelWarning,
 	})

@@ -26,15 +26,21 @@ function byKey(key: string): Element[] {
   return elements.get(key) ?? [];
 }
 
+// twentieths of a part of the target that are held, for the bar behind the text.
+function twentieths(part: string): number {
+  if (part === "∞") return 20;
+  return Math.min(20, Math.round((parseFloat(part) || 0) / 5));
+}
+
 // putRow takes what scripts want to know of a row, and the texts of its last cells.
 function putRow(row: HTMLTableRowElement, [x, ...texts]: string[]): void {
   row.dataset.x = x;
   const first = row.cells.length - texts.length;
   texts.forEach((text, i) => {
     const cell = row.cells[first + i];
-    const meter = cell.querySelector("meter");
-    if (meter) meter.value = Number(text);
-    else if (cell.textContent !== text) cell.textContent = text;
+    if (cell.textContent === text) return;
+    cell.textContent = text;
+    if (cell.classList.contains("part")) cell.className = "part p" + twentieths(text);
   });
 }
 

@@ -1,6 +1,6 @@
 // A table of role treegrid: branches that close, arrow keys, one row in the tab order (ARIA's treegrid pattern).
 
-const shut = new Set<string>(); // ids of rows, kept when the HTML is put anew
+const said = new Map<string, boolean>(); // by id of a row, whether it was opened or closed by hand; kept when the HTML is put anew
 
 const rowsOf = (table: Element) => [...table.querySelectorAll<HTMLTableRowElement>("tbody > tr")];
 const level = (row: Element) => Number(row.getAttribute("aria-level"));
@@ -11,17 +11,17 @@ function show(table: Element): void {
   for (const row of rowsOf(table)) {
     const l = level(row);
     if (l <= below) below = Infinity;
-    row.hidden = l > below;
-    if (!row.hasAttribute("aria-expanded")) continue;
-    const open = !shut.has(row.id);
-    row.setAttribute("aria-expanded", String(open));
+    if (row.hidden !== l > below) row.hidden = l > below;
+    const is = row.getAttribute("aria-expanded");
+    if (is === null) continue;
+    const open = said.get(row.id) ?? is === "true";
+    if (String(open) !== is) row.setAttribute("aria-expanded", String(open));
     if (!open && l < below) below = l;
   }
 }
 
 function setOpen(row: HTMLElement, open: boolean): void {
-  if (open) shut.delete(row.id);
-  else shut.add(row.id);
+  said.set(row.id, open);
   show(row.closest("table")!);
 }
 
