@@ -159,7 +159,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	cfg.Timing = cfg.Timing.withDefaults()
 	cfg.Keep, cfg.KeepSamples = cmp.Or(cfg.Keep, 7*day), cmp.Or(cfg.KeepSamples, 30*day)
 	d := &Dispatcher{
-		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Metrics, cfg.ShareMetrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
 	d.payloads, d.lately.began = newPayloadCache(cfg.Pool), time.Now()

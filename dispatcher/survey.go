@@ -19,6 +19,7 @@ type survey struct {
 	cells    []shareCell
 	queues   []QueueStanding
 	locks    []lockRow
+	looked   bool           // for locks: they are shown, held or not
 	leftOut  map[string]int // of shares, queues and cells: there are more than are shown
 
 	ready, toCome, held int64
@@ -70,6 +71,7 @@ func (d *Dispatcher) Survey(ctx context.Context) (int, error) {
 		s.held += s.queues[i].HeldJobs
 	}
 	d.surveyStock(s)
+	s.leftOut["job_waits"] = d.waitsLeftOut()
 	if d.cfg.ShareMetrics == QueueShares {
 		s.cells = d.shareCells()
 	}
@@ -82,6 +84,7 @@ func (d *Dispatcher) Survey(ctx context.Context) (int, error) {
 	if s.locks, err = collect[lockRow](ctx, d.cfg.Pool, "lock_waits", nil); err != nil {
 		return n, fmt.Errorf("survey: %w", err)
 	}
+	s.looked = true
 	return n, nil
 }
 

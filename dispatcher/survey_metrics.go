@@ -2,6 +2,8 @@ package dispatcher
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // ShareMetrics is which shares have metrics of their own. Fairness of all of them together there is always.
@@ -133,9 +135,15 @@ func (s *survey) sayQueues(say sayer) {
 	}
 }
 
-// sayLocks puts the locks of others together, which are not told apart.
+// sayLocks puts the locks of others together, which are not told apart. Ours have lines while nobody holds them too.
 func (s *survey) sayLocks(say sayer) {
+	if !s.looked {
+		return
+	}
 	by := map[string]lockRow{}
+	for _, name := range pg.LockNames() {
+		by[name] = lockRow{}
+	}
 	for _, r := range s.locks {
 		sum := by[r.name()]
 		sum.Held, sum.Waiting, sum.Longest = sum.Held+r.Held, sum.Waiting+r.Waiting, max(sum.Longest, r.Longest)

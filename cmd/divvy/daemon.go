@@ -143,7 +143,7 @@ func (d *daemon) openDatabase(ctx context.Context) (err error) {
 }
 
 func (d *daemon) openPool(ctx context.Context) (err error) {
-	if d.pool, err = d.db.pool(ctx, pg.MaxConns(int32(d.cfg.Connections)), pg.Observed(d.sql)); err != nil {
+	if d.pool, err = d.db.pool(ctx, pg.MaxConns(int32(d.cfg.Connections)), pg.Observed(d.sql, d.tracing != nil)); err != nil {
 		return err
 	}
 	d.sql.Watch(d.pool)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -11,16 +12,24 @@ import (
 
 // dashboard is what matters here of one of Grafana's.
 type dashboard struct {
-	UID, Title string
-	Templating struct {
+	UID, Title    string
+	SchemaVersion int
+	Templating    struct {
 		List []struct{ Name, Type, Definition string }
 	}
-	Panels []struct {
-		ID         int
-		Title      string
-		Datasource struct{ UID string }
-		GridPos    struct{ X, Y, W, H int }
-		Targets    []struct{ Expr, LegendFormat, RefID string }
+	Panels []picture
+}
+
+// picture is one panel of a dashboard.
+type picture struct {
+	ID          int
+	Type, Title string
+	Datasource  struct{ Type, UID string }
+	GridPos     struct{ X, Y, W, H int }
+	FieldConfig struct{ Defaults struct{ Unit string } }
+	Targets     []struct {
+		Expr, LegendFormat, RefID string
+		Datasource                struct{ UID string }
 	}
 }
 
@@ -77,6 +86,43 @@ func TestDashboards(t *testing.T) {
 		}
 	}
 }
+
+// Units that Grafana knows, of those that are used.
+var panelUnits = map[string]bool{"s": true, "ops": true, "reqps": true, "short": true, "percentunit": true, "bytes": true, "Bps": true}
+
+// What Grafana needs of a panel is there: numbers and letters of their own, a kind, a unit and variables that it knows.
+func TestPanels(t *testing.T) {
+	for file, d := range dashboards(t) {
+		if d.SchemaVersion != 39 {
+			t.Errorf("%s: schemaVersion %d, want 39, that of Grafana 10.3 and later", file, d.SchemaVersion)
+		}
+		known := map[string]bool{"__rate_interval": true, "datasource": true}
+		for _, v := range d.Templating.List {
+			known[v.Name] = true
+		}
+		ids := map[int]bool{}
+		for _, p := range d.Panels {
+			if p.ID < 1 || ids[p.ID] || p.Type != "timeseries" && p.Type != "stat" || !panelUnits[p.FieldConfig.Defaults.Unit] || p.Datasource.Type != "prometheus" {
+				t.Errorf("%s: %q: id %d, type %q, unit %q, data source %q", file, p.Title, p.ID, p.Type, p.FieldConfig.Defaults.Unit, p.Datasource.Type)
+			}
+			ids[p.ID] = true
+			letters := map[string]bool{}
+			for _, q := range p.Targets {
+				if q.RefID == "" || letters[q.RefID] || q.Datasource.UID != "${datasource}" || p.Type == "timeseries" && q.LegendFormat == "" {
+					t.Errorf("%s: %q: query %q of %q, legend %q", file, p.Title, q.RefID, q.Datasource.UID, q.LegendFormat)
+				}
+				letters[q.RefID] = true
+				for _, v := range variable.FindAllStringSubmatch(q.Expr, -1) {
+					if !known[v[1]] {
+						t.Errorf("%s: %q: no variable %s", file, p.Title, v[1])
+					}
+				}
+			}
+		}
+	}
+}
+
+var variable = regexp.MustCompile(`\$\{?(\w+)`)
 
 // What is given to Grafana and Prometheus to start with is YAML, and names files that there are.
 func TestProvisioning(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/internal/report"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // forCSV marks commands that know -o csv.
@@ -37,6 +38,9 @@ They are statements about the views of schema report, which docs/reporting.md de
 				return c.listReports(ctx, cl)
 			}
 			t, err := cl.Report(ctx, args[0], since)
+			if near := strict.Closest(args[0], names); err != nil && near != "" && near != args[0] {
+				return hintf(err, "Did you mean 'divvy report %s'?", near)
+			}
 			if err != nil {
 				return err
 			}

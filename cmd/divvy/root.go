@@ -108,6 +108,8 @@ func rootCommand(c *cli) *cobra.Command {
 	add("work", taskCommand(c), jobCommand(c), watchCommand(c), topCommand(c))
 	root.AddCommand(manCommand(c))
 	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))
+	root.SetOut(c.out)              // completions are written to what is set by then
+	root.InitDefaultCompletionCmd() // now and not at the start, so that it has its examples too
 	finishTree(c, root)
 	return root
 }

@@ -3,6 +3,8 @@ package pg
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -36,6 +38,9 @@ func LockName(class int32) string {
 	}
 	return "other"
 }
+
+// LockNames are the names of all classes of ours, in order.
+func LockNames() []string { return slices.Sorted(maps.Values(lockNames)) }
 
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody
 // else holds it.

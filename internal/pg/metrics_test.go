@@ -3,7 +3,9 @@ package pg
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -11,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 )
 
 func TestStatementName(t *testing.T) {
@@ -39,7 +42,7 @@ func TestErrorClass(t *testing.T) {
 // Statements are counted once each, whatever their end, and have a span where the caller has one.
 func TestObserver(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	o := observer{NewMetrics(reg)}
+	o := observer{NewMetrics(reg), true}
 	spans := tracetest.NewSpanRecorder()
 	ctx, root := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans)).Tracer("t").Start(t.Context(), "root")
 	of := o.TraceQueryStart(ctx, nil, pgx.TraceQueryStartData{SQL: "commit"})
@@ -64,5 +67,56 @@ func TestObserver(t *testing.T) {
 	ended := spans.Ended()
 	if len(ended) != 3 || ended[0].Name() != "sql commit" || ended[1].Name() != "sql other" || ended[1].Status().Description != "SQLSTATE class 40" {
 		t.Errorf("%+v", ended)
+	}
+}
+
+// A statement has one series, however its text comes to it, and none before it ran.
+func TestStatementSeries(t *testing.T) {
+	names.Store("SELECT 'a text that is known'", "owner/known")
+	m := NewMetrics(prometheus.NewRegistry())
+	if n := testutil.CollectAndCount(m.seconds); n != 0 || m.statement("SELECT 'a text that is known'").name != "owner/known" {
+		t.Errorf("%d series before anything ran", n)
+	}
+	if m.statement("SELECT 1") != m.statement("SELECT 2") || m.statement("begin") != m.statement("BEGIN READ ONLY") || m.statement("begin") == m.statement("commit") {
+		t.Error("one name has two series, or two names have one")
+	}
+	names.Store("SELECT 'a text that came later'", "owner/later")
+	if got := m.statement("SELECT 'a text that came later'").name; got != "owner/later" {
+		t.Errorf("it is called %s", got)
+	}
+}
+
+// Without traces a caller's span is left alone; with them the statement's context is below it.
+func TestObserverUntraced(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	ctx, root := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans)).Tracer("t").Start(t.Context(), "root")
+	defer root.End()
+	for _, traced := range []bool{false, true} {
+		o := observer{NewMetrics(prometheus.NewRegistry()), traced}
+		of := o.TraceQueryStart(ctx, nil, pgx.TraceQueryStartData{SQL: "commit"})
+		if below := trace.SpanFromContext(of) != root; below != traced {
+			t.Errorf("traced %v: it has a span of its own: %v", traced, below)
+		}
+		o.TraceQueryEnd(of, nil, pgx.TraceQueryEndData{})
+		if n := testutil.CollectAndCount(o.m.seconds); n != 1 {
+			t.Errorf("traced %v: %d series", traced, n)
+		}
+	}
+	if n := len(spans.Ended()); n != 1 {
+		t.Errorf("%d spans", n)
+	}
+}
+
+// What observing a statement costs, of the length of those that lease.
+func BenchmarkObserver(b *testing.B) {
+	text := "SELECT 'a long text'" + strings.Repeat(" ", 2000)
+	names.Store(text, "owner/long")
+	o := observer{NewMetrics(prometheus.NewRegistry()), false}
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	b.ReportAllocs()
+	for b.Loop() {
+		of := o.TraceQueryStart(ctx, nil, pgx.TraceQueryStartData{SQL: text})
+		o.TraceQueryEnd(of, nil, pgx.TraceQueryEndData{})
 	}
 }
