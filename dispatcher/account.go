@@ -20,10 +20,19 @@ const (
 	rateHours    = 48
 )
 
+// How often the index of numbers is brought up to date: of the newest days, and of all.
+const (
+	summaryEvery    = 10 * time.Second
+	allSummaryEvery = 15 * time.Minute
+)
+
 // Account adds attempts that ended to the roll-ups of usage (tables usage_*, wait_hours), each once, and returns how many it
-// added; 0 too while another daemon is at it. Attempts of before there were roll-ups are added by the day, and are
+// added; 0 too while another daemon is at it. Attempts of before there were roll-ups are added by the hour, and are
 // what it does first. The views of usage read what is not added yet one by one: they are exact however far it is.
 func (d *Dispatcher) Account(ctx context.Context) (n int, err error) {
+	if err := d.summarise(ctx, time.Now()); err != nil {
+		return 0, fmt.Errorf("account: %w", err)
+	}
 	for until := time.Now().Add(accountFor); time.Now().Before(until); {
 		added, more, err := AccountBatch(ctx, d.cfg.Pool)
 		n += added
@@ -37,12 +46,49 @@ func (d *Dispatcher) Account(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
+// summarise has the index of numbers know the newest pages, now and then. Where somebody else has such a lock of a day, as
+// vacuum, or the daemon does not own the table, it is left to the next time, or to vacuum.
+func (d *Dispatcher) summarise(ctx context.Context, now time.Time) error {
+	d.mu.Lock()
+	due, all := now.Sub(d.summarised) >= summaryEvery, now.Sub(d.allSummarised) >= allSummaryEvery
+	if due {
+		d.summarised = now
+	}
+	d.mu.Unlock()
+	if !due {
+		return nil
+	}
+	err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		if ok, err := pg.TryLock(ctx, tx, pg.LockAccount, 0); err != nil || !ok {
+			return err
+		}
+		if _, err := tx.Exec(ctx, query["account_patience"]); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, query["account_summary"], pgx.StrictNamedArgs{"all": all})
+		return err
+	})
+	switch code := pg.Code(err); {
+	case code == pg.CodeLockNotAvailable || code == codeNotOwner:
+		return nil
+	case err != nil:
+		return fmt.Errorf("summary: %w", err)
+	}
+	if all {
+		d.mu.Lock()
+		d.allSummarised = now
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// codeNotOwner: what only the owner of a table may do.
+const codeNotOwner = "42501"
+
 // accounted is a row of usage_state. held: somebody may commit an attempt with a number up to Upto.
 type accounted struct {
 	Done, Upto int64
-	Past       bool
-	PastDay    *time.Time
-	PastLast   *time.Time
+	Past       *time.Time
 	Held       bool
 }
 
@@ -53,24 +99,22 @@ func AccountBatch(ctx context.Context, pool *pgxpool.Pool) (n int, more bool, er
 		if ok, err := pg.TryLock(ctx, tx, pg.LockAccount, 0); err != nil || !ok {
 			return err
 		}
+		if _, err := tx.Exec(ctx, query["account_bound"]); err != nil {
+			return err
+		}
 		at, err := accountTurn(ctx, tx)
 		if err != nil {
 			return err
 		}
-		past := at.Past && at.PastDay != nil
-		if at.Held && !past || at.Done == at.Upto && !at.Past {
+		if at.Past == nil && (at.Held || at.Done == at.Upto) {
 			return nil
 		}
 		more = true
-		if at.Past && !past { // which days are there is looked up once
-			_, err := tx.Exec(ctx, query["account_past"])
-			return err
-		}
 		upto := min(at.Upto, at.Done+accountBatch)
-		if past {
+		if at.Past != nil {
 			upto = at.Done
 		}
-		n, err = addUsage(ctx, tx, pgx.StrictNamedArgs{"done": at.Done, "upto": upto, "past": at.PastDay})
+		n, err = addUsage(ctx, tx, pgx.StrictNamedArgs{"done": at.Done, "upto": upto, "past": at.Past})
 		return err
 	})
 	if err != nil {

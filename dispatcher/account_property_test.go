@@ -43,7 +43,7 @@ func newUsageMachine(t testing.TB, r *rapid.T) *usageMachine {
 			b.old(b.pool)
 		}
 		b.exec("ALTER TABLE attempts ALTER nth SET DEFAULT nextval('attempts_nth')")
-		b.exec("UPDATE usage_state SET past = true")
+		b.exec(pastAttempts)
 	}
 	for range rapid.IntRange(1, 3).Draw(r, "daemons") {
 		d, stop := b.runWith(Config{Pool: b.pool, Load: b.load, KeepHistory: 24 * time.Hour})

@@ -29,7 +29,7 @@ func (f *fixture) accountAll(d *Dispatcher) {
 	eventually(f.t, "all attempts are in the roll-ups", func() bool {
 		f.account(d)
 		var left bool
-		f.scan(&left, "SELECT past OR EXISTS (SELECT FROM attempts WHERE nth > done) FROM usage_state")
+		f.scan(&left, "SELECT past IS NOT NULL OR EXISTS (SELECT FROM attempts WHERE nth > done) FROM usage_state")
 		return !left
 	})
 }
@@ -146,7 +146,11 @@ const endedAttempt = `INSERT INTO attempts (job_id, attempt, nonce, task_id, sha
 	SELECT $1::bigint, 1, 7, 0, (SELECT min(id) FROM shares), 1, (SELECT min(id) FROM queues), 2500, 2, 0, 'p', 'n', now() - $3::interval - $2::interval,
 		now() - $3::interval, 'finished', 1.5`
 
-// What ended before there were roll-ups is added by the day, also while a daemon of the version before adds to it, and the
+// pastAttempts is what the migration does where there are attempts.
+const pastAttempts = `UPDATE usage_state SET (past, past_last) = (
+		SELECT date_trunc('hour', min(ended_at), 'UTC'), date_trunc('hour', max(ended_at), 'UTC') FROM attempts WHERE nth IS NULL)`
+
+// What ended before there were roll-ups is added by the hour, also while a daemon of the version before adds to it, and the
 // views show all of it at any time.
 func TestAccountCatchesUp(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
@@ -155,7 +159,7 @@ func TestAccountCatchesUp(t *testing.T) {
 		f.exec(endedAttempt, int64(i), time.Duration(i)*17*time.Minute, time.Duration(i)*11*time.Hour)
 	}
 	f.exec("ALTER TABLE attempts ALTER nth SET DEFAULT nextval('attempts_nth')")
-	f.exec("UPDATE usage_state SET past = true")
+	f.exec(pastAttempts)
 	f.exec(endedAttempt, int64(11), time.Hour, time.Hour)
 	d := f.daemon()
 	all := func() {
@@ -165,7 +169,7 @@ func TestAccountCatchesUp(t *testing.T) {
 	}
 	all()
 	added := 0
-	for range 10 { // by the day
+	for range 130 { // by the hour
 		n, _, err := AccountBatch(context.Background(), f.pool)
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +179,7 @@ func TestAccountCatchesUp(t *testing.T) {
 	}
 	f.accountAll(d)
 	all()
-	f.expectLines("state", "SELECT concat_ws(' ', past, past_day, past_last) FROM usage_state", "f")
+	f.expectLines("state", "SELECT (past IS NULL AND past_last IS NULL)::text FROM usage_state", "true")
 	if added != 11 {
 		t.Errorf("%d attempts were added", added)
 	}
@@ -198,14 +202,113 @@ func TestHistoryIsAddedBeforeItIsDropped(t *testing.T) {
 		}
 		return n
 	}
-	if n := drop(); n != 0 {
-		t.Errorf("%d days were dropped with attempts that are nowhere else", n)
+	if n := drop(); n != 2 {
+		t.Errorf("%d days were dropped; there are two before those with attempts that are nowhere else", n)
 	}
+	// A daemon of the version before asks for all of them at once, and again and again.
+	f.expectLines("it drops none either", "SELECT divvy_drop_days('attempts', (now() AT TIME ZONE 'UTC')::date - 1)::text", "0")
 	f.accountAll(d)
-	if n := drop(); n != 5 {
+	if n := drop(); n != 3 {
 		t.Errorf("%d days were dropped", n)
 	}
 	f.expectLines("usage stays", "SELECT concat_ws(' ', sum(jobs), round(sum(slot_seconds)), (SELECT count(*) FROM attempts)) FROM report.usage_daily", "3 21600 0")
+}
+
+// The same of attempts from before there were numbers.
+func TestThePastIsAddedBeforeItIsDropped(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	f.exec("SELECT divvy_make_days('attempts', (now() AT TIME ZONE 'UTC')::date - 9, 8)")
+	f.exec("ALTER TABLE attempts ALTER nth DROP DEFAULT")
+	for i := range 3 {
+		f.exec(endedAttempt, int64(i), time.Hour, time.Duration(5+i)*day)
+	}
+	f.exec("ALTER TABLE attempts ALTER nth SET DEFAULT nextval('attempts_nth')")
+	f.exec(pastAttempts)
+	dropped := func() (n int) {
+		f.t.Helper()
+		f.scan(&n, "SELECT divvy_drop_days('attempts', (now() AT TIME ZONE 'UTC')::date - 1)")
+		return n
+	}
+	total := dropped()
+	if total != 2 {
+		t.Errorf("%d days were dropped before any was added", total)
+	}
+	for range 80 { // added by the hour: a day can be dropped when it is through
+		if _, _, err := AccountBatch(t.Context(), f.pool); err != nil {
+			t.Fatal(err)
+		}
+		total += dropped()
+		f.expectLines("all is there", "SELECT concat_ws(' ', sum(jobs), round(sum(slot_seconds))) FROM report.usage_daily", "3 21600")
+	}
+	if total != 8 {
+		t.Errorf("%d days were dropped", total)
+	}
+}
+
+// A daemon of the version before knows nothing of pieces: it moves running leases beside one that accounts for them, and
+// they are split all the same.
+func TestAnOlderDaemonMovesLeases(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 10))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 2, user: "alice"})
+	leases := []Lease{pull1(t, d, "q"), pull1(t, d, "q")}
+	pgtest.Age(t, f.pool, "leases", "claimed_at", 2*time.Hour)
+	const older = "UPDATE leases SET share_id = $2::int WHERE share_id = $1::int" // as in its move_leases.sql
+	f.exec(older, f.shareID("A"), f.shareID("B"))
+	f.exec("UPDATE jobs SET share_id = $2::int WHERE share_id = $1::int", f.shareID("A"), f.shareID("B"))
+	f.exec("UPDATE leases SET expires_at = expires_at + interval '1 s'") // a renewal is no move
+	f.exec(older, f.shareID("B"), f.shareID("B"))
+	pgtest.Age(t, f.pool, "leases", "claimed_at", time.Hour)
+	for _, column := range []string{"since", "until"} {
+		pgtest.Age(t, f.pool, "lease_pieces", column, time.Hour)
+	}
+	finish(t, d, Finished, leases...)
+	for _, when := range []string{"before", "after"} {
+		f.expectLines(when, `SELECT concat_ws(' ', share, round(sum(slot_seconds) / 3600, 2), sum(jobs)) FROM report.usage_hourly GROUP BY share ORDER BY share`,
+			"A 4.00 0", "B 2.00 2")
+		f.expectLines(when+": in all", `SELECT ((SELECT sum(unit_seconds) FROM report.usage_daily) = sum(unit_seconds))::text FROM report.attempts`, "true")
+		f.accountAll(d)
+	}
+	f.expectLines("pieces", "SELECT count(*)::text FROM lease_pieces", "2")
+}
+
+// Roll-ups are dropped by whole days, those by the hour and those by the day after a time of their own.
+func TestRollupsAreDropped(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d, stop := f.runWith(Config{Pool: f.pool, Load: f.load, KeepHours: 47 * time.Hour, KeepDays: 4 * day})
+	t.Cleanup(stop)
+	for i := range 8 {
+		f.exec(endedAttempt, int64(i), 30*time.Hour, time.Duration(i)*day)
+	}
+	f.exec(`INSERT INTO wait_hours SELECT date_trunc('hour', now(), 'UTC') - make_interval(days => i), 1, 1, 0, 1, 1 FROM generate_series(0, 7) AS i;
+		INSERT INTO fairness_hours SELECT date_trunc('hour', now(), 'UTC') - make_interval(days => i), 'default', 1, 1, 1, 1, 0, 0, 1 FROM generate_series(0, 7) AS i`)
+	f.accountAll(d)
+	sums := f.lines(`SELECT concat_ws(' ', sum(slot_seconds), sum(jobs)) FROM report.usage_hourly WHERE hour >= ((now() AT TIME ZONE 'UTC')::date - 2)::timestamp AT TIME ZONE 'UTC'
+		UNION ALL SELECT concat_ws(' ', sum(slot_seconds), sum(jobs)) FROM report.usage_daily WHERE day >= (now() AT TIME ZONE 'UTC')::date - 4`)
+	for range 2 {
+		if _, err := d.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.expectLines("oldest", `SELECT concat_ws(' ', (SELECT (now() AT TIME ZONE 'UTC')::date - (min(hour) AT TIME ZONE 'UTC')::date FROM usage_hours),
+			(SELECT (now() AT TIME ZONE 'UTC')::date - (min(hour) AT TIME ZONE 'UTC')::date FROM wait_hours),
+			(SELECT (now() AT TIME ZONE 'UTC')::date - (min(hour) AT TIME ZONE 'UTC')::date FROM fairness_hours),
+			(SELECT (now() AT TIME ZONE 'UTC')::date - min(day) FROM usage_days), (SELECT (now() AT TIME ZONE 'UTC')::date - min(day) FROM usage_tasks),
+			(SELECT (now() AT TIME ZONE 'UTC')::date - min(day) FROM usage_nodes))`, "2 2 2 4 4 4")
+		f.expectLines("what is left is whole", `SELECT concat_ws(' ', sum(slot_seconds), sum(jobs)) FROM report.usage_hourly
+			UNION ALL SELECT concat_ws(' ', sum(slot_seconds), sum(jobs)) FROM report.usage_daily`, sums...)
+	}
+}
+
+// Without a word about it roll-ups are kept for ever.
+func TestRollupsAreKept(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	f.exec(endedAttempt, int64(1), time.Hour, 3000*day)
+	f.accountAll(d)
+	if _, err := d.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.expectLines("hours and days", "SELECT concat_ws(' ', (SELECT sum(finished) FROM usage_hours), (SELECT sum(finished) FROM usage_days))", "1 1")
 }
 
 // Waits are counted once a job, by the hour of the first claim.

@@ -60,6 +60,8 @@ type Config struct {
 	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
 	KeepHistory time.Duration // how long attempts and ended jobs are kept; 0: for ever
 	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
+	KeepHours   time.Duration // how long roll-ups by the hour are kept; 0: for ever
+	KeepDays    time.Duration // how long roll-ups by the day are kept; 0: for ever
 	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
 
 	ShareMetrics ShareMetrics // which shares have metrics of their own; the zero value: those at the top
@@ -133,7 +135,11 @@ type Dispatcher struct {
 	swept      time.Time
 	firstBegan time.Time     // when the first lease worker took its batch; zero while it has none
 	sweepPause time.Duration // from then on
-	stopping   bool
+
+	summarised    time.Time // by Account: the index of numbers, of the newest days
+	allSummarised time.Time // of all
+
+	stopping bool
 }
 
 type laneID struct {

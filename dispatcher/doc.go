@@ -157,13 +157,15 @@
 //
 // # Accounting
 //
-// A lease is charged once, from claim to end: to the share that it has, piece by piece where that changes while it runs. Who
-// moves leases (MoveShare, MoveTask) writes the piece that ends (lease_pieces), by the clock, under the Barrier; an end that waited
-// for it may be older, so readers cut pieces at the end. The view attempt_pieces is the one place that splits an attempt, at
+// A lease is charged once, from claim to end: to the share that it has, piece by piece where that changes while it runs. When
+// leases are moved (MoveShare, MoveTask, under the Barrier) a trigger writes the piece that ends (lease_pieces), by the clock; an end
+// that waited for it may be older, so readers cut pieces at the end. As it is a trigger, a daemon of the version before may move
+// leases beside this one, and divvy_drop_days keeps back from it too what is not added yet. The view attempt_pieces is the one place that splits an attempt, at
 // those moments and at full hours; roll-ups and views of usage are sums over it. attempts.nth is the order in which Account
 // adds attempts to the roll-ups, each once: up to a number before which nobody is left who may still commit one, which is known by
 // the locks that whoever takes a number has. No day of attempts is dropped before it is added. The ends of leases write
-// nothing for all that but the number.
+// nothing for all that but the number. Purge drops old roll-ups by whole days, those by the hour and by the day each after a time of
+// their own: what is left of a sum is whole.
 //
 // # What is kept of a decision
 //

@@ -8,7 +8,7 @@
 
 -- +goose Up
 CREATE SEQUENCE attempts_nth;
--- Rows that are there have none; they are counted by the day, see usage_state. A daemon of the version before numbers what it
+-- Rows that are there have none; they are counted by the hour, see usage_state. A daemon of the version before numbers what it
 -- writes, by the default.
 ALTER TABLE attempts ADD COLUMN nth bigint;
 ALTER TABLE attempts ALTER nth SET DEFAULT nextval('attempts_nth');
@@ -19,7 +19,7 @@ CREATE INDEX attempts_nth_brin ON attempts USING brin (nth) WITH (pages_per_rang
 COMMENT ON INDEX attempts_nth_brin IS 'Attempts that are not in the roll-ups yet. BRIN: a btree would cost each end 1 us and 75 bytes of WAL.';
 
 -- A lease that is charged to another share from a moment on leaves a piece behind. Moves are rare, and kept as long as
--- the attempts are.
+-- the attempts are. A trigger writes it, so that it is there too where a daemon of the version before makes the move.
 CREATE TABLE lease_pieces (
     job_id   bigint      NOT NULL,
     attempt  int         NOT NULL,
@@ -33,6 +33,23 @@ CREATE TABLE lease_pieces (
 COMMENT ON TABLE lease_pieces IS 'Leases that went to another share: whom they were charged to before, from when to when. What comes behind the last piece is charged to the share of the lease, or of the attempt.';
 COMMENT ON COLUMN lease_pieces.until IS 'By the clock, not the begin of the transaction, which may lie before the claim. It may lie behind the end of an attempt whose end waited for the move: readers cut it there.';
 COMMENT ON INDEX lease_pieces_pkey IS 'By attempt.';
+CREATE INDEX lease_pieces_until ON lease_pieces USING brin (until) WITH (pages_per_range = 16, autosummarize = on);
+COMMENT ON INDEX lease_pieces_until IS 'Old ones, which purge drops.';
+-- +goose StatementBegin
+CREATE FUNCTION divvy_lease_piece() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO public.lease_pieces (job_id, attempt, nonce, share_id, since, until)
+    SELECT OLD.job_id, OLD.attempt, OLD.nonce, OLD.share_id, s.since, greatest(s.since, clock_timestamp())
+    FROM (
+        SELECT coalesce(max(p.until), OLD.claimed_at) AS since FROM public.lease_pieces p
+        WHERE p.job_id = OLD.job_id AND p.attempt = OLD.attempt AND p.nonce = OLD.nonce
+    ) s
+    ON CONFLICT DO NOTHING; -- a piece without length, when the clock was set back
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_lease_piece IS 'Notes up to when the share was charged that a lease leaves.';
+CREATE TRIGGER piece AFTER UPDATE OF share_id ON leases FOR EACH ROW WHEN (OLD.share_id <> NEW.share_id) EXECUTE FUNCTION divvy_lease_piece();
 
 -- The one place that says how an attempt is split: at changes of share, then at full hours (UTC). Whole microseconds, so
 -- that sums are exact. The hour in which it ended counts it (ends), with no time in it when it ended on the hour.
@@ -65,7 +82,10 @@ CREATE VIEW attempt_pieces AS
         FROM public.lease_pieces m
         WHERE m.job_id = a.job_id AND m.attempt = a.attempt AND m.nonce = a.nonce
     ) p
-    CROSS JOIN LATERAL generate_series(p.since / 3600000000, p.until / 3600000000) AS h (hour)
+    CROSS JOIN LATERAL (
+        SELECT g.hour FROM generate_series(p.since / 3600000000, p.until / 3600000000) AS g (hour)
+        WHERE g.hour % 1 = 0 -- always: PostgreSQL expects five hours then, a thousand otherwise
+    ) h
     CROSS JOIN LATERAL (
         SELECT least(p.until, (h.hour + 1) * 3600000000) - greatest(p.since, h.hour * 3600000000) AS us,
             p.last AND h.hour = p.until / 3600000000 AS ends
@@ -79,26 +99,72 @@ CREATE TABLE usage_state (
     upto      bigint      NOT NULL DEFAULT 0,
     holders   text[]      NOT NULL DEFAULT '{}',
     at        timestamptz NOT NULL DEFAULT now(),
-    past      boolean     NOT NULL DEFAULT true,
-    past_day  date,
-    past_last date,
+    past      timestamptz,
+    past_last timestamptz,
     rated     timestamptz,
     CHECK (done <= upto),
-    CHECK ((past_day IS NULL) = (past_last IS NULL))
+    CHECK ((past IS NULL) = (past_last IS NULL))
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE usage_state IS 'Attempts with a nth up to done are in the roll-ups. Next are those up to upto, as soon as none of holders (virtual transactions) goes on.';
-COMMENT ON COLUMN usage_state.past IS 'There may be attempts without a number that are not counted: those of past_day and later, or all where that is NULL. past_last is the last such day.';
+COMMENT ON COLUMN usage_state.past IS 'Attempts without a number that ended in this hour or later are not counted yet; NULL: all are. past_last is the last hour that has some.';
 COMMENT ON COLUMN usage_state.rated IS 'Hours before this one are in fairness_hours; NULL: none is.';
-INSERT INTO usage_state (past) SELECT EXISTS (SELECT FROM attempts);
+INSERT INTO usage_state (past, past_last) SELECT date_trunc('hour', min(ended_at), 'UTC'), date_trunc('hour', max(ended_at), 'UTC') FROM attempts;
 
--- What is not in the roll-ups yet. Both halves end at once where there is nothing.
-CREATE VIEW uncounted_pieces AS
-    SELECT p.* FROM public.attempt_pieces p
-    WHERE p.nth BETWEEN (SELECT done + 1 FROM public.usage_state) AND 9223372036854775807
-    UNION ALL
-    SELECT p.* FROM public.attempt_pieces p
-    WHERE (SELECT past FROM public.usage_state) AND p.nth IS NULL
-        AND p.ended_at >= (SELECT coalesce(past_day::timestamp AT TIME ZONE 'UTC', '-infinity') FROM public.usage_state);
+-- What is not in the roll-ups yet. A function, not a view: PostgreSQL takes what it cannot know, how much that is, for the whole
+-- table and more, and then reads the roll-ups that it is joined with in the worst way there is. It runs with the rights of its
+-- owner, as views do. Numbers behind the last one that was taken there are none, so that it ends at once at rest.
+-- +goose StatementBegin
+CREATE FUNCTION report.uncounted() RETURNS SETOF public.attempt_pieces
+LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET max_parallel_workers_per_gather = 0
+-- To plan for hundreds of days anew takes longer than to read what there is, and without knowing the numbers PostgreSQL would
+-- read all days instead of their indexes.
+AS $$
+DECLARE
+    s    public.usage_state;
+    last bigint;
+BEGIN
+    SELECT * INTO STRICT s FROM public.usage_state;
+    SELECT CASE WHEN n.is_called THEN n.last_value ELSE 0 END INTO STRICT last FROM public.attempts_nth n;
+    IF last > s.done THEN
+        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth > s.done AND p.nth <= last;
+    END IF;
+    IF s.past IS NOT NULL THEN
+        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth IS NULL AND p.ended_at >= s.past;
+    END IF;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION report.uncounted IS 'Pieces of attempts that are not in the roll-ups yet: next to nothing as a rule. The usage views add them.';
+CREATE VIEW uncounted_pieces AS SELECT p.* FROM report.uncounted() p;
+
+-- Days of attempts are dropped only when they are in the roll-ups, by a daemon of the version before too.
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION divvy_drop_days(parent text, before date) RETURNS int
+LANGUAGE plpgsql SET lock_timeout = '200ms' SET timezone = 'UTC' SET search_path = public, pg_temp
+AS $$
+DECLARE
+    name      text;
+    uncounted boolean;
+    dropped   int := 0;
+BEGIN
+    FOR name IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = parent::regclass AND c.relname ~ ('^' || parent || '_[0-9]{8}$')
+            AND c.relname < (parent || to_char(before, '_YYYYMMDD')) COLLATE "C"
+        ORDER BY c.relname
+    LOOP
+        IF parent = 'attempts' THEN
+            EXECUTE format('SELECT EXISTS (SELECT FROM %1$I a WHERE a.nth > s.done) OR s.past IS NOT NULL AND EXISTS (SELECT FROM %1$I a
+                WHERE a.nth IS NULL AND a.ended_at >= s.past) FROM usage_state s', name) INTO uncounted;
+            EXIT WHEN uncounted;
+        END IF;
+        EXECUTE format('DROP TABLE %I', name);
+        dropped := dropped + 1;
+    END LOOP;
+    RETURN dropped;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_drop_days IS 'Drops the daily partitions of a table before a date; returns how many. Of attempts only those before the first day of which one is not in the roll-ups yet.';
 
 -- The roll-ups. Seconds are exact to the microsecond (of units: to the thousandth of that).
 CREATE TABLE usage_hours (
@@ -219,7 +285,7 @@ CREATE VIEW uncounted_hours AS
         sum(p.lost)::bigint AS lost,
         sum(p.cancelled)::bigint AS cancelled,
         sum(p.revoked)::bigint AS revoked
-    FROM public.uncounted_pieces p
+    FROM report.uncounted() p
     LEFT JOIN public.tasks t ON t.id = p.task_id
     GROUP BY p.hour, p.share_id, p.queue_id, coalesce(t.user_name, '');
 CREATE VIEW uncounted_days AS
@@ -233,7 +299,7 @@ CREATE VIEW uncounted_days AS
         sum(p.lost)::bigint AS lost,
         sum(p.cancelled)::bigint AS cancelled,
         sum(p.revoked)::bigint AS revoked
-    FROM public.uncounted_pieces p
+    FROM report.uncounted() p
     LEFT JOIN public.tasks t ON t.id = p.task_id
     GROUP BY p.day, p.share_id, p.queue_id, coalesce(t.user_name, '');
 CREATE VIEW uncounted_tasks AS
@@ -247,7 +313,7 @@ CREATE VIEW uncounted_tasks AS
         sum(p.lost)::bigint AS lost,
         sum(p.cancelled)::bigint AS cancelled,
         sum(p.revoked)::bigint AS revoked
-    FROM public.uncounted_pieces p
+    FROM report.uncounted() p
     GROUP BY p.day, p.task_id, p.share_id;
 CREATE VIEW uncounted_nodes AS
     SELECT (greatest(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC')::date AS day, p.queue_id, p.node,
@@ -258,7 +324,7 @@ CREATE VIEW uncounted_nodes AS
         sum(p.lost)::bigint AS lost,
         sum(p.cancelled)::bigint AS cancelled,
         sum(p.revoked)::bigint AS revoked
-    FROM public.uncounted_pieces p
+    FROM report.uncounted() p
     GROUP BY (greatest(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC')::date, p.queue_id, p.node;
 
 -- Until now the view read all attempts there are. It keeps its columns, and reads the roll-up and what is not in it yet.
@@ -419,7 +485,7 @@ CREATE VIEW report.queue_health AS
             SELECT queue_id, finished, failed, lost, cancelled, revoked, slot_seconds, wasted_slot_seconds FROM public.usage_hours
             WHERE hour >= date_trunc('hour', now(), 'UTC') - interval '23 hours'
             UNION ALL
-            SELECT queue_id, finished, failed, lost, cancelled, revoked, slot_seconds, wasted_slot_seconds FROM public.uncounted_pieces
+            SELECT queue_id, finished, failed, lost, cancelled, revoked, slot_seconds, wasted_slot_seconds FROM report.uncounted()
             WHERE hour >= date_trunc('hour', now(), 'UTC') - interval '23 hours'
         ) lately
         GROUP BY queue_id
@@ -449,7 +515,7 @@ CREATE VIEW report.version_shares AS
     CROSS JOIN LATERAL jsonb_each_text(v.share_ids) AS k;
 
 CREATE VIEW report.about AS
-    SELECT 2 AS version, u.done AS counted_up_to, u.at AS counted_at, NOT u.past AS complete, u.rated AS rated_up_to
+    SELECT 2 AS version, u.done AS counted_up_to, u.at AS counted_at, u.past IS NULL AS complete, u.rated AS rated_up_to
     FROM public.usage_state u;
 COMMENT ON VIEW report.usage_hourly IS 'What ended attempts cost, by the hour in which it was used: a row an hour, share, queue and user. A lease that still runs is not in it yet: see report.leases.';
 COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged, piece by piece where the job went to another while it ran.';
@@ -635,7 +701,32 @@ BEGIN
     END IF;
 END $$;
 -- +goose StatementEnd
-DROP VIEW uncounted_hours, uncounted_days, uncounted_tasks, uncounted_nodes, uncounted_pieces, attempt_pieces;
+DROP VIEW uncounted_hours, uncounted_days, uncounted_tasks, uncounted_nodes, uncounted_pieces;
+DROP FUNCTION report.uncounted();
+DROP VIEW attempt_pieces;
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION divvy_drop_days(parent text, before date) RETURNS int
+LANGUAGE plpgsql SET lock_timeout = '200ms' SET timezone = 'UTC' SET search_path = public, pg_temp
+AS $$
+DECLARE
+    name    text;
+    dropped int := 0;
+BEGIN
+    FOR name IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = parent::regclass AND c.relname ~ ('^' || parent || '_[0-9]{8}$')
+            AND c.relname < (parent || to_char(before, '_YYYYMMDD')) COLLATE "C"
+        ORDER BY c.relname
+    LOOP
+        EXECUTE format('DROP TABLE %I', name);
+        dropped := dropped + 1;
+    END LOOP;
+    RETURN dropped;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_drop_days IS 'Drops the daily partitions of a table before a date; returns how many.';
+DROP TRIGGER piece ON leases;
+DROP FUNCTION divvy_lease_piece();
 DROP TABLE fairness_hours, wait_hours, usage_nodes, usage_tasks, usage_days, usage_hours, usage_state, lease_pieces;
 DROP FUNCTION divvy_wait_bounds();
 ALTER TABLE attempts DROP COLUMN nth; -- and the sequence with it

@@ -192,16 +192,6 @@ func TestReportingPage(t *testing.T) {
 	}
 }
 
-func TestReaderMayReadNothingElse(t *testing.T) {
-	tx := sample(t)
-	expect(t, tx, `SELECT n.nspname, c.relname, 'readable' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'report', 'pg_toast') AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
-		AND has_any_column_privilege(c.oid, 'SELECT')`)
-	expect(t, tx, `SELECT relname FROM pg_class WHERE relnamespace = 'report'::regnamespace AND
-		(NOT has_table_privilege(oid, 'SELECT') OR has_table_privilege(oid, 'INSERT, UPDATE, DELETE'))`)
-	expect(t, tx, "SELECT rolcanlogin, rolconfig FROM pg_roles WHERE rolname = 'divvy_reader'", "f|{statement_timeout=60s}")
-}
-
 // Every view and column is described, and no fence of a lease leaks.
 func TestReportIsDescribed(t *testing.T) {
 	tx := sample(t)

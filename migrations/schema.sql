@@ -51,8 +51,9 @@ CREATE FUNCTION public.divvy_drop_days(parent text, before date) RETURNS integer
     SET search_path TO 'public', 'pg_temp'
     AS $_$
 DECLARE
-    name    text;
-    dropped int := 0;
+    name      text;
+    uncounted boolean;
+    dropped   int := 0;
 BEGIN
     FOR name IN
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -60,13 +61,18 @@ BEGIN
             AND c.relname < (parent || to_char(before, '_YYYYMMDD')) COLLATE "C"
         ORDER BY c.relname
     LOOP
+        IF parent = 'attempts' THEN
+            EXECUTE format('SELECT EXISTS (SELECT FROM %1$I a WHERE a.nth > s.done) OR s.past IS NOT NULL AND EXISTS (SELECT FROM %1$I a
+                WHERE a.nth IS NULL AND a.ended_at >= s.past) FROM usage_state s', name) INTO uncounted;
+            EXIT WHEN uncounted;
+        END IF;
         EXECUTE format('DROP TABLE %I', name);
         dropped := dropped + 1;
     END LOOP;
     RETURN dropped;
 END $_$;
 
-COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many.';
+COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many. Of attempts only those before the first day of which one is not in the roll-ups yet.';
 
 CREATE FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) RETURNS boolean
     LANGUAGE plpgsql
@@ -84,6 +90,22 @@ BEGIN
 EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END $$;
+
+CREATE FUNCTION public.divvy_lease_piece() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO public.lease_pieces (job_id, attempt, nonce, share_id, since, until)
+    SELECT OLD.job_id, OLD.attempt, OLD.nonce, OLD.share_id, s.since, greatest(s.since, clock_timestamp())
+    FROM (
+        SELECT coalesce(max(p.until), OLD.claimed_at) AS since FROM public.lease_pieces p
+        WHERE p.job_id = OLD.job_id AND p.attempt = OLD.attempt AND p.nonce = OLD.nonce
+    ) s
+    ON CONFLICT DO NOTHING; -- a piece without length, when the clock was set back
+    RETURN NULL;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_lease_piece() IS 'Notes up to when the share was charged that a lease leaves.';
 
 CREATE FUNCTION public.divvy_make_days(parent text, first date, days integer) RETURNS integer
     LANGUAGE plpgsql
@@ -280,11 +302,37 @@ CREATE VIEW public.attempt_pieces AS
             LEAST(((EXTRACT(epoch FROM m.since) * (1000000)::numeric))::bigint, b.ended) AS "least"
            FROM public.lease_pieces m
           WHERE ((m.job_id = a.job_id) AND (m.attempt = a.attempt) AND (m.nonce = a.nonce))) p)
-     CROSS JOIN LATERAL generate_series((p.since / '3600000000'::bigint), (p.until / '3600000000'::bigint)) h(hour))
+     CROSS JOIN LATERAL ( SELECT g.hour
+           FROM generate_series((p.since / '3600000000'::bigint), (p.until / '3600000000'::bigint)) g(hour)
+          WHERE ((g.hour % (1)::bigint) = 0)) h)
      CROSS JOIN LATERAL ( SELECT (LEAST(p.until, ((h.hour + 1) * '3600000000'::bigint)) - GREATEST(p.since, (h.hour * '3600000000'::bigint))) AS us,
             (p.last AND (h.hour = (p.until / '3600000000'::bigint))) AS ends) e);
 
 COMMENT ON VIEW public.attempt_pieces IS 'What ended attempts cost, a row an attempt, share that was charged and hour: cores and units for so many microseconds.';
+
+CREATE FUNCTION report.uncounted() RETURNS SETOF public.attempt_pieces
+    LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    AS $$
+DECLARE
+    s    public.usage_state;
+    last bigint;
+BEGIN
+    SELECT * INTO STRICT s FROM public.usage_state;
+    SELECT CASE WHEN n.is_called THEN n.last_value ELSE 0 END INTO STRICT last FROM public.attempts_nth n;
+    IF last > s.done THEN
+        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth > s.done AND p.nth <= last;
+    END IF;
+    IF s.past IS NOT NULL THEN
+        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth IS NULL AND p.ended_at >= s.past;
+    END IF;
+END $$;
+
+COMMENT ON FUNCTION report.uncounted() IS 'Pieces of attempts that are not in the roll-ups yet: next to nothing as a rule. The usage views add them.';
 
 CREATE SEQUENCE public.attempts_nth
     START WITH 1
@@ -1648,27 +1696,55 @@ ALTER TABLE public.tasks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE public.usage_state (
-    only_row boolean DEFAULT true NOT NULL,
-    done bigint DEFAULT 0 NOT NULL,
-    upto bigint DEFAULT 0 NOT NULL,
-    holders text[] DEFAULT '{}'::text[] NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    past boolean DEFAULT true NOT NULL,
-    past_day date,
-    past_last date,
-    rated timestamp with time zone,
-    CONSTRAINT usage_state_check CHECK ((done <= upto)),
-    CONSTRAINT usage_state_check1 CHECK (((past_day IS NULL) = (past_last IS NULL))),
-    CONSTRAINT usage_state_only_row_check CHECK (only_row)
-)
-WITH (fillfactor='10');
+CREATE VIEW public.uncounted_days AS
+ SELECT p.day,
+    p.share_id,
+    p.queue_id,
+    COALESCE(t.user_name, ''::text) AS user_name,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM (report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
+  GROUP BY p.day, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
 
-COMMENT ON TABLE public.usage_state IS 'Attempts with a nth up to done are in the roll-ups. Next are those up to upto, as soon as none of holders (virtual transactions) goes on.';
+CREATE VIEW public.uncounted_hours AS
+ SELECT p.hour,
+    p.share_id,
+    p.queue_id,
+    COALESCE(t.user_name, ''::text) AS user_name,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM (report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
+  GROUP BY p.hour, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
 
-COMMENT ON COLUMN public.usage_state.past IS 'There may be attempts without a number that are not counted: those of past_day and later, or all where that is NULL. past_last is the last such day.';
-
-COMMENT ON COLUMN public.usage_state.rated IS 'Hours before this one are in fairness_hours; NULL: none is.';
+CREATE VIEW public.uncounted_nodes AS
+ SELECT ((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date AS day,
+    p.queue_id,
+    p.node,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+  GROUP BY (((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date), p.queue_id, p.node;
 
 CREATE VIEW public.uncounted_pieces AS
  SELECT p.nth,
@@ -1697,90 +1773,7 @@ CREATE VIEW public.uncounted_pieces AS
     p.lost,
     p.cancelled,
     p.revoked
-   FROM public.attempt_pieces p
-  WHERE ((p.nth >= ( SELECT (usage_state.done + 1)
-           FROM public.usage_state)) AND (p.nth <= '9223372036854775807'::bigint))
-UNION ALL
- SELECT p.nth,
-    p.job_id,
-    p.attempt,
-    p.nonce,
-    p.task_id,
-    p.share_id,
-    p.queue_id,
-    p.node,
-    p.cores,
-    p.units,
-    p.outcome,
-    p.claimed_at,
-    p.ended_at,
-    p.hour,
-    p.day,
-    p.us,
-    p.ends,
-    p.slot_seconds,
-    p.unit_seconds,
-    p.wasted_slot_seconds,
-    p.cpu_ms,
-    p.finished,
-    p.failed,
-    p.lost,
-    p.cancelled,
-    p.revoked
-   FROM public.attempt_pieces p
-  WHERE (( SELECT usage_state.past
-           FROM public.usage_state) AND (p.nth IS NULL) AND (p.ended_at >= ( SELECT COALESCE(((usage_state.past_day)::timestamp without time zone AT TIME ZONE 'UTC'::text), '-infinity'::timestamp with time zone) AS "coalesce"
-           FROM public.usage_state)));
-
-CREATE VIEW public.uncounted_days AS
- SELECT p.day,
-    p.share_id,
-    p.queue_id,
-    COALESCE(t.user_name, ''::text) AS user_name,
-    sum(p.slot_seconds) AS slot_seconds,
-    sum(p.unit_seconds) AS unit_seconds,
-    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-    (sum(p.cpu_ms))::bigint AS cpu_ms,
-    sum(p.finished) AS finished,
-    sum(p.failed) AS failed,
-    sum(p.lost) AS lost,
-    sum(p.cancelled) AS cancelled,
-    sum(p.revoked) AS revoked
-   FROM (public.uncounted_pieces p
-     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
-  GROUP BY p.day, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
-
-CREATE VIEW public.uncounted_hours AS
- SELECT p.hour,
-    p.share_id,
-    p.queue_id,
-    COALESCE(t.user_name, ''::text) AS user_name,
-    sum(p.slot_seconds) AS slot_seconds,
-    sum(p.unit_seconds) AS unit_seconds,
-    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-    (sum(p.cpu_ms))::bigint AS cpu_ms,
-    sum(p.finished) AS finished,
-    sum(p.failed) AS failed,
-    sum(p.lost) AS lost,
-    sum(p.cancelled) AS cancelled,
-    sum(p.revoked) AS revoked
-   FROM (public.uncounted_pieces p
-     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
-  GROUP BY p.hour, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
-
-CREATE VIEW public.uncounted_nodes AS
- SELECT ((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date AS day,
-    p.queue_id,
-    p.node,
-    sum(p.slot_seconds) AS slot_seconds,
-    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-    sum(p.finished) AS finished,
-    sum(p.failed) AS failed,
-    sum(p.lost) AS lost,
-    sum(p.cancelled) AS cancelled,
-    sum(p.revoked) AS revoked
-   FROM public.uncounted_pieces p
-  GROUP BY (((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date), p.queue_id, p.node;
+   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked);
 
 CREATE VIEW public.uncounted_tasks AS
  SELECT p.day,
@@ -1795,7 +1788,7 @@ CREATE VIEW public.uncounted_tasks AS
     sum(p.lost) AS lost,
     sum(p.cancelled) AS cancelled,
     sum(p.revoked) AS revoked
-   FROM public.uncounted_pieces p
+   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
   GROUP BY p.day, p.task_id, p.share_id;
 
 CREATE TABLE public.usage_days (
@@ -1856,6 +1849,27 @@ WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
 
 COMMENT ON TABLE public.usage_nodes IS 'Attempts by node and the day (UTC) in which they ended, with all that they cost.';
 
+CREATE TABLE public.usage_state (
+    only_row boolean DEFAULT true NOT NULL,
+    done bigint DEFAULT 0 NOT NULL,
+    upto bigint DEFAULT 0 NOT NULL,
+    holders text[] DEFAULT '{}'::text[] NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    past timestamp with time zone,
+    past_last timestamp with time zone,
+    rated timestamp with time zone,
+    CONSTRAINT usage_state_check CHECK ((done <= upto)),
+    CONSTRAINT usage_state_check1 CHECK (((past IS NULL) = (past_last IS NULL))),
+    CONSTRAINT usage_state_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='10');
+
+COMMENT ON TABLE public.usage_state IS 'Attempts with a nth up to done are in the roll-ups. Next are those up to upto, as soon as none of holders (virtual transactions) goes on.';
+
+COMMENT ON COLUMN public.usage_state.past IS 'Attempts without a number that ended in this hour or later are not counted yet; NULL: all are. past_last is the last hour that has some.';
+
+COMMENT ON COLUMN public.usage_state.rated IS 'Hours before this one are in fairness_hours; NULL: none is.';
+
 CREATE TABLE public.usage_tasks (
     day date NOT NULL,
     task_id bigint NOT NULL,
@@ -1890,7 +1904,7 @@ CREATE VIEW report.about AS
  SELECT 2 AS version,
     u.done AS counted_up_to,
     u.at AS counted_at,
-    (NOT u.past) AS complete,
+    (u.past IS NULL) AS complete,
     u.rated AS rated_up_to
    FROM public.usage_state u;
 
@@ -2541,16 +2555,16 @@ CREATE VIEW report.queue_health AS
                    FROM public.usage_hours
                   WHERE (usage_hours.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))
                 UNION ALL
-                 SELECT uncounted_pieces.queue_id,
-                    uncounted_pieces.finished,
-                    uncounted_pieces.failed,
-                    uncounted_pieces.lost,
-                    uncounted_pieces.cancelled,
-                    uncounted_pieces.revoked,
-                    uncounted_pieces.slot_seconds,
-                    uncounted_pieces.wasted_slot_seconds
-                   FROM public.uncounted_pieces
-                  WHERE (uncounted_pieces.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))) lately
+                 SELECT uncounted.queue_id,
+                    uncounted.finished,
+                    uncounted.failed,
+                    uncounted.lost,
+                    uncounted.cancelled,
+                    uncounted.revoked,
+                    uncounted.slot_seconds,
+                    uncounted.wasted_slot_seconds
+                   FROM report.uncounted() uncounted(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+                  WHERE (uncounted.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))) lately
           GROUP BY lately.queue_id
         )
  SELECT q.name AS queue,
@@ -3864,6 +3878,10 @@ COMMENT ON INDEX public.jobs_task IS 'The live jobs of a task: pause, resume, ab
 
 COMMENT ON INDEX public.lease_pieces_pkey IS 'By attempt.';
 
+CREATE INDEX lease_pieces_until ON public.lease_pieces USING brin (until) WITH (pages_per_range='16', autosummarize='on');
+
+COMMENT ON INDEX public.lease_pieces_until IS 'Old ones, which purge drops.';
+
 COMMENT ON INDEX public.lease_reports_pkey IS 'By job: renewals that bring a report, and ends of the leases that have one.';
 
 COMMENT ON INDEX public.leases_pkey IS 'By job: at most one lease a job, renewals, ends. 66 bytes of WAL a claim, 0.6 us. There is none on expires_at: every renewal would write it, and no longer be HOT.';
@@ -4021,6 +4039,8 @@ ALTER INDEX public.ended_jobs_id ATTACH PARTITION public.ended_jobs_rest_id_idx;
 ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_id_id_idx;
 
 ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest_pkey;
+
+CREATE TRIGGER piece AFTER UPDATE OF share_id ON public.leases FOR EACH ROW WHEN ((old.share_id <> new.share_id)) EXECUTE FUNCTION public.divvy_lease_piece();
 
 CREATE TRIGGER tend_at BEFORE INSERT OR UPDATE ON public.resource_claims FOR EACH ROW EXECUTE FUNCTION public.divvy_tend_at();
 

@@ -47,6 +47,8 @@ type config struct {
 	KeepSamples    time.Duration `yaml:"keep_samples" doc:"How long these standings of the shares are kept. By the day."`
 	Record         string        `yaml:"record" doc:"Decisions that are recorded: sample = all of them up to a thousand a second, above that about as many at random; all = all of them."`
 	KeepHistory    time.Duration `yaml:"keep_history" doc:"How long attempts and jobs that are over are kept, for reports and for retries of their task; 0 = for ever. By the day."`
+	KeepUsageHours time.Duration `yaml:"keep_usage_hours" doc:"How long usage, waits and fairness are kept by the hour, for reports; 0 = for ever. By the day."`
+	KeepUsageDays  time.Duration `yaml:"keep_usage_days" doc:"How long usage is kept by the day, of shares, queues, users, tasks and nodes; 0 = for ever."`
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
 	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long."`
 	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
@@ -69,29 +71,30 @@ const (
 // defaults are all defaults there are.
 func defaults() config {
 	return config{
-		Database:      "auto",
-		Connections:   16,
-		StateDir:      defaultStateDir(),
-		Listen:        "127.0.0.1:8470",
-		PandaLease:    100 * time.Minute,
-		Generators:    2,
-		LeaseFirst:    90 * time.Second,
-		LeaseTTL:      180 * time.Second,
-		LeaseRenew:    60 * time.Second,
-		DaemonTTL:     15 * time.Second,
-		Sample:        time.Minute,
-		Record:        recordSample,
-		KeepDecisions: 7 * 24 * time.Hour,
-		KeepSamples:   30 * 24 * time.Hour,
-		KeepHistory:   400 * 24 * time.Hour,
-		LocalWait:     10 * time.Minute,
-		GangHold:      time.Minute,
-		LogFormat:     "text",
-		LogLevel:      "info",
-		LogPerSecond:  100,
-		ShareMetrics:  "top",
-		TraceOneIn:    100,
-		StopWithin:    30 * time.Second,
+		Database:       "auto",
+		Connections:    16,
+		StateDir:       defaultStateDir(),
+		Listen:         "127.0.0.1:8470",
+		PandaLease:     100 * time.Minute,
+		Generators:     2,
+		LeaseFirst:     90 * time.Second,
+		LeaseTTL:       180 * time.Second,
+		LeaseRenew:     60 * time.Second,
+		DaemonTTL:      15 * time.Second,
+		Sample:         time.Minute,
+		Record:         recordSample,
+		KeepDecisions:  7 * 24 * time.Hour,
+		KeepSamples:    30 * 24 * time.Hour,
+		KeepHistory:    400 * 24 * time.Hour,
+		KeepUsageHours: 400 * 24 * time.Hour,
+		LocalWait:      10 * time.Minute,
+		GangHold:       time.Minute,
+		LogFormat:      "text",
+		LogLevel:       "info",
+		LogPerSecond:   100,
+		ShareMetrics:   "top",
+		TraceOneIn:     100,
+		StopWithin:     30 * time.Second,
 	}
 }
 
@@ -144,6 +147,7 @@ func (c config) validate() error {
 	if c.KeepHistory != 0 && c.KeepHistory < c.KeepDecisions {
 		bad("keep_history", "%s is less than keep_decisions, %s: a replay needs it; 0 keeps it for ever", c.KeepHistory, c.KeepDecisions)
 	}
+	errs = append(errs, c.validateUsage()...)
 	if c.LocalWait < time.Second {
 		bad("local_wait", "%s is less than 1s", c.LocalWait)
 	}
@@ -164,6 +168,26 @@ func (c config) validate() error {
 	errs = append(errs, c.validateAddresses()...)
 	errs = append(errs, c.validatePanda()...)
 	return errors.Join(errs...)
+}
+
+// validateUsage checks how long roll-ups are kept.
+func (c config) validateUsage() (errs []error) {
+	if c.KeepUsageHours != 0 && c.KeepUsageHours < 48*time.Hour {
+		errs = append(errs, fmt.Errorf("keep_usage_hours: %s is less than 48h: what is asked of the last day needs them; 0 keeps them for ever", c.KeepUsageHours))
+	}
+	if c.KeepUsageDays != 0 && (c.KeepUsageHours == 0 || c.KeepUsageDays < c.KeepUsageHours) {
+		errs = append(errs, fmt.Errorf("keep_usage_days: %s is less than keep_usage_hours, %s: days are what is left of hours; 0 keeps them for ever",
+			c.KeepUsageDays, forEver(c.KeepUsageHours)))
+	}
+	return errs
+}
+
+// forEver is a time that something is kept, in words.
+func forEver(keep time.Duration) string {
+	if keep == 0 {
+		return "for ever"
+	}
+	return keep.String()
 }
 
 // validateWatching checks what is said about logs, metrics and traces.

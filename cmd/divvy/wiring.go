@@ -107,6 +107,7 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 			LocalWait: d.cfg.LocalWait},
 		Address: d.advertised(), Secret: d.lead.secret,
 		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, KeepHistory: d.cfg.KeepHistory, RecordAll: d.cfg.Record == recordAll,
+		KeepHours: d.cfg.KeepUsageHours, KeepDays: d.cfg.KeepUsageDays,
 		GangHold: d.cfg.GangHold, ShareMetrics: shareMetrics[d.cfg.ShareMetrics],
 	})
 	if err != nil {

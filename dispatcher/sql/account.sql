@@ -1,21 +1,20 @@
--- Adds attempts to the roll-ups: those with a number after done up to upto, and those without one of the day past, if it is
--- one. The row of usage_state is the proof that each is added once. Returns how many attempts these were.
+-- Adds attempts to the roll-ups: those with a number after done up to upto, and those without one of the hour past, if it
+-- is one. The row of usage_state is the proof that each is added once. Returns how many attempts these were.
 WITH state AS (
     UPDATE usage_state SET done = @upto::bigint, at = now(),
-        past = past AND coalesce(@past::date < past_last, true),
-        past_day = CASE WHEN @past::date < past_last THEN @past::date + 1 WHEN @past::date IS NULL THEN past_day END,
-        past_last = CASE WHEN @past::date < past_last OR @past::date IS NULL THEN past_last END
-    WHERE done = @done::bigint AND upto >= @upto::bigint AND past_day IS NOT DISTINCT FROM coalesce(@past::date, past_day)
+        past = CASE WHEN @past::timestamptz < past_last THEN @past::timestamptz + interval '1 hour' END,
+        past_last = CASE WHEN @past::timestamptz < past_last THEN past_last END
+    WHERE done = @done::bigint AND upto >= @upto::bigint AND past IS NOT DISTINCT FROM @past::timestamptz
     RETURNING only_row
 ), pieces AS MATERIALIZED (
     SELECT hour, day, share_id, queue_id, task_id, sum(slot_seconds) AS slot_seconds, sum(unit_seconds) AS unit_seconds,
         sum(wasted_slot_seconds) AS wasted_slot_seconds, sum(cpu_ms)::bigint AS cpu_ms, sum(finished) AS finished, sum(failed) AS failed,
         sum(lost) AS lost, sum(cancelled) AS cancelled, sum(revoked) AS revoked
     FROM (
-        SELECT p.* FROM attempt_pieces p WHERE p.nth > @done::bigint AND p.nth <= @upto::bigint
+        SELECT p.* FROM attempt_pieces p WHERE @past::timestamptz IS NULL AND p.nth > @done::bigint AND p.nth <= @upto::bigint
         UNION ALL
         SELECT p.* FROM attempt_pieces p
-        WHERE p.nth IS NULL AND p.ended_at >= @past::date::timestamp AT TIME ZONE 'UTC' AND p.ended_at < (@past::date + 1)::timestamp AT TIME ZONE 'UTC'
+        WHERE p.nth IS NULL AND p.ended_at >= @past::timestamptz AND p.ended_at < @past::timestamptz + interval '1 hour'
     ) p
     GROUP BY hour, day, share_id, queue_id, task_id
 ), by_hour AS (

@@ -1,11 +1,11 @@
 -- The same attempts by node, in the transaction that adds them to the rest.
 WITH a AS (
     SELECT a.queue_id, a.node, a.cores, a.outcome, a.claimed_at, greatest(a.ended_at, a.claimed_at) AS ended_at
-    FROM attempts a WHERE a.nth > @done::bigint AND a.nth <= @upto::bigint
+    FROM attempts a WHERE @past::timestamptz IS NULL AND a.nth > @done::bigint AND a.nth <= @upto::bigint
     UNION ALL
     SELECT a.queue_id, a.node, a.cores, a.outcome, a.claimed_at, greatest(a.ended_at, a.claimed_at)
     FROM attempts a
-    WHERE a.nth IS NULL AND a.ended_at >= @past::date::timestamp AT TIME ZONE 'UTC' AND a.ended_at < (@past::date + 1)::timestamp AT TIME ZONE 'UTC'
+    WHERE a.nth IS NULL AND a.ended_at >= @past::timestamptz AND a.ended_at < @past::timestamptz + interval '1 hour'
 )
 INSERT INTO usage_nodes AS u (day, queue_id, node, slot_seconds, wasted_slot_seconds, finished, failed, lost, cancelled, revoked)
 SELECT (ended_at AT TIME ZONE 'UTC')::date, queue_id, node, sum(cores * extract(epoch FROM ended_at - claimed_at)),

@@ -2,11 +2,11 @@
 -- with it did so in the same transaction, at the same time; else it lives, or ended later.
 WITH a AS (
     SELECT a.job_id, a.share_id, a.queue_id, a.claimed_at, a.ended_at
-    FROM attempts a WHERE a.nth > @done::bigint AND a.nth <= @upto::bigint AND a.attempt = 1 AND a.outcome <> 'revoked'
+    FROM attempts a WHERE @past::timestamptz IS NULL AND a.nth > @done::bigint AND a.nth <= @upto::bigint AND a.attempt = 1 AND a.outcome <> 'revoked'
     UNION ALL
     SELECT a.job_id, a.share_id, a.queue_id, a.claimed_at, a.ended_at
     FROM attempts a
-    WHERE a.nth IS NULL AND a.ended_at >= @past::date::timestamp AT TIME ZONE 'UTC' AND a.ended_at < (@past::date + 1)::timestamp AT TIME ZONE 'UTC'
+    WHERE a.nth IS NULL AND a.ended_at >= @past::timestamptz AND a.ended_at < @past::timestamptz + interval '1 hour'
         AND a.attempt = 1 AND a.outcome <> 'revoked'
 ), waits AS (
     SELECT a.share_id, a.queue_id, a.claimed_at, greatest(extract(epoch FROM a.claimed_at - coalesce(

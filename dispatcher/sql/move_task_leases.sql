@@ -1,19 +1,10 @@
--- Charges the leases of locked jobs to another share, notes up to when the old one was charged, and gives the new one their
--- jobs, which come back to it if they fail.
+-- Charges the leases of locked jobs to another share, and gives that their jobs, which come back to it if they fail. A trigger
+-- notes up to when the old one was charged.
 WITH old AS MATERIALIZED (
     SELECT job_id, share_id FROM leases WHERE job_id = ANY (@ids::bigint[]) AND share_id <> @to::int
 ), moved AS (
     UPDATE leases l SET share_id = @to::int FROM old o WHERE l.job_id = o.job_id
-    RETURNING l.job_id, l.attempt, l.nonce, l.claimed_at, l.task_id, l.shape_id, l.queue_id, l.units, o.share_id AS from_id
-), charged AS (
-    INSERT INTO lease_pieces (job_id, attempt, nonce, share_id, since, until)
-    SELECT m.job_id, m.attempt, m.nonce, m.from_id, s.since, greatest(s.since, clock_timestamp())
-    FROM moved m
-    CROSS JOIN LATERAL (
-        SELECT coalesce(max(p.until), m.claimed_at) AS since FROM lease_pieces p
-        WHERE p.job_id = m.job_id AND p.attempt = m.attempt AND p.nonce = m.nonce
-    ) s
-    ON CONFLICT DO NOTHING -- a piece without length, when the clock was set back
+    RETURNING l.job_id, l.task_id, l.shape_id, l.queue_id, l.units, o.share_id AS from_id
 ), jobs_too AS (
     UPDATE jobs j SET share_id = @to::int FROM moved m WHERE j.id = m.job_id
 )

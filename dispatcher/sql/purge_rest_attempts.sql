@@ -3,6 +3,6 @@
 DELETE FROM attempts_rest WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM attempts_rest
     WHERE ended_at < ((now() AT TIME ZONE 'UTC')::date - @keep::int)::timestamp AT TIME ZONE 'UTC'
-        AND coalesce(nth <= (SELECT done FROM usage_state), NOT (SELECT past FROM usage_state))
+        AND coalesce(nth <= (SELECT done FROM usage_state), ended_at < coalesce((SELECT past FROM usage_state), 'infinity'))
     LIMIT @n::int
 ));

@@ -54,7 +54,20 @@ func RunMonth(ctx context.Context, cfg MonthConfig) (out *Report, err error) {
 	if err := s.fillMonth(ctx, cfg.Month); err != nil {
 		return nil, err
 	}
-	if err := s.accountMonth(ctx); err != nil {
+	past, err := s.accountMonth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.say("%.0f a second by the hour; generating %d of yesterday", past, cfg.Yesterday)
+	if err := s.fillDay(ctx, 1, cfg.Yesterday, true); err != nil {
+		return nil, err
+	}
+	byNumber, err := s.accountMonth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.say("%.0f a second as they end; VACUUM ANALYZE, recount", byNumber)
+	if err := s.checkMonth(ctx, past, byNumber); err != nil {
 		return nil, err
 	}
 	if err := s.askMonth(ctx, cfg); err != nil {
@@ -64,14 +77,14 @@ func RunMonth(ctx context.Context, cfg MonthConfig) (out *Report, err error) {
 	return s.report, nil
 }
 
-// fillMonth writes the site and the attempts, by the day.
+// fillMonth writes the site and the attempts of all days but the last, as from before there were roll-ups.
 func (s *stage) fillMonth(ctx context.Context, m Month) error {
-	s.say("generating %d attempts of %d days", m.Jobs+m.Yesterday, m.Days)
+	s.say("generating %d attempts of %d days", m.Jobs, m.Days-1)
 	for _, step := range []struct {
 		verb string
 		args pgx.StrictNamedArgs
 	}{{"month_site", pgx.StrictNamedArgs{"days": m.Days}}, {"month_rest", pgx.StrictNamedArgs{"days": m.Days}},
-		{"history_days", pgx.StrictNamedArgs{"parent": "attempts", "days": m.Days}}} {
+		{"history_days", pgx.StrictNamedArgs{"parent": "attempts", "days": m.Days}}, {"month_past", pgx.StrictNamedArgs{"days": m.Days}}} {
 		if _, err := s.place.pool.Exec(ctx, query[step.verb], step.args); err != nil {
 			return fmt.Errorf("%s: %w", step.verb, err)
 		}
@@ -79,33 +92,39 @@ func (s *stage) fillMonth(ctx context.Context, m Month) error {
 	if _, err := s.place.pool.Exec(ctx, "ANALYZE"); err != nil {
 		return err
 	}
-	first := int64(0)
-	for back := m.Days; back > 0; back-- {
-		n := m.Jobs / (m.Days - 1)
-		if back == 1 {
-			n = m.Yesterday
+	for back := m.Days; back > 1; back-- {
+		if err := s.fillDay(ctx, back, m.Jobs/(m.Days-1), false); err != nil {
+			return err
 		}
-		if _, err := s.place.pool.Exec(ctx, query["month_day"], pgx.StrictNamedArgs{"back": back, "n": n, "first": first}); err != nil {
-			return fmt.Errorf("month_day: %w", err)
-		}
-		first += int64(n)
 	}
 	return nil
 }
 
-// accountMonth has all of it added to the roll-ups, and compares them with a recount.
-func (s *stage) accountMonth(ctx context.Context) error {
+// fillDay writes the attempts of one day; numbered: as they end now.
+func (s *stage) fillDay(ctx context.Context, back, n int, numbered bool) error {
+	_, err := s.place.pool.Exec(ctx, query["month_day"], pgx.StrictNamedArgs{"back": back, "n": n, "first": int64(back) * int64(n), "numbered": numbered})
+	if err != nil {
+		return fmt.Errorf("month_day: %w", err)
+	}
+	return nil
+}
+
+// accountMonth has all that there is added to the roll-ups, and returns how many attempts a second.
+func (s *stage) accountMonth(ctx context.Context) (rate float64, err error) {
 	s.say("adding them to the roll-ups")
 	began, n := time.Now(), 0
 	for more := true; more; {
 		added, again, err := dispatcher.AccountBatch(ctx, s.place.pool)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		n, more = n+added, again
 	}
-	rate := float64(n) / time.Since(began).Seconds()
-	s.say("%d attempts, %.0f a second; VACUUM ANALYZE", n, rate)
+	return float64(n) / time.Since(began).Seconds(), nil
+}
+
+// checkMonth compares the roll-ups with a recount, and writes down how large all is.
+func (s *stage) checkMonth(ctx context.Context, past, byNumber float64) error {
 	if _, err := s.place.pool.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return err
 	}
@@ -122,8 +141,8 @@ func (s *stage) accountMonth(ctx context.Context) error {
 	if err := s.place.pool.QueryRow(ctx, query["month_size"]).Scan(&attempts, &attemptsMB, &hours, &days, &rollupsMB); err != nil {
 		return err
 	}
-	s.report.Settings = append(s.report.Settings, Setting{"history", fmt.Sprintf("%d attempts, %.0f MB; roll-ups of %d hours and %d days (share, queue, user), %.0f MB; added at %.0f attempts/s",
-		attempts, attemptsMB, hours, days, rollupsMB, rate)})
+	s.report.Settings = append(s.report.Settings, Setting{"history", fmt.Sprintf("%d attempts, %.0f MB; roll-ups of %d hours and %d days (share, queue, user), %.0f MB; added at %.0f attempts/s by the hour, at %.0f as they end",
+		attempts, attemptsMB, hours, days, rollupsMB, past, byNumber)})
 	return nil
 }
 
