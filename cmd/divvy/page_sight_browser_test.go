@@ -70,6 +70,7 @@ func TestBrowserContrast(t *testing.T) {
 		return true, ""
 	})
 	for _, dark := range []bool{false, true} {
+		looked := 0
 		tab := browser.Open(t, browser.Window{Dark: dark, Still: dark, Expect: []string{"404", "422"}})
 		for _, path := range []string{"/", "/shares/Production", "/series/Production", "/versions", "/versions/1", "/what-if", "/queues", "/queues/LOCAL", "/tasks?over=too",
 			fmt.Sprintf("/tasks/%d", task.ID), fmt.Sprintf("/jobs/%d", job), "/resources", "/claims", "/decisions", "/decisions?share=Nobody", "/tasks?colour=red", "/nowhere"} {
@@ -82,12 +83,18 @@ func TestBrowserContrast(t *testing.T) {
 			if err := json.Unmarshal([]byte(browser.Eval[string](tab, faint)), &found); err != nil || found.Seen < 10 {
 				t.Errorf("%s: %d texts were looked at, %v", path, found.Seen, err)
 			}
+			looked += found.Seen
 			for _, bad := range found.Bad {
 				t.Errorf("%s, dark %t: contrast %s", path, dark, bad)
 			}
 			if moves := browser.Eval[int](tab, "document.getAnimations().length"); dark && moves > 0 {
 				t.Errorf("%s: %d things move", path, moves)
 			}
+		}
+		t.Logf("dark %t: %d texts", dark, looked)
+		browser.Eval[bool](tab, `(p => { p.textContent = "planted"; p.style.color = "#888"; p.style.background = "#777"; document.querySelector("main").append(p); return true; })(document.createElement("p"))`)
+		if found := browser.Eval[string](tab, faint); !strings.Contains(found, "planted") {
+			t.Errorf("a text that is hard to see is not found: %s", found)
 		}
 	}
 }
