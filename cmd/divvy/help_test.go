@@ -131,7 +131,7 @@ func TestDidYouMeanOfTheSite(t *testing.T) {
 		"queue show LOCLA":             `did you mean "LOCAL"?`,
 		"queue drain LOCA":             `did you mean "LOCAL"?`,
 		"shares why Analysis/Usr Test": "Analysis/User",
-		"report useage":                "Did you mean 'divvy report usage'?",
+		"report usge":                  "Did you mean 'divvy report usage'?",
 		"task show 99":                 "'divvy task list' has those there are.",
 		"watch task 99":                "'divvy task list' has those there are.",
 		"job show 99":                  "'divvy job list --task TASK'",
