@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/trace"
@@ -125,7 +126,7 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 // router is an empty one, with the edge around it.
 func (s *server) router() *chi.Mux {
 	root := chi.NewMux()
-	root.Use(s.edge)
+	root.Use(s.edge, middleware.GetHead) // what watches a service asks by HEAD
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		if s.page == nil || !s.page.NoPage(w, r) {
 			s.fail(w, newProblem(codeNoRoute, r.URL.Path))

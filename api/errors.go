@@ -111,6 +111,12 @@ var known = []struct {
 	{web.ErrTooMany, code{status: 503, name: "too_many_pages", title: "Too many pages are open at this daemon", retryIn: 10}},
 }
 
+// How PostgreSQL says that it does not take a text: SQLSTATEs.
+const (
+	codeNotInEncoding  = "22021"
+	codeUntranslatable = "22P05"
+)
+
 // problemOf is the one way from an error to what the client sees.
 func problemOf(err error) *Problem {
 	var p *Problem
@@ -125,7 +131,9 @@ func problemOf(err error) *Problem {
 			return newProblem(k.code, err.Error())
 		}
 	}
-	switch {
+	switch code := pg.Code(err); {
+	case code == codeNotInEncoding || code == codeUntranslatable:
+		return newProblem(codeInvalid, "a text of the request has the character U+0000, or bytes that are no UTF-8: the database does not take it")
 	case errors.Is(err, context.Canceled):
 		return newProblem(codeGone, "")
 	case pg.IsUnavailable(err):

@@ -34,7 +34,7 @@ func (s *server) reportRoutes() {
 		since, err := shares.ParseDuration(in.Since)
 		if err != nil || since <= 0 {
 			var f faults
-			f.add("query.since", "expected a duration such as 90m, 24h or 30d", in.Since)
+			f.add("query.since", "expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", in.Since)
 			return report.Table{}, f.problem()
 		}
 		return s.Reports.Run(ctx, in.Name, time.Now().Add(-time.Duration(since)))

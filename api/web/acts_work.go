@@ -133,6 +133,9 @@ func (p *Page) killJob(ctx context.Context, r *Request) (Answer, error) {
 	if err := p.cfg.Dispatcher.KillJob(ctx, id); err != nil {
 		return Answer{}, err
 	}
+	if job.State == "leased" {
+		return Answer{To: to, Said: fmt.Sprintf("Pilot %s is told to end job %d with its next renewal.", job.Pilot, id)}, nil
+	}
 	return Answer{To: to, Said: fmt.Sprintf("Job %d was killed.", id)}, nil
 }
 

@@ -21,7 +21,21 @@ type stack struct {
 	Paths [colours + 1]string
 }
 
-// colourOf is the same for the same name on every page.
+// taken are the colours of a bar: neighbours differ as long as there are enough.
+type taken [colours]bool
+
+// next is a colour that is not taken, from the one that a name would have; that one when all are.
+func (t *taken) next(first int) int {
+	for i := range colours {
+		if c := (first + i) % colours; !t[c] {
+			t[c] = true
+			return c
+		}
+	}
+	return first
+}
+
+// colourOf is the same for the same name on every page, where no other name of a bar has it.
 func colourOf(name string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
@@ -47,9 +61,10 @@ func stackOf(q dispatcher.QueueStanding, held []dispatcher.QueueHeld) (s stack) 
 		whole = max(whole, int64(*q.Slots))
 	}
 	var says []string
+	var taken taken
 	at, rest := int64(0), q.HeldCores
 	for _, h := range held[:min(len(held), mostParts)] {
-		at = s.add(at, h.Cores, whole, colourOf(h.Share))
+		at = s.add(at, h.Cores, whole, taken.next(colourOf(h.Share)))
 		says = append(says, h.Share+" "+count(h.Cores))
 		rest -= h.Cores
 	}

@@ -36,7 +36,7 @@ func TestBrowserKillsAJob(t *testing.T) {
 	}
 	tab.Click(`form:has(input[name=sure]) button.danger`)
 	tab.At(path)
-	if said := tab.Text(".said"); !strings.Contains(said, "was killed") {
+	if said := tab.Text(".said"); !strings.Contains(said, "is told to end job") {
 		t.Errorf("said: %s", said)
 	}
 	var id int64
