@@ -1,12 +1,12 @@
 # Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint bench profile demo ci
+.PHONY: help build test race lint bench profile demo screenshots man ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
 RACE := ./dispatcher/... ./generator/... ./shares/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the static binary, bin/divvy
 	CGO_ENABLED=0 go build -trimpath -o bin/divvy ./cmd/divvy
@@ -32,6 +32,12 @@ profile: build ## CPU, mutex and block profiles of claims and their flame graphs
 
 demo: ## the main job: real processes shared out by a tree, checked in the end
 	go run ./cmd/divvy demo
+
+man: build ## manual pages and completions of shells, in man/ and completions/
+	bin/divvy man man --completions completions
+
+screenshots: ## pictures of the page for the README, light and dark, in docs/ (needs Chromium)
+	DIVVY_SCREENSHOTS=$(CURDIR)/docs go test -count=1 -tags browser ./cmd/divvy -run TestBrowserScreenshots
 
 ci: ## what CI runs
 	.ci/run

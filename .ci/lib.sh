@@ -4,7 +4,7 @@
 
 golangci_version=v2.15.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,deploy                                               # what needs more than Go and PostgreSQL
+tags=browser,chaos,deploy,promtool                                      # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
@@ -63,6 +63,8 @@ needs() {
     fi
     missing+=(postgresql-15)
   fi
+  command -v promtool >/dev/null || missing+=(prometheus) # its server is not started: no tests need it
+  if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
 }
 
@@ -128,6 +130,17 @@ river() (
   cd internal/bench/river && go mod tidy -diff && go vet ./... && go build -o /dev/null . && go test -count=1 ./...
 )
 
+# bundled : the page's scripts are what their sources make. The packages that they need come by npm, where there is one.
+bundled() {
+  if ! command -v npm >/dev/null; then echo "no npm here: not compared"; return; fi
+  go -C api/web/bundle vet . && go -C api/web/bundle run . -check ../src ../assets
+}
+
+# browser : the page in a Chromium, and its pictures, which are left in report/screenshots.
+browser() {
+  DIVVY_SCREENSHOTS=$PWD/report/screenshots tests "browser" -tags browser ./cmd/divvy -run TestBrowser
+}
+
 # short_bench : it runs, its recounts agree, and no figure is under a quarter of its target, or of what docs/performance.md
 # reports where that is less: that finds what is broken. What has become slower, people find in figures side by side; on
 # a machine that others use too, single rounds of a second are no test. Other work does not fall on all sides alike: a
@@ -146,5 +159,6 @@ static() {
   check "go vet -tags $tags" go vet -tags "$tags" ./...
   check "golangci-lint" "$golangci" run ./...
   check "internal/bench/river" river
+  check "api/web/assets" bundled
   tests "tally" .ci/tally.go .ci/tally_test.go
 }

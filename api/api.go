@@ -9,15 +9,19 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/internal/door"
+	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
-// Config is what the API is made of. Dispatcher, Tasks and Site are needed.
+// Config is what the API is made of. Dispatcher, Tasks, Site and Reports are needed.
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
@@ -27,10 +31,18 @@ type Config struct {
 	// Registry takes the API's metrics and is served at /metrics; nil = one of its own.
 	Registry *prometheus.Registry
 	Log      *slog.Logger
+	// Levels are those of Log, for /v1/log; nil = some that nobody looks at.
+	Levels *logs.Levels
+	// Tracer makes spans of requests, which what they call goes on; nil: none.
+	Tracer trace.Tracer
 	// Relay ties the daemons of a site together; nil: this one serves all that it is asked itself.
 	Relay *Relay
 	// Tokens that are let in; empty = everybody (see doc.go, 8).
 	Tokens []Token
+	// Reports answers GET /v1/reports/{name}.
+	Reports Reports
+	// Pages tells open pages what has changed; its Publish is a step of the daemon's. nil: pages stand still.
+	Pages *web.Hub
 	// Build is the version of the binary, for GET /v1/status.
 	Build string
 	// Timeout bounds a request without its long poll; 0 = a minute.
@@ -52,6 +64,7 @@ type server struct {
 	timeout    time.Duration
 	began      time.Time
 	huma       huma.API
+	page       *web.Page
 }
 
 // New returns the API as one handler. Serve it with NewServer, which has the deadlines that the routes count on.
@@ -63,6 +76,9 @@ func New(c Config) http.Handler {
 func newServer(c Config) *server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Levels == nil {
+		c.Levels = logs.NewLevels(slog.LevelInfo)
 	}
 	if c.Registry == nil {
 		c.Registry = prometheus.NewRegistry()
@@ -110,8 +126,12 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 // router is an empty one, with the edge around it.
 func (s *server) router() *chi.Mux {
 	root := chi.NewMux()
-	root.Use(s.edge)
-	root.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, newProblem(codeNoRoute, r.URL.Path)) })
+	root.Use(s.edge, middleware.GetHead) // what watches a service asks by HEAD
+	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		if s.page == nil || !s.page.NoPage(w, r) {
+			s.fail(w, newProblem(codeNoRoute, r.URL.Path))
+		}
+	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Allow"] = allowed(root, r.URL.Path)
 		s.fail(w, newProblem(codeMethod, r.Method+" "+r.URL.Path))
@@ -132,6 +152,7 @@ func (s *server) routes() http.Handler {
 		panda.Scripts(root, s.Panda)
 	}
 	s.pandaRoutes(apart)
+	s.page = s.pageRoutes(root)
 	root.Group(func(r chi.Router) {
 		r.Use(s.guard)
 		for path, h := range s.pilotRoutes() {
@@ -150,12 +171,14 @@ func (s *server) routes() http.Handler {
 		s.explainRoutes()
 		s.queueRoutes()
 		s.stockRoutes()
+		s.reportRoutes()
 		s.resourceRoutes()
 		s.claimRoutes()
 		s.siteRoutes()
 		s.laterRoutes()
 		s.whatIfRoutes()
 		s.statusRoutes()
+		s.logRoutes()
 		s.tidy()
 		r.Get("/openapi.json", s.openapi())
 	})

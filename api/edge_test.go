@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
@@ -65,6 +66,22 @@ func TestUnknownRoutes(t *testing.T) {
 	w := b.call("DELETE", "/v1/pulls", "")
 	if p := b.problem(w, 405); p.Code != "method_not_allowed" || w.Header().Get("Allow") != "POST" {
 		t.Error(p, w.Header())
+	}
+}
+
+// What the database does not take of a text is the caller's mistake, and HEAD is a GET without the answer.
+func TestTextsAndHeads(t *testing.T) {
+	b := newBench(t)
+	for _, code := range []string{codeNotInEncoding, codeUntranslatable} {
+		b.dispatcher.err = &pgconn.PgError{Code: code}
+		if p := b.problem(b.call("GET", "/v1/jobs/7", ""), 422); !strings.Contains(p.Detail, "U+0000") {
+			t.Errorf("%s: %+v", code, p)
+		}
+	}
+	for path, status := range map[string]int{"/healthz": 200, "/v1/jobs/7": 422, "/nowhere": 404} {
+		if got := b.call("HEAD", path, "").Code; got != status {
+			t.Errorf("HEAD %s: %d, want %d", path, got, status)
+		}
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/relay"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -98,7 +100,22 @@ var known = []struct {
 	{site.ErrQueueState, codeInvalid},
 	{site.ErrUnknownResource, codeNoResource},
 	{site.ErrCapacity, codeInvalid},
+	{report.ErrUnknown, code{status: 404, name: "unknown_report", title: "No report has this name", hint: "`divvy report` lists them"}},
+	{web.ErrNoPage, code{status: 404, name: "no_page", title: "There is no such page"}},
+	{web.ErrQuery, codeInvalid},
+	{web.ErrMeanwhile, code{status: 409, name: "meanwhile", title: "What the form was made of has changed meanwhile"}},
+	{web.ErrUnauthorized, codeUnauthorized},
+	{web.ErrForeign, codeForeign},
+	{web.ErrForm, code{status: 403, name: "foreign_form", title: "The form was not made by this page for this browser",
+		hint: "open the page again and send the form from there; cookies must be allowed"}},
+	{web.ErrTooMany, code{status: 503, name: "too_many_pages", title: "Too many pages are open at this daemon", retryIn: 10}},
 }
+
+// How PostgreSQL says that it does not take a text: SQLSTATEs.
+const (
+	codeNotInEncoding  = "22021"
+	codeUntranslatable = "22P05"
+)
 
 // problemOf is the one way from an error to what the client sees.
 func problemOf(err error) *Problem {
@@ -114,7 +131,9 @@ func problemOf(err error) *Problem {
 			return newProblem(k.code, err.Error())
 		}
 	}
-	switch {
+	switch code := pg.Code(err); {
+	case code == codeNotInEncoding || code == codeUntranslatable:
+		return newProblem(codeInvalid, "a text of the request has the character U+0000, or bytes that are no UTF-8: the database does not take it")
 	case errors.Is(err, context.Canceled):
 		return newProblem(codeGone, "")
 	case pg.IsUnavailable(err):

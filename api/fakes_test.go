@@ -14,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -28,6 +29,8 @@ type fakeDispatcher struct {
 	filter  dispatcher.JobFilter
 	jobs    []dispatcher.JobRow
 	why     dispatcher.WhyRequest
+	decided []dispatcher.Decided
+	lately  []dispatcher.QueueLately
 
 	resources []dispatcher.ResourceStanding
 	asked     string // name of the resource that was asked for
@@ -65,6 +68,10 @@ func (f *fakeDispatcher) Standing() dispatcher.Standing {
 
 func (f *fakeDispatcher) Outlook(context.Context) dispatcher.Standing { return f.Standing() }
 
+func (f *fakeDispatcher) ShareSeries(_ context.Context, r dispatcher.SeriesRequest) (dispatcher.ShareSeries, error) {
+	return dispatcher.ShareSeries{Share: r.Share, Pool: r.Pool, Points: []dispatcher.SharePoint{{At: time.Unix(1e9, 0).UTC(), Target: 2, Held: 1, Ready: 5}}}, f.err
+}
+
 func (f *fakeDispatcher) Queues() []dispatcher.QueueStanding {
 	return []dispatcher.QueueStanding{
 		{Queue: shares.Queue{ID: 1, Name: "CERN", Pool: "default", State: shares.Online, CorePowerMilli: 1000}},
@@ -79,6 +86,20 @@ func (f *fakeDispatcher) Job(_ context.Context, id int64) (dispatcher.JobRow, er
 func (f *fakeDispatcher) Jobs(_ context.Context, filter dispatcher.JobFilter) ([]dispatcher.JobRow, error) {
 	f.filter = filter
 	return f.jobs, f.err
+}
+
+func (f *fakeDispatcher) TaskJobs(_ context.Context, filter dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
+	f.filter = filter
+	if n := len(f.jobs); n > 0 && n >= filter.Limit {
+		return f.jobs, f.jobs[n-1].ID, f.err
+	}
+	return f.jobs, 0, f.err
+}
+
+func (f *fakeDispatcher) QueuesLately(string) []dispatcher.QueueLately { return f.lately }
+
+func (f *fakeDispatcher) Lately(dispatcher.DecidedFilter) dispatcher.Lately {
+	return dispatcher.Lately{Items: append([]dispatcher.Decided{}, f.decided...)}
 }
 
 func (f *fakeDispatcher) JobLog(_ context.Context, id int64, attempt int) (string, error) {
@@ -128,6 +149,11 @@ type fakeTasks struct {
 
 func (f *fakeTasks) task() (generator.Task, error) {
 	return generator.Task{ID: 3, Name: "t", State: "ready", CreatedAt: time.Unix(1e9, 0).UTC(), Attributes: map[string]string{}, TaggedBy: generator.TaggedBy{Verdict: "explicit"}}, f.err
+}
+
+func (f *fakeTasks) List(context.Context, generator.Listing) (generator.Listed, error) {
+	t, err := f.task()
+	return generator.Listed{Tasks: []generator.Task{t}}, err
 }
 
 func (f *fakeTasks) Submit(_ context.Context, r generator.SubmitRequest) (generator.Task, error) {
@@ -312,7 +338,7 @@ type bench struct {
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
-		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Build: "test",
+		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Reports: fakeReports{}, Build: "test",
 	}
 	for _, f := range change {
 		f(&c)
@@ -351,4 +377,16 @@ func (b *bench) problem(w *httptest.ResponseRecorder, status int) *Problem {
 		b.t.Fatalf("incomplete problem: %s", w.Body)
 	}
 	return p
+}
+
+// fakeReports has every report but one.
+type fakeReports struct{}
+
+func (fakeReports) Run(_ context.Context, name string, since time.Time) (report.Table, error) {
+	if name == "none" {
+		return report.Table{}, fmt.Errorf("%w: %q", report.ErrUnknown, name)
+	}
+	cell := "1"
+	return report.Table{Report: report.Report{Name: name, Title: "a report"}, Since: since, At: time.Now(),
+		Columns: []report.Column{{Name: "jobs", Numeric: true}, {Name: "share"}}, Rows: [][]*string{{&cell, nil}}}, nil
 }

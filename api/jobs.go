@@ -43,11 +43,15 @@ type Killed struct {
 func (s *server) jobRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: []string{"jobs"}, Summary: "List jobs",
-		Description: "In the order of their ids, live and ended ones.",
+		Description: "In the order of their ids, live and ended ones. A page of a task's jobs in one state may be short, or empty, and have a next: no more than some " +
+			"thousand jobs are looked at for one.",
 	}, func(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
 		after, err := in.afterID()
 		if err != nil {
 			return Page[dispatcher.JobRow]{}, err
+		}
+		if in.Task > 0 {
+			return s.taskJobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
 		}
 		jobs, err := s.dispatcher.Jobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
 		return page(jobs, in.Limit, func(j dispatcher.JobRow) int64 { return j.ID }), err
@@ -65,6 +69,15 @@ func (s *server) jobRoutes() {
 		OperationID: "kill-job", Method: http.MethodPost, Path: "/v1/jobs/{id}/kill", Tags: []string{"jobs"}, Summary: "Cancel a job",
 		Description: "A waiting or ready job is cancelled at once; a leased one gets SIGTERM through its pilot's next renew. An ended job stays as it is.",
 	}, s.killJob)
+}
+
+func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (Page[dispatcher.JobRow], error) {
+	jobs, next, err := s.dispatcher.TaskJobs(ctx, f)
+	p := Page[dispatcher.JobRow]{Items: list(jobs)}
+	if next > 0 {
+		p.Next = strconv.FormatInt(next, 10)
+	}
+	return p, err
 }
 
 // killJob succeeds for a job that has ended already: the caller has what it wanted.

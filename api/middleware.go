@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"go.opentelemetry.io/otel/trace"
 )
 
 const headerRequestID = "X-Request-Id"
@@ -28,6 +29,7 @@ type exchange struct {
 	err    error
 	hot    *series   // nil: the router knows
 	ids    [1]string // id, as the header has it
+	span   trace.Span
 }
 
 // WriteHeader remembers the status.
@@ -70,6 +72,7 @@ func (s *server) edgeOf(hot *series, next http.Handler) http.Handler {
 		x.ids[0] = x.id
 		w.Header()[headerRequestID] = x.ids[:]
 		began := time.Now()
+		r, x.span = s.traced(r)
 		s.metrics.inFlight.Inc()
 		defer func() {
 			p := recover()
@@ -107,12 +110,14 @@ func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
 	}
 	if x.hot != nil {
 		x.hot.observe(x.status, took)
+		endSpan(x.span, x, x.hot.method, x.hot.pattern)
 	} else {
 		route, method := "none", "other"
 		if rc := chi.RouteContext(r.Context()); rc != nil && len(rc.RoutePatterns) > 0 && x.status != http.StatusMethodNotAllowed {
 			route, method = rc.RoutePattern(), r.Method
 		}
 		s.metrics.observe(method, route, x.status, took)
+		endSpan(x.span, x, method, route)
 	}
 	level := slog.LevelDebug
 	switch {

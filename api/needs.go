@@ -19,9 +19,16 @@ type Dispatcher interface {
 	Standing() dispatcher.Standing
 	// Outlook is the Standing with how long shares wait for their targets.
 	Outlook(context.Context) dispatcher.Standing
+	// ShareSeries is how a share stood over some time, from the samples that are kept.
+	ShareSeries(context.Context, dispatcher.SeriesRequest) (dispatcher.ShareSeries, error)
 	Queues() []dispatcher.QueueStanding
+	// QueuesLately says who holds the cores of queues, or of one, and how they did in the last hour; Lately lists decisions.
+	QueuesLately(queue string) []dispatcher.QueueLately
+	Lately(dispatcher.DecidedFilter) dispatcher.Lately
 	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
+	// TaskJobs is Jobs of one task; next is the After of the next page, 0 on the last one.
+	TaskJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
 	// JobLog is the end of an attempt's output; attempt 0 = the last one.
 	JobLog(ctx context.Context, id int64, attempt int) (string, error)
 	// ShareStock says how well shares are supplied with ready jobs; TaskQueues, where those of a task may run.
@@ -52,6 +59,8 @@ type Tasks interface {
 	Task(ctx context.Context, id int64) (generator.Task, error)
 	// Tasks lists by rising id; next is the After of the next page, 0 on the last one.
 	Tasks(context.Context, generator.Filter) (tasks []generator.Task, next int64, err error)
+	// List gives a page of tasks in some order, for people.
+	List(context.Context, generator.Listing) (generator.Listed, error)
 	Kill(ctx context.Context, id int64) (generator.Change, error)
 	Pause(ctx context.Context, id int64) (generator.Change, error)
 	Resume(ctx context.Context, id int64) (generator.Change, error)

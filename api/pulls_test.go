@@ -94,7 +94,7 @@ func TestUnknownQueueNamesTheQueues(t *testing.T) {
 		t.Errorf("hint %q", p.Hint)
 	}
 	p = b.problem(b.call("GET", "/v1/queues/CREN", ""), 404)
-	if p.Hint != "the site has BNL, CERN" {
+	if p.Hint != `did you mean "CERN"? the site has BNL, CERN` {
 		t.Errorf("hint %q", p.Hint)
 	}
 }

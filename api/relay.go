@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
@@ -65,6 +66,9 @@ const (
 	askResources = "resources"
 	askStock     = "stock"
 	askFits      = "fits"
+
+	askQueuesLately = "queues_lately"
+	askLately       = "lately"
 )
 
 // asLead is what the daemon that decides knows of pilots that wait and of what was granted a moment ago; when it cannot
@@ -120,6 +124,12 @@ func (s *server) relayServer() *relay.Server {
 	routes[askResources] = serveAsked(s, s.dispatcher.Resources)
 	routes[askStock] = serveAsked(s, s.stock)
 	routes[askFits] = serveAsked(s, s.dispatcher.TaskQueues)
+	routes[askQueuesLately] = serveAsked(s, func(_ context.Context, queue string) ([]dispatcher.QueueLately, error) {
+		return s.dispatcher.QueuesLately(queue), nil
+	})
+	routes[askLately] = serveAsked(s, func(_ context.Context, f dispatcher.DecidedFilter) (dispatcher.Lately, error) {
+		return s.dispatcher.Lately(f), nil
+	})
 	return &relay.Server{Secret: s.Relay.Secret, Done: s.Relay.Done, Handle: func(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
 		w := seats.Get().(*relayed)
 		defer w.leave()

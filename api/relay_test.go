@@ -75,3 +75,23 @@ func TestResourcesOfTheDaemonThatDecides(t *testing.T) {
 	there.dispatcher.err = dispatcher.ErrUnknownResource // it has not heard of the new site yet
 	held(`"held":2`)
 }
+
+// What was decided of late, and who holds queues, only the daemon that decides knows: its page and any other's say the same.
+func TestPagesOfTheDaemonThatDecides(t *testing.T) {
+	done := make(chan struct{})
+	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer close(done)
+	here := newBench(t, func(c *Config) { c.Relay = &Relay{Lead: func() *relay.Conn { return conn }} })
+	there.dispatcher.decided = []dispatcher.Decided{{N: 9, Job: 4711, Queue: "CERN", Share: "A"}}
+	there.dispatcher.lately = []dispatcher.QueueLately{{Queue: "CERN", Pulls: 1234, Held: []dispatcher.QueueHeld{{Share: "A", Cores: 77}}}}
+	for path, want := range map[string]string{"/decisions?format=json": `"job":4711`, "/queues?format=json": `"pulls":1234`, "/queues/CERN?format=json": `"cores":77`} {
+		if w := here.call("GET", path, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %s", path, w.Code, w.Body, want)
+		}
+	}
+}

@@ -2,14 +2,20 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
+
+// quotedName is how a detail names what there is not.
+var quotedName = regexp.MustCompile(`"([^"]+)"`)
 
 func (s *server) shareRoutes() {
 	route(s, huma.Operation{
@@ -45,6 +51,11 @@ func (s *server) withQueues(err error) error {
 		p.Hint = "the site has " + strings.Join(names[:most], ", ") + ", …"
 	default:
 		p.Hint = "the site has " + strings.Join(names, ", ")
+	}
+	if m := quotedName.FindStringSubmatch(p.Detail); m != nil {
+		if near := strict.Closest(m[1], names); near != "" {
+			p.Hint = fmt.Sprintf("did you mean %q? ", near) + p.Hint
+		}
 	}
 	return p
 }

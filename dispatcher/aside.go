@@ -27,10 +27,11 @@ type waiterKey struct {
 	id string
 }
 
-// waiter is what an ID waits with.
+// waiter is what an ID waits with. What it holds and its last grant are those of the book, see moved.
 type waiter struct {
 	key    waiterKey
-	who    *sharer
+	held   int64
+	last   uint64
 	at     int // in its queue
 	places map[asidePlace]struct{}
 }
@@ -46,7 +47,7 @@ type waitQueue []*waiter
 func (q waitQueue) Len() int { return len(q) }
 func (q waitQueue) Less(i, j int) bool {
 	a, b := q[i], q[j]
-	return cmp.Or(cmp.Compare(a.who.held, b.who.held), cmp.Compare(a.who.turn, b.who.turn), cmp.Compare(a.key.id, b.key.id)) < 0
+	return cmp.Or(cmp.Compare(a.held, b.held), cmp.Compare(a.last, b.last), cmp.Compare(a.key.id, b.key.id)) < 0
 }
 func (q waitQueue) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
@@ -79,7 +80,7 @@ func (sup *supply) keep(key waiterKey, p asidePlace) {
 		if ws.by == nil {
 			ws.by, ws.queues = map[waiterKey]*waiter{}, map[waiterKind]*waitQueue{}
 		}
-		w = &waiter{key: key, who: sup.sharer(key.id), places: map[asidePlace]struct{}{}}
+		w = &waiter{key: key, held: sup.book.HeldBy(key.id), last: sup.book.Last(key.id), places: map[asidePlace]struct{}{}}
 		ws.by[key] = w
 		q := ws.queues[key.waiterKind]
 		if q == nil {
@@ -110,9 +111,10 @@ func (ws *waiters) drop(w *waiter) {
 }
 
 // moved follows that an ID holds more or less, or was granted something.
-func (ws *waiters) moved(id string) {
-	for kind, q := range ws.queues {
-		if w := ws.by[waiterKey{kind, id}]; w != nil {
+func (sup *supply) moved(id string) {
+	for kind, q := range sup.waits.queues {
+		if w := sup.waits.by[waiterKey{kind, id}]; w != nil {
+			w.held, w.last = sup.book.HeldBy(id), sup.book.Last(id)
 			heap.Fix(q, w.at)
 		}
 	}
@@ -182,7 +184,8 @@ func (sup *supply) askInTurn(q *waitQueue) {
 	}
 }
 
-// askNext asks those whose turn it is by the book, where units are not split evenly.
+// askNext asks those whose turn it is by the book, where units are not split evenly. If nobody of them waits here the units are
+// for others, for a time: who would be first but for them is asked, so that it is known when that ends.
 func (sup *supply) askNext(kind waiterKind, q *waitQueue) {
 	ids, all := sup.book.Next(sup.state.moment)
 	if all {
@@ -193,6 +196,7 @@ func (sup *supply) askNext(kind waiterKind, q *waitQueue) {
 			sup.letGo(w)
 		}
 	}
+	sup.askInTurn(q)
 }
 
 func (sup *supply) askAll(all []*waiter) {

@@ -60,7 +60,11 @@ type Config struct {
 	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
 	KeepHistory time.Duration // how long attempts and ended jobs are kept; 0: for ever
 	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
+	KeepHours   time.Duration // how long roll-ups by the hour are kept; 0: for ever
+	KeepDays    time.Duration // how long roll-ups by the day are kept; 0: for ever
 	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
+
+	ShareMetrics ShareMetrics // which shares have metrics of their own; the zero value: those at the top
 
 	RecordAll bool // records every decision, not a sample above a thousand a second
 
@@ -85,6 +89,7 @@ type Dispatcher struct {
 	attempts atomic.Pointer[retry.Policy] // of the site in force
 
 	records    records    // of decisions, until they are written
+	lately     lately     // what people may ask for of the last while
 	refreshing sync.Mutex // one Refresh at a time
 
 	readingClaims sync.Mutex // one read of claims at a time; before mu
@@ -98,6 +103,8 @@ type Dispatcher struct {
 	backlogPause time.Duration // from then on
 
 	vacuums vacuums // by SpareVacuum
+	survey  atomic.Pointer[survey]
+	starved starved // by Survey
 
 	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
 
@@ -128,7 +135,11 @@ type Dispatcher struct {
 	swept      time.Time
 	firstBegan time.Time     // when the first lease worker took its batch; zero while it has none
 	sweepPause time.Duration // from then on
-	stopping   bool
+
+	summarised    time.Time // by Account: the index of numbers, of the newest days
+	allSummarised time.Time // of all
+
+	stopping bool
 }
 
 type laneID struct {
@@ -148,10 +159,10 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	cfg.Timing = cfg.Timing.withDefaults()
 	cfg.Keep, cfg.KeepSamples = cmp.Or(cfg.Keep, 7*day), cmp.Or(cfg.KeepSamples, 30*day)
 	d := &Dispatcher{
-		cfg: cfg, metrics: newMetrics(cfg.Metrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Metrics, cfg.ShareMetrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
 	}
-	d.payloads = newPayloadCache(cfg.Pool)
+	d.payloads, d.lately.began = newPayloadCache(cfg.Pool), time.Now()
 	if cfg.RecordAll {
 		d.records.most = mostRecordsAll
 	}
@@ -162,7 +173,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d))
+		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d), newSurveyMetrics(d))
 	}
 	for n := 1; n > 0; {
 		var err error

@@ -155,6 +155,18 @@
 // sees the pulls in its own line, so that they are of one daemon where pulls are handed on to the eldest; where they are not,
 // each holds those that it has, within the same bound.
 //
+// # Accounting
+//
+// A lease is charged once, from claim to end: to the share that it has, piece by piece where that changes while it runs. When
+// leases are moved (MoveShare, MoveTask, under the Barrier) a trigger writes the piece that ends (lease_pieces), by the clock; an end
+// that waited for it may be older, so readers cut pieces at the end. As it is a trigger, a daemon of the version before may move
+// leases beside this one, and divvy_drop_days keeps back from it too what is not added yet. The view attempt_pieces is the one place that splits an attempt, at
+// those moments and at full hours; roll-ups and views of usage are sums over it. attempts.nth is the order in which Account
+// adds attempts to the roll-ups, each once: up to a number before which nobody is left who may still commit one, which is known by
+// the locks that whoever takes a number has. No day of attempts is dropped before it is added. The ends of leases write
+// nothing for all that but the number. Purge drops old roll-ups by whole days, those by the hour and by the day each after a time of
+// their own: what is left of a sum is whole.
+//
 // # What is kept of a decision
 //
 // A decision is a function of the tree, of what shares hold and want in the pool, of R, of who contends, and among equals
@@ -185,6 +197,6 @@
 // the pilots that pulled lately, by the nodes and devices that these named. They change nothing.
 //
 // Background work is an exported step: Refresh, Expire, Judge, WatchQueues, Reclaim, Fold, Heartbeat, Purge, SpareVacuum, Sample, Partition, Record, Checkpoint,
-// Switch, Remember, Reorder, TendClaims, TendUsers. Each is bounded, idempotent and
+// Switch, Remember, Reorder, TendClaims, TendUsers, Account, Rate. Each is bounded, idempotent and
 // safe on any number of daemons at once.
 package dispatcher

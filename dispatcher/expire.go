@@ -38,6 +38,7 @@ type expiryRow struct {
 	Attempt int32
 	Nonce   int64
 	LeftS   float64 // until it runs out; not positive: it has
+	AgeS    float64 // since it was renewed or granted
 }
 
 // expireBatch bounds one statement of Expire, expireRounds the statements for this daemon's own leases: every lease that
@@ -91,7 +92,7 @@ func (d *Dispatcher) expireOwn(ctx context.Context, now time.Time) (ended, looke
 }
 
 func scanExpiry(row pgx.CollectableRow) (r expiryRow, err error) {
-	err = row.Scan(&r.JobID, &r.Attempt, &r.Nonce, &r.LeftS)
+	err = row.Scan(&r.JobID, &r.Attempt, &r.Nonce, &r.LeftS, &r.AgeS)
 	return r, err
 }
 
@@ -129,6 +130,7 @@ func (d *Dispatcher) expireRows(ctx context.Context, now time.Time, rows []expir
 	var ends []ended
 	d.mu.Lock()
 	for _, r := range rows {
+		d.metrics.renewAge.Observe(r.AgeS)
 		if r.LeftS > 0 {
 			d.wheel.add(now.Add(time.Duration(r.LeftS*float64(time.Second))), r.JobID)
 			continue
@@ -145,5 +147,6 @@ func (d *Dispatcher) expireRows(ctx context.Context, now time.Time, rows []expir
 			n++
 		}
 	}
+	d.metrics.expired.Add(float64(n))
 	return n, nil
 }

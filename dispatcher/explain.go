@@ -141,17 +141,21 @@ func waitsFor(j *subject) string {
 	return s
 }
 
-// mostCounted bounds what a position costs.
-const mostCounted = 100_000
+// What a position costs at the most: jobs that are counted, and rows that are looked at for it. More of these is for jobs that are
+// leased already, where other daemons lease too and nobody knows better where the ready ones begin.
+const (
+	mostCounted = 10_000
+	mostLooked  = 20_000
+)
 
 // position counts the ready jobs of the share that come before this one. Every range of the index begins at the head of
 // the window where the daemon knows it: the dead and the leased lie before that.
 func (d *Dispatcher) position(ctx context.Context, j *subject, l *look) (*Position, error) {
-	var n int64
+	var n, looked int64
 	err := d.cfg.Pool.QueryRow(ctx, query["explain_position"], pgx.StrictNamedArgs{"share": int32(j.ShareID),
-		"shapes": l.shapes, "places": l.fromPlaces, "ids": l.fromIDs, "place": j.Place, "job": j.ID, "most": mostCounted + 1}).Scan(&n)
+		"shapes": l.shapes, "places": l.fromPlaces, "ids": l.fromIDs, "place": j.Place, "job": j.ID, "looks": mostLooked}).Scan(&n, &looked)
 	if err != nil {
 		return nil, fmt.Errorf("position: %w", err)
 	}
-	return &Position{Before: min(n, mostCounted), More: n > mostCounted, Ready: max(l.ready, n+1)}, nil
+	return &Position{Before: min(n, mostCounted), More: n > mostCounted || looked == mostLooked, Ready: max(l.ready, n+1)}, nil
 }

@@ -130,12 +130,16 @@ func (d *Dispatcher) lookAt(j *subject, ends []endRate, e *Explanation) *look {
 	return l
 }
 
-// begins is a stand before which no job of the window is ready.
+// begins is a stand before which no job of the window is ready. Where other daemons lease too it is of their last look at the
+// slices of all, some seconds ago.
 func (w *window) begins() stand {
-	if len(w.jobs) > 0 && w.exact() && w.slice.all() {
-		return w.jobs[0].stand
+	switch {
+	case len(w.jobs) == 0 || !w.exact():
+		return stand{place: minPlace}
+	case !w.slice.all() && w.ground.at.before(w.jobs[0].stand):
+		return w.ground.at
 	}
-	return stand{place: minPlace}
+	return w.jobs[0].stand
 }
 
 // poolNames lists the pools in the order of their first queue.

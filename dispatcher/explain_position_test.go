@@ -1,6 +1,11 @@
 package dispatcher
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/divvyhq/divvy/shares"
+)
 
 // A position is the number of jobs that are ready, not leased by anybody, and before the job in the order of its share,
 // whatever kinds of jobs there are.
@@ -41,5 +46,39 @@ func TestPosition(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("only %d jobs are ready", n)
+	}
+}
+
+// However many jobs come before one, and however many of them are leased, so many rows are looked at; and the answer says so.
+func TestPositionIsBounded(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 10))
+	d := f.daemon()
+	first := f.enqueue(batch{share: "A", n: mostLooked + 10})
+	if _, err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		job  int
+		want Position
+	}{{mostCounted, Position{Before: mostCounted, Ready: mostLooked + 10}}, {mostCounted + 1, Position{Before: mostCounted, More: true, Ready: mostLooked + 10}},
+		{mostLooked + 9, Position{Before: mostCounted, More: true, Ready: mostLooked + 10}}} {
+		e := explained(t, d, first[c.job], func(e Explanation) bool { return e.Position != nil && e.Position.Ready == c.want.Ready })
+		if *e.Position != c.want {
+			t.Errorf("job %d: %+v, want %+v", c.job, e.Position, c.want)
+		}
+		if c.want.More && !strings.Contains(e.Summary, "more than 10000 ready jobs of A come before it") {
+			t.Errorf("it says %q", e.Summary)
+		}
+	}
+	// Leases of the share that nobody here has heard of, all before the job. It does not claim to be the next one.
+	f.exec(`INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, daemon_id, expires_at, ttl_s)
+		SELECT id, 1, id, task_id, share_id, shape_id, (SELECT min(id) FROM queues), 1000, 1, 0, 'other', '', 0, now() + interval '1 h', 60
+		FROM jobs ORDER BY place, id LIMIT $1`, mostLooked+5)
+	e, err := d.Explain(t.Context(), first[len(first)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.Position.More || e.Gate != GatePriority || !strings.Contains(e.Summary, "more than") {
+		t.Errorf("%+v %s: %s", e.Position, e.Gate, e.Summary)
 	}
 }

@@ -142,7 +142,7 @@ func (q *QueueGate) inTurn(e *Explanation) {
 		q.Reason = fmt.Sprintf("other jobs of %s come first here: it prefers a queue near its inputs", e.Share)
 	case q.wider:
 		q.Reason = fmt.Sprintf("wider jobs of %s go first at this queue", e.Share)
-	case q.head == e.Job || p.Before == 0:
+	case q.head == e.Job || p.Before == 0 && !p.More:
 		q.Gate, q.Reason = GateNone, "the next slot that pulls here"+q.near+" gets it"
 		if q.Pilots == 0 {
 			q.Reason += ", but no pilot has pulled here in the last five minutes"

@@ -164,6 +164,7 @@ func verdicts(in []ended, rows []endRow, out []verdict) (missing []int) {
 // execEnd runs the statement; a collision with another transaction is tried again.
 func (d *Dispatcher) execEnd(ctx context.Context, l *lane, in []ended) ([]endRow, error) {
 	verb, args := d.endArgs(l, in)
+	d.metrics.ended.Observe(float64(len(in)))
 	for try := 0; ; try++ {
 		got, err := byKeyTo(ctx, d, statement{verb, args}, scanEnd)
 		switch {
@@ -230,6 +231,7 @@ func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 	if p := d.attempts.Load(); p != nil && p.BlackHole.Sample > 0 {
 		d.outcomes.count(rows)
 	}
+	d.lately.ended(rows)
 	d.bookEnds(ctx, l, moves)
 }
 
@@ -255,7 +257,7 @@ func (d *Dispatcher) applyEnds(moves []move, own bool) {
 	again, claims := map[*window]bool{}, false
 	for _, m := range moves {
 		d.state.apply(m, own)
-		d.metrics.ended(m)
+		d.metrics.over(m)
 		claims = claims || d.state.shapes[m.Shape].need.Claims != nil
 		if m.After == isReady {
 			again[d.state.windows[windowKey{m.Share, m.Shape}]] = true

@@ -65,7 +65,11 @@ func (d *Dispatcher) leaseOnce(ctx context.Context, l *lane) (more bool) {
 	if d.state.claims.news {
 		d.reclass()
 	}
+	began := time.Now()
 	batch := d.line.next(d, mostGrants, n)
+	if len(batch) > 0 {
+		d.metrics.deciding.Observe(time.Since(began).Seconds())
+	}
 	for _, p := range batch {
 		for _, g := range p.grants {
 			if g.window.wantsRead() {
@@ -91,7 +95,7 @@ func (d *Dispatcher) leaseOnce(ctx context.Context, l *lane) (more bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Timing.Statement)
 	defer cancel()
-	d.lease(ctx, l, leaseBatch{pulls: batch, epoch: epoch})
+	d.lease(ctx, l, leaseBatch{pulls: batch, epoch: epoch, decided: began})
 	return true
 }
 
@@ -99,6 +103,8 @@ func (d *Dispatcher) leaseOnce(ctx context.Context, l *lane) (more bool) {
 type leaseBatch struct {
 	pulls []*pull
 	epoch int64 // of the limits that it was decided by
+
+	decided time.Time // when its decision began
 }
 
 // size is the number of its grants.
@@ -153,6 +159,8 @@ func (t taken) any() bool { return t.all || len(t.nonces) > 0 }
 // execLease leases all of the batch, or, when that fails on one of its jobs, what can be leased.
 func (d *Dispatcher) execLease(ctx context.Context, l *lane, b leaseBatch) (took taken, current bool, err error) {
 	start := time.Now()
+	ctx, ended := b.trace(ctx)
+	defer func() { ended(err) }()
 	a := newLeaseArgs(b, true)
 	err = d.leaseAll(ctx, l, b, a)
 	switch code := pg.Code(err); {

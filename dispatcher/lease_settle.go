@@ -10,12 +10,14 @@ import (
 // faster, or the pull repeats one whose leases are kept.
 func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, took taken) {
 	leases, err := d.leasesOf(ctx, b, took)
-	expiry, leased := time.Now().Add(d.cfg.Timing.FirstTTL), make([]int64, 0, b.size())
+	now := time.Now()
+	expiry, leased := now.Add(d.cfg.Timing.FirstTTL), make([]int64, 0, b.size())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if took.any() {
 		l.seq++
 		d.keepNotes(l, b, took.has)
+		d.lately.granted(d.state, l, b, took.has)
 	}
 	for i, p := range slices.Backward(b.pulls) { // places in turn, and in the line, are given back from the last one
 		for _, g := range slices.Backward(p.grants) {
@@ -26,12 +28,14 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 			delete(g.of.inflight, g.job.id)
 			g.heldClaims()
 			leased = append(leased, g.job.id)
+			d.metrics.jobWait.leased(g, now)
 		}
 		switch {
 		case err != nil:
 			d.finishPull(p, nil, err)
 		case len(leases[i]) > 0:
 			d.filled(p)
+			d.metrics.pullWait.Observe(now.Sub(p.arrived).Seconds())
 			d.finishPull(p, leases[i], nil)
 		case p.hash != nil && p.recall == notRecalled:
 			p.grants, p.recall, p.aside = nil, recalling, true

@@ -295,7 +295,7 @@ func (d *Dispatcher) sayNone(p *pull) {
 			reason += "_limit"
 		}
 	}
-	d.metrics.refusals.WithLabelValues(reason).Inc()
+	d.metrics.refusals.by(reason).Inc()
 	d.line.remove(p)
 	d.finishPull(p, nil, ErrNoJobs)
 }

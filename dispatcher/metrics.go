@@ -14,17 +14,27 @@ type metrics struct {
 	contended prometheus.Counter
 	conflicts prometheus.Counter
 	outdated  prometheus.Counter
-	ends      *prometheus.CounterVec
-	refusals  *prometheus.CounterVec
+	ends      map[string]prometheus.Counter // by state of a job, as the ledger writes it
+	refusals  *refused
 	unwritten prometheus.Counter
 	reclaim   *reclaimMetrics
 	judgedN   *prometheus.CounterVec
 	holes     *prometheus.GaugeVec
+	deciding  prometheus.Histogram
+	pullWait  prometheus.Histogram
+	jobWait   *jobWaits
+	renewed   prometheus.Observer
+	ended     prometheus.Observer
+	renewAge  prometheus.Histogram
+	expired   prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer, of ShareMetrics) *metrics {
 	f := promauto.With(reg)
+	together := f.NewHistogramVec(prometheus.HistogramOpts{Name: "divvy_report_batch_leases",
+		Help: "Leases in one statement that renews them, or ends them.", Buckets: prometheus.ExponentialBuckets(1, 4, 6)}, []string{"verb"})
 	return &metrics{
+		renewed: together.WithLabelValues("renew"), ended: together.WithLabelValues("end"),
 		leasing: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_grant_seconds",
 			Help: "Duration of the statement that leases a batch of jobs.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_grant_batch_jobs",
@@ -35,29 +45,71 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Jobs that another daemon had leased before."}),
 		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_outdated_total",
 			Help: "Grants that were decided under limits which had changed."}),
-		ends: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
-			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"}),
-		refusals: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
-			Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, what was in the way with a resource, gang_hold, or black_hole at a queue that fails everything."},
-			[]string{"reason"}),
+		ends: byState(f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
+			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"})),
+		refusals: newRefused(f),
 		unwritten: f.NewCounter(prometheus.CounterOpts{Name: "divvy_decision_records_dropped_total",
 			Help: "Records of decisions that were not written: the database was away for too long."}),
 		reclaim: newReclaimMetrics(reg),
+		jobWait: newJobWaits(reg, of),
 		judgedN: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_judged_total",
 			Help: "Attempts that failed or were lost and were judged: by the rule that decided, if any, and what became of the job: again, later, failed or quarantined; and by the rule that is rehearsed and would have decided, as dry_run."},
 			[]string{"rule", "verdict"}),
 		holes: f.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_queue_black_hole",
 			Help: "1 for a queue that fails nearly all that it gets, while the same kinds of jobs finish elsewhere; others have no line."}, []string{"queue"}),
+		deciding: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_decide_seconds",
+			Help: "Time to decide a batch of pulls that got jobs, in memory and under the lock.", Buckets: prometheus.ExponentialBuckets(0.00005, 4, 8)}),
+		pullWait: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_pull_wait_seconds",
+			Help:    "Time from the arrival of a pull to its leases, commit and waiting for a job included. Pulls that got none are not in it.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}}),
+		renewAge: f.NewHistogram(prometheus.HistogramOpts{Name: "divvy_lease_renew_age_seconds",
+			Help:    "Time since a lease was renewed or granted, looked at each time that it would have run out without: nearly all are far below the TTL, or pilots are about to lose theirs.",
+			Buckets: []float64{1, 5, 15, 30, 45, 60, 90, 120, 180, 240, 600}}),
+		expired: f.NewCounter(prometheus.CounterOpts{Name: "divvy_leases_expired_total",
+			Help: "Leases that ran out since their pilot was not heard of."}),
 	}
 }
 
 var stateNames = map[string]string{isWaiting: "waiting", isReady: "ready", isFinished: "finished", isFailed: "failed", isCancelled: "cancelled"}
 
-// ended counts attempts that are over; what claims hold, and jobs that change their shape, are none.
-func (m *metrics) ended(mv move) {
-	if name, is := stateNames[mv.After]; is && mv.Before == isLeased {
-		m.ends.WithLabelValues(name).Add(float64(mv.N))
+// byState are the counters of all states that an end may leave a job in.
+func byState(vec *prometheus.CounterVec) map[string]prometheus.Counter {
+	of := map[string]prometheus.Counter{}
+	for state, name := range stateNames {
+		of[state] = vec.WithLabelValues(name)
 	}
+	return of
+}
+
+// over counts attempts that are over; what claims hold, and jobs that change their shape, are none.
+func (m *metrics) over(mv move) {
+	if c := m.ends[mv.After]; c != nil && mv.Before == isLeased {
+		c.Add(float64(mv.N))
+	}
+}
+
+// refused counts pulls that got no job, by their reasons: each series is looked for once. Guarded by Dispatcher.mu.
+type refused struct {
+	vec *prometheus.CounterVec
+	of  map[string]prometheus.Counter
+}
+
+func newRefused(f promauto.Factory) *refused {
+	r := &refused{of: map[string]prometheus.Counter{}, vec: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_pulls_refused_total",
+		Help: "Pulls that got no job: no_job when none was ready that the slot may run, else the hard limit that held units back, lend or borrow, what was in the way with a resource, gang_hold, or black_hole at a queue that fails everything."},
+		[]string{"reason"})}
+	r.by("no_job") // from 0 on
+	return r
+}
+
+// by finds or makes the counter of a reason.
+func (r *refused) by(reason string) prometheus.Counter {
+	c := r.of[reason]
+	if c == nil {
+		c = r.vec.WithLabelValues(reason)
+		r.of[reason] = c
+	}
+	return c
 }
 
 // judged counts what a judgement said.

@@ -69,7 +69,7 @@ func (d *Dispatcher) makeDay(ctx context.Context, table string, ahead int) (n in
 
 // dropDays drops the days that are over of what is kept for a time, and returns how many: one in a transaction, so that
 // nobody waits for more than one. It waits for a fifth of a second for those who have the table, and leaves it to the next
-// time; ends wait behind it for as long. What lies in a default partition goes row by row, see Purge.
+// time; ends wait behind it for as long. Days of attempts that Account has not added yet stay (divvy_drop_days). What lies in a default partition goes row by row, see Purge.
 func (d *Dispatcher) dropDays(ctx context.Context) (n int, err error) {
 	for _, table := range byDay {
 		keep := d.keepDays(table)
@@ -100,7 +100,10 @@ func (d *Dispatcher) keepDays(table string) int {
 	case slices.Contains(replayed, table):
 		keep = d.cfg.Keep
 	}
-	return int((keep + day - 1) / day)
+	return wholeDays(keep)
 }
+
+// wholeDays rounds up.
+func wholeDays(keep time.Duration) int { return int((keep + day - 1) / day) }
 
 const day = 24 * time.Hour

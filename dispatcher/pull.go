@@ -12,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // pull is one PullRequest on its way.
@@ -40,6 +43,7 @@ type pull struct {
 	leases  []Lease
 	err     error
 	done    chan struct{}
+	span    trace.Span // of this pull; nil: nobody traces it
 }
 
 // recall is whether it was looked up if the pull repeats one that was answered before.
@@ -60,6 +64,12 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if err != nil {
 		return PullReply{}, err
 	}
+	reply, err := d.pull(p.begin(ctx), p)
+	p.end(err)
+	return reply, err
+}
+
+func (d *Dispatcher) pull(ctx context.Context, p *pull) (PullReply, error) {
 	for {
 		first, err := d.admit(p)
 		if err != nil {
@@ -105,6 +115,9 @@ func newPull(req PullRequest) (*pull, error) {
 	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
 		return nil, &FieldError{"slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more"}
 	}
+	if err := checkTexts(req); err != nil {
+		return nil, err
+	}
 	if err := req.Only.check(); err != nil {
 		return nil, err
 	}
@@ -128,6 +141,27 @@ func newPull(req PullRequest) (*pull, error) {
 	}
 	return p, nil
 }
+
+// checkTexts refuses what the database does not take: it would fail the statement in which others are leased their jobs too.
+func checkTexts(req PullRequest) error {
+	if !storable(req.Pilot) {
+		return &FieldError{"pilot", fmt.Sprintf("%q", req.Pilot), aText}
+	}
+	if !storable(req.Node) {
+		return &FieldError{"node", fmt.Sprintf("%q", req.Node), aText}
+	}
+	for i, id := range req.Devices {
+		if !storable(id) {
+			return &FieldError{fmt.Sprintf("devices[%d]", i), fmt.Sprintf("%q", id), aText}
+		}
+	}
+	return nil
+}
+
+const aText = "text in UTF-8 without U+0000"
+
+// storable says whether the database takes a text.
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // classOf names what a decision depends on: when it is "none" for one pull of a class, it is so for all.
 func classOf(req PullRequest) string {

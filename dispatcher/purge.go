@@ -15,6 +15,9 @@ import (
 const (
 	purgeBatch = 5000
 	purgeFor   = 20 * time.Second
+
+	// Of each roll-up so many rows a minute: more than two million a day of the largest make.
+	rollupBatch = 2000
 )
 
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
@@ -46,7 +49,7 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return n, err
 	}
-	went, err = d.purge(ctx, d.strays()...)
+	went, err = d.purge(ctx, append(d.strays(), d.rollups()...)...)
 	n += went
 	if err != nil {
 		return n, err
@@ -62,9 +65,29 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 func (d *Dispatcher) strays() (list []statement) {
 	for _, of := range []struct{ table, verb string }{ // the others have no default
 		{"attempts", "purge_rest_attempts"}, {"ended_jobs", "purge_rest_ended_jobs"}, {"share_samples", "purge_rest_share_samples"},
+		{"attempts", "purge_pieces"},
 	} {
 		if days := d.keepDays(of.table); days > 0 {
 			list = append(list, statement{of.verb, pgx.StrictNamedArgs{"keep": days, "n": purgeBatch}})
+		}
+	}
+	return list
+}
+
+// rollups deletes from the roll-ups what is older than they are kept, whole days of it.
+func (d *Dispatcher) rollups() (list []statement) {
+	for _, of := range []struct {
+		keep  time.Duration
+		verbs []string
+	}{
+		{d.cfg.KeepHours, []string{"purge_usage_hours", "purge_wait_hours", "purge_fairness_hours"}},
+		{d.cfg.KeepDays, []string{"purge_usage_days", "purge_usage_tasks", "purge_usage_nodes"}},
+	} {
+		if of.keep == 0 {
+			continue
+		}
+		for _, verb := range of.verbs {
+			list = append(list, statement{verb, pgx.StrictNamedArgs{"keep": wholeDays(of.keep), "n": rollupBatch}})
 		}
 	}
 	return list

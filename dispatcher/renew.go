@@ -95,6 +95,7 @@ func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]ren
 		states, cpu, memory = append(states, string(r.state)), append(cpu, r.usage.CPUSeconds), append(memory, r.usage.MemoryMB)
 		ttls = append(ttls, int32(r.ttl.Seconds()))
 	}
+	d.metrics.renewed.Observe(float64(len(jobs)))
 	got, err := byKeyTo(ctx, d, statement{"renew", pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces,
 		"states": states, "cpu_s": cpu, "memory_mb": memory, "ttls": ttls}}, scanRenewed)
 	if err != nil {

@@ -227,7 +227,9 @@ func (s *state) bookUnits(g *grant) {
 	for i := range sh.asks {
 		a := &sh.asks[i]
 		sup := s.supplyAt(a, g.queue)
-		g.taken.turns = append(g.taken.turns, sup.lastInTurn(s.sharingID(a.of, sh, g.window.key.share)))
+		id := s.sharingID(a.of, sh, g.window.key.share)
+		sup.tookTurn(id)
+		g.taken.turns = append(g.taken.turns, takenTurn{sup, id})
 	}
 }
 
@@ -238,10 +240,7 @@ func (t *takenUnits) giveBack() {
 	}
 	t.bundle.Ungranted(t.grant)
 	for _, turn := range t.turns {
-		if turn.who.turn == turn.now {
-			turn.who.turn = turn.former
-			turn.by.waits.moved(turn.id)
-		}
+		turn.by.moved(turn.id)
 		turn.by.ease()
 	}
 }

@@ -15,7 +15,8 @@ func (d *Dispatcher) Standing() Standing { return d.standing((*state).addFigures
 const outlookWithin = 2 * time.Second
 
 // Outlook is the Standing and how long each share waits for its target if nothing is reclaimed, which takes a look at
-// the ends of attempts. When the database does not answer, those waits are unknown and the rest is told.
+// the ends of attempts, and how long the next of its jobs has waited, a look at these. When the database does not answer,
+// those waits are unknown and the rest is told.
 func (d *Dispatcher) Outlook(ctx context.Context) Standing {
 	ctx, cancel := context.WithTimeout(ctx, outlookWithin)
 	defer cancel()
@@ -23,10 +24,16 @@ func (d *Dispatcher) Outlook(ctx context.Context) Standing {
 	if err != nil {
 		ends = nil
 	}
-	return d.standing(func(s *state, p *pool, to *PoolStanding) {
+	var heads []headJob
+	st := d.standing(func(s *state, p *pool, to *PoolStanding) {
 		s.addFigures(p, to)
 		s.addWaits(p, to, ends)
+		heads = append(heads, s.headsIn(p)...)
 	})
+	if waited, err := d.waited(ctx, heads); err == nil {
+		st.addWaited(heads, waited)
+	}
+	return st
 }
 
 // standing with add fills in what takes a solve of its own.

@@ -57,3 +57,42 @@ func TestOutlook(t *testing.T) {
 		}
 	}
 }
+
+// A share has waited as long as the oldest of its jobs that are next in line, and a branch as long as the longest below it.
+func TestOutlookHasWaits(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1, node("A1", 1), node("A2", 1)), node("B", 1)}, slots("q", 10))
+	d := f.daemon()
+	for _, c := range []struct {
+		share string
+		ago   string
+		cores int
+	}{{"A/A1", "500 s", 1}, {"A/A1", "510 s", 2}, {"A/A2", "100 s", 1}} {
+		ids := f.enqueue(batch{share: c.share, n: 3, cores: c.cores})
+		f.exec("UPDATE jobs SET created_at = now() - $2::interval WHERE id = ANY ($1)", ids, c.ago)
+	}
+	waited := func(path string, want float64) bool {
+		for _, s := range d.Outlook(t.Context()).Pools[0].Shares {
+			if s.Path == path {
+				return s.Waited == nil && want < 0 || s.Waited != nil && *s.Waited >= want && *s.Waited < want+90
+			}
+		}
+		return false
+	}
+	all := func() {
+		t.Helper()
+		for path, want := range map[string]float64{"A/A1": 500, "A/A2": 100, "A": 500, "B": -1} {
+			eventually(t, path+" has waited as long as its next job", func() bool { return waited(path, want) })
+		}
+	}
+	all() // nobody has pulled: no job is in memory
+	pull1(t, d, "q")
+	pull1(t, d, "q")
+	all()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, s := range d.Outlook(gone).Pools[0].Shares {
+		if s.Waited != nil {
+			t.Errorf("without the database: %+v", s)
+		}
+	}
+}

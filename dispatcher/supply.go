@@ -28,8 +28,7 @@ type supply struct {
 	of    *shares.Resource
 	book  *resource.Pool // nil: there is no such resource
 	limit *limit         // nil in a replay, and where there is no bound
-	ids   map[string]*sharer
-	seq   uint64 // grants so far
+	seq   uint64         // grants so far
 	waits waiters
 	eased bool      // those that wait are to be asked again
 	why   string    // what it last refused for: a name that starts with resource_
@@ -37,12 +36,6 @@ type supply struct {
 
 	recent resource.Recent
 	report *external // what its server last said; nil: nothing that counts
-}
-
-// sharer is what a supply knows of a sharing ID.
-type sharer struct {
-	held int64
-	turn uint64 // the grant that it got last
 }
 
 // supplyKey names a supply; queue is 0 where all queues share the units, or have no bound.
@@ -104,6 +97,7 @@ type supplies struct {
 // adoptSupplies begins anew with those of a site: what is held and wanted is counted again, who waited longest is known.
 func (s *state) adoptSupplies() {
 	before := s.supplies
+	before.carry()
 	s.supplies = supplies{families: map[string]*resource.Family{}, by: map[supplyKey]*supply{}, former: before.by,
 		unknown: &supply{state: s, why: string(GateResourceUnknown)}}
 	for _, r := range s.version.Resources {
@@ -128,6 +122,16 @@ func (s *state) adoptSupplies() {
 	for _, o := range slices.Concat(s.byAt, s.ofNodes) {
 		for _, sh := range o.shapes {
 			s.resolve(sh)
+		}
+	}
+}
+
+// carry has those that nobody used under a site stand for it too where there is a report: their pools go by it, and it must
+// be known when it is too old.
+func (of *supplies) carry() {
+	for key, sup := range of.former {
+		if of.by[key] == nil && sup.report != nil {
+			of.by[key] = sup
 		}
 	}
 }
@@ -184,7 +188,7 @@ func (s *state) supply(key supplyKey, of *shares.Resource) *supply {
 
 func (s *state) newSupply(key supplyKey, of *shares.Resource) *supply {
 	_, part := shares.CutResource(key.ref)
-	sup := &supply{state: s, key: key, of: of, ids: map[string]*sharer{}}
+	sup := &supply{state: s, key: key, of: of}
 	queue := ""
 	if sup.queue = s.queues[key.queue]; sup.queue != nil {
 		queue = sup.queue.Name
@@ -196,11 +200,6 @@ func (s *state) newSupply(key supplyKey, of *shares.Resource) *supply {
 	}
 	if before := s.supplies.former[key]; before != nil {
 		sup.recent, sup.report, sup.seq = before.recent, before.report, before.seq
-		for id, who := range before.ids {
-			if who.turn > 0 {
-				sup.ids[id] = &sharer{turn: who.turn}
-			}
-		}
 		sup.follow()
 	}
 	return sup
@@ -263,16 +262,6 @@ func (s *state) sharingID(of *shares.Resource, sh *shape, share shares.ShareID) 
 	return sh.full.SharingID
 }
 
-// sharer finds or makes an ID's standing.
-func (sup *supply) sharer(id string) *sharer {
-	sh := sup.ids[id]
-	if sh == nil {
-		sh = &sharer{}
-		sup.ids[id] = sh
-	}
-	return sh
-}
-
 // holdResources counts units that jobs take or give back.
 func (s *state) holdResources(q *queue, key heldKey, jobs int64) {
 	sh := s.shapes[key.shape]
@@ -288,13 +277,11 @@ func (s *state) holdResources(q *queue, key heldKey, jobs int64) {
 }
 
 func (s *state) holdUnits(sup *supply, id string, units int64) {
-	who := sup.sharer(id)
-	who.held += units
 	sup.book.Hold(id, units)
 	if units > 0 && s.limits != nil {
 		sup.recent.Add(s.now(), units)
 	}
-	sup.waits.moved(id)
+	sup.moved(id)
 	if units < 0 {
 		sup.ease()
 	}

@@ -14,7 +14,7 @@ import (
 type KindQueues struct {
 	Share  string       `json:"share" doc:"The share that pays."`
 	Needs  Requirements `json:"needs"`
-	Jobs   int64        `json:"jobs" doc:"Live jobs of this kind, among the first 100000 of the task."`
+	Jobs   int64        `json:"jobs" doc:"Live jobs of this kind, among the first 10000 of the task."`
 	ToCome int64        `json:"to_come" doc:"Pieces of the task that will become such jobs, or, where it may choose between sizes, those of another size."`
 	Queues []QueueFit   `json:"queues" doc:"Every queue of the site, in file order."`
 }
@@ -30,6 +30,9 @@ type QueueFit struct {
 	Pilots int               `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
 }
 
+// mostKinds bounds how many live jobs of a task are looked at for their kinds.
+const mostKinds = 10_000
+
 type kindRow struct {
 	ShareID shares.ShareID
 	ShapeID int32
@@ -40,7 +43,7 @@ type kindRow struct {
 // TaskQueues says where the jobs of a task may run, and which filter excludes which queue: one answer for each kind of
 // jobs that it has or will have. None: it is over, or nothing of it is a job yet.
 func (d *Dispatcher) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error) {
-	rows, err := collect[kindRow](ctx, d.cfg.Pool, "task_kinds", pgx.StrictNamedArgs{"task": task, "most": mostCounted})
+	rows, err := collect[kindRow](ctx, d.cfg.Pool, "task_kinds", pgx.StrictNamedArgs{"task": task, "most": mostKinds})
 	if err != nil {
 		return nil, fmt.Errorf("queues of a task: %w", err)
 	}

@@ -47,25 +47,19 @@ func (s *state) tookTurn(r turnRow) {
 		sup := s.supplyAt(a, q)
 		id := s.sharingID(a.of, sh, r.ShareID)
 		sup.book.Granted(id)
-		sup.lastInTurn(id)
+		sup.tookTurn(id)
 	}
 }
 
-// takenTurn is the turn that an ID had before, and the one that it has now.
+// takenTurn is whose turn a grant was.
 type takenTurn struct {
-	by          *supply
-	who         *sharer
-	id          string
-	former, now uint64
+	by *supply
+	id string
 }
 
-// lastInTurn puts an ID behind all others.
-func (sup *supply) lastInTurn(id string) takenTurn {
-	who := sup.sharer(id)
+// tookTurn follows that the book has put an ID behind all others.
+func (sup *supply) tookTurn(id string) {
 	sup.seq++
-	t := takenTurn{sup, who, id, who.turn, sup.seq}
-	who.turn = sup.seq
-	sup.waits.moved(id)
+	sup.moved(id)
 	sup.ease() // an odd unit may be somebody else's by now
-	return t
 }

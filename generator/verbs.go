@@ -54,6 +54,16 @@ var next = map[Verb]map[string]string{
 	VerbAvalanche: {"ready": same, "scouting": "running", "running": same, "paused": same, "throttled": same, "exhausted": "running"},
 }
 
+// VerbsFor lists what can be said to a task in a state and would change something, the mildest first.
+func VerbsFor(state string) (verbs []Verb) {
+	for _, v := range []Verb{VerbResume, VerbPause, VerbAvalanche, VerbRetry, VerbFinish, VerbKill} {
+		if after, ok := next[v][state]; ok && after != same {
+			verbs = append(verbs, v)
+		}
+	}
+	return verbs
+}
+
 // hints for verbs that were refused.
 var refusals = map[Verb]string{
 	VerbRetry:     "finished and failed tasks can be retried",

@@ -51,8 +51,9 @@ CREATE FUNCTION public.divvy_drop_days(parent text, before date) RETURNS integer
     SET search_path TO 'public', 'pg_temp'
     AS $_$
 DECLARE
-    name    text;
-    dropped int := 0;
+    name      text;
+    uncounted boolean;
+    dropped   int := 0;
 BEGIN
     FOR name IN
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -60,13 +61,18 @@ BEGIN
             AND c.relname < (parent || to_char(before, '_YYYYMMDD')) COLLATE "C"
         ORDER BY c.relname
     LOOP
+        IF parent = 'attempts' THEN
+            EXECUTE format('SELECT EXISTS (SELECT FROM %1$I a WHERE a.nth > s.done) OR s.past IS NOT NULL AND EXISTS (SELECT FROM %1$I a
+                WHERE a.nth IS NULL AND a.ended_at >= s.past) FROM usage_state s', name) INTO uncounted;
+            EXIT WHEN uncounted;
+        END IF;
         EXECUTE format('DROP TABLE %I', name);
         dropped := dropped + 1;
     END LOOP;
     RETURN dropped;
 END $_$;
 
-COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many.';
+COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many. Of attempts only those before the first day of which one is not in the roll-ups yet.';
 
 CREATE FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) RETURNS boolean
     LANGUAGE plpgsql
@@ -84,6 +90,22 @@ BEGIN
 EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END $$;
+
+CREATE FUNCTION public.divvy_lease_piece() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO public.lease_pieces (job_id, attempt, nonce, share_id, since, until)
+    SELECT OLD.job_id, OLD.attempt, OLD.nonce, OLD.share_id, s.since, greatest(s.since, clock_timestamp())
+    FROM (
+        SELECT coalesce(max(p.until), OLD.claimed_at) AS since FROM public.lease_pieces p
+        WHERE p.job_id = OLD.job_id AND p.attempt = OLD.attempt AND p.nonce = OLD.nonce
+    ) s
+    ON CONFLICT DO NOTHING; -- a piece without length, when the clock was set back
+    RETURN NULL;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_lease_piece() IS 'Notes up to when the share was charged that a lease leaves.';
 
 CREATE FUNCTION public.divvy_make_days(parent text, first date, days integer) RETURNS integer
     LANGUAGE plpgsql
@@ -163,6 +185,12 @@ END $$;
 
 COMMENT ON FUNCTION public.divvy_tend_at() IS 'Says when a claim is to be looked at: what it follows from is written in many places.';
 
+CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN '{1,2,5,10,20,30,60,120,300,600,1200,1800,3600,7200,14400,28800,43200,86400,172800,604800}'::double precision[];
+
+COMMENT ON FUNCTION public.divvy_wait_bounds() IS 'Seconds at which waits are told apart.';
+
 CREATE TABLE public.attempts (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -189,6 +217,7 @@ CREATE TABLE public.attempts (
     said text,
     report jsonb,
     judged text,
+    nth bigint,
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
 )
 PARTITION BY RANGE (ended_at);
@@ -207,6 +236,112 @@ COMMENT ON COLUMN public.attempts.said IS 'How a reclaimed attempt that counts a
 COMMENT ON COLUMN public.attempts.report IS 'What its pilot reported beside the rest, by name, the latest word on each; NULL: nothing.';
 
 COMMENT ON COLUMN public.attempts.judged IS 'What was made of an attempt that did not finish, where a rule or the terms of its task said so; NULL: its job was tried again at once, or was over.';
+
+COMMENT ON COLUMN public.attempts.nth IS 'Number in the order of insertion, with gaps; NULL: it is from before there were numbers.';
+
+CREATE TABLE public.lease_pieces (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    nonce bigint NOT NULL,
+    share_id integer NOT NULL,
+    since timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    CONSTRAINT lease_pieces_check CHECK ((since <= until))
+);
+
+COMMENT ON TABLE public.lease_pieces IS 'Leases that went to another share: whom they were charged to before, from when to when. What comes behind the last piece is charged to the share of the lease, or of the attempt.';
+
+COMMENT ON COLUMN public.lease_pieces.until IS 'By the clock, not the begin of the transaction, which may lie before the claim. It may lie behind the end of an attempt whose end waited for the move: readers cut it there.';
+
+CREATE VIEW public.attempt_pieces AS
+ SELECT a.nth,
+    a.job_id,
+    a.attempt,
+    a.nonce,
+    a.task_id,
+    p.share_id,
+    a.queue_id,
+    a.node,
+    a.cores,
+    a.units,
+    a.outcome,
+    a.claimed_at,
+    a.ended_at,
+    to_timestamp(((h.hour * 3600))::double precision) AS hour,
+    ('1970-01-01'::date + ((h.hour / 24))::integer) AS day,
+    e.us,
+    e.ends,
+    (((a.cores * e.us))::numeric * 0.000001) AS slot_seconds,
+    ((a.units)::numeric * ((e.us)::numeric * 0.000000001)) AS unit_seconds,
+        CASE
+            WHEN (a.outcome = ANY (ARRAY['failed'::text, 'lost'::text, 'revoked'::text])) THEN (((a.cores * e.us))::numeric * 0.000001)
+            ELSE (0)::numeric
+        END AS wasted_slot_seconds,
+        CASE
+            WHEN e.ends THEN ((a.cpu_s * (1000)::double precision))::bigint
+            ELSE (0)::bigint
+        END AS cpu_ms,
+    ((e.ends AND (a.outcome = 'finished'::text)))::integer AS finished,
+    ((e.ends AND (a.outcome = 'failed'::text)))::integer AS failed,
+    ((e.ends AND (a.outcome = 'lost'::text)))::integer AS lost,
+    ((e.ends AND (a.outcome = 'cancelled'::text)))::integer AS cancelled,
+    ((e.ends AND (a.outcome = 'revoked'::text)))::integer AS revoked
+   FROM ((((public.attempts a
+     CROSS JOIN LATERAL ( SELECT ((EXTRACT(epoch FROM a.claimed_at) * (1000000)::numeric))::bigint AS begun,
+            ((EXTRACT(epoch FROM GREATEST(a.ended_at, a.claimed_at)) * (1000000)::numeric))::bigint AS ended) b)
+     CROSS JOIN LATERAL ( SELECT a.share_id,
+            true AS last,
+            b.ended AS until,
+            LEAST(b.ended, COALESCE(( SELECT ((EXTRACT(epoch FROM max(m.until)) * (1000000)::numeric))::bigint AS int8
+                   FROM public.lease_pieces m
+                  WHERE ((m.job_id = a.job_id) AND (m.attempt = a.attempt) AND (m.nonce = a.nonce))), b.begun)) AS since
+        UNION ALL
+         SELECT m.share_id,
+            false,
+            LEAST(((EXTRACT(epoch FROM m.until) * (1000000)::numeric))::bigint, b.ended) AS "least",
+            LEAST(((EXTRACT(epoch FROM m.since) * (1000000)::numeric))::bigint, b.ended) AS "least"
+           FROM public.lease_pieces m
+          WHERE ((m.job_id = a.job_id) AND (m.attempt = a.attempt) AND (m.nonce = a.nonce))) p)
+     CROSS JOIN LATERAL ( SELECT g.hour
+           FROM generate_series((p.since / '3600000000'::bigint), (p.until / '3600000000'::bigint)) g(hour)
+          WHERE ((g.hour % (1)::bigint) = 0)) h)
+     CROSS JOIN LATERAL ( SELECT (LEAST(p.until, ((h.hour + 1) * '3600000000'::bigint)) - GREATEST(p.since, (h.hour * '3600000000'::bigint))) AS us,
+            (p.last AND (h.hour = (p.until / '3600000000'::bigint))) AS ends) e);
+
+COMMENT ON VIEW public.attempt_pieces IS 'What ended attempts cost, a row an attempt, share that was charged and hour: cores and units for so many microseconds.';
+
+CREATE FUNCTION report.uncounted() RETURNS SETOF public.attempt_pieces
+    LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    AS $$
+DECLARE
+    s    public.usage_state;
+    last bigint;
+BEGIN
+    SELECT * INTO STRICT s FROM public.usage_state;
+    SELECT CASE WHEN n.is_called THEN n.last_value ELSE 0 END INTO STRICT last FROM public.attempts_nth n;
+    IF last > s.done THEN
+        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth > s.done AND p.nth <= last;
+    END IF;
+    IF s.past IS NOT NULL THEN
+        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth IS NULL AND p.ended_at >= s.past;
+    END IF;
+END $$;
+
+COMMENT ON FUNCTION report.uncounted() IS 'Pieces of attempts that are not in the roll-ups yet: next to nothing as a rule. The usage views add them.';
+
+CREATE SEQUENCE public.attempts_nth
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE public.attempts_nth OWNED BY public.attempts.nth;
 
 CREATE TABLE public.attempts_rest (
     job_id bigint NOT NULL,
@@ -234,6 +369,7 @@ CREATE TABLE public.attempts_rest (
     said text,
     report jsonb,
     judged text,
+    nth bigint DEFAULT nextval('public.attempts_nth'::regclass),
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
 )
 WITH (autovacuum_analyze_scale_factor='0.5');
@@ -477,6 +613,26 @@ CREATE TABLE public.escrow (
     granted bigint NOT NULL
 )
 WITH (fillfactor='50');
+
+CREATE TABLE public.fairness_hours (
+    hour timestamp with time zone NOT NULL,
+    pool text NOT NULL,
+    share_id integer NOT NULL,
+    seconds double precision NOT NULL,
+    target_seconds double precision NOT NULL,
+    held_seconds double precision NOT NULL,
+    missed_seconds double precision NOT NULL,
+    starved_seconds double precision NOT NULL,
+    busy_seconds double precision NOT NULL
+);
+
+COMMENT ON TABLE public.fairness_hours IS 'Integrals over share_samples: a sample counts until the next one, for ten minutes at the most, since there may have been no daemon. target, held, missed: in units x seconds.';
+
+COMMENT ON COLUMN public.fairness_hours.missed_seconds IS 'Of target - held, where that was above zero and the share had ready jobs.';
+
+COMMENT ON COLUMN public.fairness_hours.starved_seconds IS 'Seconds in which it had ready jobs and a target, and held nothing.';
+
+COMMENT ON COLUMN public.fairness_hours.busy_seconds IS 'Seconds in which it had ready jobs or held something.';
 
 CREATE TABLE public.generations (
     share_id integer NOT NULL,
@@ -1540,6 +1696,230 @@ ALTER TABLE public.tasks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE VIEW public.uncounted_days AS
+ SELECT p.day,
+    p.share_id,
+    p.queue_id,
+    COALESCE(t.user_name, ''::text) AS user_name,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM (report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
+  GROUP BY p.day, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
+
+CREATE VIEW public.uncounted_hours AS
+ SELECT p.hour,
+    p.share_id,
+    p.queue_id,
+    COALESCE(t.user_name, ''::text) AS user_name,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM (report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
+  GROUP BY p.hour, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
+
+CREATE VIEW public.uncounted_nodes AS
+ SELECT ((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date AS day,
+    p.queue_id,
+    p.node,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+  GROUP BY (((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date), p.queue_id, p.node;
+
+CREATE VIEW public.uncounted_pieces AS
+ SELECT p.nth,
+    p.job_id,
+    p.attempt,
+    p.nonce,
+    p.task_id,
+    p.share_id,
+    p.queue_id,
+    p.node,
+    p.cores,
+    p.units,
+    p.outcome,
+    p.claimed_at,
+    p.ended_at,
+    p.hour,
+    p.day,
+    p.us,
+    p.ends,
+    p.slot_seconds,
+    p.unit_seconds,
+    p.wasted_slot_seconds,
+    p.cpu_ms,
+    p.finished,
+    p.failed,
+    p.lost,
+    p.cancelled,
+    p.revoked
+   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked);
+
+CREATE VIEW public.uncounted_tasks AS
+ SELECT p.day,
+    p.task_id,
+    p.share_id,
+    sum(p.slot_seconds) AS slot_seconds,
+    sum(p.unit_seconds) AS unit_seconds,
+    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
+    (sum(p.cpu_ms))::bigint AS cpu_ms,
+    sum(p.finished) AS finished,
+    sum(p.failed) AS failed,
+    sum(p.lost) AS lost,
+    sum(p.cancelled) AS cancelled,
+    sum(p.revoked) AS revoked
+   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+  GROUP BY p.day, p.task_id, p.share_id;
+
+CREATE TABLE public.usage_days (
+    day date NOT NULL,
+    share_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    user_name text NOT NULL,
+    slot_seconds numeric NOT NULL,
+    unit_seconds numeric NOT NULL,
+    wasted_slot_seconds numeric NOT NULL,
+    cpu_ms bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    revoked bigint NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE public.usage_days IS 'usage_hours by the day (UTC).';
+
+CREATE TABLE public.usage_hours (
+    hour timestamp with time zone NOT NULL,
+    share_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    user_name text NOT NULL,
+    slot_seconds numeric NOT NULL,
+    unit_seconds numeric NOT NULL,
+    wasted_slot_seconds numeric NOT NULL,
+    cpu_ms bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    revoked bigint NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE public.usage_hours IS 'What ended attempts cost, by the hour in which it was used, and how many ended in it. user_name: empty where the task is not known.';
+
+COMMENT ON COLUMN public.usage_hours.wasted_slot_seconds IS 'Of attempts that failed, were lost or revoked.';
+
+COMMENT ON COLUMN public.usage_hours.cpu_ms IS 'CPU time as reported, in the hour in which the attempt ended.';
+
+CREATE TABLE public.usage_nodes (
+    day date NOT NULL,
+    queue_id integer NOT NULL,
+    node text NOT NULL,
+    slot_seconds numeric NOT NULL,
+    wasted_slot_seconds numeric NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    revoked bigint NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE public.usage_nodes IS 'Attempts by node and the day (UTC) in which they ended, with all that they cost.';
+
+CREATE TABLE public.usage_state (
+    only_row boolean DEFAULT true NOT NULL,
+    done bigint DEFAULT 0 NOT NULL,
+    upto bigint DEFAULT 0 NOT NULL,
+    holders text[] DEFAULT '{}'::text[] NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    past timestamp with time zone,
+    past_last timestamp with time zone,
+    rated timestamp with time zone,
+    CONSTRAINT usage_state_check CHECK ((done <= upto)),
+    CONSTRAINT usage_state_check1 CHECK (((past IS NULL) = (past_last IS NULL))),
+    CONSTRAINT usage_state_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='10');
+
+COMMENT ON TABLE public.usage_state IS 'Attempts with a nth up to done are in the roll-ups. Next are those up to upto, as soon as none of holders (virtual transactions) goes on.';
+
+COMMENT ON COLUMN public.usage_state.past IS 'Attempts without a number that ended in this hour or later are not counted yet; NULL: all are. past_last is the last hour that has some.';
+
+COMMENT ON COLUMN public.usage_state.rated IS 'Hours before this one are in fairness_hours; NULL: none is.';
+
+CREATE TABLE public.usage_tasks (
+    day date NOT NULL,
+    task_id bigint NOT NULL,
+    share_id integer NOT NULL,
+    slot_seconds numeric NOT NULL,
+    unit_seconds numeric NOT NULL,
+    wasted_slot_seconds numeric NOT NULL,
+    cpu_ms bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    revoked bigint NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE public.usage_tasks IS 'usage_hours by the day (UTC) and task.';
+
+CREATE TABLE public.wait_hours (
+    hour timestamp with time zone NOT NULL,
+    share_id integer NOT NULL,
+    queue_id integer NOT NULL,
+    bucket integer NOT NULL,
+    jobs bigint NOT NULL,
+    wait_seconds numeric NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE public.wait_hours IS 'How long jobs waited from being made to their first claim, by the hour of that claim, known when the first attempt is over. bucket: how many of divvy_wait_bounds are not above it.';
+
+CREATE VIEW report.about AS
+ SELECT 2 AS version,
+    u.done AS counted_up_to,
+    u.at AS counted_at,
+    (u.past IS NULL) AS complete,
+    u.rated AS rated_up_to
+   FROM public.usage_state u;
+
+COMMENT ON VIEW report.about IS 'One row about this schema itself.';
+
+COMMENT ON COLUMN report.about.version IS 'Rises when views or columns are added. None is ever taken away or changed.';
+
+COMMENT ON COLUMN report.about.counted_up_to IS 'Number of the last attempt that is in the roll-ups. What came after it the usage views read one by one.';
+
+COMMENT ON COLUMN report.about.counted_at IS 'When that was.';
+
+COMMENT ON COLUMN report.about.complete IS 'Whether attempts from before there were roll-ups are all in them; until then the usage views are slow, and as exact.';
+
+COMMENT ON COLUMN report.about.rated_up_to IS 'Hours before this one are in share_fairness and fairness; NULL: none is.';
+
 CREATE VIEW report.attempts AS
  SELECT a.job_id,
     a.attempt,
@@ -1616,6 +1996,59 @@ COMMENT ON COLUMN report.attempts.memory_mb IS 'Peak memory in MB, as the pilot 
 COMMENT ON COLUMN report.attempts.outputs IS 'What the job made, by name, as the pilot reported.';
 
 COMMENT ON COLUMN report.attempts.report IS 'What else its pilot reported, by name: of PanDA pilots jobMetrics, pilotErrorCode and the like. NULL: nothing.';
+
+CREATE VIEW report.charges AS
+ SELECT p.job_id,
+    p.attempt,
+    p.task_id,
+    t.user_name,
+    s.path AS share,
+    q.name AS queue,
+    p.hour,
+    p.cores,
+    (((p.units)::numeric / 1000.0))::numeric(20,3) AS units,
+    p.slot_seconds,
+    p.unit_seconds,
+    p.outcome,
+    p.ends,
+    p.claimed_at,
+    p.ended_at
+   FROM (((public.attempt_pieces p
+     LEFT JOIN public.shares s ON ((s.id = p.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = p.queue_id)))
+     LEFT JOIN public.tasks t ON ((t.id = p.task_id)));
+
+COMMENT ON VIEW report.charges IS 'How every ended attempt is split: a row an attempt, share that was charged, and hour. What the usage views are the sums of. Restrict it by ended_at: days are stored apart.';
+
+COMMENT ON COLUMN report.charges.job_id IS 'Job that was tried.';
+
+COMMENT ON COLUMN report.charges.attempt IS 'Number of the attempt, from 1.';
+
+COMMENT ON COLUMN report.charges.task_id IS 'Task of the job.';
+
+COMMENT ON COLUMN report.charges.user_name IS 'Whose task it is.';
+
+COMMENT ON COLUMN report.charges.share IS 'Path of the share that this piece was charged to.';
+
+COMMENT ON COLUMN report.charges.queue IS 'Queue where it ran.';
+
+COMMENT ON COLUMN report.charges.hour IS 'Begin of the hour that the piece lies in.';
+
+COMMENT ON COLUMN report.charges.cores IS 'Cores that it held.';
+
+COMMENT ON COLUMN report.charges.units IS 'Units that it held.';
+
+COMMENT ON COLUMN report.charges.slot_seconds IS 'Cores times seconds of this piece.';
+
+COMMENT ON COLUMN report.charges.unit_seconds IS 'Units times seconds of this piece.';
+
+COMMENT ON COLUMN report.charges.outcome IS 'finished, failed, lost, cancelled or revoked.';
+
+COMMENT ON COLUMN report.charges.ends IS 'Whether the attempt ended in this piece: it counts once.';
+
+COMMENT ON COLUMN report.charges.claimed_at IS 'When the lease began.';
+
+COMMENT ON COLUMN report.charges.ended_at IS 'When the lease ended.';
 
 CREATE VIEW report.deadlines AS
  SELECT d.task_id,
@@ -1799,6 +2232,46 @@ COMMENT ON COLUMN report.decisions.skipped IS 'Paths of the first eight shares w
 
 COMMENT ON COLUMN report.decisions.skipped_for IS 'Why each of skipped was skipped: unfit (none of its jobs fits the slot), max (of it or a share above it), pool (capacity), lend or borrow.';
 
+CREATE VIEW report.fairness AS
+ SELECT leaves.hour,
+    leaves.pool,
+    count(*) AS shares,
+    (((sum(leaves.x) * sum(leaves.x)) / NULLIF(((count(*))::double precision * sum((leaves.x * leaves.x))), (0)::double precision)))::numeric(6,4) AS jain,
+    max(abs((leaves.held - leaves.target))) AS largest_deviation_units,
+    (array_agg(leaves.share ORDER BY (abs((leaves.held - leaves.target))) DESC, leaves.share))[1] AS furthest_share,
+    sum(leaves.missed_seconds) AS missed_unit_seconds,
+    count(*) FILTER (WHERE (leaves.starved_seconds > (0)::double precision)) AS starved_shares
+   FROM ( SELECT f.hour,
+            f.pool,
+            s.path AS share,
+            (f.held_seconds / f.target_seconds) AS x,
+            (f.held_seconds / f.seconds) AS held,
+            (f.target_seconds / f.seconds) AS target,
+            f.missed_seconds,
+            f.starved_seconds
+           FROM (public.fairness_hours f
+             JOIN public.shares s ON ((s.id = f.share_id)))
+          WHERE (s.leaf AND (f.target_seconds > (0)::double precision) AND (f.busy_seconds > (0)::double precision))) leaves
+  GROUP BY leaves.hour, leaves.pool;
+
+COMMENT ON VIEW report.fairness IS 'How fair an hour was, of each pool: over the leaves that had a target and jobs.';
+
+COMMENT ON COLUMN report.fairness.hour IS 'Begin of the hour.';
+
+COMMENT ON COLUMN report.fairness.pool IS 'Resource group.';
+
+COMMENT ON COLUMN report.fairness.shares IS 'Leaves that had a target and jobs.';
+
+COMMENT ON COLUMN report.fairness.jain IS 'Jain''s index of held / target: 1 = all had the same part of what they were promised, 1/shares = one had all.';
+
+COMMENT ON COLUMN report.fairness.largest_deviation_units IS 'The largest distance of held from target, in the mean of the hour.';
+
+COMMENT ON COLUMN report.fairness.furthest_share IS 'Path of the share that had it.';
+
+COMMENT ON COLUMN report.fairness.missed_unit_seconds IS 'What leaves held too little while they had ready jobs, in all.';
+
+COMMENT ON COLUMN report.fairness.starved_shares IS 'Leaves that had ready jobs and a target and held nothing for some time.';
+
 CREATE VIEW report.jobs AS
  SELECT j.id AS job_id,
     j.task_id,
@@ -1975,6 +2448,182 @@ COMMENT ON COLUMN report.leases.cpu_seconds IS 'CPU time used so far, as the pil
 COMMENT ON COLUMN report.leases.memory_mb IS 'Peak memory so far, as the pilot last reported.';
 
 COMMENT ON COLUMN report.leases.cancel_reason IS 'Why the pilot was told to end it; NULL when it was not.';
+
+CREATE VIEW report.node_usage AS
+ SELECT u.day,
+    q.name AS queue,
+    u.node,
+    u.slot_seconds,
+    u.wasted_slot_seconds,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked
+   FROM (( SELECT r.day,
+            r.queue_id,
+            r.node,
+            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_nodes r
+             LEFT JOIN public.uncounted_nodes t USING (day, queue_id, node))
+        UNION ALL
+         SELECT t.day,
+            t.queue_id,
+            t.node,
+            t.slot_seconds,
+            t.wasted_slot_seconds,
+            t.finished,
+            t.failed,
+            t.lost,
+            t.cancelled,
+            t.revoked
+           FROM public.uncounted_nodes t
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_nodes r
+                  WHERE ((r.day = t.day) AND (r.queue_id = t.queue_id) AND (r.node = t.node)))))) u
+     LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
+
+COMMENT ON VIEW report.node_usage IS 'Attempts that ended at a node on a day (UTC), with all that they cost, also what they cost the day before.';
+
+COMMENT ON COLUMN report.node_usage.day IS 'Day, UTC.';
+
+COMMENT ON COLUMN report.node_usage.queue IS 'Queue that the node belongs to.';
+
+COMMENT ON COLUMN report.node_usage.node IS 'Host of the pilots; empty when they did not say.';
+
+COMMENT ON COLUMN report.node_usage.slot_seconds IS 'Cores times seconds of these attempts, from claim to end.';
+
+COMMENT ON COLUMN report.node_usage.wasted_slot_seconds IS 'Of these, those of attempts that failed, were lost or revoked.';
+
+COMMENT ON COLUMN report.node_usage.jobs IS 'Attempts that ended, whatever their outcome.';
+
+COMMENT ON COLUMN report.node_usage.failures IS 'Of these, those that failed.';
+
+COMMENT ON COLUMN report.node_usage.lost IS 'Of these, those whose lease ran out.';
+
+COMMENT ON COLUMN report.node_usage.finished IS 'Of these, those that finished.';
+
+COMMENT ON COLUMN report.node_usage.cancelled IS 'Of these, those that nobody wanted any more.';
+
+COMMENT ON COLUMN report.node_usage.revoked IS 'Of these, those whose units were reclaimed.';
+
+CREATE VIEW report.queue_health AS
+ WITH moves AS (
+         SELECT counters.queue_id,
+            counters.shape_id,
+            counters.held,
+            counters.held_units
+           FROM public.counters
+          WHERE (counters.queue_id <> 0)
+        UNION ALL
+         SELECT ledger_tail_moves.queue_id,
+            ledger_tail_moves.shape_id,
+            (ledger_tail_moves.n * (((ledger_tail_moves.after = 'l'::text))::integer - ((ledger_tail_moves.before = 'l'::text))::integer)),
+            (ledger_tail_moves.units * (((ledger_tail_moves.after = 'l'::text))::integer - ((ledger_tail_moves.before = 'l'::text))::integer))
+           FROM public.ledger_tail_moves
+          WHERE (ledger_tail_moves.queue_id <> 0)
+        ), held AS (
+         SELECT m.queue_id,
+            sum(m.held) FILTER (WHERE (h_1.cores > 0)) AS jobs,
+            sum((m.held * h_1.cores)) AS cores,
+            sum(m.held_units) AS units
+           FROM (moves m
+             JOIN public.shapes h_1 ON ((h_1.id = m.shape_id)))
+          GROUP BY m.queue_id
+        ), used AS (
+         SELECT lately.queue_id,
+            sum(((((lately.finished + lately.failed) + lately.lost) + lately.cancelled) + lately.revoked)) AS attempts,
+            sum(lately.failed) AS failed,
+            sum(lately.lost) AS lost,
+            sum(lately.slot_seconds) AS slot_seconds,
+            sum(lately.wasted_slot_seconds) AS wasted
+           FROM ( SELECT usage_hours.queue_id,
+                    usage_hours.finished,
+                    usage_hours.failed,
+                    usage_hours.lost,
+                    usage_hours.cancelled,
+                    usage_hours.revoked,
+                    usage_hours.slot_seconds,
+                    usage_hours.wasted_slot_seconds
+                   FROM public.usage_hours
+                  WHERE (usage_hours.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))
+                UNION ALL
+                 SELECT uncounted.queue_id,
+                    uncounted.finished,
+                    uncounted.failed,
+                    uncounted.lost,
+                    uncounted.cancelled,
+                    uncounted.revoked,
+                    uncounted.slot_seconds,
+                    uncounted.wasted_slot_seconds
+                   FROM report.uncounted() uncounted(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
+                  WHERE (uncounted.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))) lately
+          GROUP BY lately.queue_id
+        )
+ SELECT q.name AS queue,
+    q.pool,
+    q.state,
+    q.slots,
+    ((q.core_power_milli)::numeric / 1000.0) AS core_power,
+    (COALESCE(h.jobs, (0)::numeric))::bigint AS held_jobs,
+    (COALESCE(h.cores, (0)::numeric))::bigint AS held_cores,
+    ((COALESCE(h.units, (0)::numeric) / (1000)::numeric))::numeric(20,3) AS held_units,
+    (EXISTS ( SELECT
+           FROM public.daemons d
+          WHERE ((d.closed_at IS NULL) AND (q.id = ANY (d.pilot_queues))))) AS has_pilots,
+    b.since AS black_hole_since,
+    (COALESCE(u.attempts, (0)::numeric))::bigint AS attempts,
+    (COALESCE(u.failed, (0)::numeric))::bigint AS failures,
+    (COALESCE(u.lost, (0)::numeric))::bigint AS lost,
+    round(((100.0 * (u.failed + u.lost)) / NULLIF(u.attempts, (0)::numeric)), 1) AS bad_percent,
+    COALESCE(u.slot_seconds, (0)::numeric) AS slot_seconds,
+    COALESCE(u.wasted, (0)::numeric) AS wasted_slot_seconds
+   FROM (((public.queues q
+     LEFT JOIN held h ON ((h.queue_id = q.id)))
+     LEFT JOIN used u ON ((u.queue_id = q.id)))
+     LEFT JOIN public.black_holes b ON ((b.queue_id = q.id)))
+  WHERE (q.removed_in IS NULL);
+
+COMMENT ON VIEW report.queue_health IS 'The queues of the site in force: what they hold now, and how attempts ended there in this hour and the 23 before it.';
+
+COMMENT ON COLUMN report.queue_health.queue IS 'Name of the queue.';
+
+COMMENT ON COLUMN report.queue_health.pool IS 'Resource group.';
+
+COMMENT ON COLUMN report.queue_health.state IS 'online, drain, offline or test.';
+
+COMMENT ON COLUMN report.queue_health.slots IS 'Cores that may run at once; NULL: no limit.';
+
+COMMENT ON COLUMN report.queue_health.core_power IS 'Units that a core of it counts.';
+
+COMMENT ON COLUMN report.queue_health.held_jobs IS 'Jobs under a lease there.';
+
+COMMENT ON COLUMN report.queue_health.held_cores IS 'Cores that they hold.';
+
+COMMENT ON COLUMN report.queue_health.held_units IS 'Units that they hold.';
+
+COMMENT ON COLUMN report.queue_health.has_pilots IS 'Whether a daemon has seen pilots of it lately.';
+
+COMMENT ON COLUMN report.queue_health.black_hole_since IS 'Since when it is given a job from time to time only, as it failed nearly all; NULL: it is not.';
+
+COMMENT ON COLUMN report.queue_health.attempts IS 'Attempts that ended there, whatever their outcome.';
+
+COMMENT ON COLUMN report.queue_health.failures IS 'Of these, those that failed.';
+
+COMMENT ON COLUMN report.queue_health.lost IS 'Of these, those whose lease ran out.';
+
+COMMENT ON COLUMN report.queue_health.bad_percent IS 'failures and lost of 100 attempts; NULL: there were none.';
+
+COMMENT ON COLUMN report.queue_health.slot_seconds IS 'Cores times seconds that ended attempts used in these hours.';
+
+COMMENT ON COLUMN report.queue_health.wasted_slot_seconds IS 'Of these, those of attempts that failed, were lost or revoked.';
 
 CREATE VIEW report.reclaims AS
  SELECT r.job_id,
@@ -2389,6 +3038,45 @@ COMMENT ON COLUMN report.resources.external_at IS 'When that was reported.';
 
 COMMENT ON COLUMN report.resources.external_counts IS 'Whether the report is young enough to count; NULL: there is none.';
 
+CREATE VIEW report.share_fairness AS
+ SELECT f.hour,
+    f.pool,
+    s.path AS share,
+    s.leaf,
+    f.seconds,
+    f.target_seconds AS target_unit_seconds,
+    f.held_seconds AS held_unit_seconds,
+    f.missed_seconds AS missed_unit_seconds,
+    f.starved_seconds,
+    f.busy_seconds,
+    f.share_id
+   FROM (public.fairness_hours f
+     LEFT JOIN public.shares s ON ((s.id = f.share_id)));
+
+COMMENT ON VIEW report.share_fairness IS 'What a share was promised and given in an hour, of each pool, by the samples: a row an hour, pool and share. Hours that are over.';
+
+COMMENT ON COLUMN report.share_fairness.hour IS 'Begin of the hour.';
+
+COMMENT ON COLUMN report.share_fairness.pool IS 'Resource group: the queues that are shared out together.';
+
+COMMENT ON COLUMN report.share_fairness.share IS 'Path of the share.';
+
+COMMENT ON COLUMN report.share_fairness.leaf IS 'Leaves hold jobs; inner nodes only divide.';
+
+COMMENT ON COLUMN report.share_fairness.seconds IS 'Seconds of the hour of which there are samples.';
+
+COMMENT ON COLUMN report.share_fairness.target_unit_seconds IS 'What it should have held: units times seconds.';
+
+COMMENT ON COLUMN report.share_fairness.held_unit_seconds IS 'What it held.';
+
+COMMENT ON COLUMN report.share_fairness.missed_unit_seconds IS 'What it held too little while it had ready jobs.';
+
+COMMENT ON COLUMN report.share_fairness.starved_seconds IS 'Seconds in which it had ready jobs and a target and held nothing.';
+
+COMMENT ON COLUMN report.share_fairness.busy_seconds IS 'Seconds in which it had ready jobs or held something.';
+
+COMMENT ON COLUMN report.share_fairness.share_id IS 'Stable id of the share, never reused.';
+
 CREATE VIEW report.share_history AS
  SELECT h.at,
     h.pool,
@@ -2510,6 +3198,91 @@ COMMENT ON COLUMN report.shares_now.target_units IS 'Units that the share should
 
 COMMENT ON COLUMN report.shares_now.target_at IS 'When that sample was taken.';
 
+CREATE VIEW report.task_usage AS
+ SELECT u.day,
+    u.task_id,
+    t.name,
+    t.user_name,
+    s.path AS share,
+    u.slot_seconds,
+    u.unit_seconds,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked,
+    u.wasted_slot_seconds,
+    ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
+    u.share_id
+   FROM ((( SELECT r.day,
+            r.task_id,
+            r.share_id,
+            (r.slot_seconds + COALESCE(t_1.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.unit_seconds + COALESCE(t_1.unit_seconds, (0)::numeric)) AS unit_seconds,
+            (r.wasted_slot_seconds + COALESCE(t_1.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.cpu_ms + COALESCE(t_1.cpu_ms, (0)::bigint)) AS cpu_ms,
+            (r.finished + COALESCE(t_1.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t_1.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t_1.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t_1.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t_1.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_tasks r
+             LEFT JOIN public.uncounted_tasks t_1 USING (day, task_id, share_id))
+        UNION ALL
+         SELECT t_1.day,
+            t_1.task_id,
+            t_1.share_id,
+            t_1.slot_seconds,
+            t_1.unit_seconds,
+            t_1.wasted_slot_seconds,
+            t_1.cpu_ms,
+            t_1.finished,
+            t_1.failed,
+            t_1.lost,
+            t_1.cancelled,
+            t_1.revoked
+           FROM public.uncounted_tasks t_1
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_tasks r
+                  WHERE ((r.day = t_1.day) AND (r.task_id = t_1.task_id) AND (r.share_id = t_1.share_id)))))) u
+     LEFT JOIN public.shares s ON ((s.id = u.share_id)))
+     LEFT JOIN public.tasks t ON ((t.id = u.task_id)));
+
+COMMENT ON VIEW report.task_usage IS 'What a task used on a day (UTC): a row a day, task and share.';
+
+COMMENT ON COLUMN report.task_usage.day IS 'Day, UTC.';
+
+COMMENT ON COLUMN report.task_usage.task_id IS 'Id of the task.';
+
+COMMENT ON COLUMN report.task_usage.name IS 'Name that the user gave it; not unique.';
+
+COMMENT ON COLUMN report.task_usage.user_name IS 'Whose task it is.';
+
+COMMENT ON COLUMN report.task_usage.share IS 'Path of the share that was charged.';
+
+COMMENT ON COLUMN report.task_usage.slot_seconds IS 'Cores times seconds of its leases within this day.';
+
+COMMENT ON COLUMN report.task_usage.unit_seconds IS 'Units times seconds of its leases within this day.';
+
+COMMENT ON COLUMN report.task_usage.jobs IS 'Attempts that ended on this day, whatever their outcome.';
+
+COMMENT ON COLUMN report.task_usage.failures IS 'Of these, those that failed.';
+
+COMMENT ON COLUMN report.task_usage.lost IS 'Of these, those whose lease ran out.';
+
+COMMENT ON COLUMN report.task_usage.finished IS 'Of these, those that finished.';
+
+COMMENT ON COLUMN report.task_usage.cancelled IS 'Of these, those that nobody wanted any more.';
+
+COMMENT ON COLUMN report.task_usage.revoked IS 'Of these, those whose units were reclaimed.';
+
+COMMENT ON COLUMN report.task_usage.wasted_slot_seconds IS 'Of slot_seconds, those of attempts that failed, were lost or revoked.';
+
+COMMENT ON COLUMN report.task_usage.cpu_seconds IS 'CPU time, as pilots reported, of the attempts that ended on this day.';
+
+COMMENT ON COLUMN report.task_usage.share_id IS 'Stable id of the share, never reused.';
+
 CREATE VIEW report.tasks AS
  SELECT t.id AS task_id,
     t.name,
@@ -2573,30 +3346,147 @@ COMMENT ON COLUMN report.tasks.started_at IS 'When its first job was leased; NUL
 
 COMMENT ON COLUMN report.tasks.ended_at IS 'When it reached its final state; NULL before.';
 
-CREATE VIEW report.usage_hourly AS
- SELECT h.hour,
+CREATE VIEW report.usage_daily AS
+ SELECT u.day,
     s.path AS share,
     q.name AS queue,
-    t.user_name,
-    sum(((a.cores)::numeric * p.seconds)) AS slot_seconds,
-    sum((((a.units)::numeric / 1000.0) * p.seconds)) AS unit_seconds,
-    count(*) FILTER (WHERE p.last) AS jobs,
-    count(*) FILTER (WHERE (p.last AND (a.outcome = 'failed'::text))) AS failures,
-    count(*) FILTER (WHERE (p.last AND (a.outcome = 'lost'::text))) AS lost
-   FROM (((((public.attempts a
-     CROSS JOIN LATERAL generate_series(date_trunc('hour'::text, a.claimed_at, 'UTC'::text), date_trunc('hour'::text, a.ended_at, 'UTC'::text), '01:00:00'::interval) h(hour))
-     CROSS JOIN LATERAL ( SELECT EXTRACT(epoch FROM (LEAST(a.ended_at, (h.hour + '01:00:00'::interval)) - GREATEST(a.claimed_at, h.hour))) AS seconds,
-            (h.hour = date_trunc('hour'::text, a.ended_at, 'UTC'::text)) AS last) p)
-     LEFT JOIN public.shares s ON ((s.id = a.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = a.queue_id)))
-     LEFT JOIN public.tasks t ON ((t.id = a.task_id)))
-  GROUP BY h.hour, s.path, q.name, t.user_name;
+    NULLIF(u.user_name, ''::text) AS user_name,
+    u.slot_seconds,
+    u.unit_seconds,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked,
+    u.wasted_slot_seconds,
+    ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
+    u.share_id
+   FROM ((( SELECT r.day,
+            r.share_id,
+            r.queue_id,
+            r.user_name,
+            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.unit_seconds + COALESCE(t.unit_seconds, (0)::numeric)) AS unit_seconds,
+            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.cpu_ms + COALESCE(t.cpu_ms, (0)::bigint)) AS cpu_ms,
+            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_days r
+             LEFT JOIN public.uncounted_days t USING (day, share_id, queue_id, user_name))
+        UNION ALL
+         SELECT t.day,
+            t.share_id,
+            t.queue_id,
+            t.user_name,
+            t.slot_seconds,
+            t.unit_seconds,
+            t.wasted_slot_seconds,
+            t.cpu_ms,
+            t.finished,
+            t.failed,
+            t.lost,
+            t.cancelled,
+            t.revoked
+           FROM public.uncounted_days t
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_days r
+                  WHERE ((r.day = t.day) AND (r.share_id = t.share_id) AND (r.queue_id = t.queue_id) AND (r.user_name = t.user_name)))))) u
+     LEFT JOIN public.shares s ON ((s.id = u.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
 
-COMMENT ON VIEW report.usage_hourly IS 'What ended attempts cost, by the hour in which it was used. A lease that still runs is not in it yet: see report.leases.';
+COMMENT ON VIEW report.usage_daily IS 'report.usage_hourly by the day (UTC): a row a day, share, queue and user.';
+
+COMMENT ON COLUMN report.usage_daily.day IS 'Day, UTC.';
+
+COMMENT ON COLUMN report.usage_daily.share IS 'Path of the share that was charged.';
+
+COMMENT ON COLUMN report.usage_daily.queue IS 'Queue where it was used.';
+
+COMMENT ON COLUMN report.usage_daily.user_name IS 'Whose tasks used it.';
+
+COMMENT ON COLUMN report.usage_daily.slot_seconds IS 'Cores times seconds of the leases within this day.';
+
+COMMENT ON COLUMN report.usage_daily.unit_seconds IS 'Units times seconds of the leases within this day.';
+
+COMMENT ON COLUMN report.usage_daily.jobs IS 'Attempts that ended on this day, whatever their outcome.';
+
+COMMENT ON COLUMN report.usage_daily.failures IS 'Of these, those that failed.';
+
+COMMENT ON COLUMN report.usage_daily.lost IS 'Of these, those whose lease ran out.';
+
+COMMENT ON COLUMN report.usage_daily.finished IS 'Of these, those that finished.';
+
+COMMENT ON COLUMN report.usage_daily.cancelled IS 'Of these, those that nobody wanted any more.';
+
+COMMENT ON COLUMN report.usage_daily.revoked IS 'Of these, those whose units were reclaimed.';
+
+COMMENT ON COLUMN report.usage_daily.wasted_slot_seconds IS 'Of slot_seconds, those of attempts that failed, were lost or revoked.';
+
+COMMENT ON COLUMN report.usage_daily.cpu_seconds IS 'CPU time, as pilots reported, of the attempts that ended on this day.';
+
+COMMENT ON COLUMN report.usage_daily.share_id IS 'Stable id of the share, never reused.';
+
+CREATE VIEW report.usage_hourly AS
+ SELECT u.hour,
+    s.path AS share,
+    q.name AS queue,
+    NULLIF(u.user_name, ''::text) AS user_name,
+    u.slot_seconds,
+    u.unit_seconds,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    u.failed AS failures,
+    u.lost,
+    u.finished,
+    u.cancelled,
+    u.revoked,
+    u.wasted_slot_seconds,
+    ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
+    u.share_id
+   FROM ((( SELECT r.hour,
+            r.share_id,
+            r.queue_id,
+            r.user_name,
+            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
+            (r.unit_seconds + COALESCE(t.unit_seconds, (0)::numeric)) AS unit_seconds,
+            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
+            (r.cpu_ms + COALESCE(t.cpu_ms, (0)::bigint)) AS cpu_ms,
+            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
+            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
+            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
+            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
+            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
+           FROM (public.usage_hours r
+             LEFT JOIN public.uncounted_hours t USING (hour, share_id, queue_id, user_name))
+        UNION ALL
+         SELECT t.hour,
+            t.share_id,
+            t.queue_id,
+            t.user_name,
+            t.slot_seconds,
+            t.unit_seconds,
+            t.wasted_slot_seconds,
+            t.cpu_ms,
+            t.finished,
+            t.failed,
+            t.lost,
+            t.cancelled,
+            t.revoked
+           FROM public.uncounted_hours t
+          WHERE (NOT (EXISTS ( SELECT
+                   FROM public.usage_hours r
+                  WHERE ((r.hour = t.hour) AND (r.share_id = t.share_id) AND (r.queue_id = t.queue_id) AND (r.user_name = t.user_name)))))) u
+     LEFT JOIN public.shares s ON ((s.id = u.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
+
+COMMENT ON VIEW report.usage_hourly IS 'What ended attempts cost, by the hour in which it was used: a row an hour, share, queue and user. A lease that still runs is not in it yet: see report.leases.';
 
 COMMENT ON COLUMN report.usage_hourly.hour IS 'Begin of the hour.';
 
-COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged.';
+COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged, piece by piece where the job went to another while it ran.';
 
 COMMENT ON COLUMN report.usage_hourly.queue IS 'Queue where it was used.';
 
@@ -2612,11 +3502,99 @@ COMMENT ON COLUMN report.usage_hourly.failures IS 'Of these, those that failed.'
 
 COMMENT ON COLUMN report.usage_hourly.lost IS 'Of these, those whose lease ran out.';
 
+COMMENT ON COLUMN report.usage_hourly.finished IS 'Of jobs, those that finished.';
+
+COMMENT ON COLUMN report.usage_hourly.cancelled IS 'Of jobs, those that nobody wanted any more.';
+
+COMMENT ON COLUMN report.usage_hourly.revoked IS 'Of jobs, those whose units were reclaimed.';
+
+COMMENT ON COLUMN report.usage_hourly.wasted_slot_seconds IS 'Of slot_seconds, those of attempts that failed, were lost or revoked.';
+
+COMMENT ON COLUMN report.usage_hourly.cpu_seconds IS 'CPU time, as pilots reported, of the attempts that ended in this hour.';
+
+COMMENT ON COLUMN report.usage_hourly.share_id IS 'Stable id of the share, never reused.';
+
+CREATE VIEW report.version_shares AS
+ SELECT v.version,
+    k.key AS share,
+    (k.value)::integer AS share_id
+   FROM (public.site_versions v
+     CROSS JOIN LATERAL jsonb_each_text(v.share_ids) k(key, value));
+
+COMMENT ON VIEW report.version_shares IS 'The share tree of every version: a row a version and node.';
+
+COMMENT ON COLUMN report.version_shares.version IS 'Number of the version.';
+
+COMMENT ON COLUMN report.version_shares.share IS 'Path of the node as this version has it.';
+
+COMMENT ON COLUMN report.version_shares.share_id IS 'Stable id of the share, never reused.';
+
+CREATE VIEW report.versions AS
+ SELECT v.version,
+    v.applied_at,
+    v.applied_by,
+    v.note,
+    v.rollback_of,
+    ( SELECT count(*) AS count
+           FROM jsonb_object_keys(v.share_ids) jsonb_object_keys(jsonb_object_keys)) AS shares,
+    ( SELECT count(*) AS count
+           FROM jsonb_object_keys(v.queue_ids) jsonb_object_keys(jsonb_object_keys)) AS queues,
+    lead(v.applied_at) OVER (ORDER BY v.version) AS replaced_at
+   FROM public.site_versions v;
+
+COMMENT ON VIEW report.versions IS 'Every version of the site file; the largest is in force.';
+
+COMMENT ON COLUMN report.versions.version IS 'Number.';
+
+COMMENT ON COLUMN report.versions.applied_at IS 'Since when it is in force.';
+
+COMMENT ON COLUMN report.versions.applied_by IS 'Who applied it.';
+
+COMMENT ON COLUMN report.versions.note IS 'What he said about it.';
+
+COMMENT ON COLUMN report.versions.rollback_of IS 'Version that it brought back; NULL: it is no rollback.';
+
+COMMENT ON COLUMN report.versions.shares IS 'Nodes of its tree.';
+
+COMMENT ON COLUMN report.versions.queues IS 'Its queues.';
+
+COMMENT ON COLUMN report.versions.replaced_at IS 'Until when it was in force; NULL: it is.';
+
+CREATE VIEW report.waits AS
+ SELECT w.hour,
+    s.path AS share,
+    q.name AS queue,
+    COALESCE((public.divvy_wait_bounds())[w.bucket], (0)::double precision) AS from_seconds,
+    (public.divvy_wait_bounds())[(w.bucket + 1)] AS to_seconds,
+    w.jobs,
+    w.wait_seconds
+   FROM ((public.wait_hours w
+     LEFT JOIN public.shares s ON ((s.id = w.share_id)))
+     LEFT JOIN public.queues q ON ((q.id = w.queue_id)));
+
+COMMENT ON VIEW report.waits IS 'How long jobs waited from being made to their first claim: a row an hour, share, queue and span of waits.';
+
+COMMENT ON COLUMN report.waits.hour IS 'Begin of the hour in which they were claimed first. They are known when the first attempt is over.';
+
+COMMENT ON COLUMN report.waits.share IS 'Path of the share that the attempt ended under.';
+
+COMMENT ON COLUMN report.waits.queue IS 'Queue where they were claimed.';
+
+COMMENT ON COLUMN report.waits.from_seconds IS 'They waited so long at least.';
+
+COMMENT ON COLUMN report.waits.to_seconds IS 'They waited less than this; NULL: no bound.';
+
+COMMENT ON COLUMN report.waits.jobs IS 'So many of them.';
+
+COMMENT ON COLUMN report.waits.wait_seconds IS 'Sum of their waits.';
+
 ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_rest DEFAULT;
 
 ALTER TABLE ONLY public.ended_jobs ATTACH PARTITION public.ended_jobs_rest DEFAULT;
 
 ALTER TABLE ONLY public.share_samples ATTACH PARTITION public.share_samples_rest DEFAULT;
+
+ALTER TABLE ONLY public.attempts ALTER COLUMN nth SET DEFAULT nextval('public.attempts_nth'::regclass);
 
 ALTER TABLE ONLY public.black_holes
     ADD CONSTRAINT black_holes_pkey PRIMARY KEY (queue_id);
@@ -2641,6 +3619,9 @@ ALTER TABLE ONLY public.end_counters
 
 ALTER TABLE ONLY public.escrow
     ADD CONSTRAINT escrow_pkey PRIMARY KEY (daemon_id, kind, ref, pool);
+
+ALTER TABLE ONLY public.fairness_hours
+    ADD CONSTRAINT fairness_hours_pkey PRIMARY KEY (hour, pool, share_id);
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_pkey PRIMARY KEY (share_id);
@@ -2674,6 +3655,9 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.lanes
     ADD CONSTRAINT lanes_pkey PRIMARY KEY (lane);
+
+ALTER TABLE ONLY public.lease_pieces
+    ADD CONSTRAINT lease_pieces_pkey PRIMARY KEY (job_id, attempt, nonce, since, until);
 
 ALTER TABLE ONLY public.lease_reports
     ADD CONSTRAINT lease_reports_pkey PRIMARY KEY (job_id);
@@ -2780,11 +3764,35 @@ ALTER TABLE ONLY public.task_needs
 ALTER TABLE ONLY public.tasks
     ADD CONSTRAINT tasks_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.usage_days
+    ADD CONSTRAINT usage_days_pkey PRIMARY KEY (day, share_id, queue_id, user_name);
+
+ALTER TABLE ONLY public.usage_hours
+    ADD CONSTRAINT usage_hours_pkey PRIMARY KEY (hour, share_id, queue_id, user_name);
+
+ALTER TABLE ONLY public.usage_nodes
+    ADD CONSTRAINT usage_nodes_pkey PRIMARY KEY (day, queue_id, node);
+
+ALTER TABLE ONLY public.usage_state
+    ADD CONSTRAINT usage_state_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.usage_tasks
+    ADD CONSTRAINT usage_tasks_pkey PRIMARY KEY (day, task_id, share_id);
+
+ALTER TABLE ONLY public.wait_hours
+    ADD CONSTRAINT wait_hours_pkey PRIMARY KEY (hour, share_id, queue_id, bucket);
+
 CREATE INDEX attempts_job ON ONLY public.attempts USING btree (job_id, attempt);
 
 COMMENT ON INDEX public.attempts_job IS 'The attempts of a job, in order: history of a job, ends that are said twice. 31 bytes an attempt, 75 of WAL, 1 us.';
 
+CREATE INDEX attempts_nth_brin ON ONLY public.attempts USING brin (nth) WITH (pages_per_range='64');
+
+COMMENT ON INDEX public.attempts_nth_brin IS 'Attempts that are not in the roll-ups yet. BRIN: a btree would cost each end 1 us and 75 bytes of WAL.';
+
 CREATE INDEX attempts_rest_job_id_attempt_idx ON public.attempts_rest USING btree (job_id, attempt);
+
+CREATE INDEX attempts_rest_nth_idx ON public.attempts_rest USING brin (nth) WITH (pages_per_range='64');
 
 COMMENT ON INDEX public.black_holes_pkey IS 'Nearly always empty.';
 
@@ -2828,6 +3836,8 @@ COMMENT ON INDEX public.ended_jobs_task IS 'The ended jobs of a task: lists, fai
 
 CREATE INDEX ended_jobs_rest_task_id_id_idx ON public.ended_jobs_rest USING btree (task_id, id);
 
+COMMENT ON INDEX public.fairness_hours_pkey IS 'Stretches of time.';
+
 CREATE INDEX halves_piece ON public.halves USING btree (task_id, piece);
 
 COMMENT ON INDEX public.halves_piece IS 'Tasks whose pieces wait for this one ask whether all of it is over.';
@@ -2865,6 +3875,12 @@ COMMENT ON INDEX public.jobs_ready IS 'The ready jobs of a share and shape in or
 CREATE INDEX jobs_task ON public.jobs USING btree (task_id, id);
 
 COMMENT ON INDEX public.jobs_task IS 'The live jobs of a task: pause, resume, abort, lists. 33 bytes a job, 86 of WAL, about 2 us when tasks come mixed.';
+
+COMMENT ON INDEX public.lease_pieces_pkey IS 'By attempt.';
+
+CREATE INDEX lease_pieces_until ON public.lease_pieces USING brin (until) WITH (pages_per_range='16', autosummarize='on');
+
+COMMENT ON INDEX public.lease_pieces_until IS 'Old ones, which purge drops.';
 
 COMMENT ON INDEX public.lease_reports_pkey IS 'By job: renewals that bring a report, and ends of the leases that have one.';
 
@@ -3000,13 +4016,31 @@ CREATE INDEX tasks_waiting ON public.tasks USING btree (id) WHERE (state = 'wait
 
 COMMENT ON INDEX public.tasks_waiting IS 'Tasks that no rule has matched yet: looked at when the site changes.';
 
+COMMENT ON INDEX public.usage_days_pkey IS 'Target of upserts, stretches of time.';
+
+COMMENT ON INDEX public.usage_hours_pkey IS 'Target of upserts, stretches of time.';
+
+COMMENT ON INDEX public.usage_nodes_pkey IS 'Target of upserts, stretches of time.';
+
+COMMENT ON INDEX public.usage_tasks_pkey IS 'Target of upserts, stretches of time.';
+
+CREATE INDEX usage_tasks_task ON public.usage_tasks USING btree (task_id);
+
+COMMENT ON INDEX public.usage_tasks_task IS 'What a task has used.';
+
+COMMENT ON INDEX public.wait_hours_pkey IS 'Target of upserts, stretches of time.';
+
 ALTER INDEX public.attempts_job ATTACH PARTITION public.attempts_rest_job_id_attempt_idx;
+
+ALTER INDEX public.attempts_nth_brin ATTACH PARTITION public.attempts_rest_nth_idx;
 
 ALTER INDEX public.ended_jobs_id ATTACH PARTITION public.ended_jobs_rest_id_idx;
 
 ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_id_id_idx;
 
 ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest_pkey;
+
+CREATE TRIGGER piece AFTER UPDATE OF share_id ON public.leases FOR EACH ROW WHEN ((old.share_id <> new.share_id)) EXECUTE FUNCTION public.divvy_lease_piece();
 
 CREATE TRIGGER tend_at BEFORE INSERT OR UPDATE ON public.resource_claims FOR EACH ROW EXECUTE FUNCTION public.divvy_tend_at();
 
@@ -3051,17 +4085,27 @@ ALTER TABLE ONLY public.tasks
 
 GRANT USAGE ON SCHEMA report TO divvy_reader;
 
+GRANT SELECT ON TABLE report.about TO divvy_reader;
+
 GRANT SELECT ON TABLE report.attempts TO divvy_reader;
+
+GRANT SELECT ON TABLE report.charges TO divvy_reader;
 
 GRANT SELECT ON TABLE report.deadlines TO divvy_reader;
 
 GRANT SELECT ON TABLE report.decisions TO divvy_reader;
+
+GRANT SELECT ON TABLE report.fairness TO divvy_reader;
 
 GRANT SELECT ON TABLE report.jobs TO divvy_reader;
 
 GRANT SELECT ON TABLE report.judgements TO divvy_reader;
 
 GRANT SELECT ON TABLE report.leases TO divvy_reader;
+
+GRANT SELECT ON TABLE report.node_usage TO divvy_reader;
+
+GRANT SELECT ON TABLE report.queue_health TO divvy_reader;
 
 GRANT SELECT ON TABLE report.reclaims TO divvy_reader;
 
@@ -3073,13 +4117,25 @@ GRANT SELECT ON TABLE report.resource_holdings TO divvy_reader;
 
 GRANT SELECT ON TABLE report.resources TO divvy_reader;
 
+GRANT SELECT ON TABLE report.share_fairness TO divvy_reader;
+
 GRANT SELECT ON TABLE report.share_history TO divvy_reader;
 
 GRANT SELECT ON TABLE report.shares_now TO divvy_reader;
 
+GRANT SELECT ON TABLE report.task_usage TO divvy_reader;
+
 GRANT SELECT ON TABLE report.tasks TO divvy_reader;
 
+GRANT SELECT ON TABLE report.usage_daily TO divvy_reader;
+
 GRANT SELECT ON TABLE report.usage_hourly TO divvy_reader;
+
+GRANT SELECT ON TABLE report.version_shares TO divvy_reader;
+
+GRANT SELECT ON TABLE report.versions TO divvy_reader;
+
+GRANT SELECT ON TABLE report.waits TO divvy_reader;
 
 ALTER DEFAULT PRIVILEGES IN SCHEMA report GRANT SELECT ON TABLES  TO divvy_reader;
 

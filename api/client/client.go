@@ -88,7 +88,7 @@ type call struct {
 	header       http.Header
 	body         any           // sent as JSON, but for a []byte, which is sent as it is
 	kind         string        // content type of a []byte
-	out          any           // nil = the answer's body is not wanted
+	out          any           // nil = the answer's body is not wanted; a *[]byte takes it as it is
 	repeat       bool          // a repeat changes nothing
 	wait         time.Duration // the daemon may take this much longer
 }
@@ -163,6 +163,12 @@ func (c *Client) once(ctx context.Context, k call, payload []byte, kind string) 
 		return resp, problemOf(resp)
 	}
 	if k.out == nil || resp.StatusCode == http.StatusNoContent {
+		return resp, nil
+	}
+	if text, ok := k.out.(*[]byte); ok {
+		if *text, err = io.ReadAll(resp.Body); err != nil {
+			return resp, c.unreachable(ctx, fmt.Errorf("answer of %s %s: %w", k.method, k.path, err))
+		}
 		return resp, nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(k.out); err != nil {

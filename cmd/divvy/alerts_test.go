@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"regexp"
 	"slices"
@@ -11,54 +10,28 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"gopkg.in/yaml.v3"
-
-	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
-	"github.com/divvyhq/divvy/internal/pgtest"
-	"github.com/divvyhq/divvy/internal/site"
 )
-
-// described is a registry that only notes what could be exported: labels by the name of the metric.
-type described struct{ labels map[string][]string }
 
 var descOf = regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
 
-func (r *described) Register(c prometheus.Collector) error {
-	all := make(chan *prometheus.Desc)
+// exported is every metric that a daemon has, or would have if what it counts had happened: labels by name.
+func exported(t *testing.T) map[string][]string {
+	t.Helper()
+	d, _ := startDaemon(t, nil)
+	all, labels := make(chan *prometheus.Desc), map[string][]string{}
 	go func() {
-		c.Describe(all)
+		d.registry.Describe(all)
 		close(all)
 	}()
 	for desc := range all {
 		if m := descOf.FindStringSubmatch(desc.String()); m != nil {
-			r.labels[m[1]] = strings.Split(m[2], ",")
+			labels[m[1]] = strings.Split(m[2], ",")
 		}
 	}
-	return nil
-}
-
-func (r *described) MustRegister(all ...prometheus.Collector) {
-	for _, c := range all {
-		_ = r.Register(c)
+	if len(labels) < 60 {
+		t.Fatalf("only %d metrics: %v", len(labels), labels)
 	}
-}
-
-func (r *described) Unregister(prometheus.Collector) bool { return true }
-
-// exported is every metric that a daemon may have.
-func exported(t *testing.T) map[string][]string {
-	t.Helper()
-	r := &described{labels: map[string][]string{}}
-	pool := pgtest.Open(t)
-	store := site.NewStore(site.Config{Pool: pool, Metrics: r})
-	d, err := dispatcher.Open(t.Context(), dispatcher.Config{Pool: pool, Load: store.Version, Metrics: r})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close(context.Background()) })
-	generator.New(generator.Config{Pool: pool, Site: store.Load, Metrics: r})
-	newLoopMetrics(r)
-	return r.labels
+	return labels
 }
 
 // The alert rules are of the form that Prometheus takes, and of metrics and labels that there are.
@@ -94,6 +67,15 @@ func TestAlertRules(t *testing.T) {
 			checkExpr(t, r.Alert, r.Expr, metrics)
 		}
 	}
+	tests, err := os.ReadFile("../../deploy/prometheus/alerts_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for alert := range seen {
+		if !strings.Contains(string(tests), "  - name: "+alert+"\n") {
+			t.Errorf("alerts_test.yml does not show %s fire", alert)
+		}
+	}
 	for _, want := range []string{"DivvyTasksLate", "DivvyTasksThrottled", "DivvyQueueBlackHole"} {
 		if !seen[want] {
 			t.Errorf("no rule %s", want)
@@ -102,35 +84,47 @@ func TestAlertRules(t *testing.T) {
 }
 
 var (
-	selector = regexp.MustCompile(`(divvy_[a-z_]+)(?:\{([^}]*)\})?`)
-	grouping = regexp.MustCompile(`by \(([a-z_, ]+)\) \((?:increase\()?(divvy_[a-z_]+)`)
-	matcher  = regexp.MustCompile(`([a-z_]+)=~?"`)
+	selector  = regexp.MustCompile(`((?:divvy|go|process)_[a-z_]+)(?:\{([^}]*)\})?`)
+	grouping  = regexp.MustCompile(`by \(([a-z_, ]+)\) \(([^()]*\()?((?:divvy|go|process)_[a-z_]+)`)
+	matcher   = regexp.MustCompile(`([a-z_]+)=~?"`)
+	histogram = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-func checkExpr(t *testing.T, alert, expr string, metrics map[string][]string) {
+// labelsOf a metric that may be a part of a histogram; what Prometheus adds is among them.
+func labelsOf(metrics map[string][]string, name string) (labels []string, known bool) {
+	if labels, known = metrics[name]; !known {
+		labels, known = metrics[histogram.ReplaceAllString(name, "")]
+	}
+	return append([]string{"instance", "job", "le"}, labels...), known
+}
+
+func checkExpr(t *testing.T, where, expr string, metrics map[string][]string) {
 	t.Helper()
 	if strings.Count(expr, "(") != strings.Count(expr, ")") || !selector.MatchString(expr) {
-		t.Errorf("%s: %q is no expression of ours", alert, expr)
+		t.Errorf("%s: %q is no expression of ours", where, expr)
 	}
 	for _, m := range selector.FindAllStringSubmatch(expr, -1) {
-		labels, known := metrics[m[1]]
+		labels, known := labelsOf(metrics, m[1])
 		if !known {
-			t.Errorf("%s: no daemon exports %s", alert, m[1])
+			t.Errorf("%s: no daemon exports %s", where, m[1])
 		}
 		for _, l := range matcher.FindAllStringSubmatch(m[2], -1) {
 			if !slices.Contains(labels, l[1]) {
-				t.Errorf("%s: %s has no label %s, but %v", alert, m[1], l[1], labels)
+				t.Errorf("%s: %s has no label %s, but %v", where, m[1], l[1], labels)
 			}
 		}
 	}
 	for _, m := range grouping.FindAllStringSubmatch(expr, -1) {
-		if !slices.Contains(metrics[m[2]], m[1]) {
-			t.Errorf("%s: %s has no label %s", alert, m[2], m[1])
+		labels, _ := labelsOf(metrics, m[3])
+		for by := range strings.SplitSeq(m[1], ", ") {
+			if !slices.Contains(labels, by) {
+				t.Errorf("%s: %s has no label %s, but %v", where, m[3], by, labels)
+			}
 		}
 	}
 }
 
-// The page for operators names metrics that there are.
+// The page for operators has a line for every metric of ours, and for none that there is not.
 func TestMetricsOfOperationsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -138,10 +132,16 @@ func TestMetricsOfOperationsPage(t *testing.T) {
 	}
 	_, from, _ := strings.Cut(string(page), "## Metrics to watch")
 	table, _, _ := strings.Cut(from, "\n## ")
-	metrics := exported(t)
+	metrics, named := exported(t), map[string]bool{}
 	for _, m := range regexp.MustCompile("`(divvy_[a-z_]+)").FindAllStringSubmatch(table, -1) {
+		named[m[1]] = true
 		if _, known := metrics[m[1]]; !known {
 			t.Errorf("no daemon exports %s", m[1])
+		}
+	}
+	for name := range metrics {
+		if strings.HasPrefix(name, "divvy_") && !named[name] {
+			t.Errorf("the page does not name %s", name)
 		}
 	}
 }

@@ -53,7 +53,13 @@ var flagKinds = map[string]string{"int": "a whole number", "int64": "a whole num
 	"duration": "a duration such as 500ms, 30s or 5m", "bool": "true or false"}
 
 // flagError says what a flag would take, where pflag shows the words of strconv.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	var none *pflag.NotExistError
+	if errors.As(err, &none) && none.GetSpecifiedShortnames() == "" {
+		if hint := nearFlag(cmd, none.GetSpecifiedName()); hint != "" {
+			return hintf(err, "%s", hint)
+		}
+	}
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
 		if want, known := flagKinds[bad.GetFlag().Value.Type()]; known {

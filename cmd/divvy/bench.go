@@ -72,7 +72,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	for _, name := range []string{"profile", "ready", "held", "pullers", "inputs", "wakes", "snapshot", "renewed", "polls", "round"} {
 		_ = fl.MarkHidden(name)
 	}
-	cmd.AddCommand(benchDayCommand(c), benchHistoryCommand(c))
+	cmd.AddCommand(benchDayCommand(c), benchHistoryCommand(c), benchMonthCommand(c))
 	return cmd
 }
 

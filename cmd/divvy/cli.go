@@ -28,13 +28,13 @@ type cli struct {
 func (c *cli) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.server, "server", "", "URL of the daemon (env DIVVY_SERVER; default "+defaultServer+")")
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the API token (env DIVVY_TOKEN holds the token itself)")
-	f.StringVarP(&c.output, "output", "o", "table", "table, wide, json or yaml")
+	f.StringVarP(&c.output, "output", "o", "table", "table, wide, json or yaml; of reports csv too")
 }
 
 // check resolves the server's address and refuses unknown formats.
 func (c *cli) check() error {
 	switch c.output {
-	case "table", "wide", "json", "yaml":
+	case "table", "wide", "json", "yaml", "csv": // csv: of reports only, see rootCommand
 	default:
 		return usagef("unknown output format %q; use table, wide, json or yaml", c.output)
 	}

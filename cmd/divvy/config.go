@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/logs"
 )
 
 // config is everything that can be said to a daemon. The yaml tag is the key in divvy.yml, DIVVY_<KEY> in the
@@ -43,12 +47,18 @@ type config struct {
 	KeepSamples    time.Duration `yaml:"keep_samples" doc:"How long these standings of the shares are kept. By the day."`
 	Record         string        `yaml:"record" doc:"Decisions that are recorded: sample = all of them up to a thousand a second, above that about as many at random; all = all of them."`
 	KeepHistory    time.Duration `yaml:"keep_history" doc:"How long attempts and jobs that are over are kept, for reports and for retries of their task; 0 = for ever. By the day."`
+	KeepUsageHours time.Duration `yaml:"keep_usage_hours" doc:"How long usage, waits and fairness are kept by the hour, for reports; 0 = for ever. By the day."`
+	KeepUsageDays  time.Duration `yaml:"keep_usage_days" doc:"How long usage is kept by the day, of shares, queues, users, tasks and nodes; 0 = for ever."`
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
 	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long."`
 	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	LogFormat      string        `yaml:"log_format" doc:"text or json."`
-	LogLevel       string        `yaml:"log_level" doc:"debug, info, warn or error."`
+	LogLevel       string        `yaml:"log_level" doc:"debug, info, warn or error; while the daemon runs: divvy log level."`
+	LogPerSecond   int           `yaml:"log_per_second" doc:"Lines of one message and level that are written in a second; of the rest, how many there were. 0 = all."`
+	ShareMetrics   string        `yaml:"share_metrics" doc:"Shares that have metrics of their own: top = the upper two levels of the tree, none, all, or queues = all, and what each holds at each queue."`
+	Traces         string        `yaml:"traces" doc:"Where OpenTelemetry traces from a pull to its commit go, by OTLP over HTTP, such as http://127.0.0.1:4318; empty = off. Headers and certificates: OTEL_EXPORTER_OTLP_*."`
+	TraceOneIn     int           `yaml:"trace_one_in" doc:"One request in so many is traced, beside those whose caller traces them."`
 	StopWithin     time.Duration `yaml:"stop_within" doc:"Longest time that an orderly stop may take before the daemon leaves anyway."`
 }
 
@@ -61,26 +71,30 @@ const (
 // defaults are all defaults there are.
 func defaults() config {
 	return config{
-		Database:      "auto",
-		Connections:   16,
-		StateDir:      defaultStateDir(),
-		Listen:        "127.0.0.1:8470",
-		PandaLease:    100 * time.Minute,
-		Generators:    2,
-		LeaseFirst:    90 * time.Second,
-		LeaseTTL:      180 * time.Second,
-		LeaseRenew:    60 * time.Second,
-		DaemonTTL:     15 * time.Second,
-		Sample:        time.Minute,
-		Record:        recordSample,
-		KeepDecisions: 7 * 24 * time.Hour,
-		KeepSamples:   30 * 24 * time.Hour,
-		KeepHistory:   400 * 24 * time.Hour,
-		LocalWait:     10 * time.Minute,
-		GangHold:      time.Minute,
-		LogFormat:     "text",
-		LogLevel:      "info",
-		StopWithin:    30 * time.Second,
+		Database:       "auto",
+		Connections:    16,
+		StateDir:       defaultStateDir(),
+		Listen:         "127.0.0.1:8470",
+		PandaLease:     100 * time.Minute,
+		Generators:     2,
+		LeaseFirst:     90 * time.Second,
+		LeaseTTL:       180 * time.Second,
+		LeaseRenew:     60 * time.Second,
+		DaemonTTL:      15 * time.Second,
+		Sample:         time.Minute,
+		Record:         recordSample,
+		KeepDecisions:  7 * 24 * time.Hour,
+		KeepSamples:    30 * 24 * time.Hour,
+		KeepHistory:    400 * 24 * time.Hour,
+		KeepUsageHours: 400 * 24 * time.Hour,
+		LocalWait:      10 * time.Minute,
+		GangHold:       time.Minute,
+		LogFormat:      "text",
+		LogLevel:       "info",
+		LogPerSecond:   100,
+		ShareMetrics:   "top",
+		TraceOneIn:     100,
+		StopWithin:     30 * time.Second,
 	}
 }
 
@@ -133,6 +147,7 @@ func (c config) validate() error {
 	if c.KeepHistory != 0 && c.KeepHistory < c.KeepDecisions {
 		bad("keep_history", "%s is less than keep_decisions, %s: a replay needs it; 0 keeps it for ever", c.KeepHistory, c.KeepDecisions)
 	}
+	errs = append(errs, c.validateUsage()...)
 	if c.LocalWait < time.Second {
 		bad("local_wait", "%s is less than 1s", c.LocalWait)
 	}
@@ -145,14 +160,56 @@ func (c config) validate() error {
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		bad("log_format", "%q is neither text nor json", c.LogFormat)
 	}
-	if _, err := parseLevel(c.LogLevel); err != nil {
-		bad("log_level", "%q is none of debug, info, warn, error", c.LogLevel)
+	if _, err := logs.ParseLevel(c.LogLevel); err != nil {
+		bad("log_level", "%v", err)
 	}
+	errs = append(errs, c.validateWatching()...)
 	errs = append(errs, c.validateLeases()...)
 	errs = append(errs, c.validateAddresses()...)
 	errs = append(errs, c.validatePanda()...)
 	return errors.Join(errs...)
 }
+
+// validateUsage checks how long roll-ups are kept.
+func (c config) validateUsage() (errs []error) {
+	if c.KeepUsageHours != 0 && c.KeepUsageHours < 48*time.Hour {
+		errs = append(errs, fmt.Errorf("keep_usage_hours: %s is less than 48h: what is asked of the last day needs them; 0 keeps them for ever", c.KeepUsageHours))
+	}
+	if c.KeepUsageDays != 0 && (c.KeepUsageHours == 0 || c.KeepUsageDays < c.KeepUsageHours) {
+		errs = append(errs, fmt.Errorf("keep_usage_days: %s is less than keep_usage_hours, %s: days are what is left of hours; 0 keeps them for ever",
+			c.KeepUsageDays, forEver(c.KeepUsageHours)))
+	}
+	return errs
+}
+
+// forEver is a time that something is kept, in words.
+func forEver(keep time.Duration) string {
+	if keep == 0 {
+		return "for ever"
+	}
+	return keep.String()
+}
+
+// validateWatching checks what is said about logs, metrics and traces.
+func (c config) validateWatching() (errs []error) {
+	if c.LogPerSecond < 0 {
+		errs = append(errs, fmt.Errorf("log_per_second: %d is less than 0", c.LogPerSecond))
+	}
+	if _, ok := shareMetrics[c.ShareMetrics]; !ok {
+		errs = append(errs, fmt.Errorf("share_metrics: %q is none of top, none, all, queues", c.ShareMetrics))
+	}
+	if u, err := url.Parse(c.Traces); err != nil || c.Traces != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		errs = append(errs, fmt.Errorf("traces: %q is not an address such as http://127.0.0.1:4318", c.Traces))
+	}
+	if c.TraceOneIn < 1 {
+		errs = append(errs, fmt.Errorf("trace_one_in: %d is less than 1", c.TraceOneIn))
+	}
+	return errs
+}
+
+// shareMetrics are the values of share_metrics.
+var shareMetrics = map[string]dispatcher.ShareMetrics{"top": dispatcher.TopShares, "none": dispatcher.NoShares, "all": dispatcher.AllShares,
+	"queues": dispatcher.QueueShares}
 
 // validateLeases wants leases of whole seconds that outlive the pause between two renewals, and daemons that can
 // miss a heartbeat (one in 2 s) without being taken for dead.

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"gopkg.in/yaml.v3"
+
+	"github.com/divvyhq/divvy/internal/logs"
 )
 
 // printConfig writes c as a divvy.yml that says the same. The password of a DSN is not shown.
@@ -87,18 +89,17 @@ The private PostgreSQL looks for its binaries in ` + "`DIVVY_PGBIN`" + `, ` + "`
 	return b.String()
 }
 
-func parseLevel(s string) (slog.Level, error) {
-	var l slog.Level
-	err := l.UnmarshalText([]byte(s))
-	return l, err
-}
-
-// newLogger logs to w as c says.
-func newLogger(w io.Writer, c config) *slog.Logger {
-	level, _ := parseLevel(c.LogLevel)
-	opts := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+// newLog logs to w as c says. The password of a DSN never comes out.
+func newLog(w io.Writer, c config) *logs.Log {
+	level, _ := logs.ParseLevel(c.LogLevel)
+	var secrets []string
+	for _, dsn := range []string{c.Database, c.DatabaseDirect} {
+		if dsn == "" || dsn == "auto" {
+			continue
+		}
+		if parsed, err := pgconn.ParseConfig(dsn); err == nil {
+			secrets = append(secrets, parsed.Password)
+		}
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return logs.New(logs.Config{To: w, JSON: c.LogFormat == "json", Levels: logs.NewLevels(level), PerSecond: c.LogPerSecond, Secrets: secrets})
 }

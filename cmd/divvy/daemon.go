@@ -14,8 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -25,6 +27,9 @@ type daemon struct {
 	cfg       config
 	ephemeral bool // database auto: a cluster of its own that is deleted at the end
 	log       *slog.Logger
+	lines     *logs.Log // behind log; nil: somebody else's, whose levels are not ours to change
+	tracing   *tracing  // nil: off
+	sql       *pg.Metrics
 	registry  *prometheus.Registry
 
 	db         *database
@@ -34,6 +39,7 @@ type daemon struct {
 	generator  *generator.Generator
 	wakes      *wakes
 	lead       lead
+	pages      *web.Hub
 
 	listener net.Listener
 	panda    net.Listener // nil: PanDA's API is beside the native one
@@ -54,19 +60,22 @@ type undoStep struct {
 }
 
 func newDaemon(cfg config, log *slog.Logger) *daemon {
-	return &daemon{cfg: cfg, log: log, registry: newRegistry(), wakes: newWakes(), failed: make(chan error, 1)}
+	d := &daemon{cfg: cfg, log: log, registry: newRegistry(), wakes: newWakes(), pages: web.NewHub(), failed: make(chan error, 1)}
+	d.sql = pg.NewMetrics(d.registry)
+	return d
 }
 
 // Start brings everything up; when it returns nil the daemon serves. On an error everything that was started is
 // stopped again. ctx bounds the start only.
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.listen, d.openDatabase, d.openPool, d.openSite, d.openRelay, d.openDispatcher, d.openGenerator, d.firstSite, d.findLead, d.startLoops, d.startDispatcher, d.serve,
+		d.startTraces, d.listen, d.openDatabase, d.openPool, d.openSite, d.openRelay, d.openDispatcher, d.openGenerator, d.firstSite, d.findLead, d.startLoops, d.startDispatcher, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))
 		}
 	}
+	d.watchLead()
 	d.log.Info("serving", "url", d.URL(), "database", d.databaseName(), "generators", d.cfg.Generators)
 	return nil
 }
@@ -126,17 +135,18 @@ func (d *daemon) onStop(name string, bound time.Duration, do func(context.Contex
 }
 
 func (d *daemon) openDatabase(ctx context.Context) (err error) {
-	if d.db, err = openDatabase(ctx, d.cfg, d.ephemeral, d.log); err != nil {
+	if d.db, err = openDatabase(ctx, d.cfg, d.ephemeral, d.part("database")); err != nil {
 		return err
 	}
 	d.onStop("database", 15*time.Second, d.db.stop)
-	return d.db.migrate(ctx, d.log)
+	return d.db.migrate(ctx, d.part("database"))
 }
 
 func (d *daemon) openPool(ctx context.Context) (err error) {
-	if d.pool, err = d.db.pool(ctx, pg.MaxConns(int32(d.cfg.Connections))); err != nil {
+	if d.pool, err = d.db.pool(ctx, pg.MaxConns(int32(d.cfg.Connections)), pg.Observed(d.sql, d.tracing != nil)); err != nil {
 		return err
 	}
+	d.sql.Watch(d.pool)
 	d.onStop("connections", 5*time.Second, func(ctx context.Context) error {
 		return wait(ctx, "connections are still in use", d.pool.Close)
 	})

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // startDaemon starts a daemon on a fresh database and a free port, and stops it at the end of the test.
-func startDaemon(t *testing.T, change func(*config)) (*daemon, *client.Client) {
+func startDaemon(t testing.TB, change func(*config)) (*daemon, *client.Client) {
 	t.Helper()
 	cfg := defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
@@ -57,7 +57,7 @@ func startDaemon(t *testing.T, change func(*config)) (*daemon, *client.Client) {
 	return d, cl
 }
 
-type testLog struct{ t *testing.T }
+type testLog struct{ t testing.TB }
 
 func (l testLog) Write(p []byte) (int, error) {
 	l.t.Log(strings.TrimSpace(string(p)))
@@ -65,7 +65,7 @@ func (l testLog) Write(p []byte) (int, error) {
 }
 
 // eventually polls until ok, and fails the test with the last complaint when that takes too long.
-func eventually(t *testing.T, within time.Duration, ok func() (bool, string)) {
+func eventually(t testing.TB, within time.Duration, ok func() (bool, string)) {
 	t.Helper()
 	deadline := time.Now().Add(within)
 	for {

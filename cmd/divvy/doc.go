@@ -3,6 +3,7 @@
 //	divvy serve     daemon: HTTP, generators and every ticker        (daemon.go, loops.go, wiring.go)
 //	divvy pilot     runs jobs of a queue as local processes          (pilot.go, internal/pilot)
 //	divvy apply … status                                             clients of the HTTP API
+//	divvy top, watch                                                 the same, live             (top.go, watch.go)
 //	divvy migrate   schema by hand
 //	divvy demo      all of the above on this machine, checked        (demo.go, cmd/divvy/demo)
 //	divvy bench     floors, and the daemon beside them               (bench.go, internal/bench)

@@ -12,6 +12,11 @@ const (
 	exitUsage  = 2
 )
 
+// exitError ends a command with a code of its own; all was said already.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
 // usageError is a command line that makes no sense, whatever the server says.
 type usageError struct{ err error }
 

@@ -38,6 +38,10 @@ func explainProblem(err error, p *client.Problem) error {
 	switch p.Code {
 	case "unauthorized":
 		hint = "Put the token into DIVVY_TOKEN, or name its file with --token-file."
+	case "no_task":
+		hint = "'divvy task list' has those there are."
+	case "no_job":
+		hint = "'divvy job list --task TASK' has those of a task."
 	case "internal":
 		if p.RequestID != "" {
 			hint = "The daemon's log has the error under request id " + p.RequestID + "."

@@ -31,7 +31,7 @@ func TestExplanations(t *testing.T) {
 		Template: dispatcher.ClaimTakes{Name: "gpus", Devices: map[string]int{"gpu": 1}}}, {ID: 8, Key: "0/node", State: "pending", Template: dispatcher.ClaimTakes{Name: "node", Node: true}}}
 	many := ready
 	many.Queues, many.Pools = nil, nil
-	many.Position, many.ETA = &dispatcher.Position{Before: 100000, More: true, Ready: 10000000}, &dispatcher.ETA{How: "unknown: nothing has ended in the last 5 minutes where it could run"}
+	many.Position, many.ETA = &dispatcher.Position{Before: 10000, More: true, Ready: 10000000}, &dispatcher.ETA{How: "unknown: nothing has ended in the last 5 minutes where it could run"}
 	for range 12 {
 		many.Queues = append(many.Queues, dispatcher.QueueGate{Queue: "SMALL", Gate: dispatcher.GateStructural, Reason: "cores: needs 8, queue allows 1"})
 	}

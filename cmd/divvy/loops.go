@@ -69,6 +69,7 @@ func newLoopMetrics(reg prometheus.Registerer) *loopMetrics {
 func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
 	tick := time.NewTicker(l.every)
 	defer tick.Stop()
+	m.errors.WithLabelValues(l.name) // from 0 on: the first one counts as a rise
 	streak := 0
 	for {
 		began := time.Now()

@@ -53,7 +53,7 @@ func migrateDownCommand(c *cli, on func(func(context.Context, *pgxpool.Pool) err
 // withDatabase runs do on a direct connection, starting the private cluster for that time if need be.
 func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) (err error) {
 	cfg.LogLevel = "warn" // the result is what was asked for, not how the server was reached
-	db, err := openDatabase(ctx, cfg, false, newLogger(c.err, cfg))
+	db, err := openDatabase(ctx, cfg, false, newLog(c.err, cfg).Logger())
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
 
@@ -85,8 +86,8 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 	if f.walltime != 0 && f.walltime < time.Second {
 		return usagef("--walltime %s is less than 1s", f.walltime)
 	}
-	if _, err := parseLevel(f.logLevel); err != nil {
-		return usagef("--log-level %q is none of debug, info, warn, error", f.logLevel)
+	if _, err := logs.ParseLevel(f.logLevel); err != nil {
+		return usagef("--log-level %v", err)
 	}
 	token, err := c.token()
 	if err != nil {
@@ -105,7 +106,7 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 	cfg := f.Config
 	cfg.Client, cfg.Guard = cl, []string{self, "pilot", "--guard"}
 	cfg.WalltimeS = int64(f.walltime / time.Second)
-	cfg.Log = newLogger(c.err, config{LogFormat: f.logFormat, LogLevel: f.logLevel})
+	cfg.Log = newLog(c.err, config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
 	kill, quit := secondSignal(cfg.Log)
 	defer quit()
 	cfg.Kill = kill

@@ -35,6 +35,9 @@ const (
 
 func (d *daemon) openRelay(context.Context) error {
 	d.lead.secret = rand.Text()
+	if d.lines != nil {
+		d.lines.Hide(d.lead.secret)
+	}
 	d.lead.leaving, d.lead.broke, d.lead.tried = make(chan struct{}), make(chan struct{}, 1), map[int64]time.Time{}
 	d.lead.site = d.wakes.on("site")
 	d.onStop("relay", time.Second, func(context.Context) error { d.leaveRelay(); return nil })
@@ -79,7 +82,7 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 	if conn != nil {
 		select {
 		case <-conn.Broken():
-			d.log.Warn("the daemon that decides has gone", "daemon", id)
+			d.part("relay").Warn("the daemon that decides has gone", "daemon", id)
 			d.handOnTo(dispatcher.Peer{}, nil)
 			conn = nil
 			if _, err := d.dispatcher.Refresh(ctx); err != nil { // what it has granted, as this one may decide now
@@ -100,7 +103,7 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 		cancel()
 		if err != nil {
 			if l.tried[p.ID].IsZero() {
-				d.log.Warn("an elder daemon cannot be reached: without it shares are followed less exactly (docs/operations.md)",
+				d.part("relay").Warn("an elder daemon cannot be reached: without it shares are followed less exactly (docs/operations.md)",
 					"daemon", p.ID, "address", p.Address, "error", err)
 			}
 			l.tried[p.ID] = time.Now()
@@ -108,7 +111,7 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 		}
 		delete(l.tried, p.ID)
 		d.handOnTo(p, to)
-		d.log.Info("pulls are handed on to the daemon that decides", "daemon", p.ID, "address", p.Address)
+		d.part("relay").Info("pulls are handed on to the daemon that decides", "daemon", p.ID, "address", p.Address)
 		return 1, nil
 	}
 	if conn != nil { // it was taken for dead, and decides nothing

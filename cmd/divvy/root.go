@@ -30,6 +30,10 @@ func runContext(ctx context.Context, args []string, s streams) int {
 	if err == nil {
 		return exitOK
 	}
+	var ended exitError
+	if errors.As(err, &ended) {
+		return ended.code
+	}
 	var usage usageError
 	if errors.As(err, &usage) || !c.started {
 		hint := fmt.Sprintf("See '%s --help'.", commandPath(root, args))
@@ -82,7 +86,12 @@ func rootCommand(c *cli) *cobra.Command {
 	c.bind(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("output", fixed("table", "wide", "json", "yaml"))
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return c.check() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if c.output == "csv" && cmd.Annotations[forCSV] == "" {
+			return usagef("only reports have the output format csv; use table, wide, json or yaml")
+		}
+		return c.check()
+	}
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Run:"},
 		&cobra.Group{ID: "site", Title: "Site:"},
@@ -94,10 +103,13 @@ func rootCommand(c *cli) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), demoCommand(c), benchCommand(c))
-	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), statusCommand(c), importCommand(c))
-	add("work", taskCommand(c), jobCommand(c))
+	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), logCommand(c), demoCommand(c), benchCommand(c))
+	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), reportCommand(c), statusCommand(c), importCommand(c))
+	add("work", taskCommand(c), jobCommand(c), watchCommand(c), topCommand(c))
+	root.AddCommand(manCommand(c))
 	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))
+	root.SetOut(c.out)              // completions are written to what is set by then
+	root.InitDefaultCompletionCmd() // now and not at the start, so that it has its examples too
 	finishTree(c, root)
 	return root
 }
@@ -108,8 +120,11 @@ func finishTree(c *cli, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		finishTree(c, sub)
 	}
-	if cmd.RunE == nil && cmd.HasParent() {
-		cmd.Args = cobra.NoArgs
+	if cmd.Example == "" {
+		cmd.Example = examples[name(cmd)]
+	}
+	if cmd.RunE == nil {
+		cmd.Args = noSuchCommand
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if run := cmd.RunE; run != nil {

@@ -43,8 +43,10 @@ environment, that over the file of --config; see docs/configuration.md.`,
 }
 
 func (c *cli) serve(ctx context.Context, cfg config) error {
-	log := newLogger(c.err, cfg)
+	lines := newLog(c.err, cfg)
+	log := lines.Logger()
 	d := newDaemon(cfg, log)
+	d.lines = lines
 	quit := tellOnHangup(ctx, log)
 	defer quit()
 	if err := d.Start(ctx); err != nil {
@@ -75,7 +77,7 @@ func tellOnHangup(ctx context.Context, log *slog.Logger) (quit func()) {
 			case <-ctx.Done():
 				return
 			case <-hangup:
-				log.Warn("SIGHUP: nothing was read or applied. A site file takes effect by 'divvy apply -f FILE' only; a changed configuration needs a restart")
+				log.Warn("SIGHUP: nothing was read or applied. A site file takes effect by 'divvy apply -f FILE' only; log levels by 'divvy log level'; another configuration needs a restart")
 			}
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -37,7 +38,7 @@ A and B are paths of shares, leaves or not. They are compared where their paths 
 			}
 			y, err := cl.Why(ctx, args[0], args[1], o)
 			if err != nil {
-				return ofShares(err, args[0], args[1])
+				return ofShares(ctx, cl, err, args)
 			}
 			return c.print(y, func(w io.Writer) { writeWhy(w, y) })
 		})}
@@ -47,7 +48,7 @@ A and B are paths of shares, leaves or not. They are compared where their paths 
 }
 
 // ofShares says in the words of the command line which of its two shares the server does not take.
-func ofShares(err error, a, b string) error {
+func ofShares(ctx context.Context, cl *client.Client, err error, paths []string) error {
 	var p *client.Problem
 	if !errors.As(err, &p) {
 		return err
@@ -55,15 +56,32 @@ func ofShares(err error, a, b string) error {
 	for _, d := range p.Errors {
 		switch d.Location {
 		case "query.a":
-			return hintf(fmt.Errorf("A, %q: %s", a, d.Message), whichShares)
+			return hintf(fmt.Errorf("A, %q: %s", paths[0], d.Message), "%s", nearShare(ctx, cl, paths[0]))
 		case "query.b":
-			return hintf(fmt.Errorf("B, %q: %s", b, d.Message), whichShares)
+			return hintf(fmt.Errorf("B, %q: %s", paths[1], d.Message), "%s", nearShare(ctx, cl, paths[1]))
 		}
 	}
 	return err
 }
 
-const whichShares = "'divvy shares show' lists them."
+// nearShare names the share that was meant, where one is near.
+func nearShare(ctx context.Context, cl *client.Client, path string) string {
+	const all = "'divvy shares show' lists them."
+	st, err := cl.Shares(ctx)
+	if err != nil {
+		return all
+	}
+	var paths []string
+	for _, p := range st.Pools {
+		for _, s := range p.Shares {
+			paths = append(paths, s.Path)
+		}
+	}
+	if near := strict.Closest(path, paths); near != "" {
+		return fmt.Sprintf("Did you mean %q? %s", near, all)
+	}
+	return all
+}
 
 func writeWhy(w io.Writer, y client.Why) {
 	fmt.Fprintf(w, "%s\n\n", y.Summary)

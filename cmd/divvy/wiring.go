@@ -1,23 +1,30 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
+	"github.com/divvyhq/divvy/internal/logs"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -25,13 +32,37 @@ import (
 func newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_build_info", Help: "1, with the version of the daemon."}, []string{"version"}).
+		WithLabelValues(version()).Set(1)
 	return r
+}
+
+// part is the logger of a part of the daemon, which may have a level of its own.
+func (d *daemon) part(name string) *slog.Logger { return d.log.With("part", name) }
+
+// watchLead exports who decides, once it is known.
+func (d *daemon) watchLead() {
+	promauto.With(d.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "divvy_daemon_decides",
+		Help: "1 where this daemon decides pulls, 0 where it hands them on to the eldest that it reaches. The sum over all daemons should be 1."}, func() float64 {
+		if d.lead.conn.Load() != nil {
+			return 0
+		}
+		return 1
+	})
+}
+
+// levels are those of the log where it is ours.
+func (d *daemon) levels() *logs.Levels {
+	if d.lines == nil {
+		return nil
+	}
+	return d.lines.Levels()
 }
 
 // openSite makes the store of site versions. A change of the site holds grants back, moves live work where
 // the file says so, and puts the limits of the new version in force, all in its one transaction.
 func (d *daemon) openSite(context.Context) error {
-	d.store = site.NewStore(site.Config{Pool: d.pool, Log: d.log, Metrics: d.registry, Hooks: site.Hooks{
+	d.store = site.NewStore(site.Config{Pool: d.pool, Log: d.part("site"), Metrics: d.registry, Hooks: site.Hooks{
 		Barrier: dispatcher.Barrier,
 		Live:    generator.Live,
 		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
@@ -71,12 +102,13 @@ func demandOf(st dispatcher.Standing, ends map[string]map[shares.ShareID]shares.
 
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
-		Pool: d.pool, Load: d.store.Version, Log: d.log, Metrics: d.registry,
+		Pool: d.pool, Load: d.store.Version, Log: d.part("dispatcher"), Metrics: d.registry,
 		Timing: dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL,
 			LocalWait: d.cfg.LocalWait},
 		Address: d.advertised(), Secret: d.lead.secret,
 		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, KeepHistory: d.cfg.KeepHistory, RecordAll: d.cfg.Record == recordAll,
-		GangHold: d.cfg.GangHold,
+		KeepHours: d.cfg.KeepUsageHours, KeepDays: d.cfg.KeepUsageDays,
+		GangHold: d.cfg.GangHold, ShareMetrics: shareMetrics[d.cfg.ShareMetrics],
 	})
 	if err != nil {
 		return err
@@ -86,7 +118,7 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 }
 
 func (d *daemon) openGenerator(context.Context) error {
-	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock, Log: d.log, Metrics: d.registry})
+	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
 
@@ -133,7 +165,8 @@ func (d *daemon) serve(context.Context) error {
 	calls.Steering, calls.Site = d.generator, d.store
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
-		Registry: d.registry, Log: d.log, Tokens: tokens, Build: version(),
+		Reports:  report.NewReader(d.pool),
+		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Tokens: tokens, Build: version(), Pages: d.pages,
 		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 		Panda: calls, PandaApart: d.panda != nil,
 	})
@@ -148,7 +181,7 @@ func (d *daemon) serve(context.Context) error {
 	}
 	// The first thing that Stop does: no new grants, and pulls that wait, here or where they were handed on to, are told
 	// so (503) instead of keeping the HTTP server from ending. Renewals and ends are served until that has happened.
-	d.onStop("pulls", time.Second, func(context.Context) error { d.dispatcher.Drain(); d.leaveRelay(); return nil })
+	d.onStop("pulls", time.Second, func(context.Context) error { d.pages.Close(); d.dispatcher.Drain(); d.leaveRelay(); return nil })
 	return nil
 }
 
@@ -164,7 +197,16 @@ func (d *daemon) tokens() ([]api.Token, error) {
 		return nil, fmt.Errorf("token file: %w", err)
 	}
 	defer f.Close()
-	return api.ReadTokens(f)
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("token file: %w", err)
+	}
+	if d.lines != nil {
+		for line := range strings.Lines(string(text)) {
+			d.lines.Hide(strings.TrimSpace(line))
+		}
+	}
+	return api.ReadTokens(bytes.NewReader(text))
 }
 
 // startDispatcher lets pulls, renewals and ends be served.

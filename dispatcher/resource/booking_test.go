@@ -93,6 +93,22 @@ func TestWhoHasItsPartBooksNothing(t *testing.T) {
 	}
 }
 
+// TestWhoCameToHaveItsPart: what it booked is kept from nobody, asked again or not.
+func TestWhoCameToHaveItsPart(t *testing.T) {
+	p, b := passedOver(t)
+	p.Hold("Bob", 2) // by another shape of his: of four units Ann's part is one, Bob's two, Cy's one
+	if ok, why := p.Admits("Ann", 1, noon); !ok {
+		t.Errorf("a unit is idle: %+v", why)
+	}
+	p.Hold("Bob", -1)
+	if ok, why := p.Admits("Ann", 1, noon); ok || why.Rule != Reservation {
+		t.Errorf("Bob is below his part again, and keeps nothing: %v %+v", ok, why)
+	}
+	if _, booked := b.Booked(); !booked {
+		t.Error("the booking has gone")
+	}
+}
+
 // TestMoreThanThereIs: a job that asks for more than there is keeps no unit from others, until there is as much.
 func TestMoreThanThereIs(t *testing.T) {
 	of := spec(4)

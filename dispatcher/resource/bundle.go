@@ -242,11 +242,26 @@ func (b *Bundle) Explain(now time.Time) (ok bool, why Refusal) {
 	return true, Refusal{}
 }
 
-// bookedBy is how many units another bundle than by has booked, for whom, and until when.
+// bookedBy is how many units another bundle than by has booked, for whom, and until when. A booking keeps nothing from others
+// while it could not be used: its ID came to have its part by other jobs.
 func (p *Pool) bookedBy(by *Bundle, now time.Time) (units int64, id string, until time.Time) {
-	if p.booked == nil || p.booked == by || !now.Before(p.booked.until) {
+	if p.booked == nil || p.booked == by || !now.Before(p.booked.until) || p.booked.served(now) {
 		return 0, "", time.Time{}
 	}
 	i := slices.IndexFunc(p.booked.asks, func(a Ask) bool { return a.Pool == p })
 	return p.booked.asks[i].Units, p.booked.asks[i].ID, p.booked.until
+}
+
+// served says whether an ID has its part of something that the bundle needs.
+func (b *Bundle) served(now time.Time) bool {
+	for _, a := range b.asks {
+		i, ok := a.Pool.index[a.ID]
+		if !ok || a.Pool.members[i].exempt {
+			continue
+		}
+		if below, _ := a.Pool.below(i, now); !below {
+			return true
+		}
+	}
+	return false
 }

@@ -98,6 +98,14 @@ func (p *Pool) forget() {
 	p.reset()
 }
 
+// Last numbers the last grant to an ID among all: who has the lowest number waited longest.
+func (p *Pool) Last(id string) uint64 {
+	if i, ok := p.index[id]; ok {
+		return p.members[i].last
+	}
+	return p.horizon
+}
+
 // Turn is a grant's place in the order of grants, and the places that it took.
 type Turn struct {
 	id     string

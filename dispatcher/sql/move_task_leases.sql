@@ -1,4 +1,5 @@
--- Charges the leases of locked jobs to another share, and gives it their jobs, which come back to it if they fail.
+-- Charges the leases of locked jobs to another share, and gives that their jobs, which come back to it if they fail. A trigger
+-- notes up to when the old one was charged.
 WITH old AS MATERIALIZED (
     SELECT job_id, share_id FROM leases WHERE job_id = ANY (@ids::bigint[]) AND share_id <> @to::int
 ), moved AS (

@@ -1,6 +1,6 @@
 -- The next ready jobs of a window behind its cursor. Reading on by key costs nothing for rows before it, dead or not.
 SELECT j.ctid, j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
-    coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims
+    coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
 FROM jobs j
 WHERE j.share_id = @share::int AND j.shape_id = @shape::int AND j.state = 'ready'
     AND (j.place, j.id) > (@place::bigint, @id::bigint)

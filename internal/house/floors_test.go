@@ -20,13 +20,15 @@ var floors = map[string]int{
 	"internal/harvester":  2,
 	"shares":              1, // and shares/sim, shares/replay
 	"internal/pg":         0,
+	"internal/report":     1,
 	"internal/relay":      0,
 	"internal/door":       0,
+	"internal/logs":       0,
 	"migrations":          0,
 }
 
 // testOnly packages are imported by _test.go files only.
-var testOnly = []string{"internal/pgtest", "internal/house", "internal/e2e"}
+var testOnly = []string{"internal/pgtest", "internal/house", "internal/e2e", "internal/browser"}
 
 // sameFloor lists the folders within a floor whose import is meant, beside the imports between a package and its own
 // sub-packages.
@@ -47,8 +49,9 @@ var only = map[string][]string{
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
-	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/bench", "cmd"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/report", "internal/bench", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
+	"github.com/chromedp":               {"internal/browser"},
 	"pgregory.net/rapid":                {}, // tests
 	"testing":                           {"internal/pgtest"},
 }

@@ -3,6 +3,8 @@ package pg
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -21,7 +23,24 @@ const (
 	LockDays                               // making the partitions of days
 	LockReclaim                            // giving orders to reclaim
 	LockThrottle                           // deciding what limits let tasks make
+	LockAccount                            // adding what ended to the roll-ups
 )
+
+// lockNames are the names of the classes in metrics.
+var lockNames = map[int32]string{LockMigrate: "migrate", LockSite: "site", LockShare: "share", LockFold: "fold", LockSettle: "settle",
+	LockSample: "sample", LockGrants: "grants", LockPurge: "purge", LockDays: "days", LockReclaim: "reclaim", LockThrottle: "throttle",
+	LockAccount: "account"}
+
+// LockName is what a class is called in metrics; "other" for one that is not ours.
+func LockName(class int32) string {
+	if name, ok := lockNames[class]; ok {
+		return name
+	}
+	return "other"
+}
+
+// LockNames are the names of all classes of ours, in order.
+func LockNames() []string { return slices.Sorted(maps.Values(lockNames)) }
 
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody
 // else holds it.

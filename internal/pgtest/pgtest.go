@@ -14,7 +14,7 @@ import (
 )
 
 // patience bounds each thing that the package does with the server.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // Main runs the tests of a package, stops the server that they used, and exits: the whole of a TestMain.
 func Main(m *testing.M) { os.Exit(Run(m)) }

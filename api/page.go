@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// pageRoutes puts the page for people beside the API.
+func (s *server) pageRoutes(root chi.Router) *web.Page {
+	c := web.Config{
+		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Site: s.Site, Hub: s.Pages,
+		Admits: s.admits, Fault: s.fault, Fail: s.fail, Build: s.Build, Timeout: s.timeout,
+	}
+	for _, t := range s.tokens {
+		c.Tokens = append(c.Tokens, [sha256.Size]byte(t))
+	}
+	page := web.New(c)
+	for _, r := range page.Routes() {
+		root.Method(r.Method, r.Path, r.Serve)
+	}
+	return page
+}
+
+// fault says what the API would have answered, for a page.
+func (s *server) fault(w http.ResponseWriter, err error) web.Fault {
+	p := problemOf(err)
+	s.sign(w, p, err)
+	f := web.Fault{Status: p.Status, Title: p.Title, Code: p.Code, Detail: p.Detail, Hint: p.Hint, RequestID: p.RequestID}
+	for _, d := range p.Errors {
+		f.Errors = append(f.Errors, d.String())
+	}
+	return f
+}
+
+// pageDispatcher asks the daemon that decides where that knows better, as the routes of /v1 do.
+type pageDispatcher struct {
+	Dispatcher
+	s *server
+}
+
+// Outlook is the standing of the shares.
+func (d pageDispatcher) Outlook(ctx context.Context) dispatcher.Standing {
+	return asLead(ctx, d.s, askStanding, func() dispatcher.Standing { return d.Dispatcher.Outlook(ctx) })
+}
+
+// QueuesNow is the standing of the queues.
+func (d pageDispatcher) QueuesNow(ctx context.Context) []dispatcher.QueueStanding {
+	return asLead(ctx, d.s, askQueues, d.Dispatcher.Queues)
+}
+
+// QueuesLately says who holds the cores of queues, and how they did in the last hour.
+func (d pageDispatcher) QueuesLately(ctx context.Context, queue string) []dispatcher.QueueLately {
+	if all, ok := askLead[[]dispatcher.QueueLately](ctx, d.s, askQueuesLately, queue); ok {
+		return all
+	}
+	return d.Dispatcher.QueuesLately(queue)
+}
+
+// DecidedLately lists decisions of late.
+func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedFilter) dispatcher.Lately {
+	if l, ok := askLead[dispatcher.Lately](ctx, d.s, askLately, f); ok {
+		return l
+	}
+	return d.Dispatcher.Lately(f)
+}
+
+// TaskQueues says where the jobs of a task may run.
+func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error) {
+	if all, ok := askLead[[]dispatcher.KindQueues](ctx, d.s, askFits, task); ok {
+		return all, nil
+	}
+	return d.Dispatcher.TaskQueues(ctx, task)
+}
+
+// Explain says why a job waits, or why it was given its slot.
+func (d pageDispatcher) Explain(ctx context.Context, job int64) (dispatcher.Explanation, error) {
+	if e, ok := askLead[dispatcher.Explanation](ctx, d.s, askExplain, job); ok {
+		return e, nil
+	}
+	return d.Dispatcher.Explain(ctx, job)
+}
+
+// Resources lists finite resources, or the parts of one.
+func (d pageDispatcher) Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error) {
+	if all, ok := askLead[[]dispatcher.ResourceStanding](ctx, d.s, askResources, name); ok {
+		return all, nil
+	}
+	return d.Dispatcher.Resources(ctx, name)
+}

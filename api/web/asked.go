@@ -1,0 +1,118 @@
+package web
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// asked is what a view is asked for by the parameters of its link, with the first thing that is wrong with them.
+type asked struct {
+	path  string // without parameters
+	query url.Values
+	err   error
+}
+
+func askedOf(r *Request) asked {
+	path, _, _ := strings.Cut(r.Path, "?")
+	return asked{path: path, query: r.Query}
+}
+
+// Get is a parameter; empty: it is not given.
+func (a asked) Get(name string) string { return a.query.Get(name) }
+
+// Is says whether a parameter has a value.
+func (a asked) Is(name, value string) bool { return a.Get(name) == value }
+
+// Any says whether one of the parameters is given.
+func (a asked) Any(names ...string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return a.Get(n) != "" })
+}
+
+// oneOf refuses other values than these.
+func (a *asked) oneOf(name string, values ...string) {
+	if v := a.Get(name); v != "" && !slices.Contains(values, v) {
+		a.refuse(name, "one of "+strings.Join(values, ", "))
+	}
+}
+
+// number reads a whole number; absent when it is not given.
+func (a *asked) number(name string, low, high, absent int64) int64 {
+	v := a.Get(name)
+	if v == "" {
+		return absent
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < low || n > high {
+		a.refuse(name, fmt.Sprintf("a whole number from %d to %d", low, high))
+		return absent
+	}
+	return n
+}
+
+func (a *asked) refuse(name, want string) {
+	if a.err == nil {
+		a.err = fmt.Errorf("%w: query.%s is %q, expected %s", ErrQuery, name, a.Get(name), want)
+	}
+}
+
+// With is the link to the same view with other parameters: names and values, an empty one takes it out. A cursor is only
+// good for what it was made of, so that it goes with any change.
+func (a asked) With(pairs ...any) string {
+	q := url.Values{}
+	for name, values := range a.query {
+		if name != "after" && name != "page" {
+			q[name] = values
+		}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if v := fmt.Sprint(pairs[i+1]); v != "" {
+			q.Set(fmt.Sprint(pairs[i]), v)
+		} else {
+			q.Del(fmt.Sprint(pairs[i]))
+		}
+	}
+	if len(q) == 0 {
+		return a.path
+	}
+	return a.path + "?" + q.Encode()
+}
+
+// option is one choice of a field.
+type option struct {
+	Value, Name string
+	Chosen      bool
+}
+
+// options are the choices of a parameter, for a form.
+func (a asked) options(name string, values []string) []option {
+	all := make([]option, len(values))
+	for i, v := range values {
+		all[i] = option{v, strings.ReplaceAll(v, "_", " "), v == a.Get(name)}
+	}
+	return all
+}
+
+// short is a text's hash, where only whether it differs counts.
+func short(text string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text))
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// seconds prints a time in seconds as long as three figures do.
+func seconds(s float64) string {
+	switch {
+	case s < 0.001:
+		return "0 ms"
+	case s < 1:
+		return strconv.FormatFloat(s*1000, 'f', 0, 64) + " ms"
+	case s < 10:
+		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
+	}
+	return span(time.Duration(s * float64(time.Second)))
+}

@@ -1,0 +1,235 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of a hub.
+const (
+	mostReaders = 1000             // open pages a daemon
+	mostTopics  = 300              // different views that are open at once
+	mostBehind  = 16               // events that a reader may be behind before it is sent away
+	mostKept    = 32               // events of a topic that are kept for those that come back
+	keepTopic   = 30 * time.Second // after its last reader has left, for the same
+	buildWithin = 5 * time.Second
+)
+
+var errTooManyPages = errors.New("too many pages are open at this daemon")
+
+// Hub tells open pages what has changed. One build of a view a round serves all that have it open: Publish is a
+// background step, and its ticker says how long a round is.
+type Hub struct {
+	mu      sync.Mutex
+	topics  map[string]*topic
+	readers int
+	closed  bool
+}
+
+// NewHub is a hub that nobody listens to.
+func NewHub() *Hub { return &Hub{topics: map[string]*topic{}} }
+
+// topic is one view with its parameters. What build, last and seq hold is written by Publish alone, under the hub's lock.
+type topic struct {
+	build   func(context.Context) (Update, time.Time, error)
+	epoch   string // tells the ids of this life of the topic from those of another
+	seq     int64
+	last    Update
+	at      time.Time
+	whole   []byte // the event that has all of last; nil: nobody has asked for it yet
+	kept    []event
+	readers map[*reader]struct{}
+	left    time.Time // when the last reader left
+}
+
+type event struct {
+	seq  int64
+	text []byte // as it goes out
+}
+
+// reader is one open page.
+type reader struct {
+	topic  *topic
+	events chan []byte // closed: it was too slow, or the hub has closed
+}
+
+// message is the data of an event.
+type message struct {
+	At time.Time `json:"at"`
+	Update
+	Failed bool `json:"failed,omitempty"` // the view cannot be built now: the page shows the age of what it has
+}
+
+// subscribe listens to a topic. first is what the page needs before the next event; it may be nothing.
+func (h *Hub) subscribe(key, lastID string, build func(context.Context) (Update, time.Time, error)) (r *reader, first []byte, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.topics[key]
+	switch {
+	case h.closed || h.readers >= mostReaders, t == nil && len(h.topics) >= mostTopics:
+		return nil, nil, errTooManyPages
+	case t == nil:
+		t = &topic{build: build, epoch: strconv.FormatInt(time.Now().UnixNano(), 36), readers: map[*reader]struct{}{}}
+		h.topics[key] = t
+	}
+	h.readers++
+	r = &reader{topic: t, events: make(chan []byte, mostBehind)}
+	t.readers[r] = struct{}{}
+	return r, t.since(lastID), nil
+}
+
+// since is what somebody has missed who has seen the event of this id: the events after it, or all that there is.
+func (t *topic) since(id string) []byte {
+	epoch, n, _ := strings.Cut(id, "-")
+	seen, err := strconv.ParseInt(n, 10, 64)
+	if err == nil && epoch == t.epoch && seen <= t.seq && seen >= t.seq-int64(len(t.kept)) {
+		var all []byte
+		for _, e := range t.kept {
+			if e.seq > seen {
+				all = append(all, e.text...)
+			}
+		}
+		return all
+	}
+	if t.seq == 0 {
+		return nil
+	}
+	if t.whole == nil {
+		t.whole = t.event(message{At: t.at, Update: t.last})
+	}
+	return t.whole
+}
+
+// event is a message as it goes out, under the topic's present number.
+func (t *topic) event(m message) []byte {
+	body, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // texts: it cannot be
+	}
+	var b bytes.Buffer
+	b.WriteString("id: " + t.epoch + "-" + strconv.FormatInt(t.seq, 10) + "\nevent: update\ndata: ")
+	b.Write(body)
+	b.WriteString("\n\n")
+	return b.Bytes()
+}
+
+// leave ends a reader. It may be called twice.
+func (h *Hub) leave(r *reader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop(r)
+}
+
+func (h *Hub) drop(r *reader) {
+	if _, there := r.topic.readers[r]; !there {
+		return
+	}
+	delete(r.topic.readers, r)
+	h.readers--
+	close(r.events)
+	if len(r.topic.readers) == 0 {
+		r.topic.left = time.Now()
+	}
+}
+
+// Publish builds every view that is open anywhere once, and sends what is different. It returns how many events went
+// out. An error is the first of a build; the others were built.
+func (h *Hub) Publish(ctx context.Context) (n int, err error) {
+	for _, t := range h.open() {
+		u, at, broken := t.built(ctx)
+		if ctx.Err() != nil {
+			return n, ctx.Err()
+		}
+		if broken != nil && err == nil {
+			err = broken
+		}
+		n += h.tell(t, u, at, broken)
+	}
+	return n, err
+}
+
+// open lists the topics that have readers, and forgets those that have had none for long.
+func (h *Hub) open() (all []*topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, t := range h.topics {
+		switch {
+		case len(t.readers) > 0:
+			all = append(all, t)
+		case time.Since(t.left) > keepTopic:
+			delete(h.topics, key)
+		}
+	}
+	return all
+}
+
+func (t *topic) built(ctx context.Context) (Update, time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, buildWithin)
+	defer cancel()
+	return t.build(ctx)
+}
+
+// tell sends a topic's readers what is different.
+func (h *Hub) tell(t *topic, u Update, at time.Time, broken error) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.seq++
+	t.whole = nil
+	m := message{At: at, Failed: broken != nil}
+	if broken != nil {
+		m.At = t.at
+	} else {
+		m.Update = u.since(t.last)
+		t.last, t.at = u, at
+	}
+	e := event{t.seq, t.event(m)}
+	t.kept = append(t.kept, e)
+	if len(t.kept) > mostKept {
+		t.kept = append([]event(nil), t.kept[1:]...)
+	}
+	for r := range t.readers {
+		select {
+		case r.events <- e.text:
+			n++
+		default:
+			h.drop(r)
+		}
+	}
+	return n
+}
+
+// since is u without what was so before.
+func (u Update) since(last Update) Update {
+	if u.HTML == last.HTML {
+		u.HTML = ""
+	}
+	if u.Shape != last.Shape || last.Cells == nil {
+		return u
+	}
+	cells := map[string]string{}
+	for k, v := range u.Cells {
+		if was, there := last.Cells[k]; !there || was != v {
+			cells[k] = v
+		}
+	}
+	u.Cells = cells
+	return u
+}
+
+// Close ends all readers and takes no more, so that the HTTP server can stop.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for _, t := range h.topics {
+		for r := range t.readers {
+			h.drop(r)
+		}
+	}
+}

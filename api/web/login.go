@@ -1,0 +1,181 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/api/origin"
+)
+
+// Cookies of the page. None holds a token of the API.
+const (
+	sessionCookie = "divvy_session" // when it ends, and a MAC of that by a token's hash
+	formCookie    = "divvy_form"    // the same text as the field of a form: a foreign page cannot read it
+	saidCookie    = "divvy_said"    // what an act has said, until it is shown
+	formField     = "form_token"
+	sessionLasts  = 12 * time.Hour
+)
+
+// guard lets those in who may call /v1 too.
+func (p *Page) guard(next http.Handler) http.Handler {
+	return p.ofThisOrigin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case len(p.cfg.Tokens) == 0, p.session(r), p.cfg.Admits(r.Header.Get("Authorization")):
+			next.ServeHTTP(w, r)
+		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		default:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
+			p.failed(w, r, ErrUnauthorized)
+		}
+	}))
+}
+
+// ofThisOrigin keeps out what a foreign page makes a browser send.
+func (p *Page) ofThisOrigin(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case len(p.cfg.Tokens) == 0 && origin.Rebound(r):
+			p.failed(w, r, fmt.Errorf("%w: host %q on a loopback address", ErrForeign, r.Host))
+		case r.Method != http.MethodGet && origins.Check(r) != nil:
+			p.failed(w, r, fmt.Errorf("%w: of another origin", ErrForeign))
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// session says whether the browser has one. Any daemon with the same tokens knows it, and it ends with its token.
+func (p *Page) session(r *http.Request) bool {
+	c, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil || len(raw) != 8+sha256.Size || time.Now().Unix() >= int64(binary.BigEndian.Uint64(raw)) {
+		return false
+	}
+	found := 0
+	for _, t := range p.cfg.Tokens {
+		found |= subtle.ConstantTimeCompare(raw[8:], seal(t, raw[:8]))
+	}
+	return found == 1
+}
+
+// seal is the MAC of a session's end by the hash of a token, which the daemon has and nobody else.
+func seal(token [sha256.Size]byte, end []byte) []byte {
+	m := hmac.New(sha256.New, token[:])
+	m.Write([]byte("divvy session"))
+	m.Write(end)
+	return m.Sum(nil)
+}
+
+// Login is the page that asks for a token.
+type Login struct {
+	AsOf
+	Next  string
+	Wrong bool
+}
+
+func (p *Page) loginPage(w http.ResponseWriter, r *http.Request) {
+	p.askToken(w, r, http.StatusOK, Login{AsOf: Now(), Next: localPath(r.URL.Query().Get("next"))})
+}
+
+func (p *Page) askToken(w http.ResponseWriter, r *http.Request, status int, l Login) {
+	f := p.frame(w, r, "")
+	f.Title, f.Show, f.View, f.Links = "Log in", l, "login", nil
+	p.render(w, status, "login", f)
+}
+
+// login is POST /login: a token for a session.
+func (p *Page) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if r.ParseForm() != nil || !formIsOurs(r) {
+		p.failed(w, r, ErrForm)
+		return
+	}
+	next := localPath(r.PostForm.Get("next"))
+	token := strings.TrimSpace(r.PostForm.Get("token"))
+	if !p.cfg.Admits("Bearer " + token) {
+		p.askToken(w, r, http.StatusUnauthorized, Login{AsOf: Now(), Next: next, Wrong: true})
+		return
+	}
+	end := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(sessionLasts).Unix()))
+	value := base64.RawURLEncoding.EncodeToString(append(end, seal(sha256.Sum256([]byte(token)), end)...))
+	setCookie(w, r, sessionCookie, value, sessionLasts)
+	http.Redirect(w, r, next, http.StatusSeeOther)
+}
+
+// logout is POST /logout.
+func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if r.ParseForm() != nil || !formIsOurs(r) {
+		p.failed(w, r, ErrForm)
+		return
+	}
+	setCookie(w, r, sessionCookie, "", -time.Second)
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// localPath is a path of this daemon to go on to, and nothing that leads elsewhere.
+func localPath(next string) string {
+	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n") {
+		return "/"
+	}
+	return next
+}
+
+func setCookie(w http.ResponseWriter, r *http.Request, name, value string, lasts time.Duration) {
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https", SameSite: http.SameSiteStrictMode})
+}
+
+// formToken is the text that forms of this browser carry; a browser without one gets it now.
+func formToken(w http.ResponseWriter, r *http.Request) string {
+	if c, err := r.Cookie(formCookie); err == nil && len(c.Value) == 32 {
+		return c.Value
+	}
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails, by its contract
+	token := hex.EncodeToString(b[:])
+	setCookie(w, r, formCookie, token, 30*24*time.Hour)
+	return token
+}
+
+// formIsOurs compares a form's field with the browser's cookie.
+func formIsOurs(r *http.Request) bool {
+	c, err := r.Cookie(formCookie)
+	return err == nil && len(c.Value) == 32 && subtle.ConstantTimeCompare([]byte(c.Value), []byte(r.PostForm.Get(formField))) == 1
+}
+
+// say leaves a sentence for the next page of this browser.
+func say(w http.ResponseWriter, sentence string) {
+	if sentence != "" {
+		http.SetCookie(w, &http.Cookie{Name: saidCookie, Value: url.QueryEscape(sentence), Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	}
+}
+
+// said takes it.
+func said(w http.ResponseWriter, r *http.Request) string {
+	c, err := r.Cookie(saidCookie)
+	if err != nil || c.Value == "" {
+		return ""
+	}
+	http.SetCookie(w, &http.Cookie{Name: saidCookie, Path: "/", MaxAge: -1})
+	sentence, err := url.QueryUnescape(c.Value)
+	if err != nil {
+		return ""
+	}
+	return sentence
+}

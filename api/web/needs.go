@@ -1,0 +1,90 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Dispatcher is what the page asks of jobs, leases and the standing of shares and queues. What the daemon that decides
+// knows better is asked there; the package api sees to it.
+type Dispatcher interface {
+	Outlook(context.Context) dispatcher.Standing
+	ShareSeries(context.Context, dispatcher.SeriesRequest) (dispatcher.ShareSeries, error)
+	QueuesNow(context.Context) []dispatcher.QueueStanding
+	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
+	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
+	JobLog(ctx context.Context, id int64, attempt int) (string, error)
+	TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error)
+	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
+	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)
+	Claims(context.Context, dispatcher.ClaimFilter) ([]dispatcher.ClaimStanding, error)
+	Claim(ctx context.Context, id int64) (dispatcher.ClaimStanding, error)
+	KillJob(ctx context.Context, id int64) error
+	// TaskJobs lists jobs of a task; next is the After of the next page, 0 on the last one.
+	TaskJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
+	// QueuesLately says who holds the cores of queues, or of one, and how they did in the last hour.
+	QueuesLately(ctx context.Context, queue string) []dispatcher.QueueLately
+	// DecidedLately lists decisions, the newest first.
+	DecidedLately(context.Context, dispatcher.DecidedFilter) dispatcher.Lately
+}
+
+// Tasks is what the page asks of tasks, and does to them.
+type Tasks interface {
+	Task(ctx context.Context, id int64) (generator.Task, error)
+	List(context.Context, generator.Listing) (generator.Listed, error)
+	Kill(ctx context.Context, id int64) (generator.Change, error)
+	Pause(ctx context.Context, id int64) (generator.Change, error)
+	Resume(ctx context.Context, id int64) (generator.Change, error)
+	Retry(ctx context.Context, id int64) (generator.Change, error)
+	Finish(ctx context.Context, id int64) (generator.Change, error)
+	Avalanche(ctx context.Context, id int64) (generator.Change, error)
+	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
+}
+
+// Site is what the page asks of site versions, and applies.
+type Site interface {
+	Apply(context.Context, site.ApplyRequest) (site.Applied, error)
+	Load(context.Context) (*site.Site, error)
+	History(ctx context.Context, before int64, limit int) ([]site.Head, error)
+	Get(ctx context.Context, version int64) (*site.Site, error)
+	Diff(ctx context.Context, from, to int64) (site.Changes, error)
+	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
+}
+
+// Config is what a Page is made of. Dispatcher, Tasks, Site, Fault and Fail are needed.
+type Config struct {
+	Dispatcher Dispatcher
+	Tasks      Tasks
+	Site       Site
+	// Hub serves /events; nil: pages stand still.
+	Hub *Hub
+	// Tokens that are let in; none: everybody. Admits judges the header Authorization.
+	Tokens [][sha256.Size]byte
+	Admits func(authorization string) bool
+	// Fault says in the API's words what went wrong, and Fail answers with it as a problem.
+	Fault func(http.ResponseWriter, error) Fault
+	Fail  func(http.ResponseWriter, error)
+	// Build is the version of the binary.
+	Build string
+	// Timeout bounds a request; 0 = a minute.
+	Timeout time.Duration
+}
+
+// Fault is an error as a page shows it.
+type Fault struct {
+	AsOf
+	Status    int
+	Title     string
+	Code      string
+	Detail    string
+	Hint      string
+	RequestID string
+	Errors    []string // with their places
+}

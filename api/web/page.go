@@ -1,0 +1,226 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// Errors of this package; the API's table of errors has their status and code.
+var (
+	ErrNoPage       = errors.New("there is no such page")
+	ErrUnauthorized = errors.New("no valid token")
+	ErrForeign      = errors.New("the request may come from a foreign page")
+	ErrForm         = errors.New("the form is not one that this page has made for this browser")
+	ErrTooMany      = errors.New("too many pages are open")
+	ErrQuery        = errors.New("a parameter is wrong")
+	ErrMeanwhile    = errors.New("what the form was made of has changed")
+)
+
+// Page is the daemon's page.
+type Page struct {
+	cfg       Config
+	views     map[string]*View // by path
+	byPath    *chi.Mux
+	templates map[string]*template.Template
+	assets    map[string]*asset
+	shares    standings
+	explains  brief[dispatcher.Explanation]  // by job
+	places    brief[[]dispatcher.KindQueues] // by task
+	queues    brief[[]QueueLine]             // of all; its only id is 0
+}
+
+// Route is one path of the page for the daemon's router.
+type Route struct {
+	Method, Path string
+	Serve        http.Handler
+}
+
+// New makes the page. A template that does not parse panics: a test shows all of them.
+func New(cfg Config) *Page {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = time.Minute
+	}
+	p := &Page{cfg: cfg, views: map[string]*View{}, byPath: chi.NewMux(), assets: readAssets()}
+	p.explains.lasts, p.places.lasts, p.queues.lasts = explainLasts, placesLast, standingLasts
+	p.templates = p.readTemplates()
+	for _, v := range p.allViews() {
+		p.views[v.Path] = &v
+		p.byPath.Get(v.Path, func(http.ResponseWriter, *http.Request) {})
+	}
+	return p
+}
+
+// Routes lists all that the page serves. Each checks for itself who asks.
+func (p *Page) Routes() (all []Route) {
+	for _, v := range p.allViews() {
+		all = append(all, Route{http.MethodGet, v.Path, p.guard(p.serveView(p.views[v.Path]))})
+	}
+	for _, a := range p.acts() {
+		all = append(all, Route{http.MethodPost, a.Path, p.guard(p.serveAct(a))})
+	}
+	all = append(all,
+		Route{http.MethodGet, "/events", p.guard(http.HandlerFunc(p.events))},
+		Route{http.MethodGet, "/assets/*", http.HandlerFunc(p.serveAsset)}, // the same for everybody, and public
+	)
+	if len(p.cfg.Tokens) > 0 {
+		all = append(all, Route{http.MethodGet, "/login", http.HandlerFunc(p.loginPage)},
+			Route{http.MethodPost, "/login", p.ofThisOrigin(http.HandlerFunc(p.login))},
+			Route{http.MethodPost, "/logout", p.ofThisOrigin(http.HandlerFunc(p.logout))})
+	}
+	return all
+}
+
+func (p *Page) serveView(v *View) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), p.cfg.Timeout)
+		defer cancel()
+		req, err := v.request(r.URL, chi.RouteContext(r.Context()))
+		if err != nil {
+			p.failed(w, r, err)
+			return
+		}
+		show, err := v.Show(ctx, req)
+		switch {
+		case err != nil:
+			p.failed(w, r, err)
+		case wantsJSON(r):
+			writeJSON(w, show)
+		default:
+			f := p.frame(w, r, v.Nav)
+			f.Title, f.Show, f.View, f.JSON = v.Title, show, v.Name, jsonLink(req)
+			if p.cfg.Hub != nil && p.lives(v) {
+				f.Live = req.Path
+				if v.Live != nil {
+					f.Shape = v.Live(show).Shape
+				}
+			}
+			p.render(w, http.StatusOK, v.Name, f)
+		}
+	})
+}
+
+// request reads what a view is asked for, and refuses parameters that it does not know: a misspelt filter would show
+// what nobody asked for.
+func (v *View) request(u *url.URL, rc *chi.Context) (*Request, error) {
+	q := u.Query()
+	q.Del("format")
+	for name := range q {
+		if !slices.Contains(v.Query, name) {
+			return nil, fmt.Errorf("%w: query.%s is not known here; expected one of: %s", ErrQuery, name,
+				strings.Join(append(slices.Clone(v.Query), "format"), ", "))
+		}
+		if q.Get(name) == "" { // a field of a form that was left empty
+			q.Del(name)
+		}
+	}
+	req := &Request{Path: u.EscapedPath(), Params: map[string]string{}, Query: q}
+	if len(q) > 0 {
+		req.Path += "?" + q.Encode()
+	}
+	for i, key := range rc.URLParams.Keys {
+		value, err := url.PathUnescape(rc.URLParams.Values[i])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s", ErrNoPage, u.Path)
+		}
+		req.Params[key] = value
+	}
+	return req, nil
+}
+
+// serveAct checks that the form is one of ours, and does what it says.
+func (p *Page) serveAct(a Act) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), p.cfg.Timeout)
+		defer cancel()
+		r.Body = http.MaxBytesReader(w, r.Body, 8<<20)
+		if err := r.ParseForm(); err != nil {
+			p.failed(w, r, fmt.Errorf("%w: %v", ErrForm, err))
+			return
+		}
+		if !formIsOurs(r) {
+			p.failed(w, r, ErrForm)
+			return
+		}
+		v := View{}
+		req, err := v.request(&url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath}, chi.RouteContext(r.Context()))
+		if err != nil {
+			p.failed(w, r, err)
+			return
+		}
+		req.Form = r.PostForm
+		answer, err := a.Serve(ctx, req)
+		switch {
+		case err != nil:
+			p.failed(w, r, err)
+		case answer.Template != "":
+			f := p.frame(w, r, "")
+			f.Title, f.Show, f.View = answer.Title, answer.Show, answer.Template
+			p.render(w, http.StatusOK, answer.Template, f)
+		default:
+			say(w, answer.Said)
+			http.Redirect(w, r, answer.To, http.StatusSeeOther)
+		}
+	})
+}
+
+// jsonLink is the same as JSON.
+func jsonLink(r *Request) string {
+	path, _, _ := strings.Cut(r.Path, "?")
+	q := maps.Clone(r.Query)
+	q.Set("format", "json")
+	return path + "?" + q.Encode()
+}
+
+// wantsJSON says whether a program asks.
+func wantsJSON(r *http.Request) bool {
+	if f := r.URL.Query().Get("format"); f != "" {
+		return f == "json"
+	}
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a value of a view: a test encodes each
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// failed answers an error as a page where a browser asks, else as a problem.
+func (p *Page) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if wantsJSON(r) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		p.cfg.Fail(w, err)
+		return
+	}
+	fault := p.cfg.Fault(w, err)
+	fault.AsOf = Now()
+	f := p.frame(w, r, "")
+	f.Title, f.Show, f.View = fault.Title, fault, "error"
+	p.render(w, fault.Status, "error", f)
+}
+
+// NoPage answers a path where nothing lives to somebody who reads pages; false: a program asks.
+func (p *Page) NoPage(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/v1/") {
+		return false
+	}
+	p.failed(w, r, fmt.Errorf("%w: %s", ErrNoPage, r.URL.Path))
+	return true
+}

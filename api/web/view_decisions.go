@@ -1,0 +1,53 @@
+package web
+
+import (
+	"context"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// DecisionsPage is what was decided of late, the newest first.
+type DecisionsPage struct {
+	AsOf
+	dispatcher.Lately
+	Asked asked `json:"-"`
+}
+
+const decisionsOfPage = 100
+
+func (p *Page) decisionsView() View {
+	return View{Name: "decisions", Path: "/decisions", Title: "Decisions", Nav: "/decisions", Query: []string{"share", "queue", "task", "job", "limit"},
+		Show: p.decisionsPage}
+}
+
+func (p *Page) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
+	a := askedOf(r)
+	f := dispatcher.DecidedFilter{Share: a.Get("share"), Queue: a.Get("queue"), Task: a.number("task", 1, 1<<62, 0), Job: a.number("job", 1, 1<<62, 0),
+		Limit: int(a.number("limit", 1, 1000, decisionsOfPage))}
+	if a.err != nil {
+		return nil, a.err
+	}
+	return DecisionsPage{AsOf: Now(), Lately: p.cfg.Dispatcher.DecidedLately(ctx, f), Asked: a}, nil
+}
+
+// Sampled says whether not all decisions are recorded, as far as is seen here.
+func (d DecisionsPage) Sampled() bool {
+	for _, e := range d.Items {
+		if e.Weight > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// skippedOf names the shares that stood before the winner of a decision.
+func skippedOf(e dispatcher.Decided) string {
+	n := e.Unfit + e.Barred
+	switch {
+	case n == 0:
+		return "–"
+	case len(e.Skipped) == 0:
+		return count(n)
+	}
+	return count(n) + ": " + skippedSays(e.Skipped)
+}

@@ -1,0 +1,167 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// JobPage is a job: its attempts, what they wrote, and why it waits or runs.
+type JobPage struct {
+	AsOf
+	Job     dispatcher.JobRow      `json:"job"`
+	Moves   []Moment               `json:"timeline"`
+	Explain dispatcher.Explanation `json:"explain"` // at most some seconds old; its at says
+	Attempt int                    `json:"log_attempt,omitempty"`
+	Log     string                 `json:"log"` // end of what that attempt wrote
+	Asked   asked                  `json:"-"`
+}
+
+// Heading is the job's number.
+func (j JobPage) Heading() string { return fmt.Sprintf("Job %d", j.Job.ID) }
+
+func (p *Page) jobView() View {
+	return View{Name: "job", Path: "/jobs/{job}", Title: "Job", Nav: "/tasks", Query: []string{"attempt"}, Show: p.jobPage}
+}
+
+func (p *Page) jobPage(ctx context.Context, r *Request) (Dated, error) {
+	id, err := r.id("job")
+	if err != nil {
+		return nil, err
+	}
+	a := askedOf(r)
+	attempt := int(a.number("attempt", 1, 1_000_000, 0))
+	if a.err != nil {
+		return nil, a.err
+	}
+	out := JobPage{AsOf: Now(), Asked: a}
+	if out.Job, err = p.cfg.Dispatcher.Job(ctx, id); err != nil {
+		return nil, err
+	}
+	out.Moves = jobMoves(out.Job)
+	if out.Explain, err = p.explained(ctx, out.Job); err != nil {
+		return nil, err
+	}
+	for _, t := range out.Job.Attempts { // the output of an attempt is kept when it ends
+		if t.EndedAt != nil && (attempt == 0 || attempt == t.Attempt) {
+			out.Attempt = t.Attempt
+		}
+	}
+	if attempt != 0 && out.Attempt == 0 {
+		return nil, fmt.Errorf("%w: attempt %d of job %d has not ended, or there is none", dispatcher.ErrNoAttempt, attempt, id)
+	}
+	if out.Attempt != 0 {
+		out.Log, err = p.cfg.Dispatcher.JobLog(ctx, id, out.Attempt)
+		if err != nil && !errors.Is(err, dispatcher.ErrNoAttempt) {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// explained is an explanation that is some seconds old at the most, and of the job's present state.
+func (p *Page) explained(ctx context.Context, job dispatcher.JobRow) (dispatcher.Explanation, error) {
+	ask := func() (dispatcher.Explanation, error) { return p.cfg.Dispatcher.Explain(ctx, job.ID) }
+	e, err := p.explains.get(job.ID, ask)
+	if err == nil && (e.State != job.State || e.Decision != nil && e.Decision.Attempt != job.Attempt) {
+		return ask()
+	}
+	return e, err
+}
+
+// jobMoves is the life of a job so far.
+func jobMoves(j dispatcher.JobRow) (all []Moment) {
+	all = append(all, Moment{At: j.CreatedAt, What: "made", Kind: "waiting"})
+	for _, a := range j.Attempts {
+		n := fmt.Sprintf("attempt %d ", a.Attempt)
+		all = append(all, Moment{At: a.ClaimedAt, What: n + "got a slot of " + a.Queue, Kind: "leased"})
+		if a.StartedAt != nil {
+			all = append(all, Moment{At: *a.StartedAt, What: n + "started", Kind: "running"})
+		}
+		if a.EndedAt != nil {
+			what := n + a.State
+			if a.ExitCode != nil {
+				what += ", exit code " + strconv.Itoa(*a.ExitCode)
+			}
+			all = append(all, Moment{At: *a.EndedAt, What: what, Kind: a.State})
+		}
+	}
+	if j.TryAt != nil {
+		all = append(all, Moment{At: *j.TryAt, What: "tried again", Kind: "ready", Open: true})
+	}
+	if j.EndedAt != nil {
+		all = append(all, Moment{At: *j.EndedAt, What: "the job is " + j.State, Kind: j.State})
+	}
+	return timed(all)
+}
+
+// Killable says whether it can be killed.
+func (j JobPage) Killable() bool { return j.Job.EndedAt == nil }
+
+// Gates are the queues of a job that waits, those that could never run it only where there are few.
+func (j JobPage) Gates() (shown []dispatcher.QueueGate) {
+	for _, q := range j.Explain.Queues {
+		if (q.Gate != dispatcher.GateStructural || len(j.Explain.Queues) <= 10) && len(shown) < mostGates {
+			shown = append(shown, q)
+		}
+	}
+	return shown
+}
+
+const mostGates = 100
+
+// Others is how many queues Gates leaves out.
+func (j JobPage) Others() int { return len(j.Explain.Queues) - len(j.Gates()) }
+
+// ETA is when it is likely to start, in words.
+func (j JobPage) ETA() string {
+	e := j.Explain.ETA
+	switch {
+	case e == nil:
+		return ""
+	case !e.Known:
+		return "unknown"
+	case e.AtLeast:
+		return "more than " + wholeSeconds(e.Seconds)
+	}
+	return "in " + wholeSeconds(e.Seconds)
+}
+
+// wholeSeconds prints a time as the command line does: whole seconds, the last one begun.
+func wholeSeconds(s float64) string {
+	n := time.Duration(s * float64(time.Second))
+	if whole := n.Truncate(time.Second); whole < n {
+		n = whole + time.Second
+	}
+	return n.String()
+}
+
+// skippedSays names the first shares that stood before the winner of a decision.
+func skippedSays(list []dispatcher.Skipped) string {
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = s.Share + " (" + s.Reason + ")"
+	}
+	return strings.Join(all, ", ")
+}
+
+// figure prints any value as JSON, for outputs and reports, whose shapes are the pilots' business.
+func figure(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// JSONLink is the job as JSON.
+func (j JobPage) JSONLink() string { return jobLink(j.Job.ID) + "?format=json" }

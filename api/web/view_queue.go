@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// QueuePage is a queue: how it stands, who holds it, and what was decided for it of late.
+type QueuePage struct {
+	AsOf
+	QueueLine
+	Decisions []dispatcher.Decided `json:"decisions"` // the newest ones
+}
+
+// Heading is the queue's name.
+func (q QueuePage) Heading() string { return "Queue " + q.Name }
+
+const decisionsOfQueue = 20
+
+func (p *Page) queueView() View {
+	return View{Name: "queue", Path: "/queues/{queue}", Title: "Queue", Nav: "/queues", Show: func(ctx context.Context, r *Request) (Dated, error) {
+		name := r.Param("queue")
+		all, err := p.queuesNow(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range all {
+			if q.Name != name {
+				continue
+			}
+			out := QueuePage{AsOf: Now(), QueueLine: q}
+			out.Decisions = p.cfg.Dispatcher.DecidedLately(ctx, dispatcher.DecidedFilter{Queue: name, Limit: decisionsOfQueue}).Items
+			return out, nil
+		}
+		return nil, fmt.Errorf("%w: no queue has the name %q; the page /queues has all of them", ErrNoPage, name)
+	}}
+}
+
+// LabelList are the labels of the queue, by name.
+func (q QueuePage) LabelList() (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(q.Labels)) {
+		all = append(all, name+"="+q.Labels[name])
+	}
+	return all
+}
+
+// Verbs are the states that it may be put into, and what that means.
+func (q QueuePage) Verbs() (all []option) {
+	for _, v := range queueVerbs {
+		if v.Value != string(q.State) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+var queueVerbs = []option{{Value: string(shares.Online), Name: "Bring online"}, {Value: string(shares.Drain), Name: "Drain"},
+	{Value: string(shares.Test), Name: "Only test jobs"}, {Value: string(shares.Offline), Name: "Take offline"}}
+
+// Of is the part of the queue's cores that somebody holds, of its slots where it has so many.
+func (q QueuePage) Of(h dispatcher.QueueHeld) string {
+	whole := q.HeldCores
+	if q.Slots != nil {
+		whole = max(whole, int64(*q.Slots))
+	}
+	if whole == 0 {
+		return "–"
+	}
+	return percent(float64(h.Cores) / float64(whole))
+}
+
+// setQueue is POST /queues/{queue}/state.
+func (p *Page) setQueue(ctx context.Context, r *Request) (Answer, error) {
+	name, state := r.Param("queue"), shares.QueueState(r.Form.Get("state"))
+	to := "/queues/" + url.PathEscape(name)
+	says := map[shares.QueueState]string{
+		shares.Online:  "It gets jobs again.",
+		shares.Drain:   "It gets no new jobs; those that it runs go on.",
+		shares.Test:    "It gets only jobs that ask for it, by its name or a label.",
+		shares.Offline: "It gets no new jobs, and its slots are not capacity: targets of all shares in its pool become smaller.",
+	}[state]
+	if says == "" {
+		return Answer{}, fmt.Errorf("%w: state is %q, expected online, drain, test or offline", ErrQuery, state)
+	}
+	if state == shares.Offline && !r.Sure() {
+		return r.Confirm(Confirmation{Question: "Take queue " + name + " offline?", Details: []string{says}, Verb: "Take offline", Danger: true, Back: to}), nil
+	}
+	if err := p.cfg.Site.SetQueueState(ctx, name, state); err != nil {
+		return Answer{}, err
+	}
+	p.queues.forget()
+	return Answer{To: to, Said: "Queue " + name + " is " + string(state) + ". " + says}, nil
+}

@@ -1,0 +1,210 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// QueuesPage is the queues, or those that were asked for.
+type QueuesPage struct {
+	AsOf
+	Queues []QueueLine `json:"queues"`
+	Total  int         `json:"total"` // that were asked for, on all pages
+	All    int         `json:"all"`   // of the site
+	Page   int         `json:"page"`
+	Pages  int         `json:"pages"`
+	Pools  []string    `json:"-"`
+	Asked  asked       `json:"-"`
+}
+
+// QueueLine is a queue as it stands, and how it did of late.
+type QueueLine struct {
+	dispatcher.QueueStanding
+	Lately dispatcher.QueueLately `json:"lately"`
+}
+
+// Orders of queues, the largest first but for the order of the site file and names.
+var queueSorts = []string{"file", "name", "held", "free", "ready", "pilots", "wait", "failures"}
+
+var queueStates = []string{"online", "drain", "offline", "test", "black_hole"}
+
+const queuesOfPage = 100
+
+func (p *Page) queuesView() View {
+	return View{
+		Name: "queues", Path: "/queues", Title: "Queues", Nav: "/queues", Query: []string{"q", "pool", "state", "sort", "page"},
+		Show: p.queuesPage, Live: func(d Dated) Update { return d.(QueuesPage).update() },
+	}
+}
+
+func (p *Page) queuesPage(ctx context.Context, r *Request) (Dated, error) {
+	a := askedOf(r)
+	a.oneOf("state", queueStates...)
+	a.oneOf("sort", queueSorts...)
+	page := a.number("page", 1, 100_000, 1)
+	if a.err != nil {
+		return nil, a.err
+	}
+	out := QueuesPage{AsOf: Now(), Queues: []QueueLine{}, Page: int(page), Asked: a}
+	all, err := p.queuesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range all {
+		out.All++
+		if !slices.Contains(out.Pools, q.Pool) {
+			out.Pools = append(out.Pools, q.Pool)
+		}
+		if a.selectsQueue(q.QueueStanding) {
+			out.Queues = append(out.Queues, q)
+		}
+	}
+	sortQueues(out.Queues, a.Get("sort"))
+	out.Total = len(out.Queues)
+	out.Pages = max(1, (out.Total+queuesOfPage-1)/queuesOfPage)
+	out.Page = min(out.Page, out.Pages)
+	out.Queues = out.Queues[(out.Page-1)*queuesOfPage : min(out.Page*queuesOfPage, out.Total)]
+	return out, nil
+}
+
+// queuesNow are all queues, looked at once in a moment however many pages are open: who holds what is a sum over all that is
+// held, for which the dispatcher is locked.
+func (p *Page) queuesNow(ctx context.Context) ([]QueueLine, error) {
+	return p.queues.get(0, func() ([]QueueLine, error) {
+		lately := map[string]dispatcher.QueueLately{}
+		for _, l := range p.cfg.Dispatcher.QueuesLately(ctx, "") {
+			lately[l.Queue] = l
+		}
+		all := []QueueLine{}
+		for _, q := range p.cfg.Dispatcher.QueuesNow(ctx) {
+			all = append(all, QueueLine{q, lately[q.Name]})
+		}
+		return all, nil
+	})
+}
+
+func (a *asked) selectsQueue(q dispatcher.QueueStanding) bool {
+	if text := a.Get("q"); text != "" && !strings.Contains(strings.ToLower(q.Name), strings.ToLower(text)) {
+		return false
+	}
+	if state := a.Get("state"); state == "black_hole" && q.BlackHole == nil || state != "" && state != "black_hole" && string(q.State) != state {
+		return false
+	}
+	return a.Get("pool") == "" || a.Get("pool") == q.Pool
+}
+
+func sortQueues(all []QueueLine, by string) {
+	key := map[string]func(q *QueueLine) float64{
+		"held": func(q *QueueLine) float64 { return float64(q.HeldCores) },
+		"free": func(q *QueueLine) float64 {
+			if q.Slots == nil {
+				return 1e18
+			}
+			return float64(int64(*q.Slots) - q.HeldCores)
+		},
+		"ready":    func(q *QueueLine) float64 { return float64(q.Ready) },
+		"pilots":   func(q *QueueLine) float64 { return float64(q.Pilots) },
+		"wait":     func(q *QueueLine) float64 { return q.Lately.MeanS },
+		"failures": func(q *QueueLine) float64 { return q.Lately.Failure },
+	}[by]
+	switch {
+	case by == "name":
+		slices.SortStableFunc(all, func(a, b QueueLine) int { return cmp.Compare(a.Name, b.Name) })
+	case key != nil:
+		slices.SortStableFunc(all, func(a, b QueueLine) int { return cmp.Compare(key(&b), key(&a)) })
+	}
+}
+
+// Cores prints the slots of the queue.
+func (q QueueLine) Cores() string {
+	if q.Slots == nil {
+		return "∞"
+	}
+	return count(*q.Slots)
+}
+
+// Stack draws who holds its cores.
+func (q QueueLine) Stack() stack { return stackOf(q.QueueStanding, q.Lately.Held) }
+
+// Wait prints how long pulls waited for their jobs.
+func (q QueueLine) Wait() string {
+	if q.Lately.Pulls == 0 {
+		return "–"
+	}
+	return seconds(q.Lately.MeanS)
+}
+
+// Failures prints which part of the attempts failed.
+func (q QueueLine) Failures() string {
+	if q.Lately.Ended == 0 {
+		return "–"
+	}
+	return percent(q.Lately.Failure)
+}
+
+// Says is the state, with what is to be known about it.
+func (q QueueLine) Says() string {
+	if q.BlackHole != nil {
+		return string(q.State) + ", black hole"
+	}
+	return string(q.State)
+}
+
+// Key names the queue in what changes.
+func (q QueueLine) Key() string { return "q" + strconv.Itoa(int(q.ID)) }
+
+// Cells are the figures of the queue that change.
+func (q QueueLine) Cells() []cell {
+	k := q.Key()
+	return []cell{{Key: k + ".held", Text: count(q.HeldCores)}, {Key: k + ".jobs", Text: count(q.HeldJobs)}, {Key: k + ".ready", Text: count(q.Ready)},
+		{Key: k + ".pilots", Text: count(q.Pilots)}, {Key: k + ".waiting", Text: count(q.Waiting)}, {Key: k + ".wait", Text: q.Wait()},
+		{Key: k + ".failures", Text: q.Failures()}}
+}
+
+// update tells open pages what has changed: queues that come or go, and states, are another shape.
+func (s QueuesPage) update() Update {
+	u := Update{Cells: map[string]string{}}
+	var shape strings.Builder
+	fmt.Fprintf(&shape, "%d %d", s.Total, s.Page)
+	for _, q := range s.Queues {
+		fmt.Fprintf(&shape, " %d%s%t", q.ID, q.State, q.BlackHole != nil)
+		for _, c := range q.Cells() {
+			u.Cells[c.Key] = c.Text
+		}
+		st := q.Stack()
+		st.cells(q.Key(), u.Cells)
+	}
+	u.Shape = short(shape.String())
+	return u
+}
+
+// PoolOptions are the pools to choose from.
+func (s QueuesPage) PoolOptions() []option { return s.Asked.options("pool", s.Pools) }
+
+// StateOptions are the states to choose from.
+func (s QueuesPage) StateOptions() []option { return s.Asked.options("state", queueStates) }
+
+// SortOptions are the orders to choose from.
+func (s QueuesPage) SortOptions() []option { return s.Asked.options("sort", queueSorts) }
+
+// Back is the link to the page before; empty: there is none.
+func (s QueuesPage) Back() string {
+	if s.Page == 1 {
+		return ""
+	}
+	return s.Asked.With("page", s.Page-1)
+}
+
+// On is the link to the next page.
+func (s QueuesPage) On() string {
+	if s.Page == s.Pages {
+		return ""
+	}
+	return s.Asked.With("page", s.Page+1)
+}

@@ -1,0 +1,185 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// ResourcesPage is the finite resources as they stand, or the parts of one with those who hold and want its units.
+type ResourcesPage struct {
+	AsOf
+	Resource  string                        `json:"resource,omitempty"` // empty: all
+	Resources []dispatcher.ResourceStanding `json:"resources"`
+	Total     int                           `json:"total"`
+	Claims    []dispatcher.ClaimStanding    `json:"claims,omitempty"` // that are not over, the first ones; of all resources only
+}
+
+// Heading is the resource's name.
+func (s ResourcesPage) Heading() string { return cmp.Or(s.Resource, "Resources") }
+
+// Bounds of these pages: parts of a keyed family, or of a resource per queue, IDs of a part, and claims.
+const (
+	mostParted = 200
+	mostIDs    = 200
+	someClaims = 50
+)
+
+func (p *Page) resourcesView() View {
+	return View{Name: "resources", Path: "/resources", Title: "Resources", Nav: "/resources", Show: func(ctx context.Context, _ *Request) (Dated, error) {
+		out, err := p.resourcesPage(ctx, "")
+		if err == nil {
+			out.Claims, err = p.cfg.Dispatcher.Claims(ctx, dispatcher.ClaimFilter{Limit: someClaims})
+		}
+		return out, err
+	}}
+}
+
+func (p *Page) resourceView() View {
+	return View{Name: "resource", Path: "/resources/*", Title: "Resource", Nav: "/resources", Show: func(ctx context.Context, r *Request) (Dated, error) {
+		return p.resourcesPage(ctx, r.Param("*"))
+	}}
+}
+
+func (p *Page) resourcesPage(ctx context.Context, name string) (ResourcesPage, error) {
+	all, err := p.cfg.Dispatcher.Resources(ctx, name)
+	if err != nil {
+		return ResourcesPage{}, err
+	}
+	out := ResourcesPage{AsOf: Now(), Resource: name, Resources: []dispatcher.ResourceStanding{}, Total: len(all)}
+	out.Resources = append(out.Resources, all[:min(len(all), mostParted)]...)
+	return out, nil
+}
+
+// Part is one part of a resource with those who come first: who holds most, then who wants most.
+type Part struct {
+	dispatcher.ResourceStanding
+	Shown []dispatcher.ResourceID
+	More  int
+}
+
+// Parts are the parts of the resource.
+func (s ResourcesPage) Parts() []Part {
+	parts := make([]Part, len(s.Resources))
+	for i, r := range s.Resources {
+		ids := slices.Clone(r.IDs)
+		slices.SortStableFunc(ids, func(a, b dispatcher.ResourceID) int {
+			return cmp.Or(cmp.Compare(b.Held, a.Held), cmp.Compare(b.Wanted, a.Wanted))
+		})
+		parts[i] = Part{ResourceStanding: r, Shown: ids[:min(len(ids), mostIDs)], More: max(0, len(ids)-mostIDs)}
+	}
+	return parts
+}
+
+// Others is how many resources or parts are not shown.
+func (s ResourcesPage) Others() int { return s.Total - len(s.Resources) }
+
+// whySays is what keeps an ID from its next unit, in words.
+func whySays(id dispatcher.ResourceID) string {
+	if id.Why == "" {
+		return "–"
+	}
+	if len(id.KeptFor) == 0 {
+		return string(id.Why)
+	}
+	return string(id.Why) + ": kept for " + strings.Join(id.KeptFor, ", ")
+}
+
+// resourceLink is the path of a resource's page.
+func resourceLink(name string) string { return "/resources/" + url.PathEscape(name) }
+
+// ClaimsPage is a page of resource claims.
+type ClaimsPage struct {
+	AsOf
+	Claims []dispatcher.ClaimStanding `json:"items"`
+	Next   string                     `json:"next"` // after of the next page
+	Asked  asked                      `json:"-"`
+}
+
+var claimStates = []string{"pending", "bound", "draining", "released"}
+
+func (p *Page) claimsView() View {
+	return View{Name: "claims", Path: "/claims", Title: "Resource claims", Nav: "/resources", Query: []string{"task", "state", "node", "resource", "after"}, Show: p.claimsPage}
+}
+
+const claimsOfPage = 100
+
+func (p *Page) claimsPage(ctx context.Context, r *Request) (Dated, error) {
+	a := askedOf(r)
+	a.oneOf("state", claimStates...)
+	f := dispatcher.ClaimFilter{Task: a.number("task", 1, 1<<62, 0), State: a.Get("state"), Node: a.Get("node"), Resource: a.Get("resource"),
+		After: a.number("after", 0, 1<<62, 0), Limit: claimsOfPage}
+	if a.err != nil {
+		return nil, a.err
+	}
+	all, err := p.cfg.Dispatcher.Claims(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	out := ClaimsPage{AsOf: Now(), Claims: append([]dispatcher.ClaimStanding{}, all...), Asked: a}
+	if len(all) == claimsOfPage {
+		out.Next = fmt.Sprint(all[len(all)-1].ID)
+	}
+	return out, nil
+}
+
+// StateOptions are the states to choose from.
+func (s ClaimsPage) StateOptions() []option { return s.Asked.options("state", claimStates) }
+
+// On is the link to the next page.
+func (s ClaimsPage) On() string { return s.Asked.With("after", s.Next) }
+
+// ClaimPage is one claim with those that hold it and that wait for it.
+type ClaimPage struct {
+	AsOf
+	Claim dispatcher.ClaimStanding `json:"claim"`
+}
+
+// Heading is the claim's key.
+func (c ClaimPage) Heading() string { return fmt.Sprintf("Claim %d: %s", c.Claim.ID, c.Claim.Key) }
+
+func (p *Page) claimView() View {
+	return View{Name: "claim", Path: "/claims/{claim}", Title: "Resource claim", Nav: "/resources", Show: func(ctx context.Context, r *Request) (Dated, error) {
+		id, err := r.id("claim")
+		if err != nil {
+			return nil, err
+		}
+		claim, err := p.cfg.Dispatcher.Claim(ctx, id)
+		return ClaimPage{AsOf: Now(), Claim: claim}, err
+	}}
+}
+
+// takesSays is what a claim takes, in a line.
+func takesSays(t dispatcher.ClaimTakes) string {
+	var all []string
+	for _, name := range sortedKeys(t.Resources) {
+		all = append(all, fmt.Sprintf("%s %s", count(t.Resources[name]), name))
+	}
+	if t.Node {
+		all = append(all, "a node")
+	}
+	for _, kind := range sortedKeys(t.Devices) {
+		all = append(all, fmt.Sprintf("%s × device %s", count(t.Devices[kind]), kind))
+	}
+	switch {
+	case t.Missing:
+		return "its template is missing"
+	case len(all) == 0:
+		return "nothing"
+	}
+	return strings.Join(all, ", ")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

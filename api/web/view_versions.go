@@ -1,0 +1,140 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// VersionsPage lists applied site files, newest first.
+type VersionsPage struct {
+	AsOf
+	InForce  int64       `json:"in_force"`
+	Versions []site.Head `json:"versions"`
+	Next     string      `json:"next"` // pass it as before; empty: there are no older ones
+}
+
+const versionsPerPage = 50
+
+func (p *Page) versionsView() View {
+	return View{Name: "versions", Path: "/versions", Title: "Versions of the site", Nav: "/", Query: []string{"before"}, Show: p.versions}
+}
+
+func (p *Page) versions(ctx context.Context, r *Request) (Dated, error) {
+	before, err := number(r, "before")
+	if err != nil {
+		return nil, err
+	}
+	page := VersionsPage{AsOf: Now(), InForce: p.standing(ctx).Version}
+	page.Versions, err = p.cfg.Site.History(ctx, before, versionsPerPage)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(page.Versions); n == versionsPerPage {
+		page.Next = strconv.FormatInt(page.Versions[n-1].Version, 10)
+	}
+	if page.Versions == nil {
+		page.Versions = []site.Head{}
+	}
+	return page, nil
+}
+
+// number reads a parameter that is a whole number; absent: 0.
+func number(r *Request, name string) (int64, error) {
+	s := r.Query.Get(name)
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%w: query.%s is %q, expected a whole number, 1 or more", ErrQuery, name, s)
+	}
+	return n, nil
+}
+
+// VersionPage is one version: the file, and what it changed.
+type VersionPage struct {
+	AsOf
+	site.Head
+	Against int64        `json:"against"` // 0: it is the first one
+	Changes site.Changes `json:"changes"`
+	Source  string       `json:"source"`
+}
+
+// Heading names the version.
+func (v VersionPage) Heading() string { return fmt.Sprintf("Version %d", v.Version) }
+
+// Lines are the changes in words.
+func (v VersionPage) Lines() []changeLine { return changeLines(v.Changes) }
+
+func (p *Page) versionView() View {
+	return View{Name: "version", Path: "/versions/{version}", Nav: "/", Query: []string{"against"}, Show: p.version}
+}
+
+func (p *Page) version(ctx context.Context, r *Request) (Dated, error) {
+	n, err := strconv.ParseInt(r.Param("version"), 10, 64)
+	if err != nil || n < 1 {
+		return nil, fmt.Errorf("%w: %q is not the number of a version; /versions lists them", ErrNoPage, r.Param("version"))
+	}
+	against, err := number(r, "against")
+	if err != nil {
+		return nil, err
+	}
+	st, err := p.cfg.Site.Get(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	page := VersionPage{AsOf: Now(), Head: st.Head(), Source: st.Source, Against: against}
+	if against == 0 {
+		page.Against = n - 1
+	}
+	if page.Against > 0 {
+		page.Changes, err = p.cfg.Site.Diff(ctx, page.Against, n)
+	}
+	return page, err
+}
+
+// changeLine is a difference in words.
+type changeLine struct{ Sign, Text string }
+
+// changeLines lists what differs: + added, − removed, ~ changed.
+func changeLines(c site.Changes) (lines []changeLine) {
+	add := func(kind, text string) {
+		sign := "~"
+		switch kind {
+		case "added":
+			sign = "+"
+		case "removed":
+			sign = "−"
+		}
+		lines = append(lines, changeLine{sign, text})
+	}
+	for _, s := range c.Shares {
+		add(string(s.Kind), "share "+s.String())
+	}
+	for _, q := range c.Queues {
+		add(q.Kind, q.String())
+	}
+	entries := func(what string, all []site.EntryChange) {
+		for _, e := range all {
+			add(e.Kind, e.Line(what))
+		}
+	}
+	rules := func(what string, all []site.RuleChange) {
+		for _, r := range all {
+			add(r.Kind, r.Line(what))
+		}
+	}
+	entries("resource", c.Resources)
+	entries("claim template", c.ClaimTemplates)
+	rules("rule", c.Rules)
+	rules("limit", c.Limits)
+	entries("retry rule", c.RetryRules)
+	entries("site", c.Attempts)
+	if n := c.OnNoMatch; n != nil {
+		add("changed", fmt.Sprintf("on_no_match: %s → %s", n.Before, n.After))
+	}
+	return lines
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// everyCommand calls fn with each command that people see.
+func everyCommand(fn func(*cobra.Command)) {
+	root := rootCommand(&cli{streams: standardStreams()})
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if cmd.Hidden {
+			return
+		}
+		fn(cmd)
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+}
+
+var (
+	word  = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
+	after = regexp.MustCompile(`\s(&&|\||>|<|;|#).*$`)
+)
+
+// Every command says what it does and shows an example, and each example is a command line that is understood.
+func TestHelpHasExamples(t *testing.T) {
+	n := 0
+	everyCommand(func(cmd *cobra.Command) {
+		if cmd.Short == "" || cmd.Example == "" {
+			t.Errorf("%s: short %q, example %q", cmd.CommandPath(), cmd.Short, cmd.Example)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			line = after.ReplaceAllString(strings.TrimSpace(line), "")
+			if !strings.HasPrefix(line, "divvy ") {
+				continue
+			}
+			n++
+			words := word.FindAllString(line, -1)
+			for i, w := range words {
+				words[i] = strings.Trim(w, `'"`)
+			}
+			of, rest, err := rootCommand(&cli{streams: standardStreams()}).Find(words[1:])
+			if err == nil {
+				err = of.ParseFlags(rest)
+			}
+			if help, _ := of.Flags().GetBool("help"); err == nil && !help {
+				err = of.ValidateArgs(of.Flags().Args())
+			}
+			if err != nil && !errors.Is(err, pflag.ErrHelp) {
+				t.Errorf("%s: %q: %v", cmd.CommandPath(), line, err)
+			}
+		}
+	})
+	if n < 80 {
+		t.Errorf("only %d examples", n)
+	}
+	for path := range examples {
+		if found := rootCommand(&cli{streams: standardStreams()}); path != "divvy" {
+			if cmd, _, err := found.Find(strings.Fields(path)); err != nil || name(cmd) != path {
+				t.Errorf("examples for %q, which is no command", path)
+			}
+		}
+	}
+}
+
+// There is a manual page for every command, with its example, the same at each run; and completions.
+func TestManualPages(t *testing.T) {
+	dir := t.TempDir()
+	for _, to := range []string{"a", "b"} {
+		if o := divvy(t, "man", filepath.Join(dir, to), "--completions", filepath.Join(dir, to, "completions")); o.code != exitOK {
+			t.Fatalf("%+v", o)
+		}
+	}
+	n := 0
+	everyCommand(func(cmd *cobra.Command) {
+		file := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+		page, err := os.ReadFile(filepath.Join(dir, "a", file))
+		if err != nil || !strings.Contains(string(page), "EXAMPLE") || !strings.Contains(string(page), ".TH") {
+			t.Errorf("%s: %v\n%s", file, err, page)
+		}
+		again, _ := os.ReadFile(filepath.Join(dir, "b", file))
+		if string(again) != string(page) {
+			t.Errorf("%s is another one the second time", file)
+		}
+		n++
+	})
+	if pages, _ := filepath.Glob(filepath.Join(dir, "a", "*.1")); len(pages) < n {
+		t.Errorf("%d pages for %d commands", len(pages), n)
+	}
+	for _, file := range []string{"divvy.bash", "_divvy", "divvy.fish"} {
+		if text, err := os.ReadFile(filepath.Join(dir, "a", "completions", file)); err != nil || len(text) < 1000 {
+			t.Errorf("%s: %d bytes, %v", file, len(text), err)
+		}
+	}
+}
+
+// Slips of the fingers are told what was meant.
+func TestDidYouMean(t *testing.T) {
+	for line, want := range map[string]string{
+		"quue":                    "Did you mean 'divvy queue'?",
+		"queue lst":               "Did you mean 'divvy queue list'?",
+		"tsak list":               "Did you mean 'divvy task'?",
+		"task xyzzy":              "See 'divvy task --help'.",
+		"queue list --outptu x":   "Did you mean --output?",
+		"task submit --fiel x":    "Did you mean --file?",
+		"serve --databse auto":    "Did you mean --database?",
+		"status --nothing-like-x": "See 'divvy status --help'.",
+	} {
+		o := divvy(t, strings.Fields(line)...)
+		if o.code != exitUsage || !strings.Contains(o.err, want) || o.out != "" {
+			t.Errorf("divvy %s: code %d\n%swant %s", line, o.code, o.err, want)
+		}
+	}
+}
+
+// A name that the site does not have is answered with the one that was meant.
+func TestDidYouMeanOfTheSite(t *testing.T) {
+	d, _ := startDaemon(t, nil)
+	for line, want := range map[string]string{
+		"queue show LOCLA":             `did you mean "LOCAL"?`,
+		"queue drain LOCA":             `did you mean "LOCAL"?`,
+		"shares why Analysis/Usr Test": "Analysis/User",
+		"report usge":                  "Did you mean 'divvy report usage'?",
+		"task show 99":                 "'divvy task list' has those there are.",
+		"watch task 99":                "'divvy task list' has those there are.",
+		"job show 99":                  "'divvy job list --task TASK'",
+	} {
+		o := divvy(t, append(strings.Fields(line), "--server", d.URL())...)
+		if o.code != exitFailed || !strings.Contains(o.err, want) {
+			t.Errorf("divvy %s: code %d\n%swant %s", line, o.code, o.err, want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+)
+
+// Exit codes of 'divvy watch task', by the state in which the task ended; 0 is done.
+var watchExits = map[string]int{"done": exitOK, "finished": 3, "failed": 4, "aborted": 5}
+
+// exitTimeout is that of a watch whose --timeout was over before the task.
+const exitTimeout = 6
+
+// watchCommand follows something until it is over.
+func watchCommand(c *cli) *cobra.Command {
+	group := &cobra.Command{Use: "watch", Short: "Follow a task until it is over", Example: "  divvy watch task 7"}
+	var every, timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "task TASK",
+		Short: "Follow a task until it is over; the exit code says how",
+		Long: `Follow a task until it is over. On a terminal there is one line that changes, else a line whenever something has changed.
+
+Exit codes: 0 done: all pieces finished; 3 finished: some failed; 4 failed; 5 aborted; 6 --timeout was over before the task; 1 and 2 as
+of every command. A daemon that is away is asked again until it is back.`,
+		Example: "  divvy watch task 7\n  divvy watch task 7 --timeout 2h && echo all done",
+		Args:    takes("TASK, the id of a task"), ValidArgsFunction: c.completeTasks,
+	}
+	cmd.Flags().DurationVar(&every, "every", time.Second, "how often to look, 100ms or more")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after so long, with exit code 6; 0 = never")
+	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		id, err := parseID("task", args[0])
+		switch {
+		case err != nil:
+			return err
+		case every < 100*time.Millisecond:
+			return usagef("--every %s: expected 100ms or more, such as 1s", every)
+		case timeout < 0:
+			return usagef("--timeout %s: expected a time such as 2h, or 0", timeout)
+		}
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
+			defer cancel()
+		}
+		return c.watchTask(ctx, cl, id, every)
+	})
+	group.AddCommand(cmd)
+	return group
+}
+
+var errTimeout = errors.New("--timeout is over")
+
+func (c *cli) watchTask(ctx context.Context, cl *client.Client, id int64, every time.Duration) error {
+	width, live := terminal(c.out)
+	live = live && !c.structured()
+	last, away := "", false
+	for {
+		t, err := cl.Task(ctx, id)
+		switch {
+		case ctx.Err() != nil:
+			return c.watchCut(ctx, id, live)
+		case client.IsUnavailable(err) && last != "":
+			if !away {
+				fmt.Fprintf(c.err, "divvy: the daemon is away; it is asked again: %v\n", err)
+			}
+			away = true
+		case err != nil:
+			return err
+		default:
+			away = false
+			if line := taskLine(t, time.Now()); line != last && !c.structured() {
+				writeLine(c.out, line, width, live)
+				last = line
+			}
+			last = pick(last == "", "seen", last)
+			if t.EndedAt != nil {
+				return c.watchEnd(t, live)
+			}
+		}
+		if !pause(ctx, every) {
+			return c.watchCut(ctx, id, live)
+		}
+	}
+}
+
+// watchEnd says the whole task to programs, and leaves with the code of its state.
+func (c *cli) watchEnd(t client.Task, live bool) error {
+	if live {
+		fmt.Fprintln(c.out)
+	}
+	if err := c.print(t, func(io.Writer) {}); err != nil {
+		return err
+	}
+	if code, known := watchExits[t.State]; !known || code != exitOK {
+		return exitError{pick(known, code, exitFailed)}
+	}
+	return nil
+}
+
+// watchCut is the end of a watch before that of its task.
+func (c *cli) watchCut(ctx context.Context, id int64, live bool) error {
+	if live {
+		fmt.Fprintln(c.out)
+	}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		fmt.Fprintf(c.err, "divvy: task %d is not over, and --timeout is\n", id)
+		return exitError{exitTimeout}
+	}
+	return ctx.Err()
+}
+
+// writeLine writes over the line before it on a terminal, else below it.
+func writeLine(w io.Writer, line string, width int, live bool) {
+	if !live {
+		fmt.Fprintln(w, line)
+		return
+	}
+	if r := []rune(line); len(r) > width-1 {
+		line = string(r[:max(width-2, 0)]) + "…"
+	}
+	fmt.Fprint(w, "\r\x1b[K"+line)
+}
+
+// taskLine is a task on one line.
+func taskLine(t client.Task, now time.Time) string {
+	j := t.Jobs
+	over := j.Finished + j.Failed + j.Cancelled
+	line := fmt.Sprintf("task %d %s", t.ID, t.State)
+	if j.Total > 0 {
+		line += fmt.Sprintf(" [%s] %d of %d jobs over", strings.ReplaceAll(bar(float64(over), 0, float64(j.Total), 20), " ", "·"), over, j.Total)
+	}
+	for _, part := range []struct {
+		n    int64
+		word string
+	}{{j.Running, "running"}, {j.Ready, "ready"}, {j.Waiting, "waiting"}, {j.Failed, "failed"}, {j.Cancelled, "cancelled"}} {
+		if part.n > 0 {
+			line += fmt.Sprintf(", %d %s", part.n, part.word)
+		}
+	}
+	if t.EndedAt == nil && t.Deadline != nil && t.Deadline.ETA != nil {
+		line += ", over in " + seconds(max(int64(t.Deadline.ETA.Sub(now).Seconds()), 0))
+	}
+	if t.Reason != "" {
+		line += ": " + t.Reason
+	}
+	return line
+}

@@ -1,0 +1,73 @@
+package report_test
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/internal/report"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// Every report answers on a small site, with the columns that its statement names and times in UTC.
+func TestReports(t *testing.T) {
+	db := pgtest.Open(t)
+	for _, name := range []string{"report.sql", "resources.sql"} {
+		rows, err := os.ReadFile("../../migrations/testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(t.Context(), string(rows)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.Exec(t.Context(), `INSERT INTO wait_hours (hour, share_id, queue_id, bucket, jobs, wait_seconds)
+			SELECT date_trunc('hour', now(), 'UTC'), 2, 1, b, n, b * n FROM (VALUES (0, 60), (3, 36), (8, 4)) AS w (b, n);
+		INSERT INTO fairness_hours SELECT date_trunc('hour', now(), 'UTC') - interval '1 hour', 'default', 2, 3600, 3600, 1800, 1800, 0, 3600`); err != nil {
+		t.Fatal(err)
+	}
+	// A row of each, by its first cells.
+	want := map[string]string{
+		"shares": "Production f 70", "usage": "Production/MC 4.00 8.50 2 0 1 75.0", "users": "alice 4.00 8.50 4 50.0",
+		"tasks": "1 mc alice Production/MC 4.00 8.50 2 0 1", "queues": "BNL online - 3 f - 1.00 3 33.3", "nodes": "n1 CERN 1 0 1 3.00",
+		"waits": "Production/MC 100 1.4 1 10", "promises": "Production/MC default 1.00 0.50 50.0 0.50 0", "errors": "failed - - 1",
+		"resources": "idle - - 1 0 0", "versions": "2",
+	}
+	r := report.NewReader(db)
+	for _, is := range report.List() {
+		got, err := r.Run(t.Context(), is.Name, time.Now().Add(-7*24*time.Hour))
+		if err != nil {
+			t.Errorf("%s: %v", is.Name, err)
+			continue
+		}
+		if len(got.Columns) < 5 || len(got.Rows) == 0 || got.Report != is {
+			t.Errorf("%s: %d columns, %d rows of %+v", is.Name, len(got.Columns), len(got.Rows), got.Report)
+		}
+		var cells []string
+		for _, c := range got.Rows[0] {
+			switch {
+			case c == nil || *c == "":
+				cells = append(cells, "-")
+			default:
+				cells = append(cells, *c)
+			}
+		}
+		if line := strings.Join(cells, " "); !strings.HasPrefix(line, want[is.Name]) {
+			t.Errorf("%s: %s, want %s", is.Name, line, want[is.Name])
+		}
+		if i := slices.IndexFunc(got.Columns, func(c report.Column) bool { return c.Name == "hour" }); i >= 0 && !strings.HasSuffix(*got.Rows[0][i], ":00:00+00") {
+			t.Errorf("%s: hour %s", is.Name, *got.Rows[0][i])
+		}
+	}
+}
+
+func TestUnknownReport(t *testing.T) {
+	if _, err := report.NewReader(nil).Run(t.Context(), "sql", time.Now()); !errors.Is(err, report.ErrUnknown) || !strings.Contains(err.Error(), `"sql"`) {
+		t.Errorf("%v", err)
+	}
+}
