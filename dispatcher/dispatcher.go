@@ -84,6 +84,7 @@ type Dispatcher struct {
 	hint     chan struct{} // other daemons may want to look at the ledger
 	renewals *gatherer[renewal, renewed]
 	ends     *gatherer[ended, verdict]
+	recalls  *gatherer[[16]byte, bool]
 	work     sync.WaitGroup // reads, takes and look-ups under way
 	outcomes outcomes
 	attempts atomic.Pointer[retry.Policy] // of the site in force
@@ -168,6 +169,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	d.renewals = newGatherer(d.renewBatch, 1)
 	d.ends = newGatherer(d.endBatch, nEndLanes)
+	d.recalls = newGatherer(d.recallBatch, 1)
 	d.ends.tend = d.tendEnds
 	if err := d.join(ctx); err != nil {
 		return nil, err
@@ -224,6 +226,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	workers.Go(func() { d.leaseLoop(ctx, func() *lane { return d.lane(0) }) })
 	workers.Go(func() { d.secondLoop(ctx, func() *lane { return d.lane(1) }) })
 	workers.Go(func() { d.renewals.run(ctx, 0) })
+	workers.Go(func() { d.recalls.run(ctx, 0) })
 	for i := range nEndLanes {
 		workers.Go(func() { d.ends.run(ctx, i) })
 	}
