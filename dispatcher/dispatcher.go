@@ -84,7 +84,6 @@ type Dispatcher struct {
 	hint     chan struct{} // other daemons may want to look at the ledger
 	renewals *gatherer[renewal, renewed]
 	ends     *gatherer[ended, verdict]
-	recalls  *gatherer[[16]byte, bool]
 	work     sync.WaitGroup // reads, takes and look-ups under way
 	outcomes outcomes
 	attempts atomic.Pointer[retry.Policy] // of the site in force
@@ -132,6 +131,8 @@ type Dispatcher struct {
 	fresh      time.Time // when the last Refresh that succeeded began
 	unsure     []*pull   // to be told that there is no job, once that is known of the present
 	freshening bool
+	toRecall   []*pull // to be looked up if they are repeats
+	recalling  bool
 	wheel      wheel
 	swept      time.Time
 	firstBegan time.Time     // when the first lease worker took its batch; zero while it has none
@@ -169,7 +170,6 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	d.renewals = newGatherer(d.renewBatch, 1)
 	d.ends = newGatherer(d.endBatch, nEndLanes)
-	d.recalls = newGatherer(d.recallBatch, 1)
 	d.ends.tend = d.tendEnds
 	if err := d.join(ctx); err != nil {
 		return nil, err
@@ -226,7 +226,6 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	workers.Go(func() { d.leaseLoop(ctx, func() *lane { return d.lane(0) }) })
 	workers.Go(func() { d.secondLoop(ctx, func() *lane { return d.lane(1) }) })
 	workers.Go(func() { d.renewals.run(ctx, 0) })
-	workers.Go(func() { d.recalls.run(ctx, 0) })
 	for i := range nEndLanes {
 		workers.Go(func() { d.ends.run(ctx, i) })
 	}

@@ -268,8 +268,7 @@ func (c *class) refuse(d *Dispatcher, err error) {
 // recallFresh looks up pulls that are about to wait: they may be repeats of one that was answered.
 func (c *class) recallFresh(d *Dispatcher) {
 	for p := range c.fresh {
-		p.recall = recalling
-		d.work.Go(func() { d.recallPull(p) })
+		d.lookUp(p)
 	}
 	c.fresh = nil
 }
