@@ -62,6 +62,7 @@ type server struct {
 	tokens     []Token
 	metrics    *metrics
 	timeout    time.Duration
+	load       *load
 	began      time.Time
 	huma       huma.API
 	page       *web.Page
@@ -88,7 +89,7 @@ func newServer(c Config) *server {
 	}
 	return &server{
 		Config: c, dispatcher: c.Dispatcher, log: c.Log, tokens: c.Tokens,
-		metrics: newMetrics(c.Registry), timeout: c.Timeout, began: time.Now(),
+		metrics: newMetrics(c.Registry), timeout: c.Timeout, load: newLoad(), began: time.Now(),
 	}
 }
 

@@ -53,6 +53,7 @@ var (
 	codeNotReady = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
 	codeDeadline = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
 	codeRelay    = code{status: 503, name: "relay_broken", title: "The daemon that decides has gone", hint: "pull with a request_id: it can be repeated without loss", retryIn: 1}
+	codeOverload = code{status: 503, name: "overloaded", title: "The daemon has more to do than it can", hint: "renewals and ends are served; pull later, or at another daemon", retryIn: 3}
 	codeDatabase = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
 )
 

@@ -131,11 +131,17 @@ func TestWireSwallows(t *testing.T) {
 
 func TestWireWithoutTarget(t *testing.T) {
 	w, dial := wired(t)
+	dial().hears(t, "hello")
 	w.Target("", "")
-	c := dial()
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := c.lines.ReadByte(); err == nil {
-		t.Error("somebody answered")
+	c, err := net.Dial("tcp", w.Addr())
+	if err == nil { // else the reset was faster
+		defer c.Close()
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_, err = c.Read(make([]byte, 1))
+	}
+	var timeout net.Error
+	if err == nil || errors.As(err, &timeout) && timeout.Timeout() {
+		t.Errorf("%v, want a reset", err)
 	}
 }
 

@@ -14,25 +14,20 @@ import (
 )
 
 // One thing goes wrong at a time, and then all is recounted. The short form has the faults that are told to be in it; with
-// DIVVY_LONG all of them are played, twice. DIVVY_FAULTS names a file that results are added to, DIVVY_E2E_SEED a seed.
+// DIVVY_LONG all of them are played. DIVVY_FAULTS names a file that results are added to, DIVVY_E2E_SEED a seed.
 //
 //nolint:tparallel // plays wait most of the time, so that several go at once; other tests measure
 func TestChaos(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	rounds, long := 1, os.Getenv("DIVVY_LONG") != ""
-	if long {
-		rounds = 2
-	}
+	long := os.Getenv("DIVVY_LONG") != ""
 	t.Run("play", func(t *testing.T) {
 		cluster := chaosCluster(t, "")
-		for range rounds {
-			for _, f := range faults {
-				if f.short || long {
-					t.Run(f.name, func(t *testing.T) {
-						t.Parallel()
-						f.play(t, cluster)
-					})
-				}
+		for _, f := range faults {
+			if f.short || long {
+				t.Run(f.name, func(t *testing.T) {
+					t.Parallel()
+					f.play(t, cluster)
+				})
 			}
 		}
 	})
