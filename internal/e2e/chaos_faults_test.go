@@ -35,7 +35,7 @@ type fault struct {
 }
 
 var faults = []fault{
-	{name: "daemon-killed", what: "SIGKILL of the daemon that decides", short: true, strike: func(t *testing.T, c *chaosPlay) {
+	{name: "daemon-killed", what: "SIGKILL of the daemon that decides; later another one starts in its place", short: true, strike: func(t *testing.T, c *chaosPlay) {
 		c.links[0].kill(t)
 		c.heal()
 		c.reach(t, 500)
@@ -57,7 +57,7 @@ var faults = []fault{
 		c.signal(t, pid, syscall.SIGCONT)
 		sleeper.says(t, "starts anew")
 	}},
-	{name: "pilots-lost", what: "a third of the pilots die, or are cut off and come back when their leases ran out", short: true, vanish: 400, strike: func(t *testing.T, c *chaosPlay) {
+	{name: "pilots-lost", what: "a pilot dies at one pull in fifty, or is cut off and comes back when its leases ran out", short: true, vanish: 400, strike: func(t *testing.T, c *chaosPlay) {
 		c.reach(t, 500)
 	}},
 	{name: "backends-ended", what: "pg_terminate_backend of all backends, five times", short: true, strike: func(t *testing.T, c *chaosPlay) {
