@@ -12,7 +12,7 @@ import (
 const (
 	reportsLate = time.Second // renewals and ends under way have been so for this long on average, and
 	reportsMany = 16          // they are this many: no pull is let in. A few that wait for something of their own are no load
-	mostPulls   = 150_000     // pulls at a time: they wait in memory (docs/performance.md says how much)
+	mostPulls   = 150_000     // pulls at a time: they wait in memory
 )
 
 // load is what is under way.

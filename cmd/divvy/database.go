@@ -38,11 +38,8 @@ func openDatabase(ctx context.Context, cfg config, ephemeral bool, log *slog.Log
 	return &database{cluster: cluster, dsn: cluster.DSN(), direct: cluster.DSN()}, nil
 }
 
-// pool opens connections to the database. Where a direct one is named besides, there is a pooler in between.
+// pool opens connections to the database.
 func (d *database) pool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
-	if d.direct != d.dsn {
-		opts = append(opts, pg.Unprepared())
-	}
 	return d.explain(pg.Open(ctx, d.dsn, opts...))
 }
 

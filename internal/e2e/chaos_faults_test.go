@@ -22,15 +22,14 @@ import (
 // fault is something that goes wrong while pilots work.
 type fault struct {
 	name    string
-	what    string   // for the table of docs/guarantees.md
-	short   bool     // part of the short form
-	daemons int      // 0: two
-	pilots  int      // 0: 24
-	vanish  int      // pilots that die or are cut off, at the most; 0: a few
-	courier bool     // pilots talk to daemons by way of couriers
-	own     bool     // the database is harmed, so it is nobody else's
-	small   bool     // the database has a disk of its own, a small one
-	clocks  []string // of the daemons: so many seconds after their start they jump by so many; nil: they go well
+	what    string // for the table of docs/guarantees.md
+	short   bool   // part of the short form
+	daemons int    // 0: two
+	pilots  int    // 0: 24
+	vanish  int    // pilots that die or are cut off, at the most; 0: a few
+	courier bool   // pilots talk to daemons by way of couriers
+	own     bool   // the database is harmed, so it is nobody else's
+	small   bool   // the database has a disk of its own, a small one
 	strike  func(*testing.T, *chaosPlay)
 }
 
@@ -131,25 +130,6 @@ var faults = []fault{
 			}
 		}
 	}},
-	{name: "clocks-jumped", what: "the clock of one daemon jumps an hour ahead, that of the other an hour back", clocks: []string{"6 3600", "7 -3600"},
-		strike: func(t *testing.T, c *chaosPlay) {
-			c.wait(t, 8*time.Second)
-			for i, l := range c.links { // their logs say what time they believe it is
-				at, err := time.Parse(time.RFC3339, lastTime(t, l))
-				if off := time.Since(at); err != nil || i == 0 && off > -50*time.Minute || i == 1 && off < 50*time.Minute {
-					t.Errorf("the clock of daemon %d is %v behind ours, %v: it did not jump", i+1, off, err)
-				}
-			}
-		}},
-}
-
-// lastTime makes a daemon log something and returns the time of the line.
-func lastTime(t *testing.T, l *link) string {
-	t.Helper()
-	if err := l.cmd.Process.Signal(syscall.SIGHUP); err != nil { // it says that it does nothing
-		t.Fatal(err)
-	}
-	return l.says(t, `time=(\S+) level=WARN msg="SIGHUP`)
 }
 
 // wait lets a fault last.

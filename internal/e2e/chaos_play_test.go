@@ -53,7 +53,6 @@ var chaosAfter = []work{
 // chaosPlay is a storm of one fault, with wires between all processes.
 type chaosPlay struct {
 	*storm
-	binary string
 	links  []*link
 	db     [2]string // network and address of the server
 	name   string    // of the database
@@ -69,7 +68,6 @@ type link struct {
 	front, db, relay *chaos.Wire
 	courier          *chaos.Courier // nil: none
 	url              string         // for pilots
-	env              []string
 }
 
 // playNumber makes names of databases.
@@ -81,10 +79,6 @@ func newPlay(t *testing.T, cluster *pg.Cluster, f fault) *chaosPlay {
 	c := &chaosPlay{storm: &storm{t: t, seed: seedOf(t), jobs: 1500, mayVanish: 5, pace: 60, doubtful: f.courier, tasks: map[int64]work{}, cluster: cluster}}
 	if f.vanish > 0 {
 		c.mayVanish = f.vanish
-	}
-	c.binary = binary(t)
-	if f.clocks != nil {
-		c.binary = clockBinary(t)
 	}
 	c.name = fmt.Sprintf("chaos_%d", playNumber.Add(1))
 	admin(t, cluster.DSN(), "CREATE DATABASE "+c.name)
@@ -133,9 +127,6 @@ func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 		})
 		*w = wire
 	}
-	if n := len(c.links); n < len(f.clocks) {
-		l.env = []string{clockEnv + "=" + f.clocks[n]}
-	}
 	l.db.Target(c.db[0], c.db[1])
 	l.url = "http://" + l.front.Addr()
 	if f.courier {
@@ -153,7 +144,7 @@ func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 // start starts a daemon, or another one in the place of one that has ended.
 func (c *chaosPlay) start(t *testing.T, l *link, user string) {
 	t.Helper()
-	p := run(t, c.binary, environment(l.env...), "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, l.db.Addr(), c.name),
+	p := start(t, environment(), "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, l.db.Addr(), c.name),
 		"--listen", "127.0.0.1:0", "--advertise", l.relay.Addr(), "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
 		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10")
 	u, err := url.Parse(p.says(t, `msg=serving url=(\S+)`))

@@ -35,12 +35,11 @@ func CheckDirect(ctx context.Context, db *pgxpool.Pool) error {
 
 func checkDirect(ctx context.Context, listener, sender *pgx.Conn, patience time.Duration) error {
 	channel := "divvy_check_" + strings.ToLower(rand.Text()) // letters and digits: needs no quotes
-	const plain = pgx.QueryExecModeSimpleProtocol            // prepared statements, too, are lost on a pooler's way
-	if _, err := listener.Exec(ctx, "LISTEN "+channel, plain); err != nil {
+	if _, err := listener.Exec(ctx, "LISTEN "+channel); err != nil {
 		return fmt.Errorf("check of the direct connection: %w", err)
 	}
-	defer func() { _, _ = listener.Exec(context.WithoutCancel(ctx), "UNLISTEN "+channel, plain) }()
-	if _, err := sender.Exec(ctx, "NOTIFY "+channel, plain); err != nil {
+	defer func() { _, _ = listener.Exec(context.WithoutCancel(ctx), "UNLISTEN "+channel) }()
+	if _, err := sender.Exec(ctx, "NOTIFY "+channel); err != nil {
 		return fmt.Errorf("check of the direct connection: %w", err)
 	}
 	wait, cancel := context.WithTimeout(ctx, patience)

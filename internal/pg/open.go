@@ -38,12 +38,6 @@ func ReadOnly() Option {
 	return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on" }
 }
 
-// Unprepared keeps no prepared statements: a pooler in transaction mode gives every transaction to another session of
-// the server, which does not know them.
-func Unprepared() Option {
-	return func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe }
-}
-
 // How long Open waits for one connection, and for a server that says that it is starting up.
 const (
 	connectTimeout  = 5 * time.Second
@@ -97,8 +91,7 @@ func settingsAfterConnect(cfg *pgxpool.Config) {
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		fastArrays(conn.TypeMap())
 		for name, v := range settings {
-			// Not prepared, so that a pooler's sessions need not know it before CheckDirect has looked.
-			if _, err := conn.Exec(ctx, "SELECT set_config($1::text, $2::text, false)", pgx.QueryExecModeSimpleProtocol, name, v); err != nil {
+			if _, err := conn.Exec(ctx, "SELECT set_config($1::text, $2::text, false)", name, v); err != nil {
 				return err
 			}
 		}
