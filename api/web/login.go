@@ -84,12 +84,13 @@ func seal(token [sha256.Size]byte, end []byte) []byte {
 // Login is the page that asks for a token.
 type Login struct {
 	AsOf
-	Next  string
-	Wrong bool
+	Next     string
+	Wrong    bool
+	Needless bool // the daemon has no tokens
 }
 
 func (p *Page) loginPage(w http.ResponseWriter, r *http.Request) {
-	p.askToken(w, r, http.StatusOK, Login{AsOf: Now(), Next: localPath(r.URL.Query().Get("next"))})
+	p.askToken(w, r, http.StatusOK, Login{AsOf: Now(), Next: localPath(r.URL.Query().Get("next")), Needless: len(p.cfg.Tokens) == 0})
 }
 
 func (p *Page) askToken(w http.ResponseWriter, r *http.Request, status int, l Login) {
