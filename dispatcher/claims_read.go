@@ -265,15 +265,13 @@ func (d *Dispatcher) reclass() {
 			}
 		}
 		for _, p := range moves {
-			moved := func(o *pull) bool { return o == p }
-			overdue := slices.Contains(c.overdue, p)
-			c.overdue, c.fresh = slices.DeleteFunc(c.overdue, moved), slices.DeleteFunc(c.fresh, moved)
+			_, overdue := c.overdue[p]
 			d.line.remove(p)
 			p.class += p.nodeClass()
 			p.byNode = true
 			d.line.add(d, p)
 			if at := d.line.classes[p.class]; overdue {
-				at.overdue = append(at.overdue, p)
+				at.overdue.add(p)
 			}
 		}
 	}

@@ -131,6 +131,8 @@ type Dispatcher struct {
 	fresh      time.Time // when the last Refresh that succeeded began
 	unsure     []*pull   // to be told that there is no job, once that is known of the present
 	freshening bool
+	toRecall   []*pull // to be looked up if they are repeats
+	recalling  bool
 	wheel      wheel
 	swept      time.Time
 	firstBegan time.Time     // when the first lease worker took its batch; zero while it has none

@@ -38,8 +38,8 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 			d.metrics.pullWait.Observe(now.Sub(p.arrived).Seconds())
 			d.finishPull(p, leases[i], nil)
 		case p.hash != nil && p.recall == notRecalled:
-			p.grants, p.recall, p.aside = nil, recalling, true
-			d.work.Go(func() { d.recallPull(p) })
+			p.grants, p.aside = nil, true
+			d.lookUp(p)
 		default:
 			d.line.again(d, p)
 		}

@@ -23,13 +23,23 @@ type class struct {
 	queue   string
 	place   resource.Place // of its pulls, where they are told apart by node; zero: they are not
 	pulls   list.List      // of *pull, oldest first
-	fresh   []*pull        // with a request id that was not looked up yet
-	overdue []*pull        // whose wait ended while the class was awake or blocked
+	fresh   pullSet        // of them, those with a request id that was not looked up yet
+	overdue pullSet        // of them, those whose wait ended while the class was awake or blocked
 	awake   bool
 	turn    int64     // while awake: the number of its first pull when it woke
 	only    narrowKey // of its pulls
 	lacked  string    // when last tried, the kind of hard limit that left out a window
 	blocked bool      // when last tried, a read or a take was needed
+}
+
+// pullSet is some of the pulls of a class. Who leaves the class leaves it too: an answered pull has all its leases.
+type pullSet map[*pull]struct{}
+
+func (s *pullSet) add(p *pull) {
+	if *s == nil {
+		*s = pullSet{}
+	}
+	(*s)[p] = struct{}{}
 }
 
 // short says whether more units under some limit might help.
@@ -56,7 +66,7 @@ func (l *line) add(d *Dispatcher, p *pull) {
 		}
 	}
 	if p.hash != nil && p.recall == notRecalled {
-		c.fresh = append(c.fresh, p)
+		c.fresh.add(p)
 		if !c.awake && !c.blocked {
 			c.recallFresh(d)
 		}
@@ -104,15 +114,14 @@ func (l *line) again(d *Dispatcher, p *pull) {
 	c := l.classes[p.class]
 	c.pulls.MoveToFront(p.at)
 	if p.over {
-		c.overdue = append(c.overdue, p)
+		c.overdue.add(p)
 	}
 	l.wake(c)
 }
 
 func (l *line) remove(p *pull) {
 	if c := l.classes[p.class]; c != nil && p.at != nil {
-		c.pulls.Remove(p.at)
-		p.at = nil
+		c.remove(p)
 		if c.pulls.Len() == 0 && !c.awake {
 			l.drop(c)
 		}
@@ -189,8 +198,15 @@ func (l *line) next(d *Dispatcher, most int, n *needs) (batch []*pull) {
 }
 
 func (l *line) takeOff(c *class, p *pull) {
+	c.remove(p)
+	p.taken = true
+}
+
+func (c *class) remove(p *pull) {
 	c.pulls.Remove(p.at)
-	p.at, p.taken = nil, true
+	p.at = nil
+	delete(c.fresh, p)
+	delete(c.overdue, p)
 }
 
 // mostRetries is how often a pull that could be served in part waits for more to be known.
@@ -226,7 +242,7 @@ func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 	c.lacked, c.blocked = n.lacked, verdict == blocked
 	if verdict == none {
 		c.recallFresh(d)
-		for _, late := range c.overdue {
+		for late := range c.overdue {
 			d.sayNone(late)
 		}
 		c.overdue = nil
@@ -244,20 +260,15 @@ func (l *line) refuse(d *Dispatcher, err error) {
 func (c *class) refuse(d *Dispatcher, err error) {
 	for e := c.pulls.Front(); e != nil; e = c.pulls.Front() {
 		p := e.Value.(*pull)
-		c.pulls.Remove(e)
-		p.at = nil
+		c.remove(p)
 		d.finishPull(p, nil, err)
 	}
-	c.fresh, c.overdue = nil, nil
 }
 
 // recallFresh looks up pulls that are about to wait: they may be repeats of one that was answered.
 func (c *class) recallFresh(d *Dispatcher) {
-	for _, p := range c.fresh {
-		if p.recall == notRecalled && !p.gone && !p.taken {
-			p.recall = recalling
-			d.work.Go(func() { d.recallPull(p) })
-		}
+	for p := range c.fresh {
+		d.lookUp(p)
 	}
 	c.fresh = nil
 }
@@ -269,7 +280,7 @@ func (l *line) expire(d *Dispatcher, p *pull) {
 		return // when its grant comes to nothing, again puts it among the overdue
 	}
 	if c := l.classes[p.class]; c != nil && (c.blocked || c.awake) {
-		c.overdue = append(c.overdue, p) // the decision that comes says it
+		c.overdue.add(p) // the decision that comes says it
 		return
 	}
 	d.sayNone(p)

@@ -44,3 +44,37 @@ func TestOldestPullIsLookedAtFirst(t *testing.T) {
 		t.Errorf("after half of the first were served: %v", got)
 	}
 }
+
+// In a busy class there is always one more to decide, and it never comes to rest. What has left it, served or not, is not kept
+// for then: an answered pull has all its leases.
+func TestServedPullsAreNotKept(t *testing.T) {
+	l, d := newLine(), &Dispatcher{state: &state{}}
+	d.line = l
+	pulls := make([]*pull, 4)
+	for i := range pulls {
+		pulls[i] = &pull{class: "q", number: int64(i), hash: []byte{1}, done: make(chan struct{})}
+		d.line.add(d, pulls[i])
+	}
+	c := d.line.classes["q"]
+	for _, p := range pulls[:3] {
+		d.line.expire(d, p)
+	}
+	kept := func(want ...*pull) {
+		t.Helper()
+		overdue := slices.DeleteFunc(slices.Clone(want), func(p *pull) bool { return !p.over })
+		if len(c.fresh) != len(want) || len(c.overdue) != len(overdue) || c.pulls.Len() != len(want) {
+			t.Fatalf("%d pulls, %d to be looked up, %d overdue, want %d, %d, %d", c.pulls.Len(), len(c.fresh), len(c.overdue), len(want), len(want), len(overdue))
+		}
+	}
+	kept(pulls...)
+	d.line.takeOff(c, pulls[0])
+	kept(pulls[1:]...)
+	d.line.again(d, pulls[0]) // its grant came to nothing
+	kept(pulls...)
+	d.line.takeOff(c, pulls[0])
+	d.finishPull(pulls[0], nil, nil)
+	d.line.remove(pulls[1])
+	kept(pulls[2:]...)
+	c.refuse(d, ErrStopping)
+	kept()
+}

@@ -3,19 +3,80 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/shares"
 )
 
-// recallPull looks up whether a pull with a request id repeats one that was answered, maybe by another daemon.
+// lookUp finds out whether a pull with a request id repeats one that was answered, maybe by another daemon. d.mu is held.
+func (d *Dispatcher) lookUp(p *pull) {
+	p.recall = recalling
+	d.toRecall = append(d.toRecall, p)
+	if !d.recalling {
+		d.recalling = true
+		d.work.Go(d.recallPulls)
+	}
+}
+
+// mostRecalled bounds the pulls of one look-up.
+const mostRecalled = 1000
+
+// recallPulls looks up all that gathers while it works in one statement after the other: nearly no pull is a repeat, and where
+// ten thousand begin to wait, one by one they would be most of what the database does.
+func (d *Dispatcher) recallPulls() {
+	for {
+		d.mu.Lock()
+		pulls := d.toRecall
+		d.toRecall, d.recalling = nil, len(pulls) > 0
+		d.mu.Unlock()
+		if len(pulls) == 0 {
+			return
+		}
+		for some := range slices.Chunk(pulls, mostRecalled) {
+			answered, err := d.answered(some)
+			d.mu.Lock()
+			for _, p := range some {
+				if err == nil && answered[p.key] {
+					d.work.Go(func() { d.recallPull(p) })
+				} else {
+					d.recalled(p, nil, err)
+				}
+			}
+			d.mu.Unlock()
+		}
+	}
+}
+
+// answered are the request ids among those of the pulls that were answered.
+func (d *Dispatcher) answered(pulls []*pull) (map[[16]byte]bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
+	defer cancel()
+	keys := make([][16]byte, len(pulls))
+	for i, p := range pulls {
+		keys[i] = p.key
+	}
+	found, err := byKeyTo(ctx, d, statement{"answered", pgx.StrictNamedArgs{"keys": keys}}, pgx.RowTo[[16]byte])
+	known := make(map[[16]byte]bool, len(found))
+	for _, key := range found {
+		known[key] = true
+	}
+	return known, err
+}
+
+// recallPull finds what a pull was answered that has its request id.
 func (d *Dispatcher) recallPull(p *pull) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
 	leases, err := d.recallLeases(ctx, p)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.recalled(p, leases, err)
+}
+
+// recalled goes on with a pull that was looked up. d.mu is held.
+func (d *Dispatcher) recalled(p *pull, leases []Lease, err error) {
 	p.recall = recalled
 	if p.gone || p.taken && !p.aside {
 		if err != nil || len(leases) > 0 {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // Rests of the steps whose cost grows with what there is. What other daemons tell of is to be known at once, but ten of
@@ -14,7 +16,7 @@ import (
 // ours. Counts of tasks may be two seconds behind, as report.tasks says. A task that follows one of a million jobs looks at
 // all that have ended behind the first that has not. A verb on a task with a million jobs takes a quarter of one backend:
 // grants go on at nine tenths of their rate beside it, and at three quarters where it takes half.
-// A generator rests for three fifths of the time that it works, for the same reason: 50,000 jobs a second are more than are started,
+// A generator rests for as long as it works, for the same reason: 50,000 jobs a second are more than are started,
 // and claims keep four fifths of their rate beside it. What ends cost is added up with a tenth of a backend at the most; the
 // usage views read what is not added up yet.
 func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate, account *ease) {
@@ -23,7 +25,7 @@ func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate, account
 	}
 	return of(2, 10*time.Millisecond, 50*time.Millisecond), of(20, 10*time.Second, time.Minute), of(20, 2*time.Second, 5*time.Second),
 		of(3, 10*time.Second, time.Minute), of(3, time.Second, time.Second),
-		of(0.6, 200*time.Millisecond, time.Second), of(10, 10*time.Second, 30*time.Second)
+		of(1, 200*time.Millisecond, time.Second), of(10, 10*time.Second, 30*time.Second)
 }
 
 // pageEase keeps open pages from taking more than a twentieth of a core of what serves pilots: where building what they
@@ -58,6 +60,8 @@ func (d *daemon) loops() []loop {
 		{name: "partition", every: 30 * time.Second, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
 		{name: "survey", every: 5 * time.Second, step: d.dispatcher.Survey},
+		{name: "tokens", every: access.RefreshEvery, wake: d.wakes.on("tokens"), step: d.book.Refresh},
+		{name: "token-use", every: time.Minute, step: d.book.MarkUsed},
 		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "later", every: time.Second, step: d.store.ApplyDue},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},
