@@ -1,6 +1,6 @@
 # Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint bench profile demo screenshots man ci
+.PHONY: help build test race lint bench profile demo screenshots faults man ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
 RACE := ./dispatcher/... ./generator/... ./shares/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
@@ -38,6 +38,11 @@ man: build ## manual pages and completions of shells, in man/ and completions/
 
 screenshots: ## pictures of the page for the README, light and dark, in docs/ (needs Chromium)
 	DIVVY_SCREENSHOTS=$(CURDIR)/docs go test -count=1 -tags browser ./cmd/divvy -run TestBrowserScreenshots
+
+faults: ## every fault twice, and the table of docs/guarantees.md from it (a quarter of an hour on an idle machine)
+	rm -f faults.jsonl
+	DIVVY_LONG=1 DIVVY_FAULTS=$(CURDIR)/faults.jsonl go test -count=2 -tags chaos -timeout 60m -parallel 1 -run TestChaos ./internal/e2e
+	go run .ci/faults.go faults.jsonl docs/guarantees.md
 
 ci: ## what CI runs
 	.ci/run

@@ -161,4 +161,5 @@ static() {
   check "internal/bench/river" river
   check "api/web/assets" bundled
   tests "tally" .ci/tally.go .ci/tally_test.go
+  tests "table of faults" .ci/faults.go .ci/faults_test.go
 }

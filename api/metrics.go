@@ -17,6 +17,7 @@ type metrics struct {
 	inFlight prometheus.Gauge
 
 	handedOn, handedBack prometheus.Counter
+	shed                 prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -34,6 +35,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		handedOn: f.NewCounter(prometheus.CounterOpts{
 			Name: "divvy_relay_handed_on_total", Help: "Requests that the daemon that decides answered for this one.",
+		}),
+		shed: f.NewCounter(prometheus.CounterOpts{
+			Name: "divvy_pulls_shed_total", Help: "Pulls that were refused so that renewals and ends are served in time, or since too many wait.",
 		}),
 		handedBack: f.NewCounter(prometheus.CounterOpts{
 			Name: "divvy_relay_handed_back_total", Help: "Requests that this daemon served itself since the one that decides could not.",

@@ -17,6 +17,10 @@ import (
 
 // pull is POST /v1/pulls.
 func (s *server) pull(w http.ResponseWriter, r *http.Request) {
+	if s.shed(w) {
+		return
+	}
+	defer s.load.pulled()
 	req, body, err := decode(w, r, maxPull, readPull)
 	defer release(body)
 	if err == nil {
@@ -84,6 +88,7 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
+	defer s.load.end(s.load.begin())
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
 	kept, err := s.dispatcher.Renew(ctx, *req)
@@ -106,6 +111,7 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
+	defer s.load.end(s.load.begin())
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
 	reply, err := s.handOn(ctx, w, handed{pathFinish, body.Bytes(), true})

@@ -28,6 +28,7 @@ type Timing struct {
 	Statement  time.Duration // one transaction of a grant or an end (10 s)
 	Patience   time.Duration // a pull waits so long beyond its wait for the database before it gives up (10 s)
 	DaemonTTL  time.Duration // a daemon that was not seen for it is closed (15 s)
+	Grace      time.Duration // leases run out no sooner after a time in which they could not be renewed, see sparing; 0: at once
 	LocalWait  time.Duration // jobs that prefer to be near their inputs come last elsewhere for it (10 min)
 }
 
@@ -106,6 +107,8 @@ type Dispatcher struct {
 	survey  atomic.Pointer[survey]
 	starved starved // by Survey
 
+	grace sparing
+
 	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
 
 	mu         sync.Mutex
@@ -172,6 +175,9 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	d.ends = newGatherer(d.endBatch, nEndLanes)
 	d.ends.tend = d.tendEnds
 	if err := d.join(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.firstHeard(ctx); err != nil {
 		return nil, err
 	}
 	if cfg.Metrics != nil {

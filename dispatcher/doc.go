@@ -41,7 +41,8 @@
 //     In a share that gives turns to users (within: fair_user) the jobs of one user are in this order, and before it goes who
 //     holds least of the share in the pool, by the ledger, of those who hold as much who was served longest ago (users).
 //
-//  9. The database's now() is the only clock of a lease.
+//  9. The database's now() is the only clock of a lease. None runs out for Timing.Grace after the database, or all daemons,
+//     were away for more than some seconds: whoever comes back with a renewal or an end until then has it accepted.
 //
 //  10. An attempt whose pilot was told to give its units back (Reclaim), and that did not finish, is revoked: not charged,
 //     and its job is ready at its old place. Its units are held until it ends. A kill wins over it.

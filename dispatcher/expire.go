@@ -57,9 +57,12 @@ const (
 )
 
 // Expire ends leases that ran out as lost: the job is ready again, or failed when its attempts are used up. It
-// returns how many it ended.
+// returns how many it ended; none for Timing.Grace after a time in which pilots could not renew.
 func (d *Dispatcher) Expire(ctx context.Context) (n int, err error) {
 	now := time.Now()
+	if d.spared(now) {
+		return 0, nil
+	}
 	for looked, round := expireBatch, 0; looked == expireBatch && round < expireRounds; round++ {
 		var ended int
 		ended, looked, err = d.expireOwn(ctx, now)

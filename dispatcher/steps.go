@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -36,8 +37,12 @@ func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("heartbeat: %w", err)
 	}
 	dead, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil || len(dead) == 0 {
-		return 0, err
+	if err != nil {
+		return 0, fmt.Errorf("heartbeat: %w", err)
+	}
+	d.heard(time.Now())
+	if len(dead) == 0 {
+		return 0, nil
 	}
 	return len(dead), d.closeDaemons(ctx, dead)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ var recounts = map[string]string{
 			UNION ALL SELECT share_id, shape_id, queue_id, (after = 'l')::int * n - (before = 'l')::int * n,
 				((after = 'l')::int - (before = 'l')::int) * units FROM ledger_tail_moves WHERE 'l' IN (before, after)
 			UNION ALL SELECT share_id, shape_id, queue_id, -1, -units FROM leases
+			UNION ALL SELECT share_id, charge_id, queue_id, -1, 0 FROM resource_claims WHERE charge_id <> 0 AND share_id <> 0
 		) x GROUP BY share_id, shape_id, queue_id HAVING sum(held) <> 0 OR sum(units) <> 0`,
 	"ready": `SELECT format('share %s shape %s: %s ready, %s waiting too many', share_id, shape_id, sum(ready), sum(waiting))
 		FROM (
@@ -50,7 +52,8 @@ var recounts = map[string]string{
 			UNION ALL SELECT task_id, CASE state WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' ELSE 'c' END, -1 FROM ended_jobs
 		)
 		SELECT format('task %s: %s in state %s too many', task_id, sum(n), letter)
-		FROM sums WHERE letter IN (SELECT letter FROM states) GROUP BY task_id, letter HAVING sum(n) <> 0`,
+		FROM sums WHERE letter IN (SELECT letter FROM states) AND task_id <> 0 -- 0: of a claim
+		GROUP BY task_id, letter HAVING sum(n) <> 0`,
 	"leases": `SELECT format('job %s: lease of attempt %s, the job is at %s', l.job_id, l.attempt, j.attempt)
 		FROM leases l LEFT JOIN jobs j ON j.id = l.job_id WHERE j.attempt IS DISTINCT FROM l.attempt
 		UNION ALL SELECT format('job %s is live and ended', id) FROM jobs JOIN ended_jobs USING (id)
@@ -63,7 +66,8 @@ var recounts = map[string]string{
 
 // auditor recounts again and again, whenever the database answers.
 type auditor struct {
-	dsn string
+	dsn  string
+	more map[string]string // recounts beside those of every play
 
 	audits int
 
@@ -103,7 +107,9 @@ func (a *auditor) once(ctx context.Context) error {
 	var found []string
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, conn, opts, func(tx pgx.Tx) error {
-		for name, sql := range recounts {
+		all := maps.Clone(recounts)
+		maps.Copy(all, a.more)
+		for name, sql := range all {
 			rows, err := tx.Query(ctx, sql)
 			if err != nil {
 				return errors.Join(errors.New(name), err)

@@ -8,6 +8,8 @@
 //	TestReclaim       E3, E4, and pilots that end a job for another share, or do not
 //	TestIdlePilot     how soon a pilot that waits at one daemon has a job that was submitted at another
 //	TestFirstContact  the quick start, as a stranger does it
+//	TestChaos         with the tag chaos: one fault a play, of processes, of PostgreSQL and of what lies between them; see
+//	                  docs/guarantees.md. Its verdict is that of TestKills and more: usage, claims, places of jobs
 //
 // # What TestKills proves
 //

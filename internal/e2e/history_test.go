@@ -30,6 +30,7 @@ type said struct {
 	most    int // attempts of the job
 	verb    verb
 	lease   string // token
+	daemon  string // URL of the one that answered a pull or a finish
 
 	outcome string // of a finish
 	unknown bool   // no answer: it may have happened, now or later, or not

@@ -50,6 +50,8 @@ type work struct {
 	priority, part    int
 	cores, attempts   int
 	queues            []string
+	resources         map[string]int64
+	claimed           string
 }
 
 // coresOf is 1 unless it says more.
@@ -119,6 +121,8 @@ type storm struct {
 	seed      uint64
 	jobs      int
 	mayVanish int
+	pace      int  // a job takes less than so many milliseconds; 0: four
+	doubtful  bool // requests may be said twice on their way, so that an answer is that of a repeat
 	dsn       string
 	cluster   *pg.Cluster
 	fleet     fleet
@@ -155,22 +159,28 @@ func (s *storm) oddity(what string) {
 // Ten thousand jobs through three daemons. Two are killed on the way, one is frozen and taken for dead, one is stopped
 // in order; the postmaster is killed.
 func TestKills(t *testing.T) {
-	s := &storm{t: t, seed: uint64(time.Now().UnixNano()), jobs: 10_000, mayVanish: 40, tasks: map[int64]work{}}
+	s := &storm{t: t, seed: seedOf(t), jobs: 10_000, mayVanish: 40, tasks: map[int64]work{}}
 	pilots := 32
 	if testing.Short() {
 		s.jobs, s.mayVanish, pilots = 1500, 10, 16
 	}
-	if v := os.Getenv("DIVVY_E2E_SEED"); v != "" {
-		seed, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.seed = seed
-	}
-	t.Logf("DIVVY_E2E_SEED=%d", s.seed)
 	before := goleak.IgnoreCurrent()
 	t.Run("storm", func(t *testing.T) { s.t = t; s.play(t, pilots) })
 	goleak.VerifyNone(t, before)
+}
+
+// seedOf is the seed of random choices: a new one, or that of DIVVY_E2E_SEED.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano()) % 1_000_000
+	if v := os.Getenv("DIVVY_E2E_SEED"); v != "" {
+		var err error
+		if seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("DIVVY_E2E_SEED=%d", seed)
+	return seed
 }
 
 func (s *storm) play(t *testing.T, pilots int) {
@@ -247,11 +257,16 @@ func (s *storm) submit(t *testing.T, tasks []work) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(s.seed, 1e9))
 	for i, w := range tasks {
+		n := max(1, s.jobs*w.part/1000)
 		spec := client.TaskSpec{Name: fmt.Sprintf("%s %d", w.kind, i), User: w.user, Share: w.share, Priority: w.priority,
-			Count: int64(max(1, s.jobs*w.part/1000)), Command: []string{"job", w.kind, "{{.Index}}"}, MaxAttempts: 25,
-			Requirements: generator.Requirements{Cores: w.cores}, Queues: w.queues}
+			Count: int64(n), Command: []string{"job", w.kind, "{{.Index}}"}, MaxAttempts: 25,
+			Requirements: generator.Requirements{Cores: w.cores}, Queues: w.queues, Resources: w.resources}
 		if w.attempts > 0 {
 			spec.MaxAttempts = w.attempts
+		}
+		if w.claimed != "" { // a resource, of which all jobs share one unit
+			spec.Count, spec.ClaimTemplates = 0, []generator.ClaimTemplate{{Name: "one", Resources: map[string]int64{w.claimed: 1}}}
+			spec.Roles = []generator.Member{{Role: "member", Count: n, Sharing: []generator.Sharing{{Template: "one", Scope: "all"}}}}
 		}
 		key := fmt.Sprint(s.seed, " ", w.share, " ", w.user, " ", w.kind, " ", w.part)
 		eventually(t, time.Minute, "the task is taken", func() bool {
@@ -262,7 +277,7 @@ func (s *storm) submit(t *testing.T, tasks []work) {
 			s.tasks[task.ID] = w
 			return err == nil
 		})
-		s.total += int(spec.Count)
+		s.total += n
 	}
 	delete(s.tasks, 0)
 }

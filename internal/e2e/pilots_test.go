@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +97,7 @@ func (p *pilot) pull(ctx context.Context, req client.PullRequest) []client.Lease
 func (p *pilot) heard(leases []client.Lease, from int64) {
 	to := wall()
 	for _, l := range leases {
-		p.history.add(said{job: l.Job, attempt: l.Attempt, verb: pulled, lease: l.Lease, from: from, to: to})
+		p.history.add(said{job: l.Job, attempt: l.Attempt, verb: pulled, lease: l.Lease, daemon: p.at.URL(), from: from, to: to})
 	}
 }
 
@@ -127,7 +128,7 @@ func (p *pilot) perform(ctx context.Context, leases []client.Lease) {
 			quick = append(quick, l)
 		}
 	}
-	takes := p.rng.IntN(4)
+	takes := p.rng.IntN(cmp.Or(p.pace, 4))
 	if len(quick) > 0 && quick[0].Attempt > 1 {
 		takes = p.rng.IntN(300) // so that former holders of the lease meet the new one
 	}
@@ -222,7 +223,8 @@ func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
 			if v.Lease != l.Lease {
 				p.oddity("a verdict is out of order")
 			}
-			if tries == 0 {
+			op.daemon = p.at.URL()
+			if tries == 0 && !p.doubtful {
 				op.state = v.JobState
 			}
 			if v.Verdict == "recorded" {

@@ -24,9 +24,12 @@ type readySpan struct {
 	cores    int
 }
 
-// spans lists them all, from the database's record.
+// spans lists them all, from the database's record, without those of jobs that may wait for units of a resource.
 func (r record) spans(tasks map[int64]work) (all []readySpan) {
 	for _, j := range r.jobs {
+		if w := tasks[j.TaskID]; w.resources != nil || w.claimed != "" {
+			continue
+		}
 		from := j.CreatedAt
 		for _, a := range r.attempts[j.ID] {
 			all = append(all, readySpan{j.ID, j.Share, from.UnixNano(), a.ClaimedAt.UnixNano(), tasks[j.TaskID].coresOf()})

@@ -29,7 +29,7 @@ var floors = map[string]int{
 }
 
 // testOnly packages are imported by _test.go files only.
-var testOnly = []string{"internal/pgtest", "internal/house", "internal/e2e", "internal/browser"}
+var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "internal/e2e", "internal/browser"}
 
 // sameFloor lists the folders within a floor whose import is meant, beside the imports between a package and its own
 // sub-packages.

@@ -44,8 +44,9 @@ func IsRetryable(err error) bool {
 }
 
 // IsUnavailable says that the server cannot be used now, although nothing is wrong with what was asked: it
-// refuses or dropped the connection, starts up, shuts down, has no connection left, or did not answer before
-// the deadline. Whether a statement in flight was committed is unknown then. A cancelled context is not it.
+// refuses or dropped the connection, starts up, shuts down, has no connection, memory or disk space left, or did not
+// answer before the deadline or a timeout of its own. Whether a statement in flight was committed is unknown then. A
+// cancelled context is not it.
 func IsUnavailable(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -69,11 +70,13 @@ func IsUnavailable(err error) bool {
 }
 
 // unavailableCode knows the states of a server that is not there for us: connection exceptions, shutdown,
-// crash of another backend, starting up, the database dropped, too many connections, read-only after a failover.
+// crash of another backend, starting up, the database dropped, no resources (disk full, out of memory, too many
+// connections), an error of a disk, read-only after a failover, and time limits that were set at the server:
+// of statements, locks and idle transactions.
 func unavailableCode(code string) bool {
 	switch code {
-	case "57P01", "57P02", codeStartingUp, "57P04", "57P05", "53300", "25006":
+	case "57P01", "57P02", codeStartingUp, "57P04", "57P05", CodeQueryCanceled, CodeLockNotAvailable, CodeReadOnly, "25P03", "58030":
 		return true
 	}
-	return strings.HasPrefix(code, "08")
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53")
 }

@@ -38,6 +38,21 @@ func TestErrorClasses(t *testing.T) {
 		{"syntax", func(ctx context.Context) error { return onConn(ctx, dsn, "SELEKT") }, "42601", false, false},
 		{"serialization", func(ctx context.Context) error { return onConn(ctx, dsn, "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$") }, "40001", false, true},
 		{"too many", func(ctx context.Context) error { return onConn(ctx, dsn, "DO $$ BEGIN RAISE SQLSTATE '53300'; END $$") }, "53300", true, false},
+		{"disk full", func(ctx context.Context) error { return onConn(ctx, dsn, "DO $$ BEGIN RAISE SQLSTATE '53100'; END $$") }, "53100", true, false},
+		{"statement timeout", func(ctx context.Context) error {
+			return onConn(ctx, dsn, "SET statement_timeout = '10ms'", "SELECT pg_sleep(10)")
+		}, "57014", true, false},
+		{"lock timeout", func(ctx context.Context) error {
+			holder, err := pgx.Connect(ctx, dsn)
+			if err != nil {
+				return err
+			}
+			defer holder.Close(ctx)
+			if _, err := holder.Exec(ctx, "SELECT pg_advisory_lock(1)"); err != nil {
+				return err
+			}
+			return onConn(ctx, dsn, "SET lock_timeout = '10ms'", "SELECT pg_advisory_lock(1)")
+		}, "55P03", true, false},
 		{"deadline", func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 			defer cancel()

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTableOfFaults(t *testing.T) {
+	plays, err := read(strings.NewReader(`{"fault":"b","what":"B","seed":1,"jobs":10,"lost":0,"double":0,"recovery_ms":1500}
+{"fault":"a","what":"A","seed":2,"jobs":10,"lost":1,"double":0,"recovery_ms":20}
+{"fault":"b","what":"B","seed":3,"jobs":10,"lost":0,"double":2,"recovery_ms":300}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := rewrite([]byte("before\n"+begin+"old\n"+end+"after\n"), table(plays, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)))
+	want := "before\n" + begin + `Measured 2026-01-02.
+
+| fault | what | runs | seeds | jobs | lost | double | recovered after, median and longest |
+|---|---|---|---|---|---|---|---|
+| ` + "`b`" + ` | B | 2 | 1 3 | 20 | 0 | 2 | 0.3 s, 1.5 s |
+| ` + "`a`" + ` | A | 1 | 2 | 10 | 1 | 0 | 0.0 s, 0.0 s |
+` + end + "after\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, text, want)
+	}
+}
+
+func TestFaultsRefused(t *testing.T) {
+	for name, lines := range map[string]string{"nothing": "", "no JSON": "{", "a play that failed": `{"fault":"a","failed":true}`} {
+		if plays, err := read(strings.NewReader(lines)); err == nil {
+			t.Errorf("%s: %+v, want an error", name, plays)
+		}
+	}
+	for _, text := range []string{"", begin, end + begin} {
+		if _, err := rewrite([]byte(text), ""); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}

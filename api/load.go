@@ -1,0 +1,81 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of what a daemon takes on. A pull that is refused comes back, to this daemon or another one; a renewal or an end
+// that comes too late costs the work of a job.
+const (
+	reportsLate = time.Second // renewals and ends under way have been so for this long on average, and
+	reportsMany = 16          // they are this many: no pull is let in. A few that wait for something of their own are no load
+	mostPulls   = 150_000     // pulls at a time: they wait in memory
+)
+
+// load is what is under way.
+type load struct {
+	born   time.Time
+	pulls  atomic.Int64
+	most   int64        // pulls
+	n      atomic.Int64 // renewals and ends
+	begins atomic.Int64 // sum of the moments at which they began, ns since born
+	now    func() int64 // ns since born
+}
+
+func newLoad() *load {
+	l := &load{born: time.Now(), most: mostPulls}
+	l.now = func() int64 { return int64(time.Since(l.born)) }
+	return l
+}
+
+// begin notes a renewal or an end; end takes what it returned.
+func (l *load) begin() (at int64) {
+	at = l.now()
+	l.begins.Add(at)
+	l.n.Add(1)
+	return at
+}
+
+func (l *load) end(at int64) {
+	l.n.Add(-1)
+	l.begins.Add(-at)
+}
+
+// late says whether renewals and ends pile up. The two figures may be of different moments, which shifts the mean of
+// at least reportsMany by a fraction.
+func (l *load) late() (n int64, mean time.Duration, late bool) {
+	if n = l.n.Load(); n < reportsMany {
+		return n, 0, false
+	}
+	mean = time.Duration(l.now() - l.begins.Load()/n)
+	return n, mean, mean > reportsLate
+}
+
+// pull lets a pull in or says why not. When it was let in the caller calls pulled in the end.
+func (l *load) pull() error {
+	if n := l.pulls.Add(1); n > l.most {
+		l.pulls.Add(-1)
+		return newProblem(codeOverload, fmt.Sprintf("%d pulls wait at this daemon", l.most))
+	}
+	if n, mean, late := l.late(); late {
+		l.pulls.Add(-1)
+		return newProblem(codeOverload, fmt.Sprintf("%d renewals and ends have waited for %s on average; they go first", n, mean.Round(time.Millisecond)))
+	}
+	return nil
+}
+
+func (l *load) pulled() { l.pulls.Add(-1) }
+
+// shed refuses a pull that the daemon had better not take on; true: it is answered.
+func (s *server) shed(w http.ResponseWriter) bool {
+	err := s.load.pull()
+	if err == nil {
+		return false
+	}
+	s.metrics.shed.Inc()
+	s.fail(w, err)
+	return true
+}

@@ -1,0 +1,159 @@
+//go:build chaos
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// result is a row of the table in docs/guarantees.md, of one play.
+type result struct {
+	Fault      string `json:"fault"`
+	What       string `json:"what"`
+	Seed       uint64 `json:"seed"`
+	Jobs       int    `json:"jobs"`
+	Lost       int    `json:"lost"`        // results that a pilot was told of as recorded, and that the tables do not have
+	Double     int    `json:"double"`      // jobs with two leases at a time, or with another attempt after they had finished
+	RecoveryMS int64  `json:"recovery_ms"` // from the end of the fault until every daemon had leased a job and recorded its end
+	Failed     bool   `json:"failed"`
+}
+
+// note adds the result to the file of DIVVY_FAULTS.
+func (r result) note(t *testing.T) {
+	t.Helper()
+	name := os.Getenv("DIVVY_FAULTS")
+	if name == "" {
+		return
+	}
+	r.Failed = t.Failed()
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := json.NewEncoder(file).Encode(r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// judge recounts everything from the tables and holds it against what pilots were told.
+func (c *chaosPlay) judge(t *testing.T, audit *auditor, f fault) result {
+	c.verdict(t, audit)
+	atRest(t, c.dsn)
+	r := readRecord(t, c.dsn)
+	told := c.history.list()
+	out := result{Fault: f.name, What: f.what, Seed: c.seed, Jobs: c.total, Lost: r.lost(t, told), Double: r.double(t), RecoveryMS: c.recovery(t, told).Milliseconds()}
+	return out
+}
+
+// lost counts results that were told recorded and that the tables do not have.
+func (r record) lost(t *testing.T, told []said) (n int) {
+	t.Helper()
+	letter := map[string]byte{"finished": 'f', "failed": 'x'}
+	for _, o := range told {
+		if o.verb != finished || o.unknown || o.verdict != "recorded" {
+			continue
+		}
+		if past := r.past(o.job); o.attempt > len(past) || past[o.attempt-1] != letter[o.outcome] {
+			if n++; n <= 5 {
+				t.Errorf("job %d: attempt %d was told recorded as %s, and is %q in the tables", o.job, o.attempt, o.outcome, past)
+			}
+		}
+	}
+	return n
+}
+
+// double counts jobs that ran twice by our fault: attempts that overlap in time, or one after a finished one.
+func (r record) double(t *testing.T) (n int) {
+	t.Helper()
+	for job, all := range r.attempts {
+		for i, a := range all[1:] {
+			if before := all[i]; a.ClaimedAt.Before(before.EndedAt) || before.Outcome == "finished" {
+				if n++; n <= 5 {
+					t.Errorf("job %d: attempt %d was leased at %s, the one before ended %s at %s", job, a.Attempt, a.ClaimedAt, before.Outcome, before.EndedAt)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// recovery is how long it took, when nothing was wrong any more, until each daemon had leased a job to a pull and
+// recorded an end, both said since.
+func (c *chaosPlay) recovery(t *testing.T, told []said) (longest time.Duration) {
+	t.Helper()
+	for _, l := range c.links {
+		for _, v := range []verb{pulled, finished} {
+			first := int64(never)
+			for _, o := range told {
+				if o.verb == v && o.daemon == l.url && !o.unknown && o.from >= c.healed && (v == pulled || o.verdict == "recorded") {
+					first = min(first, o.to)
+				}
+			}
+			if first == never {
+				t.Errorf("the daemon at %s did not serve a %s any more", l.url, v)
+				continue
+			}
+			longest = max(longest, time.Duration(first-c.healed))
+		}
+	}
+	return longest
+}
+
+// restCounts are sums that must agree when nothing runs any more.
+var restCounts = map[string]string{
+	"accounting": `WITH a AS (
+			SELECT count(*) AS n, sum(cores * ((extract(epoch FROM greatest(ended_at, claimed_at)) * 1000000)::bigint
+				- (extract(epoch FROM claimed_at) * 1000000)::bigint))::numeric * 0.000001 AS slot_seconds FROM attempts
+		), u AS (
+			SELECT sum(jobs) AS n, sum(slot_seconds) AS slot_seconds FROM report.usage_hourly
+		)
+		SELECT format('%s attempts of %s slot seconds, the usage says %s of %s', a.n, a.slot_seconds, u.n, u.slot_seconds)
+		FROM a, u WHERE (a.n, a.slot_seconds) IS DISTINCT FROM (u.n, u.slot_seconds)`,
+	"attempts": `SELECT format('attempt %s of job %s is there %s times', attempt, job_id, count(*)) FROM attempts
+		GROUP BY job_id, attempt HAVING count(*) > 1`,
+	"coverage": `SELECT format('task %s has %s jobs of %s places, from %s to %s', task_id, count(*), count(DISTINCT idx), min(idx), max(idx))
+		FROM ended_jobs GROUP BY task_id HAVING count(*) <> count(DISTINCT idx) OR max(idx) - min(idx) + 1 <> count(*)`,
+	"claims": `SELECT format('claim %s is %s with %s sharers', id, state, sharers) FROM resource_claims WHERE sharers <> 0 OR state <> 'released'`,
+	"limits": `SELECT format('limit %s %s: %s free of %s', kind, ref, free, cap) FROM limits WHERE free > cap`,
+}
+
+// heldCounts are further sums that must agree in every snapshot.
+var heldCounts = map[string]string{
+	"units": fmt.Sprintf(`SELECT format('%%s licences of %d are held', sum(n)) FROM (
+			SELECT (s.resources->>'licence')::int AS n FROM leases l JOIN shapes s ON s.id = l.shape_id WHERE s.resources ? 'licence'
+			UNION ALL SELECT 1 FROM resource_claims WHERE state IN ('bound', 'draining')
+		) x HAVING sum(n) > %[1]d`, chaosLicences),
+	"sharers": `SELECT format('claim %s has %s sharers, %s leases', c.id, c.sharers, count(l.job_id))
+		FROM resource_claims c LEFT JOIN jobs j ON c.id = ANY (j.claims) LEFT JOIN leases l ON l.job_id = j.id
+		GROUP BY c.id HAVING c.sharers <> count(l.job_id)`,
+}
+
+// atRest checks the tables when all daemons have stopped.
+func atRest(t *testing.T, dsn string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for name, sql := range restCounts {
+		rows, err := conn.Query(t.Context(), sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, w := range wrong[:min(5, len(wrong))] {
+			t.Errorf("%s: %s", name, w)
+		}
+	}
+}
