@@ -16,6 +16,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/door"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/relay"
@@ -37,8 +38,13 @@ type Config struct {
 	Tracer trace.Tracer
 	// Relay ties the daemons of a site together; nil: this one serves all that it is asked itself.
 	Relay *Relay
-	// Tokens that are let in; empty = everybody (see doc.go, 8).
+	// Tokens with every right, beside those of Book, nil: none. Without any, and unless Closed, everybody is let in
+	// (see doc.go, 8).
 	Tokens []Token
+	Book   *access.Book
+	Closed bool
+	// Access makes and revokes tokens.
+	Access Access
 	// Reports answers GET /v1/reports/{name}.
 	Reports Reports
 	// Pages tells open pages what has changed; its Publish is a step of the daemon's. nil: pages stand still.
@@ -59,7 +65,8 @@ type server struct {
 	Config
 	dispatcher Dispatcher
 	log        *slog.Logger
-	tokens     []Token
+	book       *access.Book
+	closed     bool // a token is asked for
 	metrics    *metrics
 	timeout    time.Duration
 	began      time.Time
@@ -86,8 +93,12 @@ func newServer(c Config) *server {
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
 	}
+	if c.Book == nil {
+		c.Book = access.NewBook(nil, access.Admins(c.Tokens)...)
+	}
+	c.Tasks, c.Site = ownTasks{c.Tasks}, ownSite{c.Site}
 	return &server{
-		Config: c, dispatcher: c.Dispatcher, log: c.Log, tokens: c.Tokens,
+		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, book: c.Book, closed: c.Closed || len(c.Tokens) > 0,
 		metrics: newMetrics(c.Registry), timeout: c.Timeout, began: time.Now(),
 	}
 }
@@ -179,6 +190,7 @@ func (s *server) routes() http.Handler {
 		s.whatIfRoutes()
 		s.statusRoutes()
 		s.logRoutes()
+		s.tokenRoutes()
 		s.tidy()
 		r.Get("/openapi.json", s.openapi())
 	})

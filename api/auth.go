@@ -2,18 +2,19 @@ package api
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/divvyhq/divvy/api/origin"
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // Token is the SHA-256 of a bearer token. The API never keeps the token itself.
-type Token [sha256.Size]byte
+type Token = access.Hash
 
 // minToken is the shortest token that a file may hold; shorter ones are typing errors or guessable.
 const minToken = 16
@@ -31,7 +32,7 @@ func ReadTokens(r io.Reader) ([]Token, error) {
 		case strings.ContainsAny(t, " \t"):
 			return nil, fmt.Errorf("token file line %d: a token has no blanks", n)
 		default:
-			tokens = append(tokens, sha256.Sum256([]byte(t)))
+			tokens = append(tokens, access.HashOf(t))
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -43,35 +44,67 @@ func ReadTokens(r io.Reader) ([]Token, error) {
 	return tokens, nil
 }
 
-// guard lets a request through that has a valid token. Without tokens it keeps out what a browser could be made
-// to send by a foreign page.
+// anybody is who calls a daemon that asks for no token.
+var anybody = &access.Caller{Name: "anybody", Role: access.Admin}
+
+// caller is whom the header Authorization stands for; nil: nobody who is let in.
+func (s *server) caller(authorization string) *access.Caller {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		if c := s.book.Find(strings.TrimSpace(token)); c != nil {
+			return c
+		}
+	}
+	if s.closed {
+		return nil
+	}
+	return anybody
+}
+
+// guard lets a request through that has a token with the right to its route, and tells the handlers whose it is. On a daemon
+// that asks for no token it keeps out what a browser could be made to send by a foreign page.
 func (s *server) guard(next http.Handler) http.Handler {
+	return s.guarded(func(r *http.Request) *right { return rightOf(r.Method, chi.RouteContext(r.Context()).RoutePattern()) },
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r.WithContext(access.With(r.Context(), callerOf(w))))
+		}))
+}
+
+// guardHot is guard for a hot route, whose handler asks callerOf: a context for each request would be another copy of it.
+func (s *server) guardHot(method, path string, next http.Handler) http.Handler {
+	need := rightOf(method, path)
+	return s.guarded(func(*http.Request) *right { return need }, next)
+}
+
+func (s *server) guarded(need func(*http.Request) *right, next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := s.caller(r.Header.Get("Authorization"))
 		switch {
-		case len(s.tokens) > 0 && !s.admits(r.Header.Get("Authorization")):
+		case c == nil:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
 			s.fail(w, newProblem(codeUnauthorized, ""))
-		case len(s.tokens) == 0 && origin.Rebound(r):
+		case !s.closed && origin.Rebound(r):
 			s.fail(w, newProblem(codeForeign, fmt.Sprintf("host %q on a loopback address", r.Host)))
 		case r.Method != http.MethodGet && origins.Check(r) != nil:
 			s.fail(w, newProblem(codeForeign, "the request comes from a page of another origin"))
 		default:
+			if n := need(r); !n.has(c) {
+				s.fail(w, n.refuse(c))
+				return
+			}
+			if x, ok := w.(*exchange); ok {
+				x.caller = c
+			}
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// admits compares with every token, in constant time.
-func (s *server) admits(authorization string) bool {
-	scheme, token, _ := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return false
+// callerOf is who makes the request of a guarded handler.
+func callerOf(w http.ResponseWriter) *access.Caller {
+	if x, ok := w.(*exchange); ok && x.caller != nil {
+		return x.caller
 	}
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	found := 0
-	for i := range s.tokens {
-		found |= subtle.ConstantTimeCompare(sum[:], s.tokens[i][:])
-	}
-	return found == 1
+	return &access.Caller{Name: "nobody"} // not behind the edge: a mistake, and no rights
 }

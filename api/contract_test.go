@@ -103,6 +103,7 @@ var bodies = map[string]string{
 	"pull":          goodPull,
 	"renew-leases":  `{"pilot":"p","leases":[]}`,
 	"finish-leases": `{"pilot":"p","results":[]}`,
+	"create-token":  `{"name":"alice","role":"submitter","user":"alice"}`,
 	"submit-task":   goodTask,
 	"test-tags":     goodTask,
 	"add-inputs":    "\"a\"\n\"b\"\n",
@@ -116,7 +117,8 @@ var bodies = map[string]string{
 }
 
 // needed are the query parameters that operations cannot do without.
-var needed = map[string]string{"rollback-site": "?version=1", "apply-site-later": "?at=2030-01-01T00:00:00Z", "retag": "?since=7d", "why": "?a=A&b=B", "delete-claim": "?name=disk"}
+var needed = map[string]string{"rollback-site": "?version=1", "apply-site-later": "?at=2030-01-01T00:00:00Z", "retag": "?since=7d", "why": "?a=A&b=B", "delete-claim": "?name=disk",
+	"revoke-token": "?token=alice"}
 
 const goodTask = `{"name":"t","user":"alice","label":"managed","command":["true"],"count":3,"requirements":{"cores":1,"walltime":"2h"}}`
 

@@ -4,7 +4,8 @@
 //	/v1/tasks /v1/jobs /v1/shares /v1/queues /v1/site /v1/tags  people and scripts: through huma
 //	PUT /v1/tasks/{id}/inputs                                   a stream of any length in constant memory (inputs.go)
 //	GET /healthz /readyz                                        free of tokens
-//	GET /metrics /openapi.json                                  behind the token, when there is one
+//	GET /metrics /openapi.json                                  behind a token, when one is asked for
+//	/v1/tokens                                                  who may do what (tokens.go)
 //	POST /v1/relay                                              other daemons of the site, by a secret of their own (relay.go)
 //
 // # What is promised
@@ -23,7 +24,9 @@
 //     nobody's business.
 //  7. The served document is api/openapi.json byte by byte, and what it says of the hand-decoded routes is what they
 //     do: both are tests. `go test ./api -update` rewrites it and docs/http-api.md.
-//  8. Without tokens the API trusts its network, but no browser: requests that a page of another origin makes are
+//  8. rights.go is the one table of roles and routes, for the API and the page; a route that is not in it is an admin's, and a
+//     test holds it against the router. What a submitter or share owner is bound to further, own.go sees to, around the
+//     packages below, so that no route can forget it. Where no token is asked for the API trusts its network, but no browser: requests that a page of another origin makes are
 //     refused, and on loopback so is any Host that is not loopback (DNS rebinding).
 //  9. Pulls and ends are served by the daemon that decides, wherever they arrive (relay.go). When it goes in the middle,
 //     what may be repeated is served here; a pull without a request id is answered 503.

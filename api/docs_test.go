@@ -5,12 +5,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // docs/http-api.md is testdata/http-api.md with the parts that the code knows filled in.
@@ -25,6 +28,32 @@ func TestOverviewIsCommitted(t *testing.T) {
 	writeErrors(&errs)
 	text := strings.NewReplacer("<!-- routes -->\n", routes.String(), "<!-- errors -->\n", errs.String()).Replace(string(frame))
 	compareFile(t, "../docs/http-api.md", []byte(text))
+}
+
+// docs/access.md is testdata/access.md with the table of rights.
+func TestAccessPageIsCommitted(t *testing.T) {
+	frame, err := os.ReadFile("testdata/access.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w bytes.Buffer
+	w.WriteString("| route |")
+	for _, role := range access.Roles() {
+		fmt.Fprintf(&w, " %s |", role)
+	}
+	w.WriteString("\n|---|" + strings.Repeat("---|", len(access.Roles())) + "\n")
+	routes := slices.Collect(maps.Values(rights))
+	slices.SortFunc(routes, func(a, b *right) int {
+		return cmp.Or(cmp.Compare(a.pattern, b.pattern), cmp.Compare(a.method, b.method))
+	})
+	for _, r := range routes {
+		fmt.Fprintf(&w, "| `%s %s` |", r.method, r.pattern)
+		for _, role := range access.Roles() {
+			w.WriteString(map[bool]string{true: " ✓ |", false: " |"}[r.has(&access.Caller{Role: role})])
+		}
+		w.WriteString("\n")
+	}
+	compareFile(t, "../docs/access.md", []byte(strings.Replace(string(frame), "<!-- rights -->\n", w.String(), 1)))
 }
 
 func writeRoutes(w *bytes.Buffer, b *bench) {

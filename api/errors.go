@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/report"
@@ -34,6 +35,7 @@ var (
 	codeBadJSON      = code{status: 400, name: "bad_json", title: "The body is not JSON"}
 	codeNoBody       = code{status: 400, name: "no_body", title: "The body is empty"}
 	codeUnauthorized = code{status: 401, name: "unauthorized", title: "No valid token", hint: "send the header Authorization: Bearer <token>"}
+	codeForbidden    = code{status: 403, name: "forbidden", title: "The token has not the right to do this", hint: "docs/access.md lists what each role may do"}
 	codeForeign      = code{status: 403, name: "foreign_origin", title: "Refused: the request may come from a foreign web page",
 		hint: "use the address that the daemon listens on, or run it with a token file"}
 	codeNoRoute    = code{status: 404, name: "no_route", title: "Nothing lives at this path", hint: "GET /openapi.json lists what there is"}
@@ -62,6 +64,10 @@ var known = []struct {
 	err error
 	code
 }{
+	{access.ErrNoToken, code{status: 404, name: "no_token", title: "There is no such token", hint: "`divvy token list --all` lists them"}},
+	{access.ErrName, code{status: 409, name: "token_name", title: "A token with this name is there already"}},
+	{access.ErrInvalid, codeInvalid},
+	{errNotYours, codeForbidden},
 	{dispatcher.ErrUnknownQueue, codeNoQueue},
 	{dispatcher.ErrUnknownResource, codeNoResource},
 	{dispatcher.ErrNoClaim, code{status: 404, name: "no_claim", title: "There is no such resource claim",

@@ -26,6 +26,9 @@ func (s *server) explainRoutes() {
 		Description: "Of a job that waits: how its share stands at every level, the first gate that it does not pass at each queue, its position and ETA. " +
 			"Of one that runs or has ended: the decision that started it. As the daemon that decides sees it.",
 	}, func(ctx context.Context, in *byID) (dispatcher.Explanation, error) {
+		if err := s.mayJob(ctx, in.ID); err != nil {
+			return dispatcher.Explanation{}, err
+		}
 		if e, ok := askLead[dispatcher.Explanation](ctx, s, askExplain, in.ID); ok {
 			return e, nil
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -338,7 +339,7 @@ type bench struct {
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
-		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Reports: fakeReports{}, Build: "test",
+		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
 	}
 	for _, f := range change {
 		f(&c)
@@ -389,4 +390,26 @@ func (fakeReports) Run(_ context.Context, name string, since time.Time) (report.
 	cell := "1"
 	return report.Table{Report: report.Report{Name: name, Title: "a report"}, Since: since, At: time.Now(),
 		Columns: []report.Column{{Name: "jobs", Numeric: true}, {Name: "share"}}, Rows: [][]*string{{&cell, nil}}}, nil
+}
+
+// fakeAccess knows one token.
+type fakeAccess struct{}
+
+func (fakeAccess) token() access.Token {
+	return access.Token{ID: 1, Name: "alice", Prefix: "divvy_0123456789", Role: access.Submitter, Subject: access.Subject{User: "alice"}, CreatedAt: time.Unix(1e9, 0).UTC(), CreatedBy: "root"}
+}
+
+func (f fakeAccess) Create(_ context.Context, n access.New) (access.Made, error) {
+	return access.Made{Token: f.token(), Text: "divvy_0123456789_text"}, n.Validate()
+}
+
+func (f fakeAccess) List(context.Context, bool) ([]access.Token, error) {
+	return []access.Token{f.token()}, nil
+}
+
+func (f fakeAccess) Revoke(_ context.Context, which, _ string) (access.Token, error) {
+	if which != "alice" {
+		return access.Token{}, fmt.Errorf("%w: %q", access.ErrNoToken, which)
+	}
+	return f.token(), nil
 }

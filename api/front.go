@@ -29,7 +29,7 @@ type front struct {
 func (s *server) front(routes *chi.Mux) *front {
 	f := &front{Mux: routes, hot: map[string]http.Handler{}}
 	for path, h := range s.pilotRoutes() {
-		f.hot[path] = s.edgeOf(s.metrics.series(http.MethodPost, path), s.guard(h))
+		f.hot[path] = s.edgeOf(s.metrics.series(http.MethodPost, path), s.guardHot(http.MethodPost, path, h))
 	}
 	return f
 }

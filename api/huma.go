@@ -95,6 +95,7 @@ func (s *server) document() huma.Config {
 				{Name: "jobs", Description: "Jobs, their attempts and logs."},
 				{Name: "site", Description: "Shares, queues, tagging rules and their versions."},
 				{Name: "resources", Description: "Licences and other units of which there are only so many: who holds them, who waits, how many there are."},
+				{Name: "access", Description: "Tokens: who may do what."},
 				{Name: "daemon", Description: "How the daemon does."},
 			},
 		},

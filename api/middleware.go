@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 const headerRequestID = "X-Request-Id"
@@ -30,6 +32,7 @@ type exchange struct {
 	hot    *series   // nil: the router knows
 	ids    [1]string // id, as the header has it
 	span   trace.Span
+	caller *access.Caller // whom guard has let in
 }
 
 // WriteHeader remembers the status.

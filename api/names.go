@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/tagging"
@@ -27,4 +28,6 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[site.Changes]():            "SiteChanges",
 	reflect.TypeFor[site.Head]():               "SiteHead",
 	reflect.TypeFor[site.Live]():               "LiveWork",
+	reflect.TypeFor[access.New]():              "NewToken",
+	reflect.TypeFor[access.Made]():             "MadeToken",
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -104,9 +105,18 @@ type Site interface {
 	CancelLater(ctx context.Context, id int64, by string) (site.Later, error)
 }
 
+// Access makes, lists and revokes tokens; *access.Store is one.
+type Access interface {
+	Create(context.Context, access.New) (access.Made, error)
+	List(ctx context.Context, all bool) ([]access.Token, error)
+	// Revoke takes a name, or a text that begins with a prefix.
+	Revoke(ctx context.Context, which, by string) (access.Token, error)
+}
+
 // The packages below are what the API needs.
 var (
 	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
 	_ Tasks      = (*generator.Generator)(nil)
 	_ Site       = (*site.Store)(nil)
+	_ Access     = (*access.Store)(nil)
 )

@@ -2,23 +2,27 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // pageRoutes puts the page for people beside the API.
 func (s *server) pageRoutes(root chi.Router) *web.Page {
 	c := web.Config{
 		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Site: s.Site, Hub: s.Pages,
-		Admits: s.admits, Fault: s.fault, Fail: s.fail, Build: s.Build, Timeout: s.timeout,
-	}
-	for _, t := range s.tokens {
-		c.Tokens = append(c.Tokens, [sha256.Size]byte(t))
+		Closed: s.closed, Caller: s.caller, Book: s.book,
+		May: func(c *access.Caller, method, pattern string) error {
+			if r := rightOf(method, pattern); !r.has(c) {
+				return r.refuse(c)
+			}
+			return nil
+		},
+		Fault: s.fault, Fail: s.fail, Build: s.Build, Timeout: s.timeout,
 	}
 	page := web.New(c)
 	for _, r := range page.Routes() {
@@ -72,6 +76,11 @@ func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedF
 
 // TaskQueues says where the jobs of a task may run.
 func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error) {
+	if onlyUser(ctx) != "" {
+		if _, err := d.s.Tasks.Task(ctx, task); err != nil {
+			return nil, err
+		}
+	}
 	if all, ok := askLead[[]dispatcher.KindQueues](ctx, d.s, askFits, task); ok {
 		return all, nil
 	}
@@ -80,6 +89,9 @@ func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatche
 
 // Explain says why a job waits, or why it was given its slot.
 func (d pageDispatcher) Explain(ctx context.Context, job int64) (dispatcher.Explanation, error) {
+	if err := d.s.mayJob(ctx, job); err != nil {
+		return dispatcher.Explanation{}, err
+	}
 	if e, ok := askLead[dispatcher.Explanation](ctx, d.s, askExplain, job); ok {
 		return e, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
@@ -24,13 +25,18 @@ func (s *server) pandaRoutes(root chi.Router) {
 	}
 	c.Dispatcher, c.Log, c.Timeout = deciding{c.Dispatcher, s}, s.log, s.timeout
 	if c.Guard == nil {
-		access := &panda.Access{Anyone: len(s.tokens) == 0}
-		for _, t := range s.tokens {
-			access.Operators = append(access.Operators, t)
-		}
-		c.Guard = access.Guard
+		who := &panda.Access{Anyone: !s.closed, Operator: Steers(s.book)}
+		c.Guard = who.Guard
 	}
 	panda.Routes(root, c)
+}
+
+// Steers says of a token whether it may do on PanDA's API what operators do.
+func Steers(book *access.Book) func(token string) bool {
+	return func(token string) bool {
+		c := book.Find(token)
+		return c != nil && c.Is(access.Operator, access.Admin)
+	}
 }
 
 // deciding is the dispatcher of the daemon that decides: pulls and ends are served there, as those of native pilots are.

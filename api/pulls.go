@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -20,6 +21,9 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	defer release(body)
 	if err == nil {
 		err = checkPull(req)
+	}
+	if c := callerOf(w); err == nil && !c.MayPull(req.Queue) {
+		err = fmt.Errorf("%w: queue %q is not one at which %s may pull", errNotYours, req.Queue, c)
 	}
 	if err != nil {
 		s.fail(w, err)

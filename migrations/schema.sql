@@ -1696,6 +1696,51 @@ ALTER TABLE public.tasks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.tokens (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    prefix text NOT NULL,
+    hash bytea NOT NULL,
+    role text NOT NULL,
+    user_name text,
+    queues text[] DEFAULT '{}'::text[] NOT NULL,
+    share text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    revoked_by text,
+    used_at timestamp with time zone,
+    CONSTRAINT tokens_check CHECK (((user_name IS NOT NULL) = (role = 'submitter'::text))),
+    CONSTRAINT tokens_check1 CHECK (((queues = '{}'::text[]) OR (role = 'pilot'::text))),
+    CONSTRAINT tokens_check2 CHECK (((share IS NOT NULL) = (role = 'share-owner'::text))),
+    CONSTRAINT tokens_check3 CHECK (((revoked_by IS NULL) = (revoked_at IS NULL))),
+    CONSTRAINT tokens_hash_check CHECK ((length(hash) = 32)),
+    CONSTRAINT tokens_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+    CONSTRAINT tokens_role_check CHECK ((role = ANY (ARRAY['pilot'::text, 'submitter'::text, 'share-owner'::text, 'operator'::text, 'reader'::text, 'admin'::text])))
+);
+
+COMMENT ON TABLE public.tokens IS 'Tokens of the API. Rows stay, so that the audit can name them.';
+
+COMMENT ON COLUMN public.tokens.prefix IS 'The begin of the token''s text, by which one that was found is known.';
+
+COMMENT ON COLUMN public.tokens.hash IS 'SHA-256 of the token, which is 256 random bits; the token itself is kept nowhere.';
+
+COMMENT ON COLUMN public.tokens.queues IS 'Of a pilot: where it may pull; empty = anywhere.';
+
+COMMENT ON COLUMN public.tokens.share IS 'Of a share owner: path of the node below which it may change weights.';
+
+COMMENT ON COLUMN public.tokens.used_at IS 'Last use, written once a minute at the most.';
+
+ALTER TABLE public.tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.tokens_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE VIEW public.uncounted_days AS
  SELECT p.day,
     p.share_id,
@@ -3764,6 +3809,15 @@ ALTER TABLE ONLY public.task_needs
 ALTER TABLE ONLY public.tasks
     ADD CONSTRAINT tasks_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.tokens
+    ADD CONSTRAINT tokens_hash UNIQUE (hash);
+
+ALTER TABLE ONLY public.tokens
+    ADD CONSTRAINT tokens_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.tokens
+    ADD CONSTRAINT tokens_prefix UNIQUE (prefix);
+
 ALTER TABLE ONLY public.usage_days
     ADD CONSTRAINT usage_days_pkey PRIMARY KEY (day, share_id, queue_id, user_name);
 
@@ -4015,6 +4069,10 @@ COMMENT ON INDEX public.tasks_user IS 'Lists of a user''s tasks.';
 CREATE INDEX tasks_waiting ON public.tasks USING btree (id) WHERE (state = 'waiting'::text);
 
 COMMENT ON INDEX public.tasks_waiting IS 'Tasks that no rule has matched yet: looked at when the site changes.';
+
+CREATE UNIQUE INDEX tokens_name ON public.tokens USING btree (name) WHERE (revoked_at IS NULL);
+
+COMMENT ON INDEX public.tokens_name IS 'Names differ among those that are not revoked.';
 
 COMMENT ON INDEX public.usage_days_pkey IS 'Target of upserts, stretches of time.';
 

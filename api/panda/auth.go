@@ -17,8 +17,8 @@ import (
 type Access struct {
 	// Tokens are those of panda_tokens: good for these routes only.
 	Tokens []Token
-	// Operators are the SHA-256 of the native API's tokens. Who has one may do everything there, and so here.
-	Operators [][sha256.Size]byte
+	// Operator says of a token of the native API whether it may do everything here; nil: none may.
+	Operator func(token string) bool
 	// Users are whom client certificates stand for, on a listener with a TLSFiles.Config, which lets good ones in only.
 	Users Users
 	// Issuers are those whose JSON web tokens are good.
@@ -180,14 +180,12 @@ func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 	default:
 		return nil, errNoCredential
 	}
-	sum := sha256.Sum256([]byte(token))
-	for _, o := range a.Operators { // of a hash: how long the comparison takes tells nothing of the token
-		if sum == o {
-			c.Operator = true
-			return nil, nil
-		}
+	if a.Operator != nil && a.Operator(token) {
+		c.Operator = true
+		return nil, nil
 	}
-	for _, t := range a.Tokens {
+	sum := sha256.Sum256([]byte(token))
+	for _, t := range a.Tokens { // of a hash: how long the comparison takes tells nothing of the token
 		if sum == t.sum {
 			c.Token = t.Name
 			return t.origins, nil

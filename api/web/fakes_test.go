@@ -15,6 +15,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -167,7 +168,9 @@ var errNone = errors.New("there is none")
 func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, world: &world{}, tasks: &tasks{}, sites: &sites{}, mux: chi.NewMux()}
-	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Site: s.sites, Build: "test",
+	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Site: s.sites, Build: "test", Book: access.NewBook(nil),
+		Caller: func(string) *access.Caller { return &access.Caller{Name: "anybody", Role: access.Admin} },
+		May:    func(*access.Caller, string, string) error { return nil },
 		Fault: func(_ http.ResponseWriter, err error) Fault {
 			return Fault{Status: faultStatus(err), Title: "No", Code: "no", Detail: err.Error()}
 		},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/origin"
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // Cookies of the page. None holds a token of the API.
@@ -26,19 +27,34 @@ const (
 	sessionLasts  = 12 * time.Hour
 )
 
-// guard lets those in who may call /v1 too.
-func (p *Page) guard(next http.Handler) http.Handler {
+// guard lets those in who have the right to a route, and tells what serves it who they are.
+func (p *Page) guard(method, pattern string, next http.Handler) http.Handler {
 	return p.ofThisOrigin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case len(p.cfg.Tokens) == 0, p.session(r), p.cfg.Admits(r.Header.Get("Authorization")):
+		c := p.caller(r)
+		if c != nil {
+			r = r.WithContext(access.With(r.Context(), c))
+			if err := p.cfg.May(c, method, pattern); err != nil {
+				p.failed(w, r, err)
+				return
+			}
 			next.ServeHTTP(w, r)
-		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
-			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
-		default:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
-			p.failed(w, r, ErrUnauthorized)
+			return
 		}
+		if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
+		p.failed(w, r, ErrUnauthorized)
 	}))
+}
+
+// caller is who asks, by a session or by a token; nil: nobody who is let in.
+func (p *Page) caller(r *http.Request) *access.Caller {
+	if c := p.session(r); c != nil {
+		return c
+	}
+	return p.cfg.Caller(r.Header.Get("Authorization"))
 }
 
 // ofThisOrigin keeps out what a foreign page makes a browser send.
@@ -46,7 +62,7 @@ func (p *Page) ofThisOrigin(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case len(p.cfg.Tokens) == 0 && origin.Rebound(r):
+		case !p.cfg.Closed && origin.Rebound(r):
 			p.failed(w, r, fmt.Errorf("%w: host %q on a loopback address", ErrForeign, r.Host))
 		case r.Method != http.MethodGet && origins.Check(r) != nil:
 			p.failed(w, r, fmt.Errorf("%w: of another origin", ErrForeign))
@@ -56,28 +72,34 @@ func (p *Page) ofThisOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// session says whether the browser has one. Any daemon with the same tokens knows it, and it ends with its token.
-func (p *Page) session(r *http.Request) bool {
+// A session's cookie: when it ends, seconds since 1970; by what the book finds its token; a MAC of both.
+const (
+	endOf  = 8
+	keyOf  = 8
+	sealed = endOf + keyOf
+)
+
+// session is whose session the browser has; nil: it has none. Any daemon with the same tokens knows it, and it ends with its
+// token.
+func (p *Page) session(r *http.Request) *access.Caller {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
-		return false
+		return nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
-	if err != nil || len(raw) != 8+sha256.Size || time.Now().Unix() >= int64(binary.BigEndian.Uint64(raw)) {
-		return false
+	if err != nil || len(raw) != sealed+sha256.Size || time.Now().Unix() >= int64(binary.BigEndian.Uint64(raw)) {
+		return nil
 	}
-	found := 0
-	for _, t := range p.cfg.Tokens {
-		found |= subtle.ConstantTimeCompare(raw[8:], seal(t, raw[:8]))
-	}
-	return found == 1
+	return p.cfg.Book.Match(binary.BigEndian.Uint64(raw[endOf:]), func(h access.Hash) bool {
+		return subtle.ConstantTimeCompare(raw[sealed:], seal(h, raw[:sealed])) == 1
+	})
 }
 
-// seal is the MAC of a session's end by the hash of a token, which the daemon has and nobody else.
-func seal(token [sha256.Size]byte, end []byte) []byte {
+// seal is the MAC of a session's begin by the hash of a token, which the daemon has and nobody else.
+func seal(token access.Hash, begin []byte) []byte {
 	m := hmac.New(sha256.New, token[:])
 	m.Write([]byte("divvy session"))
-	m.Write(end)
+	m.Write(begin)
 	return m.Sum(nil)
 }
 
@@ -107,12 +129,14 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	}
 	next := localPath(r.PostForm.Get("next"))
 	token := strings.TrimSpace(r.PostForm.Get("token"))
-	if !p.cfg.Admits("Bearer " + token) {
+	hash := access.HashOf(token)
+	if p.cfg.Book.Find(token) == nil {
 		p.askToken(w, r, http.StatusUnauthorized, Login{AsOf: Now(), Next: next, Wrong: true})
 		return
 	}
-	end := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(sessionLasts).Unix()))
-	value := base64.RawURLEncoding.EncodeToString(append(end, seal(sha256.Sum256([]byte(token)), end)...))
+	begin := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(sessionLasts).Unix()))
+	begin = binary.BigEndian.AppendUint64(begin, access.KeyOf(hash))
+	value := base64.RawURLEncoding.EncodeToString(append(begin, seal(hash, begin)...))
 	setCookie(w, r, sessionCookie, value, sessionLasts)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }

@@ -2,12 +2,12 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
 	"net/http"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -65,9 +65,13 @@ type Config struct {
 	Site       Site
 	// Hub serves /events; nil: pages stand still.
 	Hub *Hub
-	// Tokens that are let in; none: everybody. Admits judges the header Authorization.
-	Tokens [][sha256.Size]byte
-	Admits func(authorization string) bool
+	// Closed says that a token is asked for. Caller is whom the header Authorization stands for, nil: nobody who is let in;
+	// Book knows whose a session is.
+	Closed bool
+	Caller func(authorization string) *access.Caller
+	Book   *access.Book
+	// May says whether a caller has the right to a route of the page; the error says what is missing.
+	May func(c *access.Caller, method, pattern string) error
 	// Fault says in the API's words what went wrong, and Fail answers with it as a problem.
 	Fault func(http.ResponseWriter, error) Fault
 	Fail  func(http.ResponseWriter, error)

@@ -66,16 +66,16 @@ func New(cfg Config) *Page {
 // Routes lists all that the page serves. Each checks for itself who asks.
 func (p *Page) Routes() (all []Route) {
 	for _, v := range p.allViews() {
-		all = append(all, Route{http.MethodGet, v.Path, p.guard(p.serveView(p.views[v.Path]))})
+		all = append(all, Route{http.MethodGet, v.Path, p.guard(http.MethodGet, v.Path, p.serveView(p.views[v.Path]))})
 	}
 	for _, a := range p.acts() {
-		all = append(all, Route{http.MethodPost, a.Path, p.guard(p.serveAct(a))})
+		all = append(all, Route{http.MethodPost, a.Path, p.guard(http.MethodPost, a.Path, p.serveAct(a))})
 	}
 	all = append(all,
-		Route{http.MethodGet, "/events", p.guard(http.HandlerFunc(p.events))},
+		Route{http.MethodGet, "/events", p.guard(http.MethodGet, "/events", http.HandlerFunc(p.events))},
 		Route{http.MethodGet, "/assets/*", http.HandlerFunc(p.serveAsset)}, // the same for everybody, and public
 	)
-	if len(p.cfg.Tokens) > 0 {
+	if p.cfg.Closed {
 		all = append(all, Route{http.MethodGet, "/login", http.HandlerFunc(p.loginPage)},
 			Route{http.MethodPost, "/login", p.ofThisOrigin(http.HandlerFunc(p.login))},
 			Route{http.MethodPost, "/logout", p.ofThisOrigin(http.HandlerFunc(p.logout))})
@@ -101,7 +101,7 @@ func (p *Page) serveView(v *View) http.Handler {
 		default:
 			f := p.frame(w, r, v.Nav)
 			f.Title, f.Show, f.View, f.JSON = v.Title, show, v.Name, jsonLink(req)
-			if p.cfg.Hub != nil && p.lives(v) {
+			if p.cfg.Hub != nil && p.lives(v) && f.May(http.MethodGet, "/events") {
 				f.Live = req.Path
 				if v.Live != nil {
 					f.Shape = v.Live(show).Shape

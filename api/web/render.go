@@ -33,7 +33,12 @@ type frame struct {
 	Login bool   // there is a session to end
 	Build string
 	Links []navLink
+
+	may func(method, pattern string) bool
 }
+
+// May says whether who looks has the right to a route of the page: templates leave out what would be refused.
+func (f *frame) May(method, pattern string) bool { return f.may == nil || f.may(method, pattern) }
 
 type navLink struct {
 	Path, Name string
@@ -56,9 +61,12 @@ func (f *frame) Heading() string {
 func (f *frame) Age() int { return int(max(0, time.Since(f.Show.When()).Seconds()) + 0.5) }
 
 func (p *Page) frame(w http.ResponseWriter, r *http.Request, nav string) *frame {
-	f := &frame{Nav: nav, Path: r.URL.RequestURI(), Token: formToken(w, r), Said: said(w, r), Build: p.cfg.Build, Login: p.session(r)}
+	f := &frame{Nav: nav, Path: r.URL.RequestURI(), Token: formToken(w, r), Said: said(w, r), Build: p.cfg.Build, Login: p.session(r) != nil}
+	if c := p.caller(r); c != nil {
+		f.may = func(method, pattern string) bool { return p.cfg.May(c, method, pattern) == nil }
+	}
 	for _, l := range navigation {
-		if _, there := p.views[l.Path]; there {
+		if _, there := p.views[l.Path]; there && f.May(http.MethodGet, l.Path) {
 			l.Current = l.Path == nav
 			f.Links = append(f.Links, l)
 		}

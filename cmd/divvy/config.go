@@ -24,7 +24,8 @@ type config struct {
 	StateDir       string        `yaml:"state_dir" doc:"Folder of the private PostgreSQL."`
 	Listen         string        `yaml:"listen" doc:"Address of the HTTP API; port 0 = any free one."`
 	Advertise      string        `yaml:"advertise" doc:"host:port at which the other daemons of the site reach this one; empty = where it listens, with the host's name when that is all addresses. The eldest daemon that can be reached decides all pulls."`
-	TokenFile      string        `yaml:"token_file" doc:"File with the token that every request must carry (Authorization: Bearer)."`
+	TokenFile      string        `yaml:"token_file" doc:"File with tokens that have every right, one a line; every request must carry a token then (Authorization: Bearer)."`
+	RequireToken   bool          `yaml:"require_token" doc:"Every request must carry a token, also without a token_file: one that divvy token create has made, the first with --database."`
 	Insecure       bool          `yaml:"insecure" doc:"Listen beyond loopback without a token."`
 	PandaListen    string        `yaml:"panda_listen" doc:"Address of PanDA's API for its pilots; empty = beside the HTTP API, on listen."`
 	PandaCert      string        `yaml:"panda_cert" doc:"Certificate of panda_listen (PEM, with its chain), which speaks TLS then."`
@@ -233,14 +234,17 @@ func (c config) validateLeases() (errs []error) {
 	return errs
 }
 
+// closed says whether the API asks for a token.
+func (c config) closed() bool { return c.TokenFile != "" || c.RequireToken }
+
 func (c config) validateAddresses() (errs []error) {
 	local, err := loopback(c.Listen)
 	switch {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("listen: %w", err))
-	case !local && c.TokenFile == "" && !c.Insecure:
+	case !local && !c.closed() && !c.Insecure:
 		errs = append(errs, hintf(fmt.Errorf("listen: %s is reachable from other hosts, and no token is asked for", c.Listen),
-			"Give --token-file FILE, or --insecure if you mean it."))
+			"Give --token-file FILE, or --require-token, or --insecure if you mean it."))
 	}
 	if c.Advertise != "" {
 		if _, _, err := net.SplitHostPort(c.Advertise); err != nil {

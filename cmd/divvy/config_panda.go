@@ -8,7 +8,7 @@ import (
 
 // pandaCredentials says whether PanDA's API asks for any credential at all.
 func (c config) pandaCredentials() bool {
-	return c.PandaTokens != "" || c.PandaUsers != "" || c.PandaIssuers != "" || c.TokenFile != ""
+	return c.PandaTokens != "" || c.PandaUsers != "" || c.PandaIssuers != "" || c.closed()
 }
 
 // pandaFiles are those with its credentials.

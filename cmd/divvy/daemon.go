@@ -17,6 +17,7 @@ import (
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
@@ -35,6 +36,8 @@ type daemon struct {
 	db         *database
 	pool       *pgxpool.Pool
 	store      *site.Store
+	tokens     *access.Store
+	book       *access.Book
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
 	wakes      *wakes
@@ -69,7 +72,7 @@ func newDaemon(cfg config, log *slog.Logger) *daemon {
 // stopped again. ctx bounds the start only.
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.startTraces, d.listen, d.openDatabase, d.openPool, d.openSite, d.openRelay, d.openDispatcher, d.openGenerator, d.firstSite, d.findLead, d.startLoops, d.startDispatcher, d.serve,
+		d.startTraces, d.listen, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openRelay, d.openDispatcher, d.openGenerator, d.firstSite, d.findLead, d.startLoops, d.startDispatcher, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))

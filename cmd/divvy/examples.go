@@ -26,6 +26,7 @@ var examples = map[string]string{
 	"queue online":          "  divvy queue online CERN",
 	"queue show":            "  divvy queue show CERN",
 	"queue test":            "  divvy queue test CERN",
+	"token":                 "  divvy token create alice --role submitter --user alice\n  divvy token list",
 	"resource":              "  divvy resource list\n  divvy resource show maya",
 	"resource list":         "  divvy resource list",
 	"resource-claim":        "  divvy resource-claim list --state bound",

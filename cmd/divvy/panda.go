@@ -50,10 +50,10 @@ func (d *daemon) PandaURL() string {
 	return urlOf("http", d.panda.Addr())
 }
 
-// pandaConfig is PanDA's API as the configuration has it. tokens are those of the native API.
-func (d *daemon) pandaConfig(tokens []api.Token) (panda.Config, error) {
+// pandaConfig is PanDA's API as the configuration has it.
+func (d *daemon) pandaConfig() (panda.Config, error) {
 	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
-	access := &panda.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.pandaFiles, Read: func() (*panda.Access, error) { return d.pandaAccess(tokens) }}
+	access := &panda.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.pandaFiles, Read: d.pandaAccess}
 	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.PandaTrf))
 	c.Guard = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })
@@ -66,11 +66,8 @@ func (d *daemon) pandaConfig(tokens []api.Token) (panda.Config, error) {
 }
 
 // pandaAccess is who is let in, as the files say it now.
-func (d *daemon) pandaAccess(tokens []api.Token) (*panda.Access, error) {
-	access := &panda.Access{Anyone: d.cfg.pandaOpen()}
-	for _, t := range tokens {
-		access.Operators = append(access.Operators, t)
-	}
+func (d *daemon) pandaAccess() (*panda.Access, error) {
+	access := &panda.Access{Anyone: d.cfg.pandaOpen(), Operator: api.Steers(d.book)}
 	return access, errors.Join(
 		readCredentials("panda_tokens", d.cfg.PandaTokens, panda.ReadTokens, &access.Tokens),
 		readCredentials("panda_users", d.cfg.PandaUsers, panda.ReadUsers, &access.Users),

@@ -183,7 +183,7 @@ func TestPandaOpenWarning(t *testing.T) {
 		}
 		var log bytes.Buffer
 		d := newDaemon(cfg, slog.New(slog.NewTextHandler(&log, nil)))
-		if _, err := d.pandaConfig(nil); err != nil {
+		if _, err := d.pandaConfig(); err != nil {
 			t.Error(err)
 		}
 		if c.want == "" && log.Len() > 0 || !strings.Contains(log.String(), c.want) {

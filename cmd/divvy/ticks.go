@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // Rests of the steps whose cost grows with what there is. What other daemons tell of is to be known at once, but ten of
@@ -58,6 +60,8 @@ func (d *daemon) loops() []loop {
 		{name: "partition", every: 30 * time.Second, step: d.dispatcher.Partition},
 		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
 		{name: "survey", every: 5 * time.Second, step: d.dispatcher.Survey},
+		{name: "tokens", every: access.RefreshEvery, wake: d.wakes.on("tokens"), step: d.book.Refresh},
+		{name: "token-use", every: time.Minute, step: d.book.MarkUsed},
 		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "later", every: time.Second, step: d.store.ApplyDue},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},

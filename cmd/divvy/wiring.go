@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -153,11 +150,7 @@ func (d *daemon) firstSite(ctx context.Context) error {
 
 // serve starts HTTP on the ports that listen took.
 func (d *daemon) serve(context.Context) error {
-	tokens, err := d.tokens()
-	if err != nil {
-		return err
-	}
-	calls, err := d.pandaConfig(tokens)
+	calls, err := d.pandaConfig()
 	if err != nil {
 		return err
 	}
@@ -166,7 +159,7 @@ func (d *daemon) serve(context.Context) error {
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
-		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Tokens: tokens, Build: version(), Pages: d.pages,
+		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Build: version(), Pages: d.pages,
 		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 		Panda: calls, PandaApart: d.panda != nil,
 	})
@@ -183,30 +176,6 @@ func (d *daemon) serve(context.Context) error {
 	// so (503) instead of keeping the HTTP server from ending. Renewals and ends are served until that has happened.
 	d.onStop("pulls", time.Second, func(context.Context) error { d.pages.Close(); d.dispatcher.Drain(); d.leaveRelay(); return nil })
 	return nil
-}
-
-func (d *daemon) tokens() ([]api.Token, error) {
-	if d.cfg.TokenFile == "" {
-		if local, err := loopback(d.cfg.Listen); err == nil && !local {
-			d.log.Warn("everybody who reaches this port may do everything: --insecure, and no token file", "listen", d.Addr())
-		}
-		return nil, nil
-	}
-	f, err := os.Open(d.cfg.TokenFile)
-	if err != nil {
-		return nil, fmt.Errorf("token file: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return nil, fmt.Errorf("token file: %w", err)
-	}
-	if d.lines != nil {
-		for line := range strings.Lines(string(text)) {
-			d.lines.Hide(strings.TrimSpace(line))
-		}
-	}
-	return api.ReadTokens(bytes.NewReader(text))
 }
 
 // startDispatcher lets pulls, renewals and ends be served.

@@ -23,6 +23,9 @@ type ApplyRequest struct {
 	Moves  map[string]string // live work of a share that is removed or gets children: its path → a leaf of the new tree
 	DryRun bool              // everything but the change
 	When   time.Time         // dry run: targets by the plans in force then; zero: now
+	// Check is asked whether the changes may be, under the site lock, so that nothing comes between; nil: any. An error of
+	// it refuses them.
+	Check func(Changes) error
 }
 
 // Applied is what an Apply or a rollback did, or in a dry run would do.
@@ -53,7 +56,7 @@ func (s *Store) Apply(ctx context.Context, r ApplyRequest) (Applied, error) {
 		return Applied{}, err
 	}
 	next.AppliedBy, next.Note = r.By, r.Note
-	return s.change(ctx, wanted{next: next, moves: r.Moves, dryRun: r.DryRun, when: r.When})
+	return s.change(ctx, wanted{next: next, moves: r.Moves, dryRun: r.DryRun, when: r.When, check: r.Check})
 }
 
 // fileName is what problems call a file that came without a name.
@@ -65,6 +68,7 @@ type wanted struct {
 	moves    map[string]string
 	dryRun   bool
 	when     time.Time                 // of a dry run
+	check    func(Changes) error       // nil: none
 	shareIDs map[string]shares.ShareID // of a rollback: who is who
 	queueIDs map[string]shares.QueueID
 }
@@ -101,6 +105,11 @@ func (s *Store) changeIn(ctx context.Context, tx pgx.Tx, w wanted) (Applied, err
 	c, err := s.prepare(ctx, tx, w, before)
 	if err != nil {
 		return Applied{}, err
+	}
+	if w.check != nil {
+		if err := w.check(diff(c.before, c.next)); err != nil {
+			return Applied{}, err
+		}
 	}
 	if w.dryRun {
 		return c.rehearse(ctx, w.when)

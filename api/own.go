@@ -1,0 +1,315 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// onlyUser is the user to whose tasks the caller is bound; "": to nobody's.
+func onlyUser(ctx context.Context) string {
+	if c := access.CallerIn(ctx); c != nil {
+		return c.OnlyUser()
+	}
+	return ""
+}
+
+// ownTasks bounds submitters to the tasks of their user, for the API and the page alike.
+type ownTasks struct{ everybodys }
+
+// everybodys are the tasks under another name: a type has no method and field of one name.
+type everybodys = Tasks
+
+// may refuses the task of another user.
+func (o ownTasks) may(ctx context.Context, id int64) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	_, err := o.Task(ctx, id)
+	return err
+}
+
+// Task is that of the generator, if the caller may see it.
+func (o ownTasks) Task(ctx context.Context, id int64) (generator.Task, error) {
+	t, err := o.everybodys.Task(ctx, id)
+	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
+		return generator.Task{}, fmt.Errorf("%w: task %d is not one of %s", errNotYours, id, access.CallerIn(ctx))
+	}
+	return t, err
+}
+
+// Tasks lists those that the caller may see.
+func (o ownTasks) Tasks(ctx context.Context, f generator.Filter) ([]generator.Task, int64, error) {
+	if user := onlyUser(ctx); user != "" {
+		f.User = user
+	}
+	return o.everybodys.Tasks(ctx, f)
+}
+
+// List lists those that the caller may see.
+func (o ownTasks) List(ctx context.Context, l generator.Listing) (generator.Listed, error) {
+	if user := onlyUser(ctx); user != "" {
+		l.User = user
+	}
+	return o.everybodys.List(ctx, l)
+}
+
+// Submit makes a task of the caller's user.
+func (o ownTasks) Submit(ctx context.Context, r generator.SubmitRequest) (generator.Task, error) {
+	if user := onlyUser(ctx); user != "" {
+		r.Spec.User = user
+	}
+	return o.everybodys.Submit(ctx, r)
+}
+
+// SubmitMany makes tasks of the caller's user.
+func (o ownTasks) SubmitMany(ctx context.Context, all []generator.SubmitRequest) ([]generator.Submitted, error) {
+	if user := onlyUser(ctx); user != "" {
+		for i := range all {
+			all[i].Spec.User = user
+		}
+	}
+	return o.everybodys.SubmitMany(ctx, all)
+}
+
+// Clone makes a task like one of the caller's user, for that user.
+func (o ownTasks) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
+	if user := onlyUser(ctx); user != "" {
+		if err := o.may(ctx, r.Task); err != nil {
+			return generator.Task{}, err
+		}
+		var err error
+		if r.Changes, err = withUser(r.Changes, user); err != nil {
+			return generator.Task{}, err
+		}
+	}
+	return o.everybodys.Clone(ctx, r)
+}
+
+// withUser is a part of a task, for this user. What is no JSON object is left for who knows the words.
+func withUser(changes json.RawMessage, user string) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(changes)) > 0 {
+		if err := json.Unmarshal(changes, &fields); err != nil || fields == nil {
+			return nil, fmt.Errorf("%w: the changes of a clone are no JSON object", generator.ErrInvalid)
+		}
+	}
+	name, err := json.Marshal(user)
+	if err != nil {
+		return nil, err
+	}
+	fields["user"] = name
+	return json.Marshal(fields)
+}
+
+// Act says something to tasks of the caller's user only: those of others are as if there were none.
+func (o ownTasks) Act(ctx context.Context, r generator.ActRequest) (generator.Acted, error) {
+	c := access.CallerIn(ctx)
+	if c == nil || c.OnlyUser() == "" {
+		return o.everybodys.Act(ctx, r)
+	}
+	if r.Verb == generator.VerbReassign {
+		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", errNotYours, c)
+	}
+	for _, id := range r.Selection.Tasks {
+		if err := o.may(ctx, id); err != nil && !errors.Is(err, generator.ErrNoTask) { // the answer says that of the task
+			return generator.Acted{}, err
+		}
+	}
+	if len(r.Selection.Tasks) == 0 {
+		r.User = c.User
+	}
+	return o.everybodys.Act(ctx, r)
+}
+
+// own is a verb on one task that the caller may steer.
+func own[T any](ctx context.Context, o ownTasks, id int64, verb func() (T, error)) (T, error) {
+	if err := o.may(ctx, id); err != nil {
+		return *new(T), err
+	}
+	return verb()
+}
+
+// AddInputs and the verbs below are the generator's, for tasks that the caller may steer.
+func (o ownTasks) AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (int64, error) {
+	return own(ctx, o, id, func() (int64, error) { return o.everybodys.AddInputs(ctx, id, offset, lines) })
+}
+
+// Commit publishes a task.
+func (o ownTasks) Commit(ctx context.Context, id int64) (generator.Task, error) {
+	return own(ctx, o, id, func() (generator.Task, error) { return o.everybodys.Commit(ctx, id) })
+}
+
+// Kill ends a task.
+func (o ownTasks) Kill(ctx context.Context, id int64) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Kill(ctx, id) })
+}
+
+// Pause starts no more jobs of a task.
+func (o ownTasks) Pause(ctx context.Context, id int64) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Pause(ctx, id) })
+}
+
+// Resume lets a paused task go on.
+func (o ownTasks) Resume(ctx context.Context, id int64) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Resume(ctx, id) })
+}
+
+// Retry tries failed pieces again.
+func (o ownTasks) Retry(ctx context.Context, id int64) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Retry(ctx, id) })
+}
+
+// RetryWith is Retry with other requirements.
+func (o ownTasks) RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.RetryWith(ctx, id, with) })
+}
+
+// Finish drops what has not started.
+func (o ownTasks) Finish(ctx context.Context, id int64) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Finish(ctx, id) })
+}
+
+// Avalanche ends the scouting.
+func (o ownTasks) Avalanche(ctx context.Context, id int64) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Avalanche(ctx, id) })
+}
+
+// Prioritise gives a task another priority.
+func (o ownTasks) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
+	return own(ctx, o, id, func() (generator.PriorityChange, error) { return o.everybodys.Prioritise(ctx, id, priority) })
+}
+
+// Scale changes how many replicas a task has.
+func (o ownTasks) Scale(ctx context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error) {
+	return own(ctx, o, id, func() (generator.ScaleChange, error) { return o.everybodys.Scale(ctx, id, to) })
+}
+
+// ownJobs bounds submitters to the jobs of their user's tasks.
+type ownJobs struct {
+	Dispatcher
+	tasks Tasks // an ownTasks
+}
+
+// may refuses the job of another user's task.
+func (o ownJobs) may(ctx context.Context, id int64) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	_, err := o.Job(ctx, id)
+	return err
+}
+
+// Job is that of the dispatcher, if the caller may see it.
+func (o ownJobs) Job(ctx context.Context, id int64) (dispatcher.JobRow, error) {
+	j, err := o.Dispatcher.Job(ctx, id)
+	if err == nil && onlyUser(ctx) != "" {
+		if _, err = o.tasks.Task(ctx, j.Task); err != nil {
+			return dispatcher.JobRow{}, err
+		}
+	}
+	return j, err
+}
+
+// Jobs lists jobs of all tasks, which a submitter may not.
+func (o ownJobs) Jobs(ctx context.Context, f dispatcher.JobFilter) ([]dispatcher.JobRow, error) {
+	if err := o.mayTask(ctx, f.Task); err != nil {
+		return nil, err
+	}
+	return o.Dispatcher.Jobs(ctx, f)
+}
+
+func (o ownJobs) mayTask(ctx context.Context, task int64) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	if task == 0 {
+		return fmt.Errorf("%w: %s sees jobs of its own tasks: name one, task=ID", errNotYours, access.CallerIn(ctx))
+	}
+	_, err := o.tasks.Task(ctx, task)
+	return err
+}
+
+// TaskJobs lists jobs of a task that the caller may see.
+func (o ownJobs) TaskJobs(ctx context.Context, f dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
+	if err := o.mayTask(ctx, f.Task); err != nil {
+		return nil, 0, err
+	}
+	return o.Dispatcher.TaskJobs(ctx, f)
+}
+
+// JobLog is the end of an attempt's output, if the caller may see the job.
+func (o ownJobs) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
+	if err := o.may(ctx, id); err != nil {
+		return "", err
+	}
+	return o.Dispatcher.JobLog(ctx, id, attempt)
+}
+
+// KillJob cancels a job that the caller may steer.
+func (o ownJobs) KillJob(ctx context.Context, id int64) error {
+	if err := o.may(ctx, id); err != nil {
+		return err
+	}
+	return o.Dispatcher.KillJob(ctx, id)
+}
+
+// mayJob refuses the job of another user's task, before another daemon is asked about it.
+func (s *server) mayJob(ctx context.Context, id int64) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	_, err := s.dispatcher.Job(ctx, id)
+	return err
+}
+
+// ownSite bounds share owners to the weights below their node, and notes whose token a version was applied with.
+type ownSite struct{ Site }
+
+// Apply puts a file in force that changes no more than the caller may.
+func (o ownSite) Apply(ctx context.Context, r site.ApplyRequest) (site.Applied, error) {
+	c := access.CallerIn(ctx)
+	if c == nil {
+		return o.Site.Apply(ctx, r)
+	}
+	if c.ID != 0 {
+		r.By = c.Name
+	}
+	if c.Role == access.ShareOwner && !r.DryRun {
+		if len(r.Moves) > 0 {
+			return site.Applied{}, fmt.Errorf("%w: %s moves no work to other shares", errNotYours, c)
+		}
+		r.Check = func(ch site.Changes) error { return onlyWeights(c, ch) }
+	}
+	return o.Site.Apply(ctx, r)
+}
+
+// onlyWeights refuses every change but of weights below the caller's node, and names the first.
+func onlyWeights(c *access.Caller, ch site.Changes) error {
+	for _, s := range ch.Shares {
+		if s.Kind != shares.Changed || s.Field != "weight" || !c.Owns(s.Path) {
+			return fmt.Errorf("%w: %s changes weights below %s only, and the file has: %s", errNotYours, c, c.Share, s)
+		}
+	}
+	if ch.Shares = nil; !ch.None() {
+		return fmt.Errorf("%w: %s changes weights below %s only, and the file changes queues, rules, resources or limits too", errNotYours, c, c.Share)
+	}
+	return nil
+}
+
+// Rollback notes whose token it was.
+func (o ownSite) Rollback(ctx context.Context, r site.RollbackRequest) (site.Applied, error) {
+	if c := access.CallerIn(ctx); c != nil && c.ID != 0 {
+		r.By = c.Name
+	}
+	return o.Site.Rollback(ctx, r)
+}

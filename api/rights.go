@@ -1,0 +1,109 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/divvyhq/divvy/internal/access"
+)
+
+// right is which roles have one route. What a submitter or a share owner may do with it is bounded further, in own.go.
+type right struct {
+	method, pattern string
+	roles           []access.Role
+}
+
+// Who may what. Everything else is an admin's.
+var (
+	pilots     = []access.Role{access.Pilot, access.Admin}
+	everybody  = access.Roles()
+	viewers    = []access.Role{access.Reader, access.ShareOwner, access.Operator, access.Admin}
+	people     = append([]access.Role{access.Submitter}, viewers...)
+	submitters = []access.Role{access.Submitter, access.Operator, access.Admin}
+	operators  = []access.Role{access.Operator, access.Admin}
+	owners     = []access.Role{access.ShareOwner, access.Admin}
+	admins     = []access.Role{access.Admin}
+)
+
+// rights is the one table of roles and routes: those of the API, then those of the page. A test holds it against the router.
+// A route that is missing is an admin's.
+var rights = table(map[string][]access.Role{
+	"POST /v1/pulls": pilots, "POST /v1/leases/renew": pilots, "POST /v1/leases/finish": pilots,
+
+	"GET /v1/status": everybody, "GET /openapi.json": everybody,
+	"GET /metrics": viewers, "GET /v1/log": viewers, "PUT /v1/log": operators,
+
+	"POST /v1/tasks": submitters, "POST /v1/tasks/batch": submitters, "POST /v1/tasks/{id}/clone": submitters,
+	"PUT /v1/tasks/{id}/inputs": submitters, "POST /v1/tasks/{id}/commit": submitters,
+	"POST /v1/tasks/{id}/kill": submitters, "POST /v1/tasks/{id}/pause": submitters, "POST /v1/tasks/{id}/resume": submitters,
+	"POST /v1/tasks/{id}/retry": submitters, "POST /v1/tasks/{id}/finish": submitters, "POST /v1/tasks/{id}/avalanche": submitters,
+	"POST /v1/tasks/{id}/priority": submitters, "POST /v1/tasks/{id}/scale": submitters, "POST /v1/tasks/actions": submitters,
+	"POST /v1/tasks/reassign": operators,
+	"GET /v1/tasks":           people, "GET /v1/tasks/{id}": people, "GET /v1/tasks/{id}/queues": people, "POST /v1/tags/test": people,
+	"POST /v1/tags/what-if": viewers,
+
+	"GET /v1/jobs": people, "GET /v1/jobs/{id}": people, "GET /v1/jobs/{id}/log": people, "GET /v1/jobs/{id}/explain": people,
+	"POST /v1/jobs/{id}/kill": submitters,
+
+	"GET /v1/shares": people, "GET /v1/shares/why": people, "GET /v1/stock": people, "POST /v1/shares/what-if": viewers,
+	"GET /v1/queues": people, "GET /v1/queues/{name}": people,
+	"POST /v1/queues/{name}/drain": operators, "POST /v1/queues/{name}/online": operators, "POST /v1/queues/{name}/test": operators,
+	"POST /v1/queues/{name}/offline": operators,
+
+	"GET /v1/resources": people, "GET /v1/resources/{name}": people, "PUT /v1/resources/{name}/capacity": operators,
+	"DELETE /v1/resources/{name}/capacity": operators, "POST /v1/resources/{name}/external": operators,
+	"GET /v1/resource-claims": viewers, "GET /v1/resource-claims/{id}": viewers, "POST /v1/resource-claims": operators,
+	"DELETE /v1/resource-claims": operators,
+
+	"GET /v1/reports": viewers, "GET /v1/reports/{name}": viewers,
+
+	"GET /v1/site": viewers, "GET /v1/site/versions": viewers, "GET /v1/site/versions/{version}": viewers, "GET /v1/site/diff": viewers,
+	"GET /v1/site/later": viewers, "GET /v1/site/later/{id}": viewers,
+	"PUT /v1/site": owners, "POST /v1/site/rollback": admins, "POST /v1/site/later": admins, "DELETE /v1/site/later/{id}": admins,
+
+	"GET /v1/tokens": admins, "POST /v1/tokens": admins, "DELETE /v1/tokens": admins,
+
+	"GET /": people, "GET /shares/*": people, "GET /series/*": people, "GET /queues": people, "GET /queues/{queue}": people,
+	"GET /tasks": people, "GET /tasks/{task}": people, "GET /jobs/{job}": people, "GET /events": viewers,
+	"GET /versions": viewers, "GET /versions/{version}": viewers, "GET /what-if": viewers, "GET /resources": viewers,
+	"GET /resources/*": viewers, "GET /claims": viewers, "GET /claims/{claim}": viewers, "GET /decisions": viewers,
+	"POST /what-if": viewers, "POST /apply": owners, "POST /tasks/{task}/say": submitters, "POST /tasks/{task}/priority": submitters,
+	"POST /jobs/{job}/kill": submitters, "POST /queues/{queue}/state": operators,
+})
+
+func table(of map[string][]access.Role) map[string]*right {
+	all := make(map[string]*right, len(of))
+	for route, roles := range of {
+		method, pattern, _ := strings.Cut(route, " ")
+		all[route] = &right{method, pattern, roles}
+	}
+	return all
+}
+
+// rightOf is the right to a route.
+func rightOf(method, pattern string) *right {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if r := rights[method+" "+pattern]; r != nil {
+		return r
+	}
+	return &right{method, pattern, admins}
+}
+
+func (r *right) has(c *access.Caller) bool { return slices.Contains(r.roles, c.Role) }
+
+// refuse says which roles would do.
+func (r *right) refuse(c *access.Caller) error {
+	names := make([]string, len(r.roles))
+	for i, role := range r.roles {
+		names[i] = string(role)
+	}
+	return fmt.Errorf("%w: %s %s needs a token with the role %s; this is %s", errNotYours, r.method, r.pattern, strings.Join(names, " or "), c)
+}
+
+// errNotYours is what a caller has no right to.
+var errNotYours = errors.New("forbidden")

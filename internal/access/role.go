@@ -1,0 +1,81 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role is what the owner of a token may do. The API's table of rights says which routes each has.
+type Role string
+
+// The roles there are.
+const (
+	Pilot      Role = "pilot"       // pulls, renews, finishes, at its queues
+	Submitter  Role = "submitter"   // submits and steers tasks of one user, and sees them
+	ShareOwner Role = "share-owner" // sees all, and changes weights below a node of the tree
+	Operator   Role = "operator"    // sees all, and steers tasks, jobs, queues, resources and logs
+	Reader     Role = "reader"      // sees all, and changes nothing
+	Admin      Role = "admin"       // everything; only it applies site files and makes tokens
+)
+
+// Roles lists them.
+func Roles() []Role { return []Role{Pilot, Submitter, ShareOwner, Operator, Reader, Admin} }
+
+// Subject is what a token is bound to by its role.
+type Subject struct {
+	User   string   `json:"user,omitempty" doc:"Of a submitter: whose tasks it submits and steers."`
+	Queues []string `json:"queues,omitempty" doc:"Of a pilot: the queues at which it may pull; absent = any."`
+	Share  string   `json:"share,omitempty" doc:"Of a share owner: path of the node below which it may change weights."`
+}
+
+// String is the subject in a word or two.
+func (s Subject) String() string {
+	switch {
+	case s.User != "":
+		return "user " + s.User
+	case len(s.Queues) > 0:
+		return "queues " + strings.Join(s.Queues, ", ")
+	case s.Share != "":
+		return "share " + s.Share
+	}
+	return ""
+}
+
+// Caller is who makes a request.
+type Caller struct {
+	ID   int64  // of the token; 0: none of the table
+	Name string // of the token, or where else the right comes from
+	Role Role
+	Subject
+	used *mark
+}
+
+// Is says whether the caller has one of the roles.
+func (c *Caller) Is(roles ...Role) bool { return slices.Contains(roles, c.Role) }
+
+// MayPull says whether the caller may pull at a queue.
+func (c *Caller) MayPull(queue string) bool {
+	return c.Role != Pilot || len(c.Queues) == 0 || slices.Contains(c.Queues, queue)
+}
+
+// OnlyUser is the user whose tasks alone the caller may see and steer; "": everybody's, as far as its role goes.
+func (c *Caller) OnlyUser() string {
+	if c.Role != Submitter {
+		return ""
+	}
+	return c.User
+}
+
+// Owns says whether a share is below the caller's node.
+func (c *Caller) Owns(share string) bool {
+	return c.Role == ShareOwner && strings.HasPrefix(share, c.Share+"/")
+}
+
+// String names the caller in refusals and logs.
+func (c *Caller) String() string {
+	if s := c.Subject.String(); s != "" {
+		return fmt.Sprintf("%s (%s of %s)", c.Name, c.Role, s)
+	}
+	return fmt.Sprintf("%s (%s)", c.Name, c.Role)
+}

@@ -1,0 +1,2 @@
+-- Daemons read the tokens at once.
+SELECT pg_notify('divvy', 'tokens')

@@ -1,0 +1,121 @@
+package access
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+var query = pg.MustLoad(files)
+
+// Store keeps the tokens. It is safe for concurrent use, on any number of daemons.
+type Store struct{ db *pgxpool.Pool }
+
+// NewStore makes a store on a migrated database.
+func NewStore(db *pgxpool.Pool) *Store { return &Store{db: db} }
+
+// Made is a new token with its text, which nobody can see again.
+type Made struct {
+	Token
+	Text string `json:"token" doc:"The token itself: it is shown this once."`
+}
+
+// Create makes a token. ErrInvalid says what is wrong with n, ErrName that its name is taken.
+func (s *Store) Create(ctx context.Context, n New) (Made, error) {
+	if err := n.Validate(); err != nil {
+		return Made{}, err
+	}
+	text, prefix := newText()
+	hash := HashOf(text)
+	var made Token
+	err := pg.InTx(ctx, s.db, func(tx pgx.Tx) (err error) {
+		made, err = one(ctx, tx, "create", pgx.StrictNamedArgs{"name": n.Name, "prefix": prefix, "hash": hash[:], "role": string(n.Role), "user_name": n.User,
+			"queues": append([]string{}, n.Queues...), "share": n.Share, "by": n.By, "expires_s": n.ExpiresS})
+		if err != nil {
+			return err
+		}
+		return tell(ctx, tx)
+	})
+	if pg.Code(err) == uniqueViolation {
+		return Made{}, fmt.Errorf("%w: %q; revoke it first, or take another name", ErrName, n.Name)
+	}
+	return Made{Token: made, Text: text}, err
+}
+
+const uniqueViolation = "23505"
+
+// Revoke ends a token by its name, or by its prefix, or by a text that begins with that, such as the token itself. A
+// repeat changes nothing. ErrNoToken: there is none.
+func (s *Store) Revoke(ctx context.Context, which, by string) (Token, error) {
+	var t Token
+	err := pg.InTx(ctx, s.db, func(tx pgx.Tx) (err error) {
+		t, err = one(ctx, tx, "revoke", pgx.StrictNamedArgs{"which": which, "by": by})
+		if err != nil {
+			return err
+		}
+		return tell(ctx, tx)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Token{}, fmt.Errorf("%w: %q is neither the name nor the prefix of one", ErrNoToken, short(which))
+	}
+	return t, err
+}
+
+// short is what may be said again of a text that may be a whole token.
+func short(which string) string {
+	const most = len(scheme) + 10
+	if len(which) > most {
+		return which[:most] + "…"
+	}
+	return which
+}
+
+// List lists tokens by name: all that are neither revoked nor expired, or all there were.
+func (s *Store) List(ctx context.Context, all bool) ([]Token, error) {
+	return many[Token](ctx, s.db, "list", pgx.StrictNamedArgs{"all": all})
+}
+
+// tell has the daemons look at once.
+func tell(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{}); err != nil {
+		return fmt.Errorf("access: notify: %w", err)
+	}
+	return nil
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func many[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) ([]T, error) {
+	rows, err := db.Query(ctx, query[name], args)
+	if err != nil {
+		return nil, fmt.Errorf("access: %s: %w", name, err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		return nil, fmt.Errorf("access: %s: %w", name, err)
+	}
+	return all, nil
+}
+
+func one(ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) (Token, error) {
+	all, err := many[Token](ctx, db, name, args)
+	if err == nil && len(all) == 0 {
+		err = pgx.ErrNoRows
+	}
+	if err != nil {
+		return Token{}, err
+	}
+	return all[0], nil
+}
