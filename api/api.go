@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -72,6 +74,7 @@ type server struct {
 	began      time.Time
 	huma       huma.API
 	page       *web.Page
+	fixed      map[string][]string // methods of paths that a route with a parameter would take for one of its own
 }
 
 // New returns the API as one handler. Serve it with NewServer, which has the deadlines that the routes count on.
@@ -137,7 +140,7 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 // router is an empty one, with the edge around it.
 func (s *server) router() *chi.Mux {
 	root := chi.NewMux()
-	root.Use(s.edge, middleware.GetHead) // what watches a service asks by HEAD
+	root.Use(s.edge, s.asFixed, middleware.GetHead) // what watches a service asks by HEAD
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		if s.page == nil || !s.page.NoPage(w, r) {
 			s.fail(w, newProblem(codeNoRoute, r.URL.Path))
@@ -194,9 +197,41 @@ func (s *server) routes() http.Handler {
 		s.tidy()
 		r.Get("/openapi.json", s.openapi())
 	})
+	s.fixed = fixedPaths(root)
 	f := s.front(root)
 	f.apart = apart
 	return f
+}
+
+// fixedPaths are the paths without a parameter that a route with one would take for its own where they do not know a method:
+// GET /v1/tasks/batch is no task with the id batch.
+func fixedPaths(root *chi.Mux) map[string][]string {
+	methods := map[string][]string{}
+	_ = chi.Walk(root, func(method, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if !strings.ContainsAny(path, "{*") {
+			methods[path] = append(methods[path], method)
+		}
+		return nil // never fails
+	})
+	for path, has := range methods {
+		if len(allowed(root, path)) <= len(has) {
+			delete(methods, path)
+		}
+	}
+	return methods
+}
+
+// asFixed refuses a method that such a path does not know.
+func (s *server) asFixed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		has := s.fixed[r.URL.Path]
+		if has == nil || slices.Contains(has, r.Method) || r.Method == http.MethodHead && slices.Contains(has, http.MethodGet) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header()["Allow"] = has
+		s.fail(w, newProblem(codeMethod, r.Method+" "+r.URL.Path))
+	})
 }
 
 // allowed lists the methods of a path.

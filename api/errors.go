@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -96,7 +97,7 @@ var known = []struct {
 		hint: "`divvy apply -f site.yml` applies one"}},
 	{generator.ErrKeyReused, code{status: 422, name: "key_reused", title: "This Idempotency-Key was used with another body",
 		hint: "send another key, or the same body"}},
-	{generator.ErrUntagged, code{status: 422, name: "untagged", title: "No tagging rule gives this task a share",
+	{generator.ErrUntagged, code{status: 422, name: "untagged", title: "The task gets no share",
 		hint: "`divvy tags test -f task.yml` explains, rule by rule; share: in the task names one"}},
 	{generator.ErrInvalid, codeInvalid},
 	{site.ErrNoVersion, code{status: 404, name: "no_version", title: "No site version has this number"}},
@@ -126,6 +127,14 @@ const (
 
 // problemOf is the one way from an error to what the client sees.
 func problemOf(err error) *Problem {
+	p := problemIn(err)
+	if q := (web.OfQuery{}); errors.As(err, &q) {
+		p.ofQuery()
+	}
+	return p
+}
+
+func problemIn(err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
 		return p
@@ -135,7 +144,7 @@ func problemOf(err error) *Problem {
 	}
 	for _, k := range known {
 		if errors.Is(err, k.err) {
-			return newProblem(k.code, err.Error())
+			return newProblem(k.code, strings.TrimPrefix(err.Error(), generator.ErrUntagged.Error()+": ")) // its title says that
 		}
 	}
 	switch code := pg.Code(err); {
@@ -158,7 +167,14 @@ func detailed(err error) *Problem {
 	var file site.Problems
 	var offset *generator.OffsetError
 	var refused *site.Refused
+	var link web.WrongQuery
 	switch {
+	case errors.As(err, &link):
+		p := newProblem(codeInvalid, "")
+		for _, w := range link {
+			p.Errors = append(p.Errors, Detail{Location: "query." + w.Name, Message: w.Message, Hint: w.Hint, Value: short(w.Value)})
+		}
+		return p
 	case errors.As(err, &field):
 		p := newProblem(codeInvalid, "")
 		p.Errors = []Detail{{Location: "body." + field.Field, Message: "expected " + field.Want, Value: short(field.Value)}}

@@ -40,6 +40,9 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 		out, err := fn(ctx, in)
 		if err != nil {
 			p := problemOf(err)
+			if op.Method == http.MethodGet || op.Method == http.MethodDelete {
+				p.ofQuery()
+			}
 			if x := exchangeIn(ctx); x != nil {
 				s.sign(x, p, err)
 			}

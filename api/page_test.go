@@ -21,7 +21,7 @@ func TestPageIsServed(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	b.problem(b.call("GET", "/shares/Nobody", "", "Accept", "application/json"), 404)
-	if p := b.problem(b.call("GET", "/?colour=red&format=json", ""), 422); !strings.Contains(p.Detail, "colour") {
+	if p := b.problem(b.call("GET", "/?colour=red&format=json", ""), 422); len(p.Errors) != 1 || p.Errors[0].Location != "query.colour" {
 		t.Error(p)
 	}
 	if w := b.call("GET", "/nothing", "", "Accept", "text/html"); w.Code != 404 || !strings.Contains(w.Body.String(), "<html") {

@@ -126,7 +126,7 @@ func TestEvents(t *testing.T) {
 	for lines.Scan() && !strings.HasPrefix(got, "data: ") {
 		got = lines.Text()
 	}
-	if !strings.Contains(got, `"default.2":"0.000 0.000\t0\t0\t0\t–`) || strings.Contains(got, `"default.1"`) {
+	if !strings.Contains(got, `"default.2":"0.000 0.000\t0\t0\t–`) || strings.Contains(got, `"default.1"`) {
 		t.Errorf("the events of one share: %s", got)
 	}
 	hub.Close()

@@ -56,6 +56,14 @@ func (d Detail) String() string {
 	return s
 }
 
+// found is String with what was found there.
+func (d Detail) found() string {
+	if text, ok := d.Value.(string); ok && text != "" {
+		d.Location += fmt.Sprintf(" is %q", text)
+	}
+	return d.String()
+}
+
 // HTTPStatus is the status of the answer.
 func (p *Problem) HTTPStatus() int { return p.Status }
 
@@ -75,6 +83,15 @@ type faults []Detail
 
 func (f *faults) add(location, message string, value any) {
 	*f = append(*f, Detail{Location: location, Message: message, Value: short(value)})
+}
+
+// ofQuery names the fields of a request that has no body by what they are there: parameters of the query.
+func (p *Problem) ofQuery() {
+	for i := range p.Errors {
+		if field, ok := strings.CutPrefix(p.Errors[i].Location, "body."); ok {
+			p.Errors[i].Location = "query." + field
+		}
+	}
 }
 
 // problem is nil when nothing is wrong.

@@ -100,6 +100,7 @@ type attemptRow struct {
 	Outputs   map[string]any
 	Report    map[string]any
 	Judged    string
+	Ending    string
 }
 
 // meaning is what the codes of an attempt say.
@@ -142,7 +143,7 @@ func (d *Dispatcher) Job(ctx context.Context, id int64) (JobRow, error) {
 		}
 		job.Attempts = append(job.Attempts, Attempt{Attempt: a.Attempt, Queue: a.Queue, Pilot: a.Pilot, Node: a.Node,
 			State: a.State, ClaimedAt: a.ClaimedAt, StartedAt: a.StartedAt, EndedAt: a.EndedAt, ExitCode: a.ExitCode,
-			Message: a.Message, Meaning: a.meaning(policy), Judged: a.Judged, Usage: Usage{CPUSeconds: a.CPUS, MemoryMB: a.MemoryMB}, Outputs: a.Outputs, Report: a.Report})
+			Message: a.Message, Meaning: a.meaning(policy), Judged: a.Judged, Ending: a.Ending, Usage: Usage{CPUSeconds: a.CPUS, MemoryMB: a.MemoryMB}, Outputs: a.Outputs, Report: a.Report})
 	}
 	return job, nil
 }

@@ -288,11 +288,24 @@ func TestReclaimAndKill(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		ending := func(want string) {
+			t.Helper()
+			job, err := d.Job(t.Context(), victim.Job)
+			if err != nil || len(job.Attempts) != 1 || job.Attempts[0].Ending != want {
+				t.Errorf("killed first %t: the job says %+v %v, want an attempt that is to end: %q", killedFirst, job.Attempts, err, want)
+			}
+		}
+		ending("")
 		if killedFirst {
 			kill()
+			ending("killed")
 		}
 		reclaim(t, d)
+		if !killedFirst {
+			ending("reclaimed")
+		}
 		kill()
+		ending("killed")
 		reply, err := d.Renew(context.Background(), RenewRequest{Pilot: "p", Leases: []Renewal{{Lease: victim.Lease, State: Running}}})
 		if err != nil || len(reply.Cancel) != 1 || reply.Cancel[0].Reason != "killed" {
 			t.Fatalf("renew: %+v %v, want the kill", reply, err)
@@ -300,6 +313,7 @@ func TestReclaimAndKill(t *testing.T) {
 		if v := finish(t, d, Cancelled, victim)[0]; v.JobState != "cancelled" {
 			t.Errorf("killed first %v: %+v", killedFirst, v)
 		}
+		ending("")
 		f.recount()
 	}
 }

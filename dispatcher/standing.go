@@ -88,6 +88,7 @@ func (s *state) standing(p *pool) PoolStanding {
 func (s *state) addFigures(p *pool, to *PoolStanding) {
 	for i, f := range p.book.Figures(p.capacity)[1:] { // the root is no share
 		c := &to.Shares[i]
+		c.Owned = f.Owned.Float()
 		c.Deserved, c.Own, c.Lent, c.Borrowed = f.Deserved/1000, f.Own.Float(), f.Lent/1000, f.Borrowed/1000
 	}
 }

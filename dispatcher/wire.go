@@ -258,6 +258,7 @@ type Attempt struct {
 	Message   string         `json:"message,omitempty"`
 	Meaning   string         `json:"meaning,omitempty" doc:"What its codes mean, where that is known: see exit_codes of the site file."`
 	Judged    string         `json:"judged,omitempty" doc:"What was made of an attempt that did not finish, where a retry rule or the terms of its task said so."`
+	Ending    string         `json:"ending,omitempty" doc:"Of a running one that its pilot is told to end, with its next renewal: killed, or reclaimed for another share."`
 	Usage     Usage          `json:"usage"`
 	Outputs   map[string]any `json:"outputs,omitempty"`
 	Report    map[string]any `json:"report,omitempty" doc:"What else its pilot reported."`
@@ -293,6 +294,7 @@ type ShareStanding struct {
 	Waited   *float64       `json:"next_waited_s,omitempty" doc:"Seconds since the oldest of the jobs that are next in line was made; of a branch the longest below it; absent = none is ready."`
 
 	Deserved float64 `json:"deserved" doc:"What it would get if every share wanted everything: owned and its part of the pool."`
+	Owned    float64 `json:"owned" doc:"Units that are its own (owned: in the site file), or of shares below it, if that is more; 0: it has none."`
 	Own      float64 `json:"own" doc:"Of held: within what it owns."`
 	Lent     float64 `json:"lent" doc:"Owned units that siblings use."`
 	Borrowed float64 `json:"borrowed" doc:"Units that siblings own and it uses."`

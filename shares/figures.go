@@ -2,6 +2,7 @@ package shares
 
 // Figures is how a share stands for showing, in thousandths of a unit.
 //
+//	Owned     what is its own, with what is owned below it; 0: it has no quota
 //	Deserved  what it would get if every leaf wanted everything: owned and its share of the pool, under min and max
 //	Own       min(held, owned)
 //	Lent      units that it owns and its siblings use
@@ -17,6 +18,7 @@ package shares
 // beyond its quota (owned and its part of the pool by the demand at hand). Units that the children of a node lend to
 // each other are not lent by the node. Above a family this is zero: Lent and Borrowed of the root are 0.
 type Figures struct {
+	Owned    Units   `json:"owned"`
 	Deserved float64 `json:"deserved"`
 	Own      Units   `json:"own"`
 	Lent     float64 `json:"lent"`
@@ -31,7 +33,8 @@ func (p *Pool) Figures(c Units) []Figures {
 	quota := p.quotas(c)
 	for seat, node := range p.nodeOf {
 		out[node].Deserved = deserved[node]
-		out[node].Own = min(p.held[seat], Units(p.owned[seat]))
+		out[node].Owned = Units(p.owned[seat])
+		out[node].Own = min(p.held[seat], out[node].Owned)
 	}
 	for _, f := range p.families {
 		p.lending(&f, c, quota, out)

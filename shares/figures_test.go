@@ -23,7 +23,7 @@ func TestFiguresAddUp(t *testing.T) {
 				t.Fatalf("below %q %v are lent and %v borrowed", n.Path, lent, borrowed)
 			}
 			f, owned := figures[i], p.owned[p.seatOf[i]]
-			if f.Own != min(p.Held(i), Units(owned)) {
+			if f.Owned != Units(owned) || f.Own != min(p.Held(i), f.Owned) {
 				t.Fatalf("%q: own %v of %v held and %v owned", n.Path, f.Own, p.Held(i), owned)
 			}
 			if f.Lent < 0 || f.Lent > min(owned-float64(f.Own), limitOf(n.Plan.Lend, p.name))+Tolerance {

@@ -10,17 +10,20 @@ import (
 	"time"
 )
 
-// asked is what a view is asked for by the parameters of its link, with the first thing that is wrong with them.
+// asked is what a view is asked for by the parameters of its link, with all that is wrong with them.
 type asked struct {
 	path  string // without parameters
 	query url.Values
-	err   error
+	wrong WrongQuery
 }
 
 func askedOf(r *Request) asked {
 	path, _, _ := strings.Cut(r.Path, "?")
-	return asked{path: path, query: r.Query}
+	return asked{path: path, query: r.Query, wrong: slices.Clone(r.wrong)}
 }
+
+// err says all that is wrong; nil where nothing is.
+func (a *asked) err() error { return a.wrong.err() }
 
 // Get is a parameter; empty: it is not given.
 func (a asked) Get(name string) string { return a.query.Get(name) }
@@ -55,9 +58,7 @@ func (a *asked) number(name string, low, high, absent int64) int64 {
 }
 
 func (a *asked) refuse(name, want string) {
-	if a.err == nil {
-		a.err = fmt.Errorf("%w: query.%s is %q, expected %s", ErrQuery, name, a.Get(name), want)
-	}
+	a.wrong = append(a.wrong, WrongParam{Name: name, Value: a.Get(name), Message: "expected " + want})
 }
 
 // With is the link to the same view with other parameters: names and values, an empty one takes it out. A cursor is only

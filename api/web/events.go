@@ -85,6 +85,9 @@ func (p *Page) viewAt(link string) (*View, *Request, error) {
 	}
 	v := p.views[rc.RoutePattern()]
 	req, err := v.request(u, rc)
+	if err == nil {
+		err = req.wrong.err()
+	}
 	return v, req, err
 }
 

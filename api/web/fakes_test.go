@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/tagging"
 )
 
 var at = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
@@ -41,9 +44,11 @@ type world struct {
 	log       string
 	killed    int64
 	err       error
+	outlooks  int
 }
 
 func (w *world) Outlook(context.Context) dispatcher.Standing {
+	w.outlooks++
 	return dispatcher.Standing{At: at, Pools: w.standing}
 }
 func (w *world) QueuesNow(context.Context) []dispatcher.QueueStanding  { return w.queues }
@@ -81,7 +86,10 @@ func (w *world) Explain(context.Context, int64) (dispatcher.Explanation, error) 
 	return w.explain, w.err
 }
 
-func (w *world) Resources(context.Context, string) ([]dispatcher.ResourceStanding, error) {
+func (w *world) Resources(_ context.Context, name string) ([]dispatcher.ResourceStanding, error) {
+	if name != "" && !slices.ContainsFunc(w.resources, func(r dispatcher.ResourceStanding) bool { return r.Name == name }) {
+		return nil, fmt.Errorf("%w: no resource is called %q", dispatcher.ErrUnknownResource, name)
+	}
 	return w.resources, w.err
 }
 
@@ -146,6 +154,24 @@ func (k *tasks) Prioritise(_ context.Context, id int64, priority int) (generator
 type sites struct {
 	Site
 	said string
+	got  int // versions
+}
+
+// History has versions up to 7.
+func (s *sites) History(_ context.Context, before int64, limit int) (all []site.Head, _ error) {
+	for n := int64(7); n > 0 && len(all) < limit; n-- {
+		if before == 0 || n < before {
+			all = append(all, site.Head{Version: n, AppliedAt: at, AppliedBy: "ops"})
+		}
+	}
+	return all, nil
+}
+
+// Get has the rules of each version.
+func (s *sites) Get(_ context.Context, n int64) (*site.Site, error) {
+	s.got++
+	return &site.Site{Number: n, Rules: []tagging.Rule{{Match: map[string]string{"label": "user"}, Share: "User"},
+		{Match: map[string]string{"label": "managed", "working_group": "(AP|GP)_.*"}, Share: "Prod/MC"}}}, nil
 }
 
 func (s *sites) SetQueueState(_ context.Context, name string, state shares.QueueState) error {
@@ -187,7 +213,7 @@ func faultStatus(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrForm):
 		return http.StatusForbidden
-	case errors.Is(err, ErrNoPage), errors.Is(err, errNone):
+	case errors.Is(err, ErrNoPage), errors.Is(err, errNone), errors.Is(err, dispatcher.ErrUnknownResource):
 		return http.StatusNotFound
 	}
 	return http.StatusInternalServerError

@@ -54,7 +54,7 @@ func (s SharesPool) slabs() []slab {
 			continue
 		}
 		b := slab{ID: r.ID, Name: shareName(r.Path), Path: r.Path, Y: (r.Level - 1) * slabHeight, Target: r.Target, Held: r.Held,
-			x: above.x + filled[r.Parent], width: width, Class: heldClass(r.Held, r.Target)}
+			x: above.x + filled[r.Parent], width: width, Class: partOf(r.Held, r.Target).colour()}
 		filled[r.Parent] += width
 		b.X, b.Width = strconv.FormatFloat(b.x, 'f', 3, 64), strconv.FormatFloat(b.width, 'f', 3, 64)
 		at[r.ID] = b
@@ -86,15 +86,4 @@ func (s SharesPool) Icicle() template.HTML {
 		return ""
 	}
 	return template.HTML(fmt.Sprintf(`<svg width="100%%" height="%d" aria-hidden="true">`, deepest) + b.String() + "</svg>") // text went through esc
-}
-
-// heldClass is h0 to h10 for tenths of the target that are held, over for more than a tenth too much.
-func heldClass(held, target float64) string {
-	switch {
-	case held <= 0:
-		return "h0"
-	case held > 1.1*target:
-		return "over"
-	}
-	return "h" + strconv.Itoa(int(min(10, 10*held/target)))
 }

@@ -106,12 +106,13 @@ func seal(token access.Hash, begin []byte) []byte {
 // Login is the page that asks for a token.
 type Login struct {
 	AsOf
-	Next  string
-	Wrong bool
+	Next     string
+	Wrong    bool
+	Needless bool // the daemon has no tokens
 }
 
 func (p *Page) loginPage(w http.ResponseWriter, r *http.Request) {
-	p.askToken(w, r, http.StatusOK, Login{AsOf: Now(), Next: localPath(r.URL.Query().Get("next"))})
+	p.askToken(w, r, http.StatusOK, Login{AsOf: Now(), Next: localPath(r.URL.Query().Get("next")), Needless: !p.cfg.Closed})
 }
 
 func (p *Page) askToken(w http.ResponseWriter, r *http.Request, status int, l Login) {

@@ -16,6 +16,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/site/strict"
+	"github.com/divvyhq/divvy/shares/tagging"
 )
 
 // Errors of this package; the API's table of errors has their status and code.
@@ -40,6 +42,7 @@ type Page struct {
 	explains  brief[dispatcher.Explanation]  // by job
 	places    brief[[]dispatcher.KindQueues] // by task
 	queues    brief[[]QueueLine]             // of all; its only id is 0
+	rules     brief[[]tagging.Rule]          // by site version
 }
 
 // Route is one path of the page for the daemon's router.
@@ -54,7 +57,7 @@ func New(cfg Config) *Page {
 		cfg.Timeout = time.Minute
 	}
 	p := &Page{cfg: cfg, views: map[string]*View{}, byPath: chi.NewMux(), assets: readAssets()}
-	p.explains.lasts, p.places.lasts, p.queues.lasts = explainLasts, placesLast, standingLasts
+	p.explains.lasts, p.places.lasts, p.queues.lasts, p.rules.lasts = explainLasts, placesLast, standingLasts, rulesLast
 	p.templates = p.readTemplates()
 	for _, v := range p.allViews() {
 		p.views[v.Path] = &v
@@ -75,9 +78,9 @@ func (p *Page) Routes() (all []Route) {
 		Route{http.MethodGet, "/events", p.guard(http.MethodGet, "/events", http.HandlerFunc(p.events))},
 		Route{http.MethodGet, "/assets/*", http.HandlerFunc(p.serveAsset)}, // the same for everybody, and public
 	)
+	all = append(all, Route{http.MethodGet, "/login", http.HandlerFunc(p.loginPage)})
 	if p.cfg.Closed {
-		all = append(all, Route{http.MethodGet, "/login", http.HandlerFunc(p.loginPage)},
-			Route{http.MethodPost, "/login", p.ofThisOrigin(http.HandlerFunc(p.login))},
+		all = append(all, Route{http.MethodPost, "/login", p.ofThisOrigin(http.HandlerFunc(p.login))},
 			Route{http.MethodPost, "/logout", p.ofThisOrigin(http.HandlerFunc(p.logout))})
 	}
 	return all
@@ -95,7 +98,7 @@ func (p *Page) serveView(v *View) http.Handler {
 		show, err := v.Show(ctx, req)
 		switch {
 		case err != nil:
-			p.failed(w, r, err)
+			p.failed(w, r, OfQuery{err})
 		case wantsJSON(r):
 			writeJSON(w, show)
 		default:
@@ -116,17 +119,22 @@ func (p *Page) serveView(v *View) http.Handler {
 // what nobody asked for.
 func (v *View) request(u *url.URL, rc *chi.Context) (*Request, error) {
 	q := u.Query()
-	q.Del("format")
-	for name := range q {
-		if !slices.Contains(v.Query, name) {
-			return nil, fmt.Errorf("%w: query.%s is not known here; expected one of: %s", ErrQuery, name,
-				strings.Join(append(slices.Clone(v.Query), "format"), ", "))
-		}
-		if q.Get(name) == "" { // a field of a form that was left empty
+	known := append(slices.Clone(v.Query), "format")
+	var wrong WrongQuery
+	for _, name := range sortedKeys(q) {
+		switch value := q.Get(name); {
+		case !slices.Contains(known, name):
+			wrong = append(wrong, WrongParam{Name: name, Value: value, Message: "the view has no such parameter", Hint: strict.DidYouMean(name, known)})
+		case name == "format" && value != "" && value != "json" && value != "html":
+			wrong = append(wrong, WrongParam{Name: name, Value: value, Message: "expected json or html"})
+		case name == "format", value == "": // a field of a form that was left empty
 			q.Del(name)
 		}
 	}
-	req := &Request{Path: u.EscapedPath(), Params: map[string]string{}, Query: q}
+	if len(v.Query) == 0 && len(wrong) > 0 {
+		return nil, wrong // nothing else can be
+	}
+	req := &Request{Path: u.EscapedPath(), Params: map[string]string{}, Query: q, wrong: wrong}
 	if len(q) > 0 {
 		req.Path += "?" + q.Encode()
 	}

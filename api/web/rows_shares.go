@@ -16,6 +16,7 @@ type row struct {
 	Level   int
 	Parent  shares.ShareID // 0: a top one of this page
 	Pos, Of int            // among its siblings
+	Quotas  bool           // some share of the pool owns units
 	Width   float64        // in the icicle: the target, or where no share has one its part of all by weight
 }
 
@@ -23,9 +24,9 @@ type row struct {
 func (s SharesPool) rows() []row {
 	rows := make([]row, len(s.Shares))
 	at := make(map[string]int, len(s.Shares))
-	siblings := map[shares.ShareID]int{}
+	siblings, quotas := map[shares.ShareID]int{}, s.Quotas()
 	for i, sh := range s.Shares {
-		r := row{ShareStanding: sh, Key: s.Pool + "." + strconv.Itoa(int(sh.ID)), Level: 1, Width: sh.Target}
+		r := row{ShareStanding: sh, Key: s.Pool + "." + strconv.Itoa(int(sh.ID)), Level: 1, Quotas: quotas, Width: sh.Target}
 		if up := strings.LastIndexByte(sh.Path, '/'); up >= 0 {
 			if above, ok := at[sh.Path[:up]]; ok {
 				r.Level, r.Parent = rows[above].Level+1, rows[above].ID
@@ -58,6 +59,9 @@ func widthsByWeight(rows []row) {
 		widths[r.ID] = r.Width
 	}
 }
+
+// Quotas says whether a share of the pool owns units. Where none does, nothing can be lent or borrowed.
+func (s SharesPool) Quotas() bool { return s.quotas }
 
 // ByWeight says whether no share has a target, so that the icicle can only show weights: nothing is held, and
 // no unit is free.
@@ -97,52 +101,71 @@ func (s SharesPool) closedAt(rows []row) int {
 	return level
 }
 
+// resting marks the rows that are not shown at first where too many shares stand at the top for any level to be closed: of
+// those that hold nothing, are owed nothing and have nothing ready all that do not fit beside the others. One that gets work
+// is shown as soon as the page hears of it (src/live.ts).
+func (s SharesPool) resting(rows []row) (rest map[shares.ShareID]bool) {
+	busy, top := 0, 0
+	for i := range rows {
+		if rows[i].Level == 1 {
+			if top++; rows[i].busy() {
+				busy++
+			}
+		}
+	}
+	if s.open || top <= openRows {
+		return nil
+	}
+	rest = map[shares.ShareID]bool{}
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Level > 1 && rest[r.Parent], r.Level == 1 && !r.busy() && busy >= openRows:
+			rest[r.ID] = true
+		case r.Level == 1 && !r.busy():
+			busy++
+		}
+	}
+	return rest
+}
+
+// busy says whether the share holds something, is to, or would like to.
+func (r *row) busy() bool { return r.Held > 0 || r.Target > 0 || r.Ready > 0 }
+
+// Resting is how many of its shares are not shown at first since nothing goes on there.
+func (s SharesPool) Resting() int { return len(s.resting(s.rows())) }
+
 // Closed is how many of its shares are in branches that begin closed.
 func (s SharesPool) Closed() (n int) {
 	rows := s.rows()
-	at := s.closedAt(rows)
+	at, rest := s.closedAt(rows), s.resting(rows)
 	for i := range rows {
-		if at > 0 && rows[i].Level > at {
+		if at > 0 && rows[i].Level > at && !rest[rows[i].ID] {
 			n++
 		}
 	}
 	return n
 }
 
-// figures are target, held and width for scripts, and the texts of the cells behind the weight.
-func (r *row) figures() (x string, cells [11]string) {
+// figures are target, held and width for scripts, and the texts of the cells behind the name: what matters most comes first, since
+// a telephone shows no more than four columns.
+func (r *row) figures() (x string, cells [12]string) {
 	x = strconv.FormatFloat(r.Target, 'f', 3, 64) + " " + strconv.FormatFloat(r.Held, 'f', 3, 64)
 	if r.Width != r.Target {
 		x += " " + strconv.FormatFloat(r.Width, 'f', 3, 64)
 	}
-	return x, [11]string{units(r.Deserved), units(r.Target), units(r.Held), r.part(),
-		units(r.Own), units(r.Lent), units(r.Borrowed), count(r.Ready), units(r.Deficit), waited(r.ShareStanding), untilTarget(r.ShareStanding)}
-}
-
-const partAt = 3 // of the cells: held of target
-
-// part is what of its target a share holds.
-func (r *row) part() string {
-	switch {
-	case r.Target > 0:
-		return strconv.FormatFloat(100*r.Held/r.Target, 'f', 0, 64) + " %"
-	case r.Held > 0:
-		return "∞"
+	own, lent, borrowed := "–", "–", "–"
+	if r.Owned > 0 {
+		own, lent = units(r.Own)+" of "+units(r.Owned), units(r.Lent)
 	}
-	return "–"
+	if r.Quotas {
+		borrowed = units(r.Borrowed)
+	}
+	return x, [12]string{units(r.Held), units(r.Target), partOf(r.Held, r.Target).text(), count(r.Ready), units(r.Deficit), waited(r.ShareStanding),
+		untilTarget(r.ShareStanding), units(r.Weight), units(r.Deserved), own, lent, borrowed}
 }
 
-// partClass is the bar behind a part: p0 to p20, in twentieths.
-func partClass(r *row) string {
-	part := 0.0
-	switch {
-	case r.Target > 0:
-		part = min(1, r.Held/r.Target)
-	case r.Held > 0:
-		part = 1
-	}
-	return "p" + strconv.Itoa(int(20*part+0.5))
-}
+const partAt = 2 // of the cells: held of target
 
 // Lines are the rows of the table as HTML. By a template a thousand of them would take longer than all else of the page.
 // Roles of rows and cells follow from that of the table. What is in a closed branch is there, but hidden: it is found by scripts,
@@ -151,7 +174,7 @@ func (s SharesPool) Lines() template.HTML {
 	var b []byte
 	esc := template.HTMLEscapeString
 	rows := s.rows()
-	closed := s.closedAt(rows)
+	closed, rest := s.closedAt(rows), s.resting(rows)
 	for i := range rows {
 		r := &rows[i]
 		x, cells := r.figures()
@@ -170,7 +193,10 @@ func (s SharesPool) Lines() template.HTML {
 		default:
 			b = append(b, `" aria-expanded="true"`...)
 		}
-		if closed > 0 && r.Level > closed {
+		switch {
+		case rest[r.ID]:
+			b = append(b, ` data-rest hidden`...)
+		case closed > 0 && r.Level > closed:
 			b = append(b, ` hidden`...)
 		}
 		b = append(b, ` id="`+key+`" data-id="`...)
@@ -179,10 +205,10 @@ func (s SharesPool) Lines() template.HTML {
 		b = strconv.AppendInt(b, int64(r.Parent), 10)
 		b = append(b, `" data-live="`+key+`" data-live-row data-x="`+x+`"><th scope="row" class="d`...)
 		b = strconv.AppendInt(b, int64(r.Level), 10)
-		b = append(b, `"><a href="`+esc(shareLink(r.Path))+`">`+esc(shareName(r.Path))+`</a></th><td>`+esc(units(r.Weight))+`</td>`...)
+		b = append(b, `"><a href="`+esc(shareLink(r.Path))+`">`+esc(shareName(r.Path))+`</a></th>`...)
 		for k, c := range cells {
 			if k == partAt {
-				b = append(b, `<td class="part `+partClass(r)+`">`+c+`</td>`...)
+				b = append(b, `<td class="part `+partOf(r.Held, r.Target).bar()+`">`+c+`</td>`...)
 			} else {
 				b = append(b, `<td>`+c+`</td>`...) // figures, without anything to escape
 			}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,6 +18,40 @@ type standings struct {
 }
 
 const standingLasts = 800 * time.Millisecond
+
+// hasShare says whether the tree has a share. It looks again where it did not know it a moment ago.
+func (p *Page) hasShare(ctx context.Context, path string) bool {
+	p.shares.mu.Lock()
+	last := p.shares.last
+	p.shares.mu.Unlock()
+	return inStanding(last, path) || inStanding(p.standing(ctx), path)
+}
+
+func inStanding(st dispatcher.Standing, path string) bool {
+	for _, pool := range st.Pools {
+		for i := range pool.Shares {
+			if pool.Shares[i].Path == path {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shareNames are the paths of all shares.
+func (p *Page) shareNames(ctx context.Context) (names []string) {
+	if pools := p.standing(ctx).Pools; len(pools) > 0 { // each has all
+		for i := range pools[0].Shares {
+			names = append(names, pools[0].Shares[i].Path)
+		}
+	}
+	return names
+}
+
+// noShare says that a path leads to no share.
+func (p *Page) noShare(ctx context.Context, path string) error {
+	return fmt.Errorf("%w: no share has the path %q%s; the page / has all of them", ErrNoPage, path, nearTo(path, p.shareNames(ctx)))
+}
 
 func (p *Page) standing(ctx context.Context) dispatcher.Standing {
 	s := &p.shares

@@ -13,7 +13,7 @@ type View struct {
 	Path  string   // as chi has it: "/queues/{queue}", "/shares/*"
 	Title string   // of the page; a Titled value has its own
 	Nav   string   // the path in the navigation that it belongs to
-	Query []string // parameters that it knows, beside format; others are refused
+	Query []string // parameters that it knows, beside format; others are refused. A view with some reads them by askedOf, and gives back its err
 
 	// Show gives what there is to see. It is called for the page, its JSON, and each second for its events while
 	// somebody has it open: no query may be slower than 50 ms.
@@ -57,6 +57,8 @@ type Request struct {
 	Params map[string]string
 	Query  url.Values
 	Form   url.Values // of an act
+
+	wrong WrongQuery // of the query, as far as it is wrong for any view
 }
 
 // Param is a part of the path by its name in View.Path.

@@ -24,10 +24,17 @@ func (p *Page) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	f := dispatcher.DecidedFilter{Share: a.Get("share"), Queue: a.Get("queue"), Task: a.number("task", 1, 1<<62, 0), Job: a.number("job", 1, 1<<62, 0),
 		Limit: int(a.number("limit", 1, 1000, decisionsOfPage))}
-	if a.err != nil {
-		return nil, a.err
+	out := DecisionsPage{AsOf: Now(), Asked: a}
+	if len(a.wrong) == 0 {
+		out.Lately = p.cfg.Dispatcher.DecidedLately(ctx, f)
 	}
-	return DecisionsPage{AsOf: Now(), Lately: p.cfg.Dispatcher.DecidedLately(ctx, f), Asked: a}, nil
+	if len(out.Items) == 0 { // what was decided for a share or queue that has gone is shown
+		p.checkShare(ctx, &a)
+		if err := p.checkQueue(ctx, &a); err != nil {
+			return nil, err
+		}
+	}
+	return out, a.err()
 }
 
 // Sampled says whether not all decisions are recorded, as far as is seen here.

@@ -37,8 +37,8 @@ func (p *Page) jobPage(ctx context.Context, r *Request) (Dated, error) {
 	}
 	a := askedOf(r)
 	attempt := int(a.number("attempt", 1, 1_000_000, 0))
-	if a.err != nil {
-		return nil, a.err
+	if err := a.err(); err != nil {
+		return nil, err
 	}
 	out := JobPage{AsOf: Now(), Asked: a}
 	if out.Job, err = p.cfg.Dispatcher.Job(ctx, id); err != nil {
@@ -101,8 +101,34 @@ func jobMoves(j dispatcher.JobRow) (all []Moment) {
 	return timed(all)
 }
 
-// Killable says whether it can be killed.
-func (j JobPage) Killable() bool { return j.Job.EndedAt == nil }
+// running is the attempt that runs; nil: none does.
+func (j JobPage) running() *dispatcher.Attempt {
+	if n := len(j.Job.Attempts); n > 0 && j.Job.Attempts[n-1].EndedAt == nil {
+		return &j.Job.Attempts[n-1]
+	}
+	return nil
+}
+
+// reclaimed is what an attempt is ended for when its units go to another share: the job goes on later.
+const reclaimed = "reclaimed"
+
+// Killable says whether it can be killed: it is not over, and nobody has done so yet.
+func (j JobPage) Killable() bool {
+	a := j.running()
+	return j.Job.EndedAt == nil && (a == nil || a.Ending == "" || a.Ending == reclaimed)
+}
+
+// EndingSays is what is to become of the attempt that runs, where its pilot is told to end it; else empty.
+func (j JobPage) EndingSays() string {
+	a := j.running()
+	switch {
+	case a == nil || a.Ending == "":
+		return ""
+	case a.Ending == reclaimed:
+		return fmt.Sprintf("Its units are reclaimed for another share: pilot %s at %s is told to end it with its next renewal. Then it is ready again, and no attempt is charged.", a.Pilot, a.Queue)
+	}
+	return fmt.Sprintf("It was killed (%s) and still runs: pilot %s at %s is told to end it with its next renewal.", a.Ending, a.Pilot, a.Queue)
+}
 
 // Gates are the queues of a job that waits, those that could never run it only where there are few.
 func (j JobPage) Gates() (shown []dispatcher.QueueGate) {

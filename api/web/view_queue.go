@@ -38,7 +38,7 @@ func (p *Page) queueView() View {
 			out.Decisions = p.cfg.Dispatcher.DecidedLately(ctx, dispatcher.DecidedFilter{Queue: name, Limit: decisionsOfQueue}).Items
 			return out, nil
 		}
-		return nil, fmt.Errorf("%w: no queue has the name %q; the page /queues has all of them", ErrNoPage, name)
+		return nil, fmt.Errorf("%w: no queue has the name %q%s; the page /queues has all of them", ErrNoPage, name, nearTo(name, queueNames(all)))
 	}}
 }
 

@@ -48,14 +48,11 @@ func (p *Page) queuesPage(ctx context.Context, r *Request) (Dated, error) {
 	a.oneOf("state", queueStates...)
 	a.oneOf("sort", queueSorts...)
 	page := a.number("page", 1, 100_000, 1)
-	if a.err != nil {
-		return nil, a.err
-	}
-	out := QueuesPage{AsOf: Now(), Queues: []QueueLine{}, Page: int(page), Asked: a}
 	all, err := p.queuesNow(ctx)
 	if err != nil {
 		return nil, err
 	}
+	out := QueuesPage{AsOf: Now(), Queues: []QueueLine{}, Page: int(page), Asked: a}
 	for _, q := range all {
 		out.All++
 		if !slices.Contains(out.Pools, q.Pool) {
@@ -65,10 +62,18 @@ func (p *Page) queuesPage(ctx context.Context, r *Request) (Dated, error) {
 			out.Queues = append(out.Queues, q)
 		}
 	}
-	sortQueues(out.Queues, a.Get("sort"))
+	if pool := a.Get("pool"); pool != "" && !slices.Contains(out.Pools, pool) {
+		a.unknown("pool", "pool", out.Pools)
+	}
 	out.Total = len(out.Queues)
 	out.Pages = max(1, (out.Total+queuesOfPage-1)/queuesOfPage)
-	out.Page = min(out.Page, out.Pages)
+	if out.Page > out.Pages && len(a.wrong) == 0 {
+		a.refuse("page", fmt.Sprintf("a page from 1 to %d: so many have queues like these", out.Pages))
+	}
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	sortQueues(out.Queues, a.Get("sort"))
 	out.Queues = out.Queues[(out.Page-1)*queuesOfPage : min(out.Page*queuesOfPage, out.Total)]
 	return out, nil
 }

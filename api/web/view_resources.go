@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -48,6 +49,10 @@ func (p *Page) resourceView() View {
 
 func (p *Page) resourcesPage(ctx context.Context, name string) (ResourcesPage, error) {
 	all, err := p.cfg.Dispatcher.Resources(ctx, name)
+	if errors.Is(err, dispatcher.ErrUnknownResource) {
+		names, _ := p.resourceNames(ctx) // only for the hint
+		err = fmt.Errorf("%w%s", err, nearTo(name, names))
+	}
 	if err != nil {
 		return ResourcesPage{}, err
 	}
@@ -114,10 +119,17 @@ func (p *Page) claimsPage(ctx context.Context, r *Request) (Dated, error) {
 	a.oneOf("state", claimStates...)
 	f := dispatcher.ClaimFilter{Task: a.number("task", 1, 1<<62, 0), State: a.Get("state"), Node: a.Get("node"), Resource: a.Get("resource"),
 		After: a.number("after", 0, 1<<62, 0), Limit: claimsOfPage}
-	if a.err != nil {
-		return nil, a.err
+	var all []dispatcher.ClaimStanding
+	var err error
+	if len(a.wrong) == 0 {
+		all, err = p.cfg.Dispatcher.Claims(ctx, f)
 	}
-	all, err := p.cfg.Dispatcher.Claims(ctx, f)
+	if err == nil && len(all) == 0 { // a resource that has gone may be held yet
+		err = p.checkResource(ctx, &a)
+	}
+	if err == nil {
+		err = a.err()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 package web
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -32,14 +32,13 @@ func (p *Page) seriesView() View {
 }
 
 func (p *Page) series(ctx context.Context, r *Request) (Dated, error) {
-	page := SeriesPage{AsOf: Now(), Share: r.Param("*"), Span: r.Query.Get("span"), Pools: []dispatcher.ShareSeries{}}
-	if page.Span == "" {
-		page.Span = "hour"
+	a := askedOf(r)
+	a.oneOf("span", "hour", "day", "week")
+	if err := a.err(); err != nil {
+		return nil, err
 	}
-	of, ok := spans[page.Span]
-	if !ok {
-		return nil, fmt.Errorf("%w: query.span is %q, expected hour, day or week", ErrQuery, page.Span)
-	}
+	page := SeriesPage{AsOf: Now(), Share: r.Param("*"), Span: cmp.Or(a.Get("span"), "hour"), Pools: []dispatcher.ShareSeries{}}
+	of := spans[page.Span]
 	page.StepS = of.step.Seconds()
 	found := false
 	for _, pool := range p.standing(ctx).Pools {
@@ -56,7 +55,7 @@ func (p *Page) series(ctx context.Context, r *Request) (Dated, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%w: no share has the path %q; the page / has all of them", ErrNoPage, page.Share)
+		return nil, p.noShare(ctx, page.Share)
 	}
 	return page, nil
 }

@@ -29,7 +29,8 @@ type SharesPool struct {
 	Held     float64                    `json:"held"`
 	Shares   []dispatcher.ShareStanding `json:"shares"`
 
-	open bool // all branches, however many there are
+	open   bool // all branches, however many there are
+	quotas bool // some share of the whole pool owns units
 }
 
 // Crumb is a step of the way from the root to a share.
@@ -59,8 +60,9 @@ func (p *Page) sharesView(path string) View {
 
 func (p *Page) sharesPage(ctx context.Context, r *Request) (SharesPage, error) {
 	share, a := r.Param("*"), askedOf(r)
-	if a.oneOf("open", "all"); a.err != nil {
-		return SharesPage{}, a.err
+	a.oneOf("open", "all")
+	if err := a.err(); err != nil {
+		return SharesPage{}, err
 	}
 	st := p.standing(ctx)
 	page := SharesPage{AsOf: AsOf{st.At}, Version: st.Version, NextChange: st.NextChange, Share: share, Pools: []SharesPool{}, Crumbs: crumbs(share), Asked: a}
@@ -68,6 +70,7 @@ func (p *Page) sharesPage(ctx context.Context, r *Request) (SharesPage, error) {
 	for _, pool := range st.Pools {
 		part := SharesPool{Pool: pool.Pool, Capacity: pool.Capacity, Round: pool.Round, Held: pool.Held, Shares: []dispatcher.ShareStanding{}, open: a.Is("open", "all")}
 		for _, s := range pool.Shares {
+			part.quotas = part.quotas || s.Owned > 0
 			if share == "" || s.Path == share || strings.HasPrefix(s.Path, share+"/") {
 				part.Shares = append(part.Shares, s)
 				found = true
@@ -76,7 +79,7 @@ func (p *Page) sharesPage(ctx context.Context, r *Request) (SharesPage, error) {
 		page.Pools = append(page.Pools, part)
 	}
 	if !found {
-		return page, fmt.Errorf("%w: no share has the path %q; the page / has all of them", ErrNoPage, share)
+		return page, p.noShare(ctx, share)
 	}
 	return page, nil
 }

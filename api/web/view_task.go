@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -19,7 +20,8 @@ type TaskPage struct {
 	Moves  []Moment                `json:"timeline"`
 	Places []dispatcher.KindQueues `json:"queues"` // where the jobs of each kind may run
 	Jobs   []dispatcher.JobRow     `json:"jobs"`
-	Next   string                  `json:"next"` // after of the next page of jobs
+	Next   string                  `json:"next"`   // after of the next page of jobs
+	Tagged string                  `json:"tagged"` // how it got its share, in words
 	Asked  asked                   `json:"-"`
 }
 
@@ -51,14 +53,14 @@ func (p *Page) taskPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	a.oneOf("state", jobStates...)
 	after := a.number("after", 0, 1<<62, 0)
-	if a.err != nil {
-		return nil, a.err
+	if err := a.err(); err != nil {
+		return nil, err
 	}
 	out := TaskPage{AsOf: Now(), Asked: a, Jobs: []dispatcher.JobRow{}, Places: []dispatcher.KindQueues{}}
 	if out.Task, err = p.cfg.Tasks.Task(ctx, id); err != nil {
 		return nil, err
 	}
-	out.Moves = taskMoves(out.Task)
+	out.Moves, out.Tagged = taskMoves(out.Task), p.taggedSays(ctx, out.Task)
 	if !isOver(out.Task.State) {
 		if out.Places, err = p.placesOf(ctx, id); err != nil {
 			return nil, err
@@ -121,6 +123,42 @@ func timed(all []Moment) []Moment {
 
 // Line is the task as a list has it.
 func (t TaskPage) Line() TaskLine { return TaskLine{t.Task} }
+
+// SharedReason is why several jobs of a page are where they are.
+type SharedReason struct {
+	Reason string
+	N      int
+}
+
+// Shared are the reasons that are too long for a row and that more than one job of the page has, each once.
+func (t TaskPage) Shared() (all []SharedReason) {
+	for i := range t.Jobs {
+		reason := t.Jobs[i].Reason
+		if reason == "" || briefly(reason) == reason {
+			continue
+		}
+		if k := slices.IndexFunc(all, func(s SharedReason) bool { return s.Reason == reason }); k >= 0 {
+			all[k].N++
+		} else {
+			all = append(all, SharedReason{reason, 1})
+		}
+	}
+	return slices.DeleteFunc(all, func(s SharedReason) bool { return s.N < 2 })
+}
+
+// Brief is a reason for a row: its beginning, where Shared has the rest of it.
+func (t TaskPage) Brief(reason string) string {
+	if slices.ContainsFunc(t.Shared(), func(s SharedReason) bool { return s.Reason == reason }) {
+		return briefly(reason)
+	}
+	return reason
+}
+
+// briefly is the first part of a reason.
+func briefly(reason string) string {
+	first, _, _ := strings.Cut(reason, "; ")
+	return first
+}
 
 // StateOptions are the states of jobs to choose from.
 func (t TaskPage) StateOptions() []option { return t.Asked.options("state", jobStates) }

@@ -42,11 +42,16 @@ func (p *Page) tasksPage(ctx context.Context, r *Request) (Dated, error) {
 	a.oneOf("state", taskStates...)
 	a.oneOf("sort", generator.Sorts...)
 	a.oneOf("over", "too")
-	if a.err != nil {
-		return nil, a.err
+	if len(a.wrong) > 0 {
+		p.checkShare(ctx, &a)
+		return nil, a.err()
 	}
 	list, err := p.cfg.Tasks.List(ctx, generator.Listing{User: a.Get("user"), Label: a.Get("label"), Share: a.Get("share"), Name: a.Get("name"),
 		State: a.Get("state"), Live: a.Get("over") == "" && !isOver(a.Get("state")), Sort: a.Get("sort"), After: a.Get("after"), Limit: tasksOfPage})
+	if err == nil && len(list.Tasks) == 0 && list.Next == "" { // a share that has gone may have tasks that are over
+		p.checkShare(ctx, &a)
+		err = a.err()
+	}
 	if err != nil {
 		return nil, err
 	}

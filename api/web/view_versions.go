@@ -23,14 +23,24 @@ func (p *Page) versionsView() View {
 }
 
 func (p *Page) versions(ctx context.Context, r *Request) (Dated, error) {
-	before, err := number(r, "before")
-	if err != nil {
+	a := askedOf(r)
+	before := a.number("before", 1, 1<<62, 0)
+	if err := a.err(); err != nil {
 		return nil, err
 	}
-	page := VersionsPage{AsOf: Now(), InForce: p.standing(ctx).Version}
-	page.Versions, err = p.cfg.Site.History(ctx, before, versionsPerPage)
-	if err != nil {
+	page := VersionsPage{AsOf: Now()}
+	var err error
+	if page.Versions, err = p.cfg.Site.History(ctx, before, versionsPerPage); err != nil {
 		return nil, err
+	}
+	newest := page.Versions
+	if before > 0 {
+		if newest, err = p.cfg.Site.History(ctx, 0, 1); err != nil {
+			return nil, err
+		}
+	}
+	if len(newest) > 0 { // the newest is the one in force; the standing of the shares knows it too, but takes a solve
+		page.InForce = newest[0].Version
 	}
 	if n := len(page.Versions); n == versionsPerPage {
 		page.Next = strconv.FormatInt(page.Versions[n-1].Version, 10)
@@ -39,19 +49,6 @@ func (p *Page) versions(ctx context.Context, r *Request) (Dated, error) {
 		page.Versions = []site.Head{}
 	}
 	return page, nil
-}
-
-// number reads a parameter that is a whole number; absent: 0.
-func number(r *Request, name string) (int64, error) {
-	s := r.Query.Get(name)
-	if s == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%w: query.%s is %q, expected a whole number, 1 or more", ErrQuery, name, s)
-	}
-	return n, nil
 }
 
 // VersionPage is one version: the file, and what it changed.
@@ -78,8 +75,9 @@ func (p *Page) version(ctx context.Context, r *Request) (Dated, error) {
 	if err != nil || n < 1 {
 		return nil, fmt.Errorf("%w: %q is not the number of a version; /versions lists them", ErrNoPage, r.Param("version"))
 	}
-	against, err := number(r, "against")
-	if err != nil {
+	a := askedOf(r)
+	against := a.number("against", 1, 1<<62, 0)
+	if err := a.err(); err != nil {
 		return nil, err
 	}
 	st, err := p.cfg.Site.Get(ctx, n)

@@ -15,7 +15,7 @@ func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": p.link, "units": units, "count": count, "percent": percent, "span": span, "clock": clock, "stamp": stamp,
 		"sharelink": shareLink, "serieslink": seriesLink, "sharename": shareName, "pathpart": url.PathEscape, "text": text, "pairs": pairs,
-		"seconds": seconds, "figure": figure, "skippedsays": skippedSays, "skipped": skippedOf, "whysays": whySays,
+		"seconds": seconds, "plural": plural, "figure": figure, "skippedsays": skippedSays, "skipped": skippedOf, "whysays": whySays,
 		"takessays": takesSays, "resourcelink": resourceLink,
 	}
 }
@@ -94,6 +94,15 @@ func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) }
 
 // stamp prints a moment.
 func stamp(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
+
+// plural prints how many there are of a thing: 1 share, 2 shares.
+func plural(n any, thing string) string {
+	s := count(n)
+	if s != "1" {
+		thing += "s"
+	}
+	return s + " " + thing
+}
 
 // text is a pointer's value, or an en dash.
 func text(v any) string {

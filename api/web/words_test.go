@@ -45,7 +45,7 @@ func TestContrast(t *testing.T) {
 			colours[m[1]] = m[2] // the dark ones on top of the light ones
 		}
 		for _, pair := range []string{"text ground", "text panel", "dim ground", "dim panel", "link ground", "link panel", "on-main main", "main panel",
-			"on-danger danger", "text bad", "link bad", "text good", "danger ground", "danger bad", "slab-text none", "slab-text full", "slab-text over", "d ground"} {
+			"on-danger danger", "text bad", "link bad", "text good", "danger ground", "danger bad", "slab-text none", "slab-text full", "slab-text over", "text line", "text over", "text full", "d ground"} {
 			ink, paper, _ := strings.Cut(pair, " ")
 			if c := contrast(t, colours[ink], colours[paper]); c < 4.5 {
 				t.Errorf("scheme %d: %s on %s has %.2f", i, ink, paper, c)

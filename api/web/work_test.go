@@ -73,19 +73,19 @@ func filled(t *testing.T) *stage {
 func TestWorkViews(t *testing.T) {
 	s := filled(t)
 	for path, want := range map[string][]string{
-		"/queues":                      {"CERN default online Prod/MC 4, User 1, others 1 of 8 6 8 6 12 345 7 2 250 ms 10.0 %", "drain black hole", "open default offline nothing held 0 ∞"},
+		"/queues":                      {"CERN default online 6 8 Prod/MC 4, User 1, others 1 of 8 6 12 345 7 2 250 ms 10.0 %", "drain black hole", "open default offline 0 ∞ nothing held"},
 		"/queues?state=black_hole":     {"1 of 3 queues", "B/1 <x>"},
 		"/queues/CERN":                 {"Queue CERN", "250 ms on the average, 3.5 s at the most, of 40 pulls", "10.0 %, 5 of 50 attempts", "Prod/MC 4 50.0 % 2", "os=el9", "Take offline"},
 		"/queues/B%2F1%20%3Cx%3E":      {"Black hole", "29 of 30 attempts"},
-		"/tasks":                       {"5 reco <1> ann Prod/MC running due 2026-11-22 11:00:00 UTC, likely over 2026-11-22 12:00:00 UTC, risk high 40.0 % 1 000 500 20 1 900", "by hand", "Older ones", "newest 20 000"},
+		"/tasks":                       {"5 reco <1> running due 2026-11-22 11:00:00 UTC, likely over 2026-11-22 12:00:00 UTC, risk high 40.0 % 1 000 500 20 1 900 ann Prod/MC", "by hand", "Older ones", "newest 20 000"},
 		"/tasks/5":                     {"Task 5: reco <1>", "40.0 %", "200 jobs end an hour", "10 first: 10 finished, 1 800 MB", "4 simul done, is done (met)", "8 cores, 16 000 MB of memory", "520 jobs now, 80 to come. One queue runs them, with 7 pilots", "1 do not: queue is offline open", "77 leased 12 1 of 3 CERN p1", "no queue can run it", "Pause", "Kill"},
 		"/tasks/5?state=failed":        {"Jobs, failed"},
 		"/jobs/77":                     {"It waits for its turn: User is further below its target.", "4 321 ready jobs of its share come before it, of 9 876", "in 1m16s 4322 jobs at 57.5 a second", "attempt 1 failed, exit code 3", "<b>line 2</b>", "x.root", "Prod 70 0.7000 66.67 70.25 −3.58 9 876 2 of 3", "At its target in about 1 min 30 s", "CERN share 7 User has deficit 4.5, Prod -3.58", "a<b", "no <space>"},
-		"/resources":                   {"table:orders – 10 file 12 7 3 1 40 2 1 user 8 of 12", "0/gpu", "1 lic, a node, 2 × device a100"},
+		"/resources":                   {"table:orders 7 10 file 12 3 1 40 2 1 – user 8 of 12", "0/gpu", "1 lic, a node, 2 × device a100"},
 		"/resources/table:orders":      {"ann 1 2 0 9 5 3 –", "bob 1 5 0 31 5 0 allowance: kept for ann"},
-		"/claims?task=5&state=bound":   {"31 0/gpu 5 bound CERN n1 1 1 lic, a node, 2 × device a100"},
+		"/claims?task=5&state=bound":   {"31 0/gpu bound 5 CERN n1 1 1 lic, a node, 2 × device a100"},
 		"/claims/31":                   {"Claim 31: 0/gpu", "at CERN, node n1", "77 0/a 5 running p1", "78 0/b 5 ready"},
-		"/decisions":                   {"10:00:00.000 77 of 5 CERN Prod/MC 1.25 User −0.5 2 1: Test (unfit)", "76 of 5 CERN User 0 nobody – 1 –"},
+		"/decisions":                   {"10:00:00.000 77 of 5 Prod/MC 1.25 User −0.5 2 1: Test (unfit) CERN", "76 of 5 User 0 nobody – 1 – CERN"},
 		"/decisions?task=5&queue=CERN": {"All"},
 	} {
 		page := s.get(path)
@@ -173,8 +173,11 @@ func TestManyQueues(t *testing.T) {
 	if rows := first.all("tr"); len(rows) != queuesOfPage+1 || !strings.Contains(first.text, "Page 1 of 10") {
 		t.Errorf("%d rows", len(rows))
 	}
-	if last := s.get("/queues?page=99"); !strings.Contains(last.text, "Q0999") || !strings.Contains(last.text, "Page 10 of 10") {
+	if last := s.get("/queues?page=10"); !strings.Contains(last.text, "Q0999") || !strings.Contains(last.text, "Page 10 of 10") {
 		t.Errorf("the last page: %.300s", last.words())
+	}
+	if w := s.call(http.MethodGet, "/queues?page=11", nil, "text/html"); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "from 1 to 10") {
+		t.Errorf("a page that there is not: %d %s", w.Code, w.Body)
 	}
 	if rows := s.get("/queues?sort=held&q=q09").all("tr"); len(rows) != 101 || !strings.Contains(rows[1].words(), "Q0999") {
 		t.Errorf("%d rows, %s", len(rows), rows[1].words())

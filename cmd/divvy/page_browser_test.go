@@ -56,7 +56,7 @@ func TestBrowserShares(t *testing.T) {
 	tab := browser.Open(t, browser.Window{})
 	tab.Go(d.URL() + "/")
 	browser.Eval[bool](tab, "window.marked = true")
-	const held = `table.tree tr[aria-level="1"] td:nth-child(5)`
+	const held = `table.tree tr[aria-level="1"] td:nth-child(2)`
 	tab.Until(`[...document.querySelectorAll('` + held + `')].some(c => Number(c.textContent) > 0)`)
 	was := tab.Text("#age time")
 	tab.Until(`document.querySelector("#age time").textContent !== "` + was + `"`)
@@ -184,7 +184,7 @@ func TestBrowserScreenshots(t *testing.T) {
 	} {
 		tab := browser.Open(t, w.Window)
 		tab.Go(d.URL() + w.path)
-		tab.Until(`[...document.querySelectorAll("tr[aria-level='1'] td:nth-child(5)")].filter(c => Number(c.textContent) > 0).length > 1 || location.pathname !== "/"`)
+		tab.Until(`[...document.querySelectorAll("tr[aria-level='1'] td:nth-child(2)")].filter(c => Number(c.textContent) > 0).length > 1 || location.pathname !== "/"`)
 		if strings.HasPrefix(w.path, "/shares/") {
 			tab.Sees(".chart canvas")
 		}

@@ -9,11 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/internal/browser"
 )
 
@@ -60,15 +58,7 @@ const faint = `(() => {
 // Every text of every view can be read, light and dark; and where somebody has asked for less motion nothing moves.
 func TestBrowserContrast(t *testing.T) {
 	d, cl, task := openDaemon(t)
-	var job int64
-	eventually(t, 90*time.Second, func() (bool, string) {
-		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "finished"})
-		if err != nil || len(jobs.Items) == 0 {
-			return false, fmt.Sprint("no job has finished: ", err)
-		}
-		job = jobs.Items[0].ID
-		return true, ""
-	})
+	job := finishedJob(t, cl, task.ID)
 	for _, dark := range []bool{false, true} {
 		looked := 0
 		tab := browser.Open(t, browser.Window{Dark: dark, Still: dark, Expect: []string{"404", "422"}})

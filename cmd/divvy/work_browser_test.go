@@ -39,6 +39,7 @@ func TestBrowserKillsAJob(t *testing.T) {
 	if said := tab.Text(".said"); !strings.Contains(said, "is told to end job") {
 		t.Errorf("said: %s", said)
 	}
+	tab.Until(`document.getElementById("ending")?.textContent.includes("still runs") || document.querySelector("#live .state").textContent === "cancelled"`)
 	var id int64
 	if _, err := fmt.Sscanf(path, "/jobs/%d", &id); err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func plain(s string) string {
 // Decisions come by themselves; a filter leaves those of one share.
 func TestBrowserDecisions(t *testing.T) {
 	d, _, task := openDaemon(t)
-	tab := browser.Open(t, browser.Window{})
+	tab := browser.Open(t, browser.Window{Expect: []string{"422"}})
 	tab.Go(d.URL() + "/decisions")
 	tab.Sees("tr[data-n]")
 	browser.Eval[bool](tab, "window.marked = true")
@@ -167,8 +168,12 @@ func TestBrowserDecisions(t *testing.T) {
 	if others := browser.Eval[int](tab, fmt.Sprintf(`[...document.querySelectorAll("tr[data-n]")].filter(r => !r.querySelector('a[href="/tasks/%d"]')).length`, task.ID)); others > 0 {
 		t.Errorf("%d decisions of other tasks", others)
 	}
-	tab.Go(d.URL() + "/decisions?share=Nobody")
+	tab.Go(d.URL() + "/decisions?share=Test")
 	tab.Until(`document.querySelector("#live").textContent.includes("Nothing of the kind")`)
+	tab.Go(d.URL() + "/decisions?share=Tset")
+	if text := tab.Text("[role=alert]"); !strings.Contains(text, `did you mean "Test"?`) {
+		t.Errorf("an unknown share: %s", text)
+	}
 }
 
 // Queues keep up with who holds them.
@@ -189,18 +194,24 @@ func TestBrowserQueues(t *testing.T) {
 	}
 }
 
-// Every view of work is whole without scripts and fits a telephone, and its JSON is there.
-func TestBrowserWorkWithoutScripts(t *testing.T) {
-	d, cl, task := openDaemon(t)
-	var job int64
+// finishedJob waits for a job of a task that has finished.
+func finishedJob(t *testing.T, cl *client.Client, task int64) (job int64) {
+	t.Helper()
 	eventually(t, 90*time.Second, func() (bool, string) {
-		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "finished"})
+		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task, State: "finished"})
 		if err != nil || len(jobs.Items) == 0 {
 			return false, fmt.Sprint("no job has finished: ", err)
 		}
 		job = jobs.Items[0].ID
 		return true, ""
 	})
+	return job
+}
+
+// Every view of work is whole without scripts and fits a telephone, and its JSON is there.
+func TestBrowserWorkWithoutScripts(t *testing.T) {
+	d, cl, task := openDaemon(t)
+	job := finishedJob(t, cl, task.ID)
 	tab := browser.Open(t, browser.Window{NoScript: true, Width: 390, Height: 844})
 	for _, path := range []string{"/queues", "/queues/LOCAL", "/tasks?over=too", fmt.Sprintf("/tasks/%d", task.ID), fmt.Sprintf("/jobs/%d", job), "/resources", "/claims", "/decisions"} {
 		tab.Go(d.URL() + path)

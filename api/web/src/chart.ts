@@ -24,7 +24,7 @@ function options(title: string, width: number): uPlot.Options {
     title, width, height: 240,
     tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1e3), "Etc/UTC"),
     scales: { y: { range: (_u: uPlot, _min: number, max: number) => [0, Math.max(1, max * 1.1)] } },
-    axes: [{ ...axis, values: (_u: uPlot, ticks: number[], _axis: number, _space: number, apart: number) => ticks.map((t) => tick(t, apart)) }, { ...axis, size: 60 }],
+    axes: [{ ...axis, space: 84, values: (_u: uPlot, ticks: number[], _axis: number, _space: number, apart: number) => ticks.map((t) => tick(t, apart)) }, { ...axis, size: 60 }],
     series: [
       { value: (_u: uPlot, t: number | null) => (t === null ? "–" : new Date(t * 1e3).toISOString().slice(0, 19).replace("T", " ") + " UTC") },
       { label: "held", stroke: colour("--a"), width: 2, fill: colour("--a") + "22" },

@@ -1,20 +1,17 @@
 // The icicle follows the figures of the table: the same drawing as the daemon's (icicle.go), laid out anew by d3-hierarchy.
 import { partition, stratify } from "d3-hierarchy";
 
-interface Share { id: string; parent: string; target: number; held: number; width: number; }
+import { colourOf } from "./part";
+
+interface Share { id: string; parent: string; width: number; colour: string; }
 
 function sharesOf(pool: string): Share[] {
   const rows = document.querySelectorAll<HTMLElement>(`table.tree[data-pool="${CSS.escape(pool)}"] tbody tr`);
   return [...rows].map((row) => {
-    const [target, held, width] = (row.dataset.x ?? "0 0").split(" ").map(Number);
-    return { id: row.dataset.id!, parent: row.dataset.parent === "0" ? "root" : row.dataset.parent!, target, held, width: width ?? target };
+    const [target, , width] = (row.dataset.x ?? "0 0").split(" ").map(Number);
+    return { id: row.dataset.id!, parent: row.dataset.parent === "0" ? "root" : row.dataset.parent!, width: width ?? target,
+      colour: colourOf(row.querySelector(".part")?.textContent ?? "") };
   });
-}
-
-function heldClass(s: Share): string {
-  if (s.held <= 0) return "h0";
-  if (s.held > 1.1 * s.target) return "over";
-  return "h" + Math.floor(Math.min(10, (10 * s.held) / s.target));
 }
 
 function draw(): void {
@@ -22,7 +19,7 @@ function draw(): void {
     const shares = sharesOf(figure.dataset.pool!);
     if (shares.length === 0) continue;
     const root = stratify<Share>().id((s) => s.id).parentId((s) => (s.id === "root" ? undefined : s.parent))(
-      [{ id: "root", parent: "", target: 0, held: 0, width: 0 }, ...shares]);
+      [{ id: "root", parent: "", width: 0, colour: "off" }, ...shares]);
     // A branch is as wide as its own target says (its weight, where no share has a target); what its children leave of it is its own.
     root.eachAfter((n: any) => {
       const below = (n.children ?? []).reduce((sum: number, c: any) => sum + c.value, 0);
@@ -35,8 +32,8 @@ function draw(): void {
       if (!n) continue;
       slab.setAttribute("x", n.x0.toFixed(3) + "%");
       slab.setAttribute("width", Math.max(0, n.x1 - n.x0).toFixed(3) + "%");
-      if (slab instanceof SVGRectElement) slab.setAttribute("class", "slab " + heldClass(n.data)); // too narrow for a frame and a name
-      else slab.querySelector("rect")?.setAttribute("class", "fill " + heldClass(n.data));
+      if (slab instanceof SVGRectElement) slab.setAttribute("class", "slab " + n.data.colour); // too narrow for a frame and a name
+      else slab.querySelector("rect")?.setAttribute("class", "fill " + n.data.colour);
     }
   }
 }

@@ -1,5 +1,7 @@
 // Events of the view: cells by their keys, or the element with the id "live" as a whole.
 
+import { barOf } from "./part";
+
 interface Message {
   at: string;
   shape?: string;
@@ -26,21 +28,21 @@ function byKey(key: string): Element[] {
   return elements.get(key) ?? [];
 }
 
-// twentieths of a part of the target that are held, for the bar behind the text.
-function twentieths(part: string): number {
-  if (part === "∞") return 20;
-  return Math.min(20, Math.round((parseFloat(part) || 0) / 5));
-}
+const readyAt = 3; // of the cells behind a name
 
 // putRow takes what scripts want to know of a row, and the texts of its last cells.
 function putRow(row: HTMLTableRowElement, [x, ...texts]: string[]): void {
   row.dataset.x = x;
+  if (row.dataset.rest !== undefined && (!/^0\.000 0\.000/.test(x) || texts[readyAt] !== "0")) {
+    delete row.dataset.rest; // something goes on there now
+    row.hidden = Number(row.getAttribute("aria-level")) > 1;
+  }
   const first = row.cells.length - texts.length;
   texts.forEach((text, i) => {
     const cell = row.cells[first + i];
     if (cell.textContent === text) return;
     cell.textContent = text;
-    if (cell.classList.contains("part")) cell.className = "part p" + twentieths(text);
+    if (cell.classList.contains("part")) cell.className = "part " + barOf(text);
   });
 }
 

@@ -11,7 +11,8 @@ function show(table: Element): void {
   for (const row of rowsOf(table)) {
     const l = level(row);
     if (l <= below) below = Infinity;
-    if (row.hidden !== l > below) row.hidden = l > below;
+    const hide = l > below || row.dataset.rest !== undefined;
+    if (row.hidden !== hide) row.hidden = hide;
     const is = row.getAttribute("aria-expanded");
     if (is === null) continue;
     const open = said.get(row.id) ?? is === "true";
