@@ -42,6 +42,9 @@ func (s *server) claimRoutes() {
 		}
 		claims, err := s.dispatcher.Claims(ctx, dispatcher.ClaimFilter{Task: in.Task, State: in.State, Node: in.Node, Resource: in.Resource,
 			After: after, Limit: in.Limit})
+		if err == nil && len(claims) == 0 && after == 0 {
+			err = s.knownClaimFilter(ctx, in)
+		}
 		return page(claims, in.Limit, func(c dispatcher.ClaimStanding) int64 { return c.ID }), err
 	})
 	route(s, huma.Operation{
@@ -62,4 +65,18 @@ func (s *server) claimRoutes() {
 	}, func(ctx context.Context, in *deleteClaimInput) (dispatcher.ClaimStanding, error) {
 		return s.dispatcher.DeleteClaim(ctx, in.Name, in.Force)
 	})
+}
+
+// knownClaimFilter is an error when nothing can ever match: no claim of a task or a resource that there is not.
+func (s *server) knownClaimFilter(ctx context.Context, in *claimsInput) error {
+	if in.Task > 0 {
+		if _, err := s.Tasks.Task(ctx, in.Task); err != nil {
+			return err
+		}
+	}
+	if in.Resource == "" {
+		return nil
+	}
+	_, err := s.resourceParts(ctx, in.Resource)
+	return err
 }

@@ -41,6 +41,7 @@ var (
 		hint: "use the address that the daemon listens on, or run it with a token file"}
 	codeNoRoute    = code{status: 404, name: "no_route", title: "Nothing lives at this path", hint: "GET /openapi.json lists what there is"}
 	codeNoQueue    = code{status: 404, name: "unknown_queue", title: "No queue has this name"}
+	codeNoShare    = code{status: 404, name: "unknown_share", title: "No share has this path"}
 	codeNoResource = code{status: 404, name: "unknown_resource", title: "No resource has this name"}
 	codeMethod     = code{status: 405, name: "method_not_allowed", title: "The path does not know this method", hint: "the header Allow names those it does"}
 	codeOffset     = code{status: 409, name: "wrong_offset", title: "The inputs do not go on where the last ones ended", hint: "send from next_offset"}

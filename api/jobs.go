@@ -77,6 +77,9 @@ func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (Page[dis
 	if next > 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
+	if err == nil && len(p.Items) == 0 && next == 0 { // a task without such jobs is another thing than none
+		_, err = s.Tasks.Task(ctx, f.Task)
+	}
 	return p, err
 }
 

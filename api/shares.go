@@ -59,3 +59,28 @@ func (s *server) withQueues(err error) error {
 	}
 	return p
 }
+
+// knownShare is an error, with the path that may have been meant, when the tree in force has no share of this path. An
+// empty one stands for all.
+func (s *server) knownShare(path string) error {
+	if path == "" {
+		return nil
+	}
+	var paths []string
+	for _, p := range s.dispatcher.Standing().Pools {
+		for i := range p.Shares {
+			if p.Shares[i].Path == path {
+				return nil
+			}
+			paths = append(paths, p.Shares[i].Path)
+		}
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	p := newProblem(codeNoShare, fmt.Sprintf("%q", path))
+	p.Hint = strict.DidYouMean(path, paths)
+	if len(paths) == 0 {
+		p.Hint = "the site has no share yet; `divvy apply -f site.yml`"
+	}
+	return p
+}

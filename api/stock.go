@@ -48,5 +48,9 @@ func (s *server) stock(_ context.Context, in stockInput) ([]dispatcher.ShareStoc
 	if in.Queue != "" && !slices.ContainsFunc(s.dispatcher.Queues(), known) {
 		return nil, s.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, in.Queue))
 	}
-	return s.dispatcher.ShareStock(in.Share, in.Queue), nil
+	all := s.dispatcher.ShareStock(in.Share, in.Queue)
+	if len(all) == 0 {
+		return nil, s.knownShare(in.Share)
+	}
+	return all, nil
 }

@@ -100,6 +100,9 @@ func (s *server) listTasks(ctx context.Context, in *tasksInput) (Page[generator.
 	if next > 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
+	if err == nil && len(p.Items) == 0 && next == 0 { // not before: tasks that are over may have a share that is no more
+		err = s.knownShare(in.Share)
+	}
 	return p, err
 }
 

@@ -12,10 +12,11 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// An Account adds so many attempts at a time to the roll-ups, and goes on for accountFor at the most. rateHours bounds
-// how many hours one Rate looks at.
+// An Account adds up to so many attempts at a time to the roll-ups, and goes on for accountFor at the most. What a batch costs beside
+// its attempts, a look into every day and the rows that it changes, is worth it from some thousands of them on; 20,000 take half as
+// much time each as 2,000, together about a second. rateHours bounds how many hours one Rate looks at.
 const (
-	accountBatch = 2_000
+	accountBatch = 20_000
 	accountFor   = 100 * time.Millisecond
 	rateHours    = 48
 )

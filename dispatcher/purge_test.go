@@ -62,3 +62,28 @@ func TestPurgeReadsLittle(t *testing.T) {
 		t.Errorf("%s", plan)
 	}
 }
+
+// A daemon of a version without roll-ups deletes old attempts outside of the days one by one: those that are in no roll-up stay.
+func TestAnOlderDaemonPurgesTheRest(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	old := func(job int64) { f.exec(endedAttempt, job, time.Hour, 700*day) }
+	purge := func(left string) {
+		t.Helper()
+		f.exec(`DELETE FROM attempts_rest WHERE ctid = ANY (ARRAY(SELECT ctid FROM attempts_rest
+			WHERE ended_at < ((now() AT TIME ZONE 'UTC')::date - 400)::timestamp AT TIME ZONE 'UTC' LIMIT 5000))`)
+		f.expectLines("what is left", "SELECT coalesce(string_agg(job_id::text, ' ' ORDER BY job_id), '') FROM attempts_rest", left)
+	}
+	f.exec("ALTER TABLE attempts ALTER nth DROP DEFAULT") // of before there were numbers
+	old(1)
+	f.exec("ALTER TABLE attempts ALTER nth SET DEFAULT nextval('attempts_nth')")
+	f.exec(pastAttempts)
+	old(2)
+	purge("1 2")
+	f.accountAll(d)
+	old(3)
+	purge("3")
+	f.accountAll(d)
+	purge("")
+	f.expectLines("all are counted", "SELECT sum(jobs)::text FROM report.usage_daily", "3")
+}

@@ -93,25 +93,14 @@ func (s *state) addFigures(p *pool, to *PoolStanding) {
 	}
 }
 
-// addWaits fills in how long shares wait for their targets. All that are short get there at the same time
-// (shares.Pool.ETA), so one answer does for them.
+// addWaits fills in how long shares wait for their targets (shares.Pool.ETA).
 func (s *state) addWaits(p *pool, to *PoolStanding, ends []endRate) {
-	atTarget, wait, asked := 0.0, (*float64)(nil), false
+	wait := p.book.ETAs(shares.Units(math.Round(to.Round*1000)), s.byLeaf(p, ends))
 	for i := range to.Shares {
-		c := &to.Shares[i]
-		switch {
-		case c.Deficit*1000 <= shares.Tolerance:
-			c.AtTarget = &atTarget
-			continue
-		case !asked:
-			asked = true
-			r := shares.Units(math.Round(to.Round * 1000))
-			if w, ok := p.book.ETA(r, i+1, s.byLeaf(p, ends)); ok { // the root is no share
-				seconds := w.Seconds()
-				wait = &seconds
-			}
+		if w, ok := wait(i + 1); ok { // the root is no share
+			seconds := w.Seconds()
+			to.Shares[i].AtTarget = &seconds
 		}
-		c.AtTarget = wait
 	}
 }
 

@@ -44,7 +44,7 @@ var surveyed = []struct {
 	{"jobs", "Live jobs: ready, leased, and to_come, which tasks have not made yet.", []string{"state"}},
 	{"fairness_jain_index", "Jain's index of held/target over the leaves of a pool that want something: 1 is fair.", []string{"pool"}},
 	{"fairness_largest_deviation_units", "Units that the leaf furthest from its target is off.", []string{"pool"}},
-	{"shares_starving", "Leaves with ready jobs and a target of a unit or more that hold nothing, while others hold something.", []string{"pool"}},
+	{"shares_starving", "Leaves with ready jobs and a target of a unit or more that hold nothing, while others hold something; below a unit, to hold nothing at times is their part. Reports by the hour (report.fairness) count the same.", []string{"pool"}},
 	{"share_starvation_seconds", "How long the one that has starved longest has done so.", []string{"pool"}},
 	{"stock_gaps", "Pairs of a share and a queue where its jobs could run, are still to be made, and none is ready.", nil},
 	{"share_target_units", "Target of a share.", []string{"pool", "share"}},

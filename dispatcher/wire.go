@@ -252,7 +252,7 @@ type Attempt struct {
 	Node      string         `json:"node"`
 	State     string         `json:"state" doc:"State of the lease, or the outcome."`
 	ClaimedAt time.Time      `json:"claimed_at"`
-	StartedAt *time.Time     `json:"started_at,omitempty"`
+	StartedAt *time.Time     `json:"started_at,omitempty" doc:"When its pilot first said, in a renewal, that it runs; absent = it has not, or ended before."`
 	EndedAt   *time.Time     `json:"ended_at,omitempty"`
 	ExitCode  *int           `json:"exit_code,omitempty"`
 	Message   string         `json:"message,omitempty"`

@@ -91,6 +91,19 @@ EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END $$;
 
+CREATE FUNCTION public.divvy_keep_uncounted() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM usage_state s WHERE CASE WHEN OLD.nth IS NULL THEN OLD.ended_at >= s.past ELSE OLD.nth > s.done END) THEN
+        RETURN NULL;
+    END IF;
+    RETURN OLD;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_keep_uncounted() IS 'Skips the deletion of an attempt that is not in the roll-ups yet.';
+
 CREATE FUNCTION public.divvy_lease_piece() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -630,7 +643,7 @@ COMMENT ON TABLE public.fairness_hours IS 'Integrals over share_samples: a sampl
 
 COMMENT ON COLUMN public.fairness_hours.missed_seconds IS 'Of target - held, where that was above zero and the share had ready jobs.';
 
-COMMENT ON COLUMN public.fairness_hours.starved_seconds IS 'Seconds in which it had ready jobs and a target, and held nothing.';
+COMMENT ON COLUMN public.fairness_hours.starved_seconds IS 'Seconds in which it had ready jobs and a target of a unit or more, and held nothing while others of its pool did.';
 
 COMMENT ON COLUMN public.fairness_hours.busy_seconds IS 'Seconds in which it had ready jobs or held something.';
 
@@ -2026,7 +2039,7 @@ COMMENT ON COLUMN report.attempts.message IS 'What the pilot said about the end.
 
 COMMENT ON COLUMN report.attempts.claimed_at IS 'When the lease began.';
 
-COMMENT ON COLUMN report.attempts.started_at IS 'When the payload began; NULL when it never did.';
+COMMENT ON COLUMN report.attempts.started_at IS 'When its pilot first said, in a renewal, that it runs: later than the payload began by up to the time between two renewals. NULL: it never said so, as of attempts that ended before their first renewal.';
 
 COMMENT ON COLUMN report.attempts.ended_at IS 'When the lease ended.';
 
@@ -2315,7 +2328,7 @@ COMMENT ON COLUMN report.fairness.furthest_share IS 'Path of the share that had 
 
 COMMENT ON COLUMN report.fairness.missed_unit_seconds IS 'What leaves held too little while they had ready jobs, in all.';
 
-COMMENT ON COLUMN report.fairness.starved_shares IS 'Leaves that had ready jobs and a target and held nothing for some time.';
+COMMENT ON COLUMN report.fairness.starved_shares IS 'Leaves that had ready jobs and a target of a unit or more, and held nothing for some time while others did.';
 
 CREATE VIEW report.jobs AS
  SELECT j.id AS job_id,
@@ -2484,7 +2497,7 @@ COMMENT ON COLUMN report.leases.age IS 'Time since the claim.';
 
 COMMENT ON COLUMN report.leases.claimed_at IS 'When it was claimed; charging starts here.';
 
-COMMENT ON COLUMN report.leases.started_at IS 'When the payload began; NULL before.';
+COMMENT ON COLUMN report.leases.started_at IS 'When its pilot first said, in a renewal, that it runs: later than the payload began by up to the time between two renewals. NULL: it has not said so.';
 
 COMMENT ON COLUMN report.leases.expires_at IS 'When it is lost unless its pilot renews it.';
 
@@ -3116,7 +3129,7 @@ COMMENT ON COLUMN report.share_fairness.held_unit_seconds IS 'What it held.';
 
 COMMENT ON COLUMN report.share_fairness.missed_unit_seconds IS 'What it held too little while it had ready jobs.';
 
-COMMENT ON COLUMN report.share_fairness.starved_seconds IS 'Seconds in which it had ready jobs and a target and held nothing.';
+COMMENT ON COLUMN report.share_fairness.starved_seconds IS 'Seconds in which it had ready jobs and a target of a unit or more, and held nothing while others of its pool did.';
 
 COMMENT ON COLUMN report.share_fairness.busy_seconds IS 'Seconds in which it had ready jobs or held something.';
 
@@ -4097,6 +4110,8 @@ ALTER INDEX public.ended_jobs_id ATTACH PARTITION public.ended_jobs_rest_id_idx;
 ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_id_id_idx;
 
 ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest_pkey;
+
+CREATE TRIGGER keep_uncounted BEFORE DELETE ON public.attempts_rest FOR EACH ROW EXECUTE FUNCTION public.divvy_keep_uncounted();
 
 CREATE TRIGGER piece AFTER UPDATE OF share_id ON public.leases FOR EACH ROW WHEN ((old.share_id <> new.share_id)) EXECUTE FUNCTION public.divvy_lease_piece();
 

@@ -13,7 +13,7 @@ type Ends struct {
 	Units     float64 // thousandths
 }
 
-// ETA is how long a leaf will wait for its target at R = c if nothing is reclaimed, from the ends of jobs; false if
+// ETA is how long a node will wait for its target at R = c if nothing is reclaimed, from the ends of jobs; false if
 // it never gets there at that rate. Ends are by leaf; those of the root (node 0) stand for leaves that have none
 // of their own, each with the part that it holds.
 //
@@ -23,23 +23,139 @@ type Ends struct {
 // largest deficit first makes all deficits reach zero together, when F(t) is their sum. So ETA = min{t: F(t) ≥ Σ
 // deficits}. With one share over and one below it is deficit/ρ, and by Little's law (held = ρ × mean length) the time
 // in which the deficit's part of that share's jobs ends.
-func (p *Pool) ETA(c Units, leaf int, ends map[int]Ends) (wait time.Duration, ok bool) {
-	targets := p.Targets(c)
-	if targets[leaf]-float64(p.Held(leaf)) <= Tolerance {
-		return 0, true
+//
+// A leaf whose target is less than one job holds a whole one or none, and its turn comes by other rules: see eta.next.
+func (p *Pool) ETA(c Units, node int, ends map[int]Ends) (wait time.Duration, ok bool) {
+	return p.ETAs(c, ends)(node)
+}
+
+// ETAs is ETA of one node after the other, for a caller that wants many: the targets are solved once.
+func (p *Pool) ETAs(c Units, ends map[int]Ends) func(node int) (wait time.Duration, ok bool) {
+	e := &eta{p: p, ends: ends, targets: p.Targets(c), free: max(0, float64(min(c, p.demand[0])-p.held[0])), known: map[[2]float64]answer{}}
+	return func(node int) (time.Duration, bool) {
+		a := e.of(node)
+		return a.wait, a.ok
 	}
+}
+
+// eta is a pool as it stands, and what was worked out of it.
+type eta struct {
+	p       *Pool
+	ends    map[int]Ends
+	targets []float64
+	free    float64 // units that wait for nobody's end
+	all     *answer // of whoever is short by jobs
+	known   map[[2]float64]answer
+}
+
+type answer struct {
+	wait time.Duration
+	ok   bool
+}
+
+// short is how far a node is below its target.
+func (e *eta) short(node int) float64 { return e.targets[node] - float64(e.p.Held(node)) }
+
+// job is the size of a leaf's jobs, by those that ended; a unit where none did.
+func (e *eta) job(leaf int) float64 {
+	if size := e.ends[leaf].Units; size > 0 {
+		return size
+	}
+	return 1000
+}
+
+func (e *eta) of(node int) answer {
+	if e.short(node) <= Tolerance {
+		return answer{ok: true}
+	}
+	if e.p.tree.Leaf(node) {
+		if job := e.job(node); e.targets[node] < job-Tolerance && e.p.Held(node) == 0 {
+			return e.next(e.targets[node], job)
+		}
+	} else if best, small := e.smallBranch(node); small {
+		return best
+	}
+	if e.all == nil {
+		a := e.fluid()
+		e.all = &a
+	}
+	return *e.all
+}
+
+// smallBranch is the soonest answer of what is below a node that holds nothing, and whose target is less than a unit.
+func (e *eta) smallBranch(node int) (best answer, small bool) {
+	if e.p.Held(node) > 0 || e.targets[node] >= 1000-Tolerance {
+		return best, false
+	}
+	for _, below := range e.p.tree.Nodes[node].Children {
+		if e.short(below) <= Tolerance {
+			continue
+		}
+		if a := e.of(below); a.ok && (!best.ok || a.wait < best.wait) {
+			best = a
+		}
+	}
+	return best, true
+}
+
+// fluid is the time in which all that is short is filled.
+func (e *eta) fluid() answer {
 	var from []source
 	deficits := 0.0
-	for _, l := range p.tree.Leaves() {
-		short := targets[l] - float64(p.Held(l))
-		if short > 0 {
+	for _, l := range e.p.tree.Leaves() {
+		if short := e.short(l); short > 0 {
 			deficits += short
-		} else if rate := p.freed(l, ends); rate > 0 && short < 0 {
+		} else if rate := e.p.freed(l, e.ends); rate > 0 && short < 0 {
 			from = append(from, source{-short / rate, rate})
 		}
 	}
-	deficits -= max(0, float64(min(c, p.demand[0])-p.held[0])) // free already
-	return drain(from, deficits)
+	wait, ok := drain(from, deficits-e.free)
+	return answer{wait, ok}
+}
+
+// next is how long a leaf that holds nothing, and is short by less than one of its jobs, waits for one: until its turn comes
+// by whole jobs. It is at the latest, as of several that are as short whoever waited longest goes first.
+//
+//   - Before it come, of every other leaf, as many jobs as bring that one's deficit below its own.
+//   - A leaf that holds jobs gives away, one by one, those whose end leaves it no further below its target; the others it has
+//     back. At 9.7 with ten jobs it is 0.7 short after an end, and keeps all from one with a target of 0.3, for ever.
+//   - Jobs that were given to leaves that are as short as this one are given away again when they end.
+func (e *eta) next(short, job float64) answer {
+	key := [2]float64{short, job}
+	if a, ok := e.known[key]; ok {
+		return a
+	}
+	var from []source
+	first, alike := 0.0, -job // what others get before it for good, and for a turn; it is among these itself
+	given, rate := 0.0, 0.0
+	for _, l := range e.p.tree.Leaves() {
+		size, before := e.job(l), e.short(l)-short
+		n := math.Floor((math.Abs(before) + Tolerance) / size)
+		switch exact := math.Abs(before)-n*size <= Tolerance; {
+		case before >= -Tolerance && exact:
+			first, alike = first+n*size, alike+size
+		case before > 0:
+			first += (n + 1) * size
+		default:
+			if r := e.p.freed(l, e.ends); r > 0 && n > 0 {
+				from = append(from, source{n * size / r, r})
+				given, rate = given+n*size, rate+r*n*size/float64(max(1, e.p.Held(l)))
+			}
+		}
+	}
+	a := answer{}
+	given += e.free
+	if first+job <= given+Tolerance {
+		// What comes back of those that are alike goes round at the rate at which these jobs end.
+		round := max(0, first+alike+job-given)
+		a.wait, a.ok = drain(from, min(first+alike+job, given)-e.free)
+		if a.ok && round > 0 {
+			a.ok = rate > 0
+			a.wait += seconds(round / max(rate, 1e-9))
+		}
+	}
+	e.known[key] = a
+	return a
 }
 
 // source gives away rate thousandths a second for so many seconds.

@@ -34,6 +34,16 @@ func takes(words ...string) cobra.PositionalArgs {
 	}
 }
 
+// atMost takes the one argument that word says, or none.
+func atMost(word string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return takes(word)(cmd, args)
+	}
+}
+
 // name is what a command is called below divvy.
 func name(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")

@@ -44,7 +44,7 @@ With --database the same in a new database on your server, which is dropped in t
 
 Exit code 0, also below target, unless --strict says otherwise; 1 when a check failed. See docs/performance.md.`,
 		Example: "  divvy bench --quick\n  divvy bench --only S1,S2 --rounds 5\n  divvy bench --strict --floor 0.7 --json",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.bench(cmd, f) },
 	}
 	fl := cmd.Flags()

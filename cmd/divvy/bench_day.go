@@ -24,7 +24,7 @@ work and one has it in bursts. A few times nothing ends for a moment, and every 
 In the end every attempt that a pilot was given must be known to the database as the pilot knows it, the jobs of every
 task cover its input exactly once, and the counters agree with a recount: else exit code 1 and no figure.`,
 		Example: "  divvy bench day --short\n  divvy bench day\n  divvy bench day --slots 60000 --speed 200",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			binary, err := os.Executable()
 			if err != nil {

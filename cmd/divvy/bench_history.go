@@ -22,7 +22,7 @@ generated, then while that history is dropped day by day. The live tables are we
 
 A hundred million ended jobs take 25 GB of disk and a quarter of an hour or more.`,
 		Example: "  divvy bench history --ended 5000000\n  divvy bench history",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			binary, err := os.Executable()
 			if err != nil {

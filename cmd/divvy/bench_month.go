@@ -25,7 +25,7 @@ every report for the last day; with --questions the statements of docs/reporting
 
 Thirty million attempts take 15 GB of disk and half an hour or more.`,
 		Example: "  divvy bench month --jobs 2000000 --yesterday 1000000 --questions docs/reporting.md",
-		Args:    cobra.NoArgs,
+		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			questions, err := questionsOf(page)
 			if err != nil {

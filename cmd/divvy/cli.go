@@ -31,13 +31,24 @@ func (c *cli) bind(f *pflag.FlagSet) {
 	f.StringVarP(&c.output, "output", "o", "table", "table, wide, json or yaml; of reports csv too")
 }
 
-// check resolves the server's address and refuses unknown formats.
-func (c *cli) check() error {
+// checkFormat refuses an output format that the command does not have.
+func (c *cli) checkFormat(cmd *cobra.Command) error {
+	hasCSV := cmd.Annotations[forCSV] != ""
+	formats := pick(hasCSV, "table, wide, json, yaml or csv", "table, wide, json or yaml")
 	switch c.output {
-	case "table", "wide", "json", "yaml", "csv": // csv: of reports only, see rootCommand
-	default:
-		return usagef("unknown output format %q; use table, wide, json or yaml", c.output)
+	case "table", "wide", "json", "yaml":
+		return nil
+	case "csv":
+		if hasCSV {
+			return nil
+		}
+		return usagef("only reports have the output format csv; use %s", formats)
 	}
+	return usagef("unknown output format %q; use %s", c.output, formats)
+}
+
+// check resolves the server's address.
+func (c *cli) check() error {
 	if c.server == "" {
 		c.server = os.Getenv("DIVVY_SERVER")
 	}

@@ -15,9 +15,16 @@ type dashboard struct {
 	UID, Title    string
 	SchemaVersion int
 	Templating    struct {
-		List []struct{ Name, Type, Definition string }
+		List []variableOf
 	}
 	Panels []picture
+}
+
+// variableOf a dashboard: what is chosen at its top. Query is a text for a data source, an object for what is asked of one.
+type variableOf struct {
+	Name, Type, Definition string
+	Query                  any
+	Datasource             struct{ Type, UID string }
 }
 
 // picture is one panel of a dashboard.
@@ -96,12 +103,23 @@ func TestPanels(t *testing.T) {
 		if d.SchemaVersion != 39 {
 			t.Errorf("%s: schemaVersion %d, want 39, that of Grafana 10.3 and later", file, d.SchemaVersion)
 		}
-		known := map[string]bool{"__rate_interval": true, "datasource": true}
-		for _, v := range d.Templating.List {
+		known := map[string]bool{"__rate_interval": true}
+		for i, v := range d.Templating.List {
+			// The source comes first: what others ask, they ask of it.
+			first := v.Name == "datasource" && v.Type == "datasource" && v.Query == "prometheus"
+			if known[v.Name] || i == 0 != first || i > 0 && (v.Type != "query" || v.Datasource.UID != "${datasource}" || v.Datasource.Type != "prometheus") {
+				t.Errorf("%s: variable %d: %+v", file, i, v)
+			}
 			known[v.Name] = true
+		}
+		if !known["datasource"] {
+			t.Errorf("%s: no variable chooses the data source", file)
 		}
 		ids := map[int]bool{}
 		for _, p := range d.Panels {
+			if g := p.GridPos; g.X < 0 || g.Y < 0 || g.W < 1 || g.H < 2 {
+				t.Errorf("%s: %q: place %+v", file, p.Title, g)
+			}
 			if p.ID < 1 || ids[p.ID] || p.Type != "timeseries" && p.Type != "stat" || !panelUnits[p.FieldConfig.Defaults.Unit] || p.Datasource.Type != "prometheus" {
 				t.Errorf("%s: %q: id %d, type %q, unit %q, data source %q", file, p.Title, p.ID, p.Type, p.FieldConfig.Defaults.Unit, p.Datasource.Type)
 			}

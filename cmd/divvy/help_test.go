@@ -29,7 +29,10 @@ func everyCommand(fn func(*cobra.Command)) {
 }
 
 var (
-	word  = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
+	word = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
+	// outdented is a paragraph whose lines are indented, but for the first.
+	outdented = regexp.MustCompile(`(?m)^\.PP\n[^ .\n].*\n {2,}\S.*$`)
+
 	after = regexp.MustCompile(`\s(&&|\||>|<|;|#).*$`)
 )
 
@@ -89,6 +92,9 @@ func TestManualPages(t *testing.T) {
 		if err != nil || !strings.Contains(string(page), "EXAMPLE") || !strings.Contains(string(page), ".TH") {
 			t.Errorf("%s: %v\n%s", file, err, page)
 		}
+		if outdented.Match(page) {
+			t.Errorf("%s: the first line of a list lost its indent:\n%s", file, outdented.Find(page))
+		}
 		again, _ := os.ReadFile(filepath.Join(dir, "b", file))
 		if string(again) != string(page) {
 			t.Errorf("%s is another one the second time", file)
@@ -128,13 +134,22 @@ func TestDidYouMean(t *testing.T) {
 func TestDidYouMeanOfTheSite(t *testing.T) {
 	d, _ := startDaemon(t, nil)
 	for line, want := range map[string]string{
-		"queue show LOCLA":             `did you mean "LOCAL"?`,
-		"queue drain LOCA":             `did you mean "LOCAL"?`,
-		"shares why Analysis/Usr Test": "Analysis/User",
-		"report usge":                  "Did you mean 'divvy report usage'?",
-		"task show 99":                 "'divvy task list' has those there are.",
-		"watch task 99":                "'divvy task list' has those there are.",
-		"job show 99":                  "'divvy job list --task TASK'",
+		"queue show LOCLA":                    `did you mean "LOCAL"?`,
+		"queue drain LOCA":                    `did you mean "LOCAL"?`,
+		"shares why Analysis/Usr Test":        "Analysis/User",
+		"report usge":                         "Did you mean 'divvy report usage'?",
+		"task show 99":                        "'divvy task list' has those there are.",
+		"watch task 99":                       "'divvy task list' has those there are.",
+		"job show 99":                         "'divvy job list --task TASK'",
+		"job list --task 99":                  "'divvy task list' has those there are.",
+		"task kill 99":                        "task 99: there is no such task",
+		"task reassign --share Test 99":       "task 99: nothing moved: there is no such task",
+		"job kill 99":                         "no such job",
+		"task list --share Analysis/Usr":      `did you mean "Analysis/User"?`,
+		"stock --share Analysis/Usr":          `did you mean "Analysis/User"?`,
+		"stock --queue LOCA":                  `did you mean "LOCAL"?`,
+		"resource-claim list --task 99":       "'divvy task list' has those there are.",
+		"resource-claim list --resource maya": `"maya"`,
 	} {
 		o := divvy(t, append(strings.Fields(line), "--server", d.URL())...)
 		if o.code != exitFailed || !strings.Contains(o.err, want) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -68,15 +69,20 @@ func (c *cli) jobKill(ctx context.Context, cl *client.Client, args []string) err
 	if err != nil {
 		return err
 	}
-	var done []client.Killed
+	done := []client.Killed{}
+	var failed error
 	for _, id := range ids {
 		k, err := cl.KillJob(ctx, id)
 		if err != nil {
-			return fmt.Errorf("job %d: %w", id, err)
+			failed = fmt.Errorf("job %d: %w", id, err)
+			break // what was killed before is said first
 		}
 		done = append(done, k)
 	}
-	return c.print(client.Page[client.Killed]{Items: done}, func(w io.Writer) {
+	if failed != nil && len(done) == 0 {
+		return failed
+	}
+	err = c.print(client.Page[client.Killed]{Items: done}, func(w io.Writer) {
 		for _, k := range done {
 			text := "is " + k.State
 			if k.State == "leased" {
@@ -85,6 +91,7 @@ func (c *cli) jobKill(ctx context.Context, cl *client.Client, args []string) err
 			fmt.Fprintf(w, "job %d %s\n", k.Job, text)
 		}
 	})
+	return errors.Join(failed, err)
 }
 
 func jobLogsCommand(c *cli) *cobra.Command {

@@ -24,7 +24,7 @@ func logCommand(c *cli) *cobra.Command {
 		Long: `Show which lines the daemon logs, or change that: debug, info, warn or error, at once and at the daemon that is asked only. A part may have a level of
 its own: ` + strings.Join(logs.Parts, ", ") + `. With --for it is as the configuration says again when the time is over; a restart forgets it too.`,
 		Example:   "  divvy log level\n  divvy log level debug --for 10m\n  divvy log level info --part dispatcher=debug",
-		Args:      cobra.MaximumNArgs(1),
+		Args:      atMost("LEVEL, debug, info, warn or error"),
 		ValidArgs: []string{"debug", "info", "warn", "error"},
 	}
 	cmd.Flags().StringArrayVar(&parts, "part", nil, "PART=LEVEL: a part with a level of its own; may be given again")

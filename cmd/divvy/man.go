@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,12 +48,27 @@ func writeManual(root *cobra.Command, dir string) (int, error) {
 		return 0, err
 	}
 	root.DisableAutoGenTag = true
+	setBlocks(root)
 	head := &doc.GenManHeader{Section: "1", Source: "divvy", Manual: "divvy", Date: &manDate}
 	if err := doc.GenManTree(root, head, dir); err != nil {
 		return 0, fmt.Errorf("manual pages: %w", err)
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "divvy*.1"))
 	return len(pages), err
+}
+
+// listed is a run of indented lines below an empty one.
+var listed = regexp.MustCompile(`(?m)(?:\A|\n\n)(?: {2,}\S.*\n?)+`)
+
+// setBlocks has lists in long texts stay as they are written: the pages are made of Markdown, which takes the spaces of a
+// paragraph's first line away, and leaves a block that is indented by four.
+func setBlocks(cmd *cobra.Command) {
+	cmd.Long = listed.ReplaceAllStringFunc(cmd.Long, func(list string) string {
+		return strings.ReplaceAll(list, "\n  ", "\n      ")
+	})
+	for _, sub := range cmd.Commands() {
+		setBlocks(sub)
+	}
 }
 
 func writeCompletions(root *cobra.Command, dir string) error {

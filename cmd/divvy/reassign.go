@@ -40,11 +40,15 @@ and their units are charged to the new share from then on. What has ended stays 
 		if err != nil {
 			return err
 		}
-		if err := c.print(out, func(w io.Writer) { writeReassigned(w, out) }); err != nil {
+		there, none := out, out
+		noTask := func(t generator.TaskReassigned) bool { return t.Why == generator.WhyNoTask }
+		there.Tasks = slices.DeleteFunc(slices.Clone(out.Tasks), noTask)
+		none.Tasks = slices.DeleteFunc(slices.Clone(out.Tasks), func(t generator.TaskReassigned) bool { return !noTask(t) })
+		if err := c.print(out, func(w io.Writer) { writeReassigned(w, there); writeReassigned(c.err, none) }); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(out.Tasks, func(t generator.TaskReassigned) bool { return t.Why == generator.WhyNoTask }) {
-			return errSilent // it was said beside what became of the others
+		if len(none.Tasks) > 0 {
+			return errSilent // it was said of each
 		}
 		return nil
 	})

@@ -26,9 +26,9 @@ func reportCommand(c *cli) *cobra.Command {
 		names = append(names, r.Name)
 		fmt.Fprintf(&list, "  %-10s %s\n", r.Name, r.Title)
 	}
-	cmd := &cobra.Command{Use: "report [NAME]", Short: "Print a report: usage, waits, fairness, errors, ...", Args: atMostName,
+	cmd := &cobra.Command{Use: "report [NAME]", Short: "Print a report: usage, waits, fairness, errors, ...", Args: atMost("NAME, the name of a report"),
 		Example: "  divvy report usage --since 7d\n  divvy report days --since 30d -o csv > days.csv\n  divvy report",
-		Long: `Print a report. Reports by the hour or day begin with the whole of it (UTC). Without a name, list them:
+		Long: `Print a report. Reports by the hour or day begin with the whole one (UTC) that --since lies in: the heading says what they cover. Without a name, list them:
 
 ` + list.String() + `
 They are statements about the views of schema report, which docs/reporting.md describes, with more questions.`,
@@ -51,14 +51,6 @@ They are statements about the views of schema report, which docs/reporting.md de
 		})}
 	cmd.Flags().StringVar(&since, "since", "24h", "how far back to look: 90m, 24h, 30d")
 	return cmd
-}
-
-// atMostName takes the name of a report, or none.
-func atMostName(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return takes("NAME, the name of a report")(cmd, args)
 }
 
 func (c *cli) listReports(ctx context.Context, cl *client.Client) error {
@@ -87,7 +79,8 @@ func (c *cli) listReports(ctx context.Context, cl *client.Client) error {
 // writeReport prints a report for people: numbers to the right, what is unknown as a dash.
 func writeReport(w io.Writer, t client.ReportTable) {
 	if !t.Now {
-		fmt.Fprintf(w, "%s since %s\n\n", t.Title, t.Since.Format("2006-01-02 15:04 MST"))
+		const minute = "2006-01-02 15:04"
+		fmt.Fprintf(w, "%s, from %s to %s\n\n", t.Title, t.From.UTC().Format(minute), t.Until.UTC().Format(minute+" MST"))
 	}
 	heads := make([]string, len(t.Columns))
 	for i, c := range t.Columns {

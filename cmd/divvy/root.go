@@ -87,8 +87,8 @@ func rootCommand(c *cli) *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", fixed("table", "wide", "json", "yaml"))
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if c.output == "csv" && cmd.Annotations[forCSV] == "" {
-			return usagef("only reports have the output format csv; use table, wide, json or yaml")
+		if err := c.checkFormat(cmd); err != nil {
+			return err
 		}
 		return c.check()
 	}

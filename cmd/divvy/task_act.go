@@ -68,11 +68,11 @@ func (a *acting) act(ctx context.Context, cl *client.Client, args []string) erro
 	if err := a.reassignRest(ctx, cl, out.Tasks); err != nil {
 		return err
 	}
-	if err := a.print(out, func(w io.Writer) { writeActed(w, out) }); err != nil {
+	if err := a.print(out, func(w io.Writer) { writeActed(w, a.err, out) }); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(out.Tasks, refused) {
-		return errSilent // it was said beside what became of the others
+		return errSilent // it was said of each
 	}
 	return nil
 }
@@ -97,9 +97,10 @@ func (a *acting) reassignRest(ctx context.Context, cl *client.Client, tasks []cl
 // refused says that a task is not as the verb wants it, nor on its way.
 func refused(t client.TaskActed) bool { return !t.Changed && t.Why != "nothing to do" }
 
-func writeActed(w io.Writer, out client.Acted) {
+// writeActed says what became of each task; of those that refused on errs.
+func writeActed(w, errs io.Writer, out client.Acted) {
 	for _, t := range out.Tasks {
-		fmt.Fprintln(w, taskActed(out, t))
+		fmt.Fprintln(pick(refused(t), errs, w), taskActed(out, t))
 	}
 	switch n := len(out.Tasks) - out.Changed; {
 	case len(out.Tasks) == 0:

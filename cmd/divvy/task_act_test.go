@@ -12,8 +12,9 @@ func TestManyTasksAtOnce(t *testing.T) {
 	server := fakeServer(t, map[string]string{"POST /v1/tasks/actions": "acted_many.json"})
 	o := divvy(t, "task", "kill", "--user", "alice", "--server", server)
 	golden(t, "testdata/golden/task-kill-many.txt", o.out)
-	if o.code != exitFailed || o.err != "" {
-		t.Errorf("exit code %d: %s", o.code, o.err)
+	golden(t, "testdata/golden/task-kill-many-refused.txt", o.err)
+	if o.code != exitFailed {
+		t.Errorf("exit code %d", o.code)
 	}
 }
 

@@ -8,7 +8,7 @@ WITH a AS (
     FROM attempts a
     WHERE a.nth IS NULL AND a.ended_at >= @past::timestamptz AND a.ended_at < @past::timestamptz + interval '1 hour'
         AND a.attempt = 1 AND a.outcome <> 'revoked'
-), waits AS (
+), waits AS MATERIALIZED ( -- else each of the three places that read seconds looks for the job again
     SELECT a.share_id, a.queue_id, a.claimed_at, greatest(extract(epoch FROM a.claimed_at - coalesce(
         (SELECT e.created_at FROM ended_jobs e WHERE e.id = a.job_id AND e.ended_at = a.ended_at),
         (SELECT j.created_at FROM jobs j WHERE j.id = a.job_id),

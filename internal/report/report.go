@@ -22,6 +22,11 @@ var query = pg.MustLoad(files)
 // ErrUnknown is what a name that is none of List comes to.
 var ErrUnknown = errors.New("unknown report")
 
+const (
+	hour = time.Hour
+	day  = 24 * time.Hour
+)
+
 // Bound is how long a report may take.
 const Bound = 30 * time.Second
 
@@ -30,24 +35,27 @@ type Report struct {
 	Name  string `json:"name" doc:"Name of the report."`
 	Title string `json:"title" doc:"What it answers."`
 	Now   bool   `json:"now" doc:"It is about this moment: since does not matter."`
+
+	whole time.Duration // it is made of whole hours or days (UTC); 0: it begins at the moment that was asked for
+	over  bool          // only hours that are over are in it
 }
 
 // List is all there are, in the order in which they are shown.
 func List() []Report {
 	return []Report{
-		{"shares", "How every share stands now", true},
-		{"usage", "What each share used", false},
-		{"days", "What each share used, day by day", false},
-		{"users", "What each user used", false},
-		{"tasks", "The hundred tasks that used most", false},
-		{"queues", "What each queue holds now, and how attempts ended there", false},
-		{"nodes", "The hundred nodes that wasted most", false},
-		{"waits", "How long jobs of each share waited for their first claim", false},
-		{"fairness", "How fair each hour was", false},
-		{"promises", "What each share was promised, and given", false},
-		{"errors", "What failed attempts said", false},
-		{"resources", "Resources as they stand now", true},
-		{"versions", "Versions of the site file", false},
+		{Name: "shares", Title: "How every share stands now", Now: true},
+		{Name: "usage", Title: "What each share used", whole: hour},
+		{Name: "days", Title: "What each share used, day by day", whole: day},
+		{Name: "users", Title: "What each user used", whole: hour},
+		{Name: "tasks", Title: "The hundred tasks that used most", whole: day},
+		{Name: "queues", Title: "What each queue holds now, and how attempts ended there", whole: hour},
+		{Name: "nodes", Title: "The hundred nodes that wasted most", whole: day},
+		{Name: "waits", Title: "How long jobs of each share waited for their first claim", whole: hour},
+		{Name: "fairness", Title: "How fair each hour was", whole: hour, over: true},
+		{Name: "promises", Title: "What each share was promised, and given", whole: hour, over: true},
+		{Name: "errors", Title: "What failed attempts said"},
+		{Name: "resources", Title: "Resources as they stand now", Now: true},
+		{Name: "versions", Title: "Versions of the site file"},
 	}
 }
 
@@ -60,7 +68,9 @@ type Column struct {
 // Table is the answer of a report. A cell is a text, as PostgreSQL prints it in UTC; nil: NULL.
 type Table struct {
 	Report
-	Since   time.Time   `json:"since" doc:"What it looked at begins here; reports by the hour or day begin with the whole of it."`
+	Since   time.Time   `json:"since" doc:"From when on it was asked for."`
+	From    time.Time   `json:"from" doc:"What it covers begins here: reports by the hour or day (UTC) begin with the whole one that since lies in."`
+	Until   time.Time   `json:"until" doc:"What it covers ends here: when it was read, or the begin of that hour where only hours that are over are in it."`
 	At      time.Time   `json:"at" doc:"When it was read."`
 	Columns []Column    `json:"columns" doc:"Its columns."`
 	Rows    [][]*string `json:"rows" doc:"A cell for each column; null: unknown."`
@@ -77,6 +87,7 @@ func (r *Reader) Run(ctx context.Context, name string, since time.Time) (t Table
 	for _, is := range List() {
 		if is.Name == name {
 			t = Table{Report: is, Since: since.UTC(), At: time.Now().UTC()}
+			t.From, t.Until = is.covers(t.Since, t.At)
 			ctx, cancel := context.WithTimeout(ctx, Bound)
 			defer cancel()
 			err := pgx.BeginTxFunc(ctx, r.db, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return t.read(ctx, tx) })
@@ -87,6 +98,15 @@ func (r *Reader) Run(ctx context.Context, name string, since time.Time) (t Table
 		}
 	}
 	return t, fmt.Errorf("%w: %q", ErrUnknown, name)
+}
+
+// covers is what a report of the time since a moment is about. Hours and days are those of UTC, as Truncate has them.
+func (r Report) covers(since, at time.Time) (from, until time.Time) {
+	from, until = since.Truncate(r.whole), at // by 0: as it is
+	if r.over {
+		until = at.Truncate(hour)
+	}
+	return from, until
 }
 
 // read fills in columns and rows.

@@ -71,3 +71,30 @@ func TestUnknownReport(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A report says what it covers: whole hours and days of UTC, from the one that was asked for, and hours that are over.
+func TestReportsSayWhatTheyCover(t *testing.T) {
+	r := report.NewReader(pgtest.Open(t))
+	since := time.Date(2026, 11, 15, 23, 40, 12, 0, time.FixedZone("CET", 3600)) // 22:40:12 UTC
+	for name, want := range map[string]struct {
+		from string
+		over bool
+	}{
+		"usage": {"15 22:00:00", false}, "users": {"15 22:00:00", false}, "queues": {"15 22:00:00", false}, "waits": {"15 22:00:00", false},
+		"fairness": {"15 22:00:00", true}, "promises": {"15 22:00:00", true},
+		"days": {"15 00:00:00", false}, "tasks": {"15 00:00:00", false}, "nodes": {"15 00:00:00", false},
+		"errors": {"15 22:40:12", false}, "versions": {"15 22:40:12", false},
+	} {
+		got, err := r.Run(t.Context(), name, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := got.At
+		if want.over {
+			until = got.At.Truncate(time.Hour)
+		}
+		if from := got.From.Format("02 15:04:05"); from != want.from || got.From.Location() != time.UTC || !got.Since.Equal(since) || !got.Until.Equal(until) {
+			t.Errorf("%s: from %s until %s, want from %s until %s", name, from, got.Until, want.from, until)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package migrations_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Days of the roll-ups are those of UTC: a question about the last ones has the same answer whatever the session's time zone,
+// one where it is tomorrow already and one where it is still yesterday among them.
+func TestQuestionsAboutDaysAreOfUTC(t *testing.T) {
+	page, err := os.ReadFile("../docs/reporting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := sample(t)
+	if _, err := tx.Exec(t.Context(), `RESET ROLE;
+		INSERT INTO usage_days SELECT (now() AT TIME ZONE 'UTC')::date + d, 2, 1, 'alice', 3600, 3600, 1800, 1000, d + 50, 0, 0, 0, 0 FROM generate_series(-40, 2) d
+			ON CONFLICT DO NOTHING;
+		INSERT INTO usage_tasks SELECT (now() AT TIME ZONE 'UTC')::date + d, 1, 2, 3600, 3600, 0, 0, d + 50, 0, 0, 0, 0 FROM generate_series(-40, 2) d
+			ON CONFLICT DO NOTHING;
+		INSERT INTO usage_nodes SELECT (now() AT TIME ZONE 'UTC')::date + d, 1, 'n', 3600, 0, d + 50, 1, 0, 0, 0 FROM generate_series(-40, 2) d
+			ON CONFLICT DO NOTHING`); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, found := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		sql := found[1]
+		if !strings.Contains(sql, "day >=") {
+			continue
+		}
+		n++
+		var want []string
+		for i, zone := range []string{"UTC", "Pacific/Kiritimati", "Etc/GMT+12"} {
+			if _, err := tx.Exec(t.Context(), "SELECT set_config('timezone', $1, true)", zone); err != nil {
+				t.Fatal(err)
+			}
+			got := table(t, tx, sql)
+			if i == 0 {
+				want = got
+			}
+			if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+				t.Errorf("%s answers otherwise in %s, or nothing:\n%s", sql, zone, diff)
+			}
+		}
+	}
+	if n < 7 {
+		t.Errorf("only %d questions are about days", n)
+	}
+}
