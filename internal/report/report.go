@@ -48,6 +48,7 @@ func List() []Report {
 		{"errors", "What failed attempts said", false},
 		{"resources", "Resources as they stand now", true},
 		{"versions", "Versions of the site file", false},
+		{"audit", "The thousand last changes that somebody made", false},
 	}
 }
 
