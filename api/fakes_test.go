@@ -407,6 +407,10 @@ func (f fakeAccess) List(context.Context, bool) ([]access.Token, error) {
 	return []access.Token{f.token()}, nil
 }
 
+func (fakeAccess) Audit(_ context.Context, f access.AuditFilter) ([]access.Audited, error) {
+	return []access.Audited{{ID: f.Before + 7, At: time.Unix(1e9, 0).UTC(), Who: "root", Role: "admin", What: "task.kill", Object: "3", Before: "running", After: "aborting"}}, nil
+}
+
 func (f fakeAccess) Revoke(_ context.Context, which, _ string) (access.Token, error) {
 	if which != "alice" {
 		return access.Token{}, fmt.Errorf("%w: %q", access.ErrNoToken, which)

@@ -111,6 +111,8 @@ type Access interface {
 	List(ctx context.Context, all bool) ([]access.Token, error)
 	// Revoke takes a name, or a text that begins with a prefix.
 	Revoke(ctx context.Context, which, by string) (access.Token, error)
+	// Audit lists changes that callers made, the newest first.
+	Audit(context.Context, access.AuditFilter) ([]access.Audited, error)
 }
 
 // The packages below are what the API needs.

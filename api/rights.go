@@ -64,7 +64,7 @@ var rights = table(map[string][]access.Role{
 	"GET /v1/site/later": viewers, "GET /v1/site/later/{id}": viewers,
 	"PUT /v1/site": owners, "POST /v1/site/rollback": admins, "POST /v1/site/later": admins, "DELETE /v1/site/later/{id}": admins,
 
-	"GET /v1/tokens": admins, "POST /v1/tokens": admins, "DELETE /v1/tokens": admins,
+	"GET /v1/audit": viewers, "GET /v1/tokens": admins, "POST /v1/tokens": admins, "DELETE /v1/tokens": admins,
 
 	"GET /": people, "GET /shares/*": people, "GET /series/*": people, "GET /queues": people, "GET /queues/{queue}": people,
 	"GET /tasks": people, "GET /tasks/{task}": people, "GET /jobs/{job}": people, "GET /events": viewers,

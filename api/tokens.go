@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -21,8 +22,31 @@ type revokeInput struct {
 	Token string `query:"token" required:"true" minLength:"1" maxLength:"200" doc:"Its name, or its prefix."`
 }
 
+type auditInput struct {
+	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Entries at the most."`
+	After  string    `query:"after" doc:"The next of the page before."`
+	Who    string    `query:"who" doc:"Only changes by the token with this name."`
+	What   string    `query:"what" doc:"Only this, such as task.kill; or all of a kind, such as task."`
+	Object string    `query:"object" doc:"Only changes of the thing with this id or name."`
+	Since  time.Time `query:"since" doc:"Only changes since then, RFC 3339."`
+}
+
+// audit is GET /v1/audit.
+func (s *server) audit(ctx context.Context, in *auditInput) (Page[access.Audited], error) {
+	before, err := Cursor{After: in.After}.afterID()
+	if err != nil {
+		return Page[access.Audited]{}, err
+	}
+	all, err := s.Access.Audit(ctx, access.AuditFilter{Who: in.Who, What: in.What, Object: in.Object, Since: in.Since, Before: before, Limit: in.Limit})
+	return page(all, in.Limit, func(a access.Audited) int64 { return a.ID }), err
+}
+
 func (s *server) tokenRoutes() {
 	tags := []string{"access"}
+	route(s, huma.Operation{
+		OperationID: "audit", Method: http.MethodGet, Path: "/v1/audit", Tags: tags, Summary: "List who changed what",
+		Description: "The newest first. Each change is noted in the transaction that makes it.",
+	}, s.audit)
 	route(s, huma.Operation{
 		OperationID: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Tags: tags, Summary: "List tokens",
 		Description: "By name. The tokens themselves are kept nowhere.",

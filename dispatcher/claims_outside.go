@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -110,7 +111,11 @@ func (d *Dispatcher) CreateClaim(ctx context.Context, c OutsideClaim) (ClaimStan
 		}
 		_, err = tx.Exec(ctx, query["place_claim"], pgx.StrictNamedArgs{"id": id, "queue": int32(queue), "node": c.Node,
 			"devices": append([]string{}, c.Devices...), "template": string(template)})
-		return err
+		if err != nil {
+			return err
+		}
+		return access.Record(ctx, tx, access.Change{What: "claim.create", Object: c.Name,
+			After: fmt.Sprintf("queue %s, node %s, devices %s", c.Queue, c.Node, strings.Join(c.Devices, ", "))})
 	})
 	if pg.Code(err) == uniqueViolation {
 		return ClaimStanding{}, d.whoHas(ctx, queue, c)
@@ -164,7 +169,10 @@ func (d *Dispatcher) DeleteClaim(ctx context.Context, name string, force bool) (
 			return fmt.Errorf("%w: %d jobs hold %s", ErrClaimHeld, c.Sharers, name)
 		}
 		_, err = tx.Exec(ctx, query["end_outside_claim"], pgx.StrictNamedArgs{"id": id, "drains": c.Sharers > 0, "released": c.Sharers == 0 && !wanted})
-		return err
+		if err != nil {
+			return err
+		}
+		return access.Record(ctx, tx, access.Change{What: "claim.delete", Object: name, Before: c.State, After: "ended"})
 	})
 	if err != nil {
 		return ClaimStanding{}, fmt.Errorf("delete claim: %w", err)

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // lastRow is a job with its running or last attempt.
@@ -94,8 +97,14 @@ func (d *Dispatcher) KillJobs(ctx context.Context, ids []int64) (killed []int64,
 	for some := range slices.Chunk(ids, mostKilled) {
 		var c cancelled
 		err := pgx.BeginFunc(ctx, d.cfg.Pool, func(tx pgx.Tx) (err error) {
-			c, err = cancelJobs(ctx, tx, some, "killed")
-			return err
+			if c, err = cancelJobs(ctx, tx, some, "killed"); err != nil {
+				return err
+			}
+			changes := make([]access.Change, len(c.found))
+			for i, id := range c.found {
+				changes[i] = access.Change{What: "job.kill", Object: strconv.FormatInt(id, 10), Before: "live", After: "killed"}
+			}
+			return access.Record(ctx, tx, changes...)
 		})
 		if err != nil {
 			return killed, fmt.Errorf("kill: %w", err)

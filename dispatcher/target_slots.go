@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -22,6 +23,25 @@ type TargetSlots struct {
 	Slots int            // cores; negative: there is no such limit, or floor, any more
 	Until time.Time      // when it ends; zero: when it is said so
 	Floor bool           // while fewer are held, these jobs come first at the queue
+}
+
+// says is what was set, for the audit.
+func (t TargetSlots) says() string {
+	what := "limit"
+	if t.Floor {
+		what = "floor"
+	}
+	s := fmt.Sprintf("%s of %d cores", what, t.Slots)
+	if t.Slots < 0 {
+		s = "no " + what
+	}
+	if t.Share != 0 {
+		s += fmt.Sprintf(", of share %d", t.Share)
+	}
+	if t.Class != "" {
+		s += ", of " + t.Class
+	}
+	return s
 }
 
 // himemPerCore is the memory of a core, in MB, above which a job is one of much memory.
@@ -89,7 +109,12 @@ func (d *Dispatcher) SetTargetSlots(ctx context.Context, t TargetSlots) error {
 	if _, err := d.Fold(ctx); err != nil {
 		d.cfg.Log.Debug("not folded before target slots are set", "err", err)
 	}
-	err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error { return d.setTargetSlots(ctx, tx, t) })
+	err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+		if err := d.setTargetSlots(ctx, tx, t); err != nil {
+			return err
+		}
+		return access.Record(ctx, tx, access.Change{What: "queue.target-slots", Object: t.Queue, After: t.says()})
+	})
 	if err != nil {
 		return fmt.Errorf("target slots: %w", err)
 	}

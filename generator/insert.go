@@ -72,7 +72,10 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 	if ids, err = insertEntries(ctx, tx, entries); err != nil {
 		return nil, err
 	}
-	return ids, insertParts(ctx, tx, newParts{all, chains, ids})
+	if err := insertParts(ctx, tx, newParts{all, chains, ids}); err != nil {
+		return nil, err
+	}
+	return ids, recordSubmitted(ctx, tx, all, ids)
 }
 
 // entry is the row of a task.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -48,7 +49,10 @@ func (g *Generator) Prioritise(ctx context.Context, id int64, priority int) (Pri
 		}
 		done, err := prioritiseJobs(ctx, tx, dispatcher.TaskPriority{Task: id, Priority: priority})
 		c.Waiting, c.Ready, c.Leased, c.More = done.Waiting, done.Ready, done.Leased, done.More
-		return err
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, VerbPrioritise, id, strconv.Itoa(c.Before), strconv.Itoa(c.After))
 	})
 	if err != nil {
 		return PriorityChange{}, fmt.Errorf("priority: %w", err)

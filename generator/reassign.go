@@ -209,6 +209,9 @@ func (t movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, to sha
 		if err != nil {
 			return 0, err
 		}
+		if err := record(ctx, tx, VerbReassign, t.ID, t.Share, r.share); err != nil {
+			return 0, err
+		}
 	}
 	err = tx.QueryRow(ctx, query["movable"], pgx.StrictNamedArgs{"task": t.ID, "from": r.from, "share": int32(to), "running": r.running}).Scan(&first)
 	return first, err

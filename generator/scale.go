@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,6 +19,11 @@ type Scaling struct {
 	Group    string `json:"group,omitempty" doc:"The replicas of this group; with role, the jobs of its member."`
 	Role     string `json:"role,omitempty" doc:"The jobs of this standalone role; with group, of the member. Neither: the replicas of the task."`
 	Replicas int    `json:"replicas" doc:"How many there are from now on, 0 … 100000."`
+}
+
+// says is a number of what is scaled, for the audit.
+func (s Scaling) says(n int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s %s", n, s.Group, s.Role))
 }
 
 // ScaleChange is what scaling changed at once; More says that the batches go on in the background.
@@ -49,8 +55,10 @@ func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChan
 		if c, err = t.scale(ctx, tx, s); err != nil || c.Before == c.After {
 			return err
 		}
-		ended, err = count(ctx, tx, still([]int64{id}))
-		return err
+		if ended, err = count(ctx, tx, still([]int64{id})); err != nil {
+			return err
+		}
+		return record(ctx, tx, VerbScale, id, s.says(c.Before), s.says(c.After))
 	})
 	if err != nil {
 		return ScaleChange{}, fmt.Errorf("scale: %w", err)

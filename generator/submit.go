@@ -216,7 +216,10 @@ func (g *Generator) Commit(ctx context.Context, id int64) (Task, error) {
 			state = "waiting"
 		}
 		_, err = tx.Exec(ctx, query["commit"], pgx.StrictNamedArgs{"task": id, "state": state, "n_pieces": pieces, "n_inputs": t.NInputs})
-		return err
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, "commit", id, t.State, state)
 	})
 	if err != nil {
 		return Task{}, fmt.Errorf("commit: %w", err)

@@ -43,6 +43,9 @@ func (g *Generator) tell(ctx context.Context, verb Verb, ids []int64) (out []tol
 		if err := said.act(ctx, tx); err != nil {
 			return err
 		}
+		if err := said.recordAll(ctx, tx); err != nil {
+			return err
+		}
 		out = said.inOrder(ids)
 		return nil
 	})

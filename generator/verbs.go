@@ -141,9 +141,14 @@ func (g *Generator) sayAlone(ctx context.Context, verb Verb, id int64, with *Cha
 			return refusal(verb, &t)
 		}
 		if verb == VerbAvalanche {
-			return avalanche(ctx, tx, id, st.Queues, &c)
+			err = avalanche(ctx, tx, id, st.Queues, &c)
+		} else {
+			err = retry(ctx, tx, retryRequest{task: t, site: st, with: with, change: &c})
 		}
-		return retry(ctx, tx, retryRequest{task: t, site: st, with: with, change: &c})
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, verb, id, c.Before, c.After)
 	})
 	if err != nil {
 		return c, err

@@ -396,6 +396,38 @@ ALTER TABLE ONLY public.attempts_rest ALTER COLUMN said SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN report SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts_rest ALTER COLUMN judged SET STATISTICS 0;
 
+CREATE TABLE public.audit (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    who text NOT NULL,
+    role text NOT NULL,
+    subject text NOT NULL,
+    token_id bigint,
+    what text NOT NULL,
+    object text NOT NULL,
+    before text NOT NULL,
+    after text NOT NULL,
+    CONSTRAINT audit_after_check CHECK ((length(after) <= 2000)),
+    CONSTRAINT audit_before_check CHECK ((length(before) <= 2000)),
+    CONSTRAINT audit_object_check CHECK ((length(object) <= 200)),
+    CONSTRAINT audit_subject_check CHECK ((length(subject) <= 100000))
+);
+
+COMMENT ON TABLE public.audit IS 'Changes that callers made, each written in the transaction of the change. Kept for keep_audit.';
+
+COMMENT ON COLUMN public.audit.token_id IS 'Token of the table tokens; NULL: one of a file, of PanDA''s API, or none was asked for.';
+
+COMMENT ON COLUMN public.audit.what IS 'The kind of thing, a dot, the verb.';
+
+ALTER TABLE public.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.black_holes (
     queue_id integer NOT NULL,
     since timestamp with time zone DEFAULT now() NOT NULL,
@@ -1959,7 +1991,7 @@ WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
 COMMENT ON TABLE public.wait_hours IS 'How long jobs waited from being made to their first claim, by the hour of that claim, known when the first attempt is over. bucket: how many of divvy_wait_bounds are not above it.';
 
 CREATE VIEW report.about AS
- SELECT 2 AS version,
+ SELECT 3 AS version,
     u.done AS counted_up_to,
     u.at AS counted_at,
     (u.past IS NULL) AS complete,
@@ -2054,6 +2086,38 @@ COMMENT ON COLUMN report.attempts.memory_mb IS 'Peak memory in MB, as the pilot 
 COMMENT ON COLUMN report.attempts.outputs IS 'What the job made, by name, as the pilot reported.';
 
 COMMENT ON COLUMN report.attempts.report IS 'What else its pilot reported, by name: of PanDA pilots jobMetrics, pilotErrorCode and the like. NULL: nothing.';
+
+CREATE VIEW report.audit AS
+ SELECT a.id,
+    a.at,
+    a.who,
+    a.role,
+    a.subject,
+    a.what,
+    a.object,
+    a.before,
+    a.after
+   FROM public.audit a;
+
+COMMENT ON VIEW report.audit IS 'A change that somebody made.';
+
+COMMENT ON COLUMN report.audit.id IS 'Number; they rise, with gaps.';
+
+COMMENT ON COLUMN report.audit.at IS 'When its transaction began.';
+
+COMMENT ON COLUMN report.audit.who IS 'Name of the token that made it; token file; anybody, where none is asked for; a user of PanDA''s API.';
+
+COMMENT ON COLUMN report.audit.role IS 'Role of the token.';
+
+COMMENT ON COLUMN report.audit.subject IS 'What the token is bound to: a user, queues, a share.';
+
+COMMENT ON COLUMN report.audit.what IS 'The kind of thing, a dot, the verb: task.kill.';
+
+COMMENT ON COLUMN report.audit.object IS 'Id or name of the thing.';
+
+COMMENT ON COLUMN report.audit.before IS 'How it was; empty: there was none.';
+
+COMMENT ON COLUMN report.audit.after IS 'How it is since.';
 
 CREATE VIEW report.charges AS
  SELECT p.job_id,
@@ -3654,6 +3718,9 @@ ALTER TABLE ONLY public.share_samples ATTACH PARTITION public.share_samples_rest
 
 ALTER TABLE ONLY public.attempts ALTER COLUMN nth SET DEFAULT nextval('public.attempts_nth'::regclass);
 
+ALTER TABLE ONLY public.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.black_holes
     ADD CONSTRAINT black_holes_pkey PRIMARY KEY (queue_id);
 
@@ -4161,6 +4228,8 @@ GRANT USAGE ON SCHEMA report TO divvy_reader;
 GRANT SELECT ON TABLE report.about TO divvy_reader;
 
 GRANT SELECT ON TABLE report.attempts TO divvy_reader;
+
+GRANT SELECT ON TABLE report.audit TO divvy_reader;
 
 GRANT SELECT ON TABLE report.charges TO divvy_reader;
 

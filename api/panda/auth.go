@@ -1,6 +1,7 @@
 package panda
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/api/origin"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -100,7 +102,11 @@ func (a *Access) Guard(next http.Handler) http.Handler {
 			refuse(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+		ctx := context.WithValue(r.Context(), callerKey{}, c)
+		if steers(r) { // the audit names who
+			ctx = access.With(ctx, &access.Caller{Name: cmp.Or(c.Name(), "anonymous"), Role: "panda"})
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

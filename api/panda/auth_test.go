@@ -19,7 +19,7 @@ const (
 	userFile  = `"/DC=org/DC=grid/CN=Robot: (\w+) pilots" $1-robot atlas.*` + "\n" + `"/DC=org/DC=grid/CN=(?P<who>Ann|Bob)" ${who}` + "\n"
 )
 
-func access(t *testing.T, anyone bool) *Access {
+func accessOf(t *testing.T, anyone bool) *Access {
 	t.Helper()
 	tokens, err := ReadTokens("tokens", strings.NewReader(tokenFile))
 	if err != nil {
@@ -85,7 +85,7 @@ func (c knock) do(t *testing.T, client *http.Client, url string) (status int, bo
 }
 
 func TestTokens(t *testing.T) {
-	url := listen(t, access(t, false), nil)
+	url := listen(t, accessOf(t, false), nil)
 	for _, c := range []struct {
 		knock
 		want Caller
@@ -106,7 +106,7 @@ func TestTokens(t *testing.T) {
 
 // Every refusal, in its words, in the body of its generation, and with no key more than that has.
 func TestRefusals(t *testing.T) {
-	closed, open := listen(t, access(t, false), nil), listen(t, &Access{Anyone: true}, nil)
+	closed, open := listen(t, accessOf(t, false), nil), listen(t, &Access{Anyone: true}, nil)
 	for _, c := range []struct {
 		url string
 		knock
@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 
 // Monitors ask whether the daemon is there without a credential; one that is not good is refused there as anywhere.
 func TestAliveForAll(t *testing.T) {
-	url := listen(t, access(t, false), nil)
+	url := listen(t, accessOf(t, false), nil)
 	for path, status := range map[string]int{"/api/v1/system/is_alive": 200, "/api/latest/system/is_alive": 200, "/api/v1/system/get_attributes": 403} {
 		for token, status := range map[string]int{"": status, "Bearer cern-token-0123456780": 403} {
 			r, err := http.NewRequest(http.MethodGet, url+path, nil)
@@ -170,7 +170,7 @@ func sameJSON(t *testing.T, got string, want map[string]any) {
 
 // An open listener takes any credential and none, and knows the good ones.
 func TestAnyone(t *testing.T) {
-	url := listen(t, access(t, true), nil)
+	url := listen(t, accessOf(t, true), nil)
 	for _, c := range []struct {
 		knock
 		want Caller
@@ -189,7 +189,7 @@ func TestAnyone(t *testing.T) {
 
 // A pilot's credential that is bound to its origin takes jobs and reports on them, and that is all.
 func TestPilotsSteerNothing(t *testing.T) {
-	url := listen(t, access(t, false), nil)
+	url := listen(t, accessOf(t, false), nil)
 	const bound, unbound = "Bearer wlcg-token-0123456789", "Bearer cern-token-0123456789"
 	const refused = `{"success":false,"message":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing","data":null}`
 	const oldRefused = `{"StatusCode":60,"errorDialog":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing"}`

@@ -87,7 +87,7 @@ func TestTLSFilesChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := listen(t, access(t, false), conf)
+	url := listen(t, accessOf(t, false), conf)
 	cert, key := people.issue(t, time.Now().Add(time.Hour), person("Ann")...)
 	good := func(a authority) bool {
 		resp, err := a.pilot(t, cert, key).Get(url)

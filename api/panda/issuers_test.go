@@ -74,7 +74,7 @@ func reads(t *testing.T, lines string) Issuers {
 // Tokens of an issuer are good for the origins that their groups stand for, as far as the issuer's line goes.
 func TestIssuers(t *testing.T) {
 	i, foreign := newIssuer(t), newIssuer(t)
-	url := listen(t, &Access{Issuers: reads(t, i.URL+"/ divvy,other atlas atlas.* robot:r2d2\n"), Tokens: access(t, false).Tokens}, nil)
+	url := listen(t, &Access{Issuers: reads(t, i.URL+"/ divvy,other atlas atlas.* robot:r2d2\n"), Tokens: accessOf(t, false).Tokens}, nil)
 	forged := func() string { // another key with the same name
 		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {

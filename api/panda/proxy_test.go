@@ -96,7 +96,7 @@ func TestProxies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := listen(t, access(t, false), conf)
+	url := listen(t, accessOf(t, false), conf)
 	robot, bob := people.holderOf(t, "Robot: atlas pilots"), people.holderOf(t, "Bob")
 	proxy := robot.proxy(t, nil)
 	self := holder{[]*x509.Certificate{people.cert}, people.key}

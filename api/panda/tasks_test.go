@@ -280,7 +280,7 @@ func TestTaskRefusals(t *testing.T) {
 func TestSubmitOnceByCaller(t *testing.T) {
 	w := steered(t)
 	routes := chi.NewMux()
-	anyone := access(t, false)
+	anyone := accessOf(t, false)
 	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Guard: anyone.Guard})
 	server := httptest.NewServer(routes)
 	defer server.Close()

@@ -143,7 +143,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := listen(t, access(t, false), conf)
+	url := listen(t, accessOf(t, false), conf)
 	issued := func(a authority, until time.Time, cn string) *http.Client {
 		cert, key := a.issue(t, until, person(cn)...)
 		return hosts.pilot(t, cert, key)

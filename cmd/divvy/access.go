@@ -47,3 +47,8 @@ func (d *daemon) fileTokens() ([]api.Token, error) {
 	}
 	return api.ReadTokens(bytes.NewReader(text))
 }
+
+// purgeAudit drops what is older than keep_audit.
+func (d *daemon) purgeAudit(ctx context.Context) (int, error) {
+	return d.tokens.PurgeAudit(ctx, d.cfg.KeepAudit)
+}

@@ -51,6 +51,7 @@ type config struct {
 	KeepUsageHours time.Duration `yaml:"keep_usage_hours" doc:"How long usage, waits and fairness are kept by the hour, for reports; 0 = for ever. By the day."`
 	KeepUsageDays  time.Duration `yaml:"keep_usage_days" doc:"How long usage is kept by the day, of shares, queues, users, tasks and nodes; 0 = for ever."`
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
+	KeepAudit      time.Duration `yaml:"keep_audit" doc:"How long the audit is kept: who changed what; 0 = for ever."`
 	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long."`
 	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
@@ -88,6 +89,7 @@ func defaults() config {
 		KeepSamples:    30 * 24 * time.Hour,
 		KeepHistory:    400 * 24 * time.Hour,
 		KeepUsageHours: 400 * 24 * time.Hour,
+		KeepAudit:      400 * 24 * time.Hour,
 		LocalWait:      10 * time.Minute,
 		GangHold:       time.Minute,
 		LogFormat:      "text",
@@ -149,6 +151,9 @@ func (c config) validate() error {
 		bad("keep_history", "%s is less than keep_decisions, %s: a replay needs it; 0 keeps it for ever", c.KeepHistory, c.KeepDecisions)
 	}
 	errs = append(errs, c.validateUsage()...)
+	if c.KeepAudit != 0 && c.KeepAudit < 24*time.Hour {
+		bad("keep_audit", "%s is less than 24h; 0 keeps it for ever", c.KeepAudit)
+	}
 	if c.LocalWait < time.Second {
 		bad("local_wait", "%s is less than 1s", c.LocalWait)
 	}

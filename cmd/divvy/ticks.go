@@ -62,6 +62,7 @@ func (d *daemon) loops() []loop {
 		{name: "survey", every: 5 * time.Second, step: d.dispatcher.Survey},
 		{name: "tokens", every: access.RefreshEvery, wake: d.wakes.on("tokens"), step: d.book.Refresh},
 		{name: "token-use", every: time.Minute, step: d.book.MarkUsed},
+		{name: "purge-audit", every: time.Minute, drain: true, step: d.purgeAudit},
 		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "later", every: time.Second, step: d.store.ApplyDue},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},

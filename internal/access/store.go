@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -43,7 +44,7 @@ func (s *Store) Create(ctx context.Context, n New) (Made, error) {
 		if err != nil {
 			return err
 		}
-		return tell(ctx, tx)
+		return errors.Join(Record(ctx, tx, Change{What: "token.create", Object: n.Name, After: made.says()}), tell(ctx, tx))
 	})
 	if pg.Code(err) == uniqueViolation {
 		return Made{}, fmt.Errorf("%w: %q; revoke it first, or take another name", ErrName, n.Name)
@@ -57,17 +58,35 @@ const uniqueViolation = "23505"
 // repeat changes nothing. ErrNoToken: there is none.
 func (s *Store) Revoke(ctx context.Context, which, by string) (Token, error) {
 	var t Token
-	err := pg.InTx(ctx, s.db, func(tx pgx.Tx) (err error) {
-		t, err = one(ctx, tx, "revoke", pgx.StrictNamedArgs{"which": which, "by": by})
+	err := pg.InTx(ctx, s.db, func(tx pgx.Tx) error {
+		was, err := one(ctx, tx, "lock", pgx.StrictNamedArgs{"which": which})
 		if err != nil {
 			return err
 		}
-		return tell(ctx, tx)
+		if t = was; was.RevokedAt != nil {
+			return nil
+		}
+		if t, err = one(ctx, tx, "revoke", pgx.StrictNamedArgs{"id": was.ID, "by": by}); err != nil {
+			return err
+		}
+		return errors.Join(Record(ctx, tx, Change{What: "token.revoke", Object: t.Name, Before: was.says(), After: "revoked"}), tell(ctx, tx))
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Token{}, fmt.Errorf("%w: %q is neither the name nor the prefix of one", ErrNoToken, short(which))
 	}
 	return t, err
+}
+
+// says is a token in the words of the audit.
+func (t Token) says() string {
+	s := t.Prefix + ", " + string(t.Role)
+	if of := t.Subject.String(); of != "" {
+		s += " of " + of
+	}
+	if t.ExpiresAt != nil {
+		s += ", until " + t.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return s
 }
 
 // short is what may be said again of a text that may be a whole token.

@@ -56,6 +56,7 @@ func List() []Report {
 		{Name: "errors", Title: "What failed attempts said"},
 		{Name: "resources", Title: "Resources as they stand now", Now: true},
 		{Name: "versions", Title: "Versions of the site file"},
+		{Name: "audit", Title: "The thousand last changes that somebody made"},
 	}
 }
 

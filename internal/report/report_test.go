@@ -28,6 +28,7 @@ func TestReports(t *testing.T) {
 	}
 	if _, err := db.Exec(t.Context(), `INSERT INTO wait_hours (hour, share_id, queue_id, bucket, jobs, wait_seconds)
 			SELECT date_trunc('hour', now(), 'UTC'), 2, 1, b, n, b * n FROM (VALUES (0, 60), (3, 36), (8, 4)) AS w (b, n);
+		INSERT INTO audit (who, role, subject, what, object, before, after) VALUES ('alice', 'operator', '', 'task.kill', '3', 'running', 'aborting');
 		INSERT INTO fairness_hours SELECT date_trunc('hour', now(), 'UTC') - interval '1 hour', 'default', 2, 3600, 3600, 1800, 1800, 0, 3600`); err != nil {
 		t.Fatal(err)
 	}

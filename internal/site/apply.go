@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -164,7 +167,47 @@ func (c *transition) write(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 	}
+	what := "site.apply"
+	if c.next.RollbackOf != 0 {
+		what = "site.rollback"
+	}
+	err = access.Record(ctx, tx, access.Change{What: what, Object: strconv.FormatInt(c.next.Number, 10),
+		Before: fmt.Sprintf("version %d", c.before.Number), After: diff(c.before, c.next).lines()})
+	if err != nil {
+		return err
+	}
 	return c.store.applied(ctx, tx, c.next)
+}
+
+// lines are the changes for people, one a line.
+func (c Changes) lines() string {
+	var all []string
+	for _, s := range c.Shares {
+		all = append(all, s.String())
+	}
+	for _, q := range c.Queues {
+		all = append(all, q.String())
+	}
+	rules := func(what string, changes []RuleChange) {
+		for _, r := range changes {
+			all = append(all, r.Line(what))
+		}
+	}
+	entries := func(what string, changes []EntryChange) {
+		for _, e := range changes {
+			all = append(all, e.Line(what))
+		}
+	}
+	rules("rule", c.Rules)
+	rules("limit", c.Limits)
+	entries("resource", c.Resources)
+	entries("claim template", c.ClaimTemplates)
+	entries("retry rule", c.RetryRules)
+	entries("attempts", c.Attempts)
+	if c.OnNoMatch != nil {
+		all = append(all, "on_no_match "+c.OnNoMatch.Before+" → "+c.OnNoMatch.After)
+	}
+	return strings.Join(all, "\n")
 }
 
 func (c *transition) writeIDs(ctx context.Context, tx pgx.Tx) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -49,6 +50,16 @@ func (s *Store) SetResourceCapacity(ctx context.Context, c SetCapacity) error {
 			return err
 		}
 		if err := s.barrier(ctx, tx); err != nil {
+			return err
+		}
+		record := access.Change{What: "resource.capacity", Object: c.Resource, Before: site.liveText(c), After: "that of the file"}
+		if c.Capacity != nil {
+			record.After = shares.Units(*c.Capacity).String()
+		}
+		if c.Queue != "" {
+			record.Object += " at " + c.Queue
+		}
+		if err := access.Record(ctx, tx, record); err != nil {
 			return err
 		}
 		args := pgx.StrictNamedArgs{"name": row.Name, "key": row.Key, "queue_id": row.QueueID}
@@ -100,6 +111,19 @@ func (s *Site) isSet(c SetCapacity, row capacityRow) bool {
 		}
 		return l == shares.LiveCapacity{Key: row.Key, Queue: c.Queue, Capacity: *c.Capacity}
 	})
+}
+
+// liveText is what a capacity was set to, for the audit.
+func (s *Site) liveText(c SetCapacity) string {
+	name, key := shares.CutResource(c.Resource)
+	for _, r := range s.Resources {
+		for _, l := range r.Live {
+			if r.Name == name && l.Key == key && l.Queue == c.Queue {
+				return shares.Units(l.Capacity).String()
+			}
+		}
+	}
+	return "that of the file"
 }
 
 // readLive brings the capacities that are set into the site.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -83,8 +85,12 @@ func (s *Store) ApplyLater(ctx context.Context, r LaterRequest) (Later, error) {
 		if errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("%s: %w", r.At.UTC().Format(time.RFC3339), ErrPast)
 		}
+		if err != nil {
+			return err
+		}
 		id = stored.ID
-		return err
+		return access.Record(ctx, tx, access.Change{What: "site.later", Object: strconv.FormatInt(id, 10),
+			After: "waits for " + r.At.UTC().Format(time.RFC3339) + "\n" + diff(before, next).lines()})
 	})
 	if err != nil {
 		return Later{}, err
@@ -181,7 +187,10 @@ func (s *Store) CancelLater(ctx context.Context, id int64, by string) (Later, er
 	var n int64
 	err := pg.InTx(ctx, s.db, func(tx pgx.Tx) (err error) {
 		n, err = exec(ctx, tx, "cancel_later", pgx.StrictNamedArgs{"id": id, "by": by})
-		return err
+		if err != nil || n == 0 {
+			return err
+		}
+		return access.Record(ctx, tx, access.Change{What: "site.later-cancel", Object: strconv.FormatInt(id, 10), Before: "waiting", After: "cancelled"})
 	})
 	if err != nil {
 		return Later{}, err

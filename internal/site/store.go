@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -241,10 +242,14 @@ func (s *Store) SetQueueState(ctx context.Context, name string, state shares.Que
 		if err := s.barrier(ctx, tx); err != nil {
 			return err
 		}
+		record := access.Change{What: "queue.state", Object: name, Before: string(site.Queues[i].State), After: string(state)}
 		site.Queues[i].State = state
 		n, err := exec(ctx, tx, "set_queue_state", pgx.StrictNamedArgs{"id": site.Queues[i].ID, "state": string(state)})
 		if err != nil || n != 1 {
 			return fmt.Errorf("site: state of queue %q: %d rows: %w", name, n, err)
+		}
+		if err := access.Record(ctx, tx, record); err != nil {
+			return err
 		}
 		return s.applied(ctx, tx, site)
 	})

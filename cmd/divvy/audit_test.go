@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// changes makes one of each kind, and says what the audit is to have, in order.
+func changes(t *testing.T, cl *client.Client) (want []string) {
+	t.Helper()
+	ctx := t.Context()
+	do := func(entry string, _ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", entry, err)
+		}
+		if entry != "" {
+			want = append(want, entry)
+		}
+	}
+	task, err := cl.Submit(ctx, hello(2), "")
+	id := strconv.FormatInt(task.ID, 10)
+	do("task.submit "+id+":  → "+task.Name+" of "+task.User, task, err)
+	var jobs client.Page[client.Job]
+	eventually(t, 20*time.Second, func() (bool, string) {
+		jobs, err = cl.Jobs(ctx, client.JobFilter{Task: task.ID})
+		return err == nil && len(jobs.Items) == 2, fmt.Sprint(jobs, err)
+	})
+	job := strconv.FormatInt(jobs.Items[0].ID, 10)
+	killed, err := cl.KillJob(ctx, jobs.Items[0].ID)
+	do("job.kill "+job+": live → killed", killed, err)
+	p, err := cl.Prioritise(ctx, task.ID, 7)
+	do("task.priority "+id+": "+strconv.Itoa(p.Before)+" → 7", p, err)
+	p, err = cl.Prioritise(ctx, task.ID, 7)
+	do("", p, err) // changes nothing
+	c, err := cl.Pause(ctx, task.ID)
+	do("task.pause "+id+": "+c.Before+" → paused", c, err)
+	c, err = cl.Resume(ctx, task.ID)
+	do("task.resume "+id+": paused → "+c.After, c, err)
+	r, err := cl.Reassign(ctx, client.ReassignRequest{Tasks: []int64{task.ID}, Share: "Analysis/Grp"})
+	do("task.reassign "+id+": "+task.Share+" → Analysis/Grp", r, err)
+	a, err := cl.Act(ctx, client.ActRequest{Verb: generator.VerbKill, Selection: generator.Selection{Tasks: []int64{task.ID}}})
+	do("task.kill "+id+": "+c.After+" → "+a.Tasks[0].After, a, err)
+	if _, err := cl.Pause(ctx, task.ID); err == nil {
+		t.Error("a killed task is paused")
+	}
+	q, err := cl.SetQueueState(ctx, "LOCAL", shares.Drain)
+	do("queue.state LOCAL: online → drain", q, err)
+	site, err := cl.Site(ctx)
+	do("", site, err)
+	file := strings.Replace(site.Source, "name: Test, weight: 5", "name: Test, weight: 6", 1)
+	dry, err := cl.Apply(ctx, []byte(file), client.ApplyOptions{DryRun: true})
+	do("", dry, err)
+	v, err := cl.Apply(ctx, []byte(file), client.ApplyOptions{})
+	do("site.apply 2: version 1 → Test: weight 5 → 6", v, err)
+	v, err = cl.Rollback(ctx, 1, client.ApplyOptions{})
+	do("site.rollback 3: version 2 → Test: weight 6 → 5", v, err)
+	at := time.Now().Add(24 * time.Hour)
+	l, err := cl.ApplyLater(ctx, []byte(file), at, client.ApplyOptions{})
+	do("site.later 1:  → waits for "+l.At.UTC().Format(time.RFC3339)+"\nTest: weight 5 → 6", l, err)
+	l, err = cl.CancelLater(ctx, l.ID, "")
+	do("site.later-cancel 1: waiting → cancelled", l, err)
+	m, err := cl.CreateToken(ctx, client.NewToken{Name: "eve", Role: "reader"})
+	do("token.create eve:  → "+m.Prefix+", reader", m, err)
+	k, err := cl.RevokeToken(ctx, "eve")
+	do("token.revoke eve: "+m.Prefix+", reader → revoked", k, err)
+	return want
+}
+
+// The audit has each change that somebody made, once, with before and after, and nothing else.
+func TestEveryChangeIsAudited(t *testing.T) {
+	d, _ := startDaemon(t, func(c *config) { c.TokenFile = fileWith(t, "0123456789abcdef0123\n") })
+	cl, err := client.New(client.Config{URL: d.URL(), Token: "0123456789abcdef0123"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	want := changes(t, cl)
+	page, err := cl.Audit(t.Context(), client.AuditFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range slices.Backward(page.Items) {
+		got = append(got, a.What+" "+a.Object+": "+a.Before+" → "+a.After)
+		if a.Who != "token file" || a.Role != "admin" || time.Since(a.At) > 5*time.Minute {
+			t.Errorf("%+v", a)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	file := fileWith(t, "0123456789abcdef0123")
+	o := divvy(t, "audit", "list", "--what", "site", "--limit", "2", "--server", d.URL(), "--token-file", file)
+	if o.code != exitOK || strings.Count(o.out, "site.later") != 2 || !strings.Contains(o.out, "; 1 more") {
+		t.Errorf("%+v", o)
+	}
+	o = divvy(t, "report", "audit", "-o", "json", "--server", d.URL(), "--token-file", file)
+	if o.code != exitOK || !json.Valid([]byte(o.out)) || !strings.Contains(o.out, "task.reassign") {
+		t.Errorf("%+v", o)
+	}
+	if o := divvy(t, "audit", "list", "--since", "soon"); o.code != exitUsage || !strings.Contains(o.err, "--since") {
+		t.Errorf("%+v", o)
+	}
+	docs, err := os.ReadFile("../../docs/access.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range page.Items { // each kind is explained
+		kind, verb, _ := strings.Cut(a.What, ".")
+		if !strings.Contains(string(docs), "`"+kind+".") || !strings.Contains(string(docs), verb+"`") {
+			t.Errorf("docs/access.md has no %s", a.What)
+		}
+	}
+}
