@@ -162,8 +162,8 @@ func found(w *ward) {
 		"escrow of nobody": {"INSERT INTO limits (kind, ref, cap, free) VALUES ('pool', 'x', 10, 0); INSERT INTO escrow (daemon_id, kind, ref, pool, granted) VALUES (7, 'pool', 'x', '', 10)",
 			"limits", Bad, []string{"1 parts of limits"}, true, ""},
 		"limits of another version": {"UPDATE limit_epoch SET version = 3", "limits", Bad, []string{"version 3 of the site, and 0"}, true, ""},
-		"ran out": {site + lease + "UPDATE leases SET expires_at = now() - interval '2 minutes'", "leases", Warn, []string{"1 leases ran out up to 2m"}, false, ""},
-		"orphan":  {site + lease, "orphans", Bad, []string{"1 leases have no job"}, false, ""},
+		"ran out":                   {site + lease + "UPDATE leases SET expires_at = now() - interval '2 minutes'", "leases", Warn, []string{"1 leases ran out up to 2m"}, false, ""},
+		"orphan":                    {site + lease, "orphans", Bad, []string{"1 leases have no job"}, false, ""},
 		"stuck": {"INSERT INTO resource_claims (task_id, key, template, linger_s, unplaced) VALUES (1, 'k', '{}', 1, true); ALTER TABLE resource_claims DISABLE TRIGGER USER;" +
 			"UPDATE resource_claims SET tend_at = now() - interval '10 minutes'", "claims", Bad, []string{"1 claims should have been looked at up to 10m"}, false, "ALTER TABLE resource_claims ENABLE TRIGGER USER"},
 		"sharers": {"INSERT INTO resource_claims (task_id, key, template, linger_s, state, sharers) VALUES (1, 'k', '{}', 1, 'bound', 2)", "recount of claims", Bad,
@@ -274,7 +274,9 @@ func clocks(w *ward) {
 		}
 		w.want(r, "clocks", level, "the clock of daemon 1 on h is", "NTP")
 	}
-	w.cfg.Clock = func(_ context.Context, address string) (time.Time, error) { return time.Time{}, errors.New("no route to " + address) }
+	w.cfg.Clock = func(_ context.Context, address string) (time.Time, error) {
+		return time.Time{}, errors.New("no route to " + address)
+	}
 	w.want(w.examine(), "clocks", Warn, "no route to h:1", "firewall")
 }
 
