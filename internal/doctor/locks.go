@@ -109,7 +109,7 @@ func (d *Doctor) snapshots(ctx context.Context) (found []Finding, err error) {
 		switch {
 		case s.SinceS == nil && strings.HasPrefix(s.Who, "unused"):
 			found = append(found, Finding{Level: Bad, Found: fmt.Sprintf("an %s keeps what died in the last %d transactions", s.Who, number(s.Xids)),
-				Do: "SELECT pg_drop_replication_slot(name), unless its replica comes back"})
+				Do: "drop it, unless its replica comes back: SELECT pg_drop_replication_slot(name)"})
 		case s.SinceS == nil: // a replica that follows; what its own sessions hold is seen there
 		case *s.SinceS >= d.patience.snapshotBad:
 			found = append(found, Finding{Level: Bad, Found: fmt.Sprintf("%s holds a snapshot since %s: %d transactions", s.Who, seconds(*s.SinceS), number(s.Xids)), Do: do})
