@@ -12,7 +12,7 @@ import (
 // TaskMove asks that live jobs of a task go to another share.
 type TaskMove struct {
 	Task    int64
-	From    int64 // the first job, by id
+	From    int64          // the first job, by id
 	Only    shares.ShareID // those of this share; 0: whatever share they have
 	To      shares.ShareID
 	Running bool // leased ones too: their units are charged to the share from then on
