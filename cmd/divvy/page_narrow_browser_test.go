@@ -18,7 +18,7 @@ func TestBrowserNarrowTables(t *testing.T) {
 	finishedJob(t, cl, task.ID)
 	for _, dark := range []bool{false, true} {
 		tab := browser.Open(t, browser.Window{Width: 390, Height: 844, Dark: dark})
-		for path, columns := range map[string]int{"/": 4, "/queues": 4, "/tasks?over=too": 3, fmt.Sprintf("/tasks/%d", task.ID): 2, "/decisions": 3} {
+		for path, columns := range map[string]int{"/": 4, "/queues": 4, "/tasks?over=too": 3, fmt.Sprintf("/tasks/%d", task.ID): 2, "/decisions": 3, "/changes": 4} {
 			tab.Go(d.URL() + path)
 			tab.Sees("main table")
 			tab.FitsTheWidth()

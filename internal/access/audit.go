@@ -60,7 +60,46 @@ type AuditFilter struct {
 
 // Audit lists entries, the newest first.
 func (s *Store) Audit(ctx context.Context, f AuditFilter) ([]Audited, error) {
-	return many[Audited](ctx, s.db, "audit", pgx.StrictNamedArgs{"who": f.Who, "what": f.What, "object": f.Object, "since": f.Since, "before": f.Before, "limit": f.Limit})
+	return s.audit(ctx, f, 0)
+}
+
+// Looked is a page of the audit that was chosen from a bounded number of entries.
+type Looked struct {
+	Items []Audited
+	Next  int64 // Before of the next page; 0: there is none
+}
+
+// AuditAmong is Audit for those who ask again and again: it looks at the newest so many entries before f.Before, so that a
+// filter that next to nothing passes does not read years. A page may be short, or empty, and yet have a next one.
+func (s *Store) AuditAmong(ctx context.Context, f AuditFilter, among int) (Looked, error) {
+	edges, err := many[auditEdge](ctx, s.db, "audit_edge", pgx.StrictNamedArgs{"before": f.Before, "among": among})
+	if err != nil {
+		return Looked{}, err
+	}
+	var edge auditEdge // there are not so many: all are looked at
+	if len(edges) > 0 {
+		edge = edges[0]
+	}
+	all, err := s.audit(ctx, f, edge.ID)
+	switch {
+	case err != nil:
+		return Looked{}, err
+	case len(all) == f.Limit:
+		return Looked{Items: all, Next: all[len(all)-1].ID}, nil
+	case edge.At.Before(f.Since): // what comes behind the edge is older still, but for transactions that overtook each other
+		return Looked{Items: all}, nil
+	}
+	return Looked{Items: all, Next: edge.ID}, nil
+}
+
+type auditEdge struct {
+	ID int64
+	At time.Time
+}
+
+func (s *Store) audit(ctx context.Context, f AuditFilter, from int64) ([]Audited, error) {
+	return many[Audited](ctx, s.db, "audit", pgx.StrictNamedArgs{"who": f.Who, "what": f.What, "object": f.Object, "since": f.Since, "before": f.Before,
+		"from": from, "limit": f.Limit})
 }
 
 // purgeBatch bounds a step of Purge.
