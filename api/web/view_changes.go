@@ -27,7 +27,7 @@ type ChangeLine struct{ access.Audited }
 // milliseconds too.
 const (
 	changesOfPage = 100
-	changesAmong  = 20_000
+	changesAmong  = 10_000
 )
 
 // kindsOfChange are what the kinds of things that change are called in the audit.
@@ -43,7 +43,7 @@ func (p *Page) changesPage(ctx context.Context, r *Request) (Dated, error) {
 	if kind, _, _ := strings.Cut(a.Get("what"), "."); kind != "" && !slices.Contains(kindsOfChange, kind) {
 		a.refuse("what", "a change such as task.kill, or a kind: one of "+strings.Join(kindsOfChange, ", "))
 	}
-	f := access.AuditFilter{Who: a.Get("who"), What: a.Get("what"), Object: a.Get("object"), Since: a.since(out.At), Before: a.number("after", 1, 1<<62, 0),
+	f := access.AuditFilter{Who: a.Get("who"), What: a.Get("what"), Object: a.Get("object"), Since: a.since(out.At), Before: a.number("after", 1, mostID, 0),
 		Limit: changesOfPage}
 	if err := a.err(); err != nil {
 		return nil, err

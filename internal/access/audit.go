@@ -72,24 +72,24 @@ type Looked struct {
 // AuditAmong is Audit for those who ask again and again: it looks at the newest so many entries before f.Before, so that a
 // filter that next to nothing passes does not read years. A page may be short, or empty, and yet have a next one.
 func (s *Store) AuditAmong(ctx context.Context, f AuditFilter, among int) (Looked, error) {
-	edges, err := many[auditEdge](ctx, s.db, "audit_edge", pgx.StrictNamedArgs{"before": f.Before, "among": among})
+	all, err := s.audit(ctx, f, among)
 	if err != nil {
 		return Looked{}, err
 	}
-	var edge auditEdge // there are not so many: all are looked at
-	if len(edges) > 0 {
-		edge = edges[0]
+	if len(all) == f.Limit {
+		return Looked{Items: all, Next: all[len(all)-1].ID}, nil
 	}
-	all, err := s.audit(ctx, f, edge.ID)
+	// Asked second: what is noted meanwhile makes two pages overlap, and never leaves out an entry between them.
+	edges, err := many[auditEdge](ctx, s.db, "audit_edge", pgx.StrictNamedArgs{"before": f.Before, "among": among})
 	switch {
 	case err != nil:
 		return Looked{}, err
-	case len(all) == f.Limit:
-		return Looked{Items: all, Next: all[len(all)-1].ID}, nil
-	case edge.At.Before(f.Since): // what comes behind the edge is older still, but for transactions that overtook each other
+	case len(edges) == 0: // there are not so many: all were looked at
+		return Looked{Items: all}, nil
+	case edges[0].At.Before(f.Since): // what comes behind is older still, but for transactions that overtook each other
 		return Looked{Items: all}, nil
 	}
-	return Looked{Items: all, Next: edge.ID}, nil
+	return Looked{Items: all, Next: edges[0].ID}, nil
 }
 
 type auditEdge struct {
@@ -97,9 +97,10 @@ type auditEdge struct {
 	At time.Time
 }
 
-func (s *Store) audit(ctx context.Context, f AuditFilter, from int64) ([]Audited, error) {
+// audit looks at so many entries; 0: at all.
+func (s *Store) audit(ctx context.Context, f AuditFilter, among int) ([]Audited, error) {
 	return many[Audited](ctx, s.db, "audit", pgx.StrictNamedArgs{"who": f.Who, "what": f.What, "object": f.Object, "since": f.Since, "before": f.Before,
-		"from": from, "limit": f.Limit})
+		"among": among, "limit": f.Limit})
 }
 
 // purgeBatch bounds a step of Purge.
