@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"slices"
@@ -88,11 +91,7 @@ func parameters(op *huma.Operation) string {
 }
 
 func writeErrors(w *bytes.Buffer) {
-	codes := []code{codeBadJSON, codeNoBody, codeUnauthorized, codeForeign, codeNoRoute, codeNoQueue, codeMethod, codeSlowBody, codeTooLarge, codeMediaType,
-		codeLiveWork, codeOffset, codeBadSite, codeInvalid, codeInternal, codeNotReady, codeDeadline, codeDatabase}
-	for _, k := range known {
-		codes = append(codes, k.code)
-	}
+	codes := slices.DeleteFunc(writtenCodes(), func(c code) bool { return c == codeGone }) // nobody is there to read it
 	slices.SortFunc(codes, func(a, b code) int { return cmp.Or(cmp.Compare(a.status, b.status), cmp.Compare(a.name, b.name)) })
 	codes = slices.Compact(codes)
 	w.WriteString("| status | code | meaning | Retry-After |\n|---|---|---|---|\n")
@@ -103,6 +102,37 @@ func writeErrors(w *bytes.Buffer) {
 		}
 		fmt.Fprintf(w, "| %d | `%s` | %s | %s |\n", c.status, c.name, c.title, retry)
 	}
+}
+
+// writtenCodes are all literals of code in errors.go, so that none is forgotten.
+func writtenCodes() (codes []code) {
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		panic(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		if kind, ok := lit.Type.(*ast.Ident); !ok || kind.Name != "code" {
+			return true
+		}
+		values := map[string]string{}
+		for _, e := range lit.Elts {
+			field := e.(*ast.KeyValueExpr)
+			values[field.Key.(*ast.Ident).Name] = field.Value.(*ast.BasicLit).Value
+		}
+		var c code
+		for field, into := range map[string]any{"status": &c.status, "name": &c.name, "title": &c.title, "hint": &c.hint, "retryIn": &c.retryIn} {
+			if v, ok := values[field]; ok && json.Unmarshal([]byte(v), into) != nil {
+				panic("errors.go: " + v + " is not plain")
+			}
+		}
+		codes = append(codes, c)
+		return true
+	})
+	return codes
 }
 
 // The examples of the overview are requests that the API takes, and answers that it describes.

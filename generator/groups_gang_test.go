@@ -24,7 +24,7 @@ func TestGangIsMadeInBatches(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config()
 	cfg.Mark.Batch = 2
-	w.Generator = New(cfg)
+	w.generateBy(cfg)
 	d := w.dispatcher(t)
 	ctx := context.Background()
 	id := w.submit(t, managed(func(s *Spec) {

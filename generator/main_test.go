@@ -51,9 +51,14 @@ func newWorld(t testing.TB) *world {
 	w := &world{db: pgtest.Open(t)}
 	w.store = site.NewStore(site.Config{Pool: w.db})
 	w.apply(t, siteYAML)
-	w.Generator = New(w.config())
-	w.outlook.soon = time.Hour // however busy the machine is
+	w.generateBy(w.config())
 	return w
+}
+
+// generateBy has the world's generator made anew. However busy the machine is, it looks anew each time.
+func (w *world) generateBy(cfg Config) {
+	w.Generator = New(cfg)
+	w.outlook.soon = time.Hour
 }
 
 func (w *world) config() Config {

@@ -22,7 +22,7 @@ func TestPrioritise(t *testing.T) {
 	ctx := context.Background()
 	cfg := w.config()
 	cfg.Mark = Mark{Floor: 6, Batch: 6}
-	w.Generator = New(cfg)
+	w.generateBy(cfg)
 	f := &fleet{db: w}
 	id := w.submit(t, managed(nil)).ID
 	if _, err := w.Generate(ctx); err != nil {
@@ -77,7 +77,7 @@ func TestPrioritiseGoesOn(t *testing.T) {
 	ctx := context.Background()
 	cfg := w.config()
 	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
-	w.Generator = New(cfg)
+	w.generateBy(cfg)
 	const n = 4500
 	id := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
 	other := w.submit(t, managed(func(s *Spec) { s.Count = 10 })).ID

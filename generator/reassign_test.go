@@ -35,7 +35,7 @@ func TestReassign(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config()
 	cfg.Mark = Mark{Floor: 6, Batch: 6}
-	w.Generator = New(cfg)
+	w.generateBy(cfg)
 	running := w.submit(t, managed(nil)).ID
 	steps(t, w.Settle)
 	if _, err := w.Generate(context.Background()); err != nil {
@@ -138,7 +138,7 @@ func TestReassignGoesOn(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config()
 	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
-	w.Generator = New(cfg)
+	w.generateBy(cfg)
 	const n = reassignBatches*reassignJobs + 10
 	id := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
 	other := w.submit(t, managed(func(s *Spec) { s.Count = 1 })).ID
@@ -164,7 +164,7 @@ func TestReassignUnderLoad(t *testing.T) {
 	}
 	cfg := w.config()
 	cfg.Stock, cfg.Mark = d.Stock, Mark{Floor: 50, Batch: 40}
-	w.Generator = New(cfg)
+	w.generateBy(cfg)
 	ctx, stop := context.WithCancel(context.Background())
 	var loops, pilots sync.WaitGroup
 	loops.Go(func() {

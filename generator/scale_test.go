@@ -26,8 +26,7 @@ func training(s *Spec) {
 func (w *world) mark(m Mark) {
 	cfg := w.config()
 	cfg.Mark = m
-	w.Generator = New(cfg)
-	w.outlook.soon = time.Hour // however busy the machine is
+	w.generateBy(cfg)
 }
 
 func (w *world) scale(t tb, id int64, s Scaling) ScaleChange {

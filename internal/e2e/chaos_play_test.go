@@ -252,12 +252,6 @@ func chaosCluster(t *testing.T, dir string) *pg.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := cluster.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	stopLater(t, cluster)
 	return cluster
 }

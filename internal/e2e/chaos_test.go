@@ -15,8 +15,7 @@ import (
 
 // One thing goes wrong at a time, and then all is recounted. The short form has the faults that are told to be in it; with
 // DIVVY_LONG all of them are played. DIVVY_FAULTS names a file that results are added to, DIVVY_E2E_SEED a seed.
-//
-//nolint:tparallel // plays wait most of the time, so that several go at once; other tests measure
+// Plays wait most of the time, so that several go at once.
 func TestChaos(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	long := os.Getenv("DIVVY_LONG") != ""

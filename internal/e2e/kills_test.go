@@ -236,13 +236,7 @@ func (s *storm) database(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := cluster.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	stopLater(t, cluster)
 	s.cluster, s.dsn = cluster, cluster.DSN()
 }
 
@@ -385,4 +379,15 @@ func (s *storm) verdict(t *testing.T, audit *auditor) {
 	r.patient(t, seen)
 	s.refusals(t, r, s.tasks)
 	linearizable(t, seen)
+}
+
+// stopLater has a cluster stopped when the test is over.
+func stopLater(t *testing.T, cluster *pg.Cluster) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := cluster.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 }
