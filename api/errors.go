@@ -264,7 +264,7 @@ func fromHuma(e *huma.ErrorModel) *Problem {
 		p.Detail = e.Detail
 	}
 	for _, d := range e.Errors {
-		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: short(d.Value)})
+		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: echoed(d.Location, d.Value)})
 	}
 	return p
 }

@@ -1,9 +1,6 @@
 package panda
 
 import (
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/asn1"
 	"strings"
 	"testing"
 )

@@ -47,7 +47,7 @@ const (
 )
 
 // Errors of tokens that the issuers know nothing of.
-var errForeign = errors.New("the token is none of an issuer that is known here")
+var errForeign = errors.New("the token is not known here, nor is its issuer")
 
 // ReadIssuers makes what reads a file of issuers: a line is the address of one, the audience of tokens for this daemon (several
 // with commas), a claim with a glob of its value, a role, and what it is bound to. user:{claim} is the text of a claim. The
