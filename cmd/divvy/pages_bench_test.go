@@ -71,17 +71,25 @@ func measurePages(b *testing.B, address string, claimed *atomic.Int64) {
 		<-time.After(pagePhase)
 		return float64(claimed.Load()-from) / time.Since(began).Seconds()
 	}
-	rate() // warm
-	var ratios, closed, open []float64
-	for range pageRounds {
-		before := rate()
+	opened := func() float64 {
 		shut, told := openAll(b, address)
+		defer shut()
 		with := rate()
-		shut()
 		if n := told.Load(); n < openPages {
 			b.Fatalf("%d pages were told %d times", openPages, n)
 		}
-		closed, open, ratios = append(closed, before), append(open, with), append(ratios, with/before)
+		return with
+	}
+	rate() // warm
+	var ratios, closed, open []float64
+	for round := range pageRounds {
+		var without, with float64
+		if round%2 == 0 { // whatever grows or fades with time does so for both
+			without, with = rate(), opened()
+		} else {
+			with, without = opened(), rate()
+		}
+		closed, open, ratios = append(closed, without), append(open, with), append(ratios, with/without)
 	}
 	b.Logf("closed %.0f\nopen   %.0f\nratios %.3f", closed, open, ratios)
 	b.ReportMetric(median(closed), "closed_jobs/s")

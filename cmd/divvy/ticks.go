@@ -16,8 +16,8 @@ import (
 // ours. Counts of tasks may be two seconds behind, as report.tasks says. A task that follows one of a million jobs looks at
 // all that have ended behind the first that has not. A verb on a task with a million jobs takes a quarter of one backend:
 // grants go on at nine tenths of their rate beside it, and at three quarters where it takes half.
-// A generator rests for as long as it works, for the same reason: 50,000 jobs a second are more than are started,
-// and claims keep four fifths of their rate beside it. What ends cost is added up with a tenth of a backend at the most; the
+// A generator rests for four tenths of the time it works, for the same reason: 50,000 jobs a second are more than are started,
+// and claims keep four fifths of their rate beside them where 250,000 a second can be made with nothing else to do. What ends cost is added up with a tenth of a backend at the most; the
 // usage views read what is not added up yet.
 func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate, account *ease) {
 	of := func(times float64, most, mostAll time.Duration) *ease {
@@ -25,7 +25,7 @@ func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate, account
 	}
 	return of(2, 10*time.Millisecond, 50*time.Millisecond), of(20, 10*time.Second, time.Minute), of(20, 2*time.Second, 5*time.Second),
 		of(3, 10*time.Second, time.Minute), of(3, time.Second, time.Second),
-		of(1, 200*time.Millisecond, time.Second), of(10, 10*time.Second, 30*time.Second)
+		of(0.4, 200*time.Millisecond, time.Second), of(10, 10*time.Second, 30*time.Second)
 }
 
 // pageEase keeps open pages from taking more than a twentieth of a core of what serves pilots: where building what they

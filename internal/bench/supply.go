@@ -175,7 +175,7 @@ func (s *stage) makePortion(ctx context.Context, after time.Duration) (took time
 		if left == 0 {
 			return time.Since(began), nil
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return 0, err
 		}
 	}
