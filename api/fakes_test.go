@@ -411,6 +411,11 @@ func (fakeAccess) Audit(_ context.Context, f access.AuditFilter) ([]access.Audit
 	return []access.Audited{{ID: f.Before + 7, At: time.Unix(1e9, 0).UTC(), Who: "root", Role: "admin", What: "task.kill", Object: "3", Before: "running", After: "aborting"}}, nil
 }
 
+func (f fakeAccess) AuditAmong(ctx context.Context, af access.AuditFilter, _ int) (access.Looked, error) {
+	all, err := f.Audit(ctx, af)
+	return access.Looked{Items: all}, err
+}
+
 func (f fakeAccess) Revoke(_ context.Context, which, _ string) (access.Token, error) {
 	if which != "alice" {
 		return access.Token{}, fmt.Errorf("%w: %q", access.ErrNoToken, which)

@@ -113,6 +113,8 @@ type Access interface {
 	Revoke(ctx context.Context, which, by string) (access.Token, error)
 	// Audit lists changes that callers made, the newest first.
 	Audit(context.Context, access.AuditFilter) ([]access.Audited, error)
+	// AuditAmong is Audit that looks at so many entries at the most.
+	AuditAmong(ctx context.Context, f access.AuditFilter, among int) (access.Looked, error)
 }
 
 // The packages below are what the API needs.

@@ -24,7 +24,7 @@ var ident = regexp.MustCompile(`\sid="([^"]*)"`)
 // Each view that stands still over the fakes is a page that needs nothing else, and JSON that says of when it is.
 func TestViews(t *testing.T) {
 	b := newBench(t)
-	for _, path := range []string{"/", "/shares/A", "/versions", "/versions/2", "/versions/2?against=1", "/what-if", "/series/A", "/series/A?span=week"} {
+	for _, path := range []string{"/", "/shares/A", "/versions", "/versions/2", "/versions/2?against=1", "/what-if", "/series/A", "/series/A?span=week", "/changes", "/changes?what=task&who=root&since=7d"} {
 		w := b.call("GET", path, "", "Accept", "text/html,application/xhtml+xml")
 		page := w.Body.String()
 		if w.Code != 200 || !strings.Contains(page, "</html>") {

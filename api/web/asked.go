@@ -43,6 +43,9 @@ func (a *asked) oneOf(name string, values ...string) {
 	}
 }
 
+// mostID is more than any id will be: the number of a row or a version has no other bound.
+const mostID = 1 << 62
+
 // number reads a whole number; absent when it is not given.
 func (a *asked) number(name string, low, high, absent int64) int64 {
 	v := a.Get(name)
@@ -51,7 +54,11 @@ func (a *asked) number(name string, low, high, absent int64) int64 {
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < low || n > high {
-		a.refuse(name, fmt.Sprintf("a whole number from %d to %d", low, high))
+		want := fmt.Sprintf("a whole number from %d to %d", low, high)
+		if high == mostID {
+			want = fmt.Sprintf("a whole number, %d or more", low)
+		}
+		a.refuse(name, want)
 		return absent
 	}
 	return n

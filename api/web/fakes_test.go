@@ -179,12 +179,25 @@ func (s *sites) SetQueueState(_ context.Context, name string, state shares.Queue
 	return nil
 }
 
+// audits answer with what they have, and note what they were asked for.
+type audits struct {
+	looked access.Looked
+	filter access.AuditFilter
+	among  int
+}
+
+func (a *audits) AuditAmong(_ context.Context, f access.AuditFilter, among int) (access.Looked, error) {
+	a.filter, a.among = f, among
+	return a.looked, nil
+}
+
 // stage is a page over fakes.
 type stage struct {
 	t     testing.TB
 	world *world
 	tasks *tasks
 	sites *sites
+	audit *audits
 	page  *Page
 	mux   *chi.Mux
 }
@@ -193,8 +206,8 @@ var errNone = errors.New("there is none")
 
 func newStage(t testing.TB) *stage {
 	t.Helper()
-	s := &stage{t: t, world: &world{}, tasks: &tasks{}, sites: &sites{}, mux: chi.NewMux()}
-	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Site: s.sites, Build: "test", Book: access.NewBook(nil),
+	s := &stage{t: t, world: &world{}, tasks: &tasks{}, sites: &sites{}, audit: &audits{}, mux: chi.NewMux()}
+	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Site: s.sites, Audit: s.audit, Build: "test", Book: access.NewBook(nil),
 		Caller: func(*http.Request) *access.Caller { return &access.Caller{Name: "anybody", Role: access.Admin} },
 		May:    func(*access.Caller, string, string) error { return nil },
 		Fault: func(_ http.ResponseWriter, err error) Fault {

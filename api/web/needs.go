@@ -58,11 +58,18 @@ type Site interface {
 	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
 }
 
-// Config is what a Page is made of. Dispatcher, Tasks, Site, Fault and Fail are needed.
+// Audit is what the page asks of the audit.
+type Audit interface {
+	// AuditAmong lists changes that callers made, the newest first, chosen from so many entries at the most.
+	AuditAmong(ctx context.Context, f access.AuditFilter, among int) (access.Looked, error)
+}
+
+// Config is what a Page is made of. Dispatcher, Tasks, Site, Audit, Fault and Fail are needed.
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
 	Site       Site
+	Audit      Audit
 	// Hub serves /events; nil: pages stand still.
 	Hub *Hub
 	// Closed says that a token is asked for. Caller is who makes a request by its token or certificate, nil: nobody who is let in;

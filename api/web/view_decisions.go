@@ -22,7 +22,7 @@ func (p *Page) decisionsView() View {
 
 func (p *Page) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
-	f := dispatcher.DecidedFilter{Share: a.Get("share"), Queue: a.Get("queue"), Task: a.number("task", 1, 1<<62, 0), Job: a.number("job", 1, 1<<62, 0),
+	f := dispatcher.DecidedFilter{Share: a.Get("share"), Queue: a.Get("queue"), Task: a.number("task", 1, mostID, 0), Job: a.number("job", 1, mostID, 0),
 		Limit: int(a.number("limit", 1, 1000, decisionsOfPage))}
 	out := DecisionsPage{AsOf: Now(), Asked: a}
 	if len(a.wrong) == 0 {

@@ -130,6 +130,12 @@ func (j JobPage) EndingSays() string {
 	return fmt.Sprintf("It was killed (%s) and still runs: pilot %s at %s is told to end it with its next renewal.", a.Ending, a.Pilot, a.Queue)
 }
 
+// Explained says whether there is more to say of why than the sentence at the top: not of a job that ended without a slot.
+func (j JobPage) Explained() bool {
+	e := j.Explain
+	return len(e.Pools) > 0 || len(e.Queues) > 0 || len(e.Claims) > 0 || e.Decision != nil && e.Decision.Attempt > 0
+}
+
 // Gates are the queues of a job that waits, those that could never run it only where there are few.
 func (j JobPage) Gates() (shown []dispatcher.QueueGate) {
 	for _, q := range j.Explain.Queues {

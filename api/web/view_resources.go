@@ -117,8 +117,8 @@ const claimsOfPage = 100
 func (p *Page) claimsPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	a.oneOf("state", claimStates...)
-	f := dispatcher.ClaimFilter{Task: a.number("task", 1, 1<<62, 0), State: a.Get("state"), Node: a.Get("node"), Resource: a.Get("resource"),
-		After: a.number("after", 0, 1<<62, 0), Limit: claimsOfPage}
+	f := dispatcher.ClaimFilter{Task: a.number("task", 1, mostID, 0), State: a.Get("state"), Node: a.Get("node"), Resource: a.Get("resource"),
+		After: a.number("after", 0, mostID, 0), Limit: claimsOfPage}
 	var all []dispatcher.ClaimStanding
 	var err error
 	if len(a.wrong) == 0 {

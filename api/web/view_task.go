@@ -52,7 +52,7 @@ func (p *Page) taskPage(ctx context.Context, r *Request) (Dated, error) {
 	}
 	a := askedOf(r)
 	a.oneOf("state", jobStates...)
-	after := a.number("after", 0, 1<<62, 0)
+	after := a.number("after", 0, mostID, 0)
 	if err := a.err(); err != nil {
 		return nil, err
 	}

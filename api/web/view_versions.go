@@ -24,7 +24,7 @@ func (p *Page) versionsView() View {
 
 func (p *Page) versions(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
-	before := a.number("before", 1, 1<<62, 0)
+	before := a.number("before", 1, mostID, 0)
 	if err := a.err(); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (p *Page) version(ctx context.Context, r *Request) (Dated, error) {
 		return nil, fmt.Errorf("%w: %q is not the number of a version; /versions lists them", ErrNoPage, r.Param("version"))
 	}
 	a := askedOf(r)
-	against := a.number("against", 1, 1<<62, 0)
+	against := a.number("against", 1, mostID, 0)
 	if err := a.err(); err != nil {
 		return nil, err
 	}

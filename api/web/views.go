@@ -19,6 +19,7 @@ func (p *Page) allViews() []View {
 		p.claimsView(),
 		p.claimView(),
 		p.decisionsView(),
+		p.changesView(),
 	}
 }
 

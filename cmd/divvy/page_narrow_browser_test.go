@@ -18,7 +18,7 @@ func TestBrowserNarrowTables(t *testing.T) {
 	finishedJob(t, cl, task.ID)
 	for _, dark := range []bool{false, true} {
 		tab := browser.Open(t, browser.Window{Width: 390, Height: 844, Dark: dark})
-		for path, columns := range map[string]int{"/": 4, "/queues": 4, "/tasks?over=too": 3, fmt.Sprintf("/tasks/%d", task.ID): 2, "/decisions": 3} {
+		for path, columns := range map[string]int{"/": 4, "/queues": 4, "/tasks?over=too": 3, fmt.Sprintf("/tasks/%d", task.ID): 2, "/decisions": 3, "/changes": 4} {
 			tab.Go(d.URL() + path)
 			tab.Sees("main table")
 			tab.FitsTheWidth()
@@ -27,6 +27,14 @@ func TestBrowserNarrowTables(t *testing.T) {
 				.map(r => r.cells[%d].getBoundingClientRect().right))`, columns, columns-1))
 			if far > 390 {
 				t.Errorf("%s, dark %t: the first %d columns end at %.0f of 390", path, dark, columns, far)
+			}
+			// What is read as one thing is not broken in two, and the head takes two lines at the most.
+			if broken := browser.Eval[string](tab, `[...document.querySelectorAll("main a.keep, main span.keep, header nav a")]
+				.filter(e => new Set([...e.getClientRects()].map(r => r.top)).size > 1).map(e => e.textContent).join(", ")`); broken != "" {
+				t.Errorf("%s, dark %t: broken: %s", path, dark, broken)
+			}
+			if high := browser.Eval[float64](tab, `document.querySelector("header").getBoundingClientRect().height`); high > 100 {
+				t.Errorf("%s, dark %t: the head is %.0f pixels high", path, dark, high)
 			}
 			if into := os.Getenv("DIVVY_SCREENSHOTS"); into != "" {
 				tab.Shot(filepath.Join(into, fmt.Sprintf("narrow%s-%t.png", strings.NewReplacer("/", "_", "?", "_").Replace(path), dark)))

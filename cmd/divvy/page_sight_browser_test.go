@@ -63,7 +63,7 @@ func TestBrowserContrast(t *testing.T) {
 		looked := 0
 		tab := browser.Open(t, browser.Window{Dark: dark, Still: dark, Expect: []string{"404", "422"}})
 		for _, path := range []string{"/", "/shares/Production", "/series/Production", "/versions", "/versions/1", "/what-if", "/queues", "/queues/LOCAL", "/tasks?over=too",
-			fmt.Sprintf("/tasks/%d", task.ID), fmt.Sprintf("/jobs/%d", job), "/resources", "/claims", "/decisions", "/decisions?share=Nobody", "/tasks?colour=red", "/nowhere"} {
+			fmt.Sprintf("/tasks/%d", task.ID), fmt.Sprintf("/jobs/%d", job), "/resources", "/claims", "/decisions", "/changes", "/decisions?share=Nobody", "/tasks?colour=red", "/nowhere"} {
 			tab.Go(d.URL() + path)
 			tab.Sees("main h1")
 			var found struct {

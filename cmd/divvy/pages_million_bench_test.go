@@ -70,7 +70,7 @@ func showAll(b *testing.B, address string, task, job int64) {
 	var lines []string
 	for _, path := range []string{"/", "/?open=all", "/shares/B07", "/series/B07?span=week", "/queues", "/queues?sort=held&page=5", "/queues/Q500", "/tasks", "/tasks?sort=ready",
 		fmt.Sprintf("/tasks/%d", task), fmt.Sprintf("/tasks/%d?state=ready", task), fmt.Sprintf("/tasks/%d?state=failed", task), fmt.Sprintf("/jobs/%d", job), "/resources", "/claims",
-		"/decisions", "/decisions?share=B07", "/versions"} {
+		"/decisions", "/decisions?share=B07", "/changes?what=site", "/versions"} {
 		var took []time.Duration
 		for range rounds {
 			began := time.Now()

@@ -176,6 +176,34 @@ func TestBrowserDecisions(t *testing.T) {
 	}
 }
 
+// Changes come by themselves, with who made them, and lead to what was changed.
+func TestBrowserChanges(t *testing.T) {
+	d, cl := startDaemon(t, nil)
+	tab := browser.Open(t, browser.Window{})
+	tab.Go(d.URL() + "/changes?what=task")
+	tab.Until(`document.querySelector("#live").textContent.includes("No change is like that")`)
+	browser.Eval[bool](tab, "window.marked = true")
+	task, err := cl.Submit(t.Context(), hello(4), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.Pause(t.Context(), task.ID); err != nil {
+		t.Fatal(err)
+	}
+	tab.Until(`[...document.querySelectorAll("tbody tr")].map(r => r.cells[2].textContent).join() === "task.pause,task.submit"`)
+	if !browser.Eval[bool](tab, "window.marked === true") {
+		t.Error("the page was loaded again")
+	}
+	if row := plain(tab.Text("tbody tr")); !strings.Contains(row, "anybody admin") || !strings.HasSuffix(row, "paused") {
+		t.Errorf("the newest is %q", row)
+	}
+	tab.Click("tbody th a")
+	tab.At(fmt.Sprintf("/tasks/%d", task.ID))
+	tab.Click(`a[href^="/changes"]:not(nav a)`)
+	tab.At(fmt.Sprintf("/changes?what=task&object=%d", task.ID))
+	tab.Until(`document.querySelectorAll("tbody tr").length === 2`)
+}
+
 // Queues keep up with who holds them.
 func TestBrowserQueues(t *testing.T) {
 	d, cl, task := openDaemon(t)
@@ -213,7 +241,7 @@ func TestBrowserWorkWithoutScripts(t *testing.T) {
 	d, cl, task := openDaemon(t)
 	job := finishedJob(t, cl, task.ID)
 	tab := browser.Open(t, browser.Window{NoScript: true, Width: 390, Height: 844})
-	for _, path := range []string{"/queues", "/queues/LOCAL", "/tasks?over=too", fmt.Sprintf("/tasks/%d", task.ID), fmt.Sprintf("/jobs/%d", job), "/resources", "/claims", "/decisions"} {
+	for _, path := range []string{"/queues", "/queues/LOCAL", "/tasks?over=too", fmt.Sprintf("/tasks/%d", task.ID), fmt.Sprintf("/jobs/%d", job), "/resources", "/claims", "/decisions", "/changes?what=task"} {
 		tab.Go(d.URL() + path)
 		if tab.Text("h1") == "" || !strings.Contains(tab.Text(".age"), "As of") {
 			t.Errorf("%s: no heading or no age", path)

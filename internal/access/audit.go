@@ -60,7 +60,47 @@ type AuditFilter struct {
 
 // Audit lists entries, the newest first.
 func (s *Store) Audit(ctx context.Context, f AuditFilter) ([]Audited, error) {
-	return many[Audited](ctx, s.db, "audit", pgx.StrictNamedArgs{"who": f.Who, "what": f.What, "object": f.Object, "since": f.Since, "before": f.Before, "limit": f.Limit})
+	return s.audit(ctx, f, 0)
+}
+
+// Looked is a page of the audit that was chosen from a bounded number of entries.
+type Looked struct {
+	Items []Audited
+	Next  int64 // Before of the next page; 0: there is none
+}
+
+// AuditAmong is Audit for those who ask again and again: it looks at the newest so many entries before f.Before, so that a
+// filter that next to nothing passes does not read years. A page may be short, or empty, and yet have a next one.
+func (s *Store) AuditAmong(ctx context.Context, f AuditFilter, among int) (Looked, error) {
+	all, err := s.audit(ctx, f, among)
+	if err != nil {
+		return Looked{}, err
+	}
+	if len(all) == f.Limit {
+		return Looked{Items: all, Next: all[len(all)-1].ID}, nil
+	}
+	// Asked second: what is noted meanwhile makes two pages overlap, and never leaves out an entry between them.
+	edges, err := many[auditEdge](ctx, s.db, "audit_edge", pgx.StrictNamedArgs{"before": f.Before, "among": among})
+	switch {
+	case err != nil:
+		return Looked{}, err
+	case len(edges) == 0: // there are not so many: all were looked at
+		return Looked{Items: all}, nil
+	case edges[0].At.Before(f.Since): // what comes behind is older still, but for transactions that overtook each other
+		return Looked{Items: all}, nil
+	}
+	return Looked{Items: all, Next: edges[0].ID}, nil
+}
+
+type auditEdge struct {
+	ID int64
+	At time.Time
+}
+
+// audit looks at so many entries; 0: at all.
+func (s *Store) audit(ctx context.Context, f AuditFilter, among int) ([]Audited, error) {
+	return many[Audited](ctx, s.db, "audit", pgx.StrictNamedArgs{"who": f.Who, "what": f.What, "object": f.Object, "since": f.Since, "before": f.Before,
+		"among": among, "limit": f.Limit})
 }
 
 // purgeBatch bounds a step of Purge.

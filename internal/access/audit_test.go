@@ -2,6 +2,7 @@ package access
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,56 @@ func TestPurgeAudit(t *testing.T) {
 	}{{0, 0}, {72 * time.Hour, 0}, {24 * time.Hour, 2}, {24 * time.Hour, 0}} {
 		if n, err := b.PurgeAudit(t.Context(), c.keep); err != nil || n != c.n {
 			t.Errorf("keep %s: %d %v, want %d", c.keep, n, err, c.n)
+		}
+	}
+}
+
+// Who looks again and again reads a bounded number of entries a page; the pages together are all there is.
+func TestAuditAmong(t *testing.T) {
+	b := newBench(t)
+	note := func(who string, changes ...Change) {
+		t.Helper()
+		ctx := With(t.Context(), &Caller{Name: who, Role: Operator})
+		if err := pg.InTx(ctx, b.db, func(tx pgx.Tx) error { return Record(ctx, tx, changes...) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, who := range []string{"ann", "bob", "bob", "bob", "ann", "bob", "bob"} {
+		note(who, Change{What: "task.kill", Object: "1"})
+	}
+	pages := func(f AuditFilter, among int) (sizes []int, all []Audited) {
+		t.Helper()
+		for {
+			got, err := b.AuditAmong(t.Context(), f, among)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes, all = append(sizes, len(got.Items)), append(all, got.Items...)
+			if got.Next == 0 {
+				return sizes, all
+			}
+			f.Before = got.Next
+		}
+	}
+	for _, c := range []struct {
+		filter AuditFilter
+		among  int
+		sizes  []int
+	}{
+		{AuditFilter{Limit: 10}, 100, []int{7}},
+		{AuditFilter{Limit: 10}, 3, []int{3, 3, 1}},
+		{AuditFilter{Limit: 10, Who: "ann"}, 2, []int{0, 1, 0, 1}},
+		{AuditFilter{Limit: 1, Who: "ann"}, 3, []int{1, 0, 1, 0}},
+		{AuditFilter{Limit: 10, Who: "eve"}, 3, []int{0, 0, 0}},
+		{AuditFilter{Limit: 10, Since: time.Now().Add(time.Hour)}, 3, []int{0}},
+	} {
+		sizes, all := pages(c.filter, c.among)
+		if !slices.Equal(sizes, c.sizes) {
+			t.Errorf("%+v among %d: pages of %v, want %v", c.filter, c.among, sizes, c.sizes)
+		}
+		want, err := b.Audit(t.Context(), AuditFilter{Who: c.filter.Who, Since: c.filter.Since, Limit: 10})
+		if err != nil || !slices.Equal(all, want) {
+			t.Errorf("%+v among %d: %v, want %v (%v)", c.filter, c.among, all, want, err)
 		}
 	}
 }
