@@ -49,7 +49,7 @@ func TestTLSFilesChange(t *testing.T) {
 	if good(first) {
 		t.Error("a certificate of a CA that is not there")
 	}
-	move(people.PEM, filepath.Join(cas, "people.PEM"))
+	move(people.PEM, filepath.Join(cas, "people.pem"))
 	if !good(first) || good(second) {
 		t.Error("the first certificate is not shown")
 	}
