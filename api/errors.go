@@ -103,6 +103,8 @@ var known = []struct {
 	{generator.ErrUntagged, code{status: 422, name: "untagged", title: "The task gets no share",
 		hint: "`divvy tags test -f task.yml` explains, rule by rule; share: in the task names one"}},
 	{generator.ErrInvalid, codeInvalid},
+	{site.ErrMoving, code{status: 503, name: "moving", title: "Live work moves first; the change is not in force yet",
+		hint: "send the same request again: it goes on", retryIn: 1}},
 	{site.ErrNoVersion, code{status: 404, name: "no_version", title: "No site version has this number"}},
 	{site.ErrNoLater, code{status: 404, name: "no_later", title: "No later version has this number", hint: "`divvy apply --list-later` lists them"}},
 	{site.ErrLaterOver, code{status: 409, name: "later_over", title: "The later version does not wait any more"}},

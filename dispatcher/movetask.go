@@ -12,7 +12,8 @@ import (
 // TaskMove asks that live jobs of a task go to another share.
 type TaskMove struct {
 	Task    int64
-	From    int64 // the first job, by id
+	From    int64          // the first job, by id
+	Only    shares.ShareID // those of this share; 0: whatever share they have
 	To      shares.ShareID
 	Running bool // leased ones too: their units are charged to the share from then on
 	Limit   int  // of jobs
@@ -31,7 +32,7 @@ type TaskMoved struct {
 // the old share, and calls Rebase afterwards. Jobs are locked in the order of their ids before leases are touched, as
 // ends of attempts do it; leases that have ended by then are left alone, with their jobs.
 func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) (out TaskMoved, err error) {
-	args := pgx.StrictNamedArgs{"task": m.Task, "from": m.From, "to": int32(m.To), "running": m.Running, "limit": m.Limit}
+	args := pgx.StrictNamedArgs{"task": m.Task, "from": m.From, "only": int32(m.Only), "to": int32(m.To), "running": m.Running, "limit": m.Limit}
 	ids, err := column(ctx, tx, "lock_task_jobs", args)
 	if err != nil || len(ids) == 0 {
 		return out, wrapMove(err)
@@ -44,7 +45,7 @@ func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) (out TaskMoved, err er
 		if leased, err = collect[movedGroup](ctx, tx, "move_task_leases", args); err != nil {
 			return out, wrapMove(err)
 		}
-		if moves, err = moveCharges(ctx, tx, m.Task, 0, m.To); err != nil {
+		if moves, err = moveCharges(ctx, tx, m.Task, m.Only, m.To); err != nil {
 			return out, wrapMove(err)
 		}
 	}

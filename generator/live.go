@@ -14,7 +14,7 @@ import (
 // come before dispatcher.MoveShare: from here on no generator makes jobs for the old share, and those that were
 // at it have committed theirs.
 func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
-	if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)}); err != nil {
+	if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to), "task": int64(0)}); err != nil {
 		return fmt.Errorf("move tasks: %w", err)
 	}
 	return nil

@@ -153,25 +153,34 @@ func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out Task
 
 // leafInForce finds the share in the version in force, and keeps that version in force until the transaction ends.
 func (g *Generator) leafInForce(ctx context.Context, tx pgx.Tx, path string) (*site.Site, shares.ShareID, error) {
-	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
-		return nil, 0, err
-	}
-	st, err := g.cfg.Site(ctx)
+	st, err := g.siteInForce(ctx, tx)
 	if err != nil {
-		return nil, 0, fmt.Errorf("site: %w", err)
-	}
-	if st.Number == 0 {
-		return nil, 0, ErrNoSite
-	}
-	var inForce int64
-	if err := tx.QueryRow(ctx, query["newest_site"]).Scan(&inForce); err != nil {
 		return nil, 0, err
-	}
-	if inForce != st.Number {
-		return nil, 0, ErrSiteChanged
 	}
 	to, err := leafByPath(st, path)
 	return st, to, err
+}
+
+// siteInForce is the version in force, which stays so until the transaction ends.
+func (g *Generator) siteInForce(ctx context.Context, tx pgx.Tx) (*site.Site, error) {
+	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
+		return nil, err
+	}
+	st, err := g.cfg.Site(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("site: %w", err)
+	}
+	if st.Number == 0 {
+		return nil, ErrNoSite
+	}
+	var inForce int64
+	if err := tx.QueryRow(ctx, query["newest_site"]).Scan(&inForce); err != nil {
+		return nil, err
+	}
+	if inForce != st.Number {
+		return nil, ErrSiteChanged
+	}
+	return st, nil
 }
 
 // movableTask is a task under its row lock.
@@ -213,7 +222,7 @@ func (t movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, to sha
 			return 0, err
 		}
 	}
-	err = tx.QueryRow(ctx, query["movable"], pgx.StrictNamedArgs{"task": t.ID, "from": r.from, "share": int32(to), "running": r.running}).Scan(&first)
+	err = tx.QueryRow(ctx, query["movable"], pgx.StrictNamedArgs{"task": t.ID, "from": r.from, "share": int32(to), "only": int32(0), "running": r.running}).Scan(&first)
 	return first, err
 }
 

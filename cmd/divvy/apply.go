@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -114,7 +115,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, a applyFlags) (err e
 	var applied client.Applied
 	switch {
 	case at.IsZero():
-		applied, err = cl.Apply(ctx, src, o)
+		applied, err = c.untilMoved(ctx, func() (client.Applied, error) { return cl.Apply(ctx, src, o) })
 	case o.DryRun:
 		applied, err = cl.WhatIf(ctx, src, at, o)
 	default:
@@ -124,6 +125,24 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, a applyFlags) (err e
 		return err
 	}
 	return c.printApplied(applied)
+}
+
+// untilMoved makes a change again while live work moves ahead of it, and says so.
+func (c *cli) untilMoved(ctx context.Context, change func() (client.Applied, error)) (client.Applied, error) {
+	for {
+		applied, err := change()
+		if !client.IsCode(err, "moving") {
+			return applied, err
+		}
+		var p *client.Problem
+		errors.As(err, &p)
+		fmt.Fprintln(c.err, p.Detail)
+		select {
+		case <-ctx.Done():
+			return client.Applied{}, ctx.Err()
+		case <-time.After(client.RetryAfter(err)):
+		}
+	}
 }
 
 // bindApply adds the flags that apply and rollback share.

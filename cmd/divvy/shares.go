@@ -197,7 +197,7 @@ func sharesRollbackCommand(c *cli) *cobra.Command {
 			return err
 		}
 		o.By = whoami()
-		applied, err := cl.Rollback(ctx, n, o)
+		applied, err := c.untilMoved(ctx, func() (client.Applied, error) { return cl.Rollback(ctx, n, o) })
 		if err != nil {
 			return ofVersions(err)
 		}

@@ -68,6 +68,12 @@ func (d *daemon) openSite(context.Context) error {
 			}
 			return dispatcher.MoveShare(ctx, tx, from, to)
 		},
+		Ahead: func(ctx context.Context, from, to shares.ShareID) (bool, error) {
+			if d.generator == nil { // of the first site of all
+				return false, nil
+			}
+			return d.generator.MoveAhead(ctx, from, to)
+		},
 		Applied: dispatcher.Rebase,
 		Standing: func(ctx context.Context) (map[string]site.Demand, error) {
 			if d.dispatcher == nil {

@@ -1,5 +1,6 @@
 -- Adds attempts to the roll-ups: those with a number after done up to upto, and those without one of the hour past, if it
--- is one. The row of usage_state is the proof that each is added once. Returns how many attempts these were.
+-- is one. The row of usage_state is the proof that each is added once. Users are looked up by the task: a join would read all tasks
+-- that there ever were. Rows are written in the order of their keys, side by side. Returns how many attempts these were.
 WITH state AS (
     UPDATE usage_state SET done = @upto::bigint, at = now(),
         past = CASE WHEN @past::timestamptz < past_last THEN @past::timestamptz + interval '1 hour' END,
@@ -18,13 +19,17 @@ WITH state AS (
         WHERE p.nth IS NULL AND p.ended_at >= @past::timestamptz AND p.ended_at < @past::timestamptz + interval '1 hour'
     ) p
     GROUP BY hour, day, share_id, queue_id, task_id
+), users AS MATERIALIZED (
+    SELECT p.task_id, coalesce((SELECT t.user_name FROM tasks t WHERE t.id = p.task_id), '') AS user_name
+    FROM (SELECT DISTINCT task_id FROM pieces) p
 ), by_hour AS (
     INSERT INTO usage_hours AS u (hour, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished,
         failed, lost, cancelled, revoked)
-    SELECT p.hour, p.share_id, p.queue_id, coalesce(t.user_name, ''), sum(p.slot_seconds), sum(p.unit_seconds), sum(p.wasted_slot_seconds),
+    SELECT p.hour, p.share_id, p.queue_id, t.user_name, sum(p.slot_seconds), sum(p.unit_seconds), sum(p.wasted_slot_seconds),
         sum(p.cpu_ms), sum(p.finished), sum(p.failed), sum(p.lost), sum(p.cancelled), sum(p.revoked)
-    FROM state CROSS JOIN pieces p LEFT JOIN tasks t ON t.id = p.task_id
-    GROUP BY p.hour, p.share_id, p.queue_id, coalesce(t.user_name, '')
+    FROM state CROSS JOIN pieces p JOIN users t USING (task_id)
+    GROUP BY p.hour, p.share_id, p.queue_id, t.user_name
+    ORDER BY p.hour, p.share_id, p.queue_id, t.user_name
     ON CONFLICT (hour, share_id, queue_id, user_name) DO UPDATE SET slot_seconds = u.slot_seconds + excluded.slot_seconds,
         unit_seconds = u.unit_seconds + excluded.unit_seconds, wasted_slot_seconds = u.wasted_slot_seconds + excluded.wasted_slot_seconds,
         cpu_ms = u.cpu_ms + excluded.cpu_ms, finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
@@ -32,10 +37,11 @@ WITH state AS (
 ), by_day AS (
     INSERT INTO usage_days AS u (day, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished,
         failed, lost, cancelled, revoked)
-    SELECT p.day, p.share_id, p.queue_id, coalesce(t.user_name, ''), sum(p.slot_seconds), sum(p.unit_seconds), sum(p.wasted_slot_seconds),
+    SELECT p.day, p.share_id, p.queue_id, t.user_name, sum(p.slot_seconds), sum(p.unit_seconds), sum(p.wasted_slot_seconds),
         sum(p.cpu_ms), sum(p.finished), sum(p.failed), sum(p.lost), sum(p.cancelled), sum(p.revoked)
-    FROM state CROSS JOIN pieces p LEFT JOIN tasks t ON t.id = p.task_id
-    GROUP BY p.day, p.share_id, p.queue_id, coalesce(t.user_name, '')
+    FROM state CROSS JOIN pieces p JOIN users t USING (task_id)
+    GROUP BY p.day, p.share_id, p.queue_id, t.user_name
+    ORDER BY p.day, p.share_id, p.queue_id, t.user_name
     ON CONFLICT (day, share_id, queue_id, user_name) DO UPDATE SET slot_seconds = u.slot_seconds + excluded.slot_seconds,
         unit_seconds = u.unit_seconds + excluded.unit_seconds, wasted_slot_seconds = u.wasted_slot_seconds + excluded.wasted_slot_seconds,
         cpu_ms = u.cpu_ms + excluded.cpu_ms, finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
@@ -47,6 +53,7 @@ WITH state AS (
         sum(p.finished), sum(p.failed), sum(p.lost), sum(p.cancelled), sum(p.revoked)
     FROM state CROSS JOIN pieces p
     GROUP BY p.day, p.task_id, p.share_id
+    ORDER BY p.day, p.task_id, p.share_id
     ON CONFLICT (day, task_id, share_id) DO UPDATE SET slot_seconds = u.slot_seconds + excluded.slot_seconds,
         unit_seconds = u.unit_seconds + excluded.unit_seconds, wasted_slot_seconds = u.wasted_slot_seconds + excluded.wasted_slot_seconds,
         cpu_ms = u.cpu_ms + excluded.cpu_ms, finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,

@@ -48,8 +48,11 @@ func (c *chaosPlay) judge(t *testing.T, audit *auditor, f fault) result {
 	atRest(t, c.dsn)
 	r := readRecord(t, c.dsn)
 	told := c.history.list()
-	out := result{Fault: f.name, What: f.what, Seed: c.seed, Jobs: c.total, Lost: r.lost(t, told), Double: r.double(t), RecoveryMS: c.recovery(t, told).Milliseconds()}
-	return out
+	took, silent := c.recovery(told)
+	for _, s := range silent {
+		t.Error(s)
+	}
+	return result{Fault: f.name, What: f.what, Seed: c.seed, Jobs: c.total, Lost: r.lost(t, told), Double: r.double(t), RecoveryMS: took.Milliseconds()}
 }
 
 // lost counts results that were told recorded and that the tables do not have.
@@ -85,25 +88,25 @@ func (r record) double(t *testing.T) (n int) {
 }
 
 // recovery is how long it took, when nothing was wrong any more, until each daemon had leased a job to a pull and
-// recorded an end, both said since.
-func (c *chaosPlay) recovery(t *testing.T, told []said) (longest time.Duration) {
-	t.Helper()
+// recorded an end, both answered since then; and which of them did not. Many pilots wait with a pull that began when some
+// daemons were well again: those count too, but none from before the fault.
+func (c *chaosPlay) recovery(told []said) (longest time.Duration, silent []string) {
 	for _, l := range c.links {
 		for _, v := range []verb{pulled, finished} {
 			first := int64(never)
 			for _, o := range told {
-				if o.verb == v && o.daemon == l.url && !o.unknown && o.from >= c.healed && (v == pulled || o.verdict == "recorded") {
+				if o.verb == v && o.daemon == l.url && !o.unknown && o.from >= c.struck && o.to >= c.healed && (v == pulled || o.verdict == "recorded") {
 					first = min(first, o.to)
 				}
 			}
 			if first == never {
-				t.Errorf("the daemon at %s did not serve a %s any more", l.url, v)
+				silent = append(silent, fmt.Sprintf("the daemon at %s did not serve a %s any more", l.url, v))
 				continue
 			}
 			longest = max(longest, time.Duration(first-c.healed))
 		}
 	}
-	return longest
+	return longest, silent
 }
 
 // restCounts are sums that must agree when nothing runs any more.

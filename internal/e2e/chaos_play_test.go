@@ -193,6 +193,13 @@ func (c *chaosPlay) run(t *testing.T, f fault) result {
 	t.Logf("%s: %v, at %d of %d ends", f.name, time.Duration(c.healed-c.struck).Round(time.Millisecond), c.progress.Load(), c.total)
 	c.submit(t, chaosAfter)
 	c.awaitTasks(t)
+	for more := range 5 { // where many pilots wait, those of one daemon may have come before all of another's
+		if _, silent := c.recovery(c.history.list()); len(silent) == 0 {
+			break
+		}
+		c.submit(t, []work{{share: "Prod/MC", user: fmt.Sprint("more", more), kind: "ok", part: 400}})
+		c.awaitTasks(t)
+	}
 	over()
 	c.work.Wait()
 	c.quiet(t)

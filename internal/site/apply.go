@@ -52,7 +52,8 @@ type Moved struct {
 
 // Apply makes the file the version in force, in one transaction and at once in every daemon. A file that is
 // wrong is refused with Problems, a change that live work forbids with *Refused; then nothing is changed.
-// The file that is in force already makes no new version. Concurrent calls take turns.
+// The file that is in force already makes no new version. Concurrent calls take turns. Where much live work goes to a leaf that is
+// in force it moves first, batch by batch: ErrMoving as long as there is more, and a repeat goes on.
 func (s *Store) Apply(ctx context.Context, r ApplyRequest) (Applied, error) {
 	next, err := Parse(fileName(r.Name), r.Source)
 	if err != nil {
@@ -77,6 +78,9 @@ type wanted struct {
 }
 
 func (s *Store) change(ctx context.Context, w wanted) (out Applied, err error) {
+	if err := s.ahead(ctx, w); err != nil {
+		return Applied{}, err
+	}
 	err = pg.InTx(ctx, s.db, func(tx pgx.Tx) error {
 		lock := pg.Lock
 		if w.dryRun {

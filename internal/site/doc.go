@@ -31,6 +31,10 @@
 // ledger afterwards. So work either is counted here or meets the new tree, and both sides take rows of shares
 // before the ledger's locks.
 //
+// Where ten thousand jobs or more of a share go to a leaf that is in force, they move before that, in transactions of Hooks.Ahead:
+// under a barrier that stands as long as a million jobs take, nothing would be given to slots. Such a change is refused for now
+// (ErrMoving) while there is more, and its moves are all that there is of it by then. What came meanwhile moves with the change.
+//
 // A dry run does the same up to the refusal, with the site lock shared and nothing held back, and writes nothing. It adds
 // the targets before and after, and how long the way there takes (Way).
 //

@@ -36,6 +36,12 @@ func (s *Store) ApplyDue(ctx context.Context) (n int, err error) {
 		if err != nil || !due.Due {
 			return n, err
 		}
+		switch err := s.aheadOfDue(ctx); {
+		case errors.Is(err, ErrMoving):
+			return n, nil // the next step goes on
+		case err != nil && !errors.Is(err, pgx.ErrNoRows):
+			return n, fmt.Errorf("site: later versions: %w", err)
+		}
 		did, err := s.applyNext(ctx)
 		if err != nil {
 			return n, fmt.Errorf("site: later versions: %w", err)

@@ -64,6 +64,9 @@ type Hooks struct {
 	Live func(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]Live, error)
 	// Move gives all live work of one share to another.
 	Move func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error
+	// Ahead is Move to a leaf that is in force, ahead of the change: a bounded part of the work, in transactions of its own. It
+	// says whether there is more.
+	Ahead func(ctx context.Context, from, to shares.ShareID) (left bool, err error)
 	// Applied is the last thing in the transaction of every change.
 	Applied func(ctx context.Context, tx pgx.Tx, v shares.Version) error
 	// Standing is the live demand by pool and how jobs end, for the targets that a dry run shows.

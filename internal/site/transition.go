@@ -55,6 +55,7 @@ func (s *Store) prepare(ctx context.Context, tx pgx.Tx, w wanted, before *Site) 
 	if err := c.checkShares(ctx, tx, w.moves); err != nil {
 		return nil, err
 	}
+	c.noteNewLeaves()
 	return c, c.checkQueues(ctx, tx)
 }
 

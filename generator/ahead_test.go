@@ -1,0 +1,105 @@
+package generator
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+func (w *world) shareID(t tb, path string) shares.ShareID {
+	t.Helper()
+	return shares.ShareID(one[int32](t, w.db, "SELECT id FROM shares WHERE path = $1", path))
+}
+
+// Tasks of a share move with all of their jobs that it has, running ones too, in more than one batch. What it has of tasks of other
+// shares, and what other shares have of its tasks, stays.
+func TestMoveAhead(t *testing.T) {
+	w := newWorld(t)
+	cfg := w.config()
+	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
+	w.Generator = New(cfg)
+	f := &fleet{db: w, lane: 1}
+	lease := func(n int) {
+		steps(t, w.Generate)
+		if got := f.lease(t, n); got != n {
+			t.Fatalf("%d leased", got)
+		}
+		steps(t, w.Settle)
+	}
+	elsewhere := w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Test", 4 })).ID
+	lease(4)
+	w.reassign(t, "Prod/MC", false, elsewhere)
+	behind := w.submit(t, managed(func(s *Spec) { s.Count = 3 })).ID
+	lease(3)
+	w.reassign(t, "Prod/Rep", false, behind)
+	const n = 2*aheadJobs + 10
+	large := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
+	small := w.submit(t, managed(nil)).ID
+	over := w.submit(t, managed(nil)).ID
+	if _, err := w.Kill(context.Background(), over); err != nil {
+		t.Fatal(err)
+	}
+	lease(4)
+	mc, wide := w.shareID(t, "Prod/MC"), w.shareID(t, "Wide")
+	if left, err := w.MoveAhead(context.Background(), mc, w.shareID(t, "Prod")); err != nil || !left {
+		t.Errorf("to a share that is no leaf: left %v, %v", left, err)
+	}
+	for left := true; left; {
+		var err error
+		if left, err = w.MoveAhead(context.Background(), mc, wide); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, is := range []struct {
+		task        int64
+		share, jobs string
+	}{{elsewhere, "Wide", "Test:leased=4"}, {behind, "Prod/Rep", "Prod/MC:leased=3"}, {large, "Wide", "Wide:leased=4 Wide:ready=4006"},
+		{small, "Wide", "Wide:ready=10"}, {over, "Prod/MC", ""}} {
+		if task, jobs := w.task(t, is.task), w.sharesOf(t, is.task); task.Share != is.share || jobs != is.jobs {
+			t.Errorf("task %d: share %s, jobs %s, want %s, %s", is.task, task.Share, jobs, is.share, is.jobs)
+		}
+	}
+	if verdict := w.task(t, small).TaggedBy.Verdict; verdict == explicit {
+		t.Errorf("the task counts as one that named its share: %s", verdict)
+	}
+	if pieces := one[int](t, w.db, "SELECT count(*) FROM lease_pieces WHERE share_id = $1", mc); pieces != 4 {
+		t.Errorf("%d leases were charged to the old share until they moved, want 4", pieces)
+	}
+	steps(t, w.Settle)
+	w.recount(t)
+}
+
+// BenchmarkMoveAhead moves a hundred thousand running jobs of a hundred tasks: how long grants stand still for a batch, and what a
+// job costs the server.
+//
+//	go test ./generator -run '^$' -bench MoveAhead -benchtime 1x
+func BenchmarkMoveAhead(b *testing.B) {
+	w := durableWorld(b)
+	const tasks, jobs = 100, 1000
+	for range tasks {
+		w.submit(b, managed(func(s *Spec) { s.Share, s.Count = "s0", jobs }))
+	}
+	steps(b, w.Generate)
+	if n := (&fleet{db: w, lane: 1}).lease(b, tasks*jobs); n != tasks*jobs {
+		b.Fatalf("%d leased", n)
+	}
+	steps(b, w.Settle)
+	from, to := w.shareID(b, "s0"), w.shareID(b, "s1")
+	before, slowest, batches := w.costs(b), time.Duration(0), 0
+	for more := true; more; batches++ {
+		var err error
+		began := time.Now()
+		if more, err = w.aheadBatch(b.Context(), from, to); err != nil {
+			b.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(began))
+	}
+	b.ReportMetric(float64(batches), "batches")
+	b.ReportMetric(slowest.Seconds()*1000, "ms-slowest-batch")
+	b.ReportMetric((w.costs(b).server-before.server)*1e6/(tasks*jobs), "server-µs/job")
+	if n := one[int](b, w.db, "SELECT count(*) FROM leases WHERE share_id = $1", to); n != tasks*jobs {
+		b.Fatalf("%d moved", n)
+	}
+}
