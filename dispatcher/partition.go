@@ -3,10 +3,12 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -28,16 +30,21 @@ var ofHistory = byDay[:2]
 // there; the days after it get their own, one at a time, for each of them takes the default partition away from ends
 // while it is read. Call it often: what was left out is best made while there is little in the default.
 func (d *Dispatcher) Partition(ctx context.Context) (n int, err error) {
+	return MakeDays(ctx, d.cfg.Pool, d.cfg.Log)
+}
+
+// MakeDays is Partition without a daemon.
+func MakeDays(ctx context.Context, db *pgxpool.Pool, log *slog.Logger) (n int, err error) {
 	for _, table := range byDay {
 		for ahead := range daysAhead + 1 {
-			made, err := d.makeDay(ctx, table, ahead)
+			made, err := makeDay(ctx, db, table, ahead)
 			n += made
 			if pg.Code(err) == pg.CodeLockNotAvailable {
-				d.cfg.Log.Debug("partitions are in use; they are made later", "table", table)
+				log.Debug("partitions are in use; they are made later", "table", table)
 				break
 			}
 			if pg.Code(err) == pg.CodeQueryCanceled && ctx.Err() == nil {
-				d.cfg.Log.Warn("the default partition is large: days are not made while reading it takes so long", "table", table)
+				log.Warn("the default partition is large: days are not made while reading it takes so long", "table", table)
 				break
 			}
 			if err != nil {
@@ -49,8 +56,8 @@ func (d *Dispatcher) Partition(ctx context.Context) (n int, err error) {
 }
 
 // makeDay makes one partition, in a transaction of its own so that locks are held briefly.
-func (d *Dispatcher) makeDay(ctx context.Context, table string, ahead int) (n int, err error) {
-	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
+func makeDay(ctx context.Context, db *pgxpool.Pool, table string, ahead int) (n int, err error) {
+	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		n = 0
 		if ok, err := pg.TryLock(ctx, tx, pg.LockDays, 0); err != nil || !ok {
 			return err
@@ -92,15 +99,33 @@ func (d *Dispatcher) dropDays(ctx context.Context) (n int, err error) {
 }
 
 // keepDays is for how many days after it has ended a day of a table is kept; 0: for ever.
-func (d *Dispatcher) keepDays(table string) int {
-	keep := d.cfg.KeepSamples
+func (d *Dispatcher) keepDays(table string) int { return d.cfg.keepDays(table) }
+
+func (c Config) keepDays(table string) int {
+	keep := c.KeepSamples
 	switch {
 	case slices.Contains(ofHistory, table):
-		keep = d.cfg.KeepHistory
+		keep = c.KeepHistory
 	case slices.Contains(replayed, table):
-		keep = d.cfg.Keep
+		keep = c.Keep
 	}
 	return wholeDays(keep)
+}
+
+// DayTable is a table that has a partition a day.
+type DayTable struct {
+	Name  string
+	Ahead int // how many days after today have one
+	Keep  int // days that one is kept after it has ended; 0: for ever
+}
+
+// DayTables lists them, with how long c keeps them.
+func DayTables(c Config) []DayTable {
+	list := make([]DayTable, len(byDay))
+	for i, name := range byDay {
+		list[i] = DayTable{Name: name, Ahead: daysAhead, Keep: c.keepDays(name)}
+	}
+	return list
 }
 
 // wholeDays rounds up.

@@ -140,13 +140,22 @@ func wholeCell(column, text string) (int64, error) {
 	return n, nil
 }
 
+// inLine says in our words where a row is not CSV.
+func inLine(err error) error {
+	var wrong *csv.ParseError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	return fmt.Errorf("line %d: character %d: %w", wrong.Line, wrong.Column, wrong.Err)
+}
+
 // readCSV reads rows under a header. Several locations are apart by spaces or semicolons.
 func readCSV(src io.Reader, take func(line int, in Input) error) error {
 	r := csv.NewReader(src)
 	r.TrimLeadingSpace, r.ReuseRecord = true, true
 	header, err := r.Read()
 	if err != nil {
-		return fmt.Errorf("line 1: the header of the columns: %w", err)
+		return fmt.Errorf("line 1: the header of the columns: %w", inLine(err))
 	}
 	set := make([]func(*Input, string) error, len(header))
 	names := make([]string, 0, len(header))
@@ -168,12 +177,12 @@ func readCSV(src io.Reader, take func(line int, in Input) error) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		line, _ := r.FieldPos(0)
-		if errors.Is(err, csv.ErrFieldCount) {
-			return fmt.Errorf("line %d has %d columns, the header %d", line, len(row), len(header))
+		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
+			return inLine(err)
 		}
+		line, _ := r.FieldPos(0) // there is a first field: a row that was not understood may have none
 		if err != nil {
-			return err
+			return fmt.Errorf("line %d has %d columns, the header %d", line, len(row), len(header))
 		}
 		var in Input
 		for i, cell := range row {

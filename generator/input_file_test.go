@@ -29,6 +29,7 @@ func TestInputFiles(t *testing.T) {
 		"places":  {"in.jsonl", "{\"name\": \"b\", \"locations\": \"EOS\"}", 0, "line 1: locations: a string is not a list of names"},
 		"number":  {"in.jsonl", "12", 0, "line 1: a number is neither a name nor an object"},
 		"empty":   {"in.csv", "name,size\n,1\n", 0, "line 2: the input is empty"},
+		"quote":   {"in.csv", "name\na\"b\n", 0, `line 2: character 2: bare " in non-quoted-field`},
 	} {
 		var out bytes.Buffer
 		_, err := EncodeInputs(&out, strings.NewReader(c.text), FormatOf(c.file), c.skip)

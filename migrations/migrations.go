@@ -86,6 +86,18 @@ func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	return steps, nil
 }
 
+// Version is that of the newest migration that was applied, whether this binary knows it or not.
+func Version(ctx context.Context, db *pgxpool.Pool) (v int64, err error) {
+	err = with(db, func(p *goose.Provider) (err error) {
+		v, err = p.GetDBVersion(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("migrate version: %w", err)
+	}
+	return v, nil
+}
+
 func step(s *goose.Source) Step {
 	_, name, _ := strings.Cut(strings.TrimSuffix(path.Base(s.Path), ".sql"), "_")
 	return Step{Version: s.Version, Name: name}

@@ -64,11 +64,11 @@ func colourState(s string, colour bool) string {
 	switch s {
 	case "running", "leased", "starting":
 		return text.FgCyan.Sprint(s)
-	case "finished", "done", "online", "recorded":
+	case "finished", "done", "online", "recorded", "ok":
 		return text.FgGreen.Sprint(s)
-	case "failed", "lost", "aborted", "offline", "revoked":
+	case "failed", "lost", "aborted", "offline", "revoked", "bad":
 		return text.FgRed.Sprint(s)
-	case "waiting", "paused", "drain", "throttled", "exhausted", "cancelled", "aborting":
+	case "waiting", "paused", "drain", "throttled", "exhausted", "cancelled", "aborting", "warn":
 		return text.FgYellow.Sprint(s)
 	}
 	return s

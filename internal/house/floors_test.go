@@ -20,6 +20,7 @@ var floors = map[string]int{
 	"internal/harvester":  2,
 	"shares":              1, // and shares/sim, shares/replay
 	"internal/pg":         0,
+	"internal/doctor":     3,
 	"internal/report":     1,
 	"internal/access":     1,
 	"internal/keys":       0,
@@ -51,7 +52,7 @@ var only = map[string][]string{
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
-	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/report", "internal/access", "internal/bench", "cmd"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/report", "internal/doctor", "internal/access", "internal/bench", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
 	"github.com/chromedp":               {"internal/browser"},
 	"pgregory.net/rapid":                {}, // tests

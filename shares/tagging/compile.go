@@ -12,9 +12,10 @@ import (
 
 // Bounds of a rule.
 const (
-	MaxPattern = 1000   // bytes of one pattern
-	MaxProgram = 20_000 // instructions of one compiled pattern
-	MaxShares  = 1000   // shares that one rule may yield through its groups
+	MaxPattern  = 1000      // bytes of one pattern
+	MaxProgram  = 20_000    // instructions of one compiled pattern
+	MaxPrograms = 1_000_000 // instructions of all patterns of a table, some 50 MB
+	MaxShares   = 1000      // shares that one rule may yield through its groups
 )
 
 // Problem is one thing wrong with a rule. Rule is its index in the argument of Compile, -1 for on_no_match;
@@ -57,6 +58,10 @@ func Compile(rules []Rule, onNoMatch string, isLeaf func(path string) bool) (*Ta
 		c.index = i
 		t.rules = append(t.rules, c.rule(r))
 		t.onJob = t.onJob || r.OnJob()
+		if c.program > MaxPrograms {
+			c.report("match", "fewer rules, or shorter repeats such as {1,1000}", "up to here the patterns compile to %d instructions; at most %d in all rules", c.program, MaxPrograms)
+			break // what comes behind would take more memory still
+		}
 	}
 	c.index = -1
 	switch onNoMatch {
@@ -79,6 +84,7 @@ func Compile(rules []Rule, onNoMatch string, isLeaf func(path string) bool) (*Ta
 type compiler struct {
 	isLeaf   func(string) bool
 	index    int
+	program  int // instructions of all patterns so far
 	problems Problems
 }
 
@@ -95,11 +101,12 @@ func (c *compiler) rule(r Rule) rule {
 			c.report("match."+name, "one of "+strings.Join(Fields, ", ")+", labels.<key>", "unknown attribute")
 			continue
 		}
-		f, tree, err := compileField(name, r.Match[name])
+		f, tree, n, err := compileField(name, r.Match[name])
 		if err != nil {
 			c.report("match."+name, "", "%v", err)
 			continue
 		}
+		c.program += n
 		out.fields = append(out.fields, f)
 		trees = append(trees, tree)
 	}
@@ -142,27 +149,28 @@ func ordered(match map[string]string) []string {
 	})
 }
 
-func compileField(name, pattern string) (field, *syntax.Regexp, error) {
+// compileField is a compiled pattern, the tree that it was made of, and how many instructions it has.
+func compileField(name, pattern string) (field, *syntax.Regexp, int, error) {
 	f := field{name: name, pattern: pattern}
 	if len(pattern) > MaxPattern {
-		return f, nil, fmt.Errorf("the pattern has %d bytes; at most %d", len(pattern), MaxPattern)
+		return f, nil, 0, fmt.Errorf("the pattern has %d bytes; at most %d", len(pattern), MaxPattern)
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl) // by itself: "a)|(b" is no pattern, though "(?:a)|(b)" is one
 	if err != nil {
-		return f, nil, fmt.Errorf("%q does not compile: %v", pattern, err)
+		return f, nil, 0, fmt.Errorf("%q does not compile: %v", pattern, err)
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return f, nil, fmt.Errorf("%q does not compile: %v", pattern, err)
+		return f, nil, 0, fmt.Errorf("%q does not compile: %v", pattern, err)
 	}
 	if len(program.Inst) > MaxProgram {
-		return f, nil, fmt.Errorf("%q compiles to %d instructions; at most %d", pattern, len(program.Inst), MaxProgram)
+		return f, nil, 0, fmt.Errorf("%q compiles to %d instructions; at most %d", pattern, len(program.Inst), MaxProgram)
 	}
 	f.full, err = regexp.Compile(`\A(?:` + pattern + `)\z`)
 	if err != nil {
-		return f, nil, fmt.Errorf("%q does not compile: %v", pattern, err)
+		return f, nil, 0, fmt.Errorf("%q does not compile: %v", pattern, err)
 	}
-	return f, tree, nil
+	return f, tree, len(program.Inst), nil
 }
 
 // shares checks that every share that the groups can yield is a leaf.

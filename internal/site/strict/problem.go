@@ -57,8 +57,9 @@ type Report struct {
 	problems Problems
 	places   map[[2]int]bool  // line, column
 	known    map[Problem]bool // a value behind an alias is read more than once
-	left     int              // values that may still be read
-	more     int              // problems that were left out
+	limits   Limits
+	left     int // values that may still be read
+	more     int // problems that were left out
 }
 
 // Add reports a fault of the file as a whole.

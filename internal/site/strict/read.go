@@ -271,7 +271,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	d := time.Duration(n) * 24 * time.Hour
 	if rest := s[len(m[0]):]; rest != "" {
 		more, err := time.ParseDuration(rest)
-		if err != nil || more < 0 {
+		if err != nil || more < 0 || d > math.MaxInt64-more {
 			return 0, fmt.Errorf("%q is not a duration", s)
 		}
 		d += more

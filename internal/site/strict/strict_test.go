@@ -140,9 +140,9 @@ func TestLimits(t *testing.T) {
 		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat("*"+string(c-1)+",", 10), ","))
 	}
 	for name, c := range map[string]struct{ src, want string }{
-		"billion laughs": {laughs, "too many values from here on"},
+		"billion laughs": {laughs, "more than 200000 values from here on"},
 		"self":           {"a: &a [*a]", "f:1:8: cycle: &a contains itself"},
-		"deep":           {strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested too deeply"},
+		"deep":           {strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested more than 100 deep"},
 		"big":            {strings.Repeat("#", 1<<20+1), "more than 1048576"},
 		"bytes":          {"a: \xff", "f:1:4: not UTF-8"},
 		"control":        {"a: 1\nb: \x01", "f:2:4: control character U+0001"},

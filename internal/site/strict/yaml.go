@@ -37,7 +37,7 @@ func (l Limits) withDefaults() Limits {
 // fault are returned. An empty file has no documents.
 func Parse(file string, src []byte, l Limits) ([]Value, *Report) {
 	l = l.withDefaults()
-	r := &Report{file: file, left: l.Values, places: map[[2]int]bool{}, known: map[Problem]bool{}}
+	r := &Report{file: file, limits: l, left: l.Values, places: map[[2]int]bool{}, known: map[Problem]bool{}}
 	if len(src) > l.Bytes {
 		r.Add(fmt.Sprintf("the file has %d bytes, more than %d", len(src), l.Bytes), "split it")
 		return nil, r
@@ -176,11 +176,11 @@ func (v *Value) child(n *yaml.Node, name string) (Value, bool) {
 	switch {
 	case v.report.left < 0:
 		if v.report.left == -1 {
-			v.report.force(c.node.Line, c.node.Column, "too many values from here on", "a value behind an alias counts each time it is used")
+			v.report.force(c.node.Line, c.node.Column, fmt.Sprintf("more than %d values from here on", v.report.limits.Values), "a value behind an alias counts each time it is used")
 		}
 		return c, false
 	case c.depth < 0:
-		c.Fail("nested too deeply", "")
+		c.Failf("nested more than %d deep", v.report.limits.Depth)
 		return c, false
 	case c.node.Style&yaml.TaggedStyle != 0:
 		c.Fail("tag "+c.node.ShortTag()+" is not supported", "leave the tag out")

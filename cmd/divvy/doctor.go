@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/doctor"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
+)
+
+// Exit codes of doctor, by the worst finding that was not repaired.
+const (
+	exitWarn = 3
+	exitBad  = 4
+)
+
+// lookTimeout bounds a statement of the doctor that does not read whole tables.
+const lookTimeout = 10 * time.Second
+
+// doctorCommand looks at the database of a site.
+func doctorCommand(c *cli) *cobra.Command {
+	var flags configFlags
+	var deep, repair, yes bool
+	cmd := &cobra.Command{Use: "doctor", Short: "Look whether the database and its daemons are well", Args: takes(),
+		Long: `Look at the database as the daemons leave it: clocks, locks, snapshots, dead rows, settings, indexes, partitions, claims, counters. Each check says ok, warn
+or bad, what was found and what to do. It runs beside daemons, and reads what they are started with: give it the same configuration. It changes nothing
+unless --repair and --yes are given. The exit code is 0: all is well, 3: something warns, 4: something is bad; 1: it could not look.`,
+		Example: "  divvy doctor --database postgres://divvy@db/divvy\n  divvy doctor --config /etc/divvy.yml --deep -o json\n  divvy doctor --deep --repair\n  divvy doctor --deep --repair --yes"}
+	flags.bind(cmd.Flags())
+	f := cmd.Flags()
+	f.BoolVar(&deep, "deep", false, "read whole tables too: a recount of counters, claims, tasks and leases")
+	f.BoolVar(&repair, "repair", false, "say what would be repaired; with --yes, repair it")
+	f.BoolVar(&yes, "yes", false, "with --repair: really repair")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if yes && !repair {
+			return usagef("--yes says to really repair; add --repair")
+		}
+		cfg, err := flags.load(os.Getenv)
+		if err != nil {
+			return usageError{err}
+		}
+		opts := []pg.Option{pg.Name("divvy doctor")}
+		if !deep && !repair {
+			opts = append(opts, pg.StatementTimeout(lookTimeout))
+		}
+		return c.withDatabase(cmd.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error {
+			return c.examine(ctx, cfg, db, examination{deep: deep, repair: repair, yes: yes})
+		}, opts...)
+	}
+	return cmd
+}
+
+// examination is what was asked of the doctor.
+type examination struct{ deep, repair, yes bool }
+
+func (c *cli) examine(ctx context.Context, cfg config, db *pgxpool.Pool, e examination) error {
+	dc := doctor.Config{Direct: db, Load: site.NewStore(site.Config{Pool: db}).Version, Clock: daemonClock, Connections: cfg.Connections, DaemonTTL: cfg.DaemonTTL,
+		Keep: dispatcher.Config{Keep: cfg.KeepDecisions, KeepHistory: cfg.KeepHistory, KeepSamples: cfg.KeepSamples}, Deep: e.deep, Log: newLog(c.err, cfg).Logger()}
+	if cfg.Database != "auto" && cfg.DatabaseDirect != "" && cfg.DatabaseDirect != cfg.Database {
+		pool, err := pg.Open(ctx, cfg.Database, pg.MaxConns(1), pg.Name("divvy doctor"))
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		dc.Pool = pool
+	}
+	r, err := doctor.New(dc).Examine(ctx)
+	if err != nil {
+		return err
+	}
+	var repairing error
+	if e.yes {
+		repairing = r.Repair(ctx)
+	}
+	if err := c.print(r, func(w io.Writer) { writeExamination(w, r, e) }); err != nil {
+		return err
+	}
+	if repairing != nil {
+		return repairing
+	}
+	switch r.Level {
+	case doctor.Bad:
+		return exitError{exitBad}
+	case doctor.Warn:
+		return exitError{exitWarn}
+	}
+	return nil
+}
+
+// writeExamination is a line a finding, and below it what to do.
+func writeExamination(w io.Writer, r *doctor.Report, e examination) {
+	g := newGrid(w, "level", "check", "found")
+	for _, f := range r.Findings {
+		g.row(g.state(string(f.Level)), f.Check, f.Found)
+		if f.Do != "" {
+			g.row("", "", "  do: "+f.Do)
+		}
+		switch {
+		case f.Repaired != "":
+			g.row("", "", "  repaired: "+f.Repaired)
+		case f.Repair != "" && e.repair:
+			g.row("", "", "  would be repaired: "+f.Repair)
+		case f.Repair != "":
+			g.row("", "", "  --repair can: "+f.Repair)
+		}
+	}
+	g.flush()
+	if len(r.LeftOut) > 0 {
+		fmt.Fprintf(w, "\nLeft out, for they read whole tables (--deep): %s.\n", strings.Join(r.LeftOut, ", "))
+	}
+	if e.repair && !e.yes && r.Repairable() {
+		fmt.Fprintln(w, "\nNothing was changed. Repeat it with --yes to repair.")
+	}
+}
+
+var errNoDate = errors.New("the answer has no Date")
+
+// daemonClock asks a daemon what time it is: whole seconds, by the head of an answer.
+func daemonClock(ctx context.Context, address string) (time.Time, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer resp.Body.Close()
+	date := resp.Header.Get("Date")
+	if date == "" {
+		return time.Time{}, errNoDate
+	}
+	at, err := http.ParseTime(date)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return at.Add(time.Second / 2), nil // the middle of that second
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/doctor"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// The doctor beside a daemon: what it finds, the dry run of a repair, the repair, and its exit code.
+func TestDoctor(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	_, cl := startDaemon(t, func(c *config) { c.Database = dsn })
+	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	look := func(args ...string) (r doctor.Report, bad []string) {
+		t.Helper()
+		o := divvy(t, append([]string{"doctor", "--database", dsn, "-o", "json", "--deep"}, args...)...)
+		if err := json.Unmarshal([]byte(o.out), &r); err != nil {
+			t.Fatalf("%v: %+v", err, o)
+		}
+		if want := map[doctor.Level]int{doctor.OK: exitOK, doctor.Warn: exitWarn, doctor.Bad: exitBad}[r.Level]; o.code != want {
+			t.Errorf("exit code %d of a report that is %s", o.code, r.Level)
+		}
+		for _, f := range r.Findings {
+			if f.Level == doctor.Bad && f.Repaired == "" && f.Check != "durability" && f.Check != "connections" { // the server of tests has no fsync
+				bad = append(bad, f.Check)
+			}
+			if f.Check == "clocks" && f.Level != doctor.OK {
+				t.Errorf("the daemon's clock: %+v", f)
+			}
+		}
+		return r, bad
+	}
+	eventually(t, 20*time.Second, func() (bool, string) { // until the daemon has made its partitions
+		r, bad := look()
+		return len(bad) == 0 && len(r.LeftOut) == 0, strings.Join(bad, " ")
+	})
+	if _, err := db.Exec(t.Context(), "INSERT INTO counters VALUES (4711, 1, 0, 0, 5, 0, 0)"); err != nil {
+		t.Fatal(err)
+	}
+	if _, bad := look("--repair"); !slices.Equal(bad, []string{"recount"}) {
+		t.Errorf("bad: %v", bad)
+	}
+	if wrong, err := dispatcher.Recount(t.Context(), db); err != nil || len(wrong) != 1 {
+		t.Errorf("a dry run: %+v %v", wrong, err)
+	}
+	if o := divvy(t, "doctor", "--database", dsn, "--deep", "--repair"); !strings.Contains(o.out, "would be repaired: recount") || !strings.Contains(o.out, "Nothing was changed") {
+		t.Errorf("%+v", o)
+	}
+	if o := divvy(t, "doctor", "--database", dsn); !strings.Contains(o.out, "Left out") {
+		t.Errorf("%+v", o)
+	}
+	if _, bad := look("--repair", "--yes"); len(bad) > 0 {
+		t.Errorf("after the repair: %v", bad)
+	}
+	if wrong, err := dispatcher.Recount(t.Context(), db); err != nil || len(wrong) != 0 {
+		t.Errorf("after the repair: %+v %v", wrong, err)
+	}
+	task, err := cl.Submit(t.Context(), hello(1), "") // the daemon that has started anew works
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 20*time.Second, func() (bool, string) {
+		got, err := cl.Task(t.Context(), task.ID)
+		return err == nil && got.Jobs.Ready == 1, "no job is ready"
+	})
+	if o := divvy(t, "doctor", "--database", dsn, "--yes"); o.code != exitUsage || !strings.Contains(o.err, "--repair") {
+		t.Errorf("%+v", o)
+	}
+}

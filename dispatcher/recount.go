@@ -1,0 +1,144 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Miscount is what one row of the counters, with the moves that it does not have yet, lacks; below 0, has too much.
+type Miscount struct {
+	ShareID   shares.ShareID
+	ShapeID   int32
+	QueueID   shares.QueueID // 0: of jobs that are not leased
+	Waiting   int64
+	Ready     int64
+	Held      int64
+	HeldUnits shares.Units
+}
+
+// Recount compares the counters with jobs, leases and claims in one snapshot. It reads all live jobs, and needs nobody to
+// wait for it.
+func Recount(ctx context.Context, db *pgxpool.Pool) ([]Miscount, error) {
+	return collect[Miscount](ctx, db, "recount", nil)
+}
+
+// Correct recounts, and makes the counters what was found. Nobody folds meanwhile; grants wait only while it writes. Then
+// every daemon starts anew, as one that was taken for dead: what it has counted in memory came from the same rows. It
+// returns how many rows of the counters were wrong; load reads the site in force.
+func Correct(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (shares.Version, error)) (n int, err error) {
+	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
+		n = 0
+		if err := pg.Lock(ctx, tx, pg.LockFold, 0); err != nil {
+			return err
+		}
+		wrong, err := collect[Miscount](ctx, tx, "recount", nil)
+		if err != nil || len(wrong) == 0 {
+			return err
+		}
+		n = len(wrong)
+		return renew(ctx, tx, load, func() error {
+			_, err := tx.Exec(ctx, query["correct"], packMiscounts(wrong))
+			return err
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("correct the counters: %w", err)
+	}
+	return n, nil
+}
+
+// Relimit computes all hard limits anew from what is held, as a new version of the site does.
+func Relimit(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (shares.Version, error)) error {
+	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
+		return renew(ctx, tx, load, func() error { return nil })
+	})
+}
+
+// renew changes something behind the barrier, has all daemons start anew and the limits computed from what is held then.
+func renew(ctx context.Context, tx pgx.Tx, load func(context.Context) (shares.Version, error), change func() error) error {
+	if err := Barrier(ctx, tx); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	daemons, err := collect[daemonRow](ctx, tx, "daemons", pgx.StrictNamedArgs{"after": int64(0)})
+	if err != nil {
+		return err
+	}
+	var open []int64
+	for _, d := range daemons {
+		if d.Open {
+			open = append(open, d.ID)
+		}
+	}
+	if _, err := tx.Exec(ctx, query["close_daemons"], pgx.StrictNamedArgs{"daemons": open}); err != nil {
+		return err
+	}
+	v, err := load(ctx) // behind the barrier: no newer version can come in between
+	if err != nil {
+		return err
+	}
+	if err := Rebase(ctx, tx, v); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{"what": "site"})
+	return err
+}
+
+func packMiscounts(wrong []Miscount) pgx.StrictNamedArgs {
+	n := len(wrong)
+	ids, shapes, queues := make([]int32, n), make([]int32, n), make([]int32, n)
+	waiting, ready, held, units := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	for i, m := range wrong {
+		ids[i], shapes[i], queues[i] = int32(m.ShareID), m.ShapeID, int32(m.QueueID)
+		waiting[i], ready[i], held[i], units[i] = m.Waiting, m.Ready, m.Held, int64(m.HeldUnits)
+	}
+	return pgx.StrictNamedArgs{"shares": ids, "shapes": shapes, "queues": queues, "waiting": waiting, "ready": ready, "held": held, "held_units": units}
+}
+
+// MiscountedClaim is a claim that has another number of sharers than its jobs have leases.
+type MiscountedClaim struct {
+	ID      int64
+	Sharers int
+	Leases  int
+}
+
+// RecountClaims compares the sharers of claims with leases, in one snapshot. It reads all leases.
+func RecountClaims(ctx context.Context, db *pgxpool.Pool) ([]MiscountedClaim, error) {
+	return collect[MiscountedClaim](ctx, db, "recount_claims", nil)
+}
+
+// CorrectClaims gives bound claims as many sharers as their jobs have leases, and returns how many it changed. Leases that
+// begin or end meanwhile wait for the claim, and are counted by whoever makes or ends them.
+func CorrectClaims(ctx context.Context, db *pgxpool.Pool) (n int, err error) {
+	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
+		n = 0
+		wrong, err := collect[MiscountedClaim](ctx, tx, "recount_claims", nil)
+		if err != nil || len(wrong) == 0 {
+			return err
+		}
+		ids := make([]int64, len(wrong))
+		for i, c := range wrong {
+			ids[i] = c.ID
+		}
+		args := pgx.StrictNamedArgs{"claims": ids}
+		if ids, err = column(ctx, tx, "lock_claims", args); err != nil {
+			return err
+		}
+		// By a statement of its own, and so by a snapshot of after the locks.
+		tag, err := tx.Exec(ctx, query["correct_claims"], pgx.StrictNamedArgs{"claims": ids})
+		n = int(tag.RowsAffected())
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("correct the claims: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,51 @@
+package pilot
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	wire "github.com/divvyhq/divvy/api/client"
+)
+
+// Whatever a lease says, its job has a folder of its own right below the pilot's, and its variables of ours are ours: the last
+// of a name counts.
+func TestJobsStayInTheirFolder(t *testing.T) {
+	files, err := openWorkDir(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.close()
+	p := &pilot{cfg: Config{Queue: "Q", Name: "N"}, mark: "m"}
+	word := rapid.OneOf(rapid.SampledFrom([]string{"", "..", "../../etc", "/etc/passwd", "a\x00b", "a\nDIVVY_WORK=/", "DIVVY_WORK", "DIVVY_OUTPUTS", "DIVVY_JOB=", "PWD", "'; id; '"}),
+		rapid.StringMatching(`[A-Z_=./ '"\n]{0,12}`))
+	rapid.Check(t, func(t *rapid.T) {
+		l := wire.Lease{Job: rapid.Int64().Draw(t, "job"), Attempt: rapid.Int().Draw(t, "attempt"), Share: word.Draw(t, "share"), Lease: word.Draw(t, "lease"),
+			Env: rapid.MapOfN(word, word, 0, 5).Draw(t, "env")}
+		dir, err := files.make(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer removeAll(dir)
+		if filepath.Dir(dir) != files.root || dir != filepath.Clean(dir) {
+			t.Fatalf("the folder is %q, of a pilot in %q", dir, files.root)
+		}
+		if info, err := os.Stat(filepath.Join(dir, workName)); err != nil || !info.IsDir() {
+			t.Fatalf("no folder to work in: %v", err)
+		}
+		last := map[string]string{}
+		for _, s := range p.environment(&run{dir: dir, lease: l}) {
+			name, value, _ := strings.Cut(s, "=")
+			last[name] = value
+		}
+		for name, want := range map[string]string{"DIVVY_WORK": filepath.Join(dir, workName), "DIVVY_OUTPUTS": filepath.Join(dir, outputsName), "DIVVY_QUEUE": "Q", "DIVVY_PILOT": "N",
+			"DIVVY_SHARE": l.Share, runVariable: "m"} {
+			if last[name] != want {
+				t.Fatalf("%s is %q, want %q", name, last[name], want)
+			}
+		}
+	})
+}
