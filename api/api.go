@@ -45,6 +45,10 @@ type Config struct {
 	Tokens []Token
 	Book   *access.Book
 	Closed bool
+	// Outside knows credentials that others have made, as its files say it now; nil: there are none.
+	Outside func() *access.Outside
+	// Rates bound what is served of one token.
+	Rates Rates
 	// Access makes and revokes tokens.
 	Access Access
 	// Reports answers GET /v1/reports/{name}.
@@ -72,6 +76,7 @@ type server struct {
 	metrics    *metrics
 	timeout    time.Duration
 	load       *load
+	paces      *paces
 	began      time.Time
 	huma       huma.API
 	page       *web.Page
@@ -103,7 +108,7 @@ func newServer(c Config) *server {
 	c.Tasks, c.Site = ownTasks{c.Tasks}, ownSite{c.Site}
 	return &server{
 		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, book: c.Book, closed: c.Closed || len(c.Tokens) > 0,
-		metrics: newMetrics(c.Registry), timeout: c.Timeout, load: newLoad(), began: time.Now(),
+		metrics: newMetrics(c.Registry), timeout: c.Timeout, load: newLoad(), paces: newPaces(c.Rates), began: time.Now(),
 	}
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/origin"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/keys"
 )
 
 // Token is the SHA-256 of a bearer token. The API never keeps the token itself.
@@ -47,18 +49,58 @@ func ReadTokens(r io.Reader) ([]Token, error) {
 // anybody is who calls a daemon that asks for no token.
 var anybody = &access.Caller{Name: "anybody", Role: access.Admin}
 
-// caller is whom the header Authorization stands for; nil: nobody who is let in.
-func (s *server) caller(authorization string) *access.Caller {
-	scheme, token, _ := strings.Cut(authorization, " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		if c := s.book.Find(strings.TrimSpace(token)); c != nil {
-			return c
+// caller is who makes a request: by a token of ours, else by a JSON web token, else by a client certificate. nil: nobody who is
+// let in; the error says why, if there is a credential at all.
+func (s *server) caller(r *http.Request) (*access.Caller, error) {
+	var outside *access.Outside
+	if s.Outside != nil {
+		outside = s.Outside()
+	}
+	var why error
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		token = strings.TrimSpace(token)
+		if c := s.book.Find(token); c != nil {
+			return c, nil
+		}
+		c, err := outside.ByToken(r.Context(), token)
+		if c != nil {
+			return c, nil
+		}
+		why = err
+	}
+	if r.TLS != nil {
+		c, err := outside.ByCertificate(r.TLS.PeerCertificates)
+		if c != nil {
+			return c, nil
+		}
+		if why == nil {
+			why = err
 		}
 	}
 	if s.closed {
-		return nil
+		return nil, why
 	}
-	return anybody
+	return anybody, nil
+}
+
+// callerOrNil is caller for the page, which has whom it does not know log in.
+func (s *server) callerOrNil(r *http.Request) *access.Caller {
+	c, _ := s.caller(r)
+	return c
+}
+
+// unknown answers somebody who is not let in.
+func (s *server) unknown(w http.ResponseWriter, why error) {
+	if unchecked := (keys.Unchecked{}); errors.As(why, &unchecked) {
+		s.fail(w, newProblem(codeUnchecked, why.Error()))
+		return
+	}
+	detail := ""
+	if why != nil {
+		detail = why.Error()
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
+	s.fail(w, newProblem(codeUnauthorized, detail))
 }
 
 // guard lets a request through that has a token with the right to its route, and tells the handlers whose it is. On a daemon
@@ -79,11 +121,10 @@ func (s *server) guardHot(method, path string, next http.Handler) http.Handler {
 func (s *server) guarded(need func(*http.Request) *right, next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := s.caller(r.Header.Get("Authorization"))
+		c, why := s.caller(r)
 		switch {
 		case c == nil:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
-			s.fail(w, newProblem(codeUnauthorized, ""))
+			s.unknown(w, why)
 		case !s.closed && origin.Rebound(r):
 			s.fail(w, newProblem(codeForeign, fmt.Sprintf("host %q on a loopback address", r.Host)))
 		case r.Method != http.MethodGet && origins.Check(r) != nil:
@@ -91,6 +132,9 @@ func (s *server) guarded(need func(*http.Request) *right, next http.Handler) htt
 		default:
 			if n := need(r); !n.has(c) {
 				s.fail(w, n.refuse(c))
+				return
+			} else if err := s.admit(c, n); err != nil {
+				s.fail(w, err)
 				return
 			}
 			if x, ok := w.(*exchange); ok {

@@ -26,8 +26,10 @@
 //     do: both are tests. `go test ./api -update` rewrites it and docs/http-api.md.
 //  8. rights.go is the one table of roles and routes, for the API and the page; a route that is not in it is an admin's, and a
 //     test holds it against the router. What a submitter or share owner is bound to further, own.go sees to, around the
-//     packages below, so that no route can forget it. Where no token is asked for the API trusts its network, but no browser: requests that a page of another origin makes are
+//     packages below, so that no route can forget it. Where no credential is asked for the API trusts its network, but no browser: requests that a page of another origin makes are
 //     refused, and on loopback so is any Host that is not loopback (DNS rebinding).
+//     Who a request is of: by a token of access.Book, else by what access.Outside knows of others (auth.go). What one caller asks
+//     for is bounded, but for renewals and ends (pace.go).
 //  9. Pulls and ends are served by the daemon that decides, wherever they arrive (relay.go). When it goes in the middle,
 //     what may be repeated is served here; a pull without a request id is answered 503.
 //

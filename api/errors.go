@@ -50,15 +50,17 @@ var (
 	codeTooLarge   = code{status: 413, name: "body_too_large", title: "The body is too large"}
 	codeMediaType  = code{status: 415, name: "media_type", title: "The body has a content type that this route does not take",
 		hint: "send the header Content-Type: application/json"}
-	codeBadSite  = code{status: 422, name: "bad_site", title: "The site file is not valid; nothing was applied"}
-	codeInvalid  = code{status: 422, name: "invalid", title: "The request is not valid"}
-	codeGone     = code{status: 499, name: "client_gone", title: "The client went away"}
-	codeInternal = code{status: 500, name: "internal", title: "The daemon failed", hint: "the daemon's log has the error under this request id"}
-	codeNotReady = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
-	codeDeadline = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
-	codeRelay    = code{status: 503, name: "relay_broken", title: "The daemon that decides has gone", hint: "pull with a request_id: it can be repeated without loss", retryIn: 1}
-	codeOverload = code{status: 503, name: "overloaded", title: "The daemon has more to do than it can", hint: "renewals and ends are served; pull later, or at another daemon", retryIn: 3}
-	codeDatabase = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
+	codeTooFast   = code{status: 429, name: "too_fast", title: "Too many requests with this token", hint: "wait as long as Retry-After says; renewals and ends are always served", retryIn: 1}
+	codeBadSite   = code{status: 422, name: "bad_site", title: "The site file is not valid; nothing was applied"}
+	codeInvalid   = code{status: 422, name: "invalid", title: "The request is not valid"}
+	codeGone      = code{status: 499, name: "client_gone", title: "The client went away"}
+	codeInternal  = code{status: 500, name: "internal", title: "The daemon failed", hint: "the daemon's log has the error under this request id"}
+	codeNotReady  = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
+	codeDeadline  = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
+	codeRelay     = code{status: 503, name: "relay_broken", title: "The daemon that decides has gone", hint: "pull with a request_id: it can be repeated without loss", retryIn: 1}
+	codeOverload  = code{status: 503, name: "overloaded", title: "The daemon has more to do than it can", hint: "renewals and ends are served; pull later, or at another daemon", retryIn: 3}
+	codeUnchecked = code{status: 503, name: "token_unchecked", title: "The token cannot be checked now", retryIn: 10}
+	codeDatabase  = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
 )
 
 // known holds the sentinels of the packages below. First match counts.
@@ -264,7 +266,7 @@ func fromHuma(e *huma.ErrorModel) *Problem {
 		p.Detail = e.Detail
 	}
 	for _, d := range e.Errors {
-		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: short(d.Value)})
+		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: echoed(d.Location, d.Value)})
 	}
 	return p
 }

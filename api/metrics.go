@@ -18,6 +18,7 @@ type metrics struct {
 
 	handedOn, handedBack prometheus.Counter
 	shed                 prometheus.Counter
+	limited              *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -39,6 +40,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		shed: f.NewCounter(prometheus.CounterOpts{
 			Name: "divvy_pulls_shed_total", Help: "Pulls that were refused so that renewals and ends are served in time, or since too many wait.",
 		}),
+		limited: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "divvy_requests_limited_total", Help: "Requests that were refused since their token had asked for too much: by what there was too much of.",
+		}, []string{"of"}),
 		handedBack: f.NewCounter(prometheus.CounterOpts{
 			Name: "divvy_relay_handed_back_total", Help: "Requests that this daemon served itself since the one that decides could not.",
 		}),

@@ -15,13 +15,14 @@ import (
 func (s *server) pageRoutes(root chi.Router) *web.Page {
 	c := web.Config{
 		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Site: s.Site, Audit: s.Access, Hub: s.Pages,
-		Closed: s.closed, Caller: s.caller, Book: s.book,
+		Closed: s.closed, Caller: s.callerOrNil, Book: s.book,
 		May: func(c *access.Caller, method, pattern string) error {
 			if r := rightOf(method, pattern); !r.has(c) {
 				return r.refuse(c)
 			}
 			return nil
 		},
+		Admit: func(c *access.Caller, method, pattern string) error { return s.admit(c, rightOf(method, pattern)) },
 		Fault: s.fault, Fail: s.fail, Build: s.Build, Timeout: s.timeout,
 	}
 	page := web.New(c)

@@ -39,7 +39,7 @@ func withPanda(c *Config) {
 func TestPandaHandedOn(t *testing.T) {
 	done := make(chan struct{})
 	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,6 +104,20 @@ func (f faults) problem() error {
 	return p
 }
 
+// echoed is what an answer repeats of a request's value: nothing of what jobs are given, nor of a body as a whole, which has that
+// in it. An error is logged, and read by others than who made it.
+func echoed(location string, v any) any {
+	if _, whole := v.(map[string]any); whole || location == "body" {
+		return nil
+	}
+	for _, given := range []string{"body.env", "body.command", "body.inputs"} {
+		if strings.HasPrefix(location, given) {
+			return nil
+		}
+	}
+	return short(v)
+}
+
 // short is v when its JSON is short, else nil: an error must not echo megabytes.
 func short(v any) any {
 	const most = 200

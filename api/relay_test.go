@@ -16,7 +16,7 @@ import (
 func TestHandedOnAfterWaiting(t *testing.T) {
 	done := make(chan struct{})
 	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestHandedOnAfterWaiting(t *testing.T) {
 func TestResourcesOfTheDaemonThatDecides(t *testing.T) {
 	done := make(chan struct{})
 	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestResourcesOfTheDaemonThatDecides(t *testing.T) {
 func TestPagesOfTheDaemonThatDecides(t *testing.T) {
 	done := make(chan struct{})
 	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s")
+	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,9 @@ func (p Payload) Check() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
+			if before, _, ok := strings.Cut(name, "="); ok { // behind it is a value
+				name = before + "=…"
+			}
 			return &FieldError{Field: "env", Value: name, Want: "the name of a variable"}
 		}
 		if err := p.check("env."+name, p.Env[name]); err != nil {
@@ -53,22 +56,27 @@ func (p Payload) Check() error {
 	return nil
 }
 
+// check repeats no more of a text than what is wrong: the rest may be a secret.
 func (p Payload) check(field, text string) error {
 	if strings.ContainsRune(text, 0) {
-		return &FieldError{Field: field, Value: strconv.Quote(text), Want: "text without zero bytes"}
+		return &FieldError{Field: field, Value: strconv.Quote("\x00"), Want: "text without zero bytes"}
 	}
+	wrong := ""
 	t, err := cut(text)
-	for i := 1; i < len(t); i += 2 {
+	if err != nil {
+		wrong = "{{"
+	}
+	for i := 1; i < len(t) && wrong == ""; i += 2 {
 		if !slices.Contains(placeholders, t[i]) && p.axis(t[i]) < 0 {
-			err = fmt.Errorf("unknown placeholder")
+			wrong = "{{." + t[i] + "}}"
 		}
 	}
-	if err != nil {
+	if wrong != "" {
 		names := slices.Clone(placeholders)
 		for _, a := range p.Matrix {
 			names = append(names, a.Name)
 		}
-		return &FieldError{Field: field, Value: strconv.Quote(text), Want: "text with placeholders among {{." + strings.Join(names, "}} {{.") + "}}; {{{{ stands for {{"}
+		return &FieldError{Field: field, Value: strconv.Quote(wrong), Want: "text with placeholders among {{." + strings.Join(names, "}} {{.") + "}}; {{{{ stands for {{"}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type Config struct {
 	URL        string // http://127.0.0.1:8470
 	Token      string // sent as Authorization: Bearer; empty = none
 	HTTPClient *http.Client
+	TLS        *tls.Config   // of https URLs, where there is no HTTPClient; nil: the system's CAs, and no certificate of one's own
 	UserAgent  string        // default divvy-client
 	Timeout    time.Duration // of one call, a long poll's wait not counted; 0 = 70 s, above the daemon's own minute
 	Patience   time.Duration // how long a call that may be repeated is; 0 = 10 s, negative = never repeated
@@ -45,7 +47,7 @@ func New(c Config) (*Client, error) {
 		http: c.HTTPClient, timeout: c.Timeout, patience: c.Patience,
 	}
 	if cl.http == nil {
-		cl.http = &http.Client{Transport: newTransport()}
+		cl.http = &http.Client{Transport: newTransport(c.TLS)}
 	}
 	if cl.agent == "" {
 		cl.agent = "divvy-client"
@@ -67,7 +69,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // newTransport keeps the connections of many pilots in one process: the default of two a host would dial anew for
 // nearly every pull of a busy one.
-func newTransport() *http.Transport {
+func newTransport(secure *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -75,6 +77,7 @@ func newTransport() *http.Transport {
 		MaxIdleConns:          0, // no bound
 		MaxIdleConnsPerHost:   1024,
 		IdleConnTimeout:       5 * time.Minute, // below the daemon's six
+		TLSClientConfig:       secure,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true, // short answers, often on loopback

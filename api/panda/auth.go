@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/origin"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -21,7 +22,7 @@ type Access struct {
 	Tokens []Token
 	// Operator says of a token of the native API whether it may do everything here; nil: none may.
 	Operator func(token string) bool
-	// Users are whom client certificates stand for, on a listener with a TLSFiles.Config, which lets good ones in only.
+	// Users are whom client certificates stand for, on a listener with a keys.TLSFiles.Config, which lets good ones in only.
 	Users Users
 	// Issuers are those whose JSON web tokens are good.
 	Issuers Issuers
@@ -170,7 +171,7 @@ var saidOld = map[string]bool{"isAlive": true, "updateJob": true, "updateJobsInB
 func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 	var noUser error
 	if owner := a.owner(r); owner != nil {
-		c.DN = dnOf(owner)
+		c.DN = keys.DN(owner)
 		if u, row := a.Users.find(c.DN); row != nil {
 			c.User = u
 			return row.origins, nil
@@ -211,7 +212,7 @@ func (a *Access) owner(r *http.Request) *x509.Certificate {
 	if r.TLS == nil || len(a.Users) == 0 {
 		return nil
 	}
-	return ownerOf(r.TLS.PeerCertificates)
+	return keys.OwnerOf(r.TLS.PeerCertificates)
 }
 
 // originOf is the header Origin as PanDA has it, vo[.role]; vo:role is an older way to write it.
@@ -233,7 +234,7 @@ const scRole = 60
 // the old one has 200 for everything, and a status code in the answer. Web pages get 403 from both, and who brings a token
 // whose issuer does not answer 503.
 func refuse(w http.ResponseWriter, r *http.Request, why error) {
-	status, right, unchecked := http.StatusForbidden, forbidden{}, errUnchecked{}
+	status, right, unchecked := http.StatusForbidden, forbidden{}, keys.Unchecked{}
 	switch {
 	case errors.As(why, &right):
 		status = http.StatusOK

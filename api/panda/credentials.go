@@ -1,7 +1,6 @@
 package panda
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -9,8 +8,9 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/divvyhq/divvy/internal/keys"
 )
 
 // Token is a named token of panda_tokens. The token itself is not kept.
@@ -63,7 +63,7 @@ const (
 func ReadTokens(name string, r io.Reader) ([]Token, error) {
 	var tokens []Token
 	lines := map[[sha256.Size]byte]int{}
-	err := eachLine(name, r, func(n int, line string) error {
+	err := keys.EachLine(name, r, func(n int, line string) error {
 		words := strings.Fields(line)
 		if len(words) < 2 {
 			return fmt.Errorf("expected a name, a token and perhaps origins, got %d word", len(words))
@@ -94,7 +94,7 @@ var userLine = regexp.MustCompile(`^"((?:[^"\\]|\\.)*)"\s+(\S+)((?:\s+\S+)*)$`)
 // bound to some, the origins that it may speak for.
 func ReadUsers(name string, r io.Reader) (Users, error) {
 	var users Users
-	err := eachLine(name, r, func(_ int, line string) error {
+	err := keys.EachLine(name, r, func(_ int, line string) error {
 		m := userLine.FindStringSubmatch(line)
 		if m == nil {
 			return fmt.Errorf(`expected "pattern of subjects" user, for instance "/DC=ch/DC=cern/.*/CN=Robot: (\w+) .*" $1`)
@@ -110,27 +110,12 @@ func ReadUsers(name string, r io.Reader) (Users, error) {
 		var err error
 		u.origins, err = readOrigins(strings.Fields(m[3]))
 		users = append(users, u)
-		return errors.Join(u.checkName(), err)
+		return errors.Join(keys.CheckGroups(u.subject, u.name), err)
 	})
 	if err == nil && len(users) == 0 {
 		err = fmt.Errorf("%s: no line in it; a certificate would stand for nobody", name)
 	}
 	return users, err
-}
-
-var groupInName = regexp.MustCompile(`\$(?:\{(\w*)\}|(\w*))`)
-
-// checkName refuses a user by a group that the pattern does not have: it would be empty.
-func (u User) checkName() error {
-	for _, m := range groupInName.FindAllStringSubmatch(u.name, -1) {
-		group := m[1] + m[2]
-		n, err := strconv.Atoi(group)
-		if err == nil && n <= u.subject.NumSubexp() || group != "" && u.subject.SubexpIndex(group) > 0 {
-			continue
-		}
-		return fmt.Errorf("user %s: the pattern has no group %q; in front of letters write ${1}", u.name, group)
-	}
-	return nil
 }
 
 func readOrigins(words []string) (origins, error) {
@@ -140,22 +125,4 @@ func readOrigins(words []string) (origins, error) {
 		}
 	}
 	return words, nil
-}
-
-// eachLine reads the lines that are neither empty nor comments, trimmed. The first fault ends it, with its place.
-func eachLine(name string, r io.Reader, read func(n int, line string) error) error {
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if err := read(n, line); err != nil {
-			return fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }

@@ -35,8 +35,8 @@ func FuzzCredentials(f *testing.F) {
 		issuers, err := ReadIssuers(nil)("f", strings.NewReader(src))
 		placed(err)
 		for _, i := range issuers {
-			if err == nil && (len(i.origins) == 0 || len(i.audiences) == 0) {
-				t.Errorf("%s may speak for all", i.url)
+			if err == nil && (len(i.origins) == 0 || len(i.Audiences()) == 0) {
+				t.Errorf("%s may speak for all", i.URL)
 			}
 		}
 	})

@@ -1,9 +1,6 @@
 package panda
 
 import (
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/asn1"
 	"strings"
 	"testing"
 )
@@ -58,30 +55,6 @@ func TestUsersInOrder(t *testing.T) {
 	} {
 		if got, row := users.find(dn); got != want || (row == nil) != (want == "") {
 			t.Errorf("%s: %q, want %q", dn, got, want)
-		}
-	}
-}
-
-func TestSubjects(t *testing.T) {
-	for want, subject := range map[string][]pkix.AttributeTypeAndValue{
-		"/DC=ch/DC=cern/OU=Users/CN=Ann":      {part(oidDC, "ch"), part(oidDC, "cern"), part("2.5.4.11", "Users"), part(oidCN, "Ann")},
-		"/C=UK/O=eScience/CN=host/a.b":        {part("2.5.4.6", "UK"), part("2.5.4.10", "eScience"), part(oidCN, "host/a.b")},
-		`/CN=a\/CN=b`:                         {part(oidCN, "a/CN=b")},
-		`/CN=a\\\/CN=b`:                       {part(oidCN, `a\/CN=b`)},
-		`/CN=a\x0Ab`:                          {part(oidCN, "a\nb")},
-		"/CN=Jörg/1.2.3.4=x/emailAddress=a@b": {part(oidCN, "Jörg"), part("1.2.3.4", "x"), part("1.2.840.113549.1.9.1", "a@b")},
-		"":                                    {},
-	} {
-		var rdn pkix.RDNSequence
-		for _, p := range subject {
-			rdn = append(rdn, pkix.RelativeDistinguishedNameSET{p})
-		}
-		raw, err := asn1.Marshal(rdn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := dnOf(&x509.Certificate{RawSubject: raw}); got != want {
-			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -1,65 +1,14 @@
 package panda
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
-	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+	"github.com/divvyhq/divvy/internal/ownca"
 )
-
-// issuer is one that a test runs.
-type issuer struct {
-	*httptest.Server
-	t     *testing.T
-	key   *ecdsa.PrivateKey
-	asked atomic.Int32
-	away  atomic.Bool
-}
-
-func newIssuer(t *testing.T) *issuer {
-	t.Helper()
-	i := &issuer{t: t, key: newKey(t)}
-	keys := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: i.key.Public(), KeyID: "k1", Algorithm: oidc.ES256}}}
-	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i.asked.Add(1)
-		if i.away.Load() {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		keys.ServeHTTP(w, r)
-	}))
-	keys.SetIssuer(i.URL)
-	t.Cleanup(i.Close)
-	return i
-}
-
-// token is one that the issuer signs: of ann, in two groups, good for an hour, but for the changes.
-func (i *issuer) token(changes map[string]any) string {
-	i.t.Helper()
-	c := map[string]any{"iss": i.URL, "sub": "ann", "aud": "divvy", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
-		"groups": []string{"/atlas", "/atlas/pilot", "/atlas/production/mc", "/cms/pilot"}}
-	for name, v := range changes {
-		c[name] = v
-		if v == nil {
-			delete(c, name)
-		}
-	}
-	b, err := json.Marshal(c)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	return oidctest.SignIDToken(i.key, "k1", oidc.ES256, string(b))
-}
 
 // reads makes issuers out of lines.
 func reads(t *testing.T, lines string) Issuers {
@@ -73,14 +22,10 @@ func reads(t *testing.T, lines string) Issuers {
 
 // Tokens of an issuer are good for the origins that their groups stand for, as far as the issuer's line goes.
 func TestIssuers(t *testing.T) {
-	i, foreign := newIssuer(t), newIssuer(t)
+	i, foreign := ownca.NewIssuer(t), ownca.NewIssuer(t)
 	url := listen(t, &Access{Issuers: reads(t, i.URL+"/ divvy,other atlas atlas.* robot:r2d2\n"), Tokens: accessOf(t, false).Tokens}, nil)
 	forged := func() string { // another key with the same name
-		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return oidctest.SignIDToken(k, "k1", oidc.ES256, `{"iss":"`+i.URL+`","sub":"ann","aud":"divvy","exp":99999999999,"groups":["/atlas"]}`)
+		return i.Sign(ownca.NewKey(t), `{"iss":"`+i.URL+`","sub":"ann","aud":"divvy","exp":99999999999,"groups":["/atlas"]}`)
 	}()
 	ann := func(origin string) string {
 		return `{"Token":"","User":"ann","DN":"","Origin":"` + origin + `","Operator":false}`
@@ -92,29 +37,29 @@ func TestIssuers(t *testing.T) {
 		status              int
 		want                string
 	}{
-		{"group", i.token(nil), "atlas.pilot", 200, ann("atlas.pilot")},
-		{"vo", i.token(nil), "atlas", 200, ann("atlas")},
-		{"with a colon", i.token(nil), "atlas:pilot", 200, ann("atlas.pilot")},
-		{"wlcg", i.token(map[string]any{"groups": nil, "wlcg.groups": []string{"/atlas/production"}}), "atlas.production", 200, ann("atlas.production")},
-		{"second audience", i.token(map[string]any{"aud": []string{"x", "other"}}), "atlas", 200, ann("atlas")},
-		{"audience in client_id", i.token(map[string]any{"aud": nil, "client_id": "divvy"}), "atlas", 200, ann("atlas")},
-		{"robot", i.token(map[string]any{"sub": "r2d2", "groups": nil}), "atlas.production", 200, strings.Replace(ann("atlas.production"), "ann", "r2d2", 1)},
-		{"robot by client", i.token(map[string]any{"client_id": "r2d2", "groups": nil}), "atlas.pilot", 200, ann("atlas.pilot")},
-		{"a clock that is off", i.token(map[string]any{"exp": ago(20 * time.Second)}), "atlas", 200, ann("atlas")},
-		{"slash at the end", i.token(map[string]any{"iss": i.URL + "/"}), "atlas", 200, ann("atlas")},
+		{"group", i.Token(nil), "atlas.pilot", 200, ann("atlas.pilot")},
+		{"vo", i.Token(nil), "atlas", 200, ann("atlas")},
+		{"with a colon", i.Token(nil), "atlas:pilot", 200, ann("atlas.pilot")},
+		{"wlcg", i.Token(map[string]any{"groups": nil, "wlcg.groups": []string{"/atlas/production"}}), "atlas.production", 200, ann("atlas.production")},
+		{"second audience", i.Token(map[string]any{"aud": []string{"x", "other"}}), "atlas", 200, ann("atlas")},
+		{"audience in client_id", i.Token(map[string]any{"aud": nil, "client_id": "divvy"}), "atlas", 200, ann("atlas")},
+		{"robot", i.Token(map[string]any{"sub": "r2d2", "groups": nil}), "atlas.production", 200, strings.Replace(ann("atlas.production"), "ann", "r2d2", 1)},
+		{"robot by client", i.Token(map[string]any{"client_id": "r2d2", "groups": nil}), "atlas.pilot", 200, ann("atlas.pilot")},
+		{"a clock that is off", i.Token(map[string]any{"exp": ago(20 * time.Second)}), "atlas", 200, ann("atlas")},
+		{"slash at the end", i.Token(map[string]any{"iss": i.URL + "/"}), "atlas", 200, ann("atlas")},
 		{"an opaque token beside it", "cern-token-0123456789", "any", 200, `{"Token":"cern","User":"","DN":"","Origin":"any","Operator":false}`},
-		{"group of another issuer's line", i.token(nil), "cms.pilot", 403, "ann may not speak for cms.pilot, only for atlas, atlas.pilot"},
-		{"no origin", i.token(nil), "", 403, "ann may not speak for no origin, only for atlas, atlas.pilot"},
-		{"no group", i.token(map[string]any{"groups": nil}), "atlas", 403, "the token of ann names no group that panda_issuers has an origin for"},
-		{"a glob for a group", i.token(map[string]any{"groups": []string{"/atlas/*"}}), "atlas.production", 403, "the token of ann names no group that panda_issuers has an origin for"},
-		{"robot of another audience", i.token(map[string]any{"sub": "r2d2", "aud": "x"}), "atlas", 403, "the token of r2d2 is not for this server: its audience is x"},
-		{"no audience", i.token(map[string]any{"aud": nil}), "atlas", 403, "the token of ann is not for this server: its audience is no origin"},
-		{"run out", i.token(map[string]any{"exp": over.Unix()}), "atlas", 403, "the token has run out, at " + over.UTC().Format(time.RFC3339)},
-		{"not yet", i.token(map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}), "atlas", 403, "the token is not good: it is not signed by its issuer, or not for now"},
+		{"group of another issuer's line", i.Token(nil), "cms.pilot", 403, "ann may not speak for cms.pilot, only for atlas, atlas.pilot"},
+		{"no origin", i.Token(nil), "", 403, "ann may not speak for no origin, only for atlas, atlas.pilot"},
+		{"no group", i.Token(map[string]any{"groups": nil}), "atlas", 403, "the token of ann names no group that panda_issuers has an origin for"},
+		{"a glob for a group", i.Token(map[string]any{"groups": []string{"/atlas/*"}}), "atlas.production", 403, "the token of ann names no group that panda_issuers has an origin for"},
+		{"robot of another audience", i.Token(map[string]any{"sub": "r2d2", "aud": "x"}), "atlas", 403, "the token of r2d2 is not for this server: its audience is x"},
+		{"no audience", i.Token(map[string]any{"aud": nil}), "atlas", 403, "the token of ann is not for this server: its audience is no audience"},
+		{"run out", i.Token(map[string]any{"exp": over.Unix()}), "atlas", 403, "the token has run out, at " + over.UTC().Format(time.RFC3339)},
+		{"not yet", i.Token(map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}), "atlas", 403, "the token is not good: it is not signed by its issuer, or not for now"},
 		{"forged", forged, "atlas", 403, "the token is not good: it is not signed by its issuer, or not for now"},
-		{"not signed", "eyJhbGciOiJub25lIn0." + strings.Split(i.token(nil), ".")[1] + ".", "atlas", 403, "the token is not good: it is not signed by its issuer, or not for now"},
-		{"foreign issuer", foreign.token(nil), "atlas", 403, fmt.Sprintf("the token's issuer %q is not in panda_issuers", foreign.URL)},
-		{"groups that are none", i.token(map[string]any{"groups": "atlas"}), "atlas", 403, "the token's claims cannot be read: expected client_id and groups as texts"},
+		{"not signed", "eyJhbGciOiJub25lIn0." + strings.Split(i.Token(nil), ".")[1] + ".", "atlas", 403, "the token is not good: it is not signed by its issuer, or not for now"},
+		{"foreign issuer", foreign.Token(nil), "atlas", 403, fmt.Sprintf("the token's issuer %q is not in panda_issuers", foreign.URL)},
+		{"groups that are none", i.Token(map[string]any{"groups": "atlas"}), "atlas", 403, "the token's claims cannot be read: expected client_id and groups as texts"},
 		{"no JSON web token", "a.b.c", "atlas", 403, "the token is not known here"},
 	} {
 		k := knock{path: "/api/v1/pilot/update_job", authorization: "Bearer " + c.token, origin: c.origin}
@@ -126,22 +71,22 @@ func TestIssuers(t *testing.T) {
 			t.Errorf("%s: %d %s", c.name, status, body)
 		}
 	}
-	if n := i.asked.Load(); n != 2 {
+	if n := i.Asked.Load(); n != 2 {
 		t.Errorf("the issuer was asked %d times, want once for where its keys are and once for them: forged tokens are no reason", n)
 	}
-	if n := foreign.asked.Load(); n != 0 {
+	if n := foreign.Asked.Load(); n != 0 {
 		t.Errorf("a foreign issuer was asked %d times", n)
 	}
 }
 
 // An issuer that does not answer is no reason to refuse a pilot for ever, and none to forget its keys.
 func TestIssuerAway(t *testing.T) {
-	i := newIssuer(t)
-	i.away.Store(true)
+	i := ownca.NewIssuer(t)
+	i.Away.Store(true)
 	is := reads(t, i.URL+" divvy atlas")
 	url := listen(t, &Access{Issuers: is}, nil)
 	call := func(path string) (int, string) {
-		return knock{path: path, authorization: "Bearer " + i.token(nil), origin: "atlas"}.do(t, http.DefaultClient, url)
+		return knock{path: path, authorization: "Bearer " + i.Token(nil), origin: "atlas"}.do(t, http.DefaultClient, url)
 	}
 	words := "the token cannot be checked now: its issuer " + i.URL + " does not answer; try again"
 	for path, want := range map[string]string{"/server/panda/updateJob": `{"StatusCode":10,"errorDialog":"` + words + `"}`, "/api/v1/pilot/update_job": `{"success":false,"message":"` + words + `","data":null}`} {
@@ -149,22 +94,16 @@ func TestIssuerAway(t *testing.T) {
 			t.Errorf("%d %s, want %s", status, body, want)
 		}
 	}
-	if n := i.asked.Load(); n != 1 {
+	if n := i.Asked.Load(); n != 1 {
 		t.Errorf("asked %d times within a moment", n)
 	}
-	later := func() {
-		for _, k := range is[0].fetched.of {
-			k.asked = k.asked.Add(-askAtMost)
-		}
-		is[0].asked = is[0].asked.Add(-askAgain)
-	}
-	i.away.Store(false)
-	later()
+	i.Away.Store(false)
+	is[0].AskAgain()
 	if status, body := call(isAlivePath); status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
-	i.away.Store(true)
-	later()
+	i.Away.Store(true)
+	is[0].AskAgain()
 	if status, body := call(isAlivePath); status != 200 {
 		t.Errorf("with the keys of before: %d %s", status, body)
 	}
@@ -177,8 +116,8 @@ func TestReadIssuersFaults(t *testing.T) {
 		"":                              "f: no issuer in it; write one a line: https://iam.example.org/ audience vo vo.*",
 		"\nhttps://a b\n":               "f:2: expected an issuer, an audience and at least one origin, got 2 words",
 		"https://a b robot:c":           "f:1: expected at least one origin",
-		"https://a b c robot:":          "f:1: an audience or a robot has no name",
-		"https://a b, c":                "f:1: an audience or a robot has no name",
+		"https://a b c robot:":          "f:1: a robot has no name",
+		"https://a b, c":                "f:1: an audience has no name",
 		"https://a b [c":                `f:1: origin "[c" is no glob`,
 		"http://a.example b c":          `f:1: issuer "http://a.example" is not an address such as https://iam.example.org/; http is for loopback`,
 		"ftp://127.0.0.1 b c":           `f:1: issuer "ftp://127.0.0.1" is not an address`,

@@ -10,6 +10,9 @@ import (
 	"math/big"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/keys"
+	"github.com/divvyhq/divvy/internal/ownca"
 )
 
 // holder is a certificate with its key and those that issued it.
@@ -19,9 +22,9 @@ type holder struct {
 }
 
 // holderOf is a person's certificate.
-func (a authority) holderOf(t *testing.T, cn string) holder {
+func holderOf(t *testing.T, a ownca.Authority, cn string) holder {
 	t.Helper()
-	cert, key := a.issue(t, time.Now().Add(time.Hour), person(cn)...)
+	cert, key := a.Issue(t, time.Now().Add(time.Hour), ownca.Person(cn)...)
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +46,7 @@ type deputy struct {
 // proxy issues one.
 func (h holder) proxy(t *testing.T, change func(*deputy)) holder {
 	t.Helper()
-	d := deputy{names: []pkix.AttributeTypeAndValue{part(oidCN, "12345")}, length: -1, until: time.Now().Add(time.Hour), signer: h.key}
+	d := deputy{names: []pkix.AttributeTypeAndValue{ownca.Part(ownca.CN, "12345")}, length: -1, until: time.Now().Add(time.Hour), signer: h.key}
 	if change != nil {
 		change(&d)
 	}
@@ -73,10 +76,10 @@ func (h holder) proxy(t *testing.T, change func(*deputy)) holder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := newKey(t)
+	key := ownca.NewKey(t)
 	tmpl := &x509.Certificate{SerialNumber: big.NewInt(3), RawSubject: subject, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: d.until,
 		KeyUsage: x509.KeyUsageDigitalSignature, IsCA: d.ca, BasicConstraintsValid: d.ca,
-		ExtraExtensions: append([]pkix.Extension{{Id: proxyInfo, Critical: true, Value: info}}, d.extra...)}
+		ExtraExtensions: append([]pkix.Extension{{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 14}, Critical: true, Value: info}}, d.extra...)}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, &x509.Certificate{RawSubject: h.chain[0].RawSubject}, &key.PublicKey, d.signer)
 	if err != nil {
 		t.Fatal(err)
@@ -90,16 +93,16 @@ func (h holder) proxy(t *testing.T, change func(*deputy)) holder {
 
 // Who shows a good proxy is its owner; a handshake with any other is refused.
 func TestProxies(t *testing.T) {
-	hosts, people, foreign := newAuthority(t, "hosts"), newAuthority(t, "people"), newAuthority(t, "foreign")
-	cert, key := hosts.issue(t, time.Now().Add(time.Hour), part(oidCN, "host"))
-	conf, err := TLSFiles{Cert: cert, Key: key, ClientCA: people.pem}.Config()
+	hosts, people, foreign := ownca.New(t, "hosts"), ownca.New(t, "people"), ownca.New(t, "foreign")
+	cert, key := hosts.Issue(t, time.Now().Add(time.Hour), ownca.Part(ownca.CN, "host"))
+	conf, err := keys.TLSFiles{Cert: cert, Key: key, ClientCA: people.PEM}.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := listen(t, accessOf(t, false), conf)
-	robot, bob := people.holderOf(t, "Robot: atlas pilots"), people.holderOf(t, "Bob")
+	robot, bob := holderOf(t, people, "Robot: atlas pilots"), holderOf(t, people, "Bob")
 	proxy := robot.proxy(t, nil)
-	self := holder{[]*x509.Certificate{people.cert}, people.key}
+	self := holder{[]*x509.Certificate{people.Cert}, people.Key}
 	for name, c := range map[string]struct {
 		holder
 		good bool
@@ -112,12 +115,12 @@ func TestProxies(t *testing.T) {
 		"over":                          {robot.proxy(t, func(d *deputy) { d.until = time.Now().Add(-time.Hour) }), false},
 		"issued by an over one":         {robot.proxy(t, func(d *deputy) { d.until = time.Now().Add(-time.Hour) }).proxy(t, nil), false},
 		"signed by somebody else":       {robot.proxy(t, func(d *deputy) { d.signer = bob.key }), false},
-		"of a foreign CA's person":      {foreign.holderOf(t, "Robot: atlas pilots").proxy(t, nil), false},
+		"of a foreign CA's person":      {holderOf(t, foreign, "Robot: atlas pilots").proxy(t, nil), false},
 		"without the owner":             {holder{proxy.chain[:1], proxy.key}, false},
 		"with another owner":            {holder{[]*x509.Certificate{proxy.chain[0], bob.chain[0]}, proxy.key}, false},
 		"of another name":               {robot.proxy(t, func(d *deputy) { d.names = nil }), false},
 		"of two names more":             {robot.proxy(t, func(d *deputy) { d.names = append(d.names, d.names...) }), false},
-		"of one name more, which is DC": {robot.proxy(t, func(d *deputy) { d.names = []pkix.AttributeTypeAndValue{part(oidDC, "x")} }), false},
+		"of one name more, which is DC": {robot.proxy(t, func(d *deputy) { d.names = []pkix.AttributeTypeAndValue{ownca.Part(ownca.DC, "x")} }), false},
 		"that is a CA":                  {robot.proxy(t, func(d *deputy) { d.ca = true }), false},
 		"issued by the CA":              {self.proxy(t, nil), false},
 		"that cannot be read":           {robot.proxy(t, func(d *deputy) { d.info = []byte{4, 0} }), false},
@@ -130,7 +133,7 @@ func TestProxies(t *testing.T) {
 		for _, one := range c.chain {
 			shown.Certificate = append(shown.Certificate, one.Raw)
 		}
-		client := hosts.pilotWith(t, &shown)
+		client := hosts.ClientWith(t, &shown)
 		if !c.good {
 			if resp, err := client.Post(url+"/server/panda/isAlive", "application/json", nil); err == nil {
 				t.Errorf("%s: let in: %v", name, resp.Status)

@@ -1,152 +1,36 @@
 package panda
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/asn1"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/keys"
+	"github.com/divvyhq/divvy/internal/ownca"
 )
 
 var quiet = log.New(io.Discard, "", 0)
 
-// authority is a CA of a test.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pem  string // file
-}
-
-func newAuthority(t *testing.T, name string) authority {
-	t.Helper()
-	key := newKey(t)
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{cert, key, writePEM(t, name+".pem", "CERTIFICATE", der)}
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func writePEM(t *testing.T, name, kind string, der []byte) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-// issue signs a certificate that is good until then, and writes it and its key to files.
-func (a authority) issue(t *testing.T, until time.Time, subject ...pkix.AttributeTypeAndValue) (cert, key string) {
-	t.Helper()
-	var rdn pkix.RDNSequence
-	for _, part := range subject {
-		rdn = append(rdn, pkix.RelativeDistinguishedNameSET{part})
-	}
-	raw, err := asn1.Marshal(rdn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := newKey(t)
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(2), RawSubject: raw, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &k.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pk, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return writePEM(t, "cert.pem", "CERTIFICATE", der), writePEM(t, "key.pem", "PRIVATE KEY", pk)
-}
-
-func part(oid, value string) pkix.AttributeTypeAndValue {
-	var id asn1.ObjectIdentifier
-	for _, n := range strings.Split(oid, ".") {
-		i, _ := new(big.Int).SetString(n, 10)
-		id = append(id, int(i.Int64()))
-	}
-	return pkix.AttributeTypeAndValue{Type: id, Value: value}
-}
-
-const oidDC, oidCN = "0.9.2342.19200300.100.1.25", "2.5.4.3"
-
-func person(cn string) []pkix.AttributeTypeAndValue {
-	return []pkix.AttributeTypeAndValue{part(oidDC, "org"), part(oidDC, "grid"), part(oidCN, cn)}
-}
-
-// pilot is a client that trusts the CA, and has a certificate if cert is one.
-func (a authority) pilot(t *testing.T, cert, key string) *http.Client {
-	t.Helper()
-	if cert == "" {
-		return a.pilotWith(t, nil)
-	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.pilotWith(t, &pair)
-}
-
-// pilotWith is pilot with a certificate that is in memory.
-func (a authority) pilotWith(t *testing.T, shown *tls.Certificate) *http.Client {
-	t.Helper()
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	c := &tls.Config{RootCAs: roots}
-	if shown != nil {
-		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return shown, nil } // whatever CAs are asked for
-	}
-	tr := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr}
-}
-
 func TestCertificates(t *testing.T) {
-	hosts, people, foreign := newAuthority(t, "hosts"), newAuthority(t, "people"), newAuthority(t, "foreign")
+	hosts, people, foreign := ownca.New(t, "hosts"), ownca.New(t, "people"), ownca.New(t, "foreign")
 	hour := time.Now().Add(time.Hour)
-	cert, key := hosts.issue(t, hour, part(oidCN, "host"))
-	conf, err := TLSFiles{Cert: cert, Key: key, ClientCA: people.pem}.Config()
+	cert, key := hosts.Issue(t, hour, ownca.Part(ownca.CN, "host"))
+	conf, err := keys.TLSFiles{Cert: cert, Key: key, ClientCA: people.PEM}.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := listen(t, accessOf(t, false), conf)
-	issued := func(a authority, until time.Time, cn string) *http.Client {
-		cert, key := a.issue(t, until, person(cn)...)
-		return hosts.pilot(t, cert, key)
+	issued := func(a ownca.Authority, until time.Time, cn string) *http.Client {
+		cert, key := a.Issue(t, until, ownca.Person(cn)...)
+		return hosts.Client(t, cert, key)
 	}
 	good := knock{authorization: "Bearer cern-token-0123456789"}
 	for _, c := range []struct {
@@ -165,8 +49,8 @@ func TestCertificates(t *testing.T) {
 		{"a name that looks like two parts", issued(people, hour, "x/DC=org/CN=Ann"), knock{}, 200,
 			`{"StatusCode":60,"errorDialog":"no line of panda_users fits the certificate /DC=org/DC=grid/CN=x\\/DC=org\\/CN=Ann"}`},
 		{"no line fits, good token", issued(people, hour, "Annette"), good, 200, `{"Token":"cern","User":"","DN":"/DC=org/DC=grid/CN=Annette","Origin":"","Operator":false}`},
-		{"no certificate, good token", hosts.pilot(t, "", ""), good, 200, `{"Token":"cern","User":"","DN":"","Origin":"","Operator":false}`},
-		{"no certificate", hosts.pilot(t, "", ""), knock{path: "/api/v1/pilot/update_job"}, 403,
+		{"no certificate, good token", hosts.Client(t, "", ""), good, 200, `{"Token":"cern","User":"","DN":"","Origin":"","Operator":false}`},
+		{"no certificate", hosts.Client(t, "", ""), knock{path: "/api/v1/pilot/update_job"}, 403,
 			`{"success":false,"message":"no credential: send the header Authorization: Bearer <token>, or a client certificate","data":null}`},
 	} {
 		if status, body := c.do(t, c.client, url); status != c.status || body != c.want {
@@ -192,13 +76,13 @@ func refusedByTLS(err error) bool {
 
 // Pilots speak HTTP/1.1; nothing else is offered to a client that would like more.
 func TestHTTP11(t *testing.T) {
-	ca := newAuthority(t, "ca")
-	cert, key := ca.issue(t, time.Now().Add(time.Hour), part(oidCN, "host"))
-	conf, err := TLSFiles{Cert: cert, Key: key}.Config()
+	ca := ownca.New(t, "ca")
+	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Part(ownca.CN, "host"))
+	conf, err := keys.TLSFiles{Cert: cert, Key: key}.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := ca.pilot(t, "", "").Get(listen(t, &Access{Anyone: true}, conf))
+	resp, err := ca.Client(t, "", "").Get(listen(t, &Access{Anyone: true}, conf))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,21 +94,21 @@ func TestHTTP11(t *testing.T) {
 }
 
 func TestTLSFiles(t *testing.T) {
-	ca := newAuthority(t, "ca")
-	cert, key := ca.issue(t, time.Now().Add(time.Hour), part(oidCN, "host"))
+	ca := ownca.New(t, "ca")
+	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Part(ownca.CN, "host"))
 	empty := t.TempDir()
 	for _, c := range []struct {
-		files TLSFiles
+		files keys.TLSFiles
 		want  string
 	}{
-		{TLSFiles{Cert: cert, Key: key}, ""},
-		{TLSFiles{Cert: cert, Key: key, ClientCA: ca.pem}, ""},
-		{TLSFiles{Cert: cert, Key: key, ClientCA: filepath.Dir(ca.pem)}, ""},
-		{TLSFiles{Cert: cert, Key: ca.pem}, "certificate " + cert + " with key " + ca.pem + ": "},
-		{TLSFiles{Cert: "none.pem", Key: key}, "none.pem"},
-		{TLSFiles{Cert: cert, Key: key, ClientCA: empty}, "client CAs: " + empty + ": no certificate of a CA in it (PEM)"},
-		{TLSFiles{Cert: cert, Key: key, ClientCA: key}, "client CAs: " + key + ": no certificate of a CA in it (PEM)"},
-		{TLSFiles{Cert: cert, Key: key, ClientCA: "none"}, "none"},
+		{keys.TLSFiles{Cert: cert, Key: key}, ""},
+		{keys.TLSFiles{Cert: cert, Key: key, ClientCA: ca.PEM}, ""},
+		{keys.TLSFiles{Cert: cert, Key: key, ClientCA: filepath.Dir(ca.PEM)}, ""},
+		{keys.TLSFiles{Cert: cert, Key: ca.PEM}, "certificate " + cert + " with key " + ca.PEM + ": "},
+		{keys.TLSFiles{Cert: "none.pem", Key: key}, "none.pem"},
+		{keys.TLSFiles{Cert: cert, Key: key, ClientCA: empty}, "client CAs: " + empty + ": no certificate of a CA in it (PEM)"},
+		{keys.TLSFiles{Cert: cert, Key: key, ClientCA: key}, "client CAs: " + key + ": no certificate of a CA in it (PEM)"},
+		{keys.TLSFiles{Cert: cert, Key: key, ClientCA: "none"}, "none"},
 	} {
 		_, err := c.files.Config()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

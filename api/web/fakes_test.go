@@ -208,7 +208,7 @@ func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, world: &world{}, tasks: &tasks{}, sites: &sites{}, audit: &audits{}, mux: chi.NewMux()}
 	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Site: s.sites, Audit: s.audit, Build: "test", Book: access.NewBook(nil),
-		Caller: func(string) *access.Caller { return &access.Caller{Name: "anybody", Role: access.Admin} },
+		Caller: func(*http.Request) *access.Caller { return &access.Caller{Name: "anybody", Role: access.Admin} },
 		May:    func(*access.Caller, string, string) error { return nil },
 		Fault: func(_ http.ResponseWriter, err error) Fault {
 			return Fault{Status: faultStatus(err), Title: "No", Code: "no", Detail: err.Error()}

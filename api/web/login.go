@@ -33,7 +33,11 @@ func (p *Page) guard(method, pattern string, next http.Handler) http.Handler {
 		c := p.caller(r)
 		if c != nil {
 			r = r.WithContext(access.With(r.Context(), c))
-			if err := p.cfg.May(c, method, pattern); err != nil {
+			err := p.cfg.May(c, method, pattern)
+			if err == nil && p.cfg.Admit != nil {
+				err = p.cfg.Admit(c, method, pattern)
+			}
+			if err != nil {
 				p.failed(w, r, err)
 				return
 			}
@@ -54,7 +58,7 @@ func (p *Page) caller(r *http.Request) *access.Caller {
 	if c := p.session(r); c != nil {
 		return c
 	}
-	return p.cfg.Caller(r.Header.Get("Authorization"))
+	return p.cfg.Caller(r)
 }
 
 // ofThisOrigin keeps out what a foreign page makes a browser send.

@@ -72,13 +72,15 @@ type Config struct {
 	Audit      Audit
 	// Hub serves /events; nil: pages stand still.
 	Hub *Hub
-	// Closed says that a token is asked for. Caller is whom the header Authorization stands for, nil: nobody who is let in;
+	// Closed says that a token is asked for. Caller is who makes a request by its token or certificate, nil: nobody who is let in;
 	// Book knows whose a session is.
 	Closed bool
-	Caller func(authorization string) *access.Caller
+	Caller func(r *http.Request) *access.Caller
 	Book   *access.Book
 	// May says whether a caller has the right to a route of the page; the error says what is missing.
 	May func(c *access.Caller, method, pattern string) error
+	// Admit counts a request and refuses what is too much of one caller; nil: nothing is.
+	Admit func(c *access.Caller, method, pattern string) error
 	// Fault says in the API's words what went wrong, and Fail answers with it as a problem.
 	Fault func(http.ResponseWriter, error) Fault
 	Fail  func(http.ResponseWriter, error)

@@ -3,12 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/keys"
 )
 
 // openAccess reads who is let in: the tokens of the file and of the table.
@@ -22,6 +27,13 @@ func (d *daemon) openAccess(ctx context.Context) error {
 	if _, err := d.book.Refresh(ctx); err != nil {
 		return err
 	}
+	d.outside = &keys.Fresh[*access.Outside]{Name: "issuers and roles of certificates", Log: d.log, Read: d.readOutside,
+		Files: func() []string {
+			return slices.DeleteFunc([]string{d.cfg.TLSRoles, d.cfg.Issuers}, func(f string) bool { return f == "" })
+		}}
+	if err := d.outside.First(); err != nil {
+		return err
+	}
 	if d.cfg.closed() {
 		return nil
 	}
@@ -29,6 +41,35 @@ func (d *daemon) openAccess(ctx context.Context) error {
 		d.log.Warn("everybody who reaches this port may do everything: --insecure, and no token is asked for", "listen", d.Addr())
 	}
 	return nil
+}
+
+// readOutside is whom certificates and JSON web tokens stand for, as the files say it now.
+func (d *daemon) readOutside() (*access.Outside, error) {
+	o := &access.Outside{}
+	return o, errors.Join(
+		readCredentials("tls_roles", d.cfg.TLSRoles, access.ReadCertificates, &o.Certificates),
+		readCredentials("issuers", d.cfg.Issuers, access.ReadIssuers(d.log), &o.Issuers),
+	)
+}
+
+// credentials are those that others have made; nil where no file names any.
+func (d *daemon) credentials() func() *access.Outside {
+	if d.cfg.TLSRoles == "" && d.cfg.Issuers == "" {
+		return nil
+	}
+	return d.outside.Get
+}
+
+// withTLS is a listener with TLS where the configuration has a certificate.
+func withTLS(key string, l net.Listener, files keys.TLSFiles) (net.Listener, error) {
+	if files.Cert == "" {
+		return l, nil
+	}
+	secure, err := files.Config()
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", key, err)
+	}
+	return tls.NewListener(l, secure), nil
 }
 
 // fileTokens are those of token_file; their texts are kept out of the log.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/keys"
 )
 
 // defaultServer is where 'divvy serve' listens unless told otherwise.
@@ -21,6 +23,7 @@ type cli struct {
 	streams
 	server    string
 	tokenFile string
+	tls       keys.ClientFiles
 	output    string
 	started   bool // a command's own code has begun
 }
@@ -28,6 +31,9 @@ type cli struct {
 func (c *cli) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.server, "server", "", "URL of the daemon (env DIVVY_SERVER; default "+defaultServer+")")
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the API token (env DIVVY_TOKEN holds the token itself)")
+	f.StringVar(&c.tls.CA, "ca", "", "PEM file with the CAs of the daemon's certificate (env DIVVY_CA; default those of the system)")
+	f.StringVar(&c.tls.Cert, "cert", "", "client certificate to show to the daemon (env DIVVY_CERT)")
+	f.StringVar(&c.tls.Key, "cert-key", "", "key of --cert (env DIVVY_CERT_KEY; default the file of --cert)")
 	f.StringVarP(&c.output, "output", "o", "table", "table, wide, json or yaml; of reports csv too")
 }
 
@@ -59,7 +65,27 @@ func (c *cli) check() error {
 		c.server = "http://" + c.server
 	}
 	c.server = strings.TrimRight(c.server, "/")
+	c.tls.CA = cmp.Or(c.tls.CA, os.Getenv("DIVVY_CA"))
+	c.tls.Cert = cmp.Or(c.tls.Cert, os.Getenv("DIVVY_CERT"))
+	c.tls.Key = cmp.Or(c.tls.Key, os.Getenv("DIVVY_CERT_KEY"), c.tls.Cert)
 	return nil
+}
+
+// asks makes a client of the daemon that the command line names.
+func (c *cli) asks(as client.Config) (*client.Client, error) {
+	var err error
+	as.URL = c.server
+	if as.Token, err = c.token(); err != nil {
+		return nil, err
+	}
+	if as.TLS, err = c.tls.Config(); err != nil {
+		return nil, err
+	}
+	cl, err := client.New(as)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return cl, nil
 }
 
 // token is that of --token-file, else of DIVVY_TOKEN, else of DIVVY_TOKEN_FILE; "" when there is none.
@@ -98,15 +124,7 @@ func (c *cli) wide() bool { return c.output == "wide" }
 
 // client calls the daemon that the command line names.
 func (c *cli) client() (*client.Client, error) {
-	token, err := c.token()
-	if err != nil {
-		return nil, err
-	}
-	cl, err := client.New(client.Config{URL: c.server, Token: token, UserAgent: "divvy/" + version(), Patience: 2 * time.Second})
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return cl, nil
+	return c.asks(client.Config{UserAgent: "divvy/" + version(), Patience: 2 * time.Second})
 }
 
 // quickClient is for completion, which runs before flags are checked and must not keep anybody waiting.
@@ -114,11 +132,7 @@ func (c *cli) quickClient() (*client.Client, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	token, err := c.token()
-	if err != nil {
-		return nil, err
-	}
-	return client.New(client.Config{URL: c.server, Token: token, Timeout: time.Second, Patience: -1})
+	return c.asks(client.Config{Timeout: time.Second, Patience: -1})
 }
 
 // withClient makes a RunE of a function that needs the daemon.

@@ -26,6 +26,14 @@ type config struct {
 	Advertise      string        `yaml:"advertise" doc:"host:port at which the other daemons of the site reach this one; empty = where it listens, with the host's name when that is all addresses. The eldest daemon that can be reached decides all pulls."`
 	TokenFile      string        `yaml:"token_file" doc:"File with tokens that have every right, one a line; every request must carry a token then (Authorization: Bearer)."`
 	RequireToken   bool          `yaml:"require_token" doc:"Every request must carry a token, also without a token_file: one that divvy token create has made, the first with --database."`
+	TLSCert        string        `yaml:"tls_cert" doc:"Certificate of listen (PEM, with its chain), which speaks TLS then; read again when it has changed."`
+	TLSKey         string        `yaml:"tls_key" doc:"Key of tls_cert."`
+	TLSCA          string        `yaml:"tls_ca" doc:"CAs of the other daemons' certificates, a PEM file or a folder of *.pem, *.crt, *.0; empty = those of the system."`
+	TLSClientCA    string        `yaml:"tls_client_ca" doc:"CAs of client certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
+	TLSRoles       string        `yaml:"tls_roles" doc:"File with a line a kind of client certificate: \"pattern of subjects\" role user:… or queue:… or share:…; the first that fits counts."`
+	Issuers        string        `yaml:"issuers" doc:"File with the issuers of JSON web tokens (OIDC), a line a role: address audience claim=value role user:… or queue:… or share:…."`
+	TokenRequests  int           `yaml:"token_requests" doc:"Requests a second that a daemon serves of one token, pulls, renewals and ends not counted; the rest get 429. 0 = all."`
+	TokenPulls     int           `yaml:"token_pulls" doc:"Pulls a second that a daemon serves of one token, which may be that of thousands of pilots; the rest get 429. 0 = all."`
 	Insecure       bool          `yaml:"insecure" doc:"Listen beyond loopback without a token."`
 	PandaListen    string        `yaml:"panda_listen" doc:"Address of PanDA's API for its pilots; empty = beside the HTTP API, on listen."`
 	PandaCert      string        `yaml:"panda_cert" doc:"Certificate of panda_listen (PEM, with its chain), which speaks TLS then."`
@@ -77,6 +85,7 @@ func defaults() config {
 		Connections:    16,
 		StateDir:       defaultStateDir(),
 		Listen:         "127.0.0.1:8470",
+		TokenRequests:  200,
 		PandaLease:     100 * time.Minute,
 		Generators:     2,
 		LeaseFirst:     90 * time.Second,
@@ -169,6 +178,12 @@ func (c config) validate() error {
 	if _, err := logs.ParseLevel(c.LogLevel); err != nil {
 		bad("log_level", "%v", err)
 	}
+	if c.TokenRequests < 0 {
+		bad("token_requests", "%d is less than 0", c.TokenRequests)
+	}
+	if c.TokenPulls < 0 {
+		bad("token_pulls", "%d is less than 0", c.TokenPulls)
+	}
 	errs = append(errs, c.validateWatching()...)
 	errs = append(errs, c.validateLeases()...)
 	errs = append(errs, c.validateAddresses()...)
@@ -239,8 +254,10 @@ func (c config) validateLeases() (errs []error) {
 	return errs
 }
 
-// closed says whether the API asks for a token.
-func (c config) closed() bool { return c.TokenFile != "" || c.RequireToken }
+// closed says whether the API asks for a credential.
+func (c config) closed() bool {
+	return c.TokenFile != "" || c.RequireToken || c.TLSRoles != "" || c.Issuers != ""
+}
 
 func (c config) validateAddresses() (errs []error) {
 	local, err := loopback(c.Listen)
@@ -249,8 +266,9 @@ func (c config) validateAddresses() (errs []error) {
 		errs = append(errs, fmt.Errorf("listen: %w", err))
 	case !local && !c.closed() && !c.Insecure:
 		errs = append(errs, hintf(fmt.Errorf("listen: %s is reachable from other hosts, and no token is asked for", c.Listen),
-			"Give --token-file FILE, or --require-token, or --insecure if you mean it."))
+			"Give --require-token, --token-file FILE, --issuers FILE, or --tls-client-ca with --tls-roles, or --insecure if you mean it."))
 	}
+	errs = append(errs, c.validateTLS()...)
 	if c.Advertise != "" {
 		if _, _, err := net.SplitHostPort(c.Advertise); err != nil {
 			errs = append(errs, fmt.Errorf("advertise: %q is not host:port", c.Advertise))

@@ -25,14 +25,30 @@ func (c config) pandaFiles() (files []string) {
 // credential is configured, which validate allows on loopback and beside an API that is open itself.
 func (c config) pandaOpen() bool { return c.PandaAnonymous || !c.pandaCredentials() }
 
-// validatePanda checks the keys of PanDA's API against each other. Their files are read when the daemon starts.
-func (c config) validatePanda() (errs []error) {
-	needs := func(key, value, other, otherValue, why string) {
+// needing is what notes keys that are of no use without another.
+func needing(errs *[]error) func(key, value, other, otherValue, why string) {
+	return func(key, value, other, otherValue, why string) {
 		if value != "" && otherValue == "" {
-			errs = append(errs, fmt.Errorf("%s: needs %s: %s", key, other, why))
+			*errs = append(*errs, fmt.Errorf("%s: needs %s: %s", key, other, why))
 		}
 	}
-	needs("panda_cert", c.PandaCert, "panda_listen", c.PandaListen, "the listener of the HTTP API has no TLS")
+}
+
+// validateTLS checks the keys of the HTTP API's TLS against each other. Their files are read when the daemon starts.
+func (c config) validateTLS() (errs []error) {
+	needs := needing(&errs)
+	needs("tls_cert", c.TLSCert, "tls_key", c.TLSKey, "a certificate is of no use without its key")
+	needs("tls_key", c.TLSKey, "tls_cert", c.TLSCert, "a key is of no use without its certificate")
+	needs("tls_client_ca", c.TLSClientCA, "tls_cert", c.TLSCert, "client certificates come with TLS only")
+	needs("tls_client_ca", c.TLSClientCA, "tls_roles", c.TLSRoles, "a certificate would stand for nobody")
+	needs("tls_roles", c.TLSRoles, "tls_client_ca", c.TLSClientCA, "no certificate could be checked")
+	return errs
+}
+
+// validatePanda checks the keys of PanDA's API against each other. Their files are read when the daemon starts.
+func (c config) validatePanda() (errs []error) {
+	needs := needing(&errs)
+	needs("panda_cert", c.PandaCert, "panda_listen", c.PandaListen, "listen has TLS by tls_cert")
 	needs("panda_cert", c.PandaCert, "panda_key", c.PandaKey, "a certificate is of no use without its key")
 	needs("panda_key", c.PandaKey, "panda_cert", c.PandaCert, "a key is of no use without its certificate")
 	needs("panda_client_ca", c.PandaClientCA, "panda_cert", c.PandaCert, "client certificates come with TLS only")

@@ -67,7 +67,7 @@ Every key can be said in four places. The first that says it wins:
 
 The file is strict YAML: an unknown or repeated key is refused with file:line:column.
 ` + "`divvy serve --print-config`" + ` shows what came out of it and starts nothing.
-Listening beyond loopback is refused without ` + "`--token-file`, `--require-token` or `--insecure`" + `; see [access](access.md).
+Listening beyond loopback is refused without ` + "`--require-token`, `--token-file`, `--issuers`, `--tls-roles` or `--insecure`" + `; see [access](access.md).
 
 `)
 	b.WriteString("| key | flag | environment | type | default | what it is |\n|---|---|---|---|---|---|\n")

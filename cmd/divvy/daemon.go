@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
@@ -38,6 +39,7 @@ type daemon struct {
 	store      *site.Store
 	tokens     *access.Store
 	book       *access.Book
+	outside    *keys.Fresh[*access.Outside]
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
 	wakes      *wakes
@@ -88,7 +90,7 @@ func (d *daemon) Addr() string { return d.listener.Addr().String() }
 
 // URL is Addr for a client on this host.
 func (d *daemon) URL() string {
-	return urlOf("http", d.listener.Addr())
+	return urlOf(pick(d.cfg.TLSCert != "", "https", "http"), d.listener.Addr())
 }
 
 // urlOf is a listener's address for a client on this host.
@@ -169,7 +171,12 @@ func (d *daemon) listen(context.Context) (err error) {
 	if d.listener, err = net.Listen("tcp", d.cfg.Listen); err != nil {
 		return hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
 	}
-	d.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(d.listener.Close()) })
+	plain := d.listener
+	d.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(plain.Close()) })
+	d.listener, err = withTLS("listen", plain, keys.TLSFiles{Name: "the HTTP API", Cert: d.cfg.TLSCert, Key: d.cfg.TLSKey, ClientCA: d.cfg.TLSClientCA, Log: d.log})
+	if err != nil {
+		return err
+	}
 	if err := d.listenPanda(); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // loggingDaemon is one whose lines the test reads.
-func loggingDaemon(t *testing.T, change func(*config)) (*daemon, *client.Client, func() string) {
+func loggingDaemon(t *testing.T, change func(*config), with ...func(*daemon)) (*daemon, *client.Client, func() string) {
 	t.Helper()
 	cfg := defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
@@ -24,6 +24,9 @@ func loggingDaemon(t *testing.T, change func(*config)) (*daemon, *client.Client,
 	lines := newLog(lockedWriter{&mu, &out}, cfg)
 	d := newDaemon(cfg, lines.Logger())
 	d.lines = lines
+	for _, w := range with {
+		w(d)
+	}
 	if err := d.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/internal/keys"
 )
 
 // listenPanda opens the listener of PanDA's API, if it has one of its own.
@@ -20,23 +20,13 @@ func (d *daemon) listenPanda() error {
 	if d.cfg.PandaListen == "" {
 		return nil
 	}
-	var secure *tls.Config
-	if d.cfg.PandaCert != "" {
-		var err error
-		if secure, err = (panda.TLSFiles{Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA, Log: d.log}).Config(); err != nil {
-			return fmt.Errorf("panda_listen: %w", err)
-		}
-	}
 	l, err := net.Listen("tcp", d.cfg.PandaListen)
 	if err != nil {
 		return fmt.Errorf("panda_listen: %w", err)
 	}
-	d.panda = l
-	if secure != nil {
-		d.panda = tls.NewListener(l, secure)
-	}
-	d.onStop("panda listener", time.Second, func(context.Context) error { return ignoreClosed(d.panda.Close()) })
-	return nil
+	d.onStop("panda listener", time.Second, func(context.Context) error { return ignoreClosed(l.Close()) })
+	d.panda, err = withTLS("panda_listen", l, keys.TLSFiles{Name: "PanDA's API", Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA, Log: d.log})
+	return err
 }
 
 // PandaURL is where this host reaches PanDA's API.
@@ -53,7 +43,7 @@ func (d *daemon) PandaURL() string {
 // pandaConfig is PanDA's API as the configuration has it.
 func (d *daemon) pandaConfig() (panda.Config, error) {
 	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
-	access := &panda.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.pandaFiles, Read: d.pandaAccess}
+	access := &keys.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.pandaFiles, Read: d.pandaAccess}
 	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.PandaTrf))
 	c.Guard = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })

@@ -89,14 +89,10 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 	if _, err := logs.ParseLevel(f.logLevel); err != nil {
 		return usagef("--log-level %v", err)
 	}
-	token, err := c.token()
+	// The pilot repeats calls by its own rules, so the client must not.
+	cl, err := c.asks(client.Config{UserAgent: "divvy-pilot/" + version(), Patience: -1})
 	if err != nil {
 		return err
-	}
-	// The pilot repeats calls by its own rules, so the client must not.
-	cl, err := client.New(client.Config{URL: c.server, Token: token, UserAgent: "divvy-pilot/" + version(), Patience: -1})
-	if err != nil {
-		return usageError{err}
 	}
 	defer cl.Close()
 	self, err := os.Executable()

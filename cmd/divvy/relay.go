@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -10,12 +12,14 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
 // lead is who decides: the eldest daemon that this one reaches, or this one.
 type lead struct {
 	secret  string
+	cas     *x509.CertPool             // of the other daemons' certificates; nil: those of the system
 	conn    atomic.Pointer[relay.Conn] // to the daemon that decides; nil: this one does
 	leaving chan struct{}              // closed when this daemon does not decide for others any more
 	leave   sync.Once
@@ -33,7 +37,12 @@ const (
 	dialPause  = 2 * time.Second
 )
 
-func (d *daemon) openRelay(context.Context) error {
+func (d *daemon) openRelay(context.Context) (err error) {
+	if d.cfg.TLSCA != "" {
+		if d.lead.cas, err = keys.ReadCAs(d.cfg.TLSCA); err != nil {
+			return fmt.Errorf("tls_ca: %w", err)
+		}
+	}
 	d.lead.secret = rand.Text()
 	if d.lines != nil {
 		d.lines.Hide(d.lead.secret)
@@ -53,8 +62,9 @@ func (d *daemon) leaveRelay() {
 
 // advertised is where other daemons reach this one.
 func (d *daemon) advertised() string {
+	scheme := pick(d.cfg.TLSCert != "", relay.Secure, "")
 	if d.cfg.Advertise != "" {
-		return d.cfg.Advertise
+		return scheme + d.cfg.Advertise
 	}
 	host, port, _ := net.SplitHostPort(d.Addr())
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -64,7 +74,7 @@ func (d *daemon) advertised() string {
 		}
 		host = name
 	}
-	return net.JoinHostPort(host, port)
+	return scheme + net.JoinHostPort(host, port)
 }
 
 // findLead is the first followLead. That none can be reached is no reason not to start.
@@ -99,7 +109,7 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 			continue
 		}
 		dialCtx, cancel := context.WithTimeout(ctx, dialWithin)
-		to, err := relay.Dial(dialCtx, p.Address, p.Secret)
+		to, err := relay.Dial(dialCtx, p.Address, p.Secret, d.lead.cas)
 		cancel()
 		if err != nil {
 			if l.tried[p.ID].IsZero() {

@@ -165,7 +165,7 @@ func (d *daemon) serve(context.Context) error {
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
-		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Build: version(), Pages: d.pages,
+		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
 		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 		Panda: calls, PandaApart: d.panda != nil,
 	})

@@ -42,7 +42,7 @@ type Fixed struct {
 // Admins are the fixed tokens of a token file: whoever has one may do everything.
 func Admins(hashes []Hash) (all []Fixed) {
 	for _, h := range hashes {
-		all = append(all, Fixed{h, &Caller{Name: "token file", Role: Admin}})
+		all = append(all, Fixed{h, &Caller{Name: "token file", Role: Admin, From: fmt.Sprintf("token file %x", h[:4])}})
 	}
 	return all
 }

@@ -48,6 +48,8 @@ type Caller struct {
 	Name string // of the token, or where else the right comes from
 	Role Role
 	Subject
+	// From tells callers without an ID apart.
+	From string
 	used *mark
 }
 

@@ -3,6 +3,7 @@ package door
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -146,6 +147,10 @@ func (c *conn) exchange(h http.Handler, size int) bool {
 	}
 	if !c.served {
 		c.served, c.until = true, time.Time{}
+		if secure, ok := c.nc.(*tls.Conn); ok { // its handshake is over: a request came through it
+			state := secure.ConnectionState()
+			c.req.TLS = &state
+		}
 	}
 	r := c.req
 	r.Header, r.Host, r.ContentLength, r.Close = c.head.header, c.head.host, int64(c.head.length), c.head.last
@@ -227,7 +232,7 @@ func (c *conn) leave(busy bool) {
 func (c *conn) handOver() {
 	if c.nc.SetDeadline(time.Time{}) == nil && !c.closed() {
 		select {
-		case c.rest.conns <- &begun{c.nc, c.in}:
+		case c.rest.conns <- begin(c.nc, c.in):
 			return
 		case <-c.rest.done:
 		}

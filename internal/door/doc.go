@@ -9,7 +9,7 @@
 //
 // # What is promised
 //
-//  1. A handler cannot tell the door from net/http by the request: method, URL, Host, headers, body and the context's
+//  1. A handler cannot tell the door from net/http by the request: method, URL, Host, headers, body, TLS and the context's
 //     values are the same (a fuzz target holds the reading of heads against http.ReadRequest).
 //  2. The door refuses nothing and never guesses. Whatever is not plain goes to net/http as it came: another method,
 //     path or version, a body without Content-Length or over MaxBody, Transfer-Encoding, Expect, Upgrade, a header

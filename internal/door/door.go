@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -155,4 +156,20 @@ func (b *begun) Read(p []byte) (int, error) {
 		b.read = nil
 	}
 	return n, nil
+}
+
+// begunTLS is one with TLS: net/http asks it for what requests are to say of that.
+type begunTLS struct {
+	begun
+	secure *tls.Conn
+}
+
+// ConnectionState is what the handshake came to.
+func (b *begunTLS) ConnectionState() tls.ConnectionState { return b.secure.ConnectionState() }
+
+func begin(nc net.Conn, read []byte) net.Conn {
+	if secure, ok := nc.(*tls.Conn); ok {
+		return &begunTLS{begun{nc, read}, secure}
+	}
+	return &begun{nc, read}
 }

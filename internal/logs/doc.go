@@ -9,7 +9,8 @@
 //     for good or until a time; then they are what the configuration says again.
 //  3. Of one message and level, the first Config.PerSecond lines of a second are written, the rest is counted, and Flush says
 //     how many that were. No error is lost in silence.
-//  4. Passwords of DSNs, bearer tokens, values of attributes with such names, and every secret that Hide was told, are
+//  4. Passwords of DSNs, bearer tokens, tokens of divvy and JSON web tokens, values of attributes and columns with such names,
+//     one or several, and every secret that Hide was told, are
 //     replaced by xxxxx, whatever text they stand in.
 //
 // The package starts no goroutine: Flush is a step.

@@ -3,10 +3,13 @@ package relay
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -43,9 +46,19 @@ type Conn struct {
 	calls map[uint64]chan Reply
 }
 
-// Dial connects to the daemon at address (host:port), whose secret it must know. ctx bounds the dialling only.
-func Dial(ctx context.Context, address, secret string) (*Conn, error) {
-	var dialer net.Dialer
+// Secure is in front of the address of a daemon whose port speaks TLS.
+const Secure = "tls://"
+
+// Dial connects to the daemon at address (host:port, or Secure and that), whose secret it must know. cas are those that the
+// certificates of daemons are of; nil: those of the system. ctx bounds the dialling only.
+func Dial(ctx context.Context, address, secret string, cas *x509.CertPool) (*Conn, error) {
+	var dialer interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	} = &net.Dialer{}
+	address, secure := strings.CutPrefix(address, Secure)
+	if secure {
+		dialer = &tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cas}}
+	}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("relay: %w", err)

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +33,7 @@ func serve(t *testing.T, h Handler) (*Conn, func()) {
 	srv := httptest.NewServer(&mux)
 	t.Cleanup(srv.Close)
 	t.Cleanup(leave)
-	c, err := Dial(t.Context(), srv.Listener.Addr().String(), "s3cret")
+	c, err := Dial(t.Context(), srv.Listener.Addr().String(), "s3cret", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +120,7 @@ func TestSilence(t *testing.T) {
 		_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + Protocol + "\r\n\r\n"))
 		frozen <- conn
 	}()
-	c, err := Dial(t.Context(), l.Addr().String(), "")
+	c, err := Dial(t.Context(), l.Addr().String(), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +143,7 @@ func TestRefused(t *testing.T) {
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	address := srv.Listener.Addr().String()
-	if _, err := Dial(t.Context(), address, "guess"); err == nil || !strings.Contains(err.Error(), "403") {
+	if _, err := Dial(t.Context(), address, "guess", nil); err == nil || !strings.Contains(err.Error(), "403") {
 		t.Error(err)
 	}
 	resp, err := http.Get(srv.URL)
@@ -152,10 +155,10 @@ func TestRefused(t *testing.T) {
 		t.Error(resp.Status)
 	}
 	close(done)
-	if _, err := Dial(t.Context(), address, "s3cret"); err == nil || !strings.Contains(err.Error(), "503") {
+	if _, err := Dial(t.Context(), address, "s3cret", nil); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Error(err)
 	}
-	if _, err := Dial(t.Context(), "127.0.0.1:1", "s3cret"); err == nil {
+	if _, err := Dial(t.Context(), "127.0.0.1:1", "s3cret", nil); err == nil {
 		t.Error("nobody listens there")
 	}
 }
@@ -180,4 +183,31 @@ func FuzzFrame(f *testing.F) {
 		}
 		_ = here.Close()
 	})
+}
+
+// Daemons whose port speaks TLS are reached through it, and only with a certificate of a CA that is known.
+func TestTLS(t *testing.T) {
+	var mux http.ServeMux
+	mux.Handle(Path, &Server{Secret: "s3cret", Handle: echo, Done: make(chan struct{})})
+	srv := httptest.NewUnstartedServer(&mux)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of the clients that go
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	cas := x509.NewCertPool()
+	cas.AddCert(srv.Certificate())
+	address := srv.Listener.Addr().String()
+	c, err := Dial(t.Context(), Secure+address, "s3cret", cas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if r, err := c.Call(t.Context(), "/x", []byte("y")); err != nil || string(r.Body) != "y" {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := Dial(t.Context(), Secure+address, "s3cret", x509.NewCertPool()); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("of an unknown CA: %v", err)
+	}
+	if _, err := Dial(t.Context(), address, "s3cret", cas); err == nil {
+		t.Error("without TLS")
+	}
 }

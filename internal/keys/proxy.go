@@ -1,4 +1,4 @@
-package panda
+package keys
 
 import (
 	"bytes"
@@ -39,9 +39,9 @@ func verifyClient(cas *x509.CertPool) func(tls.ConnectionState) error {
 	}
 }
 
-// ownerOf is the certificate that the proxies in front of a chain stand for; the first one where there are none. A
+// OwnerOf is the certificate that the proxies in front of a chain stand for; the first one where there are none. A
 // listener lets no chain in that verifyClient has not found good.
-func ownerOf(chain []*x509.Certificate) *x509.Certificate {
+func OwnerOf(chain []*x509.Certificate) *x509.Certificate {
 	i := slices.IndexFunc(chain, func(c *x509.Certificate) bool { return !isProxy(c) })
 	if i < 0 {
 		return nil
@@ -59,7 +59,7 @@ func checkProxies(chain []*x509.Certificate, now time.Time) (*x509.Certificate, 
 			break
 		}
 		if err := checkProxy(c, chain[i+1], i, now); err != nil {
-			return nil, fmt.Errorf("proxy certificate %s: %w", dnOf(c), err)
+			return nil, fmt.Errorf("proxy certificate %s: %w", DN(c), err)
 		}
 	}
 	return nil, errors.New("a proxy certificate came without the certificate of its owner")

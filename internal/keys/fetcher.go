@@ -1,4 +1,4 @@
-package panda
+package keys
 
 import (
 	"bytes"
@@ -88,4 +88,15 @@ func (f *fetcher) failing() bool {
 		}
 	}
 	return false
+}
+
+// askAgain has every address asked again.
+func (f *fetcher) askAgain() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range f.of {
+		k.mu.Lock()
+		k.asked = k.asked.Add(-askAtMost)
+		k.mu.Unlock()
+	}
 }

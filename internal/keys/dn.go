@@ -1,4 +1,4 @@
-package panda
+package keys
 
 import (
 	"crypto/x509"
@@ -19,10 +19,10 @@ var attributes = map[string]string{
 // looksLikePart finds in a value what a pattern would take for the next part of a subject.
 var looksLikePart = regexp.MustCompile(`/([A-Za-z0-9.]+=)`)
 
-// dnOf is the subject of a certificate as grids write it, /DC=ch/DC=cern/CN=Robot: x, in the certificate's order. A
+// DN is the subject of a certificate as grids write it, /DC=ch/DC=cern/CN=Robot: x, in the certificate's order. A
 // slash in a value that would read as the begin of another part is written \/, and what cannot be printed \xNN, so that
 // no name that a CA lets somebody choose reads like more than one part.
-func dnOf(cert *x509.Certificate) string {
+func DN(cert *x509.Certificate) string {
 	var subject pkix.RDNSequence
 	if rest, err := asn1.Unmarshal(cert.RawSubject, &subject); err != nil || len(rest) > 0 {
 		return "" // never with a certificate that crypto/x509 has parsed

@@ -1,4 +1,4 @@
-package panda
+package keys
 
 import (
 	"crypto/tls"
@@ -14,15 +14,16 @@ import (
 // a folder as grids have it; "" = no client certificates.
 type TLSFiles struct {
 	Cert, Key, ClientCA string
+	Name                string // whose they are, for the log
 	// Log hears that they were read again; nil: nobody.
 	Log *slog.Logger
+	// Every is how often they are looked at, at most; 0 = 5 s.
+	Every time.Duration
 }
 
 // Config reads the files, and again once they have changed: connections that come after that get the new ones.
-func (f TLSFiles) Config() (*tls.Config, error) { return f.config(0) }
-
-func (f TLSFiles) config(every time.Duration) (*tls.Config, error) {
-	now := &Fresh[*tls.Config]{Name: "certificate, key and CAs of PanDA's API", Read: f.read, Files: f.files, Log: f.Log, Every: every}
+func (f TLSFiles) Config() (*tls.Config, error) {
+	now := &Fresh[*tls.Config]{Name: "certificate, key and CAs of " + f.Name, Read: f.read, Files: f.files, Log: f.Log, Every: f.Every}
 	if err := now.First(); err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (f TLSFiles) config(every time.Duration) (*tls.Config, error) {
 func (f TLSFiles) files() []string {
 	all := []string{f.Cert, f.Key}
 	if f.ClientCA != "" {
-		cas, _ := caFiles(f.ClientCA) // what cannot be listed is said when it is read
+		cas, _ := filesOf(f.ClientCA) // what cannot be listed is said when it is read
 		all = append(all, cas...)
 	}
 	return all
@@ -50,7 +51,7 @@ func (f TLSFiles) read() (*tls.Config, error) {
 	if f.ClientCA == "" {
 		return c, nil
 	}
-	if c.ClientCAs, err = readCAs(f.ClientCA); err != nil {
+	if c.ClientCAs, err = ReadCAs(f.ClientCA); err != nil {
 		return nil, fmt.Errorf("client CAs: %w", err)
 	}
 	// What tls.VerifyClientCertIfGiven does, and proxies too.
@@ -58,8 +59,8 @@ func (f TLSFiles) read() (*tls.Config, error) {
 	return c, nil
 }
 
-// caFiles are the file itself, or the *.pem, *.crt and *.0 of a folder.
-func caFiles(path string) ([]string, error) {
+// filesOf are the file itself, or the *.pem, *.crt and *.0 of a folder.
+func filesOf(path string) ([]string, error) {
 	at, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -78,9 +79,9 @@ func caFiles(path string) ([]string, error) {
 	return files, nil
 }
 
-// readCAs takes every certificate of these.
-func readCAs(path string) (*x509.CertPool, error) {
-	files, err := caFiles(path)
+// ReadCAs takes every certificate of a PEM file, or of the *.pem, *.crt and *.0 of a folder.
+func ReadCAs(path string) (*x509.CertPool, error) {
+	files, err := filesOf(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/divvyhq/divvy/internal/access"
+)
+
+// Rates are how much of one token is served in a second, at each daemon; 0 = all. Renewals and ends have no rate: one that
+// is refused may cost the work of a job, and each needs a lease that a pull has given.
+type Rates struct {
+	Pulls    int
+	Requests int // all but pulls, renewals and ends
+}
+
+const (
+	burstOf   = 10              // seconds' worth that may come at once, after a pause
+	mostPaces = 1000            // of callers that are kept before idle ones are looked for
+	idlePace  = 2 * time.Minute // longer than it takes to have a whole burst again
+)
+
+// Why a request is refused: the values of a metric's label.
+const (
+	overPulls    = "pulls"
+	overRequests = "requests"
+)
+
+// paced is who and what a pace is of. Tokens without a name of their own are told by what they were found by.
+type paced struct {
+	token int64
+	from  string
+	pulls bool
+}
+
+// pace is what one caller has asked for of late.
+type pace struct {
+	limit *rate.Limiter
+	last  time.Time
+}
+
+// paces bound what callers ask for. Nothing is kept of those whose rate has no bound.
+type paces struct {
+	rates Rates
+	now   func() time.Time
+
+	mu     sync.Mutex
+	all    map[paced]*pace
+	looked time.Time // for idle ones
+}
+
+func newPaces(r Rates) *paces { return &paces{rates: r, now: time.Now, all: map[paced]*pace{}} }
+
+// admit counts a request of a caller to a route; an error: it is one too many.
+func (p *paces) admit(c *access.Caller, need *right) error {
+	bound, reason, what := p.rates.Requests, overRequests, "requests"
+	switch need.pattern {
+	case pathRenew, pathFinish:
+		return nil
+	case pathPulls:
+		bound, reason, what = p.rates.Pulls, overPulls, "pulls"
+	}
+	if bound <= 0 || c == anybody {
+		return nil
+	}
+	if !p.take(paced{c.ID, c.From, reason == overPulls}, bound) {
+		return &tooFast{reason: reason, detail: fmt.Sprintf("this daemon serves %s %d %s a second, and %d after a pause", c.Name, bound, what, bound*burstOf)}
+	}
+	return nil
+}
+
+func (p *paces) take(k paced, bound int) bool {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.all[k]
+	if one == nil {
+		p.forget(now)
+		one = &pace{limit: rate.NewLimiter(rate.Limit(bound), bound*burstOf)}
+		p.all[k] = one
+	}
+	one.last = now
+	return one.limit.AllowN(now, 1)
+}
+
+// forget drops callers that have been quiet for so long that they begin anew anyway, once there are many.
+func (p *paces) forget(now time.Time) {
+	if len(p.all) < mostPaces || now.Sub(p.looked) < idlePace {
+		return
+	}
+	p.looked = now
+	for k, one := range p.all {
+		if now.Sub(one.last) > idlePace {
+			delete(p.all, k)
+		}
+	}
+}
+
+// tooFast is a request over its caller's rate.
+type tooFast struct{ reason, detail string }
+
+func (e *tooFast) Error() string { return e.detail }
+
+// admit is paces.admit, counted.
+func (s *server) admit(c *access.Caller, need *right) error {
+	err := s.paces.admit(c, need)
+	var e *tooFast
+	if errors.As(err, &e) {
+		s.metrics.limited.WithLabelValues(e.reason).Inc()
+		return newProblem(codeTooFast, e.detail)
+	}
+	return err
+}

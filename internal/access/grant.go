@@ -1,0 +1,68 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// grant is a role with what it is bound to, as a line of a file has it: a role, then user:alice, queue:CERN … or share:A/B.
+type grant struct {
+	role Role
+	Subject
+}
+
+// readGrant reads the words of a line from the role on.
+func readGrant(words []string) (grant, error) {
+	if len(words) == 0 {
+		return grant{}, errors.New("expected a role: pilot, submitter, share-owner, operator, reader or admin")
+	}
+	g := grant{role: Role(words[0])}
+	for _, w := range words[1:] {
+		kind, name, _ := strings.Cut(w, ":")
+		switch {
+		case name == "":
+			return g, fmt.Errorf("%q is not user:NAME, queue:NAME or share:PATH", w)
+		case kind == "user" && g.User == "":
+			g.User = name
+		case kind == "queue":
+			g.Queues = append(g.Queues, name)
+		case kind == "share" && g.Share == "":
+			g.Share = name
+		default:
+			return g, fmt.Errorf("%q is not user:NAME, queue:NAME or share:PATH, or the second of its kind", w)
+		}
+	}
+	if err := (New{Name: "-", Role: g.role, Subject: g.Subject}).Validate(); err != nil {
+		return g, errors.New(strings.ReplaceAll(err.Error(), ErrInvalid.Error()+": ", ""))
+	}
+	return g, nil
+}
+
+// caller is who has the grant: name for people, from to tell it apart, user in place of the grant's.
+func (g grant) caller(name, from, user string) *Caller {
+	c := &Caller{Name: clip(name), Role: g.role, Subject: g.Subject, From: from}
+	if g.role == Submitter {
+		c.User = user
+	}
+	return c
+}
+
+// clip is a name of others as lists and logs take it: on one line, and not too long.
+func clip(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if control(r) {
+			return '?'
+		}
+		return r
+	}, name)
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "") + "…"
+	}
+	return name
+}
+
+// userName says whether a user's name that others have chosen is fit for one.
+func userName(s string) bool {
+	return s != "" && s == strings.TrimSpace(s) && len(s) <= maxName && !strings.ContainsFunc(s, control)
+}

@@ -1,0 +1,180 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/keys"
+)
+
+// Issuers say for whom JSON web tokens stand, by their claims. Safe for concurrent use.
+type Issuers struct {
+	of []*issuer
+
+	mu    sync.Mutex
+	known map[Hash]vouched // tokens that were verified of late
+}
+
+// issuer is one with its lines.
+type issuer struct {
+	*keys.Issuer
+	lines []claimed
+}
+
+// claimed is what a line wants of a token, and what it gives.
+type claimed struct {
+	claim, value string // value is a glob
+	grant
+}
+
+// vouched is what was found out of a token.
+type vouched struct {
+	caller *Caller
+	until  time.Time
+}
+
+const (
+	vouchedFor  = time.Minute // a token that was verified is believed for so long: what its issuer takes back ends within it
+	mostVouched = 10_000
+)
+
+// Errors of tokens that the issuers know nothing of.
+var errForeign = errors.New("the token is not known here, nor is its issuer")
+
+// ReadIssuers makes what reads a file of issuers: a line is the address of one, the audience of tokens for this daemon (several
+// with commas), a claim with a glob of its value, a role, and what it is bound to. user:{claim} is the text of a claim. The
+// first line that fits a token counts. Faults have their place: name:line.
+func ReadIssuers(log *slog.Logger) func(name string, r io.Reader) (*Issuers, error) {
+	return func(name string, r io.Reader) (*Issuers, error) {
+		is := &Issuers{known: map[Hash]vouched{}}
+		err := keys.EachLine(name, r, func(_ int, line string) error { return is.read(strings.Fields(line), log) })
+		if err == nil && len(is.of) == 0 {
+			err = fmt.Errorf("%s: no issuer in it; write a line a role: https://iam.example.org/ audience groups=/site/admins admin", name)
+		}
+		return is, err
+	}
+}
+
+func (is *Issuers) read(words []string, log *slog.Logger) error {
+	if len(words) < 4 {
+		return fmt.Errorf("expected an issuer, an audience, claim=value and a role, got %d words", len(words))
+	}
+	made, err := keys.NewIssuer(words[0], words[1], log)
+	if err != nil {
+		return err
+	}
+	l := claimed{}
+	var ok bool
+	if l.claim, l.value, ok = strings.Cut(words[2], "="); !ok || l.claim == "" || l.value == "" {
+		return fmt.Errorf("%q is not claim=value, such as groups=/site/admins", words[2])
+	}
+	if _, err := path.Match(l.value, ""); err != nil {
+		return fmt.Errorf("value %q is no glob: * stands for any letters but a slash, ? for one, [ab] for one of these", l.value)
+	}
+	if l.grant, err = readGrant(words[3:]); err != nil {
+		return err
+	}
+	if u := l.User; strings.HasPrefix(u, "{") && (len(u) < 3 || !strings.HasSuffix(u, "}")) {
+		return fmt.Errorf("user:%s is not user:{claim}", u)
+	}
+	at := slices.IndexFunc(is.of, func(i *issuer) bool { return i.Is(made.URL) })
+	if at < 0 {
+		at, is.of = len(is.of), append(is.of, &issuer{Issuer: made})
+	} else if !slices.Equal(is.of[at].Audiences(), made.Audiences()) {
+		return fmt.Errorf("issuer %s has another audience in a line above, %s", made.URL, strings.Join(is.of[at].Audiences(), ","))
+	}
+	is.of[at].lines = append(is.of[at].lines, l)
+	return nil
+}
+
+// Caller is for whom a token stands. The error says why nobody is let in, in words for whoever has sent it; keys.Unchecked:
+// the issuer does not answer.
+func (is *Issuers) Caller(ctx context.Context, token string) (*Caller, error) {
+	address, isToken := keys.IssuerIn(token)
+	if !isToken {
+		return nil, errForeign
+	}
+	at := slices.IndexFunc(is.of, func(i *issuer) bool { return i.Is(address) })
+	if at < 0 {
+		return nil, errForeign
+	}
+	hash, now := HashOf(token), time.Now()
+	is.mu.Lock()
+	v, ok := is.known[hash]
+	is.mu.Unlock()
+	if ok && now.Before(v.until) {
+		return v.caller, nil
+	}
+	proof, err := is.of[at].Verify(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	c, err := is.of[at].vouch(proof)
+	if err != nil {
+		return nil, err
+	}
+	v = vouched{c, now.Add(vouchedFor)}
+	if proof.Expires.Before(v.until) {
+		v.until = proof.Expires
+	}
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	if len(is.known) >= mostVouched {
+		clear(is.known)
+	}
+	is.known[hash] = v
+	return c, nil
+}
+
+// vouch finds the line that fits.
+func (i *issuer) vouch(p keys.Proof) (*Caller, error) {
+	var said map[string]any
+	if err := p.Claims(&said); err != nil {
+		return nil, errors.New("the token's claims cannot be read")
+	}
+	for _, l := range i.lines {
+		if !slices.ContainsFunc(texts(l.claim, said[l.claim]), l.fits) {
+			continue
+		}
+		user := l.User
+		if claim, ok := strings.CutPrefix(user, "{"); ok {
+			user, _ = said[strings.TrimSuffix(claim, "}")].(string)
+		}
+		if l.role == Submitter && !userName(user) {
+			return nil, fmt.Errorf("the token of %s has no user's name in the claim %s", clip(p.Subject), l.User)
+		}
+		return l.caller(p.Subject, i.URL+" "+p.Subject, user), nil
+	}
+	return nil, fmt.Errorf("the token of %s has no claim that stands for a role here", clip(p.Subject))
+}
+
+func (l claimed) fits(value string) bool {
+	ok, err := path.Match(l.value, value)
+	return ok && err == nil
+}
+
+// texts are the values of a claim: a text, or a list of them; those of scope stand in one text with blanks between.
+func texts(claim string, value any) (all []string) {
+	switch v := value.(type) {
+	case string:
+		if claim == "scope" {
+			return strings.Fields(v)
+		}
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			if s, ok := one.(string); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+package door
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/ownca"
+)
+
+// With TLS, a request says so wherever it is served, with the client's certificate, also after the connection went over to net/http.
+func TestTLS(t *testing.T) {
+	ca := ownca.New(t, "ca")
+	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("host")...)
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(where string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "%s %s", where, r.TLS.PeerCertificates[0].Subject.CommonName)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Server: &http.Server{Handler: says("rest"), ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute},
+		Hot: map[string]http.Handler{"/x": says("hot")}}
+	over := make(chan error, 1)
+	go func() {
+		over <- s.Serve(tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}))
+	}()
+	client := ca.Client(t, cert, key)
+	for _, c := range []struct{ method, path, want string }{
+		{"POST", "/x", "hot host"}, {"POST", "/x", "hot host"}, {"GET", "/x", "rest host"}, {"POST", "/x", "rest host"}, {"GET", "/y", "rest host"},
+	} {
+		r, _ := http.NewRequest(c.method, "https://"+l.Addr().String()+c.path, strings.NewReader("body"))
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(body) != c.want {
+			t.Errorf("%s %s: %q %v, want %q", c.method, c.path, body, err, c.want)
+		}
+	}
+	client.CloseIdleConnections()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	<-over
+}
