@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/doctor"
+	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -65,7 +68,11 @@ unless --repair and --yes are given. The exit code is 0: all is well, 3: somethi
 type examination struct{ deep, repair, yes bool }
 
 func (c *cli) examine(ctx context.Context, cfg config, db *pgxpool.Pool, e examination) error {
-	dc := doctor.Config{Direct: db, Load: site.NewStore(site.Config{Pool: db}).Version, Clock: daemonClock, Connections: cfg.Connections, DaemonTTL: cfg.DaemonTTL,
+	clock, err := daemonClock(cfg)
+	if err != nil {
+		return err
+	}
+	dc := doctor.Config{Direct: db, Load: site.NewStore(site.Config{Pool: db}).Version, Clock: clock, Connections: cfg.Connections, DaemonTTL: cfg.DaemonTTL,
 		Keep: dispatcher.Config{Keep: cfg.KeepDecisions, KeepHistory: cfg.KeepHistory, KeepSamples: cfg.KeepSamples}, Deep: e.deep, Log: newLog(c.err, cfg).Logger()}
 	if cfg.Database != "auto" && cfg.DatabaseDirect != "" && cfg.DatabaseDirect != cfg.Database {
 		pool, err := pg.Open(ctx, cfg.Database, pg.MaxConns(1), pg.Name("divvy doctor"))
@@ -126,24 +133,38 @@ func writeExamination(w io.Writer, r *doctor.Report, e examination) {
 
 var errNoDate = errors.New("the answer has no Date")
 
-// daemonClock asks a daemon what time it is: whole seconds, by the head of an answer.
-func daemonClock(ctx context.Context, address string) (time.Time, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
-	if err != nil {
-		return time.Time{}, err
+// daemonClock asks a daemon what time it is: whole seconds, by the head of an answer. Its address is the one that daemons tell each other.
+func daemonClock(cfg config) (func(ctx context.Context, address string) (time.Time, error), error) {
+	cl := &http.Client{Transport: http.DefaultTransport}
+	if cfg.TLSCA != "" {
+		cas, err := keys.ReadCAs(cfg.TLSCA)
+		if err != nil {
+			return nil, fmt.Errorf("tls_ca: %w", err)
+		}
+		cl.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: cas}}
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer resp.Body.Close()
-	date := resp.Header.Get("Date")
-	if date == "" {
-		return time.Time{}, errNoDate
-	}
-	at, err := http.ParseTime(date)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return at.Add(time.Second / 2), nil // the middle of that second
+	return func(ctx context.Context, address string) (time.Time, error) {
+		url := "http://" + address + "/healthz"
+		if host, secure := strings.CutPrefix(address, relay.Secure); secure {
+			url = "https://" + host + "/healthz"
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return time.Time{}, err
+		}
+		resp, err := cl.Do(req)
+		if err != nil {
+			return time.Time{}, err
+		}
+		defer resp.Body.Close()
+		date := resp.Header.Get("Date")
+		if date == "" {
+			return time.Time{}, errNoDate
+		}
+		at, err := http.ParseTime(date)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return at.Add(time.Second / 2), nil // the middle of that second
+	}, nil
 }

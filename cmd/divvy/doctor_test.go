@@ -1,7 +1,10 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -9,8 +12,10 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/doctor"
+	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/internal/relay"
 )
 
 // The doctor beside a daemon: what it finds, the dry run of a repair, the repair, and its exit code.
@@ -76,5 +81,33 @@ func TestDoctor(t *testing.T) {
 	})
 	if o := divvy(t, "doctor", "--database", dsn, "--yes"); o.code != exitUsage || !strings.Contains(o.err, "--repair") {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A daemon whose port speaks TLS says so in its address, and is asked for its clock that way.
+func TestDoctorAsksByTLS(t *testing.T) {
+	ca := ownca.New(t, "hosts")
+	certFile, keyFile := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("host")...)
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	daemon.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	daemon.StartTLS()
+	defer daemon.Close()
+	clock, err := daemonClock(config{TLSCA: ca.PEM})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := clock(t.Context(), relay.Secure+daemon.Listener.Addr().String())
+	if off := time.Since(at); err != nil || off.Abs() > 30*time.Second {
+		t.Errorf("%v off, %v", off, err)
+	}
+	if clock, err = daemonClock(config{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clock(t.Context(), relay.Secure+daemon.Listener.Addr().String()); err == nil {
+		t.Error("a CA that nobody trusts is believed")
 	}
 }
