@@ -158,7 +158,7 @@ func TestExitCodes(t *testing.T) {
 		"no file":            {[]string{"apply", "-f", "/nonexistent.yml", "--server", server}, exitFailed, "no such file"},
 		"nobody there":       {[]string{"status", "--server", "http://127.0.0.1:1"}, exitFailed, "divvy serve"},
 		"bad site":           {[]string{"apply", "-f", "testdata/site.yml", "--server", server}, exitFailed, "site.yml:4:5: weight -1 is negative"},
-		"open port":          {[]string{"serve", "--listen", "0.0.0.0:1"}, exitUsage, "no token is asked for\n  Give --token-file"},
+		"open port":          {[]string{"serve", "--listen", "0.0.0.0:1"}, exitUsage, "no token is asked for\n  Give --require-token, --token-file"},
 		"bad task file":      {[]string{"task", "submit", "-f", "testdata/site.yml", "--server", server}, exitFailed, "testdata/site.yml:2:1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,8 @@ func ParseJobKey(name string) (JobKey, error) {
 		at, k.Role = [3]string{parts[0], "", parts[2]}, parts[1]
 	case 5:
 		at, k.Group, k.Role = [3]string{parts[0], parts[2], parts[4]}, parts[1], parts[3]
-	default:
+	}
+	if k.Role == "" || len(parts) == 5 && k.Group == "" {
 		return JobKey{}, fmt.Errorf("%.80q is not the name of a job such as 0/sgx/1/pca/2 or 0/metrics/1", name)
 	}
 	for i, to := range []*int32{&k.Task, &k.Replica, &k.Index} {
