@@ -30,7 +30,10 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 	d.mu.Unlock()
 	if lost || len(head) == 0 || head[0].Closed {
 		d.cfg.Log.Warn("this daemon starts anew: it was taken for dead, or could not count", "daemon", d.id)
-		return 0, d.join(ctx)
+		if err := d.join(ctx); err != nil {
+			return 0, err
+		}
+		return d.followTails(ctx) // the counters that it has begun with may lack much that is not folded
 	}
 	if n, err = d.followTails(ctx); err != nil {
 		return n, err

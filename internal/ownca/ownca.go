@@ -1,4 +1,3 @@
-// Package ownca makes certificate authorities, certificates and issuers of JSON web tokens for tests.
 package ownca
 
 import (
