@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,8 @@ import (
 type fakeDispatcher struct {
 	pull    func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
 	err     error // of everything else
-	pulled  dispatcher.PullRequest
+	pulls   sync.Mutex
+	pulled  dispatcher.PullRequest // the last one
 	renewed dispatcher.RenewRequest
 	ended   dispatcher.FinishRequest
 	filter  dispatcher.JobFilter
@@ -42,7 +44,9 @@ type fakeDispatcher struct {
 }
 
 func (f *fakeDispatcher) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {
+	f.pulls.Lock() // many may come at once
 	f.pulled = r
+	f.pulls.Unlock()
 	if f.pull != nil {
 		return f.pull(ctx, r)
 	}
