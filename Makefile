@@ -3,7 +3,7 @@
 .PHONY: help build test race lint bench profile demo screenshots faults man ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
-RACE := ./dispatcher/... ./generator/... ./shares/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
+RACE := ./dispatcher/... ./generator/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
