@@ -35,14 +35,14 @@ func (c caseTB) Log(args ...any)              { c.r.Log(args...) }
 func (c caseTB) Logf(f string, args ...any)   { c.r.Logf(f, args...) }
 
 // onDatabases checks a property whose cases have a database each: so many of them, ten times as many with
-// DIVVY_LONG, a third where the race detector watches. A failure prints the seed that repeats it (-rapid.seed).
+// DIVVY_LONG, a sixth where the race detector watches. A failure prints the seed that repeats it (-rapid.seed).
 func onDatabases(t *testing.T, most int, property func(t testing.TB, r *rapid.T)) {
 	t.Helper()
 	if os.Getenv("DIVVY_LONG") != "" {
 		most *= 10
 	}
 	if raced {
-		most = (most + 2) / 3
+		most = (most + 5) / 6
 	}
 	done := 0
 	var failed atomic.Bool // once one has failed, the others are its smaller versions
