@@ -24,5 +24,8 @@ FROM gcr.io/distroless/static-debian12:nonroot AS divvy
 COPY --from=build /out/divvy /usr/bin/divvy
 USER 65532:65532
 EXPOSE 8470
+# Whether the process answers: some engines end what is ill, and that must not befall a daemon whose database is away. Whether it can
+# serve is "divvy health", which docker-compose.yml asks.
+HEALTHCHECK --interval=10s --timeout=6s --start-period=1h --retries=6 CMD ["/usr/bin/divvy", "health", "--live"]
 ENTRYPOINT ["/usr/bin/divvy"]
 CMD ["serve"]

@@ -3,8 +3,11 @@
 # Every check and every run of tests goes on after a failure, so that one run shows all that is wrong.
 
 golangci_version=v2.15.0
+kustomize_version=v5.8.1
+kube_score_version=v1.20.0
+govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,deploy,promtool                                      # what needs more than Go and PostgreSQL
+tags=browser,chaos,deploy,manifests,promtool                                 # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
@@ -63,6 +66,7 @@ needs() {
     fi
     missing+=(postgresql-15)
   fi
+  command -v systemd-analyze >/dev/null || missing+=(systemd) # to read units; nothing of it is started
   command -v promtool >/dev/null || missing+=(prometheus) # its server is not started: no tests need it
   if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
@@ -76,6 +80,33 @@ linter() {
     say "building golangci-lint $golangci_version"
     GOBIN=$(dirname "$golangci") GOFLAGS='' go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version"
   fi
+}
+
+# built NAME PACKAGE VERSION : a program of others, built once a version and kept, in PATH.
+built() {
+  local dir=$cache/$1-$3-$(go env GOVERSION)
+  if [[ ! -x $dir/$1 ]]; then
+    say "building $1 $3"
+    GOBIN=$dir GOFLAGS='' go install "$2@$3"
+  fi
+  PATH=$dir:$PATH
+}
+
+# manifests : what Kubernetes and systemd are given is what they understand, and as closed as it can be.
+manifests() {
+  built kustomize sigs.k8s.io/kustomize/kustomize/v5 "$kustomize_version"
+  built kube-score github.com/zegl/kube-score/cmd/kube-score "$kube_score_version"
+  tests "Kubernetes and systemd" -tags manifests -run 'Kubernetes|Systemd' ./deploy
+}
+
+# vulnerable : faults that are known of what divvy is built from and calls. The list of them is at vuln.go.dev; where that is not
+# reached, nothing is said.
+vulnerable() {
+  built govulncheck golang.org/x/vuln/cmd/govulncheck "$govulncheck_version"
+  if ! curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json; then
+    echo "SKIPPED: https://vuln.go.dev is not reached from here"; return
+  fi
+  govulncheck ./...
 }
 
 formatted() {

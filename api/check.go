@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"math"
 	"unicode/utf8"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -33,7 +34,9 @@ func checkPull(req *dispatcher.PullRequest) error {
 	}
 	f.length("body.request_id", req.RequestID, maxRequestID)
 	s := &req.Slot
-	f.positive("body.slot.cores", int64(s.Cores))
+	if s.Cores < 0 || s.Cores > math.MaxInt32 {
+		f.add("body.slot.cores", fmt.Sprintf("expected 0 (not stated) to %d", math.MaxInt32), s.Cores)
+	}
 	f.positive("body.slot.memory_mb", s.MemoryMB)
 	f.positive("body.slot.disk_mb", s.DiskMB)
 	f.positive("body.slot.walltime_s", s.WalltimeS)

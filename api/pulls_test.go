@@ -189,3 +189,12 @@ func FuzzPilotBodies(f *testing.F) {
 		}
 	})
 }
+
+// More cores than the database's counts hold are refused, not cut to the 705032704 that their low bits are.
+func TestPullOfTooManyCores(t *testing.T) {
+	b := newBench(t)
+	p := b.problem(b.call("POST", "/v1/pulls", `{"queue":"CERN","pilot":"p","slot":{"cores":5000000000}}`), 422)
+	if len(p.Errors) != 1 || p.Errors[0].Location != "body.slot.cores" || !strings.Contains(p.Errors[0].Message, "to 2147483647") {
+		t.Errorf("%+v", p.Errors)
+	}
+}

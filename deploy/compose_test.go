@@ -61,6 +61,7 @@ type project struct {
 	name  string
 	files []string
 	env   []string
+	ask   string // the daemon whose published port the test asks
 }
 
 // up builds the images and starts a project with a name, a port and image tags of its own. In the end nothing
@@ -70,13 +71,13 @@ func up(t *testing.T, files []string, env ...string) *project {
 	if out, err := exec.Command("docker", "version").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: no Docker engine can be had: %v\n%s", err, out)
 	}
-	p := &project{t: t, name: "divvytest" + strings.ToLower(rand.Text()[:8]), files: files}
-	p.env = append(os.Environ(), append(env, "DIVVY_PORT=0", "DIVVY_SLOTS=4", "DIVVY_TAG="+p.name)...)
+	p := &project{t: t, name: "divvytest" + strings.ToLower(rand.Text()[:8]), files: files, ask: "serve"}
+	p.env = append(os.Environ(), append(env, "DIVVY_PORT=0", "DIVVY_PORT_2=0", "PROMETHEUS_PORT=0", "DIVVY_SLOTS=4", "DIVVY_TAG="+p.name)...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(p.compose(nil, "logs", "--no-color", "--tail", "40"))
 		}
-		p.compose(nil, "--profile", "cli", "down", "--volumes", "--timeout", "20")
+		p.compose(nil, "--profile", "cli", "--profile", "monitoring", "down", "--volumes", "--timeout", "20")
 		p.docker("rmi", "divvy:"+p.name, "divvy-pilot:"+p.name)
 		p.gone()
 	})
@@ -165,12 +166,23 @@ func (p *project) submit() int64 {
 // get asks the published port; out nil: for the status alone.
 func (p *project) get(path, token string, out any) int {
 	p.t.Helper()
-	address := strings.TrimSpace(p.compose(nil, "port", "serve", "8470"))
-	_, port, err := net.SplitHostPort(address)
+	return p.getOf(p.url(p.ask, "8470")+path, token, out)
+}
+
+// url of a port that a service publishes.
+func (p *project) url(service, port string) string {
+	p.t.Helper()
+	address := strings.TrimSpace(p.compose(nil, "port", service, port))
+	_, published, err := net.SplitHostPort(address)
 	if err != nil {
 		p.t.Fatalf("published port %q: %v", address, err)
 	}
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, nil)
+	return "http://127.0.0.1:" + published
+}
+
+func (p *project) getOf(url, token string, out any) int {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -224,15 +236,25 @@ func TestCompose(t *testing.T) {
 		t.Errorf("log of the first job: %q", log)
 	}
 
-	// A daemon that is killed and started again has all it had, and the pilot comes back to it by itself.
-	p.must("kill", "serve")
+	// The daemon that decides is stopped amid work, and the other one goes on with it.
+	id = p.submit()
+	p.must("stop", "serve")
+	if code := p.exitCode("serve"); code != "0" {
+		t.Errorf("serve stopped with exit code %s", code)
+	}
+	p.ask = "serve-2"
+	p.done(id, "")
+	p.done(p.submit(), "")
+
+	// Daemons that are killed and started again have all they had, and the pilot comes back to them by itself.
+	p.must("kill", "serve-2")
 	p.must("up", "--detach", "--wait", "--wait-timeout", "120")
 	p.done(id, "")
 	p.done(p.submit(), "")
 
 	// An orderly stop is one: daemon and pilot leave by themselves.
 	p.must("stop", "--timeout", "60")
-	for _, service := range []string{"pilot", "serve", "postgres"} {
+	for _, service := range []string{"pilot", "serve", "serve-2", "postgres"} {
 		if code := p.exitCode(service); code != "0" {
 			t.Errorf("%s stopped with exit code %s", service, code)
 		}
@@ -253,4 +275,5 @@ func TestComposeWithToken(t *testing.T) {
 		t.Errorf("statuses %v, want %v", statuses, want)
 	}
 	p.done(p.submit(), "no-secret-at-all-0123")
+	p.monitored()
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -112,6 +113,8 @@ func newPull(req PullRequest) (*pull, error) {
 		return nil, &FieldError{"max", req.Max, "between 0 and 1000"}
 	case req.WaitS < 0 || req.WaitS > 300:
 		return nil, &FieldError{"wait_s", req.WaitS, "between 0 and 300"}
+	case req.Slot.Cores > math.MaxInt32:
+		return nil, &FieldError{"slot.cores", req.Slot.Cores, fmt.Sprintf("at most %d", math.MaxInt32)}
 	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
 		return nil, &FieldError{"slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more"}
 	}

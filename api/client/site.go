@@ -174,6 +174,12 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return get[Status](ctx, c, call{method: http.MethodGet, path: "/v1/status", repeat: true})
 }
 
+// Live is nil when the daemon's process answers, whatever its database does. It is asked once.
+func (c *Client) Live(ctx context.Context) error {
+	_, err := c.once(ctx, call{method: http.MethodGet, path: "/healthz"}, nil, "")
+	return err
+}
+
 // Ready is nil when the daemon can serve. It is asked once.
 func (c *Client) Ready(ctx context.Context) error {
 	_, err := c.once(ctx, call{method: http.MethodGet, path: "/readyz"}, nil, "")

@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -135,6 +137,39 @@ func TestWorkUpdates(t *testing.T) {
 		})
 		if len(seen) != len(u.Cells) || len(seen) < 10 || u.Shape == "" {
 			t.Errorf("%s: %d cells on the page, %d in its events", path, len(seen), len(u.Cells))
+		}
+	}
+}
+
+// Every cookie is for this site alone, out of reach of scripts, and for TLS alone where the browser came by TLS.
+func TestCookies(t *testing.T) {
+	s := filled(t)
+	for proto, secure := range map[string]bool{"https": true, "http": false} {
+		form := url.Values{formField: {strings.Repeat("ab", 16)}, "priority": {"-7"}}
+		r := httptest.NewRequest(http.MethodPost, "/tasks/5/priority", strings.NewReader(form.Encode()))
+		r.Header.Set("X-Forwarded-Proto", proto)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.AddCookie(&http.Cookie{Name: formCookie, Value: strings.Repeat("ab", 16)})
+		act := httptest.NewRecorder()
+		s.mux.ServeHTTP(act, r)
+		r = httptest.NewRequest(http.MethodGet, "/tasks/5", nil)
+		r.Header.Set("X-Forwarded-Proto", proto)
+		r.Header.Set("Accept", "text/html")
+		for _, c := range act.Result().Cookies() {
+			r.AddCookie(c)
+		}
+		next := httptest.NewRecorder()
+		s.mux.ServeHTTP(next, r)
+		all := append(act.Result().Cookies(), next.Result().Cookies()...)
+		var names []string
+		for _, c := range all {
+			names = append(names, c.Name)
+			if c.Secure != secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
+				t.Errorf("%s: %+v", proto, c)
+			}
+		}
+		if got := strings.Join(names, " "); got != "divvy_said divvy_form divvy_said" {
+			t.Errorf("%s: cookies %s", proto, got)
 		}
 	}
 }

@@ -189,9 +189,9 @@ func formIsOurs(r *http.Request) bool {
 }
 
 // say leaves a sentence for the next page of this browser.
-func say(w http.ResponseWriter, sentence string) {
+func say(w http.ResponseWriter, r *http.Request, sentence string) {
 	if sentence != "" {
-		http.SetCookie(w, &http.Cookie{Name: saidCookie, Value: url.QueryEscape(sentence), Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		setCookie(w, r, saidCookie, url.QueryEscape(sentence), time.Minute)
 	}
 }
 
@@ -201,7 +201,7 @@ func said(w http.ResponseWriter, r *http.Request) string {
 	if err != nil || c.Value == "" {
 		return ""
 	}
-	http.SetCookie(w, &http.Cookie{Name: saidCookie, Path: "/", MaxAge: -1})
+	setCookie(w, r, saidCookie, "", -time.Second)
 	sentence, err := url.QueryUnescape(c.Value)
 	if err != nil {
 		return ""

@@ -178,7 +178,7 @@ func (p *Page) serveAct(a Act) http.Handler {
 			f.Title, f.Show, f.View = answer.Title, answer.Show, answer.Template
 			p.render(w, http.StatusOK, answer.Template, f)
 		default:
-			say(w, answer.Said)
+			say(w, r, answer.Said)
 			http.Redirect(w, r, answer.To, http.StatusSeeOther)
 		}
 	})

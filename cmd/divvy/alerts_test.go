@@ -64,6 +64,10 @@ func TestAlertRules(t *testing.T) {
 				t.Errorf("%q: a name of its own, severity, summary and description are needed", r.Alert)
 			}
 			seen[r.Alert] = true
+			if want := "https://github.com/divvyhq/divvy/blob/main/docs/runbook.md#" + strings.ToLower(r.Alert); r.Annotations["runbook_url"] != want {
+				t.Errorf("%s: runbook_url %q, want %q", r.Alert, r.Annotations["runbook_url"], want)
+			}
+			runbookSays(t, r.Alert, r.Labels["severity"])
 			checkExpr(t, r.Alert, r.Expr, metrics)
 		}
 	}
@@ -76,9 +80,35 @@ func TestAlertRules(t *testing.T) {
 			t.Errorf("alerts_test.yml does not show %s fire", alert)
 		}
 	}
+	for _, entry := range regexp.MustCompile(`(?m)^## (\S+)$`).FindAllStringSubmatch(runbook(t), -1) {
+		if !seen[entry[1]] {
+			t.Errorf("the runbook has an entry for %s, which is no alert", entry[1])
+		}
+	}
 	for _, want := range []string{"DivvyTasksLate", "DivvyTasksThrottled", "DivvyQueueBlackHole"} {
 		if !seen[want] {
 			t.Errorf("no rule %s", want)
+		}
+	}
+}
+
+func runbook(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// runbookSays holds an alert's entry against it: the same severity, what to look at, what to do.
+func runbookSays(t *testing.T, alert, severity string) {
+	t.Helper()
+	_, after, _ := strings.Cut(runbook(t), "\n## "+alert+"\n")
+	entry, _, _ := strings.Cut(after, "\n## ")
+	for _, want := range []string{"**" + severity + ".**", "\n- Look: ", "\n- Do: "} {
+		if !strings.Contains(entry, want) {
+			t.Errorf("the entry of %s in docs/runbook.md does not have %q", alert, want)
 		}
 	}
 }

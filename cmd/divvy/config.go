@@ -72,6 +72,9 @@ type config struct {
 	StopWithin     time.Duration `yaml:"stop_within" doc:"Longest time that an orderly stop may take before the daemon leaves anyway."`
 }
 
+// mostConnections is the largest max_connections of a PostgreSQL.
+const mostConnections = 262_143
+
 // What record may be.
 const (
 	recordSample = "sample"
@@ -137,6 +140,9 @@ func (c config) validate() error {
 	}
 	if c.Connections < 4 {
 		bad("connections", "%d is too few, at least 4", c.Connections)
+	}
+	if c.Connections > mostConnections {
+		bad("connections", "%d is too many, at most %d, which is what PostgreSQL can have", c.Connections, mostConnections)
 	}
 	if c.Database == "auto" && c.StateDir == "" {
 		bad("state_dir", "is empty, and database auto needs it")

@@ -104,7 +104,7 @@ func rootCommand(c *cli) *cobra.Command {
 		}
 	}
 	add("run", serveCommand(c), pilotCommand(c), migrateCommand(c), doctorCommand(c), logCommand(c), tokenCommand(c), auditCommand(c), demoCommand(c), benchCommand(c))
-	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), reportCommand(c), statusCommand(c), importCommand(c))
+	add("site", applyCommand(c), sharesCommand(c), simCommand(c), tagsCommand(c), queueCommand(c), stockCommand(c), resourceCommand(c), claimCommand(c), reportCommand(c), statusCommand(c), healthCommand(c), importCommand(c))
 	add("work", taskCommand(c), jobCommand(c), watchCommand(c), topCommand(c))
 	root.AddCommand(manCommand(c))
 	root.AddCommand(payloadCommand(c), benchLoadCommand(c), benchServeCommand(c))

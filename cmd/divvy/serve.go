@@ -47,11 +47,13 @@ func (c *cli) serve(ctx context.Context, cfg config) error {
 	log := lines.Logger()
 	d := newDaemon(cfg, log)
 	d.lines = lines
+	systemd := supervisorOf(log)
 	quit := tellOnHangup(ctx, log)
 	defer quit()
 	if err := d.Start(ctx); err != nil {
 		return err
 	}
+	defer systemd.supervised(d)()
 	var failure error
 	select {
 	case <-ctx.Done():
@@ -59,6 +61,7 @@ func (c *cli) serve(ctx context.Context, cfg config) error {
 	case failure = <-d.Failed():
 		log.Error("stopping: the daemon cannot go on", "error", failure)
 	}
+	systemd.tell("STOPPING=1")
 	if err := d.Stop(context.WithoutCancel(ctx)); err != nil && failure == nil {
 		failure = err
 	}

@@ -49,3 +49,35 @@ func TestJobsStayInTheirFolder(t *testing.T) {
 		}
 	})
 }
+
+// A link that a job has left in the place of a folder opens nothing elsewhere.
+func TestNoFolderElsewhereIsOpened(t *testing.T) {
+	own, elsewhere := t.TempDir(), t.TempDir()
+	if err := os.Chmod(elsewhere, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(own, "sub"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(own, "link")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, refused := range map[string]bool{"sub": false, "link": true} {
+		if err := open(root, name); (err != nil) != refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for dir, want := range map[string]os.FileMode{elsewhere: 0o500, filepath.Join(own, "sub"): 0o700} {
+		if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s is %v, want %v: %v", dir, st.Mode(), want, err)
+		}
+	}
+	if err := removeAll(own); err != nil {
+		t.Error(err)
+	}
+}

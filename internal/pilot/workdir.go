@@ -189,11 +189,18 @@ func removeAll(path string) error {
 	if err := os.RemoveAll(path); err == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(p, 0o700)
-		}
-		return nil
-	})
+	if root, err := os.OpenRoot(filepath.Dir(path)); err == nil {
+		defer root.Close()
+		_ = fs.WalkDir(root.FS(), filepath.Base(path), func(p string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				_ = open(root, p)
+			}
+			return nil
+		})
+	}
 	return os.RemoveAll(path)
 }
+
+// open makes a folder one that can be emptied. What a job has left running may put a link in its place meanwhile: one that leads
+// out of root is refused.
+func open(root *os.Root, folder string) error { return root.Chmod(folder, 0o700) }

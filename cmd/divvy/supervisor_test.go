@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/ownca"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// hearStates is a socket as systemd's, and what is said to it.
+func hearStates(t *testing.T) (socket string, next func() string) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return socket, func() string {
+		t.Helper()
+		text := make([]byte, 4096)
+		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+		n, err := conn.Read(text)
+		if err != nil {
+			t.Fatalf("systemd hears nothing: %v", err)
+		}
+		return string(text[:n])
+	}
+}
+
+// systemd hears of a daemon that it serves, that it lives, also by TLS, and that it stops.
+func TestSupervised(t *testing.T) {
+	socket, next := hearStates(t)
+	t.Setenv("NOTIFY_SOCKET", socket)
+	t.Setenv("WATCHDOG_USEC", "300000")
+	p := startProcess(t, "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", "testdata/site.yml")
+	url := p.says(t, `msg=serving url=(\S+)`)
+	if got, want := next(), "READY=1\nSTATUS=serving at "+url; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for range 3 {
+		if got := next(); got != "WATCHDOG=1" {
+			t.Errorf("%q", got)
+		}
+	}
+	if err := p.end(t, syscall.SIGTERM); err != nil {
+		t.Errorf("it ended with %v:\n%s", err, p.text())
+	}
+	last := next()
+	for last == "WATCHDOG=1" {
+		last = next()
+	}
+	if last != "STOPPING=1" {
+		t.Errorf("%q", last)
+	}
+	if strings.Contains(p.text(), "systemd") {
+		t.Errorf("it complains:\n%s", p.text())
+	}
+}
+
+// A daemon answers itself by TLS too, whatever name its certificate is for, and no longer when its port is closed.
+func TestAlive(t *testing.T) {
+	d, _ := startDaemon(t, func(c *config) {
+		c.TLSCert, c.TLSKey = ownca.New(t, "hosts").Issue(t, time.Now().Add(time.Hour), ownca.Person("elsewhere")...)
+	})
+	if err := d.alive(t.Context()); err != nil || !strings.HasPrefix(d.URL(), "https://") {
+		t.Errorf("%s: %v", d.URL(), err)
+	}
+	gone := &daemon{listener: closedListener(t)}
+	if err := gone.alive(t.Context()); err == nil {
+		t.Error("a closed port is alive")
+	}
+	gone.leaving.Store(true)
+	if err := gone.alive(t.Context()); err != nil {
+		t.Errorf("while it leaves: %v", err)
+	}
+}
+
+func closedListener(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	return l
+}
+
+// Nothing is said of a daemon that does not answer itself; when it does again, it is.
+func TestWatchdog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hangs bool
+		beats := 0
+		s := supervisor{socket: "unused", within: 30 * time.Second, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		ctx, cancel := context.WithCancel(t.Context())
+		alive := func(ctx context.Context) error {
+			if hangs {
+				<-ctx.Done()
+				return errors.New("no answer")
+			}
+			return nil
+		}
+		go s.watch(ctx, alive, func(string) { beats++ })
+		for _, c := range []struct {
+			hangs bool
+			beats int
+		}{{false, 6}, {true, 0}, {false, 6}} {
+			hangs, beats = c.hangs, 0
+			time.Sleep(61 * time.Second)
+			synctest.Wait()
+			if beats < c.beats || beats > c.beats+1 {
+				t.Errorf("hangs %v: %d beats in a minute, want %d", c.hangs, beats, c.beats)
+			}
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// The watchdog of another process is not ours; what systemd said is for no child.
+func TestSupervisorOf(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", "/run/x")
+	t.Setenv("WATCHDOG_USEC", "5000000")
+	t.Setenv("WATCHDOG_PID", "1")
+	if s := supervisorOf(nil); s.socket != "/run/x" || s.within != 0 {
+		t.Errorf("%+v", s)
+	}
+	if s := supervisorOf(nil); s.socket != "" {
+		t.Errorf("a second look: %+v", s)
+	}
+	for usec, want := range map[string]time.Duration{"5000000": 5 * time.Second, "-1": 0, "soon": 0} {
+		t.Setenv("WATCHDOG_USEC", usec)
+		if s := supervisorOf(nil); s.within != want {
+			t.Errorf("%s: %s", usec, s.within)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package dispatcher
+
+import (
+	"errors"
+	"testing"
+)
+
+// Cores are int4 in the records of decisions: what does not fit is refused where it comes in.
+func TestPullOfTooManyCores(t *testing.T) {
+	for cores, field := range map[int]string{1 << 31: "slot.cores", -1: "slot", 1<<31 - 1: ""} {
+		_, err := newPull(PullRequest{Queue: "Q", Pilot: "p", Slot: Slot{Cores: cores}})
+		var bad *FieldError
+		if errors.As(err, &bad) != (field != "") || bad != nil && bad.Field != field {
+			t.Errorf("%d cores: %v", cores, err)
+		}
+	}
+}
