@@ -30,6 +30,7 @@ type fault struct {
 	courier bool   // pilots talk to daemons by way of couriers
 	own     bool   // the database is harmed, so it is nobody else's
 	small   bool   // the database has a disk of its own, a small one
+	file    string // of the program that daemons are at first; empty: the one under test
 	strike  func(*testing.T, *chaosPlay)
 }
 

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -59,7 +60,6 @@ type chaosPlay struct {
 	disk   string    // mount point of the database's own disk, if it has one
 	struck int64     // when it went wrong, and
 	healed int64     // when nothing was wrong any more but for what had come of it
-
 }
 
 // link is a daemon, with the wires that lead to it and from it.
@@ -68,6 +68,7 @@ type link struct {
 	front, db, relay *chaos.Wire
 	courier          *chaos.Courier // nil: none
 	url              string         // for pilots
+	file             string         // of the program that runs there
 }
 
 // playNumber makes names of databases.
@@ -114,7 +115,7 @@ func admin(t *testing.T, dsn, sql string) {
 // link lays the wires of one more daemon and starts it.
 func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 	t.Helper()
-	l := &link{}
+	l := &link{file: cmp.Or(f.file, binary(t))}
 	for i, w := range []**chaos.Wire{&l.front, &l.db, &l.relay} {
 		wire, err := chaos.NewWire(c.seed + uint64(10*len(c.links)+i))
 		if err != nil {
@@ -144,7 +145,7 @@ func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 // start starts a daemon, or another one in the place of one that has ended.
 func (c *chaosPlay) start(t *testing.T, l *link, user string) {
 	t.Helper()
-	p := start(t, environment(), "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, l.db.Addr(), c.name),
+	p := startOther(t, l.file, environment(), "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, l.db.Addr(), c.name),
 		"--listen", "127.0.0.1:0", "--advertise", l.relay.Addr(), "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
 		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10")
 	u, err := url.Parse(p.says(t, `msg=serving url=(\S+)`))
