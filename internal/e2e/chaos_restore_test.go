@@ -230,7 +230,7 @@ func (r *restoring) once(t *testing.T, dsn string, jobs int) {
 
 func (r *restoring) serve(t *testing.T, dsn string) *daemon {
 	t.Helper()
-	return serve(t, dsn, "--lease-first", "15s", "--lease-ttl", "3m", "--lease-renew", "2s", "--daemon-ttl", "3s", "--connections", "8")
+	return serve(t, dsn, "--lease-first", "15s", "--lease-ttl", "3m", "--lease-renew", "2s", "--daemon-ttl", "5s", "--connections", "8")
 }
 
 func (r *restoring) submit(t *testing.T, d *daemon, n int64) int64 {
@@ -246,12 +246,14 @@ func (r *restoring) submit(t *testing.T, d *daemon, n int64) int64 {
 // pull takes one job.
 func (r *restoring) pull(t *testing.T, d *daemon) client.Lease {
 	t.Helper()
-	reply, err := d.client.Pull(t.Context(), client.PullRequest{Queue: "BIG", Pilot: "p", Slot: client.Slot{Cores: 1}, Max: 1, WaitS: 10})
+	reply, err := d.client.Pull(t.Context(), onePull)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return reply.Leases[0]
 }
+
+var onePull = client.PullRequest{Queue: "BIG", Pilot: "p", Slot: client.Slot{Cores: 1}, Max: 1, WaitS: 10}
 
 func (r *restoring) finish(t *testing.T, d *daemon, l client.Lease, want string) {
 	t.Helper()
@@ -270,9 +272,13 @@ func (r *restoring) load(t *testing.T, d *daemon, n int, beside func()) {
 	for range 4 {
 		pilots.Go(func() {
 			for {
-				l := r.pull(t, d)
+				reply, err := d.client.Pull(t.Context(), onePull)
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				pause(t.Context(), 30*time.Millisecond) // it takes its time, so that work is left
-				r.finish(t, d, l, "recorded")
+				r.finish(t, d, reply.Leases[0], "recorded")
 				mu.Lock()
 				done++
 				end := over && done >= n

@@ -51,7 +51,7 @@ func (u *upgrade) play(t *testing.T, old string) {
 	})
 	for round, file := range []string{binary(t), old, binary(t)} {
 		if round > 0 && !long() {
-			u.stage(t, "all daemons change at once", func() { u.change(t, file, u.links...) })
+			u.stage(t, "all daemons change, one behind the other", func() { u.change(t, file, u.links...) })
 			continue
 		}
 		for i, l := range u.links {
@@ -97,6 +97,9 @@ func (u *upgrade) change(t *testing.T, file string, links ...*link) {
 		if err != nil || s.Build != want {
 			t.Errorf("the daemon says that it is %q, %v; want %s", s.Build, err, want)
 		}
+		if got := u.newest(t); got != want && (got != "" || file == binary(t) || u.from.migration >= 40) { // before, the table had no column for it
+			t.Errorf("the table of daemons says %q, want %s", got, want)
+		}
 	}
 }
 
@@ -134,6 +137,20 @@ func (u *upgrade) schema(t *testing.T) (n int64) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// newest is the version of the youngest daemon, as its row has it.
+func (u *upgrade) newest(t *testing.T) (version string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), u.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), "SELECT version FROM daemons ORDER BY id DESC LIMIT 1").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	return version
 }
 
 // versionOf is what a program says of itself.
