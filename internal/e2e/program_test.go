@@ -105,11 +105,11 @@ func environment(extra ...string) (env []string) {
 // start runs divvy with these arguments. It is killed at the end of the test, or when the test's process dies.
 func start(t testing.TB, env []string, args ...string) *program {
 	t.Helper()
-	return startOther(t, binary(t), env, args...)
+	return startOf(t, binary(t), env, args...)
 }
 
-// startOther is start for a program that was built elsewhere.
-func startOther(t testing.TB, file string, env []string, args ...string) *program {
+// startOf is start of a divvy that was built in another way.
+func startOf(t testing.TB, file string, env []string, args ...string) *program {
 	t.Helper()
 	p := &program{name: args[0], cmd: exec.Command(file, args...), ended: make(chan struct{})}
 	p.cmd.Env, p.cmd.SysProcAttr = env, diesWithUs()
