@@ -9,6 +9,7 @@ govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
 tags=browser,chaos,deploy,manifests,promtool                                 # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
+export DIVVY_RELEASES=${DIVVY_RELEASES:-$cache/releases} # the release before, as the upgrade test built it
 work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
 : >"$totals"
