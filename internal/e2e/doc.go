@@ -10,6 +10,7 @@
 //	TestFirstContact  the quick start, as a stranger does it
 //	TestChaos         with the tag chaos: one fault a play, of processes, of PostgreSQL and of what lies between them; see
 //	                  docs/guarantees.md. Its verdict is that of TestKills and more: usage, claims, places of jobs
+//	TestPatroni       with the tag chaos: PostgreSQL of two nodes (deploy/patroni), nodes die, etcd stands still; the same verdict
 //
 // # What TestKills proves
 //
