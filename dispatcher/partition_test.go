@@ -27,6 +27,9 @@ func (f *fixture) partition(d *Dispatcher) int {
 	return n
 }
 
+// makeYesterday makes the partition that checkpoints need when they are made older just after midnight.
+const makeYesterday = "SELECT divvy_make_days('checkpoints', (now() AT TIME ZONE 'UTC')::date - 1, 1)"
+
 // home counts the rows of a table by where they are: in the partition of their day, in the default, elsewhere.
 func (f *fixture) home(table, key string) (day, rest, astray int) {
 	f.t.Helper()

@@ -64,6 +64,7 @@ func TestReplayPageFoldsAMoment(t *testing.T) {
 	want := f.counts()
 	finish(t, d, Finished, leases[2:]...)
 	f.enqueue(batch{share: "A", n: 7})
+	f.exec(makeYesterday)
 	f.exec("UPDATE checkpoints SET at = at - interval '2 min'") // so that the next one is made
 	fold()
 	f.exec("UPDATE checkpoints SET at = at + interval '11 min' WHERE at > $1", moment) // and bounds what is read

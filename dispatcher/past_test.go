@@ -328,6 +328,7 @@ func TestFoldOfAMoment(t *testing.T) {
 		}
 		moments = append(moments, m)
 		if i%4 == 0 { // there is more than one checkpoint
+			h.exec(makeYesterday)
 			h.exec("UPDATE checkpoints SET at = at - interval '61 s'")
 		}
 	}

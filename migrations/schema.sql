@@ -4002,11 +4002,11 @@ COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are
 
 COMMENT ON INDEX public.jobs_pkey IS 'By id: claims that go by key, ends, cancel, GET of a job. 22 bytes a job, 66 of WAL: ids grow.';
 
-CREATE INDEX jobs_ready ON public.jobs USING btree (share_id, shape_id, place, id) WHERE (state = 'ready'::text);
+CREATE INDEX jobs_ready ON public.jobs USING btree (share_id, shape_id, place, id) WITH (deduplicate_items=off) WHERE (state = 'ready'::text);
 
 COMMENT ON INDEX public.jobs_ready IS 'The ready jobs of a share and shape in order: windows read on from a cursor. 40 to 70 bytes a job, 113 of WAL, about 2 us when shares come mixed. Renewals and claims do not touch it.';
 
-CREATE INDEX jobs_task ON public.jobs USING btree (task_id, id);
+CREATE INDEX jobs_task ON public.jobs USING btree (task_id, id) WITH (deduplicate_items=off);
 
 COMMENT ON INDEX public.jobs_task IS 'The live jobs of a task: pause, resume, abort, lists. 33 bytes a job, 86 of WAL, about 2 us when tasks come mixed.';
 

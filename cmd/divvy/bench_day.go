@@ -13,7 +13,7 @@ import (
 func benchDayCommand(c *cli) *cobra.Command {
 	day := bench.DayOf()
 	var short, asJSON bool
-	var database string
+	var database, plot string
 	cmd := &cobra.Command{
 		Use:   "day",
 		Short: "A day of a large site in fast motion, counted to the last job",
@@ -22,8 +22,11 @@ private PostgreSQL with durable commits. Jobs end, fail and are lost with their 
 work and one has it in bursts. A few times nothing ends for a moment, and every share is compared with its target.
 
 In the end every attempt that a pilot was given must be known to the database as the pilot knows it, the jobs of every
-task cover its input exactly once, and the counters agree with a recount: else exit code 1 and no figure.`,
-		Example: "  divvy bench day --short\n  divvy bench day\n  divvy bench day --slots 60000 --speed 200",
+task cover its input exactly once, and the counters agree with a recount: else exit code 1 and no figure.
+
+Every ten minutes of the day memory, tables, dead rows and how long pulls took are sampled: the trend of the last three
+quarters says whether they stayed flat, and --plot draws them.`,
+		Example: "  divvy bench day --short\n  divvy bench day --plot docs\n  divvy bench day --slots 60000 --speed 200",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			binary, err := os.Executable()
@@ -42,10 +45,14 @@ task cover its input exactly once, and the counters agree with a recount: else e
 			if err != nil {
 				return err
 			}
-			return c.printReport(report)
+			if err := c.printReport(report); err != nil || plot == "" {
+				return err
+			}
+			return plotDay(plot, report)
 		},
 	}
 	fl := cmd.Flags()
+	fl.StringVar(&plot, "plot", "", "folder for what was sampled: day.csv, and day.svg drawn of it")
 	fl.BoolVar(&short, "short", false, "a small site in half a minute, in place of all flags below")
 	fl.BoolVar(&asJSON, "json", false, "the whole report as JSON")
 	fl.StringVar(&database, "database", "", "DSN of your own server; a database is made on it and dropped again")

@@ -1,7 +1,13 @@
 package main
 
 import (
+	"encoding/csv"
+	"encoding/xml"
+	"html"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -12,13 +18,15 @@ func TestBenchDay(t *testing.T) {
 		t.Skip("short: starts a cluster, a daemon and a thousand slots")
 	}
 	t.Setenv(runAsDivvy, "1")
-	o := divvy(t, "bench", "day", "--short")
+	dir := filepath.Join(t.TempDir(), "plots")
+	o := divvy(t, "bench", "day", "--short", "--plot", dir)
 	if o.code != exitOK {
 		t.Fatalf("%+v", o)
 	}
 	lines := strings.Split(o.out, "\n")
 	for i, want := range []string{`^day off_at_rest_jobs \d+(\.\d+)? target 1\.0 ok$`, `^day ends_ratio \d+(\.\d+)? target 0\.90 (ok|below)$`,
-		`^day memory_mb \d+(\.\d+)? target 400 ok$`, `^$`} {
+		`^day memory_mb \d+(\.\d+)? target 400 ok$`, `^day memory_drift \d+\.\d+ target 1\.1 (ok|below)$`, `^day tables_drift \d+\.\d+ target 1\.1 (ok|below)$`,
+		`^day indexes_drift \d+\.\d+ target 1\.1 (ok|below)$`, `^day pull_p99_drift \d+\.\d+ target 1\.5 (ok|below)$`, `^$`} {
 		if !regexp.MustCompile(want).MatchString(lines[i]) {
 			t.Errorf("line %d: %q, want %s", i+1, lines[i], want)
 		}
@@ -28,11 +36,47 @@ func TestBenchDay(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, o.out)
 		}
 	}
+	plotted(t, dir)
 	if o := divvy(t, "bench", "history", "--days", "1"); o.code != exitFailed || !strings.Contains(o.err, "this history makes no sense") {
 		t.Errorf("%+v", o)
 	}
 	if o := divvy(t, "bench", "day", "--slots", "1"); o.code != exitFailed || !strings.Contains(o.err, "this day makes no sense") {
 		t.Errorf("%+v", o)
+	}
+}
+
+// plotted holds the samples of a day against the picture of them.
+func plotted(t *testing.T, dir string) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(dir, "day.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(lines) < 20 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	last := lines[len(lines)-1]
+	for i, name := range lines[0] { // all of these are more than nothing in the end, but for what may be cleared away
+		if v, err := strconv.ParseFloat(last[i], 64); err != nil || v <= 0 && name != "dead_jobs" && name != "dead_leases" && name != "vacuums" {
+			t.Errorf("%s is %q in the end, %v", name, last[i], err)
+		}
+	}
+	svg, err := os.ReadFile(filepath.Join(dir, "day.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(svg, new(struct{ XMLName xml.Name })); err != nil {
+		t.Error(err)
+	}
+	for _, d := range dayDiagrams {
+		if !strings.Contains(string(svg), html.EscapeString(d.what)) {
+			t.Errorf("no diagram of %s", d.what)
+		}
+	}
+	if n := strings.Count(string(svg), `<path class="line r0" d="M`); n < len(dayDiagrams) || strings.Contains(string(svg), "NaN") {
+		t.Errorf("%d first lines of %d diagrams:\n%s", n, len(dayDiagrams), svg)
 	}
 }
 

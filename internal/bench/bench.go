@@ -106,6 +106,7 @@ type Report struct {
 	Checks   []string  `json:"checks"`            // what was checked after which measurement
 	Settings []Setting `json:"settings"`
 	Commands []string  `json:"commands"`
+	Samples  []Sample  `json:"samples,omitempty"` // of a day
 }
 
 // Skip is a measurement that was wanted and could not be made.

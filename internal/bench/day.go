@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -81,6 +83,8 @@ type dayRun struct {
 	worst  []float64 // share furthest off, at each rest
 	moving []float64 // the same between two rests
 	took   time.Duration
+
+	samples []Sample // while jobs ended
 }
 
 // RunDay goes through a day with a daemon in a process of its own and pilots in this one. A check that fails is a
@@ -162,7 +166,7 @@ func (r *dayRun) live(ctx context.Context) error {
 		}
 		ended <- err
 	}()
-	err := r.parts(ctx)
+	err := r.sampled(ctx)
 	if err == nil {
 		r.site.close()
 		err = r.settled(ctx)
@@ -178,6 +182,15 @@ func (r *dayRun) live(ctx context.Context) error {
 		return err
 	}
 	return r.figures()
+}
+
+// sampled is the day with somebody who looks at what it weighs.
+func (r *dayRun) sampled(ctx context.Context) error {
+	group, inner := errgroup.WithContext(ctx)
+	looking, over := context.WithCancel(inner)
+	group.Go(func() error { return r.sample(looking) })
+	group.Go(func() error { defer over(); return r.parts(inner) })
+	return group.Wait()
 }
 
 // parts is the day from rest to rest.

@@ -30,6 +30,8 @@ func (r *dayRun) figures() error {
 		newSeries("pulls of the whole day that were told to come again", "pulls", []float64{float64(r.site.refused.Load())})))
 	r.figure(atMost("day", "memory_mb", peak, 400, newSeries("most memory of the daemon that was resident", "MB", []float64{peak}),
 		newSeries("processor time of the daemon in all", "s", []float64{cpu.Seconds()})))
+	r.driftFigures()
+	r.report.Samples = r.samples
 	return nil
 }
 

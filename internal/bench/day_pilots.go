@@ -33,6 +33,7 @@ type dayPilots struct {
 	renewed  atomic.Int64
 	calls    atomic.Int64
 	refused  atomic.Int64 // pulls that were told to come again: the daemon could not serve
+	waits    waits        // of the pulls that brought jobs while jobs end
 
 	mu     sync.Mutex
 	seen   bitmap         // attempts that were granted
@@ -78,7 +79,19 @@ func (p *dayPilots) run(ctx context.Context) error {
 }
 
 // begin notes where the day begins: what filled the slots does not count.
-func (p *dayPilots) begin() { p.counts, p.began = p.now(), time.Now() }
+func (p *dayPilots) begin() {
+	p.counts = p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.began = time.Now()
+}
+
+// beganAt is when the day began; zero while the slots are filled.
+func (p *dayPilots) beganAt() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.began
+}
 
 // move lets jobs end, or keeps them from it.
 func (p *dayPilots) move(yes bool) {
@@ -194,7 +207,11 @@ func (n *dayNode) pull(ctx context.Context) {
 	go func() {
 		for {
 			n.calls.Add(1)
+			asked := time.Now()
 			reply, err := n.client.Pull(ctx, req)
+			if err == nil && n.moving.Load() {
+				n.waits.add(time.Since(asked))
+			}
 			if client.IsUnavailable(err) && wait(ctx, max(time.Second, client.RetryAfter(err))) == nil {
 				n.refused.Add(1)
 				continue // the same request: what it may have been given is not lost

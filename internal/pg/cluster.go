@@ -16,7 +16,7 @@ import (
 // ClusterConfig says where a private cluster lives and how it runs.
 type ClusterConfig struct {
 	StateDir  string            // the cluster is <StateDir>/postgres-<major>; must be empty when Ephemeral
-	Ephemeral bool              // own temporary folder, removed by Stop
+	Ephemeral bool              // own temporary folder, removed by Stop; with NoFsync in memory, if there is much
 	NoFsync   bool              // for tests: a crash of the machine may lose the data
 	Settings  map[string]string // over the tuned settings
 	Log       *slog.Logger      // nil: slog.Default()
@@ -118,7 +118,7 @@ func (c *Cluster) place(ctx context.Context) (err error) {
 		return err
 	}
 	if c.cfg.Ephemeral {
-		if c.cfg.StateDir, err = temporaryState(c.acc, c.log); err != nil {
+		if c.cfg.StateDir, err = temporaryState(c.acc, c.cfg.NoFsync, c.log); err != nil {
 			return err
 		}
 	}

@@ -368,6 +368,28 @@ func TestClusterEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
+// Data that may be lost is in memory where 4 GiB of it are free, unless somebody has said where.
+func TestClusterInMemory(t *testing.T) {
+	folder := func(noFsync bool) string {
+		c := startCluster(t, pg.ClusterConfig{Ephemeral: true, NoFsync: noFsync, Settings: map[string]string{"shared_buffers": "32MB"}})
+		defer stop(t, c)
+		return must(t, c.DSN(), "SHOW data_directory")
+	}
+	t.Setenv("TMPDIR", "")
+	var st syscall.Statfs_t
+	much := syscall.Statfs("/dev/shm", &st) == nil && int64(st.Bavail)*int64(st.Bsize) >= 4<<30
+	if got := folder(true); strings.HasPrefix(got, "/dev/shm/") != much {
+		t.Errorf("without fsync: %s; much memory: %v", got, much)
+	}
+	if got := folder(false); strings.HasPrefix(got, "/dev/shm/") {
+		t.Errorf("with fsync: %s", got)
+	}
+	t.Setenv("TMPDIR", stateDir(t))
+	if got := folder(true); !strings.HasPrefix(got, os.TempDir()) {
+		t.Errorf("with TMPDIR=%s: %s", os.TempDir(), got)
+	}
+}
+
 func TestClusterStateBelowAClosedFolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root runs the server as somebody else")
