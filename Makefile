@@ -41,7 +41,7 @@ screenshots: ## pictures of the page for the README, light and dark, in docs/ (n
 
 faults: ## every fault twice, and the table of docs/guarantees.md from it (a quarter of an hour on an idle machine)
 	rm -f faults.jsonl
-	DIVVY_LONG=1 DIVVY_FAULTS=$(CURDIR)/faults.jsonl go test -count=2 -tags chaos -timeout 60m -parallel 1 -run TestChaos ./internal/e2e
+	DIVVY_LONG=1 DIVVY_FAULTS=$(CURDIR)/faults.jsonl go test -count=2 -tags chaos -timeout 60m -parallel 1 -run 'TestChaos|TestDatabaseClock|TestPilotClock' ./internal/e2e
 	go run .ci/faults.go faults.jsonl docs/guarantees.md
 
 failovers: ## PostgreSQL under Patroni: primary and standby killed, a switchover, etcd frozen, three times each, and their table in docs/guarantees.md (ten minutes)

@@ -30,6 +30,8 @@ type fault struct {
 	courier bool   // pilots talk to daemons by way of couriers
 	own     bool   // the database is harmed, so it is nobody else's
 	small   bool   // the database has a disk of its own, a small one
+	leaping bool   // daemons have a clock that can be set
+	leaps   bool   // the database's clock is set
 	strike  func(*testing.T, *chaosPlay)
 }
 
@@ -116,6 +118,9 @@ var faults = []fault{
 	}},
 	{name: "daemons-swallowed", what: "nothing passes between three daemons, for six seconds", daemons: 3, strike: func(t *testing.T, c *chaosPlay) {
 		c.swallow(t, 6*time.Second, c.links[0].relay, c.links[1].relay, c.links[2].relay)
+	}},
+	{name: "daemon-clock", what: "the clocks of daemons leap by ±5 min, 3 h, −26 h, one by one and together", leaping: true, strike: func(t *testing.T, c *chaosPlay) {
+		c.leap(t)
 	}},
 	{name: "requests-twice", what: "requests of pilots doubled, overtaken, late by up to 0.6 s, answers lost", short: true, courier: true, strike: func(t *testing.T, c *chaosPlay) {
 		for _, l := range c.links {

@@ -68,6 +68,7 @@ type link struct {
 	*daemon
 	front, db, relay *chaos.Wire
 	courier          *chaos.Courier // nil: none
+	clock            hostClock      // "": that of this machine
 	url              string         // for pilots
 }
 
@@ -77,7 +78,7 @@ var playNumber atomic.Int64
 // newPlay makes a database on the cluster of the play and starts daemons.
 func newPlay(t *testing.T, cluster *pg.Cluster, f fault) *chaosPlay {
 	t.Helper()
-	c := &chaosPlay{storm: &storm{t: t, seed: seedOf(t), jobs: 1500, mayVanish: 5, pace: 60, doubtful: f.courier, tasks: map[int64]work{}, cluster: cluster}}
+	c := &chaosPlay{storm: &storm{t: t, seed: seedOf(t), jobs: 1500, mayVanish: 5, pace: 60, doubtful: f.courier, leaps: f.leaps, tasks: map[int64]work{}, cluster: cluster}}
 	if f.vanish > 0 {
 		c.mayVanish = f.vanish
 	}
@@ -136,6 +137,9 @@ func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 		t.Cleanup(func() { server.Close(); l.courier.Close() })
 		l.url = server.URL
 	}
+	if f.leaping {
+		l.clock = newHostClock(t)
+	}
 	c.links = append(c.links, l)
 	l.daemon = &daemon{client: clientOf(t, l.url)}
 	c.start(t, l, user)
@@ -145,7 +149,11 @@ func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 // start starts a daemon, or another one in the place of one that has ended.
 func (c *chaosPlay) start(t *testing.T, l *link, user string) {
 	t.Helper()
-	p := start(t, environment(), "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, l.db.Addr(), c.name),
+	file, env := binary(t), environment()
+	if l.clock != "" {
+		file, env = leapingBinary(t), append(env, clockFile+"="+string(l.clock))
+	}
+	p := startOf(t, file, env, "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, l.db.Addr(), c.name),
 		"--listen", "127.0.0.1:0", "--advertise", l.relay.Addr(), "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
 		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10")
 	u, err := url.Parse(p.says(t, `msg=serving url=(\S+)`))

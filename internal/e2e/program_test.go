@@ -105,7 +105,13 @@ func environment(extra ...string) (env []string) {
 // start runs divvy with these arguments. It is killed at the end of the test, or when the test's process dies.
 func start(t testing.TB, env []string, args ...string) *program {
 	t.Helper()
-	p := &program{name: args[0], cmd: exec.Command(binary(t), args...), ended: make(chan struct{})}
+	return startOf(t, binary(t), env, args...)
+}
+
+// startOf is start of a divvy that was built in another way.
+func startOf(t testing.TB, file string, env []string, args ...string) *program {
+	t.Helper()
+	p := &program{name: args[0], cmd: exec.Command(file, args...), ended: make(chan struct{})}
 	p.cmd.Env, p.cmd.SysProcAttr = env, diesWithUs()
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.log
 	started := make(chan error, 1)
