@@ -57,6 +57,7 @@ type Config struct {
 	Timing  Timing
 	Address string // host:port at which other daemons reach this one; empty: they do not
 	Secret  string // what they must say there
+	Version string // of this program, for the table of daemons
 
 	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
 	KeepHistory time.Duration // how long attempts and ended jobs are kept; 0: for ever
@@ -197,7 +198,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 func (d *Dispatcher) join(ctx context.Context) error {
 	host, _ := os.Hostname()
 	var id int64
-	args := pgx.StrictNamedArgs{"host": host, "pid": os.Getpid(), "address": d.cfg.Address, "secret": d.cfg.Secret}
+	args := pgx.StrictNamedArgs{"host": host, "pid": os.Getpid(), "address": d.cfg.Address, "secret": d.cfg.Secret, "version": d.cfg.Version}
 	if err := d.cfg.Pool.QueryRow(ctx, query["join"], args).Scan(&id); err != nil {
 		return fmt.Errorf("join: %w", err)
 	}

@@ -5,5 +5,8 @@
 // A file that has been released is never changed. schema.sql is a dump of the result; a test holds it to the
 // files (go test ./migrations -update writes it).
 //
+// What they may not do is tested by internal/e2e: TestMigrationsAreAdditive reads them, TestUpgrade runs the release before on
+// them. GoOn keeps ids from being given twice by a database that was set back.
+//
 // Any number of daemons may call Up at once: one works, under a session lock, and the others wait for it.
 package migrations

@@ -30,15 +30,17 @@ type Step struct {
 	AppliedAt *time.Time `json:"applied_at,omitempty"` // nil: pending
 }
 
-// Up applies all pending migrations and returns those that it applied. The pool needs one free connection,
-// and it must be a direct one: the lock is a session's.
+// Up applies all pending migrations and returns those that it applied, on two connections of its own to where the pool
+// leads, which must be direct: the lock is a session's. While it waits for a table it lets others through, see patience.go.
 func Up(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
+	own, err := givingWay(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("migrate up: %w", err)
+	}
+	defer own.Close()
 	var done []Step
-	err := with(db, func(p *goose.Provider) error {
-		results, err := p.Up(ctx)
-		for _, r := range results {
-			done = append(done, step(r.Source))
-		}
+	err = with(own, func(p *goose.Provider) (err error) {
+		done, err = up(ctx, p)
 		return err
 	})
 	if err != nil {

@@ -512,7 +512,8 @@ CREATE TABLE public.daemons (
     closed_at timestamp with time zone,
     address text DEFAULT ''::text NOT NULL,
     secret text DEFAULT ''::text NOT NULL,
-    pilot_queues integer[] DEFAULT '{}'::integer[] NOT NULL
+    pilot_queues integer[] DEFAULT '{}'::integer[] NOT NULL,
+    version text DEFAULT ''::text NOT NULL
 );
 
 COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is the fence: a claim of a closed daemon takes nothing.';
@@ -522,6 +523,8 @@ COMMENT ON COLUMN public.daemons.address IS 'host:port at which other daemons re
 COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must say there; made anew at every start.';
 
 COMMENT ON COLUMN public.daemons.pilot_queues IS 'Queues at which pilots asked it in the last five minutes, as of seen_at.';
+
+COMMENT ON COLUMN public.daemons.version IS 'Release that it is, or the commit that it was built from; empty: of a release that did not say so.';
 
 ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.daemons_id_seq
@@ -1114,6 +1117,17 @@ CREATE TABLE public.limits (
 WITH (fillfactor='50');
 
 COMMENT ON TABLE public.limits IS 'cap = held + free + what daemons have in escrow, in thousandths of a unit (queue: of a core).';
+
+CREATE TABLE public.lineage (
+    only_row boolean DEFAULT true NOT NULL,
+    place text NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT lineage_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE public.lineage IS 'Where this database was when a daemon started last. One writer: package migrations.';
+
+COMMENT ON COLUMN public.lineage.place IS 'System identifier of the server, its timeline, the database. Another one: it was restored, copied, or failed over.';
 
 CREATE TABLE public.lots (
     task_id bigint NOT NULL,
@@ -3801,6 +3815,9 @@ ALTER TABLE ONLY public.limit_lanes
 
 ALTER TABLE ONLY public.limits
     ADD CONSTRAINT limits_pkey PRIMARY KEY (kind, ref, pool);
+
+ALTER TABLE ONLY public.lineage
+    ADD CONSTRAINT lineage_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.lots
     ADD CONSTRAINT lots_pkey PRIMARY KEY (task_id, lot);

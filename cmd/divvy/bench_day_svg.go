@@ -19,17 +19,17 @@ type dayCurve struct {
 
 // dayDiagrams are what is drawn of a day, two a row.
 var dayDiagrams = []struct {
-	what   string
-	curves []dayCurve
+	name, what string
+	curves     []dayCurve
 }{
-	{"daemon, MB resident", []dayCurve{{"memory", func(s bench.Sample) float64 { return s.MemoryMB }}}},
-	{"pulls that brought jobs, ms", []dayCurve{{"p50", func(s bench.Sample) float64 { return s.P50 }}, {"p99", func(s bench.Sample) float64 { return s.P99 }}}},
-	{"live tables, MB", []dayCurve{{"rows", func(s bench.Sample) float64 { return s.TablesMB }}, {"indexes", func(s bench.Sample) float64 { return s.IndexesMB }}}},
-	{"dead rows, as estimated", []dayCurve{{"jobs", func(s bench.Sample) float64 { return s.DeadJobs }}, {"leases", func(s bench.Sample) float64 { return s.DeadLeases }}}},
-	{"jobs that ended a second", []dayCurve{{"ends", func(s bench.Sample) float64 { return s.Ends }}}},
-	{"daemon, µs of processor time an end", []dayCurve{{"time", func(s bench.Sample) float64 { return s.CPUUS }}}},
-	{"kept by intent, MB", []dayCurve{{"history", func(s bench.Sample) float64 { return s.HistoryMB }}, {"ledger and notes", func(s bench.Sample) float64 { return s.PassingMB }}}},
-	{"since the day began", []dayCurve{{"WAL, MB", func(s bench.Sample) float64 { return s.WALMB }}}},
+	{"memory", "daemon, MB resident", []dayCurve{{"memory", func(s bench.Sample) float64 { return s.MemoryMB }}}},
+	{"pulls", "those that brought jobs, ms", []dayCurve{{"p50", func(s bench.Sample) float64 { return s.P50 }}, {"p99", func(s bench.Sample) float64 { return s.P99 }}}},
+	{"live tables", "MB", []dayCurve{{"rows", func(s bench.Sample) float64 { return s.TablesMB }}, {"indexes", func(s bench.Sample) float64 { return s.IndexesMB }}}},
+	{"dead rows", "as estimated", []dayCurve{{"jobs", func(s bench.Sample) float64 { return s.DeadJobs }}, {"leases", func(s bench.Sample) float64 { return s.DeadLeases }}}},
+	{"ends", "jobs that ended a second", []dayCurve{{"ends", func(s bench.Sample) float64 { return s.Ends }}}},
+	{"processor time", "daemon, µs an end", []dayCurve{{"time", func(s bench.Sample) float64 { return s.CPUUS }}}},
+	{"kept", "by intent, MB", []dayCurve{{"history", func(s bench.Sample) float64 { return s.HistoryMB }}, {"ledger", func(s bench.Sample) float64 { return s.PassingMB }}}},
+	{"WAL", "MB in all", []dayCurve{{"WAL, MB", func(s bench.Sample) float64 { return s.WALMB }}}},
 }
 
 // writeDaySVG draws the samples of a day over its hours.
@@ -42,7 +42,7 @@ func writeDaySVG(w io.Writer, title string, samples []bench.Sample) error {
 	fmt.Fprintf(&b, `<rect class="page" width="%d" height="%d"/><text class="head" x="20" y="28">%s</text>`+"\n", svgWidth, height, html.EscapeString(title))
 	fmt.Fprintf(&b, `<text x="20" y="52">over the hours of the day, rests left out; a point is %s</text>`+"\n", pointOf(samples))
 	for k, d := range dayDiagrams {
-		drawDay(&b, panel{x: []float64{leftPanel, rightPanel}[k%2], y: float64(svgHead + k/2*svgRow + 24)}, d.what, d.curves, samples)
+		drawDay(&b, panel{x: []float64{leftPanel, rightPanel}[k%2], y: float64(svgHead + k/2*svgRow + 24)}, d.name, d.what, d.curves, samples)
 	}
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
@@ -58,16 +58,15 @@ func pointOf(samples []bench.Sample) string {
 	return fmt.Sprintf("%.0f minutes of it", minutes)
 }
 
-func drawDay(b *strings.Builder, p panel, what string, curves []dayCurve, samples []bench.Sample) {
-	lines, names := make([][]float64, len(curves)), make([]string, len(curves))
+func drawDay(b *strings.Builder, p panel, name, what string, curves []dayCurve, samples []bench.Sample) {
+	lines := make([][]float64, len(curves))
 	for k, c := range curves {
-		names[k] = c.name
 		for _, s := range samples {
 			lines[k] = append(lines[k], c.of(s))
 		}
 		p.cover(samples[len(samples)-1].Hour, lines[k])
 	}
-	p.frame(b, strings.Join(names, " and "), what)
+	p.frame(b, name, what)
 	for k, line := range lines {
 		points := make([]string, len(line))
 		for i, v := range line {
@@ -76,13 +75,10 @@ func drawDay(b *strings.Builder, p panel, what string, curves []dayCurve, sample
 		fmt.Fprintf(b, `<path class="line r%d" d="M%s"/>`+"\n", k, strings.Join(points, "L"))
 		if len(curves) > 1 {
 			x := p.x + panelWidth - 150 + 75*float64(k)
-			fmt.Fprintf(b, `<path class="line r%d" d="M%.0f %.0fh20"/><text x="%.0f" y="%.0f">%s</text>`+"\n", k, x, p.y-12, x+24, p.y-8, html.EscapeString(shortName(curves[k].name)))
+			fmt.Fprintf(b, `<path class="line r%d" d="M%.0f %.0fh20"/><text x="%.0f" y="%.0f">%s</text>`+"\n", k, x, p.y-12, x+24, p.y-8, curves[k].name)
 		}
 	}
 }
-
-// shortName is the first word of a name.
-func shortName(name string) string { word, _, _ := strings.Cut(name, " "); return word }
 
 // plotDay writes day.csv and day.svg into a folder.
 func plotDay(dir string, report *bench.Report) error {

@@ -147,6 +147,7 @@ func TestExitCodes(t *testing.T) {
 		"done":               {[]string{"queue", "list", "--server", server}, exitOK, ""},
 		"version":            {[]string{"--version"}, exitOK, ""},
 		"unknown command":    {[]string{"quue"}, exitUsage, "unknown command"},
+		"command of a group": {[]string{"submit"}, exitUsage, "Did you mean 'divvy task submit'?"},
 		"unknown subcommand": {[]string{"queue", "lst"}, exitUsage, `unknown command "lst"`},
 		"unknown flag":       {[]string{"queue", "list", "--al"}, exitUsage, "unknown flag"},
 		"missing argument":   {[]string{"task", "show"}, exitUsage, "task show needs TASK, the id of a task"},

@@ -80,5 +80,9 @@ func (d *database) migrate(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("database schema: %w", err)
 	}
-	return nil
+	skipped, err := migrations.GoOn(ctx, pool, false)
+	if skipped > 0 {
+		log.Warn("the database was restored, copied or failed over: ids go on behind those that may have been given since (docs/operations.md)", "skipped", skipped)
+	}
+	return err
 }

@@ -17,6 +17,7 @@ var examples = map[string]string{
 	"job show":              "  divvy job show 1234\n  divvy job show 1234 -o yaml",
 	"migrate":               "  divvy migrate status --database postgres://divvy@db/divvy",
 	"migrate down":          "  divvy migrate down --database postgres://divvy@db/divvy",
+	"migrate restored":      "  divvy migrate restored --database postgres://divvy@db/divvy",
 	"migrate status":        "  divvy migrate status --database postgres://divvy@db/divvy",
 	"migrate up":            "  divvy migrate up --database postgres://divvy@db/divvy",
 	"queue":                 "  divvy queue list\n  divvy queue drain CERN",

@@ -32,6 +32,10 @@ func migrateCommand(c *cli) *cobra.Command {
 	group.AddCommand(
 		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: takes(), RunE: on(c.migrateUp)},
 		migrateDownCommand(c, on),
+		&cobra.Command{Use: "restored", Short: "Say that the database was set back in a way that does not show: a snapshot of its disk, a failover that lost transactions",
+			Long: "Has ids of jobs, tasks, claims and daemons go on behind all that may have been given since the newest thing that the database knows of.\n" +
+				"Daemons do it by themselves where it shows: another server, another timeline, another database.",
+			Args: takes(), RunE: on(c.migrateRestored)},
 		&cobra.Command{Use: "status", Short: "List migrations and when they were applied", Args: takes(), RunE: on(c.migrateStatus)},
 	)
 	return group
@@ -77,6 +81,14 @@ func (c *cli) migrateUp(ctx context.Context, db *pgxpool.Pool) error {
 	}
 	if err == nil && len(done) == 0 {
 		fmt.Fprintln(c.out, "nothing to do")
+	}
+	return err
+}
+
+func (c *cli) migrateRestored(ctx context.Context, db *pgxpool.Pool) error {
+	skipped, err := migrations.GoOn(ctx, db, true)
+	if err == nil {
+		fmt.Fprintf(c.out, "%d ids are left out\n", skipped)
 	}
 	return err
 }

@@ -2,18 +2,9 @@ package main
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/pem"
 	"io"
 	"log/slog"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -58,46 +50,6 @@ func fileWith(t *testing.T, text string) string {
 	return file
 }
 
-// certificate is one that signs itself, good for both sides of a connection to this host.
-func certificate(t *testing.T) (cert, key string) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{Organization: []string{"grid"}, CommonName: "Robot: pilots"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &k.PublicKey, k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pk, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fileWith(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
-		fileWith(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pk})))
-}
-
-// tlsClient trusts the certificate, and shows it if asked to.
-func tlsClient(t *testing.T, cert, key string, show bool) *http.Client {
-	t.Helper()
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &tls.Config{RootCAs: x509.NewCertPool()}
-	c.RootCAs.AddCert(pair.Leaf)
-	if show {
-		c.Certificates = []tls.Certificate{pair}
-	}
-	tr := &http.Transport{TLSClientConfig: c}
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr}
-}
-
 const (
 	getJob  = "/server/panda/getJob"
 	isAlive = "/server/panda/isAlive"
@@ -115,17 +67,18 @@ func TestPandaOnLoopback(t *testing.T) {
 
 // A listener of its own, with TLS, certificates and tokens, and a queue that is for one of them.
 func TestPandaApart(t *testing.T) {
-	cert, key := certificate(t)
+	ca := ownca.New(t, "grid")
+	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	d, _ := startDaemon(t, func(c *config) {
-		c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, cert
-		c.PandaUsers = fileWith(t, `"/O=grid/CN=Robot: (\w+)" $1`)
+		c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, ca.PEM
+		c.PandaUsers = fileWith(t, `"/DC=org/DC=grid/CN=Robot: (\w+)" $1`)
 		c.PandaTokens = fileWith(t, "cern cern-token-0123456789")
 		c.Site = fileWith(t, "shares: [{name: A}]\nqueues: [{name: OPEN}, {name: ROBOTS, pilots: [user:pilots]}]\n")
 	})
 	if !strings.HasPrefix(d.PandaURL(), "https://127.0.0.1:") {
 		t.Fatal(d.PandaURL())
 	}
-	shown, plain := tlsClient(t, cert, key, true), tlsClient(t, cert, key, false)
+	shown, plain := ca.Client(t, cert, key), ca.Client(t, "", "")
 	const nobody = "the site file lists its pilots"
 	for _, c := range []struct {
 		client      *http.Client
@@ -194,7 +147,7 @@ func TestPandaOpenWarning(t *testing.T) {
 
 // What is wrong with the files is said at the start, with the key that names them.
 func TestPandaFiles(t *testing.T) {
-	cert, key := certificate(t)
+	cert, key := ownca.New(t, "grid").Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	for want, change := range map[string]func(*config){
 		"panda_tokens: open /nonexistent":                     func(c *config) { c.PandaTokens = "/nonexistent" },
 		":1: a token has at least 16":                         func(c *config) { c.PandaTokens = fileWith(t, "cern short") },

@@ -1,8 +1,12 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +22,7 @@ type daemon struct {
 	ID      int64
 	Host    string
 	Address string
+	Version string
 	SilentS float64
 }
 
@@ -47,12 +52,34 @@ func (d *Doctor) alive(ctx context.Context) (found []Finding, err error) {
 		found = append(found, Finding{Level: Warn, Found: fmt.Sprintf("%s was not heard of for %s", daemon, seconds(daemon.SilentS)),
 			Do: "look at its log, and whether it reaches the database; another daemon closes it by itself"})
 	}
+	if mixed := d.mixed(); mixed != "" {
+		found = append(found, Finding{Level: Warn, Found: "daemons of several releases run: " + mixed,
+			Do: "go on with the upgrade: stop the older ones in order and start the newer divvy in their place"})
+	}
 	if silent == n {
-		for i := range found {
+		for i := range found[:silent] {
 			found[i].Level, found[i].Do = Bad, "no daemon is left: start one; leases wait for it, see docs/operations.md"
 		}
 	}
 	return found, nil
+}
+
+// mixed names the releases of daemons that live, and who is which; empty when they are all the same.
+func (d *Doctor) mixed() string {
+	of := map[string][]string{}
+	for _, daemon := range d.daemons {
+		if daemon.SilentS <= d.cfg.DaemonTTL.Seconds() {
+			of[daemon.Version] = append(of[daemon.Version], daemon.String())
+		}
+	}
+	if len(of) < 2 {
+		return ""
+	}
+	var all []string
+	for _, version := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, fmt.Sprintf("%s (%s)", cmp.Or(version, "one before v0.9"), strings.Join(of[version], ", ")))
+	}
+	return strings.Join(all, ", ")
 }
 
 // clocks compares this host's clock and those of the daemons with the database's.

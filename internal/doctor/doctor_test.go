@@ -138,6 +138,7 @@ func found(w *ward) {
 		"no daemon":      {"DELETE FROM daemons", "daemons", Warn, []string{"no daemon runs"}, false, ""},
 		"silent":         {"UPDATE daemons SET seen_at = now() - interval '1 hour'", "daemons", Bad, []string{"daemon 1 on h was not heard of for 1h0m"}, false, ""},
 		"one is silent":  {"INSERT INTO daemons (id, host, pid, seen_at) OVERRIDING SYSTEM VALUE VALUES (2, 'g', 1, now() - interval '1 minute')", "daemons", Warn, []string{"daemon 2 on g"}, false, ""},
+		"two releases":   {"INSERT INTO daemons (id, host, pid, version) OVERRIDING SYSTEM VALUE VALUES (2, 'g', 1, 'v0.9.0')", "daemons", Warn, []string{"one before v0.9 (daemon 1 on h), v0.9.0 (daemon 2 on g)", "upgrade"}, false, ""},
 		"pending":        {"DELETE FROM goose_db_version WHERE version_id = 38", "migrations", Bad, []string{"1 of", "pending"}, false, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (38, true)"},
 		"newer":          {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)", "migrations", Warn, []string{"9999"}, false, "DELETE FROM goose_db_version WHERE version_id = 9999"},
 		"autovacuum off": {"ALTER TABLE leases SET (autovacuum_enabled = false)", "autovacuum", Bad, []string{"leases", "RESET (autovacuum_enabled)"}, false, "ALTER TABLE leases RESET (autovacuum_enabled)"},

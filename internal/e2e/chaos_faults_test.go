@@ -32,6 +32,7 @@ type fault struct {
 	small   bool   // the database has a disk of its own, a small one
 	leaping bool   // daemons have a clock that can be set
 	leaps   bool   // the database's clock is set
+	file    string // of the program that daemons are at first; empty: the one under test
 	strike  func(*testing.T, *chaosPlay)
 }
 

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -60,7 +61,6 @@ type chaosPlay struct {
 	disk   string    // mount point of the database's own disk, if it has one
 	struck int64     // when it went wrong, and
 	healed int64     // when nothing was wrong any more but for what had come of it
-
 }
 
 // link is a daemon, with the wires that lead to it and from it.
@@ -70,6 +70,7 @@ type link struct {
 	courier          *chaos.Courier // nil: none
 	clock            hostClock      // "": that of this machine
 	url              string         // for pilots
+	file             string         // of the program that runs there
 }
 
 // playNumber makes names of databases.
@@ -116,7 +117,7 @@ func admin(t *testing.T, dsn, sql string) {
 // link lays the wires of one more daemon and starts it.
 func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 	t.Helper()
-	l := &link{}
+	l := &link{file: cmp.Or(f.file, binary(t))}
 	for i, w := range []**chaos.Wire{&l.front, &l.db, &l.relay} {
 		wire, err := chaos.NewWire(c.seed + uint64(10*len(c.links)+i))
 		if err != nil {
@@ -149,7 +150,7 @@ func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 // start starts a daemon, or another one in the place of one that has ended.
 func (c *chaosPlay) start(t *testing.T, l *link, user string) {
 	t.Helper()
-	file, env := binary(t), environment()
+	file, env := l.file, environment()
 	if l.clock != "" {
 		file, env = leapingBinary(t), append(env, clockFile+"="+string(l.clock))
 	}

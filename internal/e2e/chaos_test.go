@@ -18,11 +18,10 @@ import (
 // Plays wait most of the time, so that several go at once.
 func TestChaos(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	long := os.Getenv("DIVVY_LONG") != ""
 	t.Run("play", func(t *testing.T) {
 		cluster := chaosCluster(t, "")
 		for _, f := range faults {
-			if f.short || long {
+			if f.short || long() {
 				t.Run(f.name, func(t *testing.T) {
 					t.Parallel()
 					f.play(t, cluster)
@@ -32,6 +31,9 @@ func TestChaos(t *testing.T) {
 	})
 	goleak.VerifyNone(t, before)
 }
+
+// long says whether tests may take their time.
+func long() bool { return os.Getenv("DIVVY_LONG") != "" }
 
 // play is one play, on the cluster of all unless the fault is one of the cluster.
 func (f fault) play(t *testing.T, cluster *pg.Cluster) {
