@@ -66,13 +66,14 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 	fl.IntVar(&f.sizes.Wakes, "wakes", 0, "jobs that wake a long poll")
 	fl.IntVar(&f.sizes.Snapshot, "snapshot", 0, "claims while a snapshot is held open")
 	fl.IntVar(&f.sizes.Renewed, "renewed", 0, "leases that are renewed beside claims")
+	fl.IntVar(&f.sizes.Growth.Daemons, "daemons", 0, "daemons that work together in S5 (default 4)")
 	fl.IntVar(&f.sizes.Growth.Polls, "polls", 0, "long polls while the daemon is weighed")
 	fl.DurationVar(&f.sizes.Round, "round", 0, "length of one side of a round")
 	fl.StringVar(&f.profile, "profile", "", "folder for profiles and flame graphs of the claims")
 	for _, name := range []string{"profile", "ready", "held", "pullers", "inputs", "wakes", "snapshot", "renewed", "polls", "round"} {
 		_ = fl.MarkHidden(name)
 	}
-	cmd.AddCommand(benchDayCommand(c), benchHistoryCommand(c), benchMonthCommand(c))
+	cmd.AddCommand(benchDayCommand(c), benchHistoryCommand(c), benchMonthCommand(c), benchOutgrowCommand(c))
 	return cmd
 }
 
@@ -168,6 +169,9 @@ func (f benchFlags) resolve() bench.Sizes {
 	}
 	if f.sizes.Ready > 0 || f.sizes.Held > 0 {
 		s.Growth = bench.GrowthOf(s.Ready, s.Held)
+	}
+	if f.sizes.Growth.Daemons > 0 {
+		s.Growth.Daemons = f.sizes.Growth.Daemons
 	}
 	if f.sizes.Growth.Polls > 0 {
 		s.Growth.Polls = f.sizes.Growth.Polls

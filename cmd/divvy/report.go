@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site/strict"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // forCSV marks commands that know -o csv.
@@ -19,38 +22,67 @@ const forCSV = "csv"
 
 // reportCommand prints a report that has a name.
 func reportCommand(c *cli) *cobra.Command {
-	var since string
+	var since, database string
 	names := make([]string, 0, len(report.List()))
 	var list strings.Builder
 	for _, r := range report.List() {
 		names = append(names, r.Name)
 		fmt.Fprintf(&list, "  %-10s %s\n", r.Name, r.Title)
 	}
+	show := func(t client.ReportTable, name string, err error) error {
+		if near := strict.Closest(name, names); err != nil && near != "" && near != name {
+			return hintf(err, "Did you mean 'divvy report %s'?", near)
+		}
+		if err != nil {
+			return err
+		}
+		if c.output == "csv" {
+			return writeReportCSV(c.out, t)
+		}
+		return c.print(t, func(w io.Writer) { writeReport(w, t) })
+	}
+	daemon := c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		if len(args) == 0 {
+			return c.listReports(ctx, cl)
+		}
+		t, err := cl.Report(ctx, args[0], since)
+		return show(t, args[0], err)
+	})
 	cmd := &cobra.Command{Use: "report [NAME]", Short: "Print a report: usage, waits, fairness, errors, ...", Args: atMost("NAME, the name of a report"),
-		Example: "  divvy report usage --since 7d\n  divvy report days --since 30d -o csv > days.csv\n  divvy report",
+		Example: "  divvy report usage --since 7d\n  divvy report days --since 30d -o csv > days.csv\n  divvy report users --since 30d --database postgres://grafana@replica/divvy\n  divvy report",
 		Long: `Print a report. Reports by the hour or day begin with the whole one (UTC) that --since lies in: the heading says what they cover. Without a name, list them:
 
 ` + list.String() + `
-They are statements about the views of schema report, which docs/reporting.md describes, with more questions.`,
+They are statements about the views of schema report, which docs/reporting.md describes, with more questions. A daemon answers them; with --database
+they are read from that server, which may be a replica: then they end with the last commit that it has heard of.`,
 		ValidArgsFunction: fixed(names...), Annotations: map[string]string{forCSV: "yes"},
-		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if database == "" {
+				return daemon(cmd, args)
+			}
 			if len(args) == 0 {
-				return c.listReports(ctx, cl)
+				return usagef("--database reads a report: name it; 'divvy report' lists them")
 			}
-			t, err := cl.Report(ctx, args[0], since)
-			if near := strict.Closest(args[0], names); err != nil && near != "" && near != args[0] {
-				return hintf(err, "Did you mean 'divvy report %s'?", near)
-			}
-			if err != nil {
-				return err
-			}
-			if c.output == "csv" {
-				return writeReportCSV(c.out, t)
-			}
-			return c.print(t, func(w io.Writer) { writeReport(w, t) })
-		})}
+			t, err := reportFrom(cmd.Context(), database, args[0], since)
+			return show(t, args[0], err)
+		}}
 	cmd.Flags().StringVar(&since, "since", "24h", "how far back to look: 90m, 24h, 30d")
+	cmd.Flags().StringVar(&database, "database", "", "read from this server instead of asking a daemon: DSN of divvy's database or a replica; the role divvy_reader is enough")
 	return cmd
+}
+
+// reportFrom reads a report from a server, without a daemon.
+func reportFrom(ctx context.Context, dsn, name, since string) (t client.ReportTable, err error) {
+	span, err := shares.ParseDuration(since)
+	if err != nil || span <= 0 {
+		return t, usagef("--since %q: expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", since)
+	}
+	pool, err := pg.Open(ctx, dsn, pg.MaxConns(1), pg.Name("divvy report"), pg.ReadOnly())
+	if err != nil {
+		return t, err
+	}
+	defer pool.Close()
+	return report.NewReader(pool).Run(ctx, name, time.Now().Add(-time.Duration(span)))
 }
 
 func (c *cli) listReports(ctx context.Context, cl *client.Client) error {

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 func TestReportCommand(t *testing.T) {
@@ -35,5 +37,27 @@ func TestReportCommand(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A report is read from a server without a daemon; what it needs is named when it is missing.
+func TestReportFromDatabase(t *testing.T) {
+	dsn := pgtest.Open(t).Config().ConnString()
+	o := divvy(t, "report", "versions", "--since", "7d", "--database", dsn, "-o", "json")
+	if o.code != exitOK || !strings.Contains(o.out, `"until"`) || !strings.Contains(o.out, `"versions"`) {
+		t.Errorf("%+v", o)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"no name": {[]string{"report", "--database", dsn}, exitUsage, "name it"},
+		"since":   {[]string{"report", "usage", "--since", "long", "--database", dsn}, exitUsage, `--since "long": expected a duration`},
+		"unknown": {[]string{"report", "usagee", "--database", dsn}, exitFailed, "Did you mean 'divvy report usage'?"},
+	} {
+		if o := divvy(t, c.args...); o.code != c.code || !strings.Contains(o.err, c.want) {
+			t.Errorf("%s: %+v, want %q", name, o, c.want)
+		}
 	}
 }

@@ -107,6 +107,7 @@ type Report struct {
 	Settings []Setting `json:"settings"`
 	Commands []string  `json:"commands"`
 	Samples  []Sample  `json:"samples,omitempty"` // of a day
+	Costs    []Cost    `json:"costs,omitempty"`   // of the steps of a job
 }
 
 // Skip is a measurement that was wanted and could not be made.

@@ -29,6 +29,12 @@ func (r *Report) Details(w io.Writer) {
 			fmt.Fprintf(w, "  %s  %s: %s %s (%s)\n", f.ID, s.Name, number(s.Median), s.Unit, strings.Join(all, " "))
 		}
 	}
+	if len(r.Costs) > 0 {
+		fmt.Fprintln(w, "\ncosts:")
+	}
+	for _, c := range r.Costs {
+		c.line(w)
+	}
 	fmt.Fprintln(w, "\nchecks:")
 	for _, c := range r.Checks {
 		fmt.Fprintln(w, "  "+c)

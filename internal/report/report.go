@@ -71,7 +71,7 @@ type Table struct {
 	Report
 	Since   time.Time   `json:"since" doc:"From when on it was asked for."`
 	From    time.Time   `json:"from" doc:"What it covers begins here: reports by the hour or day (UTC) begin with the whole one that since lies in."`
-	Until   time.Time   `json:"until" doc:"What it covers ends here: when it was read, or the begin of that hour where only hours that are over are in it."`
+	Until   time.Time   `json:"until" doc:"What it covers ends here: when it was read (on a replica: how far that was then), or the begin of that hour where only hours that are over are in it."`
 	At      time.Time   `json:"at" doc:"When it was read."`
 	Columns []Column    `json:"columns" doc:"Its columns."`
 	Rows    [][]*string `json:"rows" doc:"A cell for each column; null: unknown."`
@@ -91,7 +91,12 @@ func (r *Reader) Run(ctx context.Context, name string, since time.Time) (t Table
 			t.From, t.Until = is.covers(t.Since, t.At)
 			ctx, cancel := context.WithTimeout(ctx, Bound)
 			defer cancel()
-			err := pgx.BeginTxFunc(ctx, r.db, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return t.read(ctx, tx) })
+			err := pgx.BeginTxFunc(ctx, r.db, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+				if err := t.onReplica(ctx, tx); err != nil {
+					return err
+				}
+				return t.read(ctx, tx)
+			})
 			if err != nil {
 				return t, fmt.Errorf("report %s: %w", name, err)
 			}
@@ -108,6 +113,19 @@ func (r Report) covers(since, at time.Time) (from, until time.Time) {
 		until = at.Truncate(hour)
 	}
 	return from, until
+}
+
+// onReplica has the report end with the last commit that a replica has heard of: daemons commit every two seconds, so a
+// replica that is level is at most so far behind.
+func (t *Table) onReplica(ctx context.Context, tx pgx.Tx) error {
+	var heard *time.Time
+	if err := tx.QueryRow(ctx, query["replica"]).Scan(&heard); err != nil {
+		return err
+	}
+	if heard != nil && heard.Before(t.At) {
+		t.From, t.Until = t.covers(t.Since, heard.UTC())
+	}
+	return nil
 }
 
 // read fills in columns and rows.
