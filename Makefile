@@ -1,6 +1,6 @@
 # Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint bench profile demo screenshots faults man ci
+.PHONY: help build test race lint bench profile demo screenshots faults failovers man ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
 RACE := ./dispatcher/... ./generator/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
@@ -43,6 +43,11 @@ faults: ## every fault twice, and the table of docs/guarantees.md from it (a qua
 	rm -f faults.jsonl
 	DIVVY_LONG=1 DIVVY_FAULTS=$(CURDIR)/faults.jsonl go test -count=2 -tags chaos -timeout 60m -parallel 1 -run 'TestChaos|TestDatabaseClock|TestPilotClock' ./internal/e2e
 	go run .ci/faults.go faults.jsonl docs/guarantees.md
+
+failovers: ## PostgreSQL under Patroni: primary and standby killed, a switchover, etcd frozen, three times each, and their table in docs/guarantees.md (ten minutes)
+	rm -f failovers.jsonl
+	DIVVY_LONG=1 DIVVY_FAILOVERS=$(CURDIR)/failovers.jsonl go test -count=3 -tags chaos -timeout 40m -run TestPatroni ./internal/e2e
+	go run .ci/faults.go failovers.jsonl docs/guarantees.md
 
 ci: ## what CI runs
 	.ci/run

@@ -2,6 +2,8 @@
 // play. It rewrites what is between the two markers of the file.
 //
 //	go run .ci/faults.go RESULTS FILE
+//
+// Results of TestPatroni (DIVVY_FAILOVERS) make the table of failovers, between two markers of its own.
 package main
 
 import (
@@ -16,9 +18,12 @@ import (
 	"time"
 )
 
-const (
-	begin = "<!-- faults: written by make faults -->\n"
-	end   = "<!-- end of faults -->\n"
+// markers are the lines around a table.
+type markers struct{ begin, end string }
+
+var (
+	ofFaults    = markers{"<!-- faults: written by make faults -->\n", "<!-- end of faults -->\n"}
+	ofFailovers = markers{"<!-- failovers: written by make failovers -->\n", "<!-- end of failovers -->\n"}
 )
 
 // play is one line of the results.
@@ -30,6 +35,13 @@ type play struct {
 	Double      int
 	RecoveryMS  int64 `json:"recovery_ms"`
 	Failed      bool
+
+	// Of failovers only.
+	Failover   bool
+	PostgreSQL string
+	AwayMS     int64 `json:"away_ms"`
+	Answers503 int64 `json:"answers_503"`
+	NoJobs     int   `json:"no_jobs"`
 }
 
 func main() {
@@ -57,7 +69,11 @@ func run(results, file string) error {
 	if err != nil {
 		return err
 	}
-	if text, err = rewrite(text, table(plays, time.Now())); err != nil {
+	made, where := table, ofFaults
+	if plays[0].Failover {
+		made, where = failovers, ofFailovers
+	}
+	if text, err = rewrite(text, where, made(plays, time.Now())); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return os.WriteFile(file, text, 0o644)
@@ -80,13 +96,13 @@ func read(from io.Reader) (plays []play, err error) {
 	}
 }
 
-func rewrite(text []byte, table string) ([]byte, error) {
-	head, rest, ok := bytes.Cut(text, []byte(begin))
-	_, tail, closed := bytes.Cut(rest, []byte(end))
+func rewrite(text []byte, at markers, table string) ([]byte, error) {
+	head, rest, ok := bytes.Cut(text, []byte(at.begin))
+	_, tail, closed := bytes.Cut(rest, []byte(at.end))
 	if !ok || !closed {
-		return nil, fmt.Errorf("expected the lines %q and %q", strings.TrimSpace(begin), strings.TrimSpace(end))
+		return nil, fmt.Errorf("expected the lines %q and %q", strings.TrimSpace(at.begin), strings.TrimSpace(at.end))
 	}
-	return slices.Concat(head, []byte(begin), []byte(table), []byte(end), tail), nil
+	return slices.Concat(head, []byte(at.begin), []byte(table), []byte(at.end), tail), nil
 }
 
 // table has a row a fault, in the order in which they come first.
@@ -94,14 +110,7 @@ func table(plays []play, at time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured %s.\n\n| fault | what | runs | seeds | jobs | lost | double | recovered after, median and longest |\n|---|---|---|---|---|---|---|---|\n",
 		at.UTC().Format(time.DateOnly))
-	var names []string
-	by := map[string][]play{}
-	for _, p := range plays {
-		if by[p.Fault] == nil {
-			names = append(names, p.Fault)
-		}
-		by[p.Fault] = append(by[p.Fault], p)
-	}
+	names, by := grouped(plays)
 	for _, name := range names {
 		var jobs, lost, double int
 		var seeds []string
@@ -110,9 +119,45 @@ func table(plays []play, at time.Time) string {
 			jobs, lost, double = jobs+p.Jobs, lost+p.Lost, double+p.Double
 			seeds, took = append(seeds, fmt.Sprint(p.Seed)), append(took, p.RecoveryMS)
 		}
-		slices.Sort(took)
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %s | %d | %d | %d | %.1f s, %.1f s |\n", name, by[name][0].What, len(took), strings.Join(seeds, " "), jobs, lost, double,
-			float64(took[(len(took)-1)/2])/1000, float64(took[len(took)-1])/1000)
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %s | %d | %d | %d | %s |\n", name, by[name][0].What, len(took), strings.Join(seeds, " "), jobs, lost, double, span(took))
 	}
 	return b.String()
+}
+
+// grouped are the plays of each fault, and the faults in the order in which they come first.
+func grouped(plays []play) (names []string, by map[string][]play) {
+	by = map[string][]play{}
+	for _, p := range plays {
+		if by[p.Fault] == nil {
+			names = append(names, p.Fault)
+		}
+		by[p.Fault] = append(by[p.Fault], p)
+	}
+	return names, by
+}
+
+// failovers is the table of what happened to a replicated database.
+func failovers(plays []play, at time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured %s.\n\n| PostgreSQL | fault | what | runs | jobs | database away, median and longest | service back after that | lost | double | answers 503 | wrong \"no jobs\" |\n"+
+		"|---|---|---|---|---|---|---|---|---|---|---|\n", at.UTC().Format(time.DateOnly))
+	names, by := grouped(plays)
+	for _, name := range names {
+		var sum play
+		var away, back []int64
+		for _, p := range by[name] {
+			sum.Jobs, sum.Lost, sum.Double, sum.NoJobs, sum.Answers503 = sum.Jobs+p.Jobs, sum.Lost+p.Lost, sum.Double+p.Double, sum.NoJobs+p.NoJobs, sum.Answers503+p.Answers503
+			away, back = append(away, p.AwayMS), append(back, p.RecoveryMS)
+		}
+		first := by[name][0]
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %d | %d | %s | %s | %d | %d | %d | %d |\n", first.PostgreSQL, name, first.What, len(away), sum.Jobs,
+			span(away), span(back), sum.Lost, sum.Double, sum.Answers503, sum.NoJobs)
+	}
+	return b.String()
+}
+
+// span is median and longest of some milliseconds.
+func span(ms []int64) string {
+	slices.Sort(ms)
+	return fmt.Sprintf("%.1f s, %.1f s", float64(ms[(len(ms)-1)/2])/1000, float64(ms[len(ms)-1])/1000)
 }

@@ -13,16 +13,29 @@ func TestTableOfFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := rewrite([]byte("before\n"+begin+"old\n"+end+"after\n"), table(plays, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)))
-	want := "before\n" + begin + `Measured 2026-01-02.
+	text, err := rewrite([]byte("before\n"+ofFaults.begin+"old\n"+ofFaults.end+"after\n"), ofFaults, table(plays, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)))
+	want := "before\n" + ofFaults.begin + `Measured 2026-01-02.
 
 | fault | what | runs | seeds | jobs | lost | double | recovered after, median and longest |
 |---|---|---|---|---|---|---|---|
 | ` + "`b`" + ` | B | 2 | 1 3 | 20 | 0 | 2 | 0.3 s, 1.5 s |
 | ` + "`a`" + ` | A | 1 | 2 | 10 | 1 | 0 | 0.0 s, 0.0 s |
-` + end + "after\n"
+` + ofFaults.end + "after\n"
 	if err != nil || string(text) != want {
 		t.Errorf("%v, got\n%s\nwant\n%s", err, text, want)
+	}
+}
+
+func TestTableOfFailovers(t *testing.T) {
+	plays, err := read(strings.NewReader(`{"fault":"k","what":"K","jobs":10,"failover":true,"postgresql":"15.1","away_ms":9000,"recovery_ms":200,"answers_503":7}
+{"fault":"k","what":"K","jobs":10,"failover":true,"postgresql":"15.1","away_ms":11000,"recovery_ms":400,"answers_503":5,"no_jobs":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := failovers(plays, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+	want := "| 15.1 | `k` | K | 2 | 20 | 9.0 s, 11.0 s | 0.2 s, 0.4 s | 0 | 0 | 12 | 1 |\n"
+	if !strings.HasPrefix(got, "Measured 2026-01-02.\n") || !strings.HasSuffix(got, "|\n"+want) {
+		t.Errorf("got\n%s\nwant at its end\n%s", got, want)
 	}
 }
 
@@ -32,8 +45,8 @@ func TestFaultsRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want an error", name, plays)
 		}
 	}
-	for _, text := range []string{"", begin, end + begin} {
-		if _, err := rewrite([]byte(text), ""); err == nil {
+	for _, text := range []string{"", ofFaults.begin, ofFaults.end + ofFaults.begin} {
+		if _, err := rewrite([]byte(text), ofFaults, ""); err == nil {
 			t.Errorf("%q: no error", text)
 		}
 	}

@@ -68,9 +68,12 @@ needs() {
     missing+=(postgresql-15)
   fi
   command -v systemd-analyze >/dev/null || missing+=(systemd) # to read units; nothing of it is started
+  # Failover: Debian would start an etcd and, once configured, a Patroni. Tests start their own.
+  if ! command -v patroni >/dev/null || ! command -v etcd >/dev/null; then missing+=(patroni etcd-server curl); fi
   command -v promtool >/dev/null || missing+=(prometheus) # its server is not started: no tests need it
   if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
+  if [[ " ${missing[*]-} " = *" etcd-server "* && -d /run/systemd/system && $(id -u) = 0 ]]; then systemctl disable --now etcd patroni || true; fi
 }
 
 # linter : golangci-lint, built once a version and kept. It is no tool of go.mod: its three hundred modules would be
@@ -172,6 +175,9 @@ bundled() {
 browser() {
   DIVVY_SCREENSHOTS=$PWD/report/screenshots tests "browser" -tags browser ./cmd/divvy -run TestBrowser
 }
+
+# failover : a PostgreSQL of two nodes under Patroni, killed and switched over. run has the short form.
+failover() { tests "failover" -tags chaos -timeout 20m -run TestPatroni "$@" ./internal/e2e; }
 
 # short_bench : it runs, its recounts agree, and no figure is under a quarter of its target, or of what docs/performance.md
 # reports where that is less: that finds what is broken. What has become slower, people find in figures side by side; on

@@ -65,7 +65,7 @@ func (d *daemon) hear(ctx context.Context) {
 		if n == 1 {
 			d.log.Warn("notifications are away; ticks go on", "error", err)
 		}
-		if !pause(ctx, backoff(n)) {
+		if !pause(ctx, backoff(n, err)) {
 			return
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // loop runs one step of a package below, again and again: at every tick, and at once when it is woken.
@@ -45,6 +47,7 @@ const (
 	stepBound    = 30 * time.Second
 	failPause    = 200 * time.Millisecond
 	failPauseMax = 5 * time.Second
+	awayPauseMax = time.Second // where the database is away: half a second to a second after its return all goes on
 )
 
 // loopMetrics say how the steps are doing.
@@ -83,7 +86,7 @@ func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
 			if streak++; streak == 1 {
 				log.Error("background step failed; it is tried again", "step", l.name, "error", err)
 			}
-			if !pause(ctx, backoff(streak)) {
+			if !pause(ctx, backoff(streak, err)) {
 				return
 			}
 			continue
@@ -130,9 +133,14 @@ func (l loop) once(ctx context.Context, m *loopMetrics) (int, error) {
 	return n, err
 }
 
-// backoff is the pause after the n-th failure in a row, jittered so that daemons do not come back together.
-func backoff(n int) time.Duration {
-	d := min(failPause<<min(n-1, 10), failPauseMax)
+// backoff is the pause after the n-th failure in a row, jittered so that daemons do not come back together. A database
+// that is away is asked often: nobody is served until it was found again.
+func backoff(n int, err error) time.Duration {
+	most := failPauseMax
+	if pg.IsUnavailable(err) {
+		most = awayPauseMax
+	}
+	d := min(failPause<<min(n-1, 10), most)
 	return d/2 + rand.N(d/2)
 }
 

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,4 +137,17 @@ func TestLoopRestsAfterLongSteps(t *testing.T) {
 			t.Errorf("it ran at %v, want %v", starts, want)
 		}
 	})
+}
+
+// A failover takes as long as it takes; what comes after it must not take seconds more because the pauses had grown.
+func TestBackoffAsksAnAbsentDatabaseOften(t *testing.T) {
+	away := fmt.Errorf("refresh: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})
+	for range 100 {
+		if d := backoff(30, away); d > time.Second || d < 100*time.Millisecond {
+			t.Fatalf("a pause of %v while the database is away, want at most 1 s", d)
+		}
+		if d := backoff(30, errors.New("a bug")); d < 2500*time.Millisecond {
+			t.Fatalf("a pause of %v after other failures, want more than 2.5 s", d)
+		}
+	}
 }

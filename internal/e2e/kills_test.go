@@ -133,6 +133,10 @@ type storm struct {
 	progress atomic.Int64 // ends that were recorded
 	repeats  atomic.Int64 // calls that were said again
 	vanished atomic.Int64
+	away     atomic.Int64 // answers that a daemon cannot serve now: 503
+
+	unjudged       bool // refusals under hard limits are not judged, see TestPatroni
+	refusedWrongly int  // "no jobs" while there were, known in the end
 
 	mu    sync.Mutex
 	no    []refusal
@@ -385,7 +389,7 @@ func (s *storm) verdict(t *testing.T, audit *auditor) {
 		}
 	} else {
 		r.patient(t, seen)
-		s.refusals(t, r, s.tasks)
+		s.refusedWrongly = s.refusals(t, r, s.tasks)
 	}
 	linearizable(t, seen)
 }

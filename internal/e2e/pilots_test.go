@@ -110,6 +110,14 @@ func (p *pilot) elsewhere(ctx context.Context, what string, err error, try int) 
 		p.oddity(fmt.Sprintf("%s of %s: %v", what, p.name, err))
 		return false
 	}
+	if client.IsUnavailable(err) {
+		var said *client.Problem
+		if errors.As(err, &said) {
+			if p.away.Add(1); client.RetryAfter(err) <= 0 {
+				p.oddity(fmt.Sprintf("%s of %s: %v, without Retry-After", what, p.name, err))
+			}
+		}
+	}
 	p.repeats.Add(1)
 	p.at = p.fleet.any(p.rng)
 	if errors.Is(err, context.DeadlineExceeded) {
