@@ -114,7 +114,7 @@ func (p *lifePilot) once() error {
 	case err != nil:
 		return err
 	case shed(status, body):
-		time.Sleep(shedPause)
+		<-time.After(shedPause)
 		return nil
 	case status == 204:
 		return errors.New("pull: no job, though there are plenty")

@@ -217,7 +217,7 @@ func (w *worker) run(until stop, most int, p pace) {
 			return
 		}
 		if shed(status, body) {
-			time.Sleep(shedPause)
+			<-time.After(shedPause)
 			continue
 		}
 		if !from.Before(w.from) {
