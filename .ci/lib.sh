@@ -67,6 +67,7 @@ needs() {
     fi
     missing+=(postgresql-15)
   fi
+  command -v faketime >/dev/null || missing+=(faketime) # clocks that leap
   command -v systemd-analyze >/dev/null || missing+=(systemd) # to read units; nothing of it is started
   # Failover: Debian would start an etcd and, once configured, a Patroni. Tests start their own.
   if ! command -v patroni >/dev/null || ! command -v etcd >/dev/null; then missing+=(patroni etcd-server curl); fi

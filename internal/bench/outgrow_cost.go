@@ -43,7 +43,7 @@ type tableWeight struct {
 
 // read takes the meter's figures.
 func (r *outgrowRun) read(ctx context.Context) (m meter, err error) {
-	if err := r.place.pool.QueryRow(ctx, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8").Scan(&m.wal); err != nil {
+	if err := r.place.pool.QueryRow(ctx, query["wal"]).Scan(&m.wal); err != nil {
 		return m, err
 	}
 	rows, err := r.place.pool.Query(ctx, query["weights"])

@@ -108,12 +108,12 @@ func (s *standby) program(ctx context.Context, owner *syscall.Stat_t, name strin
 // level waits until the standby has heard of all that the server has committed so far.
 func (s *standby) level(ctx context.Context, p *place) error {
 	var upTo string
-	if err := p.pool.QueryRow(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&upTo); err != nil {
+	if err := p.pool.QueryRow(ctx, query["wal_written"]).Scan(&upTo); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(time.Minute); ; {
 		var there bool
-		err := s.pool.QueryRow(ctx, "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", upTo).Scan(&there)
+		err := s.pool.QueryRow(ctx, query["wal_replayed"], pgx.StrictNamedArgs{"up_to": upTo}).Scan(&there)
 		if there || err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (d *Doctor) locks(ctx context.Context) (found []Finding, err error) {
 		return nil, err
 	}
 	for _, l := range all {
-		name := pg.LockName(int32(l.Class)) //nolint:gosec // what is no class of ours has no name
+		name := pg.LockName(int32(l.Class))
 		switch {
 		case !l.Granted && l.SinceS >= d.patience.waitWarn:
 			f := Finding{Level: Warn, Found: fmt.Sprintf("%s waits for the lock %s since %s, held by %s", l.who(), name, seconds(l.SinceS), holders(all, l)),

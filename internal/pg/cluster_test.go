@@ -377,7 +377,7 @@ func TestClusterInMemory(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", "")
 	var st syscall.Statfs_t
-	much := syscall.Statfs("/dev/shm", &st) == nil && int64(st.Bavail)*int64(st.Bsize) >= 4<<30
+	much := syscall.Statfs("/dev/shm", &st) == nil && st.Bavail*uint64(st.Bsize) >= 4<<30
 	if got := folder(true); strings.HasPrefix(got, "/dev/shm/") != much {
 		t.Errorf("without fsync: %s; much memory: %v", got, much)
 	}

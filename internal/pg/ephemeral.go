@@ -41,7 +41,7 @@ func temporaryState(acc account, noFsync bool, log *slog.Logger) (string, error)
 func temporaryFolders(noFsync bool) []string {
 	folders := []string{os.TempDir(), "/tmp", "/var/tmp"}
 	var st syscall.Statfs_t
-	if noFsync && os.Getenv("TMPDIR") == "" && syscall.Statfs(memoryFolder, &st) == nil && int64(st.Bavail)*int64(st.Bsize) >= memoryFree {
+	if noFsync && os.Getenv("TMPDIR") == "" && syscall.Statfs(memoryFolder, &st) == nil && st.Bavail*uint64(st.Bsize) >= memoryFree {
 		return append([]string{memoryFolder}, folders...)
 	}
 	return folders
