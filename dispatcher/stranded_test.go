@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -200,25 +201,30 @@ func TestClosedWhileAtWork(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	const slots, jobs = 3, 400
+	const slots, pullers, jobs = 3, 8, 400
 	f := limited(t, slots)
 	f.enqueue(batch{share: "A", n: jobs})
 	daemons := [2]*Dispatcher{f.open(), f.open()}
 	for _, d := range daemons {
 		runs(t, d)
 	}
-	var done, decider atomic.Int64
+	var done, decider, held atomic.Int64
 	var pilots sync.WaitGroup
 	ctx, over := context.WithTimeout(context.Background(), time.Minute)
 	defer over()
-	for range slots { // there is a slot for each of them at any time
+	for range pullers {
 		pilots.Go(func() {
-			for done.Load() <= jobs-slots && ctx.Err() == nil {
+			for done.Load() < jobs-pullers && ctx.Err() == nil {
 				reply, err := daemons[decider.Load()].Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 3})
 				if err != nil {
 					t.Errorf("pull: %v, with %d of %d jobs done", err, done.Load(), jobs)
 					return
 				}
+				if n := held.Add(1); n > slots {
+					t.Errorf("%d jobs run in %d slots, with %d of %d done", n, slots, done.Load(), jobs)
+				}
+				runtime.Gosched()
+				held.Add(-1)
 				reply2, err := daemons[1-decider.Load()].Finish(ctx, FinishRequest{Results: []Result{{Lease: reply.Leases[0].Lease, Outcome: Finished}}})
 				if err != nil || reply2.Verdicts[0].Verdict != Recorded {
 					t.Errorf("finish: %v %v", reply2, err)
