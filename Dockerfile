@@ -3,6 +3,8 @@
 #
 #   docker build -t divvy .                          daemon and command line
 #   docker build -t divvy-pilot --target pilot .     pilot
+#
+# --build-arg VERSION=v1.2.3 is what `divvy --version` says: the build has no history to know it by.
 
 FROM golang:1.26 AS build
 WORKDIR /src
@@ -11,8 +13,9 @@ ARG GOPROXY
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
+ARG VERSION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/divvy ./cmd/divvy
+    CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="-s -w -X 'main.release=$VERSION'" -o /out/divvy ./cmd/divvy
 
 FROM busybox:1.37 AS pilot
 COPY --from=build /out/divvy /usr/bin/divvy

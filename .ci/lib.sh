@@ -30,12 +30,19 @@ close() {
 trap close EXIT
 trap 'exit 130' INT TERM
 
-# check NAME COMMAND... : one check that is no test; counts as one.
+# check NAME COMMAND... : one check that is no test; counts as one. A command that could look at nothing says so by skip, and counts
+# neither as passed nor as failed.
 check() {
   local name=$1 start=$SECONDS; shift
   say "$name"
-  if "$@"; then echo "1 0" >>"$totals"; echo "ok, $((SECONDS - start)) s"; else echo "0 1" >>"$totals"; echo "FAILED: $name"; fi
+  skipped=
+  if ! "$@"; then echo "0 1" >>"$totals"; echo "FAILED: $name"
+  elif [[ -n $skipped ]]; then echo "SKIPPED: $name: $skipped"
+  else echo "1 0" >>"$totals"; echo "ok, $((SECONDS - start)) s"; fi
 }
+
+# skip REASON : for a command of check, which returns after it. Not from a subshell: there nobody hears it.
+skip() { skipped=$1; }
 
 # tests NAME ARGUMENTS... : go test with these arguments; each test counts.
 tests() {
@@ -105,11 +112,11 @@ manifests() {
 }
 
 # vulnerable : faults that are known of what divvy is built from and calls. The list of them is at vuln.go.dev; where that is not
-# reached, nothing is said.
+# reached, it is skipped.
 vulnerable() {
   built govulncheck golang.org/x/vuln/cmd/govulncheck "$govulncheck_version"
   if ! curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json; then
-    echo "SKIPPED: https://vuln.go.dev is not reached from here"; return
+    skip "https://vuln.go.dev is not reached from here"; return
   fi
   govulncheck ./...
 }
@@ -168,7 +175,7 @@ river() (
 
 # bundled : the page's scripts are what their sources make. The packages that they need come by npm, where there is one.
 bundled() {
-  if ! command -v npm >/dev/null; then echo "no npm here: not compared"; return; fi
+  if ! command -v npm >/dev/null; then skip "no npm here"; return; fi
   go -C api/web/bundle vet . && go -C api/web/bundle run . -check ../src ../assets
 }
 

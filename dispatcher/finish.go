@@ -305,7 +305,8 @@ type endedRow struct {
 	JobState string
 }
 
-// lookUpEnds tells a repeat of what is recorded from a lease that was lost.
+// lookUpEnds tells a repeat of what is recorded from a lease that was lost. Recorded is a promise, so what is read is
+// secured first: the commit that it stems from may be one that no standby has.
 func (d *Dispatcher) lookUpEnds(ctx context.Context, in []ended, missing []int, out []verdict) error {
 	var jobs, nonces []int64
 	for _, i := range missing {
@@ -319,14 +320,18 @@ func (d *Dispatcher) lookUpEnds(ctx context.Context, in []ended, missing []int, 
 	for _, r := range got {
 		byNonce[r.Nonce] = r
 	}
+	promised := false
 	for _, i := range missing {
 		out[i] = verdict{verdict: LeaseLost}
 		if r, ok := byNonce[in[i].key.nonce]; ok && r.JobID == in[i].key.job {
 			out[i].jobState = r.JobState
 			if r.Outcome == string(in[i].outcome) {
-				out[i].verdict = Recorded
+				out[i].verdict, promised = Recorded, true
 			}
 		}
+	}
+	if promised {
+		return d.secure(ctx)
 	}
 	return nil
 }

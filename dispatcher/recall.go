@@ -49,7 +49,8 @@ func (d *Dispatcher) recallPulls() {
 	}
 }
 
-// answered are the request ids among those of the pulls that were answered.
+// answered are the request ids among those of the pulls that were answered. The grants of all of them are secured before
+// any is handed out again: they were committed with the ids.
 func (d *Dispatcher) answered(pulls []*pull) (map[[16]byte]bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
@@ -58,6 +59,9 @@ func (d *Dispatcher) answered(pulls []*pull) (map[[16]byte]bool, error) {
 		keys[i] = p.key
 	}
 	found, err := byKeyTo(ctx, d, statement{"answered", pgx.StrictNamedArgs{"keys": keys}}, pgx.RowTo[[16]byte])
+	if err == nil && len(found) > 0 {
+		err = d.secure(ctx)
+	}
 	known := make(map[[16]byte]bool, len(found))
 	for _, key := range found {
 		known[key] = true

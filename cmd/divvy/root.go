@@ -140,8 +140,14 @@ func fixed(words ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// version is that of the module, or the commit that it was built from.
+// release is what a build without the history of its source says it is: -ldflags '-X main.release=v1.2.3'. The images are built so.
+var release string
+
+// version is what the build was told, else that of the module, or the commit that it was built from.
 func version() string {
+	if release != "" {
+		return release
+	}
 	b, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -238,7 +238,7 @@ func readReports(ctx context.Context, at *pgxpool.Pool, read *atomic.Int64) erro
 func (s *standby) behind(ctx context.Context) (most float64) {
 	for wait(ctx, 100*time.Millisecond) == nil {
 		var lag *float64
-		if err := s.pool.QueryRow(ctx, "SELECT extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8").Scan(&lag); err == nil && lag != nil {
+		if err := s.pool.QueryRow(ctx, query["standby_behind"]).Scan(&lag); err == nil && lag != nil {
 			most = max(most, *lag)
 		}
 	}
