@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,5 +243,24 @@ func TestBitmapAndTally(t *testing.T) {
 	}
 	if text := (&CheckError{[]error{errors.New("a"), fmt.Errorf("b")}}).Error(); !strings.Contains(text, "no figures") {
 		t.Error(text)
+	}
+}
+
+// A pull that is put off comes again; one that is refused for another reason ends the load.
+func TestLoadComesAgain(t *testing.T) {
+	answer := func(status, body string) string {
+		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+	}
+	run := func(first string) *worker {
+		answers := answer("503 Service Unavailable", first) + answer("200 OK", `{"leases":[{"lease":"AbC-_9","job":1234,"attempt":1}],"renew_after_s":60}`)
+		w := &worker{wire: &wire{conn: discard{}, in: bufio.NewReader(strings.NewReader(answers))}}
+		w.run(stop{at: time.Now().Add(time.Hour), over: new(atomic.Bool)}, 1, pace{})
+		return w
+	}
+	if w := run(`{"status":503,"code":"overloaded"}`); w.err != nil || len(w.jobs) != 1 || w.n != 1 {
+		t.Errorf("put off: %d jobs, %d answers, %v", len(w.jobs), w.n, w.err)
+	}
+	if w := run(`{"status":503,"code":"database_unavailable"}`); w.err == nil || len(w.jobs) != 0 {
+		t.Errorf("refused: %d jobs, %v", len(w.jobs), w.err)
 	}
 }

@@ -113,6 +113,9 @@ func (p *lifePilot) once() error {
 	switch {
 	case err != nil:
 		return err
+	case shed(status, body):
+		time.Sleep(shedPause)
+		return nil
 	case status == 204:
 		return errors.New("pull: no job, though there are plenty")
 	case status != 200:

@@ -216,6 +216,10 @@ func (w *worker) run(until stop, most int, p pace) {
 		if status == 204 && w.dry {
 			return
 		}
+		if shed(status, body) {
+			time.Sleep(shedPause)
+			continue
+		}
 		if !from.Before(w.from) {
 			w.times = append(w.times, time.Since(from))
 		}

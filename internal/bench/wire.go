@@ -115,3 +115,12 @@ func leaseIn(body []byte) (job int64, lease []byte, ok bool) {
 	}
 	return job, lease, job > 0 && len(lease) > 0
 }
+
+// shedPause is how long a pull waits that the daemon has put off.
+const shedPause = time.Second
+
+// shed says whether a pull was put off, as renewals and ends go first on a machine that stands still for a moment. It
+// comes again, as those of pilots do; what it misses is missing in the rate.
+func shed(status int, body []byte) bool {
+	return status == 503 && bytes.Contains(body, []byte(`"code":"overloaded"`))
+}
