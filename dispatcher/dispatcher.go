@@ -132,6 +132,7 @@ type Dispatcher struct {
 	readsAhead bool      // one of them is of a window that has jobs
 	outdated   bool      // limits must be read again
 	lost       bool      // a move was not counted: everything must be read again
+	stranded   bool      // closed daemons may have units, see regain
 	fresh      time.Time // when the last Refresh that succeeded began
 	unsure     []*pull   // to be told that there is no job, once that is known of the present
 	freshening bool
@@ -212,9 +213,9 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	for i := range d.lanes {
 		d.lanes[i] = &lane{daemon: id, no: i}
 	}
-	d.base = [nLanes]int64{}
+	d.base, d.toRead = [nLanes]int64{}, nil
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
-	d.lost, d.daemons[id] = false, Peer{ID: id}
+	d.lost, d.stranded, d.daemons[id] = false, true, Peer{ID: id}
 	d.state.sample.all = d.cfg.RecordAll
 	d.state.localWait = d.cfg.Timing.LocalWait
 	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)

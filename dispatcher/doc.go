@@ -24,7 +24,8 @@
 //
 //  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots, units
 //     of a resource).
-//     A daemon spends only what it holds in escrow. A grant commits only under the limit epoch that it was
+//     A daemon spends only what it holds in escrow; a closed one has none, and what it ends before it hears of that is
+//     free for all (regain). A grant commits only under the limit epoch that it was
 //     decided under; a change of the site or the end of a daemon raises the epoch behind all grants in flight.
 //
 //  6. The share order of one daemon is that of shares.Pool.Pick, pull by pull; nothing else decides.

@@ -30,6 +30,11 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 	d.mu.Unlock()
 	if lost || len(head) == 0 || head[0].Closed {
 		d.cfg.Log.Warn("this daemon starts anew: it was taken for dead, or could not count", "daemon", d.id)
+		if lost { // the one that it was has escrow, and would be an elder of the one that it will be
+			if err := d.closeDaemons(ctx, []int64{d.id}); err != nil {
+				return 0, err
+			}
+		}
 		if err := d.join(ctx); err != nil {
 			return 0, err
 		}
@@ -38,10 +43,14 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 	if n, err = d.followTails(ctx); err != nil {
 		return n, err
 	}
+	regained, err := d.regain(ctx)
+	if err != nil {
+		return n, err
+	}
 	d.mu.Lock()
 	// A take or a return under way is bound to its epoch. Within the same one, what is read now might miss it, and
 	// the units would be spent here and elsewhere: it is waited for, and no other one begins meanwhile.
-	reload := d.outdated && !d.state.taking() || head[0].Epoch != d.state.epoch
+	reload := regained || d.outdated && !d.state.taking() || head[0].Epoch != d.state.epoch
 	d.mu.Unlock()
 	if err := d.readClaims(ctx); err != nil {
 		return n, err
@@ -92,6 +101,7 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	d.mu.Lock()
+	before := d.daemons
 	d.daemons = map[int64]Peer{}
 	elsewhere := map[shares.QueueID]bool{}
 	for _, r := range fresh {
@@ -107,6 +117,7 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 			d.followed[id] += 0 // known from now on
 		}
 	}
+	d.lookForClosed(before)
 	d.state.pilotsElsewhere(elsewhere)
 	var ids, seqs []int64
 	var lanes []int32
@@ -138,6 +149,7 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 		}
 		for _, m := range moves {
 			d.state.apply(m, false)
+			d.lookForStranded(r, m)
 			freed = freed || m.Before == isLeased
 			if m.After == isLeased && r.DaemonID != 0 {
 				d.active[r.DaemonID] = now

@@ -126,11 +126,11 @@ func (d *Dispatcher) unGrant(p *pull) {
 		if g.window.private { // the common one has lost sight of it
 			if w := g.of.windows[g.window.key]; w != nil {
 				w.announce(span{g.job.place, g.job.id, g.job.id})
-				d.state.check(w)
+				g.of.check(w)
 			}
 			continue
 		}
-		d.state.check(g.window)
+		g.of.check(g.window)
 	}
 	p.grants = nil
 }

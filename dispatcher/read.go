@@ -137,6 +137,10 @@ func (d *Dispatcher) fill(w *window) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Timing.Statement)
 	defer cancel()
 	d.mu.Lock()
+	if !d.state.has(w) {
+		d.mu.Unlock()
+		return
+	}
 	w.putOff()
 	var wide int64
 	for _, s := range w.behind {
@@ -176,6 +180,9 @@ func (d *Dispatcher) fill(w *window) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.filling, w.reading = false, nil
+	if !d.state.has(w) {
+		return
+	}
 	switch {
 	case err != nil:
 		w.behind = append(w.behind, read.spans...)

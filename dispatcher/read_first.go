@@ -85,6 +85,9 @@ func (d *Dispatcher) fillFirst(ws []*window) {
 	}
 	for i, w := range ws {
 		w.filling = false
+		if !d.state.has(w) {
+			continue
+		}
 		if err == nil && w.rewinds == turns[i] {
 			d.tookFirst(w, of[i])
 		}

@@ -206,6 +206,10 @@ func (s *state) window(key windowKey) *window {
 	return w
 }
 
+// has says whether a window is of this state. When a daemon starts anew those that were being read are nobody's any more, and
+// their leaf may be another share's, or none.
+func (s *state) has(w *window) bool { return s.windows[w.key] == w }
+
 // touch marks a leaf whose want has changed; reach too when the set of its active shapes may have.
 func (s *state) touch(node int, reachToo bool) {
 	l := &s.leaves[node]

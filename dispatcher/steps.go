@@ -31,7 +31,11 @@ func (d *Dispatcher) Fold(ctx context.Context) (n int, err error) {
 // Heartbeat says that this daemon lives, and closes those that were silent for Timing.DaemonTTL: what they held
 // in escrow is free again. It returns how many it closed.
 func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
-	args := pgx.StrictNamedArgs{"daemon": d.id, "ttl_s": d.cfg.Timing.DaemonTTL.Seconds(), "queues": d.pilotQueues()}
+	queues := d.pilotQueues()
+	d.mu.Lock()
+	id := d.id
+	d.mu.Unlock()
+	args := pgx.StrictNamedArgs{"daemon": id, "ttl_s": d.cfg.Timing.DaemonTTL.Seconds(), "queues": queues}
 	rows, err := d.cfg.Pool.Query(ctx, query["heartbeat"], args)
 	if err != nil {
 		return 0, fmt.Errorf("heartbeat: %w", err)
@@ -64,16 +68,10 @@ func (d *Dispatcher) closeDaemons(ctx context.Context, ids []int64) error {
 		if tag.RowsAffected() == 0 {
 			return nil
 		}
-		// Read behind the barrier: no newer version can come in between.
-		v, err := d.cfg.Load(ctx)
-		if err != nil {
+		if err := d.rebaseNewest(ctx, tx); err != nil {
 			return fmt.Errorf("close daemons: %w", err)
 		}
-		if err := rebase(ctx, tx, v, d.cfg.Now); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{"what": "site"})
-		return err
+		return nil
 	})
 }
 
