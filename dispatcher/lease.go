@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -107,6 +108,11 @@ type leaseBatch struct {
 	decided time.Time // when its decision began
 }
 
+// has says whether a grant is one of the batch.
+func (b leaseBatch) has(g *grant) bool {
+	return slices.ContainsFunc(b.pulls, func(p *pull) bool { return slices.Contains(p.grants, g) })
+}
+
 // size is the number of its grants.
 func (b leaseBatch) size() (n int) {
 	for _, p := range b.pulls {
@@ -135,7 +141,7 @@ func (d *Dispatcher) lease(ctx context.Context, l *lane, b leaseBatch) {
 	case pg.IsRetryable(err):
 		d.tryAgain(b)
 	case uncertain(err):
-		l.doubt, l.pending = true, b
+		d.doubts(l, b)
 		d.mu.Lock()
 		for _, p := range b.pulls {
 			d.finishPull(p, nil, err)

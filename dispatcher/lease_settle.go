@@ -135,6 +135,13 @@ func (d *Dispatcher) unGrant(p *pull) {
 	p.grants = nil
 }
 
+// doubts notes that nobody knows whether a batch was leased.
+func (d *Dispatcher) doubts(l *lane, b leaseBatch) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.doubt, l.pending = true, b
+}
+
 // resolveLane settles a batch whose fate was unknown: what was counted for it is taken back, and what the ledger
 // says is counted instead.
 func (d *Dispatcher) resolveLane(ctx context.Context, l *lane) error {

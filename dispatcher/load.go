@@ -267,8 +267,9 @@ func (d *Dispatcher) adopt(n siteNow) {
 		}
 	}
 	for _, g := range d.state.inflight {
-		// A grant that had committed when the limits were computed is part of them already.
-		if g.spent = n.base[g.lane] <= d.lanes[g.lane].seq; g.spent {
+		// A grant that had committed when the limits were computed is part of them already. One behind a batch in doubt was not sent yet.
+		l := d.lanes[g.lane]
+		if g.spent = n.base[g.lane] <= l.seq || l.doubt && !l.pending.has(g); g.spent {
 			d.state.spend(heldKey{g.window.key.share, g.window.key.shape, g.queue.ID}, 1, g.units)
 			for _, c := range g.charges() {
 				d.state.spend(heldKey{c.Share, c.Shape, c.Queue}, 1, 0)

@@ -289,3 +289,39 @@ func TestNewStartForgetsWindows(t *testing.T) {
 	takesAll(t, d, 6)
 	f.balanced(d)
 }
+
+// A batch that is decided while the one before it is in doubt is charged, however often the limits are read meanwhile.
+func TestBatchBehindADoubt(t *testing.T) {
+	for name, commits := range map[string]bool{"committed": true, "lost": false} {
+		t.Run(name, func(t *testing.T) {
+			f := limited(t, 6)
+			f.enqueue(batch{share: "A", n: 20})
+			d := f.open()
+			l, b := d.lane(firstGrantLane), decided(t, d, 2)
+			if commits {
+				if took, current, err := d.execLease(context.Background(), l, b); err != nil || !current || !took.all {
+					t.Fatalf("grant: %v %v %v", took, current, err)
+				}
+			}
+			d.doubts(l, b) // the answer was lost
+			refresh := func() {
+				t.Helper()
+				if _, err := d.Refresh(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.apply(func(*shares.Version) {})
+			refresh()
+			behind := decided(t, d, 2)
+			d.mu.Lock()
+			d.outdated = true
+			d.mu.Unlock()
+			refresh()
+			d.lease(context.Background(), l, behind)
+			f.balanced(d)
+			runs(t, d)
+			takesAll(t, d, map[bool]int{true: 2, false: 4}[commits])
+			f.balanced(d)
+		})
+	}
+}
