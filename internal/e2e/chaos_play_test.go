@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -189,7 +188,7 @@ func (c *chaosPlay) run(t *testing.T, f fault) result {
 	ctx, over := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer over()
 	began := time.Now()
-	c.submit(t, c.planned(chaosPlan))
+	c.submit(t, chaosPlan)
 	pilots := max(24, f.pilots)
 	for n := range pilots {
 		c.work.Go(func() { c.pilots(ctx, n) })
@@ -201,7 +200,7 @@ func (c *chaosPlay) run(t *testing.T, f fault) result {
 		c.heal()
 	}
 	t.Logf("%s: %v, at %d of %d ends", f.name, time.Duration(c.healed-c.struck).Round(time.Millisecond), c.progress.Load(), c.total)
-	c.submit(t, c.planned(chaosAfter))
+	c.submit(t, chaosAfter)
 	c.awaitTasks(t)
 	for more := range 5 { // where many pilots wait, those of one daemon may have come before all of another's
 		if _, silent := c.recovery(c.history.list()); len(silent) == 0 {
@@ -223,16 +222,6 @@ func (c *chaosPlay) run(t *testing.T, f fault) result {
 	watching.Wait()
 	t.Logf("%d jobs in %v", c.total, time.Since(began).Round(time.Millisecond))
 	return c.judge(t, audit, f)
-}
-
-// planned leaves out, where limits are not judged, what waits for units of one.
-func (c *chaosPlay) planned(all []work) []work {
-	if !c.unjudged {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(w work) bool {
-		return w.share == "Test" || w.queues != nil || w.resources != nil || w.claimed != ""
-	})
 }
 
 // quiet waits until nothing of an unreliable courier is under way, and leases that nobody heard of have run out.

@@ -135,8 +135,7 @@ type storm struct {
 	vanished atomic.Int64
 	away     atomic.Int64 // answers that a daemon cannot serve now: 503
 
-	unjudged       bool // refusals under hard limits are not judged, see TestPatroni
-	refusedWrongly int  // "no jobs" while there were, known in the end
+	refusedWrongly int // "no jobs" while there were, known in the end
 
 	mu    sync.Mutex
 	no    []refusal

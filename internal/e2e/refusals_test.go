@@ -105,7 +105,7 @@ func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work) (wrong in
 				continue
 			}
 			limited := span.share == "Test" || no.queue == "SMALL"
-			if limited && (!patient || s.unjudged || !s.calm(from, to)) ||
+			if limited && (!patient || !s.calm(from, to)) ||
 				span.share == "Test" && test.most(from, to)+span.cores > testMax ||
 				no.queue == "SMALL" && small.most(from, to)+span.cores > smallSlots {
 				continue
