@@ -26,18 +26,23 @@ type result struct {
 
 // note adds the result to the file of DIVVY_FAULTS.
 func (r result) note(t *testing.T) {
+	r.Failed = t.Failed()
+	addTo(t, "DIVVY_FAULTS", r)
+}
+
+// addTo adds a row of a table to the file that a variable names, if it does.
+func addTo(t *testing.T, variable string, row any) {
 	t.Helper()
-	name := os.Getenv("DIVVY_FAULTS")
+	name := os.Getenv(variable)
 	if name == "" {
 		return
 	}
-	r.Failed = t.Failed()
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := json.NewEncoder(file).Encode(r); err != nil {
+	if err := json.NewEncoder(file).Encode(row); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"testing"
@@ -134,18 +133,6 @@ func (f failover) happens(t *testing.T, c *chaosPlay, p *pair) time.Duration {
 
 // note adds the result to the file of DIVVY_FAILOVERS.
 func (r failedOver) note(t *testing.T) {
-	t.Helper()
-	name := os.Getenv("DIVVY_FAILOVERS")
-	if name == "" {
-		return
-	}
 	r.Failed = t.Failed()
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if err := json.NewEncoder(file).Encode(r); err != nil {
-		t.Fatal(err)
-	}
+	addTo(t, "DIVVY_FAILOVERS", r)
 }
