@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -17,12 +18,14 @@ const (
 
 // load is what is under way.
 type load struct {
-	born   time.Time
-	pulls  atomic.Int64
-	most   int64        // pulls
-	n      atomic.Int64 // renewals and ends
-	begins atomic.Int64 // sum of the moments at which they began, ns since born
-	now    func() int64 // ns since born
+	born  time.Time
+	pulls atomic.Int64
+	most  int64        // pulls
+	now   func() int64 // ns since born
+
+	mu     sync.Mutex // the two are of one moment: each of them alone is off by the age of the daemon
+	n      int64      // renewals and ends
+	begins int64      // sum of the moments at which they began, ns since born
 }
 
 func newLoad() *load {
@@ -34,23 +37,29 @@ func newLoad() *load {
 // begin notes a renewal or an end; end takes what it returned.
 func (l *load) begin() (at int64) {
 	at = l.now()
-	l.begins.Add(at)
-	l.n.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begins += at
+	l.n++
 	return at
 }
 
 func (l *load) end(at int64) {
-	l.n.Add(-1)
-	l.begins.Add(-at)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begins -= at
+	l.n--
 }
 
-// late says whether renewals and ends pile up. The two figures may be of different moments, which shifts the mean of
-// at least reportsMany by a fraction.
+// late says whether renewals and ends pile up.
 func (l *load) late() (n int64, mean time.Duration, late bool) {
-	if n = l.n.Load(); n < reportsMany {
+	l.mu.Lock()
+	n, begins := l.n, l.begins
+	l.mu.Unlock()
+	if n < reportsMany {
 		return n, 0, false
 	}
-	mean = time.Duration(l.now() - l.begins.Load()/n)
+	mean = time.Duration(l.now() - begins/n)
 	return n, mean, mean > reportsLate
 }
 

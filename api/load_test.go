@@ -120,3 +120,18 @@ func TestTooManyPullsWait(t *testing.T) {
 		t.Errorf("when they are answered: %d %s", got.Code, got.Body)
 	}
 }
+
+// A renewal or an end that is over while somebody looks makes no others late, however long the daemon has run.
+func TestReportThatEndsMeanwhileIsNoLoad(t *testing.T) {
+	l := newLoad()
+	meanwhile := func() {}
+	l.now = func() int64 { meanwhile(); return int64(30 * 24 * time.Hour) }
+	var first int64
+	for range reportsMany + 1 {
+		first = l.begin()
+	}
+	meanwhile = func() { l.end(first) }
+	if n, mean, late := l.late(); late {
+		t.Errorf("%d renewals and ends that have just come have waited for %s on average", n, mean)
+	}
+}
