@@ -331,7 +331,7 @@ func (d *Dispatcher) lookUpEnds(ctx context.Context, in []ended, missing []int, 
 		}
 	}
 	if promised {
-		return d.secure(ctx)
+		return pg.Secure(ctx, d.cfg.Pool)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -60,7 +61,7 @@ func (d *Dispatcher) answered(pulls []*pull) (map[[16]byte]bool, error) {
 	}
 	found, err := byKeyTo(ctx, d, statement{"answered", pgx.StrictNamedArgs{"keys": keys}}, pgx.RowTo[[16]byte])
 	if err == nil && len(found) > 0 {
-		err = d.secure(ctx)
+		err = pg.Secure(ctx, d.cfg.Pool)
 	}
 	known := make(map[[16]byte]bool, len(found))
 	for _, key := range found {

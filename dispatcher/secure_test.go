@@ -2,75 +2,20 @@ package dispatcher
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/migrations"
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// lonely is a database whose commits can be made to wait for a standby that never comes. pgtest's server has no senders
-// of its log, and waits for none.
-type lonely struct {
-	t    *testing.T
-	pool *pgxpool.Pool
-}
-
-func newLonely(t *testing.T) lonely {
+func lonelyFixture(t *testing.T) (pgtest.Lonely, *fixture, *Dispatcher) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	c, err := pg.StartCluster(ctx, pg.ClusterConfig{Ephemeral: true, NoFsync: true,
-		Settings: map[string]string{"shared_buffers": "32MB", "max_wal_senders": "2", "wal_level": "replica"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	pool, err := pg.Open(ctx, c.DSN(), pg.MaxConns(8))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if _, err := migrations.Up(ctx, pool); err != nil {
-		t.Fatal(err)
-	}
-	return lonely{t, pool}
-}
-
-// waits says whether a commit waits now.
-func (l lonely) waits() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	defer cancel()
-	_, err := l.pool.Exec(ctx, "INSERT INTO probes VALUES (1)")
-	return errors.Is(err, context.DeadlineExceeded)
-}
-
-// standby names the standby that commits wait for; empty: none. It returns when commits do so.
-func (l lonely) standby(name string) {
-	l.t.Helper()
-	for _, sql := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + name + "'", "SELECT pg_reload_conf()"} {
-		if _, err := l.pool.Exec(l.t.Context(), sql); err != nil {
-			l.t.Fatal(err)
-		}
-	}
-	eventually(l.t, "the setting is in force", func() bool { return l.waits() == (name != "") })
-}
-
-func lonelyFixture(t *testing.T) (lonely, *fixture, *Dispatcher) {
-	t.Helper()
-	l := newLonely(t)
-	f := newFixtureOn(t, l.pool, []shares.Spec{node("A", 1)}, slots("q", 10))
-	f.exec("CREATE TABLE probes (n int)")
+	l := pgtest.NewLonely(t)
+	f := newFixtureOn(t, l.Pool, []shares.Spec{node("A", 1)}, slots("q", 10))
 	f.enqueue(batch{share: "A", n: 2})
-	d, err := Open(t.Context(), Config{Pool: l.pool, Load: f.load, Timing: Timing{Statement: time.Second}})
+	d, err := Open(t.Context(), Config{Pool: l.Pool, Load: f.load, Timing: Timing{Statement: 3 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +30,7 @@ func TestRepeatedEndWaitsForTheStandby(t *testing.T) {
 	d.lease(t.Context(), d.lane(firstGrantLane), b)
 	ends := endsOf(t, b, Finished)
 
-	l.standby("nobody")
+	l.Standby("nobody")
 	if out, err := d.endBatch(t.Context(), 0, ends[:1]); !pg.IsUnavailable(err) {
 		t.Fatalf("an end without the standby: %v %v, want unavailable", out, err)
 	}
@@ -105,7 +50,7 @@ func TestRepeatedEndWaitsForTheStandby(t *testing.T) {
 	if out, err := d.endBatch(t.Context(), 1, []ended{other}); err != nil || out[0].verdict != LeaseLost {
 		t.Fatalf("another end of it: %v %v, want lease_lost", out, err)
 	}
-	l.standby("")
+	l.Standby("")
 	if out, err := d.endBatch(t.Context(), 0, ends); err != nil || out[0].verdict != Recorded || out[1].verdict != Recorded {
 		t.Fatalf("with the standby: %v %v, want both recorded", out, err)
 	}
@@ -123,8 +68,8 @@ func TestRepeatedPullWaitsForTheStandby(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := decidedAgain(t, d, 1)
-	l.standby("nobody")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	l.Standby("nobody")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	if _, _, err := d.execLease(ctx, d.lane(firstGrantLane), b); !pg.IsUnavailable(err) {
 		t.Fatalf("a grant without the standby: %v, want unavailable", err)
@@ -144,7 +89,7 @@ func TestRepeatedPullWaitsForTheStandby(t *testing.T) {
 	if known, err := d.answered([]*pull{stranger}); err != nil || len(known) != 0 {
 		t.Fatalf("a pull that is no repeat: %v %v, want nothing at once", known, err)
 	}
-	l.standby("")
+	l.Standby("")
 	if known, err := d.answered([]*pull{p}); err != nil || !known[p.key] {
 		t.Fatalf("with the standby: %v %v, want it answered", known, err)
 	}

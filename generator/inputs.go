@@ -3,6 +3,7 @@ package generator
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,8 +96,17 @@ func readLine(line []byte) (in Input, err error) {
 	return in, in.check()
 }
 
-// store adds one chunk, or says why not.
+// store adds one chunk, or says why not. How many there are already is secured before it is said: whoever sent them goes on
+// behind them, and the commit that stored them may be one that no standby has.
 func (g *Generator) store(ctx context.Context, c inputChunk) error {
+	err := g.extend(ctx, c)
+	if errors.Is(err, ErrOffset) {
+		err = cmp.Or(pg.Secure(ctx, g.cfg.Pool), err)
+	}
+	return err
+}
+
+func (g *Generator) extend(ctx context.Context, c inputChunk) error {
 	if c.offset < 0 || c.offset+int64(len(c.inputs)) > maxInputs {
 		return fault("inputs", fmt.Sprintf("would be more than %d, or the offset is negative", maxInputs), "")
 	}

@@ -48,7 +48,12 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{db: pgtest.Open(t)}
+	return newWorldOn(t, pgtest.Open(t))
+}
+
+func newWorldOn(t testing.TB, db *pgxpool.Pool) *world {
+	t.Helper()
+	w := &world{db: db}
 	w.store = site.NewStore(site.Config{Pool: w.db})
 	w.apply(t, siteYAML)
 	w.generateBy(w.config())

@@ -81,7 +81,8 @@ func (req SubmitRequest) check() ([]byte, error) {
 	return hash[:], nil
 }
 
-// byKey finds the task of a key; 0 when there is none.
+// byKey finds the task of a key; 0 when there is none. Whoever says so to somebody secures it first (pg.Secure): the commit
+// that it stems from may be one that no standby has.
 func (g *Generator) byKey(ctx context.Context, key string, hash []byte) (int64, error) {
 	if key == "" {
 		return 0, nil
@@ -100,7 +101,11 @@ func (g *Generator) byKey(ctx context.Context, key string, hash []byte) (int64, 
 	return id, nil
 }
 
+// found answers a repeat.
 func (g *Generator) found(ctx context.Context, id int64, err error) (Task, error) {
+	if err == nil {
+		err = pg.Secure(ctx, g.cfg.Pool)
+	}
 	if err != nil {
 		return Task{}, fmt.Errorf("submit: %w", err)
 	}
@@ -123,8 +128,10 @@ func (g *Generator) submit(ctx context.Context, req SubmitRequest) (id int64, er
 		}
 		return err
 	})
-	if err == nil && id == 0 {
-		return g.byKey(ctx, n.key, n.hash)
+	if err == nil && id == 0 { // somebody else was faster
+		if id, err = g.byKey(ctx, n.key, n.hash); err == nil {
+			err = pg.Secure(ctx, g.cfg.Pool)
+		}
 	}
 	return id, err
 }

@@ -75,7 +75,7 @@ func (g *Generator) submitMany(ctx context.Context, all []SubmitRequest) (out []
 	if err != nil {
 		return nil, nil, err
 	}
-	fresh := 0
+	fresh, repeats := 0, 0
 	for i := range out {
 		if out[i].Err = failed[i]; ids[i] != 0 {
 			fresh++
@@ -94,6 +94,12 @@ func (g *Generator) submitMany(ctx context.Context, all []SubmitRequest) (out []
 			return nil, nil, err
 		case id != 0:
 			ids[i], out[i].Err = id, nil
+			repeats++
+		}
+	}
+	if repeats > 0 {
+		if err := pg.Secure(ctx, g.cfg.Pool); err != nil {
+			return nil, nil, err
 		}
 	}
 	g.metrics.submitted.Add(float64(fresh))

@@ -107,7 +107,10 @@ func (s *Store) changeIn(ctx context.Context, tx pgx.Tx, w wanted) (Applied, err
 	if before.Number > 0 && before.Source == w.next.Source {
 		out := newApplied(before.Number, w.dryRun)
 		out.Changes, out.Unchanged = diff(before, before), true
-		return out, nil
+		if w.dryRun {
+			return out, nil
+		}
+		return out, pg.Secure(ctx, tx) // it says that it is in force
 	}
 	c, err := s.prepare(ctx, tx, w, before)
 	if err != nil {

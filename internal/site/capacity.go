@@ -46,8 +46,11 @@ func (s *Store) SetResourceCapacity(ctx context.Context, c SetCapacity) error {
 			return err
 		}
 		row, err := site.capacity(c)
-		if err != nil || site.isSet(c, row) {
+		if err != nil {
 			return err
+		}
+		if site.isSet(c, row) {
+			return pg.Secure(ctx, tx)
 		}
 		if err := s.barrier(ctx, tx); err != nil {
 			return err

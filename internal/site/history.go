@@ -44,6 +44,26 @@ func (s *Store) Get(ctx context.Context, n int64) (*Site, error) {
 	return row.site()
 }
 
+// File is a version as it was written, whether or not this program reads it.
+type File struct {
+	Head
+	Source     string
+	Unreadable string // what this program does not read in it; empty: nothing
+}
+
+// File shows an applied version. Unknown: ErrNoVersion.
+func (s *Store) File(ctx context.Context, n int64) (File, error) {
+	row, err := s.row(ctx, n)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Head: Head{Version: row.Version, AppliedAt: row.AppliedAt, AppliedBy: row.AppliedBy, Note: row.Note, RollbackOf: row.RollbackOf}, Source: row.Source}
+	if _, err := row.parse(); err != nil {
+		f.Unreadable = err.Error()
+	}
+	return f, nil
+}
+
 func (s *Store) row(ctx context.Context, n int64) (versionRow, error) {
 	row, err := one[versionRow](ctx, s.db, "get_version", pgx.StrictNamedArgs{"version": n})
 	if errors.Is(err, pgx.ErrNoRows) {

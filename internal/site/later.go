@@ -187,8 +187,11 @@ func (s *Store) CancelLater(ctx context.Context, id int64, by string) (Later, er
 	var n int64
 	err := pg.InTx(ctx, s.db, func(tx pgx.Tx) (err error) {
 		n, err = exec(ctx, tx, "cancel_later", pgx.StrictNamedArgs{"id": id, "by": by})
-		if err != nil || n == 0 {
+		if err != nil {
 			return err
+		}
+		if n == 0 { // it may have been taken back before
+			return pg.Secure(ctx, tx)
 		}
 		return access.Record(ctx, tx, access.Change{What: "site.later-cancel", Object: strconv.FormatInt(id, 10), Before: "waiting", After: "cancelled"})
 	})

@@ -240,7 +240,7 @@ func (s *Store) SetQueueState(ctx context.Context, name string, state shares.Que
 			return fmt.Errorf("%w: %q", ErrUnknownQueue, name)
 		}
 		if site.Queues[i].State == state {
-			return nil
+			return pg.Secure(ctx, tx)
 		}
 		if err := s.barrier(ctx, tx); err != nil {
 			return err

@@ -35,8 +35,10 @@ type bench struct {
 	applied shares.Version
 }
 
-func newBench(t *testing.T) *bench {
-	b := &bench{t: t, db: pgtest.Open(t), live: map[string]Live{}}
+func newBench(t *testing.T) *bench { return newBenchOn(t, pgtest.Open(t)) }
+
+func newBenchOn(t *testing.T, db *pgxpool.Pool) *bench {
+	b := &bench{t: t, db: db, live: map[string]Live{}}
 	b.Store = NewStore(Config{Pool: b.db, Hooks: Hooks{
 		Barrier: func(context.Context, pgx.Tx) error { b.order = append(b.order, "barrier"); return nil },
 		Live:    b.countLive,
@@ -354,9 +356,22 @@ func TestUnreadableVersionCanBeReplaced(t *testing.T) {
 	if _, err := b.Load(t.Context()); !errors.Is(err, ErrUnreadable) || errors.As(err, &problems) {
 		t.Errorf("load: %v", err)
 	}
+	f, err := b.File(t.Context(), 1)
+	if err != nil || f.Source != "shares: 5" || f.AppliedBy != "alice" || !strings.HasPrefix(f.Unreadable, "version-1.yml:1:9: ") {
+		t.Errorf("file %+v, %v", f, err)
+	}
 	b.apply(site("{name: A}", "{name: B}"))
 	if now := b.ids(); now["A"] != a || b.load().Number != 2 {
 		t.Errorf("ids %v", now)
+	}
+	if f, err = b.File(t.Context(), 2); err != nil || f.Unreadable != "" {
+		t.Errorf("file %+v, %v", f, err)
+	}
+	if _, err := b.File(t.Context(), 3); !errors.Is(err, ErrNoVersion) {
+		t.Errorf("file of no version: %v", err)
+	}
+	if _, err := b.Diff(t.Context(), 1, 2); !errors.Is(err, ErrUnreadable) || !strings.Contains(err.Error(), "version-1.yml:1:9: ") {
+		t.Errorf("diff: %v", err)
 	}
 }
 

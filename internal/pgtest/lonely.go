@@ -1,0 +1,106 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/migrations"
+)
+
+// Lonely is a migrated database on a server of its own, whose commits can be made to wait for a standby that never comes. The
+// server that tests share has no senders of its log, and waits for none.
+type Lonely struct {
+	*pgxpool.Pool
+	t testing.TB
+}
+
+// NewLonely starts one; it is stopped in the end.
+func NewLonely(t testing.TB) Lonely {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := pg.StartCluster(ctx, pg.ClusterConfig{Ephemeral: true, NoFsync: true,
+		Settings: map[string]string{"shared_buffers": "32MB", "max_wal_senders": "2", "wal_level": "replica"}})
+	if err != nil {
+		t.Fatalf("pgtest: a server whose commits wait: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Errorf("pgtest: %v", err)
+		}
+	})
+	pool, err := pg.Open(ctx, c.DSN(), pg.MaxConns(8), pg.Name("divvy-test"))
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() { closePool(t, pool) })
+	if _, err := migrations.Up(ctx, pool); err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	return Lonely{pool, t}
+}
+
+// Waits says whether a commit waits now. It writes nothing but to the log.
+func (l Lonely) Waits() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err := l.Exec(ctx, "SELECT pg_logical_emit_message(true, 'pgtest'::text, ''::text)")
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// Standby names the standby that commits wait for; empty: none. It returns when commits do so.
+func (l Lonely) Standby(name string) {
+	l.t.Helper()
+	for _, sql := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + name + "'", "SELECT pg_reload_conf()"} {
+		if _, err := l.Exec(context.Background(), sql); err != nil {
+			l.t.Fatalf("pgtest: %v", err)
+		}
+	}
+	l.until("commits go by the setting", func() bool { return l.Waits() == (name != "") })
+}
+
+// BreakOff has a call come to the commit that waits for the standby, and breaks it off there, as a connection that breaks does:
+// what it wrote shows from then on, if anything. It fails the test where the call was answered without a wait.
+func (l Lonely) BreakOff(what string, call func(context.Context) error) {
+	l.t.Helper()
+	l.until("no commit waits before "+what, func() bool { return l.waiting() == 0 })
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- call(ctx) }()
+	l.until("the commit waits of "+what, func() bool {
+		select {
+		case err := <-answer:
+			l.t.Fatalf("%s was answered (error: %v) though no standby can have it", what, err)
+		default:
+		}
+		return l.waiting() > 0
+	})
+	cancel()
+	if err := <-answer; err == nil {
+		l.t.Fatalf("%s was answered though its commit was broken off", what)
+	}
+}
+
+// waiting counts the commits that wait for the standby.
+func (l Lonely) waiting() (n int) {
+	l.t.Helper()
+	if err := l.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&n); err != nil {
+		l.t.Fatalf("pgtest: %v", err)
+	}
+	return n
+}
+
+func (l Lonely) until(what string, holds func() bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			l.t.Fatalf("pgtest: not so: %s", what)
+		}
+	}
+}
