@@ -31,7 +31,8 @@ func (s *server) describe() {
 	}, reflect.TypeFor[dispatcher.RenewRequest](), reflect.TypeFor[dispatcher.RenewReply]())
 	s.add(huma.Operation{
 		OperationID: "finish-leases", Method: http.MethodPost, Path: "/v1/leases/finish", Tags: []string{"pilots"}, Summary: "Report ended attempts",
-		Description: "Idempotent: repeat it until it is answered. lease_lost means that the attempt had ended otherwise and nothing was changed. Unknown fields are ignored.",
+		Description: "Idempotent: repeat it until it is answered. lease_lost means that the attempt had ended otherwise and nothing was changed. " +
+			"Where a result is not as described all are refused, 422 with the place of each fault, and nothing is recorded: send the others without it. Unknown fields are ignored.",
 	}, reflect.TypeFor[dispatcher.FinishRequest](), reflect.TypeFor[dispatcher.FinishReply]())
 }
 

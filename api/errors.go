@@ -106,6 +106,8 @@ var known = []struct {
 	{site.ErrMoving, code{status: 503, name: "moving", title: "Live work moves first; the change is not in force yet",
 		hint: "send the same request again: it goes on", retryIn: 1}},
 	{site.ErrNoVersion, code{status: 404, name: "no_version", title: "No site version has this number"}},
+	{site.ErrUnreadable, code{status: 409, name: "unreadable_version", title: "This divvy does not read a stored site version",
+		hint: "`divvy shares show --version` shows the file as it was written; a file that is applied takes its place"}},
 	{site.ErrNoLater, code{status: 404, name: "no_later", title: "No later version has this number", hint: "`divvy apply --list-later` lists them"}},
 	{site.ErrLaterOver, code{status: 409, name: "later_over", title: "The later version does not wait any more"}},
 	{site.ErrPast, code{status: 422, name: "past", title: "The time is not in the future"}},

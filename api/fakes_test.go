@@ -284,6 +284,14 @@ func (f *fakeSite) History(context.Context, int64, int) ([]site.Head, error) {
 
 func (f *fakeSite) Get(ctx context.Context, _ int64) (*site.Site, error) { return f.Load(ctx) }
 
+func (f *fakeSite) File(ctx context.Context, _ int64) (site.File, error) {
+	st, err := f.Load(ctx)
+	if err != nil {
+		return site.File{}, err
+	}
+	return site.File{Head: st.Head(), Source: st.Source}, nil
+}
+
 func (f *fakeSite) Diff(context.Context, int64, int64) (site.Changes, error) {
 	return site.Changes{Shares: []shares.Change{}, Queues: []site.QueueChange{}, Rules: []site.RuleChange{},
 		Resources: []site.EntryChange{}, ClaimTemplates: []site.EntryChange{}, Limits: []site.RuleChange{},

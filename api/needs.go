@@ -89,6 +89,8 @@ type Site interface {
 	Load(context.Context) (*site.Site, error)
 	// History lists versions before the given one (0 = all), newest first.
 	History(ctx context.Context, before int64, limit int) ([]site.Head, error)
+	// File is a version as it was written, also one that this program does not read.
+	File(ctx context.Context, version int64) (site.File, error)
 	// Get and Diff take 0 for the version in force.
 	Get(ctx context.Context, version int64) (*site.Site, error)
 	Diff(ctx context.Context, from, to int64) (site.Changes, error)

@@ -184,6 +184,10 @@ func TestApplyRefused(t *testing.T) {
 		t.Error(p)
 	}
 	b.problem(b.call("POST", "/v1/site/rollback", ""), 422)
+	b.site.err = fmt.Errorf("%w: version 3: site.yml:1:9: no list", site.ErrUnreadable)
+	if p := b.problem(b.call("GET", "/v1/site/diff?from=3&to=4", ""), 409); p.Code != "unreadable_version" || !strings.Contains(p.Detail, "version 3: site.yml:1:9") {
+		t.Error(p)
+	}
 }
 
 func TestTagsTest(t *testing.T) {

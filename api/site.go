@@ -14,7 +14,8 @@ import (
 // SiteVersion is one applied site file. Version 0: none was applied yet.
 type SiteVersion struct {
 	site.Head
-	Source string `json:"source" doc:"The file, as it was written."`
+	Source     string `json:"source" doc:"The file, as it was written."`
+	Unreadable string `json:"unreadable,omitempty" doc:"What this divvy does not read in an old file, which it would refuse if it were applied now; absent when it reads all of it."`
 }
 
 type applyInput struct {
@@ -59,7 +60,8 @@ func (s *server) siteRoutes() {
 	route(s, huma.Operation{
 		OperationID: "get-site-version", Method: http.MethodGet, Path: "/v1/site/versions/{version}", Tags: tags, Summary: "Show an applied version",
 	}, func(ctx context.Context, in *versionInput) (SiteVersion, error) {
-		return siteVersion(s.Site.Get(ctx, in.Version))
+		f, err := s.Site.File(ctx, in.Version)
+		return SiteVersion{Head: f.Head, Source: f.Source, Unreadable: f.Unreadable}, err
 	})
 	route(s, huma.Operation{
 		OperationID: "diff-site", Method: http.MethodGet, Path: "/v1/site/diff", Tags: tags, Summary: "Show what changed between two versions",

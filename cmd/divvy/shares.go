@@ -63,16 +63,22 @@ func (c *cli) showVersion(ctx context.Context, cl *client.Client, n int64) error
 	if err != nil {
 		return ofVersions(err)
 	}
-	return c.print(v, func(w io.Writer) {
-		fmt.Fprintf(w, "# version %d, applied %s by %s", v.Version, v.AppliedAt.UTC().Format(time.DateTime), v.AppliedBy)
-		if v.Note != "" {
-			fmt.Fprintf(w, ": %s", v.Note)
-		}
-		fmt.Fprintf(w, "\n%s", v.Source)
-		if !strings.HasSuffix(v.Source, "\n") {
-			fmt.Fprintln(w)
-		}
-	})
+	return c.print(v, func(w io.Writer) { writeVersion(w, v) })
+}
+
+// writeVersion writes the file of a version behind comments about it, so that it may be applied as it stands.
+func writeVersion(w io.Writer, v client.SiteVersion) {
+	fmt.Fprintf(w, "# version %d, applied %s by %s", v.Version, v.AppliedAt.UTC().Format(time.DateTime), v.AppliedBy)
+	if v.Note != "" {
+		fmt.Fprintf(w, ": %s", v.Note)
+	}
+	for line := range strings.Lines(v.Unreadable) {
+		fmt.Fprintf(w, "\n# this divvy does not read it: %s", strings.TrimSpace(line))
+	}
+	fmt.Fprintf(w, "\n%s", v.Source)
+	if !strings.HasSuffix(v.Source, "\n") {
+		fmt.Fprintln(w)
+	}
 }
 
 // watchShares draws the tree again and again: in place on a terminal, else only when it changed.
