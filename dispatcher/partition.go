@@ -27,7 +27,7 @@ var ofHistory = byDay[:2]
 // Partition makes the partitions of today and the next days, of every table that has one a day, and returns how
 // many it made. It never keeps a grant or an end waiting for long: what it cannot lock within a fifth of a second it
 // leaves for the next time, and rows go to the default partition until then. A day of which that has rows already stays
-// there; the days after it get their own, one at a time, for each of them takes the default partition away from ends
+// there (until MoveStrays); the days after it get their own, one at a time, for each of them takes the default partition away from ends
 // while it is read. Call it often: what was left out is best made while there is little in the default.
 func (d *Dispatcher) Partition(ctx context.Context) (n int, err error) {
 	return MakeDays(ctx, d.cfg.Pool, d.cfg.Log)

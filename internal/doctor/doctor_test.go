@@ -151,7 +151,7 @@ func found(w *ward) {
 			[]string{"attempts has no partition for tomorrow"}, true, ""},
 		"old day": {"SELECT divvy_make_days('share_samples', (now() AT TIME ZONE 'UTC')::date - 40, 1)", "retention", Warn, []string{"share_samples ended 39 days ago, and 30"}, false, "SELECT divvy_drop_days('share_samples', (now() AT TIME ZONE 'UTC')::date - 35)"},
 		"strays": {site + "INSERT INTO share_samples_rest (at, pool, share_id, target, held, ready) VALUES (now() - interval '2000 days', 'p', 1, 0, 0, 0)", "default partitions",
-			Warn, []string{"1 rows lie in share_samples_rest"}, false, ""},
+			Warn, []string{"1 rows lie in share_samples_rest"}, true, "SELECT divvy_drop_days('share_samples', (now() AT TIME ZONE 'UTC')::date - 35)"},
 		"not folded": {`INSERT INTO ledger (daemon_id, lane, seq, at, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units, places, low_ids, high_ids)
 			VALUES (1, 0, 1, now() - interval '2 minutes', '{0}', '{1}', '{1}', '{0}', '{-}', '{r}', '{0}', '{0}', '{0}', '{0}', '{0}')`, "ledger", Warn,
 			[]string{"the counters are 2m", "step fold"}, false, ""},

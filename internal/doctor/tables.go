@@ -151,7 +151,7 @@ func (d *Doctor) partitions(ctx context.Context) (found []Finding, err error) {
 
 func (d *Doctor) makeDays(ctx context.Context) (string, error) {
 	n, err := dispatcher.MakeDays(ctx, d.cfg.Direct, d.cfg.Log)
-	return fmt.Sprintf("%d partitions made; a day of which the default partition has rows stays there", n), err
+	return fmt.Sprintf("%d partitions made; a day of which the default partition has rows stays there until it is over", n), err
 }
 
 func dayNames(ahead []int32) string {
@@ -198,8 +198,18 @@ func (d *Doctor) strays(ctx context.Context) (found []Finding, err error) {
 	for _, s := range rows {
 		if s.N > 0 {
 			found = append(found, Finding{Level: Warn, Found: fmt.Sprintf("%d rows lie in %s_rest: they came while their day had no partition", s.N, s.Name),
-				Do: "nothing: they are read as the others, and go row by row when they are over"})
+				Do:     "they are read as the others, and go row by row when they are kept no longer; when their day is over, give it a partition: divvy doctor --repair --yes",
+				Repair: "move rows of days that are over into partitions", fix: d.moveStrays})
 		}
 	}
 	return found, nil
+}
+
+func (d *Doctor) moveStrays(ctx context.Context) (string, error) {
+	of, err := dispatcher.MoveStrays(ctx, d.cfg.Direct, d.cfg.Log)
+	said := fmt.Sprintf("%d rows moved into %d partitions", of.Rows, of.Days)
+	if of.Left > 0 {
+		said += fmt.Sprintf("; %d days could not be moved now: repeat it when nobody reads them for long, and daemons have added what they have to the roll-ups", of.Left)
+	}
+	return said, err
 }
