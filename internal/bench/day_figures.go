@@ -50,6 +50,8 @@ func (r *dayRun) settings() []Setting {
 		{"slots", fmt.Sprintf("%d of one core, nodes of %d, %d queues, %d shares in 3 levels, eight in ten with work all day, one runs out of it, one has it in bursts",
 			d.Slots, d.Node, d.Queues, d.Tree[0]*d.Tree[1]*d.Tree[2])},
 		{"jobs", fmt.Sprintf("%s on average, exponential; %g %% of the attempts fail, %g %% are lost with their pilot", d.MeanJob, 100*d.Fail, 100*d.Lose)},
+		{"pulls", fmt.Sprintf("the slot of a pilot that died is held by its lease, and whoever starts there waits for the next one that comes free: %.2f s a pull on average, %g of the attempts for %s",
+			d.Lose*d.Lease.Seconds(), d.Lose, d.Lease)},
 		{"rates", fmt.Sprintf("%.0f starts and as many ends a second, %g times those of the site; each lease renewed every %s", d.rate(), d.Speed, d.Lease/3)},
 	}
 }
