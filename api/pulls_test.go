@@ -148,9 +148,13 @@ func TestRenewAndFinish(t *testing.T) {
 	if w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"verdicts":[]}` {
 		t.Errorf("finish: %d %s", w.Code, w.Body)
 	}
+	b.dispatcher.ended = dispatcher.FinishRequest{}
 	p := b.problem(b.call("POST", "/v1/leases/finish", `{"pilot":"p","results":[{"lease":"L1","outcome":"finished"},{"lease":"","outcome":"lost"}]}`), 422)
 	if len(p.Errors) != 2 || p.Errors[0].Location != "body.results[1].lease" || p.Errors[1].Location != "body.results[1].outcome" {
 		t.Errorf("finish: %v", p)
+	}
+	if len(b.dispatcher.ended.Results) != 0 {
+		t.Errorf("of a body that was refused %+v is ended", b.dispatcher.ended)
 	}
 }
 
