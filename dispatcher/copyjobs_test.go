@@ -32,6 +32,34 @@ func enqueueOne(t *testing.T, tx pgx.Tx, jobs []NewJob) ([]int64, error) {
 	return Enqueue(context.Background(), tx, jobs)
 }
 
+// Ids of a call follow each other, those of the next come behind, and no step of the sequence is wasted.
+func TestIdsComeInBlocks(t *testing.T) {
+	tx := pgtest.Tx(t)
+	var first, next int64
+	for i, n := range []int{2*idBlock + 1, idBlock, 1} {
+		jobs := make([]NewJob, n)
+		for k := range jobs {
+			jobs[k] = NewJob{Task: 1, MaxAttempts: 1, Index: int64(k)}
+		}
+		ids, err := enqueueOne(t, tx, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), "UPDATE shares SET name = 'past' || id, path = 'past' || id"); err != nil { // room for the next one's
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first, next = ids[0], ids[0]
+		}
+		for k, id := range ids {
+			if id != next+int64(k) {
+				t.Errorf("call %d: id %d of %d is %d, want %d", i, k, n, id-first, next+int64(k)-first)
+			}
+		}
+		next += int64((n + idBlock - 1) / idBlock * idBlock)
+	}
+}
+
 // What is put in comes out, whatever is there and whatever is not.
 func TestEnqueueStoresEveryField(t *testing.T) {
 	tx := pgtest.Tx(t)

@@ -175,8 +175,11 @@ type begun struct {
 	byShare
 }
 
+// idBlock is how many ids of jobs one step of their sequence is: its increment.
+const idBlock = 16
+
 // begin takes an id for every job, and reads what their places and shapes follow from: the caller holds barrierShared, so the
-// plans stay as they are. Ids rise, and have gaps only where others take ids at the same moment.
+// plans stay as they are. Ids rise, and have gaps only where others take ids at the same moment, and at the end.
 func begin(ctx context.Context, tx pgx.Tx, jobs []NewJob) (b begun, err error) {
 	var ofShares, shapes []int32
 	for i, j := range jobs {
@@ -187,12 +190,18 @@ func begin(ctx context.Context, tx pgx.Tx, jobs []NewJob) (b begun, err error) {
 			shapes = append(shapes, j.Shape)
 		}
 	}
-	args := pgx.StrictNamedArgs{"n": len(jobs), "shares": ofShares, "shapes": shapes}
-	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&b.ids, &b.since, &b.agings, &b.fair, &b.ofUsers); err != nil {
+	blocks := (len(jobs) + idBlock - 1) / idBlock
+	args := pgx.StrictNamedArgs{"blocks": blocks, "shares": ofShares, "shapes": shapes}
+	var firsts []int64
+	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&firsts, &b.since, &b.agings, &b.fair, &b.ofUsers); err != nil {
 		return b, err
 	}
-	if len(b.ids) != len(jobs) {
+	if len(firsts) != blocks {
 		return b, fmt.Errorf("one of the shares %v or shapes %v does not exist", ofShares, shapes)
+	}
+	b.ids = make([]int64, len(jobs))
+	for i := range b.ids {
+		b.ids[i] = firsts[i/idBlock] + int64(i%idBlock)
 	}
 	return b, nil
 }

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -10,7 +11,7 @@ import (
 
 // Mark says how many ready jobs a share keeps in stock, for each set of requirements, and how many are made at
 // once. The low-water mark is what the share can start now or starts in Minutes, at least Floor, at most Cap; below
-// it generation fills up to twice the mark.
+// it generation fills up to twice the mark, all of the share where one batch can do it.
 type Mark struct {
 	Floor   int64   // default 500
 	Cap     int64   // default 20,000
@@ -97,16 +98,22 @@ func needs(levels []level, stock []dispatcher.Stock, m Mark) []need {
 	var list []need
 	for i := 0; i < len(levels); {
 		n := need{Share: levels[i].ShareID, Epoch: levels[i].Epoch, Wants: map[rung]int64{}}
+		tasks, spare := int64(0), map[rung]int64{}
 		for i < len(levels) && levels[i].ShareID == n.Share {
 			j, key := i, levels[i].stockKey()
 			for j < len(levels) && levels[j].stockKey() == key {
 				j++
 			}
 			everybodys := stockKey{share: key.share, shape: key.shape}
-			n.add(levels[i:j], m.part(m.low(known[everybodys]), users[everybodys]))
-			i = j
+			n.add(levels[i:j], m.part(m.low(known[everybodys]), users[everybodys]), spare)
+			for ; i < j; i++ {
+				tasks += levels[i].Tasks
+			}
 		}
 		if len(n.Wants) > 0 {
+			if tasks <= int64(m.Tasks) && total(n.Wants)+total(spare) <= m.Batch {
+				maps.Copy(n.Wants, spare)
+			}
 			list = append(list, n)
 		}
 	}
@@ -142,22 +149,35 @@ func usersOf(levels []level) map[stockKey]int {
 	return n
 }
 
-// add goes through the levels of one shape from the highest priority down.
-func (n *need) add(levels []level, low int64) {
+// add goes through the levels of one shape from the highest priority down. spare gets what those have room for that are not
+// below their mark: it costs little where the share has a batch anyway, and much as one of its own a moment later, since what a
+// COPY costs beside its rows is that of a thousand of them.
+func (n *need) add(levels []level, low int64, spare map[rung]int64) {
 	stock := int64(0)
 	for _, l := range levels {
 		stock += max(l.Ready, 0)
-		if l.PiecesLeft <= 0 || stock >= low {
+		if l.PiecesLeft <= 0 || stock >= 2*low {
 			continue
 		}
-		ratio := float64(stock) / float64(low)
-		if len(n.Wants) == 0 || ratio < n.Ratio {
-			n.Ratio = ratio
+		wants := spare
+		if stock < low {
+			ratio := float64(stock) / float64(low)
+			if len(n.Wants) == 0 || ratio < n.Ratio {
+				n.Ratio = ratio
+			}
+			wants = n.Wants
 		}
 		want := min(l.PiecesLeft, 2*low-stock)
-		n.Wants[rung{l.ShapeID, l.Priority, l.UserName}] = want
+		wants[rung{l.ShapeID, l.Priority, l.UserName}] = want
 		stock += want
 	}
+}
+
+func total(wants map[rung]int64) (n int64) {
+	for _, want := range wants {
+		n += want
+	}
+	return n
 }
 
 // shapes of the wants, sorted.

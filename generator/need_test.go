@@ -35,7 +35,7 @@ func TestNeeds(t *testing.T) {
 		{ShareID: 2, ShapeID: 1, Priority: 500, Ready: 20, PiecesLeft: 50},
 		{ShareID: 2, ShapeID: 1, Priority: 100, Ready: 10, PiecesLeft: 1000}, // 90 with what 500 gets
 		{ShareID: 2, ShapeID: 1, Priority: 0, Ready: 0, PiecesLeft: 1000},    // full by then
-		{ShareID: 2, ShapeID: 2, Priority: 0, Ready: 100, PiecesLeft: 1000},  // has its stock
+		{ShareID: 2, ShapeID: 2, Priority: 0, Ready: 100, PiecesLeft: 1000},  // has its stock, and gets more with the others
 		{ShareID: 3, ShapeID: 1, Priority: 0, Ready: 0, PiecesLeft: 1},
 		{ShareID: 4, ShapeID: 1, Priority: 9, Ready: 0, PiecesLeft: 10},
 		{ShareID: 4, ShapeID: 1, Priority: 1, Ready: 5000, PiecesLeft: 10}, // does not keep priority 9 waiting
@@ -44,11 +44,35 @@ func TestNeeds(t *testing.T) {
 	want := []need{
 		{Share: 3, Ratio: 0, Wants: map[rung]int64{{1, 0, ""}: 1}},
 		{Share: 4, Ratio: 0, Wants: map[rung]int64{{1, 9, ""}: 10}},
-		{Share: 2, Ratio: 0.3, Wants: map[rung]int64{{1, 500, ""}: 50, {1, 100, ""}: 110}},
+		{Share: 2, Ratio: 0.3, Wants: map[rung]int64{{1, 500, ""}: 50, {1, 100, ""}: 110, {2, 0, ""}: 100}},
 		{Share: 1, Ratio: 0.9, Epoch: 7, Wants: map[rung]int64{{1, 5, ""}: 110}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestNeedsTopUp: what is not below its mark is filled up with the others only where a batch can hold all of it.
+func TestNeedsTopUp(t *testing.T) {
+	levels := []level{
+		{ShareID: 1, ShapeID: 1, Ready: 50, PiecesLeft: 1000, Tasks: 3},
+		{ShareID: 1, ShapeID: 2, Ready: 150, PiecesLeft: 1000, Tasks: 4},
+		{ShareID: 2, ShapeID: 1, Ready: 100, PiecesLeft: 1000, Tasks: 1}, // nothing below its mark
+	}
+	lacking := rung{1, 0, ""}
+	for _, c := range []struct {
+		name string
+		mark Mark
+		want map[rung]int64
+	}{
+		{"room", Mark{Floor: 100, Cap: 1000, Batch: 200, Tasks: 7}, map[rung]int64{lacking: 150, {2, 0, ""}: 50}},
+		{"too many jobs", Mark{Floor: 100, Cap: 1000, Batch: 199, Tasks: 7}, map[rung]int64{lacking: 150}},
+		{"too many tasks", Mark{Floor: 100, Cap: 1000, Batch: 200, Tasks: 6}, map[rung]int64{lacking: 150}},
+	} {
+		want := []need{{Share: 1, Ratio: 0.5, Wants: c.want}}
+		if d := cmp.Diff(want, needs(levels, nil, c.mark)); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
 	}
 }
 

@@ -28,7 +28,11 @@ func (g *Generator) cut(ctx context.Context, tx pgx.Tx, plan []part, share share
 	if err != nil {
 		return nil, err
 	}
-	var jobs []dispatcher.NewJob
+	var n int64
+	for _, p := range plan {
+		n += p.fresh + p.again
+	}
+	jobs := make([]dispatcher.NewJob, 0, n)
 	for i := range plan {
 		p := &plan[i]
 		switch {
