@@ -70,8 +70,10 @@ func rebase(ctx context.Context, tx pgx.Tx, v shares.Version, clock func() time.
 // rebaseAt is Rebase with the plans of another moment.
 func rebaseAt(ctx context.Context, tx pgx.Tx, v shares.Version, at time.Time) error {
 	v.Tree = v.Tree.At(at)
-	if _, err := tx.Exec(ctx, query["rebase_clear"]); err != nil {
-		return fmt.Errorf("rebase limits: %w", err)
+	for _, verb := range []string{"rebase_limits", "rebase_clear"} { // in this order
+		if _, err := tx.Exec(ctx, query[verb]); err != nil {
+			return fmt.Errorf("rebase limits: %w", err)
+		}
 	}
 	rows, err := tx.Query(ctx, query["rebase_held"])
 	if err != nil {
