@@ -44,9 +44,10 @@ faults: ## every fault twice, and the table of docs/guarantees.md from it (a qua
 	DIVVY_LONG=1 DIVVY_FAULTS=$(CURDIR)/faults.jsonl go test -count=2 -tags chaos -timeout 60m -parallel 1 -run 'TestChaos|TestDatabaseClock|TestPilotClock' ./internal/e2e
 	go run .ci/faults.go faults.jsonl docs/guarantees.md
 
-failovers: ## PostgreSQL under Patroni: primary and standby killed, a switchover, etcd frozen, three times each, and their table in docs/guarantees.md (ten minutes)
+failovers: ## PostgreSQL under Patroni: primary and standby killed, a switchover, etcd frozen, three times each, here and as root with Debian 13's PostgreSQL 17, and their table in docs/guarantees.md (twenty minutes)
 	rm -f failovers.jsonl
 	DIVVY_LONG=1 DIVVY_FAILOVERS=$(CURDIR)/failovers.jsonl go test -count=3 -tags chaos -timeout 40m -run TestPatroni ./internal/e2e
+	DIVVY_LONG=1 DIVVY_FAILOVERS=$(CURDIR)/failovers.jsonl .ci/trixie go test -count=3 -tags chaos -timeout 40m -run TestPatroni ./internal/e2e
 	go run .ci/faults.go failovers.jsonl docs/guarantees.md
 
 ci: ## what CI runs

@@ -110,47 +110,50 @@ func table(plays []play, at time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured %s.\n\n| fault | what | runs | seeds | jobs | lost | double | recovered after, median and longest |\n|---|---|---|---|---|---|---|---|\n",
 		at.UTC().Format(time.DateOnly))
-	names, by := grouped(plays)
-	for _, name := range names {
+	rows, by := grouped(plays)
+	for _, r := range rows {
 		var jobs, lost, double int
 		var seeds []string
 		var took []int64
-		for _, p := range by[name] {
+		for _, p := range by[r] {
 			jobs, lost, double = jobs+p.Jobs, lost+p.Lost, double+p.Double
 			seeds, took = append(seeds, fmt.Sprint(p.Seed)), append(took, p.RecoveryMS)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %s | %d | %d | %d | %s |\n", name, by[name][0].What, len(took), strings.Join(seeds, " "), jobs, lost, double, span(took))
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %s | %d | %d | %d | %s |\n", r.fault, by[r][0].What, len(took), strings.Join(seeds, " "), jobs, lost, double, span(took))
 	}
 	return b.String()
 }
 
-// grouped are the plays of each fault, and the faults in the order in which they come first.
-func grouped(plays []play) (names []string, by map[string][]play) {
-	by = map[string][]play{}
+// row is what plays of one row have in common.
+type row struct{ postgresql, fault string }
+
+// grouped are the plays of each row, and the rows in the order in which they come first.
+func grouped(plays []play) (rows []row, by map[row][]play) {
+	by = map[row][]play{}
 	for _, p := range plays {
-		if by[p.Fault] == nil {
-			names = append(names, p.Fault)
+		r := row{p.PostgreSQL, p.Fault}
+		if by[r] == nil {
+			rows = append(rows, r)
 		}
-		by[p.Fault] = append(by[p.Fault], p)
+		by[r] = append(by[r], p)
 	}
-	return names, by
+	return rows, by
 }
 
-// failovers is the table of what happened to a replicated database.
+// failovers is the table of what happened to a replicated database, with a row a version of PostgreSQL and fault.
 func failovers(plays []play, at time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured %s.\n\n| PostgreSQL | fault | what | runs | jobs | database away, median and longest | service back after that | lost | double | answers 503 | wrong \"no jobs\" |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|---|\n", at.UTC().Format(time.DateOnly))
-	names, by := grouped(plays)
-	for _, name := range names {
+	rows, by := grouped(plays)
+	for _, r := range rows {
 		var sum play
 		var away, back []int64
-		for _, p := range by[name] {
+		for _, p := range by[r] {
 			sum.Jobs, sum.Lost, sum.Double, sum.NoJobs, sum.Answers503 = sum.Jobs+p.Jobs, sum.Lost+p.Lost, sum.Double+p.Double, sum.NoJobs+p.NoJobs, sum.Answers503+p.Answers503
 			away, back = append(away, p.AwayMS), append(back, p.RecoveryMS)
 		}
-		first := by[name][0]
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %d | %d | %s | %s | %d | %d | %d | %d |\n", first.PostgreSQL, name, first.What, len(away), sum.Jobs,
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %d | %d | %s | %s | %d | %d | %d | %d |\n", r.postgresql, r.fault, by[r][0].What, len(away), sum.Jobs,
 			span(away), span(back), sum.Lost, sum.Double, sum.Answers503, sum.NoJobs)
 	}
 	return b.String()

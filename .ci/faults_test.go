@@ -28,12 +28,14 @@ func TestTableOfFaults(t *testing.T) {
 
 func TestTableOfFailovers(t *testing.T) {
 	plays, err := read(strings.NewReader(`{"fault":"k","what":"K","jobs":10,"failover":true,"postgresql":"15.1","away_ms":9000,"recovery_ms":200,"answers_503":7}
-{"fault":"k","what":"K","jobs":10,"failover":true,"postgresql":"15.1","away_ms":11000,"recovery_ms":400,"answers_503":5,"no_jobs":1}`))
+{"fault":"k","what":"K","jobs":10,"failover":true,"postgresql":"15.1","away_ms":11000,"recovery_ms":400,"answers_503":5,"no_jobs":1}
+{"fault":"k","what":"K","jobs":10,"failover":true,"postgresql":"17.2","away_ms":1000,"recovery_ms":100,"answers_503":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := failovers(plays, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
-	want := "| 15.1 | `k` | K | 2 | 20 | 9.0 s, 11.0 s | 0.2 s, 0.4 s | 0 | 0 | 12 | 1 |\n"
+	want := "| 15.1 | `k` | K | 2 | 20 | 9.0 s, 11.0 s | 0.2 s, 0.4 s | 0 | 0 | 12 | 1 |\n" +
+		"| 17.2 | `k` | K | 1 | 10 | 1.0 s, 1.0 s | 0.1 s, 0.1 s | 0 | 0 | 1 | 0 |\n"
 	if !strings.HasPrefix(got, "Measured 2026-01-02.\n") || !strings.HasSuffix(got, "|\n"+want) {
 		t.Errorf("got\n%s\nwant at its end\n%s", got, want)
 	}

@@ -44,13 +44,13 @@ check() {
 # skip REASON : for a command of check, which returns after it. Not from a subshell: there nobody hears it.
 skip() { skipped=$1; }
 
-# tests NAME ARGUMENTS... : go test with these arguments; each test counts.
+# tests NAME ARGUMENTS... : go test with these arguments; each test counts. runs_in is a script that it runs in.
 tests() {
   local name=$1 ours; shift
   say "$name: go test $*"
   ours=$(wc -l <"$totals")
   # A failed test makes both fail, and is in the totals already.
-  if ! go test -json -count=1 "$@" | "$work/tally" -totals "$totals" "$name"; then
+  if ! ${runs_in:-} go test -json -count=1 "$@" | "$work/tally" -totals "$totals" "$name"; then
     if (($(wc -l <"$totals") == ours)); then echo "0 1" >>"$totals"; fi
     echo "FAILED: $name"
   fi
@@ -186,6 +186,9 @@ browser() {
 
 # failover : a PostgreSQL of two nodes under Patroni, killed and switched over. run has the short form.
 failover() { tests "failover" -tags chaos -timeout 20m -run TestPatroni "$@" ./internal/e2e; }
+
+# failover_17 : the same with what Debian 13 has, which is run without being installed.
+failover_17() { local runs_in=.ci/trixie; tests "failover with PostgreSQL 17" -tags chaos -timeout 20m -run TestPatroni "$@" ./internal/e2e; }
 
 # short_bench : it runs, its recounts agree, and no figure is under a quarter of its target, or of what docs/performance.md
 # reports where that is less: that finds what is broken. What has become slower, people find in figures side by side; on

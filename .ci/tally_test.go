@@ -37,6 +37,7 @@ func TestCounts(t *testing.T) {
 		"subtests count":        {`func TestA(t *testing.T) { t.Run("x", func(*testing.T) {}); t.Run("y", func(*testing.T) {}) }`, 3, 0, 0, "pass"},
 		"failure":               {`func TestA(t *testing.T) { t.Error("it is so") }; func TestB(*testing.T) {}`, 1, 1, 0, "it is so"},
 		"no database":           {`func TestA(t *testing.T) { t.Skip("SKIPPED, -short and no PostgreSQL") }`, 0, 1, 0, "which counts as failed"},
+		"no release":            {`func TestA(t *testing.T) { t.Skip("SKIPPED: release v1 is not in this clone") }`, 0, 1, 0, "which counts as failed"},
 		"another skip":          {`func TestA(t *testing.T) { t.Skip("only root may do that") }; func TestB(*testing.T) {}`, 1, 0, 1, "only root"},
 		"does not compile":      {`func TestA(t *testing.T) { nonsense }`, 0, 1, 0, "nonsense"},
 		"dies before any test":  {`func TestMain(*testing.M) { panic("at the start") }; func TestA(*testing.T) {}`, 0, 1, 0, "at the start"},

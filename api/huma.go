@@ -102,7 +102,7 @@ func (s *server) document() huma.Config {
 				{Name: "daemon", Description: "How the daemon does."},
 			},
 		},
-		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{"application/json": strictJSON, "json": strictJSON},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{s.speak},
 		// A misspelt parameter that is silently ignored would list what nobody asked for.

@@ -47,7 +47,7 @@ func TestPageAsksForAToken(t *testing.T) {
 	b.problem(b.call("GET", "/events?of=/", "", "Accept", "text/event-stream"), 401)
 
 	w = b.call("GET", "/login?next=//evil.example", "", "Accept", "text/html")
-	if w.Code != 200 || strings.Contains(w.Body.String(), "evil") {
+	if w.Code != 200 || strings.Contains(w.Body.String(), "evil") || !strings.Contains(w.Body.String(), "JSON web tokens of other issuers are for the API") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	form := cookieOf(t, w, "divvy_form")

@@ -230,6 +230,7 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s runs as %q", image, user)
 		}
 	}
+	p.saysItsVersion()
 	id := p.submit()
 	p.done(id, "")
 	if log := p.compose(nil, "run", "--rm", "divvy", "job", "logs", "1"); !strings.HasPrefix(log, "piece ") {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,13 @@ type object struct {
 		}
 		Template  struct{ Spec pod }
 		Instances int
+		DNSNames  []string `yaml:"dnsNames"` // of a Certificate
+		Endpoints []struct {
+			Scheme    string
+			TLSConfig struct {
+				ServerName string `yaml:"serverName"`
+			} `yaml:"tlsConfig"`
+		} // of a ServiceMonitor
 	}
 }
 
@@ -53,9 +61,9 @@ type pod struct {
 }
 
 type probe struct {
-	HTTPGet          struct{ Path, Port string } `yaml:"httpGet"`
-	PeriodSeconds    int                         `yaml:"periodSeconds"`
-	FailureThreshold int                         `yaml:"failureThreshold"`
+	HTTPGet          struct{ Path, Port, Scheme string } `yaml:"httpGet"`
+	PeriodSeconds    int                                 `yaml:"periodSeconds"`
+	FailureThreshold int                                 `yaml:"failureThreshold"`
 }
 
 // tool runs a program that .ci/run has made, or that is in PATH.
@@ -90,7 +98,7 @@ func built(t *testing.T, folder string) (text string, objects map[string]object)
 // Both build, have what they are to have, and are by the rules of kube-score. Tags do not change, so images are pulled once.
 func TestKubernetes(t *testing.T) {
 	config := read(t, "../docs/configuration.md")
-	for folder, more := range map[string][]string{"base": nil, "example": {"Ingress divvy", "ServiceMonitor divvy"}} {
+	for folder, more := range map[string][]string{"base": nil, "example": {"Ingress divvy", "ServiceMonitor divvy", "Certificate divvy-daemons"}} {
 		text, objects := built(t, folder)
 		for _, name := range append([]string{"Namespace divvy", "Cluster divvy-db", "Deployment divvy", "Service divvy", "ServiceAccount divvy", "PodDisruptionBudget divvy",
 			"NetworkPolicy nothing", "NetworkPolicy daemons", "NetworkPolicy database", "ConfigMap divvy"}, more...) {
@@ -105,6 +113,9 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("%s: %v", folder, err)
 		}
 		checkDaemons(t, objects["Deployment divvy"], config)
+		if folder == "example" {
+			checkTLS(t, text, objects)
+		}
 		tool(t, []byte(text), "kube-score", "score", "--exit-one-on-warning", "--ignore-test", "container-image-pull-policy", "-")
 	}
 }
@@ -135,6 +146,37 @@ func checkDaemons(t *testing.T, d object, config string) {
 	}
 	if strings.HasSuffix(c.Image, ":latest") || !strings.Contains(c.Image, ":") {
 		t.Errorf("image %s", c.Image)
+	}
+}
+
+// checkTLS wants one certificate, for a name that daemons expect of each other, Prometheus of daemons, and the Ingress too, and that all
+// who ask ask by TLS.
+func checkTLS(t *testing.T, text string, objects map[string]object) {
+	t.Helper()
+	c := objects["Deployment divvy"].Spec.Template.Spec.Containers[0]
+	env := map[string]string{}
+	for _, e := range c.Env {
+		env[e.Name] = e.Value
+	}
+	name := env["DIVVY_TLS_PEER_NAME"]
+	if names := objects["Certificate divvy-daemons"].Spec.DNSNames; name == "" || !slices.Contains(names, name) {
+		t.Errorf("daemons expect %q of each other, and their certificate is for %q", name, names)
+	}
+	if env["DIVVY_TLS_CERT"] == "" || env["DIVVY_TLS_KEY"] == "" || env["DIVVY_TLS_CA"] == "" {
+		t.Errorf("%v", env)
+	}
+	for _, p := range []probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+		if p.HTTPGet.Scheme != "HTTPS" {
+			t.Errorf("a probe by %q", p.HTTPGet.Scheme)
+		}
+	}
+	if m := objects["ServiceMonitor divvy"].Spec.Endpoints[0]; m.Scheme != "https" || m.TLSConfig.ServerName != name {
+		t.Errorf("Prometheus: %+v", m)
+	}
+	for _, want := range []string{"backend-protocol: HTTPS", "proxy-ssl-name: " + name, `proxy-ssl-verify: "on"`} {
+		if !strings.Contains(text, "nginx.ingress.kubernetes.io/"+want) {
+			t.Errorf("the Ingress has no %s", want)
+		}
 	}
 }
 

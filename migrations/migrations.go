@@ -2,7 +2,6 @@ package migrations
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -68,10 +67,10 @@ func Down(ctx context.Context, db *pgxpool.Pool) (undone Step, ok bool, err erro
 	return undone, ok, nil
 }
 
-// Status lists all migrations that this binary knows, oldest first.
+// Status lists all migrations that this binary knows, oldest first. It waits for no migration.
 func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	var steps []Step
-	err := with(db, func(p *goose.Provider) error {
+	err := provided(db, func(p *goose.Provider) error {
 		all, err := p.Status(ctx)
 		for _, s := range all {
 			st := step(s.Source)
@@ -88,9 +87,9 @@ func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	return steps, nil
 }
 
-// Version is that of the newest migration that was applied, whether this binary knows it or not.
+// Version is that of the newest migration that was applied, whether this binary knows it or not. It waits for no migration either.
 func Version(ctx context.Context, db *pgxpool.Pool) (v int64, err error) {
-	err = with(db, func(p *goose.Provider) (err error) {
+	err = provided(db, func(p *goose.Provider) (err error) {
 		v, err = p.GetDBVersion(ctx)
 		return err
 	})
@@ -105,23 +104,24 @@ func step(s *goose.Source) Step {
 	return Step{Version: s.Version, Name: name}
 }
 
-// with runs fn with a provider on the pool's connections.
+// with runs fn with a provider on the pool's connections that changes the schema behind the lock. It tries for that every
+// second for five minutes: another daemon may be migrating a large table.
 func with(db *pgxpool.Pool, fn func(*goose.Provider) error) error {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(int64(pg.LockMigrate)), lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return err
+	}
+	return provided(db, fn, goose.WithSessionLocker(locker))
+}
+
+// provided runs fn with a provider that has no lock but by an option: whoever only looks must not wait for a migration, and
+// divvy doctor is asked what holds one up.
+func provided(db *pgxpool.Pool, fn func(*goose.Provider) error, more ...goose.ProviderOption) error {
 	conn := stdlib.OpenDBFromPool(db)
 	defer conn.Close()
-	p, err := provider(conn)
+	p, err := goose.NewProvider(goose.DialectPostgres, conn, FS, append(more, goose.WithDisableGlobalRegistry(true))...)
 	if err != nil {
 		return err
 	}
 	return fn(p)
-}
-
-// provider tries for the lock every second for five minutes: another daemon may be migrating a large table.
-func provider(db *sql.DB) (*goose.Provider, error) {
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(int64(pg.LockMigrate)), lock.WithLockTimeout(1, 300))
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectPostgres, db, FS,
-		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 }

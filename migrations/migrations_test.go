@@ -130,6 +130,28 @@ func TestUpOnANewerDatabase(t *testing.T) {
 	}
 }
 
+// Who only looks does not wait for a daemon that migrates a large table.
+func TestStatusDuringAMigration(t *testing.T) {
+	db := pgtest.Open(t)
+	migrating, err := db.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer migrating.Rollback(context.Background())
+	if _, err := migrating.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1::bigint)", pg.LockMigrate); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	steps, err := migrations.Status(ctx, db)
+	if err != nil || len(steps) == 0 || steps[len(steps)-1].AppliedAt == nil {
+		t.Errorf("%d steps, %v", len(steps), err)
+	}
+	if v, err := migrations.Version(ctx, db); err != nil || v != steps[len(steps)-1].Version {
+		t.Errorf("version %d, %v", v, err)
+	}
+}
+
 // On a server of its own, since roles belong to the whole server.
 func TestUpWithoutTheRightToCreateRoles(t *testing.T) {
 	c, err := pg.StartCluster(t.Context(), pg.ClusterConfig{Ephemeral: true, NoFsync: true, Log: slog.New(slog.DiscardHandler)})

@@ -28,7 +28,8 @@ type config struct {
 	RequireToken   bool          `yaml:"require_token" doc:"Every request must carry a token, also without a token_file: one that divvy token create has made, the first with --database."`
 	TLSCert        string        `yaml:"tls_cert" doc:"Certificate of listen (PEM, with its chain), which speaks TLS then; read again when it has changed."`
 	TLSKey         string        `yaml:"tls_key" doc:"Key of tls_cert."`
-	TLSCA          string        `yaml:"tls_ca" doc:"CAs of the other daemons' certificates, a PEM file or a folder of *.pem, *.crt, *.0; empty = those of the system."`
+	TLSCA          string        `yaml:"tls_ca" doc:"CAs of the other daemons' certificates, a PEM file or a folder of *.pem, *.crt, *.0; empty = those of the system; read again when it has changed."`
+	TLSPeerName    string        `yaml:"tls_peer_name" doc:"Name that the other daemons' certificates are for, whatever the address at which they are reached; empty = the host of that address."`
 	TLSClientCA    string        `yaml:"tls_client_ca" doc:"CAs of client certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
 	TLSRoles       string        `yaml:"tls_roles" doc:"File with a line a kind of client certificate: \"pattern of subjects\" role user:… or queue:… or share:…; the first that fits counts."`
 	Issuers        string        `yaml:"issuers" doc:"File with the issuers of JSON web tokens (OIDC), a line a role: address audience claim=value role user:… or queue:… or share:…."`

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -42,6 +44,9 @@ func (c config) validateTLS() (errs []error) {
 	needs("tls_client_ca", c.TLSClientCA, "tls_cert", c.TLSCert, "client certificates come with TLS only")
 	needs("tls_client_ca", c.TLSClientCA, "tls_roles", c.TLSRoles, "a certificate would stand for nobody")
 	needs("tls_roles", c.TLSRoles, "tls_client_ca", c.TLSClientCA, "no certificate could be checked")
+	if strings.ContainsAny(c.TLSPeerName, ":/*, ") && net.ParseIP(c.TLSPeerName) == nil {
+		errs = append(errs, fmt.Errorf("tls_peer_name: %q is not the name of a host, such as divvy.example.org", c.TLSPeerName))
+	}
 	return errs
 }
 

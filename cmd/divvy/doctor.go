@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/doctor"
-	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/site"
@@ -135,14 +133,11 @@ var errNoDate = errors.New("the answer has no Date")
 
 // daemonClock asks a daemon what time it is: whole seconds, by the head of an answer. Its address is the one that daemons tell each other.
 func daemonClock(cfg config) (func(ctx context.Context, address string) (time.Time, error), error) {
-	cl := &http.Client{Transport: http.DefaultTransport}
-	if cfg.TLSCA != "" {
-		cas, err := keys.ReadCAs(cfg.TLSCA)
-		if err != nil {
-			return nil, fmt.Errorf("tls_ca: %w", err)
-		}
-		cl.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: cas}}
+	trust, err := cfg.trust()
+	if err != nil {
+		return nil, err
 	}
+	cl := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}} // through no proxy, as daemons go
 	return func(ctx context.Context, address string) (time.Time, error) {
 		url := "http://" + address + "/healthz"
 		if host, secure := strings.CutPrefix(address, relay.Secure); secure {

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/x509"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"os"
@@ -19,7 +19,7 @@ import (
 // lead is who decides: the eldest daemon that this one reaches, or this one.
 type lead struct {
 	secret  string
-	cas     *x509.CertPool             // of the other daemons' certificates; nil: those of the system
+	trust   *keys.Fresh[*tls.Config]   // what the other daemons' certificates must be
 	conn    atomic.Pointer[relay.Conn] // to the daemon that decides; nil: this one does
 	leaving chan struct{}              // closed when this daemon does not decide for others any more
 	leave   sync.Once
@@ -37,11 +37,11 @@ const (
 	dialPause  = 2 * time.Second
 )
 
-func (d *daemon) openRelay(context.Context) (err error) {
-	if d.cfg.TLSCA != "" {
-		if d.lead.cas, err = keys.ReadCAs(d.cfg.TLSCA); err != nil {
-			return fmt.Errorf("tls_ca: %w", err)
-		}
+func (d *daemon) openRelay(context.Context) error {
+	d.lead.trust = d.cfg.freshTrust()
+	d.lead.trust.Log = d.part("relay")
+	if err := d.lead.trust.First(); err != nil {
+		return err
 	}
 	d.lead.secret = rand.Text()
 	if d.lines != nil {
@@ -51,6 +51,24 @@ func (d *daemon) openRelay(context.Context) (err error) {
 	d.lead.site = d.wakes.on("site")
 	d.onStop("relay", time.Second, func(context.Context) error { d.leaveRelay(); return nil })
 	return nil
+}
+
+// trust is what certificates of other daemons must be, as daemons and divvy doctor ask for it.
+func (c config) trust() (*tls.Config, error) {
+	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.TLSPeerName}
+	if c.TLSCA == "" {
+		return t, nil
+	}
+	var err error
+	if t.RootCAs, err = keys.ReadCAs(c.TLSCA); err != nil {
+		return nil, fmt.Errorf("tls_ca: %w", err)
+	}
+	return t, nil
+}
+
+// freshTrust is trust that follows the files of tls_ca.
+func (c config) freshTrust() *keys.Fresh[*tls.Config] {
+	return &keys.Fresh[*tls.Config]{Name: "tls_ca", Read: c.trust, Files: func() []string { return keys.FilesOf(c.TLSCA) }}
 }
 
 // leaveRelay ends the connections: daemons that hand on to this one serve what they have handed on themselves, or find
@@ -109,7 +127,7 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 			continue
 		}
 		dialCtx, cancel := context.WithTimeout(ctx, dialWithin)
-		to, err := relay.Dial(dialCtx, p.Address, p.Secret, d.lead.cas)
+		to, err := relay.Dial(dialCtx, p.Address, p.Secret, l.trust.Get())
 		cancel()
 		if err != nil {
 			if l.tried[p.ID].IsZero() {

@@ -89,9 +89,7 @@ func TestTLSAndCredentialsOfOthers(t *testing.T) {
 	if resp, err := shows(foreign, "ops").Get(d.URL() + status); err == nil {
 		t.Errorf("a certificate of a CA that is not trusted: %s", resp.Status)
 	}
-	if resp, err := http.Get(strings.Replace(d.URL(), "https", "http", 1) + "/healthz"); err == nil {
-		t.Errorf("without TLS: %s", resp.Status)
-	}
+	asked{http.DefaultClient, "GET", "/healthz", "", "", 400, "This port speaks TLS"}.of(t, strings.Replace(d.URL(), "https", "http", 1))
 }
 
 // The command line trusts the CA that it is told, and shows a certificate.

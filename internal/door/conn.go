@@ -108,6 +108,7 @@ func (c *conn) next() (h http.Handler, size int, v verdict) {
 		case begun && !c.closed():
 			return nil, 0, other // net/http has the words for what is cut off or too slow
 		default:
+			tellOfTLS(err)
 			return nil, 0, plain
 		}
 	}

@@ -52,8 +52,32 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	client.CloseIdleConnections()
+	for _, begin := range []string{"GET /y HTTP/1.1\r\nHost: x\r\n\r\n", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("b", 50000), "DELETE /x HTTP/1.1\r\n"} {
+		if got := heard(t, l.Addr().String(), begin); !strings.HasPrefix(got, "HTTP/1.1 400 Bad Request\r\n") || !strings.Contains(got, "ask it by https://") {
+			t.Errorf("%.20q without TLS: %q", begin, got)
+		}
+	}
+	if got := heard(t, l.Addr().String(), "SSH-2.0-OpenSSH_9.2\r\n"); strings.Contains(got, "HTTP") {
+		t.Errorf("what is no HTTP: %q", got)
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 	<-over
+}
+
+// heard is all that a server answers to some bytes.
+func heard(t *testing.T, address, begin string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, begin); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	answer, _ := io.ReadAll(c) // a reset is an end too
+	return string(answer)
 }

@@ -33,11 +33,19 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 // files are those that Config reads.
 func (f TLSFiles) files() []string {
 	all := []string{f.Cert, f.Key}
-	if f.ClientCA != "" {
-		cas, _ := filesOf(f.ClientCA) // what cannot be listed is said when it is read
-		all = append(all, cas...)
+	return append(all, FilesOf(f.ClientCA)...)
+}
+
+// FilesOf are those that ReadCAs reads, for Fresh; what cannot be listed is said when it is read. "" has none.
+func FilesOf(cas string) []string {
+	if cas == "" {
+		return nil
 	}
-	return all
+	files, err := filesOf(cas)
+	if err != nil {
+		return []string{cas}
+	}
+	return files
 }
 
 // read makes a configuration of what the files say. A client certificate is asked for, never demanded, and must be good if

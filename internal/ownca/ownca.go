@@ -73,10 +73,21 @@ func (a Authority) Issue(t testing.TB, until time.Time, subject ...pkix.Attribut
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a.sign(t, &x509.Certificate{RawSubject: raw, NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+}
+
+// IssueNames is Issue for hosts of these names, and no address, for an hour.
+func (a Authority) IssueNames(t testing.TB, names ...string) (cert, key string) {
+	t.Helper()
+	return a.sign(t, &x509.Certificate{NotAfter: time.Now().Add(time.Hour), DNSNames: names})
+}
+
+// sign fills in what all certificates have.
+func (a Authority) sign(t testing.TB, tmpl *x509.Certificate) (cert, key string) {
+	t.Helper()
+	tmpl.SerialNumber, tmpl.NotBefore, tmpl.KeyUsage = big.NewInt(2), time.Now().Add(-2*time.Hour), x509.KeyUsageDigitalSignature
+	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	k := NewKey(t)
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(2), RawSubject: raw, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.Cert, &k.PublicKey, a.Key)
 	if err != nil {
 		t.Fatal(err)

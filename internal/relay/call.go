@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -49,15 +48,16 @@ type Conn struct {
 // Secure is in front of the address of a daemon whose port speaks TLS.
 const Secure = "tls://"
 
-// Dial connects to the daemon at address (host:port, or Secure and that), whose secret it must know. cas are those that the
-// certificates of daemons are of; nil: those of the system. ctx bounds the dialling only.
-func Dial(ctx context.Context, address, secret string, cas *x509.CertPool) (*Conn, error) {
+// Dial connects to the daemon at address (host:port, or Secure and that), whose secret it must know. Behind Secure the
+// daemon's certificate must be as trust wants it; nil: of a CA of the system, for the host of the address. ctx bounds the
+// dialling only.
+func Dial(ctx context.Context, address, secret string, trust *tls.Config) (*Conn, error) {
 	var dialer interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = &net.Dialer{}
 	address, secure := strings.CutPrefix(address, Secure)
 	if secure {
-		dialer = &tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cas}}
+		dialer = &tls.Dialer{Config: trust}
 	}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -185,7 +186,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// Daemons whose port speaks TLS are reached through it, and only with a certificate of a CA that is known.
+// Daemons whose port speaks TLS are reached through it, and only with a certificate of a CA that is known, for the name that is expected.
 func TestTLS(t *testing.T) {
 	var mux http.ServeMux
 	mux.Handle(Path, &Server{Secret: "s3cret", Handle: echo, Done: make(chan struct{})})
@@ -196,7 +197,10 @@ func TestTLS(t *testing.T) {
 	cas := x509.NewCertPool()
 	cas.AddCert(srv.Certificate())
 	address := srv.Listener.Addr().String()
-	c, err := Dial(t.Context(), Secure+address, "s3cret", cas)
+	trusting := func(cas *x509.CertPool, name string) *tls.Config {
+		return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cas, ServerName: name}
+	}
+	c, err := Dial(t.Context(), Secure+address, "s3cret", trusting(cas, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,10 +208,13 @@ func TestTLS(t *testing.T) {
 	if r, err := c.Call(t.Context(), "/x", []byte("y")); err != nil || string(r.Body) != "y" {
 		t.Errorf("%+v %v", r, err)
 	}
-	if _, err := Dial(t.Context(), Secure+address, "s3cret", x509.NewCertPool()); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := Dial(t.Context(), Secure+address, "s3cret", trusting(x509.NewCertPool(), "")); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("of an unknown CA: %v", err)
 	}
-	if _, err := Dial(t.Context(), address, "s3cret", cas); err == nil {
+	if _, err := Dial(t.Context(), Secure+address, "s3cret", trusting(cas, "divvy")); err == nil || !strings.Contains(err.Error(), "not divvy") {
+		t.Errorf("of another name: %v", err)
+	}
+	if _, err := Dial(t.Context(), address, "s3cret", trusting(cas, "")); err == nil {
 		t.Error("without TLS")
 	}
 }

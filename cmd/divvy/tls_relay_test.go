@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/keys"
+	"github.com/divvyhq/divvy/internal/ownca"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// Daemons whose certificates name no address, as in pods, hand on to each other over TLS: the name that their certificates are
+// expected to be for is configured. Who a pilot is was seen by the daemon that it came to. One that expects another name, or
+// that of the address, or another CA, decides for itself.
+func TestHandOnOverTLS(t *testing.T) {
+	ca, people := ownca.New(t, "hosts"), ownca.New(t, "people")
+	dsn, token := pgtest.DSN(t), "token-of-the-file-0123456789"
+	roles := fileWith(t, `"/DC=org/DC=grid/CN=pilot" pilot queue:LOCAL`)
+	start := func(change func(*config)) *daemon {
+		d, _ := startDaemon(t, func(c *config) {
+			c.Database, c.TLSCA, c.TLSPeerName, c.TokenFile = dsn, ca.PEM, "divvy.example", fileWith(t, token)
+			c.TLSCert, c.TLSKey = ca.IssueNames(t, "divvy.example", "divvy")
+			c.TLSClientCA, c.TLSRoles = people.PEM, roles
+			if change != nil {
+				change(c)
+			}
+		})
+		return d
+	}
+	first, other := start(nil), start(nil)
+	if other.lead.conn.Load() == nil {
+		t.Fatal("the daemons do not reach each other")
+	}
+
+	cert, key := people.Issue(t, time.Now().Add(time.Hour), ownca.Person("pilot")...)
+	calls := func(token string, files keys.ClientFiles) *client.Client {
+		files.CA = ca.PEM
+		trust, err := files.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		trust.ServerName = "divvy"
+		cl, err := client.New(client.Config{URL: other.URL(), Token: token, TLS: trust})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cl.Close)
+		return cl
+	}
+	pilot := calls("", keys.ClientFiles{Cert: cert, Key: key})
+	if _, err := calls(token, keys.ClientFiles{}).Submit(t.Context(), hello(2), ""); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		got, err := pilot.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i), WaitS: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if by, want := decider(t, other, got.Leases[0].Job), eldest(t, first); by != want {
+			t.Errorf("daemon %d decided, the eldest is %d", by, want)
+		}
+		end, err := pilot.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: got.Leases[0].Lease, Outcome: "finished"}}})
+		if err != nil || end.Verdicts[0].Verdict != "recorded" {
+			t.Errorf("%+v, %v", end, err)
+		}
+	}
+	if _, err := pilot.Pull(t.Context(), client.PullRequest{Queue: "OTHER", Pilot: "p"}); !client.IsCode(err, "forbidden") {
+		t.Errorf("a queue that is not the pilot's: %v", err)
+	}
+
+	for name, change := range map[string]func(*config){
+		"the name of the address": func(c *config) { c.TLSPeerName = "" },
+		"another name":            func(c *config) { c.TLSPeerName = "divvy.example.org" },
+		"another CA":              func(c *config) { c.TLSCA = people.PEM },
+	} {
+		if d := start(change); d.lead.conn.Load() != nil {
+			t.Errorf("%s: it believes the certificate", name)
+		}
+	}
+}
+
+// The CAs of other daemons are renewed while this one runs.
+func TestTrustFollowsItsFile(t *testing.T) {
+	old, renewed := ownca.New(t, "old"), ownca.New(t, "renewed")
+	trust := config{TLSCA: old.PEM}.freshTrust()
+	trust.Every = 1
+	if err := trust.First(); err != nil {
+		t.Fatal(err)
+	}
+	before := trust.Get()
+	text, err := os.ReadFile(renewed.PEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(old.PEM, append(text, '\n'), 0o600); err != nil { // of another length, should the clock of the file system be coarse
+		t.Fatal(err)
+	}
+	if after := trust.Get(); after.RootCAs.Equal(before.RootCAs) {
+		t.Error("what was read at first is still believed")
+	}
+}
