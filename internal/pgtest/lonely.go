@@ -68,39 +68,54 @@ func (l Lonely) Standby(name string) {
 // what it wrote shows from then on, if anything. It fails the test where the call was answered without a wait.
 func (l Lonely) BreakOff(what string, call func(context.Context) error) {
 	l.t.Helper()
-	l.until("no commit waits before "+what, func() bool { return l.waiting() == 0 })
+	l.until("no commit waits before "+what, func() bool { return len(l.waiting()) == 0 })
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	answer := make(chan error, 1)
 	go func() { answer <- call(ctx) }()
+	var waiting []int32
 	l.until("the commit waits of "+what, func() bool {
 		select {
 		case err := <-answer:
 			l.t.Fatalf("%s was answered (error: %v) though no standby can have it", what, err)
 		default:
 		}
-		return l.waiting() > 0
+		waiting = l.waiting()
+		return len(waiting) > 0
 	})
 	cancel()
 	if err := <-answer; err == nil {
 		l.t.Fatalf("%s was answered though its commit was broken off", what)
 	}
+	l.until("the server notices too that "+what+" is broken off", func() (over bool) { // only then what it wrote shows
+		l.scan(&over, "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY ($1::int[]) AND state = 'active')", waiting)
+		return over
+	})
 }
 
-// waiting counts the commits that wait for the standby.
-func (l Lonely) waiting() (n int) {
+// waiting are the backends whose commits wait for the standby.
+func (l Lonely) waiting() (pids []int32) {
 	l.t.Helper()
-	if err := l.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&n); err != nil {
+	l.scan(&pids, "SELECT coalesce(array_agg(pid), '{}') FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	return pids
+}
+
+func (l Lonely) scan(into any, sql string, args ...any) {
+	l.t.Helper()
+	if err := l.QueryRow(context.Background(), sql, args...).Scan(into); err != nil {
 		l.t.Fatalf("pgtest: %v", err)
 	}
-	return n
 }
 
 func (l Lonely) until(what string, holds func() bool) {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	over, again := time.After(patience), time.NewTicker(5*time.Millisecond)
+	defer again.Stop()
+	for !holds() {
+		select {
+		case <-over:
 			l.t.Fatalf("pgtest: not so: %s", what)
+		case <-again.C:
 		}
 	}
 }
