@@ -20,13 +20,13 @@ func TestOutlookHoldsByWhatItTook(t *testing.T) {
 		at           time.Time
 		want         bool
 	}{
-		{1, false, false, after(799), false}, // few, and yet it took long
+		{1, false, false, after(1999), false}, // few, and yet it took long
 		{1, true, false, after(200), true},
 		{fewTasks + 1, true, true, after(199), false},
-		{fewTasks + 1, false, false, after(799), false},
+		{fewTasks + 1, false, false, after(1999), false},
 		{fewTasks + 1, true, false, after(200), true},
 		{fewTasks + 1, false, true, after(200), true},
-		{fewTasks + 1, false, false, after(800), true},
+		{fewTasks + 1, false, false, after(2000), true},
 	} {
 		o := outlook{soon: soonDone}
 		if !o.outdated(began, func() bool { return false }) {
@@ -104,6 +104,10 @@ func TestGenerateGoesByOneReading(t *testing.T) {
 	w.exec(t, "UPDATE tasks SET n_finished = n_generated") // all is used up
 	holds(0)
 	made(0)
-	w.stock = []dispatcher.Stock{{Share: share, Shape: shape, Ready: 29}}
-	made(50)
+	w.stock = []dispatcher.Stock{{Share: share, Shape: shape, Ready: 29}} // what is left of the reading goes first
+	epoch = one[int64](t, w.db, "SELECT epoch FROM generations WHERE share_id = $1", share)
+	w.outlook.mu.Lock()
+	w.outlook.needs = []need{{Share: share, Epoch: epoch, Wants: map[rung]int64{{shape, 0, ""}: 7}}}
+	w.outlook.mu.Unlock()
+	made(7, 50)
 }

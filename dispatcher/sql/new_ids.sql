@@ -1,5 +1,5 @@
 -- The first ids of blocks ahead of the COPY that uses them; none when a share or a shape does not exist. The name of the sequence
--- is a constant: an id takes 0.45 µs so, and 2.7 with pg_get_serial_sequence, nearly as long as the COPY of its job.
+-- is a constant: a block takes 0.45 µs so, and 2.7 with pg_get_serial_sequence.
 -- Beside them what places in the ready order follow from: when the jobs become ready, and the aging of their shares. And
 -- which of the shares give jobs by fair turn among users, and which of the shapes are those of users.
 SELECT array_agg(nextval('jobs_id_seq')), now(),
