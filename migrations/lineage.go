@@ -13,9 +13,10 @@ import (
 )
 
 // What bounds the ids that were given between the last sign of life that a restored database has and its restore: more
-// than divvy can make in a second, for so long and a minute.
+// than divvy can make in a second (four times what generators make on two cores that do nothing else, S8 of
+// docs/performance.md), for so long and a minute.
 const (
-	idsPerSecond = 100_000
+	idsPerSecond = 1_000_000
 	idSlack      = time.Minute
 )
 
