@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -99,27 +100,28 @@ func closedListener(t *testing.T) net.Listener {
 // Nothing is said of a daemon that does not answer itself; when it does again, it is.
 func TestWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var hangs bool
-		beats := 0
+		var hangs atomic.Bool
+		var beats atomic.Int32
 		s := supervisor{socket: "unused", within: 30 * time.Second, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		ctx, cancel := context.WithCancel(t.Context())
 		alive := func(ctx context.Context) error {
-			if hangs {
+			if hangs.Load() {
 				<-ctx.Done()
 				return errors.New("no answer")
 			}
 			return nil
 		}
-		go s.watch(ctx, alive, func(string) { beats++ })
+		go s.watch(ctx, alive, func(string) { beats.Add(1) })
 		for _, c := range []struct {
 			hangs bool
-			beats int
+			beats int32
 		}{{false, 6}, {true, 0}, {false, 6}} {
-			hangs, beats = c.hangs, 0
+			hangs.Store(c.hangs)
+			beats.Store(0)
 			time.Sleep(61 * time.Second)
 			synctest.Wait()
-			if beats < c.beats || beats > c.beats+1 {
-				t.Errorf("hangs %v: %d beats in a minute, want %d", c.hangs, beats, c.beats)
+			if n := beats.Load(); n < c.beats || n > c.beats+1 {
+				t.Errorf("hangs %v: %d beats in a minute, want %d", c.hangs, n, c.beats)
 			}
 		}
 		cancel()
