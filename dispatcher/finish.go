@@ -201,7 +201,8 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		}
 		jobs, attempts, nonces = append(jobs, e.key.job), append(attempts, e.key.attempt), append(nonces, e.key.nonce)
 		outcomes, codes, messages = append(outcomes, string(e.outcome)), append(codes, e.exitCode), append(messages, clean(e.message))
-		cpu, memory = append(cpu, min(e.usage.CPUSeconds, 1e30)), append(memory, e.usage.MemoryMB)
+		usage := e.usage.bounded()
+		cpu, memory = append(cpu, usage.CPUSeconds), append(memory, usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
 		reports = append(reports, packReport(e.report))
 		ruled = append(ruled, e.ruled(policy))

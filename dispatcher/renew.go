@@ -92,7 +92,8 @@ func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]ren
 			continue // said twice
 		}
 		jobs, attempts, nonces = append(jobs, r.key.job), append(attempts, r.key.attempt), append(nonces, r.key.nonce)
-		states, cpu, memory = append(states, string(r.state)), append(cpu, r.usage.CPUSeconds), append(memory, r.usage.MemoryMB)
+		usage := r.usage.bounded()
+		states, cpu, memory = append(states, string(r.state)), append(cpu, usage.CPUSeconds), append(memory, usage.MemoryMB)
 		ttls = append(ttls, int32(r.ttl.Seconds()))
 	}
 	d.metrics.renewed.Observe(float64(len(jobs)))

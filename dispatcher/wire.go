@@ -73,8 +73,8 @@ const (
 
 // Usage is what an attempt has used so far.
 type Usage struct {
-	CPUSeconds float64 `json:"cpu_s" doc:"CPU seconds." minimum:"0" required:"false"`
-	MemoryMB   int64   `json:"memory_mb" doc:"Peak resident memory in MB." minimum:"0" required:"false"`
+	CPUSeconds float64 `json:"cpu_s" doc:"CPU seconds. More than 10^9 counts as that many." minimum:"0" required:"false"`
+	MemoryMB   int64   `json:"memory_mb" doc:"Peak resident memory in MB. More than 10^9 counts as that many." minimum:"0" required:"false"`
 }
 
 // Renewal is one line of a RenewRequest.

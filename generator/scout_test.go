@@ -150,3 +150,19 @@ func TestScoutFails(t *testing.T) {
 	}
 	w.recount(t)
 }
+
+// What a pilot says of sizes and CPU time may be more than a sum holds: the task goes on by what is left of it.
+func TestScoutsThatSayTooMuch(t *testing.T) {
+	w := splitWorld(t)
+	task := w.submit(t, split(func(s *Spec) { s.Scout, s.Events, s.Split = 2, &Events{Total: 1000}, &Split{Fit: true, PerJob: 10} }))
+	steps(t, w.Generate)
+	(&fleet{db: w}).lease(t, 2)
+	w.measured(t, 2, 1e308, 800)
+	w.exec(t, `UPDATE attempts SET units = 1000000, outputs = '{"a": {"size": 1e308}, "b": {"size": 1e308}, "c": {"size": 1e400}, "d": {"size": -1e400}}'`)
+	w.settled(t, task.ID)
+	steps(t, w.Sweep)
+	got := w.task(t, task.ID)
+	if got.Scouted == nil || got.Scouted.Finished != 2 || got.Scouted.OutputPerEvent != 3e8 {
+		t.Fatalf("%+v, scouted %+v", got, got.Scouted)
+	}
+}

@@ -352,7 +352,7 @@ CREATE VIEW public.attempt_pieces AS
             ELSE (0)::numeric
         END AS wasted_slot_seconds,
         CASE
-            WHEN e.ends THEN ((a.cpu_s * (1000)::double precision))::bigint
+            WHEN e.ends THEN ((LEAST(GREATEST(a.cpu_s, (0)::double precision), (1000000000)::double precision) * (1000)::double precision))::bigint
             ELSE (0)::bigint
         END AS cpu_ms,
     ((e.ends AND (a.outcome = 'finished'::text)))::integer AS finished,

@@ -1,6 +1,7 @@
 -- Adds attempts to the roll-ups: those with a number after done up to upto, and those without one of the hour past, if it
 -- is one. The row of usage_state is the proof that each is added once. Users are looked up by the task: a join would read all tasks
--- that there ever were. Rows are written in the order of their keys, side by side. Returns how many attempts these were.
+-- that there ever were. Rows are written in the order of their keys, side by side. CPU time stays well below what a bigint holds,
+-- whatever pilots say: the views add to it what is not counted yet. Returns how many attempts these were.
 WITH state AS (
     UPDATE usage_state SET done = @upto::bigint, at = now(),
         past = CASE WHEN @past::timestamptz < past_last THEN @past::timestamptz + interval '1 hour' END,
@@ -32,7 +33,7 @@ WITH state AS (
     ORDER BY p.hour, p.share_id, p.queue_id, t.user_name
     ON CONFLICT (hour, share_id, queue_id, user_name) DO UPDATE SET slot_seconds = u.slot_seconds + excluded.slot_seconds,
         unit_seconds = u.unit_seconds + excluded.unit_seconds, wasted_slot_seconds = u.wasted_slot_seconds + excluded.wasted_slot_seconds,
-        cpu_ms = u.cpu_ms + excluded.cpu_ms, finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
+        cpu_ms = least(u.cpu_ms + excluded.cpu_ms, 4000000000000000000), finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
         lost = u.lost + excluded.lost, cancelled = u.cancelled + excluded.cancelled, revoked = u.revoked + excluded.revoked
 ), by_day AS (
     INSERT INTO usage_days AS u (day, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished,
@@ -44,7 +45,7 @@ WITH state AS (
     ORDER BY p.day, p.share_id, p.queue_id, t.user_name
     ON CONFLICT (day, share_id, queue_id, user_name) DO UPDATE SET slot_seconds = u.slot_seconds + excluded.slot_seconds,
         unit_seconds = u.unit_seconds + excluded.unit_seconds, wasted_slot_seconds = u.wasted_slot_seconds + excluded.wasted_slot_seconds,
-        cpu_ms = u.cpu_ms + excluded.cpu_ms, finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
+        cpu_ms = least(u.cpu_ms + excluded.cpu_ms, 4000000000000000000), finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
         lost = u.lost + excluded.lost, cancelled = u.cancelled + excluded.cancelled, revoked = u.revoked + excluded.revoked
 ), by_task AS (
     INSERT INTO usage_tasks AS u (day, task_id, share_id, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost,
@@ -56,7 +57,7 @@ WITH state AS (
     ORDER BY p.day, p.task_id, p.share_id
     ON CONFLICT (day, task_id, share_id) DO UPDATE SET slot_seconds = u.slot_seconds + excluded.slot_seconds,
         unit_seconds = u.unit_seconds + excluded.unit_seconds, wasted_slot_seconds = u.wasted_slot_seconds + excluded.wasted_slot_seconds,
-        cpu_ms = u.cpu_ms + excluded.cpu_ms, finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
+        cpu_ms = least(u.cpu_ms + excluded.cpu_ms, 4000000000000000000), finished = u.finished + excluded.finished, failed = u.failed + excluded.failed,
         lost = u.lost + excluded.lost, cancelled = u.cancelled + excluded.cancelled, revoked = u.revoked + excluded.revoked
 )
 SELECT coalesce(sum(finished + failed + lost + cancelled + revoked), 0)::bigint AS attempts, (SELECT count(*) FROM state)::int AS counted
