@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -18,7 +19,8 @@ const (
 	maxMessage   = 4096
 	maxLogTail   = 65536
 	maxLabels    = 100
-	maxUser      = 200
+	maxName      = 200
+	maxDevices   = 1000
 )
 
 // checkPull names everything that is wrong with req.
@@ -26,6 +28,15 @@ func checkPull(req *dispatcher.PullRequest) error {
 	var f faults
 	f.name("body.queue", req.Queue, "the queue that the pilot runs in")
 	f.name("body.pilot", req.Pilot, "the pilot's name")
+	f.text("body.queue", req.Queue)
+	f.text("body.pilot", req.Pilot)
+	f.text("body.node", req.Node)
+	if n := len(req.Devices); n > maxDevices {
+		f.add("body.devices", fmt.Sprintf("expected at most %d devices", maxDevices), n)
+	}
+	for i, id := range req.Devices {
+		f.textOf("devices", i, id)
+	}
 	if req.Max < 0 || req.Max > maxJobs {
 		f.add("body.max", fmt.Sprintf("expected 0 to %d jobs", maxJobs), req.Max)
 	}
@@ -40,11 +51,21 @@ func checkPull(req *dispatcher.PullRequest) error {
 	f.positive("body.slot.memory_mb", s.MemoryMB)
 	f.positive("body.slot.disk_mb", s.DiskMB)
 	f.positive("body.slot.walltime_s", s.WalltimeS)
+	if n := len(s.Labels); n > maxLabels {
+		f.add("body.slot.labels", fmt.Sprintf("expected at most %d labels", maxLabels), n)
+	}
+	for name, value := range s.Labels {
+		f.text("body.slot.labels", name)
+		f.text("body.slot.labels", value)
+	}
 	if n := len(req.Only.Labels); n > maxLabels {
 		f.add("body.only.labels", fmt.Sprintf("expected at most %d labels", maxLabels), n)
 	}
 	f.positive("body.only.task", req.Only.Task)
-	f.length("body.only.user", req.Only.User, maxUser)
+	for i, label := range req.Only.Labels {
+		f.textOf("only.labels", i, label)
+	}
+	f.text("body.only.user", req.Only.User)
 	return f.problem()
 }
 
@@ -109,6 +130,23 @@ func (f *faults) positive(location string, n int64) {
 func (f *faults) length(location, value string, most int) {
 	if n := utf8.RuneCountInString(value); n > most {
 		f.add(location, fmt.Sprintf("expected at most %d characters, found %d", most, n), nil)
+	}
+}
+
+// text is for a name: what the database cannot keep is refused before others are leased their jobs beside it.
+func (f *faults) text(location, value string) {
+	if len(value) > maxName {
+		f.length(location, value, maxName)
+	}
+	if strings.IndexByte(value, 0) >= 0 {
+		f.add(location, "expected text without U+0000", nil)
+	}
+}
+
+// textOf is text for an element of a list; its place is written down only where something is wrong.
+func (f *faults) textOf(list string, i int, value string) {
+	if len(value) > maxName || strings.IndexByte(value, 0) >= 0 {
+		f.text(fmt.Sprintf("body.%s[%d]", list, i), value)
 	}
 }
 

@@ -24,7 +24,7 @@ type jobsInput struct {
 
 type jobLogInput struct {
 	ID      int64 `path:"id" minimum:"1" doc:"Id of the job."` // not by embedding byID: huma passes over what is not exported
-	Attempt int   `query:"attempt" minimum:"1" doc:"Which attempt; the last one when absent."`
+	Attempt int   `query:"attempt" minimum:"1" maximum:"2147483647" doc:"Which attempt; the last one when absent."`
 }
 
 // Log is the end of what an attempt wrote.

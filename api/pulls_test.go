@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -200,5 +202,58 @@ func TestPullOfTooManyCores(t *testing.T) {
 	p := b.problem(b.call("POST", "/v1/pulls", `{"queue":"CERN","pilot":"p","slot":{"cores":5000000000}}`), 422)
 	if len(p.Errors) != 1 || p.Errors[0].Location != "body.slot.cores" || !strings.Contains(p.Errors[0].Message, "to 2147483647") {
 		t.Errorf("%+v", p.Errors)
+	}
+}
+
+// Names are bounded, each and in their number.
+func TestPullBoundsNames(t *testing.T) {
+	b := newBench(t)
+	long := strings.Repeat("x", maxName+1)
+	labels, devices := map[string]string{}, make([]string, maxDevices+1)
+	for i := range maxLabels + 1 {
+		labels[strconv.Itoa(i)] = ""
+	}
+	for at, body := range map[string]map[string]any{
+		"body.queue":          {"queue": long},
+		"body.pilot":          {"pilot": long},
+		"body.node":           {"node": long},
+		"body.devices":        {"devices": devices},
+		"body.devices[1]":     {"devices": []string{"gpu:0", long}},
+		"body.slot.labels":    {"slot": map[string]any{"labels": labels}},
+		"body.slot.labels ":   {"slot": map[string]any{"labels": map[string]string{long: ""}}},
+		"body.slot.labels  ":  {"slot": map[string]any{"labels": map[string]string{"os": long}}},
+		"body.only.labels[0]": {"only": map[string]any{"labels": []string{long}}},
+		"body.only.user":      {"only": map[string]any{"user": long}},
+		"body.only.user ":     {"only": map[string]any{"user": "a\x00"}},
+		"body.node ":          {"node": "a\x00"},
+	} {
+		req := map[string]any{"queue": "CERN", "pilot": "p"}
+		maps.Copy(req, body)
+		text, err := json.Marshal(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := b.problem(b.call("POST", "/v1/pulls", string(text)), 422)
+		if len(p.Errors) != 1 || p.Errors[0].Location != strings.TrimSpace(at) || !strings.Contains(p.Errors[0].Message, "expected ") {
+			t.Errorf("%s: %v", at, p)
+		}
+	}
+	most := strings.Repeat("ü", maxName)
+	if w := b.call("POST", "/v1/pulls", `{"queue":"CERN","pilot":"`+most+`","node":"`+most+`"}`); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// The number of an attempt is one that the database knows.
+func TestJobLogOfNoAttempt(t *testing.T) {
+	b := newBench(t)
+	for _, n := range []string{"2147483648", "9223372036854775807"} {
+		p := b.problem(b.call("GET", "/v1/jobs/1/log?attempt="+n, ""), 422)
+		if len(p.Errors) != 1 || p.Errors[0].Location != "query.attempt" {
+			t.Errorf("%s: %v", n, p)
+		}
+	}
+	if w := b.call("GET", "/v1/jobs/1/log?attempt=2147483647", ""); w.Code == 422 {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

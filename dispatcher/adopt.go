@@ -26,7 +26,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 	for i, q := range v.Queues {
 		entry := &queue{Queue: q, pos: i, pool: s.pools[q.Pool], limit: limits[queueLimit(q.ID)], pilots: map[string]seen{}}
 		if before := old[q.ID]; before != nil {
-			entry.pilots, entry.elsewhere = before.pilots, before.elsewhere
+			entry.pilots, entry.kept, entry.elsewhere = before.pilots, before.kept, before.elsewhere
 		}
 		s.queues[q.ID], s.byName[q.Name] = entry, entry
 	}

@@ -342,12 +342,12 @@ func clean(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
 }
 
-// packOutputs is clean for JSON; what cannot be written down is left out rather than the attempt refused.
+// packOutputs is clean for JSON, and bounded in depth as reports are; what cannot be written down is left out rather than the attempt refused.
 func packOutputs(outputs map[string]any) []byte {
 	if len(outputs) == 0 {
 		return nil
 	}
-	b, err := json.Marshal(outputs)
+	b, err := json.Marshal(tidyReport(outputs, mostDepth))
 	if err != nil {
 		return nil
 	}

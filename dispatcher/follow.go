@@ -197,11 +197,7 @@ func (d *Dispatcher) lookAround(ctx context.Context) error {
 	d.lookAtWindows(now)
 	for _, q := range d.state.queues {
 		some := q.asked()
-		for pilot, s := range q.pilots {
-			if now.Sub(s.at) > pilotMemory {
-				delete(q.pilots, pilot)
-			}
-		}
+		q.forgetBefore(now.Add(-pilotMemory))
 		if some && !q.asked() {
 			d.state.pilotsAt(q, false)
 		}

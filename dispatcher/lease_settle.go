@@ -88,7 +88,10 @@ func (d *Dispatcher) giveBack(g *grant) {
 // filled notes that the pilot's offer was taken up.
 func (d *Dispatcher) filled(p *pull) {
 	if q := d.state.byName[p.req.Queue]; q != nil {
-		last := q.pilots[p.req.Pilot]
+		last, known := q.pilots[p.req.Pilot]
+		if !known {
+			return
+		}
 		for _, g := range p.grants {
 			last.unfilled = max(0, last.unfilled-g.units)
 		}

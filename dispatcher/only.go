@@ -6,11 +6,8 @@ import (
 	"strings"
 )
 
-// Bounds of what a pull may name.
-const (
-	mostLabels = 100
-	mostUser   = 1000 // bytes
-)
+// mostLabels bounds how many labels a pull may name.
+const mostLabels = 100
 
 // none says that the pull takes any job.
 func (o *Only) none() bool { return len(o.Labels) == 0 && o.Task == 0 && o.User == "" }
@@ -21,8 +18,13 @@ func (o *Only) check() error {
 		return &FieldError{"only.labels", fmt.Sprintf("%d labels", len(o.Labels)), fmt.Sprintf("at most %d", mostLabels)}
 	case o.Task < 0:
 		return &FieldError{"only.task", o.Task, "the id of a task, or 0 for any"}
-	case len(o.User) > mostUser:
-		return &FieldError{"only.user", fmt.Sprintf("a name of %d bytes", len(o.User)), fmt.Sprintf("at most %d", mostUser)}
+	case wrongName(o.User):
+		return badName("only.user", o.User)
+	}
+	for i, label := range o.Labels {
+		if wrongName(label) {
+			return badName(fmt.Sprintf("only.labels[%d]", i), label)
+		}
 	}
 	return nil
 }

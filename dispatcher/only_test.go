@@ -299,7 +299,7 @@ func TestOnlyIsChecked(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprint(i)
 	}
-	for field, only := range map[string]Only{"only.labels": {Labels: many}, "only.task": {Task: -1}, "only.user": {User: strings.Repeat("x", mostUser+1)}} {
+	for field, only := range map[string]Only{"only.labels": {Labels: many}, "only.task": {Task: -1}, "only.user": {User: strings.Repeat("x", mostName+1)}} {
 		_, err := pullOnly(d, only)
 		if bad := (*FieldError)(nil); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%s: %v", field, err)

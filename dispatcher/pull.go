@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -118,7 +117,7 @@ func newPull(req PullRequest) (*pull, error) {
 	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
 		return nil, &FieldError{"slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more"}
 	}
-	if err := checkTexts(req); err != nil {
+	if err := checkTexts(&req); err != nil {
 		return nil, err
 	}
 	if err := req.Only.check(); err != nil {
@@ -144,27 +143,6 @@ func newPull(req PullRequest) (*pull, error) {
 	}
 	return p, nil
 }
-
-// checkTexts refuses what the database does not take: it would fail the statement in which others are leased their jobs too.
-func checkTexts(req PullRequest) error {
-	if !storable(req.Pilot) {
-		return &FieldError{"pilot", fmt.Sprintf("%q", req.Pilot), aText}
-	}
-	if !storable(req.Node) {
-		return &FieldError{"node", fmt.Sprintf("%q", req.Node), aText}
-	}
-	for i, id := range req.Devices {
-		if !storable(id) {
-			return &FieldError{fmt.Sprintf("devices[%d]", i), fmt.Sprintf("%q", id), aText}
-		}
-	}
-	return nil
-}
-
-const aText = "text in UTF-8 without U+0000"
-
-// storable says whether the database takes a text.
-func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // classOf names what a decision depends on: when it is "none" for one pull of a class, it is so for all.
 func classOf(req PullRequest) string {
@@ -222,7 +200,7 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 		asks.only = &p.req.Only
 	}
 	known := q.asked()
-	if q.pilots[p.req.Pilot] = asks; !known {
+	if q.sees(p.req.Pilot, asks); !known {
 		d.state.pilotsAt(q, true)
 	}
 	d.nPulls++

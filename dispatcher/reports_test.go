@@ -202,3 +202,28 @@ func TestHugeReports(t *testing.T) {
 		t.Errorf("fields of the report: %.200v", got)
 	}
 }
+
+// Outputs that are nested without end are kept as far as reports are: PostgreSQL would refuse the statement of all who ended.
+func TestOutputsThatAreNested(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 5))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 1})
+	var deep any = "end"
+	for range 9000 {
+		deep = []any{deep}
+	}
+	l := pull1(t, d, "q")
+	reply, err := d.Finish(context.Background(), FinishRequest{Pilot: "p", Results: []Result{
+		{Lease: l.Lease, Outcome: Finished, Outputs: map[string]any{"deep": deep, "file": map[string]any{"size": 7}}}}})
+	if err != nil || reply.Verdicts[0].Verdict != Recorded {
+		t.Fatalf("%+v, %v", reply, err)
+	}
+	row, err := d.Job(context.Background(), l.Job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(row.Attempts[0].Outputs)
+	if err != nil || len(out) > 300 || !strings.Contains(string(out), "nested too deeply") || !strings.Contains(string(out), `"size":7`) {
+		t.Errorf("%.300s, %v", out, err)
+	}
+}

@@ -91,6 +91,7 @@ type queue struct {
 	heldCores int64
 	heldJobs  int64
 	pilots    map[string]seen
+	kept      int  // bytes of pilots
 	elsewhere bool // pilots asked another daemon lately
 }
 

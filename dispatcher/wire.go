@@ -14,22 +14,22 @@ type Slot struct {
 	MemoryMB  int64             `json:"memory_mb" doc:"Memory in MB (10^6 bytes)." minimum:"0" required:"false"`
 	DiskMB    int64             `json:"disk_mb" doc:"Scratch space in MB." minimum:"0" required:"false"`
 	WalltimeS int64             `json:"walltime_s" doc:"Seconds that the slot lives on." minimum:"0" required:"false"`
-	Labels    map[string]string `json:"labels" doc:"Labels of the slot, over those of the queue." required:"false"`
+	Labels    map[string]string `json:"labels" maxProperties:"100" doc:"Labels of the slot, over those of the queue; names and values of at most 200 characters." required:"false"`
 }
 
 // Only narrows a pull to some of the jobs; the zero Only does not. Shares decide among these as among all.
 type Only struct {
-	Labels []string `json:"labels,omitempty" maxItems:"100" doc:"Jobs of tasks with one of these labels; empty = any label." required:"false"`
+	Labels []string `json:"labels,omitempty" maxItems:"100" maxLength:"200" doc:"Jobs of tasks with one of these labels; empty = any label." required:"false"`
 	Task   int64    `json:"task,omitempty" minimum:"0" doc:"Jobs of this task; 0 = any." required:"false"`
 	User   string   `json:"user,omitempty" maxLength:"200" doc:"Jobs of this user's tasks; empty = any." required:"false"`
 }
 
 // PullRequest is a slot's request for jobs.
 type PullRequest struct {
-	Queue     string   `json:"queue" minLength:"1" doc:"Queue that the pilot runs in."`
-	Pilot     string   `json:"pilot" minLength:"1" doc:"Name of the pilot, unique in the site."`
-	Node      string   `json:"node" doc:"Host that the pilot runs on." required:"false"`
-	Devices   []string `json:"devices" doc:"Device ids that the slot owns." required:"false"`
+	Queue     string   `json:"queue" minLength:"1" maxLength:"200" doc:"Queue that the pilot runs in."`
+	Pilot     string   `json:"pilot" minLength:"1" maxLength:"200" doc:"Name of the pilot, unique in the site."`
+	Node      string   `json:"node" maxLength:"200" doc:"Host that the pilot runs on." required:"false"`
+	Devices   []string `json:"devices" maxItems:"1000" maxLength:"200" doc:"Device ids that the slot owns." required:"false"`
 	Slot      Slot     `json:"slot" required:"false"`
 	Only      Only     `json:"only,omitzero" doc:"The jobs that it takes; absent = any." required:"false"`
 	Max       int      `json:"max" doc:"Jobs at the most; 0 = 1." minimum:"0" maximum:"1000" required:"false"`

@@ -31,13 +31,17 @@ type wanted struct {
 	wait       time.Duration // for the first job
 }
 
-// maxJobs bounds what one request may ask for.
-const maxJobs = 1000
+// Bounds of one request: jobs, and the bytes of a pilot's and a node's name. Pilots of PanDA know of no such bound, so that
+// longer names are cut.
+const (
+	maxJobs = 1000
+	maxName = 200
+)
 
 // pullRequest is what one slot asks of the dispatcher.
 func (q wanted) pullRequest() dispatcher.PullRequest {
 	return dispatcher.PullRequest{
-		Queue: q.queue, Pilot: q.pilot(), Node: q.node, Max: 1, WaitS: q.wait.Seconds(),
+		Queue: q.queue, Pilot: cut(q.pilot(), maxName), Node: cut(q.node, maxName), Max: 1, WaitS: q.wait.Seconds(),
 		Slot: dispatcher.Slot{Cores: coresOf(q.resource), MemoryMB: whole(q.memoryMB), DiskMB: whole(q.diskMB), WalltimeS: whole(q.remainingS)},
 		Only: dispatcher.Only{Labels: labelsOf(q.label), Task: max(0, q.task), User: q.user},
 	}

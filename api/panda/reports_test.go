@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,5 +97,30 @@ func TestReportsAreKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What a pilot of PanDA says too much of is cut; its job runs, and its result counts.
+func TestReportsThatAreTooMuch(t *testing.T) {
+	w := newWorld(t, dispatcher.Timing{})
+	w.submit(1, 1, "true")
+	ask := map[string]any{"siteName": "LOCAL_TEST", "prodSourceLabel": "managed", "node": strings.Repeat("n", 6000), "worker_id": strings.Repeat("7", 6000)}
+	_, job := post(t, w.url+"/server/panda/getJob", "application/json", asJSON(t, ask))
+	id := int64(job["PandaID"].(float64))
+	for _, state := range []string{"running", "finished"} {
+		said := map[string]any{"jobId": id, "attemptNr": 1, "state": state, "cpuConsumptionTime": 1e20, "maxRSS": 1e300}
+		if status, a := post(t, w.url+"/server/panda/updateJob", "application/json", asJSON(t, said)); status != 200 || a["StatusCode"] != 0.0 {
+			t.Fatalf("%s: %d %v", state, status, a)
+		}
+	}
+	row, err := w.dispatcher.Job(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := row.Attempts[0]; row.State != "finished" || len(at.Node) != 200 || len(at.Pilot) != 200 || at.Usage != (dispatcher.Usage{CPUSeconds: 1e9, MemoryMB: 1e9}) {
+		t.Errorf("%+v", row)
+	}
+	if _, err := w.dispatcher.Account(context.Background()); err != nil {
+		t.Error(err)
 	}
 }

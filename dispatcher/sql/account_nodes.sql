@@ -1,9 +1,10 @@
--- The same attempts by node, in the transaction that adds them to the rest.
+-- The same attempts by node, in the transaction that adds them to the rest. Names are cut as attempt_pieces does: rows of before they
+-- were bounded may have some that the index does not take.
 WITH a AS (
-    SELECT a.queue_id, a.node, a.cores, a.outcome, a.claimed_at, greatest(a.ended_at, a.claimed_at) AS ended_at
+    SELECT a.queue_id, left(a.node, 200) AS node, a.cores, a.outcome, a.claimed_at, greatest(a.ended_at, a.claimed_at) AS ended_at
     FROM attempts a WHERE @past::timestamptz IS NULL AND a.nth > @done::bigint AND a.nth <= @upto::bigint
     UNION ALL
-    SELECT a.queue_id, a.node, a.cores, a.outcome, a.claimed_at, greatest(a.ended_at, a.claimed_at)
+    SELECT a.queue_id, left(a.node, 200) AS node, a.cores, a.outcome, a.claimed_at, greatest(a.ended_at, a.claimed_at)
     FROM attempts a
     WHERE a.nth IS NULL AND a.ended_at >= @past::timestamptz AND a.ended_at < @past::timestamptz + interval '1 hour'
 )

@@ -1,9 +1,9 @@
 -- One attempt with a figure that no bigint holds stopped the roll-ups, and every report of usage, until its row was changed. Daemons
--- bound what pilots say; this is for rows of before. As 00035 has it, but for cpu_ms.
+-- bound what pilots say; this is for rows of before. The same with a node's name that no index takes. As 00035 has it, but for cpu_ms and node.
 
 -- +goose Up
 CREATE OR REPLACE VIEW attempt_pieces AS
-    SELECT a.nth, a.job_id, a.attempt, a.nonce, a.task_id, p.share_id, a.queue_id, a.node, a.cores, a.units, a.outcome, a.claimed_at, a.ended_at,
+    SELECT a.nth, a.job_id, a.attempt, a.nonce, a.task_id, p.share_id, a.queue_id, left(a.node, 200) AS node, a.cores, a.units, a.outcome, a.claimed_at, a.ended_at,
         to_timestamp(h.hour * 3600) AS hour,
         date '1970-01-01' + (h.hour / 24)::int AS day,
         e.us, e.ends,
