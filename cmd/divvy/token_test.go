@@ -121,7 +121,18 @@ func TestRevokeEndsWhatIsOpen(t *testing.T) {
 		_, err := io.Copy(io.Discard, stream.Body)
 		streamed <- err
 	}()
-	eventually(t, 10*time.Second, func() (bool, string) { return d.dispatcher.Waiting() == 1, "the pull does not wait" })
+	statusOf := func() string {
+		resp := ask(http.MethodGet, "/v1/status", "", "root-token-0123456789")
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(body)
+	}
+	eventually(t, 10*time.Second, func() (bool, string) {
+		return strings.Contains(statusOf(), `"waiting_pulls":1`), "the pull does not wait"
+	})
 	for _, name := range []string{"cern", "alice"} {
 		if _, err := d.tokens.Revoke(t.Context(), name, "test"); err != nil {
 			t.Fatal(err)
