@@ -335,7 +335,7 @@ CREATE VIEW public.attempt_pieces AS
     a.task_id,
     p.share_id,
     a.queue_id,
-    a.node,
+    "left"(a.node, 200) AS node,
     a.cores,
     a.units,
     a.outcome,
