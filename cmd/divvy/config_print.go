@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,6 +20,9 @@ func printConfig(w io.Writer, c config) error {
 		v := &yaml.Node{Kind: yaml.ScalarNode, Value: f.get(c)}
 		if f.kind() == "text" {
 			v.Tag = "!!str"
+			if strings.Contains(v.Value, "\n") {
+				v.Style = yaml.DoubleQuotedStyle // the encoder's own choice loses blanks in front of the first line
+			}
 		}
 		top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: f.key}, v)
 	}
@@ -29,27 +33,31 @@ func printConfig(w io.Writer, c config) error {
 	return enc.Close()
 }
 
-// hidePassword covers the password in postgres://user:password@host and in password=… of a keyword DSN.
+// hidePassword covers the password in postgres://user:password@host, in its ?password=… and in password=… of a keyword DSN.
 func hidePassword(dsn string) string {
-	if i := strings.Index(dsn, "://"); i >= 0 {
-		at := strings.LastIndex(dsn, "@")
-		if at < 0 {
-			return dsn
-		}
-		user, _, found := strings.Cut(dsn[i+3:at], ":")
-		if !found {
-			return dsn
-		}
-		return dsn[:i+3] + user + ":xxxxx" + dsn[at:]
+	scheme := dsnScheme.FindString(dsn)
+	if scheme == "" {
+		return passwordWord.ReplaceAllString(dsn, "${1}xxxxx")
 	}
-	words := strings.Fields(dsn)
-	for i, word := range words {
-		if strings.HasPrefix(word, "password=") {
-			words[i] = "password=xxxxx"
-		}
+	dsn = passwordAsked.ReplaceAllString(dsn, "${1}xxxxx")
+	rest := dsn[len(scheme):]
+	at := strings.LastIndex(rest, "@")
+	if at < 0 {
+		return dsn
 	}
-	return strings.Join(words, " ")
+	user, _, found := strings.Cut(rest[:at], ":")
+	if !found {
+		return dsn
+	}
+	return scheme + user + ":xxxxx" + rest[at:]
 }
+
+// How a DSN begins that is an address, and its passwords beside the one before the host; in a keyword DSN they may be quoted.
+var (
+	dsnScheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	passwordAsked = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]*`)
+	passwordWord  = regexp.MustCompile(`(?s)((?:^|\s)(?:ssl)?password\s*=\s*)(?:'(?:\\.|[^'\\])*'?|(?:\\.|[^\s\\])*)`)
+)
 
 // configReference is docs/configuration.md.
 func configReference() string {

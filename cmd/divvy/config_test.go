@@ -112,6 +112,10 @@ func TestHidePassword(t *testing.T) {
 		"postgres://u:p@ss@h:5432/d":           "postgres://u:xxxxx@h:5432/d",
 		"postgres://h/d":                       "postgres://h/d",
 		"host=/run user=u password=s dbname=d": "host=/run user=u password=xxxxx dbname=d",
+		"p@q://h":                              "p@q://h",
+		"host=h password=a://b":                "host=h password=xxxxx",
+		`host=h password = 'a \' b' sslpassword=c\ d x=y`: "host=h password = xxxxx sslpassword=xxxxx x=y",
+		"postgres://u@h/d?a=b&password=s&sslpassword=t":   "postgres://u@h/d?a=b&password=xxxxx&sslpassword=xxxxx",
 	} {
 		if got := hidePassword(in); got != want {
 			t.Errorf("hidePassword(%q) = %q, want %q", in, got, want)
