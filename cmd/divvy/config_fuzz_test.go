@@ -32,11 +32,11 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		_ = c.validate() // looks at whatever may stand there
-		c.Database, c.DatabaseDirect = hidePassword(c.Database), hidePassword(c.DatabaseDirect)
 		var written bytes.Buffer
 		if err := printConfig(&written, c); err != nil {
 			t.Fatal(err)
 		}
+		c.Database, c.DatabaseDirect = hidePassword(c.Database), hidePassword(c.DatabaseDirect)
 		again := defaults()
 		if err := again.decode("divvy.yml", written.Bytes()); err != nil {
 			t.Fatalf("written as %s: %v", written.Bytes(), err)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,7 +11,7 @@ import (
 	"github.com/divvyhq/divvy/internal/logs"
 )
 
-// printConfig writes c as a divvy.yml that says the same. The password of a DSN is not shown.
+// printConfig writes c as a divvy.yml that says the same. Passwords in a DSN are not shown.
 func printConfig(w io.Writer, c config) error {
 	c.Database, c.DatabaseDirect = hidePassword(c.Database), hidePassword(c.DatabaseDirect)
 	top := &yaml.Node{Kind: yaml.MappingNode}
@@ -33,32 +32,6 @@ func printConfig(w io.Writer, c config) error {
 	return enc.Close()
 }
 
-// hidePassword covers the password in postgres://user:password@host, in its ?password=… and in password=… of a keyword DSN.
-func hidePassword(dsn string) string {
-	scheme := dsnScheme.FindString(dsn)
-	if scheme == "" {
-		return passwordWord.ReplaceAllString(dsn, "${1}xxxxx")
-	}
-	dsn = passwordAsked.ReplaceAllString(dsn, "${1}xxxxx")
-	rest := dsn[len(scheme):]
-	at := strings.LastIndex(rest, "@")
-	if at < 0 {
-		return dsn
-	}
-	user, _, found := strings.Cut(rest[:at], ":")
-	if !found {
-		return dsn
-	}
-	return scheme + user + ":xxxxx" + rest[at:]
-}
-
-// How a DSN begins that is an address, and its passwords beside the one before the host; in a keyword DSN they may be quoted.
-var (
-	dsnScheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-	passwordAsked = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]*`)
-	passwordWord  = regexp.MustCompile(`(?s)((?:^|\s)(?:ssl)?password\s*=\s*)(?:'(?:\\.|[^'\\])*'?|(?:\\.|[^\s\\])*)`)
-)
-
 // configReference is docs/configuration.md.
 func configReference() string {
 	var b strings.Builder
@@ -74,7 +47,7 @@ Every key can be said in four places. The first that says it wins:
 4. the default
 
 The file is strict YAML: an unknown or repeated key is refused with file:line:column.
-` + "`divvy serve --print-config`" + ` shows what came out of it and starts nothing.
+` + "`divvy serve --print-config`" + ` shows what came out of it, passwords in a DSN as ` + "`xxxxx`" + ` and a DSN that does not read well not at all, and starts nothing.
 Listening beyond loopback is refused without ` + "`--require-token`, `--token-file`, `--issuers`, `--tls-roles` or `--insecure`" + `; see [access](access.md).
 
 `)
