@@ -149,6 +149,7 @@ type fakeTasks struct {
 	with      *generator.Changes
 	act       generator.ActRequest
 	cloned    generator.CloneRequest
+	clone     generator.Spec // what came of it
 	lines     int64
 }
 
@@ -210,8 +211,18 @@ func (f *fakeTasks) Act(_ context.Context, r generator.ActRequest) (generator.Ac
 	return generator.Acted{Verb: r.Verb, Tasks: []generator.TaskActed{{Task: 3, Before: "ready", After: "paused", Changed: true}}, Changed: 1}, f.err
 }
 
-func (f *fakeTasks) Clone(_ context.Context, r generator.CloneRequest) (generator.Task, error) {
-	f.cloned = r
+func (f *fakeTasks) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
+	f.cloned, f.clone = r, generator.Spec{}
+	if len(r.Changes) > 0 {
+		if err := json.Unmarshal(r.Changes, &f.clone); err != nil {
+			return generator.Task{}, err
+		}
+	}
+	if r.Check != nil {
+		if err := r.Check(ctx, &f.clone); err != nil {
+			return generator.Task{}, err
+		}
+	}
 	return f.task()
 }
 

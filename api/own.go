@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,17 +63,17 @@ func (o ownTasks) List(ctx context.Context, l generator.Listing) (generator.List
 
 // Submit makes a task of the caller's user.
 func (o ownTasks) Submit(ctx context.Context, r generator.SubmitRequest) (generator.Task, error) {
-	if user := onlyUser(ctx); user != "" {
-		r.Spec.User = user
+	if err := o.mine(ctx, &r.Spec); err != nil {
+		return generator.Task{}, err
 	}
 	return o.everybodys.Submit(ctx, r)
 }
 
 // SubmitMany makes tasks of the caller's user.
 func (o ownTasks) SubmitMany(ctx context.Context, all []generator.SubmitRequest) ([]generator.Submitted, error) {
-	if user := onlyUser(ctx); user != "" {
-		for i := range all {
-			all[i].Spec.User = user
+	for i := range all {
+		if err := o.mine(ctx, &all[i].Spec); err != nil {
+			return nil, fmt.Errorf("task %d of %d: %w", i+1, len(all), err)
 		}
 	}
 	return o.everybodys.SubmitMany(ctx, all)
@@ -83,32 +81,26 @@ func (o ownTasks) SubmitMany(ctx context.Context, all []generator.SubmitRequest)
 
 // Clone makes a task like one of the caller's user, for that user.
 func (o ownTasks) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
-	if user := onlyUser(ctx); user != "" {
-		if err := o.may(ctx, r.Task); err != nil {
-			return generator.Task{}, err
-		}
-		var err error
-		if r.Changes, err = withUser(r.Changes, user); err != nil {
-			return generator.Task{}, err
-		}
+	if err := o.may(ctx, r.Task); err != nil {
+		return generator.Task{}, err
 	}
+	r.Check = o.mine
 	return o.everybodys.Clone(ctx, r)
 }
 
-// withUser is a part of a task, for this user. What is no JSON object is left for who knows the words.
-func withUser(changes json.RawMessage, user string) (json.RawMessage, error) {
-	fields := map[string]json.RawMessage{}
-	if len(bytes.TrimSpace(changes)) > 0 {
-		if err := json.Unmarshal(changes, &fields); err != nil || fields == nil {
-			return nil, fmt.Errorf("%w: the changes of a clone are no JSON object", generator.ErrInvalid)
+// mine makes a task one of the caller's user. It needs none of others: their names, and what their jobs put out, would be its own.
+func (o ownTasks) mine(ctx context.Context, s *generator.Spec) error {
+	user := onlyUser(ctx)
+	if user == "" {
+		return nil
+	}
+	s.User = user
+	for i, n := range s.Needs {
+		if err := o.may(ctx, n.Task); err != nil && !errors.Is(err, generator.ErrNoTask) { // whoever reads the task says that
+			return fmt.Errorf("needs[%d].task: %w", i, err)
 		}
 	}
-	name, err := json.Marshal(user)
-	if err != nil {
-		return nil, err
-	}
-	fields["user"] = name
-	return json.Marshal(fields)
+	return nil
 }
 
 // Act says something to tasks of the caller's user only: those of others are as if there were none.

@@ -197,8 +197,24 @@ func TestSubmitterSeesItsOwn(t *testing.T) {
 			t.Errorf("%s: %d %s; of %s", c.path, code, text, b.tasks.submitted.Spec.User)
 		}
 	}
-	if code, text := call("POST", "/v1/tasks/3/clone", `{"changes":{"user":"bob","name":"x"}}`); code >= 300 || string(b.tasks.cloned.Changes) != `{"name":"x","user":"alice"}` {
-		t.Errorf("clone: %d %s %s", code, text, b.tasks.cloned.Changes)
+	// Letters that encoding/json takes for those of user, and sorts behind it.
+	for _, key := range []string{"user", "uſer", "useR"} {
+		if code, text := call("POST", "/v1/tasks/3/clone", `{"changes":{"`+key+`":"bob","name":"x"}}`); code >= 300 || b.tasks.clone.User != "alice" || b.tasks.clone.Name != "x" {
+			t.Errorf("clone, %s: %d %s %+v", key, code, text, b.tasks.clone)
+		}
+	}
+	needs := func(task string) string {
+		return strings.Replace(goodTask, `{`, `{"needs":[{"task":`+task+`,"outputs":"*"}],`, 1)
+	}
+	for _, c := range []struct{ path, before, after string }{
+		{"/v1/tasks", "", ""}, {"/v1/tasks/batch", `{"tasks":[{"task":`, `}]}`}, {"/v1/tasks/3/clone", `{"changes":`, `}`},
+	} {
+		if code, text := call("POST", c.path, c.before+needs("4")+c.after); code != 403 || !strings.Contains(text, "needs[0].task: ") {
+			t.Errorf("%s that needs bob's: %d %s", c.path, code, text)
+		}
+		if code, text := call("POST", c.path, c.before+needs("3")+c.after); code >= 300 {
+			t.Errorf("%s that needs its own: %d %s", c.path, code, text)
+		}
 	}
 	if code, _ := call("GET", "/v1/tasks?user=bob", ""); code != 200 || b.tasks.filter.User != "alice" {
 		t.Errorf("list: %d, of %q", code, b.tasks.filter.User)

@@ -179,6 +179,18 @@ func TestClone(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
+	of := CloneRequest{Task: source.ID, Changes: []byte(`{"uſer": "bob", "count": 1, "per_job": null}`), Check: func(_ context.Context, s *Spec) error {
+		s.User = "carol"
+		return nil
+	}}
+	if hers, err := w.Clone(ctx, of); err != nil || hers.User != "carol" {
+		t.Errorf("made carol's: %v, %s", err, hers.User)
+	}
+	refusal := errors.New("no")
+	of.Check = func(context.Context, *Spec) error { return refusal }
+	if _, err := w.Clone(ctx, of); !errors.Is(err, refusal) {
+		t.Errorf("refused: %v", err)
+	}
 	if _, err := w.Clone(ctx, CloneRequest{Task: 9999}); !errors.Is(err, ErrNoTask) {
 		t.Errorf("no task: %v", err)
 	}

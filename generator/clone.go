@@ -17,6 +17,7 @@ type CloneRequest struct {
 	Task           int64
 	Changes        json.RawMessage // part of a Spec, as in RFC 7396: what it has is other, null is absent, the rest as it was
 	IdempotencyKey string
+	Check          func(context.Context, *Spec) error // may refuse what comes of it, or change it; nil: all may be
 }
 
 // Clone submits a task as another one was submitted, with changes, and with the same inputs unless the changes say how the
@@ -59,6 +60,11 @@ func (g *Generator) alike(ctx context.Context, r CloneRequest) (spec Spec, store
 	d.DisallowUnknownFields()
 	if err := d.Decode(&spec); err != nil {
 		return spec, false, fault("changes", err.Error(), "keys of a task file, as in POST /v1/tasks")
+	}
+	if r.Check != nil {
+		if err := r.Check(ctx, &spec); err != nil {
+			return spec, false, err
+		}
 	}
 	if stored = split == "inputs" && !spec.splits(); stored {
 		spec.InputsStreamed = true
