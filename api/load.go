@@ -78,13 +78,20 @@ func (l *load) pull() error {
 
 func (l *load) pulled() { l.pulls.Add(-1) }
 
+// letIn is load.pull, and counts what it refuses.
+func (s *server) letIn() error {
+	err := s.load.pull()
+	if err != nil {
+		s.metrics.shed.Inc()
+	}
+	return err
+}
+
 // shed refuses a pull that the daemon had better not take on; true: it is answered.
 func (s *server) shed(w http.ResponseWriter) bool {
-	err := s.load.pull()
-	if err == nil {
-		return false
+	err := s.letIn()
+	if err != nil {
+		s.fail(w, err)
 	}
-	s.metrics.shed.Inc()
-	s.fail(w, err)
-	return true
+	return err != nil
 }

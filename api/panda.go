@@ -41,7 +41,8 @@ func Steers(book *access.Book) func(token string) (name string) {
 	}
 }
 
-// deciding is the dispatcher of the daemon that decides: pulls and ends are served there, as those of native pilots are.
+// deciding is the dispatcher of the daemon that decides: pulls and ends are served there, as those of native pilots are. All that
+// pilots call is load here, as native calls are; what looks up the lease of an update is part of the update.
 type deciding struct {
 	panda.Dispatcher
 	*server
@@ -49,6 +50,10 @@ type deciding struct {
 
 // Pull asks the daemon that decides, again when another one does meanwhile. What it waited it need not wait once more.
 func (d deciding) Pull(ctx context.Context, req dispatcher.PullRequest) (dispatcher.PullReply, error) {
+	if err := d.letIn(); err != nil {
+		return dispatcher.PullReply{}, err
+	}
+	defer d.load.pulled()
 	began, wait := time.Now(), req.WaitS
 	for ; ; req.WaitS = max(0, wait-time.Since(began).Seconds()) {
 		reply, there, err := askThere[dispatcher.PullReply](ctx, d.server, pathPulls, req, req.RequestID != "")
@@ -63,11 +68,30 @@ func (d deciding) Pull(ctx context.Context, req dispatcher.PullRequest) (dispatc
 
 // Finish tells the daemon that decides, or this one when the other cannot be told.
 func (d deciding) Finish(ctx context.Context, req dispatcher.FinishRequest) (dispatcher.FinishReply, error) {
+	defer d.load.end(d.load.begin())
 	reply, there, err := askThere[dispatcher.FinishReply](ctx, d.server, pathFinish, req, true)
 	if there || err != nil {
 		return reply, err
 	}
 	return d.Dispatcher.Finish(ctx, req)
+}
+
+// Renew, Holdings and Late are served here: the rows of the database say all that they need.
+func (d deciding) Renew(ctx context.Context, req dispatcher.RenewRequest) (dispatcher.RenewReply, error) {
+	defer d.load.end(d.load.begin())
+	return d.Dispatcher.Renew(ctx, req)
+}
+
+// Holdings finds the leases of attempts.
+func (d deciding) Holdings(ctx context.Context, of []dispatcher.HeldJob) ([]dispatcher.Holding, error) {
+	defer d.load.end(d.load.begin())
+	return d.Dispatcher.Holdings(ctx, of)
+}
+
+// Late notes the end of an attempt that had ended otherwise by then.
+func (d deciding) Late(ctx context.Context, job dispatcher.HeldJob, said dispatcher.Result) (noted bool, err error) {
+	defer d.load.end(d.load.begin())
+	return d.Dispatcher.Late(ctx, job, said)
 }
 
 // askThere has a request served by another daemon. there is false, without an error, when it is to be served here.
