@@ -77,6 +77,7 @@ type server struct {
 	timeout    time.Duration
 	load       *load
 	paces      *paces
+	waits      *waits
 	began      time.Time
 	huma       huma.API
 	page       *web.Page
@@ -106,10 +107,12 @@ func newServer(c Config) *server {
 		c.Book = access.NewBook(nil, access.Admins(c.Tokens)...)
 	}
 	c.Tasks, c.Site = ownTasks{c.Tasks}, ownSite{c.Site}
-	return &server{
+	s := &server{
 		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, book: c.Book, closed: c.Closed || len(c.Tokens) > 0,
 		metrics: newMetrics(c.Registry), timeout: c.Timeout, load: newLoad(), paces: newPaces(c.Rates), began: time.Now(),
 	}
+	s.waits = &waits{caller: s.callerBy, ours: s.ours, all: map[waitsOf]*party{}}
+	return s
 }
 
 // NewServer is an HTTP server with the deadlines of doc.go, 5, around a handler of New, whose hot routes it serves

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,35 +53,51 @@ var anybody = &access.Caller{Name: "anybody", Role: access.Admin}
 // caller is who makes a request: by a token of ours, else by a JSON web token, else by a client certificate. nil: nobody who is
 // let in; the error says why, if there is a credential at all.
 func (s *server) caller(r *http.Request) (*access.Caller, error) {
+	return s.callerBy(r.Context(), credentialOf(r))
+}
+
+// callerBy is caller of what a request has shown.
+func (s *server) callerBy(ctx context.Context, by credential) (*access.Caller, error) {
 	var outside *access.Outside
 	if s.Outside != nil {
 		outside = s.Outside()
 	}
 	var why error
-	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
-		token = strings.TrimSpace(token)
+	if token, ok := bearerIn(by.authorization); ok {
 		if c := s.book.Find(token); c != nil {
 			return c, nil
 		}
-		c, err := outside.ByToken(r.Context(), token)
+		c, err := outside.ByToken(ctx, token)
 		if c != nil {
 			return c, nil
 		}
 		why = err
 	}
-	if r.TLS != nil {
-		c, err := outside.ByCertificate(r.TLS.PeerCertificates)
-		if c != nil {
-			return c, nil
-		}
-		if why == nil {
-			why = err
-		}
+	c, err := outside.ByCertificate(by.chain)
+	if c != nil {
+		return c, nil
+	}
+	if why == nil {
+		why = err
 	}
 	if s.closed {
 		return nil, why
 	}
 	return anybody, nil
+}
+
+// bearerIn is the token of a header Authorization.
+func bearerIn(authorization string) (token string, ok bool) {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
+}
+
+// ours is for whom a token of this site stands; nil: it is none.
+func (s *server) ours(authorization string) *access.Caller {
+	if token, ok := bearerIn(authorization); ok {
+		return s.book.Find(token)
+	}
+	return nil
 }
 
 // callerOrNil is caller for the page, which has whom it does not know log in.

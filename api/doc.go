@@ -29,11 +29,13 @@
 //     packages below, so that no route can forget it. Where no credential is asked for the API trusts its network, but no browser: requests that a page of another origin makes are
 //     refused, and on loopback so is any Host that is not loopback (DNS rebinding).
 //     Who a request is of: by a token of access.Book, else by what access.Outside knows of others (auth.go). What one caller asks
-//     for is bounded, but for renewals and ends (pace.go).
+//     for is bounded, but for renewals and ends (pace.go). A pull that waits ends when what has let it in is taken back (waits.go),
+//     a stream of the page likewise.
 //  9. Pulls and ends are served by the daemon that decides, wherever they arrive (relay.go). When it goes in the middle,
 //     what may be repeated is served here; a pull without a request id is answered 503.
 //
-// The package holds no state but the time of a connection's request (lane.go) and starts no goroutine. What it needs
+// The package holds no state but the time of a connection's request (lane.go) and which pulls wait by which token (waits.go),
+// and starts no goroutine but what a timer calls. What it needs
 // of the packages below is in needs.go.
 //
 // # The hot routes

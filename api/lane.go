@@ -100,6 +100,15 @@ func (t term) end(w http.ResponseWriter, err error) error {
 	return err
 }
 
+// cut ends the context before its time; with a lane that is the connection's, which is good for nothing more then.
+func (t term) cut() {
+	if t.cancel != nil {
+		t.cancel()
+	} else {
+		t.lane.cancel(context.Canceled)
+	}
+}
+
 func (t term) stop() {
 	if t.cancel != nil {
 		t.cancel()

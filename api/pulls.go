@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -27,7 +26,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		err = checkPull(req)
 	}
 	if c := callerOf(w); err == nil && !c.MayPull(req.Queue) {
-		err = fmt.Errorf("%w: queue %q is not one at which %s may pull", errNotYours, req.Queue, c)
+		err = notItsQueue(c, req.Queue)
 	}
 	if err != nil {
 		s.fail(w, err)
@@ -40,6 +39,11 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, term := s.begin(r, within)
 	defer term.stop()
+	var waiting *wait
+	if req.WaitS > 0 {
+		waiting = s.wait(w, r, req.Queue, term)
+		defer waiting.leave() //nolint:errcheck // end has asked for it, unless there was a panic
+	}
 	var leases dispatcher.PullReply
 	ask, wait := handed{pathPulls, body.Bytes(), req.RequestID != ""}, req.WaitS
 	reply, err := s.handOn(ctx, w, ask)
@@ -53,7 +57,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 			reply, err = s.handOn(ctx, w, ask)
 		}
 	}
-	err = term.end(w, err)
+	err = term.end(w, waiting.end(w, err))
 	if time.Since(began) > slack/100 {
 		extendWrite(w, slack)
 	}
@@ -64,7 +68,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Retry-After"] = []string{retryPull(wait)}
 		w.WriteHeader(http.StatusNoContent)
 	case err != nil:
-		s.fail(w, s.withQueues(err))
+		s.refuse(w, s.withQueues(err))
 	default:
 		answer(w, &leases, appendPull)
 	}

@@ -35,10 +35,17 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.cfg.Hub.leave(reader)
-	stream(w, r, reader, first)
+	stream(w, r, p.maySee, reader, first)
 }
 
-func stream(w http.ResponseWriter, r *http.Request, reader *reader, first []byte) {
+// maySee says whether who opened a stream may still have it: a session ends, and its token may be revoked.
+func (p *Page) maySee(r *http.Request) bool {
+	c := p.caller(r)
+	return c != nil && p.cfg.May(c, http.MethodGet, "/events") == nil
+}
+
+// stream sends a reader's events until it leaves, or may not have them any more: that is asked, of memory, before each is sent.
+func stream(w http.ResponseWriter, r *http.Request, may func(*http.Request) bool, reader *reader, first []byte) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // of a proxy that would collect events
@@ -62,11 +69,11 @@ func stream(w http.ResponseWriter, r *http.Request, reader *reader, first []byte
 		case <-r.Context().Done():
 			return
 		case text, ok := <-reader.events:
-			if !ok || !send(text) {
+			if !ok || !may(r) || !send(text) {
 				return
 			}
 		case <-beat.C:
-			if !send([]byte(": still here\n\n")) {
+			if !may(r) || !send([]byte(": still here\n\n")) {
 				return
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/divvyhq/divvy/api/origin"
 	"github.com/divvyhq/divvy/internal/access"
@@ -157,9 +158,11 @@ func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// localPath is a path of this daemon to go on to, and nothing that leads elsewhere.
+// localPath is a path of this daemon to go on to, and nothing that leads elsewhere. Browsers leave tabs and line ends out of
+// an address before they read it, and take a backslash for a slash.
 func localPath(next string) string {
-	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n") {
+	astray := func(r rune) bool { return r == '\\' || unicode.IsControl(r) }
+	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsFunc(next, astray) {
 		return "/"
 	}
 	return next

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -15,11 +16,14 @@ import (
 type QueuePage struct {
 	AsOf
 	QueueLine
-	Decisions []dispatcher.Decided `json:"decisions"` // the newest ones
+	Decisions []dispatcher.Decided `json:"decisions,omitzero"` // the newest ones; nil: they are not for whoever asks
 }
 
 // Heading is the queue's name.
 func (q QueuePage) Heading() string { return "Queue " + q.Name }
+
+// HasDecisions says whether decisions are for whoever asks.
+func (q QueuePage) HasDecisions() bool { return q.Decisions != nil }
 
 const decisionsOfQueue = 20
 
@@ -35,7 +39,13 @@ func (p *Page) queueView() View {
 				continue
 			}
 			out := QueuePage{AsOf: Now(), QueueLine: q}
+			if c := access.CallerIn(ctx); c != nil && c.OnlyUser() != "" {
+				return out, nil // they name jobs, tasks and pilots of others
+			}
 			out.Decisions = p.cfg.Dispatcher.DecidedLately(ctx, dispatcher.DecidedFilter{Queue: name, Limit: decisionsOfQueue}).Items
+			if out.Decisions == nil {
+				out.Decisions = []dispatcher.Decided{}
+			}
 			return out, nil
 		}
 		return nil, fmt.Errorf("%w: no queue has the name %q%s; the page /queues has all of them", ErrNoPage, name, nearTo(name, queueNames(all)))

@@ -11,7 +11,7 @@ import (
 	"github.com/divvyhq/divvy/internal/logs"
 )
 
-// printConfig writes c as a divvy.yml that says the same. The password of a DSN is not shown.
+// printConfig writes c as a divvy.yml that says the same. Passwords in a DSN are not shown.
 func printConfig(w io.Writer, c config) error {
 	c.Database, c.DatabaseDirect = hidePassword(c.Database), hidePassword(c.DatabaseDirect)
 	top := &yaml.Node{Kind: yaml.MappingNode}
@@ -29,28 +29,6 @@ func printConfig(w io.Writer, c config) error {
 	return enc.Close()
 }
 
-// hidePassword covers the password in postgres://user:password@host and in password=… of a keyword DSN.
-func hidePassword(dsn string) string {
-	if i := strings.Index(dsn, "://"); i >= 0 {
-		at := strings.LastIndex(dsn, "@")
-		if at < 0 {
-			return dsn
-		}
-		user, _, found := strings.Cut(dsn[i+3:at], ":")
-		if !found {
-			return dsn
-		}
-		return dsn[:i+3] + user + ":xxxxx" + dsn[at:]
-	}
-	words := strings.Fields(dsn)
-	for i, word := range words {
-		if strings.HasPrefix(word, "password=") {
-			words[i] = "password=xxxxx"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
 // configReference is docs/configuration.md.
 func configReference() string {
 	var b strings.Builder
@@ -66,7 +44,7 @@ Every key can be said in four places. The first that says it wins:
 4. the default
 
 The file is strict YAML: an unknown or repeated key is refused with file:line:column.
-` + "`divvy serve --print-config`" + ` shows what came out of it and starts nothing.
+` + "`divvy serve --print-config`" + ` shows what came out of it, passwords in a DSN as ` + "`xxxxx`" + ` and a DSN that does not read well not at all, and starts nothing.
 Listening beyond loopback is refused without ` + "`--require-token`, `--token-file`, `--issuers`, `--tls-roles` or `--insecure`" + `; see [access](access.md).
 
 `)

@@ -105,20 +105,6 @@ func TestPrintConfigReadsBack(t *testing.T) {
 	}
 }
 
-func TestHidePassword(t *testing.T) {
-	for in, want := range map[string]string{
-		"auto":                                 "auto",
-		"postgres://u@h/d":                     "postgres://u@h/d",
-		"postgres://u:p@ss@h:5432/d":           "postgres://u:xxxxx@h:5432/d",
-		"postgres://h/d":                       "postgres://h/d",
-		"host=/run user=u password=s dbname=d": "host=/run user=u password=xxxxx dbname=d",
-	} {
-		if got := hidePassword(in); got != want {
-			t.Errorf("hidePassword(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestLoopback(t *testing.T) {
 	for addr, want := range map[string]bool{
 		"127.0.0.1:0": true, "[::1]:80": true, "127.8.8.8:1": true,
