@@ -271,6 +271,7 @@ type fakeSite struct {
 	rolled  site.RollbackRequest
 	state   shares.QueueState
 	later   site.LaterRequest
+	ended   string // by whom a later file was taken back
 	set     site.SetCapacity
 }
 
@@ -345,7 +346,8 @@ func (f *fakeSite) LaterFile(context.Context, int64) (site.LaterFile, error) {
 	return site.LaterFile{Later: f.oneLater(), Source: "shares: []\n"}, f.err
 }
 
-func (f *fakeSite) CancelLater(context.Context, int64, string) (site.Later, error) {
+func (f *fakeSite) CancelLater(_ context.Context, _ int64, by string) (site.Later, error) {
+	f.ended = by
 	return f.oneLater(), f.err
 }
 

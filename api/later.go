@@ -15,7 +15,7 @@ type laterInput struct {
 	At      time.Time `query:"at" required:"true" doc:"When it takes effect, RFC 3339: in the future."`
 	Move    []string  `query:"move,explode" doc:"As for an apply."`
 	Note    string    `query:"note" maxLength:"1000" doc:"Kept with the version."`
-	By      string    `query:"by" maxLength:"200" doc:"Who applies it; kept with the version."`
+	By      string    `query:"by" maxLength:"200" doc:"Who applies it; kept with the version. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
 	File    string    `query:"file" maxLength:"1000" doc:"Name of the file, for the places in problems."`
 	RawBody []byte    `contentType:"text/yaml"`
 }
@@ -26,7 +26,7 @@ type laterListInput struct {
 
 type cancelInput struct {
 	ID int64  `path:"id" minimum:"1" doc:"Number of the later version."`
-	By string `query:"by" maxLength:"200" doc:"Who takes it back; kept with it."`
+	By string `query:"by" maxLength:"200" doc:"Who takes it back; kept with it. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
 }
 
 func (s *server) laterRoutes() {

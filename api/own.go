@@ -264,17 +264,23 @@ func (s *server) mayJob(ctx context.Context, id int64) error {
 	return err
 }
 
-// ownSite bounds share owners to the weights below their node, and notes whose token a version was applied with.
+// ownSite bounds share owners to the weights below their node, and keeps with what was changed who it was.
 type ownSite struct{ Site }
+
+// whose is under what name a change is kept: the caller's, and what was said only where nobody is asked who he is.
+func whose(ctx context.Context, said string) string {
+	if c := access.CallerIn(ctx); c != nil && c != anybody {
+		return c.Name
+	}
+	return said
+}
 
 // Apply puts a file in force that changes no more than the caller may.
 func (o ownSite) Apply(ctx context.Context, r site.ApplyRequest) (site.Applied, error) {
+	r.By = whose(ctx, r.By)
 	c := access.CallerIn(ctx)
 	if c == nil {
 		return o.Site.Apply(ctx, r)
-	}
-	if c.ID != 0 {
-		r.By = c.Name
 	}
 	if c.Role == access.ShareOwner && !r.DryRun {
 		if len(r.Moves) > 0 {
@@ -298,10 +304,25 @@ func onlyWeights(c *access.Caller, ch site.Changes) error {
 	return nil
 }
 
-// Rollback notes whose token it was.
+// Rollback keeps who it was.
 func (o ownSite) Rollback(ctx context.Context, r site.RollbackRequest) (site.Applied, error) {
-	if c := access.CallerIn(ctx); c != nil && c.ID != 0 {
-		r.By = c.Name
-	}
+	r.By = whose(ctx, r.By)
 	return o.Site.Rollback(ctx, r)
+}
+
+// ApplyLater keeps who it was, for the version too.
+func (o ownSite) ApplyLater(ctx context.Context, r site.LaterRequest) (site.Later, error) {
+	r.By = whose(ctx, r.By)
+	return o.Site.ApplyLater(ctx, r)
+}
+
+// CancelLater keeps who it was.
+func (o ownSite) CancelLater(ctx context.Context, id int64, by string) (site.Later, error) {
+	return o.Site.CancelLater(ctx, id, whose(ctx, by))
+}
+
+// SetResourceCapacity keeps who it was.
+func (o ownSite) SetResourceCapacity(ctx context.Context, c site.SetCapacity) error {
+	c.By = whose(ctx, c.By)
+	return o.Site.SetResourceCapacity(ctx, c)
 }

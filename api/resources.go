@@ -45,7 +45,7 @@ type partInput struct {
 type capacityInput struct {
 	Name  string `path:"name" doc:"Name of the resource; of a keyed family with or without a key."`
 	Queue string `query:"queue" doc:"Of a resource per queue: one queue; absent = all."`
-	By    string `query:"by" maxLength:"200" doc:"Who sets it; kept with it."`
+	By    string `query:"by" maxLength:"200" doc:"Who sets it; kept with it. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
 	Body  CapacityRequest
 }
 

@@ -301,3 +301,36 @@ func TestPageFollowsTheRole(t *testing.T) {
 		}
 	}
 }
+
+// Who has made a change is what the caller is known by, not what he says: of a token of the table as of a token file, a
+// certificate or an issuer, which have no number. Only where nobody is asked who he is, what he says is kept.
+func TestChangesAreKeptUnderTheCallersName(t *testing.T) {
+	for _, c := range []struct {
+		caller *access.Caller
+		want   string
+	}{
+		{&access.Caller{ID: 7, Name: "root", Role: access.Admin}, "root"}, {&access.Caller{Name: "/CN=root", Role: access.Admin}, "/CN=root"}, {nil, "mallory"},
+	} {
+		b := newBench(t, func(cfg *Config) {
+			if c.caller != nil {
+				cfg.Book, cfg.Closed = access.NewBook(nil, access.Fixed{Hash: access.HashOf(secret), Caller: c.caller}), true
+			}
+		})
+		for route, kept := range map[string]func() string{
+			"PUT /v1/site?by=mallory":                                func() string { return b.site.applied.By },
+			"POST /v1/site/rollback?version=1&by=mallory":            func() string { return b.site.rolled.By },
+			"POST /v1/site/later?at=2030-01-02T08:00:00Z&by=mallory": func() string { return b.site.later.By },
+			"DELETE /v1/site/later/7?by=mallory":                     func() string { return b.site.ended },
+			"PUT /v1/resources/CERN/capacity?by=mallory":             func() string { return b.site.set.By },
+		} {
+			method, path, _ := strings.Cut(route, " ")
+			body := "shares: []\n"
+			if strings.Contains(path, "capacity") {
+				body = `{"capacity":6}`
+			}
+			if w := b.call(method, path, body, "Authorization", "Bearer "+secret); w.Code/100 != 2 || kept() != c.want {
+				t.Errorf("%s by %v: %d %s, kept as of %q, want %q", route, c.caller, w.Code, w.Body, kept(), c.want)
+			}
+		}
+	}
+}

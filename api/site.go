@@ -22,7 +22,7 @@ type applyInput struct {
 	DryRun  bool     `query:"dry_run" doc:"Check and show the difference; apply nothing."`
 	Move    []string `query:"move,explode" doc:"old=new: live work of the share old goes to the share new. May be repeated."`
 	Note    string   `query:"note" maxLength:"1000" doc:"Kept with the version."`
-	By      string   `query:"by" maxLength:"200" doc:"Who applies it; kept with the version."`
+	By      string   `query:"by" maxLength:"200" doc:"Who applies it; kept with the version. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
 	File    string   `query:"file" maxLength:"1000" doc:"Name of the file, for the places in problems."`
 	RawBody []byte   `contentType:"text/yaml"`
 }
@@ -32,7 +32,7 @@ type rollbackInput struct {
 	DryRun  bool     `query:"dry_run" doc:"Check and show the difference; apply nothing."`
 	Move    []string `query:"move,explode" doc:"As for an apply."`
 	Note    string   `query:"note" maxLength:"1000" doc:"Kept with the version; default says what it is."`
-	By      string   `query:"by" maxLength:"200" doc:"Who rolls back; kept with the version."`
+	By      string   `query:"by" maxLength:"200" doc:"Who rolls back; kept with the version. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
 }
 
 type diffInput struct {
@@ -141,7 +141,7 @@ func siteVersion(v *site.Site, err error) (SiteVersion, error) {
 	return SiteVersion{Head: v.Head(), Source: v.Source}, nil
 }
 
-// by is who changed something; the API knows no names yet.
+// by is who says to change something; whose makes it the caller's name where there is one.
 func by(who string) string {
 	if who == "" {
 		return "api"

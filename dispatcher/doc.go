@@ -20,7 +20,8 @@
 //     Held units, ready jobs and the counts of tasks are sums over the ledger, exact at every commit.
 //
 //  4. A lane of the ledger is written by one transaction at a time: seq has no gaps and commits in order,
-//     so "everything after n" is never missed by a reader.
+//     so "everything after n" is never missed by a reader. What a failover loses of a lane was counted by daemons of
+//     another timeline: these grant nothing more, and start anew.
 //
 //  5. cap = held + free + escrow for every hard limit (queue slots, pool capacity, max of a share, target slots, units
 //     of a resource).

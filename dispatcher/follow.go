@@ -13,6 +13,7 @@ import (
 type headRow struct {
 	Epoch  int64
 	Closed bool
+	Moved  bool
 }
 
 // Refresh catches up with the others: their moves, a new site version, limits that are wanted. It returns how
@@ -26,10 +27,12 @@ func (d *Dispatcher) Refresh(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	d.mu.Lock()
-	lost := d.lost
+	// What was read or committed before a failover may not be there behind it, even where a synchronous standby takes over: a
+	// commit whose wait for it was broken off shows all the same.
+	lost := d.lost || len(head) > 0 && head[0].Moved
 	d.mu.Unlock()
 	if lost || len(head) == 0 || head[0].Closed {
-		d.cfg.Log.Warn("this daemon starts anew: it was taken for dead, or could not count", "daemon", d.id)
+		d.cfg.Log.Warn("this daemon starts anew: the database failed over, or it was taken for dead, or could not count", "daemon", d.id)
 		if lost { // the one that it was has escrow, and would be an elder of the one that it will be
 			if err := d.closeDaemons(ctx, []int64{d.id}); err != nil {
 				return 0, err

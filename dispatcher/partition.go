@@ -30,14 +30,14 @@ var ofHistory = byDay[:2]
 // there (until MoveStrays); the days after it get their own, one at a time, for each of them takes the default partition away from ends
 // while it is read. Call it often: what was left out is best made while there is little in the default.
 func (d *Dispatcher) Partition(ctx context.Context) (n int, err error) {
-	return MakeDays(ctx, d.cfg.Pool, d.cfg.Log)
+	return MakeDays(ctx, d.cfg.Pool, d.cfg.Log, nil)
 }
 
 // MakeDays is Partition without a daemon.
-func MakeDays(ctx context.Context, db *pgxpool.Pool, log *slog.Logger) (n int, err error) {
+func MakeDays(ctx context.Context, db *pgxpool.Pool, log *slog.Logger, note Note) (n int, err error) {
 	for _, table := range byDay {
 		for ahead := range daysAhead + 1 {
-			made, err := makeDay(ctx, db, table, ahead)
+			made, err := makeDay(ctx, db, pgx.StrictNamedArgs{"parent": table, "ahead": ahead}, note)
 			n += made
 			if pg.Code(err) == pg.CodeLockNotAvailable {
 				log.Debug("partitions are in use; they are made later", "table", table)
@@ -56,7 +56,7 @@ func MakeDays(ctx context.Context, db *pgxpool.Pool, log *slog.Logger) (n int, e
 }
 
 // makeDay makes one partition, in a transaction of its own so that locks are held briefly.
-func makeDay(ctx context.Context, db *pgxpool.Pool, table string, ahead int) (n int, err error) {
+func makeDay(ctx context.Context, db *pgxpool.Pool, args pgx.StrictNamedArgs, note Note) (n int, err error) {
 	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		n = 0
 		if ok, err := pg.TryLock(ctx, tx, pg.LockDays, 0); err != nil || !ok {
@@ -65,8 +65,10 @@ func makeDay(ctx context.Context, db *pgxpool.Pool, table string, ahead int) (n 
 		if _, err := tx.Exec(ctx, query["bound_days"]); err != nil {
 			return err
 		}
-		args := pgx.StrictNamedArgs{"parent": table, "ahead": ahead}
-		return tx.QueryRow(ctx, query["make_days"], args).Scan(&n)
+		if err := tx.QueryRow(ctx, query["make_days"], args).Scan(&n); err != nil || n == 0 {
+			return err
+		}
+		return note.tell(ctx, tx, "partition of %s made for %v days after today", args["parent"], args["ahead"])
 	})
 	if err != nil {
 		return 0, err

@@ -22,6 +22,22 @@ type Miscount struct {
 	HeldUnits shares.Units
 }
 
+// String says what is wrong.
+func (m Miscount) String() string {
+	return fmt.Sprintf("of share %d, shape %d and queue %d, lacks %d waiting, %d ready and %d held jobs and %d thousandths of units",
+		m.ShareID, m.ShapeID, m.QueueID, m.Waiting, m.Ready, m.Held, m.HeldUnits)
+}
+
+// Note is told, in the transaction of a repair, what that has changed; nil: nobody is.
+type Note func(ctx context.Context, tx pgx.Tx, done string) error
+
+func (n Note) tell(ctx context.Context, tx pgx.Tx, format string, args ...any) error {
+	if n == nil {
+		return nil
+	}
+	return n(ctx, tx, fmt.Sprintf(format, args...))
+}
+
 // Recount compares the counters with jobs, leases and claims in one snapshot. It reads all live jobs, and needs nobody to
 // wait for it.
 func Recount(ctx context.Context, db *pgxpool.Pool) ([]Miscount, error) {
@@ -31,7 +47,7 @@ func Recount(ctx context.Context, db *pgxpool.Pool) ([]Miscount, error) {
 // Correct recounts, and makes the counters what was found. Nobody folds meanwhile; grants wait only while it writes. Then
 // every daemon starts anew, as one that was taken for dead: what it has counted in memory came from the same rows. It
 // returns how many rows of the counters were wrong; load reads the site in force.
-func Correct(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (shares.Version, error)) (n int, err error) {
+func Correct(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (shares.Version, error), note Note) (n int, err error) {
 	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		n = 0
 		if err := pg.Lock(ctx, tx, pg.LockFold, 0); err != nil {
@@ -43,8 +59,10 @@ func Correct(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (
 		}
 		n = len(wrong)
 		return renew(ctx, tx, load, func() error {
-			_, err := tx.Exec(ctx, query["correct"], packMiscounts(wrong))
-			return err
+			if _, err := tx.Exec(ctx, query["correct"], packMiscounts(wrong)); err != nil {
+				return err
+			}
+			return note.tell(ctx, tx, "%d rows of the counters corrected; the first, %s", n, wrong[0])
 		})
 	})
 	if err != nil {
@@ -54,9 +72,9 @@ func Correct(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (
 }
 
 // Relimit computes all hard limits anew from what is held, as a new version of the site does.
-func Relimit(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (shares.Version, error)) error {
+func Relimit(ctx context.Context, db *pgxpool.Pool, load func(context.Context) (shares.Version, error), note Note) error {
 	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
-		return renew(ctx, tx, load, func() error { return nil })
+		return renew(ctx, tx, load, func() error { return note.tell(ctx, tx, "limits computed anew") })
 	})
 }
 
@@ -117,7 +135,7 @@ func RecountClaims(ctx context.Context, db *pgxpool.Pool) ([]MiscountedClaim, er
 
 // CorrectClaims gives bound claims as many sharers as their jobs have leases, and returns how many it changed. Leases that
 // begin or end meanwhile wait for the claim, and are counted by whoever makes or ends them.
-func CorrectClaims(ctx context.Context, db *pgxpool.Pool) (n int, err error) {
+func CorrectClaims(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err error) {
 	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		n = 0
 		wrong, err := collect[MiscountedClaim](ctx, tx, "recount_claims", nil)
@@ -134,8 +152,10 @@ func CorrectClaims(ctx context.Context, db *pgxpool.Pool) (n int, err error) {
 		}
 		// By a statement of its own, and so by a snapshot of after the locks.
 		tag, err := tx.Exec(ctx, query["correct_claims"], pgx.StrictNamedArgs{"claims": ids})
-		n = int(tag.RowsAffected())
-		return err
+		if n = int(tag.RowsAffected()); err != nil || n == 0 {
+			return err
+		}
+		return note.tell(ctx, tx, "%d claims corrected, of %v", n, ids)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("correct the claims: %w", err)

@@ -17,7 +17,7 @@ func TestCorrect(t *testing.T) {
 	if wrong, err := Recount(t.Context(), f.pool); err != nil || len(wrong) != 0 {
 		t.Fatalf("before: %+v %v", wrong, err)
 	}
-	if n, err := Correct(t.Context(), f.pool, f.load); err != nil || n != 0 {
+	if n, err := Correct(t.Context(), f.pool, f.load, nil); err != nil || n != 0 {
 		t.Fatalf("corrected %d of nothing: %v", n, err)
 	}
 	f.exec("DELETE FROM leases WHERE job_id = $1", gone.Job)
@@ -26,7 +26,7 @@ func TestCorrect(t *testing.T) {
 	if err != nil || len(wrong) != 3 { // one more ready, one less held, and the made-up row
 		t.Fatalf("%+v %v", wrong, err)
 	}
-	if n, err := Correct(t.Context(), f.pool, f.load); err != nil || n != 3 {
+	if n, err := Correct(t.Context(), f.pool, f.load, nil); err != nil || n != 3 {
 		t.Fatalf("corrected %d: %v", n, err)
 	}
 	f.recount()
@@ -46,7 +46,7 @@ func TestRelimit(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 10})
 	pull1(t, d, "q")
 	f.exec("UPDATE limits SET free = free + 8000")
-	if err := Relimit(t.Context(), f.pool, f.load); err != nil {
+	if err := Relimit(t.Context(), f.pool, f.load, nil); err != nil {
 		t.Fatal(err)
 	}
 	f.refreshed(d)
@@ -68,7 +68,7 @@ func TestCorrectClaims(t *testing.T) {
 	if err != nil || len(wrong) != 2 || wrong[0].Sharers != 5 || wrong[0].Leases != 1 || wrong[1].Leases != 0 {
 		t.Fatalf("%+v %v", wrong, err)
 	}
-	if n, err := CorrectClaims(t.Context(), f.pool); err != nil || n != 2 {
+	if n, err := CorrectClaims(t.Context(), f.pool, nil); err != nil || n != 2 {
 		t.Fatalf("corrected %d: %v", n, err)
 	}
 	var right int
@@ -76,7 +76,7 @@ func TestCorrectClaims(t *testing.T) {
 	if right != 2 {
 		t.Errorf("%d of 2 claims are right", right)
 	}
-	if n, err := CorrectClaims(t.Context(), f.pool); err != nil || n != 0 {
+	if n, err := CorrectClaims(t.Context(), f.pool, nil); err != nil || n != 0 {
 		t.Errorf("corrected %d once more: %v", n, err)
 	}
 }

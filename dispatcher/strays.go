@@ -22,7 +22,7 @@ type Strays struct {
 // MoveStrays gives a partition to the days that have rows in a default partition since theirs could not be made: the rows move
 // there, a day at a time, each in a transaction. Only days that have been over for an hour, of tables of which today has its
 // partition: then nobody adds rows there. Whoever reads the table waits for a second at the most. Left out days may be tried again.
-func MoveStrays(ctx context.Context, db *pgxpool.Pool, log *slog.Logger) (of Strays, err error) {
+func MoveStrays(ctx context.Context, db *pgxpool.Pool, log *slog.Logger, note Note) (of Strays, err error) {
 	rows, err := db.Query(ctx, query["stray_days"])
 	if err != nil {
 		return of, fmt.Errorf("stray_days: %w", err)
@@ -32,7 +32,7 @@ func MoveStrays(ctx context.Context, db *pgxpool.Pool, log *slog.Logger) (of Str
 		return of, fmt.Errorf("stray_days: %w", err)
 	}
 	for _, day := range days {
-		n, err := day.move(ctx, db)
+		n, err := day.move(ctx, db, note)
 		switch code := pg.Code(err); {
 		case ctx.Err() != nil:
 			return of, ctx.Err()
@@ -56,7 +56,7 @@ type strayDay struct {
 }
 
 // move returns how many rows moved; 0 when they may not, or when somebody else is at the days.
-func (s strayDay) move(ctx context.Context, db *pgxpool.Pool) (n int64, err error) {
+func (s strayDay) move(ctx context.Context, db *pgxpool.Pool, note Note) (n int64, err error) {
 	args := pgx.StrictNamedArgs{"parent": s.Name, "day": s.Day}
 	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		n = 0
@@ -72,8 +72,10 @@ func (s strayDay) move(ctx context.Context, db *pgxpool.Pool) (n int64, err erro
 		if _, err := tx.Exec(ctx, query["bound_days"]); err != nil { // the default partition is locked from here on
 			return err
 		}
-		_, err := tx.Exec(ctx, query["attach_day"], args)
-		return err
+		if _, err := tx.Exec(ctx, query["attach_day"], args); err != nil {
+			return err
+		}
+		return note.tell(ctx, tx, "%d rows of %s moved into the partition of %s", n, s.Name, s.Day.Format(time.DateOnly))
 	})
 	return n, err
 }

@@ -12,7 +12,7 @@ import (
 
 func (f *fixture) moveStrays(d *Dispatcher) Strays {
 	f.t.Helper()
-	of, err := MoveStrays(context.Background(), f.pool, slog.New(slog.NewTextHandler(f.t.Output(), nil)))
+	of, err := MoveStrays(context.Background(), f.pool, slog.New(slog.NewTextHandler(f.t.Output(), nil)), nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}

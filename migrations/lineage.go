@@ -37,7 +37,7 @@ func GoOn(ctx context.Context, db *pgxpool.Pool, force bool) (skipped int64, err
 		var moved bool
 		var silent float64
 		err := tx.QueryRow(ctx, `WITH here AS (
-				SELECT format('%s/%s/%s', c.system_identifier, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), d.oid) AS place
+				SELECT format('%s/%s/%s', c.system_identifier, divvy_timeline(), d.oid) AS place
 				FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()
 			), was AS (
 				SELECT place, since FROM lineage

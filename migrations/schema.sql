@@ -259,6 +259,12 @@ END $$;
 
 COMMENT ON FUNCTION public.divvy_tend_at() IS 'Says when a claim is to be looked at: what it follows from is written in many places.';
 
+CREATE FUNCTION public.divvy_timeline() RETURNS text
+    LANGUAGE sql
+    AS $$ SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END $$;
+
+COMMENT ON FUNCTION public.divvy_timeline() IS 'The timeline on which this server writes; NULL on a standby.';
+
 CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN '{1,2,5,10,20,30,60,120,300,600,1200,1800,3600,7200,14400,28800,43200,86400,172800,604800}'::double precision[];
@@ -574,7 +580,8 @@ CREATE TABLE public.daemons (
     address text DEFAULT ''::text NOT NULL,
     secret text DEFAULT ''::text NOT NULL,
     pilot_queues integer[] DEFAULT '{}'::integer[] NOT NULL,
-    version text DEFAULT ''::text NOT NULL
+    version text DEFAULT ''::text NOT NULL,
+    timeline text
 );
 
 COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is the fence: a claim of a closed daemon takes nothing.';
@@ -586,6 +593,8 @@ COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must say there; m
 COMMENT ON COLUMN public.daemons.pilot_queues IS 'Queues at which pilots asked it in the last five minutes, as of seen_at.';
 
 COMMENT ON COLUMN public.daemons.version IS 'Release that it is, or the commit that it was built from; empty: of a release that did not say so.';
+
+COMMENT ON COLUMN public.daemons.timeline IS 'The timeline that what the daemon knows is of: on another one it grants nothing, and starts anew. NULL: a daemon of before.';
 
 ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.daemons_id_seq

@@ -31,7 +31,7 @@ const (
 )
 
 // kindsOfChange are what the kinds of things that change are called in the audit.
-var kindsOfChange = []string{"task", "job", "queue", "site", "resource", "claim", "token"}
+var kindsOfChange = []string{"task", "job", "queue", "site", "resource", "claim", "token", "doctor"}
 
 func (p *Page) changesView() View {
 	return View{Name: "changes", Path: "/changes", Title: "Changes", Nav: "/changes", Query: []string{"who", "what", "object", "since", "after"}, Show: p.changesPage}

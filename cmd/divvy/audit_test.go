@@ -14,6 +14,9 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -124,4 +127,35 @@ func TestEveryChangeIsAudited(t *testing.T) {
 			t.Errorf("docs/access.md has no %s", a.What)
 		}
 	}
+}
+
+// What is done to a database without a daemon is in the audit too, by whoever did it there.
+func TestChangesWithoutADaemonAreAudited(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	for _, args := range [][]string{{"create", "root", "--role", "admin"}, {"revoke", "root"}} {
+		if o := divvy(t, append([]string{"token", "--database", dsn}, args...)...); o.code != exitOK {
+			t.Fatalf("%+v", o)
+		}
+	}
+	if got := auditOf(t, dsn, "token"); len(got) != 2 || !strings.HasSuffix(got[0], ", admin → revoked") || !strings.HasPrefix(got[1], "token.create root by "+offlineUser()+", admin: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// auditOf are the changes of a kind in a database, the newest first.
+func auditOf(t *testing.T, dsn, what string) (lines []string) {
+	t.Helper()
+	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	all, err := access.NewStore(db).Audit(t.Context(), access.AuditFilter{What: what, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		lines = append(lines, fmt.Sprintf("%s %s by %s, %s: %s → %s", a.What, a.Object, a.Who, a.Role, a.Before, a.After))
+	}
+	return lines
 }

@@ -86,7 +86,7 @@ func (c *cli) examine(ctx context.Context, cfg config, db *pgxpool.Pool, e exami
 	}
 	var repairing error
 	if e.yes {
-		repairing = r.Repair(ctx)
+		repairing = r.Repair(withOfflineUser(ctx))
 	}
 	if err := c.print(r, func(w io.Writer) { writeExamination(w, r, e) }); err != nil {
 		return err

@@ -68,6 +68,9 @@ func TestDoctor(t *testing.T) {
 	if _, bad := look("--repair", "--yes"); len(bad) > 0 {
 		t.Errorf("after the repair: %v", bad)
 	}
+	if got := auditOf(t, dsn, "doctor"); len(got) != 1 || !strings.HasPrefix(got[0], "doctor.repair recount by "+offlineUser()+", admin:  → 1 rows of the counters corrected; the first, of share 4711") {
+		t.Errorf("in the audit: %q", got)
+	}
 	if wrong, err := dispatcher.Recount(t.Context(), db); err != nil || len(wrong) != 0 {
 		t.Errorf("after the repair: %+v %v", wrong, err)
 	}

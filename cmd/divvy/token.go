@@ -33,6 +33,11 @@ type offline struct{ *access.Store }
 // offlineUser is who works on a database without a daemon.
 func offlineUser() string { return whoami() + " (database)" }
 
+// withOfflineUser has changes of a database without a daemon noted in the audit.
+func withOfflineUser(ctx context.Context) context.Context {
+	return access.With(ctx, &access.Caller{Name: offlineUser(), Role: access.Admin})
+}
+
 func (o offline) CreateToken(ctx context.Context, n client.NewToken) (client.MadeToken, error) {
 	n.By = offlineUser()
 	return o.Create(ctx, n)
@@ -70,7 +75,7 @@ Without a daemon, or for the first token, --database works on the database itsel
 				return usageError{err}
 			}
 			return c.withDatabase(cmd.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error {
-				err := do(ctx, offline{access.NewStore(db)}, args)
+				err := do(withOfflineUser(ctx), offline{access.NewStore(db)}, args)
 				if pg.Code(err) == noSuchTable {
 					err = hintf(err, "The database has no table for tokens: start a daemon on it once, or run 'divvy migrate up'.")
 				}

@@ -1,2 +1,3 @@
 -- A daemon's row; its lanes begin at 0.
-INSERT INTO daemons (host, pid, address, secret, version) VALUES (@host::text, @pid::int, @address::text, @secret::text, @version::text) RETURNING id;
+INSERT INTO daemons (host, pid, address, secret, version, timeline)
+VALUES (@host::text, @pid::int, @address::text, @secret::text, @version::text, divvy_timeline()) RETURNING id;

@@ -1,11 +1,11 @@
 -- Leases those jobs of a batch that can be leased, remembers the pulls that named a request id, and logs the moves:
 -- for batches that lease_all could not lease as a whole.
 -- A job is leased when it is still ready in the attempt, share and shape that were decided on, nobody else is at it, and this
--- daemon may still lease under the epoch that it decided by. Rows that another grant has locked are not waited
+-- daemon may still lease under the epoch that it decided by, on the timeline that it decided by. Rows that another grant has locked are not waited
 -- for: their pulls are decided again.
 WITH guard AS (
     SELECT FROM limit_epoch e, daemons d
-    WHERE e.epoch = @epoch::bigint AND d.id = @daemon::bigint AND d.closed_at IS NULL
+    WHERE e.epoch = @epoch::bigint AND d.id = @daemon::bigint AND d.closed_at IS NULL AND (d.timeline = divvy_timeline()) IS NOT FALSE
 ), wanted AS (
     SELECT *
     FROM unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[], @pulls::int[], @queues::int[], @units::bigint[],

@@ -21,7 +21,7 @@ INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_
 SELECT @daemon::bigint, @lane::int,
     CASE WHEN (SELECT count(*) FROM leased) = cardinality(@jobs::bigint[]) AND EXISTS (
         SELECT FROM limit_epoch e, daemons d
-        WHERE e.epoch = @epoch::bigint AND d.id = @daemon::bigint AND d.closed_at IS NULL
+        WHERE e.epoch = @epoch::bigint AND d.id = @daemon::bigint AND d.closed_at IS NULL AND (d.timeline = divvy_timeline()) IS NOT FALSE
     ) THEN @seq::bigint END,
     @tasks::bigint[], @shares::int[], @shapes::int[], @queues::int[], @befores::text[], '{l}', '{1}', @units::bigint[],
     '{0}', '{0}', '{0}';

@@ -58,15 +58,13 @@ func (d *Doctor) recount(ctx context.Context) ([]Finding, error) {
 	if err != nil || len(wrong) == 0 {
 		return nil, err
 	}
-	m := wrong[0]
-	return []Finding{d.correctable(fmt.Sprintf("%d rows of the counters are wrong; the first, of share %d, shape %d and queue %d, lacks %d waiting, %d ready and %d held jobs and %d thousandths of units",
-		len(wrong), m.ShareID, m.ShapeID, m.QueueID, m.Waiting, m.Ready, m.Held, m.HeldUnits))}, nil
+	return []Finding{d.correctable(fmt.Sprintf("%d rows of the counters are wrong; the first, %s", len(wrong), wrong[0]))}, nil
 }
 
 func (d *Doctor) correctable(found string) Finding {
 	return Finding{Level: Bad, Found: found, Do: recountDo, Repair: "recount, correct the counters, and have all daemons read them anew",
-		fix: func(ctx context.Context) (string, error) {
-			n, err := dispatcher.Correct(ctx, d.cfg.Direct, d.cfg.Load)
+		fix: func(ctx context.Context, note dispatcher.Note) (string, error) {
+			n, err := dispatcher.Correct(ctx, d.cfg.Direct, d.cfg.Load, note)
 			return fmt.Sprintf("%d rows of the counters corrected", n), err
 		}}
 }
@@ -92,8 +90,8 @@ func (d *Doctor) limits(ctx context.Context) ([]Finding, error) {
 	}
 	return []Finding{{Level: Bad, Found: found, Do: "repair; and find out who wrote to limits or escrow beside divvy",
 		Repair: "compute all limits anew from what is held, as a new version of the site does, and have all daemons read them",
-		fix: func(ctx context.Context) (string, error) {
-			return "limits computed anew", dispatcher.Relimit(ctx, d.cfg.Direct, d.cfg.Load)
+		fix: func(ctx context.Context, note dispatcher.Note) (string, error) {
+			return "limits computed anew", dispatcher.Relimit(ctx, d.cfg.Direct, d.cfg.Load, note)
 		}}}, nil
 }
 
@@ -135,8 +133,8 @@ func (d *Doctor) recountClaims(ctx context.Context) ([]Finding, error) {
 	c := wrong[0]
 	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d claims have another number of sharers than their jobs have leases; claim %d has %d, and %d leases", len(wrong), c.ID, c.Sharers, c.Leases),
 		Do: "find out who wrote to leases or resource_claims beside divvy; then repair", Repair: "recount the sharers of claims that are bound",
-		fix: func(ctx context.Context) (string, error) {
-			n, err := dispatcher.CorrectClaims(ctx, d.cfg.Direct)
+		fix: func(ctx context.Context, note dispatcher.Note) (string, error) {
+			n, err := dispatcher.CorrectClaims(ctx, d.cfg.Direct, note)
 			return fmt.Sprintf("%d claims corrected", n), err
 		}}}, nil
 }

@@ -10,6 +10,7 @@
 //  3. A check that fails is a finding and keeps no other one from being made.
 //  4. A repair is safe on several daemons under load: it recounts by itself, behind the locks that keep it true, so that what
 //     changed since the look does not matter.
+//  5. A repair that changes something is in the audit, by its own transaction, with the name of its check.
 //
 // The doctor sees a database, not its daemons: their clocks it asks for over HTTP, all else is what they have written.
 package doctor

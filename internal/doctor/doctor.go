@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -52,7 +53,7 @@ type Finding struct {
 	Repair   string `json:"repair,omitempty"`   // what --repair --yes would do
 	Repaired string `json:"repaired,omitempty"` // what it has done
 
-	fix func(context.Context) (string, error)
+	fix func(context.Context, dispatcher.Note) (string, error)
 }
 
 // Report is what a look came to.
@@ -184,15 +185,15 @@ func (r *Report) Repairable() bool {
 	return false
 }
 
-// Repair does what the findings say that it would, one after the other, and notes what came of it. The first that fails
-// ends it.
+// Repair does what the findings say that it would, one after the other, and notes what came of it; what has changed
+// something, in the audit too, as done by the caller of ctx. The first that fails ends it.
 func (r *Report) Repair(ctx context.Context) error {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.fix == nil {
 			continue
 		}
-		done, err := f.fix(ctx)
+		done, err := f.fix(ctx, noteFor(f.Check))
 		if err != nil {
 			return fmt.Errorf("repair of %s: %w", f.Check, err)
 		}
@@ -205,6 +206,13 @@ func (r *Report) Repair(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// noteFor writes into the audit what the repair of a check has changed.
+func noteFor(check string) dispatcher.Note {
+	return func(ctx context.Context, tx pgx.Tx, done string) error {
+		return access.Record(ctx, tx, access.Change{What: "doctor.repair", Object: check, After: done})
+	}
 }
 
 // many runs a statement that returns rows.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
@@ -34,7 +35,7 @@ func newWard(t *testing.T) *ward {
 		Clock: func(context.Context, string) (time.Time, error) { return time.Now(), nil },
 		Keep:  dispatcher.Config{Keep: 7 * 24 * time.Hour, KeepHistory: 400 * 24 * time.Hour, KeepSamples: 30 * 24 * time.Hour},
 		Deep:  true, Log: slog.New(slog.DiscardHandler)})}
-	if _, err := dispatcher.MakeDays(t.Context(), db, w.cfg.Log); err != nil {
+	if _, err := dispatcher.MakeDays(t.Context(), db, w.cfg.Log, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.exec(aDaemon)
@@ -187,8 +188,18 @@ func found(w *ward) {
 			if again := of(w.examine(), c.check); again[0].Level == OK {
 				w.Fatal("a look has repaired it")
 			}
-			if err := r.Repair(w.Context()); err != nil {
+			ctx := access.With(w.Context(), &access.Caller{Name: "ann", Role: access.Admin})
+			noted := access.AuditFilter{What: "doctor.repair", Object: c.check, Limit: 1000}
+			before, err := access.NewStore(w.db).Audit(ctx, noted)
+			if err != nil {
 				w.Fatal(err)
+			}
+			if err := r.Repair(ctx); err != nil {
+				w.Fatal(err)
+			}
+			after, err := access.NewStore(w.db).Audit(ctx, noted)
+			if err != nil || len(after) <= len(before) || after[0].Who != "ann" || after[0].After == "" {
+				w.Errorf("the audit has %+v of it: %v", after, err)
 			}
 			if f := of(r, c.check)[0]; f.Repaired == "" {
 				w.Errorf("not repaired: %+v", f)

@@ -149,8 +149,8 @@ func (d *Doctor) partitions(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-func (d *Doctor) makeDays(ctx context.Context) (string, error) {
-	n, err := dispatcher.MakeDays(ctx, d.cfg.Direct, d.cfg.Log)
+func (d *Doctor) makeDays(ctx context.Context, note dispatcher.Note) (string, error) {
+	n, err := dispatcher.MakeDays(ctx, d.cfg.Direct, d.cfg.Log, note)
 	return fmt.Sprintf("%d partitions made; a day of which the default partition has rows stays there until it is over", n), err
 }
 
@@ -205,8 +205,8 @@ func (d *Doctor) strays(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-func (d *Doctor) moveStrays(ctx context.Context) (string, error) {
-	of, err := dispatcher.MoveStrays(ctx, d.cfg.Direct, d.cfg.Log)
+func (d *Doctor) moveStrays(ctx context.Context, note dispatcher.Note) (string, error) {
+	of, err := dispatcher.MoveStrays(ctx, d.cfg.Direct, d.cfg.Log, note)
 	said := fmt.Sprintf("%d rows moved into %d partitions", of.Rows, of.Days)
 	if of.Left > 0 {
 		said += fmt.Sprintf("; %d days could not be moved now: repeat it when nobody reads them for long, and daemons have added what they have to the roll-ups", of.Left)

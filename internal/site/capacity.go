@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -57,7 +58,7 @@ func (s *Store) SetResourceCapacity(ctx context.Context, c SetCapacity) error {
 		}
 		record := access.Change{What: "resource.capacity", Object: c.Resource, Before: site.liveText(c), After: "that of the file"}
 		if c.Capacity != nil {
-			record.After = shares.Units(*c.Capacity).String()
+			record.After = strconv.FormatInt(*c.Capacity, 10)
 		}
 		if c.Queue != "" {
 			record.Object += " at " + c.Queue
@@ -122,7 +123,7 @@ func (s *Site) liveText(c SetCapacity) string {
 	for _, r := range s.Resources {
 		for _, l := range r.Live {
 			if r.Name == name && l.Key == key && l.Queue == c.Queue {
-				return shares.Units(l.Capacity).String()
+				return strconv.FormatInt(l.Capacity, 10)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -188,5 +189,29 @@ func TestVersionHasIO(t *testing.T) {
 	}
 	if len(s.Resources) != 1 || v.ResourceNames() != "maya" {
 		t.Errorf("the site has %v and names %s", s.Resources, v.ResourceNames())
+	}
+}
+
+// The audit has capacities in whole units, as they were given.
+func TestCapacityInTheAudit(t *testing.T) {
+	b := newBench(t)
+	b.apply(with("resources: [{name: seats, capacity: 2, per: queue}]"))
+	ctx := access.With(t.Context(), &access.Caller{Name: "ann", Role: access.Operator})
+	three, five := int64(3), int64(5)
+	for _, n := range []*int64{&three, &five, nil} {
+		if err := b.SetResourceCapacity(ctx, SetCapacity{Resource: "seats", Queue: "q", Capacity: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := access.NewStore(b.db).Audit(ctx, access.AuditFilter{What: "resource.capacity", Limit: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range slices.Backward(all) {
+		got = append(got, a.Object+": "+a.Before+" → "+a.After)
+	}
+	if d := cmp.Diff([]string{"seats at q: that of the file → 3", "seats at q: 3 → 5", "seats at q: 5 → that of the file"}, got); d != "" {
+		t.Error(d)
 	}
 }
