@@ -31,11 +31,13 @@ func (s *server) pandaRoutes(root chi.Router) {
 	panda.Routes(root, c)
 }
 
-// Steers says of a token whether it may do on PanDA's API what operators do.
-func Steers(book *access.Book) func(token string) bool {
-	return func(token string) bool {
-		c := book.Find(token)
-		return c != nil && c.Is(access.Operator, access.Admin)
+// Steers is the name of a token that may do on PanDA's API what operators do; "" = it may not.
+func Steers(book *access.Book) func(token string) (name string) {
+	return func(token string) string {
+		if c := book.Find(token); c != nil && c.Is(access.Operator, access.Admin) {
+			return c.Name
+		}
+		return ""
 	}
 }
 

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // Lists of recent tasks begin with the newest, and say no to what a filter says no to.
@@ -74,13 +77,17 @@ func idsOf(tasks []Task) (ids []int64) {
 func TestReject(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	got, err := w.Reject(ctx, Rejected{Name: "n", User: "u", Reason: "jobParameters: is missing", Parameters: json.RawMessage(`{"panda": {"test": 1}}`)})
+	asked := access.With(ctx, &access.Caller{Name: "ann", Role: "panda"})
+	got, err := w.Reject(asked, Rejected{Name: "n", User: "u", Reason: "jobParameters: is missing", Parameters: json.RawMessage(`{"panda": {"test": 1}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.State != "aborted" || got.Reason != "jobParameters: is missing" || got.EndedAt == nil || got.Jobs.Total != 0 || got.Share != "" ||
 		!strings.Contains(string(got.Parameters), `"test": 1`) {
 		t.Errorf("%+v", got)
+	}
+	if noted := one[string](t, w.db, `SELECT string_agg(who || ': ' || what || ' ' || object || ' ' || after, '; ') FROM audit`); noted != fmt.Sprintf("ann: task.submit %d n of u", got.ID) {
+		t.Errorf("the audit has %q", noted)
 	}
 	if _, err := w.Retry(ctx, got.ID); !errors.Is(err, ErrState) {
 		t.Errorf("retry: %v", err)

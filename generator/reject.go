@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Rejected is a task that cannot be, for callers that look for faults at the task and not in the answer.
@@ -26,14 +28,21 @@ func (g *Generator) Reject(ctx context.Context, r Rejected) (Task, error) {
 	case len(r.Parameters) > maxParameters:
 		return Task{}, fault("parameters", fmt.Sprintf("have %d bytes, more than %d", len(r.Parameters), maxParameters), "")
 	}
-	spec, err := json.Marshal(Spec{Name: r.Name, User: r.User})
+	kept := Spec{Name: r.Name, User: r.User}
+	spec, err := json.Marshal(kept)
 	if err != nil {
 		return Task{}, fmt.Errorf("reject: %w", err)
 	}
 	args := pgx.StrictNamedArgs{"name": r.Name, "user": r.User, "reason": r.Reason, "spec": string(spec),
 		"attributes": map[string]string{"name": r.Name, "user": r.User}, "parameters": textArg(string(r.Parameters))}
 	var id int64
-	if err := g.cfg.Pool.QueryRow(ctx, query["reject"], args).Scan(&id); err != nil {
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, query["reject"], args).Scan(&id); err != nil {
+			return err
+		}
+		return recordSubmitted(ctx, tx, []newTask{{spec: kept}}, []int64{id})
+	})
+	if err != nil {
 		return Task{}, fmt.Errorf("reject: %w", err)
 	}
 	return g.Task(ctx, id)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/divvyhq/divvy/api/origin"
@@ -20,8 +21,8 @@ import (
 type Access struct {
 	// Tokens are those of panda_tokens: good for these routes only.
 	Tokens []Token
-	// Operator says of a token of the native API whether it may do everything here; nil: none may.
-	Operator func(token string) bool
+	// Operator is the name of a token of the native API that may do everything here; "" = it may not; nil: none may.
+	Operator func(token string) (name string)
 	// Users are whom client certificates stand for, on a listener with a keys.TLSFiles.Config, which lets good ones in only.
 	Users Users
 	// Issuers are those whose JSON web tokens are good.
@@ -34,24 +35,23 @@ type Access struct {
 // Caller is who makes a request; fields are "" where nothing is known. Origin is what the caller says of itself: it is
 // bound to the credential only where the credential's line in its file names the origins that it may use.
 type Caller struct {
-	Token    string // the token's name
+	Token    string // the name of the token, an Operator's too
 	User     string // whom the certificate stands for; the subject of a JSON web token
 	DN       string // the certificate's subject
 	Origin   string // vo or vo.role
 	Operator bool   // has a token of the native API
 	pilot    bool   // its credential is bound to origins, and the one that it speaks for has the role of pilots
+	// production: its credential is bound to the very origin that it speaks for, not by a glob, and that has the role of production.
+	production bool
 }
 
 // Name is by what a caller is known best; "" = anonymous.
 func (c Caller) Name() string {
-	switch {
-	case c.User != "":
-		return c.User
-	case c.Operator:
-		return "operator"
-	}
-	return c.Token
+	return cmp.Or(c.User, c.Token)
 }
+
+// forItself is true for who stands for a user and may not submit in the name of another.
+func (c Caller) forItself() bool { return c.User != "" && !c.production }
 
 // Gate knows which pilots may pull at a queue; *site.Store is one.
 type Gate interface {
@@ -141,14 +141,33 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 		return c, fmt.Errorf("%s may not speak for %s, only for %s", c.Name(), orNothing(c.Origin), strings.Join(origins, ", "))
 	}
 	c.pilot = len(origins) > 0 && strings.HasSuffix(c.Origin, "."+rolePilot)
-	if c.pilot && steers(r) {
+	c.production = strings.HasSuffix(c.Origin, "."+roleProduction) && slices.Contains(origins, c.Origin)
+	switch {
+	case c.pilot && steers(r):
 		return c, forbidden{fmt.Errorf("%s speaks for %s: pilots take jobs and report on them, and steer nothing", c.Name(), c.Origin)}
+	case c.pilot && looksInto(r):
+		return c, forbidden{fmt.Errorf("%s speaks for %s: pilots take jobs and report on them, and look into no tasks", c.Name(), c.Origin)}
 	}
 	return c, nil
 }
 
-// rolePilot is the role that pilots give themselves.
-const rolePilot = "pilot"
+// rolePilot is the role that pilots give themselves, roleProduction that of who submits for others.
+const (
+	rolePilot      = "pilot"
+	roleProduction = "production"
+)
+
+// looksInto says whether a request asks what tasks and jobs are made of: commands, parameters, files, what payloads said. A
+// pilot gets that of the jobs that it runs with them; of others it may ask how they stand, as Harvesters do.
+func looksInto(r *http.Request) bool {
+	call, old := strings.CutPrefix(r.URL.Path, "/server/panda/")
+	if old {
+		call = strings.TrimPrefix(oldTaskCalls[call].as, "/")
+	} else {
+		_, call, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
+	}
+	return strings.HasPrefix(call, "task/") || strings.HasPrefix(call, "job/") && call != "job/get_status"
+}
 
 // steers says whether a request changes what others have: tasks, jobs, target slots. A credential on worker nodes that is
 // bound to a pilot's origin is no good for that; one that is bound to none, or a listener for anyone, is. Whatever is not
@@ -187,9 +206,11 @@ func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 	default:
 		return nil, errNoCredential
 	}
-	if a.Operator != nil && a.Operator(token) {
-		c.Operator = true
-		return nil, nil
+	if a.Operator != nil {
+		if name := a.Operator(token); name != "" {
+			c.Token, c.Operator = name, true
+			return nil, nil
+		}
 	}
 	sum := sha256.Sum256([]byte(token))
 	for _, t := range a.Tokens { // of a hash: how long the comparison takes tells nothing of the token

@@ -6,11 +6,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -29,7 +34,9 @@ func accessOf(t *testing.T, anyone bool) *Access {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Access{Tokens: tokens, Users: users, Anyone: anyone, Operator: func(token string) bool { return token == "operator-token-0123" }}
+	return &Access{Tokens: tokens, Users: users, Anyone: anyone, Operator: func(token string) string {
+		return map[string]string{"operator-token-0123": "op"}[token]
+	}}
 }
 
 // listen serves a guarded handler that answers who it takes the caller for.
@@ -94,7 +101,7 @@ func TestTokens(t *testing.T) {
 		{knock{authorization: "bearer  cern-token-9876543210"}, Caller{Token: "cern"}},
 		{knock{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg:pilot"}, Caller{Token: "wlcg", Origin: "wlcg.pilot"}},
 		{knock{authorization: "Bearer wlcg-token-0123456789", origin: "wlcg"}, Caller{Token: "wlcg", Origin: "wlcg"}},
-		{knock{authorization: "Bearer operator-token-0123", origin: "any.thing"}, Caller{Operator: true, Origin: "any.thing"}},
+		{knock{authorization: "Bearer operator-token-0123", origin: "any.thing"}, Caller{Token: "op", Operator: true, Origin: "any.thing"}},
 	} {
 		status, body := c.do(t, http.DefaultClient, url)
 		var got Caller
@@ -192,6 +199,7 @@ func TestPilotsSteerNothing(t *testing.T) {
 	url := listen(t, accessOf(t, false), nil)
 	const bound, unbound = "Bearer wlcg-token-0123456789", "Bearer cern-token-0123456789"
 	const refused = `{"success":false,"message":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing","data":null}`
+	const oldBlind = `{"StatusCode":60,"errorDialog":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and look into no tasks"}`
 	const oldRefused = `{"StatusCode":60,"errorDialog":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and steer nothing"}`
 	for _, c := range []struct {
 		knock
@@ -213,6 +221,13 @@ func TestPilotsSteerNothing(t *testing.T) {
 		{knock{path: "/api/v1/harvester/add_dialogs", authorization: bound, origin: "wlcg.pilot"}, ""},
 		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg.production"}, ""},
 		{knock{path: "/api/v1/task/kill", authorization: bound, origin: "wlcg"}, ""},
+		{knock{path: "/server/panda/getJediTaskDetails", authorization: bound, origin: "wlcg.pilot"}, oldBlind},
+		{knock{path: "/server/panda/getTaskParamsMap", authorization: bound, origin: "wlcg.pilot"}, oldBlind},
+		{knock{path: "/server/panda/getUserJobMetadata", authorization: bound, origin: "wlcg.pilot"}, oldBlind},
+		{knock{path: "/server/panda/getJediTaskDetails", authorization: bound, origin: "wlcg"}, ""},
+		{knock{path: "/server/panda/getStatus", authorization: bound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/server/panda/checkJobStatus", authorization: bound, origin: "wlcg.pilot"}, ""},
+		{knock{path: "/server/panda/getJobStatisticsPerSite", authorization: bound, origin: "wlcg.pilot"}, ""},
 		{knock{path: "/api/v1/task/kill", authorization: unbound, origin: "wlcg.pilot"}, ""},
 		{knock{path: "/api/v1/task/kill", authorization: "Bearer operator-token-0123", origin: "wlcg.pilot"}, ""},
 	} {
@@ -220,6 +235,66 @@ func TestPilotsSteerNothing(t *testing.T) {
 		if status != 200 || (c.want == "") != strings.HasPrefix(body, `{"Token"`) || c.want != "" && body != c.want {
 			t.Errorf("%+v: %d %s", c.knock, status, body)
 		}
+	}
+}
+
+// Nor does it read what tasks and jobs are made of: it gets the commands of the jobs that it takes with them. How jobs stand
+// it may ask.
+func TestPilotsLookIntoNothing(t *testing.T) {
+	url := listen(t, accessOf(t, false), nil)
+	const refused = `{"success":false,"message":"wlcg speaks for wlcg.pilot: pilots take jobs and report on them, and look into no tasks","data":null}`
+	look := func(path, token, origin string) string {
+		r, err := http.NewRequest(http.MethodGet, url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Origin", origin)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %v", path, resp.StatusCode, err)
+		}
+		return strings.TrimSpace(string(body))
+	}
+	free := map[string]bool{"/job/get_status": true}
+	s := newServer(Config{Jobs: (*dispatcher.Dispatcher)(nil), Steering: (*generator.Generator)(nil), Site: (*site.Store)(nil),
+		Work: (*generator.Generator)(nil), Workers: (*harvester.Store)(nil)})
+	n := 0
+	for _, e := range s.calls() {
+		if e.method == http.MethodPost {
+			continue
+		}
+		n++
+		group, _, _ := strings.Cut(strings.TrimPrefix(e.path, "/"), "/")
+		closed := (group == "task" || group == "job") && !free[e.path]
+		for _, version := range []string{"/api/v1", "/api/latest"} {
+			if got := look(version+e.path+"?task_id=1", "wlcg-token-0123456789", "wlcg.pilot"); (got == refused) != closed || !closed && !strings.HasPrefix(got, `{"Token"`) {
+				t.Errorf("%s: %s", version+e.path, got)
+			}
+			if got := look(version+e.path, "wlcg-token-0123456789", "wlcg"); !strings.HasPrefix(got, `{"Token"`) {
+				t.Errorf("%s for who is no pilot: %s", version+e.path, got)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d questions, expected more than twenty", n)
+	}
+}
+
+// The audit says which of the tokens of the native API it was.
+func TestAuditNamesOperators(t *testing.T) {
+	var got *access.Caller
+	guarded := accessOf(t, false).Guard(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = access.CallerIn(r.Context()) }))
+	r := httptest.NewRequest(http.MethodPost, "/api/v1/task/kill", nil)
+	r.Header.Set("Authorization", "Bearer operator-token-0123")
+	guarded.ServeHTTP(httptest.NewRecorder(), r)
+	if got == nil || got.Name != "op" || got.Role != "panda" {
+		t.Errorf("%+v", got)
 	}
 }
 

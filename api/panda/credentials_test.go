@@ -1,8 +1,12 @@
 package panda
 
 import (
+	"crypto/x509"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/keys"
+	"github.com/divvyhq/divvy/internal/ownca"
 )
 
 func TestReadTokensFaults(t *testing.T) {
@@ -35,6 +39,20 @@ func TestReadUsersFaults(t *testing.T) {
 	} {
 		if _, err := ReadUsers("f", strings.NewReader(src)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", src, err, want)
+		}
+	}
+}
+
+// A slash that somebody has put into a name begins no part, however a line is written.
+func TestUsersNotForged(t *testing.T) {
+	users, err := ReadUsers("f", strings.NewReader(`"/DC=org/.*/CN=boss" admin`+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cn, want := range map[string]string{"boss": "admin", "a/CN=boss": "", `a\/CN=boss`: "", "/CN=boss": ""} {
+		dn := keys.DN(&x509.Certificate{RawSubject: ownca.Subject(t, ownca.Person(cn)...)})
+		if got, _ := users.find(dn); got != want {
+			t.Errorf("%s: %q, want %q", dn, got, want)
 		}
 	}
 }

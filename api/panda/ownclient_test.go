@@ -278,7 +278,7 @@ func TestBrokenTask(t *testing.T) {
 	}
 	good := evgen(nil)
 	c.data(send, "/task/insert_task_parameters", map[string]any{"task_parameters": good}, &id)
-	if got, err := w.generator.Task(context.Background(), id); err != nil || got.State == "aborted" || got.User != "Ann" {
+	if got, err := w.generator.Task(context.Background(), id); err != nil || got.State == "aborted" || got.User != "alice" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -51,8 +51,8 @@ func (s *server) getUserAttributes(r *http.Request, _ args) envelope {
 	if c.Origin != "" {
 		fqans = append(fqans, c.Origin)
 	}
-	e := good(map[string]any{"user_dn_raw": c.DN, "user_dn_clean": c.Name(), "fqans": fqans, "is_production_user": c.Operator,
+	e := good(map[string]any{"user_dn_raw": c.DN, "user_dn_clean": c.Name(), "fqans": fqans, "is_production_user": c.Operator || c.production,
 		"production_working_groups": []string{}, "primary_working_group": nil})
-	e.Message = fmt.Sprintf("User DN (raw): %s\nUser DN (clean): %s\nFQANs: %s\nProduction user: %t\n", c.DN, c.Name(), strings.Join(fqans, ", "), c.Operator)
+	e.Message = fmt.Sprintf("User DN (raw): %s\nUser DN (clean): %s\nFQANs: %s\nProduction user: %t\n", c.DN, c.Name(), strings.Join(fqans, ", "), c.Operator || c.production)
 	return e
 }

@@ -36,7 +36,7 @@ func (c caller) oldForm(call string, values ...string) string {
 func TestOldTaskCalls(t *testing.T) {
 	w := newWorld(t, dispatcher.Timing{})
 	c := w.caller()
-	params := string(asJSON(t, evgen(map[string]any{"nEvents": 300})))
+	params := string(asJSON(t, evgen(map[string]any{"nEvents": 300, "userName": "alice"})))
 	if got, want := c.oldForm("insertTaskParams", "taskParams", params, "properErrorCode", "True"), "(I0\nVsucceeded. new jediTaskID=1\nt."; got != want {
 		t.Fatalf("%q, want %q", got, want)
 	}
@@ -64,7 +64,7 @@ func TestOldTaskCalls(t *testing.T) {
 		{"getJediTaskDetails", "(dVarchitecture\nNsVcampaign\nNs", []string{"jediTaskID", "1", "fullFlag", "True", "withTaskInfo", "True"}},
 		{"getJediTaskDetails", "N.", []string{"jediTaskID", "9", "fullFlag", "True", "withTaskInfo", "True"}},
 		{"getJediTasksInTimeRange", "(d.", []string{"timeRange", "2024-01-01 00:00:00", "dn", "/DC=ch/CN=nobody", "fullFlag", "True", "task_type", "managed"}},
-		{"getJediTasksInTimeRange", "(dI1\n(dVarchitecture\nN", []string{"timeRange", "2024-01-01 00:00:00", "dn", "/DC=ch/CN=Ann", "fullFlag", "True", "task_type", "managed"}},
+		{"getJediTasksInTimeRange", "(dI1\n(dVarchitecture\nN", []string{"timeRange", "2024-01-01 00:00:00", "dn", "/DC=ch/CN=alice", "fullFlag", "True", "task_type", "managed"}},
 		{"reactivateTask", "(I0\nVunknown task\nt.", []string{"jediTaskID", "9"}},
 		{"finishTask", "(I01\nVtask 1: ready -> ", []string{"jediTaskID", "1", "soft", "True"}},
 		{"killTask", "(I00\nVTask not found\nt.", []string{"jediTaskID", "9"}},

@@ -64,14 +64,17 @@ func (s *server) makeTask(ctx context.Context, given args, parent int64, key str
 	if err != nil {
 		return generator.Task{}, nil, err
 	}
-	asked := given
-	if who := CallerOf(ctx).Name(); absent(given["userName"]) && who != "" {
+	asked, c := given, CallerOf(ctx)
+	if who := c.Name(); who != "" && (c.forItself() || absent(given["userName"])) {
 		asked = maps.Clone(given)
 		asked["userName"] = who
 	}
 	spec, ignored, err := translate(asked, st)
 	if err != nil {
 		return generator.Task{}, nil, paramFaults{err}
+	}
+	if named, _ := toText(given["userName"]); c.forItself() && !absent(given["userName"]) && named != c.User {
+		ignored = append(ignored, Ignored{"userName", "the credential stands for " + c.User + ", whose the task is"})
 	}
 	if parent != 0 {
 		ignored = append(ignored, Ignored{"parent_tid", whyNot["parentTaskName"]})
@@ -113,8 +116,12 @@ func (s *server) insertTask(r *http.Request, a args) envelope {
 	}
 	name, _ := toText(given["taskName"])
 	user, _ := toText(given["userName"])
+	c := CallerOf(ctx)
+	if c.forItself() {
+		user = c.User
+	}
 	t, err := s.Steering.Reject(ctx, generator.Rejected{Name: cmp.Or(clean(name), "unnamed"),
-		User: cmp.Or(clean(user), CallerOf(ctx).Name(), "anonymous"), Reason: e.Message, Parameters: kept})
+		User: cmp.Or(clean(user), c.Name(), "anonymous"), Reason: e.Message, Parameters: kept})
 	if err != nil {
 		return s.noTask("insert_task_parameters", err)
 	}

@@ -47,7 +47,7 @@ func TestCertificates(t *testing.T) {
 			`{"StatusCode":60,"errorDialog":"atlas-robot may not speak for cms.pilot, only for atlas.*"}`},
 		{"no line fits", issued(people, hour, "Annette"), knock{}, 200, `{"StatusCode":60,"errorDialog":"no line of panda_users fits the certificate /DC=org/DC=grid/CN=Annette"}`},
 		{"a name that looks like two parts", issued(people, hour, "x/DC=org/CN=Ann"), knock{}, 200,
-			`{"StatusCode":60,"errorDialog":"no line of panda_users fits the certificate /DC=org/DC=grid/CN=x\\/DC=org\\/CN=Ann"}`},
+			`{"StatusCode":60,"errorDialog":"no line of panda_users fits the certificate /DC=org/DC=grid/CN=x\\x2FDC=org\\x2FCN=Ann"}`},
 		{"no line fits, good token", issued(people, hour, "Annette"), good, 200, `{"Token":"cern","User":"","DN":"/DC=org/DC=grid/CN=Annette","Origin":"","Operator":false}`},
 		{"no certificate, good token", hosts.Client(t, "", ""), good, 200, `{"Token":"cern","User":"","DN":"","Origin":"","Operator":false}`},
 		{"no certificate", hosts.Client(t, "", ""), knock{path: "/api/v1/pilot/update_job"}, 403,

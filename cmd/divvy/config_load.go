@@ -119,14 +119,14 @@ func (c *config) decode(name string, src []byte) error {
 }
 
 func (c *config) decodeKey(k, v *yaml.Node, seen map[string]bool) error {
-	if seen[k.Value] {
-		return fmt.Errorf("%s is given twice", k.Value)
-	}
-	seen[k.Value] = true
 	for _, f := range fields() {
 		if f.key != k.Value {
 			continue
 		}
+		if seen[f.key] {
+			return fmt.Errorf("%s is given twice", f.key)
+		}
+		seen[f.key] = true
 		if v.Kind != yaml.ScalarNode {
 			return fmt.Errorf("%s: expected one value", k.Value)
 		}

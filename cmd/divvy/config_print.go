@@ -19,6 +19,9 @@ func printConfig(w io.Writer, c config) error {
 		v := &yaml.Node{Kind: yaml.ScalarNode, Value: f.get(c)}
 		if f.kind() == "text" {
 			v.Tag = "!!str"
+			if strings.Contains(v.Value, "\n") {
+				v.Style = yaml.DoubleQuotedStyle // the encoder's own choice loses blanks in front of the first line
+			}
 		}
 		top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: f.key}, v)
 	}

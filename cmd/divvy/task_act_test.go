@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -38,14 +40,14 @@ func TestTaskActed(t *testing.T) {
 }
 
 func TestPatchOfChanges(t *testing.T) {
-	got, err := patchOf([]string{"name=x y", "requirements.memory_mb=8000", "requirements.walltime=12h", "queues=[a, b]", "share="})
-	const want = `{"name":"x y","queues":["a","b"],"requirements":{"memory_mb":8000,"walltime":"12h"},"share":null}`
+	got, err := patchOf([]string{"name=x y", "requirements.memory_mb=8000", "requirements.walltime=12h", "queues=[a, b]", "share=", "labels={on: 2026-1-2, at: [2026-01-02T10:00:00Z]}"})
+	const want = `{"labels":{"at":["2026-01-02T10:00:00Z"],"on":"2026-1-2"},"name":"x y","queues":["a","b"],"requirements":{"memory_mb":8000,"walltime":"12h"},"share":null}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
-	for _, bad := range []string{"name", "=1", "name=[a"} {
-		if _, err := patchOf([]string{bad}); err == nil {
-			t.Errorf("%q is taken", bad)
+	for _, bad := range []string{"name", "=1", "name=[a", "labels.=1", ".name=1", "labels={1: x}", "priority=.nan"} {
+		if _, err := patchOf([]string{bad}); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("--set %q: ", bad)) {
+			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,15 +64,15 @@ func patchOf(sets []string) (json.RawMessage, error) {
 	patch := map[string]any{}
 	for _, set := range sets {
 		key, text, ok := strings.Cut(set, "=")
-		if !ok || key == "" {
+		path := strings.Split(key, ".")
+		if !ok || slices.Contains(path, "") {
 			return nil, usagef("--set %q: expected KEY=VALUE, such as priority=5", set)
 		}
-		var value any
-		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			return nil, usagef("--set %s: %v", set, err)
+		value, err := valueOf(text)
+		if err != nil {
+			return nil, usagef("--set %q: %v", set, err)
 		}
 		at := patch
-		path := strings.Split(key, ".")
 		for _, part := range path[:len(path)-1] {
 			inner, ok := at[part].(map[string]any)
 			if !ok {
@@ -82,4 +84,29 @@ func patchOf(sets []string) (json.RawMessage, error) {
 		at[path[len(path)-1]] = value
 	}
 	return json.Marshal(patch)
+}
+
+// valueOf reads a value as a task file has it, in which a date is a text too. What JSON cannot say is refused.
+func valueOf(text string) (value any, err error) {
+	var said yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &said); err != nil {
+		return nil, err
+	}
+	datesAreTexts(&said)
+	if err := said.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := json.Marshal(value); err != nil {
+		return nil, errors.New("expected a number, a text, true or false, a list, or an object whose keys are texts")
+	}
+	return value, nil
+}
+
+func datesAreTexts(n *yaml.Node) {
+	if n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	for _, inner := range n.Content {
+		datesAreTexts(inner)
+	}
 }

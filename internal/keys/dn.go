@@ -5,7 +5,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -16,12 +15,9 @@ var attributes = map[string]string{
 	"0.9.2342.19200300.100.1.1": "UID", "0.9.2342.19200300.100.1.25": "DC",
 }
 
-// looksLikePart finds in a value what a pattern would take for the next part of a subject.
-var looksLikePart = regexp.MustCompile(`/([A-Za-z0-9.]+=)`)
-
 // DN is the subject of a certificate as grids write it, /DC=ch/DC=cern/CN=Robot: x, in the certificate's order. A
-// slash in a value that would read as the begin of another part is written \/, and what cannot be printed \xNN, so that
-// no name that a CA lets somebody choose reads like more than one part.
+// slash in a value is written \x2F, a backslash \x5C, and what cannot be printed \xNN: every slash begins a part, so that
+// no name that a CA lets somebody choose reads like more than one, whatever a pattern's .* takes of it.
 func DN(cert *x509.Certificate) string {
 	var subject pkix.RDNSequence
 	if rest, err := asn1.Unmarshal(cert.RawSubject, &subject); err != nil || len(rest) > 0 {
@@ -45,13 +41,11 @@ func plain(value string) string {
 	var b strings.Builder
 	for _, r := range value {
 		switch {
-		case r == '\\':
-			b.WriteString(`\\`)
-		case r < ' ' || r == 0x7f:
+		case r == '/' || r == '\\' || r < ' ' || r == 0x7f:
 			fmt.Fprintf(&b, `\x%02X`, r)
 		default:
 			b.WriteRune(r)
 		}
 	}
-	return looksLikePart.ReplaceAllString(b.String(), `\/$1`)
+	return b.String()
 }

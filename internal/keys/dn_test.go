@@ -3,7 +3,6 @@ package keys
 import (
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/asn1"
 	"testing"
 
 	"github.com/divvyhq/divvy/internal/ownca"
@@ -12,22 +11,15 @@ import (
 func TestSubjects(t *testing.T) {
 	for want, subject := range map[string][]pkix.AttributeTypeAndValue{
 		"/DC=ch/DC=cern/OU=Users/CN=Ann":      {ownca.Part(ownca.DC, "ch"), ownca.Part(ownca.DC, "cern"), ownca.Part("2.5.4.11", "Users"), ownca.Part(ownca.CN, "Ann")},
-		"/C=UK/O=eScience/CN=host/a.b":        {ownca.Part("2.5.4.6", "UK"), ownca.Part("2.5.4.10", "eScience"), ownca.Part(ownca.CN, "host/a.b")},
-		`/CN=a\/CN=b`:                         {ownca.Part(ownca.CN, "a/CN=b")},
-		`/CN=a\\\/CN=b`:                       {ownca.Part(ownca.CN, `a\/CN=b`)},
+		`/C=UK/O=eScience/CN=host\x2Fa.b`:     {ownca.Part("2.5.4.6", "UK"), ownca.Part("2.5.4.10", "eScience"), ownca.Part(ownca.CN, "host/a.b")},
+		`/CN=a\x2FCN=b`:                       {ownca.Part(ownca.CN, "a/CN=b")},
+		`/CN=a\x5C\x2FCN=b`:                   {ownca.Part(ownca.CN, `a\/CN=b`)},
+		`/CN=a\x5Cx2Fb`:                       {ownca.Part(ownca.CN, `a\x2Fb`)},
 		`/CN=a\x0Ab`:                          {ownca.Part(ownca.CN, "a\nb")},
 		"/CN=Jörg/1.2.3.4=x/emailAddress=a@b": {ownca.Part(ownca.CN, "Jörg"), ownca.Part("1.2.3.4", "x"), ownca.Part("1.2.840.113549.1.9.1", "a@b")},
 		"":                                    {},
 	} {
-		var rdn pkix.RDNSequence
-		for _, p := range subject {
-			rdn = append(rdn, pkix.RelativeDistinguishedNameSET{p})
-		}
-		raw, err := asn1.Marshal(rdn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := DN(&x509.Certificate{RawSubject: raw}); got != want {
+		if got := DN(&x509.Certificate{RawSubject: ownca.Subject(t, subject...)}); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

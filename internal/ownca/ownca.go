@@ -65,15 +65,7 @@ func writePEM(t testing.TB, name, kind string, der []byte) string {
 // Issue signs a certificate for 127.0.0.1 and for clients that is good until then, and writes it and its key to files.
 func (a Authority) Issue(t testing.TB, until time.Time, subject ...pkix.AttributeTypeAndValue) (cert, key string) {
 	t.Helper()
-	var rdn pkix.RDNSequence
-	for _, part := range subject {
-		rdn = append(rdn, pkix.RelativeDistinguishedNameSET{part})
-	}
-	raw, err := asn1.Marshal(rdn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.sign(t, &x509.Certificate{RawSubject: raw, NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	return a.sign(t, &x509.Certificate{RawSubject: Subject(t, subject...), NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
 }
 
 // IssueNames is Issue for hosts of these names, and no address, for an hour.
@@ -114,6 +106,20 @@ const (
 	DC = "0.9.2342.19200300.100.1.25"
 	CN = "2.5.4.3"
 )
+
+// Subject is a subject of these parts as certificates have it.
+func Subject(t testing.TB, parts ...pkix.AttributeTypeAndValue) []byte {
+	t.Helper()
+	var rdn pkix.RDNSequence
+	for _, part := range parts {
+		rdn = append(rdn, pkix.RelativeDistinguishedNameSET{part})
+	}
+	raw, err := asn1.Marshal(rdn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
 
 // Person is the subject /DC=org/DC=grid/CN=cn.
 func Person(cn string) []pkix.AttributeTypeAndValue {
