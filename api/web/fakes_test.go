@@ -226,7 +226,7 @@ func faultStatus(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrForm):
 		return http.StatusForbidden
-	case errors.Is(err, ErrNoPage), errors.Is(err, errNone), errors.Is(err, dispatcher.ErrUnknownResource):
+	case errors.Is(err, ErrNoPage), errors.Is(err, errNone), errors.Is(err, dispatcher.ErrUnknownResource), errors.Is(err, dispatcher.ErrNoAttempt):
 		return http.StatusNotFound
 	}
 	return http.StatusInternalServerError
