@@ -39,6 +39,7 @@ CREATE OR REPLACE VIEW attempt_pieces AS
         SELECT least(p.until, (h.hour + 1) * 3600000000) - greatest(p.since, h.hour * 3600000000) AS us,
             p.last AND h.hour = p.until / 3600000000 AS ends
     ) e;
+
 -- +goose Down
 CREATE OR REPLACE VIEW attempt_pieces AS
     SELECT a.nth, a.job_id, a.attempt, a.nonce, a.task_id, p.share_id, a.queue_id, a.node, a.cores, a.units, a.outcome, a.claimed_at, a.ended_at,
