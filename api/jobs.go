@@ -53,7 +53,7 @@ func (s *server) jobRoutes() {
 		if in.Task > 0 {
 			return s.taskJobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
 		}
-		jobs, err := s.dispatcher.Jobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
+		jobs, err := s.dispatcher.Jobs(ctx, dispatcher.JobFilter{State: in.State, After: after, Limit: in.Limit})
 		return page(jobs, in.Limit, func(j dispatcher.JobRow) int64 { return j.ID }), err
 	})
 	route(s, huma.Operation{

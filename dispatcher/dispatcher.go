@@ -111,6 +111,7 @@ type Dispatcher struct {
 	grace sparing
 
 	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
+	rangesSeen  rangeCursor
 
 	mu         sync.Mutex
 	id         int64 // of the daemons row; written under mu by join only

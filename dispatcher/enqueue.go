@@ -162,7 +162,11 @@ func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err er
 	if _, err := tx.Conn().PgConn().CopyFrom(ctx, newJobRows(jobs, b.ids, b.placing), query["copy_jobs"]); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if err := record(ctx, tx, enqueueMoves(jobs, b.ids, b.placing)); err != nil {
+	moves := enqueueMoves(jobs, b.ids, b.placing)
+	if err := noteRanges(ctx, tx, moves); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	if err := record(ctx, tx, moves); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	return b.ids, nil
@@ -193,7 +197,7 @@ func begin(ctx context.Context, tx pgx.Tx, jobs []NewJob) (b begun, err error) {
 	blocks := (len(jobs) + idBlock - 1) / idBlock
 	args := pgx.StrictNamedArgs{"blocks": blocks, "shares": ofShares, "shapes": shapes}
 	var firsts []int64
-	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&firsts, &b.since, &b.agings, &b.fair, &b.ofUsers); err != nil {
+	if err := tx.QueryRow(ctx, query["new_ids"], args).Scan(&firsts, &b.since, &b.agings, &b.fair, &b.ofUsers, nil); err != nil {
 		return b, err
 	}
 	if len(firsts) != blocks {

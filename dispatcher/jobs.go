@@ -65,13 +65,13 @@ func (d *Dispatcher) unrunnable(id int32, share string) string {
 	return reason
 }
 
-// Jobs lists jobs, live and ended, by ascending id.
+// Jobs lists jobs of all tasks, live and ended, by ascending id; TaskJobs those of one.
 func (d *Dispatcher) Jobs(ctx context.Context, f JobFilter) ([]JobRow, error) {
 	limit := f.Limit
 	if limit <= 0 || limit > 1000 {
 		limit = 100
 	}
-	args := pgx.StrictNamedArgs{"task": f.Task, "state": f.State, "after": f.After, "n": limit}
+	args := pgx.StrictNamedArgs{"state": f.State, "after": f.After, "n": limit}
 	rows, err := collect[listRow](ctx, d.cfg.Pool, "list_jobs", args)
 	if err != nil {
 		return nil, err

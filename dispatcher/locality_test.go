@@ -94,7 +94,7 @@ func TestSharePolicy(t *testing.T) {
 	if held := f.heldBy(); held["A/x"] != 4 {
 		t.Errorf("held %v", held)
 	}
-	jobs, err := d.Jobs(t.Context(), JobFilter{Task: 3})
+	jobs, _, err := d.TaskJobs(t.Context(), JobFilter{Task: 3})
 	if err != nil || len(jobs) != 4 || jobs[0].Reason != "" {
 		t.Fatalf("%v, %v; the other queue can run them", jobs, err)
 	}
@@ -105,7 +105,7 @@ func TestSharePolicy(t *testing.T) {
 	f.apply(func(v *shares.Version) { v.Queues[0].DenyShares = []string{"B"} })
 	want := "no queue can run it; open: share: the queue denies B; q: share: the queue allows only A"
 	eventually(t, "nobody runs B: "+want, func() bool {
-		jobs, err := d.Jobs(t.Context(), JobFilter{Task: 3})
+		jobs, _, err := d.TaskJobs(t.Context(), JobFilter{Task: 3})
 		return err == nil && jobs[0].Reason == want
 	})
 	for _, c := range d.Counts() {

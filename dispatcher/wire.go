@@ -267,7 +267,7 @@ type Attempt struct {
 
 // JobFilter selects jobs for a list. Zero fields select nothing away.
 type JobFilter struct {
-	Task  int64
+	Task  int64 // of TaskJobs
 	State string
 	After int64 // ids above this one: the cursor
 	Limit int   // 1 … 1000; 0 = 100

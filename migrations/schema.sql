@@ -271,6 +271,17 @@ CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
 
 COMMENT ON FUNCTION public.divvy_wait_bounds() IS 'Seconds at which waits are told apart.';
 
+CREATE FUNCTION public.note_job_range() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO public.job_ranges (task_id, low, high) VALUES (NEW.task_id, NEW.id, NEW.id) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION public.note_job_range() IS 'A range of one job, for what makes jobs and does not note ranges: daemons before 00045, and statements by hand.';
+
 CREATE TABLE public.attempts (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -939,6 +950,22 @@ CREATE VIEW public.job_counters AS
           WHERE (shapes.cores = 0))));
 
 COMMENT ON VIEW public.job_counters IS 'Counters of jobs, without those of what claims hold.';
+
+CREATE TABLE public.job_ranges (
+    task_id bigint NOT NULL,
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    CONSTRAINT job_ranges_check CHECK ((low <= high))
+)
+WITH (autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.job_ranges IS 'Between which ids the live jobs of a task are. Those of one task do not overlap; jobs of others may lie between. Ranges of which all jobs have ended go later.';
+
+COMMENT ON COLUMN public.job_ranges.task_id IS 'Task of the jobs.';
+
+COMMENT ON COLUMN public.job_ranges.low IS 'The least id, of the range.';
+
+COMMENT ON COLUMN public.job_ranges.high IS 'The largest id, of the range.';
 
 CREATE TABLE public.lanes (
     lane integer NOT NULL,
@@ -2495,7 +2522,8 @@ CREATE VIEW report.jobs AS
     l.pilot,
     j.created_at,
     NULL::timestamp with time zone AS ended_at
-   FROM (((public.jobs j
+   FROM ((((public.job_ranges r
+     JOIN public.jobs j ON (((j.task_id = r.task_id) AND (j.id >= r.low) AND (j.id <= r.high))))
      JOIN public.shares s ON ((s.id = j.share_id)))
      LEFT JOIN public.leases l ON ((l.job_id = j.id)))
      LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
@@ -3859,6 +3887,9 @@ ALTER TABLE ONLY public.harvesters
 ALTER TABLE ONLY public.inputs
     ADD CONSTRAINT inputs_pkey PRIMARY KEY (task_id, "position");
 
+ALTER TABLE ONLY public.job_ranges
+    ADD CONSTRAINT job_ranges_pkey PRIMARY KEY (task_id, high);
+
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
 
@@ -4093,10 +4124,6 @@ CREATE INDEX jobs_ready ON public.jobs USING btree (share_id, shape_id, place, i
 
 COMMENT ON INDEX public.jobs_ready IS 'The ready jobs of a share and shape in order: windows read on from a cursor. 40 to 70 bytes a job, 113 of WAL, about 2 us when shares come mixed. Renewals and claims do not touch it.';
 
-CREATE INDEX jobs_task ON public.jobs USING btree (task_id, id) WITH (deduplicate_items=off);
-
-COMMENT ON INDEX public.jobs_task IS 'The live jobs of a task: pause, resume, abort, lists. 33 bytes a job, 86 of WAL, about 2 us when tasks come mixed.';
-
 COMMENT ON INDEX public.lease_pieces_pkey IS 'By attempt.';
 
 CREATE INDEX lease_pieces_until ON public.lease_pieces USING brin (until) WITH (pages_per_range='16', autosummarize='on');
@@ -4266,6 +4293,8 @@ ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_
 ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest_pkey;
 
 CREATE TRIGGER keep_uncounted BEFORE DELETE ON public.attempts_rest FOR EACH ROW EXECUTE FUNCTION public.divvy_keep_uncounted();
+
+CREATE TRIGGER note_job_range AFTER INSERT ON public.jobs FOR EACH ROW WHEN ((current_setting('divvy.job_ranges'::text, true) IS DISTINCT FROM 'noted'::text)) EXECUTE FUNCTION public.note_job_range();
 
 CREATE TRIGGER piece AFTER UPDATE OF share_id ON public.leases FOR EACH ROW WHEN ((old.share_id <> new.share_id)) EXECUTE FUNCTION public.divvy_lease_piece();
 

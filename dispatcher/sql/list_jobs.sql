@@ -6,15 +6,13 @@ FROM (
         l.priority, l.attempt, l.max_attempts, l.idx, l.inputs, l.retry_of, l.created_at, NULL::timestamptz AS ended_at
     FROM jobs l
     LEFT JOIN leases x ON x.job_id = l.id
-    WHERE l.id > @after::bigint AND (@task::bigint = 0 OR l.task_id = @task::bigint)
-        AND (@state::text = '' OR CASE WHEN x.job_id IS NULL THEN l.state ELSE 'leased' END = @state::text)
+    WHERE l.id > @after::bigint AND (@state::text = '' OR CASE WHEN x.job_id IS NULL THEN l.state ELSE 'leased' END = @state::text)
     ORDER BY l.id LIMIT @n::int)
     UNION ALL
     (SELECT e.id, e.task_id, e.share_id, e.shape_id, e.state, e.priority, e.attempt, e.max_attempts, e.idx, e.inputs,
         e.retry_of, e.created_at, e.ended_at
     FROM ended_jobs e
-    WHERE e.id > @after::bigint AND (@task::bigint = 0 OR e.task_id = @task::bigint)
-        AND (@state::text = '' OR e.state = @state::text)
+    WHERE e.id > @after::bigint AND (@state::text = '' OR e.state = @state::text)
     ORDER BY e.id LIMIT @n::int)
 ) j
 JOIN shares s ON s.id = j.share_id

@@ -1,14 +1,20 @@
 -- Jobs of one task by id behind a cursor, live and ended. A state is looked for among so many rows of its half only, however few
 -- of the task's jobs are in it; without one both halves have as many as are wanted. Where an attempt that ended was the end
--- of its job it is found by the day of that, else by looking through all days. The order is by task too, and the task one of an array: so
--- the index of ids alone, along which there are all other tasks, is never taken for it.
+-- of its job it is found by the day of that, else by looking through all days. Of ended ones the order is by task too, and the task one of an
+-- array: so the index of ids alone, along which there are all other tasks, is never taken for it.
 WITH found AS (
     (SELECT l.id, l.task_id, l.share_id, l.shape_id, CASE WHEN x.job_id IS NULL THEN l.state ELSE 'leased' END AS state,
         l.priority, l.attempt, l.max_attempts, l.idx, l.inputs, l.retry_of, l.created_at, NULL::timestamptz AS ended_at
     FROM (
-        SELECT * FROM jobs
-        WHERE task_id = ANY (ARRAY[@task::bigint]) AND id > @after::bigint AND @state::text IN ('', 'waiting', 'ready', 'leased')
-        ORDER BY task_id, id LIMIT @most::int
+        SELECT i.*
+        FROM job_ranges r
+        CROSS JOIN LATERAL (
+            SELECT * FROM jobs i
+            WHERE i.id > @after::bigint AND i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
+            ORDER BY i.id LIMIT @most::int
+        ) i
+        WHERE r.task_id = @task::bigint AND r.high > @after::bigint AND @state::text IN ('', 'waiting', 'ready', 'leased')
+        ORDER BY r.high, i.id LIMIT @most::int
     ) l
     LEFT JOIN LATERAL (SELECT y.job_id FROM leases y WHERE y.job_id = l.id LIMIT 1) x ON true
     WHERE @state::text = '' OR CASE WHEN x.job_id IS NULL THEN l.state ELSE 'leased' END = @state::text

@@ -1,7 +1,14 @@
 -- The next live jobs of a task, leased ones too, locked: what is read of them is what they are until this transaction ends.
--- Said like this it goes by jobs_task and never by all ids on from one: behind the last job of a task may be millions of others.
-SELECT j.id, j.share_id, j.place, j.priority, j.created_at FROM jobs j
-WHERE (j.task_id, j.id) > (@task::bigint, @after::bigint) AND j.task_id <= @task::bigint
-ORDER BY j.task_id, j.id
-LIMIT @n::int
-FOR UPDATE OF j;
+-- Some more than these may be locked: a range is read at once.
+SELECT j.id, j.share_id, j.place, j.priority, j.created_at
+FROM job_ranges r
+CROSS JOIN LATERAL (
+    SELECT i.id, i.share_id, i.place, i.priority, i.created_at FROM jobs i
+    WHERE i.id > @after::bigint AND i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
+    ORDER BY i.id
+    LIMIT @n::int
+    FOR UPDATE OF i
+) j
+WHERE r.task_id = @task::bigint AND r.high > @after::bigint
+ORDER BY r.high, j.id
+LIMIT @n::int;

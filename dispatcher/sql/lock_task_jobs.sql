@@ -1,8 +1,16 @@
 -- Locks the next live jobs of a task, from an id on, that are not charged to a share yet, of one share only or of any (0); those with
 -- a lease only where they are to move. It runs behind the barrier: whoever reads on from an id does not pass over all that went before.
-SELECT j.id FROM jobs j
-WHERE j.task_id = @task::bigint AND j.id >= @from::bigint AND j.share_id <> @to::int AND (@only::int = 0 OR j.share_id = @only::int)
-    AND (@running::boolean OR NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id))
-ORDER BY j.id
-LIMIT @limit::int
-FOR UPDATE OF j;
+SELECT j.id
+FROM job_ranges r
+CROSS JOIN LATERAL (
+    SELECT i.id FROM jobs i
+    WHERE i.id >= @from::bigint AND i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
+        AND i.share_id <> @to::int AND (@only::int = 0 OR i.share_id = @only::int)
+        AND (@running::boolean OR (SELECT l.attempt FROM leases l WHERE l.job_id = i.id) IS NULL)
+    ORDER BY i.id
+    LIMIT @limit::int
+    FOR UPDATE OF i
+) j
+WHERE r.task_id = @task::bigint AND r.high >= @from::bigint
+ORDER BY r.high, j.id
+LIMIT @limit::int;

@@ -2,7 +2,17 @@
 SELECT share_id, shape_id, sum(jobs)::bigint AS jobs, sum(to_come)::bigint AS to_come
 FROM (
     SELECT share_id, shape_id, 1 AS jobs, 0 AS to_come
-    FROM (SELECT share_id, shape_id FROM jobs WHERE task_id = @task::bigint ORDER BY id LIMIT @most::int) live
+    FROM (
+        SELECT j.share_id, j.shape_id
+        FROM job_ranges r
+        CROSS JOIN LATERAL (
+            SELECT i.id, i.share_id, i.shape_id FROM jobs i
+            WHERE i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
+            ORDER BY i.id LIMIT @most::int
+        ) j
+        WHERE r.task_id = @task::bigint
+        ORDER BY r.high, j.id LIMIT @most::int
+    ) live
     UNION ALL
     SELECT t.share_id, t.shape_id, 0, t.n_jobs - t.n_generated
     FROM tasks t
