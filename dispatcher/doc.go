@@ -93,6 +93,13 @@
 // Pulls may take some jobs only (Only). The label of a task is part of its jobs' shape: other labels, other windows. For one
 // task or user there are windows of their own (narrow), read by task; their jobs are in the common windows too.
 //
+// # The jobs of a task
+//
+// Verbs, lists and narrow windows go along the live jobs of a task by rising id. They find them by job_ranges: Enqueue notes between
+// which ids those of a batch are, of each task in it, in its own transaction; a job stays in its range while it lives. Between
+// the jobs of a range may be those of other tasks, so whoever reads asks for the task as well. Purge drops ranges of which
+// no job is live; RecountRanges finds jobs that no range has.
+//
 // # Resources
 //
 // Shapes that differ in resources and sharing ID alone have one outline: all but resources, and so nearly all of a decision,

@@ -181,6 +181,7 @@ func (f *fixture) told() {
 type batch struct {
 	share    string
 	n        int
+	task     int64 // 0: a new one
 	priority int
 	cores    int    // 0 = 1
 	attempts int    // 0 = 3
@@ -193,8 +194,11 @@ func (f *fixture) enqueue(b batch) (ids []int64) {
 	f.t.Helper()
 	ctx := context.Background()
 	f.mu.Lock()
-	f.tasks++
-	task := f.tasks
+	task := b.task
+	if f.tasks = max(f.tasks, task); task == 0 {
+		f.tasks++
+		task = f.tasks
+	}
 	node, ok := f.version.Tree.ByPath(b.share)
 	share := f.version.Tree.Nodes[node].ID
 	f.mu.Unlock()
@@ -205,6 +209,9 @@ func (f *fixture) enqueue(b batch) (ids []int64) {
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		shape, err := Intern(ctx, tx, b.need)
 		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM payloads WHERE task_id = $1", task); err != nil {
 			return err
 		}
 		if err := AddPayload(ctx, tx, Payload{Task: task, Command: []string{"echo", "{{.Index}}"}}); err != nil {
@@ -238,6 +245,13 @@ func (f *fixture) exec(sql string, args ...any) {
 	if _, err := f.pool.Exec(context.Background(), sql, args...); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// rangesAnew has tasks find jobs that were written by hand, as they do those of one batch.
+func (f *fixture) rangesAnew() {
+	f.t.Helper()
+	f.exec("DELETE FROM job_ranges")
+	f.exec("INSERT INTO job_ranges (task_id, low, high) SELECT task_id, min(id), max(id) FROM jobs GROUP BY task_id")
 }
 
 func (f *fixture) scan(into any, sql string, args ...any) {
@@ -326,6 +340,8 @@ func (f *fixture) recount() {
 				UNION ALL SELECT share_id, shape_id, -(state = 'ready')::int, -(state = 'waiting')::int FROM jobs j
 					WHERE NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)
 			) x GROUP BY 1, 2 HAVING sum(ready) <> 0 OR sum(waiting) <> 0) wrong`,
+		"ranges": `SELECT count(*) FROM jobs j WHERE (
+			SELECT count(*) FROM job_ranges r WHERE r.task_id = j.task_id AND j.id BETWEEN r.low AND r.high) <> 1`,
 		"limits": `SELECT count(*) FROM (
 			SELECT l.kind, l.ref, l.cap, l.free, sum(e.granted) FROM limits l LEFT JOIN escrow e USING (kind, ref, pool)
 			WHERE l.free > l.cap GROUP BY 1, 2, 3, 4) wrong`,

@@ -71,6 +71,7 @@ func TestNarrowPullsOfAKindThatComesLate(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 3 * mostNarrowRows, cores: 8})
 	small := f.enqueue(batch{share: "A", n: 30})
 	f.exec("UPDATE jobs SET task_id = 1")
+	f.rangesAnew()
 	f.enqueue(batch{share: "A", n: 50}) // of another task, and of the same kind
 	for _, want := range small {
 		l, err := pullOnly(d, Only{Task: 1})

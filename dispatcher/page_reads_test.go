@@ -20,6 +20,7 @@ func TestPageReadsAreBounded(t *testing.T) {
 		FROM generate_series(1, 100000) AS i`)
 	f.exec(`INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, outcome, claimed_at, ended_at)
 		SELECT id, 1, id, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', state, created_at, ended_at FROM ended_jobs`)
+	f.rangesAnew()
 	f.exec("ANALYZE jobs, leases, ended_jobs, attempts, tasks")
 	var low, last, ended int64
 	f.scan(&low, "SELECT min(id) FROM jobs")

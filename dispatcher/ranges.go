@@ -12,6 +12,10 @@ import (
 // The live jobs of a task are found by ranges of ids, job_ranges: a batch has one for each of its tasks. As entries of an index by
 // task they were put in the midst of it, each by a search of its own: about 2 of the 7 µs of PostgreSQL's time that a job took.
 // Ranges of one task do not overlap and rise, as whoever makes jobs of a task has its row.
+//
+// Statements that go along them read the ranges in order, with a limit that is never reached, and of each its jobs in order with the
+// limit that counts: PostgreSQL joins such a pair by a nested loop, without workers, so rows come in the order of their ids and no
+// more are read than are asked for. With an ORDER BY of all of it the task is read to its end where it is thought to be small.
 
 // noteRanges says where the jobs of a batch are, which is given as the moves that make them, in the order of their ids.
 func noteRanges(ctx context.Context, tx pgx.Tx, made []move) error {

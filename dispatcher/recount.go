@@ -162,3 +162,37 @@ func CorrectClaims(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err
 	}
 	return n, nil
 }
+
+// StrayJob is a live job that no range of its task has: nobody who goes along the jobs of the task finds it.
+type StrayJob struct {
+	JobID  int64
+	TaskID int64
+}
+
+// RecountRanges compares the ranges of tasks with live jobs, in one snapshot. It reads all jobs.
+func RecountRanges(ctx context.Context, db *pgxpool.Pool) ([]StrayJob, error) {
+	return collect[StrayJob](ctx, db, "recount_ranges", nil)
+}
+
+// CorrectRanges gives each stray job a range of its own, and returns how many it gave.
+func CorrectRanges(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err error) {
+	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
+		stray, err := collect[StrayJob](ctx, tx, "recount_ranges", nil)
+		if n = 0; err != nil || len(stray) == 0 {
+			return err
+		}
+		ids := make([]int64, len(stray))
+		for i, j := range stray {
+			ids[i] = j.JobID
+		}
+		tag, err := tx.Exec(ctx, query["correct_ranges"], pgx.StrictNamedArgs{"ids": ids})
+		if n = int(tag.RowsAffected()); err != nil || n == 0 {
+			return err
+		}
+		return note.tell(ctx, tx, "%d jobs have ranges of their own, from job %d on", n, ids[0])
+	})
+	if err != nil {
+		return 0, fmt.Errorf("correct the ranges: %w", err)
+	}
+	return n, nil
+}

@@ -41,12 +41,14 @@ FROM (
 GROUP BY task_id, nth;
 DROP INDEX jobs_task;
 
-CREATE OR REPLACE VIEW report.jobs AS
-    SELECT j.id AS job_id, j.task_id, s.path AS share,
+CREATE VIEW report.task_jobs AS
+    SELECT j.id AS job_id, r.task_id, s.path AS share,
         CASE WHEN l.job_id IS NOT NULL THEN 'leased' ELSE j.state END AS state,
         j.priority, j.attempt, j.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, l.pilot, j.created_at, NULL::timestamptz AS ended_at
     FROM job_ranges r
-    JOIN jobs j ON j.task_id = r.task_id AND j.id >= r.low AND j.id <= r.high
+    CROSS JOIN LATERAL (
+        SELECT * FROM jobs i WHERE i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id ORDER BY i.id
+    ) j
     JOIN shares s ON s.id = j.share_id
     LEFT JOIN leases l ON l.job_id = j.id
     LEFT JOIN queues q ON q.id = l.queue_id
@@ -54,20 +56,25 @@ CREATE OR REPLACE VIEW report.jobs AS
     SELECT e.id, e.task_id, s.path, e.state, e.priority, e.attempt, e.max_attempts, e.idx, e.retry_of, NULL, NULL, e.created_at, e.ended_at
     FROM ended_jobs e
     LEFT JOIN shares s ON s.id = e.share_id;
+COMMENT ON VIEW report.task_jobs IS 'Every job, live or ended, as report.jobs, found by its task. Restrict it by task_id.';
+COMMENT ON COLUMN report.task_jobs.job_id IS 'Id of the job.';
+COMMENT ON COLUMN report.task_jobs.task_id IS 'Task that it is a piece of.';
+COMMENT ON COLUMN report.task_jobs.share IS 'Path of the share that pays.';
+COMMENT ON COLUMN report.task_jobs.state IS 'waiting, ready or leased; in the end finished, failed or cancelled.';
+COMMENT ON COLUMN report.task_jobs.priority IS 'Within its share, higher goes first.';
+COMMENT ON COLUMN report.task_jobs.attempt IS 'Number of the attempt that it is at or ended with, from 1.';
+COMMENT ON COLUMN report.task_jobs.max_attempts IS 'Attempts that it may have.';
+COMMENT ON COLUMN report.task_jobs.index IS 'Which piece of the task it is, from 0.';
+COMMENT ON COLUMN report.task_jobs.retry_of IS 'Job whose piece it tries again; NULL for a first try.';
+COMMENT ON COLUMN report.task_jobs.queue IS 'Queue where it runs; NULL unless it is leased.';
+COMMENT ON COLUMN report.task_jobs.pilot IS 'Pilot that runs it; NULL unless it is leased.';
+COMMENT ON COLUMN report.task_jobs.created_at IS 'When it was made.';
+COMMENT ON COLUMN report.task_jobs.ended_at IS 'When it reached its final state; NULL before.';
+COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by job_id: there may be very many. Those of a task are found sooner in report.task_jobs.';
 
 -- +goose Down
-CREATE OR REPLACE VIEW report.jobs AS
-    SELECT j.id AS job_id, j.task_id, s.path AS share,
-        CASE WHEN l.job_id IS NOT NULL THEN 'leased' ELSE j.state END AS state,
-        j.priority, j.attempt, j.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, l.pilot, j.created_at, NULL::timestamptz AS ended_at
-    FROM jobs j
-    JOIN shares s ON s.id = j.share_id
-    LEFT JOIN leases l ON l.job_id = j.id
-    LEFT JOIN queues q ON q.id = l.queue_id
-    UNION ALL
-    SELECT e.id, e.task_id, s.path, e.state, e.priority, e.attempt, e.max_attempts, e.idx, e.retry_of, NULL, NULL, e.created_at, e.ended_at
-    FROM ended_jobs e
-    LEFT JOIN shares s ON s.id = e.share_id;
+COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by task_id or job_id: there may be very many.';
+DROP VIEW report.task_jobs;
 CREATE INDEX jobs_task ON jobs (task_id, id) WITH (deduplicate_items = off);
 COMMENT ON INDEX jobs_task IS 'The live jobs of a task: pause, resume, abort, lists. 33 bytes a job, 86 of WAL, about 2 us when tasks come mixed.';
 DROP TRIGGER note_job_range ON jobs;

@@ -2522,8 +2522,7 @@ CREATE VIEW report.jobs AS
     l.pilot,
     j.created_at,
     NULL::timestamp with time zone AS ended_at
-   FROM ((((public.job_ranges r
-     JOIN public.jobs j ON (((j.task_id = r.task_id) AND (j.id >= r.low) AND (j.id <= r.high))))
+   FROM (((public.jobs j
      JOIN public.shares s ON ((s.id = j.share_id)))
      LEFT JOIN public.leases l ON ((l.job_id = j.id)))
      LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
@@ -2544,7 +2543,7 @@ UNION ALL
    FROM (public.ended_jobs e
      LEFT JOIN public.shares s ON ((s.id = e.share_id)));
 
-COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by task_id or job_id: there may be very many.';
+COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by job_id: there may be very many. Those of a task are found sooner in report.task_jobs.';
 
 COMMENT ON COLUMN report.jobs.job_id IS 'Id of the job.';
 
@@ -3431,6 +3430,92 @@ COMMENT ON COLUMN report.shares_now.held_units IS 'Units under those leases: cor
 COMMENT ON COLUMN report.shares_now.target_units IS 'Units that the share should hold, of the newest sample, summed over pools; NULL before the first one.';
 
 COMMENT ON COLUMN report.shares_now.target_at IS 'When that sample was taken.';
+
+CREATE VIEW report.task_jobs AS
+ SELECT j.id AS job_id,
+    r.task_id,
+    s.path AS share,
+        CASE
+            WHEN (l.job_id IS NOT NULL) THEN 'leased'::text
+            ELSE j.state
+        END AS state,
+    j.priority,
+    j.attempt,
+    j.max_attempts,
+    j.idx AS index,
+    j.retry_of,
+    q.name AS queue,
+    l.pilot,
+    j.created_at,
+    NULL::timestamp with time zone AS ended_at
+   FROM ((((public.job_ranges r
+     CROSS JOIN LATERAL ( SELECT i.id,
+            i.task_id,
+            i.share_id,
+            i.shape_id,
+            i.place,
+            i.state,
+            i.priority,
+            i.attempt,
+            i.max_attempts,
+            i.idx,
+            i.inputs,
+            i.first_event,
+            i.n_events,
+            i.retry_of,
+            i.created_at,
+            i.claims,
+            i.scaled_away
+           FROM public.jobs i
+          WHERE ((i.id >= r.low) AND (i.id <= r.high) AND (i.task_id = r.task_id))
+          ORDER BY i.id) j)
+     JOIN public.shares s ON ((s.id = j.share_id)))
+     LEFT JOIN public.leases l ON ((l.job_id = j.id)))
+     LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
+UNION ALL
+ SELECT e.id AS job_id,
+    e.task_id,
+    s.path AS share,
+    e.state,
+    e.priority,
+    e.attempt,
+    e.max_attempts,
+    e.idx AS index,
+    e.retry_of,
+    NULL::text AS queue,
+    NULL::text AS pilot,
+    e.created_at,
+    e.ended_at
+   FROM (public.ended_jobs e
+     LEFT JOIN public.shares s ON ((s.id = e.share_id)));
+
+COMMENT ON VIEW report.task_jobs IS 'Every job, live or ended, as report.jobs, found by its task. Restrict it by task_id.';
+
+COMMENT ON COLUMN report.task_jobs.job_id IS 'Id of the job.';
+
+COMMENT ON COLUMN report.task_jobs.task_id IS 'Task that it is a piece of.';
+
+COMMENT ON COLUMN report.task_jobs.share IS 'Path of the share that pays.';
+
+COMMENT ON COLUMN report.task_jobs.state IS 'waiting, ready or leased; in the end finished, failed or cancelled.';
+
+COMMENT ON COLUMN report.task_jobs.priority IS 'Within its share, higher goes first.';
+
+COMMENT ON COLUMN report.task_jobs.attempt IS 'Number of the attempt that it is at or ended with, from 1.';
+
+COMMENT ON COLUMN report.task_jobs.max_attempts IS 'Attempts that it may have.';
+
+COMMENT ON COLUMN report.task_jobs.index IS 'Which piece of the task it is, from 0.';
+
+COMMENT ON COLUMN report.task_jobs.retry_of IS 'Job whose piece it tries again; NULL for a first try.';
+
+COMMENT ON COLUMN report.task_jobs.queue IS 'Queue where it runs; NULL unless it is leased.';
+
+COMMENT ON COLUMN report.task_jobs.pilot IS 'Pilot that runs it; NULL unless it is leased.';
+
+COMMENT ON COLUMN report.task_jobs.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN report.task_jobs.ended_at IS 'When it reached its final state; NULL before.';
 
 CREATE VIEW report.task_usage AS
  SELECT u.day,
@@ -4380,6 +4465,8 @@ GRANT SELECT ON TABLE report.share_fairness TO divvy_reader;
 GRANT SELECT ON TABLE report.share_history TO divvy_reader;
 
 GRANT SELECT ON TABLE report.shares_now TO divvy_reader;
+
+GRANT SELECT ON TABLE report.task_jobs TO divvy_reader;
 
 GRANT SELECT ON TABLE report.task_usage TO divvy_reader;
 

@@ -7,14 +7,15 @@ WITH found AS (
         l.priority, l.attempt, l.max_attempts, l.idx, l.inputs, l.retry_of, l.created_at, NULL::timestamptz AS ended_at
     FROM (
         SELECT i.*
-        FROM job_ranges r
+        FROM (
+            SELECT task_id, low, high FROM job_ranges WHERE task_id = @task::bigint AND high > @after::bigint AND @state::text IN ('', 'waiting', 'ready', 'leased') ORDER BY high LIMIT 1000000000
+        ) r
         CROSS JOIN LATERAL (
             SELECT * FROM jobs i
             WHERE i.id > @after::bigint AND i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
             ORDER BY i.id LIMIT @most::int
         ) i
-        WHERE r.task_id = @task::bigint AND r.high > @after::bigint AND @state::text IN ('', 'waiting', 'ready', 'leased')
-        ORDER BY r.high, i.id LIMIT @most::int
+        LIMIT @most::int
     ) l
     LEFT JOIN LATERAL (SELECT y.job_id FROM leases y WHERE y.job_id = l.id LIMIT 1) x ON true
     WHERE @state::text = '' OR CASE WHEN x.job_id IS NULL THEN l.state ELSE 'leased' END = @state::text

@@ -1,6 +1,8 @@
 -- Locks jobs of a task that were scaled away and that nobody runs, so that no grant can take them until this transaction ends.
 SELECT j.id
-FROM job_ranges r
+FROM (
+    SELECT task_id, low, high FROM job_ranges WHERE task_id = @task::bigint ORDER BY high LIMIT 1000000000
+) r
 CROSS JOIN LATERAL (
     SELECT i.id FROM jobs i
     WHERE i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id AND i.scaled_away
@@ -9,6 +11,4 @@ CROSS JOIN LATERAL (
     LIMIT @limit::int
     FOR UPDATE OF i
 ) j
-WHERE r.task_id = @task::bigint
-ORDER BY r.high, j.id
 LIMIT @limit::int;

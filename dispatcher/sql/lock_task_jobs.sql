@@ -1,7 +1,9 @@
 -- Locks the next live jobs of a task, from an id on, that are not charged to a share yet, of one share only or of any (0); those with
 -- a lease only where they are to move. It runs behind the barrier: whoever reads on from an id does not pass over all that went before.
 SELECT j.id
-FROM job_ranges r
+FROM (
+    SELECT task_id, low, high FROM job_ranges WHERE task_id = @task::bigint AND high >= @from::bigint ORDER BY high LIMIT 1000000000
+) r
 CROSS JOIN LATERAL (
     SELECT i.id FROM jobs i
     WHERE i.id >= @from::bigint AND i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
@@ -11,6 +13,4 @@ CROSS JOIN LATERAL (
     LIMIT @limit::int
     FOR UPDATE OF i
 ) j
-WHERE r.task_id = @task::bigint AND r.high >= @from::bigint
-ORDER BY r.high, j.id
 LIMIT @limit::int;

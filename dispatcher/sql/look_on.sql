@@ -5,7 +5,9 @@ SELECT w.task AS task_id, n.id, n.idle
 FROM unnest(@tasks::bigint[], @afters::bigint[]) AS w (task, after)
 CROSS JOIN LATERAL (
     SELECT j.id, j.idle
-    FROM job_ranges r
+    FROM (
+        SELECT task_id, low, high FROM job_ranges WHERE task_id = w.task AND high > w.after ORDER BY high LIMIT 1000000000
+    ) r
     CROSS JOIN LATERAL (
         SELECT i.id, i.state = ANY (@states::text[]) AND (SELECT l.attempt FROM leases l WHERE l.job_id = i.id) IS NULL AS idle
         FROM jobs i
@@ -13,8 +15,6 @@ CROSS JOIN LATERAL (
         ORDER BY i.id
         LIMIT @each::int
     ) j
-    WHERE r.task_id = w.task AND r.high > w.after
-    ORDER BY r.high, j.id
     LIMIT @each::int
 ) n
 LIMIT @n::int;

@@ -4,7 +4,9 @@ SELECT f.row, f.id, f.place, f.task_id, f.attempt, f.priority, f.idx, f.inputs, 
 FROM unnest(@tasks::bigint[], @froms::bigint[], @ns::int[]) AS t (task_id, from_id, n)
 CROSS JOIN LATERAL (
     SELECT j.*
-    FROM job_ranges r
+    FROM (
+        SELECT task_id, low, high FROM job_ranges WHERE task_id = t.task_id AND high >= t.from_id ORDER BY high LIMIT 1000000000
+    ) r
     CROSS JOIN LATERAL (
         SELECT i.ctid AS row, i.id, i.place, i.task_id, i.attempt, i.priority, i.idx, i.inputs, coalesce(i.first_event, 0) AS first_event,
             coalesce(i.n_events, 0) AS n_events, i.claims, i.created_at, i.share_id, i.shape_id
@@ -14,8 +16,6 @@ CROSS JOIN LATERAL (
         ORDER BY i.id
         LIMIT t.n
     ) j
-    WHERE r.task_id = t.task_id AND r.high >= t.from_id
-    ORDER BY r.high, j.id
     LIMIT t.n
 ) f
 ORDER BY f.share_id, f.shape_id, f.place, f.id;

@@ -4,14 +4,15 @@ FROM (
     SELECT share_id, shape_id, 1 AS jobs, 0 AS to_come
     FROM (
         SELECT j.share_id, j.shape_id
-        FROM job_ranges r
+        FROM (
+            SELECT task_id, low, high FROM job_ranges WHERE task_id = @task::bigint ORDER BY high LIMIT 1000000000
+        ) r
         CROSS JOIN LATERAL (
             SELECT i.id, i.share_id, i.shape_id FROM jobs i
             WHERE i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
             ORDER BY i.id LIMIT @most::int
         ) j
-        WHERE r.task_id = @task::bigint
-        ORDER BY r.high, j.id LIMIT @most::int
+        LIMIT @most::int
     ) live
     UNION ALL
     SELECT t.share_id, t.shape_id, 0, t.n_jobs - t.n_generated

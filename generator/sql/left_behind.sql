@@ -2,9 +2,8 @@
 SELECT count(*)
 FROM job_ranges r
 CROSS JOIN LATERAL (
-    SELECT (SELECT l.share_id FROM leases l WHERE l.job_id = i.id) AS share_id FROM jobs i
-    WHERE i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
-    ORDER BY i.id
+    SELECT i.id FROM jobs i WHERE i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id ORDER BY i.id
 ) j
+JOIN leases l ON l.job_id = j.id
 WHERE r.task_id = @task::bigint
-    AND j.share_id <> (SELECT s.id FROM shares s WHERE s.path = @share::text AND s.removed_in IS NULL);
+    AND l.share_id <> (SELECT s.id FROM shares s WHERE s.path = @share::text AND s.removed_in IS NULL);

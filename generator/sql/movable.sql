@@ -1,7 +1,9 @@
 -- The first live job of a task, from an id on, that another share is to get, of one share only or of any (0); 0 when there is none.
 SELECT coalesce((
     SELECT j.id
-    FROM job_ranges r
+    FROM (
+        SELECT task_id, low, high FROM job_ranges WHERE task_id = @task::bigint AND high >= @from::bigint ORDER BY high LIMIT 1000000000
+    ) r
     CROSS JOIN LATERAL (
         SELECT i.id FROM jobs i
         WHERE i.id >= @from::bigint AND i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id
@@ -10,6 +12,4 @@ SELECT coalesce((
         ORDER BY i.id
         LIMIT 1
     ) j
-    WHERE r.task_id = @task::bigint AND r.high >= @from::bigint
-    ORDER BY r.high
     LIMIT 1), 0);

@@ -235,7 +235,7 @@ func TestBitmapAndTally(t *testing.T) {
 	}
 	for i, bad := range []tally{
 		{Made: 10, Live: 7, Held: 3, Ended: 3}, {Made: 10, Live: 8, Held: 4, Ended: 3}, {Made: 10, Live: 8, Held: 3, Ended: 3, EndedTwice: 1},
-		{Made: 10, Live: 8, Held: 3, Ended: 3, Both: 1}, {Made: 10, Live: 8, Held: 3, Ended: 3, Orphans: 1},
+		{Made: 10, Live: 8, Held: 3, Ended: 3, Both: 1}, {Made: 10, Live: 8, Held: 3, Ended: 3, Orphans: 1}, {Made: 10, Live: 8, Held: 3, Ended: 3, Stray: 1},
 	} {
 		if wrong := bad.problems(3, 1); len(wrong) != 1 {
 			t.Errorf("%d: %v", i, wrong)

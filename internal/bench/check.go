@@ -29,7 +29,7 @@ func (b *bitmap) add(job int64) error {
 
 // tally is where all jobs are.
 type tally struct {
-	Made, Live, Held, Ended, EndedTwice, Both, Orphans int64
+	Made, Live, Held, Ended, EndedTwice, Both, Orphans, Stray int64
 }
 
 // problems compares the tally with what clients were given.
@@ -44,6 +44,7 @@ func (t tally) problems(held, extra int) (wrong []error) {
 	is("jobs that ended twice", t.EndedTwice, 0)
 	is("jobs both live and ended", t.Both, 0)
 	is("leases without a job", t.Orphans, 0)
+	is("live jobs that their task does not find", t.Stray, 0)
 	return wrong
 }
 

@@ -33,12 +33,13 @@ func TestChecksFindWhatIsWrong(t *testing.T) {
 	}
 	const lease = "INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, daemon_id, expires_at, ttl_s) "
 	for name, spoil := range map[string]string{
-		"a lost job":             "DELETE FROM jobs WHERE id = (SELECT min(id) FROM jobs)",
-		"a job too many":         "INSERT INTO jobs (task_id, share_id, shape_id, place, priority, max_attempts, idx) SELECT task_id, share_id, shape_id, place, priority, 3, 0 FROM jobs LIMIT 1",
-		"a lease nobody knows":   lease + "SELECT id, 1, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', 1, now(), 60 FROM jobs LIMIT 1",
-		"a lease without a job":  lease + "SELECT -1, 1, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', 1, now(), 60 FROM jobs LIMIT 1",
-		"a ledger row that went": "DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger)",
-		"a job in another state": "UPDATE jobs SET state = 'waiting' WHERE id = (SELECT min(id) FROM jobs)",
+		"a lost job":              "DELETE FROM jobs WHERE id = (SELECT min(id) FROM jobs)",
+		"a job too many":          "INSERT INTO jobs (task_id, share_id, shape_id, place, priority, max_attempts, idx) SELECT task_id, share_id, shape_id, place, priority, 3, 0 FROM jobs LIMIT 1",
+		"a lease nobody knows":    lease + "SELECT id, 1, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', 1, now(), 60 FROM jobs LIMIT 1",
+		"a lease without a job":   lease + "SELECT -1, 1, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', 1, now(), 60 FROM jobs LIMIT 1",
+		"a job that is not found": "UPDATE job_ranges SET low = high",
+		"a ledger row that went":  "DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger)",
+		"a job in another state":  "UPDATE jobs SET state = 'waiting' WHERE id = (SELECT min(id) FROM jobs)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			tx, err := pool.Begin(ctx)

@@ -163,3 +163,17 @@ func (d *Doctor) orphans(ctx context.Context) ([]Finding, error) {
 	}
 	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d leases have no job", row.Count), Do: "they end when they run out or are reported; find out who deleted from jobs"}}, nil
 }
+
+// ranges is about jobs that are not found by their tasks.
+func (d *Doctor) ranges(ctx context.Context) ([]Finding, error) {
+	stray, err := dispatcher.RecountRanges(ctx, d.cfg.Direct)
+	if err != nil || len(stray) == 0 {
+		return nil, err
+	}
+	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d live jobs are in no range of their task, the first is job %d of task %d: what is done to the task passes them by", len(stray), stray[0].JobID, stray[0].TaskID),
+		Do: "find out who wrote to jobs or job_ranges beside divvy; then repair", Repair: "give each of them a range",
+		fix: func(ctx context.Context, note dispatcher.Note) (string, error) {
+			n, err := dispatcher.CorrectRanges(ctx, d.cfg.Direct, note)
+			return fmt.Sprintf("%d jobs given a range", n), err
+		}}}, nil
+}

@@ -1,0 +1,76 @@
+package dispatcher
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// The jobs of tasks whose batches come in turn are found by their tasks, all of them, in order; ranges go when their jobs have.
+func TestRanges(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
+	d := f.daemon()
+	want := map[int64][]int64{}
+	for i := range 12 {
+		task := int64(1 + i%2)
+		ids := f.enqueue(batch{share: "A", n: 1 + i%5, task: task})
+		want[task] = append(want[task], ids...)
+	}
+	ranges := func() (n int) { f.scan(&n, "SELECT count(*) FROM job_ranges"); return n }
+	if n := ranges(); n != 12 {
+		t.Fatalf("%d ranges, want one of each batch", n)
+	}
+	found := func(task int64) (ids []int64) {
+		for after := int64(0); ; {
+			jobs, next, err := d.TaskJobs(context.Background(), JobFilter{Task: task, After: after, Limit: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range jobs {
+				ids = append(ids, j.ID)
+			}
+			if after = next; next == 0 {
+				return ids
+			}
+		}
+	}
+	for task, ids := range want {
+		if got := found(task); !slices.Equal(got, ids) {
+			t.Errorf("task %d: %v, want %v", task, got, ids)
+		}
+	}
+	f.exec("DELETE FROM jobs WHERE task_id = 2 OR id = ANY ($1)", want[1][:1]) // the first batch of task 1 was of one job
+	f.enqueue(batch{share: "A", n: 2, task: 1})
+	if n, err := d.purgeRanges(context.Background()); n != 7 || err != nil || ranges() != 6 {
+		t.Errorf("%d went, %d are left, %v; want those of task 2, and one of task 1", n, ranges(), err)
+	}
+	if n, err := d.purgeRanges(context.Background()); n != 0 || err != nil {
+		t.Errorf("again: %d, %v", n, err)
+	}
+}
+
+// What makes jobs and knows nothing of ranges, as daemons of before and people do, has one for each job.
+func TestRangesOfOthers(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
+	d := f.daemon()
+	made := f.enqueue(batch{share: "A", n: 3, task: 1})
+	f.exec(`INSERT INTO jobs (task_id, share_id, shape_id, place, priority, max_attempts, idx)
+		SELECT task_id, share_id, shape_id, place, priority, max_attempts, idx + 3 FROM jobs`)
+	jobs, _, err := d.TaskJobs(context.Background(), JobFilter{Task: 1})
+	if err != nil || len(jobs) != 6 || jobs[0].ID != made[0] {
+		t.Fatalf("%v, %v; want six", jobs, err)
+	}
+	f.exec("DELETE FROM job_ranges")
+	stray, err := RecountRanges(context.Background(), f.pool)
+	if err != nil || len(stray) != 6 || stray[0] != (StrayJob{made[0], 1}) {
+		t.Fatalf("%v, %v; want all six", stray, err)
+	}
+	if n, err := CorrectRanges(context.Background(), f.pool, nil); n != 6 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if stray, err = RecountRanges(context.Background(), f.pool); len(stray) > 0 || err != nil {
+		t.Errorf("%v, %v", stray, err)
+	}
+}
