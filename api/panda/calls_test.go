@@ -23,11 +23,15 @@ type caller struct {
 	url string
 }
 
+// caller is one that may act for all users.
 func (w *world) caller() caller {
+	return w.callerAs(Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production", production: true})
+}
+
+func (w *world) callerAs(c Caller) caller {
 	routes := chi.NewMux()
 	routes.Use(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			c := Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production"}
 			next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 		})
 	})

@@ -3,6 +3,7 @@ package panda
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 
@@ -59,6 +60,9 @@ func answer[T any](s *server, r *http.Request, what string, do func(context.Cont
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	data, err := do(ctx)
+	if errors.As(err, new(forbidden)) {
+		return bad("%s", err)
+	}
 	if err != nil {
 		s.Log.Warn(what, "error", err)
 		return bad(databaseError)

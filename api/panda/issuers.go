@@ -117,7 +117,9 @@ type claims struct {
 // vouch is for whom a verified token speaks: the groups /vo and /vo/role are the origins vo and vo.role, as far as the
 // issuer may speak for them.
 func (i *Issuer) vouch(t keys.Proof, said claims) (name string, _ origins, _ error) {
-	name = t.Subject
+	if name = t.Subject; name == "" || clean(strings.TrimSpace(name)) != name { // who has no name would be bound to nobody's tasks
+		return "", nil, fmt.Errorf("the token's subject %q is no name of a user", cut(name, maxAddress))
+	}
 	if slices.Contains(i.robots, said.ClientID) || slices.Contains(i.robots, t.Subject) {
 		return name, i.origins, nil
 	}

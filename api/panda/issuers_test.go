@@ -60,6 +60,9 @@ func TestIssuers(t *testing.T) {
 		{"not signed", "eyJhbGciOiJub25lIn0." + strings.Split(i.Token(nil), ".")[1] + ".", "atlas", 403, "the token is not good: it is not signed by its issuer, or not for now"},
 		{"foreign issuer", foreign.Token(nil), "atlas", 403, fmt.Sprintf("the token's issuer %q is not in panda_issuers", foreign.URL)},
 		{"groups that are none", i.Token(map[string]any{"groups": "atlas"}), "atlas", 403, "the token's claims cannot be read: expected client_id and groups as texts"},
+		{"no subject", i.Token(map[string]any{"sub": nil}), "atlas", 403, `the token's subject "" is no name of a user`},
+		{"another's name but for a blank", i.Token(map[string]any{"sub": " ann"}), "atlas", 403, `the token's subject " ann" is no name of a user`},
+		{"robot without a subject", i.Token(map[string]any{"sub": nil, "client_id": "r2d2"}), "atlas", 403, `the token's subject "" is no name of a user`},
 		{"no JSON web token", "a.b.c", "atlas", 403, "the token is not known here"},
 	} {
 		k := knock{path: "/api/v1/pilot/update_job", authorization: "Bearer " + c.token, origin: c.origin}

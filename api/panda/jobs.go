@@ -150,7 +150,10 @@ func (s *server) setCommand(r *http.Request, a args) envelope {
 	if done, _ := e.Data.([]bool); e.Success && !done[0] {
 		return bad("job %d is over, or there is no such job", id)
 	}
-	return envelope{Success: e.Success, Message: fmt.Sprintf("command=%s is registered", killed)}
+	if !e.Success {
+		return e
+	}
+	return envelope{Success: true, Message: fmt.Sprintf("command=%s is registered", killed)}
 }
 
 // reassignJobs has nothing to do: a job that does not run yet belongs to no queue, but to all that can run it.

@@ -90,5 +90,5 @@ func newServer(c Config) *server {
 	set(&c.Wait, defaultWait)
 	set(&c.Lease, defaultLease)
 	set(&c.Timeout, defaultTimeout)
-	return &server{Config: c}
+	return &server{Config: c.bound()}
 }

@@ -9,7 +9,7 @@ import (
 
 func TestSystem(t *testing.T) {
 	w := newWorld(t, dispatcher.Timing{})
-	c := w.caller()
+	c := w.callerAs(Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production"}) // by a glob: not the role
 	c.check([]answered{
 		{get, "/system/is_alive", nil, nothing},
 		{get, "/system/is_alive", map[string]any{"x": 1}, `{"success":false,"message":"Argument error: got an unexpected keyword argument 'x'","data":null}`},

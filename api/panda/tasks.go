@@ -19,6 +19,7 @@ const (
 	taskOK      = 0
 	taskRefused = 1
 	taskUnknown = 2
+	taskForeign = 3 // permission denied
 	taskState   = 4 // it is in no state for that
 )
 
@@ -104,6 +105,8 @@ func (s *server) noTask(call string, err error) envelope {
 	var faults paramFaults
 	switch {
 	case errors.As(err, &faults):
+	case errors.As(err, new(forbidden)):
+		code = taskForeign
 	case errors.Is(err, generator.ErrNoTask):
 		return envelope{Message: "Task not found", Data: taskUnknown}
 	case errors.Is(err, generator.ErrState):

@@ -58,6 +58,9 @@ func (i *Issuer) Token(changes map[string]any) string {
 	return i.Say(string(b))
 }
 
+// Key is that with which it signs what it says.
+func (i *Issuer) Key() *ecdsa.PrivateKey { return i.key }
+
 // Say signs claims as they are written, with the issuer's key.
 func (i *Issuer) Say(claims string) string { return i.Sign(i.key, claims) }
 

@@ -1,0 +1,248 @@
+package panda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/harvester"
+)
+
+// onlyUser is the user to whose tasks the caller is bound; "": to nobody's.
+func onlyUser(ctx context.Context) string {
+	if c := CallerOf(ctx); c.forItself() {
+		return c.User
+	}
+	return ""
+}
+
+// notOf is the refusal of what belongs to another user than the caller's.
+func notOf(ctx context.Context, what string, id int64) error {
+	return forbidden{fmt.Errorf("%s %d is not one of %s", what, id, CallerOf(ctx))}
+}
+
+// forOperators refuses callers that are bound to one user what changes things for all.
+func forOperators(ctx context.Context, call string) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	return forbidden{fmt.Errorf("%s is for the role %s, tokens of panda_tokens and operators; this is %s", call, roleProduction, CallerOf(ctx))}
+}
+
+// ownTasks bounds who stands for a user to that user's tasks, as the native API bounds submitters. Every call about tasks goes
+// through it, so that none need think of it.
+type ownTasks struct{ Steering }
+
+// Task is that of the generator, if the caller may see it.
+func (o ownTasks) Task(ctx context.Context, id int64) (generator.Task, error) {
+	t, err := o.Steering.Task(ctx, id)
+	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
+		return generator.Task{}, notOf(ctx, "task", id)
+	}
+	return t, err
+}
+
+// may refuses the task of another user. That there is none is for the verb to say.
+func (o ownTasks) may(ctx context.Context, id int64) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	if _, err := o.Task(ctx, id); !errors.Is(err, generator.ErrNoTask) {
+		return err
+	}
+	return nil
+}
+
+// TasksByID finds those that the caller may see.
+func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]generator.Task, error) {
+	tasks, err := o.Steering.TasksByID(ctx, ids)
+	if user := onlyUser(ctx); user != "" {
+		tasks = slices.DeleteFunc(tasks, func(t generator.Task) bool { return t.User != user })
+	}
+	return tasks, err
+}
+
+// Recent lists those that the caller may see.
+func (o ownTasks) Recent(ctx context.Context, r generator.Recent) ([]generator.Task, error) {
+	if user := onlyUser(ctx); user != "" {
+		r.User = user
+	}
+	return o.Steering.Recent(ctx, r)
+}
+
+// verb is one on a task that the caller may steer.
+func (o ownTasks) verb(ctx context.Context, id int64, do func(context.Context, int64) (generator.Change, error)) (generator.Change, error) {
+	if err := o.may(ctx, id); err != nil {
+		return generator.Change{}, err
+	}
+	return do(ctx, id)
+}
+
+// Kill and the verbs below are the generator's, for tasks that the caller may steer.
+func (o ownTasks) Kill(ctx context.Context, id int64) (generator.Change, error) {
+	return o.verb(ctx, id, o.Steering.Kill)
+}
+
+// Pause starts no more jobs of a task.
+func (o ownTasks) Pause(ctx context.Context, id int64) (generator.Change, error) {
+	return o.verb(ctx, id, o.Steering.Pause)
+}
+
+// Resume goes on with a task.
+func (o ownTasks) Resume(ctx context.Context, id int64) (generator.Change, error) {
+	return o.verb(ctx, id, o.Steering.Resume)
+}
+
+// Retry tries again what did not finish.
+func (o ownTasks) Retry(ctx context.Context, id int64) (generator.Change, error) {
+	return o.verb(ctx, id, o.Steering.Retry)
+}
+
+// RetryWith is Retry with other requirements.
+func (o ownTasks) RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error) {
+	return o.verb(ctx, id, func(ctx context.Context, id int64) (generator.Change, error) {
+		return o.Steering.RetryWith(ctx, id, with)
+	})
+}
+
+// Finish makes no more jobs of a task.
+func (o ownTasks) Finish(ctx context.Context, id int64) (generator.Change, error) {
+	return o.verb(ctx, id, o.Steering.Finish)
+}
+
+// Avalanche lets a task off its scouts.
+func (o ownTasks) Avalanche(ctx context.Context, id int64) (generator.Change, error) {
+	return o.verb(ctx, id, o.Steering.Avalanche)
+}
+
+// Prioritise gives a task that the caller may steer another priority.
+func (o ownTasks) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
+	if err := o.may(ctx, id); err != nil {
+		return generator.PriorityChange{}, err
+	}
+	return o.Steering.Prioritise(ctx, id, priority)
+}
+
+// Reassign is not for submitters, as in the native API: whose share work counts for is not theirs to say.
+func (o ownTasks) Reassign(ctx context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {
+	if err := forOperators(ctx, "reassign_global_share"); err != nil {
+		return generator.Reassigned{}, err
+	}
+	return o.Steering.Reassign(ctx, r)
+}
+
+// ownJobs bounds who stands for a user to the jobs of that user's tasks. tasks may be nil: then no call shows or ends jobs.
+type ownJobs struct {
+	Jobs
+	tasks Steering
+}
+
+// mayTask refuses the task of another user. Of one that there is not there are no jobs either.
+func (o ownJobs) mayTask(ctx context.Context, id int64) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	return ownTasks{o.tasks}.may(ctx, id)
+}
+
+// mayJobs refuses all, when one of the jobs is that of another user's task.
+func (o ownJobs) mayJobs(ctx context.Context, rows []dispatcher.JobRow) error {
+	if onlyUser(ctx) == "" {
+		return nil
+	}
+	var ids []int64
+	for _, row := range rows {
+		ids = append(ids, row.Task)
+	}
+	slices.Sort(ids)
+	mine := map[int64]bool{}
+	for page := range slices.Chunk(slices.Compact(ids), tasksPerPage) {
+		tasks, err := ownTasks{o.tasks}.TasksByID(ctx, page)
+		if err != nil {
+			return err
+		}
+		for i := range tasks {
+			mine[tasks[i].ID] = true
+		}
+	}
+	for _, row := range rows {
+		if !mine[row.Task] {
+			return notOf(ctx, "job", row.ID)
+		}
+	}
+	return nil
+}
+
+// JobsByID finds jobs that the caller may see.
+func (o ownJobs) JobsByID(ctx context.Context, ids []int64) ([]dispatcher.JobRow, error) {
+	rows, err := o.Jobs.JobsByID(ctx, ids)
+	if err == nil {
+		err = o.mayJobs(ctx, rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// JobIDs are those of a task that the caller may see.
+func (o ownJobs) JobIDs(ctx context.Context, c dispatcher.JobChoice) ([]int64, error) {
+	if err := o.mayTask(ctx, c.Task); err != nil {
+		return nil, err
+	}
+	return o.Jobs.JobIDs(ctx, c)
+}
+
+// Metadata is what payloads reported of a task that the caller may see.
+func (o ownJobs) Metadata(ctx context.Context, task, after int64, n int) ([]dispatcher.JobMetadata, error) {
+	if err := o.mayTask(ctx, task); err != nil {
+		return nil, err
+	}
+	return o.Jobs.Metadata(ctx, task, after, n)
+}
+
+// KillJobs cancels jobs that the caller may steer: all, or none where one of them is another's.
+func (o ownJobs) KillJobs(ctx context.Context, ids []int64) ([]int64, error) {
+	if onlyUser(ctx) != "" {
+		if _, err := o.JobsByID(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	return o.Jobs.KillJobs(ctx, ids)
+}
+
+// SetTargetSlots is not for submitters: a queue is everybody's.
+func (o ownJobs) SetTargetSlots(ctx context.Context, t dispatcher.TargetSlots) error {
+	if err := forOperators(ctx, "add_target_slots"); err != nil {
+		return err
+	}
+	return o.Jobs.SetTargetSlots(ctx, t)
+}
+
+// ownWorkers keeps who stands for a user from ending workers, which run jobs of everybody.
+type ownWorkers struct{ Workers }
+
+// Sweep is not for submitters.
+func (o ownWorkers) Sweep(ctx context.Context, w harvester.Sweep) (int, error) {
+	if err := forOperators(ctx, "add_sweep_command"); err != nil {
+		return 0, err
+	}
+	return o.Workers.Sweep(ctx, w)
+}
+
+// bound are the parts of a configuration, each bound to what its caller may see and steer.
+func (c Config) bound() Config {
+	if c.Jobs != nil {
+		c.Jobs = ownJobs{c.Jobs, c.Steering}
+	}
+	if c.Steering != nil {
+		c.Steering = ownTasks{c.Steering}
+	}
+	if c.Workers != nil {
+		c.Workers = ownWorkers{c.Workers}
+	}
+	return c
+}
