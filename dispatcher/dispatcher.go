@@ -112,6 +112,7 @@ type Dispatcher struct {
 
 	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
 	rangesSeen  rangeCursor
+	readySeen   readyCursor
 
 	mu         sync.Mutex
 	id         int64 // of the daemons row; written under mu by join only

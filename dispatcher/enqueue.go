@@ -162,11 +162,10 @@ func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err er
 	if _, err := tx.Conn().PgConn().CopyFrom(ctx, newJobRows(jobs, b.ids, b.placing), query["copy_jobs"]); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	moves := enqueueMoves(jobs, b.ids, b.placing)
-	if err := noteRanges(ctx, tx, moves); err != nil {
+	if err := rangesOf(jobs, b.ids, b.placing).note(ctx, tx); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if err := record(ctx, tx, moves); err != nil {
+	if err := record(ctx, tx, enqueueMoves(jobs, b.ids, b.placing)); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	return b.ids, nil

@@ -44,7 +44,7 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return n, err
 	}
-	for _, step := range []func(context.Context) (int, error){d.purgeReports, d.purgeRanges} {
+	for _, step := range []func(context.Context) (int, error){d.purgeReports, d.purgeRanges, d.purgeReadyRanges} {
 		went, err := step(ctx)
 		n += went
 		if err != nil {

@@ -1,15 +1,31 @@
--- Ready jobs of a share before a place, among so many rows that are looked at: for each shape a range of the index from where
--- its window begins, each row with a look-up whether it is leased. Nothing else is read, however many leases the share has.
+-- Ready jobs of a share before a place, among so many rows that are looked at: for each shape those from where its window begins, by
+-- their ranges or by jobs_ready, each row with a look-up whether it is leased. Nothing else is read, however many leases the share has.
 SELECT count(*) FILTER (WHERE c.free) AS free, count(*) AS looked
 FROM (
     SELECT (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL AS free
     FROM unnest(@shapes::int[], @places::bigint[], @ids::bigint[]) AS w (shape_id, place, id)
     CROSS JOIN LATERAL (
-        SELECT j.id FROM jobs j
-        WHERE j.share_id = @share::int AND j.shape_id = w.shape_id AND j.state = 'ready'
+        (SELECT j.id FROM jobs j
+        WHERE j.share_id = @share::int AND j.shape_id = w.shape_id AND j.state = 'ready' AND j.displaced
             AND (j.place, j.id) >= (w.place, w.id) AND (j.place, j.id) < (@place::bigint, @job::bigint)
         ORDER BY j.place, j.id
-        LIMIT @looks::bigint
+        LIMIT @looks::bigint)
+        UNION ALL
+        (SELECT i.id
+        FROM (
+            SELECT place, low, high FROM ready_ranges
+            WHERE share_id = @share::int AND shape_id = w.shape_id AND (place, high) >= (w.place, w.id) AND place <= @place::bigint
+            ORDER BY place, high LIMIT 1000000000
+        ) r
+        CROSS JOIN LATERAL (
+            SELECT j.id FROM jobs j
+            WHERE j.id >= CASE WHEN r.place = w.place THEN w.id ELSE 0 END AND j.id >= r.low AND j.id <= r.high
+                AND (r.place < @place::bigint OR j.id < @job::bigint)
+                AND j.share_id = @share::int AND j.shape_id = w.shape_id AND j.place = r.place AND j.state = 'ready' AND j.displaced IS NULL
+            ORDER BY j.id
+            LIMIT @looks::bigint
+        ) i
+        LIMIT @looks::bigint)
     ) j
     LIMIT @looks::bigint
 ) c;
