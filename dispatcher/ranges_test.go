@@ -49,6 +49,35 @@ func TestRanges(t *testing.T) {
 	if n, err := d.purgeRanges(context.Background()); n != 0 || err != nil {
 		t.Errorf("again: %d, %v", n, err)
 	}
+	if n, err := d.purgeReadyRanges(context.Background()); n != 7 || err != nil {
+		t.Errorf("of the ready order %d went, %v; want as many", n, err)
+	}
+}
+
+// Jobs of one share, shape and place are pulled in the order of their ids, wherever a few have been elsewhere; and nobody looks for
+// a job twice.
+func TestReadyOrderOfDisplacedJobs(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 100))
+	var ids []int64
+	for i := range 4 {
+		ids = append(ids, f.enqueue(batch{share: "A", n: 5, task: int64(1 + i%2)})...)
+	}
+	f.exec("UPDATE jobs SET place = 3 WHERE id = ANY ($1)", []int64{ids[1], ids[7]})
+	f.exec("UPDATE jobs SET place = 0 WHERE id = ANY ($1)", []int64{ids[1]})
+	f.exec("UPDATE jobs SET state = 'waiting' WHERE id = $1", ids[12])
+	f.exec("UPDATE jobs SET state = 'ready' WHERE id = $1", ids[12])
+	var displaced int
+	if f.scan(&displaced, "SELECT count(*) FROM jobs WHERE displaced"); displaced != 3 {
+		t.Fatalf("%d are displaced, want three", displaced)
+	}
+	want := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return id == ids[7] })
+	want = append(want, ids[7]) // its place is behind theirs
+	d := f.daemon()
+	for i, id := range want {
+		if l := pull1(t, d, "q"); l.Job != id {
+			t.Fatalf("pull %d has job %d, want %d of %v", i, l.Job, id, want)
+		}
+	}
 }
 
 // What makes jobs and knows nothing of ranges, as daemons of before and people do, has one for each job.
@@ -62,9 +91,9 @@ func TestRangesOfOthers(t *testing.T) {
 	if err != nil || len(jobs) != 6 || jobs[0].ID != made[0] {
 		t.Fatalf("%v, %v; want six", jobs, err)
 	}
-	f.exec("DELETE FROM job_ranges")
+	f.exec("TRUNCATE job_ranges, ready_ranges")
 	stray, err := RecountRanges(context.Background(), f.pool)
-	if err != nil || len(stray) != 6 || stray[0] != (StrayJob{made[0], 1}) {
+	if err != nil || len(stray) != 6 || stray[0] != (StrayJob{made[0], 1, true, true}) {
 		t.Fatalf("%v, %v; want all six", stray, err)
 	}
 	if n, err := CorrectRanges(context.Background(), f.pool, nil); n != 6 || err != nil {

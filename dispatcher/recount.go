@@ -163,33 +163,39 @@ func CorrectClaims(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err
 	return n, nil
 }
 
-// StrayJob is a live job that no range of its task has: nobody who goes along the jobs of the task finds it.
+// StrayJob is a live job that is not found.
 type StrayJob struct {
-	JobID  int64
-	TaskID int64
+	JobID   int64
+	TaskID  int64
+	ByTask  bool // no range of its task has it: who goes along the jobs of the task passes it by
+	ByPlace bool // no range of the ready order has it, and jobs_ready neither: no slot gets it
 }
 
-// RecountRanges compares the ranges of tasks with live jobs, in one snapshot. It reads all jobs.
+// RecountRanges compares the ranges of ids with live jobs, in one snapshot. It reads all jobs.
 func RecountRanges(ctx context.Context, db *pgxpool.Pool) ([]StrayJob, error) {
 	return collect[StrayJob](ctx, db, "recount_ranges", nil)
 }
 
-// CorrectRanges gives each stray job a range of its own, and returns how many it gave.
+// CorrectRanges has stray jobs found again, and returns how many there were.
 func CorrectRanges(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err error) {
 	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		stray, err := collect[StrayJob](ctx, tx, "recount_ranges", nil)
-		if n = 0; err != nil || len(stray) == 0 {
+		if n = len(stray); err != nil || n == 0 {
 			return err
 		}
-		ids := make([]int64, len(stray))
-		for i, j := range stray {
-			ids[i] = j.JobID
+		var byTask, byPlace []int64
+		for _, j := range stray {
+			if j.ByTask {
+				byTask = append(byTask, j.JobID)
+			}
+			if j.ByPlace {
+				byPlace = append(byPlace, j.JobID)
+			}
 		}
-		tag, err := tx.Exec(ctx, query["correct_ranges"], pgx.StrictNamedArgs{"ids": ids})
-		if n = int(tag.RowsAffected()); err != nil || n == 0 {
+		if _, err := tx.Exec(ctx, query["correct_ranges"], pgx.StrictNamedArgs{"by_task": byTask, "by_place": byPlace}); err != nil {
 			return err
 		}
-		return note.tell(ctx, tx, "%d jobs have ranges of their own, from job %d on", n, ids[0])
+		return note.tell(ctx, tx, "%d jobs are found again, the first is job %d", n, stray[0].JobID)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("correct the ranges: %w", err)

@@ -164,16 +164,26 @@ func (d *Doctor) orphans(ctx context.Context) ([]Finding, error) {
 	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d leases have no job", row.Count), Do: "they end when they run out or are reported; find out who deleted from jobs"}}, nil
 }
 
-// ranges is about jobs that are not found by their tasks.
+// ranges is about jobs that are not found.
 func (d *Doctor) ranges(ctx context.Context) ([]Finding, error) {
 	stray, err := dispatcher.RecountRanges(ctx, d.cfg.Direct)
 	if err != nil || len(stray) == 0 {
 		return nil, err
 	}
-	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d live jobs are in no range of their task, the first is job %d of task %d: what is done to the task passes them by", len(stray), stray[0].JobID, stray[0].TaskID),
-		Do: "find out who wrote to jobs or job_ranges beside divvy; then repair", Repair: "give each of them a range",
+	tasks, places := 0, 0
+	for _, j := range stray {
+		if j.ByTask {
+			tasks++
+		}
+		if j.ByPlace {
+			places++
+		}
+	}
+	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d live jobs are in no range of their task, which passes them by, and %d in none of the ready order, so that no slot gets them; the first is job %d of task %d",
+		tasks, places, stray[0].JobID, stray[0].TaskID),
+		Do: "find out who wrote to jobs, job_ranges or ready_ranges beside divvy; then repair", Repair: "have them found again",
 		fix: func(ctx context.Context, note dispatcher.Note) (string, error) {
 			n, err := dispatcher.CorrectRanges(ctx, d.cfg.Direct, note)
-			return fmt.Sprintf("%d jobs given a range", n), err
+			return fmt.Sprintf("%d jobs are found again", n), err
 		}}}, nil
 }

@@ -113,7 +113,7 @@ func (d *Doctor) checks() []check {
 		{name: "recount of claims", well: "each has as many sharers as its jobs have leases", deep: true, run: d.recountClaims},
 		{name: "recount of tasks", well: "their counts are what jobs and leases are", deep: true, run: d.recountTasks},
 		{name: "orphans", well: "every lease has its job", deep: true, run: d.orphans},
-		{name: "ranges", well: "every live job is found by its task", deep: true, run: d.ranges},
+		{name: "ranges", well: "every live job is found", deep: true, run: d.ranges},
 	}
 }
 

@@ -52,7 +52,9 @@ func (w *ward) with(t *testing.T) *ward {
 }
 
 // reset undoes what the cases of TestDoctor do, but for what they undo themselves.
-const reset = "TRUNCATE daemons, jobs, job_ranges, ledger, counters, counter_lanes, limits, limit_lanes, escrow, leases, resource_claims, tasks, shares, queues, shapes, share_samples_rest CASCADE;" +
+const aJob = "INSERT INTO jobs (id, task_id, share_id, shape_id, place, priority, max_attempts, idx) VALUES (5, 7, 1, 1, 0, 0, 3, 0);"
+
+const reset = "TRUNCATE daemons, jobs, job_ranges, ready_ranges, ledger, counters, counter_lanes, limits, limit_lanes, escrow, leases, resource_claims, tasks, shares, queues, shapes, share_samples_rest CASCADE;" +
 	"UPDATE limit_epoch SET version = 0;" + aDaemon
 
 func TestDoctor(t *testing.T) {
@@ -166,8 +168,8 @@ func found(w *ward) {
 		"limits of another version": {"UPDATE limit_epoch SET version = 3", "limits", Bad, []string{"version 3 of the site, and 0"}, true, ""},
 		"ran out":                   {site + lease + "UPDATE leases SET expires_at = now() - interval '2 minutes'", "leases", Warn, []string{"1 leases ran out up to 2m"}, false, ""},
 		"orphan":                    {site + lease, "orphans", Bad, []string{"1 leases have no job"}, false, ""},
-		"stray": {site + "INSERT INTO jobs (id, task_id, share_id, shape_id, place, priority, max_attempts, idx, state) VALUES (5, 7, 1, 1, 0, 0, 3, 0, 'waiting'); UPDATE job_ranges SET low = 6, high = 6", "ranges", Bad,
-			[]string{"1 live jobs", "job 5 of task 7"}, true, ""},
+		"stray":                     {site + aJob + "UPDATE job_ranges SET low = 6, high = 6", "ranges", Bad, []string{"1 live jobs are in no range of their task", "and 0 in none", "job 5 of task 7"}, true, ""},
+		"out of line":               {site + aJob + "DELETE FROM ready_ranges", "ranges", Bad, []string{"0 live jobs are in no range of their task", "and 1 in none", "job 5 of task 7"}, true, ""},
 		"stuck": {"INSERT INTO resource_claims (task_id, key, template, linger_s, unplaced) VALUES (1, 'k', '{}', 1, true); ALTER TABLE resource_claims DISABLE TRIGGER USER;" +
 			"UPDATE resource_claims SET tend_at = now() - interval '10 minutes'", "claims", Bad, []string{"1 claims should have been looked at up to 10m"}, false, "ALTER TABLE resource_claims ENABLE TRIGGER USER"},
 		"sharers": {"INSERT INTO resource_claims (task_id, key, template, linger_s, state, sharers) VALUES (1, 'k', '{}', 1, 'bound', 2)", "recount of claims", Bad,
