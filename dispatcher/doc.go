@@ -82,7 +82,7 @@
 // somebody else was at one of the jobs, those that are left. The pull of a job that was gone is decided again.
 //
 // A window holds the next ready jobs of one (share, shape), read on behind a keyset cursor (place, id), so
-// dead rows at the head of the index cost nothing. Jobs that become ready behind the cursor are announced by
+// dead rows at the head cost nothing. Jobs that become ready behind the cursor are announced by
 // their move (place, ids) and read from there. What a read finds before its move has come is counted first (countFirst).
 //
 // Target slots of a queue may be a floor: while fewer cores are held there than it says, who it is for comes first, among those
@@ -93,12 +93,16 @@
 // Pulls may take some jobs only (Only). The label of a task is part of its jobs' shape: other labels, other windows. For one
 // task or user there are windows of their own (narrow), read by task; their jobs are in the common windows too.
 //
-// # The jobs of a task
+// # How jobs are found
 //
 // Verbs, lists and narrow windows go along the live jobs of a task by rising id. They find them by job_ranges: Enqueue notes between
 // which ids those of a batch are, of each task in it, in its own transaction; a job stays in its range while it lives. Between
-// the jobs of a range may be those of other tasks, so whoever reads asks for the task as well. Purge drops ranges of which
-// no job is live; RecountRanges finds jobs that no range has.
+// the jobs of a range may be those of other tasks, so whoever reads asks for the task as well.
+//
+// Windows find ready jobs by ready_ranges in the same way, of each share, shape and place. A job that goes elsewhere, or waits, is
+// displaced (a trigger of jobs says so, whoever moves it), and found by the index jobs_ready from then on: every reader of the ready order
+// puts the two together. A statement by hand or a daemon of before that makes jobs has a range for each, by another trigger.
+// Purge drops ranges without jobs; RecountRanges finds jobs that no range has.
 //
 // # Resources
 //
