@@ -1,5 +1,6 @@
 -- The live jobs of a task are found by ranges of ids, of which a batch has one for each of its tasks. An entry for each job in an index
 -- by task was inserted where the task has its others, which is in the midst: a third of what a generated job cost the indexes.
+-- The index goes in a migration of its own: its lock, after this one's, would be waited for crosswise.
 
 -- +goose Up
 CREATE TABLE job_ranges (
@@ -39,7 +40,6 @@ FROM (
     ) along
 ) ranges
 GROUP BY task_id, nth;
-DROP INDEX jobs_task;
 
 CREATE VIEW report.task_jobs AS
     SELECT j.id AS job_id, r.task_id, s.path AS share,
@@ -75,8 +75,6 @@ COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by job_id:
 -- +goose Down
 COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by task_id or job_id: there may be very many.';
 DROP VIEW report.task_jobs;
-CREATE INDEX jobs_task ON jobs (task_id, id) WITH (deduplicate_items = off);
-COMMENT ON INDEX jobs_task IS 'The live jobs of a task: pause, resume, abort, lists. 33 bytes a job, 86 of WAL, about 2 us when tasks come mixed.';
 DROP TRIGGER note_job_range ON jobs;
 DROP FUNCTION note_job_range();
 DROP TABLE job_ranges;
