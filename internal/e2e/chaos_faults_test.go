@@ -30,6 +30,7 @@ type fault struct {
 	courier bool   // pilots talk to daemons by way of couriers
 	own     bool   // the database is harmed, so it is nobody else's
 	small   bool   // the database has a disk of its own, a small one
+	moves   bool   // the database is elsewhere afterwards
 	leaping bool   // daemons have a clock that can be set
 	leaps   bool   // the database's clock is set
 	file    string // of the program that daemons are at first; empty: the one under test
@@ -41,14 +42,14 @@ var faults = []fault{
 		c.links[0].kill(t)
 		c.heal()
 		c.reach(t, 500)
-		c.restart(t, c.links[0])
+		c.start(t, c.links[0])
 	}},
 	{name: "daemons-killed", what: "SIGKILL of all daemons and their generators; 1000 pilots come back at once", short: true, pilots: 1000, strike: func(t *testing.T, c *chaosPlay) {
 		for _, l := range c.links {
 			l.kill(t)
 		}
 		for _, l := range c.links {
-			c.restart(t, l)
+			c.start(t, l)
 		}
 	}},
 	{name: "daemon-paused", what: "SIGSTOP of the daemon that decides, past its locks and leases; SIGCONT", short: true, strike: func(t *testing.T, c *chaosPlay) {
@@ -92,6 +93,7 @@ var faults = []fault{
 	{name: "table-locked", what: "a foreign lock on leases for twelve seconds", strike: func(t *testing.T, c *chaosPlay) {
 		admin(t, c.dsn, "BEGIN; LOCK TABLE leases IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT")
 	}},
+	{name: "standby-gone", what: "the synchronous standby is gone for twelve seconds, then the primary for good; the standby is promoted", own: true, moves: true, strike: failOverUnsure},
 	{name: "disk-full", what: "no space left for the database, for three seconds", short: true, small: true, strike: diskFull},
 	{name: "database-cut", what: "connections daemons–PostgreSQL reset, ten times", short: true, strike: func(t *testing.T, c *chaosPlay) {
 		c.cut(t, 10, func(l *link) *chaos.Wire { return l.db })

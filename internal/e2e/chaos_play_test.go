@@ -55,11 +55,13 @@ var chaosAfter = []work{
 type chaosPlay struct {
 	*storm
 	links  []*link
-	db     [2]string // network and address of the server
-	name   string    // of the database
-	disk   string    // mount point of the database's own disk, if it has one
-	struck int64     // when it went wrong, and
-	healed int64     // when nothing was wrong any more but for what had come of it
+	db     [2]string   // network and address of the server
+	home   *chaos.Wire // what dsn goes by, where the server moves
+	name   string      // of the database, and
+	user   string      // who owns it
+	disk   string      // mount point of the database's own disk, if it has one
+	struck int64       // when it went wrong, and
+	healed int64       // when nothing was wrong any more but for what had come of it
 }
 
 // link is a daemon, with the wires that lead to it and from it.
@@ -89,10 +91,15 @@ func newPlay(t *testing.T, cluster *pg.Cluster, f fault) *chaosPlay {
 		t.Fatal(err)
 	}
 	u.Path = "/" + c.name
-	c.dsn = u.String()
+	c.dsn, c.user = u.String(), u.Query().Get("user")
 	c.db = [2]string{"unix", path.Join(u.Query().Get("host"), ".s.PGSQL."+u.Query().Get("port"))}
+	if f.moves {
+		c.home = c.wire(t, 1000)
+		c.home.Target(c.db[0], c.db[1])
+		c.dsn = fmt.Sprintf("postgres://%s/%s?user=%s&sslmode=disable", c.home.Addr(), c.name, c.user)
+	}
 	for range max(2, f.daemons) {
-		c.link(t, u.Query().Get("user"), f)
+		c.link(t, f)
 	}
 	apply(t, c.fleet.oldest().client, chaosSite)
 	return c
@@ -114,20 +121,11 @@ func admin(t *testing.T, dsn, sql string) {
 }
 
 // link lays the wires of one more daemon and starts it.
-func (c *chaosPlay) link(t *testing.T, user string, f fault) {
+func (c *chaosPlay) link(t *testing.T, f fault) {
 	t.Helper()
 	l := &link{file: cmp.Or(f.file, binary(t))}
 	for i, w := range []**chaos.Wire{&l.front, &l.db, &l.relay} {
-		wire, err := chaos.NewWire(c.seed + uint64(10*len(c.links)+i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := wire.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		*w = wire
+		*w = c.wire(t, 10*len(c.links)+i)
 	}
 	l.db.Target(c.db[0], c.db[1])
 	l.url = "http://" + l.front.Addr()
@@ -142,18 +140,33 @@ func (c *chaosPlay) link(t *testing.T, user string, f fault) {
 	}
 	c.links = append(c.links, l)
 	l.daemon = &daemon{client: clientOf(t, l.url)}
-	c.start(t, l, user)
+	c.start(t, l)
 	c.fleet.add(l.daemon)
 }
 
+// wire is the n-th of the play.
+func (c *chaosPlay) wire(t *testing.T, n int) *chaos.Wire {
+	t.Helper()
+	wire, err := chaos.NewWire(c.seed + uint64(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := wire.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return wire
+}
+
 // start starts a daemon, or another one in the place of one that has ended.
-func (c *chaosPlay) start(t *testing.T, l *link, user string) {
+func (c *chaosPlay) start(t *testing.T, l *link) {
 	t.Helper()
 	file, env := l.file, environment()
 	if l.clock != "" {
 		file, env = leapingBinary(t), append(env, clockFile+"="+string(l.clock))
 	}
-	p := startOf(t, file, env, "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, l.db.Addr(), c.name),
+	p := startOf(t, file, env, "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", c.user, l.db.Addr(), c.name),
 		"--listen", "127.0.0.1:0", "--advertise", l.relay.Addr(), "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
 		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10")
 	u, err := url.Parse(p.says(t, `msg=serving url=(\S+)`))
@@ -163,16 +176,6 @@ func (c *chaosPlay) start(t *testing.T, l *link, user string) {
 	l.program = p
 	l.front.Target("tcp", u.Host)
 	l.relay.Target("tcp", u.Host)
-}
-
-// restart starts a daemon anew, under the address that pilots know.
-func (c *chaosPlay) restart(t *testing.T, l *link) {
-	t.Helper()
-	u, err := url.Parse(c.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.start(t, l, u.Query().Get("user"))
 }
 
 // strike notes the moment from which on something is wrong, and heal that from which on nothing is.

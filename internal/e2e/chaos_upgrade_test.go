@@ -91,7 +91,7 @@ func (u *upgrade) change(t *testing.T, file string, links ...*link) {
 		l.stops(t)
 		u.calmLog(t, l)
 		l.file = file
-		u.restart(t, l)
+		u.start(t, l)
 		want := versionOf(t, file)
 		s, err := l.client.Status(t.Context())
 		if err != nil || s.Build != want {

@@ -13,22 +13,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// data is the folder of the server's files.
+func (s *storm) data(t *testing.T) (folder string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := conn.QueryRow(t.Context(), "SHOW data_directory").Scan(&folder); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
 // killPostmaster kills the server's first process, and waits until the cluster has started another one that answers.
 func (s *storm) killPostmaster(t *testing.T) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, s.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var data string
-	err = conn.QueryRow(ctx, "SHOW data_directory").Scan(&data)
-	_ = conn.Close(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	text, err := os.ReadFile(filepath.Join(s.data(t), "postmaster.pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
