@@ -22,7 +22,8 @@ const (
 
 // Purge drops what is over: request ids after ten minutes, ledger rows that all readers have folded and that are
 // older than Config.Keep, closed daemons without rows, counts of ends of more than eight days ago, reports that their end
-// has left behind, ranges of ids whose jobs have all ended, claims that were released long ago, and by the day what else is kept for replays, samples and history. It returns
+// has left behind, ranges of ids whose jobs have all ended, claims that were released long ago, and by the day what else is kept for
+// replays, samples and history. It returns
 // how many rows, and days, went. All that was over when it began goes, unless that takes longer than purgeFor; something is
 // over again a moment later, so it need not be repeated until nothing is.
 func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
