@@ -63,6 +63,9 @@ func (d *Dispatcher) leaseOnce(ctx context.Context, l *lane) (more bool) {
 	runtime.Gosched() // pulls that are just being read join this batch; when there are none it costs nothing
 	n := newNeeds(l.no)
 	d.mu.Lock()
+	// It may have started anew since the caller asked for its lane. On the former one nothing can be granted, and were it left in
+	// doubt nobody would resolve it: the jobs would stay in flight.
+	l = d.lanes[l.no]
 	if d.state.claims.news {
 		d.reclass()
 	}

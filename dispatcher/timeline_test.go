@@ -3,6 +3,8 @@ package dispatcher
 import (
 	"context"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // A failover to a standby that lacks a commit which the daemon has counted, since PostgreSQL showed it while nobody had
@@ -63,4 +65,37 @@ func TestFailoverLosesWhatWasCounted(t *testing.T) {
 			f.recount()
 		})
 	}
+}
+
+// A lease worker that has asked for its lane just before its daemon starts anew grants what it then decides on the new one.
+func TestStartsAnewUnderALeaseWorker(t *testing.T) {
+	f := limited(t, 6)
+	f.enqueue(batch{share: "A", n: 3})
+	d := f.open()
+	former := d.lane(firstGrantLane)
+	f.exec("UPDATE daemons SET timeline = '00000000'")
+	if _, err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d.lane(firstGrantLane) == former {
+		t.Fatal("it did not start anew")
+	}
+	p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.admit(p); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pull is decided", func() bool { // reads and takes come first
+		d.leaseOnce(t.Context(), former)
+		var decided bool
+		f.scan(&decided, "SELECT count(*) > 0 FROM leases")
+		return decided || testutil.ToFloat64(d.metrics.outdated) > 0
+	})
+	if n := testutil.ToFloat64(d.metrics.outdated); n > 0 {
+		t.Errorf("%g batches were decided for a daemon that is closed", n)
+	}
+	f.balanced(d)
+	f.recount()
 }
