@@ -124,6 +124,7 @@ type storm struct {
 	pace      int  // a job takes less than so many milliseconds; 0: four
 	doubtful  bool // requests may be said twice on their way, so that an answer is that of a repeat
 	leaps     bool // the database's clock is set, so that its times say nothing of order
+	lost      unrecorded
 	dsn       string
 	cluster   *pg.Cluster
 	fleet     fleet
