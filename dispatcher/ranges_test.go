@@ -92,14 +92,14 @@ func TestRangesOfOthers(t *testing.T) {
 		t.Fatalf("%v, %v; want six", jobs, err)
 	}
 	f.exec("TRUNCATE job_ranges, ready_ranges")
-	stray, err := RecountRanges(context.Background(), f.pool)
-	if err != nil || len(stray) != 6 || stray[0] != (StrayJob{made[0], 1, true, true}) {
-		t.Fatalf("%v, %v; want all six", stray, err)
+	missed, err := RecountRanges(context.Background(), f.pool)
+	if err != nil || len(missed) != 6 || missed[0] != (MissedJob{made[0], 1, true, true}) {
+		t.Fatalf("%v, %v; want all six", missed, err)
 	}
 	if n, err := CorrectRanges(context.Background(), f.pool, nil); n != 6 || err != nil {
 		t.Fatalf("%d, %v", n, err)
 	}
-	if stray, err = RecountRanges(context.Background(), f.pool); len(stray) > 0 || err != nil {
-		t.Errorf("%v, %v", stray, err)
+	if missed, err = RecountRanges(context.Background(), f.pool); len(missed) > 0 || err != nil {
+		t.Errorf("%v, %v", missed, err)
 	}
 }

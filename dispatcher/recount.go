@@ -163,8 +163,8 @@ func CorrectClaims(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err
 	return n, nil
 }
 
-// StrayJob is a live job that is not found.
-type StrayJob struct {
+// MissedJob is a live job that is not found.
+type MissedJob struct {
 	JobID   int64
 	TaskID  int64
 	ByTask  bool // no range of its task has it: who goes along the jobs of the task passes it by
@@ -172,19 +172,19 @@ type StrayJob struct {
 }
 
 // RecountRanges compares the ranges of ids with live jobs, in one snapshot. It reads all jobs.
-func RecountRanges(ctx context.Context, db *pgxpool.Pool) ([]StrayJob, error) {
-	return collect[StrayJob](ctx, db, "recount_ranges", nil)
+func RecountRanges(ctx context.Context, db *pgxpool.Pool) ([]MissedJob, error) {
+	return collect[MissedJob](ctx, db, "recount_ranges", nil)
 }
 
-// CorrectRanges has stray jobs found again, and returns how many there were.
+// CorrectRanges has missed jobs found again, and returns how many there were.
 func CorrectRanges(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err error) {
 	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
-		stray, err := collect[StrayJob](ctx, tx, "recount_ranges", nil)
-		if n = len(stray); err != nil || n == 0 {
+		missed, err := collect[MissedJob](ctx, tx, "recount_ranges", nil)
+		if n = len(missed); err != nil || n == 0 {
 			return err
 		}
 		var byTask, byPlace []int64
-		for _, j := range stray {
+		for _, j := range missed {
 			if j.ByTask {
 				byTask = append(byTask, j.JobID)
 			}
@@ -195,7 +195,7 @@ func CorrectRanges(ctx context.Context, db *pgxpool.Pool, note Note) (n int, err
 		if _, err := tx.Exec(ctx, query["correct_ranges"], pgx.StrictNamedArgs{"by_task": byTask, "by_place": byPlace}); err != nil {
 			return err
 		}
-		return note.tell(ctx, tx, "%d jobs are found again, the first is job %d", n, stray[0].JobID)
+		return note.tell(ctx, tx, "%d jobs are found again, the first is job %d", n, missed[0].JobID)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("correct the ranges: %w", err)
