@@ -187,9 +187,16 @@ func (l *limits) portion(s *solver, c float64, inUnits bool) {
 	}
 }
 
+// short says whether there is less than is owned below a seat. One may have been given as much as it owns, and yet not
+// what it owns: a part of the pool above, which is not for its idle owners.
+func (l *limits) short(s *solver, seat int32) bool {
+	return l.quota[seat] < s.owned[seat]+l.part[seat]-Tolerance
+}
+
+// portionFamily makes the quotas of a family out of its parent's.
 func (l *limits) portionFamily(s *solver, f *family, quota float64, inUnits bool) {
 	up := s.pool.parent[f.lo]
-	if quota < s.owned[up] {
+	if l.short(s, up) {
 		l.portionShort(s, f, quota, inUnits)
 		return
 	}
@@ -201,13 +208,13 @@ func (l *limits) portionFamily(s *solver, f *family, quota float64, inUnits bool
 }
 
 // portionShort makes the quotas of a family that has less than what it owns. What serves demand goes first, as in the
-// fills: what children own, then what their parent owns beyond them. Idle owners get what is left.
+// fills: what children own, then what their parent owns beyond them and its part of the pool. Idle owners get what is left.
 func (l *limits) portionShort(s *solver, f *family, quota float64, inUnits bool) {
 	up := s.pool.parent[f.lo]
 	left := quota - l.fillUse(s, f, quota)
 	copy(l.quota[f.lo:f.hi], s.add[f.lo:f.hi])
 	under := float64(s.pool.demand[up]) - l.inside[up].use
-	l.fillPart(s, f, max(0, min(left, s.owned[up]-f.owned, under)), false)
+	l.fillPart(s, f, max(0, min(left, s.owned[up]+l.part[up]-f.owned, under)), false)
 	for c := f.lo; c < f.hi; c++ {
 		s.low[c], s.top[c] = 0, s.owned[c]-l.quota[c]
 		l.quota[c] += l.part[c]
@@ -266,7 +273,11 @@ func (s *solver) fillLimited(f *family, r float64) {
 	given := l.fillUse(s, f, r)
 	copy(s.own[f.lo:f.hi], s.add[f.lo:f.hi])
 	copy(s.got[f.lo:f.hi], s.add[f.lo:f.hi])
-	if free := min(r-given, r+idle-f.owned); free > 0 {
+	beyond := r + idle - f.owned
+	if l.short(s, up) { // what is missing is missed by idle owners, not by the pool
+		beyond = max(beyond, l.parts(f))
+	}
+	if free := min(r-given, beyond); free > 0 {
 		floors := 0.0
 		for c := f.lo; c < f.hi; c++ {
 			s.top[c] = s.beyondOwn(c)
@@ -287,6 +298,14 @@ func (s *solver) fillLimited(f *family, r float64) {
 			s.got[c] += s.add[c]
 		}
 	}
+}
+
+// parts are what the quotas give the children of the pool.
+func (l *limits) parts(f *family) (sum float64) {
+	for c := f.lo; c < f.hi; c++ {
+		sum += l.part[c]
+	}
+	return sum
 }
 
 // beyondOwn is the most that a seat may get beyond step 1.
