@@ -21,7 +21,7 @@ type jobRows struct {
 
 const (
 	copySignature = "PGCOPY\n\xff\r\n\x00"
-	jobColumns    = 13
+	jobColumns    = 14
 	copyChunk     = 48 << 10
 )
 
@@ -76,7 +76,8 @@ func appendJob(b []byte, j *NewJob, id, place int64) []byte {
 	b = appendInt8OrNull(b, j.FirstEvent, j.Events > 0)
 	b = appendInt8OrNull(b, j.Events, j.Events > 0)
 	b = appendInt8OrNull(b, j.RetryOf, j.RetryOf != 0)
-	return appendInt8s(b, j.Claims)
+	b = appendInt8s(b, j.Claims)
+	return appendNull(b) // not displaced
 }
 
 func appendInt4(b []byte, v int32) []byte {

@@ -100,9 +100,9 @@
 // the jobs of a range may be those of other tasks, so whoever reads asks for the task as well.
 //
 // Windows find ready jobs by ready_ranges in the same way, of each share, shape and place. A job that goes elsewhere, or waits, is
-// displaced (a trigger of jobs says so, whoever moves it), and found by the index jobs_ready from then on: every reader of the ready order
-// puts the two together. A statement by hand or a daemon of before that makes jobs has a range for each, by another trigger.
-// Purge drops ranges without jobs; RecountRanges finds jobs that no range has.
+// displaced (a trigger of jobs says so, whoever moves it), and found by the index jobs_displaced from then on: every reader of the ready
+// order puts the two together. So is what was made without ranges, by hand or by a daemon of before: the column's default says so, and
+// a range of each by task comes of a trigger. Purge drops ranges without jobs; RecountRanges finds jobs that no range has.
 //
 // # Resources
 //

@@ -252,7 +252,7 @@ func (f *fixture) rangesAnew() {
 	f.t.Helper()
 	f.exec("TRUNCATE job_ranges, ready_ranges")
 	f.exec("INSERT INTO job_ranges (task_id, low, high) SELECT task_id, min(id), max(id) FROM jobs GROUP BY task_id")
-	f.exec("INSERT INTO ready_ranges SELECT share_id, shape_id, place, min(id), max(id) FROM jobs WHERE displaced IS NULL GROUP BY share_id, shape_id, place")
+	f.exec("INSERT INTO ready_ranges SELECT share_id, shape_id, place, min(id), max(id) FROM jobs WHERE displaced IS NOT TRUE GROUP BY share_id, shape_id, place")
 }
 
 func (f *fixture) scan(into any, sql string, args ...any) {
@@ -343,9 +343,9 @@ func (f *fixture) recount() {
 			) x GROUP BY 1, 2 HAVING sum(ready) <> 0 OR sum(waiting) <> 0) wrong`,
 		"ranges": `SELECT count(*) FROM jobs j WHERE (
 			SELECT count(*) FROM job_ranges r WHERE r.task_id = j.task_id AND j.id BETWEEN r.low AND r.high) <> 1`,
-		"ready ranges": `SELECT count(*) FROM jobs j WHERE j.displaced IS NULL AND (j.state <> 'ready' OR (
+		"ready ranges": `SELECT count(*) FROM jobs j WHERE j.displaced IS NOT TRUE AND j.state = 'ready' AND (
 			SELECT count(*) FROM ready_ranges r WHERE r.share_id = j.share_id AND r.shape_id = j.shape_id AND r.place = j.place
-				AND j.id BETWEEN r.low AND r.high) <> 1)`,
+				AND j.id BETWEEN r.low AND r.high) <> 1`,
 		"limits": `SELECT count(*) FROM (
 			SELECT l.kind, l.ref, l.cap, l.free, sum(e.granted) FROM limits l LEFT JOIN escrow e USING (kind, ref, pool)
 			WHERE l.free > l.cap GROUP BY 1, 2, 3, 4) wrong`,

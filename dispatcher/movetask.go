@@ -74,8 +74,8 @@ func wrapMove(err error) error {
 	return nil
 }
 
-func column(ctx context.Context, tx pgx.Tx, verb string, args pgx.StrictNamedArgs) ([]int64, error) {
-	rows, err := tx.Query(ctx, query[verb], args)
+func column(ctx context.Context, db querier, verb string, args pgx.StrictNamedArgs) ([]int64, error) {
+	rows, err := db.Query(ctx, query[verb], args)
 	if err != nil {
 		return nil, err
 	}

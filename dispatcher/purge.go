@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,23 +46,22 @@ func (d *Dispatcher) Purge(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return n, err
 	}
+	var failed error // what these leave behind keeps no day from being dropped
 	for _, step := range []func(context.Context) (int, error){d.purgeReports, d.purgeRanges, d.purgeReadyRanges} {
 		went, err := step(ctx)
 		n += went
-		if err != nil {
-			return n, err
-		}
+		failed = errors.Join(failed, err)
 	}
 	went, err = d.purge(ctx, append(d.strays(), d.rollups()...)...)
 	n += went
 	if err != nil {
-		return n, err
+		return n, errors.Join(failed, err)
 	}
 	days, err := d.dropDays(ctx) // by itself: its lock is held for no other's work
 	if err != nil {
-		return n, fmt.Errorf("purge: %w", err)
+		err = fmt.Errorf("purge: %w", err)
 	}
-	return n + days, nil
+	return n + days, errors.Join(failed, err)
 }
 
 // strays deletes from the default partitions what is older than the days that are kept.

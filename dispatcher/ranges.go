@@ -16,7 +16,7 @@ import (
 // as a range ends where ids have a gap, in which others may have made jobs.
 //
 // A job stays in its range of the ready order until it goes to another share, shape or place, or waits: from then on it is
-// displaced, and jobs_ready has it.
+// displaced, and jobs_displaced has it; as it has those that were made without ranges, which is what the column's default says.
 //
 // Statements that go along them read the ranges in order, with a limit that is never reached, and of each its jobs in order with the
 // limit that counts: PostgreSQL joins such a pair by a nested loop, without workers, so rows come in the order of their ids and no
@@ -55,9 +55,12 @@ func (r batchRanges) note(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
+// How many ranges one look reads, and how long they are looked at in all. A range of the ready order whose jobs have all been displaced
+// is read to its end, which is a batch of jobs.
 const (
-	rangesAtOnce = 5000
-	rangesFor    = 500 * time.Millisecond
+	rangesAtOnce      = 5000
+	readyRangesAtOnce = 500
+	rangesFor         = 500 * time.Millisecond
 )
 
 // rangeCursor is up to which range purgeRanges has looked.
@@ -80,7 +83,7 @@ func (d *Dispatcher) purgeRanges(ctx context.Context) (n int, err error) {
 // purgeReadyRanges deletes ranges of the ready order that have no job, in the same way.
 func (d *Dispatcher) purgeReadyRanges(ctx context.Context) (n int, err error) {
 	return purgeAlong(ctx, d, "purge_ready_ranges", &d.readySeen, func(c *readyCursor) (pgx.StrictNamedArgs, []any) {
-		return pgx.StrictNamedArgs{"share": c.share, "shape": c.shape, "place": c.place, "high": c.high, "n": rangesAtOnce},
+		return pgx.StrictNamedArgs{"share": c.share, "shape": c.shape, "place": c.place, "high": c.high, "n": readyRangesAtOnce},
 			[]any{&c.share, &c.shape, &c.place, &c.high}
 	})
 }

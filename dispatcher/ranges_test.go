@@ -80,7 +80,8 @@ func TestReadyOrderOfDisplacedJobs(t *testing.T) {
 	}
 }
 
-// What makes jobs and knows nothing of ranges, as daemons of before and people do, has one for each job.
+// What makes jobs and knows nothing of ranges, as daemons of before and people do, has one for each job by task, and those are pulled in
+// their order among the others.
 func TestRangesOfOthers(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
 	d := f.daemon()
@@ -91,10 +92,16 @@ func TestRangesOfOthers(t *testing.T) {
 	if err != nil || len(jobs) != 6 || jobs[0].ID != made[0] {
 		t.Fatalf("%v, %v; want six", jobs, err)
 	}
+	other := f.daemon()
+	for i, j := range jobs {
+		if l := pull1(t, other, "q"); l.Job != j.ID {
+			t.Fatalf("pull %d has job %d, want %d", i, l.Job, j.ID)
+		}
+	}
 	f.exec("TRUNCATE job_ranges, ready_ranges")
 	missed, err := RecountRanges(context.Background(), f.pool)
-	if err != nil || len(missed) != 6 || missed[0] != (MissedJob{made[0], 1, true, true}) {
-		t.Fatalf("%v, %v; want all six", missed, err)
+	if err != nil || len(missed) != 6 || missed[0] != (MissedJob{made[0], 1, true, true}) || missed[5] != (MissedJob{jobs[5].ID, 1, true, false}) {
+		t.Fatalf("%v, %v; want all six, the first three by both", missed, err)
 	}
 	if n, err := CorrectRanges(context.Background(), f.pool, nil); n != 6 || err != nil {
 		t.Fatalf("%d, %v", n, err)

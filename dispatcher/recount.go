@@ -168,7 +168,7 @@ type MissedJob struct {
 	JobID   int64
 	TaskID  int64
 	ByTask  bool // no range of its task has it: who goes along the jobs of the task passes it by
-	ByPlace bool // no range of the ready order has it, and jobs_ready neither: no slot gets it
+	ByPlace bool // no range of the ready order has it, and jobs_displaced neither: no slot gets it
 }
 
 // RecountRanges compares the ranges of ids with live jobs, in one snapshot. It reads all jobs.

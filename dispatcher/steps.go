@@ -48,24 +48,22 @@ func (d *Dispatcher) Heartbeat(ctx context.Context) (n int, err error) {
 	if len(dead) == 0 {
 		return 0, nil
 	}
-	if err := d.endSleepers(ctx); err != nil {
-		return 0, err
-	}
+	d.endSleepers(ctx)
 	return len(dead), d.closeDaemons(ctx, dead)
 }
 
 // endSleepers ends what frozen daemons left open while it holds locks. Half of Timing.DaemonTTL is long for a live daemon, and
-// less than one that is taken for dead has been silent, whenever between two heartbeats that began.
-func (d *Dispatcher) endSleepers(ctx context.Context) error {
-	var ended int
+// less than one that is taken for dead has been silent, whenever between two heartbeats that began. Where it may not (a managed
+// server), the dead are closed when PostgreSQL has ended those sessions by itself.
+func (d *Dispatcher) endSleepers(ctx context.Context) {
 	args := pgx.StrictNamedArgs{"silent_s": d.cfg.Timing.DaemonTTL.Seconds() / 2, "classes": pg.DaemonLocks()}
-	if err := d.cfg.Pool.QueryRow(ctx, query["end_sleepers"], args).Scan(&ended); err != nil {
-		return fmt.Errorf("end sessions of silent daemons: %w", err)
+	ended, err := column(ctx, d.cfg.Pool, "end_sleepers", args)
+	if err != nil {
+		d.cfg.Log.Warn("what silent daemons may have left in transactions was not ended", "err", err)
 	}
-	if ended > 0 {
-		d.cfg.Log.Warn("sessions that a silent daemon left in a transaction were ended: they held locks", "sessions", ended)
+	if len(ended) > 0 {
+		d.cfg.Log.Warn("sessions that held locks of divvy and waited for their client for too long were ended", "pids", ended)
 	}
-	return nil
 }
 
 // closeDaemons fences daemons: after it none of their grants can commit, and their escrow is part of the free units.

@@ -1,8 +1,7 @@
 -- The ready jobs of a share and shape are found in their order by ranges of ids, of which a batch has one for each share, shape and place.
 -- An entry for each job in jobs_ready was searched for from its root, and was two thirds of what the indexes of a generated job cost.
--- That index has those jobs alone that are not where they were made: they went to another share, shape or place, or waited.
-
--- What needs another lock goes in a migration of its own, or they are waited for crosswise.
+-- Jobs that are in no such range have an index of their own: those of before, those that went to another share, shape or place, or
+-- waited, and those that daemons of before and people make, who do not say that they noted a range.
 
 -- +goose Up
 CREATE TABLE ready_ranges (
@@ -21,8 +20,8 @@ COMMENT ON COLUMN ready_ranges.place IS 'Place of the jobs in the ready order.';
 COMMENT ON COLUMN ready_ranges.low IS 'The least id, of the range.';
 COMMENT ON COLUMN ready_ranges.high IS 'The largest id, of the range.';
 
-ALTER TABLE jobs ADD COLUMN displaced boolean;
-COMMENT ON COLUMN jobs.displaced IS 'It is not where it was made: it went to another share, shape or place, or waited. NULL: it did not, and ready_ranges has it.';
+ALTER TABLE jobs ADD COLUMN displaced boolean DEFAULT true;
+COMMENT ON COLUMN jobs.displaced IS 'It is not where it was made, in a range of ready_ranges: it went to another share, shape or place, waited, or was made without one. NULL: ready_ranges has it.';
 
 -- +goose StatementBegin
 CREATE FUNCTION displace_job() RETURNS trigger
@@ -34,9 +33,9 @@ BEGIN
 END
 $$;
 -- +goose StatementEnd
-COMMENT ON FUNCTION displace_job() IS 'A job that goes to another share, shape, place or state is found by jobs_ready from then on.';
+COMMENT ON FUNCTION displace_job() IS 'A job that goes to another share, shape, place or state is found by jobs_displaced from then on.';
 CREATE TRIGGER displace_job BEFORE UPDATE OF share_id, shape_id, place, state ON jobs
-    FOR EACH ROW WHEN (OLD.displaced IS NULL AND (OLD.share_id, OLD.shape_id, OLD.place, OLD.state) IS DISTINCT FROM (NEW.share_id, NEW.shape_id, NEW.place, NEW.state))
+    FOR EACH ROW WHEN (OLD.displaced IS NOT TRUE AND (OLD.share_id, OLD.shape_id, OLD.place, OLD.state) IS DISTINCT FROM (NEW.share_id, NEW.shape_id, NEW.place, NEW.state))
     EXECUTE FUNCTION displace_job();
 
 -- +goose Down

@@ -50,7 +50,8 @@ func up(ctx context.Context, p *goose.Provider) (done []Step, err error) {
 		for _, r := range results {
 			done = append(done, step(r.Source))
 		}
-		if pg.Code(err) != pg.CodeLockNotAvailable {
+		// A deadlock is a lock that was not got either: all of the migration was taken back.
+		if code := pg.Code(err); code != pg.CodeLockNotAvailable && code != pg.CodeDeadlock {
 			return done, err
 		}
 		if time.Now().After(deadline) {

@@ -60,11 +60,11 @@
 //     limits out of reach change no target. With less than is owned what serves demand goes first, in targets and in
 //     quotas, at every level: what shares own and use, then what branches own beyond their children, with min and tiers as
 //     in any pool, idle owners last. Quotas are those of C (SetCapacity) at every R, however little of the pool is in use.
-//     What is granted is within a unit of the target in small trees, whether there is all that is owned or not, where no max is
-//     below what is owned and no branch has idle units that some in it who want more may borrow and others may not; and
-//     within two in large ones where only leaves limit what they lend and there is all that is owned: quotas are in
-//     whole units. It has no such bound beyond that (seen: by some units in 3 of 100 drawn trees of up to 120 leaves, in 5
-//     where there is less than is owned): demand that idle units of its branch could serve counts as served by them, but
-//     the pool comes first and may serve it again. The branch then leaves units that nobody's target has, and that
-//     admission gives to whoever may have them.
+//     What is granted is within a unit of the target in small trees (of up to seven nodes, as they are drawn), whether there
+//     is all that is owned or not, where no max is below what is owned and no branch has idle units that some in it who want
+//     more may borrow and others may not; and within two in large ones where only leaves limit what they lend and there is all
+//     that is owned: quotas are in whole units. It has no such bound beyond that (seen: by some units in 3 of 100 drawn trees
+//     of up to 120 leaves, in 5 where there is less than is owned): demand that idle units of its branch could serve counts as
+//     served by them, but the pool comes first and may serve it again. The branch then leaves units that nobody's target has,
+//     and that admission gives to whoever may have them.
 package shares

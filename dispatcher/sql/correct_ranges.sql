@@ -1,6 +1,6 @@
--- A range of its own by task for each of some jobs that are live; others are found by jobs_ready from now on.
+-- A range of its own by task for each of some jobs that are live; others are found by jobs_displaced from now on.
 WITH displaced AS (
-    UPDATE jobs SET displaced = true WHERE id = ANY (@by_place::bigint[]) AND displaced IS NULL
+    UPDATE jobs SET displaced = true WHERE id = ANY (@by_place::bigint[]) AND displaced IS NOT TRUE
 )
 INSERT INTO job_ranges (task_id, low, high)
 SELECT j.task_id, j.id, j.id FROM jobs j WHERE j.id = ANY (@by_task::bigint[])

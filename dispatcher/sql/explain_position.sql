@@ -1,5 +1,5 @@
 -- Ready jobs of a share before a place, among so many rows that are looked at: for each shape those from where its window begins, by
--- their ranges or by jobs_ready, each row with a look-up whether it is leased. Nothing else is read, however many leases the share has.
+-- their ranges or by jobs_displaced, each row with a look-up whether it is leased. Of a range, jobs that have gone elsewhere are passed over unseen.
 SELECT count(*) FILTER (WHERE c.free) AS free, count(*) AS looked
 FROM (
     SELECT (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL AS free
@@ -21,7 +21,7 @@ FROM (
             SELECT j.id FROM jobs j
             WHERE j.id >= CASE WHEN r.place = w.place THEN w.id ELSE 0 END AND j.id >= r.low AND j.id <= r.high
                 AND (r.place < @place::bigint OR j.id < @job::bigint)
-                AND j.share_id = @share::int AND j.shape_id = w.shape_id AND j.place = r.place AND j.state = 'ready' AND j.displaced IS NULL
+                AND j.share_id = @share::int AND j.shape_id = w.shape_id AND j.place = r.place AND j.state = 'ready' AND j.displaced IS NOT TRUE
             ORDER BY j.id
             LIMIT @looks::bigint
         ) i

@@ -17,7 +17,7 @@ WHERE j.id = ANY (ARRAY(
         CROSS JOIN LATERAL (
             SELECT d.id FROM jobs d
             WHERE d.id >= r.low AND d.id <= r.high AND d.share_id = @share::int AND d.shape_id = @shape::int AND d.place = r.place
-                AND d.state = 'ready' AND d.displaced IS NULL
+                AND d.state = 'ready' AND d.displaced IS NOT TRUE
             ORDER BY d.id
             LIMIT @n::int
         ) i

@@ -9,7 +9,7 @@ WITH next AS MATERIALIZED (
     WHERE ctid = ANY (ARRAY(
         SELECT n.row FROM next n
         WHERE (SELECT j.id FROM jobs j
-            WHERE j.id >= n.low AND j.id <= n.high AND j.share_id = n.share_id AND j.shape_id = n.shape_id AND j.place = n.place AND j.displaced IS NULL
+            WHERE j.id >= n.low AND j.id <= n.high AND j.share_id = n.share_id AND j.shape_id = n.shape_id AND j.place = n.place AND j.displaced IS NOT TRUE
             ORDER BY j.id LIMIT 1) IS NULL))
     RETURNING high
 )

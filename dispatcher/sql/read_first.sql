@@ -20,7 +20,7 @@ CROSS JOIN LATERAL (
             coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
         FROM jobs j
         WHERE j.id >= r.low AND j.id <= r.high AND j.share_id = k.share AND j.shape_id = k.shape AND j.place = r.place
-            AND j.state = 'ready' AND j.displaced IS NULL
+            AND j.state = 'ready' AND j.displaced IS NOT TRUE
             AND (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL
         ORDER BY j.id
         LIMIT @n::int

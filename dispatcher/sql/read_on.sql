@@ -25,7 +25,7 @@ FROM (
             coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
         FROM jobs j
         WHERE j.id > CASE WHEN r.place = @place::bigint THEN @id::bigint ELSE 0 END AND j.id >= r.low AND j.id <= r.high
-            AND j.share_id = @share::int AND j.shape_id = @shape::int AND j.place = r.place AND j.state = 'ready' AND j.displaced IS NULL
+            AND j.share_id = @share::int AND j.shape_id = @shape::int AND j.place = r.place AND j.state = 'ready' AND j.displaced IS NOT TRUE
             AND (@slices::bigint = 1 OR (j.id >> @bits::int) % @slices::bigint = @slice::bigint)
             AND (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL
         ORDER BY j.id

@@ -26,7 +26,7 @@ CROSS JOIN LATERAL (
         SELECT i.ctid, i.id, i.place, i.task_id, i.attempt, i.priority, i.idx, i.inputs, i.first_event, i.n_events, i.claims, i.created_at
         FROM jobs i
         WHERE i.id >= greatest(r.low, s.low) AND i.id <= least(r.high, s.high)
-            AND i.share_id = @share::int AND i.shape_id = @shape::int AND i.place = s.place AND i.state = 'ready' AND i.displaced IS NULL
+            AND i.share_id = @share::int AND i.shape_id = @shape::int AND i.place = s.place AND i.state = 'ready' AND i.displaced IS NOT TRUE
             AND (SELECT l.attempt FROM leases l WHERE l.job_id = i.id) IS NULL
         ORDER BY i.id
         LIMIT 100000

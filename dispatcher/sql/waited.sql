@@ -14,7 +14,7 @@ SELECT extract(epoch FROM now() - CASE WHEN h.job > 0 THEN (SELECT j.created_at 
         CROSS JOIN LATERAL (
             SELECT j.id, j.place, j.created_at FROM jobs j
             WHERE j.id >= r.low AND j.id <= r.high AND j.share_id = h.share AND j.shape_id = h.shape AND j.place = r.place
-                AND j.state = 'ready' AND j.displaced IS NULL
+                AND j.state = 'ready' AND j.displaced IS NOT TRUE
             ORDER BY j.id LIMIT 20
         ) i
         LIMIT 20)

@@ -166,12 +166,12 @@ func (d *Doctor) orphans(ctx context.Context) ([]Finding, error) {
 
 // ranges is about jobs that are not found.
 func (d *Doctor) ranges(ctx context.Context) ([]Finding, error) {
-	stray, err := dispatcher.RecountRanges(ctx, d.cfg.Direct)
-	if err != nil || len(stray) == 0 {
+	missed, err := dispatcher.RecountRanges(ctx, d.cfg.Direct)
+	if err != nil || len(missed) == 0 {
 		return nil, err
 	}
 	tasks, places := 0, 0
-	for _, j := range stray {
+	for _, j := range missed {
 		if j.ByTask {
 			tasks++
 		}
@@ -179,8 +179,8 @@ func (d *Doctor) ranges(ctx context.Context) ([]Finding, error) {
 			places++
 		}
 	}
-	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d live jobs are in no range of their task, which passes them by, and %d in none of the ready order, so that no slot gets them; the first is job %d of task %d",
-		tasks, places, stray[0].JobID, stray[0].TaskID),
+	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d live jobs are in no range of their task, so that what is done to it passes them by, and %d in none of the ready order, so that no slot gets them; the first is job %d of task %d",
+		tasks, places, missed[0].JobID, missed[0].TaskID),
 		Do: "find out who wrote to jobs, job_ranges or ready_ranges beside divvy; then repair", Repair: "have them found again",
 		fix: func(ctx context.Context, note dispatcher.Note) (string, error) {
 			n, err := dispatcher.CorrectRanges(ctx, d.cfg.Direct, note)

@@ -18,13 +18,13 @@ const (
 	CodeForeignKeyViolation = "23503"
 	CodeCheckViolation      = "23514"
 	CodeLockNotAvailable    = "55P03"
+	CodeDeadlock            = "40P01"
 	CodeQueryCanceled       = "57014" // by statement_timeout, or by hand
 	CodeUndefinedTable      = "42P01"
 	CodeUndefinedColumn     = "42703"
 	CodeReadOnly            = "25006" // a write on a connection of ReadOnly
 
 	codeSerialization = "40001"
-	codeDeadlock      = "40P01"
 	codeStartingUp    = "57P03"
 )
 
@@ -40,7 +40,7 @@ func Code(err error) string {
 // IsRetryable says that a transaction collided with another one and may be run again from its start.
 func IsRetryable(err error) bool {
 	code := Code(err)
-	return code == codeSerialization || code == codeDeadlock
+	return code == codeSerialization || code == CodeDeadlock
 }
 
 // IsUnavailable says that the server cannot be used now, although nothing is wrong with what was asked: it
