@@ -55,12 +55,14 @@ func (r batchRanges) note(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// How many ranges one look reads, and how long they are looked at in all. A range of the ready order whose jobs have all been displaced
-// is read to its end, which is a batch of jobs.
+// How many ranges one look reads, and how long they are looked at in all; for longer while some go, as after a million jobs of a share
+// got another priority: until their ranges have gone whoever reads the share's jobs from the begin passes all of them over. Such a range is
+// read to its end, which is a batch of jobs.
 const (
 	rangesAtOnce      = 5000
 	readyRangesAtOnce = 500
 	rangesFor         = 500 * time.Millisecond
+	rangesGoFor       = 4 * time.Second
 )
 
 // rangeCursor is up to which range purgeRanges has looked.
@@ -90,9 +92,8 @@ func (d *Dispatcher) purgeReadyRanges(ctx context.Context) (n int, err error) {
 
 // purgeAlong goes on behind a cursor, which of says by which arguments and where to.
 func purgeAlong[C any](ctx context.Context, d *Dispatcher, verb string, seen *C, of func(*C) (pgx.StrictNamedArgs, []any)) (n int, err error) {
-	for until := time.Now().Add(rangesFor); time.Now().Before(until); {
+	for begun, gone := time.Now(), 0; time.Since(begun) < rangesFor || gone > 0 && time.Since(begun) < rangesGoFor; {
 		args, into := of(seen)
-		var gone int
 		err := d.cfg.Pool.QueryRow(ctx, query[verb], args).Scan(append(into, &gone)...)
 		if errors.Is(err, pgx.ErrNoRows) {
 			var none C
