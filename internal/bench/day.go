@@ -188,7 +188,13 @@ func (r *dayRun) live(ctx context.Context) error {
 func (r *dayRun) sampled(ctx context.Context) error {
 	group, inner := errgroup.WithContext(ctx)
 	looking, over := context.WithCancel(inner)
-	group.Go(func() error { return r.sample(looking) })
+	group.Go(func() error {
+		err := r.sample(looking)
+		if looking.Err() != nil { // the day is over, or says itself what it failed of
+			return nil
+		}
+		return err
+	})
 	group.Go(func() error { defer over(); return r.parts(inner) })
 	return group.Wait()
 }
