@@ -15,9 +15,13 @@ const (
 	restLook   = 500 * time.Millisecond
 )
 
-// inSnapshot has what the stage reads be of one moment.
+// inSnapshot has what the stage reads be of one moment. One process reads it: with PostgreSQL's parallel workers the stage would take all
+// of a small machine from the daemon that it watches.
 func (s *stage) inSnapshot(ctx context.Context, read func() error) error {
 	return pgx.BeginTxFunc(ctx, s.place.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL max_parallel_workers_per_gather = 0"); err != nil {
+			return err
+		}
 		s.place.query = tx
 		defer func() { s.place.query = nil }()
 		return read()

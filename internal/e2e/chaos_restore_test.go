@@ -19,8 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -41,7 +39,7 @@ func TestRestore(t *testing.T) {
 	if _, err := d.client.Renew(t.Context(), client.RenewRequest{Pilot: "p", Leases: []client.Renewal{{Lease: kept.Lease}, {Lease: again.Lease}}}); err != nil {
 		t.Fatal(err)
 	}
-	point := r.text(t, r.cluster.DSN(), "SELECT clock_timestamp()::text")
+	point := one[string](t, r.cluster.DSN(), "SELECT clock_timestamp()::text")
 
 	// What the restored database does not know of.
 	before := r.finished(t, r.cluster.DSN())
@@ -49,7 +47,7 @@ func TestRestore(t *testing.T) {
 	after := r.submit(t, d, 100)
 	r.load(t, d, 60, func() {})
 	unknown := r.pull(t, d)
-	ids := r.text(t, r.cluster.DSN(), "SELECT greatest((SELECT max(id) FROM jobs), (SELECT max(id) FROM ended_jobs))::text")
+	ids := one[int64](t, r.cluster.DSN(), "SELECT greatest((SELECT max(id) FROM jobs), (SELECT max(id) FROM ended_jobs))")
 	r.archived(t)
 	since := r.finished(t, r.cluster.DSN()) - before
 	d.stops(t)
@@ -77,8 +75,8 @@ func TestRestore(t *testing.T) {
 			t.Errorf("task %d is another one than the task %d of after the point, with no greater id", second, after)
 		}
 		r.complete(t, d, first, second)
-		if low := r.text(t, restored.DSN(), fmt.Sprintf("SELECT (min(id) > %s)::text FROM ended_jobs WHERE task_id = %d", ids, second)); low != "true" {
-			t.Errorf("ids of jobs are given a second time: up to %s were, before the restore", ids)
+		if !one[bool](t, restored.DSN(), fmt.Sprintf("SELECT coalesce(min(id) > %d, false) FROM ended_jobs WHERE task_id = %d", ids, second)) {
+			t.Errorf("ids of jobs are given a second time: up to %d were, before the restore", ids)
 		}
 		r.once(t, restored.DSN(), 2050)
 		r.healthy(t, restored.DSN())
@@ -176,10 +174,10 @@ func (r *restoring) recover(t *testing.T, point string) *pg.Cluster {
 // archived waits until all WAL so far is in the archive.
 func (r *restoring) archived(t *testing.T) {
 	t.Helper()
-	last := r.text(t, r.cluster.DSN(), "SELECT pg_walfile_name(pg_switch_wal())")
+	last := one[string](t, r.cluster.DSN(), "SELECT pg_walfile_name(pg_switch_wal())")
 	eventually(t, time.Minute, "WAL is archived", func() bool {
 		_, err := os.Stat(filepath.Join(r.path("archive"), last))
-		return err == nil && r.text(t, r.cluster.DSN(), "SELECT (last_archived_wal >= '"+last+"')::text FROM pg_stat_archiver") == "true"
+		return err == nil && one[bool](t, r.cluster.DSN(), "SELECT coalesce(last_archived_wal >= '"+last+"', false) FROM pg_stat_archiver")
 	})
 }
 
@@ -196,32 +194,15 @@ func (r *restoring) run(t *testing.T, program string, args ...string) {
 	t.Logf("%s took %v", program, time.Since(began).Round(time.Millisecond))
 }
 
-func (r *restoring) text(t *testing.T, dsn, sql string) (s string) {
+func (r *restoring) finished(t *testing.T, dsn string) int {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if err := conn.QueryRow(t.Context(), sql).Scan(&s); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return s
-}
-
-func (r *restoring) finished(t *testing.T, dsn string) (n int) {
-	t.Helper()
-	_, err := fmt.Sscan(r.text(t, dsn, "SELECT count(*)::text FROM ended_jobs WHERE state = 'finished'"), &n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return one[int](t, dsn, "SELECT count(*)::int FROM ended_jobs WHERE state = 'finished'")
 }
 
 // once checks that all jobs have finished, each with one attempt.
 func (r *restoring) once(t *testing.T, dsn string, jobs int) {
 	t.Helper()
-	got := r.text(t, dsn, `SELECT format('%s finished, %s attempts, %s leases', (SELECT count(*) FROM ended_jobs WHERE state = 'finished'),
+	got := one[string](t, dsn, `SELECT format('%s finished, %s attempts, %s leases', (SELECT count(*) FROM ended_jobs WHERE state = 'finished'),
 		(SELECT count(*) FROM attempts WHERE outcome = 'finished'), (SELECT count(*) FROM leases))`)
 	if want := fmt.Sprintf("%d finished, %[1]d attempts, 0 leases", jobs); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -318,7 +299,7 @@ func (r *restoring) complete(t *testing.T, d *daemon, tasks ...int64) {
 func (r *restoring) healthy(t *testing.T, dsn string) {
 	t.Helper()
 	eventually(t, time.Minute, "the daemons of before are closed", func() bool {
-		return r.text(t, dsn, "SELECT (count(*) = 1)::text FROM daemons WHERE closed_at IS NULL") == "true"
+		return one[bool](t, dsn, "SELECT count(*) = 1 FROM daemons WHERE closed_at IS NULL")
 	})
 	cmd := exec.CommandContext(t.Context(), binary(t), "doctor", "--database", dsn, "--deep", "-o", "json", "--connections", "8")
 	cmd.Env = environment()
