@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -263,4 +265,35 @@ func TestGangOfFewerThanWasSaid(t *testing.T) {
 	clock.add(2 * time.Second)
 	f.oneStart(a.leases(2))
 	f.recountClaims()
+}
+
+// Nodes by names that nobody uses twice do not fill the memory; where slots are held, and where a gang was tried last, is known still.
+func TestNodesOfGangsAreBounded(t *testing.T) {
+	gs := newGangs()
+	g := &gang{why: map[resource.Place]string{}}
+	gs.by[1] = g
+	at := func(i int) resource.Place { return resource.Place{Queue: "q", Node: fmt.Sprint(i)} }
+	const many = mostKept / slotKept
+	for i := range many {
+		n := gs.node(at(i))
+		n.tried, n.slots["p"] = time.Unix(int64(i), 0), nodeSlot{}
+		g.why[at(i)] = "too small"
+	}
+	gs.nodes[at(0)].by = g
+	gs.bound()
+	if kept := len(gs.nodes) * 2 * slotKept; kept > mostKept || kept < mostKept*7/10 {
+		t.Errorf("%d bytes are kept of %d", kept, mostKept)
+	}
+	if len(g.why) != len(gs.nodes) || gs.nodes[at(0)] == nil || gs.nodes[at(1)] != nil || gs.nodes[at(many-1)] == nil {
+		t.Errorf("%d nodes with %d reasons; the first is held, the last was tried last", len(gs.nodes), len(g.why))
+	}
+
+	n := gs.node(at(0))
+	for i := range mostSlots + 10 {
+		p := &pull{req: PullRequest{Pilot: fmt.Sprint(i)}}
+		n.whole([]gangOffer{{p, resource.Room{Cores: 1}}}, time.Unix(0, 0))
+	}
+	if len(n.slots) != mostSlots {
+		t.Errorf("%d slots of one node are kept, want %d", len(n.slots), mostSlots)
+	}
 }

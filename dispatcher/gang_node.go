@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -131,8 +132,11 @@ func (n *gangNode) whole(offers []gangOffer, now time.Time) (rooms []resource.Ro
 			offered = append(offered, beside(busy, offered[0]))
 		}
 		if len(offered) == 1 {
-			offered[0] = larger(offered[0], n.slots[pilot].room)
-			n.slots[pilot] = nodeSlot{offered[0], now}
+			before, known := n.slots[pilot]
+			offered[0] = larger(offered[0], before.room)
+			if known || len(n.slots) < mostSlots {
+				n.slots[pilot] = nodeSlot{offered[0], now}
+			}
 		}
 		rooms = append(rooms, offered...)
 	}
@@ -219,11 +223,45 @@ func (d *Dispatcher) lookAtGangs() {
 			d.line.stirAt(at)
 		}
 		if n.by == nil && !n.rests && now.Sub(n.tried) > pilotMemory {
-			delete(s.gangs.nodes, at)
-			for _, g := range s.gangs.by {
-				delete(g.why, at)
-			}
+			s.gangs.forgetNode(at)
 		}
+	}
+	s.gangs.bound()
+}
+
+// mostSlots bounds the slots of a node that are remembered, and slotKept is about what one takes, in bytes.
+const (
+	mostSlots = 4096
+	slotKept  = 400
+)
+
+// bound forgets nodes where there are too many, those first that were tried longest ago, a quarter at once: names that no one uses twice
+// must not fill the memory. Where slots are held they stay.
+func (gs *gangs) bound() {
+	kept := 0
+	for _, n := range gs.nodes {
+		kept += n.size()
+	}
+	if kept <= mostKept {
+		return
+	}
+	for _, n := range slices.SortedFunc(maps.Values(gs.nodes), func(a, b *gangNode) int { return a.tried.Compare(b.tried) }) {
+		if n.by != nil {
+			continue
+		}
+		gs.forgetNode(n.place)
+		if kept -= n.size(); kept <= mostKept*3/4 {
+			return
+		}
+	}
+}
+
+func (n *gangNode) size() int { return slotKept * (1 + len(n.slots)) }
+
+func (gs *gangs) forgetNode(at resource.Place) {
+	delete(gs.nodes, at)
+	for _, g := range gs.by {
+		delete(g.why, at)
 	}
 }
 
