@@ -26,6 +26,7 @@ type fault struct {
 	short   bool   // part of the short form
 	daemons int    // 0: two
 	pilots  int    // 0: 24
+	jobs    int    // 0: 1500; more where so many would be done before it is over
 	vanish  int    // pilots that die or are cut off, at the most; 0: a few
 	courier bool   // pilots talk to daemons by way of couriers
 	own     bool   // the database is harmed, so it is nobody else's
@@ -38,13 +39,13 @@ type fault struct {
 }
 
 var faults = []fault{
-	{name: "daemon-killed", what: "SIGKILL of the daemon that decides; later another one starts in its place", short: true, strike: func(t *testing.T, c *chaosPlay) {
+	{name: "daemon-killed", what: "SIGKILL of the daemon that decides; later another one starts in its place", short: true, jobs: 4000, strike: func(t *testing.T, c *chaosPlay) {
 		c.links[0].kill(t)
 		c.heal()
 		c.reach(t, 500)
 		c.start(t, c.links[0])
 	}},
-	{name: "daemons-killed", what: "SIGKILL of all daemons and their generators; 1000 pilots come back at once", short: true, pilots: 1000, strike: func(t *testing.T, c *chaosPlay) {
+	{name: "daemons-killed", what: "SIGKILL of all daemons and their generators; 1000 pilots come back at once", short: true, pilots: 1000, jobs: 6000, strike: func(t *testing.T, c *chaosPlay) {
 		for _, l := range c.links {
 			l.kill(t)
 		}
@@ -93,7 +94,7 @@ var faults = []fault{
 	{name: "table-locked", what: "a foreign lock on leases for twelve seconds", strike: func(t *testing.T, c *chaosPlay) {
 		admin(t, c.dsn, "BEGIN; LOCK TABLE leases IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT")
 	}},
-	{name: "standby-gone", what: "the synchronous standby is gone for twelve seconds, then the primary for good; the standby is promoted", own: true, moves: true, strike: failOverUnsure},
+	{name: "standby-gone", what: "the synchronous standby is gone for twelve seconds, then the primary for good; the standby is promoted", own: true, moves: true, jobs: 6000, strike: failOverUnsure},
 	{name: "disk-full", what: "no space left for the database, for three seconds", short: true, small: true, strike: diskFull},
 	{name: "database-cut", what: "connections daemons–PostgreSQL reset, ten times", short: true, strike: func(t *testing.T, c *chaosPlay) {
 		c.cut(t, 10, func(l *link) *chaos.Wire { return l.db })

@@ -80,7 +80,7 @@ var playNumber atomic.Int64
 // newPlay makes a database on the cluster of the play and starts daemons.
 func newPlay(t *testing.T, cluster *pg.Cluster, f fault) *chaosPlay {
 	t.Helper()
-	c := &chaosPlay{storm: &storm{t: t, seed: seedOf(t), jobs: 1500, mayVanish: 5, pace: 60, doubtful: f.courier, leaps: f.leaps, tasks: map[int64]work{}, cluster: cluster}}
+	c := &chaosPlay{storm: &storm{t: t, seed: seedOf(t), jobs: cmp.Or(f.jobs, 1500), mayVanish: 5, pace: 60, doubtful: f.courier, leaps: f.leaps, tasks: map[int64]work{}, cluster: cluster}}
 	if f.vanish > 0 {
 		c.mayVanish = f.vanish
 	}
