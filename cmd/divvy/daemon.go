@@ -47,6 +47,7 @@ type daemon struct {
 	pages      *web.Hub
 
 	listener net.Listener
+	http     server       // on it
 	panda    net.Listener // nil: PanDA's API is beside the native one
 	pprof    net.Listener
 	undo     []undoStep // what Stop does, last first

@@ -169,7 +169,8 @@ func (d *daemon) serve(context.Context) error {
 		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 		Panda: calls, PandaApart: d.panda != nil,
 	})
-	d.serveOn("http", d.listener, api.NewServer(handler, d.log))
+	d.http = api.NewServer(handler, d.log)
+	d.serveOn("http", d.listener, d.http)
 	if d.panda != nil {
 		d.serveOn("panda", d.panda, api.NewPandaServer(handler, d.log))
 		d.log.Info("PanDA's API", "url", d.PandaURL())
