@@ -106,7 +106,8 @@ type Dispatcher struct {
 
 	vacuums vacuums // by SpareVacuum
 	survey  atomic.Pointer[survey]
-	starved starved // by Survey
+	granted atomic.Int64 // see Granted
+	starved starved      // by Survey
 
 	grace sparing
 

@@ -158,6 +158,7 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 				d.active[r.DaemonID] = now
 			}
 			if m.Before == isReady && m.After == isLeased {
+				d.granted.Add(int64(m.N))
 				d.state.tookTurn(turnRow{m.Share, m.Shape, m.Queue})
 			}
 			if m.After == isReady {

@@ -44,6 +44,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 			d.line.again(d, p)
 		}
 	}
+	d.granted.Add(int64(len(leased)))
 	d.wheel.add(expiry, leased...)
 	if len(d.line.awake) > 0 {
 		d.kick()

@@ -75,7 +75,10 @@ func (d *database) migrate(ctx context.Context, log *slog.Logger) error {
 	}
 	done, err := migrations.Up(ctx, pool)
 	for _, s := range done {
-		log.Info("migration applied", "version", s.Version, "name", s.Name)
+		log.Debug("migration applied", "version", s.Version, "name", s.Name)
+	}
+	if n := len(done); n > 0 {
+		log.Info("migrations applied", "first", done[0].Name, "last", done[n-1].Name, "applied", n)
 	}
 	if err != nil {
 		return fmt.Errorf("database schema: %w", err)

@@ -24,7 +24,8 @@
 //	    no new grants (503), those in flight are answered, HTTP ends, loops end, dispatcher, pool, private cluster.
 //	 2. Every goroutine of the process is started here; packages below have steps (loops.go is the list of tickers).
 //	 3. A step that fails is logged once per streak and tried again with backoff. The database being away stops nothing.
-//	 4. SIGHUP and a changed site file apply nothing: a version is only made by apply, rollback, or --site on an
+//	 4. Generators keep to a pace while jobs are granted (pace.go); with nothing else to do they make what the machine can.
+//	 5. SIGHUP and a changed site file apply nothing: a version is only made by apply, rollback, or --site on an
 //	    empty database.
 //
 // # The command line

@@ -20,9 +20,11 @@ type loop struct {
 	bound time.Duration // longest time of one step
 	drain bool          // a step that did something is repeated at once, until it finds nothing
 	ease  *ease         // rests after a step that took long; nil: none
-	sigh  *ease         // rests before such a repeat too, so that long work leaves the machine to others; nil: none
 	wake  <-chan struct{}
 	step  func(context.Context) (int, error)
+
+	// Rest before such a repeat, of a step that did n, so that long work leaves the machine to others; nil: none.
+	sigh func(n int, took time.Duration) time.Duration
 }
 
 // ease keeps a step from growing with what there is to do: it rests for so many times what the last one took. All
@@ -42,6 +44,9 @@ func (e *ease) rest(took time.Duration) time.Duration {
 	rest := min(time.Duration(e.times*float64(took)), e.most)
 	return min(rest*time.Duration(max(e.daemons(), 1)), e.mostAll)
 }
+
+// sigh is rest, however much the step did.
+func (e *ease) sigh(_ int, took time.Duration) time.Duration { return e.rest(took) }
 
 const (
 	stepBound    = 30 * time.Second
@@ -95,7 +100,7 @@ func (l loop) run(ctx context.Context, m *loopMetrics, log *slog.Logger) {
 			streak = 0
 		}
 		if l.drain && n > 0 {
-			if rest := l.sigh.rest(took); rest > 0 && !pause(ctx, rest) {
+			if l.sigh != nil && !pause(ctx, l.sigh(n, took)) {
 				return
 			}
 			continue

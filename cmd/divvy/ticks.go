@@ -15,10 +15,9 @@ import (
 // however much it folds; reports, and a daemon that starts, read what it has not folded yet, a second of work for ten of
 // ours. Counts of tasks may be two seconds behind, as report.tasks says. A task that follows one of a million jobs looks at
 // all that have ended behind the first that has not. A verb on a task with a million jobs takes a quarter of one backend:
-// grants go on at nine tenths of their rate beside it, and at three quarters where it takes half.
-// A generator rests for four tenths of the time it works, for the same reason: 50,000 jobs a second are more than are started,
-// and claims keep four fifths of their rate beside them where 250,000 a second can be made with nothing else to do. What ends cost is added up with a tenth of a backend at the most; the
-// usage views read what is not added up yet.
+// grants go on at nine tenths of their rate beside it, and at three quarters where it takes half. A generator rests for four
+// tenths of the time it works, and keeps to its pace besides. What ends cost is added up with a tenth of a backend at the
+// most; the usage views read what is not added up yet.
 func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate, account *ease) {
 	of := func(times float64, most, mostAll time.Duration) *ease {
 		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.dispatcher.Daemons}
@@ -37,6 +36,7 @@ func (d *daemon) pageEase() *ease {
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
 	refresh, fold, settle, chain, sweep, generate, account := d.eases()
+	generators := newPace(generate, d.dispatcher.Granted, d.dispatcher.Daemons)
 	ls := []loop{
 		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.refresh},
 		{name: "lead", every: 200 * time.Millisecond, bound: 5 * time.Second, wake: d.lead.broke, step: d.followLead},
@@ -68,11 +68,11 @@ func (d *daemon) loops() []loop {
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},
 	}
 	for i := range d.cfg.Generators {
-		ls = append(ls, loop{name: fmt.Sprintf("generate-%d", i+1), every: 200 * time.Millisecond, drain: true, sigh: generate,
+		ls = append(ls, loop{name: fmt.Sprintf("generate-%d", i+1), every: 200 * time.Millisecond, drain: true, sigh: generators.rest,
 			wake: d.wakes.on("tasks", "site"), step: d.generator.Generate})
 	}
 	ls = append(ls, loop{name: "throttle", every: time.Second, drain: true, wake: d.wakes.on("tasks", "site"), ease: settle, step: d.generator.Throttle})
-	ls = append(ls, loop{name: "sweep", every: 500 * time.Millisecond, bound: time.Minute, drain: true, sigh: sweep, step: d.generator.Sweep})
+	ls = append(ls, loop{name: "sweep", every: 500 * time.Millisecond, bound: time.Minute, drain: true, sigh: sweep.sigh, step: d.generator.Sweep})
 	ls = append(ls, loop{name: "chain", every: 500 * time.Millisecond, ease: chain, step: d.generator.Chain})
 	if d.lines != nil {
 		ls = append(ls, loop{name: "log", every: time.Second, step: d.lines.Flush})

@@ -35,8 +35,6 @@ var reached = map[string]float64{
 	"S3 ratio":         0.85,
 	"S4 claim_p99_ms":  20,
 	"S5 daemons_ratio": 0.6,
-
-	"S8 beside_claims_ratio": 0.76,
 }
 
 // selection is the measurements of a run.
