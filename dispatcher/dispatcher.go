@@ -106,8 +106,9 @@ type Dispatcher struct {
 
 	vacuums vacuums // by SpareVacuum
 	survey  atomic.Pointer[survey]
-	granted atomic.Int64 // see Granted
-	starved starved      // by Survey
+	made    atomic.Int64 // see Flow
+	granted atomic.Int64
+	starved starved // by Survey
 
 	grace sparing
 

@@ -157,6 +157,9 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 			if m.After == isLeased && r.DaemonID != 0 {
 				d.active[r.DaemonID] = now
 			}
+			if m.Before == isNone {
+				d.made.Add(int64(m.N))
+			}
 			if m.Before == isReady && m.After == isLeased {
 				d.granted.Add(int64(m.N))
 				d.state.tookTurn(turnRow{m.Share, m.Shape, m.Queue})
