@@ -106,7 +106,7 @@ type Dispatcher struct {
 
 	vacuums vacuums // by SpareVacuum
 	survey  atomic.Pointer[survey]
-	made    atomic.Int64 // see Flow
+	made    atomic.Int64 // see Totals
 	granted atomic.Int64
 	starved starved // by Survey
 

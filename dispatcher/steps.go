@@ -98,9 +98,9 @@ func (d *Dispatcher) Daemons() int {
 	return max(1, len(d.daemons))
 }
 
-// Flow is how many jobs were made, and granted, since this daemon began, by all daemons as far as it has followed them; what
+// Totals are how many jobs were made, and granted, since this daemon began, by all daemons as far as it has followed them; what
 // these did shortly before, and nobody had folded yet, is among them.
-func (d *Dispatcher) Flow() (made, granted int64) { return d.made.Load(), d.granted.Load() }
+func (d *Dispatcher) Totals() (made, granted int64) { return d.made.Load(), d.granted.Load() }
 
 // Sample writes down the standing of every share, for plots and to compare what was promised with what was given.
 // One daemon does it; the others find the lock taken.

@@ -17,28 +17,25 @@ const (
 	paceLook   = 2 * time.Second // others' jobs are known up to a second later
 )
 
-// flow is how many jobs were made and granted so far, by all daemons.
-type flow func() (made, granted int64)
-
 // pace says how long a generator rests after a batch: for a part of the time that it took, and while jobs are granted until its
 // daemon's part of what may be made is had again. Where nothing is granted nobody is in the way. The part is what it made of
 // all that was: a site may have one daemon that generates among ten. At least one in as many as there are daemons is free to
 // whoever begins.
 type pace struct {
 	ease    *ease
-	flow    flow
+	totals  func() (made, granted int64) // jobs so far, by all daemons
 	daemons func() int
 
 	mu            sync.Mutex
 	limiter       *rate.Limiter
-	mine          int64 // jobs made here since it
 	looked        time.Time
-	made, granted int64 // of flow, then
+	made, granted int64 // the totals, then
+	mine          int64 // jobs made here since then
 }
 
-func newPace(e *ease, f flow, daemons func() int) *pace {
-	p := &pace{ease: e, flow: f, daemons: daemons, looked: time.Now(), limiter: rate.NewLimiter(rate.Inf, paceAhead)}
-	p.made, p.granted = f()
+func newPace(e *ease, totals func() (made, granted int64), daemons func() int) *pace {
+	p := &pace{ease: e, totals: totals, daemons: daemons, looked: time.Now(), limiter: rate.NewLimiter(rate.Inf, paceAhead)}
+	p.made, p.granted = totals()
 	return p
 }
 
@@ -57,7 +54,7 @@ func (p *pace) rest(jobs int, took time.Duration) time.Duration {
 
 // most is how many jobs this daemon may make in a second, by what went on since the last look.
 func (p *pace) most(since time.Duration) rate.Limit {
-	made, granted := p.flow()
+	made, granted := p.totals()
 	lately, all, mine := float64(granted-p.granted)/since.Seconds(), float64(made-p.made), float64(p.mine)
 	p.made, p.granted, p.mine = made, granted, 0
 	switch {

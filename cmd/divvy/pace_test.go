@@ -33,7 +33,7 @@ func TestPaceOfGenerators(t *testing.T) {
 				began := time.Now()
 				var made, known atomic.Int64 // known a moment later
 				daemons := func() int { return c.daemons }
-				f := func() (int64, int64) { return known.Load(), int64(c.granted * time.Since(began).Seconds()) }
+				totals := func() (int64, int64) { return known.Load(), int64(c.granted * time.Since(began).Seconds()) }
 				var workers sync.WaitGroup
 				workers.Go(func() {
 					for time.Since(began) < 3*paceLook+lasts {
@@ -42,7 +42,7 @@ func TestPaceOfGenerators(t *testing.T) {
 					}
 				})
 				for range c.generate {
-					p := newPace(&ease{times: 0.4, most: took, mostAll: 4 * time.Millisecond, daemons: daemons}, f, daemons)
+					p := newPace(&ease{times: 0.4, most: took, mostAll: 4 * time.Millisecond, daemons: daemons}, totals, daemons)
 					for range 2 {
 						workers.Go(func() {
 							time.Sleep(2 * paceLook)

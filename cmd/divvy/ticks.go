@@ -36,7 +36,7 @@ func (d *daemon) pageEase() *ease {
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
 	refresh, fold, settle, chain, sweep, generate, account := d.eases()
-	generators := newPace(generate, d.dispatcher.Flow, d.dispatcher.Daemons)
+	generators := newPace(generate, d.dispatcher.Totals, d.dispatcher.Daemons)
 	ls := []loop{
 		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.refresh},
 		{name: "lead", every: 200 * time.Millisecond, bound: 5 * time.Second, wake: d.lead.broke, step: d.followLead},

@@ -7,7 +7,7 @@ import (
 )
 
 // What daemons grant, and what is made, is known to each of them, and counted once.
-func TestFlowIsKnownToAll(t *testing.T) {
+func TestTotalsAreKnownToAll(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
 	one, other := f.daemon(), f.daemon()
 	pulled := func(d *Dispatcher, n int) {
@@ -22,7 +22,7 @@ func TestFlowIsKnownToAll(t *testing.T) {
 		t.Helper()
 		eventually(t, what, func() bool {
 			for _, d := range []*Dispatcher{one, other} {
-				if m, g := d.Flow(); m != made || g != granted {
+				if m, g := d.Totals(); m != made || g != granted {
 					return false
 				}
 			}
