@@ -91,6 +91,7 @@ type check struct {
 func (d *Doctor) checks() []check {
 	return []check{
 		{name: "migrations", well: "the schema is that of this binary", run: d.migrations},
+		{name: "schema", well: "nothing of it is missing", run: d.schema},
 		{name: "sessions", well: "connections keep their sessions: LISTEN and session locks work", run: d.sessions},
 		{name: "durability", well: "what was answered is on disk", run: d.durability},
 		{name: "connections", well: "there are connections for all daemons", run: d.connections},

@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/migrations"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -62,6 +63,16 @@ func TestDoctor(t *testing.T) {
 	for name, test := range map[string]func(*ward){"well": well, "found": found, "bloat": bloat, "locks": locks, "snapshots": snapshots, "clocks": clocks, "settings": settings} {
 		t.Run(name, func(t *testing.T) { test(w.with(t)) })
 	}
+}
+
+// makeOf is what the doctor advises where an object of the schema is missing.
+func makeOf(name string) string {
+	for _, o := range migrations.Objects() {
+		if o.Name == name {
+			return o.Make
+		}
+	}
+	panic("the schema has no " + name)
 }
 
 func (w *ward) exec(sql string) {
@@ -148,6 +159,13 @@ func found(w *ward) {
 		"unlogged":       {"CREATE UNLOGGED TABLE pulls2 (id int)", "indexes", Bad, []string{"pulls2", "SET LOGGED"}, false, "DROP TABLE pulls2"},
 		"invalid index": {"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_displaced'::regclass", "indexes", Bad,
 			[]string{"jobs_displaced of jobs", "REINDEX INDEX CONCURRENTLY jobs_displaced"}, false, "UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'jobs_displaced'::regclass"},
+		"no key": {"ALTER TABLE leases DROP CONSTRAINT leases_pkey", "schema", Bad, []string{"constraint leases.leases_pkey is missing", "ALTER TABLE leases ADD CONSTRAINT leases_pkey PRIMARY KEY (job_id);"},
+			false, "ALTER TABLE leases ADD CONSTRAINT leases_pkey PRIMARY KEY (job_id);"},
+		"no index": {"DROP INDEX tasks_idempotency", "schema", Bad, []string{"index tasks_idempotency is missing", makeOf("tasks_idempotency")}, false, makeOf("tasks_idempotency")},
+		"no trigger": {"ALTER TABLE jobs DISABLE TRIGGER displace_job", "schema", Bad, []string{"trigger jobs.displace_job is missing, or is not in force"}, false,
+			"ALTER TABLE jobs ENABLE TRIGGER displace_job"},
+		"no check":  {"ALTER TABLE jobs DROP CONSTRAINT jobs_state_check", "schema", Bad, []string{"constraint jobs.jobs_state_check", makeOf("jobs.jobs_state_check")}, false, makeOf("jobs.jobs_state_check")},
+		"no column": {"ALTER TABLE daemons RENAME version TO release", "schema", Bad, []string{"column daemons.version is missing", "backup"}, false, "ALTER TABLE daemons RENAME release TO version"},
 		"today": {"DO $$ BEGIN EXECUTE 'DROP TABLE decisions' || to_char(now() AT TIME ZONE 'UTC', '_YYYYMMDD'); END $$", "partitions", Bad,
 			[]string{"decisions has no partition for today", "lost"}, true, ""},
 		"tomorrow": {"DO $$ BEGIN EXECUTE 'DROP TABLE attempts' || to_char((now() AT TIME ZONE 'UTC')::date + 1, '_YYYYMMDD'); END $$", "partitions", Warn,
