@@ -67,10 +67,16 @@ func Down(ctx context.Context, db *pgxpool.Pool) (undone Step, ok bool, err erro
 	return undone, ok, nil
 }
 
-// Status lists all migrations that this binary knows, oldest first. It waits for no migration.
+// Status lists all migrations that this binary knows, oldest first. It waits for no migration, and changes nothing.
 func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	var steps []Step
 	err := provided(db, func(p *goose.Provider) error {
+		if ever, err := migrated(ctx, db); err != nil || !ever {
+			for _, s := range p.ListSources() {
+				steps = append(steps, step(s))
+			}
+			return err
+		}
 		all, err := p.Status(ctx)
 		for _, s := range all {
 			st := step(s.Source)
@@ -87,8 +93,12 @@ func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	return steps, nil
 }
 
-// Version is that of the newest migration that was applied, whether this binary knows it or not. It waits for no migration either.
+// Version is that of the newest migration that was applied, whether this binary knows it or not; 0 where none was. It waits for no
+// migration either.
 func Version(ctx context.Context, db *pgxpool.Pool) (v int64, err error) {
+	if ever, err := migrated(ctx, db); err != nil || !ever {
+		return 0, err
+	}
 	err = provided(db, func(p *goose.Provider) (err error) {
 		v, err = p.GetDBVersion(ctx)
 		return err
@@ -97,6 +107,12 @@ func Version(ctx context.Context, db *pgxpool.Pool) (v int64, err error) {
 		return 0, fmt.Errorf("migrate version: %w", err)
 	}
 	return v, nil
+}
+
+// migrated says whether the table of versions is there: goose makes it when it looks for one.
+func migrated(ctx context.Context, db *pgxpool.Pool) (ever bool, err error) {
+	err = db.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", goose.DefaultTablename).Scan(&ever)
+	return ever, err
 }
 
 func step(s *goose.Source) Step {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,36 @@ func TestDoctor(t *testing.T) {
 	})
 	if o := divvy(t, "doctor", "--database", dsn, "--yes"); o.code != exitUsage || !strings.Contains(o.err, "--repair") {
 		t.Errorf("%+v", o)
+	}
+}
+
+// Where no daemon has been there is nothing to look at, and nothing is made: no cluster, no table.
+func TestDoctorMakesNothing(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{{"doctor"}, {"doctor", "--deep", "--repair", "--yes"}, {"migrate", "status"}, {"migrate", "restored"}} {
+		o := divvy(t, append(args, "--state-dir", dir)...)
+		if o.code != exitFailed || !strings.Contains(o.err, "there is no private PostgreSQL in "+dir) {
+			t.Errorf("%v: %+v", args, o)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	dsn := pgtest.Empty(t)
+	if o := divvy(t, "doctor", "--database", dsn); o.code != exitBad || !strings.Contains(o.out, "migrations are pending") {
+		t.Errorf("%+v", o)
+	}
+	if o := divvy(t, "migrate", "status", "--database", dsn); o.code != exitOK || !strings.Contains(o.out, "pending") {
+		t.Errorf("%+v", o)
+	}
+	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var n int
+	if err := db.QueryRow(t.Context(), "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace").Scan(&n); err != nil || n > 0 {
+		t.Errorf("%d objects were made, %v", n, err)
 	}
 }
 

@@ -20,17 +20,20 @@ func migrateCommand(c *cli) *cobra.Command {
 	var flags configFlags
 	group := &cobra.Command{Use: "migrate", Short: "Bring the database schema up or down by hand"}
 	flags.bind(group.PersistentFlags())
-	on := func(do func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error {
+	by := func(reach reaching, do func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error {
 			cfg, err := flags.load(os.Getenv)
 			if err != nil {
 				return usageError{err}
 			}
-			return c.withDatabase(cmd.Context(), cfg, do, pg.Name("divvy migrate"))
+			return reach(cmd.Context(), cfg, do, pg.Name("divvy migrate"))
 		}
 	}
+	on := func(do func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error {
+		return by(c.withDatabase, do)
+	}
 	group.AddCommand(
-		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: takes(), RunE: on(c.migrateUp)},
+		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: takes(), RunE: by(c.withNewDatabase, c.migrateUp)},
 		migrateDownCommand(c, on),
 		&cobra.Command{Use: "restored", Short: "Say that the database was set back in a way that does not show: a snapshot of its disk, a failover that lost transactions",
 			Long: "Has ids of jobs, tasks, claims and daemons go on behind all that may have been given since the newest thing that the database knows of.\n" +
@@ -54,8 +57,21 @@ func migrateDownCommand(c *cli, on func(func(context.Context, *pgxpool.Pool) err
 	return cmd
 }
 
-// withDatabase runs do on a direct connection, starting the private cluster for that time if need be.
-func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) (err error) {
+// reaching runs do on a direct connection to the database of a configuration.
+type reaching = func(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error
+
+// withDatabase starts the private cluster for that time if need be. It makes none: who looks at a site, or steers it, means
+// one that is there.
+func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error {
+	if cfg.Database == "auto" && !pg.HasCluster(cfg.StateDir) {
+		return hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.StateDir),
+			"Say --database, --state-dir or --config as the daemon has them; the first start of a daemon makes a private PostgreSQL.")
+	}
+	return c.withNewDatabase(ctx, cfg, do, opts...)
+}
+
+// withNewDatabase makes the private cluster too, where there is none.
+func (c *cli) withNewDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) (err error) {
 	cfg.LogLevel = "warn" // the result is what was asked for, not how the server was reached
 	db, err := openDatabase(ctx, cfg, false, newLog(c.err, cfg).Logger())
 	if err != nil {

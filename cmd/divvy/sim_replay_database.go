@@ -12,12 +12,8 @@ import (
 // whichRecords is the way out of a replay that was pointed at the wrong place.
 const whichRecords = "--database, --state-dir and --config are those of the daemon whose decisions are replayed."
 
-// withRecords runs do on connections to the database of a daemon on which the server refuses to write. A private
-// cluster that is not there is not made: no decisions would be in it.
+// withRecords runs do on connections to the database of a daemon on which the server refuses to write.
 func (c *cli) withRecords(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error) error {
-	if cfg.Database == "auto" && !pg.HasCluster(cfg.StateDir) {
-		return hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.StateDir), whichRecords)
-	}
 	err := c.withDatabase(ctx, cfg, do, pg.Name("divvy replay"), pg.ReadOnly())
 	switch pg.Code(err) {
 	case pg.CodeUndefinedTable, pg.CodeUndefinedColumn:

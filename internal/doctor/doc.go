@@ -3,8 +3,7 @@
 //
 // Promises:
 //
-//  1. Examine changes nothing, but for the empty table of versions in a database that was never migrated. Only what
-//     findings offer as their repair writes, when Report.Repair asks for it.
+//  1. Examine changes nothing. Only what findings offer as their repair writes, when Report.Repair asks for it.
 //  2. Without Deep a look is bounded whatever there is: by the number of lanes, shares and leases, never by that of jobs.
 //     What reads more is left out, and said so (Report.LeftOut).
 //  3. A check that fails is a finding and keeps no other one from being made.
