@@ -253,7 +253,7 @@ func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (gener
 }
 
 func (f *fakeTasks) Scale(_ context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error) {
-	return generator.ScaleChange{Task: id, Group: to.Group, Role: to.Role, Before: 3, After: to.Replicas, Running: 6, Draining: 1}, f.err
+	return generator.ScaleChange{Task: id, Group: to.Group, Role: to.Role, Before: 3, After: to.Replicas, Leased: 6, Draining: 1}, f.err
 }
 
 func (f *fakeTasks) Reassign(_ context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {

@@ -68,7 +68,7 @@ func TestWithDispatcher(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := w.task(t, killed); got.State != "aborted" || got.Jobs.Ready+got.Jobs.Running != 0 {
+	if got := w.task(t, killed); got.State != "aborted" || got.Jobs.Ready+got.Jobs.Leased != 0 {
 		t.Errorf("%+v", got)
 	}
 	if err := d.Close(context.Background()); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Sorts are the orders of a Listing, the largest first; "new" is by id, and the default.
-var Sorts = []string{"new", "priority", "running", "ready", "left", "failed", "jobs"}
+var Sorts = []string{"new", "priority", "leased", "ready", "left", "failed", "jobs"}
 
 // mostListed bounds the tasks that a page is chosen from: the newest ones that are not over, or of all, or of a user.
 const mostListed = 5000

@@ -252,9 +252,9 @@ func (g *Generator) stay(ctx context.Context, r reassignment, out *TaskReassigne
 		return err
 	}
 	out.Why = fmt.Sprintf("%s charged to the share that they started under until they end, and if they fail they are ready there again; "+
-		"with running they go too", counted(out.Stay, "running job stays", "running jobs stay"))
+		"with running they go too", counted(out.Stay, "leased job stays", "leased jobs stay"))
 	if r.running { // leased or come back while the batch moved
-		out.Why = fmt.Sprintf("%s where they were: repeat the request", counted(out.Stay, "running job stays", "running jobs stay"))
+		out.Why = fmt.Sprintf("%s where they were: repeat the request", counted(out.Stay, "leased job stays", "leased jobs stay"))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestReassign(t *testing.T) {
 	r := w.reassign(t, "Prod/Rep", false, running, over, 999, running)
 	want := []TaskReassigned{
 		{Task: running, From: "Prod/MC", Moved: true, Pieces: 4, Ready: 2, Stay: 4,
-			Why: "4 running jobs stay charged to the share that they started under until they end, and if they fail they are ready there again; with running they go too"},
+			Why: "4 leased jobs stay charged to the share that they started under until they end, and if they fail they are ready there again; with running they go too"},
 		{Task: over, From: "Test", Why: "it is over (aborted): what has ended stays where it was"},
 		{Task: 999, Why: WhyNoTask},
 	}
@@ -64,7 +64,7 @@ func TestReassign(t *testing.T) {
 		t.Errorf("jobs %s", got)
 	}
 	again := w.reassign(t, "Prod/Rep", false, running).Tasks[0]
-	if again.Moved || !strings.HasPrefix(again.Why, "4 running jobs stay") {
+	if again.Moved || !strings.HasPrefix(again.Why, "4 leased jobs stay") {
 		t.Errorf("again: %+v", again)
 	}
 	if got := w.reassign(t, "Prod/Rep", true, running).Tasks[0]; got.Leased != 4 || !got.Moved || got.Stay != 0 || got.Why != "" {

@@ -36,7 +36,7 @@ type ScaleChange struct {
 	Added     int    `json:"added" doc:"Jobs that are to be made."`
 	Removed   int    `json:"removed" doc:"Jobs that will not be made, or not be tried again."`
 	Cancelled int    `json:"cancelled" doc:"Jobs that were waiting or ready, and are cancelled."`
-	Running   int64  `json:"running" doc:"Jobs that run on to their end, whatever it is."`
+	Leased    int64  `json:"leased" doc:"Jobs that run on to their end, whatever it is."`
 	Draining  int64  `json:"draining" doc:"Claims that go with the last job that holds them."`
 	More      bool   `json:"more" doc:"There are more jobs to cancel than one batch: the rest follows in the background."`
 }
@@ -152,7 +152,7 @@ func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChan
 		return c, err
 	}
 	c.Added, c.Removed, c.Draining = len(change.Jobs), next.unmade+int(away.Coming), away.Claims
-	c.Running = away.Leased
+	c.Leased = away.Leased
 	if c.Cancelled, c.More, err = dispatcher.CancelScaledAway(ctx, tx, t.ID, verbBatch); err != nil {
 		return c, err
 	}

@@ -100,10 +100,10 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 	steps(t, w.Generate)
 	leases := w.pullNamed(t, d, 18, dispatcher.PullRequest{Node: "n1", Devices: gpus(12)})
 	got := w.scale(t, id, Scaling{Group: "g", Replicas: 2})
-	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 2, Running: 6, Draining: 1}, got); d != "" {
+	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 2, Leased: 6, Draining: 1}, got); d != "" {
 		t.Error(d)
 	}
-	if again := w.scale(t, id, Scaling{Group: "g", Replicas: 2}); again.Before != 2 || again.Running+again.Draining != 0 {
+	if again := w.scale(t, id, Scaling{Group: "g", Replicas: 2}); again.Before != 2 || again.Leased+again.Draining != 0 {
 		t.Errorf("again: %+v", again)
 	}
 	const key = "0/g/%d/pool(pre,train)=%s"
@@ -173,7 +173,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	}
 	f.lease(t, 7)
 	got := w.scale(t, id, Scaling{Group: "g", Replicas: 1})
-	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 1, Removed: 10, Cancelled: 1, Running: 1, Draining: 1}, got); d != "" {
+	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 1, Removed: 10, Cancelled: 1, Leased: 1, Draining: 1}, got); d != "" {
 		t.Error(d)
 	}
 	if got := w.scale(t, id, Scaling{Group: "g", Role: "coord", Replicas: 2}); got.Added != 1 {
@@ -223,7 +223,7 @@ func TestScaleAndRetry(t *testing.T) {
 	if c, err := w.Retry(ctx, id); err != nil || c.Again != 18 {
 		t.Fatalf("%+v %v", c, err)
 	}
-	if got := w.scale(t, id, Scaling{Group: "g", Replicas: 1}); got.Removed != 12 || got.Running != 0 || got.Draining != 2 {
+	if got := w.scale(t, id, Scaling{Group: "g", Replicas: 1}); got.Removed != 12 || got.Leased != 0 || got.Draining != 2 {
 		t.Errorf("%+v", got)
 	}
 	if got := w.scale(t, id, Scaling{Group: "g", Replicas: 2}); got.Added != 6 {

@@ -36,7 +36,7 @@ func TestLifeOfATask(t *testing.T) {
 		t.Errorf("generated: %+v", got)
 	}
 	f.lease(t, 4)
-	if got := w.settled(t, task.ID); got.State != "running" || got.Jobs.Running != 4 || got.Jobs.Ready != 6 || got.StartedAt == nil {
+	if got := w.settled(t, task.ID); got.State != "running" || got.Jobs.Leased != 4 || got.Jobs.Ready != 6 || got.StartedAt == nil {
 		t.Errorf("leased: %+v", got)
 	}
 	f.end(t, "finished", 3)

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -297,4 +298,15 @@ func (l *lives) end(t *testing.T) {
 		}
 	}
 	l.fail(t, fmt.Errorf("tasks never end: %s", one[string](t, l.db, "SELECT string_agg(id || ' ' || state || ' ' || reason, '; ') FROM tasks WHERE ended_at IS NULL")))
+}
+
+// Jobs are counted under the names of their six states and as a total, the same ones everywhere.
+func TestJobCountsHaveTheNamesOfStates(t *testing.T) {
+	b, err := json.Marshal(JobCounts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"total":0,"waiting":0,"ready":0,"leased":0,"finished":0,"failed":0,"cancelled":0}`; string(b) != want {
+		t.Errorf("a task counts %s, not %s", b, want)
+	}
 }

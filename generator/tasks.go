@@ -16,7 +16,7 @@ type JobCounts struct {
 	Total     int64 `json:"total"`
 	Waiting   int64 `json:"waiting"`
 	Ready     int64 `json:"ready"`
-	Running   int64 `json:"running" doc:"Leased: granted, starting, running or draining."`
+	Leased    int64 `json:"leased" doc:"A pilot has them; their leases are granted, starting, running or draining."`
 	Finished  int64 `json:"finished"`
 	Failed    int64 `json:"failed"`
 	Cancelled int64 `json:"cancelled"`
@@ -103,7 +103,7 @@ type taskRow struct {
 func (r taskRow) task() Task {
 	return Task{
 		ID: r.ID, Name: r.Name, User: r.UserName, Share: r.Share, JobShare: r.JobShare, State: r.State,
-		Jobs: JobCounts{Total: r.NJobs, Waiting: r.NWaiting, Ready: r.NReady, Running: r.NLeased, Finished: r.NFinished,
+		Jobs: JobCounts{Total: r.NJobs, Waiting: r.NWaiting, Ready: r.NReady, Leased: r.NLeased, Finished: r.NFinished,
 			Failed: r.NFailed, Cancelled: r.NCancelled},
 		Pieces: r.NPieces, Inputs: r.NInputs, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Reason: r.Reason,
 		Attributes: r.Attributes, TaggedBy: r.TaggedBy, SiteVersion: r.SiteVersion, CreatedAt: r.CreatedAt,

@@ -73,10 +73,10 @@ func BenchmarkVerbsOnAMillion(b *testing.B) {
 		b.ReportMetric(float64(jobs)/took.Seconds(), name+"-jobs/s")
 		b.Logf("%s: %.0f claims/s beside it (%.2f of %.0f before and %.0f after), %.1f s, the call itself %s", name, rate, ratio, before, base, took.Seconds(), worst)
 	}
-	phase("generate", nil, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Running+t.Jobs.Finished == jobs })
+	phase("generate", nil, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Leased+t.Jobs.Finished == jobs })
 	rest()
 	base = alone()
-	phase("pause", func() error { _, err := s.Pause(ctx, task); return err }, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Running == 0 })
+	phase("pause", func() error { _, err := s.Pause(ctx, task); return err }, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Leased == 0 })
 	phase("resume", func() error { _, err := s.Resume(ctx, task); return err }, func(t Task) bool { return t.Jobs.Waiting == 0 })
 	phase("kill", func() error { _, err := s.Kill(ctx, task); return err }, func(t Task) bool { return t.State == "aborted" })
 	b.ReportMetric(0, "ns/op")

@@ -111,7 +111,7 @@ func TestKill(t *testing.T) {
 	if d := cmp.Diff(want, c); d != "" || err != nil {
 		t.Errorf("%v: %s", err, d)
 	}
-	if got := w.settled(t, task.ID); got.State != "aborting" || got.Jobs.Cancelled != 7 || got.Jobs.Running != 3 {
+	if got := w.settled(t, task.ID); got.State != "aborting" || got.Jobs.Cancelled != 7 || got.Jobs.Leased != 3 {
 		t.Errorf("%+v", got)
 	}
 	f.end(t, "failed", 3)
@@ -151,7 +151,7 @@ func TestPauseAndResume(t *testing.T) {
 	if n := f.lease(t, 10); n != 0 {
 		t.Errorf("%d jobs of a paused task leased", n)
 	}
-	if got := w.settled(t, task.ID); got.Jobs.Waiting != 9 || got.Jobs.Running != 1 {
+	if got := w.settled(t, task.ID); got.Jobs.Waiting != 9 || got.Jobs.Leased != 1 {
 		t.Errorf("paused: %+v", got)
 	}
 	if c, err := w.Resume(ctx, task.ID); err != nil || c.Ready != 9 || c.After != "running" {

@@ -113,7 +113,7 @@ func sumUp(n generator.JobCounts) string {
 	for _, p := range []struct {
 		state string
 		n     int64
-	}{{"defined", n.Waiting}, {"activated", n.Ready}, {"running", n.Running}, {"finished", n.Finished}, {"failed", n.Failed}, {"cancelled", n.Cancelled}} {
+	}{{"defined", n.Waiting}, {"activated", n.Ready}, {"running", n.Leased}, {"finished", n.Finished}, {"failed", n.Failed}, {"cancelled", n.Cancelled}} {
 		if p.n > 0 {
 			words = append(words, fmt.Sprintf("%s*%d", p.state, p.n))
 		}
@@ -152,7 +152,7 @@ func (s *server) taskDetails(r *http.Request, a args) envelope {
 		f := factsOf(t)
 		if a.boolean("include_status") {
 			f["jobs"] = map[string]int64{"total": t.Jobs.Total, "defined": t.Jobs.Waiting, "activated": t.Jobs.Ready,
-				"running": t.Jobs.Running, "finished": t.Jobs.Finished, "failed": t.Jobs.Failed, "cancelled": t.Jobs.Cancelled}
+				"running": t.Jobs.Leased, "finished": t.Jobs.Finished, "failed": t.Jobs.Failed, "cancelled": t.Jobs.Cancelled}
 		}
 		if a.boolean("include_parameters") {
 			f.detailed(t)

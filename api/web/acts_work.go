@@ -60,8 +60,8 @@ func (p *Page) tellTask(ctx context.Context, r *Request) (Answer, error) {
 			return Answer{}, err
 		}
 		return r.Confirm(Confirmation{Question: fmt.Sprintf("%s task %d?", v.name, id), Verb: v.name, Danger: v.danger, Back: to, Details: []string{
-			fmt.Sprintf("%s, of %s, is %s: %s of %s jobs are over, %s run, %s are ready.", task.Name, task.User, task.State,
-				count(TaskLine{task}.Ended()), count(task.Jobs.Total), count(task.Jobs.Running), count(task.Jobs.Ready)), v.says}}), nil
+			fmt.Sprintf("%s, of %s, is %s: %s of %s jobs are over, %s are leased, %s are ready.", task.Name, task.User, task.State,
+				count(TaskLine{task}.Ended()), count(task.Jobs.Total), count(task.Jobs.Leased), count(task.Jobs.Ready)), v.says}}), nil
 	}
 	c, err := v.tell(p.cfg.Tasks)(ctx, id)
 	if err != nil {

@@ -169,7 +169,7 @@ func (t TaskPage) On() string { return t.Asked.With("after", t.Next) }
 // Counts are its jobs by state, each with the link to them.
 func (t TaskPage) Counts() []StateCount {
 	j := t.Task.Jobs
-	return []StateCount{{"total", "", j.Total}, {"waiting", "waiting", j.Waiting}, {"ready", "ready", j.Ready}, {"running", "leased", j.Running},
+	return []StateCount{{"total", "", j.Total}, {"waiting", "waiting", j.Waiting}, {"ready", "ready", j.Ready}, {"leased", "leased", j.Leased},
 		{"finished", "finished", j.Finished}, {"failed", "failed", j.Failed}, {"cancelled", "cancelled", j.Cancelled}}
 }
 

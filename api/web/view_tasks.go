@@ -102,7 +102,7 @@ func (t TaskLine) Done() string {
 func (t TaskLine) Cells() []cell {
 	k := t.Key()
 	return []cell{{Key: k + ".done", Text: t.Done()}, {Key: k + ".total", Text: count(t.Jobs.Total)}, {Key: k + ".ready", Text: count(t.Jobs.Ready)},
-		{Key: k + ".running", Text: count(t.Jobs.Running)}, {Key: k + ".failed", Text: count(t.Jobs.Failed)}}
+		{Key: k + ".leased", Text: count(t.Jobs.Leased)}, {Key: k + ".failed", Text: count(t.Jobs.Failed)}}
 }
 
 // barPart is what of a task's jobs are in a state.
@@ -124,11 +124,11 @@ func barOf(j generator.JobCounts) []barPart {
 	states := []struct {
 		class string
 		n     int64
-	}{{"finished", j.Finished}, {"failed", j.Failed}, {"cancelled", j.Cancelled}, {"running", j.Running}, {"ready", j.Ready}}
+	}{{"finished", j.Finished}, {"failed", j.Failed}, {"cancelled", j.Cancelled}, {"running", j.Leased}, {"ready", j.Ready}}
 	parts, at := make([]barPart, len(states)), int64(0)
 	for i, of := range states {
 		s.Paths[0] = ""
-		at = s.add(at, of.n, max(j.Total, j.Finished+j.Failed+j.Cancelled+j.Running+j.Ready), 0)
+		at = s.add(at, of.n, max(j.Total, j.Finished+j.Failed+j.Cancelled+j.Leased+j.Ready), 0)
 		parts[i] = barPart{"s-" + of.class, s.Paths[0]}
 	}
 	return parts

@@ -38,7 +38,7 @@ func filled(t *testing.T) *stage {
 	eta := at.Add(2 * time.Hour)
 	ended := at.Add(-time.Minute)
 	s.tasks.task = generator.Task{ID: 5, Name: "reco <1>", User: "ann", Share: "Prod/MC", State: "running", Priority: 900, MaxAttempts: 3,
-		Jobs: generator.JobCounts{Total: 1000, Ready: 500, Running: 20, Finished: 399, Failed: 1}, CreatedAt: at.Add(-time.Hour), StartedAt: &ended,
+		Jobs: generator.JobCounts{Total: 1000, Ready: 500, Leased: 20, Finished: 399, Failed: 1}, CreatedAt: at.Add(-time.Hour), StartedAt: &ended,
 		Deadline: &generator.DeadlineState{At: at.Add(time.Hour), ETA: &eta, LateRisk: "high", PerHour: 200}, Scouts: 10,
 		Scouted: &generator.Scouted{Finished: 10, MemoryMB: 1800}, Spec: &generator.Spec{Command: []string{"run", "<a>"}, Env: map[string]string{"SECRET": "hush"}},
 		Needs: []generator.NeedState{{Task: 4, Name: "simul", State: "done", When: "done", Met: "met"}}, NeededBy: []int64{6}}

@@ -208,7 +208,7 @@ func writeApplied(w io.Writer, a client.Applied) {
 	}
 	writeChanges(w, a.Changes)
 	for _, m := range a.Moved {
-		fmt.Fprintf(w, "live work of %s %s to %s: %s; jobs: %d waiting, %d ready, %d running\n", m.From, pick(a.DryRun, "would go", "went"), m.To,
+		fmt.Fprintf(w, "live work of %s %s to %s: %s; jobs: %d waiting, %d ready, %d leased\n", m.From, pick(a.DryRun, "would go", "went"), m.To,
 			plural(m.Live.Tasks, "task"), m.Live.Waiting, m.Live.Ready, m.Live.Leased)
 	}
 	for _, p := range a.Targets {

@@ -23,7 +23,7 @@ func jobCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "job", Aliases: []string{"jobs"}, Short: "Jobs: the units that pilots run"}
 	group.AddCommand(jobListCommand(c), jobLogsCommand(c), jobExplainCommand(c),
 		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: takes("JOB, the id of a job"), RunE: c.withClient(c.jobShow)},
-		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a running one is told so at its pilot's next heartbeat", Args: takes("JOB..., the ids of jobs"),
+		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a leased one is told so at its pilot's next heartbeat", Args: takes("JOB..., the ids of jobs"),
 			RunE: c.withClient(c.jobKill)})
 	return group
 }
@@ -86,7 +86,7 @@ func (c *cli) jobKill(ctx context.Context, cl *client.Client, args []string) err
 		for _, k := range done {
 			text := "is " + k.State
 			if k.State == "leased" {
-				text = "is running; its pilot ends it at the next heartbeat"
+				text = "is leased; its pilot ends it at the next heartbeat"
 			}
 			fmt.Fprintf(w, "job %d %s\n", k.Job, text)
 		}

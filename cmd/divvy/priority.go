@@ -64,7 +64,7 @@ func priorityChange(ch client.PriorityChange) string {
 	for _, p := range []struct {
 		n    int64
 		what string
-	}{{ch.Ready, "ready job"}, {ch.Waiting, "waiting job"}, {ch.Leased, "running job"}} {
+	}{{ch.Ready, "ready job"}, {ch.Waiting, "waiting job"}, {ch.Leased, "leased job"}} {
 		if p.n > 0 {
 			parts = append(parts, plural(p.n, p.what))
 		}

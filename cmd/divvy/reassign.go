@@ -101,7 +101,7 @@ func writeReassigned(w io.Writer, r client.Reassigned) {
 		for _, p := range []struct {
 			n    int64
 			what string
-		}{{t.Pieces, "piece"}, {t.Waiting, "waiting job"}, {t.Ready, "ready job"}, {t.Leased, "running job"}} {
+		}{{t.Pieces, "piece"}, {t.Waiting, "waiting job"}, {t.Ready, "ready job"}, {t.Leased, "leased job"}} {
 			if p.n > 0 {
 				parts = append(parts, plural(p.n, p.what))
 			}

@@ -79,7 +79,7 @@ func scaleChange(ch client.ScaleChange) string {
 	add(ch.Added, plural(int64(ch.Added), "new job"))
 	add(ch.Removed, plural(int64(ch.Removed), "job")+" less to make")
 	add(ch.Cancelled, fmt.Sprintf("%d cancelled", ch.Cancelled))
-	add(int(ch.Running), fmt.Sprintf("%d run on", ch.Running))
+	add(int(ch.Leased), fmt.Sprintf("%d run on", ch.Leased))
 	add(int(ch.Draining), plural(ch.Draining, "claim")+pick(ch.Draining == 1, " drains", " drain"))
 	if ch.More {
 		parts = append(parts, "the rest follows")

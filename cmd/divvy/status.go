@@ -51,7 +51,7 @@ func writeStatus(w io.Writer, url string, s client.Status, now time.Time) {
 		}
 	}
 	g.row("queues", line)
-	g.row("jobs", fmt.Sprintf("%d running, %d ready", s.HeldJobs, s.ReadyJobs))
+	g.row("jobs", fmt.Sprintf("%d leased, %d ready", s.HeldJobs, s.ReadyJobs))
 	g.row("pulls that wait", s.Waiting)
 	g.flush()
 }

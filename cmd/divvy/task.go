@@ -74,7 +74,7 @@ func taskChange(ch client.TaskChange) string {
 		parts = append(parts, fmt.Sprintf("%d jobs that did not run", ch.Ready))
 	}
 	if ch.Leased > 0 {
-		parts = append(parts, fmt.Sprintf("%d running jobs told to end", ch.Leased))
+		parts = append(parts, fmt.Sprintf("%d leased jobs told to end", ch.Leased))
 	}
 	if ch.Again > 0 {
 		parts = append(parts, fmt.Sprintf("%d pieces to try again", ch.Again))
@@ -110,7 +110,7 @@ func (c *cli) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.C
 }
 
 func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.Time) {
-	headers := []string{">task", "name", "user", "share", "state", ">jobs", ">ready", ">running", ">finished", ">failed", ">age"}
+	headers := []string{">task", "name", "user", "share", "state", ">jobs", ">ready", ">leased", ">finished", ">failed", ">age"}
 	watched := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.Deadline != nil })
 	if watched {
 		headers = append(headers, "late risk")
@@ -121,7 +121,7 @@ func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.
 	g := newGrid(w, headers...)
 	for _, t := range page.Items {
 		j := t.Jobs
-		cells := []any{t.ID, t.Name, t.User, orDash(t.Share), g.state(t.State), j.Total, j.Ready, j.Running, j.Finished, j.Failed, age(now, t.CreatedAt)}
+		cells := []any{t.ID, t.Name, t.User, orDash(t.Share), g.state(t.State), j.Total, j.Ready, j.Leased, j.Finished, j.Failed, age(now, t.CreatedAt)}
 		if watched {
 			cells = append(cells, lateRisk(t))
 		}
@@ -151,8 +151,8 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 	g.row("attempts a job", t.MaxAttempts)
 	g.row("pieces", t.Pieces)
 	j := t.Jobs
-	g.row("jobs", fmt.Sprintf("%d: %d waiting, %d ready, %d running, %d finished, %d failed, %d cancelled",
-		j.Total, j.Waiting, j.Ready, j.Running, j.Finished, j.Failed, j.Cancelled))
+	g.row("jobs", fmt.Sprintf("%d: %d waiting, %d ready, %d leased, %d finished, %d failed, %d cancelled",
+		j.Total, j.Waiting, j.Ready, j.Leased, j.Finished, j.Failed, j.Cancelled))
 	g.row("created", age(now, t.CreatedAt)+" ago")
 	if t.StartedAt != nil {
 		g.row("started", age(now, *t.StartedAt)+" ago")

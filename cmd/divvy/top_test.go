@@ -59,7 +59,7 @@ func TestTopPicture(t *testing.T) {
 		}
 	}
 	all := strings.Join(v.draw(80, 24), "\n")
-	for _, want := range []string{"09:00:02", "site 3", "998 running, 4002 ready; 3 pulls wait", "12.5 started, 10.0 ended, 0.0 lost, 0.0 made", "├─ Production", "│  ├─ MC",
+	for _, want := range []string{"09:00:02", "site 3", "998 leased, 4002 ready; 3 pulls wait", "12.5 started, 10.0 ended, 0.0 lost, 0.0 made", "├─ Production", "│  ├─ MC",
 		"POOL default", "CERN", "LOCAL", "drain", "q quit", "█"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)

@@ -157,7 +157,7 @@ func (v *topView) head() []string {
 	case !s.Ready:
 		state = "NOT READY: " + s.Reason
 	}
-	second := fmt.Sprintf("jobs: %d running, %d ready; %d pulls wait; queues: %d online of %d", s.HeldJobs, s.ReadyJobs, s.Waiting, s.Queues.Online, len(v.last.queues))
+	second := fmt.Sprintf("jobs: %d leased, %d ready; %d pulls wait; queues: %d online of %d", s.HeldJobs, s.ReadyJobs, s.Waiting, s.Queues.Online, len(v.last.queues))
 	third := "a second: …"
 	if r := v.rates; r != nil {
 		third = fmt.Sprintf("a second: %.1f started, %.1f ended, %.1f lost, %.1f made", r.Started, r.Ended, r.Lost, r.Made)

@@ -140,7 +140,7 @@ func taskLine(t client.Task, now time.Time) string {
 	for _, part := range []struct {
 		n    int64
 		word string
-	}{{j.Running, "running"}, {j.Ready, "ready"}, {j.Waiting, "waiting"}, {j.Failed, "failed"}, {j.Cancelled, "cancelled"}} {
+	}{{j.Leased, "leased"}, {j.Ready, "ready"}, {j.Waiting, "waiting"}, {j.Failed, "failed"}, {j.Cancelled, "cancelled"}} {
 		if part.n > 0 {
 			line += fmt.Sprintf(", %d %s", part.n, part.word)
 		}

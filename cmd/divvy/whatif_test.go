@@ -232,8 +232,8 @@ func TestReassignThroughTheCommand(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--share", "B", task, "77"}, exitFailed, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 running jobs stay charged to the share that they started under", id)},
-		{[]string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: it is in B already; now went 10 running jobs too\n", id)},
+		{[]string{"--share", "B", task, "77"}, exitFailed, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 leased jobs stay charged to the share that they started under", id)},
+		{[]string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: it is in B already; now went 10 leased jobs too\n", id)},
 		{[]string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
 	} {
 		o := divvy(t, append(append([]string{"task", "reassign"}, step.args...), "--server", s.d.URL())...)

@@ -2,7 +2,7 @@
 -- more.
 WITH newest AS (
     SELECT t.id,
-        CASE @sort::text WHEN 'priority' THEN t.priority WHEN 'running' THEN t.n_leased WHEN 'ready' THEN t.n_ready WHEN 'failed' THEN t.n_failed
+        CASE @sort::text WHEN 'priority' THEN t.priority WHEN 'leased' THEN t.n_leased WHEN 'ready' THEN t.n_ready WHEN 'failed' THEN t.n_failed
             WHEN 'left' THEN t.n_jobs - t.n_finished - t.n_failed - t.n_cancelled WHEN 'jobs' THEN t.n_jobs ELSE t.id END AS key,
         (@state::text = '' OR t.state = @state::text)
             AND (@label::text = '' OR t.attributes ->> 'label' = @label::text)
