@@ -67,11 +67,13 @@ func (s *server) callerBy(ctx context.Context, by credential) (*access.Caller, e
 		if c := s.book.Find(token); c != nil {
 			return c, nil
 		}
-		c, err := outside.ByToken(ctx, token)
-		if c != nil {
-			return c, nil
+		if why = s.book.Expired(token); why == nil {
+			c, err := outside.ByToken(ctx, token)
+			if c != nil {
+				return c, nil
+			}
+			why = err
 		}
-		why = err
 	}
 	c, err := outside.ByCertificate(by.chain)
 	if c != nil {

@@ -112,8 +112,8 @@ func seal(token access.Hash, begin []byte) []byte {
 type Login struct {
 	AsOf
 	Next     string
-	Wrong    bool
-	Needless bool // the daemon has no tokens
+	Wrong    string // why a token was not taken
+	Needless bool   // the daemon has no tokens
 }
 
 func (p *Page) loginPage(w http.ResponseWriter, r *http.Request) {
@@ -137,7 +137,11 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	token := strings.TrimSpace(r.PostForm.Get("token"))
 	hash := access.HashOf(token)
 	if p.cfg.Book.Find(token) == nil {
-		p.askToken(w, r, http.StatusUnauthorized, Login{AsOf: Now(), Next: next, Wrong: true})
+		wrong := "The daemon does not know this token."
+		if why := p.cfg.Book.Expired(token); why != nil {
+			wrong = "The daemon takes it no more: " + why.Error() + "."
+		}
+		p.askToken(w, r, http.StatusUnauthorized, Login{AsOf: Now(), Next: next, Wrong: wrong})
 		return
 	}
 	begin := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(sessionLasts).Unix()))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -57,6 +58,22 @@ func TestTokensOfADaemon(t *testing.T) {
 	if o := root("token", "list"); o.code != exitOK || !strings.Contains(o.out, "user alice") || strings.Contains(o.out, strings.TrimSpace(made.out)) {
 		t.Errorf("%+v", o)
 	}
+	if o := root("token", "create", "p", "--role", "pilot", "--queue", "LOKAL"); o.code != exitFailed || !strings.Contains(o.err, `no queue "LOKAL"`) {
+		t.Errorf("%+v", o)
+	}
+	expired, err := d.tokens.Create(t.Context(), access.New{Name: "eve", Role: access.Reader, ExpiresS: 1e-3, By: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eve, err := client.New(client.Config{URL: d.URL(), Token: expired.Text, Patience: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eve.Close()
+	eventually(t, 20*time.Second, func() (bool, string) {
+		_, err := eve.Shares(t.Context())
+		return client.IsCode(err, "unauthorized") && strings.Contains(err.Error(), `the token "eve" expired at 20`), fmt.Sprint(err)
+	})
 	if o := root("token", "revoke", "alice"); o.code != exitOK || !strings.Contains(o.out, "is revoked") {
 		t.Errorf("%+v", o)
 	}

@@ -25,6 +25,10 @@ type bench struct {
 
 func newBench(t *testing.T, fixed ...Fixed) *bench {
 	b := &bench{t: t, db: pgtest.Open(t)}
+	if _, err := b.db.Exec(t.Context(), `INSERT INTO queues (name, position) VALUES ('CERN', 0), ('BNL', 1);
+		INSERT INTO shares (name, path, position, leaf, weight) VALUES ('A', 'A', 0, false, 1)`); err != nil {
+		t.Fatal(err)
+	}
 	b.Store = NewStore(b.db)
 	b.Book = NewBook(b.Store, fixed...)
 	return b
@@ -122,6 +126,12 @@ func TestExpiry(t *testing.T) {
 	if c := b.Find(m.Text); c != nil {
 		t.Errorf("expired, and let in as %s", c)
 	}
+	if why := b.Expired(m.Text); why == nil || !strings.HasPrefix(why.Error(), `the token "short" expired at 20`) {
+		t.Errorf("expired: %v", why)
+	}
+	if why := b.Expired(m.Text + "x"); why != nil {
+		t.Errorf("a token that never was: %v", why)
+	}
 	all, err := b.List(t.Context(), true)
 	if err != nil || len(all) != 1 || all[0].State(time.Now()) != "expired" {
 		t.Errorf("%+v %v", all, err)
@@ -155,6 +165,25 @@ func TestLastUse(t *testing.T) {
 	}
 	all, err := b.List(t.Context(), true)
 	if err != nil || len(all) != 2 || all[0].ID != idle.ID || all[0].UsedAt != nil || all[1].UsedAt == nil {
+		t.Errorf("%+v %v", all, err)
+	}
+}
+
+// A token is not made for a queue or a share that the site does not have, and its error names those that it has.
+func TestStrangers(t *testing.T) {
+	b := newBench(t)
+	for want, n := range map[string]New{
+		`the site has no queue "CREN"; it has CERN, BNL`: {Role: Pilot, Subject: Subject{Queues: []string{"CERN", "CREN"}}},
+		`the site has no share "A/B"; it has A`:          {Role: ShareOwner, Subject: Subject{Share: "A/B"}},
+	} {
+		n.Name = "x"
+		if _, err := b.Create(t.Context(), n); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", n.Subject, err, want)
+		}
+	}
+	b.create(New{Name: "a", Role: ShareOwner, Subject: Subject{Share: "A"}})
+	b.create(New{Name: "p", Role: Pilot})
+	if all, err := b.List(t.Context(), true); err != nil || len(all) != 2 {
 		t.Errorf("%+v %v", all, err)
 	}
 }

@@ -15,6 +15,9 @@ import (
 // RefreshEvery is how often a daemon reads the tokens, beside the hints. Ends of tokens take effect within it.
 const RefreshEvery = 5 * time.Second
 
+// ExpiredFor is how long whoever shows a token that has expired is told so; after that it is one that nobody knows.
+const ExpiredFor = 30 * 24 * time.Hour
+
 // mark remembers that a token was used since MarkUsed last looked.
 type mark struct{ set atomic.Bool }
 
@@ -25,11 +28,20 @@ type entry struct {
 	next   *entry // with the same first 64 bits
 }
 
+// entries are tokens by the first 64 bits of their hash.
+type entries map[uint64]*entry
+
+// readTokens are those that are let in, and the ends of those that were.
+type readTokens struct {
+	live    entries
+	expired map[Hash]error
+}
+
 // Book are the tokens in memory: those of the table and those of a file. Fill it with Refresh.
 type Book struct {
 	store *Store
-	fixed map[uint64]*entry
-	live  atomic.Pointer[map[uint64]*entry]
+	fixed entries
+	read  atomic.Pointer[readTokens]
 	marks map[int64]*mark // only Refresh looks
 }
 
@@ -49,18 +61,18 @@ func Admins(hashes []Hash) (all []Fixed) {
 
 // NewBook makes a book of the tokens of a store, nil: none, and of fixed ones.
 func NewBook(store *Store, fixed ...Fixed) *Book {
-	b := &Book{store: store, fixed: map[uint64]*entry{}, marks: map[int64]*mark{}}
+	b := &Book{store: store, fixed: entries{}, marks: map[int64]*mark{}}
 	for _, f := range fixed {
-		add(b.fixed, f.Hash, f.Caller)
+		b.fixed.add(f.Hash, f.Caller)
 	}
-	b.live.Store(&b.fixed)
+	b.read.Store(&readTokens{live: b.fixed})
 	return b
 }
 
 // KeyOf is by what a book finds a hash: 64 bits of it.
 func KeyOf(h Hash) uint64 { return binary.BigEndian.Uint64(h[:8]) }
 
-func add(to map[uint64]*entry, h Hash, c *Caller) {
+func (to entries) add(h Hash, c *Caller) {
 	key := KeyOf(h)
 	to[key] = &entry{hash: h, caller: c, next: to[key]}
 }
@@ -74,7 +86,7 @@ func (b *Book) Find(text string) *Caller {
 
 // Match is whom the token with this key stands for whose hash fits.
 func (b *Book) Match(key uint64, fits func(Hash) bool) *Caller {
-	for e := (*b.live.Load())[key]; e != nil; e = e.next {
+	for e := b.read.Load().live[key]; e != nil; e = e.next {
 		if fits(e.hash) {
 			if m := e.caller.used; m != nil && !m.set.Load() {
 				m.set.Store(true)
@@ -85,7 +97,11 @@ func (b *Book) Match(key uint64, fits func(Hash) bool) *Caller {
 	return nil
 }
 
-// liveRow is a token that is let in.
+// Expired says that a token was let in until lately, and when it expired; nil: it is unknown. Only who has a token's text
+// learns that there was one.
+func (b *Book) Expired(text string) error { return b.read.Load().expired[HashOf(text)] }
+
+// liveRow is a token that is let in, or was until ExpiredAt.
 type liveRow struct {
 	ID     int64
 	Name   string
@@ -94,6 +110,8 @@ type liveRow struct {
 	User   string
 	Queues []string
 	Share  string
+
+	ExpiredAt *time.Time
 }
 
 // Refresh reads the tokens that are let in now. A step: repeat it. Only one may run at a time.
@@ -101,21 +119,25 @@ func (b *Book) Refresh(ctx context.Context) (n int, err error) {
 	if b.store == nil {
 		return 0, nil
 	}
-	rows, err := many[liveRow](ctx, b.store.db, "live", pgx.StrictNamedArgs{})
+	rows, err := many[liveRow](ctx, b.store.db, "live", pgx.StrictNamedArgs{"told_s": ExpiredFor.Seconds()})
 	if err != nil {
 		return 0, err
 	}
-	live, marks := maps.Clone(b.fixed), make(map[int64]*mark, len(rows))
+	now, marks := &readTokens{live: maps.Clone(b.fixed), expired: map[Hash]error{}}, make(map[int64]*mark, len(rows))
 	for _, r := range rows {
+		if r.ExpiredAt != nil {
+			now.expired[Hash(r.Hash)] = fmt.Errorf("the token %q expired at %s", r.Name, r.ExpiredAt.UTC().Format(time.RFC3339))
+			continue
+		}
 		m := b.marks[r.ID]
 		if m == nil {
 			m = &mark{}
 		}
 		marks[r.ID] = m
-		add(live, Hash(r.Hash), &Caller{ID: r.ID, Name: r.Name, Role: r.Role, Subject: Subject{User: r.User, Queues: r.Queues, Share: r.Share}, used: m})
+		now.live.add(Hash(r.Hash), &Caller{ID: r.ID, Name: r.Name, Role: r.Role, Subject: Subject{User: r.User, Queues: r.Queues, Share: r.Share}, used: m})
 	}
 	b.marks = marks
-	b.live.Store(&live)
+	b.read.Store(now)
 	return 0, nil
 }
 
@@ -126,7 +148,7 @@ func (b *Book) MarkUsed(ctx context.Context) (n int, err error) {
 	}
 	var ids []int64
 	var marks []*mark
-	for _, first := range *b.live.Load() {
+	for _, first := range b.read.Load().live {
 		for e := first; e != nil; e = e.next {
 			if m := e.caller.used; m != nil && m.set.Swap(false) {
 				ids, marks = append(ids, e.caller.ID), append(marks, m)

@@ -1,10 +1,12 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,6 +41,9 @@ func (s *Store) Create(ctx context.Context, n New) (Made, error) {
 	hash := HashOf(text)
 	var made Token
 	err := pg.InTx(ctx, s.db, func(tx pgx.Tx) (err error) {
+		if err := strangers(ctx, tx, n.Subject); err != nil {
+			return err
+		}
 		made, err = one(ctx, tx, "create", pgx.StrictNamedArgs{"name": n.Name, "prefix": prefix, "hash": hash[:], "role": string(n.Role), "user_name": n.User,
 			"queues": append([]string{}, n.Queues...), "share": n.Share, "by": n.By, "expires_s": n.ExpiresS})
 		if err != nil {
@@ -53,6 +58,25 @@ func (s *Store) Create(ctx context.Context, n New) (Made, error) {
 }
 
 const uniqueViolation = "23505"
+
+// stranger is a name that a token would be bound to and that the site does not have.
+type stranger struct {
+	Kind, Name string
+	Known      []string
+}
+
+// strangers refuses a token that would open nothing: who has it would be told "no jobs", or that there is no such share.
+func strangers(ctx context.Context, tx pgx.Tx, of Subject) error {
+	all, err := many[stranger](ctx, tx, "strangers", pgx.StrictNamedArgs{"queues": append([]string{}, of.Queues...), "share": of.Share})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, fmt.Errorf("%w: the site has no %s %q; it has %s", ErrInvalid, s.Kind, s.Name, cmp.Or(strings.Join(s.Known, ", "), "none yet: divvy apply")))
+	}
+	return errors.Join(errs...)
+}
 
 // Revoke ends a token by its name, or by its prefix, or by a text that begins with that, such as the token itself. A
 // repeat changes nothing. ErrNoToken: there is none.
