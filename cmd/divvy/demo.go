@@ -37,10 +37,12 @@ func demoCommand(c *cli) *cobra.Command {
 
 A private PostgreSQL that is deleted again, a daemon, pilots, and tasks of three activities (checksum, compress,
 count words) over the files of the local Go installation. Half way Production/MC gets work: until then its
-siblings use its slots. In the end each share's slot-seconds are held against its target, every output is
-recomputed from its input files, and a report folder is left with outputs, report.json and plot.svg.
+siblings use its slots. In the end each share's slot-seconds are held against its target's part of what was
+delivered at each moment, every output is recomputed from its input files, and a report folder is left with
+outputs, report.json and plot.svg.
 
-Exit code 0: all of it agrees. Ctrl-C leaves nothing behind.`,
+Exit code 0: all of it agrees. A slow machine leaves slots idle and says so, and fails nothing by that.
+Ctrl-C leaves nothing behind.`,
 		Example: "  divvy demo\n  divvy demo --keep --listen 127.0.0.1:8470",
 		Args:    takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), f) },
@@ -157,16 +159,19 @@ func (f demoFlags) daemonConfig() config {
 // writeVerdict prints the table at the end.
 func (c *cli) writeVerdict(r *demo.Report, took time.Duration) {
 	fmt.Fprintf(c.out, "\nslot-seconds over %.0f s on %d slots:\n", r.To.Sub(r.From).Seconds(), r.Slots)
-	g := newGrid(c.out, "share", ">target", ">delivered", ">off", ">allowed", ">jobs", ">failed", "")
+	g := newGrid(c.out, "share", ">target", ">due", ">delivered", ">off", ">allowed", ">jobs", ">failed", "")
 	for _, row := range r.Rows {
 		verdict := pick(row.WithinPlan, "ok", "off")
 		if g.colour {
 			verdict = pick(row.WithinPlan, text.FgGreen, text.FgRed).Sprint(verdict)
 		}
-		g.row(row.Share, fmt.Sprintf("%.1f", row.Target), fmt.Sprintf("%.1f", row.Delivered), fmt.Sprintf("%+.1f", row.Deviation),
-			fmt.Sprintf("%.1f", row.Allowed), row.Jobs, row.Failed, verdict)
+		g.row(row.Share, fmt.Sprintf("%.1f", row.Target), fmt.Sprintf("%.1f", row.Due), fmt.Sprintf("%.1f", row.Delivered),
+			fmt.Sprintf("%+.1f", row.Deviation), fmt.Sprintf("%.1f", row.Allowed), row.Jobs, row.Failed, verdict)
 	}
 	g.flush()
+	if r.Busy() {
+		fmt.Fprintf(c.out, "this machine was busy: %.0f %% of slot time idle\n", 100*r.Idle)
+	}
 	fmt.Fprintf(c.out, "%d outputs agree with their input files (%d files, %.1f MB)\n", r.Outputs, r.Files, float64(r.Bytes)/1e6)
 	for _, p := range r.Problems {
 		fmt.Fprintf(c.out, "problem: %s\n", p)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,16 +21,12 @@ var statements = pg.MustLoad(sqlFiles)
 const pool = "default"
 
 type deliveredRow struct {
-	Share     string
-	Delivered float64
-	MeanJob   float64
-	Jobs      int64
-	Failed    int64
-}
-
-type promisedRow struct {
-	Share    string
-	Promised float64
+	Share      string
+	Delivered  float64
+	MeanJob    float64
+	LongestJob float64
+	Jobs       int64
+	Failed     int64
 }
 
 type hourlyRow struct {
@@ -52,15 +47,14 @@ func (r *runner) check(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if err := r.awaitSample(ctx, conn); err != nil {
+	history, err := query[historyRow](ctx, conn, "history", r.window(pgx.StrictNamedArgs{"pool": pool}))
+	if err != nil {
 		return err
 	}
-	if err := r.readRows(ctx, conn); err != nil {
+	if err := r.readRows(ctx, conn, history); err != nil {
 		return err
 	}
-	if err := r.readSeries(ctx, conn); err != nil {
-		return err
-	}
+	r.series(history)
 	var jobs int64
 	for _, row := range r.report.Rows {
 		jobs += row.Jobs
@@ -95,36 +89,17 @@ func (r *runner) window(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
 	return args
 }
 
-// awaitSample waits for the first sample behind the window, which ends the last step of every target.
-func (r *runner) awaitSample(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for {
-		rows, err := query[historyRow](ctx, conn, "history", pgx.StrictNamedArgs{"shares": Leaves[:1], "pool": pool,
-			"since": r.report.To, "until": time.Now().Add(time.Hour)})
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(rows, func(h historyRow) bool { return h.T >= 0 }) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("no sample of the shares was taken after the window: %w", ctx.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-func (r *runner) readRows(ctx context.Context, conn *pgx.Conn) error {
+// readRows fills in the report's rows but for the verdict.
+func (r *runner) readRows(ctx context.Context, conn *pgx.Conn, history []historyRow) error {
 	delivered, err := query[deliveredRow](ctx, conn, "delivered", r.window(nil))
 	if err != nil {
 		return err
 	}
-	promised, err := query[promisedRow](ctx, conn, "promised", r.window(pgx.StrictNamedArgs{"pool": pool}))
+	spans, err := query[spanRow](ctx, conn, "spans", r.window(nil))
 	if err != nil {
 		return err
 	}
+	promised := dues(history, spans, r.report.To.Sub(r.report.From).Seconds())
 	hourly, err := query[hourlyRow](ctx, conn, "hourly", pgx.StrictNamedArgs{"shares": Leaves})
 	if err != nil {
 		return err
@@ -132,15 +107,16 @@ func (r *runner) readRows(ctx context.Context, conn *pgx.Conn) error {
 	for _, leaf := range Leaves {
 		row := Row{Share: leaf}
 		i := slices.IndexFunc(delivered, func(d deliveredRow) bool { return d.Share == leaf })
-		j := slices.IndexFunc(promised, func(p promisedRow) bool { return p.Share == leaf })
-		if i < 0 || j < 0 {
+		p, known := promised[leaf]
+		if i < 0 || !known {
 			r.report.problem("%s is missing in the report views", leaf)
 			continue
 		}
 		d := delivered[i]
 		row.Delivered, row.MeanJob, row.Jobs, row.Failed = d.Delivered, d.MeanJob, d.Jobs, d.Failed
-		row.Target = promised[j].Promised
+		row.Target, row.Due, row.Moved = p.target, p.part, p.high-p.low
 		r.report.Rows = append(r.report.Rows, row)
+		r.report.LongestJob = max(r.report.LongestJob, d.LongestJob)
 		r.compareHourly(d, hourly)
 	}
 	return nil
@@ -155,14 +131,11 @@ func (r *runner) compareHourly(d deliveredRow, hourly []hourlyRow) {
 	}
 }
 
-func (r *runner) readSeries(ctx context.Context, conn *pgx.Conn) error {
-	rows, err := query[historyRow](ctx, conn, "history", r.window(pgx.StrictNamedArgs{"pool": pool}))
-	if err != nil {
-		return err
-	}
+// series makes the curves of the plot.
+func (r *runner) series(history []historyRow) {
 	for _, leaf := range Leaves {
 		s := Series{Share: leaf, Points: []Point{}}
-		for _, h := range rows {
+		for _, h := range history {
 			if h.Share != leaf {
 				continue
 			}
@@ -173,7 +146,6 @@ func (r *runner) readSeries(ctx context.Context, conn *pgx.Conn) error {
 		}
 		r.report.Series = append(r.report.Series, s)
 	}
-	return nil
 }
 
 func query[T any](ctx context.Context, conn *pgx.Conn, name string, args pgx.StrictNamedArgs) ([]T, error) {

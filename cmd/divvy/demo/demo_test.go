@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,19 +135,23 @@ func TestVerifyNoticesWhatDoesNotAgree(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	good := Row{Share: "x", Target: 100, Delivered: 96, MeanJob: 0.7, Jobs: 10}
+	good := Row{Share: "x", Target: 100, Due: 100, Delivered: 96, MeanJob: 0.7, Jobs: 10}
 	for name, c := range map[string]struct {
 		change func(*Row)
 		ok     bool
 	}{
-		"within 5 %":        {func(*Row) {}, true},
-		"too little":        {func(r *Row) { r.Delivered = 94.9 }, false},
-		"too much":          {func(r *Row) { r.Delivered = 105.1 }, false},
-		"within a mean job": {func(r *Row) { r.Delivered, r.MeanJob = 90, 10 }, true},
-		"a failed attempt":  {func(r *Row) { r.Failed = 1 }, false},
-		"no job":            {func(r *Row) { r.Jobs = 0 }, false},
+		"within 5 %":                      {func(*Row) {}, true},
+		"too little":                      {func(r *Row) { r.Delivered = 94.9 }, false},
+		"too much":                        {func(r *Row) { r.Delivered = 105.1 }, false},
+		"within a mean job":               {func(r *Row) { r.Delivered, r.MeanJob = 90, 10 }, true},
+		"idle slots are not unfair":       {func(r *Row) { r.Due, r.Delivered = 70, 69 }, true},
+		"unfair beside idle slots":        {func(r *Row) { r.Due, r.Delivered = 70, 60 }, false},
+		"a job a slot that changed hands": {func(r *Row) { r.Delivered, r.Moved = 85, 3 }, true},
+		"no slot changed hands":           {func(r *Row) { r.Delivered = 85 }, false},
+		"a failed attempt":                {func(r *Row) { r.Failed = 1 }, false},
+		"no job":                          {func(r *Row) { r.Jobs = 0 }, false},
 	} {
-		r := &Report{}
+		r := &Report{LongestJob: 5}
 		for range Leaves {
 			r.Rows = append(r.Rows, good)
 		}
@@ -158,6 +163,39 @@ func TestJudge(t *testing.T) {
 	if r := (&Report{Rows: []Row{good}}); true {
 		if r.judge(); r.Passed {
 			t.Error("missing shares are no problem")
+		}
+	}
+}
+
+// Three slots of four stand idle half of the time; a leaf is due its part of what was delivered at each moment only.
+func TestDues(t *testing.T) {
+	history := []historyRow{{"a", -5, 9, 0}, {"a", -1, 3, 0}, {"b", -1, 1, 0}, {"a", 6, 1, 0}, {"b", 6, 3, 0}, {"b", 12, 9, 0}}
+	spans := []spanRow{{"a", 3, -2, 3}, {"b", 1, 0, 10}, {"b", 3, 7, 11}, {"a", 4, 10, 20}}
+	got := dues(history, spans, 10)
+	for share, want := range map[string]due{
+		// held 4 until 3 s, 1 until 7 s, 4 until 10 s; of that a is due three quarters until 6 s and one from then on
+		"a": {target: 3*6 + 1*4, part: 0.75*(4*3+1*3) + 0.25*(1*1+4*3), low: 1, high: 3},
+		"b": {target: 1*6 + 3*4, part: 0.25*(4*3+1*3) + 0.75*(1*1+4*3), low: 1, high: 3},
+	} {
+		if d := got[share]; math.Abs(d.target-want.target) > 1e-9 || math.Abs(d.part-want.part) > 1e-9 || d.low != want.low || d.high != want.high {
+			t.Errorf("%s: %+v, want %+v", share, d, want)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
+// A slow machine is told beside the verdict and does not change it.
+func TestBusyMachine(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	for delivered, busy := range map[float64]bool{39.6: false, 20: true} {
+		r := &Report{Slots: 6, From: at, To: at.Add(40 * time.Second)}
+		for range Leaves {
+			r.Rows = append(r.Rows, Row{Share: "x", Target: 40, Due: delivered, Delivered: delivered, MeanJob: 0.7, Jobs: 10})
+		}
+		if r.judge(); !r.Passed || r.Busy() != busy || math.Abs(r.Idle-(1-delivered/40)) > 1e-9 {
+			t.Errorf("delivered %v: idle %v, %v", delivered, r.Idle, r.Problems)
 		}
 	}
 }

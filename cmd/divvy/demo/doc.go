@@ -9,9 +9,11 @@
 //
 // # The verdict
 //
-//  1. For each leaf, |delivered − ∫target dt| over the window is at most 5 % of ∫target dt or one mean job,
-//     whichever is more. Delivered are the slot-seconds of its attempts inside the window. Both sides are read
-//     from the schema report by SQL (sql/), nothing from what the live view saw.
+//  1. For each leaf, |delivered − due| over the window is at most 5 % of due, or one mean job and the longest job for
+//     each slot that its target moved by (nothing is killed), whichever is more. Due is its target's part of what
+//     all leaves held, at each moment: slots that stand idle because the machine is busy are told beside the verdict
+//     and do not count as unfairness. Delivered are the slot-seconds of its attempts inside the window. Both sides
+//     are read from the schema report (sql/), nothing from what the live view saw.
 //  2. Every finished job has an output, and it agrees with the input files, read again and recomputed here.
 //  3. No job failed.
 //

@@ -55,7 +55,7 @@ var activities = []activity{
 func (a activity) task(binary, outputs string, folders []string) generator.Spec {
 	s := a.spec
 	s.Name, s.User = a.name, a.user
-	s.Requirements = generator.Requirements{Cores: 1, MemoryMB: 200, DiskMB: 100, Walltime: 60}
+	s.Requirements = generator.Requirements{Cores: 1, MemoryMB: 200, DiskMB: 100, Walltime: 300}
 	if a.most > 0 {
 		folders = folders[:min(a.most, len(folders))]
 	}
