@@ -1536,6 +1536,35 @@ COMMENT ON COLUMN public.retries.due_at IS 'When something is to be done: judged
 
 COMMENT ON COLUMN public.retries.split IS 'Its piece is to become two before it is ready again; the generator does that.';
 
+CREATE TABLE public.sandboxes (
+    name text NOT NULL,
+    owner text NOT NULL,
+    size bigint NOT NULL,
+    checksum bigint NOT NULL,
+    content bytea NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT sandboxes_check CHECK ((size = length(content))),
+    CONSTRAINT sandboxes_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+ALTER TABLE ONLY public.sandboxes ALTER COLUMN content SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE public.sandboxes IS 'Files that clients such as prun upload for their jobs to fetch. Bounded in size and number; those that nobody has used for a month go.';
+
+COMMENT ON COLUMN public.sandboxes.name IS 'The name that clients give it.';
+
+COMMENT ON COLUMN public.sandboxes.owner IS 'Who uploaded it and may replace it, by the name of the credential; empty where nobody has one.';
+
+COMMENT ON COLUMN public.sandboxes.size IS 'Bytes of content.';
+
+COMMENT ON COLUMN public.sandboxes.checksum IS 'CRC-32 that gzip writes at the end of a file: by it and the size clients find what they have uploaded already.';
+
+COMMENT ON COLUMN public.sandboxes.content IS 'The file.';
+
+COMMENT ON COLUMN public.sandboxes.stored_at IS 'When it was uploaded.';
+
+COMMENT ON COLUMN public.sandboxes.used_at IS 'When it was uploaded, found again or fetched, to a day.';
+
 ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shapes_id_seq
     START WITH 1
@@ -4080,6 +4109,9 @@ ALTER TABLE ONLY public.resource_external
 ALTER TABLE ONLY public.retries
     ADD CONSTRAINT retries_pkey PRIMARY KEY (job_id);
 
+ALTER TABLE ONLY public.sandboxes
+    ADD CONSTRAINT sandboxes_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY public.shapes
     ADD CONSTRAINT shapes_key_key UNIQUE (key);
 
@@ -4315,6 +4347,14 @@ COMMENT ON INDEX public.retries_pkey IS 'Whether a job waits here; a resumed tas
 CREATE INDEX retries_split ON public.retries USING btree (job_id) WHERE split;
 
 COMMENT ON INDEX public.retries_split IS 'What is to be split; nearly always empty.';
+
+CREATE INDEX sandboxes_same ON public.sandboxes USING btree (owner, size, checksum);
+
+COMMENT ON INDEX public.sandboxes_same IS 'What an owner has of a size and checksum.';
+
+CREATE INDEX sandboxes_used ON public.sandboxes USING btree (used_at);
+
+COMMENT ON INDEX public.sandboxes_used IS 'The longest unused first.';
 
 COMMENT ON INDEX public.share_samples_pkey IS 'The newest sample of a share, and its course.';
 

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/internal/harvester"
+	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -35,7 +36,7 @@ func (w *world) callerAs(c Caller) caller {
 			next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 		})
 	})
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db),
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
 		Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
 	server := httptest.NewServer(routes)
 	w.t.Cleanup(server.Close)

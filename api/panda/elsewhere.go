@@ -13,7 +13,7 @@ var elsewhere = map[string]string{
 	"secret_management":     noSecrets,
 	"data_carousel":         noStaging,
 	"event":                 noEvents,
-	"file_server":           "files are not kept here: payloads fetch and store their own, and panda_transforms is a folder of payload scripts",
+	"file_server":           "only upload_cache_file and validate_cache_file are: payloads fetch and store their own files, and panda_transforms is a folder of payload scripts",
 	"idds":                  noWorkflows,
 	"workflow":              noWorkflows,
 	"metaconfig":            "the site file has the queues: divvy queue list",

@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
+	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -67,7 +68,7 @@ func boundOf(e endpoint) string {
 
 // everything is a configuration that serves all calls.
 func (w *world) everything() Config {
-	return Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db),
+	return Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
 		Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
 }
 

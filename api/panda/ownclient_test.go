@@ -292,7 +292,7 @@ func TestNotHere(t *testing.T) {
 		"/event/update_event_ranges":         noEvents,
 		"/workflow/submit_workflow":          noWorkflows,
 		"/data_carousel/change_staging_site": noStaging,
-		"/file_server/upload_cache_file":     "payloads fetch and store their own",
+		"/file_server/upload_jedi_log":       "payloads fetch and store their own",
 		"/idds/relay_idds_command":           noWorkflows,
 		"/task/get_something_new":            "no such call is known",
 		"/job/submit":                        "jobs are made of tasks",

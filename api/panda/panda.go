@@ -18,7 +18,9 @@ type Config struct {
 	Jobs    Jobs
 	Work    Work
 	Workers Workers
-	Log     *slog.Logger
+	// Sandboxes serve clients that upload files for their jobs; without them these calls are not there.
+	Sandboxes Sandboxes
+	Log       *slog.Logger
 	// Steering and Site serve scripts that submit and steer tasks; without them their calls are not there.
 	Steering Steering
 	Site     Site
@@ -47,11 +49,12 @@ const (
 
 type server struct {
 	Config
-	tasks names
-	nodes seen
+	tasks   names
+	nodes   seen
+	uploads chan struct{} // one for each upload that is in memory
 }
 
-// Routes puts the routes of both generations, and /trf/, on a router.
+// Routes puts the routes of both generations, /trf/ and /cache/ on a router.
 func Routes(root chi.Router, c Config) {
 	s := newServer(c)
 	root.Group(func(r chi.Router) {
@@ -63,19 +66,22 @@ func Routes(root chi.Router, c Config) {
 			for _, c := range s.calls() {
 				r.HandleFunc(version+c.path, c.handler())
 			}
+			if s.Sandboxes != nil {
+				r.HandleFunc(version+uploadPath, s.upload)
+			}
 			r.HandleFunc(version+"/*", notHere)
 		}
 	})
 	s.trfRoutes(root)
 }
 
-// Scripts puts /trf/ alone on a router: pilots download scripts with curl, which may not know the certificate of the
+// Scripts puts /trf/ and /cache/ alone on a router: pilots and payloads download them with curl, which may not know the certificate of the
 // listener that has the other routes.
 func Scripts(root chi.Router, c Config) { newServer(c).trfRoutes(root) }
 
 // calls are those of the new API.
 func (s *server) calls() []endpoint {
-	return slices.Concat(s.pilotCalls(), s.taskCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls())
+	return slices.Concat(s.pilotCalls(), s.taskCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls(), s.fileCalls())
 }
 
 func newServer(c Config) *server {
@@ -90,5 +96,5 @@ func newServer(c Config) *server {
 	set(&c.Wait, defaultWait)
 	set(&c.Lease, defaultLease)
 	set(&c.Timeout, defaultTimeout)
-	return &server{Config: c.bound()}
+	return &server{Config: c.bound(), uploads: make(chan struct{}, maxUploads)}
 }

@@ -32,6 +32,7 @@ func (s *server) trfRoutes(root chi.Router) {
 		root.Get(path, s.transform)
 		root.Head(path, s.transform)
 	}
+	s.cacheRoutes(root)
 }
 
 // transform is GET /trf/<name>. What the operator has of that name goes before what is built in.

@@ -21,6 +21,7 @@ import (
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -42,6 +43,7 @@ type daemon struct {
 	outside    *keys.Fresh[*access.Outside]
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
+	sandboxes  *sandbox.Store
 	wakes      *wakes
 	lead       lead
 	pages      *web.Hub

@@ -63,6 +63,7 @@ func (d *daemon) loops() []loop {
 		{name: "tokens", every: access.RefreshEvery, wake: d.wakes.on("tokens"), step: d.book.Refresh},
 		{name: "token-use", every: time.Minute, step: d.book.MarkUsed},
 		{name: "purge-audit", every: time.Minute, drain: true, step: d.purgeAudit},
+		{name: "purge-sandboxes", every: time.Minute, drain: true, step: d.sandboxes.Purge},
 		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "later", every: time.Second, step: d.store.ApplyDue},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},

@@ -22,6 +22,7 @@ import (
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/report"
+	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -121,6 +122,7 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 }
 
 func (d *daemon) openGenerator(context.Context) error {
+	d.sandboxes = sandbox.NewStore(d.pool)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
@@ -161,6 +163,7 @@ func (d *daemon) serve(context.Context) error {
 		return err
 	}
 	calls.Jobs, calls.Work, calls.Workers = d.dispatcher, d.generator, harvester.NewStore(d.pool)
+	calls.Sandboxes = d.sandboxes
 	calls.Steering, calls.Site = d.generator, d.store
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,

@@ -18,6 +18,7 @@ var floors = map[string]int{
 	"dispatcher/resource": 2,
 	"internal/site":       2,
 	"internal/harvester":  2,
+	"internal/sandbox":    2,
 	"shares":              1, // and shares/sim, shares/replay
 	"internal/pg":         0,
 	"internal/doctor":     3,
@@ -52,7 +53,7 @@ var only = map[string][]string{
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
-	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/report", "internal/doctor", "internal/access", "internal/bench", "cmd"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/doctor", "internal/access", "internal/bench", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
 	"github.com/chromedp":               {"internal/browser"},
 	"pgregory.net/rapid":                {}, // tests

@@ -1,0 +1,165 @@
+package panda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/internal/sandbox"
+)
+
+// Sandboxes keeps what panda-client uploads for jobs; *sandbox.Store is one.
+type Sandboxes interface {
+	Put(ctx context.Context, owner, name string, content []byte) error
+	Find(ctx context.Context, owner string, size, checksum int64) (name string, err error)
+	Open(ctx context.Context, name string) (*sandbox.File, error)
+}
+
+var _ Sandboxes = (*sandbox.Store)(nil)
+
+const (
+	cachePath  = "/cache/"
+	uploadPath = "/file_server/upload_cache_file"
+
+	// maxUploads bounds the uploads that are in memory, maxTransfer how long one file may take on its way.
+	maxUploads  = 4
+	maxTransfer = 5 * time.Minute
+)
+
+// fileCalls are those of the file server that read their arguments as all calls do.
+func (s *server) fileCalls() []endpoint {
+	if s.Sandboxes == nil {
+		return nil
+	}
+	return []endpoint{{http.MethodPost, "/file_server/validate_cache_file", params{"file_size": integer | needed, "checksum": integer | needed}, s.findFile}}
+}
+
+// findFile tells a client what it need not upload again: the host that the client reached, and the name.
+func (s *server) findFile(r *http.Request, a args) envelope {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	name, err := s.Sandboxes.Find(ctx, CallerOf(ctx).Name(), a.integer("file_size"), a.integer("checksum"))
+	switch {
+	case errors.Is(err, sandbox.ErrNone):
+		return envelope{Success: true, Message: "NOT FOUND"}
+	case err != nil:
+		s.Log.Warn("validate_cache_file", "error", err)
+		return bad(tryAgain)
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	return envelope{Success: true, Message: "FOUND:" + host + ":" + name}
+}
+
+// upload is POST file_server/upload_cache_file, a form with the file.
+func (s *server) upload(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		bad("expecting %s, received %s", http.MethodPost, r.Method).write(w)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), maxTransfer)
+	defer cancel()
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	case <-ctx.Done():
+		bad(tryAgain).write(w)
+		return
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(maxTransfer)) // where there is none, that of all requests holds
+	_ = control.SetWriteDeadline(time.Now().Add(maxTransfer + s.Timeout))
+	name, content, err := formFile(w, r)
+	if err == nil {
+		err = s.Sandboxes.Put(ctx, CallerOf(ctx).Name(), name, content)
+	}
+	switch {
+	case err == nil:
+		good(nil).write(w)
+	case errors.Is(err, sandbox.ErrInvalid), errors.Is(err, sandbox.ErrForeign), errors.Is(err, sandbox.ErrFull):
+		bad("%s", err).write(w)
+	default:
+		s.Log.Warn("upload_cache_file", "name", name, "error", err)
+		bad(tryAgain).write(w)
+	}
+}
+
+// formFile reads the part called file of a form. Its name is the last part of the path that the client gives.
+func formFile(w http.ResponseWriter, r *http.Request) (name string, content []byte, err error) {
+	invalid := func(format string, args ...any) (string, []byte, error) {
+		return "", nil, fmt.Errorf("%w: %s", sandbox.ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, sandbox.MaxSize+64<<10)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return invalid("the body must be multipart/form-data with a part called file")
+	}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return invalid("no part called file in the form")
+		}
+		if err != nil {
+			return invalid("%s", err)
+		}
+		if part.FormName() != "file" {
+			continue
+		}
+		content, err := io.ReadAll(part)
+		if large := new(http.MaxBytesError); errors.As(err, &large) {
+			return invalid("more than %d bytes", sandbox.MaxSize)
+		}
+		if err != nil {
+			return invalid("%s", err)
+		}
+		return part.FileName(), content, nil
+	}
+}
+
+// cacheRoutes serves the files. As in PanDA they are free of tokens: payloads have none. The names that clients give them hold a
+// random UUID.
+func (s *server) cacheRoutes(root chi.Router) {
+	if s.Sandboxes == nil {
+		return
+	}
+	root.Get(cachePath+"{name}", s.fetch)
+	root.Head(cachePath+"{name}", s.fetch)
+}
+
+// fetch is GET /cache/<name>.
+func (s *server) fetch(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), maxTransfer)
+	defer cancel()
+	f, err := s.Sandboxes.Open(ctx, chi.URLParam(r, "name"))
+	switch {
+	case errors.Is(err, sandbox.ErrNone):
+		http.Error(w, fmt.Sprintf("no file of this name here: those that nobody uses are kept for %d days", sandbox.Unused/(24*time.Hour)), http.StatusNotFound)
+		return
+	case err != nil:
+		s.Log.Warn("a sandbox could not be read", "error", err)
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, tryAgain, http.StatusServiceUnavailable)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Length", strconv.FormatInt(f.Size, 10))
+	h.Set("X-Content-Type-Options", "nosniff")
+	if r.Method == http.MethodHead {
+		return
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(maxTransfer))
+	if err := f.CopyTo(ctx, w); err != nil && ctx.Err() == nil {
+		s.Log.Warn("a sandbox was not sent to its end", "error", err)
+		panic(http.ErrAbortHandler) // the reader must not take a part for the whole
+	}
+}

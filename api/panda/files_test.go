@@ -1,0 +1,133 @@
+package panda
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/sandbox"
+)
+
+// archive is a gzip file.
+func archive(t testing.TB, content string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, content); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// upload sends a file as panda-client does and returns the answer.
+func (c caller) upload(part, name string, content []byte) string {
+	c.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	w, err := form.CreateFormFile(part, name)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	resp, err := http.Post(c.url+uploadPath, form.FormDataContentType(), &body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		c.t.Fatalf("%s: %d %v", name, resp.StatusCode, err)
+	}
+	return string(answer)
+}
+
+// get fetches a path of the server, with no credential.
+func (c caller) get(path string) (int, string) {
+	c.t.Helper()
+	resp, err := http.Get(strings.TrimSuffix(c.url, "/api/v1") + path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// What panda-client does before it submits a task: has it been uploaded already, else upload; and what a job does with it.
+func TestUpload(t *testing.T) {
+	w := newWorld(t, dispatcher.Timing{})
+	alice, bob := w.callerAs(Caller{User: "alice"}), w.callerAs(Caller{User: "bob"})
+	one, two := archive(t, "one"), archive(t, "two")
+	same := func(c caller, content string) string {
+		a := map[string]any{"file_size": len(archive(t, content)), "checksum": crc32.ChecksumIEEE([]byte(content))}
+		var e envelope
+		if err := json.Unmarshal([]byte(c.raw(send, "/file_server/validate_cache_file", a)), &e); err != nil || !e.Success {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		return e.Message
+	}
+	if got := same(alice, "one"); got != "NOT FOUND" {
+		t.Errorf("before the upload: %s", got)
+	}
+	for _, c := range []struct {
+		who        caller
+		part, name string
+		content    []byte
+		want       string
+	}{
+		{alice, "file", "jobO.1.tar.gz", one, nothing},
+		{alice, "file", "/tmp/x/jobO.2.tar.gz", two, nothing}, // as its native library names it
+		{bob, "file", "jobO.1.tar.gz", two, `{"success":false,"message":"the file belongs to another user: jobO.1.tar.gz","data":null}`},
+		{alice, "other", "jobO.1.tar.gz", two, `{"success":false,"message":"the file is not accepted: no part called file in the form","data":null}`},
+		{alice, "file", "job O", two, `{"success":false,"message":"the file is not accepted: name \"job O\": up to 200 letters, digits, dots, dashes and underscores, a letter or digit first","data":null}`},
+		{alice, "file", "jobO.3.tar.gz", []byte("x"), `{"success":false,"message":"the file is not accepted: jobO.3.tar.gz: not a gzip file","data":null}`},
+		{alice, "file", "jobO.3.tar.gz", make([]byte, sandbox.MaxSize+1), `{"success":false,"message":"the file is not accepted: jobO.3.tar.gz has more than 10485760 bytes","data":null}`},
+		{alice, "file", "jobO.3.tar.gz", make([]byte, sandbox.MaxSize+1<<20), `{"success":false,"message":"the file is not accepted: more than 10485760 bytes","data":null}`},
+	} {
+		if got := c.who.upload(c.part, c.name, c.content); got != c.want {
+			t.Errorf("%s %s:\n got %s\nwant %s", c.part, c.name, got, c.want)
+		}
+	}
+	at, err := url.Parse(alice.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := same(alice, "one"), "FOUND:"+at.Hostname()+":jobO.1.tar.gz"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := same(bob, "one"); got != "NOT FOUND" {
+		t.Errorf("another's: %s", got)
+	}
+	for path, want := range map[string]string{"/cache/jobO.1.tar.gz": "200 " + string(one), "/cache/jobO.2.tar.gz": "200 " + string(two),
+		"/cache/jobO.3.tar.gz": "404 no file of this name here: those that nobody uses are kept for 30 days\n", "/cache/..%2fx": "404 no file of this name here: those that nobody uses are kept for 30 days\n"} {
+		if status, body := bob.get(path); fmt.Sprint(status, " ", body) != want {
+			t.Errorf("%s: %d %q", path, status, body)
+		}
+	}
+	if got := alice.raw(send, uploadPath, map[string]any{"file": "x"}); !strings.Contains(got, "multipart/form-data") {
+		t.Error(got)
+	}
+	if got := alice.raw(get, uploadPath, nil); !strings.Contains(got, "expecting POST, received GET") {
+		t.Error(got)
+	}
+}

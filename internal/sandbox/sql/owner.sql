@@ -1,0 +1,2 @@
+-- Whose a file is.
+SELECT owner FROM sandboxes WHERE name = @name::text;
