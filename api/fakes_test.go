@@ -101,6 +101,12 @@ func (f *fakeDispatcher) TaskJobs(_ context.Context, filter dispatcher.JobFilter
 	return f.jobs, 0, f.err
 }
 
+func (f *fakeDispatcher) LeasedJobs(_ context.Context, filter dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
+	filter.State = "leased"
+	f.filter = filter
+	return f.jobs, 0, f.err
+}
+
 func (f *fakeDispatcher) QueuesLately(string) []dispatcher.QueueLately { return f.lately }
 
 func (f *fakeDispatcher) Lately(dispatcher.DecidedFilter) dispatcher.Lately {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -19,6 +20,9 @@ type byID struct {
 type jobsInput struct {
 	Cursor
 	Task  int64  `query:"task" minimum:"1" doc:"Only jobs of this task."`
+	User  string `query:"user" doc:"Only jobs of this user's tasks."`
+	Share string `query:"share" doc:"Only jobs of this share or one below it."`
+	Queue string `query:"queue" doc:"Only jobs that are leased at this queue; with a state in which jobs end, whose last attempt was there."`
 	State string `query:"state" enum:"waiting,ready,leased,finished,failed,cancelled" doc:"Only jobs in this state."`
 }
 
@@ -43,19 +47,10 @@ type Killed struct {
 func (s *server) jobRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: []string{"jobs"}, Summary: "List jobs",
-		Description: "In the order of their ids, live and ended ones. A page of a task's jobs in one state may be short, or empty, and have a next: no more than some " +
-			"thousand jobs are looked at for one.",
-	}, func(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
-		after, err := in.afterID()
-		if err != nil {
-			return Page[dispatcher.JobRow]{}, err
-		}
-		if in.Task > 0 {
-			return s.taskJobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
-		}
-		jobs, err := s.dispatcher.Jobs(ctx, dispatcher.JobFilter{State: in.State, After: after, Limit: in.Limit})
-		return page(jobs, in.Limit, func(j dispatcher.JobRow) int64 { return j.ID }), err
-	})
+		Description: "In the order of their ids, live and ended ones; by user, share or queue and not leased: task by task, the newest that is not over first, of the tasks that are " +
+			"in the share now. A page of jobs that are chosen may be short, or empty, and have a next: no more than some thousand are looked at for one. " +
+			"A task goes with a state only.",
+	}, s.listJobs)
 	route(s, huma.Operation{
 		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{id}", Tags: []string{"jobs"}, Summary: "Show a job with its attempts",
 	}, func(ctx context.Context, in *byID) (dispatcher.JobRow, error) { return s.dispatcher.Job(ctx, in.ID) })
@@ -69,6 +64,42 @@ func (s *server) jobRoutes() {
 		OperationID: "kill-job", Method: http.MethodPost, Path: "/v1/jobs/{id}/kill", Tags: []string{"jobs"}, Summary: "Cancel a job",
 		Description: "A waiting or ready job is cancelled at once; a leased one gets SIGTERM through its pilot's next renew. An ended job stays as it is.",
 	}, s.killJob)
+}
+
+func (s *server) listJobs(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
+	one, some := in.Task > 0, in.User != "" || in.Share != "" || in.Queue != ""
+	switch {
+	case one && some:
+		var f faults
+		f.add("query.task", "expected no user, share or queue beside a task", in.Task)
+		return Page[dispatcher.JobRow]{}, f.problem()
+	case some:
+		return s.someJobs(ctx, in)
+	}
+	after, err := in.afterID()
+	if err != nil {
+		return Page[dispatcher.JobRow]{}, err
+	}
+	if one {
+		return s.taskJobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
+	}
+	jobs, err := s.dispatcher.Jobs(ctx, dispatcher.JobFilter{State: in.State, After: after, Limit: in.Limit})
+	return page(jobs, in.Limit, func(j dispatcher.JobRow) int64 { return j.ID }), err
+}
+
+// someJobs lists those of a user, a share or a queue. What is misspelt is told, in place of an empty list.
+func (s *server) someJobs(ctx context.Context, in *jobsInput) (p Page[dispatcher.JobRow], err error) {
+	if in.State == "leased" || in.State == "" && in.Queue != "" {
+		p, err = s.leasedJobs(ctx, in)
+	} else {
+		p, err = s.chosenJobs(ctx, in)
+	}
+	if err == nil && len(p.Items) == 0 && p.Next == "" {
+		if err = s.knownShare(in.Share); err == nil && in.Queue != "" {
+			_, err = s.queueIn(s.dispatcher.Queues(), in.Queue)
+		}
+	}
+	return p, err
 }
 
 func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (Page[dispatcher.JobRow], error) {
@@ -100,12 +131,15 @@ func (s *server) killJob(ctx context.Context, in *byID) (Killed, error) {
 }
 
 // afterID reads the cursor of a list that is ordered by id.
-func (c Cursor) afterID() (int64, error) {
+func (c Cursor) afterID() (int64, error) { return c.cursor(false) }
+
+// cursor is afterID; of a list in two halves that of the second one is negative.
+func (c Cursor) cursor(halves bool) (int64, error) {
 	if c.After == "" {
 		return 0, nil
 	}
 	id, err := strconv.ParseInt(c.After, 10, 64)
-	if err != nil || id < 0 {
+	if err != nil || id < 0 && !halves || id == math.MinInt64 {
 		var f faults
 		f.add("query.after", "expected the next of a page before", c.After)
 		return 0, f.problem()

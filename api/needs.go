@@ -30,6 +30,8 @@ type Dispatcher interface {
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
 	// TaskJobs is Jobs of one task; next is the After of the next page, 0 on the last one.
 	TaskJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
+	// LeasedJobs are those that pilots have, of a user, a share or a queue.
+	LeasedJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
 	// JobLog is the end of an attempt's output; attempt 0 = the last one.
 	JobLog(ctx context.Context, id int64, attempt int) (string, error)
 	// ShareStock says how well shares are supplied with ready jobs; TaskQueues, where those of a task may run.

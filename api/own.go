@@ -239,6 +239,14 @@ func (o ownJobs) TaskJobs(ctx context.Context, f dispatcher.JobFilter) ([]dispat
 	return o.Dispatcher.TaskJobs(ctx, f)
 }
 
+// LeasedJobs lists those that the caller may see.
+func (o ownJobs) LeasedJobs(ctx context.Context, f dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
+	if user := onlyUser(ctx); user != "" {
+		f.User = user
+	}
+	return o.Dispatcher.LeasedJobs(ctx, f)
+}
+
 // JobLog is the end of an attempt's output, if the caller may see the job.
 func (o ownJobs) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
 	if err := o.may(ctx, id); err != nil {

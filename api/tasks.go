@@ -37,6 +37,7 @@ type tasksInput struct {
 	State []string `query:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted" doc:"Only tasks in one of these states, separated by commas."`
 	Share string   `query:"share" doc:"Only tasks of this share or one below it."`
 	Label string   `query:"label" doc:"Only tasks of this label."`
+	Order string   `query:"order" enum:"id,newest" default:"id" doc:"id: by rising id. newest: those that are not over first, then the others, each the newest first."`
 }
 
 func (s *server) taskRoutes() {
@@ -49,7 +50,7 @@ func (s *server) taskRoutes() {
 	})
 	route(s, huma.Operation{
 		OperationID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tags: tags, Summary: "List tasks",
-		Description: "In the order of their ids.",
+		Description: "In the order of their ids, or the newest first. A page of few newest ones among many may be short, or empty, and have a next.",
 	}, s.listTasks)
 	route(s, huma.Operation{
 		OperationID: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tags: tags, Summary: "Show a task",
@@ -89,15 +90,16 @@ func (s *server) taskRoutes() {
 }
 
 func (s *server) listTasks(ctx context.Context, in *tasksInput) (Page[generator.Task], error) {
-	after, err := in.afterID()
+	newest := in.Order == "newest"
+	after, err := in.cursor(newest)
 	if err != nil {
 		return Page[generator.Task]{}, err
 	}
 	tasks, next, err := s.Tasks.Tasks(ctx, generator.Filter{
-		User: in.User, State: in.State, Share: in.Share, Label: in.Label, After: after, Limit: in.Limit,
+		User: in.User, State: in.State, Share: in.Share, Label: in.Label, Newest: newest, After: after, Limit: in.Limit,
 	})
 	p := Page[generator.Task]{Items: list(tasks)}
-	if next > 0 {
+	if next != 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
 	if err == nil && len(p.Items) == 0 && next == 0 { // not before: tasks that are over may have a share that is no more

@@ -267,7 +267,10 @@ type Attempt struct {
 
 // JobFilter selects jobs for a list. Zero fields select nothing away.
 type JobFilter struct {
-	Task  int64 // of TaskJobs
+	Task  int64  // of TaskJobs
+	User  string // of LeasedJobs, as the next two are: whose task it is
+	Share string // this share and all below it
+	Queue string
 	State string
 	After int64 // ids above this one: the cursor
 	Limit int   // 1 … 1000; 0 = 100

@@ -59,8 +59,10 @@ type Filter struct {
 	State []string // one of these; none = any
 	Share string   // this share and all below it
 	Label string
-	After int64 // ids above this one: the cursor
-	Limit int   // 1 … 1000; 0 = 100
+	// Newest has those that are not over first, each half the newest first; else they come by rising id.
+	Newest bool
+	After  int64 // the cursor: ids above this one; with Newest the next of a page before
+	Limit  int   // 1 … 1000; 0 = 100
 }
 
 // taskRow is a task with its share's path.
@@ -129,13 +131,16 @@ func (g *Generator) Task(ctx context.Context, id int64) (Task, error) {
 	return row.task(), nil
 }
 
-// Tasks lists tasks by rising id. next is the After of the next page, 0 when this is the last one.
+// Tasks lists tasks by rising id, or the Newest first. next is the After of the next page, 0 when this is the last one.
 func (g *Generator) Tasks(ctx context.Context, f Filter) (tasks []Task, next int64, err error) {
 	limit := f.Limit
 	if limit == 0 {
 		limit = 100
 	}
 	limit = min(max(limit, 1), 1000)
+	if f.Newest {
+		return g.newest(ctx, f, limit)
+	}
 	rows, err := g.cfg.Pool.Query(ctx, query["tasks"], pgx.StrictNamedArgs{"user": f.User, "states": append([]string{}, f.State...), "share": f.Share,
 		"label": f.Label, "after": f.After, "limit": limit + 1})
 	if err != nil {

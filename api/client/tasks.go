@@ -56,13 +56,18 @@ type TaskFilter struct {
 	State []string // one of these; none = any
 	Share string   // this one and those below it
 	Label string
-	Limit int    // 0 = 100
-	After string // the Next of the page before
+	// Newest has those that are not over first, each half the newest first; else they come by rising id.
+	Newest bool
+	Limit  int    // 0 = 100
+	After  string // the Next of the page before
 }
 
 // JobFilter selects jobs; zero fields select nothing away.
 type JobFilter struct {
 	Task  int64
+	User  string
+	Share string // this one and those below it
+	Queue string
 	State string
 	Limit int
 	After string
@@ -124,6 +129,9 @@ func (c *Client) Tasks(ctx context.Context, f TaskFilter) (Page[Task], error) {
 	q.set("state", strings.Join(f.State, ","))
 	q.set("share", f.Share)
 	q.set("label", f.Label)
+	if f.Newest {
+		q.set("order", "newest")
+	}
 	q.page(f.Limit, f.After)
 	return get[Page[Task]](ctx, c, call{method: http.MethodGet, path: "/v1/tasks", query: url.Values(q), repeat: true})
 }
@@ -205,6 +213,9 @@ func taskPath(id int64, rest string) string { return fmt.Sprintf("/v1/tasks/%d%s
 func (c *Client) Jobs(ctx context.Context, f JobFilter) (Page[Job], error) {
 	q := query{}
 	q.number("task", f.Task)
+	q.set("user", f.User)
+	q.set("share", f.Share)
+	q.set("queue", f.Queue)
 	q.set("state", f.State)
 	q.page(f.Limit, f.After)
 	return get[Page[Job]](ctx, c, call{method: http.MethodGet, path: "/v1/jobs", query: url.Values(q), repeat: true})

@@ -34,9 +34,9 @@ func claimListCommand(c *cli) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List resource claims by id; without --state those that are not released", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			page, err := gather(all, filter.After, func(after string) (client.Page[client.Claim], error) {
+			page, err := gather(pages{all, filter.After, filter.Limit}, func(after string, limit int) (client.Page[client.Claim], error) {
 				f := filter
-				f.After = after
+				f.After, f.Limit = after, limit
 				return cl.Claims(ctx, f)
 			})
 			if err != nil {

@@ -12,7 +12,7 @@ var examples = map[string]string{
 	"import":                "  divvy import panda-shares global-shares.csv > site.yml",
 	"job":                   "  divvy job list --task 7 --state failed\n  divvy job explain 1234",
 	"job kill":              "  divvy job kill 1234 1235",
-	"job list":              "  divvy job list --task 7 --state failed\n  divvy job list --task 7 --all -o json",
+	"job list":              "  divvy job list --task 7 --state failed\n  divvy job list --user alice --state failed\n  divvy job list --queue BNL\n  divvy job list --task 7 --all -o json",
 	"job logs":              "  divvy job logs 1234\n  divvy job logs 1234 --attempt 2",
 	"job show":              "  divvy job show 1234\n  divvy job show 1234 -o yaml",
 	"migrate":               "  divvy migrate status --database postgres://divvy@db/divvy",

@@ -31,11 +31,11 @@ func jobCommand(c *cli) *cobra.Command {
 func jobListCommand(c *cli) *cobra.Command {
 	var filter client.JobFilter
 	var all bool
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id", Args: takes(),
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id; of a user or share the newest task first", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			page, err := gather(all, filter.After, func(after string) (client.Page[dispatcher.JobRow], error) {
+			page, err := gather(pages{all, filter.After, filter.Limit}, func(after string, limit int) (client.Page[dispatcher.JobRow], error) {
 				f := filter
-				f.After = after
+				f.After, f.Limit = after, limit
 				return cl.Jobs(ctx, f)
 			})
 			if err != nil {
@@ -44,6 +44,9 @@ func jobListCommand(c *cli) *cobra.Command {
 			return c.print(page, func(w io.Writer) { writeJobs(w, page, c.wide(), time.Now()) })
 		})}
 	cmd.Flags().Int64Var(&filter.Task, "task", 0, "only jobs of this task")
+	cmd.Flags().StringVar(&filter.User, "user", "", "only jobs of this user's tasks")
+	cmd.Flags().StringVar(&filter.Share, "share", "", "only jobs of this share and those below it")
+	cmd.Flags().StringVar(&filter.Queue, "queue", "", "only jobs leased at this queue; with an ended --state, whose last attempt was there")
 	cmd.Flags().StringVar(&filter.State, "state", "", "only jobs in this state: waiting, ready, leased, finished, failed, cancelled")
 	_ = cmd.RegisterFlagCompletionFunc("state", fixed("waiting", "ready", "leased", "finished", "failed", "cancelled"))
 	cmd.Flags().IntVar(&filter.Limit, "limit", 100, "jobs a page, 1 to 1000")
@@ -230,12 +233,28 @@ func more(w io.Writer, next string) {
 	}
 }
 
-// gather reads one page, or with all everything that follows.
-func gather[T any](all bool, after string, read func(after string) (client.Page[T], error)) (client.Page[T], error) {
-	page, err := read(after)
-	for err == nil && all && page.Next != "" {
+// pages are what a list asks for: all that follows, or one of so many items.
+type pages struct {
+	all   bool
+	after string
+	limit int
+}
+
+// mostPages bounds how many are read to fill one: a daemon looks at so many items for each, and few of them may be wanted.
+const mostPages = 100
+
+// gather reads one page, or with all everything that follows. One that is short and not the last is filled up.
+func gather[T any](want pages, read func(after string, limit int) (client.Page[T], error)) (client.Page[T], error) {
+	page, err := read(want.after, want.limit)
+	for n := 1; err == nil && page.Next != ""; n++ {
+		left := want.limit
+		if !want.all {
+			if left -= len(page.Items); left <= 0 || n >= mostPages {
+				break
+			}
+		}
 		var next client.Page[T]
-		next, err = read(page.Next)
+		next, err = read(page.Next, left)
 		page.Items, page.Next = append(page.Items, next.Items...), next.Next
 	}
 	return page, err

@@ -135,7 +135,7 @@ func sharesHistoryCommand(c *cli) *cobra.Command {
 			if limit < 1 || limit > 1000 {
 				return usagef("--limit %d: expected 1 to 1000 versions a page; --all has all pages", limit)
 			}
-			page, err := gather(all, after, func(after string) (client.Page[client.SiteHead], error) {
+			page, err := gather(pages{all, after, limit}, func(after string, limit int) (client.Page[client.SiteHead], error) {
 				return cl.SiteVersions(ctx, limit, after)
 			})
 			if err != nil {

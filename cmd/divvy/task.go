@@ -25,13 +25,13 @@ func taskCommand(c *cli) *cobra.Command {
 }
 
 func taskListCommand(c *cli) *cobra.Command {
-	var f client.TaskFilter
+	f := client.TaskFilter{Newest: true}
 	var all bool
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List tasks by id", Args: takes(),
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List tasks: those that are not over first, the newest on top", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			page, err := gather(all, f.After, func(after string) (client.Page[client.Task], error) {
+			page, err := gather(pages{all, f.After, f.Limit}, func(after string, limit int) (client.Page[client.Task], error) {
 				g := f
-				g.After = after
+				g.After, g.Limit = after, limit
 				return cl.Tasks(ctx, g)
 			})
 			if err != nil {
@@ -95,7 +95,7 @@ func (c *cli) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.C
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer cl.Close()
-	page, err := cl.Tasks(cmd.Context(), client.TaskFilter{Limit: 1000})
+	page, err := cl.Tasks(cmd.Context(), client.TaskFilter{Newest: true, Limit: 1000})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

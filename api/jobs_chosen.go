@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
+)
+
+// Bounds of a page of jobs that are chosen by user, share or queue: reads of a task's jobs, and tasks that are read at once.
+const (
+	mostTaskReads = 20
+	tasksAtOnce   = 50
+)
+
+// chosen is a page of jobs of a user, a share or a queue that is being put together: task by task, the newest one that is not
+// over first. So no index but those of tasks is needed, and a page costs the same whatever there is.
+type chosen struct {
+	s    *server
+	in   *jobsInput
+	page Page[dispatcher.JobRow]
+	left int // reads of a task's jobs
+}
+
+// leasedJobs are those that pilots have: leases know share, queue and task, whatever became of these since.
+func (s *server) leasedJobs(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
+	after, err := in.afterID()
+	if err != nil {
+		return Page[dispatcher.JobRow]{}, err
+	}
+	jobs, next, err := s.dispatcher.LeasedJobs(ctx, dispatcher.JobFilter{User: in.User, Share: in.Share, Queue: in.Queue, After: after, Limit: in.Limit})
+	p := Page[dispatcher.JobRow]{Items: list(jobs)}
+	if next > 0 {
+		p.Next = strconv.FormatInt(next, 10)
+	}
+	return p, err
+}
+
+// chosenJobs lists jobs by what their tasks are.
+func (s *server) chosenJobs(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
+	c := chosen{s: s, in: in, page: Page[dispatcher.JobRow]{Items: []dispatcher.JobRow{}}, left: mostTaskReads}
+	from, after, err := c.cursor()
+	if err != nil {
+		return c.page, err
+	}
+	f := generator.Filter{User: in.User, Share: in.Share, Newest: true, After: from, Limit: tasksAtOnce}
+	for {
+		tasks, next, err := s.Tasks.Tasks(ctx, f)
+		if err != nil {
+			return c.page, err
+		}
+		for i := range tasks {
+			if i > 0 || tasks[i].ID != within(from) {
+				after = 0
+			}
+			if full, err := c.task(ctx, &tasks[i], after); full || err != nil {
+				return c.page, err
+			}
+		}
+		if next == 0 {
+			return c.page, nil
+		}
+		f.After, from, after = next, next, 0
+		if c.left--; c.left <= 0 { // tasks that are looked through cost something too
+			c.page.Next = fmt.Sprintf("%d.0", next)
+			return c.page, nil
+		}
+	}
+}
+
+// within is the task in which a page goes on that begins below a cursor.
+func within(from int64) int64 {
+	if from < 0 {
+		from = -from
+	}
+	return from - 1
+}
+
+// cursor reads after: below which task the page begins, as the list of the newest tasks has it, and behind which of its jobs.
+func (c *chosen) cursor() (from, job int64, err error) {
+	if c.in.After == "" {
+		return 0, 0, nil
+	}
+	task, rest, _ := strings.Cut(c.in.After, ".")
+	if from, err = (Cursor{After: task}).cursor(true); err == nil {
+		job, err = Cursor{After: rest}.afterID()
+	}
+	return from, job, err
+}
+
+// task adds the jobs of one task. It is full when the page is over, which then has a next.
+func (c *chosen) task(ctx context.Context, t *generator.Task, after int64) (full bool, err error) {
+	if t.EndedAt != nil && (c.in.State == "waiting" || c.in.State == "ready") {
+		return false, nil
+	}
+	here := t.ID + 1
+	if t.EndedAt != nil {
+		here = -here
+	}
+	for {
+		jobs, next, err := c.s.dispatcher.TaskJobs(ctx, dispatcher.JobFilter{Task: t.ID, State: c.in.State, After: after, Limit: 1000})
+		if err != nil {
+			return false, err
+		}
+		for _, j := range jobs {
+			if !c.wants(&j) {
+				continue
+			}
+			if len(c.page.Items) == c.in.Limit {
+				c.page.Next = fmt.Sprintf("%d.%d", here, j.ID-1)
+				return true, nil
+			}
+			c.page.Items = append(c.page.Items, j)
+		}
+		c.left--
+		switch {
+		case next == 0:
+			return false, nil
+		case c.left <= 0:
+			c.page.Next = fmt.Sprintf("%d.%d", here, next)
+			return true, nil
+		}
+		after = next
+	}
+}
+
+// wants says whether a job is one of those that were asked for.
+func (c *chosen) wants(j *dispatcher.JobRow) bool {
+	return (c.in.Share == "" || j.Share == c.in.Share || strings.HasPrefix(j.Share, c.in.Share+"/")) && (c.in.Queue == "" || j.Queue == c.in.Queue)
+}
