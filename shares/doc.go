@@ -12,19 +12,21 @@
 //	D(leaf) = min(max, held + want)        D(node) = min(max, Σ D(children))
 //	O(leaf) = owned                        O(node) = max(owned, Σ O(children))
 //
+// A min is carried up the tree: what it asks of the pool beyond what is owned, the share above asks too, see floors.
+//
 // # The solver: fill(node, R) splits R over the children
 //
 //  1. own: every child gets min(D, O), of all tiers. If R is less than that: by weight, tier by tier.
 //  2. pool: R − Σ O goes to the demand above step 1. Tier by tier, child c gets clamp(λ·w, floor, demand)
-//     with the one λ that uses everything up, floor being what step 1 left of min(min, D). The floors of
-//     later tiers are kept back first. Floors that do not fit are filled by weight, of all tiers together.
+//     with the one λ that uses everything up, floor being what min(min, D) of c, or the mins below it together,
+//     ask beyond step 1. The floors of later tiers are kept back first. Floors that do not fit are filled by weight,
+//     of all tiers together.
 //  3. lent: what idle owners leave, each up to its lend, goes to the demand that is left, each up to its
 //     borrow, by weight, in the order of the pool. Limits count through all levels, see limits: units that a
 //     branch neither uses nor may lend are idle on purpose, and part of nobody's target.
 //
 // Children of weight 0 come last in each of these, in tier order, equally. Then the same for every child with
-// what it got; the root starts with min(R, D). A min or max counts among siblings: a floor that a parent does
-// not get is not there to hand on.
+// what it got; the root starts with min(R, D).
 //
 // λ is exact: breakpoints low/w and top/w are sorted and the linear piece that holds the solution is solved;
 // there is no iteration, no division by w = 0 (weightless children share with 1 each) and no result that
@@ -67,4 +69,6 @@
 //     of up to 120 leaves, in 5 where there is less than is owned): demand that idle units of its branch could serve counts as
 //     served by them, but the pool comes first and may serve it again. The branch then leaves units that nobody's target has,
 //     and that admission gives to whoever may have them.
+//  7. Every share gets min(min, D) where, without limits of lending, R covers Σ of max(owned, min, the same of its children)
+//     over the shares at the top and no max is below it. Tree.Overcommits names where it is not so.
 package shares

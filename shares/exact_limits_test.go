@@ -138,7 +138,7 @@ func (l *exactLimits) portion(i int) {
 		l.portionShort(kids, l.quota[i], least(minus(plus(l.owned(i), l.part[i]), minus(l.quota[i], free)), under))
 	} else {
 		free = greatest(new(big.Rat), least(free, under))
-		for k, part := range l.fromPool(kids, uses, tops, free) {
+		for k, part := range l.fromPool(kids, tops, free) {
 			l.part[kids[k]], l.quota[kids[k]] = part, plus(owned[k], part)
 		}
 	}
@@ -162,7 +162,7 @@ func (l *exactLimits) portionShort(kids []int, quota, most *big.Rat) {
 	for _, u := range given {
 		left = minus(left, u)
 	}
-	parts := l.fromPool(kids, uses, tops, greatest(new(big.Rat), least(left, most)))
+	parts := l.fromPool(kids, tops, greatest(new(big.Rat), least(left, most)))
 	idle := make([]*big.Rat, len(kids))
 	for k := range kids {
 		left, idle[k] = minus(left, parts[k]), minus(owned[k], given[k])
@@ -180,13 +180,24 @@ func (l *exactLimits) columns(kids []int) (zeros, uses, tops, owned []*big.Rat) 
 	return zeros, uses, tops, owned
 }
 
+// asks is that of exact where what own units serve follows from the limits; what a branch owns beyond its children
+// serves them first.
+func (l *exactLimits) asks(i int) *big.Rat {
+	low, _ := l.t.Nodes[i].Plan.Min.In(l.pool)
+	below := minus(new(big.Rat), l.owned(i))
+	for _, c := range l.t.Nodes[i].Children {
+		below = plus(below, plus(l.owned(c), l.asks(c)))
+	}
+	wanted := greatest(minus(rat(int64(low)), l.use[i]), below)
+	return greatest(new(big.Rat), least(wanted, minus(l.demand(i), l.use[i])))
+}
+
 // fromPool is step 2: floors by weight if they don't fit, else everybody between floor and top.
-func (l *exactLimits) fromPool(kids []int, own, tops []*big.Rat, free *big.Rat) []*big.Rat {
+func (l *exactLimits) fromPool(kids []int, tops []*big.Rat, free *big.Rat) []*big.Rat {
 	zeros, floors, sum := make([]*big.Rat, len(kids)), make([]*big.Rat, len(kids)), new(big.Rat)
 	for k, c := range kids {
-		low, _ := l.t.Nodes[c].Plan.Min.In(l.pool)
 		zeros[k] = new(big.Rat)
-		floors[k] = least(tops[k], greatest(new(big.Rat), minus(least(rat(int64(low)), l.demand(c)), own[k])))
+		floors[k] = least(tops[k], l.asks(c))
 		sum = plus(sum, floors[k])
 	}
 	if sum.Cmp(free) > 0 {
@@ -199,7 +210,6 @@ func (l *exactLimits) fill(i int, r *big.Rat) []*big.Rat {
 	kids := l.t.Nodes[i].Children
 	zeros, uses, _, owned := l.columns(kids)
 	got := l.pour(kids, zeros, uses, r, true)
-	own := append([]*big.Rat(nil), got...)
 	left, lendable := r, new(big.Rat)
 	pool := plus(r, l.kept[i])
 	if i == 0 {
@@ -221,7 +231,7 @@ func (l *exactLimits) fill(i int, r *big.Rat) []*big.Rat {
 		pool = greatest(pool, parts)
 	}
 	if free := least(left, pool); free.Sign() > 0 {
-		add(l.fromPool(kids, own, tops, free))
+		add(l.fromPool(kids, tops, free))
 	}
 	if left.Sign() > 0 {
 		add(l.pour(kids, zeros, tops, least(left, lendable), true))

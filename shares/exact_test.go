@@ -63,6 +63,18 @@ func (e *exact) owned(i int) *big.Rat {
 	return greatest(sum, rat(int64(own)))
 }
 
+// asks is what the mins in and below a node want of the pool of its family: what it needs for that, or would need
+// for its children's own units and what they ask, as far as it has demand, without what it owns itself.
+func (e *exact) asks(i int) *big.Rat {
+	low, _ := e.t.Nodes[i].Plan.Min.In(e.pool)
+	below := new(big.Rat)
+	for _, c := range e.t.Nodes[i].Children {
+		below = plus(below, plus(e.owned(c), e.asks(c)))
+	}
+	need := least(greatest(rat(int64(low)), below), e.demand(i))
+	return greatest(new(big.Rat), minus(need, least(e.demand(i), e.owned(i))))
+}
+
 func (e *exact) give(i int, r *big.Rat) {
 	e.target[i] = r
 	kids := e.t.Nodes[i].Children
@@ -98,8 +110,7 @@ func (e *exact) fill(kids []int, r *big.Rat) []*big.Rat {
 	pool := greatest(new(big.Rat), minus(r, sumOwned))
 	floors, tops, sumFloors := make([]*big.Rat, n), make([]*big.Rat, n), new(big.Rat)
 	for k, c := range kids {
-		low, _ := e.t.Nodes[c].Plan.Min.In(e.pool)
-		floors[k] = greatest(new(big.Rat), minus(least(rat(int64(low)), demand[k]), own[k]))
+		floors[k] = e.asks(c)
 		tops[k] = minus(demand[k], own[k])
 		sumFloors = plus(sumFloors, floors[k])
 	}

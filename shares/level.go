@@ -94,7 +94,7 @@ func (s *solver) sorted(c *class, step int) {
 		hint = make([]int32, 0, 2*len(c.seats))
 		for _, seat := range c.seats {
 			hint = append(hint, seat<<1)
-			if (step == stepPool || step == stepPart) && s.floor[seat] > 0 {
+			if (step == stepPool || step == stepPart) && s.floors != nil && s.floors.some[seat] {
 				hint = append(hint, seat<<1|1)
 			}
 		}

@@ -19,7 +19,7 @@ func levelled(t rapid.TB, weights, low, top []float64, b float64) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSolver(NewPool(tree, "default"))
+	s := &NewPool(tree, "default").solver
 	f := &s.families[0]
 	copy(s.low[f.lo:f.hi], low)
 	copy(s.top[f.lo:f.hi], top)

@@ -20,6 +20,7 @@ type limits struct {
 
 	use  []float64 // step 1: what its own units serve, through lending inside too
 	give []float64 // owned units that it hands on to its siblings, idle and within lend
+	asks []float64 // of the pool: what min is short of use, see floors
 	kept []float64 // owned units that are idle and may not leave, though nobody inside can use them
 
 	quota []float64 // owned + part
@@ -34,7 +35,7 @@ type limits struct {
 }
 
 // sums are figures of the children of a seat.
-type sums struct{ use, want, borrow, give float64 }
+type sums struct{ use, want, borrow, give, asks float64 }
 
 // newLimits is nil if nobody in the pool has a limit.
 func newLimits(p *Pool) *limits {
@@ -52,7 +53,7 @@ func limitsOf(p *Pool) *limits {
 	n := len(p.nodeOf)
 	column := func() []float64 { return make([]float64, n) }
 	l := &limits{lend: column(), borrow: column(), depth: make([]int32, n), within: make([]int32, n), levels: 1,
-		use: column(), give: column(), kept: column(), quota: column(), part: column(), more: column(),
+		use: column(), give: column(), asks: column(), kept: column(), quota: column(), part: column(), more: column(),
 		inside: make([]sums, n), at: -1}
 	for seat := range n {
 		node := &p.tree.Nodes[p.nodeOf[seat]]
@@ -112,6 +113,7 @@ func (l *limits) survey(s *solver) {
 			l.kept[seat] -= u
 		}
 		l.give[seat] = l.handOn(seat, spare)
+		l.asks[seat] = l.asked(s, int32(seat))
 		if up := s.pool.parent[seat]; up >= 0 {
 			for d, u := range spare {
 				l.spare[int(up)*l.levels+d] += u
@@ -122,6 +124,7 @@ func (l *limits) survey(s *solver) {
 			in.want += want
 			in.borrow += min(l.borrow[seat], borrow, want)
 			in.give += l.give[seat]
+			in.asks += l.asks[seat]
 		}
 	}
 }
@@ -229,13 +232,19 @@ func (l *limits) portionShort(s *solver, f *family, quota float64, inUnits bool)
 	}
 }
 
+// asked is what a seat asks of the pool for min, where its own units serve what survey found.
+func (l *limits) asked(s *solver, seat int32) float64 {
+	if s.floors == nil {
+		return 0
+	}
+	return float64(s.floors.asked(seat, s.pool.demand[seat], Units(l.use[seat]), Units(l.inside[seat].asks)))
+}
+
 // fillPart is step 2 for the quotas.
 func (l *limits) fillPart(s *solver, f *family, free float64, inUnits bool) {
 	floors := 0.0
 	for c := f.lo; c < f.hi; c++ {
-		d := float64(s.pool.demand[c])
-		s.top[c] = d - l.use[c]
-		s.low[c] = max(0, min(s.floor[c], d)-l.use[c])
+		s.low[c], s.top[c] = l.asks[c], float64(s.pool.demand[c])-l.use[c]
 		floors += s.low[c]
 	}
 	total := s.pourFloors(f, stepPart, free, floors)
@@ -281,7 +290,7 @@ func (s *solver) fillLimited(f *family, r float64) {
 		floors := 0.0
 		for c := f.lo; c < f.hi; c++ {
 			s.top[c] = s.beyondOwn(c)
-			s.low[c] = min(s.top[c], max(0, s.floor[c]-s.own[c]))
+			s.low[c] = min(s.top[c], l.asks[c])
 			floors += s.low[c]
 		}
 		given += s.pourFloors(f, stepPool, free, floors)

@@ -155,13 +155,14 @@ func (s *solver) wished(c int32) float64 {
 // reach is how far a seat's part may be shifted down, ≤ 0, and up, ≥ 0.
 func (s *solver) reach(c int32) (low, high float64) {
 	got, d := s.got[c], float64(s.pool.demand[c])
-	most := d
-	own := min(d, s.owned[c])
+	most, least := d, min(d, s.owned[c])
 	if s.limits != nil {
-		own = min(d, s.limits.use[c])
+		least = min(d, s.limits.use[c]) + s.limits.asks[c]
 		most = s.own[c] + s.beyondOwn(c)
+	} else if s.floors != nil {
+		least += float64(s.floors.asks[c])
 	}
-	low, high = min(0, max(own, min(s.floor[c], d))-got), max(0, most-got)
+	low, high = min(0, least-got), max(0, most-got)
 	if s.memory.half[c] > 0 {
 		clamp := s.memory.clamp[c]
 		if math.IsInf(clamp, 1) {

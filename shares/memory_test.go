@@ -69,9 +69,14 @@ func TestShiftsAddUpToNothing(t *testing.T) {
 				}
 			}
 			d := float64(p.demand[c])
-			guaranteed := max(min(d, p.floor[c]), min(d, p.owned[c]))
+			guaranteed := min(d, p.owned[c])
 			if p.limits != nil {
-				guaranteed = max(min(d, p.floor[c]), p.limits.use[c])
+				guaranteed = p.limits.use[c] + p.limits.asks[c]
+			} else if p.floors != nil {
+				guaranteed += float64(p.floors.asks[c])
+			}
+			if least, _ := plan.Min.In("default"); guaranteed < min(d, float64(least)) {
+				t.Fatalf("%q is guaranteed %v, less than its min %v", tree.Nodes[p.nodeOf[c]].Path, guaranteed, least)
 			}
 			if math.Abs(now-was) > most+Tolerance || now > max(d, was)+Tolerance || now < min(was, guaranteed)-Tolerance {
 				t.Fatalf("%q went from %v to %v; clamp %v, demand %v, guaranteed %v", tree.Nodes[p.nodeOf[c]].Path, was, now, most, d, guaranteed)

@@ -59,6 +59,7 @@ func NewPool(t *Tree, pool string) *Pool {
 		}
 	}
 	p.solver = newSolver(p)
+	p.floors = newFloors(p)
 	if p.limits = newLimits(p); p.limits != nil {
 		p.loans = newLoans(p)
 	}
@@ -153,10 +154,14 @@ func (p *Pool) Ungranted(t Turn) {
 func Round(capacity, held, offered Units) Units { return min(capacity, held+offered) }
 
 func (p *Pool) addDemand(s int32, d Units) {
+	leaf := s
 	for ; d != 0 && s >= 0; s = p.parent[s] {
 		p.sum[s] += d
 		was := p.demand[s]
 		p.demand[s] = min(p.cap[s], p.sum[s])
 		d = p.demand[s] - was
+	}
+	if p.floors != nil && s != leaf {
+		p.floors.carry(leaf)
 	}
 }

@@ -267,11 +267,6 @@ func (r *reclaiming) takes(v Running) bool {
 	return true
 }
 
-// guaranteed is max(owned, min).
-func (r *reclaiming) guaranteed(node int) float64 {
-	return max(r.owned[r.seatOf[node]], r.floor[r.seatOf[node]])
-}
-
 // before says whether the next job of leaf a goes before that of leaf b.
 func (r *reclaiming) before(a, b int) bool {
 	if r.ask.Terms.By == byRank {

@@ -190,8 +190,7 @@ func (y *yard) evict(v Running, claimer int) {
 	y.running = slices.DeleteFunc(y.running, func(j Running) bool { return j.ID == v.ID })
 	a, b := y.p.tree.part(claimer, v.Leaf)
 	for n := v.Leaf; a != b; n = y.p.tree.Nodes[n].Parent {
-		s := y.p.seatOf[n]
-		if low := max(y.p.owned[s], y.p.floor[s]); float64(y.p.Held(n)) < low {
+		if low := y.p.guaranteed(n); float64(y.p.Held(n)) < low {
 			y.Fatalf("%q is left with %v of %v", y.p.tree.Nodes[n].Path, y.p.Held(n), low)
 		}
 		if n == b {

@@ -13,7 +13,6 @@ type solver struct {
 
 	weight []float64 // 1 for weightless children, which share equally
 	owned  []float64 // O: max(owned, Σ O of the children)
-	floor  []float64 // min
 
 	got []float64 // what fill gave; right for the children of the last family filled, and for the path of a Pick
 	own []float64 // of it, by step 1
@@ -24,6 +23,7 @@ type solver struct {
 	marks  []breakpoint
 	odd    []Odd     // scratch of apportion
 	units  []int64   // and of wholeParts
+	floors *floors   // nil where nobody has a min
 	limits *limits   // nil where everybody lends and borrows all
 	memory *memory   // nil where nobody has a half-life
 	wish   []float64 // scratch of shift, by seat
@@ -60,7 +60,7 @@ const (
 func newSolver(p *Pool) solver {
 	n := len(p.nodeOf)
 	column := func() []float64 { return make([]float64, n) }
-	s := solver{pool: p, weight: column(), owned: column(), floor: column(),
+	s := solver{pool: p, weight: column(), owned: column(),
 		got: column(), own: column(), low: column(), top: column(), add: column()}
 	widest := 0
 	for seat := n - 1; seat >= 0; seat-- { // children before parents: O goes upwards
@@ -70,9 +70,7 @@ func newSolver(p *Pool) solver {
 			s.weight[seat] = 1
 		}
 		owned, _ := plan.Owned.In(p.name)
-		floor, _ := plan.Min.In(p.name)
 		s.owned[seat] = max(s.owned[seat], float64(owned)) // Σ O of the children stands there already
-		s.floor[seat] = float64(floor)
 		if p.parent[seat] >= 0 {
 			s.owned[p.parent[seat]] += s.owned[seat]
 		}
@@ -199,20 +197,29 @@ func (s *solver) fillOwn(f *family, r float64) (given float64) {
 	return given
 }
 
-// fillPool is step 2: free units go to the demand above step 1, with min as a floor.
+// fillPool is step 2: free units go to the demand above step 1, with what min asks as a floor.
 func (s *solver) fillPool(f *family, free float64) (given float64) {
-	floors := 0.0
 	for c := f.lo; c < f.hi; c++ {
-		d := float64(s.pool.demand[c])
-		s.top[c] = d - s.own[c]
-		s.low[c] = max(0, min(s.floor[c], d)-s.own[c])
-		floors += s.low[c]
+		s.low[c], s.top[c] = 0, float64(s.pool.demand[c])-s.own[c]
 	}
+	floors := s.fillFloors(f)
 	given = s.pourFloors(f, stepPool, free, floors)
 	for c := f.lo; c < f.hi; c++ {
 		s.got[c] += s.add[c]
 	}
 	return given
+}
+
+// fillFloors makes what min asks the low of every child, and returns the sum.
+func (s *solver) fillFloors(f *family) (sum float64) {
+	if s.floors == nil {
+		return 0
+	}
+	for c := f.lo; c < f.hi; c++ {
+		s.low[c] = float64(s.floors.asks[c])
+		sum += s.low[c]
+	}
+	return sum
 }
 
 // pourFloors pours between low and top; lows that do not fit into free are filled by weight instead.

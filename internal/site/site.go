@@ -43,6 +43,7 @@ type Site struct {
 	was      map[string]string // path → the path that the share had before, as the file says
 	queueWas map[string]string
 	pilots   map[string][]string // queue → who may pull there; absent = every pilot
+	notes    []string            // what is allowed but may be a slip
 }
 
 // Version is the part of the site that dispatcher and simulator work on.
@@ -121,6 +122,7 @@ func (s *Site) read(doc strict.Value) {
 	s.was = formerPaths(all)
 	s.addQueues(queues)
 	checkPools(all, queues)
+	s.notePools(all)
 	checkSharePatterns(queues, all)
 	s.addLimits(limits, all)
 	s.addResources(resources, all)

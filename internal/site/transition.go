@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,6 +47,8 @@ func (s *Store) prepare(ctx context.Context, tx pgx.Tx, w wanted, before *Site) 
 		return nil, err
 	}
 	c.match(oldShares, oldQueues, w)
+	c.notes = append(c.notes, c.next.notes...)
+	c.noteOvercommits(time.Now())
 	c.noteCapacities()
 	if !c.dryRun {
 		if err := c.holdBack(ctx, tx); err != nil {
