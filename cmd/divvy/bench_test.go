@@ -21,7 +21,7 @@ func TestBench(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	lines := strings.Split(o.out, "\n")
-	for i, want := range []string{`^S1 ratio \d+(\.\d+)? target 6\.0 (ok|below)$`, `^S2 ratio \d+(\.\d+)? target 0\.50 (ok|below)$`, `^$`} {
+	for i, want := range []string{`^S1 ratio \d+(\.\d+)? target 6\.0 (ok|below), \d+(\.\d+)? us of CPU a claim$`, `^S2 ratio \d+(\.\d+)? target 0\.50 (ok|below), \d+(\.\d+)? us of CPU a claim$`, `^$`} {
 		if !regexp.MustCompile(want).MatchString(lines[i]) {
 			t.Errorf("line %d: %q, want %s", i+1, lines[i], want)
 		}

@@ -187,7 +187,7 @@ func (s *stage) measure(ctx context.Context, chosen selection) error {
 	}
 	for _, step := range s.steps() {
 		if chosen.any(step.ids...) {
-			if err := step.take(ctx, chosen); err != nil {
+			if err := s.take(ctx, step, chosen); err != nil {
 				return err
 			}
 		}

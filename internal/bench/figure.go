@@ -13,9 +13,10 @@ type Figure struct {
 	Quantity string   `json:"quantity"` // ratio, or what is measured with its unit: claim_p99_ms
 	Value    float64  `json:"value"`
 	Target   float64  `json:"target"`
-	AtMost   bool     `json:"at_most"` // the target is an upper bound
-	Verdict  string   `json:"verdict"` // ok or below
-	Series   []Series `json:"series"`  // what Value was worked out of
+	AtMost   bool     `json:"at_most"`                  // the target is an upper bound
+	Verdict  string   `json:"verdict"`                  // ok or below
+	Series   []Series `json:"series"`                   // what Value was worked out of
+	Effort   float64  `json:"cpu_us_a_claim,omitempty"` // processor time of divvy and PostgreSQL a claim; a rate moves with foreign load, this hardly
 }
 
 // Series is what the rounds of one side gave.
@@ -56,6 +57,12 @@ func (f Figure) judged() Figure {
 	return f
 }
 
+// with adds the processor time a claim.
+func (f Figure) with(effort Series) Figure {
+	f.Series, f.Effort = append(f.Series, effort), effort.Median
+	return f
+}
+
 // Attained is the part of the target that was reached: 1 and more is all of it.
 func (f Figure) Attained() float64 {
 	switch {
@@ -67,9 +74,13 @@ func (f Figure) Attained() float64 {
 	return 0
 }
 
-// Line is the figure for people and scripts: S1 ratio 6.4 target 6.0 ok.
+// Line is the figure for people and scripts: S1 ratio 6.4 target 6.0 ok, 31 us of CPU a claim.
 func (f Figure) Line() string {
-	return fmt.Sprintf("%s %s %s target %s %s", f.ID, f.Quantity, number(f.Value), number(f.Target), f.Verdict)
+	line := fmt.Sprintf("%s %s %s target %s %s", f.ID, f.Quantity, number(f.Value), number(f.Target), f.Verdict)
+	if f.Effort > 0 {
+		line += fmt.Sprintf(", %s us of CPU a claim", number(f.Effort))
+	}
+	return line
 }
 
 // number has as many digits as matter: 0.58, 6.4, 512, 63012.

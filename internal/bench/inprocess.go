@@ -31,17 +31,17 @@ func (s *stage) inProcess(ctx context.Context, chosen selection) (err error) {
 	if err := p.fill(ctx); err != nil {
 		return err
 	}
-	var claims, slow []float64
+	var claims, slow, efforts []float64
 	for r := range s.Rounds {
 		if err := p.round(ctx, s, r); err != nil {
 			return err
 		}
 		s.say("round %d of %d: claims in process", r+1, s.Rounds)
-		rate, p99, err := s.claims(ctx)
+		got, err := s.claims(ctx)
 		if err != nil {
 			return err
 		}
-		claims, slow = append(claims, rate), append(slow, p99)
+		claims, slow, efforts = append(claims, got.rate), append(slow, got.p99), append(efforts, got.effort)
 		if err := s.restore(ctx); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *stage) inProcess(ctx context.Context, chosen selection) (err error) {
 	mine := []Series{newSeries("claims in process", "jobs/s", claims), newSeries("p99 of a pull", "ms", slow)}
 	if p.floor != nil {
 		f := newSeries("pgbench, one claim a transaction", "jobs/s", p.floors)
-		s.figure(atLeast("S1", "ratio", mine[0].Median/f.Median, 6, append(mine, f)...))
+		s.figure(atLeast("S1", "ratio", mine[0].Median/f.Median, 6, append(mine, f, newSeries("processor time of pgbench and PostgreSQL a claim", "us", p.efforts))...).with(s.effort(efforts)))
 	}
 	if p.old != nil {
 		f := newSeries("PanDA's way", "jobs/s", p.pandas)
@@ -63,11 +63,12 @@ func (s *stage) inProcess(ctx context.Context, chosen selection) (err error) {
 
 // peers are the other sides of claims in process, those that are measured, and what they reached.
 type peers struct {
-	floor  *pgbench
-	old    *panda
-	floors []float64
-	pandas []float64
-	slow   []float64 // p99 of the latter
+	floor   *pgbench
+	old     *panda
+	floors  []float64
+	efforts []float64 // processor time of pgbench and PostgreSQL a claim, us
+	pandas  []float64
+	slow    []float64 // p99 of the latter
 }
 
 // fill makes their tables, at the same time.
@@ -86,16 +87,22 @@ func (p *peers) fill(ctx context.Context) error {
 func (p *peers) round(ctx context.Context, s *stage, r int) error {
 	if p.floor != nil {
 		s.say("round %d of %d: pgbench", r+1, s.Rounds)
-		rate, err := p.floor.measure(ctx)
-		if err != nil {
+		rate, effort, err := p.floor.measure(ctx)
+		if why := (*unmeasured)(nil); errors.As(err, &why) {
+			s.skip("S1", why.why)
+			p.floor = nil
+		} else if err != nil {
 			return err
 		}
-		p.floors = append(p.floors, rate)
+		p.floors, p.efforts = append(p.floors, rate), append(p.efforts, effort)
 	}
 	if p.old != nil {
 		s.say("round %d of %d: PanDA's way", r+1, s.Rounds)
 		rate, p99, err := p.old.measure(ctx)
-		if err != nil {
+		if why := (*unmeasured)(nil); errors.As(err, &why) {
+			s.skip("S10", why.why)
+			p.old = nil
+		} else if err != nil {
 			return err
 		}
 		p.pandas, p.slow = append(p.pandas, rate), append(p.slow, p99)
@@ -106,12 +113,20 @@ func (p *peers) round(ctx context.Context, s *stage, r int) error {
 // warmUp precedes a round of claims and does not count: pgbench does not count its connections either.
 func warmUp(round time.Duration) time.Duration { return min(round/4, time.Second) }
 
+// claimed is what a round of claims in process gave.
+type claimed struct {
+	rate   float64 // jobs/s
+	p99    float64 // of a pull, ms
+	effort float64 // processor time of divvy and PostgreSQL a claim, us
+}
+
 // claims pulls one job at a time, with all pullers over all queues, for a round.
-func (s *stage) claims(ctx context.Context) (perSecond, p99 float64, err error) {
+func (s *stage) claims(ctx context.Context) (c claimed, err error) {
 	results := make([]pulled, s.Pullers)
 	var n atomic.Int64
 	most := int64(enough * float64(s.Ready))
 	s.profile.on()
+	before := s.used()
 	began := time.Now().Add(warmUp(s.Round))
 	until := began.Add(s.Round)
 	var all sync.WaitGroup
@@ -131,15 +146,19 @@ func (s *stage) claims(ctx context.Context) (perSecond, p99 float64, err error) 
 	}
 	all.Wait()
 	elapsed := time.Since(began)
+	spent := s.used().since(before)
 	s.profile.off()
 	claims, times, err := gather(results)
 	if err = errors.Join(err, ctx.Err()); err != nil {
-		return 0, 0, fmt.Errorf("claims in process: %w", err)
+		return c, fmt.Errorf("claims in process: %w", err)
+	}
+	if err := s.took(ctx, claims); err != nil {
+		return c, err
 	}
 	if len(times) == 0 {
-		return 0, 0, errors.New("claims in process: the data set is too small for its warm-up")
+		return c, &unmeasured{"no claim in process began after the warm-up of a round: " + tooShort}
 	}
-	return float64(len(times)) / elapsed.Seconds(), quantile(times, 0.99), s.took(ctx, claims)
+	return claimed{float64(len(times)) / elapsed.Seconds(), quantile(times, 0.99), micros(spent.own+spent.postgres, len(claims))}, nil
 }
 
 // pulled is what one puller got.

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,10 +14,6 @@ import (
 // wholeLife is S3: whole lives over HTTP beside River's own bench.
 func (s *stage) wholeLife(ctx context.Context, _ selection) error {
 	floor, err := s.newRiver(ctx)
-	if why := (*noRiver)(nil); errors.As(err, &why) {
-		s.skip("S3", why.Error())
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -26,7 +21,7 @@ func (s *stage) wholeLife(ctx context.Context, _ selection) error {
 	s.place.cleanup = append(s.place.cleanup, func(ctx context.Context) error { floor.remove(ctx); return nil })
 	s.command(fmt.Sprintf("load process: divvy bench-load, %d keep-alive connections of %d slots each, POST /v1/pulls %s, then %s and %s with all of its leases",
 		s.lifePilots(), lifeSlots, s.lifeBody(0), pathRenew, pathFinish))
-	var floors, rates, slow []float64
+	var floors, rates, slow, efforts []float64
 	for r := range s.Rounds {
 		s.say("round %d of %d: River", r+1, s.Rounds)
 		rate, err := floor.measure(ctx)
@@ -40,19 +35,14 @@ func (s *stage) wholeLife(ctx context.Context, _ selection) error {
 			return err
 		}
 		rates, slow = append(rates, float64(result.Answers)/result.Elapsed.Seconds()), append(slow, result.P99)
+		efforts = append(efforts, result.Effort)
 	}
 	if err := s.measured(ctx, "whole lives over HTTP"); err != nil {
 		return err
 	}
 	top, f := newSeries("whole lives over HTTP", "jobs/s", rates), newSeries("River "+floor.version, "jobs/s", floors)
-	s.figure(atLeast("S3", "ratio", top.Median/f.Median, 1.5, top, f, newSeries("p99 from a pull to its last verdict", "ms", slow)))
+	s.figure(atLeast("S3", "ratio", top.Median/f.Median, 1.5, top, f, newSeries("p99 from a pull to its last verdict", "ms", slow)).with(s.effort(efforts)))
 	return nil
-}
-
-// skip says why a measurement is left out, on the terminal and in the report.
-func (s *stage) skip(id, why string) {
-	s.say("%s skipped: %s", id, why)
-	s.report.Skipped = append(s.report.Skipped, Skip{id, why})
 }
 
 // lifePilots is how many pilots there are: four times fewer than pullers elsewhere, with four times as many jobs.
@@ -65,18 +55,21 @@ func (s *stage) lifeRound(ctx context.Context) (outcome, error) {
 	for i := range s.lifePilots() {
 		o.Bodies, o.Pilots = append(o.Bodies, s.lifeBody(i)), append(o.Pilots, lifeName(i))
 	}
+	before := s.used()
 	result, claims, err := s.runLoad(ctx, o)
 	if err != nil {
 		return result, err
 	}
+	spent := s.used().since(before)
+	result.Effort = micros(spent.own+spent.postgres, result.All)
 	if result.All != len(claims) {
 		return result, &CheckError{[]error{fmt.Errorf("%d jobs finished, %d named", result.All, len(claims))}}
 	}
-	if result.Answers == 0 || result.Elapsed <= 0 {
-		return result, errors.New("whole lives over HTTP: the data set is too small for its warm-up")
-	}
 	if err := s.lived(ctx, claims); err != nil {
 		return result, err
+	}
+	if result.Answers == 0 || result.Elapsed <= 0 {
+		return result, &unmeasured{"no whole life over HTTP began after the warm-up of a round: " + tooShort}
 	}
 	n := s.missing(len(claims))
 	if n > 0 {

@@ -212,8 +212,8 @@ func TestLifeIsSkippedAloud(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			prepare(t)
 			terminal.Reset()
-			s := &stage{Sizes: Quick(), cfg: Config{Progress: &terminal}, report: &Report{Began: time.Now()}}
-			if err := s.wholeLife(context.Background(), nil); err != nil {
+			s := &stage{Sizes: Quick(), cfg: Config{Progress: &terminal}, served: servesNothing, report: &Report{Began: time.Now()}}
+			if err := s.take(context.Background(), step{[]string{"S3"}, s.wholeLife}, selection{"S3": true}); err != nil {
 				t.Fatal(err)
 			}
 			var lines bytes.Buffer
@@ -227,15 +227,50 @@ func TestLifeIsSkippedAloud(t *testing.T) {
 	}
 }
 
+var servesNothing = Served{Stop: func(context.Context) error { return nil }}
+
+// A row without a figure is skipped aloud, and those of its step that have one stand; a check that fails ends the run.
+func TestTake(t *testing.T) {
+	empty := &unmeasured{"a round finished no job"}
+	for name, c := range map[string]struct {
+		err     error
+		skipped string
+		ends    bool
+	}{
+		"measured":       {nil, "", false},
+		"an empty round": {fmt.Errorf("S4: %w", empty), "S4", false},
+		"a failed check": {errors.Join(&CheckError{[]error{errors.New("twice")}}, empty), "", true},
+		"another error":  {errors.New("no server"), "", true},
+	} {
+		var terminal bytes.Buffer
+		s := &stage{cfg: Config{Progress: &terminal}, served: servesNothing, report: &Report{Began: time.Now()}}
+		err := s.take(t.Context(), step{[]string{"S2", "S4", "S7"}, func(context.Context, selection) error {
+			s.figure(atLeast("S2", "ratio", 1, 1))
+			return c.err
+		}}, selection{"S2": true, "S4": true})
+		var skipped []string
+		for _, k := range s.report.Skipped {
+			skipped = append(skipped, k.ID)
+		}
+		if (err != nil) != c.ends || strings.Join(skipped, " ") != c.skipped || len(s.report.Figures) != 1 || strings.Contains(terminal.String(), "skipped") != (c.skipped != "") {
+			t.Errorf("%s: %v, skipped %v: %s", name, err, skipped, terminal.String())
+		}
+	}
+}
+
 func TestParseRiver(t *testing.T) {
 	r, err := parseRiver([]byte(`{"jobs_per_s":31012.4,"counted":155062,"elapsed_s":5,"version":"v0.51.0","workers":2000,"connections":4}` + "\n"))
 	if err != nil || r.JobsPerS != 31012.4 || r.Version != "v0.51.0" {
 		t.Errorf("%+v %v", r, err)
 	}
-	for _, bad := range []string{"", "31012", `{"jobs_per_s":0,"version":"v0.51.0"}`, `{"jobs_per_s":1}`} {
+	for _, bad := range []string{"", "31012", `{"jobs_per_s":1}`} {
 		if _, err := parseRiver([]byte(bad)); err == nil {
 			t.Errorf("a rate in %q", bad)
 		}
+	}
+	_, err = parseRiver([]byte(`{"jobs_per_s":0,"counted":0,"elapsed_s":1,"version":"v0.51.0"}`))
+	if why := (*unmeasured)(nil); !errors.As(err, &why) || !strings.Contains(why.why, "River finished no job") {
+		t.Errorf("a round without a job: %v", err)
 	}
 }
 

@@ -14,11 +14,6 @@ import (
 	"time"
 )
 
-// noRiver is why S3 cannot be measured here.
-type noRiver struct{ why string }
-
-func (e *noRiver) Error() string { return e.why }
-
 // river is the floor of S3: the program of internal/bench/river, on a database of its own beside divvy's.
 type river struct {
 	s        *stage
@@ -34,7 +29,7 @@ const riverFolder = "internal/bench/river"
 // riverFastest is how many jobs a second River is not expected to exceed: its round ends when its table runs dry.
 const riverFastest = 40_000
 
-// newRiver builds the program and makes its database. A *noRiver says that this is not possible here.
+// newRiver builds the program and makes its database. An *unmeasured says that this is not possible here.
 func (s *stage) newRiver(ctx context.Context) (r *river, err error) {
 	at, err := os.Getwd()
 	if err != nil {
@@ -42,7 +37,7 @@ func (s *stage) newRiver(ctx context.Context) (r *river, err error) {
 	}
 	source, ok := sourceTree(at)
 	if !ok {
-		return nil, &noRiver{"River is built out of divvy's source tree; run divvy bench inside of it (there is none at " + at + " or above)"}
+		return nil, &unmeasured{"River is built out of divvy's source tree; run divvy bench inside of it (there is none at " + at + " or above)"}
 	}
 	r = &river{s: s}
 	if r.folder, err = os.MkdirTemp("", "divvy-bench-"); err != nil {
@@ -89,7 +84,7 @@ func (r *river) program() string { return filepath.Join(r.folder, "river") }
 func (r *river) build(ctx context.Context, source string) error {
 	compiler, err := exec.LookPath("go")
 	if err != nil {
-		return &noRiver{"River has to be built, and there is no go command here"}
+		return &unmeasured{"River has to be built, and there is no go command here"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -99,7 +94,7 @@ func (r *river) build(ctx context.Context, source string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &noRiver{fmt.Sprintf("River cannot be built: %v: %s", err, bytes.TrimSpace(out))}
+		return &unmeasured{fmt.Sprintf("River cannot be built: %v: %s", err, bytes.TrimSpace(out))}
 	}
 	return nil
 }
@@ -153,8 +148,11 @@ func parseRiver(said []byte) (r riverResult, err error) {
 	if err := json.Unmarshal(said, &r); err != nil {
 		return r, fmt.Errorf("River: cannot read its output: %q", said)
 	}
-	if r.JobsPerS <= 0 || r.Version == "" {
+	if r.Version == "" || r.JobsPerS < 0 {
 		return r, fmt.Errorf("River: no rate in %q", said)
+	}
+	if r.JobsPerS == 0 {
+		return r, &unmeasured{"a round of River finished no job within its time: " + tooShort}
 	}
 	return r, nil
 }

@@ -44,6 +44,7 @@ type outcome struct {
 	Began    time.Time // pull: when they began to count
 	Elapsed  time.Duration
 	P50, P99 float64 // ms
+	Effort   float64 `json:"-"` // processor time of divvy and PostgreSQL for each of All, us; the bench adds it
 	Task     int64   // submit
 	Renewed  renewOutcome
 	Error    string

@@ -59,9 +59,7 @@ func (r *outgrowRun) read(ctx context.Context) (m meter, err error) {
 	if r.daemon != nil {
 		m.daemon, err = r.daemon.cpu()
 	} else {
-		var u syscall.Rusage
-		err = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-		m.daemon = time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		m.daemon = rusage(syscall.RUSAGE_SELF)
 	}
 	m.at = time.Now()
 	return m, err

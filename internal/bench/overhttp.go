@@ -39,16 +39,21 @@ func (s *stage) overHTTP(ctx context.Context, chosen selection) error {
 			return err
 		}
 	}
-	var floors []float64
+	var floors, bare []float64
 	var claims claimRounds
 	for r := range s.Rounds {
 		if chosen["S2"] {
 			s.say("round %d of %d: empty handler", r+1, s.Rounds)
+			before := s.used()
 			result, _, err := s.pulls(ctx, empty.Addr, 0)
 			if err != nil {
 				return err
 			}
+			if result.Answers == 0 {
+				return &unmeasured{"the empty handler answered nothing after the warm-up of a round: " + tooShort}
+			}
 			floors = append(floors, float64(result.Answers)/result.Elapsed.Seconds())
+			bare = append(bare, micros(s.used().since(before).own, result.All))
 		}
 		s.say("round %d of %d: claims over HTTP", r+1, s.Rounds)
 		result, err := s.claimsOverHTTP(ctx, 0)
@@ -66,7 +71,8 @@ func (s *stage) overHTTP(ctx context.Context, chosen selection) error {
 	top := newSeries("claims over HTTP", "jobs/s", claims.rates)
 	if chosen["S2"] {
 		f := newSeries("empty handler", "requests/s", floors)
-		s.figure(atLeast("S2", "ratio", top.Median/f.Median, 0.5, top, f, newSeries("p99 of a claim", "ms", claims.p99s)))
+		s.figure(atLeast("S2", "ratio", top.Median/f.Median, 0.5, top, f, newSeries("p99 of a claim", "ms", claims.p99s),
+			newSeries("processor time of the empty handler a request", "us", bare)).with(s.effort(claims.efforts)))
 	}
 	if err := s.shareRounds(ctx, claims, beside); err != nil || !chosen["S4"] {
 		return err
@@ -121,18 +127,24 @@ func (s *stage) claimsOverHTTP(ctx context.Context, rate float64) (outcome, erro
 // claimsServed is the same with the claims left open.
 func (s *stage) claimsServed(ctx context.Context, rate float64) (outcome, error) {
 	s.profile.on()
+	before := s.used()
 	result, claims, err := s.pulls(ctx, s.address(), rate)
 	s.profile.off()
 	if err != nil {
 		return result, err
 	}
+	spent := s.used().since(before)
+	result.Effort = micros(spent.own+spent.postgres, result.All)
 	if result.All != len(claims) {
 		return result, &CheckError{[]error{fmt.Errorf("%d answers with %d leases", result.All, len(claims))}}
 	}
-	if result.Answers == 0 {
-		return result, errors.New("claims over HTTP: the data set is too small for its warm-up")
+	if err := s.took(ctx, claims); err != nil {
+		return result, err
 	}
-	return result, s.took(ctx, claims)
+	if result.Answers == 0 {
+		return result, &unmeasured{"no claim over HTTP began after the warm-up of a round: " + tooShort}
+	}
+	return result, nil
 }
 
 // pulls runs the load process against an address for a round.

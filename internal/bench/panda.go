@@ -63,7 +63,7 @@ func (p *panda) measure(ctx context.Context) (best, p99 float64, err error) {
 		}
 	}
 	if best == 0 {
-		return 0, 0, errors.New("PanDA's way claimed nothing in a round: make rounds longer")
+		return 0, 0, &unmeasured{"PanDA's way claimed nothing in a round: " + tooShort}
 	}
 	return best, p99, nil
 }

@@ -21,6 +21,7 @@ import (
 type place struct {
 	dsn     string
 	server  string // for the report, without secrets
+	process int    // of the private cluster; 0: the server is somebody's else, or cannot be looked into
 	pool    *pgxpool.Pool
 	query   querier                       // what the checks read with; nil: pool
 	cleanup []func(context.Context) error // last first
@@ -66,6 +67,9 @@ func (p *place) open(ctx context.Context, database string, log *slog.Logger) (er
 	p.cleanup = append(p.cleanup, func(context.Context) error { p.pool.Close(); return nil })
 	if err := p.durable(ctx); err != nil {
 		return err
+	}
+	if database == "" {
+		p.process, _ = p.postmaster(ctx)
 	}
 	_, err = migrations.Up(ctx, p.pool)
 	return err

@@ -70,10 +70,11 @@ func (s *stage) figures6(before, after claimRounds, through Series, dead []Serie
 }
 
 // claimRounds is what rounds of claims over HTTP gave.
-type claimRounds struct{ rates, p99s []float64 }
+type claimRounds struct{ rates, p99s, efforts []float64 }
 
 func (c *claimRounds) add(o outcome) {
 	c.rates, c.p99s = append(c.rates, float64(o.Answers)/o.Elapsed.Seconds()), append(c.p99s, o.P99)
+	c.efforts = append(c.efforts, o.Effort)
 }
 
 // claimRounds restores the data set before each round; the claims of the last one are left open.

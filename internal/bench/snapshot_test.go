@@ -106,7 +106,7 @@ func TestRenewedIsChecked(t *testing.T) {
 		}
 	}
 	s.figures7(renewRounds{without: []float64{100}, with: []float64{60}, rates: []float64{16_000}, slow: []float64{3}, latest: []float64{2, 31, 3}})
-	s.figures6(claimRounds{[]float64{100}, []float64{10}}, claimRounds{[]float64{60}, []float64{20}}, newSeries("s", "jobs/s", []float64{1}), nil)
+	s.figures6(claimRounds{rates: []float64{100}, p99s: []float64{10}}, claimRounds{rates: []float64{60}, p99s: []float64{20}}, newSeries("s", "jobs/s", []float64{1}), nil)
 	var lines []string
 	for _, f := range s.report.Figures {
 		lines = append(lines, f.Line())
