@@ -24,8 +24,7 @@ func claimCommand(c *cli) *cobra.Command {
 A claim is pending until the first of its jobs gets a slot; then it is bound there, at that node and with these devices, and its
 other jobs get slots of that node only. It is draining when its task was scaled down and those that hold it still run, and
 released when no job is left that may hold it.`,
-			Example: "  divvy resource-claim show 7", Args: takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"),
-			ValidArgsFunction: c.completeClaims, RunE: c.withClient(c.claimShow)})
+			Example: "  divvy resource-claim show 7", Args: takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: c.withClient(c.claimShow)})
 	return group
 }
 
@@ -50,7 +49,6 @@ func claimListCommand(c *cli) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("state", fixed("pending", "bound", "draining", "released"))
 	f.StringVar(&filter.Node, "node", "", "only claims that are bound at this node")
 	f.StringVar(&filter.Resource, "resource", "", "only claims that take units of this resource")
-	_ = cmd.RegisterFlagCompletionFunc("resource", c.completeResources)
 	f.IntVar(&filter.Limit, "limit", 100, "claims a page, 1 to 1000")
 	f.StringVar(&filter.After, "after", "", "go on after a page: its 'next'")
 	f.BoolVar(&all, "all", false, "all pages")
@@ -67,26 +65,6 @@ func (c *cli) claimShow(ctx context.Context, cl *client.Client, args []string) e
 		return err
 	}
 	return c.print(claim, func(w io.Writer) { writeClaim(w, claim, time.Now()) })
-}
-
-func (c *cli) completeClaims(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	cl, err := c.quickClient()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer cl.Close()
-	page, err := cl.Claims(cmd.Context(), client.ClaimFilter{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var ids []cobra.Completion
-	for _, claim := range page.Items {
-		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(claim.ID), claim.Key+", "+claim.State))
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
 func writeClaims(w io.Writer, page client.Page[client.Claim], wide bool, now time.Time) {

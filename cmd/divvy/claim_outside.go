@@ -34,7 +34,6 @@ their jobs wait until it is there, and run at that node only. It stays until it 
 	})
 	f := cmd.Flags()
 	f.StringVar(&claim.Queue, "queue", "", "the queue whose node it is")
-	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
 	f.StringVar(&claim.Node, "node", "", "the node, as its pilots name it")
 	f.StringArrayVar(&claim.Devices, "device", nil, "a device of the node that no other claim gets, such as gpu:0; may be repeated")
 	f.IntVar(&claim.MaxSharers, "max-sharers", 0, "jobs that may hold it at a time; 0: no bound")

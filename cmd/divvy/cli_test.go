@@ -229,14 +229,32 @@ func TestPrintConfig(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
-	server := fakeServer(t, map[string]string{"GET /v1/queues": "queues.json"})
+	server := fakeServer(t, map[string]string{"GET /v1/queues": "queues.json", "GET /v1/shares": "shares.json", "GET /v1/tasks": "tasks.json"})
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if o := divvy(t, "completion", shell); o.code != exitOK || len(o.out) < 1000 {
 			t.Errorf("completion %s: %+v", shell, o)
 		}
 	}
-	if o := divvy(t, "__complete", "queue", "drain", "--server", server, ""); !strings.Contains(o.out, "CERN\tonline") {
-		t.Errorf("queues are not completed: %+v", o)
+	for line, want := range map[string]string{
+		"queue drain":                      "CERN\tonline",
+		"queue drain CERN":                 "CERN\tonline",
+		"stock --queue":                    "CERN\tonline",
+		"shares why":                       "Production/MC\tweight ",
+		"shares why Production/MC":         "Production/MC\tweight ",
+		"task list --share":                "Production/MC\tweight ",
+		"task reassign 7 --share":          "Production/MC\tweight ",
+		"task show":                        "7\t",
+		"task pause 1":                     "7\t",
+		"task reassign --share Production": "7\t",
+		"job list --task":                  "7\t",
+	} {
+		args := append([]string{"__complete", "--server", server}, strings.Fields(line)...)
+		if o := divvy(t, append(args, "")...); !strings.Contains("\n"+o.out, "\n"+want) {
+			t.Errorf("%s: %q wanted: %+v", line, want, o)
+		}
+	}
+	if o := divvy(t, "__complete", "--server", server, "task", "show", "7", ""); strings.Contains(o.out, "7\t") {
+		t.Errorf("a second task is completed where one is taken: %+v", o)
 	}
 }
 
@@ -263,5 +281,24 @@ func TestQuoted(t *testing.T) {
 	got := quoted([]string{"sh", "-c", "echo 'it' {{.Index}}", ""})
 	if want := `sh -c 'echo '\''it'\'' {{.Index}}' ''`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Words that other systems have for a command lead to ours.
+func TestOtherWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"shares list": "'divvy shares show'", "task cancel 7": "'divvy task kill'", "job cancel 7": "'divvy job kill'", "login": "--token-file",
+		"queue disable CERN": "'divvy queue offline'", "submit": "divvy task submit", "cancel 7": "divvy job kill",
+	} {
+		o := divvy(t, strings.Fields(line)...)
+		if o.code != exitUsage || !strings.Contains(o.err, "unknown command") || !strings.Contains(o.err, want) {
+			t.Errorf("%s: %+v", line, o)
+		}
+	}
+	root := rootCommand(&cli{})
+	for path := range foreignWords {
+		if cmd, rest, err := root.Find(strings.Fields(path)); err != nil || len(rest) > 0 || name(cmd) != path {
+			t.Errorf("there is no command %q", path)
+		}
 	}
 }

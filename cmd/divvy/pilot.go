@@ -71,7 +71,6 @@ func (f *pilotFlags) bind(cmd *cobra.Command, c *cli) {
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.guard, "guard", "", "be the guard of the pilot with this mark: kill its jobs when it is gone")
 	_ = fs.MarkHidden("guard")
-	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
 	_ = cmd.RegisterFlagCompletionFunc("log-format", fixed("text", "json"))
 	_ = cmd.RegisterFlagCompletionFunc("log-level", fixed("debug", "info", "warn", "error"))
 }

@@ -23,9 +23,8 @@ func taskPriorityCommand(c *cli) *cobra.Command {
 
 Pieces that are no jobs yet have it at once, ready jobs batch by batch in the background. What runs is left alone; if
 it fails it comes back with the new priority.`,
-		Example:           "  divvy task priority --to 900 17 18\n  divvy task priority --to=-100 17\n  divvy task priority --to 900 --user alice --state ready",
-		Args:              a.tasksOr,
-		ValidArgsFunction: c.completeTasks,
+		Example: "  divvy task priority --to 900 17 18\n  divvy task priority --to=-100 17\n  divvy task priority --to 900 --user alice --state ready",
+		Args:    a.tasksOr,
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 		if len(args) == 0 || a.request.DryRun {

@@ -22,8 +22,7 @@ func queueCommand(c *cli) *cobra.Command {
 	group.AddCommand(
 		&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the queues as they stand", Args: takes(),
 			RunE: c.withClient(c.queueList)},
-		&cobra.Command{Use: "show QUEUE", Short: "Show one queue", Args: takes("QUEUE, the name of a queue"),
-			ValidArgsFunction: c.completeQueues, RunE: c.withClient(c.queueShow)},
+		&cobra.Command{Use: "show QUEUE", Short: "Show one queue", Args: takes("QUEUE, the name of a queue"), RunE: c.withClient(c.queueShow)},
 	)
 	for _, v := range []struct {
 		state shares.QueueState
@@ -35,7 +34,6 @@ func queueCommand(c *cli) *cobra.Command {
 		{shares.Offline, "Take a queue out: no new jobs, and its slots are not capacity"},
 	} {
 		group.AddCommand(&cobra.Command{Use: string(v.state) + " QUEUE...", Short: v.short, Args: takes("QUEUE..., the names of queues"),
-			ValidArgsFunction: c.completeQueues,
 			RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 				return c.queueSet(ctx, cl, args, v.state)
 			})})
@@ -73,23 +71,6 @@ func (c *cli) queueSet(ctx context.Context, cl *client.Client, names []string, s
 			fmt.Fprintf(w, "queue %s is %s; it runs %d jobs\n", q.Name, colourState(string(q.State), colourful(w)), q.HeldJobs)
 		}
 	})
-}
-
-func (c *cli) completeQueues(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	cl, err := c.quickClient()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer cl.Close()
-	queues, err := cl.Queues(cmd.Context())
-	var names []cobra.Completion
-	for _, q := range queues {
-		names = append(names, cobra.CompletionWithDesc(q.Name, string(q.State)))
-	}
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func writeQueues(w io.Writer, queues []dispatcher.QueueStanding, wide bool) {

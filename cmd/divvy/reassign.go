@@ -24,9 +24,8 @@ func taskReassignCommand(c *cli) *cobra.Command {
 
 Running jobs stay charged to the share that they started under until they end; with --running they go too,
 and their units are charged to the new share from then on. What has ended stays where it was.`,
-		Example:           "  divvy task reassign --share Analysis/User 17 18\n  divvy task reassign --share Test --running 17\n  divvy task reassign --share Test --user alice --from Production",
-		Args:              a.tasksOr,
-		ValidArgsFunction: c.completeTasks,
+		Example: "  divvy task reassign --share Analysis/User 17 18\n  divvy task reassign --share Test --running 17\n  divvy task reassign --share Test --user alice --from Production",
+		Args:    a.tasksOr,
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) (err error) {
 		if len(args) == 0 || a.request.DryRun {

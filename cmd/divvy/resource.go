@@ -23,8 +23,7 @@ func resourceCommand(c *cli) *cobra.Command {
 HELD are the units of jobs with a slot and of resource claims (BY CLAIMS), ALLOWANCE is what a sharing ID may hold now, WHY what keeps the next unit from it: allowance (it has its part, and what is free is
 kept for others below theirs), capacity (no unit is free), external (others use them outside of divvy), reservation (they
 are kept for a job that was passed over for long).`,
-			Example: "  divvy resource show maya\n  divvy resource show table:orders", Args: takes("RESOURCE, the name of a resource"),
-			ValidArgsFunction: c.completeResources, RunE: c.withClient(c.resourceShow)},
+			Example: "  divvy resource show maya\n  divvy resource show table:orders", Args: takes("RESOURCE, the name of a resource"), RunE: c.withClient(c.resourceShow)},
 		resourceSetCommand(c),
 		resourceWatchCommand(c),
 	)
@@ -43,12 +42,11 @@ func resourceSetCommand(c *cli) *cobra.Command {
 It goes before the figure of the site file, whatever is applied, until --reset. Nobody loses a unit: where more are held
 than there are now, none is given out until enough have come back.`,
 		Example: "  divvy resource set maya --capacity 6\n  divvy resource set seats --queue CERN --capacity 0\n  divvy resource set maya --reset",
-		Args:    takes("RESOURCE, the name of a resource"), ValidArgsFunction: c.completeResources,
+		Args:    takes("RESOURCE, the name of a resource"),
 	}
 	cmd.Flags().Int64Var(&capacity, "capacity", 0, "units that may be held at once")
 	cmd.Flags().BoolVar(&reset, "reset", false, "go back to the figure of the site file")
 	cmd.Flags().StringVarP(&queue, "queue", "q", "", "of a resource per queue: this queue only")
-	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given := cmd.Flags().Changed("capacity")
 		switch {
@@ -111,26 +109,6 @@ func (c *cli) resourceShow(ctx context.Context, cl *client.Client, args []string
 			writeResource(w, r)
 		}
 	})
-}
-
-func (c *cli) completeResources(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	cl, err := c.quickClient()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer cl.Close()
-	all, err := cl.Resources(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []cobra.Completion
-	for _, r := range all {
-		names = append(names, cobra.CompletionWithDesc(r.Name, fmt.Sprintf("%d of %d held", r.Held, r.Capacity)))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func writeResources(w io.Writer, all []client.Resource, wide bool) {

@@ -51,7 +51,7 @@ A command that fails, or prints something else, is told on stderr and reports no
 report counts no more. A daemon that is away is asked again at the next turn.`,
 		Example: `  divvy resource watch maya --exec 'lmutil lmstat -f maya' --every 1m --total-regex 'Total of (\d+) licenses? issued' --used-regex 'Total of (\d+) licenses? in use'
   divvy resource watch seats --queue CERN --exec /usr/local/bin/seats-in-use`,
-		Args: takes("RESOURCE, the name of a resource"), ValidArgsFunction: c.completeResources,
+		Args: takes("RESOURCE, the name of a resource"),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&w.command, "exec", "", "command of the shell that prints the numbers (required)")
@@ -60,7 +60,6 @@ report counts no more. A daemon that is away is asked again at the next turn.`,
 	fs.StringVar(&used, "used-regex", "", "regular expression (RE2) whose group is the number of used units")
 	fs.StringVarP(&w.queue, "queue", "q", "", "of a resource per queue: the queue that the numbers are of")
 	fs.BoolVar(&w.once, "once", false, "report once and leave, with exit code 1 if that did not work")
-	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		w.resource = args[0]
 		if err := w.read(total, used); err != nil {

@@ -120,6 +120,7 @@ func finishTree(c *cli, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		finishTree(c, sub)
 	}
+	c.complete(cmd)
 	if cmd.Example == "" {
 		cmd.Example = examples[name(cmd)]
 	}

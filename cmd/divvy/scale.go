@@ -26,7 +26,7 @@ What there is before and after stays as it is. New jobs are made as others are. 
 are cancelled; running ones go on to their end and are not tried again, and their claims go with the last of them. A task
 that has ended cannot be scaled.`,
 		Example: "  divvy task scale 17 --group sgx --replicas 4\n  divvy task scale 17 --group sgx --role pca --replicas 2\n  divvy task scale 17 --replicas 3",
-		Args:    a.tasksOr, ValidArgsFunction: c.completeTasks,
+		Args:    a.tasksOr,
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 		if len(args) != 1 || a.request.DryRun {

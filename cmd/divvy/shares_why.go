@@ -18,12 +18,12 @@ import (
 func sharesWhyCommand(c *cli) *cobra.Command {
 	var o client.WhyOptions
 	var since string
-	cmd := &cobra.Command{Use: "why A B", Short: "Explain why share A was served before share B",
-		Args: takes("A, the path of a share", "B, the path of the other share"),
-		Long: `Explain why share A was served before share B, or the other way round: how often each was
+	cmd := &cobra.Command{Use: "why SHARE SHARE", Short: "Explain why one share was served before another",
+		Args: takes("SHARE, the path of a share", "SHARE, the path of the other"),
+		Long: `Explain why the first share was served before the second, or the other way round: how often each was
 chosen with the other next in line, how far below their targets they were then, and how they stand now.
 
-A and B are paths of shares, leaves or not. They are compared where their paths part.`,
+Both are paths of shares, leaves or not. They are compared where their paths part.`,
 		Example: "  divvy shares why Production/MC Production/Rep\n  divvy shares why Production Test --since 24h --last 100000",
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 			if since != "" {

@@ -31,7 +31,6 @@ and why.`,
 		})}
 	cmd.Flags().StringVar(&share, "share", "", "only this share and those below it")
 	cmd.Flags().StringVar(&queue, "queue", "", "only what this queue may run")
-	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
 	return cmd
 }
 
@@ -74,7 +73,7 @@ func namesOf(names []string, none string, wide bool) string {
 
 func taskQueuesCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "queues TASK", Short: "Show where the jobs of a task may run, and what excludes which queue",
-		Args: takes("TASK, the id of a task"), Example: "  divvy task queues 12", ValidArgsFunction: c.completeTasks,
+		Args: takes("TASK, the id of a task"), Example: "  divvy task queues 12",
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 			id, err := parseID("task", args[0])
 			if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,26 +16,59 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	unknown := usagef("unknown command %q for %q", args[0], cmd.CommandPath())
 	var names, below []string
 	for _, sub := range cmd.Commands() {
 		if !sub.IsAvailableCommand() {
 			continue
 		}
 		names = append(append(names, sub.Name()), sub.Aliases...)
+		if slices.Contains(foreignWords[name(sub)], args[0]) {
+			return hintf(unknown, "Did you mean '%s'?", sub.CommandPath())
+		}
 		for _, deeper := range sub.Commands() {
 			if deeper.IsAvailableCommand() && (deeper.Name() == args[0] || deeper.HasAlias(args[0])) {
 				below = append(below, "'"+deeper.CommandPath()+"'")
 			}
 		}
 	}
-	err := usagef("unknown command %q for %q", args[0], cmd.CommandPath())
+	if hint := instead[args[0]]; hint != "" && !cmd.HasParent() {
+		return hintf(unknown, "%s", hint)
+	}
 	if near := strict.Closest(args[0], names); near != "" {
-		return hintf(err, "Did you mean '%s %s'?", cmd.CommandPath(), near)
+		return hintf(unknown, "Did you mean '%s %s'?", cmd.CommandPath(), near)
 	}
 	if len(below) > 0 {
-		return hintf(err, "Did you mean %s?", strings.Join(below, " or "))
+		return hintf(unknown, "Did you mean %s?", strings.Join(below, " or "))
 	}
-	return hintf(err, "See '%s --help'.", cmd.CommandPath())
+	return hintf(unknown, "See '%s --help'.", cmd.CommandPath())
+}
+
+// foreignWords are the words of other systems for a command.
+var foreignWords = map[string][]string{
+	"shares show":   {"list", "ls", "tree", "get"},
+	"shares why":    {"explain"},
+	"task kill":     {"cancel", "delete", "rm", "stop", "abort"},
+	"task pause":    {"suspend", "hold", "stop"},
+	"task resume":   {"release", "start", "unpause"},
+	"task submit":   {"create", "run", "add", "apply"},
+	"task show":     {"status", "get", "describe"},
+	"job kill":      {"cancel", "delete", "rm", "stop", "abort"},
+	"job show":      {"status", "get", "describe"},
+	"queue offline": {"disable", "remove", "stop"},
+	"queue online":  {"enable", "start"},
+	"queue show":    {"status", "get", "describe"},
+	"token create":  {"add", "new", "issue"},
+	"token revoke":  {"delete", "rm", "remove"},
+	"apply":         {"deploy", "configure"},
+}
+
+// instead says what to do where there is no such command, and none that does the same.
+var instead = map[string]string{
+	"login":  "There is nothing to log in to: give each command --token-file FILE, or set DIVVY_TOKEN; 'divvy token create' makes a token. The page asks for one at /login.",
+	"logout": "A token is not kept anywhere: unset DIVVY_TOKEN; 'divvy token revoke' ends one.",
+	"init":   "Nothing needs to be made first: 'divvy serve' makes its database, 'divvy apply' brings the site file.",
+	"cancel": "'divvy task kill TASK' ends a task, 'divvy job kill JOB' a job.",
 }
 
 // nearFlag names the flag that was meant; empty: none is near.

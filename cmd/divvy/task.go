@@ -89,26 +89,6 @@ func taskChange(ch client.TaskChange) string {
 	return s
 }
 
-func (c *cli) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	cl, err := c.quickClient()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer cl.Close()
-	page, err := cl.Tasks(cmd.Context(), client.TaskFilter{Newest: true, Limit: 1000})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var ids []cobra.Completion
-	for _, t := range page.Items {
-		if t.EndedAt != nil {
-			continue
-		}
-		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(t.ID), t.Name+" "+t.State))
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
-}
-
 func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.Time) {
 	headers := []string{">task", "name", "user", "share", "state", ">jobs", ">ready", ">leased", ">finished", ">failed", ">age"}
 	watched := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.Deadline != nil })

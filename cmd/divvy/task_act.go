@@ -152,7 +152,7 @@ func taskVerbCommands(c *cli) []*cobra.Command {
 		{generator.VerbAvalanche, "End the scouting of tasks now, and go on with those that a scout has stopped"},
 	} {
 		a := &acting{cli: c, request: client.ActRequest{Verb: v.verb}}
-		cmd := &cobra.Command{Use: string(v.verb) + " TASK...", Short: v.short, Args: a.tasksOr, ValidArgsFunction: c.completeTasks,
+		cmd := &cobra.Command{Use: string(v.verb) + " TASK...", Short: v.short, Args: a.tasksOr,
 			Example: fmt.Sprintf("  divvy task %[1]s 17 18\n  divvy task %[1]s --user alice --label test --dry-run", v.verb)}
 		a.choiceFlags(cmd, "share")
 		cmd.RunE = c.withClient(a.act)

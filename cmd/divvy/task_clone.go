@@ -24,9 +24,8 @@ func taskCloneCommand(c *cli) *cobra.Command {
 		Long: `Submit tasks as others were submitted, with the same inputs, unless the changes say how the work is split.
 
 A change is KEY=VALUE with a key of a task file, with dots to what is inside of it; an empty value takes the key away.`,
-		Example:           "  divvy task clone 17 --set name=again --set requirements.memory_mb=8000\n  divvy task clone 17 --set count=10 --set priority=5",
-		Args:              takes("TASK..., the ids of tasks"),
-		ValidArgsFunction: c.completeTasks,
+		Example: "  divvy task clone 17 --set name=again --set requirements.memory_mb=8000\n  divvy task clone 17 --set count=10 --set priority=5",
+		Args:    takes("TASK..., the ids of tasks"),
 	}
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 		ids, err := parseIDs("task", args)

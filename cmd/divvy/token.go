@@ -110,7 +110,6 @@ share-owner (weights below a node), operator (tasks, jobs, queues, resources), r
 	f.StringVar(&n.Share, "share", "", "of a share-owner: path of the node below which it may change weights")
 	f.StringVar(&expires, "expires", "", "when it ends, from now: 12h, 90d; empty = never")
 	_ = cmd.RegisterFlagCompletionFunc("role", fixed("pilot", "submitter", "share-owner", "operator", "reader", "admin"))
-	_ = cmd.RegisterFlagCompletionFunc("queue", c.completeQueues)
 	run := with(func(ctx context.Context, store tokenStore, args []string) error {
 		made, err := store.CreateToken(ctx, n)
 		if err != nil {

@@ -31,7 +31,7 @@ func watchCommand(c *cli) *cobra.Command {
 Exit codes: 0 done: all pieces finished; 3 finished: some failed; 4 failed; 5 aborted; 6 --timeout was over before the task; 1 and 2 as
 of every command. A daemon that is away is asked again until it is back.`,
 		Example: "  divvy watch task 7\n  divvy watch task 7 --timeout 2h && echo all done",
-		Args:    takes("TASK, the id of a task"), ValidArgsFunction: c.completeTasks,
+		Args:    takes("TASK, the id of a task"),
 	}
 	cmd.Flags().DurationVar(&every, "every", time.Second, "how often to look, 100ms or more")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after so long, with exit code 6; 0 = never")
