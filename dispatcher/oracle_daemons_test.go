@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -318,10 +319,7 @@ func (s *together) pilot(r *witness, random *rand.Rand, pulls int) {
 // Several daemons, all at once: no job twice, no hard limit exceeded at any moment, and of the jobs of one share and
 // shape none before one of a higher priority that all knew.
 func TestOracleDaemonsAtWork(t *testing.T) {
-	pulls := 25
-	if os.Getenv("DIVVY_LONG") != "" {
-		pulls *= 10
-	}
+	pulls := pgtest.Draws(25)
 	a, b := node("A", 2, node("X", 1), node("Y", 1)), node("B", 1)
 	a.Plan.Max, a.Children[0].Plan.Max = shares.Of(6000), shares.Of(4000)
 	for _, n := range []int{2, 4} {

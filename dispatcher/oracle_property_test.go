@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -34,15 +34,13 @@ func (c caseTB) Fatalf(f string, args ...any) { c.failed.Store(true); c.r.Fatalf
 func (c caseTB) Log(args ...any)              { c.r.Log(args...) }
 func (c caseTB) Logf(f string, args ...any)   { c.r.Logf(f, args...) }
 
-// onDatabases checks a property whose cases have a database each: so many of them, ten times as many with
-// DIVVY_LONG, a sixth where the race detector watches. A failure prints the seed that repeats it (-rapid.seed).
-func onDatabases(t *testing.T, most int, property func(t testing.TB, r *rapid.T)) {
+// onDatabases checks a property whose cases have a database each, by pgtest.Draws of n; a sixth of many where the race detector
+// watches. A failure prints the seed that repeats it (-rapid.seed).
+func onDatabases(t *testing.T, n int, property func(t testing.TB, r *rapid.T)) {
 	t.Helper()
-	if os.Getenv("DIVVY_LONG") != "" {
-		most *= 10
-	}
+	most := pgtest.Draws(n)
 	if raced {
-		most = (most + 5) / 6
+		most = max(min(most, 2), most/6)
 	}
 	done := 0
 	var failed atomic.Bool // once one has failed, the others are its smaller versions

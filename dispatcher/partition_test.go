@@ -18,6 +18,16 @@ func (f *fixture) days(table string) (off []int) {
 	return off
 }
 
+// dayless is a site whose database has no days yet, unlike those that tests are given.
+func dayless(t *testing.T) *fixture {
+	t.Helper()
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	for _, table := range replayed {
+		f.exec("SELECT divvy_drop_days($1::text, (now() AT TIME ZONE 'UTC')::date + 10)", table)
+	}
+	return f
+}
+
 func (f *fixture) partition(d *Dispatcher) int {
 	f.t.Helper()
 	n, err := d.Partition(context.Background())
@@ -44,7 +54,7 @@ func (f *fixture) home(table, key string) (day, rest, astray int) {
 }
 
 func TestPartitionMakesDaysAhead(t *testing.T) {
-	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	f := dayless(t)
 	d, e := f.daemon(), f.daemon()
 	var both sync.WaitGroup
 	made := make([]int, 2)
@@ -80,7 +90,7 @@ func TestPartitionMakesDaysAhead(t *testing.T) {
 
 // What ended before the first partition is in the default, and more of that day goes there; the next days are made.
 func TestPartitionBesideRowsInTheDefault(t *testing.T) {
-	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	f := dayless(t)
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 2})
 	finish(t, d, Finished, pull1(t, d, "q"))
@@ -102,7 +112,7 @@ func TestPartitionBesideRowsInTheDefault(t *testing.T) {
 
 // Somebody reads or writes the default for long: nothing is made there, nothing waits, the rest is made.
 func TestPartitionDoesNotWait(t *testing.T) {
-	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	f := dayless(t)
 	d := f.daemon()
 	err := beginFunc(context.Background(), f.pool, func(tx pgxTx) error {
 		if _, err := tx.Exec(context.Background(), "SELECT FROM attempts"); err != nil {
@@ -123,7 +133,7 @@ func TestPartitionDoesNotWait(t *testing.T) {
 
 // The default partition takes longer to read than ends may wait: days are left out, with a word, and no error.
 func TestPartitionLeavesALargeDefault(t *testing.T) {
-	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	f := dayless(t)
 	d := f.daemon()
 	f.exec("ALTER FUNCTION divvy_make_days RENAME TO make_days_quickly")
 	f.exec(`CREATE FUNCTION divvy_make_days(parent text, first date, days int) RETURNS int LANGUAGE plpgsql AS $$

@@ -12,4 +12,7 @@
 //
 // Open and DSN clone a database that was migrated once; it costs tens of milliseconds. Tx is cheaper: a
 // transaction on a database that all such tests of the binary share, rolled back in the end.
+//
+// Draws and Long keep go test ./... quick: without DIVVY_LONG properties make a quarter of their draws, and tests that are
+// long by nature are skipped.
 package pgtest

@@ -22,13 +22,14 @@ func Main(m *testing.M) { os.Exit(Run(m)) }
 // Run is Main without the exit, for a TestMain that has more to do.
 func Run(m *testing.M) int {
 	instance.main = true
+	drawLess()
 	code := m.Run()
 	instance.stop()
 	return code
 }
 
-// DSN makes a migrated database for this test and returns how to reach it. It is dropped in the end, with
-// force.
+// DSN makes a migrated database for this test and returns how to reach it. It is dropped some tests
+// later, with force.
 func DSN(t testing.TB) string {
 	t.Helper()
 	return database(t, (*server).clone)
@@ -48,8 +49,8 @@ func database(t testing.TB, create func(*server) (string, error)) string {
 		t.Fatalf("pgtest: database for the test: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := s.drop(name); err != nil {
-			t.Errorf("pgtest: drop the test's database: %v", err)
+		if err := s.dropLater(name); err != nil {
+			t.Errorf("pgtest: drop a test's database: %v", err)
 		}
 	})
 	return s.dsn(name)
