@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -120,27 +121,29 @@ func TestResourceNamesItsClaims(t *testing.T) {
 
 // Lists and shows read by index, whatever there is: 100,000 live claims among as many that are over, 200,000 jobs.
 func TestClaimsAreReadByIndex(t *testing.T) {
+	n := min(pgtest.Draws(200_000), 200_000)
+	one := int64(n / 4 * 3)
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
 	f.exec(`INSERT INTO resource_claims (task_id, key, template, linger_s, state, queue_id, node, bound_at, ended_at)
 		SELECT i / 100, i::text, '{"name": "pool"}', 60, s, CASE s WHEN 'bound' THEN 1 ELSE 0 END, CASE s WHEN 'bound' THEN 'n' || i ELSE '' END,
 			CASE s WHEN 'bound' THEN now() END, CASE s WHEN 'released' THEN now() END
-		FROM generate_series(1, 200000) AS i, LATERAL (SELECT (ARRAY['released', 'released', 'bound', 'pending'])[1 + i % 4]) AS x (s)`)
+		FROM generate_series(1, $1::int) AS i, LATERAL (SELECT (ARRAY['released', 'released', 'bound', 'pending'])[1 + i % 4]) AS x (s)`, n)
 	f.exec(`INSERT INTO jobs (task_id, share_id, shape_id, place, priority, max_attempts, idx, claims)
-		SELECT i / 200, 1, 1, 0, 0, 3, i, ARRAY[1 + i % 200000] FROM generate_series(1, 200000) AS i`)
+		SELECT i / 200, 1, 1, 0, 0, 3, i, ARRAY[1 + i % $1::int] FROM generate_series(1, $1::int) AS i`, n)
 	f.exec("ANALYZE resource_claims, jobs, leases")
 	for name, c := range map[string]struct {
 		verb string
 		args map[string]any
 		most float64 // buffers
 	}{
-		"a page":   {"list_claims", claimArgsOf(ClaimFilter{After: 100_000}), 60},
+		"a page":   {"list_claims", claimArgsOf(ClaimFilter{After: one}), 60},
 		"a state":  {"list_claims", claimArgsOf(ClaimFilter{State: "bound"}), 60},
-		"a task":   {"list_claims", claimArgsOf(ClaimFilter{Task: 1500}), 300},
-		"a node":   {"list_claims", claimArgsOf(ClaimFilter{Node: "n150002"}), 6000}, // all live ones: for people, now and then
-		"one":      {"get_claim", map[string]any{"id": 150_000}, 60},
-		"holders":  {"claim_holders", map[string]any{"claim": 150_000, "n": mostShown}, 60},
-		"waiters":  {"claim_waiters", map[string]any{"claim": 150_000, "n": mostShown, "most": mostLookedAt}, 60},
-		"explains": {"explain_claims", map[string]any{"ids": []int64{150_000, 3}}, 60},
+		"a task":   {"list_claims", claimArgsOf(ClaimFilter{Task: one / 100}), 300},
+		"a node":   {"list_claims", claimArgsOf(ClaimFilter{Node: fmt.Sprint("n", one+2)}), 6000}, // all live ones: for people, now and then
+		"one":      {"get_claim", map[string]any{"id": one}, 60},
+		"holders":  {"claim_holders", map[string]any{"claim": one, "n": mostShown}, 60},
+		"waiters":  {"claim_waiters", map[string]any{"claim": one, "n": mostShown, "most": mostLookedAt}, 60},
+		"explains": {"explain_claims", map[string]any{"ids": []int64{one, 3}}, 60},
 	} {
 		if got := f.buffers(c.verb, c.args); got > c.most {
 			t.Errorf("%s: %v blocks are read, want %v at most", name, got, c.most)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/replay"
 )
@@ -64,7 +65,7 @@ func claimHistory(t *testing.T, seed uint64) *history {
 // By the tree of the time decisions about jobs with claims come out the same: who contends is in the diary. By another tree
 // it cannot be said at which nodes claims would have been bound, so those are left out by name.
 func TestReplayOfClaims(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(pgtest.Draws(3)) {
 		h := claimHistory(t, 70+seed)
 		h.exact(h.replay(nil))
 		other := h.version

@@ -4,13 +4,15 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// What is done about claims again and again reads by index, whatever there is: 100,000 live ones, half of them idle, with
-// 200,000 jobs.
+// What is done about claims again and again reads by index, whatever there is: a hundred thousand live ones with DIVVY_LONG, half of
+// them idle, with twice as many jobs.
 func TestClaimsAreTendedByIndex(t *testing.T) {
 	f := gpuSite(t, 1)
-	f.liveClaims(100_000, 1_000)
+	f.liveClaims(min(pgtest.Draws(100_000), 100_000), min(pgtest.Draws(1_000), 1_000))
 	never := pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
 	always := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 	var id int64

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,7 +21,8 @@ func TestManyGangs(t *testing.T) {
 }
 
 func manyGangs(t *testing.T, daemons int) {
-	const nGangs, nodes, size = 200, 20, 4
+	const nodes, size = 20, 4
+	nGangs := pgtest.Draws(200)
 	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 1000))
 	var ds []*Dispatcher
 	for range daemons {
@@ -40,7 +42,7 @@ func manyGangs(t *testing.T, daemons int) {
 				d := ds[n%daemons]
 				for {
 					mu.Lock()
-					over := left == 0 || time.Since(began) > time.Minute
+					over := left == 0 || time.Since(began) > patience
 					mu.Unlock()
 					reply, err := d.Pull(context.Background(), req)
 					switch {

@@ -108,7 +108,7 @@ func (a *slotQueue) next() answered {
 	select {
 	case got := <-a.answers:
 		return got
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		a.d.mu.Lock()
 		defer a.d.mu.Unlock()
 		for id, g := range a.d.state.gangs.by {

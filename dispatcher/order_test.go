@@ -19,7 +19,7 @@ func TestStaleGrantAndEndDoNotDeadlock(t *testing.T) {
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 1})
 	l := pull1(t, d, "q")
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	grant, err := f.pool.Begin(ctx)
 	if err != nil {

@@ -3,12 +3,14 @@ package dispatcher
 import (
 	"testing"
 
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // What a page asks of the database is bounded, whatever there is: 200,000 ready jobs of a task in one share, a third of them
 // leased, and 100,000 that have ended.
 func TestPageReadsAreBounded(t *testing.T) {
+	pgtest.Long(t, "makes half a million rows")
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 100))
 	f.exec(`INSERT INTO tasks (id, name, user_name, state, share_id, shape_id, spec, n_jobs, n_generated) OVERRIDING SYSTEM VALUE VALUES (7, 't', 'ann', 'running', 1, 1, '{}', 300000, 300000)`)
 	f.exec(`INSERT INTO jobs (task_id, share_id, shape_id, place, priority, max_attempts, idx, state)

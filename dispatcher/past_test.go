@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/replay"
 )
@@ -167,7 +168,7 @@ func (h *history) exact(s replay.Score) {
 
 // W3: recorded pulls under the same version of the tree give identical decisions.
 func TestReplayIsIdentical(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(pgtest.Draws(4)) {
 		wide := slots("wide", 30)
 		wide.CorePowerMilli = 1500
 		h := newHistory(t, seed, nil, slots("q", 20), wide)

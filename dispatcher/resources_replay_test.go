@@ -5,13 +5,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // What resources keep from contending is in the diary, like what limits do: decisions come out the same when they are made
 // again, also under another version with other units.
 func TestReplayOfResourceGates(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(pgtest.Draws(3)) {
 		h := newHistory(t, 40+seed, nil, slots("q", 20), slots("p", 10))
 		perQueue := units("seat", 3)
 		perQueue.PerQueue = true
@@ -19,7 +20,7 @@ func TestReplayOfResourceGates(t *testing.T) {
 			h.apply(func(v *shares.Version) {
 				v.Number = number
 				v.Resources = []shares.Resource{units("maya", maya), perQueue}
-				if seed == 2 { // only one of the queues has units of its own, and not before a job asks for some
+				if seed%3 == 0 { // only one of the queues has units of its own, and not before a job asks for some
 					v.Queues[1].MaxIO, v.Resources = 3, v.Resources[:1]
 				}
 				*v = v.WithIO()
@@ -40,7 +41,7 @@ func TestReplayOfResourceGates(t *testing.T) {
 			case 0:
 				need = Requirements{}
 			case 1:
-				if seed == 2 && i > 10 {
+				if seed%3 == 0 && i > 10 {
 					need = Requirements{Resources: map[string]int64{shares.IO: 1 + int64(h.random.IntN(3))}}
 				}
 			}

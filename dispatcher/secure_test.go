@@ -25,6 +25,7 @@ func lonelyFixture(t *testing.T) (pgtest.Lonely, *fixture, *Dispatcher) {
 // The wait of an end for the standby is broken off: the primary shows the end, and the standby may not have it. Said again, it
 // is not Recorded before the standby has it.
 func TestRepeatedEndWaitsForTheStandby(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	l, f, d := lonelyFixture(t)
 	b := decided(t, d, 2)
 	d.lease(t.Context(), d.lane(firstGrantLane), b)
@@ -59,6 +60,7 @@ func TestRepeatedEndWaitsForTheStandby(t *testing.T) {
 
 // The same for a grant whose pull is repeated.
 func TestRepeatedPullWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
 	l, f, d := lonelyFixture(t)
 	p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 60})
 	if err != nil {

@@ -23,7 +23,7 @@ func TestFrozenInATransaction(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 			frozen := f.open()

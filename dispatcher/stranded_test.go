@@ -201,7 +201,7 @@ func TestClosedWhileAtWork(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	const slots, pullers, jobs = 3, 8, 400
+	const slots, pullers, jobs = 3, 8, 200
 	f := limited(t, slots)
 	f.enqueue(batch{share: "A", n: jobs})
 	daemons := [2]*Dispatcher{f.open(), f.open()}
@@ -210,7 +210,7 @@ func TestClosedWhileAtWork(t *testing.T) {
 	}
 	var done, decider, held atomic.Int64
 	var pilots sync.WaitGroup
-	ctx, over := context.WithTimeout(context.Background(), time.Minute)
+	ctx, over := context.WithTimeout(context.Background(), patience)
 	defer over()
 	for range pullers {
 		pilots.Go(func() {
