@@ -96,16 +96,17 @@ type endRow struct {
 	ShapeID  int32
 	QueueID  shares.QueueID
 	Units    shares.Units
-	Outcome  string
+	Outcome  string // as it was said
 	After    string
 	Place    int64
 	JobState string
-	Reported bool // lease_reports has a row of it
+	Reported bool   // lease_reports has a row of it
+	Recorded string // the outcome as it is written down
 }
 
 // scanEnd reads a row of end or finish.
 func scanEnd(row pgx.CollectableRow) (r endRow, err error) {
-	err = row.Scan(&r.JobID, &r.Nonce, &r.TaskID, &r.ShareID, &r.ShapeID, &r.QueueID, &r.Units, &r.Outcome, &r.After, &r.Place, &r.JobState, &r.Reported)
+	err = row.Scan(&r.JobID, &r.Nonce, &r.TaskID, &r.ShareID, &r.ShapeID, &r.QueueID, &r.Units, &r.Outcome, &r.After, &r.Place, &r.JobState, &r.Reported, &r.Recorded)
 	return r, err
 }
 
@@ -233,6 +234,7 @@ func (d *Dispatcher) settleEnds(ctx context.Context, l *lane, rows []endRow) {
 		d.outcomes.count(rows)
 	}
 	d.lately.ended(rows)
+	d.metrics.ends.count(rows)
 	d.bookEnds(ctx, l, moves)
 }
 
@@ -258,7 +260,6 @@ func (d *Dispatcher) applyEnds(moves []move, own bool) {
 	again, claims := map[*window]bool{}, false
 	for _, m := range moves {
 		d.state.apply(m, own)
-		d.metrics.over(m)
 		claims = claims || d.state.shapes[m.Shape].need.Claims != nil
 		if m.After == isReady {
 			again[d.state.windows[windowKey{m.Share, m.Shape}]] = true
@@ -282,6 +283,7 @@ func (d *Dispatcher) applyEnds(moves []move, own bool) {
 func (d *Dispatcher) resolveEnds(ctx context.Context, l *lane) error {
 	moves, err := d.resolve(ctx, l)
 	if err == nil {
+		d.metrics.ends.doubted(moves)
 		d.bookEnds(ctx, l, moves)
 	}
 	return err

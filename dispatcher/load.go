@@ -247,6 +247,7 @@ func (d *Dispatcher) adopt(n siteNow) {
 	d.state.adopt(n.version, n.epoch, n.limits)
 	d.state.diary.noteVersion(d.state)
 	d.metrics.jobWait.adopt(n.version)
+	d.metrics.ends.adopt(n.version)
 	d.base, d.outdated, d.inDebt, d.externalSeen = n.base, false, map[*limit]bool{}, time.Time{}
 	for _, l := range n.limits {
 		if l.debt {

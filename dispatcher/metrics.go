@@ -14,7 +14,7 @@ type metrics struct {
 	contended prometheus.Counter
 	conflicts prometheus.Counter
 	outdated  prometheus.Counter
-	ends      map[string]prometheus.Counter // by state of a job, as the ledger writes it
+	ends      *endMetrics
 	refusals  *refused
 	unwritten prometheus.Counter
 	reclaim   *reclaimMetrics
@@ -45,8 +45,7 @@ func newMetrics(reg prometheus.Registerer, of ShareMetrics) *metrics {
 			Help: "Jobs that another daemon had leased before."}),
 		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_outdated_total",
 			Help: "Grants that were decided under limits which had changed."}),
-		ends: byState(f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_attempts_ended_total",
-			Help: "Attempts that ended, by the state of their job afterwards."}, []string{"job_state"})),
+		ends:     newEndMetrics(f, of),
 		refusals: newRefused(f),
 		unwritten: f.NewCounter(prometheus.CounterOpts{Name: "divvy_decision_records_dropped_total",
 			Help: "Records of decisions that were not written: the database was away for too long."}),
@@ -71,22 +70,6 @@ func newMetrics(reg prometheus.Registerer, of ShareMetrics) *metrics {
 }
 
 var stateNames = map[string]string{isWaiting: "waiting", isReady: "ready", isFinished: "finished", isFailed: "failed", isCancelled: "cancelled"}
-
-// byState are the counters of all states that an end may leave a job in.
-func byState(vec *prometheus.CounterVec) map[string]prometheus.Counter {
-	of := map[string]prometheus.Counter{}
-	for state, name := range stateNames {
-		of[state] = vec.WithLabelValues(name)
-	}
-	return of
-}
-
-// over counts attempts that are over; what claims hold, and jobs that change their shape, are none.
-func (m *metrics) over(mv move) {
-	if c := m.ends[mv.After]; c != nil && mv.Before == isLeased {
-		c.Add(float64(mv.N))
-	}
-}
 
 // refused counts pulls that got no job, by their reasons: each series is looked for once. Guarded by Dispatcher.mu.
 type refused struct {

@@ -71,7 +71,7 @@ func (d *Dispatcher) Survey(ctx context.Context) (int, error) {
 		s.held += s.queues[i].HeldJobs
 	}
 	d.surveyStock(s)
-	s.leftOut["job_waits"] = d.waitsLeftOut()
+	s.leftOut["job_waits"], s.leftOut["attempts"] = d.waitsLeftOut(), d.metrics.ends.endsLeftOut()
 	if d.cfg.ShareMetrics == QueueShares {
 		s.cells = d.shareCells()
 	}

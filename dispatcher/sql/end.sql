@@ -83,7 +83,7 @@ WITH results AS (
     FROM left_claims u JOIN locked_claims USING (id)
     WHERE c.id = ANY (ARRAY(SELECT id FROM left_claims)) AND c.id = u.id
 ), ended AS (
-    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.said, g.reported,
+    SELECT g.job_id, g.nonce, g.task_id, g.share_id, g.shape_id, g.queue_id, g.units, g.said, g.outcome, g.reported,
         CASE o.final WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' WHEN 'cancelled' THEN 'c' ELSE CASE WHEN a.judged THEN 'w' ELSE 'r' END END AS after,
         coalesce(a.place, 0) AS place, coalesce(o.final, CASE WHEN a.judged THEN 'waiting' ELSE 'ready' END) AS job_state
     FROM gone g
@@ -103,4 +103,5 @@ WITH results AS (
     ) m
     HAVING count(*) > 0
 )
-SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, said AS outcome, after, place, job_state, reported FROM ended;
+SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, said AS outcome, after, place, job_state, reported, outcome AS recorded
+FROM ended;

@@ -54,5 +54,5 @@ WITH results AS (
     HAVING count(*) > 0
 )
 SELECT job_id, nonce, task_id, share_id, shape_id, queue_id, units, 'finished' AS outcome, 'f' AS after, 0::bigint AS place,
-    'finished' AS job_state, reported
+    'finished' AS job_state, reported, 'finished' AS recorded
 FROM gone;
