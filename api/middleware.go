@@ -16,6 +16,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -133,7 +134,7 @@ func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", x.status),
+		slog.String("method", r.Method), slog.String("path", panda.HideKeys(r.URL.Path)), slog.Int("status", x.status),
 		slog.Int64("bytes", x.size), slog.Duration("took", took), slog.String("request_id", x.id), slog.String("remote", r.RemoteAddr),
 	}
 	if x.err != nil {

@@ -76,7 +76,7 @@ func (d deciding) Finish(ctx context.Context, req dispatcher.FinishRequest) (dis
 	return d.Dispatcher.Finish(ctx, req)
 }
 
-// Renew, Holdings and Late are served here: the rows of the database say all that they need.
+// Renew, Holdings, Late and KeepLog are served here: the rows of the database say all that they need.
 func (d deciding) Renew(ctx context.Context, req dispatcher.RenewRequest) (dispatcher.RenewReply, error) {
 	defer d.load.end(d.load.begin())
 	return d.Dispatcher.Renew(ctx, req)
@@ -92,6 +92,12 @@ func (d deciding) Holdings(ctx context.Context, of []dispatcher.HeldJob) ([]disp
 func (d deciding) Late(ctx context.Context, job dispatcher.HeldJob, said dispatcher.Result) (noted bool, err error) {
 	defer d.load.end(d.load.begin())
 	return d.Dispatcher.Late(ctx, job, said)
+}
+
+// KeepLog keeps what a payload wrote.
+func (d deciding) KeepLog(ctx context.Context, key, log string) error {
+	defer d.load.end(d.load.begin())
+	return d.Dispatcher.KeepLog(ctx, key, log)
 }
 
 // askThere has a request served by another daemon. there is false, without an error, when it is to be served here.

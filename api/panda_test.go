@@ -30,6 +30,8 @@ func (pandaDispatcher) Late(context.Context, dispatcher.HeldJob, dispatcher.Resu
 	return false, nil
 }
 
+func (pandaDispatcher) KeepLog(context.Context, string, string) error { return nil }
+
 // withPanda serves PanDA's calls by the bench's fakes.
 func withPanda(c *Config) {
 	c.Panda = panda.Config{Dispatcher: pandaDispatcher{c.Dispatcher.(*fakeDispatcher)}, Tasks: c.Tasks, Wait: 5 * time.Second}

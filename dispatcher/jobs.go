@@ -148,27 +148,6 @@ func (d *Dispatcher) Job(ctx context.Context, id int64) (JobRow, error) {
 	return job, nil
 }
 
-// JobLog returns the end of what an attempt wrote; attempt 0 is the last one that ended. ErrNoAttempt when there is
-// none, ErrNoJob when there is no job.
-func (d *Dispatcher) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
-	rows, err := d.cfg.Pool.Query(ctx, query["job_log"], pgx.StrictNamedArgs{"job": id, "attempt": attempt})
-	if err != nil {
-		return "", fmt.Errorf("job log: %w", err)
-	}
-	logs, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return "", fmt.Errorf("job log: %w", err)
-	}
-	if len(logs) == 0 {
-		job, err := d.Job(ctx, id)
-		if err != nil {
-			return "", err
-		}
-		return "", fmt.Errorf("%w: job %d is %s", ErrNoAttempt, id, job.State)
-	}
-	return logs[0], nil
-}
-
 // KillJob ends a job that nobody wants any more; ErrNoJob when no live job has that id.
 func (d *Dispatcher) KillJob(ctx context.Context, id int64) error {
 	killed, err := d.KillJobs(ctx, []int64{id})

@@ -14,7 +14,7 @@ import (
 )
 
 // byDay are the tables that are partitioned by day, and daysAhead how many days after today have their partition.
-var byDay = []string{"attempts", "ended_jobs", "decisions", "diaries", "checkpoints", "share_samples"}
+var byDay = []string{"attempts", "ended_jobs", "decisions", "diaries", "checkpoints", "share_samples", "payload_logs"}
 
 const daysAhead = 3
 
@@ -22,7 +22,7 @@ const daysAhead = 3
 var replayed = byDay[2:5]
 
 // ofHistory are those that Config.KeepHistory is about.
-var ofHistory = byDay[:2]
+var ofHistory = []string{"attempts", "ended_jobs", "payload_logs"}
 
 // Partition makes the partitions of today and the next days, of every table that has one a day, and returns how
 // many it made. It never keeps a grant or an end waiting for long: what it cannot lock within a fifth of a second it

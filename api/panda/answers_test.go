@@ -89,6 +89,8 @@ func (s *stub) Late(_ context.Context, of dispatcher.HeldJob, r dispatcher.Resul
 	return true, nil
 }
 
+func (s *stub) KeepLog(context.Context, string, string) error { return s.fault() }
+
 func (s *stub) Task(context.Context, int64) (generator.Task, error) {
 	return generator.Task{Name: "sim", User: "alice", Attributes: map[string]string{"label": "managed"}}, nil
 }

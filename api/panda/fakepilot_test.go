@@ -13,13 +13,15 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
 
 // fakePilot behaves as PanDA's does, as far as a server can tell: it asks for a job, says that it starts, fetches the
-// transformation, runs it with what its shlex leaves of jobPars, sends heartbeats, and says how it ended. What takes the
-// real one minutes takes it milliseconds.
+// transformation, runs it with what its shlex leaves of jobPars, sends heartbeats, and says how it ended. It says no more
+// than the real one: nothing of the payload's output, and the end of its own log only where the job failed. What takes the real
+// one minutes takes it milliseconds.
 type fakePilot struct {
 	t    testing.TB
 	url  string
@@ -33,7 +35,8 @@ type fakePilot struct {
 	mute   bool               // its final update is lost
 
 	job    map[string]any
-	output string
+	dir    string // where its payload runs
+	output string // of the payload; the pilot does not report it
 	exit   int
 	killed bool
 }
@@ -135,7 +138,10 @@ func (p *fakePilot) final() {
 		names = [...]string{"pilot_error_code", "pilot_error_diag", "trans_exit_code", "exe_error_code", "exe_error_diag", "pilot_timing", "max_rss", "cpu_consumption_time", "pilot_log"}
 	}
 	var more []any
-	for i, v := range []any{code, diag, p.exit, 0, "", "0|0|1|0|0|0", 250000, 12, "- Log from pilotlog.txt -\n" + p.output} {
+	for i, v := range []any{code, diag, p.exit, 0, "", "0|0|1|0|0|0", 250000, 12, "- Log from pilotlog.txt -\nsaved data from \"" + p.job["transformation"].(string) + "\""} {
+		if names[i] == names[8] && state == "finished" {
+			continue
+		}
 		more = append(more, names[i], v)
 	}
 	if command := p.update(state, more...); command != noCommand {
@@ -176,6 +182,7 @@ func (p *fakePilot) payload() {
 		p.t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
+	p.dir = dir
 	name := path.Base(trf)
 	if err := os.WriteFile(filepath.Join(dir, name), script, 0o755); err != nil {
 		p.t.Fatal(err)
@@ -183,18 +190,24 @@ func (p *fakePilot) payload() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	cmd := exec.CommandContext(ctx, "sh", "-c", "exec ./"+name+" "+throughPilot(p.t, p.job["jobPars"].(string)))
-	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	cmd.Env = append(os.Environ(), fmt.Sprintf("PANDAID=%.0f", p.job["PandaID"]), fmt.Sprintf("PanDA_TaskID=%.0f", p.job["taskID"]))
+	cmd.Dir, cmd.WaitDelay, cmd.SysProcAttr = dir, 3*time.Second, &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	stdout, stderr := createFile(p.t, filepath.Join(dir, "payload.stdout")), createFile(p.t, filepath.Join(dir, "payload.stderr"))
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Env = append(os.Environ(), "PATH="+standInPath(p.t)+":"+os.Getenv("PATH"), fmt.Sprintf("PANDAID=%.0f", p.job["PandaID"]), fmt.Sprintf("PanDA_TaskID=%.0f", p.job["taskID"]))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		out, err := cmd.Output()
+		err := cmd.Run()
 		var exit *exec.ExitError
-		if p.output = string(out); errors.As(err, &exit) {
+		if errors.As(err, &exit) {
 			p.exit = exit.ExitCode()
 		} else if err != nil && ctx.Err() == nil {
 			p.exit = 1
 		}
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // who is left of the group; none is, as a rule
+		out, _ := os.ReadFile(stdout.Name())
+		p.output = string(out)
 	}()
 	for heartbeats := 0; ; heartbeats++ {
 		if p.killed = p.update("running") == killed; p.killed {
@@ -212,4 +225,29 @@ func (p *fakePilot) payload() {
 		case <-next:
 		}
 	}
+}
+
+// standInPath is a folder with the curl of fake pilots, so that tests need none.
+func standInPath(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(self, filepath.Join(dir, "curl"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// createFile makes a file that is closed with the test.
+func createFile(t testing.TB, name string) *os.File {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }

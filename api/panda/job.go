@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"path"
 	"strconv"
 	"sync"
 
@@ -40,7 +41,7 @@ const noRelease = "NULL"
 
 // jobOf makes the job of a lease, with what its task says of it.
 func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) job {
-	p := payloadOf(l, queue, s.base(r)+trfPath+runShellName)
+	p := payloadOf(l, queue, s.base(r)+path.Join(trfPath, dispatcher.LogKey(l.Lease), runShellName))
 	t := s.taskOf(r.Context(), l.Task)
 	return job{PandaID: l.Job, TaskID: l.Task, AttemptNr: l.Attempt, JobName: t.name + "." + strconv.FormatInt(l.Job, 10),
 		Transformation: p.transformation, JobPars: p.jobPars, CoreCount: max(1, l.Cores),

@@ -16,6 +16,8 @@ type Dispatcher interface {
 	Holdings(context.Context, []dispatcher.HeldJob) ([]dispatcher.Holding, error)
 	// Late notes what a pilot says of an attempt that had ended otherwise by then.
 	Late(context.Context, dispatcher.HeldJob, dispatcher.Result) (noted bool, err error)
+	// KeepLog keeps what the payload of an attempt wrote; dispatcher.LogKey makes the key.
+	KeepLog(ctx context.Context, key, log string) error
 }
 
 // Tasks knows what jobs belong to; *generator.Generator is one.

@@ -26,22 +26,26 @@ const (
 // maxTransform bounds a payload script: they are scripts, not releases.
 const maxTransform = 16 << 20
 
-// trfRoutes serves the scripts, also where PanDA's server has those of users: clients name them there.
+// trfRoutes serves the scripts, also where PanDA's server has those of users: clients name them there. Below the log key of an
+// attempt they know where its output goes.
 func (s *server) trfRoutes(root chi.Router) {
-	for _, path := range []string{trfPath + "{name}", trfPath + "user/{name}"} {
+	for _, path := range []string{trfPath + "{name}", trfPath + "user/{name}", trfPath + keyParam + "/{name}"} {
 		root.Get(path, s.transform)
 		root.Head(path, s.transform)
 	}
 	s.cacheRoutes(root)
+	if s.Dispatcher != nil {
+		root.Post(trfPath+keyParam+"/"+logName, s.payloadLog)
+	}
 }
 
-// transform is GET /trf/<name>. What the operator has of that name goes before what is built in.
+// transform is GET /trf/<name> and /trf/<key>/<name>. What the operator has of that name goes before what is built in.
 func (s *server) transform(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	script, err := s.readTransform(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && name == runShellName:
-		script = runShell
+		script = s.withLog(runShell, r)
 	case errors.Is(err, fs.ErrNotExist):
 		http.Error(w, "no transform of this name here", http.StatusNotFound)
 		return
@@ -54,6 +58,7 @@ func (s *server) transform(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Length", strconv.Itoa(len(script)))
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write(script) // the pilot may have gone
 }
 

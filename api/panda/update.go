@@ -40,12 +40,14 @@ func (u update) final() bool { return outcomes[u.state] != "" || u.state == "hol
 
 // fromOld and fromNew take the arguments of an update, brought to their kinds.
 func fromOld(a args) update {
+	a = withoutKeys(a)
 	u := update{job: a.integer("jobId"), attempt: int(a.integer("attemptNr")), state: a.text("state"), report: reportOf(a, oldName),
 		outputs: unwrap(a["xml"]), metaData: unwrap(a["metaData"]), pilotLog: a.text("pilotLog"), stdout: a.text("stdout")}
 	return u.at(timeSaid(a.number("startTime")), timeSaid(a.number("endTime")))
 }
 
 func fromNew(a args) update {
+	a = withoutKeys(a)
 	u := update{job: a.integer("job_id"), attempt: int(a.integer("attempt_nr")), state: a.text("job_status"), report: reportOf(a, newName),
 		outputs: unwrap(a["job_output_report"]), metaData: unwrap(a["meta_data"]), pilotLog: a.text("pilot_log"), stdout: a.text("stdout")}
 	return u.at(dateSaid(a.text("start_time")), dateSaid(a.text("end_time")))

@@ -1,0 +1,82 @@
+package panda
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// A pilot of PanDA reports nothing of what its payload wrote. So runShell brings the end of it: each job names a transformation
+// of its own, /trf/<key>/runShell, which knows where to post it. The key is a secret of the attempt, good for that alone.
+
+// keyParam is a log key in the path of a route; logName is what a payload posts to, below it.
+const (
+	keyParam = "{key:[A-Za-z0-9_-]{38}}"
+	logName  = "log"
+)
+
+// noLog is the line of runShell that says where its output goes.
+var noLog = []byte("\ndivvy_log=\n")
+
+// withLog is a script that knows where the output of the attempt goes whose key the request has; without a key as it is.
+func (s *server) withLog(script []byte, r *http.Request) []byte {
+	key := chi.URLParam(r, "key")
+	if key == "" {
+		return script
+	}
+	to := "\ndivvy_log=" + quote(s.base(r)+trfPath+key+"/"+logName) + "\n"
+	return bytes.Replace(script, noLog, []byte(to), 1)
+}
+
+// payloadLog is POST /trf/<key>/log, of a payload that has ended or is about to.
+func (s *server) payloadLog(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	log, err := io.ReadAll(http.MaxBytesReader(w, r.Body, dispatcher.MaxPayloadLog))
+	if err != nil {
+		http.Error(w, "the output could not be read, or is longer than 64 KiB a stream", http.StatusRequestEntityTooLarge)
+		return
+	}
+	switch err := s.Dispatcher.KeepLog(ctx, chi.URLParam(r, "key"), string(log)); {
+	case errors.Is(err, dispatcher.ErrNoAttempt):
+		http.Error(w, "no attempt that runs, or ended lately, has this key", http.StatusNotFound)
+	case err != nil:
+		s.Log.Warn("the output of a payload is not kept", "error", err)
+		http.Error(w, tryAgain, http.StatusServiceUnavailable)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// keyInPath finds log keys where they stand in paths, and in what pilots say: their logs name the transformation.
+var keyInPath = regexp.MustCompile(`/trf/[A-Za-z0-9_-]{38}/`)
+
+// HideKeys is a text without the log keys in it.
+func HideKeys(text string) string { return keyInPath.ReplaceAllLiteralString(text, "/trf/.../") }
+
+// hideKeys hides them in all that an update says.
+func hideKeys(v any) any {
+	switch v := v.(type) {
+	case string:
+		return HideKeys(v)
+	case []any:
+		for i := range v {
+			v[i] = hideKeys(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = hideKeys(v[name])
+		}
+	}
+	return v
+}
+
+// withoutKeys are arguments without log keys.
+func withoutKeys(a args) args { return args(hideKeys(map[string]any(a)).(map[string]any)) }
