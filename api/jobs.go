@@ -35,7 +35,7 @@ type jobLogInput struct {
 type Log struct {
 	Job     int64  `json:"job"`
 	Attempt int    `json:"attempt,omitempty" doc:"As asked for; absent = the last one."`
-	Tail    string `json:"tail" doc:"End of stdout and stderr."`
+	Tail    string `json:"tail" doc:"End of stdout and stderr; below a line --- pilot what the pilot said besides."`
 }
 
 // Killed says what a kill of a job did.

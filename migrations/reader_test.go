@@ -69,10 +69,13 @@ func TestReaderSeesNoSecrets(t *testing.T) {
 	holders := map[string]string{
 		"payloads": "command env matrix roles retry", "tasks": "spec parameters scaled scouted tagged_by", "shapes": "labels", "inputs": "names",
 		"attempts": "log_tail", "jobs": "inputs", "ended_jobs": "inputs", "daemons": "secret address", "site_versions": "source", "lease_reports": "report",
+		"payload_logs": "log",
 	}
 	if _, err := tx.Exec(t.Context(), `INSERT INTO payloads (task_id, command, env, matrix) SELECT id, '{}', '{}', '{}' FROM tasks ON CONFLICT DO NOTHING;
 		INSERT INTO inputs (task_id, position, names) SELECT id, 0, '{a}' FROM tasks ON CONFLICT DO NOTHING;
-		INSERT INTO lease_reports (job_id, attempt, report) SELECT job_id, attempt, '{}' FROM leases ON CONFLICT DO NOTHING`); err != nil {
+		INSERT INTO lease_reports (job_id, attempt, report) SELECT job_id, attempt, '{}' FROM leases ON CONFLICT DO NOTHING;
+		SELECT divvy_make_days('payload_logs', (now() AT TIME ZONE 'UTC')::date, 1);
+		INSERT INTO payload_logs (job_id, attempt, log) SELECT job_id, attempt, '' FROM attempts`); err != nil {
 		t.Fatal(err)
 	}
 	for relation, columns := range holders {

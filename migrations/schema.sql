@@ -1281,6 +1281,17 @@ CREATE TABLE public.need_pieces (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE public.payload_logs (
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    log text NOT NULL
+)
+PARTITION BY RANGE (at);
+ALTER TABLE ONLY public.payload_logs ALTER COLUMN log SET STATISTICS 0;
+
+COMMENT ON TABLE public.payload_logs IS 'End of stdout and stderr of an attempt, beside attempts.log_tail, which its pilot reported. The first row of an attempt counts.';
+
 CREATE TABLE public.payloads (
     task_id bigint NOT NULL,
     command text[] NOT NULL,
@@ -4291,6 +4302,10 @@ COMMENT ON INDEX public.lease_reports_pkey IS 'By job: renewals that bring a rep
 COMMENT ON INDEX public.leases_pkey IS 'By job: at most one lease a job, renewals, ends. 66 bytes of WAL a claim, 0.6 us. There is none on expires_at: every renewal would write it, and no longer be HOT.';
 
 COMMENT ON INDEX public.ledger_pkey IS 'By lane and position: tails, folds, purge. An entry a batch, not a job.';
+
+CREATE INDEX payload_logs_job ON ONLY public.payload_logs USING btree (job_id, attempt);
+
+COMMENT ON INDEX public.payload_logs_job IS 'By job: job logs, and whether an attempt has a row already.';
 
 CREATE INDEX pulls_at ON public.pulls USING brin (at);
 

@@ -53,7 +53,7 @@ func (s *server) jobCalls() []endpoint {
 // jobRefusals are the calls about jobs that PanDA has and that can do nothing here.
 var jobRefusals = map[string]refused{
 	"submit":                            {http.MethodPost, "jobs are made of tasks: task/submit takes one, also for a single job (noInput, nEvents 1)"},
-	"set_debug_mode":                    {http.MethodPost, "pilots send the end of a payload's output with its last word: divvy job logs"},
+	"set_debug_mode":                    {http.MethodPost, "runShell brings the end of a payload's output when that ends: divvy job logs"},
 	"generate_offline_execution_script": {http.MethodGet, "divvy task show has the command and the environment of a task's jobs, divvy job show what a job is filled with"},
 }
 

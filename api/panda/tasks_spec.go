@@ -60,7 +60,7 @@ var paramOf = map[string]string{
 // whyNot are the reasons of parameters that are known and cannot be honoured.
 var whyNot = map[string]string{
 	"nGBPerJob":              "jobs are not split by size: how large inputs are is not known here",
-	"log":                    "the end of a job's output is kept with the job: divvy job logs",
+	"log":                    "no log file is stored; the end of what a payload writes comes with its end: divvy job logs",
 	"nEventsPerInputFile":    "how many events are in a file is not used here: say nFilesPerJob",
 	"scoutSuccessRate":       "a scout that fails all its attempts stops the task",
 	"uniqueTaskName":         "task names need not be unique",
