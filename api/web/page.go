@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site/strict"
@@ -69,14 +70,14 @@ func New(cfg Config) *Page {
 // Routes lists all that the page serves. Each checks for itself who asks.
 func (p *Page) Routes() (all []Route) {
 	for _, v := range p.allViews() {
-		all = append(all, Route{http.MethodGet, v.Path, p.guard(http.MethodGet, v.Path, p.serveView(p.views[v.Path]))})
+		all = append(all, Route{http.MethodGet, v.Path, p.guard(http.MethodGet, v.Path, compressed(p.serveView(p.views[v.Path])))})
 	}
 	for _, a := range p.acts() {
 		all = append(all, Route{http.MethodPost, a.Path, p.guard(http.MethodPost, a.Path, p.serveAct(a))})
 	}
 	all = append(all,
 		Route{http.MethodGet, "/events", p.guard(http.MethodGet, "/events", http.HandlerFunc(p.events))},
-		Route{http.MethodGet, "/assets/*", http.HandlerFunc(p.serveAsset)}, // the same for everybody, and public
+		Route{http.MethodGet, "/assets/*", compressed(http.HandlerFunc(p.serveAsset))}, // the same for everybody, and public
 	)
 	all = append(all, Route{http.MethodGet, "/login", http.HandlerFunc(p.loginPage)})
 	if p.cfg.Closed {
@@ -85,6 +86,10 @@ func (p *Page) Routes() (all []Route) {
 	}
 	return all
 }
+
+// compressed sends pages and scripts as small as the browser takes them. Nothing else is: a stream of events has to arrive line
+// by line, and pilots read what is sent as it is.
+var compressed = middleware.Compress(5)
 
 func (p *Page) serveView(v *View) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
