@@ -138,7 +138,7 @@ func problemOf(err error) *Problem {
 	if q := (web.OfQuery{}); errors.As(err, &q) {
 		p.ofQuery()
 	}
-	return p
+	return p.bounded()
 }
 
 func problemIn(err error) *Problem {
@@ -270,5 +270,5 @@ func fromHuma(e *huma.ErrorModel) *Problem {
 	for _, d := range e.Errors {
 		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: echoed(d.Location, d.Value)})
 	}
-	return p
+	return p.bounded()
 }

@@ -148,6 +148,7 @@ func (f *fakeDispatcher) KillJob(context.Context, int64) error { return f.err }
 
 // fakeTasks knows one task, 3.
 type fakeTasks struct {
+	faults    generator.Faults // beside the first, of tasks of many
 	err       error
 	submitted generator.SubmitRequest
 	filter    generator.Filter
@@ -238,7 +239,7 @@ func (f *fakeTasks) SubmitMany(_ context.Context, all []generator.SubmitRequest)
 		f.submitted = r
 		out[i].Task, _ = f.task()
 		if r.Spec.Name == "bad" {
-			out[i] = generator.Submitted{Err: generator.Faults{{Field: "count", Message: "is missing"}}}
+			out[i] = generator.Submitted{Err: append(generator.Faults{{Field: "count", Message: "is missing"}}, f.faults...)}
 		}
 	}
 	return out, f.err

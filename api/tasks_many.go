@@ -93,9 +93,15 @@ func (s *server) submitMany(ctx context.Context, in *manyInput) (ManySubmitted, 
 		return ManySubmitted{}, err
 	}
 	out := ManySubmitted{Tasks: make([]OneSubmitted, len(all))}
+	told := 0
 	for i, one := range all {
 		if one.Err != nil {
-			out.Tasks[i].Problem = problemOf(one.Err)
+			p := problemOf(one.Err)
+			if p.Errors = p.Errors[:min(len(p.Errors), max(mostErrors-told, 1))]; p.Detail == "" && told >= mostErrors {
+				p.Detail = "only the first error is told, since the tasks before have many"
+			}
+			told += len(p.Errors)
+			out.Tasks[i].Problem = p
 		} else {
 			out.Tasks[i].Task = &one.Task
 		}
