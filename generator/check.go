@@ -24,7 +24,7 @@ const (
 	maxPieces      = 10_000_000 // jobs of a task
 	maxInputs      = 50_000_000
 	maxInline      = 500_000 // inputs in a body, as the tag of Spec.Inputs says
-	maxInput       = 4096 // bytes of an input's name
+	maxInput       = 4096    // bytes of an input's name
 	maxPerJob      = 10_000
 	maxEvents      = 1 << 50 // of an input or a task
 	maxEntries     = 200     // labels, variables, queues
