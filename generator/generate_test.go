@@ -208,7 +208,7 @@ func TestKilledWorker(t *testing.T) {
 		t.Fatalf("%d jobs beside the worker, %v", n, err)
 	}
 	w.exec(t, "SELECT pg_terminate_backend($1)", conn.PgConn().PID())
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		n, err := w.Generate(ctx)
 		if err != nil {
