@@ -39,6 +39,8 @@ type ManyTasks struct {
 type KeyedTask struct {
 	Key  string         `json:"key,omitempty" maxLength:"200" doc:"Idempotency key: a repeat with the same key and task gets the same task."`
 	Task generator.Spec `json:"task"`
+
+	Strict bool `json:"strict,omitempty" doc:"Refuse it when no queue of the site can run it."`
 }
 
 // ManySubmitted says what became of each, in the order of the request.
@@ -86,7 +88,7 @@ func (s *server) manyTaskRoutes() {
 func (s *server) submitMany(ctx context.Context, in *manyInput) (ManySubmitted, error) {
 	requests := make([]generator.SubmitRequest, len(in.Body.Tasks))
 	for i, t := range in.Body.Tasks {
-		requests[i] = generator.SubmitRequest{Spec: t.Task, IdempotencyKey: t.Key}
+		requests[i] = generator.SubmitRequest{Spec: t.Task, Strict: t.Strict, IdempotencyKey: t.Key}
 	}
 	all, err := s.Tasks.SubmitMany(ctx, requests)
 	if err != nil {
