@@ -31,6 +31,9 @@ func (d *Dispatcher) satisfy(n *needs) {
 	if n.placing {
 		d.placeClaims()
 	}
+	if n.making {
+		d.awaitMaking()
+	}
 	for l, lacks := range n.limits {
 		if !l.taking && !d.outdated {
 			l.taking = true
