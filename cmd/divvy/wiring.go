@@ -123,7 +123,8 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 
 func (d *daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
-	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock, Log: d.part("generator"), Metrics: d.registry})
+	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
+		Order: d.dispatcher.Order, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
 
