@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -33,6 +34,7 @@ type job struct {
 	SWRelease       string `json:"swRelease"`
 	HomePackage     string `json:"homepackage"`
 	CMTConfig       string `json:"cmtConfig"`
+	outFiles
 }
 
 // noRelease is PanDA's word for a job that needs no release of an experiment's software: pilots of experiments that have
@@ -47,13 +49,14 @@ func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) job {
 		Transformation: p.transformation, JobPars: p.jobPars, CoreCount: max(1, l.Cores),
 		MinRAMCount: l.MemoryMB, MaxDiskCount: l.DiskMB, MaxWalltime: l.WalltimeS,
 		ProdSourceLabel: t.label, ProcessingType: t.processingType, WorkingGroup: t.workingGroup,
-		ProdUserID: t.user, ResourceType: t.resourceType, SWRelease: noRelease, HomePackage: noRelease, CMTConfig: noRelease}
+		ProdUserID: t.user, ResourceType: t.resourceType, SWRelease: noRelease, HomePackage: noRelease, CMTConfig: noRelease,
+		outFiles: outputsOf(fillLate(l.Env[outputsVar], s.base(r), l.Task))}
 }
 
 // base is the URL that the pilot reached us at.
 func (s *server) base(r *http.Request) string {
 	if s.URL != "" {
-		return s.URL
+		return strings.TrimSuffix(s.URL, "/")
 	}
 	if r.TLS != nil {
 		return "https://" + r.Host

@@ -27,7 +27,15 @@ type payload struct {
 // payloadOf is the command of a lease, to be run by the script at runShell. A command whose program is a URL is a
 // transformation of somebody else's; it gets its arguments, and no environment.
 func payloadOf(l *dispatcher.Lease, queue, runShell string) payload {
-	if program := l.Command[0]; isURL(program) {
+	switch program := l.Command[0]; {
+	case program == runGenName:
+		base, _, _ := strings.Cut(runShell, trfPath)
+		var words []string
+		for _, word := range l.Command[1:] {
+			words = append(words, fillLate(word, base, l.Task))
+		}
+		return payload{strings.TrimSuffix(runShell, runShellName) + runGenName, strings.Join(quoteAll(words), " ")}
+	case isURL(program):
 		return payload{program, strings.Join(quoteAll(l.Command[1:]), " ")}
 	}
 	env := maps.Clone(l.Env)

@@ -30,6 +30,8 @@ type translation struct {
 	left map[string]any
 	site *site.Site
 	fits bool // nothing but CPU time or scouts says how many events a job has
+
+	runGen bool // a task of prun, whose jobs run by runGen
 }
 
 // taskTexts are the parameters that become attributes of the task as they are.
@@ -121,6 +123,7 @@ func translate(given map[string]any, st *site.Site) (generator.Spec, []Ignored, 
 	if n := int(t.whole("maxFailure", 0)); t.spec.MaxAttempts == 0 || n < t.spec.MaxAttempts {
 		t.spec.MaxFailures = n // else maxAttempt bounds them
 	}
+	t.client()
 	t.share()
 	t.scouts()
 	t.work()

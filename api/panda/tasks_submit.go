@@ -69,6 +69,10 @@ func (s *server) makeTask(ctx context.Context, given args, parent int64, key str
 		asked = maps.Clone(given)
 		asked["userName"] = who
 	}
+	if kind, _ := toText(asked["processingType"]); absent(asked["userName"]) && clientKind.MatchString(kind) {
+		asked = maps.Clone(asked)
+		asked["userName"] = "anonymous" // as in PanDA, panda-client leaves it to the server; nobody has a name at an open listener
+	}
 	spec, ignored, err := translate(asked, st)
 	if err != nil {
 		return generator.Task{}, nil, paramFaults{err}

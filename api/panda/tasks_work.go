@@ -82,6 +82,9 @@ func (t *translation) command() {
 	if err != nil {
 		t.fault("jobParameters", "%s", err)
 	}
+	if t.runGen {
+		t.runGenKnows(words)
+	}
 	t.spec.Command = append([]string{dispatcher.Literal(t.spec.Transformation)}, words...)
 }
 
@@ -115,7 +118,9 @@ func (t *translation) value(name string, p map[string]any) string {
 			t.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
 		}
 	case "output", "log":
-		if named {
+		if named && role == "output" && t.runGen {
+			t.output(name, p)
+		} else if named {
 			t.ignore(name+".dataset", noCatalog+": outputs are what the payload writes")
 		}
 	}
@@ -132,7 +137,12 @@ func (t *translation) value(name string, p map[string]any) string {
 	if offset, ok := toNumber(p["offset"]); ok && offset != 0 {
 		t.ignore(name+".offset", "numbers begin with 0")
 	}
-	return placeholder.ReplaceAllStringFunc(dispatcher.Literal(value), func(text string) string { return t.fill(name+".value", text) })
+	return t.filled(name+".value", value)
+}
+
+// filled is a text with what is filled in for each job.
+func (t *translation) filled(name, text string) string {
+	return placeholder.ReplaceAllStringFunc(dispatcher.Literal(text), func(text string) string { return t.fill(name, text) })
 }
 
 // placeholder is a thing that is filled in for each job: ${IN}, ${SN/P}, ${RNDMSEED:offset}.
@@ -140,15 +150,19 @@ var placeholder = regexp.MustCompile(`\$\{[A-Z][A-Z0-9_]*(/[A-Z]+)*(:[^}]*)?\}`)
 
 // fillers are what is known of them, by the letters that they begin with.
 var fillers = map[string]string{
-	"IN": "{{.Inputs}}", "SN": "{{.Index}}", "RNDMSEED": "{{.Index}}", "SKIPEVENTS": "{{.FirstEvent}}", "MAXEVENTS": "{{.Events}}",
+	"IN": "{{.Inputs}}", "SN": "{{.Index}}", "SEQNUMBER": "{{.Index}}", "RNDMSEED": "{{.Index}}", "SKIPEVENTS": "{{.FirstEvent}}", "MAXEVENTS": "{{.Events}}",
 }
 
 func (t *translation) fill(name, text string) string {
 	word := strings.TrimRight(placeholderWord.FindString(text[2:]), "0123456789")
 	out, known := fillers[word]
 	switch {
+	case t.runGen && text == "${SURL}":
+		return text
+	case t.runGen && (text == "${SN/P}" || text == "${IN/T}") && (word != "IN" || len(t.spec.Inputs) > 0):
+		return strings.TrimSuffix(text, "}") + ":" + out + "}"
 	case !known:
-		t.fault(name, "%s is not known here, only ${IN}, ${SN}, ${RNDMSEED}, ${SKIPEVENTS} and ${MAXEVENTS}", text)
+		t.fault(name, "%s is not known here, only ${IN}, ${SN}, ${SEQNUMBER}, ${RNDMSEED}, ${SKIPEVENTS} and ${MAXEVENTS}", text)
 	case word == "IN" && len(t.spec.Inputs) == 0:
 		t.fault(name, "%s without pfnList", text)
 	case word == "IN" && t.spec.PerJob > 1:

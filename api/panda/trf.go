@@ -1,12 +1,14 @@
 package panda
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +19,18 @@ import (
 //
 //go:embed trf/runShell
 var runShell []byte
+
+// runGen is the program that runs tasks of prun.
+//
+//go:embed trf/runGen
+var runGen []byte
+
+// runGenScript is runShell that writes the program down and runs it.
+var runGenScript = bytes.Replace(runShell, []byte("\noctal=\n"),
+	slices.Concat([]byte("\ncat >runGen.py <<'END_OF_RUNGEN'\n"), runGen, []byte("END_OF_RUNGEN\nset -- -- python3 runGen.py \"$@\"\n\noctal=\n")), 1)
+
+// builtIn are the scripts that are served without a folder.
+var builtIn = map[string][]byte{runShellName: runShell, runGenName: runGenScript}
 
 const (
 	trfPath      = "/trf/"
@@ -44,8 +58,8 @@ func (s *server) transform(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	script, err := s.readTransform(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && name == runShellName:
-		script = s.withLog(runShell, r)
+	case errors.Is(err, fs.ErrNotExist) && builtIn[name] != nil:
+		script = s.withLog(builtIn[name], r)
 	case errors.Is(err, fs.ErrNotExist):
 		http.Error(w, "no transform of this name here", http.StatusNotFound)
 		return
