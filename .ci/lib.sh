@@ -7,8 +7,9 @@ kustomize_version=v5.8.1
 kube_score_version=v1.20.0
 govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,deploy,manifests,promtool                                 # what needs more than Go and PostgreSQL
+tags=browser,chaos,deploy,manifests,pandapilot,promtool                      # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
+clients=${DIVVY_PANDA_CLIENTS:-../shared/clients}                         # PanDA's pilot and panda-client, on machines that have them
 export DIVVY_RELEASES=${DIVVY_RELEASES:-$cache/releases} # the release before, as the upgrade test built it
 work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
@@ -96,6 +97,7 @@ needs() {
   if ! command -v patroni >/dev/null || ! command -v etcd >/dev/null; then missing+=(patroni etcd-server curl); fi
   command -v promtool >/dev/null || missing+=(prometheus) # its server is not started: no tests need it
   if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
+  if [[ -d $clients ]] && ! /usr/bin/python3 -c 'import psutil' 2>/dev/null; then missing+=(python3 python3-psutil curl openssl); fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
   if [[ " ${missing[*]-} " = *" etcd-server "* && -d /run/systemd/system && $(id -u) = 0 ]]; then systemctl disable --now etcd patroni || true; fi
 }
@@ -205,6 +207,16 @@ failover() { tests "failover" -tags chaos -timeout 20m -run TestPatroni "$@" ./i
 
 # failover_17 : the same with what Debian 13 has, which is run without being installed.
 failover_17() { local runs_in=.ci/trixie; tests "failover with PostgreSQL 17" -tags chaos -timeout 20m -run TestPatroni "$@" ./internal/e2e; }
+
+# pilots : PanDA's pilot and prun as their projects publish them. They are no part of this repository, and need namespaces: that pilot ends
+# processes of others.
+pilots() {
+  local name="PanDA's own pilot and prun"
+  if [[ ! -x $clients/run_pilot.sh ]]; then check "$name" skip "$clients (DIVVY_PANDA_CLIENTS) is not here: they are NOT tested"
+  elif ! unshare --pid --fork --mount-proc --kill-child true; then check "$name" skip "no PID namespace can be made here: they are NOT tested"
+  else DIVVY_PANDA_CLIENTS=$(realpath "$clients") tests "$name" -tags pandapilot -parallel 6 -timeout 15m -run TestPandaPilot ./internal/e2e
+  fi
+}
 
 # short_bench : it runs, its recounts agree, and no figure is under a quarter of its target, or of what docs/performance.md
 # reports where that is less: that finds what is broken. What has become slower, people find in figures side by side; on

@@ -13,6 +13,7 @@
 //	                  docs/guarantees.md. Its verdict is that of TestKills and more: usage, claims, places of jobs
 //	TestPatroni       with the tag chaos: PostgreSQL of two nodes (deploy/patroni), nodes die, etcd stands still; the same verdict
 //	TestUpgrade       with the tag chaos: daemons of the last release in .ci/releases and new ones, one by one, and back
+//	TestPandaPilot    with the tag pandapilot: PanDA's pilot and prun as they are published
 //	TestRestore       with the tag chaos: back to a moment out of a base backup and WAL, and out of a dump
 //
 // # What TestKills proves

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,8 +142,9 @@ func (w *pandaWorld) startPilot(t *testing.T, url, queue string, env ...string) 
 	t.Cleanup(func() {
 		p.die()
 		if t.Failed() {
-			b, _ := os.ReadFile(filepath.Join(p.dir, "pilot.out"))
-			t.Logf("pilot of %s:\n%s\n%s", queue, p.out.tail(), b[max(0, len(b)-6000):])
+			b, err := os.ReadFile(filepath.Join(p.dir, "pilot.out"))
+			t.Logf("pilot of %s: %v, all of its log with -artifacts:\n%s\n%s", queue, err, p.out.tail(), b[max(0, len(b)-6000):])
+			write(t, filepath.Join(t.ArtifactDir(), "pilot-"+filepath.Base(p.dir)+".out"), string(b))
 		}
 	})
 	return p
@@ -308,13 +310,9 @@ func (w *pandaWorld) prun(t *testing.T, _ *pandaWorld) {
 	job := w.one(t, task, "the job is over", func(j client.Job) bool { return j.State == "finished" })
 	w.over(t, task, "done")
 	name := "user.alice." + found[1] + "._" + serial + ".out.txt"
-	file, err := filepath.Glob(filepath.Join(pilot.dir, "storage", "rucio", "*", "*", "*", "*", name))
-	if err != nil || len(file) != 1 {
-		t.Fatalf("the pilot has stored %v, %v", file, err)
-	}
-	content, err := os.ReadFile(file[0])
-	if err != nil || string(content) != sequel+" two words\nof the sandbox\n" {
-		t.Errorf("%q, %v", content, err)
+	content := pilot.stored(t, name)
+	if string(content) != sequel+" two words\nof the sandbox\n" {
+		t.Errorf("%q", content)
 	}
 	listed, _ := last(job).Outputs[name].(map[string]any)
 	if size, _ := listed["fsize"].(float64); int(size) != len(content) || listed["adler32"] == nil || listed["endpoint"] != "MOCK_DISK" {
@@ -329,6 +327,21 @@ func (w *pandaWorld) prun(t *testing.T, _ *pandaWorld) {
 	if !strings.Contains(again, "start the image in --exec") {
 		t.Error(again)
 	}
+}
+
+// stored is what the pilot's copytool has moved to where it leaves files.
+func (p *realPilot) stored(t *testing.T, name string) (content []byte) {
+	t.Helper()
+	err := filepath.WalkDir(p.dir, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == name {
+			content, err = os.ReadFile(file)
+		}
+		return err
+	})
+	if err != nil || content == nil {
+		t.Errorf("%s was not stored: %v", name, err)
+	}
+	return content
 }
 
 // submitByPrun runs prun in a folder with a script and returns what it says.
