@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-
-	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // Body limits.
@@ -19,9 +17,6 @@ const (
 	maxPull = 64 << 10
 	maxBody = 8 << 20
 )
-
-// maxValues is how many values a pilot's request may have: some hundred for each of maxItems. Each takes more memory than text.
-const maxValues = 200_000
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
@@ -46,9 +41,6 @@ func decode[T any](w http.ResponseWriter, r *http.Request, limit int64, read fun
 	}
 	if _, err := buf.ReadFrom(body); err != nil {
 		return nil, buf, badBody(err)
-	}
-	if strict.ManyValues(buf.Bytes(), maxValues) {
-		return nil, buf, newProblem(codeTooLarge, fmt.Sprintf("at most %d values", maxValues))
 	}
 	v := new(T)
 	if read(buf.Bytes(), v) {

@@ -116,6 +116,7 @@ var known = []struct {
 	{site.ErrUnknownResource, codeNoResource},
 	{site.ErrCapacity, codeInvalid},
 	{report.ErrUnknown, code{status: 404, name: "unknown_report", title: "No report has this name", hint: "`divvy report` lists them"}},
+	{report.ErrBy, codeInvalid},
 	{web.ErrNoPage, code{status: 404, name: "no_page", title: "There is no such page"}},
 	{web.ErrQuery, codeInvalid},
 	{web.ErrMeanwhile, code{status: 409, name: "meanwhile", title: "What the form was made of has changed meanwhile"}},
@@ -138,7 +139,7 @@ func problemOf(err error) *Problem {
 	if q := (web.OfQuery{}); errors.As(err, &q) {
 		p.ofQuery()
 	}
-	return p.bounded()
+	return p
 }
 
 func problemIn(err error) *Problem {
@@ -270,5 +271,5 @@ func fromHuma(e *huma.ErrorModel) *Problem {
 	for _, d := range e.Errors {
 		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: echoed(d.Location, d.Value)})
 	}
-	return p.bounded()
+	return p
 }

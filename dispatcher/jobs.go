@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -49,11 +50,19 @@ func (d *Dispatcher) unrunnable(id int32, share string) string {
 		return ""
 	}
 	for i, ok := range sh.queues {
-		if ok && sh.asks == nil && d.state.version.Queues[i].Runs(share) {
+		if ok && d.state.version.Queues[i].Runs(share) {
 			return ""
 		}
 	}
-	return Nowhere(d.state.version, sh.full, share)
+	reason := "no queue can run it"
+	for i, q := range d.state.version.Queues {
+		if i == 5 {
+			reason += fmt.Sprintf("; and %d more queues", len(d.state.version.Queues)-i)
+			break
+		}
+		reason += fmt.Sprintf("; %s: %s", q.Name, cmp.Or(fitsQueue(sh.need, q, q.Labels), closedTo(q, share)))
+	}
+	return reason
 }
 
 // Jobs lists jobs of all tasks, live and ended, by ascending id; TaskJobs those of one.

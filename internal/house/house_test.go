@@ -18,13 +18,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-func TestMain(m *testing.M) {
-	code := pgtest.Run(m)
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 const (
 	module = "github.com/divvyhq/divvy"
