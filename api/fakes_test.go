@@ -65,6 +65,16 @@ func (f *fakeDispatcher) Finish(_ context.Context, r dispatcher.FinishRequest) (
 	return dispatcher.FinishReply{}, f.err
 }
 
+// LeaseQueues has a lease at each of two queues, called like them.
+func (f *fakeDispatcher) LeaseQueues(_ context.Context, leases []string) (at []string, err error) {
+	for _, l := range leases {
+		if l == "CERN" || l == "BNL" {
+			at = append(at, l)
+		}
+	}
+	return at, f.err
+}
+
 func (f *fakeDispatcher) Standing() dispatcher.Standing {
 	return dispatcher.Standing{Version: 2, Pools: []dispatcher.PoolStanding{{Pool: "default", Capacity: 100, Shares: []dispatcher.ShareStanding{
 		{ID: 1, Path: "", Ready: 5, HeldJobs: 3}, {ID: 2, Path: "A", Leaf: true, Ready: 5, HeldJobs: 3},

@@ -16,6 +16,7 @@ import (
 type Dispatcher interface {
 	Pull(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
 	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
+	LeaseQueues(ctx context.Context, leases []string) ([]string, error)
 	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
 	Standing() dispatcher.Standing
 	// Outlook is the Standing with how long shares wait for their targets.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/relay"
 )
 
 // The three routes that pilots call all the time are plain handlers, decoded by hand: huma would parse each body
@@ -95,7 +98,10 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 	defer s.load.end(s.load.begin())
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
-	kept, err := s.dispatcher.Renew(ctx, *req)
+	var kept dispatcher.RenewReply
+	if err = s.itsLeases(ctx, callerOf(w), len(req.Leases), func(i int) string { return req.Leases[i].Lease }); err == nil {
+		kept, err = s.dispatcher.Renew(ctx, *req)
+	}
 	if err = term.end(w, err); err != nil {
 		s.fail(w, err)
 		return
@@ -118,7 +124,10 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 	defer s.load.end(s.load.begin())
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
-	reply, err := s.handOn(ctx, w, handed{pathFinish, body.Bytes(), true})
+	var reply *relay.Reply
+	if err = s.itsLeases(ctx, callerOf(w), len(req.Results), func(i int) string { return req.Results[i].Lease }); err == nil {
+		reply, err = s.handOn(ctx, w, handed{pathFinish, body.Bytes(), true})
+	}
 	var verdicts dispatcher.FinishReply
 	if reply == nil && err == nil {
 		verdicts, err = s.dispatcher.Finish(ctx, *req)
@@ -133,6 +142,24 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 	}
 	verdicts.Verdicts = list(verdicts.Verdicts)
 	answer(w, &verdicts, appendFinish)
+}
+
+// itsLeases refuses leases at queues at which the caller may not pull; lease is the i-th of n.
+func (s *server) itsLeases(ctx context.Context, c *access.Caller, n int, lease func(i int) string) error {
+	if c.Role != access.Pilot || len(c.Queues) == 0 {
+		return nil
+	}
+	leases := make([]string, n)
+	for i := range leases {
+		leases[i] = lease(i)
+	}
+	queues, err := s.dispatcher.LeaseQueues(ctx, leases)
+	for _, q := range queues {
+		if !c.MayPull(q) {
+			return notItsQueue(c, q)
+		}
+	}
+	return err
 }
 
 // retryPull is the Retry-After of a 204: who waited in the long poll comes back at once, who only looks, later.

@@ -106,6 +106,52 @@ func TestRecallDuringAGrant(t *testing.T) {
 	}
 }
 
+// A repeat whose lease has run out is told so, though nobody has taken the lease back yet: whoever began its job now would run it
+// beside the next one who is given it.
+func TestRepeatAfterItsLeaseRanOut(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d, other := f.daemon(), f.daemon()
+	f.enqueue(batch{share: "A", n: 2})
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 2}, Max: 2, RequestID: "r1", WaitS: 5}
+	got, err := d.Pull(context.Background(), req)
+	if err != nil || len(got.Leases) != 2 {
+		t.Fatal(got, err)
+	}
+	first, _ := parseLease(got.Leases[0].Lease)
+	f.exec("UPDATE leases SET expires_at = now() - interval '1 second' WHERE job_id = $1", first.job)
+	again, err := other.Pull(context.Background(), req)
+	if err != nil || len(again.Leases) != 1 || again.Leases[0].Lease != got.Leases[1].Lease || again.Leases[0].ExpiresIn <= 0 {
+		t.Errorf("one has run out: %+v %v", again, err)
+	}
+	f.exec("UPDATE leases SET expires_at = now() - interval '1 second'")
+	if again, err := other.Pull(context.Background(), req); !errors.Is(err, ErrRequestOver) {
+		t.Errorf("both have run out: %+v %v", again, err)
+	}
+}
+
+// A request id is one of a pilot at a queue: pilots of another queue that have the same names are not in its way.
+func TestRequestIDIsOfAQueue(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10), slots("r", 10))
+	d := f.daemon()
+	f.enqueue(batch{share: "A", n: 2})
+	var leases []string
+	for _, queue := range []string{"q", "r"} {
+		got, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "1", WaitS: 5})
+		if err != nil {
+			t.Fatal(queue, err)
+		}
+		leases = append(leases, got.Leases[0].Lease)
+	}
+	if leases[0] == leases[1] {
+		t.Error("both got one lease")
+	}
+	for i, want := range []string{"q", "r"} {
+		if at, err := d.LeaseQueues(context.Background(), []string{leases[i], "no lease"}); err != nil || len(at) != 1 || at[0] != want {
+			t.Errorf("lease %d is at %v, want %s: %v", i, at, want, err)
+		}
+	}
+}
+
 func TestRequestID(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d, other := f.daemon(), f.daemon()

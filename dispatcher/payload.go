@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
@@ -43,11 +44,11 @@ func (p Payload) Check() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
-		if name == "" || strings.ContainsAny(name, "=\x00") {
+		if name == "" || strings.Contains(name, "=") || strings.ContainsFunc(name, unicode.IsControl) {
 			if before, _, ok := strings.Cut(name, "="); ok { // behind it is a value
 				name = before + "=…"
 			}
-			return &FieldError{Field: "env", Value: name, Want: "the name of a variable"}
+			return &FieldError{Field: "env", Value: fmt.Sprintf("%.100q", name), Want: "the name of a variable: text without = and control characters"}
 		}
 		if err := p.check("env."+name, p.Env[name]); err != nil {
 			return err

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -77,4 +78,14 @@ func TestLiteral(t *testing.T) {
 			t.Fatalf("%q", command)
 		}
 	})
+}
+
+// The name of a variable is one of a line: behind a line break another variable would begin.
+func TestNamesOfVariables(t *testing.T) {
+	for name, fine := range map[string]bool{"A": true, "a.b-c d": true, "": false, "A=B": false, "A\nB": false, "A\rB": false, "A\x00": false, "A\x1b[2J": false} {
+		err := Payload{Command: []string{"run"}, Env: map[string]string{name: "v"}}.Check()
+		if (err == nil) != fine || err != nil && strings.ContainsAny(err.Error(), "\n\r\x1b") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
 }

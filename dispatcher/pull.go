@@ -25,7 +25,7 @@ type pull struct {
 	number  int64 // of the pulls that this daemon let into its line, from 1
 	arrived time.Time
 	until   time.Time // answer "none" from then on
-	key     [16]byte  // of (pilot, request id); zero without one
+	key     [16]byte  // of (queue, pilot, request id); zero without one
 	hash    []byte    // of the body
 
 	// Guarded by Dispatcher.mu until done is closed.
@@ -128,7 +128,7 @@ func newPull(req PullRequest) (*pull, error) {
 	p.until = p.arrived.Add(time.Duration(req.WaitS * float64(time.Second)))
 	p.class = classOf(req)
 	if req.RequestID != "" {
-		sum := sha256.Sum256([]byte(req.Pilot + "\x00" + req.RequestID))
+		sum := sha256.Sum256([]byte(req.Queue + "\x00" + req.Pilot + "\x00" + req.RequestID))
 		copy(p.key[:], sum[:])
 		// How long it waits is not what it asks for: a pilot that leaves repeats with wait_s 0 to learn whether
 		// its pull was granted.

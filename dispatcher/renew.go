@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
 )
 
 // renewal is one lease of a RenewRequest.
@@ -61,6 +63,29 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 		}
 	}
 	return reply, nil
+}
+
+// LeaseQueues are the queues at which these leases are, each once; those that are over, or are none, have no queue.
+func (d *Dispatcher) LeaseQueues(ctx context.Context, leases []string) ([]string, error) {
+	var jobs, nonces []int64
+	for _, l := range leases {
+		if key, ok := parseLease(l); ok {
+			jobs, nonces = append(jobs, key.job), append(nonces, key.nonce)
+		}
+	}
+	ids, err := byKeyTo(ctx, d, statement{"lease_queues", pgx.StrictNamedArgs{"jobs": jobs, "nonces": nonces}}, pgx.RowTo[shares.QueueID])
+	if err != nil {
+		return nil, fmt.Errorf("queues of leases: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var names []string
+	for _, id := range ids {
+		if q := d.state.queues[id]; q != nil {
+			names = append(names, q.Name)
+		}
+	}
+	return names, nil
 }
 
 type renewRow struct {
