@@ -32,7 +32,6 @@ const (
 	maxAxes        = 10
 	maxCores       = 10_000
 	maxMegabytes   = 1_000_000_000
-	maxWalltime    = 366 * 24 * 3600
 	maxIO          = shares.MaxResourceUnits / 1000 // MB/s
 	maxAttemptsCap = 100
 	maxBackoff     = 30 * 24 * 3600
@@ -40,6 +39,9 @@ const (
 	defaultAttempts = 3 // of a job
 	maxPriority     = 1_000_000_000
 )
+
+// MaxWalltime is the longest walltime that a task may ask for, in seconds.
+const MaxWalltime = 366 * 24 * 3600
 
 // Check says whether the task can be, in itself: no site is asked. The error is Faults with all that is wrong.
 func (s *Spec) Check() error {
@@ -190,7 +192,7 @@ func (c *checker) slot(field string, r Requirements) {
 	c.between(field+".cores", int64(r.Cores), 1, maxCores)
 	c.between(field+".memory_mb", r.MemoryMB, 1, maxMegabytes)
 	c.between(field+".disk_mb", r.DiskMB, 1, maxMegabytes)
-	c.between(field+".walltime", int64(r.Walltime), 1, maxWalltime)
+	c.between(field+".walltime", int64(r.Walltime), 1, MaxWalltime)
 	c.labels(field+".labels", r.Labels)
 }
 

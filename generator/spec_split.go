@@ -109,7 +109,7 @@ func (c *checker) splitFigures(p *Split) {
 	c.between("split.per_job", p.PerJob, 1, maxSize)
 	c.between("split.max_per_job", p.MaxPerJob, 1, maxSize)
 	c.between("split.work_mb", p.WorkMB, 1, maxMegabytes)
-	c.between("split.base_walltime", int64(p.BaseWalltime), 1, maxWalltime)
+	c.between("split.base_walltime", int64(p.BaseWalltime), 1, MaxWalltime)
 	for _, f := range []struct {
 		field string
 		n     float64

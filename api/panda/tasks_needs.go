@@ -44,7 +44,28 @@ func (t *translation) fit() {
 		split.OutputPerEvent = out * size
 	}
 	t.text("walltimeUnit") // of a walltime that is not there
-	t.spec.Requirements.Walltime = generator.Walltime(roundUp(t.figure("maxWalltime") * secondsPerHour))
+	t.spec.Requirements.Walltime = generator.Walltime(roundUp(t.longest()))
+}
+
+// longest is maxWalltime in seconds: no need of a job but a bound on how a task may be split, and never more than the task's
+// queues allow. iDDS says 3600 hours where nobody said anything. 0 = not said.
+func (t *translation) longest() float64 {
+	hours := t.figure("maxWalltime")
+	allowed := int64(0)
+	for _, q := range t.site.Queues {
+		if len(t.spec.Queues) > 0 && !means(t.spec.Queues, q.Name) {
+			continue
+		}
+		if q.WalltimeS == 0 {
+			allowed = generator.MaxWalltime
+			break
+		}
+		allowed = max(allowed, q.WalltimeS)
+	}
+	if allowed == 0 { // no queue yet
+		allowed = generator.MaxWalltime
+	}
+	return min(hours*secondsPerHour, float64(allowed))
 }
 
 // io is what a job reads and writes, in MB/s.
@@ -127,10 +148,10 @@ func (t *translation) unit(name, unit, normal string) (size float64, per string)
 }
 
 // walltime is what a job is given: what the task says, else what its events take at the slowest of its queues, else the
-// longest that it allows.
+// longest that it and they allow.
 func (t *translation) walltime(cores int) generator.Walltime {
 	said, unit := t.figure("walltime"), t.text("walltimeUnit")
-	base, longest := t.figure("baseWalltime"), t.figure("maxWalltime")*secondsPerHour
+	base, longest := t.figure("baseWalltime"), t.longest()
 	measured := t.cpu(cores)
 	switch unit {
 	case "", "s", "seconds":
@@ -142,7 +163,7 @@ func (t *translation) walltime(cores int) generator.Walltime {
 	}
 	wall := said
 	if wall == 0 {
-		wall = measured
+		wall, t.wallParam = measured, "cpuTime"
 	} else if measured > 0 {
 		t.ignore("cpuTime", "walltime says how long a job takes")
 	}

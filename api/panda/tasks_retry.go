@@ -64,12 +64,16 @@ func newTaskParameters(v any) (given map[string]any, err error) {
 
 // changesOf makes changes of parameters; the error names every one that is wrong.
 func changesOf(given map[string]any, st *site.Site, spec *generator.Spec) (*generator.Changes, error) {
-	t := &translation{left: maps.Clone(given), site: st}
+	t := &translation{left: maps.Clone(given), site: st, spec: generator.Spec{Queues: spec.Queues}}
 	said := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return given[name] != nil })
 	}
 	c := &generator.Changes{}
-	cores := spec.Requirements.Cores
+	if said("site", "includedSite", "excludedSite") { // before walltime, which they bound
+		t.places()
+		c.Queues = &t.spec.Queues
+	}
+	cores := max(spec.Requirements.Cores, 1)
 	if said("coreCount") {
 		cores = max(int(t.whole("coreCount", 0)), 1)
 		c.Cores = &cores
@@ -88,10 +92,6 @@ func changesOf(given map[string]any, st *site.Site, spec *generator.Spec) (*gene
 	}
 	if said("taskPriority") {
 		c.Priority = new(int(t.whole("taskPriority", -1<<40)))
-	}
-	if said("site", "includedSite", "excludedSite") {
-		t.places()
-		c.Queues = &t.spec.Queues
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(retryable, name) {

@@ -32,6 +32,8 @@ type translation struct {
 	fits bool // nothing but CPU time or scouts says how many events a job has
 
 	runGen bool // a task of prun, whose jobs run by runGen
+
+	wallParam string // what the walltime of jobs follows from, where that is not walltime
 }
 
 // taskTexts are the parameters that become attributes of the task as they are.
@@ -147,7 +149,9 @@ func (t *translation) check() {
 		for paramOf[field] == "" && field != "" {
 			field = field[:max(strings.LastIndexAny(field, ".["), 0)]
 		}
-		f.Field = cmp.Or(paramOf[field], f.Field)
+		if f.Field = cmp.Or(paramOf[field], f.Field); f.Field == "walltime" {
+			f.Field = cmp.Or(t.wallParam, f.Field)
+		}
 		t.faults = append(t.faults, f.String())
 	}
 }

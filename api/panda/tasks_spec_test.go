@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -221,5 +222,47 @@ func TestPandaStates(t *testing.T) {
 	}
 	if len(states) > 0 {
 		t.Errorf("not in the table: %v", states)
+	}
+}
+
+// maxWalltime bounds what a split may come to; the queues of the task bound it in turn, so that iDDS' 3600 hours keep no job from running.
+func TestMaxWalltime(t *testing.T) {
+	const bounded = "shares: [{name: A}]\nqueues: [{name: SHORT, walltime: 1h}, {name: LONG, walltime: 96h}]\n"
+	const open = "shares: [{name: A}]\nqueues: [{name: SHORT, walltime: 1h}, {name: OPEN}]\n"
+	for _, c := range []struct {
+		site, more string
+		want       generator.Walltime
+		fault      string
+	}{
+		{bounded, `"maxWalltime": 3600`, 96 * 3600, ""},
+		{bounded, `"maxWalltime": 90000`, 96 * 3600, ""},
+		{bounded, `"maxWalltime": 3600, "site": "SHORT"`, 3600, ""},
+		{bounded, `"maxWalltime": 3600, "excludedSite": "LONG"`, 3600, ""},
+		{bounded, `"maxWalltime": 2`, 2 * 3600, ""},
+		{bounded, `"maxWalltime": 3600, "walltime": 60`, 60, ""},
+		{bounded, `"maxWalltime": 3600, "useScout": true`, 96 * 3600, ""},
+		{open, `"maxWalltime": 3600`, 3600 * 3600, ""},
+		{open, `"maxWalltime": 90000`, generator.MaxWalltime, ""},
+		{open, `"walltime": 1e9`, 0, "walltime: "},
+		{open, `"cpuTime": 1e12, "nEventsPerJob": 10`, 0, "cpuTime: "},
+	} {
+		given, err := parseJSON([]byte(`{"taskName": "t", "userName": "u", "noInput": true, "nEvents": 10, "jobParameters": "true", ` + c.more + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, _, err := translate(given, siteOf(t, c.site))
+		if (err == nil) != (c.fault == "") || err != nil && !strings.HasPrefix(err.Error(), c.fault) || spec.Requirements.Walltime != c.want {
+			t.Errorf("%s: walltime %v, want %v; %v", c.more, spec.Requirements.Walltime, c.want, err)
+		}
+	}
+	spec := &generator.Spec{Queues: []string{"SHORT"}}
+	for more, want := range map[string]generator.Walltime{`{"maxWalltime": 3600}`: 3600, `{"maxWalltime": 3600, "site": "LONG"}`: 96 * 3600} {
+		given, err := parseJSON([]byte(more))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changes, err := changesOf(given, siteOf(t, bounded), spec); err != nil || *changes.Walltime != want {
+			t.Errorf("retry with %s: %v %v", more, *changes.Walltime, err)
+		}
 	}
 }
