@@ -45,16 +45,32 @@ check() {
 # skip REASON : for a command of check, which returns after it. Not from a subshell: there nobody hears it.
 skip() { skipped=$1; }
 
-# tests NAME ARGUMENTS... : go test with these arguments; each test counts. runs_in is a script that it runs in.
+# tests NAME ARGUMENTS... : go test with these arguments; each test counts. runs_in is a script that it runs in, budget what a
+# package and a test may take, as tally has it.
 tests() {
   local name=$1 ours; shift
   say "$name: go test $*"
   ours=$(wc -l <"$totals")
   # A failed test makes both fail, and is in the totals already.
-  if ! ${runs_in:-} go test -json -count=1 "$@" | "$work/tally" -totals "$totals" "$name"; then
+  if ! ${runs_in:-} go test -json -count=1 "$@" | "$work/tally" -totals "$totals" ${budget:-} "$name"; then
     if (($(wc -l <"$totals") == ours)); then echo "0 1" >>"$totals"; fi
     echo "FAILED: $name"
   fi
+}
+
+# quick : everybody's go test ./... . Quiet, no package takes longer than 90 s on two cores; others may work here too.
+quick() { local budget='-package 3m -test 1m'; tests "tests" ./...; }
+
+# long : the tests that are shorter there, or skipped: those of files that draw, or say that they are long.
+long() {
+  local dirs files names
+  mapfile -t dirs < <(git grep -lE 'pgtest\.(Main|Run)\(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
+  local globs=("${dirs[@]/#/:(glob)}")
+  globs=("${globs[@]/%//*_test.go}")
+  mapfile -t files < <(git grep -lE 'rapid\.Check\(|onDatabases\(|pgtest\.(Draws|Long)\(' -- "${globs[@]}")
+  names=$(grep -hoE '^func Test[A-Za-z0-9_]+' "${files[@]}" | cut -c 6- | paste -sd '|')
+  mapfile -t dirs < <(printf '%s\n' "${files[@]}" | xargs -n 1 dirname | sort -u)
+  DIVVY_LONG=1 tests "long tests" -timeout 20m -run "^($names)\$" "${dirs[@]/#/./}"
 }
 
 apt_install() {

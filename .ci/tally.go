@@ -1,10 +1,11 @@
 // Tally reads what `go test -json` prints, writes what a person wants to read of it, and adds the counts to a file.
 //
-//	go test -json ./... | tally -totals FILE NAME
+//	go test -json ./... | tally -totals FILE [-package 3m] [-test 1m] NAME
 //
 // A test or subtest that passed counts as passed. Failed are: a test that failed, a package that does not build or
 // whose test binary died outside of any test, and a test that was skipped for want of something that CI should
-// have (a database, an engine, the time that -short saves). Exits with 1 when something failed or nothing ran.
+// have (a database, an engine, the time that -short saves). So has a package that takes longer than -package, or a test longer than
+// -test: go test ./... is to stay quick. Exits with 1 when something failed or nothing ran.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is a line of test2json; see `go doc test2json`.
@@ -35,6 +37,9 @@ type tally struct {
 	passed, failed, skipped int
 	failedIn                map[string]int // by package
 	output                  map[string][]string
+
+	mostPackage, mostTest time.Duration // 0: as long as they like
+	slowest               []event       // tests of the package that runs, and of those beside it
 }
 
 func (t *tally) read(from io.Reader) error {
@@ -70,7 +75,13 @@ func (t *tally) add(e event) {
 }
 
 func (t *tally) endTest(e event, key string) {
+	if !strings.Contains(e.Test, "/") {
+		t.slowest = append(t.slowest, e)
+	}
 	switch {
+	case e.Action == "pass" && over(e, t.mostTest):
+		t.fail(e.Package)
+		fmt.Fprintf(t.to, "TOO SLOW, which counts as failed: %s %s took %.1f s of %v\n", e.Package, e.Test, e.Elapsed, t.mostTest)
 	case e.Action == "pass":
 		t.passed++
 	case e.Action == "fail":
@@ -96,6 +107,24 @@ func (t *tally) endPackage(e event, key string) {
 	if e.Action != "skip" { // skip: no test files
 		fmt.Fprintf(t.to, "%-5s %-60s %6.1f s\n", e.Action, e.Package, e.Elapsed)
 	}
+	if e.Action == "pass" && over(e, t.mostPackage) {
+		t.fail(e.Package)
+		fmt.Fprintf(t.to, "TOO SLOW, which counts as failed: %s took %.1f s of %v; its slowest tests:\n", e.Package, e.Elapsed, t.mostPackage)
+		for _, slow := range t.slowestOf(e.Package, 10) {
+			fmt.Fprintf(t.to, "    %6.1f s %s\n", slow.Elapsed, slow.Test)
+		}
+	}
+	t.slowest = slices.DeleteFunc(t.slowest, func(of event) bool { return of.Package == e.Package })
+}
+
+// over says whether something took longer than it may.
+func over(e event, most time.Duration) bool { return most > 0 && e.Elapsed > most.Seconds() }
+
+// slowestOf are a package's slowest tests, the slowest first.
+func (t *tally) slowestOf(pkg string, n int) []event {
+	of := slices.DeleteFunc(slices.Clone(t.slowest), func(e event) bool { return e.Package != pkg })
+	slices.SortStableFunc(of, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+	return of[:min(n, len(of))]
 }
 
 func (t *tally) fail(pkg string) {
@@ -114,8 +143,10 @@ func (t *tally) print(key string) {
 
 func main() {
 	totals := flag.String("totals", "", "file that gets a line with the counts")
-	flag.Parse()
 	t := &tally{to: os.Stdout}
+	flag.DurationVar(&t.mostPackage, "package", 0, "what the tests of a package may take")
+	flag.DurationVar(&t.mostTest, "test", 0, "what a test may take")
+	flag.Parse()
 	if err := t.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "tally:", err)
 		os.Exit(1)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // counts runs go test on a module with the given test file and tallies it.
@@ -48,6 +49,36 @@ func TestCounts(t *testing.T) {
 			if got.passed != c.passed || got.failed != c.failed || got.skipped != c.skipped || !strings.Contains(said, c.says) {
 				t.Errorf("%d passed, %d failed, %d skipped; want %d, %d, %d and %q in:\n%s",
 					got.passed, got.failed, got.skipped, c.passed, c.failed, c.skipped, c.says, said)
+			}
+		})
+	}
+}
+
+func TestBudget(t *testing.T) {
+	const lines = `{"Action":"pass","Package":"m","Test":"TestQuick/sub","Elapsed":40}
+{"Action":"pass","Package":"m","Test":"TestQuick","Elapsed":3}
+{"Action":"pass","Package":"other","Test":"TestOther","Elapsed":4}
+{"Action":"pass","Package":"m","Test":"TestSlow","Elapsed":9}
+{"Action":"pass","Package":"m","Elapsed":52}
+{"Action":"pass","Package":"other","Elapsed":50}`
+	for name, c := range map[string]struct {
+		pkg, test      time.Duration
+		passed, failed int
+		says           string
+	}{
+		"none":      {0, 0, 4, 0, ""},
+		"kept":      {time.Minute, time.Minute, 4, 0, ""},
+		"a test":    {0, 8 * time.Second, 2, 2, "m TestSlow took 9.0 s of 8s"},
+		"a package": {51 * time.Second, 0, 4, 1, "m took 52.0 s of 51s; its slowest tests:\n       9.0 s TestSlow\n       3.0 s TestQuick\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var said strings.Builder
+			got := &tally{to: &said, mostPackage: c.pkg, mostTest: c.test}
+			if err := got.read(strings.NewReader(lines)); err != nil {
+				t.Fatal(err)
+			}
+			if got.passed != c.passed || got.failed != c.failed || !strings.Contains(said.String(), c.says) || strings.Contains(said.String(), "TOO SLOW") != (c.failed > 0) {
+				t.Errorf("%d passed, %d failed; want %d, %d and %q in:\n%s", got.passed, got.failed, c.passed, c.failed, c.says, said.String())
 			}
 		})
 	}

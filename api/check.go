@@ -73,8 +73,7 @@ func checkPull(req *dispatcher.PullRequest) error {
 func checkRenew(req *dispatcher.RenewRequest) error {
 	var f faults
 	f.name("body.pilot", req.Pilot, "the pilot's name")
-	f.items("body.leases", req.Leases == nil, len(req.Leases))
-	for i := range req.Leases {
+	for i := range f.items("body.leases", req.Leases == nil, len(req.Leases)) {
 		l := &req.Leases[i]
 		if l.Lease == "" {
 			f.name(itemField("leases", i, "lease"), l.Lease, "a lease token")
@@ -93,8 +92,7 @@ func checkRenew(req *dispatcher.RenewRequest) error {
 func checkFinish(req *dispatcher.FinishRequest) error {
 	var f faults
 	f.name("body.pilot", req.Pilot, "the pilot's name")
-	f.items("body.results", req.Results == nil, len(req.Results))
-	for i := range req.Results {
+	for i := range f.items("body.results", req.Results == nil, len(req.Results)) {
 		l := &req.Results[i]
 		if l.Lease == "" {
 			f.name(itemField("results", i, "lease"), l.Lease, "a lease token")
@@ -150,13 +148,16 @@ func (f *faults) textOf(list string, i int, value string) {
 	}
 }
 
-func (f *faults) items(location string, missing bool, n int) {
+// items is how many elements of a list of n are looked at.
+func (f *faults) items(location string, missing bool, n int) int {
 	switch {
 	case missing:
 		f.add(location, "expected a list, found nothing", nil)
 	case n > maxItems:
 		f.add(location, fmt.Sprintf("expected at most %d items, found %d", maxItems, n), nil)
+		return 0
 	}
+	return n
 }
 
 func (f *faults) usage(of string, i int, u dispatcher.Usage) {

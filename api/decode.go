@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // Body limits.
@@ -17,6 +19,9 @@ const (
 	maxPull = 64 << 10
 	maxBody = 8 << 20
 )
+
+// maxValues is how many values a pilot's request may have: some hundred for each of maxItems. Each takes more memory than text.
+const maxValues = 200_000
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
@@ -41,6 +46,9 @@ func decode[T any](w http.ResponseWriter, r *http.Request, limit int64, read fun
 	}
 	if _, err := buf.ReadFrom(body); err != nil {
 		return nil, buf, badBody(err)
+	}
+	if strict.ManyValues(buf.Bytes(), maxValues) {
+		return nil, buf, newProblem(codeTooLarge, fmt.Sprintf("at most %d values", maxValues))
 	}
 	v := new(T)
 	if read(buf.Bytes(), v) {

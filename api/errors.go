@@ -116,7 +116,6 @@ var known = []struct {
 	{site.ErrUnknownResource, codeNoResource},
 	{site.ErrCapacity, codeInvalid},
 	{report.ErrUnknown, code{status: 404, name: "unknown_report", title: "No report has this name", hint: "`divvy report` lists them"}},
-	{report.ErrBy, codeInvalid},
 	{web.ErrNoPage, code{status: 404, name: "no_page", title: "There is no such page"}},
 	{web.ErrQuery, codeInvalid},
 	{web.ErrMeanwhile, code{status: 409, name: "meanwhile", title: "What the form was made of has changed meanwhile"}},
@@ -139,7 +138,7 @@ func problemOf(err error) *Problem {
 	if q := (web.OfQuery{}); errors.As(err, &q) {
 		p.ofQuery()
 	}
-	return p
+	return p.bounded()
 }
 
 func problemIn(err error) *Problem {
@@ -271,5 +270,5 @@ func fromHuma(e *huma.ErrorModel) *Problem {
 	for _, d := range e.Errors {
 		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: echoed(d.Location, d.Value)})
 	}
-	return p
+	return p.bounded()
 }

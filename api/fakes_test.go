@@ -158,6 +158,7 @@ func (f *fakeDispatcher) KillJob(context.Context, int64) error { return f.err }
 
 // fakeTasks knows one task, 3.
 type fakeTasks struct {
+	faults    generator.Faults // beside the first, of tasks of many
 	err       error
 	submitted generator.SubmitRequest
 	filter    generator.Filter
@@ -248,7 +249,7 @@ func (f *fakeTasks) SubmitMany(_ context.Context, all []generator.SubmitRequest)
 		f.submitted = r
 		out[i].Task, _ = f.task()
 		if r.Spec.Name == "bad" {
-			out[i] = generator.Submitted{Err: generator.Faults{{Field: "count", Message: "is missing"}}}
+			out[i] = generator.Submitted{Err: append(generator.Faults{{Field: "count", Message: "is missing"}}, f.faults...)}
 		}
 	}
 	return out, f.err
@@ -424,12 +425,12 @@ func (b *bench) problem(w *httptest.ResponseRecorder, status int) *Problem {
 // fakeReports has every report but one.
 type fakeReports struct{}
 
-func (fakeReports) Run(_ context.Context, name, by string, since time.Time) (report.Table, error) {
+func (fakeReports) Run(_ context.Context, name string, since time.Time) (report.Table, error) {
 	if name == "none" {
 		return report.Table{}, fmt.Errorf("%w: %q", report.ErrUnknown, name)
 	}
 	cell := "1"
-	return report.Table{Report: report.Report{Name: name, Title: "a report"}, BrokenBy: by, Since: since, At: time.Now(),
+	return report.Table{Report: report.Report{Name: name, Title: "a report"}, Since: since, At: time.Now(),
 		Columns: []report.Column{{Name: "jobs", Numeric: true}, {Name: "share"}}, Rows: [][]*string{{&cell, nil}}}, nil
 }
 

@@ -34,6 +34,7 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 	}
 	// As long as the handler may take: the deadline also ends the wait for the answer, see extend.
 	op.BodyReadTimeout = s.timeout + slack
+	op.SkipValidateBody, op.Middlewares = true, append(op.Middlewares, s.checkBodies)
 	huma.Register(s.huma, op, func(ctx context.Context, in *I) (*body[O], error) {
 		ctx, cancel := context.WithTimeout(ctx, s.timeout)
 		defer cancel()
@@ -102,7 +103,7 @@ func (s *server) document() huma.Config {
 				{Name: "daemon", Description: "How the daemon does."},
 			},
 		},
-		Formats:       map[string]huma.Format{"application/json": strictJSON, "json": strictJSON},
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{s.speak},
 		// A misspelt parameter that is silently ignored would list what nobody asked for.

@@ -40,8 +40,10 @@ func withPanda(c *Config) {
 // PanDA's pulls and ends are served by the daemon that decides, as others are; what it says comes back as it was said.
 func TestPandaHandedOn(t *testing.T) {
 	done := make(chan struct{})
-	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
+	there := newBench(t, func(c *Config) {
+		c.Relay = &Relay{Secret: "s", SecretOf: secretOf, Lead: func() *relay.Conn { return nil }, Done: done}
+	})
+	conn, err := relay.Dial(t.Context(), relay.Callee{Address: serve(t, there, time.Minute).Listener.Addr().String(), Secret: "s"}, relay.Caller{ID: 1, Secret: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}

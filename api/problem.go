@@ -28,6 +28,36 @@ type Detail struct {
 	Value    any    `json:"value,omitempty" doc:"What was found there, if it is short."`
 }
 
+// mostErrors is how many errors one answer tells: after so many nobody reads on.
+const mostErrors = 100
+
+// Bounds of the texts of an error, in bytes. A key of a mapping may be megabytes long.
+const (
+	mostPlace = 500
+	mostText  = 2000
+)
+
+// bounded is p with no more errors, and no longer texts, than an answer has.
+func (p *Problem) bounded() *Problem {
+	if more := len(p.Errors) - mostErrors; more > 0 {
+		p.Errors = append(p.Errors[:mostErrors-1:mostErrors-1], Detail{Message: fmt.Sprintf("%d more errors are not told", more+1)})
+	}
+	p.Detail = clip(p.Detail, mostText)
+	for i := range p.Errors {
+		d := &p.Errors[i]
+		d.Location, d.Message, d.Hint = clip(d.Location, mostPlace), clip(d.Message, mostText), clip(d.Hint, mostText)
+	}
+	return p
+}
+
+// clip cuts a text that is longer than most bytes.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 // Error is the title and the detail, then one line for each of the errors.
 func (p *Problem) Error() string {
 	var b strings.Builder
@@ -125,10 +155,7 @@ func short(v any) any {
 	case nil, bool, int, int64, float64:
 		return v
 	case string:
-		if len(s) <= most {
-			return s
-		}
-		return s[:most] + "…"
+		return clip(s, most)
 	}
 	if b, err := json.Marshal(v); err == nil && len(b) <= most {
 		return v

@@ -15,9 +15,10 @@ import (
 
 // Relay ties the daemons of a site together: pulls and ends are served by the one that decides, wherever they arrive.
 type Relay struct {
-	Secret string             // what other daemons must say here
-	Lead   func() *relay.Conn // to the daemon that decides; nil: this one does
-	Done   <-chan struct{}    // closed: this daemon serves no other ones any more
+	Secret   string                                       // what other daemons must say here
+	SecretOf func(context.Context, int64) (string, error) // of the open daemon with this id, by the database
+	Lead     func() *relay.Conn                           // to the daemon that decides; nil: this one does
+	Done     <-chan struct{}                              // closed: this daemon serves no other ones any more
 }
 
 // handed is a request that may be another daemon's to serve.
@@ -130,7 +131,7 @@ func (s *server) relayServer() *relay.Server {
 	routes[askLately] = serveAsked(s, func(_ context.Context, f dispatcher.DecidedFilter) (dispatcher.Lately, error) {
 		return s.dispatcher.Lately(f), nil
 	})
-	return &relay.Server{Secret: s.Relay.Secret, Done: s.Relay.Done, Handle: func(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
+	return &relay.Server{Secret: s.Relay.Secret, SecretOf: s.Relay.SecretOf, Done: s.Relay.Done, Handle: func(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
 		w := seats.Get().(*relayed)
 		defer w.leave()
 		defer func() {

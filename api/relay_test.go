@@ -15,8 +15,10 @@ import (
 // A pull that waited here and is then handed on waits there for what is left of its time only.
 func TestHandedOnAfterWaiting(t *testing.T) {
 	done := make(chan struct{})
-	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
+	there := newBench(t, func(c *Config) {
+		c.Relay = &Relay{Secret: "s", SecretOf: secretOf, Lead: func() *relay.Conn { return nil }, Done: done}
+	})
+	conn, err := relay.Dial(t.Context(), relay.Callee{Address: serve(t, there, time.Minute).Listener.Addr().String(), Secret: "s"}, relay.Caller{ID: 1, Secret: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +54,10 @@ func TestHandedOnAfterWaiting(t *testing.T) {
 // How resources stand is asked of the daemon that decides: only it knows whose jobs its pilots could run.
 func TestResourcesOfTheDaemonThatDecides(t *testing.T) {
 	done := make(chan struct{})
-	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
+	there := newBench(t, func(c *Config) {
+		c.Relay = &Relay{Secret: "s", SecretOf: secretOf, Lead: func() *relay.Conn { return nil }, Done: done}
+	})
+	conn, err := relay.Dial(t.Context(), relay.Callee{Address: serve(t, there, time.Minute).Listener.Addr().String(), Secret: "s"}, relay.Caller{ID: 1, Secret: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +83,10 @@ func TestResourcesOfTheDaemonThatDecides(t *testing.T) {
 // What was decided of late, and who holds queues, only the daemon that decides knows: its page and any other's say the same.
 func TestPagesOfTheDaemonThatDecides(t *testing.T) {
 	done := make(chan struct{})
-	there := newBench(t, func(c *Config) { c.Relay = &Relay{Secret: "s", Lead: func() *relay.Conn { return nil }, Done: done} })
-	conn, err := relay.Dial(t.Context(), serve(t, there, time.Minute).Listener.Addr().String(), "s", nil)
+	there := newBench(t, func(c *Config) {
+		c.Relay = &Relay{Secret: "s", SecretOf: secretOf, Lead: func() *relay.Conn { return nil }, Done: done}
+	})
+	conn, err := relay.Dial(t.Context(), relay.Callee{Address: serve(t, there, time.Minute).Listener.Addr().String(), Secret: "s"}, relay.Caller{ID: 1, Secret: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,3 +101,6 @@ func TestPagesOfTheDaemonThatDecides(t *testing.T) {
 		}
 	}
 }
+
+// secretOf is that of every daemon.
+func secretOf(context.Context, int64) (string, error) { return "c", nil }

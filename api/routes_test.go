@@ -34,7 +34,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{`{"name":"t","user":"u","command":["x"],"count":1,"priorty":3}`, "body.priorty", 422},
 		{`{"name":"t","user":"u","command":"x","count":1}`, "body.command", 422},
 		{`{"name":"t","user":"u","command":["x"],"requirements":{"cores":-1}}`, "body.requirements.cores", 422},
-		{`{"name":"t"`, "body", 400},
+		{`{"name":"t"`, "", 400},
 		{``, "", 400},
 	} {
 		p := b.problem(b.call("POST", "/v1/tasks", c.body), c.status)

@@ -11,8 +11,9 @@ import (
 )
 
 type submitInput struct {
-	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"A repeat with the same key and body gets the same task; with another body it is refused."`
-	Body generator.Spec
+	Strict bool   `query:"strict" doc:"Refuse a task that no queue of the site can run."`
+	Key    string `header:"Idempotency-Key" maxLength:"200" doc:"A repeat with the same key and body gets the same task; with another body it is refused."`
+	Body   generator.Spec
 }
 
 type specInput struct {
@@ -44,9 +45,9 @@ func (s *server) taskRoutes() {
 	tags := []string{"tasks"}
 	route(s, huma.Operation{
 		OperationID: "submit-task", Method: http.MethodPost, Path: "/v1/tasks", Tags: tags, Summary: "Submit a task", DefaultStatus: http.StatusCreated,
-		Description: "A task with inputs_streamed is created submitting and gets its inputs and a commit; any other is published at once. Unknown fields are refused.",
+		Description: "A task with inputs_streamed is created submitting and gets its inputs and a commit; any other is published at once. Unknown fields are refused. What no queue can run is accepted, unless strict, and has cannot_run.",
 	}, func(ctx context.Context, in *submitInput) (generator.Task, error) {
-		return s.Tasks.Submit(ctx, generator.SubmitRequest{Spec: in.Body, IdempotencyKey: in.Key})
+		return s.Tasks.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
 	})
 	route(s, huma.Operation{
 		OperationID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tags: tags, Summary: "List tasks",

@@ -39,6 +39,8 @@ type ManyTasks struct {
 type KeyedTask struct {
 	Key  string         `json:"key,omitempty" maxLength:"200" doc:"Idempotency key: a repeat with the same key and task gets the same task."`
 	Task generator.Spec `json:"task"`
+
+	Strict bool `json:"strict,omitempty" doc:"Refuse it when no queue of the site can run it."`
 }
 
 // ManySubmitted says what became of each, in the order of the request.
@@ -86,16 +88,22 @@ func (s *server) manyTaskRoutes() {
 func (s *server) submitMany(ctx context.Context, in *manyInput) (ManySubmitted, error) {
 	requests := make([]generator.SubmitRequest, len(in.Body.Tasks))
 	for i, t := range in.Body.Tasks {
-		requests[i] = generator.SubmitRequest{Spec: t.Task, IdempotencyKey: t.Key}
+		requests[i] = generator.SubmitRequest{Spec: t.Task, Strict: t.Strict, IdempotencyKey: t.Key}
 	}
 	all, err := s.Tasks.SubmitMany(ctx, requests)
 	if err != nil {
 		return ManySubmitted{}, err
 	}
 	out := ManySubmitted{Tasks: make([]OneSubmitted, len(all))}
+	told := 0
 	for i, one := range all {
 		if one.Err != nil {
-			out.Tasks[i].Problem = problemOf(one.Err)
+			p := problemOf(one.Err)
+			if p.Errors = p.Errors[:min(len(p.Errors), max(mostErrors-told, 1))]; p.Detail == "" && told >= mostErrors {
+				p.Detail = "only the first error is told, since the tasks before have many"
+			}
+			told += len(p.Errors)
+			out.Tasks[i].Problem = p
 		} else {
 			out.Tasks[i].Task = &one.Task
 		}

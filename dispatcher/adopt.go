@@ -37,6 +37,7 @@ func (s *state) adopt(v shares.Version, epoch int64, limits map[limitKey]*limit)
 	s.leaves, s.dirty, s.nOpen = make([]leaf, len(v.Tree.Nodes)), s.dirty[:0], 0
 	s.adoptUsers()
 	s.forgetContenders()
+	s.making.passed = nil
 	for _, sum := range s.sums {
 		sum.queues, sum.power = nil, nil
 	}

@@ -45,6 +45,9 @@ func (c *contenders) best(of due, q *queue, n *needs) (found choice, in obstacle
 			if h != nil {
 				in.scarce = cmp.Or(in.scarce, h.keptBack())
 			}
+			if g.unmade() && c.admitted(of.leaf, g.outline, n, &in) {
+				in.unmade = g
+			}
 			continue
 		}
 		if !c.admitted(of.leaf, g.outline, n, &in) {

@@ -20,6 +20,9 @@ func (c *contenders) offers(leaf int) bool {
 	if c.among != nil {
 		return slices.ContainsFunc(c.windows(leaf), func(w *window) bool { return c.runs(w.shape.outline) && w.open() })
 	}
+	if c.awaits(leaf) {
+		return true
+	}
 	starved := ""
 	for _, g := range c.groups(leaf) {
 		if !c.runs(g.outline) {

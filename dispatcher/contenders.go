@@ -191,14 +191,8 @@ func (s *state) newContenders(q *queue, in bits, key string) *contenders {
 	}
 	c := s.noContenders(q, in)
 	s.contenders[key] = c
-	for _, sh := range s.byAt {
-		if !c.runs(sh) || sh.nOpen == 0 {
-			continue
-		}
-		for _, leaf := range s.version.Tree.Leaves() {
-			c.review(leaf)
-		}
-		break
+	for _, leaf := range s.version.Tree.Leaves() {
+		c.review(leaf)
 	}
 	return c
 }

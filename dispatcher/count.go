@@ -24,6 +24,9 @@ func (s *state) apply(m move, own bool) {
 
 func (s *state) applyReady(w *window, m move) {
 	was := w.groupWaits()
+	if m.Before == isNone {
+		s.fewerToCome(w, int64(m.N))
+	}
 	if m.Before == isReady {
 		w.ready -= int64(m.N)
 	}

@@ -46,6 +46,7 @@ const (
 	none    decision = iota // no job that this slot may run; the pull waits for one
 	given                   // at least one grant
 	blocked                 // a window must be read or units taken first; needs says which
+	unmade                  // jobs of whoever comes first must be made first
 )
 
 // needs is what a blocked decision waits for.
@@ -53,6 +54,8 @@ type needs struct {
 	windows map[*window]bool
 	limits  map[*limit]lack
 	placing bool   // jobs of claims that were just bound must be placed
+	making  bool   // jobs must be made
+	passed  int    // leaves that were not waited for any longer, whose jobs are not made yet
 	lacked  string // kind of a hard limit, or lend or borrow, that left out a window; empty: none did
 	lane    int    // whose batch is being decided
 	narrows map[*narrow]bool
@@ -89,7 +92,11 @@ func (s *state) decide(p *pull, n *needs) decision {
 	for len(p.grants) < p.most {
 		g, verdict := s.decideOne(p, q, left, n)
 		if verdict != given {
-			if verdict == none && len(p.grants) > 0 {
+			if verdict == unmade && len(p.grants) == 0 {
+				n.making = true
+				return blocked
+			}
+			if verdict == unmade || verdict == none && len(p.grants) > 0 {
 				return given
 			}
 			return verdict
@@ -150,6 +157,10 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		switch {
 		case in.limit != nil && n.asks(in.limit):
 			return nil, blocked
+		case found.window == nil && in.unmade != nil:
+			if s.patient(p, in.unmade, n) {
+				return nil, unmade
+			}
 		case found.window == nil && first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there
 		case found.window == nil && in.stands():

@@ -29,6 +29,7 @@ type Timing struct {
 	Patience   time.Duration // a pull waits so long beyond its wait for the database before it gives up (10 s)
 	DaemonTTL  time.Duration // a daemon that was not seen for it is closed (15 s)
 	Grace      time.Duration // leases run out no sooner after a time in which they could not be renewed, see sparing; 0: at once
+	Making     time.Duration // pulls wait for jobs to be made while nobody makes any (500 ms), and ten times as long in all
 	LocalWait  time.Duration // jobs that prefer to be near their inputs come last elsewhere for it (10 min)
 }
 
@@ -44,6 +45,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Statement, 10*time.Second)
 	set(&t.Patience, 10*time.Second)
 	set(&t.DaemonTTL, 15*time.Second)
+	set(&t.Making, 500*time.Millisecond)
 	set(&t.LocalWait, 10*time.Minute)
 	return t
 }
@@ -103,6 +105,7 @@ type Dispatcher struct {
 	externalSeen time.Time     // the newest report of a resource's server that was read
 	backlogRead  time.Time     // by Refresh
 	backlogPause time.Duration // from then on
+	madeSince    bool          // since then jobs were made
 
 	vacuums vacuums // by SpareVacuum
 	survey  atomic.Pointer[survey]
@@ -142,6 +145,7 @@ type Dispatcher struct {
 	freshening bool
 	toRecall   []*pull // to be looked up if they are repeats
 	recalling  bool
+	awaiting   bool // decisions wait for jobs to be made
 	wheel      wheel
 	swept      time.Time
 	firstBegan time.Time     // when the first lease worker took its batch; zero while it has none
@@ -221,6 +225,7 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
 	d.lost, d.stranded, d.daemons[id] = false, true, Peer{ID: id}
 	d.state.sample.all = d.cfg.RecordAll
+	d.state.making.pause = d.cfg.Timing.Making
 	d.state.localWait = d.cfg.Timing.LocalWait
 	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)
 	d.newest = max(d.newest, id)

@@ -148,14 +148,25 @@ const (
 	mostLooked  = 20_000
 )
 
+// aheadRow counts the jobs of a shape that come before one.
+type aheadRow struct {
+	ShapeID int32
+	Free    int64 // ready
+	Looked  int64 // rows that were looked at
+}
+
 // position counts the ready jobs of the share that come before this one. Every range of the index begins at the head of
 // the window where the daemon knows it: the dead and the leased lie before that.
 func (d *Dispatcher) position(ctx context.Context, j *subject, l *look) (*Position, error) {
-	var n, looked int64
-	err := d.cfg.Pool.QueryRow(ctx, query["explain_position"], pgx.StrictNamedArgs{"share": int32(j.ShareID),
-		"shapes": l.shapes, "places": l.fromPlaces, "ids": l.fromIDs, "place": j.Place, "job": j.ID, "looks": mostLooked}).Scan(&n, &looked)
+	rows, err := collect[aheadRow](ctx, d.cfg.Pool, "explain_position", pgx.StrictNamedArgs{"share": int32(j.ShareID),
+		"shapes": l.shapes, "places": l.fromPlaces, "ids": l.fromIDs, "place": j.Place, "job": j.ID, "looks": mostLooked})
 	if err != nil {
 		return nil, fmt.Errorf("position: %w", err)
 	}
+	var n, looked int64
+	for _, r := range rows {
+		n, looked = n+r.Free, looked+r.Looked
+	}
+	l.ahead = rows
 	return &Position{Before: min(n, mostCounted), More: n > mostCounted || looked == mostLooked, Ready: max(l.ready, n+1)}, nil
 }

@@ -25,6 +25,7 @@ type Flow struct {
 	UnitsPerSecond float64 `json:"units_per_second" doc:"Units that they freed."`
 	Part           float64 `json:"part" doc:"The share's target over the sum of those of all leaves; where the share gives turns to users, times its user's part of it."`
 	JobUnits       float64 `json:"job_units" doc:"Units that this job charges there."`
+	MeanUnits      float64 `json:"mean_units" doc:"Units that this job and those before it charge there, on average."`
 }
 
 // flow is a Flow in the dispatcher's figures.
@@ -33,7 +34,8 @@ type flow struct {
 	perSecond float64
 	unitsPerS float64 // thousandths
 	part      float64
-	units     shares.Units // of the job
+	units     shares.Units           // of the job
+	sizes     map[int32]shares.Units // of jobs of the shapes of its share that run there
 	atTarget  *float64
 }
 
@@ -83,7 +85,7 @@ func (l *look) estimate(e *Explanation) *ETA {
 	eta := &ETA{}
 	for _, f := range l.flows {
 		eta.Flows = append(eta.Flows, Flow{Pool: f.pool, EndsPerSecond: f.perSecond, UnitsPerSecond: f.unitsPerS / 1000, Part: f.part,
-			JobUnits: f.units.Float()})
+			JobUnits: f.units.Float(), MeanUnits: l.meanUnits(f) / 1000})
 	}
 	switch {
 	case e.Gate == GateStructural:
@@ -109,9 +111,10 @@ func (l *look) estimate(e *Explanation) *ETA {
 	for _, f := range l.flows {
 		ended += f.perSecond
 		if f.unitsPerS*f.part > 0 {
-			perSecond += f.unitsPerS * f.part / float64(f.units)
+			mean := l.meanUnits(f)
+			perSecond += f.unitsPerS * f.part / mean
 			terms = append(terms, fmt.Sprintf("%s units a second end in pool %s × %s of them for %s ÷ %s units a job",
-				figure(f.unitsPerS/1000), f.pool, figure(f.part), e.Share, figure(f.units.Float())))
+				figure(f.unitsPerS/1000), f.pool, figure(f.part), e.Share, figure(mean/1000)))
 		}
 	}
 	switch {
@@ -125,6 +128,33 @@ func (l *look) estimate(e *Explanation) *ETA {
 		eta.How = fmt.Sprintf("%s and itself ÷ (%s) = %s", e.Position.words(), strings.Join(terms, " + "), eta.words())
 	}
 	return eta
+}
+
+// sizesIn are the units that jobs of a leaf charge in a pool, by shape; of those that run there.
+func (s *state) sizesIn(p *pool, leaf int, shapes []int32) map[int32]shares.Units {
+	sizes := make(map[int32]shares.Units, len(shapes))
+	for _, id := range shapes {
+		if sh := s.shapes[id]; sh != nil {
+			if power := s.powerAt(leaf, sh.outline, p); power > 0 {
+				sizes[id] = shares.Units(sh.need.Cores) * power
+			}
+		}
+	}
+	return sizes
+}
+
+// meanUnits is what the job and those before it charge in the pool of a flow, in thousandths: jobs before it may be wider. Those
+// that do not run there count as the job itself.
+func (l *look) meanUnits(f flow) float64 {
+	n, sum := 1.0, float64(f.units)
+	for _, a := range l.ahead {
+		size, ok := f.sizes[a.ShapeID]
+		if !ok {
+			size = f.units
+		}
+		n, sum = n+float64(a.Free), sum+float64(a.Free)*float64(size)
+	}
+	return sum / n
 }
 
 // pilots counts those of the queues with a gate.

@@ -85,6 +85,7 @@ type look struct {
 	fromIDs    []int64
 	ready      int64
 	flows      []flow // by pool
+	ahead      []aheadRow
 }
 
 // lookAt fills in what follows from the state of this daemon.
@@ -119,6 +120,7 @@ func (d *Dispatcher) lookAt(j *subject, ends []endRate, e *Explanation) *look {
 			f := s.flowOf(p, leaf, r, ends)
 			f.part *= s.userPart(leaf, sh, p, r)
 			f.units = shares.Units(sh.need.Cores) * s.powerAt(leaf, sh.outline, p)
+			f.sizes = s.sizesIn(p, leaf, l.shapes)
 			path.AtTarget = f.atTarget
 			e.Pools, l.flows = append(e.Pools, path), append(l.flows, f)
 		}
@@ -239,7 +241,7 @@ func (s *state) admits(q *queue, leaf int, sh *shape) (Gate, string) {
 	}
 	most, capped := node.Plan.Max.In(q.pool.name)
 	if !capped {
-		return GateCap, "all units of the pool are held"
+		return GateLending, fmt.Sprintf("%s units of the pool are held, and none is left that it may use", held)
 	}
 	return GateCap, fmt.Sprintf("max of %s is %s, it holds %s", node.Path, figure(most.Float()), held)
 }

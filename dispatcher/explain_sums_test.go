@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/shares"
 )
 
 // sumRow is a row of the query of docs/reporting.md that derives the sums of an explanation anew.
@@ -77,3 +79,37 @@ func TestSumsOfAnExplanation(t *testing.T) {
 
 // close3 says whether two figures are the same to three digits behind the point.
 func close3(a, b float64) bool { return a-b < 0.001 && b-a < 0.001 }
+
+// An ETA counts jobs that come before the job by what they charge: ten jobs of 8 cores before one of 1.
+func TestETACountsWideJobsBefore(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 16))
+	d := f.daemon()
+	f.exec("UPDATE daemons SET started_at = now() - interval '1 hour'")
+	f.enqueue(batch{share: "A", n: 14, cores: 8, priority: 10})
+	job := f.enqueue(batch{share: "A", n: 1, cores: 1})[0]
+	if _, err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pull := func() []Lease {
+		reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 16}, Max: 2, WaitS: 5})
+		if err != nil || len(reply.Leases) != 2 {
+			t.Fatalf("%+v, %v", reply, err)
+		}
+		return reply.Leases
+	}
+	for _, l := range pull() {
+		finish(t, d, Finished, l)
+	}
+	pull() // the queue is full
+	e, err := d.Explain(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = (10*8 + 1) / (2 * 8 / 300.0) // units ÷ units that end a second
+	if e.Position == nil || e.Position.Before != 10 || !e.ETA.Known || !near1(e.ETA.Seconds, want) {
+		t.Fatalf("position %+v, ETA %+v; want %v s", e.Position, e.ETA, want)
+	}
+	if flow := e.ETA.Flows[0]; flow.JobUnits != 1 || !near1(flow.MeanUnits, 81.0/11) {
+		t.Errorf("%+v", flow)
+	}
+}

@@ -70,6 +70,7 @@ func TestEveryGate(t *testing.T) {
 		"too wide now":   {queue: slots("q", 4), job: batch{cores: 4}, other: []batch{{share: "B", n: 1}}, pulls: []string{"B"}, gate: GateCap, why: "1 of the queue's 4 slots are held, it needs 4"},
 		"max of itself":  {tree: plan(func(p *shares.Plan) { p.Max = shares.Of(1000) }), queue: slots("q", 4), job: batch{n: 2}, pulls: []string{"A"}, gate: GateCap, why: "max of A is 1, it holds 1"},
 		"does not lend":  {tree: []shares.Spec{node("A", 1), owner("B", 3, "none", "all")}, queue: slots("q", 4), job: batch{n: 3}, pulls: []string{"A"}, gate: GateLending, why: "B keeps back what it owns"},
+		"below a branch": {tree: []shares.Spec{node("A", 1), node("G", 1, owner("B", 4, "all", "all"), owner("C", 4, "none", "all"))}, queue: slots("q", 4), job: batch{n: 3}, pulls: []string{"A", "A"}, gate: GateLending, why: "G/C keeps back what it owns"},
 		"may not borrow": {tree: []shares.Spec{owner("A", 1, "all", "none"), owner("B", 3, "all", "all")}, queue: slots("q", 4), job: batch{n: 3}, pulls: []string{"A"}, gate: GateLending, why: "A holds 1 and may not borrow 1 more"},
 		"another share":  {queue: slots("q", 4), job: batch{n: 3}, other: []batch{{share: "B", n: 3}}, pulls: []string{"A"}, gate: GateShare, why: "B comes first: 1 below its target (target 1, held 0); A: 0 below its target (target 1, held 1)"},
 		"served later":   {queue: slots("q", 8), job: batch{n: 3}, other: []batch{{share: "B", n: 3}}, pulls: []string{"A", "B", "A", "B"}, gate: GateNone},

@@ -49,6 +49,9 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 	case ahead < shares.Tolerance/1000:
 		out.Reason += "; it was served later"
 	}
+	if field.unmade(winner) {
+		out.Reason += fmt.Sprintf("; jobs of %s are not made yet, pulls wait for them %s at the most", out.First.Leaf, makingMost*g.s.making.pause)
+	}
 }
 
 func (g *gates) side(p *pool, targets []float64, leaf, node int) *Side {
@@ -96,7 +99,7 @@ func (g *gates) field(q *queue, left room) *contenders {
 	c := &contenders{of: g.s, at: at, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: shapes, near: near}
 	for sh := range c.outlines() {
 		for _, w := range sh.windows {
-			if !w.opened || !q.policy.admits(w.leaf) || q.pool.book.Contends(&c.leaves, w.leaf) {
+			if !w.opened && (w.backlog <= 0 || !w.group.unmade()) || !q.policy.admits(w.leaf) || q.pool.book.Contends(&c.leaves, w.leaf) {
 				continue
 			}
 			if g.s.targetInTheWay(q, w.key.share, sh) != "" || g.keptBack(w, q) {

@@ -181,7 +181,7 @@ func (y *Why) summary() string {
 		b.WriteString("No decision was recorded in that time.")
 	} else {
 		fmt.Fprintf(&b, "Of %s, %s won %d and %s %d. ", y.Decisions.words(), y.A, y.AWon.Recorded, y.B, y.BWon.Recorded)
-		b.WriteString(y.ABeforeB.words(y.A, y.B) + " " + y.BBeforeA.words(y.B, y.A))
+		b.WriteString(y.ABeforeB.words(y.A, y.B, y.AWon) + " " + y.BBeforeA.words(y.B, y.A, y.BWon))
 	}
 	for _, p := range y.Pools {
 		b.WriteString(" " + p.words(len(y.Pools) > 1))
@@ -199,9 +199,13 @@ func (t Tally) words() string {
 	return fmt.Sprintf("the last %d decisions", t.Recorded)
 }
 
-func (u Duel) words(won, second string) string {
-	if u.Recorded == 0 {
-		return fmt.Sprintf("%s was never chosen with %s next in line.", won, second)
+// words says how a share that was chosen so many times fared against the second one.
+func (u Duel) words(won, second string, chosen Tally) string {
+	switch {
+	case chosen.Recorded == 0:
+		return won + " was never chosen."
+	case u.Recorded == 0:
+		return fmt.Sprintf("Each of the %d times that %s was chosen, another share than %s was next in line, or none.", chosen.Recorded, won, second)
 	}
 	return fmt.Sprintf("%s was chosen before %s %d times, when it was %s on average and the other %s.",
 		won, second, u.Recorded, fromTarget(*u.Deficit), fromTarget(*u.RunnerUpDeficit))

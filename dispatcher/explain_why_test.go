@@ -95,3 +95,12 @@ func TestWhyRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A share that won, but never with the other next in line, is not said to have never been chosen.
+func TestWhySaysThatAnotherWasNext(t *testing.T) {
+	y := Why{A: "A", B: "C", Decisions: Tally{2000, 2000}, AWon: Tally{798, 798}}
+	want := "Of the last 2000 decisions, A won 798 and C 0. Each of the 798 times that A was chosen, another share than C was next in line, or none. C was never chosen."
+	if got := y.summary(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

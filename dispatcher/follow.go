@@ -144,7 +144,7 @@ func (d *Dispatcher) followTails(ctx context.Context) (n int, err error) {
 func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ready, freed, now := map[*window]bool{}, false, time.Now()
+	ready, freed, made, now := map[*window]bool{}, false, false, time.Now()
 	for _, r := range rows {
 		moves := r.unpack()
 		if err := d.state.knowShapes(ctx, d.cfg.Pool, moves); err != nil {
@@ -159,6 +159,7 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 			}
 			if m.Before == isNone {
 				d.made.Add(int64(m.N))
+				made = true
 			}
 			if m.Before == isReady && m.After == isLeased {
 				d.granted.Add(int64(m.N))
@@ -172,6 +173,9 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 		}
 		d.followed[laneID{r.DaemonID, r.Lane}] = r.Seq
 		d.state.diary.saw(r.DaemonID, r.Lane, r.Seq)
+	}
+	if made {
+		d.madeSome()
 	}
 	for w := range ready {
 		d.stirWindow(w)
@@ -192,7 +196,8 @@ type backlogRow struct {
 // lookAround does what needs doing a few times a second: jobs in doubt, jobs that are not generated yet, rates.
 func (d *Dispatcher) lookAround(ctx context.Context) error {
 	now := time.Now()
-	if now.Sub(d.backlogRead) >= d.backlogPause {
+	if pause := now.Sub(d.backlogRead); pause >= d.backlogPause || d.madeSince && pause >= d.backlogPause/backlogSooner {
+		d.madeSince = false
 		if err := d.readBacklog(ctx); err != nil {
 			return err
 		}
@@ -224,6 +229,7 @@ const (
 	backlogEvery  = time.Second
 	backlogSeldom = 10 * time.Second
 	backlogEase   = 20
+	backlogSooner = 5 // times sooner while jobs are made: of others to come, this daemon may not know
 )
 
 // backlogPause is the time from one count of the jobs to come to the next.
@@ -264,11 +270,19 @@ func (s *state) setBacklog(key windowKey, n int64) {
 	if w == nil {
 		return
 	}
-	was := w.groupWaits()
+	was, awaited := w.groupWaits(), w.group != nil && w.group.unmade()
 	w.backlog = n
 	w.recountWaits()
-	if w.leaf >= 0 {
-		s.touch(w.leaf, (was > 0) != (w.groupWaits() > 0))
+	if w.leaf < 0 {
+		return
+	}
+	s.touch(w.leaf, (was > 0) != (w.groupWaits() > 0))
+	if w.group.coming == 0 {
+		w.group.passed = false
+	}
+	if w.group.unmade() != awaited {
+		s.making.asked = time.Time{} // what was waited for until now is another thing
+		s.reviewGroup(w.group)
 	}
 }
 

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -50,19 +49,11 @@ func (d *Dispatcher) unrunnable(id int32, share string) string {
 		return ""
 	}
 	for i, ok := range sh.queues {
-		if ok && d.state.version.Queues[i].Runs(share) {
+		if ok && sh.asks == nil && d.state.version.Queues[i].Runs(share) {
 			return ""
 		}
 	}
-	reason := "no queue can run it"
-	for i, q := range d.state.version.Queues {
-		if i == 5 {
-			reason += fmt.Sprintf("; and %d more queues", len(d.state.version.Queues)-i)
-			break
-		}
-		reason += fmt.Sprintf("; %s: %s", q.Name, cmp.Or(fitsQueue(sh.need, q, q.Labels), closedTo(q, share)))
-	}
-	return reason
+	return Nowhere(d.state.version, sh.full, share)
 }
 
 // Jobs lists jobs of all tasks, live and ended, by ascending id; TaskJobs those of one.

@@ -28,8 +28,7 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 			delete(g.of.inflight, g.job.id)
 			g.heldClaims()
 			leased = append(leased, g.job.id)
-			of, _ := d.payloads.cached(g.job.task)
-			d.metrics.jobWait.leased(g, of, now)
+			d.metrics.jobWait.leased(g, now)
 		}
 		switch {
 		case err != nil:

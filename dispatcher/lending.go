@@ -15,6 +15,7 @@ type obstacle struct {
 	refusal shares.Refusal
 	units   shares.Units // the smallest job that was refused; 0: none was
 	scarce  string       // the gate at which resources keep jobs of the leaf back; empty: none does
+	unmade  *group       // whose jobs are still to be made; nil: none
 }
 
 func (o obstacle) stands() bool { return o.limit != nil || o.units > 0 || o.scarce != "" }

@@ -240,6 +240,10 @@ func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 		}
 	}
 	c.lacked, c.blocked = n.lacked, verdict == blocked
+	if n.passed > 0 {
+		d.metrics.passed.Add(float64(n.passed))
+		n.passed = 0
+	}
 	if verdict == none {
 		c.recallFresh(d)
 		for late := range c.overdue {

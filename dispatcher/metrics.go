@@ -13,6 +13,7 @@ type metrics struct {
 	batch     prometheus.Histogram
 	contended prometheus.Counter
 	conflicts prometheus.Counter
+	passed    prometheus.Counter
 	outdated  prometheus.Counter
 	ends      *endMetrics
 	refusals  *refused
@@ -41,6 +42,8 @@ func newMetrics(reg prometheus.Registerer, of ShareMetrics) *metrics {
 			Help: "Jobs in one statement that leases.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 		contended: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_batches_contended_total",
 			Help: "Batches of grants with which somebody else interfered, so that they took a second statement."}),
+		passed: f.NewCounter(prometheus.CounterOpts{Name: "divvy_shares_passed_unmade_total",
+			Help: "Times that pulls no longer waited for a share which came first since its jobs were not made in time."}),
 		conflicts: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_conflicts_total",
 			Help: "Jobs that another daemon had leased before."}),
 		outdated: f.NewCounter(prometheus.CounterOpts{Name: "divvy_grant_outdated_total",

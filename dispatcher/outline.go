@@ -104,6 +104,8 @@ type group struct {
 	heads   map[headsKey]*heads
 	kinds   int64  // of slots that there were when heads were made
 	waits   int64  // jobs of all its windows that are ready or to come
+	coming  int64  // of them, those to come
+	passed  bool   // pulls do not wait for these, see making
 	sum     *group // that they are counted in as well; nil: none
 }
 
@@ -145,11 +147,12 @@ func (c *contenders) groups(leaf int) []*group {
 
 // recountWaits brings the count of a group up to date after the jobs of a window have changed.
 func (w *window) recountWaits() {
-	n := max(0, w.ready+w.backlog)
+	n, coming := max(0, w.ready+w.backlog), max(0, w.backlog)
 	for g := w.group; g != nil; g = g.sum {
 		g.waits += n - w.waits
+		g.coming += coming - w.coming
 	}
-	w.waits = n
+	w.waits, w.coming = n, coming
 }
 
 // groupWaits is how many jobs stand for the demand that those of the window are part of.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -65,8 +64,6 @@ type payloadRow struct {
 	Env     map[string]string
 	Matrix  []Axis
 	Roles   map[string][]string
-
-	SubmittedAt *time.Time
 }
 
 // load reads those payloads that are not cached, in one statement.
@@ -91,11 +88,7 @@ func (c *payloadCache) load(ctx context.Context, tasks map[int64]bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range got {
-		p := newRecipe(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix, Roles: r.Roles})
-		if r.SubmittedAt != nil {
-			p.submitted = r.SubmittedAt.UnixMilli()
-		}
-		c.put(p)
+		c.put(newRecipe(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix, Roles: r.Roles}))
 	}
 	return nil
 }

@@ -1,6 +1,13 @@
 package dispatcher
 
-import "slices"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // Peer is a daemon on the same database.
 type Peer struct {
@@ -23,6 +30,25 @@ func (d *Dispatcher) Seniors() []Peer {
 	}
 	slices.SortFunc(list, func(a, b Peer) int { return int(a.ID - b.ID) })
 	return list
+}
+
+// Self is this daemon as the others find it.
+func (d *Dispatcher) Self() Peer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Peer{ID: d.id, Address: d.cfg.Address, Secret: d.cfg.Secret}
+}
+
+// PeerSecret is the secret of the open daemon with this id as the database has it now; "": there is none.
+func (d *Dispatcher) PeerSecret(ctx context.Context, id int64) (secret string, err error) {
+	err = d.cfg.Pool.QueryRow(ctx, query["peer_secret"], pgx.StrictNamedArgs{"id": id}).Scan(&secret)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("secret of a daemon: %w", err)
+	}
+	return secret, nil
 }
 
 // HandOn ends the pulls that wait with ErrHandOn: their callers make them at the daemon that decides from now on.

@@ -31,6 +31,9 @@ func (d *Dispatcher) satisfy(n *needs) {
 	if n.placing {
 		d.placeClaims()
 	}
+	if n.making {
+		d.awaitMaking()
+	}
 	for l, lacks := range n.limits {
 		if !l.taking && !d.outdated {
 			l.taking = true
@@ -53,22 +56,18 @@ type readyRow struct {
 	FirstEvent int64
 	NEvents    int64
 	Claims     []int64
-	FirstMade  *time.Time // nil: it tries a piece again
+	CreatedAt  time.Time
 }
 
 func (r readyRow) job() readyJob {
-	var made int64
-	if r.FirstMade != nil {
-		made = r.FirstMade.UnixMilli()
-	}
 	return readyJob{stand: stand{r.Place, r.ID}, row: r.Row, task: r.TaskID, attempt: r.Attempt, priority: r.Priority,
-		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}, claims: r.Claims, made: made}
+		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}, claims: r.Claims, made: r.CreatedAt.UnixMilli()}
 }
 
 // scanReady reads the rows of one read_on or read_spans, with the same list of targets for all.
 func scanReady() pgx.RowToFunc[readyRow] {
 	var r readyRow
-	into := []any{&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.FirstMade}
+	into := []any{&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.CreatedAt}
 	return func(row pgx.CollectableRow) (readyRow, error) {
 		r = readyRow{}
 		err := row.Scan(into...)

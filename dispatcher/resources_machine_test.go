@@ -325,7 +325,7 @@ func (kind machineKind) run(t *testing.T) {
 }
 
 // Whatever is submitted, pulled, ended, lost, resized and reported: never over capacity, all counted, nobody refused what is
-// free, nobody below its part for longer than a turnover. DIVVY_LONG has ten times as many cases.
+// free, nobody below its part for longer than a turnover. DIVVY_LONG has more cases.
 func TestResourceMachine(t *testing.T) { machineKind{cases: 8, nDaemons: 1}.run(t) }
 func TestResourceMachineSeveral(t *testing.T) {
 	machineKind{cases: 6, nDaemons: 1, several: true}.run(t)

@@ -43,6 +43,7 @@ type state struct {
 	supplies   supplies               // of resources
 	claims     claims
 	gangs      gangs
+	making     making
 	moment     time.Time        // of the present decision, where there are some
 	clock      func() time.Time // nil: the host's
 
@@ -177,7 +178,7 @@ func (s *state) hang(w *window) {
 		w.leaf, w.group, w.user = -1, nil, nil
 		return
 	}
-	w.leaf, w.group, w.waits = node, s.group(node, w.shape.outline), 0
+	w.leaf, w.group, w.waits, w.coming = node, s.group(node, w.shape.outline), 0, 0
 	w.recountWaits()
 	w.bundles, w.asked = nil, 0
 	if !w.shape.headed {

@@ -31,7 +31,7 @@ type readyJob struct {
 	priority int32
 	piece    piece
 	claims   []int64 // that it will hold; nil: none
-	made     int64   // when, in milliseconds since 1970; 0: it tries a piece again
+	made     int64   // when, in milliseconds since 1970
 }
 
 // span is a range of ids at one place that became ready.
@@ -47,13 +47,14 @@ type windowKey struct {
 // All ready jobs up to the cursor are in jobs, in flight, in behind (announced, not read yet) or in doubt (another
 // daemon seemed to have them); what is after the cursor is read when jobs run low.
 type window struct {
-	key   windowKey
-	shape *shape
-	leaf  int // node of the present tree; -1: the share has gone
-	group *group
-	user  *user // whose jobs it has, where its leaf gives turns to users; else nil
-	waits int64 // as the group has counted
-	asked int64 // jobs that the resources which it asks for have counted as wanted
+	key    windowKey
+	shape  *shape
+	leaf   int // node of the present tree; -1: the share has gone
+	group  *group
+	user   *user // whose jobs it has, where its leaf gives turns to users; else nil
+	waits  int64 // as the group has counted,
+	coming int64 // and of them jobs to come
+	asked  int64 // jobs that the resources which it asks for have counted as wanted
 
 	bundles map[shares.QueueID]*resource.Bundle // what its jobs need of resources: by queue where some are per queue, else of queue 0
 

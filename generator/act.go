@@ -31,7 +31,7 @@ type Selection struct {
 	User  string   `json:"user,omitempty" doc:"Tasks of this user."`
 	Label string   `json:"label,omitempty" doc:"Tasks of this label."`
 	Share string   `json:"share,omitempty" doc:"Tasks of this share and those below it."`
-	State []string `json:"state,omitempty" doc:"Tasks in one of these states; default: those in which there is something to do."`
+	State []string `json:"state,omitempty" maxItems:"20" doc:"Tasks in one of these states; default: those in which there is something to do."`
 	Name  string   `json:"name,omitempty" doc:"Tasks with this name; * stands for anything, ? for a letter."`
 	After int64    `json:"after,omitempty" minimum:"0" doc:"Tasks with larger ids: the next of the answer before."`
 }

@@ -19,7 +19,7 @@ func TestMoveAhead(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config()
 	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
-	w.Generator = New(cfg)
+	w.generateBy(cfg)
 	f := &fleet{db: w, lane: 1}
 	lease := func(n int) {
 		steps(t, w.Generate)

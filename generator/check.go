@@ -23,7 +23,8 @@ const (
 	maxName        = 200        // letters of a name, a user or an attribute
 	maxPieces      = 10_000_000 // jobs of a task
 	maxInputs      = 50_000_000
-	maxInput       = 4096 // bytes of an input's name
+	maxInline      = 500_000 // inputs in a body, as the tag of Spec.Inputs says
+	maxInput       = 4096    // bytes of an input's name
 	maxPerJob      = 10_000
 	maxEvents      = 1 << 50 // of an input or a task
 	maxEntries     = 200     // labels, variables, queues
@@ -58,17 +59,29 @@ func (s *Spec) Check() error {
 
 type checker struct{ faults Faults }
 
+// maxFaults is how many faults of a task are told.
+const maxFaults = 100
+
+// full says that no more are told, so that nobody need look for them.
+func (c *checker) full() bool { return len(c.faults) >= maxFaults }
+
+func (c *checker) add(f Fault) {
+	if !c.full() {
+		c.faults = append(c.faults, f)
+	}
+}
+
 // missing reports the absence of all of keys.
 func (c *checker) missing(message, hint string, keys ...string) {
-	c.faults = append(c.faults, Fault{Field: keys[0], Message: message, Hint: hint, absent: keys})
+	c.add(Fault{Field: keys[0], Message: message, Hint: hint, absent: keys})
 }
 
 func (c *checker) addf(field, format string, args ...any) {
-	c.faults = append(c.faults, Fault{Field: field, Message: fmt.Sprintf(format, args...)})
+	c.add(Fault{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) hint(field, message, hint string) {
-	c.faults = append(c.faults, Fault{Field: field, Message: message, Hint: hint})
+	c.add(Fault{Field: field, Message: message, Hint: hint})
 }
 
 // between checks a number; 0 is the absence of one and fine.
@@ -197,52 +210,56 @@ func (c *checker) slot(field string, r Requirements) {
 }
 
 func (c *checker) command(s *Spec) {
+	if len(s.Command) == 0 && !s.grouped() { // else each role says what is missing
+		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
+	}
+	if len(s.Env) > maxEntries {
+		c.addf("env", "has more than %d entries", maxEntries)
+		return
+	}
+	p := dispatcher.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix}
 	switch {
 	case len(s.Command) > 0:
-		c.payload("command", s)
-	case !s.grouped(): // else each role says what is missing
-		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
+		c.payload("command", p, s.envSize())
+	case s.grouped() && len(s.Env) > 0: // each role's command is checked beside it
+		p.Command = []string{"role"}
+		c.payload("env", p, s.envSize())
 	}
 }
 
-// payload checks what jobs run; field is where the command stands.
-func (c *checker) payload(field string, s *Spec) {
-	size := 0
-	for _, text := range s.Command {
-		size += len(text) + 1
-	}
+// envSize is what the environment takes, in bytes.
+func (s *Spec) envSize() (size int) {
 	for name, text := range s.Env {
 		size += len(name) + len(text) + 2
 	}
+	return size
+}
+
+// payload checks what jobs run; field is where the command stands, env what their environment takes.
+func (c *checker) payload(field string, p dispatcher.Payload, env int) {
+	size := env
+	for _, text := range p.Command {
+		size += len(text) + 1
+	}
 	switch {
-	case len(s.Command) > maxArguments:
+	case len(p.Command) > maxArguments:
 		c.addf(field, "has more than %d elements", maxArguments)
-		return
-	case len(s.Env) > maxEntries:
-		c.addf("env", "has more than %d entries", maxEntries)
 		return
 	case size > maxPayload:
 		c.addf(field, "takes %d bytes with its environment, more than %d", size, maxPayload)
 		return
 	}
-	payload := s.payload(0)
-	err := payload.Check()
+	err := p.Check()
 	var fe *dispatcher.FieldError
 	switch {
 	case errors.As(err, &fe):
-		c.template(strings.TrimSuffix(field, "command"), fe)
+		at := strings.TrimSuffix(field, "command")
+		if strings.HasPrefix(fe.Field, "env") {
+			at = ""
+		}
+		c.addf(at+fe.Field, "%v is not %s", fe.Value, fe.Want)
 	case err != nil:
 		c.addf(field, "%v", err)
-	}
-}
-
-// template reports a text that is none; at is the role that has it. The environment is the task's, and said once.
-func (c *checker) template(at string, fe *dispatcher.FieldError) {
-	if strings.HasPrefix(fe.Field, "env") {
-		at = ""
-	}
-	if field := at + fe.Field; !slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Field == field }) {
-		c.addf(field, "%v is not %s", fe.Value, fe.Want)
 	}
 }
 

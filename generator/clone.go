@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // CloneRequest asks for a task like another one.
@@ -81,6 +82,9 @@ func (s *Spec) splits() bool {
 func mergePatch(body, patch json.RawMessage) ([]byte, error) {
 	if len(patch) == 0 {
 		return body, nil
+	}
+	if strict.ManyValues(patch, maxInline) {
+		return nil, fault("changes", fmt.Sprintf("have more than %d values", maxInline), "say inputs_streamed, and send the inputs for themselves")
 	}
 	var target, changes map[string]any
 	if err := unmarshalExact(patch, &changes); err != nil {

@@ -42,7 +42,7 @@ func TestWithDispatcher(t *testing.T) {
 		pilots.Go(func() { pilot(ctx, t, d, fmt.Sprint("p", i)) })
 	}
 	killed := w.submit(t, managed(func(s *Spec) { s.Count = 500 })).ID
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	until := func(id int64, holds func(Task) bool) {
 		for !holds(w.task(t, id)) {
 			if time.Now().After(deadline) {

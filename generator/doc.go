@@ -180,7 +180,8 @@
 //
 // Generate, Settle, Sweep, Throttle, Chain and Forecast are bounded, idempotent and safe on any number of daemons at once; somebody calls
 // them every few hundred milliseconds, and Generate again at once while it makes jobs. What a generator keeps ready
-// of each share and shape follows Mark. Where more than a hundred tasks are live, one reading of their counts serves many
+// of each share and shape follows Mark. Shares with nothing ready come first, in the order in which slots would go to them
+// (Config.Order), and with a small batch while there are several: pulls wait for them. Where more than a hundred tasks are live, one reading of their counts serves many
 // batches: a task of higher priority that comes meanwhile is seen with the next one, five seconds later at most. Verbs act on the first batch of jobs at once, in all
 // tasks that they are said to; Sweep goes on from there, with many tasks in a transaction.
 //

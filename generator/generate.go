@@ -74,7 +74,7 @@ func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need need) (n int, 
 	if err != nil {
 		return 0, err
 	}
-	plan := allot(tasks, lots, need.Wants, g.cfg.Mark.Batch)
+	plan := allot(tasks, lots, need.Wants, cmp.Or(need.Most, g.cfg.Mark.Batch))
 	jobs, err := g.cut(ctx, tx, plan, need.Share)
 	if err != nil {
 		return 0, err

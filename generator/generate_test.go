@@ -97,7 +97,7 @@ func TestEpochFencesStaleDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stale := needs(levels, nil, w.cfg.Mark)[0]
+	stale := needs(levels, nil, nil, w.cfg.Mark)[0]
 	if stale.Share != share {
 		t.Fatalf("need %+v", stale)
 	}
@@ -200,7 +200,7 @@ func TestKilledWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	levels := []level{{ShareID: share, ShapeID: one[int32](t, w.db, "SELECT shape_id FROM tasks"), PiecesLeft: 100}}
-	need := needs(levels, nil, w.cfg.Mark)[0]
+	need := needs(levels, nil, nil, w.cfg.Mark)[0]
 	if n, err := w.generate(ctx, tx, need); n != 100 || err != nil {
 		t.Fatalf("%d jobs, %v", n, err)
 	}
@@ -208,7 +208,7 @@ func TestKilledWorker(t *testing.T) {
 		t.Fatalf("%d jobs beside the worker, %v", n, err)
 	}
 	w.exec(t, "SELECT pg_terminate_backend($1)", conn.PgConn().PID())
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		n, err := w.Generate(ctx)
 		if err != nil {

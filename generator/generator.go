@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
 )
 
 //go:embed sql/*.sql
@@ -26,7 +27,9 @@ type Config struct {
 	// limits computed by it. Number 0 means that none was applied yet.
 	Site func(context.Context) (*site.Site, error)
 	// Stock tells how fast shares start jobs and how many they could start now; nil: only Mark.Floor counts.
-	Stock   func() []dispatcher.Stock
+	Stock func() []dispatcher.Stock
+	// Order tells in which order shares without any ready job come first at pulls; nil: in that of their ids.
+	Order   func(context.Context, []dispatcher.Coming) ([]shares.ShareID, error)
 	Log     *slog.Logger          // nil: none
 	Metrics prometheus.Registerer // nil: none
 	Mark    Mark                  // zero fields take the defaults

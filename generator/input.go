@@ -16,7 +16,7 @@ type Input struct {
 	Name      string   `json:"name"`
 	Size      int64    `json:"size,omitempty" minimum:"0" doc:"Bytes; 0 = not known."`
 	Events    int64    `json:"events,omitempty" minimum:"0" doc:"How many events are in it; 0 = not known."`
-	Locations []string `json:"locations,omitempty" doc:"Storages that have a copy of it, as queues[].locations names them."`
+	Locations []string `json:"locations,omitempty" maxItems:"50" doc:"Storages that have a copy of it, as queues[].locations names them."`
 }
 
 // Named are inputs of which nothing but the names is known.

@@ -17,6 +17,7 @@ type Mark struct {
 	Cap     int64   // default 20,000
 	Minutes float64 // default 2
 	Batch   int64   // jobs of one transaction; default 5000
+	First   int64   // of them, while other shares have no ready job at all; default 250
 	Tasks   int     // tasks of one transaction; default 200
 }
 
@@ -25,6 +26,7 @@ func (m Mark) withDefaults() Mark {
 	m.Cap = max(cmp.Or(m.Cap, 20_000), m.Floor)
 	m.Minutes = cmp.Or(m.Minutes, 2)
 	m.Batch = cmp.Or(m.Batch, 5000)
+	m.First = min(cmp.Or(m.First, 250), m.Batch)
 	m.Tasks = cmp.Or(m.Tasks, 200)
 	return m
 }
@@ -79,14 +81,17 @@ type need struct {
 	Share shares.ShareID
 	Epoch int64   // of the state that this was decided on
 	Ratio float64 // smallest stock in relation to its mark: the order of needs
+	Turn  int     // among those with nothing, for which pulls wait: from 1; 0: it has something, or that is not known
+	Most  int64   // jobs of a batch; 0: as many as any
 	Wants map[rung]int64
 }
 
-// needs says which shares are below their marks, neediest first, and how many jobs they want at which priority.
+// needs says which shares are below their marks, neediest first, and how many jobs they want at which priority. Those with
+// nothing ready come first, in the order in which slots would go to them (order), each with a small batch: pulls wait for them.
 // The stock of a priority is that of itself and all higher ones, so that ready jobs of low priority never keep an
 // urgent task waiting; where users are told apart each has his own, or those who have less would find no jobs of theirs when it is
 // their turn. Levels come by share, user, shape and falling priority.
-func needs(levels []level, stock []dispatcher.Stock, m Mark) []need {
+func needs(levels []level, stock []dispatcher.Stock, order []shares.ShareID, m Mark) []need {
 	known, users := byUser(stock), usersOf(levels)
 	for i := range levels {
 		if l := &levels[i]; l.LotsReady > 0 && len(stock) > 0 {
@@ -117,8 +122,31 @@ func needs(levels []level, stock []dispatcher.Stock, m Mark) []need {
 			list = append(list, n)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b need) int { return cmp.Compare(a.Ratio, b.Ratio) })
+	inTurn(list, order, m)
 	return list
+}
+
+// inTurn sorts needs, and makes batches small while several shares have nothing.
+func inTurn(list []need, order []shares.ShareID, m Mark) {
+	turns := make(map[shares.ShareID]int, len(order))
+	for i, id := range slices.Backward(order) {
+		turns[id] = i + 1
+	}
+	nothing := 0
+	for i := range list {
+		if n := &list[i]; n.Ratio == 0 {
+			n.Turn = turns[n.Share]
+			nothing += min(n.Turn, 1)
+		}
+	}
+	for i := range list {
+		if list[i].Turn > 0 && nothing > 1 {
+			list[i].Most = m.First
+		}
+	}
+	slices.SortStableFunc(list, func(a, b need) int {
+		return cmp.Or(cmp.Compare(a.Ratio, b.Ratio), cmp.Compare(uint(a.Turn-1), uint(b.Turn-1))) // who has none comes last
+	})
 }
 
 func (l level) stockKey() stockKey { return stockKey{l.ShareID, l.ShapeID, l.UserName} }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/shares"
 )
 
 func TestLowMark(t *testing.T) {
@@ -40,7 +41,7 @@ func TestNeeds(t *testing.T) {
 		{ShareID: 4, ShapeID: 1, Priority: 9, Ready: 0, PiecesLeft: 10},
 		{ShareID: 4, ShapeID: 1, Priority: 1, Ready: 5000, PiecesLeft: 10}, // does not keep priority 9 waiting
 	}
-	got := needs(levels, []dispatcher.Stock{{Share: 3, Shape: 1, Startable: 200}}, m)
+	got := needs(levels, []dispatcher.Stock{{Share: 3, Shape: 1, Startable: 200}}, nil, m)
 	want := []need{
 		{Share: 3, Ratio: 0, Wants: map[rung]int64{{1, 0, ""}: 1}},
 		{Share: 4, Ratio: 0, Wants: map[rung]int64{{1, 9, ""}: 10}},
@@ -70,8 +71,37 @@ func TestNeedsTopUp(t *testing.T) {
 		{"too many tasks", Mark{Floor: 100, Cap: 1000, Batch: 200, Tasks: 6}, map[rung]int64{lacking: 150}},
 	} {
 		want := []need{{Share: 1, Ratio: 0.5, Wants: c.want}}
-		if d := cmp.Diff(want, needs(levels, nil, c.mark)); d != "" {
+		if d := cmp.Diff(want, needs(levels, nil, nil, c.mark)); d != "" {
 			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}
+
+// TestNeedsInTurn: shares with nothing come first, in the order of the pulls to come and with small batches while there are
+// several; those of which that is not known follow, and then who has something.
+func TestNeedsInTurn(t *testing.T) {
+	m := Mark{Floor: 100, Cap: 1000, First: 30}.withDefaults()
+	order := []shares.ShareID{4, 2, 9, 2, 5}
+	at := func(share shares.ShareID, ready int64) level {
+		return level{ShareID: share, ShapeID: 1, Ready: ready, PiecesLeft: 1000}
+	}
+	type got struct {
+		Share shares.ShareID
+		Most  int64
+	}
+	for _, c := range []struct {
+		levels []level
+		want   []got
+	}{
+		{[]level{at(1, 0), at(2, 0), at(3, 50), at(4, 0), at(5, 10)}, []got{{4, 30}, {2, 30}, {1, 0}, {5, 0}, {3, 0}}},
+		{[]level{at(1, 0), at(2, 0), at(5, 10)}, []got{{2, 0}, {1, 0}, {5, 0}}}, // nobody else waits
+	} {
+		var list []got
+		for _, n := range needs(c.levels, nil, order, m) {
+			list = append(list, got{n.Share, n.Most})
+		}
+		if d := cmp.Diff(c.want, list); d != "" {
+			t.Error(d)
 		}
 	}
 }

@@ -157,10 +157,36 @@ func (g *Generator) look(ctx context.Context) error {
 	}
 	o.needs = nil
 	if len(levels) > 0 {
-		o.needs = needs(levels, o.withMade(g.cfg.Stock(), began), g.cfg.Mark)
+		order, err := g.order(ctx, levels)
+		if err != nil {
+			return err
+		}
+		o.needs = needs(levels, o.withMade(g.cfg.Stock(), began), order, g.cfg.Mark)
 	}
 	o.took(tasks, began, time.Now())
 	return nil
+}
+
+// order asks whom a slot would go to first, of those who have nothing but pieces.
+func (g *Generator) order(ctx context.Context, levels []level) ([]shares.ShareID, error) {
+	if g.cfg.Order == nil {
+		return nil, nil
+	}
+	type key struct {
+		share shares.ShareID
+		shape int32
+	}
+	left := map[key]int64{}
+	for _, l := range levels {
+		if l.PiecesLeft > 0 {
+			left[key{l.ShareID, l.ShapeID}] += l.PiecesLeft
+		}
+	}
+	coming := make([]dispatcher.Coming, 0, len(left))
+	for of, n := range left {
+		coming = append(coming, dispatcher.Coming{Share: of.share, Shape: of.shape, Jobs: n})
+	}
+	return g.cfg.Order(ctx, coming)
 }
 
 // lacks says whether a stock that had pieces left has fallen under half of its mark. The outlook is locked.
@@ -182,7 +208,7 @@ func (g *Generator) rest(n need, wants map[rung]int64) {
 	defer o.mu.Unlock()
 	o.noteMade(n, wants, time.Now())
 	maps.DeleteFunc(wants, func(_ rung, want int64) bool { return want <= 0 })
-	n.Epoch, n.Wants = n.Epoch+1, wants
+	n.Epoch, n.Wants, n.Most = n.Epoch+1, wants, 0
 	if len(wants) > 0 && time.Now().Before(o.until) {
 		o.needs = append(o.needs, n)
 	}

@@ -23,6 +23,9 @@ func ParseSpecs(name string, src []byte) ([]Spec, error) {
 	var specs []Spec
 	var seen []strict.Seen
 	for _, doc := range docs {
+		if report.Full() {
+			break
+		}
 		if doc.IsNull() {
 			continue
 		}

@@ -179,7 +179,7 @@ func TestReassignUnderLoad(t *testing.T) {
 	for _, name := range []string{"p1", "p2", "p3", "p4"} {
 		pilots.Go(func() { pilot(ctx, t, d, name) })
 	}
-	deadline, moves := time.Now().Add(60*time.Second), 0
+	deadline, moves := time.Now().Add(2*time.Minute), 0
 	for over := false; !over; moves++ {
 		w.reassign(t, []string{"Prod/Rep", "Test", "Prod/MC"}[moves%3], moves%2 == 0, ids...)
 		time.Sleep(50 * time.Millisecond) // grants stand still while jobs move: let there be some between

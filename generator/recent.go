@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -65,9 +66,15 @@ func (g *Generator) listed(ctx context.Context, sql string, args pgx.StrictNamed
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}
-	tasks := make([]Task, len(all))
-	for i, r := range all {
-		tasks[i] = r.task()
+	return g.tasksOf(ctx, all), nil
+}
+
+// tasksOf are the tasks of rows.
+func (g *Generator) tasksOf(ctx context.Context, rows []taskRow) []Task {
+	tasks, specs := make([]Task, len(rows)), make([]*Spec, len(rows))
+	for i, r := range rows {
+		tasks[i], specs[i] = r.task(), cmp.Or(r.Asks, r.Spec)
 	}
-	return tasks, nil
+	g.sayCannotRun(ctx, tasks, specs)
+	return tasks
 }

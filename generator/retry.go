@@ -17,7 +17,7 @@ type Changes struct {
 	MemoryMB    *int64    `json:"memory_mb,omitempty" minimum:"0" doc:"0 = no need."`
 	DiskMB      *int64    `json:"disk_mb,omitempty" minimum:"0"`
 	Walltime    *Walltime `json:"walltime,omitempty" doc:"Such as 90s, 2h or 1d12h."`
-	Queues      *[]string `json:"queues,omitempty" doc:"Where it may run; empty = anywhere."`
+	Queues      *[]string `json:"queues,omitempty" maxItems:"200" doc:"Where it may run; empty = anywhere."`
 	MaxAttempts *int      `json:"max_attempts,omitempty" minimum:"1"`
 	Priority    *int      `json:"priority,omitempty" minimum:"-1000000000" maximum:"1000000000"`
 }

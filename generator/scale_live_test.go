@@ -67,7 +67,7 @@ func TestScaleWhileItRuns(t *testing.T) {
 	}
 	defer loops.Wait()
 	defer stop()
-	deadline := time.Now().Add(90 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for _, id := range ids {
 		for !final(w.task(t, id).State) {
 			if time.Now().After(deadline) {

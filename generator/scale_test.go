@@ -80,7 +80,7 @@ func (w *world) claimStates(t *testing.T) string {
 // awaitClaims waits until the claims are those.
 func (w *world) awaitClaims(t *testing.T, d *dispatcher.Dispatcher, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // others tend them too
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // others tend them too
 		steps(t, d.TendClaims)
 		got := w.claimStates(t)
 		if got == want {

@@ -175,7 +175,7 @@ func begin(t testing.TB, w *world) pgx.Tx {
 // waitForLock waits until somebody waits for a lock.
 func (w *world) waitForLock(t tb) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !one[bool](t, w.db, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')") {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody waits")
@@ -236,7 +236,7 @@ func TestCountsEqualRecount(t *testing.T) {
 // drain resumes what is paused and runs everything to its end.
 func (w *world) drain(t tb, f *fleet, ids []int64) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		for _, id := range ids {
 			if w.task(t, id).State == "paused" {

@@ -26,13 +26,13 @@ type Spec struct {
 	Transformation string            `json:"transformation,omitempty"`
 	ResourceType   string            `json:"resource_type,omitempty" doc:"Default: SCORE or MCORE by the cores, with _HIMEM above 2000 MB a core."`
 	VO             string            `json:"vo,omitempty"`
-	Labels         map[string]string `json:"labels,omitempty" doc:"Free attributes; tagging rules see them as labels.<key>."`
+	Labels         map[string]string `json:"labels,omitempty" maxProperties:"200" doc:"Free attributes; tagging rules see them as labels.<key>."`
 	Share          string            `json:"share,omitempty" doc:"Path of a leaf; default: what the tagging rules say."`
 	Priority       int               `json:"priority,omitempty" doc:"Higher goes first within the share."`
 	Requirements   Requirements      `json:"requirements,omitempty" required:"false"`
-	Queues         []string          `json:"queues,omitempty" doc:"Where it may run: names, globs (gpu-*) or label selectors (os=el9), with ! in front where not; empty = anywhere."`
-	Command        []string          `json:"command,omitempty" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
-	Env            map[string]string `json:"env,omitempty" doc:"Environment of the jobs; values may use the same placeholders."`
+	Queues         []string          `json:"queues,omitempty" maxItems:"200" doc:"Where it may run: names, globs (gpu-*) or label selectors (os=el9), with ! in front where not; empty = anywhere."`
+	Command        []string          `json:"command,omitempty" maxItems:"1000" doc:"Program and arguments with {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} or {{.<axis>}}."`
+	Env            map[string]string `json:"env,omitempty" maxProperties:"200" doc:"Environment of the jobs; values may use the same placeholders."`
 	MaxAttempts    int               `json:"max_attempts,omitempty" minimum:"0" doc:"Attempts of a job before it counts as failed; 0 = 3."`
 
 	MaxFailures     int      `json:"max_failures,omitempty" minimum:"0" doc:"Of these, those that failed, so that it may be lost more often than it may fail; 0 = max_attempts."`
@@ -41,27 +41,27 @@ type Spec struct {
 	QuarantineAfter int      `json:"quarantine_after,omitempty" minimum:"0" doc:"A job that was lost so many times in a row fails; 0 = as the site says; max_attempts or more = never."`
 
 	Count          int64             `json:"count,omitempty" minimum:"0" doc:"So many jobs, numbered from 0."`
-	Inputs         []Input           `json:"inputs,omitempty" doc:"Inputs, per_job of them for each job: names, or objects that say more."`
+	Inputs         []Input           `json:"inputs,omitempty" maxItems:"500000" doc:"Inputs, per_job of them for each job: names, or objects that say more."`
 	InputsFile     string            `json:"inputs_file,omitempty" doc:"A file of inputs that the client reads and streams: names, one a line, or CSV or JSON lines; the server refuses it."`
 	InputsStreamed bool              `json:"inputs_streamed,omitempty" doc:"The inputs follow in PUT /v1/tasks/{id}/inputs and end with POST /v1/tasks/{id}/commit."`
 	PerJob         int64             `json:"per_job,omitempty" minimum:"0" doc:"Inputs of one job; 0 = 1."`
 	Events         *Events           `json:"events,omitempty"`
 	Deadline       *time.Time        `json:"deadline,omitempty" doc:"When all of it should be over: shown, and watched, against the rate at which its jobs end."`
 	Boost          int               `json:"boost,omitempty" minimum:"0" doc:"Priority that it gains, once, when it is likely to miss its deadline."`
-	Needs          []Need            `json:"needs,omitempty" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
+	Needs          []Need            `json:"needs,omitempty" maxItems:"100" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
 	Split          *Split            `json:"split,omitempty" doc:"How events or inputs fall into jobs, in place of a per_job."`
 	Scout          int               `json:"scout,omitempty" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
 	Locality       string            `json:"locality,omitempty" enum:",required,preferred" doc:"Whether jobs run only where their inputs are, or there first; default: preferred."`
-	Matrix         []dispatcher.Axis `json:"matrix,omitempty" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
+	Matrix         []dispatcher.Axis `json:"matrix,omitempty" maxItems:"10" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
 
-	Resources      map[string]int64 `json:"resources,omitempty" doc:"Units of resources that each job holds while it has a slot, such as maya: 1 or, of a keyed family, table:orders: 1."`
+	Resources      map[string]int64 `json:"resources,omitempty" maxProperties:"200" doc:"Units of resources that each job holds while it has a slot, such as maya: 1 or, of a keyed family, table:orders: 1."`
 	IOIntensity    float64          `json:"io_intensity,omitempty" minimum:"0" doc:"MB/s that each job reads and writes, with up to three decimals; a queue runs no more than its max_io."`
 	SharingID      string           `json:"sharing_id,omitempty" maxLength:"200" doc:"Whose part of the resources the jobs take; default: the user."`
 	Replicas       int              `json:"replicas,omitempty" minimum:"0" doc:"So many times all groups and roles; 0 = 1."`
-	Groups         []Group          `json:"groups,omitempty" doc:"Groups of jobs that belong together; with roles, in place of count, inputs, events and matrix."`
-	Roles          []Member         `json:"roles,omitempty" doc:"Standalone roles: jobs of a task replica that are in no group."`
-	ClaimTemplates []ClaimTemplate  `json:"claim_templates,omitempty" doc:"What jobs of the task may hold together."`
-	Sharing        []Sharing        `json:"sharing,omitempty" doc:"Claims of the whole task, or of each of its replicas; only names groups and standalone roles."`
+	Groups         []Group          `json:"groups,omitempty" maxItems:"200" doc:"Groups of jobs that belong together; with roles, in place of count, inputs, events and matrix."`
+	Roles          []Member         `json:"roles,omitempty" maxItems:"200" doc:"Standalone roles: jobs of a task replica that are in no group."`
+	ClaimTemplates []ClaimTemplate  `json:"claim_templates,omitempty" maxItems:"200" doc:"What jobs of the task may hold together."`
+	Sharing        []Sharing        `json:"sharing,omitempty" maxItems:"200" doc:"Claims of the whole task, or of each of its replicas; only names groups and standalone roles."`
 }
 
 // Requirements are what one job of the task needs of a slot.
@@ -70,7 +70,7 @@ type Requirements struct {
 	MemoryMB int64             `json:"memory_mb,omitempty" minimum:"0" doc:"MB of 10^6 bytes; 0 = no need."`
 	DiskMB   int64             `json:"disk_mb,omitempty" minimum:"0"`
 	Walltime Walltime          `json:"walltime,omitempty" doc:"Such as 90s, 2h or 1d12h; the pilot ends jobs that take longer."`
-	Labels   map[string]string `json:"labels,omitempty" doc:"Labels that the slot must have."`
+	Labels   map[string]string `json:"labels,omitempty" maxProperties:"200" doc:"Labels that the slot must have."`
 }
 
 // Events splits a number of events into jobs of PerJob each; the last one may have fewer. With split it says only how many

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -22,10 +23,11 @@ func (c *checker) groups(s *Spec) {
 		for _, f := range faults {
 			c.hint(f.Field, f.Message, f.Hint)
 		}
+		env := s.envSize()
 		for i, g := range s.Groups {
-			c.members(fmt.Sprintf("groups[%d].members", i), s, g.Members)
+			c.members(fmt.Sprintf("groups[%d].members", i), s, g.Members, env)
 		}
-		c.members("roles", s, s.Roles)
+		c.members("roles", s, s.Roles, env)
 		return
 	}
 	for _, f := range []struct {
@@ -38,18 +40,20 @@ func (c *checker) groups(s *Spec) {
 	}
 }
 
-// members checks what roles run and need.
-func (c *checker) members(field string, s *Spec, members []Member) {
+// members checks what roles run and need. Their environment is that of the task, env bytes, and was looked at once.
+func (c *checker) members(field string, s *Spec, members []Member, env int) {
 	for i, m := range members {
+		if c.full() {
+			return
+		}
 		at := fmt.Sprintf("%s[%d].", field, i)
 		if m.Requirements != nil {
 			c.slot(at+"requirements", *m.Requirements)
 		}
 		c.resources(at+"resources", m.Resources)
-		own := s.as(m)
 		switch {
 		case len(m.Command) > 0:
-			c.payload(at+"command", &own)
+			c.payload(at+"command", dispatcher.Payload{Command: m.Command, Matrix: s.Matrix}, env)
 		case len(s.Command) == 0:
 			c.hint(at+"command", "is missing", "here, or for all roles as the task's command")
 		}

@@ -17,6 +17,7 @@ import (
 // SubmitRequest asks for one task.
 type SubmitRequest struct {
 	Spec           Spec
+	Strict         bool   // refuse what no queue of the site can run, in place of letting it wait
 	IdempotencyKey string // a repeat with the same key and the same Spec gets the same task; "" = none
 	// Parameters are what the task was asked for as, where that was not a Spec: a JSON object, kept and shown with the task.
 	Parameters json.RawMessage

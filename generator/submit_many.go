@@ -180,6 +180,11 @@ func prepare(st *site.Site, req SubmitRequest) (n newTask, err error) {
 	if n.tag, err = tagTask(st, &n.spec); err != nil {
 		return n, err
 	}
+	if req.Strict {
+		if reason := n.spec.cannotRun(st.Version(), n.tag.path(st)); reason != "" {
+			return n, fault("requirements", reason, "submit it without strict, and it waits for a queue that can")
+		}
+	}
 	if state := entry(st, n.spec.User, n.spec.Label, n.tag.Share, n.tag.State); state != n.tag.State && !n.spec.Streamed() {
 		n.tag.State, n.tag.Reason = state, whyThrottled
 	}

@@ -35,6 +35,15 @@ type tagged struct {
 	Version    int64
 }
 
+// path of the share of the jobs, "" while there is none.
+func (t *tagged) path(st *site.Site) string {
+	i, ok := st.Tree.ByID(t.Share)
+	if t.Share == 0 || !ok {
+		return ""
+	}
+	return st.Tree.Nodes[i].Path
+}
+
 // Attributes are what tagging rules see of a task: what it says, its class by cores and memory, and its queue
 // when it may run in one only.
 func (s Spec) Attributes() tagging.Attributes {

@@ -36,6 +36,7 @@ type Task struct {
 	Priority    int               `json:"priority"`
 	MaxAttempts int               `json:"max_attempts"`
 	Reason      string            `json:"reason,omitempty" doc:"Why it waits, or why it was ended."`
+	CannotRun   string            `json:"cannot_run,omitempty" doc:"Why no queue of the site can run its jobs, or those of one of its roles, while a pilot has none of them."`
 	Attributes  map[string]string `json:"attributes" doc:"What tagging rules see."`
 	TaggedBy    TaggedBy          `json:"tagged_by"`
 	SiteVersion int64             `json:"site_version" doc:"Version of the site whose rules gave the share."`
@@ -93,6 +94,7 @@ type taskRow struct {
 	StartedAt   *time.Time
 	EndedAt     *time.Time
 	Spec        *Spec
+	Asks        *Spec // of lists: the spec of a task without a leased job, for CannotRun
 	Scaled      []Scaling
 	Scouts      int
 	Scouted     *Scouted
@@ -121,14 +123,17 @@ func (g *Generator) Task(ctx context.Context, id int64) (Task, error) {
 	if err != nil {
 		return Task{}, fmt.Errorf("task: %w", err)
 	}
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[taskRow])
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByNameLax[taskRow])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Task{}, fmt.Errorf("task %d: %w", id, ErrNoTask)
 	}
 	if err != nil {
 		return Task{}, fmt.Errorf("task: %w", err)
 	}
-	return row.task(), nil
+	t := row.task()
+	one := []Task{t}
+	g.sayCannotRun(ctx, one, []*Spec{t.Spec})
+	return one[0], nil
 }
 
 // Tasks lists tasks by rising id, or the Newest first. next is the After of the next page, 0 when this is the last one.
@@ -150,15 +155,11 @@ func (g *Generator) Tasks(ctx context.Context, f Filter) (tasks []Task, next int
 	if err != nil {
 		return nil, 0, fmt.Errorf("tasks: %w", err)
 	}
-	tasks = []Task{}
-	for i, r := range all {
-		if i == limit {
-			return tasks, tasks[limit-1].ID, nil
-		}
-		tasks = append(tasks, r.task())
+	if len(all) > limit {
+		all, next = all[:limit], all[limit-1].ID
 	}
-	if len(tasks) == 0 {
+	if tasks = g.tasksOf(ctx, all); len(tasks) == 0 {
 		err = g.knownShare(ctx, f.Share)
 	}
-	return tasks, 0, err
+	return tasks, next, err
 }

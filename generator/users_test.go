@@ -62,7 +62,7 @@ func TestNeedsOfUsers(t *testing.T) {
 	}
 	stock := []dispatcher.Stock{{Share: 1, Shape: 1, User: "ann", Ready: 10}, {Share: 1, Shape: 1, User: "bob", Ready: 55}}
 	want := []need{{Share: 1, Ratio: 0.2, Wants: map[rung]int64{{1, 0, "ann"}: 90, {1, 0, "bob"}: 45}}} // bob, who lacks none, with her
-	if d := cmp.Diff(want, needs(levels, stock, m)); d != "" {
+	if d := cmp.Diff(want, needs(levels, stock, nil, m)); d != "" {
 		t.Error(d)
 	}
 }

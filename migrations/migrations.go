@@ -30,13 +30,17 @@ type Step struct {
 }
 
 // Up applies all pending migrations and returns those that it applied, on two connections of its own to where the pool
-// leads, which must be direct: the lock is a session's. While it waits for a table it lets others through, see patience.go.
+// leads, which must be direct: the lock is a session's. A database that is not UTF-8, or whose tables would not be in public, is
+// refused before the first. While it waits for a table it lets others through, see patience.go.
 func Up(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	own, err := givingWay(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("migrate up: %w", err)
 	}
 	defer own.Close()
+	if err := checkHome(ctx, own); err != nil {
+		return nil, fmt.Errorf("migrate up: %w", err)
+	}
 	var done []Step
 	err = with(own, func(p *goose.Provider) (err error) {
 		done, err = up(ctx, p)

@@ -68,6 +68,8 @@ type loans struct {
 	owed []Units // by the children
 	out  []Units // what the seat hands on, by levels
 	debt []Units // its own: what it has borrowed from outside
+	kept []Units // what the seat has to spare and does not hand on, lend being less or its lend_to no further up
+	keep []Units // Σ kept in and below the seat
 
 	flow []Units // scratch, by levels
 	diff []Units
@@ -83,7 +85,7 @@ func newLoans(p *Pool) *loans {
 	n := len(p.nodeOf)
 	column := func() []Units { return make([]Units, n) }
 	levels := p.limits.levels
-	l := &loans{pool: p, capacity: Unlimited, lend: column(), borrow: column(), own: column(), owed: column(), debt: column(),
+	l := &loans{pool: p, capacity: Unlimited, lend: column(), borrow: column(), own: column(), owed: column(), debt: column(), kept: column(), keep: column(),
 		in: make([]Units, n*levels), out: make([]Units, n*levels), flow: make([]Units, levels), diff: make([]Units, levels),
 		demand: column(), noted: make([]bool, n), changed: make([]int32, 0, n), seen: 1}
 	for seat := range n {
@@ -150,7 +152,23 @@ func (l *loans) settle(a int32) (changed bool) {
 		}
 		changed = true
 	}
+	if d := l.keeps(a) - l.kept[a]; d != 0 {
+		l.kept[a] += d
+		for ; a >= 0; a = l.pool.parent[a] {
+			l.keep[a] += d
+		}
+	}
 	return changed
+}
+
+// keeps is kept of a seat that was settled.
+func (l *loans) keeps(a int32) Units {
+	n := int32(len(l.flow))
+	left := l.own[a] - l.owed[a]
+	for k := range n {
+		left += l.in[a*n+k] - l.out[a*n+k]
+	}
+	return max(0, left)
 }
 
 // pass turns flow from what the children of a seat hand on into what it hands on itself, and returns its debt.
@@ -209,27 +227,32 @@ func (l *loans) admits(s int32, u Units) (Refusal, bool) {
 	return Refusal{}, true
 }
 
-// refusal says why a debt at seat a is too much: it may not borrow so much itself, or, at the root, somebody beside
-// the path keeps units back. If nobody does, all that there is is held.
+// refusal says why a debt at seat a is too much: it may not borrow so much itself, or, at the root, a share in a branch
+// beside the path keeps units back, the nearest branch counting first. If none does, all that there is is held.
 func (l *loans) refusal(leaf, a int32) Refusal {
 	if a > 0 {
 		return Refusal{int(l.pool.nodeOf[a]), RuleBorrow}
 	}
-	n := len(l.flow)
 	for at := leaf; at > 0; at = l.pool.parent[at] {
-		f := &l.pool.families[l.pool.kids[l.pool.parent[at]]]
-		for c := f.lo; c < f.hi; c++ {
-			spare, handed := max(l.own[c], 0), Units(0)
-			for k := range n {
-				spare += l.in[int(c)*n+k]
-				handed += l.out[int(c)*n+k]
+		if c := l.keeper(l.pool.parent[at], at); c >= 0 {
+			for l.kept[c] == 0 {
+				c = l.keeper(c, -1)
 			}
-			if c != at && spare-l.owed[c] > handed {
-				return Refusal{int(l.pool.nodeOf[c]), RuleLend}
-			}
+			return Refusal{int(l.pool.nodeOf[c]), RuleLend}
 		}
 	}
 	return Refusal{0, RuleMax}
+}
+
+// keeper is the first child of a seat, other than except, in or below which units are kept back; -1 if there is none.
+func (l *loans) keeper(a, except int32) int32 {
+	f := &l.pool.families[l.pool.kids[a]]
+	for c := f.lo; c < f.hi; c++ {
+		if c != except && l.keep[c] > 0 {
+			return c
+		}
+	}
+	return -1
 }
 
 // requote makes the quotas and all that follows from them anew.
@@ -243,6 +266,8 @@ func (l *loans) requote() {
 	clear(l.out)
 	clear(l.owed)
 	clear(l.debt)
+	clear(l.kept)
+	clear(l.keep)
 	for seat := int32(len(l.own)) - 1; seat >= 0; seat-- {
 		l.own[seat] = Units(p.limits.quota[seat])
 		if k := p.kids[seat]; k < 0 {

@@ -161,6 +161,39 @@ func TestRefusalsNameTheRule(t *testing.T) {
 	}
 }
 
+// TestRefusalsNameTheKeeper: of units that a branch owns and does not use, the share in it that keeps them back is named.
+func TestRefusalsNameTheKeeper(t *testing.T) {
+	tree, err := Build([]Spec{{Name: "X", Plan: DefaultPlan()}, {Name: "G", Plan: DefaultPlan(), Children: []Spec{
+		{Name: "A", Plan: planOf(t, `{owned: 80, lend: 60}`)}, {Name: "B", Plan: planOf(t, `{owned: 80, lend: none}`)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPool(tree, "default")
+	p.SetCapacity(100_000)
+	x, _ := tree.ByPath("X")
+	keeper, _ := tree.ByPath("G/B")
+	p.Hold(x, 49_000)
+	p.SetWant(x, MaxAmount)
+	if _, ok := p.Admits(x, 1000); !ok {
+		t.Fatal("X may not have the 50 units that A lends")
+	}
+	p.Hold(x, 1000)
+	if got, ok := p.Admits(x, 1000); ok || got != (Refusal{keeper, RuleLend}) {
+		t.Errorf("%+v %v, want that of G/B, which lends none", got, ok)
+	}
+}
+
+// TestNoRefusalSaysThatAllIsHeld while units are idle that would do.
+func TestNoRefusalSaysThatAllIsHeld(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, c := drawLimited(t)
+		leaf := rapid.SampledFrom(p.tree.Leaves()).Draw(t, "leaf")
+		if got, ok := p.Admits(leaf, 1000); !ok && got == (Refusal{0, RuleMax}) && p.Held(0)+1000 <= min(c, p.Demand(0)) {
+			t.Fatalf("%q: all is said to be held at %v of %v", p.tree.Nodes[leaf].Path, p.Held(0), c)
+		}
+	})
+}
+
 func TestAdmitsDoesNotAllocate(t *testing.T) {
 	specs := leaves(100)
 	for i := range specs {

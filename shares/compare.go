@@ -85,9 +85,17 @@ func (c *comparison) sides(leaf int) (a, b int) {
 // allows says whether a job may be taken now as far as this comparison goes.
 func (c *comparison) allows(v Running) bool {
 	a, b := c.sides(v.Leaf)
-	return a != b && c.isShort(a) && c.settles(a, b, v.Units) && c.short(b)+float64(v.Units) <= c.short(a)+Tolerance &&
-		(c.ask.Terms.By == byRank || c.isOver(v.Leaf, b))
+	if a == b || !c.isShort(a) || !c.settles(a, b, v.Units) {
+		return false
+	}
+	if c.ask.Terms.By == byRank && c.uses(v) {
+		return true
+	}
+	return c.short(b)+float64(v.Units) <= c.short(a)+Tolerance && (c.ask.Terms.By == byRank || c.isOver(v.Leaf, b))
 }
+
+// uses says whether the claimer's next job takes all units of a victim.
+func (c *comparison) uses(v Running) bool { return v.Units <= c.ask.Job-c.gained%c.ask.Job }
 
 // isShort says whether all from the claimer up to a are short of the job that units are being gathered for.
 func (c *comparison) isShort(a int) bool {
@@ -117,7 +125,7 @@ func (c *comparison) isOver(leaf, b int) bool {
 func (c *comparison) swaps(v Running) bool {
 	a, b := c.sides(v.Leaf)
 	given := c.ask.Terms.Scope == scopeLeaf || c.ask.Terms.By == byRank
-	if given && v.Units <= c.ask.Job-c.gained%c.ask.Job {
+	if given && c.uses(v) {
 		return false
 	}
 	return c.short(b)+float64(v.Units) > c.short(a)-Tolerance

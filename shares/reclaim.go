@@ -49,7 +49,9 @@ func (t *Tree) ReclaimOf(i int) *Reclaim {
 //     never taken that b could take it back. What a is guaranteed, max(owned, min), it may always take; between
 //     classes of the solver (tiers, then those of weight 0) the earlier one takes, and the later never.
 //  4. b is not left as short as a is now. As short is good enough where the claimer is given what comes free, which is
-//     so for leaf scope and by rank (E4), and can use all of it; else the next pull could give it straight back.
+//     so for leaf scope and by rank (E4), and can use all of it; else the next pull could give it straight back. By rank,
+//     where it can use all of it, b may be left shorter: the largest rank gives first, as far as rule 3 goes. E5: A 7, B 5
+//     of the largest rank, C wants 1 of the 12 slots, all of weight 1: B gives it, though A is over its 5.5 and B is not.
 //  5. By ratio, all from j up to b are over their targets. By rank they need not be: E4 goes below.
 //  6. Once the victims are gone i may hold the units, see Admits. Targets of leaf scope know of no limit above the leaf.
 //
@@ -70,6 +72,12 @@ func (t *Tree) ReclaimOf(i int) *Reclaim {
 // grows, or else the held units move to an earlier class, or else in one class x = held − owned with
 //
 //	Δ Σ x²/w = s·(2x(a) + s)/w(a) − s·(2x(b) − s)/w(b) < 2s·((x(a) + s)/w(a) − (x(b) − s)/w(b)) ≤ 0
+//
+// By rank alone may b be left shorter. Where all jobs have one size, s, this ends too. Σ max(0, held − target) never grows:
+// who gets units, claimers and by pulls those at least as short, is short of s. Reclaims by ratio make it smaller, as b is
+// over. Those by rank give a just what they take from b, so that what the last paragraph says of a claimer that has got the
+// units is true of them: Σ min(held, guaranteed) grows, or units move to an earlier class, or Σ x²/w falls. For jobs of
+// several sizes there is no proof of that; TestReclaimComesToAnEnd mixes them.
 //
 // Above the two, nobody's held changes when the units come back to the branch. Of the families below them nothing is
 // said, so the families count from the root down: one may disturb what lies below the pair it compares, never what

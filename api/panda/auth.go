@@ -33,7 +33,8 @@ type Access struct {
 }
 
 // Caller is who makes a request; fields are "" where nothing is known. Origin is what the caller says of itself: it is
-// bound to the credential only where the credential's line in its file names the origins that it may use.
+// bound to the credential only where the credential's line in its file names the origins that it may use. A certificate that
+// comes without one speaks for the first origin without a glob of its line.
 type Caller struct {
 	Token    string // the name of the token, an Operator's too
 	User     string // whom the certificate stands for; the subject of a JSON web token
@@ -137,6 +138,9 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 		return Caller{Origin: c.Origin, DN: c.DN}, nil
 	case err != nil:
 		return c, err
+	case !origins.allow(c.Origin) && c.Origin == "" && c.DN != "" && c.User != "":
+		return c, fmt.Errorf("%s may not speak for no origin, only for %s: without the header Origin its line in panda_users needs an origin without a glob, such as atlas.pilot",
+			c.Name(), strings.Join(origins, ", "))
 	case !origins.allow(c.Origin):
 		return c, fmt.Errorf("%s may not speak for %s, only for %s", c.Name(), orNothing(c.Origin), strings.Join(origins, ", "))
 	}
@@ -193,6 +197,9 @@ func (a *Access) identify(r *http.Request, c *Caller) (origins, error) {
 		c.DN = keys.DN(owner)
 		if u, row := a.Users.find(c.DN); row != nil {
 			c.User = u
+			if c.Origin == "" { // pilots and Harvesters say one beside a token only
+				c.Origin = row.origins.first()
+			}
 			return row.origins, nil
 		}
 		noUser = fmt.Errorf("no line of panda_users fits the certificate %s", c.DN)

@@ -52,6 +52,16 @@ func (o origins) allow(origin string) bool {
 	})
 }
 
+// first is the first of them that is no glob; "" when there is none.
+func (o origins) first() string {
+	for _, origin := range o {
+		if !strings.ContainsAny(origin, `*?[\`) {
+			return origin
+		}
+	}
+	return ""
+}
+
 // Bounds of a line: shorter tokens are typing errors or guessable.
 const (
 	minToken   = 16

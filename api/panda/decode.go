@@ -13,12 +13,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // Bounds of a body: as it comes, and unpacked. The largest are final updates with a job report.
 const (
 	maxBody     = 8 << 20
 	maxUnpacked = 32 << 20
+	maxValues   = 500_000 // of JSON: a body of them takes 50 MB and more
 )
 
 // args are the arguments of a call by name. Values are as encoding/json has them, with json.Number; those of forms and
@@ -89,6 +92,9 @@ func parseJSON(body []byte) (args, error) {
 }
 
 func readObject(body []byte) (a args, err error) {
+	if strict.ManyValues(body, maxValues) {
+		return nil, fmt.Errorf("failed to load JSON: more than %d values", maxValues)
+	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if err := d.Decode(&a); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -155,4 +156,38 @@ func FuzzParse(f *testing.F) {
 		_ = oldGetJob.lenient(a)
 		_, _ = newParams.read(a)
 	})
+}
+
+// What a body unpacks to is counted before it is taken apart: 30 KB that are packed hold millions of values.
+func TestManyValues(t *testing.T) {
+	zeros := strings.Repeat("0,", 3_000_000)
+	for name, body := range map[string]string{
+		"a list":     `{"a":[` + zeros + `0]}`,
+		"an object":  `{` + strings.Repeat(`"a":0,`, 1_000_000) + `"a":0}`,
+		"a form":     strings.Repeat("a=&", 3_000_000),
+		"not closed": `{"a":[` + zeros,
+	} {
+		var before, after runtime.MemStats
+		packed := pack(t, []byte(body))
+		runtime.ReadMemStats(&before)
+		_, err := parse(packed)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err == nil || len(err.Error()) > 200 || took > 200<<20 {
+			t.Errorf("%s: %.200v; it took %d MB", name, err, took>>20)
+		}
+	}
+	if v := unwrap(`{"a":[` + zeros + `0]}`); len(v.(string)) < len(zeros) {
+		t.Error("a text in a body was taken apart")
+	}
+	if _, err := parse([]byte(`{"a":[` + strings.Repeat("0,", maxValues/2) + `0], "b":"` + strings.Repeat(",", maxValues) + `"}`)); err != nil {
+		t.Error("fewer values than there may be: ", err)
+	}
+}
+
+// An answer does not repeat megabytes of what was wrong.
+func TestLongNamesAreCut(t *testing.T) {
+	_, err := params{}.read(args{strings.Repeat("k", 1<<20): 1})
+	if e := bad("%s", err); len(e.Message) > maxMessage {
+		t.Errorf("%d bytes", len(e.Message))
+	}
 }

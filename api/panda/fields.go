@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // field is one thing that pilots tell of a job. It is reported under its old name, which is that of PanDA's tables and
@@ -117,7 +119,7 @@ func unwrap(v any) any {
 		return nil
 	}
 	var inner any
-	if json.Unmarshal([]byte(s), &inner) != nil {
+	if strict.ManyValues([]byte(s), maxValues) || json.Unmarshal([]byte(s), &inner) != nil {
 		return s
 	}
 	return inner

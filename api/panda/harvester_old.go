@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // oldCall is a call that Harvesters up to 2025, and scripts of that time, make with a form: a call of the new API under
@@ -120,7 +122,7 @@ func words(v any) any {
 // packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
 func packed(v any) any {
 	text, ok := v.(string)
-	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) {
+	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) || strict.ManyValues([]byte(text), maxValues) {
 		return v
 	}
 	var inner any

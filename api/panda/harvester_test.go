@@ -181,9 +181,10 @@ func (w *world) targets(queue string) string {
 
 // They end by themselves at their date, as a cap and as a floor.
 func TestTargetSlotsEnd(t *testing.T) {
+	t.Parallel() // it waits
 	w := newWorld(t, dispatcher.Timing{})
 	c := w.caller()
-	soon := time.Now().UTC().Add(4 * time.Second).Truncate(time.Second).Format(time.DateTime)
+	soon := time.Now().UTC().Add(10 * time.Second).Truncate(time.Second).Format(time.DateTime)
 	for _, mode := range []string{"cap", "floor"} {
 		c.data(send, "/harvester/add_target_slots", map[string]any{"panda_queue": "OTHER", "slots": 4, "global_share": "Prod", "mode": mode, "expiration_date": soon}, new(any))
 	}

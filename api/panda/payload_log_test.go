@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func TestPayloadOutput(t *testing.T) {
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
 		long := `seq 20000; echo oops >&2; `
 		for _, c := range []struct{ command, state string }{
-			{long, "finished"}, {long + "exit 7", "failed"}, {long + "sleep 300", "cancelled"},
+			{long, "finished"}, {long + "exit 7", "failed"}, {long + "trap 'echo told >&2; exit' TERM; while :; do sleep 0.1; done", "cancelled"},
 		} {
 			w.submit(1, 1, "sh", "-c", c.command)
 			p := pilot()
@@ -96,6 +97,9 @@ func TestPayloadOutput(t *testing.T) {
 			stdout, rest, _ := strings.Cut(strings.TrimPrefix(log, "--- stdout\n"), "\n--- stderr\n")
 			if len(stdout) != 64<<10-1 || !strings.HasSuffix(stdout, "\n19999\n20000") || !strings.HasPrefix(rest, "oops\n") {
 				t.Errorf("%s: %d bytes of stdout, and %q", c.state, len(stdout), rest)
+			}
+			if strings.Contains(rest, "told\n") != (c.state == "cancelled") {
+				t.Errorf("%s: the payload says %q", c.state, rest)
 			}
 			if of := "--- pilot\n- Log from pilotlog.txt"; strings.Contains(rest, of) != (c.state != "finished") {
 				t.Errorf("%s: %q", c.state, rest)
@@ -163,22 +167,67 @@ func TestBringsOutput(t *testing.T) {
 	})
 }
 
+// A payload that goes on when its pilot stops it has brought its output before the pilot kills it, and so has one that reads from
+// stdin.
+func TestBringsOutputWhenStopped(t *testing.T) {
+	got := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got <- string(b)
+	}))
+	defer server.Close()
+	cmd, stdout, _ := payloadCommand(t, server.URL, `trap '' TERM; read word; echo $word; exec tail -f /dev/null`, "PATH="+toolbox(t, "stand-in"))
+	cmd.Stdin, cmd.SysProcAttr = strings.NewReader("said\n"), &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	}()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if out, _ := os.ReadFile(stdout); string(out) == "said\n" {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("the payload says %q", out)
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case log := <-got:
+		if log != "said\n" {
+			t.Errorf("brought %q", log)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("nothing is brought")
+	}
+}
+
 // runPayload runs shell code by a runShell that brings its output below url, with the files that a pilot has for it.
 func runPayload(t *testing.T, url, code string, env ...string) (out, errs string, exit int) {
+	t.Helper()
+	cmd, stdout, stderr := payloadCommand(t, url, code, env...)
+	_ = cmd.Run() // its exit code is looked at
+	a, _ := os.ReadFile(stdout)
+	b, _ := os.ReadFile(stderr)
+	return string(a), string(b), cmd.ProcessState.ExitCode()
+}
+
+// payloadCommand is what runPayload runs.
+func payloadCommand(t *testing.T, url, code string, env ...string) (cmd *exec.Cmd, stdout, stderr string) {
 	t.Helper()
 	dir := t.TempDir()
 	script := strings.Replace(string(runShell), string(noLog), "\ndivvy_log='"+url+"/trf/K/log'\n", 1)
 	if err := os.WriteFile(filepath.Join(dir, runShellName), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("./"+runShellName, "-c", code)
+	cmd = exec.Command("./"+runShellName, "-c", code)
 	cmd.Dir, cmd.Env = dir, env
-	stdout, stderr := createFile(t, filepath.Join(dir, "1")), createFile(t, filepath.Join(dir, "2"))
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	_ = cmd.Run() // its exit code is looked at
-	a, _ := os.ReadFile(stdout.Name())
-	b, _ := os.ReadFile(stderr.Name())
-	return string(a), string(b), cmd.ProcessState.ExitCode()
+	stdout, stderr = filepath.Join(dir, "1"), filepath.Join(dir, "2")
+	cmd.Stdout, cmd.Stderr = createFile(t, stdout), createFile(t, stderr)
+	return cmd, stdout, stderr
 }
 
 // Whoever has no good key brings nothing, and too much is refused.

@@ -39,8 +39,13 @@ type envelope struct {
 // good is the envelope of what went well.
 func good(data any) envelope { return envelope{Success: true, Data: data} }
 
+// maxMessage bounds what is said of what went wrong, in bytes: it names things as they came, which may be megabytes long.
+const maxMessage = 16 << 10
+
 // bad is the envelope of what did not.
-func bad(format string, args ...any) envelope { return envelope{Message: fmt.Sprintf(format, args...)} }
+func bad(format string, args ...any) envelope {
+	return envelope{Message: cut(fmt.Sprintf(format, args...), maxMessage)}
+}
 
 // write sends the envelope.
 func (e envelope) write(w http.ResponseWriter) {

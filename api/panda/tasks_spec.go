@@ -101,7 +101,9 @@ const (
 	noBroker   = "tasks are not brokered: any queue that fits takes their jobs"
 	notUsed    = "not used here"
 	noCatalog  = "there is no catalogue of datasets here"
-	maxListing = 20 // queues or shares in a message
+	maxListing = 20  // queues or shares in a message
+	maxFaults  = 100 // things wrong with parameters
+	maxIgnored = 500
 )
 
 // translate makes a Spec of task parameters, for the site in force. The error names every parameter that is wrong.
@@ -169,11 +171,15 @@ func (t *translation) rest() {
 }
 
 func (t *translation) ignore(name, format string, args ...any) {
-	t.ignored = append(t.ignored, Ignored{name, fmt.Sprintf(format, args...)})
+	if len(t.ignored) < maxIgnored {
+		t.ignored = append(t.ignored, Ignored{cut(name, maxField), fmt.Sprintf(format, args...)})
+	}
 }
 
 func (t *translation) fault(name, format string, args ...any) {
-	t.faults = append(t.faults, name+": "+fmt.Sprintf(format, args...))
+	if len(t.faults) < maxFaults {
+		t.faults = append(t.faults, name+": "+fmt.Sprintf(format, args...))
+	}
 }
 
 // take reads a parameter; nil when it is absent.

@@ -41,7 +41,7 @@ func (s *server) submit(r *http.Request, a args) (envelope, error) {
 	e := good(t.ID)
 	e.Message = fmt.Sprintf("succeeded. new jediTaskID=%d", t.ID)
 	if len(ignored) > 0 {
-		e.Message += "; ignored: " + reasons(ignored)
+		e.Message = cut(e.Message+"; ignored: "+reasons(ignored), maxMessage)
 	}
 	return e, nil
 }

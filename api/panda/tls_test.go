@@ -1,6 +1,7 @@
 package panda
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"io"
@@ -63,6 +64,49 @@ func TestCertificates(t *testing.T) {
 	} {
 		if resp, err := client.Post(url+"/server/panda/isAlive", "application/json", nil); err == nil || !refusedByTLS(err) {
 			t.Errorf("a certificate %s: %v %v", name, resp, err)
+		}
+	}
+}
+
+// Pilots and Harvesters that show a certificate or a proxy send no Origin: each speaks for the first origin without a glob of its line,
+// so that a worker's proxy takes jobs and steers nothing.
+func TestCertificatesWithoutOrigin(t *testing.T) {
+	hosts, people := ownca.New(t, "hosts"), ownca.New(t, "people")
+	cert, key := hosts.Issue(t, time.Now().Add(time.Hour), ownca.Part(ownca.CN, "host"))
+	conf, err := keys.TLSFiles{Cert: cert, Key: key, ClientCA: people.PEM}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, err := ReadUsers("users", strings.NewReader(`"/DC=org/DC=grid/CN=Robot: (\w+) pilots" $1-robot atlas.* atlas.pilot atlas.production`+"\n"+
+		`"/DC=org/DC=grid/CN=Globs" globs atlas.* c?s`+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := listen(t, &Access{Users: users}, conf)
+	shows := func(h holder) *http.Client {
+		shown := tls.Certificate{PrivateKey: h.key}
+		for _, one := range h.chain {
+			shown.Certificate = append(shown.Certificate, one.Raw)
+		}
+		return hosts.ClientWith(t, &shown)
+	}
+	robot := holderOf(t, people, "Robot: atlas pilots")
+	const who = `"User":"atlas-robot","DN":"/DC=org/DC=grid/CN=Robot: atlas pilots","Origin":"atlas.`
+	for name, c := range map[string]struct {
+		holder
+		knock
+		want string
+	}{
+		"certificate":          {robot, knock{}, who + `pilot"`},
+		"proxy":                {robot.proxy(t, nil), knock{}, who + `pilot"`},
+		"proxy of the new API": {robot.proxy(t, nil), knock{path: "/api/v1/pilot/acquire_jobs"}, who + `pilot"`},
+		"Harvester":            {robot, knock{path: "/api/v1/harvester/heartbeat"}, who + `pilot"`},
+		"what it says counts":  {robot, knock{path: "/api/v1/task/kill", origin: "atlas.production"}, who + `production"`},
+		"steering":             {robot.proxy(t, nil), knock{path: "/api/v1/task/kill"}, "speaks for atlas.pilot: pilots take jobs and report on them, and steer nothing"},
+		"globs alone":          {holderOf(t, people, "Globs"), knock{}, "globs may not speak for no origin, only for atlas.*, c?s: without the header Origin its line in panda_users needs"},
+	} {
+		if _, body := c.do(t, shows(c.holder), url); !strings.Contains(body, c.want) {
+			t.Errorf("%s: %s, want %s", name, body, c.want)
 		}
 	}
 }

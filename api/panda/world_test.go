@@ -118,9 +118,9 @@ func (w *world) attempt(id int64) dispatcher.Attempt {
 // until waits for what is to happen soon.
 func (w *world) until(what string, holds func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("not within 30 s: %s", what)
+			w.t.Fatalf("not within two minutes: %s", what)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func filled(t *testing.T) *stage {
 		Deadline: &generator.DeadlineState{At: at.Add(time.Hour), ETA: &eta, LateRisk: "high", PerHour: 200}, Scouts: 10,
 		Scouted: &generator.Scouted{Finished: 10, MemoryMB: 1800}, Spec: &generator.Spec{Command: []string{"run", "<a>"}, Env: map[string]string{"SECRET": "hush"}},
 		Needs: []generator.NeedState{{Task: 4, Name: "simul", State: "done", When: "done", Met: "met"}}, NeededBy: []int64{6}}
-	s.tasks.listed = generator.Listed{Tasks: []generator.Task{s.tasks.task, {ID: 4, Name: "simul", User: "bob", State: "paused", CreatedAt: at, Reason: "by hand"}}, Next: "4.4", Among: 20000}
+	s.tasks.listed = generator.Listed{Tasks: []generator.Task{s.tasks.task, {ID: 4, Name: "simul", User: "bob", State: "paused", CreatedAt: at, Reason: "by hand", CannotRun: "no queue can run it; cores: 64"}}, Next: "4.4", Among: 20000}
 	s.world.jobs = []dispatcher.JobRow{{ID: 77, Task: 5, Share: "Prod/MC", State: "leased", Attempt: 1, MaxAttempts: 3, Index: 12, CreatedAt: at, Queue: "CERN", Pilot: "p1"},
 		{ID: 78, Task: 5, Share: "Prod/MC", State: "ready", Attempt: 1, MaxAttempts: 3, Index: 13, CreatedAt: at, Reason: "no queue can run it"}}
 	s.world.next = 78
@@ -69,6 +69,15 @@ func filled(t *testing.T) *stage {
 	return s
 }
 
+// A task that nothing can run says so on its page.
+func TestTaskThatCannotRun(t *testing.T) {
+	s := filled(t)
+	s.tasks.task.CannotRun = "no queue can run it; cores: needs 64"
+	if main := s.get("/tasks/5").byID("main"); !strings.Contains(main.words(), "running no queue can run it; cores: needs 64") {
+		t.Error(main.words())
+	}
+}
+
 // Every view is good HTML, and has what there is to see in it.
 func TestWorkViews(t *testing.T) {
 	s := filled(t)
@@ -77,7 +86,7 @@ func TestWorkViews(t *testing.T) {
 		"/queues?state=black_hole":     {"1 of 3 queues", "B/1 <x>"},
 		"/queues/CERN":                 {"Queue CERN", "250 ms on the average, 3.5 s at the most, of 40 pulls", "10.0 %, 5 of 50 attempts", "Prod/MC 4 50.0 % 2", "os=el9", "Take offline"},
 		"/queues/B%2F1%20%3Cx%3E":      {"Black hole", "29 of 30 attempts"},
-		"/tasks":                       {"5 reco <1> running due 2026-11-22 11:00:00 UTC, likely over 2026-11-22 12:00:00 UTC, risk high 40.0 % 1 000 500 20 1 900 ann Prod/MC", "by hand", "Older ones", "newest 20 000"},
+		"/tasks":                       {"5 reco <1> running due 2026-11-22 11:00:00 UTC, likely over 2026-11-22 12:00:00 UTC, risk high 40.0 % 1 000 500 20 1 900 ann Prod/MC", "by hand no queue can run it; cores: 64", "Older ones", "newest 20 000"},
 		"/tasks/5":                     {"Task 5: reco <1>", "40.0 %", "200 jobs end an hour", "10 first: 10 finished, 1 800 MB", "4 simul done, is done (met)", "8 cores, 16 000 MB of memory", "520 jobs now, 80 to come. One queue runs them, with 7 pilots", "1 do not: queue is offline open", "77 leased 12 1 of 3 CERN p1", "no queue can run it", "Pause", "Kill"},
 		"/tasks/5?state=failed":        {"Jobs, failed"},
 		"/jobs/77":                     {"It waits for its turn: User is further below its target.", "4 321 ready jobs of its share come before it, of 9 876", "in 1m16s 4322 jobs at 57.5 a second", "attempt 1 failed, exit code 3", "<b>line 2</b>", "x.root", "Prod 70 0.7000 66.67 70.25 −3.58 9 876 2 of 3", "At its target in about 1 min 30 s", "CERN share 7 User has deficit 4.5, Prod -3.58", "a<b", "no <space>"},

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // A short day: what it prints, and that it counted.
 func TestBenchDay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, a daemon and a thousand slots")
-	}
+	pgtest.Long(t, "starts a cluster, a daemon and a thousand slots")
 	t.Setenv(runAsDivvy, "1")
 	dir := filepath.Join(t.TempDir(), "plots")
 	o := divvy(t, "bench", "day", "--short", "--plot", dir)
@@ -82,9 +82,7 @@ func plotted(t *testing.T, dir string) {
 
 // A short history: nothing of it is left in the end, and the present is counted.
 func TestBenchHistory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, a daemon and load processes")
-	}
+	pgtest.Long(t, "starts a cluster, a daemon and load processes")
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "history", "--ended", "20000", "--days", "4", "--attempts", "2", "--ready", "100000", "--pullers", "32", "--rounds", "1", "--round", "2s")
 	if o.code != exitOK {

@@ -6,13 +6,12 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/internal/bench"
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // A tiny run of S5 and S9: more databases, daemons in processes of their own, a site that they fill.
 func TestBenchGrowth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, daemons and load processes")
-	}
+	pgtest.Long(t, "starts a cluster, daemons and load processes")
 	t.Setenv(runAsDivvy, "1") // daemons and load are this test binary
 	o := divvy(t, "bench", "--only", "S5,S9", "--rounds", "1", "--round", "200ms", "--ready", "3000", "--held", "200", "--pullers", "16", "--json")
 	if o.code != exitOK {

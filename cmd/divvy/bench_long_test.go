@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/internal/bench"
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // A tiny run of S6 and S7: claims under a snapshot and beside renewals, with all their checks.
 func TestBenchLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, a daemon and load processes")
-	}
+	pgtest.Long(t, "starts a cluster, a daemon and load processes")
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "--only", "S6,S7", "--rounds", "1", "--round", "1s", "--ready", "20000", "--held", "500", "--pullers", "16",
 		"--snapshot", "5000", "--renewed", "8000")
@@ -39,9 +38,7 @@ func TestBenchLong(t *testing.T) {
 
 // A brief run of the same: the claims over HTTP are those of S2, S6 and S7, and one recount is of all.
 func TestBenchBrief(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, a daemon and load processes")
-	}
+	pgtest.Long(t, "starts a cluster, a daemon and load processes")
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "--quick", "--only", "S2,S6,S7", "--rounds", "2", "--round", "300ms", "--ready", "20000", "--held", "1000", "--pullers", "16",
 		"--snapshot", "5000", "--renewed", "1000", "--json")

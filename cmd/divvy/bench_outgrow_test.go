@@ -3,13 +3,13 @@ package main
 import (
 	"regexp"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // A small run: every step has its cost, reports were read on both sides, and all ends are there.
 func TestBenchOutgrow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, a replica of it and a daemon")
-	}
+	pgtest.Long(t, "starts a cluster, a replica of it and a daemon")
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "outgrow", "--jobs", "5000", "--rounds", "1", "--round", "500ms", "--nodes", "4")
 	if o.code != exitOK {

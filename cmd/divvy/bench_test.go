@@ -12,9 +12,7 @@ import (
 
 // A tiny run of S1 and S2 on a private durable cluster, load process and all: what it prints, and that it checked.
 func TestBench(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, a daemon, pgbench and a load process")
-	}
+	pgtest.Long(t, "starts a cluster, a daemon, pgbench and a load process")
 	t.Setenv(runAsDivvy, "1") // the load process is this test binary
 	o := divvy(t, "bench", "--only", "S1,S2", "--rounds", "1", "--round", "200ms", "--ready", "5000", "--held", "500", "--pullers", "16")
 	if o.code != exitOK {
@@ -36,9 +34,7 @@ func TestBench(t *testing.T) {
 
 // Waking and submission, as JSON; far below a target that is out of reach, --strict says so.
 func TestBenchJSON(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: starts a cluster, a daemon and load processes")
-	}
+	pgtest.Long(t, "starts a cluster, a daemon and load processes")
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "--only", "S4,S8,S10", "--quick", "--rounds", "1", "--round", "300ms", "--ready", "5000", "--held", "500", "--pullers", "8",
 		"--inputs", "3000", "--wakes", "20", "--json", "--strict", "--floor", "1000", "--request-ids")

@@ -119,25 +119,17 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 		default:
 		}
 	}
-	for _, p := range d.dispatcher.Seniors() {
+	var elders []dispatcher.Peer
+	for _, p := range livePeers(d.dispatcher.Seniors(), d.dispatcher.Self().Address) {
 		if conn != nil && p.ID == id {
-			return 0, nil
+			conn = nil // it is the way already, if none of its elders is
+			break
 		}
-		if time.Since(l.tried[p.ID]) < dialPause {
-			continue
+		if time.Since(l.tried[p.ID]) >= dialPause {
+			elders = append(elders, p)
 		}
-		dialCtx, cancel := context.WithTimeout(ctx, dialWithin)
-		to, err := relay.Dial(dialCtx, p.Address, p.Secret, l.trust.Get())
-		cancel()
-		if err != nil {
-			if l.tried[p.ID].IsZero() {
-				d.part("relay").Warn("an elder daemon cannot be reached: without it shares are followed less exactly (docs/operations.md)",
-					"daemon", p.ID, "address", p.Address, "error", err)
-			}
-			l.tried[p.ID] = time.Now()
-			continue
-		}
-		delete(l.tried, p.ID)
+	}
+	if p, to := d.dialEldest(ctx, elders); to != nil {
 		d.handOnTo(p, to)
 		d.part("relay").Info("pulls are handed on to the daemon that decides", "daemon", p.ID, "address", p.Address)
 		return 1, nil
@@ -146,6 +138,54 @@ func (d *daemon) followLead(ctx context.Context) (int, error) {
 		d.handOnTo(dispatcher.Peer{}, nil)
 	}
 	return 0, nil
+}
+
+// livePeers leaves out those that others have followed at their addresses, this one at its own: they were killed, and are not taken
+// for dead yet. At such an address nobody may answer for a while, since who follows looks for its elders before it serves.
+func livePeers(all []dispatcher.Peer, own string) (live []dispatcher.Peer) {
+	last := map[string]int64{}
+	for _, p := range all {
+		last[p.Address] = max(last[p.Address], p.ID)
+	}
+	for _, p := range all {
+		if p.Address != own && p.ID == last[p.Address] {
+			live = append(live, p)
+		}
+	}
+	return live
+}
+
+// dialEldest is the connection to the first of them that can be reached; nil if none can. All are called at once, so that those
+// that say nothing hold up the start of a daemon once and not one by one.
+func (d *daemon) dialEldest(ctx context.Context, elders []dispatcher.Peer) (eldest dispatcher.Peer, conn *relay.Conn) {
+	l, self := &d.lead, d.dispatcher.Self()
+	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	defer cancel()
+	conns, errs := make([]*relay.Conn, len(elders)), make([]error, len(elders))
+	var calls sync.WaitGroup
+	for i, p := range elders {
+		calls.Go(func() {
+			conns[i], errs[i] = relay.Dial(ctx, relay.Callee{Address: p.Address, Secret: p.Secret, Trust: l.trust.Get()},
+				relay.Caller{ID: self.ID, Secret: self.Secret})
+		})
+	}
+	calls.Wait()
+	for i, p := range elders {
+		switch {
+		case errs[i] != nil:
+			if l.tried[p.ID].IsZero() {
+				d.part("relay").Warn("an elder daemon cannot be reached: without it shares are followed less exactly (docs/operations.md)",
+					"daemon", p.ID, "address", p.Address, "error", errs[i])
+			}
+			l.tried[p.ID] = time.Now()
+		case conn != nil:
+			conns[i].Close()
+		default:
+			delete(l.tried, p.ID)
+			eldest, conn = p, conns[i]
+		}
+	}
+	return eldest, conn
 }
 
 // idleLook is how often a daemon that hands on reads what the one that decides has written: reports of it want that, and

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -95,8 +96,12 @@ func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.
 	if watched {
 		headers = append(headers, "late risk")
 	}
+	stuck := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.CannotRun != "" })
 	if wide {
-		headers = append(headers, ">priority", ">waiting", ">cancelled", ">attempts", "reason")
+		headers = append(headers, ">priority", ">waiting", ">cancelled", ">attempts")
+	}
+	if wide || stuck {
+		headers = append(headers, "reason")
 	}
 	g := newGrid(w, headers...)
 	for _, t := range page.Items {
@@ -106,7 +111,10 @@ func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.
 			cells = append(cells, lateRisk(t))
 		}
 		if wide {
-			cells = append(cells, t.Priority, j.Waiting, j.Cancelled, t.MaxAttempts, orDash(t.Reason))
+			cells = append(cells, t.Priority, j.Waiting, j.Cancelled, t.MaxAttempts)
+		}
+		if wide || stuck {
+			cells = append(cells, orDash(cmp.Or(t.CannotRun, t.Reason)))
 		}
 		g.row(cells...)
 	}
@@ -126,6 +134,9 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 	g.row("state", g.state(t.State))
 	if t.Reason != "" {
 		g.row("reason", t.Reason)
+	}
+	if t.CannotRun != "" {
+		g.row("cannot run", t.CannotRun)
 	}
 	g.row("priority", t.Priority)
 	g.row("attempts a job", t.MaxAttempts)

@@ -82,7 +82,7 @@ func inOneRequest(docs []document) (n int) {
 func (s *submission) many(ctx context.Context, docs []document) (tasks []client.Task, err error) {
 	all := make([]client.KeyedTask, len(docs))
 	for i, d := range docs {
-		all[i] = client.KeyedTask{Key: numbered(s.key, d.at), Task: d.Spec}
+		all[i] = client.KeyedTask{Key: numbered(s.key, d.at), Task: d.Spec, Strict: s.strict}
 	}
 	out, err := s.cl.SubmitMany(ctx, all)
 	if err != nil {

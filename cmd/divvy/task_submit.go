@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,13 +23,15 @@ import (
 // taskSubmitCommand submits every document of a file.
 func taskSubmitCommand(c *cli) *cobra.Command {
 	var file, key string
+	var strict bool
 	cmd := &cobra.Command{
 		Use:   "submit -f tasks.yml",
 		Short: "Submit the tasks of a file, one or many documents",
 		Long: `Submit the tasks of a file: YAML or JSON, one or many documents with --- between them.
 
 The file is checked as a whole first. An inputs_file, whose path is relative to the file that names it, is
-streamed, however long it is. When the connection breaks, the same command with the --key that it printed
+streamed, however long it is. What no queue of the site can run is submitted with a warning, and
+refused with --strict. When the connection breaks, the same command with the --key that it printed
 goes on where it stopped; nothing is submitted twice.`,
 		Example: "  divvy task submit -f tasks.yml",
 		Args:    takes(),
@@ -42,7 +45,7 @@ goes on where it stopped; nothing is submitted twice.`,
 		if err != nil {
 			return err
 		}
-		s := &submission{cli: c, cl: cl, key: key, folder: filepath.Dir(name)}
+		s := &submission{cli: c, cl: cl, key: key, strict: strict, folder: filepath.Dir(name)}
 		if s.key == "" {
 			s.key = strings.ToLower(rand.Text()[:16])
 		}
@@ -53,6 +56,7 @@ goes on where it stopped; nothing is submitted twice.`,
 	_ = cmd.MarkFlagRequired("file")
 	_ = cmd.MarkFlagFilename("file", "yml", "yaml", "json")
 	f.StringVar(&key, "key", "", "go on with a submission that broke off: the key that it printed")
+	f.BoolVar(&strict, "strict", false, "refuse a task that no queue of the site can run")
 	return cmd
 }
 
@@ -61,6 +65,7 @@ type submission struct {
 	*cli
 	cl     *client.Client
 	key    string
+	strict bool   // refuse what no queue can run
 	folder string // where inputs_file is looked for
 }
 
@@ -89,8 +94,21 @@ func (s *submission) printTasks(tasks []client.Task) error {
 	if len(tasks) == 0 {
 		return nil
 	}
+	for i, t := range tasks {
+		if t.CannotRun == "" {
+			continue
+		}
+		if i == mostWarned {
+			fmt.Fprintf(s.err, "warning: there may be more; divvy task list says which\n")
+			break
+		}
+		fmt.Fprintf(s.err, "warning: task %d, %s: %s\n", t.ID, t.Name, t.CannotRun)
+	}
 	return s.print(client.Page[client.Task]{Items: tasks}, func(w io.Writer) { writeSubmitted(w, tasks) })
 }
+
+// mostWarned bounds the tasks of one submission whose warnings are printed.
+const mostWarned = 20
 
 // goOn adds the command that submits the rest; under the same key nothing is submitted twice.
 func (s *submission) goOn(err error, file string) error {
@@ -104,7 +122,7 @@ func (s *submission) goOn(err error, file string) error {
 }
 
 func (s *submission) one(ctx context.Context, spec generator.Spec, key string) (client.Task, error) {
-	t, err := s.cl.Submit(ctx, serverSpec(spec), key)
+	t, err := s.submitOne(ctx, serverSpec(spec), key)
 	if err != nil || spec.InputsFile == "" || t.State != "submitting" {
 		return t, err
 	}
@@ -112,6 +130,23 @@ func (s *submission) one(ctx context.Context, spec generator.Spec, key string) (
 		return t, err
 	}
 	return s.cl.Commit(ctx, t.ID)
+}
+
+// submitOne submits a task, by the request for many where it may be refused as one that cannot run.
+func (s *submission) submitOne(ctx context.Context, spec generator.Spec, key string) (t client.Task, err error) {
+	if !s.strict {
+		return s.cl.Submit(ctx, spec, key)
+	}
+	all, err := s.cl.SubmitMany(ctx, []client.KeyedTask{{Key: key, Task: spec, Strict: true}})
+	switch {
+	case err != nil:
+		return t, err
+	case len(all) != 1 || all[0].Task == nil && all[0].Problem == nil:
+		return t, errors.New("the daemon's answer has no task")
+	case all[0].Problem != nil:
+		return t, all[0].Problem
+	}
+	return *all[0].Task, nil
 }
 
 // serverSpec is the spec as the server takes it: it reads no files of the client.
@@ -223,7 +258,7 @@ func (c *cli) progress(what string, total int64, read *countingReader) (done fun
 func writeSubmitted(w io.Writer, tasks []client.Task) {
 	g := newGrid(w, ">task", "name", "share", "state", ">pieces", "reason")
 	for _, t := range tasks {
-		g.row(t.ID, t.Name, orDash(t.Share), g.state(t.State), t.Pieces, orDash(t.Reason))
+		g.row(t.ID, t.Name, orDash(t.Share), g.state(t.State), t.Pieces, orDash(cmp.Or(t.Reason, t.CannotRun)))
 	}
 	g.flush()
 }

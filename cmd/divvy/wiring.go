@@ -123,7 +123,8 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 
 func (d *daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
-	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock, Log: d.part("generator"), Metrics: d.registry})
+	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
+		Order: d.dispatcher.Order, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
 
@@ -169,7 +170,7 @@ func (d *daemon) serve(context.Context) error {
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
-		Relay: &api.Relay{Secret: d.lead.secret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
+		Relay: &api.Relay{Secret: d.lead.secret, SecretOf: d.dispatcher.PeerSecret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 		Panda: calls, PandaApart: d.panda != nil,
 	})
 	d.http = api.NewServer(handler, d.log)

@@ -69,7 +69,13 @@ func (l Layout) Validate() error {
 
 type claimCheck struct{ faults Faults }
 
+// maxFaults is how many are told.
+const maxFaults = 100
+
 func (c *claimCheck) add(field, message, hint string) {
+	if len(c.faults) >= maxFaults {
+		return
+	}
 	c.faults = append(c.faults, Fault{Field: field, Message: message, Hint: hint})
 }
 
@@ -247,6 +253,8 @@ func (c *claimCheck) only(field string, only, members []string) {
 		return
 	case len(only) == 0:
 		c.add(field, "is empty, so nobody would hold the claim", "leave it out for all, or name some of: "+list(members))
+		return
+	case c.tooMany(field, len(only)):
 		return
 	}
 	for i, name := range only {

@@ -1,8 +1,8 @@
--- Ready jobs of a share before a place, among so many rows that are looked at: for each shape those from where its window begins, by
+-- Ready jobs of a share before a place, by shape, among so many rows that are looked at: for each shape those from where its window begins, by
 -- their ranges or by jobs_displaced, each row with a look-up whether it is leased. Of a range, jobs that have gone elsewhere are passed over unseen.
-SELECT count(*) FILTER (WHERE c.free) AS free, count(*) AS looked
+SELECT c.shape_id, count(*) FILTER (WHERE c.free) AS free, count(*) AS looked
 FROM (
-    SELECT (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL AS free
+    SELECT w.shape_id, (SELECT l.attempt FROM leases l WHERE l.job_id = j.id) IS NULL AS free
     FROM unnest(@shapes::int[], @places::bigint[], @ids::bigint[]) AS w (shape_id, place, id)
     CROSS JOIN LATERAL (
         (SELECT j.id FROM jobs j
@@ -28,4 +28,5 @@ FROM (
         LIMIT @looks::bigint)
     ) j
     LIMIT @looks::bigint
-) c;
+) c
+GROUP BY c.shape_id;

@@ -3,6 +3,7 @@
 //
 //	TestKills         10,000 jobs, 32 pilots, 3 daemons; daemons, pilots and the postmaster die by SIGKILL on the way
 //	TestW6 P8 P13     rules of sharing, as a client of the API sees them
+//	TestColdStart     900 leaves whose jobs are still to be made when pilots pull: each gets its part all the same
 //	TestE9 W2         plans of shares, likewise: lending up to a limit, a change of weights
 //	TestUnits…        A1 to A3, A5, A7 to A9, A11 to A15: units of resources, split over users
 //	TestReclaim       E3, E4, and pilots that end a job for another share, or do not

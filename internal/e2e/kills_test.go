@@ -19,6 +19,7 @@ import (
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // Terms of the play: short leases, so that those of vanished pilots come back while it lasts.
@@ -161,14 +162,11 @@ func (s *storm) oddity(what string) {
 	}
 }
 
-// Ten thousand jobs through three daemons. Two are killed on the way, one is frozen and taken for dead, one is stopped
+// Two thousand jobs, or eight with DIVVY_LONG, through three daemons. Two are killed on the way, one is frozen and taken for dead, one is stopped
 // in order; the postmaster is killed.
 func TestKills(t *testing.T) {
-	s := &storm{t: t, seed: seedOf(t), jobs: 10_000, mayVanish: 40, tasks: map[int64]work{}}
-	pilots := 32
-	if testing.Short() {
-		s.jobs, s.mayVanish, pilots = 1500, 10, 16
-	}
+	s := &storm{t: t, seed: seedOf(t), jobs: min(pgtest.Draws(8000), 10_000), mayVanish: min(pgtest.Draws(40), 40), tasks: map[int64]work{}}
+	pilots := min(pgtest.Draws(64), 32)
 	before := goleak.IgnoreCurrent()
 	t.Run("storm", func(t *testing.T) { s.t = t; s.play(t, pilots) })
 	goleak.VerifyNone(t, before)

@@ -137,6 +137,7 @@ func claimBlocks(t *testing.T) (blocks []string) {
 
 // The first example of docs/claims.md, as it stands there: a primary and its shadow use one GPU.
 func TestClaimsOfAShadow(t *testing.T) {
+	t.Parallel()
 	blocks := claimBlocks(t)
 	sh := newShell(t)
 	sh.run("go build -o divvy ./cmd/divvy")
@@ -169,6 +170,7 @@ func TestClaimsOfAShadow(t *testing.T) {
 
 // The second example: those who train together start together, where all of them fit.
 func TestClaimsOfATraining(t *testing.T) {
+	t.Parallel()
 	blocks := claimBlocks(t)
 	sh := newShell(t)
 	sh.run("go build -o divvy ./cmd/divvy")

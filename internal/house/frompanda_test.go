@@ -7,6 +7,7 @@ import (
 
 // The commands of docs/from-panda.md, as they stand there but for the port.
 func TestFromPanda(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: starts a daemon")
 	}

@@ -18,7 +18,13 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	code := pgtest.Run(m)
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
 
 const (
 	module = "github.com/divvyhq/divvy"

@@ -21,6 +21,7 @@ var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 // The commands of docs/quick-start.md, as they stand there, in a folder of their own. Only the port and the
 // state folder come from the environment.
 func TestQuickStart(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: starts a daemon and a pilot")
 	}
@@ -114,11 +115,34 @@ func freePort(t *testing.T) string {
 	return port
 }
 
+// built is where the program is, once somebody has needed it.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func program(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "dq"); built.err != nil {
+			return
+		}
+		if out, err := exec.Command("go", "build", "-C", root, "-o", filepath.Join(built.dir, "divvy"), "./cmd/divvy").CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, "divvy")
+}
+
 func (sh *shell) command(script string) *exec.Cmd {
-	repository, _ := filepath.Abs(root)
-	// The one command that needs the whole clone.
-	script = strings.ReplaceAll(script, "go build -o divvy ./cmd/divvy",
-		fmt.Sprintf("go build -C '%s' -o '%s/divvy' ./cmd/divvy", repository, sh.dir))
+	// The one command that needs the whole clone; it is run once for all pages.
+	if build := "go build -o divvy ./cmd/divvy"; strings.Contains(script, build) {
+		script = strings.ReplaceAll(script, build, fmt.Sprintf("cp '%s' divvy", program(sh.t)))
+	}
 	cmd := exec.Command("bash", "-euc", script)
 	cmd.Dir, cmd.Env = sh.dir, sh.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -88,6 +88,7 @@ func TestResourcesPage(t *testing.T) {
 
 // The commands of docs/resources.md, as they stand there.
 func TestResources(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: starts a daemon and a pilot")
 	}

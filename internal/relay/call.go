@@ -3,11 +3,15 @@ package relay
 import (
 	"bufio"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,11 +23,14 @@ const Silence = 3 * pingEvery
 const pingEvery = time.Second
 
 // Protocol is what the HTTP request that begins a connection asks to be upgraded to.
-const Protocol = "divvy-relay/1"
+const Protocol = "divvy-relay/2"
 
 // ErrBroken is returned by Call when the connection ended before the answer: the request may or may not have been
 // served.
 var ErrBroken = errors.New("the connection to the other daemon broke")
+
+// ErrOtherDatabase is returned by Dial when the daemon does not find the caller in its database: one of the two works on a copy.
+var ErrOtherDatabase = errors.New("it works on another database than this daemon, which is a copy of it or was")
 
 // Reply is an answer as HTTP has it. The headers are those that matter to a pilot; empty ones are not there.
 type Reply struct {
@@ -48,22 +55,34 @@ type Conn struct {
 // Secure is in front of the address of a daemon whose port speaks TLS.
 const Secure = "tls://"
 
-// Dial connects to the daemon at address (host:port, or Secure and that), whose secret it must know. Behind Secure the
-// daemon's certificate must be as trust wants it; nil: of a CA of the system, for the host of the address. ctx bounds the
-// dialling only.
-func Dial(ctx context.Context, address, secret string, trust *tls.Config) (*Conn, error) {
+// Callee is the daemon that is called.
+type Callee struct {
+	Address string      // host:port, or Secure and that
+	Secret  string      // that it asks for
+	Trust   *tls.Config // how its certificate must be, behind Secure; nil: of a CA of the system, for the host of the address
+}
+
+// Caller is the daemon that calls, as the database has it.
+type Caller struct {
+	ID     int64
+	Secret string
+}
+
+// Dial connects to a daemon, which has to work on the same database. ctx bounds the dialling only.
+func Dial(ctx context.Context, to Callee, as Caller) (*Conn, error) {
 	var dialer interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = &net.Dialer{}
-	address, secure := strings.CutPrefix(address, Secure)
+	address, secure := strings.CutPrefix(to.Address, Secure)
 	if secure {
-		dialer = &tls.Dialer{Config: trust}
+		dialer = &tls.Dialer{Config: to.Trust}
 	}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
-	r, err := greet(ctx, conn, address, secret)
+	to.Address = address
+	r, err := greet(ctx, conn, to, as)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("relay to %s: %w", address, err), conn.Close())
 	}
@@ -75,19 +94,21 @@ func Dial(ctx context.Context, address, secret string, trust *tls.Config) (*Conn
 }
 
 // greet is the HTTP request that begins a connection.
-func greet(ctx context.Context, conn net.Conn, address, secret string) (*bufio.Reader, error) {
+func greet(ctx context.Context, conn net.Conn, to Callee, as Caller) (*bufio.Reader, error) {
 	until, ok := ctx.Deadline()
 	if !ok {
 		until = time.Now().Add(Silence)
 	}
 	_ = conn.SetDeadline(until)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+Path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+to.Address+Path, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", Protocol)
-	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("Authorization", "Bearer "+to.Secret)
+	req.Header.Set(callerHeader, strconv.FormatInt(as.ID, 10))
+	req.Header.Set(proofHeader, as.proof(to.Secret))
 	if err := req.Write(conn); err != nil {
 		return nil, err
 	}
@@ -97,10 +118,27 @@ func greet(ctx context.Context, conn net.Conn, address, secret string) (*bufio.R
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusSwitchingProtocols {
-		return nil, fmt.Errorf("it answers %s", resp.Status)
+	switch resp.StatusCode {
+	case http.StatusSwitchingProtocols:
+		return r, conn.SetDeadline(time.Time{})
+	case http.StatusConflict:
+		return nil, ErrOtherDatabase
 	}
-	return r, conn.SetDeadline(time.Time{})
+	return nil, fmt.Errorf("it answers %s", resp.Status)
+}
+
+// Headers of the greeting.
+const (
+	callerHeader = "Divvy-Daemon"       // its id
+	proofHeader  = "Divvy-Daemon-Proof" // that it knows its secret
+)
+
+// proof shows a callee with this secret that the caller knows its own, which it does not say: the callee may be one of another
+// site.
+func (c Caller) proof(callee string) string {
+	m := hmac.New(sha256.New, []byte(c.Secret))
+	_, _ = m.Write([]byte(Protocol + " " + strconv.FormatInt(c.ID, 10) + " " + callee))
+	return hex.EncodeToString(m.Sum(nil))
 }
 
 // Call hands a request on and waits for the answer. It returns ErrBroken, or the error of ctx: then the other side

@@ -23,6 +23,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// self is the caller, and members the only daemon that the callee's database has.
+var self = Caller{ID: 7, Secret: "mine"}
+
+func members(_ context.Context, id int64) (string, error) {
+	if id == self.ID {
+		return self.Secret, nil
+	}
+	return "", nil
+}
+
 // serve starts a callee and connects to it.
 func serve(t *testing.T, h Handler) (*Conn, func()) {
 	t.Helper()
@@ -30,11 +40,11 @@ func serve(t *testing.T, h Handler) (*Conn, func()) {
 	var once sync.Once
 	leave := func() { once.Do(func() { close(done) }) }
 	var mux http.ServeMux
-	mux.Handle(Path, &Server{Secret: "s3cret", Handle: h, Done: done})
+	mux.Handle(Path, &Server{Secret: "s3cret", SecretOf: members, Handle: h, Done: done})
 	srv := httptest.NewServer(&mux)
 	t.Cleanup(srv.Close)
 	t.Cleanup(leave)
-	c, err := Dial(t.Context(), srv.Listener.Addr().String(), "s3cret", nil)
+	c, err := Dial(t.Context(), Callee{Address: srv.Listener.Addr().String(), Secret: "s3cret"}, self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +131,7 @@ func TestSilence(t *testing.T) {
 		_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + Protocol + "\r\n\r\n"))
 		frozen <- conn
 	}()
-	c, err := Dial(t.Context(), l.Addr().String(), "", nil)
+	c, err := Dial(t.Context(), Callee{Address: l.Addr().String()}, self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +150,11 @@ func TestRefused(t *testing.T) {
 	_, leave := serve(t, echo)
 	leave()
 	done := make(chan struct{})
-	s := &Server{Secret: "s3cret", Handle: echo, Done: done}
+	s := &Server{Secret: "s3cret", SecretOf: members, Handle: echo, Done: done}
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	address := srv.Listener.Addr().String()
-	if _, err := Dial(t.Context(), address, "guess", nil); err == nil || !strings.Contains(err.Error(), "403") {
+	if _, err := Dial(t.Context(), Callee{Address: address, Secret: "guess"}, self); err == nil || !strings.Contains(err.Error(), "403") {
 		t.Error(err)
 	}
 	resp, err := http.Get(srv.URL)
@@ -155,11 +165,20 @@ func TestRefused(t *testing.T) {
 	if resp.StatusCode != http.StatusForbidden {
 		t.Error(resp.Status)
 	}
-	close(done)
-	if _, err := Dial(t.Context(), address, "s3cret", nil); err == nil || !strings.Contains(err.Error(), "503") {
+	for name, as := range map[string]Caller{"another daemon": {ID: 8, Secret: "mine"}, "of a copy": {ID: 7, Secret: "other"}, "nobody": {}} {
+		if _, err := Dial(t.Context(), Callee{Address: address, Secret: "s3cret"}, as); !errors.Is(err, ErrOtherDatabase) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.SecretOf = func(context.Context, int64) (string, error) { return "", errors.New("away") }
+	if _, err := Dial(t.Context(), Callee{Address: address, Secret: "s3cret"}, self); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Error(err)
 	}
-	if _, err := Dial(t.Context(), "127.0.0.1:1", "s3cret", nil); err == nil {
+	close(done)
+	if _, err := Dial(t.Context(), Callee{Address: address, Secret: "s3cret"}, self); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Error(err)
+	}
+	if _, err := Dial(t.Context(), Callee{Address: "127.0.0.1:1", Secret: "s3cret"}, self); err == nil {
 		t.Error("nobody listens there")
 	}
 }
@@ -189,7 +208,7 @@ func FuzzFrame(f *testing.F) {
 // Daemons whose port speaks TLS are reached through it, and only with a certificate of a CA that is known, for the name that is expected.
 func TestTLS(t *testing.T) {
 	var mux http.ServeMux
-	mux.Handle(Path, &Server{Secret: "s3cret", Handle: echo, Done: make(chan struct{})})
+	mux.Handle(Path, &Server{Secret: "s3cret", SecretOf: members, Handle: echo, Done: make(chan struct{})})
 	srv := httptest.NewUnstartedServer(&mux)
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of the clients that go
 	srv.StartTLS()
@@ -200,7 +219,7 @@ func TestTLS(t *testing.T) {
 	trusting := func(cas *x509.CertPool, name string) *tls.Config {
 		return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cas, ServerName: name}
 	}
-	c, err := Dial(t.Context(), Secure+address, "s3cret", trusting(cas, ""))
+	c, err := Dial(t.Context(), Callee{Address: Secure + address, Secret: "s3cret", Trust: trusting(cas, "")}, self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,13 +227,13 @@ func TestTLS(t *testing.T) {
 	if r, err := c.Call(t.Context(), "/x", []byte("y")); err != nil || string(r.Body) != "y" {
 		t.Errorf("%+v %v", r, err)
 	}
-	if _, err := Dial(t.Context(), Secure+address, "s3cret", trusting(x509.NewCertPool(), "")); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := Dial(t.Context(), Callee{Address: Secure + address, Secret: "s3cret", Trust: trusting(x509.NewCertPool(), "")}, self); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("of an unknown CA: %v", err)
 	}
-	if _, err := Dial(t.Context(), Secure+address, "s3cret", trusting(cas, "divvy")); err == nil || !strings.Contains(err.Error(), "not divvy") {
+	if _, err := Dial(t.Context(), Callee{Address: Secure + address, Secret: "s3cret", Trust: trusting(cas, "divvy")}, self); err == nil || !strings.Contains(err.Error(), "not divvy") {
 		t.Errorf("of another name: %v", err)
 	}
-	if _, err := Dial(t.Context(), address, "s3cret", trusting(cas, "")); err == nil {
+	if _, err := Dial(t.Context(), Callee{Address: address, Secret: "s3cret", Trust: trusting(cas, "")}, self); err == nil {
 		t.Error("without TLS")
 	}
 }

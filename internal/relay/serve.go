@@ -3,10 +3,12 @@ package relay
 import (
 	"bufio"
 	"context"
+	"crypto/hmac"
 	"crypto/subtle"
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -21,8 +23,26 @@ type Handler func(ctx context.Context, path string, body []byte, answer func(Rep
 // Server takes connections of other daemons: an http.Handler for Path.
 type Server struct {
 	Secret string
-	Handle Handler
-	Done   <-chan struct{} // closed: connections end, new ones are refused
+	// SecretOf is the secret of the open daemon with this id, as the database of this daemon has it now; "": there is none.
+	SecretOf func(ctx context.Context, id int64) (string, error)
+	Handle   Handler
+	Done     <-chan struct{} // closed: connections end, new ones are refused
+}
+
+// known says whether the caller is one that this daemon's database knows; the answer is given otherwise.
+func (s *Server) known(w http.ResponseWriter, r *http.Request) bool {
+	id, _ := strconv.ParseInt(r.Header.Get(callerHeader), 10, 64)
+	secret, err := s.SecretOf(r.Context(), id)
+	if err != nil {
+		http.Error(w, "this daemon cannot read its database", http.StatusServiceUnavailable)
+		return false
+	}
+	proof := Caller{ID: id, Secret: secret}.proof(s.Secret)
+	if secret == "" || !hmac.Equal([]byte(r.Header.Get(proofHeader)), []byte(proof)) {
+		http.Error(w, "this daemon works on another database", http.StatusConflict)
+		return false
+	}
+	return true
 }
 
 // ServeHTTP serves one connection until it ends.
@@ -42,6 +62,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this daemon is about to leave", http.StatusServiceUnavailable)
 		return
 	default:
+	}
+	if !s.known(w, r) {
+		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -16,7 +16,7 @@
 // Promises
 //
 //  1. Bounded: size, depth and the number of values are limited, and a value that an alias repeats is counted
-//     each time it is read. An anchor that contains itself is a problem.
+//     each time it is read. An anchor that contains itself is a problem. After a hundred problems nothing more is read.
 //  2. Nothing is guessed: numbers in quotes, octal, hexadecimal and explicit tags are problems. Text takes any
 //     plain scalar as it is written, so that el9, 7.10 and true are what they look like.
 //  3. No input makes it panic (fuzzed).

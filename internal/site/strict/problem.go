@@ -48,8 +48,8 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems bounds what one file can make us write: after so many, nobody reads on.
-const maxProblems = 200
+// maxProblems bounds what one file can make us read and write: after so many, nobody reads on, nor do we.
+const maxProblems = 100
 
 // Report gathers the problems of one file.
 type Report struct {
@@ -59,23 +59,21 @@ type Report struct {
 	known    map[Problem]bool // a value behind an alias is read more than once
 	limits   Limits
 	left     int // values that may still be read
-	more     int // problems that were left out
 }
+
+// Full says that no more problems are told, so that nobody need look for them.
+func (r *Report) Full() bool { return len(r.problems) >= maxProblems }
 
 // Add reports a fault of the file as a whole.
 func (r *Report) Add(message, hint string) { r.at(0, 0, message, hint) }
 
 func (r *Report) at(line, column int, message, hint string) {
-	if r.left < 0 {
+	if r.left < 0 || r.Full() {
 		return // the rest was not read: what is missing there is no problem
 	}
 	p := Problem{File: r.file, Line: line, Column: column, Message: message, Hint: hint}
 	r.places[[2]int{line, column}] = true
-	switch {
-	case r.known[p]:
-	case len(r.problems) >= maxProblems:
-		r.more++
-	default:
+	if !r.known[p] {
 		r.known[p] = true
 		r.problems = append(r.problems, p)
 	}
@@ -95,8 +93,8 @@ func (r *Report) Err() error {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	if r.more > 0 {
-		ps = append(ps, Problem{File: r.file, Message: fmt.Sprintf("%d more problems", r.more)})
+	if r.Full() {
+		ps = append(ps, Problem{File: r.file, Message: fmt.Sprintf("these are the first %d problems; the rest was not looked at", maxProblems)})
 	}
 	return ps
 }

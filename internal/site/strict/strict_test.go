@@ -117,20 +117,26 @@ func TestEveryProblemOfAMapping(t *testing.T) {
 
 // walk reads everything that there is.
 func walk(v Value) {
-	switch {
-	case v.IsMapping():
-		v.Entries(func(_ string, _, val Value) { walk(val) })
-	case v.IsList():
-		list, _ := v.List()
-		for _, e := range list {
-			walk(e)
-		}
-	default:
+	walkTo(v, func(v Value) {
 		v.Text()
 		v.Int(0, 10)
 		v.Milli()
 		v.Duration(0)
 		v.Bool()
+	})
+}
+
+func walkTo(v Value, read func(Value)) {
+	switch {
+	case v.IsMapping():
+		v.Entries(func(_ string, _, val Value) { walkTo(val, read) })
+	case v.IsList():
+		list, _ := v.List()
+		for _, e := range list {
+			walkTo(e, read)
+		}
+	default:
+		read(v)
 	}
 }
 
@@ -140,14 +146,13 @@ func TestLimits(t *testing.T) {
 		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat("*"+string(c-1)+",", 10), ","))
 	}
 	for name, c := range map[string]struct{ src, want string }{
-		"billion laughs": {laughs, "more than 200000 values from here on"},
-		"self":           {"a: &a [*a]", "f:1:8: cycle: &a contains itself"},
-		"deep":           {strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested more than 100 deep"},
-		"big":            {strings.Repeat("#", 1<<20+1), "more than 1048576"},
-		"bytes":          {"a: \xff", "f:1:4: not UTF-8"},
-		"control":        {"a: 1\nb: \x01", "f:2:4: control character U+0001"},
-		"syntax":         {"a: 1\nb: [1,\n", "not valid YAML"},
-		"indent":         {"ok: 1\na:\n  - b\n c: 1\n", "f:4:1: not valid YAML: did not find expected"},
+		"self":    {"a: &a [*a]", "f:1:8: cycle: &a contains itself"},
+		"deep":    {strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested more than 100 deep"},
+		"big":     {strings.Repeat("#", 1<<20+1), "more than 1048576"},
+		"bytes":   {"a: \xff", "f:1:4: not UTF-8"},
+		"control": {"a: 1\nb: \x01", "f:2:4: control character U+0001"},
+		"syntax":  {"a: 1\nb: [1,\n", "not valid YAML"},
+		"indent":  {"ok: 1\na:\n  - b\n c: 1\n", "f:4:1: not valid YAML: did not find expected"},
 	} {
 		docs, report := Parse("f", []byte(c.src), Limits{})
 		for _, d := range docs {
@@ -155,6 +160,30 @@ func TestLimits(t *testing.T) {
 		}
 		if err := fmt.Sprint(report.Err()); !strings.Contains(err, c.want) {
 			t.Errorf("%s: %s, want %q", name, err, c.want)
+		}
+	}
+	docs, report := Parse("f", []byte(laughs), Limits{})
+	walkTo(docs[0], func(v Value) { v.Text() })
+	if err := fmt.Sprint(report.Err()); !strings.Contains(err, "more than 200000 values from here on") {
+		t.Errorf("billion laughs: %s", err)
+	}
+}
+
+// After a hundred problems nothing more is read, so that what is refused costs little.
+func TestStopsAtAHundredProblems(t *testing.T) {
+	for name, src := range map[string]string{
+		"list":    "[" + strings.Repeat("x,", 100_000) + "]",
+		"mapping": strings.Repeat("? [x]\n: y\n", 50_000),
+		"deep":    "a: &a [" + strings.Repeat("x,", 1000) + "]\nb: [" + strings.Repeat("*a,", 100) + "]\n",
+	} {
+		docs, report := Parse("f", []byte(src), Limits{})
+		walkTo(docs[0], func(v Value) { v.Bool() })
+		var ps Problems
+		if errors.As(report.Err(), &ps); len(ps) != maxProblems+1 || !strings.Contains(ps.Error(), "the rest was not looked at") {
+			t.Errorf("%s: %d problems", name, len(ps))
+		}
+		if read := report.limits.Values - report.left; read > 100_000+maxProblems+10 || len(report.places) > maxProblems {
+			t.Errorf("%s: %d values were read, %d places kept", name, read, len(report.places))
 		}
 	}
 }

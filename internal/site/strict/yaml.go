@@ -174,6 +174,8 @@ func (v *Value) child(n *yaml.Node, name string) (Value, bool) {
 	}
 	v.report.left--
 	switch {
+	case v.report.Full():
+		return c, false
 	case v.report.left < 0:
 		if v.report.left == -1 {
 			v.report.force(c.node.Line, c.node.Column, fmt.Sprintf("more than %d values from here on", v.report.limits.Values), "a value behind an alias counts each time it is used")
@@ -275,7 +277,7 @@ func (v Value) List() ([]Value, bool) {
 		c, ok := v.child(n, v.name)
 		if ok {
 			list = append(list, c)
-		} else if v.report.left < 0 {
+		} else if v.report.left < 0 || v.report.Full() {
 			return nil, false
 		}
 	}

@@ -1,0 +1,126 @@
+package dispatcher
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// toMake gives shares tasks with jobs that are not made yet, which the daemon knows of.
+func (f *fixture) toMake(d *Dispatcher, paths ...string) {
+	f.t.Helper()
+	for _, path := range paths {
+		f.exec(`INSERT INTO tasks (name, user_name, state, share_id, shape_id, spec, n_jobs)
+			SELECT 't', 'ann', 'ready', $1, (SELECT shape_id FROM jobs LIMIT 1), '{}', 10`, int32(f.shareID(path)))
+	}
+	if err := d.readBacklog(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func unmadeSite(t *testing.T, pause time.Duration) (f *fixture, d *Dispatcher, stop func()) {
+	f = newFixture(t, []shares.Spec{node("A", 1), node("B", 1), node("C", 1)}, slots("q", 40))
+	d, stop = f.runDaemon(Timing{Making: pause})
+	f.enqueue(batch{share: "A", n: 20})
+	if l := pull1(t, d, "q"); l.Share != "A" {
+		t.Fatalf("a job of %s, want A", l.Share)
+	}
+	return f, d, stop
+}
+
+// A pull that meets a needier share whose jobs are not made yet waits for these, though others have jobs that are; one that
+// got something before is answered with that. Explain says so.
+func TestPullWaitsForJobsToBeMade(t *testing.T) {
+	f, d, stop := unmadeSite(t, time.Hour)
+	defer stop()
+	a := f.enqueue(batch{share: "A", n: 1})
+	f.toMake(d, "B")
+	e, err := d.Explain(t.Context(), a[0])
+	if err != nil || e.Gate != GateShare || !strings.Contains(e.Summary, "B comes first") || !strings.Contains(e.Summary, "jobs of B are not made yet") {
+		t.Errorf("%s: %s, %v; want that jobs of B are waited for", e.Gate, e.Summary, err)
+	}
+	got := make(chan Lease)
+	go func() { got <- pull1(t, d, "q") }()
+	eventually(t, "the pull waits for jobs to be made", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.awaiting && d.line.classes["q"].blocked
+	})
+	f.enqueue(batch{share: "B", n: 1})
+	if l := <-got; l.Share != "B" {
+		t.Errorf("a job of %s, want B", l.Share)
+	}
+	reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, Max: 8})
+	if err != nil || len(reply.Leases) != 1 || reply.Leases[0].Share != "A" {
+		t.Errorf("%+v, %v; want the one job of A before the next of B", reply.Leases, err)
+	}
+}
+
+// Where nobody makes jobs pulls pass those who have none, all at once, until somebody makes some; and a group that is not
+// made although others are is passed for good.
+func TestPullPassesJobsThatNobodyMakes(t *testing.T) {
+	f, d, stop := unmadeSite(t, 20*time.Millisecond)
+	defer stop()
+	f.toMake(d, "B", "C")
+	for range 3 {
+		if l := pull1(t, d, "q"); l.Share != "A" {
+			t.Fatalf("a job of %s, want A", l.Share)
+		}
+	}
+	if n := testutil.ToFloat64(d.metrics.passed); n != 2 {
+		t.Errorf("%v shares passed, want B and C once each", n)
+	}
+	f.enqueue(batch{share: "C", n: 1})
+	if l := pull1(t, d, "q"); l.Share != "C" {
+		t.Errorf("a job of %s, want C", l.Share)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	groupOf := func(path string) *group {
+		leaf, _ := d.state.version.Tree.ByPath(path)
+		return d.state.leaves[leaf].groups[0]
+	}
+	if d.state.made(); !groupOf("B").unmade() || len(d.state.making.passed) != 0 {
+		t.Error("B is not waited for though somebody makes jobs")
+	}
+	old, n := &pull{arrived: time.Now().Add(-time.Hour)}, newNeeds(0)
+	if d.state.making.pause = time.Hour; d.state.patient(&pull{arrived: time.Now()}, groupOf("B"), n) == false {
+		t.Error("a new pull does not wait")
+	}
+	d.state.making.pause = time.Minute
+	if d.state.patient(old, groupOf("B"), n) || groupOf("B").unmade() {
+		t.Error("an old pull goes on waiting")
+	}
+	if d.state.made(); groupOf("B").unmade() {
+		t.Error("B is waited for again, though its pull waited for so long and others were made")
+	}
+}
+
+// Order is that of the grants to come, with shares that it did not know of.
+func TestOrderOfMaking(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 3), node("P", 7, node("x", 2), node("y", 1)), node("Z", 50)}, slots("q", 40))
+	d := f.daemon()
+	f.enqueue(batch{share: "Z", n: 1})
+	f.toMake(d)
+	var shape int32
+	f.scan(&shape, "SELECT shape_id FROM jobs")
+	var coming []Coming
+	for _, path := range []string{"A", "B", "P/x", "P/y", "Z"} {
+		coming = append(coming, Coming{f.shareID(path), shape, 100})
+	}
+	got, err := d.Order(t.Context(), coming)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, id := range got {
+		paths = append(paths, d.state.pathOf(id))
+	}
+	if s := strings.Join(paths, " "); s != "P/x B A P/y" { // Z has a ready job
+		t.Error(s)
+	}
+}

@@ -1,0 +1,43 @@
+package shares
+
+// Copy is a pool of its own that stands as this one does.
+func (p *Pool) Copy() *Pool {
+	c := NewPool(p.tree, p.name)
+	for _, leaf := range p.tree.Leaves() {
+		c.Hold(leaf, p.Held(leaf))
+		c.SetWant(leaf, p.Want(leaf))
+	}
+	copy(c.last, p.last)
+	c.seq = p.seq
+	if p.memory != nil {
+		copy(c.memory.lag, p.memory.lag)
+	}
+	if p.loans != nil {
+		c.SetCapacity(p.loans.capacity)
+	}
+	return c
+}
+
+// Order says in which order leaves come first for the first time, if pulls come one after another from now on, at most so many
+// of them: who is furthest below its target, and then who is it once that one holds a job. It is the order in which work that is
+// not made yet is to be made. The pool holds afterwards what was given so, and wants as much less: take a Copy.
+func (p *Pool) Order(capacity Units, of []Candidate, most int) (leaves []int) {
+	var left Contenders
+	var offered Units
+	units := make(map[int]Units, len(of))
+	for _, c := range of {
+		p.Contend(&left, c.Leaf, true)
+		units[c.Leaf], offered = c.Units, max(offered, c.Units)
+	}
+	for len(leaves) < most {
+		leaf, ok := p.Choose(Round(capacity, p.Held(0), offered), &left)
+		if !ok {
+			break
+		}
+		p.Contend(&left, leaf, false)
+		p.SetWant(leaf, p.Want(leaf)-units[leaf])
+		p.Hold(leaf, units[leaf])
+		leaves = append(leaves, leaf)
+	}
+	return leaves
+}
