@@ -116,6 +116,7 @@ var known = []struct {
 	{site.ErrUnknownResource, codeNoResource},
 	{site.ErrCapacity, codeInvalid},
 	{report.ErrUnknown, code{status: 404, name: "unknown_report", title: "No report has this name", hint: "`divvy report` lists them"}},
+	{report.ErrBy, codeInvalid},
 	{web.ErrNoPage, code{status: 404, name: "no_page", title: "There is no such page"}},
 	{web.ErrQuery, codeInvalid},
 	{web.ErrMeanwhile, code{status: 409, name: "meanwhile", title: "What the form was made of has changed meanwhile"}},

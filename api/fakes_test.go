@@ -425,12 +425,12 @@ func (b *bench) problem(w *httptest.ResponseRecorder, status int) *Problem {
 // fakeReports has every report but one.
 type fakeReports struct{}
 
-func (fakeReports) Run(_ context.Context, name string, since time.Time) (report.Table, error) {
+func (fakeReports) Run(_ context.Context, name, by string, since time.Time) (report.Table, error) {
 	if name == "none" {
 		return report.Table{}, fmt.Errorf("%w: %q", report.ErrUnknown, name)
 	}
 	cell := "1"
-	return report.Table{Report: report.Report{Name: name, Title: "a report"}, Since: since, At: time.Now(),
+	return report.Table{Report: report.Report{Name: name, Title: "a report"}, BrokenBy: by, Since: since, At: time.Now(),
 		Columns: []report.Column{{Name: "jobs", Numeric: true}, {Name: "share"}}, Rows: [][]*string{{&cell, nil}}}, nil
 }
 

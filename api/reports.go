@@ -13,11 +13,12 @@ import (
 
 // Reports answers the reports that have a name.
 type Reports interface {
-	Run(ctx context.Context, name string, since time.Time) (report.Table, error)
+	Run(ctx context.Context, name, by string, since time.Time) (report.Table, error)
 }
 
 type reportInput struct {
 	Name  string `path:"name" doc:"Name of a report, as GET /v1/reports lists them."`
+	By    string `query:"by" doc:"Break it down by this: one of its by, as GET /v1/reports has them."`
 	Since string `query:"since" default:"24h" doc:"How far back to look: 90m, 24h, 30d."`
 }
 
@@ -37,6 +38,6 @@ func (s *server) reportRoutes() {
 			f.add("query.since", "expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", in.Since)
 			return report.Table{}, f.problem()
 		}
-		return s.Reports.Run(ctx, in.Name, time.Now().Add(-time.Duration(since)))
+		return s.Reports.Run(ctx, in.Name, in.By, time.Now().Add(-time.Duration(since)))
 	})
 }

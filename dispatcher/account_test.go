@@ -280,6 +280,7 @@ func TestRollupsAreDropped(t *testing.T) {
 		f.exec(endedAttempt, int64(i), 30*time.Hour, time.Duration(i)*day)
 	}
 	f.exec(`INSERT INTO wait_hours SELECT date_trunc('hour', now(), 'UTC') - make_interval(days => i), 1, 1, 0, 1, 1 FROM generate_series(0, 7) AS i;
+		INSERT INTO user_wait_hours SELECT date_trunc('hour', now(), 'UTC') - make_interval(days => i), 'ann', 0, 1, 1 FROM generate_series(0, 7) AS i;
 		INSERT INTO fairness_hours SELECT date_trunc('hour', now(), 'UTC') - make_interval(days => i), 'default', 1, 1, 1, 1, 0, 0, 1 FROM generate_series(0, 7) AS i`)
 	f.accountAll(d)
 	sums := f.lines(`SELECT concat_ws(' ', sum(slot_seconds), sum(jobs)) FROM report.usage_hourly WHERE hour >= ((now() AT TIME ZONE 'UTC')::date - 2)::timestamp AT TIME ZONE 'UTC'
@@ -290,9 +291,10 @@ func TestRollupsAreDropped(t *testing.T) {
 		}
 		f.expectLines("oldest", `SELECT concat_ws(' ', (SELECT (now() AT TIME ZONE 'UTC')::date - (min(hour) AT TIME ZONE 'UTC')::date FROM usage_hours),
 			(SELECT (now() AT TIME ZONE 'UTC')::date - (min(hour) AT TIME ZONE 'UTC')::date FROM wait_hours),
+			(SELECT (now() AT TIME ZONE 'UTC')::date - (min(hour) AT TIME ZONE 'UTC')::date FROM user_wait_hours),
 			(SELECT (now() AT TIME ZONE 'UTC')::date - (min(hour) AT TIME ZONE 'UTC')::date FROM fairness_hours),
 			(SELECT (now() AT TIME ZONE 'UTC')::date - min(day) FROM usage_days), (SELECT (now() AT TIME ZONE 'UTC')::date - min(day) FROM usage_tasks),
-			(SELECT (now() AT TIME ZONE 'UTC')::date - min(day) FROM usage_nodes))`, "2 2 2 4 4 4")
+			(SELECT (now() AT TIME ZONE 'UTC')::date - min(day) FROM usage_nodes))`, "2 2 2 2 4 4 4")
 		f.expectLines("what is left is whole", `SELECT concat_ws(' ', sum(slot_seconds), sum(jobs)) FROM report.usage_hourly
 			UNION ALL SELECT concat_ws(' ', sum(slot_seconds), sum(jobs)) FROM report.usage_daily`, sums...)
 	}
@@ -331,4 +333,21 @@ func TestWaits(t *testing.T) {
 	f.accountAll(d)
 	f.expectLines("waits", "SELECT concat_ws(' ', share, queue, from_seconds, to_seconds, jobs, round(wait_seconds / 60)) FROM report.waits ORDER BY from_seconds",
 		"A q 600 1200 1 10", "A q 1200 1800 1 20", "A q 1800 3600 1 30")
+}
+
+// Waits count from the submission of the task, whenever its jobs were made; pieces that are tried again by another job do not count.
+func TestWaitsCountFromSubmission(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	d := f.daemon()
+	for i, user := range []string{"ann", "bob", "bob"} {
+		ids := f.enqueue(batch{share: "A", n: 2, user: user})
+		f.exec("UPDATE tasks SET created_at = now() - interval '2 hours', committed_at = now() - make_interval(mins => $2) WHERE id = $1", f.tasks, 20*(i+1))
+		f.exec("UPDATE jobs SET created_at = now() - interval '1 min', retry_of = CASE WHEN id = $1 THEN 1 END WHERE id = ANY ($2)", ids[0], ids)
+	}
+	for range 6 {
+		finish(t, d, Finished, pull1(t, d, "q"))
+	}
+	f.accountAll(d)
+	f.expectLines("by share", "SELECT concat_ws(' ', share, from_seconds, jobs, round(wait_seconds / 60)) FROM report.waits ORDER BY from_seconds", "A 1200 1 20", "A 1800 1 40", "A 3600 1 60")
+	f.expectLines("by user", "SELECT concat_ws(' ', user_name, from_seconds, jobs, round(wait_seconds / 60)) FROM report.user_waits ORDER BY from_seconds", "ann 1200 1 20", "bob 1800 1 40", "bob 3600 1 60")
 }

@@ -24,7 +24,7 @@ type gangRow struct {
 
 func scanGang(row pgx.CollectableRow) (r gangRow, err error) {
 	err = row.Scan(&r.ClaimID, &r.Unmade, &r.HasAJob, &r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs,
-		&r.FirstEvent, &r.NEvents, &r.Claims, &r.CreatedAt, &r.ShareID, &r.ShapeID, &r.Ready, &r.Leased)
+		&r.FirstEvent, &r.NEvents, &r.Claims, &r.FirstMade, &r.ShareID, &r.ShapeID, &r.Ready, &r.Leased)
 	return r, err
 }
 

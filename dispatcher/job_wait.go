@@ -12,8 +12,9 @@ import (
 // mostWaitShares bounds the shares with a histogram of their own, which is some fifteen lines of /metrics.
 const mostWaitShares = 500
 
-// jobWaits count how long jobs waited from being made to their first lease, by pool, and by share too where all shares are
-// asked for (AllShares, QueueShares). When a job that is tried again became ready is not known: it is not counted.
+// jobWaits count how long jobs waited from the submission of their task to their first lease, by pool, and by share too where all
+// shares are asked for (AllShares, QueueShares). Generators make jobs when there is room for them: the time until then is part of
+// what users wait. A piece that is tried again, by its job or by another, has had its first lease: it is not counted.
 // Guarded by Dispatcher.mu.
 type jobWaits struct {
 	seconds *prometheus.HistogramVec
@@ -32,7 +33,7 @@ type waitOf struct {
 func newJobWaits(reg prometheus.Registerer, of ShareMetrics) *jobWaits {
 	return &jobWaits{shares: of, of: map[waitOf]prometheus.Observer{},
 		seconds: promauto.With(reg).NewHistogramVec(prometheus.HistogramOpts{Name: "divvy_job_wait_seconds",
-			Help:    "Time from when a job was made to its first lease. Share is empty unless share_metrics is all or queues, and for shares beyond the first 500.",
+			Help:    "Time from the submission of a job's task to its first lease; pieces that are tried again are not in it. Share is empty unless share_metrics is all or queues, and for shares beyond the first 500.",
 			Buckets: []float64{.1, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}}, []string{"pool", "share"})}
 }
 
@@ -60,10 +61,14 @@ func (w *jobWaits) adopt(v shares.Version) {
 	clear(w.of)
 }
 
-// leased counts a job that got its lease.
-func (w *jobWaits) leased(g *grant, now time.Time) {
-	if g.job.attempt != 1 {
+// leased counts a job that got its lease; of is the payload of its task, if that is in memory still.
+func (w *jobWaits) leased(g *grant, of *recipe, now time.Time) {
+	if g.job.attempt != 1 || g.job.made == 0 {
 		return
+	}
+	since := g.job.made
+	if of != nil && of.submitted != 0 {
+		since = min(since, of.submitted)
 	}
 	key := waitOf{pool: g.queue.Pool}
 	if _, has := w.named[g.window.key.share]; has {
@@ -74,7 +79,7 @@ func (w *jobWaits) leased(g *grant, now time.Time) {
 		seconds = w.seconds.WithLabelValues(key.pool, w.named[key.share])
 		w.of[key] = seconds
 	}
-	seconds.Observe(max(0, float64(now.UnixMilli()-g.job.made)/1000)) // clocks of hosts differ
+	seconds.Observe(max(0, float64(now.UnixMilli()-since)/1000)) // clocks of hosts differ
 }
 
 // waitsLeftOut is how many shares have no histogram of their own although they should.

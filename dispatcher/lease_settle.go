@@ -28,7 +28,8 @@ func (d *Dispatcher) settleBatch(ctx context.Context, l *lane, b leaseBatch, too
 			delete(g.of.inflight, g.job.id)
 			g.heldClaims()
 			leased = append(leased, g.job.id)
-			d.metrics.jobWait.leased(g, now)
+			of, _ := d.payloads.cached(g.job.task)
+			d.metrics.jobWait.leased(g, of, now)
 		}
 		switch {
 		case err != nil:

@@ -105,7 +105,7 @@ type narrowRow struct {
 }
 
 func scanNarrow(row pgx.CollectableRow) (r narrowRow, err error) {
-	err = row.Scan(&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.CreatedAt, &r.ShareID, &r.ShapeID)
+	err = row.Scan(&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.FirstMade, &r.ShareID, &r.ShapeID)
 	return r, err
 }
 

@@ -127,6 +127,8 @@ type recipe struct {
 	env      map[string]template
 	constant bool // no placeholder anywhere
 	roles    map[string]*recipe
+
+	submitted int64 // when its task was, in milliseconds since 1970; 0: not known
 }
 
 func newRecipe(p Payload) *recipe {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -64,6 +65,8 @@ type payloadRow struct {
 	Env     map[string]string
 	Matrix  []Axis
 	Roles   map[string][]string
+
+	SubmittedAt *time.Time
 }
 
 // load reads those payloads that are not cached, in one statement.
@@ -88,7 +91,11 @@ func (c *payloadCache) load(ctx context.Context, tasks map[int64]bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range got {
-		c.put(newRecipe(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix, Roles: r.Roles}))
+		p := newRecipe(Payload{Task: r.TaskID, Command: r.Command, Env: r.Env, Matrix: r.Matrix, Roles: r.Roles})
+		if r.SubmittedAt != nil {
+			p.submitted = r.SubmittedAt.UnixMilli()
+		}
+		c.put(p)
 	}
 	return nil
 }

@@ -98,6 +98,11 @@ func TestLoansComeBack(t *testing.T) {
 	if b, a := shown["B"], shown["A"]; b.Own != 40 || b.Borrowed != 10 || a.Lent != 10 || b.Deserved != 50 {
 		t.Errorf("shown: A %+v, B %+v", a, b)
 	}
+	if _, err := d.Sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	loans := "SELECT concat_ws(' ', share, deserved_units, held_units, lent_units, borrowed_units) FROM report.loans_now ORDER BY share"
+	f.expectLines("loans", loans, "A 50.000 0.000 10.000 0.000", "B 50.000 70.000 0.000 10.000")
 	finish(t, d, Finished, leases[0])
 	if l := pull1(t, d, "q"); l.Share != "B" {
 		t.Fatalf("%s, want B: one of its leases has ended", l.Share)

@@ -83,7 +83,7 @@ func (d *Dispatcher) rollups() (list []statement) {
 		keep  time.Duration
 		verbs []string
 	}{
-		{d.cfg.KeepHours, []string{"purge_usage_hours", "purge_wait_hours", "purge_fairness_hours"}},
+		{d.cfg.KeepHours, []string{"purge_usage_hours", "purge_wait_hours", "purge_user_wait_hours", "purge_fairness_hours"}},
 		{d.cfg.KeepDays, []string{"purge_usage_days", "purge_usage_tasks", "purge_usage_nodes"}},
 	} {
 		if of.keep == 0 {

@@ -56,18 +56,22 @@ type readyRow struct {
 	FirstEvent int64
 	NEvents    int64
 	Claims     []int64
-	CreatedAt  time.Time
+	FirstMade  *time.Time // nil: it tries a piece again
 }
 
 func (r readyRow) job() readyJob {
+	var made int64
+	if r.FirstMade != nil {
+		made = r.FirstMade.UnixMilli()
+	}
 	return readyJob{stand: stand{r.Place, r.ID}, row: r.Row, task: r.TaskID, attempt: r.Attempt, priority: r.Priority,
-		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}, claims: r.Claims, made: r.CreatedAt.UnixMilli()}
+		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}, claims: r.Claims, made: made}
 }
 
 // scanReady reads the rows of one read_on or read_spans, with the same list of targets for all.
 func scanReady() pgx.RowToFunc[readyRow] {
 	var r readyRow
-	into := []any{&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.CreatedAt}
+	into := []any{&r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.FirstMade}
 	return func(row pgx.CollectableRow) (readyRow, error) {
 		r = readyRow{}
 		err := row.Scan(into...)

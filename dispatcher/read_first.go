@@ -44,7 +44,7 @@ type firstRow struct {
 }
 
 func scanFirst(row pgx.CollectableRow) (r firstRow, err error) {
-	err = row.Scan(&r.nth, &r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.CreatedAt)
+	err = row.Scan(&r.nth, &r.Row, &r.ID, &r.Place, &r.TaskID, &r.Attempt, &r.Priority, &r.Idx, &r.Inputs, &r.FirstEvent, &r.NEvents, &r.Claims, &r.FirstMade)
 	return r, err
 }
 

@@ -46,7 +46,7 @@ func (w *window) first() int64 {
 	return w.jobs[0].id
 }
 
-// waited is how many seconds ago the heads were made; nil: it has gone.
+// waited is how many seconds the heads have waited, from the submission of their tasks on; nil: it has gone.
 func (d *Dispatcher) waited(ctx context.Context, heads []headJob) ([]*float64, error) {
 	if len(heads) == 0 {
 		return nil, nil

@@ -105,14 +105,16 @@ func (d *Dispatcher) Totals() (made, granted int64) { return d.made.Load(), d.gr
 // Sample writes down the standing of every share, for plots and to compare what was promised with what was given.
 // One daemon does it; the others find the lock taken.
 func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {
-	st := d.standing(nil)
+	st := d.Standing()
 	var pools []string
 	var ids []int32
-	var targets []float64
+	var targets, deserved []float64
+	var lent, borrowed []*float64
 	var held, ready []int64
 	for _, p := range st.Pools {
 		for _, s := range p.Shares {
 			pools, ids, targets = append(pools, p.Pool), append(ids, int32(s.ID)), append(targets, s.Target)
+			deserved, lent, borrowed = append(deserved, s.Deserved), append(lent, some(s.Lent)), append(borrowed, some(s.Borrowed))
 			held, ready = append(held, int64(s.Held*1000+0.5)), append(ready, s.Ready)
 		}
 	}
@@ -122,7 +124,8 @@ func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {
 			return err
 		}
 		tag, err := tx.Exec(ctx, query["sample"], pgx.StrictNamedArgs{
-			"pools": pools, "shares": ids, "targets": targets, "held": held, "ready": ready})
+			"pools": pools, "shares": ids, "targets": targets, "held": held, "ready": ready,
+			"deserved": deserved, "lent": lent, "borrowed": borrowed})
 		n = int(tag.RowsAffected())
 		return err
 	})
@@ -130,6 +133,14 @@ func (d *Dispatcher) Sample(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("sample: %w", err)
 	}
 	return n, nil
+}
+
+// some is a figure, or nil for none, which takes no place in a row. What is less than a thousandth of a unit is rounding.
+func some(units float64) *float64 {
+	if units < 0.001 {
+		return nil
+	}
+	return &units
 }
 
 // Queues is the state of all queues as this daemon knows it now, in file order.

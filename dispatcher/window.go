@@ -31,7 +31,7 @@ type readyJob struct {
 	priority int32
 	piece    piece
 	claims   []int64 // that it will hold; nil: none
-	made     int64   // when, in milliseconds since 1970
+	made     int64   // when, in milliseconds since 1970; 0: it tries a piece again
 }
 
 // span is a range of ids at one place that became ready.

@@ -294,7 +294,7 @@ type ShareStanding struct {
 	Ready    int64          `json:"ready" doc:"Ready jobs."`
 	HeldJobs int64          `json:"held_jobs"`
 	AtTarget *float64       `json:"at_target_in_s,omitempty" doc:"Seconds until it holds its target if nothing is reclaimed, from the attempts that ended lately; 0 = it does, or units are free; absent = not at that rate."`
-	Waited   *float64       `json:"next_waited_s,omitempty" doc:"Seconds since the oldest of the jobs that are next in line was made; of a branch the longest below it; absent = none is ready."`
+	Waited   *float64       `json:"next_waited_s,omitempty" doc:"Seconds since the task of the oldest of the jobs that are next in line was submitted; of a branch the longest below it; absent = none is ready."`
 
 	Deserved float64 `json:"deserved" doc:"What it would get if every share wanted everything: owned and its part of the pool."`
 	Owned    float64 `json:"owned" doc:"Units that are its own (owned: in the site file), or of shares below it, if that is more; 0: it has none."`

@@ -146,7 +146,7 @@ func TestLoginOfAReader(t *testing.T) {
 	if err := conn.QueryRow(t.Context(), "SELECT current_setting('statement_timeout'), version FROM report.about").Scan(&timeout, &version); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]any{"300ms", 3}, []any{timeout, version}); diff != "" {
+	if diff := cmp.Diff([]any{"300ms", 4}, []any{timeout, version}); diff != "" {
 		t.Error(diff)
 	}
 	for sql, code := range map[string]string{

@@ -1606,7 +1606,10 @@ CREATE TABLE public.share_samples (
     share_id integer NOT NULL,
     target double precision NOT NULL,
     held bigint NOT NULL,
-    ready bigint NOT NULL
+    ready bigint NOT NULL,
+    deserved real,
+    lent real,
+    borrowed real
 )
 PARTITION BY RANGE (at);
 
@@ -1614,13 +1617,22 @@ COMMENT ON TABLE public.share_samples IS 'The standing of each share over time: 
 
 COMMENT ON COLUMN public.share_samples.target IS 'In units; held is in thousandths of a unit.';
 
+COMMENT ON COLUMN public.share_samples.deserved IS 'Units that it would have got if every share had wanted everything; NULL: a sample of before.';
+
+COMMENT ON COLUMN public.share_samples.lent IS 'Units that it owned and siblings used; NULL: none.';
+
+COMMENT ON COLUMN public.share_samples.borrowed IS 'Units that siblings owned and it used; NULL: none.';
+
 CREATE TABLE public.share_samples_rest (
     at timestamp with time zone NOT NULL,
     pool text NOT NULL,
     share_id integer NOT NULL,
     target double precision NOT NULL,
     held bigint NOT NULL,
-    ready bigint NOT NULL
+    ready bigint NOT NULL,
+    deserved real,
+    lent real,
+    borrowed real
 );
 
 CREATE TABLE public.shares (
@@ -2165,6 +2177,17 @@ WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
 
 COMMENT ON TABLE public.usage_tasks IS 'usage_hours by the day (UTC) and task.';
 
+CREATE TABLE public.user_wait_hours (
+    hour timestamp with time zone NOT NULL,
+    user_name text NOT NULL,
+    bucket integer NOT NULL,
+    jobs bigint NOT NULL,
+    wait_seconds numeric NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE public.user_wait_hours IS 'wait_hours by the user of the task.';
+
 CREATE TABLE public.wait_hours (
     hour timestamp with time zone NOT NULL,
     share_id integer NOT NULL,
@@ -2175,10 +2198,10 @@ CREATE TABLE public.wait_hours (
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
 
-COMMENT ON TABLE public.wait_hours IS 'How long jobs waited from being made to their first claim, by the hour of that claim, known when the first attempt is over. bucket: how many of divvy_wait_bounds are not above it.';
+COMMENT ON TABLE public.wait_hours IS 'How long jobs waited from the submission of their task to their first claim, by the hour of that claim, known when the first attempt is over. bucket: how many of divvy_wait_bounds are not above it.';
 
 CREATE VIEW report.about AS
- SELECT 3 AS version,
+ SELECT 4 AS version,
     u.done AS counted_up_to,
     u.at AS counted_at,
     (u.past IS NULL) AS complete,
@@ -2757,6 +2780,85 @@ COMMENT ON COLUMN report.leases.cpu_seconds IS 'CPU time used so far, as the pil
 COMMENT ON COLUMN report.leases.memory_mb IS 'Peak memory so far, as the pilot last reported.';
 
 COMMENT ON COLUMN report.leases.cancel_reason IS 'Why the pilot was told to end it; NULL when it was not.';
+
+CREATE VIEW report.loans AS
+ SELECT h.at,
+    h.pool,
+    h.share_id,
+    s.path AS share,
+    s.leaf,
+    (h.deserved)::numeric(20,3) AS deserved_units,
+    (((h.held)::numeric / 1000.0))::numeric(20,3) AS held_units,
+    (COALESCE(h.lent, (0)::real))::numeric(20,3) AS lent_units,
+    (COALESCE(h.borrowed, (0)::real))::numeric(20,3) AS borrowed_units
+   FROM (public.share_samples h
+     JOIN public.shares s ON ((s.id = h.share_id)))
+  WHERE (h.deserved IS NOT NULL);
+
+COMMENT ON VIEW report.loans IS 'Samples of what every share lent and borrowed.';
+
+COMMENT ON COLUMN report.loans.at IS 'When the sample was taken.';
+
+COMMENT ON COLUMN report.loans.pool IS 'Resource group: the queues that are shared out together.';
+
+COMMENT ON COLUMN report.loans.share_id IS 'Stable id of the share.';
+
+COMMENT ON COLUMN report.loans.share IS 'Path of the share as it is called now.';
+
+COMMENT ON COLUMN report.loans.leaf IS 'Leaves hold jobs; inner nodes only divide.';
+
+COMMENT ON COLUMN report.loans.deserved_units IS 'Units that it would have got if every share had wanted everything: what it owns and its part of the rest by weight.';
+
+COMMENT ON COLUMN report.loans.held_units IS 'Units that it held. Beyond deserved_units they are parts of others that these did not want.';
+
+COMMENT ON COLUMN report.loans.lent_units IS 'Units that it owned and siblings used.';
+
+COMMENT ON COLUMN report.loans.borrowed_units IS 'Units that siblings owned and it used.';
+
+CREATE VIEW report.loans_now AS
+ SELECT n.at,
+    p.pool,
+    s.id AS share_id,
+    s.path AS share,
+    s.leaf,
+    (n.deserved)::numeric(20,3) AS deserved_units,
+    (((n.held)::numeric / 1000.0))::numeric(20,3) AS held_units,
+    (COALESCE(n.lent, (0)::real))::numeric(20,3) AS lent_units,
+    (COALESCE(n.borrowed, (0)::real))::numeric(20,3) AS borrowed_units
+   FROM ((public.shares s
+     CROSS JOIN ( SELECT DISTINCT q.pool
+           FROM public.queues q
+          WHERE (q.removed_in IS NULL)) p)
+     CROSS JOIN LATERAL ( SELECT h.at,
+            h.deserved,
+            h.held,
+            h.lent,
+            h.borrowed
+           FROM public.share_samples h
+          WHERE ((h.share_id = s.id) AND (h.pool = p.pool))
+          ORDER BY h.at DESC
+         LIMIT 1) n)
+  WHERE ((s.removed_in IS NULL) AND (n.deserved IS NOT NULL));
+
+COMMENT ON VIEW report.loans_now IS 'What every share of the tree in force lends and borrows, by the newest sample.';
+
+COMMENT ON COLUMN report.loans_now.at IS 'When the sample was taken.';
+
+COMMENT ON COLUMN report.loans_now.pool IS 'Resource group: the queues that are shared out together.';
+
+COMMENT ON COLUMN report.loans_now.share_id IS 'Stable id of the share.';
+
+COMMENT ON COLUMN report.loans_now.share IS 'Path of the share.';
+
+COMMENT ON COLUMN report.loans_now.leaf IS 'Leaves hold jobs; inner nodes only divide.';
+
+COMMENT ON COLUMN report.loans_now.deserved_units IS 'Units that it would get if every share wanted everything: what it owns and its part of the rest by weight.';
+
+COMMENT ON COLUMN report.loans_now.held_units IS 'Units that it holds. Beyond deserved_units they are parts of others that these do not want.';
+
+COMMENT ON COLUMN report.loans_now.lent_units IS 'Units that it owns and siblings use.';
+
+COMMENT ON COLUMN report.loans_now.borrowed_units IS 'Units that siblings own and it uses.';
 
 CREATE VIEW report.node_usage AS
  SELECT u.day,
@@ -3909,6 +4011,29 @@ COMMENT ON COLUMN report.usage_hourly.cpu_seconds IS 'CPU time, as pilots report
 
 COMMENT ON COLUMN report.usage_hourly.share_id IS 'Stable id of the share, never reused.';
 
+CREATE VIEW report.user_waits AS
+ SELECT w.hour,
+    w.user_name,
+    COALESCE((public.divvy_wait_bounds())[w.bucket], (0)::double precision) AS from_seconds,
+    (public.divvy_wait_bounds())[(w.bucket + 1)] AS to_seconds,
+    w.jobs,
+    w.wait_seconds
+   FROM public.user_wait_hours w;
+
+COMMENT ON VIEW report.user_waits IS 'How long jobs waited from the submission of their task to their first claim: a row an hour, user and span of waits.';
+
+COMMENT ON COLUMN report.user_waits.hour IS 'Begin of the hour in which they were claimed first. They are known when the first attempt is over.';
+
+COMMENT ON COLUMN report.user_waits.user_name IS 'Whose tasks they were.';
+
+COMMENT ON COLUMN report.user_waits.from_seconds IS 'They waited so long at least.';
+
+COMMENT ON COLUMN report.user_waits.to_seconds IS 'They waited less than this; NULL: no bound.';
+
+COMMENT ON COLUMN report.user_waits.jobs IS 'So many of them; those that try a piece again are not among them.';
+
+COMMENT ON COLUMN report.user_waits.wait_seconds IS 'Sum of their waits.';
+
 CREATE VIEW report.version_shares AS
  SELECT v.version,
     k.key AS share,
@@ -3967,7 +4092,7 @@ CREATE VIEW report.waits AS
      LEFT JOIN public.shares s ON ((s.id = w.share_id)))
      LEFT JOIN public.queues q ON ((q.id = w.queue_id)));
 
-COMMENT ON VIEW report.waits IS 'How long jobs waited from being made to their first claim: a row an hour, share, queue and span of waits.';
+COMMENT ON VIEW report.waits IS 'How long jobs waited from the submission of their task to their first claim: a row an hour, share, queue and span of waits.';
 
 COMMENT ON COLUMN report.waits.hour IS 'Begin of the hour in which they were claimed first. They are known when the first attempt is over.';
 
@@ -3979,7 +4104,7 @@ COMMENT ON COLUMN report.waits.from_seconds IS 'They waited so long at least.';
 
 COMMENT ON COLUMN report.waits.to_seconds IS 'They waited less than this; NULL: no bound.';
 
-COMMENT ON COLUMN report.waits.jobs IS 'So many of them.';
+COMMENT ON COLUMN report.waits.jobs IS 'So many of them; those that try a piece again are not among them.';
 
 COMMENT ON COLUMN report.waits.wait_seconds IS 'Sum of their waits.';
 
@@ -4197,6 +4322,9 @@ ALTER TABLE ONLY public.usage_state
 
 ALTER TABLE ONLY public.usage_tasks
     ADD CONSTRAINT usage_tasks_pkey PRIMARY KEY (day, task_id, share_id);
+
+ALTER TABLE ONLY public.user_wait_hours
+    ADD CONSTRAINT user_wait_hours_pkey PRIMARY KEY (hour, user_name, bucket);
 
 ALTER TABLE ONLY public.wait_hours
     ADD CONSTRAINT wait_hours_pkey PRIMARY KEY (hour, share_id, queue_id, bucket);
@@ -4459,6 +4587,8 @@ CREATE INDEX usage_tasks_task ON public.usage_tasks USING btree (task_id);
 
 COMMENT ON INDEX public.usage_tasks_task IS 'What a task has used.';
 
+COMMENT ON INDEX public.user_wait_hours_pkey IS 'Target of upserts, stretches of time.';
+
 COMMENT ON INDEX public.wait_hours_pkey IS 'Target of upserts, stretches of time.';
 
 ALTER INDEX public.attempts_job ATTACH PARTITION public.attempts_rest_job_id_attempt_idx;
@@ -4542,6 +4672,10 @@ GRANT SELECT ON TABLE report.judgements TO divvy_reader;
 
 GRANT SELECT ON TABLE report.leases TO divvy_reader;
 
+GRANT SELECT ON TABLE report.loans TO divvy_reader;
+
+GRANT SELECT ON TABLE report.loans_now TO divvy_reader;
+
 GRANT SELECT ON TABLE report.node_usage TO divvy_reader;
 
 GRANT SELECT ON TABLE report.queue_health TO divvy_reader;
@@ -4571,6 +4705,8 @@ GRANT SELECT ON TABLE report.tasks TO divvy_reader;
 GRANT SELECT ON TABLE report.usage_daily TO divvy_reader;
 
 GRANT SELECT ON TABLE report.usage_hourly TO divvy_reader;
+
+GRANT SELECT ON TABLE report.user_waits TO divvy_reader;
 
 GRANT SELECT ON TABLE report.version_shares TO divvy_reader;
 

@@ -20,9 +20,10 @@ func (c *Client) Reports(ctx context.Context) ([]Report, error) {
 	return page.Items, err
 }
 
-// Report answers one, for the time since so long ago, as 7d; empty: a day.
-func (c *Client) Report(ctx context.Context, name, since string) (ReportTable, error) {
+// Report answers one, for the time since so long ago, as 7d; empty: a day. It is broken down by one of its By; empty: it is not.
+func (c *Client) Report(ctx context.Context, name, by, since string) (ReportTable, error) {
 	q := query{}
+	q.set("by", by)
 	q.set("since", since)
 	return get[ReportTable](ctx, c, call{method: http.MethodGet, path: "/v1/reports/" + url.PathEscape(name), query: url.Values(q), repeat: true})
 }

@@ -22,7 +22,7 @@ const forCSV = "csv"
 
 // reportCommand prints a report that has a name.
 func reportCommand(c *cli) *cobra.Command {
-	var since, database string
+	var since, by, database string
 	names := make([]string, 0, len(report.List()))
 	var list strings.Builder
 	for _, r := range report.List() {
@@ -45,11 +45,11 @@ func reportCommand(c *cli) *cobra.Command {
 		if len(args) == 0 {
 			return c.listReports(ctx, cl)
 		}
-		t, err := cl.Report(ctx, args[0], since)
+		t, err := cl.Report(ctx, args[0], by, since)
 		return show(t, args[0], err)
 	})
 	cmd := &cobra.Command{Use: "report [NAME]", Short: "Print a report: usage, waits, fairness, errors, ...", Args: atMost("NAME, the name of a report"),
-		Example: "  divvy report usage --since 7d\n  divvy report days --since 30d -o csv > days.csv\n  divvy report users --since 30d --database postgres://grafana@replica/divvy\n  divvy report",
+		Example: "  divvy report usage --since 7d\n  divvy report days --since 30d -o csv > days.csv\n  divvy report users --since 30d --database postgres://grafana@replica/divvy\n  divvy report errors --by user\n  divvy report",
 		Long: `Print a report. Reports by the hour or day begin with the whole one (UTC) that --since lies in: the heading says what they cover. Without a name, list them:
 
 ` + list.String() + `
@@ -63,26 +63,31 @@ they are read from that server, which may be a replica: then they end with the l
 			if len(args) == 0 {
 				return usagef("--database reads a report: name it; 'divvy report' lists them")
 			}
-			t, err := reportFrom(cmd.Context(), database, args[0], since)
+			t, err := reportFrom(cmd.Context(), database, reportAsk{args[0], by, since})
 			return show(t, args[0], err)
 		}}
 	cmd.Flags().StringVar(&since, "since", "24h", "how far back to look: 90m, 24h, 30d")
+	cmd.Flags().StringVar(&by, "by", "", "break it down: errors by task, user or share; waits by user")
+	_ = cmd.RegisterFlagCompletionFunc("by", fixed("task", "user", "share"))
 	cmd.Flags().StringVar(&database, "database", "", "read from this server instead of asking a daemon: DSN of divvy's database or a replica; the role divvy_reader is enough")
 	return cmd
 }
 
+// reportAsk is which report is wanted, broken down by what, and how far back.
+type reportAsk struct{ name, by, since string }
+
 // reportFrom reads a report from a server, without a daemon.
-func reportFrom(ctx context.Context, dsn, name, since string) (t client.ReportTable, err error) {
-	span, err := shares.ParseDuration(since)
+func reportFrom(ctx context.Context, dsn string, ask reportAsk) (t client.ReportTable, err error) {
+	span, err := shares.ParseDuration(ask.since)
 	if err != nil || span <= 0 {
-		return t, usagef("--since %q: expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", since)
+		return t, usagef("--since %q: expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", ask.since)
 	}
 	pool, err := pg.Open(ctx, dsn, pg.MaxConns(1), pg.Name("divvy report"), pg.ReadOnly())
 	if err != nil {
 		return t, err
 	}
 	defer pool.Close()
-	return report.NewReader(pool).Run(ctx, name, time.Now().Add(-time.Duration(span)))
+	return report.NewReader(pool).Run(ctx, ask.name, ask.by, time.Now().Add(-time.Duration(span)))
 }
 
 func (c *cli) listReports(ctx context.Context, cl *client.Client) error {

@@ -1,22 +1,35 @@
--- How long jobs waited whose first attempt is among the same ones, in the transaction that adds these. A job that ended
--- with it did so in the same transaction, at the same time; else it lives, or ended later.
+-- How long jobs waited whose first attempt is among the same ones, in the transaction that adds these: from the submission of their
+-- task, for who submits waits until they are made too. Those that try a piece again do not count. A job that ended with its first
+-- attempt did so in the same transaction, at the same time; else it lives, or ended later.
 WITH a AS (
-    SELECT a.job_id, a.share_id, a.queue_id, a.claimed_at, a.ended_at
+    SELECT a.job_id, a.task_id, a.share_id, a.queue_id, a.claimed_at, a.ended_at
     FROM attempts a WHERE @past::timestamptz IS NULL AND a.nth > @done::bigint AND a.nth <= @upto::bigint AND a.attempt = 1 AND a.outcome <> 'revoked'
     UNION ALL
-    SELECT a.job_id, a.share_id, a.queue_id, a.claimed_at, a.ended_at
+    SELECT a.job_id, a.task_id, a.share_id, a.queue_id, a.claimed_at, a.ended_at
     FROM attempts a
     WHERE a.nth IS NULL AND a.ended_at >= @past::timestamptz AND a.ended_at < @past::timestamptz + interval '1 hour'
         AND a.attempt = 1 AND a.outcome <> 'revoked'
-), waits AS MATERIALIZED ( -- else each of the three places that read seconds looks for the job again
-    SELECT a.share_id, a.queue_id, a.claimed_at, greatest(extract(epoch FROM a.claimed_at - coalesce(
-        (SELECT e.created_at FROM ended_jobs e WHERE e.id = a.job_id AND e.ended_at = a.ended_at),
-        (SELECT j.created_at FROM jobs j WHERE j.id = a.job_id),
-        (SELECT min(e.created_at) FROM ended_jobs e WHERE e.id = a.job_id AND e.ended_at > a.ended_at))), 0) AS seconds
+), made AS MATERIALIZED ( -- else each of the places that read it looks for the job again. infinity: it tries a piece again
+    SELECT a.task_id, a.share_id, a.queue_id, a.claimed_at, coalesce(
+        (SELECT CASE WHEN e.retry_of IS NULL THEN e.created_at ELSE 'infinity' END FROM ended_jobs e WHERE e.id = a.job_id AND e.ended_at = a.ended_at),
+        (SELECT CASE WHEN j.retry_of IS NULL THEN j.created_at ELSE 'infinity' END FROM jobs j WHERE j.id = a.job_id),
+        (SELECT min(CASE WHEN e.retry_of IS NULL THEN e.created_at ELSE 'infinity' END) FROM ended_jobs e WHERE e.id = a.job_id AND e.ended_at > a.ended_at)
+    ) AS at
     FROM a
+), waits AS MATERIALIZED (
+    SELECT m.share_id, m.queue_id, date_trunc('hour', m.claimed_at, 'UTC') AS hour, t.user_name, w.seconds, width_bucket(w.seconds::float8, divvy_wait_bounds()) AS bucket
+    FROM made m
+    LEFT JOIN LATERAL (SELECT k.user_name, coalesce(k.committed_at, k.created_at) AS at FROM tasks k WHERE k.id = m.task_id) t ON true
+    CROSS JOIN LATERAL (SELECT greatest(extract(epoch FROM m.claimed_at - least(t.at, m.at)), 0) AS seconds) w
+    WHERE m.at <> 'infinity'
+), by_user AS (
+    INSERT INTO user_wait_hours AS w (hour, user_name, bucket, jobs, wait_seconds)
+    SELECT hour, user_name, bucket, count(*), sum(seconds) FROM waits WHERE user_name IS NOT NULL
+    GROUP BY hour, user_name, bucket
+    ON CONFLICT (hour, user_name, bucket) DO UPDATE SET jobs = w.jobs + excluded.jobs, wait_seconds = w.wait_seconds + excluded.wait_seconds
 )
 INSERT INTO wait_hours AS w (hour, share_id, queue_id, bucket, jobs, wait_seconds)
-SELECT date_trunc('hour', claimed_at, 'UTC'), share_id, queue_id, width_bucket(seconds::float8, divvy_wait_bounds()), count(*), sum(seconds)
-FROM waits WHERE seconds IS NOT NULL
-GROUP BY date_trunc('hour', claimed_at, 'UTC'), share_id, queue_id, width_bucket(seconds::float8, divvy_wait_bounds())
+SELECT hour, share_id, queue_id, bucket, count(*), sum(seconds)
+FROM waits
+GROUP BY hour, share_id, queue_id, bucket
 ON CONFLICT (hour, share_id, queue_id, bucket) DO UPDATE SET jobs = w.jobs + excluded.jobs, wait_seconds = w.wait_seconds + excluded.wait_seconds;

@@ -3,7 +3,8 @@ SELECT k.nth::int AS nth, x.*
 FROM unnest(@shares::int[], @shapes::int[]) WITH ORDINALITY AS k (share, shape, nth)
 CROSS JOIN LATERAL (
     (SELECT j.ctid, j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
-        coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
+        coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims,
+        CASE WHEN j.retry_of IS NULL THEN j.created_at END AS first_made
     FROM jobs j
     WHERE j.share_id = k.share AND j.shape_id = k.shape AND j.state = 'ready' AND j.displaced
         -- A look-up a row, whatever the planner thinks of the tables' sizes.
@@ -17,7 +18,8 @@ CROSS JOIN LATERAL (
     ) r
     CROSS JOIN LATERAL (
         SELECT j.ctid, j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
-            coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
+            coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims,
+            CASE WHEN j.retry_of IS NULL THEN j.created_at END AS first_made
         FROM jobs j
         WHERE j.id >= r.low AND j.id <= r.high AND j.share_id = k.share AND j.shape_id = k.shape AND j.place = r.place
             AND j.state = 'ready' AND j.displaced IS NOT TRUE

@@ -3,7 +3,8 @@
 SELECT x.*
 FROM (
     (SELECT j.ctid, j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
-        coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
+        coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims,
+        CASE WHEN j.retry_of IS NULL THEN j.created_at END AS first_made
     FROM jobs j
     WHERE j.share_id = @share::int AND j.shape_id = @shape::int AND j.state = 'ready' AND j.displaced
         AND (j.place, j.id) > (@place::bigint, @id::bigint)
@@ -22,7 +23,8 @@ FROM (
     ) r
     CROSS JOIN LATERAL (
         SELECT j.ctid, j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
-            coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
+            coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims,
+            CASE WHEN j.retry_of IS NULL THEN j.created_at END AS first_made
         FROM jobs j
         WHERE j.id > CASE WHEN r.place = @place::bigint THEN @id::bigint ELSE 0 END AND j.id >= r.low AND j.id <= r.high
             AND j.share_id = @share::int AND j.shape_id = @shape::int AND j.place = r.place AND j.state = 'ready' AND j.displaced IS NOT TRUE

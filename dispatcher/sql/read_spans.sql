@@ -1,9 +1,10 @@
 -- Jobs that were announced behind a window's cursor, as read_on finds them.
 SELECT j.ctid, j.id, j.place, j.task_id, j.attempt, j.priority, j.idx, j.inputs,
-    coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.created_at
+    coalesce(j.first_event, 0) AS first_event, coalesce(j.n_events, 0) AS n_events, j.claims, j.first_made
 FROM unnest(@places::bigint[], @lows::bigint[], @highs::bigint[]) AS s (place, low, high)
 CROSS JOIN LATERAL (
-    (SELECT i.ctid, i.id, i.place, i.task_id, i.attempt, i.priority, i.idx, i.inputs, i.first_event, i.n_events, i.claims, i.created_at
+    (SELECT i.ctid, i.id, i.place, i.task_id, i.attempt, i.priority, i.idx, i.inputs, i.first_event, i.n_events, i.claims,
+        CASE WHEN i.retry_of IS NULL THEN i.created_at END AS first_made
     FROM jobs i
     WHERE i.share_id = @share::int AND i.shape_id = @shape::int AND i.state = 'ready' AND i.displaced
         AND i.place = s.place AND i.id BETWEEN s.low AND s.high
@@ -23,7 +24,8 @@ CROSS JOIN LATERAL (
         ORDER BY high LIMIT 1000000000
     ) r
     CROSS JOIN LATERAL (
-        SELECT i.ctid, i.id, i.place, i.task_id, i.attempt, i.priority, i.idx, i.inputs, i.first_event, i.n_events, i.claims, i.created_at
+        SELECT i.ctid, i.id, i.place, i.task_id, i.attempt, i.priority, i.idx, i.inputs, i.first_event, i.n_events, i.claims,
+            CASE WHEN i.retry_of IS NULL THEN i.created_at END AS first_made
         FROM jobs i
         WHERE i.id >= greatest(r.low, s.low) AND i.id <= least(r.high, s.high)
             AND i.share_id = @share::int AND i.shape_id = @shape::int AND i.place = s.place AND i.state = 'ready' AND i.displaced IS NOT TRUE

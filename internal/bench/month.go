@@ -151,7 +151,7 @@ func (s *stage) askMonth(ctx context.Context, cfg MonthConfig) error {
 	reader := report.NewReader(s.place.pool)
 	for _, is := range report.List() {
 		err := s.timed(is.Name, cfg.Rounds, func() error {
-			_, err := reader.Run(ctx, is.Name, time.Now().Add(-24*time.Hour))
+			_, err := reader.Run(ctx, is.Name, "", time.Now().Add(-24*time.Hour))
 			return err
 		})
 		if err != nil {

@@ -222,7 +222,7 @@ func readReports(ctx context.Context, at *pgxpool.Pool, read *atomic.Int64) erro
 	reader := report.NewReader(at)
 	for {
 		for _, is := range report.List() {
-			_, err := reader.Run(ctx, is.Name, time.Now().Add(-24*time.Hour))
+			_, err := reader.Run(ctx, is.Name, "", time.Now().Add(-24*time.Hour))
 			if ctx.Err() != nil {
 				return nil
 			}

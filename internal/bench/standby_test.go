@@ -47,7 +47,7 @@ func TestStandby(t *testing.T) {
 	}
 	reader := report.NewReader(s.pool)
 	for _, r := range report.List() {
-		got, err := reader.Run(ctx, r.Name, time.Now().Add(-48*time.Hour))
+		got, err := reader.Run(ctx, r.Name, "", time.Now().Add(-48*time.Hour))
 		if err != nil || len(got.Columns) == 0 {
 			t.Errorf("%s: %v", r.Name, err)
 		}
@@ -58,7 +58,7 @@ func TestStandby(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit("after")
-	got, err := reader.Run(ctx, "audit", first.Add(-time.Hour))
+	got, err := reader.Run(ctx, "audit", "", first.Add(-time.Hour))
 	if err != nil || len(got.Rows) != 1 || got.Until.After(first) || got.Until.Before(first.Add(-time.Minute)) {
 		t.Errorf("%d rows until %s, %v; want one, until %s", len(got.Rows), got.Until, err, first)
 	}
@@ -68,7 +68,7 @@ func TestStandby(t *testing.T) {
 	if err := s.level(ctx, p); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := reader.Run(ctx, "audit", first.Add(-time.Hour)); err != nil || len(got.Rows) != 2 || !got.Until.After(first) {
+	if got, err := reader.Run(ctx, "audit", "", first.Add(-time.Hour)); err != nil || len(got.Rows) != 2 || !got.Until.After(first) {
 		t.Errorf("%d rows until %s, %v; want two, until after %s", len(got.Rows), got.Until, err, first)
 	}
 	if _, err := s.pool.Exec(ctx, "SELECT count(*) FROM jobs"); err == nil || !strings.Contains(err.Error(), "permission denied") {

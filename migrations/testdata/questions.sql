@@ -15,3 +15,6 @@ INSERT INTO task_deadlines (task_id, deadline, late_risk, eta, seen_at) VALUES
 UPDATE site_versions SET share_ids = '{"Production": 1, "Production/MC": 2, "Old": 5}' WHERE version = 1;
 INSERT INTO site_versions (version, applied_by, note, source, share_ids, queue_ids) VALUES
     (2, 'ann', 'a test share', '', '{"Production": 1, "Production/MC": 2, "Test": 4}', '{"CERN": 1}');
+INSERT INTO share_samples (at, pool, share_id, target, held, ready, deserved, lent, borrowed) VALUES
+    (now() - interval '9 min', 'default', 2, 50, 50000, 0, 50, NULL, NULL), (now() - interval '8 min', 'default', 2, 10, 10000, 0, 50, 40, NULL),
+    (now() - interval '9 min', 'default', 3, 30, 30000, 0, 30, NULL, NULL), (now() - interval '8 min', 'default', 3, 70, 70000, 0, 30, NULL, 40);

@@ -4,5 +4,5 @@ SELECT c.relname::text AS name, greatest(s.n_live_tup, 0) AS live, greatest(s.n_
     coalesce((SELECT option_value::boolean FROM pg_options_to_table(c.reloptions) WHERE option_name = 'autovacuum_enabled'), true) AS autovacuum
 FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid
 WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN ('jobs', 'leases', 'lease_reports', 'ledger', 'counters', 'counter_lanes', 'tasks', 'pulls',
-    'limits', 'resource_claims', 'retries', 'daemons', 'usage_hours', 'usage_days', 'usage_tasks', 'usage_nodes', 'wait_hours')
+    'limits', 'resource_claims', 'retries', 'daemons', 'usage_hours', 'usage_days', 'usage_tasks', 'usage_nodes', 'wait_hours', 'user_wait_hours')
 ORDER BY c.relname;

@@ -1,4 +1,4 @@
--- How long jobs of each share waited for their first claim, by whole hours. half_within and most_within: the bound of the span
+-- How long jobs of each share waited from submission to their first claim, by whole hours. half_within and most_within: the bound of the span
 -- in which half, and 95 of 100, of them were claimed.
 WITH spans AS (
     SELECT share, from_seconds, to_seconds, sum(jobs) AS jobs, sum(wait_seconds) AS wait_seconds
