@@ -142,7 +142,7 @@ func TestSimSVG(t *testing.T) {
 			lines++
 		}
 	}
-	if want := 3 + 3*2*2; lines != want || strings.Contains(o.out, "NaN") || strings.Contains(o.out, "Inf") {
+	if want := 4 + 4*2*2; lines != want || strings.Contains(o.out, "NaN") || strings.Contains(o.out, "Inf") {
 		t.Errorf("%d lines, want %d: three of the legend, one for each rule, share and panel\n%s", lines, want, o.out)
 	}
 	if again := divvy(t, args...); again != o {

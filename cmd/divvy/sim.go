@@ -25,7 +25,7 @@ func simCommand(c *cli) *cobra.Command {
 type swfFlags struct {
 	site, mapping, pool, rule string
 	slots, limit              int
-	compare                   bool
+	compare, strict           bool
 	seed                      uint64
 	from, every               string
 	output                    string
@@ -58,6 +58,7 @@ and labels.partition as the numbers of the trace. docs/simulation.md has the mod
 	fl.StringVar(&f.pool, "pool", site.DefaultPool, "resource group that figures of the site are taken for")
 	fl.StringVar(&f.rule, "rule", "divvy", "who is next: "+ruleNames())
 	fl.BoolVar(&f.compare, "compare", false, "all rules, side by side")
+	fl.BoolVar(&f.strict, "strict", false, "refuse a trace with broken records; else they are left out and counted")
 	fl.Uint64Var(&f.seed, "seed", 0, "shuffle jobs that arrive in the same second; 0 = as in the file")
 	fl.StringVar(&f.from, "from", "0s", "leave out what was submitted earlier than this after the beginning, such as 30d")
 	fl.IntVar(&f.limit, "limit", 0, "at most so many jobs; 0 = all")

@@ -22,8 +22,8 @@ const (
 const svgStyle = `<style>
 text{font:12px system-ui,sans-serif;fill:#24292f}.head{font-size:15px;font-weight:600}.name{font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}
 .page{fill:#fff}.grid{stroke:#d0d7de;stroke-width:1}.zero{stroke:#6e7781;stroke-width:1}.due{fill:#d0d7de}.line{fill:none;stroke-width:1.6}
-.r0{stroke:#0969da}.r1{stroke:#bc4c00;stroke-dasharray:7 3}.r2{stroke:#1a7f37;stroke-dasharray:2 2.5}
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#30363d}.zero{stroke:#8b949e}.due{fill:#3d444d}.r0{stroke:#58a6ff}.r1{stroke:#f0883e}.r2{stroke:#56d364}}
+.r0{stroke:#0969da}.r1{stroke:#bc4c00;stroke-dasharray:7 3}.r2{stroke:#1a7f37;stroke-dasharray:2 2.5}.r3{stroke:#8250df;stroke-dasharray:10 3 2 3}
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#30363d}.zero{stroke:#8b949e}.due{fill:#3d444d}.r0{stroke:#58a6ff}.r1{stroke:#f0883e}.r2{stroke:#56d364}.r3{stroke:#bc8cff}}
 </style>
 `
 

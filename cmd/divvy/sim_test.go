@@ -43,10 +43,10 @@ func TestSimJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatalf("%v\n%+v", err, o)
 	}
-	if len(r.Runs) != 3 || r.Jobs != 9 || r.LeftOut["run time unknown"] != 1 || r.Seed != 7 {
+	if len(r.Runs) != 4 || r.Jobs != 9 || r.LeftOut["run time unknown"] != 1 || r.Seed != 7 {
 		t.Errorf("%+v", r)
 	}
-	for i, name := range []string{"divvy", "ratio", "fifo"} {
+	for i, name := range []string{"divvy", "ratio", "fifo", "easy"} {
 		run := r.Runs[i]
 		if run.Rule != name || run.Slots != 8 || run.Shares[0].Started != 9 || run.Fairness.Refused != 0 || len(run.Shares) != 5 {
 			t.Errorf("%+v", run)
@@ -88,6 +88,10 @@ func TestSimExitCodes(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("; MaxProcs: 4\n1 2 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	damaged := filepath.Join(t.TempDir(), "damaged.swf")
+	if err := os.WriteFile(damaged, []byte("; MaxProcs: 4\n1 2 3\n1 0 0 10 1 10 -1 1 10 -1 1 1 1 1 1 1 -1 -1 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	headless := filepath.Join(t.TempDir(), "headless.swf")
 	if err := os.WriteFile(headless, []byte("1 0 0 10 1 10 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -103,7 +107,7 @@ func TestSimExitCodes(t *testing.T) {
 		"no share":       {[]string{"swf", simTrace}, exitUsage, "which share does a job belong to?"},
 		"format":         {append([]string{"swf", simTrace, "-o", "xml"}, byGroup...), exitUsage, "use table, json, yaml, csv, plot or svg"},
 		"wide":           {append([]string{"swf", simTrace, "-o", "wide"}, byGroup...), exitUsage, "unknown output format"},
-		"rule":           {append([]string{"swf", simTrace, "--rule", "lottery"}, byGroup...), exitUsage, "use divvy, ratio or fifo"},
+		"rule":           {append([]string{"swf", simTrace, "--rule", "lottery"}, byGroup...), exitUsage, "use divvy, ratio, fifo or easy"},
 		"map":            {[]string{"swf", simTrace, "--map", "g{gid}"}, exitUsage, "expected share=PATH"},
 		"map to nothing": {[]string{"swf", simTrace, "--map", "share=a//b"}, exitUsage, "name: is empty"},
 		"slots":          {append([]string{"swf", simTrace, "--slots", "-1"}, byGroup...), exitUsage, "--slots -1"},
@@ -112,6 +116,8 @@ func TestSimExitCodes(t *testing.T) {
 		"no slots":       {append([]string{"swf", headless}, byGroup...), exitUsage, "--slots is needed"},
 		"missing trace":  {append([]string{"swf", "/nonexistent.swf"}, byGroup...), exitFailed, "no such file"},
 		"bad trace":      {append([]string{"swf", broken}, byGroup...), exitFailed, "broken.swf:2: 3 columns; a record has 18"},
+		"damaged":        {append([]string{"swf", damaged}, byGroup...), exitOK, "divvy: 1 broken record left out, the first: " + damaged + ":2: 3 columns"},
+		"strict":         {append([]string{"swf", damaged, "--strict"}, byGroup...), exitFailed, "damaged.swf:2: 3 columns; a record has 18"},
 		"bad site":       {[]string{"swf", simTrace, "--site", "testdata/site.yml"}, exitFailed, "testdata/site.yml"},
 		"unknown share": {[]string{"swf", simTrace, "--site", simSite, "--map", "share=g{gid}"}, exitFailed,
 			"small.swf:7: the site has no share \"g1\" (4 jobs)\nsmall.swf:11: the site has no share \"g2\" (4 jobs)"},

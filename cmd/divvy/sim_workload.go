@@ -30,9 +30,12 @@ func (c *cli) readWorkload(file string, f swfFlags) (workload, error) {
 	if err != nil {
 		return workload{}, err
 	}
-	trace, err := swf.Read(name, bytes.NewReader(src))
+	trace, err := swf.Read(name, bytes.NewReader(src), f.strict)
 	if err != nil {
 		return workload{}, err
+	}
+	if trace.NBroken > 0 {
+		fmt.Fprintf(c.err, "divvy: %s left out, the first: %v; --strict refuses the file and has more\n", plural(int64(trace.NBroken), "broken record"), trace.Broken[0])
 	}
 	w := workload{name: name}
 	records := f.part(trace.Records)
@@ -45,6 +48,9 @@ func (c *cli) readWorkload(file string, f swfFlags) (workload, error) {
 	}
 	if w.jobs, w.left, err = swf.Jobs(name, records, w.tree, by); err != nil {
 		return workload{}, hintf(err, "%s", f.shareHint(w.tree))
+	}
+	if trace.NBroken > 0 {
+		w.left["broken"] = trace.NBroken
 	}
 	if len(w.jobs) == 0 {
 		return workload{}, hintf(fmt.Errorf("%s: %w", name, errNoJob), "%d records, %d of them between --from and --limit%s", len(trace.Records), len(records), leftOut(w.left))

@@ -3,7 +3,7 @@
 // calls as well.
 //
 //	[]Job ──Run──▶ Engine ──Result──▶ delivered and target over time, waits, fairness (sharing.md §7)
-//	                ▲ └─▶ Rule: divvy, ratio, fifo
+//	                ▲ └─▶ Rule: divvy, ratio, fifo, easy
 //	                └── or a replay: whoever has recorded what happened
 //
 // Package swf below it reads traces.
@@ -18,7 +18,7 @@
 //     being known here. It keeps its turn until then, for otherwise a share with narrow jobs would take every unit that
 //     comes free. Meanwhile others may start, again by the rule, that fit and do not delay it: they end before, or leave
 //     it its units. So wide jobs do not starve, and few units are idle. In a leaf nobody overtakes. The same
-//     holds under every rule.
+//     holds under every rule but EASY, under which all that does not delay the head of the one line overtakes.
 //  4. Leaves whose next job pool.Admits refuses (a max, a limit of lending or borrowing) have no turn under any rule.
 //  5. Targets are the solver's at R = Capacity, with D(leaf) = min(max, held + ready): exact at every moment between
 //     two events, for every rule. What a rule is measured by is not what it picks by, but for divvy and ratio.

@@ -13,16 +13,21 @@ type Rule interface {
 	// Next is the leaf whose next job is in turn, whether or not that job fits the free units; false if no leaf
 	// contends. It is one of e.Contenders.
 	Next(e *Engine) (leaf int, ok bool)
+	// Backfills says that all jobs stand in one line, and that Run lets those overtake, of any leaf, that do not delay its head.
+	Backfills() bool
 }
 
 // Rules are all of them, divvy's own first.
-var Rules = []Rule{Divvy{}, Ratio{}, FIFO{}}
+var Rules = []Rule{Divvy{}, Ratio{}, FIFO{}, EASY{}}
 
 // Divvy is the rule of the dispatcher: the largest target − held at each level (sharing.md §2).
 type Divvy struct{}
 
 // Name is divvy.
 func (Divvy) Name() string { return "divvy" }
+
+// Backfills is false.
+func (Divvy) Backfills() bool { return false }
 
 // Next is shares.Pool.Choose.
 func (Divvy) Next(e *Engine) (leaf int, ok bool) {
@@ -36,6 +41,9 @@ type Ratio struct{}
 
 // Name is ratio.
 func (Ratio) Name() string { return "ratio" }
+
+// Backfills is false.
+func (Ratio) Backfills() bool { return false }
 
 // Next walks down by ratios.
 func (Ratio) Next(e *Engine) (leaf int, ok bool) {
@@ -70,6 +78,9 @@ type FIFO struct{}
 // Name is fifo.
 func (FIFO) Name() string { return "fifo" }
 
+// Backfills is false.
+func (FIFO) Backfills() bool { return false }
+
 // Next is the leaf of the job at the head of the line.
 func (FIFO) Next(e *Engine) (leaf int, ok bool) {
 	best := -1
@@ -80,3 +91,15 @@ func (FIFO) Next(e *Engine) (leaf int, ok bool) {
 	}
 	return best, best >= 0
 }
+
+// EASY is FIFO with the backfill of the scheduler of that name (Lifka, The ANL/IBM SP Scheduling System, 1995): the job at the head of
+// the line has a reservation for the moment at which it will fit, and of those behind it, of any share, all start in
+// their order that fit now and either end before that moment or leave the head its units. Reservations are made anew
+// at each event. Run times are known, as they are to the other rules; EASY proper goes by what users ask for.
+type EASY struct{ FIFO }
+
+// Name is easy.
+func (EASY) Name() string { return "easy" }
+
+// Backfills is true.
+func (EASY) Backfills() bool { return true }

@@ -26,7 +26,8 @@ type run struct {
 	progress func(started int) error
 	lines    []queue[Job] // by node; leaves only
 	ends     queue[end]
-	promised *promise // the job in turn that did not fit
+	promised *promise  // the job in turn that did not fit
+	oneLine  *backfill // of a rule that backfills; else nil
 	nStarted int
 	overtook int
 }
@@ -35,9 +36,11 @@ type run struct {
 // instant keep theirs unless the seed says otherwise. A job that is wider than the capacity or than a max above it is
 // counted as Never and otherwise left out; one that limits of lending and borrowing never let start is Stuck. Errors: a job that makes no sense,
 // or that of Progress.
-func Run(c Config, jobs []Job) (Result, error) {
-	r := newRun(c)
-	arrivals, never, err := r.admit(jobs, c.Seed)
+func Run(c Config, jobs []Job) (Result, error) { return newRun(c).play(jobs, c.Seed) }
+
+// play is Run.
+func (r *run) play(jobs []Job, seed uint64) (Result, error) {
+	arrivals, never, err := r.admit(jobs, seed)
 	if err != nil {
 		return Result{}, err
 	}
@@ -55,7 +58,7 @@ func Run(c Config, jobs []Job) (Result, error) {
 		out.Shares[i].Never = n
 	}
 	for _, leaf := range r.leaves {
-		r.tree.Up(leaf, func(node int) { out.Shares[node].Stuck += len(r.lines[leaf].items) })
+		r.tree.Up(leaf, func(node int) { out.Shares[node].Stuck += r.stuck(leaf) })
 	}
 	return out, nil
 }
@@ -98,6 +101,9 @@ func (r *run) admit(jobs []Job, seed uint64) (arrivals []Job, never []int, err e
 		j.Seq = int64(i)
 		j.place = r.tree.Nodes[j.Leaf].Plan.Aging.Place(j.Priority, time.Unix(0, 0).Add(j.At))
 	}
+	if r.rule.Backfills() {
+		r.oneLine = newBackfill(arrivals)
+	}
 	return arrivals, never, nil
 }
 
@@ -139,6 +145,9 @@ func (r *run) arrive(j Job) {
 	line := &r.lines[j.Leaf]
 	line.push(j)
 	r.AddReady(j.Leaf, j.Units)
+	if r.oneLine != nil {
+		r.oneLine.arrive(j)
+	}
 	if line.first().Seq == j.Seq && (r.promised == nil || r.promised.job.Leaf != j.Leaf) {
 		r.SetHead(j)
 	}
@@ -147,6 +156,9 @@ func (r *run) arrive(j Job) {
 // startAll starts jobs until none is ready or the one in turn does not fit; then others may use what is free as far
 // as that does not delay it.
 func (r *run) startAll() error {
+	if r.oneLine != nil {
+		return r.startLine()
+	}
 	for r.nHead > 0 && r.Free() > 0 {
 		if r.promised != nil {
 			if kept, err := r.keep(); !kept || err != nil {
@@ -187,6 +199,9 @@ func (r *run) start(j Job) error {
 }
 
 func (r *run) showHead(leaf int) {
+	if r.oneLine != nil {
+		r.dropStarted(leaf)
+	}
 	if line := &r.lines[leaf]; len(line.items) > 0 {
 		r.SetHead(*line.first())
 	} else {

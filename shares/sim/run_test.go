@@ -113,15 +113,32 @@ func TestWaits(t *testing.T) {
 			map[string]string{"A": "0s", "B": "9s 18s"}, 25},
 		"max holds back": {[]shares.Spec{capped(share("A", 1), 1000), share("B", 1)}, 2, []of{{path: "A", run: 10, n: 2}}, FIFO{},
 			map[string]string{"A": "0s 10s"}, 20},
+		// B's later job ends before 10, when the one in turn will fit.
+		"easy overtakes in a share": {ab, 4, []of{{path: "A", run: 10, cores: 3}, {path: "B", at: 1, run: 10, cores: 4}, {path: "B", at: 2, run: 5}}, EASY{},
+			map[string]string{"A": "0s", "B": "0s 9s"}, 20},
+		// It would end at 11.
+		"easy delays nobody": {ab, 4, []of{{path: "A", run: 10, cores: 3}, {path: "B", at: 1, run: 10, cores: 4}, {path: "B", at: 2, run: 9}}, EASY{},
+			map[string]string{"A": "0s", "B": "9s 18s"}, 29},
+		// The one slot that B's job of 3 leaves is for one of A's two.
+		"easy into what is left": {ab, 4, []of{{path: "A", run: 10, cores: 2}, {path: "B", at: 1, run: 10, cores: 3}, {path: "A", at: 2, run: 30, n: 2}}, EASY{},
+			map[string]string{"A": "0s 0s 18s", "B": "9s"}, 50},
+		// Ten slots. J2 will fit at 10, and leaves 2. J3 is wider than these and would end at 22; J4 ends at 10 just so; J5 does not
+		// fit the slot that is free then; J6 fits it, and one is left beside J2. At 10 J2 starts; J3 will fit at 20; J5 is wider
+		// than the slot that is free. At 20 both start.
+		"easy by hand": {[]shares.Spec{share("J1", 1), share("J2", 1), share("J3", 1), share("J4", 1), share("J5", 1), share("J6", 1)}, 10,
+			[]of{{path: "J1", run: 10, cores: 6}, {path: "J2", at: 1, run: 10, cores: 8}, {path: "J3", at: 2, run: 20, cores: 4},
+				{path: "J4", at: 3, run: 7, cores: 3}, {path: "J5", at: 4, run: 30, cores: 2}, {path: "J6", at: 5, run: 100}}, EASY{},
+			map[string]string{"J1": "0s", "J2": "9s", "J3": "18s", "J4": "0s", "J5": "16s", "J6": "0s"}, 105},
+		"easy knows max": {[]shares.Spec{capped(share("A", 1), 1000), share("B", 1)}, 2, []of{{path: "A", run: 10, n: 2}, {path: "B", run: 10, cores: 1}}, EASY{},
+			map[string]string{"A": "0s 10s", "B": "0s"}, 20},
 		"no time at all": {ab, 1, []of{{path: "A", run: 0, n: 3}, {path: "B", at: 7, run: 1}}, Ratio{},
 			map[string]string{"A": "0s 0s 0s", "B": "0s"}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := built(t, c.specs...)
-			var e *Engine
 			waits := map[string]string{}
-			watched := watch{Rule: c.rule, saw: func(seen *Engine) { e = seen }}
-			r, err := Run(Config{Tree: tree, Capacity: shares.Units(c.slots) * 1000, Rule: watched}, jobsOf(t, tree, c.jobs))
+			e := newRun(Config{Tree: tree, Capacity: shares.Units(c.slots) * 1000, Rule: c.rule})
+			r, err := e.play(jobsOf(t, tree, c.jobs), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

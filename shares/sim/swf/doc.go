@@ -5,15 +5,16 @@
 //	1 0 308434 31405 30 31405 -1 30 37980 -1 1 1 1 -1 -1 1 -1 -1
 //
 // A line is a record of 18 columns: job, submit, wait, run time, processors, CPU time of a processor, memory, requested
-// processors, time and memory, status, user, group, executable, queue, partition, preceding job, think time. Times are
-// seconds, submit counts from the beginning of the trace, -1 is unknown. Lines that begin with ; are comments.
+// processors, time and memory, status, user, group, executable, queue, partition, preceding job, think time. Columns
+// behind them are passed over. Times are seconds, submit counts from the beginning of the trace, -1 is unknown. Lines
+// that begin with ; are comments.
 //
 // # Promises
 //
-//  1. Everything wrong with a file is reported at once, with file:line, what is wrong and what would be right, up to
-//     MaxProblems lines. No input makes Read panic (fuzzed).
+//  1. Records with something broken in a column that is used are left out and counted, or, where Read is strict, the
+//     error: with file:line, what is wrong and what would be right, up to MaxProblems. No input makes Read panic (fuzzed).
 //  2. Records come in the order of the file. Where columns that a simulation needs are unknown others stand in: the
 //     CPU time of a processor for the run time, the requested processors for those given. Record.Unusable says what
 //     no other column could make good.
-//  3. The wait of the trace is read and used for nothing: waits are what a simulation is about.
+//  3. What is in a column that is not used, as the wait, the memory or the requested time, does not matter.
 package swf

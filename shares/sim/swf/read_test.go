@@ -16,7 +16,7 @@ func small(t testing.TB) *Trace {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	trace, err := Read("small.swf", f)
+	trace, err := Read("small.swf", f, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestRead(t *testing.T) {
 	if trace.MaxProcs != 8 || len(trace.Records) != 10 {
 		t.Fatalf("MaxProcs %d, %d records", trace.MaxProcs, len(trace.Records))
 	}
-	want := Record{Line: 8, Job: 2, Run: 3600, Processors: 4, CPU: 3599.5, Requested: 4, Status: 1, User: 11, Group: 1, Executable: 1, Queue: 1, Partition: -1}
+	want := Record{Line: 8, Job: 2, Run: 3600, Processors: 4, CPU: 3599.5, Requested: 4, User: 11, Group: 1, Executable: 1, Queue: 1, Partition: -1}
 	if got := trace.Records[1]; got != want {
 		t.Errorf("%+v\nwant\n%+v", got, want)
 	}
@@ -70,30 +70,62 @@ func TestReadProblems(t *testing.T) {
 	const good = "1 0 0 10 1 10 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"
 	for name, c := range map[string]struct{ src, want string }{
 		"columns":  {"; head\n" + good + "1 2 3\n", "t.swf:3: 3 columns; a record has 18"},
-		"word":     {strings.Replace(good, "1 0 0 10", "1 0 x 10", 1), `t.swf:1: column 3, wait time, is "x": want a whole number, at least 0, or -1 for unknown`},
+		"word":     {strings.Replace(good, "1 0 0 10", "1 0 0 x", 1), `t.swf:1: column 4, run time, is "x": want a whole number, at least 0, or -1 for unknown`},
 		"fraction": {strings.Replace(good, "1 0 0 10", "1 0.5 0 10", 1), `column 2, submit time, is "0.5"`},
 		"minus":    {strings.Replace(good, "1 0 0 10", "1 -7 0 10", 1), `column 2, submit time, is "-7"`},
 		"large":    {strings.Replace(good, "1 0 0 10", "1 0 0 99999999999", 1), `column 4, run time, is "99999999999"`},
-		"nan":      {strings.Replace(good, "10 -1 1 10", "NaN -1 1 10", 1), `column 6, CPU time, is "NaN": want a number`},
+		"nan":      {strings.Replace(good, "10 1 10 -1 1 10", "-1 1 NaN -1 1 10", 1), `column 6, CPU time, is "NaN": want a number`},
 		"empty":    {"", "t.swf:1: no record"},
 		"head":     {"; MaxProcs: 4\n\n", "t.swf:2: no record"},
 		"long":     {good + strings.Repeat("1 ", maxLine), "t.swf:2: the line is longer than 65536 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trace, err := Read("t.swf", strings.NewReader(c.src))
+			trace, err := Read("t.swf", strings.NewReader(c.src), true)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%+v, %v; want %s", trace, err, c.want)
 			}
 		})
 	}
-	_, err := Read("t.swf", strings.NewReader(strings.Repeat("x\n", 100)))
+	_, err := Read("t.swf", strings.NewReader(strings.Repeat("x\n", 100)), true)
 	var problems Problems
 	if !errors.As(err, &problems) || len(problems) != MaxProblems || problems[4].Line != 5 {
 		t.Errorf("%v", err)
 	}
 	broken := errors.New("broken disk")
-	if _, err := Read("t.swf", iotest.ErrReader(broken)); !errors.Is(err, broken) {
+	if _, err := Read("t.swf", iotest.ErrReader(broken), false); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
+	}
+}
+
+// What archives hold: columns behind the 18th, figures of any size and form in columns that are not used or not needed, and
+// broken records among good ones.
+func TestReadArchives(t *testing.T) {
+	const src = `; MaxProcs: 128
+1 0 0 10 1 10 -1 1 10 -1 1 1 1 1 1 1 -1 -1 0.5 node7
+2 5 4294967296 10 1 9999999999 4.3e12 9999999999 99999999999 x 9 1 1 1 1 1 8589934592 -7
+3 6 0 10 1 10
+9000000000 7 0 10 2 10 -1 2 10 -1 1 9000000001 1 1 1 1 -1 -1
+5 8 0 99999999999 2 10 -1 2 10 -1 1 1 1 1 1 1 -1 -1
+6 9 0 -1 2 99999999999 -1 2 10 -1 1 1 1 1 1 1 -1 -1
+`
+	trace, err := Read("t.swf", strings.NewReader(src), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trace.Records) != 3 || trace.NBroken != 3 || len(trace.Broken) != 3 || trace.Broken[0].Line != 4 {
+		t.Fatalf("%d records, %d broken: %v", len(trace.Records), trace.NBroken, trace.Broken)
+	}
+	for i, want := range []Record{{Line: 2, Job: 1, CPU: 10, Requested: 1, User: 1}, {Line: 3, Job: 2, Submit: 5, CPU: -1, Requested: -1, User: 1},
+		{Line: 5, Job: 9000000000, Submit: 7, CPU: 10, Requested: 2, User: 9000000001}} {
+		want.Run, want.Processors = 10, max(1, want.Requested)
+		want.Group, want.Executable, want.Queue, want.Partition = 1, 1, 1, 1
+		if trace.Records[i] != want {
+			t.Errorf("%+v, want %+v", trace.Records[i], want)
+		}
+	}
+	var problems Problems
+	if _, err := Read("t.swf", strings.NewReader(src), true); !errors.As(err, &problems) || len(problems) != 3 {
+		t.Errorf("strict: %v", err)
 	}
 }
 
@@ -107,7 +139,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("; MaxProcs: -1\n1 0 0 1 1 1e3 -1 1 1 -1 1 1 1 1 1 1 -1 -1")
 	f.Add("1 0 0\n\x00")
 	f.Fuzz(func(t *testing.T, src string) {
-		trace, err := Read("f.swf", strings.NewReader(src))
+		trace, err := Read("f.swf", strings.NewReader(src), false)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f.swf:") {
 				t.Errorf("%v names no place", err)

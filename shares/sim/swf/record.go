@@ -15,12 +15,10 @@ type Record struct {
 	Line       int // in the file, from 1
 	Job        int64
 	Submit     int64   // seconds from the beginning of the trace
-	Wait       int64   // seconds
 	Run        int64   // seconds
 	Processors int64   // given
 	CPU        float64 // seconds of each processor, on average
 	Requested  int64   // processors
-	Status     int64
 	User       int64
 	Group      int64
 	Executable int64
