@@ -232,7 +232,7 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 
 // sign puts the request id on p, the error into the exchange, and Retry-After into the header.
 func (s *server) sign(w http.ResponseWriter, p *Problem, err error) {
-	if x, ok := w.(*exchange); ok {
+	if x := exchangeOf(w); x != nil {
 		p.RequestID, x.err = x.id, err
 	}
 	if p.RetryAfterS > 0 {

@@ -57,6 +57,20 @@ func (x *exchange) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
+// exchangeOf finds the exchange below what others have wrapped around it; nil: there is none.
+func exchangeOf(w http.ResponseWriter) *exchange {
+	for {
+		switch of := w.(type) {
+		case *exchange:
+			return of
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = of.Unwrap()
+		default:
+			return nil
+		}
+	}
+}
+
 type exchangeKey struct{}
 
 // exchangeIn finds the exchange that huma's handlers carry in their context.

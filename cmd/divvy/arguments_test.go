@@ -20,8 +20,8 @@ func TestArguments(t *testing.T) {
 	}
 	t.Setenv("DIVVY_SERVER", "http://127.0.0.1:1")
 	for line, want := range map[string]string{
-		"shares why":                              "shares why needs A, the path of a share, and B, the path of the other share\n  Example: divvy shares why Production/MC",
-		"shares why A":                            "shares why needs B, the path of the other share\n  Example: ",
+		"shares why":                              "shares why needs SHARE, the path of a share, and SHARE, the path of the other\n  Example: divvy shares why Production/MC",
+		"shares why A":                            "shares why needs SHARE, the path of the other\n  Example: ",
 		"shares why A B C":                        `shares why takes 2 arguments: "C" is too much` + "\n  Example: ",
 		"shares why A B --last -1":                "--last -1: expected 1 to 100000 decisions",
 		"shares why A B --last x":                 `--last "x": expected a whole number`,
