@@ -29,7 +29,7 @@ type Timing struct {
 	Patience   time.Duration // a pull waits so long beyond its wait for the database before it gives up (10 s)
 	DaemonTTL  time.Duration // a daemon that was not seen for it is closed (15 s)
 	Grace      time.Duration // leases run out no sooner after a time in which they could not be renewed, see sparing; 0: at once
-	Making     time.Duration // pulls wait for jobs to be made while nobody makes any (500 ms), and ten times as long in all
+	Making     time.Duration // pulls wait for jobs to be made while nobody makes any (1 s); for those of one share five times as long
 	LocalWait  time.Duration // jobs that prefer to be near their inputs come last elsewhere for it (10 min)
 }
 
@@ -45,7 +45,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Statement, 10*time.Second)
 	set(&t.Patience, 10*time.Second)
 	set(&t.DaemonTTL, 15*time.Second)
-	set(&t.Making, 500*time.Millisecond)
+	set(&t.Making, time.Second)
 	set(&t.LocalWait, 10*time.Minute)
 	return t
 }

@@ -278,7 +278,7 @@ func (s *state) setBacklog(key windowKey, n int64) {
 	}
 	s.touch(w.leaf, (was > 0) != (w.groupWaits() > 0))
 	if w.group.coming == 0 {
-		w.group.passed = false
+		w.group.passed, w.group.asked = false, time.Time{}
 	}
 	if w.group.unmade() != awaited {
 		s.making.asked = time.Time{} // what was waited for until now is another thing

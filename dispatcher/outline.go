@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/divvyhq/divvy/shares"
 )
@@ -102,11 +103,12 @@ type group struct {
 	outline *outline
 	plain   *window // of the shape that asks for no resource and names no user; nil: there is none
 	heads   map[headsKey]*heads
-	kinds   int64  // of slots that there were when heads were made
-	waits   int64  // jobs of all its windows that are ready or to come
-	coming  int64  // of them, those to come
-	passed  bool   // pulls do not wait for these, see making
-	sum     *group // that they are counted in as well; nil: none
+	kinds   int64     // of slots that there were when heads were made
+	waits   int64     // jobs of all its windows that are ready or to come
+	coming  int64     // of them, those to come
+	passed  bool      // pulls do not wait for these, see makingMost
+	asked   time.Time // when one first did
+	sum     *group    // that they are counted in as well; nil: none
 }
 
 // group finds or makes the group of an outline on a leaf.

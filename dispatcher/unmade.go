@@ -9,12 +9,12 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// makingMost is how many times Timing.Making one pull waits for jobs to be made. Jobs that are not made yet are work like any
-// other: a leaf that has some to come of an outline, and none ready, contends, and when it comes first the pull waits until a
-// generator has made some. That is bounded. When nobody makes anything for Timing.Making pulls pass all such leaves until
-// somebody does. Whom a pull passes after makingMost of it is not waited for again before jobs of it are made: its generator may
-// hang, or find no piece to make.
-const makingMost = 10
+// makingMost is how many times Timing.Making a leaf is waited for. Jobs that are not made yet are work like any other: a leaf
+// that has some to come of an outline, and none ready, contends, and when it comes first the pull waits until a generator has
+// made some. That is bounded. When nobody makes anything for Timing.Making pulls pass all such leaves until somebody does, and
+// so does a pull that is as late as makingMost beyond its own wait. A leaf that is not made within makingMost is not waited
+// for again before it has been: its generator may hang, or find no piece to make.
+const makingMost = 5
 
 // making is what is known of generators while pulls wait for them. Guarded by Dispatcher.mu.
 type making struct {
@@ -45,15 +45,18 @@ func (c *contenders) unmade(leaf int) bool {
 
 // patient says whether the pull waits for jobs to be made; if not, the group is passed.
 func (s *state) patient(p *pull, g *group, n *needs) bool {
-	now := time.Now()
+	now, most := time.Now(), makingMost*s.making.pause
 	if s.making.asked.IsZero() {
 		s.making.asked = now
 	}
-	stands := now.Sub(s.making.asked) >= s.making.pause
-	if !stands && now.Sub(p.arrived) < makingMost*s.making.pause {
+	if g.asked.IsZero() {
+		g.asked = now
+	}
+	late := now.Sub(g.asked) >= most
+	if !late && now.Sub(s.making.asked) < s.making.pause && now.Sub(p.until) < most {
 		return true
 	}
-	if stands {
+	if !late {
 		s.making.passed = append(s.making.passed, g)
 	}
 	n.passed++
@@ -85,7 +88,7 @@ func (s *state) fewerToCome(w *window, n int64) {
 		}
 	}
 	if w.group != nil {
-		w.group.passed = false
+		w.group.passed, w.group.asked = false, time.Time{}
 	}
 	if w.backlog > 0 {
 		s.setBacklog(w.key, max(0, w.backlog-n))

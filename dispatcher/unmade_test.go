@@ -87,16 +87,20 @@ func TestPullPassesJobsThatNobodyMakes(t *testing.T) {
 	if d.state.made(); !groupOf("B").unmade() || len(d.state.making.passed) != 0 {
 		t.Error("B is not waited for though somebody makes jobs")
 	}
-	old, n := &pull{arrived: time.Now().Add(-time.Hour)}, newNeeds(0)
-	if d.state.making.pause = time.Hour; d.state.patient(&pull{arrived: time.Now()}, groupOf("B"), n) == false {
-		t.Error("a new pull does not wait")
-	}
-	d.state.making.pause = time.Minute
-	if d.state.patient(old, groupOf("B"), n) || groupOf("B").unmade() {
-		t.Error("an old pull goes on waiting")
-	}
-	if d.state.made(); groupOf("B").unmade() {
-		t.Error("B is waited for again, though its pull waited for so long and others were made")
+	d.state.making.pause = time.Hour
+	ago := func(hours time.Duration) time.Time { return time.Now().Add(-hours * time.Hour) }
+	b, n := groupOf("B"), newNeeds(0)
+	for _, c := range []struct {
+		until, asked    time.Time // of the pull, of B
+		waits, restored bool
+	}{{ago(0), time.Time{}, true, true}, {ago(4), ago(4), true, true}, {ago(5), ago(4), false, true}, {ago(-1), ago(5), false, false}} {
+		b.asked = c.asked
+		if waits := d.state.patient(&pull{until: c.until}, b, n); waits != c.waits || b.unmade() != waits {
+			t.Errorf("waits %v, want %+v", waits, c)
+		}
+		if d.state.made(); b.unmade() != c.restored {
+			t.Errorf("when others were made B is waited for: %v, want %+v", b.unmade(), c)
+		}
 	}
 }
 
