@@ -94,6 +94,7 @@ var known = []struct {
 	{dispatcher.ErrStopping, code{status: 503, name: "stopping", title: "The daemon stops", retryIn: 2}},
 	{dispatcher.ErrInvalid, codeInvalid},
 	{generator.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},
+	{dispatcher.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},
 	{generator.ErrSiteChanged, code{status: 503, name: "site_changed", title: "The site has just changed", retryIn: 1}},
 	{generator.ErrState, code{status: 409, name: "task_state", title: "The task is in a state in which this cannot be done"}},
 	{generator.ErrNoSite, code{status: 409, name: "no_site", title: "No site file has been applied yet, so there are no shares",

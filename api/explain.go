@@ -35,6 +35,18 @@ func (s *server) explainRoutes() {
 		return s.dispatcher.Explain(ctx, in.ID)
 	})
 	route(s, huma.Operation{
+		OperationID: "explain-task", Method: http.MethodGet, Path: "/v1/tasks/{id}/explain", Tags: []string{"tasks"}, Summary: "Explain why no more of a task runs",
+		Description: "What it waits for, and of the job that is to start next, or of a piece that is no job yet: gates, position and ETA.",
+	}, func(ctx context.Context, in *byID) (dispatcher.TaskExplanation, error) {
+		if _, err := s.Tasks.Task(ctx, in.ID); err != nil {
+			return dispatcher.TaskExplanation{}, err
+		}
+		if e, ok := askLead[dispatcher.TaskExplanation](ctx, s, askExplainTask, in.ID); ok {
+			return e, nil
+		}
+		return s.dispatcher.ExplainTask(ctx, in.ID)
+	})
+	route(s, huma.Operation{
 		OperationID: "why", Method: http.MethodGet, Path: "/v1/shares/why", Tags: []string{"site"}, Summary: "Explain why one share was served before another",
 		Description: "How the two fared against each other in the last recorded decisions, and how they stand now where their paths part.",
 	}, s.why)

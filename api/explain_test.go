@@ -14,6 +14,10 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
+func (f *fakeDispatcher) ExplainTask(_ context.Context, task int64) (dispatcher.TaskExplanation, error) {
+	return dispatcher.TaskExplanation{Task: task, State: "ready", Summary: "No queue can run it."}, nil
+}
+
 func (f *fakeDispatcher) Explain(_ context.Context, job int64) (dispatcher.Explanation, error) {
 	target := 3.5
 	return dispatcher.Explanation{Job: job, Task: 3, Share: "A", State: "ready", Gate: dispatcher.GateShare, At: time.Unix(1e9, 0).UTC(),

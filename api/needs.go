@@ -40,6 +40,7 @@ type Dispatcher interface {
 	TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error)
 	// Explain says why a job waits, or why it got its slot; Why, why a share was served before another.
 	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
+	ExplainTask(ctx context.Context, task int64) (dispatcher.TaskExplanation, error)
 	Why(context.Context, dispatcher.WhyRequest) (dispatcher.Why, error)
 	// Resources lists finite resources, without IDs, or with a name its parts: one a queue or key, with IDs.
 	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)

@@ -60,9 +60,12 @@ func (s *server) handOn(ctx context.Context, w http.ResponseWriter, h handed) (*
 
 // What other daemons ask of the one that decides, beside the routes of pilots.
 const (
-	askStanding  = "standing"
-	askQueues    = "queues"
-	askExplain   = "explain"
+	askStanding = "standing"
+	askQueues   = "queues"
+	askExplain  = "explain"
+
+	askExplainTask = "explain_task"
+
 	askWhy       = "why"
 	askResources = "resources"
 	askStock     = "stock"
@@ -121,6 +124,7 @@ func (s *server) relayServer() *relay.Server {
 	routes[askStanding] = func(w http.ResponseWriter, r *http.Request) { reply(w, s.dispatcher.Outlook(r.Context())) }
 	routes[askQueues] = func(w http.ResponseWriter, _ *http.Request) { reply(w, s.dispatcher.Queues()) }
 	routes[askExplain] = serveAsked(s, s.dispatcher.Explain)
+	routes[askExplainTask] = serveAsked(s, s.dispatcher.ExplainTask)
 	routes[askWhy] = serveAsked(s, s.dispatcher.Why)
 	routes[askResources] = serveAsked(s, s.dispatcher.Resources)
 	routes[askStock] = serveAsked(s, s.stock)

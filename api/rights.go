@@ -42,7 +42,7 @@ var rights = table(map[string][]access.Role{
 	"POST /v1/tasks/{id}/retry": submitters, "POST /v1/tasks/{id}/finish": submitters, "POST /v1/tasks/{id}/avalanche": submitters,
 	"POST /v1/tasks/{id}/priority": submitters, "POST /v1/tasks/{id}/scale": submitters, "POST /v1/tasks/actions": submitters,
 	"POST /v1/tasks/reassign": operators,
-	"GET /v1/tasks":           people, "GET /v1/tasks/{id}": people, "GET /v1/tasks/{id}/queues": people, "POST /v1/tags/test": people,
+	"GET /v1/tasks":           people, "GET /v1/tasks/{id}": people, "GET /v1/tasks/{id}/queues": people, "GET /v1/tasks/{id}/explain": people, "POST /v1/tags/test": people,
 	"POST /v1/tags/what-if": viewers,
 
 	"GET /v1/jobs": people, "GET /v1/jobs/{id}": people, "GET /v1/jobs/{id}/log": people, "GET /v1/jobs/{id}/explain": people,

@@ -21,6 +21,8 @@ var (
 	ErrInvalid = errors.New("invalid request")
 	// ErrNoJob: no job has that id.
 	ErrNoJob = errors.New("no such job")
+	// ErrNoTask is the answer about a task that does not exist.
+	ErrNoTask = errors.New("no such task")
 	// ErrNoAttempt: the job has no attempt of that number that ended.
 	ErrNoAttempt = errors.New("no such attempt ended")
 	// ErrStopping: the daemon takes no more pulls.

@@ -13,11 +13,18 @@ import (
 type (
 	Explanation = dispatcher.Explanation
 	Why         = dispatcher.Why
+
+	TaskExplanation = dispatcher.TaskExplanation
 )
 
 // ExplainJob says why a job waits, or why it was given its slot.
 func (c *Client) ExplainJob(ctx context.Context, id int64) (Explanation, error) {
 	return get[Explanation](ctx, c, call{method: http.MethodGet, path: jobPath(id, "/explain"), repeat: true})
+}
+
+// ExplainTask says why no more of a task runs.
+func (c *Client) ExplainTask(ctx context.Context, id int64) (TaskExplanation, error) {
+	return get[TaskExplanation](ctx, c, call{method: http.MethodGet, path: taskPath(id, "/explain"), repeat: true})
 }
 
 // WhyOptions bound what Why looks at; zero fields get the daemon's defaults.

@@ -51,8 +51,13 @@ func writeExplanation(w io.Writer, e client.Explanation, wide bool) {
 	if e.Waits != nil {
 		g.row("waits for", e.Waits.Reason)
 	}
+	writeTurn(w, g, e, wide)
+}
+
+// writeTurn writes when its turn comes, below facts that have begun, and what is in the way.
+func writeTurn(w io.Writer, g *grid, e client.Explanation, wide bool) {
 	if p := e.Position; p != nil {
-		g.row("position", fmt.Sprintf("%s%d ready jobs of its share come before it, of %d", pick(p.More, "more than ", ""), p.Before, p.Ready))
+		g.row("position", fmt.Sprintf("%s%d %s of its share come before it, of %d", pick(p.More, "more than ", ""), p.Before, pick(e.Job == 0, "jobs", "ready jobs"), max(p.Ready, p.Before+1)))
 	}
 	if e.ETA != nil {
 		g.row("eta", eta(*e.ETA))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +111,29 @@ func TestExplainAsksTheDaemonThatDecides(t *testing.T) {
 	}
 	if _, err := cls[1].Why(t.Context(), "No", "Where", client.WhyOptions{}); !client.IsCode(err, "invalid") {
 		t.Errorf("%v, want invalid", err)
+	}
+}
+
+// A task is explained by its next job, or by a piece that is no job yet, with what comes before that.
+func TestTaskExplain(t *testing.T) {
+	next := &dispatcher.Explanation{Share: "Test", State: "waiting", Gate: dispatcher.GateStructural, Position: &dispatcher.Position{Before: 40, Ready: 3},
+		ETA: &dispatcher.ETA{How: "unknown: no queue can run it"}, Queues: []dispatcher.QueueGate{{Queue: "CERN", Gate: dispatcher.GateStructural, Reason: "cores: needs 64, queue allows 8"}}}
+	e := client.TaskExplanation{Task: 7, Share: "Test", State: "ready", Summary: "None of its 9 pieces is a job yet.", ToCome: 9, Next: next}
+	for want, change := range map[string]func(){
+		"a piece that is no job yet": func() {},
+		"next      job 12":           func() { next.Job = 12 },
+		"0 ready, 0 leased, 9 to":    func() { e.Next = nil },
+	} {
+		change()
+		var b strings.Builder
+		writeTaskExplanation(&b, e, false)
+		if !strings.HasPrefix(b.String(), e.Summary) || !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+		if e.Next != nil && !strings.Contains(b.String(), "cores: needs 64") {
+			t.Error(b.String())
+		}
+		*next = dispatcher.Explanation{Share: "Test", Queues: next.Queues, Position: next.Position, ETA: next.ETA}
+		e.Next = next
 	}
 }

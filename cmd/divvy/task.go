@@ -20,6 +20,7 @@ func taskCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "task", Aliases: []string{"tasks"}, Short: "Tasks: what users ask for"}
 	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c), taskScaleCommand(c), taskCloneCommand(c),
 		taskQueuesCommand(c),
+		taskExplainCommand(c),
 		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: takes("TASK, the id of a task"), RunE: c.withClient(c.taskShow)})
 	group.AddCommand(taskVerbCommands(c)...)
 	return group
