@@ -177,6 +177,25 @@ func TestReclaimE4(t *testing.T) {
 	}
 }
 
+// E5: the largest rank gives first, though it is below its target already and another one is over.
+func TestReclaimE5(t *testing.T) {
+	b, c := node("B", 1), asking(node("C", 1), shares.Reclaim{Grace: grace, By: "rank"})
+	b.Plan.Rank = 20000
+	f := newFixture(t, []shares.Spec{node("A", 1), b, c}, slots("q", 12))
+	d := f.daemon()
+	leases := byToken(f.holding(d, "A", 7), f.holding(d, "B", 5))
+	f.asks(d, "A", 20)
+	f.asks(d, "B", 20)
+	f.asks(d, "C", 1)
+	if n := f.settle(d, leases); n != 1 {
+		t.Errorf("%d orders, want 1", n)
+	}
+	if diff := cmp.Diff(map[string]int{"A": 7, "B": 4, "C": 1}, f.heldBy()); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+	f.recount()
+}
+
 // duel is a full queue of A's jobs, and B that asks for half of it.
 func duel(t *testing.T, terms shares.Reclaim, n int) (f *fixture, d *Dispatcher, leases []Lease) {
 	f = newFixture(t, []shares.Spec{node("A", 1), asking(node("B", 1), terms)}, slots("q", n))
