@@ -63,6 +63,19 @@ func (d *database) stop(ctx context.Context) error {
 	return d.cluster.Stop(ctx)
 }
 
+// checkPooler refuses a pooler that statements do not come through well.
+func (d *database) checkPooler(ctx context.Context) error {
+	if d.dsn == d.direct {
+		return nil
+	}
+	pool, err := d.pool(ctx, pg.MaxConns(2), pg.Name("divvy check"))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return pg.CheckPrepared(ctx, pool)
+}
+
 // migrate brings the schema up to date, under a lock that daemons share.
 func (d *database) migrate(ctx context.Context, log *slog.Logger) error {
 	pool, err := d.directPool(ctx, pg.MaxConns(3), pg.Name("divvy migrate"))
@@ -71,6 +84,9 @@ func (d *database) migrate(ctx context.Context, log *slog.Logger) error {
 	}
 	defer pool.Close()
 	if err := pg.CheckDirect(ctx, pool); err != nil {
+		return err
+	}
+	if err := d.checkPooler(ctx); err != nil {
 		return err
 	}
 	done, err := migrations.Up(ctx, pool)

@@ -20,6 +20,9 @@ var ErrNotDirect = errors.New("the database connection does not keep sessions: L
 // CheckDirect proves that a notification sent on one connection arrives on another, as it does when both are
 // sessions of one server. Daemons call it at start on the pool that they listen on.
 func CheckDirect(ctx context.Context, db *pgxpool.Pool) error {
+	if err := CheckPrepared(ctx, db); errors.Is(err, ErrMixedUp) {
+		return fmt.Errorf("%w (%w)", ErrNotDirect, err)
+	}
 	listener, err := db.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("check of the direct connection: %w", err)

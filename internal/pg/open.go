@@ -71,7 +71,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	}
 	if err := ping(ctx, pool); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("database does not answer: %w", err)
+		return nil, fmt.Errorf("database does not answer: %w", mixedUp(err))
 	}
 	return pool, nil
 }
