@@ -7,7 +7,7 @@ kustomize_version=v5.8.1
 kube_score_version=v1.20.0
 govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,deploy,manifests,pandapilot,promtool                      # what needs more than Go and PostgreSQL
+tags=browser,chaos,deploy,manifests,pandapilot,pgbouncer,promtool                      # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 clients=${DIVVY_PANDA_CLIENTS:-../shared/clients}                         # PanDA's pilot and panda-client, on machines that have them
 export DIVVY_RELEASES=${DIVVY_RELEASES:-$cache/releases} # the release before, as the upgrade test built it
@@ -95,11 +95,13 @@ needs() {
   command -v systemd-analyze >/dev/null || missing+=(systemd) # to read units; nothing of it is started
   # Failover: Debian would start an etcd and, once configured, a Patroni. Tests start their own.
   if ! command -v patroni >/dev/null || ! command -v etcd >/dev/null; then missing+=(patroni etcd-server curl); fi
+  command -v pgbouncer >/dev/null || [[ -x /usr/sbin/pgbouncer ]] || missing+=(pgbouncer) # tests start their own
   command -v promtool >/dev/null || missing+=(prometheus) # its server is not started: no tests need it
   if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
   if [[ -d $clients ]] && ! /usr/bin/python3 -c 'import psutil' 2>/dev/null; then missing+=(python3 python3-psutil curl openssl); fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
   if [[ " ${missing[*]-} " = *" etcd-server "* && -d /run/systemd/system && $(id -u) = 0 ]]; then systemctl disable --now etcd patroni || true; fi
+  if [[ " ${missing[*]-} " = *" pgbouncer "* && -d /run/systemd/system && $(id -u) = 0 ]]; then systemctl disable --now pgbouncer || true; fi
 }
 
 # linter : golangci-lint, built once a version and kept. It is no tool of go.mod: its three hundred modules would be

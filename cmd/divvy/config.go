@@ -19,7 +19,7 @@ import (
 // environment and, with dashes, the flag of serve.
 type config struct {
 	Database       string        `yaml:"database" doc:"Where the data is: auto = a private PostgreSQL in the state folder that the daemon starts and stops itself, or a DSN (postgres://user@host/name)."`
-	DatabaseDirect string        `yaml:"database_direct" doc:"DSN that does not go through a pooler; needed beside database when that is PgBouncer in transaction mode, for LISTEN and session locks."`
+	DatabaseDirect string        `yaml:"database_direct" doc:"DSN past a pooler; needed beside database when that is PgBouncer in transaction mode (1.21 or later, with max_prepared_statements), for LISTEN and session locks."`
 	Connections    int           `yaml:"connections" doc:"Most connections to the database."`
 	StateDir       string        `yaml:"state_dir" doc:"Folder of the private PostgreSQL."`
 	Listen         string        `yaml:"listen" doc:"Address of the HTTP API; port 0 = any free one."`
