@@ -22,7 +22,7 @@ func (f *fixture) days(table string) (off []int) {
 func dayless(t *testing.T) *fixture {
 	t.Helper()
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
-	for _, table := range replayed {
+	for _, table := range byDay {
 		f.exec("SELECT divvy_drop_days($1::text, (now() AT TIME ZONE 'UTC')::date + 10)", table)
 	}
 	return f
@@ -209,7 +209,7 @@ func TestPurgeDropsOldHistory(t *testing.T) {
 		finish(t, d, Finished, pull1(t, d, "q"))
 	}
 	f.exec("ALTER TABLE attempts_rest DISABLE TRIGGER keep_uncounted") // a row that goes to another partition is deleted in its own
-	for _, table := range ofHistory {
+	for _, table := range ofHistory[:2] { // with ends
 		f.exec("SELECT divvy_make_days($1, (now() AT TIME ZONE 'UTC')::date - 10, 3)", table)
 		// One of a day that has its partition, one of an old day that has none, one of today.
 		f.exec(`UPDATE ` + table + ` SET ended_at = now() - k.age * interval '1 day'
@@ -232,7 +232,7 @@ func TestPurgeDropsOldHistory(t *testing.T) {
 	if n, err := d.Purge(context.Background()); n != 4 || err != nil {
 		t.Errorf("kept for 8 days: %d dropped, %v; want two days of each table", n, err)
 	}
-	for _, table := range ofHistory {
+	for _, table := range ofHistory[:2] { // with ends
 		if days := f.days(table); len(days) != 1 || days[0] != -8 {
 			t.Errorf("%s: days %v are left", table, days)
 		}
