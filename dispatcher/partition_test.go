@@ -209,7 +209,7 @@ func TestPurgeDropsOldHistory(t *testing.T) {
 		finish(t, d, Finished, pull1(t, d, "q"))
 	}
 	f.exec("ALTER TABLE attempts_rest DISABLE TRIGGER keep_uncounted") // a row that goes to another partition is deleted in its own
-	for _, table := range ofHistory[:2] { // with ends
+	for _, table := range ofHistory[:2] {                              // with ends
 		f.exec("SELECT divvy_make_days($1, (now() AT TIME ZONE 'UTC')::date - 10, 3)", table)
 		// One of a day that has its partition, one of an old day that has none, one of today.
 		f.exec(`UPDATE ` + table + ` SET ended_at = now() - k.age * interval '1 day'
