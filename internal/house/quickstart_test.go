@@ -29,9 +29,10 @@ func TestQuickStart(t *testing.T) {
 	for _, m := range shellBlock.FindAllStringSubmatch(read(t, "docs/quick-start.md"), -1) {
 		blocks = append(blocks, m[1])
 	}
-	if len(blocks) != 5 {
-		t.Fatalf("%d blocks of commands; this test knows demo, daemon, pilot, work, change", len(blocks))
+	if len(blocks) != 6 {
+		t.Fatalf("%d blocks of commands; this test knows demo, daemon, pilot, work, change, end", len(blocks))
 	}
+	figures := figuresOf(t)
 	sh := newShell(t)
 	stopServe := sh.background(blocks[1])
 	sh.eventually("divvy status", func() bool { _, err := sh.try("./divvy status"); return err == nil })
@@ -41,24 +42,58 @@ func TestQuickStart(t *testing.T) {
 	if !found {
 		t.Fatal("the page does not watch the shares")
 	}
-	if out := sh.run(submit); !strings.Contains(out, "Production/MC") {
-		t.Errorf("the hello task got no share:\n%s", out)
+	if out := sh.run(submit); !strings.Contains(out, "Production") || !strings.Contains(out, "Analysis") {
+		t.Errorf("the tasks got no shares:\n%s", out)
 	}
+	sh.eventually("the first figures of the page", func() bool { return sh.shows(figures[:2]) })
 	sh.run("timeout --signal=INT 1 ./divvy shares show --watch >watched || [ $? = 124 ]")
-	if seen, _ := os.ReadFile(filepath.Join(sh.dir, "watched")); !bytes.Contains(seen, []byte("MC")) {
+	if seen, _ := os.ReadFile(filepath.Join(sh.dir, "watched")); !bytes.Contains(seen, []byte("Analysis")) {
 		t.Errorf("shares show --watch showed %q", seen)
 	}
 	sh.eventually("job 1 finished", func() bool { return sh.state("job", 1) == "finished" })
 	_, rest, _ := strings.Cut(watch, "\n")
-	if out := sh.run(rest); !strings.Contains(out, "hello") || !strings.Contains(out, "piece 0\n") {
+	if out := sh.run(rest); !strings.Contains(out, "plots") || !strings.Contains(out, "piece 0\n") {
 		t.Errorf("task list, job list, job logs:\n%s", out)
 	}
-	if out := sh.run(blocks[4]); !strings.Contains(out, "version 2") || !strings.Contains(out, "version 3") {
-		t.Errorf("apply and rollback:\n%s", out)
+	if out := sh.run(blocks[4]); !strings.Contains(out, "version 2") {
+		t.Errorf("apply:\n%s", out)
 	}
-	sh.eventually("the task done", func() bool { return sh.state("task", 1) == "done" })
+	sh.eventually("the figures behind the change", func() bool { return sh.shows(figures[2:]) })
+	if out := sh.run(blocks[5]); !strings.Contains(out, "version 3") {
+		t.Errorf("rollback and kill:\n%s", out)
+	}
+	sh.eventually("the tasks aborted", func() bool { return sh.state("task", 1) == "aborted" && sh.state("task", 2) == "aborted" })
 	stopPilot()
 	stopServe()
+}
+
+// figure is a share in a table of the page: what must come out.
+type figure struct{ share, weight, target, held string }
+
+var figureLine = regexp.MustCompile(`(?m)^[├└]─ (\w+) +(\d+) +(\d+) +(\d+)$`)
+
+// figuresOf are those of the page: two shares before the change of the site, and two after it.
+func figuresOf(t *testing.T) (all []figure) {
+	t.Helper()
+	for _, m := range figureLine.FindAllStringSubmatch(read(t, "docs/quick-start.md"), -1) {
+		all = append(all, figure{m[1], m[2], m[3], m[4]})
+	}
+	if len(all) != 4 {
+		t.Fatalf("%d figures on the page, want two shares twice", len(all))
+	}
+	return all
+}
+
+// shows says whether divvy shares show prints these figures at this moment.
+func (sh *shell) shows(want []figure) bool {
+	out, err := sh.try("./divvy shares show")
+	for _, f := range want {
+		line := regexp.MustCompile(fmt.Sprintf(`─ %s +%s +%s +%s `, f.share, f.weight, f.target, f.held))
+		if err != nil || !line.MatchString(out) {
+			return false
+		}
+	}
+	return true
 }
 
 // shell runs commands in a folder that looks like a clone in which nothing was built.
@@ -86,7 +121,7 @@ func newShell(t *testing.T) *shell {
 		os.Chmod(dir, 0o755),
 		os.Symlink(filepath.Join(repository, "deploy"), filepath.Join(dir, "deploy")),
 		os.Symlink(filepath.Join(repository, "docs"), filepath.Join(dir, "docs")),
-		os.WriteFile(editor, []byte("#!/bin/sh\nsed -i 's/weight: 25/weight: 35/' \"$1\"\n"), 0o755),
+		os.WriteFile(editor, []byte("#!/bin/sh\nsed -i '/Analysis/s/weight: 1/weight: 3/' \"$1\"\n"), 0o755),
 	} {
 		if err != nil {
 			t.Fatal(err)
