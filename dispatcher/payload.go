@@ -19,7 +19,7 @@ type piece struct {
 	Events     int64
 }
 
-// Placeholders that every task may use; a matrix adds its axes.
+// Placeholders that every task may use; a matrix adds its axes. {{.Index+7}} is a number that begins with 7.
 var placeholders = []string{"Events", "FirstEvent", "Index", "Input", "Inputs"}
 
 // Check says whether the payload can be filled for every job: a *FieldError names the element otherwise.
@@ -68,7 +68,7 @@ func (p Payload) check(field, text string) error {
 		wrong = "{{"
 	}
 	for i := 1; i < len(t) && wrong == ""; i += 2 {
-		if !slices.Contains(placeholders, t[i]) && p.axis(t[i]) < 0 {
+		if _, numbered := indexPlus(t[i]); !numbered && !slices.Contains(placeholders, t[i]) && p.axis(t[i]) < 0 {
 			wrong = "{{." + t[i] + "}}"
 		}
 	}
@@ -233,7 +233,20 @@ func (p Payload) value(name string, j piece) string {
 	case "Events":
 		return strconv.FormatInt(j.Events, 10)
 	}
+	if n, ok := indexPlus(name); ok {
+		return strconv.FormatInt(j.Index+n, 10)
+	}
 	return p.matrixValue(name, j.Index)
+}
+
+// indexPlus is what a placeholder such as Index+7 adds to the index.
+func indexPlus(name string) (n int64, ok bool) {
+	digits, ok := strings.CutPrefix(name, "Index+")
+	if !ok {
+		return 0, false
+	}
+	u, err := strconv.ParseUint(digits, 10, 60)
+	return int64(u), err == nil
 }
 
 // matrixValue reads index as a number whose digits are the axes, the last one turning fastest.

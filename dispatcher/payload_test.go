@@ -23,6 +23,8 @@ func TestRender(t *testing.T) {
 		{"no environment", Payload{Command: []string{"run"}}, piece{}, []string{"run"}, map[string]string{}},
 		{"index", Payload{Command: []string{"run", "{{.Index}}", "job-{{ .Index }}.out"}}, piece{Index: 123},
 			[]string{"run", "123", "job-123.out"}, map[string]string{}},
+		{"index and more", Payload{Command: []string{"run", "{{.Index+1}}", "job-{{ .Index+70 }}.out"}}, piece{Index: 123},
+			[]string{"run", "124", "job-193.out"}, map[string]string{}},
 		{"several in one", Payload{Command: []string{"{{.FirstEvent}}+{{.Events}}/{{.Index}}"}}, piece{Index: 1, FirstEvent: 10, Events: 5},
 			[]string{"10+5/1"}, map[string]string{}},
 		{"only the environment has one", Payload{Command: []string{"run"}, Env: map[string]string{"N": "n{{.Index}}", "M": "m"}}, piece{Index: 2},
@@ -59,7 +61,7 @@ func TestRenderSharesNothingThatDiffers(t *testing.T) {
 }
 
 func TestCheckRefuses(t *testing.T) {
-	for _, text := range []string{"{{", "{{.Index", "{{Index}}", "{{.Nothing}}", "{{}}", "{{.}}", "\x00", "{{.Index}}{{.os }}"} {
+	for _, text := range []string{"{{", "{{.Index", "{{Index}}", "{{.Nothing}}", "{{}}", "{{.}}", "\x00", "{{.Index}}{{.os }}", "{{.Index+}}", "{{.Index+-1}}", "{{.Index+1.5}}", "{{.Index-1}}", "{{.Index+99999999999999999999}}"} {
 		if err := (Payload{Command: []string{"run", text}}).Check(); err == nil {
 			t.Errorf("%q passed", text)
 		}

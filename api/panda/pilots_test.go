@@ -102,7 +102,7 @@ func TestKilled(t *testing.T) {
 					t.Fatal(p.job)
 				}
 				j := w.job(p.id())
-				if j.State != "cancelled" || len(j.Attempts) != 1 || j.Attempts[0].Report["pilotErrorCode"] != 1144.0 || (j.Attempts[0].StartedAt == nil) != (at == "starting") {
+				if j.State != "cancelled" || len(j.Attempts) != 1 || j.Attempts[0].ExitCode != nil || j.Attempts[0].Report["pilotErrorCode"] != 1144.0 || (j.Attempts[0].StartedAt == nil) != (at == "starting") {
 					t.Errorf("%+v", j)
 				}
 			})

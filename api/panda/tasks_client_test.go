@@ -26,14 +26,14 @@ func TestPrunJobs(t *testing.T) {
 		var task int64
 		w.callerAs(Caller{User: who}).data(send, "/task/submit", map[string]any{"task_parameters": c.Given, "parent_tid": nil}, &task)
 		p := &fakePilot{t: t, url: w.url, node: "n1", asks: map[string]any{"prodSourceLabel": "user"}}
-		for n, want := range []string{"000000", "000001"} {
+		for n, want := range []string{"000001", "000002"} {
 			if !p.getJob() {
 				t.Fatal("no job", p.job)
 			}
 			lfn := "user.alice." + written(int(task)) + "._" + want + ".out.txt"
 			for name, want := range map[string]string{
 				"jobPars": `-j '' --sourceURL ` + w.url + ` -r . -a jobO.6881742a-82d3-487a-b838-69fc7e0f665b.tar.gz -o '{'"'"'out.txt'"'"': '"'"'` + lfn +
-					`'"'"'}' -p sh%20run.sh%20` + written(n) + `%20%22a%20b%22`,
+					`'"'"'}' -p sh%20run.sh%20` + written(11+n) + `%20%22a%20b%22`,
 				"outFiles": lfn, "realDatasets": "user.alice.test1_out.txt", "scopeOut": "user.alice", "prodUserID": map[bool]string{true: "alice", false: "anonymous"}[who != ""],
 			} {
 				if got := p.job[name]; got != want {

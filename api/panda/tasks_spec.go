@@ -33,7 +33,9 @@ type translation struct {
 
 	runGen bool // a task of prun, whose jobs run by runGen
 
-	wallParam string // what the walltime of jobs follows from, where that is not walltime
+	wallParam string   // what the walltime of jobs follows from, where that is not walltime
+	shared    []string // files that each job gets, of a task that is split by events
+	offset    int64    // of the item of jobParameters that is read
 }
 
 // taskTexts are the parameters that become attributes of the task as they are.

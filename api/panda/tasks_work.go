@@ -2,6 +2,7 @@ package panda
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,12 +21,16 @@ func (t *translation) scouts() {
 	}
 }
 
-// work splits the task: files of pfnList by nFilesPerJob, events by nEventsPerJob or to fit, or so many pieces without input.
+// work splits the task: files of pfnList by nFilesPerJob, events by nEventsPerJob or to fit, or so many pieces without input. Events
+// beside files go first where nothing says how many files: each job gets them all.
 func (t *translation) work() {
 	files := t.names("pfnList")
 	filesPerJob, nFiles := t.whole("nFilesPerJob", 1), t.whole("nFiles", 1)
 	events, eventsPerJob := t.whole("nEvents", 1), t.whole("nEventsPerJob", 1)
 	noInput := t.flag("noInput")
+	if len(files) > 0 && nFiles == 0 && filesPerJob == 0 && events > 0 && eventsPerJob > 0 {
+		files, t.shared = nil, files
+	}
 	switch {
 	case len(files) > 0:
 		if nFiles > 0 && nFiles < int64(len(files)) {
@@ -111,10 +116,19 @@ func (t *translation) parameters() (items []map[string]any) {
 
 // value is what an item puts into the command.
 func (t *translation) value(name string, p map[string]any) string {
+	if !absent(p["offset"]) {
+		n, ok := coerce(p["offset"], integer)
+		f, _ := toNumber(p["offset"])
+		if t.offset, _ = n.(int64); !ok || f != math.Trunc(f) || t.offset < 0 || t.offset > maxOffset {
+			t.fault(name+".offset", "%v is no whole number from 0 to %d", p["offset"], int64(maxOffset))
+			t.offset = 0
+		}
+	}
+	defer func() { t.offset = 0 }()
 	dataset, named := toText(p["dataset"])
 	switch role, _ := toText(p["param_type"]); role {
 	case "input":
-		if named && dataset != "" && len(t.spec.Inputs) == 0 {
+		if named && dataset != "" && len(t.spec.Inputs) == 0 && t.shared == nil {
 			t.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
 		}
 	case "output", "log":
@@ -134,9 +148,6 @@ func (t *translation) value(name string, p map[string]any) string {
 	if !ok {
 		t.fault(name+".value", "must be of type str, got %s", kindOf(p["value"]))
 	}
-	if offset, ok := toNumber(p["offset"]); ok && offset != 0 {
-		t.ignore(name+".offset", "numbers begin with 0")
-	}
 	return t.filled(name+".value", value)
 }
 
@@ -148,22 +159,34 @@ func (t *translation) filled(name, text string) string {
 // placeholder is a thing that is filled in for each job: ${IN}, ${SN/P}, ${RNDMSEED:offset}.
 var placeholder = regexp.MustCompile(`\$\{[A-Z][A-Z0-9_]*(/[A-Z]+)*(:[^}]*)?\}`)
 
-// fillers are what is known of them, by the letters that they begin with.
+// fillers are what is known of them, by the letters that they begin with. Serial numbers and seeds, nth, begin at 1 and the offset of
+// their item, as in JEDI.
 var fillers = map[string]string{
-	"IN": "{{.Inputs}}", "SN": "{{.Index}}", "SEQNUMBER": "{{.Index}}", "RNDMSEED": "{{.Index}}", "SKIPEVENTS": "{{.FirstEvent}}", "MAXEVENTS": "{{.Events}}",
+	"IN": "{{.Inputs}}", "SN": nth, "SEQNUMBER": nth, "RNDMSEED": nth, "SKIPEVENTS": "{{.FirstEvent}}", "MAXEVENTS": "{{.Events}}",
 }
+
+const (
+	nth       = "{{.Index+%d}}"
+	maxOffset = 1e15
+)
 
 func (t *translation) fill(name, text string) string {
 	word := strings.TrimRight(placeholderWord.FindString(text[2:]), "0123456789")
 	out, known := fillers[word]
 	switch {
+	case out == nth:
+		out = fmt.Sprintf(nth, 1+t.offset)
+	case word == "IN" && t.shared != nil:
+		out = dispatcher.Literal(strings.Join(t.shared, ","))
+	}
+	switch {
 	case t.runGen && text == "${SURL}":
 		return text
-	case t.runGen && (text == "${SN/P}" || text == "${IN/T}") && (word != "IN" || len(t.spec.Inputs) > 0):
+	case t.runGen && (text == "${SN/P}" || text == "${IN/T}") && (word != "IN" || len(t.spec.Inputs) > 0 || t.shared != nil):
 		return strings.TrimSuffix(text, "}") + ":" + out + "}"
 	case !known:
 		t.fault(name, "%s is not known here, only ${IN}, ${SN}, ${SEQNUMBER}, ${RNDMSEED}, ${SKIPEVENTS} and ${MAXEVENTS}", text)
-	case word == "IN" && len(t.spec.Inputs) == 0:
+	case word == "IN" && len(t.spec.Inputs) == 0 && t.shared == nil:
 		t.fault(name, "%s without pfnList", text)
 	case word == "IN" && t.spec.PerJob > 1:
 		t.ignore(name, "the files of %s are not joined by commas: they are arguments of their own where it stands alone, else set apart by spaces", text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -161,10 +162,15 @@ func (u update) number(name string) float64 {
 	return 0
 }
 
-// exitCode is that of the payload, where the pilot ran one.
+// stopped are the codes of pilots that ended their payload themselves, or were ended with it: for a kill, a signal, a loop, too much
+// memory, disk, output or time.
+var stopped = []int64{1098, 1104, 1106, 1144, 1150, 1200, 1201, 1202, 1203, 1204, 1205, 1206, 1207, 1208, 1212, 1213, 1235, 1363}
+
+// exitCode is that of the payload, where the pilot ran one and waited for its end: the 0 that comes with a stopped one is none.
 func (u update) exitCode() *int {
 	code, said := u.report["transExitCode"].(int64)
-	if !said || code < -1<<31 || code >= 1<<31 {
+	why, _ := u.report["pilotErrorCode"].(int64)
+	if !said || code < -1<<31 || code >= 1<<31 || code == 0 && slices.Contains(stopped, why) {
 		return nil
 	}
 	c := int(code)

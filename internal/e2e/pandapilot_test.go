@@ -27,7 +27,7 @@ import (
 const pilotToken = "pilot-token-0123456789"
 
 // serial and sequel are what the first job of prun fills in for ${SN/P} and ${SEQNUMBER} with the offset of %RNDM:41.
-const serial, sequel = "000000", "0"
+const serial, sequel = "000001", "42"
 
 var personToken = strings.Join([]string{base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)),
 	base64.RawURLEncoding.EncodeToString([]byte(`{"name":"Alice Doe","preferred_username":"alice","exp":4102444800}`)), "signature"}, ".")
