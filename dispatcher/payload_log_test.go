@@ -72,7 +72,7 @@ func TestPayloadLog(t *testing.T) {
 
 // A day of payload logs is made when the first one comes, where the step that makes days has not; it is kept as long as history is.
 func TestPayloadLogsByDay(t *testing.T) {
-	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 2))
+	f := dayless(t)
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 1, attempts: 1})
 	f.exec("SELECT divvy_drop_days('payload_logs', (now() AT TIME ZONE 'UTC')::date + 10)")
