@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,7 +107,7 @@ func (c *cli) token() (string, error) {
 
 // readToken is the first token of a token file, which may be the daemon's own.
 func readToken(file string) (string, error) {
-	b, err := os.ReadFile(file)
+	b, err := readOrInherited(file)
 	if err != nil {
 		return "", err
 	}
@@ -115,6 +117,19 @@ func readToken(file string) (string, error) {
 		}
 	}
 	return "", hintf(fmt.Errorf("no token in %s", file), "A token file holds one token a line; make one with: openssl rand -hex 24 > %s", file)
+}
+
+// readOrInherited reads a file. An inherited descriptor, /dev/fd/3, is read as it is, and not opened once more: whoever started this
+// program may have had the right to it that this user lacks.
+func readOrInherited(file string) ([]byte, error) {
+	n, ok := strings.CutPrefix(file, "/dev/fd/")
+	fd, err := strconv.ParseUint(n, 10, 16)
+	if !ok || err != nil || fd < 3 {
+		return os.ReadFile(file)
+	}
+	f := os.NewFile(uintptr(fd), file)
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 1<<20))
 }
 
 // structured says that the result is for a program.

@@ -63,6 +63,7 @@ func (f *pilotFlags) bind(cmd *cobra.Command, c *cli) {
 	fs.StringVar(&f.Node, "node", "", "name of the machine (default: its host name)")
 	fs.StringSliceVar(&f.Devices, "device", nil, "devices for claims, by kind and number (gpu:0,gpu:1,…)")
 	fs.StringVar(&f.WorkDir, "work-dir", "", "folder of this pilot alone (default: one in the temporary folder)")
+	fs.StringVar(&f.PayloadUser, "payload-user", "", "user that jobs run as, so that they reach neither token nor pilot; takes root (default: that of the pilot)")
 	fs.BoolVar(&f.KeepWork, "keep-work", false, "keep all files of ended jobs")
 	fs.IntVar(&f.KeepLogs, "keep-logs", 200, "keep the logs of so many ended jobs; -1 = none")
 	fs.IntVar(&f.MaxJobs, "max-jobs", 0, "leave after so many jobs (default: no end)")
@@ -94,12 +95,15 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 		return err
 	}
 	defer cl.Close()
+	if err := pilot.Conceal(); err != nil {
+		return fmt.Errorf("hide the token from jobs: %w", err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("path of this program, for the guard: %w", err)
 	}
 	cfg := f.Config
-	cfg.Client, cfg.Guard = cl, []string{self, "pilot", "--guard"}
+	cfg.Client, cfg.Guard, cfg.Alone = cl, []string{self, "pilot", "--guard"}, true
 	cfg.WalltimeS = int64(f.walltime / time.Second)
 	cfg.Log = newLog(c.err, config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
 	kill, quit := secondSignal(cfg.Log)

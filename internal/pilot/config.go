@@ -34,6 +34,12 @@ type Config struct {
 	MaxJobs int           // drain after so many jobs; 0 = no end
 	MaxIdle time.Duration // drain after so long without a job; 0 = no end
 
+	// Alone: this process is a pilot and nothing else, so all its children are those of jobs. What these leave running is then killed
+	// with them, wherever it hides.
+	Alone bool
+	// PayloadUser is whom jobs run as; "": whom the pilot runs as. It takes root.
+	PayloadUser string
+
 	Kill  <-chan struct{} // closed: kill what runs, report it failed
 	Guard []string        // command that runs Guard with its last argument as the mark; empty = no guard
 	Log   *slog.Logger    // default: nothing is logged

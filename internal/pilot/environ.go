@@ -19,11 +19,14 @@ const usualPath = "/usr/local/bin:/usr/bin:/bin"
 // environment is the pilot's own, without its DIVVY_ variables (one of them is the token), under that of the
 // lease, under what this pilot knows. exec takes the last of two that are the same.
 func (p *pilot) environment(r *run) []string {
-	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "DIVVY_") })
+	env := withoutOurs(os.Environ())
 	work := filepath.Join(r.dir, workName)
 	set := func(name, value string) { env = append(env, name+"="+value) }
 	set("PWD", work)
 	set("TMPDIR", filepath.Join(r.dir, tmpName))
+	if p.files != nil {
+		env = append(env, p.files.user.variables()...)
+	}
 	for name, value := range r.lease.Env {
 		set(name, value)
 	}
@@ -42,6 +45,11 @@ func (p *pilot) environment(r *run) []string {
 	set("DIVVY_WORK", work)
 	set("DIVVY_OUTPUTS", filepath.Join(r.dir, outputsName))
 	return env
+}
+
+// withoutOurs leaves out the variables that are divvy's.
+func withoutOurs(env []string) []string {
+	return slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "DIVVY_") })
 }
 
 // lookPath finds a command as a shell in folder dir with this environment would. The job's PATH counts, not

@@ -48,6 +48,7 @@ func (p *pilot) execute(r *run) wire.Result {
 	r.started()
 	p.meter.add(proc.pid, r)
 	stopped := r.supervise(proc)
+	p.kin.over(proc.pid)
 	p.meter.remove(proc.pid)
 	r.account(proc.cmd.ProcessState)
 	r.conclude(&res, proc.cmd.ProcessState, stopped)
@@ -77,9 +78,15 @@ func (p *pilot) launch(r *run) (*process, error) {
 	}
 	cmd := &exec.Cmd{
 		Path: path, Args: r.lease.Command, Dir: work, Env: env, Stdout: files[0], Stderr: files[1],
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: p.files.user.credential()},
 	}
-	if err := p.starter.start(cmd); err != nil {
+	err = p.kin.start(r, func() (int, error) {
+		if err := p.starter.start(cmd); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	p.guard.add(cmd.Process.Pid)
@@ -180,6 +187,7 @@ func ending(s *os.ProcessState) (code int, how string) {
 func (p *pilot) tidy(r *run) {
 	if r.pid != 0 {
 		reapGroup(r.pid)
+		p.kin.clear(r)
 	}
 	err := p.files.stock(p.cfg.Slots)
 	if r.dir != "" {

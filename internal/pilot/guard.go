@@ -82,6 +82,7 @@ func startGuard(command []string, mark string, log *slog.Logger) (*guard, error)
 		return nil, nil
 	}
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), mark)...)
+	cmd.Env = withoutOurs(os.Environ())                   // the token is not for it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is not for it
 	in, err := cmd.StdinPipe()
 	if err != nil {

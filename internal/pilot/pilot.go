@@ -20,6 +20,7 @@ type pilot struct {
 	starter *starter
 	meter   *meter
 	guard   *guard
+	kin     *kin
 
 	calls context.Context // ends with the loop
 	wg    sync.WaitGroup
@@ -67,6 +68,12 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("pilot: work folder: %w", err)
 	}
 	defer files.close()
+	if files.user, err = lookUpPayloadUser(cfg.PayloadUser); err != nil {
+		return fmt.Errorf("pilot: payload user: %w", err)
+	}
+	if err := files.user.enter(files.root); err != nil {
+		return fmt.Errorf("pilot: payload user: %w", err)
+	}
 	if err := files.stock(cfg.Slots); err != nil {
 		return fmt.Errorf("pilot: work folder: %w", err)
 	}
@@ -76,9 +83,16 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("pilot: guard: %w", err)
 	}
 	defer g.close()
+	var k *kin
+	if cfg.Alone {
+		if k, err = newKin(g, mark); err != nil {
+			return fmt.Errorf("pilot: %w", err)
+		}
+		defer k.close()
+	}
 	now := time.Now()
 	p := &pilot{
-		cfg: cfg, log: cfg.Log, files: files, guard: g, starter: newStarter(), meter: newMeter(cfg.timing.Sample),
+		cfg: cfg, log: cfg.Log, files: files, guard: g, kin: k, starter: newStarter(), meter: newMeter(cfg.timing.Sample),
 		posts: make(chan func()), gone: make(chan struct{}),
 		free: room{cfg.Slots, cfg.Cores, cfg.MemoryMB, cfg.DiskMB}, fresh: true,
 		runs: map[string]*run{}, mark: mark, prefix: mark[:10], renewWait: cfg.timing.Renew,

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 		Guard(os.Stdin, os.Args[len(os.Args)-1])
 	case "pilot":
 		lonePilot()
+	case "hiding":
+		hidingPilot()
 	case "eat":
 		eat()
 	case "burn":

@@ -36,6 +36,7 @@ type workDir struct {
 	root string
 	lock *os.File
 	keep int
+	user *payloadUser
 
 	mu     sync.Mutex
 	ended  []string // oldest first
@@ -105,7 +106,7 @@ func (w *workDir) stock(n int) error {
 		if enough {
 			return nil
 		}
-		if err := fill(dir); err != nil {
+		if err := errors.Join(fill(dir), w.user.give(dir)); err != nil {
 			return err
 		}
 		w.mu.Lock()
@@ -146,7 +147,7 @@ func (w *workDir) make(l wire.Lease) (string, error) {
 	if err := errors.Join(removeAll(dir), removeSpare(spare)); err != nil {
 		return "", err
 	}
-	return dir, fill(dir)
+	return dir, errors.Join(fill(dir), w.user.give(dir))
 }
 
 func removeSpare(dir string) error {

@@ -1,0 +1,251 @@
+package pilot
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// kin are the processes below a pilot that is alone in its process: it is their subreaper, so what a job has left running, in whatever
+// group, session and environment, becomes a child of the pilot and not of process 1. A nil kin knows of none.
+type kin struct {
+	guard *guard
+	mark  string
+	quit  chan struct{}
+	done  sync.WaitGroup
+
+	mu     sync.Mutex   // held while a process starts: nobody takes it for a stray
+	firsts map[int]*run // first processes of jobs, which others wait for
+	told   map[int]bool // groups that the guard knows of by us
+}
+
+// Conceal hides the memory, environment and descriptors of this process from others of its user, and keeps descriptors that it
+// inherited from the processes that it starts.
+func Conceal() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("PR_SET_DUMPABLE: %w", err)
+	}
+	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil && err != unix.ENOSYS && err != unix.EINVAL {
+		return fmt.Errorf("close_range: %w", err)
+	}
+	return nil
+}
+
+func newKin(g *guard, mark string) (*kin, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
+	}
+	k := &kin{guard: g, mark: mark, quit: make(chan struct{}), firsts: map[int]*run{}, told: map[int]bool{}}
+	k.done.Go(k.watch)
+	return k, nil
+}
+
+// start runs f, which starts the first process of a job.
+func (k *kin) start(r *run, f func() (pid int, err error)) error {
+	if k == nil {
+		_, err := f()
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pid, err := f()
+	if err == nil {
+		k.firsts[pid] = r
+	}
+	return err
+}
+
+// over says that the first process of a job was waited for: its id may be somebody else's from now on.
+func (k *kin) over(pid int) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.firsts, pid)
+}
+
+// clear kills what the job r, which is over, has left behind.
+func (k *kin) clear(r *run) {
+	if k != nil {
+		k.sweep(func(s stray) bool { return k.left(r, s) })
+	}
+}
+
+// close kills all that is left.
+func (k *kin) close() {
+	if k == nil {
+		return
+	}
+	close(k.quit)
+	k.done.Wait()
+	k.sweep(func(stray) bool { return true })
+}
+
+// watch waits for strays that have ended, and tells the guard of groups that the pilot's death would leave behind. It takes at most a
+// fiftieth of a core.
+func (k *kin) watch() {
+	pause := time.Second
+	for {
+		select {
+		case <-k.quit:
+			return
+		case <-time.After(pause):
+		}
+		begun := time.Now()
+		k.look()
+		pause = max(time.Second, 50*time.Since(begun))
+	}
+}
+
+// look takes one look at all processes.
+func (k *kin) look() {
+	all := processes()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	groups := map[int]bool{}
+	for _, s := range all {
+		if s.parent == os.Getpid() && s.zombie && k.isStray(s) {
+			_, _ = syscall.Wait4(s.pid, nil, syscall.WNOHANG, nil)
+		} else if below(all, s.pid, os.Getpid()) && k.firsts[s.group] == nil && !k.isGuard(s.group) && s.group != syscall.Getpgrp() {
+			groups[s.group] = true
+		}
+	}
+	for g := range groups {
+		if !k.told[g] {
+			k.guard.add(g)
+		}
+	}
+	for g := range k.told {
+		if !groups[g] {
+			k.guard.remove(g)
+		}
+	}
+	k.told = groups
+	if len(groups) > 0 {
+		sessionTold(len(groups))
+	}
+}
+
+// sessionTold is for tests.
+var sessionTold = func(groups int) {}
+
+func (k *kin) isGuard(pid int) bool { return k.guard != nil && k.guard.cmd.Process.Pid == pid }
+
+// isStray says whether a child of the pilot is one that a job has left.
+func (k *kin) isStray(s stray) bool { return k.firsts[s.pid] == nil && !k.isGuard(s.pid) }
+
+// left says whether a stray is of the job r, which is over. Where nothing tells, it is as soon as all jobs have ended that ran when
+// it began.
+func (k *kin) left(r *run, s stray) bool {
+	if other := k.firsts[s.group]; other != nil {
+		return false
+	}
+	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
+	vars := strings.Split(string(env), "\x00")
+	if slices.Contains(vars, runVariable+"="+k.mark) {
+		return slices.Contains(vars, "DIVVY_JOB="+strconv.FormatInt(r.lease.Job, 10))
+	}
+	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", s.pid)); err == nil && r.dir != "" && strings.HasPrefix(cwd, r.dir+"/") {
+		return true
+	}
+	for pid := range k.firsts {
+		if first, ok := look(pid); ok && first.began <= s.began {
+			return false
+		}
+	}
+	return true
+}
+
+// sweep kills the strays that mine chooses, and what they leave in turn.
+func (k *kin) sweep(mine func(stray) bool) {
+	for range 50 {
+		n := 0
+		for _, s := range processes() {
+			if s.parent == os.Getpid() && k.kill(s, mine) {
+				n++
+			}
+		}
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// kill ends a child of the pilot if it is a stray that mine chooses. Jobs may have started since it was seen.
+func (k *kin) kill(s stray, mine func(stray) bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.isStray(s) || !s.zombie && !mine(s) {
+		return false
+	}
+	_ = syscall.Kill(s.pid, syscall.SIGKILL) // a child of ours keeps its id until it is waited for
+	reap(s.pid)
+	return true
+}
+
+// reap waits for a child that was killed, but not for one that the kernel holds.
+func reap(pid int) {
+	for range 100 {
+		if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == pid || err != nil && err != syscall.EINTR {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// stray is a process as /proc has it.
+type stray struct {
+	pid, parent, group int
+	zombie             bool
+	began              int64 // clock ticks since the machine started
+}
+
+// processes are all that can be seen.
+func processes() map[int]stray {
+	all := map[int]stray{}
+	files, _ := filepath.Glob("/proc/[0-9]*")
+	for _, file := range files {
+		pid, _ := strconv.Atoi(filepath.Base(file))
+		if s, ok := look(pid); ok {
+			all[pid] = s
+		}
+	}
+	return all
+}
+
+func look(pid int) (stray, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stray{}, false
+	}
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may hold anything
+	if len(f) < 20 {
+		return stray{}, false
+	}
+	return stray{pid: pid, zombie: f[0][0] == 'Z', parent: int(number(f[1])), group: int(number(f[2])), began: number(f[19])}, true
+}
+
+// below says whether a process descends from another one.
+func below(all map[int]stray, pid, from int) bool {
+	for range 1000 {
+		s, ok := all[pid]
+		if !ok || s.parent <= 1 {
+			return false
+		}
+		if s.parent == from {
+			return true
+		}
+		pid = s.parent
+	}
+	return false
+}

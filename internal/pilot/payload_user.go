@@ -1,0 +1,112 @@
+package pilot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// payloadUser is whom jobs run as, where that is not who the pilot runs as; nil otherwise.
+type payloadUser struct {
+	name, home string
+	cred       *syscall.Credential
+}
+
+// lookUpPayloadUser finds a user by name; "" is nobody else.
+func lookUpPayloadUser(name string) (*payloadUser, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if os.Geteuid() != 0 {
+		return nil, errors.New("only root can run jobs as another user")
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := u.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("groups of %s: %w", name, err)
+	}
+	p := &payloadUser{name: name, home: u.HomeDir, cred: &syscall.Credential{}}
+	ids := []*uint32{&p.cred.Uid, &p.cred.Gid}
+	texts := append([]string{u.Uid, u.Gid}, groups...)
+	p.cred.Groups = make([]uint32, len(groups))
+	for i := range groups {
+		ids = append(ids, &p.cred.Groups[i])
+	}
+	for i, text := range texts {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("ids of %s: %w", name, err)
+		}
+		*ids[i] = uint32(n)
+	}
+	if p.cred.Uid == 0 {
+		return nil, fmt.Errorf("%s is root: jobs would reach all that the pilot does", name)
+	}
+	return p, nil
+}
+
+// credential is nil for jobs that run as the pilot does.
+func (u *payloadUser) credential() *syscall.Credential {
+	if u == nil {
+		return nil
+	}
+	return u.cred
+}
+
+// variables are those that a shell of the user has.
+func (u *payloadUser) variables() []string {
+	if u == nil {
+		return nil
+	}
+	return []string{"HOME=" + u.home, "USER=" + u.name, "LOGNAME=" + u.name}
+}
+
+// enter lets the user pass through the folder of the pilot; it says which one above keeps it out.
+func (u *payloadUser) enter(root string) error {
+	if u == nil {
+		return nil
+	}
+	own := filepath.Dir(root) == filepath.Join(os.TempDir(), fmt.Sprintf("divvy-pilot-%d", os.Geteuid()))
+	for dir := root; ; dir = filepath.Dir(dir) {
+		if dir == root || own && dir == filepath.Dir(root) {
+			if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // the user passes through, and sees no names
+				return err
+			}
+		}
+		st, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if st.Mode().Perm()&0o001 == 0 {
+			return fmt.Errorf("%s cannot pass through %s: choose another --work-dir, or let others through (chmod o+x)", u.name, dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// give makes a job's folder one that the user works in. The folder itself stays the pilot's: no link can be put into the place of what
+// the pilot reads and writes there.
+func (u *payloadUser) give(dir string) error {
+	if u == nil {
+		return nil
+	}
+	outputs := filepath.Join(dir, outputsName)
+	if err := os.WriteFile(outputs, nil, 0o600); err != nil {
+		return err
+	}
+	for _, name := range []string{filepath.Join(dir, workName), filepath.Join(dir, tmpName), outputs} {
+		if err := os.Lchown(name, int(u.cred.Uid), int(u.cred.Gid)); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(dir, 0o711) //nolint:gosec // the user passes through, and sees no names
+}
