@@ -45,7 +45,7 @@ type config struct {
 	PandaIssuers   string        `yaml:"panda_issuers" doc:"File with the issuers of JSON web tokens (OIDC), a line each: address audience origins…, robot:client…."`
 	PandaAnonymous bool          `yaml:"panda_anonymous" doc:"Let pilots in with any credential or none, from other hosts too."`
 	PandaURL       string        `yaml:"panda_url" doc:"Where pilots download their payload script, such as https://divvy.example.org:25443; empty = as each of them called it."`
-	PandaLease     time.Duration `yaml:"panda_lease" doc:"An attempt that a PanDA pilot runs is given up when nothing was heard of it for so long; that pilot reports every half hour."`
+	PandaLease     time.Duration `yaml:"panda_lease" doc:"An attempt that a PanDA pilot runs is given up when nothing was heard of it for so long; that pilot reports every half hour, and says up to two minutes late that a job has failed: not under 3m."`
 	PandaTrf       string        `yaml:"panda_transforms" doc:"Folder of payload scripts that pilots fetch at /trf/, beside runShell; empty = none."`
 	Generators     int           `yaml:"generators" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`
 	Site           string        `yaml:"site" doc:"Site file to apply at the start when nothing was ever applied; ignored, and said so, when something was."`

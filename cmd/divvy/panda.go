@@ -15,6 +15,9 @@ import (
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
+// lastWord is the shortest panda_lease under which the last word of a failed job comes in time, and is no surprise when it is late.
+const lastWord = 3 * time.Minute
+
 // listenPanda opens the listener of PanDA's API, if it has one of its own.
 func (d *daemon) listenPanda() error {
 	if d.cfg.PandaListen == "" {
@@ -51,6 +54,9 @@ func (d *daemon) pandaConfig() (panda.Config, error) {
 	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
 	if d.cfg.pandaOpen() {
 		d.warnPandaOpen()
+	}
+	if d.cfg.PandaLease < lastWord {
+		d.log.Warn("pilots of PanDA say that a job has failed up to two minutes after its end: such jobs count as lost", "panda_lease", d.cfg.PandaLease, "least", lastWord)
 	}
 	return c, err
 }

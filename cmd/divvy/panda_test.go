@@ -111,7 +111,7 @@ func TestPandaApart(t *testing.T) {
 	}
 }
 
-// Being open to other hosts is said aloud, and only then.
+// Being open to other hosts is said aloud, and only then; so is a lease that ends before a pilot's last word.
 func TestPandaOpenWarning(t *testing.T) {
 	for _, c := range []struct {
 		change func(*config)
@@ -127,6 +127,8 @@ func TestPandaOpenWarning(t *testing.T) {
 		{func(c *config) {
 			c.PandaListen, c.PandaIssuers = "0.0.0.0:0", fileWith(t, "https://iam.example.org/ divvy atlas")
 		}, ""},
+		{func(c *config) { c.PandaLease = 179 * time.Second }, "such jobs count as lost\" panda_lease=2m59s least=3m0s"},
+		{func(c *config) { c.PandaLease = 3 * time.Minute }, ""},
 	} {
 		cfg := defaults()
 		cfg.Listen = "127.0.0.1:0"
