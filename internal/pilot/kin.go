@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func Conceal() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_DUMPABLE: %w", err)
 	}
-	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil && err != unix.ENOSYS && err != unix.EINVAL {
+	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("close_range: %w", err)
 	}
 	return nil
@@ -137,7 +138,7 @@ func (k *kin) look() {
 }
 
 // sessionTold is for tests.
-var sessionTold = func(groups int) {}
+var sessionTold = func(int) {}
 
 func (k *kin) isGuard(pid int) bool { return k.guard != nil && k.guard.cmd.Process.Pid == pid }
 
@@ -196,10 +197,10 @@ func (k *kin) kill(s stray, mine func(stray) bool) bool {
 // reap waits for a child that was killed, but not for one that the kernel holds.
 func reap(pid int) {
 	for range 100 {
-		if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == pid || err != nil && err != syscall.EINTR {
+		if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == pid || err != nil && !errors.Is(err, syscall.EINTR) {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 }
 
