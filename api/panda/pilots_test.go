@@ -121,6 +121,7 @@ func (w *world) expire(job int64) {
 func TestLostFinal(t *testing.T) {
 	t.Parallel() // a daemon looks for leases that have run out every few seconds
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
+		t.Parallel()
 		w.submit(1, 2, "true")
 		first, second := pilot(), pilot()
 		first.mute = true
@@ -158,6 +159,7 @@ func TestRepeatedFinal(t *testing.T) {
 func TestSuperseded(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
+		t.Parallel()
 		w.submit(1, 2, "true")
 		first, second := pilot(), pilot()
 		first.mute = true

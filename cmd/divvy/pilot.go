@@ -39,7 +39,7 @@ report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
 		Example: "  divvy pilot --queue CERN --slots 8\n  divvy pilot --queue CERN --slots 8 --cores 16 --memory-mb 64000 --label os=el9 --max-idle 10m",
 		Args:    takes(),
 	}
-	f.bind(cmd, c)
+	f.bind(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.guard != "" {
 			pilot.Guard(c.in, f.guard)
@@ -50,7 +50,7 @@ report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
 	return cmd
 }
 
-func (f *pilotFlags) bind(cmd *cobra.Command, c *cli) {
+func (f *pilotFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVarP(&f.Queue, "queue", "q", "", "queue that the pilot runs in (required)")
 	fs.IntVarP(&f.Slots, "slots", "n", runtime.NumCPU(), "jobs at once")
