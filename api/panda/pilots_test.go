@@ -119,9 +119,7 @@ func (w *world) expire(job int64) {
 
 // A pilot that is not heard of any more loses its lease, and the job goes to another one.
 func TestLostFinal(t *testing.T) {
-	t.Parallel() // a daemon looks for leases that have run out every few seconds
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
-		t.Parallel()
 		w.submit(1, 2, "true")
 		first, second := pilot(), pilot()
 		first.mute = true
@@ -157,9 +155,7 @@ func TestRepeatedFinal(t *testing.T) {
 
 // What a pilot says whose attempt was given to another one changes nothing there.
 func TestSuperseded(t *testing.T) {
-	t.Parallel()
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
-		t.Parallel()
 		w.submit(1, 2, "true")
 		first, second := pilot(), pilot()
 		first.mute = true
