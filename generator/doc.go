@@ -10,7 +10,7 @@
 //	              Kill:   aborting  ──all jobs over──────▶ aborted
 //
 // A task with scouts is scouting with its first lease, and running once they are over; exhausted when one of them failed, until
-// somebody says avalanche, as before they are over. throttled is ready, scouting or running that has to wait for a limit. Final are done and aborted; finished and failed can be retried.
+// somebody says avalanche, as before they are over. throttled is ready, scouting or running that has to wait for a limit. Final is done; finished, failed and aborted can be retried.
 //
 // # Verbs
 //
@@ -31,7 +31,7 @@
 //	finished     -         -       -        running  =       -
 //	failed       -         -       -        running  =       -
 //	aborting     =         -       -        -        -       -
-//	aborted      =         -       -        -        -       -
+//	aborted      =         -       -        running  -       -
 //
 // resumed is the state that the task was paused in, or would have come to from throttled. Where a limit of the site concerns a task, resume and retry make it
 // throttled, and Throttle lets it in. A task that is over by the time of the verb goes on at once:
@@ -75,6 +75,7 @@
 //	finished    → running throttled waiting
 //	failed      → running throttled waiting
 //	aborting    → aborted
+//	aborted     → running throttled waiting
 //
 // # Invariants
 //

@@ -60,6 +60,9 @@ type retryRequest struct {
 // retry asks for new jobs; Generate makes them. A share that is no leaf any more is looked for anew.
 func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
 	t := r.task
+	if !t.Committed {
+		return &StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: "it was over before it had all that jobs are made of: submit it anew"}
+	}
 	if err := reshare(ctx, tx, t, r.site); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ var next = map[Verb]map[string]string{
 		"paused": "aborting", "throttled": "aborting", "exhausted": "aborting", "finishing": "aborting", "aborting": same, "aborted": same},
 	VerbPause:  {"ready": "paused", "scouting": "paused", "running": "paused", "throttled": "paused", "paused": same},
 	VerbResume: {"paused": resumed, "ready": same, "scouting": same, "running": same, "throttled": same},
-	VerbRetry:  {"finished": "running", "failed": "running"},
+	VerbRetry:  {"finished": "running", "failed": "running", "aborted": "running"},
 	VerbFinish: {"ready": "finishing", "scouting": "finishing", "running": "finishing", "paused": "finishing", "throttled": "finishing",
 		"exhausted": "finishing", "finishing": same, "done": same, "finished": same, "failed": same},
 	VerbAvalanche: {"ready": same, "scouting": "running", "running": same, "paused": same, "throttled": same, "exhausted": "running"},
@@ -66,7 +66,7 @@ func VerbsFor(state string) (verbs []Verb) {
 
 // hints for verbs that were refused.
 var refusals = map[Verb]string{
-	VerbRetry:     "finished and failed tasks can be retried",
+	VerbRetry:     "finished, failed and aborted tasks can be retried; one that is exhausted goes on by avalanche",
 	VerbPause:     "tasks that are ready, running or throttled can be paused",
 	VerbKill:      "it is over",
 	VerbAvalanche: "it makes no more jobs, or none yet",
@@ -87,7 +87,7 @@ func (g *Generator) Resume(ctx context.Context, id int64) (Change, error) {
 	return g.say(ctx, VerbResume, id)
 }
 
-// Retry gives every piece of a finished or failed task that did not finish a new job.
+// Retry gives every piece of a finished, failed or aborted task that did not finish a new job.
 func (g *Generator) Retry(ctx context.Context, id int64) (Change, error) {
 	return g.say(ctx, VerbRetry, id)
 }

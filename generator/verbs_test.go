@@ -118,9 +118,21 @@ func TestKill(t *testing.T) {
 	if got := w.settled(t, task.ID); got.State != "aborted" || got.Jobs.Cancelled != 10 || got.Reason != "killed" {
 		t.Errorf("%+v", got)
 	}
+	if c, err := w.Retry(context.Background(), task.ID); c.After != "running" || c.Again != 10 || err != nil {
+		t.Errorf("tried again: %+v, %v", c, err)
+	}
+	w.all(t)
+	f.lease(t, 10)
+	f.end(t, "finished", 10)
+	if got := w.settled(t, task.ID); got.State != "done" || got.Jobs.Finished != 10 || got.Jobs.Cancelled != 10 {
+		t.Errorf("when all of it has finished: %+v", got)
+	}
 	before := w.submit(t, managed(streamed))
 	if c, err := w.Kill(context.Background(), before.ID); c.After != "aborted" || err != nil {
 		t.Errorf("before its commit: %+v, %v", c, err)
+	}
+	if _, err := w.Retry(context.Background(), before.ID); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "submit it anew") {
+		t.Errorf("tried again without its inputs: %v", err)
 	}
 	if _, err := w.Commit(context.Background(), before.ID); !errors.Is(err, ErrState) {
 		t.Errorf("commit after the kill: %v", err)

@@ -80,7 +80,7 @@ func (s *server) nothingToDo(r *http.Request, a args, call, words string) envelo
 // reactivate makes new jobs for what did not finish. PanDA's server says of a task that there is not that it went well, and
 // what is wrong in the message; its programs look for that.
 func (s *server) reactivate(r *http.Request, a args) envelope {
-	e := s.taskVerb(generator.VerbRetry, s.Steering.Retry)(r, a)
+	e := s.taskVerb(generator.VerbRetry, s.tryAgain)(r, a)
 	if e.Data == taskUnknown {
 		return envelope{Success: true, Message: "unknown task", Data: taskOK}
 	}

@@ -17,6 +17,16 @@ import (
 var retryable = []string{"coreCount", "excludedSite", "includedSite", "maxAttempt", "maxWalltime", "ramCount", "ramCountUnit", "ramUnit", "site",
 	"taskPriority", "walltime", "walltimeUnit", "workDiskCount", "workDiskUnit"}
 
+// tryAgain is the retry of a task as JEDI knows it: one that a scout has stopped goes on too.
+func (s *server) tryAgain(ctx context.Context, id int64) (generator.Change, error) {
+	c, err := s.Steering.Retry(ctx, id)
+	var refused *generator.StateError
+	if errors.As(err, &refused) && refused.State == "exhausted" {
+		return s.Steering.Avalanche(ctx, id)
+	}
+	return c, err
+}
+
 // retryTask tries again what did not finish, by new_parameters where there are such.
 func (s *server) retryTask(r *http.Request, a args) envelope {
 	given, err := newTaskParameters(a["new_parameters"])
@@ -24,7 +34,7 @@ func (s *server) retryTask(r *http.Request, a args) envelope {
 	case err != nil:
 		return bad("%s", err)
 	case len(given) == 0:
-		return s.taskVerb(generator.VerbRetry, s.Steering.Retry)(r, a)
+		return s.taskVerb(generator.VerbRetry, s.tryAgain)(r, a)
 	}
 	return s.taskVerb(generator.VerbRetry, func(ctx context.Context, id int64) (generator.Change, error) {
 		st, err := s.Site.Load(ctx)

@@ -148,6 +148,7 @@ func (w *world) steer(t *testing.T, task int64) {
 		{"finish", nil, true, "task %d: finishing -> finishing; jobs that run go on to their end, as with soft", 0.0, "finishing"},
 		{"kill", map[string]any{"broadcast": true}, true, "task %d: finishing -> aborting, 1 running jobs told to end", 0.0, "aborting"},
 		{"change_priority", map[string]any{"priority": 1}, false, "priority: task %d is aborting: cannot change the priority", 4.0, "aborting"},
+		{"retry", nil, false, "retry: task %d is aborting: cannot retry", 4.0, "aborting"},
 	} {
 		args := map[string]any{"task_id": task}
 		for k, v := range c.args {

@@ -1,13 +1,15 @@
 -- Every failed or cancelled job that was not tried again, and every piece that never became a job, is to be made.
 -- Each job beyond the pieces stands for one that was tried again, so pieces + failed + cancelled is the new total.
 -- Those that the task was scaled away from stay as they are. Of one that follows other tasks only what may be a job counts,
--- and it may go on although there is nothing to try again: more may come.
+-- and it may go on although there is nothing to try again: more may come. One that was killed before its first job has its scouts
+-- still to come, and one that was killed before it was ready has a sweep to forget.
 WITH watched AS (
     UPDATE task_deadlines SET over = false, seen_at = NULL, per_s = NULL WHERE task_id = @task::bigint
 )
 UPDATE tasks SET state = n.after, ended_at = NULL, reason = @reason::text,
     resume_state = CASE WHEN n.after = 'throttled' THEN 'running' END,
-    quota = CASE WHEN n.after = 'throttled' THEN n_generated END, limited = NULL, scouted = CASE WHEN scouts IS NOT NULL THEN coalesce(scouted, '{}') END,
+    quota = CASE WHEN n.after = 'throttled' THEN n_generated END, limited = NULL, sweep = sweep AND state <> 'aborted',
+    scouted = CASE WHEN scouts IS NOT NULL AND (n_generated > 0 OR state <> 'aborted') THEN coalesce(scouted, '{}') END,
     n_jobs = coalesce(n_released, n_pieces) + n_failed + n_cancelled - a.n
 FROM (SELECT CASE WHEN x.scaled IS NULL THEN 0 ELSE (
         SELECT count(*) FROM ended_jobs WHERE task_id = @task::bigint AND scaled_away AND state <> 'finished') END AS n
