@@ -73,7 +73,7 @@ func TestArguments(t *testing.T) {
 		"sim swf a --map share=a --compare=x":     `--compare "x": expected true or false`,
 		"sim swf a --map share=a --limit -1":      "--limit -1: expected a number of jobs, or 0 for all",
 		"sim swf a --map share=a --every x":       `--every: "x" is not a duration such as 90s`,
-		"sim swf a --map share=a --rule x":        "--rule x is not known; use divvy, ratio or fifo",
+		"sim swf a --map share=a --rule x":        "--rule x is not known; use divvy, ratio, fifo or easy",
 		"sim swf a --map s=a --compare --rule x":  "--compare runs all rules: leave --rule out",
 		"sim swf " + simTrace + " --site " + file: "--pool default: " + file + " has no such pool; expected gpu",
 		"sim swf " + simTrace + " --map share=a --pool gpu":          "--pool gpu: only a site has pools",
