@@ -147,6 +147,7 @@ func TestJudge(t *testing.T) {
 		"idle slots are not unfair":       {func(r *Row) { r.Due, r.Delivered = 70, 69 }, true},
 		"unfair beside idle slots":        {func(r *Row) { r.Due, r.Delivered = 70, 60 }, false},
 		"a job a slot that changed hands": {func(r *Row) { r.Delivered, r.Moved = 85, 3 }, true},
+		"more than jobs of moves excuse":  {func(r *Row) { r.Delivered, r.Moved = 70, 8 }, false},
 		"no slot changed hands":           {func(r *Row) { r.Delivered = 85 }, false},
 		"a failed attempt":                {func(r *Row) { r.Failed = 1 }, false},
 		"no job":                          {func(r *Row) { r.Jobs = 0 }, false},
