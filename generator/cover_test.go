@@ -183,7 +183,8 @@ func (c *coverage) toTheEnd(t *rapid.T) {
 		c.measured(t, 1000, 50, 100)
 		c.settled(t, c.task)
 		steps(t, c.Sweep)
-		if c.settled(t, c.task).State == "done" {
+		got := c.settled(t, c.task)
+		if got.State == "done" || got.State == "aborted" && got.Jobs.Finished == got.Jobs.Total { // killed when all had finished
 			return
 		}
 	}

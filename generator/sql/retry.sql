@@ -10,7 +10,7 @@ UPDATE tasks SET state = n.after, ended_at = NULL, reason = @reason::text,
     resume_state = CASE WHEN n.after = 'throttled' THEN 'running' END,
     quota = CASE WHEN n.after = 'throttled' THEN n_generated END, limited = NULL, sweep = sweep AND state <> 'aborted',
     scouted = CASE WHEN scouts IS NOT NULL AND (n_generated > 0 OR state <> 'aborted') THEN coalesce(scouted, '{}') END,
-    n_jobs = coalesce(n_released, n_pieces) + n_failed + n_cancelled - a.n
+    n_jobs = CASE WHEN n_generated = 0 AND state = 'aborted' THEN n_jobs ELSE coalesce(n_released, n_pieces) + n_failed + n_cancelled - a.n END
 FROM (SELECT CASE WHEN x.scaled IS NULL THEN 0 ELSE (
         SELECT count(*) FROM ended_jobs WHERE task_id = @task::bigint AND scaled_away AND state <> 'finished') END AS n
         FROM tasks x WHERE x.id = @task::bigint) a,
