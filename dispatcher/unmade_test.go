@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/divvyhq/divvy/shares"
@@ -101,6 +102,57 @@ func TestPullPassesJobsThatNobodyMakes(t *testing.T) {
 		if d.state.made(); b.unmade() != c.restored {
 			t.Errorf("when others were made B is waited for: %v, want %+v", b.unmade(), c)
 		}
+	}
+}
+
+// Jobs to come of a task with lots are of the shapes of its lots, never of its own, and all say so: pulls wait for one thing, from
+// then on when they first did.
+func TestBacklogOfLots(t *testing.T) {
+	f, d, stop := unmadeSite(t, time.Hour)
+	defer stop()
+	var a, b int32
+	err := pgx.BeginFunc(t.Context(), f.pool, func(tx pgx.Tx) (err error) {
+		if a, err = Intern(t.Context(), tx, Requirements{Cores: 1, WalltimeS: 7200}); err == nil {
+			b, err = Intern(t.Context(), tx, Requirements{Cores: 1, WalltimeS: 3600})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.toMake(d, "B")
+	f.exec("UPDATE tasks SET lots = 2, n_jobs = 24, n_pieces = 22, quota = 30")
+	f.exec("INSERT INTO lots (task_id, lot, n, pieces_left, shape_ids) SELECT id, 0, 100, 15, $1 FROM tasks", []int32{a, b})
+	f.exec("INSERT INTO lots (task_id, lot, n, pieces_left, shape_ids) SELECT id, 1, 100, 7, $1 FROM tasks", []int32{b})
+	share, own := f.shareID("B"), int32(0)
+	f.scan(&own, "SELECT shape_id FROM tasks")
+	look := func() (g *group) {
+		t.Helper()
+		if err := d.readBacklog(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for shape, want := range map[int32]int64{own: 0, a: 8 + 2, b: 8 + 7} { // each size in turn; two try again
+			if w := d.state.window(windowKey{share, shape}); w.backlog != want {
+				t.Errorf("%d jobs to come of shape %d, want %d", w.backlog, shape, want)
+			}
+		}
+		return d.state.window(windowKey{share, a}).group
+	}
+	g := look()
+	d.mu.Lock()
+	waits := d.state.patient(&pull{until: time.Now()}, g, newNeeds(0))
+	asked, since := g.asked, d.state.making.asked
+	d.mu.Unlock()
+	if _, err := d.Order(t.Context(), []Coming{{share, a, 17}, {share, b, 22}}); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !waits || !g.asked.Equal(asked) || !d.state.making.asked.Equal(since) {
+		t.Errorf("waits: %v; what is waited for is another thing after Order", waits)
 	}
 }
 

@@ -76,6 +76,44 @@ func TestWithDispatcher(t *testing.T) {
 	}
 }
 
+// A queue that runs no piece of a task which is cut into lots does not wait for them, though the task itself could run there.
+func TestLotsThatRunElsewhere(t *testing.T) {
+	w := newWorld(t)
+	w.apply(t, `
+shares: [{name: S, weight: 9}, {name: T}]
+queues:
+  - {name: small, slots: 100, walltime: 1h, disk_mb: 3000}
+  - {name: large, slots: 100, walltime: 4h, disk_mb: 20000}
+`)
+	w.submit(t, split(func(s *Spec) { s.Share, s.Count = "T", 5 }))
+	steps(t, w.Generate)
+	w.submit(t, split(func(s *Spec) {
+		s.Inputs, s.Split = []Input{{Name: "a", Size: 4e9, Events: 20_000}}, &Split{By: "events", Fit: true, CPUPerEvent: 1, Efficiency: 1, WorkMB: 500}
+	}))
+	d, err := dispatcher.Open(t.Context(), dispatcher.Config{Pool: w.db, Load: w.store.Version, Timing: dispatcher.Timing{Making: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		if err := d.Run(ctx); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+	})
+	defer loop.Wait()
+	defer stop()
+	if _, err := d.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	soon, enough := context.WithTimeout(ctx, 30*time.Second)
+	defer enough()
+	reply, err := d.Pull(soon, dispatcher.PullRequest{Queue: "small", Pilot: "p", WaitS: 60})
+	if err != nil || len(reply.Leases) != 1 || reply.Leases[0].Share != "T" {
+		t.Errorf("%+v, %v; want a job of T", reply.Leases, err)
+	}
+}
+
 // tick calls a step until ctx ends.
 func tick(ctx context.Context, t *testing.T, step func(context.Context) (int, error)) {
 	for ctx.Err() == nil {
