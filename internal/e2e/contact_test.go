@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -73,17 +72,14 @@ func (d *desk) prints(args []string, want ...string) string {
 
 func words(s string) []string { return strings.Fields(s) }
 
-// The quick start, as a stranger does it, with the files that the documentation shows.
+// A site and its first task, as a stranger brings them up, with the files that are shipped.
 func TestFirstContact(t *testing.T) {
 	d := newDesk(t)
 	state := filepath.Join(d.dir, "state")
 	daemon := start(t, d.env, "serve", "--state-dir", state, "--listen", "127.0.0.1:0")
 	d.server = daemon.says(t, `msg=serving url=(\S+)`)
 
-	tasks := filepath.Join(d.dir, "tasks.yml")
-	if err := os.WriteFile(tasks, quickTask(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	const tasks = "../../deploy/task.example.yml"
 	if _, stderr := d.divvy(1, "task", "submit", "-f", tasks); !strings.Contains(stderr, "divvy apply") {
 		t.Errorf("a submission before any site does not say what to do:\n%s", stderr)
 	}
@@ -108,20 +104,6 @@ func TestFirstContact(t *testing.T) {
 	worker.stops(t)
 	daemon.stops(t)
 	d.leavesNothing(state)
-}
-
-// quickTask is the task of docs/quick-start.md.
-func quickTask(t *testing.T) []byte {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/quick-start.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`(?s)cat > tasks.yml <<'YAML'\n(.*?\n)YAML\n`).FindSubmatch(page)
-	if found == nil {
-		t.Fatal("docs/quick-start.md shows no tasks.yml")
-	}
-	return found[1]
 }
 
 func (d *desk) submit(file string) int64 {
