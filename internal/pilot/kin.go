@@ -19,10 +19,12 @@ import (
 // kin are the processes below a pilot that is alone in its process: it is their subreaper, so what a job has left running, in whatever
 // group, session and environment, becomes a child of the pilot and not of process 1. A nil kin knows of none.
 type kin struct {
-	guard *guard
-	mark  string
-	quit  chan struct{}
-	done  sync.WaitGroup
+	guard    *guard
+	mark     string
+	sigkill  func(pid int) error
+	patience time.Duration // with those that were killed in one go
+	quit     chan struct{}
+	done     sync.WaitGroup
 
 	mu     sync.Mutex   // held while a process starts: nobody takes it for a stray
 	firsts map[int]*run // first processes of jobs, which others wait for
@@ -45,9 +47,14 @@ func newKin(g *guard, mark string) (*kin, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
 	}
-	k := &kin{guard: g, mark: mark, quit: make(chan struct{}), firsts: map[int]*run{}, told: map[int]bool{}}
+	k := makeKin(g, mark)
 	k.done.Go(k.watch)
 	return k, nil
+}
+
+func makeKin(g *guard, mark string) *kin {
+	return &kin{guard: g, mark: mark, sigkill: func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }, patience: killing,
+		quit: make(chan struct{}), firsts: map[int]*run{}, told: map[int]bool{}}
 }
 
 // start runs f, which starts the first process of a job.
@@ -167,41 +174,59 @@ func (k *kin) left(r *run, s stray) bool {
 	return true
 }
 
-// sweep kills the strays that mine chooses, and what they leave in turn.
+// sweep kills the strays that mine chooses, and what they leave in turn. What a kill does not end is left alone: it is tried once.
 func (k *kin) sweep(mine func(stray) bool) {
+	held := map[int]bool{}
 	for range 50 {
-		n := 0
+		var killed []int
 		for _, s := range processes() {
-			if s.parent == os.Getpid() && k.kill(s, mine) {
-				n++
+			if s.parent == os.Getpid() && !held[s.pid] && k.kill(s, mine) {
+				killed = append(killed, s.pid)
 			}
 		}
-		if n == 0 {
+		end := time.Now().Add(k.patience)
+		for _, pid := range killed {
+			held[pid] = !k.reap(pid, end)
+		}
+		if !slices.ContainsFunc(killed, func(pid int) bool { return !held[pid] }) {
 			return
 		}
 	}
 }
 
-// kill ends a child of the pilot if it is a stray that mine chooses. Jobs may have started since it was seen.
+// kill sends SIGKILL to a child of the pilot if it is a stray that mine chooses, and says whether it is. Jobs may have started since
+// it was seen.
 func (k *kin) kill(s stray, mine func(stray) bool) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.isStray(s) || !s.zombie && !mine(s) {
+	if now, ok := look(s.pid); !ok || now.began != s.began || !k.isStray(s) || !s.zombie && !mine(s) {
 		return false
 	}
-	_ = syscall.Kill(s.pid, syscall.SIGKILL) // a child of ours keeps its id until it is waited for
-	reap(s.pid)
+	_ = k.sigkill(s.pid) // a child of ours keeps its id until it is waited for; whether this has ended it, reap says
 	return true
 }
 
-// reap waits for a child that was killed, but not for one that the kernel holds.
-func reap(pid int) {
-	for range 100 {
-		if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == pid || err != nil && !errors.Is(err, syscall.EINTR) {
-			return
+// reap waits for a stray that was killed, and says whether it is gone. Between two looks jobs may start.
+func (k *kin) reap(pid int, end time.Time) bool {
+	for {
+		if k.reaped(pid) {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
 		}
 		<-time.After(time.Millisecond)
 	}
+}
+
+func (k *kin) reaped(pid int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.firsts[pid] != nil { // of a job that has got the id meanwhile
+		return true
+	}
+	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	return got == pid || err != nil && !errors.Is(err, syscall.EINTR)
 }
 
 // stray is a process as /proc has it.

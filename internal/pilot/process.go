@@ -6,9 +6,14 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// killing is how long SIGKILL is waited for. It ends nothing that hangs in the kernel, as on a file server that is away, or that is
+// another user's.
+const killing = 100 * time.Millisecond
 
 // process is the first process of a job and, by its id, the job's process group.
 type process struct {
@@ -46,12 +51,15 @@ func (p *process) wait() {
 }
 
 // reapGroup waits for killed members of a group that became our children: those of a pilot that is process 1 of
-// a container, or a subreaper. There are none otherwise.
+// a container, or a subreaper. There are none otherwise. Those that the kernel holds are left alone.
 func reapGroup(pgid int) {
-	for {
-		_, err := syscall.Wait4(-pgid, nil, 0, nil)
-		if err != nil && !errors.Is(err, syscall.EINTR) {
+	for end := time.Now().Add(killing); ; {
+		got, err := syscall.Wait4(-pgid, nil, syscall.WNOHANG, nil)
+		switch {
+		case err != nil && !errors.Is(err, syscall.EINTR), got == 0 && time.Now().After(end):
 			return
+		case got == 0:
+			<-time.After(time.Millisecond)
 		}
 	}
 }
