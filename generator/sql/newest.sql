@@ -1,5 +1,5 @@
 -- Which tasks a page shows that begins with those that are not over, each half the newest first; of each half at most so many are
--- looked at. live_looked, over_looked: the oldest of these where there are more.
+-- looked at, and none of the second where the first fills the page. live_looked, over_looked: the oldest of these where there are more.
 WITH live AS MATERIALIZED (
     SELECT t.id, (cardinality(@states::text[]) = 0 OR t.state = ANY (@states::text[]))
             AND (@label::text = '' OR t.attributes ->> 'label' = @label::text)
@@ -15,6 +15,7 @@ WITH live AS MATERIALIZED (
                 SELECT h.id FROM shares h WHERE h.path = @share::text OR starts_with(h.path, @share::text || '/'))) AS wanted
     FROM tasks t
     WHERE t.ended_at IS NOT NULL AND t.id < @over::bigint
+        AND (SELECT count(*) < @most::int AND count(*) FILTER (WHERE l.wanted) < @n::int FROM live l)
     ORDER BY t.id DESC LIMIT @most::int
 )
 SELECT ARRAY(SELECT l.id FROM live l WHERE l.wanted ORDER BY l.id DESC LIMIT @n::int) AS live,
