@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -18,24 +17,26 @@ func (d *Dispatcher) LeasedJobs(ctx context.Context, f JobFilter) (jobs []JobRow
 	if limit <= 0 || limit > 1000 {
 		limit = 100
 	}
-	rows, err := collect[listRow](ctx, d.cfg.Pool, "list_leased_jobs", pgx.StrictNamedArgs{"user": f.User, "share": f.Share, "queue": f.Queue,
+	rows, err := collect[leasedRow](ctx, d.cfg.Pool, "list_leased_jobs", pgx.StrictNamedArgs{"user": f.User, "share": f.Share, "queue": f.Queue,
 		"after": f.After, "n": limit, "most": mostLeasesLookedAt})
 	if err != nil {
 		return nil, 0, err
 	}
-	jobs = make([]JobRow, len(rows))
-	for i, r := range rows {
-		jobs[i] = d.jobRow(r)
+	jobs = make([]JobRow, len(rows)-1)
+	for i, r := range rows[1:] {
+		jobs[i] = d.jobRow(r.listRow)
 	}
-	if len(jobs) == limit {
-		return jobs, jobs[limit-1].ID, nil
-	}
-	var looked *int64
-	if err := d.cfg.Pool.QueryRow(ctx, query["looked_at_leases"], pgx.StrictNamedArgs{"after": f.After, "most": mostLeasesLookedAt}).Scan(&looked); err != nil {
-		return nil, 0, fmt.Errorf("looked_at_leases: %w", err)
-	}
-	if looked != nil {
+	switch looked := rows[0].Looked; {
+	case len(jobs) == limit:
+		next = jobs[limit-1].ID
+	case looked != nil:
 		next = *looked
 	}
 	return jobs, next, nil
+}
+
+// leasedRow is a job, or, first and with id 0, how far was looked.
+type leasedRow struct {
+	listRow
+	Looked *int64
 }

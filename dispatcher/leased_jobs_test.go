@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,6 +22,13 @@ func TestLeasedJobs(t *testing.T) {
 	all, _, err := d.LeasedJobs(t.Context(), JobFilter{})
 	if err != nil || len(all) != 6 {
 		t.Fatalf("%d leased jobs, %v", len(all), err)
+	}
+	// How far was looked comes from the statement that looked: leases that end behind it change nothing.
+	for most, want := range map[int]int64{2: all[1].ID, 6: all[5].ID, 7: 0} {
+		rows, err := collect[leasedRow](t.Context(), f.pool, "list_leased_jobs", pgx.StrictNamedArgs{"user": "eve", "share": "", "queue": "", "after": 0, "n": 5, "most": most})
+		if err != nil || len(rows) != 1 || rows[0].ID != 0 || (want == 0) != (rows[0].Looked == nil) || want != 0 && *rows[0].Looked != want {
+			t.Errorf("at most %d: %+v, want %d, %v", most, rows, want, err)
+		}
 	}
 	owner := map[int64]string{1: "ann", 2: "bob", 3: "bob"}
 	for _, c := range []JobFilter{{User: "ann"}, {User: "bob"}, {User: "eve"}, {Share: "A"}, {Share: "AB"}, {Queue: "q"}, {Queue: "r"}, {User: "bob", Share: "A"}, {Share: "AB", Queue: "r"}} {
