@@ -13,9 +13,15 @@ import (
 const nowhere = "no queue can run it; "
 
 // Nowhere says why no queue of a site can run jobs with these requirements for a share, by what the site says, however
-// long they wait; "" when one can. An empty share is one that is not known yet. Where one requirement rules out every queue
-// it is named alone, else the reason of each queue.
+// long they wait; "" when one can. Queues that are offline or drained count as online: they come back. An empty share is one
+// that is not known yet. Where one requirement rules out every queue it is named alone, else the reason of each queue.
 func Nowhere(v shares.Version, r Requirements, share string) string {
+	v.Queues = slices.Clone(v.Queues)
+	for i := range v.Queues {
+		if q := &v.Queues[i]; q.State == shares.Drain || q.State == shares.Offline {
+			q.State = shares.Online
+		}
+	}
 	if reason := beyondSite(v, r); reason != "" {
 		return nowhere + reason
 	}

@@ -46,9 +46,20 @@ func TestNowhere(t *testing.T) {
 		t.Error(got)
 	}
 	for range 10 {
-		v.Queues = append(v.Queues, shares.Queue{Name: "more", State: shares.Offline, Cores: 64})
+		v.Queues = append(v.Queues, shares.Queue{Name: "more", State: shares.Test, Cores: 64})
 	}
-	if got := Nowhere(v, Requirements{Cores: 64}, ""); !strings.HasSuffix(got, "queue is offline; and 7 more queues") {
+	if got := Nowhere(v, Requirements{Cores: 64}, ""); !strings.HasSuffix(got, "nor by a label; and 7 more queues") {
 		t.Error(got)
+	}
+	// Queues come back from being offline or drained: only what they do not allow even then is impossible.
+	for i, state := range []shares.QueueState{shares.Offline, shares.Drain} {
+		v.Queues = v.Queues[:2]
+		v.Queues[0].State, v.Queues[1].State = state, state
+		if got := Nowhere(v, Requirements{Cores: 16}, "A"); got != "" {
+			t.Error(i, got)
+		}
+		if got, want := Nowhere(v, Requirements{Cores: 64}, "A"), nowhere+"cores: needs 64, no queue allows more than 16"; got != want || v.Queues[0].State != state {
+			t.Errorf("%q, want %q; the site's queue is %v now", got, want, v.Queues[0].State)
+		}
 	}
 }
