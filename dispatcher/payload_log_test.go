@@ -90,3 +90,44 @@ func TestPayloadLogsByDay(t *testing.T) {
 		t.Errorf("kept for %d days", c.keepDays("payload_logs"))
 	}
 }
+
+// Bringing a log plans for and locks the days of its attempt alone, however long history is kept: before the end, after it, and with
+// a key of none. The days before yesterday are locked by somebody else.
+func TestPayloadLogReadsItsDays(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 20))
+	d := f.daemon()
+	for _, table := range []string{"attempts", "payload_logs"} {
+		f.exec("SELECT divvy_make_days($1::text, (now() AT TIME ZONE 'UTC')::date - 40, 40)", table)
+	}
+	f.enqueue(batch{share: "A", n: 16, attempts: 1})
+	leases := make([]Lease, 16)
+	for i := range leases {
+		leases[i] = pull1(t, d, "q")
+	}
+	tx, err := f.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	var old string
+	f.scan(&old, `SELECT string_agg(inhrelid::regclass::text, ', ') FROM pg_inherits
+		WHERE inhparent IN ('attempts'::regclass, 'payload_logs'::regclass)
+			AND right(inhrelid::regclass::text, 8) < to_char((now() AT TIME ZONE 'UTC')::date - 1, 'YYYYMMDD') AND inhrelid::regclass::text ~ '_[0-9]{8}$'`)
+	if n := strings.Count(old, ","); n < 75 {
+		t.Fatalf("%d days: %s", n, old)
+	}
+	if _, err := tx.Exec(t.Context(), "LOCK TABLE "+old+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range leases { // often enough for a plan that is made once for all
+		if i >= len(leases)/2 {
+			finish(t, d, Finished, l)
+		}
+		if err := d.KeepLog(t.Context(), LogKey(l.Lease), "out"); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if err := d.KeepLog(t.Context(), strings.Repeat("A", logKeyLen), "out"); !errors.Is(err, ErrNoAttempt) {
+		t.Errorf("a key of none: %v", err)
+	}
+}
