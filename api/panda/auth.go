@@ -139,10 +139,12 @@ func (a *Access) admit(r *http.Request) (Caller, error) {
 	case err != nil:
 		return c, err
 	case !origins.allow(c.Origin) && c.Origin == "" && c.DN != "" && c.User != "":
-		return c, fmt.Errorf("%s may not speak for no origin, only for %s: without the header Origin its line in panda_users needs an origin without a glob, such as atlas.pilot",
+		return c, fmt.Errorf("%s needs an origin, one of %s: without the header Origin its line in panda_users needs one without a glob, such as atlas.pilot",
 			c.Name(), strings.Join(origins, ", "))
+	case !origins.allow(c.Origin) && c.Origin == "":
+		return c, fmt.Errorf("%s needs an origin, one of %s", c.Name(), strings.Join(origins, ", "))
 	case !origins.allow(c.Origin):
-		return c, fmt.Errorf("%s may not speak for %s, only for %s", c.Name(), orNothing(c.Origin), strings.Join(origins, ", "))
+		return c, fmt.Errorf("%s may not speak for %s, only for %s", c.Name(), c.Origin, strings.Join(origins, ", "))
 	}
 	c.pilot = len(origins) > 0 && strings.HasSuffix(c.Origin, "."+rolePilot)
 	c.production = strings.HasSuffix(c.Origin, "."+roleProduction) && slices.Contains(origins, c.Origin)
@@ -246,13 +248,6 @@ func (a *Access) owner(r *http.Request) *x509.Certificate {
 // originOf is the header Origin as PanDA has it, vo[.role]; vo:role is an older way to write it.
 func originOf(r *http.Request) string {
 	return strings.Replace(strings.TrimSpace(r.Header.Get("Origin")), ":", ".", 1)
-}
-
-func orNothing(origin string) string {
-	if origin == "" {
-		return "no origin"
-	}
-	return origin
 }
 
 // scRole is the old answer's status code of who may not.

@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 		{closed, knock{authorization: "Bearer "}, "no credential: send the header Authorization: Bearer <token>, or a client certificate"},
 		{closed, knock{authorization: "Bearer cern-token-0123456780"}, "the token is not known here"},
 		{closed, knock{authorization: "Bearer wlcg-token-0123456789", origin: "atlas.pilot"}, "wlcg may not speak for atlas.pilot, only for wlcg.*, wlcg"},
-		{closed, knock{authorization: "Bearer wlcg-token-0123456789"}, "wlcg may not speak for no origin, only for wlcg.*, wlcg"},
+		{closed, knock{authorization: "Bearer wlcg-token-0123456789"}, "wlcg needs an origin, one of wlcg.*, wlcg"},
 		{closed, knock{authorization: "Bearer cern-token-0123456789", origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
 		{open, knock{origin: "http://evil.example"}, "refused: the request may come from a foreign web page"},
 		{open, knock{origin: "null"}, "refused: the request may come from a foreign web page"},

@@ -179,6 +179,19 @@ func TestManyValues(t *testing.T) {
 	if v := unwrap(`{"a":[` + zeros + `0]}`); len(v.(string)) < len(zeros) {
 		t.Error("a text in a body was taken apart")
 	}
+	a := args{}
+	for old := range oldCalls["setNumSlotsForWP"].names { // each is within bounds, all are not
+		a[old] = "[" + strings.Repeat("0,", maxValues*2/5) + "0]"
+	}
+	apart := 0
+	for _, v := range oldCalls["setNumSlotsForWP"].renamed(a) {
+		if _, is := v.([]any); is {
+			apart++
+		}
+	}
+	if len(a) != 6 || apart != 2 {
+		t.Errorf("%d of %d arguments were taken apart, want 2", apart, len(a))
+	}
 	if _, err := parse([]byte(`{"a":[` + strings.Repeat("0,", maxValues/2) + `0], "b":"` + strings.Repeat(",", maxValues) + `"}`)); err != nil {
 		t.Error("fewer values than there may be: ", err)
 	}

@@ -142,7 +142,7 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request) {
 	f, err := s.Sandboxes.Open(ctx, chi.URLParam(r, "name"))
 	switch {
 	case errors.Is(err, sandbox.ErrNone):
-		http.Error(w, fmt.Sprintf("no file of this name here: those that nobody uses are kept for %d days", sandbox.Unused/(24*time.Hour)), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("no file of this name here: unused files are deleted after %d days", sandbox.Unused/(24*time.Hour)), http.StatusNotFound)
 		return
 	case err != nil:
 		s.Log.Warn("a sandbox could not be read", "error", err)

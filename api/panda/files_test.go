@@ -119,7 +119,7 @@ func TestUpload(t *testing.T) {
 		t.Errorf("another's: %s", got)
 	}
 	for path, want := range map[string]string{"/cache/jobO.1.tar.gz": "200 " + string(one), "/cache/jobO.2.tar.gz": "200 " + string(two),
-		"/cache/jobO.3.tar.gz": "404 no file of this name here: those that nobody uses are kept for 30 days\n", "/cache/..%2fx": "404 no file of this name here: those that nobody uses are kept for 30 days\n"} {
+		"/cache/jobO.3.tar.gz": "404 no file of this name here: unused files are deleted after 30 days\n", "/cache/..%2fx": "404 no file of this name here: unused files are deleted after 30 days\n"} {
 		if status, body := bob.get(path); fmt.Sprint(status, " ", body) != want {
 			t.Errorf("%s: %d %q", path, status, body)
 		}

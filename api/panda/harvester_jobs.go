@@ -2,6 +2,7 @@ package panda
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -67,6 +68,9 @@ func (s *server) updateJobsInBulk(r *http.Request, a args) any {
 	list, ok := packed(a["jobList"]).([]any)
 	if !ok {
 		return []any{false, "Type error: 'jobList' must be a list as JSON."}
+	}
+	if len(list) > maxJobs {
+		return []any{false, fmt.Sprintf(tooMany, "jobList", len(list), maxJobs)}
 	}
 	for i, item := range list {
 		one, ok := item.(map[string]any)

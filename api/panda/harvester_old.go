@@ -92,7 +92,7 @@ func (e endpoint) called(r *http.Request, a args) envelope {
 
 // renamed are the arguments that the call knows, under their new names.
 func (c oldCall) renamed(a args) args {
-	out := args{}
+	out, left := args{}, maxValues
 	for old, name := range c.names {
 		v, there := a[old]
 		switch {
@@ -100,7 +100,7 @@ func (c oldCall) renamed(a args) args {
 		case old == "ids":
 			out[name] = words(v)
 		default:
-			out[name] = packed(v)
+			out[name] = packedIn(v, &left)
 		}
 	}
 	return out
@@ -121,8 +121,17 @@ func words(v any) any {
 
 // packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
 func packed(v any) any {
+	left := maxValues
+	return packedIn(v, &left)
+}
+
+// packedIn is packed for one of several arguments, which may have so many values left.
+func packedIn(v any, left *int) any {
 	text, ok := v.(string)
-	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) || strict.ManyValues([]byte(text), maxValues) {
+	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) {
+		return v
+	}
+	if *left -= strict.Values([]byte(text), *left); *left <= 0 {
 		return v
 	}
 	var inner any

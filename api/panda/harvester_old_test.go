@@ -106,6 +106,32 @@ func TestOldHarvester(t *testing.T) {
 	}
 }
 
+// One call is about so many jobs, of either generation; nothing is done of a longer one.
+func TestMostJobsOfACall(t *testing.T) {
+	w := newWorld(t, dispatcher.Timing{})
+	c := w.caller()
+	old, new, ids := make([]any, maxJobs+1), make([]any, maxJobs+1), make([]any, maxJobs+1)
+	for i := range ids {
+		old[i], new[i] = map[string]any{"jobId": i, "state": "running"}, map[string]any{"job_id": i, "job_status": "running"}
+		ids[i] = i
+	}
+	words := strings.Trim(jsonOf(t, ids), "[]")
+	const many = ": 1001 items, expected at most 1000: say the others with another call"
+	for got, want := range map[string]string{
+		c.form("updateJobsInBulk", map[string]string{"jobList": jsonOf(t, old)}):       `[false,"jobList` + many + `"]`,
+		c.form("getStatus", map[string]string{"ids": words}):                           `{"StatusCode":30,"errorDialog":"ids` + many + `"}`,
+		c.raw(send, "/pilot/update_jobs_bulk", map[string]any{"job_list": new}):        `{"success":false,"message":"job_list` + many + `","data":[]}`,
+		c.raw(get, "/pilot/get_job_status", map[string]any{"job_ids": jsonOf(t, ids)}): `{"success":false,"message":"job_ids` + many + `","data":null}`,
+	} {
+		if got != want {
+			t.Errorf(" got %.200s\nwant %s", got, want)
+		}
+	}
+	if got := c.form("getStatus", map[string]string{"ids": words[:strings.LastIndex(words, ",")]}); !strings.HasPrefix(got, `{"StatusCode":0,`) {
+		t.Errorf("%.200s", got)
+	}
+}
+
 // Harvesters of the time when the API changed send the arguments of a GET as a form, and call it JSON.
 func TestGetWithForm(t *testing.T) {
 	w := newWorld(t, dispatcher.Timing{})

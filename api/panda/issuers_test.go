@@ -49,7 +49,7 @@ func TestIssuers(t *testing.T) {
 		{"slash at the end", i.Token(map[string]any{"iss": i.URL + "/"}), "atlas", 200, ann("atlas")},
 		{"an opaque token beside it", "cern-token-0123456789", "any", 200, `{"Token":"cern","User":"","DN":"","Origin":"any","Operator":false}`},
 		{"group of another issuer's line", i.Token(nil), "cms.pilot", 403, "ann may not speak for cms.pilot, only for atlas, atlas.pilot"},
-		{"no origin", i.Token(nil), "", 403, "ann may not speak for no origin, only for atlas, atlas.pilot"},
+		{"no origin", i.Token(nil), "", 403, "ann needs an origin, one of atlas, atlas.pilot"},
 		{"no group", i.Token(map[string]any{"groups": nil}), "atlas", 403, "the token of ann names no group that panda_issuers has an origin for"},
 		{"a glob for a group", i.Token(map[string]any{"groups": []string{"/atlas/*"}}), "atlas.production", 403, "the token of ann names no group that panda_issuers has an origin for"},
 		{"robot of another audience", i.Token(map[string]any{"sub": "r2d2", "aud": "x"}), "atlas", 403, "the token of r2d2 is not for this server: its audience is x"},

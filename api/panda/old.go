@@ -161,6 +161,9 @@ func (s *server) getStatus(r *http.Request, a args) (int, any) {
 		}
 		ids = append(ids, id)
 	}
+	if len(ids) > maxJobs {
+		return http.StatusOK, refusal{scFailed, fmt.Sprintf(tooMany, "ids", len(ids), maxJobs)}
+	}
 	stands, err := s.stands(r.Context(), ids)
 	if err != nil {
 		return http.StatusOK, refusal{scTimeOut, tryAgain}

@@ -128,9 +128,17 @@ func idle(r *http.Request) any {
 	return nil
 }
 
+// tooMany refuses a longer list than one call is served: each update is a transaction of its own.
+const tooMany = "%s: %d items, expected at most %d: say the others with another call"
+
 // updateBulk hears several; each has an envelope of its own. One that does not say which job it is of spoils them
 // all, before anything is done.
 func (s *server) updateBulk(r *http.Request, a args) envelope {
+	if n := len(a.list("job_list")); n > maxJobs {
+		e := bad(tooMany, "job_list", n, maxJobs)
+		e.Data = []envelope{}
+		return e
+	}
 	for i, item := range a.list("job_list") {
 		one, ok := item.(map[string]any)
 		if !ok || absent(one["job_id"]) || absent(one["job_status"]) {
@@ -160,7 +168,11 @@ type stand struct {
 
 // getJobStatus tells how jobs stand.
 func (s *server) getJobStatus(r *http.Request, a args) envelope {
-	stands, err := s.stands(r.Context(), a.integers("job_ids"))
+	ids := a.integers("job_ids")
+	if len(ids) > maxJobs {
+		return bad(tooMany, "job_ids", len(ids), maxJobs)
+	}
+	stands, err := s.stands(r.Context(), ids)
 	if err != nil {
 		return bad(tryAgain)
 	}

@@ -103,7 +103,7 @@ func TestCertificatesWithoutOrigin(t *testing.T) {
 		"Harvester":            {robot, knock{path: "/api/v1/harvester/heartbeat"}, who + `pilot"`},
 		"what it says counts":  {robot, knock{path: "/api/v1/task/kill", origin: "atlas.production"}, who + `production"`},
 		"steering":             {robot.proxy(t, nil), knock{path: "/api/v1/task/kill"}, "speaks for atlas.pilot: pilots take jobs and report on them, and steer nothing"},
-		"globs alone":          {holderOf(t, people, "Globs"), knock{}, "globs may not speak for no origin, only for atlas.*, c?s: without the header Origin its line in panda_users needs"},
+		"globs alone":          {holderOf(t, people, "Globs"), knock{}, "globs needs an origin, one of atlas.*, c?s: without the header Origin its line in panda_users needs"},
 	} {
 		if _, body := c.do(t, shows(c.holder), url); !strings.Contains(body, c.want) {
 			t.Errorf("%s: %s, want %s", name, body, c.want)

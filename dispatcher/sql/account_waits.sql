@@ -1,6 +1,6 @@
--- How long jobs waited whose first attempt is among the same ones, in the transaction that adds these: from the submission of their
--- task, for who submits waits until they are made too. Those that try a piece again do not count. A job that ended with its first
--- attempt did so in the same transaction, at the same time; else it lives, or ended later.
+-- Adds how long jobs waited whose first attempt is among those that the same transaction adds. A wait begins when the task is
+-- submitted: its user waits for the making of its jobs too. Jobs that try a piece again do not count. A job that ended with its first
+-- attempt has the time of its end. Any other job lives still, or ended later.
 WITH a AS (
     SELECT a.job_id, a.task_id, a.share_id, a.queue_id, a.claimed_at, a.ended_at
     FROM attempts a WHERE @past::timestamptz IS NULL AND a.nth > @done::bigint AND a.nth <= @upto::bigint AND a.attempt = 1 AND a.outcome <> 'revoked'

@@ -15,7 +15,7 @@ import (
 // RefreshEvery is how often a daemon reads the tokens, beside the hints. Ends of tokens take effect within it.
 const RefreshEvery = 5 * time.Second
 
-// ExpiredFor is how long whoever shows a token that has expired is told so; after that it is one that nobody knows.
+// ExpiredFor is how long Book remembers an expired token. After that the token is like one that never was.
 const ExpiredFor = 30 * 24 * time.Hour
 
 // mark remembers that a token was used since MarkUsed last looked.
