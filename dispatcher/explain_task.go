@@ -3,7 +3,9 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +41,15 @@ type taskSubject struct {
 	Leased   int64
 	Over     bool
 	First    *int64 // job
-	Ahead    int64  // pieces of other tasks of the share that become jobs before its own
-	More     bool   // and others, that were not counted
+	Cut      bool   // of its live jobs not all were looked at
+	// Pieces of other tasks of the share that become jobs before its own, by shape; 0 where that is not known.
+	AheadShapes []int32
+	AheadPieces []int64
+	More        bool // and others, that were not counted
 }
+
+// unseen says that pilots have all of its jobs that were looked at, and others are ready.
+func (t *taskSubject) unseen() bool { return t.First == nil && t.Cut && t.Ready > 0 }
 
 // ExplainTask says why no more of a task runs: what it waits for, or what keeps the job that is to start next, or a piece of it
 // where none is a job yet. ErrNoTask when no task has the id. It costs as much as Explain, and changes nothing.
@@ -59,7 +67,7 @@ func (d *Dispatcher) ExplainTask(ctx context.Context, task int64) (TaskExplanati
 	case t.Over:
 	case t.First != nil:
 		e.Next, err = d.nextJob(ctx, *t.First)
-	case t.ToCome > 0 && t.ShareID != 0:
+	case t.ToCome > 0 && t.ShareID != 0 && !t.unseen():
 		e.Next, err = d.explainPiece(ctx, t)
 	}
 	if err != nil {
@@ -105,8 +113,12 @@ func (d *Dispatcher) explainPiece(ctx context.Context, t *taskSubject) (*Explana
 			return nil, err
 		}
 	}
+	before, err := d.piecesAhead(ctx, t, l)
+	if err != nil {
+		return nil, err
+	}
 	p := e.Position
-	p.Before, p.More = min(p.Before+t.Ahead, mostCounted), p.More || t.More || p.Before+t.Ahead > mostCounted
+	p.Before, p.More = min(p.Before+before, mostCounted), p.More || t.More || p.Before+before > mostCounted
 	l.finishGates(e)
 	e.ETA = l.estimate(e)
 	e.Summary = summary(j, e)
@@ -115,6 +127,28 @@ func (d *Dispatcher) explainPiece(ctx context.Context, t *taskSubject) (*Explana
 	}
 	e.Job = 0
 	return e, nil
+}
+
+// piecesAhead counts the pieces that become jobs before those of a task, and has the mean of what comes before it know their sizes.
+func (d *Dispatcher) piecesAhead(ctx context.Context, t *taskSubject, l *look) (n int64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state
+	if slices.ContainsFunc(t.AheadShapes, func(id int32) bool { return id != 0 && s.shapes[id] == nil }) {
+		if err := s.loadShapes(ctx, d.cfg.Pool); err != nil {
+			return 0, err
+		}
+	}
+	for i, id := range t.AheadShapes {
+		n += t.AheadPieces[i]
+		l.ahead = append(l.ahead, aheadRow{ShapeID: id, Free: t.AheadPieces[i]})
+	}
+	for _, f := range l.flows {
+		if p := s.pools[f.pool]; p != nil {
+			maps.Copy(f.sizes, s.sizesIn(p, l.leaf, t.AheadShapes))
+		}
+	}
+	return n, nil
 }
 
 // nowhere says why no queue can run jobs, or what else was found.
@@ -150,6 +184,8 @@ func (e *TaskExplanation) summary(t *taskSubject) string {
 		s += fmt.Sprintf(" Pilots have %d of its jobs.", t.Leased)
 	}
 	switch {
+	case !t.Over && t.unseen():
+		s += fmt.Sprintf(" Which of its %d ready jobs is next was not looked up: pilots have the first %d.", t.Ready, mostCounted)
 	case e.Next == nil && s == "":
 		s = "It has no job that is to start, and no piece to come."
 	case e.Next == nil:

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -85,5 +86,49 @@ func TestExplainTaskByItsNextJob(t *testing.T) {
 	f.exec("UPDATE tasks SET state = 'done', ended_at = now() WHERE id = 1")
 	if e, err = d.ExplainTask(t.Context(), 1); err != nil || e.Next != nil || !strings.HasPrefix(e.Summary, "It is over: done.") {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// Pieces before a task's own count at their size, and as far as a limit lets them become jobs.
+func TestExplainTaskPiecesAhead(t *testing.T) {
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 8))
+	d := f.daemon()
+	f.taskOf(1, "ready", "A", 5, 30, Requirements{Cores: 4})
+	f.taskOf(2, "ready", "A", 4, 50, Requirements{Cores: 2})
+	f.taskOf(3, "ready", "A", 3, 50, Requirements{Cores: 8})
+	f.taskOf(4, "ready", "A", 0, 7, Requirements{Cores: 1})
+	f.exec("UPDATE tasks SET quota = 20 WHERE id = 2")
+	f.exec("UPDATE tasks SET quota = 0 WHERE id = 3")
+	f.enqueue(batch{share: "A", n: 1, task: 9, priority: 9})
+	refreshed(t, d)
+	finish(t, d, Finished, pull1(t, d, "q"))
+	e, err := d.ExplainTask(t.Context(), 4)
+	if err != nil || e.Next == nil || e.Next.Position.Before != 50 || len(e.Next.ETA.Flows) != 1 {
+		t.Fatalf("%+v, %v", e.Next, err)
+	}
+	if got, want := e.Next.ETA.Flows[0].MeanUnits, (30*4+20*2+1)/51.0; math.Abs(got-want) > 1e-9 {
+		t.Errorf("a mean of %v units before it, want %v", got, want)
+	}
+}
+
+// Of a task of which pilots have more jobs than are looked at, it is said that the next one was not looked up.
+func TestExplainTaskBehindManyLeases(t *testing.T) {
+	task := &taskSubject{State: "running", Ready: 5, Leased: mostCounted, ToCome: 3, Cut: true}
+	want := "Pilots have 10000 of its jobs. Which of its 5 ready jobs is next was not looked up: pilots have the first 10000."
+	if got := (&TaskExplanation{ToCome: 3}).summary(task); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 8))
+	d := f.daemon()
+	f.taskOf(1, "running", "A", 0, 4, Requirements{Cores: 1})
+	f.enqueue(batch{share: "A", n: 4, task: 1})
+	f.exec("UPDATE tasks SET n_generated = 4, n_leased = 2, n_ready = 2 WHERE id = 1")
+	pull1(t, d, "q")
+	pull1(t, d, "q")
+	for most, unseen := range map[int]bool{2: true, 3: false} {
+		rows, err := collect[taskSubject](t.Context(), f.pool, "explain_task", pgx.StrictNamedArgs{"task": 1, "most": most})
+		if err != nil || len(rows) != 1 || rows[0].unseen() != unseen {
+			t.Errorf("%d are looked at: %+v, %v", most, rows, err)
+		}
 	}
 }
