@@ -190,8 +190,8 @@ func (p *fakePilot) payload() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	cmd := exec.CommandContext(ctx, "sh", "-c", "exec ./"+name+" "+throughPilot(p.t, p.job["jobPars"].(string)))
-	cmd.Dir, cmd.WaitDelay, cmd.SysProcAttr = dir, 3*time.Second, &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it alone; 3 s later SIGKILL, and then all
+	cmd.Dir, cmd.WaitDelay, cmd.SysProcAttr = dir, 30*time.Second, &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it alone; then SIGKILL, of the real one after 3 s, and then all
 	stdout, stderr := createFile(p.t, filepath.Join(dir, "payload.stdout")), createFile(p.t, filepath.Join(dir, "payload.stderr"))
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.Env = append(os.Environ(), "PATH="+standInPath(p.t)+":"+os.Getenv("PATH"), fmt.Sprintf("PANDAID=%.0f", p.job["PandaID"]), fmt.Sprintf("PanDA_TaskID=%.0f", p.job["taskID"]))

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -28,8 +29,8 @@ const (
 	cachePath  = "/cache/"
 	uploadPath = "/file_server/upload_cache_file"
 
-	// maxUploads bounds the uploads that are in memory, maxTransfer how long one file may take on its way.
-	maxUploads  = 4
+	// maxUploads bounds the uploads that are in memory, of each user one; maxTransfer how long one file may take on its way.
+	maxUploads  = 16
 	maxTransfer = 5 * time.Minute
 )
 
@@ -68,16 +69,15 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTransfer)
 	defer cancel()
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	case <-ctx.Done():
-		bad(tryAgain).write(w)
-		return
-	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(maxTransfer)) // where there is none, that of all requests holds
 	_ = control.SetWriteDeadline(time.Now().Add(maxTransfer + s.Timeout))
+	over, ok := s.uploads.begin(ctx, CallerOf(ctx).Name())
+	if !ok {
+		bad(tryAgain).write(w)
+		return
+	}
+	defer over()
 	name, content, err := formFile(w, r)
 	if err == nil {
 		err = s.Sandboxes.Put(ctx, CallerOf(ctx).Name(), name, content)
@@ -91,6 +91,55 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 		s.Log.Warn("upload_cache_file", "name", name, "error", err)
 		bad(tryAgain).write(w)
 	}
+}
+
+// uploads lets maxUploads at once be read, of each user one: a slow one keeps nobody but its user waiting.
+type uploads struct {
+	all chan struct{}
+
+	mu sync.Mutex
+	of map[string]*userUploads
+}
+
+// userUploads are those of a user that are read or wait: n.
+type userUploads struct {
+	turn chan struct{}
+	n    int
+}
+
+func newUploads() *uploads {
+	return &uploads{all: make(chan struct{}, maxUploads), of: map[string]*userUploads{}}
+}
+
+// begin waits for the turn of a user's upload; over ends it. false: ctx is done.
+func (u *uploads) begin(ctx context.Context, user string) (over func(), ok bool) {
+	u.mu.Lock()
+	own := u.of[user]
+	if own == nil {
+		own = &userUploads{turn: make(chan struct{}, 1)}
+		u.of[user] = own
+	}
+	own.n++
+	u.mu.Unlock()
+	leave := func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if own.n--; own.n == 0 {
+			delete(u.of, user)
+		}
+	}
+	for i, slots := range []chan struct{}{own.turn, u.all} {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			if i > 0 {
+				<-own.turn
+			}
+			leave()
+			return nil, false
+		}
+	}
+	return func() { <-u.all; <-own.turn; leave() }, true
 }
 
 // formFile reads the part called file of a form. Its name is the last part of the path that the client gives.

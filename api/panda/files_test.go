@@ -3,15 +3,19 @@ package panda
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/sandbox"
@@ -129,5 +133,49 @@ func TestUpload(t *testing.T) {
 	}
 	if got := alice.raw(get, uploadPath, nil); !strings.Contains(got, "expecting POST, received GET") {
 		t.Error(got)
+	}
+}
+
+// stuck is a body that says once that it is read, and then nothing until it is over.
+type stuck struct{ read, over chan struct{} }
+
+func (b stuck) Read([]byte) (int, error) {
+	b.read <- struct{}{}
+	<-b.over
+	return 0, io.ErrUnexpectedEOF
+}
+
+// A user's slow uploads keep no other user waiting, and who waits for his own turn may give up.
+func TestSlowUploads(t *testing.T) {
+	s := newServer(Config{})
+	slow := stuck{make(chan struct{}, 2*maxUploads), make(chan struct{})}
+	var all sync.WaitGroup
+	for range 2 * maxUploads {
+		all.Go(func() {
+			r := httptest.NewRequest(http.MethodPost, uploadPath, slow)
+			r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+			s.upload(httptest.NewRecorder(), r.WithContext(context.WithValue(t.Context(), callerKey{}, Caller{User: "alice"})))
+		})
+	}
+	<-slow.read
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	over, ok := s.uploads.begin(ctx, "bob")
+	if !ok {
+		t.Fatal("bob waits for alice")
+	}
+	over()
+	given, up := context.WithCancel(ctx)
+	up()
+	if _, ok := s.uploads.begin(given, "alice"); ok {
+		t.Error("alice has two turns")
+	}
+	if n := len(slow.read); n != 0 {
+		t.Errorf("%d more of alice's are read", n)
+	}
+	close(slow.over)
+	all.Wait()
+	if len(s.uploads.of) != 0 || len(s.uploads.all) != 0 {
+		t.Errorf("%d users and %d slots stay", len(s.uploads.of), len(s.uploads.all))
 	}
 }

@@ -51,7 +51,7 @@ type server struct {
 	Config
 	tasks   names
 	nodes   seen
-	uploads chan struct{} // one for each upload that is in memory
+	uploads *uploads // those that are in memory
 }
 
 // Routes puts the routes of both generations, /trf/ and /cache/ on a router.
@@ -96,5 +96,5 @@ func newServer(c Config) *server {
 	set(&c.Wait, defaultWait)
 	set(&c.Lease, defaultLease)
 	set(&c.Timeout, defaultTimeout)
-	return &server{Config: c.bound(), uploads: make(chan struct{}, maxUploads)}
+	return &server{Config: c.bound(), uploads: newUploads()}
 }

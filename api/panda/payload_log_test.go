@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -117,10 +118,10 @@ func TestPayloadOutput(t *testing.T) {
 // exit code stays what it is.
 func TestBringsOutput(t *testing.T) {
 	var got atomic.Value
-	busy := atomic.Bool{}
+	busy := atomic.Int64{} // the status of the first answer; 0 = none
 	server := func(w http.ResponseWriter, r *http.Request) {
-		if busy.CompareAndSwap(true, false) {
-			w.WriteHeader(http.StatusServiceUnavailable)
+		if status := busy.Swap(0); status != 0 {
+			w.WriteHeader(int(status))
 			return
 		}
 		b, _ := io.ReadAll(r.Body)
@@ -137,12 +138,14 @@ func TestBringsOutput(t *testing.T) {
 	for name, c := range map[string]struct {
 		url      string
 		programs []string
-		busy     bool
+		busy     int64
 	}{
-		"stand-in": {plain.URL, []string{"stand-in"}, false},
-		"curl":     {plain.URL, []string{"curl"}, true},
-		"python":   {plain.URL, []string{"python3"}, false},
-		"tls":      {secure.URL, []string{"curl", "python3"}, false}, // curl does not know this authority
+		"stand-in": {plain.URL, []string{"stand-in"}, 0},
+		"too many": {plain.URL, []string{"stand-in"}, http.StatusTooManyRequests},
+		"too slow": {plain.URL, []string{"stand-in"}, http.StatusRequestTimeout},
+		"curl":     {plain.URL, []string{"curl"}, http.StatusServiceUnavailable},
+		"python":   {plain.URL, []string{"python3"}, 0},
+		"tls":      {secure.URL, []string{"curl", "python3"}, 0}, // curl does not know this authority
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := toolbox(t, c.programs...)
@@ -176,7 +179,12 @@ func TestBringsOutputWhenStopped(t *testing.T) {
 		got <- string(b)
 	}))
 	defer server.Close()
-	cmd, stdout, _ := payloadCommand(t, server.URL, `trap '' TERM; read word; echo $word; exec tail -f /dev/null`, "PATH="+toolbox(t, "stand-in"))
+	path, slept := toolbox(t, "stand-in"), filepath.Join(t.TempDir(), "slept")
+	sleep := filepath.Join(path, "sleep") // takes no fractions
+	if err := errors.Join(os.Remove(sleep), os.WriteFile(sleep, []byte("#!/bin/sh\ncase $1 in *.*) exit 1 ;; esac\necho $1 >> "+slept+"\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	cmd, stdout, _ := payloadCommand(t, server.URL, `trap '' TERM; read word; echo $word; exec tail -f /dev/null`, "PATH="+path)
 	cmd.Stdin, cmd.SysProcAttr = strings.NewReader("said\n"), &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -199,6 +207,9 @@ func TestBringsOutputWhenStopped(t *testing.T) {
 	case log := <-got:
 		if log != "said\n" {
 			t.Errorf("brought %q", log)
+		}
+		if waited, _ := os.ReadFile(slept); string(waited) != "1\n1\n" {
+			t.Errorf("it was given %q seconds of the pilot's three", waited)
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("nothing is brought")

@@ -1,4 +1,5 @@
--- Keeps a file where there is room, in place of one of the same name and owner.
+-- Keeps a file where there is room, in place of one of the same name and owner. The bounds hold about: files that are put at the same
+-- time do not see each other, and there are no more of these than a daemon takes at once.
 WITH others AS (
     SELECT coalesce(sum(size), 0) AS bytes, count(*) AS n, coalesce(sum(size) FILTER (WHERE owner = @owner::text), 0) AS own
     FROM sandboxes WHERE name <> @name::text
