@@ -46,7 +46,7 @@ const (
 	none    decision = iota // no job that this slot may run; the pull waits for one
 	given                   // at least one grant
 	blocked                 // a window must be read or units taken first; needs says which
-	unmade                  // jobs of whoever comes first must be made first
+	unmade                  // jobs of the leaf that comes first must be made first
 )
 
 // needs is what a blocked decision waits for.

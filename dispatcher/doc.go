@@ -85,9 +85,9 @@
 // dead rows at the head cost nothing. Jobs that become ready behind the cursor are announced by
 // their move (place, ids) and read from there. What a read finds before its move has come is counted first (countFirst).
 //
-// Jobs that are not made yet contend like ready ones where their leaf has nothing else for the slot (unmade): who comes first
-// with these is waited for, so that no slot goes past a share since its tasks are young. That has its bounds in time
-// (Timing.Making), and whoever has got something by then is answered with it. Order tells generators in which order jobs are
+// Jobs that are not made yet contend like ready ones where their leaf has nothing else for the slot (unmade): pulls wait for the
+// leaf that comes first with these, so that no slot goes past a share because its tasks are young. That has its bounds in time
+// (Timing.Making), and a pull that has got a job by then is answered with it. Order tells generators in which order jobs are
 // missed so. How many are to come is read now and then, and counted down as they are made.
 //
 // Target slots of a queue may be a floor: while fewer cores are held there than it says, who it is for comes first, among those

@@ -107,7 +107,8 @@ type group struct {
 	waits   int64     // jobs of all its windows that are ready or to come
 	coming  int64     // of them, those to come
 	passed  bool      // pulls do not wait for these, see makingMost
-	asked   time.Time // when one first did
+	asked   time.Time // when one first did, without a gap up to met
+	met     time.Time // when one last did
 	sum     *group    // that they are counted in as well; nil: none
 }
 

@@ -9,12 +9,16 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// makingMost is how many times Timing.Making a leaf is waited for. Jobs that are not made yet are work like any other: a leaf
-// that has some to come of an outline, and none ready, contends, and when it comes first the pull waits until a generator has
-// made some. That is bounded. When nobody makes anything for Timing.Making pulls pass all such leaves until somebody does, and
-// so does a pull that is as late as makingMost beyond its own wait. A leaf that is not made within makingMost is not waited
-// for again before it has been: its generator may hang, or find no piece to make.
+// makingMost is how many times Timing.Making pulls wait for the jobs of one leaf. Jobs that are not made yet are work like any
+// other: a leaf contends with them where it has none ready of their outline. When such a leaf comes first the pull waits until a
+// generator has made some. Three bounds hold for that. When no generator makes a job for Timing.Making, pulls pass all such leaves
+// until one does. A pull also passes them when its own wait was over makingMost times Timing.Making ago. And a leaf for which pulls
+// have waited makingMost times Timing.Making is passed until its jobs are made: its generator may hang, or find no piece to make.
 const makingMost = 5
+
+// makingGap is how many times Timing.Making no pull waits for a leaf before the time of that leaf begins anew. A pull that waits
+// is decided again every Timing.Making at the latest.
+const makingGap = 2
 
 // making is what is known of generators while pulls wait for them. Guarded by Dispatcher.mu.
 type making struct {
@@ -49,9 +53,10 @@ func (s *state) patient(p *pull, g *group, n *needs) bool {
 	if s.making.asked.IsZero() {
 		s.making.asked = now
 	}
-	if g.asked.IsZero() {
+	if g.asked.IsZero() || now.Sub(g.met) > makingGap*s.making.pause {
 		g.asked = now
 	}
+	g.met = now
 	late := now.Sub(g.asked) >= most
 	if !late && now.Sub(s.making.asked) < s.making.pause && now.Sub(p.until) < most {
 		return true
@@ -145,10 +150,19 @@ func (d *Dispatcher) Order(ctx context.Context, coming []Coming) ([]shares.Share
 	if err != nil {
 		return nil, fmt.Errorf("order: %w", err)
 	}
+	longest, leaves := 0, make([][]int, len(lines))
+	for i, l := range lines {
+		if leaves[i] = []int{l.of[0].Leaf}; l.book != nil {
+			leaves[i] = l.book.Order(l.capacity, l.of, mostOrdered/len(tree.Nodes))
+		}
+		longest = max(longest, len(leaves[i]))
+	}
 	var order []shares.ShareID
-	for _, l := range lines {
-		for _, leaf := range l.book.Order(l.capacity, l.of, mostOrdered/len(tree.Nodes)) {
-			order = append(order, tree.Nodes[leaf].ID)
+	for i := range longest { // no pool's pulls wait until all of another pool is made
+		for _, of := range leaves {
+			if i < len(of) {
+				order = append(order, tree.Nodes[of[i]].ID)
+			}
 		}
 	}
 	return order, nil
@@ -156,7 +170,7 @@ func (d *Dispatcher) Order(ctx context.Context, coming []Coming) ([]shares.Share
 
 // unmadeLine is the leaves of a pool that wait for their first jobs.
 type unmadeLine struct {
-	book     *shares.Pool // a copy
+	book     *shares.Pool // a copy; nil: there is one candidate only
 	capacity shares.Units
 	of       []shares.Candidate
 }
@@ -177,18 +191,26 @@ func (d *Dispatcher) unmadeLines(ctx context.Context, coming []Coming) (lines []
 		}
 	}
 	s.settle()
+	var cold []*group
+	for _, leaf := range s.version.Tree.Leaves() {
+		for _, g := range s.leaves[leaf].groups {
+			if g.coming > 0 && g.waits <= g.coming {
+				cold = append(cold, g)
+			}
+		}
+	}
 	for _, name := range s.poolNames() {
 		p := s.pools[name]
 		l := unmadeLine{capacity: p.full()}
-		for _, leaf := range s.version.Tree.Leaves() {
-			for _, g := range s.leaves[leaf].groups {
-				if power := s.powerAt(leaf, g.outline, p); g.coming > 0 && g.waits <= g.coming && power > 0 {
-					l.of = append(l.of, shares.Candidate{Leaf: leaf, Units: shares.Units(g.outline.need.Cores) * power})
-				}
+		for _, g := range cold {
+			if power := s.powerAt(g.leaf, g.outline, p); power > 0 {
+				l.of = append(l.of, shares.Candidate{Leaf: g.leaf, Units: shares.Units(g.outline.need.Cores) * power})
 			}
 		}
-		if len(l.of) > 0 {
+		if len(l.of) > 1 {
 			l.book = p.book.Copy()
+		}
+		if len(l.of) > 0 {
 			lines = append(lines, l)
 		}
 	}

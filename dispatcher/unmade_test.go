@@ -92,10 +92,11 @@ func TestPullPassesJobsThatNobodyMakes(t *testing.T) {
 	ago := func(hours time.Duration) time.Time { return time.Now().Add(-hours * time.Hour) }
 	b, n := groupOf("B"), newNeeds(0)
 	for _, c := range []struct {
-		until, asked    time.Time // of the pull, of B
-		waits, restored bool
-	}{{ago(0), time.Time{}, true, true}, {ago(4), ago(4), true, true}, {ago(5), ago(4), false, true}, {ago(-1), ago(5), false, false}} {
-		b.asked = c.asked
+		until, asked, met time.Time // of the pull, of B
+		waits, restored   bool
+	}{{ago(0), time.Time{}, ago(9), true, true}, {ago(4), ago(4), ago(1), true, true}, {ago(0), ago(9), ago(3), true, true},
+		{ago(5), ago(4), ago(1), false, true}, {ago(-1), ago(5), ago(1), false, false}} {
+		b.asked, b.met = c.asked, c.met
 		if waits := d.state.patient(&pull{until: c.until}, b, n); waits != c.waits || b.unmade() != waits {
 			t.Errorf("waits %v, want %+v", waits, c)
 		}
@@ -178,5 +179,34 @@ func TestOrderOfMaking(t *testing.T) {
 	}
 	if s := strings.Join(paths, " "); s != "P/x B A P/y" { // Z has a ready job
 		t.Error(s)
+	}
+}
+
+// No pool waits until all that another one lacks is made.
+func TestOrderOfPools(t *testing.T) {
+	q, g := slots("q", 40), slots("g", 40)
+	q.AllowShares, g.AllowShares, g.Pool = []string{"A", "B", "C"}, []string{"D", "E"}, "gpu"
+	f := newFixture(t, []shares.Spec{node("A", 3), node("B", 2), node("C", 1), node("D", 2), node("E", 1), node("Z", 1)}, q, g)
+	d := f.daemon()
+	f.enqueue(batch{share: "Z", n: 1})
+	f.toMake(d, "A", "B", "C", "D", "E")
+	order := func() (paths string) {
+		t.Helper()
+		got, err := d.Order(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range got {
+			paths += d.state.pathOf(id)
+		}
+		return paths
+	}
+	if got := order(); got != "ADBEC" {
+		t.Errorf("order %s, want ADBEC", got)
+	}
+	f.exec("UPDATE tasks SET n_generated = n_jobs WHERE share_id = $1", int32(f.shareID("E")))
+	f.toMake(d)
+	if got := order(); got != "ADBC" {
+		t.Errorf("order %s, want ADBC", got)
 	}
 }

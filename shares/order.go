@@ -4,8 +4,12 @@ package shares
 func (p *Pool) Copy() *Pool {
 	c := NewPool(p.tree, p.name)
 	for _, leaf := range p.tree.Leaves() {
-		c.Hold(leaf, p.Held(leaf))
-		c.SetWant(leaf, p.Want(leaf))
+		if held := p.Held(leaf); held != 0 {
+			c.Hold(leaf, held)
+		}
+		if want := p.Want(leaf); want != 0 {
+			c.SetWant(leaf, want)
+		}
 	}
 	copy(c.last, p.last)
 	c.seq = p.seq
@@ -18,9 +22,10 @@ func (p *Pool) Copy() *Pool {
 	return c
 }
 
-// Order says in which order leaves come first for the first time, if pulls come one after another from now on, at most so many
-// of them: who is furthest below its target, and then who is it once that one holds a job. It is the order in which work that is
-// not made yet is to be made. The pool holds afterwards what was given so, and wants as much less: take a Copy.
+// Order says in which order the leaves would each get a first job, if pulls came one after another from now on; it names at most
+// so many. The leaf that is furthest below its target comes first; then that job counts as held, and the next leaf is found in the
+// same way. Work that is not made yet is to be made in this order. The pool holds afterwards what was given so, and wants as much
+// less: take a Copy.
 func (p *Pool) Order(capacity Units, of []Candidate, most int) (leaves []int) {
 	var left Contenders
 	var offered Units
