@@ -61,6 +61,7 @@ type config struct {
 	KeepUsageDays  time.Duration `yaml:"keep_usage_days" doc:"How long usage is kept by the day, of shares, queues, users, tasks and nodes; 0 = for ever."`
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
 	KeepAudit      time.Duration `yaml:"keep_audit" doc:"How long the audit is kept: who changed what; 0 = for ever."`
+	MakingWait     time.Duration `yaml:"making_wait" doc:"How long a pull waits for jobs of the share that comes first while no generator makes any jobs; five times that in all."`
 	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long."`
 	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
@@ -103,6 +104,7 @@ func defaults() config {
 		KeepHistory:    400 * 24 * time.Hour,
 		KeepUsageHours: 400 * 24 * time.Hour,
 		KeepAudit:      400 * 24 * time.Hour,
+		MakingWait:     time.Second,
 		LocalWait:      10 * time.Minute,
 		GangHold:       time.Minute,
 		LogFormat:      "text",
@@ -169,6 +171,9 @@ func (c config) validate() error {
 	errs = append(errs, c.validateUsage()...)
 	if c.KeepAudit != 0 && c.KeepAudit < 24*time.Hour {
 		bad("keep_audit", "%s is less than 24h; 0 keeps it for ever", c.KeepAudit)
+	}
+	if c.MakingWait < 10*time.Millisecond || c.MakingWait > time.Hour {
+		bad("making_wait", "%s is not within 10ms … 1h", c.MakingWait)
 	}
 	if c.LocalWait < time.Second {
 		bad("local_wait", "%s is less than 1s", c.LocalWait)
