@@ -26,12 +26,12 @@ func (s *server) describe() {
 	s.add(pull, reflect.TypeFor[dispatcher.PullRequest](), reflect.TypeFor[dispatcher.PullReply]())
 	s.add(huma.Operation{
 		OperationID: "renew-leases", Method: http.MethodPost, Path: "/v1/leases/renew", Tags: []string{"pilots"}, Summary: "Keep leases",
-		Description: "The heartbeat of a pilot, for all its leases at once. A lease that is lost must be stopped; one in cancel is to be ended with " +
+		Description: "The heartbeat of a pilot, for all its leases at once. A lease that is lost, or at a queue that the token is not for, must be stopped; one in cancel is to be ended with " +
 			"SIGTERM, and SIGKILL after its grace. Unknown fields are ignored.",
 	}, reflect.TypeFor[dispatcher.RenewRequest](), reflect.TypeFor[dispatcher.RenewReply]())
 	s.add(huma.Operation{
 		OperationID: "finish-leases", Method: http.MethodPost, Path: "/v1/leases/finish", Tags: []string{"pilots"}, Summary: "Report ended attempts",
-		Description: "Idempotent: repeat it until it is answered. lease_lost means that the attempt had ended otherwise and nothing was changed. " +
+		Description: "Idempotent: repeat it until it is answered. lease_lost means that the attempt had ended otherwise, or is at a queue that the token is not for, and nothing was changed. " +
 			"Where a result is not as described all are refused, 422 with the place of each fault, and nothing is recorded: send the others without it. Unknown fields are ignored.",
 	}, reflect.TypeFor[dispatcher.FinishRequest](), reflect.TypeFor[dispatcher.FinishReply]())
 }

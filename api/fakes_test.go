@@ -62,14 +62,21 @@ func (f *fakeDispatcher) Renew(_ context.Context, r dispatcher.RenewRequest) (di
 
 func (f *fakeDispatcher) Finish(_ context.Context, r dispatcher.FinishRequest) (dispatcher.FinishReply, error) {
 	f.ended = r
-	return dispatcher.FinishReply{}, f.err
+	reply := dispatcher.FinishReply{}
+	for _, e := range r.Results {
+		reply.Verdicts = append(reply.Verdicts, dispatcher.Verdict{Lease: e.Lease, Verdict: dispatcher.Recorded, JobState: "finished"})
+	}
+	return reply, f.err
 }
 
-// LeaseQueues has a lease at each of two queues, called like them.
-func (f *fakeDispatcher) LeaseQueues(_ context.Context, leases []string) (at []string, err error) {
+// LeaseQueues has a lease at each of two queues, called like them, and one at a queue that is not known.
+func (f *fakeDispatcher) LeaseQueues(_ context.Context, leases []string) (map[string]string, error) {
+	at := map[string]string{}
 	for _, l := range leases {
 		if l == "CERN" || l == "BNL" {
-			at = append(at, l)
+			at[l] = l
+		} else if l == "unknown" {
+			at[l] = ""
 		}
 	}
 	return at, f.err

@@ -16,7 +16,8 @@ import (
 type Dispatcher interface {
 	Pull(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
 	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
-	LeaseQueues(ctx context.Context, leases []string) ([]string, error)
+	// LeaseQueues are the queues at which leases are, by lease; those that are over have no entry.
+	LeaseQueues(ctx context.Context, leases []string) (map[string]string, error)
 	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
 	Standing() dispatcher.Standing
 	// Outlook is the Standing with how long shares wait for their targets.

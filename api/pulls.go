@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -99,8 +101,11 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
 	var kept dispatcher.RenewReply
-	if err = s.itsLeases(ctx, callerOf(w), len(req.Leases), func(i int) string { return req.Leases[i].Lease }); err == nil {
+	others, err := s.others(ctx, callerOf(w), len(req.Leases), func(i int) string { return req.Leases[i].Lease })
+	if err == nil {
+		req.Leases = slices.DeleteFunc(req.Leases, func(r dispatcher.Renewal) bool { return others[r.Lease] })
 		kept, err = s.dispatcher.Renew(ctx, *req)
+		kept.Lost = slices.AppendSeq(kept.Lost, maps.Keys(others))
 	}
 	if err = term.end(w, err); err != nil {
 		s.fail(w, err)
@@ -125,12 +130,13 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
 	var reply *relay.Reply
-	if err = s.itsLeases(ctx, callerOf(w), len(req.Results), func(i int) string { return req.Results[i].Lease }); err == nil {
+	others, err := s.others(ctx, callerOf(w), len(req.Results), func(i int) string { return req.Results[i].Lease })
+	if err == nil && len(others) == 0 {
 		reply, err = s.handOn(ctx, w, handed{pathFinish, body.Bytes(), true})
 	}
 	var verdicts dispatcher.FinishReply
 	if reply == nil && err == nil {
-		verdicts, err = s.dispatcher.Finish(ctx, *req)
+		verdicts, err = s.finishBut(ctx, *req, others)
 	}
 	if err = term.end(w, err); err != nil {
 		s.fail(w, err)
@@ -144,22 +150,44 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 	answer(w, &verdicts, appendFinish)
 }
 
-// itsLeases refuses leases at queues at which the caller may not pull; lease is the i-th of n.
-func (s *server) itsLeases(ctx context.Context, c *access.Caller, n int, lease func(i int) string) error {
-	if c.Role != access.Pilot || len(c.Queues) == 0 {
-		return nil
+// others are those of n leases that are at queues at which the caller may not pull: to it they are lost, and its own are served.
+func (s *server) others(ctx context.Context, c *access.Caller, n int, lease func(i int) string) (map[string]bool, error) {
+	if c.MayPull("") { // then at any
+		return nil, nil
 	}
 	leases := make([]string, n)
 	for i := range leases {
 		leases[i] = lease(i)
 	}
-	queues, err := s.dispatcher.LeaseQueues(ctx, leases)
-	for _, q := range queues {
-		if !c.MayPull(q) {
-			return notItsQueue(c, q)
+	at, err := s.dispatcher.LeaseQueues(ctx, leases)
+	others := map[string]bool{}
+	for l, queue := range at {
+		if !c.MayPull(queue) {
+			others[l] = true
 		}
 	}
-	return err
+	return others, err
+}
+
+// finishBut is Finish for all but some leases, which are lost.
+func (s *server) finishBut(ctx context.Context, req dispatcher.FinishRequest, others map[string]bool) (dispatcher.FinishReply, error) {
+	all := req.Results
+	if len(others) > 0 {
+		req.Results = slices.DeleteFunc(slices.Clone(all), func(r dispatcher.Result) bool { return others[r.Lease] })
+	}
+	reply, err := s.dispatcher.Finish(ctx, req)
+	if err != nil || len(others) == 0 {
+		return reply, err
+	}
+	verdicts := make([]dispatcher.Verdict, 0, len(all))
+	for _, r := range all {
+		if others[r.Lease] {
+			verdicts = append(verdicts, dispatcher.Verdict{Lease: r.Lease, Verdict: dispatcher.LeaseLost})
+		} else {
+			verdicts, reply.Verdicts = append(verdicts, reply.Verdicts[0]), reply.Verdicts[1:]
+		}
+	}
+	return dispatcher.FinishReply{Verdicts: verdicts}, nil
 }
 
 // retryPull is the Retry-After of a 204: who waited in the long poll comes back at once, who only looks, later.

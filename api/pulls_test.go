@@ -147,7 +147,7 @@ func TestRenewAndFinish(t *testing.T) {
 		t.Errorf("renew: %+v", b.dispatcher.renewed)
 	}
 	w = b.call("POST", "/v1/leases/finish", `{"pilot":"p","results":[{"lease":"L1","outcome":"finished","exit_code":0}]}`)
-	if w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"verdicts":[]}` {
+	if w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"verdicts":[{"lease":"L1","verdict":"recorded","job_state":"finished"}]}` {
 		t.Errorf("finish: %d %s", w.Code, w.Body)
 	}
 	b.dispatcher.ended = dispatcher.FinishRequest{}

@@ -146,9 +146,20 @@ func TestRequestIDIsOfAQueue(t *testing.T) {
 		t.Error("both got one lease")
 	}
 	for i, want := range []string{"q", "r"} {
-		if at, err := d.LeaseQueues(context.Background(), []string{leases[i], "no lease"}); err != nil || len(at) != 1 || at[0] != want {
+		if at, err := d.LeaseQueues(context.Background(), []string{leases[i], "no lease"}); err != nil || len(at) != 1 || at[leases[i]] != want {
 			t.Errorf("lease %d is at %v, want %s: %v", i, at, want, err)
 		}
+	}
+	// A queue that this daemon has not heard of.
+	key, _ := parseLease(leases[1])
+	f.exec("INSERT INTO queues (id, name, position) OVERRIDING SYSTEM VALUE VALUES (77, 's', 9)")
+	f.exec("UPDATE leases SET queue_id = 77 WHERE job_id = $1", key.job)
+	if at, err := d.LeaseQueues(context.Background(), leases); err != nil || at[leases[0]] != "q" || at[leases[1]] != "s" {
+		t.Errorf("leases at q and s are at %v: %v", at, err)
+	}
+	f.exec("UPDATE leases SET queue_id = 78 WHERE job_id = $1", key.job)
+	if at, err := d.LeaseQueues(context.Background(), leases[1:]); err != nil || len(at) != 1 || at[leases[1]] != "" {
+		t.Errorf("a lease at a queue without a row is at %v: %v", at, err)
 	}
 }
 

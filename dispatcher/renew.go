@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/divvyhq/divvy/shares"
 )
 
 // renewal is one lease of a RenewRequest.
@@ -65,27 +63,37 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 	return reply, nil
 }
 
-// LeaseQueues are the queues at which these leases are, each once; those that are over, or are none, have no queue.
-func (d *Dispatcher) LeaseQueues(ctx context.Context, leases []string) ([]string, error) {
+type leaseQueueRow struct {
+	JobID int64
+	Nonce int64
+	Queue string
+}
+
+// LeaseQueues are the queues at which these leases are, by lease. Those that are over, or are none, have no entry; the name of a queue
+// that is not known is empty.
+func (d *Dispatcher) LeaseQueues(ctx context.Context, leases []string) (map[string]string, error) {
 	var jobs, nonces []int64
 	for _, l := range leases {
 		if key, ok := parseLease(l); ok {
 			jobs, nonces = append(jobs, key.job), append(nonces, key.nonce)
 		}
 	}
-	ids, err := byKeyTo(ctx, d, statement{"lease_queues", pgx.StrictNamedArgs{"jobs": jobs, "nonces": nonces}}, pgx.RowTo[shares.QueueID])
+	rows, err := byKeyTo(ctx, d, statement{"lease_queues", pgx.StrictNamedArgs{"jobs": jobs, "nonces": nonces}}, pgx.RowToStructByPos[leaseQueueRow])
 	if err != nil {
 		return nil, fmt.Errorf("queues of leases: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var names []string
-	for _, id := range ids {
-		if q := d.state.queues[id]; q != nil {
-			names = append(names, q.Name)
+	names := make(map[[2]int64]string, len(rows))
+	for _, r := range rows {
+		names[[2]int64{r.JobID, r.Nonce}] = r.Queue
+	}
+	at := make(map[string]string, len(rows))
+	for _, l := range leases {
+		key, _ := parseLease(l)
+		if name, ok := names[[2]int64{key.job, key.nonce}]; ok {
+			at[l] = name
 		}
 	}
-	return names, nil
+	return at, nil
 }
 
 type renewRow struct {

@@ -60,7 +60,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("text %q, prefix %q", m.Text, m.Prefix)
 	}
 	c := b.Find(m.Text)
-	if c == nil || c.ID != m.ID || c.Role != Pilot || !c.MayPull("CERN") || c.MayPull("BNL") {
+	if c == nil || c.ID != m.ID || c.Role != Pilot || !c.MayPull("CERN") || c.MayPull("BNL") || c.MayPull("") || new(Caller).MayPull("CERN") {
 		t.Fatalf("%+v", c)
 	}
 	if c := b.Find("file-token-0123456789"); c == nil || c.Role != Admin || c.ID != 0 {

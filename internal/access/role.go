@@ -56,9 +56,9 @@ type Caller struct {
 // Is says whether the caller has one of the roles.
 func (c *Caller) Is(roles ...Role) bool { return slices.Contains(roles, c.Role) }
 
-// MayPull says whether the caller may pull at a queue.
+// MayPull says whether the caller may pull at a queue; "": at any. Who has no role may at none.
 func (c *Caller) MayPull(queue string) bool {
-	return c.Role != Pilot || len(c.Queues) == 0 || slices.Contains(c.Queues, queue)
+	return c.Role != "" && (c.Role != Pilot || len(c.Queues) == 0 || slices.Contains(c.Queues, queue))
 }
 
 // OnlyUser is the user whose tasks alone the caller may see and steer; "": everybody's, as far as its role goes.
