@@ -37,7 +37,7 @@ type Config struct {
 	// Alone: this process is a pilot and nothing else, so all its children are those of jobs. What these leave running is then killed
 	// with them, wherever it hides.
 	Alone bool
-	// PayloadUser is whom jobs run as; "": whom the pilot runs as. It takes root.
+	// PayloadUser is the user that jobs run as; empty means the pilot's user. Another one takes root.
 	PayloadUser string
 
 	Kill  <-chan struct{} // closed: kill what runs, report it failed

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -79,5 +80,35 @@ func TestNoFolderElsewhereIsOpened(t *testing.T) {
 	}
 	if err := removeAll(own); err != nil {
 		t.Error(err)
+	}
+}
+
+// A user passes through folders as the kernel has it: as owner, else by a group, else as anybody.
+func TestPasses(t *testing.T) {
+	dir := t.TempDir()
+	st, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		t.Fatal("no ids of a folder")
+	}
+	owner := syscall.Credential{Uid: own.Uid, Gid: own.Gid + 1}
+	group := syscall.Credential{Uid: own.Uid + 1, Gid: own.Gid}
+	member := syscall.Credential{Uid: own.Uid + 1, Gid: own.Gid + 1, Groups: []uint32{own.Gid}}
+	other := syscall.Credential{Uid: own.Uid + 1, Gid: own.Gid + 1}
+	for mode, want := range map[os.FileMode][4]bool{0o700: {true, false, false, false}, 0o710: {true, true, true, false}, 0o711: {true, true, true, true}, 0o601: {false, false, false, true}} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if st, err = os.Stat(dir); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range []syscall.Credential{owner, group, member, other} {
+			if got := (&payloadUser{cred: &c}).passes(st); got != want[i] {
+				t.Errorf("%o, user %d: %t", mode, i, got)
+			}
+		}
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
 
-// payloadUser is whom jobs run as, where that is not who the pilot runs as; nil otherwise.
+// payloadUser is the user that jobs run as; nil means the pilot's user.
 type payloadUser struct {
 	name, home string
 	cred       *syscall.Credential
@@ -84,13 +85,27 @@ func (u *payloadUser) enter(root string) error {
 		if err != nil {
 			return err
 		}
-		if st.Mode().Perm()&0o001 == 0 {
-			return fmt.Errorf("%s cannot pass through %s: choose another --work-dir, or let others through (chmod o+x)", u.name, dir)
+		if !u.passes(st) {
+			return fmt.Errorf("%s cannot pass through %s: choose another --work-dir, or let that user through (chmod o+x)", u.name, dir)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
 		}
 	}
+}
+
+// passes says whether the user may pass through a folder: as its owner, else by a group, else as anybody.
+func (u *payloadUser) passes(st os.FileInfo) bool {
+	perm := st.Mode().Perm()
+	if s, ok := st.Sys().(*syscall.Stat_t); ok {
+		switch {
+		case s.Uid == u.cred.Uid:
+			return perm&0o100 != 0
+		case s.Gid == u.cred.Gid || slices.Contains(u.cred.Groups, s.Gid):
+			return perm&0o010 != 0
+		}
+	}
+	return perm&0o001 != 0
 }
 
 // give makes a job's folder one that the user works in. The folder itself stays the pilot's: no link can be put into the place of what
