@@ -44,7 +44,7 @@ type pandaWorld struct {
 	clients, pilot string // folders: of the clients, of the unpacked pilot
 	http, short    *daemon
 	tls            string // address
-	pem, ca, cas   string // what an x509 pilot has, and whom it trusts: file and folder
+	pem, cas       string // what an x509 pilot has, and a folder of whom it trusts
 }
 
 // TestPandaPilot runs PanDA's pilot and prun as their projects publish them. Each play has a queue and a pilot; they wait most of the time,
@@ -79,7 +79,7 @@ func newPandaWorld(t *testing.T) *pandaWorld {
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Part(ownca.CN, "host"))
 	mine, mineKey := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: atlas pilots")...)
-	w.ca, w.cas, w.pem = ca.PEM, filepath.Join(dir, "cas"), filepath.Join(dir, "pilot.pem")
+	w.cas, w.pem = filepath.Join(dir, "cas"), filepath.Join(dir, "pilot.pem")
 	writeAll(t, w.pem, mine, mineKey, ca.PEM)
 	if err := os.Mkdir(w.cas, 0o700); err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func (w *pandaWorld) died(t *testing.T, _ *pandaWorld) {
 // A pilot with a certificate names no origin.
 func (w *pandaWorld) x509(t *testing.T, _ *pandaWorld) {
 	task := w.task(t, "X509", 1, "echo behind TLS")
-	w.startPilot(t, w.tls, "X509", "AUTH=x509", "CLIENT_PEM="+w.pem, "CAPATH="+w.cas, "CACERT="+w.ca).leaves(t)
+	w.startPilot(t, w.tls, "X509", "AUTH=x509", "CLIENT_PEM="+w.pem, "CAPATH="+w.cas).leaves(t)
 	job := w.one(t, task, "the job is over", func(j client.Job) bool { return j.State == "finished" })
 	if a := last(job); a.Attempt != 1 || a.ExitCode == nil || *a.ExitCode != 0 {
 		t.Errorf("%+v", a)
