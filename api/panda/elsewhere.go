@@ -36,8 +36,18 @@ func notHere(w http.ResponseWriter, r *http.Request) {
 	bad("%s is not served here: %s", call, why).write(w)
 }
 
+// elsewhereOld are such calls of the old API, which has no groups: pchain's, and those about secrets.
+var elsewhereOld = map[string]string{
+	"put_workflow_request": noWorkflows, "relay_idds_command": noWorkflows, "execute_idds_workflow_command": noWorkflows,
+	"set_user_secret": noSecrets, "get_user_secrets": noSecrets,
+}
+
 // notThere is notHere for the old API.
 func notThere(w http.ResponseWriter, r *http.Request) {
 	call := strings.TrimPrefix(r.URL.Path, "/server/panda/")
-	writeJSON(w, http.StatusOK, refusal{scFailed, call + " is not served here; docs/from-panda.md lists the calls that are"})
+	why := "docs/from-panda.md lists the calls that are"
+	if instead := elsewhereOld[call]; instead != "" {
+		why = instead
+	}
+	writeJSON(w, http.StatusOK, refusal{scFailed, call + " is not served here; " + why})
 }

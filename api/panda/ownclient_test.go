@@ -305,6 +305,9 @@ func TestNotHere(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
+	if got := c.form("put_workflow_request", map[string]string{"data": "{}"}); !strings.Contains(got, "put_workflow_request is not served here; tasks wait for each other in the native API: needs") {
+		t.Error(got)
+	}
 	if got := c.form("getEventRanges", map[string]string{"pandaID": "1"}); !strings.HasPrefix(got, `{"StatusCode":30,"errorDialog":"getEventRanges is not served here`) {
 		t.Error(got)
 	}
