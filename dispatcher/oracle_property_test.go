@@ -39,7 +39,7 @@ func (c caseTB) Logf(f string, args ...any)   { c.r.Logf(f, args...) }
 func onDatabases(t *testing.T, n int, property func(t testing.TB, r *rapid.T)) {
 	t.Helper()
 	most := pgtest.Draws(n)
-	if raced {
+	if pgtest.Raced {
 		most = max(min(most, 2), most/6)
 	}
 	done := 0
