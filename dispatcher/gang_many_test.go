@@ -22,7 +22,7 @@ func TestManyGangs(t *testing.T) {
 
 func manyGangs(t *testing.T, daemons int) {
 	const nodes, size = 20, 4
-	nGangs := pgtest.Draws(200)
+	nGangs := pgtest.Draws(80)
 	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 1000))
 	var ds []*Dispatcher
 	for range daemons {

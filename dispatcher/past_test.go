@@ -245,11 +245,11 @@ func TestReplayOfAnotherSite(t *testing.T) {
 	h := newHistory(t, 5, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 20))
 	d, stop := h.recording(true)
 	t.Cleanup(stop)
-	h.enqueue(batch{share: "A", n: 3000})
-	h.enqueue(batch{share: "B", n: 3000})
+	h.enqueue(batch{share: "A", n: 1200})
+	h.enqueue(batch{share: "B", n: 1200})
 	var pilots sync.WaitGroup
 	for i := range uint64(8) {
-		pilots.Go(func() { h.live(d, i, 200) })
+		pilots.Go(func() { h.live(d, i, 90) })
 	}
 	pilots.Wait()
 	stop()

@@ -32,7 +32,12 @@ func TestRepeatedEndWaitsForTheStandby(t *testing.T) {
 	ends := endsOf(t, b, Finished)
 
 	l.Standby("nobody")
-	if out, err := d.endBatch(t.Context(), 0, ends[:1]); !pg.IsUnavailable(err) {
+	briefly := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	if out, err := d.endBatch(briefly(), 0, ends[:1]); !pg.IsUnavailable(err) {
 		t.Fatalf("an end without the standby: %v %v, want unavailable", out, err)
 	}
 	eventually(t, "the end shows", func() bool {
@@ -41,7 +46,7 @@ func TestRepeatedEndWaitsForTheStandby(t *testing.T) {
 		return n == 1
 	})
 	for range 2 {
-		if out, err := d.endBatch(t.Context(), 0, ends[:1]); !pg.IsUnavailable(err) {
+		if out, err := d.endBatch(briefly(), 0, ends[:1]); !pg.IsUnavailable(err) {
 			t.Fatalf("the end again, without the standby: %v %v, want unavailable", out, err)
 		}
 	}
@@ -71,7 +76,7 @@ func TestRepeatedPullWaitsForTheStandby(t *testing.T) {
 	}
 	b := decidedAgain(t, d, 1)
 	l.Standby("nobody")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, _, err := d.execLease(ctx, d.lane(firstGrantLane), b); !pg.IsUnavailable(err) {
 		t.Fatalf("a grant without the standby: %v, want unavailable", err)
