@@ -38,7 +38,7 @@ func manyGangs(t *testing.T, daemons int) {
 		for i := range size {
 			pilots.Go(func() {
 				req := slotAt("q", fmt.Sprint("n", n))
-				req.Pilot, req.WaitS = fmt.Sprint("p", n, " ", i), 1
+				req.Pilot, req.WaitS = fmt.Sprint("p", n, " ", i), 0.2
 				d := ds[n%daemons]
 				for {
 					mu.Lock()

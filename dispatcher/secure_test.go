@@ -15,7 +15,7 @@ func lonelyFixture(t *testing.T) (pgtest.Lonely, *fixture, *Dispatcher) {
 	l := pgtest.NewLonely(t)
 	f := newFixtureOn(t, l.Pool, []shares.Spec{node("A", 1)}, slots("q", 10))
 	f.enqueue(batch{share: "A", n: 2})
-	d, err := Open(t.Context(), Config{Pool: l.Pool, Load: f.load, Timing: Timing{Statement: 3 * time.Second}})
+	d, err := Open(t.Context(), Config{Pool: l.Pool, Load: f.load, Timing: Timing{Statement: time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

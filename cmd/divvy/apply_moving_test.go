@@ -14,6 +14,7 @@ import (
 
 // A change that is refused while live work moves is asked for again until it is in force, and each time what is left is said.
 func TestApplyWhileWorkMoves(t *testing.T) {
+	t.Parallel() // it waits
 	file := filepath.Join(t.TempDir(), "site.yml")
 	if err := os.WriteFile(file, []byte("shares: [{name: B}]\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 		ask("POST", "/v1/tasks", "application/json", body)
 	}
 	for _, call := range []string{"getJob", "updateJob", "submitJobs", "insertTaskParams", "nope"} {
-		ask("POST", "/server/panda/"+call, "application/x-www-form-urlencoded", "siteName=LOCAL&jobId=x&token="+mark+"form&password="+mark+"form&proxy="+mark+"form&metaData="+mark+"form")
+		ask("POST", "/server/panda/"+call, "application/x-www-form-urlencoded", "siteName=NOWHERE&jobId=x&token="+mark+"form&password="+mark+"form&proxy="+mark+"form&metaData="+mark+"form")
 	}
 	for _, call := range []string{"pilot/acquire_jobs", "pilot/update_job", "task/submit"} {
 		ask("POST", "/api/v1/"+call, "application/json", `{"site_name":"LOCAL","job_id":"x","token":"`+mark+`json","proxy":"`+mark+`json"`)
