@@ -1,0 +1,15 @@
+// Package entry has the words of the log: batches, and the entries of which they are made.
+//
+// An entry says what happened, not which rows change: the machine (package machine) makes its state of them, folds make
+// tables of them. Entries of a batch stand in the order in which they were decided. Whoever applies the same batches in
+// their order has the same state, byte for byte, so nothing in here may depend on anything but the batch.
+//
+// # What a batch promises
+//
+//  1. Seq is one more than that of the batch before it; ID is drawn by its writer; After is the ID of the batch before it.
+//  2. At is the database's clock at the append. It never falls: a batch whose clock went back has the time of the batch before it.
+//     No entry has a time of its own that decides anything.
+//  3. (job, attempt) is granted at most once, and ends at most once after that.
+//
+// The package is pure: it imports the words of jobs and shares and the standard library.
+package entry
