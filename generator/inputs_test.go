@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 func streamed(s *Spec) { s.Count, s.InputsStreamed, s.PerJob = 0, true, 3 }
@@ -92,6 +94,8 @@ func TestMillionInputs(t *testing.T) {
 	w := newWorld(t)
 	task := w.submit(t, managed(streamed))
 	start := time.Now()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	next, err := w.AddInputs(context.Background(), task.ID, 0, &lines{n: n})
 	if err != nil || next != int64(n) {
 		t.Fatalf("next %d, %v", next, err)
@@ -99,11 +103,12 @@ func TestMillionInputs(t *testing.T) {
 	if task, err = w.Commit(context.Background(), task.ID); err != nil {
 		t.Fatal(err)
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	t.Logf("%d inputs in %v, %d MB from the system", n, time.Since(start).Round(time.Millisecond), m.Sys>>20)
-	if m.Sys > 512<<20 {
-		t.Errorf("%d MB", m.Sys>>20)
+	runtime.ReadMemStats(&after)
+	// What other tests took before is theirs; the race detector's shadow is nobody's.
+	grown := int64(after.Sys-before.Sys) >> 20
+	t.Logf("%d inputs in %v, %d MB more from the system", n, time.Since(start).Round(time.Millisecond), grown)
+	if grown > 128 && !pgtest.Raced {
+		t.Errorf("%d MB", grown)
 	}
 	t.Logf("%s on disk", one[string](t, w.db, "SELECT pg_size_pretty(pg_total_relation_size('inputs'))"))
 	if stored := one[int](t, w.db, "SELECT coalesce(sum(cardinality(names)), 0)::bigint FROM inputs"); stored != n || task.Jobs.Total != ceil(int64(n), 3) {
