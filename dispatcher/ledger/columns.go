@@ -1,0 +1,211 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// columns are the entries of a batch as the table has them.
+type columns struct {
+	Kinds string
+	grants
+	ends
+	starts
+	Rare []string
+}
+
+// grants are entry.Granted, a column a field. A column with one value for several entries has it for all of them, here and below;
+// jobs are different, so theirs tells how many there are.
+type grants struct {
+	GrantedJobs     []int64
+	GrantedAttempts []int32
+	GrantedNonces   []int64
+	GrantedTasks    []int64
+	GrantedShares   []int32
+	GrantedShapes   []int32
+	GrantedPlaces   []int64
+	GrantedQueues   []int32
+	GrantedUnits    []int64
+	GrantedPilots   []string
+	GrantedNodes    []string
+	GrantedRequests []pgtype.UUID
+}
+
+// ends are entry.Ended.
+type ends struct {
+	EndedJobs      []int64
+	EndedAttempts  []int32
+	EndedOutcomes  *string
+	EndedNext      *string
+	EndedExitCodes []int32
+	EndedCPUMilli  []int64
+	EndedMemoryMB  []int64
+}
+
+// starts are entry.Started.
+type starts struct {
+	StartedJobs     []int64
+	StartedAttempts []int32
+}
+
+func (g *grants) add(e entry.Granted) {
+	g.GrantedJobs = append(g.GrantedJobs, e.Job)
+	g.GrantedAttempts = append(g.GrantedAttempts, e.Attempt)
+	g.GrantedNonces = append(g.GrantedNonces, e.Nonce)
+	g.GrantedTasks = append(g.GrantedTasks, e.Task)
+	g.GrantedShares = append(g.GrantedShares, int32(e.Share))
+	g.GrantedShapes = append(g.GrantedShapes, e.Shape)
+	g.GrantedPlaces = append(g.GrantedPlaces, e.Place)
+	g.GrantedQueues = append(g.GrantedQueues, int32(e.Queue))
+	g.GrantedUnits = append(g.GrantedUnits, int64(e.Units))
+	g.GrantedPilots = append(g.GrantedPilots, e.Pilot)
+	g.GrantedNodes = append(g.GrantedNodes, e.Node)
+	g.GrantedRequests = append(g.GrantedRequests, uuid(e.Request))
+}
+
+func (g *grants) at(i int) entry.Granted {
+	return entry.Granted{
+		Job: g.GrantedJobs[i], Attempt: nth(g.GrantedAttempts, i), Nonce: nth(g.GrantedNonces, i), Task: nth(g.GrantedTasks, i),
+		Share: shares.ShareID(nth(g.GrantedShares, i)), Shape: nth(g.GrantedShapes, i), Place: nth(g.GrantedPlaces, i),
+		Queue: shares.QueueID(nth(g.GrantedQueues, i)), Units: shares.Units(nth(g.GrantedUnits, i)),
+		Pilot: nth(g.GrantedPilots, i), Node: nth(g.GrantedNodes, i), Request: nth(g.GrantedRequests, i).Bytes,
+	}
+}
+
+func (g *grants) whole() bool {
+	n := len(g.GrantedJobs)
+	return fits(n, g.GrantedAttempts) && fits(n, g.GrantedNonces) && fits(n, g.GrantedTasks) && fits(n, g.GrantedShares) &&
+		fits(n, g.GrantedShapes) && fits(n, g.GrantedPlaces) && fits(n, g.GrantedQueues) && fits(n, g.GrantedUnits) &&
+		fits(n, g.GrantedPilots) && fits(n, g.GrantedNodes) && fits(n, g.GrantedRequests)
+}
+
+func (x *ends) at(i int) entry.Ended {
+	return entry.Ended{
+		Job: x.EndedJobs[i], Attempt: nth(x.EndedAttempts, i),
+		Outcome: entry.Outcome(nth([]byte(*x.EndedOutcomes), i)), Next: entry.Next(nth([]byte(*x.EndedNext), i)),
+		ExitCode: nth(x.EndedExitCodes, i), CPUMilli: nth(x.EndedCPUMilli, i), MemoryMB: nth(x.EndedMemoryMB, i),
+	}
+}
+
+func (x *ends) whole() bool {
+	n := len(x.EndedJobs)
+	if n == 0 {
+		return true
+	}
+	return x.EndedOutcomes != nil && fits(n, []byte(*x.EndedOutcomes)) && x.EndedNext != nil && fits(n, []byte(*x.EndedNext)) &&
+		fits(n, x.EndedAttempts) && fits(n, x.EndedExitCodes) && fits(n, x.EndedCPUMilli) && fits(n, x.EndedMemoryMB)
+}
+
+// pack turns entries that passed check into the arguments of append.sql.
+func pack(entries []entry.Entry) (pg.Args, error) {
+	c := columns{}
+	var outcomes, next []byte
+	kinds := make([]byte, len(entries))
+	for i, e := range entries {
+		kinds[i] = byte(entry.KindOf(e))
+		switch e := e.(type) {
+		case entry.Granted:
+			c.grants.add(e)
+		case entry.Ended:
+			c.EndedJobs = append(c.EndedJobs, e.Job)
+			c.EndedAttempts = append(c.EndedAttempts, e.Attempt)
+			outcomes, next = append(outcomes, byte(e.Outcome)), append(next, byte(e.Next))
+			c.EndedExitCodes = append(c.EndedExitCodes, e.ExitCode)
+			c.EndedCPUMilli = append(c.EndedCPUMilli, e.CPUMilli)
+			c.EndedMemoryMB = append(c.EndedMemoryMB, e.MemoryMB)
+		case entry.Started:
+			c.StartedJobs = append(c.StartedJobs, e.Job)
+			c.StartedAttempts = append(c.StartedAttempts, e.Attempt)
+		default:
+			text, err := packRare(e)
+			if err != nil {
+				return nil, err
+			}
+			c.Rare = append(c.Rare, text)
+		}
+	}
+	c.Kinds, c.EndedOutcomes, c.EndedNext = string(kinds), letters(outcomes), letters(next)
+	return c.args(), nil
+}
+
+func (c *columns) args() pg.Args {
+	return pg.Args{
+		"kinds":        c.Kinds,
+		"granted_jobs": c.GrantedJobs, "granted_attempts": collapse(c.GrantedAttempts), "granted_nonces": collapse(c.GrantedNonces),
+		"granted_tasks": collapse(c.GrantedTasks), "granted_shares": collapse(c.GrantedShares), "granted_shapes": collapse(c.GrantedShapes),
+		"granted_places": collapse(c.GrantedPlaces), "granted_queues": collapse(c.GrantedQueues), "granted_units": collapse(c.GrantedUnits),
+		"granted_pilots": collapse(c.GrantedPilots), "granted_nodes": collapse(c.GrantedNodes), "granted_requests": collapse(c.GrantedRequests),
+		"ended_jobs": c.EndedJobs, "ended_attempts": collapse(c.EndedAttempts), "ended_outcomes": c.EndedOutcomes, "ended_next": c.EndedNext,
+		"ended_exit_codes": collapse(c.EndedExitCodes), "ended_cpu_milli": collapse(c.EndedCPUMilli), "ended_memory_mb": collapse(c.EndedMemoryMB),
+		"started_jobs": c.StartedJobs, "started_attempts": collapse(c.StartedAttempts),
+		"rare": c.Rare,
+	}
+}
+
+// unpack turns what the table has into entries, in their order.
+func (c *columns) unpack() ([]entry.Entry, error) {
+	if !c.grants.whole() || !c.ends.whole() || !fits(len(c.StartedJobs), c.StartedAttempts) {
+		return nil, fmt.Errorf("columns of different lengths: %w", ErrBroken)
+	}
+	var granted, ended, started, rare int
+	entries := make([]entry.Entry, 0, len(c.Kinds))
+	for i := range len(c.Kinds) {
+		kind := entry.Kind(c.Kinds[i])
+		switch {
+		case kind == entry.KindGranted && granted < len(c.GrantedJobs):
+			entries = append(entries, c.grants.at(granted))
+			granted++
+		case kind == entry.KindEnded && ended < len(c.EndedJobs):
+			entries = append(entries, c.ends.at(ended))
+			ended++
+		case kind == entry.KindStarted && started < len(c.StartedJobs):
+			entries = append(entries, entry.Started{Job: c.StartedJobs[started], Attempt: nth(c.StartedAttempts, started)})
+			started++
+		case rare < len(c.Rare):
+			e, err := unpackRare(kind, c.Rare[rare])
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, e)
+			rare++
+		default:
+			return nil, fmt.Errorf("kind %q: its entry is not there: %w", kind, ErrBroken)
+		}
+	}
+	if granted != len(c.GrantedJobs) || ended != len(c.EndedJobs) || started != len(c.StartedJobs) || rare != len(c.Rare) {
+		return nil, fmt.Errorf("more entries than kinds: %w", ErrBroken)
+	}
+	return entries, nil
+}
+
+func uuid(id entry.ID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
+
+// collapse returns one value for all where they are equal.
+func collapse[T comparable](column []T) []T {
+	for _, v := range column {
+		if v != column[0] {
+			return column
+		}
+	}
+	return column[:min(1, len(column))]
+}
+
+// letters is collapse for what is text in the table; NULL for none.
+func letters(column []byte) *string {
+	if len(column) == 0 {
+		return nil
+	}
+	s := string(collapse(column))
+	return &s
+}
+
+// fits says whether a column has values for n entries.
+func fits[T any](n int, column []T) bool { return len(column) == n || len(column) == 1 && n > 0 }
+
+// nth is the value of the i-th entry.
+func nth[T any](column []T, i int) T { return column[min(i, len(column)-1)] }

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+)
+
+// Why a batch was not appended, or not read.
+var (
+	ErrTaken   = errors.New("the sequence number is taken")                   // maybe by an earlier append of the same batch: Read tells
+	ErrGap     = errors.New("the batch before it is not there")               // a failover lost it, or its append is not committed yet
+	ErrDoubt   = errors.New("it is not known whether the batch was written")  // the cause is wrapped too
+	ErrDropped = errors.New("batches after the sequence number are not kept") // start from the folded tables
+	ErrUnknown = errors.New("the batch is of a newer version")                // the message names its seq and kind
+	ErrBroken  = errors.New("the log contradicts itself")                     // a row is damaged or was changed by hand
+)
+
+// Log is what a daemon needs of the ledger. Table and Memory have it.
+type Log interface {
+	// Append writes b as the batch after the one with the id b.After, and returns the time that it was given; b.At is ignored.
+	// Errors: see the package's invariant 6.
+	Append(ctx context.Context, b entry.Batch) (at time.Time, err error)
+	// Read returns up to most batches after seq, in order and without gaps; none when there is nothing newer. The After of the
+	// first shows whether it continues what the caller has. ErrDropped when some of them are dropped already.
+	Read(ctx context.Context, seq int64, most int) ([]entry.Batch, error)
+	// Last returns seq and id of the newest batch; zero when the log is empty.
+	Last(ctx context.Context) (seq int64, id entry.ID, err error)
+}
+
+// check refuses a batch that could not be read back as it is.
+func check(b entry.Batch) error {
+	switch {
+	case b.Seq < 1:
+		return fmt.Errorf("append batch %d: the first has 1", b.Seq)
+	case b.ID == entry.ID{}:
+		return fmt.Errorf("append batch %d: it has no id", b.Seq)
+	case (b.After == entry.ID{}) != (b.Seq == 1):
+		return fmt.Errorf("append batch %d: every batch but the first names the one before it", b.Seq)
+	}
+	for i, e := range b.Entries {
+		if err := checkEntry(e); err != nil {
+			return fmt.Errorf("append batch %d, entry %d: %w", b.Seq, i, err)
+		}
+	}
+	return nil
+}
+
+func checkEntry(e entry.Entry) error {
+	switch e := e.(type) {
+	case entry.Granted:
+		return checkTexts(e.Pilot, e.Node)
+	case entry.Ended:
+		return checkLetters(byte(e.Outcome), byte(e.Next))
+	case entry.Revoked:
+		return checkTexts(e.Reason)
+	case entry.Leader:
+		return checkTexts(e.Address)
+	case entry.Started, entry.Enqueued, entry.Withdrew, entry.Adopted, entry.Tick:
+		return nil
+	}
+	return fmt.Errorf("%T is no kind of entry", e)
+}
+
+// checkLetters refuses what is no letter or sign of ASCII.
+func checkLetters(letters ...byte) error {
+	for _, c := range letters {
+		if c <= ' ' || c > '~' {
+			return fmt.Errorf("%q is no letter", c)
+		}
+	}
+	return nil
+}
+
+// checkTexts refuses what PostgreSQL's text cannot hold.
+func checkTexts(texts ...string) error {
+	for _, s := range texts {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			return fmt.Errorf("%q is not text: UTF-8 without NUL", s)
+		}
+	}
+	return nil
+}
+
+// chained checks that batches follow each other, the first on seq.
+func chained(seq int64, batches []entry.Batch) error {
+	for i, b := range batches {
+		switch {
+		case b.Seq == seq+1+int64(i) && (i == 0 || b.After == batches[i-1].ID):
+		case i == 0 && b.Seq > seq+1:
+			return fmt.Errorf("read after %d: the oldest batch is %d: %w", seq, b.Seq, ErrDropped)
+		default:
+			return fmt.Errorf("batch %d does not follow the one read before it: %w", b.Seq, ErrBroken)
+		}
+	}
+	return nil
+}

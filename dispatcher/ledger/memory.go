@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+)
+
+// Fate is what a simulator does to an append.
+type Fate struct {
+	Drop bool // it never reaches the log; its caller gets ErrDoubt
+	Lose bool // its answer never comes back; its caller gets ErrDoubt
+}
+
+// Memory is the log without a database, for simulations and tests. The zero value is an empty log.
+type Memory struct {
+	Clock func() time.Time         // the clock of the database; nil: this machine's
+	Fate  func(b entry.Batch) Fate // decides on each append that is well formed; nil: all are applied and answered
+
+	mu      sync.Mutex
+	batches []entry.Batch // without gaps
+}
+
+// Append is Log's.
+func (m *Memory) Append(_ context.Context, b entry.Batch) (at time.Time, err error) {
+	if err := check(b); err != nil {
+		return at, err
+	}
+	var fate Fate
+	if m.Fate != nil {
+		fate = m.Fate(b)
+	}
+	if !fate.Drop {
+		at, err = m.append(b)
+	}
+	if fate.Drop || fate.Lose {
+		at, err = time.Time{}, ErrDoubt
+	}
+	if err != nil {
+		err = fmt.Errorf("append batch %d: %w", b.Seq, err)
+	}
+	return at, err
+}
+
+func (m *Memory) append(b entry.Batch) (at time.Time, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now
+	if m.Clock != nil {
+		now = m.Clock
+	}
+	b.At = now().UTC().Truncate(time.Microsecond)
+	seq, id := m.last()
+	switch {
+	case b.Seq <= seq:
+		return at, ErrTaken
+	case b.Seq > seq+1 || b.After != id:
+		return at, ErrGap
+	case seq > 0:
+		if before := m.batches[len(m.batches)-1].At; b.At.Before(before) {
+			b.At = before
+		}
+	}
+	b.Entries = slices.Clone(b.Entries)
+	for i, e := range b.Entries {
+		if a, ok := e.(entry.Adopted); ok {
+			a.Site = nil
+			b.Entries[i] = a
+		}
+	}
+	m.batches = append(m.batches, b)
+	return b.At, nil
+}
+
+// Read is Log's.
+func (m *Memory) Read(_ context.Context, seq int64, most int) ([]entry.Batch, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var batches []entry.Batch
+	for _, b := range m.batches[m.upTo(seq):] {
+		if len(batches) == most {
+			break
+		}
+		b.Entries = slices.Clone(b.Entries)
+		batches = append(batches, b)
+	}
+	return batches, chained(seq, batches)
+}
+
+// Last is Log's.
+func (m *Memory) Last(context.Context) (seq int64, id entry.ID, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seq, id = m.last()
+	return seq, id, nil
+}
+
+// Retain drops the batches from before a time whose seq is up to folded, but for the newest, and returns how many.
+func (m *Memory) Retain(_ context.Context, before time.Time, folded int64) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n < len(m.batches)-1 && m.batches[n].At.Before(before) && m.batches[n].Seq <= folded {
+		n++
+	}
+	m.batches = slices.Clone(m.batches[n:])
+	return n, nil
+}
+
+// FailOver loses the batches after seq, as a failover to a standby does that has not got them.
+func (m *Memory) FailOver(seq int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.batches = slices.Clone(m.batches[:m.upTo(seq)])
+}
+
+// last is the newest batch. m.mu is held.
+func (m *Memory) last() (seq int64, id entry.ID) {
+	if len(m.batches) == 0 {
+		return 0, id
+	}
+	b := m.batches[len(m.batches)-1]
+	return b.Seq, b.ID
+}
+
+// upTo is how many batches have a seq up to this one. m.mu is held.
+func (m *Memory) upTo(seq int64) int {
+	n := 0
+	if len(m.batches) > 0 {
+		n = int(min(max(0, seq-m.batches[0].Seq+1), int64(len(m.batches))))
+	}
+	return n
+}

@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// DB runs statements: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
+type DB interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Table is the log on PostgreSQL.
+type Table struct{ db DB }
+
+// New returns the log of a database that has its table. With a pgx.Tx appends commit with whatever else it writes.
+func New(db DB) *Table { return &Table{db} }
+
+// Create makes the table and its functions, without a partition: see Extend.
+func Create(ctx context.Context, db DB) error {
+	for _, name := range []string{"create_table", "create_extend", "create_retain"} {
+		if _, err := db.Exec(ctx, query[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Append is Log's.
+func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {
+	if err := check(b); err != nil {
+		return at, err
+	}
+	args, err := pack(b.Entries)
+	if err != nil {
+		return at, fmt.Errorf("append batch %d: %w", b.Seq, err)
+	}
+	args["seq"], args["id"], args["after"], args["by"] = b.Seq, uuid(b.ID), uuid(b.After), b.By
+	var given *time.Time
+	var taken bool
+	err = t.db.QueryRow(ctx, query["append"], args).Scan(&given, &taken)
+	switch {
+	case err != nil && (pg.Code(err) == "" || pg.IsUnavailable(err)):
+		return at, fmt.Errorf("append batch %d: %w: %w", b.Seq, ErrDoubt, err)
+	case err != nil:
+		return at, fmt.Errorf("append batch %d: %w", b.Seq, err)
+	case taken:
+		return at, fmt.Errorf("append batch %d: %w", b.Seq, ErrTaken)
+	case given == nil:
+		return at, fmt.Errorf("append batch %d: %w", b.Seq, ErrGap)
+	}
+	return given.UTC(), nil
+}
+
+// row is a batch as the table has it.
+type row struct {
+	Seq   int64
+	ID    pgtype.UUID
+	After pgtype.UUID
+	At    time.Time
+	By    int64
+	columns
+}
+
+// Read is Log's.
+func (t *Table) Read(ctx context.Context, seq int64, most int) ([]entry.Batch, error) {
+	rows, err := t.db.Query(ctx, query["read"], pg.Args{"seq": seq, "most": most})
+	if err != nil {
+		return nil, fmt.Errorf("read after %d: %w", seq, err)
+	}
+	batches, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (entry.Batch, error) {
+		v, err := pgx.RowToStructByName[row](r)
+		if err != nil {
+			return entry.Batch{}, err
+		}
+		b := entry.Batch{Seq: v.Seq, ID: v.ID.Bytes, After: v.After.Bytes, At: v.At.UTC(), By: v.By}
+		if b.Entries, err = v.unpack(); err != nil {
+			return b, fmt.Errorf("batch %d: %w", v.Seq, err)
+		}
+		return b, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read after %d: %w", seq, err)
+	}
+	return batches, chained(seq, batches)
+}
+
+// Last is Log's.
+func (t *Table) Last(ctx context.Context) (seq int64, id entry.ID, err error) {
+	var last pgtype.UUID
+	err = t.db.QueryRow(ctx, query["last"]).Scan(&seq, &last)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, id, fmt.Errorf("last batch: %w", err)
+	}
+	return seq, last.Bytes, nil
+}
+
+// Extend makes partitions of size rows each until there is room for that many more rows, and returns how many it made. Without
+// room an append fails, so it is called at the start and long before the room is used up. Safe on several daemons at once; what it
+// cannot lock within a fifth of a second it leaves for the next time.
+func (t *Table) Extend(ctx context.Context, room, size int64) (n int, err error) {
+	if room < 1 || size < 1 {
+		return 0, fmt.Errorf("extend the ledger by %d rows in partitions of %d: both count from 1", room, size)
+	}
+	err = t.db.QueryRow(ctx, query["extend"], pg.Args{"room": room, "size": size}).Scan(&n)
+	if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
+		return 0, fmt.Errorf("extend the ledger: %w", err)
+	}
+	return n, nil
+}
+
+// Retain drops partitions, oldest first, whose rows are all from before a time and have a seq up to folded, and returns how many.
+// The newest row stays. Each drop waits for those who have the table for at most a fifth of a second, then it is left for the next
+// time; appends wait behind it for as long.
+func (t *Table) Retain(ctx context.Context, before time.Time, folded int64) (n int, err error) {
+	for dropped := 1; dropped > 0; n += dropped {
+		err := t.db.QueryRow(ctx, query["retain"], pg.Args{"before": before, "folded": folded}).Scan(&dropped)
+		if pg.Code(err) == pg.CodeLockNotAvailable {
+			return n, nil
+		}
+		if err != nil {
+			return n, fmt.Errorf("retain the ledger: %w", err)
+		}
+	}
+	return n, nil
+}
