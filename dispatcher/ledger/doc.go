@@ -35,5 +35,6 @@
 //
 // PostgreSQL demands the partition key in the primary key, so partitions are ranges of seq, not of time. A row has a batch: the
 // fields of grants, ends and starts as arrays, a column a field, whose length is one where all values are equal; other kinds as
-// jsonb; kinds has a letter an entry, in their order.
+// jsonb; kinds has a letter an entry, in their order. A row costs PostgreSQL some 40 µs, a grant in it 0.9 µs more, an end 0.3 µs
+// (BenchmarkAppend): one binary value could save half of the latter two, and nobody could read it by SQL.
 package ledger

@@ -87,16 +87,16 @@ func checkTexts(texts ...string) error {
 	return nil
 }
 
-// chained checks that batches follow each other, the first on seq.
-func chained(seq int64, batches []entry.Batch) error {
+// chained returns the batches where they follow each other, the first on seq.
+func chained(seq int64, batches []entry.Batch) ([]entry.Batch, error) {
 	for i, b := range batches {
 		switch {
 		case b.Seq == seq+1+int64(i) && (i == 0 || b.After == batches[i-1].ID):
 		case i == 0 && b.Seq > seq+1:
-			return fmt.Errorf("read after %d: the oldest batch is %d: %w", seq, b.Seq, ErrDropped)
+			return nil, fmt.Errorf("read after %d: the oldest batch is %d: %w", seq, b.Seq, ErrDropped)
 		default:
-			return fmt.Errorf("batch %d does not follow the one read before it: %w", b.Seq, ErrBroken)
+			return nil, fmt.Errorf("batch %d does not follow the one read before it: %w", b.Seq, ErrBroken)
 		}
 	}
-	return nil
+	return batches, nil
 }

@@ -73,8 +73,8 @@ func breaking(t testing.TB, db *pgxpool.Pool, how int32) Log {
 	}
 	t.Cleanup(pool.Close)
 	table := New(pool)
-	if _, err := table.Append(t.Context(), entry.Batch{Seq: 1, ID: id(9, 1)}); err == nil {
-		t.Fatal("the first batch was not there yet")
+	if _, err := table.Append(t.Context(), entry.Batch{Seq: 2, ID: id(9, 2), After: id(9, 1)}); err == nil {
+		t.Fatal("appended over a gap")
 	}
 	l.how.Store(how)
 	return table

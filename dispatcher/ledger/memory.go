@@ -88,7 +88,7 @@ func (m *Memory) Read(_ context.Context, seq int64, most int) ([]entry.Batch, er
 		b.Entries = slices.Clone(b.Entries)
 		batches = append(batches, b)
 	}
-	return batches, chained(seq, batches)
+	return chained(seq, batches)
 }
 
 // Last is Log's.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -53,21 +54,28 @@ func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err er
 		return at, fmt.Errorf("append batch %d: %w", b.Seq, err)
 	}
 	args["seq"], args["id"], args["after"], args["by"] = b.Seq, uuid(b.ID), uuid(b.After), b.By
-	var given *time.Time
-	var taken bool
-	err = t.db.QueryRow(ctx, query["append"], args).Scan(&given, &taken)
-	switch {
-	case err != nil && (pg.Code(err) == "" || pg.IsUnavailable(err)):
-		return at, fmt.Errorf("append batch %d: %w: %w", b.Seq, ErrDoubt, err)
-	case err != nil:
-		return at, fmt.Errorf("append batch %d: %w", b.Seq, err)
-	case taken:
-		return at, fmt.Errorf("append batch %d: %w", b.Seq, ErrTaken)
-	case given == nil:
-		return at, fmt.Errorf("append batch %d: %w", b.Seq, ErrGap)
+	if b.Seq == 1 { // whose partition may be dropped
+		if last, _, err := t.Last(ctx); err != nil || last > 0 {
+			return at, refused(b, cmp.Or(err, ErrTaken))
+		}
 	}
-	return given.UTC(), nil
+	err = t.db.QueryRow(ctx, query["append"], args).Scan(&at)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		err = ErrGap
+		if last, _, failed := t.Last(ctx); failed != nil || last >= b.Seq {
+			err = cmp.Or(failed, ErrTaken)
+		}
+	case err != nil && (pg.Code(err) == "" || pg.IsUnavailable(err)):
+		err = fmt.Errorf("%w: %w", ErrDoubt, err)
+	}
+	if err != nil {
+		return time.Time{}, refused(b, err)
+	}
+	return at.UTC(), nil
 }
+
+func refused(b entry.Batch, why error) error { return fmt.Errorf("append batch %d: %w", b.Seq, why) }
 
 // row is a batch as the table has it.
 type row struct {
@@ -99,7 +107,14 @@ func (t *Table) Read(ctx context.Context, seq int64, most int) ([]entry.Batch, e
 	if err != nil {
 		return nil, fmt.Errorf("read after %d: %w", seq, err)
 	}
-	return batches, chained(seq, batches)
+	if len(batches) == 0 {
+		last, _, err := t.Last(ctx)
+		if err == nil && last > seq+int64(most) {
+			err = fmt.Errorf("read after %d: %w", seq, ErrDropped)
+		}
+		return nil, err
+	}
+	return chained(seq, batches)
 }
 
 // Last is Log's.

@@ -1,25 +1,22 @@
--- Appends a batch where the one before it is there; else says whether its seq, or one after it, is taken. Nothing is written over
--- a gap: a predecessor that this statement does not see is none. A rival in flight for the same seq is waited for.
+-- Appends a batch where the one before it is there, and returns its time; else nothing. A predecessor that this statement does not see
+-- is none. A rival in flight for the same seq is waited for.
 WITH before AS (
     SELECT b.at FROM batches b WHERE b.seq = @seq::bigint - 1 AND b.id = @after::uuid
     UNION ALL
-    SELECT '-infinity' WHERE @seq::bigint = 1 AND NOT EXISTS (SELECT FROM batches)
-), appended AS (
-    INSERT INTO batches (seq, id, after, at, by, kinds,
-        granted_jobs, granted_attempts, granted_nonces, granted_tasks, granted_shares, granted_shapes, granted_places,
-        granted_queues, granted_units, granted_pilots, granted_nodes, granted_requests,
-        ended_jobs, ended_attempts, ended_outcomes, ended_next, ended_exit_codes, ended_cpu_milli, ended_memory_mb,
-        started_jobs, started_attempts, rare)
-    SELECT @seq::bigint, @id::uuid, @after::uuid, greatest(clock_timestamp(), before.at), @by::bigint, @kinds::text,
-        @granted_jobs::bigint[], @granted_attempts::int[], @granted_nonces::bigint[], @granted_tasks::bigint[], @granted_shares::int[],
-        @granted_shapes::int[], @granted_places::bigint[], @granted_queues::int[], @granted_units::bigint[], @granted_pilots::text[],
-        @granted_nodes::text[], @granted_requests::uuid[],
-        @ended_jobs::bigint[], @ended_attempts::int[], @ended_outcomes::text, @ended_next::text, @ended_exit_codes::int[],
-        @ended_cpu_milli::bigint[], @ended_memory_mb::bigint[],
-        @started_jobs::bigint[], @started_attempts::int[], @rare::jsonb[]
-    FROM before
-    ON CONFLICT (seq) DO NOTHING
-    RETURNING at
+    SELECT '-infinity' WHERE @seq::bigint = 1
 )
-SELECT a.at, a.at IS NULL AND (EXISTS (SELECT FROM before) OR EXISTS (SELECT FROM batches t WHERE t.seq >= @seq::bigint)) AS taken
-FROM (VALUES (1)) AS one (row) LEFT JOIN appended a ON true;
+INSERT INTO batches (seq, id, after, at, by, kinds,
+    granted_jobs, granted_attempts, granted_nonces, granted_tasks, granted_shares, granted_shapes, granted_places,
+    granted_queues, granted_units, granted_pilots, granted_nodes, granted_requests,
+    ended_jobs, ended_attempts, ended_outcomes, ended_next, ended_exit_codes, ended_cpu_milli, ended_memory_mb,
+    started_jobs, started_attempts, rare)
+SELECT @seq::bigint, @id::uuid, @after::uuid, greatest(clock_timestamp(), before.at), @by::bigint, @kinds::text,
+    @granted_jobs::bigint[], @granted_attempts::int[], @granted_nonces::bigint[], @granted_tasks::bigint[], @granted_shares::int[],
+    @granted_shapes::int[], @granted_places::bigint[], @granted_queues::int[], @granted_units::bigint[], @granted_pilots::text[],
+    @granted_nodes::text[], @granted_requests::uuid[],
+    @ended_jobs::bigint[], @ended_attempts::int[], @ended_outcomes::text, @ended_next::text, @ended_exit_codes::int[],
+    @ended_cpu_milli::bigint[], @ended_memory_mb::bigint[],
+    @started_jobs::bigint[], @started_attempts::int[], @rare::jsonb[]
+FROM before
+ON CONFLICT (seq) DO NOTHING
+RETURNING at;
