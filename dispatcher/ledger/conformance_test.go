@@ -38,6 +38,7 @@ func conforms(t *testing.T, open func(testing.TB) subject) {
 }
 
 func TestMemoryConforms(t *testing.T) {
+	t.Parallel()
 	conforms(t, func(testing.TB) subject {
 		m := &Memory{}
 		return subject{Log: m, retain: m.Retain, failOver: m.FailOver,

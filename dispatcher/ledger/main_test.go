@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -72,17 +71,4 @@ func readAll(t testing.TB, l Log, seq int64) (all []entry.Batch) {
 // differ is how two logs, or parts of them, are different.
 func differ(want, got any) string {
 	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(time.Time{}))
-}
-
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("not so within a minute: %s", what)
-		case <-time.After(2 * time.Millisecond):
-		}
-	}
 }

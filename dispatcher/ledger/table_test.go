@@ -14,6 +14,7 @@ import (
 )
 
 func TestTableConforms(t *testing.T) {
+	t.Parallel()
 	conforms(t, func(t testing.TB) subject {
 		table, db := ofTable(t, 100)
 		if strings.HasSuffix(t.Name(), "/retain") {
