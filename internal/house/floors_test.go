@@ -1,6 +1,11 @@
 package house_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,21 +132,91 @@ func TestPilotKnowsTheClientOnly(t *testing.T) {
 	}
 }
 
-// Policy is values in, values out: no database, no network, no processes.
+// rooms of the dispatcher: each may import those that stand after it, and no other of them.
+var rooms = []string{"", "sim", "lease", "explain", "replay", "fold", "retry", "machine", "gate", "intake", "upkeep", "ledger", "entry", "job", "resource"}
+
+// upward says whether a package imports a room of the dispatcher that is its own floor or above.
+func upward(from, to string) bool {
+	if !below(from, "dispatcher") || !below(to, "dispatcher") {
+		return false
+	}
+	room := func(path string) int {
+		return slices.Index(rooms, strings.TrimPrefix(strings.TrimPrefix(path, "dispatcher"), "/"))
+	}
+	return room(from) < 0 || room(to) <= room(from)
+}
+
+func TestRoomsPointDown(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, i := range append(slices.Clone(p.Imports), p.TestImports...) {
+			if to := inside(i); strings.HasPrefix(i, module) && upward(p.path(), to) {
+				t.Errorf("%s imports %s: a room of the dispatcher knows those after it in the list of rooms", p.path(), to)
+			}
+		}
+	}
+	for arrow, want := range map[[2]string]bool{{"dispatcher", "dispatcher/lease"}: false, {"dispatcher/lease", "dispatcher"}: true,
+		{"dispatcher/machine", "dispatcher/ledger"}: false, {"dispatcher/gate", "dispatcher/machine"}: true, {"dispatcher/hall", "dispatcher/job"}: true} {
+		if upward(arrow[0], arrow[1]) != want {
+			t.Errorf("%s to %s: upward is not %v", arrow[0], arrow[1], want)
+		}
+	}
+}
+
+// pure are the packages that are values in, values out: no database, network, process, lock, goroutine, log or clock.
+var pure = []string{"shares", "dispatcher/resource", "dispatcher/job", "dispatcher/entry", "dispatcher/gate", "dispatcher/machine", "dispatcher/retry"}
+
 func TestPolicyIsPure(t *testing.T) {
 	for _, p := range packages(t) {
-		if !below(p.path(), "shares") && !below(p.path(), "dispatcher/resource") {
+		if !slices.ContainsFunc(pure, func(folder string) bool { return below(p.path(), folder) }) {
 			continue
 		}
 		for _, i := range p.Imports {
-			for _, banned := range []string{module + "/internal", "net/http", "os", "os/exec", "database/sql", "log/slog", "sync"} {
+			for _, banned := range []string{module + "/internal", "net", "os", "context", "database/sql", "github.com/jackc", "log", "sync"} {
 				if below(i, banned) {
 					t.Errorf("%s imports %s", p.path(), i)
 				}
 			}
-			if to := inside(i); below(p.path(), "dispatcher/resource") && strings.HasPrefix(i, module) && !below(to, "shares") {
-				t.Errorf("%s imports %s: it knows shares only", p.path(), to)
+			if to := inside(i); strings.HasPrefix(i, module) && !below(to, "shares") && !(below(to, "dispatcher") && below(p.path(), "dispatcher")) {
+				t.Errorf("%s imports %s: it knows shares and rooms below only", p.path(), to)
 			}
 		}
+		for _, name := range p.GoFiles {
+			for _, impure := range impurities(t, filepath.Join(p.Dir, name)) {
+				t.Error(impure)
+			}
+		}
+	}
+}
+
+// impurities are the places of a file that start a goroutine or read the clock.
+func impurities(t *testing.T, path string) (found []string) {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = append(found, set.Position(n.Pos()).String()+": starts a goroutine")
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && of.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "Tick", "Sleep"}, n.Sel.Name) {
+				found = append(found, set.Position(n.Pos()).String()+": reads the clock")
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestImpuritiesAreFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "impure.go")
+	text := "package a\n\nimport \"time\"\n\nfunc f() time.Time {\n\tgo f()\n\treturn time.Now()\n}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found := impurities(t, path); len(found) != 2 {
+		t.Errorf("%q, want two", found)
 	}
 }
