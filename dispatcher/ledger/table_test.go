@@ -43,7 +43,7 @@ func TestTableConforms(t *testing.T) {
 func TestMemoryIsTheTable(t *testing.T) {
 	table, db := ofTable(t, 1)
 	rapid.Check(t, func(r *rapid.T) {
-		for _, sql := range []string{"DROP TABLE batches", "DROP FUNCTION divvy_extend_batches, divvy_drop_batches"} {
+		for _, sql := range []string{"DROP TABLE batches CASCADE", "DROP FUNCTION divvy_extend_batches, divvy_drop_batches, report.ledger_seq"} {
 			if _, err := db.Exec(t.Context(), sql); err != nil {
 				r.Fatal(err)
 			}
