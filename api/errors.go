@@ -14,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -92,7 +93,7 @@ var known = []struct {
 		hint: "pull with a new request id"}},
 	{relay.ErrBroken, codeRelay},
 	{dispatcher.ErrStopping, code{status: 503, name: "stopping", title: "The daemon stops", retryIn: 2}},
-	{dispatcher.ErrInvalid, codeInvalid},
+	{job.ErrInvalid, codeInvalid},
 	{generator.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},
 	{dispatcher.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},
 	{generator.ErrSiteChanged, code{status: 503, name: "site_changed", title: "The site has just changed", retryIn: 1}},
@@ -171,7 +172,7 @@ func problemIn(err error) *Problem {
 
 // detailed takes the errors that know the place of what is wrong.
 func detailed(err error) *Problem {
-	var field *dispatcher.FieldError
+	var field *job.FieldError
 	var task generator.Faults
 	var file site.Problems
 	var offset *generator.OffsetError

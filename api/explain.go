@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -69,7 +70,7 @@ func (s *server) why(ctx context.Context, in *whyInput) (dispatcher.Why, error) 
 
 // inQuery names the place of a fault in a request that has no body.
 func inQuery(err error) error {
-	var field *dispatcher.FieldError
+	var field *job.FieldError
 	if !errors.As(err, &field) {
 		return err
 	}

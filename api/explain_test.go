@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 func (f *fakeDispatcher) ExplainTask(_ context.Context, task int64) (dispatcher.TaskExplanation, error) {
@@ -54,7 +55,7 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%s: %d, %+v", query, w.Code, b.dispatcher.why)
 		}
 	}
-	b.dispatcher.err = &dispatcher.FieldError{Field: "a", Value: `"X"`, Want: "the path of a share"}
+	b.dispatcher.err = &job.FieldError{Field: "a", Value: `"X"`, Want: "the path of a share"}
 	for query, at := range map[string]string{
 		"a=A": "query.b", "a=A&b=B&last=0": "query.last", "a=A&b=B&last=100001": "query.last", "a=A&b=B&since=soon": "query.since",
 		"a=A&b=B&since=-1h": "query.since", "a=X&b=B": "query.a",

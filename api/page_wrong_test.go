@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -44,7 +44,7 @@ func TestFieldsOfAQuery(t *testing.T) {
 		t.Errorf("of a body: %v", p)
 	}
 	b.tasks.err = nil
-	b.dispatcher.err = &dispatcher.FieldError{Field: "name", Want: "a name"}
+	b.dispatcher.err = &job.FieldError{Field: "name", Want: "a name"}
 	if p := b.problem(b.call("DELETE", "/v1/resource-claims?name=x", ""), 422); p.Errors[0].Location != "query.name" {
 		t.Errorf("of a DELETE: %v", p)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 const goodPull = `{"queue":"CERN","pilot":"p1","slot":{"cores":8},"max":4,"wait_s":0,"request_id":"r1","of_a_later_version":{"x":[1]}}`
@@ -44,7 +45,7 @@ func TestPullErrors(t *testing.T) {
 		{dispatcher.ErrQueueClosed, 409, "queue_closed", true},
 		{dispatcher.ErrRequestOver, 409, "request_over", false},
 		{dispatcher.ErrRequestReused, 422, "request_reused", false},
-		{&dispatcher.FieldError{Field: "slot.cores", Value: -1, Want: "0 or more"}, 422, "invalid", false},
+		{&job.FieldError{Field: "slot.cores", Value: -1, Want: "0 or more"}, 422, "invalid", false},
 		{dispatcher.ErrStopping, 503, "stopping", true},
 		{&pgconn.PgError{Code: "57P01"}, 503, "database_unavailable", true},
 		{fmt.Errorf("pull: %w", context.DeadlineExceeded), 503, "", true},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // The requests of pilots, read by hand. Each function is true when the body was read; false says nothing about the
@@ -60,7 +61,7 @@ func readPull(body []byte, req *dispatcher.PullRequest) bool {
 	return s.end()
 }
 
-func (s *scan) slot(slot *dispatcher.Slot) {
+func (s *scan) slot(slot *job.Slot) {
 	if s.null() || s.bad {
 		return
 	}
@@ -89,7 +90,7 @@ func (s *scan) slot(slot *dispatcher.Slot) {
 	})
 }
 
-func (s *scan) only(o *dispatcher.Only) {
+func (s *scan) only(o *job.Only) {
 	if s.null() || s.bad {
 		return
 	}

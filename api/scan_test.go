@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // agree holds a hand-written reader against encoding/json: what it takes, encoding/json takes and reads the same.
@@ -81,7 +82,7 @@ func TestRequestsOfPilotsAreReadByHand(t *testing.T) {
 	code := 3
 	for _, v := range []any{
 		dispatcher.PullRequest{Queue: "q", Pilot: "p"},
-		dispatcher.PullRequest{Queue: "q", Pilot: "Zoë", Devices: []string{}, Slot: dispatcher.Slot{Cores: 8, Labels: map[string]string{"a": "b"}}, WaitS: 20},
+		dispatcher.PullRequest{Queue: "q", Pilot: "Zoë", Devices: []string{}, Slot: job.Slot{Cores: 8, Labels: map[string]string{"a": "b"}}, WaitS: 20},
 		dispatcher.RenewRequest{Pilot: "p", Leases: []dispatcher.Renewal{{Lease: "L", State: dispatcher.Running, Usage: dispatcher.Usage{CPUSeconds: 0.123456, MemoryMB: 5}}}},
 		dispatcher.FinishRequest{Pilot: "p", Results: []dispatcher.Result{{Lease: "L", Outcome: dispatcher.Failed, ExitCode: &code, LogTail: "<a>\r\n\x1b[0m", Outputs: map[string]any{"x": 1.5}}}},
 	} {

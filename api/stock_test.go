@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 func (f *fakeDispatcher) ShareStock(share, _ string) []dispatcher.ShareStock {
@@ -14,7 +15,7 @@ func (f *fakeDispatcher) ShareStock(share, _ string) []dispatcher.ShareStock {
 }
 
 func (f *fakeDispatcher) TaskQueues(_ context.Context, _ int64) ([]dispatcher.KindQueues, error) {
-	return []dispatcher.KindQueues{{Share: "A", Needs: dispatcher.Requirements{Cores: 1, Labels: map[string]string{}, Queues: []string{}},
+	return []dispatcher.KindQueues{{Share: "A", Needs: job.Requirements{Cores: 1, Labels: map[string]string{}, Queues: []string{}},
 		Jobs: 2, Queues: []dispatcher.QueueFit{{Queue: "CERN", State: "online", Runs: true}}}}, f.err
 }
 

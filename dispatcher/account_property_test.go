@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -118,7 +119,7 @@ var usageSteps = map[string]func(*usageMachine){
 	},
 	"claim": func(b *usageMachine) {
 		reply, err := b.any().Pull(context.Background(), PullRequest{Queue: rapid.SampledFrom([]string{"q", "strong"}).Draw(b.r, "queue"), Pilot: "p",
-			Slot: Slot{Cores: 6}, Max: rapid.IntRange(1, 4).Draw(b.r, "most")})
+			Slot: job.Slot{Cores: 6}, Max: rapid.IntRange(1, 4).Draw(b.r, "most")})
 		if err != nil {
 			return // nothing to do
 		}

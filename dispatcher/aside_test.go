@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -14,8 +15,8 @@ func TestWhoWaitsIsAskedAgain(t *testing.T) {
 	x.Split.Weights = map[string]float64{shares.Others: 1}
 	m := newStateSite(t, []shares.Spec{node("A", 1), node("B", 1)}, shares.Version{Queues: []shares.Queue{slots("q", 10)}, Resources: []shares.Resource{x, y}})
 	q := m.s.byName["q"]
-	ask := func(who string, cores int, need map[string]int64) Requirements {
-		return Requirements{Cores: cores, SharingID: who, Resources: need}
+	ask := func(who string, cores int, need map[string]int64) job.Requirements {
+		return job.Requirements{Cores: cores, SharingID: who, Resources: need}
 	}
 	inTheWay := m.submit(2, 0, 1, ask("bob", 1, map[string]int64{"y": 1}))
 	if m.pull(q, 1) != 1 || !inTheWay.leased {
@@ -49,8 +50,8 @@ func TestWhoWaitsIsAskedAgain(t *testing.T) {
 func TestWhoWaitsKeepsItsTurn(t *testing.T) {
 	m := newStateSite(t, []shares.Spec{node("A", 1), node("B", 1)},
 		shares.Version{Queues: []shares.Queue{slots("q", 10)}, Resources: []shares.Resource{units("x", 1)}})
-	ask := func(who string) Requirements {
-		return Requirements{Cores: 1, SharingID: who, Resources: map[string]int64{"x": 1}}
+	ask := func(who string) job.Requirements {
+		return job.Requirements{Cores: 1, SharingID: who, Resources: map[string]int64{"x": 1}}
 	}
 	ran := m.submit(1, 0, 1, ask("ann"))
 	if m.pull(m.s.byName["q"], 1) != 1 || !ran.leased {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
 )
@@ -22,7 +23,7 @@ func holeSite(t *testing.T) *fixture {
 // endAll pulls n jobs at a queue and ends them all.
 func endAll(t *testing.T, d *Dispatcher, queue string, n int, outcome Outcome) {
 	t.Helper()
-	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: n}, Max: n, WaitS: 5})
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: n}, Max: n, WaitS: 5})
 	if err != nil || len(reply.Leases) != n {
 		t.Fatalf("%d leases: %v", len(reply.Leases), err)
 	}
@@ -79,7 +80,7 @@ func TestBlackHole(t *testing.T) {
 		f.probeNow(d)
 		watch(t, other)
 		noJob(t, other, "bad") // the turn is taken
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "bad", Pilot: "p", Slot: Slot{Cores: 8}, Max: 8, WaitS: 5})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "bad", Pilot: "p", Slot: job.Slot{Cores: 8}, Max: 8, WaitS: 5})
 		if err != nil || len(reply.Leases) != 1 {
 			t.Fatalf("%d leases: %v", len(reply.Leases), err)
 		}
@@ -112,7 +113,7 @@ func TestBlackHoleEnds(t *testing.T) {
 	watch(t, d)
 	waits := make(chan error, 1)
 	go func() {
-		_, err := d.Pull(context.Background(), PullRequest{Queue: "bad", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 30})
+		_, err := d.Pull(context.Background(), PullRequest{Queue: "bad", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 30})
 		waits <- err
 	}()
 	eventually(t, "the pull waits for a probe", func() bool {
@@ -152,7 +153,7 @@ func TestNoBlackHole(t *testing.T) {
 		t.Error("found though most of these jobs fail elsewhere too")
 	}
 	before := d.Queues()[1].Ready
-	f.enqueue(batch{share: "A", n: 6, priority: 5, need: Requirements{Queues: []string{"good"}}})
+	f.enqueue(batch{share: "A", n: 6, priority: 5, need: job.Requirements{Queues: []string{"good"}}})
 	eventually(t, "they are known", func() bool { return d.Queues()[1].Ready == before+6 })
 	endAll(t, d, "good", 6, Finished)
 	if watch(t, d) != 0 {

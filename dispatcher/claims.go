@@ -1,96 +1,19 @@
 package dispatcher
 
 import (
-	"strings"
-
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ClaimNeed is what the claims of a job ask of a slot. It is part of the job's shape, so that jobs that may run at the same
-// slots stand in the same windows; when one of its claims is bound or unbound, the job goes to another shape (TendClaims).
-type ClaimNeed struct {
-	Queue   string         `json:"queue,omitempty" doc:"With node: where claims of it are bound."`
-	Node    string         `json:"node,omitempty"`
-	Apart   bool           `json:"apart,omitempty" doc:"Its claims are bound at several places: it waits until one of them is unbound."`
-	OnNode  bool           `json:"on_node,omitempty" doc:"It has a claim that is to be bound, so that the pilot has to say on which node it is."`
-	Devices map[string]int `json:"devices,omitempty" doc:"Devices that its other claims will take, by kind."`
-	Missing bool           `json:"missing,omitempty" doc:"It waits for a template, or for a claim that people make, that there is not yet."`
-	Gang    int            `json:"gang,omitempty" doc:"So many jobs start together on one node, this one among them."`
-
-	Resources map[string]int64 `json:"resources,omitempty" doc:"Units of resources that its other claims will hold, beside its own."`
-}
-
 // ClaimNeedOf is what a job asks for none of whose claims is bound.
-func ClaimNeedOf(made []NewClaim) *ClaimNeed {
+func ClaimNeedOf(made []NewClaim) *job.ClaimNeed {
 	claims := make([]resource.Claim, len(made))
 	for i, c := range made {
 		claims[i] = resource.NewClaim(c.Template, c.Members)
 		claims[i].Missing = c.Missing || c.Outside
 	}
-	return needOfClaims(claims)
-}
-
-func needOfClaims(claims []resource.Claim) *ClaimNeed {
-	need := &ClaimNeed{}
-	for _, c := range claims {
-		switch {
-		case c.Missing, c.State == resource.ClaimDraining:
-			need.Missing = true
-		case c.State == resource.ClaimBound && c.Local && need.Node == "":
-			need.Queue, need.Node = c.Place.Queue, c.Place.Node
-		case c.State == resource.ClaimBound && c.Local && c.Place != need.place():
-			need.Apart = true
-		case c.State == resource.ClaimPending:
-			need.add(c.Template)
-			if c.Template.Gang {
-				need.Gang = max(need.Gang, c.Jobs)
-			}
-		}
-	}
-	return need
-}
-
-func (n *ClaimNeed) place() resource.Place { return resource.Place{Queue: n.Queue, Node: n.Node} }
-
-func (n *ClaimNeed) add(t shares.ClaimTemplate) {
-	n.OnNode = n.OnNode || resource.Local(t)
-	for kind, k := range t.Devices {
-		if n.Devices == nil {
-			n.Devices = map[string]int{}
-		}
-		n.Devices[kind] += k
-	}
-	for ref, units := range t.Resources {
-		if n.Resources == nil {
-			n.Resources = map[string]int64{}
-		}
-		n.Resources[ref] += units
-	}
-}
-
-// bound says whether only one node can run the jobs; nil: they have no claims.
-func (n *ClaimNeed) bound() bool { return n != nil && n.Node != "" }
-
-// metBy says whether a slot has what the claims need, as far as devices have not been given away.
-func (n *ClaimNeed) metBy(o resource.Offer) bool {
-	switch {
-	case n == nil:
-		return true
-	case n.Missing, n.Apart, n.bound() && n.place() != o.Place, n.OnNode && o.Place.Node == "":
-		return false
-	}
-	for kind, k := range n.Devices {
-		for _, id := range o.Devices {
-			if of, _, _ := strings.Cut(id, ":"); of == kind {
-				k--
-			}
-		}
-		if k > 0 {
-			return false
-		}
-	}
-	return true
+	return job.NeedOf(claims)
 }
 
 // claims are the live claims as this daemon knows them. Guarded by Dispatcher.mu.
@@ -143,8 +66,8 @@ func (cs *claims) know(o *outline) {
 	}
 	cs.news = cs.news || cs.shapes == 0
 	cs.shapes++
-	if need.bound() {
-		cs.nodes[need.place()] = append(cs.nodes[need.place()], o)
+	if need.Bound() {
+		cs.nodes[need.Place()] = append(cs.nodes[need.Place()], o)
 	}
 }
 
@@ -198,12 +121,12 @@ func (cs *claims) among(fit []*outline, all bool, fits func(*outline) bool) []*o
 	}
 	reach := make([]*outline, 0, len(fit)+4)
 	for _, o := range fit {
-		if !o.need.Claims.bound() && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) {
+		if !o.need.Claims.Bound() && !o.need.Claims.Starts() && o.need.Claims.MetBy(cs.asking) {
 			reach = append(reach, o)
 		}
 	}
 	for _, o := range cs.nodes[cs.asking.Place] {
-		if (all || o.nOpen > 0) && !o.need.Claims.gang() && o.need.Claims.metBy(cs.asking) && fits(o) {
+		if (all || o.nOpen > 0) && !o.need.Claims.Starts() && o.need.Claims.MetBy(cs.asking) && fits(o) {
 			reach = append(reach, o)
 		}
 	}
@@ -238,7 +161,7 @@ func (cs *claims) admit(w *window, job *readyJob) (live []*liveClaim, devices []
 	if why == resource.ClaimFull {
 		full = live[refused]
 	}
-	return live, devices, full, why == "" && w.shape.full.Claims.covers(live)
+	return live, devices, full, why == "" && covers(w.shape.full.Claims, live)
 }
 
 // sift puts those first jobs of a window aside that the slot cannot hold the claims of, whatever their shape says: a claim

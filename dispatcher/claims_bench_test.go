@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -96,12 +97,12 @@ func (f *fixture) liveClaims(nClaims, nNodes int) {
 			return err
 		}
 		for i := range bound {
-			need := Requirements{Cores: 1, Claims: &ClaimNeed{Queue: "q", Node: fmt.Sprint("n", i)}}
+			need := job.Requirements{Cores: 1, Claims: &job.ClaimNeed{Queue: "q", Node: fmt.Sprint("n", i)}}
 			if bound[i], err = Intern(ctx, tx, need); err != nil {
 				return err
 			}
 		}
-		pending, err = Intern(ctx, tx, Requirements{Cores: 1, Claims: &ClaimNeed{OnNode: true}})
+		pending, err = Intern(ctx, tx, job.Requirements{Cores: 1, Claims: &job.ClaimNeed{OnNode: true}})
 		return err
 	})
 	if err != nil {

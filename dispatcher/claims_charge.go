@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -15,9 +16,6 @@ import (
 // job would that never runs: its shape has the resources and whom they are counted for, and no cores. The lease that binds
 // the claim has a move of it in its row of the ledger, none to leased, and whoever unbinds the claim one back. So all that
 // follows from the ledger knows it: who holds what, limits, escrow, allowances, a new start.
-
-// charges says whether the requirements are those of a claim's units, and of no job.
-func (r Requirements) charges() bool { return r.Cores == 0 }
 
 // charger finds the shapes of what claims hold, each once.
 type charger struct {
@@ -27,7 +25,7 @@ type charger struct {
 
 // shape is what a claim holds while it is bound; 0: nothing.
 func (c *charger) shape(ctx context.Context, t shares.ClaimTemplate, payer claimPayer) (id int32, err error) {
-	need := Requirements{Resources: t.Resources, SharingID: payer.SharingID, Label: payer.Label}
+	need := job.Requirements{Resources: t.Resources, SharingID: payer.SharingID, Label: payer.Label}
 	asks := asksOf(need.Resources)
 	if len(asks) == 0 {
 		return 0, nil
@@ -100,7 +98,7 @@ func uncharged(m move) move {
 
 // covers says whether jobs with the need were asked about for all units that those of the claims will take which are not
 // bound: a claim may be unbound while its jobs still have the shape of before.
-func (n *ClaimNeed) covers(live []*liveClaim) bool {
+func covers(n *job.ClaimNeed, live []*liveClaim) bool {
 	var take map[string]int64
 	for _, c := range live {
 		if c.awaited && len(c.Template.Resources) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -44,13 +45,13 @@ func (c *OutsideClaim) check() error {
 	const aName = "a name such as big-disk"
 	switch wrong := resource.WrongName(c.Name); {
 	case c.Name == "":
-		return &FieldError{"name", c.Name, aName}
+		return job.Wrong("name", c.Name, aName)
 	case wrong != "":
-		return &FieldError{"name", c.Name, aName + ": " + wrong}
+		return job.Wrong("name", c.Name, aName+": "+wrong)
 	}
 	word := func(field, s string) error {
 		if s == "" || len(s) > mostNodeName || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-			return &FieldError{field, s, fmt.Sprintf("a name of 1 … %d bytes of text", mostNodeName)}
+			return job.Wrong(field, s, fmt.Sprintf("a name of 1 … %d bytes of text", mostNodeName))
 		}
 		return nil
 	}
@@ -58,7 +59,7 @@ func (c *OutsideClaim) check() error {
 		return err
 	}
 	if len(c.Devices) > resource.MaxDevices {
-		return &FieldError{"devices", len(c.Devices), fmt.Sprintf("%d devices at most", resource.MaxDevices)}
+		return job.Wrong("devices", len(c.Devices), fmt.Sprintf("%d devices at most", resource.MaxDevices))
 	}
 	for i, id := range c.Devices {
 		field := fmt.Sprintf("devices[%d]", i)
@@ -66,11 +67,11 @@ func (c *OutsideClaim) check() error {
 			return err
 		}
 		if slices.Contains(c.Devices[:i], id) {
-			return &FieldError{field, id, "a device that is named once"}
+			return job.Wrong(field, id, "a device that is named once")
 		}
 	}
 	if c.MaxSharers < 0 || c.MaxSharers > resource.MaxJobs {
-		return &FieldError{"max_sharers", c.MaxSharers, fmt.Sprintf("a number of jobs, 0 … %d", resource.MaxJobs)}
+		return job.Wrong("max_sharers", c.MaxSharers, fmt.Sprintf("a number of jobs, 0 … %d", resource.MaxJobs))
 	}
 	return nil
 }

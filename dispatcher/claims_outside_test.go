@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -113,13 +114,13 @@ func TestCreateClaimRefuses(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"no name":        {func(c *OutsideClaim) { c.Name = "" }, ErrInvalid, "name: "},
-		"a wrong name":   {func(c *OutsideClaim) { c.Name = "a/b" }, ErrInvalid, `name: a/b is not a name such as big-disk: "a/b" contains "/"`},
+		"no name":        {func(c *OutsideClaim) { c.Name = "" }, job.ErrInvalid, "name: "},
+		"a wrong name":   {func(c *OutsideClaim) { c.Name = "a/b" }, job.ErrInvalid, `name: a/b is not a name such as big-disk: "a/b" contains "/"`},
 		"no queue":       {func(c *OutsideClaim) { c.Queue = "x" }, ErrUnknownQueue, "the site has q"},
-		"no node":        {func(c *OutsideClaim) { c.Node = "" }, ErrInvalid, "node: "},
-		"a wrong device": {func(c *OutsideClaim) { c.Devices[1] = "" }, ErrInvalid, "devices[1]: "},
-		"a device twice": {func(c *OutsideClaim) { c.Devices[1] = "gpu:0" }, ErrInvalid, "devices[1]: gpu:0 is not a device that is named once"},
-		"fewer than 0":   {func(c *OutsideClaim) { c.MaxSharers = -1 }, ErrInvalid, "max_sharers: -1"},
+		"no node":        {func(c *OutsideClaim) { c.Node = "" }, job.ErrInvalid, "node: "},
+		"a wrong device": {func(c *OutsideClaim) { c.Devices[1] = "" }, job.ErrInvalid, "devices[1]: "},
+		"a device twice": {func(c *OutsideClaim) { c.Devices[1] = "gpu:0" }, job.ErrInvalid, "devices[1]: gpu:0 is not a device that is named once"},
+		"fewer than 0":   {func(c *OutsideClaim) { c.MaxSharers = -1 }, job.ErrInvalid, "max_sharers: -1"},
 		"another node":   {func(c *OutsideClaim) { c.Node = "n2" }, ErrClaimExists, "disk is at node n1 of queue q"},
 		"other devices":  {func(c *OutsideClaim) { c.Devices = nil }, ErrClaimExists, ""},
 		"taken":          {func(c *OutsideClaim) { c.Name = "other"; c.Devices = []string{"gpu:1"} }, ErrDeviceTaken, "(disk) has gpu:1 of node n1"},

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
@@ -20,7 +21,7 @@ func (h *history) liveAt(d *Dispatcher, seed uint64, pulls int) {
 	for range pulls {
 		at := fmt.Sprint("n", r.IntN(4))
 		reply, err := d.Pull(context.Background(), PullRequest{Queue: h.queues[r.IntN(len(h.queues))], Pilot: "p-" + at, Node: at, Devices: gpus(4), WaitS: 0.02,
-			Max: 1 + r.IntN(3), Slot: Slot{Cores: 1 + r.IntN(3)}})
+			Max: 1 + r.IntN(3), Slot: job.Slot{Cores: 1 + r.IntN(3)}})
 		if err == nil {
 			held = append(held, reply.Leases...)
 		}

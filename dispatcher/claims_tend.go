@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -251,7 +252,7 @@ func (d *Dispatcher) reshape(ctx context.Context, tx pgx.Tx, jobs []claimJobRow)
 				need.SharingID = payer.SharingID // the shape of where they are bound may do without it
 			}
 		}
-		need.Claims = needOfClaims(of)
+		need.Claims = job.NeedOf(of)
 		key := fmt.Sprint(j.ShapeID, " ", *need.Claims)
 		shape, known := interned[key]
 		if !known {
@@ -293,17 +294,17 @@ func claimsOf(ctx context.Context, tx pgx.Tx, jobs []claimJobRow) (map[int64]*cl
 }
 
 // fullNeed is what a shape stands for.
-func (d *Dispatcher) fullNeed(ctx context.Context, shape int32) (Requirements, error) {
+func (d *Dispatcher) fullNeed(ctx context.Context, shape int32) (job.Requirements, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.state.shapes[shape] == nil {
 		if err := d.state.loadShapes(ctx, d.cfg.Pool); err != nil {
-			return Requirements{}, err
+			return job.Requirements{}, err
 		}
 	}
 	sh := d.state.shapes[shape]
 	if sh == nil {
-		return Requirements{}, fmt.Errorf("there is no shape %d", shape)
+		return job.Requirements{}, fmt.Errorf("there is no shape %d", shape)
 	}
 	return sh.full, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -18,11 +19,11 @@ import (
 // enqueueLayout makes all jobs of a task of groups ready, as package generator does it, and returns their names by id.
 func (f *fixture) enqueueLayout(share string, l resource.Layout) (names map[int64]string) {
 	f.t.Helper()
-	return f.enqueueRoles(share, l, func(resource.JobKey) Requirements { return Requirements{Cores: 1, Resources: f.own} })
+	return f.enqueueRoles(share, l, func(resource.JobKey) job.Requirements { return job.Requirements{Cores: 1, Resources: f.own} })
 }
 
 // enqueueRoles is enqueueLayout with what each role needs.
-func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(resource.JobKey) Requirements) (names map[int64]string) {
+func (f *fixture) enqueueRoles(share string, l resource.Layout, needOf func(resource.JobKey) job.Requirements) (names map[int64]string) {
 	f.t.Helper()
 	if err := l.Validate(); err != nil {
 		f.t.Fatal(err)
@@ -133,7 +134,7 @@ func (f *fixture) recountClaims() {
 
 // slotAt is a pull for one core at a node.
 func slotAt(queue, node string, devices ...string) PullRequest {
-	return PullRequest{Queue: queue, Pilot: "p-" + node, Node: node, Devices: devices, Slot: Slot{Cores: 1}, WaitS: 5}
+	return PullRequest{Queue: queue, Pilot: "p-" + node, Node: node, Devices: devices, Slot: job.Slot{Cores: 1}, WaitS: 5}
 }
 
 func pullAt(t testing.TB, d *Dispatcher, req PullRequest) Lease {

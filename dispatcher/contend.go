@@ -85,7 +85,7 @@ func (s *state) check(w *window) {
 		s.countWindow(w)
 	}
 	switch {
-	case w.shape.need.Claims.gang():
+	case w.shape.need.Claims.Starts():
 		s.gangs.follow(w)
 		return
 	case w.leaf < 0:

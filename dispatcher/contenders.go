@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -48,7 +49,7 @@ func (b bits) key(to []byte) []byte {
 
 // contendersFor is the set for a slot: the shapes that may run there, have room, and that queue and pool admit. It
 // says whether one of these two limits stood in the way that may yield when it is asked for more.
-func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *contenders, wait bool) {
+func (s *state) contendersFor(p *pull, q *queue, left job.Room, n *needs) (c *contenders, wait bool) {
 	in := s.scratch.shapes[:0]
 	for range (len(s.byAt) + 63) / 64 {
 		in = append(in, 0)
@@ -58,7 +59,7 @@ func (s *state) contendersFor(p *pull, q *queue, left room, n *needs) (c *conten
 	}
 	near := s.scratch.near[:0]
 	for _, sh := range s.outlinesFor(p, q) {
-		if !left.fits(sh.need) {
+		if !left.Fits(sh.need) {
 			continue
 		}
 		if l, short := q.lacking(sh); l != nil {
@@ -161,14 +162,14 @@ func (s *state) outlinesFor(p *pull, q *queue) []*outline {
 	if len(p.req.Slot.Labels) > 0 {
 		fit = nil
 		labels := p.labels(q)
-		fits = func(o *outline) bool { return fitsQueue(o.need, q.Queue, labels) == "" }
+		fits = func(o *outline) bool { return job.Fits(o.need, q.Queue, labels) == "" }
 		for _, sh := range s.byAt {
-			if !sh.need.Claims.bound() && fits(sh) {
+			if !sh.need.Claims.Bound() && fits(sh) {
 				fit = append(fit, sh)
 			}
 		}
 	}
-	return p.req.Only.among(s.claims.among(fit, p.among != nil, fits))
+	return outlinesAmong(p.req.Only, s.claims.among(fit, p.among != nil, fits))
 }
 
 // lacking is the limit of queue or pool that this daemon has not enough escrow under for a job of the outline, and

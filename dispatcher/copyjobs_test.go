@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -21,7 +22,7 @@ func enqueueOne(t *testing.T, tx pgx.Tx, jobs []NewJob) ([]int64, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape, err := Intern(context.Background(), tx, Requirements{Cores: 1})
+	shape, err := Intern(context.Background(), tx, job.Requirements{Cores: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

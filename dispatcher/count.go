@@ -81,7 +81,7 @@ func (s *state) book(key heldKey, jobs int64, units shares.Units) {
 	if q == nil {
 		return
 	}
-	if sh := s.shapes[key.shape]; sh != nil && !sh.need.charges() {
+	if sh := s.shapes[key.shape]; sh != nil && !sh.need.Charges() {
 		q.heldJobs += jobs
 		q.heldCores += jobs * int64(sh.need.Cores)
 	}

@@ -14,7 +14,7 @@ import (
 // Count is how many jobs that are alike are in one state.
 type Count struct {
 	Share  string   // path of the share that pays
-	Class  string   // see JobClass
+	Class  string   // see job.Class
 	Label  string   // of the task
 	State  string   // of the jobs: waiting, ready, leased, or a final one
 	Queues []string // where they run or ran; of ready jobs where they may; none: nowhere
@@ -41,7 +41,7 @@ func (d *Dispatcher) Counts() []Count {
 	}
 	for share, of := range s.held {
 		for key, h := range of {
-			if sh := s.shapes[key.shape]; sh != nil && h.jobs > 0 && !sh.need.charges() {
+			if sh := s.shapes[key.shape]; sh != nil && h.jobs > 0 && !sh.need.Charges() {
 				out = append(out, s.countOf(share, sh, "leased", h.jobs).at(at.one(key.queue)))
 			}
 		}

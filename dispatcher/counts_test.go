@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -25,12 +26,12 @@ func TestCounts(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 10), other)
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 5})
-	f.enqueue(batch{share: "B", n: 2, cores: 8, attempts: 1, need: Requirements{Queues: []string{"q"}}})
+	f.enqueue(batch{share: "B", n: 2, cores: 8, attempts: 1, need: job.Requirements{Queues: []string{"q"}}})
 	cancelled := f.enqueue(batch{share: "A", n: 1})
 	a := pull1(t, d, "other")
 	finish(t, d, Finished, a)
 	held := pull1(t, d, "q")
-	wide, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, WaitS: 5})
+	wide, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 8}, WaitS: 5})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package dispatcher
 
-import "github.com/divvyhq/divvy/shares"
+import (
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/shares"
+)
 
 // grant is one job on its way to a pull: out of its window, counted as held, not committed yet.
 type grant struct {
@@ -88,7 +91,7 @@ func (n *needs) asks(l *limit) bool { return n.limits[l].more > 0 }
 // decide gives the pull as many jobs as it may have. What it grants is counted as held at once.
 func (s *state) decide(p *pull, n *needs) decision {
 	q := s.byName[p.req.Queue]
-	left := roomOf(p.req.Slot, q.Queue)
+	left := job.RoomOf(p.req.Slot, q.Queue)
 	for len(p.grants) < p.most {
 		g, verdict := s.decideOne(p, q, left, n)
 		if verdict != given {
@@ -105,7 +108,7 @@ func (s *state) decide(p *pull, n *needs) decision {
 			return given
 		}
 		p.grants = append(p.grants, g)
-		left = left.without(g.window.shape.need)
+		left = left.Without(g.window.shape.need)
 	}
 	return given
 }
@@ -113,7 +116,7 @@ func (s *state) decide(p *pull, n *needs) decision {
 // mostRounds bounds how often a decision asks again those whom resources keep back.
 const mostRounds = 4
 
-func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decision) {
+func (s *state) decideOne(p *pull, q *queue, left job.Room, n *needs) (*grant, decision) {
 	s.settle()
 	if len(s.supplies.by) > 0 {
 		s.moment = s.now()
@@ -131,7 +134,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 		return nil, blocked
 	}
 	of.ask()
-	r, rounds := s.round(q.pool, left.offered(q.Queue, p.most-len(p.grants))), 0
+	r, rounds := s.round(q.pool, left.Offered(q.Queue, p.most-len(p.grants))), 0
 	if g, verdict, decided := s.gangsFirst(slotNow{p, q, left, of, r}, n); decided {
 		return g, verdict
 	}
@@ -171,7 +174,7 @@ func (s *state) decideOne(p *pull, q *queue, left room, n *needs) (*grant, decis
 			of.unread(first.leaf, n)
 			return nil, blocked
 		default:
-			asked := asked{pull: p.number, cores: left.cores, most: p.most - len(p.grants)}
+			asked := asked{pull: p.number, cores: left.Cores, most: p.most - len(p.grants)}
 			return s.give(p, q, found, s.note(of, r, q, found, asked), n), given
 		}
 	}

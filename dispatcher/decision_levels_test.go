@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -104,7 +105,7 @@ func TestSkippedBefore(t *testing.T) {
 	// X owns 59 of the 60 slots. At R = 53 A gets 3 of what X lends, M 1, W and Y 12.5 each: A and X are 3 below their targets,
 	// M and N are at theirs, W is half a unit above it, and Y, which is not named, by 3.5.
 	for _, leaf := range []string{"A", "X", "Y"} {
-		f.enqueue(batch{share: leaf, n: 3, need: Requirements{MemoryMB: 2000}})
+		f.enqueue(batch{share: leaf, n: 3, need: job.Requirements{MemoryMB: 2000}})
 	}
 	for _, leaf := range []string{"M", "N", "W"} {
 		f.enqueue(batch{share: leaf, n: 3})
@@ -112,7 +113,7 @@ func TestSkippedBefore(t *testing.T) {
 	if _, err := d.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 2, MemoryMB: 1000}, Max: 2, WaitS: 5})
+	reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 2, MemoryMB: 1000}, Max: 2, WaitS: 5})
 	if err != nil || len(reply.Leases) != 2 || reply.Leases[0].Share != "W" {
 		t.Fatalf("%+v, %v", reply, err)
 	}

@@ -5,31 +5,31 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // Intern returns the id of the shape with these requirements, making it when it is new. Locations without a locality, or
 // the other way round, mean nothing: they are left out.
-func Intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err error) {
+func Intern(ctx context.Context, tx pgx.Tx, r job.Requirements) (shape int32, err error) {
 	if r.Cores < 1 {
-		return 0, &FieldError{Field: "requirements.cores", Value: r.Cores, Want: "a whole number from 1"}
+		return 0, &job.FieldError{Field: "requirements.cores", Value: r.Cores, Want: "a whole number from 1"}
 	}
-	if r.Locality != "" && r.Locality != LocalityRequired && r.Locality != LocalityPreferred {
-		return 0, &FieldError{Field: "requirements.locality", Value: r.Locality, Want: "required or preferred, or none"}
+	if r.Locality != "" && r.Locality != job.LocalityRequired && r.Locality != job.LocalityPreferred {
+		return 0, &job.FieldError{Field: "requirements.locality", Value: r.Locality, Want: "required or preferred, or none"}
 	}
 	return intern(ctx, tx, r)
 }
 
 // InternAll is Intern for many, with one look for all that are the same.
-func InternAll(ctx context.Context, tx pgx.Tx, all []Requirements) (shapes []int32, err error) {
+func InternAll(ctx context.Context, tx pgx.Tx, all []job.Requirements) (shapes []int32, err error) {
 	shapes = make([]int32, len(all))
 	known := map[string]int32{}
 	for i, r := range all {
@@ -49,13 +49,13 @@ func InternAll(ctx context.Context, tx pgx.Tx, all []Requirements) (shapes []int
 	return shapes, nil
 }
 
-func intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err error) {
+func intern(ctx context.Context, tx pgx.Tx, r job.Requirements) (shape int32, err error) {
 	user := r.User
 	r.User = ""
 	if r.Labels == nil {
 		r.Labels = map[string]string{}
 	}
-	if r.Resources = maps.Collect(unitsOf(r)); len(r.Resources) == 0 {
+	if r.Resources = maps.Collect(r.Units()); len(r.Resources) == 0 {
 		r.Resources = nil // so that the shapes of before resources are the same
 		if r.Claims == nil || len(r.Claims.Resources) == 0 {
 			r.SharingID = ""
@@ -88,17 +88,6 @@ func intern(ctx context.Context, tx pgx.Tx, r Requirements) (shape int32, err er
 		return ofUser(ctx, tx, shape, user)
 	}
 	return shape, nil
-}
-
-// unitsOf are the resources of which jobs need some units.
-func unitsOf(r Requirements) iter.Seq2[string, int64] {
-	return func(yield func(string, int64) bool) {
-		for ref, units := range r.Resources {
-			if units > 0 && !yield(ref, units) {
-				return
-			}
-		}
-	}
 }
 
 // AddPayload stores what the jobs of tasks run; once a task, before its first job.

@@ -1,9 +1,6 @@
 package dispatcher
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Sentinels of the package. api/errors.go maps each to a status.
 var (
@@ -17,8 +14,6 @@ var (
 	ErrRequestReused = errors.New("request id used before with another body")
 	// ErrRequestOver: the pull of this request id was answered, and all its leases have ended.
 	ErrRequestOver = errors.New("all leases of this request have ended")
-	// ErrInvalid: the request says something that cannot be; see FieldError.
-	ErrInvalid = errors.New("invalid request")
 	// ErrNoJob: no job has that id.
 	ErrNoJob = errors.New("no such job")
 	// ErrNoTask is the answer about a task that does not exist.
@@ -30,17 +25,3 @@ var (
 	// ErrHandOn: another daemon decides from now on, the pull should be made there; see HandOn.
 	ErrHandOn = errors.New("another daemon decides")
 )
-
-// FieldError is an ErrInvalid that names the field, what is wrong with it and what would be right.
-type FieldError struct {
-	Field string // as in the request's JSON, for instance slot.cores
-	Value any
-	Want  string
-}
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: %v is not %s", e.Field, e.Value, e.Want)
-}
-
-// Unwrap makes errors.Is(err, ErrInvalid) true.
-func (e *FieldError) Unwrap() error { return ErrInvalid }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -18,7 +19,7 @@ func TestExpireKeepsUp(t *testing.T) {
 	const held = 2*expireBatch + 100
 	f.enqueue(batch{share: "A", n: held + 1})
 	for left := held; left > 0; {
-		reply, err := other.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: held}, Max: min(left, 1000), WaitS: 5})
+		reply, err := other.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: held}, Max: min(left, 1000), WaitS: 5})
 		if err != nil || len(reply.Leases) == 0 {
 			t.Fatalf("%d leases, %v", len(reply.Leases), err)
 		}

@@ -63,7 +63,7 @@ func (g *gates) claimed(q *queue) (Gate, string) {
 	if gate, reason := g.apart(); gate != "" {
 		return gate, reason
 	}
-	if g.shape.need.Claims.gang() {
+	if g.shape.need.Claims.Starts() {
 		return g.gathers(q)
 	}
 	return g.offered(q)
@@ -203,7 +203,7 @@ func nodeList(nodes map[string]bool) string {
 
 // near is what a bound claim leaves of a queue: one node.
 func (g *gates) near() string {
-	if need := g.shape.need.Claims; need.bound() {
+	if need := g.shape.need.Claims; need.Bound() {
 		return " from node " + need.Node
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -79,7 +80,7 @@ type Side struct {
 // look is what was seen of a job under the lock.
 type look struct {
 	leaf       int // -1: its share has gone, or the daemon does not know its kind yet
-	need       Requirements
+	need       job.Requirements
 	shapes     []int32 // of the share's windows with ready jobs, and where each begins
 	fromPlaces []int64
 	fromIDs    []int64
@@ -177,11 +178,11 @@ func (g *gates) at(q *queue) QueueGate {
 	out := QueueGate{Queue: q.Name, Pool: q.Queue.Pool, Pilots: len(q.pilots), near: g.near()}
 	need := g.shape.need
 	need.Claims = nil // a gate of its own, further down
-	if reason := fitsQueue(need, q.Queue, q.Labels); reason != "" {
+	if reason := job.Fits(need, q.Queue, q.Labels); reason != "" {
 		out.Gate, out.Reason = GateStructural, reason
 		return out
 	}
-	if reason := closedTo(q.Queue, g.s.version.Tree.Nodes[g.leaf].Path); reason != "" {
+	if reason := job.ClosedTo(q.Queue, g.s.version.Tree.Nodes[g.leaf].Path); reason != "" {
 		out.Gate, out.Reason = GateStructural, reason
 		return out
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -86,12 +87,12 @@ func TestETACountsWideJobsBefore(t *testing.T) {
 	d := f.daemon()
 	f.exec("UPDATE daemons SET started_at = now() - interval '1 hour'")
 	f.enqueue(batch{share: "A", n: 14, cores: 8, priority: 10})
-	job := f.enqueue(batch{share: "A", n: 1, cores: 1})[0]
+	single := f.enqueue(batch{share: "A", n: 1, cores: 1})[0]
 	if _, err := d.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	pull := func() []Lease {
-		reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 16}, Max: 2, WaitS: 5})
+		reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 16}, Max: 2, WaitS: 5})
 		if err != nil || len(reply.Leases) != 2 {
 			t.Fatalf("%+v, %v", reply, err)
 		}
@@ -101,7 +102,7 @@ func TestETACountsWideJobsBefore(t *testing.T) {
 		finish(t, d, Finished, l)
 	}
 	pull() // the queue is full
-	e, err := d.Explain(t.Context(), job)
+	e, err := d.Explain(t.Context(), single)
 	if err != nil {
 		t.Fatal(err)
 	}

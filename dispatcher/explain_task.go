@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -152,11 +153,11 @@ func (d *Dispatcher) piecesAhead(ctx context.Context, t *taskSubject, l *look) (
 }
 
 // nowhere says why no queue can run jobs, or what else was found.
-func (d *Dispatcher) nowhere(need Requirements, share, found string) string {
+func (d *Dispatcher) nowhere(need job.Requirements, share, found string) string {
 	d.mu.Lock()
 	version := d.state.version
 	d.mu.Unlock()
-	if reason := Nowhere(version, need, share); reason != "" {
+	if reason := job.Nowhere(version, need, share); reason != "" {
 		return strings.ToUpper(reason[:1]) + reason[1:] + "."
 	}
 	return found

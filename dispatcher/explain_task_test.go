@@ -8,11 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // taskOf stores a task with pieces of which none is a job.
-func (f *fixture) taskOf(id int64, state, share string, priority, pieces int, need Requirements) {
+func (f *fixture) taskOf(id int64, state, share string, priority, pieces int, need job.Requirements) {
 	f.t.Helper()
 	err := pgx.BeginFunc(f.t.Context(), f.pool, func(tx pgx.Tx) error {
 		shape, err := Intern(f.t.Context(), tx, need)
@@ -32,10 +33,10 @@ func (f *fixture) taskOf(id int64, state, share string, priority, pieces int, ne
 func TestExplainTaskWithoutJobs(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 1)}, slots("q", 4))
 	d := f.daemon()
-	f.taskOf(1, "ready", "A", 5, 30, Requirements{Cores: 1})
-	f.taskOf(2, "ready", "A", 0, 7, Requirements{Cores: 1})
-	f.taskOf(3, "ready", "A", 0, 7, Requirements{Cores: 1, Queues: []string{"qq"}})
-	f.taskOf(4, "paused", "A", 0, 7, Requirements{Cores: 1})
+	f.taskOf(1, "ready", "A", 5, 30, job.Requirements{Cores: 1})
+	f.taskOf(2, "ready", "A", 0, 7, job.Requirements{Cores: 1})
+	f.taskOf(3, "ready", "A", 0, 7, job.Requirements{Cores: 1, Queues: []string{"qq"}})
+	f.taskOf(4, "paused", "A", 0, 7, job.Requirements{Cores: 1})
 	f.enqueue(batch{share: "A", n: 10, task: 9})
 	f.enqueue(batch{share: "A", n: 5, task: 10, priority: -1})
 	refreshed(t, d)
@@ -74,7 +75,7 @@ func TestExplainTaskWithoutJobs(t *testing.T) {
 func TestExplainTaskByItsNextJob(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 2))
 	d := f.daemon()
-	f.taskOf(1, "running", "A", 0, 4, Requirements{Cores: 1})
+	f.taskOf(1, "running", "A", 0, 4, job.Requirements{Cores: 1})
 	jobs := f.enqueue(batch{share: "A", n: 4, task: 1})
 	f.exec("UPDATE tasks SET n_generated = 4, n_leased = 2, n_ready = 2 WHERE id = 1")
 	pull1(t, d, "q")
@@ -93,10 +94,10 @@ func TestExplainTaskByItsNextJob(t *testing.T) {
 func TestExplainTaskPiecesAhead(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 8))
 	d := f.daemon()
-	f.taskOf(1, "ready", "A", 5, 30, Requirements{Cores: 4})
-	f.taskOf(2, "ready", "A", 4, 50, Requirements{Cores: 2})
-	f.taskOf(3, "ready", "A", 3, 50, Requirements{Cores: 8})
-	f.taskOf(4, "ready", "A", 0, 7, Requirements{Cores: 1})
+	f.taskOf(1, "ready", "A", 5, 30, job.Requirements{Cores: 4})
+	f.taskOf(2, "ready", "A", 4, 50, job.Requirements{Cores: 2})
+	f.taskOf(3, "ready", "A", 3, 50, job.Requirements{Cores: 8})
+	f.taskOf(4, "ready", "A", 0, 7, job.Requirements{Cores: 1})
 	f.exec("UPDATE tasks SET quota = 20 WHERE id = 2")
 	f.exec("UPDATE tasks SET quota = 0 WHERE id = 3")
 	f.enqueue(batch{share: "A", n: 1, task: 9, priority: 9})
@@ -120,7 +121,7 @@ func TestExplainTaskBehindManyLeases(t *testing.T) {
 	}
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 8))
 	d := f.daemon()
-	f.taskOf(1, "running", "A", 0, 4, Requirements{Cores: 1})
+	f.taskOf(1, "running", "A", 0, 4, job.Requirements{Cores: 1})
 	f.enqueue(batch{share: "A", n: 4, task: 1})
 	f.exec("UPDATE tasks SET n_generated = 4, n_leased = 2, n_ready = 2 WHERE id = 1")
 	pull1(t, d, "q")

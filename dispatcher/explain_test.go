@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -56,16 +57,16 @@ func TestEveryGate(t *testing.T) {
 		gate  Gate
 		why   string // part of the reason
 	}{
-		"not its queue":  {queue: slots("q", 4), job: batch{need: Requirements{Queues: []string{"gpu-*"}}}, gate: GateStructural, why: "not among the task's queues"},
+		"not its queue":  {queue: slots("q", 4), job: batch{need: job.Requirements{Queues: []string{"gpu-*"}}}, gate: GateStructural, why: "not among the task's queues"},
 		"draining":       {queue: with(func(q *shares.Queue) { q.State = shares.Drain }), gate: GateStructural, why: "queue is draining"},
 		"offline":        {queue: with(func(q *shares.Queue) { q.State = shares.Offline }), gate: GateStructural, why: "queue is offline"},
 		"in test":        {queue: with(func(q *shares.Queue) { q.State = shares.Test }), gate: GateStructural, why: "in test"},
 		"cores":          {queue: with(func(q *shares.Queue) { q.Cores = 2 }), job: batch{cores: 3}, gate: GateStructural, why: "cores: needs 3, queue allows 2"},
 		"slots":          {queue: slots("q", 4), job: batch{cores: 5}, gate: GateStructural, why: "cores: needs 5, queue has 4 slots"},
-		"memory":         {queue: with(func(q *shares.Queue) { q.MemoryMB = 5 }), job: batch{need: Requirements{MemoryMB: 6}}, gate: GateStructural, why: "memory_mb: needs 6"},
-		"disk":           {queue: with(func(q *shares.Queue) { q.DiskMB = 5 }), job: batch{need: Requirements{DiskMB: 6}}, gate: GateStructural, why: "disk_mb: needs 6"},
-		"walltime":       {queue: with(func(q *shares.Queue) { q.WalltimeS = 5 }), job: batch{need: Requirements{WalltimeS: 6}}, gate: GateStructural, why: "walltime_s: needs 6"},
-		"label":          {queue: slots("q", 4), job: batch{need: Requirements{Labels: map[string]string{"os": "el9"}}}, gate: GateStructural, why: `label os: needs "el9"`},
+		"memory":         {queue: with(func(q *shares.Queue) { q.MemoryMB = 5 }), job: batch{need: job.Requirements{MemoryMB: 6}}, gate: GateStructural, why: "memory_mb: needs 6"},
+		"disk":           {queue: with(func(q *shares.Queue) { q.DiskMB = 5 }), job: batch{need: job.Requirements{DiskMB: 6}}, gate: GateStructural, why: "disk_mb: needs 6"},
+		"walltime":       {queue: with(func(q *shares.Queue) { q.WalltimeS = 5 }), job: batch{need: job.Requirements{WalltimeS: 6}}, gate: GateStructural, why: "walltime_s: needs 6"},
+		"label":          {queue: slots("q", 4), job: batch{need: job.Requirements{Labels: map[string]string{"os": "el9"}}}, gate: GateStructural, why: `label os: needs "el9"`},
 		"full queue":     {queue: slots("q", 1), job: batch{n: 2}, pulls: []string{"A"}, gate: GateCap, why: "1 of the queue's 1 slots are held, it needs 1"},
 		"too wide now":   {queue: slots("q", 4), job: batch{cores: 4}, other: []batch{{share: "B", n: 1}}, pulls: []string{"B"}, gate: GateCap, why: "1 of the queue's 4 slots are held, it needs 4"},
 		"max of itself":  {tree: plan(func(p *shares.Plan) { p.Max = shares.Of(1000) }), queue: slots("q", 4), job: batch{n: 2}, pulls: []string{"A"}, gate: GateCap, why: "max of A is 1, it holds 1"},
@@ -167,7 +168,7 @@ func TestFurthestGateCounts(t *testing.T) {
 	small.Cores, gone.State = 1, shares.Offline
 	f := newFixture(t, []shares.Spec{node("A", 1)}, small, gone, slots("full", 2), slots("q", 8))
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 2, priority: 9, need: Requirements{Queues: []string{"full"}}})
+	f.enqueue(batch{share: "A", n: 2, priority: 9, need: job.Requirements{Queues: []string{"full"}}})
 	pull1(t, d, "full")
 	pull1(t, d, "full")
 	jobs := f.enqueue(batch{share: "A", n: 3, cores: 2})
@@ -217,7 +218,7 @@ func TestW7(t *testing.T) {
 	}
 	var held []Lease
 	for len(held) < 1000 {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 100}, Max: 100, WaitS: 5})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 100}, Max: 100, WaitS: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

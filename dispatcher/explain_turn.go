@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // turn compares the job's share with the others that have a job for a slot of this queue.
 func (g *gates) turn(q *queue, out *QueueGate) {
-	slot := Slot{Cores: q.Cores}
+	slot := job.Slot{Cores: q.Cores}
 	if slot.Cores == 0 {
 		slot.Cores = g.shape.need.Cores
 	}
-	left := roomOf(slot, q.Queue)
+	left := job.RoomOf(slot, q.Queue)
 	field := g.field(q, left)
-	r := g.s.round(q.pool, left.offered(q.Queue, 1))
+	r := g.s.round(q.pool, left.Offered(q.Queue, 1))
 	chosen, ok := g.s.choose(q, field, r, nil)
 	winner := chosen.leaf
 	if !ok || winner == g.leaf {
@@ -66,15 +67,15 @@ func (s *Side) words() string {
 
 // field are the leaves with a job for such a slot that every hard limit admits. It is not that of decisions, which goes
 // by what this daemon has in escrow: units that it has not asked for yet are no reason for a job to wait.
-func (g *gates) field(q *queue, left room) *contenders {
+func (g *gates) field(q *queue, left job.Room) *contenders {
 	shapes, near := make(bits, (len(g.s.byAt)+63)/64), []*outline(nil)
 	alike := q.outlines
-	if need := g.shape.need.Claims; need.bound() { // a slot of that node may run these too
-		alike = slices.Concat(alike, g.s.claims.nodes[need.place()])
+	if need := g.shape.need.Claims; need.Bound() { // a slot of that node may run these too
+		alike = slices.Concat(alike, g.s.claims.nodes[need.Place()])
 	}
 	for _, sh := range alike {
 		switch {
-		case !left.fits(sh.need):
+		case !left.Fits(sh.need):
 		case sh.at < 0:
 			near = append(near, sh)
 		default:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -111,9 +112,9 @@ func (r *WhyRequest) defaults() error {
 	}
 	switch {
 	case r.Last < 1 || r.Last > mostLast:
-		return &FieldError{"last", r.Last, fmt.Sprintf("between 1 and %d", mostLast)}
+		return job.Wrong("last", r.Last, fmt.Sprintf("between 1 and %d", mostLast))
 	case r.From < 0:
-		return &FieldError{"since", r.From, "a time above 0, such as 1h"}
+		return job.Wrong("since", r.From, "a time above 0, such as 1h")
 	}
 	return nil
 }
@@ -130,11 +131,11 @@ func (d *Dispatcher) whyNow(r WhyRequest, out *Why) (a, b []int32, err error) {
 	const want = "the path of a share, such as Production/MC"
 	switch {
 	case !okA || nodeA == 0:
-		return nil, nil, &FieldError{"a", fmt.Sprintf("%q", r.A), want}
+		return nil, nil, job.Wrong("a", fmt.Sprintf("%q", r.A), want)
 	case !okB || nodeB == 0:
-		return nil, nil, &FieldError{"b", fmt.Sprintf("%q", r.B), want}
+		return nil, nil, job.Wrong("b", fmt.Sprintf("%q", r.B), want)
 	case within(t, nodeA, nodeB) || within(t, nodeB, nodeA):
-		return nil, nil, &FieldError{"b", fmt.Sprintf("%q", r.B), fmt.Sprintf("a share beside %q: one is the other or above it", r.A)}
+		return nil, nil, job.Wrong("b", fmt.Sprintf("%q", r.B), fmt.Sprintf("a share beside %q: one is the other or above it", r.A))
 	}
 	out.Version = s.version.Number
 	sideA, sideB := parting(t, nodeA, nodeB)

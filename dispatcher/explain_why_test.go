@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // What why counts is what the records say, for leaves and for branches.
@@ -89,7 +91,7 @@ func TestWhyRefuses(t *testing.T) {
 		{WhyRequest{A: "Prod", B: "Prod/MC"}, "b"}, {WhyRequest{A: "Prod/MC", B: "Prod"}, "b"},
 		{WhyRequest{A: "Prod", B: "Test", Last: mostLast + 1}, "last"}, {WhyRequest{A: "Prod", B: "Test", From: -1}, "since"},
 	} {
-		var field *FieldError
+		var field *job.FieldError
 		if _, err := d.Why(t.Context(), c.WhyRequest); !errors.As(err, &field) || field.Field != c.field {
 			t.Errorf("%+v: %v, want a fault of %s", c.WhyRequest, err, c.field)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -36,9 +37,9 @@ type externalRow struct {
 func (d *Dispatcher) ReportExternal(ctx context.Context, name, queue string, total, used int64) error {
 	switch {
 	case total < 0 || total > shares.MaxResourceUnits:
-		return &FieldError{"total", total, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits)}
+		return job.Wrong("total", total, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
 	case used < 0 || used > shares.MaxResourceUnits:
-		return &FieldError{"used", used, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits)}
+		return job.Wrong("used", used, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
 	}
 	key, settled, err := d.settledOf(name, queue)
 	if err != nil {
@@ -70,7 +71,7 @@ func (d *Dispatcher) settledOf(name, queue string) (key supplyKey, settled int64
 	case r.PerQueue && q == nil:
 		return key, 0, fmt.Errorf("%w %q: every queue has units of %s of its own", ErrUnknownQueue, queue, name)
 	case !r.PerQueue && queue != "":
-		return key, 0, &FieldError{"queue", fmt.Sprintf("%q", queue), "none: all queues share the units of " + name}
+		return key, 0, job.Wrong("queue", fmt.Sprintf("%q", queue), "none: all queues share the units of "+name)
 	case r.PerQueue:
 		key.queue = q.ID
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -62,7 +63,7 @@ func (f *fixture) agrees(d *Dispatcher) {
 func decided(t *testing.T, d *Dispatcher, n int) leaseBatch {
 	t.Helper()
 	for range n {
-		p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 60})
+		p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 60})
 		if err != nil {
 			t.Fatal(err)
 		}

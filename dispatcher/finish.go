@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
@@ -62,10 +63,10 @@ func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply
 		switch r.Outcome {
 		case Finished, Failed, Cancelled:
 		default:
-			return FinishReply{}, &FieldError{fmt.Sprintf("results[%d].outcome", i), r.Outcome, "finished, failed or cancelled"}
+			return FinishReply{}, job.Wrong(fmt.Sprintf("results[%d].outcome", i), r.Outcome, "finished, failed or cancelled")
 		}
 		if c := r.ExitCode; c != nil && (*c < math.MinInt32 || *c > math.MaxInt32) {
-			return FinishReply{}, &FieldError{fmt.Sprintf("results[%d].exit_code", i), *c, "an exit code"}
+			return FinishReply{}, job.Wrong(fmt.Sprintf("results[%d].exit_code", i), *c, "an exit code")
 		}
 		reply.Verdicts[i] = Verdict{Lease: r.Lease, Verdict: LeaseLost}
 		if key, ok := parseLease(r.Lease); ok {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -186,7 +187,7 @@ type batch struct {
 	cores    int    // 0 = 1
 	attempts int    // 0 = 3
 	user     string // of the task; empty: it has no row
-	need     Requirements
+	need     job.Requirements
 }
 
 // enqueue makes a task of n jobs ready and returns their ids.
@@ -265,7 +266,7 @@ func (f *fixture) scan(into any, sql string, args ...any) {
 // pull1 asks for one job of one core.
 func pull1(t testing.TB, d *Dispatcher, queue string) Lease {
 	t.Helper()
-	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 60})
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 60})
 	if err != nil {
 		t.Fatalf("pull: %v", err)
 	}
@@ -274,7 +275,7 @@ func pull1(t testing.TB, d *Dispatcher, queue string) Lease {
 
 func noJob(t testing.TB, d *Dispatcher, queue string) {
 	t.Helper()
-	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}})
 	if !errors.Is(err, ErrNoJobs) {
 		t.Fatalf("pull: %v %v, want ErrNoJobs", reply, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -19,7 +20,7 @@ func TestFloorOfJobsThatAskForResources(t *testing.T) {
 			d := f.daemon()
 			others := f.enqueue(batch{share: "B", n: 40})
 			f.enqueue(batch{share: "A", n: 10})
-			f.enqueue(batch{share: "A", n: 5, need: Requirements{MemoryMB: 64_000, Resources: maya, SharingID: "alice"}})
+			f.enqueue(batch{share: "A", n: 5, need: job.Requirements{MemoryMB: 64_000, Resources: maya, SharingID: "alice"}})
 			f.target(d, "A", TargetSlots{Queue: "q", Class: "SCORE_HIMEM", Slots: 4, Floor: true})
 			f.refreshed(d)
 			b, err := d.Explain(t.Context(), others[0])
@@ -45,7 +46,7 @@ func TestTargetSlotsAndResources(t *testing.T) {
 	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("maya", 9)} })
 	d := f.daemon()
 	for _, user := range []string{"alice", "bob", "carol"} {
-		f.enqueue(batch{share: "A", n: 10, need: Requirements{MemoryMB: 64_000, Resources: maya, SharingID: user}})
+		f.enqueue(batch{share: "A", n: 10, need: job.Requirements{MemoryMB: 64_000, Resources: maya, SharingID: user}})
 	}
 	f.enqueue(batch{share: "A", n: 3})
 	f.enqueue(batch{share: "B", n: 50})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/replay"
 )
@@ -76,7 +77,7 @@ func TestFloorsOfMany(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1, node("x", 3), node("y", 1)), node("B", 6), capped(node("C", 1), 1)}, slots("q", 40))
 	d := f.daemon()
 	for _, b := range []batch{{share: "B", n: 40, priority: 3}, {share: "A/x", n: 40}, {share: "A/y", n: 40}, {share: "C", n: 40},
-		{share: "B", n: 10, need: Requirements{MemoryMB: 64_000}}} {
+		{share: "B", n: 10, need: job.Requirements{MemoryMB: 64_000}}} {
 		f.enqueue(b)
 	}
 	f.target(d, "A", TargetSlots{Queue: "q", Slots: 4, Floor: true})
@@ -141,8 +142,8 @@ func TestReplayOfNarrowPullsAndFloors(t *testing.T) {
 		pilots.Go(func() {
 			r := rand.New(rand.NewPCG(i, 3))
 			for range 120 {
-				only := []Only{{Task: 1 + r.Int64N(12)}, {User: "alice"}, {User: "bob", Labels: []string{"l"}}, {Labels: []string{"", "l"}}}[r.IntN(4)]
-				reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: fmt.Sprint("n", i), WaitS: 0.02, Max: 1 + r.IntN(2), Slot: Slot{Cores: 1 + r.IntN(3)}, Only: only})
+				only := []job.Only{{Task: 1 + r.Int64N(12)}, {User: "alice"}, {User: "bob", Labels: []string{"l"}}, {Labels: []string{"", "l"}}}[r.IntN(4)]
+				reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: fmt.Sprint("n", i), WaitS: 0.02, Max: 1 + r.IntN(2), Slot: job.Slot{Cores: 1 + r.IntN(3)}, Only: only})
 				if err == nil {
 					finish(t, d, Finished, reply.Leases...)
 				}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -47,9 +48,6 @@ func newGangs() gangs {
 		most: resource.DefaultGangHold}
 }
 
-// gang says whether the jobs start with all of their gang only.
-func (n *ClaimNeed) gang() bool { return n != nil && n.Gang > 0 }
-
 // follow notes that a window of jobs of gangs has some from now on, or none any more.
 func (gs *gangs) follow(w *window) {
 	if w.opened {
@@ -62,7 +60,7 @@ func (gs *gangs) follow(w *window) {
 // moved notes that jobs of a task have changed: of the gangs that start with some of the shape it is read again who they are.
 // Those that are held back count as well, since a gang waits for them: it may start when they are cancelled.
 func (gs *gangs) moved(task int64, of *shape) {
-	if of == nil || !of.need.Claims.gang() {
+	if of == nil || !of.need.Claims.Starts() {
 		return
 	}
 	for _, g := range gs.tasks[task] {
@@ -116,7 +114,7 @@ const mostTried = 8
 
 // candidatesAt are the gangs with a job that a slot may run, by leaf and in the order of their users and first jobs. ok is false when
 // windows must be read first.
-func (s *state) candidatesAt(p *pull, q *queue, left room, n *needs) (list []candidate, ok bool) {
+func (s *state) candidatesAt(p *pull, q *queue, left job.Room, n *needs) (list []candidate, ok bool) {
 	seen := map[*gang]bool{}
 	ok = true
 	for w := range s.gangs.open {
@@ -156,16 +154,16 @@ func (s *state) candidatesAt(p *pull, q *queue, left room, n *needs) (list []can
 }
 
 // reaches says whether a slot may run jobs of an outline.
-func (s *state) reaches(p *pull, q *queue, left room, o *outline) bool {
-	if !o.queues[q.pos] && (len(p.req.Slot.Labels) == 0 || fitsQueue(o.need, q.Queue, p.labels(q)) != "") {
+func (s *state) reaches(p *pull, q *queue, left job.Room, o *outline) bool {
+	if !o.queues[q.pos] && (len(p.req.Slot.Labels) == 0 || job.Fits(o.need, q.Queue, p.labels(q)) != "") {
 		return false
 	}
-	return left.fits(o.need) && p.req.Only.takes(o.need.Label) && (!o.need.Claims.bound() || o.need.Claims.place() == placeOf(p))
+	return left.Fits(o.need) && p.req.Only.Takes(o.need.Label) && (!o.need.Claims.Bound() || o.need.Claims.Place() == placeOf(p))
 }
 
 // takes says whether a pull takes jobs of a gang's task, as far as that is known.
 func (s *state) takes(p *pull, g *gang) bool {
-	key := p.req.Only.narrow()
+	key := narrowOf(p.req.Only)
 	if key == (narrowKey{}) {
 		return true
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -15,7 +16,7 @@ const gangHeld = "gang_hold"
 type slotNow struct {
 	pull *pull
 	at   *queue
-	left room
+	left job.Room
 	of   *contenders
 	r    shares.Units
 }
@@ -233,7 +234,7 @@ func (m *gangMember) name() string {
 func (s *state) unfit(g *gang, q *queue, offers []gangOffer) string {
 	for i := range g.members {
 		m := &g.members[i]
-		if why := fitsQueue(m.sh.need, q.Queue, m.sh.need.Labels); why != "" {
+		if why := job.Fits(m.sh.need, q.Queue, m.sh.need.Labels); why != "" {
 			return m.name() + ": " + why
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
@@ -105,11 +106,11 @@ var gangSteps = map[string]func(*gangMachine){
 			l.Groups[0].Members[1].Sharing = []resource.Sharing{{Template: "own", Scope: resource.PerReplica}}
 		}
 		cores := count("cores", 2)
-		m.enqueueRoles(rapid.SampledFrom([]string{"A", "B"}).Draw(m.r, "share"), l, func(k resource.JobKey) Requirements {
+		m.enqueueRoles(rapid.SampledFrom([]string{"A", "B"}).Draw(m.r, "share"), l, func(k resource.JobKey) job.Requirements {
 			if k.Role == "a" {
-				return Requirements{Cores: cores}
+				return job.Requirements{Cores: cores}
 			}
-			return Requirements{Cores: 1}
+			return job.Requirements{Cores: 1}
 		})
 	},
 	"plain": func(m *gangMachine) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
@@ -60,31 +61,22 @@ type gangOffer struct {
 
 // offersAt are the pulls that wait at a node and take jobs of a gang, but for those that are held for another one: the oldest first.
 // left is what the present one has left.
-func (s *state) offersAt(p *pull, q *queue, left room, g *gang) (offers []gangOffer) {
+func (s *state) offersAt(p *pull, q *queue, left job.Room, g *gang) (offers []gangOffer) {
 	var others map[*pull]bool
 	if n := s.gangs.nodes[placeOf(p)]; n != nil && n.by != nil && n.by != g {
 		others = s.heldFor(n)
 	}
 	for _, o := range s.gangs.line.at(placeOf(p)) {
-		of, most := roomOf(o.req.Slot, q.Queue), o.most
+		of, most := job.RoomOf(o.req.Slot, q.Queue), o.most
 		if o == p {
 			of, most = left, p.most-len(p.grants)
 		}
-		if others[o] || !s.takes(o, g) || !o.req.Only.takes(g.members[0].sh.need.Label) || of.cores < 1 || of.memoryMB < 1 || of.diskMB < 1 {
+		if others[o] || !s.takes(o, g) || !o.req.Only.Takes(g.members[0].sh.need.Label) || of.Cores < 1 || of.MemoryMB < 1 || of.DiskMB < 1 {
 			continue
 		}
-		offers = append(offers, gangOffer{o, of.room(o, q, most)})
+		offers = append(offers, gangOffer{o, resourceRoom(of, o, q, most)})
 	}
 	return offers
-}
-
-// room is the same as package resource takes it.
-func (r room) room(p *pull, q *queue, most int) resource.Room {
-	labels := q.Labels
-	if len(p.req.Slot.Labels) > 0 {
-		labels = p.labels(q)
-	}
-	return resource.Room{Cores: int64(r.cores), MemoryMB: r.memoryMB, DiskMB: r.diskMB, WalltimeS: r.walltimeS, Jobs: int64(most), Labels: labels}
 }
 
 func roomsOf(offers []gangOffer) []resource.Room {
@@ -104,8 +96,8 @@ func (s *state) heldFor(n *gangNode) map[*pull]bool {
 	}
 	var offers []gangOffer
 	for _, o := range s.gangs.line.at(n.place) {
-		if s.takes(o, n.by) && o.req.Only.takes(n.by.members[0].sh.need.Label) {
-			offers = append(offers, gangOffer{o, roomOf(o.req.Slot, q.Queue).room(o, q, o.most)})
+		if s.takes(o, n.by) && o.req.Only.Takes(n.by.members[0].sh.need.Label) {
+			offers = append(offers, gangOffer{o, resourceRoom(job.RoomOf(o.req.Slot, q.Queue), o, q, o.most)})
 		}
 	}
 	for i, use := range resource.Useful(n.by.needs(), roomsOf(offers)) {
@@ -276,4 +268,13 @@ func (l *line) at(place resource.Place) (pulls []*pull) {
 	}
 	slices.SortFunc(pulls, func(a, b *pull) int { return int(a.number - b.number) })
 	return pulls
+}
+
+// resourceRoom is what is left of a pull's slot as package resource takes it.
+func resourceRoom(r job.Room, p *pull, q *queue, most int) resource.Room {
+	labels := q.Labels
+	if len(p.req.Slot.Labels) > 0 {
+		labels = p.labels(q)
+	}
+	return resource.Room{Cores: int64(r.Cores), MemoryMB: r.MemoryMB, DiskMB: r.DiskMB, WalltimeS: r.WalltimeS, Jobs: int64(most), Labels: labels}
 }

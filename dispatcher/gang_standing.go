@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
@@ -45,7 +46,7 @@ func (s *state) gangHoldAt(n *gangNode) GangHold {
 		Since: n.hold.Since.UTC(), Until: n.hold.Until().UTC(), Why: g.why[n.place]}
 	for p := range s.heldFor(n) {
 		h.Slots++
-		h.Cores += int64(roomOf(p.req.Slot, s.byName[n.place.Queue].Queue).cores)
+		h.Cores += int64(job.RoomOf(p.req.Slot, s.byName[n.place.Queue].Queue).Cores)
 	}
 	return h
 }

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -49,7 +50,7 @@ func (s *state) start(g *gang, node *gangNode, now slotNow, st started, n *needs
 func (s *state) giveMember(m *gangMember, p *pull, now slotNow, n *needs) *grant {
 	w := s.window(m.key)
 	found := choice{window: w, job: &m.job, units: shares.Units(int64(m.sh.need.Cores) * now.at.CorePowerMilli), gang: true}
-	note := s.note(now.of, now.r, now.at, found, asked{pull: p.number, cores: roomOf(p.req.Slot, now.at.Queue).cores, most: p.most - len(p.grants)})
+	note := s.note(now.of, now.r, now.at, found, asked{pull: p.number, cores: job.RoomOf(p.req.Slot, now.at.Queue).Cores, most: p.most - len(p.grants)})
 	w.drop(m.job.stand)
 	return s.give(p, now.at, found, note, n)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -399,15 +400,15 @@ func TestGangOfRoles(t *testing.T) {
 	d, _ := f.clocked()
 	l := gangOf(1, 1)
 	l.Groups[0].Members = []resource.Role{{Name: "head", Count: 1}, {Name: "work", Count: 4}}
-	f.enqueueRoles("A", l, func(k resource.JobKey) Requirements {
+	f.enqueueRoles("A", l, func(k resource.JobKey) job.Requirements {
 		if k.Role == "head" {
-			return Requirements{Cores: 4, Labels: map[string]string{"fast": "yes"}}
+			return job.Requirements{Cores: 4, Labels: map[string]string{"fast": "yes"}}
 		}
-		return Requirements{Cores: 1, MemoryMB: 1000}
+		return job.Requirements{Cores: 1, MemoryMB: 1000}
 	})
 	a := newSlotQueue(t, d)
 	wide := slotAt("q", "n1")
-	wide.Slot, wide.Max = Slot{Cores: 4, MemoryMB: 3000}, 8
+	wide.Slot, wide.Max = job.Slot{Cores: 4, MemoryMB: 3000}, 8
 	a.pull(wide)
 	a.pull(slotAt("q", "n1"))
 	a.quiet()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
@@ -53,7 +54,7 @@ func (d *Dispatcher) unrunnable(id int32, share string) string {
 			return ""
 		}
 	}
-	return Nowhere(d.state.version, sh.full, share)
+	return job.Nowhere(d.state.version, sh.full, share)
 }
 
 // Jobs lists jobs of all tasks, live and ended, by ascending id; TaskJobs those of one.

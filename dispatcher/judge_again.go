@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
 )
@@ -121,7 +122,7 @@ type change struct {
 }
 
 // reshape is the shape of the next attempt, and what is other about it in words. What no queue could run is left as it was.
-func (j *judging) reshape(ctx context.Context, job *retriedJob, need Requirements, c change) (shape int32, words []string, err error) {
+func (j *judging) reshape(ctx context.Context, tried *retriedJob, need job.Requirements, c change) (shape int32, words []string, err error) {
 	next := need
 	if c.Memory > 0 {
 		if base := max(need.MemoryMB, c.last.MemoryMB); base > 0 {
@@ -137,15 +138,15 @@ func (j *judging) reshape(ctx context.Context, job *retriedJob, need Requirement
 		next.WalltimeS = grown(base, c.Walltime)
 		words = append(words, fmt.Sprintf("walltime %d → %d s", need.WalltimeS, next.WalltimeS))
 	}
-	if name := j.d.queueName(c.last.QueueID); c.Avoid && name != "" && !slices.Contains(need.Queues, not+name) {
-		next.Queues = append(slices.Clone(need.Queues), not+name)
+	if name := j.d.queueName(c.last.QueueID); c.Avoid && name != "" && !slices.Contains(need.Queues, job.Not+name) {
+		next.Queues = append(slices.Clone(need.Queues), job.Not+name)
 		words = append(words, "not at "+name)
 	}
 	if len(words) == 0 {
-		return job.ShapeID, nil, nil
+		return tried.ShapeID, nil, nil
 	}
 	if !j.d.runsSomewhere(next) && j.d.runsSomewhere(need) {
-		return job.ShapeID, []string{"as before, since no queue could run it then: " + strings.Join(words, ", ")}, nil
+		return tried.ShapeID, []string{"as before, since no queue could run it then: " + strings.Join(words, ", ")}, nil
 	}
 	shape, err = Intern(ctx, j.tx, next)
 	return shape, words, err
@@ -166,7 +167,7 @@ func (d *Dispatcher) queueName(id shares.QueueID) string {
 }
 
 // runsSomewhere says whether a queue can run jobs with these requirements. Where their claims are does not count.
-func (d *Dispatcher) runsSomewhere(r Requirements) bool {
+func (d *Dispatcher) runsSomewhere(r job.Requirements) bool {
 	r.Claims = nil
 	queues, _ := d.Fits(r)
 	return len(queues) > 0

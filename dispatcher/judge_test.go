@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
@@ -173,7 +174,7 @@ func TestRulesChangeTheNextAttempt(t *testing.T) {
 			retry.Rule{Name: "bug", Match: retry.Match{Message: regexp.MustCompile("syntax")}, Action: retry.NoRetry})
 	})
 	d := f.daemon()
-	job := f.enqueue(batch{share: "A", n: 1, attempts: 10, need: Requirements{MemoryMB: 2000, WalltimeS: 600}})[0]
+	job := f.enqueue(batch{share: "A", n: 1, attempts: 10, need: job.Requirements{MemoryMB: 2000, WalltimeS: 600}})[0]
 	again := func(queue, message, words string) Lease {
 		t.Helper()
 		fail(t, d, pull1(t, d, queue), message)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkQueuesLately(b *testing.B) {
 		d.lately.part(q.ID, time.Now()).pulls++
 	}
 	for i := range 100 {
-		d.state.shapes[int32(i+1)] = &shape{outline: &outline{need: Requirements{Cores: 1 + i%8}}}
+		d.state.shapes[int32(i+1)] = &shape{outline: &outline{need: job.Requirements{Cores: 1 + i%8}}}
 	}
 	for i := range 100_000 {
 		share := shares.ShareID(1 + i%1000)

@@ -101,7 +101,7 @@ func (s *state) heldByQueue(at map[shares.QueueID]int, out []QueueLately) {
 		for key, h := range of {
 			i, is := at[key.queue]
 			sh := s.shapes[key.shape]
-			if !is || sh == nil || h.jobs <= 0 || sh.need.charges() {
+			if !is || sh == nil || h.jobs <= 0 || sh.need.Charges() {
 				continue
 			}
 			if path == "" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -89,7 +90,7 @@ func TestQueuesLately(t *testing.T) {
 	f.enqueue(batch{share: "B", n: 1, attempts: 1})
 	var leases []Lease
 	for range 4 {
-		reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 2}, WaitS: 5})
+		reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 2}, WaitS: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

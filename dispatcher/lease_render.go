@@ -1,6 +1,10 @@
 package dispatcher
 
-import "context"
+import (
+	"context"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
+)
 
 // leaseOf is a committed grant as the pilot gets it.
 func (d *Dispatcher) leaseOf(ctx context.Context, g *grant) (Lease, error) {
@@ -13,7 +17,7 @@ func (d *Dispatcher) leaseOf(ctx context.Context, g *grant) (Lease, error) {
 type leaseParts struct {
 	task    int64
 	share   string
-	need    Requirements
+	need    job.Requirements
 	piece   piece
 	expires float64
 	claims  []heldClaim

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestCallerLeavesDuringAGrant(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d := f.daemon()
-	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 60}
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, RequestID: "r1", WaitS: 60}
 	p, err := newPull(req)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -90,7 +91,7 @@ func TestRecallDuringAGrant(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 2})
-	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 5}
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, RequestID: "r1", WaitS: 5}
 	first, err := d.Pull(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestRepeatAfterItsLeaseRanOut(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d, other := f.daemon(), f.daemon()
 	f.enqueue(batch{share: "A", n: 2})
-	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 2}, Max: 2, RequestID: "r1", WaitS: 5}
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 2}, Max: 2, RequestID: "r1", WaitS: 5}
 	got, err := d.Pull(context.Background(), req)
 	if err != nil || len(got.Leases) != 2 {
 		t.Fatal(got, err)
@@ -136,7 +137,7 @@ func TestRequestIDIsOfAQueue(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 2})
 	var leases []string
 	for _, queue := range []string{"q", "r"} {
-		got, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "1", WaitS: 5})
+		got, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}, RequestID: "1", WaitS: 5})
 		if err != nil {
 			t.Fatal(queue, err)
 		}
@@ -167,7 +168,7 @@ func TestRequestID(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d, other := f.daemon(), f.daemon()
 	f.enqueue(batch{share: "A", n: 3})
-	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 5}
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, RequestID: "r1", WaitS: 5}
 	first, err := d.Pull(context.Background(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestRequestID(t *testing.T) {
 		t.Errorf("%d leases are left, want 0: repeats took jobs", n)
 	}
 	// A 204 is not remembered.
-	none := PullRequest{Queue: "q", Pilot: "p2", Slot: Slot{Cores: 1, Labels: map[string]string{"x": "y"}}, RequestID: "r2"}
+	none := PullRequest{Queue: "q", Pilot: "p2", Slot: job.Slot{Cores: 1, Labels: map[string]string{"x": "y"}}, RequestID: "r2"}
 	f.exec("UPDATE jobs SET state = 'waiting'")
 	if _, err := d.Pull(context.Background(), none); !errors.Is(err, ErrNoJobs) {
 		t.Errorf("nothing there: %v", err)

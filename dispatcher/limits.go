@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -158,7 +159,7 @@ func addTargets(limits map[limitKey]*capAndHeld, v shares.Version, targets []tar
 		}
 		l := &capAndHeld{cap: shares.Units(t.Slots) * 1000}
 		for _, h := range held {
-			if h.QueueID == v.Queues[i].ID && t.covers(v.Tree, h.ShareID, JobClass(Requirements{Cores: h.Cores, MemoryMB: h.MemoryMB})) {
+			if h.QueueID == v.Queues[i].ID && t.covers(v.Tree, h.ShareID, job.Class(job.Requirements{Cores: h.Cores, MemoryMB: h.MemoryMB})) {
 				l.held += shares.Units(h.HeldCores) * 1000
 			}
 		}

@@ -54,7 +54,7 @@ func newLine() line {
 func (l *line) add(d *Dispatcher, p *pull) {
 	c := l.classes[p.class]
 	if c == nil {
-		c = &class{name: p.class, queue: p.req.Queue, only: p.req.Only.narrow()}
+		c = &class{name: p.class, queue: p.req.Queue, only: narrowOf(p.req.Only)}
 		l.classes[p.class] = c
 		l.put(c, p)
 		p.at = c.pulls.PushBack(p)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -99,7 +100,7 @@ func (l *loaded) read(ctx context.Context, tx pgx.Tx) error {
 
 // count adds a counter, before a site is adopted.
 func (s *state) count(c counterRow) {
-	if sh := s.shapes[c.ShapeID]; sh != nil && !sh.need.charges() {
+	if sh := s.shapes[c.ShapeID]; sh != nil && !sh.need.Charges() {
 		s.window(windowKey{c.ShareID, c.ShapeID}).ready += c.Ready
 	}
 	if c.Held != 0 || c.HeldUnits != 0 {
@@ -128,15 +129,15 @@ type shapeRow struct {
 	Label     string
 	Resources map[string]int64
 	SharingID string
-	Claims    *ClaimNeed
+	Claims    *job.ClaimNeed
 	Locations []string
 	Locality  string
 	UserName  string
 	PlainID   int32
 }
 
-func (r shapeRow) need() Requirements {
-	return Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB, WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues,
+func (r shapeRow) need() job.Requirements {
+	return job.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB, WalltimeS: r.WalltimeS, Labels: r.Labels, Queues: r.Queues,
 		Label: r.Label, Resources: r.Resources, SharingID: r.SharingID, Claims: r.Claims, Locations: r.Locations, Locality: r.Locality, User: r.UserName}
 }
 

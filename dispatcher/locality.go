@@ -1,6 +1,10 @@
 package dispatcher
 
-import "time"
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
+)
 
 // Jobs that prefer to be near their inputs come first, of those of their share and priority, at queues that are near, and last at the
 // others (remote), but no slot is left idle for that: who has no better job for a slot gives a remote one. Nor do jobs wait for a
@@ -40,12 +44,12 @@ func (e *elders) look(now time.Time, wait time.Duration) {
 
 // prefersElsewhere says at which queues jobs of an outline are remote, by position; nil: at none.
 func (s *state) prefersElsewhere(o *outline) (remote []bool) {
-	if o.need.Locality != LocalityPreferred {
+	if o.need.Locality != job.LocalityPreferred {
 		return nil
 	}
 	remote = make([]bool, len(s.version.Queues))
 	for i, q := range s.version.Queues {
-		remote[i] = !isLocal(o.need.Locations, q)
+		remote[i] = !job.Local(o.need.Locations, q)
 	}
 	return remote
 }

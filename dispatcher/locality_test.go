@@ -4,13 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
 func TestPreferredLocality(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("near", 10), slots("far", 10))
 	d := f.daemon()
-	need := Requirements{Locations: []string{"disk"}, Locality: LocalityPreferred}
+	need := job.Requirements{Locations: []string{"disk"}, Locality: job.LocalityPreferred}
 	f.apply(func(v *shares.Version) { v.Queues[0].Locations = []string{"disk"} })
 	picky := f.enqueue(batch{share: "A", n: 3, need: need})
 	urgent := f.enqueue(batch{share: "A", n: 1, need: need, priority: 1})
@@ -39,7 +40,7 @@ func TestPreferredLocality(t *testing.T) {
 func TestRemoteForATime(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("far", 10))
 	d := f.daemon(Timing{LocalWait: 50 * time.Millisecond})
-	old := f.enqueue(batch{share: "A", n: 1, need: Requirements{Locations: []string{"disk"}, Locality: LocalityPreferred}})
+	old := f.enqueue(batch{share: "A", n: 1, need: job.Requirements{Locations: []string{"disk"}, Locality: job.LocalityPreferred}})
 	eventually(t, "the job is elder", func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -15,7 +16,7 @@ func TestNarrowPullsBeginAtTheFirstReadyJob(t *testing.T) {
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 10})
 	f.enqueue(batch{share: "A", n: 2000})
-	only := Only{Task: 2}
+	only := job.Only{Task: 2}
 	held := pullMany(t, d, only, 1200)
 	first := held[0]
 	again := func(want int64) {
@@ -48,7 +49,7 @@ func TestNarrowPullsBeginAtTheFirstReadyJob(t *testing.T) {
 }
 
 // pullMany pulls up to so many jobs.
-func pullMany(t *testing.T, d *Dispatcher, only Only, n int) (all []Lease) {
+func pullMany(t *testing.T, d *Dispatcher, only job.Only, n int) (all []Lease) {
 	t.Helper()
 	for len(all) < n {
 		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Max: min(100, n-len(all)), Only: only})
@@ -74,15 +75,15 @@ func TestNarrowPullsOfAKindThatComesLate(t *testing.T) {
 	f.rangesAnew()
 	f.enqueue(batch{share: "A", n: 50}) // of another task, and of the same kind
 	for _, want := range small {
-		l, err := pullOnly(d, Only{Task: 1})
+		l, err := pullOnly(d, job.Only{Task: 1})
 		if err != nil || l.Job != want {
 			t.Fatalf("job %d, %v; want %d", l.Job, err, want)
 		}
 	}
-	if l, err := pullOnly(d, Only{Task: 1}); !errors.Is(err, ErrNoJobs) {
+	if l, err := pullOnly(d, job.Only{Task: 1}); !errors.Is(err, ErrNoJobs) {
 		t.Fatalf("%+v, %v; want none", l, err)
 	}
-	reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, Only: Only{Task: 1}})
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 8}, Only: job.Only{Task: 1}})
 	if err != nil || reply.Leases[0].Cores != 8 {
 		t.Fatalf("%+v, %v; want a wide one", reply, err)
 	}
@@ -99,7 +100,7 @@ func TestNarrowPullsOfManyTasks(t *testing.T) {
 		users = append(users, "alice")
 	}
 	f.owned(users...)
-	got := pullMany(t, d, Only{User: "alice"}, len(want)+1)
+	got := pullMany(t, d, job.Only{User: "alice"}, len(want)+1)
 	if len(got) != len(want) {
 		t.Fatalf("%d jobs, want %d", len(got), len(want))
 	}

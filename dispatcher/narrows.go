@@ -20,7 +20,7 @@ func newNarrows() narrows {
 
 // among is the narrow that a pull is served from; nil: the common windows.
 func (all *narrows) among(p *pull) *narrow {
-	key := p.req.Only.narrow()
+	key := narrowOf(p.req.Only)
 	if key == (narrowKey{}) {
 		return nil
 	}

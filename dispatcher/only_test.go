@@ -11,12 +11,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // pullOnly asks for one job among some; it does not wait.
-func pullOnly(d *Dispatcher, only Only) (Lease, error) {
-	reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, Only: only})
+func pullOnly(d *Dispatcher, only job.Only) (Lease, error) {
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, Only: only})
 	if err != nil {
 		return Lease{}, err
 	}
@@ -24,7 +25,7 @@ func pullOnly(d *Dispatcher, only Only) (Lease, error) {
 }
 
 // atOnce has 500 pilots pull at one queue at the same instant; nobody waits for a job. It returns what each was given.
-func atOnce(t *testing.T, d *Dispatcher, only Only) map[int64]bool {
+func atOnce(t *testing.T, d *Dispatcher, only job.Only) map[int64]bool {
 	t.Helper()
 	const pilots = 500
 	var begin, all sync.WaitGroup
@@ -56,7 +57,7 @@ func TestOnlyLabels(t *testing.T) {
 	byLabel := map[string][]int64{}
 	for _, label := range []string{"", "user", "managed"} {
 		for _, share := range []string{"A", "B"} {
-			byLabel[label] = append(byLabel[label], f.enqueue(batch{share: share, n: 1, need: Requirements{Label: label}})...)
+			byLabel[label] = append(byLabel[label], f.enqueue(batch{share: share, n: 1, need: job.Requirements{Label: label}})...)
 		}
 	}
 	for _, c := range []struct {
@@ -68,7 +69,7 @@ func TestOnlyLabels(t *testing.T) {
 		{[]string{""}, "B"}, {[]string{"", "managed"}, "A"},
 		{nil, "B"}, {[]string{}, "A"}, {nil, ""},
 	} {
-		l, err := pullOnly(d, Only{Labels: c.labels})
+		l, err := pullOnly(d, job.Only{Labels: c.labels})
 		if errors.Is(err, ErrNoJobs) && c.share == "" {
 			continue
 		}
@@ -90,7 +91,7 @@ func (f *fixture) owned(users ...string) {
 
 // 500 pilots that take the same jobs only, as many as there are: whatever makes them few, none goes without.
 func TestManyPilotsOfOneKind(t *testing.T) {
-	for name, only := range map[string]Only{
+	for name, only := range map[string]job.Only{
 		"any": {}, "label": {Labels: []string{"managed"}}, "task": {Task: 3}, "user": {User: "alice"},
 		"task and user": {Task: 3, User: "alice"}, "label and user": {Labels: []string{"managed"}, User: "alice"},
 		"label and task": {Labels: []string{"managed", "test"}, Task: 3},
@@ -100,14 +101,14 @@ func TestManyPilotsOfOneKind(t *testing.T) {
 			d := f.daemon()
 			want := map[int64]bool{}
 			for i, b := range []batch{ // task 3 has 500 jobs, so has alice with the label managed
-				{share: "A", n: 300, need: Requirements{Label: "user"}}, {share: "B", n: 100, priority: 7},
-				{share: "A", n: 500, need: Requirements{Label: "managed"}}, {share: "B", n: 100, priority: -1, need: Requirements{Label: "user"}},
+				{share: "A", n: 300, need: job.Requirements{Label: "user"}}, {share: "B", n: 100, priority: 7},
+				{share: "A", n: 500, need: job.Requirements{Label: "managed"}}, {share: "B", n: 100, priority: -1, need: job.Requirements{Label: "user"}},
 			} {
-				if only.none() {
+				if only.None() {
 					b.n = 125
 				}
 				for _, id := range f.enqueue(b) {
-					want[id] = i == 2 || only.none()
+					want[id] = i == 2 || only.None()
 				}
 			}
 			f.owned("bob", "bob", "alice", "carol")
@@ -140,9 +141,9 @@ func TestNarrowPullsAmongOthers(t *testing.T) {
 	var mu sync.Mutex
 	given := map[int64]bool{}
 	for i := range 300 {
-		only := []Only{{Task: 1}, {User: "carol"}, {User: "alice"}}[i%3]
+		only := []job.Only{{Task: 1}, {User: "carol"}, {User: "alice"}}[i%3]
 		all.Go(func() {
-			reply, err := daemons[i%2].Pull(context.Background(), PullRequest{Queue: "q", Pilot: fmt.Sprint(i), Slot: Slot{Cores: 1}, Only: only, WaitS: 30})
+			reply, err := daemons[i%2].Pull(context.Background(), PullRequest{Queue: "q", Pilot: fmt.Sprint(i), Slot: job.Slot{Cores: 1}, Only: only, WaitS: 30})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -161,7 +162,7 @@ func TestNarrowPullsAmongOthers(t *testing.T) {
 	}
 	all.Wait()
 	for _, d := range daemons {
-		if _, err := pullOnly(d, Only{}); !errors.Is(err, ErrNoJobs) {
+		if _, err := pullOnly(d, job.Only{}); !errors.Is(err, ErrNoJobs) {
 			t.Errorf("one job too many: %v", err)
 		}
 	}
@@ -173,7 +174,7 @@ func TestNarrowPullsKeepTheOrder(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1), node("B", 3)}, slots("q", 50))
 	d := f.daemon()
 	for _, b := range []batch{{share: "A", n: 50, priority: 9}, {share: "A", n: 2}, {share: "B", n: 3, priority: 1}, {share: "B", n: 3, priority: 5},
-		{share: "B", n: 10, priority: 9}, {share: "A", n: 3, priority: 2, need: Requirements{MemoryMB: 500}}} {
+		{share: "B", n: 10, priority: 9}, {share: "A", n: 3, priority: 2, need: job.Requirements{MemoryMB: 500}}} {
 		f.enqueue(b)
 	}
 	f.owned("bob", "alice", "alice", "alice", "bob", "alice")
@@ -182,7 +183,7 @@ func TestNarrowPullsKeepTheOrder(t *testing.T) {
 	}
 	var tasks []int64
 	for range 11 {
-		l, err := pullOnly(d, Only{User: "alice"})
+		l, err := pullOnly(d, job.Only{User: "alice"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +214,7 @@ func only(all []int64, some ...int64) (kept []int64) {
 // A pull that waits for a job of one task or user gets what becomes ready: new, tried again, resumed.
 func TestNarrowPullsWait(t *testing.T) {
 	ctx := context.Background()
-	for name, only := range map[string]Only{"task": {Task: 2}, "user": {User: "alice"}, "both": {Task: 2, User: "alice"}} {
+	for name, only := range map[string]job.Only{"task": {Task: 2}, "user": {User: "alice"}, "both": {Task: 2, User: "alice"}} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50))
 			d := f.daemon()
@@ -227,7 +228,7 @@ func TestNarrowPullsWait(t *testing.T) {
 				got := make(chan Lease, 1)
 				go func() {
 					defer close(got)
-					reply, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: "w", Slot: Slot{Cores: 1}, Only: only, WaitS: 20})
+					reply, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: "w", Slot: job.Slot{Cores: 1}, Only: only, WaitS: 20})
 					if err != nil {
 						t.Error(err)
 						return
@@ -275,7 +276,7 @@ func TestNarrowPullsReadOn(t *testing.T) {
 	ids := f.enqueue(batch{share: "A", n: 2*mostNarrowRows + 300})
 	var got []int64
 	for len(got) < len(ids) {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Max: 170, Only: Only{Task: 2}, WaitS: 10})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Max: 170, Only: job.Only{Task: 2}, WaitS: 10})
 		if err != nil {
 			t.Fatalf("after %d: %v", len(got), err)
 		}
@@ -286,7 +287,7 @@ func TestNarrowPullsReadOn(t *testing.T) {
 	if !slices.Equal(got, ids) {
 		t.Errorf("%d jobs, not those of the task in their order", len(got))
 	}
-	if l, err := pullOnly(d, Only{}); err != nil || l.Task != 1 {
+	if l, err := pullOnly(d, job.Only{}); err != nil || l.Task != 1 {
 		t.Errorf("%+v %v: want a job of the other task", l, err)
 	}
 	f.recount()
@@ -295,13 +296,13 @@ func TestNarrowPullsReadOn(t *testing.T) {
 func TestOnlyIsChecked(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 5))
 	d := f.daemon()
-	many := make([]string, mostLabels+1)
+	many := make([]string, job.MostLabels+1)
 	for i := range many {
 		many[i] = fmt.Sprint(i)
 	}
-	for field, only := range map[string]Only{"only.labels": {Labels: many}, "only.task": {Task: -1}, "only.user": {User: strings.Repeat("x", mostName+1)}} {
+	for field, only := range map[string]job.Only{"only.labels": {Labels: many}, "only.task": {Task: -1}, "only.user": {User: strings.Repeat("x", job.MostName+1)}} {
 		_, err := pullOnly(d, only)
-		if bad := (*FieldError)(nil); !errors.As(err, &bad) || bad.Field != field {
+		if bad := (*job.FieldError)(nil); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -311,34 +312,34 @@ func TestOnlyIsChecked(t *testing.T) {
 func TestExplainNamesWhatPilotsTake(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50))
 	d := f.daemon()
-	job := f.enqueue(batch{share: "A", n: 1, need: Requirements{Label: "user"}})[0]
+	waiting := f.enqueue(batch{share: "A", n: 1, need: job.Requirements{Label: "user"}})[0]
 	f.owned("alice")
-	ask := func(pilot string, only Only) {
+	ask := func(pilot string, only job.Only) {
 		t.Helper()
-		_, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: pilot, Slot: Slot{Cores: 1}, Only: only})
+		_, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: pilot, Slot: job.Slot{Cores: 1}, Only: only})
 		if !errors.Is(err, ErrNoJobs) {
 			t.Fatal(err)
 		}
 	}
-	explained(t, d, job, func(e Explanation) bool { return e.Gate == GateNone })
+	explained(t, d, waiting, func(e Explanation) bool { return e.Gate == GateNone })
 	for _, c := range []struct {
 		pilot string
-		only  Only
+		only  job.Only
 		why   string
 	}{
-		{"p1", Only{Labels: []string{"managed"}}, "the pilot takes jobs of label managed only"},
-		{"p1", Only{Task: 2}, "the pilot takes jobs of task 2 only"},
-		{"p2", Only{User: "bob", Labels: []string{"b", "a", "a"}}, "the 2 pilots that pulled here in the last five minutes take jobs of label a or b and of user bob only, or jobs of task 2 only"},
+		{"p1", job.Only{Labels: []string{"managed"}}, "the pilot takes jobs of label managed only"},
+		{"p1", job.Only{Task: 2}, "the pilot takes jobs of task 2 only"},
+		{"p2", job.Only{User: "bob", Labels: []string{"b", "a", "a"}}, "the 2 pilots that pulled here in the last five minutes take jobs of label a or b and of user bob only, or jobs of task 2 only"},
 	} {
 		ask(c.pilot, c.only)
-		e := explained(t, d, job, func(e Explanation) bool { return gateAt(e, "q").Reason == c.why })
+		e := explained(t, d, waiting, func(e Explanation) bool { return gateAt(e, "q").Reason == c.why })
 		if e.Gate != GateStructural || !strings.Contains(e.Summary, c.why) {
 			t.Errorf("%s: %s", e.Gate, e.Summary)
 		}
 	}
-	if l, err := pullOnly(d, Only{Labels: []string{"user"}, Task: 1, User: "alice"}); err != nil || l.Job != job {
+	if l, err := pullOnly(d, job.Only{Labels: []string{"user"}, Task: 1, User: "alice"}); err != nil || l.Job != waiting {
 		t.Errorf("%+v %v", l, err)
 	}
-	again := f.enqueue(batch{share: "A", n: 1, need: Requirements{Label: "user"}})[0]
+	again := f.enqueue(batch{share: "A", n: 1, need: job.Requirements{Label: "user"}})[0]
 	explained(t, d, again, func(e Explanation) bool { return e.Gate == GateNone }) // p takes it, as far as its last pull says
 }

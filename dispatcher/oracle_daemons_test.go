@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -38,7 +39,7 @@ type together struct {
 func serveTogether(t *testing.T, n int, root []shares.Spec, queue shares.Queue) *together {
 	t.Helper()
 	f := newFixture(t, root, queue)
-	s := &together{fixture: f, oracle: newOracle(f.version, []Requirements{{Cores: 1}, {Cores: 2}}, false)}
+	s := &together{fixture: f, oracle: newOracle(f.version, []job.Requirements{{Cores: 1}, {Cores: 2}}, false)}
 	for range n {
 		s.daemons = append(s.daemons, f.daemon())
 	}
@@ -296,7 +297,7 @@ func (s *together) pilot(r *witness, random *rand.Rand, pulls int) {
 		at := random.IntN(len(s.daemons))
 		from := r.now()
 		reply, err := s.daemons[at].Pull(context.Background(),
-			PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1 + random.IntN(3)}, Max: 1 + random.IntN(3), WaitS: 0.1})
+			PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1 + random.IntN(3)}, Max: 1 + random.IntN(3), WaitS: 0.1})
 		if err != nil && !slices.Contains([]error{ErrNoJobs}, err) {
 			s.t.Errorf("pull: %v", err)
 			return

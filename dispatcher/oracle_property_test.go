@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -145,18 +146,18 @@ func drawQueues(r *rapid.T, p siteKind) (out []shares.Queue) {
 	return out
 }
 
-func drawShapes(r *rapid.T, p siteKind, queues []shares.Queue) []Requirements {
-	shapes := []Requirements{{Cores: 1}}
+func drawShapes(r *rapid.T, p siteKind, queues []shares.Queue) []job.Requirements {
+	shapes := []job.Requirements{{Cores: 1}}
 	if p.plain {
 		return shapes
 	}
 	for range rapid.IntRange(0, 3).Draw(r, "shapes") {
-		need := Requirements{Cores: rapid.SampledFrom([]int{1, 2, 2, 4}).Draw(r, "cores"),
+		need := job.Requirements{Cores: rapid.SampledFrom([]int{1, 2, 2, 4}).Draw(r, "cores"),
 			MemoryMB: rapid.SampledFrom([]int64{0, 0, 2000}).Draw(r, "memory")}
 		if rapid.IntRange(0, 3).Draw(r, "choosy") == 0 {
 			need.Queues = []string{rapid.SampledFrom(queues).Draw(r, "queue").Name}
 		}
-		if near := rapid.SampledFrom([]string{"", "", LocalityRequired, LocalityPreferred, LocalityPreferred}).Draw(r, "locality"); near != "" {
+		if near := rapid.SampledFrom([]string{"", "", job.LocalityRequired, job.LocalityPreferred, job.LocalityPreferred}).Draw(r, "locality"); near != "" {
 			need.Locality, need.Locations = near, []string{rapid.SampledFrom([]string{"disk", "q0", "q1"}).Draw(r, "location")}
 		}
 		shapes = append(shapes, need)
@@ -180,7 +181,7 @@ func (s *drawn) drawJobs() (batch, oracleJob) {
 func (s *drawn) drawPull() oraclePull {
 	return oraclePull{queue: rapid.IntRange(0, len(s.oracle.queues)-1).Draw(s.r, "queue"),
 		max: rapid.SampledFrom([]int{1, 1, 2, 3, 4}).Draw(s.r, "max"),
-		slot: Slot{Cores: rapid.SampledFrom([]int{1, 1, 2, 4, 8, 0}).Draw(s.r, "slot"),
+		slot: job.Slot{Cores: rapid.SampledFrom([]int{1, 1, 2, 4, 8, 0}).Draw(s.r, "slot"),
 			MemoryMB: rapid.SampledFrom([]int64{0, 0, 3000}).Draw(s.r, "slot memory")}}
 }
 

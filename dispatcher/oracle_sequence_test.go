@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
 )
@@ -26,7 +27,7 @@ var sequenceSteps = map[string]func(*sequence){
 		s.refresh(s.d)
 	},
 	"pull":      func(s *sequence) { s.ask(s.drawPull()) },
-	"small one": func(s *sequence) { s.ask(oraclePull{queue: 0, slot: Slot{Cores: 1}, max: 1}) },
+	"small one": func(s *sequence) { s.ask(oraclePull{queue: 0, slot: job.Slot{Cores: 1}, max: 1}) },
 	"end": func(s *sequence) {
 		if len(s.leases) == 0 {
 			return

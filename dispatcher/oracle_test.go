@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -16,7 +17,7 @@ import (
 type oracle struct {
 	tree   *shares.Tree
 	queues []shares.Queue
-	shapes []Requirements
+	shapes []job.Requirements
 	jobs   []oracleJob // by id
 
 	// With strict ties between shares go to who waited longest since the last grant; else any of them will do.
@@ -44,11 +45,11 @@ type oracleJob struct {
 // oraclePull is what a slot asks for.
 type oraclePull struct {
 	queue int
-	slot  Slot
+	slot  job.Slot
 	max   int
 }
 
-func newOracle(v shares.Version, shapes []Requirements, strict bool) *oracle {
+func newOracle(v shares.Version, shapes []job.Requirements, strict bool) *oracle {
 	o := &oracle{strict: strict, tree: v.Tree, queues: v.Queues, shapes: shapes, last: map[string][]int{}}
 	for _, q := range v.Queues {
 		o.last[q.Pool] = make([]int, len(v.Tree.Nodes))
@@ -161,7 +162,7 @@ func (o *oracle) runs(shape, queue int) bool {
 	need, q := o.shapes[shape], o.queues[queue]
 	return (len(need.Queues) == 0 || slices.Contains(need.Queues, q.Name)) &&
 		(q.Cores == 0 || need.Cores <= q.Cores) && (q.Slots == nil || need.Cores <= *q.Slots) &&
-		(need.Locality != LocalityRequired || o.local(shape, queue))
+		(need.Locality != job.LocalityRequired || o.local(shape, queue))
 }
 
 // local says whether a queue is near the inputs of jobs of a shape, if they have any.

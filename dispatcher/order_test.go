@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -68,7 +69,7 @@ func TestRepeatOfAPullThatLeft(t *testing.T) {
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 1})
 	eventually(t, "the job is known", func() bool { return d.Queues()[0].Ready == 1 })
-	req := PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "1"}
+	req := PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, RequestID: "1"}
 	first, err := newPull(req)
 	if err != nil {
 		t.Fatal(err)

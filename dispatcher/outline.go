@@ -6,18 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // outline is what shapes have in common that differ in their resources and sharing IDs only: all that says which slots may
 // run their jobs. There are few of them, as many as kinds of jobs; of shapes there may be as many as users.
 type outline struct {
-	at      int          // its number here, without gaps; -1: one node can run its jobs, see contenders.enter
-	need    Requirements // without resources
-	class   string       // see JobClass
-	classAt int          // in JobClasses
-	queues  []bool       // that may run it, by position in version.Queues
-	remote  []bool       // of them that it prefers not to; nil: it does not matter
+	at      int              // its number here, without gaps; -1: one node can run its jobs, see contenders.enter
+	need    job.Requirements // without resources
+	class   string           // see job.Class
+	classAt int              // in job.Classes
+	queues  []bool           // that may run it, by position in version.Queues
+	remote  []bool           // of them that it prefers not to; nil: it does not matter
 	power   map[string]shares.Units
 	first   int32     // a shape that has it
 	shapes  []*shape  // that ask for resources or hold some, or name users
@@ -28,7 +29,7 @@ type outline struct {
 }
 
 // outlineOf finds or makes the outline of requirements.
-func (s *state) outlineOf(need Requirements, first int32) *outline {
+func (s *state) outlineOf(need job.Requirements, first int32) *outline {
 	need.Resources, need.SharingID, need.User = nil, "", ""
 	if need.Claims != nil && need.Claims.Resources != nil {
 		claims := *need.Claims
@@ -40,10 +41,10 @@ func (s *state) outlineOf(need Requirements, first int32) *outline {
 	}
 	o := s.outlines[string(key)]
 	if o == nil {
-		o = &outline{at: -1, need: need, class: JobClass(need), first: first}
-		o.classAt = slices.Index(JobClasses, o.class)
+		o = &outline{at: -1, need: need, class: job.Class(need), first: first}
+		o.classAt = slices.Index(job.Classes, o.class)
 		s.outlines[string(key)] = o
-		if need.Claims.bound() {
+		if need.Claims.Bound() {
 			o.sum, s.ofNodes = s.sumOf(o), append(s.ofNodes, o)
 		} else {
 			o.at, s.byAt = len(s.byAt), append(s.byAt, o)
@@ -76,7 +77,7 @@ func (s *state) place(o *outline) {
 	o.remote = s.prefersElsewhere(o)
 	o.windows, o.nOpen, o.pilots = nil, 0, 0
 	for i, q := range s.version.Queues {
-		if fitsQueue(o.need, q, q.Labels) != "" {
+		if job.Fits(o.need, q, q.Labels) != "" {
 			continue
 		}
 		o.queues[i] = true
@@ -85,7 +86,7 @@ func (s *state) place(o *outline) {
 			o.sum.queues, o.sum.power = o.queues, o.power
 		}
 		e := s.queues[q.ID]
-		if o.need.Claims.bound() {
+		if o.need.Claims.Bound() {
 			e.bound = append(e.bound, o) // one a node: they are found by that, see claims.among
 		} else {
 			e.outlines = append(e.outlines, o)

@@ -241,7 +241,7 @@ func (p *past) decide(pick pastPick) {
 	}
 	m := pick.move()
 	switch sh := p.state.shapes[pick.shape]; {
-	case sh != nil && sh.need.Claims.gang():
+	case sh != nil && sh.need.Claims.Starts():
 		if p.wanted(pick.At) {
 			p.score.Leave(replay.Gang, 1)
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/replay"
 )
@@ -123,7 +124,7 @@ func targetsOf(v shares.Version, entries []entry) (list []targetRow) {
 	for _, e := range entries {
 		r := targetRow{ShareID: shares.ShareID(e.share), Slots: int(e.amount)}
 		if e.shape > 0 {
-			r.Class = JobClasses[e.shape-1]
+			r.Class = job.Classes[e.shape-1]
 		}
 		for _, q := range v.Queues {
 			if q.ID == shares.QueueID(e.queue) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/replay"
@@ -108,7 +109,7 @@ func (h *history) live(d *Dispatcher, seed uint64, pulls int) {
 	var held []Lease
 	for range pulls {
 		queue := h.queues[r.IntN(len(h.queues))]
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", WaitS: 0.02, Max: 1 + r.IntN(3), Slot: Slot{Cores: 1 + r.IntN(4)}})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", WaitS: 0.02, Max: 1 + r.IntN(3), Slot: job.Slot{Cores: 1 + r.IntN(4)}})
 		if err == nil {
 			held = append(held, reply.Leases...)
 		}

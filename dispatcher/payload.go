@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
@@ -26,7 +27,7 @@ var placeholders = []string{"Events", "FirstEvent", "Index", "Input", "Inputs"}
 // Only {{.Name}} is understood, on purpose, and {{{{ for {{: text that comes from inputs is never read as a template.
 func (p Payload) Check() error {
 	if len(p.Command) == 0 || p.Command[0] == "" {
-		return &FieldError{Field: "command", Value: p.Command, Want: "a program and its arguments"}
+		return &job.FieldError{Field: "command", Value: p.Command, Want: "a program and its arguments"}
 	}
 	for i, text := range p.Command {
 		if err := p.check(fmt.Sprintf("command[%d]", i), text); err != nil {
@@ -35,7 +36,7 @@ func (p Payload) Check() error {
 	}
 	for role, command := range p.Roles {
 		if len(command) == 0 || command[0] == "" {
-			return &FieldError{Field: "command of " + role, Value: command, Want: "a program and its arguments"}
+			return &job.FieldError{Field: "command of " + role, Value: command, Want: "a program and its arguments"}
 		}
 		for i, text := range command {
 			if err := p.check(fmt.Sprintf("command[%d] of %s", i, role), text); err != nil {
@@ -48,7 +49,7 @@ func (p Payload) Check() error {
 			if before, _, ok := strings.Cut(name, "="); ok { // behind it is a value
 				name = before + "=…"
 			}
-			return &FieldError{Field: "env", Value: fmt.Sprintf("%.100q", name), Want: "the name of a variable: text without = and control characters"}
+			return &job.FieldError{Field: "env", Value: fmt.Sprintf("%.100q", name), Want: "the name of a variable: text without = and control characters"}
 		}
 		if err := p.check("env."+name, p.Env[name]); err != nil {
 			return err
@@ -60,7 +61,7 @@ func (p Payload) Check() error {
 // check repeats no more of a text than what is wrong: the rest may be a secret.
 func (p Payload) check(field, text string) error {
 	if strings.ContainsRune(text, 0) {
-		return &FieldError{Field: field, Value: strconv.Quote("\x00"), Want: "text without zero bytes"}
+		return &job.FieldError{Field: field, Value: strconv.Quote("\x00"), Want: "text without zero bytes"}
 	}
 	wrong := ""
 	t, err := cut(text)
@@ -77,7 +78,7 @@ func (p Payload) check(field, text string) error {
 		for _, a := range p.Matrix {
 			names = append(names, a.Name)
 		}
-		return &FieldError{Field: field, Value: strconv.Quote(wrong), Want: "text with placeholders among {{." + strings.Join(names, "}} {{.") + "}}; {{{{ stands for {{"}
+		return &job.FieldError{Field: field, Value: strconv.Quote(wrong), Want: "text with placeholders among {{." + strings.Join(names, "}} {{.") + "}}; {{{{ stands for {{"}
 	}
 	return nil
 }

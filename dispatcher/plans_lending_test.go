@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -76,7 +77,7 @@ func refusals(t testing.TB, reg *prometheus.Registry) map[string]float64 {
 // pullN asks for up to n jobs of one core.
 func pullN(t testing.TB, d *Dispatcher, queue string, n int) []Lease {
 	t.Helper()
-	reply, err := d.Pull(t.Context(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: n}, Max: n, WaitS: 5})
+	reply, err := d.Pull(t.Context(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: n}, Max: n, WaitS: 5})
 	if err != nil {
 		t.Fatalf("pull: %v", err)
 	}

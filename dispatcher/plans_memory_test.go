@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -21,7 +22,7 @@ func TestW5(t *testing.T) {
 			}, slots("qa", 40), slots("qb", 10))
 			clock := &testClock{}
 			d, stop := f.runWith(Config{Pool: f.pool, Load: f.load, Now: clock.now})
-			f.enqueue(batch{share: "barred", n: 40, need: Requirements{Queues: []string{"qa"}}})
+			f.enqueue(batch{share: "barred", n: 40, need: job.Requirements{Queues: []string{"qa"}}})
 			f.enqueue(batch{share: "other", n: 40})
 			for range 10 {
 				pull1(t, d, "qb") // no pilot comes to qa: the share is 5 short

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -151,7 +152,7 @@ func TestPlansByPool(t *testing.T) {
 	d := f.daemon()
 	for _, queue := range []string{"g", "c"} {
 		for _, share := range []string{"A", "B"} {
-			f.enqueue(batch{share: share, n: 30, need: Requirements{Queues: []string{queue}}})
+			f.enqueue(batch{share: share, n: 30, need: job.Requirements{Queues: []string{queue}}})
 		}
 	}
 	got := map[string]map[string]int{"g": {}, "c": {}}

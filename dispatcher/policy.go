@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/divvyhq/divvy/shares"
@@ -75,17 +74,4 @@ func (s *state) pilotsFor(w *window, most int) (n int) {
 		}
 	}
 	return n
-}
-
-// closedTo says which entry of a queue keeps a share out; "" when none does.
-func closedTo(q shares.Queue, share string) string {
-	if q.Runs(share) {
-		return ""
-	}
-	for _, pattern := range q.DenyShares {
-		if shares.PatternMeans(pattern, share) {
-			return fmt.Sprintf("share: the queue denies %s", pattern)
-		}
-	}
-	return "share: the queue allows only " + someOf(q.AllowShares)
 }

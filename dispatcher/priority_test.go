@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -116,7 +117,7 @@ func TestPrioritiseTaskUnderPulls(t *testing.T) {
 	go func() {
 		defer close(done)
 		for range n / 10 {
-			reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 10}, Max: 10, WaitS: 5})
+			reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 10}, Max: 10, WaitS: 5})
 			if err != nil {
 				t.Error(err)
 				return
@@ -132,7 +133,7 @@ func TestPrioritiseTaskUnderPulls(t *testing.T) {
 	<-done
 	f.recount()
 	for {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 10}, Max: 10})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 10}, Max: 10})
 		if err != nil {
 			break
 		}

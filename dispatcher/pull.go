@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // pull is one PullRequest on its way.
@@ -105,25 +107,25 @@ func (d *Dispatcher) pull(ctx context.Context, p *pull) (PullReply, error) {
 func newPull(req PullRequest) (*pull, error) {
 	switch {
 	case req.Queue == "":
-		return nil, &FieldError{"queue", `""`, "the name of a queue"}
+		return nil, job.Wrong("queue", `""`, "the name of a queue")
 	case req.Pilot == "":
-		return nil, &FieldError{"pilot", `""`, "the name of the pilot"}
+		return nil, job.Wrong("pilot", `""`, "the name of the pilot")
 	case req.Max < 0 || req.Max > 1000:
-		return nil, &FieldError{"max", req.Max, "between 0 and 1000"}
+		return nil, job.Wrong("max", req.Max, "between 0 and 1000")
 	case req.WaitS < 0 || req.WaitS > 300:
-		return nil, &FieldError{"wait_s", req.WaitS, "between 0 and 300"}
+		return nil, job.Wrong("wait_s", req.WaitS, "between 0 and 300")
 	case req.Slot.Cores > math.MaxInt32:
-		return nil, &FieldError{"slot.cores", req.Slot.Cores, fmt.Sprintf("at most %d", math.MaxInt32)}
+		return nil, job.Wrong("slot.cores", req.Slot.Cores, fmt.Sprintf("at most %d", math.MaxInt32))
 	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
-		return nil, &FieldError{"slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more"}
+		return nil, job.Wrong("slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more")
 	}
 	if err := checkTexts(&req); err != nil {
 		return nil, err
 	}
-	if err := req.Only.check(); err != nil {
+	if err := req.Only.Check(); err != nil {
 		return nil, err
 	}
-	req.Only = req.Only.tidy()
+	req.Only = req.Only.Tidy()
 	p := &pull{req: req, most: max(1, req.Max), done: make(chan struct{}), arrived: time.Now()}
 	p.until = p.arrived.Add(time.Duration(req.WaitS * float64(time.Second)))
 	p.class = classOf(req)
@@ -147,7 +149,7 @@ func newPull(req PullRequest) (*pull, error) {
 // classOf names what a decision depends on: when it is "none" for one pull of a class, it is so for all.
 func classOf(req PullRequest) string {
 	s := req.Slot
-	if req.Only.none() && len(s.Labels) == 0 && s.MemoryMB == 0 && s.DiskMB == 0 && s.WalltimeS == 0 && s.Cores == 1 {
+	if req.Only.None() && len(s.Labels) == 0 && s.MemoryMB == 0 && s.DiskMB == 0 && s.WalltimeS == 0 && s.Cores == 1 {
 		return req.Queue // the usual one
 	}
 	var b strings.Builder
@@ -155,7 +157,7 @@ func classOf(req PullRequest) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		fmt.Fprintf(&b, " %q=%q", name, s.Labels[name])
 	}
-	if !req.Only.none() {
+	if !req.Only.None() {
 		fmt.Fprintf(&b, " only %q %d %q", req.Only.Labels, req.Only.Task, req.Only.User)
 	}
 	return b.String()
@@ -195,8 +197,8 @@ func (d *Dispatcher) admit(p *pull) (*pull, error) {
 		}
 		d.requests[p.key] = p
 	}
-	asks := seen{at: time.Now(), unfilled: roomOf(p.req.Slot, q.Queue).offered(q.Queue, p.most), node: p.req.Node, devices: p.req.Devices}
-	if !p.req.Only.none() {
+	asks := seen{at: time.Now(), unfilled: job.RoomOf(p.req.Slot, q.Queue).Offered(q.Queue, p.most), node: p.req.Node, devices: p.req.Devices}
+	if !p.req.Only.None() {
 		asks.only = &p.req.Only
 	}
 	known := q.asked()

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -47,7 +48,7 @@ func (f *fixture) setIO(queue string, kbs int64) {
 // reading enqueues jobs that read and write so many kB/s each.
 func (f *fixture) reading(share string, n int, kbs int64) []int64 {
 	f.t.Helper()
-	return f.enqueue(batch{share: share, n: n, need: Requirements{Resources: map[string]int64{shares.IO: kbs}}})
+	return f.enqueue(batch{share: share, n: n, need: job.Requirements{Resources: map[string]int64{shares.IO: kbs}}})
 }
 
 // heldIO sums what the leases of each queue read and write, by the tables.
@@ -184,7 +185,7 @@ func TestMuchIOHasItsTurn(t *testing.T) {
 	d := f.daemon()
 	f.reading("A", 1000, 100)
 	leases := takeAll(t, d, "q")
-	large := f.enqueue(batch{share: "A", n: 1, priority: 5, need: Requirements{Resources: map[string]int64{shares.IO: 900}}})[0]
+	large := f.enqueue(batch{share: "A", n: 1, priority: 5, need: job.Requirements{Resources: map[string]int64{shares.IO: 900}}})[0]
 	for nSmall := 0; len(leases) > 0; {
 		finish(t, d, Finished, leases[0])
 		next := takeAll(t, d, "q")
@@ -239,7 +240,7 @@ func (f *fixture) ioLife(d, other *Dispatcher, seed uint64) {
 	var held []Lease
 	for range 60 {
 		queue := []string{"q", "r", "q", "r", "p"}[random.IntN(5)]
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}})
 		if err != nil && !errors.Is(err, ErrNoJobs) {
 			f.t.Error(err)
 			return

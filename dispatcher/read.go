@@ -298,8 +298,8 @@ func (d *Dispatcher) stirWindow(w *window) {
 	if w.leaf < 0 {
 		return
 	}
-	if need := w.shape.need.Claims; need.bound() { // there may be as many waiting elsewhere as there are nodes
-		d.line.stirAt(need.place())
+	if need := w.shape.need.Claims; need.Bound() { // there may be as many waiting elsewhere as there are nodes
+		d.line.stirAt(need.Place())
 		return
 	}
 	d.line.stir(func(c *class) bool {

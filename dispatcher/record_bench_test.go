@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -64,7 +65,7 @@ func benchGrants(b *testing.B, all bool) {
 	for range pilots {
 		pulling.Go(func() {
 			for range grants / pilots {
-				if _, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Max: 1, Slot: Slot{Cores: 1}}); err != nil {
+				if _, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Max: 1, Slot: job.Slot{Cores: 1}}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -110,7 +111,7 @@ func (y *diary) noteVersion(s *state) {
 	}
 	for _, q := range s.version.Queues {
 		for _, t := range s.queues[q.ID].targets { // floors change nobody's want, and who came before its turn is recorded
-			y.add(entry{word: wordTarget, share: int32(t.ShareID), shape: int32(slices.Index(JobClasses, t.Class) + 1), queue: int32(q.ID), amount: int64(t.Slots)})
+			y.add(entry{word: wordTarget, share: int32(t.ShareID), shape: int32(slices.Index(job.Classes, t.Class) + 1), queue: int32(q.ID), amount: int64(t.Slots)})
 		}
 	}
 	e := entry{word: wordVersion, ref: s.version.Number}

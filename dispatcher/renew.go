@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // renewal is one lease of a RenewRequest.
@@ -38,7 +40,7 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 			r.State = Granted
 		case Granted, Starting, Running, Draining:
 		default:
-			return RenewReply{}, &FieldError{fmt.Sprintf("leases[%d].state", i), r.State, "granted, starting, running or draining"}
+			return RenewReply{}, job.Wrong(fmt.Sprintf("leases[%d].state", i), r.State, "granted, starting, running or draining")
 		}
 		if key, ok := parseLease(r.Lease); ok {
 			in, tokens = append(in, renewal{key, r.State, r.Usage, r.Report, cmp.Or(r.TTL, d.cfg.Timing.TTL)}), append(tokens, r.Lease)

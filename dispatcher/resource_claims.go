@@ -67,7 +67,7 @@ func (s *state) heldByClaims(sup *supply) map[string]int64 {
 	for _, of := range s.held {
 		for key, h := range of {
 			sh := s.shapes[key.shape]
-			if sh == nil || !sh.need.charges() || h.jobs == 0 || sup.queue != nil && key.queue != sup.key.queue {
+			if sh == nil || !sh.need.Charges() || h.jobs == 0 || sup.queue != nil && key.queue != sup.key.queue {
 				continue
 			}
 			for i := range sh.holds {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -117,7 +118,7 @@ func (c benchSite) run(b *testing.B) {
 		pulling.Go(func() {
 			for n := range grants / pilots {
 				queue := fmt.Sprint("q", (n*pilots+i)*7%len(queues))
-				reply, err := d.Pull(ctx, PullRequest{Queue: queue, Pilot: fmt.Sprint("p", i), Max: 1, Slot: Slot{Cores: 1}, WaitS: 60})
+				reply, err := d.Pull(ctx, PullRequest{Queue: queue, Pilot: fmt.Sprint("p", i), Max: 1, Slot: job.Slot{Cores: 1}, WaitS: 60})
 				if err != nil {
 					b.Error(err)
 					return
@@ -144,7 +145,7 @@ func (f *fixture) enqueueAsking(b *testing.B, n int, c benchSite) {
 		kinds := max(1, c.ids, c.intensities)
 		shapes, tasks := make([]int32, kinds), make([]int64, kinds)
 		for i := range shapes {
-			need := Requirements{Cores: 1}
+			need := job.Requirements{Cores: 1}
 			if c.resources > 0 {
 				need.Resources, need.SharingID = map[string]int64{fmt.Sprintf("r%d", i%c.resources): 1}, fmt.Sprint("user", i)
 			}

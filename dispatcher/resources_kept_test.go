@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -15,8 +16,8 @@ func TestReservationsEnd(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 50), slots("gpu", 50))
 	f.apply(func(v *shares.Version) { v.Resources = []shares.Resource{units("maya", 4)} })
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
-	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
 	takeAll(t, d, "q")
 	f.holds("no pilot asks at gpu: all is Alice's", map[string]int{"alice": 4})
 	f.recount()
@@ -95,8 +96,8 @@ func TestUnitsAreKeptForAWhile(t *testing.T) {
 	d.state.clock = func() time.Time { return now }
 	d.mu.Unlock()
 	noJob(t, d, "gpu") // a pilot is there, busy
-	alices := f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
-	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	alices := f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
 	takeAll(t, d, "q")
 	f.holds("two are kept for Bob", map[string]int{"alice": 2})
 	e, err := d.Explain(t.Context(), alices[8])
@@ -122,9 +123,9 @@ func TestBypassedJobsGetTheirUnits(t *testing.T) {
 	x.MaxBypass = 5
 	f := scarceSite(t, 100, x, y)
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 40, need: Requirements{Resources: map[string]int64{"x": 1}, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 40, need: job.Requirements{Resources: map[string]int64{"x": 1}, SharingID: "alice"}})
 	running := takeAll(t, d, "q")
-	wide := f.enqueue(batch{share: "A", n: 1, priority: 9, need: Requirements{Resources: map[string]int64{"x": 2, "y": 2}, SharingID: "alice"}})
+	wide := f.enqueue(batch{share: "A", n: 1, priority: 9, need: job.Requirements{Resources: map[string]int64{"x": 2, "y": 2}, SharingID: "alice"}})
 	passed := 0
 	for ; passed < 30; passed++ {
 		if len(running) == 0 {
@@ -150,7 +151,7 @@ func TestUnitsOfTwoDaemons(t *testing.T) {
 	f.want("alice", 20, maya)
 	f.want("bob", 20, maya)
 	pull := func(d *Dispatcher) (Lease, bool) {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 3})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 3})
 		if errors.Is(err, ErrNoJobs) {
 			return Lease{}, false
 		}
@@ -191,8 +192,8 @@ func TestPilotsOfAnotherDaemonCount(t *testing.T) {
 	if _, err := there.Heartbeat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
-	f.enqueue(batch{share: "A", n: 9, need: Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
+	f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Queues: []string{"q"}, Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Queues: []string{"gpu"}, Resources: maya, SharingID: "bob"}})
 	takeAll(t, here, "q")
 	f.holds("two are kept for Bob", map[string]int{"alice": 2})
 	for range 2 {

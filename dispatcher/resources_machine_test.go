@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -124,7 +125,7 @@ func (m *machine) usable(ref string) int64 {
 
 var machineSteps = map[string]func(*machine){
 	"submit": func(m *machine) {
-		need := Requirements{SharingID: rapid.SampledFrom(m.users).Draw(m.r, "user"), Resources: map[string]int64{}}
+		need := job.Requirements{SharingID: rapid.SampledFrom(m.users).Draw(m.r, "user"), Resources: map[string]int64{}}
 		for _, name := range []string{"x", "y"} {
 			if n := rapid.Int64Range(0, 2).Draw(m.r, name); n > 0 && (m.several || len(need.Resources) == 0) {
 				need.Resources[name] = n
@@ -194,7 +195,7 @@ func (m *machine) pullOne() (given bool) {
 	if len(m.daemons) > 1 && m.mayRun(before) > 0 {
 		wait = 5 // another daemon may have the units in escrow: it gives them up
 	}
-	reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: wait})
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: wait})
 	if err != nil && !errors.Is(err, ErrNoJobs) {
 		m.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -35,14 +36,14 @@ func TestReplayOfResourceGates(t *testing.T) {
 			pilots.Go(func() { h.live(d, seed*100+i, 120) })
 		}
 		for i := range 50 {
-			need := Requirements{SharingID: fmt.Sprint("u", h.random.IntN(3)), Resources: map[string]int64{
+			need := job.Requirements{SharingID: fmt.Sprint("u", h.random.IntN(3)), Resources: map[string]int64{
 				[]string{"maya", "seat"}[h.random.IntN(2)]: 1 + int64(h.random.IntN(2))}}
 			switch h.random.IntN(3) {
 			case 0:
-				need = Requirements{}
+				need = job.Requirements{}
 			case 1:
 				if seed%3 == 0 && i > 10 {
-					need = Requirements{Resources: map[string]int64{shares.IO: 1 + int64(h.random.IntN(3))}}
+					need = job.Requirements{Resources: map[string]int64{shares.IO: 1 + int64(h.random.IntN(3))}}
 				}
 			}
 			h.enqueue(batch{share: h.leaves[h.random.IntN(len(h.leaves))], n: 1 + h.random.IntN(20), priority: h.random.IntN(3), need: need})

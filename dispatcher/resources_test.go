@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -32,7 +33,7 @@ func scarceSite(t testing.TB, nSlots int, resources ...shares.Resource) *fixture
 // want enqueues jobs of a user that need a unit of a resource each.
 func (f *fixture) want(user string, n int, resources map[string]int64) []int64 {
 	f.t.Helper()
-	return f.enqueue(batch{share: "A", n: n, need: Requirements{Resources: resources, SharingID: user}})
+	return f.enqueue(batch{share: "A", n: n, need: job.Requirements{Resources: resources, SharingID: user}})
 }
 
 var maya = map[string]int64{"maya": 1}
@@ -44,7 +45,7 @@ func takeAll(t testing.TB, d *Dispatcher, queue string) (leases []Lease) {
 		t.Fatal(err)
 	}
 	for {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}})
 		if errors.Is(err, ErrNoJobs) {
 			return leases
 		}
@@ -138,8 +139,8 @@ func TestUnitsChangeHandsAtEnds(t *testing.T) {
 func TestBlockedJobsBlockNobody(t *testing.T) {
 	f := scarceSite(t, 100, units("maya", 2), units("nuke", 3))
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 300, priority: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
-	f.enqueue(batch{share: "A", n: 5, need: Requirements{Resources: map[string]int64{"nuke": 1}, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 300, priority: 9, need: job.Requirements{Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 5, need: job.Requirements{Resources: map[string]int64{"nuke": 1}, SharingID: "alice"}})
 	f.enqueue(batch{share: "A", n: 4})
 	if got := len(takeAll(t, d, "q")); got != 2+3+4 {
 		t.Errorf("%d leases, want 9", got)
@@ -175,8 +176,8 @@ func TestCapacityIsCut(t *testing.T) {
 func TestBothOrNeither(t *testing.T) {
 	f := scarceSite(t, 100, units("x", 3), units("y", 3))
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 4, priority: 5, need: Requirements{Resources: map[string]int64{"x": 1, "y": 2}, SharingID: "alice"}})
-	f.enqueue(batch{share: "A", n: 9, need: Requirements{Resources: map[string]int64{"x": 1}, SharingID: "bob"}})
+	f.enqueue(batch{share: "A", n: 4, priority: 5, need: job.Requirements{Resources: map[string]int64{"x": 1, "y": 2}, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Resources: map[string]int64{"x": 1}, SharingID: "bob"}})
 	takeAll(t, d, "q")
 	f.holds("held", map[string]int{"alice": 1, "bob": 2}) // one unit of y is left, of which nobody needs just one
 	f.recount()
@@ -303,10 +304,10 @@ func TestSplitByShareAndLabel(t *testing.T) {
 	byLabel.Split.Weights = map[string]float64{"day": 3, "night": 1}
 	f := scarceSite(t, 100, byShare, byLabel)
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
-	f.enqueue(batch{share: "B", n: 9, need: Requirements{Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Resources: maya, SharingID: "alice"}})
+	f.enqueue(batch{share: "B", n: 9, need: job.Requirements{Resources: maya, SharingID: "alice"}})
 	for _, label := range []string{"night", "day"} {
-		f.enqueue(batch{share: "A", n: 9, need: Requirements{Label: label, Resources: map[string]int64{"nuke": 1}, SharingID: "alice"}})
+		f.enqueue(batch{share: "A", n: 9, need: job.Requirements{Label: label, Resources: map[string]int64{"nuke": 1}, SharingID: "alice"}})
 	}
 	takeAll(t, d, "q")
 	if diff := cmp.Diff(map[string]int64{"A": 2, "B": 2}, heldOf(t, d, "maya")); diff != "" {

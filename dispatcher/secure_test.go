@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
@@ -67,7 +68,7 @@ func TestRepeatedEndWaitsForTheStandby(t *testing.T) {
 func TestRepeatedPullWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	l, f, d := lonelyFixture(t)
-	p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r1", WaitS: 60})
+	p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, RequestID: "r1", WaitS: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestRepeatedPullWaitsForTheStandby(t *testing.T) {
 	if known, err := d.answered([]*pull{p}); !pg.IsUnavailable(err) {
 		t.Fatalf("the pull again, without the standby: %v %v, want unavailable", known, err)
 	}
-	stranger, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, RequestID: "r2"})
+	stranger, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, RequestID: "r2"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -40,7 +41,7 @@ const (
 // kindStock is the jobs of a share with the same requirements, as they were under the lock.
 type kindStock struct {
 	leaf      int
-	need      Requirements
+	need      job.Requirements
 	runs      []bool // by position: never written again
 	ready     int64
 	toCome    int64
@@ -128,9 +129,9 @@ func (st *ShareStock) gaps(queues []shares.Queue, kinds []kindStock, only string
 		case coming:
 			reason = gapToCome
 		case !q.Runs(st.Share):
-			reason = closedTo(q, st.Share)
+			reason = job.ClosedTo(q, st.Share)
 		case len(kinds) > 0:
-			reason = fitsQueue(kinds[0].need, q, q.Labels)
+			reason = job.Fits(kinds[0].need, q, q.Labels)
 		}
 		n, there := at[reason]
 		if !there {

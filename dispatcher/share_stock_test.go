@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -15,9 +16,9 @@ func TestShareStock(t *testing.T) {
 		v.Queues[1].Locations, v.Queues[0].DenyShares = []string{"disk"}, []string{"B"}
 	})
 	f.enqueue(batch{share: "A/x", n: 3})
-	f.enqueue(batch{share: "A/x", n: 2, cores: 2, need: Requirements{Locations: []string{"disk"}, Locality: LocalityRequired}})
-	f.enqueue(batch{share: "A/x", n: 4, cores: 2, need: Requirements{Queues: []string{"nowhere"}}})
-	f.enqueue(batch{share: "A/y", n: 1, need: Requirements{Queues: []string{"q"}}})
+	f.enqueue(batch{share: "A/x", n: 2, cores: 2, need: job.Requirements{Locations: []string{"disk"}, Locality: job.LocalityRequired}})
+	f.enqueue(batch{share: "A/x", n: 4, cores: 2, need: job.Requirements{Queues: []string{"nowhere"}}})
+	f.enqueue(batch{share: "A/y", n: 1, need: job.Requirements{Queues: []string{"q"}}})
 	refreshed(t, d)
 	notToq := StockGap{Reason: "share: the queue denies B", Queues: []string{"q"}}
 	all := []ShareStock{
@@ -44,10 +45,10 @@ func TestTaskQueues(t *testing.T) {
 	f.apply(func(v *shares.Version) {
 		v.Queues[0].Locations, v.Queues[2].AllowShares = []string{"disk"}, []string{"B"}
 	})
-	f.enqueue(batch{share: "A", n: 3, need: Requirements{Locations: []string{"disk"}, Locality: LocalityPreferred}})
+	f.enqueue(batch{share: "A", n: 3, need: job.Requirements{Locations: []string{"disk"}, Locality: job.LocalityPreferred}})
 	refreshed(t, d)
 	got, err := d.TaskQueues(t.Context(), f.tasks)
-	if err != nil || len(got) != 1 || got[0].Share != "A" || got[0].Jobs != 3 || got[0].ToCome != 0 || got[0].Needs.Locality != LocalityPreferred {
+	if err != nil || len(got) != 1 || got[0].Share != "A" || got[0].Jobs != 3 || got[0].ToCome != 0 || got[0].Needs.Locality != job.LocalityPreferred {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	want := []QueueFit{{Queue: "near", Pool: "default", State: shares.Online, Runs: true}, {Queue: "far", Pool: "default", State: shares.Online, Runs: true, Remote: true},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -56,10 +57,10 @@ func TestP8(t *testing.T) {
 	for _, leaf := range []string{"Prod/MC", "Prod/Rep", "Ana/User", "Ana/Grp", "Test"} {
 		f.enqueue(batch{share: leaf, n: 400})
 	}
-	f.enqueue(batch{share: "Prod/Val", n: 400, need: Requirements{Labels: map[string]string{"val": "yes"}}})
+	f.enqueue(batch{share: "Prod/Val", n: 400, need: job.Requirements{Labels: map[string]string{"val": "yes"}}})
 	var last Lease
 	for n := 0; n < 1000; {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 50}, Max: 50, WaitS: 5})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 50}, Max: 50, WaitS: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestP8(t *testing.T) {
 		t.Fatalf("free slot: %s, want Val", last.Share)
 	}
 	finish(t, d, Finished, last)
-	other := Slot{Cores: 1, Labels: map[string]string{"val": "no"}}
+	other := job.Slot{Cores: 1, Labels: map[string]string{"val": "no"}}
 	reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: other, WaitS: 5})
 	if err != nil || reply.Leases[0].Share != "Prod/MC" && reply.Leases[0].Share != "Prod/Rep" {
 		t.Errorf("slot that cannot run Val: %+v %v, want a sibling", reply, err)
@@ -124,7 +125,7 @@ func TestWideSlot(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 1, cores: 8, priority: 1})
 	f.enqueue(batch{share: "A", n: 20})
 	pull := func(max int) []Lease {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, Max: max, WaitS: 5})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 8}, Max: max, WaitS: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +177,7 @@ func TestNarrowJobBehindAWideOne(t *testing.T) {
 	f.enqueue(batch{share: "B", n: 2}) // so that the daemon knows both shapes from the start
 	f.enqueue(batch{share: "A", n: 1, cores: 4})
 	pull := func() (share string) {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 4}, WaitS: 5})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 4}, WaitS: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +235,7 @@ func TestSeveralDaemons(t *testing.T) {
 		pilots.Go(func() {
 			for n := i; done.Load() < jobs; n++ {
 				d := daemons[n%len(daemons)]
-				reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: fmt.Sprint("p", i), Slot: Slot{Cores: 1}, WaitS: 0.2})
+				reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: fmt.Sprint("p", i), Slot: job.Slot{Cores: 1}, WaitS: 0.2})
 				if errors.Is(err, ErrNoJobs) {
 					continue
 				}
@@ -267,7 +268,7 @@ func TestColdPullForMany(t *testing.T) {
 	}
 	for range 3 {
 		d := f.daemon()
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 20}, Max: 20, WaitS: 5})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 20}, Max: 20, WaitS: 5})
 		if err != nil || len(reply.Leases) != 20 {
 			t.Errorf("%d jobs, %v; want 20", len(reply.Leases), err)
 		}

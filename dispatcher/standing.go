@@ -119,7 +119,7 @@ func (s *state) countsByNode(p *pool) (ready, held []int64) {
 			continue
 		}
 		for key, h := range of {
-			if q := s.queues[key.queue]; q != nil && q.pool == p && !s.shapes[key.shape].need.charges() {
+			if q := s.queues[key.queue]; q != nil && q.pool == p && !s.shapes[key.shape].need.Charges() {
 				held[node] += h.jobs
 			}
 		}

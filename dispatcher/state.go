@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -64,10 +65,10 @@ type state struct {
 type shape struct {
 	*outline
 	id    int32
-	plain int32         // the same of anybody's jobs, where it names a user
-	full  Requirements  // with its resources
-	asks  []resourceAsk // for them, and for those that its claims will take
-	lot   string        // what it asks for, in one way to write it
+	plain int32            // the same of anybody's jobs, where it names a user
+	full  job.Requirements // with its resources
+	asks  []resourceAsk    // for them, and for those that its claims will take
+	lot   string           // what it asks for, in one way to write it
 
 	headed bool // its windows are among heads: it asks for resources, or names a user
 
@@ -100,7 +101,7 @@ type queue struct {
 type seen struct {
 	at       time.Time
 	unfilled shares.Units
-	only     *Only // nil: it takes any job
+	only     *job.Only // nil: it takes any job
 	node     string
 	devices  []string // of its node
 }
@@ -151,10 +152,10 @@ func newState() *state {
 }
 
 // know adds a shape.
-func (s *state) know(id int32, need Requirements) {
+func (s *state) know(id int32, need job.Requirements) {
 	sh := &shape{outline: s.outlineOf(need, id), id: id, full: need, holds: asksOf(need.Resources)}
 	switch {
-	case need.charges(): // no job is of it
+	case need.Charges(): // no job is of it
 	case need.Claims != nil && len(need.Claims.Resources) > 0:
 		sh.asks = asksOf(unitsWith(need.Resources, need.Claims.Resources))
 	default:

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -85,7 +86,7 @@ func (m *stateMachine) anyQueue() *queue {
 var stateSteps = map[string]func(*stateMachine){
 	"submit": func(m *stateMachine) {
 		user := rapid.SampledFrom(m.users).Draw(m.r, "user")
-		need := Requirements{Cores: 1, SharingID: user, User: user, Resources: map[string]int64{}}
+		need := job.Requirements{Cores: 1, SharingID: user, User: user, Resources: map[string]int64{}}
 		for _, name := range []string{"x", "y"} {
 			if n := rapid.Int64Range(0, 2).Draw(m.r, name); n > 0 && (!m.one || len(need.Resources) == 0) {
 				if need.Resources[name] = n; m.one {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -34,7 +35,7 @@ type failer interface {
 type stateJob struct {
 	window windowKey
 	stand
-	need   Requirements
+	need   job.Requirements
 	leased bool
 	queue  *queue // of the lease
 	units  shares.Units
@@ -59,7 +60,7 @@ func newStateSite(t failer, specs []shares.Spec, v shares.Version) *stateSite {
 }
 
 // submit makes n like jobs ready, and returns the first.
-func (m *stateSite) submit(share shares.ShareID, priority, n int64, need Requirements) *stateJob {
+func (m *stateSite) submit(share shares.ShareID, priority, n int64, need job.Requirements) *stateJob {
 	key, err := json.Marshal(need)
 	if err != nil {
 		m.Fatal(err)
@@ -156,7 +157,7 @@ func (m *stateSite) pull(q *queue, most int) (granted int) {
 		q.pilots["p"] = seen{at: m.now}
 		m.s.pilotsAt(q, true)
 	}
-	p, err := newPull(PullRequest{Queue: q.Name, Pilot: "p", Slot: Slot{Cores: most}, Max: most})
+	p, err := newPull(PullRequest{Queue: q.Name, Pilot: "p", Slot: job.Slot{Cores: most}, Max: most})
 	if err != nil {
 		m.Fatal(err)
 	}

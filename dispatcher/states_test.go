@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
@@ -42,7 +43,7 @@ func (l *life) tx(t *testing.T, do func(tx pgx.Tx) error) {
 // The verbs: everything that may change the state of a job. What a verb says of itself is checked elsewhere.
 var verbs = map[string]func(*testing.T, *life){
 	"pull": func(t *testing.T, l *life) {
-		reply, err := l.d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}})
+		reply, err := l.d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}})
 		if err != nil && !errors.Is(err, ErrNoJobs) {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -203,12 +204,12 @@ func (s *state) startable(w *window) (n int64) {
 
 // Fits lists the queues that could run jobs with these requirements, and for the others the first gate that fails. Which
 // shares a queue runs is not asked.
-func (d *Dispatcher) Fits(r Requirements) (queues []string, reasons map[string]string) {
+func (d *Dispatcher) Fits(r job.Requirements) (queues []string, reasons map[string]string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	reasons = map[string]string{}
 	for _, q := range d.state.version.Queues {
-		if reason := fitsQueue(r, q, q.Labels); reason != "" {
+		if reason := job.Fits(r, q, q.Labels); reason != "" {
 			reasons[q.Name] = reason
 		} else {
 			queues = append(queues, q.Name)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -15,7 +16,7 @@ func TestTextsThatCannotBeStored(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 3})
-	good := PullRequest{Queue: "q", Pilot: "p-ü", Node: "n", Slot: Slot{Cores: 1}, RequestID: "again\x00"}
+	good := PullRequest{Queue: "q", Pilot: "p-ü", Node: "n", Slot: job.Slot{Cores: 1}, RequestID: "again\x00"}
 	for field, bad := range map[string]func(*PullRequest){
 		"pilot":      func(r *PullRequest) { r.Pilot = "p\x00" },
 		"node":       func(r *PullRequest) { r.Node = "n\xff" },
@@ -25,7 +26,7 @@ func TestTextsThatCannotBeStored(t *testing.T) {
 		req := good
 		bad(&req)
 		_, err := d.Pull(t.Context(), req)
-		var of *FieldError
+		var of *job.FieldError
 		if !errors.As(err, &of) || of.Field != field || !strings.Contains(err.Error(), "UTF-8") {
 			t.Errorf("%s: %v", field, err)
 		}
@@ -40,9 +41,9 @@ func TestTextsThatAreTooLong(t *testing.T) {
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 3})
-	long := strings.Repeat("x", mostName+1)
+	long := strings.Repeat("x", job.MostName+1)
 	many := map[string]string{}
-	for i := range mostLabels + 1 {
+	for i := range job.MostLabels + 1 {
 		many[fmt.Sprint(i)] = ""
 	}
 	for field, bad := range map[string]func(*PullRequest){
@@ -57,16 +58,16 @@ func TestTextsThatAreTooLong(t *testing.T) {
 		"only.labels[0]": func(r *PullRequest) { r.Only.Labels = []string{long} },
 		"only.user":      func(r *PullRequest) { r.Only.User = long },
 	} {
-		req := PullRequest{Queue: "q", Pilot: "p", Node: "n", Slot: Slot{Cores: 1}}
+		req := PullRequest{Queue: "q", Pilot: "p", Node: "n", Slot: job.Slot{Cores: 1}}
 		bad(&req)
 		_, err := d.Pull(t.Context(), req)
-		var of *FieldError
+		var of *job.FieldError
 		if !errors.As(err, &of) || of.Field != strings.TrimSpace(field) || !strings.Contains(err.Error(), "at most") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
 	most := strings.Repeat("\U0001F680", 200) // of four bytes each
-	reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: most, Node: most, Devices: []string{most}, Slot: Slot{Cores: 1}})
+	reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: most, Node: most, Devices: []string{most}, Slot: job.Slot{Cores: 1}})
 	if err != nil || len(reply.Leases) != 1 {
 		t.Fatalf("%+v, %v", reply, err)
 	}

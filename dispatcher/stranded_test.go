@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -87,7 +88,7 @@ func (f *fixture) balanced(open ...*Dispatcher) {
 func takesAll(t *testing.T, d *Dispatcher, n int) {
 	t.Helper()
 	for i := range n {
-		if _, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}}); err != nil {
+		if _, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}}); err != nil {
 			t.Fatalf("pull %d of %d for which units are free: %v", i+1, n, err)
 		}
 	}
@@ -215,7 +216,7 @@ func TestClosedWhileAtWork(t *testing.T) {
 	for range pullers {
 		pilots.Go(func() {
 			for done.Load() < jobs-pullers && ctx.Err() == nil {
-				reply, err := daemons[decider.Load()].Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 3})
+				reply, err := daemons[decider.Load()].Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 3})
 				if err != nil {
 					t.Errorf("pull: %v, with %d of %d jobs done", err, done.Load(), jobs)
 					return

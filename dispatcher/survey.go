@@ -175,7 +175,7 @@ func (d *Dispatcher) shareCells() []shareCell {
 		}
 		at := map[string]int64{}
 		for key, h := range of {
-			if q := s.queues[key.queue]; q != nil && !s.shapes[key.shape].need.charges() {
+			if q := s.queues[key.queue]; q != nil && !s.shapes[key.shape].need.Charges() {
 				at[q.Name] += h.jobs
 			}
 		}

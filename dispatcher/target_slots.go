@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -19,7 +20,7 @@ import (
 type TargetSlots struct {
 	Queue string         // its name; the site may get such a queue later
 	Share shares.ShareID // that they are for, with all below it; 0: for all shares
-	Class string         // of jobs, as JobClass names it; empty: of all
+	Class string         // of jobs, as job.Class names it; empty: of all
 	Slots int            // cores; negative: there is no such limit, or floor, any more
 	Until time.Time      // when it ends; zero: when it is said so
 	Floor bool           // while fewer are held, these jobs come first at the queue
@@ -43,25 +44,6 @@ func (t TargetSlots) says() string {
 	}
 	return s
 }
-
-// himemPerCore is the memory of a core, in MB, above which a job is one of much memory.
-const himemPerCore = 2000
-
-// JobClass names the kind of jobs with these requirements as PanDA does: SCORE or MCORE, by cores, and _HIMEM behind it for
-// more than 2000 MB a core.
-func JobClass(r Requirements) string {
-	class := "SCORE"
-	if r.Cores > 1 {
-		class = "MCORE"
-	}
-	if r.MemoryMB > himemPerCore*int64(max(1, r.Cores)) {
-		class += "_HIMEM"
-	}
-	return class
-}
-
-// JobClasses are the names that JobClass gives.
-var JobClasses = []string{"SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM"}
 
 const nClasses = 4
 
@@ -100,10 +82,10 @@ func (r targetRow) covers(t *shares.Tree, share shares.ShareID, class string) bo
 // granted under it.
 func (d *Dispatcher) SetTargetSlots(ctx context.Context, t TargetSlots) error {
 	if t.Queue == "" {
-		return &FieldError{"queue", `""`, "the name of a queue"}
+		return job.Wrong("queue", `""`, "the name of a queue")
 	}
-	if t.Class != "" && !slices.Contains(JobClasses, t.Class) {
-		return &FieldError{"class", fmt.Sprintf("%q", t.Class), "one of " + strings.Join(JobClasses, ", ")}
+	if t.Class != "" && !slices.Contains(job.Classes, t.Class) {
+		return job.Wrong("class", fmt.Sprintf("%q", t.Class), "one of "+strings.Join(job.Classes, ", "))
 	}
 	// The tail is read while grants wait: fold most of it first. If that fails it is only longer.
 	if _, err := d.Fold(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -33,7 +34,7 @@ func (f *fixture) target(d *Dispatcher, share string, t TargetSlots) {
 func pullAll(t testing.TB, d *Dispatcher, queue string) (got []Lease) {
 	t.Helper()
 	for {
-		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+		reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}})
 		if errors.Is(err, ErrNoJobs) {
 			return got
 		}
@@ -110,7 +111,7 @@ func TestTargetSlotsOfAClass(t *testing.T) {
 	f.target(d, "", TargetSlots{Queue: "q", Class: "MCORE", Slots: 8})
 	f.enqueue(batch{share: "A", n: 3, cores: 8})
 	wide := func() (PullReply, error) {
-		return d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}})
+		return d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 8}})
 	}
 	first, err := wide()
 	if err != nil {
@@ -120,12 +121,12 @@ func TestTargetSlotsOfAClass(t *testing.T) {
 		t.Fatalf("%v, want no job: the 8 cores are held", err)
 	}
 	f.enqueue(batch{share: "A", n: 1})
-	got, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, WaitS: 5})
+	got, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 8}, WaitS: 5})
 	if err != nil || got.Leases[0].Cores != 1 {
 		t.Fatalf("%+v, %v; want the job of one core", got, err)
 	}
-	f.enqueue(batch{share: "A", n: 1, need: Requirements{MemoryMB: 64000}, cores: 8})
-	if got, err = d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, WaitS: 5}); err != nil || got.Leases[0].MemoryMB != 64000 {
+	f.enqueue(batch{share: "A", n: 1, need: job.Requirements{MemoryMB: 64000}, cores: 8})
+	if got, err = d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 8}, WaitS: 5}); err != nil || got.Leases[0].MemoryMB != 64000 {
 		t.Fatalf("%+v, %v; want the job of class MCORE_HIMEM", got, err)
 	}
 	finish(t, d, Finished, first.Leases...)
@@ -261,7 +262,7 @@ func TestTargetSlotsUnderLoad(t *testing.T) {
 		loops.Go(func() {
 			d := daemons[i%2]
 			for ctx.Err() == nil {
-				reply, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: fmt.Sprint(i), Slot: Slot{Cores: 4}, Max: 4, WaitS: 0.05})
+				reply, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: fmt.Sprint(i), Slot: job.Slot{Cores: 4}, Max: 4, WaitS: 0.05})
 				if err != nil {
 					continue
 				}
@@ -316,7 +317,7 @@ func TestTargetSlotsUnderLoad(t *testing.T) {
 // pullAny is one pull at a queue that the daemon may not know yet.
 func pullAny(t testing.TB, d *Dispatcher, queue string) []Lease {
 	t.Helper()
-	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: Slot{Cores: 1}})
+	reply, err := d.Pull(context.Background(), PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}})
 	if err != nil && !errors.Is(err, ErrNoJobs) && !errors.Is(err, ErrUnknownQueue) {
 		t.Fatal(err)
 	}
@@ -329,7 +330,7 @@ func TestJobClass(t *testing.T) {
 		memory int64
 		class  string
 	}{{1, 0, "SCORE"}, {1, 2000, "SCORE"}, {1, 2001, "SCORE_HIMEM"}, {8, 16000, "MCORE"}, {8, 16001, "MCORE_HIMEM"}} {
-		if got := JobClass(Requirements{Cores: c.cores, MemoryMB: c.memory}); got != c.class {
+		if got := job.Class(job.Requirements{Cores: c.cores, MemoryMB: c.memory}); got != c.class {
 			t.Errorf("%d cores, %d MB: %s, want %s", c.cores, c.memory, got, c.class)
 		}
 	}

@@ -7,16 +7,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // KindQueues is where jobs of a task with the same requirements may run.
 type KindQueues struct {
-	Share  string       `json:"share" doc:"The share that pays."`
-	Needs  Requirements `json:"needs"`
-	Jobs   int64        `json:"jobs" doc:"Live jobs of this kind, among the first 10000 of the task."`
-	ToCome int64        `json:"to_come" doc:"Pieces of the task that will become such jobs, or, where it may choose between sizes, those of another size."`
-	Queues []QueueFit   `json:"queues" doc:"Every queue of the site, in file order."`
+	Share  string           `json:"share" doc:"The share that pays."`
+	Needs  job.Requirements `json:"needs"`
+	Jobs   int64            `json:"jobs" doc:"Live jobs of this kind, among the first 10000 of the task."`
+	ToCome int64            `json:"to_come" doc:"Pieces of the task that will become such jobs, or, where it may choose between sizes, those of another size."`
+	Queues []QueueFit       `json:"queues" doc:"Every queue of the site, in file order."`
 }
 
 // QueueFit says whether a queue may run jobs of a kind.
@@ -65,9 +66,9 @@ func (d *Dispatcher) TaskQueues(ctx context.Context, task int64) ([]KindQueues, 
 	return out, nil
 }
 
-func fitAt(need Requirements, q shares.Queue, share string) QueueFit {
-	f := QueueFit{Queue: q.Name, Pool: q.Pool, State: q.State, Reason: cmp.Or(fitsQueue(need, q, q.Labels), closedTo(q, share))}
+func fitAt(need job.Requirements, q shares.Queue, share string) QueueFit {
+	f := QueueFit{Queue: q.Name, Pool: q.Pool, State: q.State, Reason: cmp.Or(job.Fits(need, q, q.Labels), job.ClosedTo(q, share))}
 	f.Runs = f.Reason == ""
-	f.Remote = f.Runs && need.Locality == LocalityPreferred && !isLocal(need.Locations, q)
+	f.Remote = f.Runs && need.Locality == job.LocalityPreferred && !job.Local(need.Locations, q)
 	return f
 }

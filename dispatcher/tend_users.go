@@ -46,7 +46,7 @@ func (s *state) misfits() []windowKey {
 	look := func(key windowKey) {
 		node, ok := s.version.Tree.ByID(key.share)
 		sh := s.shapes[key.shape]
-		if ok && s.version.Tree.Leaf(node) && sh != nil && !sh.need.charges() && (s.leaves[node].users != nil) != (sh.full.User != "") {
+		if ok && s.version.Tree.Leaf(node) && sh != nil && !sh.need.Charges() && (s.leaves[node].users != nil) != (sh.full.User != "") {
 			found[key] = true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // A failover to a standby that lacks a commit which the daemon has counted, since PostgreSQL showed it while nobody had
@@ -55,7 +57,7 @@ func TestFailoverLosesWhatWasCounted(t *testing.T) {
 				return rows("daemons WHERE closed_at IS NULL AND timeline = divvy_timeline()") == 2
 			})
 			for range free - 1 { // the pull of the late batch waits on
-				if _, err := other.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 30}); err != nil {
+				if _, err := other.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 30}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -80,7 +82,7 @@ func TestStartsAnewUnderALeaseWorker(t *testing.T) {
 	if d.lane(firstGrantLane) == former {
 		t.Fatal("it did not start anew")
 	}
-	p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 60})
+	p, err := newPull(PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 60})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"testing"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -13,7 +14,7 @@ func TestTotalsAreKnownToAll(t *testing.T) {
 	pulled := func(d *Dispatcher, n int) {
 		t.Helper()
 		for range n {
-			if _, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 10}); err != nil {
+			if _, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 10}); err != nil {
 				t.Fatal(err)
 			}
 		}

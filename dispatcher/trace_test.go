@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -18,12 +19,12 @@ func TestTraceOfAPull(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans))
 	ctx, root := provider.Tracer("test").Start(t.Context(), "root")
-	reply, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}})
+	reply, err := d.Pull(ctx, PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	root.End()
-	if _, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}}); err != nil {
+	if _, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	byName := map[string]sdk.ReadOnlySpan{}

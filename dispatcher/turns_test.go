@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -16,7 +17,7 @@ func (f *fixture) oneUnit(d *Dispatcher) string {
 	if _, err := d.Refresh(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}
-	reply, err := d.Pull(f.t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 20})
+	reply, err := d.Pull(f.t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 20})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -22,7 +23,7 @@ func TestUnitsThatComeFreeLate(t *testing.T) {
 	l := second.state.limits[resourceLimit("maya", "")]
 	l.dry, l.refused, l.asked = true, lack{1000, 1000}, time.Now()
 	second.mu.Unlock()
-	if _, err := second.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 1}, WaitS: 30}); err != nil {
+	if _, err := second.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 30}); err != nil {
 		t.Errorf("the unit that came free stays where it is: %v", err)
 	}
 	f.recount()
@@ -46,7 +47,7 @@ func TestUnitsInTwoPlaces(t *testing.T) {
 
 func pullWide(t *testing.T, d *Dispatcher, cores int) Lease {
 	t.Helper()
-	r, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: cores}})
+	r, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: cores}})
 	if err != nil || len(r.Leases) != 1 {
 		t.Fatalf("a slot of %d cores gets %v, %v", cores, r.Leases, err)
 	}

@@ -29,7 +29,7 @@ type making struct {
 
 // unmade says whether the group has nothing but jobs to come, and pulls wait for these.
 func (g *group) unmade() bool {
-	return g.coming > 0 && g.waits <= g.coming && !g.passed && !g.outline.need.Claims.gang()
+	return g.coming > 0 && g.waits <= g.coming && !g.passed && !g.outline.need.Claims.Starts()
 }
 
 // awaits says whether jobs to come may have to be waited for, of a leaf that has nothing else to give.

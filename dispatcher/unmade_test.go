@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -55,7 +56,7 @@ func TestPullWaitsForJobsToBeMade(t *testing.T) {
 	if l := <-got; l.Share != "B" {
 		t.Errorf("a job of %s, want B", l.Share)
 	}
-	reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 8}, Max: 8})
+	reply, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 8}, Max: 8})
 	if err != nil || len(reply.Leases) != 1 || reply.Leases[0].Share != "A" {
 		t.Errorf("%+v, %v; want the one job of A before the next of B", reply.Leases, err)
 	}
@@ -113,8 +114,8 @@ func TestBacklogOfLots(t *testing.T) {
 	defer stop()
 	var a, b int32
 	err := pgx.BeginFunc(t.Context(), f.pool, func(tx pgx.Tx) (err error) {
-		if a, err = Intern(t.Context(), tx, Requirements{Cores: 1, WalltimeS: 7200}); err == nil {
-			b, err = Intern(t.Context(), tx, Requirements{Cores: 1, WalltimeS: 3600})
+		if a, err = Intern(t.Context(), tx, job.Requirements{Cores: 1, WalltimeS: 7200}); err == nil {
+			b, err = Intern(t.Context(), tx, job.Requirements{Cores: 1, WalltimeS: 3600})
 		}
 		return err
 	})

@@ -73,7 +73,7 @@ func (s *state) hangUser(w *window) {
 	w.user = nil
 	if us := s.leaves[w.leaf].users; us != nil {
 		w.user = us.of(w.shape.full.User)
-		if !w.shape.need.Claims.gang() {
+		if !w.shape.need.Claims.Starts() {
 			w.user.windows = append(w.user.windows, w)
 		}
 	}
@@ -81,7 +81,7 @@ func (s *state) hangUser(w *window) {
 
 // holdUser counts what a user holds; the user's turn is another one from now on.
 func (s *state) holdUser(us *users, sh *shape, p *pool, units shares.Units) {
-	if sh == nil || sh.need.charges() {
+	if sh == nil || sh.need.Charges() {
 		return
 	}
 	u := us.of(sh.full.User)

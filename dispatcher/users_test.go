@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -60,7 +61,7 @@ func TestFairTurnAmongUsers(t *testing.T) {
 	d := f.daemon()
 	f.enqueue(batch{share: "A", n: 20, user: "alice"})
 	f.enqueue(batch{share: "A", n: 2, user: "bob", priority: -5})
-	f.enqueue(batch{share: "A", n: 20, user: "carol", need: Requirements{MemoryMB: 5}})
+	f.enqueue(batch{share: "A", n: 20, user: "carol", need: job.Requirements{MemoryMB: 5}})
 	f.enqueue(batch{share: "A", n: 20, user: "carol", priority: 1})
 	f.enqueue(batch{share: "B", n: 3, user: "alice"})
 	f.enqueue(batch{share: "B", n: 3, user: "bob"})
@@ -118,7 +119,7 @@ func TestFairTurnGoesByUnits(t *testing.T) {
 	f.enqueue(batch{share: "A", n: 30, user: "alice", cores: 4})
 	f.enqueue(batch{share: "A", n: 30, user: "bob"})
 	for range 10 {
-		if _, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 4}, WaitS: 5}); err != nil {
+		if _, err := d.Pull(t.Context(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 4}, WaitS: 5}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +136,7 @@ func TestFairTurnWithResources(t *testing.T) {
 		v.Resources = []shares.Resource{{Name: "lic", Capacity: 3, Split: shares.Split{By: shares.SplitByUser}}}
 	})
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 20, user: "alice", need: Requirements{Resources: map[string]int64{"lic": 1}, SharingID: "alice"}})
+	f.enqueue(batch{share: "A", n: 20, user: "alice", need: job.Requirements{Resources: map[string]int64{"lic": 1}, SharingID: "alice"}})
 	f.enqueue(batch{share: "A", n: 20, user: "bob"})
 	for range 12 {
 		pull1(t, d, "q")
@@ -152,7 +153,7 @@ func TestFairTurnInEachPool(t *testing.T) {
 	gpu.Pool = "gpu"
 	f := newFixture(t, []shares.Spec{fair("A", 1)}, slots("q", 10), gpu)
 	d := f.daemon()
-	f.enqueue(batch{share: "A", n: 10, user: "alice", need: Requirements{Queues: []string{"q"}}})
+	f.enqueue(batch{share: "A", n: 10, user: "alice", need: job.Requirements{Queues: []string{"q"}}})
 	for range 10 {
 		pull1(t, d, "q")
 	}
@@ -292,7 +293,7 @@ func TestUsersAreExactOnEveryDaemon(t *testing.T) {
 						mine = mine[:n-1]
 					}
 				default:
-					reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: Slot{Cores: 3}, Max: 1 + r.IntN(3)})
+					reply, err := d.Pull(context.Background(), PullRequest{Queue: "q", Pilot: "p", Slot: job.Slot{Cores: 3}, Max: 1 + r.IntN(3)})
 					if err != nil && !errors.Is(err, ErrNoJobs) {
 						t.Error(err)
 					}

@@ -9,7 +9,7 @@ func (d *Dispatcher) lookAtWindows(now time.Time) {
 	for _, w := range d.state.windows {
 		w.starts.fold(now)
 		doubtful := len(w.doubt) > 0
-		if w.look() || w.opened != (w.leaf >= 0 && w.open()) || w.shape.need.Claims.gang() {
+		if w.look() || w.opened != (w.leaf >= 0 && w.open()) || w.shape.need.Claims.Starts() {
 			d.state.check(w)
 		}
 		unread := w.idle == 0 && w.ready > 0 && len(w.jobs) == 0 && !w.end

@@ -3,26 +3,10 @@ package dispatcher
 import (
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
 )
-
-// Slot is what a pilot offers with one pull. Zero means "not said": the queue's own figure counts, and where
-// the queue says nothing either there is no limit.
-type Slot struct {
-	Cores     int               `json:"cores" doc:"Cores that the slot offers." minimum:"0" required:"false"`
-	MemoryMB  int64             `json:"memory_mb" doc:"Memory in MB (10^6 bytes)." minimum:"0" required:"false"`
-	DiskMB    int64             `json:"disk_mb" doc:"Scratch space in MB." minimum:"0" required:"false"`
-	WalltimeS int64             `json:"walltime_s" doc:"Seconds that the slot lives on." minimum:"0" required:"false"`
-	Labels    map[string]string `json:"labels" maxProperties:"100" doc:"Labels of the slot, over those of the queue; names and values of at most 200 characters." required:"false"`
-}
-
-// Only narrows a pull to some of the jobs; the zero Only does not. Shares decide among these as among all.
-type Only struct {
-	Labels []string `json:"labels,omitempty" maxItems:"100" maxLength:"200" doc:"Jobs of tasks with one of these labels; empty = any label." required:"false"`
-	Task   int64    `json:"task,omitempty" minimum:"0" doc:"Jobs of this task; 0 = any." required:"false"`
-	User   string   `json:"user,omitempty" maxLength:"200" doc:"Jobs of this user's tasks; empty = any." required:"false"`
-}
 
 // PullRequest is a slot's request for jobs.
 type PullRequest struct {
@@ -30,8 +14,8 @@ type PullRequest struct {
 	Pilot     string   `json:"pilot" minLength:"1" maxLength:"200" doc:"Name of the pilot, unique in the site."`
 	Node      string   `json:"node" maxLength:"200" doc:"Host that the pilot runs on." required:"false"`
 	Devices   []string `json:"devices" maxItems:"1000" maxLength:"200" doc:"Device ids that the slot owns." required:"false"`
-	Slot      Slot     `json:"slot" required:"false"`
-	Only      Only     `json:"only,omitzero" doc:"The jobs that it takes; absent = any." required:"false"`
+	Slot      job.Slot `json:"slot" required:"false"`
+	Only      job.Only `json:"only,omitzero" doc:"The jobs that it takes; absent = any." required:"false"`
 	Max       int      `json:"max" doc:"Jobs at the most; 0 = 1." minimum:"0" maximum:"1000" required:"false"`
 	WaitS     float64  `json:"wait_s" doc:"Seconds to wait for a job when there is none." minimum:"0" maximum:"300" required:"false"`
 	RequestID string   `json:"request_id" doc:"Unique per queue and pilot; a repeat within ten minutes gets the same leases." maxLength:"200" required:"false"`
@@ -158,35 +142,6 @@ type Verdict struct {
 type FinishReply struct {
 	Verdicts []Verdict `json:"verdicts"`
 }
-
-// Requirements are what a job needs of a slot.
-type Requirements struct {
-	Cores     int               `json:"cores"`
-	MemoryMB  int64             `json:"memory_mb"`
-	DiskMB    int64             `json:"disk_mb"`
-	WalltimeS int64             `json:"walltime_s"`
-	Labels    map[string]string `json:"labels"`
-	Queues    []string          `json:"queues" doc:"Names, globs (gpu-*) or label selectors (os=el9); with ! in front those that are left out; empty = any."`
-	Label     string            `json:"label,omitempty" doc:"The label of the task: pulls may ask for some labels only."`
-
-	// Of jobs that ask for resources; absent from the others, whose shapes are what they always were.
-	Resources map[string]int64 `json:"resources,omitempty" doc:"Units that a job holds while it runs, by resource; of a family with its key, table:orders."`
-	SharingID string           `json:"sharing_id,omitempty" doc:"Who they are charged to where resources are split by user."`
-
-	Claims *ClaimNeed `json:"claims,omitempty" doc:"Of jobs that hold claims; absent from the others."`
-
-	// Of jobs that should run near their inputs; absent from the others.
-	Locations []string `json:"locations,omitempty" doc:"Storages that have the inputs, any one of them all."`
-	Locality  string   `json:"locality,omitempty" enum:"required,preferred" doc:"required: only queues near one of the locations run it; preferred: their pilots get it first."`
-
-	User string `json:"user,omitempty" doc:"Whose jobs these are, in a share that gives jobs by fair turn among users; absent elsewhere."`
-}
-
-// Localities of jobs that have locations.
-const (
-	LocalityRequired  = "required"
-	LocalityPreferred = "preferred"
-)
 
 // Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
 // {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} and, with a matrix, {{.<axis>}}; see Check.

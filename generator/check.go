@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -250,7 +251,7 @@ func (c *checker) payload(field string, p dispatcher.Payload, env int) {
 		return
 	}
 	err := p.Check()
-	var fe *dispatcher.FieldError
+	var fe *job.FieldError
 	switch {
 	case errors.As(err, &fe):
 		at := strings.TrimSuffix(field, "command")

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // pullAll asks for all that a node of eight cores can get at once.
 func pullAll(t *testing.T, d *dispatcher.Dispatcher, wait float64) []dispatcher.Lease {
 	t.Helper()
-	reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: dispatcher.Slot{Cores: 8}, Max: 8, WaitS: wait})
+	reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: job.Slot{Cores: 8}, Max: 8, WaitS: wait})
 	if err != nil && !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatal(err)
 	}

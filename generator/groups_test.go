@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -51,7 +52,7 @@ func TestGroupsAreRun(t *testing.T) {
 	var leases []dispatcher.Lease
 	for k := 0; len(leases) < 24; k++ {
 		node := []string{"n1", "n2"}[k%2]
-		reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p" + node, Node: node, Devices: gpus, Slot: dispatcher.Slot{Cores: 2}, WaitS: 1})
+		reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p" + node, Node: node, Devices: gpus, Slot: job.Slot{Cores: 2}, WaitS: 1})
 		if err != nil && k > 200 {
 			t.Fatalf("%d leases: %v", len(leases), err)
 		}

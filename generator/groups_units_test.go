@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -31,7 +32,7 @@ func TestGroupsHoldUnits(t *testing.T) {
 		t.Helper()
 		for k := 0; len(leases) < want; k++ {
 			node := []string{"n1", "n2"}[k%2]
-			reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p" + node, Node: node, Slot: dispatcher.Slot{Cores: 2}, WaitS: 1})
+			reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p" + node, Node: node, Slot: job.Slot{Cores: 2}, WaitS: 1})
 			if err != nil && k > 200 {
 				t.Fatalf("%d leases: %v", len(leases), err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -25,7 +26,7 @@ func atNode(node string, n int) dispatcher.PullRequest {
 // nothingAt says that a pull at a node gets nothing.
 func nothingAt(t *testing.T, d *dispatcher.Dispatcher, req dispatcher.PullRequest) {
 	t.Helper()
-	req.Queue, req.Pilot, req.Slot, req.WaitS = "CERN", "p", dispatcher.Slot{Cores: 1}, 0.3
+	req.Queue, req.Pilot, req.Slot, req.WaitS = "CERN", "p", job.Slot{Cores: 1}, 0.3
 	if reply, err := d.Pull(context.Background(), req); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("%v %v", reply, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -47,7 +48,7 @@ type taskEntry struct {
 // the id 0.
 func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, err error) {
 	leaves := make([]shares.ShareID, len(all))
-	needs := make([]dispatcher.Requirements, len(all))
+	needs := make([]job.Requirements, len(all))
 	for i := range all {
 		leaves[i], needs[i] = all[i].tag.Share, all[i].spec.shape()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -230,10 +231,10 @@ func writeLots(ctx context.Context, tx pgx.Tx, lots []*lot) error {
 }
 
 // shapeOf is what the pieces of a lot need, but for what follows from their size.
-func (s *Spec) shapeOf(l *lot) dispatcher.Requirements {
+func (s *Spec) shapeOf(l *lot) job.Requirements {
 	r := s.shape()
 	if len(l.Locations) > 0 {
-		r.Locations, r.Locality = l.Locations, cmp.Or(s.Locality, dispatcher.LocalityPreferred)
+		r.Locations, r.Locality = l.Locations, cmp.Or(s.Locality, job.LocalityPreferred)
 	}
 	return r
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -17,11 +17,11 @@ func (s *Spec) cannotRun(v shares.Version, share string) string {
 		if s.Split != nil && s.Split.Fit { // its pieces are cut to what the queues allow
 			need.WalltimeS, need.DiskMB = 0, 0
 		}
-		return dispatcher.Nowhere(v, need, share)
+		return job.Nowhere(v, need, share)
 	}
 	for _, m := range s.allMembers() {
 		one := s.as(m)
-		if reason := dispatcher.Nowhere(v, one.shape(), share); reason != "" {
+		if reason := job.Nowhere(v, one.shape(), share); reason != "" {
 			return "role " + m.Role + ": " + reason
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
@@ -136,7 +137,7 @@ func (s *Spec) fields() strict.Fields {
 		},
 		"needs": each(&s.Needs, readNeed),
 		"locality": func(v strict.Value) {
-			s.Locality, _ = v.OneOf(dispatcher.LocalityRequired, dispatcher.LocalityPreferred)
+			s.Locality, _ = v.OneOf(job.LocalityRequired, job.LocalityPreferred)
 		},
 		"matrix":          func(v strict.Value) { s.Matrix = readMatrix(v) },
 		"resources":       units(&s.Resources),

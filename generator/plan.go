@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -18,7 +18,7 @@ const (
 // plan is how a lot is cut, by its task and the queues in force.
 type plan struct {
 	model  model
-	need   dispatcher.Requirements // of its pieces, but what the model says
+	need   job.Requirements // of its pieces, but what the model says
 	shared bool
 	sizes  []size // the largest first; their shapes are not known yet
 	limits []room // of the queues that may run it
@@ -37,7 +37,7 @@ func planOf(s *Spec, l *lot, queues []shares.Queue) plan {
 	}
 	power := math.Inf(1)
 	for _, q := range queues {
-		if dispatcher.RunsAt(anywhere, q) {
+		if job.RunsAt(anywhere, q) {
 			p.limits = append(p.limits, room{q.WalltimeS, q.DiskMB})
 			power = min(power, float64(q.CorePowerMilli)/1000)
 		}
@@ -176,7 +176,7 @@ func lesser(a, b int64) int64 {
 }
 
 // requirements of the pieces of a size: those of the largest one that fits.
-func (p *plan) requirements(s size, each float64) dispatcher.Requirements {
+func (p *plan) requirements(s size, each float64) job.Requirements {
 	w := weight{inputs: 1, events: s.events(p.model, 0, each)}
 	if w.events == math.MaxInt64 {
 		w.events = 1
@@ -193,7 +193,7 @@ func (p *plan) requirements(s size, each float64) dispatcher.Requirements {
 }
 
 // of a piece of this weight: what the model says, rounded up so that there are few shapes, but not beyond what a queue allows.
-func (p *plan) of(w weight) dispatcher.Requirements {
+func (p *plan) of(w weight) job.Requirements {
 	r := p.need
 	if seconds := p.model.walltime(w); seconds > 0 {
 		r.WalltimeS = p.rounded(seconds, func(l room) int64 { return l.walltime })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // nodePilot runs jobs of a node in no time, some of which fail.
@@ -17,7 +18,7 @@ func nodePilot(ctx context.Context, t *testing.T, d *dispatcher.Dispatcher, node
 	r := rand.New(rand.NewPCG(seed, 1))
 	var held []dispatcher.Lease
 	for ctx.Err() == nil {
-		reply, err := d.Pull(ctx, dispatcher.PullRequest{Queue: "CERN", Pilot: fmt.Sprint(node, seed), Node: node, Devices: gpus(8), Slot: dispatcher.Slot{Cores: 2}, Max: 2, WaitS: 0.05})
+		reply, err := d.Pull(ctx, dispatcher.PullRequest{Queue: "CERN", Pilot: fmt.Sprint(node, seed), Node: node, Devices: gpus(8), Slot: job.Slot{Cores: 2}, Max: 2, WaitS: 0.05})
 		if err != nil && !errors.Is(err, dispatcher.ErrNoJobs) && ctx.Err() == nil {
 			t.Errorf("pull: %v", err)
 			return

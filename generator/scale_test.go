@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // training is case G3 of sharing.md §5: three replicas, each with a pool of 4 GPUs that five of its six jobs share.
@@ -41,7 +42,7 @@ func (w *world) scale(t tb, id int64, s Scaling) ScaleChange {
 // pullNamed leases n jobs at a node and returns them by name.
 func (w *world) pullNamed(t *testing.T, d *dispatcher.Dispatcher, n int, req dispatcher.PullRequest) map[string]dispatcher.Lease {
 	t.Helper()
-	req.Queue, req.Pilot, req.Slot, req.WaitS = "CERN", "p", dispatcher.Slot{Cores: 1}, 5
+	req.Queue, req.Pilot, req.Slot, req.WaitS = "CERN", "p", job.Slot{Cores: 1}, 5
 	leases := map[string]dispatcher.Lease{}
 	for range n {
 		reply, err := d.Pull(context.Background(), req)
@@ -332,7 +333,7 @@ func TestScaleOfAGang(t *testing.T) {
 		s.ClaimTemplates = []ClaimTemplate{{Name: "room", Node: true, Gang: true}}
 	})).ID
 	steps(t, w.Generate)
-	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: dispatcher.Slot{Cores: 3}, Max: 3, WaitS: 0.3}
+	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: job.Slot{Cores: 3}, Max: 3, WaitS: 0.3}
 	if reply, err := d.Pull(context.Background(), ask); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("three slots for four jobs: %v %v", reply, err)
 	}
@@ -385,7 +386,7 @@ func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 		w.Heard()
 	}
 	w.exec(t, "UPDATE tasks SET n_waiting = 0")
-	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: dispatcher.Slot{Cores: 8}, Max: 8, WaitS: 0.3}
+	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: job.Slot{Cores: 8}, Max: 8, WaitS: 0.3}
 	if reply, err := d.Pull(ctx, ask); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("four of six are made: %v %v", reply, err)
 	}

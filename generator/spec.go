@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
@@ -121,15 +122,15 @@ func (s Spec) withDefaults() Spec {
 		s.PerJob = 1
 	}
 	if s.ResourceType == "" {
-		s.ResourceType = dispatcher.JobClass(s.shape())
+		s.ResourceType = job.Class(s.shape())
 	}
 	return s
 }
 
 // shape is the requirements as the dispatcher takes them.
-func (s *Spec) shape() dispatcher.Requirements {
+func (s *Spec) shape() job.Requirements {
 	r := s.Requirements
-	shape := dispatcher.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
+	shape := job.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
 		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label}
 	if len(s.Resources) > 0 { // others have one shape, whoever their users are
 		shape.Resources, shape.SharingID = s.Resources, s.payer()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
@@ -65,7 +65,7 @@ func readSplit(to **Split) func(strict.Value) {
 
 // splitting checks split, and that the fields beside it fit to it.
 func (c *checker) splitting(s *Spec) {
-	if s.Locality != "" && s.Locality != dispatcher.LocalityRequired && s.Locality != dispatcher.LocalityPreferred {
+	if s.Locality != "" && s.Locality != job.LocalityRequired && s.Locality != job.LocalityPreferred {
 		c.hint("locality", fmt.Sprintf("%q is not known", s.Locality), "required or preferred")
 	}
 	c.between("scout", int64(s.Scout), 1, maxScouts)

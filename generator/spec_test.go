@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 func TestParseSpecs(t *testing.T) {
@@ -113,7 +114,7 @@ func TestResourceType(t *testing.T) {
 		"SCORE": {Cores: 1, MemoryMB: 2000}, "SCORE_HIMEM": {Cores: 1, MemoryMB: 2001},
 		"MCORE": {Cores: 8, MemoryMB: 16000}, "MCORE_HIMEM": {Cores: 8, MemoryMB: 16001},
 	} {
-		if got := dispatcher.JobClass((&Spec{Requirements: r}).shape()); got != want {
+		if got := job.Class((&Spec{Requirements: r}).shape()); got != want {
 			t.Errorf("%+v: %s, want %s", r, got, want)
 		}
 	}

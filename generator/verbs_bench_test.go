@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // busySite is a daemon's steps and pilots that claim one job after the other, on a durable server.
@@ -139,7 +140,7 @@ func newBusySite(b *testing.B) *busySite {
 // claim pulls jobs and finishes them, one at a time.
 func (s *busySite) claim(ctx context.Context, b *testing.B, pilot string) {
 	for ctx.Err() == nil {
-		reply, err := s.d.Pull(ctx, dispatcher.PullRequest{Queue: "CERN", Pilot: pilot, Slot: dispatcher.Slot{Cores: 1}, WaitS: 1})
+		reply, err := s.d.Pull(ctx, dispatcher.PullRequest{Queue: "CERN", Pilot: pilot, Slot: job.Slot{Cores: 1}, WaitS: 1})
 		if errors.Is(err, dispatcher.ErrNoJobs) || ctx.Err() != nil {
 			continue
 		}

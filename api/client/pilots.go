@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // Shapes of the pilots' calls.
 type (
-	Slot          = dispatcher.Slot
+	Slot          = job.Slot
 	PullRequest   = dispatcher.PullRequest
 	PullReply     = dispatcher.PullReply
 	Lease         = dispatcher.Lease

@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -192,14 +193,14 @@ func TestPulls(t *testing.T) {
 		want       dispatcher.PullRequest
 	}{
 		{"/server/panda/getJob", `{"siteName":"Q","prodSourceLabel":"managed","mem":24105.56,"diskSpace":16336,"node":"vm","remaining_time":3600,"taskID":"77","prodUserID":"alice","resourceType":"MCORE"}`,
-			dispatcher.PullRequest{Queue: "Q", Pilot: "panda/vm", Node: "vm", Max: 1, WaitS: 1, Slot: dispatcher.Slot{MemoryMB: 24105, DiskMB: 16336, WalltimeS: 3600},
-				Only: dispatcher.Only{Labels: []string{"managed", ""}, Task: 77, User: "alice"}}},
+			dispatcher.PullRequest{Queue: "Q", Pilot: "panda/vm", Node: "vm", Max: 1, WaitS: 1, Slot: job.Slot{MemoryMB: 24105, DiskMB: 16336, WalltimeS: 3600},
+				Only: job.Only{Labels: []string{"managed", ""}, Task: 77, User: "alice"}}},
 		{"/server/panda/getJob", `siteName=Q&prodSourceLabel=unified&mem=0&diskSpace=-5&resourceType=SCORE_HIMEM&worker_id=9&harvester_id=h&node=vm`,
-			dispatcher.PullRequest{Queue: "Q", Pilot: "panda/9@vm", Node: "vm", Max: 1, WaitS: 1, Slot: dispatcher.Slot{Cores: 1}}},
+			dispatcher.PullRequest{Queue: "Q", Pilot: "panda/9@vm", Node: "vm", Max: 1, WaitS: 1, Slot: job.Slot{Cores: 1}}},
 		{"/server/panda/getJob", `{"siteName":"Q","mem":"many","taskID":"x","odd":{}}`, dispatcher.PullRequest{Queue: "Q", Pilot: "panda/Q", Max: 1, WaitS: 1}},
 		{"/api/v1/pilot/acquire_jobs", `{"site_name":"Q","timeout":1,"memory":999999999,"disk_space":999999999,"prod_source_label":"user","node":"n","prod_user_id":null,"task_id":"5","n_jobs":1,"background":false,"resource_type":"SCORE","scheduler_id":"s","worker_id":12345,"via_topic":false,"job_type":"user","remaining_time":100,"target_architecture":{"gpus":[]}}`,
-			dispatcher.PullRequest{Queue: "Q", Pilot: "panda/12345@n", Node: "n", Max: 1, WaitS: 0.5, Slot: dispatcher.Slot{Cores: 1, MemoryMB: 999999999, DiskMB: 999999999, WalltimeS: 100},
-				Only: dispatcher.Only{Labels: []string{"user", "panda", ""}, Task: 5}}},
+			dispatcher.PullRequest{Queue: "Q", Pilot: "panda/12345@n", Node: "n", Max: 1, WaitS: 0.5, Slot: job.Slot{Cores: 1, MemoryMB: 999999999, DiskMB: 999999999, WalltimeS: 100},
+				Only: job.Only{Labels: []string{"user", "panda", ""}, Task: 5}}},
 	} {
 		s := newStub()
 		s.call(t, Config{}, "POST", c.path, c.body)

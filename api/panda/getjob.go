@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // wanted is a request for jobs, of either generation.
@@ -42,8 +43,8 @@ const (
 func (q wanted) pullRequest() dispatcher.PullRequest {
 	return dispatcher.PullRequest{
 		Queue: q.queue, Pilot: cut(q.pilot(), maxName), Node: cut(q.node, maxName), Max: 1, WaitS: q.wait.Seconds(),
-		Slot: dispatcher.Slot{Cores: coresOf(q.resource), MemoryMB: whole(q.memoryMB), DiskMB: whole(q.diskMB), WalltimeS: whole(q.remainingS)},
-		Only: dispatcher.Only{Labels: labelsOf(q.label), Task: max(0, q.task), User: q.user},
+		Slot: job.Slot{Cores: coresOf(q.resource), MemoryMB: whole(q.memoryMB), DiskMB: whole(q.diskMB), WalltimeS: whole(q.remainingS)},
+		Only: job.Only{Labels: labelsOf(q.label), Task: max(0, q.task), User: q.user},
 	}
 }
 
@@ -89,7 +90,7 @@ func labelsOf(prodSourceLabel string) []string {
 
 // acquire gets up to q.n jobs: each slot pulls for itself, since what fits one of them is decided by the size of one.
 // All but the first take only what is there at once. The error is the first slot's.
-func (s *server) acquire(r *http.Request, q wanted) ([]job, error) {
+func (s *server) acquire(r *http.Request, q wanted) ([]pandaJob, error) {
 	if s.MayPull != nil {
 		if err := s.MayPull(r.Context(), q.queue); err != nil {
 			return nil, forbidden{err}
@@ -116,7 +117,7 @@ func (s *server) acquire(r *http.Request, q wanted) ([]job, error) {
 	for _, l := range others {
 		leases = append(leases, l...)
 	}
-	jobs := make([]job, len(leases))
+	jobs := make([]pandaJob, len(leases))
 	for i := range leases {
 		jobs[i] = s.jobOf(r, q.queue, &leases[i])
 	}
@@ -134,5 +135,5 @@ func none(err error) bool {
 
 // wrong is true when the request is to blame.
 func wrong(err error) bool {
-	return errors.Is(err, dispatcher.ErrUnknownQueue) || errors.Is(err, dispatcher.ErrInvalid)
+	return errors.Is(err, dispatcher.ErrUnknownQueue) || errors.Is(err, job.ErrInvalid)
 }

@@ -12,7 +12,7 @@ import (
 // fetched is a job as a Harvester reads it that gets jobs for its workers: it stops at a field that is not there, also of
 // files that the job has not. Empty ones mean the same to the pilot that it hands the job to.
 type fetched struct {
-	job
+	pandaJob
 	JobsetID        string `json:"jobsetID"`
 	CurrentPriority int    `json:"currentPriority"`
 	noFiles
@@ -45,10 +45,10 @@ func byHarvester(scheduler, worker string) bool {
 }
 
 // fetchedJobs is the answer to a Harvester that asked for jobs.
-func fetchedJobs(jobs []job) any {
+func fetchedJobs(jobs []pandaJob) any {
 	all := make([]fetched, len(jobs))
 	for i, j := range jobs {
-		all[i] = fetched{job: j, JobsetID: noJobset}
+		all[i] = fetched{pandaJob: j, JobsetID: noJobset}
 	}
 	return struct {
 		StatusCode int       `json:"StatusCode"`

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -114,7 +115,7 @@ func TestHarvester(t *testing.T) {
 func (w *world) pullN(queue string) (n int) {
 	w.t.Helper()
 	for {
-		reply, err := w.dispatcher.Pull(w.t.Context(), dispatcher.PullRequest{Queue: queue, Pilot: "p", Slot: dispatcher.Slot{Cores: 1}, Max: 50})
+		reply, err := w.dispatcher.Pull(w.t.Context(), dispatcher.PullRequest{Queue: queue, Pilot: "p", Slot: job.Slot{Cores: 1}, Max: 50})
 		if err != nil {
 			return n
 		}
@@ -221,7 +222,7 @@ func TestAddTargetFloor(t *testing.T) {
 	users := func(n int) (of int) { // grants to User among the next
 		t.Helper()
 		for range n {
-			reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Slot: dispatcher.Slot{Cores: 1}, Max: 1})
+			reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Slot: job.Slot{Cores: 1}, Max: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,9 +12,9 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// job is a lease as pilots of both generations read it, flat. What has no value is left out: without files no pilot
+// pandaJob is a lease as pilots of both generations read it, flat. What has no value is left out: without files no pilot
 // stages anything.
-type job struct {
+type pandaJob struct {
 	StatusCode      int    `json:"StatusCode"`
 	PandaID         int64  `json:"PandaID"`
 	TaskID          int64  `json:"taskID"`
@@ -42,10 +42,10 @@ type job struct {
 const noRelease = "NULL"
 
 // jobOf makes the job of a lease, with what its task says of it.
-func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) job {
+func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) pandaJob {
 	p := payloadOf(l, queue, s.base(r)+path.Join(trfPath, dispatcher.LogKey(l.Lease), runShellName))
 	t := s.taskOf(r.Context(), l.Task)
-	return job{PandaID: l.Job, TaskID: l.Task, AttemptNr: l.Attempt, JobName: t.name + "." + strconv.FormatInt(l.Job, 10),
+	return pandaJob{PandaID: l.Job, TaskID: l.Task, AttemptNr: l.Attempt, JobName: t.name + "." + strconv.FormatInt(l.Job, 10),
 		Transformation: p.transformation, JobPars: p.jobPars, CoreCount: max(1, l.Cores),
 		MinRAMCount: l.MemoryMB, MaxDiskCount: l.DiskMB, MaxWalltime: l.WalltimeS,
 		ProdSourceLabel: t.label, ProcessingType: t.processingType, WorkingGroup: t.workingGroup,

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 func TestJobCalls(t *testing.T) {
@@ -13,7 +14,7 @@ func TestJobCalls(t *testing.T) {
 	task := w.submit(3, 1, "true")
 	pull := func() dispatcher.Lease {
 		t.Helper()
-		reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Node: "n1", Slot: dispatcher.Slot{Cores: 1}, WaitS: 10})
+		reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Node: "n1", Slot: job.Slot{Cores: 1}, WaitS: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,8 +76,8 @@ func (s *server) getJob(r *http.Request, a args) (int, any) {
 
 // jobList is the answer to who asked for several jobs.
 type jobList struct {
-	StatusCode int   `json:"StatusCode"`
-	Jobs       []job `json:"jobs"`
+	StatusCode int        `json:"StatusCode"`
+	Jobs       []pandaJob `json:"jobs"`
 }
 
 // heard is the answer to an update: the command is NULL in the old API where there is none, and as idle says in the new one.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // asserted is a call that panda-server's own tests make, and what they assert of the answer. data is not looked at where it
@@ -197,7 +198,7 @@ func TestTaskFiles(t *testing.T) {
 	params := evgen(map[string]any{"noInput": nil, "nEvents": nil, "nEventsPerJob": nil, "pfnList": []string{"a", "b", "c", "d,e"}, "nFilesPerJob": 2, "jobParameters": "${IN}"})
 	c.data(send, "/task/submit", map[string]any{"task_parameters": params}, &id)
 	w.until("there are jobs", func() bool { got, _ := w.generator.Task(context.Background(), id); return got.Jobs.Ready == 3 })
-	reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Slot: dispatcher.Slot{Cores: 1}, WaitS: 10})
+	reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

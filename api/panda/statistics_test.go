@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -33,7 +34,7 @@ func TestStatistics(t *testing.T) {
 		}
 		return n == 8
 	})
-	reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "OTHER", Pilot: "p", Slot: dispatcher.Slot{Cores: 3}, Max: 3, WaitS: 5})
+	reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "OTHER", Pilot: "p", Slot: job.Slot{Cores: 3}, Max: 3, WaitS: 5})
 	if err != nil || len(reply.Leases) != 3 {
 		t.Fatal(err, reply)
 	}
@@ -88,7 +89,7 @@ func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		queues := rapid.SampledFrom([][]string{{"A"}, {"B"}, {"A", "B"}, {"C", "\"\xff"}, nil})
 		counts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) dispatcher.Count {
-			return dispatcher.Count{Share: rapid.SampledFrom([]string{"P", "P/x", "Q"}).Draw(t, "share"), Class: rapid.SampledFrom(dispatcher.JobClasses).Draw(t, "class"),
+			return dispatcher.Count{Share: rapid.SampledFrom([]string{"P", "P/x", "Q"}).Draw(t, "share"), Class: rapid.SampledFrom(job.Classes).Draw(t, "class"),
 				State:  rapid.SampledFrom([]string{"waiting", "ready", "leased", "finished", "failed", "cancelled"}).Draw(t, "state"),
 				Queues: queues.Draw(t, "queues"), N: rapid.Int64Range(1, 9).Draw(t, "n")}
 		}), 0, 12).Draw(t, "counts")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -31,8 +32,8 @@ func (s *server) addTargetSlots(r *http.Request, a args) envelope {
 	if mode := a.text("mode"); mode != "" && mode != modeCap && mode != modeFloor {
 		return bad("Argument error: 'mode' is %s, expected %s or %s", mode, modeCap, modeFloor)
 	}
-	if t.Class != "" && !slices.Contains(dispatcher.JobClasses, t.Class) {
-		return bad("Argument error: 'resource_type' is %s, expected one of %s", t.Class, strings.Join(dispatcher.JobClasses, ", "))
+	if t.Class != "" && !slices.Contains(job.Classes, t.Class) {
+		return bad("Argument error: 'resource_type' is %s, expected one of %s", t.Class, strings.Join(job.Classes, ", "))
 	}
 	var err error
 	if t.Until, err = expiry(a.text("expiration_date"), time.Now()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/shares"
@@ -46,7 +47,7 @@ func filled(t *testing.T) *stage {
 	s.world.jobs = []dispatcher.JobRow{{ID: 77, Task: 5, Share: "Prod/MC", State: "leased", Attempt: 1, MaxAttempts: 3, Index: 12, CreatedAt: at, Queue: "CERN", Pilot: "p1"},
 		{ID: 78, Task: 5, Share: "Prod/MC", State: "ready", Attempt: 1, MaxAttempts: 3, Index: 13, CreatedAt: at, Reason: "no queue can run it"}}
 	s.world.next = 78
-	s.world.kinds = []dispatcher.KindQueues{{Share: "Prod/MC", Needs: dispatcher.Requirements{Cores: 8, MemoryMB: 16000}, Jobs: 520, ToCome: 80, Queues: []dispatcher.QueueFit{
+	s.world.kinds = []dispatcher.KindQueues{{Share: "Prod/MC", Needs: job.Requirements{Cores: 8, MemoryMB: 16000}, Jobs: 520, ToCome: 80, Queues: []dispatcher.QueueFit{
 		{Queue: "CERN", Runs: true, Pilots: 7}, {Queue: "B/1 <x>", Reason: "needs 8 cores, the queue's jobs have 4"}, {Queue: "open", Reason: "queue is offline"}}}}
 	exit := 3
 	s.world.job = dispatcher.JobRow{ID: 77, Task: 5, Share: "Prod/MC", State: "ready", Attempt: 2, MaxAttempts: 3, Index: 12, CreatedAt: at.Add(-time.Hour), Inputs: []string{"a<b"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares/replay"
 )
 
@@ -45,7 +46,7 @@ func TestSimReplay(t *testing.T) {
 	}
 	got := 0
 	eventually(t, 20*time.Second, func() (bool, string) {
-		reply, err := cl.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL", Pilot: "p", Max: 1, Slot: dispatcher.Slot{Cores: 1}})
+		reply, err := cl.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL", Pilot: "p", Max: 1, Slot: job.Slot{Cores: 1}})
 		var ends []dispatcher.Result
 		for _, l := range reply.Leases {
 			ends = append(ends, dispatcher.Result{Lease: l.Lease, Outcome: dispatcher.Finished})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // stockCommand shows how well shares are supplied with ready jobs.
@@ -110,7 +111,7 @@ func writeKinds(w io.Writer, kinds []dispatcher.KindQueues) {
 }
 
 // needWords is what jobs need, in a line.
-func needWords(n dispatcher.Requirements) string {
+func needWords(n job.Requirements) string {
 	words := []string{fmt.Sprintf("cores %d", n.Cores)}
 	for _, f := range []struct {
 		name  string

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -14,7 +15,7 @@ func TestWriteStock(t *testing.T) {
 		{Share: "Production/MC", Sets: []dispatcher.QueueSet{{Queues: five, Ready: 1200, ToCome: 90000, Startable: 600, StartsPerMinute: 12.5}, {Queues: []string{}, Ready: 3, Startable: -1}}},
 		{Share: "Test", Gaps: []dispatcher.StockGap{{Reason: "share: the queue denies Test", Queues: []string{"CERN"}}, {Reason: "no jobs", Queues: five[1:]}}},
 	}
-	kinds := []dispatcher.KindQueues{{Share: "Test", Jobs: 3, ToCome: 7, Needs: dispatcher.Requirements{Cores: 8, MemoryMB: 16000, Locality: "preferred", Locations: []string{"EOS"}},
+	kinds := []dispatcher.KindQueues{{Share: "Test", Jobs: 3, ToCome: 7, Needs: job.Requirements{Cores: 8, MemoryMB: 16000, Locality: "preferred", Locations: []string{"EOS"}},
 		Queues: []dispatcher.QueueFit{{Queue: "CERN", State: shares.Online, Runs: true, Pilots: 4}, {Queue: "RAL", State: shares.Online, Runs: true, Remote: true},
 			{Queue: "BNL", State: shares.Drain, Reason: "queue is draining"}}}}
 	var b bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // footprint is S9: a daemon in a process of its own on the largest data set.
@@ -73,7 +74,7 @@ func (s *stage) startOnce(ctx context.Context, queue string) (took time.Duration
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	reply, err := d.client.Pull(ctx, dispatcher.PullRequest{Queue: queue, Pilot: "first", Slot: dispatcher.Slot{Cores: 1}, WaitS: 60})
+	reply, err := d.client.Pull(ctx, dispatcher.PullRequest{Queue: queue, Pilot: "first", Slot: job.Slot{Cores: 1}, WaitS: 60})
 	took = time.Since(d.began)
 	if err != nil {
 		return 0, fmt.Errorf("first pull of a daemon: %w", err)
@@ -145,7 +146,7 @@ type polls struct {
 func (s *stage) openPolls(ctx context.Context, d *process) (*polls, error) {
 	o := order{Mode: modeWait, Address: d.address()}
 	for i := range s.Growth.Polls {
-		text, err := json.Marshal(dispatcher.PullRequest{Queue: idleQueue, Pilot: fmt.Sprint("w", i), Slot: dispatcher.Slot{Cores: 1}, WaitS: 300})
+		text, err := json.Marshal(dispatcher.PullRequest{Queue: idleQueue, Pilot: fmt.Sprint("w", i), Slot: job.Slot{Cores: 1}, WaitS: 300})
 		if err != nil {
 			return nil, err
 		}

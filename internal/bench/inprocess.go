@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // enough is the part of the ready jobs that one round may take: the data set should not run dry.
@@ -134,7 +135,7 @@ func (s *stage) claims(ctx context.Context) (c claimed, err error) {
 		results[i].from = began
 		all.Go(func() {
 			req := dispatcher.PullRequest{Queue: queueName(i), Pilot: fmt.Sprint("p", i), Node: fmt.Sprint("node", i/8),
-				Slot: dispatcher.Slot{Cores: 1}, WaitS: 5}
+				Slot: job.Slot{Cores: 1}, WaitS: 5}
 			for k := 0; time.Now().Before(until) && n.Load() < most && results[i].err == nil && ctx.Err() == nil; k++ {
 				if s.RequestIDs {
 					req.RequestID = fmt.Sprintf("%d-%d-%d", began.UnixNano(), i, k)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // wholeLife is S3: whole lives over HTTP beside River's own bench.
@@ -83,7 +84,7 @@ func lifeName(i int) string { return fmt.Sprint("life-", i) }
 // lifeBody is what a pilot of 16 slots pulls with.
 func (s *stage) lifeBody(i int) string {
 	req := dispatcher.PullRequest{Queue: s.layout().queue(i), Pilot: lifeName(i), Node: fmt.Sprint("node", i),
-		Slot: dispatcher.Slot{Cores: lifeSlots}, Max: lifeSlots, WaitS: 5}
+		Slot: job.Slot{Cores: lifeSlots}, Max: lifeSlots, WaitS: 5}
 	if s.RequestIDs {
 		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, idPlace)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // address is host:port of the daemon.
@@ -167,7 +168,7 @@ func (s *stage) body(i int) string { return s.bodyThatWaits(i, 5) }
 // bodyThatWaits is one of a pilot that waits so many seconds for a job.
 func (s *stage) bodyThatWaits(i int, wait float64) string {
 	req := dispatcher.PullRequest{Queue: s.layout().queue(i), Pilot: fmt.Sprint("p", i), Node: fmt.Sprint("node", i/8),
-		Slot: dispatcher.Slot{Cores: 1}, Max: 1, WaitS: wait}
+		Slot: job.Slot{Cores: 1}, Max: 1, WaitS: wait}
 	if s.RequestIDs {
 		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, idPlace)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -24,7 +25,7 @@ const wakeTask = 1 << 40
 func (s *stage) wakes(ctx context.Context) error {
 	var shape int32
 	err := pg.InTx(ctx, s.place.pool, func(tx pgx.Tx) (err error) {
-		if shape, err = dispatcher.Intern(ctx, tx, dispatcher.Requirements{Cores: 1, Queues: []string{idleQueue}}); err != nil {
+		if shape, err = dispatcher.Intern(ctx, tx, job.Requirements{Cores: 1, Queues: []string{idleQueue}}); err != nil {
 			return err
 		}
 		return dispatcher.AddPayload(ctx, tx, dispatcher.Payload{Task: wakeTask, Command: []string{"/bin/true"}})
@@ -72,7 +73,7 @@ func (w *waiting) note(c claim, at time.Time) {
 func (s *stage) wakeFor(ctx context.Context, shape int32, n int) ([]time.Duration, error) {
 	o := order{Mode: modeWait, Address: s.address()}
 	for i := range s.Pullers {
-		text, err := json.Marshal(dispatcher.PullRequest{Queue: idleQueue, Pilot: fmt.Sprint("w", i), Slot: dispatcher.Slot{Cores: 1}, WaitS: 60})
+		text, err := json.Marshal(dispatcher.PullRequest{Queue: idleQueue, Pilot: fmt.Sprint("w", i), Slot: job.Slot{Cores: 1}, WaitS: 60})
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ import (
 
 // limits of what one person can hold in mind, of hand-written Go without its tests.
 var limits = map[string]int{
-	"lines":   4000, // of a package
+	"lines":   4000, // of a package, without its lists of imports
 	"files":   40,   // of a package
 	"methods": 30,   // of a type
 	"fields":  20,   // of a struct
@@ -56,15 +56,14 @@ var offenders = map[string]int{
 	"files dispatcher":                 175,
 	"files generator":                  66,
 	"files internal/bench":             49,
-	"lines api":                        6507,
-	"lines api/panda":                  7015,
-	"lines api/web":                    4246,
-	"lines cmd/divvy":                  10974,
-	"lines dispatcher":                 25686,
-	"lines generator":                  10407,
-	"lines internal/bench":             7813,
-	"lines internal/site":              4613,
-	"lines shares":                     4336,
+	"lines api":                        5988,
+	"lines api/panda":                  6553,
+	"lines cmd/divvy":                  10012,
+	"lines dispatcher":                 23856,
+	"lines generator":                  9788,
+	"lines internal/bench":             7301,
+	"lines internal/site":              4342,
+	"lines shares":                     4240,
 	"locked dispatcher.Dispatcher.mu":  55,
 	"methods api.server":               95,
 	"methods api/client.Client":        82,
@@ -177,7 +176,7 @@ func check(t *testing.T, set *token.FileSet, imports types.Importer, path, dir s
 		}
 		files = append(files, file)
 		if !ast.IsGenerated(file) {
-			p.files[name], p.lines[name] = file, set.File(file.FileStart).LineCount()-1
+			p.files[name], p.lines[name] = file, set.File(file.FileStart).LineCount()-1-importLines(set, file)
 		}
 	}
 	var err error
@@ -185,6 +184,16 @@ func check(t *testing.T, set *token.FileSet, imports types.Importer, path, dir s
 		t.Fatal(err)
 	}
 	return p
+}
+
+// importLines do not count: a word that moves into a room of its own is no reason for its users to be over a limit.
+func importLines(set *token.FileSet, file *ast.File) (n int) {
+	for _, d := range file.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			n += set.Position(g.End()).Line - set.Position(g.Pos()).Line + 1
+		}
+	}
+	return n
 }
 
 // figures are what limits bound, by "kind package[.name]".

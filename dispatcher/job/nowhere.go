@@ -1,4 +1,4 @@
-package dispatcher
+package job
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ func Nowhere(v shares.Version, r Requirements, share string) string {
 	}
 	perQueue := ""
 	for i, q := range v.Queues {
-		reason := cmp.Or(fitsQueue(r, q, q.Labels), beyondQueue(v, r, q))
+		reason := cmp.Or(Fits(r, q, q.Labels), beyondQueue(v, r, q))
 		if reason == "" && share != "" {
-			reason = closedTo(q, share)
+			reason = ClosedTo(q, share)
 		}
 		switch {
 		case reason == "":
@@ -55,14 +55,14 @@ func Nowhere(v shares.Version, r Requirements, share string) string {
 
 // beyondSite is why a resource that the whole site shares can never be had.
 func beyondSite(v shares.Version, r Requirements) string {
-	for _, a := range asksOf(r.Resources) {
-		of, ok := v.Resource(a.ref)
+	for ref, units := range r.Units() {
+		of, ok := v.Resource(ref)
 		if !ok {
-			return fmt.Sprintf("%s: the site has %s", v.NoResource(a.ref), v.ResourceNames())
+			return fmt.Sprintf("%s: the site has %s", v.NoResource(ref), v.ResourceNames())
 		}
-		_, key := shares.CutResource(a.ref)
-		if most := of.CapacityAt(key, ""); !of.PerQueue && a.units > most {
-			return fmt.Sprintf("resources: needs %d units of %s, the site has %d", a.units, a.ref, most)
+		_, key := shares.CutResource(ref)
+		if most := of.CapacityAt(key, ""); !of.PerQueue && units > most {
+			return fmt.Sprintf("resources: needs %d units of %s, the site has %d", units, ref, most)
 		}
 	}
 	return ""
@@ -70,18 +70,18 @@ func beyondSite(v shares.Version, r Requirements) string {
 
 // beyondQueue is why a resource of which every queue has its own can never be had at one.
 func beyondQueue(v shares.Version, r Requirements, q shares.Queue) string {
-	for _, a := range asksOf(r.Resources) {
-		of, ok := v.Resource(a.ref)
+	for ref, units := range r.Units() {
+		of, ok := v.Resource(ref)
 		if !ok || !of.BoundAt(q.Name) {
 			continue
 		}
-		_, key := shares.CutResource(a.ref)
+		_, key := shares.CutResource(ref)
 		switch most := of.CapacityAt(key, q.Name); {
-		case a.units <= most:
+		case units <= most:
 		case of.BuiltIn():
-			return fmt.Sprintf("max_io: needs %s MB/s, queue allows %s", shares.Units(a.units), shares.Units(most))
+			return fmt.Sprintf("max_io: needs %s MB/s, queue allows %s", shares.Units(units), shares.Units(most))
 		default:
-			return fmt.Sprintf("resources: needs %d units of %s, queue has %d", a.units, a.ref, most)
+			return fmt.Sprintf("resources: needs %d units of %s, queue has %d", units, ref, most)
 		}
 	}
 	return ""
@@ -123,10 +123,23 @@ func queueNames(queues []shares.Queue) (names []string) {
 	return names
 }
 
-// mostCores is what a queue allows one job.
+// mostCores is what a queue allows one
 func mostCores(q shares.Queue) int64 {
 	if q.Slots != nil && (q.Cores == 0 || *q.Slots < q.Cores) {
 		return int64(max(*q.Slots, 1))
 	}
 	return int64(q.Cores)
+}
+
+// ClosedTo says which entry of a queue keeps a share out; "" when none does.
+func ClosedTo(q shares.Queue, share string) string {
+	if q.Runs(share) {
+		return ""
+	}
+	for _, pattern := range q.DenyShares {
+		if shares.PatternMeans(pattern, share) {
+			return fmt.Sprintf("share: the queue denies %s", pattern)
+		}
+	}
+	return "share: the queue allows only " + someOf(q.AllowShares)
 }

@@ -1,8 +1,7 @@
-package dispatcher
+package job
 
 import (
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -10,11 +9,15 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// fitsQueue says whether jobs with these requirements may run at the queue at all; reason is the first gate
-// that fails. labels are those of the queue, with those of a slot over them.
-func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason string) {
+// RunsAt says whether jobs with these requirements may run at the queue at all, by the site file alone. Requirements that are 0
+// are none, so that one may ask where jobs of unknown length could run.
+func RunsAt(r Requirements, q shares.Queue) bool { return Fits(r, q, q.Labels) == "" }
+
+// Fits says whether jobs with these requirements may run at the queue at all; reason is the first gate that fails, "" none.
+// labels are those of the queue, with those of a slot over them.
+func Fits(r Requirements, q shares.Queue, labels map[string]string) (reason string) {
 	switch {
-	case r.charges():
+	case r.Charges():
 		return "it is what a claim holds, and no job"
 	case !selects(r.Queues, q):
 		return unselected(r.Queues, q)
@@ -33,12 +36,12 @@ func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason
 	case q.WalltimeS > 0 && r.WalltimeS > q.WalltimeS:
 		return fmt.Sprintf("walltime_s: needs %d, queue allows %d", r.WalltimeS, q.WalltimeS)
 	}
-	if r.Locality == LocalityRequired && !isLocal(r.Locations, q) {
+	if r.Locality == LocalityRequired && !Local(r.Locations, q) {
 		return "locality: inputs are at " + someOf(r.Locations) + ", the queue is near " + someOf(append([]string{q.Name}, q.Locations...))
 	}
 	if c := r.Claims; c != nil && c.Apart {
 		return "claim_bound_elsewhere: its claims are bound on different nodes"
-	} else if c.bound() && c.Queue != q.Name {
+	} else if c.Bound() && c.Queue != q.Name {
 		return fmt.Sprintf("claim_bound_elsewhere: bound at queue %s, node %s", c.Queue, c.Node)
 	}
 	for name, want := range r.Labels {
@@ -49,14 +52,14 @@ func fitsQueue(r Requirements, q shares.Queue, labels map[string]string) (reason
 	return ""
 }
 
-// not begins a selector of queues that are left out.
-const not = "!"
+// Not begins a selector of queues that are left out.
+const Not = "!"
 
 // unselected is why selectors do not mean the queue. Those of a job may be more than its task has: a rule of the site may
 // have left out the queue where an attempt failed.
 func unselected(selectors []string, q shares.Queue) string {
 	for _, s := range selectors {
-		if without, out := strings.CutPrefix(s, not); out && means(without, q) {
+		if without, out := strings.CutPrefix(s, Not); out && means(without, q) {
 			return "the task, or a retry rule, leaves it out: " + s
 		}
 	}
@@ -67,7 +70,7 @@ func unselected(selectors []string, q shares.Queue) string {
 func selects(selectors []string, q shares.Queue) bool {
 	named, meant := false, false
 	for _, s := range selectors {
-		if without, out := strings.CutPrefix(s, not); !out {
+		if without, out := strings.CutPrefix(s, Not); !out {
 			named, meant = true, meant || means(s, q)
 		} else if means(without, q) {
 			return false
@@ -93,8 +96,8 @@ func asksFor(selectors []string, q shares.Queue) bool {
 	})
 }
 
-// isLocal says whether the queue is near one of the storages: it lists it, or bears its name.
-func isLocal(locations []string, q shares.Queue) bool {
+// Local says whether the queue is near one of the storages: it lists it, or bears its name.
+func Local(locations []string, q shares.Queue) bool {
 	return slices.ContainsFunc(locations, func(l string) bool { return l == q.Name || slices.Contains(q.Locations, l) })
 }
 
@@ -106,50 +109,4 @@ func someOf(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), len(names)-mostNamed)
-}
-
-// room is what is left of a slot. Figures that nobody stated are as large as a number can be.
-type room struct {
-	cores     int
-	memoryMB  int64
-	diskMB    int64
-	walltimeS int64
-}
-
-func roomOf(s Slot, q shares.Queue) room {
-	return room{
-		cores:     int(stated(int64(s.Cores), int64(q.Cores))),
-		memoryMB:  stated(s.MemoryMB, 0), // the queue's memory bounds one job, not a slot of many
-		diskMB:    stated(s.DiskMB, 0),
-		walltimeS: stated(s.WalltimeS, q.WalltimeS),
-	}
-}
-
-func stated(figures ...int64) int64 {
-	for _, f := range figures {
-		if f > 0 {
-			return f
-		}
-	}
-	return math.MaxInt32
-}
-
-func (r room) fits(n Requirements) bool {
-	return n.Cores <= r.cores && n.MemoryMB <= r.memoryMB && n.DiskMB <= r.diskMB && n.WalltimeS <= r.walltimeS
-}
-
-func (r room) without(n Requirements) room {
-	r.cores -= n.Cores
-	r.memoryMB -= n.MemoryMB
-	r.diskMB -= n.DiskMB
-	return r
-}
-
-// offered is what a room counts towards R, in units of the queue; max jobs of one core when no cores are stated.
-func (r room) offered(q shares.Queue, most int) shares.Units {
-	cores := r.cores
-	if cores > math.MaxInt32/2 { // nobody stated any: what the pull was given already is off it
-		cores = most
-	}
-	return shares.Units(int64(cores) * q.CorePowerMilli)
 }
