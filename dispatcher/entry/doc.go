@@ -8,8 +8,9 @@
 //
 //  1. Seq is one more than that of the batch before it; ID is drawn by its writer; After is the ID of the batch before it.
 //  2. At is the database's clock at the append. It never falls: a batch whose clock went back has the time of the batch before it.
-//     No entry has a time of its own that decides anything.
+//     It decides nothing. Time passes for the machine by Tick alone, whose time is the At of a batch that was appended before.
 //  3. (job, attempt) is granted at most once, and ends at most once after that.
+//  4. Ranges of ids are dense: every id from Low to High is a job, and all of them are alike.
 //
 // The package is pure: it imports the words of jobs and shares and the standard library.
 package entry

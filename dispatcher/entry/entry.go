@@ -3,6 +3,7 @@ package entry
 import (
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -33,7 +34,11 @@ const (
 	KindEnded    Kind = 'e'
 	KindRevoked  Kind = 'v'
 	KindWithdrew Kind = 'w'
+	KindExpected Kind = 'x'
+	KindShaped   Kind = 'h'
 	KindAdopted  Kind = 'a'
+	KindBounded  Kind = 'b'
+	KindPolled   Kind = 'p'
 	KindLeader   Kind = 'L'
 	KindTick     Kind = 't'
 )
@@ -41,17 +46,21 @@ const (
 // KindOf is the letter of an entry.
 func KindOf(e Entry) Kind { return e.kind() }
 
-// Enqueued says that jobs are ready: those of a task, all of one share and shape, at one place in the order of their share,
-// with ids between Low and High. The jobs table has them already.
+// Enqueued says that jobs are ready: those of a task with ids from Low to High, all of one share and shape, at one place in the
+// order of their share. The jobs table has them already.
 type Enqueued struct {
-	Task  int64
-	Share shares.ShareID
-	Shape int32 // their requirements
-	Place int64 // lower comes first; jobs of equal place by id
-	Low   int64 // ids, both included; jobs of other tasks may be between them
-	High  int64
-	N     int64 // how many they are
+	Task    int64          `json:"task"`
+	Share   shares.ShareID `json:"share"`
+	Shape   int32          `json:"shape"` // their requirements
+	Place   int64          `json:"place"` // lower comes first; jobs of equal place by id
+	Low     int64          `json:"low"`   // ids, both included
+	High    int64          `json:"high"`
+	Attempt int32          `json:"attempt"` // that each of them has next, from 1
+	User    string         `json:"user"`    // of the task
 }
+
+// Jobs is how many they are.
+func (e Enqueued) Jobs() int64 { return e.High - e.Low + 1 }
 
 // Granted says that a job has a lease from now on.
 type Granted struct {
@@ -110,35 +119,70 @@ type Ended struct {
 
 // Revoked orders that an attempt ends: its pilot is told with its next renewal.
 type Revoked struct {
-	Job     int64
-	Attempt int32
-	Reason  string // killed, reclaim, …
-	GraceS  int32  // seconds from SIGTERM to SIGKILL
+	Job     int64  `json:"job"`
+	Attempt int32  `json:"attempt"`
+	Reason  string `json:"reason"`  // killed, reclaim, …
+	GraceS  int32  `json:"grace_s"` // seconds from SIGTERM to SIGKILL
 }
 
-// Withdrew says that ready jobs of a task are ready no more: killed, or moved away. N of them were at Place of (Share, Shape).
+// Withdrew says that ready jobs of a task are ready no more, killed or moved away: all that have ids from Low to High.
 type Withdrew struct {
-	Task  int64
-	Share shares.ShareID
-	Shape int32
-	Place int64
-	Low   int64
-	High  int64
-	N     int64
+	Task int64 `json:"task"`
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
+
+// Expected says how many jobs of a share and shape generators have still to make. It replaces what was said before; each
+// Enqueued of them takes its jobs off the number.
+type Expected struct {
+	Share shares.ShareID `json:"share"`
+	Shape int32          `json:"shape"`
+	Jobs  int64          `json:"jobs"`
+}
+
+// Shaped says what a shape means. A shape is named by entries after this one only, and never changes.
+type Shaped struct {
+	Shape int32            `json:"shape"`
+	Need  job.Requirements `json:"need"`
 }
 
 // Adopted says that another version of the site holds from now on. Site is the version itself, which whoever reads the log
 // looks up by its number before the entry is applied: the log has the number alone.
 type Adopted struct {
-	Number int64
-	Site   *shares.Version
+	Number int64           `json:"number"`
+	Site   *shares.Version `json:"-"`
+}
+
+// Bounded says which target slots and floors hold from now on, beside the site: all of them.
+type Bounded struct {
+	Targets []Target `json:"targets"`
+}
+
+// Target bounds how many cores jobs may hold at a queue, or says how many they come first for.
+type Target struct {
+	Queue string         `json:"queue"`
+	Share shares.ShareID `json:"share"` // with all below it; 0: all
+	Class string         `json:"class"` // see job.Class; empty: all
+	Slots int            `json:"slots"` // cores
+	Until time.Time      `json:"until"` // it ends by itself; zero: it does not
+	Floor bool           `json:"floor"` // while fewer are held, these jobs come first; false: a limit
+}
+
+// Polled says that pilots pull at a queue from now on, or do so no more. What resources are wanted follows from it.
+type Polled struct {
+	Queue shares.QueueID `json:"queue"`
+	Is    bool           `json:"is"`
 }
 
 // Leader says that the daemon that wrote the batch decides from now on.
-type Leader struct{ Address string }
+type Leader struct {
+	Address string `json:"address"`
+}
 
-// Tick lets time pass.
-type Tick struct{}
+// Tick lets time pass: it is Now, the time of a batch that was appended before.
+type Tick struct {
+	Now time.Time `json:"now"`
+}
 
 func (Enqueued) kind() Kind { return KindEnqueued }
 func (Granted) kind() Kind  { return KindGranted }
@@ -146,6 +190,10 @@ func (Started) kind() Kind  { return KindStarted }
 func (Ended) kind() Kind    { return KindEnded }
 func (Revoked) kind() Kind  { return KindRevoked }
 func (Withdrew) kind() Kind { return KindWithdrew }
+func (Expected) kind() Kind { return KindExpected }
+func (Shaped) kind() Kind   { return KindShaped }
 func (Adopted) kind() Kind  { return KindAdopted }
+func (Bounded) kind() Kind  { return KindBounded }
+func (Polled) kind() Kind   { return KindPolled }
 func (Leader) kind() Kind   { return KindLeader }
 func (Tick) kind() Kind     { return KindTick }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"reflect"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -13,6 +14,9 @@ import (
 // texts are what PostgreSQL can hold: all but NUL.
 var texts = rapid.Map(rapid.String(), func(s string) string { return strings.ReplaceAll(s, "\x00", "\"\\") })
 
+// times are what a log has: UTC, to the microsecond.
+var times = rapid.Map(rapid.Int64Range(0, 1<<52), func(us int64) time.Time { return time.UnixMicro(us).UTC() })
+
 // drawn has every field of a kind filled by reflection: one that package entry gets and a column lacks fails the property.
 func drawn[E entry.Entry]() *rapid.Generator[entry.Entry] {
 	g := rapid.MakeCustom[E](rapid.MakeConfig{
@@ -20,6 +24,7 @@ func drawn[E entry.Entry]() *rapid.Generator[entry.Entry] {
 			reflect.TypeFor[entry.Outcome]():   rapid.SampledFrom([]entry.Outcome{entry.Finished, entry.Failed, entry.Lost, entry.Cancelled, entry.Returned}).AsAny(),
 			reflect.TypeFor[entry.Next]():      rapid.SampledFrom([]entry.Next{entry.Over, entry.Again, entry.Waits}).AsAny(),
 			reflect.TypeFor[*shares.Version](): rapid.Just((*shares.Version)(nil)).AsAny(),
+			reflect.TypeFor[time.Time]():       times.AsAny(),
 		},
 		Kinds: map[reflect.Kind]*rapid.Generator[any]{reflect.String: texts.AsAny()},
 	})
@@ -27,7 +32,8 @@ func drawn[E entry.Entry]() *rapid.Generator[entry.Entry] {
 }
 
 var anyEntry = rapid.OneOf(drawn[entry.Granted](), drawn[entry.Granted](), drawn[entry.Ended](), drawn[entry.Started](), drawn[entry.Enqueued](),
-	drawn[entry.Revoked](), drawn[entry.Withdrew](), drawn[entry.Adopted](), drawn[entry.Leader](), drawn[entry.Tick]())
+	drawn[entry.Revoked](), drawn[entry.Withdrew](), drawn[entry.Adopted](), drawn[entry.Leader](), drawn[entry.Tick](),
+	drawn[entry.Expected](), drawn[entry.Shaped](), drawn[entry.Bounded](), drawn[entry.Polled]())
 
 // drawEntries draws the entries of a batch; many are like an earlier one but for their job, as in real batches.
 func drawEntries(r *rapid.T) (entries []entry.Entry) {

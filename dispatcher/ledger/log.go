@@ -57,14 +57,12 @@ func checkEntry(e entry.Entry) error {
 		return checkTexts(e.Pilot, e.Node)
 	case entry.Ended:
 		return checkLetters(byte(e.Outcome), byte(e.Next))
-	case entry.Revoked:
-		return checkTexts(e.Reason)
-	case entry.Leader:
-		return checkTexts(e.Address)
-	case entry.Started, entry.Enqueued, entry.Withdrew, entry.Adopted, entry.Tick:
+	case entry.Started:
 		return nil
+	case nil:
+		return errors.New("no entry")
 	}
-	return fmt.Errorf("%T is no kind of entry", e)
+	return checkRare(e)
 }
 
 // checkLetters refuses what is no letter or sign of ASCII.

@@ -55,9 +55,17 @@ func shown(e entry.Entry) (v reported) {
 	case entry.Started:
 		v = reported{Kind: "started", Job: &e.Job, Attempt: &e.Attempt}
 	case entry.Enqueued:
-		v.Kind, v.Task, v.Share, v.Shape, v.Place = "enqueued", &e.Task, new32(e.Share), &e.Shape, &e.Place
+		v.Kind, v.Task, v.Share, v.Shape, v.Place, v.Attempt = "enqueued", &e.Task, new32(e.Share), &e.Shape, &e.Place, &e.Attempt
 	case entry.Withdrew:
-		v.Kind, v.Task, v.Share, v.Shape, v.Place = "withdrew", &e.Task, new32(e.Share), &e.Shape, &e.Place
+		v.Kind, v.Task = "withdrew", &e.Task
+	case entry.Expected:
+		v.Kind, v.Share, v.Shape = "expected", new32(e.Share), &e.Shape
+	case entry.Shaped:
+		v.Kind, v.Shape = "shaped", &e.Shape
+	case entry.Bounded:
+		v.Kind = "bounded"
+	case entry.Polled:
+		v.Kind, v.Queue = "polled", new32(e.Queue)
 	case entry.Revoked:
 		v.Kind, v.Job, v.Attempt = "revoked", &e.Job, &e.Attempt
 	case entry.Adopted:

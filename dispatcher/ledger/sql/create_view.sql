@@ -4,7 +4,7 @@ CREATE VIEW report.ledger AS
 SELECT b.seq, e.i AS entry, b.at, b.by,
     CASE e.letter
         WHEN 'q' THEN 'enqueued' WHEN 'g' THEN 'granted' WHEN 's' THEN 'started' WHEN 'e' THEN 'ended' WHEN 'v' THEN 'revoked'
-        WHEN 'w' THEN 'withdrew' WHEN 'a' THEN 'adopted' WHEN 'L' THEN 'leader' WHEN 't' THEN 'tick'
+        WHEN 'w' THEN 'withdrew' WHEN 'x' THEN 'expected' WHEN 'h' THEN 'shaped' WHEN 'a' THEN 'adopted' WHEN 'b' THEN 'bounded' WHEN 'p' THEN 'polled' WHEN 'L' THEN 'leader' WHEN 't' THEN 'tick'
         ELSE e.letter
     END AS kind,
     coalesce(g.job, x.job, s.job, (b.rare[r.n] ->> 'job')::bigint) AS job,
@@ -15,7 +15,7 @@ SELECT b.seq, e.i AS entry, b.at, b.by,
     CASE e.letter WHEN 'g' THEN coalesce(g.share, b.granted_shares[1]) ELSE (b.rare[r.n] ->> 'share')::int END AS share,
     CASE e.letter WHEN 'g' THEN coalesce(g.shape, b.granted_shapes[1]) ELSE (b.rare[r.n] ->> 'shape')::int END AS shape,
     CASE e.letter WHEN 'g' THEN coalesce(g.place, b.granted_places[1]) ELSE (b.rare[r.n] ->> 'place')::bigint END AS place,
-    CASE e.letter WHEN 'g' THEN coalesce(g.queue, b.granted_queues[1]) ELSE (b.rare[r.n] ->> 'queue')::int END AS queue,
+    CASE e.letter WHEN 'g' THEN coalesce(g.queue, b.granted_queues[1]) WHEN 'p' THEN (b.rare[r.n] ->> 'queue')::int END AS queue,
     CASE e.letter WHEN 'g' THEN coalesce(g.units, b.granted_units[1]) END AS units,
     CASE e.letter WHEN 'g' THEN coalesce(g.pilot, b.granted_pilots[1]) END AS pilot,
     CASE e.letter WHEN 'g' THEN coalesce(g.node, b.granted_nodes[1]) END AS node,
