@@ -179,9 +179,17 @@ type Leader struct {
 	Address string `json:"address"`
 }
 
-// Tick lets time pass: it is Now, the time of a batch that was appended before.
+// Tick lets time pass: it is Now, the time of a batch that was appended before. Offered is what pilots offered lately and got no
+// jobs for, where that is more than nothing: targets are made with it.
 type Tick struct {
-	Now time.Time `json:"now"`
+	Now     time.Time `json:"now"`
+	Offered []Offer   `json:"offered,omitempty"`
+}
+
+// Offer is units that pilots of a pool offer.
+type Offer struct {
+	Pool  string       `json:"pool"`
+	Units shares.Units `json:"units"`
 }
 
 func (Enqueued) kind() Kind { return KindEnqueued }
