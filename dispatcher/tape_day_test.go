@@ -171,24 +171,24 @@ func (d *day100) step(n int) {
 		}
 	}
 	task := d.tasks[d.rnd.IntN(len(d.tasks))]
-	switch n % 40 {
-	case 5:
+	switch n % 24 {
+	case 1:
 		d.kill(task, 1000)
-	case 9:
+	case 5:
 		d.prefer(task, d.rnd.IntN(8))
-	case 13:
+	case 9:
 		d.walk(task, HoldTasks, 1000)
 		d.walk(task, ReleaseTasks, 1000)
+	case 13:
+		d.move(task, d.leaves[d.rnd.IntN(len(d.leaves))], n%48 == 13)
 	case 17:
-		d.move(task, d.leaves[d.rnd.IntN(len(d.leaves))], n%80 == 17)
-	case 21:
 		d.change(func(v *shares.Version) {
 			replan(v, d.leaves[d.rnd.IntN(len(d.leaves))], func(p *shares.Plan) { p.Weight *= 4 })
 			replan(v, fmt.Sprint("a", d.rnd.IntN(4)), func(p *shares.Plan) { p.Weight = float64(1 + d.rnd.IntN(5)) })
 			v.Queues[d.rnd.IntN(len(v.Queues))].State = []shares.QueueState{shares.Drain, shares.Offline, shares.Test, shares.Online}[d.rnd.IntN(4)]
 		})
-	case 25:
-		d.target(d.d, d.leaves[d.rnd.IntN(len(d.leaves))], TargetSlots{Queue: fmt.Sprintf("q%03d", d.rnd.IntN(200)), Slots: 4, Floor: n%80 == 25})
+	case 21:
+		d.target(d.d, d.leaves[d.rnd.IntN(len(d.leaves))], TargetSlots{Queue: fmt.Sprintf("q%03d", d.rnd.IntN(200)), Slots: 4, Floor: n%48 == 21})
 		d.told()
 	}
 	d.pulls()
