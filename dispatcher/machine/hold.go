@@ -45,12 +45,12 @@ func (s *state) grant(e entry.Granted) error {
 	if q != nil && b.leaf >= 0 {
 		s.served.serve(b, q.pool)
 	}
-	s.hold(key, e.Queue, 1, e.Units)
+	s.hold(key, e.Queue, 1, e.Units) // before what waits: a resource is told while the job still counts as one that does
+	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
 		s.supplies.tookUnits(b, q)
 		q.pool.granted(b.leaf, e.Units)
 	}
-	s.changed(b, true)
 	return nil
 }
 
@@ -75,6 +75,25 @@ func (s *state) end(e entry.Ended) error {
 	s.hold(key, l.queue, -1, -l.units)
 	if e.Next == entry.Again {
 		s.changed(b, false)
+	}
+	s.eased++
+	return nil
+}
+
+// recharge has leases count for another share and shape.
+func (s *state) recharge(e entry.Recharged) error {
+	to := ready.Key{Share: e.Share, Shape: e.Shape}
+	if s.words.shapes[e.Shape] == nil {
+		return fmt.Errorf("recharged: shape %d is not known", e.Shape)
+	}
+	for job := range s.leases.ofTask(e.Task, e.Low, e.High) {
+		l := s.leases.by[job]
+		from := ready.Key{Share: l.share, Shape: l.shape}
+		l.share, l.shape, l.place = e.Share, e.Shape, e.Place
+		if from != to {
+			s.hold(from, l.queue, -1, -l.units)
+			s.hold(to, l.queue, 1, l.units)
+		}
 	}
 	s.eased++
 	return nil

@@ -123,6 +123,25 @@ func (ls *leases) show(job int64, l *lease) Lease {
 	return shown
 }
 
+// ofTask are the jobs of a task that have a lease, with ids from low to high, in no order.
+func (ls *leases) ofTask(task, low, high int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		if high-low < int64(len(ls.by)) {
+			for job := low; job <= high; job++ {
+				if l := ls.by[job]; l != nil && l.task == task && !yield(job) {
+					return
+				}
+			}
+			return
+		}
+		for job, l := range ls.by {
+			if l.task == task && low <= job && job <= high && !yield(job) {
+				return
+			}
+		}
+	}
+}
+
 // answered are the leases of a request, in the order of its grants.
 func (ls *leases) answered(request entry.ID) (list []Lease) {
 	for _, job := range ls.requests[request] {

@@ -48,6 +48,8 @@ func (m *Machine) Apply(e entry.Entry) error {
 		err = m.leases.revoke(e)
 	case entry.Withdrew:
 		m.withdraw(e)
+	case entry.Recharged:
+		err = m.recharge(e)
 	case entry.Expected:
 		err = m.expect(e)
 	case entry.Shaped:
