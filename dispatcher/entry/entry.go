@@ -42,6 +42,11 @@ const (
 	KindPolled    Kind = 'p'
 	KindLeader    Kind = 'L'
 	KindTick      Kind = 't'
+	KindClaimed   Kind = 'c'
+	KindUnclaimed Kind = 'u'
+	KindJoined    Kind = 'j'
+	KindDropped   Kind = 'd'
+	KindTook      Kind = 'k'
 )
 
 // KindOf is the letter of an entry.
@@ -218,3 +223,8 @@ func (Bounded) kind() Kind   { return KindBounded }
 func (Polled) kind() Kind    { return KindPolled }
 func (Leader) kind() Kind    { return KindLeader }
 func (Tick) kind() Kind      { return KindTick }
+func (Claimed) kind() Kind   { return KindClaimed }
+func (Unclaimed) kind() Kind { return KindUnclaimed }
+func (Joined) kind() Kind    { return KindJoined }
+func (Dropped) kind() Kind   { return KindDropped }
+func (Took) kind() Kind      { return KindTook }

@@ -24,6 +24,11 @@ var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, 
 	entry.KindPolled:    decode[entry.Polled],
 	entry.KindLeader:    decode[entry.Leader],
 	entry.KindTick:      decode[entry.Tick],
+	entry.KindClaimed:   decode[entry.Claimed],
+	entry.KindUnclaimed: decode[entry.Unclaimed],
+	entry.KindJoined:    decode[entry.Joined],
+	entry.KindDropped:   decode[entry.Dropped],
+	entry.KindTook:      decode[entry.Took],
 }
 
 func packRare(e entry.Entry) (string, error) {

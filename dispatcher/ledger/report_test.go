@@ -76,6 +76,19 @@ func shown(e entry.Entry) (v reported) {
 		v.Kind = "leader"
 	case entry.Tick:
 		v.Kind = "tick"
+	case entry.Claimed:
+		v.Kind = "claimed"
+		if e.Task != 0 {
+			v.Task = &e.Task
+		}
+	case entry.Unclaimed:
+		v.Kind = "unclaimed"
+	case entry.Joined:
+		v.Kind, v.Task = "joined", &e.Task
+	case entry.Dropped:
+		v.Kind = "dropped"
+	case entry.Took:
+		v.Kind, v.Job = "took", &e.Job
 	}
 	return v
 }
