@@ -2,7 +2,6 @@ package ready
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -69,13 +68,10 @@ func (s *Set) Buffer(key Key) *Buffer {
 
 // Put makes the jobs of a range ready. The user is that of its task. An error says that some of them are ready already.
 func (s *Set) Put(key Key, user string, r Range) error {
-	if r.High < r.Low {
-		return fmt.Errorf("ready jobs %d to %d of task %d: an empty range", r.Low, r.High, r.Task)
+	if err := s.Clash(key, r); err != nil {
+		return err
 	}
 	b := s.Buffer(key)
-	if with := b.ranges.meeting(r); with != nil {
-		return fmt.Errorf("ready jobs %d to %d of task %d: %d to %d of task %d are ready", r.Low, r.High, r.Task, with.Low, with.High, with.Task)
-	}
 	t := s.task(r.Task, user)
 	t.count += r.Jobs()
 	b.count += r.Jobs()

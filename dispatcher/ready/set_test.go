@@ -117,6 +117,26 @@ func (h *histories) withdraw(t *rapid.T) {
 	}
 }
 
+// move puts some jobs of a task into another buffer.
+func (h *histories) move(t *rapid.T) {
+	draw := func(name string) Key {
+		return Key{shares.ShareID(rapid.IntRange(1, 2).Draw(t, "share "+name)), int32(rapid.IntRange(1, 2).Draw(t, "shape "+name))}
+	}
+	task, from, to := rapid.Int64Range(1, 5).Draw(t, "task"), draw("from"), draw("to")
+	low := rapid.Int64Range(0, h.next).Draw(t, "low")
+	high := low + rapid.Int64Range(0, 30).Draw(t, "more")
+	n, want := h.set.Move(task, from, to, low, high), int64(0)
+	for i, p := range h.model {
+		if p.task == task && p.key == from && from != to && low <= p.id && p.id <= high {
+			h.model[i].key = to
+			want++
+		}
+	}
+	if n != want {
+		t.Fatalf("%d jobs were moved, want %d", n, want)
+	}
+}
+
 func (h *histories) check(t *rapid.T) {
 	slices.SortFunc(h.model, plain.before)
 	if diff := gocmp.Diff(h.model, jobs(t, h.set), gocmp.AllowUnexported(plain{}), cmpopts.EquateEmpty()); diff != "" {
@@ -159,7 +179,7 @@ func TestSetIsAListOfJobs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		h := &histories{set: NewSet(), next: 1}
-		t.Repeat(map[string]func(*rapid.T){"put": h.put, "take": h.take, "withdraw": h.withdraw, "": h.check})
+		t.Repeat(map[string]func(*rapid.T){"put": h.put, "take": h.take, "withdraw": h.withdraw, "move": h.move, "": h.check})
 	})
 }
 
