@@ -3,6 +3,7 @@ package machine
 import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,7 +21,8 @@ func (s *state) adopt(file shares.Version, targets []entry.Target) {
 	s.served.adoptUsers()
 	s.kinds.forgetKinds()
 	s.making.passed = nil
-	for _, o := range s.words.byAt {
+	s.bays, s.gangs.open = map[resource.Place]*bay{}, map[*buffer]struct{}{}
+	for o := range s.words.outlinesAll() {
 		s.words.place(o)
 	}
 	for each := range s.ready.Buffers() {
@@ -32,6 +34,9 @@ func (s *state) adopt(file shares.Version, targets []entry.Target) {
 		for key, h := range held {
 			s.book(ready.Key{Share: share, Shape: key.shape}, key.queue, h.jobs, h.units)
 		}
+	}
+	for _, c := range s.claims.Charged() {
+		s.supplies.charge(c)
 	}
 	s.eased++
 }

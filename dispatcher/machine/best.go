@@ -64,6 +64,7 @@ func (r *round) best(d due) (found choice, in obstacle) {
 			in.keep(h.keptBack())
 		}
 	}
+	r.bestGuest(d, &found)
 	return found, in
 }
 

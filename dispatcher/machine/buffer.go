@@ -42,7 +42,7 @@ type group struct {
 }
 
 // open says whether a job may come out of it.
-func (b *buffer) open() bool { return b.Count() > 0 }
+func (b *buffer) open() bool { return b.Count() > 0 && !b.shape.sort.Full() }
 
 // first is where its first job stands; it must be open.
 func (b *buffer) first() stand {
@@ -60,6 +60,7 @@ func (s *state) buffer(key ready.Key) (*buffer, error) {
 		}
 		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1}
 		s.buffers[key] = b
+		sh.own = append(sh.own, b)
 		s.hang(b)
 	}
 	return b, nil
@@ -76,13 +77,15 @@ func (s *state) hang(b *buffer) {
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
 	b.bundles, b.asked = nil, 0
-	if !b.shape.headed {
+	if !b.shape.headed && !b.shape.guest {
 		b.group.plain = b
 	}
 	s.served.hangUser(b)
 	s.supplies.recountWanted(b, false)
-	s.leaves[node].buffers = append(s.leaves[node].buffers, b)
-	b.shape.buffers = append(b.shape.buffers, b)
+	if !b.shape.guest {
+		b.shape.buffers = append(b.shape.buffers, b)
+	}
+	s.follow(b)
 	s.touch(node, true)
 	s.check(b)
 }
@@ -120,19 +123,26 @@ func (s *state) changed(b *buffer, granted bool) {
 
 // enqueue makes jobs ready.
 func (s *state) enqueue(e entry.Enqueued) error {
-	key := ready.Key{Share: e.Share, Shape: e.Shape}
-	b, err := s.buffer(key)
-	if err != nil {
-		return fmt.Errorf("enqueued: %w", err)
+	if s.words.shapes[e.Shape] == nil {
+		return fmt.Errorf("enqueued: shape %d is not known", e.Shape)
 	}
-	if err := s.ready.Put(key, e.User, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}); err != nil {
-		return fmt.Errorf("enqueued: %w", err)
+	log := ready.Key{Share: e.Share, Shape: e.Shape}
+	whole := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
+	for ids, party := range s.claims.Split(e.Low, e.High) {
+		part := whole
+		part.Low, part.High = ids.Low, ids.High
+		if err := s.ready.Clash(s.keyOf(log, party), part); err != nil {
+			return fmt.Errorf("enqueued: %w", err)
+		}
+	}
+	for ids, party := range s.claims.Split(e.Low, e.High) {
+		part := whole
+		part.Low, part.High = ids.Low, ids.High
+		if err := s.putReady(log, party, e.User, part, e.Attempt <= 1); err != nil {
+			return fmt.Errorf("enqueued: %w", err)
+		}
 	}
 	s.elders.saw(e.High)
-	if e.Attempt <= 1 {
-		s.made(b, e.Jobs())
-	}
-	s.changed(b, false)
 	s.eased++
 	return nil
 }
@@ -140,8 +150,15 @@ func (s *state) enqueue(e entry.Enqueued) error {
 // withdraw makes ready jobs ready no more.
 func (s *state) withdraw(e entry.Withdrew) {
 	for _, w := range s.ready.Withdraw(e.Task, e.Low, e.High) {
-		s.changed(s.buffers[w.Key], false)
+		b := s.buffers[w.Key]
+		for ids, party := range s.claims.Split(w.Low, w.High) {
+			if party != nil {
+				party.Count(b.log(), ids.Low-ids.High-1)
+			}
+		}
+		s.changed(b, false)
 	}
+	s.sweep()
 }
 
 // expect says how many jobs of a buffer are still to be made.
@@ -182,7 +199,12 @@ func (s *state) check(b *buffer) {
 	if b.opened = is; was && !is {
 		s.supplies.releaseBundles(b)
 	}
+	if b.Count() == 0 && b.shape.passes() {
+		s.spent = append(s.spent, b)
+	}
 	switch {
+	case b.shape.guest:
+		s.follow(b)
 	case b.shape.headed:
 		s.kinds.rank(b)
 	case is != was:

@@ -3,6 +3,7 @@ package machine
 import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -27,11 +28,7 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 			break
 		}
 		d.Verdict = Given
-		g := r.granted(found, n)
-		if err := m.grant(g); err != nil {
-			panic("the machine grants what it has not: " + err.Error())
-		}
-		d.Entries = append(d.Entries, g)
+		r.give(&p, found, n, r.offer())
 		left = left.Without(found.buffer.shape.need)
 	}
 	if d.Verdict != None {
@@ -50,6 +47,9 @@ type round struct {
 	kind     *kind
 	narrow   *narrow // the jobs that the pull takes alone; nil: all
 	decision *Decision
+	offered  *resource.Offer // what it has for claims; nil: it was not asked for yet
+	guests   []*buffer       // whose jobs claims bind to the node, and that the slot can run
+	entered  []int           // leaves that contend for these alone
 }
 
 // mostRounds bounds how often a decision asks again those whom resources keep back.
@@ -58,7 +58,7 @@ const mostRounds = 4
 func (r *round) decide() (choice, Verdict) {
 	r.settle()
 	r.supplies.askAgain()
-	c, full := r.kinds.kindOf(r.pull, r.queue, r.left)
+	c, full := r.kinds.kindOf(r)
 	if r.kind = c; full.Gate != "" {
 		r.decision.Lacked = full
 	}
@@ -66,6 +66,8 @@ func (r *round) decide() (choice, Verdict) {
 		return r.decideAmong()
 	}
 	c.ask()
+	r.meet()
+	defer r.leave()
 	offered := r.queue.pool.round(r.left.Offered(r.queue.Queue, r.most))
 	var passed []due
 	for asked := 0; ; {
@@ -143,10 +145,36 @@ func (r *round) note(first due, offered shares.Units, contenders *shares.Contend
 
 // granted is the entry of a choice, the nth of the pull.
 func (r *round) granted(found choice, n int) entry.Granted {
-	key := found.buffer.Key()
+	key := found.buffer.log()
 	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: nonce(r.pull.Nonce, n), Task: found.job.Task, Share: key.Share,
 		Shape: key.Shape, Place: found.job.Place, Queue: r.queue.ID, Units: shares.Units(int64(found.buffer.shape.need.Cores) * r.queue.CorePowerMilli),
 		Pilot: r.pull.Pilot, Node: r.pull.Node, Request: r.pull.Request}
+}
+
+// give grants a choice to a pull, its nth job. offer is what the claims of the job may take.
+func (r *round) give(p *Pull, found choice, n int, offer resource.Offer) {
+	g := r.granted(found, n)
+	if found.buffer.shape.base != nil {
+		if devices, _, _ := r.claims.Pick(g.Job, offer); len(devices) > 0 {
+			r.emit(entry.Took{Job: g.Job, Devices: devices})
+		}
+	}
+	r.emit(g)
+}
+
+// emit applies an entry that was decided.
+func (r *round) emit(e entry.Entry) {
+	var err error
+	switch e := e.(type) {
+	case entry.Granted:
+		err = r.grant(e)
+	default:
+		err = r.claim(e)
+	}
+	if err != nil {
+		panic("the machine decides what cannot be: " + err.Error())
+	}
+	r.decision.Entries = append(r.decision.Entries, e)
 }
 
 // nonce is the nth secret of a seed (splitmix64).

@@ -16,11 +16,13 @@ func (m *Machine) Digest() [32]byte {
 	d := digest{sha256.New()}
 	d.add(m.seq, m.id, m.now, m.site.file.Number, m.site.at, m.site.targets, slices.Sorted(maps.Keys(m.polled)), m.elders.newest, m.elders.upTo)
 	for _, id := range slices.Sorted(maps.Keys(m.words.shapes)) {
-		d.add(id, m.words.shapes[id].full)
+		if id > 0 {
+			d.add(id, m.words.shapes[id].full)
+		}
 	}
-	for b := range m.ready.Buffers() {
-		if had := m.buffers[b.Key()]; b.Count() > 0 || had.expected > 0 {
-			d.add(b.Key(), b.Count(), had.expected)
+	for _, b := range m.inOrder() {
+		if b.Count() > 0 || b.expected > 0 {
+			d.add(b.log(), b.shape.sort.Text(), b.Count(), b.expected)
 		}
 		for r := range b.Ranges() {
 			user, _ := m.ready.User(r.Task)
@@ -33,6 +35,7 @@ func (m *Machine) Digest() [32]byte {
 	}
 	d.held(m.state)
 	d.order(m.state)
+	m.claims.Digest(d.add)
 	return [32]byte(d.Sum(nil))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -24,7 +25,11 @@ func (s *state) grant(e entry.Granted) error {
 	if l := s.leases.by[e.Job]; l != nil {
 		return fmt.Errorf("granted: job %d has attempt %d already", e.Job, l.attempt)
 	}
-	key := ready.Key{Share: e.Share, Shape: e.Shape}
+	log, party := ready.Key{Share: e.Share, Shape: e.Shape}, s.claims.Of(e.Job)
+	if s.words.shapes[e.Shape] == nil {
+		return fmt.Errorf("granted: shape %d is not known", e.Shape)
+	}
+	key := s.keyOf(log, party)
 	b := s.buffers[key]
 	if b == nil {
 		return fmt.Errorf("granted: job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
@@ -40,17 +45,29 @@ func (s *state) grant(e entry.Granted) error {
 		}
 		return fmt.Errorf("granted: job %d is ready as attempt %d of task %d, not %d of %d", e.Job, r.Attempt, r.Task, e.Attempt, e.Task)
 	}
+	fx, err := s.claims.Granted(gate.Grant{Job: e.Job, Place: s.place(e.Queue, e.Node), Queue: e.Queue, Share: e.Share})
+	if err != nil {
+		if back := s.ready.Put(key, user, r); back != nil {
+			return back
+		}
+		return fmt.Errorf("granted: job %d: %w", e.Job, err)
+	}
+	if party != nil {
+		party.Count(log, -1)
+	}
 	s.leases.add(e, user)
 	q := s.site.queues[e.Queue]
 	if q != nil && b.leaf >= 0 {
 		s.served.serve(b, q.pool)
 	}
-	s.hold(key, e.Queue, 1, e.Units) // before what waits: a resource is told while the job still counts as one that does
+	s.hold(log, e.Queue, 1, e.Units) // before what waits: a resource is told while the job still counts as one that does
+	s.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
 		s.supplies.tookUnits(b, q)
 		q.pool.granted(b.leaf, e.Units)
 	}
+	s.turn(fx)
 	return nil
 }
 
@@ -60,21 +77,25 @@ func (s *state) end(e entry.Ended) error {
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
-	key := ready.Key{Share: l.share, Shape: l.shape}
-	b, err := s.buffer(key)
-	if err != nil {
-		return fmt.Errorf("ended: %w", err)
-	}
+	log, party := ready.Key{Share: l.share, Shape: l.shape}, s.claims.Of(e.Job)
+	back := ready.Range{Place: l.place, Low: e.Job, High: e.Job, Task: l.task, Attempt: l.attempt + 1}
 	if e.Next == entry.Again {
-		back := ready.Range{Place: l.place, Low: e.Job, High: e.Job, Task: l.task, Attempt: l.attempt + 1}
-		if err := s.ready.Put(key, l.user.text, back); err != nil {
+		if err := s.ready.Clash(s.keyOf(log, party), back); err != nil {
 			return fmt.Errorf("ended: %w", err)
 		}
 	}
+	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: e.Next != entry.Over})
+	if err != nil {
+		return fmt.Errorf("ended: %w", err)
+	}
+	user := l.user.text
 	s.leases.drop(e.Job, l)
-	s.hold(key, l.queue, -1, -l.units)
+	s.hold(log, l.queue, -1, -l.units)
+	s.turn(fx)
 	if e.Next == entry.Again {
-		s.changed(b, false)
+		if err := s.putReady(log, party, user, back, false); err != nil {
+			return fmt.Errorf("ended: %w", err)
+		}
 	}
 	s.eased++
 	return nil
@@ -94,6 +115,7 @@ func (s *state) recharge(e entry.Recharged) error {
 			s.hold(from, l.queue, -1, -l.units)
 			s.hold(to, l.queue, 1, l.units)
 		}
+		s.turn(s.claims.Recharged(job, e.Share))
 	}
 	s.eased++
 	return nil

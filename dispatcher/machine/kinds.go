@@ -55,14 +55,14 @@ func (b bits) key(to []byte) []byte {
 
 // kindOf is the kind of a slot: what may run there, has room, and that queue and pool admit. Where one of these two limits
 // stands in the way of jobs that are ready it is the refusal.
-func (k *kinds) kindOf(p *Pull, q *queue, left job.Room) (c *kind, refusal Refusal) {
-	s := k.state
+func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
+	s, p, q, left := k.state, r.pull, r.queue, r.left
 	in := k.scratch.shapes[:0]
 	for range (len(s.words.byAt) + 63) / 64 {
 		in = append(in, 0)
 	}
 	for _, o := range k.outlinesFor(p, q) {
-		if !left.Fits(o.need) || !p.Only.Takes(o.need.Label) {
+		if !left.Fits(o.need) || !p.Only.Takes(o.need.Label) || o.need.Claims != nil && !o.need.Claims.MetBy(r.offer()) {
 			continue
 		}
 		if l, units := q.full(o); l != nil {
@@ -97,12 +97,7 @@ func (k *kinds) outlinesFor(p *Pull, q *queue) []*outline {
 	if len(p.Slot.Labels) == 0 {
 		return q.outlines
 	}
-	labels := map[string]string{}
-	for _, of := range [2]map[string]string{q.Labels, p.Slot.Labels} {
-		for name, value := range of {
-			labels[name] = value
-		}
-	}
+	labels := p.labels(q)
 	var fit []*outline
 	for _, o := range s.words.byAt {
 		if job.Fits(o.need, q.Queue, labels) == "" {

@@ -21,6 +21,7 @@ type Machine struct {
 // Config is how long things take that the log does not say.
 type Config struct {
 	LocalWait time.Duration // jobs that prefer to be near their inputs come last elsewhere for it
+	GangHold  time.Duration // slots of a node are held for a gang for it; 0: resource.DefaultGangHold
 	Making    time.Duration // pulls wait for jobs to be made while nobody makes any; for those of one share five times as long
 }
 
@@ -59,12 +60,17 @@ func (m *Machine) Apply(e entry.Entry) error {
 			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
 		}
 		m.adopt(*e.Site, m.site.targets)
+		err = m.claim(e)
 	case entry.Bounded:
 		m.adopt(m.site.file, e.Targets)
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Tick:
-		m.tick(e)
+		if m.tick(e) {
+			err = m.claim(e)
+		}
+	case entry.Claimed, entry.Unclaimed, entry.Joined, entry.Dropped, entry.Took:
+		err = m.claim(e)
 	case entry.Leader:
 	default:
 		err = fmt.Errorf("%T: this version has no such entry", e)
@@ -132,6 +138,7 @@ type Pull struct {
 	Nonce    int64     // seed of the secrets of its leases
 	Until    time.Time // when its wait is over, by the clock of At
 	Contests bool      // the decision says who came second
+	Beside   []*Pull   // that wait at the same queue and node, the oldest first: a gang may start in all of them at once
 	At       time.Time // the caller's clock; zero: that of the last Tick
 }
 
@@ -143,6 +150,7 @@ const (
 	None   Verdict = iota // no job that the slot may run is ready
 	Given                 // at least one job was granted
 	Unmade                // the jobs that come first are still to be made
+	Held                  // a gang holds the slot until more of its node ask for jobs, up to Decision.Until
 )
 
 // Decision is what a pull gets. Entries are applied already; their order is that in which they were decided.
@@ -152,6 +160,8 @@ type Decision struct {
 	Lacked   Refusal   // what kept jobs back from a pull that got none
 	Passed   int       // leaves whose jobs are not made yet and were not waited for
 	Contests []Contest // of the grants, where the pull asks for them
+	To       []int     // by entry: whose it is, 0 of the pull, i of Pull.Beside[i-1]. nil: all are the pull's
+	Until    time.Time // of Held: when the slot is for others
 }
 
 // Contest is the choice of a grant beside the one that would have been made without its leaf. Leaves are nodes of Site's tree.
@@ -185,6 +195,7 @@ const (
 	GateReserved Gate = "resource_reserved"
 	GatePart     Gate = "resource_allowance"
 	GateIO       Gate = "resource_io"
+	GateGang     Gate = "gang_hold" // slots of the node are held for a gang
 )
 
 // gateOfRule is the gate at which a rule of a resource keeps a job back.

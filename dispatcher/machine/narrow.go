@@ -44,7 +44,7 @@ func (r *round) narrowOf(p *Pull) *narrow {
 	}
 	n := &narrow{leaves: map[int][]first{}}
 	for key, job := range best {
-		if b := r.buffers[key]; b.leaf >= 0 && r.kind.runs(b.shape.outline) && r.kind.policy.admits(b.leaf) {
+		if b := r.buffers[key]; r.takes(b) {
 			n.leaves[b.leaf] = append(n.leaves[b.leaf], first{b, job})
 		}
 	}
@@ -53,6 +53,14 @@ func (r *round) narrowOf(p *Pull) *narrow {
 		r.queue.pool.book.Contend(&n.set, leaf, true)
 	}
 	return n
+}
+
+// takes says whether the slot can run the jobs of a buffer, whatever its leaf.
+func (r *round) takes(b *buffer) bool {
+	if b.shape.guest {
+		return !b.shape.need.Claims.Starts() && b.shape.sort.Need.Place() == r.offer().Place && r.runs(b)
+	}
+	return b.leaf >= 0 && b.opened && r.kind.runs(b.shape.outline) && r.kind.policy.admits(b.leaf)
 }
 
 // decideAmong is decide for a pull that takes the jobs of a task or user alone.

@@ -158,6 +158,16 @@ func (sp *supplies) poll(e entry.Polled) {
 			sp.pollFor(b, q, e.Is)
 		}
 	}
+	for _, o := range q.guests {
+		o.polled += d
+		for _, sh := range o.shapes {
+			for _, b := range sh.own {
+				if b.leaf >= 0 {
+					sp.pollFor(b, q, e.Is)
+				}
+			}
+		}
+	}
 }
 
 // pollFor brings up to date what one buffer wants at a queue at which pilots pull, or no more.

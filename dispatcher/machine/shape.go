@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -16,14 +17,19 @@ type words struct {
 	shapes   map[int32]*shape
 	outlines map[string]*outline // by their requirements
 	byAt     []*outline          // by outline.at
+	guests   []*outline          // the others
+	variants map[variantKey]*shape
+	bySort   map[string][]*shape // variants, by the text of the sort
+	last     int32               // of the numbers of variants: they fall
 	plain    map[string]*shape   // that name no user, by their requirements
 }
 
 func newWords(s *state) *words {
-	return &words{state: s, shapes: map[int32]*shape{}, outlines: map[string]*outline{}, plain: map[string]*shape{}}
+	return &words{state: s, shapes: map[int32]*shape{}, outlines: map[string]*outline{}, plain: map[string]*shape{},
+		variants: map[variantKey]*shape{}, bySort: map[string][]*shape{}}
 }
 
-// shape is a set of requirements, with what the present site makes of it.
+// shape is a set of requirements, with what the present site makes of it: one of the log, or a variant of one.
 type shape struct {
 	*outline
 	id     int32
@@ -36,12 +42,17 @@ type shape struct {
 	unknown bool // it asks for what the site does not have
 	byQueue bool // it asks for something of which every queue has units of its own
 	unsplit bool // nothing that it asks for is split over sharing IDs
+
+	base *shape     // whose jobs these are, see variant; nil: it is a shape of the log
+	sort *gate.Sort // what their claims ask of a slot now; nil: nothing
+	own  []*buffer
 }
 
 // outline is what shapes have in common that differ in resources, sharing ID and user only: all that says which slots may
 // run their jobs. There are few of them; of shapes there may be as many as users.
 type outline struct {
-	at      int              // its number here, without gaps
+	at      int              // its number here, without gaps; of guests a number that no kind has
+	guest   bool             // no kind runs it: its jobs are bound to a node, or start as a gang
 	need    job.Requirements // without resources, sharing ID and user
 	class   string           // see job.Class
 	classAt int              // in job.Classes
@@ -49,7 +60,7 @@ type outline struct {
 	remote  []bool           // of them, those that it prefers not to; nil: it does not matter
 	power   map[*pool]shares.Units
 	shapes  []*shape  // that are headed
-	buffers []*buffer // on a leaf of the present tree
+	buffers []*buffer // on a leaf of the present tree; not of guests
 	polled  int       // its queues at which pilots pull
 }
 
@@ -59,7 +70,7 @@ func (s *state) know(e entry.Shaped) error {
 		return fmt.Errorf("shape %d is known", e.Shape)
 	}
 	if e.Need.Claims != nil {
-		return fmt.Errorf("shape %d has claims: this machine does not know them yet", e.Shape)
+		return fmt.Errorf("shape %d has claims: what these ask for follows from the claims", e.Shape)
 	}
 	if e.Need.Cores < 1 {
 		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
@@ -87,10 +98,15 @@ func (ws *words) outlineOf(need job.Requirements) *outline {
 	key := keyOf(need)
 	o := ws.outlines[key]
 	if o == nil {
-		o = &outline{at: len(ws.byAt), need: need, class: job.Class(need)}
+		o = &outline{at: len(ws.byAt), need: need, class: job.Class(need), guest: need.Claims != nil && (need.Claims.Queue != "" || need.Claims.Gang > 0)}
 		o.classAt = slices.Index(job.Classes, o.class)
 		ws.outlines[key] = o
-		ws.byAt = append(ws.byAt, o)
+		if o.guest {
+			o.at = unnumbered
+			ws.guests = append(ws.guests, o)
+		} else {
+			ws.byAt = append(ws.byAt, o)
+		}
 		ws.place(o)
 	}
 	return o
@@ -103,13 +119,17 @@ func (ws *words) place(o *outline) {
 	o.queues, o.power, o.remote = make([]bool, len(v.Queues)), map[*pool]shares.Units{}, prefersElsewhere(o.need, v.Queues)
 	o.buffers, o.polled = nil, 0
 	for i, q := range v.Queues {
-		if !job.RunsAt(o.need, q) {
+		if c := o.need.Claims; !job.RunsAt(o.need, q) || c != nil && (c.Missing || c.Queue != "" && c.Queue != q.Name) {
 			continue
 		}
 		o.queues[i] = true
 		e := s.site.queues[q.ID]
 		o.power[e.pool] = max(o.power[e.pool], shares.Units(q.CorePowerMilli))
-		e.outlines = append(e.outlines, o)
+		if o.guest {
+			e.guests = append(e.guests, o)
+		} else {
+			e.outlines = append(e.outlines, o)
+		}
 		if s.polled[q.ID] {
 			o.polled++
 		}

@@ -32,6 +32,7 @@ type queue struct {
 	targets   []*target
 	floors    []*target
 	outlines  []*outline // of jobs that may run here
+	guests    []*outline // the same, of guests
 	heldCores int64
 	heldJobs  int64
 }

@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,6 +22,7 @@ type state struct {
 	held    map[shares.ShareID]map[heldKey]*heldCount
 	polled  map[shares.QueueID]bool
 	served  *servings
+	claims  *gate.Claims
 	elders  elders
 
 	// Worked out, or soft.
@@ -27,6 +30,9 @@ type state struct {
 	dirty    []int  // leaves whose want must be computed before the next decision
 	kinds    *kinds
 	supplies *supplies
+	bays     map[resource.Place]*bay // ready jobs that claims bind to a node
+	gangs    gangs
+	spent    []*buffer // of sorts of claims, that have no job any more
 	making   making
 	moment   time.Time // of the present decision
 	eased    uint64
@@ -35,18 +41,18 @@ type state struct {
 
 func newState(c Config) *state {
 	s := &state{ready: ready.NewSet(), buffers: map[ready.Key]*buffer{}, leases: newLeases(), held: map[shares.ShareID]map[heldKey]*heldCount{},
-		polled: map[shares.QueueID]bool{}, making: making{pause: c.Making}, settings: c}
+		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c}
+	s.gangs = gangs{open: map[*buffer]struct{}{}, nodes: gate.NewNodes(c.GangHold)}
 	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &servings{state: s}, &supplies{state: s}
 	return s
 }
 
 // leaf is the part of a tree's leaf that depends on queues and shapes.
 type leaf struct {
-	buffers []*buffer
-	groups  []*group // of them, by outline
-	users   *users   // nil: jobs are given by place and age alone
-	dirty   bool
-	reach   map[*pool]*reach
+	groups []*group // by outline
+	users  *users   // nil: jobs are given by place and age alone
+	dirty  bool
+	reach  map[*pool]*reach
 }
 
 // touch marks a leaf whose want has changed; reach too when the set of its active shapes may have.
@@ -75,10 +81,10 @@ func (s *state) settle() {
 	s.dirty = s.dirty[:0]
 }
 
-// tick lets time pass. The clock of a log never falls.
-func (s *state) tick(e entry.Tick) {
+// tick lets time pass, if it is later. The clock of a log never falls.
+func (s *state) tick(e entry.Tick) (later bool) {
 	if !e.Now.After(s.now) {
-		return
+		return false
 	}
 	s.remember(e)
 	s.now = e.Now
@@ -87,4 +93,5 @@ func (s *state) tick(e entry.Tick) {
 	if s.site.due(s.now) {
 		s.adopt(s.site.file, s.site.targets)
 	}
+	return true
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
@@ -98,8 +100,8 @@ func (sp *supplies) adoptSupplies() {
 		}
 		sp.families[r.Name] = f
 	}
-	for _, o := range s.words.byAt {
-		for _, sh := range o.shapes {
+	for _, sh := range s.words.shapes {
+		if sh.headed {
 			sp.resolve(sh)
 		}
 	}
@@ -196,14 +198,55 @@ func (sp *supplies) holdResources(q *queue, by ready.Key, jobs int64) {
 	}
 }
 
+// charge counts units that a claim takes or gives back.
+func (sp *supplies) charge(c gate.Charge) {
+	s := sp.state
+	q := s.site.queues[c.Queue]
+	if q == nil {
+		return
+	}
+	by := int64(1)
+	if c.Back {
+		by = -1
+	}
+	payer := &shape{outline: &outline{need: job.Requirements{Label: c.Payer.Label}}, full: job.Requirements{SharingID: c.Payer.SharingID}}
+	for _, a := range asksOf(c.Units) {
+		of, ok := s.site.version.Resource(a.ref)
+		if !ok {
+			continue
+		}
+		a.of = &of
+		sup, id := sp.supplyAt(&a, q), sp.sharingID(&of, payer, c.Share)
+		sup.book.Hold(id, by*a.units)
+		sup.moved(id)
+		if c.Back {
+			sup.ease()
+		}
+	}
+}
+
+// recountCosts brings up to date what jobs want whose claims are to hold units.
+func (sp *supplies) recountCosts() {
+	for _, list := range sp.state.words.bySort {
+		for _, sh := range list {
+			if len(sh.sort.Need.Resources) > 0 {
+				for _, b := range sh.own {
+					sp.recountWanted(b, false)
+				}
+			}
+		}
+	}
+}
+
 // recountWanted brings what a buffer's sharing IDs want up to date after its ready jobs have changed: of those that a queue
 // could run at which pilots pull. A grant does not ease anything: nobody may have more for it.
 func (sp *supplies) recountWanted(b *buffer, granted bool) {
 	if b.shape.asks == nil {
 		return
 	}
+	s := sp.state
 	n := b.Count()
-	if b.leaf < 0 {
+	if n = s.claims.Starts(b.shape.sort, n); b.leaf < 0 || b.shape.sort.Full() {
 		n = 0
 	}
 	if n != b.asked {

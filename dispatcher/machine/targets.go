@@ -161,7 +161,7 @@ func (r *round) offersTo(d due) bool {
 	}
 	return slices.ContainsFunc(r.leaves[d.leaf].groups, func(g *group) bool {
 		return d.takes(g.outline) && r.kind.runs(g.outline) && r.kind.has(g)
-	})
+	}) || slices.ContainsFunc(r.guests, func(b *buffer) bool { return b.leaf == d.leaf && b.opened && d.takes(b.shape.outline) })
 }
 
 // owed is what leaves of a pool may take before all others: units that were reclaimed for them by comparing leaves with

@@ -76,6 +76,11 @@ func (s *state) made(b *buffer, n int64) {
 
 // plainOf is the buffer whose number of jobs to be made a buffer's jobs are part of: generators know no users.
 func (s *state) plainOf(b *buffer) *buffer {
+	if b.shape.base != nil {
+		if b = s.buffers[b.log()]; b == nil {
+			return nil
+		}
+	}
 	if b.shape.plain == "" {
 		return b
 	}

@@ -75,7 +75,9 @@ func (sv *servings) hangUser(b *buffer) {
 	b.user = nil
 	if us := s.leaves[b.leaf].users; us != nil {
 		b.user = us.of(b.shape.full.User)
-		b.user.buffers = append(b.user.buffers, b)
+		if !b.shape.guest {
+			b.user.buffers = append(b.user.buffers, b)
+		}
 	}
 }
 

@@ -1,0 +1,230 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Effects are what follows from an entry for ready jobs and units.
+type Effects struct {
+	Moved   []Moved  // parties whose sort is another, in the order in which they were made
+	Turned  []*Sort  // sorts that are full from now on, or are so no more
+	Charges []Charge // to take and to give back
+	Costs   bool     // what pending claims are to hold has changed
+}
+
+// Moved is a party that had another sort.
+type Moved struct {
+	Party *Party
+	From  *Sort // it may be of no party any more
+}
+
+// Charge is units that a claim takes when it is bound, or gives back.
+type Charge struct {
+	Payer Payer
+	Share shares.ShareID
+	Queue shares.QueueID
+	Units map[string]int64
+	Back  bool
+}
+
+// change is what one entry does: its steps are made on the side, so that it can be refused.
+type change struct {
+	claims *Claims
+	steps  []step
+	over   []left
+	queue  shares.QueueID // at which claims are bound
+	fx     Effects
+}
+
+// step is what becomes of one claim.
+type step struct {
+	claim *claim
+	next  resource.Claim
+	fx    resource.ClaimEffects
+}
+
+// left is jobs of a party that are over.
+type left struct {
+	party *Party
+	jobs  int64
+}
+
+// now is a claim after the steps so far.
+func (ch *change) now(c *claim) resource.Claim {
+	for _, s := range slices.Backward(ch.steps) {
+		if s.claim == c {
+			return s.next
+		}
+	}
+	return c.Claim
+}
+
+func (ch *change) put(c *claim, next resource.Claim, fx resource.ClaimEffects) {
+	ch.steps = append(ch.steps, step{c, next, fx})
+}
+
+// step has something happen to a claim.
+func (ch *change) step(c *claim, e resource.ClaimEvent) error {
+	next, fx := ch.now(c).Step(e)
+	if fx.Refused != "" {
+		return fmt.Errorf("claim %d (%s) %s: %s", c.id, c.key, e.Verb, fx.Refused)
+	}
+	ch.put(c, next, fx)
+	return nil
+}
+
+// several is n steps of jobs that join or are dropped.
+func (ch *change) several(c *claim, verb resource.ClaimVerb, n int64) error {
+	was := ch.now(c)
+	if was.External || was.State == resource.ClaimReleased || was.State == resource.ClaimDraining {
+		return ch.step(c, resource.ClaimEvent{Verb: verb})
+	}
+	more := int(n) - 1
+	if verb == resource.Dropped {
+		if more = -more; was.Jobs-int(n) < was.Sharers {
+			return fmt.Errorf("claim %d (%s) %s: %s", c.id, c.key, verb, resource.ClaimNotHeld)
+		}
+	}
+	was.Jobs += more
+	next, fx := was.Step(resource.ClaimEvent{Verb: verb})
+	if fx.Refused != "" {
+		return fmt.Errorf("claim %d (%s) %s: %s", c.id, c.key, verb, fx.Refused)
+	}
+	ch.put(c, next, fx)
+	return nil
+}
+
+// left notes that jobs of a party are over.
+func (ch *change) left(p *Party, n int64) { ch.over = append(ch.over, left{p, n}) }
+
+// commit puts all steps in place.
+func (ch *change) commit() Effects {
+	again := map[*Party]struct{}{}
+	for _, s := range ch.steps {
+		ch.place(s, again)
+	}
+	for _, o := range ch.over {
+		if o.party.jobs -= o.jobs; o.party.jobs == 0 {
+			delete(again, o.party)
+			ch.claims.forgetParty(o.party)
+		}
+	}
+	for _, p := range sorted(again) {
+		from := p.sort
+		if p.sort = ch.claims.sortOf(p); p.sort != from {
+			ch.fx.Moved = append(ch.fx.Moved, Moved{p, from})
+		}
+		ch.claims.release(from)
+	}
+	for _, s := range ch.steps {
+		ch.claims.forgetClaim(s.claim)
+	}
+	return ch.fx
+}
+
+// place puts one step in place; again learns which parties may have another sort for it.
+func (ch *change) place(s step, again map[*Party]struct{}) {
+	cs, c := ch.claims, s.claim
+	was, full := c.Claim, c.full()
+	cs.expect(c, -1)
+	c.Claim = s.next
+	if c.State == resource.ClaimBound && was.State != resource.ClaimBound {
+		c.queue = ch.queue
+	}
+	if c.State == resource.ClaimReleased || c.State == resource.ClaimDraining {
+		c.unmade = 0
+	}
+	cs.expect(c, 1)
+	cs.take(c, was)
+	if c.Missing && !c.External && c.State == resource.ClaimPending {
+		cs.missing[c.id] = c
+	} else {
+		delete(cs.missing, c.id)
+	}
+	if !s.fx.Look.IsZero() {
+		cs.linger.look(c.id, s.fx.Look)
+	}
+	for back, charge := range map[bool]*resource.Charge{false: s.fx.Charged, true: s.fx.Refund} {
+		if charge != nil && len(charge.Units) > 0 {
+			ch.fx.Charges = append(ch.fx.Charges, Charge{c.payer, charge.Payer.Leaf, c.queue, charge.Units, back})
+		}
+	}
+	if was.State != c.State || was.Missing != c.Missing || was.Place != c.Place || was.Template.Name != c.Template.Name {
+		ch.fx.Costs = ch.fx.Costs || len(c.Template.Resources) > 0
+		maps.Copy(again, c.parties)
+		return
+	}
+	if full != c.full() {
+		for sort := range c.sorts {
+			ch.fx.Turned = append(ch.fx.Turned, sort)
+		}
+	}
+}
+
+// take follows which devices a claim has.
+func (cs *Claims) take(c *claim, was resource.Claim) {
+	for _, id := range was.Devices {
+		if of := cs.taken[was.Place]; of[id] == c.id {
+			if delete(of, id); len(of) == 0 {
+				delete(cs.taken, was.Place)
+			}
+		}
+	}
+	for _, id := range c.Devices {
+		of := cs.taken[c.Place]
+		if of == nil {
+			of = map[string]int64{}
+			cs.taken[c.Place] = of
+		}
+		of[id] = c.id
+	}
+}
+
+// expect counts what a claim is to hold when it is bound, by 1 or −1.
+func (cs *Claims) expect(c *claim, by int64) {
+	if c.State != resource.ClaimPending || c.Missing || c.External || len(c.Template.Resources) == 0 {
+		return
+	}
+	of := cs.costs[c.payer]
+	if of == nil {
+		of = map[string]int64{}
+		cs.costs[c.payer] = of
+	}
+	for ref, units := range c.Template.Resources {
+		if of[ref] += by * units; of[ref] == 0 {
+			delete(of, ref)
+		}
+	}
+	if len(of) == 0 {
+		delete(cs.costs, c.payer)
+	}
+}
+
+// forgetParty drops a party all of whose jobs are over.
+func (cs *Claims) forgetParty(p *Party) {
+	for _, s := range p.spans {
+		cs.held.drop(s.Low)
+	}
+	delete(cs.parties, p.key)
+	for _, c := range p.claims {
+		delete(c.parties, p)
+	}
+	cs.release(p.sort)
+	for _, c := range p.claims {
+		cs.forgetClaim(c)
+	}
+}
+
+// forgetClaim drops a claim that is over and of no party.
+func (cs *Claims) forgetClaim(c *claim) {
+	over := c.State == resource.ClaimReleased || c.External && c.deleted && c.Sharers == 0
+	if over && len(c.parties) == 0 && cs.by[c.id] == c {
+		delete(cs.by, c.id)
+		delete(cs.missing, c.id)
+	}
+}

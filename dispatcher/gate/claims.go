@@ -1,0 +1,325 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Claims are all claims that are not over, and the jobs that hold them. Make one with NewClaims.
+type Claims struct {
+	by      map[int64]*claim
+	parties map[string]*Party // by task and claims
+	nParty  int64             // parties that there were
+	held    *spans            // which jobs are of which party
+	sorts   map[string]*Sort
+	taken   map[resource.Place]map[string]int64 // devices, and the claim that has each
+	missing map[int64]*claim                    // that wait for a template of the site
+	linger  lingers
+	costs   map[Payer]map[string]int64 // units that pending claims are to hold
+	took    entry.Took                 // by the grant that follows
+	now     time.Time
+}
+
+// claim is a claim with who may hold it.
+type claim struct {
+	resource.Claim
+	id      int64
+	task    int64
+	key     string
+	payer   Payer
+	unmade  int            // jobs that share it and are still to be made
+	queue   shares.QueueID // at which it was bound
+	deleted bool           // people made it and have deleted it
+	parties map[*Party]struct{}
+	sorts   map[*Sort]struct{} // that are shut while it is full
+}
+
+// Payer is whom units of a claim are counted for, beside the share.
+type Payer struct{ SharingID, Label string }
+
+// Party is jobs of a task that hold the same claims.
+type Party struct {
+	Task   int64
+	Ready  []Ready // where ready ones are, see Count
+	claims []*claim
+	key    string
+	number int64
+	spans  []Span
+	jobs   int64 // that are not over
+	sort   *Sort
+}
+
+// Span is jobs with ids from Low to High.
+type Span struct{ Low, High int64 }
+
+// NewClaims has no claims.
+func NewClaims() *Claims {
+	return &Claims{by: map[int64]*claim{}, parties: map[string]*Party{}, held: newSpans(), sorts: map[string]*Sort{},
+		taken: map[resource.Place]map[string]int64{}, missing: map[int64]*claim{}, costs: map[Payer]map[string]int64{}}
+}
+
+// Any says whether there is a claim: where there is none jobs hold none.
+func (cs *Claims) Any() bool { return len(cs.by) > 0 }
+
+// Sort is what the claims of the party ask of a slot now.
+func (p *Party) Sort() *Sort { return p.sort }
+
+// Spans are the ids of its jobs, those that are over among them.
+func (p *Party) Spans() []Span { return p.spans }
+
+// Apply follows an entry that is about claims alone. queue names the queues of the site.
+func (cs *Claims) Apply(e entry.Entry, queue func(shares.QueueID) string) (Effects, error) {
+	ch := change{claims: cs}
+	var err error
+	switch e := e.(type) {
+	case entry.Claimed:
+		err = cs.make(&ch, e, queue(e.Queue))
+	case entry.Unclaimed:
+		err = cs.unclaim(&ch, e.Claim)
+	case entry.Joined:
+		err = cs.join(&ch, e)
+	case entry.Dropped:
+		err = cs.drop(&ch, e)
+	case entry.Took:
+		cs.took = e
+	case entry.Tick:
+		err = cs.tick(&ch, e.Now)
+	case entry.Adopted:
+		err = cs.adopt(&ch, e.Site.ClaimTemplates)
+	}
+	if err != nil {
+		return Effects{}, err
+	}
+	return ch.commit(), nil
+}
+
+// make adds a claim, or puts one that people made anew at its place.
+func (cs *Claims) make(ch *change, e entry.Claimed, queue string) error {
+	at := resource.Place{Queue: queue, Node: e.Node}
+	old := cs.by[e.Claim]
+	if old != nil && !(old.External && e.Outside() && (old.Missing || old.deleted && old.Sharers == 0)) {
+		return fmt.Errorf("claimed: claim %d is there", e.Claim)
+	}
+	if e.Outside() && !e.Missing {
+		for _, id := range e.Devices {
+			if of := cs.taken[at][id]; of != 0 {
+				return fmt.Errorf("claimed: claim %d has %s of node %s", of, id, e.Node)
+			}
+		}
+	}
+	c := old
+	if c == nil {
+		c = &claim{id: e.Claim, task: e.Task, key: e.Key, payer: Payer{e.SharingID, e.Label}, parties: map[*Party]struct{}{}}
+		cs.by[e.Claim] = c
+	}
+	var next resource.Claim
+	switch {
+	case e.Outside() && e.Missing:
+		next = resource.MissingClaim(e.Key, 0)
+		next.External = true
+	case e.Outside():
+		next = resource.OutsideClaim(at, slices.Clone(e.Devices), e.Template.MaxSharers)
+		next.Template.Name = e.Key
+	case e.Missing:
+		next, c.unmade = resource.MissingClaim(e.Template.Name, e.Jobs), e.Jobs
+	default:
+		next, c.unmade = resource.NewClaim(settled(e.Template), e.Jobs), e.Jobs
+	}
+	c.deleted = false
+	ch.put(c, next, resource.ClaimEffects{})
+	return nil
+}
+
+// settled is a template as claims have it: what is left of a gang has to start together again, so that its claim does not linger.
+func settled(t shares.ClaimTemplate) shares.ClaimTemplate {
+	if t.Gang {
+		t.Linger = 0
+	}
+	return t
+}
+
+// unclaim ends a claim: with its last sharer, or at once.
+func (cs *Claims) unclaim(ch *change, id int64) error {
+	c := cs.by[id]
+	switch {
+	case c == nil:
+		return fmt.Errorf("unclaimed: there is no claim %d", id)
+	case !c.External:
+		return ch.step(c, resource.ClaimEvent{Verb: resource.ScaledAway})
+	}
+	next := c.Claim
+	next.State, c.deleted = resource.ClaimDraining, true
+	ch.put(c, gone(next), resource.ClaimEffects{})
+	return nil
+}
+
+// gone is a claim that people deleted: when nobody holds it any more it is nowhere, until they make it anew.
+func gone(c resource.Claim) resource.Claim {
+	if c.Sharers == 0 {
+		next := resource.MissingClaim(c.Template.Name, 0)
+		next.External = true
+		return next
+	}
+	return c
+}
+
+// join has jobs hold claims from now on.
+func (cs *Claims) join(ch *change, e entry.Joined) error {
+	if e.High < e.Low || len(e.Claims) == 0 {
+		return fmt.Errorf("joined: jobs %d to %d of %d claims", e.Low, e.High, len(e.Claims))
+	}
+	if of := cs.held.meeting(e.Low, e.High); of != nil {
+		return fmt.Errorf("joined: jobs %d to %d hold claims already", of.low, of.high)
+	}
+	n := e.High - e.Low + 1
+	all := make([]*claim, len(e.Claims))
+	for i, id := range e.Claims {
+		c := cs.by[id]
+		switch {
+		case c == nil:
+			return fmt.Errorf("joined: there is no claim %d", id)
+		case slices.Contains(all[:i], c):
+			return fmt.Errorf("joined: claim %d is named twice", id)
+		case !e.More && !c.External && n > int64(c.unmade):
+			return fmt.Errorf("joined: claim %d is for %d jobs more, not %d", id, c.unmade, n)
+		}
+		all[i] = c
+		if e.More {
+			if err := ch.several(c, resource.Joined, n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range all {
+		if !e.More && !c.External {
+			c.unmade -= int(n)
+		}
+	}
+	p := cs.party(e.Task, all)
+	p.jobs += n
+	if k := len(p.spans) - 1; k >= 0 && p.spans[k].High+1 == e.Low {
+		cs.held.drop(p.spans[k].Low)
+		p.spans[k].High = e.High
+	} else {
+		p.spans = append(p.spans, Span{e.Low, e.High})
+	}
+	last := p.spans[len(p.spans)-1]
+	cs.held.add(last.Low, last.High, p)
+	return nil
+}
+
+// party finds or makes the one of jobs with such claims.
+func (cs *Claims) party(task int64, all []*claim) *Party {
+	key := strconv.AppendInt(nil, task, 36)
+	for _, c := range all {
+		key = strconv.AppendInt(append(key, ' '), c.id, 36)
+	}
+	p := cs.parties[string(key)]
+	if p == nil {
+		cs.nParty++
+		p = &Party{Task: task, claims: all, key: string(key), number: cs.nParty}
+		cs.parties[p.key] = p
+		for _, c := range all {
+			c.parties[p] = struct{}{}
+		}
+		p.sort = cs.sortOf(p)
+	}
+	return p
+}
+
+// drop counts jobs without a lease as over, or as not to be made.
+func (cs *Claims) drop(ch *change, e entry.Dropped) error {
+	if e.Claim != 0 {
+		c := cs.by[e.Claim]
+		if c == nil || c.External || e.Unmade < 1 || e.Unmade > c.unmade {
+			return fmt.Errorf("dropped: %d jobs of claim %d, which are not to be made", e.Unmade, e.Claim)
+		}
+		if err := ch.several(c, resource.Dropped, int64(e.Unmade)); err != nil {
+			return err
+		}
+		c.unmade -= e.Unmade
+		return nil
+	}
+	for part, p := range cs.Split(e.Low, e.High) {
+		if p == nil {
+			continue
+		}
+		n := part.High - part.Low + 1
+		if n > p.jobs {
+			return fmt.Errorf("dropped: jobs %d to %d: %d of them are left", part.Low, part.High, p.jobs)
+		}
+		for _, c := range p.claims {
+			if err := ch.several(c, resource.Dropped, n); err != nil {
+				return err
+			}
+		}
+		ch.left(p, n)
+	}
+	return nil
+}
+
+// adopt gives claims that wait for a template of the site the one that it has now. Claims that have one keep it.
+func (cs *Claims) adopt(ch *change, templates []shares.ClaimTemplate) error {
+	if len(cs.missing) == 0 {
+		return nil
+	}
+	for _, t := range templates {
+		for _, id := range slices.Sorted(maps.Keys(cs.missing)) {
+			if c := cs.missing[id]; c.Template.Name == t.Name {
+				if err := ch.step(c, resource.ClaimEvent{Verb: resource.TemplateSet, Template: settled(t)}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tick ends what has lingered long enough.
+func (cs *Claims) tick(ch *change, now time.Time) error {
+	cs.now = now
+	for _, id := range cs.linger.due(now) {
+		if c := cs.by[id]; c != nil {
+			if err := ch.step(c, resource.ClaimEvent{Verb: resource.LingerOver, At: now}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Split cuts a range of ids where the party of the jobs changes; a nil party: these jobs hold no claims.
+func (cs *Claims) Split(low, high int64) iter.Seq2[Span, *Party] {
+	return func(yield func(Span, *Party) bool) {
+		if len(cs.by) == 0 {
+			yield(Span{low, high}, nil)
+			return
+		}
+		cs.held.split(low, high, yield)
+	}
+}
+
+// Of is the party of a job; nil: it holds no claims.
+func (cs *Claims) Of(job int64) *Party {
+	if len(cs.by) == 0 {
+		return nil
+	}
+	if s := cs.held.with(job); s != nil {
+		return s.party
+	}
+	return nil
+}
+
+// sorted are parties in the order in which they were made.
+func sorted(parties map[*Party]struct{}) []*Party {
+	return slices.SortedFunc(maps.Keys(parties), func(a, b *Party) int { return cmp.Compare(a.number, b.number) })
+}

@@ -1,0 +1,114 @@
+package gate
+
+import (
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+)
+
+// Ready is how many jobs of a party are ready with a share and shape.
+type Ready struct {
+	Key  ready.Key
+	Jobs int64
+}
+
+// Count follows that jobs of the party are ready with a share and shape, or are so no more.
+func (p *Party) Count(key ready.Key, jobs int64) {
+	i := slices.IndexFunc(p.Ready, func(r Ready) bool { return r.Key == key })
+	if i < 0 {
+		p.Ready = append(p.Ready, Ready{Key: key})
+		i = len(p.Ready) - 1
+	}
+	if p.Ready[i].Jobs += jobs; p.Ready[i].Jobs == 0 {
+		p.Ready = slices.Delete(p.Ready, i, i+1)
+	}
+}
+
+// ready is how many of its jobs are ready.
+func (p *Party) ready() (n int64) {
+	for _, r := range p.Ready {
+		n += r.Jobs
+	}
+	return n
+}
+
+// Gang is the jobs of a pending claim that start together.
+type Gang struct {
+	Claim   int64
+	Parties []*Party
+	Lacks   string // why it cannot start anywhere yet; empty: it can
+}
+
+// GangOf is the gang of a job; false if it has none that waits to start.
+func (cs *Claims) GangOf(job int64) (g Gang, ok bool) {
+	p := cs.Of(job)
+	if p == nil {
+		return g, false
+	}
+	for _, c := range p.claims {
+		if c.State != resource.ClaimPending || !c.Template.Gang {
+			continue
+		}
+		g = Gang{Claim: c.id, Parties: sorted(c.parties)}
+		var n int64
+		for _, of := range g.Parties {
+			n += of.ready()
+			if of.sort.Waits() || of.sort.Full() {
+				g.Lacks = "claims of its jobs are elsewhere, full or missing"
+			}
+		}
+		switch {
+		case c.unmade > 0:
+			g.Lacks = "some of its jobs are still to be made"
+		case n < int64(c.Jobs):
+			g.Lacks = "some of its jobs are not ready"
+		}
+		return g, true
+	}
+	return g, false
+}
+
+// AdmitsGang are the devices that all claims of a gang would take of those that slots of a node offer, or why they do not admit it.
+func (cs *Claims) AdmitsGang(g Gang, o resource.Offer) (devices []string, reason resource.ClaimReason) {
+	var all []resource.Claim
+	var jobs []int
+	at := map[*claim]int{}
+	for _, p := range g.Parties {
+		for _, c := range p.claims {
+			i, seen := at[c]
+			if !seen {
+				i = len(all)
+				at[c], all, jobs = i, append(all, c.Claim), append(jobs, 0)
+			}
+			jobs[i] += int(p.ready())
+		}
+	}
+	for i, c := range all {
+		if most := c.Template.MaxSharers; most > 0 && c.Sharers+jobs[i] > most {
+			return nil, resource.ClaimFull
+		}
+	}
+	o.Devices = cs.Free(o.Place, o.Devices)
+	each, _, reason := resource.AdmitsAll(all, o)
+	return slices.Concat(each...), reason
+}
+
+// Pending are the units that the claims of a gang are to hold.
+func (g Gang) Pending() (units map[string]int64) {
+	seen := map[*claim]bool{}
+	for _, p := range g.Parties {
+		for _, c := range p.claims {
+			if c.State == resource.ClaimPending && !seen[c] {
+				seen[c] = true
+				for ref, n := range c.Template.Resources {
+					if units == nil {
+						units = map[string]int64{}
+					}
+					units[ref] += n
+				}
+			}
+		}
+	}
+	return units
+}

@@ -1,0 +1,144 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+)
+
+// bay is the ready jobs that claims bind to one node. They are guests of the decisions there: kinds of slots, which are of many
+// nodes, do not know them, and decisions elsewhere do not meet them.
+type bay struct{ buffers []*buffer }
+
+// follow has a buffer of guests met by the decisions that it is for while it has something to give.
+func (s *state) follow(b *buffer) {
+	if !b.shape.guest {
+		return
+	}
+	if !b.opened {
+		s.unfollow(b)
+		return
+	}
+	if b.shape.need.Claims.Starts() {
+		s.gangs.open[b] = struct{}{}
+		return
+	}
+	at := b.shape.sort.Need.Place()
+	of := s.bays[at]
+	if of == nil {
+		of = &bay{}
+		s.bays[at] = of
+	}
+	if !slices.Contains(of.buffers, b) {
+		of.buffers = append(of.buffers, b)
+	}
+}
+
+func (s *state) unfollow(b *buffer) {
+	if !b.shape.guest {
+		return
+	}
+	delete(s.gangs.open, b)
+	at := b.shape.sort.Need.Place()
+	of := s.bays[at]
+	if of == nil {
+		return
+	}
+	of.buffers = slices.DeleteFunc(of.buffers, func(o *buffer) bool { return o == b })
+	if len(of.buffers) == 0 {
+		delete(s.bays, at)
+	}
+}
+
+// offer is what the slot has for claims: its node, and the devices that no claim has.
+func (r *round) offer() resource.Offer {
+	if r.offered == nil {
+		at := resource.Place{Queue: r.queue.Name, Node: r.pull.Node}
+		r.offered = &resource.Offer{Place: at, Devices: r.claims.Free(at, r.pull.Devices)}
+	}
+	return *r.offered
+}
+
+// meet finds the guests that the slot may run and has their leaves contend for the time of the decision.
+func (r *round) meet() {
+	if r.pull.Node == "" || len(r.bays) == 0 {
+		return
+	}
+	of := r.bays[resource.Place{Queue: r.queue.Name, Node: r.pull.Node}]
+	if of == nil {
+		return
+	}
+	for _, b := range of.buffers {
+		if r.runs(b) {
+			r.guests = append(r.guests, b)
+			r.enter(b.leaf)
+		}
+	}
+}
+
+// enter has a leaf contend for the time of the decision.
+func (r *round) enter(leaf int) {
+	if c := r.kind; !c.pool.book.Contends(&c.leaves, leaf) {
+		c.contend(leaf, true)
+		r.entered = append(r.entered, leaf)
+	}
+}
+
+// leave ends what enter began.
+func (r *round) leave() {
+	for _, leaf := range r.entered {
+		r.kind.review(leaf)
+	}
+	r.entered = nil
+}
+
+// runs says whether the slot can run the jobs of a buffer of guests, as far as the slot goes.
+func (r *round) runs(b *buffer) bool {
+	o := b.shape.outline
+	switch {
+	case !b.opened, b.leaf < 0, !r.queue.policy.admits(b.leaf), !r.left.Fits(o.need), !r.pull.Only.Takes(o.need.Label):
+		return false
+	case len(r.pull.Slot.Labels) == 0 && !o.queues[r.queue.pos]:
+		return false
+	case len(r.pull.Slot.Labels) > 0 && job.Fits(o.need, r.queue.Queue, r.pull.labels(r.queue)) != "":
+		return false
+	case !b.shape.sort.Need.MetBy(r.offer()):
+		return false
+	}
+	if l, units := r.queue.full(o); l != nil {
+		r.decision.Lacked = l.refuses(units)
+		return false
+	}
+	return true
+}
+
+// bestGuest is best of the guests of a leaf. What keeps them back does not keep the leaf out of a kind.
+func (r *round) bestGuest(d due, found *choice) {
+	var in obstacle
+	for _, b := range r.guests {
+		if b.leaf != d.leaf || !b.opened || !d.takes(b.shape.outline) || !r.admitted(d.leaf, b.shape.outline, &in) {
+			continue
+		}
+		if no := r.short(b); no.stands() {
+			in.keep(no.by.why)
+			continue
+		}
+		first, _ := b.First()
+		found.meet(r.choice(b, first), r.leafOrder(d.leaf))
+	}
+	if found.buffer == nil && in.stands() {
+		r.decision.Lacked = in.refusal(r.site.version.Tree)
+	}
+}
+
+// labels are those of the queue with those of the slot over them.
+func (p *Pull) labels(q *queue) map[string]string {
+	labels := map[string]string{}
+	for _, of := range [2]map[string]string{q.Labels, p.Slot.Labels} {
+		for name, value := range of {
+			labels[name] = value
+		}
+	}
+	return labels
+}

@@ -1,0 +1,223 @@
+package machine
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Jobs that hold claims are ready with a variant of their shape: the requirements of the log and what the claims ask of a slot
+// now (gate.Sort). All of a decision takes variants for shapes like others. Variants are never in the log.
+
+type variantKey struct {
+	shape int32
+	sort  string
+}
+
+// unnumbered is a number of an outline that no kind has.
+const unnumbered = math.MaxInt32
+
+// variant finds or makes the shape of jobs whose claims ask something of a slot.
+func (ws *words) variant(id int32, sort *gate.Sort) int32 {
+	if !sort.Asks() {
+		return id
+	}
+	key := variantKey{id, sort.Text()}
+	if had := ws.variants[key]; had != nil {
+		had.sort = sort
+		return had.id
+	}
+	base := ws.shapes[id]
+	need, asks := base.full, sort.Need
+	if len(asks.Resources) > 0 {
+		need.Resources = maps.Clone(need.Resources)
+		if need.Resources == nil {
+			need.Resources = map[string]int64{}
+		}
+		for ref, units := range asks.Resources {
+			need.Resources[ref] += units
+		}
+		need.SharingID = cmp.Or(need.SharingID, sort.Payer.SharingID)
+	}
+	asks.Node, asks.Resources = "", nil
+	if asks.Queue != "" || asks.Apart || asks.Missing || asks.OnNode || asks.Devices != nil || asks.Gang > 0 {
+		need.Claims = &asks
+	}
+	ws.last--
+	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asks: asksOf(need.Resources), base: base, sort: sort, plain: base.plain}
+	if sh.headed = sh.asks != nil || need.User != "" || sort.Limited(); sh.headed {
+		sh.lot = lotOf(sh.asks)
+		if !sh.guest || sh.asks != nil {
+			sh.shapes = append(sh.shapes, sh)
+		}
+		ws.state.supplies.resolve(sh)
+	}
+	ws.shapes[sh.id], ws.variants[key] = sh, sh
+	ws.bySort[key.sort] = append(ws.bySort[key.sort], sh)
+	return sh.id
+}
+
+// passes says whether a shape goes with its last job: there may be one for every node, or for every claim.
+func (sh *shape) passes() bool { return sh.base != nil && (sh.guest || sh.sort.Limited()) }
+
+// outlinesAll are all outlines, those of guests too.
+func (ws *words) outlinesAll() iter.Seq[*outline] {
+	return func(yield func(*outline) bool) {
+		for _, list := range [2][]*outline{ws.byAt, ws.guests} {
+			for _, o := range list {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// log is the share and shape that the log knows the jobs of a buffer by.
+func (b *buffer) log() ready.Key {
+	if b.shape.base == nil {
+		return b.Key()
+	}
+	return ready.Key{Share: b.Key().Share, Shape: b.shape.base.id}
+}
+
+// keyOf is where jobs of a party are that are ready with a share and shape of the log; a nil party holds no claims.
+func (s *state) keyOf(log ready.Key, party *gate.Party) ready.Key {
+	if party != nil {
+		log.Shape = s.words.variant(log.Shape, party.Sort())
+	}
+	return log
+}
+
+// inOrder are all buffers, in an order that follows from the log.
+func (s *state) inOrder() []*buffer {
+	return slices.SortedFunc(maps.Values(s.buffers), func(a, b *buffer) int {
+		x, y := a.log(), b.log()
+		return cmp.Or(cmp.Compare(x.Share, y.Share), cmp.Compare(x.Shape, y.Shape), cmp.Compare(a.shape.sort.Text(), b.shape.sort.Text()))
+	})
+}
+
+// putReady makes jobs ready that hold the same claims. made: for the first time.
+func (s *state) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
+	b, err := s.buffer(s.keyOf(log, party))
+	if err != nil {
+		return err
+	}
+	if err := s.ready.Put(b.Key(), user, r); err != nil {
+		return err
+	}
+	if party != nil {
+		party.Count(log, r.Jobs())
+	}
+	if made {
+		s.made(b, r.Jobs())
+	}
+	s.changed(b, false)
+	return nil
+}
+
+// claim follows an entry about claims.
+func (s *state) claim(e entry.Entry) error {
+	fx, err := s.claims.Apply(e, func(id shares.QueueID) string { return s.place(id, "").Queue })
+	if err != nil {
+		return err
+	}
+	s.turn(fx)
+	return nil
+}
+
+// place is a node as claims know it.
+func (s *state) place(queue shares.QueueID, node string) resource.Place {
+	at := resource.Place{Node: node}
+	if q := s.site.queues[queue]; q != nil {
+		at.Queue = q.Name
+	}
+	return at
+}
+
+// turn follows what an entry has made of claims: ready jobs go to where they belong now, and units are charged.
+func (s *state) turn(fx gate.Effects) {
+	s.charge(&fx)
+	for _, m := range fx.Moved {
+		for _, r := range m.Party.Ready {
+			from := r.Key
+			from.Shape = s.words.variant(from.Shape, m.From)
+			s.move(m.Party, from, s.keyOf(r.Key, m.Party))
+		}
+	}
+	for _, sort := range fx.Turned {
+		for _, sh := range s.words.bySort[sort.Text()] {
+			for _, b := range sh.own {
+				s.supplies.recountWanted(b, false)
+				s.check(b)
+			}
+		}
+	}
+	if fx.Costs {
+		s.supplies.recountCosts()
+	}
+	if len(fx.Moved) > 0 || len(fx.Turned) > 0 {
+		s.eased++
+	}
+	s.sweep()
+}
+
+// charge counts the units that claims take or give back.
+func (s *state) charge(fx *gate.Effects) {
+	for _, c := range fx.Charges {
+		s.supplies.charge(c)
+	}
+	fx.Charges = nil
+}
+
+// move puts the ready jobs of a party from one buffer into another.
+func (s *state) move(p *gate.Party, from, to ready.Key) {
+	if from == to {
+		return
+	}
+	b, err := s.buffer(to)
+	if err != nil {
+		panic(err) // the variant was just made
+	}
+	for _, ids := range p.Spans() {
+		s.ready.Move(p.Task, from, to, ids.Low, ids.High)
+	}
+	s.changed(s.buffers[from], false)
+	s.changed(b, false)
+}
+
+// sweep drops the buffers that have no job any more whose shape goes with them.
+func (s *state) sweep() {
+	for _, b := range s.spent {
+		if s.buffers[b.Key()] != b || b.Count() > 0 {
+			continue
+		}
+		sh, same := b.shape, func(o *buffer) bool { return o == b }
+		sh.own, sh.buffers = slices.DeleteFunc(sh.own, same), slices.DeleteFunc(sh.buffers, same)
+		if b.user != nil {
+			b.user.buffers = slices.DeleteFunc(b.user.buffers, same)
+		}
+		s.unfollow(b)
+		s.ready.Forget(b.Key())
+		delete(s.buffers, b.Key())
+		if len(sh.own) > 0 {
+			continue
+		}
+		text, is := sh.sort.Text(), func(o *shape) bool { return o == sh }
+		sh.shapes = slices.DeleteFunc(sh.shapes, is)
+		delete(s.words.shapes, sh.id)
+		delete(s.words.variants, variantKey{sh.base.id, text})
+		if s.words.bySort[text] = slices.DeleteFunc(s.words.bySort[text], is); len(s.words.bySort[text]) == 0 {
+			delete(s.words.bySort, text)
+		}
+	}
+	s.spent = s.spent[:0]
+}
