@@ -191,6 +191,9 @@ func (s *state) setExpected(b *buffer, n int64) {
 
 // check notes whether a buffer has something to give, after anything about it has changed.
 func (s *state) check(b *buffer) {
+	if b.Count() == 0 && b.shape.passes() {
+		s.spent = append(s.spent, b)
+	}
 	if b.leaf < 0 {
 		b.opened = false
 		return
@@ -198,9 +201,6 @@ func (s *state) check(b *buffer) {
 	is, was := b.open(), b.opened
 	if b.opened = is; was && !is {
 		s.supplies.releaseBundles(b)
-	}
-	if b.Count() == 0 && b.shape.passes() {
-		s.spent = append(s.spent, b)
 	}
 	switch {
 	case b.shape.guest:

@@ -79,8 +79,8 @@ func (s *state) end(e entry.Ended) error {
 	}
 	log, party := ready.Key{Share: l.share, Shape: l.shape}, s.claims.Of(e.Job)
 	back := ready.Range{Place: l.place, Low: e.Job, High: e.Job, Task: l.task, Attempt: l.attempt + 1}
-	if e.Next == entry.Again {
-		if err := s.ready.Clash(s.keyOf(log, party), back); err != nil {
+	if e.Next == entry.Again && party == nil { // of jobs with claims it is known by then alone where they will be
+		if err := s.ready.Clash(log, back); err != nil {
 			return fmt.Errorf("ended: %w", err)
 		}
 	}

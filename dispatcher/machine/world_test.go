@@ -23,6 +23,10 @@ type world struct {
 	nextID   int64
 	seconds  int
 	log      []entry.Entry
+
+	claims    *claimed // nil: it is a world without claims
+	resources []shares.Resource
+	easy      bool // the site has no limits
 }
 
 var start = time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC)
@@ -50,6 +54,9 @@ func (w *world) apply(t *rapid.T, e entry.Entry) {
 		}
 	}
 	w.log = append(w.log, e)
+	if w.claims != nil {
+		w.follows(e)
+	}
 }
 
 func drawAmount(t *rapid.T, most int) shares.Amount {
@@ -93,6 +100,14 @@ func (w *world) adopt(t *rapid.T) {
 		}
 		specs = append(specs, s)
 	}
+	if w.easy {
+		for i := range specs {
+			specs[i].Plan = shares.DefaultPlan()
+			for k := range specs[i].Children {
+				specs[i].Children[k].Plan = shares.DefaultPlan()
+			}
+		}
+	}
 	tree, err := shares.Build(specs)
 	if err != nil {
 		t.Skip("not a tree: ", err)
@@ -105,7 +120,7 @@ func (w *world) adopt(t *rapid.T) {
 		}
 	}
 	tree.SetIDs(func(path string) shares.ShareID { return ids[path] })
-	v := shares.Version{Number: w.site.Number + 1, Tree: tree}
+	v := shares.Version{Number: w.site.Number + 1, Tree: tree, Resources: w.resources}
 	for i := range 3 {
 		q := shares.Queue{ID: shares.QueueID(i + 1), Name: fmt.Sprintf("q%d", i), Pool: []string{"main", "main", "side"}[i], State: shares.Online,
 			CorePowerMilli: rapid.SampledFrom([]int64{1000, 2000}).Draw(t, "power"), Cores: 8, MemoryMB: 16000}
@@ -123,7 +138,13 @@ func (w *world) adopt(t *rapid.T) {
 		if rapid.IntRange(0, 4).Draw(t, "deny") == 0 {
 			q.DenyShares = []string{"s0"}
 		}
+		if w.easy {
+			q.Slots, q.State, q.DenyShares = nil, shares.Online, nil
+		}
 		v.Queues = append(v.Queues, q)
+	}
+	if w.easy {
+		w.apply(t, entry.Bounded{})
 	}
 	w.site = v
 	w.apply(t, entry.Adopted{Number: v.Number, Site: &v})
