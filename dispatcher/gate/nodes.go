@@ -94,6 +94,16 @@ func (ns *Nodes) LetGo(claim int64) {
 	}
 }
 
+// Holds says whether slots of some node are held for a gang.
+func (ns *Nodes) Holds(claim int64) bool { return ns.holds[claim] != nil }
+
+// LetGoAt ends the hold for a gang at one node, if there is one.
+func (ns *Nodes) LetGoAt(at resource.Place, claim int64) {
+	if n := ns.holds[claim]; n != nil && n.place == at {
+		ns.LetGo(claim)
+	}
+}
+
 // Started ends what was held for a gang at a node, where it has started.
 func (ns *Nodes) Started(at resource.Place, claim int64) {
 	ns.LetGo(claim)

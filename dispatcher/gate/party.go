@@ -36,6 +36,7 @@ func (p *Party) ready() (n int64) {
 // Gang is the jobs of a pending claim that start together.
 type Gang struct {
 	Claim   int64
+	Task    int64
 	Parties []*Party
 	Lacks   string // why it cannot start anywhere yet; empty: it can
 }
@@ -47,26 +48,34 @@ func (cs *Claims) GangOf(job int64) (g Gang, ok bool) {
 		return g, false
 	}
 	for _, c := range p.claims {
-		if c.State != resource.ClaimPending || !c.Template.Gang {
-			continue
+		if g, ok = cs.Gang(c.id); ok {
+			return g, true
 		}
-		g = Gang{Claim: c.id, Parties: sorted(c.parties)}
-		var n int64
-		for _, of := range g.Parties {
-			n += of.ready()
-			if of.sort.Waits() || of.sort.Full() {
-				g.Lacks = "claims of its jobs are elsewhere, full or missing"
-			}
-		}
-		switch {
-		case c.unmade > 0:
-			g.Lacks = "some of its jobs are still to be made"
-		case n < int64(c.Jobs):
-			g.Lacks = "some of its jobs are not ready"
-		}
-		return g, true
 	}
 	return g, false
+}
+
+// Gang is that of a claim; false if it is over, or has started.
+func (cs *Claims) Gang(claim int64) (g Gang, ok bool) {
+	c := cs.by[claim]
+	if c == nil || c.State != resource.ClaimPending || !c.Template.Gang || c.Missing {
+		return g, false
+	}
+	g = Gang{Claim: c.id, Task: c.task, Parties: sorted(c.parties)}
+	var n int64
+	for _, of := range g.Parties {
+		n += of.ready()
+		if of.sort.Waits() || of.sort.Full() {
+			g.Lacks = "claims of its jobs are elsewhere, full or missing"
+		}
+	}
+	switch {
+	case c.unmade > 0:
+		g.Lacks = "some of its jobs are still to be made"
+	case n < int64(c.Jobs):
+		g.Lacks = "some of its jobs are not ready"
+	}
+	return g, true
 }
 
 // AdmitsGang are the devices that all claims of a gang would take of those that slots of a node offer, or why they do not admit it.

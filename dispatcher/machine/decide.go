@@ -18,18 +18,23 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 	}
 	most := max(1, p.Most)
 	left := job.RoomOf(p.Slot, q.Queue)
-	for n := 0; n < most; n++ {
-		r := round{state: m.state, pull: &p, queue: q, left: left, most: most - n, decision: &d}
+	nth := make([]int, 1+len(p.Beside))
+	for nth[0] < most {
+		r := round{state: m.state, pull: &p, queue: q, left: left, most: most - nth[0], nth: nth, decision: &d}
 		found, verdict := r.decide()
 		if verdict != Given {
-			if n == 0 {
+			if nth[0] == 0 {
 				d.Verdict = verdict
 			}
 			break
 		}
+		if found.buffer != nil {
+			r.give(0, found, r.offer())
+		}
+		left = r.left
+	}
+	if nth[0] > 0 {
 		d.Verdict = Given
-		r.give(&p, found, n, r.offer())
-		left = left.Without(found.buffer.shape.need)
 	}
 	if d.Verdict != None {
 		d.Lacked = Refusal{}
@@ -43,12 +48,14 @@ type round struct {
 	pull     *Pull
 	queue    *queue
 	left     job.Room
-	most     int // jobs that the pull may still have
+	most     int   // jobs that the pull may still have
+	nth      []int // jobs that it was granted, and after it the pulls beside it
 	kind     *kind
 	narrow   *narrow // the jobs that the pull takes alone; nil: all
 	decision *Decision
-	offered  *resource.Offer // what it has for claims; nil: it was not asked for yet
+	slot     *resource.Offer // what it has for claims; nil: it was not asked for yet
 	guests   []*buffer       // whose jobs claims bind to the node, and that the slot can run
+	reserved map[int]bool    // pulls that wait for the gang for which the node is held, by Decision.To
 	entered  []int           // leaves that contend for these alone
 }
 
@@ -69,6 +76,9 @@ func (r *round) decide() (choice, Verdict) {
 	r.meet()
 	defer r.leave()
 	offered := r.queue.pool.round(r.left.Offered(r.queue.Queue, r.most))
+	if verdict, decided := r.gather(&c.leaves, offered); decided {
+		return choice{}, verdict
+	}
 	var passed []due
 	for asked := 0; ; {
 		first, ok := r.choose(offered, &c.leaves, passed)
@@ -144,26 +154,33 @@ func (r *round) note(first due, offered shares.Units, contenders *shares.Contend
 }
 
 // granted is the entry of a choice, the nth of the pull.
-func (r *round) granted(found choice, n int) entry.Granted {
+func (r *round) granted(p *Pull, found choice, n int) entry.Granted {
 	key := found.buffer.log()
-	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: nonce(r.pull.Nonce, n), Task: found.job.Task, Share: key.Share,
+	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: nonce(p.Nonce, n), Task: found.job.Task, Share: key.Share,
 		Shape: key.Shape, Place: found.job.Place, Queue: r.queue.ID, Units: shares.Units(int64(found.buffer.shape.need.Cores) * r.queue.CorePowerMilli),
-		Pilot: r.pull.Pilot, Node: r.pull.Node, Request: r.pull.Request}
+		Pilot: p.Pilot, Node: p.Node, Request: p.Request}
 }
 
-// give grants a choice to a pull, its nth job. offer is what the claims of the job may take.
-func (r *round) give(p *Pull, found choice, n int, offer resource.Offer) {
-	g := r.granted(found, n)
+// give grants a choice to a pull: 0 is the one that is decided, i is Beside[i-1]. offer is what the claims of the job may take.
+func (r *round) give(to int, found choice, offer resource.Offer) {
+	p := r.pull
+	if to > 0 {
+		p = p.Beside[to-1]
+	}
+	g := r.granted(p, found, r.nth[to])
+	if r.nth[to]++; to == 0 {
+		r.left = r.left.Without(found.buffer.shape.need)
+	}
 	if found.buffer.shape.base != nil {
 		if devices, _, _ := r.claims.Pick(g.Job, offer); len(devices) > 0 {
-			r.emit(entry.Took{Job: g.Job, Devices: devices})
+			r.emit(to, entry.Took{Job: g.Job, Devices: devices})
 		}
 	}
-	r.emit(g)
+	r.emit(to, g)
 }
 
-// emit applies an entry that was decided.
-func (r *round) emit(e entry.Entry) {
+// emit applies an entry that was decided for a pull.
+func (r *round) emit(to int, e entry.Entry) {
 	var err error
 	switch e := e.(type) {
 	case entry.Granted:
@@ -175,6 +192,9 @@ func (r *round) emit(e entry.Entry) {
 		panic("the machine decides what cannot be: " + err.Error())
 	}
 	r.decision.Entries = append(r.decision.Entries, e)
+	if len(r.nth) > 1 {
+		r.decision.To = append(r.decision.To, to)
+	}
 }
 
 // nonce is the nth secret of a seed (splitmix64).

@@ -1,9 +1,385 @@
 package machine
 
-import "github.com/divvyhq/divvy/dispatcher/gate"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 
-// gangs are the jobs that start together and have not started.
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// gangs are the jobs that start together and have not started. Where shares and priority come to the first of them, all of its
+// gang start in the pulls that wait at the node, or hold them, or are passed over. One gang is one step in the order of shares.
 type gangs struct {
 	open  map[*buffer]struct{} // that have some
 	nodes *gate.Nodes
+}
+
+// A decision looks at so many gangs of a buffer that could start, and at so many in all.
+const (
+	gangsTried  = 8
+	gangsLooked = 64
+)
+
+// gangAt is a gang that a pull may come to: where the first of its jobs stands.
+type gangAt struct {
+	gate.Gang
+	leaf int
+	turn userTurn
+}
+
+// gathering is what a gang makes of a decision.
+type gathering int
+
+const (
+	passed   gathering = iota // the slot is for others
+	notUsed                   // the gang holds slots of the node, but not this one
+	heldBack                  // the pull waits for it
+	startsIn                  // it has started, in this pull or in others beside it
+)
+
+// gather is the part of a decision that looks at gangs: the one for which the node is held, then those to which shares and priority
+// come before any other job. decided is false when the decision is about other jobs.
+func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Verdict, decided bool) {
+	if len(r.gangs.open) == 0 || r.pull.Node == "" {
+		return None, false
+	}
+	by := r.gangs.nodes.HeldFor(r.offer().Place, r.moment)
+	if by != 0 {
+		if g, ok := r.claims.Gang(by); !ok {
+			r.gangs.nodes.LetGo(by)
+		} else if verdict, decided = r.tryNow(g); decided {
+			return verdict, true
+		}
+	}
+	list := r.candidates()
+	for len(list) > 0 {
+		i := r.inTurn(list, set, offered)
+		if i < 0 {
+			break
+		}
+		if list[i].Claim != by {
+			if verdict, decided = r.tryNow(list[i].Gang); decided {
+				return verdict, true
+			}
+		}
+		list = slices.Delete(list, i, i+1)
+	}
+	return None, false
+}
+
+// tryNow tries a gang; decided says whether that is all of the decision.
+func (r *round) tryNow(g gate.Gang) (verdict Verdict, decided bool) {
+	switch r.try(g) {
+	case startsIn:
+		return Given, true
+	case heldBack:
+		r.decision.Lacked = Refusal{Gate: GateGang, Ref: fmt.Sprint(g.Claim)}
+		return Held, true
+	case passed:
+		r.gangs.nodes.LetGoAt(r.offer().Place, g.Claim) // it does not start here
+	}
+	return None, false
+}
+
+// candidates are the gangs with a job that the slot may run, by leaf and in the order of their first jobs.
+func (r *round) candidates() (list []gangAt) {
+	seen := map[int64]bool{}
+	for b := range r.gangs.open {
+		if !r.reaches(b) || b.shape.sort.Need.Bound() && b.shape.sort.Need.Place() != r.offer().Place {
+			continue
+		}
+		looked, tried := 0, 0
+		for first := range b.Ranges() {
+			for ids, party := range r.claims.Split(first.Low, first.High) {
+				if looked++; looked > gangsLooked || tried >= gangsTried || party == nil {
+					break
+				}
+				g, ok := r.claims.GangOf(ids.Low)
+				if !ok || seen[g.Claim] || g.Lacks != "" || !r.takesTask(r.pull, g.Task) {
+					continue
+				}
+				seen[g.Claim] = true
+				tried++
+				list = append(list, gangAt{g, b.leaf, b.turn(r.queue.pool, stand{first.Place, ids.Low})})
+			}
+			if looked > gangsLooked || tried >= gangsTried {
+				break
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b gangAt) int {
+		return cmp.Or(cmp.Compare(a.leaf, b.leaf), a.turn.compare(b.turn), cmp.Compare(a.turn.place, b.turn.place), cmp.Compare(a.turn.id, b.turn.id))
+	})
+	return list
+}
+
+// takesTask says whether a pull takes jobs of a task.
+func (r *round) takesTask(p *Pull, task int64) bool {
+	user, _ := r.state.ready.User(task)
+	return (p.Only.Task == 0 || p.Only.Task == task) && (p.Only.User == "" || p.Only.User == user)
+}
+
+// inTurn is the gangAt whose turn it is, −1 if it is that of a job without a gang: leaf by leaf as for any other job, and in the
+// leaf by its users' turns and by place.
+func (r *round) inTurn(list []gangAt, set *shares.Contenders, offered shares.Units) int {
+	book := r.queue.pool.book
+	var added []int
+	for _, c := range list {
+		if !book.Contends(set, c.leaf) {
+			book.Contend(set, c.leaf, true)
+			added = append(added, c.leaf)
+		}
+	}
+	first, _ := r.choose(offered, set, nil)
+	for _, leaf := range added {
+		book.Contend(set, leaf, false)
+	}
+	i := slices.IndexFunc(list, func(c gangAt) bool { return c.leaf == first.leaf })
+	if i < 0 || slices.Contains(added, first.leaf) {
+		return i
+	}
+	best := r.best
+	if r.narrow != nil {
+		best = r.bestAmong
+	}
+	found, _ := best(first)
+	if found.buffer == nil {
+		return i
+	}
+	at := found.turn
+	at.stand = stand{found.job.Place, found.job.Low}
+	if at.before(list[i].turn) {
+		return -1
+	}
+	return i
+}
+
+// member is a job of a gang.
+type member struct {
+	party *gate.Party
+	log   ready.Key
+	job   ready.Range // Low is the job
+	shape *shape
+}
+
+// members are the jobs of a gang, in the order of their ids.
+func (s *state) members(g gate.Gang) (list []member) {
+	for _, p := range g.Parties {
+		for _, at := range p.Ready {
+			key := s.keyOf(at.Key, p)
+			for _, ids := range p.Spans() {
+				for _, r := range s.ready.Within(key, p.Task, ids.Low, ids.High) {
+					for ; r.Low <= r.High; r.Low++ {
+						list = append(list, member{p, at.Key, r, s.words.shapes[at.Key.Shape]})
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b member) int { return cmp.Compare(a.job.Low, b.job.Low) })
+	return list
+}
+
+// try says what a gang does with the slot, and does it.
+func (r *round) try(g gate.Gang) gathering {
+	if g.Lacks != "" {
+		return passed
+	}
+	all := r.members(g)
+	offers := r.offersFor(g, all)
+	if len(all) == 0 || !r.fits(all) {
+		return passed
+	}
+	at := r.offer().Place
+	devices := r.devicesOf(offers)
+	if _, why := r.claims.AdmitsGang(g, resource.Offer{Place: at, Devices: devices}); why != "" {
+		return passed
+	}
+	if lacked := r.gangLacks(g, all); lacked.Gate != "" {
+		r.decision.Lacked = lacked
+		return passed
+	}
+	t := gate.Try{Place: at, Claim: g.Claim, Needs: needsOf(all), Busy: r.busy(), Now: r.moment, Another: func() bool { return r.another(g) }}
+	for _, o := range offers {
+		t.Offers = append(t.Offers, gate.Slot{Pilot: o.pull.Pilot, Room: o.room})
+	}
+	switch a := r.gangs.nodes.Try(t); a.Verdict {
+	case resource.GangStarts:
+		r.start(all, offers, a.At)
+		r.gangs.nodes.Started(at, g.Claim)
+		return startsIn
+	case resource.GangHolds:
+		r.reserved = map[int]bool{}
+		for i, use := range a.Use {
+			r.reserved[offers[i].to] = use
+		}
+		if r.reserved[0] {
+			r.decision.Until = a.Until
+			return heldBack
+		}
+		return notUsed
+	}
+	return passed
+}
+
+// another says whether slots of the node could be held for another gang.
+func (r *round) another(g gate.Gang) bool {
+	return slices.ContainsFunc(r.candidates(), func(c gangAt) bool { return c.Claim != g.Claim && !r.gangs.nodes.Holds(c.Claim) })
+}
+
+// start gives all jobs of a gang to the pulls that they go into.
+func (r *round) start(all []member, offers []gangOffer, into []int) {
+	offer := resource.Offer{Place: r.offer().Place, Devices: r.devicesOf(offers)}
+	for i, o := range offers {
+		for m, each := range all {
+			if into[m] == i {
+				b := r.buffers[r.keyOf(each.log, each.party)] // it is another one when the claim is bound
+				job := each.job
+				job.High = job.Low
+				r.give(o.to, choice{buffer: b, job: job}, offer)
+			}
+		}
+	}
+}
+
+// gangOffer is a pull that waits at the node, and what is left of its slot.
+type gangOffer struct {
+	pull *Pull
+	to   int // see Decision.To
+	room resource.Room
+}
+
+// offersFor are the pulls that wait at the node and take jobs of a gang, but those that are held for another one or have had jobs
+// by this decision.
+func (r *round) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
+	for to := range r.nth {
+		p, room, most := r.pull, r.left, r.most
+		if to > 0 {
+			p = p.Beside[to-1]
+			room, most = job.RoomOf(p.Slot, r.queue.Queue), max(1, p.Most)
+		}
+		if to > 0 && (r.nth[to] > 0 || p.Queue != r.pull.Queue || p.Node != r.pull.Node) || r.reserved[to] || len(all) == 0 || !r.takesTask(p, g.Task) ||
+			!p.Only.Takes(all[0].shape.need.Label) || room.Cores < 1 || room.MemoryMB < 1 || room.DiskMB < 1 {
+			continue
+		}
+		offers = append(offers, gangOffer{p, to, resource.Room{Cores: int64(room.Cores), MemoryMB: room.MemoryMB, DiskMB: room.DiskMB,
+			WalltimeS: room.WalltimeS, Jobs: int64(most), Labels: p.labels(r.queue)}})
+	}
+	return offers
+}
+
+// devicesOf are those of all pulls that are offered to a gang: a claim's may be of several slots.
+func (r *round) devicesOf(offers []gangOffer) (devices []string) {
+	for _, o := range offers {
+		for _, id := range o.pull.Devices {
+			if !slices.Contains(devices, id) {
+				devices = append(devices, id)
+			}
+		}
+	}
+	return devices
+}
+
+// busy is what jobs at the node of the pull take, by pilot.
+func (r *round) busy() map[string]resource.Room {
+	rooms := map[string]resource.Room{}
+	for _, id := range r.leases.at(r.pull.Node) {
+		if l := r.leases.by[id]; l.queue == r.queue.ID {
+			room, need := rooms[l.pilot.text], r.words.shapes[l.shape].need
+			room.Cores, room.MemoryMB, room.DiskMB, room.Jobs = room.Cores+int64(need.Cores), room.MemoryMB+need.MemoryMB, room.DiskMB+need.DiskMB, room.Jobs+1
+			rooms[l.pilot.text] = room
+		}
+	}
+	return rooms
+}
+
+// fits says whether the queue runs all jobs of a gang, for one leaf.
+func (r *round) fits(all []member) bool {
+	for _, m := range all {
+		leaf, ok := r.site.leaf(m.log.Share)
+		if need := m.shape.need; !ok || m.log.Share != all[0].log.Share || !r.queue.policy.admits(leaf) || job.Fits(need, r.queue.Queue, need.Labels) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// needsOf is what jobs of a gang need of slots.
+func needsOf(all []member) []resource.Need {
+	needs := make([]resource.Need, len(all))
+	for i, m := range all {
+		n := m.shape.need
+		needs[i] = resource.Need{Name: fmt.Sprint("job ", m.job.Low), Cores: int64(n.Cores), MemoryMB: n.MemoryMB, DiskMB: n.DiskMB, WalltimeS: n.WalltimeS, Labels: n.Labels}
+	}
+	return needs
+}
+
+// gangLacks is what keeps a gang as a whole from the queue: a hard limit, lending, or resources. The zero refusal: nothing does.
+func (r *round) gangLacks(g gate.Gang, all []member) (no Refusal) {
+	leaf, _ := r.site.leaf(all[0].log.Share)
+	var cores shares.Units
+	for _, m := range all {
+		cores += shares.Units(m.shape.need.Cores)
+	}
+	units := cores * shares.Units(r.queue.CorePowerMilli)
+	look := func(l *limit, need shares.Units) {
+		if need > 0 && l.room() < need && no.Gate == "" {
+			no = l.refuses(need)
+		}
+	}
+	look(r.queue.limit, cores*1000)
+	look(r.queue.pool.limit, units)
+	for _, l := range r.queue.pool.paths[leaf] {
+		look(l, units)
+	}
+	for _, t := range r.queue.targets {
+		var of shares.Units
+		for _, m := range all {
+			if t.covers(r.site.version.Tree, m.log.Share, m.shape.class) {
+				of += shares.Units(m.shape.need.Cores) * 1000
+			}
+		}
+		look(t.limit, of)
+	}
+	if no.Gate == "" && r.queue.pool.lends {
+		if rule, ok := r.queue.pool.book.Admits(leaf, units); !ok {
+			in := obstacle{rule: rule, units: units}
+			no = in.refusal(r.site.version.Tree)
+		}
+	}
+	if no.Gate == "" {
+		no = r.gangShort(g, all)
+	}
+	return no
+}
+
+// gangShort asks for what all jobs of a gang hold, and once for what their claims are to hold.
+func (r *round) gangShort(g gate.Gang, all []member) Refusal {
+	sum := map[string]int64{}
+	maps.Copy(sum, g.Pending())
+	for _, m := range all {
+		for ref, units := range m.shape.full.Resources {
+			sum[ref] += units
+		}
+	}
+	payer := r.buffers[r.keyOf(all[0].log, all[0].party)].shape
+	for _, a := range asksOf(sum) {
+		of, known := r.site.version.Resource(a.ref)
+		if !known {
+			return Refusal{Gate: GateUnknown, Ref: a.ref, Needed: a.units}
+		}
+		a.of = &of
+		sup := r.supplies.supplyAt(&a, r.queue)
+		if ok, why := sup.book.Admits(r.supplies.sharingID(&of, payer, all[0].log.Share), a.units, r.moment); !ok {
+			sup.refused(why, a.units)
+			return sup.why
+		}
+	}
+	return Refusal{}
 }

@@ -53,11 +53,11 @@ func (s *state) unfollow(b *buffer) {
 
 // offer is what the slot has for claims: its node, and the devices that no claim has.
 func (r *round) offer() resource.Offer {
-	if r.offered == nil {
+	if r.slot == nil {
 		at := resource.Place{Queue: r.queue.Name, Node: r.pull.Node}
-		r.offered = &resource.Offer{Place: at, Devices: r.claims.Free(at, r.pull.Devices)}
+		r.slot = &resource.Offer{Place: at, Devices: r.claims.Free(at, r.pull.Devices)}
 	}
-	return *r.offered
+	return *r.slot
 }
 
 // meet finds the guests that the slot may run and has their leaves contend for the time of the decision.
@@ -96,18 +96,25 @@ func (r *round) leave() {
 // runs says whether the slot can run the jobs of a buffer of guests, as far as the slot goes.
 func (r *round) runs(b *buffer) bool {
 	o := b.shape.outline
+	if !r.reaches(b) || !b.shape.sort.Need.MetBy(r.offer()) {
+		return false
+	}
+	if l, units := r.queue.full(o); l != nil {
+		r.decision.Lacked = l.refuses(units)
+		return false
+	}
+	return true
+}
+
+// reaches says the same, whatever the slot has for claims.
+func (r *round) reaches(b *buffer) bool {
+	o := b.shape.outline
 	switch {
 	case !b.opened, b.leaf < 0, !r.queue.policy.admits(b.leaf), !r.left.Fits(o.need), !r.pull.Only.Takes(o.need.Label):
 		return false
 	case len(r.pull.Slot.Labels) == 0 && !o.queues[r.queue.pos]:
 		return false
 	case len(r.pull.Slot.Labels) > 0 && job.Fits(o.need, r.queue.Queue, r.pull.labels(r.queue)) != "":
-		return false
-	case !b.shape.sort.Need.MetBy(r.offer()):
-		return false
-	}
-	if l, units := r.queue.full(o); l != nil {
-		r.decision.Lacked = l.refuses(units)
 		return false
 	}
 	return true

@@ -54,6 +54,9 @@ func newLeases() *leases {
 func (ls *leases) add(g entry.Granted, user string) {
 	ls.by[g.Job] = &lease{nonce: g.Nonce, task: g.Task, place: g.Place, units: g.Units, request: g.Request, attempt: g.Attempt,
 		shape: g.Shape, share: g.Share, queue: g.Queue, pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node), user: ls.names.keep(user)}
+	if n := ls.by[g.Job].node; n.text != "" {
+		n.jobs = append(n.jobs, g.Job)
+	}
 	if g.Request != (entry.ID{}) {
 		ls.requests[g.Request] = append(ls.requests[g.Request], g.Job)
 	}
@@ -75,6 +78,11 @@ func (ls *leases) drop(job int64, l *lease) {
 	delete(ls.by, job)
 	delete(ls.orders, job)
 	ls.names.drop(l.pilot)
+	if i := slices.Index(l.node.jobs, job); i >= 0 {
+		last := len(l.node.jobs) - 1
+		l.node.jobs[i] = l.node.jobs[last]
+		l.node.jobs = l.node.jobs[:last]
+	}
 	ls.names.drop(l.node)
 	ls.names.drop(l.user)
 	if l.request == (entry.ID{}) {
@@ -142,6 +150,14 @@ func (ls *leases) ofTask(task, low, high int64) iter.Seq[int64] {
 	}
 }
 
+// at are the jobs that run at a node, of whatever queue.
+func (ls *leases) at(node string) []int64 {
+	if n := ls.names[node]; n != nil {
+		return n.jobs
+	}
+	return nil
+}
+
 // answered are the leases of a request, in the order of its grants.
 func (ls *leases) answered(request entry.ID) (list []Lease) {
 	for _, job := range ls.requests[request] {
@@ -166,6 +182,7 @@ type names map[string]*name
 type name struct {
 	text string
 	n    int
+	jobs []int64 // of a node: that run there
 }
 
 func (ns names) keep(text string) *name {

@@ -67,6 +67,9 @@ func (r *round) takes(b *buffer) bool {
 func (r *round) decideAmong() (choice, Verdict) {
 	p := r.queue.pool
 	offered := p.round(r.left.Offered(r.queue.Queue, r.most))
+	if verdict, decided := r.gather(&r.narrow.set, offered); decided {
+		return choice{}, verdict
+	}
 	var passed []due
 	for {
 		d, ok := r.choose(offered, &r.narrow.set, passed)

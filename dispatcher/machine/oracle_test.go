@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -10,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -109,6 +111,27 @@ func (o *oracle) runs(q shares.Queue, leaf int, need job.Requirements) bool {
 	return job.RunsAt(need, q) && q.Runs(o.site.Tree.Nodes[leaf].Path)
 }
 
+// reaches says whether a queue may run jobs of a buffer by where their claims are: asked of its first job.
+func (o *oracle) reaches(q shares.Queue, b *buffer) bool {
+	first, ok := b.First()
+	if !ok {
+		return true
+	}
+	at := ""
+	for _, id := range o.m.claims.HeldBy(first.Low) {
+		c, _ := o.m.claims.Claim(id)
+		switch {
+		case c.Missing, c.State == resource.ClaimDraining, c.State == resource.ClaimReleased:
+			return false
+		case c.Local && at == "":
+			at = c.Place.Queue + " " + c.Place.Node
+		case c.Local && at != c.Place.Queue+" "+c.Place.Node:
+			return false
+		}
+	}
+	return at == "" || strings.HasPrefix(at, q.Name+" ")
+}
+
 // want is what the jobs of a leaf that are ready or to be made could use, within the queues that could run them.
 func (o *oracle) want(leaf int) (want shares.Units) {
 	type part struct {
@@ -131,7 +154,7 @@ func (o *oracle) want(leaf int) (want shares.Units) {
 		}
 		power := int64(0)
 		for _, q := range o.site.Queues {
-			if q.Pool == o.q.Pool && o.runs(q, leaf, b.shape.need) {
+			if q.Pool == o.q.Pool && o.runs(q, leaf, b.shape.plainNeed()) && o.reaches(q, b) {
 				power = max(power, q.CorePowerMilli)
 				all.queues[q.ID], parts[class].queues[q.ID] = true, true
 			}
@@ -217,7 +240,7 @@ func (o *oracle) candidates() (list []candidate) {
 	}
 	for key, b := range o.m.buffers {
 		leaf, ok := o.m.site.leaf(key.Share)
-		if !ok || job.Fits(b.shape.need, o.q, labels) != "" || !o.left.Fits(b.shape.need) || !o.pull.Only.Takes(b.shape.need.Label) ||
+		if !ok || job.Fits(b.shape.plainNeed(), o.q, labels) != "" || !o.left.Fits(b.shape.need) || !o.pull.Only.Takes(b.shape.need.Label) ||
 			!o.q.Runs(o.site.Tree.Nodes[leaf].Path) || !o.admitted(leaf, b.shape) {
 			continue
 		}
@@ -226,12 +249,34 @@ func (o *oracle) candidates() (list []candidate) {
 			if o.pull.Only.Task != 0 && o.pull.Only.Task != r.Task || o.pull.Only.User != "" && o.pull.Only.User != user {
 				continue
 			}
+			r, ok := o.admittedByClaims(r)
+			if !ok {
+				continue
+			}
 			remote := b.shape.need.Locality == job.LocalityPreferred && !job.Local(b.shape.need.Locations, o.q) && r.Low > o.m.elders.upTo
 			list = append(list, candidate{leaf, b.shape, r, b.shape.full.User, remote})
 			break // it is the first of its buffer
 		}
 	}
 	return list
+}
+
+// admittedByClaims finds the first job of a range that its claims admit: each is asked.
+func (o *oracle) admittedByClaims(r ready.Range) (ready.Range, bool) {
+	for ; r.Low <= r.High; r.Low++ {
+		offer := resource.Offer{Place: resource.Place{Queue: o.q.Name, Node: o.pull.Node}, Devices: o.pull.Devices}
+		if _, reason, _ := o.m.claims.Pick(r.Low, offer); reason == "" {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// plainNeed is what jobs of a shape need, but for their claims.
+func (sh *shape) plainNeed() job.Requirements {
+	need := sh.need
+	need.Claims = nil
+	return need
 }
 
 // chosen is the leaf that comes first, and the class of which it gives a job; empty: any.
@@ -343,18 +388,44 @@ func TestDecisionsAreTheOracles(t *testing.T) {
 	})
 }
 
+// The same where jobs hold claims: no sort is believed, every job is asked.
+func TestDecisionsWithClaimsAreTheOracles(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newClaimWorld(t, false)
+		submit := w.claimTask(false)
+		for range 3 {
+			submit(t)
+		}
+		pull := func(t *rapid.T) {
+			p := drawClaimPull(w, t)
+			p.Most = 1
+			left := job.RoomOf(p.Slot, w.site.Queues[p.Queue-1])
+			want, got := newOracle(w.leader, p, left).decide(), int64(0)
+			d := w.decide(t, p)
+			for _, e := range d.Entries {
+				if g, ok := e.(entry.Granted); ok {
+					got = g.Job
+				}
+			}
+			if got != want {
+				t.Fatalf("pull %+v: job %d, want %d", p, got, want)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){"submit": submit, "enqueue": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "ends": w.ends, "end": w.ends,
+			"cancel": w.cancel, "scale away": w.scaleAway, "outside": w.outside, "tick": w.tick, "bound": w.bound, "adopt": w.adopt})
+	})
+}
+
 // decideIn makes one decision with the room that is left of a slot.
 func (m *Machine) decideIn(p Pull, left job.Room) []entry.Entry {
 	var d Decision
 	m.moment = m.now
-	r := round{state: m.state, pull: &p, queue: m.site.queues[p.Queue], left: left, most: p.Most, decision: &d}
+	r := round{state: m.state, pull: &p, queue: m.site.queues[p.Queue], left: left, most: p.Most, nth: []int{0}, decision: &d}
 	found, verdict := r.decide()
 	if verdict != Given {
 		return nil
 	}
-	g := r.granted(found, 0)
-	if err := m.grant(g); err != nil {
-		panic(err)
-	}
-	return []entry.Entry{g}
+	r.give(0, found, r.offer())
+	return d.Entries
 }

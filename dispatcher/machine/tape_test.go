@@ -139,7 +139,7 @@ func (p *player) pull(want *tape.Pull) string {
 	}
 	for n := 0; n <= len(want.Grants) && n < max(1, want.Max); n++ {
 		var d Decision
-		r := round{state: p.m.state, pull: &pull, queue: q, left: left, most: max(1, want.Max) - n, decision: &d}
+		r := round{state: p.m.state, pull: &pull, queue: q, left: left, most: max(1, want.Max) - n, decision: &d, nth: []int{0}}
 		if n == 0 {
 			for range want.Blocked { // it was decided before, without a grant: what resources keep for others may have changed
 				r.decide()
@@ -161,7 +161,7 @@ func (p *player) pull(want *tape.Pull) string {
 			}
 			found = p.choiceOf(want.Grants[n])
 		}
-		if err := p.m.grant(r.granted(found, n)); err != nil {
+		if err := p.m.grant(r.granted(r.pull, found, n)); err != nil {
 			return err.Error()
 		}
 		left = left.Without(found.buffer.shape.need)
