@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -24,6 +25,9 @@ type claimed struct {
 
 // devicesOf are those that pilots of all nodes have.
 var devicesOf = []string{"gpu:0", "gpu:1", "gpu:2", "gpu:3"}
+
+// manyDevices are enough for whatever is drawn.
+var manyDevices = []string{"gpu:0", "gpu:1", "gpu:2", "gpu:3", "gpu:4", "gpu:5", "gpu:6", "gpu:7"}
 
 func drawTemplate(t *rapid.T, name string, units bool) shares.ClaimTemplate {
 	c := shares.ClaimTemplate{Name: name, MaxSharers: rapid.IntRange(0, 3).Draw(t, "most"), Linger: time.Duration(rapid.IntRange(0, 1).Draw(t, "linger")) * time.Minute}
@@ -357,7 +361,7 @@ func (w *world) drain(t *rapid.T) {
 		if try == 399 {
 			t.Fatalf("%d jobs are left: %v", left, w.leftOver())
 		}
-		w.decide(t, Pull{Queue: shares.QueueID(try%2 + 1), Node: []string{"n1", "n2", "n3"}[try/2%3], Devices: devicesOf, Most: 4, Pilot: "p", Nonce: 1})
+		w.decide(t, Pull{Queue: shares.QueueID(try%2 + 1), Node: []string{"n1", "n2", "n3"}[try/2%3], Devices: manyDevices, Slot: job.Slot{Cores: 16}, Most: 16, Pilot: "p", Nonce: 1})
 		w.check(t)
 	}
 	w.forget(t, slices.Sorted(maps.Keys(w.claims.ready))) // of shares that have gone

@@ -36,7 +36,7 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 	if nth[0] > 0 {
 		d.Verdict = Given
 	}
-	if d.Verdict != None {
+	if d.Verdict == Given || d.Verdict == Unmade {
 		d.Lacked = Refusal{}
 	}
 	return d
