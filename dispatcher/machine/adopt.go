@@ -21,7 +21,7 @@ func (s *state) adopt(file shares.Version, targets []entry.Target) {
 	s.served.adoptUsers()
 	s.kinds.forgetKinds()
 	s.making.passed = nil
-	s.bays, s.gangs.open = map[resource.Place]*bay{}, map[*buffer]struct{}{}
+	s.sorts.bays, s.sorts.open = map[resource.Place]*bay{}, map[*buffer]struct{}{}
 	for o := range s.words.outlinesAll() {
 		s.words.place(o)
 	}

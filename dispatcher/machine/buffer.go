@@ -85,7 +85,7 @@ func (s *state) hang(b *buffer) {
 	if !b.shape.guest {
 		b.shape.buffers = append(b.shape.buffers, b)
 	}
-	s.follow(b)
+	s.sorts.follow(b)
 	s.touch(node, true)
 	s.check(b)
 }
@@ -131,14 +131,14 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	for ids, party := range s.claims.Split(e.Low, e.High) {
 		part := whole
 		part.Low, part.High = ids.Low, ids.High
-		if err := s.ready.Clash(s.keyOf(log, party), part); err != nil {
+		if err := s.ready.Clash(s.sorts.keyOf(log, party), part); err != nil {
 			return fmt.Errorf("enqueued: %w", err)
 		}
 	}
 	for ids, party := range s.claims.Split(e.Low, e.High) {
 		part := whole
 		part.Low, part.High = ids.Low, ids.High
-		if err := s.putReady(log, party, e.User, part, e.Attempt <= 1); err != nil {
+		if err := s.sorts.putReady(log, party, e.User, part, e.Attempt <= 1); err != nil {
 			return fmt.Errorf("enqueued: %w", err)
 		}
 	}
@@ -158,7 +158,7 @@ func (s *state) withdraw(e entry.Withdrew) {
 		}
 		s.changed(b, false)
 	}
-	s.sweep()
+	s.sorts.sweep()
 }
 
 // expect says how many jobs of a buffer are still to be made.
@@ -192,7 +192,7 @@ func (s *state) setExpected(b *buffer, n int64) {
 // check notes whether a buffer has something to give, after anything about it has changed.
 func (s *state) check(b *buffer) {
 	if b.Count() == 0 && b.shape.passes() {
-		s.spent = append(s.spent, b)
+		s.sorts.spent = append(s.sorts.spent, b)
 	}
 	if b.leaf < 0 {
 		b.opened = false
@@ -204,7 +204,7 @@ func (s *state) check(b *buffer) {
 	}
 	switch {
 	case b.shape.guest:
-		s.follow(b)
+		s.sorts.follow(b)
 	case b.shape.headed:
 		s.kinds.rank(b)
 	case is != was:

@@ -214,7 +214,7 @@ func (w *world) check(t *rapid.T) {
 			if !ok || c.State != resource.ClaimBound && c.State != resource.ClaimDraining {
 				t.Fatalf("job %d runs and holds claim %d, which is %+v", l.Job, id, c.Claim)
 			}
-			if c.Local && c.Place != m.place(l.Queue, l.Node) {
+			if c.Local && c.Place != m.sorts.place(l.Queue, l.Node) {
 				t.Fatalf("job %d runs at node %q of queue %d, its claim %d is at %v", l.Job, l.Node, l.Queue, id, c.Place)
 			}
 		}
@@ -267,7 +267,7 @@ func (w *world) checkReady(t *rapid.T) {
 			t.Fatalf("buffer %v of %q has no job", key, b.shape.sort.Text())
 		}
 	}
-	for at, of := range m.bays {
+	for at, of := range m.sorts.bays {
 		if len(of.buffers) == 0 {
 			t.Fatalf("nothing is bound to %v", at)
 		}
@@ -375,7 +375,7 @@ func (w *world) drain(t *rapid.T) {
 			t.Fatalf("a shape is left of sort %q", sh.sort.Text())
 		}
 	}
-	if n := len(w.leader.bays); n > 0 {
+	if n := len(w.leader.sorts.bays); n > 0 {
 		t.Fatalf("%d bays are left", n)
 	}
 }

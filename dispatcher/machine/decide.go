@@ -186,7 +186,7 @@ func (r *round) emit(to int, e entry.Entry) {
 	case entry.Granted:
 		err = r.grant(e)
 	default:
-		err = r.claim(e)
+		err = r.sorts.claim(e)
 	}
 	if err != nil {
 		panic("the machine decides what cannot be: " + err.Error())

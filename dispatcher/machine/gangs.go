@@ -13,11 +13,12 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// gangs are the jobs that start together and have not started. Where shares and priority come to the first of them, all of its
-// gang start in the pulls that wait at the node, or hold them, or are passed over. One gang is one step in the order of shares.
-type gangs struct {
-	open  map[*buffer]struct{} // that have some
-	nodes *gate.Nodes
+// gathering is the part of a decision that looks at gangs. Where shares and priority come to the first job of one, all of it start in
+// the pulls that wait at the node, or hold them, or are passed over. One gang is one step in the order of shares.
+type gathering struct {
+	*round
+	set     *shares.Contenders
+	offered shares.Units
 }
 
 // A decision looks at so many gangs of a buffer that could start, and at so many in all.
@@ -33,38 +34,39 @@ type gangAt struct {
 	turn userTurn
 }
 
-// gathering is what a gang makes of a decision.
-type gathering int
+// gathered is what a gang makes of a decision.
+type gathered int
 
 const (
-	passed   gathering = iota // the slot is for others
-	notUsed                   // the gang holds slots of the node, but not this one
-	heldBack                  // the pull waits for it
-	startsIn                  // it has started, in this pull or in others beside it
+	passed   gathered = iota // the slot is for others
+	notUsed                  // the gang holds slots of the node, but not this one
+	heldBack                 // the pull waits for it
+	startsIn                 // it has started, in this pull or in others beside it
 )
 
-// gather is the part of a decision that looks at gangs: the one for which the node is held, then those to which shares and priority
+// gather looks at gangs: the one for which the node is held, then those to which shares and priority
 // come before any other job. decided is false when the decision is about other jobs.
 func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Verdict, decided bool) {
-	if len(r.gangs.open) == 0 || r.pull.Node == "" {
+	g := gathering{r, set, offered}
+	if len(r.sorts.open) == 0 || r.pull.Node == "" {
 		return None, false
 	}
-	by := r.gangs.nodes.HeldFor(r.offer().Place, r.moment)
+	by := r.sorts.nodes.HeldFor(r.offer().Place, r.moment)
 	if by != 0 {
-		if g, ok := r.claims.Gang(by); !ok {
-			r.gangs.nodes.LetGo(by)
-		} else if verdict, decided = r.tryNow(g); decided {
+		if held, ok := r.claims.Gang(by); !ok {
+			r.sorts.nodes.LetGo(by)
+		} else if verdict, decided = g.tryNow(held); decided {
 			return verdict, true
 		}
 	}
-	list := r.candidates()
+	list := g.candidates()
 	for len(list) > 0 {
-		i := r.inTurn(list, set, offered)
+		i := g.inTurn(list)
 		if i < 0 {
 			break
 		}
 		if list[i].Claim != by {
-			if verdict, decided = r.tryNow(list[i].Gang); decided {
+			if verdict, decided = g.tryNow(list[i].Gang); decided {
 				return verdict, true
 			}
 		}
@@ -74,7 +76,7 @@ func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Ve
 }
 
 // tryNow tries a gang; decided says whether that is all of the decision.
-func (r *round) tryNow(g gate.Gang) (verdict Verdict, decided bool) {
+func (r *gathering) tryNow(g gate.Gang) (verdict Verdict, decided bool) {
 	switch r.try(g) {
 	case startsIn:
 		return Given, true
@@ -82,15 +84,15 @@ func (r *round) tryNow(g gate.Gang) (verdict Verdict, decided bool) {
 		r.decision.Lacked = Refusal{Gate: GateGang, Ref: fmt.Sprint(g.Claim)}
 		return Held, true
 	case passed:
-		r.gangs.nodes.LetGoAt(r.offer().Place, g.Claim) // it does not start here
+		r.sorts.nodes.LetGoAt(r.offer().Place, g.Claim) // it does not start here
 	}
 	return None, false
 }
 
 // candidates are the gangs with a job that the slot may run, by leaf and in the order of their first jobs.
-func (r *round) candidates() (list []gangAt) {
+func (r *gathering) candidates() (list []gangAt) {
 	seen := map[int64]bool{}
-	for b := range r.gangs.open {
+	for b := range r.sorts.open {
 		if !r.reaches(b) || b.shape.sort.Need.Bound() && b.shape.sort.Need.Place() != r.offer().Place {
 			continue
 		}
@@ -120,15 +122,15 @@ func (r *round) candidates() (list []gangAt) {
 }
 
 // takesTask says whether a pull takes jobs of a task.
-func (r *round) takesTask(p *Pull, task int64) bool {
+func (r *gathering) takesTask(p *Pull, task int64) bool {
 	user, _ := r.state.ready.User(task)
 	return (p.Only.Task == 0 || p.Only.Task == task) && (p.Only.User == "" || p.Only.User == user)
 }
 
 // inTurn is the gangAt whose turn it is, −1 if it is that of a job without a gang: leaf by leaf as for any other job, and in the
 // leaf by its users' turns and by place.
-func (r *round) inTurn(list []gangAt, set *shares.Contenders, offered shares.Units) int {
-	book := r.queue.pool.book
+func (r *gathering) inTurn(list []gangAt) int {
+	book, set := r.queue.pool.book, r.set
 	var added []int
 	for _, c := range list {
 		if !book.Contends(set, c.leaf) {
@@ -136,7 +138,7 @@ func (r *round) inTurn(list []gangAt, set *shares.Contenders, offered shares.Uni
 			added = append(added, c.leaf)
 		}
 	}
-	first, _ := r.choose(offered, set, nil)
+	first, _ := r.choose(r.offered, set, nil)
 	for _, leaf := range added {
 		book.Contend(set, leaf, false)
 	}
@@ -169,10 +171,11 @@ type member struct {
 }
 
 // members are the jobs of a gang, in the order of their ids.
-func (s *state) members(g gate.Gang) (list []member) {
+func (so *sorts) members(g gate.Gang) (list []member) {
+	s := so.state
 	for _, p := range g.Parties {
 		for _, at := range p.Ready {
-			key := s.keyOf(at.Key, p)
+			key := s.sorts.keyOf(at.Key, p)
 			for _, ids := range p.Spans() {
 				for _, r := range s.ready.Within(key, p.Task, ids.Low, ids.High) {
 					for ; r.Low <= r.High; r.Low++ {
@@ -187,11 +190,11 @@ func (s *state) members(g gate.Gang) (list []member) {
 }
 
 // try says what a gang does with the slot, and does it.
-func (r *round) try(g gate.Gang) gathering {
+func (r *gathering) try(g gate.Gang) gathered {
 	if g.Lacks != "" {
 		return passed
 	}
-	all := r.members(g)
+	all := r.sorts.members(g)
 	offers := r.offersFor(g, all)
 	if len(all) == 0 || !r.fits(all) {
 		return passed
@@ -209,10 +212,10 @@ func (r *round) try(g gate.Gang) gathering {
 	for _, o := range offers {
 		t.Offers = append(t.Offers, gate.Slot{Pilot: o.pull.Pilot, Room: o.room})
 	}
-	switch a := r.gangs.nodes.Try(t); a.Verdict {
+	switch a := r.sorts.nodes.Try(t); a.Verdict {
 	case resource.GangStarts:
 		r.start(all, offers, a.At)
-		r.gangs.nodes.Started(at, g.Claim)
+		r.sorts.nodes.Started(at, g.Claim)
 		return startsIn
 	case resource.GangHolds:
 		r.reserved = map[int]bool{}
@@ -229,17 +232,17 @@ func (r *round) try(g gate.Gang) gathering {
 }
 
 // another says whether slots of the node could be held for another gang.
-func (r *round) another(g gate.Gang) bool {
-	return slices.ContainsFunc(r.candidates(), func(c gangAt) bool { return c.Claim != g.Claim && !r.gangs.nodes.Holds(c.Claim) })
+func (r *gathering) another(g gate.Gang) bool {
+	return slices.ContainsFunc(r.candidates(), func(c gangAt) bool { return c.Claim != g.Claim && !r.sorts.nodes.Holds(c.Claim) })
 }
 
 // start gives all jobs of a gang to the pulls that they go into.
-func (r *round) start(all []member, offers []gangOffer, into []int) {
+func (r *gathering) start(all []member, offers []gangOffer, into []int) {
 	offer := resource.Offer{Place: r.offer().Place, Devices: r.devicesOf(offers)}
 	for i, o := range offers {
 		for m, each := range all {
 			if into[m] == i {
-				b := r.buffers[r.keyOf(each.log, each.party)] // it is another one when the claim is bound
+				b := r.buffers[r.sorts.keyOf(each.log, each.party)] // it is another one when the claim is bound
 				job := each.job
 				job.High = job.Low
 				r.give(o.to, choice{buffer: b, job: job}, offer)
@@ -257,7 +260,7 @@ type gangOffer struct {
 
 // offersFor are the pulls that wait at the node and take jobs of a gang, but those that are held for another one or have had jobs
 // by this decision.
-func (r *round) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
+func (r *gathering) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
 	for to := range r.nth {
 		p, room, most := r.pull, r.left, r.most
 		if to > 0 {
@@ -275,7 +278,7 @@ func (r *round) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
 }
 
 // devicesOf are those of all pulls that are offered to a gang: a claim's may be of several slots.
-func (r *round) devicesOf(offers []gangOffer) (devices []string) {
+func (r *gathering) devicesOf(offers []gangOffer) (devices []string) {
 	for _, o := range offers {
 		for _, id := range o.pull.Devices {
 			if !slices.Contains(devices, id) {
@@ -287,7 +290,7 @@ func (r *round) devicesOf(offers []gangOffer) (devices []string) {
 }
 
 // busy is what jobs at the node of the pull take, by pilot.
-func (r *round) busy() map[string]resource.Room {
+func (r *gathering) busy() map[string]resource.Room {
 	rooms := map[string]resource.Room{}
 	for _, id := range r.leases.at(r.pull.Node) {
 		if l := r.leases.by[id]; l.queue == r.queue.ID {
@@ -300,7 +303,7 @@ func (r *round) busy() map[string]resource.Room {
 }
 
 // fits says whether the queue runs all jobs of a gang, for one leaf.
-func (r *round) fits(all []member) bool {
+func (r *gathering) fits(all []member) bool {
 	for _, m := range all {
 		leaf, ok := r.site.leaf(m.log.Share)
 		if need := m.shape.need; !ok || m.log.Share != all[0].log.Share || !r.queue.policy.admits(leaf) || job.Fits(need, r.queue.Queue, need.Labels) != "" {
@@ -321,7 +324,7 @@ func needsOf(all []member) []resource.Need {
 }
 
 // gangLacks is what keeps a gang as a whole from the queue: a hard limit, lending, or resources. The zero refusal: nothing does.
-func (r *round) gangLacks(g gate.Gang, all []member) (no Refusal) {
+func (r *gathering) gangLacks(g gate.Gang, all []member) (no Refusal) {
 	leaf, _ := r.site.leaf(all[0].log.Share)
 	var cores shares.Units
 	for _, m := range all {
@@ -360,7 +363,7 @@ func (r *round) gangLacks(g gate.Gang, all []member) (no Refusal) {
 }
 
 // gangShort asks for what all jobs of a gang hold, and once for what their claims are to hold.
-func (r *round) gangShort(g gate.Gang, all []member) Refusal {
+func (r *gathering) gangShort(g gate.Gang, all []member) Refusal {
 	sum := map[string]int64{}
 	maps.Copy(sum, g.Pending())
 	for _, m := range all {
@@ -368,7 +371,7 @@ func (r *round) gangShort(g gate.Gang, all []member) Refusal {
 			sum[ref] += units
 		}
 	}
-	payer := r.buffers[r.keyOf(all[0].log, all[0].party)].shape
+	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape
 	for _, a := range asksOf(sum) {
 		of, known := r.site.version.Resource(a.ref)
 		if !known {

@@ -12,42 +12,44 @@ import (
 type bay struct{ buffers []*buffer }
 
 // follow has a buffer of guests met by the decisions that it is for while it has something to give.
-func (s *state) follow(b *buffer) {
+func (so *sorts) follow(b *buffer) {
+	s := so.state
 	if !b.shape.guest {
 		return
 	}
 	if !b.opened {
-		s.unfollow(b)
+		s.sorts.unfollow(b)
 		return
 	}
 	if b.shape.need.Claims.Starts() {
-		s.gangs.open[b] = struct{}{}
+		s.sorts.open[b] = struct{}{}
 		return
 	}
 	at := b.shape.sort.Need.Place()
-	of := s.bays[at]
+	of := s.sorts.bays[at]
 	if of == nil {
 		of = &bay{}
-		s.bays[at] = of
+		s.sorts.bays[at] = of
 	}
 	if !slices.Contains(of.buffers, b) {
 		of.buffers = append(of.buffers, b)
 	}
 }
 
-func (s *state) unfollow(b *buffer) {
+func (so *sorts) unfollow(b *buffer) {
+	s := so.state
 	if !b.shape.guest {
 		return
 	}
-	delete(s.gangs.open, b)
+	delete(s.sorts.open, b)
 	at := b.shape.sort.Need.Place()
-	of := s.bays[at]
+	of := s.sorts.bays[at]
 	if of == nil {
 		return
 	}
 	of.buffers = slices.DeleteFunc(of.buffers, func(o *buffer) bool { return o == b })
 	if len(of.buffers) == 0 {
-		delete(s.bays, at)
+		delete(s.sorts.bays, at)
 	}
 }
 
@@ -62,10 +64,10 @@ func (r *round) offer() resource.Offer {
 
 // meet finds the guests that the slot may run and has their leaves contend for the time of the decision.
 func (r *round) meet() {
-	if r.pull.Node == "" || len(r.bays) == 0 {
+	if r.pull.Node == "" || len(r.sorts.bays) == 0 {
 		return
 	}
-	of := r.bays[resource.Place{Queue: r.queue.Name, Node: r.pull.Node}]
+	of := r.sorts.bays[resource.Place{Queue: r.queue.Name, Node: r.pull.Node}]
 	if of == nil {
 		return
 	}

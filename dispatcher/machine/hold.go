@@ -29,7 +29,7 @@ func (s *state) grant(e entry.Granted) error {
 	if s.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("granted: shape %d is not known", e.Shape)
 	}
-	key := s.keyOf(log, party)
+	key := s.sorts.keyOf(log, party)
 	b := s.buffers[key]
 	if b == nil {
 		return fmt.Errorf("granted: job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
@@ -45,7 +45,7 @@ func (s *state) grant(e entry.Granted) error {
 		}
 		return fmt.Errorf("granted: job %d is ready as attempt %d of task %d, not %d of %d", e.Job, r.Attempt, r.Task, e.Attempt, e.Task)
 	}
-	fx, err := s.claims.Granted(gate.Grant{Job: e.Job, Place: s.place(e.Queue, e.Node), Queue: e.Queue, Share: e.Share})
+	fx, err := s.claims.Granted(gate.Grant{Job: e.Job, Place: s.sorts.place(e.Queue, e.Node), Queue: e.Queue, Share: e.Share})
 	if err != nil {
 		if back := s.ready.Put(key, user, r); back != nil {
 			return back
@@ -61,13 +61,13 @@ func (s *state) grant(e entry.Granted) error {
 		s.served.serve(b, q.pool)
 	}
 	s.hold(log, e.Queue, 1, e.Units) // before what waits: a resource is told while the job still counts as one that does
-	s.charge(&fx)
+	s.sorts.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
 		s.supplies.tookUnits(b, q)
 		q.pool.granted(b.leaf, e.Units)
 	}
-	s.turn(fx)
+	s.sorts.turn(fx)
 	return nil
 }
 
@@ -91,9 +91,9 @@ func (s *state) end(e entry.Ended) error {
 	user := l.user.text
 	s.leases.drop(e.Job, l)
 	s.hold(log, l.queue, -1, -l.units)
-	s.turn(fx)
+	s.sorts.turn(fx)
 	if e.Next == entry.Again {
-		if err := s.putReady(log, party, user, back, false); err != nil {
+		if err := s.sorts.putReady(log, party, user, back, false); err != nil {
 			return fmt.Errorf("ended: %w", err)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *state) recharge(e entry.Recharged) error {
 			s.hold(from, l.queue, -1, -l.units)
 			s.hold(to, l.queue, 1, l.units)
 		}
-		s.turn(s.claims.Recharged(job, e.Share))
+		s.sorts.turn(s.claims.Recharged(job, e.Share))
 	}
 	s.eased++
 	return nil

@@ -60,17 +60,17 @@ func (m *Machine) Apply(e entry.Entry) error {
 			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
 		}
 		m.adopt(*e.Site, m.site.targets)
-		err = m.claim(e)
+		err = m.sorts.claim(e)
 	case entry.Bounded:
 		m.adopt(m.site.file, e.Targets)
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Tick:
 		if m.tick(e) {
-			err = m.claim(e)
+			err = m.sorts.claim(e)
 		}
 	case entry.Claimed, entry.Unclaimed, entry.Joined, entry.Dropped, entry.Took:
-		err = m.claim(e)
+		err = m.sorts.claim(e)
 	case entry.Leader:
 	default:
 		err = fmt.Errorf("%T: this version has no such entry", e)

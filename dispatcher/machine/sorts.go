@@ -14,8 +14,17 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Jobs that hold claims are ready with a variant of their shape: the requirements of the log and what the claims ask of a slot
+// sorts are the jobs that hold claims, by what these ask of a slot now.
+//
+// Such jobs are ready with a variant of their shape: the requirements of the log and what the claims ask of a slot
 // now (gate.Sort). All of a decision takes variants for shapes like others. Variants are never in the log.
+type sorts struct {
+	state *state
+	bays  map[resource.Place]*bay // of guests: jobs that claims bind to a node,
+	open  map[*buffer]struct{}    // and jobs that start as a gang
+	nodes *gate.Nodes
+	spent []*buffer // that have no job any more, and are dropped when the entry is applied
+}
 
 type variantKey struct {
 	shape int32
@@ -90,7 +99,8 @@ func (b *buffer) log() ready.Key {
 }
 
 // keyOf is where jobs of a party are that are ready with a share and shape of the log; a nil party holds no claims.
-func (s *state) keyOf(log ready.Key, party *gate.Party) ready.Key {
+func (so *sorts) keyOf(log ready.Key, party *gate.Party) ready.Key {
+	s := so.state
 	if party != nil {
 		log.Shape = s.words.variant(log.Shape, party.Sort())
 	}
@@ -106,8 +116,9 @@ func (s *state) inOrder() []*buffer {
 }
 
 // putReady makes jobs ready that hold the same claims. made: for the first time.
-func (s *state) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
-	b, err := s.buffer(s.keyOf(log, party))
+func (so *sorts) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
+	s := so.state
+	b, err := s.buffer(s.sorts.keyOf(log, party))
 	if err != nil {
 		return err
 	}
@@ -125,17 +136,19 @@ func (s *state) putReady(log ready.Key, party *gate.Party, user string, r ready.
 }
 
 // claim follows an entry about claims.
-func (s *state) claim(e entry.Entry) error {
-	fx, err := s.claims.Apply(e, func(id shares.QueueID) string { return s.place(id, "").Queue })
+func (so *sorts) claim(e entry.Entry) error {
+	s := so.state
+	fx, err := s.claims.Apply(e, func(id shares.QueueID) string { return s.sorts.place(id, "").Queue })
 	if err != nil {
 		return err
 	}
-	s.turn(fx)
+	s.sorts.turn(fx)
 	return nil
 }
 
 // place is a node as claims know it.
-func (s *state) place(queue shares.QueueID, node string) resource.Place {
+func (so *sorts) place(queue shares.QueueID, node string) resource.Place {
+	s := so.state
 	at := resource.Place{Node: node}
 	if q := s.site.queues[queue]; q != nil {
 		at.Queue = q.Name
@@ -144,13 +157,14 @@ func (s *state) place(queue shares.QueueID, node string) resource.Place {
 }
 
 // turn follows what an entry has made of claims: ready jobs go to where they belong now, and units are charged.
-func (s *state) turn(fx gate.Effects) {
-	s.charge(&fx)
+func (so *sorts) turn(fx gate.Effects) {
+	s := so.state
+	s.sorts.charge(&fx)
 	for _, m := range fx.Moved {
 		for _, r := range m.Party.Ready {
 			from := r.Key
 			from.Shape = s.words.variant(from.Shape, m.From)
-			s.move(m.Party, from, s.keyOf(r.Key, m.Party))
+			s.sorts.move(m.Party, from, s.sorts.keyOf(r.Key, m.Party))
 		}
 	}
 	for _, sort := range fx.Turned {
@@ -167,11 +181,12 @@ func (s *state) turn(fx gate.Effects) {
 	if len(fx.Moved) > 0 || len(fx.Turned) > 0 {
 		s.eased++
 	}
-	s.sweep()
+	s.sorts.sweep()
 }
 
 // charge counts the units that claims take or give back.
-func (s *state) charge(fx *gate.Effects) {
+func (so *sorts) charge(fx *gate.Effects) {
+	s := so.state
 	for _, c := range fx.Charges {
 		s.supplies.charge(c)
 	}
@@ -179,7 +194,8 @@ func (s *state) charge(fx *gate.Effects) {
 }
 
 // move puts the ready jobs of a party from one buffer into another.
-func (s *state) move(p *gate.Party, from, to ready.Key) {
+func (so *sorts) move(p *gate.Party, from, to ready.Key) {
+	s := so.state
 	if from == to {
 		return
 	}
@@ -195,8 +211,9 @@ func (s *state) move(p *gate.Party, from, to ready.Key) {
 }
 
 // sweep drops the buffers that have no job any more whose shape goes with them.
-func (s *state) sweep() {
-	for _, b := range s.spent {
+func (so *sorts) sweep() {
+	s := so.state
+	for _, b := range s.sorts.spent {
 		if s.buffers[b.Key()] != b || b.Count() > 0 {
 			continue
 		}
@@ -205,7 +222,7 @@ func (s *state) sweep() {
 		if b.user != nil {
 			b.user.buffers = slices.DeleteFunc(b.user.buffers, same)
 		}
-		s.unfollow(b)
+		s.sorts.unfollow(b)
 		s.ready.Forget(b.Key())
 		delete(s.buffers, b.Key())
 		if len(sh.own) > 0 {
@@ -219,5 +236,5 @@ func (s *state) sweep() {
 			delete(s.words.bySort, text)
 		}
 	}
-	s.spent = s.spent[:0]
+	s.sorts.spent = s.sorts.spent[:0]
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
-	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -23,6 +22,7 @@ type state struct {
 	polled  map[shares.QueueID]bool
 	served  *servings
 	claims  *gate.Claims
+	sorts   *sorts
 	elders  elders
 
 	// Worked out, or soft.
@@ -30,9 +30,6 @@ type state struct {
 	dirty    []int  // leaves whose want must be computed before the next decision
 	kinds    *kinds
 	supplies *supplies
-	bays     map[resource.Place]*bay // ready jobs that claims bind to a node
-	gangs    gangs
-	spent    []*buffer // of sorts of claims, that have no job any more
 	making   making
 	moment   time.Time // of the present decision
 	eased    uint64
@@ -42,7 +39,7 @@ type state struct {
 func newState(c Config) *state {
 	s := &state{ready: ready.NewSet(), buffers: map[ready.Key]*buffer{}, leases: newLeases(), held: map[shares.ShareID]map[heldKey]*heldCount{},
 		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c}
-	s.gangs = gangs{open: map[*buffer]struct{}{}, nodes: gate.NewNodes(c.GangHold)}
+	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
 	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &servings{state: s}, &supplies{state: s}
 	return s
 }
