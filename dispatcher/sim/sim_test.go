@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+var (
+	seedFlag = flag.Uint64("seed", 0, "the seed that TestSeed plays and tells")
+	keepFlag = flag.String("keep", "", "what TestSeed keeps of its plan, as a shrunk failure prints it")
+	forFlag  = flag.Duration("for", 0, "how long TestHistories plays; 0: some seconds")
+)
+
+func sound() Wiring { return Default(func(slots [2]int) lease.Machine { return newToy(slots) }) }
+
+// play runs a plan and judges its history of leases, too.
+func play(p Plan, w Wiring) Result {
+	r := Run(p, w, nil)
+	if len(r.Wrong) == 0 {
+		if text := linearizable(r.Seen.History); text != "" {
+			r.Wrong = append(r.Wrong, text)
+		}
+	}
+	return r
+}
+
+// TestSeed tells one history: go test ./dispatcher/sim -run TestSeed -seed N [-keep …].
+func TestSeed(t *testing.T) {
+	p := Draw(*seedFlag)
+	if *keepFlag != "" {
+		if err := p.Keep(*keepFlag); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told strings.Builder
+	r := Run(p, sound(), &told)
+	if len(r.Wrong) == 0 {
+		if text := linearizable(r.Seen.History); text != "" {
+			r.Wrong = append(r.Wrong, text)
+		}
+	}
+	if *seedFlag != 0 {
+		t.Logf("%v\n%s", p, &told)
+	}
+	if len(r.Wrong) > 0 {
+		t.Errorf("seed %d: %s", *seedFlag, strings.Join(r.Wrong, "\n"))
+	}
+}
+
+// TestHistories plays one seed after the other. A failure is shrunk, and printed so that TestSeed plays it again.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	limit := 4 * time.Second
+	if os.Getenv("DIVVY_LONG") != "" {
+		limit = time.Minute
+	}
+	if *forFlag > 0 {
+		limit = *forFlag
+	}
+	var sum Seen
+	var steps, batches int
+	var n uint64
+	began := time.Now()
+	for first := *seedFlag; time.Since(began) < limit; n++ {
+		r := play(Draw(first+n), sound())
+		if len(r.Wrong) > 0 {
+			t.Fatal(failure(Draw(first+n), sound(), r))
+		}
+		steps, batches = steps+r.Steps, batches+r.Batches
+		sum.add(r.Seen)
+	}
+	sum.History = nil
+	t.Logf("%d histories in %v: %.0f an hour; each %d steps, %d batches; all together %+v", n, time.Since(began).Round(time.Second),
+		float64(n)/time.Since(began).Hours(), steps/int(n), batches/int(n), sum) //nolint:gosec // few
+	if sum.None == 0 || sum.Given == 0 || sum.Over == 0 || sum.Lost == 0 || sum.Renewed == 0 || sum.Unavailable == 0 || sum.Leads <= int(n) { //nolint:gosec // few
+		t.Errorf("the histories are too tame: %+v", sum)
+	}
+}
+
+func (s *Seen) add(o Seen) {
+	s.Leads += o.Leads
+	s.Reloads += o.Reloads
+	s.None += o.None
+	s.Given += o.Given
+	s.Over += o.Over
+	s.Unavailable += o.Unavailable
+	s.Renewed += o.Renewed
+	s.Ended += o.Ended
+	s.Lost += o.Lost
+	s.Register += o.Register
+}
+
+// The same seed is the same history.
+func TestSameSeedSameHistory(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(pgtest.Draws(60)) {
+		if a, b := Run(Draw(seed), sound(), nil), Run(Draw(seed), sound(), nil); a.Trace != b.Trace || a.Steps != b.Steps {
+			t.Errorf("seed %d: %d and %d steps, traces %x and %x", seed, a.Steps, b.Steps, a.Trace, b.Trace)
+		}
+	}
+}
