@@ -72,6 +72,8 @@ type Config struct {
 
 	RecordAll bool // records every decision, not a sample above a thousand a second
 
+	tape *taping // see there
+
 	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
 }
 
@@ -225,6 +227,8 @@ func (d *Dispatcher) join(ctx context.Context) error {
 	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
 	d.lost, d.stranded, d.daemons[id] = false, true, Peer{ID: id}
 	d.state.sample.all = d.cfg.RecordAll
+	d.state.diary.tape = d.cfg.tape
+	d.cfg.tape.began(d)
 	d.state.making.pause = d.cfg.Timing.Making
 	d.state.localWait = d.cfg.Timing.LocalWait
 	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)

@@ -112,9 +112,10 @@ func scanEnd(row pgx.CollectableRow) (r endRow, err error) {
 }
 
 func (r endRow) move() move {
-	m := move{Task: r.TaskID, Share: r.ShareID, Shape: r.ShapeID, Queue: r.QueueID, Before: isLeased, After: r.After, N: 1, Units: r.Units}
+	m := move{Task: r.TaskID, Share: r.ShareID, Shape: r.ShapeID, Queue: r.QueueID, Before: isLeased, After: r.After, N: 1, Units: r.Units,
+		Low: r.JobID, High: r.JobID}
 	if r.After == isReady { // one that waits is nowhere yet
-		m.Place, m.Low, m.High = r.Place, r.JobID, r.JobID
+		m.Place = r.Place
 	}
 	return m
 }
@@ -260,6 +261,7 @@ func (d *Dispatcher) bookEnds(ctx context.Context, l *lane, moves []move) {
 func (d *Dispatcher) applyEnds(moves []move, own bool) {
 	again, claims := map[*window]bool{}, false
 	for _, m := range moves {
+		d.state.diary.tape.moves(d.state, m)
 		d.state.apply(m, own)
 		claims = claims || d.state.shapes[m.Shape].need.Claims != nil
 		if m.After == isReady {

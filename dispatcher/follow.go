@@ -151,6 +151,7 @@ func (d *Dispatcher) applyTails(ctx context.Context, rows []laneRow) error {
 			return err
 		}
 		for _, m := range moves {
+			d.state.diary.tape.moves(d.state, m)
 			d.state.apply(m, false)
 			d.lookForStranded(r, m)
 			freed = freed || m.Before == isLeased
@@ -270,6 +271,7 @@ func (s *state) setBacklog(key windowKey, n int64) {
 	if w == nil {
 		return
 	}
+	s.diary.tape.backlog(key, n)
 	was, awaited := w.groupWaits(), w.group != nil && w.group.unmade()
 	w.backlog = n
 	w.recountWaits()

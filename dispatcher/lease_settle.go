@@ -77,6 +77,7 @@ func (d *Dispatcher) leasesOf(ctx context.Context, b leaseBatch, took taken) (of
 func (d *Dispatcher) giveBack(g *grant) {
 	d.metrics.conflicts.Inc()
 	g.takeBack()
+	g.of.diary.tape.tookBack(g, true)
 	g.doubtClaims()
 	w := g.window
 	if w.private {
@@ -127,6 +128,7 @@ func (d *Dispatcher) unGrant(p *pull) {
 	for i := len(p.grants) - 1; i >= 0; i-- {
 		g := p.grants[i]
 		g.takeBack()
+		g.of.diary.tape.tookBack(g, false)
 		g.window.insert(g.job)
 		if g.window.private { // the common one has lost sight of it
 			if w := g.of.windows[g.window.key]; w != nil {
@@ -171,6 +173,7 @@ func (d *Dispatcher) settleDoubt(l *lane, moves []move) {
 		return
 	}
 	for _, m := range moves {
+		d.state.diary.tape.moves(d.state, m)
 		d.state.apply(m, l.seq > d.base[l.no])
 	}
 	d.state.diary.saw(l.daemon, l.no, l.seq)

@@ -230,6 +230,7 @@ func (d *Dispatcher) decide(p *pull, c *class, n *needs) decision {
 	} else {
 		verdict = d.state.decide(p, n)
 	}
+	d.state.diary.tape.decided(p, n, verdict)
 	if verdict == blocked && len(p.grants) > 0 {
 		// It could have more as soon as a read or a take has come back: all is put back until then. Where others
 		// are always faster the pilot gets what there was, and comes back for the rest.

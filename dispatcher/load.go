@@ -154,6 +154,7 @@ func (s *state) loadShapes(ctx context.Context, db querier) error {
 	for _, r := range rows {
 		s.know(r.ID, r.need())
 		s.shapes[r.ID].plain = r.PlainID
+		s.diary.tape.knew(s.shapes[r.ID])
 	}
 	return nil
 }
@@ -246,6 +247,7 @@ func (d *Dispatcher) adopt(n siteNow) {
 	d.state.plans, d.state.targets = n.plans, n.targets
 	d.attempts.Store(n.version.Attempts)
 	d.state.adopt(n.version, n.epoch, n.limits)
+	d.state.diary.tape.adopted(d.state)
 	d.state.diary.noteVersion(d.state)
 	d.metrics.jobWait.adopt(n.version)
 	d.metrics.ends.adopt(n.version)

@@ -74,6 +74,7 @@ func (s *state) remember(now time.Time) {
 	if dt <= 0 {
 		return
 	}
+	s.diary.tape.remembers(now)
 	s.settle()
 	for _, p := range s.pools {
 		r := s.roundNow(p)

@@ -21,6 +21,7 @@ type diary struct {
 	stood   time.Time // when the last stand was written
 	upTo    int64     // number of the last entry
 	entries []entry
+	tape    *taping // nil but in tests
 }
 
 // The words of entries. What they refer to is in ref, share, shape, queue and amount.

@@ -85,6 +85,7 @@ func (s *state) pilotsElsewhere(at map[shares.QueueID]bool) {
 
 // pilotsAt follows that a queue has pilots from now on, or none any more: what jobs want that it could run counts, or not.
 func (s *state) pilotsAt(q *queue, some bool) {
+	s.diary.tape.pilots(q.ID, some)
 	d := 1
 	if !some {
 		d = -1

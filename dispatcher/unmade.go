@@ -59,12 +59,14 @@ func (s *state) patient(p *pull, g *group, n *needs) bool {
 	g.met = now
 	late := now.Sub(g.asked) >= most
 	if !late && now.Sub(s.making.asked) < s.making.pause && now.Sub(p.until) < most {
+		s.diary.tape.met(p, g, true)
 		return true
 	}
 	if !late {
 		s.making.passed = append(s.making.passed, g)
 	}
 	n.passed++
+	s.diary.tape.met(p, g, false)
 	s.pass(g, true)
 	return false
 }

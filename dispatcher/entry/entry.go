@@ -28,19 +28,20 @@ type Kind byte
 
 // The kinds of entries.
 const (
-	KindEnqueued Kind = 'q'
-	KindGranted  Kind = 'g'
-	KindStarted  Kind = 's'
-	KindEnded    Kind = 'e'
-	KindRevoked  Kind = 'v'
-	KindWithdrew Kind = 'w'
-	KindExpected Kind = 'x'
-	KindShaped   Kind = 'h'
-	KindAdopted  Kind = 'a'
-	KindBounded  Kind = 'b'
-	KindPolled   Kind = 'p'
-	KindLeader   Kind = 'L'
-	KindTick     Kind = 't'
+	KindEnqueued  Kind = 'q'
+	KindGranted   Kind = 'g'
+	KindStarted   Kind = 's'
+	KindEnded     Kind = 'e'
+	KindRevoked   Kind = 'v'
+	KindWithdrew  Kind = 'w'
+	KindExpected  Kind = 'x'
+	KindRecharged Kind = 'm'
+	KindShaped    Kind = 'h'
+	KindAdopted   Kind = 'a'
+	KindBounded   Kind = 'b'
+	KindPolled    Kind = 'p'
+	KindLeader    Kind = 'L'
+	KindTick      Kind = 't'
 )
 
 // KindOf is the letter of an entry.
@@ -125,6 +126,17 @@ type Revoked struct {
 	GraceS  int32  `json:"grace_s"` // seconds from SIGTERM to SIGKILL
 }
 
+// Recharged says that the leases of a task's jobs with ids from Low to High count for another share and shape from now on. A job
+// that is ready again is so at Place.
+type Recharged struct {
+	Task  int64          `json:"task"`
+	Low   int64          `json:"low"`
+	High  int64          `json:"high"`
+	Share shares.ShareID `json:"share"`
+	Shape int32          `json:"shape"`
+	Place int64          `json:"place"`
+}
+
 // Withdrew says that ready jobs of a task are ready no more, killed or moved away: all that have ids from Low to High.
 type Withdrew struct {
 	Task int64 `json:"task"`
@@ -179,21 +191,30 @@ type Leader struct {
 	Address string `json:"address"`
 }
 
-// Tick lets time pass: it is Now, the time of a batch that was appended before.
+// Tick lets time pass: it is Now, the time of a batch that was appended before. Offered is what pilots offered lately and got no
+// jobs for, where that is more than nothing: targets are made with it.
 type Tick struct {
-	Now time.Time `json:"now"`
+	Now     time.Time `json:"now"`
+	Offered []Offer   `json:"offered,omitempty"`
 }
 
-func (Enqueued) kind() Kind { return KindEnqueued }
-func (Granted) kind() Kind  { return KindGranted }
-func (Started) kind() Kind  { return KindStarted }
-func (Ended) kind() Kind    { return KindEnded }
-func (Revoked) kind() Kind  { return KindRevoked }
-func (Withdrew) kind() Kind { return KindWithdrew }
-func (Expected) kind() Kind { return KindExpected }
-func (Shaped) kind() Kind   { return KindShaped }
-func (Adopted) kind() Kind  { return KindAdopted }
-func (Bounded) kind() Kind  { return KindBounded }
-func (Polled) kind() Kind   { return KindPolled }
-func (Leader) kind() Kind   { return KindLeader }
-func (Tick) kind() Kind     { return KindTick }
+// Offer is units that pilots of a pool offer.
+type Offer struct {
+	Pool  string       `json:"pool"`
+	Units shares.Units `json:"units"`
+}
+
+func (Enqueued) kind() Kind  { return KindEnqueued }
+func (Granted) kind() Kind   { return KindGranted }
+func (Started) kind() Kind   { return KindStarted }
+func (Ended) kind() Kind     { return KindEnded }
+func (Revoked) kind() Kind   { return KindRevoked }
+func (Withdrew) kind() Kind  { return KindWithdrew }
+func (Expected) kind() Kind  { return KindExpected }
+func (Recharged) kind() Kind { return KindRecharged }
+func (Shaped) kind() Kind    { return KindShaped }
+func (Adopted) kind() Kind   { return KindAdopted }
+func (Bounded) kind() Kind   { return KindBounded }
+func (Polled) kind() Kind    { return KindPolled }
+func (Leader) kind() Kind    { return KindLeader }
+func (Tick) kind() Kind      { return KindTick }

@@ -13,16 +13,17 @@ import (
 
 // rareKinds decode the entries that are jsonb in the table.
 var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, error){
-	entry.KindEnqueued: decode[entry.Enqueued],
-	entry.KindRevoked:  decode[entry.Revoked],
-	entry.KindWithdrew: decode[entry.Withdrew],
-	entry.KindExpected: decode[entry.Expected],
-	entry.KindShaped:   decode[entry.Shaped],
-	entry.KindAdopted:  decode[entry.Adopted],
-	entry.KindBounded:  decode[entry.Bounded],
-	entry.KindPolled:   decode[entry.Polled],
-	entry.KindLeader:   decode[entry.Leader],
-	entry.KindTick:     decode[entry.Tick],
+	entry.KindEnqueued:  decode[entry.Enqueued],
+	entry.KindRevoked:   decode[entry.Revoked],
+	entry.KindWithdrew:  decode[entry.Withdrew],
+	entry.KindExpected:  decode[entry.Expected],
+	entry.KindShaped:    decode[entry.Shaped],
+	entry.KindRecharged: decode[entry.Recharged],
+	entry.KindAdopted:   decode[entry.Adopted],
+	entry.KindBounded:   decode[entry.Bounded],
+	entry.KindPolled:    decode[entry.Polled],
+	entry.KindLeader:    decode[entry.Leader],
+	entry.KindTick:      decode[entry.Tick],
 }
 
 func packRare(e entry.Entry) (string, error) {

@@ -62,6 +62,8 @@ func shown(e entry.Entry) (v reported) {
 		v.Kind, v.Share, v.Shape = "expected", new32(e.Share), &e.Shape
 	case entry.Shaped:
 		v.Kind, v.Shape = "shaped", &e.Shape
+	case entry.Recharged:
+		v.Kind, v.Task, v.Share, v.Shape, v.Place = "recharged", &e.Task, new32(e.Share), &e.Shape, &e.Place
 	case entry.Bounded:
 		v.Kind = "bounded"
 	case entry.Polled:

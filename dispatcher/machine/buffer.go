@@ -1,0 +1,191 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// buffer is the ready jobs of a (share, shape), hung on its leaf.
+type buffer struct {
+	*ready.Buffer
+	shape    *shape
+	leaf     int    // node of the present tree; -1: the share has gone
+	group    *group // nil where there is no leaf
+	user     *user  // whose jobs it has, where its leaf gives turns to users; else nil
+	expected int64  // jobs that are still to be made
+	waits    int64  // jobs as the group has counted them,
+	coming   int64  // and of them those to be made
+	asked    int64  // jobs that the resources which it asks for have counted as wanted
+	opened   bool   // whether it has something to give, as check saw it last
+
+	bundles map[shares.QueueID]*resource.Bundle // what its jobs need of resources: by queue where some are per queue, else of queue 0
+}
+
+// group is the buffers of a leaf whose shapes have the same outline: what is in the way of one of them at a slot is in
+// the way of all, but for resources.
+type group struct {
+	leaf    int
+	outline *outline
+	plain   *buffer // of the shape that asks for no resource and names no user; nil: there is none
+	heads   map[headsKey]*heads
+	waits   int64     // jobs of all its buffers that are ready or to be made
+	coming  int64     // of them, those to be made
+	kinds   int64     // of slots that there were when heads were made
+	passed  bool      // pulls do not wait for these, see makingMost
+	asked   time.Time // when one first did, without a gap up to met
+	met     time.Time // when one last did
+}
+
+// open says whether a job may come out of it.
+func (b *buffer) open() bool { return b.Count() > 0 }
+
+// first is where its first job stands; it must be open.
+func (b *buffer) first() stand {
+	r, _ := b.First()
+	return stand{r.Place, r.Low}
+}
+
+// buffer finds or makes the buffer of a (share, shape).
+func (s *state) buffer(key ready.Key) (*buffer, error) {
+	b := s.buffers[key]
+	if b == nil {
+		sh := s.words.shapes[key.Shape]
+		if sh == nil {
+			return nil, fmt.Errorf("shape %d is not known", key.Shape)
+		}
+		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1}
+		s.buffers[key] = b
+		s.hang(b)
+	}
+	return b, nil
+}
+
+// hang ties a buffer to its leaf.
+func (s *state) hang(b *buffer) {
+	b.opened = false
+	node, ok := s.site.leaf(b.Key().Share)
+	if !ok {
+		b.leaf, b.group, b.user = -1, nil, nil
+		return
+	}
+	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
+	b.recountWaits()
+	b.bundles, b.asked = nil, 0
+	if !b.shape.headed {
+		b.group.plain = b
+	}
+	s.served.hangUser(b)
+	s.supplies.recountWanted(b, false)
+	s.leaves[node].buffers = append(s.leaves[node].buffers, b)
+	b.shape.buffers = append(b.shape.buffers, b)
+	s.touch(node, true)
+	s.check(b)
+}
+
+// group finds or makes the group of an outline.
+func (l *leaf) group(node int, o *outline) *group {
+	for _, g := range l.groups {
+		if g.outline == o {
+			return g
+		}
+	}
+	g := &group{leaf: node, outline: o}
+	l.groups = append(l.groups, g)
+	return g
+}
+
+// recountWaits brings the count of the group up to date after the jobs of a buffer have changed.
+func (b *buffer) recountWaits() {
+	n, coming := b.Count()+b.expected, b.expected
+	b.group.waits += n - b.waits
+	b.group.coming += coming - b.coming
+	b.waits, b.coming = n, coming
+}
+
+// changed follows that the jobs of a buffer are more or fewer. granted: one was granted.
+func (s *state) changed(b *buffer, granted bool) {
+	if b.leaf >= 0 {
+		was := b.group.waits > 0
+		b.recountWaits()
+		s.touch(b.leaf, was != (b.group.waits > 0))
+	}
+	s.supplies.recountWanted(b, granted)
+	s.check(b)
+}
+
+// enqueue makes jobs ready.
+func (s *state) enqueue(e entry.Enqueued) error {
+	key := ready.Key{Share: e.Share, Shape: e.Shape}
+	b, err := s.buffer(key)
+	if err != nil {
+		return fmt.Errorf("enqueued: %w", err)
+	}
+	if err := s.ready.Put(key, e.User, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}); err != nil {
+		return fmt.Errorf("enqueued: %w", err)
+	}
+	s.elders.saw(e.High)
+	if e.Attempt <= 1 {
+		s.made(b, e.Jobs())
+	}
+	s.changed(b, false)
+	s.eased++
+	return nil
+}
+
+// withdraw makes ready jobs ready no more.
+func (s *state) withdraw(e entry.Withdrew) {
+	for _, w := range s.ready.Withdraw(e.Task, e.Low, e.High) {
+		s.changed(s.buffers[w.Key], false)
+	}
+}
+
+// expect says how many jobs of a buffer are still to be made.
+func (s *state) expect(e entry.Expected) error {
+	b, err := s.buffer(ready.Key{Share: e.Share, Shape: e.Shape})
+	if err != nil {
+		return fmt.Errorf("expected: %w", err)
+	}
+	s.setExpected(b, e.Jobs)
+	return nil
+}
+
+func (s *state) setExpected(b *buffer, n int64) {
+	awaited := b.group != nil && b.group.unmade()
+	b.expected = max(0, n)
+	s.changed(b, false)
+	g := b.group
+	if g == nil {
+		return
+	}
+	if g.coming == 0 {
+		g.passed, g.asked = false, time.Time{}
+	}
+	if g.unmade() != awaited {
+		s.making.asked = time.Time{} // what was waited for until now is another thing
+		s.kinds.offered(g)
+		s.eased++
+	}
+}
+
+// check notes whether a buffer has something to give, after anything about it has changed.
+func (s *state) check(b *buffer) {
+	if b.leaf < 0 {
+		b.opened = false
+		return
+	}
+	is, was := b.open(), b.opened
+	if b.opened = is; was && !is {
+		s.supplies.releaseBundles(b)
+	}
+	switch {
+	case b.shape.headed:
+		s.kinds.rank(b)
+	case is != was:
+		s.kinds.offered(b.group)
+	}
+}

@@ -1,0 +1,36 @@
+// Package machine is the dispatcher's state as a pure machine over the log: what is held, wanted and ready, and who gets the next
+// slot.
+//
+//	            Apply(entry)                          a follower, and a start: entry by entry, in the order of the log
+//	entries ─────────────────▶ Machine
+//	            Decide(pull)  ◀──▶ grants             the leader: decides and applies at once; the entries go to the log then
+//
+// Whoever leads is ahead of the log by what is on its way to it. When that is not committed the leader drops its machine and
+// makes another one of what was: a machine takes nothing back.
+//
+// # Invariants
+//
+//  1. Same entries, same state, byte for byte (Digest), whoever decided them. What Decide remembers beside that is soft: which
+//     leaves have nothing for a kind of slot, how long pulls wait for jobs to be made, what resources keep back. A new leader
+//     begins it anew, and every part of it has an end in time.
+//  2. There is no clock, SQL, context, lock, goroutine or log. Time passes by Tick; Pull.At is for soft state alone.
+//  3. An entry is applied as a whole or refused as a whole. A refused one means that the log is broken, or the caller.
+//  4. No hard limit (slots of a queue, capacity of a pool, max of a share, target slots, units of a resource) is exceeded by a
+//     decision: each sees every decision before it. A limit that was lowered below what is held admits nothing until enough ended.
+//  5. The share order is that of shares.Pool.Choose, pull by pull; nothing else decides between leaves but what a site asks for:
+//     units that are owed after a reclaim come first, then floors.
+//  6. Within a leaf the order is: the user who holds least, where the share says so; then place, then age. Of shapes that a slot
+//     cannot run, or that a gate keeps back, the others go on.
+//  7. Verdict None means that no ready job may run in the slot by the state up to this moment.
+//
+// # How a decision is made
+//
+// Shapes that differ in resources, sharing ID and user alone have one outline: all but resources goes by outlines, of which there
+// are few. Slots that run the same outlines at the same power in the same pool are one kind; for each kind it is known which
+// leaves contend, kept up to date as buffers fill and run dry, so that a decision costs the walk down the tree. A leaf that a limit
+// or lending keeps back leaves the contenders until that eases. Within a leaf, buffers that ask for resources or name users are
+// heads, in the order of their first jobs, and those that a resource keeps back are parked until it eases.
+//
+// Jobs that are not made yet contend like ready ones where their leaf has nothing else for the slot (Unmade): the caller waits for
+// a generator, within bounds of time.
+package machine

@@ -1,0 +1,265 @@
+package machine
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// kinds are the kinds of slots that pulled, each with the leaves that contend for it.
+type kinds struct {
+	state   *state
+	all     []*kind
+	by      map[string]*kind
+	made    int64 // kinds that there were
+	scratch struct {
+		shapes bits
+		key    []byte
+	}
+}
+
+// kind is the slots that may run certain outlines at a certain power, in one pool, and the leaves with a job for them. It is kept
+// up to date as buffers fill and run dry, so that a decision costs the walk down the tree and not a look at every buffer.
+type kind struct {
+	state   *state
+	at      *queue // that it is for alone, since that has target slots or units of its own; nil: for all that are alike
+	pool    *pool
+	policy  *policy      // of the queues that it is for
+	power   shares.Units // thousandths a core
+	shapes  bits         // by outline.at
+	leaves  shares.Contenders
+	barred  map[int][]*limit // leaves whose jobs full limits of their path keep back
+	refused map[int]obstacle // leaves whose jobs lending and borrowing keep back
+	starved map[int]Gate     // leaves whose jobs resources keep back
+	eased   uint64           // pool.eased when they were last asked for
+}
+
+// mostKinds bounds the kinds that are kept, or twice the number of queues: where each has resources or target slots of its
+// own it needs a kind. Pulls that state odd figures could make any number.
+const mostKinds = 1024
+
+// bits is a set of small numbers.
+type bits []uint64
+
+func (b bits) has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 == 1 }
+
+func (b bits) key(to []byte) []byte {
+	for _, word := range b {
+		to = binary.LittleEndian.AppendUint64(to, word)
+	}
+	return to
+}
+
+// kindOf is the kind of a slot: what may run there, has room, and that queue and pool admit. Where one of these two limits
+// stands in the way of jobs that are ready it is the refusal.
+func (k *kinds) kindOf(p *Pull, q *queue, left job.Room) (c *kind, refusal Refusal) {
+	s := k.state
+	in := k.scratch.shapes[:0]
+	for range (len(s.words.byAt) + 63) / 64 {
+		in = append(in, 0)
+	}
+	for _, o := range k.outlinesFor(p, q) {
+		if !left.Fits(o.need) || !p.Only.Takes(o.need.Label) {
+			continue
+		}
+		if l, units := q.full(o); l != nil {
+			if o.anyOpen() {
+				refusal = l.refuses(units)
+			}
+			continue
+		}
+		in[o.at>>6] |= 1 << (o.at & 63)
+	}
+	k.scratch.shapes = in
+	key := append(k.scratch.key[:0], q.pool.name...)
+	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
+	key = in.key(binary.LittleEndian.AppendUint32(key, q.policy.key()))
+	if k.apart(q) {
+		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
+	}
+	k.scratch.key = key
+	if c = k.by[string(key)]; c == nil {
+		c = k.newKind(q, in)
+		k.by[string(key)], k.all = c, append(k.all, c)
+		for _, leaf := range s.site.version.Tree.Leaves() {
+			c.review(leaf)
+		}
+	}
+	return c, refusal
+}
+
+// outlinesFor lists those that may run at the queue; with labels of its own a slot may fit more.
+func (k *kinds) outlinesFor(p *Pull, q *queue) []*outline {
+	s := k.state
+	if len(p.Slot.Labels) == 0 {
+		return q.outlines
+	}
+	labels := map[string]string{}
+	for _, of := range [2]map[string]string{q.Labels, p.Slot.Labels} {
+		for name, value := range of {
+			labels[name] = value
+		}
+	}
+	var fit []*outline
+	for _, o := range s.words.byAt {
+		if job.Fits(o.need, q.Queue, labels) == "" {
+			fit = append(fit, o)
+		}
+	}
+	return fit
+}
+
+// full is the limit of queue or pool that has no room for a job of the outline, and how much that takes; nil: both have.
+func (q *queue) full(o *outline) (l *limit, units shares.Units) {
+	if units = shares.Units(o.need.Cores) * 1000; q.limit.room() < units {
+		return q.limit, units
+	}
+	if units = shares.Units(int64(o.need.Cores) * q.CorePowerMilli); q.pool.limit.room() < units {
+		return q.pool.limit, units
+	}
+	return nil, 0
+}
+
+// anyOpen says whether some buffer has a job of the outline.
+func (o *outline) anyOpen() bool {
+	return slices.ContainsFunc(o.buffers, func(b *buffer) bool { return b.opened })
+}
+
+// newKind is a kind for which nobody contends yet.
+func (k *kinds) newKind(q *queue, in bits) *kind {
+	s := k.state
+	if len(k.all) >= max(mostKinds, 2*len(s.site.queues)) {
+		k.forgetKinds()
+	}
+	k.made++
+	c := &kind{state: s, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
+		barred: map[int][]*limit{}, refused: map[int]obstacle{}, starved: map[int]Gate{}, eased: q.pool.eased}
+	if k.apart(q) {
+		c.at = q
+	}
+	return c
+}
+
+func (k *kinds) forgetKinds() {
+	s := k.state
+	k.all, k.by = nil, map[string]*kind{}
+	s.site.eachLimit(func(l *limit) { l.bars = nil })
+}
+
+// apart says whether slots of a queue are a kind of their own: what its limits admit is another thing than elsewhere.
+func (k *kinds) apart(q *queue) bool { return len(q.targets) > 0 || k.state.supplies.hasOwn(q) }
+
+// runs says whether slots of the kind can run jobs of an outline.
+func (c *kind) runs(o *outline) bool { return c.shapes.has(o.at) }
+
+// contend says whether a leaf contends for slots of the kind from now on.
+func (c *kind) contend(leaf int, is bool) {
+	c.pool.book.Contend(&c.leaves, leaf, is && c.policy.admits(leaf))
+}
+
+// review finds out anew whether a leaf contends.
+func (c *kind) review(leaf int) {
+	is := false
+	delete(c.starved, leaf)
+	if _, refused := c.refused[leaf]; !refused && len(c.barred[leaf]) == 0 {
+		is = c.offers(leaf)
+	}
+	c.contend(leaf, is)
+}
+
+// offers says whether a leaf has something to give that resources do not keep back, or jobs to be made.
+func (c *kind) offers(leaf int) bool {
+	var starved Gate
+	for _, g := range c.state.leaves[leaf].groups {
+		if !c.runs(g.outline) {
+			continue
+		}
+		if g.unmade() || c.has(g) {
+			return true
+		}
+		if h := c.state.kinds.headsAt(g, c.headsOf(g)); h != nil {
+			starved = cmp.Or(starved, h.keptBack().Gate)
+		}
+	}
+	if starved != "" {
+		c.starved[leaf] = starved
+	}
+	return false
+}
+
+// has is offers for the buffers of a group.
+func (c *kind) has(g *group) bool {
+	if g.plain != nil && g.plain.opened {
+		return true
+	}
+	h := c.state.kinds.headsAt(g, c.headsOf(g))
+	return h != nil && h.in.any()
+}
+
+// offered has every kind that can run jobs of a group look at its leaf again: it may have jobs now that were not there, or none.
+func (k *kinds) offered(g *group) {
+	for _, c := range k.all {
+		if c.runs(g.outline) {
+			c.admit(g.leaf)
+		}
+	}
+}
+
+// bar is a leaf that a limit keeps out of a kind.
+type bar struct {
+	kind *kind
+	leaf int
+}
+
+// unbar lets leaves contend again that a limit kept out: it has room.
+func (k *kinds) unbar(l *limit) {
+	bars := l.bars
+	l.bars = nil
+	for _, b := range bars {
+		b.kind.admit(b.leaf)
+	}
+}
+
+// admit lets a leaf contend again, whatever it was kept back for.
+func (c *kind) admit(leaf int) {
+	for _, l := range c.barred[leaf] {
+		l.bars = slices.DeleteFunc(l.bars, func(b bar) bool { return b == bar{c, leaf} })
+	}
+	delete(c.barred, leaf)
+	delete(c.refused, leaf)
+	c.review(leaf)
+}
+
+// keepBack takes a leaf out until what stands in its way may have gone.
+func (c *kind) keepBack(leaf int, in obstacle) {
+	if len(in.limits) > 0 {
+		c.barred[leaf] = in.limits
+	}
+	for _, l := range in.limits {
+		l.bars = append(l.bars, bar{c, leaf})
+	}
+	if in.units > 0 {
+		c.refused[leaf] = in
+	}
+	if in.scarce.Gate != "" {
+		c.starved[leaf] = in.scarce.Gate
+	}
+	c.contend(leaf, false)
+}
+
+// ask lets those contend again whom lending and borrowing admit by now. A grant never makes that so: only the end of a
+// lease, or another demand.
+func (c *kind) ask() {
+	if len(c.refused) == 0 || c.eased == c.pool.eased {
+		return
+	}
+	c.eased = c.pool.eased
+	for leaf, in := range c.refused {
+		if _, ok := c.pool.book.Admits(leaf, in.units); ok {
+			c.admit(leaf)
+		}
+	}
+}

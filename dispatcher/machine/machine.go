@@ -1,0 +1,192 @@
+package machine
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Machine is the state of the dispatcher. Make one with New; it is for one goroutine at a time.
+type Machine struct {
+	*state
+	seq int64
+	id  entry.ID
+}
+
+// Config is how long things take that the log does not say.
+type Config struct {
+	LocalWait time.Duration // jobs that prefer to be near their inputs come last elsewhere for it
+	Making    time.Duration // pulls wait for jobs to be made while nobody makes any; for those of one share five times as long
+}
+
+// New is the machine of an empty log, with a site that has no queues.
+func New(c Config) *Machine {
+	m := &Machine{state: newState(c)}
+	tree, _ := shares.Build(nil)
+	m.adopt(shares.Version{Tree: tree}, nil)
+	return m
+}
+
+// Apply counts an entry. An error says why it cannot follow what was applied before; then nothing was changed.
+func (m *Machine) Apply(e entry.Entry) error {
+	var err error
+	switch e := e.(type) {
+	case entry.Enqueued:
+		err = m.enqueue(e)
+	case entry.Granted:
+		err = m.grant(e)
+	case entry.Started:
+		err = m.leases.start(e)
+	case entry.Ended:
+		err = m.end(e)
+	case entry.Revoked:
+		err = m.leases.revoke(e)
+	case entry.Withdrew:
+		m.withdraw(e)
+	case entry.Recharged:
+		err = m.recharge(e)
+	case entry.Expected:
+		err = m.expect(e)
+	case entry.Shaped:
+		err = m.know(e)
+	case entry.Adopted:
+		if e.Site == nil {
+			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
+		}
+		m.adopt(*e.Site, m.site.targets)
+	case entry.Bounded:
+		m.adopt(m.site.file, e.Targets)
+	case entry.Polled:
+		m.supplies.poll(e)
+	case entry.Tick:
+		m.tick(e)
+	case entry.Leader:
+	default:
+		err = fmt.Errorf("%T: this version has no such entry", e)
+	}
+	return err
+}
+
+// Advance applies a batch, which has to be the one after that at which the machine stands.
+func (m *Machine) Advance(b entry.Batch) error {
+	if b.Seq != m.seq+1 || b.After != m.id {
+		return fmt.Errorf("batch %d does not follow batch %d", b.Seq, m.seq)
+	}
+	for i, e := range b.Entries {
+		if err := m.Apply(e); err != nil {
+			return fmt.Errorf("batch %d, entry %d: %w", b.Seq, i, err)
+		}
+	}
+	m.Reach(b.Seq, b.ID)
+	return nil
+}
+
+// Reach says that all entries up to a batch have been applied.
+func (m *Machine) Reach(seq int64, id entry.ID) { m.seq, m.id = seq, id }
+
+// Stand is the batch that the machine has reached.
+func (m *Machine) Stand() (seq int64, id entry.ID) { return m.seq, m.id }
+
+// Now is the time of the last Tick.
+func (m *Machine) Now() time.Time { return m.now }
+
+// Eased rises when a pull that got nothing might get something now.
+func (m *Machine) Eased() uint64 { return m.eased }
+
+// Lease is the lease of a job; false if it has none.
+func (m *Machine) Lease(job int64) (Lease, bool) { return m.leases.of(job) }
+
+// Leases are all leases, in no order.
+func (m *Machine) Leases() iter.Seq[Lease] { return m.leases.all() }
+
+// Answered are the leases that a request was granted and that have not ended, in the order of the grants.
+func (m *Machine) Answered(request entry.ID) []Lease { return m.leases.answered(request) }
+
+// Queue finds a queue of the site by name.
+func (m *Machine) Queue(name string) (shares.Queue, bool) {
+	q := m.site.byName[name]
+	if q == nil {
+		return shares.Queue{}, false
+	}
+	return q.Queue, true
+}
+
+// Site is the version in force, its tree with the plans of this moment.
+func (m *Machine) Site() shares.Version { return m.site.version }
+
+// Pull is what a slot offers and takes.
+type Pull struct {
+	Queue    shares.QueueID
+	Slot     job.Slot
+	Most     int // jobs; 0: one
+	Only     job.Only
+	Pilot    string
+	Node     string
+	Devices  []string
+	Request  entry.ID  // zero: it has none
+	Nonce    int64     // seed of the secrets of its leases
+	Until    time.Time // when its wait is over, by the clock of At
+	Contests bool      // the decision says who came second
+	At       time.Time // the caller's clock; zero: that of the last Tick
+}
+
+// Verdict is what came of a decision.
+type Verdict int
+
+// The verdicts.
+const (
+	None   Verdict = iota // no job that the slot may run is ready
+	Given                 // at least one job was granted
+	Unmade                // the jobs that come first are still to be made
+)
+
+// Decision is what a pull gets. Entries are applied already; their order is that in which they were decided.
+type Decision struct {
+	Verdict  Verdict
+	Entries  []entry.Entry
+	Lacked   Refusal   // what kept jobs back from a pull that got none
+	Passed   int       // leaves whose jobs are not made yet and were not waited for
+	Contests []Contest // of the grants, where the pull asks for them
+}
+
+// Contest is the choice of a grant beside the one that would have been made without its leaf. Leaves are nodes of Site's tree.
+type Contest struct {
+	shares.Contest
+	Rule string // why the leaf came first: share, floor or owed
+}
+
+// Refusal is what keeps a job back: a gate, what it guards, what was needed of it and what there was.
+type Refusal struct {
+	Gate   Gate
+	Ref    string // of a limit or resource; empty: there is one only
+	Needed int64
+	Had    int64
+}
+
+// Gate is a kind of thing that keeps jobs back.
+type Gate string
+
+// The gates.
+const (
+	GatePool     Gate = "pool"         // the capacity of the pool
+	GateQueue    Gate = "queue"        // the slots of the queue
+	GateMax      Gate = "share"        // the max of a share
+	GateTargets  Gate = "target_slots" // target slots of the queue
+	GateLend     Gate = "lend"         // units are idle that their owner does not lend
+	GateBorrow   Gate = "borrow"       // the share may not borrow more
+	GateUnknown  Gate = "resource_unknown"
+	GateCapacity Gate = "resource_capacity"
+	GateExternal Gate = "resource_external"
+	GateReserved Gate = "resource_reserved"
+	GatePart     Gate = "resource_allowance"
+	GateIO       Gate = "resource_io"
+)
+
+// gateOfRule is the gate at which a rule of a resource keeps a job back.
+var gateOfRule = map[resource.Rule]Gate{resource.Capacity: GateCapacity, resource.External: GateExternal,
+	resource.Reservation: GateReserved, resource.OverItsPart: GatePart}

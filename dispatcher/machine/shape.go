@@ -1,0 +1,126 @@
+package machine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// words are the shapes that jobs have.
+type words struct {
+	state    *state
+	shapes   map[int32]*shape
+	outlines map[string]*outline // by their requirements
+	byAt     []*outline          // by outline.at
+	plain    map[string]*shape   // that name no user, by their requirements
+}
+
+func newWords(s *state) *words {
+	return &words{state: s, shapes: map[int32]*shape{}, outlines: map[string]*outline{}, plain: map[string]*shape{}}
+}
+
+// shape is a set of requirements, with what the present site makes of it.
+type shape struct {
+	*outline
+	id     int32
+	full   job.Requirements // with its resources
+	asks   []ask            // of resources
+	lot    string           // what it asks for, in one way to write it
+	headed bool             // its buffers are heads: it asks for resources, or names a user
+	plain  string           // the requirements without the user; empty where it names none
+
+	unknown bool // it asks for what the site does not have
+	byQueue bool // it asks for something of which every queue has units of its own
+	unsplit bool // nothing that it asks for is split over sharing IDs
+}
+
+// outline is what shapes have in common that differ in resources, sharing ID and user only: all that says which slots may
+// run their jobs. There are few of them; of shapes there may be as many as users.
+type outline struct {
+	at      int              // its number here, without gaps
+	need    job.Requirements // without resources, sharing ID and user
+	class   string           // see job.Class
+	classAt int              // in job.Classes
+	queues  []bool           // that may run it, by position in the site's queues
+	remote  []bool           // of them, those that it prefers not to; nil: it does not matter
+	power   map[*pool]shares.Units
+	shapes  []*shape  // that are headed
+	buffers []*buffer // on a leaf of the present tree
+	polled  int       // its queues at which pilots pull
+}
+
+// know adds a shape.
+func (s *state) know(e entry.Shaped) error {
+	if had := s.words.shapes[e.Shape]; had != nil {
+		return fmt.Errorf("shape %d is known", e.Shape)
+	}
+	if e.Need.Claims != nil {
+		return fmt.Errorf("shape %d has claims: this machine does not know them yet", e.Shape)
+	}
+	if e.Need.Cores < 1 {
+		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
+	}
+	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asks: asksOf(e.Need.Resources)}
+	sh.headed = sh.asks != nil || e.Need.User != ""
+	s.words.shapes[e.Shape] = sh
+	if without := e.Need; e.Need.User != "" {
+		without.User = ""
+		sh.plain = keyOf(without)
+	} else {
+		s.words.plain[keyOf(e.Need)] = sh
+	}
+	if sh.headed {
+		sh.lot = lotOf(sh.asks)
+		sh.shapes = append(sh.shapes, sh)
+		s.supplies.resolve(sh)
+	}
+	return nil
+}
+
+// outlineOf finds or makes the outline of requirements.
+func (ws *words) outlineOf(need job.Requirements) *outline {
+	need.Resources, need.SharingID, need.User = nil, "", ""
+	key := keyOf(need)
+	o := ws.outlines[key]
+	if o == nil {
+		o = &outline{at: len(ws.byAt), need: need, class: job.Class(need)}
+		o.classAt = slices.Index(job.Classes, o.class)
+		ws.outlines[key] = o
+		ws.byAt = append(ws.byAt, o)
+		ws.place(o)
+	}
+	return o
+}
+
+// place finds the queues that may run an outline. Its buffers are hung afterwards.
+func (ws *words) place(o *outline) {
+	s := ws.state
+	v := s.site.version
+	o.queues, o.power, o.remote = make([]bool, len(v.Queues)), map[*pool]shares.Units{}, prefersElsewhere(o.need, v.Queues)
+	o.buffers, o.polled = nil, 0
+	for i, q := range v.Queues {
+		if !job.RunsAt(o.need, q) {
+			continue
+		}
+		o.queues[i] = true
+		e := s.site.queues[q.ID]
+		o.power[e.pool] = max(o.power[e.pool], shares.Units(q.CorePowerMilli))
+		e.outlines = append(e.outlines, o)
+		if s.polled[q.ID] {
+			o.polled++
+		}
+	}
+}
+
+// keyOf is requirements in one way to write them.
+func keyOf(need job.Requirements) string {
+	key, err := json.Marshal(need)
+	if err != nil {
+		panic(err) // plain values: it cannot be
+	}
+	return string(key)
+}

@@ -1,0 +1,233 @@
+package ready
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Key names a buffer: whose jobs, and what they need.
+type Key struct {
+	Share shares.ShareID
+	Shape int32
+}
+
+func compareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape))
+}
+
+// Range is the jobs of a task from Low to High, at one place, all of which have the same attempt next.
+type Range struct {
+	Place   int64
+	Low     int64
+	High    int64
+	Task    int64
+	Attempt int32
+}
+
+// Jobs is how many they are.
+func (r Range) Jobs() int64 { return r.High - r.Low + 1 }
+
+// before is the order of a buffer.
+func before(a, b *Range) bool {
+	return a.Place < b.Place || a.Place == b.Place && a.Low < b.Low
+}
+
+// Set is all ready jobs. Make one with NewSet.
+type Set struct {
+	buffers map[Key]*Buffer
+	tasks   map[int64]*task
+	users   map[string]map[int64]struct{} // tasks with ready jobs
+	free    *trees
+}
+
+// task is where the ready jobs of a task are.
+type task struct {
+	user  string
+	parts map[Key]*ranges // the task's own ranges of each buffer
+	count int64
+}
+
+// NewSet is a set without jobs.
+func NewSet() *Set {
+	return &Set{buffers: map[Key]*Buffer{}, tasks: map[int64]*task{}, users: map[string]map[int64]struct{}{}, free: newTrees()}
+}
+
+// Buffer finds or makes the buffer of a key.
+func (s *Set) Buffer(key Key) *Buffer {
+	b := s.buffers[key]
+	if b == nil {
+		b = &Buffer{key: key, ranges: s.free.ranges()}
+		s.buffers[key] = b
+	}
+	return b
+}
+
+// Put makes the jobs of a range ready. The user is that of its task. An error says that some of them are ready already.
+func (s *Set) Put(key Key, user string, r Range) error {
+	if r.High < r.Low {
+		return fmt.Errorf("ready jobs %d to %d of task %d: an empty range", r.Low, r.High, r.Task)
+	}
+	b := s.Buffer(key)
+	if with := b.ranges.meeting(r); with != nil {
+		return fmt.Errorf("ready jobs %d to %d of task %d: %d to %d of task %d are ready", r.Low, r.High, r.Task, with.Low, with.High, with.Task)
+	}
+	t := s.task(r.Task, user)
+	t.count += r.Jobs()
+	b.count += r.Jobs()
+	part := t.parts[key]
+	if part == nil {
+		part = s.free.ranges()
+		t.parts[key] = part
+	}
+	whole := &r
+	for _, near := range b.ranges.touching(r) {
+		b.ranges.drop(near)
+		part.drop(near)
+		whole.Low, whole.High = min(whole.Low, near.Low), max(whole.High, near.High)
+	}
+	b.ranges.add(whole)
+	part.add(whole)
+	return nil
+}
+
+// task finds or makes one.
+func (s *Set) task(id int64, user string) *task {
+	t := s.tasks[id]
+	if t == nil {
+		t = &task{user: user, parts: map[Key]*ranges{}}
+		s.tasks[id] = t
+		if s.users[user] == nil {
+			s.users[user] = map[int64]struct{}{}
+		}
+		s.users[user][id] = struct{}{}
+	}
+	return t
+}
+
+// Take takes one job out of its buffer and returns what it was there, Low and High being the job; false if it is not ready there.
+func (s *Set) Take(key Key, place, job int64) (Range, bool) {
+	b := s.buffers[key]
+	if b == nil {
+		return Range{}, false
+	}
+	r := b.ranges.with(place, job)
+	if r == nil {
+		return Range{}, false
+	}
+	taken := *r
+	taken.Low, taken.High = job, job
+	s.cut(b, r, job, job)
+	return taken, true
+}
+
+// cut takes ids out of a range that has them.
+func (s *Set) cut(b *Buffer, r *Range, low, high int64) {
+	t := s.tasks[r.Task]
+	part := t.parts[b.key]
+	b.count -= high - low + 1
+	t.count -= high - low + 1
+	switch {
+	case r.Low == low && r.High == high:
+		b.ranges.drop(r)
+		if part.drop(r); part.empty() {
+			delete(t.parts, b.key)
+		}
+		s.forget(r.Task, t)
+	case r.Low == low: // in place: it stays where it is among the others
+		r.Low = high + 1
+	case r.High == high:
+		r.High = low - 1
+	default:
+		rest := *r
+		rest.Low = high + 1
+		r.High = low - 1
+		b.ranges.add(&rest)
+		part.add(&rest)
+	}
+}
+
+// forget drops a task that has no ready job any more.
+func (s *Set) forget(id int64, t *task) {
+	if t.count > 0 {
+		return
+	}
+	delete(s.tasks, id)
+	if delete(s.users[t.user], id); len(s.users[t.user]) == 0 {
+		delete(s.users, t.user)
+	}
+}
+
+// Withdrawn is jobs that are ready no more.
+type Withdrawn struct {
+	Key
+	Range
+}
+
+// Withdraw takes all ready jobs of a task with ids from low to high out, and returns them: buffer by buffer, in their order.
+func (s *Set) Withdraw(id, low, high int64) (out []Withdrawn) {
+	t := s.tasks[id]
+	if t == nil {
+		return nil
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(t.parts), compareKeys) {
+		b := s.buffers[key]
+		for _, r := range t.parts[key].between(low, high) {
+			gone := *r
+			gone.Low, gone.High = max(r.Low, low), min(r.High, high)
+			out = append(out, Withdrawn{key, gone})
+			s.cut(b, r, gone.Low, gone.High)
+		}
+	}
+	return out
+}
+
+// Buffers are all buffers, in the order of their keys.
+func (s *Set) Buffers() iter.Seq[*Buffer] {
+	return func(yield func(*Buffer) bool) {
+		for _, key := range slices.SortedFunc(maps.Keys(s.buffers), compareKeys) {
+			if !yield(s.buffers[key]) {
+				return
+			}
+		}
+	}
+}
+
+// User is the user of a task that has ready jobs.
+func (s *Set) User(id int64) (user string, ok bool) {
+	t := s.tasks[id]
+	if t == nil {
+		return "", false
+	}
+	return t.user, true
+}
+
+// Count is how many jobs of a task are ready.
+func (s *Set) Count(id int64) int64 {
+	if t := s.tasks[id]; t != nil {
+		return t.count
+	}
+	return 0
+}
+
+// Tasks are the tasks of a user that have ready jobs, in the order of their ids.
+func (s *Set) Tasks(user string) []int64 { return slices.Sorted(maps.Keys(s.users[user])) }
+
+// FirstOf are the first jobs of a task, of each buffer that has some: Low is the job. They are in the order of the keys.
+func (s *Set) FirstOf(id int64) iter.Seq2[Key, Range] {
+	return func(yield func(Key, Range) bool) {
+		t := s.tasks[id]
+		if t == nil {
+			return
+		}
+		for _, key := range slices.SortedFunc(maps.Keys(t.parts), compareKeys) {
+			if first := t.parts[key].first(); !yield(key, *first) {
+				return
+			}
+		}
+	}
+}
