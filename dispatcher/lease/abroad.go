@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // abroad has the asks that this daemon forwarded and that were not answered.
@@ -25,7 +26,7 @@ const mostGone = 1 << 14
 // foreign is an ask that another daemon answers.
 type foreign struct {
 	call  Call // of the caller here
-	pull  *Pull
+	pull  *machine.Pull
 	to    int64
 	until time.Duration // from then on the answer is Unavailable
 	no    uint64

@@ -8,16 +8,15 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
-// tick lets time pass in the log: each second, and with whatever has to be appended though there is nothing to say.
+// tick lets time pass in the log each second. A leader that has nothing to say is heard, too.
 func (l *leader) tick() {
-	bare := l.force && l.flight == nil && len(l.next.batch.Entries) == 0
-	if due := l.ticked + l.cfg.Timing.Tick; l.now < due && !bare {
+	if due := l.ticked + l.cfg.Timing.Tick; l.now < due {
 		l.wakeBy(due)
 		return
 	}
 	l.ticked, l.force = l.now, true
 	if l.tip.at.After(l.machine.Now()) {
-		l.must(l.add(entry.Tick{Now: l.tip.at}))
+		l.must(l.add(entry.Tick{Now: l.tip.at, Offered: l.cfg.Offered()}))
 	}
 	l.wakeBy(l.now + l.cfg.Timing.Tick)
 }
@@ -82,7 +81,7 @@ func (f *flight) retry(now, pause time.Duration) {
 func (l *leader) land(at time.Time) {
 	f := l.flight
 	f.batch.At = at
-	l.must(l.committed(f.batch))
+	l.committed(f.batch, l.now)
 	for _, to := range l.peers {
 		m := l.letter(to)
 		m.Batches = append(m.Batches, f.batch)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // Config is what a Node is made with. Zero times are the defaults of Timing.
@@ -13,10 +14,11 @@ type Config struct {
 	Daemon  int64  // this one; a start has a new number
 	Address string // of this daemon, for its Leader entries
 	Timing  Timing
-	Draw    func() entry.ID                         // draws ids of batches
-	Next    func(l Lease, e entry.Ended) entry.Next // what becomes of the job; nil: Retried(3)
-	Class   func(p Pull) string                     // pulls of one class have the same decision; nil: ClassOf
-	Check   func(entries []entry.Entry) error       // refuses what the log could not hold; nil: all can be held
+	Draw    func() entry.ID                                 // draws ids of batches
+	Next    func(l machine.Lease, e entry.Ended) entry.Next // what becomes of the job; nil: Retried(3)
+	Class   func(p machine.Pull) string                     // pulls of one class have the same decision; nil: ClassOf
+	Offered func() []entry.Offer                            // what pilots offered lately and got no jobs for, for ticks; nil: nothing
+	Check   func(entries []entry.Entry) error               // refuses what the log could not hold; nil: all can be held
 	Bounds  Bounds
 }
 
@@ -31,6 +33,7 @@ type Timing struct {
 	Poll     time.Duration // after which a follower to whom nothing is pushed reads
 	Stopped  time.Duration // a gap between two steps after which the daemon was away
 	Patience time.Duration // for how long an answer waits for its commit
+	Making   time.Duration // a pull that waits for jobs to be made is decided again this often
 	Retry    time.Duration // pause before a batch is appended again; it doubles up to eight times as long
 }
 
@@ -48,7 +51,7 @@ func (t Timing) orDefault() Timing {
 		value time.Duration
 	}{
 		{&t.TTL, 3 * time.Minute}, {&t.Longest, t.TTL}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
-		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second},
+		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
 		{&t.Retry, 50 * time.Millisecond},
 	} {
 		if *f.field == 0 {
@@ -78,6 +81,9 @@ func (c Config) orDefault() Config {
 	if c.Class == nil {
 		c.Class = ClassOf
 	}
+	if c.Offered == nil {
+		c.Offered = func() []entry.Offer { return nil }
+	}
 	if c.Check == nil {
 		c.Check = func([]entry.Entry) error { return nil }
 	}
@@ -85,8 +91,8 @@ func (c Config) orDefault() Config {
 }
 
 // Retried is the policy without rules: a failed job runs again while it had fewer attempts than most; lost and returned ones always do.
-func Retried(most int32) func(Lease, entry.Ended) entry.Next {
-	return func(l Lease, e entry.Ended) entry.Next {
+func Retried(most int32) func(machine.Lease, entry.Ended) entry.Next {
+	return func(l machine.Lease, e entry.Ended) entry.Next {
 		switch e.Outcome {
 		case entry.Lost, entry.Returned:
 			return entry.Again
@@ -100,7 +106,7 @@ func Retried(most int32) func(Lease, entry.Ended) entry.Next {
 }
 
 // ClassOf tells pulls apart by all but their pilot, their request and how many jobs they take.
-func ClassOf(p Pull) string {
+func ClassOf(p machine.Pull) string {
 	s := p.Slot
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %d %d %d %d", p.Queue, s.Cores, s.MemoryMB, s.DiskMB, s.WalltimeS)

@@ -53,7 +53,7 @@ func (n *Node) silence() time.Duration {
 func (n *Node) claimLead() {
 	tip := &n.replica.tip
 	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{entry.Leader{Address: n.cfg.Address}}}
-	n.claim = &claim{batch: b, began: n.now}
+	n.claim = &claim{batch: b, began: n.now, pause: n.cfg.Timing.Retry}
 	n.emit(Append{Batch: b})
 }
 
@@ -119,7 +119,7 @@ func (n *Node) follow(batches []entry.Batch) {
 // apply makes a batch of the log part of the replica; false: they contradict each other.
 func (n *Node) apply(b entry.Batch) bool {
 	was := n.replica.tip.leader
-	if err := n.replica.advance(b, n.now+n.cfg.Timing.TTL); err != nil {
+	if err := n.replica.advance(b, n.now, n.now+n.cfg.Timing.TTL); err != nil {
 		n.emit(Broken{b.Seq, err})
 		n.reload()
 		return false

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // pull is one request for jobs on its way through the leader.
 type pull struct {
 	calls   []Call // that share its answer
-	pull    Pull
+	pull    machine.Pull
 	number  uint64        // of the pulls of this leader
 	until   time.Duration // until then it waits
 	class   *class        // nil: decided, or gone
-	leases  []Lease
+	leases  []machine.Lease
 	unheard bool // nobody waits for its answer any more
 	settled bool // its answer is out
 }
@@ -25,16 +26,17 @@ type pull struct {
 type class struct {
 	name  string
 	pulls []*pull
-	tried uint64 // Machine.Eased when there was last nothing for them
-	slept bool   // they were tried
-	awake bool   // it is in line.awake
-	made  bool   // the job for them is still to be made
+	tried uint64        // Machine.Eased when there was last nothing for them
+	slept bool          // they were tried
+	awake bool          // it is in line.awake
+	again time.Duration // the job for them is still to be made: they are tried again then; 0: it is not
 }
 
 // line has the pulls that are not decided.
 type line struct {
 	classes map[string]*class
-	awake   awake // classes that a decision is worth trying for
+	awake   awake    // classes that a decision is worth trying for
+	unmade  []*class // in the order in which they are tried again; those that were tried meanwhile are skipped
 	eased   uint64
 	waiting waits // by the time until which they wait; those that were decided meanwhile are skipped
 	calls   map[Call]*pull
@@ -124,9 +126,26 @@ func (l *line) first() *pull {
 }
 
 // sleep notes that there is nothing for the first class.
-func (l *line) sleep(made bool) {
+func (l *line) sleep(unmade bool, again time.Duration) {
 	c := heap.Pop(&l.awake).(*class)
-	c.awake, c.slept, c.tried, c.made = false, true, l.eased, made
+	c.awake, c.slept, c.tried, c.again = false, true, l.eased, 0
+	if unmade {
+		c.again = again
+		l.unmade = append(l.unmade, c)
+	}
+}
+
+// retry wakes the classes that wait for jobs to be made, when it is time.
+func (l *line) retry(d *desk) {
+	for len(l.unmade) > 0 && l.unmade[0].again <= d.now {
+		if c := l.unmade[0]; c.again > 0 && !c.awake && len(c.pulls) > 0 {
+			l.wake(c)
+		}
+		l.unmade = l.unmade[1:]
+	}
+	if len(l.unmade) > 0 {
+		d.wakeBy(l.unmade[0].again)
+	}
 }
 
 // take removes a pull from its class.

@@ -37,6 +37,7 @@ type claim struct {
 	batch entry.Batch
 	began time.Duration
 	again time.Duration // 0: the log has not answered
+	pause time.Duration // before that
 }
 
 // New makes a Node that first asks for a machine.
@@ -139,11 +140,11 @@ func (n *Node) pass() {
 
 // pass decides, appends and answers.
 func (l *leader) pass() {
+	l.tick()
 	l.expire()
 	l.decide()
-	l.expireWaits()
+	l.expireWaits() // from here on nothing joins the next batch
 	l.release()
-	l.tick()
 	l.depart()
 }
 
@@ -191,7 +192,8 @@ func (n *Node) appended(e Appended) {
 		n.claim = nil
 		n.reload()
 	default:
-		c.again = n.now + n.cfg.Timing.Retry
+		c.again = n.now + c.pause
+		c.pause = min(2*c.pause, 8*n.cfg.Timing.Retry)
 	}
 }
 

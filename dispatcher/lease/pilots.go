@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // live is the lease of a key, if it is the one that its job has.
-func (l *leader) live(k Key) (Lease, bool) {
+func (l *leader) live(k Key) (machine.Lease, bool) {
 	lease, ok := l.machine.Lease(k.Job)
 	return lease, ok && keyOf(lease) == k
 }
@@ -23,7 +24,7 @@ func (l *leader) renew(a *Ask) {
 			continue
 		}
 		l.leases.prolong(r.Key.Job, l.now+cmp.Or(r.TTL, l.cfg.Timing.TTL))
-		out[i] = Renewed{Kept: true, Revoked: lease.Revoked, GraceS: lease.GraceS}
+		out[i] = Renewed{Kept: true, Order: lease.Order}
 		if r.Started && !lease.Started {
 			l.must(l.add(entry.Started{Job: r.Key.Job, Attempt: r.Key.Attempt}))
 		}
@@ -64,7 +65,7 @@ func (l *leader) finish(a *Ask) {
 }
 
 // endLease ends a lease with the next batch.
-func (l *leader) endLease(lease Lease, e End) Recorded {
+func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 	ended := entry.Ended{Job: lease.Job, Attempt: lease.Attempt, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: e.MemoryMB}
 	ended.Next = l.cfg.Next(lease, ended)
 	if err := l.add(ended); err != nil {

@@ -1,6 +1,9 @@
 package lease
 
-import "github.com/divvyhq/divvy/dispatcher/entry"
+import (
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
 
 // recent remembers how attempts ended until the tables have it, and for a while which requests are over.
 type recent struct {
@@ -21,10 +24,10 @@ func newRecent(requests int) *recent {
 	return &recent{ends: map[Key]end{}, requests: map[entry.ID]struct{}{}, past: make([]entry.ID, 0, requests)}
 }
 
-func keyOf(l Lease) Key { return Key{l.Job, l.Attempt, l.Nonce} }
+func keyOf(l machine.Lease) Key { return Key{l.Job, l.Attempt, l.Nonce} }
 
 // ended notes the end of a lease by the batch with that seq.
-func (r *recent) ended(l Lease, e entry.Ended, seq int64) {
+func (r *recent) ended(l machine.Lease, e entry.Ended, seq int64) {
 	k := keyOf(l)
 	r.ends[k] = end{e.Outcome, e.Next, seq}
 	r.order = append(r.order, k)

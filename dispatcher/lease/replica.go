@@ -11,7 +11,8 @@ type tip struct {
 	seq    int64
 	id     entry.ID
 	at     time.Time
-	leader int64 // who wrote the last Leader entry
+	known  time.Duration // when this daemon came to know of it
+	leader int64         // who wrote the last Leader entry
 }
 
 // replica is what a daemon makes of the log, whether it leads or not.
@@ -26,7 +27,7 @@ type replica struct {
 func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests)}
 	n.tip.seq, n.tip.id = r.Machine.Stand()
-	n.tip.at, n.tip.leader = r.At, r.Leader
+	n.tip.at, n.tip.known, n.tip.leader = r.At, now, r.Leader
 	for l := range r.Machine.Leases() {
 		n.leases.hold(l.Job, now+cfg.Timing.TTL)
 	}
@@ -37,26 +38,26 @@ func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 func (r *replica) follows(b *entry.Batch) bool { return b.Seq == r.tip.seq+1 && b.After == r.tip.id }
 
 // advance applies a batch of the log. Leases that it grants last until due.
-func (r *replica) advance(b entry.Batch, due time.Duration) error {
+func (r *replica) advance(b entry.Batch, now, due time.Duration) error {
 	for _, e := range b.Entries {
 		r.note(e, b.Seq, due)
 		if err := r.machine.Apply(e); err != nil {
 			return err
 		}
 	}
-	return r.committed(b)
+	r.committed(b, now)
+	return nil
 }
 
 // committed makes a batch the tip whose entries the machine has already.
-func (r *replica) committed(b entry.Batch) error {
-	r.tip.seq, r.tip.id, r.tip.at = b.Seq, b.ID, b.At
+func (r *replica) committed(b entry.Batch, now time.Duration) {
+	r.tip.seq, r.tip.id, r.tip.at, r.tip.known = b.Seq, b.ID, b.At, now
 	for _, e := range b.Entries {
 		if _, ok := e.(entry.Leader); ok {
 			r.tip.leader = b.By
 		}
 	}
-	b.Entries = nil
-	return r.machine.Advance(b)
+	r.machine.Reach(b.Seq, b.ID)
 }
 
 // note keeps leases and ends up to date with an entry that the machine is about to apply, or has just decided. A lease that begins lasts until due.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // Call names a question, so that its answer finds the way back.
@@ -39,7 +40,7 @@ type End struct {
 // Ask is a question of a caller: one of Pull, Renew, Finish, Commit and Left.
 type Ask struct {
 	Call   Call
-	Pull   *Pull
+	Pull   *machine.Pull
 	Wait   time.Duration // for how long its caller waits for a job
 	Renew  []Renewal
 	Finish []End
@@ -65,8 +66,8 @@ const (
 type Answer struct {
 	Call     Call
 	Status   Status
-	Leases   []Lease   // of a pull
-	Renewed  []Renewed // one for each renewal
+	Leases   []machine.Lease // of a pull
+	Renewed  []Renewed       // one for each renewal
 	Verdicts []Recorded
 	Seq      int64 // of the batch on which it rests
 	Err      error // why it was refused
@@ -74,9 +75,8 @@ type Answer struct {
 
 // Renewed is what became of a renewal.
 type Renewed struct {
-	Kept    bool
-	Revoked string // why the attempt is to end; empty: it goes on
-	GraceS  int32
+	Kept  bool
+	Order *machine.Order // to end the attempt; nil: it goes on
 }
 
 // Recorded is what became of an end.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // host is a machine on which a daemon runs, one after the other.
@@ -51,7 +52,7 @@ func (h *host) start() {
 }
 
 // next is the retry policy, which also shows when a daemon decides that a lease is lost.
-func (h *host) next(l lease.Lease, e entry.Ended) entry.Next {
+func (h *host) next(l machine.Lease, e entry.Ended) entry.Next {
 	if e.Outcome == entry.Lost {
 		h.truth.decided[lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] = h.now
 	}

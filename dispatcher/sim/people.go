@@ -69,7 +69,7 @@ func (w *world) announce(e entry.Enqueued) {
 
 // begin writes what every log begins with.
 func (w *world) begin() {
-	first := entry.Batch{Seq: 1, ID: w.id(), Entries: w.wiring.First}
+	first := entry.Batch{Seq: 1, ID: w.id(), Entries: w.first}
 	at, err := w.append(first)
 	if err == nil {
 		_, err = w.append(entry.Batch{Seq: 2, ID: w.id(), After: first.ID, Entries: []entry.Entry{entry.Tick{Now: at}}})

@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -26,7 +27,7 @@ type pilot struct {
 
 // run is an attempt that the pilot runs.
 type run struct {
-	lease   lease.Lease
+	lease   machine.Lease
 	ends    bool // the payload is over
 	outcome entry.Outcome
 	over    bool // the dispatcher knows, or says that it was lost
@@ -64,7 +65,7 @@ func (p *pilot) pull() {
 		return
 	}
 	p.pulls++
-	pull := &lease.Pull{Queue: queueID(p.Queue), Slot: job.Slot{Cores: p.Most}, Most: p.Most, Pilot: fmt.Sprintf("%d.%d", p.no, p.pulls), Nonce: p.drawn.Int64()}
+	pull := &machine.Pull{Queue: queueID(p.Queue), Slot: job.Slot{Cores: p.Most}, Most: p.Most, Pilot: fmt.Sprintf("%d.%d", p.no, p.pulls), Nonce: p.drawn.Int64()}
 	if p.Request {
 		pull.Request = p.id()
 	}
@@ -72,7 +73,7 @@ func (p *pilot) pull() {
 }
 
 // ask says a pull, until it is answered if it may be said again. Before are the leases that it was answered with already.
-func (p *pilot) ask(pull *lease.Pull, before []lease.Lease) {
+func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	h, called := p.host(), p.now
 	wait := p.Wait
 	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
@@ -110,7 +111,7 @@ func (p *pilot) ask(pull *lease.Pull, before []lease.Lease) {
 }
 
 // begin runs what was given.
-func (p *pilot) begin(leases []lease.Lease) {
+func (p *pilot) begin(leases []machine.Lease) {
 	p.running = nil
 	for _, l := range leases {
 		r := &run{lease: l}
@@ -158,7 +159,7 @@ func (p *pilot) renew(runs []*run) {
 			case !r.Kept:
 				runs[i].ends, runs[i].over = true, true
 				p.again()
-			case r.Revoked != "" && !runs[i].ends:
+			case r.Order != nil && !runs[i].ends:
 				runs[i].ends, runs[i].outcome = true, entry.Cancelled
 				p.end(runs[i])
 			}

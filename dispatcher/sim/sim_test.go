@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -17,7 +16,7 @@ var (
 	forFlag  = flag.Duration("for", 0, "how long TestHistories plays; 0: some seconds")
 )
 
-func sound() Wiring { return Default(func(slots [2]int) lease.Machine { return newToy(slots) }) }
+func sound() Wiring { return Default() }
 
 // play runs a plan and judges its history of leases, too.
 func play(p Plan, w Wiring) Result {

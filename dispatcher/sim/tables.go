@@ -38,11 +38,22 @@ func (t *Tables) batches(seq int64) []entry.Batch {
 	return all
 }
 
+// advance applies a batch of the log.
+func advance(m lease.Machine, b entry.Batch) error {
+	for _, e := range b.Entries {
+		if err := m.Apply(e); err != nil {
+			return err
+		}
+	}
+	m.Reach(b.Seq, b.ID)
+	return nil
+}
+
 // Machine is one made of the tables, as of a batch.
 func (t *Tables) Machine(seq int64) lease.Reloaded {
 	r := lease.Reloaded{Machine: t.new()}
 	for _, b := range t.batches(seq) {
-		if r.Err = r.Machine.Advance(b); r.Err != nil {
+		if r.Err = advance(r.Machine, b); r.Err != nil {
 			return r
 		}
 		r.At = b.At
@@ -151,7 +162,7 @@ func (w *world) complete(batches []entry.Batch) {
 	for _, b := range batches {
 		for i, e := range b.Entries {
 			if a, ok := e.(entry.Adopted); ok {
-				for _, first := range w.wiring.First {
+				for _, first := range w.first {
 					if f, ok := first.(entry.Adopted); ok && f.Number == a.Number {
 						b.Entries[i] = f
 					}

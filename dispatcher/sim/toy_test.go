@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -22,7 +22,7 @@ type toy struct {
 	id     entry.ID
 	now    time.Time
 	ready  []waiting // in order
-	leases map[int64]lease.Lease
+	leases map[int64]machine.Lease
 	ranges []entry.Enqueued
 	held   map[shares.QueueID]int
 	eased  uint64
@@ -39,7 +39,7 @@ type waiting struct {
 }
 
 func newToy(slots [2]int) *toy {
-	return &toy{slots: slots, leases: map[int64]lease.Lease{}, held: map[shares.QueueID]int{}, uncharged: map[shares.QueueID]int{}}
+	return &toy{slots: slots, leases: map[int64]machine.Lease{}, held: map[shares.QueueID]int{}, uncharged: map[shares.QueueID]int{}}
 }
 
 func order(a, b waiting) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.id, b.id)) }
@@ -67,7 +67,7 @@ func (m *toy) Apply(e entry.Entry) error {
 		return m.end(e)
 	case entry.Revoked:
 		l := m.leases[e.Job]
-		l.Revoked, l.GraceS = e.Reason, e.GraceS
+		l.Order = &machine.Order{Reason: e.Reason, GraceS: e.GraceS}
 		m.leases[e.Job] = l
 	case entry.Withdrew:
 		if !m.keepsGone {
@@ -86,7 +86,7 @@ func (m *toy) grant(g entry.Granted) error {
 		return fmt.Errorf("job %d, attempt %d is not ready", g.Job, g.Attempt)
 	}
 	m.ready = slices.Delete(m.ready, i, i+1)
-	m.leases[g.Job] = lease.Lease{Granted: g}
+	m.leases[g.Job] = machine.Lease{Granted: g}
 	if m.held[g.Queue]++; m.lateCharge {
 		m.uncharged[g.Queue]++
 	}
@@ -111,21 +111,13 @@ func (m *toy) end(e entry.Ended) error {
 	return nil
 }
 
-func (m *toy) Advance(b entry.Batch) error {
-	for _, e := range b.Entries {
-		if err := m.Apply(e); err != nil {
-			return err
-		}
-	}
-	m.seq, m.id = b.Seq, b.ID
-	return nil
-}
+func (m *toy) Reach(seq int64, id entry.ID) { m.seq, m.id = seq, id }
 
 func (m *toy) Stand() (int64, entry.ID) { return m.seq, m.id }
 func (m *toy) Now() time.Time           { return m.now }
 func (m *toy) Eased() uint64            { return m.eased }
 
-func (m *toy) Decide(p lease.Pull) (d lease.Decision) {
+func (m *toy) Decide(p machine.Pull) (d machine.Decision) {
 	nonces := rand.New(rand.NewPCG(uint64(p.Nonce), 0)) //nolint:gosec // a toy
 	for len(d.Entries) < p.Most && len(m.ready) > 0 {
 		if slots := m.slots[p.Queue-1]; slots > 0 && m.held[p.Queue]-m.uncharged[p.Queue] >= slots {
@@ -137,18 +129,18 @@ func (m *toy) Decide(p lease.Pull) (d lease.Decision) {
 		if err := m.grant(g); err != nil {
 			panic(err)
 		}
-		d.Entries, d.Verdict = append(d.Entries, g), lease.Given
+		d.Entries, d.Verdict = append(d.Entries, g), machine.Given
 	}
 	return d
 }
 
-func (m *toy) Lease(job int64) (lease.Lease, bool) {
+func (m *toy) Lease(job int64) (machine.Lease, bool) {
 	l, ok := m.leases[job]
 	return l, ok
 }
 
-func (m *toy) Leases() iter.Seq[lease.Lease] {
-	return func(yield func(lease.Lease) bool) {
+func (m *toy) Leases() iter.Seq[machine.Lease] {
+	return func(yield func(machine.Lease) bool) {
 		for _, id := range slices.Sorted(maps.Keys(m.leases)) {
 			if !yield(m.leases[id]) {
 				return
@@ -157,7 +149,7 @@ func (m *toy) Leases() iter.Seq[lease.Lease] {
 	}
 }
 
-func (m *toy) Answered(request entry.ID) (all []lease.Lease) {
+func (m *toy) Answered(request entry.ID) (all []machine.Lease) {
 	for l := range m.Leases() {
 		if l.Request == request {
 			all = append(all, l)
@@ -173,7 +165,7 @@ func (m *toy) Digest() [32]byte {
 		fmt.Fprint(h, w.place, w.id, w.attempt, ";")
 	}
 	for l := range m.Leases() {
-		fmt.Fprint(h, l.Job, l.Attempt, l.Nonce, l.Started, l.Revoked, l.Queue, ";")
+		fmt.Fprint(h, l.Job, l.Attempt, l.Nonce, l.Started, l.Order != nil, l.Queue, ";")
 	}
 	return [32]byte(h.Sum(nil))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // truth is what the log says, by a model that knows nothing of the machine but its entries. It judges each batch as it is committed.
@@ -144,7 +145,8 @@ func (t *truth) committed(batches []entry.Batch) {
 
 func (t *truth) apply(b entry.Batch) {
 	t.batches = append(t.batches, b)
-	if err := t.machine.Advance(b); err != nil {
+	t.complete([]entry.Batch{b})
+	if err := advance(t.machine, b); err != nil {
 		t.violate("batch %d does not fit the machine: %v", b.Seq, err)
 	}
 	byPilot := map[string]bool{}
@@ -308,13 +310,13 @@ func (t *truth) none(queue int, w told) {
 }
 
 // given judges an answer with leases.
-func (t *truth) given(leases, before []lease.Lease, pull *lease.Pull, w told) {
+func (t *truth) given(leases, before []machine.Lease, pull *machine.Pull, w told) {
 	for _, l := range leases {
 		k := lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
 		if !t.granted[k] {
 			t.violate("pull %s was given %+v, which is not in the log", w.pilot, k)
 		}
-		if before != nil && !slices.ContainsFunc(before, func(b lease.Lease) bool { return b.Job == l.Job && b.Attempt == l.Attempt && b.Nonce == l.Nonce }) && t.tables.lost == 0 {
+		if before != nil && !slices.ContainsFunc(before, func(b machine.Lease) bool { return b.Job == l.Job && b.Attempt == l.Attempt && b.Nonce == l.Nonce }) && t.tables.lost == 0 {
 			t.violate("pull %s, said again, was given %+v besides", w.pilot, k)
 		}
 		if before == nil {

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Times of the daemons in a simulation: short, so that much happens in a short history.
@@ -33,20 +36,39 @@ type Core interface {
 // Wiring is what a simulation is made of. Broken variants replace parts of it.
 type Wiring struct {
 	Machine func(slots [2]int) lease.Machine // a new one
-	First   []entry.Entry                    // what the first announcement says before all
+	First   func(slots [2]int) []entry.Entry // what every log begins with
 	Core    func(cfg lease.Config) Core
 	Append  func(l *ledger.Memory, b entry.Batch) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
 }
 
-// Default is the wiring of what is under test, over a machine.
-func Default(machine func(slots [2]int) lease.Machine) Wiring {
+// Default is the wiring of what is under test.
+func Default() Wiring {
 	return Wiring{
-		Machine: machine,
+		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{}) },
+		First:   site,
 		Core:    func(cfg lease.Config) Core { return lease.New(cfg) },
 		Append:  func(l *ledger.Memory, b entry.Batch) (time.Time, error) { return l.Append(nil, b) }, //nolint:staticcheck // it asks nothing of it
 		Reload:  func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
 	}
+}
+
+// site is one of two queues, one share and one shape.
+func site(slots [2]int) []entry.Entry {
+	tree, err := shares.Build([]shares.Spec{{Name: "s", Plan: shares.DefaultPlan()}})
+	if err != nil {
+		panic(err)
+	}
+	tree.SetIDs(func(string) shares.ShareID { return 1 })
+	v := &shares.Version{Number: 1, Tree: tree}
+	for i, n := range slots {
+		q := shares.Queue{ID: queueID(i), Name: fmt.Sprintf("q%d", i), Pool: fmt.Sprintf("p%d", i), State: shares.Online, CorePowerMilli: 1000, Cores: 8}
+		if n > 0 {
+			q.Slots = &n
+		}
+		v.Queues = append(v.Queues, q)
+	}
+	return []entry.Entry{entry.Adopted{Number: 1, Site: v}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1}}}
 }
 
 // Result is what came of a plan.
@@ -64,6 +86,7 @@ type Result struct {
 type world struct {
 	plan   Plan
 	wiring Wiring
+	first  []entry.Entry
 	now    time.Duration
 	queue  schedule
 	no     uint64
@@ -161,6 +184,7 @@ const settling = 60 * time.Second
 // Run plays a plan. Told gets what happens; nil: nobody does.
 func Run(p Plan, wiring Wiring, told io.Writer) Result {
 	w := &world{plan: p, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, trace: fnv.New64a()}
+	w.first = wiring.First(p.Slots)
 	w.net = network{loss: p.Loss, twice: p.Twice}
 	w.tables = Tables{Log: &ledger.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
 	w.truth = newTruth(w)
