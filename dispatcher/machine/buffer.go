@@ -125,6 +125,9 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	if err != nil {
 		return fmt.Errorf("enqueued: %w", err)
 	}
+	for id := range s.leases.ofTask(e.Task, e.Low, e.High) {
+		return fmt.Errorf("enqueued: job %d has a lease", id)
+	}
 	if err := s.ready.Put(key, e.User, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}); err != nil {
 		return fmt.Errorf("enqueued: %w", err)
 	}
