@@ -121,7 +121,7 @@ func (h *host) step() {
 	events := h.inbox
 	h.inbox = nil
 	led := h.core.Leads()
-	effects := h.core.Step(h.local(), events...)
+	effects := h.attempt(events)
 	h.note(uint64(h.no), uint64(len(events)), uint64(len(effects))) //nolint:gosec // a trace
 	if h.core.Leads() != led {
 		h.say("daemon %d leads: %v", h.daemon, !led)
@@ -136,6 +136,16 @@ func (h *host) step() {
 	if h.steps%4 == 0 {
 		h.compare()
 	}
+}
+
+// attempt is a step of the daemon. A panic is a violation like others, so that it is shrunk and told.
+func (h *host) attempt(events []lease.Event) (effects []lease.Effect) {
+	defer func() {
+		if r := recover(); r != nil {
+			h.violate("daemon %d panics: %v", h.daemon, r)
+		}
+	}()
+	return h.core.Step(h.local(), events...)
 }
 
 // effect does what the daemon wants done.

@@ -25,6 +25,7 @@ type truth struct {
 	supply  []supply
 	decided map[lease.Key]time.Duration // when a daemon decided that a lease is lost
 	leapt   bool
+	outage  outage
 
 	ended     map[lease.Key]entry.Outcome // also what a failover lost
 	granted   map[lease.Key]bool          // also what a failover lost
@@ -49,6 +50,21 @@ type leaseTruth struct {
 	ended  *entry.Ended
 	endSeq int64
 	endAt  time.Duration
+}
+
+// outage is the last time in which a leader could append nothing for long.
+type outage struct {
+	by         int64
+	last       time.Duration // its newest batch
+	begin, end time.Duration
+}
+
+// heardOf notes a batch of a leader. A tick comes each second.
+func (o *outage) heardOf(by int64, now time.Duration) {
+	if by == o.by && now-o.last > stopped+1500*time.Millisecond {
+		o.begin, o.end = o.last, now
+	}
+	o.by, o.last = by, now
 }
 
 // supply is for which queues there is a job from a time on.
@@ -149,6 +165,7 @@ func (t *truth) apply(b entry.Batch) {
 	if err := advance(t.machine, b); err != nil {
 		t.violate("batch %d does not fit the machine: %v", b.Seq, err)
 	}
+	t.outage.heardOf(b.By, t.world.now)
 	byPilot := map[string]bool{}
 	for _, e := range b.Entries {
 		switch e := e.(type) {
@@ -254,6 +271,8 @@ func (t *truth) lost(k lease.Key, l *leaseTruth) {
 		t.violate("lease %+v is lost %v after its grant", k, at-l.began)
 	case l.heard > 0 && at < l.heard+least:
 		t.violate("lease %+v is lost %v after a renewal that was answered", k, at-l.heard)
+	case at > t.outage.begin+2*time.Second && at < t.outage.end+time.Duration(float64(grace)*(1-2*drift)):
+		t.violate("lease %+v is lost %v after a time in which nothing could be appended", k, at-t.outage.end)
 	case at < t.leader+least:
 		t.violate("lease %+v is lost %v after a change of leader", k, at-t.leader)
 	}
