@@ -22,6 +22,7 @@ type host struct {
 	wakes  uint64
 	paused int // faults that hold it
 	freeze bool
+	midst  int            // it crashes with its next effects, of which one less leave; 0: it does not
 	frozen []lease.Effect // held back between a step and its effects
 
 	rate   float64 // of its clock
@@ -65,7 +66,7 @@ func (h *host) stop() {
 		return
 	}
 	h.say("host %d: daemon %d is gone", h.no, h.daemon)
-	h.core, h.inbox, h.calls, h.frozen, h.freeze = nil, nil, nil, nil, false
+	h.core, h.inbox, h.calls, h.frozen, h.freeze, h.midst = nil, nil, nil, nil, false, 0
 	for _, o := range h.hosts {
 		o.tellPeers()
 	}
@@ -130,6 +131,11 @@ func (h *host) step() {
 	if h.freeze {
 		h.freeze, h.frozen = false, effects
 		h.paused++ // the fault that froze it takes it off
+		return
+	}
+	if h.midst > 0 && len(effects) > 1 {
+		h.effect(effects[:min(h.midst-1, len(effects))])
+		h.stop()
 		return
 	}
 	h.effect(effects)
@@ -228,6 +234,12 @@ func (w *world) fault(f Fault) {
 	case Crash:
 		h.stop()
 		w.after(f.For, h.startAgain)
+	case Midst:
+		h.midst = f.Amount
+		w.after(f.For, func() {
+			h.midst = 0
+			h.startAgain()
+		})
 	case Pause, Freeze:
 		if f.Kind == Freeze {
 			h.freeze = true

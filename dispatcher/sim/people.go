@@ -15,7 +15,7 @@ func (w *world) do(d Deed) {
 	case Enqueue:
 		low := w.jobs + 1
 		w.jobs += int64(d.Jobs)
-		w.announce(entry.Enqueued{Task: low, Share: 1, Shape: 1, Place: int64(w.drawn.IntN(3)), Low: low, High: w.jobs, Attempt: 1, User: "u"})
+		w.announce(entry.Enqueued{Task: low, Share: 1, Shape: 1, Place: int64(w.drawn.IntN(3)), Low: low, High: w.jobs, Attempt: 1, User: "u"}, d.Host)
 	case Withdraw:
 		low := 1 + w.drawn.Int64N(max(1, w.jobs))
 		if r := w.truth.rangeOf(low); r != nil {
@@ -40,7 +40,7 @@ func (w *world) verb(e entry.Entry) {
 
 // announce has a range enqueued, exactly once. An ask that was not answered holds until a time of the log: once that has come, the tables say
 // whether the range is there.
-func (w *world) announce(e entry.Enqueued) {
+func (w *world) announce(e entry.Enqueued, host int) {
 	w.open++
 	until := w.truth.now().Add(4 * time.Second)
 	var look func()
@@ -50,13 +50,16 @@ func (w *world) announce(e entry.Enqueued) {
 			w.open--
 		case w.truth.now().After(until):
 			w.open--
-			w.announce(e)
+			w.announce(e, -1)
 		default:
 			w.after(500*time.Millisecond, look)
 		}
 	}
 	lost := w.tables.lost
-	w.call(w.hosts[w.drawn.IntN(len(w.hosts))], lease.Ask{Until: until, Commit: []entry.Entry{e}}, patience, func(a lease.Answer, ok bool) {
+	if host < 0 {
+		host = w.drawn.IntN(len(w.hosts))
+	}
+	w.call(w.hosts[host], lease.Ask{Until: until, Commit: []entry.Entry{e}}, patience, func(a lease.Answer, ok bool) {
 		switch {
 		case ok && a.Status == lease.Done && w.truth.rangeOf(e.Low) == nil && lost == w.tables.lost:
 			w.violate("the announcement of %+v was answered and is not in the log", e)

@@ -13,6 +13,7 @@ type Kind string
 // The kinds of faults.
 const (
 	Crash    Kind = "crash"    // of a daemon, which starts anew after For
+	Midst    Kind = "midst"    // a crash between a step and its effects, of which Amount-1 leave; it starts anew after For
 	Pause    Kind = "pause"    // of a daemon: events pile up
 	Freeze   Kind = "freeze"   // of a daemon, between its next step and the effects of it
 	Drain    Kind = "drain"    // of a daemon, which is stopped after For and starts anew
@@ -28,7 +29,7 @@ const (
 	SlowNet  Kind = "slow"     // messages take up to half a second
 )
 
-var kinds = []Kind{Crash, Crash, Pause, Pause, Freeze, Drain, Leap, CutPeers, CutLog, CutLog, CutAll, CutCalls, Disk, Doubt, Doubt, FailOver, SlowFold, SlowNet}
+var kinds = []Kind{Crash, Crash, Midst, Midst, Pause, Pause, Freeze, Drain, Leap, CutPeers, CutLog, CutLog, CutAll, CutCalls, Disk, Doubt, Doubt, FailOver, SlowFold, SlowNet}
 
 // Fault is something that goes wrong for a time.
 type Fault struct {
@@ -54,6 +55,7 @@ type Deed struct {
 	Verb Verb
 	At   time.Duration
 	Jobs int
+	Host int // that is asked; -1: any
 }
 
 // Habit is how a pilot behaves.
@@ -104,16 +106,19 @@ func Draw(seed uint64) Plan {
 		p.Twice = 0.2 * r.Float64()
 	}
 	for range 2 + r.IntN(4) {
-		p.Deeds = append(p.Deeds, Deed{Enqueue, upTo(r, p.Span*3/4), 1 + r.IntN(5)})
+		p.Deeds = append(p.Deeds, Deed{Enqueue, upTo(r, p.Span*3/4), 1 + r.IntN(5), -1})
 	}
 	for range r.IntN(3) {
-		p.Deeds = append(p.Deeds, Deed{[]Verb{Withdraw, Kill}[r.IntN(2)], upTo(r, p.Span), 0})
+		p.Deeds = append(p.Deeds, Deed{[]Verb{Withdraw, Kill}[r.IntN(2)], upTo(r, p.Span), 0, -1})
 	}
 	for range 2 + r.IntN(4) {
 		p.Habits = append(p.Habits, drawHabit(r, p.Span))
 	}
 	for range r.IntN(5) {
-		p.Faults = append(p.Faults, drawFault(r, p))
+		f := drawFault(r, p)
+		if p.Faults = append(p.Faults, f); r.IntN(2) == 0 { // something is asked of whom it befalls
+			p.Deeds = append(p.Deeds, Deed{Enqueue, f.At + upTo(r, min(f.For, 300*time.Millisecond)), 1 + r.IntN(3), max(0, f.Daemon)})
+		}
 	}
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
@@ -137,8 +142,11 @@ func drawFault(r *rand.Rand, p Plan) Fault {
 	f := Fault{Kind: kinds[r.IntN(len(kinds))], At: upTo(r, p.Span*3/4), Daemon: r.IntN(p.Daemons+1) - 1}
 	f.For = upTo(r, []time.Duration{500 * time.Millisecond, 3 * time.Second, 8 * time.Second}[r.IntN(3)])
 	f.Amount = 1 + r.IntN(4)
-	if f.Kind == Leap {
+	switch long := r.IntN(2) == 0; {
+	case f.Kind == Leap:
 		f.For = stopped + f.For*2
+	case long && (f.Kind == Pause || f.Kind == Freeze): // past all that others wait for
+		f.For += 5 * time.Second
 	}
 	return f
 }
