@@ -42,7 +42,7 @@ func (w *world) verb(e entry.Entry) {
 // whether the range is there.
 func (w *world) announce(e entry.Enqueued, host int) {
 	w.open++
-	until := w.truth.now().Add(4 * time.Second)
+	until := w.truth.now().Add(1500 * time.Millisecond)
 	var look func()
 	look = func() {
 		switch {
@@ -52,14 +52,14 @@ func (w *world) announce(e entry.Enqueued, host int) {
 			w.open--
 			w.announce(e, -1)
 		default:
-			w.after(500*time.Millisecond, look)
+			w.after(200*time.Millisecond, look)
 		}
 	}
 	lost := w.tables.lost
 	if host < 0 {
 		host = w.drawn.IntN(len(w.hosts))
 	}
-	w.call(w.hosts[host], lease.Ask{Until: until, Commit: []entry.Entry{e}}, patience, func(a lease.Answer, ok bool) {
+	w.call(w.hosts[host], lease.Ask{Until: until, Commit: []entry.Entry{e}}, time.Second, func(a lease.Answer, ok bool) {
 		switch {
 		case ok && a.Status == lease.Done && w.truth.rangeOf(e.Low) == nil && lost == w.tables.lost:
 			w.violate("the announcement of %+v was answered and is not in the log", e)

@@ -120,6 +120,11 @@ func Draw(seed uint64) Plan {
 			p.Deeds = append(p.Deeds, Deed{Enqueue, f.At + upTo(r, min(f.For, 300*time.Millisecond)), 1 + r.IntN(3), max(0, f.Daemon)})
 		}
 	}
+	for _, f := range p.Faults {
+		if f.Kind == Pause || f.Kind == Freeze {
+			p.Span = max(p.Span, f.At+f.For+time.Second)
+		}
+	}
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }

@@ -2,8 +2,12 @@ package sim
 
 import (
 	"flag"
+	"math"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,29 +59,43 @@ func TestSeed(t *testing.T) {
 // TestHistories plays one seed after the other. A failure is shrunk, and printed so that TestSeed plays it again.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	limit := 4 * time.Second
-	if os.Getenv("DIVVY_LONG") != "" {
-		limit = time.Minute
+	most, limit := uint64(mostUntilFound), *forFlag
+	if limit > 0 {
+		most = math.MaxUint64 - *seedFlag
+	} else if os.Getenv("DIVVY_LONG") != "" {
+		most = 10_000
 	}
-	if *forFlag > 0 {
-		limit = *forFlag
-	}
+	var mu sync.Mutex
 	var sum Seen
+	var next, played atomic.Uint64
 	var steps, batches int
-	var n uint64
 	began := time.Now()
-	for first := *seedFlag; time.Since(began) < limit; n++ {
-		r := play(Draw(first+n), sound())
-		if len(r.Wrong) > 0 {
-			t.Fatal(failure(Draw(first+n), sound(), r))
-		}
-		steps, batches = steps+r.Steps, batches+r.Batches
-		sum.add(r.Seen)
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for !t.Failed() && (limit == 0 || time.Since(began) < limit) {
+				n := next.Add(1) - 1
+				if n >= most {
+					return
+				}
+				p := Draw(*seedFlag + n)
+				r := play(p, sound())
+				if len(r.Wrong) > 0 {
+					t.Error(failure(p, sound(), r))
+				}
+				mu.Lock()
+				played.Add(1)
+				steps, batches = steps+r.Steps, batches+r.Batches
+				sum.add(r.Seen)
+				mu.Unlock()
+			}
+		})
 	}
-	sum.History = nil
+	all.Wait()
+	n := int(played.Load()) //nolint:gosec // few
 	t.Logf("%d histories in %v: %.0f an hour; each %d steps, %d batches; all together %+v", n, time.Since(began).Round(time.Second),
-		float64(n)/time.Since(began).Hours(), steps/int(n), batches/int(n), sum) //nolint:gosec // few
-	if sum.None == 0 || sum.Given == 0 || sum.Over == 0 || sum.Lost == 0 || sum.Renewed == 0 || sum.Unavailable == 0 || sum.Leads <= int(n) { //nolint:gosec // few
+		float64(n)/time.Since(began).Hours(), steps/n, batches/n, sum)
+	if sum.None == 0 || sum.Given == 0 || sum.Over == 0 || sum.Lost == 0 || sum.Renewed == 0 || sum.Unavailable == 0 || sum.Leads <= n {
 		t.Errorf("the histories are too tame: %+v", sum)
 	}
 }
