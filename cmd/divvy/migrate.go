@@ -35,6 +35,8 @@ func migrateCommand(c *cli) *cobra.Command {
 	group.AddCommand(
 		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: takes(), RunE: by(c.withNewDatabase, c.migrateUp)},
 		migrateDownCommand(c, on),
+		migrateExportCommand(c, by),
+		migrateImportCommand(c, by),
 		&cobra.Command{Use: "restored", Short: "Say that the database was set back in a way that does not show: a snapshot of its disk, a failover that lost transactions",
 			Long: "Has ids of jobs, tasks, claims and daemons go on behind all that may have been given since the newest thing that the database knows of.\n" +
 				"Daemons do it by themselves where it shows: another server, another timeline, another database.",
