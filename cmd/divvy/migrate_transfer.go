@@ -19,7 +19,7 @@ func migrateExportCommand(c *cli, by func(reaching, func(context.Context, *pgxpo
 		Long: "Writes every version of the site, tokens (of their text there is only a hash) and the history of usage to FILE, a JSON value a line; - is standard output.\n" +
 			"Databases of divvy 0.9 and 0.10, which this release cannot bring up, are read too: 'divvy migrate import' takes the file into a new one.\n" +
 			"Tasks, jobs, decisions and the audit stay behind, so let the site run until its tasks are over and stop the daemons first.",
-		Example: "  divvy migrate export site.jsonl --database postgres://old.example.org/divvy", Args: takes("the file to write")}
+		Args: takes("the file to write")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return by(c.withDatabase, func(ctx context.Context, db *pgxpool.Pool) error { return c.migrateExport(ctx, db, args[0]) })(cmd, args)
 	}
@@ -30,7 +30,7 @@ func migrateImportCommand(c *cli, by func(reaching, func(context.Context, *pgxpo
 	cmd := &cobra.Command{Use: "import FILE", Short: "Take what 'divvy migrate export' wrote into a new database",
 		Long: "Brings the schema up and stores all of FILE, or, where anything is wrong with it, nothing; - is standard input.\n" +
 			"The database must be new: without a site, tokens, tasks or running daemons. Shares and queues keep their ids, and ids go on behind those of the old database.",
-		Example: "  divvy migrate import site.jsonl --database postgres://new.example.org/divvy", Args: takes("the file to read")}
+		Args: takes("the file to read")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return by(c.withNewDatabase, func(ctx context.Context, db *pgxpool.Pool) error { return c.migrateImport(ctx, db, args[0]) })(cmd, args)
 	}

@@ -2,11 +2,8 @@ package transfer_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -25,29 +22,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // old is a database of v0.10.0, with an attempt that is not in the roll-ups yet.
 func old(t *testing.T) *pgxpool.Pool {
 	t.Helper()
-	dsn := pgtest.Empty(t)
-	f, err := os.Open("testdata/v0.10.sql.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dump, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(t.Context(), dsn) // of its own: a dump changes the settings of its session
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.PgConn().Exec(t.Context(), string(dump)).ReadAll(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := pg.Open(t.Context(), dsn)
+	db, err := pg.Open(t.Context(), pgtest.Dump(t, "testdata/v0.10.sql.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
