@@ -37,7 +37,7 @@ func TestMigrateFromAnOldDatabase(t *testing.T) {
 	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != exitOK || !strings.Contains(o.out, "imported 4 versions of the site, 4 tokens") {
 		t.Fatalf("%+v", o)
 	}
-	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != exitFailed || !strings.Contains(o.err, "this one has a site") {
+	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != exitFailed || !strings.Contains(o.err, "as this one has a site") {
 		t.Errorf("a second time: %+v", o)
 	}
 	d, cl := startDaemon(t, func(c *config) { c.Database, c.Site = to, "" })

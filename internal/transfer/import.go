@@ -18,7 +18,7 @@ import (
 )
 
 // ErrOccupied is returned for a database that a file cannot be taken into. What wraps it says what is in the way.
-var ErrOccupied = errors.New("a file is imported into a new database, and this one has")
+var ErrOccupied = errors.New("a file is imported into a new database: make one, as this one has")
 
 // Bounds of what is stored with one statement.
 const (
