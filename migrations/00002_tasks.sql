@@ -68,7 +68,7 @@ COMMENT ON COLUMN tasks.resume_state IS 'The state to which a paused or throttle
 COMMENT ON COLUMN tasks.sweep IS 'A verb was given whose bounded batches may not be complete; Generator.Sweep continues it.';
 COMMENT ON COLUMN tasks.share_id IS 'The share that the jobs go to: what generation and demand read.';
 COMMENT ON COLUMN tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
-COMMENT ON COLUMN tasks.shape_id IS 'Shape of its jobs; NULL before the commit.';
+COMMENT ON COLUMN tasks.shape_id IS 'Shape of its jobs; NULL: not known yet.';
 COMMENT ON COLUMN tasks.tagged_by IS 'How the share was chosen, by which rule of site_version.';
 COMMENT ON COLUMN tasks.split IS 'What a piece is made of.';
 COMMENT ON COLUMN tasks.per_job IS 'Inputs or events of a piece.';
@@ -208,7 +208,7 @@ CREATE TABLE task_needs (
 COMMENT ON TABLE task_needs IS 'Tasks that a task needs, and how much of what they made has been noted. Written under the row lock of the task that needs.';
 COMMENT ON COLUMN task_needs.place IS 'Order among the needs of the task.';
 COMMENT ON COLUMN task_needs.needs_id IS 'The needed task. It is older, so that there are no circles.';
-COMMENT ON COLUMN task_needs.per_input IS 'Pieces follow pieces; else the task waits for the whole of the other.';
+COMMENT ON COLUMN task_needs.per_input IS 'Each piece waits for those of the needed task that it follows, not for all of it.';
 COMMENT ON COLUMN task_needs.outputs IS 'Glob: outputs of its jobs with such names become inputs. NULL: none do.';
 COMMENT ON COLUMN task_needs.state IS 'met, broken: the needed task is over, as demanded or not; left: the task that needs was over first.';
 COMMENT ON COLUMN task_needs.seen IS 'How many jobs of the needed task had ended when the last round began.';

@@ -1992,7 +1992,7 @@ COMMENT ON COLUMN public.task_needs.place IS 'Order among the needs of the task.
 
 COMMENT ON COLUMN public.task_needs.needs_id IS 'The needed task. It is older, so that there are no circles.';
 
-COMMENT ON COLUMN public.task_needs.per_input IS 'Pieces follow pieces; else the task waits for the whole of the other.';
+COMMENT ON COLUMN public.task_needs.per_input IS 'Each piece waits for those of the needed task that it follows, not for all of it.';
 
 COMMENT ON COLUMN public.task_needs.outputs IS 'Glob: outputs of its jobs with such names become inputs. NULL: none do.';
 
@@ -2081,7 +2081,7 @@ COMMENT ON COLUMN public.tasks.share_id IS 'The share that the jobs go to: what 
 
 COMMENT ON COLUMN public.tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
 
-COMMENT ON COLUMN public.tasks.shape_id IS 'Shape of its jobs; NULL before the commit.';
+COMMENT ON COLUMN public.tasks.shape_id IS 'Shape of its jobs; NULL: not known yet.';
 
 COMMENT ON COLUMN public.tasks.tagged_by IS 'How the share was chosen, by which rule of site_version.';
 
