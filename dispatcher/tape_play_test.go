@@ -206,9 +206,27 @@ func (p *play) pass(by time.Duration) {
 	}
 }
 
+// read has the daemon read all windows that a decision may come to. Where jobs ask for resources it matters: a window that is not
+// read stands before all others, so whom resources refuse first, and who wants what from then on, goes by what was read.
+func (p *play) read() {
+	p.d.mu.Lock()
+	var unread []*window
+	for _, w := range p.d.state.windows {
+		if !w.exact() && !w.filling {
+			w.filling = true
+			unread = append(unread, w)
+		}
+	}
+	p.d.mu.Unlock()
+	for _, w := range unread {
+		p.d.fill(w)
+	}
+}
+
 // ask has a slot pull once, and keeps the leases for so long.
 func (p *play) ask(req PullRequest, lasts time.Duration) []Lease {
 	p.t.Helper()
+	p.read()
 	reply, err := p.d.Pull(context.Background(), req)
 	if err != nil && !errors.Is(err, ErrNoJobs) && !errors.Is(err, ErrQueueClosed) {
 		p.t.Fatal(err)

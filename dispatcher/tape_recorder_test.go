@@ -30,6 +30,7 @@ type recorder struct {
 	users  map[int64]string // by task
 	elder  int64
 	passed map[*group]tape.Key // and as the tape names them
+	tries  map[*pull]int       // attempts that gave nothing since more had to be read
 	pass   []tape.Pass         // of the present decision
 	waits  bool                // for jobs to be made, in the present decision
 	out    *move               // leases that are about to count elsewhere
@@ -45,7 +46,7 @@ type spot struct {
 }
 
 func newRecorder(t testing.TB, pool *pgxpool.Pool, w *tape.Writer) *recorder {
-	return &recorder{t: t, pool: pool, w: w, ready: map[int64]spot{}, held: map[int64]spot{}, users: map[int64]string{}, passed: map[*group]tape.Key{}}
+	return &recorder{t: t, pool: pool, w: w, ready: map[int64]spot{}, held: map[int64]spot{}, users: map[int64]string{}, tries: map[*pull]int{}, passed: map[*group]tape.Key{}}
 }
 
 func (r *recorder) write(e tape.Entry) {
@@ -228,7 +229,11 @@ func (r *recorder) backlog(key windowKey, n int64) {
 }
 
 func (r *recorder) remembers(now time.Time) {
-	r.write(tape.Entry{Remembered: &tape.Remembered{AtUS: now.UnixMicro()}})
+	e := &tape.Remembered{AtUS: now.UnixMicro(), Rounds: map[string]shares.Units{}}
+	for name, p := range r.d.state.pools {
+		e.Rounds[name] = r.d.state.roundNow(p)
+	}
+	r.write(tape.Entry{Remembered: e})
 }
 
 func (r *recorder) pilots(q shares.QueueID, some bool) {
@@ -277,6 +282,7 @@ func (r *recorder) decided(p *pull, n *needs, found decision) {
 	case found == blocked && len(p.grants) == 0 && waits:
 		verdict = tape.Making
 	case found == blocked && len(p.grants) == 0:
+		r.tries[p]++
 		for i := range r.pass {
 			r.pass[i].After = 0 // it counts from the next decision on
 		}
@@ -286,8 +292,9 @@ func (r *recorder) decided(p *pull, n *needs, found decision) {
 	}
 	s := r.d.state
 	e := &tape.Pull{Number: p.number, Queue: s.byName[p.req.Queue].ID, Pilot: p.req.Pilot, Node: p.req.Node, Devices: p.req.Devices,
-		Slot: p.req.Slot, Max: p.most, Verdict: verdict, Lacked: n.lacked, Passed: r.pass}
+		Slot: p.req.Slot, Max: p.most, Blocked: r.tries[p], Verdict: verdict, Lacked: n.lacked, Passed: r.pass}
 	r.pass = nil
+	delete(r.tries, p)
 	if !p.req.Only.None() {
 		e.Only = &p.req.Only
 	}

@@ -5,16 +5,24 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"hash"
+	"io"
 	"maps"
 	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
 )
 
 // Digest sums up all of the state that follows from the log: two machines that applied the same entries have the same. It looks
 // at every lease and range, and costs accordingly.
 func (m *Machine) Digest() [32]byte {
-	d := digest{sha256.New()}
-	d.add(m.seq, m.id, m.now, m.site.file.Number, m.site.at, m.site.targets, slices.Sorted(maps.Keys(m.polled)), m.elders.newest, m.elders.upTo)
+	sum := sha256.New()
+	m.state.write(digest{sum}, m.seq, m.id)
+	return [32]byte(sum.Sum(nil))
+}
+
+// write tells all of the state, in one order.
+func (m *state) write(d digest, seq int64, id entry.ID) {
+	d.add(seq, id, m.now, m.site.file.Number, m.site.at, m.site.targets, slices.Sorted(maps.Keys(m.polled)), m.elders.newest, m.elders.upTo)
 	for _, id := range slices.Sorted(maps.Keys(m.words.shapes)) {
 		d.add(id, m.words.shapes[id].full)
 	}
@@ -28,15 +36,13 @@ func (m *Machine) Digest() [32]byte {
 		}
 	}
 	for _, job := range slices.Sorted(maps.Keys(m.leases.by)) {
-		l := m.leases.by[job]
-		d.add(m.leases.show(job, l), l.user.text)
+		d.add(m.leases.show(job, m.leases.by[job]))
 	}
-	d.held(m.state)
-	d.order(m.state)
-	return [32]byte(d.Sum(nil))
+	d.held(m)
+	d.order(m)
 }
 
-type digest struct{ hash.Hash }
+type digest struct{ io.Writer }
 
 func (d digest) add(values ...any) {
 	for _, v := range values {
@@ -70,7 +76,7 @@ func (d digest) held(s *state) {
 
 // order adds who was served last, and who holds units of resources.
 func (d digest) order(s *state) {
-	d.add(s.served.n)
+	d.add(s.served.n, s.served.kept())
 	for i := range s.leaves {
 		us := s.leaves[i].users
 		if us == nil {
@@ -78,7 +84,9 @@ func (d digest) order(s *state) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(us.by)) {
 			for _, p := range s.site.pools {
-				d.add(i, name, p.name, us.by[name].held[p], us.by[name].served[p])
+				if held := us.by[name].held[p]; held != 0 {
+					d.add(i, name, p.name, held)
+				}
 			}
 		}
 	}

@@ -102,7 +102,8 @@ type Backlog struct {
 
 // Remembered says that the time up to a moment counts for what shares have missed.
 type Remembered struct {
-	AtUS int64 `json:"at_us"`
+	AtUS   int64                   `json:"at_us"`  // microseconds since 1970
+	Rounds map[string]shares.Units `json:"rounds"` // by pool: R of the targets that are compared with what is held
 }
 
 // Seen says whether pilots ask at a queue: what jobs want of resources counts only where they could run.
@@ -137,6 +138,7 @@ type Pull struct {
 	Only    *job.Only      `json:"only,omitempty"`
 	AtUS    int64          `json:"at_us,omitempty"` // microseconds since 1970, where jobs have asked for resources
 
+	Blocked int     `json:"blocked,omitempty"` // attempts before this one that had to wait for a read, and gave nothing
 	Verdict string  `json:"verdict"`
 	Lacked  string  `json:"lacked,omitempty"` // the last kind of limit that kept somebody back
 	Grants  []Grant `json:"grants,omitempty"`
