@@ -76,9 +76,6 @@ func (l *leader) rests() int64 {
 // fresh says whether no other daemon can lead, see invariant 4.
 func (l *leader) fresh() bool { return l.now-l.confirmed < l.cfg.Timing.Fresh }
 
-// clock is about what the log's clock shows now. Nothing that the log says follows from it.
-func (l *leader) clock() time.Time { return l.tip.at.Add(l.now - l.tip.known) }
-
 // add applies an entry, which becomes part of the next batch.
 func (l *leader) add(e entry.Entry) error {
 	l.note(e, l.seq(), l.now+l.cfg.Timing.TTL)

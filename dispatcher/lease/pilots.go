@@ -9,12 +9,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
-// live is the lease of a key, if it is the one that its job has.
-func (l *leader) live(k Key) (machine.Lease, bool) {
-	lease, ok := l.machine.Lease(k.Job)
-	return lease, ok && keyOf(lease) == k
-}
-
 // renew keeps leases alive. Kept and lost are both answers that a newer leader could contradict.
 func (l *leader) renew(a *Ask) {
 	out := make([]Renewed, len(a.Renew))

@@ -64,9 +64,9 @@ func (l *leader) decide() {
 	l.line.retry(l.desk)
 	for p := l.line.first(); p != nil; p = l.line.first() {
 		if p.pull.At.IsZero() {
-			p.pull.Until = l.clock().Add(p.until - l.now)
+			p.pull.Until = l.clock(l.now).Add(p.until - l.now)
 		}
-		p.pull.At = l.clock()
+		p.pull.At = l.clock(l.now)
 		ask, room := p.pull, l.cfg.Bounds.Grants-l.next.grants
 		if ask.Most = min(max(1, ask.Most), l.cfg.Bounds.Grants); ask.Most > room {
 			return // the next batch begins with it

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
 // tip is the newest batch that is known to be committed.
@@ -72,3 +73,12 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 		}
 	}
 }
+
+// live is the lease of a key, if it is the one that its job has.
+func (r *replica) live(k Key) (machine.Lease, bool) {
+	l, ok := r.machine.Lease(k.Job)
+	return l, ok && keyOf(l) == k
+}
+
+// clock is about what the log's clock shows now. Nothing that the log says follows from it.
+func (r *replica) clock(now time.Duration) time.Time { return r.tip.at.Add(now - r.tip.known) }

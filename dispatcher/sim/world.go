@@ -102,7 +102,12 @@ type world struct {
 	open    int   // announcements that are not known to be in the log
 	daemons int64
 
-	told  io.Writer // what happens, for people; nil: nobody
+	told io.Writer // what happens, for people; nil: nobody
+	account
+}
+
+// account is what came of a history so far.
+type account struct {
 	trace hash.Hash64
 	steps int
 	wrong []string
@@ -183,7 +188,7 @@ const settling = 60 * time.Second
 
 // Run plays a plan. Told gets what happens; nil: nobody does.
 func Run(p Plan, wiring Wiring, told io.Writer) Result {
-	w := &world{plan: p, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, trace: fnv.New64a()}
+	w := &world{plan: p, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
 	w.first = wiring.First(p.Slots)
 	w.net = network{loss: p.Loss, twice: p.Twice}
 	w.tables = Tables{Log: &ledger.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
