@@ -102,7 +102,7 @@ func TestDeadlinesAreBounded(t *testing.T) {
 
 // At most 60 bytes a lease beside the machine's own, when each was renewed for a while.
 func TestDeadlinesMemory(t *testing.T) {
-	const leases = 1_000_000
+	const leases = 250_000
 	before := heapBytes()
 	d := newDeadlines(0)
 	ttl := 180 * time.Second
