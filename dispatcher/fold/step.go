@@ -207,13 +207,15 @@ func (s *step) withdrew(e entry.Withdrew) {
 	}
 }
 
+// granted gives a job its lease. One that is not ready gets none: whether it has one from before, the step may not know.
 func (s *step) granted(e entry.Granted) {
-	if l := s.live[e.Job]; l != nil {
-		s.misfit("job %d attempt %d is granted while attempt %d has a lease", e.Job, e.Attempt, l.Attempt)
-		return
-	}
-	if was, ok := s.ranges.find(e.Job); !ok || was.Like != (Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, Ready}) {
+	like := Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, Ready}
+	was, ok := s.ranges.find(e.Job)
+	if !ok || was.Like != like {
 		s.misfit("job %d attempt %d is granted, which was not ready there", e.Job, e.Attempt)
+	}
+	if !ok || was.State != Ready || was.Task != e.Task {
+		return
 	}
 	s.take(e.Job, e.Job, func(Range) bool { return true })
 	s.live[e.Job] = &lease{Lease: Lease{Granted: e, GrantedAt: s.at, StartDelayMS: -1}, isNew: true}

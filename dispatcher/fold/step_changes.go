@@ -81,7 +81,9 @@ func NeedsOf(batches []entry.Batch) Needs {
 func (n *needs) entry(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Enqueued:
-		n.tasks[e.Task] = false
+		if _, ok := n.tasks[e.Task]; !ok {
+			n.tasks[e.Task] = false
+		}
 		n.touch(e.Low, e.High)
 	case entry.Withdrew:
 		n.touch(e.Low, e.High)
@@ -110,14 +112,18 @@ func (n *needs) entry(e entry.Entry) {
 			n.touch(e.Job, e.Job)
 		}
 	case entry.Shaped:
-		n.shapes[e.Shape] = false
+		if _, ok := n.shapes[e.Shape]; !ok {
+			n.shapes[e.Shape] = false
+		}
 	}
 }
 
 func (n *needs) isOld(job int64, attempt int32) bool { return n.granted[job] != attempt }
 
 // touch needs the ranges of these ids and their neighbours.
-func (n *needs) touch(low, high int64) { n.spans = append(n.spans, Range{Low: low - 1, High: high + 1}) }
+func (n *needs) touch(low, high int64) {
+	n.spans = append(n.spans, Range{Low: low - 1, High: high + 1})
+}
 
 func wanted[K comparable](all map[K]bool) (keys []K) {
 	for k, ok := range all {
