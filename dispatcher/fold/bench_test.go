@@ -90,6 +90,7 @@ func BenchmarkLife(b *testing.B) {
 		{"short/step=8", 2, 8, nil},
 		{"short/step=24", 2, 24, nil},
 		{"short/step=48", 2, 48, nil},
+		{"short/step=200", 2, 200, nil},
 		{"long/step=24", 240, 24, nil},
 		{"short/step=24/no-job-index", 2, 24, []string{"DROP INDEX history_job"}},
 		{"short/step=24/no-task-index", 2, 24, []string{"DROP INDEX history_task"}},

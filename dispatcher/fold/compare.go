@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,7 +50,10 @@ func (f *Folder) Compare(ctx context.Context) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := comparison{tx: tx, step: newStep(Known{}), days: map[dayTask]digest{}}
+	c := comparison{tx: tx, step: newStep(Known{}), days: map[dayTask]digest{}, nodes: usages{}}
+	if err := tx.QueryRow(ctx, query["rolled"]).Scan(&c.rolled); err != nil {
+		return nil, fmt.Errorf("compare the fold: %w", err)
+	}
 	if err := c.replay(ctx, f, p); err != nil {
 		return nil, fmt.Errorf("compare the fold: %w", err)
 	}
@@ -64,7 +68,10 @@ type comparison struct {
 	tx    pgx.Tx
 	step  *step
 	days  map[dayTask]digest
-	found []Difference
+	nodes usages
+
+	rolled time.Time
+	found  []Difference
 }
 
 // dayTask is a part of history.
@@ -108,6 +115,10 @@ func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 		}
 		for _, a := range c.step.history {
 			add(c.days, a)
+			if a.EndedAt.Before(c.rolled) {
+				u := a.nodeUsage(c.step.cores[a.Shape])
+				c.nodes.of(u.UsageKey).add(u)
+			}
 		}
 		c.step.history, c.step.ended = nil, nil
 	}
@@ -129,7 +140,7 @@ func (c *comparison) tables(ctx context.Context) error {
 		func() error { return compareRows(ctx, c, "hour_usage", sums.Hours, (*row).usage, show) },
 		func() error { return compareRows(ctx, c, "day_usage", sums.Days, (*row).usage, show) },
 		func() error { return compareRows(ctx, c, "task_usage", sums.TaskUsage, (*row).usage, show) },
-		func() error { return compareRows(ctx, c, "node_usage", sums.NodeUsage, (*row).usage, show) },
+		func() error { return compareRows(ctx, c, "node_usage", c.nodes.list(), (*row).usage, show) },
 		func() error { return compareRows(ctx, c, "expected", expectedOf(want.Expected), (*row).expected, show) },
 		func() error { return c.latest(ctx, want.Latest) },
 		func() error { return c.history(ctx) },

@@ -22,13 +22,15 @@ import (
 // empty makes the tables as they were in the beginning.
 func (f *fixture) empty(t *testing.T, r fail) {
 	for _, table := range []string{"held", "idle_ranges", "history", "task_counts", "share_counts", "end_counts", "hour_usage", "day_usage",
-		"task_usage", "node_usage", "expected", "latest", "folded"} {
+		"task_usage", "node_usage", "expected", "latest", "folded", "rolled"} {
 		if _, err := f.pool.Exec(t.Context(), "DELETE FROM "+table); err != nil {
 			r.Fatal(err)
 		}
 	}
-	if _, err := f.pool.Exec(t.Context(), query["create_start"]); err != nil {
-		r.Fatal(err)
+	for _, name := range []string{"create_start", "create_rolled_start"} {
+		if _, err := f.pool.Exec(t.Context(), query[name]); err != nil {
+			r.Fatal(err)
+		}
 	}
 	f.begin()
 }
@@ -52,6 +54,11 @@ func TestTablesAreTheLog(t *testing.T) {
 			got, err := f.Fold(t.Context(), rapid.IntRange(1, 9).Draw(r, "batches"))
 			if err != nil || got.Odds > 0 {
 				r.Fatal(got.Odd, err)
+			}
+			if got.Batches == 0 || rapid.Bool().Draw(r, "roll") {
+				if err := f.RollNodes(t.Context()); err != nil {
+					r.Fatal(err)
+				}
 			}
 			if got.Batches == 0 {
 				break
@@ -124,6 +131,9 @@ func TestTwoFolders(t *testing.T) {
 					raced[i]++
 				case err != nil:
 					t.Error(err)
+					return
+				case folder.RollNodes(t.Context()) != nil:
+					t.Error("nodes were not rolled up")
 					return
 				case r.Batches == 0:
 					return
@@ -227,6 +237,9 @@ func TestCompareFindsDamage(t *testing.T) {
 	f.append(t, entry.Shaped{}, entry.Expected{Share: 1, Shape: 3, Jobs: 7}, entry.Tick{Now: noon})
 	f.busy(t, 20)
 	f.foldAll(t, 5)
+	if err := f.RollNodes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	f.sound(t)
 	for damage, undo := range map[string]string{
 		"UPDATE held SET nonce = nonce + 1 WHERE job = 165":                      "UPDATE held SET nonce = nonce - 1 WHERE job = 165",

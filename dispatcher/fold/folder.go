@@ -59,7 +59,8 @@ func New(db DB, log ledger.Log) *Folder {
 // creates are the statements that make the tables, in their order.
 var creates = []string{"create_day", "create_day_usage", "create_drop_days", "create_end_counts", "create_expected", "create_folded",
 	"create_held", "create_history", "create_history_ended", "create_history_job", "create_history_task", "create_hour_usage",
-	"create_idle_ranges", "create_latest", "create_node_usage", "create_share_counts", "create_start", "create_task_counts",
+	"create_idle_ranges", "create_latest", "create_node_usage", "create_rolled",
+	"create_rolled_start", "create_share_counts", "create_start", "create_task_counts",
 	"create_task_usage"}
 
 // Create makes the tables, empty.
@@ -175,7 +176,18 @@ func (f *Folder) makeDays(ctx context.Context, batches []entry.Batch) error {
 	return nil
 }
 
-// Retain drops the days of history that are all from before a time, and returns how many.
+// RollNodes adds to table node_usage what attempts cost that were folded since the last call, but for those of the newest batch. A step
+// would have a row a node to update for every second or third attempt: this, once a minute or an hour, has fewer. Safe on several
+// daemons at once; it keeps no step waiting.
+func (f *Folder) RollNodes(ctx context.Context) error {
+	if _, err := f.db.Exec(ctx, query["roll_nodes"]); err != nil {
+		return fmt.Errorf("roll up nodes: %w", err)
+	}
+	return nil
+}
+
+// Retain drops the days of history that are all from before a time, and returns how many. Not
+// before nodes are rolled up.
 func (f *Folder) Retain(ctx context.Context, before time.Time) (n int, err error) {
 	for dropped := 1; dropped > 0; n += dropped {
 		err := f.db.QueryRow(ctx, query["drop_day"], pg.Args{"before": before}).Scan(&dropped)

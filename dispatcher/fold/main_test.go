@@ -62,7 +62,7 @@ func (f *fixture) append(t fail, entries ...entry.Entry) {
 	if _, err := f.log.Append(nil, b); err != nil { //nolint:staticcheck // memory needs no context
 		t.Fatal(err)
 	}
-	f.last = Position{Seq: seq, ID: b.ID}
+	f.last = Position{Seq: seq, ID: b.ID, At: f.now}
 }
 
 // foldAll folds what there is and returns what did not fit.
@@ -87,6 +87,7 @@ type tables struct {
 	History  []Attempt
 	Expected []entry.Expected
 	Sums     Sums
+	Nodes    []Usage
 }
 
 func collect[R any](rows *[]R, read func(*row) R) func(*row) {
@@ -107,7 +108,7 @@ func (f *fixture) read(t *testing.T) (got tables) {
 		"task_counts": collect(&got.Sums.Tasks, (*row).taskCount), "share_counts": collect(&got.Sums.Shares, (*row).shareCount),
 		"end_counts": collect(&got.Sums.Ends, (*row).endCount), "hour_usage": collect(&got.Sums.Hours, (*row).usage),
 		"day_usage": collect(&got.Sums.Days, (*row).usage), "task_usage": collect(&got.Sums.TaskUsage, (*row).usage),
-		"node_usage": collect(&got.Sums.NodeUsage, (*row).usage)} {
+		"node_usage": collect(&got.Nodes, (*row).usage)} {
 		if err := readAll(t.Context(), tx, name, fn); err != nil {
 			t.Fatal(name, err)
 		}

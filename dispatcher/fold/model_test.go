@@ -292,12 +292,12 @@ func (h *history) tables() (want tables) {
 			want.Expected = append(want.Expected, entry.Expected{Share: key.Share, Shape: key.Shape, Jobs: n})
 		}
 	}
-	h.usage(&want.Sums)
+	want.Nodes = h.usage(&want.Sums)
 	return want
 }
 
 // usage looks at every hour that anything ended in or ran, for each attempt.
-func (h *history) usage(s *Sums) {
+func (h *history) usage(s *Sums) (nodes []Usage) {
 	ends := map[EndCount]int64{}
 	uses := [4]map[UsageKey]Usage{{}, {}, {}, {}}
 	for _, a := range h.attempts {
@@ -320,6 +320,9 @@ func (h *history) usage(s *Sums) {
 				{AtMS: day, Share: a.Share, Queue: a.Queue, Name: userOf(a.Task)},
 				{AtMS: day, Task: a.Task, Share: a.Share},
 				{AtMS: endDay, Queue: a.Queue, Name: a.Node}} {
+				if i == 3 && !a.EndedAt.Before(h.last.At) {
+					continue // not yet
+				}
 				sum := uses[i][key]
 				sum.UsageKey = key
 				sum.add(u)
@@ -331,7 +334,8 @@ func (h *history) usage(s *Sums) {
 		c.N = n
 		s.Ends = append(s.Ends, c)
 	}
-	for i, list := range []*[]Usage{&s.Hours, &s.Days, &s.TaskUsage, &s.NodeUsage} {
+	for i, list := range []*[]Usage{&s.Hours, &s.Days, &s.TaskUsage, &nodes} {
 		*list = slices.Collect(maps.Values(uses[i]))
 	}
+	return nodes
 }

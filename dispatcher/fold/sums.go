@@ -79,7 +79,6 @@ type Sums struct {
 	Hours     []Usage
 	Days      []Usage
 	TaskUsage []Usage
-	NodeUsage []Usage
 }
 
 type shareShape struct {
@@ -129,11 +128,10 @@ type sums struct {
 	hours  usages
 	days   usages
 	byTask usages
-	byNode usages
 }
 
 func newSums() sums {
-	return sums{taskSums{}, map[shareQueue]*ShareCount{}, map[EndCount]int64{}, usages{}, usages{}, usages{}, usages{}}
+	return sums{taskSums{}, map[shareQueue]*ShareCount{}, map[EndCount]int64{}, usages{}, usages{}, usages{}}
 }
 
 func (s *sums) share(key shareQueue) *ShareCount {
@@ -172,26 +170,45 @@ func (s *sums) end(a Attempt, cores int64, user string) {
 	for at := begin; ; {
 		hour, day := floor(at, hourMS), floor(at, dayMS)
 		until := min(end, hour+hourMS)
-		piece := Usage{SlotMS: cores * (until - at), UnitMS: int64(a.Units) * (until - at)}
-		if a.Outcome == entry.Failed || a.Outcome == entry.Lost || a.Outcome == entry.Returned {
-			piece.WastedMS = piece.SlotMS
-		}
+		piece := a.usage(cores, until-at)
 		isLast := hour == floor(end, hourMS)
 		if isLast {
-			piece.CPUMilli = a.CPUMilli
-			if i := slices.Index(outcomes[:], a.Outcome); i >= 0 {
-				piece.Outcomes[i] = 1
-			}
+			piece.over(a)
 		}
 		s.hours.of(UsageKey{AtMS: hour, Share: a.Share, Queue: a.Queue, Name: user}).add(piece)
 		s.days.of(UsageKey{AtMS: day, Share: a.Share, Queue: a.Queue, Name: user}).add(piece)
 		s.byTask.of(UsageKey{AtMS: day, Task: a.Task, Share: a.Share}).add(piece)
-		s.byNode.of(UsageKey{AtMS: floor(end, dayMS), Queue: a.Queue, Name: a.Node}).add(piece)
 		if isLast {
 			return
 		}
 		at = until
 	}
+}
+
+// usage is what an attempt costs in so many milliseconds.
+func (a Attempt) usage(cores, ms int64) Usage {
+	u := Usage{SlotMS: cores * ms, UnitMS: int64(a.Units) * ms}
+	if a.Outcome == entry.Failed || a.Outcome == entry.Lost || a.Outcome == entry.Returned {
+		u.WastedMS = u.SlotMS
+	}
+	return u
+}
+
+// over counts the end of an attempt.
+func (u *Usage) over(a Attempt) {
+	u.CPUMilli = a.CPUMilli
+	if i := slices.Index(outcomes[:], a.Outcome); i >= 0 {
+		u.Outcomes[i] = 1
+	}
+}
+
+// nodeUsage is a row of node_usage with an attempt alone.
+func (a Attempt) nodeUsage(cores int64) Usage {
+	begin, end := a.GrantedAt.UnixMilli(), max(a.GrantedAt.UnixMilli(), a.EndedAt.UnixMilli())
+	u := a.usage(cores, end-begin)
+	u.over(a)
+	u.UsageKey = UsageKey{AtMS: floor(end, dayMS), Queue: a.Queue, Name: a.Node}
+	return u
 }
 
 func (u *Usage) add(v Usage) {
@@ -232,7 +249,7 @@ func (s *sums) list() (l Sums) {
 		return cmp.Or(cmp.Compare(a.HourMS, b.HourMS), cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.Queue, b.Queue),
 			cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.State, b.State))
 	})
-	l.Hours, l.Days, l.TaskUsage, l.NodeUsage = s.hours.list(), s.days.list(), s.byTask.list(), s.byNode.list()
+	l.Hours, l.Days, l.TaskUsage = s.hours.list(), s.days.list(), s.byTask.list()
 	return l
 }
 

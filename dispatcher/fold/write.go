@@ -60,7 +60,6 @@ func (c Changes) write(ctx context.Context, tx pgx.Tx) error {
 	w.usage("add_hour_usage", c.Sums.Hours, "shares", "queues", "names")
 	w.usage("add_day_usage", c.Sums.Days, "shares", "queues", "names")
 	w.usage("add_task_usage", c.Sums.TaskUsage, "tasks", "shares")
-	w.usage("add_node_usage", c.Sums.NodeUsage, "queues", "names")
 	if w.batch.Len() == 0 {
 		return nil
 	}
