@@ -36,21 +36,40 @@ func (f *Folder) write(ctx context.Context, from Position, batches []entry.Batch
 	return r, err
 }
 
-// historyColumns are those of table history.
-var historyColumns = []string{"job", "nonce", "task", "units", "granted_at", "ended_at", "cpu_ms", "attempt", "share", "shape", "queue",
-	"start_delay_ms", "exit_code", "memory_mb", "outcome", "state", "pilot", "node"}
+// heldColumns and historyColumns are those of the tables.
+var (
+	heldColumns = []string{"job", "nonce", "task", "place", "units", "granted_at", "request", "attempt", "share", "shape", "queue",
+		"start_delay_ms", "grace_s", "pilot", "node", "reason"}
+	historyColumns = []string{"job", "nonce", "task", "units", "granted_at", "ended_at", "cpu_ms", "attempt", "share", "shape", "queue",
+		"start_delay_ms", "exit_code", "memory_mb", "outcome", "state", "pilot", "node"}
+)
+
+func (l Lease) columns() []any {
+	return []any{l.Job, l.Nonce, l.Task, l.Place, int64(l.Units), l.GrantedAt, uuid(l.Request), l.Attempt, int32(l.Share), l.Shape, int32(l.Queue),
+		l.StartDelayMS, l.GraceS, l.Pilot, l.Node, l.Reason}
+}
+
+func (a Attempt) columns() []any {
+	return []any{a.Job, a.Nonce, a.Task, int64(a.Units), a.GrantedAt, a.EndedAt, a.CPUMilli, a.Attempt, int32(a.Share), a.Shape, int32(a.Queue),
+		a.StartDelayMS, a.ExitCode, a.MemoryMB, byte(a.Outcome), byte(a.State), a.Pilot, a.Node}
+}
+
+// copyRows puts rows into a table by COPY, whose WAL has a record a page: an INSERT has one a row, and one more with ON CONFLICT.
+func copyRows[R interface{ columns() []any }](ctx context.Context, tx pgx.Tx, table string, columns []string, rows []R) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return rows[i].columns(), nil }))
+	return err
+}
 
 // write writes the changes, but for the leases that ended: whoever read them took them out.
 func (c Changes) write(ctx context.Context, tx pgx.Tx) error {
-	if len(c.History) > 0 {
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{"history"}, historyColumns, pgx.CopyFromSlice(len(c.History), func(i int) ([]any, error) {
-			a := &c.History[i]
-			return []any{a.Job, a.Nonce, a.Task, int64(a.Units), a.GrantedAt, a.EndedAt, a.CPUMilli, a.Attempt, int32(a.Share), a.Shape,
-				int32(a.Queue), a.StartDelayMS, a.ExitCode, a.MemoryMB, byte(a.Outcome), byte(a.State), a.Pilot, a.Node}, nil
-		}))
-		if err != nil {
-			return err
-		}
+	if err := copyRows(ctx, tx, "held", heldColumns, c.Granted); err != nil {
+		return err
+	}
+	if err := copyRows(ctx, tx, "history", historyColumns, c.History); err != nil {
+		return err
 	}
 	w := writer{&pgx.Batch{}}
 	w.leases(c)
@@ -77,23 +96,6 @@ func (w writer) add(name string, rows int, args pg.Args) {
 }
 
 func (w writer) leases(c Changes) {
-	w.add("add_held", len(c.Granted), pg.Args{
-		"jobs":            list(c.Granted, func(l Lease) int64 { return l.Job }),
-		"nonces":          list(c.Granted, func(l Lease) int64 { return l.Nonce }),
-		"tasks":           list(c.Granted, func(l Lease) int64 { return l.Task }),
-		"places":          list(c.Granted, func(l Lease) int64 { return l.Place }),
-		"units":           list(c.Granted, func(l Lease) int64 { return int64(l.Units) }),
-		"granted_us":      list(c.Granted, func(l Lease) int64 { return l.GrantedAt.UnixMicro() }),
-		"requests":        list(c.Granted, func(l Lease) pgtype.UUID { return uuid(l.Request) }),
-		"attempts":        list(c.Granted, func(l Lease) int32 { return l.Attempt }),
-		"shares":          list(c.Granted, func(l Lease) int32 { return int32(l.Share) }),
-		"shapes":          list(c.Granted, func(l Lease) int32 { return l.Shape }),
-		"queues":          list(c.Granted, func(l Lease) int32 { return int32(l.Queue) }),
-		"start_delays_ms": list(c.Granted, func(l Lease) int32 { return l.StartDelayMS }),
-		"graces_s":        list(c.Granted, func(l Lease) int32 { return l.GraceS }),
-		"pilots":          list(c.Granted, func(l Lease) string { return l.Pilot }),
-		"nodes":           list(c.Granted, func(l Lease) string { return l.Node }),
-		"reasons":         list(c.Granted, func(l Lease) string { return l.Reason })})
 	w.add("alter_held", len(c.Altered), pg.Args{
 		"jobs":            list(c.Altered, func(l Lease) int64 { return l.Job }),
 		"attempts":        list(c.Altered, func(l Lease) int32 { return l.Attempt }),
