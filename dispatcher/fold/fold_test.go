@@ -284,7 +284,7 @@ func TestOdd(t *testing.T) {
 		"granted twice":   {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1}, grant, again},
 		"no lease":        {entry.Ended{Job: 1, Attempt: 1, Outcome: entry.Finished, Next: entry.Over}},
 		"another attempt": {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1}, grant, entry.Started{Job: 1, Attempt: 2}},
-		"end of another": {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1}, grant, entry.Ended{Job: 1, Attempt: 2, Outcome: entry.Lost, Next: entry.Over}},
+		"end of another":  {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1}, grant, entry.Ended{Job: 1, Attempt: 2, Outcome: entry.Lost, Next: entry.Over}},
 		"enqueued twice":  {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 3, Attempt: 1}, entry.Enqueued{Task: 1, Share: 2, Low: 2, High: 2, Attempt: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -436,7 +436,9 @@ func TestNeighboursMerge(t *testing.T) {
 	}
 	want()
 	like := Like{Task: 1, Share: 1, Attempt: 2, State: Ready}
-	again := func(job int64) { f.append(t, entry.Ended{Job: job, Attempt: 1, Outcome: entry.Failed, Next: entry.Again}) }
+	again := func(job int64) {
+		f.append(t, entry.Ended{Job: job, Attempt: 1, Outcome: entry.Failed, Next: entry.Again})
+	}
 	again(2)
 	want(Range{2, 2, like})
 	again(1)
