@@ -202,8 +202,7 @@ func historySize(b *testing.B, db *pgxpool.Pool) (n int64) {
 func serverCPU(b *testing.B, db *pgxpool.Pool) (sum int64) {
 	b.Helper()
 	var pids []int
-	if err := db.QueryRow(context.WithoutCancel(b.Context()), "SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'",
-		).Scan(&pids); err != nil {
+	if err := db.QueryRow(context.WithoutCancel(b.Context()), "SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'").Scan(&pids); err != nil {
 		b.Fatal(err)
 	}
 	for _, pid := range pids {
