@@ -89,7 +89,7 @@ func TestAfter(t *testing.T) {
 // drawEnd is any end, under rules and terms that come up often enough.
 func drawEnd(t *rapid.T) (retry.End, retry.Site) {
 	messages := rapid.SampledFrom([]string{"", "syntax", "busy", "large", "memory"})
-	draw := func(i int) retry.Attempt {
+	draw := func() retry.Attempt {
 		return attempt(rapid.SampledFrom([]string{"failed", "lost", "cancelled"}).Draw(t, "outcome"), messages.Draw(t, "message"))
 	}
 	e := retry.End{Said: rapid.SampledFrom([]entry.Outcome{entry.Finished, entry.Failed, entry.Lost, entry.Cancelled, entry.Returned}).Draw(t, "said"),
@@ -101,8 +101,8 @@ func drawEnd(t *rapid.T) (retry.End, retry.Site) {
 		e.Terms = &policy.Terms{MaxFailures: rapid.IntRange(0, 4).Draw(t, "max_failures"), BackoffS: rapid.SampledFrom([]float64{0, 60}).Draw(t, "backoff_s")}
 	}
 	if e.Read {
-		for i := range rapid.IntRange(0, int(e.Number)-1).Draw(t, "earlier") {
-			e.Earlier = append(e.Earlier, draw(i))
+		for range rapid.IntRange(0, int(e.Number)-1).Draw(t, "earlier") {
+			e.Earlier = append(e.Earlier, draw())
 		}
 	}
 	site := retry.Site{Now: noon}
