@@ -210,7 +210,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		cpu, memory = append(cpu, usage.CPUSeconds), append(memory, usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
 		reports = append(reports, packReport(e.report))
-		ruled = append(ruled, retry.Ruled(policy, e.failure()))
+		ruled = append(ruled, e.outcome != Finished && retry.Ruled(policy, e.failure()))
 		if e.outcome != Finished {
 			verb = "end"
 		}

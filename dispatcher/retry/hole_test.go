@@ -207,7 +207,7 @@ func TestTurns(t *testing.T) {
 	if h.Turn(2*time.Minute, at(9)) || h.Wants() {
 		t.Error("the turn was not used yet")
 	}
-	if !h.Ask() || !h.Ask() {
+	if first, second := h.Ask(), h.Ask(); !first || !second {
 		t.Error("no job though it is its turn")
 	}
 	h.Given()
