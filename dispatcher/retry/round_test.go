@@ -1,11 +1,12 @@
 package retry_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/retry"
@@ -18,6 +19,7 @@ const unit = shares.Units(1000)
 // are ready, and those with terms ask for what these could use.
 type pool struct {
 	held   []int // by leaf
+	room   int   // jobs that an ask is for, of a hundred that are ready; 0: all
 	asks   map[int]shares.Reclaim
 	floors []retry.Floor
 }
@@ -43,6 +45,7 @@ func (p pool) tree(t interface{ Fatal(...any) }) *shares.Tree {
 // snapshot is the pool at this moment.
 func (p pool) snapshot(t interface{ Fatal(...any) }) *retry.Snapshot {
 	tree := p.tree(t)
+	room := shares.Units(cmp.Or(p.room, 100)) * unit
 	capacity := shares.Units(0)
 	for _, n := range p.held {
 		capacity += shares.Units(n) * unit
@@ -56,7 +59,7 @@ func (p pool) snapshot(t interface{ Fatal(...any) }) *retry.Snapshot {
 	for leaf := range len(p.held) + 1 {
 		if terms, ok := p.asks[leaf]; ok {
 			s.Asks = append(s.Asks, retry.Ask{Share: shares.ShareID(leaf), Plan: shares.ShareID(leaf), Cores: 1, Queues: []shares.QueueID{1},
-				Back: shares.Ask{Leaf: leaf, Units: 100 * unit, Job: unit, Terms: terms}})
+				Back: shares.Ask{Leaf: leaf, Units: room, Job: unit, Terms: terms}})
 		}
 	}
 	return s
@@ -111,6 +114,9 @@ func TestRound(t *testing.T) {
 		"everybody has its target":             {pool: pool{held: []int{5, 5}, asks: map[int]shares.Reclaim{1: {}, 2: {}}}},
 		"some are on their way":                {pool: full, open: open(3), recent: recent(3, 0, 0), want: []int64{100, 101}, given: 5},
 		"all are on their way":                 {pool: full, open: open(5), recent: recent(5, 0, 0), given: 5},
+		"as many as there is room for":         {pool: pool{held: full.held, room: 3, asks: full.asks}, want: []int64{100, 101, 102}, given: 3},
+		"some of these are on their way":       {pool: pool{held: full.held, room: 3, asks: full.asks}, open: open(2), want: []int64{100}, given: 1},
+		"all of these are on their way":        {pool: pool{held: full.held, room: 3, asks: full.asks}, open: open(3)},
 		"orders in another pool":               {pool: full, open: []retry.Open{{Pool: "gpu", ClaimerID: 2, VictimID: 1, Units: 5 * unit}}, want: []int64{100, 101, 102, 103, 104}, given: 5},
 		"of a share that is gone":              {pool: full, open: []retry.Open{{Pool: "default", ClaimerID: 2, VictimID: 9, Units: 5 * unit}}, want: []int64{100, 101, 102, 103, 104}, given: 5},
 		"came free and was not taken":          {pool: pool{held: []int{8, 0}, asks: full.asks}, recent: recent(0, 2, 0), want: []int64{100, 101}, given: 4},
@@ -134,7 +140,7 @@ func TestRound(t *testing.T) {
 			round := retry.NewRound([]*retry.Snapshot{c.pool.snapshot(t)}, c.open, c.recent)
 			round.Rates()
 			round.Spend(2, c.spent)
-			if diff := cmp.Diff(c.want, run(round, c.pool.running())); diff != "" {
+			if diff := gocmp.Diff(c.want, run(round, c.pool.running())); diff != "" {
 				t.Errorf("orders (-want +got):\n%s", diff)
 			}
 			if got := round.Given[retry.Claimer{Pool: "default", Share: 2}]; got != c.given*unit {
@@ -150,7 +156,7 @@ func TestOrders(t *testing.T) {
 	round := retry.NewRound([]*retry.Snapshot{p.snapshot(t)}, nil, nil)
 	run(round, p.running())
 	want := retry.Order{Candidate: p.running()[0], Pool: "default", Claimer: 3, Plan: 3, Grace: time.Hour}
-	if len(round.Orders) == 0 || !cmp.Equal(round.Orders[0], want) {
+	if len(round.Orders) == 0 || !gocmp.Equal(round.Orders[0], want) {
 		t.Errorf("%+v, want %+v first", round.Orders, want)
 	}
 }
@@ -191,7 +197,7 @@ func TestOwed(t *testing.T) {
 	}
 	given[retry.Claimer{Pool: "default", Share: 4}] = -unit
 	book := p.snapshot(t).Book
-	if diff := cmp.Diff([]retry.Debt{{Leaf: 1, Units: unit}, {Leaf: 3, Units: unit}}, retry.Owed(book, given)); diff != "" {
+	if diff := gocmp.Diff([]retry.Debt{{Leaf: 1, Units: unit}, {Leaf: 3, Units: unit}}, retry.Owed(book, given)); diff != "" {
 		t.Error(diff)
 	}
 	if got := retry.Owed(shares.NewPool(book.Tree(), "gpu"), given); len(got) != 0 {
@@ -252,7 +258,7 @@ func TestRoundsKeepTheirBounds(t *testing.T) {
 				t.Fatalf("%d orders of plan %d, whose rate is %d", n, plan, rate.Jobs)
 			}
 		}
-		if !cmp.Equal(given, round.Given) {
+		if !gocmp.Equal(given, round.Given) {
 			t.Fatalf("given %v, ordered %v", round.Given, given)
 		}
 		ordered += len(open)
