@@ -33,7 +33,7 @@ func TestRecordDay(t *testing.T) {
 	if !*recordTapes {
 		t.Skip("tapes are recorded with -record")
 	}
-	recorded(t, "day", daySite(), func(p *play) {
+	entries := recorded(t, "day", daySite(), func(p *play) {
 		d := &day100{play: p}
 		for _, leaf := range p.version.Tree.Leaves() {
 			d.leaves = append(d.leaves, p.version.Tree.Nodes[leaf].Path)
@@ -48,6 +48,7 @@ func TestRecordDay(t *testing.T) {
 			d.step(n)
 		}
 	})
+	comesOutAgain(t, entries)
 }
 
 // daySite has three levels of shares, of which some have figures beside their weight, and queues in two pools.

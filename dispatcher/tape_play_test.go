@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/tape"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -206,9 +205,27 @@ func (p *play) pass(by time.Duration) {
 	}
 }
 
+// read has the daemon read all windows that a decision may come to. Where jobs ask for resources it matters: a window that is not
+// read stands before all others, so whom resources refuse first, and who wants what from then on, goes by what was read.
+func (p *play) read() {
+	p.d.mu.Lock()
+	var unread []*window
+	for _, w := range p.d.state.windows {
+		if !w.exact() && !w.filling {
+			w.filling = true
+			unread = append(unread, w)
+		}
+	}
+	p.d.mu.Unlock()
+	for _, w := range unread {
+		p.d.fill(w)
+	}
+}
+
 // ask has a slot pull once, and keeps the leases for so long.
 func (p *play) ask(req PullRequest, lasts time.Duration) []Lease {
 	p.t.Helper()
+	p.read()
 	reply, err := p.d.Pull(context.Background(), req)
 	if err != nil && !errors.Is(err, ErrNoJobs) && !errors.Is(err, ErrQueueClosed) {
 		p.t.Fatal(err)
@@ -217,20 +234,6 @@ func (p *play) ask(req PullRequest, lasts time.Duration) []Lease {
 		p.held = append(p.held, heldLease{Lease: l, due: p.clock.now().Add(lasts)})
 	}
 	return reply.Leases
-}
-
-// fill has single slots of so many cores pull until there is no job, or n got one. It returns how many did.
-func (p *play) fill(queue string, cores, n int) (got int) {
-	p.t.Helper()
-	for got < n {
-		p.pull++
-		req := PullRequest{Queue: queue, Pilot: pilotName(p.pull), Slot: job.Slot{Cores: cores}}
-		if len(p.ask(req, time.Duration(p.rnd.IntN(7200))*time.Second)) == 0 {
-			break
-		}
-		got++
-	}
-	return got
 }
 
 func pilotName(i int) string { return "p" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) }

@@ -29,7 +29,7 @@ type tapePlayer struct {
 	at    time.Time
 	site  shares.Version
 
-	pulls, grants, forced, again int
+	pulls, grants, forced int
 }
 
 func newTapePlayer() *tapePlayer {
@@ -70,7 +70,7 @@ func comesOutAgain(t *testing.T, entries []tape.Entry) {
 			t.Fatalf("entry %d, after %d pulls and %d grants: %v", i+1, r.pulls, r.grants, err)
 		}
 	}
-	t.Logf("%d pulls and %d grants are the same, %d of them at a second attempt; %d narrow pulls were taken over", r.pulls, r.grants, r.again, r.forced)
+	t.Logf("%d pulls and %d grants are the same, %d narrow pulls were taken over", r.pulls, r.grants, r.forced)
 }
 
 func (r *tapePlayer) entry(e tape.Entry) error {
@@ -265,12 +265,6 @@ func (r *tapePlayer) pull(e *tape.Pull) error {
 	}
 	r.pulls++
 	got, want := r.outcome(p, verdict), wanted(e)
-	if got != want && e.Blocked > 0 && e.AtUS > 0 && e.Verdict != tape.Undone {
-		// Who resources kept back is asked again at the next decision: an attempt that was blocked was one.
-		r.again++
-		(&Dispatcher{state: s}).unGrant(p)
-		got = r.outcome(p, r.decide(p))
-	}
 	if got != want {
 		return fmt.Errorf("pull %d (%+v, %d at %s, max %d, %s): %s, want %s", e.Number, e.Slot, r.at.UnixMicro(), q.Name, e.Max, e.Lacked, got, want)
 	}

@@ -57,7 +57,7 @@ func TestTape(t *testing.T) {
 			if !*recordTapes && c.name != "verbs" && c.name != "resources" {
 				t.Skip("tapes are recorded with -record")
 			}
-			recorded(t, c.name, c.site, c.play)
+			comesOutAgain(t, recorded(t, c.name, c.site, c.play))
 		})
 	}
 }

@@ -17,6 +17,10 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
+// table is where goose notes what it has applied. Releases up to 0.10 had another line of files and goose's own name for it: so
+// neither line takes a database of the other for its own.
+const table = "migrations"
+
 // FS holds the migration files.
 //
 //go:embed 0*.sql
@@ -30,8 +34,9 @@ type Step struct {
 }
 
 // Up applies all pending migrations and returns those that it applied, on two connections of its own to where the pool
-// leads, which must be direct: the lock is a session's. A database that is not UTF-8, or whose tables would not be in public, is
-// refused before the first. While it waits for a table it lets others through, see patience.go.
+// leads, which must be direct: the lock is a session's. A database that is not UTF-8, whose tables would not be in public, or that a
+// release up to 0.10 has made (an OldError), is refused before the first. While it waits for a table it lets others through, see
+// patience.go.
 func Up(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	own, err := givingWay(ctx, db)
 	if err != nil {
@@ -42,7 +47,7 @@ func Up(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 		return nil, fmt.Errorf("migrate up: %w", err)
 	}
 	var done []Step
-	err = with(own, func(p *goose.Provider) (err error) {
+	err = with(ctx, own, func(p *goose.Provider) (err error) {
 		done, err = up(ctx, p)
 		return err
 	})
@@ -54,7 +59,7 @@ func Up(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 
 // Down takes back the newest applied migration, with all data in what it made. ok is false when none is left.
 func Down(ctx context.Context, db *pgxpool.Pool) (undone Step, ok bool, err error) {
-	err = with(db, func(p *goose.Provider) error {
+	err = with(ctx, db, func(p *goose.Provider) error {
 		r, err := p.Down(ctx)
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
@@ -74,7 +79,7 @@ func Down(ctx context.Context, db *pgxpool.Pool) (undone Step, ok bool, err erro
 // Status lists all migrations that this binary knows, oldest first. It waits for no migration, and changes nothing.
 func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 	var steps []Step
-	err := provided(db, func(p *goose.Provider) error {
+	err := provided(ctx, db, func(p *goose.Provider) error {
 		if ever, err := migrated(ctx, db); err != nil || !ever {
 			for _, s := range p.ListSources() {
 				steps = append(steps, step(s))
@@ -100,11 +105,11 @@ func Status(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 // Version is that of the newest migration that was applied, whether this binary knows it or not; 0 where none was. It waits for no
 // migration either.
 func Version(ctx context.Context, db *pgxpool.Pool) (v int64, err error) {
-	if ever, err := migrated(ctx, db); err != nil || !ever {
-		return 0, err
-	}
-	err = provided(db, func(p *goose.Provider) (err error) {
-		v, err = p.GetDBVersion(ctx)
+	err = provided(ctx, db, func(p *goose.Provider) error {
+		ever, err := migrated(ctx, db)
+		if err == nil && ever {
+			v, err = p.GetDBVersion(ctx)
+		}
 		return err
 	})
 	if err != nil {
@@ -115,7 +120,7 @@ func Version(ctx context.Context, db *pgxpool.Pool) (v int64, err error) {
 
 // migrated says whether the table of versions is there: goose makes it when it looks for one.
 func migrated(ctx context.Context, db *pgxpool.Pool) (ever bool, err error) {
-	err = db.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", goose.DefaultTablename).Scan(&ever)
+	err = db.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", table).Scan(&ever)
 	return ever, err
 }
 
@@ -126,20 +131,23 @@ func step(s *goose.Source) Step {
 
 // with runs fn with a provider on the pool's connections that changes the schema behind the lock. It tries for that every
 // second for five minutes: another daemon may be migrating a large table.
-func with(db *pgxpool.Pool, fn func(*goose.Provider) error) error {
+func with(ctx context.Context, db *pgxpool.Pool, fn func(*goose.Provider) error) error {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(int64(pg.LockMigrate)), lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return err
 	}
-	return provided(db, fn, goose.WithSessionLocker(locker))
+	return provided(ctx, db, fn, goose.WithSessionLocker(locker))
 }
 
 // provided runs fn with a provider that has no lock but by an option: whoever only looks must not wait for a migration, and
-// divvy doctor is asked what holds one up.
-func provided(db *pgxpool.Pool, fn func(*goose.Provider) error, more ...goose.ProviderOption) error {
+// divvy doctor is asked what holds one up. A database of the old line is refused.
+func provided(ctx context.Context, db *pgxpool.Pool, fn func(*goose.Provider) error, more ...goose.ProviderOption) error {
+	if err := refuseOld(ctx, db); err != nil {
+		return err
+	}
 	conn := stdlib.OpenDBFromPool(db)
 	defer conn.Close()
-	p, err := goose.NewProvider(goose.DialectPostgres, conn, FS, append(more, goose.WithDisableGlobalRegistry(true))...)
+	p, err := goose.NewProvider(goose.DialectPostgres, conn, FS, append(more, goose.WithTableName(table), goose.WithDisableGlobalRegistry(true))...)
 	if err != nil {
 		return err
 	}

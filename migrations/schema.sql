@@ -27,7 +27,7 @@ BEGIN
     EXECUTE format('ALTER TABLE %I DROP CONSTRAINT of_the_day', name);
 END $$;
 
-COMMENT ON FUNCTION public.divvy_attach_day(parent text, day date) IS 'Makes what divvy_move_day has made a partition. It fails where a row of the day is left in the default partition.';
+COMMENT ON FUNCTION public.divvy_attach_day(parent text, day date) IS 'Makes the table of divvy_move_day a partition. It fails where a row of the day is left in the default partition.';
 
 CREATE FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) RETURNS void
     LANGUAGE plpgsql
@@ -68,7 +68,7 @@ BEGIN
     END IF;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) IS 'In the transaction of leases: their claims are bound where they are, ns[i] sharers more each; an error when one of them is elsewhere or full, or a device is somebody else''s. binds[i]: one of the leases is charged for its units, so it must not be bound yet.';
+COMMENT ON FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) IS 'Binds the claims of leases, in the transaction that grants them, with ns[i] more sharers each. It fails when one of them is elsewhere or full, or a device belongs to another. binds[i]: one of the leases is charged for the units of the claim, so that it must not be bound yet.';
 
 CREATE FUNCTION public.divvy_drop_days(parent text, before date) RETURNS integer
     LANGUAGE plpgsql
@@ -98,7 +98,7 @@ BEGIN
     RETURN dropped;
 END $_$;
 
-COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many. Of attempts only those before the first day of which one is not in the roll-ups yet.';
+COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many. Days of attempts are dropped only up to the first one that is not all in the roll-ups.';
 
 CREATE FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) RETURNS boolean
     LANGUAGE plpgsql
@@ -117,6 +117,8 @@ EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END $$;
 
+COMMENT ON FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) IS 'Sets how many dead and inserted rows of a table autovacuum waits for beyond its factors; NULL: as configured. False when somebody, say a vacuum, is at the table: the lock would end it.';
+
 CREATE FUNCTION public.divvy_keep_uncounted() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -128,7 +130,7 @@ BEGIN
     RETURN OLD;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_keep_uncounted() IS 'Skips the deletion of an attempt that is not in the roll-ups yet.';
+COMMENT ON FUNCTION public.divvy_keep_uncounted() IS 'Keeps attempts that are not in the roll-ups yet from being deleted, or moved, out of the default partition.';
 
 CREATE FUNCTION public.divvy_lease_piece() RETURNS trigger
     LANGUAGE plpgsql
@@ -179,7 +181,7 @@ BEGIN
     RETURN made;
 END $_$;
 
-COMMENT ON FUNCTION public.divvy_make_days(parent text, first date, days integer) IS 'Makes the daily partitions of a table from first on, as many as days; returns how many were not there.';
+COMMENT ON FUNCTION public.divvy_make_days(parent text, first date, days integer) IS 'Makes the daily partitions of a table from first on, as many as days; returns how many were missing.';
 
 CREATE FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
@@ -191,6 +193,8 @@ CREATE FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) RETURNS js
         ELSE after || jsonb_build_object('cut', concat_ws('; ', after->>'cut', 'what was reported before is left out: a report has at most 65536 bytes'))
     END
 $$;
+
+COMMENT ON FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) IS 'The fields of after over those of before, within the bound of a report.';
 
 CREATE FUNCTION public.divvy_move_day(parent text, day date) RETURNS bigint
     LANGUAGE plpgsql
@@ -226,7 +230,7 @@ BEGIN
     RETURN moved;
 END $_$;
 
-COMMENT ON FUNCTION public.divvy_move_day(parent text, day date) IS 'Takes the rows of a day that is over out of the default partition into a table of their own; returns how many. divvy_attach_day makes it a partition, in the same transaction.';
+COMMENT ON FUNCTION public.divvy_move_day(parent text, day date) IS 'Moves the rows of a day that is over out of the default partition into a table of their own; returns how many. divvy_attach_day makes it a partition, in the same transaction.';
 
 CREATE FUNCTION public.divvy_new_day(parent text, day date) RETURNS text
     LANGUAGE plpgsql
@@ -249,7 +253,7 @@ BEGIN
     RETURN name;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_new_day(parent text, day date) IS 'Makes a table for a day of another one, which is not a partition yet; returns its name.';
+COMMENT ON FUNCTION public.divvy_new_day(parent text, day date) IS 'Makes a table for a day of another table, not yet as its partition; returns its name.';
 
 CREATE FUNCTION public.divvy_tend_at() RETURNS trigger
     LANGUAGE plpgsql
@@ -268,7 +272,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_tend_at() IS 'Says when a claim is to be looked at: what it follows from is written in many places.';
+COMMENT ON FUNCTION public.divvy_tend_at() IS 'Computes when a claim is to be looked at. A trigger, because what it depends on is written in many places.';
 
 CREATE FUNCTION public.divvy_timeline() RETURNS text
     LANGUAGE sql
@@ -280,7 +284,7 @@ CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN '{1,2,5,10,20,30,60,120,300,600,1200,1800,3600,7200,14400,28800,43200,86400,172800,604800}'::double precision[];
 
-COMMENT ON FUNCTION public.divvy_wait_bounds() IS 'Seconds at which waits are told apart.';
+COMMENT ON FUNCTION public.divvy_wait_bounds() IS 'Seconds that bound the buckets of waits.';
 
 CREATE FUNCTION public.note_job_range() RETURNS trigger
     LANGUAGE plpgsql
@@ -291,7 +295,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION public.note_job_range() IS 'A range of one job, for what makes jobs and does not note ranges: daemons before 00045, and statements by hand.';
+COMMENT ON FUNCTION public.note_job_range() IS 'Notes a range of one job for statements that make jobs and do not note ranges themselves, as those by hand.';
 
 CREATE TABLE public.attempts (
     job_id bigint NOT NULL,
@@ -333,13 +337,17 @@ ALTER TABLE ONLY public.attempts ALTER COLUMN said SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN report SET STATISTICS 0;
 ALTER TABLE ONLY public.attempts ALTER COLUMN judged SET STATISTICS 0;
 
+COMMENT ON TABLE public.attempts IS 'Attempts that ended: what accounting reads. By day; the default partition holds rows whose day has no partition.';
+
+COMMENT ON COLUMN public.attempts.units IS 'Thousandths of a unit.';
+
 COMMENT ON COLUMN public.attempts.said IS 'How a reclaimed attempt that counts as revoked ended: cancelled or failed, as its pilot said, or reclaimed, without a word from it; NULL for all others.';
 
-COMMENT ON COLUMN public.attempts.report IS 'What its pilot reported beside the rest, by name, the latest word on each; NULL: nothing.';
+COMMENT ON COLUMN public.attempts.report IS 'What its pilot reported beside the rest, by name, the last value of each; NULL: nothing.';
 
-COMMENT ON COLUMN public.attempts.judged IS 'What was made of an attempt that did not finish, where a rule or the terms of its task said so; NULL: its job was tried again at once, or was over.';
+COMMENT ON COLUMN public.attempts.judged IS 'What a retry rule or the terms of its task made of an attempt that did not finish; NULL: its job was tried again at once, or was over.';
 
-COMMENT ON COLUMN public.attempts.nth IS 'Number in the order of insertion, with gaps; NULL: it is from before there were numbers.';
+COMMENT ON COLUMN public.attempts.nth IS 'Number in the order of insertion, with gaps; usage_state says up to where attempts are in the roll-ups.';
 
 CREATE TABLE public.lease_pieces (
     job_id bigint NOT NULL,
@@ -351,9 +359,9 @@ CREATE TABLE public.lease_pieces (
     CONSTRAINT lease_pieces_check CHECK ((since <= until))
 );
 
-COMMENT ON TABLE public.lease_pieces IS 'Leases that went to another share: whom they were charged to before, from when to when. What comes behind the last piece is charged to the share of the lease, or of the attempt.';
+COMMENT ON TABLE public.lease_pieces IS 'Leases that went to another share: the share that was charged before, from when to when. The time behind the last piece is charged to the share of the lease, or of the attempt.';
 
-COMMENT ON COLUMN public.lease_pieces.until IS 'By the clock, not the begin of the transaction, which may lie before the claim. It may lie behind the end of an attempt whose end waited for the move: readers cut it there.';
+COMMENT ON COLUMN public.lease_pieces.until IS 'By the clock, not by the begin of the transaction, which may lie before the claim. It may lie behind the end of an attempt whose end waited for the move: readers cut it there.';
 
 CREATE VIEW public.attempt_pieces AS
  SELECT a.nth,
@@ -410,7 +418,7 @@ CREATE VIEW public.attempt_pieces AS
      CROSS JOIN LATERAL ( SELECT (LEAST(p.until, ((h.hour + 1) * '3600000000'::bigint)) - GREATEST(p.since, (h.hour * '3600000000'::bigint))) AS us,
             (p.last AND (h.hour = (p.until / '3600000000'::bigint))) AS ends) e);
 
-COMMENT ON VIEW public.attempt_pieces IS 'What ended attempts cost, a row an attempt, share that was charged and hour: cores and units for so many microseconds.';
+COMMENT ON VIEW public.attempt_pieces IS 'What ended attempts cost, one row an attempt, charged share and hour: cores and units for so many microseconds.';
 
 CREATE FUNCTION report.uncounted() RETURNS SETOF public.attempt_pieces
     LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
@@ -504,7 +512,11 @@ CREATE TABLE public.audit (
 
 COMMENT ON TABLE public.audit IS 'Changes that callers made, each written in the transaction of the change. Kept for keep_audit.';
 
-COMMENT ON COLUMN public.audit.token_id IS 'Token of the table tokens; NULL: one of a file, of PanDA''s API, or none was asked for.';
+COMMENT ON COLUMN public.audit.who IS 'Name of the credential.';
+
+COMMENT ON COLUMN public.audit.subject IS 'What the token is bound to: a user, queues, a share.';
+
+COMMENT ON COLUMN public.audit.token_id IS 'Token of the table tokens; NULL: a token of a file, a user of PanDA''s API, or none was asked for.';
 
 COMMENT ON COLUMN public.audit.what IS 'The kind of thing, a dot, the verb.';
 
@@ -527,15 +539,15 @@ CREATE TABLE public.black_holes (
     probed_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-COMMENT ON TABLE public.black_holes IS 'Queues that fail nearly all that they get, while other queues do not: they get a job from time to time, until these finish.';
+COMMENT ON TABLE public.black_holes IS 'Queues that fail nearly all that they get while other queues do not. They get a job from time to time, until these finish.';
 
-COMMENT ON COLUMN public.black_holes.ends IS 'Attempts that had ended there lately when it was found, at the daemon that found it; fails: of these, that failed or were lost.';
+COMMENT ON COLUMN public.black_holes.ends IS 'Recent attempts that had ended there when a daemon found it; fails: those of them that failed or were lost.';
 
 COMMENT ON COLUMN public.black_holes.good IS 'Attempts that finished there since the last one that did not.';
 
-COMMENT ON COLUMN public.black_holes.bad_at IS 'When an attempt there failed or was lost last.';
+COMMENT ON COLUMN public.black_holes.bad_at IS 'When an attempt there last failed or was lost.';
 
-COMMENT ON COLUMN public.black_holes.probed_at IS 'When a daemon took the turn to give it a job last.';
+COMMENT ON COLUMN public.black_holes.probed_at IS 'When a daemon last took the turn to give it a job.';
 
 CREATE TABLE public.checkpoints (
     at timestamp with time zone DEFAULT now() NOT NULL,
@@ -551,7 +563,7 @@ CREATE TABLE public.checkpoints (
 )
 PARTITION BY RANGE (at);
 
-COMMENT ON TABLE public.checkpoints IS 'Ready jobs by share and shape, held jobs and units by share, shape and queue: exact at seqs of the lanes. One a minute; seldomer where they are large.';
+COMMENT ON TABLE public.checkpoints IS 'Ready jobs by share and shape, held jobs and units by share, shape and queue: exact at seqs of the lanes. One a minute; fewer where they are large.';
 
 CREATE TABLE public.claim_devices (
     queue_id integer NOT NULL,
@@ -560,7 +572,7 @@ CREATE TABLE public.claim_devices (
     claim_id bigint NOT NULL
 );
 
-COMMENT ON TABLE public.claim_devices IS 'Devices that bound claims have: each is of one claim at a time.';
+COMMENT ON TABLE public.claim_devices IS 'Devices of bound claims. Each belongs to one claim at a time.';
 
 CREATE TABLE public.claim_gangs (
     claim_id bigint NOT NULL,
@@ -581,6 +593,8 @@ CREATE TABLE public.counter_lanes (
 )
 WITH (fillfactor='50');
 
+COMMENT ON TABLE public.counter_lanes IS 'Up to where the ledger is counted in counters.';
+
 CREATE TABLE public.counters (
     share_id integer NOT NULL,
     shape_id integer NOT NULL,
@@ -591,6 +605,8 @@ CREATE TABLE public.counters (
     held_units bigint NOT NULL
 )
 WITH (fillfactor='50');
+
+COMMENT ON TABLE public.counters IS 'The ledger folded up to counter_lanes. Rows are few and written every few seconds.';
 
 CREATE TABLE public.daemons (
     id bigint NOT NULL,
@@ -606,17 +622,17 @@ CREATE TABLE public.daemons (
     timeline text
 );
 
-COMMENT ON TABLE public.daemons IS 'One row a start of a daemon. closed_at is the fence: a claim of a closed daemon takes nothing.';
+COMMENT ON TABLE public.daemons IS 'One row for each start of a daemon. closed_at is the fence: a closed daemon grants nothing.';
 
 COMMENT ON COLUMN public.daemons.address IS 'host:port at which other daemons reach it; empty: nowhere.';
 
-COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must say there; made anew at every start.';
+COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must show there; made anew at every start.';
 
 COMMENT ON COLUMN public.daemons.pilot_queues IS 'Queues at which pilots asked it in the last five minutes, as of seen_at.';
 
-COMMENT ON COLUMN public.daemons.version IS 'Release that it is, or the commit that it was built from; empty: of a release that did not say so.';
+COMMENT ON COLUMN public.daemons.version IS 'Its release, or the commit that it was built from.';
 
-COMMENT ON COLUMN public.daemons.timeline IS 'The timeline that what the daemon knows is of: on another one it grants nothing, and starts anew. NULL: a daemon of before.';
+COMMENT ON COLUMN public.daemons.timeline IS 'The timeline of the server that its knowledge is of: on another one it grants nothing, and starts anew.';
 
 ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.daemons_id_seq
@@ -664,9 +680,45 @@ CREATE TABLE public.decisions (
 )
 PARTITION BY RANGE (written_at);
 
-COMMENT ON TABLE public.decisions IS 'Records of committed claims, ms_ago before written_at. lanes, seqs: the ledger row of the claim''s transaction. runner_up_ids: 0 = nobody else had a job for the slot. deficits in units, rounds (R) and units in thousandths. weights: the record stands for so many claims. version: of the site. turn + turns: which decision of the daemon it was. kinds: of the slot, as diaries has them. cores, mosts: what the slot offered, and how many jobs it still asked for. unfits, barreds: leaves with ready jobs that did not contend, since none fits the slot or a limit keeps them back. pull + pulls: number of the pull at the daemon. level_deficits: of the winner''s path, depths of them a record, from the top down. skipped_ids, skipped_words: the first leaves that stood before the winner, skips of them a record, and a letter why each did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing, r resources. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
+COMMENT ON TABLE public.decisions IS 'Records of committed claims, one row a second and daemon, as parallel arrays: a row of its own for each would be four times as large. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
 
-COMMENT ON COLUMN public.decisions.floors IS 'Whether the winner came before its turn by a floor of the queue; shorter than job_ids: one value for all.';
+COMMENT ON COLUMN public.decisions.ms_ago IS 'Milliseconds before written_at.';
+
+COMMENT ON COLUMN public.decisions.lanes IS 'With seqs: the ledger row of the transaction of the claim.';
+
+COMMENT ON COLUMN public.decisions.deficits IS 'In units.';
+
+COMMENT ON COLUMN public.decisions.runner_up_ids IS 'The share that would have won without the winner; 0: no other had a job for the slot.';
+
+COMMENT ON COLUMN public.decisions.candidates IS 'Leaves that had a job for this slot which every hard limit admitted.';
+
+COMMENT ON COLUMN public.decisions.units IS 'Thousandths of a unit that the job is charged.';
+
+COMMENT ON COLUMN public.decisions.rounds IS 'R that the targets were solved for, in thousandths of a unit.';
+
+COMMENT ON COLUMN public.decisions.weights IS 'Number of claims that the record stands for.';
+
+COMMENT ON COLUMN public.decisions.version IS 'Version of the site.';
+
+COMMENT ON COLUMN public.decisions.turns IS 'turn + turns: number of the decision at the daemon.';
+
+COMMENT ON COLUMN public.decisions.kinds IS 'Kind of the slot, as diaries has it.';
+
+COMMENT ON COLUMN public.decisions.shapes IS 'Shape of the job.';
+
+COMMENT ON COLUMN public.decisions.cores IS 'Cores that the slot offered; mosts: how many jobs it still asked for.';
+
+COMMENT ON COLUMN public.decisions.unfits IS 'Leaves with ready jobs of which none fits the slot; barreds: those that a limit keeps back.';
+
+COMMENT ON COLUMN public.decisions.pulls IS 'pull + pulls: number of the pull at the daemon.';
+
+COMMENT ON COLUMN public.decisions.level_deficits IS 'Deficits along the path of the winner from the top down, depths of them a record.';
+
+COMMENT ON COLUMN public.decisions.skipped_ids IS 'The first leaves that stood before the winner, skips of them a record.';
+
+COMMENT ON COLUMN public.decisions.skipped_words IS 'A letter for each of these, why it did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing, r resources.';
+
+COMMENT ON COLUMN public.decisions.floors IS 'The winner came before its turn by a floor of the queue.';
 
 CREATE TABLE public.diaries (
     written_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -684,7 +736,9 @@ CREATE TABLE public.diaries (
 )
 PARTITION BY RANGE (written_at);
 
-COMMENT ON TABLE public.diaries IS 'What a daemon took into account beside its own decisions, in its order: a letter of words an entry, after its decision turn + turns. The doc of package dispatcher has the letters. nth: rows of a daemon, without gaps.';
+COMMENT ON TABLE public.diaries IS 'What a daemon took into account beside its own decisions, in its order: one letter of words for each entry, which comes after its decision turn + turns. The doc of package dispatcher has the letters.';
+
+COMMENT ON COLUMN public.diaries.nth IS 'Number of the row at its daemon, without gaps.';
 
 CREATE TABLE public.end_counters (
     hour timestamp with time zone NOT NULL,
@@ -697,7 +751,7 @@ CREATE TABLE public.end_counters (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.end_counters IS 'Jobs that reached a final state (as the ledger writes them), by the hour of the fold that counted them. queue_id 0: they did not run.';
+COMMENT ON TABLE public.end_counters IS 'Jobs that reached a final state (by the letters of the ledger), by the hour of the fold that counted them. queue_id 0: they did not run.';
 
 CREATE TABLE public.ended_jobs (
     id bigint NOT NULL,
@@ -720,6 +774,8 @@ CREATE TABLE public.ended_jobs (
 )
 PARTITION BY RANGE (ended_at);
 ALTER TABLE ONLY public.ended_jobs ALTER COLUMN inputs SET STATISTICS 0;
+
+COMMENT ON TABLE public.ended_jobs IS 'Jobs in a final state, by day as attempts are.';
 
 COMMENT ON COLUMN public.ended_jobs.scaled_away IS 'Its task was scaled down since: it is not tried again, and the task can be done without it; NULL: it was not.';
 
@@ -754,6 +810,8 @@ CREATE TABLE public.escrow (
 )
 WITH (fillfactor='50');
 
+COMMENT ON TABLE public.escrow IS 'Part of each limit that a daemon may hand out by itself.';
+
 CREATE TABLE public.fairness_hours (
     hour timestamp with time zone NOT NULL,
     pool text NOT NULL,
@@ -766,9 +824,9 @@ CREATE TABLE public.fairness_hours (
     busy_seconds double precision NOT NULL
 );
 
-COMMENT ON TABLE public.fairness_hours IS 'Integrals over share_samples: a sample counts until the next one, for ten minutes at the most, since there may have been no daemon. target, held, missed: in units x seconds.';
+COMMENT ON TABLE public.fairness_hours IS 'What every share was promised and given in an hour: integrals over share_samples. A sample counts until the next one, for ten minutes at most, since there may have been no daemon. target, held, missed: in units x seconds.';
 
-COMMENT ON COLUMN public.fairness_hours.missed_seconds IS 'Of target - held, where that was above zero and the share had ready jobs.';
+COMMENT ON COLUMN public.fairness_hours.missed_seconds IS 'Of target - held where that was above zero and the share had ready jobs.';
 
 COMMENT ON COLUMN public.fairness_hours.starved_seconds IS 'Seconds in which it had ready jobs and a target of a unit or more, and held nothing while others of its pool did.';
 
@@ -781,6 +839,8 @@ CREATE TABLE public.generations (
 )
 WITH (fillfactor='50');
 
+COMMENT ON TABLE public.generations IS 'The fence of generation: whoever generates for a share raises its epoch in the same transaction.';
+
 CREATE TABLE public.halves (
     task_id bigint NOT NULL,
     idx bigint NOT NULL,
@@ -791,11 +851,13 @@ CREATE TABLE public.halves (
     CONSTRAINT halves_piece_check CHECK (((piece >= 0) AND (piece <= '999999999999'::bigint)))
 );
 
+COMMENT ON TABLE public.halves IS 'Second halves of pieces that were split because their jobs failed.';
+
 COMMENT ON COLUMN public.halves.idx IS 'Index of the half; indexes of pieces as they were cut are smaller.';
 
 COMMENT ON COLUMN public.halves.piece IS 'Index of the piece that it is a part of, as that was cut.';
 
-COMMENT ON COLUMN public.halves.again IS 'The piece had been over once, and was tried again, before it was split.';
+COMMENT ON COLUMN public.halves.again IS 'The piece had ended once, and was tried again, before it was split.';
 
 COMMENT ON COLUMN public.halves.job_id IS 'The job that has the first half.';
 
@@ -810,6 +872,8 @@ CREATE TABLE public.harvester_commands (
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT harvester_commands_status_check CHECK ((status = ANY (ARRAY['new'::text, 'retrieved'::text, 'acknowledged'::text])))
 );
+
+COMMENT ON TABLE public.harvester_commands IS 'Commands that wait for a Harvester, and those that it has fetched.';
 
 ALTER TABLE public.harvester_commands ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.harvester_commands_id_seq
@@ -830,7 +894,7 @@ CREATE TABLE public.harvester_dialogs (
     said_at timestamp with time zone NOT NULL
 );
 
-COMMENT ON TABLE public.harvester_dialogs IS 'Messages of Harvesters to whoever runs the site.';
+COMMENT ON TABLE public.harvester_dialogs IS 'Messages of Harvesters to the people who run the site.';
 
 CREATE TABLE public.harvester_metrics (
     harvester_id text NOT NULL,
@@ -839,7 +903,7 @@ CREATE TABLE public.harvester_metrics (
     metrics jsonb NOT NULL
 );
 
-COMMENT ON TABLE public.harvester_metrics IS 'How a Harvester''s host was: memory, CPU, disk, what its certificates have left.';
+COMMENT ON TABLE public.harvester_metrics IS 'State of the host of a Harvester: memory, CPU, disk, life left of its certificates.';
 
 CREATE TABLE public.harvester_worker_stats (
     harvester_id text NOT NULL,
@@ -881,7 +945,7 @@ CREATE TABLE public.harvesters (
     CONSTRAINT harvesters_id_check CHECK ((id <> ''::text))
 );
 
-COMMENT ON TABLE public.harvesters IS 'Every Harvester that was heard of.';
+COMMENT ON TABLE public.harvesters IS 'Every Harvester that has called.';
 
 CREATE TABLE public.inputs (
     task_id bigint NOT NULL,
@@ -895,11 +959,13 @@ CREATE TABLE public.inputs (
     CONSTRAINT inputs_position_check CHECK (("position" >= 0))
 );
 
-COMMENT ON COLUMN public.inputs."position" IS 'Of the first of the run; of a lot other than the first from 2^32 x lot on.';
+COMMENT ON TABLE public.inputs IS 'Inputs of tasks in runs: names[1] is the input at position.';
 
-COMMENT ON COLUMN public.inputs.sizes IS 'Bytes of each, 0 where they are not known; NULL: of none.';
+COMMENT ON COLUMN public.inputs."position" IS 'Position of the first input of the run. Those of lot n begin at 2^32 x n.';
 
-COMMENT ON COLUMN public.inputs.events IS 'Events of each, 0 where they are not known; NULL: of none.';
+COMMENT ON COLUMN public.inputs.sizes IS 'Bytes of each input, 0 where they are not known; NULL: of none.';
+
+COMMENT ON COLUMN public.inputs.events IS 'Events of each input, 0 where they are not known; NULL: of none.';
 
 CREATE TABLE public.shapes (
     id integer NOT NULL,
@@ -927,25 +993,29 @@ CREATE TABLE public.shapes (
     CONSTRAINT shapes_walltime_s_check CHECK ((walltime_s >= 0))
 );
 
-COMMENT ON COLUMN public.shapes.cores IS 'That a job needs; 0: no job has this shape, its resources are what a bound claim holds.';
+COMMENT ON TABLE public.shapes IS 'Requirements of jobs, interned: a million jobs of one task share one row.';
 
-COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty = any queue.';
+COMMENT ON COLUMN public.shapes.key IS 'Identifies the requirements: equal ones have one row.';
 
-COMMENT ON COLUMN public.shapes.label IS 'Label of the task; empty = none.';
+COMMENT ON COLUMN public.shapes.cores IS 'Cores that a job needs. 0: no job has this shape; its resources are those that a bound claim holds.';
+
+COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty: any queue.';
+
+COMMENT ON COLUMN public.shapes.label IS 'Label of the task; empty: none.';
 
 COMMENT ON COLUMN public.shapes.resources IS 'Units of resources that a job holds, by name, as in {"maya": 1, "table:orders": 1}.';
 
-COMMENT ON COLUMN public.shapes.sharing_id IS 'Whose share of the resources the job takes from: its user unless the task says otherwise; empty where it asks for none.';
+COMMENT ON COLUMN public.shapes.sharing_id IS 'The party whose part of the resources the job uses: its user unless the task says otherwise; empty where it asks for none.';
 
-COMMENT ON COLUMN public.shapes.claims IS 'Of jobs with claims: where those are bound that are, and what the others need; NULL: no claims.';
+COMMENT ON COLUMN public.shapes.claims IS 'Of jobs with claims: where the bound ones are, and what the others need; NULL: no claims.';
 
-COMMENT ON COLUMN public.shapes.locations IS 'Storages that have the inputs of a job, sorted; NULL: it does not matter where they are.';
+COMMENT ON COLUMN public.shapes.locations IS 'Storages that have the inputs of a job, sorted; NULL: any.';
 
 COMMENT ON COLUMN public.shapes.locality IS 'required: only queues with one of the locations run it; preferred: they come first. NULL: no locations.';
 
-COMMENT ON COLUMN public.shapes.user_name IS 'Whose jobs have it, in shares that give jobs by fair turn among users; NULL: anybody''s.';
+COMMENT ON COLUMN public.shapes.user_name IS 'The user whose jobs have it, in shares that give jobs by fair turn among users; NULL: any user.';
 
-COMMENT ON COLUMN public.shapes.plain_id IS 'The same shape of anybody''s jobs; NULL: it is that.';
+COMMENT ON COLUMN public.shapes.plain_id IS 'The same shape for any user; NULL: it is that one.';
 
 CREATE VIEW public.job_counters AS
  SELECT counters.share_id,
@@ -960,7 +1030,7 @@ CREATE VIEW public.job_counters AS
            FROM public.shapes
           WHERE (shapes.cores = 0))));
 
-COMMENT ON VIEW public.job_counters IS 'Counters of jobs, without those of what claims hold.';
+COMMENT ON VIEW public.job_counters IS 'Counters of jobs, without the units that claims hold: these count as one held job of a shape without cores.';
 
 CREATE TABLE public.job_ranges (
     task_id bigint NOT NULL,
@@ -970,19 +1040,21 @@ CREATE TABLE public.job_ranges (
 )
 WITH (autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.job_ranges IS 'Between which ids the live jobs of a task are. Those of one task do not overlap; jobs of others may lie between. Ranges of which all jobs have ended go later.';
+COMMENT ON TABLE public.job_ranges IS 'Ranges of ids that hold the live jobs of a task. Ranges of one task do not overlap; jobs of others may lie between. Ranges whose jobs have all ended are removed later.';
 
 COMMENT ON COLUMN public.job_ranges.task_id IS 'Task of the jobs.';
 
-COMMENT ON COLUMN public.job_ranges.low IS 'The least id, of the range.';
+COMMENT ON COLUMN public.job_ranges.low IS 'The smallest id of the range.';
 
-COMMENT ON COLUMN public.job_ranges.high IS 'The largest id, of the range.';
+COMMENT ON COLUMN public.job_ranges.high IS 'The largest id of the range.';
 
 CREATE TABLE public.lanes (
     lane integer NOT NULL,
     seq bigint DEFAULT 0 NOT NULL
 )
 WITH (fillfactor='10');
+
+COMMENT ON TABLE public.lanes IS 'Lanes of transactions that have none of their own, such as enqueue, cancel and apply: daemon_id 0. The row is the lock.';
 
 CREATE TABLE public.ledger (
     daemon_id bigint NOT NULL,
@@ -1019,7 +1091,7 @@ ALTER TABLE ONLY public.ledger ALTER COLUMN places SET STATISTICS 0;
 ALTER TABLE ONLY public.ledger ALTER COLUMN low_ids SET STATISTICS 0;
 ALTER TABLE ONLY public.ledger ALTER COLUMN high_ids SET STATISTICS 0;
 
-COMMENT ON TABLE public.ledger IS 'Moves as parallel arrays: ns jobs of task went from state before to after. An array that is shorter than task_ids holds one value for all moves. States by letter: - none, w waiting, r ready, l leased, f finished, x failed, c cancelled. queue_ids, units: of the lease, else 0. places, low_ids, high_ids: where jobs that became ready stand.';
+COMMENT ON TABLE public.ledger IS 'Changes of the states of jobs, one row a transaction, as parallel arrays: ns jobs of a task went from state before to after. An array that is shorter than task_ids holds one value for all. States by letter: - none, w waiting, r ready, l leased, f finished, x failed, c cancelled. queue_ids, units: of the lease, else 0. places, low_ids, high_ids: where jobs that became ready stand.';
 
 CREATE VIEW public.ledger_lanes AS
  SELECT d.id AS daemon_id,
@@ -1030,6 +1102,8 @@ UNION ALL
  SELECT 0 AS daemon_id,
     lanes.lane
    FROM public.lanes;
+
+COMMENT ON VIEW public.ledger_lanes IS 'Every lane that may have rows: five of each daemon, the last of them for claims, and the shared ones.';
 
 CREATE VIEW public.ledger_tail AS
  SELECT t.daemon_id,
@@ -1068,6 +1142,8 @@ CREATE VIEW public.ledger_tail AS
           WHERE ((l.daemon_id = a.daemon_id) AND (l.lane = a.lane) AND (l.seq > COALESCE(c.seq, (0)::bigint)))
           ORDER BY l.seq) t);
 
+COMMENT ON VIEW public.ledger_tail IS 'The part of the ledger that counters does not have yet. Counters + tail = exact at any moment.';
+
 CREATE VIEW public.ledger_tail_moves AS
  SELECT t.daemon_id,
     t.lane,
@@ -1082,6 +1158,8 @@ CREATE VIEW public.ledger_tail_moves AS
     m.units
    FROM (public.ledger_tail t
      CROSS JOIN LATERAL UNNEST(t.task_ids, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units) m(task_id, share_id, shape_id, queue_id, before, after, n, units));
+
+COMMENT ON VIEW public.ledger_tail_moves IS 'The tail, one row a move.';
 
 CREATE VIEW public.job_tail_moves AS
  SELECT ledger_tail_moves.daemon_id,
@@ -1100,7 +1178,7 @@ CREATE VIEW public.job_tail_moves AS
            FROM public.shapes
           WHERE (shapes.cores = 0))));
 
-COMMENT ON VIEW public.job_tail_moves IS 'Moves of jobs that the counters do not have yet, without those of what claims hold.';
+COMMENT ON VIEW public.job_tail_moves IS 'Moves of jobs that counters does not have yet, without those of claims.';
 
 CREATE TABLE public.jobs (
     id bigint NOT NULL,
@@ -1128,13 +1206,21 @@ CREATE TABLE public.jobs (
 WITH (fillfactor='90', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.5');
 ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
 
-COMMENT ON COLUMN public.jobs.place IS 'Order inside a share: ascending place, then id. -priority, or with aging what shares.Aging makes of it.';
+COMMENT ON TABLE public.jobs IS 'Live jobs. A leased job is one with a row in leases: its own row does not change, so a claim writes one narrow row and no index of jobs.';
+
+COMMENT ON COLUMN public.jobs.place IS 'Order inside a share: ascending place, then id. It is -priority, or with aging the value that shares.Aging computes.';
+
+COMMENT ON COLUMN public.jobs.idx IS 'Index of the piece of the task.';
+
+COMMENT ON COLUMN public.jobs.first_event IS 'Of a job that runs events: the first one, and how many.';
+
+COMMENT ON COLUMN public.jobs.retry_of IS 'The job whose piece it tries again; NULL: it is a first try.';
 
 COMMENT ON COLUMN public.jobs.claims IS 'Claims that the job holds while it has a lease; NULL: none.';
 
 COMMENT ON COLUMN public.jobs.scaled_away IS 'Its task was scaled down since: it ends, whatever its outcome, and is not tried again; NULL: it was not.';
 
-COMMENT ON COLUMN public.jobs.displaced IS 'It is not where it was made, in a range of ready_ranges: it went to another share, shape or place, waited, or was made without one. NULL: ready_ranges has it.';
+COMMENT ON COLUMN public.jobs.displaced IS 'It is in no range of ready_ranges: it went to another share, shape or place, waited, or was made without one. NULL: ready_ranges has it.';
 
 ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME public.jobs_id_seq
@@ -1152,7 +1238,7 @@ CREATE TABLE public.lease_reports (
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.lease_reports IS 'What was reported of attempts that run; it goes into attempts.report when they end.';
+COMMENT ON TABLE public.lease_reports IS 'What pilots report of attempts that run, beside the lease, so that it stays narrow. It goes into attempts.report at the end.';
 
 CREATE TABLE public.leases (
     job_id bigint NOT NULL,
@@ -1192,9 +1278,19 @@ ALTER TABLE ONLY public.leases ALTER COLUMN nonce SET STATISTICS 0;
 ALTER TABLE ONLY public.leases ALTER COLUMN cpu_s SET STATISTICS 0;
 ALTER TABLE ONLY public.leases ALTER COLUMN memory_mb SET STATISTICS 0;
 
+COMMENT ON TABLE public.leases IS 'The right to run one attempt of a job. No index holds a column that a renewal changes, so renewals are HOT.';
+
+COMMENT ON COLUMN public.leases.nonce IS 'Random number that fences the lease, together with job and attempt.';
+
 COMMENT ON COLUMN public.leases.units IS 'Thousandths of a unit: cores x the core power of the queue.';
 
-COMMENT ON COLUMN public.leases.reclaim_grace_s IS 'Ordered to end: the seconds that its pilot has for it from told_at on; NULL: not ordered.';
+COMMENT ON COLUMN public.leases.daemon_id IS 'The daemon that granted it.';
+
+COMMENT ON COLUMN public.leases.ttl_s IS 'Seconds that a renewal adds.';
+
+COMMENT ON COLUMN public.leases.cancel_reason IS 'Why its pilot is told to end the job, with cancel_grace_s; NULL: it is not.';
+
+COMMENT ON COLUMN public.leases.reclaim_grace_s IS 'Seconds that its pilot has, from told_at on, to give the units back; NULL: there is no such order.';
 
 COMMENT ON COLUMN public.leases.told_at IS 'When a renewal first answered with that order; NULL: not yet.';
 
@@ -1208,13 +1304,19 @@ CREATE TABLE public.limit_epoch (
     CONSTRAINT limit_epoch_only_row_check CHECK (only_row)
 );
 
-COMMENT ON COLUMN public.limit_epoch.plans_at IS 'The moment whose plans the limits are of: of each share the window that it falls into, or the base.';
+COMMENT ON TABLE public.limit_epoch IS 'What the limits were computed of. Each computation begins a new epoch.';
+
+COMMENT ON COLUMN public.limit_epoch.version IS 'Version of the site.';
+
+COMMENT ON COLUMN public.limit_epoch.plans_at IS 'The moment whose plans the limits are of: for each share the window that it falls into, or the base.';
 
 CREATE TABLE public.limit_lanes (
     daemon_id bigint NOT NULL,
     lane integer NOT NULL,
     seq bigint NOT NULL
 );
+
+COMMENT ON TABLE public.limit_lanes IS 'Up to where the held units of the present epoch are counted in limits.free.';
 
 CREATE TABLE public.limits (
     kind text NOT NULL,
@@ -1227,7 +1329,11 @@ CREATE TABLE public.limits (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.limits IS 'cap = held + free + what daemons have in escrow, in thousandths of a unit (queue: of a core).';
+COMMENT ON TABLE public.limits IS 'Hard limits: cap = held + free + what daemons have in escrow, in thousandths of a unit (queue: of a core).';
+
+COMMENT ON COLUMN public.limits.ref IS 'Id or name of the thing that is limited.';
+
+COMMENT ON COLUMN public.limits.wanted_at IS 'When a daemon last found too little free; NULL: none did.';
 
 CREATE TABLE public.lineage (
     only_row boolean DEFAULT true NOT NULL,
@@ -1236,9 +1342,9 @@ CREATE TABLE public.lineage (
     CONSTRAINT lineage_only_row_check CHECK (only_row)
 );
 
-COMMENT ON TABLE public.lineage IS 'Where this database was when a daemon started last. One writer: package migrations.';
+COMMENT ON TABLE public.lineage IS 'Where this database was when a daemon last started. Written by package migrations.';
 
-COMMENT ON COLUMN public.lineage.place IS 'System identifier of the server, its timeline, the database. Another one: it was restored, copied, or failed over.';
+COMMENT ON COLUMN public.lineage.place IS 'System identifier of the server, its timeline, the database. Another value: it was restored, copied, or failed over.';
 
 CREATE TABLE public.lots (
     task_id bigint NOT NULL,
@@ -1259,15 +1365,19 @@ CREATE TABLE public.lots (
 )
 WITH (fillfactor='50');
 
+COMMENT ON TABLE public.lots IS 'Parts of a task whose pieces are cut alike: all of its events, or the inputs in the same locations.';
+
 COMMENT ON COLUMN public.lots.n IS 'Inputs of the lot; of a task without inputs its events.';
 
-COMMENT ON COLUMN public.lots.events IS 'Of all inputs, one for each that does not say.';
+COMMENT ON COLUMN public.lots.bytes IS 'Sum of the sizes of its inputs.';
 
-COMMENT ON COLUMN public.lots.cut IS 'So many inputs, or events, are in pieces that are jobs: the cursor.';
+COMMENT ON COLUMN public.lots.events IS 'Events of all inputs, one for each input that does not say.';
+
+COMMENT ON COLUMN public.lots.cut IS 'The cursor: so many inputs, or events, are in pieces that are jobs. cut_bytes and cut_events likewise.';
 
 COMMENT ON COLUMN public.lots.skip IS 'Events of the next input that are in pieces already.';
 
-COMMENT ON COLUMN public.lots.pieces_left IS 'How many pieces the rest makes: an estimate, at least 1 while there is a rest.';
+COMMENT ON COLUMN public.lots.pieces_left IS 'Number of pieces that the rest makes: an estimate, at least 1 while there is a rest.';
 
 COMMENT ON COLUMN public.lots.shape_ids IS 'Shapes of full pieces, the largest first; empty before the commit.';
 
@@ -1281,6 +1391,8 @@ CREATE TABLE public.need_pieces (
 )
 WITH (fillfactor='50');
 
+COMMENT ON TABLE public.need_pieces IS 'Pieces of a needed task that have been noted: a bit for each index, 8192 in a row.';
+
 CREATE TABLE public.payload_logs (
     at timestamp with time zone DEFAULT now() NOT NULL,
     job_id bigint NOT NULL,
@@ -1290,7 +1402,7 @@ CREATE TABLE public.payload_logs (
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY public.payload_logs ALTER COLUMN log SET STATISTICS 0;
 
-COMMENT ON TABLE public.payload_logs IS 'End of stdout and stderr of an attempt, beside attempts.log_tail, which its pilot reported. The first row of an attempt counts.';
+COMMENT ON TABLE public.payload_logs IS 'End of stdout and stderr of an attempt that PanDA''s pilot ran, beside attempts.log_tail, which that pilot reported. The first row of an attempt counts.';
 
 CREATE TABLE public.payloads (
     task_id bigint NOT NULL,
@@ -1301,7 +1413,9 @@ CREATE TABLE public.payloads (
     retry jsonb
 );
 
-COMMENT ON COLUMN public.payloads.roles IS 'Commands of roles that have one of their own, by group/role or role; the name of a job is its first input.';
+COMMENT ON TABLE public.payloads IS 'What the jobs of a task run: the template into which the piece of a job is put.';
+
+COMMENT ON COLUMN public.payloads.roles IS 'Commands of roles that have their own, by group/role or role. The name of a job is its first input.';
 
 COMMENT ON COLUMN public.payloads.retry IS 'Terms of the task for attempts that do not finish: max_failures, backoff_s, max_backoff_s, quarantine_after; NULL: none.';
 
@@ -1312,7 +1426,9 @@ CREATE TABLE public.place_walk (
     CONSTRAINT place_walk_only_row_check CHECK (only_row)
 );
 
-COMMENT ON COLUMN public.place_walk.aged IS 'Whether some share had aging when the limits were last computed.';
+COMMENT ON TABLE public.place_walk IS 'The walk that gives live jobs their places after the plans of their shares have changed.';
+
+COMMENT ON COLUMN public.place_walk.aged IS 'Some share had aging when the limits were last computed.';
 
 COMMENT ON COLUMN public.place_walk.after IS 'Live jobs up to this id have the places that the plans of their shares give them; NULL: all have.';
 
@@ -1323,6 +1439,10 @@ CREATE TABLE public.pulls (
     nonces bigint[] NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+COMMENT ON TABLE public.pulls IS 'Pulls that named a request id, kept for ten minutes so that a repeat gets the same leases.';
+
+COMMENT ON COLUMN public.pulls.body_hash IS 'Tells a repeat from another request with the same id.';
 
 CREATE TABLE public.queues (
     id integer NOT NULL,
@@ -1350,7 +1470,19 @@ CREATE TABLE public.queues (
     CONSTRAINT queues_walltime_s_check CHECK ((walltime_s > 0))
 );
 
-COMMENT ON COLUMN public.queues.slots IS 'Cores that may run at once; NULL = unlimited.';
+COMMENT ON TABLE public.queues IS 'Places where pilots run. A queue keeps its id for ever, as a share does.';
+
+COMMENT ON COLUMN public.queues.pool IS 'Resource group: the queues that are shared out together.';
+
+COMMENT ON COLUMN public.queues.slots IS 'Cores that may run at once; NULL: no limit.';
+
+COMMENT ON COLUMN public.queues.core_power_milli IS 'Thousandths of a unit that a core of the queue counts.';
+
+COMMENT ON COLUMN public.queues.cores IS 'Most cores of one job; NULL: no limit. memory_mb, disk_mb and walltime_s likewise.';
+
+COMMENT ON COLUMN public.queues.prefer IS 'wide: jobs with more cores come first within a leaf.';
+
+COMMENT ON COLUMN public.queues.removed_in IS 'The version of the site that removed it; NULL: it is in force.';
 
 ALTER TABLE public.queues ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.queues_id_seq
@@ -1371,7 +1503,7 @@ CREATE TABLE public.ready_ranges (
 )
 WITH (autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.ready_ranges IS 'Between which ids jobs are that were made ready in a share, shape and place. Those of one share, shape and place do not overlap; other jobs may lie between. Ranges without such a job go later.';
+COMMENT ON TABLE public.ready_ranges IS 'Ranges of ids that hold jobs which became ready in a share, shape and place. Ranges of one share, shape and place do not overlap; other jobs may lie between. Ranges without such a job are removed later.';
 
 COMMENT ON COLUMN public.ready_ranges.share_id IS 'Share of the jobs.';
 
@@ -1379,9 +1511,9 @@ COMMENT ON COLUMN public.ready_ranges.shape_id IS 'Shape of the jobs.';
 
 COMMENT ON COLUMN public.ready_ranges.place IS 'Place of the jobs in the ready order.';
 
-COMMENT ON COLUMN public.ready_ranges.low IS 'The least id, of the range.';
+COMMENT ON COLUMN public.ready_ranges.low IS 'The smallest id of the range.';
 
-COMMENT ON COLUMN public.ready_ranges.high IS 'The largest id, of the range.';
+COMMENT ON COLUMN public.ready_ranges.high IS 'The largest id of the range.';
 
 CREATE TABLE public.reclaims (
     job_id bigint NOT NULL,
@@ -1404,7 +1536,7 @@ CREATE TABLE public.reclaims (
     CONSTRAINT reclaims_units_check CHECK ((units > 0))
 );
 
-COMMENT ON TABLE public.reclaims IS 'One row an order to a lease to give its units back.';
+COMMENT ON TABLE public.reclaims IS 'Orders to leases to give their units back. Rows are closed when the lease is seen to be gone, and dropped after a week.';
 
 COMMENT ON COLUMN public.reclaims.claimer_id IS 'Share that asked for the units.';
 
@@ -1416,7 +1548,9 @@ COMMENT ON COLUMN public.reclaims.units IS 'Thousandths of a unit.';
 
 COMMENT ON COLUMN public.reclaims.closed_at IS 'When the lease was seen to be gone; NULL: the order is open.';
 
-COMMENT ON COLUMN public.reclaims.outcome IS 'Of the attempt. Anything but revoked: it ended before the order did it.';
+COMMENT ON COLUMN public.reclaims.outcome IS 'Outcome of the attempt. Anything but revoked: it ended before the order took effect.';
+
+COMMENT ON COLUMN public.reclaims.said IS 'How a revoked attempt ended; see attempts.said.';
 
 COMMENT ON COLUMN public.reclaims.lost IS 'Units times seconds from claim to end, of a revoked attempt: what the reclaim cost.';
 
@@ -1427,6 +1561,8 @@ CREATE TABLE public.released_pieces (
     CONSTRAINT released_pieces_pieces_check CHECK (((cardinality(pieces) >= 1) AND (cardinality(pieces) <= 1000))),
     CONSTRAINT released_pieces_position_check CHECK (("position" >= 0))
 );
+
+COMMENT ON TABLE public.released_pieces IS 'Pieces that may become jobs, in the order in which they may; pieces[1] is the one at position.';
 
 CREATE TABLE public.resource_capacities (
     name text NOT NULL,
@@ -1439,7 +1575,7 @@ CREATE TABLE public.resource_capacities (
     CONSTRAINT resource_capacities_name_check CHECK ((name <> ''::text))
 );
 
-COMMENT ON TABLE public.resource_capacities IS 'Capacities that were set while the site works: they go before those of the file until they are reset. key: of a family, empty = all keys; queue_id 0 = all queues.';
+COMMENT ON TABLE public.resource_capacities IS 'Capacities that operators set while the site works: they precede those of the file until they are reset. key: of a family, empty = all keys; queue_id 0 = all queues.';
 
 CREATE TABLE public.resource_claims (
     id bigint NOT NULL,
@@ -1470,39 +1606,41 @@ CREATE TABLE public.resource_claims (
     CONSTRAINT resource_claims_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'bound'::text, 'draining'::text, 'released'::text])))
 );
 
-COMMENT ON TABLE public.resource_claims IS 'Claims: what several jobs hold together while one of them has a lease.';
+COMMENT ON TABLE public.resource_claims IS 'Claims: what several jobs hold together while one of them has a lease, such as a node or devices of it.';
 
-COMMENT ON COLUMN public.resource_claims.task_id IS 'Whose it is; 0: made by people, who say where it is and when it ends. Jobs may wait for such a one that is not there: then it is pending.';
+COMMENT ON COLUMN public.resource_claims.task_id IS 'Task of the claim. 0: people made it, and say where it is and when it ends; jobs may wait for such a claim before it is made: then it is pending.';
 
-COMMENT ON COLUMN public.resource_claims.key IS 'Which of the task''s claims: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
+COMMENT ON COLUMN public.resource_claims.key IS 'Which of the claims of the task: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
 
 COMMENT ON COLUMN public.resource_claims.template IS 'What it takes: name, units of resources, node, devices by kind; and max_sharers.';
 
-COMMENT ON COLUMN public.resource_claims.state IS 'draining: not wanted any more; nobody else gets to hold it, and it goes with its last holder.';
+COMMENT ON COLUMN public.resource_claims.linger_s IS 'Seconds that it stays bound without a sharer.';
+
+COMMENT ON COLUMN public.resource_claims.state IS 'draining: it is not wanted any more; no other job gets to hold it, and it ends with its last holder.';
 
 COMMENT ON COLUMN public.resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
 
-COMMENT ON COLUMN public.resource_claims.devices IS 'Of that node, taken for it.';
+COMMENT ON COLUMN public.resource_claims.devices IS 'Devices of that node that are reserved for it.';
 
-COMMENT ON COLUMN public.resource_claims.bound_at IS 'Since when it is bound there; NULL: it is not.';
+COMMENT ON COLUMN public.resource_claims.bound_at IS 'When it was bound there; NULL: it is not bound.';
 
 COMMENT ON COLUMN public.resource_claims.sharers IS 'Leases of its jobs.';
 
 COMMENT ON COLUMN public.resource_claims.charge_id IS 'Shape of the units that it holds while it is bound, as one held job of that shape in counters and ledger; 0: none.';
 
-COMMENT ON COLUMN public.resource_claims.share_id IS 'That these are charged to: of the job that bound it; 0: it is not bound.';
+COMMENT ON COLUMN public.resource_claims.share_id IS 'Share that these are charged to, of the job that bound it; 0: it is not bound.';
 
-COMMENT ON COLUMN public.resource_claims.idle_since IS 'Since when a bound claim has no sharer.';
+COMMENT ON COLUMN public.resource_claims.idle_since IS 'Since when it is bound without a sharer.';
 
 COMMENT ON COLUMN public.resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
 
-COMMENT ON COLUMN public.resource_claims.unplaced IS 'Jobs of it may have a shape that says another place; placed_to: those up to this one were looked at.';
+COMMENT ON COLUMN public.resource_claims.unplaced IS 'Jobs of it may have a shape that names another place; those up to placed_to were looked at.';
 
-COMMENT ON COLUMN public.resource_claims.tend_at IS 'When it is to be looked at again: something may have to be done then. NULL: nothing will. Set by divvy_tend_at.';
+COMMENT ON COLUMN public.resource_claims.tend_at IS 'When it is to be looked at again; NULL: never. Set by divvy_tend_at.';
 
-COMMENT ON COLUMN public.resource_claims.changed IS 'The transaction that wrote it last: daemons read what the snapshot did not see by which they read before.';
+COMMENT ON COLUMN public.resource_claims.changed IS 'The transaction that last wrote it: daemons read what the snapshot of their last read did not see.';
 
-COMMENT ON COLUMN public.resource_claims.ended_at IS 'When it was released; kept for as long as a replay may look back.';
+COMMENT ON COLUMN public.resource_claims.ended_at IS 'When it was released. It is kept for as long as a replay may look back.';
 
 ALTER TABLE public.resource_claims ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME public.resource_claims_id_seq
@@ -1526,7 +1664,7 @@ CREATE TABLE public.resource_external (
     CONSTRAINT resource_external_used_check CHECK ((used >= 0))
 );
 
-COMMENT ON TABLE public.resource_external IS 'What the server of a resource last said: how many units there are, and how many are used, ours too. name: with its key, as in table:orders; queue_id 0: not per queue.';
+COMMENT ON TABLE public.resource_external IS 'The last report of the server of a resource: how many units there are, and how many are used, ours included. name: with its key, as in table:orders; queue_id 0: not per queue.';
 
 COMMENT ON COLUMN public.resource_external.settled IS 'Units that had been held for longer than settle when it was reported: so many of used are ours.';
 
@@ -1539,13 +1677,15 @@ CREATE TABLE public.retries (
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.retries IS 'Waiting jobs whose last attempt failed or was lost, where that is to be judged or they are tried again later. Others are ready again at once and never here. A row without such a job is one of a job that was killed meanwhile.';
+COMMENT ON TABLE public.retries IS 'Waiting jobs whose last attempt failed or was lost, where a rule is to judge it or they are tried again later. Others are ready again at once and never here. A row without such a job is of one that was killed meanwhile.';
 
 COMMENT ON COLUMN public.retries.attempt IS 'The attempt that ended.';
 
-COMMENT ON COLUMN public.retries.due_at IS 'When something is to be done: judged, or ready again.';
+COMMENT ON COLUMN public.retries.due_at IS 'When the attempt is to be judged, or the job is ready again.';
 
-COMMENT ON COLUMN public.retries.split IS 'Its piece is to become two before it is ready again; the generator does that.';
+COMMENT ON COLUMN public.retries.judged IS 'The rules have judged the attempt.';
+
+COMMENT ON COLUMN public.retries.split IS 'Its piece is to become two before the job is ready again; the generator does that.';
 
 CREATE TABLE public.sandboxes (
     name text NOT NULL,
@@ -1560,11 +1700,11 @@ CREATE TABLE public.sandboxes (
 );
 ALTER TABLE ONLY public.sandboxes ALTER COLUMN content SET STORAGE EXTERNAL;
 
-COMMENT ON TABLE public.sandboxes IS 'Files that clients such as prun upload for their jobs to fetch. Bounded in size and number; those that nobody has used for a month go.';
+COMMENT ON TABLE public.sandboxes IS 'Files that clients such as prun upload for their jobs to fetch. Bounded in size and number; those that nobody has used for a month are removed.';
 
 COMMENT ON COLUMN public.sandboxes.name IS 'The name that clients give it.';
 
-COMMENT ON COLUMN public.sandboxes.owner IS 'Who uploaded it and may replace it, by the name of the credential; empty where nobody has one.';
+COMMENT ON COLUMN public.sandboxes.owner IS 'Name of the credential that uploaded it and may replace it; empty where nobody has one.';
 
 COMMENT ON COLUMN public.sandboxes.size IS 'Bytes of content.';
 
@@ -1574,7 +1714,7 @@ COMMENT ON COLUMN public.sandboxes.content IS 'The file.';
 
 COMMENT ON COLUMN public.sandboxes.stored_at IS 'When it was uploaded.';
 
-COMMENT ON COLUMN public.sandboxes.used_at IS 'When it was uploaded, found again or fetched, to a day.';
+COMMENT ON COLUMN public.sandboxes.used_at IS 'When it was last uploaded, found again or fetched, to a day.';
 
 ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shapes_id_seq
@@ -1594,7 +1734,9 @@ CREATE TABLE public.share_memory (
 )
 WITH (fillfactor='50');
 
-COMMENT ON COLUMN public.share_memory.lag IS 'What the share missed, the integral of target - held, in units times seconds.';
+COMMENT ON TABLE public.share_memory IS 'What each share missed, for plans that remember. Written every few seconds, in place.';
+
+COMMENT ON COLUMN public.share_memory.lag IS 'What the share missed: the integral of target - held, in units times seconds.';
 
 COMMENT ON COLUMN public.share_memory.remembered IS 'The same, fading with its half_life; 0 without one.';
 
@@ -1617,7 +1759,7 @@ COMMENT ON TABLE public.share_samples IS 'The standing of each share over time: 
 
 COMMENT ON COLUMN public.share_samples.target IS 'In units; held is in thousandths of a unit.';
 
-COMMENT ON COLUMN public.share_samples.deserved IS 'Units that it would have got if every share had wanted everything; NULL: a sample of before.';
+COMMENT ON COLUMN public.share_samples.deserved IS 'Units that it would have got if every share had wanted everything.';
 
 COMMENT ON COLUMN public.share_samples.lent IS 'Units that it owned and siblings used; NULL: none.';
 
@@ -1650,6 +1792,20 @@ CREATE TABLE public.shares (
     CONSTRAINT shares_weight_check CHECK ((weight >= (0)::double precision))
 );
 
+COMMENT ON TABLE public.shares IS 'The share tree. A share keeps its id for ever, because history refers to it; a share that was removed keeps its row.';
+
+COMMENT ON COLUMN public.shares.path IS 'Names from the top down, joined by slashes: Production/MC. Unique among the shares in force.';
+
+COMMENT ON COLUMN public.shares."position" IS 'Order among its siblings, as in the site file.';
+
+COMMENT ON COLUMN public.shares.leaf IS 'Leaves hold jobs; inner nodes only divide.';
+
+COMMENT ON COLUMN public.shares.tier IS 'Lower tiers are filled first.';
+
+COMMENT ON COLUMN public.shares.plan IS 'The rest of what the site file says of the share.';
+
+COMMENT ON COLUMN public.shares.removed_in IS 'The version of the site that removed it; NULL: it is in force.';
+
 ALTER TABLE public.shares ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shares_id_seq
     START WITH 1
@@ -1679,7 +1835,9 @@ CREATE TABLE public.site_later (
     CONSTRAINT site_later_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'applied'::text, 'failed'::text, 'cancelled'::text])))
 );
 
-COMMENT ON TABLE public.site_later IS 'Site files with the time from which they are to be in force. Applied in the order of effective_at, then id.';
+COMMENT ON TABLE public.site_later IS 'Site files with the time from which they are to be in force. They are applied in the order of effective_at, then id.';
+
+COMMENT ON COLUMN public.site_later.moves IS 'Live work of a share that goes: its path to a leaf of the new tree.';
 
 COMMENT ON COLUMN public.site_later.base_version IS 'The version in force when the file was stored; 0 = none.';
 
@@ -1724,9 +1882,15 @@ CREATE TABLE public.site_versions (
     CONSTRAINT site_versions_version_check CHECK ((version > 0))
 );
 
-COMMENT ON TABLE public.site_versions IS 'Every site file that was ever applied, as it was written; the largest version is in force.';
+COMMENT ON TABLE public.site_versions IS 'Every site file that was ever applied, as it was written. The largest version is in force.';
 
-COMMENT ON COLUMN public.site_versions.share_ids IS 'Path to id of every share of this version, so that any version can be rebuilt whatever was renamed since; queue_ids likewise by name.';
+COMMENT ON COLUMN public.site_versions.rollback_of IS 'The version whose file this one brought back; NULL: it is no rollback.';
+
+COMMENT ON COLUMN public.site_versions.source IS 'The text of the site file.';
+
+COMMENT ON COLUMN public.site_versions.share_ids IS 'Path to id of every share of this version, so that any version can be rebuilt whatever was renamed since.';
+
+COMMENT ON COLUMN public.site_versions.queue_ids IS 'Name to id of every queue of this version.';
 
 CREATE TABLE public.tag_rules (
     version bigint NOT NULL,
@@ -1734,6 +1898,8 @@ CREATE TABLE public.tag_rules (
     match jsonb NOT NULL,
     share text NOT NULL
 );
+
+COMMENT ON TABLE public.tag_rules IS 'The ordered rules of every version of the site that send tasks to shares. The first rule that matches wins.';
 
 CREATE TABLE public.target_floors (
     queue text NOT NULL,
@@ -1746,7 +1912,7 @@ CREATE TABLE public.target_floors (
     CONSTRAINT target_floors_slots_check CHECK ((slots >= 0))
 );
 
-COMMENT ON TABLE public.target_floors IS 'Cores up to which jobs come first at a queue: of a share (0: of all), of a class (empty: of all). The queue is named, since it may not be there yet.';
+COMMENT ON TABLE public.target_floors IS 'Cores up to which jobs come first at a queue: of a share (0: of all), of a class (empty: of all). The queue is named, because it may not exist yet.';
 
 CREATE TABLE public.target_slots (
     queue text NOT NULL,
@@ -1759,7 +1925,7 @@ CREATE TABLE public.target_slots (
     CONSTRAINT target_slots_slots_check CHECK ((slots >= 0))
 );
 
-COMMENT ON TABLE public.target_slots IS 'Cores that may be held at a queue: by a share (0: by all), by a class of jobs (empty: by all). The queue is named, since it may not be there yet.';
+COMMENT ON TABLE public.target_slots IS 'Cores that may be held at a queue: by a share (0: by all), by a class of jobs (empty: by all). The queue is named, because it may not exist yet.';
 
 CREATE TABLE public.task_deadlines (
     task_id bigint NOT NULL,
@@ -1780,9 +1946,15 @@ WITH (fillfactor='50');
 
 COMMENT ON TABLE public.task_deadlines IS 'Tasks that have a deadline. Forecast looks at those that are not over, every half minute.';
 
-COMMENT ON COLUMN public.task_deadlines.boosted IS 'How much priority it has gained since it was likely to be late: all of boost, once, or nothing.';
+COMMENT ON COLUMN public.task_deadlines.boost IS 'Priority that the task gains once it is likely to be late.';
 
-COMMENT ON COLUMN public.task_deadlines.per_s IS 'Jobs of it that end a second, as of seen_at: a mean that forgets within an hour.';
+COMMENT ON COLUMN public.task_deadlines.boosted IS 'Priority that it has gained so: all of boost, once, or nothing.';
+
+COMMENT ON COLUMN public.task_deadlines.over IS 'The task is over: it is not looked at any more.';
+
+COMMENT ON COLUMN public.task_deadlines.per_s IS 'Jobs of the task that end a second, as of seen_at: a mean that forgets within an hour.';
+
+COMMENT ON COLUMN public.task_deadlines.eta IS 'When the task will be over at that rate.';
 
 CREATE TABLE public.task_lanes (
     daemon_id bigint NOT NULL,
@@ -1790,6 +1962,8 @@ CREATE TABLE public.task_lanes (
     seq bigint NOT NULL
 )
 WITH (fillfactor='50');
+
+COMMENT ON TABLE public.task_lanes IS 'Up to where the ledger is counted in tasks.n_*.';
 
 CREATE TABLE public.task_needs (
     task_id bigint NOT NULL,
@@ -1812,19 +1986,23 @@ CREATE TABLE public.task_needs (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.task_needs IS 'Which tasks a task needs, and how far what they made is taken note of. Written under the row lock of the task that needs.';
+COMMENT ON TABLE public.task_needs IS 'Tasks that a task needs, and how much of what they made has been noted. Written under the row lock of the task that needs.';
 
-COMMENT ON COLUMN public.task_needs.needs_id IS 'An older task, so that nobody needs himself in a circle.';
+COMMENT ON COLUMN public.task_needs.place IS 'Order among the needs of the task.';
 
-COMMENT ON COLUMN public.task_needs.outputs IS 'Glob: outputs of its jobs with such names are inputs. NULL: none are.';
+COMMENT ON COLUMN public.task_needs.needs_id IS 'The needed task. It is older, so that there are no circles.';
 
-COMMENT ON COLUMN public.task_needs.state IS 'met and broken: it is over, as was asked for or not; left: the task that needs was over first.';
+COMMENT ON COLUMN public.task_needs.per_input IS 'Each piece waits for those of the needed task that it follows, not for all of it.';
 
-COMMENT ON COLUMN public.task_needs.seen IS 'How many jobs of it had ended when the last round began.';
+COMMENT ON COLUMN public.task_needs.outputs IS 'Glob: outputs of its jobs with such names become inputs. NULL: none do.';
 
-COMMENT ON COLUMN public.task_needs.low IS 'Jobs up to this id have all ended and are taken note of: a round begins behind it.';
+COMMENT ON COLUMN public.task_needs.state IS 'met, broken: the needed task is over, as demanded or not; left: the task that needs was over first.';
 
-COMMENT ON COLUMN public.task_needs.after IS 'How far the round came; low_next is what low is after it (NULL: no round is under way), was_over whether it was over when the round began.';
+COMMENT ON COLUMN public.task_needs.seen IS 'How many jobs of the needed task had ended when the last round began.';
+
+COMMENT ON COLUMN public.task_needs.low IS 'All jobs up to this id have ended and are noted: a round begins behind it.';
+
+COMMENT ON COLUMN public.task_needs.after IS 'How far the round came. low_next becomes low after it (NULL: no round is under way); was_over: the needed task was over when the round began.';
 
 CREATE TABLE public.tasks (
     id bigint NOT NULL,
@@ -1879,10 +2057,10 @@ CREATE TABLE public.tasks (
     chain text,
     n_released bigint,
     CONSTRAINT tasks_chain_check CHECK ((chain = ANY (ARRAY['open'::text, 'broken'::text]))),
-    CONSTRAINT tasks_check1 CHECK ((n_split <= n_generated)),
-    CONSTRAINT tasks_check2 CHECK ((n_generated <= n_jobs)),
-    CONSTRAINT tasks_check3 CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'finished'::text, 'failed'::text, 'aborted'::text])))),
-    CONSTRAINT tasks_check4 CHECK (((share_id IS NOT NULL) OR (state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'aborted'::text])))),
+    CONSTRAINT tasks_check CHECK ((n_split <= n_generated)),
+    CONSTRAINT tasks_check1 CHECK ((n_generated <= n_jobs)),
+    CONSTRAINT tasks_check2 CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'finished'::text, 'failed'::text, 'aborted'::text])))),
+    CONSTRAINT tasks_check3 CHECK (((share_id IS NOT NULL) OR (state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'aborted'::text])))),
     CONSTRAINT tasks_name_check CHECK ((name <> ''::text)),
     CONSTRAINT tasks_per_job_check CHECK ((per_job >= 1)),
     CONSTRAINT tasks_resume_state CHECK (((resume_state IS NULL) OR (state = ANY (ARRAY['paused'::text, 'throttled'::text])))),
@@ -1893,27 +2071,43 @@ CREATE TABLE public.tasks (
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON COLUMN public.tasks.sweep IS 'A verb was said whose bounded batches may not be through: Generator.Sweep carries it on.';
+COMMENT ON TABLE public.tasks IS 'What users ask for, with the counts of its jobs. Ended tasks stay.';
+
+COMMENT ON COLUMN public.tasks.resume_state IS 'The state to which a paused or throttled task returns.';
+
+COMMENT ON COLUMN public.tasks.sweep IS 'A verb was given whose bounded batches may not be complete; Generator.Sweep continues it.';
 
 COMMENT ON COLUMN public.tasks.share_id IS 'The share that the jobs go to: what generation and demand read.';
 
 COMMENT ON COLUMN public.tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
 
-COMMENT ON COLUMN public.tasks.n_pieces IS 'Pieces of the work. n_jobs = pieces + jobs that try a piece again; n_generated of them are made, n_split of these for a piece''s first time.';
+COMMENT ON COLUMN public.tasks.shape_id IS 'Shape of its jobs; NULL: not known yet.';
+
+COMMENT ON COLUMN public.tasks.tagged_by IS 'How the share was chosen, by which rule of site_version.';
+
+COMMENT ON COLUMN public.tasks.split IS 'What a piece is made of.';
+
+COMMENT ON COLUMN public.tasks.per_job IS 'Inputs or events of a piece.';
+
+COMMENT ON COLUMN public.tasks.n_pieces IS 'Pieces of the work. n_jobs = pieces + jobs that try a piece again; n_generated of these are made, n_split of them for the first time of a piece.';
 
 COMMENT ON COLUMN public.tasks.retry_after IS 'Failed and cancelled jobs up to this id have been tried again.';
 
-COMMENT ON COLUMN public.tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep goes on.';
+COMMENT ON COLUMN public.tasks.n_waiting IS 'Jobs by state, as far as task_lanes says that the ledger is counted.';
 
-COMMENT ON COLUMN public.tasks.parameters IS 'What the task was submitted as, where that was not a Spec: PanDA''s task parameters, all of them. NULL: it was.';
+COMMENT ON COLUMN public.tasks.idempotency_key IS 'Key of the submission: a repeat finds its task. body_hash tells whether it is the same task.';
 
-COMMENT ON COLUMN public.tasks.scaled IS 'Numbers of a task of groups that are not those it was submitted with any more; its pieces to come are inputs by name. NULL: it was never scaled.';
+COMMENT ON COLUMN public.tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep continues.';
 
-COMMENT ON COLUMN public.tasks.scaling IS 'It was scaled down, and there may be jobs left that are to be cancelled: Generator.Sweep carries it on.';
+COMMENT ON COLUMN public.tasks.parameters IS 'What the task was submitted as where that was not a Spec: all of PanDA''s task parameters. NULL: it was a Spec.';
 
-COMMENT ON COLUMN public.tasks.lots IS 'Its pieces are cut from lots; how many there are. NULL: piece i is the i-th run of per_job inputs or events.';
+COMMENT ON COLUMN public.tasks.scaled IS 'Numbers of a task of groups that differ from those it was submitted with; its pieces to come are inputs by name. NULL: it was never scaled.';
 
-COMMENT ON COLUMN public.tasks.scouts IS 'So many pieces are made first, and measured; NULL: none. Until scouted is set n_jobs is no more.';
+COMMENT ON COLUMN public.tasks.scaling IS 'It was scaled down, and jobs that are to be cancelled may remain; Generator.Sweep continues.';
+
+COMMENT ON COLUMN public.tasks.lots IS 'Number of lots that its pieces are cut from. NULL: piece i is the i-th run of per_job inputs or events.';
+
+COMMENT ON COLUMN public.tasks.scouts IS 'Number of pieces that are made first, and measured; NULL: none. Until scouted is set n_jobs is no more than this.';
 
 COMMENT ON COLUMN public.tasks.scouted IS 'What the scouts measured, and what the task was resized to; NULL: not over, or there were none.';
 
@@ -1921,13 +2115,13 @@ COMMENT ON COLUMN public.tasks.n_halves IS 'Of its pieces, how many are second h
 
 COMMENT ON COLUMN public.tasks.sweep_after IS 'The walk of a verb along the live jobs has come up to this id; NULL: it begins anew.';
 
-COMMENT ON COLUMN public.tasks.sweep_rest IS 'The last walk found nothing to do, so the next one has time until then; NULL: it has not.';
+COMMENT ON COLUMN public.tasks.sweep_rest IS 'The last walk found nothing to do, so that the next one may wait until then; NULL: it may not.';
 
-COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site let n_generated come up to here; NULL: no limit concerns the task.';
+COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site let n_generated rise to this; NULL: no limit concerns the task.';
 
-COMMENT ON COLUMN public.tasks.limited IS 'Which limit keeps the task from making more jobs, or any; NULL: none.';
+COMMENT ON COLUMN public.tasks.limited IS 'The limit that keeps the task from making more jobs, or any; NULL: none.';
 
-COMMENT ON COLUMN public.tasks.chain IS 'Of tasks whose pieces follow others''. open: more may come; broken: not all came, so that it cannot be done. NULL: neither.';
+COMMENT ON COLUMN public.tasks.chain IS 'Of tasks whose pieces follow those of others. open: more may come; broken: not all came, so that it cannot be done. NULL: neither.';
 
 COMMENT ON COLUMN public.tasks.n_released IS 'Of tasks whose pieces wait for those of others: how many may be jobs; released_pieces has which. NULL: all may.';
 
@@ -1966,15 +2160,15 @@ CREATE TABLE public.tokens (
 
 COMMENT ON TABLE public.tokens IS 'Tokens of the API. Rows stay, so that the audit can name them.';
 
-COMMENT ON COLUMN public.tokens.prefix IS 'The begin of the token''s text, by which one that was found is known.';
+COMMENT ON COLUMN public.tokens.prefix IS 'The begin of the text of the token, by which a token that was found somewhere is recognised.';
 
-COMMENT ON COLUMN public.tokens.hash IS 'SHA-256 of the token, which is 256 random bits; the token itself is kept nowhere.';
+COMMENT ON COLUMN public.tokens.hash IS 'SHA-256 of the token, which is 256 random bits. The token itself is kept nowhere.';
 
-COMMENT ON COLUMN public.tokens.queues IS 'Of a pilot: where it may pull; empty = anywhere.';
+COMMENT ON COLUMN public.tokens.queues IS 'Of a pilot: where it may pull; empty: anywhere.';
 
 COMMENT ON COLUMN public.tokens.share IS 'Of a share owner: path of the node below which it may change weights.';
 
-COMMENT ON COLUMN public.tokens.used_at IS 'Last use, written once a minute at the most.';
+COMMENT ON COLUMN public.tokens.used_at IS 'Last use, written at most once a minute.';
 
 ALTER TABLE public.tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tokens_id_seq
@@ -2003,6 +2197,8 @@ CREATE VIEW public.uncounted_days AS
      LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
   GROUP BY p.day, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
 
+COMMENT ON VIEW public.uncounted_days IS 'What usage_days does not have yet.';
+
 CREATE VIEW public.uncounted_hours AS
  SELECT p.hour,
     p.share_id,
@@ -2021,6 +2217,8 @@ CREATE VIEW public.uncounted_hours AS
      LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
   GROUP BY p.hour, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
 
+COMMENT ON VIEW public.uncounted_hours IS 'What usage_hours does not have yet.';
+
 CREATE VIEW public.uncounted_nodes AS
  SELECT ((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date AS day,
     p.queue_id,
@@ -2034,6 +2232,8 @@ CREATE VIEW public.uncounted_nodes AS
     sum(p.revoked) AS revoked
    FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
   GROUP BY (((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date), p.queue_id, p.node;
+
+COMMENT ON VIEW public.uncounted_nodes IS 'What usage_nodes does not have yet.';
 
 CREATE VIEW public.uncounted_pieces AS
  SELECT p.nth,
@@ -2064,6 +2264,8 @@ CREATE VIEW public.uncounted_pieces AS
     p.revoked
    FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked);
 
+COMMENT ON VIEW public.uncounted_pieces IS 'Pieces of attempts that are not in the roll-ups yet.';
+
 CREATE VIEW public.uncounted_tasks AS
  SELECT p.day,
     p.task_id,
@@ -2079,6 +2281,8 @@ CREATE VIEW public.uncounted_tasks AS
     sum(p.revoked) AS revoked
    FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
   GROUP BY p.day, p.task_id, p.share_id;
+
+COMMENT ON VIEW public.uncounted_tasks IS 'What usage_tasks does not have yet.';
 
 CREATE TABLE public.usage_days (
     day date NOT NULL,
@@ -2116,9 +2320,9 @@ CREATE TABLE public.usage_hours (
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
 
-COMMENT ON TABLE public.usage_hours IS 'What ended attempts cost, by the hour in which it was used, and how many ended in it. user_name: empty where the task is not known.';
+COMMENT ON TABLE public.usage_hours IS 'What ended attempts cost, by the hour in which it was used, and how many ended in it. Seconds are exact to the microsecond, of units to the thousandth of that. user_name: empty where the task is not known.';
 
-COMMENT ON COLUMN public.usage_hours.wasted_slot_seconds IS 'Of attempts that failed, were lost or revoked.';
+COMMENT ON COLUMN public.usage_hours.wasted_slot_seconds IS 'Those of attempts that failed, were lost or revoked.';
 
 COMMENT ON COLUMN public.usage_hours.cpu_ms IS 'CPU time as reported, in the hour in which the attempt ended.';
 
@@ -2153,7 +2357,7 @@ CREATE TABLE public.usage_state (
 )
 WITH (fillfactor='10');
 
-COMMENT ON TABLE public.usage_state IS 'Attempts with a nth up to done are in the roll-ups. Next are those up to upto, as soon as none of holders (virtual transactions) goes on.';
+COMMENT ON TABLE public.usage_state IS 'Attempts with nth up to done are in the roll-ups. Those up to upto are next, as soon as none of holders (virtual transactions) is still running.';
 
 COMMENT ON COLUMN public.usage_state.past IS 'Attempts without a number that ended in this hour or later are not counted yet; NULL: all are. past_last is the last hour that has some.';
 
@@ -2198,7 +2402,9 @@ CREATE TABLE public.wait_hours (
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
 
-COMMENT ON TABLE public.wait_hours IS 'How long jobs waited from the submission of their task to their first claim, by the hour of that claim, known when the first attempt is over. bucket: how many of divvy_wait_bounds are not above it.';
+COMMENT ON TABLE public.wait_hours IS 'How long jobs waited from the submission of their task to their first claim, by the hour of that claim; known when the first attempt is over.';
+
+COMMENT ON COLUMN public.wait_hours.bucket IS 'Number of divvy_wait_bounds that are not above the wait.';
 
 CREATE VIEW report.about AS
  SELECT 4 AS version,
@@ -2216,7 +2422,7 @@ COMMENT ON COLUMN report.about.counted_up_to IS 'Number of the last attempt that
 
 COMMENT ON COLUMN report.about.counted_at IS 'When that was.';
 
-COMMENT ON COLUMN report.about.complete IS 'Whether attempts from before there were roll-ups are all in them; until then the usage views are slow, and as exact.';
+COMMENT ON COLUMN report.about.complete IS 'Whether the usage views read all attempts that ended out of the roll-ups, but for the newest.';
 
 COMMENT ON COLUMN report.about.rated_up_to IS 'Hours before this one are in share_fairness and fairness; NULL: none is.';
 
@@ -2542,7 +2748,7 @@ COMMENT ON COLUMN report.decisions.round_units IS 'R that the targets were solve
 
 COMMENT ON COLUMN report.decisions.weight IS 'Claims that this record stands for: 1 = all are recorded; more when a daemon made over a thousand claims a second.';
 
-COMMENT ON COLUMN report.decisions.version IS 'Version of the site that was in force at the daemon; NULL for records of older daemons, as in all columns from here on.';
+COMMENT ON COLUMN report.decisions.version IS 'Version of the site that was in force at the daemon.';
 
 COMMENT ON COLUMN report.decisions.turn IS 'Which decision of its daemon it was, claimed or not.';
 
@@ -2554,7 +2760,7 @@ COMMENT ON COLUMN report.decisions.unfit IS 'Leaves with ready jobs that were sk
 
 COMMENT ON COLUMN report.decisions.barred IS 'Leaves with jobs for the slot that were skipped since a limit kept them back.';
 
-COMMENT ON COLUMN report.decisions.pull IS 'Number of the pull at its daemon: what one pull was given has the same. NULL for records of older daemons, as in all columns from here on.';
+COMMENT ON COLUMN report.decisions.pull IS 'Number of the pull at its daemon: what one pull was given has the same.';
 
 COMMENT ON COLUMN report.decisions.attempt IS 'Attempt of the job.';
 
@@ -2562,7 +2768,7 @@ COMMENT ON COLUMN report.decisions.level_deficits_units IS 'Target minus held, b
 
 COMMENT ON COLUMN report.decisions.skipped IS 'Paths of the first eight shares with ready jobs that would have got the slot before the winner, in this order.';
 
-COMMENT ON COLUMN report.decisions.skipped_for IS 'Why each of skipped was skipped: unfit (none of its jobs fits the slot), max (of it or a share above it), pool (capacity), lend or borrow.';
+COMMENT ON COLUMN report.decisions.skipped_for IS 'Why each of skipped was skipped: unfit (none of its jobs fits the slot), max (of it or a share above it), pool (capacity), lend, borrow or resource.';
 
 CREATE VIEW report.fairness AS
  SELECT leaves.hour,
@@ -3628,22 +3834,14 @@ CREATE VIEW report.task_jobs AS
     NULL::timestamp with time zone AS ended_at
    FROM ((((public.job_ranges r
      CROSS JOIN LATERAL ( SELECT i.id,
-            i.task_id,
             i.share_id,
-            i.shape_id,
-            i.place,
             i.state,
             i.priority,
             i.attempt,
             i.max_attempts,
             i.idx,
-            i.inputs,
-            i.first_event,
-            i.n_events,
             i.retry_of,
-            i.created_at,
-            i.claims,
-            i.scaled_away
+            i.created_at
            FROM public.jobs i
           WHERE ((i.id >= r.low) AND (i.id <= r.high) AND (i.task_id = r.task_id))
           ORDER BY i.id) j)
@@ -4070,7 +4268,7 @@ COMMENT ON COLUMN report.versions.applied_at IS 'Since when it is in force.';
 
 COMMENT ON COLUMN report.versions.applied_by IS 'Who applied it.';
 
-COMMENT ON COLUMN report.versions.note IS 'What he said about it.';
+COMMENT ON COLUMN report.versions.note IS 'The note that was given with it.';
 
 COMMENT ON COLUMN report.versions.rollback_of IS 'Version that it brought back; NULL: it is no rollback.';
 
@@ -4411,11 +4609,11 @@ COMMENT ON INDEX public.inputs_pkey IS 'The inputs of a piece. An entry a thousa
 
 CREATE INDEX jobs_claims ON public.jobs USING gin (claims) WITH (fastupdate=off) WHERE (claims IS NOT NULL);
 
-COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it. A list of what is to be put into it would be read through at each look.';
+COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it. Without fastupdate, because each look would read through the list of pending entries.';
 
 CREATE INDEX jobs_displaced ON public.jobs USING btree (share_id, shape_id, place, id) WITH (deduplicate_items=off) WHERE ((state = 'ready'::text) AND displaced);
 
-COMMENT ON INDEX public.jobs_displaced IS 'Ready jobs of a share and shape in order that ready_ranges has not. 63 bytes a job. Renewals and claims do not touch it.';
+COMMENT ON INDEX public.jobs_displaced IS 'Ready jobs of a share and shape in order that are in no range of ready_ranges. 63 bytes a job. Renewals and claims do not touch it.';
 
 COMMENT ON INDEX public.jobs_pkey IS 'By id: claims that go by key, ends, cancel, GET of a job. 22 bytes a job, 66 of WAL: ids grow.';
 

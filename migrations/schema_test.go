@@ -48,7 +48,7 @@ func TestSchemaDump(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	dump, err := exec.CommandContext(ctx, program, "--schema-only", "--no-owner", "--exclude-table=goose_db_version*", dsn).Output()
+	dump, err := exec.CommandContext(ctx, program, "--schema-only", "--no-owner", "--exclude-table=migrations*", dsn).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ var examples = map[string]string{
 	"job show":              "  divvy job show 1234\n  divvy job show 1234 -o yaml",
 	"migrate":               "  divvy migrate status --database postgres://divvy@db/divvy",
 	"migrate down":          "  divvy migrate down --database postgres://divvy@db/divvy",
+	"migrate export":        "  divvy migrate export site.jsonl --database postgres://divvy@old/divvy",
+	"migrate import":        "  divvy migrate import site.jsonl --database postgres://divvy@new/divvy",
 	"migrate restored":      "  divvy migrate restored --database postgres://divvy@db/divvy",
 	"migrate status":        "  divvy migrate status --database postgres://divvy@db/divvy",
 	"migrate up":            "  divvy migrate up --database postgres://divvy@db/divvy",

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/migrate"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/migrations"
 )
@@ -18,33 +20,47 @@ import (
 // migrateCommand works on the schema by hand; serve does the same as 'up' at its start.
 func migrateCommand(c *cli) *cobra.Command {
 	var flags configFlags
-	group := &cobra.Command{Use: "migrate", Short: "Bring the database schema up or down by hand"}
+	group := &cobra.Command{Use: "migrate", Short: "Bring the database schema up or down by hand, and take a site to a new database"}
 	flags.bind(group.PersistentFlags())
-	by := func(reach reaching, do func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error {
-		return func(cmd *cobra.Command, _ []string) error {
+	does := migrate.Streams{In: c.in, Out: c.out, Err: c.err}
+	with := func(reach reaching, do func(context.Context, *pgxpool.Pool, string) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, args []string) error {
 			cfg, err := flags.load(os.Getenv)
 			if err != nil {
 				return usageError{err}
 			}
-			return reach(cmd.Context(), cfg, do, pg.Name("divvy migrate"))
+			first := strings.Join(args, "")
+			return reach(cmd.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error { return do(ctx, db, first) }, pg.Name("divvy migrate"))
 		}
+	}
+	by := func(reach reaching, do func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error {
+		return with(reach, func(ctx context.Context, db *pgxpool.Pool, _ string) error { return do(ctx, db) })
 	}
 	on := func(do func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error {
 		return by(c.withDatabase, do)
 	}
 	group.AddCommand(
-		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: takes(), RunE: by(c.withNewDatabase, c.migrateUp)},
-		migrateDownCommand(c, on),
+		&cobra.Command{Use: "up", Short: "Apply all pending migrations", Args: takes(), RunE: by(c.withNewDatabase, does.Up)},
+		migrateDownCommand(on(does.Down)),
+		&cobra.Command{Use: "export FILE", Short: "Write a site, its tokens and its history of usage to a file",
+			Long: "Writes every version of the site, tokens (of their text there is only a hash) and the history of usage to FILE, a JSON value a line; - is standard output.\n" +
+				"Databases of divvy 0.9 and 0.10, which this release cannot bring up, are read too: 'divvy migrate import' takes the file into a new one.\n" +
+				"Tasks, jobs, decisions and the audit stay behind, so let the site run until its tasks are over and stop the daemons first.",
+			Args: takes("the file to write"), RunE: with(c.withDatabase, does.Export)},
+		&cobra.Command{Use: "import FILE", Short: "Take what 'divvy migrate export' wrote into a new database",
+			Long: "Brings the schema up and stores all of FILE, or, where anything is wrong with it, nothing; - is standard input.\n" +
+				"The database must be new: without a site, tokens, tasks or running daemons. Shares and queues keep their ids, and ids go on behind those of the old database.",
+			Args: takes("the file to read"), RunE: with(c.withNewDatabase, does.Import)},
 		&cobra.Command{Use: "restored", Short: "Say that the database was set back in a way that does not show: a snapshot of its disk, a failover that lost transactions",
 			Long: "Has ids of jobs, tasks, claims and daemons go on behind all that may have been given since the newest thing that the database knows of.\n" +
 				"Daemons do it by themselves where it shows: another server, another timeline, another database.",
-			Args: takes(), RunE: on(c.migrateRestored)},
+			Args: takes(), RunE: on(does.Restored)},
 		&cobra.Command{Use: "status", Short: "List migrations and when they were applied", Args: takes(), RunE: on(c.migrateStatus)},
 	)
 	return group
 }
 
-func migrateDownCommand(c *cli, on func(func(context.Context, *pgxpool.Pool) error) func(*cobra.Command, []string) error) *cobra.Command {
+func migrateDownCommand(do func(*cobra.Command, []string) error) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{Use: "down", Short: "Take back the newest migration, with the data in its tables", Args: takes()}
 	cmd.Flags().BoolVar(&yes, "yes", false, "really delete the data")
@@ -52,7 +68,7 @@ func migrateDownCommand(c *cli, on func(func(context.Context, *pgxpool.Pool) err
 		if !yes {
 			return usagef("this deletes data; repeat with --yes if you mean it")
 		}
-		return on(c.migrateDown)(cmd, args)
+		return do(cmd, args)
 	}
 	return cmd
 }
@@ -88,38 +104,6 @@ func (c *cli) withNewDatabase(ctx context.Context, cfg config, do func(context.C
 	}
 	defer pool.Close()
 	return do(ctx, pool)
-}
-
-func (c *cli) migrateUp(ctx context.Context, db *pgxpool.Pool) error {
-	done, err := migrations.Up(ctx, db)
-	for _, s := range done {
-		fmt.Fprintf(c.out, "applied %d %s\n", s.Version, s.Name)
-	}
-	if err == nil && len(done) == 0 {
-		fmt.Fprintln(c.out, "nothing to do")
-	}
-	return err
-}
-
-func (c *cli) migrateRestored(ctx context.Context, db *pgxpool.Pool) error {
-	skipped, err := migrations.GoOn(ctx, db, true)
-	if err == nil {
-		fmt.Fprintf(c.out, "%d ids are left out\n", skipped)
-	}
-	return err
-}
-
-func (c *cli) migrateDown(ctx context.Context, db *pgxpool.Pool) error {
-	s, ok, err := migrations.Down(ctx, db)
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		fmt.Fprintln(c.out, "nothing to take back")
-	default:
-		fmt.Fprintf(c.out, "took back %d %s\n", s.Version, s.Name)
-	}
-	return nil
 }
 
 func (c *cli) migrateStatus(ctx context.Context, db *pgxpool.Pool) error {

@@ -7,15 +7,17 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// adopt builds everything that follows from a version of the site, with the plans of this moment; what is ready and held stays.
+// adopt puts a version of the site in force, with the plans of this moment; what is ready and held stays.
 func (s *state) adopt(file shares.Version, targets []entry.Target) {
-	var lags map[lagKey]lag
-	if s.site != nil {
-		lags = s.lags()
-		s.served.rememberServed()
-	}
+	lags := s.site.lags()
+	s.served.rememberServed()
+	s.build(file, targets)
+	s.site.recallLags(lags)
+}
+
+// build makes everything that follows from a version.
+func (s *state) build(file shares.Version, targets []entry.Target) {
 	s.site = newSite(file, s.now, targets)
-	s.recallLags(lags)
 	s.supplies.adoptSupplies()
 	s.leaves, s.dirty = make([]leaf, len(s.site.version.Tree.Nodes)), s.dirty[:0]
 	s.served.adoptUsers()
@@ -67,16 +69,18 @@ func (s *state) remember(e entry.Tick) {
 		}
 		r := p.round(offered)
 		for i, target := range p.book.Targets(r) {
-			p.lag[i] += (target - float64(p.book.Held(i))) * dt.Seconds()
+			if i > 0 { // the root is no share
+				p.lag[i] += (target - float64(p.book.Held(i))) * dt.Seconds()
+			}
 		}
 		p.book.Remember(r, dt)
 	}
 }
 
 // lags is what all shares have missed.
-func (s *state) lags() map[lagKey]lag {
+func (t *site) lags() map[lagKey]lag {
 	all := map[lagKey]lag{}
-	for _, p := range s.site.pools {
+	for _, p := range t.pools {
 		for i, n := range p.book.Tree().Nodes {
 			if i > 0 {
 				all[lagKey{p.name, n.ID}] = lag{p.lag[i], p.book.Lag(i)}
@@ -87,8 +91,8 @@ func (s *state) lags() map[lagKey]lag {
 }
 
 // recallLags sets what shares have missed.
-func (s *state) recallLags(all map[lagKey]lag) {
-	for _, p := range s.site.pools {
+func (t *site) recallLags(all map[lagKey]lag) {
+	for _, p := range t.pools {
 		for i, n := range p.book.Tree().Nodes {
 			if l, ok := all[lagKey{p.name, n.ID}]; ok {
 				p.lag[i] = l.shown

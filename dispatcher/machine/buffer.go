@@ -126,6 +126,9 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	if s.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("enqueued: shape %d is not known", e.Shape)
 	}
+	for id := range s.leases.ofTask(e.Task, e.Low, e.High) {
+		return fmt.Errorf("enqueued: job %d has a lease", id)
+	}
 	log := ready.Key{Share: e.Share, Shape: e.Shape}
 	whole := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
 	for ids, party := range s.claims.Split(e.Low, e.High) {

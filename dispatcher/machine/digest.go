@@ -5,41 +5,47 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"hash"
+	"io"
 	"maps"
 	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
 )
 
 // Digest sums up all of the state that follows from the log: two machines that applied the same entries have the same. It looks
 // at every lease and range, and costs accordingly.
 func (m *Machine) Digest() [32]byte {
-	d := digest{sha256.New()}
-	d.add(m.seq, m.id, m.now, m.site.file.Number, m.site.at, m.site.targets, slices.Sorted(maps.Keys(m.polled)), m.elders.newest, m.elders.upTo)
-	for _, id := range slices.Sorted(maps.Keys(m.words.shapes)) {
+	sum := sha256.New()
+	m.state.write(digest{sum}, m.seq, m.id)
+	return [32]byte(sum.Sum(nil))
+}
+
+// write tells all of the state, in one order.
+func (s *state) write(d digest, seq int64, id entry.ID) {
+	d.add(seq, id, s.now, s.site.file.Number, s.site.at, s.site.targets, slices.Sorted(maps.Keys(s.polled)), s.elders.newest, s.elders.upTo)
+	for _, id := range slices.Sorted(maps.Keys(s.words.shapes)) {
 		if id > 0 {
-			d.add(id, m.words.shapes[id].full)
+			d.add(id, s.words.shapes[id].full)
 		}
 	}
-	for _, b := range m.inOrder() {
+	for _, b := range s.inOrder() {
 		if b.Count() > 0 || b.expected > 0 {
 			d.add(b.log(), b.shape.sort.Text(), b.Count(), b.expected)
 		}
 		for r := range b.Ranges() {
-			user, _ := m.ready.User(r.Task)
+			user, _ := s.ready.User(r.Task)
 			d.add(r, user)
 		}
 	}
-	for _, job := range slices.Sorted(maps.Keys(m.leases.by)) {
-		l := m.leases.by[job]
-		d.add(m.leases.show(job, l), l.user.text)
+	for _, job := range slices.Sorted(maps.Keys(s.leases.by)) {
+		d.add(s.leases.show(job, s.leases.by[job]))
 	}
-	d.held(m.state)
-	d.order(m.state)
-	m.claims.Digest(d.add)
-	return [32]byte(d.Sum(nil))
+	d.held(s)
+	d.order(s)
+	s.claims.Digest(d.add)
 }
 
-type digest struct{ hash.Hash }
+type digest struct{ io.Writer }
 
 func (d digest) add(values ...any) {
 	for _, v := range values {
@@ -73,7 +79,7 @@ func (d digest) held(s *state) {
 
 // order adds who was served last, and who holds units of resources.
 func (d digest) order(s *state) {
-	d.add(s.served.n)
+	d.add(s.served.n, s.served.kept())
 	for i := range s.leaves {
 		us := s.leaves[i].users
 		if us == nil {
@@ -81,7 +87,9 @@ func (d digest) order(s *state) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(us.by)) {
 			for _, p := range s.site.pools {
-				d.add(i, name, p.name, us.by[name].held[p], us.by[name].served[p])
+				if held := us.by[name].held[p]; held != 0 {
+					d.add(i, name, p.name, held)
+				}
 			}
 		}
 	}

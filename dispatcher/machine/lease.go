@@ -12,6 +12,7 @@ import (
 // Lease is the right to run one attempt of a job, and what it holds.
 type Lease struct {
 	entry.Granted
+	User    string // of the task
 	Started bool
 	Order   *Order // to end the attempt; nil: there is none
 }
@@ -123,7 +124,7 @@ func (ls *leases) of(job int64) (Lease, bool) {
 }
 
 func (ls *leases) show(job int64, l *lease) Lease {
-	shown := Lease{Started: l.started, Granted: entry.Granted{Job: job, Attempt: l.attempt, Nonce: l.nonce, Task: l.task, Share: l.share,
+	shown := Lease{User: l.user.text, Started: l.started, Granted: entry.Granted{Job: job, Attempt: l.attempt, Nonce: l.nonce, Task: l.task, Share: l.share,
 		Shape: l.shape, Place: l.place, Queue: l.queue, Units: l.units, Pilot: l.pilot.text, Node: l.node.text, Request: l.request}}
 	if order, ok := ls.orders[job]; ok {
 		shown.Order = &order

@@ -29,7 +29,7 @@ type Config struct {
 func New(c Config) *Machine {
 	m := &Machine{state: newState(c)}
 	tree, _ := shares.Build(nil)
-	m.adopt(shares.Version{Tree: tree}, nil)
+	m.build(shares.Version{Tree: tree}, nil)
 	return m
 }
 

@@ -122,11 +122,13 @@ type servedKey struct {
 const servedLately = 1 << 20
 
 // rememberServed takes the servings of the leaves that give turns over to the next version of the site.
-func (sv *servings) rememberServed() {
-	s := sv.state
+func (sv *servings) rememberServed() { sv.before = sv.known() }
+
+// known is when users were last served, under this site or one before.
+func (sv *servings) known() map[servedKey]uint64 {
 	kept := map[servedKey]uint64{}
-	for i := range s.leaves {
-		us := s.leaves[i].users
+	for i := range sv.state.leaves {
+		us := sv.state.leaves[i].users
 		if us == nil {
 			continue
 		}
@@ -143,7 +145,7 @@ func (sv *servings) rememberServed() {
 			}
 		}
 	}
-	sv.before = kept
+	return kept
 }
 
 // serve puts the user of a grant behind all others who hold as much. Its buffers are ranked when the grant is counted.

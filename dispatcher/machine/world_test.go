@@ -1,11 +1,14 @@
 package machine
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -19,7 +22,6 @@ type world struct {
 	follower *Machine
 	site     shares.Version
 	shapes   []job.Requirements
-	tasks    []int64
 	nextID   int64
 	seconds  int
 	log      []entry.Entry
@@ -260,6 +262,9 @@ func TestFollowersHaveTheSameState(t *testing.T) {
 					t.Fatalf("the states differ after %d entries", len(w.log))
 				}
 			}})
+		if c := w.leader.Checkpoint(); w.restored(t, c).Digest() != w.leader.Digest() {
+			t.Fatalf("the state that was restored is another:\n%s", cmp.Diff(w.leader.told(), w.restored(t, c).told()))
+		}
 		again := New(Config{LocalWait: time.Minute})
 		for _, e := range w.log {
 			if err := again.Apply(e); err != nil {
@@ -270,4 +275,45 @@ func TestFollowersHaveTheSameState(t *testing.T) {
 			t.Fatal("the log read again makes another state")
 		}
 	})
+}
+
+// told is all that the digest is made of, by lines.
+func (m *Machine) told() []string {
+	var b strings.Builder
+	m.write(digest{&b}, m.seq, m.id)
+	return strings.Split(b.String(), "\n")
+}
+
+// restored is a machine made of a checkpoint, which has been through JSON, and what tables would have.
+func (w *world) restored(t *rapid.T, c Checkpoint) *Machine {
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = Checkpoint{}
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Restore(Config{LocalWait: time.Minute}, c, Tables{Site: w.site, Leases: w.leader.Leases(),
+		Shapes: func(yield func(entry.Shaped) bool) {
+			for i, need := range w.shapes {
+				if !yield(entry.Shaped{Shape: int32(i + 1), Need: need}) {
+					return
+				}
+			}
+		},
+		Ready: func(yield func(entry.Enqueued) bool) {
+			for b := range w.leader.ready.Buffers() {
+				for r := range b.Ranges() {
+					user, _ := w.leader.ready.User(r.Task)
+					if !yield(entry.Enqueued{Task: r.Task, Share: b.Key().Share, Shape: b.Key().Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
+						return
+					}
+				}
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -45,6 +45,10 @@ func (s server) finding() Finding {
 
 // migrations compares the schema with this binary.
 func (d *Doctor) migrations(ctx context.Context) ([]Finding, error) {
+	if old, err := migrations.Old(ctx, d.cfg.Direct); err != nil || old > 0 {
+		return []Finding{{Level: Bad, Found: fmt.Sprintf("divvy 0.10 or before made this database (its schema is at %d)", old),
+			Do: "divvy migrate export from it, divvy migrate import into a new one"}}, err
+	}
 	steps, err := migrations.Status(ctx, d.cfg.Direct)
 	if err != nil {
 		return nil, err

@@ -24,16 +24,8 @@ var narrowing = map[string]*regexp.Regexp{
 	"clusters or rewrites":            regexp.MustCompile(`(?i)\b(CLUSTER|VACUUM\s+FULL|SET\s+(UN)?LOGGED|SET\s+TABLESPACE)\b`),
 }
 
-// argued are findings that are right all the same: migration, then the kind of finding.
-var argued = map[string]string{
-	"00048_displaced_index.sql indexes: CREATE INDEX jobs_displaced ON jobs": "it reads the live jobs once, while none can be made and no attempt ends: " +
-		"about a second a million, as CHANGELOG says",
-	"00053_task_halves.sql indexes: CREATE INDEX tasks_over ON tasks":      tasksOnce,
-	"00053_task_halves.sql indexes: CREATE INDEX tasks_user_live ON tasks": tasksOnce,
-	"00053_task_halves.sql indexes: CREATE INDEX tasks_user_over ON tasks": tasksOnce,
-}
-
-const tasksOnce = "it reads the tasks, of which there are thousands, a million at the most, while none changes, as docs/operations.md says"
+// argued are findings that are right all the same, as "00013_x.sql indexes: CREATE INDEX i ON jobs", and why.
+var argued = map[string]string{}
 
 var (
 	sqlComment = regexp.MustCompile(`(?m)--.*$`)
@@ -62,24 +54,26 @@ func narrows(up string) (found []string) {
 	return found
 }
 
-// Migrations since the first release of this major only add.
+// Migrations behind the first release of this major only add.
 func TestMigrationsAreAdditive(t *testing.T) {
-	all := releases(t)
+	all := released(t)
+	if len(all) == 0 {
+		t.Log("no release has the baseline yet: there is nothing that has to go on beside it")
+		return
+	}
 	major, _, _ := strings.Cut(all[len(all)-1].name, ".")
-	for len(all) > 1 && !strings.HasPrefix(all[0].name, major+".") {
+	for !strings.HasPrefix(all[0].name, major+".") {
 		all = all[1:]
 	}
 	files, err := fs.Glob(migrations.FS, "*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := 0
 	for _, file := range files {
 		number, _, _ := strings.Cut(file, "_")
 		if n, err := strconv.ParseInt(number, 10, 64); err != nil || n <= all[0].migration {
 			continue
 		}
-		read++
 		text, err := fs.ReadFile(migrations.FS, file)
 		if err != nil {
 			t.Fatal(err)
@@ -90,14 +84,15 @@ func TestMigrationsAreAdditive(t *testing.T) {
 			}
 		}
 	}
-	if read == 0 {
-		t.Errorf("there is no migration after %d", all[0].migration)
-	}
 }
 
 // Migrations of releases are as they were.
 func TestMigrationsOfReleasesStay(t *testing.T) {
-	r := releases(t)
+	r := released(t)
+	if len(r) == 0 {
+		t.Log("no release has the baseline yet: its files may change")
+		return
+	}
 	last := r[len(r)-1]
 	if _, err := git("cat-file", "-e", last.commit+"^{commit}"); err != nil {
 		t.Logf("%s is not in this clone: nothing to compare with", last.name)

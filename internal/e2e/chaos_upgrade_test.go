@@ -20,6 +20,10 @@ func TestUpgrade(t *testing.T) {
 	was := goleak.IgnoreCurrent()
 	t.Run("play", func(t *testing.T) {
 		from := previous(t)
+		if from.migration == 0 {
+			t.Logf("%s has migrations of before the baseline: the next release is the first that can be upgraded from", from.name)
+			return
+		}
 		began := time.Now()
 		f := fault{name: "upgrade", what: "daemons of the release before and new ones, one by one, on a schema that is brought up below them; and back", file: from.build(t), pilots: 12}
 		t.Logf("%s built in %v", from.name, time.Since(began).Round(time.Millisecond))
@@ -97,7 +101,7 @@ func (u *upgrade) change(t *testing.T, file string, links ...*link) {
 		if err != nil || s.Build != want {
 			t.Errorf("the daemon says that it is %q, %v; want %s", s.Build, err, want)
 		}
-		if got := u.newest(t); got != want && (got != "" || file == binary(t) || u.from.migration >= 40) { // before, the table had no column for it
+		if got := u.newest(t); got != want {
 			t.Errorf("the table of daemons says %q, want %s", got, want)
 		}
 	}
@@ -133,7 +137,7 @@ func (u *upgrade) schema(t *testing.T) (n int64) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if err := conn.QueryRow(t.Context(), "SELECT max(version_id) FROM goose_db_version").Scan(&n); err != nil {
+	if err := conn.QueryRow(t.Context(), "SELECT max(version_id) FROM migrations").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

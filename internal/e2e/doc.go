@@ -12,7 +12,7 @@
 //	TestChaos         with the tag chaos: one fault a play, of processes, of PostgreSQL and of what lies between them; see
 //	                  docs/guarantees.md. Its verdict is that of TestKills and more: usage, claims, places of jobs
 //	TestPatroni       with the tag chaos: PostgreSQL of two nodes (deploy/patroni), nodes die, etcd stands still; the same verdict
-//	TestUpgrade       with the tag chaos: daemons of the last release in .ci/releases and new ones, one by one, and back
+//	TestUpgrade       with the tag chaos: daemons of the last release in .ci/releases and new ones, one by one, and back, once a release has the baseline
 //	TestPandaPilot    with the tag pandapilot: PanDA's pilot and prun as they are published
 //	TestRestore       with the tag chaos: back to a moment out of a base backup and WAL, and out of a dump
 //

@@ -28,6 +28,7 @@ var floors = map[string]int{
 	"internal/pg":         0,
 	"internal/doctor":     3,
 	"internal/report":     1,
+	"internal/transfer":   1,
 	"internal/access":     1,
 	"internal/keys":       0,
 	"internal/relay":      0,
@@ -58,7 +59,7 @@ var only = map[string][]string{
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
-	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/doctor", "internal/access", "internal/bench", "cmd"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/transfer", "internal/doctor", "internal/access", "internal/bench", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
 	"github.com/chromedp":               {"internal/browser"},
 	"pgregory.net/rapid":                {}, // tests

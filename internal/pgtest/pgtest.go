@@ -1,7 +1,9 @@
 package pgtest
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -39,6 +41,41 @@ func DSN(t testing.TB) string {
 func Empty(t testing.TB) string {
 	t.Helper()
 	return database(t, (*server).create)
+}
+
+// Dump is Empty with what a dump in a gzip file makes, as pg_dump --inserts writes it.
+func Dump(t testing.TB, file string) string {
+	t.Helper()
+	dsn := Empty(t)
+	if err := restore(dsn, file); err != nil {
+		t.Fatalf("pgtest: %s: %v", file, err)
+	}
+	return dsn
+}
+
+func restore(dsn, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	sql, err := io.ReadAll(z)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, dsn) // of its own: a dump changes the settings of its session
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.PgConn().Exec(ctx, string(sql)).ReadAll()
+	return err
 }
 
 func database(t testing.TB, create func(*server) (string, error)) string {

@@ -1,0 +1,181 @@
+package lease
+
+import (
+	"container/heap"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// abroad has the asks that this daemon forwarded and that were not answered.
+type abroad struct {
+	asks   map[uint64]*foreign
+	calls  map[Call]uint64     // of pulls, whose callers may leave
+	gone   map[uint64]struct{} // pulls for whose answer nobody waits any more
+	old    []uint64            // gone, in order
+	queue  foreigns
+	number uint64
+}
+
+// mostGone bounds how many pulls are remembered for whose answer nobody waits. Leases of one that is forgotten run out.
+const mostGone = 1 << 14
+
+// foreign is an ask that another daemon answers.
+type foreign struct {
+	call  Call // of the caller here
+	pull  *machine.Pull
+	to    int64
+	until time.Duration // from then on the answer is Unavailable
+	no    uint64
+}
+
+// foreigns is a heap by until.
+type foreigns []*foreign
+
+func (f foreigns) Len() int { return len(f) }
+func (f foreigns) Less(i, j int) bool {
+	return f[i].until < f[j].until || f[i].until == f[j].until && f[i].no < f[j].no
+}
+func (f foreigns) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
+func (f *foreigns) Push(x any)   { *f = append(*f, x.(*foreign)) }
+func (f *foreigns) Pop() any     { return pop((*[]*foreign)(f)) }
+
+func newAbroad() abroad {
+	return abroad{asks: map[uint64]*foreign{}, calls: map[Call]uint64{}, gone: map[uint64]struct{}{}}
+}
+
+// forward sends an ask to the leader.
+func (n *Node) forward(a *Ask) {
+	if a.Left {
+		if no, ok := n.abroad.calls[a.Call]; ok {
+			f := n.abroad.giveUp(no)
+			m := n.letter(f.to)
+			m.Asks = append(m.Asks, Ask{Call: Call{Number: no}, Left: true})
+		}
+		return
+	}
+	to := int64(0)
+	if n.replica != nil {
+		to = n.replica.tip.leader
+	}
+	if to == 0 || to == n.cfg.Daemon {
+		n.answer(a.Call, Answer{Status: Unavailable})
+		return
+	}
+	b := &n.abroad
+	b.number++
+	f := &foreign{call: a.Call, pull: a.Pull, to: to, until: n.now + a.Wait + n.cfg.Timing.Patience, no: b.number}
+	b.asks[b.number] = f
+	heap.Push(&b.queue, f)
+	if a.Pull != nil {
+		b.calls[a.Call] = b.number
+	}
+	out := *a
+	out.Call = Call{Number: b.number} // the receiver knows from whom it is
+	m := n.letter(to)
+	m.Asks = append(m.Asks, out)
+}
+
+// take removes an ask.
+func (b *abroad) take(no uint64) *foreign {
+	f := b.asks[no]
+	delete(b.asks, no)
+	if f != nil && f.pull != nil {
+		delete(b.calls, f.call)
+	}
+	return f
+}
+
+// giveUp removes an ask for whose answer nobody waits any more.
+func (b *abroad) giveUp(no uint64) *foreign {
+	f := b.take(no)
+	if f != nil && f.pull != nil {
+		b.gone[no], b.old = struct{}{}, append(b.old, no)
+		if len(b.old) > mostGone {
+			delete(b.gone, b.old[0])
+			b.old = b.old[1:]
+		}
+	}
+	return f
+}
+
+// answered hands an answer on. Leases for which nobody waits any more are returned, unless a repeat of their request can ask for them.
+func (b *abroad) answered(d *desk, from int64, a Answer) {
+	no := a.Call.Number
+	if f := b.take(no); f != nil {
+		d.answer(f.call, a)
+		return
+	}
+	if _, ok := b.gone[no]; !ok {
+		return // said twice on the way
+	}
+	delete(b.gone, no)
+	var ends []End
+	for _, l := range a.Leases {
+		if l.Request == (entry.ID{}) {
+			ends = append(ends, End{Key: keyOf(l), Outcome: entry.Returned})
+		}
+	}
+	if len(ends) > 0 {
+		b.number++
+		m := d.letter(from)
+		m.Asks = append(m.Asks, Ask{Call: Call{Number: b.number}, Finish: ends})
+	}
+}
+
+// fail answers all asks: the daemon that had them leads no more.
+func (b *abroad) fail(d *desk) { b.lost(d, func(int64) bool { return true }) }
+
+// lost answers those that were sent to some daemons, which are gone.
+func (b *abroad) lost(d *desk, gone func(to int64) bool) {
+	for _, no := range slices.Sorted(maps.Keys(b.asks)) {
+		if gone(b.asks[no].to) {
+			d.answer(b.giveUp(no).call, Answer{Status: Unavailable})
+		}
+	}
+}
+
+// expire answers those for which there was no answer in time.
+func (b *abroad) expire(d *desk) {
+	for len(b.queue) > 0 {
+		f := b.queue[0]
+		if open := b.asks[f.no] != nil; open && f.until > d.now {
+			d.wakeBy(f.until)
+			return
+		} else if open {
+			d.answer(b.giveUp(f.no).call, Answer{Status: Unavailable})
+		}
+		heap.Pop(&b.queue)
+	}
+}
+
+// window knows which of the newest asks of a daemon came already: one that comes twice, as over a link that broke, is served once.
+type window struct {
+	newest uint64
+	seen   [windowSize / 64]uint64
+}
+
+const windowSize = 4096
+
+// first says whether the number was not seen before. What is older than the window counts as seen.
+func (w *window) first(number uint64) bool {
+	if number+windowSize <= w.newest {
+		return false
+	}
+	for ; w.newest < number; w.newest++ {
+		next := w.newest + 1
+		if number-next >= windowSize {
+			next = number - windowSize + 1
+			w.newest = next - 1
+		}
+		w.seen[next%windowSize/64] &^= 1 << (next % 64)
+	}
+	bit := uint64(1) << (number % 64)
+	word := &w.seen[number%windowSize/64]
+	was := *word&bit != 0
+	*word |= bit
+	return !was
+}

@@ -1,0 +1,128 @@
+package lease
+
+import (
+	"errors"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+)
+
+// tick lets time pass in the log each second. A leader that has nothing to say is heard, too.
+func (l *leader) tick() {
+	if due := l.ticked + l.cfg.Timing.Tick; l.now < due {
+		l.wakeBy(due)
+		return
+	}
+	l.ticked, l.force = l.now, true
+	if l.tip.at.After(l.machine.Now()) {
+		l.must(l.add(entry.Tick{Now: l.tip.at, Offered: l.cfg.Offered()}))
+	}
+	l.wakeBy(l.now + l.cfg.Timing.Tick)
+}
+
+// must reports an error that can only be one of the machine.
+func (l *leader) must(err error) {
+	if err != nil {
+		l.emit(Broken{l.seq(), err})
+	}
+}
+
+// depart appends what has gathered when nothing is in flight.
+func (l *leader) depart() {
+	if f := l.flight; f != nil {
+		if f.again > 0 {
+			if f.again <= l.now {
+				f.again = 0
+				l.emit(Append{f.batch, f.beside})
+			} else {
+				l.wakeBy(f.again)
+			}
+		}
+		return
+	}
+	if len(l.next.batch.Entries) == 0 && !l.force {
+		return
+	}
+	f := l.next
+	f.batch.Seq, f.batch.After, f.batch.ID, f.batch.By = l.tip.seq+1, l.tip.id, l.cfg.Draw(), l.cfg.Daemon
+	f.began, f.pause = l.now, l.cfg.Timing.Retry
+	l.flight, l.next, l.force = &f, flight{}, false
+	l.emit(Append{f.batch, f.beside})
+}
+
+// appended takes the log's word on the flight; false: the daemon is deposed.
+func (l *leader) appended(e Appended) bool {
+	f := l.flight
+	if f == nil || f.batch.ID != e.ID {
+		return true
+	}
+	switch {
+	case e.Err == nil:
+		l.land(e.At)
+	case errors.Is(e.Err, ledger.ErrGap):
+		return false
+	case errors.Is(e.Err, ledger.ErrTaken):
+		f.read = true
+		l.emit(Read{f.batch.Seq - 1})
+	default: // in doubt, or not written: the same again is right for both
+		f.retry(l.now, l.cfg.Timing.Retry)
+	}
+	return true
+}
+
+// retry lets the flight be appended again after a pause.
+func (f *flight) retry(now, pause time.Duration) {
+	f.again = now + f.pause
+	f.pause = min(2*f.pause, 8*pause)
+}
+
+// land makes the flight part of the log.
+func (l *leader) land(at time.Time) {
+	f := l.flight
+	f.batch.At = at
+	l.committed(f.batch, l.now)
+	for _, to := range l.peers {
+		m := l.letter(to)
+		m.Batches = append(m.Batches, f.batch)
+	}
+	l.flight, l.confirmed = nil, max(l.confirmed, f.began)
+	if l.now-f.began >= l.cfg.Timing.Stopped {
+		l.leases.spare(l.now + l.cfg.Timing.Grace)
+	}
+	for _, p := range f.pulls {
+		for _, lease := range p.leases {
+			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.TTL)
+		}
+		if p.unheard && p.pull.Request == (entry.ID{}) {
+			for _, lease := range p.leases {
+				if lease, ok := l.live(keyOf(lease)); ok {
+					l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Returned})
+				}
+			}
+		}
+		if p.unheard {
+			l.line.forget(p)
+		}
+	}
+}
+
+// told ends the doubt about a flight whose seq is taken, by what the log has after the batch before it; false: the daemon is deposed.
+func (l *leader) told(e Fetched) bool {
+	f := l.flight
+	if f == nil || !f.read || e.After != f.batch.Seq-1 {
+		return true
+	}
+	f.read = false
+	switch {
+	case e.Err != nil && errors.Is(e.Err, ledger.ErrDropped):
+		return false
+	case e.Err != nil, len(e.Batches) == 0: // a failover lost it again
+		f.retry(l.now, l.cfg.Timing.Retry)
+		return true
+	case e.Batches[0].ID != f.batch.ID:
+		return false
+	}
+	l.land(e.Batches[0].At)
+	return len(e.Batches) == 1
+}

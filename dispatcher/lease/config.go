@@ -1,0 +1,123 @@
+package lease
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// Config is what a Node is made with. Zero times are the defaults of Timing.
+type Config struct {
+	Daemon  int64  // this one; a start has a new number
+	Address string // of this daemon, for its Leader entries
+	Timing  Timing
+	Draw    func() entry.ID                                 // draws ids of batches
+	Next    func(l machine.Lease, e entry.Ended) entry.Next // what becomes of the job; nil: Retried(3)
+	Class   func(p machine.Pull) string                     // pulls of one class have the same decision; nil: ClassOf
+	Offered func() []entry.Offer                            // what pilots offered lately and got no jobs for, for ticks; nil: nothing
+	Check   func(entries []entry.Entry) error               // refuses what the log could not hold; nil: all can be held
+	Bounds  Bounds
+}
+
+// Timing has the times of a Node, all of them by its monotonic clock.
+type Timing struct {
+	TTL      time.Duration // of a lease
+	Longest  time.Duration // TTL that a renewal may ask for: what a lease has after a change of leader
+	Grace    time.Duration // no lease expires for so long after a time in which this daemon stood still, or could not append
+	Tick     time.Duration // a leader appends at least this often
+	Fresh    time.Duration // see invariant 4; less than Silence by all that two clocks may differ in it
+	Silence  time.Duration // after which a follower claims; each daemon waits up to a quarter less
+	Poll     time.Duration // after which a follower to whom nothing is pushed reads
+	Stopped  time.Duration // a gap between two steps after which the daemon was away
+	Patience time.Duration // for how long an answer waits for its commit
+	Making   time.Duration // a pull that waits for jobs to be made is decided again this often
+	Retry    time.Duration // pause before a batch is appended again; it doubles up to eight times as long
+}
+
+// Bounds of a batch.
+type Bounds struct {
+	Grants   int // in a batch
+	Expiries int // in a batch
+	Read     int // batches that one Read returns at most, as the shell has it
+	Requests int // ended requests that are remembered
+}
+
+func (t Timing) orDefault() Timing {
+	for _, f := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&t.TTL, 3 * time.Minute}, {&t.Longest, t.TTL}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
+		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
+		{&t.Retry, 50 * time.Millisecond},
+	} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	return t
+}
+
+func (b Bounds) orDefault() Bounds {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{{&b.Grants, 512}, {&b.Expiries, 1000}, {&b.Read, 500}, {&b.Requests, 1 << 16}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	return b
+}
+
+func (c Config) orDefault() Config {
+	c.Timing, c.Bounds = c.Timing.orDefault(), c.Bounds.orDefault()
+	if c.Next == nil {
+		c.Next = Retried(3)
+	}
+	if c.Class == nil {
+		c.Class = ClassOf
+	}
+	if c.Offered == nil {
+		c.Offered = func() []entry.Offer { return nil }
+	}
+	if c.Check == nil {
+		c.Check = func([]entry.Entry) error { return nil }
+	}
+	return c
+}
+
+// Retried is the policy without rules: a failed job runs again while it had fewer attempts than most; lost and returned ones always do.
+func Retried(most int32) func(machine.Lease, entry.Ended) entry.Next {
+	return func(l machine.Lease, e entry.Ended) entry.Next {
+		switch e.Outcome {
+		case entry.Lost, entry.Returned:
+			return entry.Again
+		case entry.Failed:
+			if l.Attempt < most {
+				return entry.Again
+			}
+		}
+		return entry.Over
+	}
+}
+
+// ClassOf tells pulls apart by all but their pilot, their request and how many jobs they take.
+func ClassOf(p machine.Pull) string {
+	s := p.Slot
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %d %d %d %d", p.Queue, s.Cores, s.MemoryMB, s.DiskMB, s.WalltimeS)
+	if len(s.Labels) > 0 {
+		fmt.Fprintf(&b, " %q", s.Labels) // fmt sorts maps
+	}
+	if !p.Only.None() {
+		fmt.Fprintf(&b, " only %q %d %q", p.Only.Labels, p.Only.Task, p.Only.User)
+	}
+	if p.Node != "" || len(p.Devices) > 0 {
+		fmt.Fprintf(&b, " at %q %q", p.Node, p.Devices)
+	}
+	return b.String()
+}

@@ -1,0 +1,58 @@
+package lease
+
+import (
+	"slices"
+	"time"
+)
+
+// desk has what leaves with a step.
+type desk struct {
+	now  time.Duration // of this step
+	out  []Effect
+	post map[int64]*Message
+	to   []int64 // daemons in post, in order: the same events have the same effects
+	wake time.Duration
+}
+
+func (d *desk) emit(e Effect) { d.out = append(d.out, e) }
+
+// letter is the message that this step sends to a daemon.
+func (d *desk) letter(to int64) *Message {
+	m := d.post[to]
+	if m == nil {
+		m = &Message{}
+		d.post[to], d.to = m, append(d.to, to)
+	}
+	return m
+}
+
+// answer answers a call, of this daemon or of another one.
+func (d *desk) answer(call Call, a Answer) {
+	if a.Call = call; call.Daemon == 0 {
+		d.emit(Reply{a})
+		return
+	}
+	m := d.letter(call.Daemon)
+	m.Answers = append(m.Answers, a)
+}
+
+// wakeBy asks for a step at a time, or before.
+func (d *desk) wakeBy(at time.Duration) { d.wake = min(d.wake, at) }
+
+// begin starts a step.
+func (d *desk) begin(now time.Duration) {
+	d.now, d.out, d.wake = now, nil, now+time.Second
+}
+
+// end returns all that the step wants done.
+func (d *desk) end() []Effect {
+	for _, to := range d.to {
+		if m := d.post[to]; !m.empty() {
+			d.emit(Send{to, *m})
+		}
+	}
+	clear(d.post)
+	d.to = d.to[:0]
+	d.emit(Wake{max(d.wake, d.now)})
+	return slices.Clip(d.out)
+}

@@ -1,0 +1,189 @@
+package lease
+
+import (
+	"errors"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+)
+
+// listen reads what is new, and claims when there has been nothing for too long.
+func (n *Node) listen() {
+	r := &n.reader
+	if n.replica == nil {
+		if !r.busy && r.next <= n.now {
+			n.reload()
+		}
+		n.wakeBy(r.next)
+		return
+	}
+	n.replica.leases.over(n.now, n.cfg.Timing.TTL, lookAtMost)
+	if !r.busy && (r.due || r.next <= n.now) {
+		r.busy, r.due = true, false
+		n.emit(Read{n.replica.tip.seq})
+	}
+	n.wakeBy(r.next)
+	if c := n.claim; c != nil {
+		n.claimAgain(c)
+		return
+	}
+	if n.draining {
+		return
+	}
+	if at := r.heard + n.silence(); !r.busy && (n.now >= at || n.replica.tip.leader == n.cfg.Daemon) {
+		n.claimLead() // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
+	} else {
+		n.wakeBy(at)
+	}
+}
+
+// silence is for how long this daemon waits before it claims: daemons do not do so all at once.
+func (n *Node) silence() time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte{byte(n.cfg.Daemon), byte(n.cfg.Daemon >> 8), byte(n.cfg.Daemon >> 16), byte(n.cfg.Daemon >> 24)})
+	full := n.cfg.Timing.Silence
+	return full - full/4*time.Duration(h.Sum32()%64)/64
+}
+
+// claimLead appends a Leader entry behind the newest batch that is known.
+func (n *Node) claimLead() {
+	tip := &n.replica.tip
+	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{entry.Leader{Address: n.cfg.Address}}}
+	n.claim = &claim{batch: b, began: n.now, pause: n.cfg.Timing.Retry}
+	n.emit(Append{Batch: b})
+}
+
+// claimAgain appends a claim in doubt once more, unless the log has gone past it.
+func (n *Node) claimAgain(c *claim) {
+	switch {
+	case c.again == 0:
+	case n.replica.tip.seq >= c.batch.Seq:
+		n.claim = nil
+	case c.again <= n.now:
+		c.again = 0
+		n.emit(Append{Batch: c.batch})
+	default:
+		n.wakeBy(c.again)
+	}
+}
+
+// fetched is what was read.
+func (n *Node) fetched(e Fetched) {
+	if n.lead != nil {
+		if n.reader.busy = false; !n.lead.told(e) {
+			n.depose()
+		}
+		return
+	}
+	r := &n.reader
+	if n.replica == nil { // it was for the machine before
+		return
+	}
+	r.busy, r.next = false, n.now+n.cfg.Timing.Poll
+	switch {
+	case errors.Is(e.Err, ledger.ErrDropped):
+		n.reload()
+	case e.Err != nil:
+		r.heard = n.now // nobody can say anything while the log is away
+	default:
+		r.due = len(e.Batches) >= n.cfg.Bounds.Read
+		n.follow(e.Batches)
+	}
+}
+
+// follow applies batches that were read or pushed, as far as they continue what is known.
+func (n *Node) follow(batches []entry.Batch) {
+	for _, b := range batches {
+		tip := &n.replica.tip
+		switch {
+		case b.Seq < tip.seq, b.Seq == tip.seq && b.ID == tip.id:
+		case n.replica.follows(&b):
+			if !n.apply(b) {
+				return
+			}
+			n.reader.heard, n.reader.next = n.now, n.now+n.cfg.Timing.Poll
+		case b.Seq <= tip.seq+1: // a failover lost what is known here
+			n.reload()
+			return
+		default:
+			n.reader.due = true
+			return
+		}
+	}
+}
+
+// apply makes a batch of the log part of the replica; false: they contradict each other.
+func (n *Node) apply(b entry.Batch) bool {
+	was := n.replica.tip.leader
+	if err := n.replica.advance(b, n.now, n.now+n.cfg.Timing.TTL); err != nil {
+		n.emit(Broken{b.Seq, err})
+		n.reload()
+		return false
+	}
+	if n.replica.tip.leader != was {
+		n.abroad.fail(&n.desk)
+	}
+	return true
+}
+
+// reloaded begins to follow with a new machine.
+func (n *Node) reloaded(e Reloaded) {
+	if n.replica != nil {
+		return
+	}
+	n.reader.busy, n.reader.heard = false, n.now
+	if e.Err != nil {
+		n.reader.next = n.now + n.cfg.Timing.Poll
+		return
+	}
+	n.replica = newReplica(e, &n.cfg, n.now)
+	n.reader.due = true
+}
+
+// mostWindows bounds of how many daemons asks are remembered: also of those that are gone, since what they sent may still be on its way.
+const mostWindows = 256
+
+// window is what came from a daemon lately.
+func (n *Node) window(from int64) *window {
+	w := n.windows[from]
+	if w == nil {
+		if len(n.windows) == mostWindows {
+			delete(n.windows, slices.Min(slices.Collect(maps.Keys(n.windows)))) // numbers of daemons grow
+		}
+		w = &window{}
+		n.windows[from] = w
+	}
+	return w
+}
+
+// received is a message of another daemon.
+func (n *Node) received(e Received) {
+	for i := range e.Message.Asks {
+		a := e.Message.Asks[i]
+		if !a.Left && !n.window(e.From).first(a.Call.Number) {
+			continue
+		}
+		if a.Call.Daemon = e.From; n.lead == nil || n.draining {
+			if !a.Left {
+				n.answer(a.Call, Answer{Status: Unavailable}) // not sent on: two daemons that take each other for the leader would do so for ever
+			}
+			continue
+		}
+		n.ask(&a)
+	}
+	for _, a := range e.Message.Answers {
+		n.abroad.answered(&n.desk, e.From, a)
+	}
+	if n.lead != nil || n.replica == nil {
+		return
+	}
+	n.follow(e.Message.Batches)
+	// One that comes late finds another leader, and does nothing: nobody claims while a leader may be fresh.
+	if e.Message.HandOn && n.replica != nil && n.replica.tip.leader == e.From && n.claim == nil && !n.draining {
+		n.claimLead()
+	}
+}

@@ -1,0 +1,152 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+)
+
+// leader is all that a daemon has only while it leads. When it is deposed this is dropped as a whole, and its replica with it: the machine is ahead of the log.
+type leader struct {
+	*desk
+	*replica
+	cfg   *Config
+	peers []int64
+
+	flight *flight // the append in flight; nil: none
+	next   flight  // what is decided meanwhile
+	force  bool    // append next though there may be nothing in it but a tick
+	held   []held  // answers that wait, by the batch on which they rest
+	line   line
+	looks  map[Call]*looked
+
+	confirmed time.Duration // when the newest append that was committed had begun
+	ticked    time.Duration // when a tick was last decided
+}
+
+// flight is a batch on its way to the log.
+type flight struct {
+	batch  entry.Batch
+	beside []Beside
+	pulls  []*pull // that were given leases in it
+	grants int
+	lost   int
+
+	began time.Duration // when it was first appended
+	again time.Duration // when it is appended again; 0: the log has not answered
+	pause time.Duration // before that
+	read  bool          // Read is asked which batch has its seq
+}
+
+// held is an answer that waits for its batch.
+type held struct {
+	answer Answer
+	call   Call
+	pull   *pull // whose answer it is, instead of call
+	seq    int64
+	sure   bool // its batch proves it; else it needs a leader that is fresh, see invariant 4
+	since  time.Duration
+}
+
+// lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
+func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), looks: map[Call]*looked{}, confirmed: began}
+	l.line.eased = r.machine.Eased()
+	l.leases.spare(d.now + cfg.Timing.Longest)
+	return l
+}
+
+// seq is that of the next batch.
+func (l *leader) seq() int64 {
+	if l.flight != nil {
+		return l.flight.batch.Seq + 1
+	}
+	return l.tip.seq + 1
+}
+
+// rests is the batch on which an answer of the machine rests.
+func (l *leader) rests() int64 {
+	if len(l.next.batch.Entries) > 0 {
+		return l.seq()
+	}
+	return l.seq() - 1
+}
+
+// fresh says whether no other daemon can lead, see invariant 4.
+func (l *leader) fresh() bool { return l.now-l.confirmed < l.cfg.Timing.Fresh }
+
+// add applies an entry, which becomes part of the next batch.
+func (l *leader) add(e entry.Entry) error {
+	l.note(e, l.seq(), l.now+l.cfg.Timing.TTL)
+	if err := l.machine.Apply(e); err != nil {
+		return err
+	}
+	l.next.batch.Entries = append(l.next.batch.Entries, e)
+	return nil
+}
+
+// hold answers a call once the batches up to seq are committed.
+func (l *leader) hold(call Call, a Answer, sure bool) {
+	a.Seq = l.rests()
+	l.held = append(l.held, held{answer: a, call: call, seq: a.Seq, sure: sure, since: l.now})
+}
+
+// holdPull answers a pull like that.
+func (l *leader) holdPull(p *pull, a Answer, sure bool) {
+	a.Seq = l.rests()
+	l.held = append(l.held, held{answer: a, pull: p, seq: a.Seq, sure: sure, since: l.now})
+}
+
+// release sends the answers whose time has come. Those that have waited for too long are Unavailable.
+func (l *leader) release() {
+	n := 0
+	for ; n < len(l.held); n++ {
+		h := l.held[n]
+		switch late := l.now-h.since >= l.cfg.Timing.Patience; {
+		case h.seq <= l.tip.seq && (h.sure || l.fresh()):
+			l.reply(h, h.answer)
+		case late:
+			l.reply(h, Answer{Status: Unavailable})
+		case h.seq <= l.tip.seq: // an append that begins now proves it
+			h.sure, h.seq, l.force = true, l.seq(), true
+			l.held = append(l.held, h)
+		default:
+			l.wakeBy(h.since + l.cfg.Timing.Patience)
+			l.held = l.held[n:]
+			return
+		}
+	}
+	l.held = l.held[n:]
+}
+
+// reply sends an answer.
+func (l *leader) reply(h held, a Answer) {
+	if h.pull == nil {
+		l.answer(h.call, a)
+		return
+	}
+	h.pull.unheard = h.pull.unheard || a.Status == Unavailable
+	for _, call := range h.pull.calls {
+		l.answer(call, a)
+	}
+	h.pull.calls = nil
+	if a.Status != Unavailable || len(h.pull.leases) == 0 { // leases in doubt are known by their request until their batch is
+		l.line.forget(h.pull)
+	}
+}
+
+// depose answers all that waits: nothing of it was done, or nobody knows.
+func (l *leader) depose() {
+	for _, h := range l.held {
+		l.reply(h, Answer{Status: Unavailable})
+	}
+	for len(l.line.waiting) > 0 {
+		if p := pop((*[]*pull)(&l.line.waiting)); p.class != nil {
+			l.line.take(p)
+			l.reply(held{pull: p}, Answer{Status: Unavailable})
+		}
+	}
+	for _, call := range sortedCalls(l.looks) {
+		l.answer(call, Answer{Status: Unavailable})
+	}
+}

@@ -1,0 +1,188 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+)
+
+// World is what a Loop needs of the rest of the daemon. Its methods may be slow, and are called from goroutines of their own.
+type World interface {
+	// Append appends b to the log and writes beside in its transaction. Errors are those of ledger.Log.
+	Append(ctx context.Context, b entry.Batch, beside []Beside) (at time.Time, err error)
+	// Read returns batches after seq, at most Bounds.Read, with the sites of Adopted entries looked up.
+	Read(ctx context.Context, seq int64) ([]entry.Batch, error)
+	// Reload makes a machine of the tables.
+	Reload(ctx context.Context) Reloaded
+	// Look asks the tables how attempts ended.
+	Look(ctx context.Context, keys []Key) ([]Recorded, error)
+	// Send carries a message to a daemon in the order of the calls, or loses it. It does not wait.
+	Send(to int64, m Message)
+	// Broken reports that log and machine contradict each other.
+	Broken(seq int64, err error)
+}
+
+// ErrStopped says that the Loop has ended: ask another daemon.
+var ErrStopped = errors.New("the daemon stops")
+
+// Loop runs a Node: one goroutine makes all steps, and takes all events that have gathered since the last one into each.
+type Loop struct {
+	node  *Node
+	world World
+	rouse chan struct{} // one place: there are events
+	done  chan struct{}
+
+	mu     sync.Mutex
+	events []Event
+	calls  map[uint64]chan Answer
+	number uint64
+	closed bool
+}
+
+// NewLoop makes a Loop, which begins with Run.
+func NewLoop(cfg Config, world World) *Loop {
+	return &Loop{node: New(cfg), world: world, rouse: make(chan struct{}, 1), done: make(chan struct{}), calls: map[uint64]chan Answer{}}
+}
+
+// Tell gives the Node an event that no caller waits for: Received, Peers, Folded or Drain.
+func (l *Loop) Tell(e Event) {
+	l.mu.Lock()
+	if !l.closed {
+		l.events = append(l.events, e)
+	}
+	l.mu.Unlock()
+	select {
+	case l.rouse <- struct{}{}:
+	default:
+	}
+}
+
+// Ask waits for the answer to an ask. When ctx ends first, the caller of a pull counts as gone: what it was granted is returned, unless it had
+// a request id.
+func (l *Loop) Ask(ctx context.Context, a Ask) (Answer, error) {
+	answer := make(chan Answer, 1)
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return Answer{}, ErrStopped
+	}
+	l.number++
+	a.Call = Call{Number: l.number}
+	l.calls[a.Call.Number] = answer
+	l.mu.Unlock()
+	l.Tell(a)
+	select {
+	case out := <-answer:
+		return out, nil
+	case <-l.done:
+		return Answer{}, ErrStopped
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	delete(l.calls, a.Call.Number)
+	l.mu.Unlock()
+	if a.Pull != nil {
+		select {
+		case out := <-answer: // it came at the same moment: nobody reads it
+			l.giveBack(out)
+		default:
+			l.Tell(Ask{Call: a.Call, Left: true})
+		}
+	}
+	return Answer{}, ctx.Err()
+}
+
+// giveBack returns leases that nobody was told of.
+func (l *Loop) giveBack(a Answer) {
+	var ends []End
+	for _, lease := range a.Leases {
+		if lease.Request == (entry.ID{}) {
+			ends = append(ends, End{Key: keyOf(lease), Outcome: entry.Returned})
+		}
+	}
+	if len(ends) > 0 {
+		l.Tell(Ask{Finish: ends}) // call 0: nobody waits for the answer
+	}
+}
+
+// Run makes steps until ctx ends.
+func (l *Loop) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	defer func() {
+		l.mu.Lock()
+		l.closed = true
+		l.mu.Unlock()
+		close(l.done)
+		all.Wait()
+	}()
+	clock, timer := newClock(), time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.rouse:
+		case <-timer.C:
+		}
+		l.mu.Lock()
+		events := l.events
+		l.events = nil
+		l.mu.Unlock()
+		for _, e := range l.node.Step(clock.read(), events...) { // read after the last event, see Node.Step
+			if w, ok := e.(Wake); ok {
+				timer.Reset(max(0, w.At-clock.read()))
+				continue
+			}
+			l.effect(ctx, &all, e)
+		}
+	}
+}
+
+// effect does what the Node wants done; what may take time is done elsewhere and comes back as an event.
+func (l *Loop) effect(ctx context.Context, all *sync.WaitGroup, e Effect) {
+	slow := func(do func() Event) {
+		all.Go(func() { l.Tell(do()) })
+	}
+	switch e := e.(type) {
+	case Append:
+		slow(func() Event {
+			at, err := l.world.Append(ctx, e.Batch, e.Beside)
+			return Appended{e.Batch.ID, at, err}
+		})
+	case Read:
+		slow(func() Event {
+			batches, err := l.world.Read(ctx, e.After)
+			return Fetched{e.After, batches, err}
+		})
+	case Reload:
+		slow(func() Event { return l.world.Reload(ctx) })
+	case Look:
+		slow(func() Event {
+			ended, err := l.world.Look(ctx, e.Keys)
+			return Looked{e.Call, ended, err}
+		})
+	case Send:
+		l.world.Send(e.To, e.Message)
+	case Broken:
+		l.world.Broken(e.Seq, e.Err)
+	case Reply:
+		l.reply(e.Answer)
+	}
+}
+
+// reply hands an answer to its caller, or gives back what a caller got that is gone.
+func (l *Loop) reply(a Answer) {
+	l.mu.Lock()
+	answer := l.calls[a.Call.Number]
+	delete(l.calls, a.Call.Number)
+	if answer != nil {
+		answer <- a // it has a place
+	}
+	l.mu.Unlock()
+	if answer == nil {
+		l.giveBack(a)
+	}
+}

@@ -1,0 +1,242 @@
+package lease
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+)
+
+// Node is one daemon's part in the log: it leads or follows. It belongs to one goroutine.
+type Node struct {
+	desk
+	cfg      Config
+	replica  *replica // nil: a machine is asked for
+	lead     *leader  // nil: it follows
+	claim    *claim   // the Leader entry that it tries to append; nil: none
+	reader   reader
+	abroad   abroad
+	windows  map[int64]*window // of asks, by daemon
+	peers    []int64
+	draining bool
+	stepped  time.Duration // when the step before was
+	begun    bool
+}
+
+// reader is how far a follower is with the log.
+type reader struct {
+	busy  bool          // a Read or a Reload is under way
+	due   bool          // there is something to read
+	next  time.Duration // it reads then at the latest
+	heard time.Duration // when it last learned of a new batch, or had to begin anew to listen
+}
+
+// claim is a Leader entry on its way to the log.
+type claim struct {
+	batch entry.Batch
+	began time.Duration
+	again time.Duration // 0: the log has not answered
+	pause time.Duration // before that
+}
+
+// New makes a Node that first asks for a machine.
+func New(cfg Config) *Node {
+	n := &Node{cfg: cfg.orDefault(), abroad: newAbroad(), windows: map[int64]*window{}}
+	n.post = map[int64]*Message{}
+	return n
+}
+
+// Step tells the Node what happened and returns what it wants done, in order. Now is the monotonic clock, read after the last
+// of the events: what came later may not be answered by it.
+func (n *Node) Step(now time.Duration, events ...Event) []Effect {
+	now = max(now, n.stepped)
+	n.begin(now)
+	switch {
+	case !n.begun:
+		n.begun = true
+		n.reload()
+	case now-n.stepped >= n.cfg.Timing.Stopped:
+		n.away()
+	}
+	n.stepped = now
+	for _, e := range events {
+		n.take(e)
+	}
+	n.pass()
+	return n.end()
+}
+
+// away notes that the daemon did not run for a time: what it did not hear says nothing about others.
+func (n *Node) away() {
+	n.reader.heard, n.reader.due = n.now, true
+	if n.lead != nil {
+		n.lead.leases.spare(n.now + n.cfg.Timing.Grace)
+	}
+}
+
+// take is one event.
+func (n *Node) take(e Event) {
+	switch e := e.(type) {
+	case Ask:
+		n.ask(&e)
+	case Appended:
+		n.appended(e)
+	case Fetched:
+		n.fetched(e)
+	case Reloaded:
+		n.reloaded(e)
+	case Looked:
+		if n.lead != nil {
+			n.lead.lookedUp(e)
+		}
+	case Folded:
+		if n.replica != nil {
+			n.replica.recent.folded(e.Seq)
+		}
+	case Received:
+		n.received(e)
+	case Peers:
+		n.abroad.lost(&n.desk, func(to int64) bool { return slices.Contains(n.peers, to) && !slices.Contains(e.Daemons, to) })
+		n.peers = e.Daemons
+		if n.lead != nil {
+			n.lead.peers = n.peers
+		}
+	case Drain:
+		n.draining = true
+	}
+}
+
+// ask answers a caller, or has the leader answer.
+func (n *Node) ask(a *Ask) {
+	if n.lead == nil || n.draining {
+		n.forward(a)
+		return
+	}
+	switch l := n.lead; {
+	case a.Left:
+		l.left(a.Call)
+	case a.Pull != nil:
+		l.pull(a)
+	case a.Renew != nil:
+		l.renew(a)
+	case a.Finish != nil:
+		l.finish(a)
+	default:
+		l.commit(a)
+	}
+}
+
+// pass is what comes with time, after the events of the step.
+func (n *Node) pass() {
+	if n.lead != nil {
+		n.lead.pass()
+		n.handOn()
+	}
+	if n.lead == nil {
+		n.listen()
+	}
+	n.abroad.expire(&n.desk)
+}
+
+// pass decides, appends and answers.
+func (l *leader) pass() {
+	l.tick()
+	l.expire()
+	l.decide()
+	l.expireWaits() // from here on nothing joins the next batch
+	l.release()
+	l.depart()
+}
+
+// handOn stops to lead once nothing is in flight, and has another daemon claim.
+func (n *Node) handOn() {
+	if !n.draining || n.lead.flight != nil || len(n.lead.next.batch.Entries) > 0 {
+		return
+	}
+	n.lead.depose()
+	n.lead = nil
+	if len(n.peers) > 0 {
+		n.letter(n.peers[0]).HandOn = true
+	}
+	n.reader.heard, n.reader.next = n.now, n.now
+}
+
+// appended is the log's answer to this daemon's batch, or to its claim.
+func (n *Node) appended(e Appended) {
+	if n.lead != nil {
+		if !n.lead.appended(e) {
+			n.depose()
+		}
+		return
+	}
+	c := n.claim
+	if c == nil || c.batch.ID != e.ID {
+		return
+	}
+	switch {
+	case e.Err == nil && n.replica != nil && n.replica.follows(&c.batch):
+		c.batch.At = e.At
+		n.claim = nil
+		if n.apply(c.batch) {
+			n.lead = lead(&n.desk, n.replica, &n.cfg, c.began)
+			n.lead.peers = n.peers
+			n.abroad.fail(&n.desk)
+			n.push(c.batch)
+		}
+	case e.Err == nil:
+		n.claim = nil // what it has read meanwhile is newer
+	case errors.Is(e.Err, ledger.ErrTaken):
+		n.claim, n.reader.due = nil, true
+		n.reader.heard = n.now // somebody else is there
+	case errors.Is(e.Err, ledger.ErrGap):
+		n.claim = nil
+		n.reload()
+	default:
+		c.again = n.now + c.pause
+		c.pause = min(2*c.pause, 8*n.cfg.Timing.Retry)
+	}
+}
+
+// push tells the other daemons of a batch.
+func (n *Node) push(b entry.Batch) {
+	for _, to := range n.peers {
+		m := n.letter(to)
+		m.Batches = append(m.Batches, b)
+	}
+}
+
+// depose drops all that was decided and is not in the log, and whatever rests on it.
+func (n *Node) depose() {
+	n.lead.depose()
+	n.lead = nil
+	n.reload()
+}
+
+// reload asks for a machine made of the tables.
+func (n *Node) reload() {
+	n.replica, n.claim = nil, nil
+	n.reader = reader{busy: true, heard: n.now}
+	n.emit(Reload{})
+}
+
+// Leads says whether this daemon leads, as far as it knows.
+func (n *Node) Leads() bool { return n.lead != nil }
+
+// Leader is the daemon that the newest Leader entry names; 0: none is known.
+func (n *Node) Leader() int64 {
+	if n.replica == nil {
+		return 0
+	}
+	return n.replica.tip.leader
+}
+
+// Machine is what this daemon knows, for those who only read. Settled says that it is the log up to where it stands, and not ahead of it.
+// It is nil while the daemon reloads.
+func (n *Node) Machine() (m Machine, settled bool) {
+	if n.replica == nil {
+		return nil, false
+	}
+	return n.replica.machine, n.lead == nil || n.lead.flight == nil && len(n.lead.next.batch.Entries) == 0
+}

@@ -1,0 +1,137 @@
+package lease
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// renew keeps leases alive. Kept and lost are both answers that a newer leader could contradict.
+func (l *leader) renew(a *Ask) {
+	out := make([]Renewed, len(a.Renew))
+	for i, r := range a.Renew {
+		lease, ok := l.live(r.Key)
+		if !ok {
+			continue
+		}
+		l.leases.prolong(r.Key.Job, l.now+cmp.Or(r.TTL, l.cfg.Timing.TTL))
+		out[i] = Renewed{Kept: true, Order: lease.Order}
+		if r.Started && !lease.Started {
+			l.must(l.add(entry.Started{Job: r.Key.Job, Attempt: r.Key.Attempt}))
+		}
+	}
+	l.hold(a.Call, Answer{Renewed: out}, false)
+}
+
+// looked is an ask about ends that this daemon does not remember.
+type looked struct {
+	ask  *Ask
+	out  []Recorded
+	open []int // of them, those that the tables are asked about
+}
+
+// finish ends leases. An end that was said before is answered as it was then; of two different words on one attempt the first counts.
+func (l *leader) finish(a *Ask) {
+	w := &looked{ask: a, out: make([]Recorded, len(a.Finish))}
+	var keys []Key
+	sure := true
+	for i, e := range a.Finish {
+		if lease, ok := l.live(e.Key); ok {
+			w.out[i] = l.endLease(lease, e)
+			continue
+		}
+		sure = false
+		if end, ok := l.recent.ends[e.Key]; ok {
+			w.out[i] = Recorded{end.outcome == e.Outcome, end.outcome, end.next}
+			continue
+		}
+		w.open, keys = append(w.open, i), append(keys, e.Key)
+	}
+	if len(keys) == 0 {
+		l.hold(a.Call, Answer{Verdicts: w.out}, sure)
+		return
+	}
+	l.looks[a.Call] = w
+	l.emit(Look{a.Call, keys})
+}
+
+// endLease ends a lease with the next batch.
+func (l *leader) endLease(lease machine.Lease, e End) Recorded {
+	ended := entry.Ended{Job: lease.Job, Attempt: lease.Attempt, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: e.MemoryMB}
+	ended.Next = l.cfg.Next(lease, ended)
+	if err := l.add(ended); err != nil {
+		return Recorded{}
+	}
+	if e.Beside != nil {
+		l.next.beside = append(l.next.beside, Beside{e.Key, e.Beside})
+	}
+	return Recorded{true, ended.Outcome, ended.Next}
+}
+
+// lookedUp completes an answer with what the tables say. They are asked only about what this daemon does not remember, and they have all that it has forgotten.
+func (l *leader) lookedUp(e Looked) {
+	w := l.looks[e.Call]
+	if w == nil {
+		return
+	}
+	delete(l.looks, e.Call)
+	if e.Err != nil || len(e.Ended) != len(w.open) {
+		l.answer(e.Call, Answer{Status: Unavailable})
+		return
+	}
+	for n, i := range w.open {
+		found := e.Ended[n]
+		w.out[i] = Recorded{found.Is && found.Outcome == w.ask.Finish[i].Outcome, found.Outcome, found.Next}
+	}
+	l.hold(e.Call, Answer{Verdicts: w.out}, false)
+}
+
+// commit takes entries of others into the next batch.
+func (l *leader) commit(a *Ask) {
+	if !a.Until.IsZero() && l.machine.Now().After(a.Until) {
+		l.answer(a.Call, Answer{Status: TooLate})
+		return
+	}
+	if err := l.cfg.Check(a.Commit); err != nil {
+		l.answer(a.Call, Answer{Status: Refused, Err: err})
+		return
+	}
+	before := len(l.next.batch.Entries)
+	for _, e := range a.Commit {
+		if r, ok := e.(entry.Revoked); ok {
+			if lease, ok := l.machine.Lease(r.Job); !ok || lease.Attempt != r.Attempt {
+				continue // it ended meanwhile
+			}
+		}
+		if err := l.add(e); err != nil {
+			l.hold(a.Call, Answer{Status: Refused, Err: err}, false)
+			return
+		}
+	}
+	l.hold(a.Call, Answer{}, len(l.next.batch.Entries) > before)
+}
+
+// expire ends leases whose pilots are silent. It does so only while this daemon can hear them: see invariant 6.
+func (l *leader) expire() {
+	if !l.fresh() {
+		return
+	}
+	if room := l.cfg.Bounds.Expiries - l.next.lost; room > 0 {
+		for _, job := range l.leases.over(l.now, 0, room) {
+			if lease, ok := l.machine.Lease(job); ok {
+				l.next.lost++
+				l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Lost})
+			}
+		}
+	}
+	l.wakeBy(l.leases.wake())
+}
+
+func sortedCalls[V any](of map[Call]V) []Call {
+	return slices.SortedFunc(maps.Keys(of), func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Daemon, b.Daemon), cmp.Compare(a.Number, b.Number))
+	})
+}

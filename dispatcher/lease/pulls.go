@@ -1,0 +1,144 @@
+package lease
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// pull lets a pull into the line, or finds the answer that it has already.
+func (l *leader) pull(a *Ask) {
+	if l.line.calls[a.Call] != nil {
+		return // said twice on the way
+	}
+	id := a.Pull.Request
+	if p := l.line.asked[id]; id != (entry.ID{}) && p != nil && (p.class != nil || len(p.leases) > 0) {
+		l.join(p, a.Call)
+		return
+	}
+	if id != (entry.ID{}) {
+		if leases := l.machine.Answered(id); len(leases) > 0 {
+			l.hold(a.Call, Answer{Leases: leases}, false)
+			return
+		}
+		if _, over := l.recent.requests[id]; over {
+			l.hold(a.Call, Answer{Status: Over}, false)
+			return
+		}
+	}
+	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
+}
+
+// join lets a repeat share the answer of a pull that is on its way.
+func (l *leader) join(p *pull, call Call) {
+	l.line.calls[call] = p
+	told := p.class == nil && len(p.calls) == 0
+	p.calls, p.unheard = append(p.calls, call), false
+	if told { // Unavailable, but its batch may come to be yet
+		l.holdPull(p, Answer{Leases: p.leases}, false)
+	}
+}
+
+// left takes back a pull whose caller went away. What it was granted is returned, unless a repeat can ask for it.
+func (l *leader) left(call Call) {
+	p := l.line.calls[call]
+	if p == nil {
+		return
+	}
+	delete(l.line.calls, call)
+	if p.calls = slices.DeleteFunc(p.calls, func(c Call) bool { return c == call }); len(p.calls) > 0 {
+		return
+	}
+	p.unheard = true
+	if p.class != nil {
+		l.line.take(p)
+		l.line.forget(p)
+	}
+}
+
+// decide gives jobs to pulls in the order of their arrival until the batch is full or nothing more can be given.
+func (l *leader) decide() {
+	l.line.ease(l.machine.Eased())
+	l.line.retry(l.desk)
+	for p := l.line.first(); p != nil; p = l.line.first() {
+		if p.pull.At.IsZero() {
+			p.pull.Until = l.clock(l.now).Add(p.until - l.now)
+		}
+		p.pull.At = l.clock(l.now)
+		ask, room := p.pull, l.cfg.Bounds.Grants-l.next.grants
+		if ask.Most = min(max(1, ask.Most), l.cfg.Bounds.Grants); ask.Most > room {
+			return // the next batch begins with it
+		}
+		d := l.machine.Decide(ask)
+		l.gather(p, d)
+		if d.Verdict != machine.Given {
+			l.line.sleep(d.Verdict == machine.Unmade, l.now+l.cfg.Timing.Making)
+		}
+		l.line.ease(l.machine.Eased())
+	}
+}
+
+// gather takes a decision into the next batch.
+func (l *leader) gather(p *pull, d machine.Decision) {
+	for _, e := range d.Entries {
+		l.note(e, l.seq(), l.now+l.cfg.Timing.TTL)
+		if g, ok := e.(entry.Granted); ok {
+			l.next.grants++
+			if lease, ok := l.machine.Lease(g.Job); ok {
+				p.leases = append(p.leases, lease)
+			}
+		}
+	}
+	l.next.batch.Entries = append(l.next.batch.Entries, d.Entries...)
+	if d.Verdict == machine.Given {
+		l.line.take(p)
+		l.next.pulls = append(l.next.pulls, p)
+		l.holdPull(p, Answer{Leases: p.leases}, true)
+	}
+}
+
+// expireWaits answers pulls whose wait is over. "No job" is said by the state at the end of a batch that is just about to leave, or of the log:
+// while a batch is in flight, what gathers behind it may yet bring a job. A pull that was not tried since the machine may have something is tried
+// first, and so is one whose job is still to be made, until the machine says that it has waited for too long.
+func (l *leader) expireWaits() {
+	for len(l.line.waiting) > 0 {
+		p := l.line.waiting[0]
+		if p.class != nil && p.until > l.now {
+			l.wakeBy(p.until)
+			return
+		}
+		switch late := l.now-p.until >= l.cfg.Timing.Patience; {
+		case p.class == nil:
+			heap.Pop(&l.line.waiting)
+		case p.class.again > 0:
+			heap.Pop(&l.line.waiting)
+			p.until += l.cfg.Timing.Making
+			heap.Push(&l.line.waiting, p)
+		case !p.class.awake && l.flight == nil:
+			heap.Pop(&l.line.waiting)
+			l.line.take(p)
+			l.noJob(p)
+		case late:
+			heap.Pop(&l.line.waiting)
+			l.line.take(p)
+			l.reply(held{pull: p}, Answer{Status: Unavailable})
+		default: // those behind it wait for the same batch
+			l.wakeBy(p.until + l.cfg.Timing.Patience)
+			return
+		}
+	}
+}
+
+// noJob tells a pull that there is no job for it. Nothing is in flight.
+func (l *leader) noJob(p *pull) {
+	if len(l.next.batch.Entries) > 0 || !l.fresh() {
+		l.force = true // what leaves with this step proves it
+	}
+	h := held{answer: Answer{Status: NoJob, Seq: l.tip.seq}, pull: p, seq: l.tip.seq, sure: l.force, since: l.now}
+	if l.force {
+		h.seq, h.answer.Seq = l.seq(), l.seq()
+	}
+	l.held = append(l.held, h)
+}

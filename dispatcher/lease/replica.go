@@ -1,0 +1,87 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// tip is the newest batch that is known to be committed.
+type tip struct {
+	seq    int64
+	id     entry.ID
+	at     time.Time
+	known  time.Duration // when this daemon came to know of it
+	leader int64         // who wrote the last Leader entry
+}
+
+// replica is what a daemon makes of the log, whether it leads or not.
+type replica struct {
+	machine Machine
+	tip     tip
+	leases  *deadlines
+	recent  *recent
+}
+
+// newReplica begins with a machine made of the tables. Each lease has a whole TTL from now on.
+func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
+	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests)}
+	n.tip.seq, n.tip.id = r.Machine.Stand()
+	n.tip.at, n.tip.known, n.tip.leader = r.At, now, r.Leader
+	for _, id := range r.Over {
+		n.recent.request(id)
+	}
+	for l := range r.Machine.Leases() {
+		n.leases.hold(l.Job, now+cfg.Timing.TTL)
+	}
+	return n
+}
+
+// follows says whether the batch is the one after the tip.
+func (r *replica) follows(b *entry.Batch) bool { return b.Seq == r.tip.seq+1 && b.After == r.tip.id }
+
+// advance applies a batch of the log. Leases that it grants last until due.
+func (r *replica) advance(b entry.Batch, now, due time.Duration) error {
+	for _, e := range b.Entries {
+		r.note(e, b.Seq, due)
+		if err := r.machine.Apply(e); err != nil {
+			return err
+		}
+	}
+	r.committed(b, now)
+	return nil
+}
+
+// committed makes a batch the tip whose entries the machine has already.
+func (r *replica) committed(b entry.Batch, now time.Duration) {
+	r.tip.seq, r.tip.id, r.tip.at, r.tip.known = b.Seq, b.ID, b.At, now
+	for _, e := range b.Entries {
+		if _, ok := e.(entry.Leader); ok {
+			r.tip.leader = b.By
+		}
+	}
+	r.machine.Reach(b.Seq, b.ID)
+}
+
+// note keeps leases and ends up to date with an entry that the machine is about to apply, or has just decided. A lease that begins lasts until due.
+func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
+	switch e := e.(type) {
+	case entry.Granted:
+		r.leases.hold(e.Job, due)
+	case entry.Ended:
+		if l, ok := r.machine.Lease(e.Job); ok && l.Attempt == e.Attempt {
+			r.recent.ended(l, e, seq)
+			r.leases.drop(e.Job)
+		}
+	}
+}
+
+// live is the lease of a key, if it is the one that its job has.
+func (r *replica) live(k Key) (machine.Lease, bool) {
+	l, ok := r.machine.Lease(k.Job)
+	return l, ok && keyOf(l) == k
+}
+
+// clock is about what the log's clock shows now. Nothing that the log says follows from it.
+func (r *replica) clock(now time.Duration) time.Time { return r.tip.at.Add(now - r.tip.known) }

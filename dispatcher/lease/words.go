@@ -1,0 +1,211 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// Call names a question, so that its answer finds the way back.
+type Call struct {
+	Daemon int64  // that asked; 0: a caller of this daemon
+	Number uint64 // drawn by that daemon, or by the callers of this one
+}
+
+// Key is the fence of a lease.
+type Key struct {
+	Job     int64
+	Attempt int32
+	Nonce   int64
+}
+
+// Renewal is a pilot's word that it still runs an attempt.
+type Renewal struct {
+	Key     Key
+	Started bool          // it runs it by now
+	TTL     time.Duration // how long the lease lasts from now on; 0: Config.TTL
+}
+
+// End is a word on how an attempt ended.
+type End struct {
+	Key      Key
+	Outcome  entry.Outcome
+	ExitCode int32
+	CPUMilli int64
+	MemoryMB int64
+	Beside   []byte // outputs, tail and report, which the append writes in its transaction; nil: none
+}
+
+// Ask is a question of a caller: one of Pull, Renew, Finish, Commit and Left.
+type Ask struct {
+	Call   Call
+	Pull   *machine.Pull
+	Wait   time.Duration // for how long its caller waits for a job
+	Renew  []Renewal
+	Finish []End
+	Commit []entry.Entry
+	Until  time.Time // the Now of the machine until which Commit may be appended; zero: for ever
+	Left   bool      // the caller of the pull with this Call went away
+}
+
+// Status is how an ask came out.
+type Status byte
+
+// How an ask comes out.
+const (
+	Done        Status = iota // it is committed: Leases, Renewed or Verdicts tell
+	NoJob                     // the machine has no job for the pull
+	Over                      // the request was answered before, and its leases have ended
+	Unavailable               // not done, or not known to be done: ask again
+	TooLate                   // Until has passed, and nothing was appended
+	Refused                   // the machine does not take the entries
+)
+
+// Answer is the answer to an Ask.
+type Answer struct {
+	Call     Call
+	Status   Status
+	Leases   []machine.Lease // of a pull
+	Renewed  []Renewed       // one for each renewal
+	Verdicts []Recorded
+	Seq      int64 // of the batch on which it rests
+	Err      error // why it was refused
+}
+
+// Renewed is what became of a renewal.
+type Renewed struct {
+	Kept  bool
+	Order *machine.Order // to end the attempt; nil: it goes on
+}
+
+// Recorded is what became of an end.
+type Recorded struct {
+	Is      bool // the log has this outcome of the attempt; false: the lease was lost
+	Outcome entry.Outcome
+	Next    entry.Next // where Outcome is known
+}
+
+// Message is what one daemon tells another: all that gathered in a step.
+type Message struct {
+	Asks    []Ask
+	Answers []Answer
+	Batches []entry.Batch // that were committed, in order
+	HandOn  bool          // the sender leads no more, and the receiver should claim
+}
+
+func (m *Message) empty() bool {
+	return len(m.Asks) == 0 && len(m.Answers) == 0 && len(m.Batches) == 0 && !m.HandOn
+}
+
+// Event is what a Node is told: an Ask or one of the types below.
+type Event interface{ event() }
+
+// Appended is the answer to Append, which the log gives exactly once.
+type Appended struct {
+	ID  entry.ID
+	At  time.Time
+	Err error // as package ledger has it
+}
+
+// Fetched is the answer to Read. Sites of Adopted entries are looked up already.
+type Fetched struct {
+	After   int64
+	Batches []entry.Batch
+	Err     error
+}
+
+// Reloaded is the answer to Reload: a machine made of the tables, as of the batch where it stands.
+type Reloaded struct {
+	Machine Machine
+	At      time.Time  // of that batch
+	Leader  int64      // of the last Leader entry up to there; 0: none
+	Over    []entry.ID // requests whose leases ended lately, the newest last: repeats of them get no job
+	Err     error
+}
+
+// Looked is the answer to Look, one for each key.
+type Looked struct {
+	Call  Call
+	Ended []Recorded // Is says that the attempt with this nonce ended, whatever the outcome
+	Err   error
+}
+
+// Folded says that the tables have all batches up to Seq.
+type Folded struct{ Seq int64 }
+
+// Received is a message of another daemon.
+type Received struct {
+	From    int64
+	Message Message
+}
+
+// Peers are the other daemons that can be reached.
+type Peers struct{ Daemons []int64 }
+
+// Drain makes the daemon lead no more, and hand on at once if it leads.
+type Drain struct{}
+
+func (Ask) event()      {}
+func (Appended) event() {}
+func (Fetched) event()  {}
+func (Reloaded) event() {}
+func (Looked) event()   {}
+func (Folded) event()   {}
+func (Received) event() {}
+func (Peers) event()    {}
+func (Drain) event()    {}
+
+// Effect is what a Node wants done: one of the types below.
+type Effect interface{ effect() }
+
+// Append asks the log for the batch. Beside goes into the same transaction.
+type Append struct {
+	Batch  entry.Batch
+	Beside []Beside
+}
+
+// Beside is what is written with the end of an attempt.
+type Beside struct {
+	Key  Key
+	Text []byte
+}
+
+// Read asks for the batches after a seq.
+type Read struct{ After int64 }
+
+// Reload asks for a machine made of the tables.
+type Reload struct{}
+
+// Look asks the tables how these attempts ended.
+type Look struct {
+	Call Call
+	Keys []Key
+}
+
+// Reply gives a caller of this daemon its answer.
+type Reply struct{ Answer Answer }
+
+// Send carries a message to another daemon. It may get lost.
+type Send struct {
+	To      int64
+	Message Message
+}
+
+// Wake asks for a step at that time at the latest. It replaces the Wake before.
+type Wake struct{ At time.Duration }
+
+// Broken says that the log and the machine contradict each other: an operator must know.
+type Broken struct {
+	Seq int64
+	Err error
+}
+
+func (Append) effect() {}
+func (Read) effect()   {}
+func (Reload) effect() {}
+func (Look) effect()   {}
+func (Reply) effect()  {}
+func (Send) effect()   {}
+func (Wake) effect()   {}
+func (Broken) effect() {}

@@ -1,0 +1,237 @@
+package machine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Checkpoint is the part of the state that is in no table of jobs and leases: whoever has it, the site, the shapes, the ready ranges
+// and the leases of the same batch, has the whole state. It takes some hundred bytes a share and a user.
+type Checkpoint struct {
+	Seq      int64             `json:"seq"`
+	ID       entry.ID          `json:"id"`
+	Now      time.Time         `json:"now"`
+	Version  int64             `json:"version"` // of the site
+	PlansAt  time.Time         `json:"plans_at"`
+	Targets  []entry.Target    `json:"targets,omitempty"`
+	Polled   []shares.QueueID  `json:"polled,omitempty"`
+	Expected []entry.Expected  `json:"expected,omitempty"`
+	Shares   []Standing        `json:"shares,omitempty"` // in a pool, where there is something to say
+	Grants   map[string]uint64 `json:"grants,omitempty"` // by pool: how many there were under this site
+	Users    []Serving         `json:"users,omitempty"`
+	Servings uint64            `json:"servings,omitempty"`
+	Elders   Elders            `json:"elders"`
+	Waited   []Waited          `json:"waited,omitempty"` // for resources
+	Claims   bool              `json:"claims,omitempty"` // there are some, which no checkpoint has yet: Restore refuses it
+}
+
+// Standing is what a share has missed in a pool, in thousandths of a unit times seconds, and the number of its last grant.
+type Standing struct {
+	Pool  string         `json:"pool"`
+	Share shares.ShareID `json:"share"`
+	Lag   float64        `json:"lag,omitempty"`   // as it is shown
+	Past  float64        `json:"past,omitempty"`  // that fades with its half_life and shifts its target
+	Grant uint64         `json:"grant,omitempty"` // of a leaf
+}
+
+// Serving is when a user of a share was last given a job in a pool.
+type Serving struct {
+	Share shares.ShareID `json:"share"`
+	User  string         `json:"user"`
+	Pool  string         `json:"pool"`
+	Grant uint64         `json:"grant"`
+}
+
+// Elders says which jobs were made so long ago that they prefer no place any more.
+type Elders struct {
+	Newest int64       `json:"newest"`
+	UpTo   int64       `json:"up_to"`
+	IDs    []int64     `json:"ids,omitempty"` // of marks: each was there
+	Times  []time.Time `json:"times,omitempty"`
+}
+
+// Waited are the IDs that share a resource, those first that were granted some longest ago.
+type Waited struct {
+	Ref   string         `json:"ref"`
+	Queue shares.QueueID `json:"queue,omitempty"`
+	IDs   []string       `json:"ids"`
+}
+
+// Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
+func (m *Machine) Checkpoint() Checkpoint {
+	t := m.site
+	c := Checkpoint{Seq: m.seq, ID: m.id, Now: m.now, Version: t.file.Number, PlansAt: t.at, Targets: t.targets, Servings: m.served.n,
+		Grants: map[string]uint64{}, Elders: Elders{Newest: m.elders.newest, UpTo: m.elders.upTo}}
+	for q := range m.polled {
+		c.Polled = append(c.Polled, q)
+	}
+	slices.Sort(c.Polled)
+	for b := range m.ready.Buffers() {
+		if n := m.buffers[b.Key()].expected; n > 0 {
+			c.Expected = append(c.Expected, entry.Expected{Share: b.Key().Share, Shape: b.Key().Shape, Jobs: n})
+		}
+	}
+	for _, p := range t.pools {
+		c.Grants[p.name] = p.grants
+		for i, n := range p.book.Tree().Nodes {
+			if s := (Standing{p.name, n.ID, p.lag[i], p.book.Lag(i), p.last[i]}); i > 0 && s != (Standing{Pool: p.name, Share: n.ID}) {
+				c.Shares = append(c.Shares, s)
+			}
+		}
+	}
+	for _, mark := range m.elders.marks {
+		c.Elders.IDs, c.Elders.Times = append(c.Elders.IDs, mark.id), append(c.Elders.Times, mark.at)
+	}
+	c.Users, c.Waited, c.Claims = m.served.kept(), m.supplies.waited(), m.claims.Any()
+	return c
+}
+
+// kept are the last grants to users, of the shares that give turns.
+func (sv *servings) kept() (list []Serving) {
+	for key, n := range sv.known() {
+		list = append(list, Serving{key.share, key.user, key.pool, n})
+	}
+	slices.SortFunc(list, func(a, b Serving) int {
+		return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.User, b.User), cmp.Compare(a.Pool, b.Pool))
+	})
+	return list
+}
+
+func (sp *supplies) waited() (list []Waited) {
+	for _, key := range sp.keys() {
+		book := sp.by[key].book
+		w := Waited{Ref: key.ref, Queue: key.queue}
+		for _, a := range book.Allowances() {
+			if book.Last(a.ID) > 0 {
+				w.IDs = append(w.IDs, a.ID)
+			}
+		}
+		if len(w.IDs) == 0 {
+			continue
+		}
+		slices.SortStableFunc(w.IDs, func(a, b string) int { return cmp.Compare(book.Last(a), book.Last(b)) })
+		list = append(list, w)
+	}
+	return list
+}
+
+// Tables are what a checkpoint goes with, as of its batch.
+type Tables struct {
+	Site   shares.Version
+	Shapes iter.Seq[entry.Shaped]
+	Ready  iter.Seq[entry.Enqueued]
+	Leases iter.Seq[Lease]
+}
+
+// Restore makes the machine of a checkpoint. An error says what of the tables does not go together.
+func Restore(cfg Config, c Checkpoint, tables Tables) (*Machine, error) {
+	if c.Claims {
+		return nil, errors.New("restore: the checkpoint lacks claims that there are: read the log from its beginning")
+	}
+	m := New(cfg)
+	m.now = c.Now
+	for e := range tables.Shapes {
+		if err := m.know(e); err != nil {
+			return nil, fmt.Errorf("restore: %w", err)
+		}
+	}
+	if tables.Site.Number != c.Version {
+		return nil, fmt.Errorf("restore: version %d of the site, the checkpoint has %d", tables.Site.Number, c.Version)
+	}
+	m.served.before = map[servedKey]uint64{}
+	for _, u := range c.Users {
+		m.served.before[servedKey{u.Share, u.User, u.Pool}] = u.Grant
+	}
+	m.served.n = c.Servings
+	for _, q := range c.Polled {
+		m.polled[q] = true
+	}
+	m.now = c.PlansAt // the moment of the plans in force
+	m.build(tables.Site, c.Targets)
+	m.now = c.Now
+	if err := m.fill(tables, c.Expected); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	m.remind(c)
+	m.Reach(c.Seq, c.ID)
+	return m, nil
+}
+
+// fill puts in what is ready, expected and held.
+func (m *Machine) fill(tables Tables, expected []entry.Expected) error {
+	for e := range tables.Ready {
+		b, err := m.buffer(ready.Key{Share: e.Share, Shape: e.Shape})
+		if err != nil {
+			return err
+		}
+		if err := m.ready.Put(b.Key(), e.User, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}); err != nil {
+			return err
+		}
+		m.changed(b, false)
+	}
+	for l := range tables.Leases {
+		b, err := m.buffer(ready.Key{Share: l.Share, Shape: l.Shape})
+		if err != nil {
+			return err
+		}
+		if m.leases.by[l.Job] != nil {
+			return fmt.Errorf("job %d has two leases", l.Job)
+		}
+		m.leases.add(l.Granted, l.User)
+		m.leases.by[l.Job].started = l.Started
+		if l.Order != nil {
+			m.leases.orders[l.Job] = *l.Order
+		}
+		m.hold(b.Key(), l.Queue, 1, l.Units)
+	}
+	for _, e := range expected {
+		if err := m.expect(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remind sets what shares have missed and who was given something last.
+func (m *Machine) remind(c Checkpoint) {
+	lags := map[lagKey]lag{}
+	turns := map[string][]Standing{}
+	for _, s := range c.Shares {
+		lags[lagKey{s.Pool, s.Share}] = lag{s.Lag, s.Past}
+		if s.Grant > 0 {
+			turns[s.Pool] = append(turns[s.Pool], s)
+		}
+	}
+	m.site.recallLags(lags)
+	for _, p := range m.site.pools {
+		order := turns[p.name]
+		slices.SortFunc(order, func(a, b Standing) int { return cmp.Compare(a.Grant, b.Grant) })
+		for _, s := range order {
+			if leaf, ok := m.site.leaf(s.Share); ok {
+				p.book.Granted(leaf)
+				p.last[leaf] = s.Grant
+			}
+		}
+		p.grants = c.Grants[p.name]
+	}
+	m.elders = elders{newest: c.Elders.Newest, upTo: c.Elders.UpTo}
+	for i, id := range c.Elders.IDs {
+		m.elders.marks = append(m.elders.marks, idMark{id, c.Elders.Times[i]})
+	}
+	for _, w := range c.Waited {
+		if of, ok := m.site.version.Resource(w.Ref); ok {
+			sup := m.supplies.supply(supplyKey{w.Ref, w.Queue}, &of)
+			for _, id := range w.IDs {
+				sup.book.Granted(id)
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// mostUntilFound bounds how many histories may pass before a broken variant is found. The short form of TestHistories plays as many.
+const mostUntilFound = 400
+
+// Each broken rule is found. A check that finds none of them is no check.
+func TestBrokenVariantsAreFound(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			w := sound()
+			v.bend(&w)
+			for seed := range uint64(mostUntilFound) {
+				if r := play(Draw(seed), w); len(r.Wrong) > 0 && strings.Contains(r.Wrong[0], wanted[v.name]) {
+					t.Logf("found after %d histories: %s", seed+1, first(r.Wrong[0]))
+					return
+				}
+			}
+			t.Errorf("not found in %d histories", mostUntilFound)
+		})
+	}
+}
+
+// Ten variants and more are bugs that there were.
+func TestVariantsAreOfTheChangelog(t *testing.T) {
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bugs := map[string]bool{}
+	for _, v := range variants {
+		if bugs[v.bug] = v.bug != ""; !strings.Contains(string(text), v.bug) {
+			t.Errorf("%s: CHANGELOG.md has no %q", v.name, v.bug)
+		}
+	}
+	if n := len(bugs); n < 11 { // one of them is none
+		t.Errorf("%d variants are of the changelog, want ten", n-1)
+	}
+}
+
+// A failure is shrunk to one that is no longer, and what is printed plays it again.
+func TestShrink(t *testing.T) {
+	t.Parallel()
+	w := sound()
+	variants[0].bend(&w)
+	fails := func(p Plan) bool { return len(play(p, w).Wrong) > 0 }
+	seed := uint64(0)
+	for !fails(Draw(seed)) {
+		seed++
+	}
+	whole := Draw(seed)
+	shrunk, keep := Shrink(whole, 200, fails)
+	again := Draw(seed)
+	if err := again.Keep(keep); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := Run(shrunk, w, nil), Run(again, w, nil); a.Trace != b.Trace || len(b.Wrong) == 0 {
+		t.Errorf("-keep '%s' plays another history: %x, %x", keep, a.Trace, b.Trace)
+	}
+	if a, b := Run(shrunk, w, nil).Steps, Run(whole, w, nil).Steps; a > b {
+		t.Errorf("shrunk from %d to %d steps", b, a)
+	}
+	for _, wrong := range []string{"faults=99", "daemons=2", "span=x"} {
+		if err := again.Keep(wrong); err == nil {
+			t.Errorf("-keep '%s' is taken", wrong)
+		}
+	}
+}
+
+func first(text string) string {
+	if len(text) > 150 {
+		text = text[:150]
+	}
+	return text
+}

@@ -1,0 +1,23 @@
+// Package sim runs daemons, pilots, generators, network and log under one seed and one thread, and checks what is promised.
+//
+//	Draw(seed) ──▶ Plan ──▶ Run(plan, wiring) ──▶ Result: what was violated, the history, figures
+//
+// A Plan has all that is drawn beforehand: how many daemons, what pilots and generators do, which faults come when. Run adds the delays of
+// messages, drawn by streams of the same seed. So a seed is a history, and a plan with fewer faults is a shorter one of the same kind: Shrink
+// takes away what a violation does not need.
+//
+// The cores under test are lease.Node and the machine, as production runs them. The log is ledger.Memory. Everything else here is
+// adversary: daemons crash at any step, pause (also between a step and its effects) and come back, their clocks run at different rates and
+// leap; messages are late, lost, doubled and reordered; appends fail, are lost before or after the log has them, or arrive late; a failover
+// loses the newest batches; folds fall behind.
+//
+// # What is checked
+//
+// With each batch, by a model of its own (truth): a job has at most one lease; it is granted only while it is ready and never after its end; attempts end
+// once; limits hold in each prefix; withdrawn jobs are not granted; ranges are announced once; no lease is lost before its TTL since the last
+// renewal that was answered, or since a change of leader.
+//
+// At the end: what pilots were told is in the log; no pull was told that there is no job while there was one all the time; a request has one set of
+// leases; all daemons have the state that the log has, byte for byte; once the faults are over, every job ends. Tests also hold the history of each
+// job against porcupine.
+package sim

@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+)
+
+// Seen counts what happened, so that tests can see that a simulation is worth something.
+type Seen struct {
+	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost int
+	Register                                                             int // operations for porcupine
+	History                                                              []Op
+}
+
+// Op is an operation on the lease of a job, as pilots and the log saw it.
+type Op struct {
+	Job              int64
+	Client           string
+	Called, Returned int64  // nanoseconds
+	Verb             string // grant, renew, end
+	Attempt          int32
+	Outcome          byte // of an end
+	Is               bool // granted, kept, recorded
+}
+
+// settle writes the history of leases for whoever judges it by itself. After a failover there is none: what was lost was once true.
+func (t *truth) settle(seen *Seen) {
+	if t.tables.lost > 0 {
+		return
+	}
+	heard := map[any]bool{}
+	add := func(h happening, verb string) {
+		seen.History = append(seen.History, Op{h.key.Job, h.pilot, int64(h.called), int64(h.at), verb, h.key.Attempt, byte(h.outcome), h.is})
+	}
+	for _, h := range t.history {
+		switch h.what {
+		case wasGranted:
+			heard[h.key] = true
+			add(h, "grant")
+		case wasRenewed:
+			add(h, "renew")
+		case wasEnded:
+			add(h, "end")
+		}
+	}
+	for _, b := range t.batches {
+		for _, e := range b.Entries {
+			g, ok := e.(entry.Granted)
+			if !ok {
+				continue
+			}
+			k := lease.Key{Job: g.Job, Attempt: g.Attempt, Nonce: g.Nonce}
+			l := t.leases[k]
+			if !heard[k] { // nobody was told: it was granted when the log says so
+				add(happening{told{g.Pilot, l.began, l.began}, k, wasGranted, 0, true}, "grant")
+			}
+			if l.ended == nil {
+				continue
+			}
+			h := happening{told{"log", l.endAt, l.endAt}, k, wasEnded, l.ended.Outcome, true}
+			if said, ok := t.attempted[k]; ok && l.ended.Outcome != entry.Lost {
+				h.called = min(said, h.called)
+			}
+			add(h, "end")
+		}
+	}
+	seen.Register = len(seen.History)
+}

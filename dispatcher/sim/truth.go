@@ -1,0 +1,388 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// truth is what the log says, by a model that knows nothing of the machine but its entries. It judges each batch as it is committed.
+type truth struct {
+	*world
+	machine lease.Machine // the log replayed, to compare states
+	batches []entry.Batch
+	ranges  []entry.Enqueued
+	jobs    map[int64]*jobTruth
+	leases  map[lease.Key]*leaseTruth
+	held    [2]int
+	ready   int
+	time    time.Time // of the last tick
+	leader  time.Duration
+	supply  []supply
+	decided map[lease.Key]time.Duration // when a daemon decided that a lease is lost
+	leapt   bool
+	outage  outage
+
+	sum sum
+
+	ended     map[lease.Key]entry.Outcome // also what a failover lost
+	granted   map[lease.Key]bool          // also what a failover lost
+	pilots    map[string]int              // batches that granted to a pull
+	history   []happening
+	attempted map[lease.Key]time.Duration // when a pilot first said how it ended
+}
+
+// jobTruth is a job.
+type jobTruth struct {
+	ready   bool
+	over    bool
+	attempt int32 // the next one
+	lease   *leaseTruth
+}
+
+// leaseTruth is a lease, live or not.
+type leaseTruth struct {
+	entry.Granted
+	began  time.Duration
+	heard  time.Duration // when a renewal was said that was answered
+	ended  *entry.Ended
+	endSeq int64
+	endAt  time.Duration
+}
+
+// sum is the digest of the state at a batch.
+type sum struct {
+	batch  entry.ID
+	digest [32]byte
+}
+
+// outage is the last time in which a leader could append nothing for long.
+type outage struct {
+	by         int64
+	last       time.Duration // its newest batch
+	begin, end time.Duration
+}
+
+// heardOf notes a batch of a leader. A tick comes each second.
+func (o *outage) heardOf(by int64, now time.Duration) {
+	if by == o.by && now-o.last > stopped+1500*time.Millisecond {
+		o.begin, o.end = o.last, now
+	}
+	o.by, o.last = by, now
+}
+
+// supply is for which queues there is a job from a time on.
+type supply struct {
+	at  time.Duration
+	has [2]bool
+}
+
+// told is what a pilot was told, and when.
+type told struct {
+	pilot      string
+	called, at time.Duration
+}
+
+// happening is something that a pilot learned, or that the log says, of a job.
+type happening struct {
+	told
+	key     lease.Key
+	what    what
+	outcome entry.Outcome
+	is      bool
+}
+
+type what byte
+
+const (
+	wasGranted what = iota
+	wasRenewed
+	wasEnded
+)
+
+func newTruth(w *world) *truth {
+	t := &truth{world: w, decided: map[lease.Key]time.Duration{}, ended: map[lease.Key]entry.Outcome{}, granted: map[lease.Key]bool{},
+		pilots: map[string]int{}, attempted: map[lease.Key]time.Duration{}}
+	t.forget()
+	return t
+}
+
+// forget begins with an empty log.
+func (t *truth) forget() {
+	t.machine, t.batches, t.ranges = t.tables.new(), nil, nil
+	t.jobs, t.leases = map[int64]*jobTruth{}, map[lease.Key]*leaseTruth{}
+	t.held, t.ready, t.time = [2]int{}, 0, time.Time{}
+}
+
+// digest is that of the log's state. It is asked for by several daemons.
+func (t *truth) digest() [32]byte {
+	if id := t.id(); t.sum.batch != id {
+		t.sum = sum{id, t.machine.Digest()}
+	}
+	return t.sum.digest
+}
+
+func (t *truth) seq() int64 { return int64(len(t.batches)) }
+
+func (t *truth) id() (id entry.ID) {
+	if len(t.batches) > 0 {
+		id = t.batches[len(t.batches)-1].ID
+	}
+	return id
+}
+
+// now is the time of the log.
+func (t *truth) now() time.Time { return t.time }
+
+func (t *truth) rangeOf(job int64) *entry.Enqueued {
+	if i := slices.IndexFunc(t.ranges, func(r entry.Enqueued) bool { return r.Low <= job && job <= r.High }); i >= 0 {
+		return &t.ranges[i]
+	}
+	return nil
+}
+
+// failOver drops what the log has no more.
+func (t *truth) failOver(seq int64) {
+	kept := t.batches[:seq]
+	began, heard := map[lease.Key]time.Duration{}, map[lease.Key]time.Duration{}
+	for k, l := range t.leases {
+		began[k], heard[k] = l.began, l.heard
+	}
+	t.forget()
+	for _, b := range kept {
+		t.apply(b)
+	}
+	for k, l := range t.leases {
+		l.began, l.heard = began[k], heard[k]
+	}
+	t.supplied()
+}
+
+// committed judges the batches that were just committed.
+func (t *truth) committed(batches []entry.Batch) {
+	for _, b := range batches {
+		t.say("batch %d by %d is in the log", b.Seq, b.By)
+		t.note(uint64(b.Seq), uint64(b.By), uint64(len(b.Entries)))
+		if b.Seq != t.seq()+1 || b.After != t.id() {
+			t.violate("batch %d does not follow %d", b.Seq, t.seq())
+		}
+		t.apply(b)
+	}
+	t.supplied()
+}
+
+func (t *truth) apply(b entry.Batch) {
+	t.batches = append(t.batches, b)
+	t.complete([]entry.Batch{b})
+	if err := advance(t.machine, b); err != nil {
+		t.violate("batch %d does not fit the machine: %v", b.Seq, err)
+	}
+	t.outage.heardOf(b.By, t.world.now)
+	byPilot := map[string]bool{}
+	for _, e := range b.Entries {
+		switch e := e.(type) {
+		case entry.Enqueued:
+			t.enqueued(e)
+		case entry.Granted:
+			t.grant(e)
+			if byPilot[e.Pilot] = true; e.Request == (entry.ID{}) {
+				continue
+			}
+			delete(byPilot, e.Pilot) // by request
+		case entry.Ended:
+			t.end(e, b.Seq)
+		case entry.Withdrew:
+			for id := e.Low; id <= e.High; id++ {
+				if j := t.jobs[id]; j != nil && j.ready {
+					j.ready, j.over = false, true
+					t.ready--
+				}
+			}
+		case entry.Leader:
+			t.leader = t.world.now
+		case entry.Tick:
+			if e.Now.Before(t.time) || e.Now.After(b.At) {
+				t.violate("batch %d: the time %v is before %v or after the batch", b.Seq, e.Now, t.time)
+			}
+			t.time = e.Now
+		}
+	}
+	for p := range byPilot {
+		if t.pilots[p]++; t.pilots[p] > 1 && t.plan.Twice == 0 && t.tables.lost == 0 {
+			t.violate("pull %s, said once, was granted in two batches", p)
+		}
+	}
+}
+
+func (t *truth) enqueued(e entry.Enqueued) {
+	t.ranges = append(t.ranges, e)
+	for id := e.Low; id <= e.High; id++ {
+		if t.jobs[id] != nil {
+			t.violate("job %d is announced twice", id)
+		}
+		t.jobs[id] = &jobTruth{ready: true, attempt: e.Attempt}
+		t.ready++
+	}
+}
+
+func (t *truth) grant(g entry.Granted) {
+	j := t.jobs[g.Job]
+	switch {
+	case j == nil:
+		t.violate("job %d is granted and was never announced", g.Job)
+		return
+	case j.lease != nil:
+		t.violate("job %d has two leases: attempt %d while %d is live", g.Job, g.Attempt, j.lease.Attempt)
+	case j.over:
+		t.violate("job %d is over and is granted again", g.Job)
+	case !j.ready || g.Attempt != j.attempt:
+		t.violate("job %d: attempt %d is granted, the next is %d", g.Job, g.Attempt, j.attempt)
+	}
+	j.ready = false
+	t.ready--
+	l := &leaseTruth{Granted: g, began: t.world.now}
+	k := lease.Key{Job: g.Job, Attempt: g.Attempt, Nonce: g.Nonce}
+	j.lease, t.leases[k], t.granted[k] = l, l, true
+	q := int(g.Queue) - 1
+	if t.held[q]++; t.plan.Slots[q] > 0 && t.held[q] > t.plan.Slots[q] {
+		t.violate("queue %d of %d slots holds %d", q, t.plan.Slots[q], t.held[q])
+	}
+}
+
+func (t *truth) end(e entry.Ended, seq int64) {
+	j := t.jobs[e.Job]
+	if j == nil || j.lease == nil || j.lease.Attempt != e.Attempt {
+		t.violate("attempt %d of job %d ends, and is not live", e.Attempt, e.Job)
+		return
+	}
+	l := j.lease
+	j.lease, l.ended, l.endSeq, l.endAt = nil, &e, seq, t.world.now
+	j.attempt = e.Attempt + 1
+	if j.over = e.Next == entry.Over; !j.over {
+		j.ready = true
+		t.ready++
+	}
+	t.held[l.Queue-1]--
+	k := lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
+	if t.ended[k] = e.Outcome; e.Outcome == entry.Lost {
+		t.lost(k, l)
+	}
+}
+
+// lost judges whether a lease was lost too early.
+func (t *truth) lost(k lease.Key, l *leaseTruth) {
+	t.seen.Lost++
+	at, patience := t.decided[k], ttl
+	if t.leapt {
+		patience = grace // whoever believes to have slept waits for so long
+	}
+	least := time.Duration(float64(patience) * (1 - 2*drift))
+	switch {
+	case t.tables.lost > 0: // leases of a time that is no more
+	case at < l.began+least:
+		t.violate("lease %+v is lost %v after its grant", k, at-l.began)
+	case l.heard > 0 && at < l.heard+least:
+		t.violate("lease %+v is lost %v after a renewal that was answered", k, at-l.heard)
+	case at > t.outage.begin+2*time.Second && at < t.outage.end+time.Duration(float64(grace)*(1-2*drift)):
+		t.violate("lease %+v is lost %v after a time in which nothing could be appended", k, at-t.outage.end)
+	case at < t.leader+least:
+		t.violate("lease %+v is lost %v after a change of leader", k, at-t.leader)
+	}
+}
+
+// supplied notes for which queues there is a job now.
+func (t *truth) supplied() {
+	s := supply{at: t.world.now}
+	for q, slots := range t.plan.Slots {
+		s.has[q] = t.ready > 0 && (slots == 0 || t.held[q] < slots)
+	}
+	t.supply = append(t.supply, s)
+}
+
+// done says whether every job has ended.
+func (t *truth) done() bool {
+	for _, j := range t.jobs {
+		if !j.over {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *truth) undone() string {
+	n, live := 0, 0
+	for _, j := range t.jobs {
+		if !j.over {
+			n++
+		}
+		if j.lease != nil {
+			live++
+		}
+	}
+	return fmt.Sprintf("%d of %d jobs are not over, %d with a lease; %d announcements are open", n, len(t.jobs), live, t.open)
+}
+
+// none judges a pull that was told that there is no job: at some moment of its call there must have been none.
+func (t *truth) none(queue int, w told) {
+	i, _ := slices.BinarySearchFunc(t.supply, w.called, func(s supply, at time.Duration) int {
+		if s.at <= at {
+			return -1
+		}
+		return 1
+	})
+	for i = max(0, i-1); i < len(t.supply) && t.supply[i].at <= w.at; i++ {
+		if !t.supply[i].has[queue] {
+			return
+		}
+	}
+	if t.tables.lost == 0 {
+		t.violate("pull %s was told that there is no job between %v and %v, and there was one", w.pilot, w.called, w.at)
+	}
+}
+
+// given judges an answer with leases.
+func (t *truth) given(leases, before []machine.Lease, pull *machine.Pull, w told) {
+	for _, l := range leases {
+		k := lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
+		if !t.granted[k] {
+			t.violate("pull %s was given %+v, which is not in the log", w.pilot, k)
+		}
+		if before != nil && !slices.ContainsFunc(before, func(b machine.Lease) bool { return b.Job == l.Job && b.Attempt == l.Attempt && b.Nonce == l.Nonce }) && t.tables.lost == 0 {
+			t.violate("pull %s, said again, was given %+v besides", w.pilot, k)
+		}
+		if before == nil {
+			t.history = append(t.history, happening{w, k, wasGranted, 0, true})
+		}
+	}
+	if len(leases) > pull.Most {
+		t.violate("pull %s for %d jobs was given %d", w.pilot, pull.Most, len(leases))
+	}
+}
+
+// renewed judges the answer to a renewal.
+func (t *truth) renewed(k lease.Key, kept bool, w told) {
+	if l := t.leases[k]; l != nil && kept {
+		l.heard = max(l.heard, w.called)
+	}
+	t.history = append(t.history, happening{w, k, wasRenewed, 0, kept})
+}
+
+func (t *truth) finishing(k lease.Key, at time.Duration) {
+	if _, ok := t.attempted[k]; !ok {
+		t.attempted[k] = at
+	}
+}
+
+// recorded judges the answer to an end.
+func (t *truth) recorded(k lease.Key, o entry.Outcome, is bool, w told) {
+	if was, ok := t.ended[k]; is && (!ok || was != o) {
+		t.violate("%+v was told to be recorded as %c, and the log has not got it", k, o)
+	} else if !is && ok && was == o && t.tables.lost == 0 {
+		t.violate("%+v was told to be lost, and the log has it as %c", k, o)
+	}
+	t.history = append(t.history, happening{w, k, wasEnded, o, is})
+}

@@ -1,0 +1,275 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Times of the daemons in a simulation: short, so that much happens in a short history.
+const (
+	ttl        = 4 * time.Second
+	grace      = 2 * time.Second
+	stopped    = 3 * time.Second
+	renewEvery = 1200 * time.Millisecond
+	drift      = 0.03 // of clocks, at the most
+)
+
+// Core is a daemon under test: a lease.Node, or a broken one.
+type Core interface {
+	Step(now time.Duration, events ...lease.Event) []lease.Effect
+	Leads() bool
+	Machine() (m lease.Machine, settled bool)
+}
+
+// Wiring is what a simulation is made of. Broken variants replace parts of it.
+type Wiring struct {
+	Machine func(slots [2]int) lease.Machine // a new one
+	First   func(slots [2]int) []entry.Entry // what every log begins with
+	Core    func(cfg lease.Config) Core
+	Append  func(l *ledger.Memory, b entry.Batch) (time.Time, error)
+	Reload  func(w *Tables, host int) lease.Reloaded
+}
+
+// Default is the wiring of what is under test.
+func Default() Wiring {
+	return Wiring{
+		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{}) },
+		First:   site,
+		Core:    func(cfg lease.Config) Core { return lease.New(cfg) },
+		Append:  func(l *ledger.Memory, b entry.Batch) (time.Time, error) { return l.Append(nil, b) }, //nolint:staticcheck // it asks nothing of it
+		Reload:  func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
+	}
+}
+
+// site is one of two queues, one share and one shape.
+func site(slots [2]int) []entry.Entry {
+	tree, err := shares.Build([]shares.Spec{{Name: "s", Plan: shares.DefaultPlan()}})
+	if err != nil {
+		panic(err)
+	}
+	tree.SetIDs(func(string) shares.ShareID { return 1 })
+	v := &shares.Version{Number: 1, Tree: tree}
+	for i, n := range slots {
+		q := shares.Queue{ID: queueID(i), Name: fmt.Sprintf("q%d", i), Pool: fmt.Sprintf("p%d", i), State: shares.Online, CorePowerMilli: 1000, Cores: 8}
+		if n > 0 {
+			q.Slots = &n
+		}
+		v.Queues = append(v.Queues, q)
+	}
+	return []entry.Entry{entry.Adopted{Number: 1, Site: v}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1}}}
+}
+
+// Result is what came of a plan.
+type Result struct {
+	Wrong   []string // what was violated
+	Seen    Seen
+	Trace   uint64 // hash of all events and effects
+	Steps   int    // of daemons
+	Batches int
+	Leases  int
+	Took    time.Duration // virtual
+}
+
+// world is one history being played.
+type world struct {
+	plan   Plan
+	wiring Wiring
+	first  []entry.Entry
+	now    time.Duration
+	queue  schedule
+	no     uint64
+	delays *rand.Rand
+	drawn  *rand.Rand // ids, nonces
+
+	tables  Tables
+	truth   *truth
+	hosts   []*host
+	pilots  []*pilot
+	net     network
+	jobs    int64 // announced or about to be
+	open    int   // announcements that are not known to be in the log
+	daemons int64
+
+	told io.Writer // what happens, for people; nil: nobody
+	account
+}
+
+// account is what came of a history so far.
+type account struct {
+	trace hash.Hash64
+	steps int
+	wrong []string
+	seen  Seen
+}
+
+// occasion is something that happens at a time.
+type occasion struct {
+	at time.Duration
+	no uint64
+	do func()
+}
+
+type schedule []occasion
+
+func (s schedule) Len() int { return len(s) }
+func (s schedule) Less(i, j int) bool {
+	return s[i].at < s[j].at || s[i].at == s[j].at && s[i].no < s[j].no
+}
+func (s schedule) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s *schedule) Push(x any)   { *s = append(*s, x.(occasion)) }
+func (s *schedule) Pop() any {
+	o := (*s)[len(*s)-1]
+	(*s)[len(*s)-1].do = nil
+	*s = (*s)[:len(*s)-1]
+	return o
+}
+
+// after lets something happen later.
+func (w *world) after(d time.Duration, do func()) {
+	w.no++
+	heap.Push(&w.queue, occasion{w.now + max(0, d), w.no, do})
+}
+
+// violate notes that a promise was broken.
+func (w *world) violate(format string, args ...any) {
+	text := fmt.Sprintf("%.3f s: ", w.now.Seconds()) + fmt.Sprintf(format, args...)
+	w.say("VIOLATED: %s", text)
+	if len(w.wrong) < 5 {
+		w.wrong = append(w.wrong, text)
+	}
+}
+
+// say tells people what happens.
+func (w *world) say(format string, args ...any) {
+	if w.told != nil {
+		fmt.Fprintf(w.told, "%8.3f  %s\n", w.now.Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+// note makes something part of the trace.
+func (w *world) note(values ...uint64) {
+	var b [8]byte
+	for _, v := range append(values, uint64(w.now)) {
+		for i := range b {
+			b[i] = byte(v >> (8 * i))
+		}
+		_, _ = w.trace.Write(b[:])
+	}
+}
+
+// id draws an id.
+func (w *world) id() (id entry.ID) {
+	for i := 0; i < len(id); i += 8 {
+		v := w.drawn.Uint64()
+		for j := range 8 {
+			id[i+j] = byte(v >> (8 * j))
+		}
+	}
+	return id
+}
+
+// mostSteps ends a history that goes round in circles.
+const mostSteps = 40000
+
+// settling is how long after the last fault every job must have ended.
+const settling = 60 * time.Second
+
+// Run plays a plan. Told gets what happens; nil: nobody does.
+func Run(p Plan, wiring Wiring, told io.Writer) Result {
+	w := &world{plan: p, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
+	w.first = wiring.First(p.Slots)
+	w.net = network{loss: p.Loss, twice: p.Twice}
+	w.tables = Tables{Log: &ledger.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
+	w.truth = newTruth(w)
+	for i := range p.Daemons {
+		h := &host{world: w, no: i, rate: 1 + drift*(2*w.drawn.Float64()-1)}
+		w.hosts = append(w.hosts, h)
+		w.after(upTo(w.delays, 100*time.Millisecond), h.start)
+	}
+	w.prepare()
+	for len(w.queue) > 0 && w.now < p.Span+settling && w.steps < mostSteps && len(w.wrong) == 0 {
+		o := heap.Pop(&w.queue).(occasion)
+		w.now = max(w.now, o.at)
+		if o.do(); w.now > p.Span && w.truth.done() && w.open == 0 {
+			break
+		}
+	}
+	if len(w.wrong) == 0 {
+		w.finish()
+	}
+	return Result{w.wrong, w.seen, w.trace.Sum64(), w.steps, len(w.truth.batches), len(w.truth.leases), w.now}
+}
+
+// clock is the database's. It runs as time does.
+func (w *world) clock() time.Time { return epoch.Add(w.now) }
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// prepare has pilots, deeds, faults and folds begin.
+func (w *world) prepare() {
+	w.begin()
+	for _, d := range w.plan.Deeds {
+		w.after(d.At, func() { w.do(d) })
+	}
+	for i, h := range w.plan.Habits {
+		p := &pilot{world: w, no: i, Habit: h, random: stream(w.plan.Seed, 100+uint64(i))}
+		w.pilots = append(w.pilots, p)
+		w.after(upTo(p.random, time.Second), p.pull)
+	}
+	for _, f := range w.plan.Faults {
+		w.after(f.At, func() { w.fault(f) })
+	}
+	w.after(w.plan.Span, w.heal)
+	w.after(200*time.Millisecond, w.fold)
+}
+
+// heal ends what goes wrong: the settling begins.
+func (w *world) heal() {
+	w.say("the faults are over")
+	w.net = network{}
+	for _, h := range w.hosts {
+		h.cutPeers, h.cutLog, h.cutCalls = 0, 0, 0
+		if h.core == nil {
+			h.start()
+		}
+		h.resume()
+	}
+	w.tables.away, w.tables.disk, w.tables.doubt, w.tables.stuck = 0, 0, 0, 0
+	for _, p := range w.pilots {
+		p.healthy = true
+	}
+	for i := range 2 { // whoever died is replaced: all that is ready can run
+		p := &pilot{world: w, no: 1000 + i, Habit: Habit{Queue: i, Most: 1, Run: 100 * time.Millisecond, Request: true}, healthy: true,
+			random: stream(w.plan.Seed, 1000+uint64(i))}
+		w.pilots = append(w.pilots, p)
+		w.after(0, p.pull)
+	}
+}
+
+// finish checks what can only be said at the end.
+func (w *world) finish() {
+	switch {
+	case !w.truth.done() || w.open > 0:
+		w.violate("it does not go on: %s", w.truth.undone())
+		return
+	case w.steps >= mostSteps:
+		w.violate("daemons make %d steps in %v", w.steps, w.now)
+		return
+	}
+	for _, h := range w.hosts {
+		h.compare()
+	}
+	w.truth.settle(&w.seen)
+}
