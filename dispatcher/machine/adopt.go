@@ -38,7 +38,9 @@ func (s *state) build(file shares.Version, targets []entry.Target) {
 		}
 	}
 	for _, c := range s.claims.Charged() {
-		s.supplies.charge(c)
+		if q := s.site.queues[c.Queue]; q != nil {
+			s.supplies.Charge(c, &q.Queue)
+		}
 	}
 	s.eased++
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -29,7 +30,7 @@ type Checkpoint struct {
 	Users    []Serving         `json:"users,omitempty"`
 	Servings uint64            `json:"servings,omitempty"`
 	Elders   Elders            `json:"elders"`
-	Waited   []Waited          `json:"waited,omitempty"` // for resources
+	Waited   []gate.Waited     `json:"waited,omitempty"` // for resources
 	Claims   bool              `json:"claims,omitempty"` // there are some, which no checkpoint has yet: Restore refuses it
 }
 
@@ -58,13 +59,6 @@ type Elders struct {
 	Times  []time.Time `json:"times,omitempty"`
 }
 
-// Waited are the IDs that share a resource, those first that were granted some longest ago.
-type Waited struct {
-	Ref   string         `json:"ref"`
-	Queue shares.QueueID `json:"queue,omitempty"`
-	IDs   []string       `json:"ids"`
-}
-
 // Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
 func (m *Machine) Checkpoint() Checkpoint {
 	t := m.site
@@ -90,7 +84,7 @@ func (m *Machine) Checkpoint() Checkpoint {
 	for _, mark := range m.elders.marks {
 		c.Elders.IDs, c.Elders.Times = append(c.Elders.IDs, mark.id), append(c.Elders.Times, mark.at)
 	}
-	c.Users, c.Waited, c.Claims = m.served.kept(), m.supplies.waited(), m.claims.Any()
+	c.Users, c.Waited, c.Claims = m.served.kept(), m.supplies.Waited(), m.claims.Any()
 	return c
 }
 
@@ -102,24 +96,6 @@ func (sv *servings) kept() (list []Serving) {
 	slices.SortFunc(list, func(a, b Serving) int {
 		return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.User, b.User), cmp.Compare(a.Pool, b.Pool))
 	})
-	return list
-}
-
-func (sp *supplies) waited() (list []Waited) {
-	for _, key := range sp.keys() {
-		book := sp.by[key].book
-		w := Waited{Ref: key.ref, Queue: key.queue}
-		for _, a := range book.Allowances() {
-			if book.Last(a.ID) > 0 {
-				w.IDs = append(w.IDs, a.ID)
-			}
-		}
-		if len(w.IDs) == 0 {
-			continue
-		}
-		slices.SortStableFunc(w.IDs, func(a, b string) int { return cmp.Compare(book.Last(a), book.Last(b)) })
-		list = append(list, w)
-	}
 	return list
 }
 
@@ -227,11 +203,6 @@ func (m *Machine) remind(c Checkpoint) {
 		m.elders.marks = append(m.elders.marks, idMark{id, c.Elders.Times[i]})
 	}
 	for _, w := range c.Waited {
-		if of, ok := m.site.version.Resource(w.Ref); ok {
-			sup := m.supplies.supply(supplyKey{w.Ref, w.Queue}, &of)
-			for _, id := range w.IDs {
-				sup.book.Granted(id)
-			}
-		}
+		m.supplies.Remind(w)
 	}
 }

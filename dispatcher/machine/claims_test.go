@@ -239,8 +239,8 @@ func (w *world) check(t *rapid.T) {
 			units += c.Charge.Units["licence"]
 		}
 	}
-	if sup := m.supplies.by[supplyKey{ref: "licence"}]; sup != nil && sup.book.Held() != units {
-		t.Fatalf("%d licences are held, leases and claims have %d", sup.book.Held(), units)
+	if held := m.supplies.Held("licence"); held != units {
+		t.Fatalf("%d licences are held, leases and claims have %d", held, units)
 	}
 	if units > 5 {
 		t.Fatalf("%d licences are held of 5", units)

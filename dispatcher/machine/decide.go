@@ -13,8 +13,8 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 	if q == nil {
 		return Decision{}
 	}
-	if m.moment = p.At; m.moment.Before(m.now) {
-		m.moment = m.now
+	if m.supplies.Moment = p.At; m.supplies.Moment.Before(m.now) {
+		m.supplies.Moment = m.now
 	}
 	most := max(1, p.Most)
 	left := job.RoomOf(p.Slot, q.Queue)
@@ -64,7 +64,7 @@ const mostRounds = 4
 
 func (r *round) decide() (choice, Verdict) {
 	r.settle()
-	r.supplies.askAgain()
+	r.supplies.AskAgain()
 	c, full := r.kinds.kindOf(r)
 	if r.kind = c; full.Gate != "" {
 		r.decision.Lacked = full
@@ -82,9 +82,9 @@ func (r *round) decide() (choice, Verdict) {
 	var passed []due
 	for asked := 0; ; {
 		first, ok := r.choose(offered, &c.leaves, passed)
-		if !ok && len(r.supplies.easing) > 0 && asked < mostRounds {
+		if !ok && r.supplies.Easing() && asked < mostRounds {
 			asked++
-			r.supplies.askAgain() // who was kept back moved aside for others
+			r.supplies.AskAgain() // who was kept back moved aside for others
 			continue
 		}
 		if !ok {

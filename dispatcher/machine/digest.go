@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -93,11 +92,5 @@ func (d digest) order(s *state) {
 			}
 		}
 	}
-	for _, key := range s.supplies.keys() {
-		for _, a := range s.supplies.by[key].book.Allowances() {
-			if a.Held > 0 {
-				d.add(fmt.Sprint(key), a.ID, a.Held)
-			}
-		}
-	}
+	s.supplies.Digest(d.add)
 }

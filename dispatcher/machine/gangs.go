@@ -51,7 +51,7 @@ func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Ve
 	if len(r.sorts.open) == 0 || r.pull.Node == "" {
 		return None, false
 	}
-	by := r.sorts.nodes.HeldFor(r.offer().Place, r.moment)
+	by := r.sorts.nodes.HeldFor(r.offer().Place, r.supplies.Moment)
 	if by != 0 {
 		if held, ok := r.claims.Gang(by); !ok {
 			r.sorts.nodes.LetGo(by)
@@ -81,7 +81,7 @@ func (r *gathering) tryNow(g gate.Gang) (verdict Verdict, decided bool) {
 	case startsIn:
 		return Given, true
 	case heldBack:
-		r.decision.Lacked = Refusal{Gate: GateGang, Ref: fmt.Sprint(g.Claim)}
+		r.decision.Lacked = Refusal{Gate: gate.GangHold, Ref: fmt.Sprint(g.Claim)}
 		return Held, true
 	case passed:
 		r.sorts.nodes.LetGoAt(r.offer().Place, g.Claim) // it does not start here
@@ -208,7 +208,7 @@ func (r *gathering) try(g gate.Gang) gathered {
 		r.decision.Lacked = lacked
 		return passed
 	}
-	t := gate.Try{Place: at, Claim: g.Claim, Needs: needsOf(all), Busy: r.busy(), Now: r.moment, Another: func() bool { return r.another(g) }}
+	t := gate.Try{Place: at, Claim: g.Claim, Needs: needsOf(all), Busy: r.busy(), Now: r.supplies.Moment, Another: func() bool { return r.another(g) }}
 	for _, o := range offers {
 		t.Offers = append(t.Offers, gate.Slot{Pilot: o.pull.Pilot, Room: o.room})
 	}
@@ -371,17 +371,15 @@ func (r *gathering) gangShort(g gate.Gang, all []member) Refusal {
 			sum[ref] += units
 		}
 	}
-	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape
-	for _, a := range asksOf(sum) {
-		of, known := r.site.version.Resource(a.ref)
-		if !known {
-			return Refusal{Gate: GateUnknown, Ref: a.ref, Needed: a.units}
+	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape.payer()
+	for _, a := range gate.AsksOf(sum) {
+		if !r.supplies.Find(&a) {
+			return Refusal{Gate: gate.Unknown, Ref: a.Ref, Needed: a.Units}
 		}
-		a.of = &of
-		sup := r.supplies.supplyAt(&a, r.queue)
-		if ok, why := sup.book.Admits(r.supplies.sharingID(&of, payer, all[0].log.Share), a.units, r.moment); !ok {
-			sup.refused(why, a.units)
-			return sup.why
+		sup := r.supplies.at(&a, r.queue)
+		if ok, why := sup.Book.Admits(r.supplies.SharingID(a.Of, payer, all[0].log.Share), a.Units, r.supplies.Moment); !ok {
+			sup.Refused(why, a.Units)
+			return sup.Why
 		}
 	}
 	return Refusal{}

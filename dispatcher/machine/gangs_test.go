@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func TestGangHoldsSlots(t *testing.T) {
 	}
 	one.At = start.Add(time.Second)
 	held := m.Decide(*two) // the other slot is busy: both would do
-	if held.Verdict != Held || held.Lacked.Gate != GateGang || !held.Until.Equal(start.Add(time.Minute)) {
+	if held.Verdict != Held || held.Lacked.Gate != gate.GangHold || !held.Until.Equal(start.Add(time.Minute)) {
 		t.Fatalf("%+v", held)
 	}
 	two.At = start.Add(90 * time.Second)

@@ -130,7 +130,7 @@ func (r *round) bestGuest(d due, found *choice) {
 			continue
 		}
 		if no := r.short(b); no.stands() {
-			in.keep(no.by.why)
+			in.keep(no.by.Why)
 			continue
 		}
 		first, _ := b.First()

@@ -1,10 +1,13 @@
 package machine
 
+import "github.com/divvyhq/divvy/dispatcher/gate"
+
 // heads are the buffers of a group whose shapes ask for resources or name users, as one queue sees them or all do: in lots that
 // ask for the same, and in the order of what each would give first. A decision looks at the first. A lot whose units are used
 // up goes out as a whole, a buffer whose sharing ID has what is its part is parked alone; both cost nothing from then on,
 // until that resource eases.
 type heads struct {
+	kinds *kinds
 	group *group
 	headsKey
 	lots map[string]*lot
@@ -20,17 +23,17 @@ type headsKey struct {
 // lot is the buffers of heads that ask for the same units of the same resources.
 type lot struct {
 	heads  *heads
-	asks   []ask
+	asks   []gate.Ask
 	in     inTurns[*buffer]
 	parked map[*buffer]parkedAt
-	out    *supply  // that has no units for any of them; nil: it is in
-	since  []uint64 // grants of what it asks for when it went out
+	out    *gate.Supply // that has no units for any of them; nil: it is in
+	since  []uint64     // grants of what it asks for when it went out
 }
 
 // parkedAt is what a parked buffer waits for.
 type parkedAt struct {
-	by  *supply
-	key waiterKey
+	by  *gate.Supply
+	key gate.WaiterKey
 }
 
 // rank brings the place of a buffer among the heads up to date. Where resources are per queue there are heads for every queue
@@ -41,7 +44,7 @@ func (k *kinds) rank(b *buffer) {
 		l := h.lot(b.shape)
 		if at, is := l.parked[b]; is {
 			if !b.opened {
-				at.by.release(at.key, parkedPlace{l, b})
+				at.by.Release(at.key, parkedPlace{l, b})
 				delete(l.parked, b)
 			}
 			continue
@@ -131,7 +134,7 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 	if h := g.heads[key]; h != nil {
 		return h
 	}
-	h := &heads{group: g, headsKey: key, lots: map[string]*lot{}}
+	h := &heads{kinds: k, group: g, headsKey: key, lots: map[string]*lot{}}
 	if g.heads == nil {
 		g.heads = map[headsKey]*heads{}
 	}
@@ -151,10 +154,10 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 func (h *heads) keptBack() (first Refusal) {
 	for _, l := range h.lots {
 		if l.out != nil && l.in.any() {
-			return l.out.why
+			return l.out.Why
 		}
 		for _, at := range l.parked {
-			first = at.by.why
+			first = at.by.Why
 		}
 	}
 	return first

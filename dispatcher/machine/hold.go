@@ -184,7 +184,7 @@ func (s *state) book(by ready.Key, at shares.QueueID, jobs int64, units shares.U
 
 // limit is one hard limit: what it bounds may hold no more.
 type limit struct {
-	gate Gate
+	gate gate.Gate
 	ref  string
 	cap  shares.Units
 	held shares.Units

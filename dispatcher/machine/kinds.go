@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
@@ -31,10 +32,10 @@ type kind struct {
 	power   shares.Units // thousandths a core
 	shapes  bits         // by outline.at
 	leaves  shares.Contenders
-	barred  map[int][]*limit // leaves whose jobs full limits of their path keep back
-	refused map[int]obstacle // leaves whose jobs lending and borrowing keep back
-	starved map[int]Gate     // leaves whose jobs resources keep back
-	eased   uint64           // pool.eased when they were last asked for
+	barred  map[int][]*limit  // leaves whose jobs full limits of their path keep back
+	refused map[int]obstacle  // leaves whose jobs lending and borrowing keep back
+	starved map[int]gate.Gate // leaves whose jobs resources keep back
+	eased   uint64            // pool.eased when they were last asked for
 }
 
 // mostKinds bounds the kinds that are kept, or twice the number of queues: where each has resources or target slots of its
@@ -131,7 +132,7 @@ func (k *kinds) newKind(q *queue, in bits) *kind {
 	}
 	k.made++
 	c := &kind{state: s, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
-		barred: map[int][]*limit{}, refused: map[int]obstacle{}, starved: map[int]Gate{}, eased: q.pool.eased}
+		barred: map[int][]*limit{}, refused: map[int]obstacle{}, starved: map[int]gate.Gate{}, eased: q.pool.eased}
 	if k.apart(q) {
 		c.at = q
 	}
@@ -167,7 +168,7 @@ func (c *kind) review(leaf int) {
 
 // offers says whether a leaf has something to give that resources do not keep back, or jobs to be made.
 func (c *kind) offers(leaf int) bool {
-	var starved Gate
+	var starved gate.Gate
 	for _, g := range c.state.leaves[leaf].groups {
 		if !c.runs(g.outline) {
 			continue

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -170,34 +170,5 @@ type Contest struct {
 	Rule string // why the leaf came first: share, floor or owed
 }
 
-// Refusal is what keeps a job back: a gate, what it guards, what was needed of it and what there was.
-type Refusal struct {
-	Gate   Gate
-	Ref    string // of a limit or resource; empty: there is one only
-	Needed int64
-	Had    int64
-}
-
-// Gate is a kind of thing that keeps jobs back.
-type Gate string
-
-// The gates.
-const (
-	GatePool     Gate = "pool"         // the capacity of the pool
-	GateQueue    Gate = "queue"        // the slots of the queue
-	GateMax      Gate = "share"        // the max of a share
-	GateTargets  Gate = "target_slots" // target slots of the queue
-	GateLend     Gate = "lend"         // units are idle that their owner does not lend
-	GateBorrow   Gate = "borrow"       // the share may not borrow more
-	GateUnknown  Gate = "resource_unknown"
-	GateCapacity Gate = "resource_capacity"
-	GateExternal Gate = "resource_external"
-	GateReserved Gate = "resource_reserved"
-	GatePart     Gate = "resource_allowance"
-	GateIO       Gate = "resource_io"
-	GateGang     Gate = "gang_hold" // slots of the node are held for a gang
-)
-
-// gateOfRule is the gate at which a rule of a resource keeps a job back.
-var gateOfRule = map[resource.Rule]Gate{resource.Capacity: GateCapacity, resource.External: GateExternal,
-	resource.Reservation: GateReserved, resource.OverItsPart: GatePart}
+// Refusal is what keeps a job back; see gate.Refusal.
+type Refusal = gate.Refusal

@@ -100,7 +100,7 @@ func (r *round) bestAmong(d due) (found choice, in obstacle) {
 			continue
 		}
 		if no := r.short(f.buffer); no.stands() {
-			in.keep(no.by.why)
+			in.keep(no.by.Why)
 			continue
 		}
 		c := r.choice(f.buffer, f.job)

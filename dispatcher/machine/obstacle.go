@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
 
 	"github.com/divvyhq/divvy/shares"
@@ -44,11 +45,11 @@ func (o *obstacle) refusal(tree *shares.Tree) Refusal {
 	case o.units == 0:
 		return o.scarce
 	}
-	r := Refusal{Gate: Gate(o.rule.Rule), Ref: tree.Nodes[o.rule.Node].Path, Needed: int64(o.units)}
+	r := Refusal{Gate: gate.Gate(o.rule.Rule), Ref: tree.Nodes[o.rule.Node].Path, Needed: int64(o.units)}
 	if o.rule.Rule == shares.RuleMax {
-		r.Gate = GateMax
+		r.Gate = gate.Max
 		if o.rule.Node == 0 {
-			r.Gate = GatePool
+			r.Gate = gate.Pool
 		}
 	}
 	return r

@@ -420,7 +420,7 @@ func TestDecisionsWithClaimsAreTheOracles(t *testing.T) {
 // decideIn makes one decision with the room that is left of a slot.
 func (m *Machine) decideIn(p Pull, left job.Room) []entry.Entry {
 	var d Decision
-	m.moment = m.now
+	m.supplies.Moment = m.now
 	r := round{state: m.state, pull: &p, queue: m.site.queues[p.Queue], left: left, most: p.Most, nth: []int{0}, decision: &d}
 	found, verdict := r.decide()
 	if verdict != Given {

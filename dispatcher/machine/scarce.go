@@ -1,9 +1,7 @@
 package machine
 
 import (
-	"cmp"
-	"slices"
-	"time"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/resource"
@@ -11,25 +9,12 @@ import (
 
 // shortage is what keeps a job back of the resources that it asks for. The zero one is none.
 type shortage struct {
-	by    *supply // supplies.unknown: the site does not have the resource
+	by    *gate.Supply // supplies.Unknown: the site does not have the resource
 	why   resource.Refusal
 	units int64
 }
 
 func (no shortage) stands() bool { return no.by != nil }
-
-// whole says whether it is the same for all that ask for as many units.
-func (no shortage) whole() bool {
-	return no.by.book == nil || no.why.Rule == resource.Capacity || no.why.Rule == resource.External
-}
-
-// gate is the one at which a rule keeps a job back from units of the supply.
-func (sup *supply) gate(rule resource.Rule) Gate {
-	if sup.of != nil && sup.of.BuiltIn() {
-		return GateIO
-	}
-	return gateOfRule[rule]
-}
 
 // short says which resource keeps the jobs of a buffer from a queue: all are taken together or none is.
 func (r *round) short(b *buffer) (no shortage) {
@@ -37,25 +22,25 @@ func (r *round) short(b *buffer) (no shortage) {
 		return no
 	}
 	if b.shape.unknown {
-		return shortage{by: r.supplies.unknown}
+		return shortage{by: r.supplies.Unknown}
 	}
 	bundle := r.supplies.bundle(b, r.queue)
 	if b.asked == 0 || r.supplies.polledFor(b, 1) == 0 {
 		bundle.Want(max(1, b.asked)) // a slot with labels of its own: it wants this one
 	}
-	ok, why := bundle.Admits(r.moment)
+	ok, why := bundle.Admits(r.supplies.Moment)
 	if ok {
 		return no
 	}
 	for i := range b.shape.asks {
 		a := &b.shape.asks[i]
-		sup := r.supplies.supplyAt(a, r.queue)
+		sup := r.supplies.at(a, r.queue)
 		if len(b.shape.asks) > 1 {
-			sup.ease() // the jobs want nothing of the others as long as one keeps them back
+			sup.Ease() // the jobs want nothing of the others as long as one keeps them back
 		}
-		if sup.book.Name() == why.Resource {
-			sup.refused(why, a.units)
-			no = shortage{by: sup, why: why, units: a.units}
+		if sup.Book.Name() == why.Resource {
+			sup.Refused(why, a.Units)
+			no = shortage{by: sup, why: why, units: a.Units}
 		}
 	}
 	return no
@@ -78,18 +63,15 @@ func (r *round) first(h *heads) *buffer {
 
 // passOver puts a buffer that resources keep back out of the way: with its whole lot where that has no better chance.
 func (r *round) passOver(l *lot, b *buffer, no shortage) {
-	if no.whole() {
+	if no.by.Whole(no.why) {
 		l.out = no.by
-		if no.by.waits.lots == nil {
-			no.by.waits.lots = map[*lot]struct{}{}
-		}
-		no.by.waits.lots[l] = struct{}{}
+		no.by.PutOut(l)
 		l.since = r.supplies.grantsOf(l, l.since[:0])
 	} else {
-		key := waiterKey{waiterKind{no.units, slices.Contains(no.by.of.Exempt, no.why.ID)}, no.why.ID}
+		key := no.by.KeyOf(no.why, no.units)
 		l.in.drop(b)
 		l.parked[b] = parkedAt{no.by, key}
-		no.by.keep(key, parkedPlace{l, b})
+		no.by.Keep(key, parkedPlace{l, b})
 	}
 	r.kinds.placeLot(l)
 }
@@ -98,23 +80,62 @@ func (r *round) passOver(l *lot, b *buffer, no shortage) {
 func (sp *supplies) grantsOf(l *lot, since []uint64) []uint64 {
 	for i := range l.asks {
 		n := uint64(0)
-		if sup := sp.supplyAt(&l.asks[i], l.heads.queue); sup != nil {
-			n = sup.seq
+		if sup := sp.at(&l.asks[i], l.heads.queue); sup != nil {
+			n = sup.Grants
 		}
 		since = append(since, n)
 	}
 	return since
 }
 
-// passed says whether so many grants have passed a lot since it went out that it may get a reservation: it is asked again
-// for that.
-func (sp *supplies) passed(l *lot) bool {
+// Needs is how many units each job of the lot needs; see gate.Lot.
+func (l *lot) Needs(ref string) int64 {
 	for i := range l.asks {
-		if sup := sp.supplyAt(&l.asks[i], l.heads.queue); sup != nil && sup.seq-l.since[i] >= uint64(max(1, sup.of.MaxBypass)) {
+		if l.asks[i].Ref == ref {
+			return l.asks[i].Units
+		}
+	}
+	return 0
+}
+
+// Passed says whether so many grants went by that the lot may get a reservation: it is asked again for that.
+func (l *lot) Passed() bool {
+	for i := range l.asks {
+		if sup := l.heads.kinds.state.supplies.at(&l.asks[i], l.heads.queue); sup != nil && sup.Grants-l.since[i] >= uint64(max(1, sup.Of.MaxBypass)) {
 			return true
 		}
 	}
 	return false
+}
+
+// LetIn has the lot asked again.
+func (l *lot) LetIn() {
+	l.out = nil
+	l.heads.kinds.placeLot(l)
+}
+
+// parkedPlace is a buffer that is parked in a lot.
+type parkedPlace struct {
+	lot    *lot
+	buffer *buffer
+}
+
+// Booked says whether a reservation is for it.
+func (p parkedPlace) Booked() (is bool) {
+	for _, b := range p.buffer.bundles {
+		_, booked := b.Booked()
+		is = is || booked
+	}
+	return is
+}
+
+// LetGo has it give jobs again.
+func (p parkedPlace) LetGo() {
+	delete(p.lot.parked, p.buffer)
+	if p.buffer.opened {
+		p.lot.in.set(p.buffer, p.lot.heads.turn(p.buffer))
+	}
+	p.lot.heads.kinds.placeLot(p.lot)
 }
 
 // tookUnits notes that a grant took units: its IDs are the last in turn now.
@@ -125,10 +146,10 @@ func (sp *supplies) tookUnits(b *buffer, q *queue) {
 	sp.bundle(b, q).Granted()
 	for i := range b.shape.asks {
 		a := &b.shape.asks[i]
-		sup := sp.supplyAt(a, q)
-		sup.seq++
-		sup.moved(sp.sharingID(a.of, b.shape, b.Key().Share))
-		sup.ease() // an odd unit may be somebody else's by now
+		sup := sp.at(a, q)
+		sup.Grants++
+		sup.Moved(sp.SharingID(a.Of, b.shape.payer(), b.Key().Share))
+		sup.Ease() // an odd unit may be somebody else's by now
 	}
 }
 
@@ -186,27 +207,4 @@ func (sp *supplies) pollFor(b *buffer, q *queue, is bool) {
 	case is && sp.polledFor(b, 2) == 1:
 		sp.tellWantedAt(b, nil, false)
 	}
-}
-
-// lookAtSupplies has those asked again whose time has come.
-func (sp *supplies) lookAtSupplies() {
-	s := sp.state
-	s.moment = s.now
-	for _, key := range sp.keys() {
-		sup := sp.by[key]
-		if sup.waits.any() && !sup.until.IsZero() && !s.moment.Before(sup.until) {
-			sup.until = time.Time{}
-			sup.askEverybody()
-		}
-	}
-}
-
-// keys are those of the supplies, in one order.
-func (sp *supplies) keys() []supplyKey {
-	keys := make([]supplyKey, 0, len(sp.by))
-	for key := range sp.by {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b supplyKey) int { return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.queue, b.queue)) })
-	return keys
 }

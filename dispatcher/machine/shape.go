@@ -34,7 +34,7 @@ type shape struct {
 	*outline
 	id     int32
 	full   job.Requirements // with its resources
-	asks   []ask            // of resources
+	asks   []gate.Ask       // of resources
 	lot    string           // what it asks for, in one way to write it
 	headed bool             // its buffers are heads: it asks for resources, or names a user
 	plain  string           // the requirements without the user; empty where it names none
@@ -75,7 +75,7 @@ func (s *state) know(e entry.Shaped) error {
 	if e.Need.Cores < 1 {
 		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
 	}
-	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asks: asksOf(e.Need.Resources)}
+	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asks: gate.AsksOf(e.Need.Resources)}
 	sh.headed = sh.asks != nil || e.Need.User != ""
 	s.words.shapes[e.Shape] = sh
 	if without := e.Need; e.Need.User != "" {
@@ -85,7 +85,7 @@ func (s *state) know(e entry.Shaped) error {
 		s.words.plain[keyOf(e.Need)] = sh
 	}
 	if sh.headed {
-		sh.lot = lotOf(sh.asks)
+		sh.lot = gate.LotOf(sh.asks)
 		sh.shapes = append(sh.shapes, sh)
 		s.supplies.resolve(sh)
 	}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func newSite(file shares.Version, at time.Time, targets []entry.Target) *site {
 	for i, q := range v.Queues {
 		e := &queue{Queue: q, pos: i, pool: byName[q.Pool]}
 		if q.Slots != nil {
-			e.limit = &limit{gate: GateQueue, ref: q.Name, cap: shares.Units(*q.Slots) * 1000}
+			e.limit = &limit{gate: gate.Queue, ref: q.Name, cap: shares.Units(*q.Slots) * 1000}
 		}
 		t.queues[q.ID], t.byName[q.Name] = e, e
 	}
@@ -91,14 +92,14 @@ func newPool(tree *shares.Tree, name string, c shares.Units) *pool {
 	p.book.SetCapacity(c)
 	p.lends = p.book.Lends()
 	if c != shares.Unlimited {
-		p.limit = &limit{gate: GatePool, ref: name, cap: c}
+		p.limit = &limit{gate: gate.Pool, ref: name, cap: c}
 	}
 	for i, node := range tree.Nodes { // parents come first
 		if node.Parent >= 0 {
 			p.paths[i] = append(p.paths[i], p.paths[node.Parent]...)
 		}
 		if most, ok := node.Plan.Max.In(name); ok {
-			p.paths[i] = append(p.paths[i], &limit{gate: GateMax, ref: node.Path, cap: most})
+			p.paths[i] = append(p.paths[i], &limit{gate: gate.Max, ref: node.Path, cap: most})
 		}
 	}
 	return p

@@ -61,9 +61,9 @@ func (ws *words) variant(id int32, sort *gate.Sort) int32 {
 		need.Claims = &asks
 	}
 	ws.last--
-	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asks: asksOf(need.Resources), base: base, sort: sort, plain: base.plain}
+	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asks: gate.AsksOf(need.Resources), base: base, sort: sort, plain: base.plain}
 	if sh.headed = sh.asks != nil || need.User != "" || sort.Limited(); sh.headed {
-		sh.lot = lotOf(sh.asks)
+		sh.lot = gate.LotOf(sh.asks)
 		if !sh.guest || sh.asks != nil {
 			sh.shapes = append(sh.shapes, sh)
 		}
@@ -188,7 +188,9 @@ func (so *sorts) turn(fx gate.Effects) {
 func (so *sorts) charge(fx *gate.Effects) {
 	s := so.state
 	for _, c := range fx.Charges {
-		s.supplies.charge(c)
+		if q := s.site.queues[c.Queue]; q != nil {
+			s.supplies.Charge(c, &q.Queue)
+		}
 	}
 	fx.Charges = nil
 }

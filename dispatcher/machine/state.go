@@ -31,7 +31,6 @@ type state struct {
 	kinds    *kinds
 	supplies *supplies
 	making   making
-	moment   time.Time // of the present decision
 	eased    uint64
 	settings Config
 }
@@ -40,7 +39,7 @@ func newState(c Config) *state {
 	s := &state{ready: ready.NewSet(), buffers: map[ready.Key]*buffer{}, leases: newLeases(), held: map[shares.ShareID]map[heldKey]*heldCount{},
 		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c}
 	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
-	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &servings{state: s}, &supplies{state: s}
+	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &servings{state: s}, &supplies{Supplies: &gate.Supplies{}, state: s}
 	return s
 }
 
@@ -86,7 +85,7 @@ func (s *state) tick(e entry.Tick) (later bool) {
 	s.remember(e)
 	s.now = e.Now
 	s.elders.look(s.now, s.settings.LocalWait)
-	s.supplies.lookAtSupplies()
+	s.supplies.Look(s.now)
 	if s.site.due(s.now) {
 		s.adopt(s.site.file, s.site.targets)
 	}

@@ -1,106 +1,24 @@
 package machine
 
 import (
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-
 	"github.com/divvyhq/divvy/dispatcher/gate"
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ask is what a job of a shape needs of one resource.
-type ask struct {
-	ref   string // as the task says it: with its key where the resource is a family
-	units int64
-	of    *shares.Resource // nil: the site has none of that name
-	all   *supply          // unless every queue has units of its own; nil: not used yet
-}
-
-// supply is the units of a resource: of one key of a family, of one queue where each has its own. What is held and wanted
-// follows from grants and ends, by sharing ID.
-type supply struct {
-	state *state
-	key   supplyKey
-	of    *shares.Resource
-	book  *resource.Pool // nil: there is no such resource
-	seq   uint64         // grants so far
-	waits waiters
-	eased bool      // those that wait are to be asked again
-	why   Refusal   // what it last refused for
-	until time.Time // when it may admit what it has refused, though nothing changes; zero: never
-}
-
-// supplyKey names a supply; queue is 0 where all queues share the units, or have no bound.
-type supplyKey struct {
-	ref   string
-	queue shares.QueueID
-}
-
-// supplies are all that jobs have asked for under the present site.
+// supplies are what jobs have asked for under the present site (gate.Supplies), with what buffers want of it.
 type supplies struct {
-	state    *state
-	families map[string]*resource.Family // by name; who waited longest is known to them from site to site
-	by       map[supplyKey]*supply
-	byQueue  bool      // a shape asks for something of which queues have units of their own: these are apart
-	all      bool      // of these resources one is of every queue, not only of those with a bound on what jobs read and write
-	easing   []*supply // to be asked again before the next decision
-	unknown  *supply   // stands for resources that the site does not have
+	*gate.Supplies
+	state   *state
+	byQueue bool // a shape asks for something of which queues have units of their own: these are apart
 }
 
-// asksOf lists units that are asked for, in the order of names.
-func asksOf(resources map[string]int64) (list []ask) {
-	for ref, units := range resources {
-		if units > 0 {
-			list = append(list, ask{ref: ref, units: units})
-		}
-	}
-	slices.SortFunc(list, func(a, b ask) int { return strings.Compare(a.ref, b.ref) })
-	return list
-}
-
-// lotOf is what a shape asks for, in one way to write it.
-func lotOf(asks []ask) string {
-	var b strings.Builder
-	for _, a := range asks {
-		b.WriteString(strconv.Itoa(int(a.units)))
-		b.WriteByte(' ')
-		b.WriteString(a.ref)
-		b.WriteByte(0)
-	}
-	return b.String()
-}
-
-// adoptSupplies begins anew with those of a site: what is held and wanted is counted again, who waited longest is known.
+// adoptSupplies begins anew with those of a site.
 func (sp *supplies) adoptSupplies() {
-	s := sp.state
-	before := *sp
-	*sp = supplies{state: s, families: map[string]*resource.Family{}, by: map[supplyKey]*supply{},
-		unknown: &supply{state: s, why: Refusal{Gate: GateUnknown}}}
-	for _, r := range s.site.version.Resources {
-		sp.all = sp.all || r.PerQueue && r.Of == nil
-		f := before.families[r.Name]
-		if f == nil || f.Spec().Split.By != r.Split.By {
-			sp.families[r.Name] = resource.NewFamily(r)
-			continue
-		}
-		if r.Keyed {
-			f.Sweep()
-		}
-		f.Change(r)
-		for _, p := range f.Pools() {
-			for _, a := range p.Allowances() {
-				p.Hold(a.ID, -a.Held)
-				p.Want(a.ID, 0)
-			}
-		}
-		sp.families[r.Name] = f
-	}
-	for _, sh := range s.words.shapes {
+	sp.byQueue = false
+	sp.Adopt(sp.state.site.version)
+	for _, sh := range sp.state.words.shapes {
 		if sh.headed {
 			sp.resolve(sh)
 		}
@@ -113,14 +31,12 @@ func (sp *supplies) resolve(sh *shape) {
 	sh.unknown, sh.byQueue, sh.unsplit = false, false, true
 	for i := range sh.asks {
 		a := &sh.asks[i]
-		a.of, a.all = nil, nil
-		r, ok := s.site.version.Resource(a.ref)
-		if !ok {
+		if !sp.Find(a) {
 			sh.unknown = true
 			continue
 		}
-		a.of, sh.byQueue = &r, sh.byQueue || r.PerQueue
-		sh.unsplit = sh.unsplit && r.Split.By == shares.SplitByNone
+		sh.byQueue = sh.byQueue || a.Of.PerQueue
+		sh.unsplit = sh.unsplit && a.Of.Split.By == shares.SplitByNone
 	}
 	if sh.byQueue && !sp.byQueue {
 		sp.byQueue = true
@@ -130,98 +46,26 @@ func (sp *supplies) resolve(sh *shape) {
 
 // hasOwn says whether a queue has units of its own of something that jobs ask for.
 func (sp *supplies) hasOwn(q *queue) bool {
-	return sp.byQueue && q != nil && (sp.all || q.MaxIO > 0)
+	return sp.byQueue && q != nil && sp.Own(&q.Queue)
 }
 
-// supplyAt is where jobs at a queue take from what they ask for; nil when the site has no such resource.
-func (sp *supplies) supplyAt(a *ask, q *queue) *supply {
-	switch {
-	case a.of == nil:
-		return nil
-	case q != nil && a.of.PerQueue && (a.of.Of == nil || q.MaxIO > 0):
-		return sp.supply(supplyKey{a.ref, q.ID}, a.of)
-	case a.all == nil:
-		a.all = sp.supply(supplyKey{ref: a.ref}, a.of)
+// at is where jobs at a queue take from what they ask for; nil when the site has no such resource.
+func (sp *supplies) at(a *gate.Ask, q *queue) *gate.Supply {
+	if q == nil {
+		return sp.At(a, nil)
 	}
-	return a.all
+	return sp.At(a, &q.Queue)
 }
 
-// supply finds or makes one.
-func (sp *supplies) supply(key supplyKey, of *shares.Resource) *supply {
-	s := sp.state
-	sup := sp.by[key]
-	if sup == nil {
-		_, part := shares.CutResource(key.ref)
-		queue := ""
-		if q := s.site.queues[key.queue]; q != nil {
-			queue = q.Name
-		}
-		sup = &supply{state: s, key: key, of: of, book: sp.families[of.Name].Pool(part, queue)}
-		sp.by[key] = sup
-	}
-	return sup
-}
-
-// sharingID is whom the units of a job are counted for.
-func (sp *supplies) sharingID(of *shares.Resource, sh *shape, share shares.ShareID) string {
-	s := sp.state
-	switch of.Split.By {
-	case shares.SplitByShare:
-		if node, ok := s.site.version.Tree.ByID(share); ok && share != 0 {
-			return s.site.version.Tree.Nodes[node].Path
-		}
-		return "share " + strconv.Itoa(int(share))
-	case shares.SplitByLabel:
-		return sh.need.Label
-	case shares.SplitByNone:
-		return shares.Everybody
-	}
-	return sh.full.SharingID
+// payer is whom units of jobs of a shape are counted for.
+func (sh *shape) payer() gate.Payer {
+	return gate.Payer{SharingID: sh.full.SharingID, Label: sh.need.Label}
 }
 
 // holdResources counts units that jobs take or give back.
 func (sp *supplies) holdResources(q *queue, by ready.Key, jobs int64) {
-	s := sp.state
-	sh := s.words.shapes[by.Shape]
-	for i := range sh.asks {
-		a := &sh.asks[i]
-		sup := sp.supplyAt(a, q)
-		if sup == nil {
-			continue
-		}
-		id := sp.sharingID(a.of, sh, by.Share)
-		sup.book.Hold(id, jobs*a.units)
-		sup.moved(id)
-		if jobs < 0 {
-			sup.ease()
-		}
-	}
-}
-
-// charge counts units that a claim takes or gives back.
-func (sp *supplies) charge(c gate.Charge) {
-	s := sp.state
-	q := s.site.queues[c.Queue]
-	if q == nil {
-		return
-	}
-	by := int64(1)
-	if c.Back {
-		by = -1
-	}
-	payer := &shape{outline: &outline{need: job.Requirements{Label: c.Payer.Label}}, full: job.Requirements{SharingID: c.Payer.SharingID}}
-	for _, a := range asksOf(c.Units) {
-		of, ok := s.site.version.Resource(a.ref)
-		if !ok {
-			continue
-		}
-		a.of = &of
-		sup, id := sp.supplyAt(&a, q), sp.sharingID(&of, payer, c.Share)
-		sup.book.Hold(id, by*a.units)
-		sup.moved(id)
-		if c.Back {
-			sup.ease()
-		}
+	if sh := sp.state.words.shapes[by.Shape]; sh.asks != nil {
+		sp.Hold(sh.asks, &q.Queue, sh.payer(), by.Share, jobs)
 	}
 }
 
@@ -289,7 +133,7 @@ func (sp *supplies) tellWantedAt(b *buffer, q *queue, granted bool) {
 	sp.bundle(b, q).Want(b.asked)
 	if !granted {
 		for i := range b.shape.asks {
-			sp.supplyAt(&b.shape.asks[i], q).ease()
+			sp.at(&b.shape.asks[i], q).Ease()
 		}
 	}
 }
@@ -322,7 +166,7 @@ func (sp *supplies) bundle(b *buffer, q *queue) *resource.Bundle {
 	asks := make([]resource.Ask, len(b.shape.asks))
 	for i := range b.shape.asks {
 		a := &b.shape.asks[i]
-		asks[i] = resource.Ask{Pool: sp.supplyAt(a, q).book, ID: sp.sharingID(a.of, b.shape, b.Key().Share), Units: a.units}
+		asks[i] = resource.Ask{Pool: sp.at(a, q).Book, ID: sp.SharingID(a.Of, b.shape.payer(), b.Key().Share), Units: a.Units}
 	}
 	if b.bundles == nil {
 		b.bundles = map[shares.QueueID]*resource.Bundle{}
@@ -342,7 +186,7 @@ func (sp *supplies) releaseBundles(b *buffer) {
 		}
 		bundle.Want(0)
 		for i := range b.shape.asks {
-			sp.supplyAt(&b.shape.asks[i], s.site.queues[at]).ease()
+			sp.at(&b.shape.asks[i], s.site.queues[at]).Ease()
 		}
 	}
 }

@@ -134,8 +134,8 @@ func (p *player) pull(want *tape.Pull) string {
 	}
 	p.decisions++
 	left := job.RoomOf(want.Slot, q.Queue)
-	if p.m.moment = pull.At; p.m.moment.Before(p.m.now) {
-		p.m.moment = p.m.now
+	if p.m.supplies.Moment = pull.At; p.m.supplies.Moment.Before(p.m.now) {
+		p.m.supplies.Moment = p.m.now
 	}
 	for n := 0; n <= len(want.Grants) && n < max(1, want.Max); n++ {
 		var d Decision
@@ -207,7 +207,7 @@ func (p *player) soft(r *round, g tape.Grant) bool {
 		}
 		r.decision = &Decision{}
 	}
-	_, why := r.supplies.bundle(b, r.queue).Explain(p.m.moment)
+	_, why := r.supplies.bundle(b, r.queue).Explain(p.m.supplies.Moment)
 	return why.Rule == resource.OverItsPart || why.Rule == resource.Reservation
 }
 

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -43,7 +44,7 @@ func (t *site) hangTargets() {
 		}
 		if !r.Floor {
 			ref := fmt.Sprintf("%s/%d/%s", r.Queue, r.Share, r.Class)
-			q.targets = append(q.targets, &target{Target: r, limit: &limit{gate: GateTargets, ref: ref, cap: shares.Units(r.Slots) * 1000}})
+			q.targets = append(q.targets, &target{Target: r, limit: &limit{gate: gate.Targets, ref: ref, cap: shares.Units(r.Slots) * 1000}})
 			continue
 		}
 		f := &target{Target: r}

@@ -29,7 +29,7 @@ func (g *group) unmade() bool { return g.coming > 0 && g.waits <= g.coming && !g
 
 // patient says whether the pull waits for jobs to be made; if not, the group is passed.
 func (r *round) patient(g *group) bool {
-	now, most, m := r.moment, makingMost*r.making.pause, &r.making
+	now, most, m := r.supplies.Moment, makingMost*r.making.pause, &r.making
 	if m.asked.IsZero() {
 		m.asked = now
 	}

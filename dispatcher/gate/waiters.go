@@ -1,0 +1,276 @@
+package gate
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+)
+
+// waiters are what a supply keeps back: whole lots, since it has no units for any of them, and buffers whose sharing IDs
+// have their part. Where units are split evenly those come first whom they reach next, so that an end asks as many as it
+// serves, and not all.
+type waiters struct {
+	lots   map[Lot]struct{}
+	by     map[WaiterKey]*waiter
+	queues map[waiterKind]*waitQueue
+}
+
+type waiterKind struct {
+	units  int64
+	exempt bool // only the capacity bounds them
+}
+
+// WaiterKey is for whom units are missing, and how many.
+type WaiterKey struct {
+	waiterKind
+	id string
+}
+
+// Lot is jobs that ask for the same units of the same resources.
+type Lot interface {
+	Needs(ref string) int64 // units of each job
+	Passed() bool           // so many grants went by since it was put out that it may get a reservation
+	LetIn()                 // it is asked again
+}
+
+// Jobs are those of one buffer in a lot. Values that are equal are the same.
+type Jobs interface {
+	Booked() bool // units are reserved for them
+	LetGo()       // they are asked again
+}
+
+// waiter is what an ID waits with. What it holds and its last grant are those of the book, see moved.
+type waiter struct {
+	key    WaiterKey
+	held   int64
+	last   uint64
+	at     int // in its queue
+	places map[Jobs]struct{}
+}
+
+// waitQueue is a heap: who holds least comes first, of those who waited longest.
+type waitQueue []*waiter
+
+func (q waitQueue) Len() int { return len(q) }
+func (q waitQueue) Less(i, j int) bool {
+	a, b := q[i], q[j]
+	return cmp.Or(cmp.Compare(a.held, b.held), cmp.Compare(a.last, b.last), cmp.Compare(a.key.id, b.key.id)) < 0
+}
+func (q waitQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].at, q[j].at = i, j
+}
+
+// Push is for package heap.
+func (q *waitQueue) Push(x any) {
+	w := x.(*waiter)
+	w.at = len(*q)
+	*q = append(*q, w)
+}
+
+// Pop is for package heap.
+func (q *waitQueue) Pop() any {
+	old := *q
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	return last
+}
+
+func (ws *waiters) any() bool { return len(ws.by) > 0 || len(ws.lots) > 0 }
+
+// Keep notes that jobs wait for the supply.
+func (sup *Supply) Keep(key WaiterKey, p Jobs) {
+	ws := &sup.waits
+	w := ws.by[key]
+	if w == nil {
+		if ws.by == nil {
+			ws.by, ws.queues = map[WaiterKey]*waiter{}, map[waiterKind]*waitQueue{}
+		}
+		w = &waiter{key: key, held: sup.Book.HeldBy(key.id), last: sup.Book.Last(key.id), places: map[Jobs]struct{}{}}
+		ws.by[key] = w
+		q := ws.queues[key.waiterKind]
+		if q == nil {
+			q = &waitQueue{}
+			ws.queues[key.waiterKind] = q
+		}
+		heap.Push(q, w)
+	}
+	w.places[p] = struct{}{}
+}
+
+// Release forgets jobs that do not wait any more.
+func (sup *Supply) Release(key WaiterKey, p Jobs) {
+	if w := sup.waits.by[key]; w != nil {
+		if delete(w.places, p); len(w.places) == 0 {
+			sup.waits.drop(w)
+		}
+	}
+}
+
+func (ws *waiters) drop(w *waiter) {
+	q := ws.queues[w.key.waiterKind]
+	heap.Remove(q, w.at)
+	delete(ws.by, w.key)
+	if len(*q) == 0 {
+		delete(ws.queues, w.key.waiterKind)
+	}
+}
+
+// Moved follows that an ID holds more or less, or was granted something.
+func (sup *Supply) Moved(id string) {
+	for kind, q := range sup.waits.queues {
+		if w := sup.waits.by[WaiterKey{kind, id}]; w != nil {
+			w.held, w.last = sup.Book.HeldBy(id), sup.Book.Last(id)
+			heap.Fix(q, w.at)
+		}
+	}
+}
+
+// Ease has those asked again, before the next decision, whom the supply keeps back.
+func (sup *Supply) Ease() {
+	if !sup.eased && sup.waits.any() {
+		sup.eased = true
+		sup.all.easing = append(sup.all.easing, sup)
+	}
+}
+
+// AskAgain lets jobs be given again that supplies do not keep back any more.
+func (sp *Supplies) AskAgain() {
+	for len(sp.easing) > 0 {
+		list := sp.easing
+		sp.easing = nil
+		for _, sup := range list {
+			sup.eased = false
+			for l := range sup.waits.lots {
+				if sup.has(l) || l.Passed() {
+					delete(sup.waits.lots, l)
+					l.LetIn()
+				}
+			}
+			for kind, q := range sup.waits.queues {
+				if sup.inTurn() || kind.exempt {
+					sup.askInTurn(q)
+				} else {
+					sup.askNext(kind, q)
+				}
+			}
+		}
+	}
+}
+
+// Easing says whether some are to be asked again.
+func (sp *Supplies) Easing() bool { return len(sp.easing) > 0 }
+
+// has says whether so many units are free as each job of a lot needs. If the supply has nothing for it all the same, the next
+// decision that comes to the lot sees so.
+func (sup *Supply) has(l Lot) bool {
+	units := l.Needs(sup.key.ref)
+	return sup.Book != nil && units > 0 && sup.Book.Usable()-sup.Book.Held() >= units
+}
+
+// PutOut notes that a lot waits for the supply as a whole.
+func (sup *Supply) PutOut(l Lot) {
+	if sup.waits.lots == nil {
+		sup.waits.lots = map[Lot]struct{}{}
+	}
+	sup.waits.lots[l] = struct{}{}
+}
+
+// Whole says whether what a supply refuses for is the same for all that ask for as many units.
+func (sup *Supply) Whole(why resource.Refusal) bool {
+	return sup.Book == nil || why.Rule == resource.Capacity || why.Rule == resource.External
+}
+
+// KeyOf is for whom so many units are missing.
+func (sup *Supply) KeyOf(why resource.Refusal, units int64) WaiterKey {
+	return WaiterKey{waiterKind{units, slices.Contains(sup.Of.Exempt, why.ID)}, why.ID}
+}
+
+// inTurn says whether the units reach those who wait in the order of the queue.
+func (sup *Supply) inTurn() bool {
+	return len(sup.Of.Split.Weights) == 0 && len(sup.Of.Split.Tree) == 0
+}
+
+// askInTurn asks who comes first until one is refused: nobody behind it would get anything. But who wants nothing, as far as is
+// known, stands in nobody's way.
+func (sup *Supply) askInTurn(q *waitQueue) {
+	for len(*q) > 0 && (sup.admits((*q)[0]) || sup.Book.WantedBy((*q)[0].key.id) == 0) {
+		sup.letGo((*q)[0])
+	}
+}
+
+// askNext asks those whose turn it is by the book, where units are not split evenly. If nobody of them waits here the units are
+// for others, for a time: who would be first but for them is asked, so that it is known when that ends.
+func (sup *Supply) askNext(kind waiterKind, q *waitQueue) {
+	ids, all := sup.Book.Next(sup.all.Moment)
+	if all {
+		sup.askAll(slices.Clone(*q))
+	}
+	for _, id := range ids {
+		if w := sup.waits.by[WaiterKey{kind, id}]; w != nil && sup.admits(w) {
+			sup.letGo(w)
+		}
+	}
+	sup.askInTurn(q)
+}
+
+func (sup *Supply) askAll(all []*waiter) {
+	for _, w := range all {
+		if sup.admits(w) {
+			sup.letGo(w)
+		}
+	}
+}
+
+// askEverybody is for what is not an end: somebody may be reached out of turn.
+func (sup *Supply) askEverybody() {
+	for _, q := range sup.waits.queues {
+		sup.askAll(slices.Clone(*q))
+	}
+}
+
+// admits says whether the supply may have units for a waiter.
+func (sup *Supply) admits(w *waiter) bool {
+	ok, no := sup.Book.Admits(w.key.id, w.key.units, sup.all.Moment)
+	if !ok {
+		sup.Refused(no, w.key.units)
+	}
+	return ok || no.Rule == resource.Reservation && w.booked()
+}
+
+// Refused notes why, and until when that may hold.
+func (sup *Supply) Refused(no resource.Refusal, units int64) {
+	sup.Why = Refusal{Gate: sup.gate(no.Rule), Ref: sup.key.ref, Needed: units, Had: max(0, sup.Book.Usable()-sup.Book.Held())}
+	if sup.until.IsZero() || no.Until.Before(sup.until) && !no.Until.IsZero() {
+		sup.until = no.Until
+	}
+}
+
+// gate is the one at which a rule keeps a job back from units of the supply.
+func (sup *Supply) gate(rule resource.Rule) Gate {
+	if sup.Of != nil && sup.Of.BuiltIn() {
+		return IO
+	}
+	return gateOfRule[rule]
+}
+
+// booked says whether a reservation is for it.
+func (w *waiter) booked() bool {
+	for p := range w.places {
+		if p.Booked() {
+			return true
+		}
+	}
+	return false
+}
+
+// letGo has a waiter's jobs asked again.
+func (sup *Supply) letGo(w *waiter) {
+	sup.waits.drop(w)
+	for p := range w.places {
+		p.LetGo()
+	}
+}
