@@ -1,0 +1,303 @@
+package fold
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Difference is a row that a table should have, or should not.
+type Difference struct {
+	Table  string
+	IsMore bool   // the table has it; false: it lacks it
+	Row    string // without the secrets of leases
+}
+
+// String says it in a line.
+func (d Difference) String() string {
+	if d.IsMore {
+		return fmt.Sprintf("%s has %s, which the log does not tell", d.Table, d.Row)
+	}
+	return fmt.Sprintf("%s lacks %s", d.Table, d.Row)
+}
+
+// comparedPage is how many batches Compare reads at once.
+const comparedPage = 500
+
+// mostDifferences bounds what Compare returns of a table.
+const mostDifferences = 20
+
+// Compare folds the log from its first batch in memory and returns where the tables differ from that, at most twenty rows a table.
+// Of history it compares what a task has in a day. ledger.ErrDropped when the log does not have its beginning any more. Its memory is
+// that of the live jobs, the tasks and the rows of usage.
+func (f *Folder) Compare(ctx context.Context) ([]Difference, error) {
+	tx, err := f.db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, fmt.Errorf("compare the fold: %w", err)
+	}
+	defer tx.Rollback(ctx)
+	p, err := position(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	c := comparison{tx: tx, step: newStep(Known{}), days: map[dayTask]digest{}, nodes: usages{}}
+	if err := tx.QueryRow(ctx, query["rolled"]).Scan(&c.rolled); err != nil {
+		return nil, fmt.Errorf("compare the fold: %w", err)
+	}
+	if err := c.replay(ctx, f, p); err != nil {
+		return nil, fmt.Errorf("compare the fold: %w", err)
+	}
+	if err := c.tables(ctx); err != nil {
+		return nil, fmt.Errorf("compare the fold: %w", err)
+	}
+	return c.found, nil
+}
+
+// comparison is a Compare.
+type comparison struct {
+	tx    pgx.Tx
+	step  *step
+	days  map[dayTask]digest
+	nodes usages
+
+	rolled time.Time
+	found  []Difference
+}
+
+// dayTask is a part of history.
+type dayTask struct {
+	dayMS int64
+	task  int64
+}
+
+// digest is of attempts in any order.
+type digest struct {
+	n    int64
+	hash uint64
+}
+
+func (d digest) with(a Attempt) digest {
+	h := fnv.New64a()
+	fmt.Fprint(h, a.Job, a.Nonce, a.Task, a.Units, a.GrantedAt.UnixMicro(), a.EndedAt.UnixMicro(), a.CPUMilli, a.Attempt, a.Share, a.Shape,
+		a.Queue, a.StartDelayMS, a.ExitCode, a.MemoryMB, a.Outcome, a.State, len(a.Pilot), a.Pilot, a.Node)
+	return digest{d.n + 1, d.hash + h.Sum64()}
+}
+
+func add(days map[dayTask]digest, a Attempt) {
+	key := dayTask{floor(a.EndedAt.UnixMilli(), dayMS), a.Task}
+	days[key] = days[key].with(a)
+}
+
+// replay folds the log up to a batch.
+func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
+	var last Position
+	for last.Seq < p.Seq {
+		batches, err := f.log.Read(ctx, last.Seq, int(min(comparedPage, p.Seq-last.Seq)))
+		if err != nil {
+			return err
+		}
+		if len(batches) == 0 {
+			break
+		}
+		for _, b := range batches {
+			c.step.batch(b)
+			last = Position{b.Seq, b.ID, b.At}
+		}
+		for _, a := range c.step.history {
+			add(c.days, a)
+			if a.EndedAt.Before(c.rolled) {
+				u := a.nodeUsage(c.step.cores[a.Shape])
+				c.nodes.of(u.UsageKey).add(u)
+			}
+		}
+		c.step.history, c.step.ended = nil, nil
+	}
+	if last.Seq != p.Seq || last.ID != p.ID {
+		return ErrDiverged
+	}
+	return nil
+}
+
+func (c *comparison) tables(ctx context.Context) error {
+	want := c.step.changes()
+	sums := want.Sums
+	return firstError(
+		func() error { return compareRows(ctx, c, "held", want.Granted, (*row).lease, hideLease) },
+		func() error { return compareRows(ctx, c, "idle_ranges", want.Ranges.Added, (*row).idle, show) },
+		func() error { return compareRows(ctx, c, "task_counts", sums.Tasks, (*row).taskCount, show) },
+		func() error { return compareRows(ctx, c, "share_counts", sums.Shares, (*row).shareCount, show) },
+		func() error { return compareRows(ctx, c, "end_counts", sums.Ends, (*row).endCount, show) },
+		func() error { return compareRows(ctx, c, "hour_usage", sums.Hours, (*row).usage, show) },
+		func() error { return compareRows(ctx, c, "day_usage", sums.Days, (*row).usage, show) },
+		func() error { return compareRows(ctx, c, "task_usage", sums.TaskUsage, (*row).usage, show) },
+		func() error { return compareRows(ctx, c, "node_usage", c.nodes.list(), (*row).usage, show) },
+		func() error { return compareRows(ctx, c, "expected", expectedOf(want.Expected), (*row).expected, show) },
+		func() error { return c.latest(ctx, want.Latest) },
+		func() error { return c.history(ctx) },
+	)
+}
+
+func firstError(steps ...func() error) error {
+	for _, s := range steps {
+		if err := s(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareRows compares a table with the rows that it should have. A row that counts nothing is as good as none.
+func compareRows[R comparable](ctx context.Context, c *comparison, table string, want []R, read func(*row) R, show func(any) string) error {
+	lacking, n := map[R]bool{}, 0
+	for _, r := range want {
+		lacking[r] = true
+	}
+	note := func(isMore bool, r R) {
+		if n++; n <= mostDifferences {
+			c.found = append(c.found, Difference{table, isMore, show(r)})
+		}
+	}
+	err := readAll(ctx, c.tx, table, func(r *row) {
+		switch v := read(r); {
+		case lacking[v]:
+			delete(lacking, v)
+		case !countsNothing(v):
+			note(true, v)
+		}
+	})
+	for _, r := range want {
+		if lacking[r] {
+			note(false, r)
+		}
+	}
+	return err
+}
+
+func countsNothing(row any) bool {
+	switch c := row.(type) {
+	case TaskCount:
+		return c == TaskCount{Task: c.Task}
+	case ShareCount:
+		return c.Ready == 0 && c.Held == 0 && c.Units == 0
+	}
+	return false
+}
+
+func show(row any) string { return fmt.Sprintf("%+v", row) }
+
+// hideLease shows no secret of a lease.
+func hideLease(row any) string {
+	l, _ := row.(Lease)
+	l.Nonce, l.Request = 0, entry.ID{}
+	return fmt.Sprintf("%+v", l)
+}
+
+// expectedOf are what table expected has: only what an entry set.
+func expectedOf(all []Expected) (left []entry.Expected) {
+	for _, e := range all {
+		if e.Set && e.Jobs > 0 {
+			left = append(left, entry.Expected{Share: e.Share, Shape: e.Shape, Jobs: e.Jobs})
+		}
+	}
+	return left
+}
+
+func (c *comparison) latest(ctx context.Context, want []Latest) error {
+	left := map[Latest]string{}
+	for _, l := range want {
+		left[Latest{Kind: l.Kind, Key: l.Key}] = l.Entry
+	}
+	err := readAll(ctx, c.tx, "latest", func(r *row) {
+		l := r.latest()
+		key := Latest{Kind: l.Kind, Key: l.Key}
+		if text, ok := left[key]; !ok || !sameJSON(text, l.Entry) {
+			c.found = append(c.found, Difference{"latest", true, show(l)})
+		}
+		delete(left, key)
+	})
+	for _, l := range want {
+		if _, ok := left[Latest{Kind: l.Kind, Key: l.Key}]; ok {
+			c.found = append(c.found, Difference{"latest", false, show(l)})
+		}
+	}
+	return err
+}
+
+// sameJSON says whether two texts mean the same, whose spaces and order of names may differ.
+func sameJSON(a, b string) bool {
+	var values [2]any
+	for i, text := range []string{a, b} {
+		d := json.NewDecoder(bytes.NewReader([]byte(text)))
+		d.UseNumber()
+		if d.Decode(&values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
+
+func (c *comparison) history(ctx context.Context) error {
+	got := map[dayTask]digest{}
+	if err := readAll(ctx, c.tx, "history", func(r *row) { add(got, r.attempt()) }); err != nil {
+		return err
+	}
+	var found []Difference
+	for key, want := range c.days {
+		if got[key] != want {
+			found = append(found, key.differs(want, false), key.differs(got[key], true))
+		}
+	}
+	for key, d := range got {
+		if _, ok := c.days[key]; !ok {
+			found = append(found, key.differs(d, true))
+		}
+	}
+	slices.SortFunc(found, func(a, b Difference) int { return bytes.Compare([]byte(a.Row), []byte(b.Row)) })
+	c.found = append(c.found, found[:min(len(found), mostDifferences)]...)
+	return nil
+}
+
+func (k dayTask) differs(d digest, isMore bool) Difference {
+	return Difference{"history", isMore, fmt.Sprintf("%d attempts of task %d in the day %d, with the sum %016x", d.n, k.task, k.dayMS/dayMS, d.hash)}
+}
+
+func (r *row) taskCount() TaskCount {
+	return TaskCount{r.int64(), r.text(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64()}
+}
+
+func (r *row) shareCount() ShareCount {
+	return ShareCount{shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32()), r.int64(), r.int64(), shares.Units(r.int64())}
+}
+
+func (r *row) endCount() EndCount {
+	return EndCount{r.int64(), shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32()), entry.Outcome(r.char()), State(r.char()), r.int64()}
+}
+
+func (r *row) usage() (u Usage) {
+	u.UsageKey = UsageKey{r.int64(), r.int64(), shares.ShareID(r.int32()), shares.QueueID(r.int32()), r.text()}
+	u.SlotMS, u.UnitMS, u.WastedMS, u.CPUMilli = r.int64(), r.int64(), r.int64(), r.int64()
+	for i := range u.Outcomes {
+		u.Outcomes[i] = r.int64()
+	}
+	return u
+}
+
+func (r *row) attempt() (a Attempt) {
+	a.Job, a.Nonce, a.Task, a.Units = r.int64(), r.int64(), r.int64(), shares.Units(r.int64())
+	a.GrantedAt, a.EndedAt, a.CPUMilli, a.Attempt = r.time(), r.time(), r.int64(), r.int32()
+	a.Share, a.Shape, a.Queue = shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32())
+	a.StartDelayMS, a.ExitCode, a.MemoryMB = r.int32(), r.int32(), r.int32()
+	a.Outcome, a.State = entry.Outcome(r.char()), State(r.char())
+	a.Pilot, a.Node = r.text(), r.text()
+	return a
+}

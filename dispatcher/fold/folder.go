@@ -1,0 +1,203 @@
+package fold
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// Why a step changed nothing.
+var (
+	ErrRaced    = errors.New("another daemon folded these batches")
+	ErrDiverged = errors.New("the log does not go on from the batch that is folded")
+)
+
+// DB runs statements and transactions: a *pgxpool.Pool or a *pgx.Conn.
+type DB interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+// Position is a batch of the log.
+type Position struct {
+	Seq int64
+	ID  entry.ID
+	At  time.Time
+}
+
+// Folder makes the tables of a log. Its methods are for one goroutine; any number of daemons may have one.
+type Folder struct {
+	db    DB
+	log   ledger.Log
+	users map[int64]string // of tasks
+	cores map[int32]int64  // of shapes
+	days  map[int64]bool   // of history, that have a partition
+}
+
+// New returns the folder of a database that has the tables.
+func New(db DB, log ledger.Log) *Folder {
+	return &Folder{db, log, map[int64]string{}, map[int32]int64{}, map[int64]bool{}}
+}
+
+// creates are the statements that make the tables, in their order.
+var creates = []string{"create_day", "create_day_usage", "create_drop_days", "create_end_counts", "create_expected", "create_folded",
+	"create_held", "create_history", "create_history_ended", "create_history_job", "create_history_task", "create_hour_usage",
+	"create_idle_ranges", "create_latest", "create_node_usage", "create_rolled",
+	"create_rolled_start", "create_share_counts", "create_start", "create_task_counts",
+	"create_task_usage"}
+
+// Create makes the tables, empty.
+func Create(ctx context.Context, db DB) error {
+	for _, name := range creates {
+		if _, err := db.Exec(ctx, query[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Position returns up to where the log is folded; its Seq is 0 when nothing is.
+func (f *Folder) Position(ctx context.Context) (Position, error) { return position(ctx, f.db) }
+
+func position(ctx context.Context, db interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) (p Position, err error) {
+	var id pgtype.UUID
+	err = db.QueryRow(ctx, query["position"]).Scan(&p.Seq, &id, &p.At)
+	if err != nil {
+		return p, fmt.Errorf("position of the fold: %w", err)
+	}
+	p.ID, p.At = id.Bytes, p.At.UTC()
+	return p, nil
+}
+
+// Lag is how far the tables are behind the log.
+type Lag struct {
+	Batches int64
+	Time    time.Duration // from the last batch that is folded to the newest, by the clock of the batches
+}
+
+// Lag returns how far the tables are behind the log, for metrics and for whoever slows down pulls.
+func (f *Folder) Lag(ctx context.Context) (lag Lag, err error) {
+	p, err := f.Position(ctx)
+	if err != nil {
+		return lag, err
+	}
+	last, _, err := f.log.Last(ctx)
+	if err != nil || last <= p.Seq {
+		return lag, err
+	}
+	newest, err := f.log.Read(ctx, last-1, 1)
+	if err != nil || len(newest) == 0 {
+		return lag, err
+	}
+	lag.Batches = last - p.Seq
+	if p.Seq > 0 {
+		lag.Time = newest[0].At.Sub(p.At)
+	} else if first, err := f.log.Read(ctx, 0, 1); err == nil && len(first) > 0 {
+		lag.Time = newest[0].At.Sub(first[0].At)
+	}
+	return lag, nil
+}
+
+// Result is what a step did.
+type Result struct {
+	Batches int
+	Entries int
+	At      time.Time // of the last batch
+	Odds    int       // entries that did not fit what was known
+	Odd     []string  // the first few of them, for the daemon's log
+}
+
+// Fold makes one step of up to so many batches. A Result without batches: there is nothing new. ErrRaced, after which all is well,
+// when another daemon was faster; ErrDiverged and ledger.ErrDropped, after which nothing is.
+func (f *Folder) Fold(ctx context.Context, batches int) (r Result, err error) {
+	from, err := f.Position(ctx)
+	if err != nil {
+		return r, err
+	}
+	read, err := f.log.Read(ctx, from.Seq, batches)
+	if err == nil && len(read) == 0 {
+		return r, f.notBehind(ctx, from)
+	}
+	if err == nil && read[0].After != from.ID {
+		err = ErrDiverged
+	}
+	if err == nil {
+		err = f.makeDays(ctx, read)
+	}
+	if err == nil {
+		r, err = f.write(ctx, from, read)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("fold after batch %d: %w", from.Seq, err)
+	}
+	return r, nil
+}
+
+// notBehind refuses a log that ends before the batch that is folded.
+func (f *Folder) notBehind(ctx context.Context, p Position) error {
+	last, id, err := f.log.Last(ctx)
+	if err == nil && (last < p.Seq || last == p.Seq && id != p.ID) {
+		err = fmt.Errorf("fold after batch %d: the log ends with %d: %w", p.Seq, last, ErrDiverged)
+	}
+	return err
+}
+
+// makeDays makes the partitions of history for the step. Only the first step of a day has something to do.
+func (f *Folder) makeDays(ctx context.Context, batches []entry.Batch) error {
+	for _, b := range batches {
+		day := floor(b.At.UnixMilli(), dayMS)
+		if f.days[day] {
+			continue
+		}
+		if _, err := f.db.Exec(ctx, query["make_day"], pg.Args{"at": b.At}); err != nil {
+			return err
+		}
+		f.days[day] = true
+	}
+	return nil
+}
+
+// RollNodes adds to table node_usage what attempts cost that were folded since the last call, but for those of the newest batch. A step
+// would have a row a node to update for every second or third attempt: this, once a minute or an hour, has fewer. Safe on several
+// daemons at once; it keeps no step waiting.
+func (f *Folder) RollNodes(ctx context.Context) error {
+	if _, err := f.db.Exec(ctx, query["roll_nodes"]); err != nil {
+		return fmt.Errorf("roll up nodes: %w", err)
+	}
+	return nil
+}
+
+// Retain drops the days of history that are all from before a time, and returns how many. Not
+// before nodes are rolled up.
+func (f *Folder) Retain(ctx context.Context, before time.Time) (n int, err error) {
+	for dropped := 1; dropped > 0; n += dropped {
+		err := f.db.QueryRow(ctx, query["drop_day"], pg.Args{"before": before}).Scan(&dropped)
+		if pg.Code(err) == pg.CodeLockNotAvailable {
+			return n, nil
+		}
+		if err != nil {
+			return n, fmt.Errorf("retain history: %w", err)
+		}
+		clear(f.days)
+	}
+	return n, nil
+}

@@ -1,0 +1,111 @@
+package fold
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Sink takes what a daemon starts from. A nil function does not want it.
+type Sink struct {
+	Entry    func(entry.Entry)    // the newest of each kind that has no table, shapes first; Adopted without its Site
+	Expected func(entry.Expected) // what is left of it
+	Range    func(Range)          // in the order of ids
+	Lease    func(Lease)          // in no order
+}
+
+// Load gives the tables to a sink, all as they were at one moment, and returns which: the log goes on from there.
+func Load(ctx context.Context, db DB, sink Sink) (p Position, err error) {
+	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return p, fmt.Errorf("load the fold: %w", err)
+	}
+	defer tx.Rollback(ctx)
+	if p, err = position(ctx, tx); err != nil {
+		return p, err
+	}
+	return p, load(ctx, tx, sink)
+}
+
+func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
+	var broken error
+	steps := []struct {
+		name  string
+		wants bool
+		fn    func(*row)
+	}{
+		{"latest", sink.Entry != nil, func(r *row) {
+			e, err := decode(r.latest())
+			if err != nil {
+				broken = err
+			} else if e != nil {
+				sink.Entry(e)
+			}
+		}},
+		{"expected", sink.Expected != nil, func(r *row) { sink.Expected(r.expected()) }},
+		{"idle_ranges", sink.Range != nil, func(r *row) { sink.Range(r.idle()) }},
+		{"held", sink.Lease != nil, func(r *row) { sink.Lease(r.lease()) }},
+	}
+	for _, s := range steps {
+		if !s.wants {
+			continue
+		}
+		if err := readAll(ctx, tx, s.name, s.fn); err != nil {
+			return fmt.Errorf("load %s: %w", s.name, err)
+		}
+		if broken != nil {
+			return fmt.Errorf("load %s: %w", s.name, broken)
+		}
+	}
+	return nil
+}
+
+// readAll reads a whole table.
+func readAll(ctx context.Context, tx pgx.Tx, name string, fn func(*row)) error {
+	rows, err := tx.Query(ctx, query[name], binaryRows)
+	if err != nil {
+		return err
+	}
+	return each(rows, fn)
+}
+
+func (r *row) latest() Latest { return Latest{entry.Kind(r.char()), r.int64(), r.text()} }
+
+func (r *row) expected() entry.Expected {
+	return entry.Expected{Share: shares.ShareID(r.int32()), Shape: r.int32(), Jobs: r.int64()}
+}
+
+// decode returns the entry; nil: this version does not know its kind.
+func decode(l Latest) (entry.Entry, error) {
+	switch l.Kind {
+	case entry.KindShaped:
+		return decodeAs[entry.Shaped](l)
+	case entry.KindAdopted:
+		return decodeAs[entry.Adopted](l)
+	case entry.KindBounded:
+		return decodeAs[entry.Bounded](l)
+	case entry.KindPolled:
+		return decodeAs[entry.Polled](l)
+	case entry.KindLeader:
+		return decodeAs[entry.Leader](l)
+	case entry.KindTick:
+		return decodeAs[entry.Tick](l)
+	}
+	return nil, nil
+}
+
+func decodeAs[E entry.Entry](l Latest) (entry.Entry, error) {
+	var e E
+	d := json.NewDecoder(bytes.NewReader([]byte(l.Entry)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return nil, fmt.Errorf("entry of kind %q: %w", l.Kind, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,81 @@
+package fold
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// binaryRows asks for columns as row reads them.
+var binaryRows = pgx.QueryResultFormats{pgx.BinaryFormatCode}
+
+// row takes the columns of a row one after the other, as the wire has them: a start reads a million, and pgx's Scan is as slow
+// as PostgreSQL. No column is NULL.
+type row struct {
+	columns [][]byte
+	names   map[string]string // texts that came before: pilots and nodes have many leases
+	broken  bool
+}
+
+func (r *row) next(size int) []byte {
+	if len(r.columns) == 0 || size > 0 && len(r.columns[0]) != size {
+		r.broken = true
+		return make([]byte, size)
+	}
+	c := r.columns[0]
+	r.columns = r.columns[1:]
+	return c
+}
+
+func (r *row) int64() int64 { return int64(binary.BigEndian.Uint64(r.next(8))) }
+func (r *row) int32() int32 { return int32(binary.BigEndian.Uint32(r.next(4))) }
+func (r *row) char() byte   { return r.next(1)[0] }
+func (r *row) id() entry.ID { return entry.ID(r.next(16)) }
+
+// epoch2000 is the zero of PostgreSQL's clock.
+const epoch2000 = 946_684_800_000_000
+
+func (r *row) time() time.Time { return time.UnixMicro(r.int64() + epoch2000).UTC() }
+
+func (r *row) text() string {
+	b := r.next(0)
+	s, ok := r.names[string(b)]
+	if !ok {
+		s = string(b)
+		r.names[s] = s
+	}
+	return s
+}
+
+func (r *row) lease() (l Lease) {
+	l.Job, l.Nonce, l.Task, l.Place, l.Units = r.int64(), r.int64(), r.int64(), r.int64(), shares.Units(r.int64())
+	l.GrantedAt, l.Request, l.Attempt, l.Share, l.Shape = r.time(), r.id(), r.int32(), shares.ShareID(r.int32()), r.int32()
+	l.Queue, l.StartDelayMS, l.GraceS = shares.QueueID(r.int32()), r.int32(), r.int32()
+	l.Pilot, l.Node, l.Reason = r.text(), r.text(), r.text()
+	return l
+}
+
+func (r *row) idle() (v Range) {
+	v.Low, v.High, v.Task, v.Place = r.int64(), r.int64(), r.int64(), r.int64()
+	v.Share, v.Shape, v.Attempt, v.State = shares.ShareID(r.int32()), r.int32(), r.int32(), State(r.char())
+	return v
+}
+
+// each calls fn with every row and closes rows.
+func each(rows pgx.Rows, fn func(*row)) error {
+	defer rows.Close()
+	r := &row{names: map[string]string{}}
+	for rows.Next() {
+		r.columns = rows.RawValues()
+		fn(r)
+		if r.broken || len(r.columns) > 0 {
+			return fmt.Errorf("a row of %d columns is not as this version has it", len(rows.FieldDescriptions()))
+		}
+	}
+	return rows.Err()
+}

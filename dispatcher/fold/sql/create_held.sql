@@ -1,0 +1,20 @@
+-- The leases that have not ended. Columns of all these tables stand by width, so that few bytes are padding.
+CREATE TABLE held (
+    job            bigint      NOT NULL,
+    nonce          bigint      NOT NULL,
+    task           bigint      NOT NULL,
+    place          bigint      NOT NULL,
+    units          bigint      NOT NULL, -- thousandths
+    granted_at     timestamptz NOT NULL,
+    request        uuid        NOT NULL, -- zeros: the pull had none
+    attempt        int         NOT NULL,
+    share          int         NOT NULL,
+    shape          int         NOT NULL,
+    queue          int         NOT NULL,
+    start_delay_ms int         NOT NULL, -- from the grant until its pilot said that it runs; -1: it has not
+    grace_s        int         NOT NULL, -- of the order to end
+    pilot          text        NOT NULL,
+    node           text        NOT NULL,
+    reason         text        NOT NULL, -- of the order to end; empty: there is none
+    PRIMARY KEY (job)
+) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);

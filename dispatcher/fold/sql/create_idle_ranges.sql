@@ -1,0 +1,12 @@
+-- The live jobs without a lease. Only high is indexed: a range whose low rises has HOT updates.
+CREATE TABLE idle_ranges (
+    high    bigint NOT NULL,
+    low     bigint NOT NULL CHECK (low <= high),
+    task    bigint NOT NULL,
+    place   bigint NOT NULL,
+    share   int    NOT NULL,
+    shape   int    NOT NULL,
+    attempt int    NOT NULL, -- the next one of each job
+    state   "char" NOT NULL CHECK (state IN ('r', 'w', 'o')), -- ready, waiting, withdrawn
+    PRIMARY KEY (high)
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);

@@ -1,0 +1,2 @@
+-- Nothing is rolled up yet.
+INSERT INTO rolled (at) VALUES ('epoch');

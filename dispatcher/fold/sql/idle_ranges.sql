@@ -1,0 +1,2 @@
+-- All ranges, for a start.
+SELECT low, high, task, place, share, shape, attempt, state FROM idle_ranges ORDER BY high;

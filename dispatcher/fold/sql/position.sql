@@ -1,0 +1,2 @@
+-- Up to where the log is folded.
+SELECT seq, id, at FROM folded;

@@ -1,0 +1,2 @@
+-- Up to when nodes are rolled up.
+SELECT at FROM rolled;
