@@ -284,6 +284,7 @@ func TestOdd(t *testing.T) {
 		"granted twice":   {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1}, grant, again},
 		"no lease":        {entry.Ended{Job: 1, Attempt: 1, Outcome: entry.Finished, Next: entry.Over}},
 		"another attempt": {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1}, grant, entry.Started{Job: 1, Attempt: 2}},
+		"end of another":  {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1}, grant, entry.Ended{Job: 1, Attempt: 2, Outcome: entry.Lost, Next: entry.Over}},
 		"enqueued twice":  {entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 3, Attempt: 1}, entry.Enqueued{Task: 1, Share: 2, Low: 2, High: 2, Attempt: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -416,4 +417,38 @@ func TestLoad(t *testing.T) {
 	if !slices.Equal(expected, []entry.Expected{{Share: 1, Shape: 2, Jobs: 3}}) || !slices.Equal(entries, []entry.Entry{entry.Adopted{Number: 3}}) {
 		t.Errorf("expected %v, entries %v", expected, entries)
 	}
+}
+
+// A range grows at both ends and closes gaps, whichever step brings a job back; one that loses its last job is no row.
+func TestNeighboursMerge(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.append(t, entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 4, Attempt: 1})
+	for id := range int64(4) {
+		f.append(t, entry.Granted{Job: id + 1, Attempt: 1, Task: 1, Share: 1, Queue: 1})
+	}
+	want := func(want ...Range) {
+		t.Helper()
+		f.foldAll(t, 1)
+		if got := f.read(t).Ranges; !slices.Equal(got, want) {
+			t.Errorf("ranges %+v, want %+v", got, want)
+		}
+	}
+	want()
+	like := Like{Task: 1, Share: 1, Attempt: 2, State: Ready}
+	again := func(job int64) {
+		f.append(t, entry.Ended{Job: job, Attempt: 1, Outcome: entry.Failed, Next: entry.Again})
+	}
+	again(2)
+	want(Range{2, 2, like})
+	again(1)
+	want(Range{1, 2, like})
+	again(4)
+	want(Range{1, 2, like}, Range{4, 4, like})
+	again(3)
+	want(Range{1, 4, like})
+	f.append(t, entry.Withdrew{Task: 1, Low: 2, High: 3})
+	out := like
+	out.State = Withdrawn
+	want(Range{1, 1, like}, Range{2, 3, out}, Range{4, 4, like})
 }

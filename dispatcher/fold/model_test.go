@@ -83,7 +83,7 @@ func isHeld(j *modelJob) bool { return j.lease != nil }
 func (h *history) enqueue(r *rapid.T) {
 	e := entry.Enqueued{Task: rapid.Int64Range(1, 4).Draw(r, "task"), Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")),
 		Shape: int32(rapid.IntRange(0, 2).Draw(r, "shape")), Place: rapid.Int64Range(-1, 0).Draw(r, "place"), Attempt: 1}
-	e.Low = h.lastID + rapid.Int64Range(1, 2).Draw(r, "gap")
+	e.Low = h.lastID + rapid.SampledFrom([]int64{1, 1, 2, 2 * near}).Draw(r, "gap")
 	e.High = e.Low + rapid.Int64Range(0, 9).Draw(r, "more")
 	e.User = userOf(e.Task)
 	h.lastID = e.High

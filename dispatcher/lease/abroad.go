@@ -127,11 +127,15 @@ func (b *abroad) answered(d *desk, from int64, a Answer) {
 }
 
 // fail answers all asks: the daemon that had them leads no more.
-func (b *abroad) fail(d *desk) {
+func (b *abroad) fail(d *desk) { b.lost(d, func(int64) bool { return true }) }
+
+// lost answers those that were sent to some daemons, which are gone.
+func (b *abroad) lost(d *desk, gone func(to int64) bool) {
 	for _, no := range slices.Sorted(maps.Keys(b.asks)) {
-		d.answer(b.giveUp(no).call, Answer{Status: Unavailable})
+		if gone(b.asks[no].to) {
+			d.answer(b.giveUp(no).call, Answer{Status: Unavailable})
+		}
 	}
-	b.queue = nil
 }
 
 // expire answers those for which there was no answer in time.

@@ -50,7 +50,7 @@ func (d *deadlines) drop(job int64) { delete(d.due, job) }
 // spare lets all leases last until at.
 func (d *deadlines) spare(at time.Duration) { d.floor = max(d.floor, second(at)) }
 
-// over returns leases that are due by now, at most most of them, and places anew those that are not. With a positive again nothing is over: what is due
+// over takes off leases that are due by now, at most most of them, and places anew those that are not. With a positive again nothing is over: what is due
 // lasts so long from now. It looks at a bounded number of leases.
 func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 	for looked := 0; d.next <= int32(now/time.Second); d.next++ {
@@ -71,6 +71,7 @@ func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 			case at > d.next:
 				d.move(job, at)
 			default:
+				delete(d.due, job) // it may be there twice: two attempts that were placed in one second
 				jobs = append(jobs, job)
 			}
 		}

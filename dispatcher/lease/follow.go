@@ -182,7 +182,8 @@ func (n *Node) received(e Received) {
 		return
 	}
 	n.follow(e.Message.Batches)
-	if e.Message.HandOn && n.replica != nil && n.claim == nil && !n.draining {
+	// One that comes late finds another leader, and does nothing: nobody claims while a leader may be fresh.
+	if e.Message.HandOn && n.replica != nil && n.replica.tip.leader == e.From && n.claim == nil && !n.draining {
 		n.claimLead()
 	}
 }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -97,6 +98,7 @@ func (n *Node) take(e Event) {
 	case Received:
 		n.received(e)
 	case Peers:
+		n.abroad.lost(&n.desk, func(to int64) bool { return slices.Contains(n.peers, to) && !slices.Contains(e.Daemons, to) })
 		n.peers = e.Daemons
 		if n.lead != nil {
 			n.lead.peers = n.peers

@@ -11,7 +11,8 @@ type recent struct {
 	order    []Key // by seq
 	requests map[entry.ID]struct{}
 	past     []entry.ID // ring of requests, in the order in which their last lease ended
-	at       int        // where the ring is written next
+	most     int        // places of the ring
+	at       int        // where it is written next, once it is full
 }
 
 type end struct {
@@ -21,7 +22,7 @@ type end struct {
 }
 
 func newRecent(requests int) *recent {
-	return &recent{ends: map[Key]end{}, requests: map[entry.ID]struct{}{}, past: make([]entry.ID, 0, requests)}
+	return &recent{ends: map[Key]end{}, requests: map[entry.ID]struct{}{}, most: requests}
 }
 
 func keyOf(l machine.Lease) Key { return Key{l.Job, l.Attempt, l.Nonce} }
@@ -42,7 +43,7 @@ func (r *recent) request(id entry.ID) {
 		return
 	}
 	r.requests[id] = struct{}{}
-	if len(r.past) < cap(r.past) {
+	if len(r.past) < r.most {
 		r.past = append(r.past, id)
 		return
 	}

@@ -29,6 +29,9 @@ func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests)}
 	n.tip.seq, n.tip.id = r.Machine.Stand()
 	n.tip.at, n.tip.known, n.tip.leader = r.At, now, r.Leader
+	for _, id := range r.Over {
+		n.recent.request(id)
+	}
 	for l := range r.Machine.Leases() {
 		n.leases.hold(l.Job, now+cfg.Timing.TTL)
 	}

@@ -118,8 +118,9 @@ type Fetched struct {
 // Reloaded is the answer to Reload: a machine made of the tables, as of the batch where it stands.
 type Reloaded struct {
 	Machine Machine
-	At      time.Time // of that batch
-	Leader  int64     // of the last Leader entry up to there; 0: none
+	At      time.Time  // of that batch
+	Leader  int64      // of the last Leader entry up to there; 0: none
+	Over    []entry.ID // requests whose leases ended lately, the newest last: repeats of them get no job
 	Err     error
 }
 

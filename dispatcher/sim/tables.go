@@ -58,8 +58,11 @@ func (t *Tables) Machine(seq int64) lease.Reloaded {
 		}
 		r.At = b.At
 		for _, e := range b.Entries {
-			if _, ok := e.(entry.Leader); ok {
+			switch e := e.(type) {
+			case entry.Leader:
 				r.Leader = b.By
+			case entry.Granted:
+				r.Over = append(r.Over, e.Request) // those that did not end are answered before
 			}
 		}
 	}

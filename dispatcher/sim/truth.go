@@ -27,6 +27,8 @@ type truth struct {
 	leapt   bool
 	outage  outage
 
+	sum sum
+
 	ended     map[lease.Key]entry.Outcome // also what a failover lost
 	granted   map[lease.Key]bool          // also what a failover lost
 	pilots    map[string]int              // batches that granted to a pull
@@ -50,6 +52,12 @@ type leaseTruth struct {
 	ended  *entry.Ended
 	endSeq int64
 	endAt  time.Duration
+}
+
+// sum is the digest of the state at a batch.
+type sum struct {
+	batch  entry.ID
+	digest [32]byte
 }
 
 // outage is the last time in which a leader could append nothing for long.
@@ -108,6 +116,14 @@ func (t *truth) forget() {
 	t.machine, t.batches, t.ranges = t.tables.new(), nil, nil
 	t.jobs, t.leases = map[int64]*jobTruth{}, map[lease.Key]*leaseTruth{}
 	t.held, t.ready, t.time = [2]int{}, 0, time.Time{}
+}
+
+// digest is that of the log's state. It is asked for by several daemons.
+func (t *truth) digest() [32]byte {
+	if id := t.id(); t.sum.batch != id {
+		t.sum = sum{id, t.machine.Digest()}
+	}
+	return t.sum.digest
 }
 
 func (t *truth) seq() int64 { return int64(len(t.batches)) }

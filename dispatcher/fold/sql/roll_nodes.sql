@@ -1,5 +1,7 @@
 -- Adds attempts that ended since the last time to what they cost by node. As times of batches never fall, no attempt that is folded
--- later ended before the last batch that is folded now. Milliseconds count as in Go: begin and end each rounded down.
+-- later ended before the last batch that is folded now. Whoever waited for another daemon goes on from where that one stopped, with its
+-- own, older view of history: the row is updated whatever it was in that view, for it is locked.
+-- Milliseconds count as in Go: begin and end each rounded down.
 WITH span AS MATERIALIZED (
     SELECT r.at AS since, (SELECT f.at FROM folded f) AS until FROM rolled r FOR UPDATE
 ), costs AS (
@@ -20,4 +22,4 @@ WITH span AS MATERIALIZED (
         finished = u.finished + excluded.finished, failed = u.failed + excluded.failed, lost = u.lost + excluded.lost,
         cancelled = u.cancelled + excluded.cancelled, returned = u.returned + excluded.returned
 )
-UPDATE rolled r SET at = s.until FROM span s WHERE r.at = s.since AND s.since < s.until;
+UPDATE rolled r SET at = s.until FROM span s WHERE r.only_row AND s.since < s.until;

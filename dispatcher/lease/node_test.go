@@ -1,0 +1,369 @@
+package lease
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// stage drives one Node by hand. Its log answers when the test says so.
+type stage struct {
+	t       testing.TB
+	node    *Node
+	log     ledger.Memory
+	now     time.Duration
+	machine *counting
+	append  *entry.Batch // in flight
+	out     []Effect     // of the last step, but for what the stage does itself
+	calls   uint64
+	ids     uint64
+	answers map[uint64]Answer
+}
+
+// counting counts decisions.
+type counting struct {
+	*machine.Machine
+	decisions int
+}
+
+func (c *counting) Decide(p machine.Pull) machine.Decision {
+	c.decisions++
+	return c.Machine.Decide(p)
+}
+
+// newStage makes a Node that leads over a queue of some slots, and jobs that are ready.
+func newStage(t testing.TB, slots int, jobs int64, change func(*Config)) *stage {
+	s := &stage{t: t, machine: &counting{Machine: machine.New(machine.Config{})}, answers: map[uint64]Answer{}}
+	s.log.Clock = func() time.Time { return time.Unix(0, 0).Add(s.now) }
+	first := entry.Batch{Seq: 1, ID: s.id(), Entries: []entry.Entry{entry.Adopted{Number: 1, Site: site(slots)}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1}}}}
+	if jobs > 0 {
+		first.Entries = append(first.Entries, entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: jobs, Attempt: 1, User: "u"})
+	}
+	if _, err := s.log.Append(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.machine.Advance(first); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Daemon: 1, Draw: s.id}
+	if change != nil {
+		change(&cfg)
+	}
+	s.node = New(cfg)
+	s.step()
+	s.step(Reloaded{Machine: s.machine})
+	for !s.node.Leads() {
+		s.now += 100 * time.Millisecond
+		s.step()
+		s.land(nil)
+	}
+	s.land(nil)
+	return s
+}
+
+func (s *stage) id() (id entry.ID) {
+	s.ids++
+	binary.BigEndian.PutUint64(id[:], s.ids)
+	return id
+}
+
+func (s *stage) step(events ...Event) {
+	s.out = nil
+	for _, e := range s.node.Step(s.now, events...) {
+		switch e := e.(type) {
+		case Append:
+			if s.append != nil {
+				s.t.Fatalf("two appends in flight: %d and %d", s.append.Seq, e.Batch.Seq)
+			}
+			s.append = &e.Batch
+		case Read:
+			batches, err := s.log.Read(s.t.Context(), e.After, 500)
+			s.step(Fetched{e.After, batches, err})
+		case Reply:
+			s.answers[e.Answer.Call.Number] = e.Answer
+		case Wake:
+		default:
+			s.out = append(s.out, e)
+		}
+	}
+}
+
+// ask asks and returns the number of the call.
+func (s *stage) ask(a Ask) uint64 {
+	s.calls++
+	a.Call.Number = s.calls
+	s.step(a)
+	return s.calls
+}
+
+// land lets the append in flight come to the log, or answers with an error.
+func (s *stage) land(fail error) {
+	b := s.append
+	if b == nil {
+		return
+	}
+	s.append = nil
+	a := Appended{ID: b.ID, Err: fail}
+	if fail == nil {
+		a.At, a.Err = s.log.Append(context.Background(), *b)
+	}
+	s.step(a)
+}
+
+func (s *stage) settle() {
+	for s.append != nil {
+		s.land(nil)
+	}
+}
+
+func pullAsk(wait time.Duration) Ask {
+	return Ask{Pull: &machine.Pull{Queue: 1, Slot: job.Slot{Cores: 1}, Most: 1, Pilot: "p", Nonce: 3}, Wait: wait}
+}
+
+func (s *stage) answered(call uint64, want Status) Answer {
+	s.t.Helper()
+	a, ok := s.answers[call]
+	if !ok || a.Status != want {
+		s.t.Errorf("call %d: answered %v, %+v; want status %d", call, ok, a, want)
+	}
+	return a
+}
+
+func TestAnswersAfterTheCommit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 1, nil)
+	given, none := s.ask(pullAsk(0)), s.ask(pullAsk(0))
+	if len(s.answers) > 0 {
+		t.Fatalf("answered before the commit: %+v", s.answers)
+	}
+	s.settle()
+	if a := s.answered(given, Done); len(a.Leases) != 1 || a.Seq == 0 {
+		t.Errorf("%+v", a)
+	}
+	s.answered(none, NoJob)
+}
+
+// A batch has at most so many grants, and pulls are served in the order in which they came.
+func TestBatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 5000, 2000, nil)
+	var calls []Event
+	for range 1200 {
+		s.calls++
+		a := pullAsk(0)
+		a.Call.Number = s.calls
+		calls = append(calls, a)
+	}
+	s.step(calls...)
+	var sizes []int
+	var jobs []int64
+	for s.append != nil {
+		n := 0
+		for _, e := range s.append.Entries {
+			if g, ok := e.(entry.Granted); ok {
+				n, jobs = n+1, append(jobs, g.Job)
+			}
+		}
+		sizes = append(sizes, n)
+		s.land(nil)
+	}
+	if !slices.Equal(sizes, []int{512, 512, 176}) || !slices.IsSorted(jobs) || len(s.answers) != 1200 {
+		t.Errorf("batches of %v, %d answers", sizes, len(s.answers))
+	}
+}
+
+// Pulls of a class that get nothing are decided once, until something is eased.
+func TestClassesAreDecidedOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 0, nil)
+	before := s.machine.decisions
+	var calls []uint64
+	for range 100 {
+		calls = append(calls, s.ask(pullAsk(time.Minute)))
+	}
+	for range 20 {
+		s.step()
+	}
+	if n := s.machine.decisions - before; n != 1 {
+		t.Errorf("%d decisions for a hundred pulls of one class", n)
+	}
+	s.ask(Ask{Commit: []entry.Entry{entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 3, Attempt: 1, User: "u"}}})
+	s.settle()
+	if n := s.machine.decisions - before; n != 5 {
+		t.Errorf("%d decisions until three were given and one found none", n)
+	}
+	for _, call := range calls[:3] {
+		s.answered(call, Done)
+	}
+	if _, ok := s.answers[calls[3]]; ok {
+		t.Error("the fourth waits")
+	}
+	s.now += 2 * time.Minute
+	s.step()
+	s.settle()
+	s.answered(calls[3], NoJob)
+}
+
+// While the log is away nobody is told that there is no job.
+func TestAwayIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 1, nil)
+	given, none := s.ask(pullAsk(0)), s.ask(pullAsk(0))
+	for range 100 {
+		s.now += 100 * time.Millisecond
+		s.step()
+		s.land(ledger.ErrDoubt)
+	}
+	s.answered(given, Unavailable)
+	s.answered(none, Unavailable)
+	s.now += time.Second
+	s.step()
+	s.settle()
+	again := s.ask(pullAsk(0))
+	s.settle()
+	if a := s.answered(again, Done); len(a.Leases) != 1 || a.Leases[0].Attempt != 2 {
+		t.Errorf("%+v: want the job whose lease nobody heard of, returned", a)
+	}
+}
+
+// A batch in doubt is appended until the log says what became of it.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{true, false} {
+		s := newStage(t, 10, 1, nil)
+		call, b := s.ask(pullAsk(0)), *s.append
+		if applied {
+			if _, err := s.log.Append(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.land(ledger.ErrDoubt)
+		if len(s.answers) > 0 {
+			t.Fatalf("answered in doubt: %+v", s.answers)
+		}
+		s.now += 100 * time.Millisecond
+		s.step()
+		if s.append == nil || s.append.ID != b.ID {
+			t.Fatalf("applied %v: the next append is %v, want the same batch", applied, s.append)
+		}
+		s.settle()
+		s.answered(call, Done)
+		if !s.node.Leads() {
+			t.Errorf("applied %v: deposed", applied)
+		}
+	}
+}
+
+// A leader whose seq is taken by another one drops everything.
+func TestDeposed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 2, nil)
+	call := s.ask(pullAsk(0))
+	waits := s.ask(pullAsk(time.Minute))
+	b := *s.append
+	b.ID, b.By, b.Entries = s.id(), 2, []entry.Entry{entry.Leader{}}
+	if _, err := s.log.Append(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	s.land(nil)
+	s.answered(call, Unavailable)
+	s.answered(waits, Unavailable)
+	if m, _ := s.node.Machine(); m != nil || s.node.Leads() || !slices.ContainsFunc(s.out, func(e Effect) bool { _, ok := e.(Reload); return ok }) {
+		t.Errorf("it keeps what is not in the log: %v", s.out)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	w := &window{}
+	for _, c := range []struct {
+		number uint64
+		want   bool
+	}{{1, true}, {1, false}, {3, true}, {2, true}, {2, false}, {5000, true}, {4999, true}, {905, true}, {904, false}, {905, false}, {1_000_000, true}, {5000, false}, {999_999, true}, {999_999, false}} {
+		if got := w.first(c.number); got != c.want {
+			t.Errorf("%d: %v, want %v", c.number, got, c.want)
+		}
+	}
+}
+
+func TestRecent(t *testing.T) {
+	t.Parallel()
+	r := newRecent(2)
+	for i := range int64(3) {
+		r.ended(machine.Lease{Granted: entry.Granted{Job: i, Request: entry.ID{byte(i + 1)}}}, entry.Ended{Outcome: entry.Finished}, i+1)
+	}
+	if _, ok := r.requests[entry.ID{1}]; ok || len(r.requests) != 2 {
+		t.Errorf("%v: want the newest two", r.requests)
+	}
+	if r.folded(2); len(r.ends) != 1 {
+		t.Errorf("%v: want the one that is not folded", r.ends)
+	}
+}
+
+// BenchmarkLife is a pull and its end, in batches of 100, but for the log.
+func BenchmarkLife(b *testing.B) {
+	s := newStage(b, 1<<30, int64(b.N)+100, nil)
+	s.log = ledger.Memory{}
+	at := time.Unix(0, 0)
+	land := func() {
+		for s.append != nil {
+			id := s.append.ID
+			s.append = nil
+			s.step(Appended{ID: id, At: at})
+		}
+	}
+	b.ResetTimer()
+	for n := 0; n < b.N; n += 100 {
+		events := make([]Event, 100)
+		for i := range events {
+			s.calls++
+			a := pullAsk(0)
+			a.Call.Number = s.calls
+			events[i] = a
+		}
+		s.step(events...)
+		land()
+		i := 0
+		for _, a := range s.answers {
+			s.calls++
+			events[i] = Ask{Call: Call{Number: s.calls}, Finish: []End{{Key: keyOf(a.Leases[0]), Outcome: entry.Finished}}}
+			i++
+		}
+		clear(s.answers)
+		s.step(events...)
+		land()
+		clear(s.answers)
+		s.step(Folded{1 << 60})
+	}
+}
+
+// BenchmarkRenew is one renewal of 100,000 leases, in requests of 100.
+func BenchmarkRenew(b *testing.B) {
+	const leases = 100_000
+	s := newStage(b, 1<<30, leases, func(c *Config) { c.Bounds.Grants = leases })
+	a := pullAsk(0)
+	a.Pull.Most, a.Pull.Slot.Cores = leases, leases
+	call := s.ask(a)
+	s.settle()
+	var renewals []Renewal
+	for _, l := range s.answers[call].Leases {
+		renewals = append(renewals, Renewal{Key: keyOf(l)})
+	}
+	if len(renewals) != leases {
+		b.Fatalf("%d leases", len(renewals))
+	}
+	b.ResetTimer()
+	for n := 0; n < b.N; n += 100 {
+		at := n % leases
+		s.calls++
+		s.step(Ask{Call: Call{Number: s.calls}, Renew: renewals[at : at+100]})
+		clear(s.answers)
+	}
+}
