@@ -5,36 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
+	retrypolicy "github.com/divvyhq/divvy/shares/retry"
 )
 
 // holeHeld is what a pull at a queue that fails everything lacks until its next probe.
 const holeHeld = "black_hole"
-
-// probesEnough is how many attempts must finish in a row before such a queue works again.
-const probesEnough = 3
-
-// hole is a queue that fails nearly all that it gets.
-type hole struct {
-	BlackHoleStanding
-	wanted bool // a pull has asked here for the next probe
-	turn   bool // this daemon may give it a job
-}
-
-// words says it to people.
-func (h *hole) words(p *retry.Policy) string {
-	every := ""
-	if p != nil {
-		every = fmt.Sprintf(" every %s", p.BlackHole.Probe)
-	}
-	return fmt.Sprintf("since %s it fails nearly all that it gets (%d of %d attempts), while the same kinds of jobs finish elsewhere: it gets one job%s until %d finish in a row",
-		h.Since.UTC().Format(time.RFC3339), h.Fails, h.Ends, every, probesEnough)
-}
 
 // BlackHoleStanding is a queue that fails nearly all that it gets, while the same kinds of jobs finish elsewhere.
 type BlackHoleStanding struct {
@@ -46,16 +28,42 @@ type BlackHoleStanding struct {
 
 type holeRow struct {
 	QueueID shares.QueueID
-	Since   time.Time
-	Ends    int
-	Fails   int
-	Good    int
+	retry.Standing
+}
+
+// outcomes counts how attempts end at queues, as far as this daemon hears of it.
+type outcomes struct {
+	mu     sync.Mutex
+	counts retry.Counts
+}
+
+// count notes how attempts ended.
+func (o *outcomes) count(rows []endRow) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range rows {
+		o.counts.Add(rows[i].QueueID, rows[i].ShapeID, outcomeLetters[Outcome(rows[i].Outcome)])
+	}
+}
+
+// look returns the queues that were found, and how probes ended, since the last look.
+func (o *outcomes) look(b retrypolicy.BlackHole, known map[shares.QueueID]*retry.Hole) (found, probed map[shares.QueueID]retry.Tally) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.counts.Turn(time.Now(), b.Window)
+	return o.counts.Found(b, known), o.counts.Probed(known)
+}
+
+func (o *outcomes) forget(id shares.QueueID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.counts.Forget(id)
 }
 
 // WatchQueues finds queues that fail nearly all that they get, so that they get one job at a time now and then, and lets them
 // have jobs as before when these finish. What one daemon finds all of them follow. It returns how many queues it found or let go.
 func (d *Dispatcher) WatchQueues(ctx context.Context) (n int, err error) {
-	var b retry.BlackHole
+	var b retrypolicy.BlackHole
 	if p := d.attempts.Load(); p != nil {
 		b = p.BlackHole
 	}
@@ -64,12 +72,11 @@ func (d *Dispatcher) WatchQueues(ctx context.Context) (n int, err error) {
 	busy, wanted := d.busyHoles(), d.wantedProbes()
 	d.mu.Unlock()
 	if b.Sample > 0 {
-		d.outcomes.turn(time.Now(), b.Window)
 		if err := d.noteHoles(ctx, b, known); err != nil {
 			return 0, fmt.Errorf("watch queues: %w", err)
 		}
 	}
-	args := pgx.StrictNamedArgs{"off": b.Sample == 0, "enough": probesEnough, "busy": busy, "window_s": b.Window.Seconds()}
+	args := pgx.StrictNamedArgs{"off": b.Sample == 0, "enough": retry.ProbesEnough, "busy": busy, "window_s": b.Window.Seconds()}
 	if len(known) > 0 {
 		if _, err := d.cfg.Pool.Exec(ctx, query["close_black_holes"], args); err != nil {
 			return 0, fmt.Errorf("watch queues: %w", err)
@@ -89,7 +96,7 @@ func (d *Dispatcher) WatchQueues(ctx context.Context) (n int, err error) {
 // wantedProbes are the throttled queues at which a pull wants a job that this daemon may not give. d.mu is held.
 func (d *Dispatcher) wantedProbes() (ids []int32) {
 	for id, h := range d.state.holes {
-		if h.wanted && !h.turn {
+		if h.Wants() {
 			ids = append(ids, int32(id))
 		}
 	}
@@ -119,18 +126,17 @@ func (d *Dispatcher) busyHoles() []int32 {
 }
 
 // noteHoles writes down what this daemon has found, and how probes ended.
-func (d *Dispatcher) noteHoles(ctx context.Context, b retry.BlackHole, known map[shares.QueueID]*hole) error {
-	found := d.outcomes.found(b, known)
-	probed := d.outcomes.probed(known)
-	for verb, of := range map[string]map[shares.QueueID]tally{"open_black_holes": found, "note_probes": probed} {
+func (d *Dispatcher) noteHoles(ctx context.Context, b retrypolicy.BlackHole, known map[shares.QueueID]*retry.Hole) error {
+	found, probed := d.outcomes.look(b, known)
+	for verb, of := range map[string]map[shares.QueueID]retry.Tally{"open_black_holes": found, "note_probes": probed} {
 		if len(of) == 0 {
 			continue
 		}
 		var queues, ends, fails, goods []int32
 		for _, id := range slices.Sorted(maps.Keys(of)) {
 			t := of[id]
-			queues, ends, fails = append(queues, int32(id)), append(ends, int32(t.ends)), append(fails, int32(t.fails))
-			goods = append(goods, int32(t.good()))
+			queues, ends, fails = append(queues, int32(id)), append(ends, int32(t.Ends)), append(fails, int32(t.Fails))
+			goods = append(goods, int32(t.Good()))
 		}
 		args := pgx.StrictNamedArgs{"queues": queues, "ends": ends, "fails": fails}
 		if verb == "note_probes" {
@@ -147,17 +153,18 @@ func (d *Dispatcher) noteHoles(ctx context.Context, b retry.BlackHole, known map
 func (d *Dispatcher) followHoles(rows []holeRow, turns []probeRow) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := make(map[shares.QueueID]*hole, len(rows))
+	next := make(map[shares.QueueID]*retry.Hole, len(rows))
 	for _, r := range rows {
 		h := d.state.holes[r.QueueID]
 		if h == nil {
 			n++
-			h = &hole{}
+			h = &retry.Hole{}
 			d.sayHole(r.QueueID, r)
 		}
-		h.turn = h.turn || slices.Contains(turns, probeRow{r.QueueID})
-		h.BlackHoleStanding = BlackHoleStanding{Since: r.Since, Ends: r.Ends, Fails: r.Fails, Good: r.Good}
-		next[r.QueueID] = h
+		if slices.Contains(turns, probeRow{r.QueueID}) {
+			h.Give()
+		}
+		h.Standing, next[r.QueueID] = r.Standing, h
 	}
 	for id := range d.state.holes {
 		if next[id] == nil {
@@ -196,9 +203,8 @@ func (d *Dispatcher) sayNoHole(id shares.QueueID) {
 
 // decideHole is decide for a pull at a throttled queue: none until it is this daemon's turn to probe it, with one job. d.mu is
 // held.
-func (d *Dispatcher) decideHole(p *pull, h *hole, n *needs) decision {
-	if !h.turn {
-		h.wanted = true
+func (d *Dispatcher) decideHole(p *pull, h *retry.Hole, n *needs) decision {
+	if !h.Ask() {
 		n.lacked = holeHeld
 		return none
 	}
@@ -206,7 +212,7 @@ func (d *Dispatcher) decideHole(p *pull, h *hole, n *needs) decision {
 	p.most = 1
 	verdict := d.state.decide(p, n)
 	if verdict == given {
-		h.turn, h.wanted = false, false
+		h.Given()
 	} else {
 		p.most = most
 	}

@@ -159,9 +159,4 @@ func TestNoBlackHole(t *testing.T) {
 	if watch(t, d) != 0 {
 		t.Error("found by jobs of another kind")
 	}
-	d.outcomes.turn(time.Now().Add(40*time.Minute), time.Hour)
-	d.outcomes.turn(time.Now().Add(80*time.Minute), time.Hour)
-	if n := len(d.outcomes.queues()); n != 0 {
-		t.Errorf("%d queues are remembered for longer than a window", n)
-	}
 }

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -22,7 +23,7 @@ type grant struct {
 	leaf   int         // node of the tree that it was decided by
 	note   *pickRecord // the record of the decision, where the sample has it
 	place  shares.Turn // that it took in the order of grants
-	owed   *owedUnits  // that it was given of; nil: of none
+	owed   *retry.Debt // that it was given of; nil: of none
 	taken  *takenUnits // of resources; nil: its job needs none
 	claims []heldClaim
 
@@ -214,7 +215,7 @@ func (g *grant) takeBack() {
 	g.of.apply(g.undo(), g.spent)
 	g.queue.pool.book.Ungranted(g.place)
 	if g.owed != nil {
-		g.owed.units += g.units
+		g.owed.Units += g.units
 	}
 	if last := &g.queue.pool.lastGrant[g.leaf]; *last == g.number {
 		*last = g.former

@@ -198,7 +198,7 @@ func (g *gates) at(q *queue) QueueGate {
 		return out
 	}
 	if h := g.s.holes[q.ID]; h != nil {
-		out.Gate, out.Reason = GateBlackHole, h.words(g.s.version.Attempts)
+		out.Gate, out.Reason = GateBlackHole, h.Words(g.s.version.Attempts)
 		return out
 	}
 	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape); out.Gate != "" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,7 +21,7 @@ func TestExplainOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.mu.Lock()
-	d.state.owe(map[claimer]shares.Units{{"default", f.shareID("X/1")}: 1000}, time.Now())
+	d.state.owe(map[retry.Claimer]shares.Units{{Pool: "default", Share: f.shareID("X/1")}: 1000}, time.Now())
 	d.mu.Unlock()
 	e, err := d.Explain(t.Context(), y[0])
 	if err != nil || e.Gate != GateShare || !strings.Contains(e.Summary, "X comes first: ") || !strings.Contains(e.Summary, "units were reclaimed for the first") {

@@ -12,10 +12,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	logentry "github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
+	retrypolicy "github.com/divvyhq/divvy/shares/retry"
 )
 
 // ended is an attempt that is over, as a pilot or a step says it.
@@ -39,12 +41,12 @@ func (e ended) rank() int {
 	return 0
 }
 
-// ruled says whether a rule of the site may be about the attempt, as far as what is said of it tells.
-func (e ended) ruled(p *retry.Policy) bool {
-	if p == nil || e.outcome != Failed && e.outcome != Lost {
-		return false
-	}
-	return p.MayMatch(&retry.Failure{Outcome: string(e.outcome), ExitCode: e.exitCode, Message: e.message, Report: e.report})
+// outcomeLetters are the outcomes as the rooms know them.
+var outcomeLetters = map[Outcome]logentry.Outcome{Finished: logentry.Finished, Failed: logentry.Failed, Lost: logentry.Lost, Cancelled: logentry.Cancelled, Revoked: logentry.Returned}
+
+// failure is what rules go by, as far as it is known here.
+func (e ended) failure() *retrypolicy.Failure {
+	return &retrypolicy.Failure{Outcome: string(e.outcome), ExitCode: e.exitCode, Message: e.message, Report: e.report}
 }
 
 // verdict is what became of it.
@@ -208,7 +210,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		cpu, memory = append(cpu, usage.CPUSeconds), append(memory, usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
 		reports = append(reports, packReport(e.report))
-		ruled = append(ruled, e.ruled(policy))
+		ruled = append(ruled, e.outcome != Finished && retry.Ruled(policy, e.failure()))
 		if e.outcome != Finished {
 			verb = "end"
 		}

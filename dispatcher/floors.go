@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -125,72 +126,21 @@ func (s *state) floorWords(t *target) string {
 	return fmt.Sprintf("%s, of which %d are held", words, t.held)
 }
 
-// kept is what nobody may be made to give up: jobs below a floor would come back at once, and be taken again.
-type kept struct {
-	tree    *shares.Tree
-	classes map[int32]string // by shape
-	floors  []keptFloor
-}
-
-type keptFloor struct {
-	targetRow
-	queue shares.QueueID
-	spare int64 // cores above the floor
-}
-
-// keptAt are the floors of the queues of a pool.
-func (s *state) keptAt(p *pool) (k kept) {
+// floorsAt are the floors of the queues of a pool.
+func (s *state) floorsAt(p *pool) (f retry.Floors) {
 	for _, q := range s.queues {
 		if q.pool != p {
 			continue
 		}
 		for _, t := range q.floors {
-			k.floors = append(k.floors, keptFloor{t.targetRow, q.ID, t.held - int64(t.Slots)})
+			f.List = append(f.List, retry.Floor{Queue: q.ID, Class: t.Class, Leaves: t.leaves, Spare: t.held - int64(t.Slots)})
 		}
 	}
-	if len(k.floors) == 0 {
-		return kept{}
-	}
-	k.tree, k.classes = s.version.Tree, map[int32]string{}
-	for id, sh := range s.shapes {
-		k.classes[id] = sh.class
-	}
-	return k
-}
-
-// copied is for what may be taken, before it is known what is.
-func (k kept) copied() kept {
-	k.floors = slices.Clone(k.floors)
-	return k
-}
-
-// running is a job with what floors go by.
-type running struct {
-	queue shares.QueueID
-	share shares.ShareID
-	shape int32
-	cores int64
-}
-
-// spares says whether the job may be taken as far as the floors go.
-func (k kept) spares(j running) bool {
-	for i := range k.floors {
-		if f := &k.floors[i]; f.spare < j.cores && k.counts(f, j) {
-			return false
+	if len(f.List) > 0 {
+		f.Classes = make(map[int32]string, len(s.shapes))
+		for id, sh := range s.shapes {
+			f.Classes[id] = sh.class
 		}
 	}
-	return true
-}
-
-// take notes that the job is taken.
-func (k kept) take(j running) {
-	for i := range k.floors {
-		if f := &k.floors[i]; k.counts(f, j) {
-			f.spare -= j.cores
-		}
-	}
-}
-
-func (k kept) counts(f *keptFloor, j running) bool {
-	return f.queue == j.queue && f.covers(k.tree, j.share, k.classes[j.shape])
+	return f
 }

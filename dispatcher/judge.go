@@ -7,9 +7,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
+	retrypolicy "github.com/divvyhq/divvy/shares/retry"
 )
 
 // judgeBatch and judgeRounds bound one Judge: jobs of a transaction, and transactions.
@@ -29,7 +30,7 @@ func (d *Dispatcher) Judge(ctx context.Context) (n int, err error) {
 	for range judgeRounds {
 		var did int
 		err := pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) (err error) {
-			j := judging{d: d, tx: tx, policy: d.attempts.Load(), now: d.clock()}
+			j := judging{d: d, tx: tx, site: retry.Site{Policy: d.attempts.Load(), Now: d.clock(), Queues: d.siteQueues()}}
 			did, err = j.batch(ctx)
 			return err
 		})
@@ -49,10 +50,9 @@ func wrapJudge(err error) error {
 
 // judging is one transaction of Judge.
 type judging struct {
-	d      *Dispatcher
-	tx     pgx.Tx
-	policy *retry.Policy
-	now    time.Time
+	d    *Dispatcher
+	tx   pgx.Tx
+	site retry.Site
 
 	again again
 	fails []int64
@@ -78,7 +78,7 @@ type retriedJob struct {
 	State     string
 	Claims    []int64
 	CreatedAt time.Time
-	Terms     *retry.Terms
+	Terms     *retrypolicy.Terms
 }
 
 // batch serves the next jobs that are due. The rows of retries are locked first: they are nobody's but Judge's, so that
@@ -161,38 +161,33 @@ func (j *judging) judge(ctx context.Context, job *retriedJob, attempts []triedAt
 	if err != nil {
 		return err
 	}
-	last := &attempts[len(attempts)-1]
-	c := retry.Case{Attempts: make([]retry.Failure, len(attempts))}
+	tried := retry.Tried{Need: need, Attempts: make([]retry.Attempt, len(attempts))}
 	if job.Terms != nil {
-		c.Terms = *job.Terms
+		tried.Terms = *job.Terms
 	}
 	for i := range attempts {
-		c.Attempts[i] = attempts[i].failure(need.Label)
+		tried.Attempts[i] = attempts[i].attempt()
 	}
-	out := j.policy.Judge(c, j.now)
-	j.d.metrics.judged(out)
-	if out.Over {
+	v := retry.Judge(tried, j.site)
+	j.d.metrics.judged(v.Judgement)
+	j.notes.add(&attempts[len(attempts)-1], v.Note)
+	shape := job.ShapeID
+	if v.Need != nil {
+		if shape, err = Intern(ctx, j.tx, *v.Need); err != nil {
+			return err
+		}
+	}
+	switch {
+	case v.Over:
 		j.fails = append(j.fails, job.ID)
 		j.moves = append(j.moves, move{Task: job.TaskID, Share: job.ShareID, Shape: job.ShapeID, Before: isWaiting, After: isFailed, N: 1})
-		j.notes.add(last, "failed for good: "+out.Reason)
-		return nil
-	}
-	if out.Split {
-		j.split(job, out.Backoff)
-		j.notes.add(last, out.Reason)
-		return nil
-	}
-	shape, words, err := j.reshape(ctx, job, need, change{out, last})
-	if err != nil {
-		return err
-	}
-	if out.Backoff > 0 {
-		j.wait(job, shape, out.Backoff)
-		words = append(words, fmt.Sprintf("again after %s", out.Backoff))
-	} else {
+	case v.Split:
+		j.split(job, v.Backoff)
+	case v.Backoff > 0:
+		j.wait(job, shape, v.Backoff)
+	default:
 		j.ready(job, shape)
 	}
-	j.notes.add(last, sentence(out.Reason, words))
 	return nil
 }
 

@@ -2,17 +2,14 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
+	retrypolicy "github.com/divvyhq/divvy/shares/retry"
 )
 
 // triedAttempt is an attempt that was charged and did not finish.
@@ -29,8 +26,9 @@ type triedAttempt struct {
 	TookS    float64
 }
 
-func (a *triedAttempt) failure(label string) retry.Failure {
-	return retry.Failure{Outcome: a.Outcome, ExitCode: a.ExitCode, Message: a.Message, Report: a.Report, Label: label}
+func (a *triedAttempt) attempt() retry.Attempt {
+	return retry.Attempt{Queue: a.QueueID, Failure: retrypolicy.Failure{Outcome: a.Outcome, ExitCode: a.ExitCode, Message: a.Message,
+		Report: a.Report, MemoryMB: a.MemoryMB, Took: retry.Took(a.TookS)}}
 }
 
 // tried reads the attempts of jobs, in their order.
@@ -115,62 +113,11 @@ func (j *judging) move(job *retriedJob, shape int32, after string) {
 	}
 }
 
-// change is what a judgement asks for the next attempt, and the attempt that it judged.
-type change struct {
-	retry.Judgement
-	last *triedAttempt
-}
-
-// reshape is the shape of the next attempt, and what is other about it in words. What no queue could run is left as it was.
-func (j *judging) reshape(ctx context.Context, tried *retriedJob, need job.Requirements, c change) (shape int32, words []string, err error) {
-	next := need
-	if c.Memory > 0 {
-		if base := max(need.MemoryMB, c.last.MemoryMB); base > 0 {
-			next.MemoryMB = grown(base, c.Memory)
-			words = append(words, fmt.Sprintf("memory %d → %d MB", need.MemoryMB, next.MemoryMB))
-		}
-	}
-	if c.Walltime > 0 {
-		base := need.WalltimeS
-		if base == 0 {
-			base = int64(math.Ceil(c.last.TookS))
-		}
-		next.WalltimeS = grown(base, c.Walltime)
-		words = append(words, fmt.Sprintf("walltime %d → %d s", need.WalltimeS, next.WalltimeS))
-	}
-	if name := j.d.queueName(c.last.QueueID); c.Avoid && name != "" && !slices.Contains(need.Queues, job.Not+name) {
-		next.Queues = append(slices.Clone(need.Queues), job.Not+name)
-		words = append(words, "not at "+name)
-	}
-	if len(words) == 0 {
-		return tried.ShapeID, nil, nil
-	}
-	if !j.d.runsSomewhere(next) && j.d.runsSomewhere(need) {
-		return tried.ShapeID, []string{"as before, since no queue could run it then: " + strings.Join(words, ", ")}, nil
-	}
-	shape, err = Intern(ctx, j.tx, next)
-	return shape, words, err
-}
-
-// grown is a figure times a factor, rounded up.
-func grown(n int64, factor float64) int64 {
-	return int64(math.Ceil(min(float64(n)*factor, math.MaxInt32)))
-}
-
-func (d *Dispatcher) queueName(id shares.QueueID) string {
+// siteQueues are the queues of the site in force.
+func (d *Dispatcher) siteQueues() []shares.Queue {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if q := d.state.queues[id]; q != nil {
-		return q.Name
-	}
-	return ""
-}
-
-// runsSomewhere says whether a queue can run jobs with these requirements. Where their claims are does not count.
-func (d *Dispatcher) runsSomewhere(r job.Requirements) bool {
-	r.Claims = nil
-	queues, _ := d.Fits(r)
-	return len(queues) > 0
+	return d.state.version.Queues
 }
 
 // notes is what is written of attempts that were judged.
@@ -196,16 +143,4 @@ func (n *notes) args() pgx.StrictNamedArgs {
 	}
 	since := slices.MinFunc(n.ends, time.Time.Compare)
 	return pgx.StrictNamedArgs{"jobs": n.jobs, "attempts": n.attempts, "ends": n.ends, "words": n.words, "since": since}
-}
-
-// sentence is a reason and what follows from it.
-func sentence(reason string, words []string) string {
-	switch what := strings.Join(words, ", "); {
-	case reason == "":
-		return what
-	case what == "":
-		return reason
-	default:
-		return reason + ": " + what
-	}
 }

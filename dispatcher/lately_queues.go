@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -14,7 +15,7 @@ type queuePart struct {
 	pulls  int64 // that were given jobs
 	waited time.Duration
 	most   time.Duration
-	ends   tally
+	ends   retry.Tally
 }
 
 // ended notes how attempts ended. Those that somebody called off say nothing about the queue.
@@ -23,11 +24,8 @@ func (r *lately) ended(rows []endRow) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range rows {
-		switch Outcome(rows[i].Outcome) {
-		case Finished:
-			r.part(rows[i].QueueID, now).ends.add(tally{ends: 1})
-		case Failed, Lost:
-			r.part(rows[i].QueueID, now).ends.add(tally{ends: 1, fails: 1})
+		if one := retry.TallyOf(outcomeLetters[Outcome(rows[i].Outcome)]); one.Ends > 0 {
+			r.part(rows[i].QueueID, now).ends.Add(one)
 		}
 	}
 }
@@ -137,7 +135,7 @@ func (r *lately) figures(ids []shares.QueueID, out []QueueLately) {
 		var waited, most time.Duration
 		for _, p := range of {
 			if p.of > partOf(now)-latelyParts {
-				q.Pulls, q.Ended, q.Failed = q.Pulls+p.pulls, q.Ended+int64(p.ends.ends), q.Failed+int64(p.ends.fails)
+				q.Pulls, q.Ended, q.Failed = q.Pulls+p.pulls, q.Ended+int64(p.ends.Ends), q.Failed+int64(p.ends.Fails)
 				waited, most = waited+p.waited, max(most, p.most)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -121,9 +122,9 @@ func TestQueuesLately(t *testing.T) {
 func TestQueuesForget(t *testing.T) {
 	var l lately
 	now := time.Unix(1e9, 0)
-	l.part(1, now.Add(-2*time.Hour)).ends.add(tally{ends: 5, fails: 5})
+	l.part(1, now.Add(-2*time.Hour)).ends.Add(retry.Tally{Ends: 5, Fails: 5})
 	p := l.part(1, now)
-	if p.ends.ends != 0 || p.of != partOf(now) {
+	if p.ends.Ends != 0 || p.of != partOf(now) {
 		t.Errorf("a part of two hours ago counts: %+v", p)
 	}
 }

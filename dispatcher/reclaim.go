@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -20,9 +21,6 @@ const (
 	// reclaimSettle is how long units that came free count as the claimer's though it has not taken them: if for some
 	// reason it cannot, not one job after the other is ended for nothing.
 	reclaimSettle = time.Minute
-	// mostOrders and mostOpen bound a step and all orders that are open.
-	mostOrders = 200
-	mostOpen   = 10_000
 	// mostBatches bounds what is read of a lane of grants, in batches.
 	mostBatches = 2000
 )
@@ -41,7 +39,7 @@ func (d *Dispatcher) Reclaim(ctx context.Context) (n int, err error) {
 	}
 	var r *reclaiming
 	err = pg.InTx(ctx, d.cfg.Pool, func(tx pgx.Tx) error {
-		r = &reclaiming{d: d, tx: tx, given: map[claimer]shares.Units{}}
+		r = &reclaiming{d: d, tx: tx}
 		if ok, err := pg.TryLock(ctx, tx, pg.LockReclaim, 0); err != nil || !ok {
 			return err
 		}
@@ -86,23 +84,16 @@ type reclaiming struct {
 
 	open    []openReclaim
 	closed  []closedReclaim
-	orders  []reclaimOrder
-	ordered int                      // of orders, those that were given
-	given   map[claimer]shares.Units // by orders, and not taken by the claimer
+	ordered int                            // that were given
+	given   map[retry.Claimer]shares.Units // by orders, and not taken by the claimer
 }
 
 type openReclaim struct {
-	JobID     int64
-	Attempt   int32
-	Nonce     int64
-	Pool      string
-	ClaimerID shares.ShareID
-	VictimID  shares.ShareID
-	Units     shares.Units
-	QueueID   shares.QueueID
-	ShapeID   int32
-	Cores     int64
-	Due       bool // its grace is over
+	retry.Open
+	JobID   int64
+	Attempt int32
+	Nonce   int64
+	Due     bool // its grace is over
 }
 
 type closedReclaim struct {
@@ -111,60 +102,90 @@ type closedReclaim struct {
 	Lost    float64 // unit-seconds
 }
 
-// reclaimOrder is one order to be given.
-type reclaimOrder struct {
-	job, nonce int64
-	pool       string
-	claimer    shares.ShareID
-	plan       shares.ShareID
-	grace      time.Duration
-}
-
 // round looks at the standing before the orders: one that is closed in between counts for the claimer twice rather
 // than not at all.
 func (r *reclaiming) round(ctx context.Context) (err error) {
 	r.d.mu.Lock()
 	pools := r.d.state.reclaimPools()
 	r.d.mu.Unlock()
-	if r.closed, err = collect[closedReclaim](ctx, r.tx, "close_reclaims", pgx.StrictNamedArgs{"n": mostOpen}); err != nil {
+	if r.closed, err = collect[closedReclaim](ctx, r.tx, "close_reclaims", pgx.StrictNamedArgs{"n": retry.MostOpen}); err != nil {
 		return err
 	}
-	args := pgx.StrictNamedArgs{"slack_s": reclaimSlack.Seconds(), "n": mostOpen}
+	args := pgx.StrictNamedArgs{"slack_s": reclaimSlack.Seconds(), "n": retry.MostOpen}
 	if r.open, err = collect[openReclaim](ctx, r.tx, "open_reclaims", args); err != nil {
 		return err
 	}
-	recent, err := collect[recentReclaim](ctx, r.tx, "recent_reclaims", pgx.StrictNamedArgs{"settle_s": reclaimSettle.Seconds(),
+	recent, err := collect[retry.Recent](ctx, r.tx, "recent_reclaims", pgx.StrictNamedArgs{"settle_s": reclaimSettle.Seconds(),
 		"first": firstGrantLane, "last": firstEndLane - 1, "rows": mostBatches})
 	if err != nil {
 		return err
 	}
-	for _, c := range recent {
-		r.given[claimer{c.Pool, c.ClaimerID}] = c.Open + c.Freed - c.Taken
+	open := make([]retry.Open, len(r.open))
+	for i := range r.open {
+		open[i] = r.open[i].Open
 	}
-	if len(r.open) == mostOpen {
-		return nil
-	}
-	for _, st := range pools {
-		st.foresee(r.open, recent)
-	}
-	if err := r.choose(ctx, pools); err != nil {
+	round := retry.NewRound(pools, open, recent)
+	r.given = round.Given
+	if err := r.choose(ctx, round); err != nil {
 		return err
 	}
-	return r.order(ctx)
+	return r.order(ctx, round.Orders)
+}
+
+// choose reads what the round has to know, ask by ask.
+func (r *reclaiming) choose(ctx context.Context, round *retry.Round) error {
+	if err := r.rates(ctx, round); err != nil {
+		return err
+	}
+	for search, ok := round.Next(); ok; search, ok = round.Next() {
+		queues := make([]int32, len(search.Queues))
+		for i, id := range search.Queues {
+			queues[i] = int32(id)
+		}
+		candidates, err := collect[retry.Candidate](ctx, r.tx, "reclaim_candidates", pgx.StrictNamedArgs{"claimer": int32(search.Share), "queues": queues,
+			"cores": search.Cores, "min_runtime_s": time.Duration(search.Back.Terms.MinRuntime).Seconds(), "n": search.Most})
+		if err != nil {
+			return err
+		}
+		round.Choose(search, candidates)
+	}
+	return nil
+}
+
+type rateRow struct {
+	PlanID shares.ShareID
+	N      int
+}
+
+// rates tells the round what plans with a rate have ordered in its time.
+func (r *reclaiming) rates(ctx context.Context, round *retry.Round) error {
+	plans, times := round.Rates()
+	if len(plans) == 0 {
+		return nil
+	}
+	ids, seconds := make([]int32, len(plans)), make([]float64, len(plans))
+	for i, plan := range plans {
+		ids[i], seconds[i] = int32(plan), times[i].Seconds()
+	}
+	rows, err := collect[rateRow](ctx, r.tx, "reclaim_rates", pgx.StrictNamedArgs{"plans": ids, "pers_s": seconds})
+	for _, row := range rows {
+		round.Spend(row.PlanID, row.N)
+	}
+	return err
 }
 
 // order writes the orders. Leases that are being renewed or ended at this moment get none.
-func (r *reclaiming) order(ctx context.Context) error {
-	if len(r.orders) == 0 {
+func (r *reclaiming) order(ctx context.Context, orders []retry.Order) error {
+	if len(orders) == 0 {
 		return nil
 	}
 	var jobs, nonces []int64
 	var pools []string
 	var claimers, plans, graces []int32
-	for _, o := range r.orders {
-		jobs, nonces, pools = append(jobs, o.job), append(nonces, o.nonce), append(pools, o.pool)
-		claimers, plans = append(claimers, int32(o.claimer)), append(plans, int32(o.plan))
-		graces = append(graces, int32(min(o.grace.Round(time.Second)/time.Second, 1<<30)))
+	for _, o := range orders {
+		jobs, nonces, pools = append(jobs, o.JobID), append(nonces, o.Nonce), append(pools, o.Pool)
+		claimers, plans = append(claimers, int32(o.Claimer)), append(plans, int32(o.Plan))
+		graces = append(graces, int32(min(o.Grace.Round(time.Second)/time.Second, 1<<30)))
 	}
 	tag, err := r.tx.Exec(ctx, query["order_reclaims"], pgx.StrictNamedArgs{"jobs": jobs, "nonces": nonces, "pools": pools,
 		"claimers": claimers, "plans": plans, "graces": graces})

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -10,13 +11,8 @@ import (
 // leaves, or from whom the rank said. Pulls go by the targets of the tree, which would give some of them back. Nothing is
 // kept for a leaf: one that has no job for the slot at hand is passed over.
 type owed struct {
-	list  []owedUnits // in the order of the tree
-	until time.Time   // it is made anew before that, as long as somebody reclaims
-}
-
-type owedUnits struct {
-	leaf  int
-	units shares.Units // 0 or less: it had them
+	list  []retry.Debt // in the order of the tree
+	until time.Time    // it is made anew before that, as long as somebody reclaims
 }
 
 // owedFor bounds how long it counts.
@@ -26,8 +22,8 @@ const owedFor = 30 * time.Second
 func (p *pool) owedLeaf(of *shares.Contenders) (leaf int, ok bool) {
 	if len(p.owed.list) > 0 && time.Now().Before(p.owed.until) {
 		for _, o := range p.owed.list {
-			if o.units > 0 && p.book.Contends(of, o.leaf) {
-				return o.leaf, true
+			if o.Units > 0 && p.book.Contends(of, o.Leaf) {
+				return o.Leaf, true
 			}
 		}
 	}
@@ -35,36 +31,23 @@ func (p *pool) owedLeaf(of *shares.Contenders) (leaf int, ok bool) {
 }
 
 // take notes that a leaf was granted units, and returns what it was owed; nil when it was owed nothing.
-func (w *owed) take(leaf int, u shares.Units) *owedUnits {
+func (w *owed) take(leaf int, u shares.Units) *retry.Debt {
 	for i := range w.list {
-		if o := &w.list[i]; o.leaf == leaf && o.units > 0 {
-			o.units -= u
+		if o := &w.list[i]; o.Leaf == leaf && o.Units > 0 {
+			o.Units -= u
 			return o
 		}
 	}
 	return nil
 }
 
-// claimer is a share in a pool.
-type claimer struct {
-	pool  string
-	share shares.ShareID
-}
-
 // owe says anew what is owed to whom, of what claimers were given and have not taken. What they were granted and has not
 // committed yet is taken too, as long as it is not taken back.
-func (s *state) owe(given map[claimer]shares.Units, now time.Time) {
-	for name, p := range s.pools {
+func (s *state) owe(given map[retry.Claimer]shares.Units, now time.Time) {
+	for _, p := range s.pools {
 		p.owed = owed{until: now.Add(owedFor)}
-		if len(given) == 0 {
-			continue
-		}
-		tree := p.book.Tree()
-		for _, leaf := range tree.Leaves() {
-			terms := tree.ReclaimOf(leaf)
-			if u := given[claimer{name, tree.Nodes[leaf].ID}]; u > 0 && terms != nil && (terms.Scope == "leaf" || terms.By == "rank") {
-				p.owed.list = append(p.owed.list, owedUnits{leaf, u})
-			}
+		if len(given) > 0 {
+			p.owed.list = retry.Owed(p.book, given)
 		}
 	}
 	for _, g := range s.inflight {

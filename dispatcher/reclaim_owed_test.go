@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,7 +21,7 @@ func TestOwedUnitsComeBack(t *testing.T) {
 			owe := func() {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				d.state.owe(map[claimer]shares.Units{{"default", f.shareID("A")}: 2000}, time.Now())
+				d.state.owe(map[retry.Claimer]shares.Units{{Pool: "default", Share: f.shareID("A")}: 2000}, time.Now())
 			}
 			owe()
 			lost := decided(t, d, 1)

@@ -540,7 +540,7 @@ func TestReclaimMeasuresTheLivePool(t *testing.T) {
 	if len(asking) != 1 {
 		t.Fatalf("%d pools ask, want 1", len(asking))
 	}
-	live, measured := d.state.pools["default"].book.Targets(6000), asking[0].book.Targets(6000)
+	live, measured := d.state.pools["default"].book.Targets(6000), asking[0].Book.Targets(6000)
 	for i, n := range f.version.Tree.Nodes {
 		if want := map[string]float64{"": 6000, "A": 3000, "B": 3000}[n.Path]; math.Abs(live[i]-want) > shares.Tolerance || math.Abs(measured[i]-want) > shares.Tolerance {
 			t.Errorf("target of %q at R = 6: %v, measured %v, want %v", n.Path, live[i], measured[i], want)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -48,9 +49,9 @@ type state struct {
 	moment     time.Time        // of the present decision, where there are some
 	clock      func() time.Time // nil: the host's
 
-	holes      map[shares.QueueID]*hole // queues that get a job now and then
-	memory     map[memoryKey]memory     // of shares, up to the last adoption
-	remembered time.Time                // up to when the pools have counted what shares miss
+	holes      map[shares.QueueID]*retry.Hole // queues that get a job now and then
+	memory     map[memoryKey]memory           // of shares, up to the last adoption
+	remembered time.Time                      // up to when the pools have counted what shares miss
 
 	scratch struct { // of contendersFor, and of records
 		shapes bits

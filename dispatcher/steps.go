@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -159,7 +158,7 @@ func (d *Dispatcher) Queues() []QueueStanding {
 			TargetSlots: d.state.targetStandings(e)}
 		row.HeldIO = d.state.heldIO(e)
 		if h := d.state.holes[q.ID]; h != nil {
-			standing := h.BlackHoleStanding
+			standing := BlackHoleStanding(h.Standing)
 			row.BlackHole = &standing
 		}
 		for _, sh := range slices.Concat(e.outlines, e.bound) {
@@ -200,20 +199,4 @@ func (s *state) startable(w *window) (n int64) {
 		n += max(0, int64(*q.Slots)-s.queues[q.ID].heldCores) / int64(sh.need.Cores)
 	}
 	return n
-}
-
-// Fits lists the queues that could run jobs with these requirements, and for the others the first gate that fails. Which
-// shares a queue runs is not asked.
-func (d *Dispatcher) Fits(r job.Requirements) (queues []string, reasons map[string]string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	reasons = map[string]string{}
-	for _, q := range d.state.version.Queues {
-		if reason := job.Fits(r, q, q.Labels); reason != "" {
-			reasons[q.Name] = reason
-		} else {
-			queues = append(queues, q.Name)
-		}
-	}
-	return queues, reasons
 }

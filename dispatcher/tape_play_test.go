@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/tape"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -235,20 +234,6 @@ func (p *play) ask(req PullRequest, lasts time.Duration) []Lease {
 		p.held = append(p.held, heldLease{Lease: l, due: p.clock.now().Add(lasts)})
 	}
 	return reply.Leases
-}
-
-// fill has single slots of so many cores pull until there is no job, or n got one. It returns how many did.
-func (p *play) fill(queue string, cores, n int) (got int) {
-	p.t.Helper()
-	for got < n {
-		p.pull++
-		req := PullRequest{Queue: queue, Pilot: pilotName(p.pull), Slot: job.Slot{Cores: cores}}
-		if len(p.ask(req, time.Duration(p.rnd.IntN(7200))*time.Second)) == 0 {
-			break
-		}
-		got++
-	}
-	return got
 }
 
 func pilotName(i int) string { return "p" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) }

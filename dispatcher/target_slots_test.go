@@ -237,8 +237,8 @@ func TestTargetSlotsBoundTheWant(t *testing.T) {
 			defer d.mu.Unlock()
 			var asked shares.Units
 			for _, p := range d.state.reclaimPools() {
-				for _, a := range p.asks {
-					asked += a.back.Units
+				for _, a := range p.Asks {
+					asked += a.Back.Units
 				}
 			}
 			if asked.Float() != c.asked {

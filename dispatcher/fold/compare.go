@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -262,7 +263,7 @@ func (c *comparison) history(ctx context.Context) error {
 			found = append(found, key.differs(d, true))
 		}
 	}
-	slices.SortFunc(found, func(a, b Difference) int { return bytes.Compare([]byte(a.Row), []byte(b.Row)) })
+	slices.SortFunc(found, func(a, b Difference) int { return strings.Compare(a.Row, b.Row) })
 	c.found = append(c.found, found[:min(len(found), mostDifferences)]...)
 	return nil
 }

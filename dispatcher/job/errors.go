@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid: the request says something that cannot be; see FieldError.
+// ErrInvalid says that the request says something that cannot be; see FieldError.
 var ErrInvalid = errors.New("invalid request")
 
 // FieldError is an ErrInvalid that names the field, what is wrong with it and what would be right.

@@ -13,13 +13,12 @@ type leader struct {
 	cfg   *Config
 	peers []int64
 
-	flight  *flight // the append in flight; nil: none
-	next    flight  // what is decided meanwhile
-	force   bool    // append next though there may be nothing in it but a tick
-	held    []held  // answers that wait, by the batch on which they rest
-	line    line
-	looks   map[Call]*looked
-	overdue []int64 // jobs whose leases were due when they were last looked at
+	flight *flight // the append in flight; nil: none
+	next   flight  // what is decided meanwhile
+	force  bool    // append next though there may be nothing in it but a tick
+	held   []held  // answers that wait, by the batch on which they rest
+	line   line
+	looks  map[Call]*looked
 
 	confirmed time.Duration // when the newest append that was committed had begun
 	ticked    time.Duration // when a tick was last decided

@@ -92,7 +92,7 @@ type at struct {
 }
 
 func (a *at) Append(ctx context.Context, b entry.Batch, _ []Beside) (time.Time, error) {
-	time.Sleep(time.Millisecond) //nolint:forbidigo // virtual time
+	time.Sleep(time.Millisecond)
 	return a.log.Append(ctx, b)
 }
 
@@ -138,7 +138,7 @@ func retried(t *testing.T, l *Loop, a Ask) Answer {
 		if out.Status != Unavailable {
 			return out
 		}
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
+		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatalf("%+v is never answered", a)
 	return Answer{}
@@ -219,10 +219,10 @@ func TestLoopCallerLeaves(t *testing.T) {
 				t.Errorf("%+v, %v", out, err)
 			}
 		})
-		time.Sleep(500 * time.Microsecond) //nolint:forbidigo // virtual time: in the midst of the append
+		time.Sleep(500 * time.Microsecond)
 		cancel()
 		all.Wait()
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
+		time.Sleep(100 * time.Millisecond)
 		if out := retried(t, l, pullOf("b", 0)); len(out.Leases) != 1 || out.Leases[0].Attempt != 2 {
 			t.Errorf("%+v: want attempt 2 of the job that was returned", out)
 		}

@@ -21,25 +21,25 @@ func (m *Machine) Digest() [32]byte {
 }
 
 // write tells all of the state, in one order.
-func (m *state) write(d digest, seq int64, id entry.ID) {
-	d.add(seq, id, m.now, m.site.file.Number, m.site.at, m.site.targets, slices.Sorted(maps.Keys(m.polled)), m.elders.newest, m.elders.upTo)
-	for _, id := range slices.Sorted(maps.Keys(m.words.shapes)) {
-		d.add(id, m.words.shapes[id].full)
+func (s *state) write(d digest, seq int64, id entry.ID) {
+	d.add(seq, id, s.now, s.site.file.Number, s.site.at, s.site.targets, slices.Sorted(maps.Keys(s.polled)), s.elders.newest, s.elders.upTo)
+	for _, id := range slices.Sorted(maps.Keys(s.words.shapes)) {
+		d.add(id, s.words.shapes[id].full)
 	}
-	for b := range m.ready.Buffers() {
-		if had := m.buffers[b.Key()]; b.Count() > 0 || had.expected > 0 {
+	for b := range s.ready.Buffers() {
+		if had := s.buffers[b.Key()]; b.Count() > 0 || had.expected > 0 {
 			d.add(b.Key(), b.Count(), had.expected)
 		}
 		for r := range b.Ranges() {
-			user, _ := m.ready.User(r.Task)
+			user, _ := s.ready.User(r.Task)
 			d.add(r, user)
 		}
 	}
-	for _, job := range slices.Sorted(maps.Keys(m.leases.by)) {
-		d.add(m.leases.show(job, m.leases.by[job]))
+	for _, job := range slices.Sorted(maps.Keys(s.leases.by)) {
+		d.add(s.leases.show(job, s.leases.by[job]))
 	}
-	d.held(m)
-	d.order(m)
+	d.held(s)
+	d.order(s)
 }
 
 type digest struct{ io.Writer }

@@ -22,7 +22,6 @@ type world struct {
 	follower *Machine
 	site     shares.Version
 	shapes   []job.Requirements
-	tasks    []int64
 	nextID   int64
 	seconds  int
 	log      []entry.Entry

@@ -125,7 +125,7 @@ func (h *host) step() {
 	h.inbox = nil
 	led := h.core.Leads()
 	effects := h.attempt(events)
-	h.note(uint64(h.no), uint64(len(events)), uint64(len(effects))) //nolint:gosec // a trace
+	h.note(uint64(h.no), uint64(len(events)), uint64(len(effects)))
 	if h.core.Leads() != led {
 		h.say("daemon %d leads: %v", h.daemon, !led)
 		h.seen.Leads++

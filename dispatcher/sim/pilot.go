@@ -77,7 +77,7 @@ func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	h, called := p.host(), p.now
 	wait := p.Wait
 	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
-		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases))) //nolint:gosec // a trace
+		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases)))
 		told := told{pilot: pull.Pilot, called: called, at: p.now}
 		switch {
 		case ok && a.Status == lease.NoJob:

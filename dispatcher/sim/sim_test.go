@@ -92,7 +92,7 @@ func TestHistories(t *testing.T) {
 		})
 	}
 	all.Wait()
-	n := int(played.Load()) //nolint:gosec // few
+	n := int(played.Load())
 	t.Logf("%d histories in %v: %.0f an hour; each %d steps, %d batches; all together %+v", n, time.Since(began).Round(time.Second),
 		float64(n)/time.Since(began).Hours(), steps/n, batches/n, sum)
 	if sum.None == 0 || sum.Given == 0 || sum.Over == 0 || sum.Lost == 0 || sum.Renewed == 0 || sum.Unavailable == 0 || sum.Leads <= n {

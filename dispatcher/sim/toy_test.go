@@ -118,7 +118,7 @@ func (m *toy) Now() time.Time           { return m.now }
 func (m *toy) Eased() uint64            { return m.eased }
 
 func (m *toy) Decide(p machine.Pull) (d machine.Decision) {
-	nonces := rand.New(rand.NewPCG(uint64(p.Nonce), 0)) //nolint:gosec // a toy
+	nonces := rand.New(rand.NewPCG(uint64(p.Nonce), 0))
 	for len(d.Entries) < p.Most && len(m.ready) > 0 {
 		if slots := m.slots[p.Queue-1]; slots > 0 && m.held[p.Queue]-m.uncharged[p.Queue] >= slots {
 			break

@@ -166,7 +166,7 @@ func (t *truth) failOver(seq int64) {
 func (t *truth) committed(batches []entry.Batch) {
 	for _, b := range batches {
 		t.say("batch %d by %d is in the log", b.Seq, b.By)
-		t.note(uint64(b.Seq), uint64(b.By), uint64(len(b.Entries))) //nolint:gosec // a trace
+		t.note(uint64(b.Seq), uint64(b.By), uint64(len(b.Entries)))
 		if b.Seq != t.seq()+1 || b.After != t.id() {
 			t.violate("batch %d does not follow %d", b.Seq, t.seq())
 		}

@@ -161,7 +161,7 @@ func (w *world) say(format string, args ...any) {
 // note makes something part of the trace.
 func (w *world) note(values ...uint64) {
 	var b [8]byte
-	for _, v := range append(values, uint64(w.now)) { //nolint:gosec // a trace
+	for _, v := range append(values, uint64(w.now)) {
 		for i := range b {
 			b[i] = byte(v >> (8 * i))
 		}

@@ -66,7 +66,7 @@ func (l *lines) next() (text []byte, kind string, err error) {
 func (l *lines) header() (h header, err error) {
 	text, kind, err := l.next()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return h, fmt.Errorf("%s is empty", l.name)
 	case err != nil:
 		return h, err
@@ -85,7 +85,7 @@ func (l *lines) header() (h header, err error) {
 // record reads the next record. ok is false at the end of the file, which says how many there were: records.
 func (l *lines) record(records int) (rec record, ok bool, err error) {
 	text, name, err := l.next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return rec, false, l.errorf("the file is cut off behind this line: the one of kind %q is missing", endKind)
 	}
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *lines) end(text []byte, records int) error {
 		return l.errorf("the file has %d records, and should have %d: lines are missing, or twice", records, e.Records)
 	}
 	switch _, _, err := l.next(); {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
 		return err
