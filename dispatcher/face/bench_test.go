@@ -64,6 +64,13 @@ type stage struct {
 }
 
 func newStage(tb testing.TB, v shares.Version) *stage {
+	s := newTables(tb)
+	s.open(tb, v)
+	return s
+}
+
+// newTables is a stage without a dispatcher.
+func newTables(tb testing.TB) *stage {
 	db := pgtest.Open(tb)
 	for _, create := range []func(context.Context) error{
 		func(ctx context.Context) error {
@@ -77,9 +84,7 @@ func newStage(tb testing.TB, v shares.Version) *stage {
 			tb.Fatal(err)
 		}
 	}
-	s := &stage{db: db}
-	s.open(tb, v)
-	return s
+	return &stage{db: db}
 }
 
 func (s *stage) open(tb testing.TB, v shares.Version) {
@@ -276,4 +281,59 @@ func p99(all [][]time.Duration) time.Duration {
 func percentile(list []time.Duration, p int) time.Duration {
 	slices.Sort(list)
 	return list[len(list)*p/100]
+}
+
+// From the tables of 10 M ready jobs and 1 M leases to a machine that has them, and what it takes of memory.
+func BenchmarkStart(b *testing.B) {
+	v := siteOf(100, 20)
+	s := newStage(b, v)
+	defer func() { s.stop() }()
+	began := time.Now()
+	s.stock(b, v, 11_000_000)
+	b.Logf("stocked after %s", time.Since(began))
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			p := pullOf(i, 20)
+			p.Slot.Cores, p.Most = 0, 8
+			for n := 0; n < 1_000_000/64; {
+				p.Pilot, p.Nonce = fmt.Sprintf("pilot-%d", n+i*20000), int64(n+i)
+				leases, err := s.Pull(context.Background(), p, time.Second)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				n += len(leases)
+			}
+		})
+	}
+	all.Wait()
+	b.Logf("held after %s", time.Since(began))
+	for n := 1; n > 0; {
+		var err error
+		if n, err = s.Fold(b.Context(), 400); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Logf("folded after %s", time.Since(began))
+	s.stop()
+	s.stop = func() {}
+	d, err := Open(b.Context(), Config{Pool: s.db, Daemon: 2, Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.Dispatcher = nil
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		m, err := world{d}.restore(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(m)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "MB")
 }

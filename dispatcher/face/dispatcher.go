@@ -27,6 +27,7 @@ type Config struct {
 	Address string // at which other daemons reach this one
 	Machine machine.Config
 	Timing  lease.Timing
+	Send    func(to int64, m lease.Message) // carries a message to another daemon, or loses it; nil: there is none
 }
 
 // Dispatcher hands out jobs. Make one with Open, and Run it.
@@ -67,6 +68,17 @@ func drawID() (id entry.ID) {
 
 // Run serves until ctx is done.
 func (d *Dispatcher) Run(ctx context.Context) { d.loop.Run(ctx) }
+
+// Receive takes a message that another daemon sent.
+func (d *Dispatcher) Receive(from int64, m lease.Message) {
+	d.loop.Tell(lease.Received{From: from, Message: m})
+}
+
+// Reach says which other daemons can be reached.
+func (d *Dispatcher) Reach(daemons []int64) { d.loop.Tell(lease.Peers{Daemons: daemons}) }
+
+// Drain makes the daemon lead no more.
+func (d *Dispatcher) Drain() { d.loop.Tell(lease.Drain{}) }
 
 // Fold makes one step of the tables, of up to so many batches, and says how many it took. Do it again while it takes all that it may.
 func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {

@@ -50,7 +50,39 @@ func (w world) Read(ctx context.Context, seq int64) ([]entry.Batch, error) {
 // Reload is lease.World's.
 func (w world) Reload(ctx context.Context) lease.Reloaded {
 	m, err := w.restore(ctx)
-	return lease.Reloaded{Machine: m, Err: err}
+	if err != nil {
+		return lease.Reloaded{Err: err}
+	}
+	out := lease.Reloaded{Machine: m}
+	out.Err = w.recall(ctx, m, &out)
+	return out
+}
+
+// recalled is how many batches before those that are not folded a start looks at.
+const recalled = 200
+
+// recall reads the last batches that are folded: who led, and which requests are over.
+func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reloaded) error {
+	seq, _ := m.Stand()
+	first := max(0, seq-recalled)
+	batches, err := w.log.Read(ctx, first, int(seq-first))
+	if err != nil || seq == 0 {
+		return err
+	}
+	for _, b := range batches {
+		for _, e := range b.Entries {
+			switch e := e.(type) {
+			case entry.Leader:
+				out.Leader = b.By
+			case entry.Granted:
+				if _, held := m.Lease(e.Job); !held && e.Request != (entry.ID{}) {
+					out.Over = append(out.Over, e.Request)
+				}
+			}
+		}
+		out.At = b.At
+	}
+	return nil
 }
 
 // snapshot is what the tables have of one batch.
@@ -135,12 +167,30 @@ func (s *snapshot) held(yield func(machine.Lease) bool) {
 }
 
 // Look is lease.World's.
-func (w world) Look(context.Context, []lease.Key) ([]lease.Recorded, error) {
-	return nil, errors.New("the history is not asked yet")
+func (w world) Look(ctx context.Context, keys []lease.Key) ([]lease.Recorded, error) {
+	fences := make([]fold.Fence, len(keys))
+	for i, k := range keys {
+		fences[i] = fold.Fence(k)
+	}
+	found, err := fold.Ended(ctx, w.cfg.Pool, fences)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]lease.Recorded, len(keys))
+	for i, f := range fences {
+		if end, ok := found[f]; ok {
+			out[i] = lease.Recorded{Is: true, Outcome: end.Outcome, Next: end.Next}
+		}
+	}
+	return out, nil
 }
 
-// Send is lease.World's: one daemon, for now.
-func (w world) Send(int64, lease.Message) {}
+// Send is lease.World's.
+func (w world) Send(to int64, m lease.Message) {
+	if w.cfg.Send != nil {
+		w.cfg.Send(to, m)
+	}
+}
 
 // Broken is lease.World's.
 func (w world) Broken(seq int64, err error) {
