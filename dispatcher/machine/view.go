@@ -17,7 +17,8 @@ type View struct {
 	Site      shares.Version // in force, its tree with the plans of PlansAt
 	Now       time.Time      // of the last Tick
 	PlansAt   time.Time
-	NextPlans time.Time // when others come into force; zero: never
+	NextPlans time.Time     // when others come into force; zero: never
+	Patience  time.Duration // how long pulls wait at the most for jobs to be made
 
 	state *state
 }
@@ -25,7 +26,7 @@ type View struct {
 // View returns the present one.
 func (m *Machine) View() View {
 	m.settle()
-	return View{Site: m.site.version, Now: m.now, PlansAt: m.site.at, NextPlans: m.site.next, state: m.state}
+	return View{Site: m.site.version, Now: m.now, PlansAt: m.site.at, NextPlans: m.site.next, Patience: makingMost * m.making.pause, state: m.state}
 }
 
 // PoolView is how the tree stands in a pool.
@@ -97,6 +98,7 @@ type ReadyView struct {
 	Shape    int32
 	Leaf     int // node of the tree; -1: the share has gone
 	Ready    int64
+	First    int64  // job that comes first; 0: none is ready
 	Expected int64  // to be made
 	Plain    int32  // the shape without the user; 0: this one, or none is known
 	Runs     []bool // queues whose figures admit them, by position in the site's; not to be changed
@@ -107,6 +109,9 @@ func (v View) Ready() iter.Seq[ReadyView] {
 	return func(yield func(ReadyView) bool) {
 		for key, b := range v.state.buffers {
 			w := ReadyView{Share: key.Share, Shape: key.Shape, Leaf: b.leaf, Ready: b.Count(), Expected: b.expected, Runs: b.shape.queues}
+			if first, ok := b.First(); ok {
+				w.First = first.Low
+			}
 			if plain := v.state.words.plain[b.shape.plain]; plain != nil {
 				w.Plain = plain.id
 			}
