@@ -10,7 +10,7 @@ import (
 // Counts is how many jobs are ready and leased. It does the same little for each kind of jobs however many queues there are; the
 // names of queues are shared between counts and not to be changed.
 func (m Moment) Counts() (list []Count) {
-	n, some := m.naming(), m.someOnly()
+	n, some := m.naming(), someOnly(m.View.Site)
 	for b := range m.View.Ready() {
 		if b.Ready == 0 {
 			continue
@@ -22,7 +22,7 @@ func (m Moment) Counts() (list []Count) {
 		list = append(list, m.count(b.Share, b.Shape, "ready", b.Ready).at(at))
 	}
 	for h := range m.View.Held() {
-		if h.Jobs > 0 && !m.charges(h.Shape) {
+		if h.Jobs > 0 && !charges(m.View, h.Shape) {
 			list = append(list, m.count(h.Share, h.Shape, "leased", h.Jobs).at(n.one(h.Queue)))
 		}
 	}
@@ -51,7 +51,7 @@ func (m Moment) Ended(rows []EndCount) (list []Count) {
 
 func (m Moment) count(share shares.ShareID, shape int32, state string, n int64) Count {
 	need, _ := m.View.Shape(shape)
-	return Count{Share: m.path(share), Class: job.Class(need), Label: need.Label, State: state, N: n}
+	return Count{Share: pathOf(m.View.Site, share), Class: job.Class(need), Label: need.Label, State: state, N: n}
 }
 
 // at puts a count at queues.

@@ -234,6 +234,6 @@ func (m Moment) byLeaf(pool string) map[int]shares.Ends {
 }
 
 func (m Moment) endsIn(pool string, e EndRate) bool {
-	q, ok := m.queue(e.Queue)
+	q, ok := queueOf(m.View.Site, e.Queue)
 	return ok && q.Pool == pool && e.PerSecond > 0
 }

@@ -113,8 +113,8 @@ func (m Moment) lookAt(s *Subject) *look {
 	for _, a := range l.ahead {
 		l.before += a.Before
 	}
-	jobs := m.jobs()
-	for _, name := range m.pools() {
+	jobs := countJobs(m.View)
+	for _, name := range poolsOf(m.View.Site) {
 		if l.power(need, name) > 0 {
 			l.names = append(l.names, name)
 			l.pools[name] = m.pool(name, jobs)
@@ -249,7 +249,7 @@ func (l *look) refused(q shares.Queue, a machine.Answer) (Gate, string) {
 	case machine.GateTargets:
 		for _, t := range l.View.Queue(q.ID).Targets {
 			if t.Ref == no.Ref {
-				return GateCap, l.limitWords(t, int64(l.need.Cores))
+				return GateCap, limitWords(l.View.Site, t, int64(l.need.Cores))
 			}
 		}
 	case machine.GateLend:

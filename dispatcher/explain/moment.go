@@ -40,10 +40,10 @@ type Kind struct {
 	Shape int32
 }
 
-// pools lists the pools in the order of their first queue.
-func (m Moment) pools() (names []string) {
+// poolsOf lists the pools in the order of their first queue.
+func poolsOf(site shares.Version) (names []string) {
 	seen := map[string]bool{}
-	for _, q := range m.View.Site.Queues {
+	for _, q := range site.Queues {
 		if !seen[q.Pool] {
 			seen[q.Pool] = true
 			names = append(names, q.Pool)
@@ -52,9 +52,9 @@ func (m Moment) pools() (names []string) {
 	return names
 }
 
-// queue finds a queue of the site.
-func (m Moment) queue(id shares.QueueID) (q shares.Queue, ok bool) {
-	for _, q := range m.View.Site.Queues {
+// queueOf finds a queue of the site.
+func queueOf(site shares.Version, id shares.QueueID) (q shares.Queue, ok bool) {
+	for _, q := range site.Queues {
 		if q.ID == id {
 			return q, true
 		}
@@ -62,10 +62,10 @@ func (m Moment) queue(id shares.QueueID) (q shares.Queue, ok bool) {
 	return q, false
 }
 
-// path of a share; empty for the whole tree.
-func (m Moment) path(id shares.ShareID) string {
-	if node, ok := m.View.Site.Tree.ByID(id); ok && id != 0 {
-		return m.View.Site.Tree.Nodes[node].Path
+// pathOf is the path of a share; empty for the whole tree.
+func pathOf(site shares.Version, id shares.ShareID) string {
+	if node, ok := site.Tree.ByID(id); ok && id != 0 {
+		return site.Tree.Nodes[node].Path
 	}
 	return ""
 }

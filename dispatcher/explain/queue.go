@@ -18,14 +18,14 @@ func (m Moment) Queues() []QueueStanding {
 		w := m.View.Queue(q.ID)
 		out[i] = QueueStanding{Queue: q, HeldCores: w.HeldCores, HeldJobs: w.HeldJobs, Pilots: len(m.Pilots[q.ID]), Waiting: m.Pulls[q.ID]}
 		for _, t := range w.Targets {
-			out[i].TargetSlots = append(out[i].TargetSlots, m.targetSlots(t))
+			out[i].TargetSlots = append(out[i].TargetSlots, targetSlots(m.View.Site, t))
 		}
 		if h, ok := m.Holes[q.ID]; ok {
 			out[i].BlackHole = &h
 		}
 		at[q.ID] = i
 	}
-	for key, at := range m.readyAt() {
+	for key, at := range readyAt(m.View) {
 		for i := range queues {
 			if at.runs[i] && (key.leaf == 0 || queues[i].Runs(m.View.Site.Tree.Nodes[key.leaf].Path)) {
 				out[i].Ready += at.n
@@ -58,9 +58,9 @@ func place(b machine.ReadyView, some bool) (p placed) {
 }
 
 // readyAt counts ready jobs by where they may run.
-func (m Moment) readyAt() map[placed]*placeCount {
-	counts, some := map[placed]*placeCount{}, m.someOnly()
-	for b := range m.View.Ready() {
+func readyAt(v machine.View) map[placed]*placeCount {
+	counts, some := map[placed]*placeCount{}, someOnly(v.Site)
+	for b := range v.Ready() {
 		if b.Leaf < 0 || b.Ready == 0 || len(b.Runs) == 0 {
 			continue
 		}
@@ -79,13 +79,13 @@ type placeCount struct {
 }
 
 // someOnly says whether a queue does not run all shares.
-func (m Moment) someOnly() bool {
-	return slices.ContainsFunc(m.View.Site.Queues, func(q shares.Queue) bool { return len(q.AllowShares)+len(q.DenyShares) > 0 })
+func someOnly(site shares.Version) bool {
+	return slices.ContainsFunc(site.Queues, func(q shares.Queue) bool { return len(q.AllowShares)+len(q.DenyShares) > 0 })
 }
 
 // targetSlots tells of target slots of a queue.
-func (m Moment) targetSlots(t machine.TargetView) TargetSlotsStanding {
-	st := TargetSlotsStanding{Share: m.path(t.Share), Class: t.Class, Slots: t.Slots, HeldCores: t.Held, Floor: t.Floor}
+func targetSlots(site shares.Version, t machine.TargetView) TargetSlotsStanding {
+	st := TargetSlotsStanding{Share: pathOf(site, t.Share), Class: t.Class, Slots: t.Slots, HeldCores: t.Held, Floor: t.Floor}
 	if !t.Until.IsZero() {
 		until := t.Until.UTC()
 		st.Until = &until
@@ -94,8 +94,8 @@ func (m Moment) targetSlots(t machine.TargetView) TargetSlotsStanding {
 }
 
 // floorWords says why a share comes first.
-func (m Moment) floorWords(t machine.TargetView) string {
-	words := fmt.Sprintf("the queue's floor for %s is %d", m.whose(t), t.Slots)
+func floorWords(site shares.Version, t machine.TargetView) string {
+	words := fmt.Sprintf("the queue's floor for %s is %d", whose(site, t), t.Slots)
 	if !t.Until.IsZero() {
 		words += " until " + t.Until.UTC().Format(time.RFC3339)
 	}
@@ -103,8 +103,8 @@ func (m Moment) floorWords(t machine.TargetView) string {
 }
 
 // whose says in words whose jobs target slots are for.
-func (m Moment) whose(t machine.TargetView) string {
-	switch path := m.path(t.Share); {
+func whose(site shares.Version, t machine.TargetView) string {
+	switch path := pathOf(site, t.Share); {
 	case path == "" && t.Class == "":
 		return "all jobs"
 	case path == "":
@@ -117,10 +117,10 @@ func (m Moment) whose(t machine.TargetView) string {
 }
 
 // limitWords says which target slots have no room.
-func (m Moment) limitWords(t machine.TargetView, needed int64) string {
+func limitWords(site shares.Version, t machine.TargetView, needed int64) string {
 	var b strings.Builder
 	b.WriteString("target slots of the queue")
-	if path := m.path(t.Share); path != "" {
+	if path := pathOf(site, t.Share); path != "" {
 		fmt.Fprintf(&b, " for %s", path)
 	}
 	if t.Class != "" {

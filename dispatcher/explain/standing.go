@@ -27,8 +27,8 @@ func (m Moment) standing(add func(*pool)) Standing {
 		next := m.View.NextPlans.UTC()
 		st.NextChange = &next
 	}
-	jobs := m.jobs()
-	for _, name := range m.pools() {
+	jobs := countJobs(m.View)
+	for _, name := range poolsOf(m.View.Site) {
 		p := m.pool(name, jobs)
 		add(p)
 		st.Pools = append(st.Pools, p.PoolStanding)
@@ -48,7 +48,7 @@ type pool struct {
 func (m Moment) pool(name string, jobs *jobCounts) *pool {
 	view, _ := m.View.Pool(name)
 	p := &pool{PoolView: view, name: name}
-	p.round = m.roundOf(view, m.offered(name))
+	p.round = roundOf(view, m.offered(name))
 	p.PoolStanding = PoolStanding{Pool: name, Capacity: -1, Round: p.round.Float(), Held: view.Book.Held(0).Float()}
 	if view.Capacity != shares.Unlimited {
 		p.PoolStanding.Capacity = view.Capacity.Float()
@@ -71,7 +71,7 @@ func (m Moment) pool(name string, jobs *jobCounts) *pool {
 }
 
 // roundOf is R for a pull that offers so many units.
-func (m Moment) roundOf(p machine.PoolView, offered shares.Units) shares.Units {
+func roundOf(p machine.PoolView, offered shares.Units) shares.Units {
 	full := p.Capacity
 	if full != shares.Unlimited {
 		full += p.Offline
@@ -129,7 +129,7 @@ func (m Moment) Heads() (jobs []int64) {
 
 // heads are those jobs by pool and leaf. The lowest id is the oldest, for ids are given in the order of time.
 func (m Moment) heads() map[string]map[int]int64 {
-	heads, runs := map[string]map[int]int64{}, m.running()
+	heads, runs := map[string]map[int]int64{}, running(m.View)
 	for b := range m.View.Ready() {
 		if b.Leaf < 0 || b.First == 0 {
 			continue
@@ -168,15 +168,15 @@ type jobCounts struct {
 	ready, held map[string][]int64 // by pool and node; those of leaves alone
 }
 
-// jobs counts ready and held jobs.
-func (m Moment) jobs() *jobCounts {
-	n := len(m.View.Site.Tree.Nodes)
+// countJobs counts ready and held jobs.
+func countJobs(v machine.View) *jobCounts {
+	n := len(v.Site.Tree.Nodes)
 	c := &jobCounts{map[string][]int64{}, map[string][]int64{}}
-	for _, name := range m.pools() {
+	for _, name := range poolsOf(v.Site) {
 		c.ready[name], c.held[name] = make([]int64, n), make([]int64, n)
 	}
-	runs := m.running()
-	for b := range m.View.Ready() {
+	runs := running(v)
+	for b := range v.Ready() {
 		if b.Leaf < 0 || b.Ready == 0 {
 			continue
 		}
@@ -185,12 +185,12 @@ func (m Moment) jobs() *jobCounts {
 		}
 	}
 	pools := map[shares.QueueID]string{}
-	for _, q := range m.View.Site.Queues {
+	for _, q := range v.Site.Queues {
 		pools[q.ID] = q.Pool
 	}
-	for h := range m.View.Held() {
-		node, ok := m.View.Site.Tree.ByID(h.Share)
-		if name, there := pools[h.Queue]; ok && there && !m.charges(h.Shape) {
+	for h := range v.Held() {
+		node, ok := v.Site.Tree.ByID(h.Share)
+		if name, there := pools[h.Queue]; ok && there && !charges(v, h.Shape) {
 			c.held[name][node] += h.Jobs
 		}
 	}
@@ -198,8 +198,8 @@ func (m Moment) jobs() *jobCounts {
 }
 
 // charges says whether a shape is that of a claim's units, and of no job.
-func (m Moment) charges(shape int32) bool {
-	need, _ := m.View.Shape(shape)
+func charges(v machine.View, shape int32) bool {
+	need, _ := v.Shape(shape)
 	return need.Charges()
 }
 
@@ -219,7 +219,7 @@ type runs struct {
 	known  map[*bool]map[string]bool
 }
 
-func (m Moment) running() *runs { return &runs{m.View.Site.Queues, map[*bool]map[string]bool{}} }
+func running(v machine.View) *runs { return &runs{v.Site.Queues, map[*bool]map[string]bool{}} }
 
 func (r *runs) pools(list []bool) map[string]bool {
 	if len(list) == 0 {

@@ -12,35 +12,35 @@ import (
 
 // Stock says how well every share and shape that has or had jobs is supplied.
 func (m Moment) Stock() (list []Stock) {
-	free := m.free()
+	free := freeSlots(m.View)
 	for b := range m.View.Ready() {
 		need, _ := m.View.Shape(b.Shape)
 		list = append(list, Stock{Share: b.Share, Shape: cmp.Or(b.Plain, b.Shape), User: need.User, Ready: b.Ready,
-			StartsPerMinute: m.Starts[Kind{b.Share, b.Shape}], Startable: m.startable(b, need.Cores, free)})
+			StartsPerMinute: m.Starts[Kind{b.Share, b.Shape}], Startable: startable(m.View.Site, b, need.Cores, free)})
 	}
 	return list
 }
 
-// free are the free slots of each queue, in file order; -1: it has no bound.
-func (m Moment) free() []int64 {
-	free := make([]int64, len(m.View.Site.Queues))
-	for i, q := range m.View.Site.Queues {
+// freeSlots are the free slots of each queue, in file order; -1: it has no bound.
+func freeSlots(v machine.View) []int64 {
+	free := make([]int64, len(v.Site.Queues))
+	for i, q := range v.Site.Queues {
 		if free[i] = -1; q.Slots != nil {
-			free[i] = max(0, int64(*q.Slots)-m.View.Queue(q.ID).HeldCores)
+			free[i] = max(0, int64(*q.Slots)-v.Queue(q.ID).HeldCores)
 		}
 	}
 	return free
 }
 
 // startable is how many jobs of a share and shape the free slots of their queues could start; -1 when one has no bound.
-func (m Moment) startable(b machine.ReadyView, cores int, free []int64) (n int64) {
+func startable(site shares.Version, b machine.ReadyView, cores int, free []int64) (n int64) {
 	if b.Leaf < 0 {
 		return 0
 	}
-	path := m.View.Site.Tree.Nodes[b.Leaf].Path
+	path := site.Tree.Nodes[b.Leaf].Path
 	for i, runs := range b.Runs {
 		switch {
-		case !runs || !m.View.Site.Queues[i].Runs(path):
+		case !runs || !site.Queues[i].Runs(path):
 		case free[i] < 0:
 			return -1
 		default:
@@ -52,14 +52,14 @@ func (m Moment) startable(b machine.ReadyView, cores int, free []int64) (n int64
 
 // ShareStock says how well the leaves at and below a share (empty: all) are supplied at the queue of a name (empty: all).
 func (m Moment) ShareStock(share, queue string) []ShareStock {
-	tree, free, kinds := m.View.Site.Tree, m.free(), map[int][]kindStock{}
+	tree, free, kinds := m.View.Site.Tree, freeSlots(m.View), map[int][]kindStock{}
 	for b := range m.View.Ready() {
 		if b.Leaf < 0 || b.Ready+b.Expected == 0 {
 			continue
 		}
 		need, _ := m.View.Shape(b.Shape)
 		kinds[b.Leaf] = append(kinds[b.Leaf], kindStock{shape: b.Shape, need: need, runs: b.Runs, ready: b.Ready, toCome: b.Expected,
-			startable: m.startable(b, need.Cores, free), starts: m.Starts[Kind{b.Share, b.Shape}]})
+			startable: startable(m.View.Site, b, need.Cores, free), starts: m.Starts[Kind{b.Share, b.Shape}]})
 	}
 	out := []ShareStock{}
 	for _, leaf := range tree.Leaves() {

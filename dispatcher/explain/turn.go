@@ -24,7 +24,7 @@ func (l *look) share(q shares.Queue, a machine.Answer, out *QueueGate) {
 	out.Reason = fmt.Sprintf("%s comes first: %s; %s: %s", out.First.Share, out.First.words(), out.Own.Share, out.Own.words())
 	switch ahead := a.Deficit - a.Own; {
 	case a.Floor != nil:
-		out.Reason += "; " + l.floorWords(*a.Floor)
+		out.Reason += "; " + floorWords(l.View.Site, *a.Floor)
 	case ahead < -shares.Tolerance:
 		out.Reason += "; units were reclaimed for the first"
 	case ahead < shares.Tolerance:
@@ -39,7 +39,7 @@ func (l *look) share(q shares.Queue, a machine.Answer, out *QueueGate) {
 func (l *look) user(q shares.Queue, a machine.Answer, out *QueueGate) {
 	p := l.pools[q.Pool]
 	users := l.View.Users(l.subject.Share, q.Pool)
-	parts := userParts(users, p.Book.Targets(l.roundOf(p.PoolView, 0))[l.leaf])
+	parts := userParts(users, p.Book.Targets(roundOf(p.PoolView, 0))[l.leaf])
 	served := map[string]uint64{}
 	side := func(name string) *UserStanding {
 		s := &UserStanding{User: name, Part: parts[name]}
@@ -111,7 +111,7 @@ func (l *look) priority(a machine.Answer, e *Explanation, out *QueueGate) {
 			out.Reason += ", but no pilot has pulled here in the last five minutes"
 		}
 	case a.Floor != nil:
-		out.Reason = fmt.Sprintf("other jobs of %s come first here: %s", e.Share, l.floorWords(*a.Floor))
+		out.Reason = fmt.Sprintf("other jobs of %s come first here: %s", e.Share, floorWords(l.View.Site, *a.Floor))
 	case a.Remote:
 		out.Reason = fmt.Sprintf("other jobs of %s come first here: it prefers a queue near its inputs", e.Share)
 	case a.Wider:

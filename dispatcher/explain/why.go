@@ -139,7 +139,7 @@ func (m Moment) Why(r WhyRequest, f Fared) (Why, error) {
 	out := Why{A: r.A, B: r.B, At: m.At.UTC(), Version: v.Site.Number, Decisions: f.Decisions, Oldest: f.Oldest, AWon: f.AWon, BWon: f.BWon,
 		ABeforeB: f.ABeforeB, BBeforeA: f.BBeforeA, Pools: []WhyStanding{}}
 	sideA, sideB := parting(t, nodeA, nodeB)
-	names, jobs := m.pools(), m.jobs()
+	names, jobs := poolsOf(m.View.Site), countJobs(m.View)
 	for _, name := range names {
 		p := m.pool(name, jobs)
 		w := WhyStanding{Pool: name, A: last(p.path(t, sideA)), B: last(p.path(t, sideB))}
@@ -149,8 +149,8 @@ func (m Moment) Why(r WhyRequest, f Fared) (Why, error) {
 	}
 	for _, q := range v.Site.Queues {
 		for _, f := range v.Queue(q.ID).Targets {
-			if f.Floor && len(out.Floors) < mostFloors && m.concerns(f, nodeA, nodeB) {
-				out.Floors = append(out.Floors, fmt.Sprintf("at %s %s", q.Name, m.floorWords(f)))
+			if f.Floor && len(out.Floors) < mostFloors && concerns(t, f, nodeA, nodeB) {
+				out.Floors = append(out.Floors, fmt.Sprintf("at %s %s", q.Name, floorWords(m.View.Site, f)))
 			}
 		}
 	}
@@ -159,8 +159,7 @@ func (m Moment) Why(r WhyRequest, f Fared) (Why, error) {
 }
 
 // concerns says whether target slots are for jobs of a leaf of one of two nodes.
-func (m Moment) concerns(t machine.TargetView, a, b int) bool {
-	tree := m.View.Site.Tree
+func concerns(tree *shares.Tree, t machine.TargetView, a, b int) bool {
 	top, ok := tree.ByID(t.Share)
 	return slices.ContainsFunc(tree.Leaves(), func(leaf int) bool {
 		return (t.Share == 0 || ok && within(tree, leaf, top)) && (within(tree, leaf, a) || within(tree, leaf, b))
