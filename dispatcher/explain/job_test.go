@@ -115,6 +115,7 @@ func TestGates(t *testing.T) {
 	t.Parallel()
 	for name, c := range situations {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if c.tree == nil {
 				c.tree = two()
 			}

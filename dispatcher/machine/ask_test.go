@@ -56,7 +56,6 @@ func (w *world) asked(t *rapid.T, q *Question) (a Answer, given int64, pull Pull
 // What an answer says of a job is what a decision does, for those that it says are next and for those that it says are not; and
 // a machine that is asked decides as one that is not.
 func TestAnswersAreDecisions(t *testing.T) {
-	t.Parallel()
 	said := map[string]int{}
 	for name, scarce := range map[string]bool{"plain": false, "scarce": true} {
 		t.Run(name, func(t *testing.T) {
