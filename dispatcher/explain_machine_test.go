@@ -139,11 +139,17 @@ func TestMachineExplainsTheSame(t *testing.T) {
 		v.Resources = []shares.Resource{r}
 	})
 	d := f.daemon()
-	for i, b := range []batch{{share: "Prod/MC", n: 12}, {share: "Prod/Rep", n: 6, cores: 2}, {share: "Ana/User", n: 4, need: job.Requirements{User: "ann"}}, {share: "Ana/User", n: 4, need: job.Requirements{User: "bob"}}, {share: "Test", n: 3}, {share: "Ana/Grp", n: 9, priority: 3},
+	for i, b := range []batch{{share: "Prod/MC", n: 12}, {share: "Prod/Rep", n: 6, cores: 2}, {share: "Ana/User", n: 4, user: "ann"}, {share: "Ana/User", n: 4, user: "bob"}, {share: "Test", n: 3}, {share: "Ana/Grp", n: 9, priority: 3},
 		{share: "Prod/Val", n: 5, need: job.Requirements{Resources: map[string]int64{"lic": 1}, SharingID: "ann"}}, {share: "Prod/Val", n: 1, need: job.Requirements{Queues: []string{"gpu"}}},
 		{share: "Prod/MC", n: 2, priority: 5, need: job.Requirements{Queues: []string{"small"}}}} {
 		b.task = int64(i + 1)
 		f.enqueue(b)
+	}
+	if _, err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.TendUsers(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := d.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
