@@ -50,15 +50,22 @@ func startable(site shares.Version, b machine.ReadyView, cores int, free []int64
 	return n
 }
 
-// ShareStock says how well the leaves at and below a share (empty: all) are supplied at the queue of a name (empty: all).
+// ShareStock says how well the leaves at and below a share (empty: all) are supplied at the queue of a name (empty: all). The names of
+// queues are shared between sets and not to be changed.
 func (m Moment) ShareStock(share, queue string) []ShareStock {
-	tree, free, kinds := m.View.Site.Tree, freeSlots(m.View), map[int][]kindStock{}
+	tree, free, kinds, n, some := m.View.Site.Tree, freeSlots(m.View), map[int][]kindStock{}, m.naming(), someOnly(m.View.Site)
 	for b := range m.View.Ready() {
 		if b.Leaf < 0 || b.Ready+b.Expected == 0 {
 			continue
 		}
 		need, _ := m.View.Shape(b.Shape)
-		kinds[b.Leaf] = append(kinds[b.Leaf], kindStock{shape: b.Shape, need: need, runs: b.Runs, ready: b.Ready, toCome: b.Expected,
+		names := []string{}
+		if len(b.Runs) > 0 {
+			if at := n.all(place(b, some), b.Runs); len(at.queues) > 0 {
+				names = at.queues
+			}
+		}
+		kinds[b.Leaf] = append(kinds[b.Leaf], kindStock{shape: b.Shape, need: need, queues: names, ready: b.Ready, toCome: b.Expected,
 			startable: startable(m.View.Site, b, need.Cores, free), starts: m.Starts[Kind{b.Share, b.Shape}]})
 	}
 	out := []ShareStock{}
@@ -82,24 +89,21 @@ const (
 func stockOf(path string, queues []shares.Queue, kinds []kindStock, only string) ShareStock {
 	st := ShareStock{Share: path, Sets: []QueueSet{}, Gaps: []StockGap{}}
 	ready, coming := make([]bool, len(queues)), make([]bool, len(queues))
-	sets := map[string]int{}
 	for _, k := range kinds {
-		names := []string{}
-		for i, q := range queues {
-			if k.runs[i] && q.Runs(path) {
-				names = append(names, q.Name)
+		next := 0 // names are in the order of the queues
+		for i := range queues {
+			if next < len(k.queues) && queues[i].Name == k.queues[next] {
 				ready[i], coming[i] = ready[i] || k.ready > 0, true
+				next++
 			}
 		}
-		if only != "" && !slices.Contains(names, only) {
+		if only != "" && !slices.Contains(k.queues, only) {
 			continue
 		}
-		key := strings.Join(names, ",")
-		at, there := sets[key]
-		if !there {
+		at := slices.IndexFunc(st.Sets, func(s QueueSet) bool { return slices.Equal(s.Queues, k.queues) })
+		if at < 0 {
 			at = len(st.Sets)
-			sets[key] = at
-			st.Sets = append(st.Sets, QueueSet{Queues: names})
+			st.Sets = append(st.Sets, QueueSet{Queues: k.queues})
 		}
 		st.Sets[at].add(k)
 	}
@@ -145,7 +149,7 @@ func (st *ShareStock) gaps(queues []shares.Queue, kinds []kindStock, only string
 type kindStock struct {
 	shape     int32
 	need      job.Requirements
-	runs      []bool // by position
+	queues    []string // that may run them, in file order
 	ready     int64
 	toCome    int64
 	startable int64
