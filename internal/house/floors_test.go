@@ -164,7 +164,7 @@ func TestRoomsPointDown(t *testing.T) {
 }
 
 // pure are the packages that are values in, values out: no database, network, process, lock, goroutine, log or clock.
-var pure = []string{"shares", "dispatcher/resource", "dispatcher/job", "dispatcher/entry", "dispatcher/gate", "dispatcher/machine", "dispatcher/ready", "dispatcher/retry", "dispatcher/tape"}
+var pure = []string{"shares", "dispatcher/resource", "dispatcher/job", "dispatcher/entry", "dispatcher/explain", "dispatcher/gate", "dispatcher/machine", "dispatcher/ready", "dispatcher/retry", "dispatcher/tape"}
 
 func TestPolicyIsPure(t *testing.T) {
 	for _, p := range packages(t) {
