@@ -210,7 +210,7 @@ func (a *asking) gather(r *round, f *field) {
 func (a *asking) narrow(r *round) *narrow {
 	n := &narrow{leaves: map[int][]first{}}
 	for leaf := range a.leaves {
-		for _, b := range a.leaves[leaf].buffers {
+		for _, b := range a.buffersOf(leaf) {
 			if job, ok := b.First(); ok && r.kind.runs(b.shape.outline) {
 				n.leaves[leaf] = append(n.leaves[leaf], first{b, job})
 			}

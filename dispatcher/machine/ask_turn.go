@@ -175,7 +175,7 @@ func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
 			meet(r.choice(b, job))
 		}
 	}
-	for _, b := range a.leaves[g.leaf].buffers {
+	for _, b := range a.buffersOf(g.leaf) {
 		if b.group == g && b != a.own {
 			add(b)
 		}

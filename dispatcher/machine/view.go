@@ -201,7 +201,7 @@ func (v View) Ahead(q Question) (list []AheadView) {
 	if sh == nil || !ok {
 		return nil
 	}
-	for _, b := range v.state.leaves[leaf].buffers {
+	for _, b := range v.state.buffersOf(leaf) {
 		w := AheadView{Shape: b.shape.id, Ready: b.Count(), Other: b.user != nil && b.user.name != sh.full.User}
 		if !w.Other {
 			w.Before = b.Ahead(q.Place, q.Job)
@@ -215,3 +215,15 @@ func (v View) Ahead(q Question) (list []AheadView) {
 
 // key is of the buffer that the job of a question is in.
 func (q *Question) key() ready.Key { return ready.Key{Share: q.Share, Shape: q.Shape} }
+
+// buffersOf are the buffers of a leaf, but for those of jobs that claims bind to a node.
+func (s *state) buffersOf(leaf int) (list []*buffer) {
+	for _, g := range s.leaves[leaf].groups {
+		for _, b := range g.outline.buffers {
+			if b.leaf == leaf {
+				list = append(list, b)
+			}
+		}
+	}
+	return list
+}
