@@ -14,10 +14,11 @@ import (
 
 // Sink takes what a daemon starts from. A nil function does not want it.
 type Sink struct {
-	Entry    func(entry.Entry)    // the newest of each kind that has no table, shapes first; Adopted without its Site
-	Expected func(entry.Expected) // what is left of it
-	Range    func(Range)          // in the order of ids
-	Lease    func(Lease)          // in no order
+	Entry    func(entry.Entry)             // the newest of each kind that has no table, shapes first; Adopted without its Site
+	Expected func(entry.Expected)          // what is left of it
+	Range    func(Range)                   // in the order of ids
+	Lease    func(Lease)                   // in no order
+	User     func(task int64, user string) // of every task with live jobs; before their ranges and leases
 }
 
 // Load gives the tables to a sink, all as they were at one moment, and returns which: the log goes on from there.
@@ -49,6 +50,7 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 			}
 		}},
 		{"expected", sink.Expected != nil, func(r *row) { sink.Expected(r.expected()) }},
+		{"task_users", sink.User != nil, func(r *row) { sink.User(r.int64(), r.text()) }},
 		{"idle_ranges", sink.Range != nil, func(r *row) { sink.Range(r.idle()) }},
 		{"held", sink.Lease != nil, func(r *row) { sink.Lease(r.lease()) }},
 	}

@@ -43,9 +43,17 @@ func check(b entry.Batch) error {
 	case (b.After == entry.ID{}) != (b.Seq == 1):
 		return fmt.Errorf("append batch %d: every batch but the first names the one before it", b.Seq)
 	}
-	for i, e := range b.Entries {
+	if err := Check(b.Entries); err != nil {
+		return fmt.Errorf("append batch %d: %w", b.Seq, err)
+	}
+	return nil
+}
+
+// Check refuses entries that no log could keep as they are.
+func Check(entries []entry.Entry) error {
+	for i, e := range entries {
 		if err := checkEntry(e); err != nil {
-			return fmt.Errorf("append batch %d, entry %d: %w", b.Seq, i, err)
+			return fmt.Errorf("entry %d: %w", i, err)
 		}
 	}
 	return nil

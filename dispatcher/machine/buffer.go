@@ -71,7 +71,7 @@ func (s *state) hang(b *buffer) {
 	b.opened = false
 	node, ok := s.site.leaf(b.Key().Share)
 	if !ok {
-		b.leaf, b.group, b.user = -1, nil, nil
+		b.leaf, b.group, b.user, b.bundles, b.asked = -1, nil, nil, nil, 0 // its jobs want nothing
 		return
 	}
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0

@@ -33,4 +33,10 @@
 //
 // Jobs that are not made yet contend like ready ones where their leaf has nothing else for the slot (Unmade): the caller waits for
 // a generator, within bounds of time.
+//
+// # What is shown
+//
+// View has what the machine holds, wants and has ready, as values. Ask says what a decision would say of one job at a queue: which
+// gate refuses it, or who comes first. It goes by the functions of decisions and leaves all that is soft as it was; what would be
+// kept from decision to decision it works out anew.
 package machine

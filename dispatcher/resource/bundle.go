@@ -63,6 +63,9 @@ func (b *Bundle) Want(jobs int64) {
 	}
 }
 
+// Wanted is how many jobs are ready that some slot could run, as Want was told.
+func (b *Bundle) Wanted() int64 { return b.jobs }
+
 // measure follows whether there is as much of everything as a job needs; if not, short is the first that falls short.
 func (b *Bundle) measure() (short *Ask) {
 	short = b.beyond()

@@ -1,0 +1,74 @@
+package explain
+
+import "strings"
+
+// Gate is a kind of thing that a job must pass at a pull.
+type Gate string
+
+// The gates in their order: the first that a job fails is the one that counts.
+const (
+	GateStructural      Gate = "structural"             // the queue does not run such jobs, or none now
+	GatePaused          Gate = "paused"                 // its task does not want it to run
+	GateBackoff         Gate = "backoff"                // it is tried again later, after an attempt that did not finish
+	GateBlackHole       Gate = "black_hole"             // the queue fails nearly all that it gets, and has a job now and then
+	GateCap             Gate = "cap"                    // the slots of the queue, the capacity of the pool, a max up the path or target slots are used up
+	GateLending         Gate = "lending"                // units are idle that their owner does not lend, or that it may not borrow
+	GateTemplateMissing Gate = "claim_template_missing" // neither the task nor the site has the template of a claim
+	GateClaimMissing    Gate = "claim_missing"          // a claim that people are to make is not there
+	GateClaimDraining   Gate = "claim_draining"         // it is being given up
+	GateClaimNode       Gate = "claim_needs_node"       // no pilot says on which node it is
+	GateClaimElsewhere  Gate = "claim_bound_elsewhere"  // others hold it on another node
+	GateClaimDevices    Gate = "claim_needs_devices"    // no pilot has enough free devices
+	GateClaimFull       Gate = "claim_full"             // as many hold it as may
+	GateGangWaiting     Gate = "gang_waiting"           // not all that start together fit on a node
+
+	GateResourceUnknown   Gate = "resource_unknown"   // the site does not have a resource that it asks for
+	GateResourceCapacity  Gate = "resource_capacity"  // all units are held
+	GateResourceExternal  Gate = "resource_external"  // others use them outside of this site
+	GateResourceReserved  Gate = "resource_reserved"  // they are kept for a job that was passed over for long
+	GateResourceAllowance Gate = "resource_allowance" // its sharing ID holds its part, the rest is kept for others
+	GateResourceIO        Gate = "resource_io"        // what runs at the queue reads and writes as much as it may
+
+	GateShare    Gate = "share"    // another share is further below its target
+	GateUser     Gate = "user"     // another user of its share holds less
+	GatePriority Gate = "priority" // other jobs of its share come first
+	GateNone     Gate = "none"     // nothing: it gets the next slot
+)
+
+var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateBackoff: 2, GateBlackHole: 3, GateCap: 4, GateLending: 5,
+	GateTemplateMissing: 6, GateClaimMissing: 7, GateClaimDraining: 8, GateClaimNode: 9, GateClaimElsewhere: 10, GateClaimDevices: 11,
+	GateClaimFull: 12, GateGangWaiting: 13,
+	GateResourceUnknown: 14, GateResourceCapacity: 15, GateResourceExternal: 16, GateResourceReserved: 17, GateResourceAllowance: 18,
+	GateResourceIO: 19, GateShare: 20, GateUser: 21, GatePriority: 22, GateNone: 23}
+
+// isResource says whether a gate is one of resources.
+func (g Gate) isResource() bool { return strings.HasPrefix(string(g), "resource_") }
+
+// isClaim says whether a gate is one of claims.
+func (g Gate) isClaim() bool { return strings.HasPrefix(string(g), "claim_") || g == GateGangWaiting }
+
+// QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.
+type QueueGate struct {
+	Queue  string `json:"queue"`
+	Pool   string `json:"pool"`
+	Gate   Gate   `json:"gate" enum:"structural,paused,backoff,black_hole,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,resource_io,share,user,priority,none" doc:"The first gate that it does not pass."`
+	Reason string `json:"reason"`
+	First  *Side  `json:"first,omitempty" doc:"With gate share: who would get a slot here now."`
+	Own    *Side  `json:"own,omitempty" doc:"With gate share: the job's own side, which is less far below its target, or was served last."`
+
+	FirstUser *UserStanding `json:"first_user,omitempty" doc:"With gate user: whose job would get a slot here now."`
+	OwnUser   *UserStanding `json:"own_user,omitempty" doc:"With gate user: the job's own user, who holds as much or more."`
+
+	Pilots int `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
+
+	Remote bool `json:"remote,omitempty" doc:"With gate priority: other jobs of its share and priority come first here for a time, since it prefers queues near its inputs."`
+}
+
+// Side is one of two shares that are compared, at the level at which their paths part.
+type Side struct {
+	Leaf    string   `json:"leaf" doc:"The share that pays."`
+	Share   string   `json:"share" doc:"Itself, or what is above it, at the level at which the two paths part."`
+	Deficit float64  `json:"deficit" doc:"target - held of that, before a grant."`
+	Target  *float64 `json:"target,omitempty"`
+	Held    *float64 `json:"held,omitempty"`
+}

@@ -1,0 +1,198 @@
+package face
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// world is the rest of the daemon, as the loop sees it.
+type world struct{ *Dispatcher }
+
+// Append is lease.World's.
+func (w world) Append(ctx context.Context, b entry.Batch, _ []lease.Beside) (time.Time, error) {
+	return w.log.Append(ctx, b)
+}
+
+// mostRead bounds the batches of one Read.
+const mostRead = 500
+
+// Read is lease.World's.
+func (w world) Read(ctx context.Context, seq int64) ([]entry.Batch, error) {
+	batches, err := w.log.Read(ctx, seq, mostRead)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range batches {
+		for i, e := range b.Entries {
+			a, ok := e.(entry.Adopted)
+			if !ok {
+				continue
+			}
+			v, err := w.cfg.Site(ctx, a.Number)
+			if err != nil {
+				return nil, fmt.Errorf("version %d of the site: %w", a.Number, err)
+			}
+			a.Site = &v
+			b.Entries[i] = a
+		}
+	}
+	return batches, nil
+}
+
+// Reload is lease.World's.
+func (w world) Reload(ctx context.Context) lease.Reloaded {
+	m, err := w.restore(ctx)
+	if err != nil {
+		return lease.Reloaded{Err: err}
+	}
+	out := lease.Reloaded{Machine: m}
+	out.Err = w.recall(ctx, m, &out)
+	return out
+}
+
+// recalled is how many batches before those that are not folded a start looks at.
+const recalled = 200
+
+// recall reads the last batches that are folded: who led, and which requests are over.
+func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reloaded) error {
+	seq, _ := m.Stand()
+	first := max(0, seq-recalled)
+	batches, err := w.log.Read(ctx, first, int(seq-first))
+	if err != nil || seq == 0 {
+		return err
+	}
+	for _, b := range batches {
+		for _, e := range b.Entries {
+			switch e := e.(type) {
+			case entry.Leader:
+				out.Leader = b.By
+			case entry.Granted:
+				if _, held := m.Lease(e.Job); !held && e.Request != (entry.ID{}) {
+					out.Over = append(out.Over, e.Request)
+				}
+			}
+		}
+		out.At = b.At
+	}
+	return nil
+}
+
+// snapshot is what the tables have of one batch.
+type snapshot struct {
+	shapes  []entry.Shaped
+	version int64
+	check   machine.Checkpoint
+	ranges  []fold.Range
+	leases  []fold.Lease
+	users   map[int64]string
+}
+
+// restore makes the machine of what is folded.
+func (w world) restore(ctx context.Context) (*machine.Machine, error) {
+	s := snapshot{}
+	p, err := fold.Load(ctx, w.cfg.Pool, fold.Sink{Entry: s.entry, Expected: func(e entry.Expected) { s.check.Expected = append(s.check.Expected, e) },
+		Range: func(r fold.Range) {
+			if r.State == fold.Ready {
+				s.ranges = append(s.ranges, r)
+			}
+		},
+		Lease: func(l fold.Lease) { s.leases = append(s.leases, l) }, User: func(task int64, user string) {
+			if s.users == nil {
+				s.users = map[int64]string{}
+			}
+			s.users[task] = user
+		}})
+	if err != nil {
+		return nil, err
+	}
+	s.check.Seq, s.check.ID, s.check.Version = p.Seq, p.ID, s.version
+	if s.check.PlansAt = s.check.Now; s.version == 0 {
+		m := machine.New(w.cfg.Machine)
+		if p.Seq > 0 {
+			return nil, errors.New("restore: the log has no site")
+		}
+		return m, nil
+	}
+	site, err := w.cfg.Site(ctx, s.version)
+	if err != nil {
+		return nil, fmt.Errorf("restore: version %d of the site: %w", s.version, err)
+	}
+	return machine.Restore(w.cfg.Machine, s.check, machine.Tables{Site: site, Shapes: slices.Values(s.shapes), Ready: s.ready, Leases: s.held})
+}
+
+// entry takes the newest entry of a kind.
+func (s *snapshot) entry(e entry.Entry) {
+	switch e := e.(type) {
+	case entry.Shaped:
+		s.shapes = append(s.shapes, e)
+	case entry.Adopted:
+		s.version = e.Number
+	case entry.Bounded:
+		s.check.Targets = e.Targets
+	case entry.Polled:
+		if e.Is {
+			s.check.Polled = append(s.check.Polled, e.Queue)
+		}
+	case entry.Tick:
+		s.check.Now = e.Now
+	}
+}
+
+func (s *snapshot) ready(yield func(entry.Enqueued) bool) {
+	for _, r := range s.ranges {
+		if !yield(entry.Enqueued{Task: r.Task, Share: r.Share, Shape: r.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: s.users[r.Task]}) {
+			return
+		}
+	}
+}
+
+func (s *snapshot) held(yield func(machine.Lease) bool) {
+	for _, l := range s.leases {
+		m := machine.Lease{Granted: l.Granted, User: s.users[l.Task], Started: l.StartDelayMS >= 0}
+		if l.Reason != "" {
+			m.Order = &machine.Order{Reason: l.Reason, GraceS: l.GraceS}
+		}
+		if !yield(m) {
+			return
+		}
+	}
+}
+
+// Look is lease.World's.
+func (w world) Look(ctx context.Context, keys []lease.Key) ([]lease.Recorded, error) {
+	fences := make([]fold.Fence, len(keys))
+	for i, k := range keys {
+		fences[i] = fold.Fence(k)
+	}
+	found, err := fold.Ended(ctx, w.cfg.Pool, fences)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]lease.Recorded, len(keys))
+	for i, f := range fences {
+		if end, ok := found[f]; ok {
+			out[i] = lease.Recorded{Is: true, Outcome: end.Outcome, Next: end.Next}
+		}
+	}
+	return out, nil
+}
+
+// Send is lease.World's.
+func (w world) Send(to int64, m lease.Message) {
+	if w.cfg.Send != nil {
+		w.cfg.Send(to, m)
+	}
+}
+
+// Broken is lease.World's.
+func (w world) Broken(seq int64, err error) {
+	w.cfg.Log.Error("the log and the state of this daemon contradict each other", "batch", seq, "err", err)
+}

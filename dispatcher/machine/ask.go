@@ -1,0 +1,228 @@
+package machine
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Question asks whether a ready job would get a slot that is as large as a queue allows. The job need not be there: one that is
+// not stands as the last or wherever its place and id say.
+type Question struct {
+	Share  shares.ShareID
+	Shape  int32
+	Place  int64
+	Job    int64
+	Queues []shares.QueueID
+	Ahead  int       // shares that stand before that of the job are named up to this number
+	At     time.Time // the caller's clock; zero: that of the last Tick
+}
+
+// Turn is what comes before a job that no gate keeps back.
+type Turn string
+
+// The turns.
+const (
+	TurnNone     Turn = "none"     // nothing: it gets the next slot
+	TurnShare    Turn = "share"    // another share
+	TurnUser     Turn = "user"     // another user of its share
+	TurnPriority Turn = "priority" // another job of its share, or of its user
+)
+
+// GateSite says that the queue does not run such jobs, by what the site and the job say.
+const GateSite Gate = "structural"
+
+// Answer is what the machine says of a job at a queue.
+type Answer struct {
+	Queue    shares.QueueID
+	Slot     job.Slot  // that was thought of
+	Refusals []Refusal // the first gate that refuses at each stage: queue and pool, share, resources; empty: none does
+	Shortage *Shortage // of the resource that refuses
+
+	Turn     Turn // without refusals
+	Round    shares.Units
+	First    Next        // what the slot would get
+	Rule     string      // why its leaf comes first: share, floor or owed
+	Floor    *TargetView // of the rule
+	Deficit  float64     // of its side where the paths part, in thousandths; with TurnShare
+	Own      float64     // the same of the job's side
+	Trail    []float64   // deficits down to the leaf that comes first
+	OwnTrail []float64   // and down to the job's
+	Before   []int       // leaves that stand before the job's, in their order
+	Remote   bool        // the job prefers other queues for a time
+	Wider    bool        // the queue prefers the first job for its cores
+}
+
+// Next is the job that a slot would get.
+type Next struct {
+	Leaf   int    // node of the tree
+	Job    int64  // 0: the jobs that come first are still to be made
+	User   string // whose it is, where the share gives turns to users
+	Served uint64 // when the user was served last
+}
+
+// asking is a question under work. It decides as a round does, and changes nothing: neither kinds nor heads, nor what supplies
+// and generators are known for.
+type asking struct {
+	*state
+	*Question
+	own    *buffer // the job's; where there is none yet it hangs nowhere
+	moment time.Time
+	fields map[string]*field
+	passed map[*group]bool // jobs that are not made yet and for which a pull would not wait
+}
+
+// field is the leaves that have jobs for a kind of slot.
+type field struct {
+	leaves shares.Contenders
+	first  *due // the leaf that comes first; nil: not known, or another one at each queue
+	group  *group
+}
+
+// Ask answers for each queue of a question; nil when the machine knows no such shape, or the share is no leaf.
+func (v View) Ask(q Question) (answers []Answer) {
+	a := asking{state: v.state, Question: &q, moment: q.At, fields: map[string]*field{}, passed: map[*group]bool{}}
+	if a.moment.Before(v.Now) {
+		a.moment = v.Now
+	}
+	if a.own = a.bufferOf(q); a.own == nil {
+		return nil
+	}
+	for _, id := range q.Queues {
+		if at := a.site.queues[id]; at != nil {
+			answers = append(answers, a.at(at))
+		}
+	}
+	return answers
+}
+
+// bufferOf finds the buffer of the job, or makes one that hangs nowhere.
+func (a *asking) bufferOf(q Question) *buffer {
+	if b := a.buffers[q.key()]; b != nil && b.leaf >= 0 {
+		return b
+	}
+	sh := a.words.shapes[q.Shape]
+	leaf, ok := a.site.leaf(q.Share)
+	if sh == nil || !ok {
+		return nil
+	}
+	b := &buffer{Buffer: ready.NewSet().Buffer(q.key()), shape: sh, leaf: leaf, group: &group{leaf: leaf, outline: sh.outline}}
+	for _, g := range a.leaves[leaf].groups {
+		if g.outline == sh.outline {
+			b.group = g
+		}
+	}
+	if us := a.leaves[leaf].users; us != nil {
+		if b.user = us.by[sh.full.User]; b.user == nil {
+			b.user = &user{name: sh.full.User, served: map[*pool]uint64{}}
+			for _, p := range a.site.pools {
+				b.user.served[p] = us.before[servedKey{us.share, sh.full.User, p.name}]
+			}
+		}
+	}
+	return b
+}
+
+// at is the answer of one queue.
+func (a *asking) at(q *queue) (out Answer) {
+	sh, leaf := a.own.shape, a.own.leaf
+	out.Queue, out.Slot.Cores = q.ID, q.Cores
+	if q.Cores == 0 {
+		out.Slot.Cores = sh.need.Cores
+	}
+	left := job.RoomOf(out.Slot, q.Queue)
+	if !a.site.mayRun(q.pos, leaf, sh.outline) || !left.Fits(sh.need) {
+		out.Refusals = []Refusal{{Gate: GateSite, Ref: q.Name}}
+		return out
+	}
+	r, f := a.round(q, left)
+	if l, units := q.full(sh.outline); l != nil {
+		out.Refusals = append(out.Refusals, l.refuses(units))
+	}
+	var in obstacle
+	if !r.admitted(leaf, sh.outline, &in) {
+		out.Refusals = append(out.Refusals, in.refusal(a.site.version.Tree))
+	}
+	if short, no := a.lacks(r, a.own); no.Gate != "" {
+		out.Refusals, out.Shortage = append(out.Refusals, no), short
+	}
+	if len(out.Refusals) > 0 {
+		return out
+	}
+	a.turn(r, f, &out)
+	return out
+}
+
+// round is that of a pull at a queue. Queues that are alike have the same field.
+func (a *asking) round(q *queue, left job.Room) (*round, *field) {
+	c := &kind{state: a.state, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: make(bits, (len(a.words.byAt)+63)/64)}
+	if a.kinds.apart(q) {
+		c.at = q
+	}
+	for _, o := range q.outlines {
+		if !left.Fits(o.need) {
+			continue
+		}
+		if l, _ := q.full(o); l == nil {
+			c.shapes[o.at>>6] |= 1 << (o.at & 63)
+		}
+	}
+	r := &round{state: a.state, pull: &Pull{Queue: q.ID, Until: a.moment}, queue: q, left: left, most: 1, kind: c, decision: &Decision{}}
+	key := append([]byte(q.pool.name), 0)
+	key = binary.LittleEndian.AppendUint64(key, uint64(q.CorePowerMilli))
+	key = binary.LittleEndian.AppendUint64(key, uint64(left.Offered(q.Queue, 1)))
+	key = c.shapes.key(binary.LittleEndian.AppendUint32(key, q.policy.key()))
+	if c.at != nil || len(q.floors) > 0 {
+		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
+	}
+	f := a.fields[string(key)]
+	if f == nil {
+		f = &field{}
+		a.fields[string(key)] = f
+		a.gather(r, f)
+	}
+	for _, t := range q.floors {
+		if t.Class != "" && r.narrow == nil { // which classes a leaf has jobs of is asked of the narrow
+			r.narrow = a.narrow(r)
+		}
+	}
+	return r, f
+}
+
+// gather has the leaves contend that have a job for the slot, or one to be made.
+func (a *asking) gather(r *round, f *field) {
+	for leaf := range a.leaves {
+		for _, g := range a.leaves[leaf].groups {
+			if g.waits > 0 && r.kind.runs(g.outline) && r.kind.policy.admits(leaf) && (g.waits > g.coming || a.unmade(g)) {
+				r.kind.pool.book.Contend(&f.leaves, leaf, true)
+				break
+			}
+		}
+	}
+	if r.kind.runs(a.own.shape.outline) {
+		r.kind.pool.book.Contend(&f.leaves, a.own.leaf, true)
+	}
+}
+
+func (a *asking) narrow(r *round) *narrow {
+	n := &narrow{leaves: map[int][]first{}}
+	for leaf := range a.leaves {
+		for _, b := range a.buffersOf(leaf) {
+			if job, ok := b.First(); ok && r.kind.runs(b.shape.outline) {
+				n.leaves[leaf] = append(n.leaves[leaf], first{b, job})
+			}
+		}
+	}
+	n.leaves[a.own.leaf] = append(n.leaves[a.own.leaf], first{a.own, a.ownRange()})
+	return n
+}
+
+func (a *asking) ownRange() ready.Range {
+	return ready.Range{Place: a.Place, Low: a.Job, High: a.Job}
+}
+
+// unmade says whether a pull would wait for the jobs of a group, which has no others.
+func (a *asking) unmade(g *group) bool { return g.unmade() && !a.passed[g] }

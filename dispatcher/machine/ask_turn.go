@@ -1,0 +1,237 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Shortage is the refusal of a resource, with how that stands.
+type Shortage struct {
+	resource.Refusal
+	Ref      string // as the job asks for it
+	Queue    string // of units that a queue has alone
+	BuiltIn  bool   // what jobs of a queue read and write
+	Capacity int64
+	Usable   int64
+	InUse    int64 // held by all
+}
+
+// turn fills in what comes before the job.
+func (a *asking) turn(r *round, f *field, out *Answer) {
+	pool, own := r.queue.pool, a.own.leaf
+	out.Round = pool.round(r.left.Offered(r.queue.Queue, 1))
+	first, found, unmade := a.first(r, f, out.Round)
+	out.First.Leaf, out.Rule = first.leaf, "share"
+	switch {
+	case first.owed:
+		out.Rule = "owed"
+	case first.floor != nil:
+		floor := first.floor.view()
+		out.Rule, out.Floor = "floor", &floor
+	}
+	if b := found.buffer; b != nil {
+		out.First.Job = found.job.Low
+		if b.user != nil {
+			out.First.User, out.First.Served = b.user.name, b.user.served[pool]
+		}
+	}
+	switch {
+	case first.leaf != own:
+		out.Turn = TurnShare
+		a.compare(pool, first.leaf, out)
+	case unmade != nil:
+		out.Turn = TurnPriority
+	case found.job.Low == a.Job:
+		out.Turn = TurnNone
+	case a.own.user != nil && found.buffer.user != a.own.user:
+		out.Turn = TurnUser
+	default:
+		out.Turn = TurnPriority
+		out.Remote = r.remote(a.own, a.ownRange(), r.queue)
+		out.Wider = r.queue.Prefer == "wide" && found.buffer.shape.need.Cores > a.own.shape.need.Cores
+	}
+	if a.Ahead > 0 && out.Turn == TurnShare {
+		a.ahead(r, f, out)
+	}
+}
+
+// compare says how the leaf that comes first and the job's stand to each other, by the figures that a choice between them goes by.
+func (a *asking) compare(p *pool, leaf int, out *Answer) {
+	var two shares.Contenders
+	p.book.Contend(&two, leaf, true)
+	p.book.Contend(&two, a.own.leaf, true)
+	c, _ := p.book.Contest(out.Round, &two)
+	out.Deficit, out.Own = c.Deficit, c.RunnerUpDeficit
+	if c.Winner != leaf { // a floor, or what is owed, goes before it
+		out.Deficit, out.Own = out.Own, out.Deficit
+	}
+	out.Trail, out.OwnTrail = p.book.Trail(leaf, nil), p.book.Trail(a.own.leaf, nil)
+}
+
+// ahead names the leaves that the tree puts before the job's, of those that have a job for the slot which nothing keeps back.
+func (a *asking) ahead(r *round, f *field, out *Answer) {
+	book, own := r.kind.pool.book, a.own.leaf
+	var alone shares.Contenders
+	book.Contend(&alone, own, true)
+	book.Contend(&f.leaves, own, false)
+	for len(out.Before) < a.Ahead {
+		book.Contest(out.Round, &alone)
+		next := book.Ahead(own, &f.leaves, 1, nil)
+		if len(next) == 0 {
+			break
+		}
+		if found, in := a.best(r, due{leaf: next[0]}); found.buffer != nil || in.unmade != nil && a.patient(r, in.unmade) {
+			out.Before = append(out.Before, next[0])
+		}
+	}
+	for _, leaf := range append(slices.Clone(out.Before), own) {
+		book.Contend(&f.leaves, leaf, true)
+	}
+}
+
+// first is the leaf that comes first and the job that it gives, or the group whose jobs are to be made. As in a decision, leaves
+// whose jobs are all kept back go out of the way.
+func (a *asking) first(r *round, f *field, offered shares.Units) (first due, found choice, unmade *group) {
+	if f.first != nil {
+		found, _ = a.best(r, *f.first)
+		return *f.first, found, f.group
+	}
+	var passed []due
+	for {
+		first, ok := r.choose(offered, &f.leaves, passed)
+		if !ok {
+			return due{leaf: a.own.leaf}, choice{}, nil
+		}
+		found, in := a.best(r, first)
+		switch {
+		case found.buffer != nil, in.unmade != nil && a.patient(r, in.unmade):
+			f.first, f.group = &first, in.unmade
+			if found.buffer != nil {
+				f.group = nil
+			}
+			return first, found, f.group
+		case in.unmade != nil:
+			a.passed[in.unmade] = true
+		case first.class() != "":
+			passed = append(passed, first)
+		default:
+			r.kind.pool.book.Contend(&f.leaves, first.leaf, false)
+		}
+	}
+}
+
+// patient is round.patient without a note that somebody waits.
+func (a *asking) patient(r *round, g *group) bool {
+	m, began, since := a.making, a.making.asked, g.asked
+	if began.IsZero() {
+		began = a.moment
+	}
+	if since.IsZero() || a.moment.Sub(g.met) > makingGap*m.pause {
+		since = a.moment
+	}
+	most := makingMost * m.pause
+	return a.moment.Sub(since) < most && a.moment.Sub(began) < m.pause && a.moment.Sub(r.pull.Until) < most
+}
+
+// best is round.best without heads: it looks at every buffer of the leaf.
+func (a *asking) best(r *round, d due) (found choice, in obstacle) {
+	by, groups := r.leafOrder(d.leaf), a.leaves[d.leaf].groups
+	if d.leaf == a.own.leaf && !slices.Contains(groups, a.own.group) {
+		groups = append(slices.Clone(groups), a.own.group)
+	}
+	for _, g := range groups {
+		if !r.kind.runs(g.outline) || !d.takes(g.outline) {
+			continue
+		}
+		if g.waits <= g.coming && g != a.own.group {
+			if a.unmade(g) && r.admitted(d.leaf, g.outline, &in) {
+				in.unmade = g
+			}
+			continue
+		}
+		if r.admitted(d.leaf, g.outline, &in) {
+			a.bestOf(r, g, func(c choice) { found.meet(c, by) }, &in)
+		}
+	}
+	return found, in
+}
+
+// bestOf has the jobs meet that a group would give: that of the shape which asks for nothing, and the first of the others that
+// resources admit.
+func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
+	var heads []choice
+	add := func(b *buffer) {
+		job, ok := b.First()
+		if own := a.ownRange(); b == a.own && (!ok || (stand{own.Place, own.Low}).before(stand{job.Place, job.Low})) {
+			job, ok = own, true
+		}
+		switch {
+		case !ok:
+		case b.shape.headed:
+			heads = append(heads, r.choice(b, job))
+		default:
+			meet(r.choice(b, job))
+		}
+	}
+	for _, b := range a.buffersOf(g.leaf) {
+		if b.group == g && b != a.own {
+			add(b)
+		}
+	}
+	if a.own.group == g {
+		add(a.own)
+	}
+	for len(heads) > 0 {
+		i := earliest(heads)
+		_, no := a.lacks(r, heads[i].buffer)
+		if no.Gate == "" {
+			meet(heads[i])
+			return
+		}
+		in.keep(no)
+		heads = slices.Delete(heads, i, i+1)
+	}
+}
+
+// earliest is the one of heads whose turn is first.
+func earliest(heads []choice) (first int) {
+	turn := func(i int) userTurn {
+		return userTurn{heads[i].turn.held, heads[i].turn.served, stand{heads[i].job.Place, heads[i].job.Low}}
+	}
+	for i := range heads {
+		if turn(i).before(turn(first)) {
+			first = i
+		}
+	}
+	return first
+}
+
+// lacks is round.short without its effects: which resource keeps the jobs of a buffer from the queue.
+func (a *asking) lacks(r *round, b *buffer) (*Shortage, Refusal) {
+	if b.shape.asks == nil {
+		return nil, Refusal{}
+	}
+	if b.shape.unknown {
+		i := slices.IndexFunc(b.shape.asks, func(k ask) bool { return k.of == nil })
+		return nil, Refusal{Gate: GateUnknown, Ref: b.shape.asks[i].ref, Needed: b.shape.asks[i].units}
+	}
+	bundle := a.supplies.bundle(b, r.queue)
+	if b.asked == 0 || a.supplies.polledFor(b, 1) == 0 {
+		had := bundle.Wanted()
+		bundle.Want(max(1, b.asked))
+		defer bundle.Want(had)
+	}
+	ok, why := bundle.Explain(a.moment)
+	if ok {
+		return nil, Refusal{}
+	}
+	i := slices.IndexFunc(b.shape.asks, func(k ask) bool { return a.supplies.supplyAt(&k, r.queue).book.Name() == why.Resource })
+	sup := a.supplies.supplyAt(&b.shape.asks[i], r.queue)
+	s := &Shortage{Refusal: why, Ref: sup.key.ref, BuiltIn: sup.of.BuiltIn(), Capacity: sup.book.Capacity(), Usable: sup.book.Usable(), InUse: sup.book.Held()}
+	if q := a.site.queues[sup.key.queue]; q != nil {
+		s.Queue = q.Name
+	}
+	return s, Refusal{Gate: sup.gate(why.Rule), Ref: sup.key.ref, Needed: why.Need, Had: max(0, s.Usable-s.InUse)}
+}

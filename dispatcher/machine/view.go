@@ -1,0 +1,229 @@
+package machine
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// View shows a machine as it stands, for explanations, standings and metrics. It changes nothing that a decision goes by, and
+// holds until the machine is given the next entry. The values that it returns are the caller's.
+type View struct {
+	Site      shares.Version // in force, its tree with the plans of PlansAt
+	Now       time.Time      // of the last Tick
+	PlansAt   time.Time
+	NextPlans time.Time     // when others come into force; zero: never
+	Patience  time.Duration // how long pulls wait at the most for jobs to be made
+
+	state *state
+}
+
+// View returns the present one.
+func (m *Machine) View() View {
+	m.settle()
+	return View{Site: m.site.version, Now: m.now, PlansAt: m.site.at, NextPlans: m.site.next, Patience: makingMost * m.making.pause, state: m.state}
+}
+
+// PoolView is how the tree stands in a pool.
+type PoolView struct {
+	Capacity shares.Units // C of the online queues; shares.Unlimited: one of them has no bound
+	Offline  shares.Units // held at queues that are not online, beside C
+	Book     *shares.Pool // a copy
+	Lag      []float64    // by node: what it missed, in thousandths of a unit times seconds
+}
+
+// Pool returns how a pool stands; false when no queue is in it.
+func (v View) Pool(name string) (PoolView, bool) {
+	for _, p := range v.state.site.pools {
+		if p.name == name {
+			return PoolView{Capacity: p.capacity, Offline: p.heldOffline, Book: p.book.Copy(), Lag: slices.Clone(p.lag)}, true
+		}
+	}
+	return PoolView{}, false
+}
+
+// QueueView is what runs at a queue.
+type QueueView struct {
+	HeldCores int64
+	HeldJobs  int64
+	Polled    bool         // pilots pull here
+	Targets   []TargetView // the limits, then the floors
+}
+
+// TargetView is target slots with the cores that are held under them.
+type TargetView struct {
+	entry.Target
+	Held int64
+	Ref  string // of a limit: as a Refusal names it
+}
+
+// Queue returns what runs at a queue of the site.
+func (v View) Queue(id shares.QueueID) (w QueueView) {
+	q := v.state.site.queues[id]
+	if q == nil {
+		return w
+	}
+	w = QueueView{HeldCores: q.heldCores, HeldJobs: q.heldJobs, Polled: v.state.polled[id]}
+	for _, t := range slices.Concat(q.targets, q.floors) {
+		w.Targets = append(w.Targets, t.view())
+	}
+	return w
+}
+
+func (t *target) view() TargetView {
+	w := TargetView{Target: t.Target, Held: t.held}
+	if t.limit != nil {
+		w.Ref = t.limit.ref
+	}
+	return w
+}
+
+// Shape returns what the jobs of a shape need; false when no entry said so.
+func (v View) Shape(id int32) (job.Requirements, bool) {
+	sh := v.state.words.shapes[id]
+	if sh == nil {
+		return job.Requirements{}, false
+	}
+	return sh.full, true
+}
+
+// ReadyView counts the jobs of a share and shape that have no lease.
+type ReadyView struct {
+	Share    shares.ShareID
+	Shape    int32
+	Leaf     int // node of the tree; -1: the share has gone
+	Ready    int64
+	First    int64  // job that comes first; 0: none is ready
+	Expected int64  // to be made
+	Plain    int32  // the shape without the user; 0: this one, or none is known
+	Runs     []bool // queues whose figures admit them, by position in the site's; not to be changed
+}
+
+// Ready lists every share and shape that has or had ready jobs, in no order.
+func (v View) Ready() iter.Seq[ReadyView] {
+	return func(yield func(ReadyView) bool) {
+		for key, b := range v.state.buffers {
+			w := ReadyView{Share: key.Share, Shape: key.Shape, Leaf: b.leaf, Ready: b.Count(), Expected: b.expected, Runs: b.shape.queues}
+			if first, ok := b.First(); ok {
+				w.First = first.Low
+			}
+			if plain := v.state.words.plain[b.shape.plain]; plain != nil {
+				w.Plain = plain.id
+			}
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// HeldView counts the leases of a share and shape at a queue.
+type HeldView struct {
+	Share shares.ShareID
+	Shape int32
+	Queue shares.QueueID
+	Jobs  int64
+	Units shares.Units
+}
+
+// Held lists what all shares hold, in no order.
+func (v View) Held() iter.Seq[HeldView] {
+	return func(yield func(HeldView) bool) {
+		for share, held := range v.state.held {
+			for key, h := range held {
+				if !yield(HeldView{share, key.shape, key.queue, h.jobs, h.units}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Leases returns the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
+func (v View) Leases(task int64, share shares.ShareID) (list []Lease) {
+	for id, l := range v.state.leases.by {
+		if (task == 0 || l.task == task) && (share == 0 || l.share == share) {
+			list = append(list, v.state.leases.show(id, l))
+		}
+	}
+	return list
+}
+
+// UserView is how a user of a share stands in a pool.
+type UserView struct {
+	Name   string
+	Held   shares.Units
+	Wants  shares.Units // that ready jobs could use
+	Served uint64       // number of the last grant; 0: there was none
+}
+
+// Users returns the users of a share that gives jobs by fair turn among them, in no order.
+func (v View) Users(share shares.ShareID, pool string) (list []UserView) {
+	leaf, ok := v.state.site.leaf(share)
+	if !ok || v.state.leaves[leaf].users == nil {
+		return nil
+	}
+	for _, p := range v.state.site.pools {
+		if p.name != pool {
+			continue
+		}
+		for name, u := range v.state.leaves[leaf].users.by {
+			list = append(list, UserView{Name: name, Held: u.held[p], Served: u.served[p], Wants: u.wants(p)})
+		}
+	}
+	return list
+}
+
+func (u *user) wants(p *pool) (units shares.Units) {
+	for _, b := range u.buffers {
+		units += shares.Units(b.Count()*int64(b.shape.need.Cores)) * b.shape.power[p]
+	}
+	return units
+}
+
+// AheadView counts jobs of the share of a Question.
+type AheadView struct {
+	Shape  int32
+	Before int64 // that come before its job, by place and age
+	Ready  int64
+	Other  bool // of another user, where the share gives turns: none of them counts as before
+}
+
+// Ahead counts the jobs that come before that of a question, by shape.
+func (v View) Ahead(q Question) (list []AheadView) {
+	sh := v.state.words.shapes[q.Shape]
+	leaf, ok := v.state.site.leaf(q.Share)
+	if sh == nil || !ok {
+		return nil
+	}
+	for _, b := range v.state.buffersOf(leaf) {
+		w := AheadView{Shape: b.shape.id, Ready: b.Count(), Other: b.user != nil && b.user.name != sh.full.User}
+		if !w.Other {
+			w.Before = b.Ahead(q.Place, q.Job)
+		}
+		if w.Ready > 0 {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// key is of the buffer that the job of a question is in.
+func (q *Question) key() ready.Key { return ready.Key{Share: q.Share, Shape: q.Shape} }
+
+// buffersOf are the buffers of a leaf, but for those of jobs that claims bind to a node.
+func (s *state) buffersOf(leaf int) (list []*buffer) {
+	for _, g := range s.leaves[leaf].groups {
+		for _, b := range g.outline.buffers {
+			if b.leaf == leaf {
+				list = append(list, b)
+			}
+		}
+	}
+	return list
+}
