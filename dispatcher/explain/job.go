@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/shares"
@@ -233,30 +234,30 @@ func (l *look) refused(q shares.Queue, a machine.Answer) (Gate, string) {
 	units := figure(shares.Units(no.Needed).Float())
 	node, _ := l.tree.ByPath(no.Ref)
 	switch no.Gate {
-	case machine.GateSite:
+	case gate.Site:
 		return GateStructural, "the queue does not run such jobs"
-	case machine.GateQueue:
+	case gate.Queue:
 		return GateCap, fmt.Sprintf("%d of the queue's %d slots are held, it needs %d", l.View.Queue(q.ID).HeldCores, *q.Slots, l.need.Cores)
-	case machine.GatePool:
+	case gate.Pool:
 		if no.Ref == "" { // by lending: of all that is idle
 			return GateLending, fmt.Sprintf("%s units of the pool are held, and none is left that it may use", figure(p.Book.Held(0).Float()))
 		}
 		return GateCap, fmt.Sprintf("%s of the pool's %s units are held, it needs %s", figure((p.Book.Held(0) - p.Offline).Float()),
 			figure(p.PoolStanding.Capacity), units)
-	case machine.GateMax:
+	case gate.Max:
 		most, _ := l.tree.Nodes[node].Plan.Max.In(q.Pool)
 		return GateCap, fmt.Sprintf("max of %s is %s, it holds %s", no.Ref, figure(most.Float()), figure(p.Book.Held(node).Float()))
-	case machine.GateTargets:
+	case gate.Targets:
 		for _, t := range l.View.Queue(q.ID).Targets {
 			if t.Ref == no.Ref {
 				return GateCap, limitWords(l.View.Site, t, int64(l.need.Cores))
 			}
 		}
-	case machine.GateLend:
+	case gate.Lend:
 		return GateLending, fmt.Sprintf("%s keeps back what it owns and does not lend", no.Ref)
-	case machine.GateBorrow:
+	case gate.Borrow:
 		return GateLending, fmt.Sprintf("%s holds %s and may not borrow %s more", no.Ref, figure(p.Book.Held(node).Float()), units)
-	case machine.GateUnknown:
+	case gate.Unknown:
 		return GateResourceUnknown, fmt.Sprintf("%s: the site has %s", l.View.Site.NoResource(no.Ref), l.View.Site.ResourceNames())
 	}
 	if a.Shortage != nil {

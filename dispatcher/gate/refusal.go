@@ -15,6 +15,7 @@ type Gate string
 
 // The gates.
 const (
+	Site     Gate = "structural"   // the queue does not run such jobs, by what the site and the job say
 	Pool     Gate = "pool"         // the capacity of the pool
 	Queue    Gate = "queue"        // the slots of the queue
 	Max      Gate = "share"        // the max of a share

@@ -57,6 +57,12 @@ type Supply struct {
 	eased  bool // those that wait are to be asked again
 }
 
+// Ref is how tasks name the resource.
+func (sup *Supply) Ref() string { return sup.key.ref }
+
+// Queue is whose units these are; 0: of all queues.
+func (sup *Supply) Queue() shares.QueueID { return sup.key.queue }
+
 // supplyKey names a supply; queue is 0 where all queues share the units, or have no bound.
 type supplyKey struct {
 	ref   string

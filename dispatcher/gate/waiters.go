@@ -243,14 +243,14 @@ func (sup *Supply) admits(w *waiter) bool {
 
 // Refused notes why, and until when that may hold.
 func (sup *Supply) Refused(no resource.Refusal, units int64) {
-	sup.Why = Refusal{Gate: sup.gate(no.Rule), Ref: sup.key.ref, Needed: units, Had: max(0, sup.Book.Usable()-sup.Book.Held())}
+	sup.Why = Refusal{Gate: sup.GateOf(no.Rule), Ref: sup.key.ref, Needed: units, Had: max(0, sup.Book.Usable()-sup.Book.Held())}
 	if sup.until.IsZero() || no.Until.Before(sup.until) && !no.Until.IsZero() {
 		sup.until = no.Until
 	}
 }
 
-// gate is the one at which a rule keeps a job back from units of the supply.
-func (sup *Supply) gate(rule resource.Rule) Gate {
+// GateOf is the one at which a rule keeps a job back from units of the supply.
+func (sup *Supply) GateOf(rule resource.Rule) Gate {
 	if sup.Of != nil && sup.Of.BuiltIn() {
 		return IO
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
@@ -31,9 +32,6 @@ const (
 	TurnUser     Turn = "user"     // another user of its share
 	TurnPriority Turn = "priority" // another job of its share, or of its user
 )
-
-// GateSite says that the queue does not run such jobs, by what the site and the job say.
-const GateSite Gate = "structural"
 
 // Answer is what the machine says of a job at a queue.
 type Answer struct {
@@ -135,7 +133,7 @@ func (a *asking) at(q *queue) (out Answer) {
 	}
 	left := job.RoomOf(out.Slot, q.Queue)
 	if !a.site.mayRun(q.pos, leaf, sh.outline) || !left.Fits(sh.need) {
-		out.Refusals = []Refusal{{Gate: GateSite, Ref: q.Name}}
+		out.Refusals = []Refusal{{Gate: gate.Site, Ref: q.Name}}
 		return out
 	}
 	r, f := a.round(q, left)

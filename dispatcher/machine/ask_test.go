@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -110,11 +111,11 @@ func answersAreDecisions(t *rapid.T, scarce bool, said map[string]int) {
 		}
 		said[a.Rule]++
 		if said[string(a.Turn)]++; len(a.Refusals) > 0 {
-			gate := string(a.Refusals[0].Gate)
-			if gate == string(GateMax) {
-				gate = "share max"
+			name := string(a.Refusals[0].Gate)
+			if name == string(gate.Max) {
+				name = "share max"
 			}
-			said[gate]++
+			said[name]++
 		}
 	}
 	pull := func(t *rapid.T) {

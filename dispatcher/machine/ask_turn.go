@@ -3,6 +3,7 @@ package machine
 import (
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -214,8 +215,8 @@ func (a *asking) lacks(r *round, b *buffer) (*Shortage, Refusal) {
 		return nil, Refusal{}
 	}
 	if b.shape.unknown {
-		i := slices.IndexFunc(b.shape.asks, func(k ask) bool { return k.of == nil })
-		return nil, Refusal{Gate: GateUnknown, Ref: b.shape.asks[i].ref, Needed: b.shape.asks[i].units}
+		i := slices.IndexFunc(b.shape.asks, func(k gate.Ask) bool { return k.Of == nil })
+		return nil, Refusal{Gate: gate.Unknown, Ref: b.shape.asks[i].Ref, Needed: b.shape.asks[i].Units}
 	}
 	bundle := a.supplies.bundle(b, r.queue)
 	if b.asked == 0 || a.supplies.polledFor(b, 1) == 0 {
@@ -227,11 +228,11 @@ func (a *asking) lacks(r *round, b *buffer) (*Shortage, Refusal) {
 	if ok {
 		return nil, Refusal{}
 	}
-	i := slices.IndexFunc(b.shape.asks, func(k ask) bool { return a.supplies.supplyAt(&k, r.queue).book.Name() == why.Resource })
-	sup := a.supplies.supplyAt(&b.shape.asks[i], r.queue)
-	s := &Shortage{Refusal: why, Ref: sup.key.ref, BuiltIn: sup.of.BuiltIn(), Capacity: sup.book.Capacity(), Usable: sup.book.Usable(), InUse: sup.book.Held()}
-	if q := a.site.queues[sup.key.queue]; q != nil {
+	i := slices.IndexFunc(b.shape.asks, func(k gate.Ask) bool { return a.supplies.at(&k, r.queue).Book.Name() == why.Resource })
+	sup := a.supplies.at(&b.shape.asks[i], r.queue)
+	s := &Shortage{Refusal: why, Ref: sup.Ref(), BuiltIn: sup.Of.BuiltIn(), Capacity: sup.Book.Capacity(), Usable: sup.Book.Usable(), InUse: sup.Book.Held()}
+	if q := a.site.queues[sup.Queue()]; q != nil {
 		s.Queue = q.Name
 	}
-	return s, Refusal{Gate: sup.gate(why.Rule), Ref: sup.key.ref, Needed: why.Need, Had: max(0, s.Usable-s.InUse)}
+	return s, Refusal{Gate: sup.GateOf(why.Rule), Ref: sup.Ref(), Needed: why.Need, Had: max(0, s.Usable-s.InUse)}
 }
