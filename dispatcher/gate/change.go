@@ -141,11 +141,7 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 	}
 	cs.expect(c, 1)
 	cs.take(c, was)
-	if c.Missing && !c.External && c.State == resource.ClaimPending {
-		cs.missing[c.id] = c
-	} else {
-		delete(cs.missing, c.id)
-	}
+	cs.lack(c)
 	if !s.fx.Look.IsZero() {
 		cs.linger.look(c.id, s.fx.Look)
 	}
@@ -163,6 +159,15 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 		for sort := range c.sorts {
 			ch.fx.Turned = append(ch.fx.Turned, sort)
 		}
+	}
+}
+
+// lack notes whether a claim waits for a template of the site.
+func (cs *Claims) lack(c *claim) {
+	if c.Missing && !c.External && c.State == resource.ClaimPending {
+		cs.missing[c.id] = c
+	} else {
+		delete(cs.missing, c.id)
 	}
 }
 

@@ -59,7 +59,10 @@ type Party struct {
 }
 
 // Span is jobs with ids from Low to High.
-type Span struct{ Low, High int64 }
+type Span struct {
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
 
 // NewClaims has no claims.
 func NewClaims() *Claims {

@@ -1,6 +1,9 @@
-// Package gate says what claims (sharing.md §5) let a job have: which there are, who holds them, and at which slots the jobs that
-// are ready may run as the claims stand now. Package resource has the life of one claim (Claim.Step); this is all of them. It is
-// part of the dispatcher's machine and follows the log with it: same entries, same claims.
+// Package gate has what may keep a job back beside limits and shares: units of resources, claims and gangs (sharing.md §4 to §6). It
+// is part of the dispatcher's machine and follows the log with it: same entries, same state. It knows no buffer and no leaf.
+//
+// Supplies are the units of resources, with those who wait for them in the order in which they are reached (package resource says
+// who may have some). Claims are all claims: who holds them, and at which slots jobs that are ready may run as the claims stand
+// now; package resource has the life of one (Claim.Step).
 //
 //	Claimed Joined ───▶ Party: jobs that hold the same claims ──▶ Sort: what these ask of a slot now
 //	Granted Ended  ───▶ Effects: parties whose sort is another, sorts that are full or are so no more, units to charge

@@ -194,9 +194,4 @@ func (cs *Claims) Digest(add func(values ...any)) {
 	for _, p := range slices.SortedFunc(maps.Values(cs.parties), func(a, b *Party) int { return cmp.Compare(a.key, b.key) }) {
 		add(p.key, p.Task, p.spans, p.jobs, p.sort.text, p.sort.Full())
 	}
-	for _, l := range slices.SortedFunc(slices.Values(cs.linger), func(a, b lingering) int {
-		return cmp.Or(a.until.Compare(b.until), cmp.Compare(a.claim, b.claim))
-	}) {
-		add(l.claim, l.until)
-	}
 }

@@ -138,15 +138,25 @@ func (s *state) enqueue(e entry.Enqueued) error {
 			return fmt.Errorf("enqueued: %w", err)
 		}
 	}
-	for ids, party := range s.claims.Split(e.Low, e.High) {
-		part := whole
-		part.Low, part.High = ids.Low, ids.High
-		if err := s.sorts.putReady(log, party, e.User, part, e.Attempt <= 1); err != nil {
-			return fmt.Errorf("enqueued: %w", err)
-		}
+	if err := s.put(e, e.Attempt <= 1); err != nil {
+		return fmt.Errorf("enqueued: %w", err)
 	}
 	s.elders.saw(e.High)
 	s.eased++
+	return nil
+}
+
+// put puts jobs where their claims have them. made: for the first time.
+func (s *state) put(e entry.Enqueued, made bool) error {
+	if s.words.shapes[e.Shape] == nil {
+		return fmt.Errorf("shape %d is not known", e.Shape)
+	}
+	for ids, party := range s.claims.Split(e.Low, e.High) {
+		r := ready.Range{Place: e.Place, Low: ids.Low, High: ids.High, Task: e.Task, Attempt: e.Attempt}
+		if err := s.sorts.putReady(ready.Key{Share: e.Share, Shape: e.Shape}, party, e.User, r, made); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -31,7 +30,7 @@ type Checkpoint struct {
 	Servings uint64            `json:"servings,omitempty"`
 	Elders   Elders            `json:"elders"`
 	Waited   []gate.Waited     `json:"waited,omitempty"` // for resources
-	Claims   bool              `json:"claims,omitempty"` // there are some, which no checkpoint has yet: Restore refuses it
+	Claims   *gate.Saved       `json:"claims,omitempty"`
 }
 
 // Standing is what a share has missed in a pool, in thousandths of a unit times seconds, and the number of its last grant.
@@ -84,7 +83,7 @@ func (m *Machine) Checkpoint() Checkpoint {
 	for _, mark := range m.elders.marks {
 		c.Elders.IDs, c.Elders.Times = append(c.Elders.IDs, mark.id), append(c.Elders.Times, mark.at)
 	}
-	c.Users, c.Waited, c.Claims = m.served.kept(), m.supplies.Waited(), m.claims.Any()
+	c.Users, c.Waited, c.Claims = m.served.kept(), m.supplies.Waited(), m.claims.Save()
 	return c
 }
 
@@ -109,11 +108,11 @@ type Tables struct {
 
 // Restore makes the machine of a checkpoint. An error says what of the tables does not go together.
 func Restore(cfg Config, c Checkpoint, tables Tables) (*Machine, error) {
-	if c.Claims {
-		return nil, errors.New("restore: the checkpoint lacks claims that there are: read the log from its beginning")
-	}
 	m := New(cfg)
 	m.now = c.Now
+	if err := m.claims.Restore(c.Claims, c.Now); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
 	for e := range tables.Shapes {
 		if err := m.know(e); err != nil {
 			return nil, fmt.Errorf("restore: %w", err)
@@ -144,14 +143,9 @@ func Restore(cfg Config, c Checkpoint, tables Tables) (*Machine, error) {
 // fill puts in what is ready, expected and held.
 func (m *Machine) fill(tables Tables, expected []entry.Expected) error {
 	for e := range tables.Ready {
-		b, err := m.buffer(ready.Key{Share: e.Share, Shape: e.Shape})
-		if err != nil {
+		if err := m.put(e, false); err != nil {
 			return err
 		}
-		if err := m.ready.Put(b.Key(), e.User, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}); err != nil {
-			return err
-		}
-		m.changed(b, false)
 	}
 	for l := range tables.Leases {
 		b, err := m.buffer(ready.Key{Share: l.Share, Shape: l.Shape})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -297,6 +298,9 @@ func TestClaimWorld(t *testing.T) {
 				}
 				w.check(t)
 			}})
+		if c := w.leader.Checkpoint(); w.restored(t, c).Digest() != w.leader.Digest() {
+			t.Fatalf("the state that was restored is another:\n%s", cmp.Diff(w.leader.told(), w.restored(t, c).told()))
+		}
 		again := New(Config{LocalWait: time.Minute})
 		for _, e := range w.log {
 			if err := again.Apply(e); err != nil {

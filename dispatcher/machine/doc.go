@@ -15,7 +15,7 @@
 //     begins it anew, and every part of it has an end in time.
 //  2. There is no clock, SQL, context, lock, goroutine or log. Time passes by Tick; Pull.At is for soft state alone.
 //  3. An entry is applied as a whole or refused as a whole. A refused one means that the log is broken, or the caller.
-//  4. No hard limit (slots of a queue, capacity of a pool, max of a share, target slots, units of a resource) is exceeded by a
+//  4. No hard limit (slots of a queue, capacity of a pool, max of a share, target slots, units of a resource, a claim) is exceeded by a
 //     decision: each sees every decision before it. A limit that was lowered below what is held admits nothing until enough ended.
 //  5. The share order is that of shares.Pool.Choose, pull by pull; nothing else decides between leaves but what a site asks for:
 //     units that are owed after a reclaim come first, then floors.
@@ -33,6 +33,10 @@
 //
 // Jobs that are not made yet contend like ready ones where their leaf has nothing else for the slot (Unmade): the caller waits for
 // a generator, within bounds of time.
+//
+// Jobs that hold claims are ready with a variant of their shape: with what the claims ask of a slot now (gate.Sort). Where that is a
+// node they are guests: no kind knows them, and the decisions of that node alone meet them. Jobs of a gang start together, in all
+// pulls of their node that wait (Pull.Beside), or hold the slots for a time (Held).
 //
 // # What is shown
 //

@@ -306,7 +306,7 @@ func (w *world) restored(t *rapid.T, c Checkpoint) *Machine {
 			for b := range w.leader.ready.Buffers() {
 				for r := range b.Ranges() {
 					user, _ := w.leader.ready.User(r.Task)
-					if !yield(entry.Enqueued{Task: r.Task, Share: b.Key().Share, Shape: b.Key().Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
+					if !yield(entry.Enqueued{Task: r.Task, Share: b.Key().Share, Shape: w.leader.buffers[b.Key()].log().Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
 						return
 					}
 				}
