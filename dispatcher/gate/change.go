@@ -111,7 +111,7 @@ func (ch *change) commit() Effects {
 	for _, o := range ch.over {
 		if o.party.jobs -= o.jobs; o.party.jobs == 0 {
 			delete(again, o.party)
-			ch.claims.forgetParty(o.party)
+			ch.forgetParty(o.party)
 		}
 	}
 	for _, p := range sorted(again) {
@@ -122,7 +122,7 @@ func (ch *change) commit() Effects {
 		ch.claims.release(from)
 	}
 	for _, s := range ch.steps {
-		ch.claims.forgetClaim(s.claim)
+		ch.forgetClaim(s.claim)
 	}
 	return ch.fx
 }
@@ -131,7 +131,7 @@ func (ch *change) commit() Effects {
 func (ch *change) place(s step, again map[*Party]struct{}) {
 	cs, c := ch.claims, s.claim
 	was, full := c.Claim, c.full()
-	cs.expect(c, -1)
+	cs.costs.expect(c, -1)
 	c.Claim = s.next
 	if c.State == resource.ClaimBound && was.State != resource.ClaimBound {
 		c.queue = ch.queue
@@ -139,8 +139,8 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 	if c.State == resource.ClaimReleased || c.State == resource.ClaimDraining {
 		c.unmade = 0
 	}
-	cs.expect(c, 1)
-	cs.take(c, was)
+	cs.costs.expect(c, 1)
+	cs.taken.take(c, was)
 	cs.lack(c)
 	if !s.fx.Look.IsZero() {
 		cs.linger.look(c.id, s.fx.Look)
@@ -171,34 +171,40 @@ func (cs *Claims) lack(c *claim) {
 	}
 }
 
+// taken are the devices of nodes, and the claim that has each.
+type taken map[resource.Place]map[string]int64
+
 // take follows which devices a claim has.
-func (cs *Claims) take(c *claim, was resource.Claim) {
+func (ts taken) take(c *claim, was resource.Claim) {
 	for _, id := range was.Devices {
-		if of := cs.taken[was.Place]; of[id] == c.id {
+		if of := ts[was.Place]; of[id] == c.id {
 			if delete(of, id); len(of) == 0 {
-				delete(cs.taken, was.Place)
+				delete(ts, was.Place)
 			}
 		}
 	}
 	for _, id := range c.Devices {
-		of := cs.taken[c.Place]
+		of := ts[c.Place]
 		if of == nil {
 			of = map[string]int64{}
-			cs.taken[c.Place] = of
+			ts[c.Place] = of
 		}
 		of[id] = c.id
 	}
 }
 
+// costs are units that pending claims are to hold.
+type costs map[Payer]map[string]int64
+
 // expect counts what a claim is to hold when it is bound, by 1 or −1.
-func (cs *Claims) expect(c *claim, by int64) {
+func (cs costs) expect(c *claim, by int64) {
 	if c.State != resource.ClaimPending || c.Missing || c.External || len(c.Template.Resources) == 0 {
 		return
 	}
-	of := cs.costs[c.payer]
+	of := cs[c.payer]
 	if of == nil {
 		of = map[string]int64{}
-		cs.costs[c.payer] = of
+		cs[c.payer] = of
 	}
 	for ref, units := range c.Template.Resources {
 		if of[ref] += by * units; of[ref] == 0 {
@@ -206,12 +212,13 @@ func (cs *Claims) expect(c *claim, by int64) {
 		}
 	}
 	if len(of) == 0 {
-		delete(cs.costs, c.payer)
+		delete(cs, c.payer)
 	}
 }
 
 // forgetParty drops a party all of whose jobs are over.
-func (cs *Claims) forgetParty(p *Party) {
+func (ch *change) forgetParty(p *Party) {
+	cs := ch.claims
 	for _, s := range p.spans {
 		cs.held.drop(s.Low)
 	}
@@ -221,12 +228,13 @@ func (cs *Claims) forgetParty(p *Party) {
 	}
 	cs.release(p.sort)
 	for _, c := range p.claims {
-		cs.forgetClaim(c)
+		ch.forgetClaim(c)
 	}
 }
 
 // forgetClaim drops a claim that is over and of no party.
-func (cs *Claims) forgetClaim(c *claim) {
+func (ch *change) forgetClaim(c *claim) {
+	cs := ch.claims
 	over := c.State == resource.ClaimReleased || c.External && c.deleted && c.Sharers == 0
 	if over && len(c.parties) == 0 && cs.by[c.id] == c {
 		delete(cs.by, c.id)

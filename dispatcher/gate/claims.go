@@ -21,11 +21,11 @@ type Claims struct {
 	nParty  int64             // parties that there were
 	held    *spans            // which jobs are of which party
 	sorts   map[string]*Sort
-	taken   map[resource.Place]map[string]int64 // devices, and the claim that has each
-	missing map[int64]*claim                    // that wait for a template of the site
+	taken   taken
+	missing map[int64]*claim // that wait for a template of the site
 	linger  lingers
-	costs   map[Payer]map[string]int64 // units that pending claims are to hold
-	took    entry.Took                 // by the grant that follows
+	costs   costs
+	took    entry.Took // by the grant that follows
 	now     time.Time
 }
 

@@ -67,8 +67,8 @@ func (cs *Claims) Restore(s *Saved, now time.Time) error {
 		c := &claim{Claim: of.Claim, id: of.ID, task: of.Task, key: of.Key, payer: of.Payer, unmade: of.Unmade, queue: of.Queue, deleted: of.Deleted,
 			parties: map[*Party]struct{}{}}
 		cs.by[c.id] = c
-		cs.expect(c, 1)
-		cs.take(c, resource.Claim{})
+		cs.costs.expect(c, 1)
+		cs.taken.take(c, resource.Claim{})
 		cs.lack(c)
 		if c.State == resource.ClaimBound && !c.Since.IsZero() {
 			cs.linger.look(c.id, c.Since.Add(c.Template.Linger))

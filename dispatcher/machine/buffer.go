@@ -138,7 +138,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 			return fmt.Errorf("enqueued: %w", err)
 		}
 	}
-	if err := s.put(e, e.Attempt <= 1); err != nil {
+	if err := s.sorts.put(e, e.Attempt <= 1); err != nil {
 		return fmt.Errorf("enqueued: %w", err)
 	}
 	s.elders.saw(e.High)
@@ -147,7 +147,8 @@ func (s *state) enqueue(e entry.Enqueued) error {
 }
 
 // put puts jobs where their claims have them. made: for the first time.
-func (s *state) put(e entry.Enqueued, made bool) error {
+func (so *sorts) put(e entry.Enqueued, made bool) error {
+	s := so.state
 	if s.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("shape %d is not known", e.Shape)
 	}

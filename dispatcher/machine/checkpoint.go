@@ -143,7 +143,7 @@ func Restore(cfg Config, c Checkpoint, tables Tables) (*Machine, error) {
 // fill puts in what is ready, expected and held.
 func (m *Machine) fill(tables Tables, expected []entry.Expected) error {
 	for e := range tables.Ready {
-		if err := m.put(e, false); err != nil {
+		if err := m.sorts.put(e, false); err != nil {
 			return err
 		}
 	}

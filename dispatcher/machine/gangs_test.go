@@ -2,10 +2,11 @@ package machine
 
 import (
 	"fmt"
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/gate"
 
 	"pgregory.net/rapid"
 

@@ -3,8 +3,9 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/gate"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"

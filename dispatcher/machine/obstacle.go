@@ -1,8 +1,9 @@
 package machine
 
 import (
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/gate"
 
 	"github.com/divvyhq/divvy/shares"
 )

@@ -1,10 +1,11 @@
 package machine
 
 import (
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/gate"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/shares"

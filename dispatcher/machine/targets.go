@@ -2,8 +2,9 @@ package machine
 
 import (
 	"fmt"
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/gate"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ready"
