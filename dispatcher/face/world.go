@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // world is the rest of the daemon, as the loop sees it.
@@ -85,51 +85,41 @@ func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reload
 	return nil
 }
 
-// snapshot is what the tables have of one batch.
-type snapshot struct {
-	shapes  []entry.Shaped
-	version int64
-	check   machine.Checkpoint
-	ranges  []fold.Range
-	leases  []fold.Lease
-	users   map[int64]string
+// restore makes the machine of what is folded, as its rows come.
+func (w world) restore(ctx context.Context) (*machine.Machine, error) {
+	s := start{world: w, ctx: ctx, users: map[int64]string{}}
+	p, err := fold.Load(ctx, w.cfg.Pool, fold.Sink{Entry: s.entry, Expected: func(e entry.Expected) { s.check.Expected = append(s.check.Expected, e) },
+		User: func(task int64, user string) { s.users[task] = user }, Range: s.ready, Lease: s.held})
+	if err = errors.Join(err, s.err); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if p.Seq == 0 {
+		return machine.New(w.cfg.Machine), nil
+	}
+	if s.begin() == nil {
+		return nil, fmt.Errorf("restore: %w", s.err)
+	}
+	m, err := s.made.Done()
+	if err == nil {
+		m.Reach(p.Seq, p.ID)
+	}
+	return m, err
 }
 
-// restore makes the machine of what is folded.
-func (w world) restore(ctx context.Context) (*machine.Machine, error) {
-	s := snapshot{}
-	p, err := fold.Load(ctx, w.cfg.Pool, fold.Sink{Entry: s.entry, Expected: func(e entry.Expected) { s.check.Expected = append(s.check.Expected, e) },
-		Range: func(r fold.Range) {
-			if r.State == fold.Ready {
-				s.ranges = append(s.ranges, r)
-			}
-		},
-		Lease: func(l fold.Lease) { s.leases = append(s.leases, l) }, User: func(task int64, user string) {
-			if s.users == nil {
-				s.users = map[int64]string{}
-			}
-			s.users[task] = user
-		}})
-	if err != nil {
-		return nil, err
-	}
-	s.check.Seq, s.check.ID, s.check.Version = p.Seq, p.ID, s.version
-	if s.check.PlansAt = s.check.Now; s.version == 0 {
-		m := machine.New(w.cfg.Machine)
-		if p.Seq > 0 {
-			return nil, errors.New("restore: the log has no site")
-		}
-		return m, nil
-	}
-	site, err := w.cfg.Site(ctx, s.version)
-	if err != nil {
-		return nil, fmt.Errorf("restore: version %d of the site: %w", s.version, err)
-	}
-	return machine.Restore(w.cfg.Machine, s.check, machine.Tables{Site: site, Shapes: slices.Values(s.shapes), Ready: s.ready, Leases: s.held})
+// start is a machine that is being made of the tables.
+type start struct {
+	world
+	ctx     context.Context //nolint:containedctx // of one call, whose callbacks need it
+	check   machine.Checkpoint
+	version int64
+	shapes  []entry.Shaped
+	users   map[int64]string
+	made    *machine.Restoring // nil until all entries are there
+	err     error
 }
 
 // entry takes the newest entry of a kind.
-func (s *snapshot) entry(e entry.Entry) {
+func (s *start) entry(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Shaped:
 		s.shapes = append(s.shapes, e)
@@ -146,24 +136,46 @@ func (s *snapshot) entry(e entry.Entry) {
 	}
 }
 
-func (s *snapshot) ready(yield func(entry.Enqueued) bool) {
-	for _, r := range s.ranges {
-		if !yield(entry.Enqueued{Task: r.Task, Share: r.Share, Shape: r.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: s.users[r.Task]}) {
-			return
-		}
+// begin makes the machine of all that comes before ranges and leases.
+func (s *start) begin() *machine.Restoring {
+	if s.made != nil || s.err != nil {
+		return s.made
+	}
+	s.check.Version, s.check.PlansAt = s.version, s.check.Now
+	site, err := s.site()
+	if err == nil {
+		s.made, err = machine.Restore(s.cfg.Machine, s.check, site, s.shapes)
+	}
+	s.err = err
+	return s.made
+}
+
+// site is the version in force; before the first one was adopted it has nothing.
+func (s *start) site() (shares.Version, error) {
+	if s.version > 0 {
+		return s.cfg.Site(s.ctx, s.version)
+	}
+	tree, err := shares.Build(nil)
+	return shares.Version{Tree: tree}, err
+}
+
+func (s *start) ready(r fold.Range) {
+	if m := s.begin(); m != nil && r.State == fold.Ready {
+		s.err = errors.Join(s.err, m.Ready(entry.Enqueued{Task: r.Task, Share: r.Share, Shape: r.Shape, Place: r.Place, Low: r.Low, High: r.High,
+			Attempt: r.Attempt, User: s.users[r.Task]}))
 	}
 }
 
-func (s *snapshot) held(yield func(machine.Lease) bool) {
-	for _, l := range s.leases {
-		m := machine.Lease{Granted: l.Granted, User: s.users[l.Task], Started: l.StartDelayMS >= 0}
-		if l.Reason != "" {
-			m.Order = &machine.Order{Reason: l.Reason, GraceS: l.GraceS}
-		}
-		if !yield(m) {
-			return
-		}
+func (s *start) held(l fold.Lease) {
+	m := s.begin()
+	if m == nil {
+		return
 	}
+	held := machine.Lease{Granted: l.Granted, User: s.users[l.Task], Started: l.StartDelayMS >= 0}
+	if l.Reason != "" {
+		held.Order = &machine.Order{Reason: l.Reason, GraceS: l.GraceS}
+	}
+	s.err = errors.Join(s.err, m.Lease(held))
 }
 
 // Look is lease.World's.

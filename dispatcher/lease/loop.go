@@ -54,6 +54,11 @@ func (l *Loop) Tell(e Event) {
 		l.events = append(l.events, e)
 	}
 	l.mu.Unlock()
+	l.wake()
+}
+
+// wake has the loop make a step soon.
+func (l *Loop) wake() {
 	select {
 	case l.rouse <- struct{}{}:
 	default:
@@ -118,14 +123,13 @@ func (l *Loop) Run(ctx context.Context) {
 		close(l.done)
 		all.Wait()
 	}()
-	clock, timer := newClock(), time.NewTimer(0)
+	clock, timer := newClock(), time.AfterFunc(0, l.wake)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.rouse:
-		case <-timer.C:
 		}
 		l.mu.Lock()
 		events := l.events

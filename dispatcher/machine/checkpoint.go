@@ -3,7 +3,6 @@ package machine
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -98,28 +97,27 @@ func (sv *servings) kept() (list []Serving) {
 	return list
 }
 
-// Tables are what a checkpoint goes with, as of its batch.
-type Tables struct {
-	Site   shares.Version
-	Shapes iter.Seq[entry.Shaped]
-	Ready  iter.Seq[entry.Enqueued]
-	Leases iter.Seq[Lease]
+// Restoring makes a machine of a checkpoint and of what the tables have of its batch: Ready and Lease take their rows, in any order,
+// and Done returns the machine. Their errors say what of the tables does not go together; the machine is of no use then.
+type Restoring struct {
+	machine *Machine
+	from    Checkpoint
 }
 
-// Restore makes the machine of a checkpoint. An error says what of the tables does not go together.
-func Restore(cfg Config, c Checkpoint, tables Tables) (*Machine, error) {
+// Restore begins with the site and the shapes.
+func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shaped) (*Restoring, error) {
 	m := New(cfg)
 	m.now = c.Now
 	if err := m.claims.Restore(c.Claims, c.Now); err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	for e := range tables.Shapes {
+	for _, e := range shapes {
 		if err := m.know(e); err != nil {
 			return nil, fmt.Errorf("restore: %w", err)
 		}
 	}
-	if tables.Site.Number != c.Version {
-		return nil, fmt.Errorf("restore: version %d of the site, the checkpoint has %d", tables.Site.Number, c.Version)
+	if site.Number != c.Version {
+		return nil, fmt.Errorf("restore: version %d of the site, the checkpoint has %d", site.Number, c.Version)
 	}
 	m.served.before = map[servedKey]uint64{}
 	for _, u := range c.Users {
@@ -130,44 +128,49 @@ func Restore(cfg Config, c Checkpoint, tables Tables) (*Machine, error) {
 		m.polled[q] = true
 	}
 	m.now = c.PlansAt // the moment of the plans in force
-	m.build(tables.Site, c.Targets)
+	m.build(site, c.Targets)
 	m.now = c.Now
-	if err := m.fill(tables, c.Expected); err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
-	}
-	m.remind(c)
-	m.Reach(c.Seq, c.ID)
-	return m, nil
+	return &Restoring{m, c}, nil
 }
 
-// fill puts in what is ready, expected and held.
-func (m *Machine) fill(tables Tables, expected []entry.Expected) error {
-	for e := range tables.Ready {
-		if err := m.sorts.put(e, false); err != nil {
-			return err
-		}
-	}
-	for l := range tables.Leases {
-		b, err := m.buffer(ready.Key{Share: l.Share, Shape: l.Shape})
-		if err != nil {
-			return err
-		}
-		if m.leases.by[l.Job] != nil {
-			return fmt.Errorf("job %d has two leases", l.Job)
-		}
-		m.leases.add(l.Granted, l.User)
-		m.leases.by[l.Job].started = l.Started
-		if l.Order != nil {
-			m.leases.orders[l.Job] = *l.Order
-		}
-		m.hold(b.Key(), l.Queue, 1, l.Units)
-	}
-	for _, e := range expected {
-		if err := m.expect(e); err != nil {
-			return err
-		}
+// Ready takes jobs that are ready.
+func (r *Restoring) Ready(e entry.Enqueued) error {
+	if err := r.machine.sorts.put(e, false); err != nil {
+		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
+}
+
+// Lease takes a lease.
+func (r *Restoring) Lease(l Lease) error {
+	m := r.machine
+	b, err := m.buffer(ready.Key{Share: l.Share, Shape: l.Shape})
+	if err == nil && m.leases.by[l.Job] != nil {
+		err = fmt.Errorf("job %d has two leases", l.Job)
+	}
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	m.leases.add(l.Granted, l.User)
+	m.leases.by[l.Job].started = l.Started
+	if l.Order != nil {
+		m.leases.orders[l.Job] = *l.Order
+	}
+	m.hold(b.Key(), l.Queue, 1, l.Units)
+	return nil
+}
+
+// Done puts in what is in no table, and returns the machine.
+func (r *Restoring) Done() (*Machine, error) {
+	m := r.machine
+	for _, e := range r.from.Expected {
+		if err := m.expect(e); err != nil {
+			return nil, fmt.Errorf("restore: %w", err)
+		}
+	}
+	m.remind(r.from)
+	m.Reach(r.from.Seq, r.from.ID)
+	return m, nil
 }
 
 // remind sets what shares have missed and who was given something last.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -294,25 +295,26 @@ func (w *world) restored(t *rapid.T, c Checkpoint) *Machine {
 	if err := json.Unmarshal(text, &c); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Restore(Config{LocalWait: time.Minute}, c, Tables{Site: w.site, Leases: w.leader.Leases(),
-		Shapes: func(yield func(entry.Shaped) bool) {
-			for i, need := range w.shapes {
-				if !yield(entry.Shaped{Shape: int32(i + 1), Need: need}) {
-					return
-				}
-			}
-		},
-		Ready: func(yield func(entry.Enqueued) bool) {
-			for b := range w.leader.ready.Buffers() {
-				for r := range b.Ranges() {
-					user, _ := w.leader.ready.User(r.Task)
-					if !yield(entry.Enqueued{Task: r.Task, Share: b.Key().Share, Shape: w.leader.buffers[b.Key()].log().Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
-						return
-					}
-				}
-			}
-		}})
+	var shapes []entry.Shaped
+	for i, need := range w.shapes {
+		shapes = append(shapes, entry.Shaped{Shape: int32(i + 1), Need: need})
+	}
+	r, err := Restore(Config{LocalWait: time.Minute}, c, w.site, shapes)
 	if err != nil {
+		t.Fatal(err)
+	}
+	for b := range w.leader.ready.Buffers() {
+		for jobs := range b.Ranges() {
+			user, _ := w.leader.ready.User(jobs.Task)
+			err = errors.Join(err, r.Ready(entry.Enqueued{Task: jobs.Task, Share: b.Key().Share, Shape: w.leader.buffers[b.Key()].log().Shape, Place: jobs.Place, Low: jobs.Low,
+				High: jobs.High, Attempt: jobs.Attempt, User: user}))
+		}
+	}
+	for l := range w.leader.Leases() {
+		err = errors.Join(err, r.Lease(l))
+	}
+	m, failed := r.Done()
+	if err = errors.Join(err, failed); err != nil {
 		t.Fatal(err)
 	}
 	return m
