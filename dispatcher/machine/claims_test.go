@@ -337,10 +337,10 @@ func (w *world) drain(t *rapid.T) {
 			w.forget(t, w.claims.claims[id])
 		}
 	}
-	if c, ok := w.leader.claims.Claim(1_000_000); ok && c.Missing {
-		w.outside(t)
-	}
 	for try := range 400 {
+		if c, ok := w.leader.claims.Claim(1_000_000); ok && c.Missing { // maybe since its last sharer ended just now
+			w.outside(t)
+		}
 		var ends []entry.Ended
 		for l := range w.leader.Leases() {
 			ends = append(ends, entry.Ended{Job: l.Job, Attempt: l.Attempt, Outcome: entry.Finished, Next: entry.Over})
