@@ -153,6 +153,11 @@ func (d *Dispatcher) Renew(ctx context.Context, all []lease.Renewal) ([]lease.Re
 
 // Finish records how attempts ended.
 func (d *Dispatcher) Finish(ctx context.Context, all []lease.End) ([]lease.Recorded, error) {
+	for _, e := range all {
+		if e.Beside != nil {
+			return nil, fmt.Errorf("%w: outputs and reports of job %d have no table yet", ErrRefused, e.Key.Job)
+		}
+	}
 	a, err := d.loop.Ask(ctx, lease.Ask{Finish: all})
 	if err != nil {
 		return nil, err

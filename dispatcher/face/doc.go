@@ -9,4 +9,11 @@
 //  1. The log is the only thing that Pull, Renew, Finish and Commit write.
 //  2. A daemon starts from what is folded: restore reads it in one snapshot, and the loop reads the log from there on.
 //  3. An error of the database is never "no job": asks are answered Unavailable.
+//
+// # What is missing until it can be package dispatcher
+//
+// Intake (tables of jobs and payloads, and the verbs of tasks as entries), what is written beside an end, entries Polled and those of
+// claims, pulls of a node together (Pull.Beside), the retry policy at each end (package retry), explain's subjects, metrics, and the
+// relay as Send. A checkpoint is not written yet: a start knows what is ready and held, and begins anew with what shares missed, whose
+// turn it is and which claims are bound.
 package face
