@@ -21,7 +21,7 @@ type playPilot struct {
 	rest int // steps until it asks again
 }
 
-// day is a play of a hundred shares and two hundred queues, with all that changes in a day.
+// day100 is a play of a hundred shares and two hundred queues, with all that changes in a day.
 type day100 struct {
 	*play
 	pilots []*playPilot

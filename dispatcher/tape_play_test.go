@@ -195,7 +195,7 @@ func (p *play) prefer(task int64, priority int) {
 	p.told()
 }
 
-// hour lets time pass: what shares missed counts, and plans whose time has come.
+// pass lets time pass: what shares missed counts, and plans whose time has come.
 func (p *play) pass(by time.Duration) {
 	p.t.Helper()
 	p.clock.forward(by)

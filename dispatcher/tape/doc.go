@@ -14,6 +14,8 @@
 //  5. Ids are exact: a Span has no id of a job that the entry is not about.
 //  6. An Adopt without a site adopts the former site again: what a dispatcher forgets at an adoption (who was granted something
 //     last, to whom it owes units) is forgotten then too.
+//  7. The grants of an Undone pull are the first ones that it would get; a dispatcher that knew all would go on. They are followed by
+//     their TakeBacks, the last grant first.
 //
 // The package is pure, and imports the words of jobs and shares and the standard library.
 package tape
