@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/gate"
-
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"

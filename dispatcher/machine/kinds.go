@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/gate"
-
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )

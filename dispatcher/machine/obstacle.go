@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/gate"
-
 	"github.com/divvyhq/divvy/shares"
 )
 

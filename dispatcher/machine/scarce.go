@@ -1,9 +1,8 @@
 package machine
 
 import (
-	"github.com/divvyhq/divvy/dispatcher/gate"
-
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 

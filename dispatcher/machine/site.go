@@ -5,9 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/gate"
-
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/shares"
 )
 

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/divvyhq/divvy/dispatcher/gate"
-
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
