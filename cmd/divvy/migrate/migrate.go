@@ -60,6 +60,9 @@ func (s Streams) Export(ctx context.Context, db *pgxpool.Pool, file string) erro
 		return s.export(ctx, db, s.Out, s.Err)
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists, and an export writes over nothing: name a new file, or - for standard output", file)
+	}
 	if err != nil {
 		return err
 	}
