@@ -24,6 +24,7 @@ close() {
   if ((code)); then echo "0 1" >>"$totals"; echo "ended early, exit code $code"; fi
   if [[ -n ${engine_started:-} ]]; then "$containers/engine.sh" stop || true; fi
   read -r passed failed < <(awk '{p += $1; f += $2} END {print p + 0, f + 0}' "$totals")
+  if [[ -s $totals.failed ]]; then printf '\nOnce more, what failed:\n'; cat "$totals.failed"; fi
   rm -rf "$work"
   printf '\n%d s\n%d passed, %d failed\n' "$SECONDS" "$passed" "$failed"
   exit "$((failed > 0 || passed == 0))"

@@ -1,4 +1,5 @@
-// Tally reads what `go test -json` prints, writes what a person wants to read of it, and adds the counts to a file.
+// Tally reads what `go test -json` prints, writes what a person wants to read of it, and adds the counts to a file, and what
+// failed to one beside it (FILE.failed).
 //
 //	go test -json ./... | tally -totals FILE [-package 3m] [-test 1m] NAME
 //
@@ -37,6 +38,7 @@ type tally struct {
 	passed, failed, skipped int
 	failedIn                map[string]int // by package
 	output                  map[string][]string
+	said                    []string // of each failure what it was, and the end of what it printed
 
 	mostPackage, mostTest time.Duration // 0: as long as they like
 	slowest               []event       // tests of the package that runs, and of those beside it
@@ -86,6 +88,7 @@ func (t *tally) endTest(e event, key string) {
 		t.passed++
 	case e.Action == "fail":
 		t.fail(e.Package)
+		t.note(e, key)
 		fmt.Fprintf(t.to, "FAILED %s %s\n", e.Package, e.Test)
 		t.print(key)
 	case slices.ContainsFunc(t.output[key], wanting.MatchString):
@@ -102,6 +105,7 @@ func (t *tally) endTest(e event, key string) {
 func (t *tally) endPackage(e event, key string) {
 	if e.Action == "fail" && t.failedIn[e.Package] == 0 {
 		t.fail(e.Package) // it did not build, or died: no test says so
+		t.note(e, key)
 		t.print(key)
 	}
 	if e.Action != "skip" { // skip: no test files
@@ -132,6 +136,12 @@ func (t *tally) fail(pkg string) {
 	t.failedIn[pkg]++
 }
 
+// note keeps a failure for the end of the run: CI's record has long outputs without their middle.
+func (t *tally) note(e event, key string) {
+	lines := t.output[key]
+	t.said = append(t.said, fmt.Sprintf("FAILED %s %s\n    %s", e.Package, e.Test, strings.Join(lines[max(0, len(lines)-30):], "    ")))
+}
+
 func (t *tally) print(key string) {
 	for _, o := range t.output[key] {
 		if !strings.HasPrefix(o, "=== ") {
@@ -157,7 +167,11 @@ func main() {
 		t.failed = 1
 	}
 	if *totals != "" {
-		if err := record(*totals, t.passed, t.failed); err != nil {
+		err := record(*totals, fmt.Sprintln(t.passed, t.failed))
+		if err == nil && len(t.said) > 0 {
+			err = record(*totals+".failed", strings.Join(t.said, ""))
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "tally:", err)
 			os.Exit(1)
 		}
@@ -167,11 +181,11 @@ func main() {
 	}
 }
 
-func record(file string, passed, failed int) error {
+func record(file, text string) error {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(f, passed, failed)
+	_, err = f.WriteString(text)
 	return cmp.Or(err, f.Close())
 }

@@ -272,7 +272,8 @@ func TestReplayOfAnotherSite(t *testing.T) {
 	a := starts["A"]
 	part, partNow := float64(a.Started)/float64(s.Compared), float64(a.Starts)/float64(s.Compared)
 	t.Logf("A: %.3f of the starts, now %.3f; %d differences of %d", part, partNow, s.Differences, s.Compared)
-	if s.Differences == 0 || len(s.First) != 5 || part < 0.45 || part > 0.55 || partNow < 0.75 || partNow > 0.85 {
+	// Shares are of what is held. How many starts that takes depends on whose jobs happen to end soon, which differs by how the pilots interleave.
+	if s.Differences == 0 || len(s.First) != 5 || part < 0.4 || part > 0.6 || partNow < 0.7 || partNow > 0.9 {
 		t.Errorf("%+v", s)
 	}
 	same := h.version
