@@ -47,6 +47,16 @@ const (
 	KindJoined    Kind = 'j'
 	KindDropped   Kind = 'd'
 	KindTook      Kind = 'k'
+	KindPaused    Kind = 'P'
+	KindResumed   Kind = 'R'
+	KindKilled    Kind = 'K'
+	KindPlaced    Kind = 'o'
+	KindMoved     Kind = 'M'
+	KindClosed    Kind = 'f'
+	KindCapped    Kind = 'C'
+	KindReported  Kind = 'r'
+	KindHoled     Kind = 'H'
+	KindOwed      Kind = 'O'
 )
 
 // KindOf is the letter of an entry.
@@ -107,10 +117,14 @@ type Next byte
 
 // What becomes of a job.
 const (
-	Over  Next = '.' // its state is final
-	Again Next = 'r' // ready again, at the same place
-	Waits Next = 'w' // a rule decides later (a backoff)
+	Over   Next = '.' // its state is final: finished, cancelled after Cancelled, else failed
+	Undone Next = 'c' // its state is final: cancelled, whatever the outcome
+	Again  Next = 'r' // ready again, at the same place
+	Waits  Next = 'w' // a rule decides later (a backoff)
 )
+
+// Final says whether the job has no further attempt.
+func (n Next) Final() bool { return n == Over || n == Undone }
 
 // Ended says that an attempt ended, and with it its lease.
 type Ended struct {
@@ -228,3 +242,13 @@ func (Unclaimed) kind() Kind { return KindUnclaimed }
 func (Joined) kind() Kind    { return KindJoined }
 func (Dropped) kind() Kind   { return KindDropped }
 func (Took) kind() Kind      { return KindTook }
+func (Paused) kind() Kind    { return KindPaused }
+func (Resumed) kind() Kind   { return KindResumed }
+func (Killed) kind() Kind    { return KindKilled }
+func (Placed) kind() Kind    { return KindPlaced }
+func (Moved) kind() Kind     { return KindMoved }
+func (Closed) kind() Kind    { return KindClosed }
+func (Capped) kind() Kind    { return KindCapped }
+func (Reported) kind() Kind  { return KindReported }
+func (Holed) kind() Kind     { return KindHoled }
+func (Owed) kind() Kind      { return KindOwed }

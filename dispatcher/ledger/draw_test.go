@@ -22,7 +22,7 @@ func drawn[E entry.Entry]() *rapid.Generator[entry.Entry] {
 	g := rapid.MakeCustom[E](rapid.MakeConfig{
 		Types: map[reflect.Type]*rapid.Generator[any]{
 			reflect.TypeFor[entry.Outcome]():   rapid.SampledFrom([]entry.Outcome{entry.Finished, entry.Failed, entry.Lost, entry.Cancelled, entry.Returned}).AsAny(),
-			reflect.TypeFor[entry.Next]():      rapid.SampledFrom([]entry.Next{entry.Over, entry.Again, entry.Waits}).AsAny(),
+			reflect.TypeFor[entry.Next]():      rapid.SampledFrom([]entry.Next{entry.Over, entry.Undone, entry.Again, entry.Waits}).AsAny(),
 			reflect.TypeFor[*shares.Version](): rapid.Just((*shares.Version)(nil)).AsAny(),
 			reflect.TypeFor[time.Time]():       times.AsAny(),
 		},

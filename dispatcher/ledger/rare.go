@@ -29,6 +29,16 @@ var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, 
 	entry.KindJoined:    decode[entry.Joined],
 	entry.KindDropped:   decode[entry.Dropped],
 	entry.KindTook:      decode[entry.Took],
+	entry.KindPaused:    decode[entry.Paused],
+	entry.KindResumed:   decode[entry.Resumed],
+	entry.KindKilled:    decode[entry.Killed],
+	entry.KindPlaced:    decode[entry.Placed],
+	entry.KindMoved:     decode[entry.Moved],
+	entry.KindClosed:    decode[entry.Closed],
+	entry.KindCapped:    decode[entry.Capped],
+	entry.KindReported:  decode[entry.Reported],
+	entry.KindHoled:     decode[entry.Holed],
+	entry.KindOwed:      decode[entry.Owed],
 }
 
 func packRare(e entry.Entry) (string, error) {

@@ -1,0 +1,94 @@
+package entry
+
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/shares"
+)
+
+// What people and rules want of jobs is one entry, however many jobs it is about. Those with Low and High are about the jobs of the
+// task with ids between them, both included; ids of others may lie there too.
+
+// Paused says that jobs of a task get no slots: those that are ready, and those that become so until Resumed. Leases go on.
+type Paused struct {
+	Task int64 `json:"task"`
+}
+
+// Resumed ends Paused. The jobs are ready at their places.
+type Resumed struct {
+	Task int64 `json:"task"`
+}
+
+// Killed says that nobody wants these jobs any more. Those without a lease are cancelled now. Pilots of the others are told to end them,
+// as by Revoked, and however their attempts end their jobs are cancelled.
+type Killed struct {
+	Task   int64  `json:"task"`
+	Low    int64  `json:"low"`
+	High   int64  `json:"high"`
+	Reason string `json:"reason"`
+	GraceS int32  `json:"grace_s"`        // seconds from SIGTERM to SIGKILL
+	Idle   bool   `json:"idle,omitempty"` // attempts run to their end, and count as ever; their jobs are not tried again
+}
+
+// Placed says that jobs stand at Place in the order of their share from now on, those that have a lease as soon as they come back.
+type Placed struct {
+	Task  int64 `json:"task"`
+	Low   int64 `json:"low"`
+	High  int64 `json:"high"`
+	Place int64 `json:"place"`
+}
+
+// Moved says that jobs count for another share from now on, and stand at Place in its order.
+type Moved struct {
+	Task    int64          `json:"task"`
+	Low     int64          `json:"low"`
+	High    int64          `json:"high"`
+	From    shares.ShareID `json:"from,omitempty"` // those of this share; 0: of any
+	Share   shares.ShareID `json:"share"`
+	Place   int64          `json:"place"`
+	Running bool           `json:"running,omitempty"` // leases too; else these pay as before until they end
+}
+
+// Closed says that jobs are over that waited for a rule: failed, without another attempt.
+type Closed struct {
+	Task int64 `json:"task"`
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
+
+// Capped says which capacities of resources operators have set beside those of the site: all of them.
+type Capped struct {
+	Capacities []Capacity `json:"capacities"`
+}
+
+// Capacity is how many units of a resource there are.
+type Capacity struct {
+	Name  string         `json:"name"`
+	Key   string         `json:"key,omitempty"`   // of a family; empty: of each of its keys
+	Queue shares.QueueID `json:"queue,omitempty"` // 0: of each queue
+	Units int64          `json:"units"`
+}
+
+// Reported is what the server of a resource says of it.
+type Reported struct {
+	Name    string         `json:"name"` // with its key, as in table:orders
+	Queue   shares.QueueID `json:"queue,omitempty"`
+	Total   int64          `json:"total"`
+	Used    int64          `json:"used"`    // ours among them
+	Settled int64          `json:"settled"` // of Used: those that are ours for sure
+	At      time.Time      `json:"at"`
+}
+
+// Holed says that a queue fails nearly all that it gets, or does so no more. Is: it gets one job each ProbeS seconds.
+type Holed struct {
+	Queue  shares.QueueID `json:"queue"`
+	Is     bool           `json:"is"`
+	ProbeS int32          `json:"probe_s,omitempty"`
+}
+
+// Owed says that leaves of a pool come first for units that are reclaimed for them.
+type Owed struct {
+	Pool  string         `json:"pool"`
+	Share shares.ShareID `json:"share"`
+	Units shares.Units   `json:"units"`
+}
