@@ -16,12 +16,20 @@ import (
 type Row struct {
 	ID      int64
 	Entries []entry.Entry
+	Err     error // why they cannot be read, today and ever after
 }
 
 // Beside is what an append writes in its transaction beside the batch.
 type Beside struct {
-	Rows  []int64 // of the outbox, whose entries the batch has: they are deleted, or nothing is appended
-	Texts []Text
+	Rows    []int64 // of the outbox, whose entries the batch has: they are deleted, or nothing is appended
+	Refused []Refusal
+	Texts   []Text
+}
+
+// Refusal is a row of the outbox that cannot follow what the log has up to the batch: it is marked, or nothing is appended.
+type Refusal struct {
+	Row    int64
+	Reason string
 }
 
 // Text is what people read of an attempt that ended: a row of table attempt_texts.
@@ -61,7 +69,14 @@ func (t *Text) Check() error {
 
 func (b *Beside) check() error {
 	seen := make(map[int64]bool, len(b.Rows))
-	for _, id := range b.Rows {
+	ids := b.Rows
+	for _, r := range b.Refused {
+		if err := checkTexts(r.Reason); err != nil {
+			return fmt.Errorf("why row %d is refused: %w", r.Row, err)
+		}
+		ids = append(ids[:len(ids):len(ids)], r.Row)
+	}
+	for _, id := range ids {
 		if seen[id] {
 			return fmt.Errorf("row %d of the outbox stands beside it twice", id)
 		}
@@ -75,7 +90,7 @@ func (b *Beside) check() error {
 	return nil
 }
 
-func (b *Beside) empty() bool { return len(b.Rows) == 0 && len(b.Texts) == 0 }
+func (b *Beside) empty() bool { return len(b.Rows) == 0 && len(b.Refused) == 0 && len(b.Texts) == 0 }
 
 // args are those of beside.sql.
 func (b *Beside) args() pg.Args {
@@ -87,7 +102,11 @@ func (b *Beside) args() pg.Args {
 		reports[i], outputs[i], metadata[i] = t.Report, t.Outputs, t.Metadata
 	}
 	rows := append([]int64{}, b.Rows...) // not NULL
-	return pg.Args{"rows": rows, "jobs": jobs, "attempts": attempts, "logs": logs, "reasons": reasons, "reports": reports, "outputs": outputs,
+	refused, why := make([]int64, len(b.Refused)), make([]string, len(b.Refused))
+	for i, r := range b.Refused {
+		refused[i], why[i] = r.Row, r.Reason
+	}
+	return pg.Args{"rows": rows, "refused": refused, "why": why, "jobs": jobs, "attempts": attempts, "logs": logs, "reasons": reasons, "reports": reports, "outputs": outputs,
 		"metadata": metadata}
 }
 

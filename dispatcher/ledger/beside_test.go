@@ -18,15 +18,13 @@ import (
 // outsiders write rows and read what stands beside batches.
 type outsiders struct {
 	write   func() int64
-	refuse  func(row int64)
 	pending func() []int64
 	texts   func() []Text
 }
 
 func ofMemory(m *Memory) outsiders {
 	return outsiders{
-		write:  func() int64 { return m.Write(entry.Leader{}) },
-		refuse: func(row int64) { m.Refuse(row, "no") },
+		write: func() int64 { return m.Write(entry.Leader{}) },
 		pending: func() (ids []int64) {
 			for _, r := range m.Pending(100) {
 				ids = append(ids, r.ID)
@@ -54,10 +52,6 @@ func ofDatabase(t testing.TB, db *pgxpool.Pool) outsiders {
 			must(db.QueryRow(ctx, "INSERT INTO outbox (entries) VALUES ('[]') RETURNING id").Scan(&id))
 			return id
 		},
-		refuse: func(row int64) {
-			_, err := db.Exec(ctx, "UPDATE outbox SET refused = 'no' WHERE id = $1", row)
-			must(err)
-		},
 		pending: func() []int64 {
 			rows, err := db.Query(ctx, "SELECT id FROM outbox WHERE refused IS NULL ORDER BY id")
 			must(err)
@@ -82,10 +76,11 @@ func checkRows(t *testing.T, l subject) {
 	first := grow(t, l, entry.Batch{}, 1, 1)
 	rows := []int64{l.write(), l.write(), l.write(), l.write()}
 	second := after(first, 1)
+	refused := []Refusal(nil)
 	try := func(b entry.Batch, want error, ids ...int64) {
 		t.Helper()
 		before := l.pending()
-		if _, err := l.AppendWith(t.Context(), b, Beside{Rows: ids}); !errors.Is(err, want) || (err == nil) != (want == nil) {
+		if _, err := l.AppendWith(t.Context(), b, Beside{Rows: ids, Refused: refused}); !errors.Is(err, want) || (err == nil) != (want == nil) {
 			t.Errorf("append %d with rows %v: %v, want %v", b.Seq, ids, err, want)
 		}
 		if want == nil {
@@ -102,8 +97,15 @@ func checkRows(t *testing.T, l subject) {
 	try(second, ErrTaken, rows[2])
 	third := after(second, 1)
 	try(third, ErrGone, rows[1], rows[2]) // one of them is in the log
-	l.refuse(rows[3])
-	try(third, ErrGone, rows[2], rows[3])
+	refused = []Refusal{{rows[3] + 100, "none"}}
+	try(third, ErrGone, rows[2])
+	refused = []Refusal{{rows[1], "taken"}}
+	try(third, ErrGone, rows[2])
+	refused = []Refusal{{rows[2], "both"}}
+	if _, err := l.AppendWith(t.Context(), third, Beside{Rows: rows[2:3], Refused: refused}); err == nil || errors.Is(err, ErrGone) {
+		t.Errorf("a row taken and refused: %v, want a refusal", err)
+	}
+	refused = nil
 	try(third, ErrGone, rows[3]+100)
 	if _, err := l.AppendWith(t.Context(), third, Beside{Rows: []int64{rows[2], rows[2]}}); err == nil || errors.Is(err, ErrGone) {
 		t.Errorf("a row twice: %v, want a refusal", err)
@@ -111,7 +113,12 @@ func checkRows(t *testing.T, l subject) {
 	if all := readAll(t, l, 0); len(all) != 2 {
 		t.Errorf("%d batches, want 2", len(all))
 	}
-	try(third, nil, rows[2])
+	if _, err := l.AppendWith(t.Context(), third, Beside{Rows: rows[2:3], Refused: []Refusal{{rows[3], "no"}}}); err != nil {
+		t.Error(err)
+	}
+	try(after(third, 1), ErrGone, rows[3])
+	refused = []Refusal{{rows[3], "again"}}
+	try(after(third, 1), ErrGone)
 	if _, err := l.doubtful(true).AppendWith(t.Context(), after(third, 1), Beside{Rows: []int64{l.write()}}); !errors.Is(err, ErrDoubt) {
 		t.Errorf("%v, want ErrDoubt", err)
 	}

@@ -67,7 +67,7 @@ func (m *Memory) append(b entry.Batch, beside Beside) (at time.Time, err error) 
 		return at, ErrTaken
 	case b.Seq > seq+1 || b.After != id:
 		return at, ErrGap
-	case !m.outbox.has(beside.Rows):
+	case !m.outbox.has(&beside):
 		return at, ErrGone
 	case seq > 0:
 		if before := m.batches[len(m.batches)-1].At; b.At.Before(before) {
@@ -75,7 +75,7 @@ func (m *Memory) append(b entry.Batch, beside Beside) (at time.Time, err error) 
 		}
 	}
 	b.Entries = bare(b.Entries)
-	m.outbox.take(beside.Rows, b.Seq)
+	m.outbox.take(&beside, b.Seq)
 	m.batches, m.besides = append(m.batches, b), append(m.besides, beside)
 	return b.At, nil
 }

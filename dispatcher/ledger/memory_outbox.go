@@ -14,11 +14,10 @@ type memoryOutbox struct {
 }
 
 type memoryRow struct {
-	entries   []entry.Entry
-	written   int64 // the newest batch by then
-	taken     int64 // the batch that has its entries; 0: none
-	refused   string
-	refusedAt int64 // the newest batch by then
+	entries []entry.Entry
+	written int64  // the newest batch by then
+	taken   int64  // the batch with which it was taken or refused; 0: none
+	refused string // why
 }
 
 // Write writes a row, as a transaction of others does, and returns its id.
@@ -41,28 +40,18 @@ func (m *Memory) Pending(most int) (rows []Row) {
 	defer m.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(m.outbox.rows)) {
 		r := m.outbox.rows[id]
-		if len(rows) < most && r.taken == 0 && r.refused == "" {
-			rows = append(rows, Row{id, slices.Clone(r.entries)})
+		if len(rows) < most && r.taken == 0 {
+			rows = append(rows, Row{ID: id, Entries: slices.Clone(r.entries)})
 		}
 	}
 	return rows
 }
 
-// Refuse marks a row that cannot be applied. One that is in the log meanwhile is left alone.
-func (m *Memory) Refuse(id int64, reason string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if r := m.outbox.rows[id]; r != nil && r.taken == 0 {
-		r.refused = reason
-		r.refusedAt, _ = m.last()
-	}
-}
-
 // RowFate is what became of a row of the outbox.
 type RowFate struct {
 	Is      bool   // the row is there: no failover lost it
-	Seq     int64  // the batch that took it; 0: none
-	Refused string // why
+	Seq     int64  // the batch that took or refused it; 0: none
+	Refused string // why; empty: it was taken
 }
 
 // RowFate tells what became of a row.
@@ -87,33 +76,37 @@ func (m *Memory) Texts() (all []Text) {
 }
 
 // has says whether all rows are there.
-func (o *memoryOutbox) has(ids []int64) bool {
-	for _, id := range ids {
-		if r := o.rows[id]; r == nil || r.taken > 0 || r.refused != "" {
+func (o *memoryOutbox) has(b *Beside) bool {
+	for _, id := range b.Rows {
+		if r := o.rows[id]; r == nil || r.taken > 0 {
+			return false
+		}
+	}
+	for _, v := range b.Refused {
+		if r := o.rows[v.Row]; r == nil || r.taken > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func (o *memoryOutbox) take(ids []int64, seq int64) {
-	for _, id := range ids {
+func (o *memoryOutbox) take(b *Beside, seq int64) {
+	for _, id := range b.Rows {
 		o.rows[id].taken = seq
+	}
+	for _, r := range b.Refused {
+		o.rows[r.Row].taken, o.rows[r.Row].refused = seq, r.Reason
 	}
 }
 
 // failOver loses what was written after the batch with that seq, and nothing else.
 func (o *memoryOutbox) failOver(seq int64) {
 	for id, r := range o.rows {
-		if r.written > seq {
+		switch {
+		case r.written > seq:
 			delete(o.rows, id)
-			continue
-		}
-		if r.taken > seq {
-			r.taken = 0
-		}
-		if r.refusedAt > seq {
-			r.refused, r.refusedAt = "", 0
+		case r.taken > seq:
+			r.taken, r.refused = 0, ""
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestMemoryIsTheTable(t *testing.T) {
 			r.Fatal(err)
 		}
 		d := duel{tb: t, table: table, memory: &Memory{}, db: db, known: []entry.Batch{{}}}
-		r.Repeat(map[string]func(*rapid.T){"append": d.append, "append next": d.appendNext, "read": d.read, "write": d.write, "refuse": d.refuse, "retain": d.retain, "fail over": d.failOver, "": func(r *rapid.T) { d.last(r); d.pending(r) }})
+		r.Repeat(map[string]func(*rapid.T){"append": d.append, "append next": d.appendNext, "read": d.read, "write": d.write, "retain": d.retain, "fail over": d.failOver, "": func(r *rapid.T) { d.last(r); d.pending(r) }})
 	})
 }
 
@@ -78,14 +78,6 @@ func (d *duel) write(r *rapid.T) {
 	m, table := d.memory.Write(entry.Leader{}), ofDatabase(d.tb, d.db).write()
 	if d.rows = m; m != table {
 		r.Fatalf("row %d of the memory, %d of the table", m, table)
-	}
-}
-
-func (d *duel) refuse(r *rapid.T) {
-	if d.rows > 0 {
-		id := rapid.Int64Range(1, d.rows).Draw(r, "row")
-		d.memory.Refuse(id, "no")
-		ofDatabase(d.tb, d.db).refuse(id)
 	}
 }
 
@@ -124,6 +116,9 @@ func (d *duel) follow(r *rapid.T, before entry.Batch) {
 	var beside Beside
 	if d.rows > 0 && rapid.Bool().Draw(r, "with rows") {
 		beside.Rows = rapid.SliceOfNDistinct(rapid.Int64Range(max(1, d.rows-3), d.rows), 1, 3, rapid.ID[int64]).Draw(r, "rows")
+		if rapid.Bool().Draw(r, "refused") {
+			beside.Rows, beside.Refused = beside.Rows[1:], []Refusal{{beside.Rows[0], "no"}}
+		}
 	}
 	_, a := d.table.AppendWith(r.Context(), b, beside)
 	if _, m := d.memory.AppendWith(r.Context(), b, beside); !same(a, m) {
