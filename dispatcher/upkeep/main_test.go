@@ -1,0 +1,107 @@
+package upkeep
+
+import (
+	"context"
+	"testing"
+	"time"
+
+
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// site is a database with the tables of the log and the fold, and those that others make.
+type site struct {
+	Config
+	t *testing.T
+
+	folded   time.Time
+	rolls    int
+	jobsOver time.Time // what Jobs.Retain was told
+}
+
+func (s *site) Extend(context.Context) (int, error) { return 0, nil }
+
+func (s *site) Retain(_ context.Context, before time.Time) (int, error) {
+	s.jobsOver = before
+	return 0, nil
+}
+
+func newSite(t *testing.T, keep Keep) *site {
+	t.Helper()
+	s := &site{t: t, folded: time.Now()}
+	db := pgtest.Open(t)
+	for _, create := range []func() error{
+		func() error { return ledger.Create(t.Context(), db) }, func() error { return fold.Create(t.Context(), db) },
+		func() error { return Create(t.Context(), db) },
+	} {
+		if err := create(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := fold.New(db, ledger.New(db))
+	s.Config = Config{DB: db, Log: ledger.New(db), Keep: keep, Jobs: s,
+		Folded: func(ctx context.Context) (int64, time.Time, error) {
+			p, err := folder.Position(ctx)
+			return p.Seq, s.folded, err
+		},
+		Roll: func(ctx context.Context) error {
+			s.rolls++
+			return folder.RollNodes(ctx)
+		}}
+	s.exec(`DROP TABLE share_samples_rest`)
+	s.exec(`CREATE TABLE IF NOT EXISTS attempt_texts (job bigint, attempt int, day date NOT NULL, report jsonb, log text,
+		PRIMARY KEY (job, attempt, day)) PARTITION BY RANGE (day)`)
+	s.exec(`CREATE TABLE IF NOT EXISTS over_ranges (task bigint, low bigint, high bigint, state "char", at timestamptz)`)
+	return s
+}
+
+func (s *site) exec(sql string, args ...any) {
+	s.t.Helper()
+	if _, err := s.DB.Exec(s.t.Context(), sql, args...); err != nil {
+		s.t.Fatal(sql, err)
+	}
+}
+
+func scan[T any](s *site, sql string, args ...any) (v T) {
+	s.t.Helper()
+	if err := s.DB.QueryRow(s.t.Context(), sql, args...).Scan(&v); err != nil {
+		s.t.Fatal(sql, err)
+	}
+	return v
+}
+
+// run runs a step by its name.
+func (s *site) run(name string) int {
+	s.t.Helper()
+	n, err := s.try(name)
+	if err != nil {
+		s.t.Fatal(name, err)
+	}
+	return n
+}
+
+func (s *site) try(name string) (int, error) {
+	s.t.Helper()
+	steps, err := Steps(s.Config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, step := range steps {
+		if step.Name == name {
+			return step.Run(s.t.Context())
+		}
+	}
+	s.t.Fatalf("no step %q", name)
+	return 0, nil
+}
+
+// days are how many days of a table there are.
+func (s *site) days(table string) int {
+	s.t.Helper()
+	return scan[int](s, "SELECT count(*)::int FROM pg_inherits WHERE inhparent = $1::regclass", table)
+}
+
