@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -104,4 +103,3 @@ func (s *site) days(table string) int {
 	s.t.Helper()
 	return scan[int](s, "SELECT count(*)::int FROM pg_inherits WHERE inhparent = $1::regclass", table)
 }
-

@@ -1,0 +1,2 @@
+-- No hour is rated yet.
+INSERT INTO rated (at) VALUES ('-infinity');
