@@ -73,25 +73,14 @@ func some(units float64) *float64 {
 // rateHours bounds the hours of one Rate.
 const rateHours = 48
 
-// Rate adds the hours that are over to fairness_hours, and returns how many rows it wrote. An hour without samples has none.
+// Rate adds the hours that are over to fairness_hours, and returns how many rows it wrote.
 func (s *Sampler) Rate(ctx context.Context) (n int, err error) {
 	for range rateHours {
-		rated, over := 0, false
-		err := pg.InTx(ctx, s.DB, func(tx pgx.Tx) error {
-			var hour time.Time
-			err := tx.QueryRow(ctx, query["rate_next"]).Scan(&hour)
-			if over = errors.Is(err, pgx.ErrNoRows); over {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			return tx.QueryRow(ctx, query["rate"], pg.Args{"hour": hour}).Scan(&rated)
-		})
+		rated, err := s.rate(ctx)
 		if err != nil {
 			return n, fmt.Errorf("rate: %w", err)
 		}
-		if over {
+		if rated == 0 {
 			break
 		}
 		n += rated
@@ -99,15 +88,22 @@ func (s *Sampler) Rate(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// creates are the statements that make the tables which migrations do not have yet, in their order.
-var creates = []string{"create_rated", "create_rated_start"}
-
-// Create makes what Rate goes by.
-func Create(ctx context.Context, db *pgxpool.Pool) error {
-	for _, name := range creates {
-		if _, err := db.Exec(ctx, query[name]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+// rate is Rate for the next hour; 0: none is over, or another daemon is at it.
+func (s *Sampler) rate(ctx context.Context) (n int, err error) {
+	err = pg.InTx(ctx, s.DB, func(tx pgx.Tx) error {
+		n = 0
+		if ok, err := pg.TryLock(ctx, tx, pg.LockAccount, 1); err != nil || !ok {
+			return err
 		}
-	}
-	return nil
+		var hour time.Time
+		err := tx.QueryRow(ctx, query["rate_next"]).Scan(&hour)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, query["rate"], pg.Args{"hour": hour}).Scan(&n)
+	})
+	return n, err
 }

@@ -28,10 +28,7 @@ func newSite(t *testing.T) *site {
 	if err := upkeep.Create(t.Context(), s.DB); err != nil {
 		t.Fatal(err)
 	}
-	if err := Create(t.Context(), s.DB); err != nil {
-		t.Fatal(err)
-	}
-	s.exec("DROP TABLE share_samples_rest")
+	s.exec("DROP TABLE IF EXISTS share_samples_rest")
 	s.exec("SELECT divvy_make_day('share_samples', (now() AT TIME ZONE 'UTC')::date - i) FROM generate_series(-1, 10) AS i")
 	return s
 }
@@ -176,7 +173,7 @@ func TestRate(t *testing.T) {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
 	s.rate(0)
-	s.exec("UPDATE rated SET at = '-infinity'")
+	s.exec("DELETE FROM fairness_hours")
 	s.rate(6)
 	if diff := cmp.Diff(want, s.rated(hour)); diff != "" {
 		t.Errorf("all over again: want (-), got (+):\n%s", diff)
@@ -206,27 +203,32 @@ func TestRateOfStarving(t *testing.T) {
 	}
 }
 
-// Hours without samples keep no later one from being rated, however many they are.
+// Hours without samples keep no later one from being rated, however many they are; a step does some hours at a time.
 func TestRateAfterAPause(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.at(ago(100), 1, 1, 1, 1, 1)
-	s.at(ago(3), 1, 1, 1, 1, 1)
-	s.rate(1) // of the first 48 hours
-	s.rate(0)
-	s.rate(1)
-	if got := s.lines("SELECT at::text FROM rated WHERE at = date_trunc('hour', now() - interval '2 minutes')"); len(got) != 1 {
-		t.Error("not up to the last hour that is over")
+	for h := range rateHours + 3 {
+		s.at(ago(200-h), 1, 1, 1, 1, 1)
 	}
+	s.at(ago(3), 1, 1, 1, 1, 1)
+	s.rate(rateHours)
+	s.rate(3 + 1)
+	s.rate(0)
 }
 
-// The hour that is not over for two minutes waits.
+// The hour that is not over for two minutes waits; so does the one after the newest that is rated.
 func TestRateWaits(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.exec("INSERT INTO share_samples (at, pool, share_id, target, held, ready) VALUES (now() - interval '2 minutes', 'default', 1, 1, 1, 1)")
-	s.exec("UPDATE rated SET at = date_trunc('hour', now() - interval '1 minute 55 seconds')")
+	s.exec("INSERT INTO share_samples (at, pool, share_id, target, held, ready) VALUES (now() - interval '61 minutes', 'default', 1, 1, 1, 1)")
+	s.exec(`INSERT INTO fairness_hours (hour, pool, share_id, seconds, target_seconds, held_seconds, missed_seconds, starved_seconds, busy_seconds)
+		VALUES (now() - interval '2 hours 1 minute', 'default', 1, 1, 1, 1, 1, 1, 1)`)
 	s.rate(0)
+	s.exec("UPDATE fairness_hours SET hour = now() - interval '5 hours'")
+	s.exec("UPDATE share_samples SET at = date_trunc('hour', now() - interval '1 minute 55 seconds')")
+	s.rate(0)
+	s.exec("UPDATE share_samples SET at = at - interval '1 hour 1 minute'")
+	s.rate(1)
 }
 
 // Daemons that rate at the same time write each hour once.
@@ -241,7 +243,7 @@ func TestDaemonsRateTogether(t *testing.T) {
 	for i := range rows {
 		all.Go(func() {
 			var err error
-			if rows[i], err = s.Rate(t.Context()); err != nil {
+			if rows[i], err = s.Rate(t.Context()); err != nil { // whoever finds another at it stops
 				t.Error(err)
 			}
 		})

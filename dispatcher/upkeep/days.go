@@ -15,16 +15,15 @@ type DayTable struct {
 	Name  string
 	Ahead int           // how many days after today have one
 	Keep  time.Duration // for which one is kept after it has ended; 0: for ever
+
+	folded bool // Config.History drops its days
 }
 
 const ahead = 3
 
-// history is the table whose days are also read by Config.Roll.
-const history = "history"
-
 // DayTables lists them.
 func DayTables(k Keep) []DayTable {
-	return []DayTable{{history, ahead, k.History}, {"attempt_texts", ahead, k.History}, {"share_samples", ahead, k.Samples}}
+	return []DayTable{{"history", ahead, k.History, true}, {"attempt_texts", ahead, k.History, true}, {"share_samples", ahead, k.Samples, false}}
 }
 
 // daysAhead makes the partitions of today and the next days.
@@ -57,21 +56,17 @@ func (s daysAhead) make(ctx context.Context, parent string, day int) (n int, err
 
 // oldDays drops days that ended long ago.
 type oldDays struct {
-	Config
+	db     *pgxpool.Pool
 	tables []DayTable
 }
 
 func (s oldDays) run(ctx context.Context) (n int, err error) {
 	for _, t := range s.tables {
-		if t.Keep == 0 {
+		if t.Keep == 0 || t.folded {
 			continue
 		}
-		until, err := s.until(ctx, t.Name)
-		if err != nil {
-			return n, fmt.Errorf("old days of %s: %w", t.Name, err)
-		}
 		for dropped := 1; dropped > 0; n += dropped {
-			err := s.DB.QueryRow(ctx, query["drop_day"], pg.Args{"parent": t.Name, "keep_s": t.Keep.Seconds(), "until": until}).Scan(&dropped)
+			err := s.db.QueryRow(ctx, query["drop_day"], pg.Args{"parent": t.Name, "keep_s": t.Keep.Seconds()}).Scan(&dropped)
 			if pg.Code(err) == pg.CodeLockNotAvailable {
 				break
 			}
@@ -81,16 +76,4 @@ func (s oldDays) run(ctx context.Context) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// until is when a day must have ended that may go; nil: whenever. History is rolled up first, to where it was folded before that.
-func (s oldDays) until(ctx context.Context, table string) (*time.Time, error) {
-	if table != history {
-		return nil, nil //nolint:nilnil // no bound
-	}
-	_, at, err := s.Folded(ctx)
-	if err == nil {
-		err = s.Roll(ctx)
-	}
-	return &at, err
 }

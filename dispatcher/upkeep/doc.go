@@ -3,7 +3,7 @@
 //	Steps(Config) ──▶ []Step: a name, an interval, Run(ctx) (n, err)     the tickers are in cmd
 //
 //	log room, days ahead, jobs ahead     partitions, long before the first row that needs them
-//	old log, old days, old jobs          partitions, once nobody needs a row of them
+//	old log, history, samples, jobs      partitions, once nobody needs a row of them
 //	old rows, old daemons                rows, some thousand at a time
 //	nodes                                what attempts cost by node, made of history
 //
@@ -12,8 +12,8 @@
 //  1. A step does a bounded amount of work, may be repeated at any time, and may run on several daemons at once: the second one finds
 //     less to do, or nothing.
 //  2. Nothing goes by the clock of a daemon: "old" is by the database's now().
-//  3. A batch of the log stays until it is folded and every function of Config.Needed does without it. A day of history stays until it is
-//     folded and in the sums by node.
+//  3. A batch of the log stays until it is folded and every function of Config.Needed does without it. Nothing that is folded goes beyond
+//     the newest batch that is, nor before it is in the sums by node.
 //  4. Partitions are made empty and attached, which keeps neither readers nor writers waiting. To drop one needs the whole table for a
 //     moment: a step waits for it a fifth of a second at most, and writers behind it as long; then it is left for the next time.
 //

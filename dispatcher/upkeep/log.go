@@ -16,20 +16,39 @@ const (
 // oldLog drops batches that are old, folded, and needed by nobody.
 type oldLog struct{ Config }
 
-func (s oldLog) run(ctx context.Context) (n int, err error) {
-	if s.Keep.Log == 0 {
-		return 0, nil
-	}
-	last, _, err := s.Folded(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("old log: %w", err)
-	}
-	for _, needed := range s.Needed {
-		seq, err := needed(ctx)
+func (s oldLog) run(ctx context.Context) (int, error) {
+	return s.before(ctx, s.Keep.Log, func(ctx context.Context, before time.Time) (int, error) {
+		last, _, err := s.Folded(ctx)
+		for _, needed := range s.Needed {
+			if err != nil {
+				break
+			}
+			var seq int64
+			seq, err = needed(ctx, before)
+			last = min(last, seq)
+		}
 		if err != nil {
 			return 0, fmt.Errorf("old log: %w", err)
 		}
-		last = min(last, seq)
-	}
-	return s.before(ctx, s.Keep.Log, func(ctx context.Context, at time.Time) (int, error) { return s.Log.Retain(ctx, at, last) })
+		return s.Log.Retain(ctx, before, last)
+	})
+}
+
+// oldHistory drops what the log was folded into, up to where that has come, once the sums by node have it.
+type oldHistory struct{ Config }
+
+func (s oldHistory) run(ctx context.Context) (int, error) {
+	return s.before(ctx, s.Keep.History, func(ctx context.Context, before time.Time) (int, error) {
+		_, at, err := s.Folded(ctx)
+		if err == nil {
+			err = s.Roll(ctx)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("old history: %w", err)
+		}
+		if at.Before(before) {
+			before = at
+		}
+		return s.History(ctx, before)
+	})
 }

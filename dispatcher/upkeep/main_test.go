@@ -19,14 +19,7 @@ type site struct {
 
 	folded   time.Time
 	rolls    int
-	jobsOver time.Time // what Jobs.Retain was told
-}
-
-func (s *site) Extend(context.Context) (int, error) { return 0, nil }
-
-func (s *site) Retain(_ context.Context, before time.Time) (int, error) {
-	s.jobsOver = before
-	return 0, nil
+	jobsOver time.Time // what Jobs was told
 }
 
 func newSite(t *testing.T, keep Keep) *site {
@@ -42,7 +35,12 @@ func newSite(t *testing.T, keep Keep) *site {
 		}
 	}
 	folder := fold.New(db, ledger.New(db))
-	s.Config = Config{DB: db, Log: ledger.New(db), Keep: keep, Jobs: s,
+	s.Config = Config{DB: db, Log: ledger.New(db), Keep: keep, History: folder.Retain,
+		Ahead: func(context.Context) (int, error) { return 0, nil },
+		Jobs: func(_ context.Context, before time.Time) (int, error) {
+			s.jobsOver = before
+			return 0, nil
+		},
 		Folded: func(ctx context.Context) (int64, time.Time, error) {
 			p, err := folder.Position(ctx)
 			return p.Seq, s.folded, err
@@ -51,10 +49,9 @@ func newSite(t *testing.T, keep Keep) *site {
 			s.rolls++
 			return folder.RollNodes(ctx)
 		}}
-	s.exec(`DROP TABLE share_samples_rest`)
+	s.exec(`DROP TABLE IF EXISTS share_samples_rest`)
 	s.exec(`CREATE TABLE IF NOT EXISTS attempt_texts (job bigint, attempt int, day date NOT NULL, report jsonb, log text,
 		PRIMARY KEY (job, attempt, day)) PARTITION BY RANGE (day)`)
-	s.exec(`CREATE TABLE IF NOT EXISTS over_ranges (task bigint, low bigint, high bigint, state "char", at timestamptz)`)
 	return s
 }
 

@@ -33,7 +33,7 @@ func rowTables(k Keep) []rowTable {
 	}
 	return []rowTable{
 		{"end_counts", "hour", keepEnds}, {"hour_usage", "hour", k.Hours}, {"fairness_hours", "hour", k.Hours},
-		{"day_usage", "day", days}, {"task_usage", "day", days}, {"node_usage", "day", days}, {"over_ranges", "at", k.History},
+		{"day_usage", "day", days}, {"task_usage", "day", days}, {"node_usage", "day", days},
 	}
 }
 

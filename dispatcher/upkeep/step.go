@@ -26,15 +26,18 @@ type Step struct {
 	Run   func(ctx context.Context) (n int, err error)
 }
 
-// Config says what is kept for how long, and what upkeep asks of the rooms whose tables it tends. All fields are needed.
+// Config says what is kept for how long, and what upkeep asks of the rooms whose tables it tends. All fields but Needed are needed.
 type Config struct {
 	DB     *pgxpool.Pool
 	Log    Log
 	Keep   Keep
-	Folded func(ctx context.Context) (seq int64, at time.Time, err error) // up to where the tables are made of the log
-	Roll   func(ctx context.Context) error                                // adds history up to Folded to the sums by node
-	Needed []Needed                                                       // who else reads old batches
-	Jobs   Jobs
+	Needed []Needed // who else reads old batches
+
+	Folded  func(ctx context.Context) (seq int64, at time.Time, err error) // up to where the tables are made of the log
+	Roll    func(ctx context.Context) error                                // adds history up to Folded to the sums by node
+	History Retain                                                         // drops what is folded, not the sums
+	Jobs    Retain                                                         // drops partitions of jobs that are all over
+	Ahead   func(ctx context.Context) (n int, err error)                   // makes partitions of jobs
 }
 
 // Log is the log's partitions: a *ledger.Table.
@@ -43,28 +46,25 @@ type Log interface {
 	Retain(ctx context.Context, before time.Time, folded int64) (n int, err error)
 }
 
-// Jobs is the partitions of jobs, by ranges of ids.
-type Jobs interface {
-	Extend(ctx context.Context) (n int, err error)
-	// Retain drops those whose jobs were all over before a time.
-	Retain(ctx context.Context, before time.Time) (n int, err error)
-}
+// Retain drops what was over before a time, and returns how many partitions.
+type Retain func(ctx context.Context, before time.Time) (n int, err error)
 
-// Needed returns the last batch that its reader does without.
-type Needed func(ctx context.Context) (seq int64, err error)
+// Needed returns the last batch that its reader does without, where it asks for nothing from before a time. A reader that needs none says
+// math.MaxInt64.
+type Needed func(ctx context.Context, before time.Time) (seq int64, err error)
 
 // Keep says for how long things are kept after they are over; 0: for ever.
 type Keep struct {
 	Log     time.Duration // batches, for replays
-	History time.Duration // attempts, their texts, jobs that are over
+	History time.Duration // attempts, their texts, jobs and claims that are over
 	Samples time.Duration // how shares stood
 	Hours   time.Duration // sums by the hour
 	Days    time.Duration // sums by the day
 }
 
 func (cfg Config) check() error {
-	if cfg.DB == nil || cfg.Log == nil || cfg.Folded == nil || cfg.Roll == nil || cfg.Jobs == nil {
-		return errors.New("upkeep: Config needs DB, Log, Folded, Roll and Jobs")
+	if cfg.DB == nil || cfg.Log == nil || cfg.Folded == nil || cfg.Roll == nil || cfg.History == nil || cfg.Jobs == nil || cfg.Ahead == nil {
+		return errors.New("upkeep: Config needs DB, Log, Folded, Roll, History, Jobs and Ahead")
 	}
 	k := cfg.Keep
 	if least := min(k.Log, k.History, k.Samples, k.Hours, k.Days); least < 0 {
@@ -76,18 +76,17 @@ func (cfg Config) check() error {
 	return nil
 }
 
-// Steps lists all steps. Each of those that make room runs once before a daemon first writes: Room does that.
+// Steps lists all steps.
 func Steps(cfg Config) ([]Step, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	days, keep := DayTables(cfg.Keep), cfg.Keep
-	steps := cfg.room()
-	return append(steps,
+	return append(cfg.room(),
 		Step{"old log", time.Minute, oldLog{cfg}.run},
-		Step{"old days", time.Minute, oldDays{cfg, days}.run},
-		Step{"old jobs", time.Minute, func(ctx context.Context) (int, error) { return cfg.before(ctx, keep.History, cfg.Jobs.Retain) }},
-		Step{"old rows", time.Minute, oldRows{cfg.DB, rowTables(keep)}.run},
+		Step{"old history", time.Minute, oldHistory{cfg}.run},
+		Step{"old samples", time.Minute, oldDays{cfg.DB, DayTables(cfg.Keep)}.run},
+		Step{"old jobs", time.Minute, func(ctx context.Context) (int, error) { return cfg.before(ctx, cfg.Keep.History, cfg.Jobs) }},
+		Step{"old rows", time.Minute, oldRows{cfg.DB, rowTables(cfg.Keep)}.run},
 		Step{"old daemons", time.Hour, oldDaemons{cfg.DB}.run},
 		Step{"nodes", time.Minute, func(ctx context.Context) (int, error) { return 0, cfg.Roll(ctx) }},
 	), nil
@@ -98,7 +97,7 @@ func (cfg Config) room() []Step {
 	return []Step{
 		{"log room", 30 * time.Second, func(ctx context.Context) (int, error) { return cfg.Log.Extend(ctx, LogRoom, LogSize) }},
 		{"days ahead", 30 * time.Second, daysAhead{cfg.DB, DayTables(cfg.Keep)}.run},
-		{"jobs ahead", 30 * time.Second, cfg.Jobs.Extend},
+		{"jobs ahead", 30 * time.Second, cfg.Ahead},
 	}
 }
 
@@ -115,7 +114,7 @@ func Room(ctx context.Context, cfg Config) (n int, err error) {
 }
 
 // before runs what drops things from before a time; a keep of 0 drops nothing.
-func (cfg Config) before(ctx context.Context, keep time.Duration, drop func(context.Context, time.Time) (int, error)) (n int, err error) {
+func (cfg Config) before(ctx context.Context, keep time.Duration, drop Retain) (n int, err error) {
 	if keep == 0 {
 		return 0, nil
 	}

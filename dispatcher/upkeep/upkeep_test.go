@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,7 @@ func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, month)
 	for want, change := range map[string]func(*Config){
-		"needs DB, Log, Folded, Roll and Jobs": func(c *Config) { c.Roll = nil },
+		"needs DB, Log, Folded, Roll, History": func(c *Config) { c.Roll = nil },
 		"counts from 0":                        func(c *Config) { c.Keep.Days = -time.Second },
 		"for as long at least":                 func(c *Config) { c.Keep.History = time.Hour },
 		"history is kept for 720h0m0s and":     func(c *Config) { c.Keep.Log = 0 },
@@ -81,7 +82,7 @@ func TestDaemonsMakeDaysTogether(t *testing.T) {
 func TestReadersAndDays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, month)
-	s.exec("SELECT divvy_make_day('history', (now() AT TIME ZONE 'UTC')::date - 60)")
+	s.exec("SELECT divvy_make_day('share_samples', (now() AT TIME ZONE 'UTC')::date - 60)")
 	tx, err := s.DB.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -92,46 +93,51 @@ func TestReadersAndDays(t *testing.T) {
 	if n := s.run("days ahead"); n != 3*(ahead+1) {
 		t.Errorf("%d days made beside a reader", n)
 	}
-	if n := s.run("old days"); n != 0 {
+	if n := s.run("old samples"); n != 0 {
 		t.Errorf("%d days dropped under a reader", n)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.run("old days"); n != 1 {
+	if n := s.run("old samples"); n != 1 {
 		t.Errorf("%d days dropped after it", n)
 	}
 }
 
-// A day goes once it ended as long ago as it is kept; one of history also only when it is folded, and then its nodes are summed.
-func TestOldDays(t *testing.T) {
+// A day of samples goes once it ended as long ago as it is kept, not a moment before.
+func TestOldSamples(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, Keep{Log: day, History: 5 * day, Samples: 0, Hours: day, Days: day})
-	for _, table := range DayTables(s.Keep) {
-		s.exec("SELECT divvy_make_day($1, (now() AT TIME ZONE 'UTC')::date - i) FROM generate_series(0, 9) AS i", table.Name)
+	s := newSite(t, Keep{Log: day, History: day, Samples: 5 * day})
+	s.exec("SELECT divvy_make_day('share_samples', (now() AT TIME ZONE 'UTC')::date - i) FROM generate_series(0, 9) AS i")
+	if n := s.run("old samples"); n != 4 { // those of 9 to 6 days ago
+		t.Errorf("%d days dropped", n)
 	}
+	if s.days("share_samples") != 6 {
+		t.Errorf("%d days left", s.days("share_samples"))
+	}
+	s.Keep.Samples = 0
+	s.exec("SELECT divvy_make_day('share_samples', '2020-01-01')")
+	if n := s.run("old samples"); n != 0 {
+		t.Errorf("%d days dropped that are kept for ever", n)
+	}
+}
+
+// Nothing of history goes that is not folded beyond it, or that is in no sum by node.
+func TestOldHistory(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Keep{Log: day, History: 5 * day})
+	s.exec("SELECT divvy_make_day('history', (now() AT TIME ZONE 'UTC')::date - i) FROM generate_series(0, 9) AS i")
 	s.folded = time.Now().Add(-7*day - time.Second).UTC()
-	if n := s.run("old days"); n != 2+4 {
-		t.Errorf("%d days dropped, want two of history that are folded and four of texts", n)
-	}
-	if s.rolls != 1 {
-		t.Errorf("nodes rolled up %d times", s.rolls)
-	}
-	if n := scan[bool](s, "SELECT min(relname) = 'history_' || to_char((now() AT TIME ZONE 'UTC')::date - 7, 'YYYYMMDD') FROM pg_class WHERE relname ~ '^history_2'"); !n {
-		t.Error("the day of the last batch that is folded is gone")
+	if n := s.run("old history"); n != 2 || s.rolls != 1 {
+		t.Errorf("%d days dropped, want the two before that of the last batch that is folded; rolled up %d times", n, s.rolls)
 	}
 	s.folded = time.Now()
-	if n := s.run("old days"); n != 2 {
-		t.Errorf("%d days dropped, want the other two of history", n)
-	}
-	for table, want := range map[string]int{"history": 6, "attempt_texts": 6, "share_samples": 10} {
-		if n := s.days(table); n != want {
-			t.Errorf("%s has %d days, want %d", table, n, want)
-		}
+	if n := s.run("old history"); n != 2 || s.days("history") != 6 {
+		t.Errorf("%d days dropped, %d left", n, s.days("history"))
 	}
 	s.Roll = func(context.Context) error { return errors.New("no sums") }
 	s.exec("SELECT divvy_make_day('history', (now() AT TIME ZONE 'UTC')::date - 60)")
-	if _, err := s.try("old days"); err == nil || s.days("history") != 7 {
+	if _, err := s.try("old history"); err == nil || s.days("history") != 7 {
 		t.Errorf("a day went that is in no sum: %v", err)
 	}
 }
@@ -161,9 +167,13 @@ func TestOldLog(t *testing.T) {
 		t.Errorf("batches up to %d from before %s", l.last, l.before)
 	}
 	seq, failed := int64(700), error(nil)
-	s.Needed = []Needed{func(context.Context) (int64, error) { return 5000, nil }, func(context.Context) (int64, error) { return seq, failed }}
-	if s.run("old log"); l.last != 700 || l.n != 2 {
-		t.Errorf("batches up to %d of 700 that nobody needs", l.last)
+	var asked time.Time
+	s.Needed = []Needed{func(context.Context, time.Time) (int64, error) { return math.MaxInt64, nil }, func(_ context.Context, before time.Time) (int64, error) {
+		asked = before
+		return seq, failed
+	}}
+	if s.run("old log"); l.last != 700 || l.n != 2 || !asked.Equal(l.before) {
+		t.Errorf("batches up to %d of 700 that nobody needs, from before %s; asked for %s", l.last, l.before, asked)
 	}
 	failed = errors.New("no checkpoint")
 	if _, err := s.try("old log"); !errors.Is(err, failed) || l.n != 2 {
@@ -192,8 +202,7 @@ func TestOldRows(t *testing.T) {
 	s.exec(`INSERT INTO end_counts SELECT date_trunc('hour', now()) - make_interval(hours => i), 1, 1, 1, 1, 'f', 'f' FROM generate_series(0, $1) AS i`, hours)
 	s.exec(`INSERT INTO hour_usage SELECT date_trunc('hour', now()) - make_interval(hours => i), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 'ann' FROM generate_series(0, $1) AS i`, hours)
 	s.exec(`INSERT INTO day_usage SELECT date_trunc('day', now(), 'UTC') - make_interval(days => i), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 'ann' FROM generate_series(0, 99) AS i`)
-	s.exec(`INSERT INTO over_ranges SELECT 1, i, i, 'c', now() - make_interval(days => i) FROM generate_series(0, 99) AS i`)
-	want := mostRows*2 + 99 - 30 + 99 - 29
+	want := mostRows*2 + 99 - 30
 	if n := s.run("old rows"); n != want {
 		t.Errorf("%d rows went, want %d", n, want)
 	}
@@ -216,7 +225,7 @@ func TestOldRows(t *testing.T) {
 	for s.run("old rows") > 0 { // each of them may have found another at it
 	}
 	for sql, want := range map[string]int{"SELECT count(*)::int FROM end_counts": 8*24 + 1, "SELECT count(*)::int FROM hour_usage": 30*24 + 1,
-		"SELECT count(*)::int FROM day_usage": 31, "SELECT count(*)::int FROM over_ranges": 30} {
+		"SELECT count(*)::int FROM day_usage": 31} {
 		if n := scan[int](s, sql); n != want && n != want-1 { // the hour, or day, may have changed meanwhile
 			t.Errorf("%s: %d, want %d", sql, n, want)
 		}

@@ -30,7 +30,5 @@ WITH samples AS MATERIALIZED (
         held_seconds = excluded.held_seconds, missed_seconds = excluded.missed_seconds, starved_seconds = excluded.starved_seconds,
         busy_seconds = excluded.busy_seconds
     RETURNING share_id
-), done AS (
-    UPDATE rated SET at = @hour::timestamptz + interval '1 hour'
 )
 SELECT count(*)::int FROM hours;

@@ -1,8 +1,8 @@
--- The next hour that is over, for two minutes already, so that all of its samples are there; the first one is that of the oldest sample.
--- No row: none is, or another daemon is at it.
+-- The next hour of samples that is over, for two minutes already, so that all of its samples are there; no row: none is.
 SELECT h.hour
-FROM (SELECT r.at FROM rated r FOR UPDATE SKIP LOCKED) AS done
+FROM (SELECT coalesce(max(f.hour) + interval '1 hour', '-infinity') AS next FROM fairness_hours f) AS done
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN isfinite(done.at) THEN done.at ELSE (SELECT date_trunc('hour', min(s.at), 'UTC') FROM share_samples s) END AS hour
+    SELECT date_trunc('hour', min(s.at), 'UTC') AS hour FROM share_samples s
+    WHERE s.at >= done.next AND done.next + interval '1 hour 2 minutes' <= now() -- else nothing is read
 ) h
 WHERE h.hour + interval '1 hour 2 minutes' <= now();

@@ -1,2 +1,0 @@
--- No hour is rated yet.
-INSERT INTO rated (at) VALUES ('-infinity');
