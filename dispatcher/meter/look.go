@@ -76,36 +76,6 @@ func Look(m explain.Moment, of ShareMetrics) Snapshot {
 	return s
 }
 
-// jobsOf counts ready jobs and those to come.
-func jobsOf(v machine.View) (n Jobs) {
-	type supply struct{ ready, coming []bool } // by queue
-	queues, at := v.Site.Queues, map[int]*supply{}
-	for b := range v.Ready() {
-		if b.Leaf < 0 || b.Ready+b.Expected == 0 {
-			continue
-		}
-		n.Ready, n.ToCome = n.Ready+b.Ready, n.ToCome+b.Expected
-		to := at[b.Leaf]
-		if to == nil {
-			to = &supply{make([]bool, len(queues)), make([]bool, len(queues))}
-			at[b.Leaf] = to
-		}
-		for i, runs := range b.Runs {
-			to.ready[i] = to.ready[i] || runs && b.Ready > 0
-			to.coming[i] = to.coming[i] || runs && b.Expected > 0
-		}
-	}
-	for leaf, to := range at {
-		path := v.Site.Tree.Nodes[leaf].Path
-		for i, q := range queues {
-			if to.coming[i] && !to.ready[i] && q.State == shares.Online && q.Runs(path) {
-				n.Gaps++
-			}
-		}
-	}
-	return n
-}
-
 // cellsOf counts the jobs of leaves by queue. What claims hold is no job.
 func cellsOf(v machine.View) (cells []Cell) {
 	names, at := map[shares.QueueID]string{}, map[Cell]int64{}
