@@ -12,8 +12,8 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// SeriesRequest asks how a share stood over some time.
-type SeriesRequest struct {
+// Request asks how a share stood over some time.
+type Request struct {
 	Share shares.ShareID
 	Pool  string
 	Span  time.Duration // until now, at most as long as samples are kept
@@ -37,7 +37,7 @@ type SharePoint struct {
 
 // Read returns the samples that Sample wrote, oldest first. With a Step it reads one row a step by the index, and not
 // all that lie between: samples of one share are apart from each other by those of all others.
-func Read(ctx context.Context, db *pgxpool.Pool, r SeriesRequest) (s ShareSeries, err error) {
+func Read(ctx context.Context, db *pgxpool.Pool, r Request) (s ShareSeries, err error) {
 	s = ShareSeries{Share: r.Share, Pool: r.Pool, Points: []SharePoint{}}
 	args := pg.Args{"share": r.Share, "pool": r.Pool, "span_s": r.Span.Seconds()}
 	name := "all_points"

@@ -106,7 +106,7 @@ func TestSeries(t *testing.T) {
 		least      int
 		most       int
 	}{{time.Hour, 0, 60, 60}, {24 * time.Hour, 5 * time.Minute, 287, 289}, {7 * 24 * time.Hour, 30 * time.Minute, 335, 337}, {time.Minute, 0, 1, 1}} {
-		got, err := Read(t.Context(), s.DB, SeriesRequest{Share: 2, Pool: "default", Span: c.span, Step: c.step})
+		got, err := Read(t.Context(), s.DB, Request{Share: 2, Pool: "default", Span: c.span, Step: c.step})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestSeries(t *testing.T) {
 			}
 		}
 	}
-	none, err := Read(t.Context(), s.DB, SeriesRequest{Share: 2, Pool: "no such", Span: time.Hour})
+	none, err := Read(t.Context(), s.DB, Request{Share: 2, Pool: "no such", Span: time.Hour})
 	if err != nil || none.Points == nil || len(none.Points) != 0 {
 		t.Errorf("%+v %v", none, err)
 	}
