@@ -47,15 +47,14 @@ func TestRoomIsMadeAhead(t *testing.T) {
 		t.Errorf("%d partitions once more, %v", n, err)
 	}
 	s.exec("INSERT INTO share_samples (at, pool, share_id, target, held, ready) SELECT now() + make_interval(days => i), 'p', 1, 1, 1, 1 FROM generate_series(0, 3) AS i")
-	s.exec("INSERT INTO attempt_texts (job, attempt, day) SELECT 1, 1, (now() AT TIME ZONE 'UTC')::date + i FROM generate_series(0, 3) AS i")
 	s.exec("SELECT divvy_make_history((now() AT TIME ZONE 'UTC')::date)") // the fold finds it
 	for _, table := range DayTables(month) {
 		if n := s.days(table.Name); n != ahead+1 {
 			t.Errorf("%s has %d days", table.Name, n)
 		}
 	}
-	if n := scan[int](s, `SELECT count(*)::int FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE c.relname ~ '^attempt_texts_\d+$' AND i.indisprimary`); n != ahead+1 {
-		t.Errorf("%d of the days of attempt_texts have its index", n)
+	if n := scan[int](s, `SELECT count(*)::int FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE c.relname ~ '^share_samples_\d+$' AND i.indisprimary`); n != ahead+1 {
+		t.Errorf("%d of the days of samples have their index", n)
 	}
 }
 
