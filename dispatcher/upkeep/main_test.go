@@ -34,20 +34,22 @@ func newSite(t *testing.T, keep Keep) *site {
 			t.Fatal(err)
 		}
 	}
-	folder := fold.New(db, ledger.New(db))
-	s.Config = Config{DB: db, Log: ledger.New(db), Keep: keep, History: folder.Retain,
+	s.Config = Config{DB: db, Log: ledger.New(db), Keep: keep,
 		Ahead: func(context.Context) (int, error) { return 0, nil },
 		Jobs: func(_ context.Context, before time.Time) (int, error) {
 			s.jobsOver = before
 			return 0, nil
 		},
-		Folded: func(ctx context.Context) (int64, time.Time, error) {
-			p, err := folder.Position(ctx)
-			return p.Seq, s.folded, err
+		History: func(_ context.Context, before time.Time) (n int, err error) {
+			for scan[int](s, "SELECT divvy_drop_day('history', $1)", before) > 0 {
+				n++
+			}
+			return n, nil
 		},
-		Roll: func(ctx context.Context) error {
+		Folded: func(context.Context) (int64, time.Time, error) { return scan[int64](s, "SELECT seq FROM folded"), s.folded, nil },
+		Roll: func(context.Context) error {
 			s.rolls++
-			return folder.RollNodes(ctx)
+			return nil
 		}}
 	s.exec(`DROP TABLE IF EXISTS share_samples_rest`)
 	s.exec(`CREATE TABLE IF NOT EXISTS attempt_texts (job bigint, attempt int, day date NOT NULL, report jsonb, log text,
