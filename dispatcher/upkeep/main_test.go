@@ -46,7 +46,9 @@ func newSite(t *testing.T, keep Keep) *site {
 			}
 			return n, nil
 		},
-		Folded: func(context.Context) (int64, time.Time, error) { return scan[int64](s, "SELECT seq FROM folded"), s.folded, nil },
+		Folded: func(context.Context) (int64, time.Time, error) {
+			return scan[int64](s, "SELECT seq FROM folded"), s.folded, nil
+		},
 		Roll: func(context.Context) error {
 			s.rolls++
 			return nil
@@ -54,6 +56,10 @@ func newSite(t *testing.T, keep Keep) *site {
 	s.exec(`DROP TABLE IF EXISTS share_samples_rest`)
 	s.exec(`CREATE TABLE IF NOT EXISTS attempt_texts (job bigint, attempt int, day date NOT NULL, report jsonb, log text,
 		PRIMARY KEY (job, attempt, day)) PARTITION BY RANGE (day)`)
+	for _, table := range DayTables(keep) { // some are made with their table
+		for scan[int](s, "SELECT divvy_drop_day($1, 'infinity')", table.Name) > 0 {
+		}
+	}
 	return s
 }
 
