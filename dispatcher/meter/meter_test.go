@@ -119,9 +119,10 @@ func newPlant(t *testing.T) *plant {
 	tree.SetIDs(func(string) shares.ShareID { id++; return id }) // top 1, mid 2, a 3, b 4, c 5
 	four := 4
 	p := &plant{t, machine.New(machine.Config{Making: time.Second, LocalWait: time.Minute}), shares.Version{Number: 7, Tree: tree, Queues: []shares.Queue{
-		{ID: 1, Name: "q", Pool: "default", State: shares.Online, Slots: &four, CorePowerMilli: 1000},
+		{ID: 1, Name: "q", Pool: "default", State: shares.Online, Slots: &four, CorePowerMilli: 1000, MaxIO: 100},
 		{ID: 2, Name: "r", Pool: "default", State: shares.Online, CorePowerMilli: 1000, DenyShares: []string{"c"}}}}}
-	p.apply(entry.Tick{Now: start}, entry.Adopted{Number: 7, Site: &p.site}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1}},
+	p.site = p.site.WithIO()
+	p.apply(entry.Tick{Now: start}, entry.Adopted{Number: 7, Site: &p.site}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1, Resources: map[string]int64{shares.IO: 5}}},
 		entry.Polled{Queue: 1, Is: true}, entry.Polled{Queue: 2, Is: true},
 		entry.Enqueued{Task: 1, Share: 3, Shape: 1, Low: 1, High: 5, Attempt: 1}, entry.Enqueued{Task: 2, Share: 5, Shape: 1, Low: 6, High: 6, Attempt: 1})
 	for range 3 {
@@ -198,7 +199,8 @@ func TestStandings(t *testing.T) {
 	m.Show(s)
 	want(t, m.told(t, "site_version", "daemons", "jobs", "stock_gaps", "fold_lag_batches", "fold_lag_seconds", "share_ready_jobs", "share_held_units", "share_queue_held_jobs",
 		"queue_slots", "queue_held_cores", "queue_held_jobs", "queue_ready_jobs", "queue_pilots", "queue_waiting_pulls", "queue_black_hole", "gang_held_slots",
-		"gang_held_cores", "resource_capacity_units", "resource_held_units", "resource_wanted_units", "resource_kept_units", "resource_claims"),
+		"gang_held_cores", "resource_capacity_units", "resource_held_units", "resource_wanted_units", "resource_kept_units", "resource_claims", "queue_io_max_bytes_per_second", "queue_io_held_bytes_per_second"),
+		"queue_io_max_bytes_per_second q = 100000", "queue_io_held_bytes_per_second q = 15000",
 		"site_version = 7", "daemons = 2", "fold_lag_batches = 40", "fold_lag_seconds = 1.5", "jobs ready = 3", "jobs leased = 3", "jobs to_come = 10",
 		"stock_gaps = 3", // of b at q and r, of c at q
 		"share_ready_jobs default top = 3", "share_ready_jobs default top/mid = 3", "share_ready_jobs default top/mid/a = 3", "share_ready_jobs default top/mid/b = 0", "share_ready_jobs default c = 0",
