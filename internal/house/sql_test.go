@@ -3,6 +3,7 @@ package house_test
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,19 +26,32 @@ func statements(t *testing.T) (paths []string) {
 	return paths
 }
 
+// ahead are rooms whose tables have names that others have today: they are made in a schema of their own.
+var ahead = []string{"dispatcher/intake"}
+
 // The migrated database understands each of them, as one statement. A room that no migration knows yet makes its tables by
 // create_*.sql, in the order of their names.
 func TestStatementsPrepare(t *testing.T) {
-	tx := pgtest.Tx(t)
-	conn := tx.Conn()
+	today, next := pgtest.Tx(t), pgtest.Tx(t)
+	if _, err := next.Exec(t.Context(), "CREATE SCHEMA ahead; SET LOCAL search_path TO ahead, public"); err != nil {
+		t.Fatal(err)
+	}
+	of := func(p string) pgx.Tx {
+		if slices.Contains(ahead, path.Dir(path.Dir(p))) {
+			return next
+		}
+		return today
+	}
 	for _, p := range statements(t) {
 		if strings.HasPrefix(path.Base(p), "create_") {
-			if _, err := tx.Exec(t.Context(), read(t, p)); err != nil {
+			if _, err := of(p).Exec(t.Context(), read(t, p)); err != nil {
 				t.Fatal(p, err)
 			}
 		}
 	}
 	for _, p := range statements(t) {
+		tx := of(p)
+		conn := tx.Conn()
 		t.Run(p, func(t *testing.T) {
 			sql, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), conn, read(t, p), nil)
 			if err != nil {
