@@ -1,14 +1,14 @@
 // Package intake has all that transactions of others do to jobs: make them, move, place, pause, end and split them, and change what
 // they get slots by. It writes its own tables and, in the same transaction, entries for the log into the outbox; it never writes the log.
 //
-//	generator, api, site ──▶ tables and a row of outbox, one commit ──Pending──▶ leader: machine ──append and Take, one commit──▶ log
-//	                                                                                 └─the machine refuses the row──▶ Refuse
+//	generator, api, site ──▶ tables and a row of outbox, one commit ──Pending──▶ leader ──▶ the log has the entries and the row is gone,
+//	                                                                                        or it is marked refused: one commit
 //
 // # For the leader
 //
-// Pending, Take and Refuse are all that it needs; AwaitSplit where an end says so. It reads rows in the order of their ids, beginning
-// each look at 0, applies the entries of a row together or not at all, and takes the rows in the transaction of the append: each
-// row is in the log exactly once, whatever crashes. It skips rows that it has in flight. Sites of Adopted are for it to look up.
+// Outbox.Pending is all that it needs, and AwaitSplit where an end says so. It applies the entries of a row together or not at all, in the
+// order of the ids; appends take the rows out of the outbox (package ledger, AppendWith). A row of a newer version waits for one.
+// Whoever commits a row tells the leader; that is not done here.
 //
 // # The tables
 //

@@ -7,11 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/shares"
 )
-
-var unpack = ledger.UnpackRare
 
 // followed is a job as the log has it.
 type followed struct {

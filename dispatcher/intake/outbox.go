@@ -12,17 +12,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
-// ErrGone: a row of the outbox is in the log already, or is refused.
-var ErrGone = errors.New("a row of the outbox is not there any more")
-
-// Row is a row of the outbox: entries that are applied together or not at all.
-type Row struct {
-	ID      int64
-	MadeAt  time.Time
-	Entries []entry.Entry // Site of Adopted is for the caller to look up
-	Err     error         // why Entries could not be read. ledger.ErrUnknown: a newer version wrote them; leave the row to one
-}
-
 // Say puts entries into the outbox, as one row of the caller's transaction. Those without a verb of their own below are put in by it.
 func Say(ctx context.Context, tx pgx.Tx, entries ...entry.Entry) error { return say(ctx, tx, entries) }
 
@@ -48,51 +37,35 @@ func say(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
 	return nil
 }
 
-// Pending returns rows with ids after one that are not in the log and not refused, in the order of their ids, in which they have to be
-// applied. after is for pages of one look: begin each look with 0, since transactions do not commit in the order of their ids.
-func Pending(ctx context.Context, db DB, after int64, limit int) ([]Row, error) {
+// Outbox is what the leader reads of the outbox; appends take the rows out, or mark those that the machine refuses (package ledger).
+type Outbox struct{ db DB }
+
+// NewOutbox returns that of a database.
+func NewOutbox(db DB) Outbox { return Outbox{db} }
+
+// Pending returns up to so many rows that are not in the log and not refused, in the order of their ids, in which they have to be applied.
+// Transactions do not commit in that order, so there may be an older row the next time. A row that a newer version wrote is left to one,
+// with all that come after it; an error where it is the first.
+func (o Outbox) Pending(ctx context.Context, most int) ([]ledger.Row, error) {
 	rows, err := collect[struct {
 		ID      int64
-		MadeAt  time.Time
 		Entries string
-	}](ctx, db, "pending", pgx.StrictNamedArgs{"after": after, "n": limit})
+	}](ctx, o.db, "pending", pgx.StrictNamedArgs{"n": most})
 	if err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)
 	}
-	out := make([]Row, len(rows))
-	for i, r := range rows {
-		out[i] = Row{ID: r.ID, MadeAt: r.MadeAt.UTC()}
-		out[i].Entries, out[i].Err = ledger.UnpackRare(r.Entries)
+	out := make([]ledger.Row, 0, len(rows))
+	for _, r := range rows {
+		entries, err := ledger.UnpackRare(r.Entries)
+		if errors.Is(err, ledger.ErrUnknown) {
+			if len(out) == 0 {
+				return nil, fmt.Errorf("row %d of the outbox: %w", r.ID, err)
+			}
+			break
+		}
+		out = append(out, ledger.Row{ID: r.ID, Entries: entries, Err: err})
 	}
 	return out, nil
-}
-
-// Take removes rows in the transaction that appends their entries. ErrGone: some of them are not there, and the append must not be
-// committed. It waits for another transaction that has taken one of them.
-func Take(ctx context.Context, tx pgx.Tx, ids []int64) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	tag, err := tx.Exec(ctx, query["take"], pgx.StrictNamedArgs{"ids": ids})
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	if tag.RowsAffected() != int64(len(ids)) {
-		return fmt.Errorf("take %d rows, of which %d are there: %w", len(ids), tag.RowsAffected(), ErrGone)
-	}
-	return nil
-}
-
-// Refuse notes why the machine does not take a row; it stays for people to see. ErrGone: somebody else was faster.
-func Refuse(ctx context.Context, db DB, id int64, reason string) error {
-	tag, err := db.Exec(ctx, query["refuse"], pgx.StrictNamedArgs{"id": id, "reason": reason})
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
-		return fmt.Errorf("refuse row %d: %w", id, ErrGone)
-	}
-	return nil
 }
 
 // Refused is a row that the machine did not take.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -84,7 +85,7 @@ type outsideRow struct {
 
 // CreateClaim makes a claim that is bound from now on, until DeleteClaim, and returns its id. Jobs that wait for it may start. The same
 // again changes nothing. Errors: *job.FieldError, ErrClaimExists, ErrDeviceTaken. The machine refuses one whose device the claim of a
-// task has, or whose name was deleted and is still held: then it is not made, see Refuse.
+// task has, or whose name was deleted and is still held: then it counts as not made.
 func CreateClaim(ctx context.Context, tx pgx.Tx, c OutsideClaim) (id int64, err error) {
 	if err := c.Check(); err != nil {
 		return 0, err
@@ -107,11 +108,11 @@ func CreateClaim(ctx context.Context, tx pgx.Tx, c OutsideClaim) (id int64, err 
 	}
 	if err == nil {
 		args["max_sharers"] = c.MaxSharers
-		_, err = tx.Exec(ctx, query["place_claim"], args)
+		args["entries"], err = ledger.PackRare([]entry.Entry{entry.Claimed{Claim: rows[0].ID, Key: c.Name, Queue: c.Queue, Node: c.Node, Devices: c.Devices,
+			Template: shares.ClaimTemplate{Name: c.Name, MaxSharers: c.MaxSharers}}})
 	}
 	if err == nil {
-		err = say(ctx, tx, []entry.Entry{entry.Claimed{Claim: rows[0].ID, Key: c.Name, Queue: c.Queue, Node: c.Node, Devices: c.Devices,
-			Template: shares.ClaimTemplate{Name: c.Name, MaxSharers: c.MaxSharers}}})
+		_, err = tx.Exec(ctx, query["place_claim"], args)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("create claim: %w", err)

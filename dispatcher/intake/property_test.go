@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -208,7 +209,7 @@ func (c *client) site(ctx context.Context, tx pgx.Tx) error {
 	return intake.Adopt(ctx, tx, 1)
 }
 
-// lead moves rows of the outbox into a log, as a leader does, until stop is closed and the outbox is empty. Some appends are lost.
+// lead moves rows of the outbox into the log, as a leader does, until stop is closed and the outbox is empty. Some appends are lost.
 func (h *house) lead(ctx context.Context, r *rand.Rand, stop <-chan struct{}) error {
 	for {
 		stopped := false
@@ -217,7 +218,7 @@ func (h *house) lead(ctx context.Context, r *rand.Rand, stop <-chan struct{}) er
 			stopped = true
 		default:
 		}
-		rows, err := intake.Pending(ctx, h, 0, 1+r.IntN(5))
+		rows, err := intake.NewOutbox(h).Pending(ctx, 1+r.IntN(5))
 		if err != nil {
 			return err
 		}
@@ -225,16 +226,20 @@ func (h *house) lead(ctx context.Context, r *rand.Rand, stop <-chan struct{}) er
 			return nil
 		}
 		err = pg.InTx(ctx, h.Pool, func(tx pgx.Tx) error {
+			log := ledger.New(tx)
+			seq, after, err := log.Last(ctx)
+			if err != nil {
+				return err
+			}
+			b := entry.Batch{Seq: seq + 1, After: after, By: 1}
+			for i := range b.ID {
+				b.ID[i] = byte(1 + r.IntN(255))
+			}
+			var beside ledger.Beside
 			for _, row := range rows {
-				if _, err := tx.Exec(ctx, "INSERT INTO log (entries) SELECT entries::text FROM outbox WHERE id = $1", row.ID); err != nil {
-					return err
-				}
+				b.Entries, beside.Rows = append(b.Entries, row.Entries...), append(beside.Rows, row.ID)
 			}
-			ids := make([]int64, len(rows))
-			for i, row := range rows {
-				ids[i] = row.ID
-			}
-			if err := intake.Take(ctx, tx, ids); err != nil {
+			if _, err := log.AppendWith(ctx, b, beside); err != nil {
 				return err
 			}
 			if r.IntN(3) == 0 {
@@ -242,7 +247,8 @@ func (h *house) lead(ctx context.Context, r *rand.Rand, stop <-chan struct{}) er
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errBack) && !errors.Is(err, intake.ErrGone) {
+		lost := errors.Is(err, errBack) || errors.Is(err, ledger.ErrGone) || errors.Is(err, ledger.ErrTaken) || errors.Is(err, ledger.ErrGap)
+		if err != nil && !lost {
 			return err
 		}
 	}
@@ -252,13 +258,20 @@ func (h *house) lead(ctx context.Context, r *rand.Rand, stop <-chan struct{}) er
 // live jobs, each in its share and at its place.
 func TestLogHasTheLiveJobs(t *testing.T) {
 	h := newHouse(t, 1_000_000, 1_000_000)
+	h.exec("CREATE SCHEMA report")
+	h.exec("CREATE TABLE attempt_texts (job_id bigint, attempt int, ended_on date, report jsonb, log text, outputs jsonb, metadata jsonb, reason text)")
+	if err := ledger.Create(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.New(h).Extend(t.Context(), 1_000_000, 1_000_000); err != nil {
+		t.Fatal(err)
+	}
 	for draw := range pgtest.Draws(6) {
 		t.Run(fmt.Sprint(draw), func(t *testing.T) {
 			h.exec("TRUNCATE jobs, job_blocks, outbox, shapes, placings RESTART IDENTITY")
 			h.exec("SELECT setval('job_ids', 1, false)")
 			h.exec("UPDATE shares SET plan = '{}'")
-			h.exec("DROP TABLE IF EXISTS log")
-			h.exec("CREATE TABLE log (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, entries text NOT NULL)")
+			h.exec("TRUNCATE batches")
 			m := &model{}
 			h.play(t, uint64(draw), m)
 			h.judge(t, m.jobs())
@@ -317,22 +330,14 @@ func (h *house) judge(t *testing.T, jobs map[int64]*kept) {
 	if t.Failed() {
 		return
 	}
-	rows, err := h.Query(t.Context(), "SELECT entries FROM log ORDER BY n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	batches, err := ledger.New(h).Read(t.Context(), 0, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f, real := follower{}, machine.New(machine.Config{})
 	knowsAll := real.Apply(entry.Killed{Task: 1 << 40}) == nil && real.Apply(entry.Moved{Task: 1 << 40, Share: 1}) == nil
-	for _, text := range texts {
-		entries, err := unpack(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
+	for _, b := range batches {
+		for _, e := range b.Entries {
 			f.apply(t, e)
 			if _, is := e.(entry.Adopted); is { // it has no site here
 				continue

@@ -6,6 +6,7 @@ CREATE TABLE claim_keys (
     members     bigint NOT NULL DEFAULT 0, -- jobs that the log was told will hold it
     made        bigint NOT NULL DEFAULT 0, -- of these, those that are made or never will be
     queue_id    int,             -- NULL: people have not made it, or have deleted it
+    said        bigint,          -- the row of outbox that made it there: where it was refused, the claim is not made
     max_sharers int    NOT NULL DEFAULT 0,
     node        text   NOT NULL DEFAULT '',
     devices     text[] NOT NULL DEFAULT '{}',
