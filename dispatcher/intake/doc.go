@@ -41,5 +41,11 @@
 //
 // # Costs
 //
-// See BenchmarkEnqueue. What a job costs beside its row is an entry of one index by id.
+// A job is a row and an entry of one index by id; a call has four statements beside (BenchmarkEnqueue, one caller, two busy cores):
+//
+//	a call of        5,000 jobs        1,000,000 jobs    WAL     disk
+//	without inputs   205,000 jobs/s    321,000 jobs/s    91 B    67 B a job
+//	one input, 45 B  130,000 jobs/s    236,000 jobs/s    166 B   149 B
+//
+// Partitions of ten million ids keep their number small: a verb looks into the index of each.
 package intake

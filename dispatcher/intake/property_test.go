@@ -120,7 +120,13 @@ func (c *client) act(ctx context.Context, tx pgx.Tx, task int64) error {
 			}
 		}
 	}
-	switch c.r.IntN(8) {
+	switch c.r.IntN(9) {
+	case 8:
+		verb := intake.Pause
+		if c.r.IntN(2) == 0 {
+			verb = intake.Resume
+		}
+		return verb(ctx, tx, task)
 	case 0:
 		if err := intake.Kill(ctx, tx, intake.Killing{Reason: "killed"}, task); err != nil {
 			return err
@@ -345,6 +351,11 @@ func (h *house) judge(t *testing.T, jobs map[int64]*kept) {
 			if err := real.Apply(e); err != nil && (knowsAll || !strings.Contains(err.Error(), "no such entry")) {
 				t.Fatalf("%+v: %v", e, err)
 			}
+		}
+	}
+	for task := range int64(4) {
+		if err := real.Apply(entry.Resumed{Task: task + 1}); err != nil && knowsAll {
+			t.Fatal(err)
 		}
 	}
 	var aging *shares.Aging

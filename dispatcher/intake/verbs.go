@@ -61,7 +61,8 @@ func (k Killing) spans(ctx context.Context, tx pgx.Tx, spans []taskSpan, after [
 	return say(ctx, tx, list(spans, func(s taskSpan) entry.Entry { return k.entry(s.TaskID, s.Low, s.High) }), after)
 }
 
-// KillJobs ends jobs by their ids, and returns those that were made ever, by rising id.
+// KillJobs ends jobs by their ids, and returns those that were made ever, by rising id. It needs no lock: whatever else befalls them at the
+// same time, they are over after both.
 func KillJobs(ctx context.Context, tx pgx.Tx, k Killing, jobs ...int64) (found []int64, err error) {
 	rows, err := collect[struct{ ID, TaskID, Low int64 }](ctx, tx, "blocks_of", pgx.StrictNamedArgs{"ids": jobs})
 	if err != nil {
