@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -43,7 +44,7 @@ func TestJobsReachAPilot(t *testing.T) {
 	h.in(t, func(tx pgx.Tx) error { return intake.Adopt(ctx, tx, 1) })
 	ids := h.enqueue(t, some(5, intake.NewJob{Task: 1, Share: 1, Shape: h.shape(t, 1)})...)
 
-	d, err := face.Open(ctx, face.Config{Pool: h.Pool, Outbox: intake.NewOutbox(h), Daemon: 1, Site: func(context.Context, int64) (shares.Version, error) { return site, nil }})
+	d, err := face.Open(ctx, face.Config{Pool: h.Pool, Outbox: intake.NewOutbox(h), Daemon: 1, Timing: lease.Timing{Silence: 300 * time.Millisecond, Fresh: 200 * time.Millisecond, Tick: 50 * time.Millisecond}, Site: func(context.Context, int64) (shares.Version, error) { return site, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
