@@ -37,7 +37,7 @@
 //
 //   - Claimed of a task's claim that is there: so many jobs more will hold it. Of one that is over: it is made anew. Unclaimed of one that
 //     is over: nothing. Which of them it is, is known to the log alone.
-//   - Enqueued with an attempt above 1 of a job that does not wait (it was killed) is refused; it is a row of its own.
+//   - Enqueued with an attempt above 1 is about those of its jobs that wait: one that was killed meanwhile stays so.
 //
 // # Costs
 //

@@ -67,8 +67,8 @@ func LockSplittings(ctx context.Context, tx pgx.Tx, jobs []int64) ([]Splitting, 
 }
 
 // Halve makes locked jobs ready with one half of what they had, and the new jobs that have the other; it returns the ids of these, in the
-// order of the halves. Each half has as many attempts as were left. A job that was killed while it waited stays so, and the machine
-// refuses its row: so each has a row of its own.
+// order of the halves. Each half has as many attempts as were left. A job that was killed while it waited stays so: to come back it has
+// to wait.
 func Halve(ctx context.Context, tx pgx.Tx, halves []Halves) (made []int64, err error) {
 	if len(halves) == 0 {
 		return nil, nil
@@ -85,17 +85,17 @@ func Halve(ctx context.Context, tx pgx.Tx, halves []Halves) (made []int64, err e
 		return nil, fmt.Errorf("split: %w", err)
 	}
 	var fresh []NewJob
-	rows := make([][]entry.Entry, len(halves))
+	back := make([]entry.Entry, len(halves))
 	for i, h := range halves {
-		rows[i] = []entry.Entry{entry.Enqueued{Task: h.Task, Share: h.Share, Shape: h.Shape, Low: h.Job, High: h.Job,
-			Place: by[h.Share].Place(h.Priority, h.CreatedAt), Attempt: int32(h.Attempt), User: h.User}}
+		back[i] = entry.Enqueued{Task: h.Task, Share: h.Share, Shape: h.Shape, Low: h.Job, High: h.Job,
+			Place: by[h.Share].Place(h.Priority, h.CreatedAt), Attempt: int32(h.Attempt), User: h.User}
 		if h.Rest != nil {
 			rest := *h.Rest
 			rest.Shape, rest.MaxAttempts = h.Shape, h.MaxAttempts-h.Attempt+1
 			fresh = append(fresh, rest)
 		}
 	}
-	if err := say(ctx, tx, rows...); err != nil {
+	if err := say(ctx, tx, back); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
 	made, err = Enqueue(ctx, tx, fresh)

@@ -12,8 +12,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 )
 
-// A job that waits for a split comes back with one half, where its task and priority are by now; a new job has the other half. Each is a
-// row of the outbox. One that was killed meanwhile does not come back.
+// A job that waits for a split comes back with one half, where its task and priority are by now; a new job has the other half.
+// One that was killed meanwhile does not come back.
 func TestHalve(t *testing.T) {
 	h := newHouse(t, 1000, 1000)
 	ctx, shape, bigger := t.Context(), h.shape(t, 1), h.shape(t, 2)
@@ -58,10 +58,10 @@ func TestHalve(t *testing.T) {
 		}
 		return err
 	})
-	back := func(id int64) []entry.Entry {
-		return []entry.Entry{entry.Enqueued{Task: 1, Share: 2, Shape: bigger, Place: -6, Low: id, High: id, Attempt: 2, User: "u1"}}
+	back := func(id int64) entry.Entry {
+		return entry.Enqueued{Task: 1, Share: 2, Shape: bigger, Place: -6, Low: id, High: id, Attempt: 2, User: "u1"}
 	}
-	h.says(t, back(1), back(2), back(3), []entry.Entry{entry.Enqueued{Task: 1, Share: 2, Shape: bigger, Place: -6, Low: 5, High: 6, Attempt: 1, User: "u1"}})
+	h.says(t, []entry.Entry{back(1), back(2), back(3)}, []entry.Entry{entry.Enqueued{Task: 1, Share: 2, Shape: bigger, Place: -6, Low: 5, High: 6, Attempt: 1, User: "u1"}})
 	got := one[string](t, h, "SELECT string_agg(j::text, ' ' ORDER BY id) FROM jobs j")
 	if want := `(1,7,3,20,,"{a,b}",) (2,8,30,5,,,) (3,9,,,,{d},) (4,0,,,,,) (5,1000,3,10,,{c},) (6,1001,35,5,,,)`; got != want {
 		t.Errorf("jobs %s\nwant %s", got, want)
