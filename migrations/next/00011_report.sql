@@ -1,0 +1,5 @@
+-- x
+
+-- +goose Up
+
+-- +goose Down
