@@ -1,6 +1,10 @@
 package machine
 
-import "github.com/divvyhq/divvy/dispatcher/gate"
+import (
+	"github.com/divvyhq/divvy/dispatcher/books"
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+)
 
 // heads are the buffers of a group whose shapes ask for resources or name users, as one queue sees them or all do: in lots that
 // ask for the same, and in the order of what each would give first. A decision looks at the first. A lot whose units are used
@@ -11,20 +15,20 @@ type heads struct {
 	group *group
 	headsKey
 	lots map[string]*lot
-	in   inTurns[*lot]
+	in   ready.Turns[*lot]
 }
 
 // headsKey is for which decisions heads are.
 type headsKey struct {
-	queue *queue // at that queue alone, where resources are per queue; nil: at all
-	pool  *pool  // in that pool alone, where the leaf gives turns to users; nil: in all
+	queue *books.Queue // at that queue alone, where resources are per queue; nil: at all
+	pool  *books.Pool  // in that pool alone, where the leaf gives turns to users; nil: in all
 }
 
 // lot is the buffers of heads that ask for the same units of the same resources.
 type lot struct {
 	heads  *heads
 	asks   []gate.Ask
-	in     inTurns[*buffer]
+	in     ready.Turns[*buffer]
 	parked map[*buffer]parkedAt
 	out    *gate.Supply // that has no units for any of them; nil: it is in
 	since  []uint64     // grants of what it asks for when it went out
@@ -50,9 +54,9 @@ func (k *kinds) rank(b *buffer) {
 			continue
 		}
 		if b.opened {
-			l.in.set(b, h.turn(b))
+			l.in.Set(b, h.turn(b))
 		} else {
-			l.in.drop(b)
+			l.in.Drop(b)
 		}
 		k.placeLot(l)
 	}
@@ -87,13 +91,13 @@ func (h *heads) lot(sh *shape) *lot {
 // last goes, the kinds of slots for which they are follow.
 func (k *kinds) placeLot(l *lot) {
 	h := l.heads
-	had := h.in.any()
-	if first, ok := l.in.first(); ok && l.out == nil {
-		h.in.set(l, first)
+	had := h.in.Any()
+	if first, ok := l.in.First(); ok && l.out == nil {
+		h.in.Set(l, first)
 	} else {
-		h.in.drop(l)
+		h.in.Drop(l)
 	}
-	if had != h.in.any() {
+	if had != h.in.Any() {
 		k.offeredBy(h)
 	}
 }
@@ -108,9 +112,9 @@ func (k *kinds) offeredBy(h *heads) {
 }
 
 // turn is the place of a buffer among the heads.
-func (h *heads) turn(b *buffer) userTurn {
+func (h *heads) turn(b *buffer) ready.Turn {
 	if h.pool == nil {
-		return userTurn{stand: b.first()}
+		return ready.Turn{Stand: b.first()}
 	}
 	return b.turn(h.pool, b.first())
 }
@@ -142,9 +146,9 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 	for _, b := range g.outline.buffers {
 		if b.group == g && b.opened && b.shape.headed {
 			l := h.lot(b.shape)
-			l.in.set(b, h.turn(b))
-			first, _ := l.in.first()
-			h.in.set(l, first)
+			l.in.Set(b, h.turn(b))
+			first, _ := l.in.First()
+			h.in.Set(l, first)
 		}
 	}
 	return h
@@ -153,7 +157,7 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 // keptBack is what keeps buffers of the heads back; zero if nothing does.
 func (h *heads) keptBack() (first Refusal) {
 	for _, l := range h.lots {
-		if l.out != nil && l.in.any() {
+		if l.out != nil && l.in.Any() {
 			return l.out.Why
 		}
 		for _, at := range l.parked {

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/resource"
@@ -48,9 +49,9 @@ func (r *round) short(b *buffer) (no shortage) {
 // first is the buffer of the heads with the job that comes first of those that resources admit. What they do not admit goes
 // out of the way.
 func (r *round) first(h *heads) *buffer {
-	for h.in.any() {
-		l := h.in.list[0].what
-		b := l.in.list[0].what
+	for h.in.Any() {
+		l := h.in.Peek()
+		b := l.in.Peek()
 		no := r.short(b)
 		if !no.stands() {
 			return b
@@ -68,7 +69,7 @@ func (r *round) passOver(l *lot, b *buffer, no shortage) {
 		l.since = r.supplies.grantsOf(l, l.since[:0])
 	} else {
 		key := no.by.KeyOf(no.why, no.units)
-		l.in.drop(b)
+		l.in.Drop(b)
 		l.parked[b] = parkedAt{no.by, key}
 		no.by.Keep(key, parkedPlace{l, b})
 	}
@@ -132,13 +133,13 @@ func (p parkedPlace) Booked() (is bool) {
 func (p parkedPlace) LetGo() {
 	delete(p.lot.parked, p.buffer)
 	if p.buffer.opened {
-		p.lot.in.set(p.buffer, p.lot.heads.turn(p.buffer))
+		p.lot.in.Set(p.buffer, p.lot.heads.turn(p.buffer))
 	}
 	p.lot.heads.kinds.placeLot(p.lot)
 }
 
 // tookUnits notes that a grant took units: its IDs are the last in turn now.
-func (sp *supplies) tookUnits(b *buffer, q *queue) {
+func (sp *supplies) tookUnits(b *buffer, q *books.Queue) {
 	if b.shape.asks == nil || b.shape.unknown {
 		return
 	}
@@ -161,7 +162,7 @@ func (sp *supplies) poll(e entry.Polled) {
 	if s.polled[e.Queue] = e.Is; !e.Is {
 		delete(s.polled, e.Queue)
 	}
-	q := s.site.queues[e.Queue]
+	q := s.site.Queues[e.Queue]
 	if q == nil {
 		return
 	}
@@ -169,7 +170,7 @@ func (sp *supplies) poll(e entry.Polled) {
 	if !e.Is {
 		d = -1
 	}
-	for _, o := range q.outlines {
+	for _, o := range s.words.at[q.Pos] {
 		o.polled += d
 		if len(o.shapes) == 0 {
 			continue
@@ -178,7 +179,7 @@ func (sp *supplies) poll(e entry.Polled) {
 			sp.pollFor(b, q, e.Is)
 		}
 	}
-	for _, o := range q.guests {
+	for _, o := range s.words.guestsAt[q.Pos] {
 		o.polled += d
 		for _, sh := range o.shapes {
 			for _, b := range sh.own {
@@ -191,9 +192,9 @@ func (sp *supplies) poll(e entry.Polled) {
 }
 
 // pollFor brings up to date what one buffer wants at a queue at which pilots pull, or no more.
-func (sp *supplies) pollFor(b *buffer, q *queue, is bool) {
+func (sp *supplies) pollFor(b *buffer, q *books.Queue, is bool) {
 	switch sh := b.shape; {
-	case sh.asks == nil || sh.unknown || !q.policy.admits(b.leaf):
+	case sh.asks == nil || sh.unknown || !q.Policy.Admits(b.leaf):
 	case sh.byQueue && !sp.hasOwn(q):
 		sp.bundle(b, nil).Want(0)
 		sp.tellWanted(b, false)

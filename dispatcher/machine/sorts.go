@@ -150,7 +150,7 @@ func (so *sorts) claim(e entry.Entry) error {
 func (so *sorts) place(queue shares.QueueID, node string) resource.Place {
 	s := so.state
 	at := resource.Place{Node: node}
-	if q := s.site.queues[queue]; q != nil {
+	if q := s.site.Queues[queue]; q != nil {
 		at.Queue = q.Name
 	}
 	return at
@@ -188,7 +188,7 @@ func (so *sorts) turn(fx gate.Effects) {
 func (so *sorts) charge(fx *gate.Effects) {
 	s := so.state
 	for _, c := range fx.Charges {
-		if q := s.site.queues[c.Queue]; q != nil {
+		if q := s.site.Queues[c.Queue]; q != nil {
 			s.supplies.Charge(c, &q.Queue)
 		}
 	}
@@ -222,7 +222,8 @@ func (so *sorts) sweep() {
 		sh, same := b.shape, func(o *buffer) bool { return o == b }
 		sh.own, sh.buffers = slices.DeleteFunc(sh.own, same), slices.DeleteFunc(sh.buffers, same)
 		if b.user != nil {
-			b.user.buffers = slices.DeleteFunc(b.user.buffers, same)
+			l := &s.leaves[b.leaf]
+			l.mine[b.user] = slices.DeleteFunc(l.mine[b.user], same)
 		}
 		s.sorts.unfollow(b)
 		s.ready.Forget(b.Key())

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
@@ -17,7 +18,7 @@ type supplies struct {
 // adoptSupplies begins anew with those of a site.
 func (sp *supplies) adoptSupplies() {
 	sp.byQueue = false
-	sp.Adopt(sp.state.site.version)
+	sp.Adopt(sp.state.site.Version)
 	for _, sh := range sp.state.words.shapes {
 		if sh.headed {
 			sp.resolve(sh)
@@ -45,12 +46,12 @@ func (sp *supplies) resolve(sh *shape) {
 }
 
 // hasOwn says whether a queue has units of its own of something that jobs ask for.
-func (sp *supplies) hasOwn(q *queue) bool {
+func (sp *supplies) hasOwn(q *books.Queue) bool {
 	return sp.byQueue && q != nil && sp.Own(&q.Queue)
 }
 
 // at is where jobs at a queue take from what they ask for; nil when the site has no such resource.
-func (sp *supplies) at(a *gate.Ask, q *queue) *gate.Supply {
+func (sp *supplies) at(a *gate.Ask, q *books.Queue) *gate.Supply {
 	if q == nil {
 		return sp.At(a, nil)
 	}
@@ -59,11 +60,11 @@ func (sp *supplies) at(a *gate.Ask, q *queue) *gate.Supply {
 
 // payer is whom units of jobs of a shape are counted for.
 func (sh *shape) payer() gate.Payer {
-	return gate.Payer{SharingID: sh.full.SharingID, Label: sh.need.Label}
+	return gate.Payer{SharingID: sh.full.SharingID, Label: sh.Need.Label}
 }
 
 // holdResources counts units that jobs take or give back.
-func (sp *supplies) holdResources(q *queue, by ready.Key, jobs int64) {
+func (sp *supplies) holdResources(q *books.Queue, by ready.Key, jobs int64) {
 	if sh := sp.state.words.shapes[by.Shape]; sh.asks != nil {
 		sp.Hold(sh.asks, &q.Queue, sh.payer(), by.Share, jobs)
 	}
@@ -111,9 +112,9 @@ func (sp *supplies) tellWanted(b *buffer, granted bool) {
 		}
 	default:
 		common := false
-		for i := range sh.queues {
-			switch q := s.site.queues[s.site.version.Queues[i].ID]; {
-			case !s.site.mayRun(i, b.leaf, sh.outline) || !s.polled[q.ID]:
+		for i := range sh.Queues {
+			switch q := s.site.Queues[s.site.Version.Queues[i].ID]; {
+			case !s.site.MayRun(i, b.leaf, &sh.Fit) || !s.polled[q.ID]:
 			case sp.hasOwn(q):
 				sp.tellWantedAt(b, q, granted)
 			default:
@@ -126,7 +127,7 @@ func (sp *supplies) tellWanted(b *buffer, granted bool) {
 	}
 }
 
-func (sp *supplies) tellWantedAt(b *buffer, q *queue, granted bool) {
+func (sp *supplies) tellWantedAt(b *buffer, q *books.Queue, granted bool) {
 	if len(b.bundles) == 0 && b.asked == 0 {
 		return
 	}
@@ -141,11 +142,11 @@ func (sp *supplies) tellWantedAt(b *buffer, q *queue, granted bool) {
 // polledFor is how many of the queues that may run a buffer's jobs pilots pull at; most is where it stops to count.
 func (sp *supplies) polledFor(b *buffer, most int) (n int) {
 	s := sp.state
-	if len(s.site.policies) == 0 || b.leaf < 0 {
+	if len(s.site.Policies) == 0 || b.leaf < 0 {
 		return b.shape.polled
 	}
-	for i, q := range s.site.version.Queues {
-		if s.site.mayRun(i, b.leaf, b.shape.outline) && s.polled[q.ID] {
+	for i, q := range s.site.Version.Queues {
+		if s.site.MayRun(i, b.leaf, &b.shape.Fit) && s.polled[q.ID] {
 			if n++; n == most {
 				break
 			}
@@ -155,7 +156,7 @@ func (sp *supplies) polledFor(b *buffer, most int) (n int) {
 }
 
 // bundle is what the jobs of a buffer need of the pools at a queue. The shape must not be unknown.
-func (sp *supplies) bundle(b *buffer, q *queue) *resource.Bundle {
+func (sp *supplies) bundle(b *buffer, q *books.Queue) *resource.Bundle {
 	var at shares.QueueID
 	if b.shape.byQueue && sp.hasOwn(q) {
 		at = q.ID
@@ -186,7 +187,7 @@ func (sp *supplies) releaseBundles(b *buffer) {
 		}
 		bundle.Want(0)
 		for i := range b.shape.asks {
-			sp.at(&b.shape.asks[i], s.site.queues[at]).Ease()
+			sp.at(&b.shape.asks[i], s.site.Queues[at]).Ease()
 		}
 	}
 }
