@@ -64,5 +64,5 @@ func (s *server) makeNext(name string) error {
 	return err
 }
 
-const makeNextDays = `SELECT divvy_make_days(parent, (now() AT TIME ZONE 'UTC')::date, 2)
-	FROM unnest('{attempt_texts,judgements,payload_logs}'::text[]) AS parent`
+const makeNextDays = `SELECT divvy_make_day(parent, (now() AT TIME ZONE 'UTC')::date + i)
+	FROM unnest('{attempt_texts,payload_logs,share_samples}'::text[]) AS parent, generate_series(0, 1) AS i`

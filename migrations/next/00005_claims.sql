@@ -27,7 +27,24 @@ COMMENT ON TABLE resource_external IS 'The last report of the server of a resour
 COMMENT ON COLUMN resource_external.settled IS 'Units that had been held for longer than settle when it was reported: so many of used are ours.';
 COMMENT ON INDEX resource_external_pkey IS 'A report replaces the one before.';
 
-CREATE SEQUENCE claims_id_seq;
+CREATE TABLE claim_keys (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    task_id     bigint NOT NULL,
+    key         text   NOT NULL CHECK (key <> ''),
+    members     bigint NOT NULL DEFAULT 0,
+    made        bigint NOT NULL DEFAULT 0,
+    queue_id    int,
+    max_sharers int    NOT NULL DEFAULT 0,
+    node        text   NOT NULL DEFAULT '',
+    devices     text[] NOT NULL DEFAULT '{}',
+    UNIQUE (task_id, key),
+    CHECK (made <= members)
+);
+COMMENT ON TABLE claim_keys IS 'The ids of claims by name, and how many jobs the log was told of. What becomes of a claim is in the log.';
+COMMENT ON COLUMN claim_keys.task_id IS '0: people make it, and queue_id says where it is.';
+COMMENT ON COLUMN claim_keys.members IS 'Jobs that the log was told will hold it.';
+COMMENT ON COLUMN claim_keys.made IS 'Of these, those that are made or never will be.';
+COMMENT ON COLUMN claim_keys.queue_id IS 'NULL: people have not made it, or have deleted it.';
 
 -- Where a claim is and who holds it follows from grants and ends: this is folded out of the log, like held.
 CREATE TABLE claims (
@@ -86,5 +103,4 @@ CREATE INDEX claim_jobs_claims ON claim_jobs USING gin (claims);
 COMMENT ON INDEX claim_jobs_claims IS 'Jobs of a claim. An entry a range, not a job.';
 
 -- +goose Down
-DROP TABLE claim_jobs, claims, resource_external, resource_capacities;
-DROP SEQUENCE claims_id_seq;
+DROP TABLE claim_jobs, claims, claim_keys, resource_external, resource_capacities;

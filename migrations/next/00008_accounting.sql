@@ -159,7 +159,6 @@ COMMENT ON COLUMN share_samples.deserved IS 'Units that it would have got if eve
 COMMENT ON COLUMN share_samples.lent IS 'Units that it owned and siblings used; NULL: none.';
 COMMENT ON COLUMN share_samples.borrowed IS 'Units that siblings owned and it used; NULL: none.';
 COMMENT ON INDEX share_samples_pkey IS 'The newest sample of a share, and its course.';
-CREATE TABLE share_samples_rest PARTITION OF share_samples DEFAULT;
 
 CREATE TABLE fairness_hours (
     hour            timestamptz      NOT NULL,

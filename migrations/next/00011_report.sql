@@ -185,7 +185,7 @@ CREATE VIEW report.jobs AS
         CASE WHEN h.job IS NOT NULL THEN 'leased' WHEN r.state = 'r' THEN 'ready' WHEN r.state IS NOT NULL THEN 'waiting'
             WHEN coalesce(o.state, y.state) = 'f' THEN 'finished' WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
             WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled' ELSE 'ready' END AS state,
-        CASE WHEN h.job IS NOT NULL OR r.high IS NOT NULL THEN coalesce(t.priority, b.priority) ELSE b.priority END AS priority,
+        b.priority,
         coalesce(h.attempt, r.attempt, y.attempt, 1) AS attempt, b.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
         b.made_at AS created_at,
         CASE WHEN h.job IS NULL AND r.high IS NULL THEN coalesce(o.at, y.ended_at) END AS ended_at
@@ -204,7 +204,6 @@ CREATE VIEW report.jobs AS
         WHERE a.job = j.id AND a.ended_at >= b.made_at AND h.job IS NULL AND r.high IS NULL
         ORDER BY a.attempt DESC LIMIT 1
     ) y ON true
-    LEFT JOIN public.tasks t ON t.id = b.task_id
     LEFT JOIN public.shares s ON s.id = coalesce(h.share, r.share, y.share, b.share_id)
     LEFT JOIN public.queues q ON q.id = h.queue;
 COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by job_id: there may be very many. Those of a task are found sooner in report.task_jobs.';
@@ -227,7 +226,7 @@ CREATE VIEW report.task_jobs AS
         CASE WHEN h.job IS NOT NULL THEN 'leased' WHEN r.state = 'r' THEN 'ready' WHEN r.state IS NOT NULL THEN 'waiting'
             WHEN coalesce(o.state, y.state) = 'f' THEN 'finished' WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
             WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled' ELSE 'ready' END AS state,
-        CASE WHEN h.job IS NOT NULL OR r.high IS NOT NULL THEN coalesce(t.priority, b.priority) ELSE b.priority END AS priority,
+        b.priority,
         coalesce(h.attempt, r.attempt, y.attempt, 1) AS attempt, b.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
         b.made_at AS created_at,
         CASE WHEN h.job IS NULL AND r.high IS NULL THEN coalesce(o.at, y.ended_at) END AS ended_at
@@ -246,7 +245,6 @@ CREATE VIEW report.task_jobs AS
         WHERE a.job = j.id AND a.ended_at >= b.made_at AND h.job IS NULL AND r.high IS NULL
         ORDER BY a.attempt DESC LIMIT 1
     ) y ON true
-    LEFT JOIN public.tasks t ON t.id = b.task_id
     LEFT JOIN public.shares s ON s.id = coalesce(h.share, r.share, y.share, b.share_id)
     LEFT JOIN public.queues q ON q.id = h.queue;
 COMMENT ON VIEW report.task_jobs IS 'Every job, live or ended, as report.jobs, found by its task. Restrict it by task_id.';
@@ -268,7 +266,7 @@ COMMENT ON COLUMN report.task_jobs.ended_at IS 'When it reached its final state;
 CREATE VIEW report.leases AS
     SELECT l.job AS job_id, l.attempt, l.task AS task_id, t.user_name, s.path AS share, q.name AS queue, h.cores,
         (l.units / 1000.0)::numeric(20, 3) AS units,
-        coalesce(t.priority, (SELECT b.priority FROM public.job_blocks b WHERE b.low <= l.job ORDER BY b.low DESC LIMIT 1)) AS priority,
+        (SELECT b.priority FROM public.job_blocks b WHERE b.low <= l.job ORDER BY b.low DESC LIMIT 1) AS priority,
         CASE WHEN l.start_delay_ms < 0 THEN 'granted' ELSE 'running' END AS state, l.pilot, l.node, now() - l.granted_at AS age,
         l.granted_at AS claimed_at, CASE WHEN l.start_delay_ms >= 0 THEN l.granted_at + l.start_delay_ms * interval '1 ms' END AS started_at,
         coalesce(nullif(l.reason, ''), (SELECT k.reason FROM public.kills k WHERE k.task = l.task AND l.job BETWEEN k.low AND k.high AND NOT k.idle
@@ -300,7 +298,7 @@ CREATE VIEW report.reclaims AS
     SELECT r.job_id, r.attempt, r.pool, c.path AS claimer, v.path AS victim,
         (r.units / 1000.0)::numeric(20, 3) AS units, r.grace_s AS grace_seconds,
         CASE WHEN r.closed_at IS NOT NULL THEN coalesce(r.outcome, 'unknown') ELSE 'ordered' END AS state,
-        r.ordered_at, r.closed_at, r.said, r.lost AS lost_unit_seconds, l.pilot
+        r.ordered_at, r.closed_at, r.lost AS lost_unit_seconds, l.pilot
     FROM public.reclaims r
     LEFT JOIN public.held l ON l.job = r.job_id AND l.nonce = r.nonce AND r.closed_at IS NULL
     LEFT JOIN public.shares c ON c.id = r.claimer_id
@@ -316,7 +314,6 @@ COMMENT ON COLUMN report.reclaims.grace_seconds IS 'Seconds that the pilot has f
 COMMENT ON COLUMN report.reclaims.state IS 'ordered; then the outcome of the attempt: revoked, or finished, failed, lost, cancelled when that came first. unknown: nothing is recorded.';
 COMMENT ON COLUMN report.reclaims.ordered_at IS 'When it was decided.';
 COMMENT ON COLUMN report.reclaims.closed_at IS 'When the lease was seen to be gone; NULL while the order is open.';
-COMMENT ON COLUMN report.reclaims.said IS 'Of a revoked attempt: cancelled or failed, as the pilot said, or reclaimed when it said nothing in time.';
 COMMENT ON COLUMN report.reclaims.lost_unit_seconds IS 'Units times seconds that a revoked attempt had held: work that is done again.';
 COMMENT ON COLUMN report.reclaims.pilot IS 'Pilot that is to end the job, of an open order.';
 
@@ -601,17 +598,17 @@ CREATE VIEW report.judgements AS
     SELECT a.job AS job_id, a.attempt, a.task AS task_id, t.user_name, s.path AS share, q.name AS queue,
         CASE a.outcome WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'f' THEN 'finished' WHEN 'c' THEN 'cancelled' ELSE 'revoked' END AS outcome,
         nullif(a.exit_code, 0) AS exit_code,
-        coalesce((SELECT x.message FROM public.attempt_texts x
-            WHERE x.job = a.job AND x.attempt = a.attempt AND x.day = (a.ended_at AT TIME ZONE 'UTC')::date), '') AS message,
-        a.ended_at, j.judged
+        coalesce((SELECT x.reason FROM public.attempt_texts x
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date), '') AS message,
+        a.ended_at, j.note AS judged
     FROM public.judgements j
     CROSS JOIN LATERAL (
-        SELECT h.* FROM public.history h WHERE h.job = j.job AND h.attempt = j.attempt AND h.ended_at <= j.at ORDER BY h.ended_at DESC LIMIT 1
+        SELECT h.* FROM public.history h WHERE h.job = j.job_id AND h.attempt = j.attempt ORDER BY h.ended_at DESC LIMIT 1
     ) a
     LEFT JOIN public.shares s ON s.id = a.share
     LEFT JOIN public.queues q ON q.id = a.queue
     LEFT JOIN public.tasks t ON t.id = a.task;
-COMMENT ON VIEW report.judgements IS 'Attempts that did not finish and of which a retry rule or the terms of their task made something. They are kept by day.';
+COMMENT ON VIEW report.judgements IS 'Attempts that did not finish and of which a retry rule or the terms of their task made something. ';
 COMMENT ON COLUMN report.judgements.job_id IS 'Job that was tried.';
 COMMENT ON COLUMN report.judgements.attempt IS 'Number of the attempt, from 1.';
 COMMENT ON COLUMN report.judgements.task_id IS 'Task of the job.';

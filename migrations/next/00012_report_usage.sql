@@ -10,16 +10,16 @@ CREATE VIEW report.attempts AS
         (SELECT b.priority FROM public.job_blocks b WHERE b.low <= a.job ORDER BY b.low DESC LIMIT 1) AS priority,
         a.pilot, a.node, CASE a.outcome WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'c' THEN 'cancelled' ELSE 'revoked' END AS outcome,
         CASE WHEN a.outcome = 'f' OR a.exit_code <> 0 THEN a.exit_code END AS exit_code,
-        coalesce((SELECT x.message FROM public.attempt_texts x
-            WHERE x.job = a.job AND x.attempt = a.attempt AND x.day = (a.ended_at AT TIME ZONE 'UTC')::date), '') AS message,
+        coalesce((SELECT x.reason FROM public.attempt_texts x
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date), '') AS message,
         a.granted_at AS claimed_at, CASE WHEN a.start_delay_ms >= 0 THEN a.granted_at + a.start_delay_ms * interval '1 ms' END AS started_at, a.ended_at,
         h.cores * (floor(extract(epoch FROM greatest(a.ended_at, a.granted_at)) * 1000) - floor(extract(epoch FROM a.granted_at) * 1000)) * 0.001 AS slot_seconds,
         a.units * (floor(extract(epoch FROM greatest(a.ended_at, a.granted_at)) * 1000) - floor(extract(epoch FROM a.granted_at) * 1000)) * 0.000001 AS unit_seconds,
         a.cpu_ms * 0.001::double precision AS cpu_seconds, a.memory_mb::bigint AS memory_mb,
         (SELECT x.outputs FROM public.attempt_texts x
-            WHERE x.job = a.job AND x.attempt = a.attempt AND x.day = (a.ended_at AT TIME ZONE 'UTC')::date) AS outputs,
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date) AS outputs,
         (SELECT x.report FROM public.attempt_texts x
-            WHERE x.job = a.job AND x.attempt = a.attempt AND x.day = (a.ended_at AT TIME ZONE 'UTC')::date) AS report
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date) AS report
     FROM public.history a
     LEFT JOIN public.shapes h ON h.id = a.shape
     LEFT JOIN public.shares s ON s.id = a.share
@@ -34,7 +34,7 @@ COMMENT ON COLUMN report.attempts.share IS 'Path of the share that was charged.'
 COMMENT ON COLUMN report.attempts.queue IS 'Queue where it ran.';
 COMMENT ON COLUMN report.attempts.cores IS 'Cores that it held.';
 COMMENT ON COLUMN report.attempts.units IS 'Units that it held: cores times the core power of the queue.';
-COMMENT ON COLUMN report.attempts.priority IS 'Priority that the job was made with.';
+COMMENT ON COLUMN report.attempts.priority IS 'Priority of the job.';
 COMMENT ON COLUMN report.attempts.pilot IS 'Pilot that held the lease.';
 COMMENT ON COLUMN report.attempts.node IS 'Host of the pilot; empty when it did not say.';
 COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, not counted as an attempt).';
