@@ -181,7 +181,7 @@ CREATE TABLE idle_ranges (
     share   int    NOT NULL,
     shape   int    NOT NULL,
     attempt int    NOT NULL,
-    state   "char" NOT NULL CHECK (state IN ('r', 'p', 'w', 'o')),
+    state   "char" NOT NULL CHECK (state IN ('r', 'w', 'o')),
     PRIMARY KEY (high)
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE idle_ranges IS 'The live jobs without a lease, as of folded: ranges of ids that are alike, as long as they can be.';
