@@ -108,7 +108,7 @@ func (a *asking) bufferOf(q Question) *buffer {
 	if sh == nil || !ok {
 		return nil
 	}
-	b := &buffer{Buffer: ready.NewSet().Buffer(q.key()), shape: sh, leaf: leaf, group: &group{leaf: leaf, outline: sh.outline}}
+	b := &buffer{Buffer: ready.NewSet().Buffer(q.key()), shape: sh, leaf: leaf, wants: gate.Wants{Asked: &sh.asked, Share: q.Share}, group: &group{leaf: leaf, outline: sh.outline}}
 	for _, g := range a.leaves[leaf].groups {
 		if g.outline == sh.outline {
 			b.group = g

@@ -6,20 +6,11 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
-	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // Shortage is the refusal of a resource, with how that stands.
-type Shortage struct {
-	resource.Refusal
-	Ref      string // as the job asks for it
-	Queue    string // of units that a queue has alone
-	BuiltIn  bool   // what jobs of a queue read and write
-	Capacity int64
-	Usable   int64
-	InUse    int64 // held by all
-}
+type Shortage = gate.Explained
 
 // turn fills in what comes before the job.
 func (a *asking) turn(r *round, f *field, out *Answer) {
@@ -213,28 +204,8 @@ func earliest(heads []choice) (first int) {
 
 // lacks is round.short without its effects: which resource keeps the jobs of a buffer from the queue.
 func (a *asking) lacks(r *round, b *buffer) (*Shortage, Refusal) {
-	if b.shape.asks == nil {
+	if !b.shape.asked.Any() {
 		return nil, Refusal{}
 	}
-	if b.shape.unknown {
-		i := slices.IndexFunc(b.shape.asks, func(k gate.Ask) bool { return k.Of == nil })
-		return nil, Refusal{Gate: gate.Unknown, Ref: b.shape.asks[i].Ref, Needed: b.shape.asks[i].Units}
-	}
-	bundle := a.supplies.bundle(b, r.queue)
-	if b.asked == 0 || a.supplies.polledFor(b, 1) == 0 {
-		had := bundle.Wanted()
-		bundle.Want(max(1, b.asked))
-		defer bundle.Want(had)
-	}
-	ok, why := bundle.Explain(a.moment)
-	if ok {
-		return nil, Refusal{}
-	}
-	i := slices.IndexFunc(b.shape.asks, func(k gate.Ask) bool { return a.supplies.at(&k, r.queue).Book.Name() == why.Resource })
-	sup := a.supplies.at(&b.shape.asks[i], r.queue)
-	s := &Shortage{Refusal: why, Ref: sup.Ref(), BuiltIn: sup.Of.BuiltIn(), Capacity: sup.Book.Capacity(), Usable: sup.Book.Usable(), InUse: sup.Book.Held()}
-	if q := a.site.Queues[sup.Queue()]; q != nil {
-		s.Queue = q.Name
-	}
-	return s, Refusal{Gate: sup.GateOf(why.Rule), Ref: sup.Ref(), Needed: why.Need, Had: max(0, s.Usable-s.InUse)}
+	return a.supplies.Explain(&b.wants, &r.queue.Queue, a.supplies.polledFor(b, 1) == 0, a.moment)
 }

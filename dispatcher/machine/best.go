@@ -33,9 +33,9 @@ func (r *round) best(d due) (found choice, in obstacle) {
 			continue
 		}
 		plain, h := g.plain != nil && g.plain.open(), r.kinds.headsAt(g, r.kind.headsOf(g))
-		if !plain && (h == nil || !h.in.Any()) {
+		if !plain && (h == nil || !h.Any()) {
 			if h != nil {
-				in.keep(h.keptBack())
+				in.keep(h.KeptBack())
 			}
 			if g.unmade() && r.admitted(d.leaf, g.outline, &in) {
 				in.unmade = g
@@ -52,11 +52,11 @@ func (r *round) best(d due) (found choice, in obstacle) {
 		if h == nil {
 			continue
 		}
-		if b := r.first(h); b != nil {
+		if b, ok := h.First(r.short); ok {
 			first, _ := b.First()
 			found.meet(r.choice(b, first), by)
 		} else {
-			in.keep(h.keptBack())
+			in.keep(h.KeptBack())
 		}
 	}
 	r.bestGuest(d, &found)

@@ -6,9 +6,8 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
-	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // buffer is the ready jobs of a (share, shape), hung on its leaf.
@@ -21,10 +20,8 @@ type buffer struct {
 	expected int64       // jobs that are still to be made
 	waits    int64       // jobs as the group has counted them,
 	coming   int64       // and of them those to be made
-	asked    int64       // jobs that the resources which it asks for have counted as wanted
+	wants    gate.Wants  // what its jobs want of resources
 	opened   bool        // whether it has something to give, as check saw it last
-
-	bundles map[shares.QueueID]*resource.Bundle // what its jobs need of resources: by queue where some are per queue, else of queue 0
 }
 
 // group is the buffers of a leaf whose shapes have the same outline: what is in the way of one of them at a slot is in
@@ -59,7 +56,7 @@ func (s *state) buffer(key ready.Key) (*buffer, error) {
 		if sh == nil {
 			return nil, fmt.Errorf("shape %d is not known", key.Shape)
 		}
-		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1}
+		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1, wants: gate.Wants{Asked: &sh.asked, Share: key.Share}}
 		s.buffers[key] = b
 		sh.own = append(sh.own, b)
 		s.hang(b)
@@ -72,12 +69,13 @@ func (s *state) hang(b *buffer) {
 	b.opened = false
 	node, ok := s.site.Leaf(b.Key().Share)
 	if !ok {
-		b.leaf, b.group, b.user, b.bundles, b.asked = -1, nil, nil, nil, 0 // its jobs want nothing
+		b.leaf, b.group, b.user = -1, nil, nil
+		b.wants.Forget()
 		return
 	}
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
-	b.bundles, b.asked = nil, 0
+	b.wants.Forget()
 	if !b.shape.headed && !b.shape.guest {
 		b.group.plain = b
 	}
@@ -215,7 +213,7 @@ func (s *state) check(b *buffer) {
 	}
 	is, was := b.open(), b.opened
 	if b.opened = is; was && !is {
-		s.supplies.releaseBundles(b)
+		s.supplies.Release(&b.wants)
 	}
 	switch {
 	case b.shape.guest:

@@ -372,12 +372,12 @@ func (r *gathering) gangShort(g gate.Gang, all []member) Refusal {
 			sum[ref] += units
 		}
 	}
-	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape.payer()
+	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape.asked.Payer
 	for _, a := range gate.AsksOf(sum) {
 		if !r.supplies.Find(&a) {
 			return Refusal{Gate: gate.Unknown, Ref: a.Ref, Needed: a.Units}
 		}
-		sup := r.supplies.at(&a, r.queue)
+		sup := r.supplies.At(&a, &r.queue.Queue)
 		if ok, why := sup.Book.Admits(r.supplies.SharingID(a.Of, payer, all[0].log.Share), a.Units, r.supplies.Moment); !ok {
 			sup.Refused(why, a.Units)
 			return sup.Why

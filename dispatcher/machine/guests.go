@@ -130,8 +130,8 @@ func (r *round) bestGuest(d due, found *choice) {
 		if b.leaf != d.leaf || !b.opened || !d.takes(b.shape.outline) || !r.admitted(d.leaf, b.shape.outline, &in) {
 			continue
 		}
-		if no := r.short(b); no.stands() {
-			in.keep(no.by.Why)
+		if no := r.short(b); no.Stands() {
+			in.keep(no.By.Why)
 			continue
 		}
 		first, _ := b.First()

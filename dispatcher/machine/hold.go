@@ -54,7 +54,7 @@ func (s *state) grant(e entry.Granted) error {
 	s.sorts.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
-		s.supplies.tookUnits(b, q)
+		s.supplies.Took(&b.wants, &q.Queue)
 		q.Home.Granted(b.leaf, e.Units)
 	}
 	s.sorts.turn(fx)
@@ -125,7 +125,9 @@ func (s *state) book(by ready.Key, at shares.QueueID, jobs int64, units shares.U
 	}
 	sh := s.words.shapes[by.Shape]
 	node, ok := s.site.Hold(books.Holding{Queue: q, Share: by.Share, Class: sh.Class, Jobs: jobs, Cores: jobs * int64(sh.Need.Cores), Units: units})
-	s.supplies.holdResources(q, by, jobs)
+	if sh.asked.Any() {
+		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, by.Share, jobs)
+	}
 	if !ok {
 		return
 	}

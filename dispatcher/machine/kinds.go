@@ -136,7 +136,9 @@ func (k *kinds) forgetKinds() {
 }
 
 // apart says whether slots of a queue are a kind of their own: what its limits admit is another thing than elsewhere.
-func (k *kinds) apart(q *books.Queue) bool { return len(q.Targets) > 0 || k.state.supplies.hasOwn(q) }
+func (k *kinds) apart(q *books.Queue) bool {
+	return len(q.Targets) > 0 || k.state.supplies.Own(&q.Queue)
+}
 
 // runs says whether slots of the kind can run jobs of an outline.
 func (c *kind) runs(o *outline) bool { return c.shapes.has(o.at) }
@@ -167,7 +169,7 @@ func (c *kind) offers(leaf int) bool {
 			return true
 		}
 		if h := c.state.kinds.headsAt(g, c.headsOf(g)); h != nil {
-			starved = cmp.Or(starved, h.keptBack().Gate)
+			starved = cmp.Or(starved, h.KeptBack().Gate)
 		}
 	}
 	if starved != "" {
@@ -182,7 +184,7 @@ func (c *kind) has(g *group) bool {
 		return true
 	}
 	h := c.state.kinds.headsAt(g, c.headsOf(g))
-	return h != nil && h.in.Any()
+	return h != nil && h.Any()
 }
 
 // offered has every kind that can run jobs of a group look at its leaf again: it may have jobs now that were not there, or none.

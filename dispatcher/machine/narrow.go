@@ -99,8 +99,8 @@ func (r *round) bestAmong(d due) (found choice, in obstacle) {
 		if o := f.buffer.shape.outline; !d.takes(o) || !r.admitted(d.leaf, o, &in) {
 			continue
 		}
-		if no := r.short(f.buffer); no.stands() {
-			in.keep(no.by.Why)
+		if no := r.short(f.buffer); no.Stands() {
+			in.keep(no.By.Why)
 			continue
 		}
 		c := r.choice(f.buffer, f.job)

@@ -35,14 +35,9 @@ type shape struct {
 	*outline
 	id     int32
 	full   job.Requirements // with its resources
-	asks   []gate.Ask       // of resources
-	lot    string           // what it asks for, in one way to write it
+	asked  gate.Asked       // of resources
 	headed bool             // its buffers are heads: it asks for resources, or names a user
 	plain  string           // the requirements without the user; empty where it names none
-
-	unknown bool // it asks for what the site does not have
-	byQueue bool // it asks for something of which every queue has units of its own
-	unsplit bool // nothing that it asks for is split over sharing IDs
 
 	base *shape     // whose jobs these are, see variant; nil: it is a shape of the log
 	sort *gate.Sort // what their claims ask of a slot now; nil: nothing
@@ -71,8 +66,8 @@ func (s *state) know(e entry.Shaped) error {
 	if e.Need.Cores < 1 {
 		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
 	}
-	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asks: gate.AsksOf(e.Need.Resources)}
-	sh.headed = sh.asks != nil || e.Need.User != ""
+	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asked: askedOf(e.Need)}
+	sh.headed = sh.asked.Any() || e.Need.User != ""
 	s.words.shapes[e.Shape] = sh
 	if without := e.Need; e.Need.User != "" {
 		without.User = ""
@@ -81,11 +76,14 @@ func (s *state) know(e entry.Shaped) error {
 		s.words.plain[keyOf(e.Need)] = sh
 	}
 	if sh.headed {
-		sh.lot = gate.LotOf(sh.asks)
 		sh.shapes = append(sh.shapes, sh)
 		s.supplies.resolve(sh)
 	}
 	return nil
+}
+
+func askedOf(need job.Requirements) gate.Asked {
+	return gate.AskedOf(need.Resources, gate.Payer{SharingID: need.SharingID, Label: need.Label})
 }
 
 // outlineOf finds or makes the outline of requirements.

@@ -61,10 +61,9 @@ func (ws *words) variant(id int32, sort *gate.Sort) int32 {
 		need.Claims = &asks
 	}
 	ws.last--
-	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asks: gate.AsksOf(need.Resources), base: base, sort: sort, plain: base.plain}
-	if sh.headed = sh.asks != nil || need.User != "" || sort.Limited(); sh.headed {
-		sh.lot = gate.LotOf(sh.asks)
-		if !sh.guest || sh.asks != nil {
+	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asked: askedOf(need), base: base, sort: sort, plain: base.plain}
+	if sh.headed = sh.asked.Any() || need.User != "" || sort.Limited(); sh.headed {
+		if !sh.guest || sh.asked.Any() {
 			sh.shapes = append(sh.shapes, sh)
 		}
 		ws.state.supplies.resolve(sh)

@@ -197,7 +197,7 @@ func (p *player) unread(pull *Pull) bool {
 // twice more gets there too.
 func (p *player) soft(r *round, g tape.Grant) bool {
 	b := p.m.buffers[ready.Key{Share: g.Share, Shape: g.Shape}]
-	if b == nil || b.shape.asks == nil {
+	if b == nil || !b.shape.asked.Any() {
 		return false
 	}
 	p.softs++
@@ -207,8 +207,8 @@ func (p *player) soft(r *round, g tape.Grant) bool {
 		}
 		r.decision = &Decision{}
 	}
-	_, why := r.supplies.bundle(b, r.queue).Explain(p.m.supplies.Moment)
-	return why.Rule == resource.OverItsPart || why.Rule == resource.Reservation
+	why, _ := r.supplies.Explain(&b.wants, &r.queue.Queue, false, p.m.supplies.Moment)
+	return why != nil && (why.Rule == resource.OverItsPart || why.Rule == resource.Reservation)
 }
 
 func diff(want *tape.Pull, got choice, d Decision) string {
