@@ -66,6 +66,7 @@ CREATE TABLE batches (
     ended_memory_mb   bigint[],
     started_jobs      bigint[],
     started_attempts  int[],
+    started_ttls      int[],
     rare              jsonb[]
 ) PARTITION BY RANGE (seq);
 COMMENT ON TABLE batches IS 'The log: all that was decided, a row a batch, in the order of seq, which has no gaps. Whoever applies the rows from the first on has the state of the dispatcher. An array of one value means that all entries have it; NULL: there is no such entry. report.ledger has a row an entry.';
@@ -80,6 +81,7 @@ COMMENT ON COLUMN batches.granted_units IS 'Thousandths of a unit.';
 COMMENT ON COLUMN batches.granted_requests IS 'Of pulls; zeros: the pull had none.';
 COMMENT ON COLUMN batches.ended_outcomes IS 'A letter an entry: f finished, x failed, l lost, c cancelled, r returned by order of the dispatcher.';
 COMMENT ON COLUMN batches.ended_next IS 'A letter an entry, what becomes of the job: . over, c cancelled whatever the outcome, r ready again, w a rule decides later.';
+COMMENT ON COLUMN batches.started_ttls IS 'Seconds for which its renewals ask; 0: the default.';
 COMMENT ON COLUMN batches.rare IS 'The entries of all other kinds, in their order.';
 COMMENT ON INDEX batches_pkey IS 'Append, reads from a seq on. An entry a batch, not a job.';
 -- +goose StatementBegin
@@ -133,6 +135,19 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 COMMENT ON FUNCTION divvy_drop_batches IS 'Drops the oldest partition of the log where all of it is from before a time and folded, and not the newest; returns how many it dropped.';
+
+-- +goose StatementBegin
+CREATE FUNCTION divvy_all_gone(gone bigint, wanted bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF gone <> wanted THEN
+        RAISE EXCEPTION 'of % rows of the outbox % are there', wanted, gone USING ERRCODE = 'DV001';
+    END IF;
+    RETURN true;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_all_gone IS 'Lets an append fail as a whole where rows of the outbox are gone that it has the entries of.';
 
 CREATE TABLE folded (
     only_row boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -304,5 +319,5 @@ COMMENT ON FUNCTION divvy_hold_vacuum IS 'Sets how many dead and inserted rows o
 DROP FUNCTION divvy_hold_vacuum;
 DROP VIEW counted_tasks;
 DROP TABLE latest, expected, share_counts, task_counts, paused_tasks, kills, over_ranges, idle_ranges, held, folded, batches;
-DROP FUNCTION divvy_drop_batches, divvy_extend_batches, divvy_timeline;
+DROP FUNCTION divvy_all_gone, divvy_drop_batches, divvy_extend_batches, divvy_timeline;
 DROP TABLE lineage, daemons;

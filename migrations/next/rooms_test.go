@@ -16,7 +16,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// While rooms still make their tables by themselves, these are the tables of the files: columns, constraints, indexes, views.
+// While rooms still make their tables by themselves, these are those of the files: columns, constraints, indexes, functions.
 func TestRoomsAgree(t *testing.T) {
 	files, err := filepath.Glob("../../dispatcher/*/sql/create_*.sql")
 	if err != nil {
@@ -67,7 +67,7 @@ func makeTables(t *testing.T, db *pgxpool.Pool, files []string) {
 	}
 }
 
-// relations describes tables and views by name.
+// relations describes tables, views and functions by name.
 func relations(t *testing.T, db *pgxpool.Pool) map[string][]string {
 	t.Helper()
 	rows, err := db.Query(context.Background(), `SELECT c.oid::regclass::text, d.what FROM pg_class c
@@ -80,7 +80,8 @@ func relations(t *testing.T, db *pgxpool.Pool) map[string][]string {
 			UNION ALL SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i WHERE i.indrelid = c.oid
 			UNION ALL SELECT 'PARTITION BY ' || pg_get_partkeydef(c.oid) WHERE c.relkind = 'p'
 		) d
-		WHERE c.relnamespace::regnamespace::text IN ('public', 'report') AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition ORDER BY 1, 2`)
+		WHERE c.relnamespace::regnamespace::text IN ('public', 'report') AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
+		UNION ALL SELECT p.oid::regprocedure::text, p.prosrc FROM pg_proc p WHERE p.pronamespace::regnamespace::text IN ('public', 'report') ORDER BY 1, 2`)
 	if err != nil {
 		t.Fatal(err)
 	}
