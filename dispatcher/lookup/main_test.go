@@ -303,9 +303,11 @@ func drawn(t testing.TB, seed uint64, things int) *world {
 	return w
 }
 
+func (w *world) folder() *fold.Folder { return fold.New(w.pool, w.log) }
+
 func (w *world) fold() {
 	w.t.Helper()
-	folder := fold.New(w.pool, w.log)
+	folder := w.folder()
 	for {
 		r, err := folder.Fold(context.Background(), 50)
 		if err != nil {

@@ -178,17 +178,17 @@ COMMENT ON COLUMN report.deadlines.boost IS 'Priority that it gains when it is l
 COMMENT ON COLUMN report.deadlines.boosted IS 'Priority that it has gained so.';
 COMMENT ON COLUMN report.deadlines.seen_at IS 'When that was looked at.';
 
--- Where a job stands: held, else in a range of those without a lease, else over; if nothing knows it, it was made a moment ago. Days of
--- history before it was made are not looked at.
+-- Where a job stands: held, else in a range of those without a lease, else over; what nothing knows was made a moment ago, or so
+-- long ago that its history is dropped, and is not listed. Days of history before it was made are not looked at.
 CREATE VIEW report.jobs AS
     SELECT j.id AS job_id, b.task_id, s.path AS share,
-        CASE WHEN h.job IS NOT NULL THEN 'leased' WHEN r.state = 'r' THEN 'ready' WHEN r.state IS NOT NULL THEN 'waiting'
-            WHEN coalesce(o.state, y.state) = 'f' THEN 'finished' WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
-            WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled' ELSE 'ready' END AS state,
+        w.state,
         b.priority,
-        coalesce(h.attempt, r.attempt, y.attempt, 1) AS attempt, b.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
+        coalesce(h.attempt, r.attempt, y.attempt + (o.state IS NOT DISTINCT FROM 'c')::int, 1) AS attempt,
+        b.max_attempts + (SELECT count(*)::int FROM public.history v WHERE v.job = j.id AND v.ended_at >= b.made_at AND v.outcome = 'r') AS max_attempts,
+        j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
         b.made_at AS created_at,
-        CASE WHEN h.job IS NULL AND r.high IS NULL THEN coalesce(o.at, y.ended_at) END AS ended_at
+        CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at
     FROM public.jobs j
     CROSS JOIN LATERAL (SELECT k.* FROM public.job_blocks k WHERE k.low <= j.id ORDER BY k.low DESC LIMIT 1) b
     LEFT JOIN public.held h ON h.job = j.id
@@ -204,8 +204,21 @@ CREATE VIEW report.jobs AS
         WHERE a.job = j.id AND a.ended_at >= b.made_at AND h.job IS NULL AND r.high IS NULL
         ORDER BY a.attempt DESC LIMIT 1
     ) y ON true
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN h.job IS NOT NULL THEN 'leased'
+            WHEN r.state = 'r' THEN 'ready'
+            WHEN r.state IS NOT NULL THEN 'waiting'
+            WHEN coalesce(o.state, y.state) = 'f' THEN 'finished'
+            WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
+            WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled'
+            WHEN EXISTS (SELECT FROM public.paused_tasks p WHERE p.task = b.task_id) THEN 'waiting'
+            WHEN b.made_at > (SELECT f.at FROM public.folded f) - interval '1 hour' THEN 'ready'
+        END AS state
+    ) w
     LEFT JOIN public.shares s ON s.id = coalesce(h.share, r.share, y.share, b.share_id)
-    LEFT JOIN public.queues q ON q.id = h.queue;
+    LEFT JOIN public.queues q ON q.id = h.queue
+    WHERE w.state IS NOT NULL;
 COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by job_id: there may be very many. Those of a task are found sooner in report.task_jobs.';
 COMMENT ON COLUMN report.jobs.job_id IS 'Id of the job.';
 COMMENT ON COLUMN report.jobs.task_id IS 'Task that it is a piece of.';
@@ -223,13 +236,13 @@ COMMENT ON COLUMN report.jobs.ended_at IS 'When it reached its final state; NULL
 
 CREATE VIEW report.task_jobs AS
     SELECT j.id AS job_id, b.task_id, s.path AS share,
-        CASE WHEN h.job IS NOT NULL THEN 'leased' WHEN r.state = 'r' THEN 'ready' WHEN r.state IS NOT NULL THEN 'waiting'
-            WHEN coalesce(o.state, y.state) = 'f' THEN 'finished' WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
-            WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled' ELSE 'ready' END AS state,
+        w.state,
         b.priority,
-        coalesce(h.attempt, r.attempt, y.attempt, 1) AS attempt, b.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
+        coalesce(h.attempt, r.attempt, y.attempt + (o.state IS NOT DISTINCT FROM 'c')::int, 1) AS attempt,
+        b.max_attempts + (SELECT count(*)::int FROM public.history v WHERE v.job = j.id AND v.ended_at >= b.made_at AND v.outcome = 'r') AS max_attempts,
+        j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
         b.made_at AS created_at,
-        CASE WHEN h.job IS NULL AND r.high IS NULL THEN coalesce(o.at, y.ended_at) END AS ended_at
+        CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at
     FROM public.job_blocks b
     CROSS JOIN LATERAL (SELECT i.* FROM public.jobs i WHERE i.id >= b.low AND i.id <= b.high ORDER BY i.id) j
     LEFT JOIN public.held h ON h.job = j.id
@@ -245,8 +258,21 @@ CREATE VIEW report.task_jobs AS
         WHERE a.job = j.id AND a.ended_at >= b.made_at AND h.job IS NULL AND r.high IS NULL
         ORDER BY a.attempt DESC LIMIT 1
     ) y ON true
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN h.job IS NOT NULL THEN 'leased'
+            WHEN r.state = 'r' THEN 'ready'
+            WHEN r.state IS NOT NULL THEN 'waiting'
+            WHEN coalesce(o.state, y.state) = 'f' THEN 'finished'
+            WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
+            WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled'
+            WHEN EXISTS (SELECT FROM public.paused_tasks p WHERE p.task = b.task_id) THEN 'waiting'
+            WHEN b.made_at > (SELECT f.at FROM public.folded f) - interval '1 hour' THEN 'ready'
+        END AS state
+    ) w
     LEFT JOIN public.shares s ON s.id = coalesce(h.share, r.share, y.share, b.share_id)
-    LEFT JOIN public.queues q ON q.id = h.queue;
+    LEFT JOIN public.queues q ON q.id = h.queue
+    WHERE w.state IS NOT NULL;
 COMMENT ON VIEW report.task_jobs IS 'Every job, live or ended, as report.jobs, found by its task. Restrict it by task_id.';
 COMMENT ON COLUMN report.task_jobs.job_id IS 'Id of the job.';
 COMMENT ON COLUMN report.task_jobs.task_id IS 'Task that it is a piece of.';
