@@ -2,7 +2,6 @@ package machine
 
 import (
 	"iter"
-	"strings"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
@@ -103,7 +102,7 @@ const mostSkipped = 8
 func (r *round) contest(first due, offered shares.Units, contenders *shares.Contenders) Contest {
 	book, c := r.queue.pool.book, Contest{Rule: "share", Round: offered, Candidates: contenders.Len()}
 	c.Contest, _ = book.Contest(offered, contenders)
-	c.Skipped = r.skipped(c.Winner, contenders, &c)
+	c.Skipped = r.kind.skipped(c.Winner, contenders, &c)
 	if won := c.Winner; first.leaf != won { // the tree says another one, which comes second
 		var two shares.Contenders
 		book.Contend(&two, first.leaf, true)
@@ -124,48 +123,35 @@ func (r *round) contest(first due, offered shares.Units, contenders *shares.Cont
 }
 
 // skipped counts the leaves with ready jobs that do not contend, and returns the first of those that stand before the winner.
-func (r *round) skipped(winner int, contenders *shares.Contenders, c *Contest) (list []Skipped) {
+func (c *kind) skipped(winner int, contenders *shares.Contenders, n *Contest) (list []Skipped) {
 	var aside shares.Contenders
-	book := r.queue.pool.book
-	for _, o := range r.words.byAt {
+	book := c.pool.book
+	for _, o := range c.state.words.byAt {
 		for _, b := range o.buffers {
 			if !b.opened || book.Contends(contenders, b.leaf) || book.Contends(&aside, b.leaf) {
 				continue
 			}
 			book.Contend(&aside, b.leaf, true)
-			if r.keptBack(b.leaf) == "" {
-				c.Unfit++
+			if c.gateOf(b.leaf) == "" {
+				n.Unfit++
 			} else {
-				c.Barred++
+				n.Barred++
 			}
 		}
 	}
 	for _, leaf := range book.Ahead(winner, &aside, mostSkipped, nil) {
-		list = append(list, Skipped{leaf, r.keptBack(leaf)})
+		list = append(list, Skipped{leaf, c.gateOf(leaf)})
 	}
 	return list
 }
 
-// keptBack is the gate that keeps the jobs of a leaf from slots like this.
-func (r *round) keptBack(leaf int) gate.Gate {
-	if in := r.kind.barred[leaf]; len(in) > 0 {
+// gateOf is the gate that keeps the jobs of a leaf from slots of the kind.
+func (c *kind) gateOf(leaf int) gate.Gate {
+	if in := c.barred[leaf]; len(in) > 0 {
 		return in[0].gate
 	}
-	if in, ok := r.kind.refused[leaf]; ok {
-		return in.refusal(r.site.version.Tree).Gate
+	if in, ok := c.refused[leaf]; ok {
+		return in.refusal(c.state.site.version.Tree).Gate
 	}
-	return r.kind.starved[leaf]
-}
-
-// Reason is the word for what kept the leaf back.
-func (s Skipped) Reason() string {
-	switch {
-	case s.Gate == "":
-		return "unfit"
-	case s.Gate == gate.Max, s.Gate == gate.Targets:
-		return "max"
-	case strings.HasPrefix(string(s.Gate), "resource"):
-		return "resource"
-	}
-	return string(s.Gate)
+	return c.starved[leaf]
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -60,9 +61,22 @@ func NewDecided(at time.Time, g entry.Granted, c machine.Contest, site shares.Ve
 		d.RunnerUp, d.Second = nodes[c.RunnerUp].Path, &second
 	}
 	for _, s := range c.Skipped {
-		d.Skipped = append(d.Skipped, explain.Skipped{Share: nodes[s.Leaf].Path, Reason: s.Reason()})
+		d.Skipped = append(d.Skipped, explain.Skipped{Share: nodes[s.Leaf].Path, Reason: reason(s.Gate)})
 	}
 	return d
+}
+
+// reason is the word for the gate that kept a share back.
+func reason(g gate.Gate) string {
+	switch {
+	case g == "":
+		return "unfit"
+	case g == gate.Max, g == gate.Targets:
+		return "max"
+	case strings.HasPrefix(string(g), "resource"):
+		return "resource"
+	}
+	return string(g)
 }
 
 // Decided makes the decision again and returns what it was; false when the machine does not come to the same job, or does not know what

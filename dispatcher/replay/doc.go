@@ -12,7 +12,8 @@
 //
 //  1. A Player's machine has the state that the log says, whatever comes of a decision that is made again: grants are applied as
 //     they were.
-//  2. Each grant in the time that is asked for is compared or counted with the reason why not; never both, never neither.
+//  2. Each grant in the time that is asked for is compared or counted with the reason why not; never both, never neither. But for what
+//     the log does not have any more: who drops batches that a checkpoint needs leaves a hole up to the next one.
 //  3. By the site that was in force every decision that is compared gives the same job. Not compared are gangs, which start in
 //     several pulls at once, and what resources kept for others for a time: both follow from pulls that got nothing.
 //  4. A checkpoint has no secrets: no nonce, no key of a request.

@@ -2,5 +2,5 @@
 CREATE TABLE replay_checkpoints (
     seq    bigint      PRIMARY KEY, -- the batch that it is as of
     at     timestamptz NOT NULL,    -- of the batch
-    packed bytea       STORAGE EXTERNAL NOT NULL -- compressed already; divvy alone reads it
+    packed bytea       NOT NULL     -- compressed already; divvy alone reads it
 );
