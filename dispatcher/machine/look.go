@@ -20,7 +20,7 @@ type Look struct {
 // Look decides which job a pull gets next that has had some already, and gives nothing. Gangs, which start in several pulls at once, are
 // left out.
 func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
-	q := m.site.queues[p.Queue]
+	q := m.site.Queues[p.Queue]
 	if q == nil {
 		return Look{Lacked: Refusal{Gate: gate.Site}}
 	}
@@ -30,7 +30,7 @@ func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
 	left := job.RoomOf(p.Slot, q.Queue)
 	for _, g := range had {
 		if sh := m.words.shapes[g.Shape]; sh != nil {
-			left = left.Without(sh.need)
+			left = left.Without(sh.Need)
 		}
 	}
 	var d Decision
@@ -50,7 +50,7 @@ func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
 // left of their life are alike by it.
 func (m *Machine) Walltime(seconds int64) (least int64) {
 	for key := range m.words.outlines {
-		if w := m.words.outlines[key].need.WalltimeS; w <= seconds {
+		if w := m.words.outlines[key].Need.WalltimeS; w <= seconds {
 			least = max(least, w)
 		}
 	}
@@ -100,7 +100,7 @@ const mostSkipped = 8
 
 // contest compares the leaf that comes first with the one that would without it, and says which stood before it and did not contend.
 func (r *round) contest(first due, offered shares.Units, contenders *shares.Contenders) Contest {
-	book, c := r.queue.pool.book, Contest{Rule: "share", Round: offered, Candidates: contenders.Len()}
+	book, c := r.queue.Home.Book, Contest{Rule: "share", Round: offered, Candidates: contenders.Len()}
 	c.Contest, _ = book.Contest(offered, contenders)
 	c.Skipped = r.kind.skipped(c.Winner, contenders, &c)
 	if won := c.Winner; first.leaf != won { // the tree says another one, which comes second
@@ -125,7 +125,7 @@ func (r *round) contest(first due, offered shares.Units, contenders *shares.Cont
 // skipped counts the leaves with ready jobs that do not contend, and returns the first of those that stand before the winner.
 func (c *kind) skipped(winner int, contenders *shares.Contenders, n *Contest) (list []Skipped) {
 	var aside shares.Contenders
-	book := c.pool.book
+	book := c.pool.Book
 	for _, o := range c.state.words.byAt {
 		for _, b := range o.buffers {
 			if !b.opened || book.Contends(contenders, b.leaf) || book.Contends(&aside, b.leaf) {
@@ -148,10 +148,10 @@ func (c *kind) skipped(winner int, contenders *shares.Contenders, n *Contest) (l
 // gateOf is the gate that keeps the jobs of a leaf from slots of the kind.
 func (c *kind) gateOf(leaf int) gate.Gate {
 	if in := c.barred[leaf]; len(in) > 0 {
-		return in[0].gate
+		return in[0].Gate
 	}
 	if in, ok := c.refused[leaf]; ok {
-		return in.refusal(c.state.site.version.Tree).Gate
+		return in.refusal(c.state.site.Version.Tree).Gate
 	}
 	return c.starved[leaf]
 }
