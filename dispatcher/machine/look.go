@@ -57,10 +57,13 @@ func (m *Machine) Walltime(seconds int64) (least int64) {
 	return max(least, min(1, seconds))
 }
 
-// Claims says whether a job holds claims, and whether it starts together with others of a gang.
+// Claims says whether a job holds claims, and whether one of them is of a gang.
 func (m *Machine) Claims(job int64) (holds, gang bool) {
-	_, gang = m.claims.GangOf(job)
-	return m.claims.Of(job) != nil, gang
+	for _, id := range m.claims.HeldBy(job) {
+		c, _ := m.claims.Claim(id)
+		holds, gang = true, gang || c.Template.Gang
+	}
+	return holds, gang
 }
 
 // Ranges are the ready jobs as entries that make them so, in no order.

@@ -11,8 +11,27 @@ import (
 // Asks gathers what the grants of a batch were asked for by. The zero value is that of an empty batch.
 type Asks struct {
 	entry entry.Asked
-	kinds map[string]rune
+	kinds map[askKey]rune
 	of    strings.Builder
+}
+
+// askKey tells kinds of pulls apart.
+type askKey struct {
+	cores, most                 int
+	memoryMB, diskMB, walltimeS int64
+	rest                        string // as JSON, of what few pulls say
+}
+
+func keyOf(a entry.Ask) askKey {
+	key := askKey{a.Cores, a.Most, a.MemoryMB, a.DiskMB, a.WalltimeS, ""}
+	if len(a.Labels) > 0 || len(a.Devices) > 0 || a.Only != nil {
+		text, err := json.Marshal(entry.Ask{Labels: a.Labels, Devices: a.Devices, Only: a.Only})
+		if err != nil {
+			panic(err) // plain values: it cannot be
+		}
+		key.rest = string(text)
+	}
+	return key
 }
 
 // firstKind is the letter of the first kind of pulls, unknownKind that of a pull that is not known.
@@ -24,17 +43,14 @@ const (
 // Note says that the pull was given so many jobs. Their entries are in the batch, after those that were noted before.
 func (a *Asks) Note(p machine.Pull, jobs int) {
 	ask := askOf(p)
-	text, err := json.Marshal(ask)
-	if err != nil {
-		panic(err) // plain values: it cannot be
-	}
-	kind, ok := a.kinds[string(text)]
+	key := keyOf(ask)
+	kind, ok := a.kinds[key]
 	if !ok {
 		if a.kinds == nil {
-			a.kinds = map[string]rune{}
+			a.kinds = map[askKey]rune{}
 		}
 		kind = firstKind + rune(len(a.entry.Pulls))
-		a.kinds[string(text)], a.entry.Pulls = kind, append(a.entry.Pulls, ask)
+		a.kinds[key], a.entry.Pulls = kind, append(a.entry.Pulls, ask)
 	}
 	for range jobs {
 		a.of.WriteRune(kind)

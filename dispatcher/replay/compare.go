@@ -129,6 +129,7 @@ func (c *Compare) decide(t *Turn) {
 	now, why := c.again(t, m)
 	if why != "" {
 		c.score.Leave(why, 1)
+		c.start(m, t.Grant.Share, t.Grant.Queue, true) // what happened stands
 		return
 	}
 	if now.Share != d.Share && len(c.score.First) < c.List && t.Known {

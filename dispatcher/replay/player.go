@@ -29,6 +29,7 @@ type Turn struct {
 	Pull  machine.Pull
 	Known bool            // what the pull asked for is in the log
 	Had   []entry.Granted // what the pull was given before, until the next turn
+	Took  *entry.Took     // devices that it takes; nil: none
 
 	player *Player
 }
@@ -52,12 +53,12 @@ func (p *Player) Play(b entry.Batch, visit func(*Turn)) error {
 		switch e := e.(type) {
 		case entry.Took: // it is part of the grant that it stands before
 			if g, ok := next(b.Entries, i); ok && g.Job == e.Job {
-				p.turn(g, grants, visit)
+				p.turn(g, &e, grants, visit)
 				told = true
 			}
 		case entry.Granted:
 			if !told {
-				p.turn(e, grants, visit)
+				p.turn(e, nil, grants, visit)
 			}
 			grants, told, p.had = grants+1, false, append(p.had, e)
 		}
@@ -78,11 +79,11 @@ func next(entries []entry.Entry, i int) (g entry.Granted, ok bool) {
 }
 
 // turn visits a grant, the nth of its batch.
-func (p *Player) turn(g entry.Granted, n int, visit func(*Turn)) {
+func (p *Player) turn(g entry.Granted, took *entry.Took, n int, visit func(*Turn)) {
 	if k := len(p.had); k > 0 && !follows(p.had[k-1], g) {
 		p.had = p.had[:0]
 	}
-	t := &Turn{Seq: p.batch.Seq, At: p.batch.At, By: p.batch.By, Grant: g, Had: p.had, player: p}
+	t := &Turn{Seq: p.batch.Seq, At: p.batch.At, By: p.batch.By, Grant: g, Had: p.had, Took: took, player: p}
 	t.Pull = machine.Pull{Queue: g.Queue, Pilot: g.Pilot, Node: g.Node, Request: g.Request, Nonce: seedOf(g.Nonce, len(p.had))}
 	if n < len(p.asked) && p.asked[n] != nil {
 		a := p.asked[n]

@@ -177,6 +177,9 @@ func (r *rival) give(g entry.Granted, slot int64) error {
 
 // stand grants what the log does, where that can be; else nobody has the slot.
 func (r *rival) stand(t *Turn) {
+	if t.Took != nil {
+		_ = r.machine.Apply(*t.Took)
+	}
 	if r.give(t.Grant, t.Grant.Job) != nil {
 		r.instead[t.Grant.Job] = 0
 	}

@@ -170,6 +170,36 @@ func TestReplayOfATable(t *testing.T) {
 	b.exact(t, s)
 }
 
+// What the log does not say is not guessed: a grant whose pull is not known is counted as such.
+func TestReplayWithoutAsked(t *testing.T) {
+	t.Parallel()
+	h := busy(t)
+	blind := newHistory(machine.Config{})
+	blind.sites, blind.now = h.sites, h.now
+	batches, err := h.log.Read(t.Context(), 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range batches {
+		for k, e := range b.Entries {
+			if a, ok := e.(entry.Asked); ok && i%2 == 0 {
+				a.Of = "-"
+				b.Entries[k] = a
+			}
+		}
+		if _, err := blind.log.Append(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, site := range []*shares.Version{nil, {Number: 2, Tree: h.sites[1].Tree, Queues: h.sites[1].Queues}} {
+		s, err := blind.reader(machine.Config{}).Score(t.Context(), morning, h.now, site, 5)
+		want := []score.Count{{Reason: score.Unasked, Decisions: 750}}
+		if err != nil || s.Decisions != 1500 || s.Compared != 750 || s.Differences != 0 || len(s.NotComparable) != 1 || s.NotComparable[0] != want[0] {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+}
+
 // A checkpoint that is damaged, or of another version, is refused.
 func TestUnpackRefuses(t *testing.T) {
 	t.Parallel()

@@ -63,19 +63,24 @@ func (h *history) apply(e entry.Entry) bool {
 
 // pull decides a pull.
 func (h *history) pull(p machine.Pull) machine.Decision {
-	h.seed++
-	p.Nonce, p.Slot.WalltimeS = h.seed*7919, h.leader.Walltime(p.Slot.WalltimeS)
+	asked := []*machine.Pull{&p}
+	for _, beside := range append(asked, p.Beside...) {
+		h.seed++
+		beside.Nonce, beside.Slot.WalltimeS = h.seed*7919, h.leader.Walltime(beside.Slot.WalltimeS)
+	}
+	asked = append(asked, p.Beside...)
 	d := h.leader.Decide(p)
-	n := 0
-	for _, e := range d.Entries {
+	for i, e := range d.Entries {
 		if _, ok := e.(entry.Granted); ok {
-			n++
+			to := 0
+			if d.To != nil {
+				to = d.To[i]
+			}
+			h.asks.Note(*asked[to], 1)
+			h.grants++
 		}
 	}
-	if n > 0 {
-		h.asks.Note(p, n)
-		h.entries, h.grants = append(h.entries, d.Entries...), h.grants+n
-	}
+	h.entries = append(h.entries, d.Entries...)
 	return d
 }
 
@@ -139,8 +144,9 @@ var worldConfig = machine.Config{LocalWait: time.Minute, Making: time.Second}
 // world draws a history.
 type world struct {
 	*history
-	site shares.Version
-	next int64
+	site   shares.Version
+	next   int64
+	claims int64
 }
 
 func newWorld(t *rapid.T) *world {
@@ -256,6 +262,20 @@ func (w *world) enqueue(t *rapid.T) {
 	w.apply(e)
 }
 
+// claim makes a task whose jobs share a claim, or start together.
+func (w *world) claim(t *rapid.T) {
+	w.claims++
+	n, template := rapid.Int64Range(1, 4).Draw(t, "jobs"), shares.ClaimTemplate{Name: "t", Linger: time.Minute, Gang: rapid.Bool().Draw(t, "gang")}
+	if template.Node = rapid.Bool().Draw(t, "of a node"); !template.Node {
+		template.Devices = map[string]int{"gpu": 1}
+	}
+	task := 100 + w.claims
+	w.apply(entry.Claimed{Claim: w.claims, Task: task, Key: "k", Jobs: int(n), SharingID: "ann", Template: template})
+	w.apply(entry.Joined{Task: task, Low: w.next, High: w.next + n - 1, Claims: []int64{w.claims}})
+	w.apply(entry.Enqueued{Task: task, Share: w.leaf(t), Shape: 1, Low: w.next, High: w.next + n - 1, Attempt: 1, User: "ann"})
+	w.next += n
+}
+
 func (w *world) end(t *rapid.T) {
 	jobs := slices.Sorted(maps.Keys(maps.Collect(func(yield func(int64, bool) bool) {
 		for l := range w.leader.Leases() {
@@ -317,6 +337,14 @@ func (w *world) drawPull(t *rapid.T) {
 	case 2:
 		p.Only.Labels = []string{"mc"}
 	}
+	if p.Queue == 1 && rapid.Bool().Draw(t, "at a node") {
+		p.Node, p.Devices = rapid.SampledFrom([]string{"n1", "n2"}).Draw(t, "node"), []string{"gpu:0", "gpu:1", "gpu:2"}
+		for range rapid.IntRange(0, 2).Draw(t, "beside") {
+			other := p
+			other.Pilot, other.Beside = "beside", nil
+			p.Beside = append(p.Beside, &other)
+		}
+	}
 	p.At = w.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "clock")) * time.Second)
 	p.Until = p.At.Add(time.Duration(rapid.IntRange(-20, 20).Draw(t, "wait")) * time.Second)
 	w.pull(p)
@@ -325,7 +353,7 @@ func (w *world) drawPull(t *rapid.T) {
 // play draws what happens.
 func (w *world) play(t *rapid.T, check func()) {
 	t.Repeat(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": w.drawPull, "pull again": w.drawPull, "pull on": w.drawPull, "pull more": w.drawPull,
-		"end": w.end, "end another": w.end, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "": func(*rapid.T) { check() }})
+		"end": w.end, "end another": w.end, "claim": w.claim, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "": func(*rapid.T) { check() }})
 	w.seal()
 }
 
@@ -357,6 +385,9 @@ func TestReplayIsIdentical(t *testing.T) {
 		}
 	})
 	t.Logf("%d grants, %d compared, %d from checkpoints", grants, compared, many)
+	if grants == 0 || compared < grants*9/10 {
+		t.Errorf("%d of %d grants are compared", compared, grants)
+	}
 }
 
 // exactFrom replays what comes after a checkpoint that was packed.
