@@ -52,7 +52,7 @@ type asking struct {
 	view   machine.View
 	tree   *shares.Tree
 	name   string
-	full   shares.Units                           // capacity, with what runs out beside it
+	full   shares.Units                         // capacity, with what runs out beside it
 	queues map[shares.QueueID]machine.QueueView // of the pool
 }
 

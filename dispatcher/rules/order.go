@@ -106,7 +106,9 @@ func unmade(v machine.View, coming []Coming) (list []*cold) {
 		}
 	}
 	list = list[:n]
-	slices.SortFunc(list, func(a, b *cold) int { return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(outline(a.need), outline(b.need))) })
+	slices.SortFunc(list, func(a, b *cold) int {
+		return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(outline(a.need), outline(b.need)))
+	})
 	return list
 }
 

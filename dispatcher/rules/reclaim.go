@@ -119,7 +119,6 @@ type planRate struct {
 	N      int
 }
 
-
 // choose reads what the round has to know, ask by ask.
 func (c *reclaiming) choose(ctx context.Context, round *retry.Round) error {
 	if plans, per := round.Rates(); len(plans) > 0 {

@@ -226,7 +226,10 @@ func (w *world) say(entries ...entry.Entry) {
 // append appends a batch of entries that are applied.
 func (w *world) append(entries ...entry.Entry) {
 	w.t.Helper()
-	w.now = w.now.Add(time.Millisecond)
+	w.now = w.now.Add(time.Microsecond)
+	if now := time.Now(); now.After(w.now) { // orders have the clock of the database
+		w.now = now
+	}
 	w.ids++
 	id := func(n int64) (id entry.ID) {
 		if n > 0 {
