@@ -15,6 +15,10 @@ import (
 // them. Offered is what pilots offered lately and got no jobs for. A pool that holds more than its capacity is left alone: what ends there
 // is nobody's (P13). The values are the caller's.
 func Snapshots(v machine.View, offered map[string]shares.Units) (all []*retry.Snapshot) {
+	tree := v.Site.Tree
+	if !slices.ContainsFunc(tree.Leaves(), func(leaf int) bool { return tree.ReclaimOf(leaf) != nil }) {
+		return nil
+	}
 	for _, name := range pools(v.Site) {
 		a := newAsking(v, name)
 		if a.Capacity != shares.Unlimited && a.Book.Held(0) > a.full {

@@ -3,7 +3,7 @@
 // right in each case is said by package retry, which is pure; here are its values read, and its verdicts written.
 //
 //	an attempt ends ──▶ Decide ──▶ over, again, or: the job waits
-//	it waits ──fold──▶ history ──Judge, page by page──▶ Enqueued, Closed, or a row of retries: when it is due, or to be split
+//	it waits ──fold──▶ history ──Judge, page by page──▶ Enqueued, Closed, AwaitSplit, or a row of retries until one of these
 //	the machine's View ──▶ Snapshots ──Reclaim──▶ Revoked, Owed, and leases whose pilots did not obey
 //	ends counted by Decide ──WatchQueues──▶ Holed
 //	the machine's View ──▶ Order, for generators
@@ -33,7 +33,7 @@
 // # The tables
 //
 //	judged       one row: up to which attempt of history waits were judged
-//	retries      a row a job that waits for a time, or for its piece to be split (the generator does that, and deletes the row)
+//	retries      a row a job that waits for a time
 //	judgements   a row an attempt of which a rule or a term of the task said something, for people
 //	reclaims     a row an order; closed when the lease is gone, dropped after a week
 //	black_holes  a row a queue that gets a job now and then only

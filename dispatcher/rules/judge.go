@@ -49,6 +49,7 @@ type judging struct {
 
 	rows  [][]entry.Entry
 	later []later
+	split []Splitting
 	notes []note
 }
 
@@ -61,6 +62,7 @@ type waiting struct {
 	Waits   bool // else it is over, or was tried again
 	Share   shares.ShareID
 	Shape   int32
+	Split   bool // its piece is to be split
 	Place   int64
 	User    string
 }
@@ -68,9 +70,7 @@ type waiting struct {
 // later is a job that waits on.
 type later struct {
 	waiting
-	shape int32
-	wait  time.Duration
-	split bool
+	wait time.Duration
 }
 
 // note is what people read of an attempt.
@@ -115,8 +115,8 @@ func (j *judging) due(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	for i := range jobs {
-		if w := &jobs[i]; w.Waits {
-			j.again(w, w.Shape)
+		if w := jobs[i]; w.Waits {
+			j.next(w)
 		}
 	}
 	if _, err := exec(ctx, j.tx, "drop_retries", args{"jobs": column(jobs, func(w waiting) int64 { return w.Job })}); err != nil {
@@ -151,20 +151,20 @@ func (j *judging) one(ctx context.Context, w *waiting, t *tried) error {
 	if next.Judged != nil {
 		j.cfg.Judged(*next.Judged)
 	}
-	shape := w.Shape
-	if next.Need != nil {
+	goes := *w
+	if goes.Split = next.Split; next.Need != nil {
 		var err error
-		if shape, err = j.cfg.Intern(ctx, j.tx, *next.Need); err != nil {
+		if goes.Shape, err = j.cfg.Intern(ctx, j.tx, *next.Need); err != nil {
 			return err
 		}
 	}
-	switch next.Is {
-	case entry.Again:
-		j.again(w, shape)
-	case entry.Waits:
-		j.later = append(j.later, later{*w, shape, max(0, next.Until.Sub(j.site.Now)), next.Split})
-	default:
+	switch wait := next.Until.Sub(j.site.Now); {
+	case next.Is != entry.Again && next.Is != entry.Waits:
 		j.close(w, "")
+	case next.Is == entry.Waits && wait > 0:
+		j.later = append(j.later, later{goes, wait})
+	default:
+		j.next(goes)
 	}
 	if next.Note != "" {
 		j.notes = append(j.notes, note{*w, next.Note})
@@ -180,9 +180,13 @@ func (j *judging) close(w *waiting, why string) {
 	}
 }
 
-// again makes a job ready, in a shape.
-func (j *judging) again(w *waiting, shape int32) {
-	j.rows = append(j.rows, []entry.Entry{entry.Enqueued{Task: w.Task, Share: w.Share, Shape: shape, Place: w.Place, Low: w.Job, High: w.Job,
+// next has a job that waits no more be ready, or its piece be split.
+func (j *judging) next(w waiting) {
+	if w.Split {
+		j.split = append(j.split, Splitting{w.Job, w.Task, w.Shape, w.Attempt + 1})
+		return
+	}
+	j.rows = append(j.rows, []entry.Entry{entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Job, High: w.Job,
 		Attempt: w.Attempt + 1, User: w.User}})
 }
 
@@ -191,14 +195,19 @@ func (j *judging) write(ctx context.Context) error {
 	if len(j.later) > 0 {
 		if _, err := exec(ctx, j.tx, "add_retries", args{"jobs": column(j.later, func(l later) int64 { return l.Job }),
 			"tasks": column(j.later, func(l later) int64 { return l.Task }), "attempts": column(j.later, func(l later) int32 { return l.Attempt }),
-			"shapes": column(j.later, func(l later) int32 { return l.shape }), "waits": column(j.later, func(l later) float64 { return l.wait.Seconds() }),
-			"splits": column(j.later, func(l later) bool { return l.split })}); err != nil {
+			"shapes": column(j.later, func(l later) int32 { return l.Shape }), "waits": column(j.later, func(l later) float64 { return l.wait.Seconds() }),
+			"splits": column(j.later, func(l later) bool { return l.Split })}); err != nil {
 			return err
 		}
 	}
 	if len(j.notes) > 0 {
 		if _, err := exec(ctx, j.tx, "add_notes", args{"jobs": column(j.notes, func(n note) int64 { return n.Job }),
 			"attempts": column(j.notes, func(n note) int32 { return n.Attempt }), "notes": column(j.notes, func(n note) string { return n.text })}); err != nil {
+			return err
+		}
+	}
+	if len(j.split) > 0 {
+		if err := j.cfg.AwaitSplit(ctx, j.tx, j.split...); err != nil {
 			return err
 		}
 	}

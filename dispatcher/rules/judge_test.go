@@ -195,7 +195,7 @@ func TestReasonOfAJobWithoutAttemptsLeft(t *testing.T) {
 	}
 }
 
-// A job whose piece is to become two waits until the generator has done that.
+// A job whose piece is to become two is the generator's when its backoff is over.
 func TestSplitSmaller(t *testing.T) {
 	w := newWorld(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	w.adopt(func(v *shares.Version) {
@@ -203,12 +203,23 @@ func TestSplitSmaller(t *testing.T) {
 	})
 	id := w.enqueue("A", 1, 3, job.Requirements{})
 	w.is(w.end(w.must("q"), entry.Failed, ""), entry.Waits, w.judge(), "nothing", "rule big: split_smaller")
+	if len(w.split) > 0 {
+		t.Fatal("it is split before its time")
+	}
 	pgtest.Age(t, w.pool, "retries", "due_at", 2*time.Hour)
 	if said := w.judge(); len(said) > 0 {
 		t.Errorf("said %v of a job that the generator splits", said)
 	}
-	if n := scan[int](w, "SELECT count(*) FROM retries WHERE job_id = $1 AND split", id); n != 1 {
-		t.Error("it is not to be split any more")
+	if want := []Splitting{{id, w.tasks, 1, 2}}; !cmp.Equal(w.split, want) {
+		t.Errorf("to be split: %v, want %v", w.split, want)
+	}
+	w.adopt(func(v *shares.Version) {
+		v.Attempts = &policy.Policy{Rules: []policy.Rule{{Name: "big", Action: policy.SplitSmaller}}}
+	})
+	next := w.enqueue("A", 1, 3, job.Requirements{})
+	w.end(w.must("q"), entry.Failed, "")
+	if w.judge(); len(w.split) != 2 || w.split[1].Job != next || scan[int](w, "SELECT count(*) FROM retries") > 0 {
+		t.Errorf("to be split at once: %v", w.split)
 	}
 }
 

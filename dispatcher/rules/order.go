@@ -27,28 +27,31 @@ const mostOrdered = 1 << 20
 // Order says in which order jobs are to be made for shares that have some to come and none ready: that in which they come first at the pulls
 // to come. Jobs to come that the machine does not know of (Expected) count as well.
 func Order(v machine.View, coming []Coming) (order []shares.ShareID) {
-	tree, cold := v.Site.Tree, unmade(v, coming)
+	tree, kinds := v.Site.Tree, kindsOf(v, coming)
 	var lines [][]int
 	longest := 0
 	for _, name := range pools(v.Site) {
+		p, _ := v.Pool(name)
 		var of []shares.Candidate
-		for _, g := range cold {
-			if power := g.power(v.Site, name); power > 0 {
-				of = append(of, shares.Candidate{Leaf: g.leaf, Units: shares.Units(int64(g.need.Cores) * power)})
+		for _, g := range kinds {
+			power, reach := g.reach(v.Site.Queues, name)
+			job := shares.Units(int64(g.need.Cores) * power)
+			if g.unknown > 0 { // what the machine knows is wanted already
+				want := p.Book.Want(g.leaf)
+				p.Book.SetWant(g.leaf, max(want, min(want+shares.Units(g.unknown)*job, reach-p.Book.Held(g.leaf))))
+			}
+			if job > 0 && g.ready == 0 && g.coming > 0 {
+				of = append(of, shares.Candidate{Leaf: g.leaf, Units: job})
 			}
 		}
-		if len(of) == 0 {
-			continue
-		}
-		leaves := []int{of[0].Leaf}
-		if p, ok := v.Pool(name); len(of) > 1 && ok {
+		if len(of) > 0 {
 			full := p.Capacity
 			if full != shares.Unlimited {
 				full += p.Offline
 			}
-			leaves = p.Book.Order(full, of, mostOrdered/len(tree.Nodes))
+			lines = append(lines, p.Book.Order(full, of, mostOrdered/len(tree.Nodes)))
+			longest = max(longest, len(lines[len(lines)-1]))
 		}
-		lines, longest = append(lines, leaves), max(longest, len(leaves))
 	}
 	for i := range longest { // no pool's pulls wait until all of another pool is made
 		for _, leaves := range lines {
@@ -60,55 +63,58 @@ func Order(v machine.View, coming []Coming) (order []shares.ShareID) {
 	return order
 }
 
-// cold is a leaf's jobs that the same slots run, all of which are still to be made.
-type cold struct {
+// kind is a leaf's jobs that the same slots run.
+type kind struct {
 	leaf          int
+	outline       string
 	need          job.Requirements
+	runs          []bool // queues that may run them
 	coming, ready int64
+	unknown       int64 // of coming, those that the machine does not know of
 }
 
-// unmade finds the leaves and kinds of jobs of which none is ready and some are to come.
-func unmade(v machine.View, coming []Coming) (list []*cold) {
+// kindsOf lists the kinds of jobs that are to come, as long as none of a kind is ready or the machine does not know that they are to come.
+func kindsOf(v machine.View, coming []Coming) (list []*kind) {
 	type key struct {
 		leaf    int
 		outline string
 	}
-	all, expected := map[key]*cold{}, map[[2]int32]bool{}
-	of := func(leaf int, shape int32) *cold {
+	all, expected := map[key]*kind{}, map[[2]int32]bool{}
+	of := func(leaf int, shape int32) *kind {
 		need, known := v.Shape(shape)
 		if leaf < 0 || !known {
-			return &cold{}
+			return &kind{}
 		}
-		k := key{leaf, outline(need)}
-		if all[k] == nil {
-			all[k] = &cold{leaf: leaf, need: need}
-			list = append(list, all[k])
+		at := key{leaf, outline(need)}
+		if all[at] == nil {
+			all[at] = &kind{leaf: leaf, outline: at.outline, need: need}
 		}
-		return all[k]
+		return all[at]
 	}
 	for w := range v.Ready() {
 		if w.Ready+w.Expected > 0 {
-			c := of(w.Leaf, w.Shape)
-			c.ready, c.coming = c.ready+w.Ready, c.coming+w.Expected
-			expected[[2]int32{int32(w.Share), w.Shape}] = w.Expected > 0
+			k := of(w.Leaf, w.Shape)
+			k.ready, k.coming = k.ready+w.Ready, k.coming+w.Expected
+			pair := [2]int32{int32(w.Share), w.Shape}
+			expected[pair] = expected[pair] || w.Expected > 0
 		}
 	}
 	for _, c := range coming {
 		if leaf, ok := v.Site.Tree.ByID(c.Share); ok && v.Site.Tree.Leaf(leaf) && !expected[[2]int32{int32(c.Share), c.Shape}] {
-			of(leaf, c.Shape).coming += c.Jobs
+			k := of(leaf, c.Shape)
+			k.coming, k.unknown = k.coming+c.Jobs, k.unknown+c.Jobs
 		}
 	}
-	n := 0
-	for _, c := range list {
-		if c.ready == 0 && c.coming > 0 {
-			list[n] = c
-			n++
+	for _, k := range all {
+		if k.unknown == 0 && (k.ready > 0 || k.coming == 0) {
+			continue
 		}
+		for _, q := range v.Site.Queues {
+			k.runs = append(k.runs, job.RunsAt(k.need, q) && q.Runs(v.Site.Tree.Nodes[k.leaf].Path))
+		}
+		list = append(list, k)
 	}
-	list = list[:n]
-	slices.SortFunc(list, func(a, b *cold) int {
-		return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(outline(a.need), outline(b.need)))
-	})
+	slices.SortFunc(list, func(a, b *kind) int { return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(a.outline, b.outline)) })
 	return list
 }
 
@@ -119,14 +125,20 @@ func outline(need job.Requirements) string {
 	return string(text)
 }
 
-// power is that of the strongest queue of a pool that may run the jobs; 0: none may.
-func (c *cold) power(site shares.Version, pool string) (most int64) {
-	for _, q := range site.Queues {
-		if q.Pool == pool && job.RunsAt(c.need, q) && q.Runs(site.Tree.Nodes[c.leaf].Path) {
-			most = max(most, q.CorePowerMilli)
+// reach is the power of the strongest queue of a pool that may run the jobs (0: none may), and the units that all of these have.
+func (k *kind) reach(queues []shares.Queue, pool string) (power int64, units shares.Units) {
+	for i, q := range queues {
+		if q.Pool != pool || !k.runs[i] {
+			continue
+		}
+		power = max(power, q.CorePowerMilli)
+		if has, bounded := q.Capacity(); bounded && units != shares.Unlimited {
+			units += has
+		} else {
+			units = shares.Unlimited
 		}
 	}
-	return most
+	return power, units
 }
 
 // endRate is how many attempts of a share ended at a queue.

@@ -29,14 +29,17 @@ const (
 // leases were returned.
 func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 	var pools []*retry.Snapshot
-	var tree *shares.Tree
-	err = r.cfg.View(ctx, func(v machine.View) { pools, tree = Snapshots(v, r.cfg.Offered()), v.Site.Tree })
+	c := reclaiming{Rules: r}
+	err = r.cfg.View(ctx, func(v machine.View) {
+		pools, c.tree, c.cores = Snapshots(v, r.cfg.Offered()), v.Site.Tree, widths(v)
+	})
 	if err != nil {
 		return 0, fmt.Errorf("reclaim: %w", err)
 	}
-	var c *reclaiming
+	fresh := c
 	err = pg.InTx(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
-		c = &reclaiming{Rules: r, tx: tx, tree: tree}
+		c = fresh
+		c.tx = tx
 		if ok, err := pg.TryLock(ctx, tx, pg.LockReclaim, 0); err != nil || !ok {
 			return err
 		}
@@ -59,8 +62,9 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 // reclaiming is one round of Reclaim.
 type reclaiming struct {
 	*Rules
-	tx   pgx.Tx
-	tree *shares.Tree
+	tx    pgx.Tx
+	tree  *shares.Tree
+	cores map[int32]int64 // by shape: of one job
 
 	due     []fold.Fence // leases whose pilots have had their grace
 	ordered int
@@ -86,8 +90,9 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range open {
-		if o.Due {
+	for i := range open {
+		o := &open[i]
+		if o.Cores = c.cores[o.ShapeID]; o.Due {
 			c.due = append(c.due, fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce})
 		}
 	}
@@ -132,15 +137,35 @@ func (c *reclaiming) choose(ctx context.Context, round *retry.Round) error {
 		}
 	}
 	for s, ok := round.Next(); ok; s, ok = round.Next() {
+		wide := []int32{}
+		for shape, cores := range c.cores {
+			if cores >= s.Cores {
+				wide = append(wide, shape)
+			}
+		}
 		found, err := collect[retry.Candidate](ctx, c.tx, "reclaim_candidates", args{"claimer": int32(s.Share),
-			"queues": column(s.Queues, func(q shares.QueueID) int32 { return int32(q) }), "cores": s.Cores,
+			"queues": column(s.Queues, func(q shares.QueueID) int32 { return int32(q) }), "shapes": wide,
 			"min_runtime_s": time.Duration(s.Back.Terms.MinRuntime).Seconds(), "n": s.Most})
 		if err != nil {
 			return err
 		}
+		for i := range found {
+			found[i].Cores = c.cores[found[i].ShapeID]
+		}
 		round.Choose(s, found)
 	}
 	return nil
+}
+
+// widths is how many cores a job of each shape needs that is held.
+func widths(v machine.View) map[int32]int64 {
+	cores := map[int32]int64{}
+	for h := range v.Held() {
+		if need, known := v.Shape(h.Shape); known {
+			cores[h.Shape] = int64(need.Cores)
+		}
+	}
+	return cores
 }
 
 // given is an order that was written.

@@ -32,6 +32,8 @@ type Config struct {
 	Write func(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error
 	// Intern returns the shape of requirements. A new one is in the outbox (Shaped) before it returns.
 	Intern func(ctx context.Context, tx pgx.Tx, need job.Requirements) (int32, error)
+	// AwaitSplit hands jobs to the generator, which makes two of the piece of each and has them ready again.
+	AwaitSplit func(ctx context.Context, tx pgx.Tx, jobs ...Splitting) error
 	// View has look see the machine as it stands.
 	View func(ctx context.Context, look func(machine.View)) error
 	// Return ends leases that are still there as Returned, and says how many there were.
@@ -42,6 +44,14 @@ type Config struct {
 	Judged func(policy.Judgement)
 	TTL    time.Duration    // that a lease has at most from one renewal to the next
 	Now    func() time.Time // for rules that expire; nil: time.Now
+}
+
+// Splitting is a job whose piece is to become two.
+type Splitting struct {
+	Job     int64
+	Task    int64
+	Shape   int32 // that it has from now on
+	Attempt int32 // the next one
 }
 
 // Rules has the steps of one daemon. Their results count while it leads.

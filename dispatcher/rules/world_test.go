@@ -60,6 +60,7 @@ type world struct {
 	tasks  int64
 	ids    int64
 	judged []string
+	split  []Splitting
 	leases map[int64]machine.Lease
 }
 
@@ -112,6 +113,10 @@ func empty(t testing.TB) *pgxpool.Pool {
 // daemon is the rules of another daemon, which sees the same machine.
 func (w *world) daemon() *Rules {
 	return New(Config{Pool: w.pool, Write: w.write, Intern: w.intern, Return: w.giveBack, TTL: time.Minute,
+		AwaitSplit: func(_ context.Context, _ pgx.Tx, jobs ...Splitting) error {
+			w.split = append(w.split, jobs...)
+			return nil
+		},
 		View: func(_ context.Context, look func(machine.View)) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -1,2 +1,2 @@
--- The jobs that are ready next.
-CREATE INDEX retries_due ON retries (due_at, job_id) WHERE NOT split;
+-- The jobs whose time comes next.
+CREATE INDEX retries_due ON retries (due_at, job_id);

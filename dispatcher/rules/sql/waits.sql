@@ -1,6 +1,6 @@
 -- The next attempts after which jobs waited, with the rows of those that still do. What has the time of the last batch that is folded may
 -- get more.
-SELECT h.job, h.task, h.attempt, h.ended_at, i.high IS NOT NULL AS waits, coalesce(i.share, 0) AS share, coalesce(i.shape, 0) AS shape,
+SELECT h.job, h.task, h.attempt, h.ended_at, i.high IS NOT NULL AS waits, coalesce(i.share, 0) AS share, coalesce(i.shape, 0) AS shape, false AS split,
     coalesce(i.place, 0) AS place, coalesce(t.user_name, '') AS "user"
 FROM (
     SELECT job, task, attempt, ended_at FROM history
