@@ -17,7 +17,8 @@
 //     before the cursor later.
 //  3. Verdicts are rows of the outbox in the transaction that removes their cause: the cursor passes, the row of retries goes, the order or
 //     the hole is written. A crash leaves both or none.
-//  4. A row of the outbox is about one job: the machine refuses rows as a whole, and a job may have been killed meanwhile.
+//  4. A row of the outbox is about one job, or jobs of a task that are alike: what the machine does not take, it does not take as a whole.
+//     Jobs that were killed meanwhile are passed over by it.
 //  5. A job is ordered to end once: reclaims has a row an order, whoever gave it, and candidates have none. Rates and open orders are
 //     read from there, so they hold over a change of leader.
 //  6. A lease whose pilot does not obey is returned once it has surely been told (within TTL, or the lease is lost) and had its grace.

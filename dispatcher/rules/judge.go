@@ -186,8 +186,18 @@ func (j *judging) next(w waiting) {
 		j.split = append(j.split, Splitting{w.Job, w.Task, w.Shape, w.Attempt + 1})
 		return
 	}
-	j.rows = append(j.rows, []entry.Entry{entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Job, High: w.Job,
-		Attempt: w.Attempt + 1, User: w.User}})
+	e := entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Job, High: w.Job, Attempt: w.Attempt + 1, User: w.User}
+	if n := len(j.rows); n > 0 {
+		if last, ok := j.rows[n-1][0].(entry.Enqueued); ok && last.High+1 == e.Low {
+			low := last.Low
+			if last.Low, last.High = e.Low, e.High; last == e { // alike: one range
+				e.Low = low
+				j.rows[n-1][0] = e
+				return
+			}
+		}
+	}
+	j.rows = append(j.rows, []entry.Entry{e})
 }
 
 // write brings all of it to the tables, and to the outbox last.

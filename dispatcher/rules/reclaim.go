@@ -48,7 +48,9 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("reclaim: %w", err)
 	}
-	c.said.keep(&r.owed)
+	if c.debts != nil {
+		r.owed.keep(c.debts, r.cfg.Now())
+	}
 	if len(c.due) == 0 {
 		return c.ordered, nil
 	}
@@ -68,7 +70,7 @@ type reclaiming struct {
 
 	due     []fold.Fence // leases whose pilots have had their grace
 	ordered int
-	said    debts
+	debts   map[retry.Claimer]shares.Units // that are said by this round; nil: none are
 }
 
 // openOrder is one whose lease is still there.
@@ -108,8 +110,8 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	c.said = c.owed.anew(c.tree, pools, round.Given)
-	if said := c.said.entries; len(said) > 0 {
+	var said []entry.Entry
+	if c.debts, said = c.owed.anew(c.tree, round.Given, c.cfg.Now()); len(said) > 0 {
 		rows = append(rows, said)
 	}
 	if len(rows) == 0 {

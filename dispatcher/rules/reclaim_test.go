@@ -405,6 +405,10 @@ func TestOwed(t *testing.T) {
 	if got := said(); len(got) > 0 {
 		t.Errorf("said again: %v", got)
 	}
+	w.rules.owed.at = w.rules.owed.at.Add(-owedAgain)
+	if got := said(); len(got) != 1 || got[0].Units != 2000 {
+		t.Errorf("after a time it says %v", got)
+	}
 	w.rules.Begin()
 	if got := said(); len(got) != 1 || got[0].Units != 2000 {
 		t.Errorf("a new leader says %v", got)
