@@ -81,8 +81,9 @@ type note struct {
 
 // cursor is the last attempt that was judged.
 type cursor struct {
-	At  time.Time
-	Job int64
+	At   time.Time
+	Job  int64
+	Upto time.Time // all ends before that are folded
 }
 
 // waits judges the next attempts after which jobs wait. Another daemon that is at it has the cursor: then there is nothing to do.
@@ -91,7 +92,7 @@ func (j *judging) waits(ctx context.Context) (n int, err error) {
 	if err != nil || len(at) == 0 {
 		return 0, err
 	}
-	jobs, err := collect[waiting](ctx, j.tx, "waits", args{"at": at[0].At, "job": at[0].Job, "n": judgeBatch})
+	jobs, err := collect[waiting](ctx, j.tx, "waits", args{"at": at[0].At, "job": at[0].Job, "upto": at[0].Upto, "n": judgeBatch})
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}

@@ -105,22 +105,20 @@ func TestPagesOfMany(t *testing.T) {
 	w := newWorld(t, nil)
 	day := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	w.exec("SELECT divvy_make_history($1::date)", day)
-	w.exec("INSERT INTO task_counts SELECT t, 0, 0, 0, 0, 0, 0, 0, 'ann' FROM generate_series(1, 1000) t")
 	w.exec("INSERT INTO idle_ranges SELECT 2 * j, 2 * j, 1 + j % 1000, 0, 1, 1, 2, 'w' FROM generate_series(1, $1::int) j", n)
 	w.exec("INSERT INTO job_blocks (low, high, task_id, share_id, shape_id, priority, max_attempts) SELECT 1000 * b, 1000 * b + 999, 1 + b % 1000, 1, 1, 0, 3 FROM generate_series(0, $1::int / 500) b", n)
 	w.exec(`INSERT INTO history SELECT j, j, 1 + j % 1000, 1000, $2::timestamptz, $2::timestamptz + j * interval '1 ms', 0, 1, 1, 1, 1, 0, 1, 100, 'x',
 		CASE WHEN j % 2 = 0 THEN 'w' ELSE 'x' END, 'p', 'n' FROM generate_series(1, 2 * $1::int) j`, n, day)
 	w.exec("INSERT INTO retries SELECT 2 * j, 1 + j % 1000, now() + (j - 1000) * interval '1 s', 1, 1, false FROM generate_series(1, $1::int) j", n)
-	w.exec("INSERT INTO attempt_texts SELECT 2 * j, 1, $2::date, NULL, NULL, NULL, NULL, 'x' FROM generate_series(1, $1::int) j", n, day)
+	w.exec("INSERT INTO attempt_texts (job_id, attempt, ended_on, reason) SELECT 2 * j, 1, $2::date, 'x' FROM generate_series(1, $1::int) j", n, day)
 	w.exec("CREATE INDEX ON attempt_texts (job_id)")
-	w.exec("UPDATE folded SET at = now()")
 	w.exec("ANALYZE")
 	ids := make([]int64, judgeBatch)
 	for i := range ids {
 		ids[i] = int64(2 * (n/2 + i*100))
 	}
 	for verb, a := range map[string]args{
-		"waits": {"at": day.Add(time.Duration(n) * time.Millisecond), "job": int64(n), "n": judgeBatch},
+		"waits": {"at": day.Add(time.Duration(n) * time.Millisecond), "job": int64(n), "upto": time.Now(), "n": judgeBatch},
 		"due":   {"n": judgeBatch},
 		"facts": {"jobs": ids},
 		"tried": {"jobs": ids, "since": day},
@@ -128,7 +126,7 @@ func TestPagesOfMany(t *testing.T) {
 		plan, took := w.explained(t, verb, a)
 		plan.each(func(p planNode) {
 			small := []string{"folded", "task_counts", "payloads"}
-			if (p.Type == "Seq Scan" && !slices.Contains(small, p.Table)) || (p.Rows*p.Loops+p.Removed > 2*judgeBatch && !slices.Contains(small, p.Table) && p.Table != "") {
+			if (p.Type == "Seq Scan" && p.Rows+p.Removed > 0 && !slices.Contains(small, p.Table)) || (p.Rows*p.Loops+p.Removed > 2*judgeBatch && !slices.Contains(small, p.Table) && p.Table != "") {
 				t.Errorf("%s: %s of %s by %s reads %.0f rows, %.0f times, %.0f for nothing", verb, p.Type, p.Table, p.Index, p.Rows, p.Loops, p.Removed)
 			}
 		})

@@ -5,7 +5,7 @@ SELECT h.job, h.task, h.attempt, h.ended_at, i.high IS NOT NULL AS waits, coales
 FROM (
     SELECT job, task, attempt, ended_at FROM history
     WHERE state = 'w' AND ended_at >= @at::timestamptz AND (ended_at, job) > (@at::timestamptz, @job::bigint)
-        AND ended_at < (SELECT f.at FROM folded f)
+        AND ended_at < @upto::timestamptz
     ORDER BY ended_at, job LIMIT @n::int
 ) h
 LEFT JOIN LATERAL (
