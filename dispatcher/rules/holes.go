@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -175,9 +176,6 @@ func (w *watching) write(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(w.said) == 0 {
-		return nil
-	}
 	slices.SortFunc(w.said, func(a, b entry.Entry) int { return cmp.Compare(a.(entry.Holed).Queue, b.(entry.Holed).Queue) })
-	return w.cfg.Write(ctx, w.tx, w.said)
+	return intake.SayRows(ctx, w.tx, w.said)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -49,7 +50,7 @@ type judging struct {
 
 	rows  [][]entry.Entry
 	later []later
-	split []Splitting
+	split []intake.Waiting
 	notes []note
 }
 
@@ -155,7 +156,7 @@ func (j *judging) one(ctx context.Context, w *waiting, t *tried) error {
 	goes := *w
 	if goes.Split = next.Split; next.Need != nil {
 		var err error
-		if goes.Shape, err = j.cfg.Intern(ctx, j.tx, *next.Need); err != nil {
+		if goes.Shape, err = intake.Intern(ctx, j.tx, *next.Need); err != nil {
 			return err
 		}
 	}
@@ -184,7 +185,7 @@ func (j *judging) close(w *waiting, why string) {
 // next has a job that waits no more be ready, or its piece be split.
 func (j *judging) next(w waiting) {
 	if w.Split {
-		j.split = append(j.split, Splitting{w.Job, w.Task, w.Shape, w.Attempt + 1})
+		j.split = append(j.split, intake.Waiting{Job: w.Job, Task: w.Task, Shape: w.Shape, Attempt: int(w.Attempt + 1)})
 		return
 	}
 	e := entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Job, High: w.Job, Attempt: w.Attempt + 1, User: w.User}
@@ -218,12 +219,9 @@ func (j *judging) write(ctx context.Context) error {
 		}
 	}
 	if len(j.split) > 0 {
-		if err := j.cfg.AwaitSplit(ctx, j.tx, j.split...); err != nil {
+		if err := intake.AwaitSplit(ctx, j.tx, j.split...); err != nil {
 			return err
 		}
 	}
-	if len(j.rows) == 0 {
-		return nil
-	}
-	return j.cfg.Write(ctx, j.tx, j.rows...)
+	return intake.SayRows(ctx, j.tx, j.rows...)
 }

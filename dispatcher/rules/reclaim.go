@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -114,10 +115,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if c.debts, said = c.owed.anew(c.tree, round.Given, c.cfg.Now()); len(said) > 0 {
 		rows = append(rows, said)
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return c.cfg.Write(ctx, c.tx, rows...)
+	return intake.SayRows(ctx, c.tx, rows...)
 }
 
 // planRate is how many orders a plan has given within its time.

@@ -7,13 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
@@ -28,12 +24,6 @@ var query = load()
 // Config is what the rules need of the daemon.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Write writes rows of the outbox.
-	Write func(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error
-	// Intern returns the shape of requirements. A new one is in the outbox (Shaped) before it returns.
-	Intern func(ctx context.Context, tx pgx.Tx, need job.Requirements) (int32, error)
-	// AwaitSplit hands jobs to the generator, which makes two of the piece of each and has them ready again.
-	AwaitSplit func(ctx context.Context, tx pgx.Tx, jobs ...Splitting) error
 	// View has look see the machine as it stands.
 	View func(ctx context.Context, look func(machine.View)) error
 	// Return ends leases that are still there as Returned, and says how many there were.
@@ -44,14 +34,6 @@ type Config struct {
 	Judged func(policy.Judgement)
 	TTL    time.Duration    // that a lease has at most from one renewal to the next
 	Now    func() time.Time // for rules that expire; nil: time.Now
-}
-
-// Splitting is a job whose piece is to become two.
-type Splitting struct {
-	Job     int64
-	Task    int64
-	Shape   int32 // that it has from now on
-	Attempt int32 // the next one
 }
 
 // Rules has the steps of one daemon. Their results count while it leads.
@@ -110,25 +92,6 @@ func (r *Rules) siteNow(ctx context.Context) (retry.Site, error) {
 		r.site.Store(&site)
 	}
 	return site, err
-}
-
-// DB runs statements.
-type DB interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}
-
-// creates are the statements that make the tables, in their order. Those of the fold are there already.
-var creates = []string{"create_black_holes", "create_history_waits", "create_judged", "create_judged_start", "create_judgements", "create_reclaims",
-	"create_reclaims_open", "create_reclaims_ordered", "create_retries", "create_retries_due"}
-
-// Create makes the tables, empty.
-func Create(ctx context.Context, db DB) error {
-	for _, name := range creates {
-		if _, err := db.Exec(ctx, query[name]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // keepNotes is for how long judgements and closed reclaims are kept.

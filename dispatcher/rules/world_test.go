@@ -2,9 +2,7 @@ package rules
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,10 +13,10 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
@@ -55,32 +53,22 @@ type world struct {
 	folder *fold.Folder
 	now    time.Time
 	rules  *Rules
-	shapes map[string]int32
 	next   int64
 	tasks  int64
 	ids    int64
 	judged []string
-	split  []Splitting
 	leases map[int64]machine.Lease
 }
 
 func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 	t.Helper()
-	w := &world{t: t, pool: empty(t), m: machine.New(machine.Config{Making: time.Second}), shapes: map[string]int32{}, next: 1,
+	w := &world{t: t, pool: pgtest.OpenNext(t), m: machine.New(machine.Config{Making: time.Second}), next: 1,
 		now: time.Now().Add(-time.Minute), leases: map[int64]machine.Lease{}}
 	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
 	w.folder = fold.New(w.pool, w.log)
-	others, err := os.ReadFile("testdata/others.sql")
-	if err == nil {
-		err = fold.Create(t.Context(), w.pool)
-	}
-	if err == nil {
-		err = Create(t.Context(), w.pool)
-	}
-	if err != nil {
+	if _, err := intake.Extend(t.Context(), w.pool, 100_000, 100_000); err != nil {
 		t.Fatal(err)
 	}
-	w.exec(string(others))
 	w.rules = w.daemon()
 	tree, err := shares.Build(root)
 	if err != nil {
@@ -99,24 +87,9 @@ func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 	return w
 }
 
-// empty is a database without tables.
-func empty(t testing.TB) *pgxpool.Pool {
-	t.Helper()
-	pool, err := pg.Open(t.Context(), pgtest.Empty(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
-}
-
 // daemon is the rules of another daemon, which sees the same machine.
 func (w *world) daemon() *Rules {
-	return New(Config{Pool: w.pool, Write: w.write, Intern: w.intern, Return: w.giveBack, TTL: time.Minute,
-		AwaitSplit: func(_ context.Context, _ pgx.Tx, jobs ...Splitting) error {
-			w.split = append(w.split, jobs...)
-			return nil
-		},
+	return New(Config{Pool: w.pool, Return: w.giveBack, TTL: time.Minute,
 		View: func(_ context.Context, look func(machine.View)) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -142,79 +115,25 @@ func scan[T any](w *world, sql string, args ...any) (v T) {
 	return v
 }
 
-// said is an entry as the outbox of a test has it.
-type said struct {
-	Kind  string
-	Entry json.RawMessage
-}
-
-// write is the outbox.
-func (w *world) write(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
-	for _, row := range rows {
-		var list []said
-		for _, e := range row {
-			text, err := json.Marshal(e)
-			if err != nil {
-				return err
-			}
-			list = append(list, said{string(entry.KindOf(e)), text})
-		}
-		if _, err := tx.Exec(ctx, "INSERT INTO outbox (entries) VALUES ($1)", list); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // take moves the outbox into the log, row by row, and folds. It returns its entries.
 func (w *world) take() (all []entry.Entry) {
 	w.t.Helper()
-	rows, err := w.pool.Query(w.t.Context(), "DELETE FROM outbox RETURNING id, entries")
+	rows, err := intake.NewOutbox(w.pool).Pending(w.t.Context(), 10_000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	lists, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
-		ID      int64
-		Entries []said
-	}])
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, row := range lists {
-		for _, s := range row.Entries {
-			e, err := unpack(s)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			all = append(all, e)
+	for _, row := range rows {
+		if row.Err != nil {
+			w.t.Fatal(row.Err)
 		}
+		all = append(all, row.Entries...)
 	}
+	w.exec("DELETE FROM outbox")
 	if len(all) > 0 {
 		w.say(all...)
 	}
 	w.fold()
 	return all
-}
-
-func unpack(s said) (entry.Entry, error) {
-	switch entry.Kind(s.Kind[0]) {
-	case entry.KindEnqueued:
-		return as[entry.Enqueued](s)
-	case entry.KindClosed:
-		return as[entry.Closed](s)
-	case entry.KindRevoked:
-		return as[entry.Revoked](s)
-	case entry.KindOwed:
-		return as[entry.Owed](s)
-	case entry.KindHoled:
-		return as[entry.Holed](s)
-	}
-	return nil, fmt.Errorf("kind %s", s.Kind)
-}
-
-func as[E any](s said) (e E, err error) {
-	err = json.Unmarshal(s.Entry, &e)
-	return e, err
 }
 
 // say applies entries that the machine of this day knows, and appends them.
@@ -295,23 +214,19 @@ func (w *world) path(id shares.ShareID) string {
 	return w.site.Tree.Nodes[i].Path
 }
 
-// shape finds or makes the shape of requirements.
-func (w *world) shape(need job.Requirements) int32 {
+// shape is that of requirements.
+func (w *world) shape(need job.Requirements) (id int32) {
+	w.t.Helper()
 	need.Cores = max(1, need.Cores)
-	text, err := json.Marshal(need)
+	err := pgx.BeginFunc(w.t.Context(), w.pool, func(tx pgx.Tx) (err error) {
+		id, err = intake.Intern(w.t.Context(), tx, need)
+		return err
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	key := string(text)
-	if w.shapes[key] == 0 {
-		w.shapes[key] = int32(len(w.shapes) + 1)
-		w.say(entry.Shaped{Shape: w.shapes[key], Need: need})
-	}
-	return w.shapes[key]
-}
-
-func (w *world) intern(_ context.Context, _ pgx.Tx, need job.Requirements) (int32, error) {
-	return w.shape(need), nil
+	w.take()
+	return id
 }
 
 // enqueue makes n jobs of a share with so many attempts, and returns the first.
@@ -321,9 +236,9 @@ func (w *world) enqueue(share string, n, attempts int, need job.Requirements) in
 	e := entry.Enqueued{Task: w.tasks, Share: w.share(share), Shape: w.shape(need), Low: w.next, High: w.next + int64(n) - 1, Attempt: 1, User: "ann"}
 	w.next += int64(n)
 	w.say(e)
-	w.exec("INSERT INTO job_blocks (low, high, task_id, share_id, shape_id, priority, max_attempts) VALUES ($1, $2, $3, $4, $5, 0, $6)",
+	w.exec("INSERT INTO job_blocks (low, high, task_id, share_id, shape_id, priority, max_attempts, again, made_at) VALUES ($1, $2, $3, $4, $5, 0, $6, false, now() - interval '1 hour')",
 		e.Low, e.High, e.Task, int32(e.Share), e.Shape, attempts)
-	w.exec("INSERT INTO payloads (task_id) VALUES ($1)", e.Task)
+	w.exec("INSERT INTO payloads (task_id, command, env, matrix) VALUES ($1, '{}', '{}', '{}')", e.Task)
 	return e.Low
 }
 
