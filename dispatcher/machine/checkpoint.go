@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -30,6 +31,8 @@ type Checkpoint struct {
 	Elders   ready.SavedAges   `json:"elders"`
 	Waited   []gate.Waited     `json:"waited,omitempty"` // for resources
 	Claims   *gate.Saved       `json:"claims,omitempty"`
+	Paused   []int64           `json:"paused,omitempty"` // tasks
+	Leases   running.Saved     `json:"leases"`
 }
 
 // Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
@@ -48,6 +51,7 @@ func (m *Machine) Checkpoint() Checkpoint {
 	}
 	c.Shares, c.Grants = t.Standings()
 	c.Users, c.Waited, c.Claims = m.served.Kept(), m.supplies.Waited(), m.claims.Save()
+	c.Paused, c.Leases = m.aside.Tasks(), m.leases.Save()
 	return c
 }
 
@@ -77,15 +81,27 @@ func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shape
 	for _, q := range c.Polled {
 		m.polled[q] = true
 	}
+	for _, task := range c.Paused {
+		m.aside.Pause(task)
+	}
 	m.now = c.PlansAt // the moment of the plans in force
 	m.build(site, c.Targets)
 	m.now = c.Now
 	return &Restoring{m, c}, nil
 }
 
-// Ready takes jobs that are ready.
+// Ready takes jobs that are ready, or would be if their task were not paused.
 func (r *Restoring) Ready(e entry.Enqueued) error {
 	if err := r.machine.sorts.put(e, false); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return nil
+}
+
+// Waiting takes jobs that wait for a rule.
+func (r *Restoring) Waiting(e entry.Enqueued) error {
+	jobs := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
+	if err := r.machine.aside.Waiting.Put(ready.Key{Share: e.Share, Shape: e.Shape}, e.User, jobs); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
@@ -115,6 +131,7 @@ func (r *Restoring) Done() (*Machine, error) {
 		}
 	}
 	m.remind(r.from)
+	m.leases.Remind(r.from.Leases)
 	m.Reach(r.from.Seq, r.from.ID)
 	return m, nil
 }

@@ -106,8 +106,7 @@ func (w *world) follows(e entry.Entry) {
 func (w *world) forget(t *rapid.T, ids []int64) {
 	for _, id := range ids {
 		if w.claims.ready[id] {
-			w.apply(t, entry.Withdrew{Task: w.claims.jobs[id], Low: id, High: id})
-			w.apply(t, entry.Dropped{Low: id, High: id})
+			w.apply(t, entry.Killed{Task: w.claims.jobs[id], Low: id, High: id, Reason: "killed"})
 			delete(w.claims.jobs, id)
 			delete(w.claims.ready, id)
 		}

@@ -61,51 +61,32 @@ func (s *state) grant(e entry.Granted) error {
 	return nil
 }
 
-// end ends a lease, and makes its job ready again where that is to be.
+// end ends a lease, and makes its job ready again where that is to be, or has it wait.
 func (s *state) end(e entry.Ended) error {
 	l, err := s.leases.Attempt(e.Job, e.Attempt)
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
-	log, party := ready.Key{Share: l.Share, Shape: l.Shape}, s.claims.Of(e.Job)
-	back := ready.Range{Place: l.Place, Low: e.Job, High: e.Job, Task: l.Task, Attempt: l.Attempt + 1}
-	if e.Next == entry.Again && party == nil { // of jobs with claims it is known by then alone where they will be
-		if err := s.ready.Clash(log, back); err != nil {
-			return fmt.Errorf("ended: %w", err)
-		}
+	if !e.Next.Final() && s.leases.Killed(e.Job) {
+		return fmt.Errorf("ended: job %d was killed, want an end that is final, not %q", e.Job, e.Next)
 	}
-	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: e.Next != entry.Over})
+	back := entry.Enqueued{Task: l.Task(), Share: l.Home, Shape: l.Shape, Place: l.Place, Low: e.Job, High: e.Job, Attempt: l.Attempt + 1, User: l.User()}
+	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: !e.Next.Final()})
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
-	user := l.User.Text
 	s.leases.Drop(e.Job, l)
-	s.hold(log, l.Queue, -1, -l.Units)
+	s.hold(ready.Key{Share: l.Share, Shape: l.Shape}, l.Queue, -1, -l.Units)
 	s.sorts.turn(fx)
-	if e.Next == entry.Again {
-		if err := s.sorts.putReady(log, party, user, back, false); err != nil {
-			return fmt.Errorf("ended: %w", err)
-		}
+	switch e.Next {
+	case entry.Again:
+		err = s.sorts.put(back, false)
+	case entry.Waits:
+		err = s.aside.Waiting.Put(ready.Key{Share: back.Share, Shape: back.Shape}, back.User,
+			ready.Range{Place: back.Place, Low: e.Job, High: e.Job, Task: back.Task, Attempt: back.Attempt})
 	}
-	s.eased++
-	return nil
-}
-
-// recharge has leases count for another share and shape.
-func (s *state) recharge(e entry.Recharged) error {
-	to := ready.Key{Share: e.Share, Shape: e.Shape}
-	if s.words.shapes[e.Shape] == nil {
-		return fmt.Errorf("recharged: shape %d is not known", e.Shape)
-	}
-	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
-		l := s.leases.Run(job)
-		from := ready.Key{Share: l.Share, Shape: l.Shape}
-		l.Share, l.Shape, l.Place = e.Share, e.Shape, e.Place
-		if from != to {
-			s.hold(from, l.Queue, -1, -l.Units)
-			s.hold(to, l.Queue, 1, l.Units)
-		}
-		s.sorts.turn(s.claims.Recharged(job, e.Share))
+	if err != nil {
+		return fmt.Errorf("ended: %w", err)
 	}
 	s.eased++
 	return nil

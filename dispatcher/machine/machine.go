@@ -53,6 +53,8 @@ func (m *Machine) Apply(e entry.Entry) error {
 		m.withdraw(e)
 	case entry.Recharged:
 		err = m.recharge(e)
+	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
+		err = m.verb(e)
 	case entry.Expected:
 		err = m.expect(e)
 	case entry.Shaped:

@@ -384,8 +384,8 @@ func TestDecisionsAreTheOracles(t *testing.T) {
 				left = left.Without(w.leader.words.shapes[d[0].(entry.Granted).Shape].Need)
 			}
 		}
-		t.Repeat(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "end": w.end,
-			"withdraw": w.withdraw, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt})
+		t.Repeat(w.verbs(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "end": w.end,
+			"end more": w.end, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt}))
 	})
 }
 

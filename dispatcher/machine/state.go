@@ -18,6 +18,7 @@ type state struct {
 	site    *books.Site
 	words   *words // shapes
 	ready   *ready.Set
+	aside   *ready.Aside // jobs that are paused or wait
 	buffers map[ready.Key]*buffer
 	leases  *running.Leases
 	held    books.Held
@@ -38,7 +39,7 @@ type state struct {
 }
 
 func newState(c Config) *state {
-	s := &state{ready: ready.NewSet(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
+	s := &state{ready: ready.NewSet(), aside: ready.NewAside(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
 		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c}
 	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
 	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &books.Servings{}, &supplies{Supplies: &gate.Supplies{}, state: s}

@@ -52,7 +52,16 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 			if e.Ready.Made {
 				r.Attempt = 1
 			}
-			apply(r)
+			if e.Ready.Made {
+				apply(r)
+				continue
+			}
+			p.m.aside.Waiting.Withdraw(r.Task, r.Low, r.High)
+			if err := p.m.sorts.put(r, false); err != nil {
+				t.Fatalf("%#v: %v", r, err)
+			}
+			p.m.elders.Saw(r.High)
+			p.m.eased++
 		}
 	case e.Withdrawn != nil:
 		for _, span := range e.Withdrawn.Jobs {

@@ -74,6 +74,13 @@ func (s *state) made(b *buffer, n int64) {
 	}
 }
 
+// madePaused is made of jobs that are not ready, since their task is paused.
+func (s *state) madePaused(log ready.Key, n int64) {
+	if b, err := s.buffer(log); err == nil {
+		s.made(b, n)
+	}
+}
+
 // plainOf is the buffer whose number of jobs to be made a buffer's jobs are part of: generators know no users.
 func (s *state) plainOf(b *buffer) *buffer {
 	if b.shape.base != nil {

@@ -175,7 +175,7 @@ func (s *Set) Withdraw(id, low, high int64) (out []Withdrawn) {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(t.parts), compareKeys) {
 		b := s.buffers[key]
-		for _, r := range t.parts[key].between(low, high) {
+		for _, r := range t.parts[key].within(low, high) {
 			gone := *r
 			gone.Low, gone.High = max(r.Low, low), min(r.High, high)
 			out = append(out, Withdrawn{key, gone})
