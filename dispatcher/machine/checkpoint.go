@@ -33,6 +33,10 @@ type Checkpoint struct {
 	Claims   *gate.Saved       `json:"claims,omitempty"`
 	Paused   []int64           `json:"paused,omitempty"` // tasks
 	Leases   running.Saved     `json:"leases"`
+	Capped   *entry.Capped     `json:"capped,omitempty"`
+	Reports  []entry.Reported  `json:"reports,omitempty"`
+	Holes    []Hole            `json:"holes,omitempty"`
+	Debts    []books.Debt      `json:"debts,omitempty"`
 }
 
 // Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
@@ -52,6 +56,7 @@ func (m *Machine) Checkpoint() Checkpoint {
 	c.Shares, c.Grants = t.Standings()
 	c.Users, c.Waited, c.Claims = m.served.Kept(), m.supplies.Waited(), m.claims.Save()
 	c.Paused, c.Leases = m.aside.Tasks(), m.leases.Save()
+	c.Capped, c.Reports, c.Holes, c.Debts = t.Capped, m.supplies.Reports(), m.holes.list(), t.Debts()
 	return c
 }
 
@@ -85,7 +90,7 @@ func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shape
 		m.aside.Pause(task)
 	}
 	m.now = c.PlansAt // the moment of the plans in force
-	m.build(site, c.Targets)
+	m.build(books.Source{File: site, Targets: c.Targets, Capped: c.Capped})
 	m.now = c.Now
 	return &Restoring{m, c}, nil
 }
@@ -140,6 +145,13 @@ func (r *Restoring) Done() (*Machine, error) {
 func (m *Machine) remind(c Checkpoint) {
 	m.site.Remind(c.Shares, c.Grants)
 	m.elders = ready.AgesOf(c.Elders)
+	m.site.RecallDebts(c.Debts)
+	for _, h := range c.Holes {
+		m.holes[h.Queue] = &hole{time.Duration(h.ProbeS) * time.Second, h.Next}
+	}
+	for _, r := range c.Reports {
+		m.supplies.Report(r, m.now)
+	}
 	for _, w := range c.Waited {
 		m.supplies.Remind(w)
 	}

@@ -31,7 +31,7 @@ type Config struct {
 func New(c Config) *Machine {
 	m := &Machine{state: newState(c)}
 	tree, _ := shares.Build(nil)
-	m.build(shares.Version{Tree: tree}, nil)
+	m.build(books.Source{File: shares.Version{Tree: tree}})
 	return m
 }
 
@@ -63,10 +63,16 @@ func (m *Machine) Apply(e entry.Entry) error {
 		if e.Site == nil {
 			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
 		}
-		m.adopt(*e.Site, m.site.Targets)
+		from := m.site.Source()
+		from.File = *e.Site
+		m.adopt(from)
 		err = m.sorts.claim(e)
 	case entry.Bounded:
-		m.adopt(m.site.File, e.Targets)
+		from := m.site.Source()
+		from.Targets = e.Targets
+		m.adopt(from)
+	case entry.Capped, entry.Reported, entry.Holed, entry.Owed:
+		m.said(e)
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Tick:

@@ -287,6 +287,13 @@ func (o *oracle) chosen(list []candidate) (leaf int, class string) {
 		c += offline
 	}
 	r := shares.Round(c, o.book.Held(0), o.left.Offered(o.q, o.pull.Most))
+	for _, d := range o.m.site.Debts() {
+		for _, x := range list {
+			if d.Pool == o.q.Pool && o.site.Tree.Nodes[x.leaf].ID == d.Share {
+				return x.leaf, ""
+			}
+		}
+	}
 	floors := slices.Clone(o.m.site.Queues[o.q.ID].Floors)
 	slices.SortStableFunc(floors, func(a, b *books.Target) int { return cmp.Compare(b.Lack(), a.Lack()) })
 	for _, f := range floors {
@@ -414,7 +421,8 @@ func TestDecisionsWithClaimsAreTheOracles(t *testing.T) {
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){"submit": submit, "enqueue": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "ends": w.ends, "end": w.ends,
-			"cancel": w.cancel, "scale away": w.scaleAway, "outside": w.outside, "tick": w.tick, "bound": w.bound, "adopt": w.adopt})
+			"cancel": w.cancel, "scale away": w.scaleAway, "outside": w.outside, "tick": w.tick, "bound": w.bound, "adopt": w.adopt,
+			"pause": w.pauseClaims, "come back": w.comeBack})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
@@ -122,7 +123,7 @@ func (p *player) adopt(a *tape.Adopt) {
 		targets = append(targets, entry.Target{Queue: t.Queue, Share: t.Share, Class: t.Class, Slots: t.Slots, Floor: t.Floor})
 	}
 	p.m.now = micro(a.AtUS) // the moment of the plans, which is no step of time
-	p.m.adopt(p.site, targets)
+	p.m.adopt(books.Source{File: p.site, Targets: targets})
 	p.m.site.Next = time.Time{} // the tape says when others come into force
 }
 

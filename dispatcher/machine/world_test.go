@@ -247,9 +247,34 @@ func (w *world) close(t *rapid.T) {
 	}
 }
 
+// owe, report and cap are what the leader, servers of resources and people say.
+func (w *world) owe(t *rapid.T) {
+	w.apply(t, entry.Owed{Pool: rapid.SampledFrom([]string{"main", "side"}).Draw(t, "pool"), Share: w.leaf(t), Units: shares.Units(rapid.IntRange(0, 3).Draw(t, "units")) * 1000})
+}
+
+func (w *world) report(t *rapid.T) {
+	e := entry.Reported{Name: rapid.SampledFrom([]string{"licence", "disk"}).Draw(t, "name"), Queue: shares.QueueID(rapid.IntRange(0, 2).Draw(t, "queue")),
+		Total: rapid.Int64Range(0, 4).Draw(t, "total"), Used: rapid.Int64Range(0, 4).Draw(t, "used"), At: start.Add(time.Duration(w.seconds) * time.Second)}
+	e.Settled = rapid.Int64Range(0, e.Used).Draw(t, "settled")
+	w.apply(t, e)
+}
+
+func (w *world) cap(t *rapid.T) {
+	var e entry.Capped
+	for range rapid.IntRange(0, 2).Draw(t, "n") {
+		e.Capacities = append(e.Capacities, entry.Capacity{Name: rapid.SampledFrom([]string{"licence", "disk"}).Draw(t, "name"),
+			Queue: shares.QueueID(rapid.IntRange(0, 2).Draw(t, "queue")), Units: rapid.Int64Range(0, 4).Draw(t, "units")})
+	}
+	w.apply(t, e)
+}
+
+func (w *world) hole(t *rapid.T) {
+	w.apply(t, entry.Holed{Queue: shares.QueueID(rapid.IntRange(1, 3).Draw(t, "queue")), Is: rapid.Bool().Draw(t, "is"), ProbeS: rapid.Int32Range(0, 60).Draw(t, "probe")})
+}
+
 // verbs are what people and rules do.
 func (w *world) verbs(to map[string]func(*rapid.T)) map[string]func(*rapid.T) {
-	maps.Copy(to, map[string]func(*rapid.T){"pause": w.pause, "resume": w.resume, "kill": w.kill, "place": w.place, "move": w.move, "come back": w.comeBack, "close": w.close})
+	maps.Copy(to, map[string]func(*rapid.T){"pause": w.pause, "resume": w.resume, "kill": w.kill, "place": w.place, "move": w.move, "come back": w.comeBack, "close": w.close, "owe": w.owe})
 	return to
 }
 
@@ -337,7 +362,7 @@ func TestFollowersHaveTheSameState(t *testing.T) {
 			}
 		}
 		t.Repeat(w.verbs(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "end": w.end,
-			"end more": w.end, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt,
+			"end more": w.end, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "hole": w.hole,
 			"": func(t *rapid.T) {
 				if w.leader.Digest() != w.follower.Digest() {
 					t.Fatalf("the states differ after %d entries", len(w.log))
