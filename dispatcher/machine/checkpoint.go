@@ -35,7 +35,7 @@ type Checkpoint struct {
 	Leases   running.Saved     `json:"leases"`
 	Capped   *entry.Capped     `json:"capped,omitempty"`
 	Reports  []entry.Reported  `json:"reports,omitempty"`
-	Holes    []Hole            `json:"holes,omitempty"`
+	Holes    []Hole      `json:"holes,omitempty"`
 	Debts    []books.Debt      `json:"debts,omitempty"`
 }
 
@@ -56,7 +56,7 @@ func (m *Machine) Checkpoint() Checkpoint {
 	c.Shares, c.Grants = t.Standings()
 	c.Users, c.Waited, c.Claims = m.served.Kept(), m.supplies.Waited(), m.claims.Save()
 	c.Paused, c.Leases = m.aside.Tasks(), m.leases.Save()
-	c.Capped, c.Reports, c.Holes, c.Debts = t.Capped, m.supplies.Reports(), m.holes.list(), t.Debts()
+	c.Capped, c.Reports, c.Holes, c.Debts = t.Capped, m.supplies.Reports(), m.holes.List(), t.Debts()
 	return c
 }
 
@@ -146,9 +146,7 @@ func (m *Machine) remind(c Checkpoint) {
 	m.site.Remind(c.Shares, c.Grants)
 	m.elders = ready.AgesOf(c.Elders)
 	m.site.RecallDebts(c.Debts)
-	for _, h := range c.Holes {
-		m.holes[h.Queue] = &hole{time.Duration(h.ProbeS) * time.Second, h.Next}
-	}
+	m.holes = books.HolesOf(c.Holes)
 	for _, r := range c.Reports {
 		m.supplies.Report(r, m.now)
 	}

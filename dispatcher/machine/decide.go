@@ -18,9 +18,9 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 	if m.supplies.Moment = p.At; m.supplies.Moment.Before(m.now) {
 		m.supplies.Moment = m.now
 	}
-	if m.holes.keeps(q.ID, m.now) {
+	if m.holes.Keeps(q.ID, m.now) {
 		return Decision{Lacked: Refusal{Gate: gate.Hole, Ref: q.Name}}
-	} else if m.holes[q.ID] != nil {
+	} else if m.holes.Has(q.ID) {
 		p.Most, p.Beside = 1, nil
 	}
 	most := max(1, p.Most)

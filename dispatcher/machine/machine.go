@@ -192,5 +192,8 @@ type Standing = books.Standing
 // Serving is when a user was last given a job; see books.Serving.
 type Serving = books.Serving
 
+// Hole is a queue that fails nearly all that it gets; see books.Hole.
+type Hole = books.Hole
+
 // Refusal is what keeps a job back; see gate.Refusal.
 type Refusal = gate.Refusal

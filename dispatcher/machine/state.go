@@ -27,7 +27,7 @@ type state struct {
 	claims  *gate.Claims
 	sorts   *sorts
 	elders  ready.Ages
-	holes   holes
+	holes   books.Holes
 
 	// Worked out, or soft.
 	leaves   []leaf // by node of the tree
@@ -41,7 +41,7 @@ type state struct {
 
 func newState(c Config) *state {
 	s := &state{ready: ready.NewSet(), aside: ready.NewAside(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
-		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c, holes: holes{}}
+		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c, holes: books.Holes{}}
 	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
 	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &books.Servings{}, &supplies{Supplies: &gate.Supplies{}, state: s}
 	return s
@@ -109,7 +109,7 @@ func (s *state) tick(e entry.Tick) (later bool) {
 	was := s.now
 	s.now = e.Now
 	s.elders.Look(s.now, s.settings.LocalWait)
-	if s.supplies.Look(s.now) || s.holes.eased(was, s.now) {
+	if s.supplies.Look(s.now) || s.holes.Eased(was, s.now) {
 		s.eased++
 	}
 	s.site.Forgive(s.now)

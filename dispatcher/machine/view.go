@@ -54,7 +54,7 @@ type QueueView struct {
 	HeldJobs  int64
 	Polled    bool         // pilots pull here
 	Targets   []TargetView // the limits, then the floors
-	Hole      *Hole        // it fails nearly all that it gets; nil: it does not
+	Hole      *Hole  // it fails nearly all that it gets; nil: it does not
 }
 
 // TargetView is target slots with the cores that are held under them.
@@ -71,7 +71,7 @@ func (v View) Queue(id shares.QueueID) (w QueueView) {
 		return w
 	}
 	w = QueueView{HeldCores: q.HeldCores, HeldJobs: q.HeldJobs, Polled: v.state.polled[id]}
-	for _, h := range v.state.holes.list() {
+	for _, h := range v.state.holes.List() {
 		if h.Queue == id {
 			w.Hole = &h
 		}
