@@ -2,7 +2,6 @@ package machine
 
 import (
 	"github.com/divvyhq/divvy/dispatcher/books"
-	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
@@ -21,6 +20,7 @@ func (s *state) build(from books.Source) {
 	s.supplies.adoptSupplies()
 	s.leaves, s.dirty = make([]leaf, len(s.site.Version.Tree.Nodes)), s.dirty[:0]
 	s.adoptUsers()
+	s.splitUsers()
 	s.kinds.forgetKinds()
 	s.making.passed = nil
 	s.sorts.bays, s.sorts.open = map[resource.Place]*bay{}, map[*buffer]struct{}{}
@@ -35,7 +35,7 @@ func (s *state) build(from books.Source) {
 	}
 	for share, held := range s.held {
 		for key, h := range held {
-			s.book(ready.Key{Share: share, Shape: key.Shape}, key.Queue, h.Jobs, h.Units)
+			s.book(share, key, *h)
 		}
 	}
 	for _, c := range s.claims.Charged() {
@@ -43,5 +43,6 @@ func (s *state) build(from books.Source) {
 			s.supplies.Charge(c, &q.Queue)
 		}
 	}
+	s.sorts.sweep()
 	s.eased++
 }

@@ -22,9 +22,10 @@ func (w *world) readyJobs() (list []Question) {
 			continue
 		}
 		for r := range b.Ranges() {
-			list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, Place: r.Place, Job: r.Low})
+			user, _ := w.leader.ready.User(r.Task)
+			list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, User: user, Place: r.Place, Job: r.Low})
 			if r.High > r.Low {
-				list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, Place: r.Place, Job: r.High})
+				list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, User: user, Place: r.Place, Job: r.High})
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -21,6 +22,7 @@ type buffer struct {
 	waits    int64       // jobs as the group has counted them,
 	coming   int64       // and of them those to be made
 	wants    gate.Wants  // what its jobs want of resources
+	headed   bool        // it is among the heads of its group
 	opened   bool        // whether it has something to give, as check saw it last
 }
 
@@ -29,7 +31,8 @@ type buffer struct {
 type group struct {
 	leaf       int
 	outline    *outline
-	plain      *buffer // of the shape that asks for no resource and names no user; nil: there is none
+	buffers    []*buffer // but guests
+	plain      *buffer   // that asks for no resource and is of no user; nil: there is none
 	heads      map[headsKey]*heads
 	books.Work           // jobs of all its buffers that are ready or to be made
 	coming     int64     // of them, those to be made
@@ -56,12 +59,25 @@ func (s *state) buffer(key ready.Key) (*buffer, error) {
 		if sh == nil {
 			return nil, fmt.Errorf("shape %d is not known", key.Shape)
 		}
-		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1, wants: gate.Wants{Asked: &sh.asked, Share: key.Share}}
-		s.buffers[key] = b
-		sh.own = append(sh.own, b)
+		b = s.newBuffer(key, sh)
 		s.hang(b)
 	}
 	return b, nil
+}
+
+// newBuffer hangs nowhere yet.
+func (s *state) newBuffer(key ready.Key, sh *shape) *buffer {
+	b := &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1, wants: gate.Wants{Asked: &sh.asked, Share: key.Share}}
+	s.buffers[key] = b
+	sh.own = append(sh.own, b)
+	return b
+}
+
+// drop forgets a buffer that has no jobs and hangs nowhere any more.
+func (s *state) drop(b *buffer) {
+	b.shape.own = slices.DeleteFunc(b.shape.own, func(o *buffer) bool { return o == b })
+	s.ready.Forget(b.Key())
+	delete(s.buffers, b.Key())
 }
 
 // hang ties a buffer to its leaf.
@@ -76,13 +92,13 @@ func (s *state) hang(b *buffer) {
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
 	b.wants.Forget()
-	if !b.shape.headed && !b.shape.guest {
+	s.hangUser(b)
+	if b.headed = b.shape.headed || b.user != nil || b.group.plain != nil; !b.headed && !b.shape.guest {
 		b.group.plain = b
 	}
-	s.hangUser(b)
 	s.supplies.recountWanted(b, false)
 	if !b.shape.guest {
-		b.shape.buffers = append(b.shape.buffers, b)
+		b.shape.buffers, b.group.buffers = append(b.shape.buffers, b), append(b.group.buffers, b)
 	}
 	s.sorts.follow(b)
 	s.touch(node, true)
@@ -168,7 +184,7 @@ func (s *state) fresh(e entry.Enqueued) error {
 	for ids, party := range s.claims.Split(e.Low, e.High) {
 		part := whole
 		part.Low, part.High = ids.Low, ids.High
-		if err := s.ready.Clash(s.sorts.keyOf(log, party), part); err != nil {
+		if err := s.ready.Clash(s.sorts.keyOf(log, party, e.User), part); err != nil {
 			return err
 		}
 	}
@@ -242,7 +258,7 @@ func (s *state) check(b *buffer) {
 	switch {
 	case b.shape.guest:
 		s.sorts.follow(b)
-	case b.shape.headed:
+	case b.headed:
 		s.kinds.rank(b)
 	case is != was:
 		s.kinds.offered(b.group)

@@ -35,7 +35,7 @@ type Checkpoint struct {
 	Leases   running.Saved     `json:"leases"`
 	Capped   *entry.Capped     `json:"capped,omitempty"`
 	Reports  []entry.Reported  `json:"reports,omitempty"`
-	Holes    []Hole      `json:"holes,omitempty"`
+	Holes    []Hole            `json:"holes,omitempty"`
 	Debts    []books.Debt      `json:"debts,omitempty"`
 }
 
@@ -115,15 +115,14 @@ func (r *Restoring) Waiting(e entry.Enqueued) error {
 // Lease takes a lease.
 func (r *Restoring) Lease(l Lease) error {
 	m := r.machine
-	b, err := m.buffer(ready.Key{Share: l.Share, Shape: l.Shape})
-	if err == nil && m.leases.Run(l.Job) != nil {
-		err = fmt.Errorf("job %d has two leases", l.Job)
-	}
-	if err != nil {
-		return fmt.Errorf("restore: %w", err)
+	switch {
+	case m.words.shapes[l.Shape] == nil:
+		return fmt.Errorf("restore: shape %d of job %d is not known", l.Shape, l.Job)
+	case m.leases.Run(l.Job) != nil:
+		return fmt.Errorf("restore: job %d has two leases", l.Job)
 	}
 	m.leases.Restore(l)
-	m.hold(b.Key(), l.Queue, 1, l.Units)
+	m.hold(l.Share, m.leases.Run(l.Job), 1)
 	return nil
 }
 

@@ -283,6 +283,9 @@ func (w *world) checkReady(t *rapid.T) {
 		for _, r := range party.Ready {
 			key := r.Key
 			key.Shape = m.words.variants[variantKey{key.Shape, party.Sort().Text()}].idOr(key.Shape)
+			if m.givesTurns(key.Share) {
+				key.User, _ = m.ready.User(party.Task)
+			}
 			found = found || len(m.ready.Within(key, party.Task, job, job)) == 1
 		}
 		if !found {

@@ -7,6 +7,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -19,12 +20,12 @@ func (s *state) grant(e entry.Granted) error {
 	if s.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("granted: shape %d is not known", e.Shape)
 	}
-	key := s.sorts.keyOf(log, party)
+	user, _ := s.ready.User(e.Task)
+	key := s.sorts.keyOf(log, party, user)
 	b := s.buffers[key]
 	if b == nil {
 		return fmt.Errorf("granted: job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
 	}
-	user, _ := s.ready.User(e.Task)
 	r, ok := s.ready.Take(key, e.Place, e.Job)
 	switch {
 	case !ok:
@@ -51,7 +52,7 @@ func (s *state) grant(e entry.Granted) error {
 	if q != nil && b.leaf >= 0 {
 		s.served.Serve(b.user, q.Home)
 	}
-	s.hold(log, e.Queue, 1, e.Units) // before what waits: a resource is told while the job still counts as one that does
+	s.hold(e.Share, s.leases.Run(e.Job), 1) // before what waits: a resource is told while the job still counts as one that does
 	s.sorts.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
@@ -76,8 +77,8 @@ func (s *state) end(e entry.Ended) error {
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
+	s.hold(l.Share, l, -1)
 	s.leases.Drop(e.Job, l)
-	s.hold(ready.Key{Share: l.Share, Shape: l.Shape}, l.Queue, -1, -l.Units)
 	s.sorts.turn(fx)
 	switch e.Next {
 	case entry.Again:
@@ -93,32 +94,37 @@ func (s *state) end(e entry.Ended) error {
 	return nil
 }
 
-// hold counts jobs that begin or cease to hold units.
-func (s *state) hold(by ready.Key, at shares.QueueID, jobs int64, units shares.Units) {
-	s.held.Add(by.Share, books.HeldKey{Shape: by.Shape, Queue: at}, books.HeldCount{Jobs: jobs, Units: units, Class: s.words.shapes[by.Shape].ClassAt})
-	s.book(by, at, jobs, units)
+// hold counts jobs of a lease that begin or cease to hold units.
+func (s *state) hold(share shares.ShareID, l *running.Run, jobs int64) {
+	key := books.HeldKey{Shape: l.Shape, Queue: l.Queue}
+	if s.givesTurns(share) {
+		key.User = l.User()
+	}
+	n := books.HeldCount{Jobs: jobs, Units: shares.Units(jobs) * l.Units, Class: s.words.shapes[l.Shape].ClassAt}
+	s.held.Add(share, key, n)
+	s.book(share, key, n)
 }
 
 // book counts held units at queue, pool, leaf, user and resources of the present site.
-func (s *state) book(by ready.Key, at shares.QueueID, jobs int64, units shares.Units) {
-	q := s.site.Queues[at]
+func (s *state) book(share shares.ShareID, key books.HeldKey, n books.HeldCount) {
+	q := s.site.Queues[key.Queue]
 	if q == nil {
 		return
 	}
-	sh := s.words.shapes[by.Shape]
-	node, ok := s.site.Hold(books.Holding{Queue: q, Share: by.Share, Class: sh.Class, Jobs: jobs, Cores: jobs * int64(sh.Need.Cores), Units: units})
+	sh := s.words.shapes[key.Shape]
+	node, ok := s.site.Hold(books.Holding{Queue: q, Share: share, Class: sh.Class, Jobs: n.Jobs, Cores: n.Jobs * int64(sh.Need.Cores), Units: n.Units})
 	if sh.asked.Any() {
-		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, by.Share, jobs)
+		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, share, n.Jobs)
 	}
 	if !ok {
 		return
 	}
 	l := &s.leaves[node]
 	if l.users != nil {
-		s.holdUser(l, l.users.Of(sh.full.User), q.Home, units)
+		s.holdUser(l, l.users.Of(key.User), q.Home, n.Units)
 	}
 	if r := l.reach[q.Home]; r != nil {
-		r.Hold(q, sh.ClassAt, units)
+		r.Hold(q, sh.ClassAt, n.Units)
 	}
 	s.touch(node, false)
 }

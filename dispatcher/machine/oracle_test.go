@@ -255,7 +255,7 @@ func (o *oracle) candidates() (list []candidate) {
 				continue
 			}
 			remote := b.shape.Need.Locality == job.LocalityPreferred && !job.Local(b.shape.Need.Locations, o.q) && r.Low > o.m.elders.UpTo
-			list = append(list, candidate{leaf, b.shape, r, b.shape.full.User, remote})
+			list = append(list, candidate{leaf, b.shape, r, b.Key().User, remote})
 			break // it is the first of its buffer
 		}
 	}

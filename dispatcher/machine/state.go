@@ -22,6 +22,7 @@ type state struct {
 	buffers map[ready.Key]*buffer
 	leases  *running.Leases
 	held    books.Held
+	turning map[shares.ShareID]bool // shares of the site that give turns to users
 	polled  map[shares.QueueID]bool
 	served  *books.Servings
 	claims  *gate.Claims

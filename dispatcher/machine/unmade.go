@@ -82,17 +82,4 @@ func (s *state) madePaused(log ready.Key, n int64) {
 }
 
 // plainOf is the buffer whose number of jobs to be made a buffer's jobs are part of: generators know no users.
-func (s *state) plainOf(b *buffer) *buffer {
-	if b.shape.base != nil {
-		if b = s.buffers[b.log()]; b == nil {
-			return nil
-		}
-	}
-	if b.shape.plain == "" {
-		return b
-	}
-	if plain := s.words.plain[b.shape.plain]; plain != nil {
-		return s.buffers[ready.Key{Share: b.Key().Share, Shape: plain.id}]
-	}
-	return nil
-}
+func (s *state) plainOf(b *buffer) *buffer { return s.buffers[b.log()] }

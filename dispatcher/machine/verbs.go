@@ -145,9 +145,9 @@ func (s *state) charge(job int64, l *running.Run, to shares.ShareID) {
 	if l.Share == to {
 		return
 	}
-	s.hold(ready.Key{Share: l.Share, Shape: l.Shape}, l.Queue, -1, -l.Units)
+	s.hold(l.Share, l, -1)
 	l.Share = to
-	s.hold(ready.Key{Share: to, Shape: l.Shape}, l.Queue, 1, l.Units)
+	s.hold(to, l, 1)
 	s.sorts.turn(s.claims.Recharged(job, to))
 }
 
