@@ -141,7 +141,7 @@ func (a *asking) at(q *books.Queue) (out Answer) {
 	}
 	var in obstacle
 	if !r.admitted(leaf, sh.outline, &in) {
-		out.Refusals = append(out.Refusals, in.refusal(a.site.Version.Tree))
+		out.Refusals = append(out.Refusals, in.Refusal(a.site.Version.Tree))
 	}
 	if short, no := a.lacks(r, a.own); no.Gate != "" {
 		out.Refusals, out.Shortage = append(out.Refusals, no), short

@@ -184,7 +184,7 @@ func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
 			meet(heads[i])
 			return
 		}
-		in.keep(no)
+		in.Keep(no)
 		heads = slices.Delete(heads, i, i+1)
 	}
 }

@@ -111,8 +111,8 @@ func (r *round) decide() (choice, Verdict) {
 			}
 		case first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there
-		case in.stands():
-			r.decision.Lacked = in.refusal(r.site.Version.Tree)
+		case in.Stands():
+			r.decision.Lacked = in.Refusal(r.site.Version.Tree)
 			c.keepBack(first.leaf, in)
 		default:
 			c.review(first.leaf)

@@ -329,36 +329,11 @@ func needsOf(all []member) []resource.Need {
 // gangLacks is what keeps a gang as a whole from the queue: a hard limit, lending, or resources. The zero refusal: nothing does.
 func (r *gathering) gangLacks(g gate.Gang, all []member) (no Refusal) {
 	leaf, _ := r.site.Leaf(all[0].log.Share)
-	var cores shares.Units
-	for _, m := range all {
-		cores += shares.Units(m.shape.Need.Cores)
+	fits := make([]*books.Fit, len(all))
+	for i, m := range all {
+		fits[i] = &m.shape.Fit
 	}
-	units := cores * shares.Units(r.queue.CorePowerMilli)
-	look := func(l *books.Limit, need shares.Units) {
-		if need > 0 && l.Room() < need && no.Gate == "" {
-			no = l.Refuses(need)
-		}
-	}
-	look(r.queue.Limit, cores*1000)
-	look(r.queue.Home.Limit, units)
-	for _, l := range r.queue.Home.Paths[leaf] {
-		look(l, units)
-	}
-	for _, t := range r.queue.Targets {
-		var of shares.Units
-		for _, m := range all {
-			if t.Covers(r.site.Version.Tree, m.log.Share, m.shape.Class) {
-				of += shares.Units(m.shape.Need.Cores) * 1000
-			}
-		}
-		look(t.Limit, of)
-	}
-	if no.Gate == "" && r.queue.Home.Lends {
-		if rule, ok := r.queue.Home.Book.Admits(leaf, units); !ok {
-			in := obstacle{rule: rule, units: units}
-			no = in.refusal(r.site.Version.Tree)
-		}
-	}
+	no = r.site.AdmitsAll(r.queue, leaf, fits)
 	if no.Gate == "" {
 		no = r.gangShort(g, all)
 	}

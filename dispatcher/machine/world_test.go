@@ -177,6 +177,9 @@ func (w *world) enqueue(t *rapid.T) {
 // jobsOf draws a task, and ids of which some may be jobs of it.
 func (w *world) jobsOf(t *rapid.T) (task, low, high int64) {
 	low = rapid.Int64Range(1, w.nextID).Draw(t, "low")
+	if l, ok := w.leader.Lease(low); ok && rapid.IntRange(0, 3).Draw(t, "its task") > 0 {
+		return l.Task, low, low + rapid.Int64Range(0, 10).Draw(t, "more")
+	}
 	return rapid.Int64Range(1, 12).Draw(t, "task"), low, low + rapid.Int64Range(0, 10).Draw(t, "more")
 }
 

@@ -197,6 +197,17 @@ func (s *Set) Buffers() iter.Seq[*Buffer] {
 	}
 }
 
+// Shares counts the jobs of each share that has some.
+func (s *Set) Shares() map[shares.ShareID]int64 {
+	all := map[shares.ShareID]int64{}
+	for key, b := range s.buffers {
+		if b.count > 0 {
+			all[key.Share] += b.count
+		}
+	}
+	return all
+}
+
 // User is the user of a task that has ready jobs.
 func (s *Set) User(id int64) (user string, ok bool) {
 	t := s.tasks[id]
