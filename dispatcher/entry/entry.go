@@ -98,6 +98,7 @@ type Granted struct {
 type Started struct {
 	Job     int64
 	Attempt int32
+	TTLS    int32 // seconds that a renewal of it asks for; 0: the default
 }
 
 // Outcome is how an attempt ended.
