@@ -53,7 +53,9 @@ func (s *state) takeOut(task, low, high int64) []ready.Withdrawn {
 				party.Count(b.log(), ids.Low-ids.High-1)
 			}
 		}
-		s.changed(b, false)
+		if i+1 == len(list) || list[i+1].Key != w.Key {
+			s.changed(b, false)
+		}
 	}
 	s.sorts.sweep()
 	return list
