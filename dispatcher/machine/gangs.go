@@ -169,18 +169,20 @@ type member struct {
 	log   ready.Key
 	job   ready.Range // Low is the job
 	shape *shape
+	user  string
 }
 
 // members are the jobs of a gang, in the order of their ids.
 func (so *sorts) members(g gate.Gang) (list []member) {
 	s := so.state
 	for _, p := range g.Parties {
+		user, _ := s.ready.User(p.Task)
 		for _, at := range p.Ready {
-			key := s.sorts.keyOf(at.Key, p)
+			key := s.sorts.keyOf(at.Key, p, user)
 			for _, ids := range p.Spans() {
 				for _, r := range s.ready.Within(key, p.Task, ids.Low, ids.High) {
 					for ; r.Low <= r.High; r.Low++ {
-						list = append(list, member{p, at.Key, r, s.words.shapes[at.Key.Shape]})
+						list = append(list, member{p, at.Key, r, s.words.shapes[at.Key.Shape], user})
 					}
 				}
 			}
@@ -243,7 +245,7 @@ func (r *gathering) start(all []member, offers []gangOffer, into []int) {
 	for i, o := range offers {
 		for m, each := range all {
 			if into[m] == i {
-				b := r.buffers[r.sorts.keyOf(each.log, each.party)] // it is another one when the claim is bound
+				b := r.buffers[r.sorts.keyOf(each.log, each.party, each.user)] // it is another one when the claim is bound
 				job := each.job
 				job.High = job.Low
 				r.give(o.to, choice{buffer: b, job: job}, offer)
@@ -372,7 +374,7 @@ func (r *gathering) gangShort(g gate.Gang, all []member) Refusal {
 			sum[ref] += units
 		}
 	}
-	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape.asked.Payer
+	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party, all[0].user)].shape.asked.Payer
 	for _, a := range gate.AsksOf(sum) {
 		if !r.supplies.Find(&a) {
 			return Refusal{Gate: gate.Unknown, Ref: a.Ref, Needed: a.Units}

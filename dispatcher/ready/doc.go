@@ -9,6 +9,9 @@
 // block, so ten million jobs are some ten thousand ranges; a job that comes back is a range of its own until it meets its
 // neighbours again. A Set also knows the ready jobs of every task, and the tasks of every user, for pulls that take these only.
 //
+// Aside is the jobs without a lease that no slot may have: those of paused tasks, and those that wait for a rule. It keeps them in the
+// same way, so that pausing a task moves its ranges, however many jobs these are.
+//
 // # Invariants
 //
 //  1. No job is in two ranges.

@@ -18,6 +18,18 @@ func (s *Set) Clash(key Key, r Range) error {
 	return nil
 }
 
+// Has says whether a task has jobs in here with ids from low to high.
+func (s *Set) Has(id, low, high int64) bool {
+	if t := s.tasks[id]; t != nil {
+		for _, part := range t.parts {
+			if len(part.within(low, high)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Within are the ready jobs of a task in one buffer with ids from low to high, in the order of the buffer.
 func (s *Set) Within(key Key, id, low, high int64) (list []Range) {
 	t := s.tasks[id]

@@ -83,14 +83,3 @@ func (s *ranges) touching(r Range) (near []*Range) {
 	}
 	return near
 }
-
-// between are the ranges that have ids from low to high, in their order.
-func (s *ranges) between(low, high int64) (list []*Range) {
-	s.tree.Ascend(func(r *Range) bool {
-		if r.Low <= high && low <= r.High {
-			list = append(list, r)
-		}
-		return true
-	})
-	return list
-}

@@ -13,10 +13,11 @@ import (
 type Key struct {
 	Share shares.ShareID
 	Shape int32
+	User  string // of the tasks, where the share gives turns to users; else empty
 }
 
 func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape))
+	return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.User, b.User))
 }
 
 // Range is the jobs of a task from Low to High, at one place, all of which have the same attempt next.
@@ -175,7 +176,7 @@ func (s *Set) Withdraw(id, low, high int64) (out []Withdrawn) {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(t.parts), compareKeys) {
 		b := s.buffers[key]
-		for _, r := range t.parts[key].between(low, high) {
+		for _, r := range t.parts[key].within(low, high) {
 			gone := *r
 			gone.Low, gone.High = max(r.Low, low), min(r.High, high)
 			out = append(out, Withdrawn{key, gone})
