@@ -1,4 +1,4 @@
-package dispatcher
+package job
 
 import (
 	"slices"
@@ -23,7 +23,7 @@ func TestNothingIsInjected(t *testing.T) {
 			t.Fatal(err)
 		}
 		index := rapid.Int64Range(0, int64(len(axis))-1).Draw(t, "index")
-		command, env := newRecipe(p).render(piece{Index: index, Inputs: inputs})
+		command, env := NewRecipe(p).Render(Piece{Index: index, Inputs: inputs})
 		in, seed := strings.Join(inputs, " "), axis[index]
 		want := slices.Concat([]string{"run", "--in=" + in}, inputs, []string{seed, "<" + seed + "|" + in + "|" + string(rune('0'+index)) + ">", literal})
 		if !slices.Equal(command, want) {

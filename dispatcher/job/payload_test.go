@@ -1,4 +1,4 @@
-package dispatcher
+package job
 
 import (
 	"maps"
@@ -14,36 +14,36 @@ func TestRender(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		payload Payload
-		piece   piece
+		piece   Piece
 		command []string
 		env     map[string]string
 	}{
-		{"no placeholder", Payload{Command: []string{"run", "}}", "a"}, Env: map[string]string{"A": "b"}}, piece{Index: 7},
+		{"no placeholder", Payload{Command: []string{"run", "}}", "a"}, Env: map[string]string{"A": "b"}}, Piece{Index: 7},
 			[]string{"run", "}}", "a"}, map[string]string{"A": "b"}},
-		{"no environment", Payload{Command: []string{"run"}}, piece{}, []string{"run"}, map[string]string{}},
-		{"index", Payload{Command: []string{"run", "{{.Index}}", "job-{{ .Index }}.out"}}, piece{Index: 123},
+		{"no environment", Payload{Command: []string{"run"}}, Piece{}, []string{"run"}, map[string]string{}},
+		{"index", Payload{Command: []string{"run", "{{.Index}}", "job-{{ .Index }}.out"}}, Piece{Index: 123},
 			[]string{"run", "123", "job-123.out"}, map[string]string{}},
-		{"index and more", Payload{Command: []string{"run", "{{.Index+1}}", "job-{{ .Index+70 }}.out"}}, piece{Index: 123},
+		{"index and more", Payload{Command: []string{"run", "{{.Index+1}}", "job-{{ .Index+70 }}.out"}}, Piece{Index: 123},
 			[]string{"run", "124", "job-193.out"}, map[string]string{}},
-		{"several in one", Payload{Command: []string{"{{.FirstEvent}}+{{.Events}}/{{.Index}}"}}, piece{Index: 1, FirstEvent: 10, Events: 5},
+		{"several in one", Payload{Command: []string{"{{.FirstEvent}}+{{.Events}}/{{.Index}}"}}, Piece{Index: 1, FirstEvent: 10, Events: 5},
 			[]string{"10+5/1"}, map[string]string{}},
-		{"only the environment has one", Payload{Command: []string{"run"}, Env: map[string]string{"N": "n{{.Index}}", "M": "m"}}, piece{Index: 2},
+		{"only the environment has one", Payload{Command: []string{"run"}, Env: map[string]string{"N": "n{{.Index}}", "M": "m"}}, Piece{Index: 2},
 			[]string{"run"}, map[string]string{"N": "n2", "M": "m"}},
 		{"inputs, which are not read again", Payload{Command: []string{"run", "{{.Inputs}}", "{{ .Inputs }}", "x{{.Input}}"}},
-			piece{Inputs: []string{"a", "{{.Index}}"}},
+			Piece{Inputs: []string{"a", "{{.Index}}"}},
 			[]string{"run", "a", "{{.Index}}", "a {{.Index}}", "xa {{.Index}}"}, map[string]string{"DIVVY_INPUTS": "a\n{{.Index}}"}},
-		{"inputs of a command without placeholders", Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}}, piece{Inputs: []string{"a"}},
+		{"inputs of a command without placeholders", Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}}, Piece{Inputs: []string{"a"}},
 			[]string{"run"}, map[string]string{"A": "b", "DIVVY_INPUTS": "a"}},
-		{"braces", Payload{Command: []string{"docker", "--format", "{{{{.ID}}", "{{{.Index}}}", "{{{{{{.Index}}", "{", "{{{{{"}, Env: map[string]string{"A": "{{{{.B}}"}}, piece{Index: 3},
+		{"braces", Payload{Command: []string{"docker", "--format", "{{{{.ID}}", "{{{.Index}}}", "{{{{{{.Index}}", "{", "{{{{{"}, Env: map[string]string{"A": "{{{{.B}}"}}, Piece{Index: 3},
 			[]string{"docker", "--format", "{{.ID}}", "{3}", "{{3", "{", "{{{"}, map[string]string{"A": "{{.B}}"}},
-		{"matrix", Payload{Command: []string{"run", "{{.os}}", "{{.seed}}"}, Matrix: matrix}, piece{Index: 4},
+		{"matrix", Payload{Command: []string{"run", "{{.os}}", "{{.seed}}"}, Matrix: matrix}, Piece{Index: 4},
 			[]string{"run", "el8", "2"}, map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.payload.Check(); err != nil {
 				t.Fatal(err)
 			}
-			command, env := newRecipe(c.payload).render(c.piece)
+			command, env := NewRecipe(c.payload).Render(c.piece)
 			if !slices.Equal(command, c.command) || env == nil || !maps.Equal(env, c.env) {
 				t.Errorf("%q %q, want %q %q", command, env, c.command, c.env)
 			}
@@ -53,9 +53,9 @@ func TestRender(t *testing.T) {
 
 // A lease of a job with inputs must not write into the environment that others share.
 func TestRenderSharesNothingThatDiffers(t *testing.T) {
-	r := newRecipe(Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}})
-	r.render(piece{Inputs: []string{"a"}})
-	if _, env := r.render(piece{}); !maps.Equal(env, map[string]string{"A": "b"}) {
+	r := NewRecipe(Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}})
+	r.Render(Piece{Inputs: []string{"a"}})
+	if _, env := r.Render(Piece{}); !maps.Equal(env, map[string]string{"A": "b"}) {
 		t.Errorf("%q", env)
 	}
 }
@@ -76,7 +76,7 @@ func TestLiteral(t *testing.T) {
 		if err := p.Check(); err != nil {
 			t.Fatal(err)
 		}
-		if command, _ := newRecipe(p).render(piece{Index: 7}); command[1] != before || command[2] != before+"7"+after {
+		if command, _ := NewRecipe(p).Render(Piece{Index: 7}); command[1] != before || command[2] != before+"7"+after {
 			t.Fatalf("%q", command)
 		}
 	})

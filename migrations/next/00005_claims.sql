@@ -1,0 +1,106 @@
+-- Scarce resources beside slots: capacities, use reported from outside, and claims that several jobs hold together. One writer:
+-- dispatcher.
+
+-- +goose Up
+CREATE TABLE resource_capacities (
+    name     text        NOT NULL CHECK (name <> ''),
+    key      text        NOT NULL DEFAULT '',
+    queue_id int         NOT NULL DEFAULT 0,
+    capacity bigint      NOT NULL CHECK (capacity >= 0),
+    set_at   timestamptz NOT NULL DEFAULT now(),
+    set_by   text        NOT NULL,
+    PRIMARY KEY (name, key, queue_id)
+);
+COMMENT ON TABLE resource_capacities IS 'Capacities that operators set while the site works: they precede those of the file until they are reset. key: of a family, empty = all keys; queue_id 0 = all queues.';
+COMMENT ON INDEX resource_capacities_pkey IS 'Set again, it replaces what was set. A few rows.';
+
+CREATE TABLE resource_external (
+    name        text        NOT NULL CHECK (name <> ''),
+    queue_id    int         NOT NULL DEFAULT 0,
+    total       bigint      NOT NULL CHECK (total >= 0),
+    used        bigint      NOT NULL CHECK (used >= 0),
+    reported_at timestamptz NOT NULL DEFAULT now(),
+    settled     bigint      NOT NULL DEFAULT 0 CHECK (settled >= 0),
+    PRIMARY KEY (name, queue_id)
+);
+COMMENT ON TABLE resource_external IS 'The last report of the server of a resource: how many units there are, and how many are used, ours included. name: with its key, as in table:orders; queue_id 0: not per queue.';
+COMMENT ON COLUMN resource_external.settled IS 'Units that had been held for longer than settle when it was reported: so many of used are ours.';
+COMMENT ON INDEX resource_external_pkey IS 'A report replaces the one before.';
+
+CREATE TABLE claim_keys (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    task_id     bigint NOT NULL,
+    key         text   NOT NULL CHECK (key <> ''),
+    members     bigint NOT NULL DEFAULT 0,
+    made        bigint NOT NULL DEFAULT 0,
+    queue_id    int,
+    max_sharers int    NOT NULL DEFAULT 0,
+    node        text   NOT NULL DEFAULT '',
+    devices     text[] NOT NULL DEFAULT '{}',
+    UNIQUE (task_id, key),
+    CHECK (made <= members)
+);
+COMMENT ON TABLE claim_keys IS 'The ids of claims by name, and how many jobs the log was told of. What becomes of a claim is in the log.';
+COMMENT ON COLUMN claim_keys.task_id IS '0: people make it, and queue_id says where it is.';
+COMMENT ON COLUMN claim_keys.members IS 'Jobs that the log was told will hold it.';
+COMMENT ON COLUMN claim_keys.made IS 'Of these, those that are made or never will be.';
+COMMENT ON COLUMN claim_keys.queue_id IS 'NULL: people have not made it, or have deleted it.';
+
+-- Where a claim is and who holds it follows from grants and ends: this is folded out of the log, like held.
+CREATE TABLE claims (
+    id         bigint      PRIMARY KEY,
+    task       bigint      NOT NULL,
+    made_at    timestamptz NOT NULL,
+    bound_at   timestamptz,
+    idle_since timestamptz,
+    ended_at   timestamptz,
+    queue      int         NOT NULL,
+    share      int         NOT NULL,
+    sharers    int         NOT NULL,
+    jobs       int         NOT NULL,
+    missing    boolean     NOT NULL,
+    state      text        NOT NULL CHECK (state IN ('pending', 'bound', 'draining', 'released')),
+    key        text        NOT NULL,
+    node       text        NOT NULL,
+    sharing_id text        NOT NULL,
+    label      text        NOT NULL,
+    devices    text[]      NOT NULL,
+    template   jsonb       NOT NULL
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE claims IS 'Claims, as of folded: what several jobs hold together while one of them has a lease, such as a node or devices of it.';
+COMMENT ON COLUMN claims.task IS 'Task of the claim. 0: people made it, and say where it is and when it ends.';
+COMMENT ON COLUMN claims.bound_at IS 'When it was bound where it is; NULL: it is not bound.';
+COMMENT ON COLUMN claims.idle_since IS 'Since when it is bound without a sharer.';
+COMMENT ON COLUMN claims.ended_at IS 'When it was released. It is kept for as long as a replay may look back.';
+COMMENT ON COLUMN claims.queue IS 'With node: where it is bound; 0: nowhere.';
+COMMENT ON COLUMN claims.share IS 'Share that its units are charged to, of the job that bound it; 0: none.';
+COMMENT ON COLUMN claims.sharers IS 'Leases of its jobs.';
+COMMENT ON COLUMN claims.jobs IS 'Jobs that share it in all, those that are still to be made among them.';
+COMMENT ON COLUMN claims.missing IS 'There is no template of that name, or people have not made the claim yet.';
+COMMENT ON COLUMN claims.state IS 'draining: it is not wanted any more; no other job gets to hold it, and it ends with its last holder.';
+COMMENT ON COLUMN claims.key IS 'Which of the claims of the task. Of a claim that people made, its name.';
+COMMENT ON COLUMN claims.sharing_id IS 'Whom its units are counted for; label: where they are split by label.';
+COMMENT ON COLUMN claims.devices IS 'Devices of that node that are reserved for it.';
+COMMENT ON COLUMN claims.template IS 'What it takes, as the entry has it: Name, Resources, Node, Devices by kind, MaxSharers, Linger in nanoseconds, Gang.';
+COMMENT ON INDEX claims_pkey IS 'Claims of jobs.';
+CREATE INDEX claims_live ON claims (id) WHERE state <> 'released';
+COMMENT ON INDEX claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
+CREATE INDEX claims_task ON claims (task, id);
+COMMENT ON INDEX claims_task IS 'All claims of a task.';
+CREATE INDEX claims_ended ON claims (ended_at) WHERE state = 'released';
+COMMENT ON INDEX claims_ended IS 'Those that are dropped.';
+
+CREATE TABLE claim_jobs (
+    high   bigint   NOT NULL,
+    low    bigint   NOT NULL CHECK (low <= high),
+    task   bigint   NOT NULL,
+    claims bigint[] NOT NULL,
+    PRIMARY KEY (high)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE claim_jobs IS 'Jobs that hold claims, or may yet: ranges of ids, all of a range the same claims.';
+COMMENT ON INDEX claim_jobs_pkey IS 'The range of a job, as of idle_ranges.';
+CREATE INDEX claim_jobs_claims ON claim_jobs USING gin (claims);
+COMMENT ON INDEX claim_jobs_claims IS 'Jobs of a claim. An entry a range, not a job.';
+
+-- +goose Down
+DROP TABLE claim_jobs, claims, claim_keys, resource_external, resource_capacities;
