@@ -15,6 +15,11 @@ import (
 // Say puts entries into the outbox, as one row of the caller's transaction. Those without a verb of their own below are put in by it.
 func Say(ctx context.Context, tx pgx.Tx, entries ...entry.Entry) error { return say(ctx, tx, entries) }
 
+// SayRows puts rows into the outbox, in their order. Rows without entries are left out.
+func SayRows(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
+	return say(ctx, tx, rows...)
+}
+
 // say puts rows into the outbox, in their order. Rows without entries are left out.
 func say(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
 	texts := make([]string, 0, len(rows))

@@ -206,13 +206,13 @@ CREATE TABLE retries (
     split    boolean     NOT NULL,
     PRIMARY KEY (job_id)
 ) WITH (fillfactor = 90);
-COMMENT ON TABLE retries IS 'Jobs that wait for a time, or until the generator has split their pieces; the last attempt of each is judged.';
-COMMENT ON COLUMN retries.due_at IS 'When it is ready, or is to be split.';
+COMMENT ON TABLE retries IS 'Jobs that wait for a time; the last attempt of each is judged.';
+COMMENT ON COLUMN retries.due_at IS 'When it is ready, or its piece is to be split.';
 COMMENT ON COLUMN retries.attempt IS 'That ended.';
 COMMENT ON COLUMN retries.shape_id IS 'That it has from then on.';
 COMMENT ON INDEX retries_pkey IS 'Whether a job waits here, and until when.';
-CREATE INDEX retries_due ON retries (due_at, job_id) WHERE NOT split;
-COMMENT ON INDEX retries_due IS 'The jobs that are ready next.';
+CREATE INDEX retries_due ON retries (due_at, job_id);
+COMMENT ON INDEX retries_due IS 'The jobs whose time comes next.';
 
 CREATE TABLE judged (
     only_row boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
