@@ -57,6 +57,7 @@ const (
 	KindReported  Kind = 'r'
 	KindHoled     Kind = 'H'
 	KindOwed      Kind = 'O'
+	KindAsked     Kind = 'A'
 )
 
 // KindOf is the letter of an entry.
@@ -253,3 +254,4 @@ func (Capped) kind() Kind    { return KindCapped }
 func (Reported) kind() Kind  { return KindReported }
 func (Holed) kind() Kind     { return KindHoled }
 func (Owed) kind() Kind      { return KindOwed }
+func (Asked) kind() Kind     { return KindAsked }

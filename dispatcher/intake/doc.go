@@ -19,7 +19,7 @@
 //	splittings         jobs that wait until their piece is two; scaled_away: jobs whose pieces are not tried again
 //	target_slots       what people bound; placings: the aging by which jobs of shares have their places
 //
-// It reads shares (id, plan) of package internal/site and tasks (id, user_name, state) of package generator.
+// It reads shares (id, plan) of package internal/site and tasks (id, user_name, ended_at) of package generator.
 //
 // # Invariants
 //

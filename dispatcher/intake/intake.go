@@ -3,7 +3,6 @@ package intake
 import (
 	"context"
 	"embed"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,23 +22,6 @@ type DB interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	Begin(ctx context.Context) (pgx.Tx, error)
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
-}
-
-// creates are the statements that make the tables, in their order.
-var creates = []string{"create_job_ids", "create_take_ids", "create_shapes", "create_payloads", "create_jobs", "create_job_blocks",
-	"create_job_blocks_task", "create_job_blocks_share", "create_outbox", "create_claim_keys", "create_splittings", "create_scaled_away",
-	"create_target_slots", "create_placings", "create_extend_jobs", "create_drop_jobs"}
-
-// Create makes the tables, without a partition: see Extend. The tables shares and tasks are not of this package.
-func Create(ctx context.Context, db interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}) error {
-	for _, name := range creates {
-		if _, err := db.Exec(ctx, query[name]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // Barrier has the caller's transaction wait until no other one makes or places jobs, and keeps these away until it ends: whoever

@@ -10,11 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/face"
-	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -24,16 +22,6 @@ import (
 func TestJobsReachAPilot(t *testing.T) {
 	h := newHouse(t, 1000, 1000)
 	ctx := t.Context()
-	h.exec("CREATE SCHEMA report")
-	for _, create := range []func(context.Context) error{
-		func(ctx context.Context) error { return ledger.Create(ctx, h) },
-		func(ctx context.Context) error { return fold.Create(ctx, h.Pool) },
-	} {
-		if err := create(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h.exec("CREATE TABLE IF NOT EXISTS attempt_texts (job_id bigint, attempt int, ended_on date, report jsonb, log text, outputs jsonb, metadata jsonb, reason text)")
 	tree, err := shares.Build([]shares.Spec{{Name: "a", Plan: shares.DefaultPlan()}})
 	if err != nil {
 		t.Fatal(err)

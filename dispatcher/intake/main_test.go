@@ -26,7 +26,7 @@ type fail interface {
 	Fatalf(format string, args ...any)
 }
 
-// house is a database with the tables of this package, and of others what they read: shares 1 to 9 and tasks 1 to 99 of user u<id>.
+// house is a database with shares 1 to 9 and tasks 1 to 99 of user u<id>.
 type house struct {
 	*pgxpool.Pool
 	t testing.TB
@@ -34,20 +34,12 @@ type house struct {
 
 func newHouse(t testing.TB, room, size int64) *house {
 	t.Helper()
-	db, err := pg.Open(t.Context(), pgtest.Empty(t), pg.MaxConns(16), pg.Name("divvy-test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	h := &house{db, t}
-	h.exec("CREATE TABLE shares (id int PRIMARY KEY, plan jsonb NOT NULL DEFAULT '{}')")
-	h.exec("CREATE TABLE tasks (id bigint PRIMARY KEY, user_name text NOT NULL, state text NOT NULL DEFAULT 'running')")
-	h.exec("INSERT INTO shares (id) SELECT generate_series(1, 9)")
-	h.exec("INSERT INTO tasks (id, user_name) SELECT i, 'u' || i FROM generate_series(1, 99) AS i")
-	if err := intake.Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := intake.Extend(t.Context(), db, room, size); err != nil {
+	h := &house{pgtest.OpenNext(t), t}
+	h.exec(`INSERT INTO shares (id, name, path, position, leaf, weight) OVERRIDING SYSTEM VALUE
+		SELECT i, 's' || i, 's' || i, i, true, 1 FROM generate_series(1, 9) AS i`)
+	h.exec(`INSERT INTO tasks (id, name, user_name, state, share_id, spec) OVERRIDING SYSTEM VALUE
+		SELECT i, 't' || i, 'u' || i, 'running', 1, '{}' FROM generate_series(1, 99) AS i`)
+	if _, err := intake.Extend(t.Context(), h, room, size); err != nil {
 		t.Fatal(err)
 	}
 	return h

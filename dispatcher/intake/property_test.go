@@ -264,11 +264,6 @@ func (h *house) lead(ctx context.Context, r *rand.Rand, stop <-chan struct{}) er
 // live jobs, each in its share and at its place.
 func TestLogHasTheLiveJobs(t *testing.T) {
 	h := newHouse(t, 1_000_000, 1_000_000)
-	h.exec("CREATE SCHEMA report")
-	h.exec("CREATE TABLE attempt_texts (job_id bigint, attempt int, ended_on date, report jsonb, log text, outputs jsonb, metadata jsonb, reason text)")
-	if err := ledger.Create(t.Context(), h); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := ledger.New(h).Extend(t.Context(), 1_000_000, 1_000_000); err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func TestReorder(t *testing.T) {
 	h.enqueue(t, jobs...)
 	h.enqueue(t, some(3, intake.NewJob{Task: 2, Share: 2, Shape: shape})...)
 	h.enqueue(t, some(3, intake.NewJob{Task: 3, Share: 3, Shape: shape})...)
-	h.exec("UPDATE tasks SET state = 'done' WHERE id = 2")
+	h.exec("UPDATE tasks SET state = 'done', ended_at = now() WHERE id = 2")
 	made := one[time.Time](t, h, "SELECT min(made_at) FROM job_blocks")
 	h.said(t)
 	reorder := func() (places map[int64]int64, steps int) {

@@ -58,6 +58,7 @@ type round struct {
 	guests   []*buffer       // whose jobs claims bind to the node, and that the slot can run
 	reserved map[int]bool    // pulls that wait for the gang for which the node is held, by Decision.To
 	entered  []int           // leaves that contend for these alone
+	looks    bool            // nothing is given
 }
 
 // mostRounds bounds how often a decision asks again those whom resources keep back.
@@ -136,22 +137,9 @@ func (r *round) choose(offered shares.Units, contenders *shares.Contenders, pass
 
 // note keeps the contest of a choice that was just made.
 func (r *round) note(first due, offered shares.Units, contenders *shares.Contenders) {
-	if !r.pull.Contests {
-		return
+	if r.pull.Contests {
+		r.decision.Contests = append(r.decision.Contests, r.contest(first, offered, contenders))
 	}
-	c := Contest{Rule: "share"}
-	switch {
-	case first.owed:
-		c.Rule = "owed"
-	case first.floor != nil:
-		c.Rule = "floor"
-	}
-	if c.Rule == "share" {
-		c.Contest, _ = r.queue.Home.Book.Contest(offered, contenders)
-	} else {
-		c.Contest = shares.Contest{Winner: first.leaf, RunnerUp: -1}
-	}
-	r.decision.Contests = append(r.decision.Contests, c)
 }
 
 // granted is the entry of a choice, the nth of the pull.

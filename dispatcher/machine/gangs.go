@@ -49,7 +49,7 @@ const (
 // come before any other job. decided is false when the decision is about other jobs.
 func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Verdict, decided bool) {
 	g := gathering{r, set, offered}
-	if len(r.sorts.open) == 0 || r.pull.Node == "" {
+	if len(r.sorts.open) == 0 || r.pull.Node == "" || r.looks {
 		return None, false
 	}
 	by := r.sorts.nodes.HeldFor(r.offer().Place, r.supplies.Moment)

@@ -73,7 +73,7 @@ func (m *Machine) Apply(e entry.Entry) error {
 		}
 	case entry.Claimed, entry.Unclaimed, entry.Joined, entry.Dropped, entry.Took:
 		err = m.sorts.claim(e)
-	case entry.Leader:
+	case entry.Leader, entry.Asked:
 	default:
 		err = fmt.Errorf("%T: this version has no such entry", e)
 	}
@@ -166,10 +166,17 @@ type Decision struct {
 	Until    time.Time // of Held: when the slot is for others
 }
 
-// Contest is the choice of a grant beside the one that would have been made without its leaf. Leaves are nodes of Site's tree.
+// Contest is the choice of a grant beside the one that would have been made without its leaf. Leaves are nodes of Site's tree. Where a
+// floor or owed units came first, the runner-up is the leaf that the tree says, and has the larger deficit.
 type Contest struct {
 	shares.Contest
-	Rule string // why the leaf came first: share, floor or owed
+	Rule       string       // why the leaf came first: share, floor or owed
+	Round      shares.Units // R
+	Candidates int          // leaves with a job for the slot
+	Unfit      int          // leaves whose ready jobs do not fit the slot
+	Barred     int          // leaves whose jobs a gate keeps back
+	Skipped    []Skipped    // the first of both that stood before the tree's choice
+	Trail      []float64    // deficits in thousandths, from the top level down to the winner
 }
 
 // Lease is the right to run one attempt of a job; see running.Lease.

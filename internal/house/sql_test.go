@@ -28,7 +28,9 @@ func statements(t *testing.T) (paths []string) {
 }
 
 // ofNext says whether a statement is of a room of the new core, which has the schema of package migrations/next.
-func ofNext(p string) bool { return strings.HasPrefix(p, "dispatcher/") && path.Dir(p) != "dispatcher/sql" }
+func ofNext(p string) bool {
+	return strings.HasPrefix(p, "dispatcher/") && path.Dir(p) != "dispatcher/sql"
+}
 
 // exists are the codes of what is there already: relation, function, row.
 var exists = []string{"42P07", "42723", "42710", "23505"}

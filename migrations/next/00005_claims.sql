@@ -34,6 +34,7 @@ CREATE TABLE claim_keys (
     members     bigint NOT NULL DEFAULT 0,
     made        bigint NOT NULL DEFAULT 0,
     queue_id    int,
+    said        bigint,
     max_sharers int    NOT NULL DEFAULT 0,
     node        text   NOT NULL DEFAULT '',
     devices     text[] NOT NULL DEFAULT '{}',
@@ -44,6 +45,7 @@ COMMENT ON TABLE claim_keys IS 'The ids of claims by name, and how many jobs the
 COMMENT ON COLUMN claim_keys.task_id IS '0: people make it, and queue_id says where it is.';
 COMMENT ON COLUMN claim_keys.members IS 'Jobs that the log was told will hold it.';
 COMMENT ON COLUMN claim_keys.made IS 'Of these, those that are made or never will be.';
+COMMENT ON COLUMN claim_keys.said IS 'The row of outbox that made it there: where it was refused, the claim is not made.';
 COMMENT ON COLUMN claim_keys.queue_id IS 'NULL: people have not made it, or have deleted it.';
 
 -- Where a claim is and who holds it follows from grants and ends: this is folded out of the log, like held.

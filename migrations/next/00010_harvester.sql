@@ -3,7 +3,7 @@
 
 -- +goose Up
 CREATE TABLE target_slots (
-    queue      text        NOT NULL CHECK (queue <> ''),
+    queue      text        NOT NULL,
     share_id   int         NOT NULL,
     class      text        NOT NULL,
     floor      boolean     NOT NULL,

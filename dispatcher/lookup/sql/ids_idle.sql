@@ -5,4 +5,4 @@ FROM (
     WHERE high > @after::bigint AND (state = 'r') = @ready::boolean ORDER BY high LIMIT @n::int
 ) r
 CROSS JOIN LATERAL generate_series(r.low, least(r.high, r.low + @n::int - 1)) AS g (id)
-ORDER BY g.id LIMIT @n::int;
+LIMIT @n::int;

@@ -7,4 +7,4 @@ FROM (
     ORDER BY low LIMIT @n::int
 ) r
 CROSS JOIN LATERAL generate_series(r.low, least(r.high, r.low + @n::int - 1)) AS g (id)
-ORDER BY g.id LIMIT @n::int;
+LIMIT @n::int;
