@@ -57,6 +57,7 @@ const (
 	KindReported  Kind = 'r'
 	KindHoled     Kind = 'H'
 	KindOwed      Kind = 'O'
+	KindStood     Kind = 'S'
 )
 
 // KindOf is the letter of an entry.
@@ -252,3 +253,4 @@ func (Capped) kind() Kind    { return KindCapped }
 func (Reported) kind() Kind  { return KindReported }
 func (Holed) kind() Kind     { return KindHoled }
 func (Owed) kind() Kind      { return KindOwed }
+func (Stood) kind() Kind     { return KindStood }

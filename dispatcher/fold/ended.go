@@ -3,6 +3,7 @@ package fold
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -32,12 +33,8 @@ type Querier interface {
 func Ended(ctx context.Context, db Querier, fences []Fence) (map[Fence]End, error) {
 	args := pg.Args{"jobs": column(fences, func(f Fence) int64 { return f.Job }), "attempts": column(fences, func(f Fence) int32 { return f.Attempt }),
 		"nonces": column(fences, func(f Fence) int64 { return f.Nonce })}
-	rows, err := db.Query(ctx, query["ended_attempts"], binaryRows, args)
-	if err != nil {
-		return nil, fmt.Errorf("ended attempts: %w", err)
-	}
 	found := make(map[Fence]End, len(fences))
-	err = each(rows, func(r *row) {
+	err := ask(ctx, db, "ended_attempts", args, func(r *row) {
 		f := Fence{r.int64(), r.int32(), r.int64()}
 		found[f] = End{entry.Outcome(r.char()), State(r.char()).next()}
 	})
@@ -54,8 +51,109 @@ func (s State) next() entry.Next {
 		return entry.Again
 	case Waiting:
 		return entry.Waits
+	case Cancelled:
+		return entry.Undone
 	}
 	return entry.Over
+}
+
+// TaskEnd is an attempt that ended, or jobs that were over without a lease.
+type TaskEnd struct {
+	Task     int64
+	Nth      int64
+	Low      int64 // ids: of an attempt, its job twice
+	High     int64
+	Attempt  int32         // 0: they had no lease
+	Outcome  entry.Outcome // of the attempt
+	State    State         // of the jobs from then on; Ready and Waiting: they are not over
+	ExitCode int32
+	At       time.Time
+}
+
+// Cursor is up to where the ends of a task were read; the zero Cursor is before all.
+type Cursor struct {
+	Nth int64
+	Low int64
+	At  time.Time
+}
+
+// Cursor says that the end was read, and all before it.
+func (e TaskEnd) Cursor() Cursor { return Cursor{e.Nth, e.Low, e.At} }
+
+func (r *row) taskEnd() TaskEnd {
+	return TaskEnd{r.int64(), r.int64(), r.int64(), r.int64(), r.int32(), entry.Outcome(r.char()), State(r.char()), r.int32(), r.time()}
+}
+
+// EndedOf returns the next ends of a task, in the order of the log. Whoever keeps the Cursor of the last one in the transaction that uses
+// them takes each end once: what is folded later stands behind all that is folded.
+func EndedOf(ctx context.Context, db Querier, task int64, after Cursor, most int) (ends []TaskEnd, err error) {
+	if after.At.IsZero() {
+		after.At = time.Unix(0, 0)
+	}
+	err = ask(ctx, db, "ended_of", pg.Args{"task": task, "nth": after.Nth, "low": after.Low, "at": after.At, "most": most},
+		func(r *row) { ends = append(ends, r.taskEnd()) })
+	if err != nil {
+		return nil, fmt.Errorf("ends of task %d: %w", task, err)
+	}
+	return ends, nil
+}
+
+// Progress is what steps of the fold have changed.
+type Progress struct {
+	Tasks  []int64 // whose counts are others, each once
+	UpTo   int64   // the batch up to which it was read: whoever keeps it goes on there
+	Missed bool    // steps are not kept any more that were to be read: any task may have changed
+}
+
+// Changed returns which tasks the next steps after a batch have changed. 0 begins with the log.
+func Changed(ctx context.Context, db Querier, after int64, steps int) (p Progress, err error) {
+	var rows int
+	seen := map[int64]bool{}
+	err = ask(ctx, db, "changed", pg.Args{"after": after, "most": steps}, func(r *row) {
+		folded, oldest, seq := r.int64(), r.int64(), r.int64()
+		tasks, ok := idsOf(r.text())
+		r.broken = r.broken || !ok
+		for _, task := range tasks {
+			if !seen[task] {
+				seen[task], p.Tasks = true, append(p.Tasks, task)
+			}
+		}
+		if rows++; rows < steps {
+			seq = folded
+		}
+		p.UpTo, p.Missed = max(after, seq), after < oldest
+	})
+	if err != nil {
+		return Progress{}, fmt.Errorf("changes after batch %d: %w", after, err)
+	}
+	return p, nil
+}
+
+// EndedSince returns the ends of all tasks that steps after a batch have folded, in the order of the log, up to one that Changed has
+// said. Steps are kept for a day: of one that Changed has missed EndedOf tells.
+func EndedSince(ctx context.Context, db Querier, after, upTo int64) (ends []TaskEnd, err error) {
+	err = ask(ctx, db, "ended_since", pg.Args{"after": after, "up_to": upTo}, func(r *row) { ends = append(ends, r.taskEnd()) })
+	if err != nil {
+		return nil, fmt.Errorf("ends after batch %d: %w", after, err)
+	}
+	return ends, nil
+}
+
+// Counts returns the jobs of tasks by state, of those that have any.
+func Counts(ctx context.Context, db Querier, tasks []int64) (counts []TaskCount, err error) {
+	err = ask(ctx, db, "task_counts_of", pg.Args{"tasks": tasks}, func(r *row) { counts = append(counts, r.taskCount()) })
+	if err != nil {
+		return nil, fmt.Errorf("counts of tasks: %w", err)
+	}
+	return counts, nil
+}
+
+func ask(ctx context.Context, db Querier, name string, args pg.Args, fn func(*row)) error {
+	rows, err := db.Query(ctx, query[name], binaryRows, args)
+	if err != nil {
+		return err
+	}
+	return each(rows, fn)
 }
 
 func column[T, V any](of []T, value func(T) V) []V {

@@ -1,2 +1,3 @@
--- For lists of a task. Equal keys share an entry, and the ids of rows rise: a third of an index on (task, job).
-CREATE INDEX history_task ON history (task);
+-- The ends of a task in the order of the log, for whoever takes them one after the other. The next entry of a task goes behind all others
+-- that it has, so pages are filled.
+CREATE INDEX history_task ON history (task, nth);
