@@ -87,7 +87,7 @@ type digest struct {
 
 func (d digest) with(a Attempt) digest {
 	h := fnv.New64a()
-	fmt.Fprint(h, a.Job, a.EndNth, a.Nonce, a.Task, a.Units, a.GrantedAt.UnixMicro(), a.EndedAt.UnixMicro(), a.CPUMilli, a.Attempt, a.Share, a.Shape,
+	fmt.Fprint(h, a.Job, a.Nonce, a.Task, a.Units, a.GrantedAt.UnixMicro(), a.EndedAt.UnixMicro(), a.CPUMilli, a.Attempt, a.Share, a.Shape,
 		a.Queue, a.StartDelayMS, a.ExitCode, a.MemoryMB, a.Outcome, a.State, len(a.Pilot), a.Pilot, a.Node)
 	return digest{d.n + 1, d.hash + h.Sum64()}
 }
@@ -314,7 +314,7 @@ func (r *row) usage() (u Usage) {
 }
 
 func (r *row) attempt() (a Attempt) {
-	a.Job, a.EndNth, a.Nonce, a.Task, a.Units = r.int64(), r.int64(), r.int64(), r.int64(), shares.Units(r.int64())
+	a.Job, a.Nonce, a.Task, a.Units = r.int64(), r.int64(), r.int64(), shares.Units(r.int64())
 	a.GrantedAt, a.EndedAt, a.CPUMilli, a.Attempt = r.time(), r.time(), r.int64(), r.int32()
 	a.Share, a.Shape, a.Queue = shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32())
 	a.StartDelayMS, a.ExitCode, a.MemoryMB = r.int32(), r.int32(), r.int32()

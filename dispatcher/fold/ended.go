@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -57,10 +58,9 @@ func (s State) next() entry.Next {
 	return entry.Over
 }
 
-// TaskEnd is an attempt that ended, or jobs that were over without a lease.
-type TaskEnd struct {
+// JobsEnd is an attempt that ended, or jobs that were over without a lease.
+type JobsEnd struct {
 	Task     int64
-	Nth      int64
 	Low      int64 // ids: of an attempt, its job twice
 	High     int64
 	Attempt  int32         // 0: they had no lease
@@ -70,39 +70,16 @@ type TaskEnd struct {
 	At       time.Time
 }
 
-// Cursor is up to where the ends of a task were read; the zero Cursor is before all.
-type Cursor struct {
-	Nth int64
-	Low int64
-	At  time.Time
+func (r *row) jobsEnd() JobsEnd {
+	return JobsEnd{r.int64(), r.int64(), r.int64(), r.int32(), entry.Outcome(r.char()), State(r.char()), r.int32(), r.time()}
 }
 
-// Cursor says that the end was read, and all before it.
-func (e TaskEnd) Cursor() Cursor { return Cursor{e.Nth, e.Low, e.At} }
-
-func (r *row) taskEnd() TaskEnd {
-	return TaskEnd{r.int64(), r.int64(), r.int64(), r.int64(), r.int32(), entry.Outcome(r.char()), State(r.char()), r.int32(), r.time()}
-}
-
-// EndedOf returns the next ends of a task, in the order of the log. Whoever keeps the Cursor of the last one in the transaction that uses
-// them takes each end once: what is folded later stands behind all that is folded.
-func EndedOf(ctx context.Context, db Querier, task int64, after Cursor, most int) (ends []TaskEnd, err error) {
-	if after.At.IsZero() {
-		after.At = time.Unix(0, 0)
-	}
-	err = ask(ctx, db, "ended_of", pg.Args{"task": task, "nth": after.Nth, "low": after.Low, "at": after.At, "most": most},
-		func(r *row) { ends = append(ends, r.taskEnd()) })
-	if err != nil {
-		return nil, fmt.Errorf("ends of task %d: %w", task, err)
-	}
-	return ends, nil
-}
-
-// Progress is what steps of the fold have changed.
+// Progress is what steps of the fold have changed. Whoever keeps UpTo in the transaction that uses it takes everything once: what is
+// folded later stands behind all that is folded.
 type Progress struct {
 	Tasks  []int64 // whose counts are others, each once
-	UpTo   int64   // the batch up to which it was read: whoever keeps it goes on there
-	Missed bool    // steps are not kept any more that were to be read: any task may have changed
+	UpTo   int64   // the batch up to which it was read, and from which to go on
+	Missed bool    // steps are not kept any more that were to be read: any task may have changed, see Counts and OverAmong
 }
 
 // Changed returns which tasks the next steps after a batch have changed. 0 begins with the log.
@@ -129,15 +106,30 @@ func Changed(ctx context.Context, db Querier, after int64, steps int) (p Progres
 	return p, nil
 }
 
-// EndedSince returns the ends of all tasks that steps after a batch have folded, in the order of the log, up to one that Changed has
-// said. Steps are kept for a day: of one that Changed has missed EndedOf tells.
-func EndedSince(ctx context.Context, db Querier, after, upTo int64) (ends []TaskEnd, err error) {
-	err = ask(ctx, db, "ended_since", pg.Args{"after": after, "up_to": upTo}, func(r *row) { ends = append(ends, r.taskEnd()) })
-	if err != nil {
-		return nil, fmt.Errorf("ends after batch %d: %w", after, err)
+// EndedSince returns the ends that steps after a batch have folded, up to one that Changed has said: attempts, in the order of the
+// log, and then jobs that were over without a lease.
+func EndedSince(ctx context.Context, db Querier, after, upTo int64) (ends []JobsEnd, err error) {
+	for _, name := range []string{"ended_since", "over_since"} {
+		err := ask(ctx, db, name, pg.Args{"after": after, "up_to": upTo}, func(r *row) { ends = append(ends, r.jobsEnd()) })
+		if err != nil {
+			return nil, fmt.Errorf("ends after batch %d: %w", after, err)
+		}
 	}
 	return ends, nil
 }
+
+// OverAmong returns which jobs of a task with ids from low to high are over, by id; the next call goes on behind the High of the last.
+func OverAmong(ctx context.Context, db Querier, task int64, ids Span, most int) (ends []JobsEnd, err error) {
+	err = ask(ctx, db, "over_among", pg.Args{"task": task, "low": ids.Low, "high": ids.High, "most": most},
+		func(r *row) { ends = append(ends, r.jobsEnd()) })
+	if err != nil {
+		return nil, fmt.Errorf("jobs of task %d that are over: %w", task, err)
+	}
+	return ends, nil
+}
+
+// Span is ids from Low to High.
+type Span = gate.Span
 
 // Counts returns the jobs of tasks by state, of those that have any.
 func Counts(ctx context.Context, db Querier, tasks []int64) (counts []TaskCount, err error) {

@@ -73,6 +73,8 @@ func TestTablesAreTheLog(t *testing.T) {
 		if found, err := f.Compare(t.Context()); err != nil || len(found) > 0 {
 			r.Fatal(found, err)
 		}
+		h.feeds(t, r)
+		h.starts(t, r)
 		latest := map[Latest]entry.Entry{}
 		if p, err := Load(t.Context(), f.pool, Sink{Entry: func(e entry.Entry) { latest[keyOf(e)] = e }, Claims: func(s *gate.Saved) {
 			if diff := h.claimsDiffer(s); diff != "" {
@@ -106,13 +108,15 @@ func keyOf(e entry.Entry) Latest {
 	return l
 }
 
-// busy appends a log of n batches: jobs of two tasks that run for five batches each, every seventh attempt once more.
+// busy appends a log of n batches: jobs of two tasks that run for five batches each, every seventh attempt once more. People pause, kill
+// and move some of them, and every tenth job holds a claim.
 func (f *fixture) busy(t *testing.T, n int) {
 	t.Helper()
 	for i := range int64(n) {
 		var entries []entry.Entry
 		e := entry.Enqueued{Task: 1 + i%2, Share: 1, Low: 10*i + 1, High: 10*i + 10, Attempt: 1, User: "ann"}
-		entries = append(entries, e)
+		entries = append(entries, entry.Claimed{Claim: i + 1, Task: e.Task, Key: "k", Jobs: 1, Template: shares.ClaimTemplate{Name: "t", Node: true, Linger: time.Hour}},
+			entry.Joined{Task: e.Task, Low: e.Low, High: e.Low, Claims: []int64{i + 1}}, e)
 		for id := e.Low; id < e.High; id++ {
 			entries = append(entries, entry.Granted{Job: id, Attempt: 1, Nonce: id, Task: e.Task, Share: 1, Queue: 1, Units: 1000, Pilot: "p", Node: "n"})
 		}
@@ -122,6 +126,16 @@ func (f *fixture) busy(t *testing.T, n int) {
 				end.Outcome, end.Next = entry.Failed, entry.Again
 			}
 			entries = append(entries, end)
+		}
+		switch i % 10 {
+		case 3:
+			entries = append(entries, entry.Killed{Task: e.Task, Low: 1, High: e.High, Reason: "killed"})
+		case 5:
+			entries = append(entries, entry.Paused{Task: 3 - e.Task}, entry.Tick{Now: f.now})
+		case 6:
+			entries = append([]entry.Entry{entry.Resumed{Task: e.Task}}, entries...)
+		case 7:
+			entries = append(entries, entry.Moved{Task: e.Task, Low: 1, High: e.High, Share: 2, Running: true}, entry.Placed{Task: e.Task, Low: e.Low, High: e.High, Place: -1})
 		}
 		f.append(t, entries...)
 		f.now = f.now.Add(time.Minute)
@@ -251,7 +265,10 @@ func TestCompareFindsDamage(t *testing.T) {
 	f := newFixture(t)
 	f.append(t, entry.Shaped{}, entry.Expected{Share: 1, Shape: 3, Jobs: 7}, entry.Tick{Now: noon})
 	f.busy(t, 20)
-	f.foldAll(t, 5)
+	f.append(t, entry.Paused{Task: 7}, entry.Killed{Task: 2, Low: 195, High: 200, Reason: "killed"})
+	if odd := f.foldAll(t, 5); len(odd) > 0 {
+		t.Fatal(odd)
+	}
 	if err := f.RollNodes(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -267,6 +284,14 @@ func TestCompareFindsDamage(t *testing.T) {
 		"UPDATE day_usage SET unit_ms = unit_ms + 1":                             "UPDATE day_usage SET unit_ms = unit_ms - 1",
 		"UPDATE task_usage SET day = day + interval '1 day'":                     "UPDATE task_usage SET day = day - interval '1 day'",
 		"UPDATE node_usage SET node = 'm'":                                       "UPDATE node_usage SET node = 'n'",
+		"UPDATE over_ranges SET state = 'x' WHERE low = 200":                     "UPDATE over_ranges SET state = 'c' WHERE low = 200",
+		"UPDATE kills SET high = high + 1":                                       "UPDATE kills SET high = high - 1",
+		"UPDATE moves SET running = NOT running":                                 "UPDATE moves SET running = NOT running",
+		"UPDATE paused_tasks SET task = task + 1":                                "UPDATE paused_tasks SET task = task - 1",
+		"UPDATE claims SET saved = saved || '{\"deleted\": true}' WHERE id = 20": "UPDATE claims SET saved = saved - 'deleted' WHERE id = 20",
+		"UPDATE claims SET bound_at = bound_at + interval '1 us'":                "UPDATE claims SET bound_at = bound_at - interval '1 us'",
+		"UPDATE claim_parties SET jobs = jobs + 1":                               "UPDATE claim_parties SET jobs = jobs - 1",
+		"UPDATE claim_jobs SET place = 1":                                        "UPDATE claim_jobs SET place = 0",
 		"UPDATE expected SET jobs = 8":                                           "UPDATE expected SET jobs = 7",
 		"UPDATE latest SET entry = entry || '{\"shape\": 1}' WHERE kind = 'h'":   "UPDATE latest SET entry = entry || '{\"shape\": 0}' WHERE kind = 'h'",
 		"INSERT INTO latest (kind, key, name, entry) VALUES ('L', 0, '', '{}')":  "DELETE FROM latest WHERE kind = 'L'",

@@ -101,9 +101,9 @@ func (f *Folder) batches(ctx context.Context, after int64, most int) ([]entry.Ba
 var creates = []string{"create_attempt_texts", "create_attempt_texts_job", "create_claim_jobs", "create_claim_jobs_party", "create_claim_parties",
 	"create_claim_parties_claims", "create_claims", "create_claims_due", "create_claims_missing", "create_claims_task", "create_day", "create_day_usage",
 	"create_drop_days", "create_end_counts", "create_expected", "create_folded", "create_held", "create_history", "create_history_ended",
-	"create_history_job", "create_history_task", "create_hour_usage", "create_idle_ranges", "create_kills", "create_latest", "create_moves",
+	"create_history_job", "create_hour_usage", "create_idle_ranges", "create_kills", "create_latest", "create_moves",
 	"create_payer", "create_leases",
-	"create_node_usage", "create_over_ranges", "create_over_ranges_task", "create_paused_tasks", "create_rolled", "create_rolled_start",
+	"create_node_usage", "create_over_ranges", "create_over_ranges_nth", "create_paused_tasks", "create_rolled", "create_rolled_start",
 	"create_share_counts", "create_start", "create_steps", "create_task_counts", "create_task_usage", "make_days"}
 
 // Create makes the tables, empty.
@@ -241,8 +241,8 @@ func (f *Folder) RollNodes(ctx context.Context) error {
 	return nil
 }
 
-// stepsKept is for how long rows of table steps are kept.
-const stepsKept = 24 * time.Hour
+// stepsKept is for how long rows of table steps are kept: a busy hour of it has 100 MB.
+const stepsKept = 6 * time.Hour
 
 // Retain drops what is all from before a time: days of history, of which it returns how many, and of attempt_texts, ranges of jobs that
 // were over without a lease, and claims. Not before nodes are rolled up.

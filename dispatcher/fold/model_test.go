@@ -299,7 +299,7 @@ func (h *history) end(r *rapid.T) {
 		Next:     rapid.SampledFrom([]entry.Next{entry.Over, entry.Over, entry.Undone, entry.Again, entry.Waits}).Draw(r, "next"),
 		ExitCode: int32(rapid.IntRange(-1, 255).Draw(r, "code")), CPUMilli: rapid.Int64Range(0, 1e9).Draw(r, "cpu"),
 		MemoryMB: rapid.Int64Range(0, 1e6).Draw(r, "memory")}
-	a := Attempt{Lease: *j.lease, EndNth: h.nth(), EndedAt: h.now, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: int32(e.MemoryMB)}
+	a := Attempt{Lease: *j.lease, EndedAt: h.now, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: int32(e.MemoryMB)}
 	h.add(e)
 	h.claims.end(e)
 	j.lease, j.like.Attempt = nil, j.like.Attempt+1

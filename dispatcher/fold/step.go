@@ -24,13 +24,18 @@ type Lease struct {
 // Attempt is a row of history: a lease that ended. Its Share is the one that it was charged to in the end.
 type Attempt struct {
 	Lease
-	EndNth   int64
 	EndedAt  time.Time
 	Outcome  entry.Outcome
 	State    State // of the job from then on
 	ExitCode int32
 	CPUMilli int64 // within the bounds of what is believed, as MemoryMB
 	MemoryMB int32
+}
+
+// attemptKey names an attempt.
+type attemptKey struct {
+	job     int64
+	attempt int32
 }
 
 // Over is a row of over_ranges: jobs that were over without a lease, killed or given up.
@@ -60,6 +65,7 @@ type Changes struct {
 	Ended    []int64 // jobs whose lease was there before
 	Altered  []Lease // that stay, but started or were revoked
 	History  []Attempt
+	Ends     []attemptKey // of History, in the order of the log
 	Over     []Over
 	Ranges   RangeChanges
 	Tasks    TaskChanges
@@ -305,7 +311,7 @@ func (s *step) end(e entry.Ended) {
 		s.misfit("end of job %d attempt %d: %v", e.Job, e.Attempt, err)
 	}
 	now := l.now(s.tasks.Moves[l.Task])
-	a := Attempt{Lease: l.Lease, EndNth: s.nth, EndedAt: s.at, Outcome: e.Outcome, State: stateAfter(e), ExitCode: e.ExitCode,
+	a := Attempt{Lease: l.Lease, EndedAt: s.at, Outcome: e.Outcome, State: stateAfter(e), ExitCode: e.ExitCode,
 		CPUMilli: min(max(0, e.CPUMilli), mostCPUMilli), MemoryMB: int32(min(max(0, e.MemoryMB), mostMemoryMB))}
 	a.Share = now.payer
 	s.history = append(s.history, a)

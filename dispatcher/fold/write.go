@@ -40,7 +40,7 @@ func (f *Folder) write(ctx context.Context, from Position, batches []entry.Batch
 var (
 	heldColumns = []string{"job", "nth", "nonce", "task", "place", "units", "granted_at", "request", "attempt", "share", "shape", "queue",
 		"start_delay_ms", "ttl_s", "grace_s", "pilot", "node", "reason"}
-	historyColumns = []string{"job", "nth", "nonce", "task", "units", "granted_at", "ended_at", "cpu_ms", "attempt", "share", "shape", "queue",
+	historyColumns = []string{"job", "nonce", "task", "units", "granted_at", "ended_at", "cpu_ms", "attempt", "share", "shape", "queue",
 		"start_delay_ms", "exit_code", "memory_mb", "outcome", "state", "pilot", "node"}
 )
 
@@ -50,7 +50,7 @@ func (l Lease) columns() []any {
 }
 
 func (a Attempt) columns() []any {
-	return []any{a.Job, a.EndNth, a.Nonce, a.Task, int64(a.Units), a.GrantedAt, a.EndedAt, a.CPUMilli, a.Attempt, int32(a.Share), a.Shape, int32(a.Queue),
+	return []any{a.Job, a.Nonce, a.Task, int64(a.Units), a.GrantedAt, a.EndedAt, a.CPUMilli, a.Attempt, int32(a.Share), a.Shape, int32(a.Queue),
 		a.StartDelayMS, a.ExitCode, a.MemoryMB, byte(a.Outcome), byte(a.State), a.Pilot, a.Node}
 }
 
@@ -75,7 +75,7 @@ func (c Changes) write(ctx context.Context, tx pgx.Tx, step stepRow) error {
 		return err
 	}
 	w := writer{&pgx.Batch{}}
-	w.step(step, c.Sums.Tasks)
+	w.step(step, c)
 	w.leases(c)
 	w.ranges(c.Ranges)
 	w.tasks(c.Tasks)

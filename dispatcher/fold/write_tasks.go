@@ -23,10 +23,12 @@ type stepRow struct {
 	at    time.Time // of the last
 }
 
-// step says which tasks have changed, if any has.
-func (w writer) step(s stepRow, tasks []TaskCount) {
-	w.add("add_step", len(tasks), pg.Args{"seq": s.seq, "after": s.from.Seq, "since": s.since, "at": s.at,
-		"tasks": list(tasks, func(c TaskCount) int64 { return c.Task })})
+// step says which tasks have changed, if any has, and what ended.
+func (w writer) step(s stepRow, c Changes) {
+	w.add("add_step", len(c.Sums.Tasks), pg.Args{"seq": s.seq, "after": s.from.Seq, "since": s.since, "at": s.at,
+		"tasks":    list(c.Sums.Tasks, func(c TaskCount) int64 { return c.Task }),
+		"jobs":     list(c.Ends, func(a attemptKey) int64 { return a.job }),
+		"attempts": list(c.Ends, func(a attemptKey) int32 { return a.attempt })})
 }
 
 func (w writer) tasks(c TaskChanges) {

@@ -1,7 +1,6 @@
 -- The attempts that ended; the last one of a job has its final state. No column is NULL: that would cost 8 bytes a row.
 CREATE TABLE history (
     job            bigint      NOT NULL,
-    nth            bigint      NOT NULL, -- where the end stands in the log: batch and place in it, see fold.Nth
     nonce          bigint      NOT NULL,
     task           bigint      NOT NULL,
     units          bigint      NOT NULL, -- thousandths
