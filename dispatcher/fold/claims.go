@@ -227,9 +227,14 @@ func (c *claims) change(ids []int64, at time.Time, do func() error) error {
 		over.Claim.State, over.Claim.Sharers, over.Claim.Jobs, over.Claim.Since = resource.ClaimReleased, 0, 0, time.Time{}
 		row := c.rows[w.ID]
 		row.SavedClaim, row.EndedAt = over, at
+		if !isBound(w.Claim) {
+			row.BoundAt = time.Time{}
+		}
 	}
 	return nil
 }
+
+func isBound(c resource.Claim) bool { return c.State == resource.ClaimBound || c.State == resource.ClaimDraining }
 
 // all are the rows as they are now.
 func (c *claims) all() (rows []Claim, parties []Party) {
@@ -238,7 +243,7 @@ func (c *claims) all() (rows []Claim, parties []Party) {
 		for _, s := range saved.Claims {
 			row := *c.rows[s.ID]
 			row.SavedClaim, row.EndedAt, live[s.ID] = s, time.Time{}, true
-			if s.Claim.State != resource.ClaimBound && s.Claim.State != resource.ClaimDraining {
+			if !isBound(s.Claim) {
 				row.BoundAt = time.Time{}
 			}
 			rows = append(rows, row)

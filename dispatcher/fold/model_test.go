@@ -45,6 +45,9 @@ type modelAttempt struct {
 
 func newHistory(f *fixture) *history {
 	h := &history{fixture: f, jobs: map[int64]*modelJob{}, paused: map[int64]bool{}, claims: newModelClaims(), expected: map[entry.Expected]int64{}, latest: map[Latest]entry.Entry{}}
+	h.add(entry.Tick{Now: h.now}) // as a leader begins: claims take no time before it for one
+	h.latest[Latest{Kind: entry.KindTick}] = entry.Tick{Now: h.now}
+	h.claims.tick(entry.Tick{Now: h.now})
 	h.add(entry.Adopted{Number: 2})
 	h.latest[Latest{Kind: entry.KindAdopted}] = entry.Adopted{Number: 2}
 	for shape := range int32(3) {
