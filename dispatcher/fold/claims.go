@@ -234,7 +234,9 @@ func (c *claims) change(ids []int64, at time.Time, do func() error) error {
 	return nil
 }
 
-func isBound(c resource.Claim) bool { return c.State == resource.ClaimBound || c.State == resource.ClaimDraining }
+func isBound(c resource.Claim) bool {
+	return c.State == resource.ClaimBound || c.State == resource.ClaimDraining
+}
 
 // all are the rows as they are now.
 func (c *claims) all() (rows []Claim, parties []Party) {

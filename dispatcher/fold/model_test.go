@@ -144,6 +144,9 @@ func (h *history) enqueueAgain(r *rapid.T) {
 // span draws ids about which a verb is, and the task of it.
 func (h *history) span(r *rapid.T) (task, low, high int64) {
 	task, low = rapid.Int64Range(1, 4).Draw(r, "task"), rapid.Int64Range(0, h.lastID).Draw(r, "low")
+	if id := h.pick(r, isHeld); id != 0 && rapid.IntRange(0, 3).Draw(r, "of a lease") > 0 {
+		task, low = h.jobs[id].like.Task, rapid.SampledFrom([]int64{0, id}).Draw(r, "from")
+	}
 	high = low + rapid.SampledFrom([]int64{0, 3, 20, 2 * wide, 1<<63 - 1 - low}).Draw(r, "to")
 	return task, low, high
 }
