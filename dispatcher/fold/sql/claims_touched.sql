@@ -2,16 +2,16 @@
 -- and those that a new version of the site may have a template for. As spans are disjoint, only the last one that begins before a span
 -- of ids may reach into it.
 SELECT unnest(p.claims) AS claim
-FROM (
-    SELECT j.party, s.task
-    FROM unnest(@lows::bigint[], @highs::bigint[], @tasks::bigint[]) AS s (low, high, task)
-    CROSS JOIN LATERAL (
-        SELECT c.party FROM claim_jobs c
-        WHERE c.low <= s.high AND c.high >= s.low
-            AND c.low >= coalesce((SELECT b.low FROM claim_jobs b WHERE b.low <= s.low ORDER BY b.low DESC LIMIT 1), s.low)
-    ) j
+FROM unnest(@lows::bigint[], @highs::bigint[], @tasks::bigint[]) AS s (low, high, task)
+CROSS JOIN LATERAL (
+    SELECT c.party FROM claim_jobs c
+    WHERE c.low <= s.high AND c.high >= s.low
+        AND c.low >= coalesce((SELECT b.low FROM claim_jobs b WHERE b.low <= s.low ORDER BY b.low DESC LIMIT 1), s.low)
+    OFFSET 0
 ) j
-JOIN claim_parties p ON p.nth = j.party AND (j.task = 0 OR p.task = j.task)
+CROSS JOIN LATERAL (
+    SELECT i.claims FROM claim_parties i WHERE i.nth = j.party AND s.task IN (0, i.task) OFFSET 0
+) p
 UNION
 SELECT unnest(@ids::bigint[])
 UNION

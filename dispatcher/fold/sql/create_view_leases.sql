@@ -1,6 +1,7 @@
 -- held as people see it: who is charged now, and the order to end, be it of the lease alone or of its task.
 CREATE VIEW leases_now AS
-SELECT h.job, h.task, h.attempt, CASE WHEN EXISTS (SELECT FROM moves) THEN divvy_payer(h.task, h.job, h.nth, h.share) ELSE h.share END AS share,
+SELECT h.job, h.task, h.attempt, CASE WHEN h.task IN (SELECT m.task FROM moves m WHERE m.share <> 0) THEN divvy_payer(h.task, h.job, h.nth, h.share)
+        ELSE h.share END AS share,
     h.shape, h.queue, h.units, h.granted_at, h.start_delay_ms, h.pilot, h.node, coalesce(k.reason, h.reason) AS reason,
     coalesce(k.grace_s, h.grace_s) AS grace_s
 FROM held h
