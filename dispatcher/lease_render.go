@@ -18,7 +18,7 @@ type leaseParts struct {
 	task    int64
 	share   string
 	need    job.Requirements
-	piece   piece
+	piece   job.Piece
 	expires float64
 	claims  []heldClaim
 }
@@ -28,7 +28,7 @@ func (d *Dispatcher) leaseFor(ctx context.Context, key leaseKey, of leaseParts) 
 	if err != nil {
 		return Lease{}, err
 	}
-	command, env := p.render(of.piece)
+	command, env := p.Render(of.piece)
 	env = withClaims(env, of.claims)
 	return Lease{Lease: key.String(), Job: key.job, Attempt: int(key.attempt), Task: of.task, Share: of.share,
 		Command: command, Env: env, Cores: of.need.Cores, MemoryMB: of.need.MemoryMB, DiskMB: of.need.DiskMB,

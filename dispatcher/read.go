@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // satisfy starts what decisions wait for: reads of windows, takes of escrow.
@@ -65,7 +67,7 @@ func (r readyRow) job() readyJob {
 		made = r.FirstMade.UnixMilli()
 	}
 	return readyJob{stand: stand{r.Place, r.ID}, row: r.Row, task: r.TaskID, attempt: r.Attempt, priority: r.Priority,
-		piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}, claims: r.Claims, made: made}
+		piece: job.Piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}, claims: r.Claims, made: made}
 }
 
 // scanReady reads the rows of one read_on or read_spans, with the same list of targets for all.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -143,7 +144,7 @@ func (d *Dispatcher) recallLeases(ctx context.Context, p *pull) ([]Lease, error)
 		}
 		d.mu.Lock()
 		of := leaseParts{task: r.TaskID, expires: r.ExpiresS,
-			piece: piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
+			piece: job.Piece{Index: r.Idx, Inputs: r.Inputs, FirstEvent: r.FirstEvent, Events: r.NEvents}}
 		if node, ok := d.state.version.Tree.ByID(r.ShareID); ok {
 			of.share = d.state.version.Tree.Nodes[node].Path
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -29,7 +30,7 @@ type readyJob struct {
 	task     int64
 	attempt  int32
 	priority int32
-	piece    piece
+	piece    job.Piece
 	claims   []int64 // that it will hold; nil: none
 	made     int64   // when, in milliseconds since 1970; 0: it tries a piece again
 }

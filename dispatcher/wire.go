@@ -5,7 +5,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // PullRequest is a slot's request for jobs.
@@ -141,23 +140,6 @@ type Verdict struct {
 // FinishReply has one verdict a result, in the request's order.
 type FinishReply struct {
 	Verdicts []Verdict `json:"verdicts"`
-}
-
-// Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
-// {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} and, with a matrix, {{.<axis>}}; see Check.
-type Payload struct {
-	Task    int64
-	Command []string
-	Env     map[string]string
-	Matrix  []Axis              // ordered; the last axis turns fastest
-	Retry   *retry.Terms        // for attempts that do not finish; nil: none but the attempts of each job
-	Roles   map[string][]string // commands of roles, in place of Command; a job's role is that of its first input, see RoleOf
-}
-
-// Axis is one dimension of a matrix.
-type Axis struct {
-	Name   string   `json:"name"`
-	Values []string `json:"values"`
 }
 
 // NewJob is one job to enqueue. Index is its place in the task, from 0.

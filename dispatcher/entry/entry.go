@@ -58,6 +58,7 @@ const (
 	KindHoled     Kind = 'H'
 	KindOwed      Kind = 'O'
 	KindStood     Kind = 'S'
+	KindAsked     Kind = 'A'
 )
 
 // KindOf is the letter of an entry.
@@ -99,6 +100,7 @@ type Granted struct {
 type Started struct {
 	Job     int64
 	Attempt int32
+	TTLS    int32 // seconds that a renewal of it asks for; 0: the default
 }
 
 // Outcome is how an attempt ended.
@@ -254,3 +256,4 @@ func (Reported) kind() Kind  { return KindReported }
 func (Holed) kind() Kind     { return KindHoled }
 func (Owed) kind() Kind      { return KindOwed }
 func (Stood) kind() Kind     { return KindStood }
+func (Asked) kind() Kind     { return KindAsked }

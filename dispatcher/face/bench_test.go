@@ -59,8 +59,9 @@ func siteOf(leaves, queues int) shares.Version {
 // stage is a dispatcher that leads, on a database of its own.
 type stage struct {
 	*Dispatcher
-	db   *pgxpool.Pool
-	stop func()
+	db     *pgxpool.Pool
+	outbox *outbox
+	stop   func()
 }
 
 func newStage(tb testing.TB, v shares.Version) *stage {
@@ -84,11 +85,14 @@ func newTables(tb testing.TB) *stage {
 			tb.Fatal(err)
 		}
 	}
-	return &stage{db: db}
+	if _, err := db.Exec(tb.Context(), besideTables); err != nil {
+		tb.Fatal(err)
+	}
+	return &stage{db: db, outbox: &outbox{db: db, rows: map[int64][]entry.Entry{}}}
 }
 
 func (s *stage) open(tb testing.TB, v shares.Version) {
-	d, err := Open(tb.Context(), Config{Pool: s.db, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -98,19 +102,12 @@ func (s *stage) open(tb testing.TB, v shares.Version) {
 	s.Dispatcher, s.stop = d, func() { cancel(); all.Wait() }
 }
 
-// must appends entries as soon as somebody leads.
+// must writes a row, and waits until there are few.
 func (s *stage) must(tb testing.TB, entries ...entry.Entry) {
 	tb.Helper()
-	for began := time.Now(); ; {
-		err := s.Commit(tb.Context(), time.Time{}, entries...)
-		if err == nil {
-			return
-		}
-		if time.Since(began) > 30*time.Second {
-			tb.Fatal(err)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	s.outbox.write(tb, entries...)
+	s.Written()
+	s.outbox.await(tb, 20)
 }
 
 func (s *stage) stock(tb testing.TB, v shares.Version, jobs int) {
@@ -131,6 +128,7 @@ func (s *stage) stock(tb testing.TB, v shares.Version, jobs int) {
 	if len(entries) > 0 {
 		s.must(tb, entries...)
 	}
+	s.outbox.await(tb, 0)
 }
 
 func pullOf(n, queues int) machine.Pull {
@@ -318,7 +316,7 @@ func BenchmarkStart(b *testing.B) {
 	b.Logf("folded after %s", time.Since(began))
 	s.stop()
 	s.stop = func() {}
-	d, err := Open(b.Context(), Config{Pool: s.db, Daemon: 2, Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	d, err := Open(b.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: 2, Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -27,7 +27,14 @@ type Config struct {
 	Address string // at which other daemons reach this one
 	Machine machine.Config
 	Timing  lease.Timing
+	Outbox  Outbox
 	Send    func(to int64, m lease.Message) // carries a message to another daemon, or loses it; nil: there is none
+}
+
+// Outbox reads what others wrote for the log. Appends delete its rows, or mark them.
+type Outbox interface {
+	// Pending returns the oldest rows that are not marked, at most most, by their ids.
+	Pending(ctx context.Context, most int) ([]ledger.Row, error)
 }
 
 // Dispatcher hands out jobs. Make one with Open, and Run it.
@@ -46,8 +53,8 @@ const (
 
 // Open makes sure that the log has room, and prepares a dispatcher. It reads its state when it runs.
 func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
-	if cfg.Pool == nil || cfg.Site == nil || cfg.Daemon < 1 {
-		return nil, errors.New("face: Config needs Pool, Site and Daemon")
+	if cfg.Pool == nil || cfg.Site == nil || cfg.Outbox == nil || cfg.Daemon < 1 {
+		return nil, errors.New("face: Config needs Pool, Site, Outbox and Daemon")
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -77,6 +84,9 @@ func (d *Dispatcher) Receive(from int64, m lease.Message) {
 // Reach says which other daemons can be reached.
 func (d *Dispatcher) Reach(daemons []int64) { d.loop.Tell(lease.Peers{Daemons: daemons}) }
 
+// Written says that somebody committed a row of the outbox: the leader looks at once.
+func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
+
 // Drain makes the daemon lead no more.
 func (d *Dispatcher) Drain() { d.loop.Tell(lease.Drain{}) }
 
@@ -98,23 +108,11 @@ func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 	return r.Batches, nil
 }
 
-// Commit appends entries of intake, and returns when they are committed. After an error it is unknown whether they are, but for
-// ErrRefused; until bounds until when they may be (zero: for ever).
-func (d *Dispatcher) Commit(ctx context.Context, until time.Time, entries ...entry.Entry) error {
-	a, err := d.loop.Ask(ctx, lease.Ask{Commit: entries, Until: until})
-	if err != nil {
-		return err
-	}
-	return status(a)
-}
-
 // Why an ask came to nothing.
 var (
 	ErrUnavailable = errors.New("unavailable: ask again")
 	ErrNoJobs      = errors.New("no job")
 	ErrRequestOver = errors.New("the request was answered before, and its leases have ended")
-	ErrTooLate     = errors.New("too late")
-	ErrRefused     = errors.New("refused")
 )
 
 func status(a lease.Answer) error {
@@ -125,10 +123,6 @@ func status(a lease.Answer) error {
 		return ErrNoJobs
 	case lease.Over:
 		return ErrRequestOver
-	case lease.TooLate:
-		return ErrTooLate
-	case lease.Refused:
-		return fmt.Errorf("%w: %w", ErrRefused, a.Err)
 	}
 	return ErrUnavailable
 }
@@ -154,8 +148,10 @@ func (d *Dispatcher) Renew(ctx context.Context, all []lease.Renewal) ([]lease.Re
 // Finish records how attempts ended.
 func (d *Dispatcher) Finish(ctx context.Context, all []lease.End) ([]lease.Recorded, error) {
 	for _, e := range all {
-		if e.Beside != nil {
-			return nil, fmt.Errorf("%w: outputs and reports of job %d have no table yet", ErrRefused, e.Key.Job)
+		if e.Text != nil {
+			if err := e.Text.Check(); err != nil {
+				return nil, fmt.Errorf("finish: %w", err)
+			}
 		}
 	}
 	a, err := d.loop.Ask(ctx, lease.Ask{Finish: all})

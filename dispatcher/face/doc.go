@@ -1,12 +1,13 @@
 // Package face wires the rooms of the new dispatcher together: log, machine, lease and fold over one database. It becomes package
 // dispatcher when the old core goes; until then nothing but its tests and benchmarks use it.
 //
-//	Open ──▶ tables at folded + the tail of the log ──▶ Run: the loop ──▶ Pull Renew Finish Commit
+//	Open ──▶ tables at folded + the tail of the log ──▶ Run: the loop ──▶ Pull Renew Finish
 //	                                                   steps beside it: Fold, Extend (by whoever has the tickers)
 //
 // # Invariants
 //
-//  1. The log is the only thing that Pull, Renew, Finish and Commit write.
+//  1. The log is the only thing that Pull, Renew and Finish write, and what stands beside it: texts of attempts. Whoever has anything else for
+//     it writes a row of the outbox, and says Written.
 //  2. A daemon starts from what is folded: restore reads it in one snapshot, and the loop reads the log from there on.
 //  3. An error of the database is never "no job": asks are answered Unavailable.
 //

@@ -84,7 +84,7 @@ func TestStartIsTheLog(t *testing.T) {
 
 // made is the machine that a daemon would start with now.
 func (s *stage) made(t *testing.T, v shares.Version) *machine.Machine {
-	d, err := Open(t.Context(), Config{Pool: s.db, Daemon: 99, Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	d, err := Open(t.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: 99, Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

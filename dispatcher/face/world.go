@@ -1,6 +1,7 @@
 package face
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -17,8 +19,26 @@ import (
 type world struct{ *Dispatcher }
 
 // Append is lease.World's.
-func (w world) Append(ctx context.Context, b entry.Batch, _ []lease.Beside) (time.Time, error) {
-	return w.log.Append(ctx, b)
+func (w world) Append(ctx context.Context, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+	at, err := w.log.AppendWith(ctx, b, beside)
+	if err == nil {
+		for _, r := range beside.Refused {
+			w.cfg.Log.Error("what was written for the log does not follow it", "row", r.Row, "err", r.Reason)
+		}
+	}
+	return at, err
+}
+
+// mostRows bounds the rows of one Gather.
+const mostRows = 500
+
+// Gather is lease.World's.
+func (w world) Gather(ctx context.Context) ([]ledger.Row, error) {
+	rows, err := w.cfg.Outbox.Pending(ctx, mostRows)
+	for _, r := range rows {
+		err = cmp.Or(err, w.complete(ctx, r.Entries))
+	}
+	return rows, err
 }
 
 // mostRead bounds the batches of one Read.
@@ -31,20 +51,28 @@ func (w world) Read(ctx context.Context, seq int64) ([]entry.Batch, error) {
 		return nil, err
 	}
 	for _, b := range batches {
-		for i, e := range b.Entries {
-			a, ok := e.(entry.Adopted)
-			if !ok {
-				continue
-			}
-			v, err := w.cfg.Site(ctx, a.Number)
-			if err != nil {
-				return nil, fmt.Errorf("version %d of the site: %w", a.Number, err)
-			}
-			a.Site = &v
-			b.Entries[i] = a
+		if err := w.complete(ctx, b.Entries); err != nil {
+			return nil, err
 		}
 	}
 	return batches, nil
+}
+
+// complete looks up the sites of entries.
+func (w world) complete(ctx context.Context, entries []entry.Entry) error {
+	for i, e := range entries {
+		a, ok := e.(entry.Adopted)
+		if !ok {
+			continue
+		}
+		v, err := w.cfg.Site(ctx, a.Number)
+		if err != nil {
+			return fmt.Errorf("version %d of the site: %w", a.Number, err)
+		}
+		a.Site = &v
+		entries[i] = a
+	}
+	return nil
 }
 
 // Reload is lease.World's.

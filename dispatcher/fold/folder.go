@@ -98,7 +98,7 @@ func (f *Folder) batches(ctx context.Context, after int64, most int) ([]entry.Ba
 }
 
 // creates are the statements that make the tables, in their order.
-var creates = []string{"create_attempt_texts", "create_attempt_texts_job", "create_claim_jobs", "create_claim_jobs_party", "create_claim_parties",
+var creates = []string{"create_attempt_texts", "create_claim_jobs", "create_claim_jobs_party", "create_claim_parties",
 	"create_claim_parties_claims", "create_claims", "create_claims_due", "create_claims_missing", "create_claims_task", "create_day", "create_day_usage",
 	"create_drop_days", "create_end_counts", "create_expected", "create_folded", "create_held", "create_history", "create_history_ended",
 	"create_history_job", "create_hour_usage", "create_idle_ranges", "create_kills", "create_latest", "create_moves", "create_node_usage",

@@ -2,10 +2,11 @@ package fold
 
 import (
 	"encoding/json"
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -65,7 +66,8 @@ type claimColumns struct {
 	missing                   bool
 	sharers, jobs             int
 	madeUS, boundUS, endedUS  int64
-	saved                     string
+	saved, template           string
+	payer                     gate.Payer
 }
 
 func (r Claim) column() (c claimColumns) {
@@ -77,32 +79,35 @@ func (r Claim) column() (c claimColumns) {
 	if live && r.Claim.State == resource.ClaimBound && !r.Claim.Since.IsZero() {
 		c.idleUS, c.lookUS = micros(r.Claim.Since), micros(r.Claim.Since.Add(r.Claim.Template.Linger))
 	}
-	devices, _ := json.Marshal(append([]string{}, r.Claim.Devices...))
+	template, _ := json.Marshal(r.Claim.Template)
 	saved, _ := json.Marshal(r.SavedClaim)
-	c.devices, c.saved = string(devices), string(saved)
+	c.devices, c.template, c.saved, c.payer = arrayOf(r.Claim.Devices), string(template), string(saved), r.Payer
 	return c
 }
 
 func (w writer) claims(c ClaimChanges) {
 	rows := list(c.Rows, Claim.column)
 	w.add("set_claims", len(rows), pg.Args{
-		"ids":      list(rows, func(c claimColumns) int64 { return c.id }),
-		"tasks":    list(rows, func(c claimColumns) int64 { return c.task }),
-		"keys":     list(rows, func(c claimColumns) string { return c.key }),
-		"states":   list(rows, func(c claimColumns) string { return c.state }),
-		"queues":   list(rows, func(c claimColumns) int32 { return int32(c.queue) }),
-		"nodes":    list(rows, func(c claimColumns) string { return c.node }),
-		"devices":  list(rows, func(c claimColumns) string { return c.devices }),
-		"shares":   list(rows, func(c claimColumns) int32 { return int32(c.share) }),
-		"sharers":  list(rows, func(c claimColumns) int32 { return int32(c.sharers) }),
-		"jobs":     list(rows, func(c claimColumns) int32 { return int32(c.jobs) }),
-		"missing":  list(rows, func(c claimColumns) bool { return c.missing }),
-		"made_us":  list(rows, func(c claimColumns) int64 { return c.madeUS }),
-		"bound_us": list(rows, func(c claimColumns) int64 { return c.boundUS }),
-		"idle_us":  list(rows, func(c claimColumns) int64 { return c.idleUS }),
-		"look_us":  list(rows, func(c claimColumns) int64 { return c.lookUS }),
-		"ended_us": list(rows, func(c claimColumns) int64 { return c.endedUS }),
-		"saved":    list(rows, func(c claimColumns) string { return c.saved })})
+		"ids":         list(rows, func(c claimColumns) int64 { return c.id }),
+		"tasks":       list(rows, func(c claimColumns) int64 { return c.task }),
+		"keys":        list(rows, func(c claimColumns) string { return c.key }),
+		"states":      list(rows, func(c claimColumns) string { return c.state }),
+		"queues":      list(rows, func(c claimColumns) int32 { return int32(c.queue) }),
+		"nodes":       list(rows, func(c claimColumns) string { return c.node }),
+		"devices":     list(rows, func(c claimColumns) string { return c.devices }),
+		"shares":      list(rows, func(c claimColumns) int32 { return int32(c.share) }),
+		"sharers":     list(rows, func(c claimColumns) int32 { return int32(c.sharers) }),
+		"jobs":        list(rows, func(c claimColumns) int32 { return int32(c.jobs) }),
+		"missing":     list(rows, func(c claimColumns) bool { return c.missing }),
+		"made_us":     list(rows, func(c claimColumns) int64 { return c.madeUS }),
+		"bound_us":    list(rows, func(c claimColumns) int64 { return c.boundUS }),
+		"idle_us":     list(rows, func(c claimColumns) int64 { return c.idleUS }),
+		"look_us":     list(rows, func(c claimColumns) int64 { return c.lookUS }),
+		"ended_us":    list(rows, func(c claimColumns) int64 { return c.endedUS }),
+		"sharing_ids": list(rows, func(c claimColumns) string { return c.payer.SharingID }),
+		"labels":      list(rows, func(c claimColumns) string { return c.payer.Label }),
+		"templates":   list(rows, func(c claimColumns) string { return c.template }),
+		"saved":       list(rows, func(c claimColumns) string { return c.saved })})
 	w.add("drop_party_jobs", len(c.Over), pg.Args{"parties": c.Over})
 	w.add("drop_parties", len(c.Over), pg.Args{"parties": c.Over})
 	w.add("set_parties", len(c.Parties), pg.Args{
@@ -117,8 +122,14 @@ func (w writer) claims(c ClaimChanges) {
 		"parties": list(c.Spans, func(s PartySpan) int64 { return s.Party })})
 }
 
-// arrayOf writes ids as PostgreSQL writes an array.
-func arrayOf(ids []int64) string {
-	texts := list(ids, func(id int64) string { return strconv.FormatInt(id, 10) })
+// arrayOf writes values as PostgreSQL writes an array.
+func arrayOf[V int64 | string](values []V) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = `"` + escapes.Replace(fmt.Sprint(v)) + `"`
+	}
 	return "{" + strings.Join(texts, ",") + "}"
 }
+
+// escapes are for what stands between quotes.
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

@@ -3,7 +3,8 @@
 //
 // Supplies are the units of resources, with those who wait for them in the order in which they are reached (package resource says
 // who may have some). Claims are all claims: who holds them, and at which slots jobs that are ready may run as the claims stand
-// now; package resource has the life of one (Claim.Step).
+// now; package resource has the life of one (Claim.Step). Heads are the ready buffers of a leaf in the order in which resources are asked
+// for them: what a resource keeps back is parked and costs nothing until that eases.
 //
 //	Claimed Joined ───▶ Party: jobs that hold the same claims ──▶ Sort: what these ask of a slot now
 //	Granted Ended  ───▶ Effects: parties whose sort is another, sorts that are full or are so no more, units to charge

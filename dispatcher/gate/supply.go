@@ -77,6 +77,7 @@ type Supplies struct {
 	families map[string]*resource.Family // by name; who waited longest is known to them from site to site
 	by       map[supplyKey]*Supply
 	all      bool      // a resource is of every queue, not only of those with a bound on what jobs read and write
+	byQueue  bool      // jobs ask for something of which queues have units of their own: these are apart
 	easing   []*Supply // to be asked again before the next decision
 }
 
@@ -115,9 +116,6 @@ func (sp *Supplies) Find(a *Ask) bool {
 	}
 	return ok
 }
-
-// Own says whether a queue has units of its own, where jobs ask for something of which queues have some.
-func (sp *Supplies) Own(q *shares.Queue) bool { return sp.all || q.MaxIO > 0 }
 
 // At is where jobs at a queue take from what they ask for; nil when the site has no such resource. A nil queue: where all do.
 func (sp *Supplies) At(a *Ask, q *shares.Queue) *Supply {

@@ -60,7 +60,7 @@ func (l *leader) appended(e Appended) bool {
 	switch {
 	case e.Err == nil:
 		l.land(e.At)
-	case errors.Is(e.Err, ledger.ErrGap):
+	case errors.Is(e.Err, ledger.ErrGap), errors.Is(e.Err, ledger.ErrGone):
 		return false
 	case errors.Is(e.Err, ledger.ErrTaken):
 		f.read = true
@@ -86,6 +86,7 @@ func (l *leader) land(at time.Time) {
 		m := l.letter(to)
 		m.Batches = append(m.Batches, f.batch)
 	}
+	l.outbox.committed(&f.beside)
 	l.flight, l.confirmed = nil, max(l.confirmed, f.began)
 	if l.now-f.began >= l.cfg.Timing.Stopped {
 		l.leases.spare(l.now + l.cfg.Timing.Grace)
@@ -94,7 +95,7 @@ func (l *leader) land(at time.Time) {
 		for _, lease := range p.leases {
 			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.TTL)
 		}
-		if p.unheard && p.pull.Request == (entry.ID{}) {
+		if p.unheard && p.pull.Request == (entry.ID{}) && !l.outbox.spoil {
 			for _, lease := range p.leases {
 				if lease, ok := l.live(keyOf(lease)); ok {
 					l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Returned})

@@ -25,7 +25,7 @@ type Config struct {
 // Timing has the times of a Node, all of them by its monotonic clock.
 type Timing struct {
 	TTL      time.Duration // of a lease
-	Longest  time.Duration // TTL that a renewal may ask for: what a lease has after a change of leader
+	Longest  time.Duration // what a lease that has not started has after a change of leader, whatever its renewals asked for
 	Grace    time.Duration // no lease expires for so long after a time in which this daemon stood still, or could not append
 	Tick     time.Duration // a leader appends at least this often
 	Fresh    time.Duration // see invariant 4; less than Silence by all that two clocks may differ in it
@@ -34,6 +34,7 @@ type Timing struct {
 	Stopped  time.Duration // a gap between two steps after which the daemon was away
 	Patience time.Duration // for how long an answer waits for its commit
 	Making   time.Duration // a pull that waits for jobs to be made is decided again this often
+	Gather   time.Duration // a leader looks for rows of the outbox at least this often
 	Retry    time.Duration // pause before a batch is appended again; it doubles up to eight times as long
 }
 
@@ -41,7 +42,10 @@ type Timing struct {
 type Bounds struct {
 	Grants   int // in a batch
 	Expiries int // in a batch
+	Entries  int // of rows of the outbox in a batch, but for a row that has more
+	Texts    int // bytes of texts in a batch, but for an Ask that has more
 	Read     int // batches that one Read returns at most, as the shell has it
+	Rows     int // rows that one Gather returns at most, as the shell has it
 	Requests int // ended requests that are remembered
 }
 
@@ -52,7 +56,7 @@ func (t Timing) orDefault() Timing {
 	}{
 		{&t.TTL, 3 * time.Minute}, {&t.Longest, t.TTL}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
 		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
-		{&t.Retry, 50 * time.Millisecond},
+		{&t.Gather, 200 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -65,7 +69,7 @@ func (b Bounds) orDefault() Bounds {
 	for _, f := range []struct {
 		field *int
 		value int
-	}{{&b.Grants, 512}, {&b.Expiries, 1000}, {&b.Read, 500}, {&b.Requests, 1 << 16}} {
+	}{{&b.Grants, 512}, {&b.Expiries, 1000}, {&b.Entries, 4000}, {&b.Texts, 4 << 20}, {&b.Read, 500}, {&b.Rows, 500}, {&b.Requests, 1 << 16}} {
 		if *f.field == 0 {
 			*f.field = f.value
 		}

@@ -6,19 +6,25 @@ import "time"
 // second of a lease alone; a lease that was renewed is placed anew when its old second comes. A lease costs 17 to 37 bytes in due and 8 to 16 in
 // the wheel.
 //
-// Daemons that follow keep it too, so that nothing is to be built when they lead: whatever is due before floor has until then.
+// Daemons that follow keep it too, so that nothing is to be built when they lead: whatever is due before floor has until then, and a lease
+// with a TTL of its own for that TTL since the change.
 type deadlines struct {
-	due   map[int64]due // by job
+	due   map[int64]due   // by job
+	own   map[int64]int32 // TTL in seconds of leases that have not the default
 	wheel map[int32][]int64
 	next  int32 // the first second that was not looked at
 	floor int32 // no lease is due before
+	led   int32 // when this daemon came to lead
 }
+
+// never is long before each second.
+const never = -1 << 30
 
 // due is in seconds of the daemon's clock, rounded up.
 type due struct{ at, placed int32 }
 
 func newDeadlines(now time.Duration) *deadlines {
-	return &deadlines{due: map[int64]due{}, wheel: map[int32][]int64{}, next: second(now)}
+	return &deadlines{due: map[int64]due{}, own: map[int64]int32{}, wheel: map[int32][]int64{}, next: second(now), led: never}
 }
 
 // second is the first whole second that is not before t.
@@ -33,6 +39,28 @@ func (d *deadlines) place(job int64, at int32) {
 	d.wheel[at] = append(d.wheel[at], job)
 }
 
+// last says for how long each renewal of a lease lets it last, in seconds; 0: for the default.
+func (d *deadlines) last(job int64, ttl int32) {
+	l, live := d.due[job]
+	if !live {
+		return
+	}
+	if ttl > 0 {
+		d.own[job] = ttl
+	} else {
+		delete(d.own, job)
+	}
+	if at := d.end(job, l); at < l.placed { // it was longer before
+		d.place(job, at)
+	}
+}
+
+// lead begins the time of a new leader: leases last for their own TTL, or for rest.
+func (d *deadlines) lead(now, rest time.Duration) {
+	d.led = second(now)
+	d.spare(now + rest)
+}
+
 // prolong lets a lease last until at.
 func (d *deadlines) prolong(job int64, at time.Duration) {
 	if l, ok := d.due[job]; ok {
@@ -45,7 +73,10 @@ func (d *deadlines) prolong(job int64, at time.Duration) {
 }
 
 // drop ends a lease. What the wheel has of it is skipped when its second comes.
-func (d *deadlines) drop(job int64) { delete(d.due, job) }
+func (d *deadlines) drop(job int64) {
+	delete(d.due, job)
+	delete(d.own, job)
+}
 
 // spare lets all leases last until at.
 func (d *deadlines) spare(at time.Duration) { d.floor = max(d.floor, second(at)) }
@@ -64,14 +95,15 @@ func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 			ids = ids[:len(ids)-1]
 			looked++
 			l, ok := d.due[job]
-			switch at := max(l.at, d.floor); {
+			switch at := d.end(job, l); {
 			case !ok || l.placed != d.next: // ended, or placed elsewhere meanwhile
 			case again > 0 && at <= d.next:
-				d.move(job, second(now+again))
+				again := second(now + again)
+				d.move(job, again, again)
 			case at > d.next:
-				d.move(job, at)
+				d.move(job, l.at, at)
 			default:
-				delete(d.due, job) // it may be there twice: two attempts that were placed in one second
+				d.drop(job) // it may be there twice: two attempts that were placed in one second
 				jobs = append(jobs, job)
 			}
 		}
@@ -80,13 +112,21 @@ func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 	return jobs
 }
 
+// end is when a lease is over.
+func (d *deadlines) end(job int64, l due) int32 {
+	if ttl := d.own[job]; ttl > 0 {
+		return max(l.at, d.floor, d.led+ttl)
+	}
+	return max(l.at, d.floor)
+}
+
 // lookAtMost bounds how many leases one step looks at: a million leases that a takeover made due in one second take 250 steps.
 const lookAtMost = 4096
 
-// move places a lease behind the second that is looked at.
-func (d *deadlines) move(job int64, at int32) {
+// move places a lease that is due by end behind the second that is looked at.
+func (d *deadlines) move(job int64, end, at int32) {
 	at = max(at, d.next+1)
-	d.due[job] = due{at, at}
+	d.due[job] = due{end, at}
 	d.wheel[at] = append(d.wheel[at], job)
 }
 

@@ -14,12 +14,19 @@ func TestDeadlines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Duration(0)
 		d, model, floor := newDeadlines(now), map[int64]time.Duration{}, time.Duration(0)
+		own, led := map[int64]time.Duration{}, time.Duration(-1)
+		due := func(job int64) time.Duration {
+			if led >= 0 && own[job] > 0 {
+				return max(model[job], floor, led+own[job])
+			}
+			return max(model[job], floor)
+		}
 		span := func(name string, least, most int) time.Duration {
 			return time.Duration(rapid.IntRange(least, most).Draw(t, name)) * 100 * time.Millisecond
 		}
 		for range 200 {
 			job := rapid.Int64Range(1, 8).Draw(t, "job")
-			switch rapid.IntRange(0, 5).Draw(t, "verb") {
+			switch rapid.IntRange(0, 7).Draw(t, "verb") {
 			case 0:
 				if _, live := model[job]; !live {
 					model[job] = now + span("ttl", 5, 100)
@@ -32,7 +39,19 @@ func TestDeadlines(t *testing.T) {
 				}
 			case 2:
 				delete(model, job)
+				delete(own, job)
 				d.drop(job)
+			case 4:
+				if at, live := model[job]; live && at > now { // as with a renewal
+					own[job] = time.Duration(rapid.IntRange(0, 20).Draw(t, "own")) * time.Second
+					d.last(job, int32(own[job]/time.Second))
+				}
+			case 5:
+				if rapid.IntRange(0, 9).Draw(t, "dice") == 0 {
+					rest := span("rest", 1, 50)
+					led, floor = now, max(floor, now+rest)
+					d.lead(now, rest)
+				}
 			case 3:
 				if rapid.IntRange(0, 9).Draw(t, "dice") == 0 {
 					floor = max(floor, now+span("spare", 1, 100))
@@ -42,14 +61,15 @@ func TestDeadlines(t *testing.T) {
 				now += span("passes", 1, 30)
 				for _, job := range d.over(now, 0, 100) {
 					at, live := model[job]
-					if !live || max(at, floor) > now {
+					if at = due(job); !live || at > now {
 						t.Fatalf("at %v job %d is over: due %v, spared until %v, live %v", now, job, at, floor, live)
 					}
 					delete(model, job)
+					delete(own, job)
 					d.drop(job)
 				}
-				for job, at := range model {
-					if max(at, floor)+2*time.Second <= now {
+				for job := range model {
+					if at := due(job); at+2*time.Second <= now {
 						t.Fatalf("at %v job %d is not over: due %v, spared until %v", now, job, at, floor)
 					}
 				}

@@ -1,6 +1,6 @@
 // Package lease leads and follows the log: it decides on pulls, keeps leases alive, ends them, and answers after the commit.
 //
-//	Ask, Appended, Fetched, Received, …  ──▶ Node.Step(now) ──▶ Append, Read, Reload, Look, Answer, Send, Wake
+//	Ask, Appended, Gathered, Received, …  ──▶ Node.Step(now) ──▶ Append, Gather, Read, Reload, Look, Answer, Send, Wake
 //
 //	following ──silence──▶ claiming ──its Leader entry is committed──▶ leading ──its seq is taken, or a gap──▶ reloading ──▶ following
 //
@@ -19,9 +19,12 @@
 //     before Silence, which is longer.
 //  5. (job, attempt, nonce) is the fence. Renewals and ends of any other change nothing.
 //  6. No lease expires before its TTL is over since its grant, its last renewal, a change of leader, or a time in which this daemon stood
-//     still or could not append. Deadlines are by the monotonic clock of the leader and are nowhere else.
+//     still or could not append, nor while its end waits for room. Deadlines are by the monotonic clock of the leader and are nowhere else.
+//     TTLs that renewals ask for are in the log with Started, so a new leader knows them; before a start they are not.
 //  7. The same end again has the same answer; the same request again has the same leases while one of them is live.
 //  8. Nothing takes time in the number of leases, but for Reloaded.
+//  9. A row of the outbox is in the log as a whole or not at all, and once: it is deleted in the transaction of the append, and a leader does
+//     not take one again that it has in flight, or that a look may have seen before the commit. Rows are taken in the order of their ids.
 //
 // # Silence
 //
@@ -31,6 +34,7 @@
 //
 // # Intake
 //
-// Entries of others come by Ask.Commit. They are not idempotent, so an ask may say until which time of the log it may be appended:
-// once the machine's Now is behind it, what is not in the log never will be.
+// Entries of others come by the outbox: whoever has something for the log writes a row in a transaction of its own (package intake), and tells
+// any daemon (Written), so that the leader looks at once. A row that does not follow what is in the log is marked with the reason. Where
+// a part of it was applied before that was seen, the leader drops its machine: rows of more than one entry are to be right.
 package lease

@@ -175,6 +175,9 @@ func (n *Node) received(e Received) {
 		}
 		n.ask(&a)
 	}
+	if e.Message.Written && n.lead != nil {
+		n.lead.outbox.due = true
+	}
 	for _, a := range e.Message.Answers {
 		n.abroad.answered(&n.desk, e.From, a)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
 // leader is all that a daemon has only while it leads. When it is deposed this is dropped as a whole, and its replica with it: the machine is ahead of the log.
@@ -13,12 +14,15 @@ type leader struct {
 	cfg   *Config
 	peers []int64
 
-	flight *flight // the append in flight; nil: none
-	next   flight  // what is decided meanwhile
-	force  bool    // append next though there may be nothing in it but a tick
-	held   []held  // answers that wait, by the batch on which they rest
-	line   line
-	looks  map[Call]*looked
+	flight  *flight // the append in flight; nil: none
+	next    flight  // what is decided meanwhile
+	force   bool    // append next though there may be nothing in it but a tick
+	held    []held  // answers that wait, by the batch on which they rest
+	line    line
+	outbox  outbox
+	full    []late // ends whose texts are for a later batch
+	waiting int    // bytes of them
+	looks   map[Call]*looked
 
 	confirmed time.Duration // when the newest append that was committed had begun
 	ticked    time.Duration // when a tick was last decided
@@ -26,11 +30,13 @@ type leader struct {
 
 // flight is a batch on its way to the log.
 type flight struct {
-	batch  entry.Batch
-	beside []Beside
-	pulls  []*pull // that were given leases in it
-	grants int
-	lost   int
+	batch   entry.Batch
+	beside  ledger.Beside
+	pulls   []*pull // that were given leases in it
+	grants  int
+	lost    int
+	written int // entries of rows
+	texts   int // bytes
 
 	began time.Duration // when it was first appended
 	again time.Duration // when it is appended again; 0: the log has not answered
@@ -50,9 +56,9 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), looks: map[Call]*looked{}, confirmed: began}
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), looks: map[Call]*looked{}, confirmed: began}
 	l.line.eased = r.machine.Eased()
-	l.leases.spare(d.now + cfg.Timing.Longest)
+	l.leases.lead(d.now, cfg.Timing.Longest)
 	return l
 }
 
@@ -145,6 +151,9 @@ func (l *leader) depose() {
 			l.line.take(p)
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		}
+	}
+	for _, w := range l.full {
+		l.answer(w.ask.Call, Answer{Status: Unavailable})
 	}
 	for _, call := range sortedCalls(l.looks) {
 		l.answer(call, Answer{Status: Unavailable})

@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
 // World is what a Loop needs of the rest of the daemon. Its methods may be slow, and are called from goroutines of their own.
 type World interface {
 	// Append appends b to the log and writes beside in its transaction. Errors are those of ledger.Log.
-	Append(ctx context.Context, b entry.Batch, beside []Beside) (at time.Time, err error)
+	Append(ctx context.Context, b entry.Batch, beside ledger.Beside) (at time.Time, err error)
+	// Gather returns the oldest rows of the outbox that are not marked, at most Bounds.Rows, with the sites of Adopted entries looked up.
+	Gather(ctx context.Context) ([]ledger.Row, error)
 	// Read returns batches after seq, at most Bounds.Read, with the sites of Adopted entries looked up.
 	Read(ctx context.Context, seq int64) ([]entry.Batch, error)
 	// Reload makes a machine of the tables.
@@ -47,7 +50,7 @@ func NewLoop(cfg Config, world World) *Loop {
 	return &Loop{node: New(cfg), world: world, rouse: make(chan struct{}, 1), done: make(chan struct{}), calls: map[uint64]chan Answer{}}
 }
 
-// Tell gives the Node an event that no caller waits for: Received, Peers, Folded or Drain.
+// Tell gives the Node an event that no caller waits for: Received, Peers, Written, Folded or Drain.
 func (l *Loop) Tell(e Event) {
 	l.mu.Lock()
 	if !l.closed {
@@ -163,6 +166,11 @@ func (l *Loop) effect(ctx context.Context, all *sync.WaitGroup, e Effect) {
 		})
 	case Reload:
 		slow(func() Event { return l.world.Reload(ctx) })
+	case Gather:
+		slow(func() Event {
+			rows, err := l.world.Gather(ctx)
+			return Gathered{e.Number, rows, err}
+		})
 	case Look:
 		slow(func() Event {
 			ended, err := l.world.Look(ctx, e.Keys)

@@ -91,10 +91,12 @@ type at struct {
 	daemon int64
 }
 
-func (a *at) Append(ctx context.Context, b entry.Batch, _ []Beside) (time.Time, error) {
+func (a *at) Append(ctx context.Context, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 	time.Sleep(time.Millisecond)
-	return a.log.Append(ctx, b)
+	return a.log.AppendWith(ctx, b, beside)
 }
+
+func (a *at) Gather(context.Context) ([]ledger.Row, error) { return a.log.Pending(500), nil }
 
 func (a *at) Read(ctx context.Context, seq int64) ([]entry.Batch, error) {
 	batches, err := a.log.Read(ctx, seq, 500)
@@ -126,6 +128,20 @@ func (a *at) Send(to int64, m Message) {
 }
 
 func (a *at) Broken(seq int64, err error) { a.t.Errorf("daemon %d, batch %d: %v", a.daemon, seq, err) }
+
+// written writes a row, gives one daemon the hint, and waits until the log has it.
+func (h *hall) written(l *Loop, entries ...entry.Entry) {
+	h.t.Helper()
+	row := h.log.Write(entries...)
+	l.Tell(Written{})
+	for range 100 {
+		if h.log.RowFate(row).Seq > 0 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	h.t.Fatalf("row %d does not come into the log: %+v", row, h.log.RowFate(row))
+}
 
 // retried asks until the daemon is not Unavailable.
 func retried(t *testing.T, l *Loop, a Ask) Answer {
@@ -159,9 +175,7 @@ func TestLoop(t *testing.T) {
 		first, stopFirst := h.start(1)
 		second, stopSecond := h.start(2)
 		defer stopSecond()
-		if out := retried(t, first, Ask{Commit: []entry.Entry{entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 3, Attempt: 1, User: "u"}}}); out.Status != Done {
-			t.Fatalf("enqueued: %+v", out)
-		}
+		h.written(first, entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 3, Attempt: 1, User: "u"})
 		one, two := retried(t, first, pullOf("a", 1)), retried(t, second, pullOf("b", 2))
 		if len(one.Leases) != 1 || len(two.Leases) != 1 || one.Leases[0].Job == two.Leases[0].Job {
 			t.Fatalf("%+v, %+v: want a job each", one, two)
@@ -196,6 +210,7 @@ func TestLoop(t *testing.T) {
 				t.Errorf("finished: %+v", out)
 			}
 		}
+		h.written(follower, entry.Enqueued{Task: 2, Share: 1, Shape: 1, Low: 4, High: 4, Attempt: 1, User: "u"})
 		if out := retried(t, follower, pullOf("a", 1)); out.Status != Over {
 			t.Errorf("%+v: the request is over", out)
 		}
@@ -211,7 +226,7 @@ func TestLoopCallerLeaves(t *testing.T) {
 		h := newHall(t)
 		l, stop := h.start(1)
 		defer stop()
-		retried(t, l, Ask{Commit: []entry.Entry{entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 1, Attempt: 1, User: "u"}}})
+		h.written(l, entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 1, Attempt: 1, User: "u"})
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {

@@ -91,6 +91,12 @@ func (n *Node) take(e Event) {
 		if n.lead != nil {
 			n.lead.lookedUp(e)
 		}
+	case Gathered:
+		if n.lead != nil {
+			n.lead.outbox.gathered(e, n.cfg.Bounds.Rows)
+		}
+	case Written:
+		n.written()
 	case Folded:
 		if n.replica != nil {
 			n.replica.recent.folded(e.Seq)
@@ -115,24 +121,41 @@ func (n *Node) ask(a *Ask) {
 		return
 	}
 	switch l := n.lead; {
+	case l.outbox.spoil:
+		if !a.Left {
+			l.answer(a.Call, Answer{Status: Unavailable})
+		}
 	case a.Left:
 		l.left(a.Call)
 	case a.Pull != nil:
 		l.pull(a)
 	case a.Renew != nil:
 		l.renew(a)
-	case a.Finish != nil:
-		l.finish(a)
 	default:
-		l.commit(a)
+		l.finish(a)
+	}
+}
+
+// written has the leader look into the outbox.
+func (n *Node) written() {
+	switch {
+	case n.lead != nil:
+		n.lead.outbox.due = true
+	case n.Leader() != 0 && n.Leader() != n.cfg.Daemon:
+		n.letter(n.Leader()).Written = true
 	}
 }
 
 // pass is what comes with time, after the events of the step.
 func (n *Node) pass() {
 	if n.lead != nil {
+		n.lead.outbox.close = n.draining
 		n.lead.pass()
-		n.handOn()
+		if n.lead.outbox.spoil && n.lead.flight == nil {
+			n.depose() // all that was decided before is in the log
+		} else {
+			n.handOn()
+		}
 	}
 	if n.lead == nil {
 		n.listen()
@@ -142,10 +165,16 @@ func (n *Node) pass() {
 
 // pass decides, appends and answers.
 func (l *leader) pass() {
-	l.tick()
-	l.expire()
-	l.decide()
-	l.expireWaits() // from here on nothing joins the next batch
+	if !l.outbox.spoil {
+		l.tick()
+		l.expire()
+		l.finishMore()
+		l.takeRows()
+	}
+	if !l.outbox.spoil {
+		l.decide()
+		l.expireWaits() // from here on nothing joins the next batch
+	}
 	l.release()
 	l.depart()
 }

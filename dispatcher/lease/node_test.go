@@ -20,8 +20,9 @@ type stage struct {
 	log     ledger.Memory
 	now     time.Duration
 	machine *counting
-	append  *entry.Batch // in flight
-	out     []Effect     // of the last step, but for what the stage does itself
+	append  *Append  // in flight
+	held    bool     // what is gathered is not told
+	out     []Effect // of the last step, but for what the stage does itself
 	calls   uint64
 	ids     uint64
 	answers map[uint64]Answer
@@ -80,9 +81,13 @@ func (s *stage) step(events ...Event) {
 		switch e := e.(type) {
 		case Append:
 			if s.append != nil {
-				s.t.Fatalf("two appends in flight: %d and %d", s.append.Seq, e.Batch.Seq)
+				s.t.Fatalf("two appends in flight: %d and %d", s.append.Batch.Seq, e.Batch.Seq)
 			}
-			s.append = &e.Batch
+			s.append = &e
+		case Gather:
+			if !s.held {
+				s.step(Gathered{Number: e.Number, Rows: s.log.Pending(500)})
+			}
 		case Read:
 			batches, err := s.log.Read(s.t.Context(), e.After, 500)
 			s.step(Fetched{e.After, batches, err})
@@ -110,9 +115,9 @@ func (s *stage) land(fail error) {
 		return
 	}
 	s.append = nil
-	a := Appended{ID: b.ID, Err: fail}
+	a := Appended{ID: b.Batch.ID, Err: fail}
 	if fail == nil {
-		a.At, a.Err = s.log.Append(context.Background(), *b)
+		a.At, a.Err = s.log.AppendWith(context.Background(), b.Batch, b.Beside)
 	}
 	s.step(a)
 }
@@ -166,7 +171,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	var jobs []int64
 	for s.append != nil {
 		n := 0
-		for _, e := range s.append.Entries {
+		for _, e := range s.append.Batch.Entries {
 			if g, ok := e.(entry.Granted); ok {
 				n, jobs = n+1, append(jobs, g.Job)
 			}
@@ -194,7 +199,8 @@ func TestClassesAreDecidedOnce(t *testing.T) {
 	if n := s.machine.decisions - before; n != 1 {
 		t.Errorf("%d decisions for a hundred pulls of one class", n)
 	}
-	s.ask(Ask{Commit: []entry.Entry{entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 3, Attempt: 1, User: "u"}}})
+	s.log.Write(entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 3, Attempt: 1, User: "u"})
+	s.step(Written{})
 	s.settle()
 	if n := s.machine.decisions - before; n != 5 {
 		t.Errorf("%d decisions until three were given and one found none", n)
@@ -238,7 +244,7 @@ func TestDoubt(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{true, false} {
 		s := newStage(t, 10, 1, nil)
-		call, b := s.ask(pullAsk(0)), *s.append
+		call, b := s.ask(pullAsk(0)), s.append.Batch
 		if applied {
 			if _, err := s.log.Append(t.Context(), b); err != nil {
 				t.Fatal(err)
@@ -250,7 +256,7 @@ func TestDoubt(t *testing.T) {
 		}
 		s.now += 100 * time.Millisecond
 		s.step()
-		if s.append == nil || s.append.ID != b.ID {
+		if s.append == nil || s.append.Batch.ID != b.ID {
 			t.Fatalf("applied %v: the next append is %v, want the same batch", applied, s.append)
 		}
 		s.settle()
@@ -267,7 +273,7 @@ func TestDeposed(t *testing.T) {
 	s := newStage(t, 10, 2, nil)
 	call := s.ask(pullAsk(0))
 	waits := s.ask(pullAsk(time.Minute))
-	b := *s.append
+	b := s.append.Batch
 	b.ID, b.By, b.Entries = s.id(), 2, []entry.Entry{entry.Leader{}}
 	if _, err := s.log.Append(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -314,7 +320,7 @@ func BenchmarkLife(b *testing.B) {
 	at := time.Unix(0, 0)
 	land := func() {
 		for s.append != nil {
-			id := s.append.ID
+			id := s.append.Batch.ID
 			s.append = nil
 			s.step(Appended{ID: id, At: at})
 		}

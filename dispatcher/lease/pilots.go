@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -19,8 +20,9 @@ func (l *leader) renew(a *Ask) {
 		}
 		l.leases.prolong(r.Key.Job, l.now+cmp.Or(r.TTL, l.cfg.Timing.TTL))
 		out[i] = Renewed{Kept: true, Order: lease.Order}
-		if r.Started && !lease.Started {
-			l.must(l.add(entry.Started{Job: r.Key.Job, Attempt: r.Key.Attempt}))
+		ttl := int32((r.TTL + time.Second - 1) / time.Second)
+		if r.Started && !lease.Started || lease.Started && ttl != l.leases.own[r.Key.Job] {
+			l.must(l.add(entry.Started{Job: r.Key.Job, Attempt: r.Key.Attempt, TTLS: ttl}))
 		}
 	}
 	l.hold(a.Call, Answer{Renewed: out}, false)
@@ -33,8 +35,71 @@ type looked struct {
 	open []int // of them, those that the tables are asked about
 }
 
-// finish ends leases. An end that was said before is answered as it was then; of two different words on one attempt the first counts.
+// finish ends leases. Those whose texts find no room in the next batch wait for a later one; meanwhile no lease of theirs runs out.
 func (l *leader) finish(a *Ask) {
+	size := textsOf(a)
+	if size == 0 || len(l.full) == 0 && l.roomFor(size) {
+		l.end(a)
+		return
+	}
+	if l.waiting += size; l.waiting > mostWaiting*l.cfg.Bounds.Texts {
+		l.waiting -= size
+		l.answer(a.Call, Answer{Status: Unavailable})
+		return
+	}
+	for _, e := range a.Finish {
+		if _, ok := l.live(e.Key); ok {
+			l.leases.prolong(e.Key.Job, l.now+l.cfg.Timing.TTL)
+		}
+	}
+	l.full = append(l.full, late{a, size, l.now})
+}
+
+// late is an ask that waits for room.
+type late struct {
+	ask   *Ask
+	size  int
+	since time.Duration
+}
+
+// mostWaiting bounds the texts that wait, in batches.
+const mostWaiting = 16
+
+// textsOf is how many bytes of texts an ask has.
+func textsOf(a *Ask) (n int) {
+	for _, e := range a.Finish {
+		if e.Text != nil {
+			n += e.Text.Size()
+		}
+	}
+	return n
+}
+
+// roomFor says whether the next batch takes so many bytes of texts. One ask alone it always does.
+func (l *leader) roomFor(size int) bool {
+	return l.next.texts == 0 || l.next.texts+size <= l.cfg.Bounds.Texts
+}
+
+// finishMore ends what waited for room.
+func (l *leader) finishMore() {
+	for len(l.full) > 0 {
+		w := l.full[0]
+		fits := l.roomFor(w.size)
+		if !fits && l.now-w.since < l.cfg.Timing.Patience {
+			l.wakeBy(w.since + l.cfg.Timing.Patience)
+			return
+		}
+		l.full[0] = late{}
+		if l.full, l.waiting = l.full[1:], l.waiting-w.size; fits {
+			l.end(w.ask)
+		} else {
+			l.answer(w.ask.Call, Answer{Status: Unavailable})
+		}
+	}
+}
+
+// end ends leases. An end that was said before is answered as it was then; of two different words on one attempt the first counts.
+func (l *leader) end(a *Ask) {
 	w := &looked{ask: a, out: make([]Recorded, len(a.Finish))}
 	var keys []Key
 	sure := true
@@ -65,8 +130,11 @@ func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 	if err := l.add(ended); err != nil {
 		return Recorded{}
 	}
-	if e.Beside != nil {
-		l.next.beside = append(l.next.beside, Beside{e.Key, e.Beside})
+	if e.Text != nil {
+		t := *e.Text
+		t.Job, t.Attempt = lease.Job, lease.Attempt
+		l.next.beside.Texts = append(l.next.beside.Texts, t)
+		l.next.texts += t.Size()
 	}
 	return Recorded{true, ended.Outcome, ended.Next}
 }
@@ -87,31 +155,6 @@ func (l *leader) lookedUp(e Looked) {
 		w.out[i] = Recorded{found.Is && found.Outcome == w.ask.Finish[i].Outcome, found.Outcome, found.Next}
 	}
 	l.hold(e.Call, Answer{Verdicts: w.out}, false)
-}
-
-// commit takes entries of others into the next batch.
-func (l *leader) commit(a *Ask) {
-	if !a.Until.IsZero() && l.machine.Now().After(a.Until) {
-		l.answer(a.Call, Answer{Status: TooLate})
-		return
-	}
-	if err := l.cfg.Check(a.Commit); err != nil {
-		l.answer(a.Call, Answer{Status: Refused, Err: err})
-		return
-	}
-	before := len(l.next.batch.Entries)
-	for _, e := range a.Commit {
-		if r, ok := e.(entry.Revoked); ok {
-			if lease, ok := l.machine.Lease(r.Job); !ok || lease.Attempt != r.Attempt {
-				continue // it ended meanwhile
-			}
-		}
-		if err := l.add(e); err != nil {
-			l.hold(a.Call, Answer{Status: Refused, Err: err}, false)
-			return
-		}
-	}
-	l.hold(a.Call, Answer{}, len(l.next.batch.Entries) > before)
 }
 
 // expire ends leases whose pilots are silent. It does so only while this daemon can hear them: see invariant 6.

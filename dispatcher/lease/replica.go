@@ -69,6 +69,8 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 	switch e := e.(type) {
 	case entry.Granted:
 		r.leases.hold(e.Job, due)
+	case entry.Started:
+		r.leases.last(e.Job, e.TTLS)
 	case entry.Ended:
 		if l, ok := r.machine.Lease(e.Job); ok && l.Attempt == e.Attempt {
 			r.recent.ended(l, e, seq)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
@@ -34,19 +35,17 @@ type End struct {
 	ExitCode int32
 	CPUMilli int64
 	MemoryMB int64
-	Beside   []byte // outputs, tail and report, which the append writes in its transaction; nil: none
+	Text     *ledger.Text // what people read of it, for the append's transaction; Job and Attempt are those of Key; nil: none
 }
 
-// Ask is a question of a caller: one of Pull, Renew, Finish, Commit and Left.
+// Ask is a question of a caller: one of Pull, Renew, Finish and Left.
 type Ask struct {
 	Call   Call
 	Pull   *machine.Pull
 	Wait   time.Duration // for how long its caller waits for a job
 	Renew  []Renewal
 	Finish []End
-	Commit []entry.Entry
-	Until  time.Time // the Now of the machine until which Commit may be appended; zero: for ever
-	Left   bool      // the caller of the pull with this Call went away
+	Left   bool // the caller of the pull with this Call went away
 }
 
 // Status is how an ask came out.
@@ -58,8 +57,6 @@ const (
 	NoJob                     // the machine has no job for the pull
 	Over                      // the request was answered before, and its leases have ended
 	Unavailable               // not done, or not known to be done: ask again
-	TooLate                   // Until has passed, and nothing was appended
-	Refused                   // the machine does not take the entries
 )
 
 // Answer is the answer to an Ask.
@@ -70,7 +67,6 @@ type Answer struct {
 	Renewed  []Renewed       // one for each renewal
 	Verdicts []Recorded
 	Seq      int64 // of the batch on which it rests
-	Err      error // why it was refused
 }
 
 // Renewed is what became of a renewal.
@@ -92,10 +88,11 @@ type Message struct {
 	Answers []Answer
 	Batches []entry.Batch // that were committed, in order
 	HandOn  bool          // the sender leads no more, and the receiver should claim
+	Written bool          // there is a row in the outbox
 }
 
 func (m *Message) empty() bool {
-	return len(m.Asks) == 0 && len(m.Answers) == 0 && len(m.Batches) == 0 && !m.HandOn
+	return len(m.Asks) == 0 && len(m.Answers) == 0 && len(m.Batches) == 0 && !m.HandOn && !m.Written
 }
 
 // Event is what a Node is told: an Ask or one of the types below.
@@ -131,6 +128,16 @@ type Looked struct {
 	Err   error
 }
 
+// Written says that somebody committed a row of the outbox. The leader looks for them anyway, but later.
+type Written struct{}
+
+// Gathered is the answer to Gather: the oldest rows that are not marked, by their ids. Sites of Adopted entries are looked up already.
+type Gathered struct {
+	Number uint64
+	Rows   []ledger.Row
+	Err    error
+}
+
 // Folded says that the tables have all batches up to Seq.
 type Folded struct{ Seq int64 }
 
@@ -151,6 +158,8 @@ func (Appended) event() {}
 func (Fetched) event()  {}
 func (Reloaded) event() {}
 func (Looked) event()   {}
+func (Written) event()  {}
+func (Gathered) event() {}
 func (Folded) event()   {}
 func (Received) event() {}
 func (Peers) event()    {}
@@ -159,17 +168,14 @@ func (Drain) event()    {}
 // Effect is what a Node wants done: one of the types below.
 type Effect interface{ effect() }
 
-// Append asks the log for the batch. Beside goes into the same transaction.
+// Append asks the log for the batch. Beside goes into the same transaction: a row that it refuses is an error of whoever wrote it.
 type Append struct {
 	Batch  entry.Batch
-	Beside []Beside
+	Beside ledger.Beside
 }
 
-// Beside is what is written with the end of an attempt.
-type Beside struct {
-	Key  Key
-	Text []byte
-}
+// Gather asks for the oldest rows of the outbox.
+type Gather struct{ Number uint64 }
 
 // Read asks for the batches after a seq.
 type Read struct{ After int64 }
@@ -205,6 +211,7 @@ func (Append) effect() {}
 func (Read) effect()   {}
 func (Reload) effect() {}
 func (Look) effect()   {}
+func (Gather) effect() {}
 func (Reply) effect()  {}
 func (Send) effect()   {}
 func (Wake) effect()   {}

@@ -51,6 +51,16 @@ type ends struct {
 type starts struct {
 	StartedJobs     []int64
 	StartedAttempts []int32
+	StartedTTLs     []int32 `db:"started_ttls"`
+}
+
+func (s *starts) at(i int) entry.Started {
+	return entry.Started{Job: s.StartedJobs[i], Attempt: nth(s.StartedAttempts, i), TTLS: nth(s.StartedTTLs, i)}
+}
+
+func (s *starts) whole() bool {
+	n := len(s.StartedJobs)
+	return fits(n, s.StartedAttempts) && fits(n, s.StartedTTLs)
 }
 
 func (g *grants) add(e entry.Granted) {
@@ -121,6 +131,7 @@ func pack(entries []entry.Entry) (pg.Args, error) {
 		case entry.Started:
 			c.StartedJobs = append(c.StartedJobs, e.Job)
 			c.StartedAttempts = append(c.StartedAttempts, e.Attempt)
+			c.StartedTTLs = append(c.StartedTTLs, e.TTLS)
 		default:
 			text, err := packRare(e)
 			if err != nil {
@@ -142,14 +153,14 @@ func (c *columns) args() pg.Args {
 		"granted_pilots": collapse(c.GrantedPilots), "granted_nodes": collapse(c.GrantedNodes), "granted_requests": collapse(c.GrantedRequests),
 		"ended_jobs": c.EndedJobs, "ended_attempts": collapse(c.EndedAttempts), "ended_outcomes": c.EndedOutcomes, "ended_next": c.EndedNext,
 		"ended_exit_codes": collapse(c.EndedExitCodes), "ended_cpu_milli": collapse(c.EndedCPUMilli), "ended_memory_mb": collapse(c.EndedMemoryMB),
-		"started_jobs": c.StartedJobs, "started_attempts": collapse(c.StartedAttempts),
+		"started_jobs": c.StartedJobs, "started_attempts": collapse(c.StartedAttempts), "started_ttls": collapse(c.StartedTTLs),
 		"rare": c.Rare,
 	}
 }
 
 // unpack turns what the table has into entries, in their order.
 func (c *columns) unpack() ([]entry.Entry, error) {
-	if !c.grants.whole() || !c.ends.whole() || !fits(len(c.StartedJobs), c.StartedAttempts) {
+	if !c.grants.whole() || !c.ends.whole() || !c.starts.whole() {
 		return nil, fmt.Errorf("columns of different lengths: %w", ErrBroken)
 	}
 	var granted, ended, started, rare int
@@ -164,7 +175,7 @@ func (c *columns) unpack() ([]entry.Entry, error) {
 			entries = append(entries, c.ends.at(ended))
 			ended++
 		case kind == entry.KindStarted && started < len(c.StartedJobs):
-			entries = append(entries, entry.Started{Job: c.StartedJobs[started], Attempt: nth(c.StartedAttempts, started)})
+			entries = append(entries, c.starts.at(started))
 			started++
 		case rare < len(c.Rare):
 			e, err := unpackRare(kind, c.Rare[rare])

@@ -22,6 +22,7 @@ type subject struct {
 	failOver func(seq int64)        // loses what comes after
 	advance  func(d time.Duration)  // moves the time of the newest batch on
 	doubtful func(applied bool) Log // the same log, whose next append is applied or not, and its answer lost
+	outsiders
 }
 
 // conforms checks that a log keeps the contract, whatever it is made of.
@@ -29,6 +30,7 @@ func conforms(t *testing.T, open func(testing.TB) subject) {
 	for name, check := range map[string]func(*testing.T, subject){
 		"empty": checkEmpty, "equal": checkEqual, "site": checkSite, "refused": checkRefused, "taken": checkTaken, "gap": checkGap, "time": checkTime,
 		"race": checkRace, "paused": checkPaused, "failover": checkFailOver, "retain": checkRetain, "doubt": checkDoubt,
+		"rows": checkRows, "texts": checkTextsBeside, "refused texts": checkRefusedTexts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +43,7 @@ func TestMemoryConforms(t *testing.T) {
 	t.Parallel()
 	conforms(t, func(testing.TB) subject {
 		m := &Memory{}
-		return subject{Log: m, retain: m.Retain, failOver: m.FailOver,
+		return subject{Log: m, outsiders: ofMemory(m), retain: m.Retain, failOver: m.FailOver,
 			advance: func(d time.Duration) {
 				b := &m.batches[len(m.batches)-1]
 				b.At = b.At.Add(d)

@@ -17,7 +17,9 @@
 //     alone, Site is nil, and the caller looks it up before it applies the entry. A row with a kind or a field that this version
 //     does not know is an error that names its seq and kind; Read never leaves anything out.
 //  6. The error of Append says what is known. ErrTaken and ErrGap: this call wrote nothing, and the transaction, if there is one
-//     around it, goes on. ErrDoubt: nobody knows yet. Any other error: nothing was written.
+//     around it, goes on. ErrDoubt: nobody knows yet. Any other error: nothing was written, and a transaction around it has failed.
+//  7. What stands beside a batch (AppendWith) is written with it or not at all: rows of the outbox leave it, texts of attempts
+//     come. A row that is not in the outbox any more fails the append with ErrGone, so the entries of a row are in the log exactly once.
 //
 // # Doubt
 //

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ var (
 	ErrTaken   = errors.New("the sequence number is taken")                   // maybe by an earlier append of the same batch: Read tells
 	ErrGap     = errors.New("the batch before it is not there")               // a failover lost it, or its append is not committed yet
 	ErrDoubt   = errors.New("it is not known whether the batch was written")  // the cause is wrapped too
+	ErrGone    = errors.New("rows of the outbox are not there")               // somebody took them: read the outbox anew
 	ErrDropped = errors.New("batches after the sequence number are not kept") // start from the folded tables
 	ErrUnknown = errors.New("the batch is of a newer version")                // the message names its seq and kind
 	ErrBroken  = errors.New("the log contradicts itself")                     // a row is damaged or was changed by hand
@@ -26,6 +28,8 @@ type Log interface {
 	// Append writes b as the batch after the one with the id b.After, and returns the time that it was given; b.At is ignored.
 	// Errors: see the package's invariant 6.
 	Append(ctx context.Context, b entry.Batch) (at time.Time, err error)
+	// AppendWith is Append, and writes what stands beside the batch in the same transaction: all of it, or nothing.
+	AppendWith(ctx context.Context, b entry.Batch, beside Beside) (at time.Time, err error)
 	// Read returns up to most batches after seq, in order and without gaps; none when there is nothing newer. The After of the
 	// first shows whether it continues what the caller has. ErrDropped when some of them are dropped already.
 	Read(ctx context.Context, seq int64, most int) ([]entry.Batch, error)
@@ -34,7 +38,7 @@ type Log interface {
 }
 
 // check refuses a batch that could not be read back as it is.
-func check(b entry.Batch) error {
+func check(b entry.Batch, beside *Beside) error {
 	switch {
 	case b.Seq < 1:
 		return fmt.Errorf("append batch %d: the first has 1", b.Seq)
@@ -43,7 +47,7 @@ func check(b entry.Batch) error {
 	case (b.After == entry.ID{}) != (b.Seq == 1):
 		return fmt.Errorf("append batch %d: every batch but the first names the one before it", b.Seq)
 	}
-	if err := Check(b.Entries); err != nil {
+	if err := cmp.Or(Check(b.Entries), beside.check()); err != nil {
 		return fmt.Errorf("append batch %d: %w", b.Seq, err)
 	}
 	return nil

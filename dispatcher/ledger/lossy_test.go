@@ -73,8 +73,10 @@ func breaking(t testing.TB, db *pgxpool.Pool, how int32) Log {
 	}
 	t.Cleanup(pool.Close)
 	table := New(pool)
-	if _, err := table.Append(t.Context(), entry.Batch{Seq: 2, ID: id(9, 2), After: id(9, 1)}); err == nil {
-		t.Fatal("appended over a gap")
+	for _, beside := range []Beside{{}, {Rows: []int64{1}}} {
+		if _, err := table.AppendWith(t.Context(), entry.Batch{Seq: 2, ID: id(9, 2), After: id(9, 1)}, beside); err == nil {
+			t.Fatal("appended over a gap")
+		}
 	}
 	l.how.Store(how)
 	return table

@@ -21,6 +21,9 @@ func ofTable(t testing.TB, size int64) (*Table, *pgxpool.Pool) {
 	if err := Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := db.Exec(t.Context(), besideTables); err != nil {
+		t.Fatal(err)
+	}
 	table := New(db)
 	if n, err := table.Extend(t.Context(), 10*size, size); n != 10 || err != nil {
 		t.Fatalf("%d partitions, %v: want 10", n, err)

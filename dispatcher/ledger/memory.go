@@ -23,11 +23,18 @@ type Memory struct {
 
 	mu      sync.Mutex
 	batches []entry.Batch // without gaps
+	besides []Beside      // of them
+	outbox  memoryOutbox
 }
 
 // Append is Log's.
-func (m *Memory) Append(_ context.Context, b entry.Batch) (at time.Time, err error) {
-	if err := check(b); err != nil {
+func (m *Memory) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {
+	return m.AppendWith(ctx, b, Beside{})
+}
+
+// AppendWith is Log's.
+func (m *Memory) AppendWith(_ context.Context, b entry.Batch, beside Beside) (at time.Time, err error) {
+	if err := check(b, &beside); err != nil {
 		return at, err
 	}
 	var fate Fate
@@ -35,7 +42,7 @@ func (m *Memory) Append(_ context.Context, b entry.Batch) (at time.Time, err err
 		fate = m.Fate(b)
 	}
 	if !fate.Drop {
-		at, err = m.append(b)
+		at, err = m.append(b, beside)
 	}
 	if fate.Drop || fate.Lose {
 		at, err = time.Time{}, ErrDoubt
@@ -46,7 +53,7 @@ func (m *Memory) Append(_ context.Context, b entry.Batch) (at time.Time, err err
 	return at, err
 }
 
-func (m *Memory) append(b entry.Batch) (at time.Time, err error) {
+func (m *Memory) append(b entry.Batch, beside Beside) (at time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now
@@ -60,20 +67,29 @@ func (m *Memory) append(b entry.Batch) (at time.Time, err error) {
 		return at, ErrTaken
 	case b.Seq > seq+1 || b.After != id:
 		return at, ErrGap
+	case !m.outbox.has(&beside):
+		return at, ErrGone
 	case seq > 0:
 		if before := m.batches[len(m.batches)-1].At; b.At.Before(before) {
 			b.At = before
 		}
 	}
-	b.Entries = slices.Clone(b.Entries)
-	for i, e := range b.Entries {
+	b.Entries = bare(b.Entries)
+	m.outbox.take(&beside, b.Seq)
+	m.batches, m.besides = append(m.batches, b), append(m.besides, beside)
+	return b.At, nil
+}
+
+// bare are entries as the table keeps them.
+func bare(entries []entry.Entry) []entry.Entry {
+	entries = slices.Clone(entries)
+	for i, e := range entries {
 		if a, ok := e.(entry.Adopted); ok {
 			a.Site = nil
-			b.Entries[i] = a
+			entries[i] = a
 		}
 	}
-	m.batches = append(m.batches, b)
-	return b.At, nil
+	return entries
 }
 
 // Read is Log's.
@@ -106,7 +122,7 @@ func (m *Memory) Retain(_ context.Context, before time.Time, folded int64) (n in
 	for n < len(m.batches)-1 && m.batches[n].At.Before(before) && m.batches[n].Seq <= folded {
 		n++
 	}
-	m.batches = slices.Clone(m.batches[n:])
+	m.batches, m.besides = slices.Clone(m.batches[n:]), slices.Clone(m.besides[n:])
 	return n, nil
 }
 
@@ -114,7 +130,9 @@ func (m *Memory) Retain(_ context.Context, before time.Time, folded int64) (n in
 func (m *Memory) FailOver(seq int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.batches = slices.Clone(m.batches[:m.upTo(seq)])
+	n := m.upTo(seq)
+	m.batches, m.besides = slices.Clone(m.batches[:n]), slices.Clone(m.besides[:n])
+	m.outbox.failOver(seq)
 }
 
 // last is the newest batch. m.mu is held.

@@ -89,6 +89,8 @@ func shown(e entry.Entry) (v reported) {
 		v.Kind = "dropped"
 	case entry.Took:
 		v.Kind, v.Job = "took", &e.Job
+	case entry.Asked:
+		v.Kind = "asked"
 	}
 	return v
 }

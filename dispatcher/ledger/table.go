@@ -26,6 +26,7 @@ type DB interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // Table is the log on PostgreSQL.
@@ -36,7 +37,7 @@ func New(db DB) *Table { return &Table{db} }
 
 // Create makes the table, its functions and report.ledger, its view for people, without a partition: see Extend.
 func Create(ctx context.Context, db DB) error {
-	for _, name := range []string{"create_table", "create_extend", "create_retain", "create_view", "create_view_seq"} {
+	for _, name := range []string{"create_table", "create_all_gone", "create_extend", "create_retain", "create_view", "create_view_seq"} {
 		if _, err := db.Exec(ctx, query[name]); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -46,7 +47,15 @@ func Create(ctx context.Context, db DB) error {
 
 // Append is Log's.
 func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {
-	if err := check(b); err != nil {
+	return t.AppendWith(ctx, b, Beside{})
+}
+
+// codeGone is what divvy_all_gone raises.
+const codeGone = "DV001"
+
+// AppendWith is Log's. Inside of a transaction (New with a pgx.Tx) ErrGone fails all of it.
+func (t *Table) AppendWith(ctx context.Context, b entry.Batch, beside Beside) (at time.Time, err error) {
+	if err := check(b, &beside); err != nil {
 		return at, err
 	}
 	args, err := pack(b.Entries)
@@ -59,13 +68,19 @@ func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err er
 			return at, refused(b, cmp.Or(err, ErrTaken))
 		}
 	}
-	err = t.db.QueryRow(ctx, query["append"], args).Scan(&at)
+	if beside.empty() {
+		err = t.db.QueryRow(ctx, query["append"], args).Scan(&at)
+	} else {
+		at, err = t.appendWith(ctx, args, &beside)
+	}
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		err = ErrGap
 		if last, _, failed := t.Last(ctx); failed != nil || last >= b.Seq {
 			err = cmp.Or(failed, ErrTaken)
 		}
+	case pg.Code(err) == codeGone:
+		err = fmt.Errorf("%w: %w", ErrGone, err)
 	case err != nil && (pg.Code(err) == "" || pg.IsUnavailable(err)):
 		err = fmt.Errorf("%w: %w", ErrDoubt, err)
 	}
@@ -73,6 +88,22 @@ func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err er
 		return time.Time{}, refused(b, err)
 	}
 	return at.UTC(), nil
+}
+
+// appendWith appends in one round trip, which is one transaction.
+func (t *Table) appendWith(ctx context.Context, args pg.Args, beside *Beside) (at time.Time, err error) {
+	with := beside.args()
+	with["seq"], with["id"] = args["seq"], args["id"]
+	var both pgx.Batch
+	var missing error
+	both.Queue(query["append"], args).QueryRow(func(row pgx.Row) error {
+		if missing = row.Scan(&at); errors.Is(missing, pgx.ErrNoRows) {
+			return nil // nothing is written beside it
+		}
+		return missing
+	})
+	both.Queue(query["beside"], with)
+	return at, cmp.Or(t.db.SendBatch(ctx, &both).Close(), missing)
 }
 
 func refused(b entry.Batch, why error) error { return fmt.Errorf("append batch %d: %w", b.Seq, why) }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestTableConforms(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return subject{Log: table, retain: table.Retain,
+		return subject{Log: table, outsiders: ofDatabase(t, db), retain: table.Retain,
 			failOver: func(seq int64) { exec("DELETE FROM batches WHERE seq > $1", seq) },
 			advance: func(d time.Duration) {
 				exec("UPDATE batches SET at = at + $1::interval WHERE seq = (SELECT max(seq) FROM batches)", d)
@@ -43,10 +44,13 @@ func TestTableConforms(t *testing.T) {
 func TestMemoryIsTheTable(t *testing.T) {
 	table, db := ofTable(t, 1)
 	rapid.Check(t, func(r *rapid.T) {
-		for _, sql := range []string{"DROP TABLE batches CASCADE", "DROP FUNCTION divvy_extend_batches, divvy_drop_batches, report.ledger_seq"} {
+		for _, sql := range []string{"DROP TABLE batches CASCADE", "DROP FUNCTION divvy_extend_batches, divvy_all_gone, divvy_drop_batches, report.ledger_seq"} {
 			if _, err := db.Exec(t.Context(), sql); err != nil {
 				r.Fatal(err)
 			}
+		}
+		if _, err := db.Exec(t.Context(), "TRUNCATE outbox RESTART IDENTITY"); err != nil {
+			r.Fatal(err)
 		}
 		if err := Create(t.Context(), db); err != nil {
 			r.Fatal(err)
@@ -54,22 +58,37 @@ func TestMemoryIsTheTable(t *testing.T) {
 		if _, err := table.Extend(t.Context(), 16, 1); err != nil {
 			r.Fatal(err)
 		}
-		d := duel{table: table, memory: &Memory{}, db: db, known: []entry.Batch{{}}}
-		r.Repeat(map[string]func(*rapid.T){"append": d.append, "append next": d.appendNext, "read": d.read, "retain": d.retain, "fail over": d.failOver, "": d.last})
+		d := duel{tb: t, table: table, memory: &Memory{}, db: db, known: []entry.Batch{{}}}
+		r.Repeat(map[string]func(*rapid.T){"append": d.append, "append next": d.appendNext, "read": d.read, "write": d.write, "retain": d.retain, "fail over": d.failOver, "": func(r *rapid.T) { d.last(r); d.pending(r) }})
 	})
 }
 
 // duel asks the table and the memory the same.
 type duel struct {
+	tb     testing.TB
 	table  *Table
 	memory *Memory
 	db     *pgxpool.Pool
 	known  []entry.Batch // that were ever appended, and the beginning
 	n      int64
+	rows   int64 // newest of the outbox
+}
+
+func (d *duel) write(r *rapid.T) {
+	m, table := d.memory.Write(entry.Leader{}), ofDatabase(d.tb, d.db).write()
+	if d.rows = m; m != table {
+		r.Fatalf("row %d of the memory, %d of the table", m, table)
+	}
+}
+
+func (d *duel) pending(r *rapid.T) {
+	if a, m := ofDatabase(d.tb, d.db).pending(), ofMemory(d.memory).pending(); !slices.Equal(a, m) {
+		r.Fatalf("pending: %v in the table, %v in the memory", a, m)
+	}
 }
 
 func same(a, b error) bool {
-	for _, e := range []error{ErrTaken, ErrGap, ErrDoubt, ErrDropped, ErrUnknown, ErrBroken} {
+	for _, e := range []error{ErrTaken, ErrGap, ErrDoubt, ErrGone, ErrDropped, ErrUnknown, ErrBroken} {
 		if errors.Is(a, e) != errors.Is(b, e) {
 			return false
 		}
@@ -94,8 +113,15 @@ func (d *duel) follow(r *rapid.T, before entry.Batch) {
 	d.n++
 	b := after(before, 1)
 	b.ID = id(1, d.n)
-	_, a := d.table.Append(r.Context(), b)
-	if _, m := d.memory.Append(r.Context(), b); !same(a, m) {
+	var beside Beside
+	if d.rows > 0 && rapid.Bool().Draw(r, "with rows") {
+		beside.Rows = rapid.SliceOfNDistinct(rapid.Int64Range(max(1, d.rows-3), d.rows), 1, 3, rapid.ID[int64]).Draw(r, "rows")
+		if rapid.Bool().Draw(r, "refused") {
+			beside.Rows, beside.Refused = beside.Rows[1:], []Refusal{{beside.Rows[0], "no"}}
+		}
+	}
+	_, a := d.table.AppendWith(r.Context(), b, beside)
+	if _, m := d.memory.AppendWith(r.Context(), b, beside); !same(a, m) {
 		r.Fatalf("append %d: the table says %v, the memory %v", b.Seq, a, m)
 	}
 	if a == nil {
@@ -148,4 +174,9 @@ func (d *duel) failOver(r *rapid.T) {
 		r.Fatal(err)
 	}
 	d.memory.FailOver(seq)
+	d.rows = 0 // the table's outbox knows nothing of it: both begin anew
+	d.memory.outbox = memoryOutbox{}
+	if _, err := d.db.Exec(r.Context(), "TRUNCATE outbox RESTART IDENTITY"); err != nil {
+		r.Fatal(err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
@@ -90,7 +91,7 @@ func (v View) Ask(q Question) (answers []Answer) {
 		return nil
 	}
 	for _, id := range q.Queues {
-		if at := a.site.queues[id]; at != nil {
+		if at := a.site.Queues[id]; at != nil {
 			answers = append(answers, a.at(at))
 		}
 	}
@@ -103,46 +104,43 @@ func (a *asking) bufferOf(q Question) *buffer {
 		return b
 	}
 	sh := a.words.shapes[q.Shape]
-	leaf, ok := a.site.leaf(q.Share)
+	leaf, ok := a.site.Leaf(q.Share)
 	if sh == nil || !ok {
 		return nil
 	}
-	b := &buffer{Buffer: ready.NewSet().Buffer(q.key()), shape: sh, leaf: leaf, group: &group{leaf: leaf, outline: sh.outline}}
+	b := &buffer{Buffer: ready.NewSet().Buffer(q.key()), shape: sh, leaf: leaf, wants: gate.Wants{Asked: &sh.asked, Share: q.Share}, group: &group{leaf: leaf, outline: sh.outline}}
 	for _, g := range a.leaves[leaf].groups {
 		if g.outline == sh.outline {
 			b.group = g
 		}
 	}
 	if us := a.leaves[leaf].users; us != nil {
-		if b.user = us.by[sh.full.User]; b.user == nil {
-			b.user = &user{name: sh.full.User, served: map[*pool]uint64{}}
-			for _, p := range a.site.pools {
-				b.user.served[p] = us.before[servedKey{us.share, sh.full.User, p.name}]
-			}
+		if b.user = us.By[sh.full.User]; b.user == nil {
+			b.user = us.Stranger(sh.full.User)
 		}
 	}
 	return b
 }
 
 // at is the answer of one queue.
-func (a *asking) at(q *queue) (out Answer) {
+func (a *asking) at(q *books.Queue) (out Answer) {
 	sh, leaf := a.own.shape, a.own.leaf
 	out.Queue, out.Slot.Cores = q.ID, q.Cores
 	if q.Cores == 0 {
-		out.Slot.Cores = sh.need.Cores
+		out.Slot.Cores = sh.Need.Cores
 	}
 	left := job.RoomOf(out.Slot, q.Queue)
-	if !a.site.mayRun(q.pos, leaf, sh.outline) || !left.Fits(sh.need) {
+	if !a.site.MayRun(q.Pos, leaf, &sh.Fit) || !left.Fits(sh.Need) {
 		out.Refusals = []Refusal{{Gate: gate.Site, Ref: q.Name}}
 		return out
 	}
 	r, f := a.round(q, left)
-	if l, units := q.full(sh.outline); l != nil {
-		out.Refusals = append(out.Refusals, l.refuses(units))
+	if l, units := q.Full(sh.Need.Cores); l != nil {
+		out.Refusals = append(out.Refusals, l.Refuses(units))
 	}
 	var in obstacle
 	if !r.admitted(leaf, sh.outline, &in) {
-		out.Refusals = append(out.Refusals, in.refusal(a.site.version.Tree))
+		out.Refusals = append(out.Refusals, in.refusal(a.site.Version.Tree))
 	}
 	if short, no := a.lacks(r, a.own); no.Gate != "" {
 		out.Refusals, out.Shortage = append(out.Refusals, no), short
@@ -155,25 +153,25 @@ func (a *asking) at(q *queue) (out Answer) {
 }
 
 // round is that of a pull at a queue. Queues that are alike have the same field.
-func (a *asking) round(q *queue, left job.Room) (*round, *field) {
-	c := &kind{state: a.state, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: make(bits, (len(a.words.byAt)+63)/64)}
+func (a *asking) round(q *books.Queue, left job.Room) (*round, *field) {
+	c := &kind{state: a.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: make(bits, (len(a.words.byAt)+63)/64)}
 	if a.kinds.apart(q) {
 		c.at = q
 	}
-	for _, o := range q.outlines {
-		if !left.Fits(o.need) {
+	for _, o := range a.words.at[q.Pos] {
+		if !left.Fits(o.Need) {
 			continue
 		}
-		if l, _ := q.full(o); l == nil {
+		if l, _ := q.Full(o.Need.Cores); l == nil {
 			c.shapes[o.at>>6] |= 1 << (o.at & 63)
 		}
 	}
 	r := &round{state: a.state, pull: &Pull{Queue: q.ID, Until: a.moment}, queue: q, left: left, most: 1, kind: c, decision: &Decision{}}
-	key := append([]byte(q.pool.name), 0)
+	key := append([]byte(q.Home.Name), 0)
 	key = binary.LittleEndian.AppendUint64(key, uint64(q.CorePowerMilli))
 	key = binary.LittleEndian.AppendUint64(key, uint64(left.Offered(q.Queue, 1)))
-	key = c.shapes.key(binary.LittleEndian.AppendUint32(key, q.policy.key()))
-	if c.at != nil || len(q.floors) > 0 {
+	key = c.shapes.key(binary.LittleEndian.AppendUint32(key, q.Policy.Key()))
+	if c.at != nil || len(q.Floors) > 0 {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
 	f := a.fields[string(key)]
@@ -182,7 +180,7 @@ func (a *asking) round(q *queue, left job.Room) (*round, *field) {
 		a.fields[string(key)] = f
 		a.gather(r, f)
 	}
-	for _, t := range q.floors {
+	for _, t := range q.Floors {
 		if t.Class != "" && r.narrow == nil { // which classes a leaf has jobs of is asked of the narrow
 			r.narrow = a.narrow(r)
 		}
@@ -194,14 +192,14 @@ func (a *asking) round(q *queue, left job.Room) (*round, *field) {
 func (a *asking) gather(r *round, f *field) {
 	for leaf := range a.leaves {
 		for _, g := range a.leaves[leaf].groups {
-			if g.waits > 0 && r.kind.runs(g.outline) && r.kind.policy.admits(leaf) && (g.waits > g.coming || a.unmade(g)) {
-				r.kind.pool.book.Contend(&f.leaves, leaf, true)
+			if g.Waits > 0 && r.kind.runs(g.outline) && r.kind.policy.Admits(leaf) && (g.Waits > g.coming || a.unmade(g)) {
+				r.kind.pool.Book.Contend(&f.leaves, leaf, true)
 				break
 			}
 		}
 	}
 	if r.kind.runs(a.own.shape.outline) {
-		r.kind.pool.book.Contend(&f.leaves, a.own.leaf, true)
+		r.kind.pool.Book.Contend(&f.leaves, a.own.leaf, true)
 	}
 }
 

@@ -3,39 +3,32 @@ package machine
 import (
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
-	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // Shortage is the refusal of a resource, with how that stands.
-type Shortage struct {
-	resource.Refusal
-	Ref      string // as the job asks for it
-	Queue    string // of units that a queue has alone
-	BuiltIn  bool   // what jobs of a queue read and write
-	Capacity int64
-	Usable   int64
-	InUse    int64 // held by all
-}
+type Shortage = gate.Explained
 
 // turn fills in what comes before the job.
 func (a *asking) turn(r *round, f *field, out *Answer) {
-	pool, own := r.queue.pool, a.own.leaf
-	out.Round = pool.round(r.left.Offered(r.queue.Queue, 1))
+	pool, own := r.queue.Home, a.own.leaf
+	out.Round = pool.Round(r.left.Offered(r.queue.Queue, 1))
 	first, found, unmade := a.first(r, f, out.Round)
 	out.First.Leaf, out.Rule = first.leaf, "share"
 	switch {
 	case first.owed:
 		out.Rule = "owed"
 	case first.floor != nil:
-		floor := first.floor.view()
+		floor := viewOf(first.floor)
 		out.Rule, out.Floor = "floor", &floor
 	}
 	if b := found.buffer; b != nil {
 		out.First.Job = found.job.Low
 		if b.user != nil {
-			out.First.User, out.First.Served = b.user.name, b.user.served[pool]
+			out.First.User, out.First.Served = b.user.Name, b.user.Served[pool]
 		}
 	}
 	switch {
@@ -51,7 +44,7 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 	default:
 		out.Turn = TurnPriority
 		out.Remote = r.remote(a.own, a.ownRange(), r.queue)
-		out.Wider = r.queue.Prefer == "wide" && found.buffer.shape.need.Cores > a.own.shape.need.Cores
+		out.Wider = r.queue.Prefer == "wide" && found.buffer.shape.Need.Cores > a.own.shape.Need.Cores
 	}
 	if a.Ahead > 0 && out.Turn == TurnShare {
 		a.ahead(r, f, out)
@@ -59,21 +52,21 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 }
 
 // compare says how the leaf that comes first and the job's stand to each other, by the figures that a choice between them goes by.
-func (a *asking) compare(p *pool, leaf int, out *Answer) {
+func (a *asking) compare(p *books.Pool, leaf int, out *Answer) {
 	var two shares.Contenders
-	p.book.Contend(&two, leaf, true)
-	p.book.Contend(&two, a.own.leaf, true)
-	c, _ := p.book.Contest(out.Round, &two)
+	p.Book.Contend(&two, leaf, true)
+	p.Book.Contend(&two, a.own.leaf, true)
+	c, _ := p.Book.Contest(out.Round, &two)
 	out.Deficit, out.Own = c.Deficit, c.RunnerUpDeficit
 	if c.Winner != leaf { // a floor, or what is owed, goes before it
 		out.Deficit, out.Own = out.Own, out.Deficit
 	}
-	out.Trail, out.OwnTrail = p.book.Trail(leaf, nil), p.book.Trail(a.own.leaf, nil)
+	out.Trail, out.OwnTrail = p.Book.Trail(leaf, nil), p.Book.Trail(a.own.leaf, nil)
 }
 
 // ahead names the leaves that the tree puts before the job's, of those that have a job for the slot which nothing keeps back.
 func (a *asking) ahead(r *round, f *field, out *Answer) {
-	book, own := r.kind.pool.book, a.own.leaf
+	book, own := r.kind.pool.Book, a.own.leaf
 	var alone shares.Contenders
 	book.Contend(&alone, own, true)
 	book.Contend(&f.leaves, own, false)
@@ -118,7 +111,7 @@ func (a *asking) first(r *round, f *field, offered shares.Units) (first due, fou
 		case first.class() != "":
 			passed = append(passed, first)
 		default:
-			r.kind.pool.book.Contend(&f.leaves, first.leaf, false)
+			r.kind.pool.Book.Contend(&f.leaves, first.leaf, false)
 		}
 	}
 }
@@ -146,7 +139,7 @@ func (a *asking) best(r *round, d due) (found choice, in obstacle) {
 		if !r.kind.runs(g.outline) || !d.takes(g.outline) {
 			continue
 		}
-		if g.waits <= g.coming && g != a.own.group {
+		if g.Waits <= g.coming && g != a.own.group {
 			if a.unmade(g) && r.admitted(d.leaf, g.outline, &in) {
 				in.unmade = g
 			}
@@ -165,7 +158,7 @@ func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
 	var heads []choice
 	add := func(b *buffer) {
 		job, ok := b.First()
-		if own := a.ownRange(); b == a.own && (!ok || (stand{own.Place, own.Low}).before(stand{job.Place, job.Low})) {
+		if own := a.ownRange(); b == a.own && (!ok || own.Stand().Before(job.Stand())) {
 			job, ok = own, true
 		}
 		switch {
@@ -198,11 +191,11 @@ func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
 
 // earliest is the one of heads whose turn is first.
 func earliest(heads []choice) (first int) {
-	turn := func(i int) userTurn {
-		return userTurn{heads[i].turn.held, heads[i].turn.served, stand{heads[i].job.Place, heads[i].job.Low}}
+	turn := func(i int) ready.Turn {
+		return ready.Turn{Held: heads[i].turn.Held, Served: heads[i].turn.Served, Stand: heads[i].job.Stand()}
 	}
 	for i := range heads {
-		if turn(i).before(turn(first)) {
+		if turn(i).Before(turn(first)) {
 			first = i
 		}
 	}
@@ -211,28 +204,8 @@ func earliest(heads []choice) (first int) {
 
 // lacks is round.short without its effects: which resource keeps the jobs of a buffer from the queue.
 func (a *asking) lacks(r *round, b *buffer) (*Shortage, Refusal) {
-	if b.shape.asks == nil {
+	if !b.shape.asked.Any() {
 		return nil, Refusal{}
 	}
-	if b.shape.unknown {
-		i := slices.IndexFunc(b.shape.asks, func(k gate.Ask) bool { return k.Of == nil })
-		return nil, Refusal{Gate: gate.Unknown, Ref: b.shape.asks[i].Ref, Needed: b.shape.asks[i].Units}
-	}
-	bundle := a.supplies.bundle(b, r.queue)
-	if b.asked == 0 || a.supplies.polledFor(b, 1) == 0 {
-		had := bundle.Wanted()
-		bundle.Want(max(1, b.asked))
-		defer bundle.Want(had)
-	}
-	ok, why := bundle.Explain(a.moment)
-	if ok {
-		return nil, Refusal{}
-	}
-	i := slices.IndexFunc(b.shape.asks, func(k gate.Ask) bool { return a.supplies.at(&k, r.queue).Book.Name() == why.Resource })
-	sup := a.supplies.at(&b.shape.asks[i], r.queue)
-	s := &Shortage{Refusal: why, Ref: sup.Ref(), BuiltIn: sup.Of.BuiltIn(), Capacity: sup.Book.Capacity(), Usable: sup.Book.Usable(), InUse: sup.Book.Held()}
-	if q := a.site.queues[sup.Queue()]; q != nil {
-		s.Queue = q.Name
-	}
-	return s, Refusal{Gate: sup.GateOf(why.Rule), Ref: sup.Ref(), Needed: why.Need, Had: max(0, s.Usable-s.InUse)}
+	return a.supplies.Explain(&b.wants, &r.queue.Queue, a.supplies.polledFor(b, 1) == 0, a.moment)
 }

@@ -4,50 +4,48 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
-	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // buffer is the ready jobs of a (share, shape), hung on its leaf.
 type buffer struct {
 	*ready.Buffer
 	shape    *shape
-	leaf     int    // node of the present tree; -1: the share has gone
-	group    *group // nil where there is no leaf
-	user     *user  // whose jobs it has, where its leaf gives turns to users; else nil
-	expected int64  // jobs that are still to be made
-	waits    int64  // jobs as the group has counted them,
-	coming   int64  // and of them those to be made
-	asked    int64  // jobs that the resources which it asks for have counted as wanted
-	opened   bool   // whether it has something to give, as check saw it last
-
-	bundles map[shares.QueueID]*resource.Bundle // what its jobs need of resources: by queue where some are per queue, else of queue 0
+	leaf     int         // node of the present tree; -1: the share has gone
+	group    *group      // nil where there is no leaf
+	user     *books.User // whose jobs it has, where its leaf gives turns to users; else nil
+	expected int64       // jobs that are still to be made
+	waits    int64       // jobs as the group has counted them,
+	coming   int64       // and of them those to be made
+	wants    gate.Wants  // what its jobs want of resources
+	opened   bool        // whether it has something to give, as check saw it last
 }
 
 // group is the buffers of a leaf whose shapes have the same outline: what is in the way of one of them at a slot is in
 // the way of all, but for resources.
 type group struct {
-	leaf    int
-	outline *outline
-	plain   *buffer // of the shape that asks for no resource and names no user; nil: there is none
-	heads   map[headsKey]*heads
-	waits   int64     // jobs of all its buffers that are ready or to be made
-	coming  int64     // of them, those to be made
-	kinds   int64     // of slots that there were when heads were made
-	passed  bool      // pulls do not wait for these, see makingMost
-	asked   time.Time // when one first did, without a gap up to met
-	met     time.Time // when one last did
+	leaf       int
+	outline    *outline
+	plain      *buffer // of the shape that asks for no resource and names no user; nil: there is none
+	heads      map[headsKey]*heads
+	books.Work           // jobs of all its buffers that are ready or to be made
+	coming     int64     // of them, those to be made
+	kinds      int64     // of slots that there were when heads were made
+	passed     bool      // pulls do not wait for these, see makingMost
+	asked      time.Time // when one first did, without a gap up to met
+	met        time.Time // when one last did
 }
 
 // open says whether a job may come out of it.
 func (b *buffer) open() bool { return b.Count() > 0 && !b.shape.sort.Full() }
 
 // first is where its first job stands; it must be open.
-func (b *buffer) first() stand {
+func (b *buffer) first() ready.Stand {
 	r, _ := b.First()
-	return stand{r.Place, r.Low}
+	return r.Stand()
 }
 
 // buffer finds or makes the buffer of a (share, shape).
@@ -58,7 +56,7 @@ func (s *state) buffer(key ready.Key) (*buffer, error) {
 		if sh == nil {
 			return nil, fmt.Errorf("shape %d is not known", key.Shape)
 		}
-		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1}
+		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1, wants: gate.Wants{Asked: &sh.asked, Share: key.Share}}
 		s.buffers[key] = b
 		sh.own = append(sh.own, b)
 		s.hang(b)
@@ -69,18 +67,19 @@ func (s *state) buffer(key ready.Key) (*buffer, error) {
 // hang ties a buffer to its leaf.
 func (s *state) hang(b *buffer) {
 	b.opened = false
-	node, ok := s.site.leaf(b.Key().Share)
+	node, ok := s.site.Leaf(b.Key().Share)
 	if !ok {
-		b.leaf, b.group, b.user, b.bundles, b.asked = -1, nil, nil, nil, 0 // its jobs want nothing
+		b.leaf, b.group, b.user = -1, nil, nil
+		b.wants.Forget()
 		return
 	}
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
-	b.bundles, b.asked = nil, 0
+	b.wants.Forget()
 	if !b.shape.headed && !b.shape.guest {
 		b.group.plain = b
 	}
-	s.served.hangUser(b)
+	s.hangUser(b)
 	s.supplies.recountWanted(b, false)
 	if !b.shape.guest {
 		b.shape.buffers = append(b.shape.buffers, b)
@@ -97,15 +96,15 @@ func (l *leaf) group(node int, o *outline) *group {
 			return g
 		}
 	}
-	g := &group{leaf: node, outline: o}
-	l.groups = append(l.groups, g)
+	g := &group{leaf: node, outline: o, Work: books.Work{Fit: &o.Fit}}
+	l.groups, l.work = append(l.groups, g), append(l.work, &g.Work)
 	return g
 }
 
 // recountWaits brings the count of the group up to date after the jobs of a buffer have changed.
 func (b *buffer) recountWaits() {
 	n, coming := b.Count()+b.expected, b.expected
-	b.group.waits += n - b.waits
+	b.group.Waits += n - b.waits
 	b.group.coming += coming - b.coming
 	b.waits, b.coming = n, coming
 }
@@ -113,9 +112,9 @@ func (b *buffer) recountWaits() {
 // changed follows that the jobs of a buffer are more or fewer. granted: one was granted.
 func (s *state) changed(b *buffer, granted bool) {
 	if b.leaf >= 0 {
-		was := b.group.waits > 0
+		was := b.group.Waits > 0
 		b.recountWaits()
-		s.touch(b.leaf, was != (b.group.waits > 0))
+		s.touch(b.leaf, was != (b.group.Waits > 0))
 	}
 	s.supplies.recountWanted(b, granted)
 	s.check(b)
@@ -126,7 +125,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	if s.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("enqueued: shape %d is not known", e.Shape)
 	}
-	for id := range s.leases.ofTask(e.Task, e.Low, e.High) {
+	for id := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		return fmt.Errorf("enqueued: job %d has a lease", id)
 	}
 	log := ready.Key{Share: e.Share, Shape: e.Shape}
@@ -141,7 +140,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	if err := s.sorts.put(e, e.Attempt <= 1); err != nil {
 		return fmt.Errorf("enqueued: %w", err)
 	}
-	s.elders.saw(e.High)
+	s.elders.Saw(e.High)
 	s.eased++
 	return nil
 }
@@ -214,7 +213,7 @@ func (s *state) check(b *buffer) {
 	}
 	is, was := b.open(), b.opened
 	if b.opened = is; was && !is {
-		s.supplies.releaseBundles(b)
+		s.supplies.Release(&b.wants)
 	}
 	switch {
 	case b.shape.guest:

@@ -354,12 +354,12 @@ func (w *world) drain(t *rapid.T) {
 		var left int
 		for id := range w.claims.ready {
 			for _, r := range w.leader.claims.Of(id).Ready {
-				if _, ok := w.leader.site.leaf(r.Key.Share); ok {
+				if _, ok := w.leader.site.Leaf(r.Key.Share); ok {
 					left++
 				}
 			}
 		}
-		if left == 0 && len(w.leader.leases.by) == 0 {
+		if left == 0 && w.leader.leases.Many() == 0 {
 			break
 		}
 		if try == 399 {

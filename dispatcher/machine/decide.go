@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
@@ -9,7 +10,7 @@ import (
 
 // Decide gives the pull as many jobs as it may have, and applies what it gives. The queue must be of the site.
 func (m *Machine) Decide(p Pull) (d Decision) {
-	q := m.site.queues[p.Queue]
+	q := m.site.Queues[p.Queue]
 	if q == nil {
 		return Decision{}
 	}
@@ -46,7 +47,7 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 type round struct {
 	*state
 	pull     *Pull
-	queue    *queue
+	queue    *books.Queue
 	left     job.Room
 	most     int   // jobs that the pull may still have
 	nth      []int // jobs that it was granted, and after it the pulls beside it
@@ -57,6 +58,7 @@ type round struct {
 	guests   []*buffer       // whose jobs claims bind to the node, and that the slot can run
 	reserved map[int]bool    // pulls that wait for the gang for which the node is held, by Decision.To
 	entered  []int           // leaves that contend for these alone
+	looks    bool            // nothing is given
 }
 
 // mostRounds bounds how often a decision asks again those whom resources keep back.
@@ -75,7 +77,7 @@ func (r *round) decide() (choice, Verdict) {
 	c.ask()
 	r.meet()
 	defer r.leave()
-	offered := r.queue.pool.round(r.left.Offered(r.queue.Queue, r.most))
+	offered := r.queue.Home.Round(r.left.Offered(r.queue.Queue, r.most))
 	if verdict, decided := r.gather(&c.leaves, offered); decided {
 		return choice{}, verdict
 	}
@@ -105,12 +107,12 @@ func (r *round) decide() (choice, Verdict) {
 		case first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there
 		case in.stands():
-			r.decision.Lacked = in.refusal(r.site.version.Tree)
+			r.decision.Lacked = in.refusal(r.site.Version.Tree)
 			c.keepBack(first.leaf, in)
 		default:
 			c.review(first.leaf)
-			if c.pool.book.Contends(&c.leaves, first.leaf) {
-				panic("a leaf contends that has nothing: " + r.site.version.Tree.Nodes[first.leaf].Path)
+			if c.pool.Book.Contends(&c.leaves, first.leaf) {
+				panic("a leaf contends that has nothing: " + r.site.Version.Tree.Nodes[first.leaf].Path)
 			}
 		}
 	}
@@ -120,44 +122,31 @@ func (r *round) decide() (choice, Verdict) {
 // holds less at the queue than its floor; else whom the tree says. A floor says who is next among those whom all limits
 // admit, and nothing else: no target is another for it, and beyond the floor what is held counts as ever.
 func (r *round) choose(offered shares.Units, contenders *shares.Contenders, passed []due) (d due, ok bool) {
-	p := r.queue.pool
-	if leaf, ok := p.owed.leafIn(p.book, contenders); ok {
+	p := r.queue.Home
+	if leaf, ok := p.Owed.LeafIn(p.Book, contenders); ok {
 		return due{leaf: leaf, owed: true}, true
 	}
-	if len(r.queue.floors) > 0 {
+	if len(r.queue.Floors) > 0 {
 		if d, ok := r.dueByFloor(offered, contenders, passed); ok {
 			return d, true
 		}
 	}
-	d.leaf, ok = p.book.Choose(offered, contenders)
+	d.leaf, ok = p.Book.Choose(offered, contenders)
 	return d, ok
 }
 
 // note keeps the contest of a choice that was just made.
 func (r *round) note(first due, offered shares.Units, contenders *shares.Contenders) {
-	if !r.pull.Contests {
-		return
+	if r.pull.Contests {
+		r.decision.Contests = append(r.decision.Contests, r.contest(first, offered, contenders))
 	}
-	c := Contest{Rule: "share"}
-	switch {
-	case first.owed:
-		c.Rule = "owed"
-	case first.floor != nil:
-		c.Rule = "floor"
-	}
-	if c.Rule == "share" {
-		c.Contest, _ = r.queue.pool.book.Contest(offered, contenders)
-	} else {
-		c.Contest = shares.Contest{Winner: first.leaf, RunnerUp: -1}
-	}
-	r.decision.Contests = append(r.decision.Contests, c)
 }
 
 // granted is the entry of a choice, the nth of the pull.
 func (r *round) granted(p *Pull, found choice, n int) entry.Granted {
 	key := found.buffer.log()
 	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: nonce(p.Nonce, n), Task: found.job.Task, Share: key.Share,
-		Shape: key.Shape, Place: found.job.Place, Queue: r.queue.ID, Units: shares.Units(int64(found.buffer.shape.need.Cores) * r.queue.CorePowerMilli),
+		Shape: key.Shape, Place: found.job.Place, Queue: r.queue.ID, Units: shares.Units(int64(found.buffer.shape.Need.Cores) * r.queue.CorePowerMilli),
 		Pilot: p.Pilot, Node: p.Node, Request: p.Request}
 }
 
@@ -169,7 +158,7 @@ func (r *round) give(to int, found choice, offer resource.Offer) {
 	}
 	g := r.granted(p, found, r.nth[to])
 	if r.nth[to]++; to == 0 {
-		r.left = r.left.Without(found.buffer.shape.need)
+		r.left = r.left.Without(found.buffer.shape.Need)
 	}
 	if found.buffer.shape.base != nil {
 		if devices, _, _ := r.claims.Pick(g.Job, offer); len(devices) > 0 {

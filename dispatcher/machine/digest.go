@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"io"
@@ -21,7 +20,7 @@ func (m *Machine) Digest() [32]byte {
 
 // write tells all of the state, in one order.
 func (s *state) write(d digest, seq int64, id entry.ID) {
-	d.add(seq, id, s.now, s.site.file.Number, s.site.at, s.site.targets, slices.Sorted(maps.Keys(s.polled)), s.elders.newest, s.elders.upTo)
+	d.add(seq, id, s.now, s.site.File.Number, s.site.At, s.site.Targets, slices.Sorted(maps.Keys(s.polled)), s.elders.Newest, s.elders.UpTo)
 	for _, id := range slices.Sorted(maps.Keys(s.words.shapes)) {
 		if id > 0 {
 			d.add(id, s.words.shapes[id].full)
@@ -36,9 +35,7 @@ func (s *state) write(d digest, seq int64, id entry.ID) {
 			d.add(r, user)
 		}
 	}
-	for _, job := range slices.Sorted(maps.Keys(s.leases.by)) {
-		d.add(s.leases.show(job, s.leases.by[job]))
-	}
+	s.leases.Digest(d.add)
 	d.held(s)
 	d.order(s)
 	s.claims.Digest(d.add)
@@ -59,38 +56,12 @@ func (d digest) add(values ...any) {
 // held adds what is held, wanted and missed.
 func (d digest) held(s *state) {
 	s.settle()
-	for _, share := range slices.Sorted(maps.Keys(s.held)) {
-		keys := slices.SortedFunc(maps.Keys(s.held[share]), func(a, b heldKey) int {
-			return cmp.Or(cmp.Compare(a.shape, b.shape), cmp.Compare(a.queue, b.queue))
-		})
-		for _, key := range keys {
-			h := s.held[share][key]
-			d.add(share, key.shape, key.queue, h.jobs, h.units)
-		}
-	}
-	for _, p := range s.site.pools {
-		for i, n := range s.site.version.Tree.Nodes {
-			d.add(p.name, n.ID, p.book.Held(i), p.book.Demand(i), p.lag[i], p.book.Lag(i))
-		}
-		d.add(p.grants, p.last)
-	}
+	s.held.Digest(d.add)
+	s.site.Digest(d.add)
 }
 
 // order adds who was served last, and who holds units of resources.
 func (d digest) order(s *state) {
-	d.add(s.served.n, s.served.kept())
-	for i := range s.leaves {
-		us := s.leaves[i].users
-		if us == nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(us.by)) {
-			for _, p := range s.site.pools {
-				if held := us.by[name].held[p]; held != 0 {
-					d.add(i, name, p.name, held)
-				}
-			}
-		}
-	}
+	s.served.Digest(d.add)
 	s.supplies.Digest(d.add)
 }

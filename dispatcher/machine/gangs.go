@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
@@ -31,7 +32,7 @@ const (
 type gangAt struct {
 	gate.Gang
 	leaf int
-	turn userTurn
+	turn ready.Turn
 }
 
 // gathered is what a gang makes of a decision.
@@ -48,7 +49,7 @@ const (
 // come before any other job. decided is false when the decision is about other jobs.
 func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Verdict, decided bool) {
 	g := gathering{r, set, offered}
-	if len(r.sorts.open) == 0 || r.pull.Node == "" {
+	if len(r.sorts.open) == 0 || r.pull.Node == "" || r.looks {
 		return None, false
 	}
 	by := r.sorts.nodes.HeldFor(r.offer().Place, r.supplies.Moment)
@@ -108,7 +109,7 @@ func (r *gathering) candidates() (list []gangAt) {
 				}
 				seen[g.Claim] = true
 				tried++
-				list = append(list, gangAt{g, b.leaf, b.turn(r.queue.pool, stand{first.Place, ids.Low})})
+				list = append(list, gangAt{g, b.leaf, b.turn(r.queue.Home, ready.Stand{Place: first.Place, ID: ids.Low})})
 			}
 			if looked > gangsLooked || tried >= gangsTried {
 				break
@@ -116,7 +117,7 @@ func (r *gathering) candidates() (list []gangAt) {
 		}
 	}
 	slices.SortFunc(list, func(a, b gangAt) int {
-		return cmp.Or(cmp.Compare(a.leaf, b.leaf), a.turn.compare(b.turn), cmp.Compare(a.turn.place, b.turn.place), cmp.Compare(a.turn.id, b.turn.id))
+		return cmp.Or(cmp.Compare(a.leaf, b.leaf), a.turn.Compare(b.turn), cmp.Compare(a.turn.Place, b.turn.Place), cmp.Compare(a.turn.ID, b.turn.ID))
 	})
 	return list
 }
@@ -130,7 +131,7 @@ func (r *gathering) takesTask(p *Pull, task int64) bool {
 // inTurn is the gangAt whose turn it is, −1 if it is that of a job without a gang: leaf by leaf as for any other job, and in the
 // leaf by its users' turns and by place.
 func (r *gathering) inTurn(list []gangAt) int {
-	book, set := r.queue.pool.book, r.set
+	book, set := r.queue.Home.Book, r.set
 	var added []int
 	for _, c := range list {
 		if !book.Contends(set, c.leaf) {
@@ -155,8 +156,8 @@ func (r *gathering) inTurn(list []gangAt) int {
 		return i
 	}
 	at := found.turn
-	at.stand = stand{found.job.Place, found.job.Low}
-	if at.before(list[i].turn) {
+	at.Stand = found.job.Stand()
+	if at.Before(list[i].turn) {
 		return -1
 	}
 	return i
@@ -268,7 +269,7 @@ func (r *gathering) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
 			room, most = job.RoomOf(p.Slot, r.queue.Queue), max(1, p.Most)
 		}
 		if to > 0 && (r.nth[to] > 0 || p.Queue != r.pull.Queue || p.Node != r.pull.Node) || r.reserved[to] || len(all) == 0 || !r.takesTask(p, g.Task) ||
-			!p.Only.Takes(all[0].shape.need.Label) || room.Cores < 1 || room.MemoryMB < 1 || room.DiskMB < 1 {
+			!p.Only.Takes(all[0].shape.Need.Label) || room.Cores < 1 || room.MemoryMB < 1 || room.DiskMB < 1 {
 			continue
 		}
 		offers = append(offers, gangOffer{p, to, resource.Room{Cores: int64(room.Cores), MemoryMB: room.MemoryMB, DiskMB: room.DiskMB,
@@ -292,11 +293,11 @@ func (r *gathering) devicesOf(offers []gangOffer) (devices []string) {
 // busy is what jobs at the node of the pull take, by pilot.
 func (r *gathering) busy() map[string]resource.Room {
 	rooms := map[string]resource.Room{}
-	for _, id := range r.leases.at(r.pull.Node) {
-		if l := r.leases.by[id]; l.queue == r.queue.ID {
-			room, need := rooms[l.pilot.text], r.words.shapes[l.shape].need
+	for _, id := range r.leases.At(r.pull.Node) {
+		if l := r.leases.Run(id); l.Queue == r.queue.ID {
+			room, need := rooms[l.Pilot.Text], r.words.shapes[l.Shape].Need
 			room.Cores, room.MemoryMB, room.DiskMB, room.Jobs = room.Cores+int64(need.Cores), room.MemoryMB+need.MemoryMB, room.DiskMB+need.DiskMB, room.Jobs+1
-			rooms[l.pilot.text] = room
+			rooms[l.Pilot.Text] = room
 		}
 	}
 	return rooms
@@ -305,8 +306,8 @@ func (r *gathering) busy() map[string]resource.Room {
 // fits says whether the queue runs all jobs of a gang, for one leaf.
 func (r *gathering) fits(all []member) bool {
 	for _, m := range all {
-		leaf, ok := r.site.leaf(m.log.Share)
-		if need := m.shape.need; !ok || m.log.Share != all[0].log.Share || !r.queue.policy.admits(leaf) || job.Fits(need, r.queue.Queue, need.Labels) != "" {
+		leaf, ok := r.site.Leaf(m.log.Share)
+		if need := m.shape.Need; !ok || m.log.Share != all[0].log.Share || !r.queue.Policy.Admits(leaf) || job.Fits(need, r.queue.Queue, need.Labels) != "" {
 			return false
 		}
 	}
@@ -317,7 +318,7 @@ func (r *gathering) fits(all []member) bool {
 func needsOf(all []member) []resource.Need {
 	needs := make([]resource.Need, len(all))
 	for i, m := range all {
-		n := m.shape.need
+		n := m.shape.Need
 		needs[i] = resource.Need{Name: fmt.Sprint("job ", m.job.Low), Cores: int64(n.Cores), MemoryMB: n.MemoryMB, DiskMB: n.DiskMB, WalltimeS: n.WalltimeS, Labels: n.Labels}
 	}
 	return needs
@@ -325,35 +326,35 @@ func needsOf(all []member) []resource.Need {
 
 // gangLacks is what keeps a gang as a whole from the queue: a hard limit, lending, or resources. The zero refusal: nothing does.
 func (r *gathering) gangLacks(g gate.Gang, all []member) (no Refusal) {
-	leaf, _ := r.site.leaf(all[0].log.Share)
+	leaf, _ := r.site.Leaf(all[0].log.Share)
 	var cores shares.Units
 	for _, m := range all {
-		cores += shares.Units(m.shape.need.Cores)
+		cores += shares.Units(m.shape.Need.Cores)
 	}
 	units := cores * shares.Units(r.queue.CorePowerMilli)
-	look := func(l *limit, need shares.Units) {
-		if need > 0 && l.room() < need && no.Gate == "" {
-			no = l.refuses(need)
+	look := func(l *books.Limit, need shares.Units) {
+		if need > 0 && l.Room() < need && no.Gate == "" {
+			no = l.Refuses(need)
 		}
 	}
-	look(r.queue.limit, cores*1000)
-	look(r.queue.pool.limit, units)
-	for _, l := range r.queue.pool.paths[leaf] {
+	look(r.queue.Limit, cores*1000)
+	look(r.queue.Home.Limit, units)
+	for _, l := range r.queue.Home.Paths[leaf] {
 		look(l, units)
 	}
-	for _, t := range r.queue.targets {
+	for _, t := range r.queue.Targets {
 		var of shares.Units
 		for _, m := range all {
-			if t.covers(r.site.version.Tree, m.log.Share, m.shape.class) {
-				of += shares.Units(m.shape.need.Cores) * 1000
+			if t.Covers(r.site.Version.Tree, m.log.Share, m.shape.Class) {
+				of += shares.Units(m.shape.Need.Cores) * 1000
 			}
 		}
-		look(t.limit, of)
+		look(t.Limit, of)
 	}
-	if no.Gate == "" && r.queue.pool.lends {
-		if rule, ok := r.queue.pool.book.Admits(leaf, units); !ok {
+	if no.Gate == "" && r.queue.Home.Lends {
+		if rule, ok := r.queue.Home.Book.Admits(leaf, units); !ok {
 			in := obstacle{rule: rule, units: units}
-			no = in.refusal(r.site.version.Tree)
+			no = in.refusal(r.site.Version.Tree)
 		}
 	}
 	if no.Gate == "" {
@@ -371,12 +372,12 @@ func (r *gathering) gangShort(g gate.Gang, all []member) Refusal {
 			sum[ref] += units
 		}
 	}
-	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape.payer()
+	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape.asked.Payer
 	for _, a := range gate.AsksOf(sum) {
 		if !r.supplies.Find(&a) {
 			return Refusal{Gate: gate.Unknown, Ref: a.Ref, Needed: a.Units}
 		}
-		sup := r.supplies.at(&a, r.queue)
+		sup := r.supplies.At(&a, &r.queue.Queue)
 		if ok, why := sup.Book.Admits(r.supplies.SharingID(a.Of, payer, all[0].log.Share), a.Units, r.supplies.Moment); !ok {
 			sup.Refused(why, a.Units)
 			return sup.Why

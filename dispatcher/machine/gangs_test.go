@@ -92,7 +92,7 @@ func (w *world) together(t *rapid.T, p Pull) {
 		if d.To != nil {
 			to = d.To[i]
 		}
-		room[to] += w.leader.words.shapes[g.Shape].need.Cores
+		room[to] += w.leader.words.shapes[g.Shape].Need.Cores
 		of := &p
 		if to > 0 {
 			of = p.Beside[to-1]

@@ -3,6 +3,7 @@ package machine
 import (
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
@@ -21,7 +22,7 @@ func (so *sorts) follow(b *buffer) {
 		s.sorts.unfollow(b)
 		return
 	}
-	if b.shape.need.Claims.Starts() {
+	if b.shape.Need.Claims.Starts() {
 		s.sorts.open[b] = struct{}{}
 		return
 	}
@@ -81,7 +82,7 @@ func (r *round) meet() {
 
 // enter has a leaf contend for the time of the decision.
 func (r *round) enter(leaf int) {
-	if c := r.kind; !c.pool.book.Contends(&c.leaves, leaf) {
+	if c := r.kind; !c.pool.Book.Contends(&c.leaves, leaf) {
 		c.contend(leaf, true)
 		r.entered = append(r.entered, leaf)
 	}
@@ -101,8 +102,8 @@ func (r *round) runs(b *buffer) bool {
 	if !r.reaches(b) || !b.shape.sort.Need.MetBy(r.offer()) {
 		return false
 	}
-	if l, units := r.queue.full(o); l != nil {
-		r.decision.Lacked = l.refuses(units)
+	if l, units := r.queue.Full(o.Need.Cores); l != nil {
+		r.decision.Lacked = l.Refuses(units)
 		return false
 	}
 	return true
@@ -112,11 +113,11 @@ func (r *round) runs(b *buffer) bool {
 func (r *round) reaches(b *buffer) bool {
 	o := b.shape.outline
 	switch {
-	case !b.opened, b.leaf < 0, !r.queue.policy.admits(b.leaf), !r.left.Fits(o.need), !r.pull.Only.Takes(o.need.Label):
+	case !b.opened, b.leaf < 0, !r.queue.Policy.Admits(b.leaf), !r.left.Fits(o.Need), !r.pull.Only.Takes(o.Need.Label):
 		return false
-	case len(r.pull.Slot.Labels) == 0 && !o.queues[r.queue.pos]:
+	case len(r.pull.Slot.Labels) == 0 && !o.Queues[r.queue.Pos]:
 		return false
-	case len(r.pull.Slot.Labels) > 0 && job.Fits(o.need, r.queue.Queue, r.pull.labels(r.queue)) != "":
+	case len(r.pull.Slot.Labels) > 0 && job.Fits(o.Need, r.queue.Queue, r.pull.labels(r.queue)) != "":
 		return false
 	}
 	return true
@@ -129,20 +130,20 @@ func (r *round) bestGuest(d due, found *choice) {
 		if b.leaf != d.leaf || !b.opened || !d.takes(b.shape.outline) || !r.admitted(d.leaf, b.shape.outline, &in) {
 			continue
 		}
-		if no := r.short(b); no.stands() {
-			in.keep(no.by.Why)
+		if no := r.short(b); no.Stands() {
+			in.keep(no.By.Why)
 			continue
 		}
 		first, _ := b.First()
 		found.meet(r.choice(b, first), r.leafOrder(d.leaf))
 	}
 	if found.buffer == nil && in.stands() {
-		r.decision.Lacked = in.refusal(r.site.version.Tree)
+		r.decision.Lacked = in.refusal(r.site.Version.Tree)
 	}
 }
 
 // labels are those of the queue with those of the slot over them.
-func (p *Pull) labels(q *queue) map[string]string {
+func (p *Pull) labels(q *books.Queue) map[string]string {
 	labels := map[string]string{}
 	for _, of := range [2]map[string]string{q.Labels, p.Slot.Labels} {
 		for name, value := range of {

@@ -1,123 +1,63 @@
 package machine
 
-import "github.com/divvyhq/divvy/dispatcher/gate"
+import (
+	"github.com/divvyhq/divvy/dispatcher/books"
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+)
 
-// heads are the buffers of a group whose shapes ask for resources or name users, as one queue sees them or all do: in lots that
-// ask for the same, and in the order of what each would give first. A decision looks at the first. A lot whose units are used
-// up goes out as a whole, a buffer whose sharing ID has what is its part is parked alone; both cost nothing from then on,
-// until that resource eases.
-type heads struct {
-	kinds *kinds
-	group *group
-	headsKey
-	lots map[string]*lot
-	in   inTurns[*lot]
-}
+// heads are the buffers of a group whose shapes ask for resources or name users; see gate.Heads.
+type heads = gate.Heads[*buffer]
 
 // headsKey is for which decisions heads are.
 type headsKey struct {
-	queue *queue // at that queue alone, where resources are per queue; nil: at all
-	pool  *pool  // in that pool alone, where the leaf gives turns to users; nil: in all
+	queue *books.Queue // at that queue alone, where resources are per queue; nil: at all
+	pool  *books.Pool  // in that pool alone, where the leaf gives turns to users; nil: in all
 }
 
-// lot is the buffers of heads that ask for the same units of the same resources.
-type lot struct {
-	heads  *heads
-	asks   []gate.Ask
-	in     inTurns[*buffer]
-	parked map[*buffer]parkedAt
-	out    *gate.Supply // that has no units for any of them; nil: it is in
-	since  []uint64     // grants of what it asks for when it went out
-}
+// Opened says whether it has something to give; see gate.Head.
+func (b *buffer) Opened() bool { return b.opened }
 
-// parkedAt is what a parked buffer waits for.
-type parkedAt struct {
-	by  *gate.Supply
-	key gate.WaiterKey
-}
+// Needs is what its jobs want of resources; see gate.Head.
+func (b *buffer) Needs() *gate.Wants { return &b.wants }
 
 // rank brings the place of a buffer among the heads up to date. Where resources are per queue there are heads for every queue
 // at which pilots pull: a grant costs O(queues), so that many hundreds of them are better served by resources for all.
 func (k *kinds) rank(b *buffer) {
 	k.makeHeads(b.group)
 	for _, h := range b.group.heads {
-		l := h.lot(b.shape)
-		if at, is := l.parked[b]; is {
-			if !b.opened {
-				at.by.Release(at.key, parkedPlace{l, b})
-				delete(l.parked, b)
-			}
-			continue
-		}
-		if b.opened {
-			l.in.set(b, h.turn(b))
-		} else {
-			l.in.drop(b)
-		}
-		k.placeLot(l)
+		h.Rank(b)
 	}
 }
 
 // makeHeads makes those that kinds of slots look at and that are not there yet.
 func (k *kinds) makeHeads(g *group) {
 	s := k.state
-	oneForAll := !s.supplies.byQueue && s.leaves[g.leaf].users == nil
+	oneForAll := !s.supplies.ByQueue() && s.leaves[g.leaf].users == nil
 	if g.kinds == k.made && len(g.heads) > 0 || oneForAll && len(g.heads) > 0 {
 		return
 	}
 	g.kinds = k.made
 	for _, c := range k.all {
 		if key := c.headsOf(g); c.runs(g.outline) && g.heads[key] == nil {
-			k.offeredBy(k.headsAt(g, key))
+			k.headsAt(g, key)
+			k.offeredBy(g, key)
 		}
-	}
-}
-
-// lot finds or makes the one for a shape.
-func (h *heads) lot(sh *shape) *lot {
-	l := h.lots[sh.lot]
-	if l == nil {
-		l = &lot{heads: h, asks: sh.asks, parked: map[*buffer]parkedAt{}}
-		h.lots[sh.lot] = l
-	}
-	return l
-}
-
-// placeLot puts a lot at its place among the others: that of its first buffer. When the first lot of all comes in, or the
-// last goes, the kinds of slots for which they are follow.
-func (k *kinds) placeLot(l *lot) {
-	h := l.heads
-	had := h.in.any()
-	if first, ok := l.in.first(); ok && l.out == nil {
-		h.in.set(l, first)
-	} else {
-		h.in.drop(l)
-	}
-	if had != h.in.any() {
-		k.offeredBy(h)
 	}
 }
 
 // offeredBy has the kinds reviewed for which heads are: these have something to give from now on, or nothing any more.
-func (k *kinds) offeredBy(h *heads) {
+func (k *kinds) offeredBy(g *group, key headsKey) {
 	for _, c := range k.all {
-		if c.runs(h.group.outline) && c.headsOf(h.group) == h.headsKey {
-			c.admit(h.group.leaf)
+		if c.runs(g.outline) && c.headsOf(g) == key {
+			c.admit(g.leaf)
 		}
 	}
 }
 
-// turn is the place of a buffer among the heads.
-func (h *heads) turn(b *buffer) userTurn {
-	if h.pool == nil {
-		return userTurn{stand: b.first()}
-	}
-	return b.turn(h.pool, b.first())
-}
-
 // headsOf says which heads of a group the kind looks at.
 func (c *kind) headsOf(g *group) (key headsKey) {
-	if c.state.supplies.hasOwn(c.at) {
+	if c.at != nil && c.state.supplies.Own(&c.at.Queue) {
 		key.queue = c.at
 	}
 	if c.state.leaves[g.leaf].users != nil {
@@ -134,31 +74,25 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 	if h := g.heads[key]; h != nil {
 		return h
 	}
-	h := &heads{kinds: k, group: g, headsKey: key, lots: map[string]*lot{}}
+	at := gate.HeadsAt[*buffer]{Supplies: k.state.supplies.Supplies, Turn: func(b *buffer) ready.Turn {
+		if key.pool == nil {
+			return ready.Turn{Stand: b.first()}
+		}
+		return b.turn(key.pool, b.first())
+	}}
+	if key.queue != nil {
+		at.Queue = &key.queue.Queue
+	}
+	h := gate.NewHeads(at)
 	if g.heads == nil {
 		g.heads = map[headsKey]*heads{}
 	}
 	g.heads[key] = h
 	for _, b := range g.outline.buffers {
 		if b.group == g && b.opened && b.shape.headed {
-			l := h.lot(b.shape)
-			l.in.set(b, h.turn(b))
-			first, _ := l.in.first()
-			h.in.set(l, first)
+			h.Rank(b)
 		}
 	}
+	h.Changed = func() { k.offeredBy(g, key) }
 	return h
-}
-
-// keptBack is what keeps buffers of the heads back; zero if nothing does.
-func (h *heads) keptBack() (first Refusal) {
-	for _, l := range h.lots {
-		if l.out != nil && l.in.any() {
-			return l.out.Why
-		}
-		for _, at := range l.parked {
-			first = at.by.Why
-		}
-	}
-	return first
 }

@@ -3,27 +3,17 @@ package machine
 import (
 	"fmt"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// heldKey says by whom, with jobs of which shape, and where units are held.
-type heldKey struct {
-	shape int32
-	queue shares.QueueID
-}
-
-type heldCount struct {
-	jobs  int64
-	units shares.Units
-}
-
 // grant gives a ready job a lease.
 func (s *state) grant(e entry.Granted) error {
-	if l := s.leases.by[e.Job]; l != nil {
-		return fmt.Errorf("granted: job %d has attempt %d already", e.Job, l.attempt)
+	if l := s.leases.Run(e.Job); l != nil {
+		return fmt.Errorf("granted: job %d has attempt %d already", e.Job, l.Attempt)
 	}
 	log, party := ready.Key{Share: e.Share, Shape: e.Shape}, s.claims.Of(e.Job)
 	if s.words.shapes[e.Shape] == nil {
@@ -55,17 +45,17 @@ func (s *state) grant(e entry.Granted) error {
 	if party != nil {
 		party.Count(log, -1)
 	}
-	s.leases.add(e, user)
-	q := s.site.queues[e.Queue]
+	s.leases.Add(e, user)
+	q := s.site.Queues[e.Queue]
 	if q != nil && b.leaf >= 0 {
-		s.served.serve(b, q.pool)
+		s.served.Serve(b.user, q.Home)
 	}
 	s.hold(log, e.Queue, 1, e.Units) // before what waits: a resource is told while the job still counts as one that does
 	s.sorts.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
-		s.supplies.tookUnits(b, q)
-		q.pool.granted(b.leaf, e.Units)
+		s.supplies.Took(&b.wants, &q.Queue)
+		q.Home.Granted(b.leaf, e.Units)
 	}
 	s.sorts.turn(fx)
 	return nil
@@ -73,12 +63,12 @@ func (s *state) grant(e entry.Granted) error {
 
 // end ends a lease, and makes its job ready again where that is to be.
 func (s *state) end(e entry.Ended) error {
-	l, err := s.leases.attempt(e.Job, e.Attempt)
+	l, err := s.leases.Attempt(e.Job, e.Attempt)
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
-	log, party := ready.Key{Share: l.share, Shape: l.shape}, s.claims.Of(e.Job)
-	back := ready.Range{Place: l.place, Low: e.Job, High: e.Job, Task: l.task, Attempt: l.attempt + 1}
+	log, party := ready.Key{Share: l.Share, Shape: l.Shape}, s.claims.Of(e.Job)
+	back := ready.Range{Place: l.Place, Low: e.Job, High: e.Job, Task: l.Task, Attempt: l.Attempt + 1}
 	if e.Next == entry.Again && party == nil { // of jobs with claims it is known by then alone where they will be
 		if err := s.ready.Clash(log, back); err != nil {
 			return fmt.Errorf("ended: %w", err)
@@ -88,9 +78,9 @@ func (s *state) end(e entry.Ended) error {
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
-	user := l.user.text
-	s.leases.drop(e.Job, l)
-	s.hold(log, l.queue, -1, -l.units)
+	user := l.User.Text
+	s.leases.Drop(e.Job, l)
+	s.hold(log, l.Queue, -1, -l.Units)
 	s.sorts.turn(fx)
 	if e.Next == entry.Again {
 		if err := s.sorts.putReady(log, party, user, back, false); err != nil {
@@ -107,13 +97,13 @@ func (s *state) recharge(e entry.Recharged) error {
 	if s.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("recharged: shape %d is not known", e.Shape)
 	}
-	for job := range s.leases.ofTask(e.Task, e.Low, e.High) {
-		l := s.leases.by[job]
-		from := ready.Key{Share: l.share, Shape: l.shape}
-		l.share, l.shape, l.place = e.Share, e.Shape, e.Place
+	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
+		l := s.leases.Run(job)
+		from := ready.Key{Share: l.Share, Shape: l.Shape}
+		l.Share, l.Shape, l.Place = e.Share, e.Shape, e.Place
 		if from != to {
-			s.hold(from, l.queue, -1, -l.units)
-			s.hold(to, l.queue, 1, l.units)
+			s.hold(from, l.Queue, -1, -l.Units)
+			s.hold(to, l.Queue, 1, l.Units)
 		}
 		s.sorts.turn(s.claims.Recharged(job, e.Share))
 	}
@@ -123,94 +113,30 @@ func (s *state) recharge(e entry.Recharged) error {
 
 // hold counts jobs that begin or cease to hold units.
 func (s *state) hold(by ready.Key, at shares.QueueID, jobs int64, units shares.Units) {
-	of := s.held[by.Share]
-	if of == nil {
-		of = map[heldKey]*heldCount{}
-		s.held[by.Share] = of
-	}
-	key := heldKey{by.Shape, at}
-	h := of[key]
-	if h == nil {
-		h = &heldCount{}
-		of[key] = h
-	}
-	h.jobs += jobs
-	h.units += units
-	if h.jobs == 0 && h.units == 0 {
-		delete(of, key)
-	}
+	s.held.Add(by.Share, books.HeldKey{Shape: by.Shape, Queue: at}, books.HeldCount{Jobs: jobs, Units: units, Class: s.words.shapes[by.Shape].ClassAt})
 	s.book(by, at, jobs, units)
 }
 
 // book counts held units at queue, pool, leaf, user and resources of the present site.
 func (s *state) book(by ready.Key, at shares.QueueID, jobs int64, units shares.Units) {
-	q := s.site.queues[at]
+	q := s.site.Queues[at]
 	if q == nil {
 		return
 	}
 	sh := s.words.shapes[by.Shape]
-	cores := jobs * int64(sh.need.Cores)
-	q.heldJobs += jobs
-	q.heldCores += cores
-	q.limit.charge(s, shares.Units(cores)*1000)
-	s.site.holdTargets(s, q, by, jobs)
-	s.supplies.holdResources(q, by, jobs)
-	p := q.pool
-	if q.State == shares.Online {
-		p.limit.charge(s, units)
-	} else {
-		p.heldOffline += units
-		p.book.SetCapacity(p.full())
+	node, ok := s.site.Hold(books.Holding{Queue: q, Share: by.Share, Class: sh.Class, Jobs: jobs, Cores: jobs * int64(sh.Need.Cores), Units: units})
+	if sh.asked.Any() {
+		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, by.Share, jobs)
 	}
-	node, ok := s.site.leaf(by.Share)
 	if !ok {
 		return
 	}
-	for _, l := range p.paths[node] {
-		l.charge(s, units)
+	l := &s.leaves[node]
+	if l.users != nil {
+		s.holdUser(l, l.users.Of(sh.full.User), q.Home, units)
 	}
-	p.book.Hold(node, units)
-	if us := s.leaves[node].users; us != nil {
-		s.served.holdUser(us.of(sh.full.User), p, units)
-	}
-	if units < 0 {
-		p.eased++
-	}
-	if r := s.leaves[node].reach[p]; r != nil && !r.stale && r.queues[q.pos] {
-		r.hold(q, sh, units)
+	if r := l.reach[q.Home]; r != nil {
+		r.Hold(q, sh.ClassAt, units)
 	}
 	s.touch(node, false)
-}
-
-// limit is one hard limit: what it bounds may hold no more.
-type limit struct {
-	gate gate.Gate
-	ref  string
-	cap  shares.Units
-	held shares.Units
-	bars []bar // leaves that it keeps out of kinds of slots
-}
-
-// room is what may still be taken; no limit has any room.
-func (l *limit) room() shares.Units {
-	if l == nil {
-		return shares.Unlimited
-	}
-	return l.cap - l.held
-}
-
-// charge counts what is taken, or given back when it is negative: then leaves contend again that it kept out.
-func (l *limit) charge(s *state, units shares.Units) {
-	if l == nil {
-		return
-	}
-	l.held += units
-	if units < 0 {
-		s.kinds.unbar(l)
-	}
-}
-
-// refuses is the refusal of a job that takes more than there is.
-func (l *limit) refuses(units shares.Units) Refusal {
-	return Refusal{Gate: l.gate, Ref: l.ref, Needed: int64(units), Had: int64(max(0, l.room()))}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
@@ -15,7 +16,8 @@ type kinds struct {
 	state   *state
 	all     []*kind
 	by      map[string]*kind
-	made    int64 // kinds that there were
+	made    int64                  // kinds that there were
+	bars    map[*books.Limit][]bar // what each limit keeps out
 	scratch struct {
 		shapes bits
 		key    []byte
@@ -26,16 +28,16 @@ type kinds struct {
 // up to date as buffers fill and run dry, so that a decision costs the walk down the tree and not a look at every buffer.
 type kind struct {
 	state   *state
-	at      *queue // that it is for alone, since that has target slots or units of its own; nil: for all that are alike
-	pool    *pool
-	policy  *policy      // of the queues that it is for
-	power   shares.Units // thousandths a core
-	shapes  bits         // by outline.at
+	at      *books.Queue // that it is for alone, since that has target slots or units of its own; nil: for all that are alike
+	pool    *books.Pool
+	policy  *books.Policy // of the queues that it is for
+	power   shares.Units  // thousandths a core
+	shapes  bits          // by outline.at
 	leaves  shares.Contenders
-	barred  map[int][]*limit  // leaves whose jobs full limits of their path keep back
-	refused map[int]obstacle  // leaves whose jobs lending and borrowing keep back
-	starved map[int]gate.Gate // leaves whose jobs resources keep back
-	eased   uint64            // pool.eased when they were last asked for
+	barred  map[int][]*books.Limit // leaves whose jobs full limits of their path keep back
+	refused map[int]obstacle       // leaves whose jobs lending and borrowing keep back
+	starved map[int]gate.Gate      // leaves whose jobs resources keep back
+	eased   uint64                 // pool.eased when they were last asked for
 }
 
 // mostKinds bounds the kinds that are kept, or twice the number of queues: where each has resources or target slots of its
@@ -63,21 +65,21 @@ func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
 		in = append(in, 0)
 	}
 	for _, o := range k.outlinesFor(p, q) {
-		if !left.Fits(o.need) || !p.Only.Takes(o.need.Label) || o.need.Claims != nil && !o.need.Claims.MetBy(r.offer()) {
+		if !left.Fits(o.Need) || !p.Only.Takes(o.Need.Label) || o.Need.Claims != nil && !o.Need.Claims.MetBy(r.offer()) {
 			continue
 		}
-		if l, units := q.full(o); l != nil {
+		if l, units := q.Full(o.Need.Cores); l != nil {
 			if o.anyOpen() {
-				refusal = l.refuses(units)
+				refusal = l.Refuses(units)
 			}
 			continue
 		}
 		in[o.at>>6] |= 1 << (o.at & 63)
 	}
 	k.scratch.shapes = in
-	key := append(k.scratch.key[:0], q.pool.name...)
+	key := append(k.scratch.key[:0], q.Home.Name...)
 	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
-	key = in.key(binary.LittleEndian.AppendUint32(key, q.policy.key()))
+	key = in.key(binary.LittleEndian.AppendUint32(key, q.Policy.Key()))
 	if k.apart(q) {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
@@ -85,7 +87,7 @@ func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
 	if c = k.by[string(key)]; c == nil {
 		c = k.newKind(q, in)
 		k.by[string(key)], k.all = c, append(k.all, c)
-		for _, leaf := range s.site.version.Tree.Leaves() {
+		for _, leaf := range s.site.Version.Tree.Leaves() {
 			c.review(leaf)
 		}
 	}
@@ -93,30 +95,19 @@ func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
 }
 
 // outlinesFor lists those that may run at the queue; with labels of its own a slot may fit more.
-func (k *kinds) outlinesFor(p *Pull, q *queue) []*outline {
+func (k *kinds) outlinesFor(p *Pull, q *books.Queue) []*outline {
 	s := k.state
 	if len(p.Slot.Labels) == 0 {
-		return q.outlines
+		return s.words.at[q.Pos]
 	}
 	labels := p.labels(q)
 	var fit []*outline
 	for _, o := range s.words.byAt {
-		if job.Fits(o.need, q.Queue, labels) == "" {
+		if job.Fits(o.Need, q.Queue, labels) == "" {
 			fit = append(fit, o)
 		}
 	}
 	return fit
-}
-
-// full is the limit of queue or pool that has no room for a job of the outline, and how much that takes; nil: both have.
-func (q *queue) full(o *outline) (l *limit, units shares.Units) {
-	if units = shares.Units(o.need.Cores) * 1000; q.limit.room() < units {
-		return q.limit, units
-	}
-	if units = shares.Units(int64(o.need.Cores) * q.CorePowerMilli); q.pool.limit.room() < units {
-		return q.pool.limit, units
-	}
-	return nil, 0
 }
 
 // anyOpen says whether some buffer has a job of the outline.
@@ -125,14 +116,14 @@ func (o *outline) anyOpen() bool {
 }
 
 // newKind is a kind for which nobody contends yet.
-func (k *kinds) newKind(q *queue, in bits) *kind {
+func (k *kinds) newKind(q *books.Queue, in bits) *kind {
 	s := k.state
-	if len(k.all) >= max(mostKinds, 2*len(s.site.queues)) {
+	if len(k.all) >= max(mostKinds, 2*len(s.site.Queues)) {
 		k.forgetKinds()
 	}
 	k.made++
-	c := &kind{state: s, pool: q.pool, policy: q.policy, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
-		barred: map[int][]*limit{}, refused: map[int]obstacle{}, starved: map[int]gate.Gate{}, eased: q.pool.eased}
+	c := &kind{state: s, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
+		barred: map[int][]*books.Limit{}, refused: map[int]obstacle{}, starved: map[int]gate.Gate{}, eased: q.Home.Eased}
 	if k.apart(q) {
 		c.at = q
 	}
@@ -140,20 +131,21 @@ func (k *kinds) newKind(q *queue, in bits) *kind {
 }
 
 func (k *kinds) forgetKinds() {
-	s := k.state
 	k.all, k.by = nil, map[string]*kind{}
-	s.site.eachLimit(func(l *limit) { l.bars = nil })
+	k.bars = map[*books.Limit][]bar{}
 }
 
 // apart says whether slots of a queue are a kind of their own: what its limits admit is another thing than elsewhere.
-func (k *kinds) apart(q *queue) bool { return len(q.targets) > 0 || k.state.supplies.hasOwn(q) }
+func (k *kinds) apart(q *books.Queue) bool {
+	return len(q.Targets) > 0 || k.state.supplies.Own(&q.Queue)
+}
 
 // runs says whether slots of the kind can run jobs of an outline.
 func (c *kind) runs(o *outline) bool { return c.shapes.has(o.at) }
 
 // contend says whether a leaf contends for slots of the kind from now on.
 func (c *kind) contend(leaf int, is bool) {
-	c.pool.book.Contend(&c.leaves, leaf, is && c.policy.admits(leaf))
+	c.pool.Book.Contend(&c.leaves, leaf, is && c.policy.Admits(leaf))
 }
 
 // review finds out anew whether a leaf contends.
@@ -177,7 +169,7 @@ func (c *kind) offers(leaf int) bool {
 			return true
 		}
 		if h := c.state.kinds.headsAt(g, c.headsOf(g)); h != nil {
-			starved = cmp.Or(starved, h.keptBack().Gate)
+			starved = cmp.Or(starved, h.KeptBack().Gate)
 		}
 	}
 	if starved != "" {
@@ -192,7 +184,7 @@ func (c *kind) has(g *group) bool {
 		return true
 	}
 	h := c.state.kinds.headsAt(g, c.headsOf(g))
-	return h != nil && h.in.any()
+	return h != nil && h.Any()
 }
 
 // offered has every kind that can run jobs of a group look at its leaf again: it may have jobs now that were not there, or none.
@@ -211,9 +203,12 @@ type bar struct {
 }
 
 // unbar lets leaves contend again that a limit kept out: it has room.
-func (k *kinds) unbar(l *limit) {
-	bars := l.bars
-	l.bars = nil
+func (k *kinds) unbar(l *books.Limit) {
+	if len(k.bars) == 0 {
+		return
+	}
+	bars := k.bars[l]
+	delete(k.bars, l)
 	for _, b := range bars {
 		b.kind.admit(b.leaf)
 	}
@@ -222,7 +217,12 @@ func (k *kinds) unbar(l *limit) {
 // admit lets a leaf contend again, whatever it was kept back for.
 func (c *kind) admit(leaf int) {
 	for _, l := range c.barred[leaf] {
-		l.bars = slices.DeleteFunc(l.bars, func(b bar) bool { return b == bar{c, leaf} })
+		k := c.state.kinds
+		if bars := slices.DeleteFunc(k.bars[l], func(b bar) bool { return b == bar{c, leaf} }); len(bars) > 0 {
+			k.bars[l] = bars
+		} else {
+			delete(k.bars, l)
+		}
 	}
 	delete(c.barred, leaf)
 	delete(c.refused, leaf)
@@ -235,7 +235,7 @@ func (c *kind) keepBack(leaf int, in obstacle) {
 		c.barred[leaf] = in.limits
 	}
 	for _, l := range in.limits {
-		l.bars = append(l.bars, bar{c, leaf})
+		c.state.kinds.bars[l] = append(c.state.kinds.bars[l], bar{c, leaf})
 	}
 	if in.units > 0 {
 		c.refused[leaf] = in
@@ -249,12 +249,12 @@ func (c *kind) keepBack(leaf int, in obstacle) {
 // ask lets those contend again whom lending and borrowing admit by now. A grant never makes that so: only the end of a
 // lease, or another demand.
 func (c *kind) ask() {
-	if len(c.refused) == 0 || c.eased == c.pool.eased {
+	if len(c.refused) == 0 || c.eased == c.pool.Eased {
 		return
 	}
-	c.eased = c.pool.eased
+	c.eased = c.pool.Eased
 	for leaf, in := range c.refused {
-		if _, ok := c.pool.book.Admits(leaf, in.units); ok {
+		if _, ok := c.pool.Book.Admits(leaf, in.units); ok {
 			c.admit(leaf)
 		}
 	}

@@ -5,9 +5,11 @@ import (
 	"iter"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -42,11 +44,11 @@ func (m *Machine) Apply(e entry.Entry) error {
 	case entry.Granted:
 		err = m.grant(e)
 	case entry.Started:
-		err = m.leases.start(e)
+		err = m.leases.Start(e)
 	case entry.Ended:
 		err = m.end(e)
 	case entry.Revoked:
-		err = m.leases.revoke(e)
+		err = m.leases.Revoke(e)
 	case entry.Withdrew:
 		m.withdraw(e)
 	case entry.Recharged:
@@ -59,10 +61,10 @@ func (m *Machine) Apply(e entry.Entry) error {
 		if e.Site == nil {
 			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
 		}
-		m.adopt(*e.Site, m.site.targets)
+		m.adopt(*e.Site, m.site.Targets)
 		err = m.sorts.claim(e)
 	case entry.Bounded:
-		m.adopt(m.site.file, e.Targets)
+		m.adopt(m.site.File, e.Targets)
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Tick:
@@ -71,7 +73,7 @@ func (m *Machine) Apply(e entry.Entry) error {
 		}
 	case entry.Claimed, entry.Unclaimed, entry.Joined, entry.Dropped, entry.Took:
 		err = m.sorts.claim(e)
-	case entry.Leader:
+	case entry.Leader, entry.Asked:
 	default:
 		err = fmt.Errorf("%T: this version has no such entry", e)
 	}
@@ -105,17 +107,17 @@ func (m *Machine) Now() time.Time { return m.now }
 func (m *Machine) Eased() uint64 { return m.eased }
 
 // Lease is the lease of a job; false if it has none.
-func (m *Machine) Lease(job int64) (Lease, bool) { return m.leases.of(job) }
+func (m *Machine) Lease(job int64) (Lease, bool) { return m.leases.Of(job) }
 
 // Leases are all leases, in no order.
-func (m *Machine) Leases() iter.Seq[Lease] { return m.leases.all() }
+func (m *Machine) Leases() iter.Seq[Lease] { return m.leases.All() }
 
 // Answered are the leases that a request was granted and that have not ended, in the order of the grants.
-func (m *Machine) Answered(request entry.ID) []Lease { return m.leases.answered(request) }
+func (m *Machine) Answered(request entry.ID) []Lease { return m.leases.Answered(request) }
 
 // Queue finds a queue of the site by name.
 func (m *Machine) Queue(name string) (shares.Queue, bool) {
-	q := m.site.byName[name]
+	q := m.site.ByName[name]
 	if q == nil {
 		return shares.Queue{}, false
 	}
@@ -123,7 +125,7 @@ func (m *Machine) Queue(name string) (shares.Queue, bool) {
 }
 
 // Site is the version in force, its tree with the plans of this moment.
-func (m *Machine) Site() shares.Version { return m.site.version }
+func (m *Machine) Site() shares.Version { return m.site.Version }
 
 // Pull is what a slot offers and takes.
 type Pull struct {
@@ -164,11 +166,30 @@ type Decision struct {
 	Until    time.Time // of Held: when the slot is for others
 }
 
-// Contest is the choice of a grant beside the one that would have been made without its leaf. Leaves are nodes of Site's tree.
+// Contest is the choice of a grant beside the one that would have been made without its leaf. Leaves are nodes of Site's tree. Where a
+// floor or owed units came first, the runner-up is the leaf that the tree says, and has the larger deficit.
 type Contest struct {
 	shares.Contest
-	Rule string // why the leaf came first: share, floor or owed
+	Rule       string       // why the leaf came first: share, floor or owed
+	Round      shares.Units // R
+	Candidates int          // leaves with a job for the slot
+	Unfit      int          // leaves whose ready jobs do not fit the slot
+	Barred     int          // leaves whose jobs a gate keeps back
+	Skipped    []Skipped    // the first of both that stood before the tree's choice
+	Trail      []float64    // deficits in thousandths, from the top level down to the winner
 }
+
+// Lease is the right to run one attempt of a job; see running.Lease.
+type Lease = running.Lease
+
+// Order is that an attempt ends; see running.Order.
+type Order = running.Order
+
+// Standing is what a share has missed; see books.Standing.
+type Standing = books.Standing
+
+// Serving is when a user was last given a job; see books.Serving.
+type Serving = books.Serving
 
 // Refusal is what keeps a job back; see gate.Refusal.
 type Refusal = gate.Refusal

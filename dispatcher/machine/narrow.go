@@ -37,7 +37,7 @@ func (r *round) narrowOf(p *Pull) *narrow {
 	best := map[ready.Key]ready.Range{}
 	for _, task := range tasks {
 		for key, job := range r.state.ready.FirstOf(task) {
-			if had, ok := best[key]; !ok || (stand{job.Place, job.Low}).before(stand{had.Place, had.Low}) {
+			if had, ok := best[key]; !ok || job.Stand().Before(had.Stand()) {
 				best[key] = job
 			}
 		}
@@ -50,7 +50,7 @@ func (r *round) narrowOf(p *Pull) *narrow {
 	}
 	for leaf, list := range n.leaves {
 		slices.SortFunc(list, func(a, b first) int { return int(a.buffer.shape.id - b.buffer.shape.id) })
-		r.queue.pool.book.Contend(&n.set, leaf, true)
+		r.queue.Home.Book.Contend(&n.set, leaf, true)
 	}
 	return n
 }
@@ -58,15 +58,15 @@ func (r *round) narrowOf(p *Pull) *narrow {
 // takes says whether the slot can run the jobs of a buffer, whatever its leaf.
 func (r *round) takes(b *buffer) bool {
 	if b.shape.guest {
-		return !b.shape.need.Claims.Starts() && b.shape.sort.Need.Place() == r.offer().Place && r.runs(b)
+		return !b.shape.Need.Claims.Starts() && b.shape.sort.Need.Place() == r.offer().Place && r.runs(b)
 	}
-	return b.leaf >= 0 && b.opened && r.kind.runs(b.shape.outline) && r.kind.policy.admits(b.leaf)
+	return b.leaf >= 0 && b.opened && r.kind.runs(b.shape.outline) && r.kind.policy.Admits(b.leaf)
 }
 
 // decideAmong is decide for a pull that takes the jobs of a task or user alone.
 func (r *round) decideAmong() (choice, Verdict) {
-	p := r.queue.pool
-	offered := p.round(r.left.Offered(r.queue.Queue, r.most))
+	p := r.queue.Home
+	offered := p.Round(r.left.Offered(r.queue.Queue, r.most))
 	if verdict, decided := r.gather(&r.narrow.set, offered); decided {
 		return choice{}, verdict
 	}
@@ -82,13 +82,13 @@ func (r *round) decideAmong() (choice, Verdict) {
 			return found, Given
 		}
 		if in.stands() {
-			r.decision.Lacked = in.refusal(r.site.version.Tree)
+			r.decision.Lacked = in.refusal(r.site.Version.Tree)
 		}
 		if d.class() != "" {
 			passed = append(passed, d) // jobs of other classes may be there
 			continue
 		}
-		p.book.Contend(&r.narrow.set, d.leaf, false)
+		p.Book.Contend(&r.narrow.set, d.leaf, false)
 	}
 }
 
@@ -99,12 +99,12 @@ func (r *round) bestAmong(d due) (found choice, in obstacle) {
 		if o := f.buffer.shape.outline; !d.takes(o) || !r.admitted(d.leaf, o, &in) {
 			continue
 		}
-		if no := r.short(f.buffer); no.stands() {
-			in.keep(no.by.Why)
+		if no := r.short(f.buffer); no.Stands() {
+			in.keep(no.By.Why)
 			continue
 		}
 		c := r.choice(f.buffer, f.job)
-		c.turn = userTurn{}
+		c.turn = ready.Turn{}
 		found.meet(c, by)
 	}
 	return found, in

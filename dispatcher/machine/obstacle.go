@@ -3,6 +3,7 @@ package machine
 import (
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -10,7 +11,7 @@ import (
 // obstacle is what keeps the jobs of a leaf back that the slot could run: limits, a rule of lending, resources, or each for some
 // of the jobs. The zero obstacle is none.
 type obstacle struct {
-	limits []*limit
+	limits []*books.Limit
 	short  shares.Units // what a job needs of the first of them
 	rule   shares.Refusal
 	units  shares.Units // the smallest job that lending refused; 0: none was
@@ -21,7 +22,7 @@ type obstacle struct {
 func (o *obstacle) stands() bool { return len(o.limits) > 0 || o.units > 0 || o.scarce.Gate != "" }
 
 // meet adds a limit.
-func (o *obstacle) meet(l *limit, units shares.Units) {
+func (o *obstacle) meet(l *books.Limit, units shares.Units) {
 	if len(o.limits) == 0 {
 		o.short = units
 	}
@@ -41,7 +42,7 @@ func (o *obstacle) keep(r Refusal) {
 func (o *obstacle) refusal(tree *shares.Tree) Refusal {
 	switch {
 	case len(o.limits) > 0:
-		return o.limits[0].refuses(o.short)
+		return o.limits[0].Refuses(o.short)
 	case o.units == 0:
 		return o.scarce
 	}
@@ -57,10 +58,10 @@ func (o *obstacle) refusal(tree *shares.Tree) Refusal {
 
 // keptBack is what keeps some leaf out, the first of the tree; zero if none is out. A hard limit goes before lending.
 func (c *kind) keptBack() Refusal {
-	tree := c.state.site.version.Tree
+	tree := c.state.site.Version.Tree
 	if leaf := firstOf(c.barred); leaf > 0 && len(c.barred[leaf]) > 0 {
 		l := c.barred[leaf][0]
-		return Refusal{Gate: l.gate, Ref: l.ref, Had: int64(max(0, l.room()))}
+		return Refusal{Gate: l.Gate, Ref: l.Ref, Had: int64(max(0, l.Room()))}
 	}
 	if leaf := firstOf(c.refused); leaf > 0 {
 		in := c.refused[leaf]
@@ -77,26 +78,4 @@ func firstOf[V any](leaves map[int]V) (first int) {
 		}
 	}
 	return first
-}
-
-// eachLimit visits all limits of the site.
-func (t *site) eachLimit(visit func(*limit)) {
-	for _, q := range t.queues {
-		if q.limit != nil {
-			visit(q.limit)
-		}
-		for _, each := range q.targets {
-			visit(each.limit)
-		}
-	}
-	for _, p := range t.pools {
-		if p.limit != nil {
-			visit(p.limit)
-		}
-		for i, path := range p.paths {
-			if n := len(path); n > 0 && path[n-1].ref == t.version.Tree.Nodes[i].Path {
-				visit(path[n-1])
-			}
-		}
-	}
 }

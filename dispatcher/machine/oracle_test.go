@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
@@ -60,11 +61,11 @@ func (o *oracle) sum(of func(Lease, shares.Queue) int64) (n int64) {
 	return n
 }
 
-func (o *oracle) cores(l Lease) int64 { return int64(o.m.words.shapes[l.Shape].need.Cores) }
+func (o *oracle) cores(l Lease) int64 { return int64(o.m.words.shapes[l.Shape].Need.Cores) }
 
 // capacity is C of the pool, and what runs out beside it.
 func (o *oracle) capacity() (c, offline shares.Units) {
-	c = capacities(o.site.Queues)[o.q.Pool]
+	c = books.Capacities(o.site.Queues)[o.q.Pool]
 	offline = shares.Units(o.sum(func(l Lease, q shares.Queue) int64 {
 		if q.Pool == o.q.Pool && q.State != shares.Online {
 			return int64(l.Units)
@@ -84,24 +85,24 @@ func (o *oracle) newBook() *shares.Pool {
 	}
 	for l := range o.m.Leases() {
 		q, ok := o.queue(l.Queue)
-		if leaf, is := o.m.site.leaf(l.Share); ok && is && q.Pool == o.q.Pool {
+		if leaf, is := o.m.site.Leaf(l.Share); ok && is && q.Pool == o.q.Pool {
 			book.Hold(leaf, l.Units)
 		}
 	}
 	for _, leaf := range tree.Leaves() {
 		book.SetWant(leaf, o.want(leaf))
 	}
-	of := o.m.site.queues[o.q.ID].pool
+	of := o.m.site.Queues[o.q.ID].Home
 	leaves := tree.Leaves()
-	slices.SortFunc(leaves, func(a, b int) int { return cmp.Compare(of.last[a], of.last[b]) })
+	slices.SortFunc(leaves, func(a, b int) int { return cmp.Compare(of.Last[a], of.Last[b]) })
 	for _, leaf := range leaves {
-		if of.last[leaf] > 0 {
+		if of.Last[leaf] > 0 {
 			book.Granted(leaf)
 		}
 	}
 	for i := range tree.Nodes {
 		if tree.Nodes[i].Plan.HalfLife > 0 {
-			book.SetLag(i, of.book.Lag(i))
+			book.SetLag(i, of.Book.Lag(i))
 		}
 	}
 	return book
@@ -148,7 +149,7 @@ func (o *oracle) want(leaf int) (want shares.Units) {
 		if key.Share != id || n == 0 {
 			continue
 		}
-		class := b.shape.class
+		class := b.shape.Class
 		if parts[class] == nil {
 			parts[class] = &part{queues: map[shares.QueueID]bool{}, bounded: true}
 		}
@@ -159,19 +160,19 @@ func (o *oracle) want(leaf int) (want shares.Units) {
 				all.queues[q.ID], parts[class].queues[q.ID] = true, true
 			}
 		}
-		parts[class].units += shares.Units(n * int64(b.shape.need.Cores) * power)
+		parts[class].units += shares.Units(n * int64(b.shape.Need.Cores) * power)
 	}
 	measure := func(p *part, class string) {
 		for _, q := range o.site.Queues {
 			if p.queues[q.ID] {
-				e := o.m.site.queues[q.ID]
-				targets = targets || len(e.targets) > 0
-				u, ok := o.m.site.mostAt(e, id, class)
+				e := o.m.site.Queues[q.ID]
+				targets = targets || len(e.Targets) > 0
+				u, ok := o.m.site.MostAt(e, id, class)
 				p.bounded, p.cap = p.bounded && ok, p.cap+u
 			}
 		}
 		for l := range o.m.Leases() {
-			if l.Share == id && p.queues[l.Queue] && (class == "" || o.m.words.shapes[l.Shape].class == class) {
+			if l.Share == id && p.queues[l.Queue] && (class == "" || o.m.words.shapes[l.Shape].Class == class) {
 				p.held += l.Units
 			}
 		}
@@ -194,7 +195,7 @@ func (o *oracle) want(leaf int) (want shares.Units) {
 
 // admitted says whether limits and lending let a leaf have a job.
 func (o *oracle) admitted(leaf int, sh *shape) bool {
-	cores, units := int64(sh.need.Cores), shares.Units(int64(sh.need.Cores)*o.q.CorePowerMilli)
+	cores, units := int64(sh.Need.Cores), shares.Units(int64(sh.Need.Cores)*o.q.CorePowerMilli)
 	heldHere := o.sum(func(l Lease, q shares.Queue) int64 {
 		if q.ID == o.q.ID {
 			return o.cores(l)
@@ -215,14 +216,14 @@ func (o *oracle) admitted(leaf int, sh *shape) bool {
 		return false
 	}
 	tree := o.site.Tree
-	for _, t := range o.m.site.queues[o.q.ID].targets {
+	for _, t := range o.m.site.Queues[o.q.ID].Targets {
 		held := o.sum(func(l Lease, q shares.Queue) int64 {
-			if q.ID == o.q.ID && t.covers(tree, l.Share, o.m.words.shapes[l.Shape].class) {
+			if q.ID == o.q.ID && t.Covers(tree, l.Share, o.m.words.shapes[l.Shape].Class) {
 				return o.cores(l)
 			}
 			return 0
 		})
-		if t.covers(tree, tree.Nodes[leaf].ID, sh.class) && held+cores > int64(t.Slots) {
+		if t.Covers(tree, tree.Nodes[leaf].ID, sh.Class) && held+cores > int64(t.Slots) {
 			return false
 		}
 	}
@@ -239,8 +240,8 @@ func (o *oracle) candidates() (list []candidate) {
 		}
 	}
 	for key, b := range o.m.buffers {
-		leaf, ok := o.m.site.leaf(key.Share)
-		if !ok || job.Fits(b.shape.plainNeed(), o.q, labels) != "" || !o.left.Fits(b.shape.need) || !o.pull.Only.Takes(b.shape.need.Label) ||
+		leaf, ok := o.m.site.Leaf(key.Share)
+		if !ok || job.Fits(b.shape.plainNeed(), o.q, labels) != "" || !o.left.Fits(b.shape.Need) || !o.pull.Only.Takes(b.shape.Need.Label) ||
 			!o.q.Runs(o.site.Tree.Nodes[leaf].Path) || !o.admitted(leaf, b.shape) {
 			continue
 		}
@@ -253,7 +254,7 @@ func (o *oracle) candidates() (list []candidate) {
 			if !ok {
 				continue
 			}
-			remote := b.shape.need.Locality == job.LocalityPreferred && !job.Local(b.shape.need.Locations, o.q) && r.Low > o.m.elders.upTo
+			remote := b.shape.Need.Locality == job.LocalityPreferred && !job.Local(b.shape.Need.Locations, o.q) && r.Low > o.m.elders.UpTo
 			list = append(list, candidate{leaf, b.shape, r, b.shape.full.User, remote})
 			break // it is the first of its buffer
 		}
@@ -274,7 +275,7 @@ func (o *oracle) admittedByClaims(r ready.Range) (ready.Range, bool) {
 
 // plainNeed is what jobs of a shape need, but for their claims.
 func (sh *shape) plainNeed() job.Requirements {
-	need := sh.need
+	need := sh.Need
 	need.Claims = nil
 	return need
 }
@@ -286,12 +287,12 @@ func (o *oracle) chosen(list []candidate) (leaf int, class string) {
 		c += offline
 	}
 	r := shares.Round(c, o.book.Held(0), o.left.Offered(o.q, o.pull.Most))
-	floors := slices.Clone(o.m.site.queues[o.q.ID].floors)
-	slices.SortStableFunc(floors, func(a, b *target) int { return cmp.Compare(b.lack(), a.lack()) })
+	floors := slices.Clone(o.m.site.Queues[o.q.ID].Floors)
+	slices.SortStableFunc(floors, func(a, b *books.Target) int { return cmp.Compare(b.Lack(), a.Lack()) })
 	for _, f := range floors {
 		var set shares.Contenders
 		for _, x := range list {
-			if slices.Contains(f.leaves, x.leaf) && (f.Class == "" || f.Class == x.shape.class) && f.lack() > 0 {
+			if slices.Contains(f.Leaves, x.leaf) && (f.Class == "" || f.Class == x.shape.Class) && f.Lack() > 0 {
 				o.book.Contend(&set, x.leaf, true)
 			}
 		}
@@ -314,22 +315,22 @@ func (o *oracle) decide() int64 {
 		return 0
 	}
 	leaf, class := o.chosen(list)
-	list = slices.DeleteFunc(list, func(x candidate) bool { return x.leaf != leaf || class != "" && x.shape.class != class })
+	list = slices.DeleteFunc(list, func(x candidate) bool { return x.leaf != leaf || class != "" && x.shape.Class != class })
 	fair := o.site.Tree.Nodes[leaf].Plan.Within == shares.FairUser && o.pull.Only.Task == 0 && o.pull.Only.User == ""
-	p := o.m.site.queues[o.q.ID].pool
+	p := o.m.site.Queues[o.q.ID].Home
 	turn := func(x candidate) (held shares.Units, served uint64) {
 		if !fair {
 			return 0, 0
 		}
-		u := o.m.leaves[leaf].users.of(x.user)
-		return u.held[p], u.served[p]
+		u := o.m.leaves[leaf].users.Of(x.user)
+		return u.Held[p], u.Served[p]
 	}
 	best := slices.MinFunc(list, func(a, b candidate) int {
 		ha, sa := turn(a)
 		hb, sb := turn(b)
 		c := cmp.Or(cmp.Compare(ha, hb), cmp.Compare(sa, sb))
 		if c == 0 && o.q.Prefer == "wide" {
-			c = cmp.Compare(b.shape.need.Cores, a.shape.need.Cores)
+			c = cmp.Compare(b.shape.Need.Cores, a.shape.Need.Cores)
 		}
 		if c == 0 {
 			c = cmp.Compare(a.job.Place, b.job.Place)
@@ -380,7 +381,7 @@ func TestDecisionsAreTheOracles(t *testing.T) {
 				if err := w.follower.Apply(d[0]); err != nil {
 					t.Fatal(err)
 				}
-				left = left.Without(w.leader.words.shapes[d[0].(entry.Granted).Shape].need)
+				left = left.Without(w.leader.words.shapes[d[0].(entry.Granted).Shape].Need)
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "end": w.end,
@@ -421,7 +422,7 @@ func TestDecisionsWithClaimsAreTheOracles(t *testing.T) {
 func (m *Machine) decideIn(p Pull, left job.Room) []entry.Entry {
 	var d Decision
 	m.supplies.Moment = m.now
-	r := round{state: m.state, pull: &p, queue: m.site.queues[p.Queue], left: left, most: p.Most, nth: []int{0}, decision: &d}
+	r := round{state: m.state, pull: &p, queue: m.site.Queues[p.Queue], left: left, most: p.Most, nth: []int{0}, decision: &d}
 	found, verdict := r.decide()
 	if verdict != Given {
 		return nil

@@ -3,12 +3,11 @@ package machine
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // words are the shapes that jobs have.
@@ -18,6 +17,8 @@ type words struct {
 	outlines map[string]*outline // by their requirements
 	byAt     []*outline          // by outline.at
 	guests   []*outline          // the others
+	at       [][]*outline        // those that a queue may run, by its position; without guests
+	guestsAt [][]*outline        // the same, of guests
 	variants map[variantKey]*shape
 	bySort   map[string][]*shape // variants, by the text of the sort
 	last     int32               // of the numbers of variants: they fall
@@ -34,14 +35,9 @@ type shape struct {
 	*outline
 	id     int32
 	full   job.Requirements // with its resources
-	asks   []gate.Ask       // of resources
-	lot    string           // what it asks for, in one way to write it
+	asked  gate.Asked       // of resources
 	headed bool             // its buffers are heads: it asks for resources, or names a user
 	plain  string           // the requirements without the user; empty where it names none
-
-	unknown bool // it asks for what the site does not have
-	byQueue bool // it asks for something of which every queue has units of its own
-	unsplit bool // nothing that it asks for is split over sharing IDs
 
 	base *shape     // whose jobs these are, see variant; nil: it is a shape of the log
 	sort *gate.Sort // what their claims ask of a slot now; nil: nothing
@@ -51,14 +47,9 @@ type shape struct {
 // outline is what shapes have in common that differ in resources, sharing ID and user only: all that says which slots may
 // run their jobs. There are few of them; of shapes there may be as many as users.
 type outline struct {
-	at      int              // its number here, without gaps; of guests a number that no kind has
-	guest   bool             // no kind runs it: its jobs are bound to a node, or start as a gang
-	need    job.Requirements // without resources, sharing ID and user
-	class   string           // see job.Class
-	classAt int              // in job.Classes
-	queues  []bool           // that may run it, by position in the site's queues
-	remote  []bool           // of them, those that it prefers not to; nil: it does not matter
-	power   map[*pool]shares.Units
+	books.Fit
+	at      int       // its number here, without gaps; of guests a number that no kind has
+	guest   bool      // no kind runs it: its jobs are bound to a node, or start as a gang
 	shapes  []*shape  // that are headed
 	buffers []*buffer // on a leaf of the present tree; not of guests
 	polled  int       // its queues at which pilots pull
@@ -75,8 +66,8 @@ func (s *state) know(e entry.Shaped) error {
 	if e.Need.Cores < 1 {
 		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
 	}
-	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asks: gate.AsksOf(e.Need.Resources)}
-	sh.headed = sh.asks != nil || e.Need.User != ""
+	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asked: askedOf(e.Need)}
+	sh.headed = sh.asked.Any() || e.Need.User != ""
 	s.words.shapes[e.Shape] = sh
 	if without := e.Need; e.Need.User != "" {
 		without.User = ""
@@ -85,11 +76,14 @@ func (s *state) know(e entry.Shaped) error {
 		s.words.plain[keyOf(e.Need)] = sh
 	}
 	if sh.headed {
-		sh.lot = gate.LotOf(sh.asks)
 		sh.shapes = append(sh.shapes, sh)
 		s.supplies.resolve(sh)
 	}
 	return nil
+}
+
+func askedOf(need job.Requirements) gate.Asked {
+	return gate.AskedOf(need.Resources, gate.Payer{SharingID: need.SharingID, Label: need.Label})
 }
 
 // outlineOf finds or makes the outline of requirements.
@@ -98,8 +92,7 @@ func (ws *words) outlineOf(need job.Requirements) *outline {
 	key := keyOf(need)
 	o := ws.outlines[key]
 	if o == nil {
-		o = &outline{at: len(ws.byAt), need: need, class: job.Class(need), guest: need.Claims != nil && (need.Claims.Queue != "" || need.Claims.Gang > 0)}
-		o.classAt = slices.Index(job.Classes, o.class)
+		o = &outline{Fit: books.FitOf(need), at: len(ws.byAt), guest: need.Claims != nil && (need.Claims.Queue != "" || need.Claims.Gang > 0)}
 		ws.outlines[key] = o
 		if o.guest {
 			o.at = unnumbered
@@ -115,22 +108,18 @@ func (ws *words) outlineOf(need job.Requirements) *outline {
 // place finds the queues that may run an outline. Its buffers are hung afterwards.
 func (ws *words) place(o *outline) {
 	s := ws.state
-	v := s.site.version
-	o.queues, o.power, o.remote = make([]bool, len(v.Queues)), map[*pool]shares.Units{}, prefersElsewhere(o.need, v.Queues)
+	s.site.Place(&o.Fit)
 	o.buffers, o.polled = nil, 0
-	for i, q := range v.Queues {
-		if c := o.need.Claims; !job.RunsAt(o.need, q) || c != nil && (c.Missing || c.Queue != "" && c.Queue != q.Name) {
+	for i, is := range o.Queues {
+		if !is {
 			continue
 		}
-		o.queues[i] = true
-		e := s.site.queues[q.ID]
-		o.power[e.pool] = max(o.power[e.pool], shares.Units(q.CorePowerMilli))
 		if o.guest {
-			e.guests = append(e.guests, o)
+			ws.guestsAt[i] = append(ws.guestsAt[i], o)
 		} else {
-			e.outlines = append(e.outlines, o)
+			ws.at[i] = append(ws.at[i], o)
 		}
-		if s.polled[q.ID] {
+		if s.polled[s.site.Version.Queues[i].ID] {
 			o.polled++
 		}
 	}

@@ -61,10 +61,9 @@ func (ws *words) variant(id int32, sort *gate.Sort) int32 {
 		need.Claims = &asks
 	}
 	ws.last--
-	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asks: gate.AsksOf(need.Resources), base: base, sort: sort, plain: base.plain}
-	if sh.headed = sh.asks != nil || need.User != "" || sort.Limited(); sh.headed {
-		sh.lot = gate.LotOf(sh.asks)
-		if !sh.guest || sh.asks != nil {
+	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asked: askedOf(need), base: base, sort: sort, plain: base.plain}
+	if sh.headed = sh.asked.Any() || need.User != "" || sort.Limited(); sh.headed {
+		if !sh.guest || sh.asked.Any() {
 			sh.shapes = append(sh.shapes, sh)
 		}
 		ws.state.supplies.resolve(sh)
@@ -150,7 +149,7 @@ func (so *sorts) claim(e entry.Entry) error {
 func (so *sorts) place(queue shares.QueueID, node string) resource.Place {
 	s := so.state
 	at := resource.Place{Node: node}
-	if q := s.site.queues[queue]; q != nil {
+	if q := s.site.Queues[queue]; q != nil {
 		at.Queue = q.Name
 	}
 	return at
@@ -188,7 +187,7 @@ func (so *sorts) turn(fx gate.Effects) {
 func (so *sorts) charge(fx *gate.Effects) {
 	s := so.state
 	for _, c := range fx.Charges {
-		if q := s.site.queues[c.Queue]; q != nil {
+		if q := s.site.Queues[c.Queue]; q != nil {
 			s.supplies.Charge(c, &q.Queue)
 		}
 	}
@@ -222,7 +221,8 @@ func (so *sorts) sweep() {
 		sh, same := b.shape, func(o *buffer) bool { return o == b }
 		sh.own, sh.buffers = slices.DeleteFunc(sh.own, same), slices.DeleteFunc(sh.buffers, same)
 		if b.user != nil {
-			b.user.buffers = slices.DeleteFunc(b.user.buffers, same)
+			l := &s.leaves[b.leaf]
+			l.mine[b.user] = slices.DeleteFunc(l.mine[b.user], same)
 		}
 		s.sorts.unfollow(b)
 		s.ready.Forget(b.Key())

@@ -3,9 +3,11 @@ package machine
 import (
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -13,17 +15,17 @@ import (
 type state struct {
 	// By the log alone.
 	now     time.Time
-	site    *site
+	site    *books.Site
 	words   *words // shapes
 	ready   *ready.Set
 	buffers map[ready.Key]*buffer
-	leases  *leases
-	held    map[shares.ShareID]map[heldKey]*heldCount
+	leases  *running.Leases
+	held    books.Held
 	polled  map[shares.QueueID]bool
-	served  *servings
+	served  *books.Servings
 	claims  *gate.Claims
 	sorts   *sorts
-	elders  elders
+	elders  ready.Ages
 
 	// Worked out, or soft.
 	leaves   []leaf // by node of the tree
@@ -36,19 +38,34 @@ type state struct {
 }
 
 func newState(c Config) *state {
-	s := &state{ready: ready.NewSet(), buffers: map[ready.Key]*buffer{}, leases: newLeases(), held: map[shares.ShareID]map[heldKey]*heldCount{},
+	s := &state{ready: ready.NewSet(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
 		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c}
 	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
-	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &servings{state: s}, &supplies{Supplies: &gate.Supplies{}, state: s}
+	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &books.Servings{}, &supplies{Supplies: &gate.Supplies{}, state: s}
 	return s
 }
 
 // leaf is the part of a tree's leaf that depends on queues and shapes.
 type leaf struct {
-	groups []*group // by outline
-	users  *users   // nil: jobs are given by place and age alone
+	groups []*group                  // by outline
+	work   []*books.Work             // of the groups
+	mine   map[*books.User][]*buffer // where it gives turns to users
+	users  *books.Users              // nil: jobs are given by place and age alone
 	dirty  bool
-	reach  map[*pool]*reach
+	reach  map[*books.Pool]*books.Reach
+}
+
+// reachIn is which queues of a pool the leaf's jobs could use.
+func (l *leaf) reachIn(p *books.Pool) *books.Reach {
+	r := l.reach[p]
+	if r == nil {
+		r = books.NewReach()
+		if l.reach == nil {
+			l.reach = map[*books.Pool]*books.Reach{}
+		}
+		l.reach[p] = r
+	}
+	return r
 }
 
 // touch marks a leaf whose want has changed; reach too when the set of its active shapes may have.
@@ -56,7 +73,7 @@ func (s *state) touch(node int, reachToo bool) {
 	l := &s.leaves[node]
 	if reachToo {
 		for _, r := range l.reach {
-			r.stale = true
+			r.Forget()
 		}
 	}
 	if !l.dirty {
@@ -68,10 +85,11 @@ func (s *state) touch(node int, reachToo bool) {
 // settle brings the want of every touched leaf up to date.
 func (s *state) settle() {
 	for _, node := range s.dirty {
-		s.leaves[node].dirty = false
-		for _, p := range s.site.pools {
-			p.book.SetWant(node, s.want(node, p))
-			p.demanded(node)
+		l := &s.leaves[node]
+		l.dirty = false
+		for _, p := range s.site.Pools {
+			p.Book.SetWant(node, l.reachIn(p).Want(s.site, p, books.Wanting{Node: node, Work: l.work, Held: s.held}))
+			p.Demanded(node)
 		}
 	}
 	s.dirty = s.dirty[:0]
@@ -82,12 +100,15 @@ func (s *state) tick(e entry.Tick) (later bool) {
 	if !e.Now.After(s.now) {
 		return false
 	}
-	s.remember(e)
+	if !s.now.IsZero() {
+		s.settle()
+		s.site.Remember(e.Offered, e.Now.Sub(s.now))
+	}
 	s.now = e.Now
-	s.elders.look(s.now, s.settings.LocalWait)
+	s.elders.Look(s.now, s.settings.LocalWait)
 	s.supplies.Look(s.now)
-	if s.site.due(s.now) {
-		s.adopt(s.site.file, s.site.targets)
+	if s.site.Due(s.now) {
+		s.adopt(s.site.File, s.site.Targets)
 	}
 	return true
 }

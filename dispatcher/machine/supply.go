@@ -1,23 +1,20 @@
 package machine
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/books"
+	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
-	"github.com/divvyhq/divvy/dispatcher/ready"
-	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // supplies are what jobs have asked for under the present site (gate.Supplies), with what buffers want of it.
 type supplies struct {
 	*gate.Supplies
-	state   *state
-	byQueue bool // a shape asks for something of which queues have units of their own: these are apart
+	state *state
 }
 
 // adoptSupplies begins anew with those of a site.
 func (sp *supplies) adoptSupplies() {
-	sp.byQueue = false
-	sp.Adopt(sp.state.site.version)
+	sp.Adopt(sp.state.site.Version)
 	for _, sh := range sp.state.words.shapes {
 		if sh.headed {
 			sp.resolve(sh)
@@ -27,45 +24,8 @@ func (sp *supplies) adoptSupplies() {
 
 // resolve finds the resources that a shape asks for.
 func (sp *supplies) resolve(sh *shape) {
-	s := sp.state
-	sh.unknown, sh.byQueue, sh.unsplit = false, false, true
-	for i := range sh.asks {
-		a := &sh.asks[i]
-		if !sp.Find(a) {
-			sh.unknown = true
-			continue
-		}
-		sh.byQueue = sh.byQueue || a.Of.PerQueue
-		sh.unsplit = sh.unsplit && a.Of.Split.By == shares.SplitByNone
-	}
-	if sh.byQueue && !sp.byQueue {
-		sp.byQueue = true
-		s.kinds.forgetKinds() // queues that were of one kind may be one each from now on
-	}
-}
-
-// hasOwn says whether a queue has units of its own of something that jobs ask for.
-func (sp *supplies) hasOwn(q *queue) bool {
-	return sp.byQueue && q != nil && sp.Own(&q.Queue)
-}
-
-// at is where jobs at a queue take from what they ask for; nil when the site has no such resource.
-func (sp *supplies) at(a *gate.Ask, q *queue) *gate.Supply {
-	if q == nil {
-		return sp.At(a, nil)
-	}
-	return sp.At(a, &q.Queue)
-}
-
-// payer is whom units of jobs of a shape are counted for.
-func (sh *shape) payer() gate.Payer {
-	return gate.Payer{SharingID: sh.full.SharingID, Label: sh.need.Label}
-}
-
-// holdResources counts units that jobs take or give back.
-func (sp *supplies) holdResources(q *queue, by ready.Key, jobs int64) {
-	if sh := sp.state.words.shapes[by.Shape]; sh.asks != nil {
-		sp.Hold(sh.asks, &q.Queue, sh.payer(), by.Share, jobs)
+	if sp.Resolve(&sh.asked) {
+		sp.state.kinds.forgetKinds() // queues that were of one kind may be one each from now on
 	}
 }
 
@@ -85,7 +45,7 @@ func (sp *supplies) recountCosts() {
 // recountWanted brings what a buffer's sharing IDs want up to date after its ready jobs have changed: of those that a queue
 // could run at which pilots pull. A grant does not ease anything: nobody may have more for it.
 func (sp *supplies) recountWanted(b *buffer, granted bool) {
-	if b.shape.asks == nil {
+	if !b.shape.asked.Any() {
 		return
 	}
 	s := sp.state
@@ -93,8 +53,8 @@ func (sp *supplies) recountWanted(b *buffer, granted bool) {
 	if n = s.claims.Starts(b.shape.sort, n); b.leaf < 0 || b.shape.sort.Full() {
 		n = 0
 	}
-	if n != b.asked {
-		b.asked = n
+	if n != b.wants.Jobs {
+		b.wants.Jobs = n
 		sp.tellWanted(b, granted)
 	}
 }
@@ -104,36 +64,24 @@ func (sp *supplies) tellWanted(b *buffer, granted bool) {
 	s := sp.state
 	sh := b.shape
 	switch {
-	case sh.unknown, sh.unsplit: // whom units are kept for does not follow from what is wanted
-	case !sh.byQueue:
+	case sh.asked.Unknown, sh.asked.Unsplit: // whom units are kept for does not follow from what is wanted
+	case !sh.asked.ByQueue:
 		if sp.polledFor(b, 1) > 0 {
-			sp.tellWantedAt(b, nil, granted)
+			sp.Tell(&b.wants, nil, granted)
 		}
 	default:
 		common := false
-		for i := range sh.queues {
-			switch q := s.site.queues[s.site.version.Queues[i].ID]; {
-			case !s.site.mayRun(i, b.leaf, sh.outline) || !s.polled[q.ID]:
-			case sp.hasOwn(q):
-				sp.tellWantedAt(b, q, granted)
+		for i := range sh.Queues {
+			switch q := s.site.Queues[s.site.Version.Queues[i].ID]; {
+			case !s.site.MayRun(i, b.leaf, &sh.Fit) || !s.polled[q.ID]:
+			case sp.Own(&q.Queue):
+				sp.Tell(&b.wants, &q.Queue, granted)
 			default:
 				common = true
 			}
 		}
 		if common {
-			sp.tellWantedAt(b, nil, granted)
-		}
-	}
-}
-
-func (sp *supplies) tellWantedAt(b *buffer, q *queue, granted bool) {
-	if len(b.bundles) == 0 && b.asked == 0 {
-		return
-	}
-	sp.bundle(b, q).Want(b.asked)
-	if !granted {
-		for i := range b.shape.asks {
-			sp.at(&b.shape.asks[i], q).Ease()
+			sp.Tell(&b.wants, nil, granted)
 		}
 	}
 }
@@ -141,11 +89,11 @@ func (sp *supplies) tellWantedAt(b *buffer, q *queue, granted bool) {
 // polledFor is how many of the queues that may run a buffer's jobs pilots pull at; most is where it stops to count.
 func (sp *supplies) polledFor(b *buffer, most int) (n int) {
 	s := sp.state
-	if len(s.site.policies) == 0 || b.leaf < 0 {
+	if len(s.site.Policies) == 0 || b.leaf < 0 {
 		return b.shape.polled
 	}
-	for i, q := range s.site.version.Queues {
-		if s.site.mayRun(i, b.leaf, b.shape.outline) && s.polled[q.ID] {
+	for i, q := range s.site.Version.Queues {
+		if s.site.MayRun(i, b.leaf, &b.shape.Fit) && s.polled[q.ID] {
 			if n++; n == most {
 				break
 			}
@@ -154,39 +102,66 @@ func (sp *supplies) polledFor(b *buffer, most int) (n int) {
 	return n
 }
 
-// bundle is what the jobs of a buffer need of the pools at a queue. The shape must not be unknown.
-func (sp *supplies) bundle(b *buffer, q *queue) *resource.Bundle {
-	var at shares.QueueID
-	if b.shape.byQueue && sp.hasOwn(q) {
-		at = q.ID
+// short says which resource keeps the jobs of a buffer from the queue.
+func (r *round) short(b *buffer) (no gate.Shortage) {
+	if !b.shape.asked.Any() {
+		return no
 	}
-	if bundle := b.bundles[at]; bundle != nil {
-		return bundle
-	}
-	asks := make([]resource.Ask, len(b.shape.asks))
-	for i := range b.shape.asks {
-		a := &b.shape.asks[i]
-		asks[i] = resource.Ask{Pool: sp.at(a, q).Book, ID: sp.SharingID(a.Of, b.shape.payer(), b.Key().Share), Units: a.Units}
-	}
-	if b.bundles == nil {
-		b.bundles = map[shares.QueueID]*resource.Bundle{}
-	}
-	bundle := resource.NewBundle(b.shape.full.SharingID, asks...)
-	b.bundles[at] = bundle
-	return bundle
+	return r.supplies.Short(&b.wants, &r.queue.Queue, r.supplies.polledFor(b, 1) == 0)
 }
 
-// releaseBundles ends what is reserved for a buffer: it has no job any more.
-func (sp *supplies) releaseBundles(b *buffer) {
+// poll follows that pilots pull at a queue from now on, or do so no more: what jobs want that it could run counts, or not.
+func (sp *supplies) poll(e entry.Polled) {
 	s := sp.state
-	for at, bundle := range b.bundles {
-		if b.asked > 0 {
-			bundle.Release()
+	if s.polled[e.Queue] == e.Is {
+		return
+	}
+	if s.polled[e.Queue] = e.Is; !e.Is {
+		delete(s.polled, e.Queue)
+	}
+	q := s.site.Queues[e.Queue]
+	if q == nil {
+		return
+	}
+	d := 1
+	if !e.Is {
+		d = -1
+	}
+	for _, o := range s.words.at[q.Pos] {
+		o.polled += d
+		if len(o.shapes) == 0 {
 			continue
 		}
-		bundle.Want(0)
-		for i := range b.shape.asks {
-			sp.at(&b.shape.asks[i], s.site.queues[at]).Ease()
+		for _, b := range o.buffers {
+			sp.pollFor(b, q, e.Is)
 		}
+	}
+	for _, o := range s.words.guestsAt[q.Pos] {
+		o.polled += d
+		for _, sh := range o.shapes {
+			for _, b := range sh.own {
+				if b.leaf >= 0 {
+					sp.pollFor(b, q, e.Is)
+				}
+			}
+		}
+	}
+}
+
+// pollFor brings up to date what one buffer wants at a queue at which pilots pull, or no more.
+func (sp *supplies) pollFor(b *buffer, q *books.Queue, is bool) {
+	switch sh := b.shape; {
+	case !sh.asked.Any() || sh.asked.Unknown || !q.Policy.Admits(b.leaf):
+	case sh.asked.ByQueue && !sp.Own(&q.Queue):
+		sp.Stop(&b.wants, nil)
+		sp.tellWanted(b, false)
+	case sh.asked.ByQueue && is:
+		sp.Tell(&b.wants, &q.Queue, false)
+	case sh.asked.ByQueue:
+		sp.Stop(&b.wants, &q.Queue)
+	case sp.polledFor(b, 1) == 0:
+		sp.Stop(&b.wants, nil)
+	case is && sp.polledFor(b, 2) == 1:
+		sp.Tell(&b.wants, nil, false)
 	}
 }

@@ -89,7 +89,7 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 	case e.Seen != nil:
 		apply(entry.Polled{Queue: e.Seen.Queue, Is: e.Seen.Some})
 	case e.Elder != nil:
-		p.m.elders.upTo = e.Elder.UpTo
+		p.m.elders.UpTo = e.Elder.UpTo
 	case e.Pull != nil:
 		return p.pull(e.Pull)
 	}
@@ -98,8 +98,8 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 
 func (p *player) tick(rounds map[string]shares.Units) entry.Tick {
 	tick := entry.Tick{Now: p.remembered}
-	for _, pool := range p.m.site.pools {
-		tick.Offered = append(tick.Offered, entry.Offer{Pool: pool.name, Units: rounds[pool.name] - pool.book.Held(0)})
+	for _, pool := range p.m.site.Pools {
+		tick.Offered = append(tick.Offered, entry.Offer{Pool: pool.Name, Units: rounds[pool.Name] - pool.Book.Held(0)})
 	}
 	return tick
 }
@@ -114,14 +114,14 @@ func (p *player) adopt(a *tape.Adopt) {
 	}
 	p.m.now = micro(a.AtUS) // the moment of the plans, which is no step of time
 	p.m.adopt(p.site, targets)
-	p.m.site.next = time.Time{} // the tape says when others come into force
+	p.m.site.Next = time.Time{} // the tape says when others come into force
 }
 
 func (p *player) pull(want *tape.Pull) string {
 	if want.Verdict == tape.Undone {
 		return "" // it is decided again
 	}
-	q := p.m.site.queues[want.Queue]
+	q := p.m.site.Queues[want.Queue]
 	pull := Pull{Queue: want.Queue, Slot: want.Slot, Most: want.Max, Pilot: want.Pilot, Node: want.Node, Devices: want.Devices, At: micro(want.AtUS), Contests: true}
 	if want.Only != nil {
 		pull.Only = *want.Only
@@ -164,7 +164,7 @@ func (p *player) pull(want *tape.Pull) string {
 		if err := p.m.grant(r.granted(r.pull, found, n)); err != nil {
 			return err.Error()
 		}
-		left = left.Without(found.buffer.shape.need)
+		left = left.Without(found.buffer.shape.Need)
 		p.grants++
 	}
 	return ""
@@ -197,7 +197,7 @@ func (p *player) unread(pull *Pull) bool {
 // twice more gets there too.
 func (p *player) soft(r *round, g tape.Grant) bool {
 	b := p.m.buffers[ready.Key{Share: g.Share, Shape: g.Shape}]
-	if b == nil || b.shape.asks == nil {
+	if b == nil || !b.shape.asked.Any() {
 		return false
 	}
 	p.softs++
@@ -207,8 +207,8 @@ func (p *player) soft(r *round, g tape.Grant) bool {
 		}
 		r.decision = &Decision{}
 	}
-	_, why := r.supplies.bundle(b, r.queue).Explain(p.m.supplies.Moment)
-	return why.Rule == resource.OverItsPart || why.Rule == resource.Reservation
+	why, _ := r.supplies.Explain(&b.wants, &r.queue.Queue, false, p.m.supplies.Moment)
+	return why != nil && (why.Rule == resource.OverItsPart || why.Rule == resource.Reservation)
 }
 
 func diff(want *tape.Pull, got choice, d Decision) string {

@@ -25,7 +25,7 @@ type making struct {
 }
 
 // unmade says whether the group has nothing but jobs to be made, and pulls wait for these.
-func (g *group) unmade() bool { return g.coming > 0 && g.waits <= g.coming && !g.passed }
+func (g *group) unmade() bool { return g.coming > 0 && g.Waits <= g.coming && !g.passed }
 
 // patient says whether the pull waits for jobs to be made; if not, the group is passed.
 func (r *round) patient(g *group) bool {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
@@ -26,7 +27,7 @@ type View struct {
 // View returns the present one.
 func (m *Machine) View() View {
 	m.settle()
-	return View{Site: m.site.version, Now: m.now, PlansAt: m.site.at, NextPlans: m.site.next, Patience: makingMost * m.making.pause, state: m.state}
+	return View{Site: m.site.Version, Now: m.now, PlansAt: m.site.At, NextPlans: m.site.Next, Patience: makingMost * m.making.pause, state: m.state}
 }
 
 // PoolView is how the tree stands in a pool.
@@ -39,9 +40,9 @@ type PoolView struct {
 
 // Pool returns how a pool stands; false when no queue is in it.
 func (v View) Pool(name string) (PoolView, bool) {
-	for _, p := range v.state.site.pools {
-		if p.name == name {
-			return PoolView{Capacity: p.capacity, Offline: p.heldOffline, Book: p.book.Copy(), Lag: slices.Clone(p.lag)}, true
+	for _, p := range v.state.site.Pools {
+		if p.Name == name {
+			return PoolView{Capacity: p.Capacity, Offline: p.HeldOffline, Book: p.Book.Copy(), Lag: slices.Clone(p.Lag)}, true
 		}
 	}
 	return PoolView{}, false
@@ -64,21 +65,21 @@ type TargetView struct {
 
 // Queue returns what runs at a queue of the site.
 func (v View) Queue(id shares.QueueID) (w QueueView) {
-	q := v.state.site.queues[id]
+	q := v.state.site.Queues[id]
 	if q == nil {
 		return w
 	}
-	w = QueueView{HeldCores: q.heldCores, HeldJobs: q.heldJobs, Polled: v.state.polled[id]}
-	for _, t := range slices.Concat(q.targets, q.floors) {
-		w.Targets = append(w.Targets, t.view())
+	w = QueueView{HeldCores: q.HeldCores, HeldJobs: q.HeldJobs, Polled: v.state.polled[id]}
+	for _, t := range slices.Concat(q.Targets, q.Floors) {
+		w.Targets = append(w.Targets, viewOf(t))
 	}
 	return w
 }
 
-func (t *target) view() TargetView {
-	w := TargetView{Target: t.Target, Held: t.held}
-	if t.limit != nil {
-		w.Ref = t.limit.ref
+func viewOf(t *books.Target) TargetView {
+	w := TargetView{Target: t.Target, Held: t.Held}
+	if t.Limit != nil {
+		w.Ref = t.Limit.Ref
 	}
 	return w
 }
@@ -108,7 +109,7 @@ type ReadyView struct {
 func (v View) Ready() iter.Seq[ReadyView] {
 	return func(yield func(ReadyView) bool) {
 		for key, b := range v.state.buffers {
-			w := ReadyView{Share: key.Share, Shape: key.Shape, Leaf: b.leaf, Ready: b.Count(), Expected: b.expected, Runs: b.shape.queues}
+			w := ReadyView{Share: key.Share, Shape: key.Shape, Leaf: b.leaf, Ready: b.Count(), Expected: b.expected, Runs: b.shape.Queues}
 			if first, ok := b.First(); ok {
 				w.First = first.Low
 			}
@@ -136,7 +137,7 @@ func (v View) Held() iter.Seq[HeldView] {
 	return func(yield func(HeldView) bool) {
 		for share, held := range v.state.held {
 			for key, h := range held {
-				if !yield(HeldView{share, key.shape, key.queue, h.jobs, h.units}) {
+				if !yield(HeldView{share, key.Shape, key.Queue, h.Jobs, h.Units}) {
 					return
 				}
 			}
@@ -145,13 +146,8 @@ func (v View) Held() iter.Seq[HeldView] {
 }
 
 // Leases returns the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
-func (v View) Leases(task int64, share shares.ShareID) (list []Lease) {
-	for id, l := range v.state.leases.by {
-		if (task == 0 || l.task == task) && (share == 0 || l.share == share) {
-			list = append(list, v.state.leases.show(id, l))
-		}
-	}
-	return list
+func (v View) Leases(task int64, share shares.ShareID) []Lease {
+	return v.state.leases.Find(task, share)
 }
 
 // UserView is how a user of a share stands in a pool.
@@ -164,24 +160,25 @@ type UserView struct {
 
 // Users returns the users of a share that gives jobs by fair turn among them, in no order.
 func (v View) Users(share shares.ShareID, pool string) (list []UserView) {
-	leaf, ok := v.state.site.leaf(share)
+	leaf, ok := v.state.site.Leaf(share)
 	if !ok || v.state.leaves[leaf].users == nil {
 		return nil
 	}
-	for _, p := range v.state.site.pools {
-		if p.name != pool {
+	for _, p := range v.state.site.Pools {
+		if p.Name != pool {
 			continue
 		}
-		for name, u := range v.state.leaves[leaf].users.by {
-			list = append(list, UserView{Name: name, Held: u.held[p], Served: u.served[p], Wants: u.wants(p)})
+		for name, u := range v.state.leaves[leaf].users.By {
+			list = append(list, UserView{Name: name, Held: u.Held[p], Served: u.Served[p], Wants: wantOf(v.state.leaves[leaf].mine[u], p)})
 		}
 	}
 	return list
 }
 
-func (u *user) wants(p *pool) (units shares.Units) {
-	for _, b := range u.buffers {
-		units += shares.Units(b.Count()*int64(b.shape.need.Cores)) * b.shape.power[p]
+// wantOf is what ready jobs of buffers could use.
+func wantOf(buffers []*buffer, p *books.Pool) (units shares.Units) {
+	for _, b := range buffers {
+		units += shares.Units(b.Count()*int64(b.shape.Need.Cores)) * b.shape.Power[p]
 	}
 	return units
 }
@@ -197,12 +194,12 @@ type AheadView struct {
 // Ahead counts the jobs that come before that of a question, by shape.
 func (v View) Ahead(q Question) (list []AheadView) {
 	sh := v.state.words.shapes[q.Shape]
-	leaf, ok := v.state.site.leaf(q.Share)
+	leaf, ok := v.state.site.Leaf(q.Share)
 	if sh == nil || !ok {
 		return nil
 	}
 	for _, b := range v.state.buffersOf(leaf) {
-		w := AheadView{Shape: b.shape.id, Ready: b.Count(), Other: b.user != nil && b.user.name != sh.full.User}
+		w := AheadView{Shape: b.shape.id, Ready: b.Count(), Other: b.user != nil && b.user.Name != sh.full.User}
 		if !w.Other {
 			w.Before = b.Ahead(q.Place, q.Job)
 		}

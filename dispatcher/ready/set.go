@@ -31,6 +31,9 @@ type Range struct {
 // Jobs is how many they are.
 func (r Range) Jobs() int64 { return r.High - r.Low + 1 }
 
+// Stand is where the first job of the range stands.
+func (r Range) Stand() Stand { return Stand{r.Place, r.Low} }
+
 // before is the order of a buffer.
 func before(a, b *Range) bool {
 	return a.Place < b.Place || a.Place == b.Place && a.Low < b.Low

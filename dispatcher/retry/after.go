@@ -40,7 +40,8 @@ type Next struct {
 	Until   time.Time     // of one that waits; zero: until its attempts are read and Judge has decided
 	Split   bool          // it waits until its piece is split
 	Need    *job.Requirements
-	Note    string // what is written at the attempt; empty: nothing
+	Note    string            // what is written at the attempt; empty: nothing
+	Judged  *policy.Judgement // what Judge said; nil: it was not asked
 }
 
 // Recorded returns the outcome that is recorded. An attempt that was to give its units back, and did not finish after its pilot
@@ -98,7 +99,7 @@ func Ruled(p *policy.Policy, f *policy.Failure) bool {
 
 // follow does what a verdict says.
 func (n *Next) follow(v Verdict, now time.Time) {
-	n.Need, n.Note = v.Need, v.Note
+	n.Need, n.Note, n.Judged = v.Need, v.Note, &v.Judgement
 	switch {
 	case v.Over:
 		n.Is, n.Final = entry.Over, entry.Failed

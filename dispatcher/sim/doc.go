@@ -9,12 +9,12 @@
 // The cores under test are lease.Node and the machine, as production runs them. The log is ledger.Memory. Everything else here is
 // adversary: daemons crash at any step, pause (also between a step and its effects) and come back, their clocks run at different rates and
 // leap; messages are late, lost, doubled and reordered; appends fail, are lost before or after the log has them, or arrive late; a failover
-// loses the newest batches; folds fall behind.
+// loses the newest batches, with the rows of the outbox as they were then; rows are read late and told twice; folds fall behind.
 //
 // # What is checked
 //
 // With each batch, by a model of its own (truth): a job has at most one lease; it is granted only while it is ready and never after its end; attempts end
-// once; limits hold in each prefix; withdrawn jobs are not granted; ranges are announced once; no lease is lost before its TTL since the last
+// once; limits hold in each prefix; withdrawn jobs are not granted; each row of the outbox is in the log as a whole, once, and in order a task, or refused for a reason; no lease is lost before its TTL since the last
 // renewal that was answered, or since a change of leader.
 //
 // At the end: what pilots were told is in the log; no pull was told that there is no job while there was one all the time; a request has one set of

@@ -161,14 +161,16 @@ func (h *host) effect(effects []lease.Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case lease.Append:
-			h.say("daemon %d appends %d: %v", h.daemon, e.Batch.Seq, e.Batch.Entries)
-			h.appendFor(h, e.Batch)
+			h.say("daemon %d appends %d with rows %v %v: %v", h.daemon, e.Batch.Seq, e.Beside.Rows, e.Beside.Refused, e.Batch.Entries)
+			h.appendFor(h, e)
 		case lease.Read:
 			h.readFor(h, e.After)
 		case lease.Reload:
 			h.say("daemon %d reloads", h.daemon)
 			h.seen.Reloads++
 			h.reloadFor(h)
+		case lease.Gather:
+			h.gatherFor(h, e.Number)
 		case lease.Look:
 			h.lookFor(h, e)
 		case lease.Reply:

@@ -48,14 +48,15 @@ const (
 	Enqueue  Verb = "enqueue"
 	Withdraw Verb = "withdraw"
 	Kill     Verb = "kill"
+	Err      Verb = "err" // write what does not follow what is in the log
 )
 
-// Deed is something that is asked of a daemon.
+// Deed is something that is written for the log.
 type Deed struct {
 	Verb Verb
 	At   time.Duration
 	Jobs int
-	Host int // that is asked; -1: any
+	Host int // that is told; -1: any
 }
 
 // Habit is how a pilot behaves.
@@ -110,6 +111,9 @@ func Draw(seed uint64) Plan {
 	}
 	for range r.IntN(3) {
 		p.Deeds = append(p.Deeds, Deed{[]Verb{Withdraw, Kill}[r.IntN(2)], upTo(r, p.Span), 0, -1})
+	}
+	if r.IntN(4) == 0 {
+		p.Deeds = append(p.Deeds, Deed{Err, upTo(r, p.Span), r.IntN(2), -1})
 	}
 	for range 2 + r.IntN(4) {
 		p.Habits = append(p.Habits, drawHabit(r, p.Span))

@@ -97,9 +97,10 @@ func (w *world) fold() {
 }
 
 // append is what the log does with a batch that reaches it.
-func (w *world) append(b entry.Batch) (time.Time, error) {
+func (w *world) append(b entry.Batch, beside ledger.Beside) (time.Time, error) {
 	before := w.truth.seq()
-	at, err := w.wiring.Append(w.tables.Log, b)
+	w.truth.beside[b.ID] = beside.Rows
+	at, err := w.wiring.Append(w.tables.Log, b, beside)
 	if now, _, _ := w.tables.Log.Last(nil); now > before { //nolint:staticcheck // it asks nothing of it
 		w.truth.committed(w.tables.batches(now)[before:])
 	}
@@ -107,7 +108,8 @@ func (w *world) append(b entry.Batch) (time.Time, error) {
 }
 
 // appendFor carries a daemon's append to the log and its answer back. Whether the daemon is still there does not matter to the log.
-func (w *world) appendFor(h *host, b entry.Batch) {
+func (w *world) appendFor(h *host, a lease.Append) {
+	b := a.Batch
 	there := 200*time.Microsecond + upTo(w.delays, 3*time.Millisecond)
 	back := 200*time.Microsecond + upTo(w.delays, 3*time.Millisecond)
 	chance := w.delays.IntN(6)
@@ -126,7 +128,7 @@ func (w *world) appendFor(h *host, b entry.Batch) {
 			}
 			answer(300*time.Millisecond, time.Time{}, ledger.ErrDoubt)
 			if chance == 3 { // the log has it, and its answer is lost
-				_, _ = w.append(b)
+				_, _ = w.append(b, a.Beside)
 			}
 		case t.disk > 0:
 			answer(back, time.Time{}, errDisk)
@@ -134,13 +136,28 @@ func (w *world) appendFor(h *host, b entry.Batch) {
 			answer(back+100*time.Millisecond, time.Time{}, ledger.ErrDoubt)
 			switch chance {
 			case 0, 1:
-				_, _ = w.append(b)
+				_, _ = w.append(b, a.Beside)
 			case 2:
-				w.after(late, func() { _, _ = w.append(b) })
+				w.after(late, func() { _, _ = w.append(b, a.Beside) })
 			}
 		default:
-			at, err := w.append(b)
+			at, err := w.append(b, a.Beside)
 			answer(back, at, err)
+		}
+	})
+}
+
+// gatherFor reads the outbox for a daemon. Now and then it tells it twice.
+func (w *world) gatherFor(h *host, number uint64) {
+	daemon := h.daemon
+	w.after(200*time.Microsecond+upTo(w.delays, 2*time.Millisecond), func() {
+		g := lease.Gathered{Number: number, Err: errAway}
+		if w.tables.away == 0 && h.cutLog == 0 {
+			g.Rows, g.Err = w.tables.Log.Pending(20), nil
+		}
+		w.after(200*time.Microsecond+upTo(w.delays, 2*time.Millisecond), func() { h.tellAs(daemon, g) })
+		if w.delays.IntN(4) == 0 {
+			w.after(upTo(w.delays, 500*time.Millisecond), func() { h.tellAs(daemon, g) })
 		}
 	})
 }

@@ -60,7 +60,10 @@ func (m *toy) Apply(e entry.Entry) error {
 	case entry.Granted:
 		return m.grant(e)
 	case entry.Started:
-		l := m.leases[e.Job]
+		l, ok := m.leases[e.Job]
+		if !ok {
+			return fmt.Errorf("job %d is not live", e.Job)
+		}
 		l.Started = true
 		m.leases[e.Job] = l
 	case entry.Ended:

@@ -33,6 +33,9 @@ type truth struct {
 	granted   map[lease.Key]bool          // also what a failover lost
 	pilots    map[string]int              // batches that granted to a pull
 	history   []happening
+	rows      map[int64]*rowTruth         // all that were ever written
+	newest    map[int64]int64             // row of each task that is in the log
+	beside    map[entry.ID][]int64        // rows that daemons said to take with a batch
 	attempted map[lease.Key]time.Duration // when a pilot first said how it ended
 }
 
@@ -106,7 +109,7 @@ const (
 
 func newTruth(w *world) *truth {
 	t := &truth{world: w, decided: map[lease.Key]time.Duration{}, ended: map[lease.Key]entry.Outcome{}, granted: map[lease.Key]bool{},
-		pilots: map[string]int{}, attempted: map[lease.Key]time.Duration{}}
+		pilots: map[string]int{}, rows: map[int64]*rowTruth{}, beside: map[entry.ID][]int64{}, attempted: map[lease.Key]time.Duration{}}
 	t.forget()
 	return t
 }
@@ -115,7 +118,10 @@ func newTruth(w *world) *truth {
 func (t *truth) forget() {
 	t.machine, t.batches, t.ranges = t.tables.new(), nil, nil
 	t.jobs, t.leases = map[int64]*jobTruth{}, map[lease.Key]*leaseTruth{}
-	t.held, t.ready, t.time = [2]int{}, 0, time.Time{}
+	t.held, t.ready, t.time, t.newest = [2]int{}, 0, time.Time{}, map[int64]int64{}
+	for _, r := range t.rows {
+		r.taken = 0
+	}
 }
 
 // digest is that of the log's state. It is asked for by several daemons.
@@ -182,6 +188,7 @@ func (t *truth) apply(b entry.Batch) {
 		t.violate("batch %d does not fit the machine: %v", b.Seq, err)
 	}
 	t.outage.heardOf(b.By, t.world.now)
+	t.rowsOf(b)
 	byPilot := map[string]bool{}
 	for _, e := range b.Entries {
 		switch e := e.(type) {
@@ -323,7 +330,7 @@ func (t *truth) undone() string {
 			live++
 		}
 	}
-	return fmt.Sprintf("%d of %d jobs are not over, %d with a lease; %d announcements are open", n, len(t.jobs), live, t.open)
+	return fmt.Sprintf("%d of %d jobs are not over, %d with a lease; %d rows are pending", n, len(t.jobs), live, t.pending())
 }
 
 // none judges a pull that was told that there is no job: at some moment of its call there must have been none.

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -115,23 +117,23 @@ func machines(wrap func(m lease.Machine) lease.Machine) func(*Wiring) {
 
 var variants = []variant{
 	{"append-without-check", "", func(w *Wiring) {
-		w.Append = func(l *ledger.Memory, b entry.Batch) (time.Time, error) {
+		w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			seq, id, _ := l.Last(nil) //nolint:staticcheck // it asks nothing of it
 			b.Seq, b.After = seq+1, id
-			return l.Append(nil, b) //nolint:staticcheck // it asks nothing of it
+			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		}
 	}},
 	{"failover-unnoticed", "After a failover daemons start anew by themselves and grant nothing by what they knew before", func(w *Wiring) {
-		w.Append = func(l *ledger.Memory, b entry.Batch) (time.Time, error) {
+		w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			if seq, id, _ := l.Last(nil); b.Seq == seq+1 || b.Seq > seq { //nolint:staticcheck // it asks nothing of it
 				b.Seq, b.After = seq+1, id
 			}
-			return l.Append(nil, b) //nolint:staticcheck // it asks nothing of it
+			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		}
 	}},
 	{"doubt-appends-behind", "A grant behind one whose answer got lost is charged to hard limits", func(w *Wiring) {
-		w.Append = func(l *ledger.Memory, b entry.Batch) (time.Time, error) {
-			at, err := l.Append(nil, b) //nolint:staticcheck // it asks nothing of it
+		w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+			at, err := l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 			if !errors.Is(err, ledger.ErrTaken) {
 				return at, err
 			}
@@ -141,7 +143,7 @@ var variants = []variant{
 			}
 			seq, id, _ := l.Last(nil) //nolint:staticcheck // it asks nothing of it
 			b.Seq, b.After, b.ID[0] = seq+1, id, b.ID[0]+1
-			return l.Append(nil, b) //nolint:staticcheck // it asks nothing of it
+			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		}
 	}},
 	{"answer-before-commit", "Repeats that change nothing", answerEarly},
@@ -252,7 +254,12 @@ var variants = []variant{
 	{"follower-renews", "", func(w *Wiring) {
 		w.Core = func(cfg lease.Config) Core { return &renewing{Core: lease.New(cfg)} }
 	}},
-	{"announced-without-until", "", asked(func(_ Core, a *lease.Ask) { a.Until = time.Time{} })},
+	{"row-taken-twice", "", takeTwice},
+	{"row-left", "", func(w *Wiring) {
+		w.Append = func(l *ledger.Memory, b entry.Batch, _ ledger.Beside) (time.Time, error) {
+			return l.Append(nil, b) //nolint:staticcheck // it asks nothing of it
+		}
+	}},
 }
 
 func reverse(batches []entry.Batch) {
@@ -281,6 +288,52 @@ func answerEarly(w *Wiring) {
 					all = append(all, c.Step(now, lease.Appended{ID: a.Batch.ID})...)
 				}
 				return all
+			}}
+	}
+}
+
+// takeTwice lets a daemon take rows again whose append was in doubt, and the log append where rows are gone.
+func takeTwice(w *Wiring) {
+	w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+		there := ledger.Beside{Refused: slices.DeleteFunc(slices.Clone(beside.Refused), func(r ledger.Refusal) bool {
+			return l.RowFate(r.Row).Seq > 0
+		})}
+		for _, r := range l.Pending(1000) {
+			if slices.Contains(beside.Rows, r.ID) {
+				there.Rows = append(there.Rows, r.ID)
+			}
+		}
+		return l.AppendWith(nil, b, there) //nolint:staticcheck // it asks nothing of it
+	}
+	w.Core = func(cfg lease.Config) Core {
+		known, doubtful := map[int64]ledger.Row{}, map[int64]ledger.Row{}
+		flights := map[entry.ID][]int64{}
+		return &bent{Core: lease.New(cfg),
+			event: func(_ Core, e lease.Event) lease.Event {
+				switch e := e.(type) {
+				case lease.Appended:
+					for _, id := range flights[e.ID] {
+						if errors.Is(e.Err, ledger.ErrDoubt) {
+							doubtful[id] = known[id]
+						}
+					}
+				case lease.Gathered:
+					for _, r := range e.Rows {
+						known[r.ID] = r
+						delete(doubtful, r.ID)
+					}
+					for _, id := range slices.Sorted(maps.Keys(doubtful)) {
+						e.Rows = append(e.Rows, doubtful[id])
+					}
+					return e
+				}
+				return e
+			},
+			effect: func(_ Core, _ time.Duration, e lease.Effect) []lease.Effect {
+				if a, ok := e.(lease.Append); ok {
+					flights[a.Batch.ID] = a.Beside.Rows
+				}
+				return []lease.Effect{e}
 			}}
 	}
 }

@@ -38,7 +38,7 @@ type Wiring struct {
 	Machine func(slots [2]int) lease.Machine // a new one
 	First   func(slots [2]int) []entry.Entry // what every log begins with
 	Core    func(cfg lease.Config) Core
-	Append  func(l *ledger.Memory, b entry.Batch) (time.Time, error)
+	Append  func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
 }
 
@@ -48,8 +48,10 @@ func Default() Wiring {
 		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{}) },
 		First:   site,
 		Core:    func(cfg lease.Config) Core { return lease.New(cfg) },
-		Append:  func(l *ledger.Memory, b entry.Batch) (time.Time, error) { return l.Append(nil, b) }, //nolint:staticcheck // it asks nothing of it
-		Reload:  func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
+		Append: func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
+		},
+		Reload: func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
 	}
 }
 
@@ -93,14 +95,15 @@ type world struct {
 	delays *rand.Rand
 	drawn  *rand.Rand // ids, nonces
 
-	tables  Tables
-	truth   *truth
-	hosts   []*host
-	pilots  []*pilot
-	net     network
-	jobs    int64 // announced or about to be
-	open    int   // announcements that are not known to be in the log
-	daemons int64
+	tables Tables
+	truth  *truth
+	hosts  []*host
+	pilots []*pilot
+	net    network
+	jobs   int64 // announced or about to be
+
+	unwritten int // rows that wait for the database
+	daemons   int64
 
 	told io.Writer // what happens, for people; nil: nobody
 	account
@@ -184,7 +187,7 @@ func (w *world) id() (id entry.ID) {
 const mostSteps = 40000
 
 // settling is how long after the last fault every job must have ended.
-const settling = 60 * time.Second
+const settling = 150 * time.Second
 
 // Run plays a plan. Told gets what happens; nil: nobody does.
 func Run(p Plan, wiring Wiring, told io.Writer) Result {
@@ -202,7 +205,7 @@ func Run(p Plan, wiring Wiring, told io.Writer) Result {
 	for len(w.queue) > 0 && w.now < p.Span+settling && w.steps < mostSteps && len(w.wrong) == 0 {
 		o := heap.Pop(&w.queue).(occasion)
 		w.now = max(w.now, o.at)
-		if o.do(); w.now > p.Span && w.truth.done() && w.open == 0 {
+		if o.do(); w.now > p.Span && w.truth.done() && w.pending() == 0 {
 			break
 		}
 	}
@@ -261,7 +264,7 @@ func (w *world) heal() {
 // finish checks what can only be said at the end.
 func (w *world) finish() {
 	switch {
-	case !w.truth.done() || w.open > 0:
+	case !w.truth.done() || w.pending() > 0:
 		w.violate("it does not go on: %s", w.truth.undone())
 		return
 	case w.steps >= mostSteps:
@@ -271,5 +274,6 @@ func (w *world) finish() {
 	for _, h := range w.hosts {
 		h.compare()
 	}
+	w.truth.settleRows()
 	w.truth.settle(&w.seen)
 }

@@ -24,12 +24,13 @@ const (
 	LockReclaim                            // giving orders to reclaim
 	LockThrottle                           // deciding what limits let tasks make
 	LockAccount                            // adding what ended to the roll-ups
+	LockIDs                                // taking ids of jobs: divvy_take_ids has its number
 )
 
 // lockNames are the names of the classes in metrics.
 var lockNames = map[int32]string{LockMigrate: "migrate", LockSite: "site", LockShare: "share", LockFold: "fold", LockSettle: "settle",
 	LockSample: "sample", LockGrants: "grants", LockPurge: "purge", LockDays: "days", LockReclaim: "reclaim", LockThrottle: "throttle",
-	LockAccount: "account"}
+	LockAccount: "account", LockIDs: "ids"}
 
 // LockName is what a class is called in metrics; "other" for one that is not ours.
 func LockName(class int32) string {

@@ -59,6 +59,8 @@ type server struct {
 	once      sync.Once
 	shared    string
 	sharedErr error
+	nextOnce  sync.Once
+	nextErr   error
 }
 
 // find looks for a server in the order that doc.go promises.
@@ -190,7 +192,7 @@ func (s *server) dsn(name string) string {
 // close drops what was made on a server that lives on, and stops one that was started for us.
 func (s *server) close() (err error) {
 	if s.halt == nil && s.admin != nil {
-		for _, name := range append(s.late, s.shared, s.template) {
+		for _, name := range append(s.late, s.shared, s.template, s.nextTemplate()) {
 			if name != "" && err == nil {
 				err = s.drop(name)
 			}

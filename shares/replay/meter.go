@@ -37,8 +37,35 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// Holding is what the nodes of a tree hold in a pool.
+type Holding struct {
+	Pool string
+	Tree *shares.Tree
+	Held []shares.Units // by node
+}
+
+// HoldingOf is that of a pool.
+func HoldingOf(p *shares.Pool) Holding {
+	h := Holding{Pool: p.Name(), Tree: p.Tree(), Held: make([]shares.Units, len(p.Tree().Nodes))}
+	for i := range h.Held {
+		h.Held[i] = p.Held(i)
+	}
+	return h
+}
+
 // Until counts what the pools held up to a moment: was are the recorded ones, now those beside them.
 func (m *Meter) Until(at time.Time, was, now []*shares.Pool) {
+	of := func(pools []*shares.Pool) (list []Holding) {
+		for _, p := range pools {
+			list = append(list, HoldingOf(p))
+		}
+		return list
+	}
+	m.HeldUntil(at, of(was), of(now))
+}
+
+// HeldUntil is Until by what was held.
+func (m *Meter) HeldUntil(at time.Time, was, now []Holding) {
 	from := later(m.at, m.covered)
 	if !at.After(m.at) {
 		return
@@ -49,18 +76,18 @@ func (m *Meter) Until(at time.Time, was, now []*shares.Pool) {
 		return
 	}
 	m.hours += hours
-	for _, p := range was {
-		m.add(p, func(d *Delivered, held float64) { d.Recorded += held * hours })
+	for _, h := range was {
+		m.add(h, func(d *Delivered, held float64) { d.Recorded += held * hours })
 	}
-	for _, p := range now {
-		m.add(p, func(d *Delivered, held float64) { d.Now += held * hours })
+	for _, h := range now {
+		m.add(h, func(d *Delivered, held float64) { d.Now += held * hours })
 	}
 }
 
-func (m *Meter) add(p *shares.Pool, to func(d *Delivered, held float64)) {
-	for i, n := range p.Tree().Nodes {
-		if held := p.Held(i).Float(); i > 0 && held != 0 {
-			to(m.share(p.Name(), n), held)
+func (m *Meter) add(h Holding, to func(d *Delivered, held float64)) {
+	for i, n := range h.Tree.Nodes {
+		if held := h.Held[i].Float(); i > 0 && held != 0 {
+			to(m.share(h.Pool, n), held)
 		}
 	}
 }
@@ -81,12 +108,15 @@ func (m *Meter) share(pool string, n shares.Node) *Delivered {
 }
 
 // Start counts a decision for a leaf and all above it: recorded, or now.
-func (m *Meter) Start(p *shares.Pool, leaf int, now bool) {
-	p.Tree().Up(leaf, func(i int) {
+func (m *Meter) Start(p *shares.Pool, leaf int, now bool) { m.StartIn(p.Name(), p.Tree(), leaf, now) }
+
+// StartIn is Start by the pool's name and tree.
+func (m *Meter) StartIn(pool string, tree *shares.Tree, leaf int, now bool) {
+	tree.Up(leaf, func(i int) {
 		if i == 0 {
 			return
 		}
-		d := m.share(p.Name(), p.Tree().Nodes[i])
+		d := m.share(pool, tree.Nodes[i])
 		if now {
 			d.Starts++
 		} else {

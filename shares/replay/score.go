@@ -57,6 +57,8 @@ const (
 	Claimed   Reason = "by another site, about jobs that hold claims: at which nodes these would be bound is not known"
 	Gang      Reason = "given to jobs that start together, when all of them fitted on a node"
 	NoVersion Reason = "their version of the site cannot be read"
+	Unasked   Reason = "what their pulls asked for is not in the log"
+	Kept      Reason = "about resources, of which units are kept for others for a time: what was kept is not in the log"
 )
 
 // Count is a number of decisions with the reason why they are not compared.
@@ -129,6 +131,27 @@ func (s *Score) Again(p *shares.Pool, of *shares.Contenders, d Decision, list in
 		s.differ(now, d, list)
 	}
 	return leaf
+}
+
+// Outcome is who gets a slot when its decision is made again.
+type Outcome struct {
+	Share   shares.ShareID // 0: nobody does
+	Path    string
+	Deficit float64 // units
+	Held    float64 // by it before
+	Other   bool    // it is the share of the record, with another of its jobs
+}
+
+// Came counts a decision that was made again elsewhere.
+func (s *Score) Came(d Decision, now Outcome, list int) {
+	s.begin(d)
+	switch {
+	case now.Share != d.Share || now.Path == "":
+		s.differ(Difference{At: d.At, Daemon: d.Daemon, Number: d.Number, Job: d.Job, Deficit: float64(d.Deficit), ShareNow: now.Path,
+			DeficitNow: now.Deficit, Held: now.Held}, d, list)
+	case now.Other:
+		s.Drifts++
+	}
 }
 
 // Lacks counts a decision whose queue the site does not have now: nobody gets the slot.

@@ -9,14 +9,14 @@ INSERT INTO batches (seq, id, after, at, by, kinds,
     granted_jobs, granted_attempts, granted_nonces, granted_tasks, granted_shares, granted_shapes, granted_places,
     granted_queues, granted_units, granted_pilots, granted_nodes, granted_requests,
     ended_jobs, ended_attempts, ended_outcomes, ended_next, ended_exit_codes, ended_cpu_milli, ended_memory_mb,
-    started_jobs, started_attempts, rare)
+    started_jobs, started_attempts, started_ttls, rare)
 SELECT @seq::bigint, @id::uuid, @after::uuid, greatest(clock_timestamp(), before.at), @by::bigint, @kinds::text,
     @granted_jobs::bigint[], @granted_attempts::int[], @granted_nonces::bigint[], @granted_tasks::bigint[], @granted_shares::int[],
     @granted_shapes::int[], @granted_places::bigint[], @granted_queues::int[], @granted_units::bigint[], @granted_pilots::text[],
     @granted_nodes::text[], @granted_requests::uuid[],
     @ended_jobs::bigint[], @ended_attempts::int[], @ended_outcomes::text, @ended_next::text, @ended_exit_codes::int[],
     @ended_cpu_milli::bigint[], @ended_memory_mb::bigint[],
-    @started_jobs::bigint[], @started_attempts::int[], @rare::jsonb[]
+    @started_jobs::bigint[], @started_attempts::int[], @started_ttls::int[], @rare::jsonb[]
 FROM before
 ON CONFLICT (seq) DO NOTHING
 RETURNING at;

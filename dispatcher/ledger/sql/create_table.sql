@@ -27,5 +27,6 @@ CREATE TABLE batches (
     ended_memory_mb   bigint[],
     started_jobs      bigint[],
     started_attempts  int[],
+    started_ttls      int[],                -- seconds; 0: the default
     rare              jsonb[]               -- the entries of all other kinds
 ) PARTITION BY RANGE (seq);

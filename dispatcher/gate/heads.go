@@ -1,0 +1,195 @@
+package gate
+
+import (
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Head is ready jobs that stand in Heads as one.
+type Head interface {
+	comparable
+	Opened() bool // it has a job to give
+	Needs() *Wants
+}
+
+// Heads are buffers whose jobs ask for resources or name users, as one queue sees them or all do: in lots that ask for the same, and in
+// the order of what each would give first. A decision looks at the first. A lot whose units are used up goes out as a whole, a
+// buffer whose sharing ID has what is its part is parked alone; both cost nothing from then on, until that resource eases.
+type Heads[B Head] struct {
+	HeadsAt[B]
+	lots map[string]*lot[B]
+	in   ready.Turns[*lot[B]]
+}
+
+// HeadsAt says for which decisions heads are.
+type HeadsAt[B Head] struct {
+	Supplies *Supplies
+	Queue    *shares.Queue      // at that queue alone, where resources are per queue; nil: at all
+	Turn     func(B) ready.Turn // of a buffer that has a job to give
+	Changed  func()             // is told when there is a head, and when there is none any more; nil: nobody is
+}
+
+// lot is the buffers of heads that ask for the same units of the same resources.
+type lot[B Head] struct {
+	heads  *Heads[B]
+	asked  *Asked
+	in     ready.Turns[B]
+	parked map[B]parkedAt
+	out    *Supply  // that has no units for any of them; nil: it is in
+	since  []uint64 // grants of what it asks for when it went out
+}
+
+// parkedAt is what a parked buffer waits for.
+type parkedAt struct {
+	by  *Supply
+	key WaiterKey
+}
+
+// NewHeads has none yet.
+func NewHeads[B Head](at HeadsAt[B]) *Heads[B] {
+	return &Heads[B]{HeadsAt: at, lots: map[string]*lot[B]{}}
+}
+
+// Any says whether there is a head.
+func (h *Heads[B]) Any() bool { return h.in.Any() }
+
+// Rank brings the place of a buffer up to date after its jobs have changed.
+func (h *Heads[B]) Rank(b B) {
+	l := h.lot(b.Needs().Asked)
+	if at, is := l.parked[b]; is {
+		if !b.Opened() {
+			at.by.Release(at.key, parkedJobs[B]{l, b})
+			delete(l.parked, b)
+		}
+		return
+	}
+	if b.Opened() {
+		l.in.Set(b, h.Turn(b))
+	} else {
+		l.in.Drop(b)
+	}
+	h.place(l)
+}
+
+// lot finds or makes the one for what is asked.
+func (h *Heads[B]) lot(a *Asked) *lot[B] {
+	l := h.lots[a.Lot]
+	if l == nil {
+		l = &lot[B]{heads: h, asked: a, parked: map[B]parkedAt{}}
+		h.lots[a.Lot] = l
+	}
+	return l
+}
+
+// place puts a lot at its place among the others: that of its first buffer.
+func (h *Heads[B]) place(l *lot[B]) {
+	had := h.in.Any()
+	if first, ok := l.in.First(); ok && l.out == nil {
+		h.in.Set(l, first)
+	} else {
+		h.in.Drop(l)
+	}
+	if had != h.in.Any() && h.Changed != nil {
+		h.Changed()
+	}
+}
+
+// First is the buffer with the job that comes first of those that resources admit, as short says. What they do not admit goes out of
+// the way. ok is false when none is left.
+func (h *Heads[B]) First(short func(B) Shortage) (first B, ok bool) {
+	for h.in.Any() {
+		l := h.in.Peek()
+		b := l.in.Peek()
+		no := short(b)
+		if !no.Stands() {
+			return b, true
+		}
+		l.passOver(b, no)
+	}
+	return first, false
+}
+
+// passOver puts a buffer that resources keep back out of the way: with its whole lot where that has no better chance.
+func (l *lot[B]) passOver(b B, no Shortage) {
+	if no.By.Whole(no.Why) {
+		l.out = no.By
+		no.By.PutOut(l)
+		l.since = l.grants(l.since[:0])
+	} else {
+		key := no.By.KeyOf(no.Why, no.Units)
+		l.in.Drop(b)
+		l.parked[b] = parkedAt{no.By, key}
+		no.By.Keep(key, parkedJobs[B]{l, b})
+	}
+	l.heads.place(l)
+}
+
+// KeptBack is what keeps buffers back; zero if nothing does.
+func (h *Heads[B]) KeptBack() (first Refusal) {
+	for _, l := range h.lots {
+		if l.out != nil && l.in.Any() {
+			return l.out.Why
+		}
+		for _, at := range l.parked {
+			first = at.by.Why
+		}
+	}
+	return first
+}
+
+// grants are how often the supplies of what the lot asks for were granted from.
+func (l *lot[B]) grants(list []uint64) []uint64 {
+	for i := range l.asked.List {
+		n := uint64(0)
+		if sup := l.heads.Supplies.At(&l.asked.List[i], l.heads.Queue); sup != nil {
+			n = sup.Grants
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// Needs is how many units each job of the lot needs; see Lot.
+func (l *lot[B]) Needs(ref string) int64 {
+	for _, a := range l.asked.List {
+		if a.Ref == ref {
+			return a.Units
+		}
+	}
+	return 0
+}
+
+// Passed says whether so many grants went by that the lot may get a reservation: it is asked again for that.
+func (l *lot[B]) Passed() bool {
+	for i := range l.asked.List {
+		sup := l.heads.Supplies.At(&l.asked.List[i], l.heads.Queue)
+		if sup != nil && sup.Grants-l.since[i] >= uint64(max(1, sup.Of.MaxBypass)) {
+			return true
+		}
+	}
+	return false
+}
+
+// LetIn has the lot asked again.
+func (l *lot[B]) LetIn() {
+	l.out = nil
+	l.heads.place(l)
+}
+
+// parkedJobs are those of a buffer that is parked in a lot; see Jobs.
+type parkedJobs[B Head] struct {
+	lot    *lot[B]
+	buffer B
+}
+
+// Booked says whether a reservation is for it.
+func (p parkedJobs[B]) Booked() bool { return p.buffer.Needs().Booked() }
+
+// LetGo has it give jobs again.
+func (p parkedJobs[B]) LetGo() {
+	delete(p.lot.parked, p.buffer)
+	if p.buffer.Opened() {
+		p.lot.in.Set(p.buffer, p.lot.heads.Turn(p.buffer))
+	}
+	p.lot.heads.place(p.lot)
+}

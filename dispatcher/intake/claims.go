@@ -1,0 +1,123 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// NewClaim is a claim that jobs of a task are about to refer to.
+type NewClaim struct {
+	Key       string // resource.ClaimKey.Name; of one that people make its name
+	Template  shares.ClaimTemplate
+	Missing   bool   // there is no such template: its jobs wait until the site has it
+	Outside   bool   // people make it; there is no template. Until they do its jobs wait
+	SharingID string // whom its units of resources are counted for, beside the share of the job that binds it,
+	Label     string // or this label, whichever the resource is split by
+	Members   int    // jobs that share it, made or not; of one that is made for jobs that try others again: these
+	Made      int    // of them, that are about to be made
+}
+
+// keyed is a locked row of claim_keys.
+type keyed struct {
+	ID      int64
+	TaskID  int64
+	Key     string
+	Members int64
+	Made    int64
+	Outside bool // people have made it
+}
+
+// MakeClaims finds or makes claims of a task, in the transaction that enqueues jobs of them, and returns their ids in the order of all.
+// The log is told of each how many jobs more will hold it; whether the claim is over by then, and made anew, is for the machine.
+func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids []int64, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	keys, tasks := make([]string, len(all)), make([]int64, len(all))
+	for i, c := range all {
+		if keys[i] = c.Key; !c.Outside {
+			tasks[i] = task
+		}
+	}
+	rows, err := collect[keyed](ctx, tx, "key_claims", pgx.StrictNamedArgs{"tasks": tasks, "keys": keys})
+	if err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	type name struct {
+		task int64
+		key  string
+	}
+	byName := make(map[name]*keyed, len(rows))
+	for i := range rows {
+		byName[name{rows[i].TaskID, rows[i].Key}] = &rows[i]
+	}
+	ids = make([]int64, len(all))
+	var told []entry.Entry
+	for i, c := range all {
+		row := byName[name{tasks[i], c.Key}]
+		ids[i] = row.ID
+		if e, is := c.claimed(row, task); is {
+			told = append(told, e)
+		}
+	}
+	if err := countClaims(ctx, tx, rows); err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	return ids, say(ctx, tx, told)
+}
+
+// claimed counts the jobs that are about to be made, and says what the log has to be told before.
+func (c NewClaim) claimed(row *keyed, task int64) (e entry.Claimed, is bool) {
+	e = entry.Claimed{Claim: row.ID, Task: task, Key: c.Key, Template: c.Template, Missing: c.Missing, SharingID: c.SharingID, Label: c.Label}
+	if c.Outside {
+		e.Task, e.Missing, e.SharingID, e.Label = 0, true, "", ""
+		return e, !row.Outside
+	}
+	more := int64(c.Made) - (row.Members - row.Made)
+	if row.Members == row.Made && (row.Members == 0 || c.Template.Gang || c.Missing) {
+		more = int64(max(c.Members, c.Made)) // all of them, since they may start together
+	}
+	row.Made += int64(c.Made)
+	if more <= 0 {
+		return e, false
+	}
+	row.Members += more
+	e.Jobs = int(more)
+	return e, true
+}
+
+// countClaims writes the counts of rows.
+func countClaims(ctx context.Context, tx pgx.Tx, rows []keyed) error {
+	_, err := tx.Exec(ctx, query["count_claims"], pgx.StrictNamedArgs{
+		"ids":     list(rows, func(r keyed) int64 { return r.ID }),
+		"members": list(rows, func(r keyed) int64 { return r.Members }),
+		"mades":   list(rows, func(r keyed) int64 { return r.Made })})
+	return err
+}
+
+// unmake says of all claims of tasks that the jobs which are not made never will be.
+func unmake(ctx context.Context, tx pgx.Tx, tasks []int64) (dropped []entry.Entry, err error) {
+	rows, err := collect[struct{ ID, N int64 }](ctx, tx, "unmake_claims", pgx.StrictNamedArgs{"tasks": tasks})
+	if err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	for _, r := range rows {
+		dropped = append(dropped, entry.Dropped{Claim: r.ID, Unmade: int(r.N)})
+	}
+	return dropped, nil
+}
+
+// Complete says of tasks that no more of their jobs will be made, though some claims were made for more: these end with the jobs
+// that there are. Kill says it of whole tasks itself.
+func Complete(ctx context.Context, tx pgx.Tx, tasks ...int64) error {
+	dropped, err := unmake(ctx, tx, tasks)
+	if err != nil {
+		return err
+	}
+	return say(ctx, tx, dropped)
+}

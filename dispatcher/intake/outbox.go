@@ -1,0 +1,91 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+)
+
+// Say puts entries into the outbox, as one row of the caller's transaction. Those without a verb of their own below are put in by it.
+func Say(ctx context.Context, tx pgx.Tx, entries ...entry.Entry) error { return say(ctx, tx, entries) }
+
+// SayRows puts rows into the outbox, in their order. Rows without entries are left out.
+func SayRows(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
+	return say(ctx, tx, rows...)
+}
+
+// say puts rows into the outbox, in their order. Rows without entries are left out.
+func say(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
+	texts := make([]string, 0, len(rows))
+	for _, entries := range rows {
+		if len(entries) == 0 {
+			continue
+		}
+		text, err := ledger.PackRare(entries)
+		if err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, query["say"], pgx.StrictNamedArgs{"rows": texts}); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	return nil
+}
+
+// Outbox is what the leader reads of the outbox; appends take the rows out, or mark those that the machine refuses (package ledger).
+type Outbox struct{ db DB }
+
+// NewOutbox returns that of a database.
+func NewOutbox(db DB) Outbox { return Outbox{db} }
+
+// Pending returns up to so many rows that are not in the log and not refused, in the order of their ids, in which they have to be applied.
+// Transactions do not commit in that order, so there may be an older row the next time. A row that a newer version wrote is left to one,
+// with all that come after it; an error where it is the first.
+func (o Outbox) Pending(ctx context.Context, most int) ([]ledger.Row, error) {
+	rows, err := collect[struct {
+		ID      int64
+		Entries string
+	}](ctx, o.db, "pending", pgx.StrictNamedArgs{"n": most})
+	if err != nil {
+		return nil, fmt.Errorf("outbox: %w", err)
+	}
+	out := make([]ledger.Row, 0, len(rows))
+	for _, r := range rows {
+		entries, err := ledger.UnpackRare(r.Entries)
+		if errors.Is(err, ledger.ErrUnknown) {
+			if len(out) == 0 {
+				return nil, fmt.Errorf("row %d of the outbox: %w", r.ID, err)
+			}
+			break
+		}
+		out = append(out, ledger.Row{ID: r.ID, Entries: entries, Err: err})
+	}
+	return out, nil
+}
+
+// Refused is a row that the machine did not take.
+type Refused struct {
+	ID      int64
+	MadeAt  time.Time
+	Entries string // as JSON
+	Reason  string
+}
+
+// Refusals returns up to so many refused rows, the newest first.
+func Refusals(ctx context.Context, db DB, limit int) ([]Refused, error) {
+	all, err := collect[Refused](ctx, db, "refusals", pgx.StrictNamedArgs{"n": limit})
+	if err != nil {
+		return nil, fmt.Errorf("outbox: %w", err)
+	}
+	return all, nil
+}

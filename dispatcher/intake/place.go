@@ -1,0 +1,140 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// blockRow is what the places of the jobs of a block follow from.
+type blockRow struct {
+	Low      int64
+	High     int64
+	TaskID   int64
+	ShareID  shares.ShareID
+	Priority int
+	MadeAt   time.Time
+}
+
+// placed is jobs of a task at one place.
+type placed struct {
+	taskSpan
+	place int64
+}
+
+// places joins blocks that follow each other in the list where task and place are the same: other jobs of the task may not lie between.
+func places(blocks []blockRow, place func(b *blockRow) int64) (all []placed) {
+	for i := range blocks {
+		b := &blocks[i]
+		p := placed{taskSpan{b.TaskID, b.Low, b.High}, place(b)}
+		if k := len(all) - 1; k >= 0 && all[k].TaskID == p.TaskID && all[k].place == p.place {
+			all[k].High = p.High
+			continue
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// agings are the plans of all shares that let jobs rise as they wait.
+func agings(ctx context.Context, tx pgx.Tx) (by map[shares.ShareID]*shares.Aging, err error) {
+	if err := steady(ctx, tx); err != nil {
+		return nil, err
+	}
+	err = tx.QueryRow(ctx, query["agings"]).Scan(&by)
+	return by, err
+}
+
+// Prioritise gives the jobs of a task another priority; those that run have it if they come back. The caller holds the task's row,
+// so that no job of it is made meanwhile with the priority of before. The same again changes nothing.
+func Prioritise(ctx context.Context, tx pgx.Tx, task int64, priority int) error {
+	by, err := agings(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("prioritise: %w", err)
+	}
+	tag, err := tx.Exec(ctx, query["prioritise"], pgx.StrictNamedArgs{"task": task, "priority": priority})
+	if err != nil || tag.RowsAffected() == 0 {
+		return wrap("prioritise", err)
+	}
+	blocks, err := collect[blockRow](ctx, tx, "task_blocks", pgx.StrictNamedArgs{"task": task})
+	if err != nil {
+		return fmt.Errorf("prioritise: %w", err)
+	}
+	all := places(blocks, func(b *blockRow) int64 { return by[b.ShareID].Place(b.Priority, b.MadeAt) })
+	return wrap("prioritise", say(ctx, tx, list(all, placed.entry)))
+}
+
+func (p placed) entry() entry.Entry {
+	return entry.Placed{Task: p.TaskID, Low: p.Low, High: p.High, Place: p.place}
+}
+
+func wrap(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// Adopt puts a version of the site in force. The caller holds Barrier and has written the version's shares. Where the aging of a share
+// is another than before, Reorder has work from now on.
+func Adopt(ctx context.Context, tx pgx.Tx, number int64) error {
+	if _, err := tx.Exec(ctx, query["adopt_agings"]); err != nil {
+		return fmt.Errorf("adopt: %w", err)
+	}
+	return wrap("adopt", say(ctx, tx, []entry.Entry{entry.Adopted{Number: number}}))
+}
+
+// reorderBlocks is how many blocks one Reorder looks at.
+const reorderBlocks = 1000
+
+// Reorder gives jobs the places that the aging of their share makes of their priority and age, after it has changed: places by two
+// plans do not compare, so those that were ready before would be first or last for ever. It looks at the next blocks of one share and
+// returns how many; 0 when all jobs have their places, or another daemon is at it. Jobs that are made meanwhile have them at once.
+func Reorder(ctx context.Context, db DB) (n int, err error) {
+	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
+		n, err = reorder(ctx, tx)
+		return err
+	})
+	return n, wrap("reorder", err)
+}
+
+func reorder(ctx context.Context, tx pgx.Tx) (n int, err error) {
+	var share shares.ShareID
+	var aging *shares.Aging
+	var after int64
+	if err := steady(ctx, tx); err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, query["next_placing"]).Scan(&share, &aging, &after)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	blocks, err := collect[blockRow](ctx, tx, "share_blocks", pgx.StrictNamedArgs{"share": int32(share), "after": after, "n": reorderBlocks})
+	if err != nil {
+		return 0, err
+	}
+	args := pgx.StrictNamedArgs{"share": int32(share), "after": nil}
+	if len(blocks) == reorderBlocks {
+		args["after"] = blocks[len(blocks)-1].Low
+	}
+	if _, err := tx.Exec(ctx, query["placing_on"], args); err != nil {
+		return 0, err
+	}
+	var entries []entry.Entry
+	for i := range blocks { // others of the task may lie between
+		for _, p := range places(blocks[i:i+1], func(b *blockRow) int64 { return aging.Place(b.Priority, b.MadeAt) }) {
+			entries = append(entries, p.entry())
+		}
+	}
+	return max(len(blocks), 1), say(ctx, tx, entries)
+}

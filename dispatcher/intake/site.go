@@ -1,0 +1,129 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// TargetSlots is how many cores may be held at a queue, as whoever feeds it with pilots says it: a hard limit beside those of the site
+// file, or a floor, which ends by itself. There may be both for the same.
+type TargetSlots struct {
+	Queue string         // its name; the site may get such a queue later
+	Share shares.ShareID // that they are for, with all below it; 0: for all shares
+	Class string         // of jobs, as job.Class names it; empty: of all
+	Slots int            // cores; negative: there is no such limit, or floor, any more
+	Until time.Time      // when it ends; zero: when it is said so
+	Floor bool           // while fewer are held, these jobs come first at the queue
+}
+
+// SetTargetSlots puts a limit or a floor in force, or takes it back, and says whether that changed something. The log gets all that are
+// in force, so that setting them goes one after the other.
+func SetTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlots) (changed bool, err error) {
+	switch {
+	case t.Queue == "":
+		return false, job.Wrong("queue", `""`, "the name of a queue")
+	case t.Class != "" && !slices.Contains(job.Classes, t.Class):
+		return false, job.Wrong("class", fmt.Sprintf("%q", t.Class), "one of "+strings.Join(job.Classes, ", "))
+	}
+	if _, err := tx.Exec(ctx, query["lock_target_slots"]); err != nil {
+		return false, fmt.Errorf("target slots: %w", err)
+	}
+	if _, err := tx.Exec(ctx, query["expire_target_slots"]); err != nil {
+		return false, fmt.Errorf("target slots: %w", err)
+	}
+	verb, args := "remove_target_slots", pgx.StrictNamedArgs{"queue": t.Queue, "share": int32(t.Share), "class": t.Class, "floor": t.Floor}
+	if t.Slots >= 0 {
+		verb = "set_target_slots"
+		args["slots"], args["expires_at"] = t.Slots, nil
+		if !t.Until.IsZero() {
+			args["expires_at"] = t.Until
+		}
+	}
+	tag, err := tx.Exec(ctx, query[verb], args)
+	if err != nil || tag.RowsAffected() == 0 {
+		return false, wrap("target slots", err)
+	}
+	targets, err := Targets(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	return true, wrap("target slots", say(ctx, tx, []entry.Entry{entry.Bounded{Targets: targets}}))
+}
+
+// Targets are all target slots and floors, those that have just ended among them.
+func Targets(ctx context.Context, db interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}) ([]entry.Target, error) {
+	rows, err := collect[struct {
+		Queue     string
+		ShareID   shares.ShareID
+		Class     string
+		Slots     int
+		ExpiresAt *time.Time
+		Floor     bool
+	}](ctx, db, "target_slots", pgx.StrictNamedArgs{})
+	if err != nil {
+		return nil, fmt.Errorf("target slots: %w", err)
+	}
+	targets := make([]entry.Target, len(rows))
+	for i, r := range rows {
+		targets[i] = entry.Target{Queue: r.Queue, Share: r.ShareID, Class: r.Class, Slots: r.Slots, Floor: r.Floor}
+		if r.ExpiresAt != nil {
+			targets[i].Until = r.ExpiresAt.UTC()
+		}
+	}
+	return targets, nil
+}
+
+// Cap says which capacities of resources operators have set beside those of the site: all of them. The caller holds the lock of the site,
+// so that two do not pass each other.
+func Cap(ctx context.Context, tx pgx.Tx, all []entry.Capacity) error {
+	for i, c := range all {
+		field := fmt.Sprintf("capacities[%d].", i)
+		switch {
+		case c.Name == "":
+			return job.Wrong(field+"name", `""`, "the name of a resource")
+		case c.Units < 0 || c.Units > shares.MaxResourceUnits:
+			return job.Wrong(field+"units", c.Units, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
+		}
+	}
+	return say(ctx, tx, []entry.Entry{entry.Capped{Capacities: all}})
+}
+
+// Report notes what the server of a resource says: how many units there are, and how many of them are used, ours too as it sees them.
+func Report(ctx context.Context, tx pgx.Tx, r entry.Reported) error {
+	inside := func(n int64) bool { return n >= 0 && n <= shares.MaxResourceUnits }
+	units := fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits)
+	switch {
+	case r.Name == "":
+		return job.Wrong("name", `""`, "the name of a resource")
+	case !inside(r.Total):
+		return job.Wrong("total", r.Total, units)
+	case !inside(r.Used):
+		return job.Wrong("used", r.Used, units)
+	case !inside(r.Settled):
+		return job.Wrong("settled", r.Settled, units)
+	case r.At.IsZero():
+		return job.Wrong("at", r.At, "when it was reported")
+	}
+	return say(ctx, tx, []entry.Entry{r})
+}
+
+// Expect says how many jobs of shares and shapes generators have still to make: a number replaces the one that was said before.
+func Expect(ctx context.Context, tx pgx.Tx, all ...entry.Expected) error {
+	for i, e := range all {
+		if e.Jobs < 0 {
+			return job.Wrong(fmt.Sprintf("expected[%d].jobs", i), e.Jobs, "a number of jobs, 0 or more")
+		}
+	}
+	return say(ctx, tx, list(all, func(e entry.Expected) entry.Entry { return e }))
+}

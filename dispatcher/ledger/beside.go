@@ -1,0 +1,198 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+// Row is what a transaction of others wants in the log: a row of table outbox.
+type Row struct {
+	ID      int64
+	Entries []entry.Entry
+	Err     error // why they cannot be read, today and ever after
+}
+
+// Beside is what an append writes in its transaction beside the batch.
+type Beside struct {
+	Rows    []int64 // of the outbox, whose entries the batch has: they are deleted, or nothing is appended
+	Refused []Refusal
+	Texts   []Text
+}
+
+// Refusal is a row of the outbox that cannot follow what the log has up to the batch: it is marked, or nothing is appended.
+type Refusal struct {
+	Row    int64
+	Reason string
+}
+
+// Text is what people read of an attempt that ended: a row of table attempt_texts.
+type Text struct {
+	Job      int64
+	Attempt  int32
+	Report   []byte // JSON, as the next two; nil: there is none
+	Outputs  []byte
+	Metadata []byte
+	Log      string
+	Reason   string
+}
+
+// Size is about how many bytes it has.
+func (t *Text) Size() int {
+	return len(t.Report) + len(t.Outputs) + len(t.Metadata) + len(t.Log) + len(t.Reason)
+}
+
+// Check refuses what the tables could not hold: the append would fail, today and ever after.
+func (t *Text) Check() error {
+	for _, c := range []struct {
+		name string
+		json []byte
+	}{{"report", t.Report}, {"outputs", t.Outputs}, {"metadata", t.Metadata}} {
+		if c.json == nil {
+			continue
+		}
+		if err := checkJSON(c.json); err != nil {
+			return fmt.Errorf("%s of job %d: %w", c.name, t.Job, err)
+		}
+	}
+	if err := checkTexts(t.Log, t.Reason); err != nil {
+		return fmt.Errorf("texts of job %d: %w", t.Job, err)
+	}
+	return nil
+}
+
+func (b *Beside) check() error {
+	seen := make(map[int64]bool, len(b.Rows))
+	ids := b.Rows
+	for _, r := range b.Refused {
+		if err := checkTexts(r.Reason); err != nil {
+			return fmt.Errorf("why row %d is refused: %w", r.Row, err)
+		}
+		ids = append(ids[:len(ids):len(ids)], r.Row)
+	}
+	for _, id := range ids {
+		if seen[id] {
+			return fmt.Errorf("row %d of the outbox stands beside it twice", id)
+		}
+		seen[id] = true
+	}
+	for i := range b.Texts {
+		if err := b.Texts[i].Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Beside) empty() bool { return len(b.Rows) == 0 && len(b.Refused) == 0 && len(b.Texts) == 0 }
+
+// args are those of beside.sql.
+func (b *Beside) args() pg.Args {
+	n := len(b.Texts)
+	jobs, attempts, logs, reasons := make([]int64, n), make([]int32, n), make([]string, n), make([]string, n)
+	reports, outputs, metadata := make([][]byte, n), make([][]byte, n), make([][]byte, n)
+	for i, t := range b.Texts {
+		jobs[i], attempts[i], logs[i], reasons[i] = t.Job, t.Attempt, t.Log, t.Reason
+		reports[i], outputs[i], metadata[i] = t.Report, t.Outputs, t.Metadata
+	}
+	rows := append([]int64{}, b.Rows...) // not NULL
+	refused, why := make([]int64, len(b.Refused)), make([]string, len(b.Refused))
+	for i, r := range b.Refused {
+		refused[i], why[i] = r.Row, r.Reason
+	}
+	return pg.Args{"rows": rows, "refused": refused, "why": why, "jobs": jobs, "attempts": attempts, "logs": logs, "reasons": reasons, "reports": reports, "outputs": outputs,
+		"metadata": metadata}
+}
+
+// What PostgreSQL's jsonb takes has bounds that JSON has not.
+const (
+	mostDepth    = 500 // levels; its parser has a stack
+	mostDigits   = 500 // of a number
+	mostExponent = 300
+)
+
+// checkJSON refuses what is no JSON, or what jsonb does not take: NUL, halves of surrogates, huge numbers, deep nesting.
+func checkJSON(text []byte) error {
+	if !json.Valid(text) || !utf8.Valid(text) {
+		return errors.New("it is no JSON")
+	}
+	depth := 0
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			n, err := checkString(text[i:])
+			if err != nil {
+				return err
+			}
+			i += n
+			continue
+		case c == '[' || c == '{':
+			if depth++; depth > mostDepth {
+				return fmt.Errorf("it has more than %d levels", mostDepth)
+			}
+		case c == ']' || c == '}':
+			depth--
+		case c == '-' || '0' <= c && c <= '9':
+			n := bytes.IndexFunc(text[i:], func(r rune) bool { return !bytes.ContainsRune([]byte("+-.0123456789eE"), r) })
+			if n < 0 {
+				n = len(text) - i
+			}
+			if err := checkNumber(text[i : i+n]); err != nil {
+				return err
+			}
+			i += n
+			continue
+		}
+		i++
+	}
+	return nil
+}
+
+func checkNumber(number []byte) error {
+	if len(number) > mostDigits {
+		return fmt.Errorf("a number has more than %d digits", mostDigits)
+	}
+	if at := bytes.IndexAny(number, "eE"); at >= 0 {
+		if e, err := strconv.Atoi(string(number[at+1:])); err != nil || e > mostExponent || e < -mostExponent {
+			return fmt.Errorf("the exponent of %s is beyond %d", number, mostExponent)
+		}
+	}
+	return nil
+}
+
+// checkString looks at the escapes of a string that is valid JSON, and returns its length.
+func checkString(text []byte) (n int, err error) {
+	unit := func(at int) (u uint64) { // of the escape there; 0: there is none
+		if at+6 <= len(text) && text[at] == '\\' && text[at+1] == 'u' {
+			u, _ = strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
+		}
+		return u
+	}
+	for i := 1; ; {
+		switch {
+		case text[i] == '"':
+			return i + 1, nil
+		case text[i] != '\\':
+			i++
+		case text[i+1] != 'u':
+			i += 2
+		default:
+			u := unit(i)
+			i += 6
+			switch {
+			case u == 0:
+				return 0, errors.New(`it has \u0000`)
+			case u>>10 == 0xdc00>>10, u>>10 == 0xd800>>10 && unit(i)>>10 != 0xdc00>>10:
+				return 0, fmt.Errorf(`it has \u%04x alone`, u)
+			case u>>10 == 0xd800>>10:
+				i += 6
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package lookup
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// DB runs queries: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
+type DB interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Soft is what only the leader knows of a lease: what its pilot said last.
+type Soft struct {
+	State  LeaseState // empty: not known
+	Usage  Usage
+	Report map[string]any // nil: nothing
+}
+
+// Config is what a Reader needs.
+type Config struct {
+	DB   DB
+	Site func() *shares.Version // in force; nil, or a nil site: no reason why a ready job does not run, no meaning of codes
+	// Soft returns what is known of leases, of those that anything is known of; what it cannot find out it leaves out. nil: nothing is known.
+	Soft func(ctx context.Context, leases []fold.Fence) map[fold.Fence]Soft
+}
+
+// Reader answers questions about jobs. It is safe for concurrent use.
+type Reader struct {
+	cfg Config
+
+	mu    sync.Mutex
+	needs map[int32]job.Requirements // by shape; a shape never changes
+}
+
+// New returns a reader of a database that has the tables.
+func New(cfg Config) *Reader { return &Reader{cfg: cfg, needs: map[int32]job.Requirements{}} }
+
+func (r *Reader) site() *shares.Version {
+	if r.cfg.Site == nil {
+		return nil
+	}
+	return r.cfg.Site()
+}
+
+// soft is what the leader knows of leases.
+func (r *Reader) soft(ctx context.Context, leases []fold.Fence) map[fold.Fence]Soft {
+	if r.cfg.Soft == nil || len(leases) == 0 {
+		return nil
+	}
+	return r.cfg.Soft(ctx, leases)
+}
+
+// mostNeeds bounds what a Reader remembers of shapes.
+const mostNeeds = 100_000
+
+// needsOf returns the requirements of shapes, those that the log has.
+func (r *Reader) needsOf(ctx context.Context, shapes []int32) (map[int32]job.Requirements, error) {
+	known, missing := map[int32]job.Requirements{}, map[int32]bool{}
+	r.mu.Lock()
+	for _, s := range shapes {
+		if need, ok := r.needs[s]; ok {
+			known[s] = need
+		} else {
+			missing[s] = true
+		}
+	}
+	r.mu.Unlock()
+	if len(missing) == 0 {
+		return known, nil
+	}
+	ids := make([]int32, 0, len(missing))
+	for s := range missing {
+		ids = append(ids, s)
+	}
+	type row struct {
+		Shape int32
+		Need  job.Requirements
+	}
+	rows, err := collect[row](ctx, r, "needs", pg.Args{"shapes": ids})
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.needs) > mostNeeds {
+		clear(r.needs)
+	}
+	for _, n := range rows {
+		known[n.Shape], r.needs[n.Shape] = n.Need, n.Need
+	}
+	return known, nil
+}
+
+// collect runs a statement and reads its rows by the names of their columns.
+func collect[T any](ctx context.Context, r *Reader, verb string, args pg.Args) ([]T, error) {
+	return collectTo(ctx, r, statement{verb, args}, pgx.RowToStructByName[T])
+}
+
+// statement is one of the package with its arguments.
+type statement struct {
+	verb string
+	args pg.Args
+}
+
+func collectTo[T any](ctx context.Context, r *Reader, s statement, row pgx.RowToFunc[T]) ([]T, error) {
+	rows, err := r.cfg.DB.Query(ctx, query[s.verb], s.args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.verb, err)
+	}
+	got, err := pgx.CollectRows(rows, row)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.verb, err)
+	}
+	return got, nil
+}

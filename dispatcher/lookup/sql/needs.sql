@@ -1,0 +1,2 @@
+-- What shapes stand for, as the log has it.
+SELECT l.key::int AS shape, l.entry -> 'need' AS need FROM latest l WHERE l.kind = 'h' AND l.key = ANY (@shapes::bigint[]);

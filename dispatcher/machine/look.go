@@ -1,0 +1,160 @@
+package machine
+
+import (
+	"iter"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// Look is what a pull would get next.
+type Look struct {
+	Verdict Verdict
+	Grant   entry.Granted // of Given
+	Lacked  Refusal
+	Contest Contest // where the pull asks for contests
+}
+
+// Look decides which job a pull gets next that has had some already, and gives nothing. Gangs, which start in several pulls at once, are
+// left out.
+func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
+	q := m.site.Queues[p.Queue]
+	if q == nil {
+		return Look{Lacked: Refusal{Gate: gate.Site}}
+	}
+	if m.supplies.Moment = p.At; m.supplies.Moment.Before(m.now) {
+		m.supplies.Moment = m.now
+	}
+	left := job.RoomOf(p.Slot, q.Queue)
+	for _, g := range had {
+		if sh := m.words.shapes[g.Shape]; sh != nil {
+			left = left.Without(sh.Need)
+		}
+	}
+	var d Decision
+	r := round{state: m.state, pull: &p, queue: q, left: left, most: max(1, p.Most) - len(had), nth: []int{len(had)}, decision: &d, looks: true}
+	found, verdict := r.decide()
+	l.Verdict, l.Lacked = verdict, d.Lacked
+	if verdict == Given {
+		l.Grant, l.Lacked = r.granted(&p, found, len(had)), Refusal{}
+	}
+	if len(d.Contests) > 0 {
+		l.Contest = d.Contests[0]
+	}
+	return l
+}
+
+// Walltime returns the shortest walltime of a slot that runs the same jobs as the one that is given; 0 stays 0. Slots that state what is
+// left of their life are alike by it.
+func (m *Machine) Walltime(seconds int64) (least int64) {
+	for key := range m.words.outlines {
+		if w := m.words.outlines[key].Need.WalltimeS; w <= seconds {
+			least = max(least, w)
+		}
+	}
+	return max(least, min(1, seconds))
+}
+
+// Claims says whether a job holds claims, and whether one of them is of a gang.
+func (m *Machine) Claims(job int64) (holds, gang bool) {
+	for _, id := range m.claims.HeldBy(job) {
+		c, _ := m.claims.Claim(id)
+		holds, gang = true, gang || c.Template.Gang
+	}
+	return holds, gang
+}
+
+// Ranges are the ready jobs as entries that make them so, in no order.
+func (m *Machine) Ranges() iter.Seq[entry.Enqueued] {
+	return func(yield func(entry.Enqueued) bool) {
+		for b := range m.ready.Buffers() {
+			key := m.buffers[b.Key()].log()
+			for r := range b.Ranges() {
+				user, _ := m.ready.User(r.Task)
+				if !yield(entry.Enqueued{Task: r.Task, Share: key.Share, Shape: key.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Shapes are all that the log has named, in no order.
+func (m *Machine) Shapes() iter.Seq[entry.Shaped] {
+	return func(yield func(entry.Shaped) bool) {
+		for id, sh := range m.words.shapes {
+			if id > 0 && !yield(entry.Shaped{Shape: id, Need: sh.full}) {
+				return
+			}
+		}
+	}
+}
+
+// Skipped is a leaf with ready jobs that did not contend.
+type Skipped struct {
+	Leaf int
+	Gate gate.Gate // that kept its jobs back; empty: none of them fits the slot
+}
+
+// mostSkipped bounds the names in a Contest.
+const mostSkipped = 8
+
+// contest compares the leaf that comes first with the one that would without it, and says which stood before it and did not contend.
+func (r *round) contest(first due, offered shares.Units, contenders *shares.Contenders) Contest {
+	book, c := r.queue.Home.Book, Contest{Rule: "share", Round: offered, Candidates: contenders.Len()}
+	c.Contest, _ = book.Contest(offered, contenders)
+	c.Skipped = r.kind.skipped(c.Winner, contenders, &c)
+	if won := c.Winner; first.leaf != won { // the tree says another one, which comes second
+		var two shares.Contenders
+		book.Contend(&two, first.leaf, true)
+		book.Contend(&two, won, true)
+		if c.Contest, _ = book.Contest(offered, &two); c.Winner == won {
+			c.Deficit, c.RunnerUpDeficit = c.RunnerUpDeficit, c.Deficit
+		}
+		c.Winner, c.RunnerUp = first.leaf, won
+	}
+	switch {
+	case first.owed:
+		c.Rule = "owed"
+	case first.floor != nil:
+		c.Rule = "floor"
+	}
+	c.Trail = book.Trail(c.Winner, nil)
+	return c
+}
+
+// skipped counts the leaves with ready jobs that do not contend, and returns the first of those that stand before the winner.
+func (c *kind) skipped(winner int, contenders *shares.Contenders, n *Contest) (list []Skipped) {
+	var aside shares.Contenders
+	book := c.pool.Book
+	for _, o := range c.state.words.byAt {
+		for _, b := range o.buffers {
+			if !b.opened || book.Contends(contenders, b.leaf) || book.Contends(&aside, b.leaf) {
+				continue
+			}
+			book.Contend(&aside, b.leaf, true)
+			if c.gateOf(b.leaf) == "" {
+				n.Unfit++
+			} else {
+				n.Barred++
+			}
+		}
+	}
+	for _, leaf := range book.Ahead(winner, &aside, mostSkipped, nil) {
+		list = append(list, Skipped{leaf, c.gateOf(leaf)})
+	}
+	return list
+}
+
+// gateOf is the gate that keeps the jobs of a leaf from slots of the kind.
+func (c *kind) gateOf(leaf int) gate.Gate {
+	if in := c.barred[leaf]; len(in) > 0 {
+		return in[0].Gate
+	}
+	if in, ok := c.refused[leaf]; ok {
+		return in.refusal(c.state.site.Version.Tree).Gate
+	}
+	return c.starved[leaf]
+}

@@ -1,0 +1,83 @@
+package meter
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/divvyhq/divvy/dispatcher/tally"
+)
+
+// Meter is a prometheus.Collector of all that a dispatcher exports.
+type Meter struct {
+	of    ShareMetrics
+	descs map[string]*prometheus.Desc
+	all   map[string]metric
+
+	mu       sync.Mutex
+	snapshot *Snapshot // the last one; nil: there is none yet
+	fairness map[string]fairness
+	starved  starved
+	lines    *lines
+	sums     sums
+}
+
+// New returns a Meter that has seen nothing yet.
+func New(of ShareMetrics) *Meter {
+	m := &Meter{of: of, descs: map[string]*prometheus.Desc{}, all: map[string]metric{}, starved: starved{}, sums: newSums(), lines: &lines{}}
+	for _, list := range [][]metric{standings, counts} {
+		for _, one := range list {
+			m.descs[one.name] = prometheus.NewDesc("divvy_"+one.name, one.help, one.labels, nil)
+			m.all[one.name] = one
+		}
+	}
+	return m
+}
+
+// Show shows a snapshot from now on. Of two the later one is given last.
+func (m *Meter) Show(s Snapshot) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := starved{}
+	m.fairness = map[string]fairness{}
+	for i := range s.Pools {
+		m.fairness[s.Pools[i].Pool] = fairnessOf(&s.Pools[i], s.At, m.starved, next)
+	}
+	m.snapshot, m.starved = &s, next
+	if s.Site.Number != m.lines.version || m.lines.has == nil {
+		m.lines = linesOf(s.Site, m.of)
+		m.sums.forget(m.lines)
+	}
+}
+
+// Add adds what was counted.
+func (m *Meter) Add(t tally.Tally) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sums.add(t, m.lines)
+}
+
+// Count counts something at once, for those who have no Tally of their own.
+func (m *Meter) Count(something func(*tally.Tally)) {
+	var t tally.Tally
+	something(&t)
+	m.Add(t)
+}
+
+// Describe is part of prometheus.Collector.
+func (m *Meter) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range m.descs {
+		to <- desc
+	}
+}
+
+// Collect is part of prometheus.Collector.
+func (m *Meter) Collect(to chan<- prometheus.Metric) {
+	s := saying{m: m, to: to}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.counts(&m.sums)
+	if m.snapshot != nil {
+		s.snapshot(m.snapshot)
+	}
+}

@@ -1,0 +1,117 @@
+package replay
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// Player follows the log with a machine and stops at each grant.
+type Player struct {
+	machine *machine.Machine
+	batch   entry.Batch
+	asked   []*entry.Ask
+	had     []entry.Granted // the grants so far of the pull of the last one
+}
+
+// NewPlayer plays on from where the machine stands. The machine is the player's from now on. To wait for no jobs that are to be made, as a
+// pull did not that was given another one, it has Config.Making 0.
+func NewPlayer(m *machine.Machine) *Player { return &Player{machine: m} }
+
+// Turn is a grant of the log, before it is counted.
+type Turn struct {
+	Seq   int64
+	At    time.Time // of its batch
+	By    int64     // the daemon that decided
+	Grant entry.Granted
+	Pull  machine.Pull
+	Known bool            // what the pull asked for is in the log
+	Had   []entry.Granted // what the pull was given before, until the next turn
+	Took  *entry.Took     // devices that it takes; nil: none
+
+	player *Player
+}
+
+// Look makes the decision again.
+func (t *Turn) Look(contest bool) machine.Look {
+	p := t.Pull
+	p.Contests = contest
+	return t.player.machine.Look(p, t.Had)
+}
+
+// Play applies a batch, with its sites looked up, and calls visit before each of its grants.
+func (p *Player) Play(b entry.Batch, visit func(*Turn)) error {
+	seq, id := p.machine.Stand()
+	if b.Seq != seq+1 || b.After != id {
+		return fmt.Errorf("replay: batch %d does not follow batch %d", b.Seq, seq)
+	}
+	p.batch, p.asked, p.had = b, asked(b), p.had[:0]
+	grants, told := 0, false
+	for i, e := range b.Entries {
+		switch e := e.(type) {
+		case entry.Took: // it is part of the grant that it stands before
+			if g, ok := next(b.Entries, i); ok && g.Job == e.Job {
+				p.turn(g, &e, grants, visit)
+				told = true
+			}
+		case entry.Granted:
+			if !told {
+				p.turn(e, nil, grants, visit)
+			}
+			grants, told, p.had = grants+1, false, append(p.had, e)
+		}
+		if err := p.machine.Apply(e); err != nil {
+			return fmt.Errorf("replay: batch %d, entry %d: %w", b.Seq, i, err)
+		}
+	}
+	p.machine.Reach(b.Seq, b.ID)
+	return nil
+}
+
+// next is the entry after the one at i, if it is a grant.
+func next(entries []entry.Entry, i int) (g entry.Granted, ok bool) {
+	if i+1 < len(entries) {
+		g, ok = entries[i+1].(entry.Granted)
+	}
+	return g, ok
+}
+
+// turn visits a grant, the nth of its batch.
+func (p *Player) turn(g entry.Granted, took *entry.Took, n int, visit func(*Turn)) {
+	if k := len(p.had); k > 0 && !follows(p.had[k-1], g) {
+		p.had = p.had[:0]
+	}
+	t := &Turn{Seq: p.batch.Seq, At: p.batch.At, By: p.batch.By, Grant: g, Had: p.had, Took: took, player: p}
+	t.Pull = machine.Pull{Queue: g.Queue, Pilot: g.Pilot, Node: g.Node, Request: g.Request, Nonce: seedOf(g.Nonce, len(p.had))}
+	if n < len(p.asked) && p.asked[n] != nil {
+		a := p.asked[n]
+		t.Known, t.Pull.Slot, t.Pull.Most, t.Pull.Devices = true, a.Slot(), a.Most, a.Devices
+		if a.Only != nil {
+			t.Pull.Only = *a.Only
+		}
+	}
+	visit(t)
+}
+
+// step is what the secrets of the jobs of a pull are apart by, before they are mixed; see machine.Pull.Nonce.
+const step = 0x9e3779b97f4a7c15
+
+// follows says whether a grant is of the same pull as the one before it: the secrets of a pull follow from one seed.
+func follows(before, g entry.Granted) bool {
+	return before.Queue == g.Queue && before.Pilot == g.Pilot && before.Request == g.Request && unmixed(g.Nonce) == unmixed(before.Nonce)+step
+}
+
+// seedOf is the seed of the nth secret of a pull.
+func seedOf(nonce int64, n int) int64 {
+	return int64(unmixed(nonce) - uint64(n+1)*step)
+}
+
+// unmixed undoes the last steps of splitmix64.
+func unmixed(nonce int64) uint64 {
+	z := uint64(nonce)
+	z = (z ^ z>>31 ^ z>>62) * 0x319642b2d24d8ec3
+	z = (z ^ z>>27 ^ z>>54) * 0x96de1b173f119089
+	return z ^ z>>30 ^ z>>60
+}

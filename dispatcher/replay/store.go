@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// DB runs statements: a *pgxpool.Pool or a *pgx.Conn.
+type DB interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Every is how far apart checkpoints are kept.
+const Every = time.Hour
+
+// Store has the checkpoints that are kept.
+type Store struct{ db DB }
+
+// NewStore returns that of a database which has its table.
+func NewStore(db DB) *Store { return &Store{db} }
+
+// Create makes the table, empty.
+func Create(ctx context.Context, db DB) error {
+	if _, err := db.Exec(ctx, query["create_replay_checkpoints"]); err != nil {
+		return fmt.Errorf("create_replay_checkpoints: %w", err)
+	}
+	return nil
+}
+
+// Due says whether a checkpoint is to be kept of a batch with that time.
+func (s *Store) Due(ctx context.Context, at time.Time) (due bool, err error) {
+	if err := s.db.QueryRow(ctx, query["checkpoint_due"], pg.Args{"at": at, "every_s": Every.Seconds()}).Scan(&due); err != nil {
+		return false, fmt.Errorf("is a checkpoint due: %w", err)
+	}
+	return due, nil
+}
+
+// Keep writes a checkpoint where it is due, and returns its bytes; 0: another daemon has kept one. Any daemon may take it, that has applied the
+// batch: best is one that does not lead, for whoever takes it stands still meanwhile.
+func (s *Store) Keep(ctx context.Context, c *Checkpoint) (n int, err error) {
+	packed, err := c.Pack()
+	if err != nil {
+		return 0, err
+	}
+	tag, err := s.db.Exec(ctx, query["keep_checkpoint"], pg.Args{"seq": c.Machine.Seq, "at": c.At, "every_s": Every.Seconds(), "packed": packed})
+	if err != nil {
+		return 0, fmt.Errorf("keep a checkpoint: %w", err)
+	}
+	return len(packed) * int(tag.RowsAffected()), nil
+}
+
+// Before returns the newest checkpoint that is not after a moment; without one the oldest of all, and nil when there is none.
+func (s *Store) Before(ctx context.Context, at time.Time) (*Checkpoint, error) {
+	return s.load(ctx, "checkpoint_before", pg.Args{"at": at})
+}
+
+// After returns the oldest checkpoint after a batch; nil when there is none.
+func (s *Store) After(ctx context.Context, seq int64) (*Checkpoint, error) {
+	return s.load(ctx, "checkpoint_after", pg.Args{"seq": seq})
+}
+
+func (s *Store) load(ctx context.Context, verb string, args pg.Args) (*Checkpoint, error) {
+	var packed []byte
+	err := s.db.QueryRow(ctx, query[verb], args).Scan(&packed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	return Unpack(packed)
+}
+
+// Retain drops the checkpoints that no replay of the time since a moment begins with, and returns the seq of the oldest that stays and its time:
+// ledger.Table.Retain may drop the batches up to there. 0: there is none, and no replay could begin.
+func (s *Store) Retain(ctx context.Context, since time.Time) (seq int64, at time.Time, err error) {
+	if _, err := s.db.Exec(ctx, query["drop_checkpoints"], pg.Args{"since": since}); err != nil {
+		return 0, at, fmt.Errorf("retain checkpoints: %w", err)
+	}
+	err = s.db.QueryRow(ctx, query["oldest_checkpoint"]).Scan(&seq, &at)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, at, nil
+	}
+	if err != nil {
+		return 0, at, fmt.Errorf("retain checkpoints: %w", err)
+	}
+	return seq, at.UTC(), nil
+}

@@ -1,0 +1,181 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+	policy "github.com/divvyhq/divvy/shares/retry"
+)
+
+// ends counts how attempts end at queues, as this leader decides.
+type ends struct {
+	mu     sync.Mutex
+	counts retry.Counts
+}
+
+func (e *ends) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts = retry.Counts{}
+}
+
+func (e *ends) add(l machine.Lease, said entry.Outcome) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts.Add(l.Queue, l.Shape, said)
+}
+
+// look returns the queues that were found, and how probes ended, since the last look.
+func (e *ends) look(b policy.BlackHole, known map[shares.QueueID]*retry.Hole, now time.Time) (found, probed map[shares.QueueID]retry.Tally) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts.Turn(now, b.Window)
+	return e.counts.Found(b, known), e.counts.Probed(known)
+}
+
+func (e *ends) forget(queue shares.QueueID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts.Forget(queue)
+}
+
+// HoleRow is a queue that gets a job now and then only.
+type HoleRow struct {
+	QueueID shares.QueueID
+	retry.Standing
+	BadAt  time.Time
+	ProbeS int32 // as the log has it
+}
+
+// Holes reads the queues that get a job now and then only, for standings and explanations.
+func (r *Rules) Holes(ctx context.Context) ([]HoleRow, error) {
+	return collect[HoleRow](ctx, r.cfg.Pool, "black_holes", nil)
+}
+
+// WatchQueues finds queues that fail nearly all that they get, so that they get one job at a time now and then, and lets them have jobs as
+// before when these finish. It returns how many queues it found or let go.
+func (r *Rules) WatchQueues(ctx context.Context) (n int, err error) {
+	site, busy := policy.BlackHole{}, map[shares.QueueID]bool{} // queues of the site; true: something runs there
+	err = r.cfg.View(ctx, func(v machine.View) {
+		if v.Site.Attempts != nil {
+			site = v.Site.Attempts.BlackHole
+		}
+		for _, q := range v.Site.Queues {
+			busy[q.ID] = v.Queue(q.ID).HeldJobs > 0
+		}
+	})
+	if err == nil {
+		err = pg.InTx(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
+			w := &watching{Rules: r, tx: tx, site: site, busy: busy, now: r.cfg.Now()}
+			n, err = w.look(ctx)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("watch queues: %w", err)
+	}
+	return n, nil
+}
+
+// watching is one look at the queues.
+type watching struct {
+	*Rules
+	tx   pgx.Tx
+	site policy.BlackHole
+	busy map[shares.QueueID]bool
+	now  time.Time
+
+	keep []HoleRow
+	gone []int32
+	said []entry.Entry
+}
+
+// look goes through the holes that are known, and those that are found.
+func (w *watching) look(ctx context.Context) (n int, err error) {
+	rows, err := collect[HoleRow](ctx, w.tx, "lock_black_holes", nil)
+	if err != nil {
+		return 0, err
+	}
+	known := make(map[shares.QueueID]*retry.Hole, len(rows))
+	for _, row := range rows {
+		known[row.QueueID] = &retry.Hole{Standing: row.Standing, BadAt: row.BadAt}
+	}
+	var found, probed map[shares.QueueID]retry.Tally
+	if w.site.Sample > 0 {
+		found, probed = w.ends.look(w.site, known, w.now)
+	}
+	for _, row := range rows {
+		n += w.review(row, known[row.QueueID], probed[row.QueueID])
+	}
+	for queue, t := range found {
+		if _, there := w.busy[queue]; there {
+			h := retry.NewHole(t, w.now)
+			w.hold(HoleRow{QueueID: queue, Standing: h.Standing, BadAt: h.BadAt}, true)
+			n++
+		}
+	}
+	return n, w.write(ctx)
+}
+
+// review lets a hole go, or notes how its probes ended. It returns 1 if it let it go.
+func (w *watching) review(row HoleRow, h *retry.Hole, t retry.Tally) int {
+	h.Note(t, w.now)
+	running, there := w.busy[row.QueueID]
+	if w.site.Sample == 0 || !there || h.Over(running, w.site.Window, w.now) {
+		w.gone = append(w.gone, int32(row.QueueID))
+		w.ends.forget(row.QueueID)
+		if there {
+			w.said = append(w.said, entry.Holed{Queue: row.QueueID})
+		}
+		return 1
+	}
+	anew := row.ProbeS != w.probeS()
+	if anew || t.Ends > 0 {
+		row.Standing, row.BadAt = h.Standing, h.BadAt
+		w.hold(row, anew)
+	}
+	return 0
+}
+
+// hold writes a hole down; said: the log is to say how often it gets a job.
+func (w *watching) hold(row HoleRow, said bool) {
+	row.ProbeS = w.probeS()
+	w.keep = append(w.keep, row)
+	if said {
+		w.said = append(w.said, entry.Holed{Queue: row.QueueID, Is: true, ProbeS: row.ProbeS})
+	}
+}
+
+// probeS is how often the site has holes get a job.
+func (w *watching) probeS() int32 { return max(1, int32(w.site.Probe.Seconds())) }
+
+func (w *watching) write(ctx context.Context) error {
+	slices.SortFunc(w.keep, func(a, b HoleRow) int { return cmp.Compare(a.QueueID, b.QueueID) })
+	if len(w.keep) > 0 {
+		if _, err := exec(ctx, w.tx, "set_black_holes", args{"queues": column(w.keep, func(h HoleRow) int32 { return int32(h.QueueID) }),
+			"sinces": column(w.keep, func(h HoleRow) time.Time { return h.Since }), "ends": column(w.keep, func(h HoleRow) int32 { return int32(h.Ends) }),
+			"fails": column(w.keep, func(h HoleRow) int32 { return int32(h.Fails) }), "goods": column(w.keep, func(h HoleRow) int32 { return int32(h.Good) }),
+			"bad_ats": column(w.keep, func(h HoleRow) time.Time { return h.BadAt }), "probes_s": column(w.keep, func(h HoleRow) int32 { return h.ProbeS })}); err != nil {
+			return err
+		}
+	}
+	if len(w.gone) > 0 {
+		if _, err := exec(ctx, w.tx, "drop_black_holes", args{"queues": w.gone}); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(w.said, func(a, b entry.Entry) int { return cmp.Compare(a.(entry.Holed).Queue, b.(entry.Holed).Queue) })
+	return intake.SayRows(ctx, w.tx, w.said)
+}

@@ -1,0 +1,227 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// judgeBatch and judgeRounds bound one Judge: jobs of a transaction, and transactions of each kind.
+const (
+	judgeBatch  = 200
+	judgeRounds = 50
+)
+
+// Judge says what becomes of jobs that wait after an attempt: they are ready again, now or when their backoff is over, maybe in another
+// shape, their piece is to be split, or they fail for good. It returns how many jobs it judged or made ready.
+func (r *Rules) Judge(ctx context.Context) (n int, err error) {
+	for _, page := range []func(*judging, context.Context) (int, error){(*judging).waits, (*judging).due} {
+		for range judgeRounds {
+			did := 0
+			err := pg.InTx(ctx, r.cfg.Pool, func(tx pgx.Tx) (err error) {
+				j := &judging{Rules: r, tx: tx}
+				did, err = page(j, ctx)
+				return err
+			})
+			if n += did; err != nil {
+				return n, fmt.Errorf("judge: %w", err)
+			}
+			if did < judgeBatch {
+				break
+			}
+		}
+	}
+	return n, nil
+}
+
+// judging is one transaction of Judge.
+type judging struct {
+	*Rules
+	tx   pgx.Tx
+	site retry.Site
+
+	rows  [][]entry.Entry
+	later []later
+	split []intake.Waiting
+	notes []note
+}
+
+// waiting is a job that waits, as its row of idle_ranges has it, after an attempt.
+type waiting struct {
+	Job     int64
+	Task    int64
+	Attempt int32 // that ended
+	EndedAt time.Time
+	Waits   bool // else it is over, or was tried again
+	Share   shares.ShareID
+	Shape   int32
+	Split   bool // its piece is to be split
+	Place   int64
+	User    string
+}
+
+// later is a job that waits on.
+type later struct {
+	waiting
+	wait time.Duration
+}
+
+// note is what people read of an attempt.
+type note struct {
+	waiting
+	text string
+}
+
+// cursor is the last attempt that was judged.
+type cursor struct {
+	At   time.Time
+	Job  int64
+	Upto time.Time // all ends before that are folded
+}
+
+// waits judges the next attempts after which jobs wait. Another daemon that is at it has the cursor: then there is nothing to do.
+func (j *judging) waits(ctx context.Context) (n int, err error) {
+	at, err := collect[cursor](ctx, j.tx, "lock_judged", nil)
+	if err != nil || len(at) == 0 {
+		return 0, err
+	}
+	jobs, err := collect[waiting](ctx, j.tx, "waits", args{"at": at[0].At, "job": at[0].Job, "upto": at[0].Upto, "n": judgeBatch})
+	if err != nil || len(jobs) == 0 {
+		return 0, err
+	}
+	if j.site, err = j.siteNow(ctx); err != nil {
+		return 0, err
+	}
+	if err := j.judge(ctx, jobs); err != nil {
+		return 0, err
+	}
+	last := jobs[len(jobs)-1]
+	if _, err := exec(ctx, j.tx, "pass_judged", args{"at": last.EndedAt, "job": last.Job}); err != nil {
+		return 0, err
+	}
+	return len(jobs), j.write(ctx)
+}
+
+// due makes jobs ready whose time has come.
+func (j *judging) due(ctx context.Context) (n int, err error) {
+	jobs, err := collect[waiting](ctx, j.tx, "due", args{"n": judgeBatch})
+	if err != nil || len(jobs) == 0 {
+		return 0, err
+	}
+	for i := range jobs {
+		if w := jobs[i]; w.Waits {
+			j.next(w)
+		}
+	}
+	if _, err := exec(ctx, j.tx, "drop_retries", args{"jobs": column(jobs, func(w waiting) int64 { return w.Job })}); err != nil {
+		return 0, err
+	}
+	return len(jobs), j.write(ctx)
+}
+
+// judge decides about those of some jobs that still wait.
+func (j *judging) judge(ctx context.Context, jobs []waiting) error {
+	tried, err := j.tried(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		if w := &jobs[i]; w.Waits {
+			if err := j.one(ctx, w, tried[w.Job]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// one decides about a job by its attempts.
+func (j *judging) one(ctx context.Context, w *waiting, t *tried) error {
+	if t == nil || t.last != w.Attempt {
+		j.close(w, "failed for good: its block, its shape or its attempts are not in the tables any more") // else it waited for ever
+		return nil
+	}
+	next := retry.After(t.end(), j.site)
+	if next.Judged != nil {
+		j.cfg.Judged(*next.Judged)
+	}
+	goes := *w
+	if goes.Split = next.Split; next.Need != nil {
+		var err error
+		if goes.Shape, err = intake.Intern(ctx, j.tx, *next.Need); err != nil {
+			return err
+		}
+	}
+	switch wait := next.Until.Sub(j.site.Now); {
+	case next.Is != entry.Again && next.Is != entry.Waits:
+		j.close(w, "")
+	case next.Is == entry.Waits && wait > 0:
+		j.later = append(j.later, later{goes, wait})
+	default:
+		j.next(goes)
+	}
+	if next.Note != "" {
+		j.notes = append(j.notes, note{*w, next.Note})
+	}
+	return nil
+}
+
+// close has a job fail for good.
+func (j *judging) close(w *waiting, why string) {
+	j.rows = append(j.rows, []entry.Entry{entry.Closed{Task: w.Task, Low: w.Job, High: w.Job}})
+	if why != "" {
+		j.notes = append(j.notes, note{*w, why})
+	}
+}
+
+// next has a job that waits no more be ready, or its piece be split.
+func (j *judging) next(w waiting) {
+	if w.Split {
+		j.split = append(j.split, intake.Waiting{Job: w.Job, Task: w.Task, Shape: w.Shape, Attempt: int(w.Attempt + 1)})
+		return
+	}
+	e := entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Job, High: w.Job, Attempt: w.Attempt + 1, User: w.User}
+	if n := len(j.rows); n > 0 {
+		if last, ok := j.rows[n-1][0].(entry.Enqueued); ok && last.High+1 == e.Low {
+			low := last.Low
+			if last.Low, last.High = e.Low, e.High; last == e { // alike: one range
+				e.Low = low
+				j.rows[n-1][0] = e
+				return
+			}
+		}
+	}
+	j.rows = append(j.rows, []entry.Entry{e})
+}
+
+// write brings all of it to the tables, and to the outbox last.
+func (j *judging) write(ctx context.Context) error {
+	if len(j.later) > 0 {
+		if _, err := exec(ctx, j.tx, "add_retries", args{"jobs": column(j.later, func(l later) int64 { return l.Job }),
+			"tasks": column(j.later, func(l later) int64 { return l.Task }), "attempts": column(j.later, func(l later) int32 { return l.Attempt }),
+			"shapes": column(j.later, func(l later) int32 { return l.Shape }), "waits": column(j.later, func(l later) float64 { return l.wait.Seconds() }),
+			"splits": column(j.later, func(l later) bool { return l.Split })}); err != nil {
+			return err
+		}
+	}
+	if len(j.notes) > 0 {
+		if _, err := exec(ctx, j.tx, "add_notes", args{"jobs": column(j.notes, func(n note) int64 { return n.Job }),
+			"attempts": column(j.notes, func(n note) int32 { return n.Attempt }), "notes": column(j.notes, func(n note) string { return n.text })}); err != nil {
+			return err
+		}
+	}
+	if len(j.split) > 0 {
+		if err := intake.AwaitSplit(ctx, j.tx, j.split...); err != nil {
+			return err
+		}
+	}
+	return intake.SayRows(ctx, j.tx, j.rows...)
+}

@@ -1,0 +1,194 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+const (
+	// reclaimSlack goes beyond the grace: the pilot kills at its end by a clock of its own, and then has to say so.
+	reclaimSlack = 5 * time.Second
+	// reclaimSettle is how long units that came free count as the claimer's though it has not taken them: if for some reason it cannot,
+	// not one job after the other is ended for nothing.
+	reclaimSettle = time.Minute
+)
+
+// Reclaim takes units back for shares whose plan has reclaim and that are below their targets while all slots that their ready jobs could
+// have are held: it orders the fewest running jobs of others that suffice to end (see shares.Pool.Victims). Units stay held until the
+// attempts end; where pilots do not end them in time, Reclaim has the leases returned. It returns how many orders it gave and how many
+// leases were returned.
+func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
+	var pools []*retry.Snapshot
+	c := reclaiming{Rules: r}
+	err = r.cfg.View(ctx, func(v machine.View) {
+		pools, c.tree, c.cores = Snapshots(v, r.cfg.Offered()), v.Site.Tree, widths(v)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reclaim: %w", err)
+	}
+	fresh := c
+	err = pg.InTx(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
+		c = fresh
+		c.tx = tx
+		if ok, err := pg.TryLock(ctx, tx, pg.LockReclaim, 0); err != nil || !ok {
+			return err
+		}
+		return c.round(ctx, pools)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reclaim: %w", err)
+	}
+	if c.debts != nil {
+		r.owed.keep(c.debts, r.cfg.Now())
+	}
+	if len(c.due) == 0 {
+		return c.ordered, nil
+	}
+	returned, err := r.cfg.Return(ctx, c.due)
+	if err != nil {
+		return c.ordered, fmt.Errorf("reclaim: leases whose pilots did not obey: %w", err)
+	}
+	return c.ordered + returned, nil
+}
+
+// reclaiming is one round of Reclaim.
+type reclaiming struct {
+	*Rules
+	tx    pgx.Tx
+	tree  *shares.Tree
+	cores map[int32]int64 // by shape: of one job
+
+	due     []fold.Fence // leases whose pilots have had their grace
+	ordered int
+	debts   map[retry.Claimer]shares.Units // that are said by this round; nil: none are
+}
+
+// openOrder is one whose lease is still there.
+type openOrder struct {
+	retry.Open
+	JobID   int64
+	Attempt int32
+	Nonce   int64
+	Due     bool
+}
+
+// round looked at the machine before it looks at the orders: one that is closed in between counts for the claimer twice rather than not at
+// all.
+func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
+	if _, err := exec(ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
+		return err
+	}
+	open, err := collect[openOrder](ctx, c.tx, "open_reclaims", args{"told_s": (c.cfg.TTL + reclaimSlack).Seconds(), "n": retry.MostOpen})
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		o := &open[i]
+		if o.Cores = c.cores[o.ShapeID]; o.Due {
+			c.due = append(c.due, fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce})
+		}
+	}
+	recent, err := collect[retry.Recent](ctx, c.tx, "recent_reclaims", args{"settle_s": reclaimSettle.Seconds()})
+	if err != nil {
+		return err
+	}
+	round := retry.NewRound(pools, column(open, func(o openOrder) retry.Open { return o.Open }), recent)
+	if err := c.choose(ctx, round); err != nil {
+		return err
+	}
+	rows, err := c.order(ctx, round.Orders)
+	if err != nil {
+		return err
+	}
+	var said []entry.Entry
+	if c.debts, said = c.owed.anew(c.tree, round.Given, c.cfg.Now()); len(said) > 0 {
+		rows = append(rows, said)
+	}
+	return intake.SayRows(ctx, c.tx, rows...)
+}
+
+// planRate is how many orders a plan has given within its time.
+type planRate struct {
+	PlanID shares.ShareID
+	N      int
+}
+
+// choose reads what the round has to know, ask by ask.
+func (c *reclaiming) choose(ctx context.Context, round *retry.Round) error {
+	if plans, per := round.Rates(); len(plans) > 0 {
+		spent, err := collect[planRate](ctx, c.tx, "reclaim_rates", args{"plans": column(plans, func(p shares.ShareID) int32 { return int32(p) }),
+			"pers_s": column(per, time.Duration.Seconds)})
+		if err != nil {
+			return err
+		}
+		for _, s := range spent {
+			round.Spend(s.PlanID, s.N)
+		}
+	}
+	for s, ok := round.Next(); ok; s, ok = round.Next() {
+		wide := []int32{}
+		for shape, cores := range c.cores {
+			if cores >= s.Cores {
+				wide = append(wide, shape)
+			}
+		}
+		found, err := collect[retry.Candidate](ctx, c.tx, "reclaim_candidates", args{"claimer": int32(s.Share),
+			"queues": column(s.Queues, func(q shares.QueueID) int32 { return int32(q) }), "shapes": wide,
+			"min_runtime_s": time.Duration(s.Back.Terms.MinRuntime).Seconds(), "n": s.Most})
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			found[i].Cores = c.cores[found[i].ShapeID]
+		}
+		round.Choose(s, found)
+	}
+	return nil
+}
+
+// widths is how many cores a job of each shape needs that is held.
+func widths(v machine.View) map[int32]int64 {
+	cores := map[int32]int64{}
+	for h := range v.Held() {
+		if need, known := v.Shape(h.Shape); known {
+			cores[h.Shape] = int64(need.Cores)
+		}
+	}
+	return cores
+}
+
+// given is an order that was written.
+type given struct {
+	JobID   int64
+	Attempt int32
+	GraceS  int32
+}
+
+// order writes orders, and returns what the log is to say of them.
+func (c *reclaiming) order(ctx context.Context, orders []retry.Order) (rows [][]entry.Entry, err error) {
+	if len(orders) == 0 {
+		return nil, nil
+	}
+	wrote, err := collect[given](ctx, c.tx, "order_reclaims", args{"jobs": column(orders, func(o retry.Order) int64 { return o.JobID }),
+		"nonces":   column(orders, func(o retry.Order) int64 { return o.Nonce }),
+		"pools":    column(orders, func(o retry.Order) string { return o.Pool }),
+		"claimers": column(orders, func(o retry.Order) int32 { return int32(o.Claimer) }),
+		"plans":    column(orders, func(o retry.Order) int32 { return int32(o.Plan) }),
+		"graces":   column(orders, func(o retry.Order) int32 { return int32(o.Grace.Seconds()) })})
+	for _, g := range wrote {
+		rows = append(rows, []entry.Entry{entry.Revoked{Job: g.JobID, Attempt: g.Attempt, Reason: Reclaimed, GraceS: g.GraceS}})
+	}
+	c.ordered = len(wrote)
+	return rows, err
+}

@@ -1,0 +1,122 @@
+package rules
+
+import (
+	"context"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/shares"
+	policy "github.com/divvyhq/divvy/shares/retry"
+)
+
+// jobFacts is what was said of a job when it was made.
+type jobFacts struct {
+	Job         int64
+	Low         int64 // of its block
+	High        int64
+	MaxAttempts int32
+	MadeAt      time.Time
+	Terms       *policy.Terms // of its task; nil: none
+}
+
+// attempt is one that was charged and did not finish, or that was returned.
+type attempt struct {
+	Job      int64
+	Attempt  int32
+	Outcome  string // a letter, as the log has it
+	ExitCode int32
+	MemoryMB int64
+	Queue    shares.QueueID
+	TookS    float64
+	Message  string
+	Report   map[string]any
+}
+
+// shapeNeed is what a shape stands for.
+type shapeNeed struct {
+	Shape int32
+	Need  job.Requirements
+}
+
+// tried is a job with all that a verdict about its last attempt goes by.
+type tried struct {
+	facts    jobFacts
+	need     job.Requirements
+	attempts []retry.Attempt // charged and not finished, oldest first
+	said     entry.Outcome   // of the last attempt
+	last     int32           // its number
+	returned int32           // attempts that were not charged
+}
+
+// tried reads what is known of some jobs. One of which something is missing is left out.
+func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*tried, error) {
+	ids := column(jobs, func(w waiting) int64 { return w.Job })
+	facts, err := collect[jobFacts](ctx, j.tx, "facts", args{"jobs": ids})
+	if err != nil || len(facts) == 0 {
+		return nil, err
+	}
+	since := facts[0].MadeAt
+	for _, f := range facts {
+		if f.MadeAt.Before(since) {
+			since = f.MadeAt
+		}
+	}
+	list, err := collect[attempt](ctx, j.tx, "tried", args{"jobs": ids, "since": since})
+	if err != nil {
+		return nil, err
+	}
+	shapes, err := collect[shapeNeed](ctx, j.tx, "needs", args{"shapes": column(jobs, func(w waiting) int64 { return int64(w.Shape) })})
+	if err != nil {
+		return nil, err
+	}
+	needs := map[int32]job.Requirements{}
+	for _, s := range shapes {
+		needs[s.Shape] = s.Need
+	}
+	found := map[int64]*tried{}
+	for _, f := range facts {
+		found[f.Job] = &tried{facts: f}
+	}
+	for i := range list {
+		if t := found[list[i].Job]; t != nil {
+			t.add(&list[i])
+		}
+	}
+	for i := range jobs {
+		need, ok := needs[jobs[i].Shape]
+		if t := found[jobs[i].Job]; t != nil && ok {
+			t.need = need
+		} else {
+			delete(found, jobs[i].Job)
+		}
+	}
+	return found, nil
+}
+
+// add adds the next attempt of the job.
+func (t *tried) add(a *attempt) {
+	t.said, t.last = entry.Outcome(a.Outcome[0]), a.Attempt
+	if t.said == entry.Returned {
+		t.returned++
+		return
+	}
+	f := policy.Failure{Outcome: outcomeWords[t.said], Message: a.Message, Report: a.Report, MemoryMB: a.MemoryMB, Took: retry.Took(a.TookS)}
+	if code := int(a.ExitCode); code != 0 {
+		f.ExitCode = &code
+	}
+	t.attempts = append(t.attempts, retry.Attempt{Failure: f, Queue: a.Queue})
+}
+
+// outcomeWords are the outcomes as rules name them.
+var outcomeWords = map[entry.Outcome]string{entry.Failed: policy.Failed, entry.Lost: policy.Lost, entry.Cancelled: "cancelled"}
+
+// end is the last attempt, as retry.After takes it.
+func (t *tried) end() retry.End {
+	e := retry.End{Said: t.said, Number: t.last, Most: t.facts.MaxAttempts + t.returned, Need: t.need, Terms: t.facts.Terms, Read: true}
+	if n := len(t.attempts); n > 0 {
+		e.Attempt, e.Earlier = t.attempts[n-1], t.attempts[:n-1]
+	}
+	return e
+}

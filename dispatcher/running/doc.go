@@ -1,0 +1,12 @@
+// Package running keeps what runs: the leases of jobs, by job, by request and by node, and the orders to end some of them.
+//
+//	Add(granted) ──▶ Leases ──Of(job)──▶ Lease, with the order that its pilot is to be told
+//
+// # Invariants
+//
+//  1. A job has at most one lease.
+//  2. Same entries, same leases (Digest). Renewals are soft and not in here.
+//  3. A lease takes little memory: a million of them are some 200 MB, texts are kept once.
+//
+// The package is pure, and for one goroutine at a time.
+package running

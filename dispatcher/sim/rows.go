@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+)
+
+// rowTruth is a row of the outbox that was written.
+type rowTruth struct {
+	task    int64
+	entries []entry.Entry
+	wrong   bool // it cannot be applied
+	taken   int  // by batches of the log
+}
+
+// rowsOf judges which rows a batch takes: each once, those of a task in their order, with all their entries; and none of its entries that
+// others write comes from elsewhere.
+func (t *truth) rowsOf(b entry.Batch) {
+	said := t.beside[b.ID]
+	for _, id := range said {
+		r := t.rows[id]
+		if r == nil {
+			t.violate("batch %d takes row %d, which nobody wrote", b.Seq, id)
+			continue
+		}
+		if r.taken++; r.taken > 1 {
+			t.violate("batch %d takes row %d a second time", b.Seq, id)
+		}
+		if before := t.newest[r.task]; before > id {
+			t.violate("batch %d takes row %d of task %d behind row %d", b.Seq, id, r.task, before)
+		}
+		t.newest[r.task] = id
+		for _, e := range r.entries {
+			if _, order := e.(entry.Revoked); !order && !slices.Contains(b.Entries, e) {
+				t.violate("batch %d takes row %d without %v", b.Seq, id, e)
+			}
+		}
+	}
+	for _, e := range b.Entries {
+		q, ok := e.(entry.Enqueued)
+		if ok && !slices.ContainsFunc(said, func(id int64) bool { return t.rows[id] != nil && slices.Contains(t.rows[id].entries, entry.Entry(q)) }) {
+			t.violate("batch %d has %+v and leaves its row", b.Seq, q)
+		}
+	}
+}
+
+// settleRows judges what became of each row at the end.
+func (t *truth) settleRows() {
+	for _, id := range slices.Sorted(maps.Keys(t.rows)) {
+		r, fate := t.rows[id], t.tables.Log.RowFate(id)
+		switch {
+		case !fate.Is || fate.Refused != "":
+			if r.taken > 0 {
+				t.violate("row %d is in the log, and was refused or lost: %+v", id, fate)
+			}
+			if fate.Is && !r.wrong {
+				t.violate("row %d was refused: %s", id, fate.Refused)
+			}
+		case r.taken != 1:
+			t.violate("row %d is %d times in the log", id, r.taken)
+		case r.wrong:
+			t.violate("row %d, which is wrong, is in the log", id)
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package next
+
+// With is for tests.
+var With = with
