@@ -279,8 +279,10 @@ func (h *history) start(r *rapid.T) {
 		return
 	}
 	l := h.jobs[id].lease
-	h.add(entry.Started{Job: id, Attempt: l.Attempt})
+	ttl := rapid.Int32Range(0, 9).Draw(r, "ttl")
+	h.add(entry.Started{Job: id, Attempt: l.Attempt, TTLS: ttl})
 	if l.StartDelayMS < 0 {
+		l.TTLS = ttl
 		l.StartDelayMS = int32(h.now.Sub(l.GrantedAt) / time.Millisecond)
 	}
 }

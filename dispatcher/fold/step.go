@@ -180,7 +180,7 @@ func (s *step) apply(e entry.Entry) {
 		s.granted(e)
 	case entry.Started:
 		if l := s.lease(e.Job, e.Attempt, "start"); l != nil && l.StartDelayMS < 0 {
-			l.StartDelayMS, l.altered = delay(l.GrantedAt, s.at), true
+			l.StartDelayMS, l.TTLS, l.altered = delay(l.GrantedAt, s.at), e.TTLS, true
 		}
 	case entry.Revoked:
 		if l := s.lease(e.Job, e.Attempt, "revocation"); l != nil {
