@@ -27,7 +27,7 @@ const (
 	readyColumns = 8
 )
 
-// Take copies a machine that stands at a batch with that time. It takes 0.5 s for a million leases; Pack needs no machine.
+// Take copies a machine that stands at a batch with that time. It takes a second for a million leases; Pack needs no machine.
 func Take(m *machine.Machine, at time.Time) *Checkpoint {
 	c := &Checkpoint{At: at.UTC(), Machine: m.Checkpoint(), Orders: map[int64]machine.Order{}, leases: newTable(leaseColumns), ready: newTable(readyColumns)}
 	for s := range m.Shapes() {
