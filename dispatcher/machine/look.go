@@ -161,7 +161,7 @@ func (c *kind) gateOf(leaf int) gate.Gate {
 		return in[0].Gate
 	}
 	if in, ok := c.refused[leaf]; ok {
-		return in.refusal(c.state.site.Version.Tree).Gate
+		return in.Refusal(c.state.site.Version.Tree).Gate
 	}
 	return c.starved[leaf]
 }
