@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -31,7 +32,7 @@ type Config struct {
 	Machine    machine.Config
 	Timing     lease.Timing
 	Outbox     Outbox
-	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: without rules
+	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: by the rules of the site
 	Led        func()                                                           // this daemon begins to lead; nil: nobody wants to know
 	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: by the tables of intake
 	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
@@ -57,8 +58,10 @@ type Dispatcher struct {
 	log    *ledger.Table
 	folder *fold.Folder
 	loop   *lease.Loop
+	rules  *rules.Rules
 
 	site     site
+	offered  atomic.Pointer[[]entry.Offer] // of the last tick
 	draining atomic.Bool
 }
 
@@ -86,8 +89,20 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site))}
+	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute)})
+	if cfg.End == nil {
+		cfg.End = func(l machine.Lease, said entry.Ended) entry.Ended {
+			return d.rules.Decide(l, said, l.Killed && l.Idle)
+		}
+	}
+	led := func() {
+		d.rules.Begin()
+		if cfg.Led != nil {
+			cfg.Led()
+		}
+	}
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
-		End: cfg.End, Led: cfg.Led, Adopted: d.site.adopt, Queue: d.site.queue, Polled: polled}, world{d})
+		End: cfg.End, Led: led, Told: d.told, Queue: d.site.queue, Polled: polled}, world{d})
 	return d, nil
 }
 

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,9 @@ type World interface {
 	Broken(seq int64, err error)
 }
 
+// ErrAway says that the daemon has no machine just now.
+var ErrAway = errors.New("the daemon reads its state")
+
 // ErrStopped says that the Loop has ended: ask another daemon.
 var ErrStopped = errors.New("the daemon stops")
 
@@ -40,6 +44,7 @@ type Loop struct {
 
 	mu     sync.Mutex
 	events []Event
+	looks  []*look
 	calls  map[uint64]chan Answer
 	number uint64
 	closed bool
@@ -58,6 +63,49 @@ func (l *Loop) Tell(e Event) {
 	}
 	l.mu.Unlock()
 	l.wake()
+}
+
+// look is a look at the machine between two steps.
+type look struct {
+	fn   func(m Machine)
+	done chan bool // closed or told; false: there was no machine
+}
+
+// See has fn look at the machine as it stands, between two steps, which wait for it. A leader's machine is ahead of the log by what is on its
+// way there. ErrAway while the daemon reloads.
+func (l *Loop) See(ctx context.Context, fn func(m Machine)) error {
+	v := &look{fn, make(chan bool, 1)}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrStopped
+	}
+	l.looks = append(l.looks, v)
+	l.mu.Unlock()
+	l.wake()
+	select {
+	case ok := <-v.done:
+		if !ok {
+			return ErrAway
+		}
+		return nil
+	case <-l.done:
+		return ErrStopped
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	at := slices.Index(l.looks, v)
+	if at >= 0 {
+		l.looks = slices.Delete(l.looks, at, at+1)
+	}
+	l.mu.Unlock()
+	if at < 0 { // it looks just now: fn is not left alone
+		select {
+		case <-v.done:
+		case <-l.done:
+		}
+	}
+	return ctx.Err()
 }
 
 // wake has the loop make a step soon.
@@ -135,8 +183,8 @@ func (l *Loop) Run(ctx context.Context) {
 		case <-l.rouse:
 		}
 		l.mu.Lock()
-		events := l.events
-		l.events = nil
+		events, looks := l.events, l.looks
+		l.events, l.looks = nil, nil
 		l.mu.Unlock()
 		for _, e := range l.node.Step(clock.read(), events...) { // read after the last event, see Node.Step
 			if w, ok := e.(Wake); ok {
@@ -144,6 +192,13 @@ func (l *Loop) Run(ctx context.Context) {
 				continue
 			}
 			l.effect(ctx, &all, e)
+		}
+		for _, v := range looks {
+			m, _ := l.node.Machine()
+			if m != nil {
+				v.fn(m)
+			}
+			v.done <- m != nil
 		}
 	}
 }
