@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"slices"
+
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
@@ -133,8 +135,12 @@ func (r *round) choose(offered shares.Units, contenders *shares.Contenders, pass
 		return due{leaf: leaf, owed: true}, true
 	}
 	if len(r.queue.Floors) > 0 {
-		if d, ok := r.dueByFloor(offered, contenders, passed); ok {
-			return d, true
+		f, leaf, ok := r.queue.DueByFloor(offered, contenders, func(f *books.Target, leaf int) bool {
+			d := due{floor: f, leaf: leaf}
+			return !slices.Contains(passed, d) && r.offersTo(d)
+		})
+		if ok {
+			return due{floor: f, leaf: leaf}, true
 		}
 	}
 	d.leaf, ok = p.Book.Choose(offered, contenders)

@@ -6,6 +6,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -66,19 +67,32 @@ func (m *Machine) Claims(job int64) (holds, gang bool) {
 	return holds, gang
 }
 
-// Ranges are the ready jobs as entries that make them so, in no order.
+// Ranges are the ready jobs, and those of paused tasks, as entries that make them so, in no order.
 func (m *Machine) Ranges() iter.Seq[entry.Enqueued] {
 	return func(yield func(entry.Enqueued) bool) {
-		for b := range m.ready.Buffers() {
-			key := m.buffers[b.Key()].log()
-			for r := range b.Ranges() {
-				user, _ := m.ready.User(r.Task)
-				if !yield(entry.Enqueued{Task: r.Task, Share: key.Share, Shape: key.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
-					return
-				}
+		_ = m.rangesOf(m.ready, yield) && m.rangesOf(m.aside.Paused, yield)
+	}
+}
+
+// Waiting are the jobs that wait for a rule, as entries that would make them ready, in no order.
+func (m *Machine) Waiting() iter.Seq[entry.Enqueued] {
+	return func(yield func(entry.Enqueued) bool) { m.rangesOf(m.aside.Waiting, yield) }
+}
+
+func (m *Machine) rangesOf(set *ready.Set, yield func(entry.Enqueued) bool) bool {
+	for b := range set.Buffers() {
+		key := b.Key()
+		if own := m.buffers[key]; own != nil && own.Buffer == b {
+			key = own.log()
+		}
+		for r := range b.Ranges() {
+			user, _ := set.User(r.Task)
+			if !yield(entry.Enqueued{Task: r.Task, Share: key.Share, Shape: key.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
+				return false
 			}
 		}
 	}
+	return true
 }
 
 // Shapes are all that the log has named, in no order.
@@ -154,7 +168,7 @@ func (c *kind) gateOf(leaf int) gate.Gate {
 		return in[0].Gate
 	}
 	if in, ok := c.refused[leaf]; ok {
-		return in.refusal(c.state.site.Version.Tree).Gate
+		return in.Refusal(c.state.site.Version.Tree).Gate
 	}
 	return c.starved[leaf]
 }

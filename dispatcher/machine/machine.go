@@ -50,9 +50,7 @@ func (m *Machine) Apply(e entry.Entry) error {
 	case entry.Revoked:
 		err = m.leases.Revoke(e)
 	case entry.Withdrew:
-		m.withdraw(e)
-	case entry.Recharged:
-		err = m.recharge(e)
+		m.takeOut(e.Task, e.Low, e.High)
 	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
 		err = m.verb(e)
 	case entry.Expected:

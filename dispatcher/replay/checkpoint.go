@@ -36,6 +36,9 @@ func Take(m *machine.Machine, at time.Time) *Checkpoint {
 	for r := range m.Ranges() {
 		c.ready.add(r.Low, r.High-r.Low, r.Task, r.Place, int64(r.Share), int64(r.Shape), int64(r.Attempt), c.names.number(r.User))
 	}
+	for r := range m.Waiting() { // their attempts are less than 0 here
+		c.ready.add(r.Low, r.High-r.Low, r.Task, r.Place, int64(r.Share), int64(r.Shape), -int64(r.Attempt), c.names.number(r.User))
+	}
 	for l := range m.Leases() {
 		started := int64(0)
 		if l.Started {
@@ -58,8 +61,13 @@ func (c *Checkpoint) Restore(cfg machine.Config, site shares.Version) (*machine.
 	}
 	for i := range c.ready.rows() {
 		v := c.ready.row(i)
-		err := r.Ready(entry.Enqueued{Low: v[0], High: v[0] + v[1], Task: v[2], Place: v[3], Share: shares.ShareID(v[4]), Shape: int32(v[5]), Attempt: int32(v[6]),
-			User: c.names.text(v[7])})
+		e := entry.Enqueued{Low: v[0], High: v[0] + v[1], Task: v[2], Place: v[3], Share: shares.ShareID(v[4]), Shape: int32(v[5]), Attempt: int32(max(v[6], -v[6])),
+			User: c.names.text(v[7])}
+		take := r.Ready
+		if v[6] < 0 {
+			take = r.Waiting
+		}
+		err := take(e)
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint at batch %d: %w", c.Machine.Seq, err)
 		}
