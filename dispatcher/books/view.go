@@ -1,6 +1,7 @@
 package books
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -66,4 +67,35 @@ func (t *Target) View() TargetView {
 		w.Ref = t.Limit.Ref
 	}
 	return w
+}
+
+// HeldView counts the leases of a share and shape at a queue.
+type HeldView struct {
+	Share shares.ShareID
+	Shape int32
+	Queue shares.QueueID
+	Jobs  int64
+	Units shares.Units
+}
+
+// All lists what all shares hold, in no order; users do not count one by one.
+func (hs Held) All() iter.Seq[HeldView] {
+	return func(yield func(HeldView) bool) {
+		for share, held := range hs {
+			merged := map[HeldKey]*HeldView{}
+			for key, h := range held {
+				key.User = ""
+				if had := merged[key]; had != nil {
+					had.Jobs, had.Units = had.Jobs+h.Jobs, had.Units+h.Units
+				} else {
+					merged[key] = &HeldView{share, key.Shape, key.Queue, h.Jobs, h.Units}
+				}
+			}
+			for _, w := range merged {
+				if !yield(*w) {
+					return
+				}
+			}
+		}
+	}
 }

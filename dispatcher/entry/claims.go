@@ -5,13 +5,14 @@ import "github.com/divvyhq/divvy/shares"
 // Where a claim is and who holds it follows from Granted and Ended: the first grant of one of its jobs binds it, at the queue and
 // node of the grant. The entries in here say what does not follow.
 
-// Claimed says that there is a claim: one that jobs of a task share, or one that people made, for jobs of any task. Of a claim that
-// people made it may be said again after Unclaimed, when they make it anew.
+// Claimed says that there is a claim: one that jobs of a task share, or one that people made, for jobs of any task. Said again of a claim
+// of a task: so many jobs more will hold it; one that is over by then is made anew. Said again of a claim that people make: jobs wait for
+// it, or people have made it anew after Unclaimed.
 type Claimed struct {
 	Claim     int64                `json:"claim"`
 	Task      int64                `json:"task,omitempty"` // 0: of one that people made
 	Key       string               `json:"key"`            // which of the claims of its task; of one that people made, its name
-	Jobs      int                  `json:"jobs,omitempty"` // that share it in all, those that are still to be made among them
+	Jobs      int                  `json:"jobs,omitempty"` // that will share it; of one that is there: more than those
 	Template  shares.ClaimTemplate `json:"template"`
 	Missing   bool                 `json:"missing,omitempty"`    // there is no template of that name, or people have not made the claim yet
 	SharingID string               `json:"sharing_id,omitempty"` // whom its units are counted for,
@@ -24,7 +25,8 @@ type Claimed struct {
 // Outside says whether people made the claim.
 func (e Claimed) Outside() bool { return e.Task == 0 }
 
-// Unclaimed says that a claim is not wanted any more: its task was scaled, or people deleted it. Nobody gets to hold it from now on.
+// Unclaimed says that a claim is not wanted any more: its task was scaled, or people deleted it. Nobody gets to hold it from now on. It
+// says nothing of one that is over already.
 type Unclaimed struct {
 	Claim int64 `json:"claim"`
 }

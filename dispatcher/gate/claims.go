@@ -105,10 +105,28 @@ func (cs *Claims) Apply(e entry.Entry, queue func(shares.QueueID) string) (Effec
 	return ch.commit(), nil
 }
 
+// more has more jobs hold a claim than it was made for. Of one that people make it is said that jobs wait for it: they see what it is.
+func (cs *Claims) more(ch *change, c *claim, e entry.Claimed) error {
+	switch {
+	case e.Outside():
+		return nil
+	case e.Jobs < 1:
+		return fmt.Errorf("claimed: claim %d is there, for %d jobs more", e.Claim, e.Jobs)
+	}
+	if err := ch.several(c, resource.Joined, int64(e.Jobs)); err != nil {
+		return err
+	}
+	c.unmade += e.Jobs
+	return nil
+}
+
 // make adds a claim, or puts one that people made anew at its place.
 func (cs *Claims) make(ch *change, e entry.Claimed, queue string) error {
 	at := resource.Place{Queue: queue, Node: e.Node}
 	old := cs.by[e.Claim]
+	if old != nil && old.External == e.Outside() && (!e.Outside() || e.Missing) {
+		return cs.more(ch, old, e)
+	}
 	if old != nil && !(old.External && e.Outside() && (old.Missing || old.deleted && old.Sharers == 0)) {
 		return fmt.Errorf("claimed: claim %d is there", e.Claim)
 	}
@@ -154,8 +172,8 @@ func settled(t shares.ClaimTemplate) shares.ClaimTemplate {
 func (cs *Claims) unclaim(ch *change, id int64) error {
 	c := cs.by[id]
 	switch {
-	case c == nil:
-		return fmt.Errorf("unclaimed: there is no claim %d", id)
+	case c == nil: // it was over by itself
+		return nil
 	case !c.External:
 		return ch.step(c, resource.ClaimEvent{Verb: resource.ScaledAway})
 	}

@@ -133,6 +133,35 @@ func TestTemplatesAndGangs(t *testing.T) {
 	}
 }
 
+// A claim that is said again gets more jobs, or is made anew when it is over; whoever says it cannot know which.
+func TestClaimsSaidAgain(t *testing.T) {
+	t.Parallel()
+	claimed := func(jobs int) entry.Claimed {
+		return entry.Claimed{Claim: 1, Task: 7, Key: "a", Jobs: jobs, Template: shares.ClaimTemplate{Name: "n", Node: true}}
+	}
+	missing := entry.Claimed{Claim: 2, Key: "disk", Missing: true}
+	cs := told(t, claimed(1), jobsOf(7, 1, 1, 1), claimed(2), jobsOf(7, 2, 3, 1))
+	if c, _ := cs.Claim(1); c.Jobs != 3 {
+		t.Errorf("%d jobs share it, want 3", c.Jobs)
+	}
+	for _, e := range []entry.Entry{entry.Dropped{Low: 1, High: 3}, entry.Unclaimed{Claim: 1}} {
+		if _, err := cs.Apply(e, noQueue); err != nil || cs.Any() {
+			t.Fatalf("%+v: %v, a claim is left: %v", e, err, cs.Any())
+		}
+	}
+	for _, e := range []entry.Entry{claimed(1), jobsOf(7, 4, 4, 1), missing, missing, entry.Claimed{Claim: 2, Key: "disk", Node: "n1"}, missing} {
+		if _, err := cs.Apply(e, noQueue); err != nil {
+			t.Fatalf("%+v: %v", e, err)
+		}
+	}
+	if c, _ := cs.Claim(1); c.Jobs != 1 || c.State != resource.ClaimPending {
+		t.Errorf("%+v: want one made anew, for one job", c)
+	}
+	if c, _ := cs.Claim(2); c.State != resource.ClaimBound || c.Place.Node != "n1" {
+		t.Errorf("%+v: want it where people made it", c)
+	}
+}
+
 // What cannot follow what was told before is refused, and changes nothing.
 func TestEntriesThatCannotBe(t *testing.T) {
 	t.Parallel()
@@ -140,7 +169,7 @@ func TestEntriesThatCannotBe(t *testing.T) {
 		entry.Claimed{Claim: 2, Key: "disk", Node: "n1", Devices: []string{"gpu:0"}})
 	var before, after []any
 	cs.Digest(func(values ...any) { before = append(before, values...) })
-	for _, e := range []entry.Entry{entry.Claimed{Claim: 1, Task: 7}, entry.Claimed{Claim: 2, Key: "disk", Node: "n2"}, entry.Unclaimed{Claim: 3}, jobsOf(7, 2, 3, 1),
+	for _, e := range []entry.Entry{entry.Claimed{Claim: 1, Task: 7}, entry.Claimed{Claim: 2, Key: "disk", Node: "n2"}, jobsOf(7, 2, 3, 1),
 		jobsOf(7, 5, 5, 1), jobsOf(7, 5, 5, 9), jobsOf(7, 5, 5), jobsOf(7, 5, 5, 2, 2), entry.Dropped{Claim: 1, Unmade: 1},
 		entry.Claimed{Claim: 3, Key: "other", Node: "n1", Devices: []string{"gpu:0"}}} {
 		if _, err := cs.Apply(e, noQueue); err == nil {

@@ -252,6 +252,9 @@ func TestMachineTakesClaims(t *testing.T) {
 	ids := h.claims(t, 1, intake.NewClaim{Key: "a", Template: shares.ClaimTemplate{Name: "a", Node: true}, Members: 5, Made: 3}, intake.NewClaim{Key: "out", Outside: true})
 	h.enqueue(t, some(3, intake.NewJob{Task: 1, Share: 1, Shape: h.shape(t, 1), Claims: ids})...)
 	h.in(t, func(tx pgx.Tx) error { return intake.Complete(t.Context(), tx, 1) })
+	a := intake.NewClaim{Key: "a", Template: shares.ClaimTemplate{Name: "a", Node: true}, Members: 5, Made: 1}
+	again := h.claims(t, 1, a, intake.NewClaim{Key: "out", Outside: true}) // a job that tries one again, though they are not over
+	h.enqueue(t, some(1, intake.NewJob{Task: 1, Share: 1, Shape: h.shape(t, 1), Claims: again, RetryOf: 1})...)
 	m := machine.New(machine.Config{})
 	var n int64
 	for _, e := range slices.Concat(h.said(t)...) {
@@ -262,7 +265,7 @@ func TestMachineTakesClaims(t *testing.T) {
 	for v := range m.View().Ready() {
 		n += v.Ready
 	}
-	if n != 3 {
-		t.Errorf("%d jobs are ready", n)
+	if n != 4 {
+		t.Errorf("%d jobs are ready, want 4", n)
 	}
 }

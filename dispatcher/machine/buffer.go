@@ -161,6 +161,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	if err := s.sorts.put(e, true); err != nil {
 		return fmt.Errorf("enqueued: %w", err)
 	}
+	s.leases.Made(e.Task, e.Low, e.High)
 	s.elders.Saw(e.High)
 	s.eased++
 	return nil

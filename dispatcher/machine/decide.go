@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -157,7 +158,7 @@ func (r *round) note(first due, offered shares.Units, contenders *shares.Contend
 // granted is the entry of a choice, the nth of the pull.
 func (r *round) granted(p *Pull, found choice, n int) entry.Granted {
 	key := found.buffer.log()
-	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: nonce(p.Nonce, n), Task: found.job.Task, Share: key.Share,
+	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: running.Nonce(p.Nonce, n), Task: found.job.Task, Share: key.Share,
 		Shape: key.Shape, Place: found.job.Place, Queue: r.queue.ID, Units: shares.Units(int64(found.buffer.shape.Need.Cores) * r.queue.CorePowerMilli),
 		Pilot: p.Pilot, Node: p.Node, Request: p.Request}
 }
@@ -196,12 +197,4 @@ func (r *round) emit(to int, e entry.Entry) {
 	if len(r.nth) > 1 {
 		r.decision.To = append(r.decision.To, to)
 	}
-}
-
-// nonce is the nth secret of a seed (splitmix64).
-func nonce(seed int64, n int) int64 {
-	z := uint64(seed) + uint64(n+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int64(z ^ z>>31)
 }

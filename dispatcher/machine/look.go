@@ -67,32 +67,25 @@ func (m *Machine) Claims(job int64) (holds, gang bool) {
 	return holds, gang
 }
 
-// Ranges are the ready jobs, and those of paused tasks, as entries that make them so, in no order.
-func (m *Machine) Ranges() iter.Seq[entry.Enqueued] {
-	return func(yield func(entry.Enqueued) bool) {
-		_ = m.rangesOf(m.ready, yield) && m.rangesOf(m.aside.Paused, yield)
-	}
-}
-
-// Waiting are the jobs that wait for a rule, as entries that would make them ready, in no order.
-func (m *Machine) Waiting() iter.Seq[entry.Enqueued] {
-	return func(yield func(entry.Enqueued) bool) { m.rangesOf(m.aside.Waiting, yield) }
-}
-
-func (m *Machine) rangesOf(set *ready.Set, yield func(entry.Enqueued) bool) bool {
-	for b := range set.Buffers() {
-		key := b.Key()
-		if own := m.buffers[key]; own != nil && own.Buffer == b {
-			key = own.log()
-		}
-		for r := range b.Ranges() {
-			user, _ := set.User(r.Task)
-			if !yield(entry.Enqueued{Task: r.Task, Share: key.Share, Shape: key.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
-				return false
+// Ranges are the live jobs without a lease as entries that would enqueue them, in no order, with whether they wait for a rule. Those of paused
+// tasks are among them.
+func (m *Machine) Ranges() iter.Seq2[entry.Enqueued, bool] {
+	return func(yield func(entry.Enqueued, bool) bool) {
+		for i, set := range [3]*ready.Set{m.ready, m.aside.Paused, m.aside.Waiting} {
+			for b := range set.Buffers() {
+				key := b.Key()
+				if i == 0 {
+					key = m.buffers[key].log()
+				}
+				for r := range b.Ranges() {
+					user, _ := set.User(r.Task)
+					if !yield(entry.Enqueued{Task: r.Task, Share: key.Share, Shape: key.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}, i == 2) {
+						return
+					}
+				}
 			}
 		}
 	}
-	return true
 }
 
 // Shapes are all that the log has named, in no order.

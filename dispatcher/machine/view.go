@@ -93,36 +93,11 @@ func (v View) Ready() iter.Seq[ReadyView] {
 	}
 }
 
-// HeldView counts the leases of a share and shape at a queue.
-type HeldView struct {
-	Share shares.ShareID
-	Shape int32
-	Queue shares.QueueID
-	Jobs  int64
-	Units shares.Units
-}
+// HeldView counts the leases of a share and shape at a queue; see books.HeldView.
+type HeldView = books.HeldView
 
 // Held lists what all shares hold, in no order.
-func (v View) Held() iter.Seq[HeldView] {
-	return func(yield func(HeldView) bool) {
-		for share, held := range v.state.held {
-			merged := map[books.HeldKey]*HeldView{}
-			for key, h := range held {
-				key.User = ""
-				if had := merged[key]; had != nil {
-					had.Jobs, had.Units = had.Jobs+h.Jobs, had.Units+h.Units
-				} else {
-					merged[key] = &HeldView{share, key.Shape, key.Queue, h.Jobs, h.Units}
-				}
-			}
-			for _, w := range merged {
-				if !yield(*w) {
-					return
-				}
-			}
-		}
-	}
-}
+func (v View) Held() iter.Seq[HeldView] { return v.state.held.All() }
 
 // Leases returns the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
 func (v View) Leases(task int64, share shares.ShareID) []Lease {

@@ -410,11 +410,12 @@ func (w *world) restored(t *rapid.T, c Checkpoint) *Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e := range w.leader.Ranges() {
-		err = errors.Join(err, r.Ready(e))
-	}
-	for e := range w.leader.Waiting() {
-		err = errors.Join(err, r.Waiting(e))
+	for e, waits := range w.leader.Ranges() {
+		take := r.Ready
+		if waits {
+			take = r.Waiting
+		}
+		err = errors.Join(err, take(e))
 	}
 	for l := range w.leader.Leases() {
 		l.Home, l.Killed, l.Idle = 0, false, false // tables do not say
