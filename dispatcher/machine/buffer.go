@@ -92,7 +92,7 @@ func (s *state) hang(b *buffer) {
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
 	b.wants.Forget()
-	s.hangUser(b)
+	turns{s}.hangUser(b)
 	if b.headed = b.shape.headed || b.user != nil || b.group.plain != nil; !b.headed && !b.shape.guest {
 		b.group.plain = b
 	}

@@ -40,7 +40,7 @@ func (v View) Pool(name string) (PoolView, bool) { return v.state.site.PoolView(
 
 // Queue returns what runs at a queue of the site.
 func (v View) Queue(id shares.QueueID) QueueView {
-	return v.state.site.QueueView(id, v.state.polled[id], v.state.holes)
+	return v.state.site.QueueView(id, v.state.supplies.polled[id], v.state.holes)
 }
 
 // Shape returns what the jobs of a shape need; false when no entry said so.
@@ -165,9 +165,9 @@ func (v View) Ahead(q Question) (list []AheadView) {
 }
 
 // keyOf is of the buffer that the job of a question is in.
-func (s *state) keyOf(q *Question) ready.Key {
+func (a *asking) keyOf(q *Question) ready.Key {
 	key := ready.Key{Share: q.Share, Shape: q.Shape}
-	if s.givesTurns(q.Share) {
+	if a.givesTurns(q.Share) {
 		key.User = q.User
 	}
 	return key
