@@ -17,10 +17,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
@@ -61,6 +59,7 @@ type stage struct {
 	*Dispatcher
 	db     *pgxpool.Pool
 	outbox *outbox
+	render func(context.Context, []machine.Lease) ([]Run, error)
 	stop   func()
 }
 
@@ -72,27 +71,12 @@ func newStage(tb testing.TB, v shares.Version) *stage {
 
 // newTables is a stage without a dispatcher.
 func newTables(tb testing.TB) *stage {
-	db := pgtest.Open(tb)
-	for _, create := range []func(context.Context) error{
-		func(ctx context.Context) error {
-			_, err := db.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS report")
-			return err
-		},
-		func(ctx context.Context) error { return ledger.Create(ctx, db) },
-		func(ctx context.Context) error { return fold.Create(ctx, db) },
-	} {
-		if err := create(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if _, err := db.Exec(tb.Context(), besideTables); err != nil {
-		tb.Fatal(err)
-	}
+	db := pgtest.OpenNext(tb)
 	return &stage{db: db, outbox: &outbox{db: db, rows: map[int64][]entry.Entry{}}}
 }
 
 func (s *stage) open(tb testing.TB, v shares.Version) {
-	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, Render: s.render, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -227,7 +211,7 @@ func BenchmarkPull(b *testing.B) {
 							return
 						}
 						at := time.Now()
-						leases, err := s.Pull(context.Background(), pullOf(int(k), 20), time.Second)
+						leases, err := s.pull(context.Background(), pullOf(int(k), 20), time.Second)
 						waits[i] = append(waits[i], time.Since(at))
 						if err != nil {
 							b.Errorf("pull %d: %v", k, err)
@@ -237,11 +221,11 @@ func BenchmarkPull(b *testing.B) {
 							continue
 						}
 						key := lease.Key{Job: leases[0].Job, Attempt: leases[0].Attempt, Nonce: leases[0].Nonce}
-						if _, err := s.Renew(context.Background(), []lease.Renewal{{Key: key, Started: true}}); err != nil {
+						if _, err := s.renew(context.Background(), []lease.Renewal{{Key: key, Started: true}}); err != nil {
 							b.Error(err)
 							return
 						}
-						if _, err := s.Finish(context.Background(), []lease.End{{Key: key, Outcome: entry.Finished}}); err != nil {
+						if _, err := s.finish(context.Background(), []lease.End{{Key: key, Outcome: entry.Finished}}); err != nil {
 							b.Error(err)
 							return
 						}
@@ -296,7 +280,7 @@ func BenchmarkStart(b *testing.B) {
 			p.Slot.Cores, p.Most = 0, 8
 			for n := 0; n < 1_000_000/64; {
 				p.Pilot, p.Nonce = fmt.Sprintf("pilot-%d", n+i*20000), int64(n+i)
-				leases, err := s.Pull(context.Background(), p, time.Second)
+				leases, err := s.pull(context.Background(), p, time.Second)
 				if err != nil {
 					b.Error(err)
 					return

@@ -16,8 +16,9 @@ func (l *leader) tick() {
 	}
 	l.ticked, l.force = l.now, true
 	if l.tip.at.After(l.machine.Now()) {
-		l.must(l.add(entry.Tick{Now: l.tip.at, Offered: l.cfg.Offered()}))
+		l.must(l.add(entry.Tick{Now: l.tip.at, Offered: l.supply.offers()}))
 	}
+	l.supply.unpoll(l)
 	l.wakeBy(l.now + l.cfg.Timing.Tick)
 }
 
@@ -93,7 +94,7 @@ func (l *leader) land(at time.Time) {
 	}
 	for _, p := range f.pulls {
 		for _, lease := range p.leases {
-			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.TTL)
+			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.First)
 		}
 		if p.unheard && p.pull.Request == (entry.ID{}) && !l.outbox.spoil {
 			for _, lease := range p.leases {

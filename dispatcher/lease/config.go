@@ -1,12 +1,14 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Config is what a Node is made with. Zero times are the defaults of Timing.
@@ -14,17 +16,21 @@ type Config struct {
 	Daemon  int64  // this one; a start has a new number
 	Address string // of this daemon, for its Leader entries
 	Timing  Timing
-	Draw    func() entry.ID                                 // draws ids of batches
-	Next    func(l machine.Lease, e entry.Ended) entry.Next // what becomes of the job; nil: Retried(3)
-	Class   func(p machine.Pull) string                     // pulls of one class have the same decision; nil: ClassOf
-	Offered func() []entry.Offer                            // what pilots offered lately and got no jobs for, for ticks; nil: nothing
-	Check   func(entries []entry.Entry) error               // refuses what the log could not hold; nil: all can be held
+	Draw    func() entry.ID                                     // draws ids of batches
+	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
+	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
+	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
+	Adopted func(v *shares.Version)                             // a version of the site holds from now on; nil: nobody wants to know
+	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
+	Polled  func(m Machine) []shares.QueueID                    // at which pilots pull, as the log says; nil: none
+	Check   func(entries []entry.Entry) error                   // refuses what the log could not hold; nil: all can be held
 	Bounds  Bounds
 }
 
 // Timing has the times of a Node, all of them by its monotonic clock.
 type Timing struct {
 	TTL      time.Duration // of a lease
+	First    time.Duration // of one that was not renewed yet, from its grant
 	Longest  time.Duration // what a lease that has not started has after a change of leader, whatever its renewals asked for
 	Grace    time.Duration // no lease expires for so long after a time in which this daemon stood still, or could not append
 	Tick     time.Duration // a leader appends at least this often
@@ -34,6 +40,7 @@ type Timing struct {
 	Stopped  time.Duration // a gap between two steps after which the daemon was away
 	Patience time.Duration // for how long an answer waits for its commit
 	Making   time.Duration // a pull that waits for jobs to be made is decided again this often
+	Polled   time.Duration // for how long a pilot that does not ask any more counts as one of its queue
 	Gather   time.Duration // a leader looks for rows of the outbox at least this often
 	Retry    time.Duration // pause before a batch is appended again; it doubles up to eight times as long
 }
@@ -54,9 +61,9 @@ func (t Timing) orDefault() Timing {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.TTL, 3 * time.Minute}, {&t.Longest, t.TTL}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
+		{&t.TTL, 3 * time.Minute}, {&t.First, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Longest, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
 		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
-		{&t.Gather, 200 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
+		{&t.Polled, 5 * time.Minute}, {&t.Gather, 200 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -79,14 +86,23 @@ func (b Bounds) orDefault() Bounds {
 
 func (c Config) orDefault() Config {
 	c.Timing, c.Bounds = c.Timing.orDefault(), c.Bounds.orDefault()
-	if c.Next == nil {
-		c.Next = Retried(3)
+	if c.End == nil {
+		c.End = Retried(3)
+	}
+	if c.Led == nil {
+		c.Led = func() {}
 	}
 	if c.Class == nil {
 		c.Class = ClassOf
 	}
-	if c.Offered == nil {
-		c.Offered = func() []entry.Offer { return nil }
+	if c.Adopted == nil {
+		c.Adopted = func(*shares.Version) {}
+	}
+	if c.Queue == nil {
+		c.Queue = func(shares.QueueID) (q shares.Queue, ok bool) { return q, false }
+	}
+	if c.Polled == nil {
+		c.Polled = func(Machine) []shares.QueueID { return nil }
 	}
 	if c.Check == nil {
 		c.Check = func([]entry.Entry) error { return nil }
@@ -95,17 +111,13 @@ func (c Config) orDefault() Config {
 }
 
 // Retried is the policy without rules: a failed job runs again while it had fewer attempts than most; lost and returned ones always do.
-func Retried(most int32) func(machine.Lease, entry.Ended) entry.Next {
-	return func(l machine.Lease, e entry.Ended) entry.Next {
-		switch e.Outcome {
-		case entry.Lost, entry.Returned:
-			return entry.Again
-		case entry.Failed:
-			if l.Attempt < most {
-				return entry.Again
-			}
+func Retried(most int32) func(machine.Lease, entry.Ended) entry.Ended {
+	return func(l machine.Lease, said entry.Ended) entry.Ended {
+		said.Next = entry.Over
+		if o := said.Outcome; o == entry.Lost || o == entry.Returned || o == entry.Failed && l.Attempt < most {
+			said.Next = entry.Again
 		}
-		return entry.Over
+		return said
 	}
 }
 

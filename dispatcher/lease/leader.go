@@ -14,15 +14,16 @@ type leader struct {
 	cfg   *Config
 	peers []int64
 
-	flight  *flight // the append in flight; nil: none
-	next    flight  // what is decided meanwhile
-	force   bool    // append next though there may be nothing in it but a tick
-	held    []held  // answers that wait, by the batch on which they rest
-	line    line
-	outbox  outbox
-	full    []late // ends whose texts are for a later batch
-	waiting int    // bytes of them
-	looks   map[Call]*looked
+	flight *flight // the append in flight; nil: none
+	next   flight  // what is decided meanwhile
+	force  bool    // append next though there may be nothing in it but a tick
+	held   []held  // answers that wait, by the batch on which they rest
+	line   line
+	outbox outbox
+	supply *supply
+	late   late
+	words  words
+	looks  map[Call]*looked
 
 	confirmed time.Duration // when the newest append that was committed had begun
 	ticked    time.Duration // when a tick was last decided
@@ -56,8 +57,12 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), looks: map[Call]*looked{}, confirmed: began}
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{}, confirmed: began}
+	cfg.Led()
 	l.line.eased = r.machine.Eased()
+	for _, q := range cfg.Polled(r.machine) {
+		l.supply.polled[q] = d.now
+	}
 	l.leases.lead(d.now, cfg.Timing.Longest)
 	return l
 }
@@ -152,7 +157,7 @@ func (l *leader) depose() {
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		}
 	}
-	for _, w := range l.full {
+	for _, w := range l.late.asks {
 		l.answer(w.ask.Call, Answer{Status: Unavailable})
 	}
 	for _, call := range sortedCalls(l.looks) {

@@ -129,10 +129,12 @@ func (n *Node) ask(a *Ask) {
 		l.left(a.Call)
 	case a.Pull != nil:
 		l.pull(a)
+	case a.Seen != nil:
+		l.words.tell(l, a)
 	case a.Renew != nil:
 		l.renew(a)
 	default:
-		l.finish(a)
+		l.late.finish(l, a)
 	}
 }
 
@@ -168,8 +170,8 @@ func (l *leader) pass() {
 	if !l.outbox.spoil {
 		l.tick()
 		l.expire()
-		l.finishMore()
-		l.takeRows()
+		l.late.end(l)
+		l.outbox.take(l)
 	}
 	if !l.outbox.spoil {
 		l.decide()

@@ -19,6 +19,7 @@ func (l *leader) renew(a *Ask) {
 			continue
 		}
 		l.leases.prolong(r.Key.Job, l.now+cmp.Or(r.TTL, l.cfg.Timing.TTL))
+		l.words.note(&r, l.now)
 		out[i] = Renewed{Kept: true, Order: lease.Order}
 		ttl := int32((r.TTL + time.Second - 1) / time.Second)
 		if r.Started && !lease.Started || lease.Started && ttl != l.leases.own[r.Key.Job] {
@@ -35,71 +36,8 @@ type looked struct {
 	open []int // of them, those that the tables are asked about
 }
 
-// finish ends leases. Those whose texts find no room in the next batch wait for a later one; meanwhile no lease of theirs runs out.
+// finish ends leases. An end that was said before is answered as it was then; of two different words on one attempt the first counts.
 func (l *leader) finish(a *Ask) {
-	size := textsOf(a)
-	if size == 0 || len(l.full) == 0 && l.roomFor(size) {
-		l.end(a)
-		return
-	}
-	if l.waiting += size; l.waiting > mostWaiting*l.cfg.Bounds.Texts {
-		l.waiting -= size
-		l.answer(a.Call, Answer{Status: Unavailable})
-		return
-	}
-	for _, e := range a.Finish {
-		if _, ok := l.live(e.Key); ok {
-			l.leases.prolong(e.Key.Job, l.now+l.cfg.Timing.TTL)
-		}
-	}
-	l.full = append(l.full, late{a, size, l.now})
-}
-
-// late is an ask that waits for room.
-type late struct {
-	ask   *Ask
-	size  int
-	since time.Duration
-}
-
-// mostWaiting bounds the texts that wait, in batches.
-const mostWaiting = 16
-
-// textsOf is how many bytes of texts an ask has.
-func textsOf(a *Ask) (n int) {
-	for _, e := range a.Finish {
-		if e.Text != nil {
-			n += e.Text.Size()
-		}
-	}
-	return n
-}
-
-// roomFor says whether the next batch takes so many bytes of texts. One ask alone it always does.
-func (l *leader) roomFor(size int) bool {
-	return l.next.texts == 0 || l.next.texts+size <= l.cfg.Bounds.Texts
-}
-
-// finishMore ends what waited for room.
-func (l *leader) finishMore() {
-	for len(l.full) > 0 {
-		w := l.full[0]
-		fits := l.roomFor(w.size)
-		if !fits && l.now-w.since < l.cfg.Timing.Patience {
-			l.wakeBy(w.since + l.cfg.Timing.Patience)
-			return
-		}
-		l.full[0] = late{}
-		if l.full, l.waiting = l.full[1:], l.waiting-w.size; fits {
-			l.end(w.ask)
-		} else {
-			l.answer(w.ask.Call, Answer{Status: Unavailable})
-		}
-	}
-}
-
-// end ends leases. An end that was said before is answered as it was then; of two different words on one attempt the first counts.
-func (l *leader) end(a *Ask) {
 	w := &looked{ask: a, out: make([]Recorded, len(a.Finish))}
 	var keys []Key
 	sure := true
@@ -110,7 +48,7 @@ func (l *leader) end(a *Ask) {
 		}
 		sure = false
 		if end, ok := l.recent.ends[e.Key]; ok {
-			w.out[i] = Recorded{end.outcome == e.Outcome, end.outcome, end.next}
+			w.out[i] = Recorded{same(end.outcome, e.Outcome), end.outcome, end.next}
 			continue
 		}
 		w.open, keys = append(w.open, i), append(keys, e.Key)
@@ -126,10 +64,12 @@ func (l *leader) end(a *Ask) {
 // endLease ends a lease with the next batch.
 func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 	ended := entry.Ended{Job: lease.Job, Attempt: lease.Attempt, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: e.MemoryMB}
-	ended.Next = l.cfg.Next(lease, ended)
+	ended = l.cfg.End(lease, ended)
 	if err := l.add(ended); err != nil {
+		l.must(err)
 		return Recorded{}
 	}
+	delete(l.words, lease.Job)
 	if e.Text != nil {
 		t := *e.Text
 		t.Job, t.Attempt = lease.Job, lease.Attempt
@@ -137,6 +77,11 @@ func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 		l.next.texts += t.Size()
 	}
 	return Recorded{true, ended.Outcome, ended.Next}
+}
+
+// same says whether what was recorded is what is said. One that was told to give its units back says cancelled or failed and is recorded as returned.
+func same(recorded, said entry.Outcome) bool {
+	return recorded == said || recorded == entry.Returned && (said == entry.Cancelled || said == entry.Failed)
 }
 
 // lookedUp completes an answer with what the tables say. They are asked only about what this daemon does not remember, and they have all that it has forgotten.
@@ -152,7 +97,7 @@ func (l *leader) lookedUp(e Looked) {
 	}
 	for n, i := range w.open {
 		found := e.Ended[n]
-		w.out[i] = Recorded{found.Is && found.Outcome == w.ask.Finish[i].Outcome, found.Outcome, found.Next}
+		w.out[i] = Recorded{found.Is && same(found.Outcome, w.ask.Finish[i].Outcome), found.Outcome, found.Next}
 	}
 	l.hold(e.Call, Answer{Verdicts: w.out}, false)
 }

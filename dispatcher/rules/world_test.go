@@ -46,7 +46,7 @@ func slots(name string, n int) shares.Queue {
 type world struct {
 	t      testing.TB
 	pool   *pgxpool.Pool
-	mu     sync.Mutex // of the machine
+	mu     sync.Mutex // of the machine, and of judged
 	m      *machine.Machine
 	site   shares.Version
 	log    *ledger.Memory
@@ -65,7 +65,7 @@ func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 	w := &world{t: t, pool: pgtest.OpenNext(t), m: machine.New(machine.Config{Making: time.Second}), next: 1,
 		now: time.Now().Add(-time.Minute), leases: map[int64]machine.Lease{}}
 	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
-	w.folder = fold.New(w.pool, w.log)
+	w.folder = fold.New(w.pool, w.log, nil)
 	if _, err := intake.Extend(t.Context(), w.pool, 100_000, 100_000); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,11 @@ func (w *world) daemon() *Rules {
 			look(w.m.View())
 			return nil
 		},
-		Judged: func(j policy.Judgement) { w.judged = append(w.judged, fmt.Sprint(j.Rule, j.Rehearsed)) }})
+		Judged: func(j policy.Judgement) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.judged = append(w.judged, fmt.Sprint(j.Rule, j.Rehearsed))
+		}})
 }
 
 func (w *world) exec(sql string, args ...any) {
