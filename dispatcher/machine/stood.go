@@ -1,0 +1,65 @@
+package machine
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/books"
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+)
+
+// Stood says what a machine that is made of tables lacks: one for each pool, and one without a pool for the rest.
+func (m *Machine) Stood() []entry.Stood {
+	list, users := m.site.Stood(), m.served.Kept()
+	for i := range list {
+		list[i].Users = users[list[i].Pool]
+	}
+	return append(list, entry.Stood{Rest: &entry.Rest{PlansAt: m.site.At, Servings: m.served.N, Elders: m.elders.Save(), Waited: m.supplies.Waited(),
+		Holes: m.holes.List()}})
+}
+
+// stand takes the values of a pool, or of the rest, in place of its own. Who has them already does nothing: that are all but those who
+// began with tables.
+func (m *Machine) stand(e entry.Stood) {
+	list := m.Stood()
+	i := slices.IndexFunc(list, func(s entry.Stood) bool { return s.Pool == e.Pool })
+	if i < 0 || sameStood(list[i], e) {
+		return
+	}
+	list[i] = e
+	m.recall(list)
+	m.eased++
+}
+
+// sameStood compares what others would read.
+func sameStood(a, b entry.Stood) bool {
+	x, err := json.Marshal(a)
+	y, failed := json.Marshal(b)
+	return err == nil && failed == nil && bytes.Equal(x, y)
+}
+
+// recall makes the site anew, with these values and no others.
+func (m *Machine) recall(list []entry.Stood) {
+	now := m.now
+	m.served.Remind(list)
+	m.supplies.Forget()
+	for _, e := range list {
+		if e.Rest != nil {
+			m.now = e.Rest.PlansAt
+		}
+	}
+	m.build(m.site.Source())
+	m.now = now
+	m.site.Remind(list)
+	for _, e := range list {
+		if e.Rest == nil {
+			continue
+		}
+		m.elders, m.holes = ready.AgesOf(e.Rest.Elders), books.HolesOf(e.Rest.Holes)
+		for _, w := range e.Rest.Waited {
+			m.supplies.Remind(w)
+		}
+	}
+}
