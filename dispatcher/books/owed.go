@@ -81,9 +81,14 @@ func (t *Site) Forgive(now time.Time) {
 // Debts are all, by pool and in the order of the tree.
 func (t *Site) Debts() (list []Debt) {
 	for _, p := range t.Pools {
-		for _, o := range p.Owed.list {
-			list = append(list, Debt{Owed: entry.Owed{Pool: p.Name, Share: t.Version.Tree.Nodes[o.leaf].ID, Units: o.units}, Until: o.until})
-		}
+		list = append(list, t.debts(p)...)
+	}
+	return list
+}
+
+func (t *Site) debts(p *Pool) (list []Debt) {
+	for _, o := range p.Owed.list {
+		list = append(list, Debt{Owed: entry.Owed{Pool: p.Name, Share: t.Version.Tree.Nodes[o.leaf].ID, Units: o.units}, Until: o.until})
 	}
 	return list
 }

@@ -11,24 +11,37 @@ import (
 )
 
 // Stood says what a machine that is made of tables lacks: one for each pool, and one without a pool for the rest.
-func (m *Machine) Stood() []entry.Stood {
-	list, users := m.site.Stood(), m.served.Kept()
-	for i := range list {
-		list[i].Users = users[list[i].Pool]
+func (m *Machine) Stood() (list []entry.Stood) {
+	users := m.served.Kept()
+	for _, p := range m.site.Pools {
+		s := m.site.Stood(p)
+		s.Users = users[p.Name]
+		list = append(list, s)
 	}
-	return append(list, entry.Stood{Rest: &entry.Rest{PlansAt: m.site.At, Servings: m.served.N, Elders: m.elders.Save(), Waited: m.supplies.Waited(),
-		Holes: m.holes.List()}})
+	return append(list, m.rest())
+}
+
+func (m *Machine) rest() entry.Stood {
+	return entry.Stood{Rest: &entry.Rest{PlansAt: m.site.At, Servings: m.served.N, Elders: m.elders.Save(), Waited: m.supplies.Waited(), Holes: m.holes.List()}}
 }
 
 // stand takes the values of a pool, or of the rest, in place of its own. Who has them already does nothing: that are all but those who
 // began with tables.
 func (m *Machine) stand(e entry.Stood) {
-	list := m.Stood()
-	i := slices.IndexFunc(list, func(s entry.Stood) bool { return s.Pool == e.Pool })
-	if i < 0 || sameStood(list[i], e) {
+	own := m.rest()
+	if e.Pool != "" {
+		i := slices.IndexFunc(m.site.Pools, func(p *books.Pool) bool { return p.Name == e.Pool })
+		if i < 0 {
+			return
+		}
+		own = m.site.Stood(m.site.Pools[i])
+		own.Users = m.served.Kept()[e.Pool]
+	}
+	if sameStood(own, e) {
 		return
 	}
-	list[i] = e
+	list := m.Stood()
+	list[slices.IndexFunc(list, func(s entry.Stood) bool { return s.Pool == e.Pool })] = e
 	m.recall(list)
 	m.eased++
 }
