@@ -28,6 +28,8 @@ type Config struct {
 	Machine machine.Config
 	Timing  lease.Timing
 	Outbox  Outbox
+	End     func(l machine.Lease, said entry.Ended) entry.Ended // see lease.Config; nil: without rules
+	Led     func()                                              // this daemon begins to lead; nil: nobody wants to know
 	Send    func(to int64, m lease.Message) // carries a message to another daemon, or loses it; nil: there is none
 }
 
@@ -64,7 +66,9 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log)}
-	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check}, world{d})
+	q := &queues{}
+	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
+		End: cfg.End, Led: cfg.Led, Queue: q.queue, Polled: q.polled}, world{d})
 	return d, nil
 }
 

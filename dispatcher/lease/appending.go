@@ -16,8 +16,9 @@ func (l *leader) tick() {
 	}
 	l.ticked, l.force = l.now, true
 	if l.tip.at.After(l.machine.Now()) {
-		l.must(l.add(entry.Tick{Now: l.tip.at, Offered: l.cfg.Offered()}))
+		l.must(l.add(entry.Tick{Now: l.tip.at, Offered: l.supply.offers()}))
 	}
+	l.unpoll()
 	l.wakeBy(l.now + l.cfg.Timing.Tick)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Config is what a Node is made with. Zero times are the defaults of Timing.
@@ -14,11 +15,13 @@ type Config struct {
 	Daemon  int64  // this one; a start has a new number
 	Address string // of this daemon, for its Leader entries
 	Timing  Timing
-	Draw    func() entry.ID                                 // draws ids of batches
-	Next    func(l machine.Lease, e entry.Ended) entry.Next // what becomes of the job; nil: Retried(3)
-	Class   func(p machine.Pull) string                     // pulls of one class have the same decision; nil: ClassOf
-	Offered func() []entry.Offer                            // what pilots offered lately and got no jobs for, for ticks; nil: nothing
-	Check   func(entries []entry.Entry) error               // refuses what the log could not hold; nil: all can be held
+	Draw    func() entry.ID                                                      // draws ids of batches
+	End     func(l machine.Lease, said entry.Ended) entry.Ended                  // the end as it is recorded, and what becomes of the job; nil: Retried(3)
+	Led     func()                                                               // the daemon begins to lead; nil: nobody wants to know
+	Class   func(p machine.Pull) string                                          // pulls of one class have the same decision; nil: ClassOf
+	Queue   func(m Machine, id shares.QueueID) (q shares.Queue, polled, ok bool) // a queue of the site; nil: what pilots offer is not counted
+	Polled  func(m Machine) []shares.QueueID                                     // at which pilots pull, as the log says; nil: none
+	Check   func(entries []entry.Entry) error                                    // refuses what the log could not hold; nil: all can be held
 	Bounds  Bounds
 }
 
@@ -34,6 +37,7 @@ type Timing struct {
 	Stopped  time.Duration // a gap between two steps after which the daemon was away
 	Patience time.Duration // for how long an answer waits for its commit
 	Making   time.Duration // a pull that waits for jobs to be made is decided again this often
+	Polled   time.Duration // for how long a pilot that does not ask any more counts as one of its queue
 	Gather   time.Duration // a leader looks for rows of the outbox at least this often
 	Retry    time.Duration // pause before a batch is appended again; it doubles up to eight times as long
 }
@@ -56,7 +60,7 @@ func (t Timing) orDefault() Timing {
 	}{
 		{&t.TTL, 3 * time.Minute}, {&t.Longest, t.TTL}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
 		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
-		{&t.Gather, 200 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
+		{&t.Polled, 5 * time.Minute}, {&t.Gather, 200 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -79,14 +83,20 @@ func (b Bounds) orDefault() Bounds {
 
 func (c Config) orDefault() Config {
 	c.Timing, c.Bounds = c.Timing.orDefault(), c.Bounds.orDefault()
-	if c.Next == nil {
-		c.Next = Retried(3)
+	if c.End == nil {
+		c.End = Retried(3)
+	}
+	if c.Led == nil {
+		c.Led = func() {}
 	}
 	if c.Class == nil {
 		c.Class = ClassOf
 	}
-	if c.Offered == nil {
-		c.Offered = func() []entry.Offer { return nil }
+	if c.Queue == nil {
+		c.Queue = func(Machine, shares.QueueID) (q shares.Queue, polled, ok bool) { return q, false, false }
+	}
+	if c.Polled == nil {
+		c.Polled = func(Machine) []shares.QueueID { return nil }
 	}
 	if c.Check == nil {
 		c.Check = func([]entry.Entry) error { return nil }
@@ -95,17 +105,13 @@ func (c Config) orDefault() Config {
 }
 
 // Retried is the policy without rules: a failed job runs again while it had fewer attempts than most; lost and returned ones always do.
-func Retried(most int32) func(machine.Lease, entry.Ended) entry.Next {
-	return func(l machine.Lease, e entry.Ended) entry.Next {
-		switch e.Outcome {
-		case entry.Lost, entry.Returned:
-			return entry.Again
-		case entry.Failed:
-			if l.Attempt < most {
-				return entry.Again
-			}
+func Retried(most int32) func(machine.Lease, entry.Ended) entry.Ended {
+	return func(l machine.Lease, said entry.Ended) entry.Ended {
+		said.Next = entry.Over
+		if o := said.Outcome; o == entry.Lost || o == entry.Returned || o == entry.Failed && l.Attempt < most {
+			said.Next = entry.Again
 		}
-		return entry.Over
+		return said
 	}
 }
 

@@ -20,6 +20,7 @@ type leader struct {
 	held    []held  // answers that wait, by the batch on which they rest
 	line    line
 	outbox  outbox
+	supply  *supply
 	full    []late // ends whose texts are for a later batch
 	waiting int    // bytes of them
 	looks   map[Call]*looked
@@ -56,8 +57,12 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), looks: map[Call]*looked{}, confirmed: began}
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), looks: map[Call]*looked{}, confirmed: began}
+	cfg.Led()
 	l.line.eased = r.machine.Eased()
+	for _, q := range cfg.Polled(r.machine) {
+		l.supply.polled[q] = d.now
+	}
 	l.leases.lead(d.now, cfg.Timing.Longest)
 	return l
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // pull is one request for jobs on its way through the leader.
@@ -29,14 +30,22 @@ type class struct {
 	tried uint64        // Machine.Eased when there was last nothing for them
 	slept bool          // they were tried
 	awake bool          // it is in line.awake
-	again time.Duration // the job for them is still to be made: they are tried again then; 0: it is not
+	again time.Duration // they are tried again then: see unmade and Held; 0: not by time
+	made  bool          // the job for them is still to be made
+}
+
+// node is where pulls may get the jobs of a gang together.
+type node struct {
+	queue shares.QueueID
+	name  string
 }
 
 // line has the pulls that are not decided.
 type line struct {
 	classes map[string]*class
-	awake   awake    // classes that a decision is worth trying for
-	unmade  []*class // in the order in which they are tried again; those that were tried meanwhile are skipped
+	nodes   map[node][]*pull // of classes, in the order of their arrival
+	awake   awake            // classes that a decision is worth trying for
+	later   []retry          // in the order in which they are tried again; those that were tried meanwhile are skipped
 	eased   uint64
 	waiting waits // by the time until which they wait; those that were decided meanwhile are skipped
 	calls   map[Call]*pull
@@ -44,8 +53,14 @@ type line struct {
 	pulls   uint64
 }
 
+// retry is when a class is tried again.
+type retry struct {
+	class *class
+	at    time.Duration
+}
+
 func newLine() line {
-	return line{classes: map[string]*class{}, calls: map[Call]*pull{}, asked: map[entry.ID]*pull{}}
+	return line{classes: map[string]*class{}, nodes: map[node][]*pull{}, calls: map[Call]*pull{}, asked: map[entry.ID]*pull{}}
 }
 
 // awake is a heap by the first pull of each class.
@@ -76,7 +91,8 @@ func pop[T any](s *[]T) T {
 	return x
 }
 
-// add puts a pull at the end of its class. A class that found nothing is not tried again for it.
+// add puts a pull at the end of its class. A class that found nothing is not tried again for it, unless others wait at its node: a gang may have
+// room in all of them.
 func (l *line) add(p *pull, name string) {
 	l.pulls++
 	p.number = l.pulls
@@ -93,9 +109,51 @@ func (l *line) add(p *pull, name string) {
 		l.asked[id] = p
 	}
 	heap.Push(&l.waiting, p)
-	if !c.awake && (!c.slept || c.tried != l.eased) {
+	others := l.enter(p)
+	if !c.awake && (!c.slept || c.tried != l.eased || others) {
 		l.wake(c)
 	}
+}
+
+// mostBeside bounds how many pulls one decision sees at a node.
+const mostBeside = 64
+
+// enter notes a pull at its node, and says whether others wait there.
+func (l *line) enter(p *pull) (others bool) {
+	if p.pull.Node == "" {
+		return false
+	}
+	at := node{p.pull.Queue, p.pull.Node}
+	list := l.nodes[at]
+	l.nodes[at] = append(list, p)
+	return len(list) > 0
+}
+
+// leave takes a pull from its node.
+func (l *line) leave(p *pull) {
+	if p.pull.Node == "" {
+		return
+	}
+	at := node{p.pull.Queue, p.pull.Node}
+	list := l.nodes[at]
+	if len(list) <= 1 {
+		delete(l.nodes, at)
+	} else if i := slices.Index(list, p); i >= 0 {
+		l.nodes[at] = slices.Delete(list, i, i+1)
+	}
+}
+
+// beside are the other pulls at the node of one, the oldest first.
+func (l *line) beside(p *pull) (others []*pull) {
+	if p.pull.Node == "" {
+		return nil
+	}
+	for _, o := range l.nodes[node{p.pull.Queue, p.pull.Node}] {
+		if o != p && len(others) < mostBeside {
+			others = append(others, o)
+		}
+	}
+	return others
 }
 
 func (l *line) wake(c *class) {
@@ -125,26 +183,32 @@ func (l *line) first() *pull {
 	return l.awake[0].pulls[0]
 }
 
-// sleep notes that there is nothing for the first class.
-func (l *line) sleep(unmade bool, again time.Duration) {
+// sleep notes that there is nothing for the first class, which is tried again then; 0: when something is eased. Made says that the job for it is
+// still to be made.
+func (l *line) sleep(again time.Duration, made bool) {
 	c := heap.Pop(&l.awake).(*class)
-	c.awake, c.slept, c.tried, c.again = false, true, l.eased, 0
-	if unmade {
-		c.again = again
-		l.unmade = append(l.unmade, c)
+	c.awake, c.slept, c.tried, c.again, c.made = false, true, l.eased, again, made
+	if again > 0 {
+		i, _ := slices.BinarySearchFunc(l.later, again, func(r retry, at time.Duration) int {
+			if r.at <= at {
+				return -1
+			}
+			return 1
+		})
+		l.later = slices.Insert(l.later, i, retry{c, again})
 	}
 }
 
-// retry wakes the classes that wait for jobs to be made, when it is time.
+// retry wakes the classes whose time has come.
 func (l *line) retry(d *desk) {
-	for len(l.unmade) > 0 && l.unmade[0].again <= d.now {
-		if c := l.unmade[0]; c.again > 0 && !c.awake && len(c.pulls) > 0 {
-			l.wake(c)
+	for len(l.later) > 0 && l.later[0].at <= d.now {
+		if r := l.later[0]; r.class.again == r.at && !r.class.awake && len(r.class.pulls) > 0 {
+			l.wake(r.class)
 		}
-		l.unmade = l.unmade[1:]
+		l.later = l.later[1:]
 	}
-	if len(l.unmade) > 0 {
-		d.wakeBy(l.unmade[0].again)
+	if len(l.later) > 0 {
+		d.wakeBy(l.later[0].at)
 	}
 }
 
@@ -155,11 +219,13 @@ func (l *line) take(p *pull) {
 		return
 	}
 	p.class = nil
+	l.leave(p)
 	if len(c.pulls) == 1 {
 		if c.awake {
 			heap.Remove(&l.awake, slices.Index(l.awake, c))
 		}
 		delete(l.classes, c.name)
+		c.pulls = nil
 		return
 	}
 	if at := slices.Index(c.pulls, p); at > 0 {

@@ -110,7 +110,7 @@ func (l *leader) end(a *Ask) {
 		}
 		sure = false
 		if end, ok := l.recent.ends[e.Key]; ok {
-			w.out[i] = Recorded{end.outcome == e.Outcome, end.outcome, end.next}
+			w.out[i] = Recorded{same(end.outcome, e.Outcome), end.outcome, end.next}
 			continue
 		}
 		w.open, keys = append(w.open, i), append(keys, e.Key)
@@ -126,8 +126,9 @@ func (l *leader) end(a *Ask) {
 // endLease ends a lease with the next batch.
 func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 	ended := entry.Ended{Job: lease.Job, Attempt: lease.Attempt, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: e.MemoryMB}
-	ended.Next = l.cfg.Next(lease, ended)
+	ended = l.cfg.End(lease, ended)
 	if err := l.add(ended); err != nil {
+		l.must(err)
 		return Recorded{}
 	}
 	if e.Text != nil {
@@ -137,6 +138,11 @@ func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 		l.next.texts += t.Size()
 	}
 	return Recorded{true, ended.Outcome, ended.Next}
+}
+
+// same says whether what was recorded is what is said. One that was told to give its units back says cancelled or failed and is recorded as returned.
+func same(recorded, said entry.Outcome) bool {
+	return recorded == said || recorded == entry.Returned && (said == entry.Cancelled || said == entry.Failed)
 }
 
 // lookedUp completes an answer with what the tables say. They are asked only about what this daemon does not remember, and they have all that it has forgotten.
@@ -152,7 +158,7 @@ func (l *leader) lookedUp(e Looked) {
 	}
 	for n, i := range w.open {
 		found := e.Ended[n]
-		w.out[i] = Recorded{found.Is && found.Outcome == w.ask.Finish[i].Outcome, found.Outcome, found.Next}
+		w.out[i] = Recorded{found.Is && same(found.Outcome, w.ask.Finish[i].Outcome), found.Outcome, found.Next}
 	}
 	l.hold(e.Call, Answer{Verdicts: w.out}, false)
 }

@@ -3,6 +3,7 @@ package lease
 import (
 	"container/heap"
 	"slices"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -28,6 +29,7 @@ func (l *leader) pull(a *Ask) {
 			return
 		}
 	}
+	l.pulled(a.Pull)
 	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
 }
 
@@ -71,28 +73,53 @@ func (l *leader) decide() {
 		if ask.Most = min(max(1, ask.Most), l.cfg.Bounds.Grants); ask.Most > room {
 			return // the next batch begins with it
 		}
+		beside := l.line.beside(p)
+		for _, o := range beside {
+			ask.Beside = append(ask.Beside, &o.pull)
+		}
 		d := l.machine.Decide(ask)
-		l.gather(p, d)
-		if d.Verdict != machine.Given {
-			l.line.sleep(d.Verdict == machine.Unmade, l.now+l.cfg.Timing.Making)
+		l.gather(p, beside, d)
+		switch {
+		case p.class == nil: // it was given something
+		case d.Verdict == machine.Unmade:
+			l.line.sleep(l.now+l.cfg.Timing.Making, true)
+		case d.Verdict == machine.Held:
+			l.line.sleep(l.now+max(time.Millisecond, d.Until.Sub(ask.At)), false)
+		default:
+			l.line.sleep(0, false)
 		}
 		l.line.ease(l.machine.Eased())
 	}
 }
 
-// gather takes a decision into the next batch.
-func (l *leader) gather(p *pull, d machine.Decision) {
-	for _, e := range d.Entries {
+// gather takes a decision into the next batch. A gang may have given jobs to pulls beside the one that was decided, or to these alone.
+func (l *leader) gather(p *pull, beside []*pull, d machine.Decision) {
+	for i, e := range d.Entries {
 		l.note(e, l.seq(), l.now+l.cfg.Timing.TTL)
-		if g, ok := e.(entry.Granted); ok {
-			l.next.grants++
-			if lease, ok := l.machine.Lease(g.Job); ok {
-				p.leases = append(p.leases, lease)
-			}
+		g, ok := e.(entry.Granted)
+		if !ok {
+			continue
 		}
+		to := p
+		if d.To != nil && d.To[i] > 0 {
+			to = beside[d.To[i]-1]
+		}
+		l.next.grants++
+		if lease, ok := l.machine.Lease(g.Job); ok {
+			to.leases = append(to.leases, lease)
+		}
+		l.supply.granted(&to.pull, g.Units)
 	}
 	l.next.batch.Entries = append(l.next.batch.Entries, d.Entries...)
-	if d.Verdict == machine.Given {
+	l.give(p)
+	for _, o := range beside {
+		l.give(o)
+	}
+}
+
+// give holds the answer of a pull that has leases.
+func (l *leader) give(p *pull) {
+	if len(p.leases) > 0 {
 		l.line.take(p)
 		l.next.pulls = append(l.next.pulls, p)
 		l.holdPull(p, Answer{Leases: p.leases}, true)
@@ -112,7 +139,7 @@ func (l *leader) expireWaits() {
 		switch late := l.now-p.until >= l.cfg.Timing.Patience; {
 		case p.class == nil:
 			heap.Pop(&l.line.waiting)
-		case p.class.again > 0:
+		case p.class.made:
 			heap.Pop(&l.line.waiting)
 			p.until += l.cfg.Timing.Making
 			heap.Push(&l.line.waiting, p)

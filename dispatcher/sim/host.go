@@ -47,15 +47,15 @@ func (h *host) start() {
 	h.core = h.wiring.Core(lease.Config{
 		Daemon: h.daemon, Address: "host", Draw: h.id,
 		Timing: lease.Timing{TTL: ttl, Grace: grace, Stopped: stopped},
-		Next:   h.next,
+		End:    h.end,
 	})
 	for _, o := range h.hosts {
 		o.tellPeers()
 	}
 }
 
-// next is the retry policy, which also shows when a daemon decides that a lease is lost.
-func (h *host) next(l machine.Lease, e entry.Ended) entry.Next {
+// end is the retry policy, which also shows when a daemon decides that a lease is lost.
+func (h *host) end(l machine.Lease, e entry.Ended) entry.Ended {
 	if e.Outcome == entry.Lost {
 		h.truth.decided[lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] = h.now
 	}
