@@ -30,7 +30,7 @@ type Config struct {
 	Outbox  Outbox
 	End     func(l machine.Lease, said entry.Ended) entry.Ended // see lease.Config; nil: without rules
 	Led     func()                                              // this daemon begins to lead; nil: nobody wants to know
-	Send    func(to int64, m lease.Message) // carries a message to another daemon, or loses it; nil: there is none
+	Send    func(to int64, m lease.Message)                     // carries a message to another daemon, or loses it; nil: there is none
 }
 
 // Outbox reads what others wrote for the log. Appends delete its rows, or mark them.

@@ -12,10 +12,10 @@ type queues struct {
 	by     map[shares.QueueID]shares.Queue
 }
 
-func (q *queues) queue(m lease.Machine, id shares.QueueID) (at shares.Queue, polled, ok bool) {
+func (q *queues) queue(m lease.Machine, id shares.QueueID) (at shares.Queue, ok bool) {
 	mm, ok := m.(*machine.Machine)
 	if !ok {
-		return at, false, false
+		return at, false
 	}
 	if v := mm.Site(); q.by == nil || q.number != v.Number {
 		q.number, q.by = v.Number, make(map[shares.QueueID]shares.Queue, len(v.Queues))
@@ -23,16 +23,15 @@ func (q *queues) queue(m lease.Machine, id shares.QueueID) (at shares.Queue, pol
 			q.by[each.ID] = each
 		}
 	}
-	if at, ok = q.by[id]; ok {
-		polled = mm.View().Queue(id).Polled
-	}
-	return at, polled, ok
+	at, ok = q.by[id]
+	return at, ok
 }
 
 func (q *queues) polled(m lease.Machine) (list []shares.QueueID) {
 	if mm, ok := m.(*machine.Machine); ok {
-		for _, each := range mm.Site().Queues {
-			if mm.View().Queue(each.ID).Polled {
+		v := mm.View()
+		for _, each := range v.Site.Queues {
+			if v.Queue(each.ID).Polled {
 				list = append(list, each.ID)
 			}
 		}

@@ -15,13 +15,13 @@ type Config struct {
 	Daemon  int64  // this one; a start has a new number
 	Address string // of this daemon, for its Leader entries
 	Timing  Timing
-	Draw    func() entry.ID                                                      // draws ids of batches
-	End     func(l machine.Lease, said entry.Ended) entry.Ended                  // the end as it is recorded, and what becomes of the job; nil: Retried(3)
-	Led     func()                                                               // the daemon begins to lead; nil: nobody wants to know
-	Class   func(p machine.Pull) string                                          // pulls of one class have the same decision; nil: ClassOf
-	Queue   func(m Machine, id shares.QueueID) (q shares.Queue, polled, ok bool) // a queue of the site; nil: what pilots offer is not counted
-	Polled  func(m Machine) []shares.QueueID                                     // at which pilots pull, as the log says; nil: none
-	Check   func(entries []entry.Entry) error                                    // refuses what the log could not hold; nil: all can be held
+	Draw    func() entry.ID                                              // draws ids of batches
+	End     func(l machine.Lease, said entry.Ended) entry.Ended          // the end as it is recorded, and what becomes of the job; nil: Retried(3)
+	Led     func()                                                       // the daemon begins to lead; nil: nobody wants to know
+	Class   func(p machine.Pull) string                                  // pulls of one class have the same decision; nil: ClassOf
+	Queue   func(m Machine, id shares.QueueID) (q shares.Queue, ok bool) // a queue of the site; nil: what pilots offer is not counted
+	Polled  func(m Machine) []shares.QueueID                             // at which pilots pull, as the log says; nil: none
+	Check   func(entries []entry.Entry) error                            // refuses what the log could not hold; nil: all can be held
 	Bounds  Bounds
 }
 
@@ -93,7 +93,7 @@ func (c Config) orDefault() Config {
 		c.Class = ClassOf
 	}
 	if c.Queue == nil {
-		c.Queue = func(Machine, shares.QueueID) (q shares.Queue, polled, ok bool) { return q, false, false }
+		c.Queue = func(Machine, shares.QueueID) (q shares.Queue, ok bool) { return q, false }
 	}
 	if c.Polled == nil {
 		c.Polled = func(Machine) []shares.QueueID { return nil }

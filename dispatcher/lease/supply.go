@@ -19,7 +19,7 @@ type supply struct {
 	pilots map[int64]offer // by a hash of queue and name: two with the same one count as one
 	seen   *deadlines      // when they are forgotten
 	pools  map[string]shares.Units
-	polled map[shares.QueueID]time.Duration // when a pilot last pulled at a queue
+	polled map[shares.QueueID]time.Duration // when a pilot last pulled at a queue: those at which pilots pull by the log
 }
 
 type offer struct {
@@ -75,13 +75,14 @@ func (s *supply) offers() (all []entry.Offer) {
 // pulled notes a pull, and says in the log that pilots pull at its queue.
 func (l *leader) pulled(p *machine.Pull) {
 	s := l.supply
-	q, polled, ok := l.cfg.Queue(l.machine, p.Queue)
+	q, ok := l.cfg.Queue(l.machine, p.Queue)
 	if !ok {
 		return
 	}
-	if s.polled[p.Queue] = l.now; !polled {
+	if _, known := s.polled[p.Queue]; !known {
 		l.must(l.add(entry.Polled{Queue: p.Queue, Is: true}))
 	}
+	s.polled[p.Queue] = l.now
 	id := s.id(p)
 	until := l.now + l.cfg.Timing.Polled
 	if _, known := s.pilots[id]; known {
