@@ -80,13 +80,11 @@ func newTables(tb testing.TB) *stage {
 		},
 		func(ctx context.Context) error { return ledger.Create(ctx, db) },
 		func(ctx context.Context) error { return fold.Create(ctx, db) },
+		func(ctx context.Context) error { return ledger.CreateBeside(ctx, db) },
 	} {
 		if err := create(tb.Context()); err != nil {
 			tb.Fatal(err)
 		}
-	}
-	if _, err := db.Exec(tb.Context(), besideTables); err != nil {
-		tb.Fatal(err)
 	}
 	return &stage{db: db, outbox: &outbox{db: db, rows: map[int64][]entry.Entry{}}}
 }

@@ -14,12 +14,6 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// besideTables has the tables of other rooms that appends write.
-const besideTables = `
-CREATE TABLE outbox (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, entries jsonb NOT NULL, made_at timestamptz NOT NULL DEFAULT now(), refused text);
-CREATE TABLE attempt_texts (job_id bigint NOT NULL, attempt int NOT NULL, ended_on date NOT NULL, report jsonb, log text, outputs jsonb,
-    metadata jsonb, reason text)`
-
 // outbox is table outbox, but for what the entries are: those are in memory.
 type outbox struct {
 	db   *pgxpool.Pool

@@ -18,7 +18,7 @@ func (l *leader) tick() {
 	if l.tip.at.After(l.machine.Now()) {
 		l.must(l.add(entry.Tick{Now: l.tip.at, Offered: l.supply.offers()}))
 	}
-	l.unpoll()
+	l.supply.unpoll(l)
 	l.wakeBy(l.now + l.cfg.Timing.Tick)
 }
 

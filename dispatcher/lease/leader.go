@@ -14,16 +14,15 @@ type leader struct {
 	cfg   *Config
 	peers []int64
 
-	flight  *flight // the append in flight; nil: none
-	next    flight  // what is decided meanwhile
-	force   bool    // append next though there may be nothing in it but a tick
-	held    []held  // answers that wait, by the batch on which they rest
-	line    line
-	outbox  outbox
-	supply  *supply
-	full    []late // ends whose texts are for a later batch
-	waiting int    // bytes of them
-	looks   map[Call]*looked
+	flight *flight // the append in flight; nil: none
+	next   flight  // what is decided meanwhile
+	force  bool    // append next though there may be nothing in it but a tick
+	held   []held  // answers that wait, by the batch on which they rest
+	line   line
+	outbox outbox
+	supply *supply
+	late   late
+	looks  map[Call]*looked
 
 	confirmed time.Duration // when the newest append that was committed had begun
 	ticked    time.Duration // when a tick was last decided
@@ -157,7 +156,7 @@ func (l *leader) depose() {
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		}
 	}
-	for _, w := range l.full {
+	for _, w := range l.late.asks {
 		l.answer(w.ask.Call, Answer{Status: Unavailable})
 	}
 	for _, call := range sortedCalls(l.looks) {

@@ -132,7 +132,7 @@ func (n *Node) ask(a *Ask) {
 	case a.Renew != nil:
 		l.renew(a)
 	default:
-		l.finish(a)
+		l.late.finish(l, a)
 	}
 }
 
@@ -168,8 +168,8 @@ func (l *leader) pass() {
 	if !l.outbox.spoil {
 		l.tick()
 		l.expire()
-		l.finishMore()
-		l.takeRows()
+		l.late.end(l)
+		l.outbox.take(l)
 	}
 	if !l.outbox.spoil {
 		l.decide()

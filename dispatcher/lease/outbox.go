@@ -68,9 +68,8 @@ func (o *outbox) committed(b *ledger.Beside) {
 	}
 }
 
-// takeRows moves rows into the next batch, each as a whole, as long as there is room.
-func (l *leader) takeRows() {
-	o := &l.outbox
+// take moves rows into the next batch, each as a whole, as long as there is room.
+func (o *outbox) take(l *leader) {
 	for len(o.rows) > 0 && !o.spoil && !o.close {
 		r := o.rows[0]
 		if l.next.written > 0 && l.next.written+len(r.Entries) > l.cfg.Bounds.Entries {
@@ -79,7 +78,7 @@ func (l *leader) takeRows() {
 		o.rows = o.rows[1:]
 		o.taken[r.ID], l.force = false, true // also where nothing of it is left
 		// A row is refused with the batch before which it was tried: after a failover it may be right again.
-		if err := l.applyRow(r); err != nil {
+		if err := o.apply(l, r); err != nil {
 			l.next.beside.Refused = append(l.next.beside.Refused, ledger.Refusal{Row: r.ID, Reason: err.Error()})
 			continue
 		}
@@ -89,9 +88,9 @@ func (l *leader) takeRows() {
 	o.read(l.desk, l.cfg.Timing.Gather)
 }
 
-// applyRow applies the entries of a row. After an error nothing of it is in the next batch; where the machine has a part of it the leader is
+// apply applies the entries of a row. After an error nothing of it is in the next batch; where the machine has a part of it the leader is
 // spoiled.
-func (l *leader) applyRow(r ledger.Row) error {
+func (o *outbox) apply(l *leader, r ledger.Row) error {
 	if r.Err != nil {
 		return r.Err
 	}
@@ -106,7 +105,7 @@ func (l *leader) applyRow(r ledger.Row) error {
 			}
 		}
 		if err := l.add(e); err != nil {
-			l.outbox.spoil = len(l.next.batch.Entries) > before
+			o.spoil = len(l.next.batch.Entries) > before
 			l.next.batch.Entries = l.next.batch.Entries[:before]
 			return fmt.Errorf("entry %d, %T: %w", i, e, err)
 		}

@@ -35,71 +35,8 @@ type looked struct {
 	open []int // of them, those that the tables are asked about
 }
 
-// finish ends leases. Those whose texts find no room in the next batch wait for a later one; meanwhile no lease of theirs runs out.
+// finish ends leases. An end that was said before is answered as it was then; of two different words on one attempt the first counts.
 func (l *leader) finish(a *Ask) {
-	size := textsOf(a)
-	if size == 0 || len(l.full) == 0 && l.roomFor(size) {
-		l.end(a)
-		return
-	}
-	if l.waiting += size; l.waiting > mostWaiting*l.cfg.Bounds.Texts {
-		l.waiting -= size
-		l.answer(a.Call, Answer{Status: Unavailable})
-		return
-	}
-	for _, e := range a.Finish {
-		if _, ok := l.live(e.Key); ok {
-			l.leases.prolong(e.Key.Job, l.now+l.cfg.Timing.TTL)
-		}
-	}
-	l.full = append(l.full, late{a, size, l.now})
-}
-
-// late is an ask that waits for room.
-type late struct {
-	ask   *Ask
-	size  int
-	since time.Duration
-}
-
-// mostWaiting bounds the texts that wait, in batches.
-const mostWaiting = 16
-
-// textsOf is how many bytes of texts an ask has.
-func textsOf(a *Ask) (n int) {
-	for _, e := range a.Finish {
-		if e.Text != nil {
-			n += e.Text.Size()
-		}
-	}
-	return n
-}
-
-// roomFor says whether the next batch takes so many bytes of texts. One ask alone it always does.
-func (l *leader) roomFor(size int) bool {
-	return l.next.texts == 0 || l.next.texts+size <= l.cfg.Bounds.Texts
-}
-
-// finishMore ends what waited for room.
-func (l *leader) finishMore() {
-	for len(l.full) > 0 {
-		w := l.full[0]
-		fits := l.roomFor(w.size)
-		if !fits && l.now-w.since < l.cfg.Timing.Patience {
-			l.wakeBy(w.since + l.cfg.Timing.Patience)
-			return
-		}
-		l.full[0] = late{}
-		if l.full, l.waiting = l.full[1:], l.waiting-w.size; fits {
-			l.end(w.ask)
-		} else {
-			l.answer(w.ask.Call, Answer{Status: Unavailable})
-		}
-	}
-}
-
-// end ends leases. An end that was said before is answered as it was then; of two different words on one attempt the first counts.
-func (l *leader) end(a *Ask) {
 	w := &looked{ask: a, out: make([]Recorded, len(a.Finish))}
 	var keys []Key
 	sure := true

@@ -29,7 +29,7 @@ func (l *leader) pull(a *Ask) {
 			return
 		}
 	}
-	l.pulled(a.Pull)
+	l.supply.pulled(l, a.Pull)
 	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
 }
 

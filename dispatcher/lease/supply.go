@@ -73,8 +73,7 @@ func (s *supply) offers() (all []entry.Offer) {
 }
 
 // pulled notes a pull, and says in the log that pilots pull at its queue.
-func (l *leader) pulled(p *machine.Pull) {
-	s := l.supply
+func (s *supply) pulled(l *leader, p *machine.Pull) {
 	q, ok := l.cfg.Queue(l.machine, p.Queue)
 	if !ok {
 		return
@@ -96,13 +95,13 @@ func (l *leader) pulled(p *machine.Pull) {
 }
 
 // unpoll forgets pilots that pulled long ago, and says of which queues there are none any more.
-func (l *leader) unpoll() {
-	for _, id := range l.supply.seen.over(l.now, 0, lookAtMost) {
-		l.supply.set(id, offer{})
+func (s *supply) unpoll(l *leader) {
+	for _, id := range s.seen.over(l.now, 0, lookAtMost) {
+		s.set(id, offer{})
 	}
-	for _, q := range slices.Sorted(maps.Keys(l.supply.polled)) {
-		if l.now-l.supply.polled[q] >= l.cfg.Timing.Polled {
-			delete(l.supply.polled, q)
+	for _, q := range slices.Sorted(maps.Keys(s.polled)) {
+		if l.now-s.polled[q] >= l.cfg.Timing.Polled {
+			delete(s.polled, q)
 			l.must(l.add(entry.Polled{Queue: q}))
 		}
 	}

@@ -34,12 +34,6 @@ func ofMemory(m *Memory) outsiders {
 		texts: m.Texts}
 }
 
-// besideTables has the tables of other rooms that appends write.
-const besideTables = `
-CREATE TABLE outbox (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, entries jsonb NOT NULL, made_at timestamptz NOT NULL DEFAULT now(), refused text);
-CREATE TABLE attempt_texts (job_id bigint NOT NULL, attempt int NOT NULL, ended_on date NOT NULL, report jsonb, log text, outputs jsonb,
-    metadata jsonb, reason text)`
-
 func ofDatabase(t testing.TB, db *pgxpool.Pool) outsiders {
 	ctx := context.Background()
 	must := func(err error) {

@@ -21,7 +21,7 @@ func ofTable(t testing.TB, size int64) (*Table, *pgxpool.Pool) {
 	if err := Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(t.Context(), besideTables); err != nil {
+	if err := CreateBeside(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	table := New(db)

@@ -15,6 +15,13 @@ type rowTruth struct {
 	taken   int  // by batches of the log
 }
 
+// rowsTruth is the outbox.
+type rowsTruth struct {
+	rows   map[int64]*rowTruth  // all that were ever written
+	newest map[int64]int64      // row of each task that is in the log
+	beside map[entry.ID][]int64 // rows that daemons said to take with a batch
+}
+
 // rowsOf judges which rows a batch takes: each once, those of a task in their order, with all their entries; and none of its entries that
 // others write comes from elsewhere.
 func (t *truth) rowsOf(b entry.Batch) {

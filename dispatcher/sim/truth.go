@@ -29,14 +29,17 @@ type truth struct {
 
 	sum sum
 
-	ended     map[lease.Key]entry.Outcome // also what a failover lost
-	granted   map[lease.Key]bool          // also what a failover lost
-	pilots    map[string]int              // batches that granted to a pull
-	history   []happening
-	rows      map[int64]*rowTruth         // all that were ever written
-	newest    map[int64]int64             // row of each task that is in the log
-	beside    map[entry.ID][]int64        // rows that daemons said to take with a batch
+	ever
+	pilots  map[string]int // batches that granted to a pull
+	history []happening
+	rowsTruth
 	attempted map[lease.Key]time.Duration // when a pilot first said how it ended
+}
+
+// ever is what was true once, also what a failover lost.
+type ever struct {
+	ended   map[lease.Key]entry.Outcome
+	granted map[lease.Key]bool
 }
 
 // jobTruth is a job.
@@ -108,8 +111,8 @@ const (
 )
 
 func newTruth(w *world) *truth {
-	t := &truth{world: w, decided: map[lease.Key]time.Duration{}, ended: map[lease.Key]entry.Outcome{}, granted: map[lease.Key]bool{},
-		pilots: map[string]int{}, rows: map[int64]*rowTruth{}, beside: map[entry.ID][]int64{}, attempted: map[lease.Key]time.Duration{}}
+	t := &truth{world: w, decided: map[lease.Key]time.Duration{}, ever: ever{map[lease.Key]entry.Outcome{}, map[lease.Key]bool{}},
+		pilots: map[string]int{}, rowsTruth: rowsTruth{rows: map[int64]*rowTruth{}, beside: map[entry.ID][]int64{}}, attempted: map[lease.Key]time.Duration{}}
 	t.forget()
 	return t
 }
