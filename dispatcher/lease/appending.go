@@ -94,7 +94,7 @@ func (l *leader) land(at time.Time) {
 	}
 	for _, p := range f.pulls {
 		for _, lease := range p.leases {
-			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.TTL)
+			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.First)
 		}
 		if p.unheard && p.pull.Request == (entry.ID{}) && !l.outbox.spoil {
 			for _, lease := range p.leases {

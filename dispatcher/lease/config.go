@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -15,19 +16,21 @@ type Config struct {
 	Daemon  int64  // this one; a start has a new number
 	Address string // of this daemon, for its Leader entries
 	Timing  Timing
-	Draw    func() entry.ID                                              // draws ids of batches
-	End     func(l machine.Lease, said entry.Ended) entry.Ended          // the end as it is recorded, and what becomes of the job; nil: Retried(3)
-	Led     func()                                                       // the daemon begins to lead; nil: nobody wants to know
-	Class   func(p machine.Pull) string                                  // pulls of one class have the same decision; nil: ClassOf
-	Queue   func(m Machine, id shares.QueueID) (q shares.Queue, ok bool) // a queue of the site; nil: what pilots offer is not counted
-	Polled  func(m Machine) []shares.QueueID                             // at which pilots pull, as the log says; nil: none
-	Check   func(entries []entry.Entry) error                            // refuses what the log could not hold; nil: all can be held
+	Draw    func() entry.ID                                     // draws ids of batches
+	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
+	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
+	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
+	Adopted func(v *shares.Version)                             // a version of the site holds from now on; nil: nobody wants to know
+	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
+	Polled  func(m Machine) []shares.QueueID                    // at which pilots pull, as the log says; nil: none
+	Check   func(entries []entry.Entry) error                   // refuses what the log could not hold; nil: all can be held
 	Bounds  Bounds
 }
 
 // Timing has the times of a Node, all of them by its monotonic clock.
 type Timing struct {
 	TTL      time.Duration // of a lease
+	First    time.Duration // of one that was not renewed yet, from its grant
 	Longest  time.Duration // what a lease that has not started has after a change of leader, whatever its renewals asked for
 	Grace    time.Duration // no lease expires for so long after a time in which this daemon stood still, or could not append
 	Tick     time.Duration // a leader appends at least this often
@@ -58,7 +61,7 @@ func (t Timing) orDefault() Timing {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.TTL, 3 * time.Minute}, {&t.Longest, t.TTL}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
+		{&t.TTL, 3 * time.Minute}, {&t.First, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Longest, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
 		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
 		{&t.Polled, 5 * time.Minute}, {&t.Gather, 200 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
 	} {
@@ -92,8 +95,11 @@ func (c Config) orDefault() Config {
 	if c.Class == nil {
 		c.Class = ClassOf
 	}
+	if c.Adopted == nil {
+		c.Adopted = func(*shares.Version) {}
+	}
 	if c.Queue == nil {
-		c.Queue = func(Machine, shares.QueueID) (q shares.Queue, ok bool) { return q, false }
+		c.Queue = func(shares.QueueID) (q shares.Queue, ok bool) { return q, false }
 	}
 	if c.Polled == nil {
 		c.Polled = func(Machine) []shares.QueueID { return nil }

@@ -85,7 +85,7 @@ func TestSupply(t *testing.T) {
 	t.Parallel()
 	polled := map[shares.QueueID]bool{}
 	s := newStage(t, 10, 3, func(c *Config) {
-		c.Queue = func(_ Machine, id shares.QueueID) (shares.Queue, bool) {
+		c.Queue = func(id shares.QueueID) (shares.Queue, bool) {
 			return shares.Queue{ID: id, Pool: "p", CorePowerMilli: 1000, Cores: 8}, id == 1
 		}
 		c.Polled = func(Machine) (list []shares.QueueID) {

@@ -129,6 +129,8 @@ func (n *Node) ask(a *Ask) {
 		l.left(a.Call)
 	case a.Pull != nil:
 		l.pull(a)
+	case a.Seen != nil:
+		l.tell(a)
 	case a.Renew != nil:
 		l.renew(a)
 	default:

@@ -19,6 +19,10 @@ func (l *leader) pull(a *Ask) {
 		l.join(p, a.Call)
 		return
 	}
+	if id != (entry.ID{}) && l.recent.reused(id) {
+		l.answer(a.Call, Answer{Status: Reused})
+		return
+	}
 	if id != (entry.ID{}) {
 		if leases := l.machine.Answered(id); len(leases) > 0 {
 			l.hold(a.Call, Answer{Leases: leases}, false)

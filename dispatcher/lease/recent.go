@@ -10,9 +10,35 @@ type recent struct {
 	ends     map[Key]end
 	order    []Key // by seq
 	requests map[entry.ID]struct{}
+	bodies   map[name]body // of requests that came or were granted lately, bounded as past
+	named    []name
+	turn     int
 	past     []entry.ID // ring of requests, in the order in which their last lease ended
 	most     int        // places of the ring
 	at       int        // where it is written next, once it is full
+}
+
+// name and body are the parts of the id of a request: a name comes with another body only where a pilot uses it twice.
+type (
+	name [12]byte
+	body [4]byte
+)
+
+// reused says whether a request came before with another body, and remembers it.
+func (r *recent) reused(id entry.ID) bool {
+	n, b := name(id[:12]), body(id[12:])
+	before, ok := r.bodies[n]
+	if ok {
+		return before != b
+	}
+	if r.bodies[n] = b; len(r.named) < r.most {
+		r.named = append(r.named, n)
+		return false
+	}
+	delete(r.bodies, r.named[r.turn])
+	r.named[r.turn] = n
+	r.turn = (r.turn + 1) % r.most
+	return false
 }
 
 type end struct {
@@ -22,7 +48,7 @@ type end struct {
 }
 
 func newRecent(requests int) *recent {
-	return &recent{ends: map[Key]end{}, requests: map[entry.ID]struct{}{}, most: requests}
+	return &recent{ends: map[Key]end{}, requests: map[entry.ID]struct{}{}, bodies: map[name]body{}, most: requests}
 }
 
 func keyOf(l machine.Lease) Key { return Key{l.Job, l.Attempt, l.Nonce} }

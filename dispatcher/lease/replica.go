@@ -5,6 +5,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // tip is the newest batch that is known to be committed.
@@ -22,11 +23,12 @@ type replica struct {
 	tip     tip
 	leases  *deadlines
 	recent  *recent
+	adopted func(*shares.Version)
 }
 
 // newReplica begins with a machine made of the tables. Each lease has a whole TTL from now on.
 func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
-	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests)}
+	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests), adopted: cfg.Adopted}
 	n.tip.seq, n.tip.id = r.Machine.Stand()
 	n.tip.at, n.tip.known, n.tip.leader = r.At, now, r.Leader
 	for _, id := range r.Over {
@@ -34,6 +36,9 @@ func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 	}
 	for l := range r.Machine.Leases() {
 		n.leases.hold(l.Job, now+cfg.Timing.TTL)
+		if l.Request != (entry.ID{}) {
+			n.recent.reused(l.Request)
+		}
 	}
 	return n
 }
@@ -69,6 +74,11 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 	switch e := e.(type) {
 	case entry.Granted:
 		r.leases.hold(e.Job, due)
+		if e.Request != (entry.ID{}) {
+			r.recent.reused(e.Request)
+		}
+	case entry.Adopted:
+		r.adopted(e.Site)
 	case entry.Started:
 		r.leases.last(e.Job, e.TTLS)
 	case entry.Ended:

@@ -74,7 +74,7 @@ func (s *supply) offers() (all []entry.Offer) {
 
 // pulled notes a pull, and says in the log that pilots pull at its queue.
 func (s *supply) pulled(l *leader, p *machine.Pull) {
-	q, ok := l.cfg.Queue(l.machine, p.Queue)
+	q, ok := l.cfg.Queue(p.Queue)
 	if !ok {
 		return
 	}

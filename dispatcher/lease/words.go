@@ -23,9 +23,12 @@ type Key struct {
 
 // Renewal is a pilot's word that it still runs an attempt.
 type Renewal struct {
-	Key     Key
-	Started bool          // it runs it by now
-	TTL     time.Duration // how long the lease lasts from now on; 0: Config.TTL
+	Key      Key
+	Started  bool          // it runs it by now
+	TTL      time.Duration // how long the lease lasts from now on; 0: Config.TTL
+	State    State
+	CPUMilli int64
+	MemoryMB int64
 }
 
 // End is a word on how an attempt ended.
@@ -38,14 +41,15 @@ type End struct {
 	Text     *ledger.Text // what people read of it, for the append's transaction; Job and Attempt are those of Key; nil: none
 }
 
-// Ask is a question of a caller: one of Pull, Renew, Finish and Left.
+// Ask is a question of a caller: one of Pull, Renew, Finish, Seen and Left.
 type Ask struct {
 	Call   Call
 	Pull   *machine.Pull
 	Wait   time.Duration // for how long its caller waits for a job
 	Renew  []Renewal
 	Finish []End
-	Left   bool // the caller of the pull with this Call went away
+	Seen   []int64 // jobs, of which is asked what their pilots last said
+	Left   bool    // the caller of the pull with this Call went away
 }
 
 // Status is how an ask came out.
@@ -57,6 +61,7 @@ const (
 	NoJob                     // the machine has no job for the pull
 	Over                      // the request was answered before, and its leases have ended
 	Unavailable               // not done, or not known to be done: ask again
+	Reused                    // the request was made before with another body
 )
 
 // Answer is the answer to an Ask.
@@ -66,6 +71,7 @@ type Answer struct {
 	Leases   []machine.Lease // of a pull
 	Renewed  []Renewed       // one for each renewal
 	Verdicts []Recorded
+	Seen     []Seen
 	Seq      int64 // of the batch on which it rests
 }
 
