@@ -61,6 +61,7 @@ type stage struct {
 	*Dispatcher
 	db     *pgxpool.Pool
 	outbox *outbox
+	render func(context.Context, []machine.Lease) ([]Run, error)
 	stop   func()
 }
 
@@ -90,7 +91,7 @@ func newTables(tb testing.TB) *stage {
 }
 
 func (s *stage) open(tb testing.TB, v shares.Version) {
-	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, Render: s.render, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -225,7 +226,7 @@ func BenchmarkPull(b *testing.B) {
 							return
 						}
 						at := time.Now()
-						leases, err := s.Pull(context.Background(), pullOf(int(k), 20), time.Second)
+						leases, err := s.pull(context.Background(), pullOf(int(k), 20), time.Second)
 						waits[i] = append(waits[i], time.Since(at))
 						if err != nil {
 							b.Errorf("pull %d: %v", k, err)
@@ -235,11 +236,11 @@ func BenchmarkPull(b *testing.B) {
 							continue
 						}
 						key := lease.Key{Job: leases[0].Job, Attempt: leases[0].Attempt, Nonce: leases[0].Nonce}
-						if _, err := s.Renew(context.Background(), []lease.Renewal{{Key: key, Started: true}}); err != nil {
+						if _, err := s.renew(context.Background(), []lease.Renewal{{Key: key, Started: true}}); err != nil {
 							b.Error(err)
 							return
 						}
-						if _, err := s.Finish(context.Background(), []lease.End{{Key: key, Outcome: entry.Finished}}); err != nil {
+						if _, err := s.finish(context.Background(), []lease.End{{Key: key, Outcome: entry.Finished}}); err != nil {
 							b.Error(err)
 							return
 						}
@@ -294,7 +295,7 @@ func BenchmarkStart(b *testing.B) {
 			p.Slot.Cores, p.Most = 0, 8
 			for n := 0; n < 1_000_000/64; {
 				p.Pilot, p.Nonce = fmt.Sprintf("pilot-%d", n+i*20000), int64(n+i)
-				leases, err := s.Pull(context.Background(), p, time.Second)
+				leases, err := s.pull(context.Background(), p, time.Second)
 				if err != nil {
 					b.Error(err)
 					return

@@ -15,18 +15,18 @@ func TestTextsOfEnds(t *testing.T) {
 	s := newStage(t, v)
 	defer s.stop()
 	s.stock(t, v, 1000)
-	leases, err := s.Pull(t.Context(), pullOf(1, 2), time.Second)
+	leases, err := s.pull(t.Context(), pullOf(1, 2), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	end := lease.End{Key: lease.Key{Job: leases[0].Job, Attempt: leases[0].Attempt, Nonce: leases[0].Nonce}, Outcome: entry.Failed,
 		Text: &ledger.Text{Report: []byte(`{"why": "\u0000"}`)}}
-	if _, err := s.Finish(t.Context(), []lease.End{end}); err == nil {
+	if _, err := s.finish(t.Context(), []lease.End{end}); err == nil {
 		t.Error("NUL is taken")
 	}
 	end.Text = &ledger.Text{Report: []byte(`{"why": "disk"}`), Log: "last words", Reason: "it failed"}
 	for range 2 {
-		out, err := s.Finish(t.Context(), []lease.End{end})
+		out, err := s.finish(t.Context(), []lease.End{end})
 		if err != nil || !out[0].Is {
 			t.Fatalf("%+v, %v", out, err)
 		}

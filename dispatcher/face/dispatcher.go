@@ -1,17 +1,20 @@
 package face
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -20,17 +23,26 @@ import (
 
 // Config is what a dispatcher needs.
 type Config struct {
-	Pool    *pgxpool.Pool
-	Site    func(ctx context.Context, number int64) (shares.Version, error) // a version of the site by its number
-	Log     *slog.Logger
-	Daemon  int64  // a number that no daemon had before
-	Address string // at which other daemons reach this one
-	Machine machine.Config
-	Timing  lease.Timing
-	Outbox  Outbox
-	End     func(l machine.Lease, said entry.Ended) entry.Ended // see lease.Config; nil: without rules
-	Led     func()                                              // this daemon begins to lead; nil: nobody wants to know
-	Send    func(to int64, m lease.Message)                     // carries a message to another daemon, or loses it; nil: there is none
+	Pool       *pgxpool.Pool
+	Site       func(ctx context.Context, number int64) (shares.Version, error) // a version of the site by its number
+	Log        *slog.Logger
+	Daemon     int64  // a number that no daemon had before
+	Address    string // at which other daemons reach this one
+	Machine    machine.Config
+	Timing     lease.Timing
+	Outbox     Outbox
+	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: without rules
+	Led        func()                                                           // this daemon begins to lead; nil: nobody wants to know
+	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: nothing
+	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
+	Send       func(to int64, m lease.Message)                                  // carries a message to another daemon, or loses it; nil: there is none
+}
+
+// Run is what a pilot starts, and what it may use.
+type Run struct {
+	Command []string
+	Env     map[string]string
+	Need    job.Requirements
 }
 
 // Outbox reads what others wrote for the log. Appends delete its rows, or mark them.
@@ -45,6 +57,9 @@ type Dispatcher struct {
 	log    *ledger.Table
 	folder *fold.Folder
 	loop   *lease.Loop
+
+	site     site
+	draining atomic.Bool
 }
 
 // Room of the log that is made ahead, and the size of its partitions, in batches.
@@ -61,14 +76,15 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.RenewEvery = cmp.Or(cfg.RenewEvery, time.Minute)
+	cfg.Timing.First = cmp.Or(cfg.Timing.First, cfg.Timing.TTL, 90*time.Second)
 	log := ledger.New(cfg.Pool)
 	if _, err := log.Extend(ctx, logRoom, logSize); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log)}
-	q := &queues{}
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
-		End: cfg.End, Led: cfg.Led, Queue: q.queue, Polled: q.polled}, world{d})
+		End: cfg.End, Led: cfg.Led, Adopted: d.site.adopt, Queue: d.site.queue, Polled: polled}, world{d})
 	return d, nil
 }
 
@@ -91,8 +107,11 @@ func (d *Dispatcher) Reach(daemons []int64) { d.loop.Tell(lease.Peers{Daemons: d
 // Written says that somebody committed a row of the outbox: the leader looks at once.
 func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
 
-// Drain makes the daemon lead no more.
-func (d *Dispatcher) Drain() { d.loop.Tell(lease.Drain{}) }
+// Drain makes the daemon lead no more, and take no more pulls.
+func (d *Dispatcher) Drain() {
+	d.draining.Store(true)
+	d.loop.Tell(lease.Drain{})
+}
 
 // Fold makes one step of the tables, of up to so many batches, and says how many it took. Do it again while it takes all that it may.
 func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
@@ -110,57 +129,4 @@ func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 		d.loop.Tell(lease.Folded{Seq: p.Seq})
 	}
 	return r.Batches, nil
-}
-
-// Why an ask came to nothing.
-var (
-	ErrUnavailable = errors.New("unavailable: ask again")
-	ErrNoJobs      = errors.New("no job")
-	ErrRequestOver = errors.New("the request was answered before, and its leases have ended")
-)
-
-func status(a lease.Answer) error {
-	switch a.Status {
-	case lease.Done:
-		return nil
-	case lease.NoJob:
-		return ErrNoJobs
-	case lease.Over:
-		return ErrRequestOver
-	}
-	return ErrUnavailable
-}
-
-// Pull gives a slot jobs, and waits for one.
-func (d *Dispatcher) Pull(ctx context.Context, p machine.Pull, wait time.Duration) ([]machine.Lease, error) {
-	a, err := d.loop.Ask(ctx, lease.Ask{Pull: &p, Wait: wait})
-	if err != nil {
-		return nil, err
-	}
-	return a.Leases, status(a)
-}
-
-// Renew keeps leases alive.
-func (d *Dispatcher) Renew(ctx context.Context, all []lease.Renewal) ([]lease.Renewed, error) {
-	a, err := d.loop.Ask(ctx, lease.Ask{Renew: all})
-	if err != nil {
-		return nil, err
-	}
-	return a.Renewed, status(a)
-}
-
-// Finish records how attempts ended.
-func (d *Dispatcher) Finish(ctx context.Context, all []lease.End) ([]lease.Recorded, error) {
-	for _, e := range all {
-		if e.Text != nil {
-			if err := e.Text.Check(); err != nil {
-				return nil, fmt.Errorf("finish: %w", err)
-			}
-		}
-	}
-	a, err := d.loop.Ask(ctx, lease.Ask{Finish: all})
-	if err != nil {
-		return nil, err
-	}
-	return a.Verdicts, status(a)
 }

@@ -11,10 +11,22 @@
 //  2. A daemon starts from what is folded: restore reads it in one snapshot, and the loop reads the log from there on.
 //  3. An error of the database is never "no job": asks are answered Unavailable.
 //
+// # The hot path
+//
+// Pull, Renew and Finish take the requests of the API, check them here (a wrong one is asked of nobody), and ask the leader. The site that
+// they are checked by is the version that the loop last saw. A lease's token is its fence. The id of a request has two parts: twelve bytes
+// of queue, pilot and request id, four of the body; the leader refuses a name that comes with another body, as far as it remembers.
+// What pilots say of attempts that run is in the leader's memory (Seen); what they say at the end is written beside it, bounded and made
+// fit for the database here: a text that it refuses would keep the log from going on.
+//
+// # Facts of jobs that rules need
+//
+// The leader decides with the next step what becomes of a job whose attempt ended (Config.End, package rules): without a query. Rules know
+// blocks of jobs and tasks, which never change and are few, from what they read before; of one that they do not know the job waits, and is
+// judged when it was read.
+//
 // # What is missing until it can be package dispatcher
 //
-// Intake (tables of jobs and payloads, and the verbs of tasks as entries), what is written beside an end, entries Polled and those of
-// claims, pulls of a node together (Pull.Beside), the retry policy at each end (package retry), explain's subjects, metrics, and the
-// relay as Send. A checkpoint is not written yet: a start knows what is ready and held, and begins anew with what shares missed, whose
-// turn it is and which claims are bound.
+// What pilots start (Config.Render) is somebody else's, reports of renewals are dropped, as are explain's subjects and metrics. The
+// checkpoint has what is ready and held: a start begins anew with what shares missed, whose turn it is and which claims are bound.
 package face

@@ -141,7 +141,7 @@ func (f *fleet) pilot(r *rand.Rand, all *told, done *atomic.Int64, most int64) {
 func (f *fleet) pull(r *rand.Rand, p machine.Pull, done *atomic.Int64, most int64) []machine.Lease {
 	for done.Load() < most {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		leases, err := f.any(r).Pull(ctx, p, 200*time.Millisecond)
+		leases, err := f.any(r).pull(ctx, p, 200*time.Millisecond)
 		cancel()
 		switch {
 		case err == nil:
@@ -157,7 +157,7 @@ func (f *fleet) pull(r *rand.Rand, p machine.Pull, done *atomic.Int64, most int6
 func (f *fleet) finish(r *rand.Rand, end lease.End) (is bool, outcome entry.Outcome) {
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		verdicts, err := f.any(r).Finish(ctx, []lease.End{end})
+		verdicts, err := f.any(r).finish(ctx, []lease.End{end})
 		cancel()
 		if err == nil {
 			return verdicts[0].Is, verdicts[0].Outcome

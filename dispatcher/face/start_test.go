@@ -27,7 +27,7 @@ func TestStartIsTheLog(t *testing.T) {
 	s.stock(t, v, 5000)
 	var keys []lease.Key
 	for n := range 200 {
-		leases, err := s.Pull(t.Context(), pullOf(n, 2), time.Second)
+		leases, err := s.pull(t.Context(), pullOf(n, 2), time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestStartIsTheLog(t *testing.T) {
 	}
 	for i, key := range keys {
 		if i%3 > 0 {
-			if _, err := s.Finish(t.Context(), []lease.End{{Key: key, Outcome: []entry.Outcome{entry.Finished, entry.Failed}[i%2]}}); err != nil {
+			if _, err := s.finish(t.Context(), []lease.End{{Key: key, Outcome: []entry.Outcome{entry.Finished, entry.Failed}[i%2]}}); err != nil {
 				t.Fatal(err)
 			}
 		}

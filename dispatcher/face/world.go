@@ -81,6 +81,9 @@ func (w world) Reload(ctx context.Context) lease.Reloaded {
 	if err != nil {
 		return lease.Reloaded{Err: err}
 	}
+	if v := m.Site(); v.Number > 0 {
+		w.site.adopt(&v)
+	}
 	out := lease.Reloaded{Machine: m}
 	out.Err = w.recall(ctx, m, &out)
 	return out
@@ -170,7 +173,7 @@ func (s *start) begin() *machine.Restoring {
 		return s.made
 	}
 	s.check.Version, s.check.PlansAt = s.version, s.check.Now
-	site, err := s.site()
+	site, err := s.adopted()
 	if err == nil {
 		s.made, err = machine.Restore(s.cfg.Machine, s.check, site, s.shapes)
 	}
@@ -178,8 +181,8 @@ func (s *start) begin() *machine.Restoring {
 	return s.made
 }
 
-// site is the version in force; before the first one was adopted it has nothing.
-func (s *start) site() (shares.Version, error) {
+// adopted is the version in force; before the first one it has nothing.
+func (s *start) adopted() (shares.Version, error) {
 	if s.version > 0 {
 		return s.cfg.Site(s.ctx, s.version)
 	}

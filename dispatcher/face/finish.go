@@ -1,0 +1,94 @@
+package face
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+)
+
+// outcomes are what pilots report.
+var outcomes = map[Outcome]entry.Outcome{Finished: entry.Finished, Failed: entry.Failed, Cancelled: entry.Cancelled}
+
+// Finish records how attempts ended. It is idempotent: the same result again is Recorded again. The result of an attempt that ended
+// otherwise meanwhile is LeaseLost and changes nothing.
+func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply, error) {
+	reply := FinishReply{Verdicts: make([]Verdict, len(req.Results))}
+	var in []lease.End
+	var at []int
+	for i, r := range req.Results {
+		outcome, ok := outcomes[r.Outcome]
+		if !ok {
+			return FinishReply{}, job.Wrong(fmt.Sprintf("results[%d].outcome", i), r.Outcome, "finished, failed or cancelled")
+		}
+		if c := r.ExitCode; c != nil && (*c < math.MinInt32 || *c > math.MaxInt32) {
+			return FinishReply{}, job.Wrong(fmt.Sprintf("results[%d].exit_code", i), *c, "an exit code")
+		}
+		reply.Verdicts[i] = Verdict{Lease: r.Lease, Verdict: LeaseLost}
+		if key, ok := parseLease(r.Lease); ok {
+			in, at = append(in, endOf(key, outcome, &r)), append(at, i)
+		}
+	}
+	if len(in) == 0 {
+		return reply, nil
+	}
+	out, err := d.finish(ctx, in)
+	if err != nil {
+		return FinishReply{}, fmt.Errorf("finish: %w", err)
+	}
+	for n, v := range out {
+		said := &reply.Verdicts[at[n]]
+		if said.JobState = stateAfter(v); v.Is {
+			said.Verdict = Recorded
+		}
+	}
+	return reply, nil
+}
+
+// endOf is a result as the leader takes it.
+func endOf(key lease.Key, outcome entry.Outcome, r *Result) lease.End {
+	used := r.Usage.bounded()
+	e := lease.End{Key: key, Outcome: outcome, CPUMilli: milli(used.CPUSeconds), MemoryMB: used.MemoryMB}
+	if r.ExitCode != nil {
+		e.ExitCode = int32(*r.ExitCode)
+	}
+	t := ledger.Text{Report: packReport(r.Report), Outputs: packOutputs(r.Outputs), Log: clean(r.LogTail), Reason: clean(r.Message)}
+	if t.Size() > 0 {
+		e.Text = &t
+	}
+	return e
+}
+
+// stateAfter is that of the job after an attempt; empty where it is not known.
+func stateAfter(v lease.Recorded) string {
+	switch {
+	case v.Outcome == 0:
+		return ""
+	case v.Next == entry.Again:
+		return "ready"
+	case v.Next == entry.Waits:
+		return "waiting"
+	case v.Next == entry.Undone || v.Outcome == entry.Cancelled:
+		return "cancelled"
+	case v.Outcome == entry.Finished:
+		return "finished"
+	}
+	return "failed"
+}
+
+// finish records how attempts ended.
+func (d *Dispatcher) finish(ctx context.Context, all []lease.End) ([]lease.Recorded, error) {
+	for _, e := range all {
+		if e.Text != nil {
+			if err := e.Text.Check(); err != nil { // it could never be written, and would keep the log from going on
+				return nil, err
+			}
+		}
+	}
+	a, err := d.ask(ctx, lease.Ask{Finish: all})
+	return a.Verdicts, err
+}

@@ -1,0 +1,145 @@
+package face
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// Pull gives the slot the jobs that it should run next. It waits up to req.WaitS for one and returns ErrNoJobs when there was none,
+// ErrUnknownQueue, ErrQueueClosed, a *job.FieldError, ErrRequestReused, ErrRequestOver, ErrStopping, or ErrUnavailable, or the error of a
+// database: then it is unknown whether a job was leased, and a repeat with the same request id tells.
+func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, error) {
+	req, err := checked(req)
+	if err != nil {
+		return PullReply{}, err
+	}
+	if d.draining.Load() {
+		return PullReply{}, ErrStopping
+	}
+	q, err := d.site.open(req.Queue)
+	if err != nil {
+		return PullReply{}, err
+	}
+	p := machine.Pull{Queue: q.ID, Slot: req.Slot, Most: max(1, req.Max), Only: req.Only, Pilot: req.Pilot, Node: req.Node, Devices: req.Devices,
+		Nonce: newNonce()}
+	if p.Request, err = requestOf(req); err != nil {
+		return PullReply{}, err
+	}
+	leases, err := d.pull(ctx, p, time.Duration(req.WaitS*float64(time.Second)))
+	if errors.Is(err, ErrNoJobs) {
+		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
+			err = closed
+		}
+	}
+	if err != nil {
+		return PullReply{}, err
+	}
+	return d.reply(ctx, leases)
+}
+
+// reply is what the pilot needs to run the attempts. Leases whose jobs cannot be read are given back, unless a repeat can ask for them.
+func (d *Dispatcher) reply(ctx context.Context, leases []machine.Lease) (PullReply, error) {
+	runs := make([]Run, len(leases))
+	if d.cfg.Render != nil {
+		var err error
+		if runs, err = d.cfg.Render(ctx, leases); err != nil {
+			if leases[0].Request == (entry.ID{}) {
+				d.giveBack(leases)
+			}
+			return PullReply{}, fmt.Errorf("pull: %w", err)
+		}
+	}
+	reply := PullReply{Leases: make([]Lease, len(leases)), RenewAfter: d.cfg.RenewEvery.Seconds()}
+	for i, l := range leases {
+		run, key := &runs[i], lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
+		reply.Leases[i] = Lease{Lease: tokenOf(key), Job: l.Job, Attempt: int(l.Attempt), Task: l.Task, Share: d.site.path(l.Share),
+			Command: run.Command, Env: run.Env, Cores: run.Need.Cores, MemoryMB: run.Need.MemoryMB, DiskMB: run.Need.DiskMB,
+			WalltimeS: run.Need.WalltimeS, ExpiresIn: d.cfg.Timing.First.Seconds()}
+	}
+	return reply, nil
+}
+
+// giveBack returns leases of which nobody is told.
+func (d *Dispatcher) giveBack(leases []machine.Lease) {
+	ends := make([]lease.End, len(leases))
+	for i, l := range leases {
+		ends[i] = lease.End{Key: lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}, Outcome: entry.Returned}
+	}
+	d.loop.Tell(lease.Ask{Finish: ends}) // call 0: nobody waits for the answer
+}
+
+// pull asks the leader for jobs.
+func (d *Dispatcher) pull(ctx context.Context, p machine.Pull, wait time.Duration) ([]machine.Lease, error) {
+	a, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: wait})
+	return a.Leases, err
+}
+
+// ask waits for the answer to an ask.
+func (d *Dispatcher) ask(ctx context.Context, a lease.Ask) (lease.Answer, error) {
+	out, err := d.loop.Ask(ctx, a)
+	if errors.Is(err, lease.ErrStopped) {
+		return out, ErrStopping
+	}
+	if err == nil {
+		err = status(out)
+	}
+	return out, err
+}
+
+// checked refuses what is wrong about a request.
+func checked(req PullRequest) (PullRequest, error) {
+	var err error
+	switch {
+	case req.Queue == "":
+		err = job.Wrong("queue", `""`, "the name of a queue")
+	case req.Pilot == "":
+		err = job.Wrong("pilot", `""`, "the name of the pilot")
+	case req.Max < 0 || req.Max > 1000:
+		err = job.Wrong("max", req.Max, "between 0 and 1000")
+	case !(req.WaitS >= 0 && req.WaitS <= 300):
+		err = job.Wrong("wait_s", req.WaitS, "between 0 and 300")
+	case req.Slot.Cores > math.MaxInt32:
+		err = job.Wrong("slot.cores", req.Slot.Cores, fmt.Sprintf("at most %d", math.MaxInt32))
+	case req.Slot.Cores < 0 || req.Slot.MemoryMB < 0 || req.Slot.DiskMB < 0 || req.Slot.WalltimeS < 0:
+		err = job.Wrong("slot", fmt.Sprintf("%+v", req.Slot), "a slot whose figures are 0 (not stated) or more")
+	}
+	if err != nil {
+		return req, err
+	}
+	if err := checkTexts(&req); err != nil {
+		return req, err
+	}
+	if err := req.Only.Check(); err != nil {
+		return req, err
+	}
+	req.Only = req.Only.Tidy()
+	return req, nil
+}
+
+// requestOf names a request by its queue, pilot and id, and by its body: see lease.Status Reused. How long it waits is not what it asks
+// for: a pilot that leaves repeats with wait_s 0 to learn whether its pull was granted.
+func requestOf(req PullRequest) (id entry.ID, err error) {
+	if req.RequestID == "" {
+		return id, nil
+	}
+	name := sha256.Sum256([]byte(req.Queue + "\x00" + req.Pilot + "\x00" + req.RequestID))
+	req.WaitS = 0
+	text, err := json.Marshal(req)
+	if err != nil {
+		return id, fmt.Errorf("pull: %w", err)
+	}
+	body := sha256.Sum256(text)
+	copy(id[:12], name[:])
+	copy(id[12:], body[:])
+	return id, nil
+}
