@@ -22,7 +22,7 @@ type leader struct {
 	outbox outbox
 	supply *supply
 	late   late
-	seen   map[int64]seen // by job
+	words  words
 	looks  map[Call]*looked
 
 	confirmed time.Duration // when the newest append that was committed had begun
@@ -57,7 +57,7 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), seen: map[int64]seen{}, looks: map[Call]*looked{}, confirmed: began}
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{}, confirmed: began}
 	cfg.Led()
 	l.line.eased = r.machine.Eased()
 	for _, q := range cfg.Polled(r.machine) {

@@ -130,7 +130,7 @@ func (n *Node) ask(a *Ask) {
 	case a.Pull != nil:
 		l.pull(a)
 	case a.Seen != nil:
-		l.tell(a)
+		l.words.tell(l, a)
 	case a.Renew != nil:
 		l.renew(a)
 	default:

@@ -19,7 +19,7 @@ func (l *leader) renew(a *Ask) {
 			continue
 		}
 		l.leases.prolong(r.Key.Job, l.now+cmp.Or(r.TTL, l.cfg.Timing.TTL))
-		l.saw(&r)
+		l.words.note(&r, l.now)
 		out[i] = Renewed{Kept: true, Order: lease.Order}
 		ttl := int32((r.TTL + time.Second - 1) / time.Second)
 		if r.Started && !lease.Started || lease.Started && ttl != l.leases.own[r.Key.Job] {
@@ -69,7 +69,7 @@ func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 		l.must(err)
 		return Recorded{}
 	}
-	delete(l.seen, lease.Job)
+	delete(l.words, lease.Job)
 	if e.Text != nil {
 		t := *e.Text
 		t.Job, t.Attempt = lease.Job, lease.Attempt

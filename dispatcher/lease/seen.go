@@ -30,17 +30,20 @@ type seen struct {
 	state    State
 }
 
-// saw notes a renewal. A pilot that says nothing of its state is where it was, or has begun.
-func (l *leader) saw(r *Renewal) {
-	l.seen[r.Key.Job] = seen{r.CPUMilli, int32(min(r.MemoryMB, 1<<31-1)), int32(l.now / time.Second), max(r.State, l.seen[r.Key.Job].state)}
+// words are what pilots last said, by job.
+type words map[int64]seen
+
+// note takes a renewal. A pilot that says nothing of its state is where it was, or has begun.
+func (w words) note(r *Renewal, now time.Duration) {
+	w[r.Key.Job] = seen{r.CPUMilli, int32(min(r.MemoryMB, 1<<31-1)), int32(now / time.Second), max(r.State, w[r.Key.Job].state)}
 }
 
 // tell answers what pilots last said.
-func (l *leader) tell(a *Ask) {
+func (w words) tell(l *leader, a *Ask) {
 	out := make([]Seen, len(a.Seen))
 	for i, job := range a.Seen {
 		out[i].Job = job
-		if s, ok := l.seen[job]; ok {
+		if s, ok := w[job]; ok {
 			out[i] = Seen{job, l.clock(time.Duration(s.at) * time.Second), s.state, s.cpuMilli, int64(s.memoryMB)}
 		}
 	}
