@@ -76,6 +76,14 @@ func (x *index) names() string {
 	return strings.Join(names, ", ")
 }
 
+// version is the one in force, if it has that number.
+func (s *site) version(number int64) *shares.Version {
+	if x := s.now.Load(); x != nil && x.version.Number == number {
+		return &x.version
+	}
+	return nil
+}
+
 // path is that of a share.
 func (s *site) path(id shares.ShareID) string {
 	if x := s.now.Load(); x != nil {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -111,9 +112,9 @@ func (x *ends) whole() bool {
 		fits(n, x.EndedAttempts) && fits(n, x.EndedExitCodes) && fits(n, x.EndedCPUMilli) && fits(n, x.EndedMemoryMB)
 }
 
-// pack turns entries that passed check into the arguments of append.sql.
-func pack(entries []entry.Entry) (pg.Args, error) {
-	c := columns{}
+// pack turns entries that passed check into columns.
+func pack(entries []entry.Entry) (*columns, error) {
+	c := &columns{}
 	var outcomes, next []byte
 	kinds := make([]byte, len(entries))
 	for i, e := range entries {
@@ -141,7 +142,25 @@ func pack(entries []entry.Entry) (pg.Args, error) {
 		}
 	}
 	c.Kinds, c.EndedOutcomes, c.EndedNext = string(kinds), letters(outcomes), letters(next)
-	return c.args(), nil
+	return c, nil
+}
+
+// Marshal makes one text of entries, whatever they are. Sites of Adopted entries are not in it.
+func Marshal(entries []entry.Entry) ([]byte, error) {
+	c, err := pack(entries)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(c)
+}
+
+// Unmarshal reads what Marshal made.
+func Unmarshal(text []byte) ([]entry.Entry, error) {
+	c := &columns{}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return c.unpack()
 }
 
 func (c *columns) args() pg.Args {

@@ -68,10 +68,11 @@ func (t *Table) AppendWith(ctx context.Context, b entry.Batch, beside Beside) (a
 	if err := check(b, &beside); err != nil {
 		return at, err
 	}
-	args, err := pack(b.Entries)
+	packed, err := pack(b.Entries)
 	if err != nil {
 		return at, fmt.Errorf("append batch %d: %w", b.Seq, err)
 	}
+	args := packed.args()
 	args["seq"], args["id"], args["after"], args["by"] = b.Seq, uuid(b.ID), uuid(b.After), b.By
 	if b.Seq == 1 { // whose partition may be dropped
 		if last, _, err := t.Last(ctx); err != nil || last > 0 {

@@ -1,0 +1,223 @@
+package face
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/internal/relay"
+)
+
+// Peer is a daemon on the same database.
+type Peer struct {
+	ID      int64
+	Address string // host:port; empty: it cannot be reached
+	Secret  string // to be said there
+}
+
+// LinksConfig is what Links need.
+type LinksConfig struct {
+	Self     Peer
+	Peers    func(ctx context.Context) ([]Peer, error)                      // the daemons that are open, by the database; this one may be among them
+	SecretOf func(ctx context.Context, id int64) (secret string, err error) // of an open daemon; "": there is none
+	Trust    func() *tls.Config                                             // see relay.Callee; nil: no TLS
+	Log      *slog.Logger
+}
+
+// Links carry messages between daemons by package relay: to each peer one envelope at a time, with all that has gathered meanwhile. What is sent
+// while there is no connection is lost, which package lease is made for.
+type Links struct {
+	cfg LinksConfig
+
+	mu    sync.Mutex
+	to    *Dispatcher // nil: nothing is received yet
+	links map[int64]*link
+}
+
+// link is the way to one peer.
+type link struct {
+	peer  Peer
+	stop  context.CancelFunc
+	rouse chan struct{} // one place: there are messages
+	up    bool
+	queue []lease.Message
+}
+
+// Times of links, and how many messages wait for an envelope at the most.
+const (
+	lookEvery  = time.Second
+	dialWithin = 2 * time.Second
+	mostWait   = 1 << 14
+	leasePath  = "/lease"
+)
+
+// NewLinks prepares links. Give their Send to the Config of a Dispatcher, and run them with it.
+func NewLinks(cfg LinksConfig) *Links {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Trust == nil {
+		cfg.Trust = func() *tls.Config { return nil }
+	}
+	return &Links{cfg: cfg, links: map[int64]*link{}}
+}
+
+// Send is Config.Send.
+func (ls *Links) Send(to int64, m lease.Message) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.links[to]
+	if l == nil || !l.up || len(l.queue) >= mostWait {
+		return
+	}
+	l.queue = append(l.queue, m)
+	select {
+	case l.rouse <- struct{}{}:
+	default:
+	}
+}
+
+// Handler takes connections of other daemons, at relay.Path, until done is closed.
+func (ls *Links) Handler(done <-chan struct{}) http.Handler {
+	return &relay.Server{Secret: ls.cfg.Self.Secret, SecretOf: ls.cfg.SecretOf, Handle: ls.receive, Done: done}
+}
+
+// receive takes an envelope.
+func (ls *Links) receive(_ context.Context, path string, body []byte, answer func(relay.Reply)) {
+	ls.mu.Lock()
+	d := ls.to
+	ls.mu.Unlock()
+	if d == nil || path != leasePath {
+		answer(relay.Reply{Status: http.StatusServiceUnavailable})
+		return
+	}
+	from, messages, err := read(body, d.site.version)
+	if err != nil { // of another version, maybe: the log has what matters
+		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
+		answer(relay.Reply{Status: http.StatusBadRequest})
+		return
+	}
+	for _, m := range messages {
+		d.Receive(from, m)
+	}
+	answer(relay.Reply{Status: http.StatusNoContent})
+}
+
+// Run keeps links to all peers until ctx ends, and tells the dispatcher which of them there are.
+func (ls *Links) Run(ctx context.Context, d *Dispatcher) {
+	ls.mu.Lock()
+	ls.to = d
+	ls.mu.Unlock()
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		if peers, err := ls.cfg.Peers(ctx); err == nil {
+			ls.meet(ctx, peers, &all)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// meet begins links to new peers, and ends those to daemons that are gone.
+func (ls *Links) meet(ctx context.Context, peers []Peer, all *sync.WaitGroup) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	there := map[int64]bool{}
+	for _, p := range peers {
+		if p.ID == ls.cfg.Self.ID || p.Address == "" || p.Address == ls.cfg.Self.Address {
+			continue
+		}
+		if there[p.ID] = true; ls.links[p.ID] != nil {
+			continue
+		}
+		own, stop := context.WithCancel(ctx)
+		l := &link{peer: p, stop: stop, rouse: make(chan struct{}, 1)}
+		ls.links[p.ID] = l
+		all.Go(func() { ls.keep(own, l) })
+	}
+	for id, l := range ls.links {
+		if !there[id] {
+			l.stop()
+			delete(ls.links, id)
+		}
+	}
+}
+
+// keep dials a peer again and again, and sends it what there is.
+func (ls *Links) keep(ctx context.Context, l *link) {
+	for ctx.Err() == nil {
+		within, cancel := context.WithTimeout(ctx, dialWithin)
+		conn, err := relay.Dial(within, relay.Callee{Address: l.peer.Address, Secret: l.peer.Secret, Trust: ls.cfg.Trust()},
+			relay.Caller{ID: ls.cfg.Self.ID, Secret: ls.cfg.Self.Secret})
+		cancel()
+		if err == nil {
+			ls.turn(l, true)
+			ls.carry(ctx, l, conn)
+			conn.Close()
+			ls.turn(l, false)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// turn notes whether a peer can be reached.
+func (ls *Links) turn(l *link, up bool) {
+	ls.mu.Lock()
+	l.up, l.queue = up, nil
+	var there []int64
+	for id, each := range ls.links {
+		if each.up {
+			there = append(there, id)
+		}
+	}
+	slices.Sort(there)
+	ls.to.Reach(there) // under the lock: the last word is the newest
+	ls.mu.Unlock()
+}
+
+// carry sends envelopes until the connection breaks.
+func (ls *Links) carry(ctx context.Context, l *link, conn *relay.Conn) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-conn.Broken():
+			return
+		case <-l.rouse:
+		}
+		ls.mu.Lock()
+		messages := l.queue
+		l.queue = nil
+		ls.mu.Unlock()
+		if len(messages) == 0 {
+			continue
+		}
+		text, err := write(ls.cfg.Self.ID, messages)
+		if err != nil {
+			ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
+			continue
+		}
+		within, cancel := context.WithTimeout(ctx, relay.Silence)
+		_, err = conn.Call(within, leasePath, text)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
