@@ -17,10 +17,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
@@ -73,20 +71,7 @@ func newStage(tb testing.TB, v shares.Version) *stage {
 
 // newTables is a stage without a dispatcher.
 func newTables(tb testing.TB) *stage {
-	db := pgtest.Open(tb)
-	for _, create := range []func(context.Context) error{
-		func(ctx context.Context) error {
-			_, err := db.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS report")
-			return err
-		},
-		func(ctx context.Context) error { return ledger.Create(ctx, db) },
-		func(ctx context.Context) error { return fold.Create(ctx, db) },
-		func(ctx context.Context) error { return ledger.CreateBeside(ctx, db) },
-	} {
-		if err := create(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-	}
+	db := pgtest.OpenNext(tb)
 	return &stage{db: db, outbox: &outbox{db: db, rows: map[int64][]entry.Entry{}}}
 }
 

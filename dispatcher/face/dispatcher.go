@@ -33,7 +33,7 @@ type Config struct {
 	Outbox     Outbox
 	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: without rules
 	Led        func()                                                           // this daemon begins to lead; nil: nobody wants to know
-	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: nothing
+	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: by the tables of intake
 	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
 	Send       func(to int64, m lease.Message)                                  // carries a message to another daemon, or loses it; nil: there is none
 }
@@ -78,6 +78,9 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	cfg.RenewEvery = cmp.Or(cfg.RenewEvery, time.Minute)
 	cfg.Timing.First = cmp.Or(cfg.Timing.First, cfg.Timing.TTL, 90*time.Second)
+	if cfg.Render == nil {
+		cfg.Render = newRenderer(cfg.Pool).render
+	}
 	log := ledger.New(cfg.Pool)
 	if _, err := log.Extend(ctx, logRoom, logSize); err != nil {
 		return nil, fmt.Errorf("open: %w", err)

@@ -17,7 +17,8 @@
 // they are checked by is the version that the loop last saw. A lease's token is its fence. The id of a request has two parts: twelve bytes
 // of queue, pilot and request id, four of the body; the leader refuses a name that comes with another body, as far as it remembers.
 // What pilots say of attempts that run is in the leader's memory (Seen); what they say at the end is written beside it, bounded and made
-// fit for the database here: a text that it refuses would keep the log from going on.
+// fit for the database here: a text that it refuses would keep the log from going on. What a pilot starts is rendered where it asked, after
+// the commit: all answers of a batch read their jobs by one statement; payloads and shapes never change, and are kept.
 //
 // # Facts of jobs that rules need
 //
@@ -27,6 +28,6 @@
 //
 // # What is missing until it can be package dispatcher
 //
-// What pilots start (Config.Render) is somebody else's, reports of renewals are dropped, as are explain's subjects and metrics. The
-// checkpoint has what is ready and held: a start begins anew with what shares missed, whose turn it is and which claims are bound.
+// Variables of claims in what pilots start, reports of renewals, explain's subjects and metrics. The checkpoint has what is ready and held: a
+// start begins anew with what shares missed, whose turn it is and which claims are bound.
 package face

@@ -19,16 +19,19 @@ func hotStage(t *testing.T) *stage {
 	v := siteOf(20, 2)
 	v.Queues[1].State = shares.Offline
 	s := newTables(t)
-	s.render = func(_ context.Context, leases []machine.Lease) (runs []Run, err error) {
-		for range leases {
-			runs = append(runs, Run{Command: []string{"true"}, Need: job.Requirements{Cores: 1}})
-		}
-		return runs, nil
-	}
+	s.render = renderTrue
 	s.open(t, v)
 	t.Cleanup(func() { s.stop() })
 	s.stock(t, v, 1000)
 	return s
+}
+
+// renderTrue has pilots do nothing.
+func renderTrue(_ context.Context, leases []machine.Lease) (runs []Run, err error) {
+	for range leases {
+		runs = append(runs, Run{Command: []string{"true"}, Need: job.Requirements{Cores: 1}})
+	}
+	return runs, nil
 }
 
 func request(id string) PullRequest {
@@ -119,7 +122,6 @@ func TestWrongRequests(t *testing.T) {
 	if _, err := s.Finish(t.Context(), FinishRequest{Results: []Result{{Lease: "x", Outcome: "lost"}}}); !errors.As(err, &wrong) || wrong.Field != "results[0].outcome" {
 		t.Error(err)
 	}
-	s.render = nil
 	s.Drain()
 	if err := pull(func(*PullRequest) {}); !errors.Is(err, ErrStopping) {
 		t.Error(err)
@@ -134,7 +136,7 @@ func TestUnreadableJobs(t *testing.T) {
 	if _, err := s.Pull(t.Context(), request("")); !errors.Is(err, away) {
 		t.Fatal(err)
 	}
-	s.Dispatcher.cfg.Render = nil
+	s.Dispatcher.cfg.Render = renderTrue
 	waitFor(t, func() bool {
 		var returned int
 		err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM batches WHERE ended_outcomes LIKE '%r%'").Scan(&returned)

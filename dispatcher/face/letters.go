@@ -35,8 +35,8 @@ type sheet struct {
 	Entries   json.RawMessage
 }
 
-// write makes a text of messages.
-func write(from int64, messages []lease.Message) ([]byte, error) {
+// pack makes a text of messages.
+func pack(from int64, messages []lease.Message) ([]byte, error) {
 	e := envelope{From: from, Letters: make([]letter, len(messages))}
 	for i, m := range messages {
 		l := letter{Asks: m.Asks, Answers: m.Answers, HandOn: m.HandOn, Written: m.Written}
@@ -52,8 +52,8 @@ func write(from int64, messages []lease.Message) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// read reads them. Batches from one on whose site the reader has not got are left out: it finds them in the log.
-func read(text []byte, site func(number int64) *shares.Version) (from int64, messages []lease.Message, err error) {
+// unpack reads them. Batches from one on whose site the reader has not got are left out: it finds them in the log.
+func unpack(text []byte, site func(number int64) *shares.Version) (from int64, messages []lease.Message, err error) {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil {
 		return 0, nil, fmt.Errorf("a message of another daemon: %w", err)

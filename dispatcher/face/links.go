@@ -96,7 +96,7 @@ func (ls *Links) receive(_ context.Context, path string, body []byte, answer fun
 		answer(relay.Reply{Status: http.StatusServiceUnavailable})
 		return
 	}
-	from, messages, err := read(body, d.site.version)
+	from, messages, err := unpack(body, d.site.version)
 	if err != nil { // of another version, maybe: the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
 		answer(relay.Reply{Status: http.StatusBadRequest})
@@ -208,7 +208,7 @@ func (ls *Links) carry(ctx context.Context, l *link, conn *relay.Conn) {
 		if len(messages) == 0 {
 			continue
 		}
-		text, err := write(ls.cfg.Self.ID, messages)
+		text, err := pack(ls.cfg.Self.ID, messages)
 		if err != nil {
 			ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
 			continue

@@ -59,7 +59,7 @@ func (h *house) start(t *testing.T, id int64) *linked {
 	srv := httptest.NewServer(mux)
 	self := Peer{ID: id, Address: srv.Listener.Addr().String(), Secret: fmt.Sprint("secret of ", id)}
 	links := NewLinks(LinksConfig{Self: self, Peers: h.all, SecretOf: h.secretOf})
-	d, err := Open(t.Context(), Config{Pool: h.stage.db, Outbox: h.stage.outbox, Daemon: id, Address: self.Address, Send: links.Send,
+	d, err := Open(t.Context(), Config{Pool: h.stage.db, Outbox: h.stage.outbox, Render: renderTrue, Daemon: id, Address: self.Address, Send: links.Send,
 		Site: func(context.Context, int64) (shares.Version, error) { return h.site, nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -165,27 +165,27 @@ func TestLetters(t *testing.T) {
 			{Finish: []lease.End{{Key: lease.Key{Job: 1}, Outcome: entry.Failed}}}, {Left: true}, {Seen: []int64{1}}, {Renew: []lease.Renewal{{TTL: 5, State: lease.Draining}}}},
 		Answers: []lease.Answer{{Status: lease.Over}, {Leases: []machine.Lease{l}, Renewed: []lease.Renewed{{Kept: true, Order: l.Order}}, Verdicts: []lease.Recorded{{Is: true, Outcome: 'f', Next: '.'}}, Seen: []lease.Seen{{At: at, State: lease.Running}}}}}
 	none := func(int64) *shares.Version { return nil }
-	text, err := write(4, []lease.Message{m, {}})
+	text, err := pack(4, []lease.Message{m, {}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, got, err := read(text, none)
+	from, got, err := unpack(text, none)
 	if diff := cmp.Diff([]lease.Message{m, {}}, got, cmpopts.EquateEmpty()); diff != "" || from != 4 || err != nil {
 		t.Errorf("%d, %v, sent (-) and received (+):\n%s", from, err, diff)
 	}
 	adopts := batch
 	adopts.Entries = []entry.Entry{entry.Adopted{Number: 5, Site: &shares.Version{Number: 5}}}
-	if text, err = write(4, []lease.Message{{Batches: []entry.Batch{batch, adopts, batch}}}); err != nil {
+	if text, err = pack(4, []lease.Message{{Batches: []entry.Batch{batch, adopts, batch}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, got, err = read(text, none); err != nil || len(got[0].Batches) != 1 {
+	if _, got, err = unpack(text, none); err != nil || len(got[0].Batches) != 1 {
 		t.Errorf("%v: %+v", err, got)
 	}
 	known := &shares.Version{Number: 5}
-	if _, got, err = read(text, func(int64) *shares.Version { return known }); err != nil || len(got[0].Batches) != 3 || got[0].Batches[1].Entries[0].(entry.Adopted).Site != known {
+	if _, got, err = unpack(text, func(int64) *shares.Version { return known }); err != nil || len(got[0].Batches) != 3 || got[0].Batches[1].Entries[0].(entry.Adopted).Site != known {
 		t.Errorf("%v: %+v", err, got)
 	}
-	if _, _, err := read([]byte(`{"Letters":[{"Batches":[{"Entries":{"Kinds":"g"}}]}]}`), none); err == nil {
+	if _, _, err := unpack([]byte(`{"Letters":[{"Batches":[{"Entries":{"Kinds":"g"}}]}]}`), none); err == nil {
 		t.Error("a broken batch is taken")
 	}
 }

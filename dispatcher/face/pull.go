@@ -49,15 +49,12 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 
 // reply is what the pilot needs to run the attempts. Leases whose jobs cannot be read are given back, unless a repeat can ask for them.
 func (d *Dispatcher) reply(ctx context.Context, leases []machine.Lease) (PullReply, error) {
-	runs := make([]Run, len(leases))
-	if d.cfg.Render != nil {
-		var err error
-		if runs, err = d.cfg.Render(ctx, leases); err != nil {
-			if leases[0].Request == (entry.ID{}) {
-				d.giveBack(leases)
-			}
-			return PullReply{}, fmt.Errorf("pull: %w", err)
+	runs, err := d.cfg.Render(ctx, leases)
+	if err != nil {
+		if leases[0].Request == (entry.ID{}) {
+			d.giveBack(leases)
 		}
+		return PullReply{}, fmt.Errorf("pull: %w", err)
 	}
 	reply := PullReply{Leases: make([]Lease, len(leases)), RenewAfter: d.cfg.RenewEvery.Seconds()}
 	for i, l := range leases {

@@ -3,6 +3,7 @@ package intake_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -30,6 +30,9 @@ func TestJobsReachAPilot(t *testing.T) {
 	slots := 100
 	site := shares.Version{Number: 1, Tree: tree, Queues: []shares.Queue{{ID: 1, Name: "q", Pool: "main", State: shares.Online, Slots: &slots, CorePowerMilli: 1000, Cores: 8}}}
 	h.in(t, func(tx pgx.Tx) error { return intake.Adopt(ctx, tx, 1) })
+	h.in(t, func(tx pgx.Tx) error {
+		return intake.AddPayload(ctx, tx, job.Payload{Task: 1, Command: []string{"run", "{{.Index}}"}})
+	})
 	ids := h.enqueue(t, some(5, intake.NewJob{Task: 1, Share: 1, Shape: h.shape(t, 1)})...)
 
 	d, err := face.Open(ctx, face.Config{Pool: h.Pool, Outbox: intake.NewOutbox(h), Daemon: 1, Timing: lease.Timing{Silence: 300 * time.Millisecond, Fresh: 200 * time.Millisecond, Tick: 50 * time.Millisecond}, Site: func(context.Context, int64) (shares.Version, error) { return site, nil }})
@@ -43,12 +46,15 @@ func TestJobsReachAPilot(t *testing.T) {
 	defer stop()
 	var got []int64
 	for began := time.Now(); len(got) < 5 && time.Since(began) < 30*time.Second; {
-		leases, err := d.Pull(ctx, machine.Pull{Queue: 1, Slot: job.Slot{Cores: 8}, Most: 3, Pilot: "p", Node: "n", Nonce: int64(len(got) + 1)}, time.Second)
+		reply, err := d.Pull(ctx, face.PullRequest{Queue: "q", Slot: job.Slot{Cores: 8}, Max: 3, Pilot: "p", Node: "n", WaitS: 1})
 		if err != nil {
 			continue // nobody leads yet
 		}
-		for _, l := range leases {
+		for _, l := range reply.Leases {
 			got = append(got, l.Job)
+			if want := []string{"run", strconv.Itoa(len(got) - 1)}; !slices.Equal(l.Command, want) || l.Cores != 1 || l.Share != "a" {
+				t.Errorf("%+v, want command %v", l, want)
+			}
 		}
 	}
 	slices.Sort(got)

@@ -45,16 +45,6 @@ func Create(ctx context.Context, db DB) error {
 	return nil
 }
 
-// CreateBeside makes the tables of other rooms that AppendWith writes, where they are not there.
-func CreateBeside(ctx context.Context, db DB) error {
-	for _, name := range []string{"create_outbox", "create_texts"} {
-		if _, err := db.Exec(ctx, query[name]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
 // Append is Log's.
 func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {
 	return t.AppendWith(ctx, b, Beside{})
