@@ -36,6 +36,7 @@ type flight struct {
 	pulls   []*pull // that were given leases in it
 	grants  int
 	lost    int
+	ends    int
 	written int // entries of rows
 	texts   int // bytes
 

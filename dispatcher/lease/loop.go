@@ -40,6 +40,7 @@ type Loop struct {
 
 	mu     sync.Mutex
 	events []Event
+	sights []*sight
 	calls  map[uint64]chan Answer
 	number uint64
 	closed bool
@@ -138,13 +139,19 @@ func (l *Loop) Run(ctx context.Context) {
 		events := l.events
 		l.events = nil
 		l.mu.Unlock()
-		for _, e := range l.node.Step(clock.read(), events...) { // read after the last event, see Node.Step
+		began := clock.read() // after the last event, see Node.Step
+		effects := l.node.Step(began, events...)
+		if l.node.granted > 0 {
+			l.node.counted.Decide((clock.read() - began).Seconds())
+		}
+		for _, e := range effects {
 			if w, ok := e.(Wake); ok {
 				timer.Reset(max(0, w.At-clock.read()))
 				continue
 			}
 			l.effect(ctx, &all, e)
 		}
+		l.show()
 	}
 }
 
