@@ -15,6 +15,7 @@ type Held map[shares.ShareID]map[HeldKey]*HeldCount
 type HeldKey struct {
 	Shape int32
 	Queue shares.QueueID
+	User  string // where the share gives turns to users; else empty
 }
 
 // HeldCount is how much that is.
@@ -47,11 +48,11 @@ func (hs Held) Add(share shares.ShareID, key HeldKey, n HeldCount) {
 func (hs Held) Digest(add func(values ...any)) {
 	for _, share := range slices.Sorted(maps.Keys(hs)) {
 		keys := slices.SortedFunc(maps.Keys(hs[share]), func(a, b HeldKey) int {
-			return cmp.Or(cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.Queue, b.Queue))
+			return cmp.Or(cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.User, b.User))
 		})
 		for _, key := range keys {
 			h := hs[share][key]
-			add(share, key.Shape, key.Queue, h.Jobs, h.Units)
+			add(share, key, h.Jobs, h.Units)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 // Site is a version of the site with the plans and target slots of a moment.
 type Site struct {
+	Capped   *entry.Capped  // capacities that people have set
 	File     shares.Version // as it was adopted
 	Version  shares.Version // its tree with the plans of the moment
 	At       time.Time      // the moment
@@ -55,11 +56,44 @@ type Pool struct {
 	Last        []uint64          // by leaf: the number of its last grant; 0: it had none
 }
 
+// Source is what a site is made of.
+type Source struct {
+	File    shares.Version
+	Targets []entry.Target // that hold beside it
+	Capped  *entry.Capped  // capacities that people have set; nil: those that the version has
+}
+
+// resources are those of the file with the capacities that are set.
+func (s Source) resources() []shares.Resource {
+	if s.Capped == nil {
+		return s.File.Resources
+	}
+	list := slices.Clone(s.File.Resources)
+	for i := range list {
+		list[i].Live = nil
+	}
+	for _, c := range s.Capped.Capacities {
+		i := slices.IndexFunc(list, func(r shares.Resource) bool { return r.Name == c.Name })
+		q := slices.IndexFunc(s.File.Queues, func(q shares.Queue) bool { return q.ID == c.Queue })
+		if i < 0 || c.Queue != 0 && q < 0 {
+			continue
+		}
+		live := shares.LiveCapacity{Key: c.Key, Capacity: c.Units}
+		if c.Queue != 0 {
+			live.Queue = s.File.Queues[q].Name
+		}
+		list[i].Live = append(list[i].Live, live)
+	}
+	return list
+}
+
 // New works out what follows from a version at a moment.
-func New(file shares.Version, at time.Time, targets []entry.Target, freed func(*Limit)) *Site {
+func New(from Source, at time.Time, freed func(*Limit)) *Site {
+	file, targets := from.File, from.Targets
 	v := file
+	v.Resources = from.resources()
 	v.Tree = file.Tree.At(at)
-	t := &Site{File: file, Version: v, At: at, Targets: slices.Clone(targets), Queues: map[shares.QueueID]*Queue{}, ByName: map[string]*Queue{}, freed: freed}
+	t := &Site{Capped: from.Capped, File: file, Version: v, At: at, Targets: slices.Clone(targets), Queues: map[shares.QueueID]*Queue{}, ByName: map[string]*Queue{}, freed: freed}
 	t.Next, _ = file.Tree.NextChange(at)
 	for _, target := range targets {
 		if u := target.Until; !u.IsZero() && (t.Next.IsZero() || u.Before(t.Next)) {
@@ -103,6 +137,9 @@ func newPool(tree *shares.Tree, name string, c shares.Units) *Pool {
 	}
 	return p
 }
+
+// Source is what it was made of.
+func (t *Site) Source() Source { return Source{t.File, t.Targets, t.Capped} }
 
 // Due says whether figures other than those in force belong to a moment. A clock that was set back counts too.
 func (t *Site) Due(now time.Time) bool {

@@ -85,33 +85,3 @@ func (t *Site) MostAt(q *Queue, share shares.ShareID, class string) (most shares
 
 // Lack is how many cores are held less than a floor says.
 func (t *Target) Lack() int64 { return max(0, int64(t.Slots)-t.Held) }
-
-// owed is what leaves of a pool may take before all others: units that were reclaimed for them by comparing leaves with
-// leaves, or from whom the rank said. Pulls go by the targets of the tree, which would give some of them back. Nothing is
-// kept for a leaf: one that has no job for the slot at hand is passed over.
-type owed struct{ list []owedUnits }
-
-type owedUnits struct {
-	leaf  int
-	units shares.Units // 0 or less: it had them
-}
-
-// LeafIn is a leaf that is owed units; false when none is that has a job.
-func (w *owed) LeafIn(book *shares.Pool, contenders *shares.Contenders) (leaf int, ok bool) {
-	for _, o := range w.list {
-		if o.units > 0 && book.Contends(contenders, o.leaf) {
-			return o.leaf, true
-		}
-	}
-	return 0, false
-}
-
-// take notes that a leaf was granted units.
-func (w *owed) take(leaf int, u shares.Units) {
-	for i := range w.list {
-		if o := &w.list[i]; o.leaf == leaf && o.units > 0 {
-			o.units -= u
-			return
-		}
-	}
-}

@@ -64,7 +64,8 @@ const (
 func KindOf(e Entry) Kind { return e.kind() }
 
 // Enqueued says that jobs are ready: those of a task with ids from Low to High, all of one share and shape, at one place in the
-// order of their share. The jobs table has them already.
+// order of their share. The jobs table has them already. With an attempt after the first it is about jobs that wait for it: of those
+// with such ids that do not, nothing becomes, since they are over by now.
 type Enqueued struct {
 	Task    int64          `json:"task"`
 	Share   shares.ShareID `json:"share"`

@@ -20,7 +20,8 @@ type Resumed struct {
 }
 
 // Killed says that nobody wants these jobs any more. Those without a lease are cancelled now. Pilots of the others are told to end them,
-// as by Revoked, and however their attempts end their jobs are cancelled.
+// as by Revoked, and however their attempts end their jobs are cancelled: Ended says Undone, or Over of an Idle one that finished.
+// Claims of jobs that are cancelled now are dropped with it.
 type Killed struct {
 	Task   int64  `json:"task"`
 	Low    int64  `json:"low"`
@@ -49,7 +50,8 @@ type Moved struct {
 	Running bool           `json:"running,omitempty"` // leases too; else these pay as before until they end
 }
 
-// Closed says that jobs are over that waited for a rule: failed, without another attempt.
+// Closed says that jobs are over that waited for a rule: failed, without another attempt. Of the jobs with such ids it is about those that
+// wait. Their claims are dropped with it.
 type Closed struct {
 	Task int64 `json:"task"`
 	Low  int64 `json:"low"`
@@ -79,14 +81,16 @@ type Reported struct {
 	At      time.Time      `json:"at"`
 }
 
-// Holed says that a queue fails nearly all that it gets, or does so no more. Is: it gets one job each ProbeS seconds.
+// Holed says that a queue fails nearly all that it gets, or does so no more. Is: it gets one job each ProbeS seconds, the first after as
+// many.
 type Holed struct {
 	Queue  shares.QueueID `json:"queue"`
 	Is     bool           `json:"is"`
 	ProbeS int32          `json:"probe_s,omitempty"`
 }
 
-// Owed says that leaves of a pool come first for units that are reclaimed for them.
+// Owed says that a leaf of a pool comes first for units that are reclaimed for it: so many from now on, whatever was said before, for
+// half a minute.
 type Owed struct {
 	Pool  string         `json:"pool"`
 	Share shares.ShareID `json:"share"`

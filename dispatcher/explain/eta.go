@@ -196,7 +196,7 @@ func (l *look) flowOf(p *pool) flow {
 		f.part = targets[l.leaf] / targets[0]
 	}
 	users := l.View.Users(l.subject.Share, p.name)
-	f.part *= userPart(users, userParts(users, targets[l.leaf]), l.need.User)
+	f.part *= userPart(users, userParts(users, targets[l.leaf]), l.subject.User)
 	if wait, ok := p.Book.ETA(r, l.leaf, l.byLeaf(p.name)); ok {
 		seconds := wait.Seconds()
 		f.atTarget = &seconds

@@ -110,7 +110,7 @@ func (m Moment) lookAt(s *Subject) *look {
 		return l
 	}
 	l.leaf, l.need = leaf, need
-	l.ahead = m.View.Ahead(machine.Question{Share: s.Share, Shape: s.Shape, Place: s.Place, Job: s.Job})
+	l.ahead = m.View.Ahead(machine.Question{Share: s.Share, Shape: s.Shape, User: s.User, Place: s.Place, Job: s.Job})
 	for _, a := range l.ahead {
 		l.before += a.Before
 	}
@@ -159,7 +159,7 @@ func (l *look) gates(e *Explanation) {
 		}
 		e.Queues = append(e.Queues, out)
 	}
-	question := machine.Question{Share: l.subject.Share, Shape: l.subject.Shape, Place: l.subject.Place, Job: l.subject.Job, Queues: asked, At: l.At}
+	question := machine.Question{Share: l.subject.Share, Shape: l.subject.Shape, User: l.subject.User, Place: l.subject.Place, Job: l.subject.Job, Queues: asked, At: l.At}
 	for _, a := range l.View.Ask(question) {
 		q := l.View.Site.Queues[at[a.Queue]]
 		out := &e.Queues[at[a.Queue]]

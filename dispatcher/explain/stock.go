@@ -15,7 +15,7 @@ func (m Moment) Stock() (list []Stock) {
 	free := freeSlots(m.View)
 	for b := range m.View.Ready() {
 		need, _ := m.View.Shape(b.Shape)
-		list = append(list, Stock{Share: b.Share, Shape: cmp.Or(b.Plain, b.Shape), User: need.User, Ready: b.Ready,
+		list = append(list, Stock{Share: b.Share, Shape: b.Shape, User: need.User, Ready: b.Ready,
 			StartsPerMinute: m.Starts[Kind{b.Share, b.Shape}], Startable: startable(m.View.Site, b, need.Cores, free)})
 	}
 	return list

@@ -50,12 +50,12 @@ func (l *look) user(q shares.Queue, a machine.Answer, out *QueueGate) {
 		}
 		return s
 	}
-	first, own := side(a.First.User), side(l.need.User)
+	first, own := side(a.First.User), side(l.subject.User)
 	out.Gate, out.FirstUser, out.OwnUser = GateUser, first, own
 	out.Reason = fmt.Sprintf("%s; %s", first.words("comes first"), own.words("holds as much or more"))
 	if first.Held == own.Held {
 		why := "with an earlier job"
-		if a.First.Served != served[l.need.User] {
+		if a.First.Served != served[l.subject.User] {
 			why = "served longer ago"
 		}
 		out.Reason = fmt.Sprintf("%s, %s; %s", first.words("comes first"), why, own.words("holds as much"))

@@ -270,7 +270,12 @@ func (cs *Claims) drop(ch *change, e entry.Dropped) error {
 		c.unmade -= e.Unmade
 		return nil
 	}
-	for part, p := range cs.Split(e.Low, e.High) {
+	return cs.dropJobs(ch, Span{e.Low, e.High})
+}
+
+// dropJobs counts jobs without a lease as over.
+func (cs *Claims) dropJobs(ch *change, ids Span) error {
+	for part, p := range cs.Split(ids.Low, ids.High) {
 		if p == nil {
 			continue
 		}
@@ -286,6 +291,20 @@ func (cs *Claims) drop(ch *change, e entry.Dropped) error {
 		ch.left(p, n)
 	}
 	return nil
+}
+
+// Over has jobs without a lease hold their claims no more: they were killed or closed.
+func (cs *Claims) Over(jobs []Span) (Effects, error) {
+	if len(cs.by) == 0 {
+		return Effects{}, nil
+	}
+	ch := change{claims: cs}
+	for _, ids := range jobs {
+		if err := cs.dropJobs(&ch, ids); err != nil {
+			return Effects{}, err
+		}
+	}
+	return ch.commit(), nil
 }
 
 // adopt gives claims that wait for a template of the site the one that it has now. Claims that have one keep it.

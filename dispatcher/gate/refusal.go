@@ -16,6 +16,7 @@ type Gate string
 // The gates.
 const (
 	Site     Gate = "structural"   // the queue does not run such jobs, by what the site and the job say
+	Hole     Gate = "black_hole"   // the queue fails nearly all that it gets, and gets a job now and then
 	Pool     Gate = "pool"         // the capacity of the pool
 	Queue    Gate = "queue"        // the slots of the queue
 	Max      Gate = "share"        // the max of a share

@@ -76,15 +76,17 @@ type Supplies struct {
 	version  shares.Version
 	families map[string]*resource.Family // by name; who waited longest is known to them from site to site
 	by       map[supplyKey]*Supply
-	all      bool      // a resource is of every queue, not only of those with a bound on what jobs read and write
-	byQueue  bool      // jobs ask for something of which queues have units of their own: these are apart
-	easing   []*Supply // to be asked again before the next decision
+	reports  map[supplyKey]*report // from outside, the last of each
+	now      time.Time             // of the last Look
+	all      bool                  // a resource is of every queue, not only of those with a bound on what jobs read and write
+	byQueue  bool                  // jobs ask for something of which queues have units of their own: these are apart
+	easing   []*Supply             // to be asked again before the next decision
 }
 
 // Adopt begins anew with the resources of a site: what is held and wanted is to be counted again, who waited longest is known.
 func (sp *Supplies) Adopt(version shares.Version) {
 	before := *sp
-	*sp = Supplies{Moment: before.Moment, version: version, families: map[string]*resource.Family{}, by: map[supplyKey]*Supply{}}
+	*sp = Supplies{Moment: before.Moment, now: before.now, reports: before.reports, version: version, families: map[string]*resource.Family{}, by: map[supplyKey]*Supply{}}
 	sp.Unknown = &Supply{all: sp, Why: Refusal{Gate: Unknown}}
 	for _, r := range version.Resources {
 		sp.all = sp.all || r.PerQueue && r.Of == nil
@@ -104,6 +106,11 @@ func (sp *Supplies) Adopt(version shares.Version) {
 			}
 		}
 		sp.families[r.Name] = f
+	}
+	for key := range sp.reports {
+		if sup := sp.reported(key); sup != nil {
+			sup.follow()
+		}
 	}
 }
 
@@ -137,6 +144,7 @@ func (sp *Supplies) supply(key supplyKey, of *shares.Resource, queue string) *Su
 		_, part := shares.CutResource(key.ref)
 		sup = &Supply{all: sp, key: key, Of: of, Book: sp.families[of.Name].Pool(part, queue)}
 		sp.by[key] = sup
+		sup.follow()
 	}
 	return sup
 }
@@ -187,9 +195,10 @@ func (sp *Supplies) Charge(c Charge, q *shares.Queue) {
 	sp.Hold(asks, q, c.Payer, c.Share, jobs)
 }
 
-// Look has those asked again whose time has come.
-func (sp *Supplies) Look(now time.Time) {
-	sp.Moment = now
+// Look has those asked again whose time has come. expired says whether a report from outside counts no more.
+func (sp *Supplies) Look(now time.Time) (expired bool) {
+	sp.Moment, sp.now = now, now
+	expired = sp.expire()
 	for _, key := range sp.keys() {
 		sup := sp.by[key]
 		if sup.waits.any() && !sup.until.IsZero() && !now.Before(sup.until) {
@@ -197,6 +206,7 @@ func (sp *Supplies) Look(now time.Time) {
 			sup.askEverybody()
 		}
 	}
+	return expired
 }
 
 // keys are those of the supplies, in one order.
@@ -204,8 +214,11 @@ func (sp *Supplies) keys() []supplyKey {
 	return slices.SortedFunc(maps.Keys(sp.by), func(a, b supplyKey) int { return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.queue, b.queue)) })
 }
 
-// Digest adds who holds units.
+// Digest adds who holds units, and what is said from outside.
 func (sp *Supplies) Digest(add func(values ...any)) {
+	for _, r := range sp.Reports() {
+		add(r, sp.reports[supplyKey{r.Name, r.Queue}].stale)
+	}
 	for _, key := range sp.keys() {
 		for _, a := range sp.by[key].Book.Allowances() {
 			if a.Held > 0 {

@@ -2,30 +2,29 @@ package machine
 
 import (
 	"github.com/divvyhq/divvy/dispatcher/books"
-	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // adopt puts a version of the site in force, with the plans of this moment; what is ready and held stays.
-func (s *state) adopt(file shares.Version, targets []entry.Target) {
-	lags := s.site.Lags()
+func (s *state) adopt(from books.Source) {
+	lags, debts := s.site.Lags(), s.site.Debts()
 	s.served.RememberServed()
-	s.build(file, targets)
+	s.build(from)
 	s.site.RecallLags(lags)
+	s.site.RecallDebts(debts)
 }
 
 // build makes everything that follows from a version.
-func (s *state) build(file shares.Version, targets []entry.Target) {
-	s.site = books.New(file, s.now, targets, s.kinds.unbar)
+func (s *state) build(from books.Source) {
+	s.site = books.New(from, s.now, s.kinds.unbar)
 	s.supplies.adoptSupplies()
 	s.leaves, s.dirty = make([]leaf, len(s.site.Version.Tree.Nodes)), s.dirty[:0]
 	s.adoptUsers()
+	s.splitUsers()
 	s.kinds.forgetKinds()
 	s.making.passed = nil
 	s.sorts.bays, s.sorts.open = map[resource.Place]*bay{}, map[*buffer]struct{}{}
-	s.words.at, s.words.guestsAt = make([][]*outline, len(file.Queues)), make([][]*outline, len(file.Queues))
+	s.words.at, s.words.guestsAt = make([][]*outline, len(from.File.Queues)), make([][]*outline, len(from.File.Queues))
 	for o := range s.words.outlinesAll() {
 		s.words.place(o)
 	}
@@ -36,7 +35,7 @@ func (s *state) build(file shares.Version, targets []entry.Target) {
 	}
 	for share, held := range s.held {
 		for key, h := range held {
-			s.book(ready.Key{Share: share, Shape: key.Shape}, key.Queue, h.Jobs, h.Units)
+			s.book(share, key, *h)
 		}
 	}
 	for _, c := range s.claims.Charged() {
@@ -44,5 +43,6 @@ func (s *state) build(file shares.Version, targets []entry.Target) {
 			s.supplies.Charge(c, &q.Queue)
 		}
 	}
+	s.sorts.sweep()
 	s.eased++
 }

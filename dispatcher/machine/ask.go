@@ -16,6 +16,7 @@ import (
 type Question struct {
 	Share  shares.ShareID
 	Shape  int32
+	User   string // of the task
 	Place  int64
 	Job    int64
 	Queues []shares.QueueID
@@ -100,7 +101,7 @@ func (v View) Ask(q Question) (answers []Answer) {
 
 // bufferOf finds the buffer of the job, or makes one that hangs nowhere.
 func (a *asking) bufferOf(q Question) *buffer {
-	if b := a.buffers[q.key()]; b != nil && b.leaf >= 0 {
+	if b := a.buffers[a.keyOf(&q)]; b != nil && b.leaf >= 0 {
 		return b
 	}
 	sh := a.words.shapes[q.Shape]
@@ -108,15 +109,15 @@ func (a *asking) bufferOf(q Question) *buffer {
 	if sh == nil || !ok {
 		return nil
 	}
-	b := &buffer{Buffer: ready.NewSet().Buffer(q.key()), shape: sh, leaf: leaf, wants: gate.Wants{Asked: &sh.asked, Share: q.Share}, group: &group{leaf: leaf, outline: sh.outline}}
+	b := &buffer{headed: sh.headed || a.leaves[leaf].users != nil, Buffer: ready.NewSet().Buffer(a.keyOf(&q)), shape: sh, leaf: leaf, wants: gate.Wants{Asked: &sh.asked, Share: q.Share}, group: &group{leaf: leaf, outline: sh.outline}}
 	for _, g := range a.leaves[leaf].groups {
 		if g.outline == sh.outline {
 			b.group = g
 		}
 	}
 	if us := a.leaves[leaf].users; us != nil {
-		if b.user = us.By[sh.full.User]; b.user == nil {
-			b.user = us.Stranger(sh.full.User)
+		if b.user = us.By[q.User]; b.user == nil {
+			b.user = us.Stranger(q.User)
 		}
 	}
 	return b
@@ -140,7 +141,7 @@ func (a *asking) at(q *books.Queue) (out Answer) {
 	}
 	var in obstacle
 	if !r.admitted(leaf, sh.outline, &in) {
-		out.Refusals = append(out.Refusals, in.refusal(a.site.Version.Tree))
+		out.Refusals = append(out.Refusals, in.Refusal(a.site.Version.Tree))
 	}
 	if short, no := a.lacks(r, a.own); no.Gate != "" {
 		out.Refusals, out.Shortage = append(out.Refusals, no), short

@@ -22,9 +22,10 @@ func (w *world) readyJobs() (list []Question) {
 			continue
 		}
 		for r := range b.Ranges() {
-			list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, Place: r.Place, Job: r.Low})
+			user, _ := w.leader.ready.User(r.Task)
+			list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, User: user, Place: r.Place, Job: r.Low})
 			if r.High > r.Low {
-				list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, Place: r.Place, Job: r.High})
+				list = append(list, Question{Share: b.Key().Share, Shape: b.Key().Shape, User: user, Place: r.Place, Job: r.High})
 			}
 		}
 	}
@@ -134,7 +135,7 @@ func answersAreDecisions(t *rapid.T, scarce bool, said map[string]int) {
 		}
 	}
 	t.Repeat(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "ask": ask, "ask again": ask, "ask more": ask, "pull": pull, "end": w.end,
-		"withdraw": w.withdraw, "expect": w.expect, "tick": w.tick, "bound": w.bound,
+		"kill": w.kill, "owe": w.owe, "report": w.report, "cap": w.cap, "expect": w.expect, "tick": w.tick, "bound": w.bound,
 		"adopt": func(t *rapid.T) { w.adoptScarce(t, scarce) },
 		"poll": func(t *rapid.T) {
 			w.apply(t, entry.Polled{Queue: shares.QueueID(rapid.IntRange(1, 3).Draw(t, "queue")), Is: rapid.Bool().Draw(t, "is")})

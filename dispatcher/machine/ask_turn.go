@@ -163,14 +163,14 @@ func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
 		}
 		switch {
 		case !ok:
-		case b.shape.headed:
+		case b.headed:
 			heads = append(heads, r.choice(b, job))
 		default:
 			meet(r.choice(b, job))
 		}
 	}
-	for _, b := range a.buffersOf(g.leaf) {
-		if b.group == g && b != a.own {
+	for _, b := range g.buffers {
+		if b != a.own {
 			add(b)
 		}
 	}
@@ -184,7 +184,7 @@ func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
 			meet(heads[i])
 			return
 		}
-		in.keep(no)
+		in.Keep(no)
 		heads = slices.Delete(heads, i, i+1)
 	}
 }

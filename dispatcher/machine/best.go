@@ -6,7 +6,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/ready"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // choice is the best job of a leaf for a slot. The zero one is none.
@@ -35,7 +34,7 @@ func (r *round) best(d due) (found choice, in obstacle) {
 		plain, h := g.plain != nil && g.plain.open(), r.kinds.headsAt(g, r.kind.headsOf(g))
 		if !plain && (h == nil || !h.Any()) {
 			if h != nil {
-				in.keep(h.KeptBack())
+				in.Keep(h.KeptBack())
 			}
 			if g.unmade() && r.admitted(d.leaf, g.outline, &in) {
 				in.unmade = g
@@ -56,40 +55,16 @@ func (r *round) best(d due) (found choice, in obstacle) {
 			first, _ := b.First()
 			found.meet(r.choice(b, first), by)
 		} else {
-			in.keep(h.KeptBack())
+			in.Keep(h.KeptBack())
 		}
 	}
 	r.bestGuest(d, &found)
 	return found, in
 }
 
-// admitted says whether the limits of the path, target slots, lending and borrowing admit jobs of an outline; if not, the
-// obstacle learns it.
+// admitted says whether limits, target slots, lending and borrowing admit jobs of an outline; if not, the obstacle learns it.
 func (r *round) admitted(leaf int, o *outline, in *obstacle) bool {
-	units := shares.Units(o.Need.Cores) * r.kind.power
-	for _, l := range r.kind.pool.Paths[leaf] {
-		if l.Room() < units {
-			in.meet(l, units)
-			return false
-		}
-	}
-	if r.kind.at != nil {
-		tree, cores := r.site.Version.Tree, shares.Units(o.Need.Cores)*1000
-		for _, t := range r.kind.at.Targets {
-			if t.Limit.Room() < cores && t.Covers(tree, tree.Nodes[leaf].ID, o.Class) {
-				in.meet(t.Limit, cores)
-				return false
-			}
-		}
-	}
-	if !r.kind.pool.Lends {
-		return true
-	}
-	rule, ok := r.kind.pool.Book.Admits(leaf, units)
-	if !ok && (in.units == 0 || units < in.units) {
-		in.rule, in.units = rule, units
-	}
-	return ok
+	return r.site.Admits(books.Bid{Leaf: leaf, Fit: &o.Fit, Pool: r.kind.pool, Power: r.kind.power, At: r.kind.at}, &in.Obstacle)
 }
 
 // leafOrder is what the order of the jobs of a leaf goes by.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -21,6 +22,7 @@ type buffer struct {
 	waits    int64       // jobs as the group has counted them,
 	coming   int64       // and of them those to be made
 	wants    gate.Wants  // what its jobs want of resources
+	headed   bool        // it is among the heads of its group
 	opened   bool        // whether it has something to give, as check saw it last
 }
 
@@ -29,7 +31,8 @@ type buffer struct {
 type group struct {
 	leaf       int
 	outline    *outline
-	plain      *buffer // of the shape that asks for no resource and names no user; nil: there is none
+	buffers    []*buffer // but guests
+	plain      *buffer   // that asks for no resource and is of no user; nil: there is none
 	heads      map[headsKey]*heads
 	books.Work           // jobs of all its buffers that are ready or to be made
 	coming     int64     // of them, those to be made
@@ -56,12 +59,25 @@ func (s *state) buffer(key ready.Key) (*buffer, error) {
 		if sh == nil {
 			return nil, fmt.Errorf("shape %d is not known", key.Shape)
 		}
-		b = &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1, wants: gate.Wants{Asked: &sh.asked, Share: key.Share}}
-		s.buffers[key] = b
-		sh.own = append(sh.own, b)
+		b = s.newBuffer(key, sh)
 		s.hang(b)
 	}
 	return b, nil
+}
+
+// newBuffer hangs nowhere yet.
+func (s *state) newBuffer(key ready.Key, sh *shape) *buffer {
+	b := &buffer{Buffer: s.ready.Buffer(key), shape: sh, leaf: -1, wants: gate.Wants{Asked: &sh.asked, Share: key.Share}}
+	s.buffers[key] = b
+	sh.own = append(sh.own, b)
+	return b
+}
+
+// drop forgets a buffer that has no jobs and hangs nowhere any more.
+func (s *state) drop(b *buffer) {
+	b.shape.own = slices.DeleteFunc(b.shape.own, func(o *buffer) bool { return o == b })
+	s.ready.Forget(b.Key())
+	delete(s.buffers, b.Key())
 }
 
 // hang ties a buffer to its leaf.
@@ -76,13 +92,13 @@ func (s *state) hang(b *buffer) {
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
 	b.wants.Forget()
-	if !b.shape.headed && !b.shape.guest {
+	s.hangUser(b)
+	if b.headed = b.shape.headed || b.user != nil || b.group.plain != nil; !b.headed && !b.shape.guest {
 		b.group.plain = b
 	}
-	s.hangUser(b)
 	s.supplies.recountWanted(b, false)
 	if !b.shape.guest {
-		b.shape.buffers = append(b.shape.buffers, b)
+		b.shape.buffers, b.group.buffers = append(b.shape.buffers, b), append(b.group.buffers, b)
 	}
 	s.sorts.follow(b)
 	s.touch(node, true)
@@ -120,24 +136,29 @@ func (s *state) changed(b *buffer, granted bool) {
 	s.check(b)
 }
 
-// enqueue makes jobs ready.
+// enqueue makes jobs ready: those that are made, and of those that come back the ones that wait for the attempt. Others of these are over
+// by now.
 func (s *state) enqueue(e entry.Enqueued) error {
-	if s.words.shapes[e.Shape] == nil {
+	switch {
+	case e.High < e.Low:
+		return fmt.Errorf("enqueued: jobs %d to %d: want the lower id first", e.Low, e.High)
+	case s.words.shapes[e.Shape] == nil:
 		return fmt.Errorf("enqueued: shape %d is not known", e.Shape)
-	}
-	for id := range s.leases.OfTask(e.Task, e.Low, e.High) {
-		return fmt.Errorf("enqueued: job %d has a lease", id)
-	}
-	log := ready.Key{Share: e.Share, Shape: e.Shape}
-	whole := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
-	for ids, party := range s.claims.Split(e.Low, e.High) {
-		part := whole
-		part.Low, part.High = ids.Low, ids.High
-		if err := s.ready.Clash(s.sorts.keyOf(log, party), part); err != nil {
-			return fmt.Errorf("enqueued: %w", err)
+	case e.Attempt > 1:
+		for _, w := range s.aside.Return(e.Task, e.Low, e.High, e.Attempt) {
+			part := e
+			part.Low, part.High = w.Low, w.High
+			if err := s.sorts.put(part, false); err != nil {
+				return fmt.Errorf("enqueued: %w", err)
+			}
 		}
+		s.eased++
+		return nil
 	}
-	if err := s.sorts.put(e, e.Attempt <= 1); err != nil {
+	if err := s.fresh(e); err != nil {
+		return fmt.Errorf("enqueued: %w", err)
+	}
+	if err := s.sorts.put(e, true); err != nil {
 		return fmt.Errorf("enqueued: %w", err)
 	}
 	s.elders.Saw(e.High)
@@ -145,33 +166,52 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	return nil
 }
 
-// put puts jobs where their claims have them. made: for the first time.
-func (so *sorts) put(e entry.Enqueued, made bool) error {
-	s := so.state
-	if s.words.shapes[e.Shape] == nil {
-		return fmt.Errorf("shape %d is not known", e.Shape)
+// fresh says whether jobs are there already. Ids rise, so that most need no look.
+func (s *state) fresh(e entry.Enqueued) error {
+	if e.Low > s.elders.Newest {
+		return nil
 	}
+	for id := range s.leases.OfTask(e.Task, e.Low, e.High) {
+		return fmt.Errorf("job %d has a lease", id)
+	}
+	for state, set := range map[string]*ready.Set{"ready": s.ready, "paused": s.aside.Paused, "waiting": s.aside.Waiting} {
+		if set.Has(e.Task, e.Low, e.High) {
+			return fmt.Errorf("some of jobs %d to %d of task %d are %s", e.Low, e.High, e.Task, state)
+		}
+	}
+	log := ready.Key{Share: e.Share, Shape: e.Shape}
+	whole := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
 	for ids, party := range s.claims.Split(e.Low, e.High) {
-		r := ready.Range{Place: e.Place, Low: ids.Low, High: ids.High, Task: e.Task, Attempt: e.Attempt}
-		if err := s.sorts.putReady(ready.Key{Share: e.Share, Shape: e.Shape}, party, e.User, r, made); err != nil {
+		part := whole
+		part.Low, part.High = ids.Low, ids.High
+		if err := s.ready.Clash(s.sorts.keyOf(log, party, e.User), part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// withdraw makes ready jobs ready no more.
-func (s *state) withdraw(e entry.Withdrew) {
-	for _, w := range s.ready.Withdraw(e.Task, e.Low, e.High) {
-		b := s.buffers[w.Key]
-		for ids, party := range s.claims.Split(w.Low, w.High) {
-			if party != nil {
-				party.Count(b.log(), ids.Low-ids.High-1)
-			}
-		}
-		s.changed(b, false)
+// put puts jobs where their claims have them, or aside where their task is paused. made: for the first time.
+func (so *sorts) put(e entry.Enqueued, made bool) error {
+	s := so.state
+	if s.words.shapes[e.Shape] == nil {
+		return fmt.Errorf("shape %d is not known", e.Shape)
 	}
-	s.sorts.sweep()
+	log, whole := ready.Key{Share: e.Share, Shape: e.Shape}, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
+	if s.aside.Pauses(e.Task) {
+		if made {
+			s.madePaused(log, whole.Jobs())
+		}
+		return s.aside.Paused.Put(log, e.User, whole)
+	}
+	for ids, party := range s.claims.Split(e.Low, e.High) {
+		r := whole
+		r.Low, r.High = ids.Low, ids.High
+		if err := s.sorts.putReady(log, party, e.User, r, made); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expect says how many jobs of a buffer are still to be made.
@@ -218,7 +258,7 @@ func (s *state) check(b *buffer) {
 	switch {
 	case b.shape.guest:
 		s.sorts.follow(b)
-	case b.shape.headed:
+	case b.headed:
 		s.kinds.rank(b)
 	case is != was:
 		s.kinds.offered(b.group)

@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -30,6 +31,12 @@ type Checkpoint struct {
 	Elders   ready.SavedAges   `json:"elders"`
 	Waited   []gate.Waited     `json:"waited,omitempty"` // for resources
 	Claims   *gate.Saved       `json:"claims,omitempty"`
+	Paused   []int64           `json:"paused,omitempty"` // tasks
+	Leases   running.Saved     `json:"leases"`
+	Capped   *entry.Capped     `json:"capped,omitempty"`
+	Reports  []entry.Reported  `json:"reports,omitempty"`
+	Holes    []Hole            `json:"holes,omitempty"`
+	Debts    []books.Debt      `json:"debts,omitempty"`
 }
 
 // Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
@@ -48,6 +55,8 @@ func (m *Machine) Checkpoint() Checkpoint {
 	}
 	c.Shares, c.Grants = t.Standings()
 	c.Users, c.Waited, c.Claims = m.served.Kept(), m.supplies.Waited(), m.claims.Save()
+	c.Paused, c.Leases = m.aside.Tasks(), m.leases.Save()
+	c.Capped, c.Reports, c.Holes, c.Debts = t.Capped, m.supplies.Reports(), m.holes.List(), t.Debts()
 	return c
 }
 
@@ -77,15 +86,27 @@ func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shape
 	for _, q := range c.Polled {
 		m.polled[q] = true
 	}
+	for _, task := range c.Paused {
+		m.aside.Pause(task)
+	}
 	m.now = c.PlansAt // the moment of the plans in force
-	m.build(site, c.Targets)
+	m.build(books.Source{File: site, Targets: c.Targets, Capped: c.Capped})
 	m.now = c.Now
 	return &Restoring{m, c}, nil
 }
 
-// Ready takes jobs that are ready.
+// Ready takes jobs that are ready, or would be if their task were not paused.
 func (r *Restoring) Ready(e entry.Enqueued) error {
 	if err := r.machine.sorts.put(e, false); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return nil
+}
+
+// Waiting takes jobs that wait for a rule.
+func (r *Restoring) Waiting(e entry.Enqueued) error {
+	jobs := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
+	if err := r.machine.aside.Waiting.Put(ready.Key{Share: e.Share, Shape: e.Shape}, e.User, jobs); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
@@ -94,15 +115,14 @@ func (r *Restoring) Ready(e entry.Enqueued) error {
 // Lease takes a lease.
 func (r *Restoring) Lease(l Lease) error {
 	m := r.machine
-	b, err := m.buffer(ready.Key{Share: l.Share, Shape: l.Shape})
-	if err == nil && m.leases.Run(l.Job) != nil {
-		err = fmt.Errorf("job %d has two leases", l.Job)
-	}
-	if err != nil {
-		return fmt.Errorf("restore: %w", err)
+	switch {
+	case m.words.shapes[l.Shape] == nil:
+		return fmt.Errorf("restore: shape %d of job %d is not known", l.Shape, l.Job)
+	case m.leases.Run(l.Job) != nil:
+		return fmt.Errorf("restore: job %d has two leases", l.Job)
 	}
 	m.leases.Restore(l)
-	m.hold(b.Key(), l.Queue, 1, l.Units)
+	m.hold(l.Share, m.leases.Run(l.Job), 1)
 	return nil
 }
 
@@ -115,6 +135,7 @@ func (r *Restoring) Done() (*Machine, error) {
 		}
 	}
 	m.remind(r.from)
+	m.leases.Remind(r.from.Leases)
 	m.Reach(r.from.Seq, r.from.ID)
 	return m, nil
 }
@@ -123,6 +144,11 @@ func (r *Restoring) Done() (*Machine, error) {
 func (m *Machine) remind(c Checkpoint) {
 	m.site.Remind(c.Shares, c.Grants)
 	m.elders = ready.AgesOf(c.Elders)
+	m.site.RecallDebts(c.Debts)
+	m.holes = books.HolesOf(c.Holes)
+	for _, r := range c.Reports {
+		m.supplies.Report(r, m.now)
+	}
 	for _, w := range c.Waited {
 		m.supplies.Remind(w)
 	}

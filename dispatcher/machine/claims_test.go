@@ -95,22 +95,43 @@ func (w *world) follows(e entry.Entry) {
 		if _, holds := w.claims.jobs[e.Job]; !holds {
 			return
 		}
-		if w.claims.ready[e.Job] = e.Next == entry.Again; e.Next == entry.Over {
+		if delete(w.claims.ready, e.Job); e.Next == entry.Again {
+			w.claims.ready[e.Job] = true
+		} else if e.Next.Final() {
 			delete(w.claims.jobs, e.Job)
-			delete(w.claims.ready, e.Job)
+		}
+	case entry.Enqueued:
+		for id := e.Low; id <= e.High && e.Attempt > 1; id++ {
+			if _, holds := w.claims.jobs[id]; holds {
+				w.claims.ready[id] = true
+			}
+		}
+	case entry.Killed:
+		for id, task := range w.claims.jobs {
+			if _, runs := w.leader.Lease(id); task == e.Task && e.Low <= id && id <= e.High && !runs {
+				delete(w.claims.jobs, id)
+				delete(w.claims.ready, id)
+			}
 		}
 	}
 }
 
-// forget cancels jobs that are ready.
+// forget cancels jobs that have no lease.
 func (w *world) forget(t *rapid.T, ids []int64) {
 	for _, id := range ids {
-		if w.claims.ready[id] {
-			w.apply(t, entry.Withdrew{Task: w.claims.jobs[id], Low: id, High: id})
-			w.apply(t, entry.Dropped{Low: id, High: id})
-			delete(w.claims.jobs, id)
-			delete(w.claims.ready, id)
+		if _, runs := w.leader.Lease(id); w.claims.jobs[id] != 0 && !runs {
+			w.apply(t, entry.Killed{Task: w.claims.jobs[id], Low: id, High: id, Reason: "killed"})
 		}
+	}
+}
+
+// pauseClaims pauses a task whose jobs hold claims, or resumes it.
+func (w *world) pauseClaims(t *rapid.T) {
+	task := 100 + rapid.Int64Range(0, max(0, w.claims.next)).Draw(t, "task")
+	if w.leader.aside.Pauses(task) {
+		w.apply(t, entry.Resumed{Task: task})
+	} else {
+		w.apply(t, entry.Paused{Task: task})
 	}
 }
 
@@ -177,7 +198,9 @@ func (w *world) ends(t *rapid.T) {
 			return !of.External && of.State != resource.ClaimBound
 		})
 		if how != entry.Finished && !drains {
-			e.Next = entry.Again
+			if e.Next = entry.Again; rapid.Bool().Draw(t, "waits") {
+				e.Next = entry.Waits
+			}
 		}
 		w.apply(t, e)
 	}
@@ -253,10 +276,16 @@ func (w *world) check(t *rapid.T) {
 func (w *world) checkReady(t *rapid.T) {
 	m := w.leader
 	for job := range w.claims.ready {
+		if m.aside.Pauses(w.claims.jobs[job]) {
+			continue
+		}
 		party, found := m.claims.Of(job), false
 		for _, r := range party.Ready {
 			key := r.Key
 			key.Shape = m.words.variants[variantKey{key.Shape, party.Sort().Text()}].idOr(key.Shape)
+			if m.givesTurns(key.Share) {
+				key.User, _ = m.ready.User(party.Task)
+			}
 			found = found || len(m.ready.Within(key, party.Task, job, job)) == 1
 		}
 		if !found {
@@ -291,8 +320,8 @@ func TestClaimWorld(t *testing.T) {
 		submit := w.claimTask(true)
 		pull := func(t *rapid.T) { w.decide(t, drawClaimPull(w, t)) }
 		t.Repeat(map[string]func(*rapid.T){"submit": submit, "submit more": submit, "enqueue": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull,
-			"ends": w.ends, "end": w.ends, "cancel": w.cancel, "scale away": w.scaleAway, "outside": w.outside, "tick": w.tick, "bound": w.bound, "adopt": w.adopt,
-			"": func(t *rapid.T) {
+			"ends": w.ends, "end": w.ends, "cancel": w.cancel, "scale away": w.scaleAway, "outside": w.outside, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "pause": w.pauseClaims, "come back": w.comeBack,
+			"report": w.report, "": func(t *rapid.T) {
 				if w.leader.Digest() != w.follower.Digest() {
 					t.Fatalf("the states differ after %d entries", len(w.log))
 				}
@@ -331,6 +360,15 @@ func (w *world) decide(t *rapid.T, p Pull) Decision {
 func (w *world) drain(t *rapid.T) {
 	w.easy = true
 	w.adopt(t)
+	for _, task := range w.leader.aside.Tasks() {
+		w.apply(t, entry.Resumed{Task: task})
+	}
+	for e, ok := w.waiting(t); ok; e, ok = w.waiting(t) {
+		w.apply(t, e)
+	}
+	for _, r := range []string{"licence", "disk"} {
+		w.apply(t, entry.Reported{Name: r, Total: 100, At: w.leader.now})
+	}
 	for id := range w.claims.next + 1 {
 		if c, ok := w.leader.claims.Claim(id); ok && c.Missing {
 			w.apply(t, entry.Unclaimed{Claim: id})

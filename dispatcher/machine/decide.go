@@ -3,6 +3,7 @@ package machine
 import (
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
@@ -16,6 +17,11 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 	}
 	if m.supplies.Moment = p.At; m.supplies.Moment.Before(m.now) {
 		m.supplies.Moment = m.now
+	}
+	if m.holes.Keeps(q.ID, m.now) {
+		return Decision{Lacked: Refusal{Gate: gate.Hole, Ref: q.Name}}
+	} else if m.holes.Has(q.ID) {
+		p.Most, p.Beside = 1, nil
 	}
 	most := max(1, p.Most)
 	left := job.RoomOf(p.Slot, q.Queue)
@@ -106,8 +112,8 @@ func (r *round) decide() (choice, Verdict) {
 			}
 		case first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there
-		case in.stands():
-			r.decision.Lacked = in.refusal(r.site.Version.Tree)
+		case in.Stands():
+			r.decision.Lacked = in.Refusal(r.site.Version.Tree)
 			c.keepBack(first.leaf, in)
 		default:
 			c.review(first.leaf)

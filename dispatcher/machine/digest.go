@@ -35,6 +35,8 @@ func (s *state) write(d digest, seq int64, id entry.ID) {
 			d.add(r, user)
 		}
 	}
+	d.add(s.site.Capped, s.site.Debts(), s.holes.List())
+	s.aside.Digest(d.add)
 	s.leases.Digest(d.add)
 	d.held(s)
 	d.order(s)

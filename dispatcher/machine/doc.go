@@ -38,6 +38,9 @@
 // node they are guests: no kind knows them, and the decisions of that node alone meet them. Jobs of a gang start together, in all
 // pulls of their node that wait (Pull.Beside), or hold the slots for a time (Held).
 //
+// Every live job is in one place: ready, aside (its task is paused, or it waits for a rule), or leased. Verbs (verbs.go) move ranges
+// between these. A kill is kept with its task and met when leases are renewed or end.
+//
 // # What is shown
 //
 // View has what the machine holds, wants and has ready, as values. Ask says what a decision would say of one job at a queue: which

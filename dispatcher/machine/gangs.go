@@ -169,18 +169,20 @@ type member struct {
 	log   ready.Key
 	job   ready.Range // Low is the job
 	shape *shape
+	user  string
 }
 
 // members are the jobs of a gang, in the order of their ids.
 func (so *sorts) members(g gate.Gang) (list []member) {
 	s := so.state
 	for _, p := range g.Parties {
+		user, _ := s.ready.User(p.Task)
 		for _, at := range p.Ready {
-			key := s.sorts.keyOf(at.Key, p)
+			key := s.sorts.keyOf(at.Key, p, user)
 			for _, ids := range p.Spans() {
 				for _, r := range s.ready.Within(key, p.Task, ids.Low, ids.High) {
 					for ; r.Low <= r.High; r.Low++ {
-						list = append(list, member{p, at.Key, r, s.words.shapes[at.Key.Shape]})
+						list = append(list, member{p, at.Key, r, s.words.shapes[at.Key.Shape], user})
 					}
 				}
 			}
@@ -243,7 +245,7 @@ func (r *gathering) start(all []member, offers []gangOffer, into []int) {
 	for i, o := range offers {
 		for m, each := range all {
 			if into[m] == i {
-				b := r.buffers[r.sorts.keyOf(each.log, each.party)] // it is another one when the claim is bound
+				b := r.buffers[r.sorts.keyOf(each.log, each.party, each.user)] // it is another one when the claim is bound
 				job := each.job
 				job.High = job.Low
 				r.give(o.to, choice{buffer: b, job: job}, offer)
@@ -327,36 +329,11 @@ func needsOf(all []member) []resource.Need {
 // gangLacks is what keeps a gang as a whole from the queue: a hard limit, lending, or resources. The zero refusal: nothing does.
 func (r *gathering) gangLacks(g gate.Gang, all []member) (no Refusal) {
 	leaf, _ := r.site.Leaf(all[0].log.Share)
-	var cores shares.Units
-	for _, m := range all {
-		cores += shares.Units(m.shape.Need.Cores)
+	fits := make([]*books.Fit, len(all))
+	for i, m := range all {
+		fits[i] = &m.shape.Fit
 	}
-	units := cores * shares.Units(r.queue.CorePowerMilli)
-	look := func(l *books.Limit, need shares.Units) {
-		if need > 0 && l.Room() < need && no.Gate == "" {
-			no = l.Refuses(need)
-		}
-	}
-	look(r.queue.Limit, cores*1000)
-	look(r.queue.Home.Limit, units)
-	for _, l := range r.queue.Home.Paths[leaf] {
-		look(l, units)
-	}
-	for _, t := range r.queue.Targets {
-		var of shares.Units
-		for _, m := range all {
-			if t.Covers(r.site.Version.Tree, m.log.Share, m.shape.Class) {
-				of += shares.Units(m.shape.Need.Cores) * 1000
-			}
-		}
-		look(t.Limit, of)
-	}
-	if no.Gate == "" && r.queue.Home.Lends {
-		if rule, ok := r.queue.Home.Book.Admits(leaf, units); !ok {
-			in := obstacle{rule: rule, units: units}
-			no = in.refusal(r.site.Version.Tree)
-		}
-	}
+	no = r.site.AdmitsAll(r.queue, leaf, fits)
 	if no.Gate == "" {
 		no = r.gangShort(g, all)
 	}
@@ -372,7 +349,7 @@ func (r *gathering) gangShort(g gate.Gang, all []member) Refusal {
 			sum[ref] += units
 		}
 	}
-	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party)].shape.asked.Payer
+	payer := r.buffers[r.sorts.keyOf(all[0].log, all[0].party, all[0].user)].shape.asked.Payer
 	for _, a := range gate.AsksOf(sum) {
 		if !r.supplies.Find(&a) {
 			return Refusal{Gate: gate.Unknown, Ref: a.Ref, Needed: a.Units}

@@ -131,14 +131,14 @@ func (r *round) bestGuest(d due, found *choice) {
 			continue
 		}
 		if no := r.short(b); no.Stands() {
-			in.keep(no.By.Why)
+			in.Keep(no.By.Why)
 			continue
 		}
 		first, _ := b.First()
 		found.meet(r.choice(b, first), r.leafOrder(d.leaf))
 	}
-	if found.buffer == nil && in.stands() {
-		r.decision.Lacked = in.refusal(r.site.Version.Tree)
+	if found.buffer == nil && in.Stands() {
+		r.decision.Lacked = in.Refusal(r.site.Version.Tree)
 	}
 }
 

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"slices"
+
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
@@ -68,7 +70,7 @@ func (c *kind) headsOf(g *group) (key headsKey) {
 
 // headsAt are heads of a group, or nil if it has no buffer that could be among them.
 func (k *kinds) headsAt(g *group, key headsKey) *heads {
-	if len(g.outline.shapes) == 0 {
+	if !slices.ContainsFunc(g.buffers, func(b *buffer) bool { return b.headed }) {
 		return nil
 	}
 	if h := g.heads[key]; h != nil {
@@ -88,8 +90,8 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 		g.heads = map[headsKey]*heads{}
 	}
 	g.heads[key] = h
-	for _, b := range g.outline.buffers {
-		if b.group == g && b.opened && b.shape.headed {
+	for _, b := range g.buffers {
+		if b.opened && b.headed {
 			h.Rank(b)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -19,12 +20,12 @@ func (s *state) grant(e entry.Granted) error {
 	if s.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("granted: shape %d is not known", e.Shape)
 	}
-	key := s.sorts.keyOf(log, party)
+	user, _ := s.ready.User(e.Task)
+	key := s.sorts.keyOf(log, party, user)
 	b := s.buffers[key]
 	if b == nil {
 		return fmt.Errorf("granted: job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
 	}
-	user, _ := s.ready.User(e.Task)
 	r, ok := s.ready.Take(key, e.Place, e.Job)
 	switch {
 	case !ok:
@@ -46,11 +47,12 @@ func (s *state) grant(e entry.Granted) error {
 		party.Count(log, -1)
 	}
 	s.leases.Add(e, user)
+	s.holes.Given(e.Queue, s.now)
 	q := s.site.Queues[e.Queue]
 	if q != nil && b.leaf >= 0 {
 		s.served.Serve(b.user, q.Home)
 	}
-	s.hold(log, e.Queue, 1, e.Units) // before what waits: a resource is told while the job still counts as one that does
+	s.hold(e.Share, s.leases.Run(e.Job), 1) // before what waits: a resource is told while the job still counts as one that does
 	s.sorts.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
@@ -61,82 +63,68 @@ func (s *state) grant(e entry.Granted) error {
 	return nil
 }
 
-// end ends a lease, and makes its job ready again where that is to be.
+// end ends a lease, and makes its job ready again where that is to be, or has it wait.
 func (s *state) end(e entry.Ended) error {
 	l, err := s.leases.Attempt(e.Job, e.Attempt)
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
-	log, party := ready.Key{Share: l.Share, Shape: l.Shape}, s.claims.Of(e.Job)
-	back := ready.Range{Place: l.Place, Low: e.Job, High: e.Job, Task: l.Task, Attempt: l.Attempt + 1}
-	if e.Next == entry.Again && party == nil { // of jobs with claims it is known by then alone where they will be
-		if err := s.ready.Clash(log, back); err != nil {
-			return fmt.Errorf("ended: %w", err)
-		}
+	if !e.Next.Final() && s.leases.Killed(e.Job) {
+		return fmt.Errorf("ended: job %d was killed, want an end that is final, not %q", e.Job, e.Next)
 	}
-	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: e.Next != entry.Over})
+	back := entry.Enqueued{Task: l.Task(), Share: l.Home, Shape: l.Shape, Place: l.Place, Low: e.Job, High: e.Job, Attempt: l.Attempt + 1, User: l.User()}
+	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: !e.Next.Final()})
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
-	user := l.User.Text
+	s.hold(l.Share, l, -1)
 	s.leases.Drop(e.Job, l)
-	s.hold(log, l.Queue, -1, -l.Units)
 	s.sorts.turn(fx)
-	if e.Next == entry.Again {
-		if err := s.sorts.putReady(log, party, user, back, false); err != nil {
-			return fmt.Errorf("ended: %w", err)
-		}
+	switch e.Next {
+	case entry.Again:
+		err = s.sorts.put(back, false)
+	case entry.Waits:
+		err = s.aside.Waiting.Put(ready.Key{Share: back.Share, Shape: back.Shape}, back.User,
+			ready.Range{Place: back.Place, Low: e.Job, High: e.Job, Task: back.Task, Attempt: back.Attempt})
+	}
+	if err != nil {
+		return fmt.Errorf("ended: %w", err)
 	}
 	s.eased++
 	return nil
 }
 
-// recharge has leases count for another share and shape.
-func (s *state) recharge(e entry.Recharged) error {
-	to := ready.Key{Share: e.Share, Shape: e.Shape}
-	if s.words.shapes[e.Shape] == nil {
-		return fmt.Errorf("recharged: shape %d is not known", e.Shape)
+// hold counts jobs of a lease that begin or cease to hold units.
+func (s *state) hold(share shares.ShareID, l *running.Run, jobs int64) {
+	key := books.HeldKey{Shape: l.Shape, Queue: l.Queue}
+	if s.givesTurns(share) {
+		key.User = l.User()
 	}
-	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
-		l := s.leases.Run(job)
-		from := ready.Key{Share: l.Share, Shape: l.Shape}
-		l.Share, l.Shape, l.Place = e.Share, e.Shape, e.Place
-		if from != to {
-			s.hold(from, l.Queue, -1, -l.Units)
-			s.hold(to, l.Queue, 1, l.Units)
-		}
-		s.sorts.turn(s.claims.Recharged(job, e.Share))
-	}
-	s.eased++
-	return nil
-}
-
-// hold counts jobs that begin or cease to hold units.
-func (s *state) hold(by ready.Key, at shares.QueueID, jobs int64, units shares.Units) {
-	s.held.Add(by.Share, books.HeldKey{Shape: by.Shape, Queue: at}, books.HeldCount{Jobs: jobs, Units: units, Class: s.words.shapes[by.Shape].ClassAt})
-	s.book(by, at, jobs, units)
+	n := books.HeldCount{Jobs: jobs, Units: shares.Units(jobs) * l.Units, Class: s.words.shapes[l.Shape].ClassAt}
+	s.held.Add(share, key, n)
+	s.book(share, key, n)
 }
 
 // book counts held units at queue, pool, leaf, user and resources of the present site.
-func (s *state) book(by ready.Key, at shares.QueueID, jobs int64, units shares.Units) {
-	q := s.site.Queues[at]
+func (s *state) book(share shares.ShareID, key books.HeldKey, n books.HeldCount) {
+	q := s.site.Queues[key.Queue]
 	if q == nil {
 		return
 	}
-	sh := s.words.shapes[by.Shape]
-	node, ok := s.site.Hold(books.Holding{Queue: q, Share: by.Share, Class: sh.Class, Jobs: jobs, Cores: jobs * int64(sh.Need.Cores), Units: units})
+	sh := s.words.shapes[key.Shape]
+	node, ok := s.site.Hold(books.Holding{Queue: q, Share: share, Class: sh.Class, Jobs: n.Jobs, Cores: n.Jobs * int64(sh.Need.Cores), Units: n.Units})
 	if sh.asked.Any() {
-		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, by.Share, jobs)
+		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, share, n.Jobs)
 	}
 	if !ok {
 		return
 	}
 	l := &s.leaves[node]
 	if l.users != nil {
-		s.holdUser(l, l.users.Of(sh.full.User), q.Home, units)
+		s.holdUser(l, l.users.Of(key.User), q.Home, n.Units)
 	}
 	if r := l.reach[q.Home]; r != nil {
-		r.Hold(q, sh.ClassAt, units)
+		r.Hold(q, sh.ClassAt, n.Units)
 	}
 	s.touch(node, false)
 }

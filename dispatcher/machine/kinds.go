@@ -231,17 +231,17 @@ func (c *kind) admit(leaf int) {
 
 // keepBack takes a leaf out until what stands in its way may have gone.
 func (c *kind) keepBack(leaf int, in obstacle) {
-	if len(in.limits) > 0 {
-		c.barred[leaf] = in.limits
+	if len(in.Limits) > 0 {
+		c.barred[leaf] = in.Limits
 	}
-	for _, l := range in.limits {
+	for _, l := range in.Limits {
 		c.state.kinds.bars[l] = append(c.state.kinds.bars[l], bar{c, leaf})
 	}
-	if in.units > 0 {
+	if in.Units > 0 {
 		c.refused[leaf] = in
 	}
-	if in.scarce.Gate != "" {
-		c.starved[leaf] = in.scarce.Gate
+	if in.Scarce.Gate != "" {
+		c.starved[leaf] = in.Scarce.Gate
 	}
 	c.contend(leaf, false)
 }
@@ -254,7 +254,7 @@ func (c *kind) ask() {
 	}
 	c.eased = c.pool.Eased
 	for leaf, in := range c.refused {
-		if _, ok := c.pool.Book.Admits(leaf, in.units); ok {
+		if _, ok := c.pool.Book.Admits(leaf, in.Units); ok {
 			c.admit(leaf)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -66,15 +67,21 @@ func (m *Machine) Claims(job int64) (holds, gang bool) {
 	return holds, gang
 }
 
-// Ranges are the ready jobs as entries that make them so, in no order.
-func (m *Machine) Ranges() iter.Seq[entry.Enqueued] {
-	return func(yield func(entry.Enqueued) bool) {
-		for b := range m.ready.Buffers() {
-			key := m.buffers[b.Key()].log()
-			for r := range b.Ranges() {
-				user, _ := m.ready.User(r.Task)
-				if !yield(entry.Enqueued{Task: r.Task, Share: key.Share, Shape: key.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}) {
-					return
+// Ranges are the live jobs without a lease as entries that would enqueue them, in no order, with whether they wait for a rule. Those of paused
+// tasks are among them.
+func (m *Machine) Ranges() iter.Seq2[entry.Enqueued, bool] {
+	return func(yield func(entry.Enqueued, bool) bool) {
+		for i, set := range [3]*ready.Set{m.ready, m.aside.Paused, m.aside.Waiting} {
+			for b := range set.Buffers() {
+				key := b.Key()
+				if i == 0 {
+					key = m.buffers[key].log()
+				}
+				for r := range b.Ranges() {
+					user, _ := set.User(r.Task)
+					if !yield(entry.Enqueued{Task: r.Task, Share: key.Share, Shape: key.Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}, i == 2) {
+						return
+					}
 				}
 			}
 		}
@@ -154,7 +161,7 @@ func (c *kind) gateOf(leaf int) gate.Gate {
 		return in[0].Gate
 	}
 	if in, ok := c.refused[leaf]; ok {
-		return in.refusal(c.state.site.Version.Tree).Gate
+		return in.Refusal(c.state.site.Version.Tree).Gate
 	}
 	return c.starved[leaf]
 }

@@ -31,7 +31,7 @@ type Config struct {
 func New(c Config) *Machine {
 	m := &Machine{state: newState(c)}
 	tree, _ := shares.Build(nil)
-	m.build(shares.Version{Tree: tree}, nil)
+	m.build(books.Source{File: shares.Version{Tree: tree}})
 	return m
 }
 
@@ -53,6 +53,8 @@ func (m *Machine) Apply(e entry.Entry) error {
 		m.withdraw(e)
 	case entry.Recharged:
 		err = m.recharge(e)
+	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
+		err = m.verb(e)
 	case entry.Expected:
 		err = m.expect(e)
 	case entry.Shaped:
@@ -61,10 +63,16 @@ func (m *Machine) Apply(e entry.Entry) error {
 		if e.Site == nil {
 			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
 		}
-		m.adopt(*e.Site, m.site.Targets)
+		from := m.site.Source()
+		from.File = *e.Site
+		m.adopt(from)
 		err = m.sorts.claim(e)
 	case entry.Bounded:
-		m.adopt(m.site.File, e.Targets)
+		from := m.site.Source()
+		from.Targets = e.Targets
+		m.adopt(from)
+	case entry.Capped, entry.Reported, entry.Holed, entry.Owed:
+		m.said(e)
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Tick:
@@ -190,6 +198,9 @@ type Standing = books.Standing
 
 // Serving is when a user was last given a job; see books.Serving.
 type Serving = books.Serving
+
+// Hole is a queue that fails nearly all that it gets; see books.Hole.
+type Hole = books.Hole
 
 // Refusal is what keeps a job back; see gate.Refusal.
 type Refusal = gate.Refusal

@@ -81,8 +81,8 @@ func (r *round) decideAmong() (choice, Verdict) {
 			r.note(d, offered, &r.narrow.set)
 			return found, Given
 		}
-		if in.stands() {
-			r.decision.Lacked = in.refusal(r.site.Version.Tree)
+		if in.Stands() {
+			r.decision.Lacked = in.Refusal(r.site.Version.Tree)
 		}
 		if d.class() != "" {
 			passed = append(passed, d) // jobs of other classes may be there
@@ -100,7 +100,7 @@ func (r *round) bestAmong(d due) (found choice, in obstacle) {
 			continue
 		}
 		if no := r.short(f.buffer); no.Stands() {
-			in.keep(no.By.Why)
+			in.Keep(no.By.Why)
 			continue
 		}
 		c := r.choice(f.buffer, f.job)

@@ -255,7 +255,7 @@ func (o *oracle) candidates() (list []candidate) {
 				continue
 			}
 			remote := b.shape.Need.Locality == job.LocalityPreferred && !job.Local(b.shape.Need.Locations, o.q) && r.Low > o.m.elders.UpTo
-			list = append(list, candidate{leaf, b.shape, r, b.shape.full.User, remote})
+			list = append(list, candidate{leaf, b.shape, r, b.Key().User, remote})
 			break // it is the first of its buffer
 		}
 	}
@@ -287,6 +287,13 @@ func (o *oracle) chosen(list []candidate) (leaf int, class string) {
 		c += offline
 	}
 	r := shares.Round(c, o.book.Held(0), o.left.Offered(o.q, o.pull.Most))
+	for _, d := range o.m.site.Debts() {
+		for _, x := range list {
+			if d.Pool == o.q.Pool && o.site.Tree.Nodes[x.leaf].ID == d.Share {
+				return x.leaf, ""
+			}
+		}
+	}
 	floors := slices.Clone(o.m.site.Queues[o.q.ID].Floors)
 	slices.SortStableFunc(floors, func(a, b *books.Target) int { return cmp.Compare(b.Lack(), a.Lack()) })
 	for _, f := range floors {
@@ -384,8 +391,8 @@ func TestDecisionsAreTheOracles(t *testing.T) {
 				left = left.Without(w.leader.words.shapes[d[0].(entry.Granted).Shape].Need)
 			}
 		}
-		t.Repeat(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "end": w.end,
-			"withdraw": w.withdraw, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt})
+		t.Repeat(w.verbs(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "end": w.end,
+			"end more": w.end, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt}))
 	})
 }
 
@@ -414,7 +421,8 @@ func TestDecisionsWithClaimsAreTheOracles(t *testing.T) {
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){"submit": submit, "enqueue": w.enqueue, "pull": pull, "pull again": pull, "pull more": pull, "ends": w.ends, "end": w.ends,
-			"cancel": w.cancel, "scale away": w.scaleAway, "outside": w.outside, "tick": w.tick, "bound": w.bound, "adopt": w.adopt})
+			"cancel": w.cancel, "scale away": w.scaleAway, "outside": w.outside, "tick": w.tick, "bound": w.bound, "adopt": w.adopt,
+			"pause": w.pauseClaims, "come back": w.comeBack})
 	})
 }
 

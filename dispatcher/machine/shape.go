@@ -22,11 +22,10 @@ type words struct {
 	variants map[variantKey]*shape
 	bySort   map[string][]*shape // variants, by the text of the sort
 	last     int32               // of the numbers of variants: they fall
-	plain    map[string]*shape   // that name no user, by their requirements
 }
 
 func newWords(s *state) *words {
-	return &words{state: s, shapes: map[int32]*shape{}, outlines: map[string]*outline{}, plain: map[string]*shape{},
+	return &words{state: s, shapes: map[int32]*shape{}, outlines: map[string]*outline{},
 		variants: map[variantKey]*shape{}, bySort: map[string][]*shape{}}
 }
 
@@ -36,8 +35,7 @@ type shape struct {
 	id     int32
 	full   job.Requirements // with its resources
 	asked  gate.Asked       // of resources
-	headed bool             // its buffers are heads: it asks for resources, or names a user
-	plain  string           // the requirements without the user; empty where it names none
+	headed bool             // its buffers are heads: it asks for resources, or its claims are full at times
 
 	base *shape     // whose jobs these are, see variant; nil: it is a shape of the log
 	sort *gate.Sort // what their claims ask of a slot now; nil: nothing
@@ -67,14 +65,8 @@ func (s *state) know(e entry.Shaped) error {
 		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
 	}
 	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asked: askedOf(e.Need)}
-	sh.headed = sh.asked.Any() || e.Need.User != ""
+	sh.headed = sh.asked.Any()
 	s.words.shapes[e.Shape] = sh
-	if without := e.Need; e.Need.User != "" {
-		without.User = ""
-		sh.plain = keyOf(without)
-	} else {
-		s.words.plain[keyOf(e.Need)] = sh
-	}
 	if sh.headed {
 		sh.shapes = append(sh.shapes, sh)
 		s.supplies.resolve(sh)

@@ -61,8 +61,8 @@ func (ws *words) variant(id int32, sort *gate.Sort) int32 {
 		need.Claims = &asks
 	}
 	ws.last--
-	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asked: askedOf(need), base: base, sort: sort, plain: base.plain}
-	if sh.headed = sh.asked.Any() || need.User != "" || sort.Limited(); sh.headed {
+	sh := &shape{outline: ws.outlineOf(need), id: ws.last, full: need, asked: askedOf(need), base: base, sort: sort}
+	if sh.headed = sh.asked.Any() || sort.Limited(); sh.headed {
 		if !sh.guest || sh.asked.Any() {
 			sh.shapes = append(sh.shapes, sh)
 		}
@@ -91,17 +91,21 @@ func (ws *words) outlinesAll() iter.Seq[*outline] {
 
 // log is the share and shape that the log knows the jobs of a buffer by.
 func (b *buffer) log() ready.Key {
-	if b.shape.base == nil {
-		return b.Key()
+	log := ready.Key{Share: b.Key().Share, Shape: b.Key().Shape}
+	if b.shape.base != nil {
+		log.Shape = b.shape.base.id
 	}
-	return ready.Key{Share: b.Key().Share, Shape: b.shape.base.id}
+	return log
 }
 
-// keyOf is where jobs of a party are that are ready with a share and shape of the log; a nil party holds no claims.
-func (so *sorts) keyOf(log ready.Key, party *gate.Party) ready.Key {
+// keyOf is where jobs of a party and a user are that are ready with a share and shape of the log; a nil party holds no claims.
+func (so *sorts) keyOf(log ready.Key, party *gate.Party, user string) ready.Key {
 	s := so.state
 	if party != nil {
 		log.Shape = s.words.variant(log.Shape, party.Sort())
+	}
+	if s.givesTurns(log.Share) {
+		log.User = user
 	}
 	return log
 }
@@ -110,14 +114,14 @@ func (so *sorts) keyOf(log ready.Key, party *gate.Party) ready.Key {
 func (s *state) inOrder() []*buffer {
 	return slices.SortedFunc(maps.Values(s.buffers), func(a, b *buffer) int {
 		x, y := a.log(), b.log()
-		return cmp.Or(cmp.Compare(x.Share, y.Share), cmp.Compare(x.Shape, y.Shape), cmp.Compare(a.shape.sort.Text(), b.shape.sort.Text()))
+		return cmp.Or(cmp.Compare(x.Share, y.Share), cmp.Compare(x.Shape, y.Shape), cmp.Compare(a.Key().User, b.Key().User), cmp.Compare(a.shape.sort.Text(), b.shape.sort.Text()))
 	})
 }
 
 // putReady makes jobs ready that hold the same claims. made: for the first time.
 func (so *sorts) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
 	s := so.state
-	b, err := s.buffer(s.sorts.keyOf(log, party))
+	b, err := s.buffer(s.sorts.keyOf(log, party, user))
 	if err != nil {
 		return err
 	}
@@ -160,10 +164,12 @@ func (so *sorts) turn(fx gate.Effects) {
 	s := so.state
 	s.sorts.charge(&fx)
 	for _, m := range fx.Moved {
+		user, _ := s.ready.User(m.Party.Task)
 		for _, r := range m.Party.Ready {
-			from := r.Key
-			from.Shape = s.words.variant(from.Shape, m.From)
-			s.sorts.move(m.Party, from, s.sorts.keyOf(r.Key, m.Party))
+			to := s.sorts.keyOf(r.Key, m.Party, user)
+			from := to
+			from.Shape = s.words.variant(r.Key.Shape, m.From)
+			s.sorts.move(m.Party, from, to)
 		}
 	}
 	for _, sort := range fx.Turned {
@@ -219,14 +225,16 @@ func (so *sorts) sweep() {
 			continue
 		}
 		sh, same := b.shape, func(o *buffer) bool { return o == b }
-		sh.own, sh.buffers = slices.DeleteFunc(sh.own, same), slices.DeleteFunc(sh.buffers, same)
+		sh.buffers = slices.DeleteFunc(sh.buffers, same)
+		if b.group != nil {
+			b.group.buffers = slices.DeleteFunc(b.group.buffers, same)
+		}
 		if b.user != nil {
 			l := &s.leaves[b.leaf]
 			l.mine[b.user] = slices.DeleteFunc(l.mine[b.user], same)
 		}
 		s.sorts.unfollow(b)
-		s.ready.Forget(b.Key())
-		delete(s.buffers, b.Key())
+		s.drop(b)
 		if len(sh.own) > 0 {
 			continue
 		}

@@ -18,14 +18,17 @@ type state struct {
 	site    *books.Site
 	words   *words // shapes
 	ready   *ready.Set
+	aside   *ready.Aside // jobs that are paused or wait
 	buffers map[ready.Key]*buffer
 	leases  *running.Leases
 	held    books.Held
+	turning map[shares.ShareID]bool // shares of the site that give turns to users
 	polled  map[shares.QueueID]bool
 	served  *books.Servings
 	claims  *gate.Claims
 	sorts   *sorts
 	elders  ready.Ages
+	holes   books.Holes
 
 	// Worked out, or soft.
 	leaves   []leaf // by node of the tree
@@ -38,8 +41,8 @@ type state struct {
 }
 
 func newState(c Config) *state {
-	s := &state{ready: ready.NewSet(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
-		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c}
+	s := &state{ready: ready.NewSet(), aside: ready.NewAside(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
+		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c, holes: books.Holes{}}
 	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
 	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &books.Servings{}, &supplies{Supplies: &gate.Supplies{}, state: s}
 	return s
@@ -104,11 +107,15 @@ func (s *state) tick(e entry.Tick) (later bool) {
 		s.settle()
 		s.site.Remember(e.Offered, e.Now.Sub(s.now))
 	}
+	was := s.now
 	s.now = e.Now
 	s.elders.Look(s.now, s.settings.LocalWait)
-	s.supplies.Look(s.now)
+	if s.supplies.Look(s.now) || s.holes.Eased(was, s.now) {
+		s.eased++
+	}
+	s.site.Forgive(s.now)
 	if s.site.Due(s.now) {
-		s.adopt(s.site.File, s.site.Targets)
+		s.adopt(s.site.Source())
 	}
 	return true
 }

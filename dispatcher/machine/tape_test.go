@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
@@ -47,16 +48,29 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 		apply(entry.Shaped{Shape: e.Shape.ID, Need: e.Shape.Need})
 	case e.Ready != nil:
 		for _, span := range e.Ready.Jobs {
-			r := entry.Enqueued{Task: e.Ready.Task, User: e.Ready.User, Share: e.Ready.Share, Shape: e.Ready.Shape, Place: e.Ready.Place,
+			task, user := p.taskOf(e.Ready)
+			r := entry.Enqueued{Task: task, User: user, Share: e.Ready.Share, Shape: e.Ready.Shape, Place: e.Ready.Place,
 				Low: span[0], High: span[1], Attempt: 2}
 			if e.Ready.Made {
 				r.Attempt = 1
 			}
-			apply(r)
+			if e.Ready.Made {
+				apply(r)
+				continue
+			}
+			p.m.aside.Waiting.Withdraw(e.Ready.Task, r.Low, r.High)
+			p.m.aside.Waiting.Withdraw(-e.Ready.Task, r.Low, r.High)
+			if err := p.m.sorts.put(r, false); err != nil {
+				t.Fatalf("%#v: %v", r, err)
+			}
+			p.m.elders.Saw(r.High)
+			p.m.eased++
 		}
 	case e.Withdrawn != nil:
 		for _, span := range e.Withdrawn.Jobs {
-			apply(entry.Withdrew{Task: e.Withdrawn.Task, Low: span[0], High: span[1]})
+			for _, task := range []int64{e.Withdrawn.Task, -e.Withdrawn.Task} {
+				apply(entry.Killed{Task: task, Low: span[0], High: span[1]})
+			}
 		}
 	case e.Ended != nil:
 		l, ok := p.m.Lease(e.Ended.Job)
@@ -96,6 +110,15 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 	return ""
 }
 
+// taskOf is the task of jobs, and whose they are. The old core gave turns to users by shapes that named them. While it had not brought
+// jobs of a share into such shapes yet they were those of one user more: here they are of a task without a user.
+func (p *player) taskOf(r *tape.Ready) (task int64, user string) {
+	if user = p.m.words.shapes[r.Shape].full.User; user == "" && r.User != "" && p.m.givesTurns(r.Share) {
+		return -r.Task, ""
+	}
+	return r.Task, r.User
+}
+
 func (p *player) tick(rounds map[string]shares.Units) entry.Tick {
 	tick := entry.Tick{Now: p.remembered}
 	for _, pool := range p.m.site.Pools {
@@ -113,7 +136,7 @@ func (p *player) adopt(a *tape.Adopt) {
 		targets = append(targets, entry.Target{Queue: t.Queue, Share: t.Share, Class: t.Class, Slots: t.Slots, Floor: t.Floor})
 	}
 	p.m.now = micro(a.AtUS) // the moment of the plans, which is no step of time
-	p.m.adopt(p.site, targets)
+	p.m.adopt(books.Source{File: p.site, Targets: targets})
 	p.m.site.Next = time.Time{} // the tape says when others come into force
 }
 
@@ -170,9 +193,24 @@ func (p *player) pull(want *tape.Pull) string {
 	return ""
 }
 
+// bufferOf is the buffer of a job.
+func (p *player) bufferOf(g tape.Grant) *buffer {
+	for key, b := range p.m.buffers {
+		if key.Share != g.Share || key.Shape != g.Shape {
+			continue
+		}
+		for r := range b.Ranges() {
+			if r.Low <= g.Job && g.Job <= r.High {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
 // choiceOf is the choice of the tape.
 func (p *player) choiceOf(g tape.Grant) choice {
-	b := p.m.buffers[ready.Key{Share: g.Share, Shape: g.Shape}]
+	b := p.bufferOf(g)
 	for r := range b.Ranges() {
 		if r.Low <= g.Job && g.Job <= r.High {
 			r.Low = g.Job
@@ -196,7 +234,7 @@ func (p *player) unread(pull *Pull) bool {
 // once, as it had to take units from other daemons first; what it kept for others then is not on the tape. Who decides once or
 // twice more gets there too.
 func (p *player) soft(r *round, g tape.Grant) bool {
-	b := p.m.buffers[ready.Key{Share: g.Share, Shape: g.Shape}]
+	b := p.bufferOf(g)
 	if b == nil || !b.shape.asked.Any() {
 		return false
 	}

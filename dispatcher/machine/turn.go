@@ -1,6 +1,9 @@
 package machine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
@@ -15,6 +18,69 @@ func (s *state) adoptUsers() {
 	}
 }
 
+// givesTurns says whether a share gives turns to users.
+func (s *state) givesTurns(share shares.ShareID) bool {
+	leaf, ok := s.site.Leaf(share)
+	return ok && s.leaves[leaf].users != nil
+}
+
+// splitUsers has jobs and leases be known by user in the shares that give turns, and in no others: the site is another one, and nothing
+// hangs on it yet. Buffers of users who have no jobs go.
+func (s *state) splitUsers() {
+	for _, b := range slices.Collect(maps.Values(s.buffers)) {
+		key := b.Key()
+		if s.givesTurns(key.Share) != s.turning[key.Share] {
+			s.splitBuffer(b)
+		}
+		if key.User != "" && b.Count() == 0 {
+			s.drop(b)
+		}
+	}
+	begin := map[shares.ShareID]bool{}
+	for share, of := range s.held {
+		switch is := s.givesTurns(share); {
+		case is && !s.turning[share]:
+			begin[share] = true
+			s.held[share] = map[books.HeldKey]*books.HeldCount{}
+		case !is && s.turning[share]:
+			delete(s.held, share)
+			for key, n := range of {
+				key.User = ""
+				s.held.Add(share, key, *n)
+			}
+		}
+	}
+	for l := range s.leases.All() {
+		if begin[l.Share] {
+			s.held.Add(l.Share, books.HeldKey{Shape: l.Shape, Queue: l.Queue, User: l.User},
+				books.HeldCount{Jobs: 1, Units: l.Units, Class: s.words.shapes[l.Shape].ClassAt})
+		}
+		if len(begin) == 0 {
+			break
+		}
+	}
+	s.turning = map[shares.ShareID]bool{}
+	for _, n := range s.site.Version.Tree.Nodes {
+		if s.givesTurns(n.ID) {
+			s.turning[n.ID] = true
+		}
+	}
+}
+
+// splitBuffer puts jobs where they belong now that their share gives turns to users, or does so no more.
+func (s *state) splitBuffer(b *buffer) {
+	for _, r := range slices.Collect(b.Ranges()) {
+		to := b.Key()
+		if to.User = ""; s.givesTurns(to.Share) {
+			to.User, _ = s.ready.User(r.Task)
+		}
+		if s.buffers[to] == nil {
+			s.newBuffer(to, b.shape)
+		}
+		s.ready.Move(r.Task, b.Key(), to, r.Low, r.High)
+	}
+}
+
 // hangUser ties a buffer to its user, where its leaf gives turns.
 func (s *state) hangUser(b *buffer) {
 	b.user = nil
@@ -22,7 +88,7 @@ func (s *state) hangUser(b *buffer) {
 	if l.users == nil {
 		return
 	}
-	b.user = l.users.Of(b.shape.full.User)
+	b.user = l.users.Of(b.Key().User)
 	if !b.shape.guest {
 		l.mine[b.user] = append(l.mine[b.user], b)
 	}
@@ -32,7 +98,7 @@ func (s *state) hangUser(b *buffer) {
 func (s *state) holdUser(l *leaf, u *books.User, p *books.Pool, units shares.Units) {
 	u.Held[p] += units
 	for _, b := range l.mine[u] {
-		if b.opened && b.shape.headed {
+		if b.opened {
 			s.kinds.rank(b)
 		}
 	}

@@ -74,18 +74,12 @@ func (s *state) made(b *buffer, n int64) {
 	}
 }
 
-// plainOf is the buffer whose number of jobs to be made a buffer's jobs are part of: generators know no users.
-func (s *state) plainOf(b *buffer) *buffer {
-	if b.shape.base != nil {
-		if b = s.buffers[b.log()]; b == nil {
-			return nil
-		}
+// madePaused is made of jobs that are not ready, since their task is paused.
+func (s *state) madePaused(log ready.Key, n int64) {
+	if b, err := s.buffer(log); err == nil {
+		s.made(b, n)
 	}
-	if b.shape.plain == "" {
-		return b
-	}
-	if plain := s.words.plain[b.shape.plain]; plain != nil {
-		return s.buffers[ready.Key{Share: b.Key().Share, Shape: plain.id}]
-	}
-	return nil
 }
+
+// plainOf is the buffer whose number of jobs to be made a buffer's jobs are part of: generators know no users.
+func (s *state) plainOf(b *buffer) *buffer { return s.buffers[b.log()] }

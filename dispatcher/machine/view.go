@@ -54,6 +54,7 @@ type QueueView struct {
 	HeldJobs  int64
 	Polled    bool         // pilots pull here
 	Targets   []TargetView // the limits, then the floors
+	Hole      *Hole        // it fails nearly all that it gets; nil: it does not
 }
 
 // TargetView is target slots with the cores that are held under them.
@@ -70,6 +71,11 @@ func (v View) Queue(id shares.QueueID) (w QueueView) {
 		return w
 	}
 	w = QueueView{HeldCores: q.HeldCores, HeldJobs: q.HeldJobs, Polled: v.state.polled[id]}
+	for _, h := range v.state.holes.List() {
+		if h.Queue == id {
+			w.Hole = &h
+		}
+	}
 	for _, t := range slices.Concat(q.Targets, q.Floors) {
 		w.Targets = append(w.Targets, viewOf(t))
 	}
@@ -99,23 +105,34 @@ type ReadyView struct {
 	Shape    int32
 	Leaf     int // node of the tree; -1: the share has gone
 	Ready    int64
-	First    int64  // job that comes first; 0: none is ready
+	First    int64  // job that comes first, of users the oldest; 0: none is ready
 	Expected int64  // to be made
-	Plain    int32  // the shape without the user; 0: this one, or none is known
 	Runs     []bool // queues whose figures admit them, by position in the site's; not to be changed
 }
 
 // Ready lists every share and shape that has or had ready jobs, in no order.
 func (v View) Ready() iter.Seq[ReadyView] {
 	return func(yield func(ReadyView) bool) {
+		merged := map[ready.Key]ReadyView{} // where there are users
 		for key, b := range v.state.buffers {
 			w := ReadyView{Share: key.Share, Shape: key.Shape, Leaf: b.leaf, Ready: b.Count(), Expected: b.expected, Runs: b.shape.Queues}
 			if first, ok := b.First(); ok {
 				w.First = first.Low
 			}
-			if plain := v.state.words.plain[b.shape.plain]; plain != nil {
-				w.Plain = plain.id
+			if b.user == nil {
+				if !yield(w) {
+					return
+				}
+				continue
 			}
+			key.User = ""
+			had, is := merged[key]
+			if w.Ready, w.Expected = w.Ready+had.Ready, w.Expected+had.Expected; is && had.First > 0 && (w.First == 0 || had.First < w.First) {
+				w.First = had.First
+			}
+			merged[key] = w
+		}
+		for _, w := range merged {
 			if !yield(w) {
 				return
 			}
@@ -136,8 +153,17 @@ type HeldView struct {
 func (v View) Held() iter.Seq[HeldView] {
 	return func(yield func(HeldView) bool) {
 		for share, held := range v.state.held {
+			merged := map[books.HeldKey]*HeldView{}
 			for key, h := range held {
-				if !yield(HeldView{share, key.Shape, key.Queue, h.Jobs, h.Units}) {
+				key.User = ""
+				if had := merged[key]; had != nil {
+					had.Jobs, had.Units = had.Jobs+h.Jobs, had.Units+h.Units
+				} else {
+					merged[key] = &HeldView{share, key.Shape, key.Queue, h.Jobs, h.Units}
+				}
+			}
+			for _, w := range merged {
+				if !yield(*w) {
 					return
 				}
 			}
@@ -199,7 +225,7 @@ func (v View) Ahead(q Question) (list []AheadView) {
 		return nil
 	}
 	for _, b := range v.state.buffersOf(leaf) {
-		w := AheadView{Shape: b.shape.id, Ready: b.Count(), Other: b.user != nil && b.user.Name != sh.full.User}
+		w := AheadView{Shape: b.shape.id, Ready: b.Count(), Other: b.user != nil && b.user.Name != q.User}
 		if !w.Other {
 			w.Before = b.Ahead(q.Place, q.Job)
 		}
@@ -210,17 +236,19 @@ func (v View) Ahead(q Question) (list []AheadView) {
 	return list
 }
 
-// key is of the buffer that the job of a question is in.
-func (q *Question) key() ready.Key { return ready.Key{Share: q.Share, Shape: q.Shape} }
+// keyOf is of the buffer that the job of a question is in.
+func (s *state) keyOf(q *Question) ready.Key {
+	key := ready.Key{Share: q.Share, Shape: q.Shape}
+	if s.givesTurns(q.Share) {
+		key.User = q.User
+	}
+	return key
+}
 
 // buffersOf are the buffers of a leaf, but for those of jobs that claims bind to a node.
 func (s *state) buffersOf(leaf int) (list []*buffer) {
 	for _, g := range s.leaves[leaf].groups {
-		for _, b := range g.outline.buffers {
-			if b.leaf == leaf {
-				list = append(list, b)
-			}
-		}
+		list = append(list, g.buffers...)
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -172,9 +174,111 @@ func (w *world) enqueue(t *rapid.T) {
 	w.apply(t, e)
 }
 
-func (w *world) withdraw(t *rapid.T) {
-	low := rapid.Int64Range(1, w.nextID).Draw(t, "low")
-	w.apply(t, entry.Withdrew{Task: rapid.Int64Range(1, 12).Draw(t, "task"), Low: low, High: low + rapid.Int64Range(0, 10).Draw(t, "more")})
+// jobsOf draws a task, and ids of which some may be jobs of it.
+func (w *world) jobsOf(t *rapid.T) (task, low, high int64) {
+	low = rapid.Int64Range(1, w.nextID).Draw(t, "low")
+	if l, ok := w.leader.Lease(low); ok && rapid.IntRange(0, 3).Draw(t, "its task") > 0 {
+		return l.Task, low, low + rapid.Int64Range(0, 10).Draw(t, "more")
+	}
+	return rapid.Int64Range(1, 12).Draw(t, "task"), low, low + rapid.Int64Range(0, 10).Draw(t, "more")
+}
+
+func (w *world) pause(t *rapid.T) {
+	task, _, _ := w.jobsOf(t)
+	w.apply(t, entry.Paused{Task: task})
+}
+
+func (w *world) resume(t *rapid.T) {
+	paused := w.leader.aside.Tasks()
+	if len(paused) > 0 {
+		w.apply(t, entry.Resumed{Task: rapid.SampledFrom(paused).Draw(t, "task")})
+	}
+}
+
+func (w *world) kill(t *rapid.T) {
+	e := entry.Killed{Reason: "killed", GraceS: rapid.Int32Range(0, 3).Draw(t, "grace"), Idle: rapid.IntRange(0, 3).Draw(t, "idle") == 0}
+	e.Task, e.Low, e.High = w.jobsOf(t)
+	if rapid.IntRange(0, 3).Draw(t, "all") == 0 {
+		e.Low, e.High = 1, w.nextID
+	}
+	w.apply(t, e)
+}
+
+func (w *world) place(t *rapid.T) {
+	e := entry.Placed{Place: rapid.Int64Range(-2, 2).Draw(t, "place")}
+	e.Task, e.Low, e.High = w.jobsOf(t)
+	w.apply(t, e)
+}
+
+func (w *world) move(t *rapid.T) {
+	e := entry.Moved{Share: w.leaf(t), Place: rapid.Int64Range(-2, 2).Draw(t, "place"), Running: rapid.Bool().Draw(t, "running")}
+	if rapid.Bool().Draw(t, "from") {
+		e.From = w.leaf(t)
+	}
+	e.Task, e.Low, e.High = w.jobsOf(t)
+	w.apply(t, e)
+}
+
+// waiting draws jobs that wait; ok is false if none does.
+func (w *world) waiting(t *rapid.T) (e entry.Enqueued, ok bool) {
+	for b := range w.leader.aside.Waiting.Buffers() {
+		for r := range b.Ranges() {
+			if ok && rapid.Bool().Draw(t, "other") {
+				continue
+			}
+			user, _ := w.leader.aside.Waiting.User(r.Task)
+			e, ok = entry.Enqueued{Task: r.Task, Share: b.Key().Share, Shape: b.Key().Shape, Place: r.Place, Low: r.Low, High: r.High, Attempt: r.Attempt, User: user}, true
+		}
+	}
+	return e, ok
+}
+
+// comeBack makes jobs ready that wait, and jobs beside them that do not.
+func (w *world) comeBack(t *rapid.T) {
+	if e, ok := w.waiting(t); ok {
+		e.High += rapid.Int64Range(0, 3).Draw(t, "beside")
+		if rapid.IntRange(0, 3).Draw(t, "other shape") == 0 {
+			e.Shape = int32(rapid.IntRange(1, 7).Draw(t, "shape"))
+		}
+		w.apply(t, e)
+	}
+}
+
+func (w *world) close(t *rapid.T) {
+	if e, ok := w.waiting(t); ok {
+		w.apply(t, entry.Closed{Task: e.Task, Low: e.Low, High: e.High + 2})
+	}
+}
+
+// owe, report and cap are what the leader, servers of resources and people say.
+func (w *world) owe(t *rapid.T) {
+	w.apply(t, entry.Owed{Pool: rapid.SampledFrom([]string{"main", "side"}).Draw(t, "pool"), Share: w.leaf(t), Units: shares.Units(rapid.IntRange(0, 3).Draw(t, "units")) * 1000})
+}
+
+func (w *world) report(t *rapid.T) {
+	e := entry.Reported{Name: rapid.SampledFrom([]string{"licence", "disk"}).Draw(t, "name"), Queue: shares.QueueID(rapid.IntRange(0, 2).Draw(t, "queue")),
+		Total: rapid.Int64Range(0, 4).Draw(t, "total"), Used: rapid.Int64Range(0, 4).Draw(t, "used"), At: start.Add(time.Duration(w.seconds) * time.Second)}
+	e.Settled = rapid.Int64Range(0, e.Used).Draw(t, "settled")
+	w.apply(t, e)
+}
+
+func (w *world) cap(t *rapid.T) {
+	var e entry.Capped
+	for range rapid.IntRange(0, 2).Draw(t, "n") {
+		e.Capacities = append(e.Capacities, entry.Capacity{Name: rapid.SampledFrom([]string{"licence", "disk"}).Draw(t, "name"),
+			Queue: shares.QueueID(rapid.IntRange(0, 2).Draw(t, "queue")), Units: rapid.Int64Range(0, 4).Draw(t, "units")})
+	}
+	w.apply(t, e)
+}
+
+func (w *world) hole(t *rapid.T) {
+	w.apply(t, entry.Holed{Queue: shares.QueueID(rapid.IntRange(1, 3).Draw(t, "queue")), Is: rapid.Bool().Draw(t, "is"), ProbeS: rapid.Int32Range(0, 60).Draw(t, "probe")})
+}
+
+// verbs are what people and rules do.
+func (w *world) verbs(to map[string]func(*rapid.T)) map[string]func(*rapid.T) {
+	maps.Copy(to, map[string]func(*rapid.T){"pause": w.pause, "resume": w.resume, "kill": w.kill, "place": w.place, "move": w.move, "come back": w.comeBack, "close": w.close, "owe": w.owe})
+	return to
 }
 
 func (w *world) expect(t *rapid.T) {
@@ -218,9 +322,13 @@ func (w *world) end(t *rapid.T) {
 	slices.Sort(jobs)
 	l, _ := w.leader.Lease(jobs[rapid.IntRange(0, len(jobs)-1).Draw(t, "job")])
 	e := entry.Ended{Job: l.Job, Attempt: l.Attempt, Outcome: entry.Finished, Next: entry.Over}
-	if rapid.IntRange(0, 2).Draw(t, "again") == 0 {
+	switch rapid.IntRange(0, 4).Draw(t, "next") {
+	case 0:
 		e.Outcome, e.Next = entry.Failed, entry.Again
+	case 1:
+		e.Outcome, e.Next = entry.Failed, entry.Waits
 	}
+	e.Next = l.Becomes(e.Outcome, e.Next)
 	w.apply(t, e)
 }
 
@@ -256,13 +364,13 @@ func TestFollowersHaveTheSameState(t *testing.T) {
 				w.log = append(w.log, e)
 			}
 		}
-		t.Repeat(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "end": w.end,
-			"withdraw": w.withdraw, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt,
+		t.Repeat(w.verbs(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "end": w.end,
+			"end more": w.end, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "hole": w.hole,
 			"": func(t *rapid.T) {
 				if w.leader.Digest() != w.follower.Digest() {
 					t.Fatalf("the states differ after %d entries", len(w.log))
 				}
-			}})
+			}}))
 		if c := w.leader.Checkpoint(); w.restored(t, c).Digest() != w.leader.Digest() {
 			t.Fatalf("the state that was restored is another:\n%s", cmp.Diff(w.leader.told(), w.restored(t, c).told()))
 		}
@@ -310,7 +418,17 @@ func (w *world) restored(t *rapid.T, c Checkpoint) *Machine {
 				High: jobs.High, Attempt: jobs.Attempt, User: user}))
 		}
 	}
+	for set, take := range map[*ready.Set]func(entry.Enqueued) error{w.leader.aside.Paused: r.Ready, w.leader.aside.Waiting: r.Waiting} {
+		for b := range set.Buffers() {
+			for jobs := range b.Ranges() {
+				user, _ := set.User(jobs.Task)
+				err = errors.Join(err, take(entry.Enqueued{Task: jobs.Task, Share: b.Key().Share, Shape: b.Key().Shape, Place: jobs.Place, Low: jobs.Low, High: jobs.High,
+					Attempt: jobs.Attempt, User: user}))
+			}
+		}
+	}
 	for l := range w.leader.Leases() {
+		l.Home, l.Killed, l.Idle = 0, false, false // tables do not say
 		err = errors.Join(err, r.Lease(l))
 	}
 	m, failed := r.Done()

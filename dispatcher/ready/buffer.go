@@ -18,7 +18,7 @@ func (b *Buffer) Count() int64 { return b.count }
 // First is the range whose Low is the job that comes first; false if there is none.
 func (b *Buffer) First() (Range, bool) {
 	if r := b.ranges.first(); r != nil {
-		return *r, true
+		return r.Range, true
 	}
 	return Range{}, false
 }
@@ -26,13 +26,13 @@ func (b *Buffer) First() (Range, bool) {
 // Ranges are all of them, in the order in which their jobs come.
 func (b *Buffer) Ranges() iter.Seq[Range] {
 	return func(yield func(Range) bool) {
-		b.ranges.tree.Ascend(func(r *Range) bool { return yield(*r) })
+		b.ranges.tree.Ascend(func(r *node) bool { return yield(r.Range) })
 	}
 }
 
 // Ahead is how many jobs come before one at a place.
 func (b *Buffer) Ahead(place, job int64) (n int64) {
-	b.ranges.tree.Ascend(func(r *Range) bool {
+	b.ranges.tree.Ascend(func(r *node) bool {
 		switch {
 		case r.Place > place || r.Place == place && r.Low >= job:
 			return false

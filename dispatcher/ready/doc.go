@@ -3,11 +3,14 @@
 //
 //	Put(key, range) ──▶ Set ──Buffer(key).First──▶ the job that (share, shape) gives next
 //	Take(key, place, job)  ──▶ a grant takes one job out of its range
-//	Withdraw(task, low, high) ──▶ a verb takes many, wherever they are
+//	Withdraw(task, low, high) ──▶ a verb takes many, wherever they are: each task has its ranges by id too
 //
 // A Buffer has the ready jobs of one share and shape, by place and then by id. Generators give the jobs of a batch ids in one
 // block, so ten million jobs are some ten thousand ranges; a job that comes back is a range of its own until it meets its
 // neighbours again. A Set also knows the ready jobs of every task, and the tasks of every user, for pulls that take these only.
+//
+// Aside is the jobs without a lease that no slot may have: those of paused tasks, and those that wait for a rule. It keeps them in the
+// same way, so that pausing a task moves its ranges, however many jobs these are.
 //
 // # Invariants
 //

@@ -13,10 +13,11 @@ import (
 type Key struct {
 	Share shares.ShareID
 	Shape int32
+	User  string // of the tasks, where the share gives turns to users; else empty
 }
 
 func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape))
+	return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.User, b.User))
 }
 
 // Range is the jobs of a task from Low to High, at one place, all of which have the same attempt next.
@@ -35,7 +36,7 @@ func (r Range) Jobs() int64 { return r.High - r.Low + 1 }
 func (r Range) Stand() Stand { return Stand{r.Place, r.Low} }
 
 // before is the order of a buffer.
-func before(a, b *Range) bool {
+func before(a, b *node) bool {
 	return a.Place < b.Place || a.Place == b.Place && a.Low < b.Low
 }
 
@@ -50,7 +51,8 @@ type Set struct {
 // task is where the ready jobs of a task are.
 type task struct {
 	user  string
-	parts map[Key]*ranges // the task's own ranges of each buffer
+	parts map[Key]*ranges // the task's own ranges of each buffer,
+	ids   byID            // and of all of them
 	count int64
 }
 
@@ -83,14 +85,16 @@ func (s *Set) Put(key Key, user string, r Range) error {
 		part = s.free.ranges()
 		t.parts[key] = part
 	}
-	whole := &r
+	whole := &node{r, b}
 	for _, near := range b.ranges.touching(r) {
 		b.ranges.drop(near)
 		part.drop(near)
+		t.ids.tree.Delete(near)
 		whole.Low, whole.High = min(whole.Low, near.Low), max(whole.High, near.High)
 	}
 	b.ranges.add(whole)
 	part.add(whole)
+	t.ids.tree.ReplaceOrInsert(whole)
 	return nil
 }
 
@@ -98,7 +102,7 @@ func (s *Set) Put(key Key, user string, r Range) error {
 func (s *Set) task(id int64, user string) *task {
 	t := s.tasks[id]
 	if t == nil {
-		t = &task{user: user, parts: map[Key]*ranges{}}
+		t = &task{user: user, parts: map[Key]*ranges{}, ids: s.free.byID()}
 		s.tasks[id] = t
 		if s.users[user] == nil {
 			s.users[user] = map[int64]struct{}{}
@@ -118,21 +122,22 @@ func (s *Set) Take(key Key, place, job int64) (Range, bool) {
 	if r == nil {
 		return Range{}, false
 	}
-	taken := *r
+	taken := r.Range
 	taken.Low, taken.High = job, job
-	s.cut(b, r, job, job)
+	s.cut(r, job, job)
 	return taken, true
 }
 
 // cut takes ids out of a range that has them.
-func (s *Set) cut(b *Buffer, r *Range, low, high int64) {
-	t := s.tasks[r.Task]
+func (s *Set) cut(r *node, low, high int64) {
+	b, t := r.in, s.tasks[r.Task]
 	part := t.parts[b.key]
 	b.count -= high - low + 1
 	t.count -= high - low + 1
 	switch {
 	case r.Low == low && r.High == high:
 		b.ranges.drop(r)
+		t.ids.tree.Delete(r)
 		if part.drop(r); part.empty() {
 			delete(t.parts, b.key)
 		}
@@ -147,6 +152,7 @@ func (s *Set) cut(b *Buffer, r *Range, low, high int64) {
 		r.High = low - 1
 		b.ranges.add(&rest)
 		part.add(&rest)
+		t.ids.tree.ReplaceOrInsert(&rest)
 	}
 }
 
@@ -167,20 +173,17 @@ type Withdrawn struct {
 	Range
 }
 
-// Withdraw takes all ready jobs of a task with ids from low to high out, and returns them: buffer by buffer, in their order.
+// Withdraw takes all ready jobs of a task with ids from low to high out, and returns them in the order of their ids.
 func (s *Set) Withdraw(id, low, high int64) (out []Withdrawn) {
 	t := s.tasks[id]
 	if t == nil {
 		return nil
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(t.parts), compareKeys) {
-		b := s.buffers[key]
-		for _, r := range t.parts[key].between(low, high) {
-			gone := *r
-			gone.Low, gone.High = max(r.Low, low), min(r.High, high)
-			out = append(out, Withdrawn{key, gone})
-			s.cut(b, r, gone.Low, gone.High)
-		}
+	for _, r := range t.ids.within(low, high) {
+		gone := r.Range
+		gone.Low, gone.High = max(r.Low, low), min(r.High, high)
+		out = append(out, Withdrawn{r.in.key, gone})
+		s.cut(r, gone.Low, gone.High)
 	}
 	return out
 }
@@ -194,6 +197,17 @@ func (s *Set) Buffers() iter.Seq[*Buffer] {
 			}
 		}
 	}
+}
+
+// Shares counts the jobs of each share that has some.
+func (s *Set) Shares() map[shares.ShareID]int64 {
+	all := map[shares.ShareID]int64{}
+	for key, b := range s.buffers {
+		if b.count > 0 {
+			all[key.Share] += b.count
+		}
+	}
+	return all
 }
 
 // User is the user of a task that has ready jobs.
@@ -224,7 +238,7 @@ func (s *Set) FirstOf(id int64) iter.Seq2[Key, Range] {
 			return
 		}
 		for _, key := range slices.SortedFunc(maps.Keys(t.parts), compareKeys) {
-			if first := t.parts[key].first(); !yield(key, *first) {
+			if first := t.parts[key].first(); !yield(key, first.Range) {
 				return
 			}
 		}

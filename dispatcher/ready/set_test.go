@@ -55,7 +55,7 @@ type histories struct {
 
 func (h *histories) put(t *rapid.T) {
 	task := rapid.Int64Range(1, 4).Draw(t, "task")
-	key := Key{shares.ShareID(rapid.IntRange(1, 2).Draw(t, "share")), int32(rapid.IntRange(1, 2).Draw(t, "shape"))}
+	key := Key{Share: shares.ShareID(rapid.IntRange(1, 2).Draw(t, "share")), Shape: int32(rapid.IntRange(1, 2).Draw(t, "shape"))}
 	r := Range{Place: rapid.Int64Range(-1, 1).Draw(t, "place"), Low: h.next, Task: task, Attempt: int32(rapid.IntRange(1, 2).Draw(t, "attempt"))}
 	r.High = r.Low + rapid.Int64Range(0, 9).Draw(t, "more")
 	h.next = r.High + 1 + rapid.Int64Range(0, 1).Draw(t, "gap")
@@ -111,7 +111,7 @@ func (h *histories) withdraw(t *rapid.T) {
 			got = append(got, plain{w.Key, w.Place, id, w.Task, w.Attempt})
 		}
 	}
-	slices.SortFunc(want, plain.before)
+	slices.SortFunc(want, func(a, b plain) int { return cmp.Compare(a.id, b.id) })
 	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(plain{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("withdrawn, wanted (-) and got (+):\n%s", diff)
 	}
@@ -120,7 +120,7 @@ func (h *histories) withdraw(t *rapid.T) {
 // move puts some jobs of a task into another buffer.
 func (h *histories) move(t *rapid.T) {
 	draw := func(name string) Key {
-		return Key{shares.ShareID(rapid.IntRange(1, 2).Draw(t, "share "+name)), int32(rapid.IntRange(1, 2).Draw(t, "shape "+name))}
+		return Key{Share: shares.ShareID(rapid.IntRange(1, 2).Draw(t, "share "+name)), Shape: int32(rapid.IntRange(1, 2).Draw(t, "shape "+name))}
 	}
 	task, from, to := rapid.Int64Range(1, 5).Draw(t, "task"), draw("from"), draw("to")
 	low := rapid.Int64Range(0, h.next).Draw(t, "low")
@@ -186,7 +186,7 @@ func TestSetIsAListOfJobs(t *testing.T) {
 // A job that is ready is not made ready again at its place.
 func TestPutRefusesWhatIsReady(t *testing.T) {
 	t.Parallel()
-	s, key := NewSet(), Key{1, 1}
+	s, key := NewSet(), Key{Share: 1, Shape: 1}
 	if err := s.Put(key, "a", Range{Low: 10, High: 20, Task: 1, Attempt: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestPutRefusesWhatIsReady(t *testing.T) {
 
 // What takes the first job costs does not grow with the jobs that wait.
 func BenchmarkTake(b *testing.B) {
-	s, key, next := NewSet(), Key{1, 1}, int64(1)
+	s, key, next := NewSet(), Key{Share: 1, Shape: 1}, int64(1)
 	for range 100_000 {
 		if err := s.Put(key, "a", Range{Low: next, High: next + 99, Task: next % 977, Attempt: 1}); err != nil {
 			b.Fatal(err)

@@ -16,32 +16,28 @@ type Checkpoint struct {
 	Shapes  []entry.Shaped
 	Orders  map[int64]machine.Order // to end attempts, by job
 
-	leases table // see addLease
-	ready  table // see addReady
+	leases table
+	idle   table // jobs without one
 	names  names
 }
 
 // Columns of the two tables; names are numbers.
 const (
 	leaseColumns = 12
-	readyColumns = 8
+	idleColumns  = 9
 )
 
-// Take copies a machine that stands at a batch with that time. It takes 0.5 s for a million leases; Pack needs no machine.
+// Take copies a machine that stands at a batch with that time. It takes a second for a million leases; Pack needs no machine.
 func Take(m *machine.Machine, at time.Time) *Checkpoint {
-	c := &Checkpoint{At: at.UTC(), Machine: m.Checkpoint(), Orders: map[int64]machine.Order{}, leases: newTable(leaseColumns), ready: newTable(readyColumns)}
+	c := &Checkpoint{At: at.UTC(), Machine: m.Checkpoint(), Orders: map[int64]machine.Order{}, leases: newTable(leaseColumns), idle: newTable(idleColumns)}
 	for s := range m.Shapes() {
 		c.Shapes = append(c.Shapes, s)
 	}
-	for r := range m.Ranges() {
-		c.ready.add(r.Low, r.High-r.Low, r.Task, r.Place, int64(r.Share), int64(r.Shape), int64(r.Attempt), c.names.number(r.User))
+	for r, waits := range m.Ranges() {
+		c.idle.add(r.Low, r.High-r.Low, r.Task, r.Place, int64(r.Share), int64(r.Shape), int64(r.Attempt), c.names.number(r.User), number(waits))
 	}
 	for l := range m.Leases() {
-		started := int64(0)
-		if l.Started {
-			started = 1
-		}
-		c.leases.add(l.Job, int64(l.Attempt), l.Task, int64(l.Share), int64(l.Shape), l.Place, int64(l.Queue), int64(l.Units), started,
+		c.leases.add(l.Job, int64(l.Attempt), l.Task, int64(l.Share), int64(l.Shape), l.Place, int64(l.Queue), int64(l.Units), number(l.Started),
 			c.names.number(l.Pilot), c.names.number(l.Node), c.names.number(l.User))
 		if l.Order != nil {
 			c.Orders[l.Job] = *l.Order
@@ -56,9 +52,12 @@ func (c *Checkpoint) Restore(cfg machine.Config, site shares.Version) (*machine.
 	if err != nil {
 		return nil, err
 	}
-	for i := range c.ready.rows() {
-		v := c.ready.row(i)
-		err := r.Ready(entry.Enqueued{Low: v[0], High: v[0] + v[1], Task: v[2], Place: v[3], Share: shares.ShareID(v[4]), Shape: int32(v[5]), Attempt: int32(v[6]),
+	for i := range c.idle.rows() {
+		v, take := c.idle.row(i), r.Ready
+		if v[8] == 1 {
+			take = r.Waiting
+		}
+		err := take(entry.Enqueued{Low: v[0], High: v[0] + v[1], Task: v[2], Place: v[3], Share: shares.ShareID(v[4]), Shape: int32(v[5]), Attempt: int32(v[6]),
 			User: c.names.text(v[7])})
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint at batch %d: %w", c.Machine.Seq, err)
@@ -76,6 +75,13 @@ func (c *Checkpoint) Restore(cfg machine.Config, site shares.Version) (*machine.
 		}
 	}
 	return r.Done()
+}
+
+func number(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // names keeps each text once. The zero value is empty.

@@ -44,7 +44,7 @@ func (c *Checkpoint) Pack() ([]byte, error) {
 	w := bufio.NewWriterSize(z, 1<<16)
 	_, _ = w.Write(binary.AppendUvarint(nil, uint64(len(text)))) // what fails is told by Flush
 	_, _ = w.Write(text)
-	c.ready.write(w)
+	c.idle.write(w)
 	c.leases.write(w)
 	if err := errors.Join(w.Flush(), z.Close()); err != nil {
 		return nil, fmt.Errorf("pack a checkpoint: %w", err)
@@ -58,14 +58,14 @@ func Unpack(packed []byte) (*Checkpoint, error) {
 		return nil, fmt.Errorf("unpack a checkpoint: it is not of format %d: another version of divvy wrote it", format)
 	}
 	r := bufio.NewReaderSize(flate.NewReader(bytes.NewReader(packed[1:])), 1<<16)
-	c := &Checkpoint{leases: newTable(leaseColumns), ready: newTable(readyColumns)}
+	c := &Checkpoint{leases: newTable(leaseColumns), idle: newTable(idleColumns)}
 	var h head
 	size, err := binary.ReadUvarint(r)
 	if err == nil {
 		err = json.NewDecoder(io.LimitReader(r, int64(size))).Decode(&h)
 	}
 	if err == nil {
-		err = c.ready.read(r)
+		err = c.idle.read(r)
 	}
 	if err == nil {
 		err = c.leases.read(r)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -14,15 +15,24 @@ import (
 type rival struct {
 	machine *machine.Machine
 	site    shares.Version
-	instead map[int64]int64          // by job that the log gave a slot: who has it here; 0: nobody. Absent: the same job
-	waits   map[int64]entry.Enqueued // by job that the log has waiting: how the one comes back that had its slot; of job 0: nobody had
-	had     []entry.Granted          // what the pull was given here
-	at      int                      // entries of the batch that it has followed
-	turns   int                      // of had: grants of the log that it is for
+	instead map[int64]occupant  // by job that the log gave a slot; absent: the same job has it
+	waits   map[int64]returning // by job that the log has waiting
+	had     []entry.Granted     // what the pull was given here
+	at      int                 // entries of the batch that it has followed
+	turns   int                 // of had: grants of the log that it is for
+}
+
+// occupant is who has a slot instead of a job of a task.
+type occupant struct{ job, task int64 } // job 0: nobody
+
+// returning is how the job comes back that had the slot of a job of a task; of job 0: nobody had.
+type returning struct {
+	entry.Enqueued
+	task int64
 }
 
 func newRival(m *machine.Machine, site shares.Version) *rival {
-	return &rival{machine: m, site: site, instead: map[int64]int64{}, waits: map[int64]entry.Enqueued{}}
+	return &rival{machine: m, site: site, instead: map[int64]occupant{}, waits: map[int64]returning{}}
 }
 
 // adopt puts the other site in force, its queues in the states of those that are in force.
@@ -61,6 +71,10 @@ func (r *rival) follow(entries []entry.Entry) {
 			r.end(e)
 		case entry.Enqueued:
 			r.enqueue(e)
+		case entry.Closed:
+			r.gone(e, e.Task, e.Low, e.High)
+		case entry.Killed:
+			r.gone(e, e.Task, e.Low, e.High)
 		default:
 			_ = r.machine.Apply(e)
 		}
@@ -69,41 +83,83 @@ func (r *rival) follow(entries []entry.Entry) {
 
 // end ends the attempt that has the slot of the one that ended.
 func (r *rival) end(e entry.Ended) {
-	job, other := r.instead[e.Job]
+	has, other := r.instead[e.Job]
 	delete(r.instead, e.Job)
 	if !other {
-		job = e.Job
+		has.job = e.Job
 	}
-	l, ok := r.machine.Lease(job)
-	if e.Next == entry.Waits {
-		r.waits[e.Job] = entry.Enqueued{}
+	l, ok := r.machine.Lease(has.job)
+	if !other {
+		has.task = l.Task
 	}
-	if !ok {
-		return // nobody had the slot
-	}
-	if other && (e.Next == entry.Undone || e.Outcome == entry.Cancelled) {
+	waits := e.Next == entry.Waits
+	switch {
+	case !ok: // nobody had the slot
+		if waits {
+			r.waits[e.Job] = returning{task: has.task}
+		}
+		return
+	case l.Killed && !e.Next.Final():
+		e.Next = entry.Undone
+	case other && !l.Killed && (e.Next == entry.Undone || e.Outcome == entry.Cancelled):
 		e.Next = entry.Again // nobody cancelled this one
 	}
-	if e.Next == entry.Waits {
-		r.waits[e.Job] = entry.Enqueued{Task: l.Task, Share: l.Share, Shape: l.Shape, Place: l.Place, Low: job, High: job, Attempt: l.Attempt + 1, User: l.User}
+	if waits {
+		r.waits[e.Job] = returning{entry.Enqueued{Task: l.Task, Share: l.Home, Shape: l.Shape, Place: l.Place, Low: has.job, High: has.job,
+			Attempt: l.Attempt + 1, User: l.User}, has.task}
 	}
-	e.Job, e.Attempt = job, l.Attempt
+	e.Job, e.Attempt = has.job, l.Attempt
 	_ = r.machine.Apply(e)
 }
 
 // enqueue has jobs come: new ones, and instead of those that come back the ones that had their slots.
 func (r *rival) enqueue(e entry.Enqueued) {
-	if (e.Attempt == 1 || len(r.waits) == 0) && r.machine.Apply(e) == nil {
-		return
-	}
-	for id := e.Low; id <= e.High; id++ {
-		one, back := e, r.waits[id]
-		one.Low, one.High = id, id
-		if _, waited := r.waits[id]; waited && back.Low != id { // else it was this job, and what the log says now holds
-			one = back
+	_ = r.machine.Apply(e)
+	for id, back := range r.waiting(e.Task, e.Low, e.High) {
+		one := back.Enqueued
+		if one.Low == id { // what the log says of it now holds, but for its attempt
+			one = e
+			one.Low, one.High, one.Attempt = id, id, back.Attempt
 		}
-		if delete(r.waits, id); one.Low != 0 {
-			_ = r.machine.Apply(one)
+		_ = r.machine.Apply(one)
+	}
+}
+
+// waiting takes out the jobs of a task that wait in the log, with how those come back that had their slots.
+func (r *rival) waiting(task, low, high int64) iter.Seq2[int64, returning] {
+	return func(yield func(int64, returning) bool) {
+		give := func(id int64) bool {
+			back, ok := r.waits[id]
+			if !ok || back.task != task {
+				return true
+			}
+			delete(r.waits, id)
+			return back.Low == 0 || yield(id, back)
+		}
+		if high-low < int64(len(r.waits)) {
+			for id := low; id <= high && give(id); id++ {
+			}
+			return
+		}
+		for id := range r.waits {
+			if low <= id && id <= high && !give(id) {
+				return
+			}
+		}
+	}
+}
+
+// gone follows that nobody wants jobs any more that wait in the log. Closed ends those that had their slots; after Killed these come back.
+func (r *rival) gone(e entry.Entry, task, low, high int64) {
+	_ = r.machine.Apply(e)
+	for id, back := range r.waiting(task, low, high) {
+		switch e.(type) {
+		case entry.Closed:
+			_ = r.machine.Apply(entry.Closed{Task: back.Task, Low: back.Low, High: back.High})
+		case entry.Killed:
+			if back.Low != id {
+				_ = r.machine.Apply(back.Enqueued)
+			}
 		}
 	}
 }
@@ -138,15 +194,15 @@ func (r *rival) decide(t *Turn, now *machine.Machine, tell bool) (o score.Outcom
 		r.stand(t)
 		return o, why
 	case l.Verdict != machine.Given:
-		r.instead[t.Grant.Job] = 0
+		r.instead[t.Grant.Job] = occupant{task: t.Grant.Task}
 		return o, ""
 	}
 	o = outcome(r.machine, l, t.Grant.Job)
 	if o.Other = false; tell && o.Share != t.Grant.Share {
 		o.Held = r.held(o.Share, t.Grant.Queue)
 	}
-	if r.give(l.Grant, t.Grant.Job) != nil {
-		r.instead[t.Grant.Job] = 0
+	if r.give(l.Grant, t) != nil {
+		r.instead[t.Grant.Job] = occupant{task: t.Grant.Task}
 	}
 	return o, ""
 }
@@ -163,13 +219,13 @@ func (r *rival) held(share shares.ShareID, queue shares.QueueID) float64 {
 	return 0
 }
 
-// give counts a grant for the slot of a job of the log.
-func (r *rival) give(g entry.Granted, slot int64) error {
+// give counts a grant for a slot of the log.
+func (r *rival) give(g entry.Granted, t *Turn) error {
 	if err := r.machine.Apply(g); err != nil {
 		return err
 	}
-	if g.Job != slot {
-		r.instead[slot] = g.Job
+	if g.Job != t.Grant.Job {
+		r.instead[t.Grant.Job] = occupant{g.Job, t.Grant.Task}
 	}
 	r.had = append(r.had, g)
 	return nil
@@ -180,7 +236,7 @@ func (r *rival) stand(t *Turn) {
 	if t.Took != nil {
 		_ = r.machine.Apply(*t.Took)
 	}
-	if r.give(t.Grant, t.Grant.Job) != nil {
-		r.instead[t.Grant.Job] = 0
+	if r.give(t.Grant, t) != nil {
+		r.instead[t.Grant.Job] = occupant{task: t.Grant.Task}
 	}
 }

@@ -289,9 +289,32 @@ func (w *world) end(t *rapid.T) {
 	}
 	l, _ := w.leader.Lease(jobs[rapid.IntRange(0, len(jobs)-1).Draw(t, "job")])
 	e := entry.Ended{Job: l.Job, Attempt: l.Attempt, Outcome: entry.Finished, Next: entry.Over}
-	e.Next = rapid.SampledFrom([]entry.Next{entry.Over, entry.Over, entry.Again, entry.Waits, entry.Undone}).Draw(t, "next")
-	if w.apply(e); e.Next == entry.Waits && rapid.Bool().Draw(t, "back") {
-		w.apply(entry.Enqueued{Task: l.Task, Share: l.Share, Shape: l.Shape, Place: l.Place, Low: l.Job, High: l.Job, Attempt: l.Attempt + 1, User: l.User})
+	if e.Next = rapid.SampledFrom([]entry.Next{entry.Over, entry.Over, entry.Again, entry.Waits, entry.Undone}).Draw(t, "next"); l.Killed {
+		e.Next = entry.Undone
+	}
+	w.apply(e)
+}
+
+// verb draws what people and rules want of jobs.
+func (w *world) verb(t *rapid.T) {
+	task, low := rapid.Int64Range(1, 12).Draw(t, "task"), rapid.Int64Range(1, w.next).Draw(t, "low")
+	high := low + rapid.Int64Range(0, 10).Draw(t, "more")
+	w.apply(rapid.SampledFrom([]entry.Entry{entry.Paused{Task: task}, entry.Resumed{Task: task}, entry.Resumed{Task: task}, entry.Placed{Task: task, Low: low, High: high, Place: 1},
+		entry.Killed{Task: task, Low: low, High: high, Reason: "killed"}, entry.Killed{Task: task, Low: low, High: high, Reason: "killed", Idle: true},
+		entry.Moved{Task: task, Low: low, High: high, Share: w.leaf(t), Place: -1}, entry.Moved{Task: task, Low: low, High: high, Share: w.leaf(t), Running: true},
+		entry.Closed{Task: task, Low: low, High: high}}).Draw(t, "verb"))
+}
+
+// back has jobs come back that wait, the first that there are.
+func (w *world) back(*rapid.T) {
+	var first entry.Enqueued
+	for e, waits := range w.leader.Ranges() {
+		if waits && (first.Low == 0 || e.Low < first.Low) {
+			first = e
+		}
+	}
+	if first.Low > 0 {
+		w.apply(first)
 	}
 }
 
@@ -353,7 +376,7 @@ func (w *world) drawPull(t *rapid.T) {
 // play draws what happens.
 func (w *world) play(t *rapid.T, check func()) {
 	t.Repeat(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": w.drawPull, "pull again": w.drawPull, "pull on": w.drawPull, "pull more": w.drawPull,
-		"end": w.end, "end another": w.end, "claim": w.claim, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "": func(*rapid.T) { check() }})
+		"end": w.end, "end another": w.end, "claim": w.claim, "verb": w.verb, "back": w.back, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "": func(*rapid.T) { check() }})
 	w.seal()
 }
 
@@ -370,6 +393,11 @@ func TestReplayIsIdentical(t *testing.T) {
 		grants, compared = grants+s.Decisions, compared+s.Compared
 		for _, p := range w.points {
 			many += w.exactFrom(t, p).Compared
+		}
+		if other, ok := drawSite(t, 99); ok {
+			if s := w.score(t, worldConfig, &other); s.Decisions != int64(w.grants) {
+				t.Fatalf("%d grants, by another site: %+v", w.grants, s)
+			}
 		}
 		if s.Compared < s.Decisions || w.site.Number > 1 {
 			return // the rival keeps to one site, and what is kept for others is not known

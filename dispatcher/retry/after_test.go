@@ -79,7 +79,12 @@ func TestAfter(t *testing.T) {
 			if c.want.Most == 0 {
 				c.want.Most = c.end.Most
 			}
-			if diff := cmp.Diff(c.want, retry.After(c.end, retry.Site{Policy: c.policy, Now: noon})); diff != "" {
+			got := retry.After(c.end, retry.Site{Policy: c.policy, Now: noon})
+			if c.want.Note != "" && got.Judged == nil || got.Judged != nil && got.Judged.Over != (c.want.Is == entry.Over) {
+				t.Errorf("judged %+v, and it is %c", got.Judged, c.want.Is)
+			}
+			got.Judged = nil
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})

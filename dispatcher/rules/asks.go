@@ -11,9 +11,9 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Snapshots returns the pools in which shares ask for units: leaves with an active reclaim that have ready jobs and no slot left to run
-// them. Offered is what pilots offered lately and got no jobs for. A pool that holds more than its capacity is left alone: what ends there
-// is nobody's (P13). The values are the caller's.
+// Snapshots returns the pools in which shares ask for units: leaves with an active reclaim that have ready jobs and no slot left
+// to run them. Offered is what pilots offered lately and got no jobs for. A pool that holds more than its capacity is left alone:
+// what ends there is nobody's (P13). The values are the caller's.
 func Snapshots(v machine.View, offered map[string]shares.Units) (all []*retry.Snapshot) {
 	tree := v.Site.Tree
 	if !slices.ContainsFunc(tree.Leaves(), func(leaf int) bool { return tree.ReclaimOf(leaf) != nil }) {
@@ -74,9 +74,9 @@ func newAsking(v machine.View, name string) *asking {
 	return a
 }
 
-// ask is what the ready jobs of a share and shape could use beyond what is free for them; false if they may run where slots have no
-// bound. Free cores count by whole jobs. A queue that holds more than its slots frees none, and nobody is taken from for what target slots
-// do not admit.
+// ask is what the ready jobs of a share and shape could use beyond what is free for them; false if they may run where slots have
+// no bound. Free cores count by whole jobs. A queue that holds more than its slots frees none, and nobody is taken from for what
+// target slots do not admit.
 func (a *asking) ask(w machine.ReadyView) (ask retry.Ask, ok bool) {
 	if w.Leaf < 0 || w.Ready == 0 {
 		return ask, false
@@ -146,8 +146,8 @@ func (a *asking) planOf(leaf int, terms *shares.Reclaim) shares.ShareID {
 	return a.tree.Nodes[leaf].ID
 }
 
-// startable bounds what jobs that need units of resources could use: one at a time, if they do not lack these anywhere. The view does not
-// say for how many jobs there are units.
+// startable bounds what jobs that need units of resources could use: one at a time, if they do not lack these anywhere. The view
+// does not say for how many jobs there are units.
 func (a *asking) startable(w machine.ReadyView, need job.Requirements, queues []shares.QueueID) int64 {
 	for range need.Units() {
 		for _, at := range a.view.Ask(machine.Question{Share: w.Share, Shape: w.Shape, Job: w.First, Queues: queues}) {

@@ -14,8 +14,9 @@ import (
 // Reclaimed is the reason of orders to give units back. Every other one is that of a kill.
 const Reclaimed = "reclaim"
 
-// Decide completes the end of a lease that the leader was told: the outcome that is recorded, and what becomes of the job. It is for the
-// leader alone, once for each lease: what ends is counted. Unwanted says that the job is not to be tried again (Killed.Idle).
+// Decide completes the end of a lease that the leader was told: the outcome that is recorded, and what becomes of the job. It is
+// for the leader alone, once for each lease: what ends is counted. An order that stands counts as told to the pilot. Unwanted
+// says that the job is not to be tried again (Killed.Idle).
 func (r *Rules) Decide(l machine.Lease, said entry.Ended, unwanted bool) entry.Ended {
 	r.ends.add(l, said.Outcome)
 	e := retry.End{Said: said.Outcome, Unwanted: unwanted, Number: l.Attempt}

@@ -64,8 +64,8 @@ func (r *Rules) Holes(ctx context.Context) ([]HoleRow, error) {
 	return collect[HoleRow](ctx, r.cfg.Pool, "black_holes", nil)
 }
 
-// WatchQueues finds queues that fail nearly all that they get, so that they get one job at a time now and then, and lets them have jobs as
-// before when these finish. It returns how many queues it found or let go.
+// WatchQueues finds queues that fail nearly all that they get, so that they get one job at a time now and then, and lets them
+// have jobs as before when these finish. It returns how many queues it found or let go.
 func (r *Rules) WatchQueues(ctx context.Context) (n int, err error) {
 	site, busy := policy.BlackHole{}, map[shares.QueueID]bool{} // queues of the site; true: something runs there
 	err = r.cfg.View(ctx, func(v machine.View) {

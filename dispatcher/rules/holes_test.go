@@ -91,7 +91,8 @@ func TestBlackHole(t *testing.T) {
 	w.hears() // it begins anew
 }
 
-// What runs for a window without a failure lets the queue go; so does a site that does not want to know, or has the queue no more.
+// What runs for a window without a failure lets the queue go; so does a site that does not want to know, or has the queue no
+// more.
 func TestBlackHoleEnds(t *testing.T) {
 	for name, change := range map[string]func(w *world) []entry.Entry{
 		"none failed for a window": func(w *world) []entry.Entry {

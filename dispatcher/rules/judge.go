@@ -20,8 +20,8 @@ const (
 	judgeRounds = 50
 )
 
-// Judge says what becomes of jobs that wait after an attempt: they are ready again, now or when their backoff is over, maybe in another
-// shape, their piece is to be split, or they fail for good. It returns how many jobs it judged or made ready.
+// Judge says what becomes of jobs that wait after an attempt: they are ready again, now or when their backoff is over, maybe in
+// another shape, their piece is to be split, or they fail for good. It returns how many jobs it judged or made ready.
 func (r *Rules) Judge(ctx context.Context) (n int, err error) {
 	for _, page := range []func(*judging, context.Context) (int, error){(*judging).waits, (*judging).due} {
 		for range judgeRounds {

@@ -24,8 +24,8 @@ type Coming struct {
 // mostOrdered bounds an Order: nodes of the tree, for each share in it.
 const mostOrdered = 1 << 20
 
-// Order says in which order jobs are to be made for shares that have some to come and none ready: that in which they come first at the pulls
-// to come. Jobs to come that the machine does not know of (Expected) count as well.
+// Order says in which order jobs are to be made for shares that have some to come and none ready: that in which they come first
+// at the pulls to come. Jobs to come that the machine does not know of (Expected) count as well.
 func Order(v machine.View, coming []Coming) (order []shares.ShareID) {
 	tree, kinds := v.Site.Tree, kindsOf(v, coming)
 	var lines [][]int
@@ -73,7 +73,8 @@ type kind struct {
 	unknown       int64 // of coming, those that the machine does not know of
 }
 
-// kindsOf lists the kinds of jobs that are to come, as long as none of a kind is ready or the machine does not know that they are to come.
+// kindsOf lists the kinds of jobs that are to come, as long as none of a kind is ready or the machine does not know that they are
+// to come.
 func kindsOf(v machine.View, coming []Coming) (list []*kind) {
 	type key struct {
 		leaf    int

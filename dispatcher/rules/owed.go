@@ -12,8 +12,8 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// owedAgain is after what time a debt is said once more. The machine forgets it some time later: nobody else would end what a leader has
-// said that leads no more.
+// owedAgain is after what time a debt is said once more. The machine forgets it some time later: nobody else would end what a
+// leader has said that leads no more.
 const owedAgain = 10 * time.Second
 
 // owed is what this daemon has said that leaves come first for.
@@ -32,8 +32,8 @@ func (o *owed) keep(debts map[retry.Claimer]shares.Units, at time.Time) {
 	o.last, o.at = debts, at
 }
 
-// anew works out what is owed, of what claimers were given and have not taken, and what is to be said of it; nothing where it was said a
-// short time ago.
+// anew works out what is owed, of what claimers were given and have not taken, and what is to be said of it; nothing where it was
+// said a short time ago.
 func (o *owed) anew(tree *shares.Tree, given map[retry.Claimer]shares.Units, now time.Time) (debts map[retry.Claimer]shares.Units, said []entry.Entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

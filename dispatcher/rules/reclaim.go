@@ -19,15 +19,15 @@ import (
 const (
 	// reclaimSlack goes beyond the grace: the pilot kills at its end by a clock of its own, and then has to say so.
 	reclaimSlack = 5 * time.Second
-	// reclaimSettle is how long units that came free count as the claimer's though it has not taken them: if for some reason it cannot,
-	// not one job after the other is ended for nothing.
+	// reclaimSettle is how long units that came free count as the claimer's though it has not taken them: if for some reason it
+	// cannot, not one job after the other is ended for nothing.
 	reclaimSettle = time.Minute
 )
 
-// Reclaim takes units back for shares whose plan has reclaim and that are below their targets while all slots that their ready jobs could
-// have are held: it orders the fewest running jobs of others that suffice to end (see shares.Pool.Victims). Units stay held until the
-// attempts end; where pilots do not end them in time, Reclaim has the leases returned. It returns how many orders it gave and how many
-// leases were returned.
+// Reclaim takes units back for shares whose plan has reclaim and that are below their targets while all slots that their ready
+// jobs could have are held: it orders the fewest running jobs of others that suffice to end (see shares.Pool.Victims). Units stay
+// held until the attempts end; where pilots do not end them in time, Reclaim has the leases returned. It returns how many orders
+// it gave and how many leases were returned.
 func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 	var pools []*retry.Snapshot
 	c := reclaiming{Rules: r}
@@ -83,8 +83,8 @@ type openOrder struct {
 	Due     bool
 }
 
-// round looked at the machine before it looks at the orders: one that is closed in between counts for the claimer twice rather than not at
-// all.
+// round looked at the machine before it looks at the orders: one that is closed in between counts for the claimer twice rather
+// than not at all.
 func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if _, err := exec(ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
 		return err

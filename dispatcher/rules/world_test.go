@@ -46,7 +46,7 @@ func slots(name string, n int) shares.Queue {
 type world struct {
 	t      testing.TB
 	pool   *pgxpool.Pool
-	mu     sync.Mutex // of the machine
+	mu     sync.Mutex // of the machine, and of judged
 	m      *machine.Machine
 	site   shares.Version
 	log    *ledger.Memory
@@ -96,7 +96,11 @@ func (w *world) daemon() *Rules {
 			look(w.m.View())
 			return nil
 		},
-		Judged: func(j policy.Judgement) { w.judged = append(w.judged, fmt.Sprint(j.Rule, j.Rehearsed)) }})
+		Judged: func(j policy.Judgement) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.judged = append(w.judged, fmt.Sprint(j.Rule, j.Rehearsed))
+		}})
 }
 
 func (w *world) exec(sql string, args ...any) {

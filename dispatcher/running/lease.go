@@ -15,7 +15,10 @@ type Lease struct {
 	entry.Granted
 	User    string // of the task
 	Started bool
-	Order   *Order // to end the attempt; nil: there is none
+	Order   *Order         // to end the attempt; nil: there is none
+	Home    shares.ShareID // to which the job comes back; Share pays
+	Killed  bool           // nobody wants the job: it is not tried again
+	Idle    bool           // with Killed: the attempt runs to its end, and counts
 }
 
 // Order is that an attempt ends: its pilot is told.
@@ -29,41 +32,76 @@ type Leases struct {
 	by       map[int64]*Run
 	requests map[entry.ID][]int64 // jobs that each was granted, in their order
 	orders   map[int64]Order
-	names    names // of pilots, nodes and users
+	tasks    map[int64]*task
+	names    names // of pilots and nodes
 }
 
 // Run is Lease as it is kept: a million of them are to take little memory.
 type Run struct {
 	nonce   int64
-	Task    int64
-	Place   int64
+	of      *task
+	Place   int64 // where the job stands when it comes back,
 	Units   shares.Units
 	request entry.ID
 	Attempt int32
 	Shape   int32
-	Share   shares.ShareID
+	Share   shares.ShareID // that pays
+	Home    shares.ShareID // and in the order of which share
 	Queue   shares.QueueID
 	Pilot   *name
 	node    *name
-	User    *name // of the task
 	started bool
 }
 
 // New has no leases.
 func New() *Leases {
-	return &Leases{by: map[int64]*Run{}, requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, names: names{}}
+	return &Leases{by: map[int64]*Run{}, requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, tasks: map[int64]*task{}, names: names{}}
 }
 
 // Add adds that of a grant; the user is that of its task.
 func (ls *Leases) Add(g entry.Granted, user string) {
-	ls.by[g.Job] = &Run{nonce: g.Nonce, Task: g.Task, Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
-		Shape: g.Shape, Share: g.Share, Queue: g.Queue, Pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node), User: ls.names.keep(user)}
+	t := ls.tasks[g.Task]
+	if t == nil {
+		t = &task{id: g.Task, user: user}
+		ls.tasks[g.Task] = t
+	}
+	t.n++
+	ls.by[g.Job] = &Run{nonce: g.Nonce, of: t, Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
+		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, Pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
 	if n := ls.by[g.Job].node; n.Text != "" {
 		n.jobs = append(n.jobs, g.Job)
 	}
 	if g.Request != (entry.ID{}) {
 		ls.requests[g.Request] = append(ls.requests[g.Request], g.Job)
 	}
+}
+
+// any says whether a job of a task has a lease, of those with ids from low to high.
+func (ls *Leases) any(task, low, high int64) bool {
+	for range ls.OfTask(task, low, high) {
+		return true
+	}
+	return false
+}
+
+// Count is how many leases a task has.
+func (ls *Leases) Count(task int64) int64 {
+	if t := ls.tasks[task]; t != nil {
+		return t.n
+	}
+	return 0
+}
+
+// Task is whose job it is.
+func (l *Run) Task() int64 { return l.of.id }
+
+// User is that of the task.
+func (l *Run) User() string { return l.of.user }
+
+// Killed says whether nobody wants a job that has a lease.
+func (ls *Leases) Killed(job int64) bool {
+	l := ls.by[job]
+	return l != nil && l.of.killed(job) != nil
 }
 
 // Run is the lease of a job; nil: it has none.
@@ -101,7 +139,11 @@ func (ls *Leases) Drop(job int64, l *Run) {
 		l.node.jobs = l.node.jobs[:last]
 	}
 	ls.names.drop(l.node)
-	ls.names.drop(l.User)
+	if l.of.n--; l.of.n == 0 {
+		delete(ls.tasks, l.of.id)
+	} else if k := l.of.killed(job); k != nil && k.low == k.high {
+		l.of.kills.Delete(k)
+	}
 	if l.request == (entry.ID{}) {
 		return
 	}
@@ -145,27 +187,41 @@ func (ls *Leases) Of(job int64) (Lease, bool) {
 }
 
 func (ls *Leases) show(job int64, l *Run) Lease {
-	shown := Lease{User: l.User.Text, Started: l.started, Granted: entry.Granted{Job: job, Attempt: l.Attempt, Nonce: l.nonce, Task: l.Task, Share: l.Share,
+	shown := Lease{User: l.of.user, Started: l.started, Home: l.Home, Granted: entry.Granted{Job: job, Attempt: l.Attempt, Nonce: l.nonce, Task: l.of.id, Share: l.Share,
 		Shape: l.Shape, Place: l.Place, Queue: l.Queue, Units: l.Units, Pilot: l.Pilot.Text, Node: l.node.Text, Request: l.request}}
 	if order, ok := ls.orders[job]; ok {
 		shown.Order = &order
+	}
+	if k := l.of.killed(job); k != nil {
+		if shown.Killed, shown.Idle = true, k.idle; !k.idle {
+			order := k.order
+			shown.Order = &order
+		}
 	}
 	return shown
 }
 
 // OfTask are the jobs of a task that have a lease, with ids from low to high, in no order.
-func (ls *Leases) OfTask(task, low, high int64) iter.Seq[int64] {
+func (ls *Leases) OfTask(id, low, high int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		if high-low < int64(len(ls.by)) {
+		t := ls.tasks[id]
+		if t == nil {
+			return
+		}
+		if uint64(high-low) < uint64(len(ls.by)) {
 			for job := low; job <= high; job++ {
-				if l := ls.by[job]; l != nil && l.Task == task && !yield(job) {
+				if l := ls.by[job]; l != nil && l.of == t && !yield(job) {
 					return
 				}
 			}
 			return
 		}
+		left := t.n
 		for job, l := range ls.by {
-			if l.Task == task && low <= job && job <= high && !yield(job) {
+			if l.of != t {
+				continue
+			}
+			if left--; low <= job && job <= high && !yield(job) || left == 0 {
 				return
 			}
 		}
@@ -209,7 +265,7 @@ func (ls *Leases) Digest(add func(values ...any)) {
 // Find are the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
 func (ls *Leases) Find(task int64, share shares.ShareID) (list []Lease) {
 	for id, l := range ls.by {
-		if (task == 0 || l.Task == task) && (share == 0 || l.Share == share) {
+		if (task == 0 || l.of.id == task) && (share == 0 || l.Share == share) {
 			list = append(list, ls.show(id, l))
 		}
 	}

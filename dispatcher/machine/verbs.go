@@ -1,0 +1,194 @@
+package machine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/running"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// verb follows what people and rules want of jobs.
+func (s *state) verb(e entry.Entry) error {
+	low, high := int64(0), int64(0)
+	switch e := e.(type) {
+	case entry.Paused:
+		s.pause(e.Task)
+	case entry.Resumed:
+		return s.resume(e.Task)
+	case entry.Killed:
+		if low, high = e.Low, e.High; low <= high {
+			return s.kill(e)
+		}
+	case entry.Closed:
+		if low, high = e.Low, e.High; low <= high {
+			return s.over(s.aside.Waiting.Withdraw(e.Task, low, high))
+		}
+	case entry.Placed:
+		if low, high = e.Low, e.High; low <= high {
+			return s.place(e)
+		}
+	case entry.Moved:
+		if low, high = e.Low, e.High; low <= high {
+			return s.moveJobs(e)
+		}
+	}
+	if high < low {
+		return fmt.Errorf("%T: jobs %d to %d: want the lower id first", e, low, high)
+	}
+	return nil
+}
+
+// takeOut has jobs of a task be ready no more. It returns where they were, by share and shape of the log.
+func (s *state) takeOut(task, low, high int64) []ready.Withdrawn {
+	list := s.ready.Withdraw(task, low, high)
+	for i, w := range list {
+		b := s.buffers[w.Key]
+		list[i].Key = b.log()
+		for ids, party := range s.claims.Split(w.Low, w.High) {
+			if party != nil {
+				party.Count(b.log(), ids.Low-ids.High-1)
+			}
+		}
+		if i+1 == len(list) || list[i+1].Key != w.Key {
+			s.changed(b, false)
+		}
+	}
+	s.sorts.sweep()
+	return list
+}
+
+// putBack makes jobs ready that were taken out.
+func (s *state) putBack(user string, list []ready.Withdrawn) error {
+	for _, w := range list {
+		e := entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Low, High: w.High, Attempt: w.Attempt, User: user}
+		if err := s.sorts.put(e, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *state) pause(task int64) {
+	if s.aside.Pauses(task) {
+		return
+	}
+	user, _ := s.ready.User(task)
+	s.aside.Pause(task)
+	for _, w := range s.takeOut(task, math.MinInt64, math.MaxInt64) {
+		if err := s.aside.Paused.Put(w.Key, user, w.Range); err != nil {
+			panic(err) // a job is in one place: it cannot be
+		}
+	}
+}
+
+func (s *state) resume(task int64) error {
+	user, _ := s.aside.Paused.User(task)
+	s.eased++
+	return s.putBack(user, s.aside.Resume(task))
+}
+
+// kill ends jobs that have no lease, and notes it for those that have one.
+func (s *state) kill(e entry.Killed) error {
+	list := s.takeOut(e.Task, e.Low, e.High)
+	list = append(list, s.aside.Paused.Withdraw(e.Task, e.Low, e.High)...)
+	list = append(list, s.aside.Waiting.Withdraw(e.Task, e.Low, e.High)...)
+	s.leases.Kill(e)
+	return s.over(list)
+}
+
+// over has jobs that are no more hold no claims.
+func (s *state) over(list []ready.Withdrawn) error {
+	spans := make([]gate.Span, len(list))
+	for i, w := range list {
+		spans[i] = gate.Span{Low: w.Low, High: w.High}
+	}
+	fx, err := s.claims.Over(spans)
+	if err != nil {
+		return err
+	}
+	s.sorts.turn(fx)
+	return nil
+}
+
+// place gives jobs another place in the order of their share.
+func (s *state) place(e entry.Placed) error {
+	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
+		s.leases.Run(job).Place = e.Place
+	}
+	return s.putElsewhere(span{e.Task, e.Low, e.High}, func(w *ready.Withdrawn) { w.Place = e.Place })
+}
+
+// moveJobs has jobs count for another share.
+func (s *state) moveJobs(e entry.Moved) error {
+	moves := func(share shares.ShareID) bool { return e.From == 0 || e.From == share }
+	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
+		l := s.leases.Run(job)
+		if !moves(l.Home) {
+			continue
+		}
+		l.Home, l.Place = e.Share, e.Place
+		if e.Running {
+			s.charge(job, l, e.Share)
+		}
+	}
+	return s.putElsewhere(span{e.Task, e.Low, e.High}, func(w *ready.Withdrawn) {
+		if moves(w.Share) {
+			w.Share, w.Place = e.Share, e.Place
+		}
+	})
+}
+
+// charge has another share pay for a lease.
+func (s *state) charge(job int64, l *running.Run, to shares.ShareID) {
+	if l.Share == to {
+		return
+	}
+	s.hold(l.Share, l, -1)
+	l.Share = to
+	s.hold(to, l, 1)
+	s.sorts.turn(s.claims.Recharged(job, to))
+}
+
+// span is jobs of a task with ids from low to high.
+type span struct{ task, low, high int64 }
+
+// putElsewhere changes where jobs without a lease stand.
+func (s *state) putElsewhere(of span, change func(*ready.Withdrawn)) error {
+	for _, set := range [2]*ready.Set{s.aside.Paused, s.aside.Waiting} {
+		user, _ := set.User(of.task)
+		for _, w := range set.Withdraw(of.task, of.low, of.high) {
+			change(&w)
+			if err := set.Put(w.Key, user, w.Range); err != nil {
+				return err
+			}
+		}
+	}
+	user, _ := s.ready.User(of.task)
+	list := s.takeOut(of.task, of.low, of.high)
+	for i := range list {
+		change(&list[i])
+	}
+	s.eased++
+	return s.putBack(user, list)
+}
+
+// said follows what people, servers of resources and the leader say of the site.
+func (s *state) said(e entry.Entry) {
+	switch e := e.(type) {
+	case entry.Capped:
+		from := s.site.Source()
+		from.Capped = &e
+		s.adopt(from)
+	case entry.Reported:
+		s.supplies.Report(e, s.now)
+	case entry.Holed:
+		s.holes.Follow(e, s.now)
+	case entry.Owed:
+		s.site.Owe(e, s.now)
+	}
+	s.eased++
+}
