@@ -21,6 +21,7 @@ type Config struct {
 	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
 	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
 	Adopted func(v *shares.Version)                             // a version of the site holds from now on; nil: nobody wants to know
+	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
 	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
 	Polled  func(m Machine) []shares.QueueID                    // at which pilots pull, as the log says; nil: none
 	Check   func(entries []entry.Entry) error                   // refuses what the log could not hold; nil: all can be held
@@ -97,6 +98,9 @@ func (c Config) orDefault() Config {
 	}
 	if c.Adopted == nil {
 		c.Adopted = func(*shares.Version) {}
+	}
+	if c.Heard == nil {
+		c.Heard = func(entry.Batch) {}
 	}
 	if c.Queue == nil {
 		c.Queue = func(shares.QueueID) (q shares.Queue, ok bool) { return q, false }
