@@ -57,6 +57,7 @@ const (
 	KindReported  Kind = 'r'
 	KindHoled     Kind = 'H'
 	KindOwed      Kind = 'O'
+	KindStood     Kind = 'S'
 	KindAsked     Kind = 'A'
 )
 
@@ -255,4 +256,5 @@ func (Capped) kind() Kind    { return KindCapped }
 func (Reported) kind() Kind  { return KindReported }
 func (Holed) kind() Kind     { return KindHoled }
 func (Owed) kind() Kind      { return KindOwed }
+func (Stood) kind() Kind     { return KindStood }
 func (Asked) kind() Kind     { return KindAsked }

@@ -85,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	if _, err := log.Extend(ctx, logRoom, logSize); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log)}
+	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site))}
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
 		End: cfg.End, Led: cfg.Led, Adopted: d.site.adopt, Queue: d.site.queue, Polled: polled}, world{d})
 	return d, nil

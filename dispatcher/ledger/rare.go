@@ -39,6 +39,7 @@ var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, 
 	entry.KindReported:  decode[entry.Reported],
 	entry.KindHoled:     decode[entry.Holed],
 	entry.KindOwed:      decode[entry.Owed],
+	entry.KindStood:     decode[entry.Stood],
 	entry.KindAsked:     decode[entry.Asked],
 }
 

@@ -384,7 +384,7 @@ func TestEnded(t *testing.T) {
 		}
 		k := key{j.Share, j.Shape, 0, j.state}
 		at := j.endedAt
-		if len(j.attempts) > 0 && j.lastOne().ended.Equal(j.endedAt) && (j.lastOne().end.Next == entry.Over) {
+		if len(j.attempts) > 0 && j.lastOne().ended.Equal(j.endedAt) && j.lastOne().end.Next.Final() {
 			k.queue, at = j.lastOne().Queue, at.Truncate(time.Hour)
 		}
 		if at.After(since) {

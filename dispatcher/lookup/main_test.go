@@ -224,6 +224,9 @@ func (w *world) end() {
 	if e.Outcome == entry.Failed {
 		e.ExitCode = w.draw.Int32N(3)
 	}
+	if a.reason != "" && e.Next == entry.Over && e.Outcome != entry.Finished {
+		e.Next = entry.Undone // as whoever leads says of jobs that are killed
+	}
 	w.add(e)
 	a.end, a.ended = &e, w.now
 	switch e.Next {
@@ -303,7 +306,7 @@ func drawn(t testing.TB, seed uint64, things int) *world {
 	return w
 }
 
-func (w *world) folder() *fold.Folder { return fold.New(w.pool, w.log) }
+func (w *world) folder() *fold.Folder { return fold.New(w.pool, w.log, nil) }
 
 func (w *world) fold() {
 	w.t.Helper()
@@ -339,7 +342,7 @@ func (w *world) overWithoutLease() {
 		w.exec(`WITH gone AS (DELETE FROM idle_ranges r WHERE r.high = (SELECT min(high) FROM idle_ranges WHERE high >= $1) RETURNING *)
 			INSERT INTO idle_ranges SELECT $1 - 1, low, task, place, share, shape, attempt, state FROM gone WHERE low < $1
 			UNION ALL SELECT high, $1 + 1, task, place, share, shape, attempt, state FROM gone WHERE high > $1`, id)
-		w.exec("INSERT INTO over_ranges (high, low, task, at, state) VALUES ($1, $1, $2, $3, $4::text::\"char\")", id, j.Task, w.now, letter)
+		w.exec("INSERT INTO over_ranges (high, low, task, nth, at, state) VALUES ($1, $1, $2, 0, $3, $4::text::\"char\")", id, j.Task, w.now, letter)
 		w.exec(fmt.Sprintf("UPDATE task_counts SET %s = %[1]s - 1, %s = %[2]s + 1 WHERE task = $1", was, state), j.Task)
 		if was == "ready" {
 			w.exec("UPDATE share_counts SET ready = ready - 1 WHERE share = $1 AND shape = $2 AND queue = 0", j.Share, j.Shape)

@@ -44,12 +44,12 @@ func crowd(t *testing.T, jobs int) *pgxpool.Pool {
 			CASE WHEN i % 20 = 0 THEN 'x' ELSE 'f' END, CASE WHEN i % 20 = 0 THEN 'x' ELSE 'f' END, 'pilot', 'node' || i % 1000
 		FROM generate_series(1, $1::bigint * 6 / 10) AS i JOIN job_blocks b ON b.low = (i - 1) / 1000 * 1000 + 1`, jobs)
 	exec(`INSERT INTO attempt_texts (job_id, attempt, ended_on, reason, metadata) SELECT job, 1, (ended_at AT TIME ZONE 'UTC')::date, 'said', '{"m": 1}' FROM history WHERE job % 50 = 1`)
-	exec(`INSERT INTO held SELECT i, i, b.task_id, 0, 1000, now(), '00000000-0000-0000-0000-000000000000', 1, 1, 1, i % 100, -1, 0, 'pilot', 'node', ''
+	exec(`INSERT INTO held SELECT i, i, i, b.task_id, 0, 1000, now(), '00000000-0000-0000-0000-000000000000', 1, 1, 1, i % 100, -1, 0, 0, 'pilot', 'node', ''
 		FROM generate_series($1::bigint * 6 / 10 + 1, $1::bigint * 7 / 10) AS i JOIN job_blocks b ON b.low = (i - 1) / 1000 * 1000 + 1 WHERE i % 10 > 0`, jobs)
 	exec(`INSERT INTO idle_ranges SELECT i, i, b.task_id, 0, 1, 1, 1, 'r'
 		FROM generate_series($1::bigint * 6 / 10 + 1, $1::bigint * 7 / 10) AS i JOIN job_blocks b ON b.low = (i - 1) / 1000 * 1000 + 1 WHERE i % 10 = 0`, jobs)
 	exec(`INSERT INTO idle_ranges SELECT high, low, task_id, 0, 1, 1, 1, CASE WHEN low % 50000 = 1 THEN 'w' ELSE 'r' END FROM job_blocks WHERE low > $1::bigint * 7 / 10 AND low % 7000 <> 1`, jobs)
-	exec(`INSERT INTO over_ranges SELECT high, low, task_id, now(), 'c' FROM job_blocks WHERE low > $1::bigint * 7 / 10 AND low % 7000 = 1`, jobs)
+	exec(`INSERT INTO over_ranges SELECT low, high, task_id, 0, now(), 'c' FROM job_blocks WHERE low > $1::bigint * 7 / 10 AND low % 7000 = 1`, jobs)
 	exec(`UPDATE folded SET seq = 1, at = now()`)
 	exec(`VACUUM ANALYZE`)
 	return db

@@ -138,7 +138,7 @@ func TestReportsOfJobs(t *testing.T) {
 		now = append(now, fmt.Sprintf("%s|%d|%d|%d|%d", shareOf(share), n[waiting], n[ready], n[leased], units))
 	}
 	w.is(t, "SELECT path, waiting_jobs, ready_jobs, held_jobs, trim_scale(held_units * 1000) FROM report.shares_now", now)
-	w.exec(`INSERT INTO latest (kind, key, entry) VALUES ('p', 1, '{"queue": 1, "is": true}'), ('p', 2, '{"queue": 2, "is": false}')`)
+	w.exec(`INSERT INTO latest (kind, key, name, entry) VALUES ('p', 1, '', '{"queue": 1, "is": true}'), ('p', 2, '', '{"queue": 2, "is": false}')`)
 	for queue := shares.QueueID(1); queue <= nQueues; queue++ {
 		var held, cores int64
 		var units shares.Units
@@ -314,10 +314,10 @@ func TestReportsOfResources(t *testing.T) {
 	w.exec(`UPDATE shapes SET resources = '{"lic": 2, "table:orders": 1}', sharing_id = 'ann' WHERE id = 3`)
 	w.exec(`INSERT INTO site_resources (version, name, position, capacity, keyed, per_queue, split_by, external_expires)
 		SELECT 1, name, position, 9, name = 'table', false, split_by, interval '1 min' FROM (VALUES ('lic', 0, 'user'), ('table', 1, 'share')) AS r (name, position, split_by)`)
-	w.exec(`INSERT INTO claims (id, task, made_at, bound_at, queue, share, sharers, jobs, missing, state, key, node, sharing_id, label, devices, template) VALUES
+	w.exec(`INSERT INTO claims (id, task, made_at, bound_at, queue, share, sharers, jobs, missing, state, key, node, sharing_id, label, devices, template, saved) VALUES
 		(1, 1, now(), now(), 1, 2, 1, 2, false, 'bound', '0/pool', 'n1', 'bob', 'l', '{gpu:0}',
-			'{"Name": "pool", "Resources": {"lic": 3}, "Node": true, "Devices": {"gpu": 1}, "MaxSharers": 2, "Linger": 60000000000, "Gang": false}'),
-		(2, 1, now(), NULL, 0, 0, 0, 2, true, 'pending', '1/x', '', 'bob', 'l', '{}', '{"Name": "x", "Resources": null, "Node": false, "Devices": null, "MaxSharers": 0, "Linger": 0, "Gang": true}')`)
+			'{"Name": "pool", "Resources": {"lic": 3}, "Node": true, "Devices": {"gpu": 1}, "MaxSharers": 2, "Linger": 60000000000, "Gang": false}', '{}'),
+		(2, 1, now(), NULL, 0, 0, 0, 2, true, 'pending', '1/x', '', 'bob', 'l', '{}', '{"Name": "x", "Resources": null, "Node": false, "Devices": null, "MaxSharers": 0, "Linger": 0, "Gang": true}', '{}')`)
 	held, wants := map[shares.ShareID]int{}, map[shares.ShareID]int{}
 	var holdings []string
 	w.each(func(id int64, j *modelJob) {

@@ -295,8 +295,8 @@ CREATE VIEW report.leases AS
         (SELECT b.priority FROM public.job_blocks b WHERE b.low <= l.job ORDER BY b.low DESC LIMIT 1) AS priority,
         CASE WHEN l.start_delay_ms < 0 THEN 'granted' ELSE 'running' END AS state, l.pilot, l.node, now() - l.granted_at AS age,
         l.granted_at AS claimed_at, CASE WHEN l.start_delay_ms >= 0 THEN l.granted_at + l.start_delay_ms * interval '1 ms' END AS started_at,
-        coalesce(nullif(l.reason, ''), (SELECT k.reason FROM public.kills k WHERE k.task = l.task AND l.job BETWEEN k.low AND k.high AND NOT k.idle
-            ORDER BY k.seq LIMIT 1)) AS cancel_reason
+        coalesce((SELECT k.reason FROM public.kills k WHERE k.task = l.task AND l.job BETWEEN k.low AND k.high AND NOT k.idle
+            ORDER BY k.nth DESC LIMIT 1), nullif(l.reason, '')) AS cancel_reason
     FROM public.held l
     JOIN public.shapes h ON h.id = l.shape
     LEFT JOIN public.shares s ON s.id = l.share

@@ -13,8 +13,8 @@ SELECT j.id, b.task_id, coalesce(s.path, '') AS share, coalesce(h.shape, r.shape
     coalesce(h.pilot, y.pilot, '') AS pilot, coalesce(h.node, y.node, '') AS node, coalesce(y.outcome::text, '') AS outcome,
     coalesce(h.granted_at, y.granted_at) AS granted_at, coalesce(h.start_delay_ms, y.start_delay_ms, -1) AS start_delay_ms,
     y.ended_at AS last_ended_at, coalesce(y.exit_code, 0) AS exit_code, coalesce(y.cpu_ms, 0) AS cpu_ms, coalesce(y.memory_mb, 0) AS memory_mb,
-    coalesce(nullif(h.reason, ''), (SELECT k.reason FROM kills k
-        WHERE k.task = h.task AND k.low <= j.id AND k.high >= j.id AND NOT k.idle ORDER BY k.seq LIMIT 1), '') AS ending
+    coalesce((SELECT k.reason FROM kills k
+        WHERE k.task = h.task AND k.low <= j.id AND k.high >= j.id AND NOT k.idle ORDER BY k.nth DESC LIMIT 1), h.reason, '') AS ending
 FROM unnest(@ids::bigint[]) AS k (id)
 CROSS JOIN LATERAL (SELECT i.* FROM jobs i WHERE i.id = k.id LIMIT 1) j
 CROSS JOIN LATERAL (SELECT i.* FROM job_blocks i WHERE i.low <= k.id ORDER BY i.low DESC LIMIT 1) b
