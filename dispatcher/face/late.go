@@ -24,19 +24,29 @@ func (v *Verbs) Late(ctx context.Context, of lookup.HeldJob, said Result) (noted
 	if len(said.Report) > 0 {
 		word["report"] = said.Report
 	}
-	if err := v.awaitFolded(ctx, of); err != nil {
-		return false, fmt.Errorf("late: %w", err)
-	}
 	letter := ""
 	if o := outcomes[said.Outcome]; o != 0 {
 		letter = string(rune(o))
 	}
-	tag, err := v.db.Exec(ctx, query["note_late"], pg.Args{"job": of.Job, "attempt": int32(of.Attempt), "outcome": letter,
-		"said": string(said.Outcome), "report": packReport(map[string]any{lateField: word})})
-	if err != nil {
-		return false, fmt.Errorf("late: %w", err)
+	args := pg.Args{"job": of.Job, "attempt": int32(of.Attempt), "outcome": letter, "said": string(said.Outcome),
+		"report": packReport(map[string]any{lateField: word})}
+	for range 2 {
+		tag, err := v.db.Exec(ctx, query["note_late"], args)
+		if err != nil || tag.RowsAffected() > 0 {
+			return err == nil, wrap("late", err)
+		}
+		if err := v.awaitFolded(ctx, of); err != nil { // it may have ended a moment ago
+			return false, wrap("late", err)
+		}
 	}
-	return tag.RowsAffected() > 0, nil
+	return false, nil
+}
+
+func wrap(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return err
 }
 
 // foldedWithin is for how long an attempt that has just ended is waited for.
