@@ -283,6 +283,8 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 COMMENT ON FUNCTION divvy_payer IS 'Who is charged for a lease now: moves apply in their order.';
+-- Views of schema report call it for people who may not read moves.
+ALTER FUNCTION divvy_payer SECURITY DEFINER;
 
 CREATE VIEW leases_now AS
 SELECT h.job, h.task, h.attempt, CASE WHEN h.task IN (SELECT m.task FROM moves m WHERE m.share <> 0) THEN divvy_payer(h.task, h.job, h.nth, h.share)
