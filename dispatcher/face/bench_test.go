@@ -76,7 +76,7 @@ func newTables(tb testing.TB) *stage {
 }
 
 func (s *stage) open(tb testing.TB, v shares.Version) {
-	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, Render: s.render, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, End: lease.Retried(3), Render: s.render, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -164,8 +164,8 @@ func server(tb testing.TB, db *pgxpool.Pool) (sum time.Duration) {
 
 // floor is one claim a transaction, as a queue of one table makes it: FOR UPDATE SKIP LOCKED and an UPDATE.
 func floor(b *testing.B, db *pgxpool.Pool, pullers int, length time.Duration) float64 {
-	for _, sql := range []string{"CREATE TABLE IF NOT EXISTS claims (id bigserial PRIMARY KEY, state int NOT NULL DEFAULT 0, body text NOT NULL)",
-		"CREATE INDEX IF NOT EXISTS claims_ready ON claims (id) WHERE state = 0", "INSERT INTO claims (body) SELECT repeat('x', 300) FROM generate_series(1, 200000)"} {
+	for _, sql := range []string{"CREATE TABLE IF NOT EXISTS floor_jobs (id bigserial PRIMARY KEY, state int NOT NULL DEFAULT 0, body text NOT NULL)",
+		"CREATE INDEX IF NOT EXISTS floor_jobs_ready ON floor_jobs (id) WHERE state = 0", "INSERT INTO floor_jobs (body) SELECT repeat('x', 300) FROM generate_series(1, 200000)"} {
 		if _, err := db.Exec(b.Context(), sql); err != nil {
 			b.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func floor(b *testing.B, db *pgxpool.Pool, pullers int, length time.Duration) fl
 	for range pullers {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := db.Exec(ctx, "UPDATE claims SET state = 1 WHERE id = (SELECT id FROM claims WHERE state = 0 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)"); err == nil {
+				if _, err := db.Exec(ctx, "UPDATE floor_jobs SET state = 1 WHERE id = (SELECT id FROM floor_jobs WHERE state = 0 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)"); err == nil {
 					n.Add(1)
 				}
 			}

@@ -2,6 +2,7 @@ package face
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -18,17 +19,18 @@ type eye struct {
 	made, granted atomic.Int64 // jobs, since this daemon began
 }
 
-// machine has a function look at the machine, between two steps of the loop. ErrUnavailable while there is none.
+// machine has a function look at the machine, between two steps of the loop, which waits for it. ErrUnavailable while there is none.
 func (e *eye) machine(ctx context.Context, look func(*machine.Machine)) error {
-	err := ErrUnavailable
-	seen := e.loop.See(ctx, func(n *lease.Node) {
-		if is, _ := n.Machine(); is != nil {
-			look(is.(*machine.Machine))
-			err = nil
+	err := e.loop.See(ctx, func(m lease.Machine) {
+		if mm, ok := m.(*machine.Machine); ok {
+			look(mm)
 		}
 	})
-	if seen != nil {
-		return seen
+	switch {
+	case errors.Is(err, lease.ErrAway):
+		return ErrUnavailable
+	case errors.Is(err, lease.ErrStopped):
+		return ErrStopping
 	}
 	return err
 }
@@ -45,7 +47,7 @@ const seeWithin = 5 * time.Second
 func (e *eye) leads() (is bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
 	defer cancel()
-	_ = e.loop.See(ctx, func(n *lease.Node) { is = n.Leads() }) // a daemon that stops leads no more
+	_ = e.loop.Watch(ctx, func(n *lease.Node) { is = n.Leads() }) // a daemon that stops leads no more
 	return is
 }
 

@@ -39,7 +39,7 @@ func (f *fleet) start(t *testing.T) {
 	f.next++
 	no, m := f.next, &member{}
 	f.mu.Unlock()
-	d, err := Open(t.Context(), Config{Pool: f.stage.db, Outbox: f.stage.outbox, Daemon: no, Timing: lease.Timing{TTL: 4 * time.Second, Patience: 300 * time.Millisecond},
+	d, err := Open(t.Context(), Config{Pool: f.stage.db, Outbox: f.stage.outbox, End: lease.Retried(3), Daemon: no, Timing: lease.Timing{TTL: 4 * time.Second, Patience: 300 * time.Millisecond},
 		Site: func(context.Context, int64) (shares.Version, error) { return f.site, nil },
 		Send: func(to int64, msg lease.Message) {
 			f.mu.Lock()

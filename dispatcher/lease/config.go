@@ -20,8 +20,8 @@ type Config struct {
 	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
 	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
 	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
-	Adopted func(v *shares.Version)                             // a version of the site holds from now on; nil: nobody wants to know
 	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
+	Told    func(e entry.Entry)                                 // an Adopted or a Tick is applied; nil: nobody wants to know
 	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
 	Polled  func(m Machine) []shares.QueueID                    // at which pilots pull, as the log says; nil: none
 	Check   func(entries []entry.Entry) error                   // refuses what the log could not hold; nil: all can be held
@@ -96,8 +96,8 @@ func (c Config) orDefault() Config {
 	if c.Class == nil {
 		c.Class = ClassOf
 	}
-	if c.Adopted == nil {
-		c.Adopted = func(*shares.Version) {}
+	if c.Told == nil {
+		c.Told = func(entry.Entry) {}
 	}
 	if c.Heard == nil {
 		c.Heard = func(entry.Batch) {}
@@ -114,13 +114,14 @@ func (c Config) orDefault() Config {
 	return c
 }
 
-// Retried is the policy without rules: a failed job runs again while it had fewer attempts than most; lost and returned ones always do.
+// Retried is the policy without rules: a failed job runs again while it had fewer attempts than most; lost and returned ones always do, and killed ones never.
 func Retried(most int32) func(machine.Lease, entry.Ended) entry.Ended {
 	return func(l machine.Lease, said entry.Ended) entry.Ended {
 		said.Next = entry.Over
 		if o := said.Outcome; o == entry.Lost || o == entry.Returned || o == entry.Failed && l.Attempt < most {
 			said.Next = entry.Again
 		}
+		said.Next = l.Becomes(said.Outcome, said.Next)
 		return said
 	}
 }

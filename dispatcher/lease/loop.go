@@ -28,6 +28,9 @@ type World interface {
 	Broken(seq int64, err error)
 }
 
+// ErrAway says that the daemon has no machine just now.
+var ErrAway = errors.New("the daemon reads its state")
+
 // ErrStopped says that the Loop has ended: ask another daemon.
 var ErrStopped = errors.New("the daemon stops")
 

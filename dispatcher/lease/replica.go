@@ -5,7 +5,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/machine"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // tip is the newest batch that is known to be committed.
@@ -23,13 +22,13 @@ type replica struct {
 	tip     tip
 	leases  *deadlines
 	recent  *recent
-	adopted func(*shares.Version)
+	told    func(e entry.Entry)
 	heard   func(entry.Batch)
 }
 
 // newReplica begins with a machine made of the tables. Each lease has a whole TTL from now on.
 func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
-	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests), adopted: cfg.Adopted, heard: cfg.Heard}
+	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests), told: cfg.Told, heard: cfg.Heard}
 	n.tip.seq, n.tip.id = r.Machine.Stand()
 	n.tip.at, n.tip.known, n.tip.leader = r.At, now, r.Leader
 	for _, id := range r.Over {
@@ -79,8 +78,8 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 		if e.Request != (entry.ID{}) {
 			r.recent.reused(e.Request)
 		}
-	case entry.Adopted:
-		r.adopted(e.Site)
+	case entry.Adopted, entry.Tick:
+		r.told(e)
 	case entry.Started:
 		r.leases.last(e.Job, e.TTLS)
 	case entry.Ended:

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/tally"
 )
@@ -13,9 +14,9 @@ type sight struct {
 	done chan struct{}
 }
 
-// See has a function look at the Node between two steps, when nothing changes, and returns after it. The function is quick, for all else waits
+// Watch has a function look at the Node between two steps, when nothing changes, and returns after it. The function is quick, for all else waits
 // meanwhile, and keeps nothing of the Node.
-func (l *Loop) See(ctx context.Context, see func(*Node)) error {
+func (l *Loop) Watch(ctx context.Context, see func(*Node)) error {
 	s := &sight{see, make(chan struct{})}
 	l.mu.Lock()
 	if l.closed {
@@ -47,6 +48,21 @@ func (l *Loop) See(ctx context.Context, see func(*Node)) error {
 	return err
 }
 
+// See has fn look at the machine as it stands. A leader's machine is ahead of the log by what is on its way there. ErrAway while the daemon reloads.
+func (l *Loop) See(ctx context.Context, fn func(m Machine)) error {
+	is := false
+	err := l.Watch(ctx, func(n *Node) {
+		if m, _ := n.Machine(); m != nil {
+			fn(m)
+			is = true
+		}
+	})
+	if err == nil && !is {
+		err = ErrAway
+	}
+	return err
+}
+
 // show lets all look who wait for it.
 func (l *Loop) show() {
 	l.mu.Lock()
@@ -64,4 +80,12 @@ func (n *Node) Counted() tally.Tally {
 	t := n.counted
 	n.counted = tally.Tally{}
 	return t
+}
+
+// At is the time of the newest batch that the machine has.
+func (n *Node) At() time.Time {
+	if n.replica == nil {
+		return time.Time{}
+	}
+	return n.replica.tip.at
 }

@@ -11,12 +11,12 @@ func TestSeeIsGivenUp(t *testing.T) {
 	l := NewLoop(Config{}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.See(ctx, func(*Node) { t.Error("it looks") }); !errors.Is(err, context.Canceled) {
+	if err := l.Watch(ctx, func(*Node) { t.Error("it looks") }); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	l.show()
 	l.closed = true
-	if err := l.See(t.Context(), nil); !errors.Is(err, ErrStopped) {
+	if err := l.Watch(t.Context(), nil); !errors.Is(err, ErrStopped) {
 		t.Error(err)
 	}
 }
