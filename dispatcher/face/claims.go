@@ -65,6 +65,7 @@ func (v *Verbs) standing(c *gate.Shown) explain.ClaimStanding {
 	st := explain.ClaimStanding{ID: c.ID, Task: c.Task, Key: c.Key, State: string(c.State), LingerS: t.Linger.Seconds(), Node: c.Place.Node, Devices: c.Devices,
 		Sharers: c.Sharers, Template: explain.ClaimTakes{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers,
 			Gang: t.Gang, Missing: c.Missing}}
+	st.Queue = c.Place.Queue
 	if q, ok := v.site.queue(c.Queue); ok {
 		st.Queue = q.Name
 	}
