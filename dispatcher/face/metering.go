@@ -23,11 +23,13 @@ func (b background) count(ctx context.Context) (n int, err error) {
 
 // survey shows how all stands.
 func (b background) survey(ctx context.Context) (n int, err error) {
-	locks, err := meter.Locks(ctx, b.cfg.Pool)
-	if err != nil {
-		return 0, err
+	var locks []meter.Lock
+	if b.eye.leads() { // they are the same for all daemons
+		if locks, err = meter.Locks(ctx, b.cfg.Pool); err != nil {
+			return 0, err
+		}
 	}
-	s := meter.Snapshot{}
+	var s meter.Snapshot
 	err = b.eye.moment(ctx, func(m explain.Moment) {
 		s = meter.Look(m, b.cfg.ShareMetrics)
 		s.Claims = claimsByState(m.View)

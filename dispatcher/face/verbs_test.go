@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/intake"
@@ -27,6 +28,8 @@ type place struct {
 	t    *testing.T
 	db   *pgxpool.Pool
 	site shares.Version
+
+	metrics *prometheus.Registry // nil: none
 
 	mu  sync.Mutex
 	all map[int64]*worker
@@ -78,7 +81,11 @@ func (p *place) in(do func(pgx.Tx) error) {
 // start starts a daemon and its steps, all of them every twentieth of a second.
 func (p *place) start(no int64) *worker {
 	p.t.Helper()
-	d, err := Open(p.t.Context(), Config{Pool: p.db, Outbox: intake.NewOutbox(p.db), Daemon: no, Timing: lease.Timing{Silence: 400 * time.Millisecond, Fresh: 200 * time.Millisecond,
+	var metrics prometheus.Registerer
+	if p.metrics != nil {
+		metrics = p.metrics
+	}
+	d, err := Open(p.t.Context(), Config{Pool: p.db, Metrics: metrics, Outbox: intake.NewOutbox(p.db), Daemon: no, Timing: lease.Timing{Silence: 400 * time.Millisecond, Fresh: 200 * time.Millisecond,
 		Tick: 50 * time.Millisecond, Poll: 50 * time.Millisecond, Gather: 20 * time.Millisecond},
 		Site: func(context.Context, int64) (shares.Version, error) { return p.site, nil },
 		Send: func(to int64, m lease.Message) {
