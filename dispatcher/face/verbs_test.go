@@ -3,6 +3,7 @@ package face
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
@@ -200,8 +202,14 @@ func (w *worker) must(t *testing.T, node string) (l Lease) {
 // settle folds all that there is, and holds the tables against the log.
 func (p *place) settle() {
 	p.t.Helper()
-	last := p.start(99)
-	defer last.kill()
+	p.mu.Lock()
+	all := slices.Collect(maps.Values(p.all))
+	p.mu.Unlock()
+	for _, w := range all {
+		w.kill()
+	}
+	last := p.start(99) // it begins with the tables
+	waitFor(p.t, last.eye.leads)
 	var refused string
 	_ = p.db.QueryRow(p.t.Context(), "SELECT coalesce(string_agg(refused, '; '), '') FROM outbox").Scan(&refused)
 	if refused != "" {
@@ -384,5 +392,59 @@ func TestWordsBeside(t *testing.T) {
 	if err := w.ReportExternal(ctx, "tape", "q", 10, 4); !errors.As(err, &wrong) || wrong.Field != "queue" {
 		t.Error(err)
 	}
+	p.settle()
+}
+
+// A daemon that starts goes by what the tables have of claims, paused tasks, waiting jobs and kills of jobs that run.
+func TestStartKnowsVerbs(t *testing.T) {
+	p := newPlace(t)
+	w := p.start(1)
+	ctx := t.Context()
+	ids := p.jobs(3, "disk")
+	p.jobs(2, "")
+	if _, err := w.CreateClaim(ctx, OutsideClaim{Name: "disk", Queue: "q", Node: "n1", MaxSharers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	held := w.must(t, "n1")
+	if !slices.Contains(ids, held.Job) {
+		t.Fatalf("job %d", held.Job)
+	}
+	waitFor(t, func() bool { row, err := w.Verbs.jobs.Job(ctx, held.Job); return err == nil && row.State == "leased" })
+	if err := w.KillJob(ctx, held.Job); err != nil {
+		t.Fatal(err)
+	}
+	w.must(t, "n2")
+	w.kill()
+	for n := 1; n > 0; {
+		var err error
+		if n, err = w.Fold(ctx, 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := p.start(2)
+	waitFor(t, next.eye.leads)
+	claims, err := next.Claims(ctx, ClaimFilter{})
+	if err != nil || len(claims) != 1 || claims[0].State != "bound" || claims[0].Sharers != 1 {
+		t.Errorf("%+v, %v", claims, err)
+	}
+	if l := next.must(t, "n1"); slices.Contains(ids, l.Job) {
+		t.Errorf("job %d of a claim that is full", l.Job)
+	}
+	p.in(func(tx pgx.Tx) error { return intake.Pause(ctx, tx, 1) })
+	if v, err := next.Finish(ctx, FinishRequest{Pilot: "p", Results: []Result{{Lease: held.Lease, Outcome: Failed}}}); err != nil || v.Verdicts[0].JobState != "cancelled" {
+		t.Errorf("%+v, %v: it was killed", v, err)
+	}
+	waitFor(t, func() bool { counts, err := fold.Counts(ctx, p.db, []int64{1}); return err == nil && len(counts) == 1 && counts[0].Cancelled == 1 })
+	next.kill()
+	third := p.start(3)
+	waitFor(t, third.eye.leads)
+	if l, err := third.pull(t, "n1", 0.2); !errors.Is(err, ErrNoJobs) {
+		t.Errorf("%+v, %v: the task is paused", l, err)
+	}
+	p.in(func(tx pgx.Tx) error { return intake.Resume(ctx, tx, 1) })
+	if l := third.must(t, "n1"); !slices.Contains(ids, l.Job) {
+		t.Errorf("job %d, want one of the claim", l.Job)
+	}
+	third.kill()
 	p.settle()
 }

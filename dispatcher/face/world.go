@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -120,7 +122,8 @@ func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reload
 func (w world) restore(ctx context.Context) (*machine.Machine, error) {
 	s := start{world: w, ctx: ctx, users: map[int64]string{}}
 	p, err := fold.Load(ctx, w.cfg.Pool, fold.Sink{Entry: s.entry, Expected: func(e entry.Expected) { s.check.Expected = append(s.check.Expected, e) },
-		User: func(task int64, user string) { s.users[task] = user }, Range: s.ready, Lease: s.held})
+		User: func(task int64, user string) { s.users[task] = user }, Paused: func(task int64) { s.check.Paused = append(s.check.Paused, task) },
+		Claims: func(c *gate.Saved) { s.check.Claims = c }, Range: s.ready, Lease: s.held, Kill: s.killed})
 	if err = errors.Join(err, s.err); err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
@@ -158,6 +161,14 @@ func (s *start) entry(e entry.Entry) {
 		s.version = e.Number
 	case entry.Bounded:
 		s.check.Targets = e.Targets
+	case entry.Capped:
+		s.check.Capped = &e
+	case entry.Reported:
+		s.check.Reports = append(s.check.Reports, e)
+	case entry.Holed:
+		if e.Is {
+			s.check.Holes = append(s.check.Holes, books.Hole{Queue: e.Queue, ProbeS: e.ProbeS})
+		}
 	case entry.Polled:
 		if e.Is {
 			s.check.Polled = append(s.check.Polled, e.Queue)
@@ -173,6 +184,9 @@ func (s *start) begin() *machine.Restoring {
 		return s.made
 	}
 	s.check.Version, s.check.PlansAt = s.version, s.check.Now
+	for i := range s.check.Holes {
+		s.check.Holes[i].Next = s.check.Now
+	}
 	site, err := s.adopted()
 	if err == nil {
 		s.made, err = machine.Restore(s.cfg.Machine, s.check, site, s.shapes)
@@ -191,9 +205,21 @@ func (s *start) adopted() (shares.Version, error) {
 }
 
 func (s *start) ready(r fold.Range) {
-	if m := s.begin(); m != nil && r.State == fold.Ready {
-		s.err = errors.Join(s.err, m.Ready(entry.Enqueued{Task: r.Task, Share: r.Share, Shape: r.Shape, Place: r.Place, Low: r.Low, High: r.High,
-			Attempt: r.Attempt, User: s.users[r.Task]}))
+	m := s.begin()
+	if m == nil {
+		return
+	}
+	take := m.Ready // of a paused task too
+	if r.State == fold.Waiting {
+		take = m.Waiting
+	}
+	s.err = errors.Join(s.err, take(entry.Enqueued{Task: r.Task, Share: r.Share, Shape: r.Shape, Place: r.Place, Low: r.Low, High: r.High,
+		Attempt: r.Attempt, User: s.users[r.Task]}))
+}
+
+func (s *start) killed(k fold.Kill) {
+	if m := s.begin(); m != nil {
+		m.Killed(entry.Killed{Task: k.Task, Low: k.Low, High: k.High, Reason: k.Reason, GraceS: k.GraceS, Idle: k.Idle})
 	}
 }
 
@@ -202,7 +228,7 @@ func (s *start) held(l fold.Holding) {
 	if m == nil {
 		return
 	}
-	held := machine.Lease{Granted: l.Granted, User: s.users[l.Task], Started: l.StartDelayMS >= 0}
+	held := machine.Lease{Granted: l.Granted, User: s.users[l.Task], Started: l.StartDelayMS >= 0, Home: l.Home}
 	if l.Reason != "" {
 		held.Order = &machine.Order{Reason: l.Reason, GraceS: l.GraceS}
 	}

@@ -127,9 +127,15 @@ func (r *Restoring) Lease(l Lease) error {
 		return fmt.Errorf("restore: job %d has two leases", l.Job)
 	}
 	m.leases.Restore(l)
+	if l.Home != 0 {
+		m.leases.Run(l.Job).Home = l.Home
+	}
 	m.hold(l.Share, m.leases.Run(l.Job), 1)
 	return nil
 }
+
+// Killed takes a kill of jobs of which some have leases yet.
+func (r *Restoring) Killed(e entry.Killed) { r.from.Leases.Kills = append(r.from.Leases.Kills, e) }
 
 // Done puts in what is in no table, and returns the machine.
 func (r *Restoring) Done() (*Machine, error) {
