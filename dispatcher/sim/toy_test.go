@@ -180,4 +180,4 @@ func (m *toy) Digest() [32]byte {
 }
 
 // Walltime is the same: all jobs are alike.
-func (t *toy) Walltime(seconds int64) int64 { return seconds }
+func (m *toy) Walltime(seconds int64) int64 { return seconds }
