@@ -85,16 +85,6 @@ func (h *history) pick(r *rapid.T, is func(*modelJob) bool) int64 {
 	return rapid.SampledFrom(ids).Draw(r, "job")
 }
 
-// run is the jobs from id on that are alike, up to so many.
-func (h *history) run(id int64, most int) (high int64) {
-	for high = id; high-id < int64(most); high++ {
-		if next := h.jobs[high+1]; next == nil || next.lease != nil || next.like != h.jobs[id].like {
-			break
-		}
-	}
-	return high
-}
-
 func isIdle(states ...State) func(*modelJob) bool {
 	return func(j *modelJob) bool { return j.lease == nil && slices.Contains(states, j.like.State) }
 }
@@ -137,8 +127,14 @@ func (h *history) enqueueAgain(r *rapid.T) {
 		return
 	}
 	like := h.jobs[id].like
-	h.ready(entry.Enqueued{Task: like.Task, Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")), Shape: like.Shape, Place: like.Place,
-		Low: id, High: h.run(id, rapid.IntRange(0, 5).Draw(r, "more")), Attempt: max(2, like.Attempt), User: userOf(like.Task)})
+	e := entry.Enqueued{Task: like.Task, Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")), Shape: int32(rapid.IntRange(0, 2).Draw(r, "shape")),
+		Place: rapid.Int64Range(-1, 0).Draw(r, "place"), Low: id, High: id + rapid.Int64Range(0, 5).Draw(r, "more"), Attempt: like.Attempt, User: userOf(like.Task)}
+	h.add(e)
+	h.each(e.Task, e.Low, e.High, func(_ int64, j *modelJob) {
+		if j.lease == nil && j.like.State == Waiting && j.like.Attempt == e.Attempt {
+			j.like.Shape, j.like.State = e.Shape, h.readyState(e.Task)
+		}
+	})
 }
 
 // span draws ids about which a verb is, and the task of it.

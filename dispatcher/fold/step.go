@@ -249,25 +249,32 @@ func (s *step) misfit(format string, args ...any) {
 }
 
 func (s *step) enqueued(e entry.Enqueued) {
+	if e.Attempt > 1 {
+		s.back(e)
+		return
+	}
 	s.users[e.Task] = e.User
 	s.sums.tasks.of(e.Task).user = e.User
-	isNew := e.Attempt == 1
 	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.ready(e.Task)}}) {
-		if r.State != Waiting || r.Task != e.Task {
-			s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
-		}
-		isNew = false
+		s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
 	}
-	if isNew { // what waited for a rule was counted when it was made
-		w := s.waited[shareShape{e.Share, e.Shape}]
-		if w == nil {
-			w = &Expected{Share: e.Share, Shape: e.Shape}
-			s.waited[shareShape{e.Share, e.Shape}] = w
-		}
-		w.Jobs -= e.Jobs()
-		if w.Set {
-			w.Jobs = max(0, w.Jobs)
-		}
+	w := s.waited[shareShape{e.Share, e.Shape}]
+	if w == nil {
+		w = &Expected{Share: e.Share, Shape: e.Shape}
+		s.waited[shareShape{e.Share, e.Shape}] = w
+	}
+	w.Jobs -= e.Jobs()
+	if w.Set {
+		w.Jobs = max(0, w.Jobs)
+	}
+}
+
+// back makes those jobs ready that wait for the attempt, where they stand by now. Others are over, whatever the rule thought.
+func (s *step) back(e entry.Enqueued) {
+	waits := func(r Range) bool { return r.State == Waiting && r.Task == e.Task && r.Attempt == e.Attempt }
+	for _, r := range s.take(e.Low, e.High, waits) {
+		r.Shape, r.State = e.Shape, s.tasks.ready(e.Task)
+		s.add(r)
 	}
 }
 

@@ -83,7 +83,7 @@ func (l *leader) decide() {
 		}
 		d := l.machine.Decide(ask)
 		l.counted.Passed += int64(d.Passed)
-		l.gather(p, beside, d)
+		l.gather(p, ask, beside, d)
 		if p.class != nil {
 			p.class.lacks = d.Lacked.Gate
 		}
@@ -101,17 +101,20 @@ func (l *leader) decide() {
 }
 
 // gather takes a decision into the next batch. A gang may have given jobs to pulls beside the one that was decided, or to these alone.
-func (l *leader) gather(p *pull, beside []*pull, d machine.Decision) {
+func (l *leader) gather(p *pull, ask machine.Pull, beside []*pull, d machine.Decision) {
 	for i, e := range d.Entries {
 		l.note(e, l.seq(), l.now+l.cfg.Timing.TTL)
 		g, ok := e.(entry.Granted)
 		if !ok {
 			continue
 		}
-		to := p
+		to, asked := p, ask
 		if d.To != nil && d.To[i] > 0 {
 			to = beside[d.To[i]-1]
+			asked = to.pull
 		}
+		asked.Slot.WalltimeS = l.machine.Walltime(asked.Slot.WalltimeS)
+		l.next.asks.Note(asked, 1)
 		l.next.grants++
 		l.granted++
 		if lease, ok := l.machine.Lease(g.Job); ok {

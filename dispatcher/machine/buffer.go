@@ -137,7 +137,7 @@ func (s *state) changed(b *buffer, granted bool) {
 }
 
 // enqueue makes jobs ready: those that are made, and of those that come back the ones that wait for the attempt. Others of these are over
-// by now.
+// by now. Who says that they come back may not know yet where they went meanwhile: they have their share and place here.
 func (s *state) enqueue(e entry.Enqueued) error {
 	switch {
 	case e.High < e.Low:
@@ -147,7 +147,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	case e.Attempt > 1:
 		for _, w := range s.aside.Return(e.Task, e.Low, e.High, e.Attempt) {
 			part := e
-			part.Low, part.High = w.Low, w.High
+			part.Low, part.High, part.Share, part.Place = w.Low, w.High, w.Key.Share, w.Place
 			if err := s.sorts.put(part, false); err != nil {
 				return fmt.Errorf("enqueued: %w", err)
 			}

@@ -49,8 +49,6 @@ func (m *Machine) Apply(e entry.Entry) error {
 		err = m.end(e)
 	case entry.Revoked:
 		err = m.leases.Revoke(e)
-	case entry.Withdrew:
-		verbs{m.state}.takeOut(e.Task, e.Low, e.High)
 	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
 		err = verbs{m.state}.verb(e)
 	case entry.Expected:

@@ -115,7 +115,7 @@ func (l Lease) Becomes(outcome entry.Outcome, next entry.Next) entry.Next {
 	switch {
 	case !l.Killed:
 		return next
-	case l.Idle && outcome == entry.Finished:
+	case outcome == entry.Finished:
 		return entry.Over
 	}
 	return entry.Undone

@@ -67,9 +67,11 @@ func TestKillsAreOfEachJob(t *testing.T) {
 					case k != nil && !k.idle && (l.Order == nil || *l.Order != k.order), (k == nil || k.idle) && l.Order != nil:
 						t.Fatalf("job %d: order %+v, want %+v", job, l.Order, k)
 					}
-					next := l.Becomes(entry.Finished, entry.Again)
-					if want := map[bool]entry.Next{true: entry.Again, false: entry.Undone}[k == nil]; k != nil && k.idle && next != entry.Over || (k == nil || !k.idle) && next != want {
-						t.Fatalf("job %d becomes %q", job, next)
+					for outcome, killed := range map[entry.Outcome]entry.Next{entry.Finished: entry.Over, entry.Failed: entry.Undone, entry.Lost: entry.Undone} {
+						next := l.Becomes(outcome, entry.Again)
+						if want := map[bool]entry.Next{true: entry.Again, false: killed}[k == nil]; next != want {
+							t.Fatalf("job %d with outcome %c becomes %q, want %q", job, outcome, next, want)
+						}
 					}
 				}
 			},
