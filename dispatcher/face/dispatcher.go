@@ -11,15 +11,21 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/dispatcher/rules"
+	"github.com/divvyhq/divvy/dispatcher/tally"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // Config is what a dispatcher needs.
@@ -37,6 +43,12 @@ type Config struct {
 	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: by the tables of intake
 	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
 	Send       func(to int64, m lease.Message)                                  // carries a message to another daemon, or loses it; nil: there is none
+
+	Metrics      prometheus.Registerer // nil: not exported
+	ShareMetrics meter.ShareMetrics
+	Keep         upkeep.Keep   // for how long things are kept; 0: for ever
+	Sample       time.Duration // how often it is written down how shares stand; 0: each ten seconds
+	Behind       Behind
 }
 
 // Run is what a pilot starts, and what it may use.
@@ -54,22 +66,23 @@ type Outbox interface {
 
 // Dispatcher hands out jobs. Make one with Open, and Run it.
 type Dispatcher struct {
+	*Verbs
+	steps []Step
+	brake brake
+	meter *meter.Meter
+
 	cfg    Config
 	log    *ledger.Table
 	folder *fold.Folder
 	loop   *lease.Loop
 	rules  *rules.Rules
 
+	eye      eye
 	site     site
 	offered  atomic.Pointer[[]entry.Offer] // of the last tick
+	peers    atomic.Int64                  // daemons that can be reached
 	draining atomic.Bool
 }
-
-// Room of the log that is made ahead, and the size of its partitions, in batches.
-const (
-	logRoom = 1_000_000
-	logSize = 1_000_000
-)
 
 // Open makes sure that the log has room, and prepares a dispatcher. It reads its state when it runs.
 func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
@@ -85,11 +98,13 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		cfg.Render = newRenderer(cfg.Pool).render
 	}
 	log := ledger.New(cfg.Pool)
-	if _, err := log.Extend(ctx, logRoom, logSize); err != nil {
+	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics)}
+	d.brake.bound = cfg.Behind.orDefault()
+	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site))}
-	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute)})
+	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
+		Judged: func(j retry.Judgement) { d.meter.Count(func(t *tally.Tally) { t.Judge(j) }) }})
 	if cfg.End == nil {
 		cfg.End = func(l machine.Lease, said entry.Ended) entry.Ended {
 			return d.rules.Decide(l, said, l.Killed && l.Idle)
@@ -102,7 +117,17 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		}
 	}
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
-		End: cfg.End, Led: led, Told: d.told, Queue: d.site.queue, Polled: polled}, world{d})
+		End: cfg.End, Led: led, Told: d.told, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
+	d.eye.loop = d.loop
+	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, folded: d.brake.folded.Load,
+		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}
+	var err error
+	if d.steps, err = (background{d}).list(); err == nil && cfg.Metrics != nil {
+		err = cfg.Metrics.Register(d.meter)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
 	return d, nil
 }
 
@@ -120,7 +145,10 @@ func (d *Dispatcher) Receive(from int64, m lease.Message) {
 }
 
 // Reach says which other daemons can be reached.
-func (d *Dispatcher) Reach(daemons []int64) { d.loop.Tell(lease.Peers{Daemons: daemons}) }
+func (d *Dispatcher) Reach(daemons []int64) {
+	d.peers.Store(int64(len(daemons)))
+	d.loop.Tell(lease.Peers{Daemons: daemons})
+}
 
 // Written says that somebody committed a row of the outbox: the leader looks at once.
 func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
@@ -129,22 +157,4 @@ func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
 func (d *Dispatcher) Drain() {
 	d.draining.Store(true)
 	d.loop.Tell(lease.Drain{})
-}
-
-// Fold makes one step of the tables, of up to so many batches, and says how many it took. Do it again while it takes all that it may.
-func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
-	r, err := d.folder.Fold(ctx, batches)
-	if errors.Is(err, fold.ErrRaced) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	if r.Odds > 0 {
-		d.cfg.Log.Error("entries of the log did not fit the tables", "entries", r.Odds, "first", r.Odd)
-	}
-	if p, err := d.folder.Position(ctx); err == nil {
-		d.loop.Tell(lease.Folded{Seq: p.Seq})
-	}
-	return r.Batches, nil
 }

@@ -2,7 +2,8 @@
 // dispatcher when the old core goes; until then nothing but its tests and benchmarks use it.
 //
 //	Open ──▶ tables at folded + the tail of the log ──▶ Run: the loop ──▶ Pull Renew Finish
-//	                                                   steps beside it: Fold, Extend (by whoever has the tickers)
+//	                                              └──▶ Steps: all other work, by whoever has the tickers
+//	people and programs ──Verbs──▶ outbox ──▶ the leader ──▶ the log has it: told then
 //
 // # Invariants
 //
@@ -26,8 +27,15 @@
 // blocks of jobs and tasks, which never change and are few, from what they read before; of one that they do not know the job waits, and is
 // judged when it was read.
 //
+// # Verbs and steps
+//
+// A verb returns when its row of the outbox is in the log and the machine of this daemon has it, or with why it was refused (ErrRefused). When
+// nobody leads for long it is ErrUnavailable, and the row stays. Steps may run on every daemon at once; those by the rules and samples do
+// something at the leader alone. While the tables are too far behind (Config.Behind) pulls wait, and get ErrUnavailable at last.
+//
 // # What is missing until it can be package dispatcher
 //
-// Variables of claims in what pilots start, reports of renewals, explain's subjects and metrics. The checkpoint has what is ready and held: a
-// start begins anew with what shares missed, whose turn it is and which claims are bound.
+// Variables of claims in what pilots start, reports of renewals, explain's subjects. A start begins anew with what shares missed, whose turn
+// it is and what was owed, until Stood is written. Not counted: how long jobs waited (series has it by history), how old renewals are, and
+// orders to give units back.
 package face

@@ -12,6 +12,8 @@ var (
 	ErrNoJobs = errors.New("no job for this slot")
 	// ErrUnknownQueue: the site has no queue of that name.
 	ErrUnknownQueue = errors.New("unknown queue")
+	// ErrUnknownResource: the site in force has no such resource.
+	ErrUnknownResource = errors.New("unknown resource")
 	// ErrQueueClosed: the queue drains or is offline; it gets no job until it is online again.
 	ErrQueueClosed = errors.New("queue takes no jobs")
 	// ErrRequestReused: the request id was used by this pilot with another body.

@@ -26,6 +26,9 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if d.draining.Load() {
 		return PullReply{}, ErrStopping
 	}
+	if err := d.brake.pass(ctx, time.Duration(req.WaitS*float64(time.Second))); err != nil {
+		return PullReply{}, err
+	}
 	q, err := d.site.open(req.Queue)
 	if err != nil {
 		return PullReply{}, err

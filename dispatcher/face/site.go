@@ -84,6 +84,14 @@ func (s *site) version(number int64) *shares.Version {
 	return nil
 }
 
+// inForce is the version in force; nil: none is known.
+func (s *site) inForce() *shares.Version {
+	if x := s.now.Load(); x != nil {
+		return &x.version
+	}
+	return nil
+}
+
 // path is that of a share.
 func (s *site) path(id shares.ShareID) string {
 	if x := s.now.Load(); x != nil {

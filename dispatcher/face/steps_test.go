@@ -65,9 +65,9 @@ func TestEndsByRules(t *testing.T) {
 	if r := end(again, entry.Returned); r.Next != entry.Again {
 		t.Errorf("%+v", r)
 	}
-	for name, step := range map[string]func(context.Context) (int, error){"learn": d.Learn, "judge": d.Judge, "reclaim": d.Reclaim, "watch": d.WatchQueues} {
-		if _, err := step(t.Context()); err != nil {
-			t.Errorf("%s: %v", name, err)
+	for _, step := range d.Steps() {
+		if _, err := step.Run(t.Context()); err != nil {
+			t.Errorf("%s: %v", step.Name, err)
 		}
 	}
 	cancel()

@@ -2,7 +2,6 @@ package face
 
 import (
 	"context"
-	"errors"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
@@ -13,18 +12,7 @@ import (
 
 // View has look see the machine as it stands. The loop waits for it, so look copies and leaves. ErrUnavailable while the daemon reads its state.
 func (d *Dispatcher) View(ctx context.Context, look func(machine.View)) error {
-	err := d.loop.See(ctx, func(m lease.Machine) {
-		if mm, ok := m.(*machine.Machine); ok {
-			look(mm.View())
-		}
-	})
-	switch {
-	case errors.Is(err, lease.ErrAway):
-		return ErrUnavailable
-	case errors.Is(err, lease.ErrStopped):
-		return ErrStopping
-	}
-	return err
+	return d.eye.view(ctx, look)
 }
 
 // Return ends leases that are still there as Returned, and says how many there were.

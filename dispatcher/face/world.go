@@ -119,7 +119,7 @@ func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reload
 
 // restore makes the machine of what is folded, as its rows come.
 func (w world) restore(ctx context.Context) (*machine.Machine, error) {
-	s := start{world: w, ctx: ctx, users: map[int64]string{}, kills: map[int64][]*kill{}}
+	s := start{world: w, ctx: ctx, users: map[int64]string{}, kills: map[int64][]*killing{}}
 	p, err := fold.Load(ctx, w.cfg.Pool, s.sink())
 	if err = errors.Join(err, s.err); err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
@@ -145,15 +145,15 @@ type start struct {
 	version int64
 	shapes  []entry.Shaped
 	users   map[int64]string
-	kills   map[int64][]*kill  // by task
-	killed  []*kill            // in the order of the log
-	said    []entry.Entry      // that the machine follows when all is there
-	made    *machine.Restoring // nil until all entries are there
+	kills   map[int64][]*killing // by task
+	killed  []*killing           // in the order of the log
+	said    []entry.Entry        // that the machine follows when all is there
+	made    *machine.Restoring   // nil until all entries are there
 	err     error
 }
 
-// kill is one of jobs that had a lease, and those that were made after it.
-type kill struct {
+// killing is a kill of jobs that had a lease, and those that were made after it.
+type killing struct {
 	fold.Kill
 	but []int64
 }
@@ -169,7 +169,7 @@ func (s *start) sink() fold.Sink {
 		Range:    s.idle,
 		Lease:    s.held,
 		Kill: func(of fold.Kill) {
-			k := &kill{Kill: of}
+			k := &killing{Kill: of}
 			s.killed, s.kills[k.Task] = append(s.killed, k), append(s.kills[k.Task], k)
 		},
 	}

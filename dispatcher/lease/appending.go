@@ -105,7 +105,9 @@ func (l *leader) land(at time.Time) {
 	if l.now-f.began >= l.cfg.Timing.Stopped {
 		l.leases.spare(l.now + l.cfg.Timing.Grace)
 	}
+	l.counted.Append((l.now - f.began).Seconds(), f.grants, f.ends)
 	for _, p := range f.pulls {
+		l.counted.Pull((l.now - p.since).Seconds())
 		for _, lease := range p.leases {
 			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.First)
 		}

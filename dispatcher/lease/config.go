@@ -20,6 +20,7 @@ type Config struct {
 	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
 	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
 	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
+	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
 	Told    func(e entry.Entry)                                 // an Adopted or a Tick is applied; nil: nobody wants to know
 	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
 	Polled  func(m Machine) []shares.QueueID                    // at which pilots pull, as the log says; nil: none
@@ -98,6 +99,9 @@ func (c Config) orDefault() Config {
 	}
 	if c.Told == nil {
 		c.Told = func(entry.Entry) {}
+	}
+	if c.Heard == nil {
+		c.Heard = func(entry.Batch) {}
 	}
 	if c.Queue == nil {
 		c.Queue = func(shares.QueueID) (q shares.Queue, ok bool) { return q, false }

@@ -3,6 +3,8 @@ package lease
 import (
 	"slices"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/tally"
 )
 
 // desk has what leaves with a step.
@@ -12,6 +14,10 @@ type desk struct {
 	post map[int64]*Message
 	to   []int64 // daemons in post, in order: the same events have the same effects
 	wake time.Duration
+
+	counted tally.Tally // what is only looked at from outside
+	granted int         // jobs, in this step
+	renewed int         // leases, in this step
 }
 
 func (d *desk) emit(e Effect) { d.out = append(d.out, e) }
@@ -41,7 +47,7 @@ func (d *desk) wakeBy(at time.Duration) { d.wake = min(d.wake, at) }
 
 // begin starts a step.
 func (d *desk) begin(now time.Duration) {
-	d.now, d.out, d.wake = now, nil, now+time.Second
+	d.now, d.out, d.wake, d.granted, d.renewed = now, nil, now+time.Second, 0, 0
 }
 
 // end returns all that the step wants done.
@@ -50,6 +56,9 @@ func (d *desk) end() []Effect {
 		if m := d.post[to]; !m.empty() {
 			d.emit(Send{to, *m})
 		}
+	}
+	if d.renewed > 0 {
+		d.counted.Renew(d.renewed)
 	}
 	clear(d.post)
 	d.to = d.to[:0]

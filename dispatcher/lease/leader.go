@@ -39,6 +39,7 @@ type flight struct {
 	grants  int
 	asks    replay.Asks // what they were asked for by
 	lost    int
+	ends    int
 	written int // entries of rows
 	texts   int // bytes
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -16,6 +17,7 @@ type pull struct {
 	calls   []Call // that share its answer
 	pull    machine.Pull
 	number  uint64        // of the pulls of this leader
+	since   time.Duration // when it came
 	until   time.Duration // until then it waits
 	class   *class        // nil: decided, or gone
 	leases  []machine.Lease
@@ -32,6 +34,7 @@ type class struct {
 	awake bool          // it is in line.awake
 	again time.Duration // they are tried again then: see unmade and Held; 0: not by time
 	made  bool          // the job for them is still to be made
+	lacks gate.Gate     // what kept jobs back from them; empty: none was ready
 }
 
 // node is where pulls may get the jobs of a gang together.

@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +43,7 @@ type Loop struct {
 
 	mu     sync.Mutex
 	events []Event
-	looks  []*look
+	sights []*sight
 	calls  map[uint64]chan Answer
 	number uint64
 	closed bool
@@ -63,49 +62,6 @@ func (l *Loop) Tell(e Event) {
 	}
 	l.mu.Unlock()
 	l.wake()
-}
-
-// look is a look at the machine between two steps.
-type look struct {
-	fn   func(m Machine)
-	done chan bool // closed or told; false: there was no machine
-}
-
-// See has fn look at the machine as it stands, between two steps, which wait for it. A leader's machine is ahead of the log by what is on its
-// way there. ErrAway while the daemon reloads.
-func (l *Loop) See(ctx context.Context, fn func(m Machine)) error {
-	v := &look{fn, make(chan bool, 1)}
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return ErrStopped
-	}
-	l.looks = append(l.looks, v)
-	l.mu.Unlock()
-	l.wake()
-	select {
-	case ok := <-v.done:
-		if !ok {
-			return ErrAway
-		}
-		return nil
-	case <-l.done:
-		return ErrStopped
-	case <-ctx.Done():
-	}
-	l.mu.Lock()
-	at := slices.Index(l.looks, v)
-	if at >= 0 {
-		l.looks = slices.Delete(l.looks, at, at+1)
-	}
-	l.mu.Unlock()
-	if at < 0 { // it looks just now: fn is not left alone
-		select {
-		case <-v.done:
-		case <-l.done:
-		}
-	}
-	return ctx.Err()
 }
 
 // wake has the loop make a step soon.
@@ -183,23 +139,22 @@ func (l *Loop) Run(ctx context.Context) {
 		case <-l.rouse:
 		}
 		l.mu.Lock()
-		events, looks := l.events, l.looks
-		l.events, l.looks = nil, nil
+		events := l.events
+		l.events = nil
 		l.mu.Unlock()
-		for _, e := range l.node.Step(clock.read(), events...) { // read after the last event, see Node.Step
+		began := clock.read() // after the last event, see Node.Step
+		effects := l.node.Step(began, events...)
+		if l.node.granted > 0 {
+			l.node.counted.Decide((clock.read() - began).Seconds())
+		}
+		for _, e := range effects {
 			if w, ok := e.(Wake); ok {
 				timer.Reset(max(0, w.At-clock.read()))
 				continue
 			}
 			l.effect(ctx, &all, e)
 		}
-		for _, v := range looks {
-			m, _ := l.node.Machine()
-			if m != nil {
-				v.fn(m)
-			}
-			v.done <- m != nil
-		}
+		l.show()
 	}
 }
 

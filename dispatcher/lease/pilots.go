@@ -20,6 +20,7 @@ func (l *leader) renew(a *Ask) {
 		}
 		l.leases.prolong(r.Key.Job, l.now+cmp.Or(r.TTL, l.cfg.Timing.TTL))
 		l.words.note(&r, l.now)
+		l.renewed++
 		out[i] = Renewed{Kept: true, Order: lease.Order}
 		ttl := int32((r.TTL + time.Second - 1) / time.Second)
 		if r.Started && !lease.Started || lease.Started && ttl != l.leases.own[r.Key.Job] {
@@ -70,6 +71,8 @@ func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 		return Recorded{}
 	}
 	delete(l.words, lease.Job)
+	l.next.ends++
+	l.counted.End(lease.Share, lease.Queue, ended.Outcome)
 	if e.Text != nil {
 		t := *e.Text
 		t.Job, t.Attempt = lease.Job, lease.Attempt
@@ -111,6 +114,7 @@ func (l *leader) expire() {
 		for _, job := range l.leases.over(l.now, 0, room) {
 			if lease, ok := l.machine.Lease(job); ok {
 				l.next.lost++
+				l.counted.Expired++
 				l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Lost})
 			}
 		}

@@ -34,7 +34,7 @@ func (l *leader) pull(a *Ask) {
 		}
 	}
 	l.supply.pulled(l, a.Pull)
-	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
+	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
 }
 
 // join lets a repeat share the answer of a pull that is on its way.
@@ -82,7 +82,11 @@ func (l *leader) decide() {
 			ask.Beside = append(ask.Beside, &o.pull)
 		}
 		d := l.machine.Decide(ask)
+		l.counted.Passed += int64(d.Passed)
 		l.gather(p, ask, beside, d)
+		if p.class != nil {
+			p.class.lacks = d.Lacked.Gate
+		}
 		switch {
 		case p.class == nil: // it was given something
 		case d.Verdict == machine.Unmade:
@@ -112,6 +116,7 @@ func (l *leader) gather(p *pull, ask machine.Pull, beside []*pull, d machine.Dec
 		asked.Slot.WalltimeS = l.machine.Walltime(asked.Slot.WalltimeS)
 		l.next.asks.Note(asked, 1)
 		l.next.grants++
+		l.granted++
 		if lease, ok := l.machine.Lease(g.Job); ok {
 			to.leases = append(to.leases, lease)
 		}
@@ -152,6 +157,7 @@ func (l *leader) expireWaits() {
 			heap.Push(&l.line.waiting, p)
 		case !p.class.awake && l.flight == nil:
 			heap.Pop(&l.line.waiting)
+			l.counted.Refuse(p.class.lacks)
 			l.line.take(p)
 			l.noJob(p)
 		case late:

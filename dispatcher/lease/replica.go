@@ -23,11 +23,12 @@ type replica struct {
 	leases  *deadlines
 	recent  *recent
 	told    func(e entry.Entry)
+	heard   func(entry.Batch)
 }
 
 // newReplica begins with a machine made of the tables. Each lease has a whole TTL from now on.
 func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
-	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests), told: cfg.Told}
+	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests), told: cfg.Told, heard: cfg.Heard}
 	n.tip.seq, n.tip.id = r.Machine.Stand()
 	n.tip.at, n.tip.known, n.tip.leader = r.At, now, r.Leader
 	for _, id := range r.Over {
@@ -66,6 +67,7 @@ func (r *replica) committed(b entry.Batch, now time.Duration) {
 		}
 	}
 	r.machine.Reach(b.Seq, b.ID)
+	r.heard(b)
 }
 
 // note keeps leases and ends up to date with an entry that the machine is about to apply, or has just decided. A lease that begins lasts until due.

@@ -413,8 +413,8 @@ func TestOwed(t *testing.T) {
 	if got := said(); len(got) != 1 || got[0].Units != 2000 {
 		t.Errorf("a new leader says %v", got)
 	}
-	for id, l := range w.leases {
-		if l, _ = w.m.Lease(id); l.Order != nil {
+	for id := range w.leases {
+		if l, _ := w.m.Lease(id); l.Order != nil {
 			w.end(l, entry.Cancelled, "")
 			w.must("q")
 		}

@@ -183,4 +183,4 @@ func (m *toy) Digest() [32]byte {
 func (m *toy) Stood() []entry.Stood { return nil }
 
 // Walltime is the same: all jobs are alike.
-func (t *toy) Walltime(seconds int64) int64 { return seconds }
+func (m *toy) Walltime(seconds int64) int64 { return seconds }

@@ -144,9 +144,6 @@ func (t *truth) id() (id entry.ID) {
 	return id
 }
 
-// now is the time of the log.
-func (t *truth) now() time.Time { return t.time }
-
 func (t *truth) rangeOf(job int64) *entry.Enqueued {
 	if i := slices.IndexFunc(t.ranges, func(r entry.Enqueued) bool { return r.Low <= job && job <= r.High }); i >= 0 {
 		return &t.ranges[i]

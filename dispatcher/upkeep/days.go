@@ -23,7 +23,7 @@ const ahead = 3
 
 // DayTables lists them.
 func DayTables(k Keep) []DayTable {
-	return []DayTable{{"history", ahead, k.History, true}, {"attempt_texts", ahead, k.History, true}, {"share_samples", ahead, k.Samples, false}}
+	return []DayTable{{"history", ahead, k.History, true}, {"attempt_texts", ahead, k.History, true}, {"payload_logs", ahead, k.History, false}, {"share_samples", ahead, k.Samples, false}}
 }
 
 // daysAhead makes the partitions of today and the next days.

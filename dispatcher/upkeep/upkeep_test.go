@@ -39,7 +39,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestRoomIsMadeAhead(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, month)
-	const days = 3 * (ahead + 1)
+	const days = 4 * (ahead + 1)
 	if n, err := Room(t.Context(), s.Config); err != nil || n != days+LogRoom/LogSize {
 		t.Fatalf("%d partitions, %v", n, err)
 	}
@@ -72,8 +72,8 @@ func TestDaemonsMakeDaysTogether(t *testing.T) {
 	for _, n := range made {
 		sum += n
 	}
-	if err := errors.Join(failed...); err != nil || sum != 3*(ahead+1) {
-		t.Errorf("%d days made, want %d; %v", sum, 3*(ahead+1), err)
+	if err := errors.Join(failed...); err != nil || sum != 4*(ahead+1) {
+		t.Errorf("%d days made, want %d; %v", sum, 4*(ahead+1), err)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestReadersAndDays(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "SELECT FROM history, share_samples, attempt_texts"); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.run("days ahead"); n != 3*(ahead+1) {
+	if n := s.run("days ahead"); n != 4*(ahead+1) {
 		t.Errorf("%d days made beside a reader", n)
 	}
 	if n := s.run("old samples"); n != 0 {

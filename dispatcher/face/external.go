@@ -1,0 +1,79 @@
+package face
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// ReportExternal notes what the server of a resource says: how many units there are, and how many of them are used, ours too as it sees them.
+// queue is empty but for a resource of which every queue has units of its own. Jobs are given by it from now on, until it is older than
+// external_expires. Errors: ErrUnknownResource, ErrUnknownQueue, *job.FieldError.
+func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, used int64) error {
+	for field, n := range map[string]int64{"total": total, "used": used} {
+		if n < 0 || n > shares.MaxResourceUnits {
+			return job.Wrong(field, n, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
+		}
+	}
+	of, id, err := v.site.supply(name, queue)
+	if err != nil {
+		return err
+	}
+	err = v.say(ctx, func(tx pgx.Tx) error {
+		r := entry.Reported{Name: name, Queue: id, Total: total, Used: used}
+		args := pg.Args{"name": name, "queue": int32(id), "settle_s": of.Settle.Seconds()}
+		var at time.Time
+		if err := tx.QueryRow(ctx, query["settled"], args).Scan(&at, &r.Settled); err != nil {
+			return err
+		}
+		r.At, r.Settled = at.UTC(), min(r.Settled, shares.MaxResourceUnits)
+		return intake.Report(ctx, tx, r)
+	})
+	if err != nil {
+		return fmt.Errorf("report of %s: %w", name, err)
+	}
+	return nil
+}
+
+// supply finds a resource of the site, and the queue of a report.
+func (s *site) supply(name, queue string) (of shares.Resource, id shares.QueueID, err error) {
+	x := s.now.Load()
+	if x == nil {
+		return of, 0, ErrUnavailable
+	}
+	of, ok := x.version.Resource(name)
+	if !ok || of.BuiltIn() {
+		return of, 0, fmt.Errorf("%w: %s", ErrUnknownResource, x.version.NoResource(name))
+	}
+	q, known := x.named[queue]
+	switch {
+	case of.PerQueue && !known:
+		return of, 0, fmt.Errorf("%w %q: every queue has units of %s of its own", ErrUnknownQueue, queue, name)
+	case !of.PerQueue && queue != "":
+		return of, 0, job.Wrong("queue", fmt.Sprintf("%q", queue), "none: all queues share the units of "+name)
+	case !of.PerQueue:
+		return of, 0, nil
+	}
+	return of, q.ID, nil
+}
+
+// named is a queue by its name, whatever its state.
+func (s *site) named(name string) (q shares.Queue, err error) {
+	x := s.now.Load()
+	if x == nil {
+		return q, ErrUnavailable
+	}
+	q, ok := x.named[name]
+	if !ok {
+		return q, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, name, x.names())
+	}
+	return q, nil
+}
