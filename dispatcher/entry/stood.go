@@ -1,6 +1,8 @@
 package entry
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -17,6 +19,13 @@ type Stood struct {
 	Users  []Serving  `json:"users,omitempty"`  // in the pool, of the shares that give turns, by share and user
 	Debts  []Debt     `json:"debts,omitempty"`  // of the pool, in the order of the tree
 	Rest   *Rest      `json:"rest,omitempty"`   // of no pool
+}
+
+// Same says whether the log has the same text for both.
+func (e Stood) Same(other Stood) bool {
+	a, err := json.Marshal(e)
+	b, failed := json.Marshal(other)
+	return err == nil && failed == nil && bytes.Equal(a, b)
 }
 
 // Standing is what a share has missed in a pool, in thousandths of a unit times seconds, and the number of its last grant.

@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -37,20 +35,13 @@ func (m *Machine) stand(e entry.Stood) {
 		own = m.site.Stood(m.site.Pools[i])
 		own.Users = m.served.Kept()[e.Pool]
 	}
-	if sameStood(own, e) {
+	if own.Same(e) {
 		return
 	}
 	list := m.Stood()
 	list[slices.IndexFunc(list, func(s entry.Stood) bool { return s.Pool == e.Pool })] = e
 	m.recall(list)
 	m.eased++
-}
-
-// sameStood compares what others would read.
-func sameStood(a, b entry.Stood) bool {
-	x, err := json.Marshal(a)
-	y, failed := json.Marshal(b)
-	return err == nil && failed == nil && bytes.Equal(x, y)
 }
 
 // recall makes the site anew, with these values and no others.
