@@ -54,6 +54,8 @@ type Outbox interface {
 
 // Dispatcher hands out jobs. Make one with Open, and Run it.
 type Dispatcher struct {
+	*Reads
+
 	cfg    Config
 	log    *ledger.Table
 	folder *fold.Folder
@@ -90,6 +92,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log)}
 	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute)})
+	d.Reads = newReads(d)
 	if cfg.End == nil {
 		cfg.End = func(l machine.Lease, said entry.Ended) entry.Ended {
 			return d.rules.Decide(l, said, l.Killed && l.Idle)
@@ -102,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		}
 	}
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
-		End: cfg.End, Led: led, Told: d.told, Queue: d.site.queue, Polled: polled}, world{d})
+		End: cfg.End, Led: led, Told: d.told, Watch: d.lately, Queue: d.site.queue, Polled: polled}, world{d})
 	return d, nil
 }
 

@@ -63,5 +63,7 @@ func (d *Dispatcher) told(e entry.Entry) {
 		d.site.adopt(e.Site)
 	case entry.Tick:
 		d.offered.Store(&e.Offered)
+	case entry.Granted:
+		d.lately.granted(&e)
 	}
 }

@@ -81,7 +81,11 @@ func (l *leader) decide() {
 		for _, o := range beside {
 			ask.Beside = append(ask.Beside, &o.pull)
 		}
+		ask.Contests = l.cfg.Watch != nil && l.cfg.Watch.Wants()
 		d := l.machine.Decide(ask)
+		if ask.Contests {
+			l.cfg.Watch.Decided(&d)
+		}
 		l.gather(p, beside, d)
 		switch {
 		case p.class == nil: // it was given something
