@@ -11,7 +11,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/fold"
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -30,7 +29,6 @@ type Reads struct {
 	view   func(ctx context.Context, look func(machine.View)) error
 	holes  func(ctx context.Context) ([]rules.HoleRow, error)
 	replay replay.Reader
-	needs  *cache[int32, job.Requirements]
 	lately *lately
 	claims func(ctx context.Context, list []ResourceStanding) error // adds claims that hold units; nil: nobody can
 }
@@ -39,7 +37,7 @@ type Reads struct {
 func newReads(d *Dispatcher) *Reads {
 	return &Reads{
 		Reader: lookup.New(lookup.Config{DB: d.cfg.Pool, Site: d.site.current, Soft: d.soft}),
-		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, needs: newRenderer(d.cfg.Pool).needs, lately: newLately(d.cfg.Daemon, d.site.current),
+		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, lately: newLately(d.cfg.Daemon, d.site.current),
 		replay: replay.Reader{Log: d.log, Store: replay.NewStore(d.cfg.Pool), Version: d.cfg.Site, Config: d.cfg.Machine},
 	}
 }

@@ -99,22 +99,21 @@ func (r *Reads) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error
 	if err != nil {
 		return nil, fmt.Errorf("queues of a task: %w", err)
 	}
-	shapes := make([]int32, len(rows))
-	for i, k := range rows {
-		shapes[i] = k.ShapeID
+	needs, site := make([]job.Requirements, len(rows)), r.lately.site()
+	if err = r.see(ctx, explain.Moment{}, func(m explain.Moment) {
+		for i, k := range rows {
+			needs[i], _ = m.View.Shape(k.ShapeID) // a shape is said before the jobs that have it
+		}
+	}); err == nil && site == nil {
+		err = ErrUnavailable
 	}
-	needs, err := r.needs.of(ctx, shapes)
 	if err != nil {
 		return nil, fmt.Errorf("queues of a task: %w", err)
-	}
-	site := r.lately.site()
-	if site == nil {
-		return nil, fmt.Errorf("queues of a task: %w", ErrUnavailable)
 	}
 	pilots, _ := r.lately.pilots()
 	out := make([]KindQueues, len(rows))
 	for i, k := range rows {
-		out[i] = KindQueues{Needs: needs[k.ShapeID], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
+		out[i] = KindQueues{Needs: needs[i], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
 		if node, ok := site.Tree.ByID(k.ShareID); ok {
 			out[i].Share = site.Tree.Nodes[node].Path
 		}

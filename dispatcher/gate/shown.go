@@ -25,14 +25,14 @@ type Shelf struct {
 func (sp *Supplies) Shelves() (list []Shelf) {
 	for i := range sp.version.Resources {
 		of := &sp.version.Resources[i]
-		for _, ref := range sp.refs(of) {
+		for _, ref := range refsOf(sp, of) {
 			if !of.PerQueue {
-				list = append(list, sp.shelf(supplyKey{ref: ref}, of, nil))
+				list = append(list, shelfOf(sp, supplyKey{ref: ref}, of, nil))
 				continue
 			}
 			for k := range sp.version.Queues {
 				if q := &sp.version.Queues[k]; of.BoundAt(q.Name) {
-					list = append(list, sp.shelf(supplyKey{ref, q.ID}, of, q))
+					list = append(list, shelfOf(sp, supplyKey{ref, q.ID}, of, q))
 				}
 			}
 		}
@@ -40,8 +40,8 @@ func (sp *Supplies) Shelves() (list []Shelf) {
 	return list
 }
 
-// refs are the names of a resource: its own, or those of keys.
-func (sp *Supplies) refs(of *shares.Resource) []string {
+// refsOf are the names of a resource: its own, or those of keys.
+func refsOf(sp *Supplies, of *shares.Resource) []string {
 	if !of.Keyed {
 		return []string{of.Name}
 	}
@@ -59,8 +59,8 @@ func (sp *Supplies) refs(of *shares.Resource) []string {
 	return slices.Sorted(maps.Keys(refs))
 }
 
-// shelf shows a supply; one that nobody has asked for yet as it would begin, without making it.
-func (sp *Supplies) shelf(key supplyKey, of *shares.Resource, q *shares.Queue) Shelf {
+// shelfOf shows a supply; one that nobody has asked for yet as it would begin, without making it.
+func shelfOf(sp *Supplies, key supplyKey, of *shares.Resource, q *shares.Queue) Shelf {
 	s := Shelf{Ref: key.ref, Of: of, Queue: q}
 	if r := sp.reports[key]; r != nil {
 		s.Report, s.Stale = &r.Reported, r.stale
