@@ -48,7 +48,7 @@ type Pool struct {
 	Paths       [][]*Limit        // by node: the max of its path
 	Lag         []float64         // by node: what it missed, in thousandths of a unit times seconds, for showing
 	Owed        owed              // to whom units were reclaimed
-	Below       shares.Contenders // of the floor that is being looked at; else empty
+	floored     shares.Contenders // of the floor that is being looked at; else empty
 	Lends       bool              // there are limits of lending or borrowing
 	demand      []shares.Units    // by node, as lending last saw it
 	Eased       uint64            // rises when lending may admit what it has refused

@@ -19,9 +19,12 @@ type lagKey struct {
 // are, for showing; what is remembered fades with the share's half_life and shifts its target (shares.Pool.Remember).
 type lag struct{ shown, remembered float64 }
 
+// Lags is what shares have missed in pools.
+type Lags map[lagKey]lag
+
 // Lags is what all shares have missed.
-func (t *Site) Lags() map[lagKey]lag {
-	all := map[lagKey]lag{}
+func (t *Site) Lags() Lags {
+	all := Lags{}
 	for _, p := range t.Pools {
 		for i, n := range p.Book.Tree().Nodes {
 			if i > 0 {
@@ -33,7 +36,7 @@ func (t *Site) Lags() map[lagKey]lag {
 }
 
 // RecallLags sets what shares have missed.
-func (t *Site) RecallLags(all map[lagKey]lag) {
+func (t *Site) RecallLags(all Lags) {
 	for _, p := range t.Pools {
 		for i, n := range p.Book.Tree().Nodes {
 			if l, ok := all[lagKey{p.Name, n.ID}]; ok {
@@ -91,7 +94,7 @@ func (t *Site) Standings() (list []Standing, grants map[string]uint64) {
 
 // Remind sets what shares have missed and who was given something last.
 func (t *Site) Remind(list []Standing, grants map[string]uint64) {
-	lags := map[lagKey]lag{}
+	lags := Lags{}
 	turns := map[string][]Standing{}
 	for _, s := range list {
 		lags[lagKey{s.Pool, s.Share}] = lag{s.Lag, s.Past}

@@ -60,9 +60,10 @@ func (us *Users) Stranger(name string) *User {
 
 // Servings number the grants to users, so that who was served longest ago is known.
 type Servings struct {
-	N      uint64
-	all    []*Users             // under the present one
-	before map[servedKey]uint64 // under the site before
+	Turning map[shares.ShareID]bool // shares of the site that give turns
+	N       uint64
+	all     []*Users             // under the present one
+	before  map[servedKey]uint64 // under the site before
 }
 
 type servedKey struct {

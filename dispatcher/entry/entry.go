@@ -33,9 +33,7 @@ const (
 	KindStarted   Kind = 's'
 	KindEnded     Kind = 'e'
 	KindRevoked   Kind = 'v'
-	KindWithdrew  Kind = 'w'
 	KindExpected  Kind = 'x'
-	KindRecharged Kind = 'm'
 	KindShaped    Kind = 'h'
 	KindAdopted   Kind = 'a'
 	KindBounded   Kind = 'b'
@@ -57,6 +55,7 @@ const (
 	KindReported  Kind = 'r'
 	KindHoled     Kind = 'H'
 	KindOwed      Kind = 'O'
+	KindStood     Kind = 'S'
 	KindAsked     Kind = 'A'
 )
 
@@ -65,7 +64,8 @@ func KindOf(e Entry) Kind { return e.kind() }
 
 // Enqueued says that jobs are ready: those of a task with ids from Low to High, all of one share and shape, at one place in the
 // order of their share. The jobs table has them already. With an attempt after the first it is about jobs that wait for it: of those
-// with such ids that do not, nothing becomes, since they are over by now.
+// with such ids that do not, nothing becomes, since they are over by now. They stand where the log has them by then: Share and Place
+// are of the first attempt alone.
 type Enqueued struct {
 	Task    int64          `json:"task"`
 	Share   shares.ShareID `json:"share"`
@@ -148,24 +148,6 @@ type Revoked struct {
 	GraceS  int32  `json:"grace_s"` // seconds from SIGTERM to SIGKILL
 }
 
-// Recharged says that the leases of a task's jobs with ids from Low to High count for another share and shape from now on. A job
-// that is ready again is so at Place.
-type Recharged struct {
-	Task  int64          `json:"task"`
-	Low   int64          `json:"low"`
-	High  int64          `json:"high"`
-	Share shares.ShareID `json:"share"`
-	Shape int32          `json:"shape"`
-	Place int64          `json:"place"`
-}
-
-// Withdrew says that ready jobs of a task are ready no more, killed or moved away: all that have ids from Low to High.
-type Withdrew struct {
-	Task int64 `json:"task"`
-	Low  int64 `json:"low"`
-	High int64 `json:"high"`
-}
-
 // Expected says how many jobs of a share and shape generators have still to make. It replaces what was said before; each
 // Enqueued of them takes its jobs off the number.
 type Expected struct {
@@ -231,9 +213,7 @@ func (Granted) kind() Kind   { return KindGranted }
 func (Started) kind() Kind   { return KindStarted }
 func (Ended) kind() Kind     { return KindEnded }
 func (Revoked) kind() Kind   { return KindRevoked }
-func (Withdrew) kind() Kind  { return KindWithdrew }
 func (Expected) kind() Kind  { return KindExpected }
-func (Recharged) kind() Kind { return KindRecharged }
 func (Shaped) kind() Kind    { return KindShaped }
 func (Adopted) kind() Kind   { return KindAdopted }
 func (Bounded) kind() Kind   { return KindBounded }
@@ -255,4 +235,5 @@ func (Capped) kind() Kind    { return KindCapped }
 func (Reported) kind() Kind  { return KindReported }
 func (Holed) kind() Kind     { return KindHoled }
 func (Owed) kind() Kind      { return KindOwed }
+func (Stood) kind() Kind     { return KindStood }
 func (Asked) kind() Kind     { return KindAsked }

@@ -20,7 +20,7 @@ type Resumed struct {
 }
 
 // Killed says that nobody wants these jobs any more. Those without a lease are cancelled now. Pilots of the others are told to end them,
-// as by Revoked, and however their attempts end their jobs are cancelled: Ended says Undone, or Over of an Idle one that finished.
+// as by Revoked, and their jobs are cancelled when the attempts end, unless these finished: Ended says Undone, or Over of one that finished.
 // Claims of jobs that are cancelled now are dropped with it.
 type Killed struct {
 	Task   int64  `json:"task"`

@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	if _, err := log.Extend(ctx, logRoom, logSize); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log)}
+	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site))}
 	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute)})
 	d.Reads = newReads(d)
 	if cfg.End == nil {

@@ -274,13 +274,13 @@ func (s *scene) explained(t *testing.T, first, third Lease) {
 	if e, err := s.Explain(ctx, s.wide[0]); err != nil || e.Gate != explain.GateStructural {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if e, err := s.Explain(ctx, first.Job); err != nil || e.State != "leased" || e.Decision == nil || e.Decision.Attempt != 1 || e.Decision.Queue != "q" || e.Decision.Version != 1 {
+	if e, err := s.Explain(ctx, first.Job); err != nil || e.State != "leased" || e.Decision == nil || e.Decision.Attempt != 1 || e.Decision.Queue != "q" || e.Decision.Version != 1 || !e.Decision.Recorded || e.Decision.Record.Winner != "A" {
 		t.Errorf("%+v, %v", e.Decision, err)
 	}
 	if _, err := s.Explain(ctx, 1<<40); !errors.Is(err, lookup.ErrNoJob) {
 		t.Error(err)
 	}
-	if why, err := s.Why(ctx, explain.WhyRequest{A: "A", B: "B"}); err != nil || why.Version != 1 || len(why.Pools) != 1 || why.Summary == "" {
+	if why, err := s.Why(ctx, explain.WhyRequest{A: "A", B: "B"}); err != nil || why.Version != 1 || len(why.Pools) != 1 || why.AWon.Recorded != 3 || why.Summary == "" {
 		t.Errorf("%+v, %v", why, err)
 	}
 	var wrong *job.FieldError

@@ -197,7 +197,7 @@ func (s *start) ready(r fold.Range) {
 	}
 }
 
-func (s *start) held(l fold.Lease) {
+func (s *start) held(l fold.Holding) {
 	m := s.begin()
 	if m == nil {
 		return

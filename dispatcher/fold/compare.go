@@ -1,9 +1,7 @@
 package fold
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"reflect"
@@ -103,7 +101,7 @@ func add(days map[dayTask]digest, a Attempt) {
 func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 	var last Position
 	for last.Seq < p.Seq {
-		batches, err := f.log.Read(ctx, last.Seq, int(min(comparedPage, p.Seq-last.Seq)))
+		batches, err := f.batches(ctx, last.Seq, int(min(comparedPage, p.Seq-last.Seq)))
 		if err != nil {
 			return err
 		}
@@ -121,7 +119,7 @@ func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 				c.nodes.of(u.UsageKey).add(u)
 			}
 		}
-		c.step.history, c.step.ended = nil, nil
+		c.step.history, c.step.ended = nil, nil // over stays: ranges of it are as few as the verbs
 	}
 	if last.Seq != p.Seq || last.ID != p.ID {
 		return ErrDiverged
@@ -135,6 +133,17 @@ func (c *comparison) tables(ctx context.Context) error {
 	return firstError(
 		func() error { return compareRows(ctx, c, "held", want.Granted, (*row).lease, hideLease) },
 		func() error { return compareRows(ctx, c, "idle_ranges", want.Ranges.Added, (*row).idle, show) },
+		func() error { return compareRows(ctx, c, "over_ranges", want.Over, (*row).overRange, show) },
+		func() error { return compareRows(ctx, c, "kills", want.Tasks.Kills, (*row).kill, show) },
+		func() error { return compareRows(ctx, c, "moves", want.Tasks.Moves, (*row).move, show) },
+		func() error { return compareRows(ctx, c, "paused_tasks", want.Tasks.Paused, (*row).int64, show) },
+		func() error {
+			return compareRows(ctx, c, "claims", claimTexts(want.Claims.Rows), (*row).claimText, show)
+		},
+		func() error {
+			return compareRows(ctx, c, "claim_parties", partyTexts(want.Claims.Parties), (*row).partyText, show)
+		},
+		func() error { return compareRows(ctx, c, "claim_jobs", want.Claims.Spans, (*row).partySpan, show) },
 		func() error { return compareRows(ctx, c, "task_counts", sums.Tasks, (*row).taskCount, show) },
 		func() error { return compareRows(ctx, c, "share_counts", sums.Shares, (*row).shareCount, show) },
 		func() error { return compareRows(ctx, c, "end_counts", sums.Ends, (*row).endCount, show) },
@@ -216,35 +225,30 @@ func expectedOf(all []Expected) (left []entry.Expected) {
 func (c *comparison) latest(ctx context.Context, want []Latest) error {
 	left := map[Latest]string{}
 	for _, l := range want {
-		left[Latest{Kind: l.Kind, Key: l.Key}] = l.Entry
+		left[Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}] = l.Entry
 	}
 	err := readAll(ctx, c.tx, "latest", func(r *row) {
 		l := r.latest()
-		key := Latest{Kind: l.Kind, Key: l.Key}
-		if text, ok := left[key]; !ok || !sameJSON(text, l.Entry) {
+		key := Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}
+		if text, ok := left[key]; !ok || !l.same(text) {
 			c.found = append(c.found, Difference{"latest", true, show(l)})
 		}
 		delete(left, key)
 	})
 	for _, l := range want {
-		if _, ok := left[Latest{Kind: l.Kind, Key: l.Key}]; ok {
+		if _, ok := left[Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}]; ok {
 			c.found = append(c.found, Difference{"latest", false, show(l)})
 		}
 	}
 	return err
 }
 
-// sameJSON says whether two texts mean the same, whose spaces and order of names may differ.
-func sameJSON(a, b string) bool {
-	var values [2]any
-	for i, text := range []string{a, b} {
-		d := json.NewDecoder(bytes.NewReader([]byte(text)))
-		d.UseNumber()
-		if d.Decode(&values[i]) != nil {
-			return false
-		}
-	}
-	return reflect.DeepEqual(values[0], values[1])
+// same says whether two texts are the same entry: jsonb writes names in another order, and numbers in another way.
+func (l Latest) same(text string) bool {
+	mine, err := decode(l)
+	l.Entry = text
+	other, otherErr := decode(l)
+	return err == nil && otherErr == nil && reflect.DeepEqual(mine, other)
 }
 
 func (c *comparison) history(ctx context.Context) error {
@@ -273,8 +277,24 @@ func (k dayTask) differs(d digest, isMore bool) Difference {
 }
 
 func (r *row) taskCount() TaskCount {
-	return TaskCount{r.int64(), r.text(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64()}
+	return TaskCount{r.int64(), r.text(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64()}
 }
+
+func claimTexts(rows []Claim) []string { return list(rows, Claim.text) }
+
+func (r *row) claimText() string {
+	c, err := r.claim()
+	if err != nil {
+		return err.Error()
+	}
+	return c.text()
+}
+
+func (p Party) text() string { return fmt.Sprint(p.Nth, p.Task, p.Claims, p.Jobs) }
+
+func partyTexts(rows []Party) []string { return list(rows, Party.text) }
+
+func (r *row) partyText() string { return r.party().text() }
 
 func (r *row) shareCount() ShareCount {
 	return ShareCount{shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32()), r.int64(), r.int64(), shares.Units(r.int64())}

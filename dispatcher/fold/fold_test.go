@@ -16,13 +16,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // empty makes the tables as they were in the beginning.
 func (f *fixture) empty(t *testing.T, r fail) {
 	for _, table := range []string{"held", "idle_ranges", "history", "task_counts", "share_counts", "end_counts", "hour_usage", "day_usage",
-		"task_usage", "node_usage", "expected", "latest", "folded", "rolled"} {
+		"task_usage", "node_usage", "expected", "latest", "folded", "rolled", "over_ranges", "kills", "moves", "paused_tasks", "steps",
+		"claims", "claim_parties", "claim_jobs"} {
 		if _, err := f.pool.Exec(t.Context(), "DELETE FROM "+table); err != nil {
 			r.Fatal(err)
 		}
@@ -38,8 +40,9 @@ func (f *fixture) empty(t *testing.T, r fail) {
 // drawn draws a log.
 func drawn(r *rapid.T, f *fixture) *history {
 	h := newHistory(f)
-	r.Repeat(map[string]func(*rapid.T){"enqueue": h.enqueue, "enqueue again": h.enqueueAgain, "withdraw": h.withdraw, "grant": h.grant,
-		"grant one more": h.grant, "start": h.start, "revoke": h.revoke, "end": h.end, "end one more": h.end, "other": h.other, "close": h.close})
+	r.Repeat(map[string]func(*rapid.T){"enqueue": h.enqueue, "enqueue again": h.enqueueAgain, "grant": h.grant,
+		"grant one more": h.grant, "start": h.start, "revoke": h.revoke, "end": h.end, "end one more": h.end, "other": h.other, "close": h.close,
+		"pause": h.pause, "kill": h.kill, "close what waits": h.closeWaiting, "place": h.place, "move": h.move, "claim": h.claimed, "unclaim": h.unclaimed})
 	h.close(r)
 	return h
 }
@@ -70,8 +73,14 @@ func TestTablesAreTheLog(t *testing.T) {
 		if found, err := f.Compare(t.Context()); err != nil || len(found) > 0 {
 			r.Fatal(found, err)
 		}
+		h.feeds(t, r)
+		h.starts(t, r)
 		latest := map[Latest]entry.Entry{}
-		if p, err := Load(t.Context(), f.pool, Sink{Entry: func(e entry.Entry) { latest[keyOf(e)] = e }}); err != nil || p.Seq != f.last.Seq {
+		if p, err := Load(t.Context(), f.pool, Sink{Entry: func(e entry.Entry) { latest[keyOf(e)] = e }, Claims: func(s *gate.Saved) {
+			if diff := h.claimsDiffer(s); diff != "" {
+				r.Fatalf("claims: want (-), got (+):\n%s", diff)
+			}
+		}}); err != nil || p.Seq != f.last.Seq {
 			r.Fatal(p, err)
 		}
 		if diff := cmp.Diff(h.latest, latest, cmpopts.EquateEmpty()); diff != "" {
@@ -83,6 +92,14 @@ func TestTablesAreTheLog(t *testing.T) {
 func keyOf(e entry.Entry) Latest {
 	l := Latest{Kind: entry.KindOf(e)}
 	switch e := e.(type) {
+	case entry.Reported:
+		l.Key, l.Name = int64(e.Queue), e.Name
+	case entry.Holed:
+		l.Key = int64(e.Queue)
+	case entry.Owed:
+		l.Key, l.Name = int64(e.Share), e.Pool
+	case entry.Stood:
+		l.Name = e.Pool
 	case entry.Shaped:
 		l.Key = int64(e.Shape)
 	case entry.Polled:
@@ -91,13 +108,15 @@ func keyOf(e entry.Entry) Latest {
 	return l
 }
 
-// busy appends a log of n batches: jobs of two tasks that run for five batches each, every seventh attempt once more.
+// busy appends a log of n batches: jobs of two tasks that run for five batches each, every seventh attempt once more. People pause, kill
+// and move some of them, and every tenth job holds a claim.
 func (f *fixture) busy(t *testing.T, n int) {
 	t.Helper()
 	for i := range int64(n) {
 		var entries []entry.Entry
 		e := entry.Enqueued{Task: 1 + i%2, Share: 1, Low: 10*i + 1, High: 10*i + 10, Attempt: 1, User: "ann"}
-		entries = append(entries, e)
+		entries = append(entries, entry.Claimed{Claim: i + 1, Task: e.Task, Key: "k", Jobs: 1, Template: shares.ClaimTemplate{Name: "t", Node: true, Linger: time.Hour}},
+			entry.Joined{Task: e.Task, Low: e.Low, High: e.Low, Claims: []int64{i + 1}}, e)
 		for id := e.Low; id < e.High; id++ {
 			entries = append(entries, entry.Granted{Job: id, Attempt: 1, Nonce: id, Task: e.Task, Share: 1, Queue: 1, Units: 1000, Pilot: "p", Node: "n"})
 		}
@@ -107,6 +126,16 @@ func (f *fixture) busy(t *testing.T, n int) {
 				end.Outcome, end.Next = entry.Failed, entry.Again
 			}
 			entries = append(entries, end)
+		}
+		switch i % 10 {
+		case 3:
+			entries = append(entries, entry.Killed{Task: e.Task, Low: 1, High: e.High, Reason: "killed"})
+		case 5:
+			entries = append(entries, entry.Paused{Task: 3 - e.Task}, entry.Tick{Now: f.now})
+		case 6:
+			entries = append([]entry.Entry{entry.Resumed{Task: e.Task}}, entries...)
+		case 7:
+			entries = append(entries, entry.Moved{Task: e.Task, Low: 1, High: e.High, Share: 2, Running: true}, entry.Placed{Task: e.Task, Low: e.Low, High: e.High, Place: -1})
 		}
 		f.append(t, entries...)
 		f.now = f.now.Add(time.Minute)
@@ -122,7 +151,7 @@ func TestTwoFolders(t *testing.T) {
 	var folded, raced [4]int
 	for i := range folded {
 		wg.Go(func() {
-			folder := New(f.pool, f.log)
+			folder := New(f.pool, f.log, siteOf)
 			for {
 				r, err := folder.Fold(t.Context(), 1+i)
 				folded[i] += r.Batches
@@ -209,7 +238,7 @@ func TestCrash(t *testing.T) {
 	}
 	before, crashes := f.read(t), 0
 	for n := 1; ; n++ {
-		r, err := New(&crashing{f.pool, n}, f.log).Fold(t.Context(), 8)
+		r, err := New(&crashing{f.pool, n}, f.log, siteOf).Fold(t.Context(), 8)
 		if err == nil {
 			if r.Batches != 8 {
 				t.Fatalf("%d batches, want 8", r.Batches)
@@ -236,7 +265,10 @@ func TestCompareFindsDamage(t *testing.T) {
 	f := newFixture(t)
 	f.append(t, entry.Shaped{}, entry.Expected{Share: 1, Shape: 3, Jobs: 7}, entry.Tick{Now: noon})
 	f.busy(t, 20)
-	f.foldAll(t, 5)
+	f.append(t, entry.Paused{Task: 7}, entry.Killed{Task: 2, Low: 195, High: 200, Reason: "killed"})
+	if odd := f.foldAll(t, 5); len(odd) > 0 {
+		t.Fatal(odd)
+	}
 	if err := f.RollNodes(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -252,9 +284,17 @@ func TestCompareFindsDamage(t *testing.T) {
 		"UPDATE day_usage SET unit_ms = unit_ms + 1":                             "UPDATE day_usage SET unit_ms = unit_ms - 1",
 		"UPDATE task_usage SET day = day + interval '1 day'":                     "UPDATE task_usage SET day = day - interval '1 day'",
 		"UPDATE node_usage SET node = 'm'":                                       "UPDATE node_usage SET node = 'n'",
+		"UPDATE over_ranges SET state = 'x' WHERE low = 200":                     "UPDATE over_ranges SET state = 'c' WHERE low = 200",
+		"UPDATE kills SET high = high + 1":                                       "UPDATE kills SET high = high - 1",
+		"UPDATE moves SET running = NOT running":                                 "UPDATE moves SET running = NOT running",
+		"UPDATE paused_tasks SET task = task + 1":                                "UPDATE paused_tasks SET task = task - 1",
+		"UPDATE claims SET saved = saved || '{\"deleted\": true}' WHERE id = 20": "UPDATE claims SET saved = saved - 'deleted' WHERE id = 20",
+		"UPDATE claims SET bound_at = bound_at + interval '1 us'":                "UPDATE claims SET bound_at = bound_at - interval '1 us'",
+		"UPDATE claim_parties SET jobs = jobs + 1":                               "UPDATE claim_parties SET jobs = jobs - 1",
+		"UPDATE claim_jobs SET place = 1":                                        "UPDATE claim_jobs SET place = 0",
 		"UPDATE expected SET jobs = 8":                                           "UPDATE expected SET jobs = 7",
 		"UPDATE latest SET entry = entry || '{\"shape\": 1}' WHERE kind = 'h'":   "UPDATE latest SET entry = entry || '{\"shape\": 0}' WHERE kind = 'h'",
-		"INSERT INTO latest (kind, key, entry) VALUES ('L', 0, '{}')":            "DELETE FROM latest WHERE kind = 'L'",
+		"INSERT INTO latest (kind, key, name, entry) VALUES ('L', 0, '', '{}')":  "DELETE FROM latest WHERE kind = 'L'",
 		"INSERT INTO expected (share, shape, jobs) VALUES (9, 9, 9)":             "DELETE FROM expected WHERE share = 9",
 		"UPDATE history SET ended_at = ended_at + interval '1 us' WHERE job = 1": "UPDATE history SET ended_at = ended_at - interval '1 us' WHERE job = 1",
 	} {
@@ -398,17 +438,17 @@ func TestLoad(t *testing.T) {
 	f.now = f.now.Add(time.Second)
 	f.append(t, entry.Started{Job: 5, Attempt: 1}, entry.Expected{Share: 1, Shape: 2, Jobs: 3}, entry.Adopted{Number: 3})
 	f.foldAll(t, 1)
-	var leases []Lease
+	var leases []Holding
 	var ranges []Range
 	var expected []entry.Expected
 	var entries []entry.Entry
-	p, err := Load(t.Context(), f.pool, Sink{Lease: func(l Lease) { leases = append(leases, l) }, Range: func(r Range) { ranges = append(ranges, r) },
+	p, err := Load(t.Context(), f.pool, Sink{Lease: func(l Holding) { leases = append(leases, l) }, Range: func(r Range) { ranges = append(ranges, r) },
 		Expected: func(e entry.Expected) { expected = append(expected, e) }, Entry: func(e entry.Entry) { entries = append(entries, e) }})
 	if err != nil || p.Seq != 3 || p.ID != f.last.ID || !p.At.Equal(f.now) {
 		t.Fatal(p, err)
 	}
 	like := Like{1, -3, 1, 2, 1, Ready}
-	if want := []Lease{{grant, noon, 1000, "reclaim", 9}}; !slices.Equal(leases, want) {
+	if want := []Holding{{Lease{grant, Nth(1, 1), noon, 1000, 0, "reclaim", 9}, 1}}; !slices.Equal(leases, want) {
 		t.Errorf("leases %+v, want %+v", leases, want)
 	}
 	if want := []Range{{1, 4, like}, {6, 9, like}}; !slices.Equal(ranges, want) {
@@ -447,8 +487,10 @@ func TestNeighboursMerge(t *testing.T) {
 	want(Range{1, 2, like}, Range{4, 4, like})
 	again(3)
 	want(Range{1, 4, like})
-	f.append(t, entry.Withdrew{Task: 1, Low: 2, High: 3})
-	out := like
-	out.State = Withdrawn
-	want(Range{1, 1, like}, Range{2, 3, out}, Range{4, 4, like})
+	f.append(t, entry.Placed{Task: 1, Low: 2, High: 3, Place: 9})
+	moved := like
+	moved.Place = 9
+	want(Range{1, 1, like}, Range{2, 3, moved}, Range{4, 4, like})
+	f.append(t, entry.Placed{Task: 1, Low: 0, High: 1 << 62, Place: 9})
+	want(Range{1, 4, moved})
 }

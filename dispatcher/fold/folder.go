@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
 )
 
 //go:embed sql/*.sql
@@ -46,22 +48,62 @@ type Position struct {
 type Folder struct {
 	db    DB
 	log   ledger.Log
+	sites Sites
+	at    *shares.Version  // that was looked up last
 	users map[int64]string // of tasks
 	cores map[int32]int64  // of shapes
 	days  map[int64]bool   // of history, that have a partition
 }
 
+// Sites looks up a version of the site by its number: claims depend on its templates and the names of its queues.
+type Sites func(ctx context.Context, number int64) (shares.Version, error)
+
 // New returns the folder of a database that has the tables.
-func New(db DB, log ledger.Log) *Folder {
-	return &Folder{db, log, map[int64]string{}, map[int32]int64{}, map[int64]bool{}}
+func New(db DB, log ledger.Log, sites Sites) *Folder {
+	return &Folder{db: db, log: log, sites: sites, users: map[int64]string{}, cores: map[int32]int64{}, days: map[int64]bool{}}
+}
+
+// site is a version of the site.
+func (f *Folder) site(ctx context.Context, number int64) (*shares.Version, error) {
+	if f.at == nil || f.at.Number != number {
+		v, err := f.sites(ctx, number)
+		if err != nil {
+			return nil, fmt.Errorf("version %d of the site: %w", number, err)
+		}
+		f.at = &v
+	}
+	return f.at, nil
+}
+
+// batches reads the log, with the versions of the site that it names.
+func (f *Folder) batches(ctx context.Context, after int64, most int) ([]entry.Batch, error) {
+	read, err := f.log.Read(ctx, after, most)
+	if err != nil || f.sites == nil {
+		return read, err
+	}
+	for i, b := range read {
+		for at, e := range b.Entries {
+			a, ok := e.(entry.Adopted)
+			if !ok || a.Site != nil {
+				continue
+			}
+			if a.Site, err = f.site(ctx, a.Number); err != nil {
+				return nil, err
+			}
+			read[i].Entries = slices.Clone(read[i].Entries) // a log in memory has those
+			read[i].Entries[at] = a
+		}
+	}
+	return read, nil
 }
 
 // creates are the statements that make the tables, in their order.
-var creates = []string{"create_day", "create_day_usage", "create_drop_days", "create_end_counts", "create_expected", "create_folded",
-	"create_held", "create_history", "create_history_ended", "create_history_job", "create_history_task", "create_hour_usage",
-	"create_idle_ranges", "create_latest", "create_node_usage", "create_rolled",
-	"create_rolled_start", "create_share_counts", "create_start", "create_task_counts",
-	"create_task_usage"}
+var creates = []string{"create_attempt_texts", "create_claim_jobs", "create_claim_jobs_party", "create_claim_parties",
+	"create_claim_parties_claims", "create_claims", "create_claims_due", "create_claims_missing", "create_claims_task", "create_day", "create_day_usage",
+	"create_drop_days", "create_end_counts", "create_expected", "create_folded", "create_held", "create_history", "create_history_ended",
+	"create_history_job", "create_hour_usage", "create_idle_ranges", "create_kills", "create_latest", "create_moves", "create_node_usage",
+	"create_over_ranges", "create_over_ranges_nth", "create_paused_tasks", "create_payer", "create_rolled", "create_rolled_start",
+	"create_share_counts", "create_start", "create_steps", "create_task_counts", "create_task_usage", "create_view_leases", "make_days"}
 
 // Create makes the tables, empty.
 func Create(ctx context.Context, db DB) error {
@@ -133,7 +175,7 @@ func (f *Folder) Fold(ctx context.Context, batches int) (r Result, err error) {
 	if err != nil {
 		return r, err
 	}
-	read, err := f.log.Read(ctx, from.Seq, batches)
+	read, err := f.batches(ctx, from.Seq, batches)
 	if err == nil && len(read) == 0 {
 		return r, f.notBehind(ctx, from)
 	}
@@ -161,17 +203,29 @@ func (f *Folder) notBehind(ctx context.Context, p Position) error {
 	return err
 }
 
-// makeDays makes the partitions of history for the step. Only the first step of a day has something to do.
+// makeDays makes the partitions of history for the step, and those of the day after: texts are written before their attempts are
+// folded. Only the first step of a day has something to do.
 func (f *Folder) makeDays(ctx context.Context, batches []entry.Batch) error {
 	for _, b := range batches {
 		day := floor(b.At.UnixMilli(), dayMS)
 		if f.days[day] {
 			continue
 		}
-		if _, err := f.db.Exec(ctx, query["make_day"], pg.Args{"at": b.At}); err != nil {
-			return err
+		for _, at := range []time.Time{b.At, b.At.Add(24 * time.Hour)} {
+			if _, err := f.db.Exec(ctx, query["make_day"], pg.Args{"at": at}); err != nil {
+				return err
+			}
 		}
 		f.days[day] = true
+	}
+	return nil
+}
+
+// MakeDays makes the partitions of today and tomorrow. A daemon does it before it appends: after a pause of days there are none, and
+// texts of attempts go into them with the append.
+func (f *Folder) MakeDays(ctx context.Context) error {
+	if _, err := f.db.Exec(ctx, query["make_days"]); err != nil {
+		return fmt.Errorf("make days: %w", err)
 	}
 	return nil
 }
@@ -186,18 +240,34 @@ func (f *Folder) RollNodes(ctx context.Context) error {
 	return nil
 }
 
-// Retain drops the days of history that are all from before a time, and returns how many. Not
-// before nodes are rolled up.
+// stepsKept is for how long rows of table steps are kept: a busy hour of it has 100 MB.
+const stepsKept = 6 * time.Hour
+
+// Retain drops what is all from before a time: days of history, of which it returns how many, and of attempt_texts, ranges of jobs that
+// were over without a lease, and claims. Not before nodes are rolled up.
 func (f *Folder) Retain(ctx context.Context, before time.Time) (n int, err error) {
-	for dropped := 1; dropped > 0; n += dropped {
-		err := f.db.QueryRow(ctx, query["drop_day"], pg.Args{"before": before}).Scan(&dropped)
-		if pg.Code(err) == pg.CodeLockNotAvailable {
-			return n, nil
+	for _, table := range []string{"history", "attempt_texts"} {
+		for dropped := 1; dropped > 0; {
+			err := f.db.QueryRow(ctx, query["drop_day"], pg.Args{"parent": table, "before": before}).Scan(&dropped)
+			if pg.Code(err) == pg.CodeLockNotAvailable {
+				return n, nil
+			}
+			if err != nil {
+				return n, fmt.Errorf("retain %s: %w", table, err)
+			}
+			clear(f.days)
+			if table == "history" {
+				n += dropped
+			}
 		}
-		if err != nil {
-			return n, fmt.Errorf("retain history: %w", err)
+	}
+	for _, name := range []string{"drop_over", "drop_claims"} {
+		if _, err := f.db.Exec(ctx, query[name], pg.Args{"before": before}); err != nil {
+			return n, fmt.Errorf("retain: %w", err)
 		}
-		clear(f.days)
+	}
+	if _, err := f.db.Exec(ctx, query["drop_steps"], pg.Args{"kept_s": stepsKept.Seconds()}); err != nil {
+		return n, fmt.Errorf("retain: %w", err)
 	}
 	return n, nil
 }

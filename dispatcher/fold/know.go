@@ -30,6 +30,18 @@ func (f *Folder) know(ctx context.Context, tx pgx.Tx, batches []entry.Batch) (k 
 	if err == nil && len(n.Lows) > 0 {
 		err = f.read(ctx, tx, "ranges", pg.Args{"lows": n.Lows, "highs": n.Highs}, idle)
 	}
+	if err == nil && len(n.All) > 0 {
+		err = f.read(ctx, tx, "ranges_of", pg.Args{"tasks": n.All}, idle)
+	}
+	if err == nil {
+		k.Tasks, err = f.knowTasks(ctx, tx, n, k.Leases)
+	}
+	if err == nil {
+		k.Claims, err = f.knowClaims(ctx, tx, n.Claims)
+	}
+	if err == nil {
+		err = f.knowMoved(ctx, tx, n, &k)
+	}
 	if err != nil {
 		return k, err
 	}
@@ -46,6 +58,9 @@ func (f *Folder) know(ctx context.Context, tx pgx.Tx, batches []entry.Batch) (k 
 }
 
 func (f *Folder) read(ctx context.Context, tx pgx.Tx, name string, args pg.Args, fn func(*row)) error {
+	if args == nil {
+		return readAll(ctx, tx, name, fn)
+	}
 	rows, err := tx.Query(ctx, query[name], binaryRows, args)
 	if err != nil {
 		return err

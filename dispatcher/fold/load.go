@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -16,9 +17,18 @@ import (
 type Sink struct {
 	Entry    func(entry.Entry)             // the newest of each kind that has no table, shapes first; Adopted without its Site
 	Expected func(entry.Expected)          // what is left of it
-	Range    func(Range)                   // in the order of ids
-	Lease    func(Lease)                   // in no order
 	User     func(task int64, user string) // of every task with live jobs; before their ranges and leases
+	Paused   func(task int64)              // before ranges
+	Claims   func(*gate.Saved)             // before ranges
+	Range    func(Range)                   // in the order of ids
+	Lease    func(Holding)                 // in no order
+	Kill     func(Kill)                    // in the order of the log
+}
+
+// Holding is a lease as it stands now: Share is the one that is charged, Place where its job comes back.
+type Holding struct {
+	Lease
+	Home shares.ShareID // to which its job comes back
 }
 
 // Load gives the tables to a sink, all as they were at one moment, and returns which: the log goes on from there.
@@ -36,6 +46,7 @@ func Load(ctx context.Context, db DB, sink Sink) (p Position, err error) {
 
 func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 	var broken error
+	saved, parties, moves := &gate.Saved{}, newPartyRows(), map[int64][]Move{}
 	steps := []struct {
 		name  string
 		wants bool
@@ -51,8 +62,23 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		}},
 		{"expected", sink.Expected != nil, func(r *row) { sink.Expected(r.expected()) }},
 		{"task_users", sink.User != nil, func(r *row) { sink.User(r.int64(), r.text()) }},
+		{"paused_tasks", sink.Paused != nil, func(r *row) { sink.Paused(r.int64()) }},
+		{"live_claims", sink.Claims != nil, func(r *row) {
+			c, err := r.claim()
+			if err != nil {
+				broken = err
+			}
+			saved.Claims = append(saved.Claims, c.SavedClaim)
+		}},
+		{"claim_parties", sink.Claims != nil, func(r *row) { parties.add(r.party()) }},
+		{"claim_jobs", sink.Claims != nil, func(r *row) { parties.span(r.partySpan()) }},
 		{"idle_ranges", sink.Range != nil, func(r *row) { sink.Range(r.idle()) }},
-		{"held", sink.Lease != nil, func(r *row) { sink.Lease(r.lease()) }},
+		{"moves", sink.Lease != nil, func(r *row) {
+			m := r.move()
+			moves[m.Task] = append(moves[m.Task], m)
+		}},
+		{"held", sink.Lease != nil, func(r *row) { sink.Lease(r.lease().holding(moves)) }},
+		{"kills", sink.Kill != nil, func(r *row) { sink.Kill(r.kill()) }},
 	}
 	for _, s := range steps {
 		if !s.wants {
@@ -64,8 +90,21 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		if broken != nil {
 			return fmt.Errorf("load %s: %w", s.name, broken)
 		}
+		if s.name == "claim_jobs" {
+			for _, p := range parties.list {
+				saved.Parties = append(saved.Parties, p.SavedParty)
+			}
+			sink.Claims(saved)
+		}
 	}
 	return nil
+}
+
+// holding applies the moves of all tasks to a lease.
+func (l Lease) holding(moves map[int64][]Move) Holding {
+	st := l.now(moves[l.Task])
+	l.Share, l.Place = st.payer, st.place
+	return Holding{l, st.share}
 }
 
 // readAll reads a whole table.
@@ -77,7 +116,7 @@ func readAll(ctx context.Context, tx pgx.Tx, name string, fn func(*row)) error {
 	return each(rows, fn)
 }
 
-func (r *row) latest() Latest { return Latest{entry.Kind(r.char()), r.int64(), r.text()} }
+func (r *row) latest() Latest { return Latest{entry.Kind(r.char()), r.int64(), r.text(), r.text()} }
 
 func (r *row) expected() entry.Expected {
 	return entry.Expected{Share: shares.ShareID(r.int32()), Shape: r.int32(), Jobs: r.int64()}
@@ -90,6 +129,16 @@ func decode(l Latest) (entry.Entry, error) {
 		return decodeAs[entry.Shaped](l)
 	case entry.KindAdopted:
 		return decodeAs[entry.Adopted](l)
+	case entry.KindCapped:
+		return decodeAs[entry.Capped](l)
+	case entry.KindReported:
+		return decodeAs[entry.Reported](l)
+	case entry.KindHoled:
+		return decodeAs[entry.Holed](l)
+	case entry.KindOwed:
+		return decodeAs[entry.Owed](l)
+	case entry.KindStood:
+		return decodeAs[entry.Stood](l)
 	case entry.KindBounded:
 		return decodeAs[entry.Bounded](l)
 	case entry.KindPolled:

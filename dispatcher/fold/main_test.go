@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/shares"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -51,7 +53,16 @@ func newFixture(t testing.TB) *fixture {
 func (f *fixture) begin() {
 	f.now, f.last = noon, Position{}
 	f.log = &ledger.Memory{Clock: func() time.Time { return f.now }}
-	f.Folder = New(f.pool, f.log)
+	f.Folder = New(f.pool, f.log, siteOf)
+}
+
+// siteOf is the site of tests: odd versions have a template that even ones lack.
+func siteOf(_ context.Context, number int64) (shares.Version, error) {
+	v := shares.Version{Number: number, Queues: []shares.Queue{{ID: 1, Name: "q1"}, {ID: 2, Name: "q2"}}}
+	if number%2 == 1 {
+		v.ClaimTemplates = []shares.ClaimTemplate{{Name: "late", Node: true, Linger: time.Second}}
+	}
+	return v, nil
 }
 
 // append appends a batch.
@@ -84,6 +95,10 @@ func (f *fixture) foldAll(t *testing.T, batches int) (odd []string) {
 type tables struct {
 	Held     []Lease
 	Ranges   []Range
+	Over     []Over
+	Paused   []int64
+	Kills    []Kill
+	Moves    []Move
 	History  []Attempt
 	Expected []entry.Expected
 	Sums     Sums
@@ -104,6 +119,8 @@ func (f *fixture) read(t *testing.T) (got tables) {
 	defer tx.Rollback(t.Context())
 	for name, fn := range map[string]func(*row){
 		"held": collect(&got.Held, (*row).lease), "idle_ranges": collect(&got.Ranges, (*row).idle),
+		"over_ranges": collect(&got.Over, (*row).overRange), "paused_tasks": collect(&got.Paused, (*row).int64),
+		"kills": collect(&got.Kills, (*row).kill), "moves": collect(&got.Moves, (*row).move),
 		"history": collect(&got.History, (*row).attempt), "expected": collect(&got.Expected, (*row).expected),
 		"task_counts": collect(&got.Sums.Tasks, (*row).taskCount), "share_counts": collect(&got.Sums.Shares, (*row).shareCount),
 		"end_counts": collect(&got.Sums.Ends, (*row).endCount), "hour_usage": collect(&got.Sums.Hours, (*row).usage),
@@ -122,6 +139,7 @@ func differ(want, got tables) string {
 	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(Lease{}, Attempt{}),
 		cmpopts.SortSlices(func(a, b Lease) bool { return a.Job < b.Job }),
 		cmpopts.SortSlices(func(a, b Range) bool { return a.High < b.High }),
+		cmpopts.SortSlices(func(a, b Over) bool { return a.High < b.High }), cmpopts.SortSlices(func(a, b int64) bool { return a < b }),
 		cmpopts.SortSlices(func(a, b Attempt) bool { return show(a) < show(b) }),
 		cmpopts.SortSlices(func(a, b entry.Expected) bool { return show(a) < show(b) }),
 		cmpopts.SortSlices(func(a, b TaskCount) bool { return a.Task < b.Task }),

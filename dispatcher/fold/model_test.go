@@ -17,21 +17,39 @@ import (
 type history struct {
 	*fixture
 	jobs     map[int64]*modelJob
-	attempts []Attempt
+	attempts []modelAttempt
+	over     []Over // of one job each
+	paused   map[int64]bool
+	kills    []Kill
+	moves    []Move
 	expected map[entry.Expected]int64 // by share and shape
 	latest   map[Latest]entry.Entry
 	batch    []entry.Entry
 	lastID   int64
+	claims   modelClaims
 }
 
 // modelJob is a live job.
 type modelJob struct {
-	like  Like
-	lease *Lease
+	like   Like
+	lease  *Lease
+	payer  shares.ShareID // of the lease
+	pieces []piece
+}
+
+// modelAttempt is an attempt with whoever paid before its share.
+type modelAttempt struct {
+	Attempt
+	pieces []piece
 }
 
 func newHistory(f *fixture) *history {
-	h := &history{fixture: f, jobs: map[int64]*modelJob{}, expected: map[entry.Expected]int64{}, latest: map[Latest]entry.Entry{}}
+	h := &history{fixture: f, jobs: map[int64]*modelJob{}, paused: map[int64]bool{}, claims: newModelClaims(), expected: map[entry.Expected]int64{}, latest: map[Latest]entry.Entry{}}
+	h.add(entry.Tick{Now: h.now}) // as a leader begins: claims take no time before it for one
+	h.latest[Latest{Kind: entry.KindTick}] = entry.Tick{Now: h.now}
+	h.claims.tick(entry.Tick{Now: h.now})
+	h.add(entry.Adopted{Number: 2})
+	h.latest[Latest{Kind: entry.KindAdopted}] = entry.Adopted{Number: 2}
 	for shape := range int32(3) {
 		h.shaped(entry.Shaped{Shape: shape, Need: job.Requirements{Cores: int(1 + shape)}})
 	}
@@ -39,6 +57,9 @@ func newHistory(f *fixture) *history {
 }
 
 func (h *history) add(e entry.Entry) { h.batch = append(h.batch, e) }
+
+// nth is that of the next entry.
+func (h *history) nth() int64 { return Nth(h.fixture.last.Seq+1, len(h.batch)) }
 
 func (h *history) shaped(e entry.Shaped) {
 	h.add(e)
@@ -64,16 +85,6 @@ func (h *history) pick(r *rapid.T, is func(*modelJob) bool) int64 {
 	return rapid.SampledFrom(ids).Draw(r, "job")
 }
 
-// run is the jobs from id on that are alike, up to so many.
-func (h *history) run(id int64, most int) (high int64) {
-	for high = id; high-id < int64(most); high++ {
-		if next := h.jobs[high+1]; next == nil || next.lease != nil || next.like != h.jobs[id].like {
-			break
-		}
-	}
-	return high
-}
-
 func isIdle(states ...State) func(*modelJob) bool {
 	return func(j *modelJob) bool { return j.lease == nil && slices.Contains(states, j.like.State) }
 }
@@ -87,6 +98,7 @@ func (h *history) enqueue(r *rapid.T) {
 	e.High = e.Low + rapid.Int64Range(0, 9).Draw(r, "more")
 	e.User = userOf(e.Task)
 	h.lastID = e.High
+	h.join(r, e)
 	h.ready(e)
 	key := entry.Expected{Share: e.Share, Shape: e.Shape}
 	if n, ok := h.expected[key]; ok {
@@ -94,35 +106,149 @@ func (h *history) enqueue(r *rapid.T) {
 	}
 }
 
+func (h *history) readyState(task int64) State {
+	if h.paused[task] {
+		return Paused
+	}
+	return Ready
+}
+
 func (h *history) ready(e entry.Enqueued) {
 	h.add(e)
 	for id := e.Low; id <= e.High; id++ {
-		h.jobs[id] = &modelJob{like: Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, Ready}}
+		h.jobs[id] = &modelJob{like: Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, h.readyState(e.Task)}}
 	}
 }
 
-// enqueueAgain is a rule that has decided, or a move that is done.
+// enqueueAgain is a rule that has decided.
 func (h *history) enqueueAgain(r *rapid.T) {
-	id := h.pick(r, isIdle(Waiting, Withdrawn))
+	id := h.pick(r, isIdle(Waiting))
 	if id == 0 {
 		return
 	}
 	like := h.jobs[id].like
-	h.ready(entry.Enqueued{Task: like.Task, Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")), Shape: like.Shape, Place: like.Place,
-		Low: id, High: h.run(id, rapid.IntRange(0, 5).Draw(r, "more")), Attempt: max(2, like.Attempt), User: userOf(like.Task)})
+	e := entry.Enqueued{Task: like.Task, Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")), Shape: int32(rapid.IntRange(0, 2).Draw(r, "shape")),
+		Place: rapid.Int64Range(-1, 0).Draw(r, "place"), Low: id, High: id + rapid.Int64Range(0, 5).Draw(r, "more"), Attempt: like.Attempt, User: userOf(like.Task)}
+	h.add(e)
+	h.each(e.Task, e.Low, e.High, func(_ int64, j *modelJob) {
+		if j.lease == nil && j.like.State == Waiting && j.like.Attempt == e.Attempt {
+			j.like.Shape, j.like.State = e.Shape, h.readyState(e.Task)
+		}
+	})
 }
 
-func (h *history) withdraw(r *rapid.T) {
-	id := h.pick(r, isIdle(Ready))
-	if id == 0 {
-		return
+// span draws ids about which a verb is, and the task of it.
+func (h *history) span(r *rapid.T) (task, low, high int64) {
+	task, low = rapid.Int64Range(1, 4).Draw(r, "task"), rapid.Int64Range(0, h.lastID).Draw(r, "low")
+	if id := h.pick(r, isHeld); id != 0 && rapid.IntRange(0, 3).Draw(r, "of a lease") > 0 {
+		task, low = h.jobs[id].like.Task, rapid.SampledFrom([]int64{0, id}).Draw(r, "from")
 	}
-	e := entry.Withdrew{Task: h.jobs[id].like.Task, Low: id - rapid.Int64Range(0, 2).Draw(r, "before"), High: id + rapid.Int64Range(0, 9).Draw(r, "after")}
-	h.add(e)
-	for id, j := range h.jobs {
-		if id >= e.Low && id <= e.High && j.like.Task == e.Task && isIdle(Ready)(j) {
-			j.like.State = Withdrawn
+	high = low + rapid.SampledFrom([]int64{0, 3, 20, 2 * wide, 1<<63 - 1 - low}).Draw(r, "to")
+	return task, low, high
+}
+
+// each visits the jobs of a task in a range, in order.
+func (h *history) each(task, low, high int64, fn func(id int64, j *modelJob)) {
+	for _, id := range slices.Sorted(maps.Keys(h.jobs)) {
+		if j := h.jobs[id]; j.like.Task == task && low <= id && id <= high {
+			fn(id, j)
 		}
+	}
+}
+
+func (h *history) pause(r *rapid.T) {
+	task := rapid.Int64Range(1, 4).Draw(r, "task")
+	from, to := Ready, Paused
+	if rapid.Bool().Draw(r, "resume") {
+		from, to = Paused, Ready
+		delete(h.paused, task)
+		h.add(entry.Resumed{Task: task})
+	} else {
+		h.paused[task] = true
+		h.add(entry.Paused{Task: task})
+	}
+	h.each(task, 0, maxID, func(_ int64, j *modelJob) {
+		if j.lease == nil && j.like.State == from {
+			j.like.State = to
+		}
+	})
+}
+
+func (h *history) kill(r *rapid.T) {
+	task, low, high := h.span(r)
+	nth, held := h.nth(), false
+	e := entry.Killed{Task: task, Low: low, High: high, Reason: "killed", GraceS: 5, Idle: rapid.Bool().Draw(r, "idle")}
+	h.add(e)
+	h.each(task, 0, maxID, func(id int64, j *modelJob) {
+		held = held || j.lease != nil
+		if low <= id && id <= high && j.lease == nil {
+			h.finish(id, nth, Cancelled)
+		}
+	})
+	if held {
+		h.kills = slices.DeleteFunc(h.kills, func(k Kill) bool { return k.Task == task && low <= k.Low && k.High <= high && (k.Idle || !e.Idle) })
+		h.kills = append(h.kills, Kill{nth, task, low, high, e.Reason, e.GraceS, e.Idle})
+	}
+}
+
+func (h *history) closeWaiting(r *rapid.T) {
+	task, low, high := h.span(r)
+	nth := h.nth()
+	h.add(entry.Closed{Task: task, Low: low, High: high})
+	h.each(task, low, high, func(id int64, j *modelJob) {
+		if j.lease == nil && j.like.State == Waiting {
+			h.finish(id, nth, Failed)
+		}
+	})
+}
+
+// finish has an idle job be over.
+func (h *history) finish(id, nth int64, state State) {
+	h.over = append(h.over, Over{id, id, h.jobs[id].like.Task, nth, h.now, state})
+	h.claims.drop(id)
+	delete(h.jobs, id)
+}
+
+func (h *history) place(r *rapid.T) {
+	task, low, high := h.span(r)
+	m := Move{Nth: h.nth(), Task: task, Low: low, High: high, At: h.now, Place: rapid.Int64Range(-1, 2).Draw(r, "place")}
+	h.add(entry.Placed{Task: task, Low: low, High: high, Place: m.Place})
+	h.each(task, low, high, func(_ int64, j *modelJob) { j.like.Place = m.Place })
+	h.moves = slices.DeleteFunc(h.moves, func(old Move) bool {
+		return h.holds(task) && old.Task == task && old.Share == 0 && low <= old.Low && old.High <= high
+	})
+	h.keep(m)
+}
+
+func (h *history) move(r *rapid.T) {
+	task, low, high := h.span(r)
+	m := Move{Nth: h.nth(), Task: task, Low: low, High: high, At: h.now, From: shares.ShareID(rapid.IntRange(0, 2).Draw(r, "from")),
+		Share: shares.ShareID(rapid.IntRange(1, 3).Draw(r, "to")), Place: rapid.Int64Range(-1, 2).Draw(r, "place"), Running: rapid.Bool().Draw(r, "running")}
+	h.add(entry.Moved{Task: task, Low: low, High: high, From: m.From, Share: m.Share, Place: m.Place, Running: m.Running})
+	h.each(task, low, high, func(id int64, j *modelJob) {
+		if m.From != 0 && m.From != j.like.Share {
+			return
+		}
+		j.like.Share, j.like.Place = m.Share, m.Place
+		if m.Running && j.lease != nil && j.payer != m.Share {
+			j.pieces = append(j.pieces, piece{j.payer, h.now})
+			j.payer = m.Share
+			h.claims.Recharged(id, m.Share)
+		}
+	})
+	h.keep(m)
+}
+
+// holds says whether a task has a lease.
+func (h *history) holds(task int64) (is bool) {
+	h.each(task, 0, maxID, func(_ int64, j *modelJob) { is = is || j.lease != nil })
+	return is
+}
+
+// keep keeps what is said of jobs as long as their task has a lease.
+func (h *history) keep(m Move) {
+	if h.holds(m.Task) {
+		h.moves = append(h.moves, m)
 	}
 }
 
@@ -136,8 +262,11 @@ func (h *history) grant(r *rapid.T) {
 		Shape: j.like.Shape, Place: j.like.Place, Queue: shares.QueueID(rapid.IntRange(1, 2).Draw(r, "queue")),
 		Units: shares.Units(rapid.Int64Range(0, 3000).Draw(r, "units")), Pilot: rapid.SampledFrom([]string{"", "p1", "ü"}).Draw(r, "pilot"),
 		Node: rapid.SampledFrom([]string{"", "n1", "n2"}).Draw(r, "node"), Request: entry.ID{0: 1, 15: byte(id)}}
+	if !h.claims.grant(e) {
+		return
+	}
+	j.lease, j.payer, j.pieces = &Lease{Granted: e, Nth: h.nth(), GrantedAt: h.now, StartDelayMS: -1}, e.Share, nil
 	h.add(e)
-	j.lease = &Lease{Granted: e, GrantedAt: h.now, StartDelayMS: -1}
 }
 
 func (h *history) start(r *rapid.T) {
@@ -146,8 +275,10 @@ func (h *history) start(r *rapid.T) {
 		return
 	}
 	l := h.jobs[id].lease
-	h.add(entry.Started{Job: id, Attempt: l.Attempt})
+	ttl := rapid.Int32Range(0, 9).Draw(r, "ttl")
+	h.add(entry.Started{Job: id, Attempt: l.Attempt, TTLS: ttl})
 	if l.StartDelayMS < 0 {
+		l.TTLS = ttl
 		l.StartDelayMS = int32(h.now.Sub(l.GrantedAt) / time.Millisecond)
 	}
 }
@@ -169,37 +300,62 @@ func (h *history) end(r *rapid.T) {
 	}
 	j := h.jobs[id]
 	e := entry.Ended{Job: id, Attempt: j.lease.Attempt, Outcome: rapid.SampledFrom(outcomes[:]).Draw(r, "outcome"),
-		Next:     rapid.SampledFrom([]entry.Next{entry.Over, entry.Over, entry.Again, entry.Waits}).Draw(r, "next"),
+		Next:     rapid.SampledFrom([]entry.Next{entry.Over, entry.Over, entry.Undone, entry.Again, entry.Waits}).Draw(r, "next"),
 		ExitCode: int32(rapid.IntRange(-1, 255).Draw(r, "code")), CPUMilli: rapid.Int64Range(0, 1e9).Draw(r, "cpu"),
 		MemoryMB: rapid.Int64Range(0, 1e6).Draw(r, "memory")}
-	h.add(e)
 	a := Attempt{Lease: *j.lease, EndedAt: h.now, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: int32(e.MemoryMB)}
+	h.add(e)
+	h.claims.end(e)
 	j.lease, j.like.Attempt = nil, j.like.Attempt+1
 	switch {
 	case e.Next == entry.Again:
-		a.State = Ready
+		a.State, j.like.State = Ready, h.readyState(j.like.Task)
 	case e.Next == entry.Waits:
-		a.State = Waiting
+		a.State, j.like.State = Waiting, Waiting
+	case e.Next == entry.Undone, e.Outcome == entry.Cancelled:
+		a.State = Cancelled
 	case e.Outcome == entry.Finished:
 		a.State = Finished
-	case (e.Outcome == entry.Failed || e.Outcome == entry.Lost) && a.Reason == "":
-		a.State = Failed
 	default:
-		a.State = Cancelled
+		a.State = Failed
 	}
-	j.like.State = a.State
-	if e.Next == entry.Over {
+	if e.Next.Final() {
 		delete(h.jobs, id)
 	}
-	a.Reason, a.GraceS, a.Place, a.Request = "", 0, 0, entry.ID{} // which history has not
-	h.attempts = append(h.attempts, a)
+	if task := j.like.Task; !h.holds(task) {
+		h.kills = slices.DeleteFunc(h.kills, func(k Kill) bool { return k.Task == task })
+		h.moves = slices.DeleteFunc(h.moves, func(m Move) bool { return m.Task == task })
+	}
+	a.Nth, a.TTLS, a.Reason, a.GraceS, a.Place, a.Request, a.Share = 0, 0, "", 0, 0, entry.ID{}, j.payer // which history has not
+	h.attempts = append(h.attempts, modelAttempt{a, j.pieces})
 }
 
 func (h *history) other(r *rapid.T) {
-	switch rapid.IntRange(0, 4).Draw(r, "kind") {
+	switch rapid.IntRange(0, 9).Draw(r, "kind") {
+	case 5:
+		e := entry.Capped{Capacities: []entry.Capacity{{Name: "db", Units: rapid.Int64Range(0, 9).Draw(r, "units")}}}
+		h.add(e)
+		h.latest[Latest{Kind: entry.KindCapped}] = e
+	case 6:
+		e := entry.Reported{Name: rapid.SampledFrom([]string{"db", "table:a"}).Draw(r, "name"), Queue: shares.QueueID(rapid.IntRange(0, 1).Draw(r, "queue")), At: h.now}
+		h.add(e)
+		h.latest[Latest{Kind: entry.KindReported, Key: int64(e.Queue), Name: e.Name}] = e
+	case 7:
+		e := entry.Holed{Queue: shares.QueueID(rapid.IntRange(1, 2).Draw(r, "queue")), Is: rapid.Bool().Draw(r, "is")}
+		h.add(e)
+		h.latest[Latest{Kind: entry.KindHoled, Key: int64(e.Queue)}] = e
+	case 8:
+		e := entry.Owed{Pool: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "pool"), Share: 1, Units: 1000}
+		h.add(e)
+		h.latest[Latest{Kind: entry.KindOwed, Key: 1, Name: e.Pool}] = e
+	case 9:
+		e := entry.Stood{Pool: rapid.SampledFrom([]string{"", "a"}).Draw(r, "pool"), Shares: []entry.Standing{{Share: 1, Lag: rapid.Float64().Draw(r, "lag"), Grant: 1 << 63}}}
+		h.add(e)
+		h.latest[Latest{Kind: entry.KindStood, Name: e.Pool}] = e
 	case 0:
 		e := entry.Tick{Now: h.now}
 		h.add(e)
+		h.claims.tick(e)
 		h.latest[Latest{Kind: entry.KindTick}] = e
 	case 1:
 		e := entry.Leader{Address: rapid.SampledFrom([]string{"a:1", "b:2"}).Draw(r, "address")}
@@ -212,6 +368,7 @@ func (h *history) other(r *rapid.T) {
 	case 3:
 		e := entry.Adopted{Number: rapid.Int64Range(1, 1<<62).Draw(r, "number")}
 		h.add(e)
+		h.claims.adopt(e.Number)
 		h.latest[Latest{Kind: entry.KindAdopted}] = e
 	default:
 		e := entry.Expected{Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")), Shape: int32(rapid.IntRange(0, 2).Draw(r, "shape")),
@@ -238,7 +395,7 @@ func (h *history) tables() (want tables) {
 		switch {
 		case j.lease != nil:
 			want.Held = append(want.Held, *j.lease)
-			key.Queue = j.lease.Queue
+			key.Queue, key.Share = j.lease.Queue, j.payer
 			s := byShare[key]
 			s.Held++
 			s.Units += j.lease.Units
@@ -258,15 +415,40 @@ func (h *history) tables() (want tables) {
 				c.Ready++
 			case Waiting:
 				c.Waiting++
-			case Withdrawn:
-				c.Withdrawn++
+			case Paused:
+				c.Paused++
 			}
 		}
 		tasks[j.like.Task] = c
 	}
-	want.History = h.attempts
+	want.Kills, want.Moves, want.Paused = h.kills, h.moves, slices.Sorted(maps.Keys(h.paused))
+	for _, o := range h.over {
+		c := tasks[o.Task]
+		if o.State == Failed {
+			c.Failed++
+		} else {
+			c.Cancelled++
+		}
+		c.OverUS = max(c.OverUS, o.At.UnixMicro())
+		tasks[o.Task] = c
+		if last := len(want.Over) - 1; last >= 0 && want.Over[last].Nth == o.Nth && want.Over[last].High+1 == o.Low {
+			want.Over[last].High = o.High
+		} else {
+			want.Over = append(want.Over, o)
+		}
+	}
+	for _, l := range want.Held {
+		c := tasks[l.Task]
+		c.BegunUS = earlier(c.BegunUS, l.GrantedAt)
+		tasks[l.Task] = c
+	}
 	for _, a := range h.attempts {
+		want.History = append(want.History, a.Attempt)
 		c := tasks[a.Task]
+		c.BegunUS = earlier(c.BegunUS, a.GrantedAt)
+		if a.State.Final() {
+			c.OverUS = max(c.OverUS, a.EndedAt.UnixMicro())
+		}
 		switch a.State {
 		case Finished:
 			c.Finished++
@@ -296,6 +478,18 @@ func (h *history) tables() (want tables) {
 	return want
 }
 
+func earlier(us int64, at time.Time) int64 {
+	if us == 0 {
+		return at.UnixMicro()
+	}
+	return min(us, at.UnixMicro())
+}
+
+// payers are who paid for an attempt, each until a moment.
+func (a modelAttempt) payers() []piece {
+	return append(slices.Clone(a.pieces), piece{a.Share, a.EndedAt})
+}
+
 // usage looks at every hour that anything ended in or ran, for each attempt.
 func (h *history) usage(s *Sums) (nodes []Usage) {
 	ends := map[EndCount]int64{}
@@ -304,30 +498,39 @@ func (h *history) usage(s *Sums) (nodes []Usage) {
 		begin, end := a.GrantedAt.Truncate(time.Millisecond), a.EndedAt.Truncate(time.Millisecond)
 		last := end.Truncate(time.Hour)
 		ends[EndCount{HourMS: last.UnixMilli(), Share: a.Share, Shape: a.Shape, Queue: a.Queue, Outcome: a.Outcome, State: a.State}]++
-		for hour := begin.Truncate(time.Hour); !hour.After(last); hour = hour.Add(time.Hour) {
-			ms := max(0, min(end.UnixMilli(), hour.Add(time.Hour).UnixMilli())-max(begin.UnixMilli(), hour.UnixMilli()))
-			u := Usage{SlotMS: int64(1+a.Shape) * ms, UnitMS: int64(a.Units) * ms}
-			if slices.Contains([]entry.Outcome{entry.Failed, entry.Lost, entry.Returned}, a.Outcome) {
-				u.WastedMS = u.SlotMS
-			}
-			if hour.Equal(last) {
-				u.CPUMilli = a.CPUMilli
-				u.Outcomes[slices.Index(outcomes[:], a.Outcome)]++
-			}
-			day, endDay := hour.Truncate(24*time.Hour).UnixMilli(), last.Truncate(24*time.Hour).UnixMilli()
-			for i, key := range []UsageKey{
-				{AtMS: hour.UnixMilli(), Share: a.Share, Queue: a.Queue, Name: userOf(a.Task)},
-				{AtMS: day, Share: a.Share, Queue: a.Queue, Name: userOf(a.Task)},
-				{AtMS: day, Task: a.Task, Share: a.Share},
-				{AtMS: endDay, Queue: a.Queue, Name: a.Node}} {
-				if i == 3 && !a.EndedAt.Before(h.last.At) {
-					continue // not yet
+		since := begin
+		for i, p := range a.payers() {
+			isLast := i == len(a.pieces)
+			until := p.until.Truncate(time.Millisecond)
+			for hour := since.Truncate(time.Hour); !hour.After(last); hour = hour.Add(time.Hour) {
+				ms := max(0, min(until.UnixMilli(), hour.Add(time.Hour).UnixMilli())-max(since.UnixMilli(), hour.UnixMilli()))
+				u := Usage{SlotMS: int64(1+a.Shape) * ms, UnitMS: int64(a.Units) * ms}
+				if slices.Contains([]entry.Outcome{entry.Failed, entry.Lost, entry.Returned}, a.Outcome) {
+					u.WastedMS = u.SlotMS
 				}
-				sum := uses[i][key]
-				sum.UsageKey = key
-				sum.add(u)
-				uses[i][key] = sum
+				if isLast && hour.Equal(last) {
+					u.CPUMilli = a.CPUMilli
+					u.Outcomes[slices.Index(outcomes[:], a.Outcome)]++
+				}
+				if u == (Usage{}) && ms == 0 {
+					continue
+				}
+				day, endDay := hour.Truncate(24*time.Hour).UnixMilli(), last.Truncate(24*time.Hour).UnixMilli()
+				for i, key := range []UsageKey{
+					{AtMS: hour.UnixMilli(), Share: p.payer, Queue: a.Queue, Name: userOf(a.Task)},
+					{AtMS: day, Share: p.payer, Queue: a.Queue, Name: userOf(a.Task)},
+					{AtMS: day, Task: a.Task, Share: p.payer},
+					{AtMS: endDay, Queue: a.Queue, Name: a.Node}} {
+					if i == 3 && !a.EndedAt.Before(h.last.At) {
+						continue // not yet
+					}
+					sum := uses[i][key]
+					sum.UsageKey = key
+					sum.add(u)
+					uses[i][key] = sum
+				}
 			}
+			since = until
 		}
 	}
 	for c, n := range ends {

@@ -13,12 +13,15 @@ type State byte
 // The states of jobs. The first three have no lease and are live; the last three are final.
 const (
 	Ready     State = 'r'
+	Paused    State = 'p' // it would be ready, but its task is paused
 	Waiting   State = 'w' // until a rule decides
-	Withdrawn State = 'o' // killed, or on its way elsewhere
 	Finished  State = 'f'
 	Failed    State = 'x'
 	Cancelled State = 'c'
 )
+
+// Final says whether a job in this state has no further attempt.
+func (s State) Final() bool { return s == Finished || s == Failed || s == Cancelled }
 
 // Range has the jobs with ids from Low to High, which are all alike and have no lease.
 type Range struct {
@@ -60,31 +63,67 @@ func (s ranges) find(id int64) (Range, bool) {
 
 // take removes the ids from low to high of those ranges that fit, and returns what it removed.
 func (s *ranges) take(low, high int64, fits func(Range) bool) (taken []Range) {
-	for i := s.from(low); i < len(*s) && (*s)[i].Low <= high; {
-		r := (*s)[i]
+	i := s.from(low)
+	end := i
+	var two [2]Range // a job that is taken out of a range leaves two at the most
+	left := two[:0]
+	for ; end < len(*s) && (*s)[end].Low <= high; end++ {
+		r := (*s)[end]
 		if !fits(r) {
-			i++
+			left = append(left, r)
 			continue
 		}
 		cut := Range{max(r.Low, low), min(r.High, high), r.Like}
 		taken = append(taken, cut)
-		left, right := Range{r.Low, cut.Low - 1, r.Like}, Range{cut.High + 1, r.High, r.Like}
-		switch hasLeft, hasRight := left.Low <= left.High, right.Low <= right.High; {
-		case hasLeft && hasRight:
-			(*s)[i] = left
-			*s = slices.Insert(*s, i+1, right)
-			return taken
-		case hasLeft:
-			(*s)[i] = left
-			i++
-		case hasRight:
-			(*s)[i] = right
-			return taken
-		default:
-			*s = slices.Delete(*s, i, i+1)
+		if r.Low < cut.Low {
+			left = append(left, Range{r.Low, cut.Low - 1, r.Like})
+		}
+		if cut.High < r.High {
+			left = append(left, Range{cut.High + 1, r.High, r.Like})
 		}
 	}
+	if len(taken) > 0 {
+		*s = slices.Replace(*s, i, end, left...)
+	}
 	return taken
+}
+
+// turn makes the ids from low to high of those ranges that fit alike to something else, and returns what they were. However many
+// they are, it goes over them once.
+func (s *ranges) turn(low, high int64, fits func(Range) bool, into func(Like) Like) (was []Range) {
+	first := s.from(low)
+	start := max(0, first-1) // the neighbours may be alike then
+	var now ranges
+	end := start
+	for ; end < len(*s) && (end <= first || (*s)[end-1].Low <= high); end++ {
+		r := (*s)[end]
+		if r.High < low || r.Low > high || !fits(r) {
+			now.push(r)
+			continue
+		}
+		cut := Range{max(r.Low, low), min(r.High, high), r.Like}
+		was = append(was, cut)
+		if r.Low < cut.Low {
+			now.push(Range{r.Low, cut.Low - 1, r.Like})
+		}
+		now.push(Range{cut.Low, cut.High, into(r.Like)})
+		if cut.High < r.High {
+			now.push(Range{cut.High + 1, r.High, r.Like})
+		}
+	}
+	if len(was) > 0 {
+		*s = slices.Replace(*s, start, end, now...)
+	}
+	return was
+}
+
+// push adds a range behind all others.
+func (s *ranges) push(r Range) {
+	if last := len(*s) - 1; last >= 0 && (*s)[last].Like == r.Like && (*s)[last].High+1 == r.Low {
+		(*s)[last].High = r.High
+		return
+	}
+	*s = append(*s, r)
 }
 
 // add puts a range in, one with neighbours that are alike. It takes the ids from whatever had them before, and returns that.

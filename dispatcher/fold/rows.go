@@ -52,12 +52,34 @@ func (r *row) text() string {
 	return s
 }
 
+// moment is a time in microseconds; 0 is the zero time.
+func (r *row) moment() time.Time {
+	if us := r.int64(); us != 0 {
+		return time.UnixMicro(us).UTC()
+	}
+	return time.Time{}
+}
+
+func (r *row) flag() bool { return r.next(1)[0] != 0 }
+
 func (r *row) lease() (l Lease) {
-	l.Job, l.Nonce, l.Task, l.Place, l.Units = r.int64(), r.int64(), r.int64(), r.int64(), shares.Units(r.int64())
+	l.Job, l.Nth, l.Nonce, l.Task, l.Place, l.Units = r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), shares.Units(r.int64())
 	l.GrantedAt, l.Request, l.Attempt, l.Share, l.Shape = r.time(), r.id(), r.int32(), shares.ShareID(r.int32()), r.int32()
-	l.Queue, l.StartDelayMS, l.GraceS = shares.QueueID(r.int32()), r.int32(), r.int32()
+	l.Queue, l.StartDelayMS, l.TTLS, l.GraceS = shares.QueueID(r.int32()), r.int32(), r.int32(), r.int32()
 	l.Pilot, l.Node, l.Reason = r.text(), r.text(), r.text()
 	return l
+}
+
+func (r *row) kill() Kill {
+	return Kill{r.int64(), r.int64(), r.int64(), r.int64(), r.text(), r.int32(), r.flag()}
+}
+
+func (r *row) move() Move {
+	return Move{r.int64(), r.int64(), r.int64(), r.int64(), r.time(), shares.ShareID(r.int32()), shares.ShareID(r.int32()), r.int64(), r.flag()}
+}
+
+func (r *row) overRange() Over {
+	return Over{r.int64(), r.int64(), r.int64(), r.int64(), r.time(), State(r.char())}
 }
 
 func (r *row) idle() (v Range) {

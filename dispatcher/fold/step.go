@@ -13,13 +13,15 @@ import (
 // Lease is a row of held: a grant that has not ended.
 type Lease struct {
 	entry.Granted
+	Nth          int64 // of the grant
 	GrantedAt    time.Time
 	StartDelayMS int32 // from the grant until its pilot said that it runs; -1: it has not
+	TTLS         int32 // seconds that its renewals ask for; 0: the default
 	Reason       string
-	GraceS       int32 // with Reason, of the order to end; empty: there is none
+	GraceS       int32 // with Reason, of the order to end it alone; empty: there is none, but see Kill
 }
 
-// Attempt is a row of history: a lease that ended.
+// Attempt is a row of history: a lease that ended. Its Share is the one that it was charged to in the end.
 type Attempt struct {
 	Lease
 	EndedAt  time.Time
@@ -30,12 +32,31 @@ type Attempt struct {
 	MemoryMB int32
 }
 
+// attemptKey names an attempt.
+type attemptKey struct {
+	job     int64
+	attempt int32
+}
+
+// Over is a row of over_ranges: jobs that were over without a lease, killed or given up.
+type Over struct {
+	Low   int64
+	High  int64
+	Task  int64
+	Nth   int64
+	At    time.Time
+	State State
+}
+
 // Known is what the tables say about what a step names.
 type Known struct {
 	Leases map[int64]Lease  // by job: those of Needs.EndedJobs and Needs.Jobs
 	Ranges []Range          // at least those with ids of the spans of Needs, in any order, maybe twice
 	Users  map[int64]string // by task: of Needs.Tasks and of the leases
 	Cores  map[int32]int64  // by shape: of Needs.Shapes and of the leases
+	Tasks  Tasks            // of Needs.Tasks, of its verbs and of the leases
+	Moved  map[int64]Moved  // by Nth of an entry.Moved: what it does to leases that are not in Leases
+	Claims Claims           // that the step may change
 }
 
 // Changes are what a step makes of the tables.
@@ -44,7 +65,11 @@ type Changes struct {
 	Ended    []int64 // jobs whose lease was there before
 	Altered  []Lease // that stay, but started or were revoked
 	History  []Attempt
+	Ends     []attemptKey // of History, in the order of the log
+	Over     []Over
 	Ranges   RangeChanges
+	Tasks    TaskChanges
+	Claims   ClaimChanges
 	Expected []Expected
 	Latest   []Latest
 	Sums     Sums
@@ -60,10 +85,11 @@ type Expected struct {
 	Jobs  int64 // is added otherwise; the sum is never below 0
 }
 
-// Latest is the newest entry of a kind and key.
+// Latest is the newest entry of a kind, key and name.
 type Latest struct {
 	Kind  entry.Kind
 	Key   int64
+	Name  string
 	Entry string // as JSON
 }
 
@@ -79,16 +105,21 @@ const (
 // step folds batches into the rows that it was given.
 type step struct {
 	at      time.Time
+	seq     int64
+	nth     int64 // of the entry at hand
 	before  ranges
 	ranges  ranges
 	live    map[int64]*lease
 	known   Known
+	tasks   Tasks
+	claims  *claims
 	users   map[int64]string // of tasks that are enqueued in the step
 	cores   map[int32]int64  // of shapes that are told in the step
 	history []Attempt
 	ended   []int64
+	over    []Over
 	waited  map[shareShape]*Expected
-	latest  map[Latest]string // by kind and key alone
+	latest  map[Latest]string // by kind, key and name alone
 	sums    sums
 	odd     []string
 	odds    int
@@ -101,6 +132,12 @@ type lease struct {
 	altered bool
 }
 
+// Nth tells the entries of the log apart, in their order: it is that of the entry with this index in the batch.
+func Nth(seq int64, index int) int64 { return seq<<nthBits + min(int64(index), 1<<nthBits-1) }
+
+// nthBits has room for a million entries a batch; those behind share the last Nth.
+const nthBits = 20
+
 // Build returns what the batches make of the tables. It does not change what is known, nor keep it.
 func Build(batches []entry.Batch, known Known) Changes {
 	s := newStep(known)
@@ -112,7 +149,7 @@ func Build(batches []entry.Batch, known Known) Changes {
 
 func newStep(known Known) *step {
 	s := &step{known: known, live: make(map[int64]*lease, len(known.Leases)), users: map[int64]string{}, cores: map[int32]int64{},
-		sums: newSums(), waited: map[shareShape]*Expected{}, latest: map[Latest]string{}}
+		sums: newSums(), waited: map[shareShape]*Expected{}, latest: map[Latest]string{}, tasks: known.Tasks.clone()}
 	for job, l := range known.Leases {
 		s.live[job] = &lease{Lease: l}
 	}
@@ -120,12 +157,17 @@ func newStep(known Known) *step {
 	slices.SortFunc(s.before, byHigh)
 	s.before = slices.CompactFunc(s.before, func(a, b Range) bool { return a.High == b.High })
 	s.ranges = slices.Clone(s.before)
+	var err error
+	if s.claims, err = newClaims(known.Claims); err != nil {
+		s.misfit("claims: %v", err)
+	}
 	return s
 }
 
 func (s *step) batch(b entry.Batch) {
-	s.at = b.At
-	for _, e := range b.Entries {
+	s.at, s.seq = b.At, b.Seq
+	for i, e := range b.Entries {
+		s.nth = Nth(b.Seq, i)
 		s.apply(e)
 	}
 }
@@ -138,7 +180,7 @@ func (s *step) apply(e entry.Entry) {
 		s.granted(e)
 	case entry.Started:
 		if l := s.lease(e.Job, e.Attempt, "start"); l != nil && l.StartDelayMS < 0 {
-			l.StartDelayMS, l.altered = delay(l.GrantedAt, s.at), true
+			l.StartDelayMS, l.TTLS, l.altered = delay(l.GrantedAt, s.at), e.TTLS, true
 		}
 	case entry.Revoked:
 		if l := s.lease(e.Job, e.Attempt, "revocation"); l != nil {
@@ -146,27 +188,56 @@ func (s *step) apply(e entry.Entry) {
 		}
 	case entry.Ended:
 		s.end(e)
-	case entry.Withdrew:
-		s.withdrew(e)
+	case entry.Paused:
+		s.pause(e.Task, true)
+	case entry.Resumed:
+		s.pause(e.Task, false)
+	case entry.Killed:
+		s.killed(e)
+	case entry.Closed:
+		s.closed(e)
+	case entry.Placed:
+		s.moved(Move{Task: e.Task, Low: e.Low, High: e.High, Place: e.Place})
+	case entry.Moved:
+		s.moved(Move{Task: e.Task, Low: e.Low, High: e.High, From: e.From, Share: e.Share, Place: e.Place, Running: e.Running})
+	case entry.Claimed, entry.Unclaimed, entry.Joined, entry.Dropped, entry.Took:
+		s.claim(e)
 	case entry.Expected:
 		s.waited[shareShape{e.Share, e.Shape}] = &Expected{e.Share, e.Shape, true, max(0, e.Jobs)}
-	case entry.Shaped:
-		s.cores[e.Shape] = int64(e.Need.Cores)
-		s.newest(e, int64(e.Shape))
-	case entry.Polled:
-		s.newest(e, int64(e.Queue))
-	case entry.Adopted, entry.Bounded, entry.Leader, entry.Tick:
-		s.newest(e, 0)
+	default:
+		s.told(e)
 	}
 }
 
-func (s *step) newest(e entry.Entry, key int64) {
+// told keeps the newest of entries that have no table.
+func (s *step) told(e entry.Entry) {
+	key := Latest{Kind: entry.KindOf(e)}
+	switch e := e.(type) {
+	case entry.Shaped:
+		s.cores[e.Shape] = int64(e.Need.Cores)
+		key.Key = int64(e.Shape)
+	case entry.Polled:
+		key.Key = int64(e.Queue)
+	case entry.Reported:
+		key.Key, key.Name = int64(e.Queue), e.Name
+	case entry.Holed:
+		key.Key = int64(e.Queue)
+	case entry.Owed:
+		key.Key, key.Name = int64(e.Share), e.Pool
+	case entry.Stood:
+		key.Name = e.Pool
+	case entry.Adopted, entry.Tick:
+		s.claim(e)
+	case entry.Bounded, entry.Capped, entry.Leader:
+	default:
+		return
+	}
 	text, err := json.Marshal(e)
 	if err != nil {
 		s.misfit("%T cannot be written: %v", e, err)
 		return
 	}
-	s.latest[Latest{Kind: entry.KindOf(e), Key: key}] = string(text)
+	s.latest[key] = string(text)
 }
 
 // misfit notes an entry that does not fit what was known.
@@ -178,31 +249,31 @@ func (s *step) misfit(format string, args ...any) {
 }
 
 func (s *step) enqueued(e entry.Enqueued) {
+	if e.Attempt > 1 {
+		s.back(e)
+		return
+	}
 	s.users[e.Task] = e.User
 	s.sums.tasks.of(e.Task).user = e.User
-	isNew := e.Attempt == 1
-	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, Ready}}) {
-		if r.State == Ready || r.Task != e.Task {
-			s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
-		}
-		isNew = false
+	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.ready(e.Task)}}) {
+		s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
 	}
-	if isNew { // what moves was counted when it was made
-		w := s.waited[shareShape{e.Share, e.Shape}]
-		if w == nil {
-			w = &Expected{Share: e.Share, Shape: e.Shape}
-			s.waited[shareShape{e.Share, e.Shape}] = w
-		}
-		w.Jobs -= e.Jobs()
-		if w.Set {
-			w.Jobs = max(0, w.Jobs)
-		}
+	w := s.waited[shareShape{e.Share, e.Shape}]
+	if w == nil {
+		w = &Expected{Share: e.Share, Shape: e.Shape}
+		s.waited[shareShape{e.Share, e.Shape}] = w
+	}
+	w.Jobs -= e.Jobs()
+	if w.Set {
+		w.Jobs = max(0, w.Jobs)
 	}
 }
 
-func (s *step) withdrew(e entry.Withdrew) {
-	for _, r := range s.take(e.Low, e.High, func(r Range) bool { return r.State == Ready && r.Task == e.Task }) {
-		r.State = Withdrawn
+// back makes those jobs ready that wait for the attempt, where they stand by now. Others are over, whatever the rule thought.
+func (s *step) back(e entry.Enqueued) {
+	waits := func(r Range) bool { return r.State == Waiting && r.Task == e.Task && r.Attempt == e.Attempt }
+	for _, r := range s.take(e.Low, e.High, waits) {
+		r.Shape, r.State = e.Shape, s.tasks.ready(e.Task)
 		s.add(r)
 	}
 }
@@ -217,9 +288,15 @@ func (s *step) granted(e entry.Granted) {
 	if !ok || was.State != Ready || was.Task != e.Task {
 		return
 	}
+	if err := s.claims.grant(e, s.at); err != nil {
+		s.misfit("job %d attempt %d is granted: %v", e.Job, e.Attempt, err)
+		return
+	}
 	s.take(e.Job, e.Job, func(Range) bool { return true })
-	s.live[e.Job] = &lease{Lease: Lease{Granted: e, GrantedAt: s.at, StartDelayMS: -1}, isNew: true}
+	s.live[e.Job] = &lease{Lease: Lease{Granted: e, Nth: s.nth, GrantedAt: s.at, StartDelayMS: -1}, isNew: true}
+	s.tasks.Held[e.Task]++
 	s.sums.hold(e, +1)
+	s.sums.tasks.of(e.Task).begun(s.at)
 }
 
 // lease is that of an attempt; nil, and told as odd, when it has none.
@@ -237,31 +314,42 @@ func (s *step) end(e entry.Ended) {
 	if l == nil {
 		return
 	}
-	a := Attempt{Lease: l.Lease, EndedAt: s.at, Outcome: e.Outcome, State: stateAfter(e, l.Reason), ExitCode: e.ExitCode,
+	if err := s.claims.end(e, s.at); err != nil {
+		s.misfit("end of job %d attempt %d: %v", e.Job, e.Attempt, err)
+	}
+	now := l.now(s.tasks.Moves[l.Task])
+	a := Attempt{Lease: l.Lease, EndedAt: s.at, Outcome: e.Outcome, State: stateAfter(e), ExitCode: e.ExitCode,
 		CPUMilli: min(max(0, e.CPUMilli), mostCPUMilli), MemoryMB: int32(min(max(0, e.MemoryMB), mostMemoryMB))}
+	a.Share = now.payer
 	s.history = append(s.history, a)
 	delete(s.live, e.Job)
 	if !l.isNew {
 		s.ended = append(s.ended, e.Job)
 	}
-	s.sums.hold(l.Granted, -1)
-	s.sums.end(a, either(s.cores, s.known.Cores, l.Shape), either(s.users, s.known.Users, l.Task))
-	if a.State == Ready || a.State == Waiting {
-		s.add(Range{e.Job, e.Job, Like{l.Task, l.Place, l.Share, l.Shape, l.Attempt + 1, a.State}})
+	s.sums.hold(a.Granted, -1)
+	s.sums.end(a, cost{either(s.cores, s.known.Cores, l.Shape), either(s.users, s.known.Users, l.Task), now.pieces})
+	switch a.State {
+	case Ready, Waiting:
+		like := Like{l.Task, now.place, now.share, l.Shape, l.Attempt + 1, a.State}
+		if like.State == Ready {
+			like.State = s.tasks.ready(l.Task)
+		}
+		s.add(Range{e.Job, e.Job, like})
 	}
+	s.tasks.release(l.Task)
 }
 
-// stateAfter is where a job stands after an attempt. One that was to end, and did, is cancelled, however its pilot says it.
-func stateAfter(e entry.Ended, revoked string) State {
+// stateAfter is where a job stands after an attempt.
+func stateAfter(e entry.Ended) State {
 	switch {
 	case e.Next == entry.Again:
 		return Ready
 	case e.Next == entry.Waits:
 		return Waiting
+	case e.Next == entry.Undone, e.Outcome == entry.Cancelled:
+		return Cancelled
 	case e.Outcome == entry.Finished:
 		return Finished
-	case e.Outcome == entry.Cancelled, e.Outcome == entry.Returned, revoked != "":
-		return Cancelled
 	}
 	return Failed
 }

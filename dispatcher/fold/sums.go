@@ -19,12 +19,14 @@ type TaskCount struct {
 	Task      int64
 	User      string // empty: this change does not say it
 	Ready     int64
+	Paused    int64
 	Held      int64
 	Waiting   int64
-	Withdrawn int64
 	Finished  int64
 	Failed    int64
 	Cancelled int64
+	BegunUS   int64 // when its first lease was granted, as a Unix time in microseconds; 0: never
+	OverUS    int64 // when the last of its jobs that are over was so; 0: none is
 }
 
 // ShareCount has the jobs of a share and shape that are ready (Queue is 0) or held at a queue.
@@ -93,9 +95,24 @@ type shareQueue struct {
 
 // task is what a step adds to a TaskCount.
 type task struct {
-	user  string
-	held  int64
-	state map[State]int64
+	user    string
+	held    int64
+	state   map[State]int64
+	begunUS int64
+	overUS  int64
+}
+
+// begun notes a grant.
+func (t *task) begun(at time.Time) {
+	if t.begunUS == 0 {
+		t.begunUS = at.UnixMicro()
+	}
+}
+
+// finish counts jobs that are over.
+func (t *task) finish(state State, jobs int64, at time.Time) {
+	t.state[state] += jobs
+	t.overUS = at.UnixMicro()
 }
 
 type taskSums map[int64]*task
@@ -159,30 +176,50 @@ func (s *sums) hold(g entry.Granted, sign int64) {
 	c.Units += shares.Units(sign) * g.Units
 }
 
+// cost is what usage depends on beside the attempt.
+type cost struct {
+	cores  int64
+	user   string
+	pieces []piece // who was charged before the share of the attempt
+}
+
 // end counts an attempt that ended.
-func (s *sums) end(a Attempt, cores int64, user string) {
+func (s *sums) end(a Attempt, c cost) {
 	begin, end := a.GrantedAt.UnixMilli(), a.EndedAt.UnixMilli()
 	end = max(begin, end)
 	s.ends[EndCount{HourMS: floor(end, hourMS), Share: a.Share, Shape: a.Shape, Queue: a.Queue, Outcome: a.Outcome, State: a.State}]++
-	if a.State != Ready && a.State != Waiting {
-		s.tasks.of(a.Task).state[a.State]++
+	if a.State.Final() {
+		s.tasks.of(a.Task).finish(a.State, 1, a.EndedAt)
 	}
-	for at := begin; ; {
-		hour, day := floor(at, hourMS), floor(at, dayMS)
+	for _, p := range c.pieces {
+		part := a
+		part.Share = p.payer
+		until := max(begin, p.until.UnixMilli())
+		s.spend(part, c, begin, until)
+		begin = until
+	}
+	last, hour := a.usage(0, 0), floor(end, hourMS)
+	last.over(a)
+	s.spend(a, c, begin, end)
+	s.use(a, c.user, hour, last)
+}
+
+// spend counts what an attempt costs its share from begin to end.
+func (s *sums) spend(a Attempt, c cost, begin, end int64) {
+	for at := begin; at < end; {
+		hour := floor(at, hourMS)
 		until := min(end, hour+hourMS)
-		piece := a.usage(cores, until-at)
-		isLast := hour == floor(end, hourMS)
-		if isLast {
-			piece.over(a)
-		}
-		s.hours.of(UsageKey{AtMS: hour, Share: a.Share, Queue: a.Queue, Name: user}).add(piece)
-		s.days.of(UsageKey{AtMS: day, Share: a.Share, Queue: a.Queue, Name: user}).add(piece)
-		s.byTask.of(UsageKey{AtMS: day, Task: a.Task, Share: a.Share}).add(piece)
-		if isLast {
-			return
-		}
+		s.use(a, c.user, hour, a.usage(c.cores, until-at))
 		at = until
 	}
+}
+
+// use adds to what is used in an hour.
+func (s *sums) use(a Attempt, user string, hour int64, u Usage) {
+	day := floor(hour, dayMS)
+	s.hours.of(UsageKey{AtMS: hour, Share: a.Share, Queue: a.Queue, Name: user}).add(u)
+	s.days.of(UsageKey{AtMS: day, Share: a.Share, Queue: a.Queue, Name: user}).add(u)
+	s.byTask.of(UsageKey{AtMS: day, Task: a.Task, Share: a.Share}).add(u)
 }
 
 // usage is what an attempt costs in so many milliseconds.
@@ -227,7 +264,8 @@ func floor(ms, step int64) int64 { return ms - ms%step }
 // list has what is not zero, by key: two folders, and the pages of an index, want the same order.
 func (s *sums) list() (l Sums) {
 	for id, t := range s.tasks {
-		c := TaskCount{id, t.user, t.state[Ready], t.held, t.state[Waiting], t.state[Withdrawn], t.state[Finished], t.state[Failed], t.state[Cancelled]}
+		c := TaskCount{id, t.user, t.state[Ready], t.state[Paused], t.held, t.state[Waiting], t.state[Finished], t.state[Failed], t.state[Cancelled],
+			t.begunUS, t.overUS}
 		if c != (TaskCount{Task: id}) {
 			l.Tasks = append(l.Tasks, c)
 		}

@@ -28,7 +28,7 @@ func (f *Folder) write(ctx context.Context, from Position, batches []entry.Batch
 		}
 		c := Build(batches, known)
 		r = Result{Batches: len(batches), At: last.At, Odds: c.Odds, Odd: c.Odd}
-		return c.write(ctx, tx)
+		return c.write(ctx, tx, stepRow{from, last.Seq, batches[0].At, last.At})
 	})
 	for _, b := range batches {
 		r.Entries += len(b.Entries)
@@ -38,15 +38,15 @@ func (f *Folder) write(ctx context.Context, from Position, batches []entry.Batch
 
 // heldColumns and historyColumns are those of the tables.
 var (
-	heldColumns = []string{"job", "nonce", "task", "place", "units", "granted_at", "request", "attempt", "share", "shape", "queue",
-		"start_delay_ms", "grace_s", "pilot", "node", "reason"}
+	heldColumns = []string{"job", "nth", "nonce", "task", "place", "units", "granted_at", "request", "attempt", "share", "shape", "queue",
+		"start_delay_ms", "ttl_s", "grace_s", "pilot", "node", "reason"}
 	historyColumns = []string{"job", "nonce", "task", "units", "granted_at", "ended_at", "cpu_ms", "attempt", "share", "shape", "queue",
 		"start_delay_ms", "exit_code", "memory_mb", "outcome", "state", "pilot", "node"}
 )
 
 func (l Lease) columns() []any {
-	return []any{l.Job, l.Nonce, l.Task, l.Place, int64(l.Units), l.GrantedAt, uuid(l.Request), l.Attempt, int32(l.Share), l.Shape, int32(l.Queue),
-		l.StartDelayMS, l.GraceS, l.Pilot, l.Node, l.Reason}
+	return []any{l.Job, l.Nth, l.Nonce, l.Task, l.Place, int64(l.Units), l.GrantedAt, uuid(l.Request), l.Attempt, int32(l.Share), l.Shape, int32(l.Queue),
+		l.StartDelayMS, l.TTLS, l.GraceS, l.Pilot, l.Node, l.Reason}
 }
 
 func (a Attempt) columns() []any {
@@ -64,16 +64,22 @@ func copyRows[R interface{ columns() []any }](ctx context.Context, tx pgx.Tx, ta
 }
 
 // write writes the changes, but for the leases that ended: whoever read them took them out.
-func (c Changes) write(ctx context.Context, tx pgx.Tx) error {
+func (c Changes) write(ctx context.Context, tx pgx.Tx, step stepRow) error {
 	if err := copyRows(ctx, tx, "held", heldColumns, c.Granted); err != nil {
 		return err
 	}
 	if err := copyRows(ctx, tx, "history", historyColumns, c.History); err != nil {
 		return err
 	}
+	if err := copyRows(ctx, tx, "over_ranges", overColumns, c.Over); err != nil {
+		return err
+	}
 	w := writer{&pgx.Batch{}}
+	w.step(step, c)
 	w.leases(c)
 	w.ranges(c.Ranges)
+	w.tasks(c.Tasks)
+	w.claims(c.Claims)
 	w.rest(c)
 	w.counts(c.Sums)
 	w.usage("add_hour_usage", c.Sums.Hours, "shares", "queues", "names")
@@ -100,6 +106,7 @@ func (w writer) leases(c Changes) {
 		"jobs":            list(c.Altered, func(l Lease) int64 { return l.Job }),
 		"attempts":        list(c.Altered, func(l Lease) int32 { return l.Attempt }),
 		"start_delays_ms": list(c.Altered, func(l Lease) int32 { return l.StartDelayMS }),
+		"ttls_s":          list(c.Altered, func(l Lease) int32 { return l.TTLS }),
 		"graces_s":        list(c.Altered, func(l Lease) int32 { return l.GraceS }),
 		"reasons":         list(c.Altered, func(l Lease) string { return l.Reason })})
 }
@@ -138,6 +145,7 @@ func (w writer) rest(c Changes) {
 	w.add("set_latest", len(c.Latest), pg.Args{
 		"kinds":   list(c.Latest, func(l Latest) string { return string(l.Kind) }),
 		"keys":    list(c.Latest, func(l Latest) int64 { return l.Key }),
+		"names":   list(c.Latest, func(l Latest) string { return l.Name }),
 		"entries": list(c.Latest, func(l Latest) string { return l.Entry })})
 }
 
@@ -145,12 +153,14 @@ func (w writer) counts(s Sums) {
 	w.add("count_tasks", len(s.Tasks), pg.Args{
 		"tasks":     list(s.Tasks, func(c TaskCount) int64 { return c.Task }),
 		"ready":     list(s.Tasks, func(c TaskCount) int64 { return c.Ready }),
+		"paused":    list(s.Tasks, func(c TaskCount) int64 { return c.Paused }),
 		"held":      list(s.Tasks, func(c TaskCount) int64 { return c.Held }),
 		"waiting":   list(s.Tasks, func(c TaskCount) int64 { return c.Waiting }),
-		"withdrawn": list(s.Tasks, func(c TaskCount) int64 { return c.Withdrawn }),
 		"finished":  list(s.Tasks, func(c TaskCount) int64 { return c.Finished }),
 		"failed":    list(s.Tasks, func(c TaskCount) int64 { return c.Failed }),
 		"cancelled": list(s.Tasks, func(c TaskCount) int64 { return c.Cancelled }),
+		"begun_us":  list(s.Tasks, func(c TaskCount) int64 { return c.BegunUS }),
+		"over_us":   list(s.Tasks, func(c TaskCount) int64 { return c.OverUS }),
 		"users":     list(s.Tasks, func(c TaskCount) string { return c.User })})
 	w.add("count_shares", len(s.Shares), pg.Args{
 		"shares": list(s.Shares, func(c ShareCount) int32 { return int32(c.Share) }),

@@ -91,7 +91,7 @@ func (cs *Claims) Apply(e entry.Entry, queue func(shares.QueueID) string) (Effec
 	case entry.Joined:
 		err = cs.join(&ch, e)
 	case entry.Dropped:
-		err = cs.drop(&ch, e)
+		err = ch.drop(e)
 	case entry.Took:
 		cs.took = e
 	case entry.Tick:
@@ -258,9 +258,9 @@ func (cs *Claims) party(task int64, all []*claim) *Party {
 }
 
 // drop counts jobs without a lease as over, or as not to be made.
-func (cs *Claims) drop(ch *change, e entry.Dropped) error {
+func (ch *change) drop(e entry.Dropped) error {
 	if e.Claim != 0 {
-		c := cs.by[e.Claim]
+		c := ch.claims.by[e.Claim]
 		if c == nil || c.External || e.Unmade < 1 || e.Unmade > c.unmade {
 			return fmt.Errorf("dropped: %d jobs of claim %d, which are not to be made", e.Unmade, e.Claim)
 		}
@@ -270,12 +270,12 @@ func (cs *Claims) drop(ch *change, e entry.Dropped) error {
 		c.unmade -= e.Unmade
 		return nil
 	}
-	return cs.dropJobs(ch, Span{e.Low, e.High})
+	return ch.dropJobs(Span{e.Low, e.High})
 }
 
 // dropJobs counts jobs without a lease as over.
-func (cs *Claims) dropJobs(ch *change, ids Span) error {
-	for part, p := range cs.Split(ids.Low, ids.High) {
+func (ch *change) dropJobs(ids Span) error {
+	for part, p := range ch.claims.Split(ids.Low, ids.High) {
 		if p == nil {
 			continue
 		}
@@ -300,7 +300,7 @@ func (cs *Claims) Over(jobs []Span) (Effects, error) {
 	}
 	ch := change{claims: cs}
 	for _, ids := range jobs {
-		if err := cs.dropJobs(&ch, ids); err != nil {
+		if err := ch.dropJobs(ids); err != nil {
 			return Effects{}, err
 		}
 	}

@@ -45,6 +45,9 @@ func (l *leader) depart() {
 	if len(l.next.batch.Entries) == 0 && !l.force {
 		return
 	}
+	if asked, ok := l.next.asks.Entry(); ok {
+		l.next.batch.Entries = append(l.next.batch.Entries, asked)
+	}
 	f := l.next
 	f.batch.Seq, f.batch.After, f.batch.ID, f.batch.By = l.tip.seq+1, l.tip.id, l.cfg.Draw(), l.cfg.Daemon
 	f.began, f.pause = l.now, l.cfg.Timing.Retry

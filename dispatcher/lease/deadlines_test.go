@@ -60,8 +60,8 @@ func TestDeadlines(t *testing.T) {
 			default:
 				now += span("passes", 1, 30)
 				for _, job := range d.over(now, 0, 100) {
-					at, live := model[job]
-					if at = due(job); !live || at > now {
+					_, live := model[job]
+					if at := due(job); !live || at > now {
 						t.Fatalf("at %v job %d is over: due %v, spared until %v, live %v", now, job, at, floor, live)
 					}
 					delete(model, job)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/replay"
 )
 
 // leader is all that a daemon has only while it leads. When it is deposed this is dropped as a whole, and its replica with it: the machine is ahead of the log.
@@ -35,6 +36,7 @@ type flight struct {
 	beside  ledger.Beside
 	pulls   []*pull // that were given leases in it
 	grants  int
+	asks    replay.Asks // what they were asked for by
 	lost    int
 	written int // entries of rows
 	texts   int // bytes

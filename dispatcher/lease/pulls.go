@@ -86,7 +86,7 @@ func (l *leader) decide() {
 		if ask.Contests {
 			l.cfg.Watch.Decided(&d)
 		}
-		l.gather(p, beside, d)
+		l.gather(p, ask, beside, d)
 		switch {
 		case p.class == nil: // it was given something
 		case d.Verdict == machine.Unmade:
@@ -101,17 +101,20 @@ func (l *leader) decide() {
 }
 
 // gather takes a decision into the next batch. A gang may have given jobs to pulls beside the one that was decided, or to these alone.
-func (l *leader) gather(p *pull, beside []*pull, d machine.Decision) {
+func (l *leader) gather(p *pull, ask machine.Pull, beside []*pull, d machine.Decision) {
 	for i, e := range d.Entries {
 		l.note(e, l.seq(), l.now+l.cfg.Timing.TTL)
 		g, ok := e.(entry.Granted)
 		if !ok {
 			continue
 		}
-		to := p
+		to, asked := p, ask
 		if d.To != nil && d.To[i] > 0 {
 			to = beside[d.To[i]-1]
+			asked = to.pull
 		}
+		asked.Slot.WalltimeS = l.machine.Walltime(asked.Slot.WalltimeS)
+		l.next.asks.Note(asked, 1)
 		l.next.grants++
 		if lease, ok := l.machine.Lease(g.Job); ok {
 			to.leases = append(to.leases, lease)

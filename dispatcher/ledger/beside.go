@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -139,7 +140,7 @@ func checkJSON(text []byte) error {
 		case c == ']' || c == '}':
 			depth--
 		case c == '-' || '0' <= c && c <= '9':
-			n := bytes.IndexFunc(text[i:], func(r rune) bool { return !bytes.ContainsRune([]byte("+-.0123456789eE"), r) })
+			n := bytes.IndexFunc(text[i:], func(r rune) bool { return !strings.ContainsRune("+-.0123456789eE", r) })
 			if n < 0 {
 				n = len(text) - i
 			}

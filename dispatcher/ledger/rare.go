@@ -15,10 +15,8 @@ import (
 var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, error){
 	entry.KindEnqueued:  decode[entry.Enqueued],
 	entry.KindRevoked:   decode[entry.Revoked],
-	entry.KindWithdrew:  decode[entry.Withdrew],
 	entry.KindExpected:  decode[entry.Expected],
 	entry.KindShaped:    decode[entry.Shaped],
-	entry.KindRecharged: decode[entry.Recharged],
 	entry.KindAdopted:   decode[entry.Adopted],
 	entry.KindBounded:   decode[entry.Bounded],
 	entry.KindPolled:    decode[entry.Polled],
@@ -39,6 +37,7 @@ var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, 
 	entry.KindReported:  decode[entry.Reported],
 	entry.KindHoled:     decode[entry.Holed],
 	entry.KindOwed:      decode[entry.Owed],
+	entry.KindStood:     decode[entry.Stood],
 	entry.KindAsked:     decode[entry.Asked],
 }
 

@@ -56,14 +56,32 @@ func shown(e entry.Entry) (v reported) {
 		v = reported{Kind: "started", Job: &e.Job, Attempt: &e.Attempt}
 	case entry.Enqueued:
 		v.Kind, v.Task, v.Share, v.Shape, v.Place, v.Attempt = "enqueued", &e.Task, new32(e.Share), &e.Shape, &e.Place, &e.Attempt
-	case entry.Withdrew:
-		v.Kind, v.Task = "withdrew", &e.Task
+	case entry.Killed:
+		v.Kind, v.Task = "killed", &e.Task
 	case entry.Expected:
 		v.Kind, v.Share, v.Shape = "expected", new32(e.Share), &e.Shape
 	case entry.Shaped:
 		v.Kind, v.Shape = "shaped", &e.Shape
-	case entry.Recharged:
-		v.Kind, v.Task, v.Share, v.Shape, v.Place = "recharged", &e.Task, new32(e.Share), &e.Shape, &e.Place
+	case entry.Moved:
+		v.Kind, v.Task, v.Share, v.Place = "moved", &e.Task, new32(e.Share), &e.Place
+	case entry.Paused:
+		v.Kind, v.Task = "paused", &e.Task
+	case entry.Resumed:
+		v.Kind, v.Task = "resumed", &e.Task
+	case entry.Placed:
+		v.Kind, v.Task, v.Place = "placed", &e.Task, &e.Place
+	case entry.Closed:
+		v.Kind, v.Task = "closed", &e.Task
+	case entry.Capped:
+		v.Kind = "capped"
+	case entry.Reported:
+		v.Kind = "reported"
+	case entry.Holed:
+		v.Kind = "holed"
+	case entry.Owed:
+		v.Kind, v.Share = "owed", new32(e.Share)
+	case entry.Stood:
+		v.Kind = "stood"
 	case entry.Bounded:
 		v.Kind = "bounded"
 	case entry.Polled:

@@ -31,14 +31,16 @@ type world struct {
 	last  entry.Batch
 	batch []entry.Entry
 
-	jobs  map[int64]*modelJob
-	ids   []int64 // of jobs, rising
-	tasks map[int64]bool
+	jobs   map[int64]*modelJob
+	ids    []int64 // of jobs, rising
+	tasks  map[int64]bool
+	paused map[int64]bool
 }
 
 // modelJob is a job and all that happened to it.
 type modelJob struct {
-	entry.Enqueued // of its block
+	entry.Enqueued                // of its block
+	block          shares.ShareID // of its block
 	priority       int
 	idx            int64
 	retryOf        int64
@@ -48,6 +50,8 @@ type modelJob struct {
 	endedAt        time.Time
 	attempts       []*modelAttempt
 	tryAt          *time.Time
+	killed         bool           // not to be tried again
+	home           shares.ShareID // where it goes when it comes back; 0: it stays
 }
 
 // modelAttempt is an attempt, with what was said of it.
@@ -58,6 +62,7 @@ type modelAttempt struct {
 	ended   time.Time
 	end     *entry.Ended // nil: it runs
 	reason  string       // of the order to end
+	killed  bool         // by name of its task, which comes before reason
 	message string
 	log     string
 	meta    bool
@@ -80,7 +85,7 @@ func needOf(shape int32) job.Requirements { return job.Requirements{Cores: int(s
 // newWorld is one without a job.
 func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()
-	w := &world{t: t, draw: rand.New(rand.NewPCG(seed, 1)), pool: pgtest.OpenNext(t), jobs: map[int64]*modelJob{}, tasks: map[int64]bool{}}
+	w := &world{t: t, draw: rand.New(rand.NewPCG(seed, 1)), pool: pgtest.OpenNext(t), jobs: map[int64]*modelJob{}, tasks: map[int64]bool{}, paused: map[int64]bool{}}
 	w.now = time.Now().UTC().Truncate(time.Microsecond).Add(-40 * time.Hour)
 	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
 	w.Reader = New(Config{DB: w.pool})
@@ -126,7 +131,7 @@ func (w *world) pass() {
 func (w *world) one(state string) *modelJob {
 	var found []*modelJob
 	for _, id := range w.ids {
-		if j := w.jobs[id]; j.state == state {
+		if j := w.jobs[id]; w.shown(j) == state && (state != waiting || j.state == waiting) {
 			found = append(found, j)
 		}
 	}
@@ -151,7 +156,7 @@ func (w *world) enqueue() {
 	w.exec(`INSERT INTO job_blocks (low, high, task_id, made_at, share_id, shape_id, priority, max_attempts, again) VALUES ($1, $2, $3, $4, $5, $6, $7, 9, false)`,
 		e.Low, e.High, e.Task, w.now, e.Share, e.Shape, priority)
 	for id := e.Low; id <= e.High; id++ {
-		j := &modelJob{Enqueued: e, priority: priority, idx: id * 2, made: w.now, state: ready, next: 1}
+		j := &modelJob{Enqueued: e, block: e.Share, priority: priority, idx: id * 2, made: w.now, state: ready, next: 1}
 		if w.draw.IntN(4) == 0 && len(w.ids) > 0 {
 			j.retryOf = w.ids[w.draw.IntN(len(w.ids))]
 		}
@@ -197,8 +202,10 @@ func (w *world) start() {
 func (w *world) revoke() {
 	if j := w.one(leased); j != nil {
 		a := j.lastOne()
-		a.reason = "reclaim"
-		w.add(entry.Revoked{Job: a.Job, Attempt: a.Attempt, Reason: a.reason, GraceS: 9})
+		w.add(entry.Revoked{Job: a.Job, Attempt: a.Attempt, Reason: "reclaim", GraceS: 9})
+		if !a.killed {
+			a.reason = "reclaim"
+		}
 	}
 }
 
@@ -221,11 +228,17 @@ func (w *world) end() {
 	default:
 		e.Next = []entry.Next{entry.Over, entry.Again, entry.Waits, entry.Waits}[w.draw.IntN(4)]
 	}
+	if j.killed && (a.killed || e.Outcome != entry.Finished) {
+		e.Next = entry.Undone
+	}
 	if e.Outcome == entry.Failed {
 		e.ExitCode = w.draw.Int32N(3)
 	}
 	w.add(e)
 	a.end, a.ended = &e, w.now
+	if !e.Next.Final() && j.home != 0 {
+		j.Share, j.home = j.home, 0
+	}
 	switch e.Next {
 	case entry.Again:
 		j.state, j.next = ready, j.next+1
@@ -234,10 +247,10 @@ func (w *world) end() {
 	default:
 		j.endedAt = w.now
 		switch {
+		case e.Outcome == entry.Cancelled || e.Next == entry.Undone:
+			j.state = cancelled
 		case e.Outcome == entry.Finished:
 			j.state = finished
-		case e.Outcome == entry.Cancelled || a.reason != "":
-			j.state = cancelled
 		default:
 			j.state = failed
 		}
@@ -293,17 +306,17 @@ func drawn(t testing.TB, seed uint64, things int) *world {
 			w.end()
 		case n < 18:
 			w.comeBack()
+			w.verb()
 		default:
 			w.pass()
 		}
 	}
 	w.pass()
 	w.fold()
-	w.overWithoutLease()
 	return w
 }
 
-func (w *world) folder() *fold.Folder { return fold.New(w.pool, w.log) }
+func (w *world) folder() *fold.Folder { return fold.New(w.pool, w.log, nil) }
 
 func (w *world) fold() {
 	w.t.Helper()
@@ -323,29 +336,59 @@ func (w *world) fold() {
 	w.exec("ANALYZE")
 }
 
-// overWithoutLease kills some jobs that are ready or wait, gives some up that wait, and pauses a task, as the fold does.
-func (w *world) overWithoutLease() {
-	for _, id := range w.ids {
-		j := w.jobs[id]
-		if j.state != ready && j.state != waiting || w.draw.IntN(3) > 0 {
-			continue
-		}
-		letter, state := "c", cancelled
-		if j.state == waiting && w.draw.IntN(2) == 0 {
-			letter, state = "x", failed
-			j.next--
-		}
-		was := map[string]string{ready: "ready", waiting: "waiting"}[j.state]
-		w.exec(`WITH gone AS (DELETE FROM idle_ranges r WHERE r.high = (SELECT min(high) FROM idle_ranges WHERE high >= $1) RETURNING *)
-			INSERT INTO idle_ranges SELECT $1 - 1, low, task, place, share, shape, attempt, state FROM gone WHERE low < $1
-			UNION ALL SELECT high, $1 + 1, task, place, share, shape, attempt, state FROM gone WHERE high > $1`, id)
-		w.exec("INSERT INTO over_ranges (high, low, task, at, state) VALUES ($1, $1, $2, $3, $4::text::\"char\")", id, j.Task, w.now, letter)
-		w.exec(fmt.Sprintf("UPDATE task_counts SET %s = %[1]s - 1, %s = %[2]s + 1 WHERE task = $1", was, state), j.Task)
-		if was == "ready" {
-			w.exec("UPDATE share_counts SET ready = ready - 1 WHERE share = $1 AND shape = $2 AND queue = 0", j.Share, j.Shape)
-		}
-		j.state, j.endedAt, j.tryAt = state, w.now, nil
+// verb is what people and rules say of jobs of a task.
+func (w *world) verb() {
+	task := 1 + w.draw.Int64N(nTasks)
+	low := w.draw.Int64N(int64(len(w.ids)) + 1)
+	high := low + w.draw.Int64N(12)
+	in := func(is func(*modelJob) bool, do func(*modelJob)) {
+		w.each(func(id int64, j *modelJob) {
+			if id >= low && id <= high && j.Task == task && is(j) {
+				do(j)
+			}
+		})
 	}
+	over := func(state string) func(*modelJob) {
+		return func(j *modelJob) { j.state, j.endedAt, j.tryAt = state, w.now, nil }
+	}
+	idle := func(j *modelJob) bool { return j.state == ready || j.state == waiting }
+	switch w.draw.IntN(6) {
+	case 0:
+		w.paused[task] = true
+		w.add(entry.Paused{Task: task})
+	case 1, 2:
+		delete(w.paused, task)
+		w.add(entry.Resumed{Task: task})
+	case 3:
+		e := entry.Killed{Task: task, Low: low, High: high, Reason: "killed", GraceS: 5, Idle: w.draw.IntN(3) == 0}
+		w.add(e)
+		in(idle, over(cancelled))
+		in(func(j *modelJob) bool { return j.state == leased }, func(j *modelJob) {
+			if j.killed = true; !e.Idle {
+				j.lastOne().reason = e.Reason
+				j.lastOne().killed = true
+			}
+		})
+	case 4:
+		w.add(entry.Closed{Task: task, Low: low, High: high})
+		in(func(j *modelJob) bool { return j.state == waiting }, func(j *modelJob) {
+			over(failed)(j)
+			j.next--
+		})
+	default:
+		e := entry.Moved{Task: task, Low: low, High: high, Share: shares.ShareID(2 + w.draw.IntN(2)), Place: -9}
+		w.add(e)
+		in(idle, func(j *modelJob) { j.Share, j.Place = e.Share, e.Place })
+		in(func(j *modelJob) bool { return j.state == leased }, func(j *modelJob) { j.home, j.Place = e.Share, e.Place })
+	}
+}
+
+// shown is the state of a job as people see it.
+func (w *world) shown(j *modelJob) string {
+	if j.state == ready && w.paused[j.Task] {
+		return waiting
+	}
+	return j.state
 }
 
 // each calls fn for jobs of the model that are so, by rising id.
@@ -365,6 +408,6 @@ func (w *world) where(is func(*modelJob) bool) (ids []int64) {
 	return ids
 }
 
-func in(states ...string) func(*modelJob) bool {
-	return func(j *modelJob) bool { return slices.Contains(states, j.state) }
+func (w *world) in(states ...string) func(*modelJob) bool {
+	return func(j *modelJob) bool { return slices.Contains(states, w.shown(j)) }
 }

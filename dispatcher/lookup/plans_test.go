@@ -34,7 +34,7 @@ func crowd(t *testing.T, jobs int) *pgxpool.Pool {
 	exec(`INSERT INTO tasks (id, name, user_name, state, share_id, shape_id, spec) OVERRIDING SYSTEM VALUE
 		SELECT i, 'n', 'u' || i, 'running', 1, 1, '{}' FROM generate_series(1, 1000) AS i`)
 	exec(`SELECT divvy_extend_jobs($1::bigint, $1::bigint / 10)`, jobs)
-	exec(`SELECT divvy_make_history((now() AT TIME ZONE 'UTC')::date - i), divvy_make_day('attempt_texts', (now() AT TIME ZONE 'UTC')::date - i)
+	exec(`SELECT divvy_make_history((now() AT TIME ZONE 'UTC')::date - i)
 		FROM generate_series(0, 11) AS i`)
 	exec(`INSERT INTO job_blocks (low, high, task_id, made_at, share_id, shape_id, priority, max_attempts, again)
 		SELECT b * 1000 + 1, (b + 1) * 1000, CASE WHEN b % 5 = 0 THEN 1 ELSE 2 + b % 997 END, now() - interval '11 days' + interval '10 days' * b * 1000 / $1::bigint,
@@ -44,12 +44,12 @@ func crowd(t *testing.T, jobs int) *pgxpool.Pool {
 			CASE WHEN i % 20 = 0 THEN 'x' ELSE 'f' END, CASE WHEN i % 20 = 0 THEN 'x' ELSE 'f' END, 'pilot', 'node' || i % 1000
 		FROM generate_series(1, $1::bigint * 6 / 10) AS i JOIN job_blocks b ON b.low = (i - 1) / 1000 * 1000 + 1`, jobs)
 	exec(`INSERT INTO attempt_texts (job_id, attempt, ended_on, reason, metadata) SELECT job, 1, (ended_at AT TIME ZONE 'UTC')::date, 'said', '{"m": 1}' FROM history WHERE job % 50 = 1`)
-	exec(`INSERT INTO held SELECT i, i, b.task_id, 0, 1000, now(), '00000000-0000-0000-0000-000000000000', 1, 1, 1, i % 100, -1, 0, 'pilot', 'node', ''
+	exec(`INSERT INTO held SELECT i, i, i, b.task_id, 0, 1000, now(), '00000000-0000-0000-0000-000000000000', 1, 1, 1, i % 100, -1, 0, 0, 'pilot', 'node', ''
 		FROM generate_series($1::bigint * 6 / 10 + 1, $1::bigint * 7 / 10) AS i JOIN job_blocks b ON b.low = (i - 1) / 1000 * 1000 + 1 WHERE i % 10 > 0`, jobs)
 	exec(`INSERT INTO idle_ranges SELECT i, i, b.task_id, 0, 1, 1, 1, 'r'
 		FROM generate_series($1::bigint * 6 / 10 + 1, $1::bigint * 7 / 10) AS i JOIN job_blocks b ON b.low = (i - 1) / 1000 * 1000 + 1 WHERE i % 10 = 0`, jobs)
 	exec(`INSERT INTO idle_ranges SELECT high, low, task_id, 0, 1, 1, 1, CASE WHEN low % 50000 = 1 THEN 'w' ELSE 'r' END FROM job_blocks WHERE low > $1::bigint * 7 / 10 AND low % 7000 <> 1`, jobs)
-	exec(`INSERT INTO over_ranges SELECT high, low, task_id, now(), 'c' FROM job_blocks WHERE low > $1::bigint * 7 / 10 AND low % 7000 = 1`, jobs)
+	exec(`INSERT INTO over_ranges SELECT low, high, task_id, low, now(), 'c' FROM job_blocks WHERE low > $1::bigint * 7 / 10 AND low % 7000 = 1`, jobs)
 	exec(`UPDATE folded SET seq = 1, at = now()`)
 	exec(`VACUUM ANALYZE`)
 	return db
@@ -82,8 +82,8 @@ func asked(jobs int64) map[string]struct {
 		"ids_leased":              {pg.Args{"after": int64(0), "n": 100}, 30},
 		"ids_idle":                {pg.Args{"after": int64(0), "n": 100, "ready": true}, 30},
 		"ids_over finished":       {pg.Args{"after": over, "n": 100, "state": "f"}, 500},
-		"task_ids":                {pg.Args{"task": int64(1), "after": over, "n": 100}, 60},
-		"task_ids of a small one": {pg.Args{"task": int64(78), "after": int64(0), "n": 100}, 60},
+		"task_ids":                {pg.Args{"task": int64(1), "after": over, "n": 100}, 150},
+		"task_ids of a small one": {pg.Args{"task": int64(78), "after": int64(0), "n": 100}, 150},
 		"task_ids_leased":         {pg.Args{"task": int64(1), "after": int64(0), "n": 100}, 30 + jobs/5000*5},
 		"task_ids_idle":           {pg.Args{"task": int64(1), "after": int64(0), "n": 100, "ready": true, "waiting": true}, 30 + jobs/5000*8},
 		"task_ids_over failed":    {pg.Args{"task": int64(1), "after": over, "upto": over + 100_000, "states": []string{"x"}, "n": 100}, 6000},

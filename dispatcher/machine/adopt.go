@@ -19,8 +19,8 @@ func (s *state) build(from books.Source) {
 	s.site = books.New(from, s.now, s.kinds.unbar)
 	s.supplies.adoptSupplies()
 	s.leaves, s.dirty = make([]leaf, len(s.site.Version.Tree.Nodes)), s.dirty[:0]
-	s.adoptUsers()
-	s.splitUsers()
+	turns{s}.adoptUsers()
+	turns{s}.splitUsers()
 	s.kinds.forgetKinds()
 	s.making.passed = nil
 	s.sorts.bays, s.sorts.open = map[resource.Place]*bay{}, map[*buffer]struct{}{}

@@ -22,7 +22,7 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 	case first.owed:
 		out.Rule = "owed"
 	case first.floor != nil:
-		floor := viewOf(first.floor)
+		floor := first.floor.View()
 		out.Rule, out.Floor = "floor", &floor
 	}
 	if b := found.buffer; b != nil {

@@ -92,7 +92,7 @@ func (s *state) hang(b *buffer) {
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
 	b.wants.Forget()
-	s.hangUser(b)
+	turns{s}.hangUser(b)
 	if b.headed = b.shape.headed || b.user != nil || b.group.plain != nil; !b.headed && !b.shape.guest {
 		b.group.plain = b
 	}
@@ -137,7 +137,7 @@ func (s *state) changed(b *buffer, granted bool) {
 }
 
 // enqueue makes jobs ready: those that are made, and of those that come back the ones that wait for the attempt. Others of these are over
-// by now.
+// by now. Who says that they come back may not know yet where they went meanwhile: they have their share and place here.
 func (s *state) enqueue(e entry.Enqueued) error {
 	switch {
 	case e.High < e.Low:
@@ -147,7 +147,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	case e.Attempt > 1:
 		for _, w := range s.aside.Return(e.Task, e.Low, e.High, e.Attempt) {
 			part := e
-			part.Low, part.High = w.Low, w.High
+			part.Low, part.High, part.Share, part.Place = w.Low, w.High, w.Key.Share, w.Place
 			if err := s.sorts.put(part, false); err != nil {
 				return fmt.Errorf("enqueued: %w", err)
 			}
@@ -161,6 +161,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	if err := s.sorts.put(e, true); err != nil {
 		return fmt.Errorf("enqueued: %w", err)
 	}
+	s.leases.Made(e.Task, e.Low, e.High)
 	s.elders.Saw(e.High)
 	s.eased++
 	return nil
@@ -174,18 +175,10 @@ func (s *state) fresh(e entry.Enqueued) error {
 	for id := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		return fmt.Errorf("job %d has a lease", id)
 	}
-	for state, set := range map[string]*ready.Set{"ready": s.ready, "paused": s.aside.Paused, "waiting": s.aside.Waiting} {
-		if set.Has(e.Task, e.Low, e.High) {
-			return fmt.Errorf("some of jobs %d to %d of task %d are %s", e.Low, e.High, e.Task, state)
-		}
-	}
-	log := ready.Key{Share: e.Share, Shape: e.Shape}
-	whole := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
-	for ids, party := range s.claims.Split(e.Low, e.High) {
-		part := whole
-		part.Low, part.High = ids.Low, ids.High
-		if err := s.ready.Clash(s.sorts.keyOf(log, party, e.User), part); err != nil {
-			return err
+	r := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task}
+	for state, set := range map[string]*ready.Set{"is ready": s.ready, "is of a paused task": s.aside.Paused, "waits": s.aside.Waiting} {
+		if err := set.Clash(ready.Key{Share: e.Share, Shape: e.Shape}, r); err != nil {
+			return fmt.Errorf("a job %s already: %w", state, err)
 		}
 	}
 	return nil

@@ -33,10 +33,15 @@ type Checkpoint struct {
 	Claims   *gate.Saved       `json:"claims,omitempty"`
 	Paused   []int64           `json:"paused,omitempty"` // tasks
 	Leases   running.Saved     `json:"leases"`
-	Capped   *entry.Capped     `json:"capped,omitempty"`
-	Reports  []entry.Reported  `json:"reports,omitempty"`
-	Holes    []Hole            `json:"holes,omitempty"`
-	Debts    []books.Debt      `json:"debts,omitempty"`
+	Said
+}
+
+// Said is what people, servers of resources and the leader say of the site, beside it.
+type Said struct {
+	Capped  *entry.Capped    `json:"capped,omitempty"`
+	Reports []entry.Reported `json:"reports,omitempty"`
+	Holes   []Hole           `json:"holes,omitempty"`
+	Debts   []books.Debt     `json:"debts,omitempty"`
 }
 
 // Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
@@ -44,7 +49,7 @@ func (m *Machine) Checkpoint() Checkpoint {
 	t := m.site
 	c := Checkpoint{Seq: m.seq, ID: m.id, Now: m.now, Version: t.File.Number, PlansAt: t.At, Targets: t.Targets, Servings: m.served.N,
 		Elders: m.elders.Save()}
-	for q := range m.polled {
+	for q := range m.supplies.polled {
 		c.Polled = append(c.Polled, q)
 	}
 	slices.Sort(c.Polled)
@@ -56,7 +61,7 @@ func (m *Machine) Checkpoint() Checkpoint {
 	c.Shares, c.Grants = t.Standings()
 	c.Users, c.Waited, c.Claims = m.served.Kept(), m.supplies.Waited(), m.claims.Save()
 	c.Paused, c.Leases = m.aside.Tasks(), m.leases.Save()
-	c.Capped, c.Reports, c.Holes, c.Debts = t.Capped, m.supplies.Reports(), m.holes.List(), t.Debts()
+	c.Said = Said{t.Capped, m.supplies.Reports(), m.holes.List(), t.Debts()}
 	return c
 }
 
@@ -84,7 +89,7 @@ func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shape
 	}
 	m.served.Remind(c.Users, c.Servings)
 	for _, q := range c.Polled {
-		m.polled[q] = true
+		m.supplies.polled[q] = true
 	}
 	for _, task := range c.Paused {
 		m.aside.Pause(task)

@@ -1,11 +1,14 @@
 package machine
 
 import (
+	"slices"
+
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -133,8 +136,12 @@ func (r *round) choose(offered shares.Units, contenders *shares.Contenders, pass
 		return due{leaf: leaf, owed: true}, true
 	}
 	if len(r.queue.Floors) > 0 {
-		if d, ok := r.dueByFloor(offered, contenders, passed); ok {
-			return d, true
+		f, leaf, ok := r.queue.DueByFloor(offered, contenders, func(f *books.Target, leaf int) bool {
+			d := due{floor: f, leaf: leaf}
+			return !slices.Contains(passed, d) && r.offersTo(d)
+		})
+		if ok {
+			return due{floor: f, leaf: leaf}, true
 		}
 	}
 	d.leaf, ok = p.Book.Choose(offered, contenders)
@@ -151,7 +158,7 @@ func (r *round) note(first due, offered shares.Units, contenders *shares.Contend
 // granted is the entry of a choice, the nth of the pull.
 func (r *round) granted(p *Pull, found choice, n int) entry.Granted {
 	key := found.buffer.log()
-	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: nonce(p.Nonce, n), Task: found.job.Task, Share: key.Share,
+	return entry.Granted{Job: found.job.Low, Attempt: found.job.Attempt, Nonce: running.Nonce(p.Nonce, n), Task: found.job.Task, Share: key.Share,
 		Shape: key.Shape, Place: found.job.Place, Queue: r.queue.ID, Units: shares.Units(int64(found.buffer.shape.Need.Cores) * r.queue.CorePowerMilli),
 		Pilot: p.Pilot, Node: p.Node, Request: p.Request}
 }
@@ -190,12 +197,4 @@ func (r *round) emit(to int, e entry.Entry) {
 	if len(r.nth) > 1 {
 		r.decision.To = append(r.decision.To, to)
 	}
-}
-
-// nonce is the nth secret of a seed (splitmix64).
-func nonce(seed int64, n int) int64 {
-	z := uint64(seed) + uint64(n+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int64(z ^ z>>31)
 }

@@ -20,7 +20,7 @@ func (m *Machine) Digest() [32]byte {
 
 // write tells all of the state, in one order.
 func (s *state) write(d digest, seq int64, id entry.ID) {
-	d.add(seq, id, s.now, s.site.File.Number, s.site.At, s.site.Targets, slices.Sorted(maps.Keys(s.polled)), s.elders.Newest, s.elders.UpTo)
+	d.add(seq, id, s.now, s.site.File.Number, s.site.At, s.site.Targets, slices.Sorted(maps.Keys(s.supplies.polled)), s.elders.Newest, s.elders.UpTo)
 	for _, id := range slices.Sorted(maps.Keys(s.words.shapes)) {
 		if id > 0 {
 			d.add(id, s.words.shapes[id].full)

@@ -121,7 +121,7 @@ func (s *state) book(share shares.ShareID, key books.HeldKey, n books.HeldCount)
 	}
 	l := &s.leaves[node]
 	if l.users != nil {
-		s.holdUser(l, l.users.Of(key.User), q.Home, n.Units)
+		turns{s}.holdUser(l, l.users.Of(key.User), q.Home, n.Units)
 	}
 	if r := l.reach[q.Home]; r != nil {
 		r.Hold(q, sh.ClassAt, n.Units)

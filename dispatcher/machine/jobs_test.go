@@ -50,7 +50,11 @@ func (r *reader) read(e entry.Entry) {
 			if had := r.jobs[id]; e.Attempt > 1 && (had == nil || had.Task != e.Task || had.State != "waiting" || had.Attempt != e.Attempt) {
 				continue
 			}
-			r.jobs[id] = &simple{State: "ready", Task: e.Task, User: e.User, Share: e.Share, Shape: e.Shape, Place: e.Place, Attempt: e.Attempt}
+			share, place := e.Share, e.Place
+			if e.Attempt > 1 {
+				share, place = r.jobs[id].Share, r.jobs[id].Place
+			}
+			r.jobs[id] = &simple{State: "ready", Task: e.Task, User: e.User, Share: share, Shape: e.Shape, Place: place, Attempt: e.Attempt}
 		}
 	case entry.Granted:
 		j := r.jobs[e.Job]

@@ -49,12 +49,8 @@ func (m *Machine) Apply(e entry.Entry) error {
 		err = m.end(e)
 	case entry.Revoked:
 		err = m.leases.Revoke(e)
-	case entry.Withdrew:
-		m.withdraw(e)
-	case entry.Recharged:
-		err = m.recharge(e)
 	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
-		err = m.verb(e)
+		err = verbs{m.state}.verb(e)
 	case entry.Expected:
 		err = m.expect(e)
 	case entry.Shaped:
@@ -72,7 +68,7 @@ func (m *Machine) Apply(e entry.Entry) error {
 		from.Targets = e.Targets
 		m.adopt(from)
 	case entry.Capped, entry.Reported, entry.Holed, entry.Owed:
-		m.said(e)
+		verbs{m.state}.said(e)
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Tick:

@@ -111,7 +111,7 @@ func (ws *words) place(o *outline) {
 		} else {
 			ws.at[i] = append(ws.at[i], o)
 		}
-		if s.polled[s.site.Version.Queues[i].ID] {
+		if s.supplies.polled[s.site.Version.Queues[i].ID] {
 			o.polled++
 		}
 	}

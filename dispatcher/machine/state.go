@@ -22,8 +22,6 @@ type state struct {
 	buffers map[ready.Key]*buffer
 	leases  *running.Leases
 	held    books.Held
-	turning map[shares.ShareID]bool // shares of the site that give turns to users
-	polled  map[shares.QueueID]bool
 	served  *books.Servings
 	claims  *gate.Claims
 	sorts   *sorts
@@ -42,9 +40,9 @@ type state struct {
 
 func newState(c Config) *state {
 	s := &state{ready: ready.NewSet(), aside: ready.NewAside(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
-		polled: map[shares.QueueID]bool{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c, holes: books.Holes{}}
+		claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c, holes: books.Holes{}}
 	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
-	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &books.Servings{}, &supplies{Supplies: &gate.Supplies{}, state: s}
+	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &books.Servings{}, &supplies{Supplies: &gate.Supplies{}, state: s, polled: map[shares.QueueID]bool{}}
 	return s
 }
 

@@ -4,12 +4,14 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // supplies are what jobs have asked for under the present site (gate.Supplies), with what buffers want of it.
 type supplies struct {
 	*gate.Supplies
-	state *state
+	state  *state
+	polled map[shares.QueueID]bool // queues at which pilots pull
 }
 
 // adoptSupplies begins anew with those of a site.
@@ -73,7 +75,7 @@ func (sp *supplies) tellWanted(b *buffer, granted bool) {
 		common := false
 		for i := range sh.Queues {
 			switch q := s.site.Queues[s.site.Version.Queues[i].ID]; {
-			case !s.site.MayRun(i, b.leaf, &sh.Fit) || !s.polled[q.ID]:
+			case !s.site.MayRun(i, b.leaf, &sh.Fit) || !s.supplies.polled[q.ID]:
 			case sp.Own(&q.Queue):
 				sp.Tell(&b.wants, &q.Queue, granted)
 			default:
@@ -93,7 +95,7 @@ func (sp *supplies) polledFor(b *buffer, most int) (n int) {
 		return b.shape.polled
 	}
 	for i, q := range s.site.Version.Queues {
-		if s.site.MayRun(i, b.leaf, &b.shape.Fit) && s.polled[q.ID] {
+		if s.site.MayRun(i, b.leaf, &b.shape.Fit) && s.supplies.polled[q.ID] {
 			if n++; n == most {
 				break
 			}
@@ -113,11 +115,11 @@ func (r *round) short(b *buffer) (no gate.Shortage) {
 // poll follows that pilots pull at a queue from now on, or do so no more: what jobs want that it could run counts, or not.
 func (sp *supplies) poll(e entry.Polled) {
 	s := sp.state
-	if s.polled[e.Queue] == e.Is {
+	if s.supplies.polled[e.Queue] == e.Is {
 		return
 	}
-	if s.polled[e.Queue] = e.Is; !e.Is {
-		delete(s.polled, e.Queue)
+	if s.supplies.polled[e.Queue] = e.Is; !e.Is {
+		delete(s.supplies.polled, e.Queue)
 	}
 	q := s.site.Queues[e.Queue]
 	if q == nil {

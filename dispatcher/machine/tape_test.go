@@ -78,14 +78,16 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 			t.Fatalf("job %d ended and has no lease", e.Ended.Job)
 		}
 		if e.Ended.Next == tape.Again && e.Ended.Place != l.Place { // it was given another place meanwhile
-			apply(entry.Recharged{Task: l.Task, Low: l.Job, High: l.Job, Share: l.Share, Shape: l.Shape, Place: e.Ended.Place})
+			apply(entry.Placed{Task: l.Task, Low: l.Job, High: l.Job, Place: e.Ended.Place})
 		}
 		apply(entry.Ended{Job: l.Job, Attempt: l.Attempt, Outcome: entry.Finished, Next: entry.Next(e.Ended.Next[0])})
 	case e.Moved != nil:
 		for _, span := range e.Moved.Jobs {
 			for id := span[0]; id <= span[1]; id++ {
-				if l, ok := p.m.Lease(id); ok {
-					apply(entry.Recharged{Task: l.Task, Low: id, High: id, Share: e.Moved.To.Share, Shape: e.Moved.To.Shape, Place: l.Place})
+				if l := p.m.leases.Run(id); l != nil { // another shape is for the old core alone: it named users
+					p.m.hold(l.Share, l, -1)
+					l.Share, l.Home, l.Shape = e.Moved.To.Share, e.Moved.To.Share, e.Moved.To.Shape
+					p.m.hold(l.Share, l, 1)
 				}
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // due is a leaf that comes first, by a floor or by its standing.
@@ -24,50 +23,6 @@ func (d due) class() string {
 
 // takes says whether it is for jobs of an outline.
 func (d due) takes(o *outline) bool { return d.class() == "" || o.Class == d.class() }
-
-// dueByFloor takes the floors in the order of what they lack, the most first, and below each the leaf that the tree says.
-func (r *round) dueByFloor(offered shares.Units, contenders *shares.Contenders, passed []due) (d due, ok bool) {
-	tried, q := 0, r.queue
-	for lack := int64(1) << 62; tried < len(q.Floors); {
-		var next int64
-		for _, t := range q.Floors {
-			if n := t.Lack(); n > next && n < lack {
-				next = n
-			}
-		}
-		if next == 0 {
-			break
-		}
-		for _, t := range q.Floors {
-			if t.Lack() != next {
-				continue
-			}
-			tried++
-			if leaf, ok := r.below(due{floor: t}, offered, contenders, passed); ok {
-				return due{floor: t, leaf: leaf}, true
-			}
-		}
-		lack = next
-	}
-	return due{}, false
-}
-
-// below is the leaf that the tree says among those that a floor is for.
-func (r *round) below(d due, offered shares.Units, contenders *shares.Contenders, passed []due) (leaf int, ok bool) {
-	p := r.queue.Home
-	set := &p.Below
-	for _, leaf := range d.floor.Leaves {
-		d.leaf = leaf
-		if p.Book.Contends(contenders, leaf) && !slices.Contains(passed, d) && r.offersTo(d) {
-			p.Book.Contend(set, leaf, true)
-		}
-	}
-	leaf, ok = p.Book.Choose(offered, set)
-	for _, leaf := range d.floor.Leaves {
-		p.Book.Contend(set, leaf, false)
-	}
-	return leaf, ok
-}
 
 // offersTo says whether a leaf that contends has jobs that it is due with.
 func (r *round) offersTo(d due) bool {

@@ -9,8 +9,11 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
+// turns are those of users, in the shares that give some.
+type turns struct{ *state }
+
 // adoptUsers makes the users of the leaves that give turns.
-func (s *state) adoptUsers() {
+func (s turns) adoptUsers() {
 	for i, n := range s.site.Version.Tree.Nodes {
 		if s.site.Version.Tree.Leaf(i) && n.Plan.Within == shares.FairUser {
 			s.leaves[i].users, s.leaves[i].mine = s.served.Begin(s.site, n.ID), map[*books.User][]*buffer{}
@@ -26,10 +29,10 @@ func (s *state) givesTurns(share shares.ShareID) bool {
 
 // splitUsers has jobs and leases be known by user in the shares that give turns, and in no others: the site is another one, and nothing
 // hangs on it yet. Buffers of users who have no jobs go.
-func (s *state) splitUsers() {
+func (s turns) splitUsers() {
 	for _, b := range slices.Collect(maps.Values(s.buffers)) {
 		key := b.Key()
-		if s.givesTurns(key.Share) != s.turning[key.Share] {
+		if s.givesTurns(key.Share) != s.served.Turning[key.Share] {
 			s.splitBuffer(b)
 		}
 		if key.User != "" && b.Count() == 0 {
@@ -39,10 +42,10 @@ func (s *state) splitUsers() {
 	begin := map[shares.ShareID]bool{}
 	for share, of := range s.held {
 		switch is := s.givesTurns(share); {
-		case is && !s.turning[share]:
+		case is && !s.served.Turning[share]:
 			begin[share] = true
 			s.held[share] = map[books.HeldKey]*books.HeldCount{}
-		case !is && s.turning[share]:
+		case !is && s.served.Turning[share]:
 			delete(s.held, share)
 			for key, n := range of {
 				key.User = ""
@@ -59,16 +62,16 @@ func (s *state) splitUsers() {
 			break
 		}
 	}
-	s.turning = map[shares.ShareID]bool{}
+	s.served.Turning = map[shares.ShareID]bool{}
 	for _, n := range s.site.Version.Tree.Nodes {
 		if s.givesTurns(n.ID) {
-			s.turning[n.ID] = true
+			s.served.Turning[n.ID] = true
 		}
 	}
 }
 
 // splitBuffer puts jobs where they belong now that their share gives turns to users, or does so no more.
-func (s *state) splitBuffer(b *buffer) {
+func (s turns) splitBuffer(b *buffer) {
 	for _, r := range slices.Collect(b.Ranges()) {
 		to := b.Key()
 		if to.User = ""; s.givesTurns(to.Share) {
@@ -82,7 +85,7 @@ func (s *state) splitBuffer(b *buffer) {
 }
 
 // hangUser ties a buffer to its user, where its leaf gives turns.
-func (s *state) hangUser(b *buffer) {
+func (s turns) hangUser(b *buffer) {
 	b.user = nil
 	l := &s.leaves[b.leaf]
 	if l.users == nil {
@@ -95,7 +98,7 @@ func (s *state) hangUser(b *buffer) {
 }
 
 // holdUser counts what a user of a leaf holds, and brings the places of the user's buffers up to date.
-func (s *state) holdUser(l *leaf, u *books.User, p *books.Pool, units shares.Units) {
+func (s turns) holdUser(l *leaf, u *books.User, p *books.Pool, units shares.Units) {
 	u.Held[p] += units
 	for _, b := range l.mine[u] {
 		if b.opened {

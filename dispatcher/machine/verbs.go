@@ -11,8 +11,11 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
+// verbs are what people and rules do to jobs.
+type verbs struct{ *state }
+
 // verb follows what people and rules want of jobs.
-func (s *state) verb(e entry.Entry) error {
+func (s verbs) verb(e entry.Entry) error {
 	low, high := int64(0), int64(0)
 	switch e := e.(type) {
 	case entry.Paused:
@@ -43,7 +46,7 @@ func (s *state) verb(e entry.Entry) error {
 }
 
 // takeOut has jobs of a task be ready no more. It returns where they were, by share and shape of the log.
-func (s *state) takeOut(task, low, high int64) []ready.Withdrawn {
+func (s verbs) takeOut(task, low, high int64) []ready.Withdrawn {
 	list := s.ready.Withdraw(task, low, high)
 	for i, w := range list {
 		b := s.buffers[w.Key]
@@ -62,7 +65,7 @@ func (s *state) takeOut(task, low, high int64) []ready.Withdrawn {
 }
 
 // putBack makes jobs ready that were taken out.
-func (s *state) putBack(user string, list []ready.Withdrawn) error {
+func (s verbs) putBack(user string, list []ready.Withdrawn) error {
 	for _, w := range list {
 		e := entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Low, High: w.High, Attempt: w.Attempt, User: user}
 		if err := s.sorts.put(e, false); err != nil {
@@ -72,7 +75,7 @@ func (s *state) putBack(user string, list []ready.Withdrawn) error {
 	return nil
 }
 
-func (s *state) pause(task int64) {
+func (s verbs) pause(task int64) {
 	if s.aside.Pauses(task) {
 		return
 	}
@@ -85,14 +88,14 @@ func (s *state) pause(task int64) {
 	}
 }
 
-func (s *state) resume(task int64) error {
+func (s verbs) resume(task int64) error {
 	user, _ := s.aside.Paused.User(task)
 	s.eased++
 	return s.putBack(user, s.aside.Resume(task))
 }
 
 // kill ends jobs that have no lease, and notes it for those that have one.
-func (s *state) kill(e entry.Killed) error {
+func (s verbs) kill(e entry.Killed) error {
 	list := s.takeOut(e.Task, e.Low, e.High)
 	list = append(list, s.aside.Paused.Withdraw(e.Task, e.Low, e.High)...)
 	list = append(list, s.aside.Waiting.Withdraw(e.Task, e.Low, e.High)...)
@@ -101,7 +104,7 @@ func (s *state) kill(e entry.Killed) error {
 }
 
 // over has jobs that are no more hold no claims.
-func (s *state) over(list []ready.Withdrawn) error {
+func (s verbs) over(list []ready.Withdrawn) error {
 	spans := make([]gate.Span, len(list))
 	for i, w := range list {
 		spans[i] = gate.Span{Low: w.Low, High: w.High}
@@ -115,7 +118,7 @@ func (s *state) over(list []ready.Withdrawn) error {
 }
 
 // place gives jobs another place in the order of their share.
-func (s *state) place(e entry.Placed) error {
+func (s verbs) place(e entry.Placed) error {
 	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		s.leases.Run(job).Place = e.Place
 	}
@@ -123,7 +126,7 @@ func (s *state) place(e entry.Placed) error {
 }
 
 // moveJobs has jobs count for another share.
-func (s *state) moveJobs(e entry.Moved) error {
+func (s verbs) moveJobs(e entry.Moved) error {
 	moves := func(share shares.ShareID) bool { return e.From == 0 || e.From == share }
 	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		l := s.leases.Run(job)
@@ -143,7 +146,7 @@ func (s *state) moveJobs(e entry.Moved) error {
 }
 
 // charge has another share pay for a lease.
-func (s *state) charge(job int64, l *running.Run, to shares.ShareID) {
+func (s verbs) charge(job int64, l *running.Run, to shares.ShareID) {
 	if l.Share == to {
 		return
 	}
@@ -157,7 +160,7 @@ func (s *state) charge(job int64, l *running.Run, to shares.ShareID) {
 type span struct{ task, low, high int64 }
 
 // putElsewhere changes where jobs without a lease stand.
-func (s *state) putElsewhere(of span, change func(*ready.Withdrawn)) error {
+func (s verbs) putElsewhere(of span, change func(*ready.Withdrawn)) error {
 	for _, set := range [2]*ready.Set{s.aside.Paused, s.aside.Waiting} {
 		user, _ := set.User(of.task)
 		for _, w := range set.Withdraw(of.task, of.low, of.high) {
@@ -177,7 +180,7 @@ func (s *state) putElsewhere(of span, change func(*ready.Withdrawn)) error {
 }
 
 // said follows what people, servers of resources and the leader say of the site.
-func (s *state) said(e entry.Entry) {
+func (s verbs) said(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Capped:
 		from := s.site.Source()

@@ -2,11 +2,9 @@ package machine
 
 import (
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
-	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
@@ -30,64 +28,19 @@ func (m *Machine) View() View {
 	return View{Site: m.site.Version, Now: m.now, PlansAt: m.site.At, NextPlans: m.site.Next, Patience: makingMost * m.making.pause, state: m.state}
 }
 
-// PoolView is how the tree stands in a pool.
-type PoolView struct {
-	Capacity shares.Units // C of the online queues; shares.Unlimited: one of them has no bound
-	Offline  shares.Units // held at queues that are not online, beside C
-	Book     *shares.Pool // a copy
-	Lag      []float64    // by node: what it missed, in thousandths of a unit times seconds
-}
+// PoolView, QueueView and TargetView are how pools, queues and target slots stand; see package books.
+type (
+	PoolView   = books.PoolView
+	QueueView  = books.QueueView
+	TargetView = books.TargetView
+)
 
 // Pool returns how a pool stands; false when no queue is in it.
-func (v View) Pool(name string) (PoolView, bool) {
-	for _, p := range v.state.site.Pools {
-		if p.Name == name {
-			return PoolView{Capacity: p.Capacity, Offline: p.HeldOffline, Book: p.Book.Copy(), Lag: slices.Clone(p.Lag)}, true
-		}
-	}
-	return PoolView{}, false
-}
-
-// QueueView is what runs at a queue.
-type QueueView struct {
-	HeldCores int64
-	HeldJobs  int64
-	Polled    bool         // pilots pull here
-	Targets   []TargetView // the limits, then the floors
-	Hole      *Hole        // it fails nearly all that it gets; nil: it does not
-}
-
-// TargetView is target slots with the cores that are held under them.
-type TargetView struct {
-	entry.Target
-	Held int64
-	Ref  string // of a limit: as a Refusal names it
-}
+func (v View) Pool(name string) (PoolView, bool) { return v.state.site.PoolView(name) }
 
 // Queue returns what runs at a queue of the site.
-func (v View) Queue(id shares.QueueID) (w QueueView) {
-	q := v.state.site.Queues[id]
-	if q == nil {
-		return w
-	}
-	w = QueueView{HeldCores: q.HeldCores, HeldJobs: q.HeldJobs, Polled: v.state.polled[id]}
-	for _, h := range v.state.holes.List() {
-		if h.Queue == id {
-			w.Hole = &h
-		}
-	}
-	for _, t := range slices.Concat(q.Targets, q.Floors) {
-		w.Targets = append(w.Targets, viewOf(t))
-	}
-	return w
-}
-
-func viewOf(t *books.Target) TargetView {
-	w := TargetView{Target: t.Target, Held: t.Held}
-	if t.Limit != nil {
-		w.Ref = t.Limit.Ref
-	}
-	return w
+func (v View) Queue(id shares.QueueID) QueueView {
+	return v.state.site.QueueView(id, v.state.supplies.polled[id], v.state.holes)
 }
 
 // Shape returns what the jobs of a shape need; false when no entry said so.
@@ -140,36 +93,11 @@ func (v View) Ready() iter.Seq[ReadyView] {
 	}
 }
 
-// HeldView counts the leases of a share and shape at a queue.
-type HeldView struct {
-	Share shares.ShareID
-	Shape int32
-	Queue shares.QueueID
-	Jobs  int64
-	Units shares.Units
-}
+// HeldView counts the leases of a share and shape at a queue; see books.HeldView.
+type HeldView = books.HeldView
 
 // Held lists what all shares hold, in no order.
-func (v View) Held() iter.Seq[HeldView] {
-	return func(yield func(HeldView) bool) {
-		for share, held := range v.state.held {
-			merged := map[books.HeldKey]*HeldView{}
-			for key, h := range held {
-				key.User = ""
-				if had := merged[key]; had != nil {
-					had.Jobs, had.Units = had.Jobs+h.Jobs, had.Units+h.Units
-				} else {
-					merged[key] = &HeldView{share, key.Shape, key.Queue, h.Jobs, h.Units}
-				}
-			}
-			for _, w := range merged {
-				if !yield(*w) {
-					return
-				}
-			}
-		}
-	}
-}
+func (v View) Held() iter.Seq[HeldView] { return v.state.held.All() }
 
 // Leases returns the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
 func (v View) Leases(task int64, share shares.ShareID) []Lease {
@@ -237,9 +165,9 @@ func (v View) Ahead(q Question) (list []AheadView) {
 }
 
 // keyOf is of the buffer that the job of a question is in.
-func (s *state) keyOf(q *Question) ready.Key {
+func (a *asking) keyOf(q *Question) ready.Key {
 	key := ready.Key{Share: q.Share, Shape: q.Shape}
-	if s.givesTurns(q.Share) {
+	if a.givesTurns(q.Share) {
 		key.User = q.User
 	}
 	return key

@@ -15,7 +15,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -411,21 +410,12 @@ func (w *world) restored(t *rapid.T, c Checkpoint) *Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for b := range w.leader.ready.Buffers() {
-		for jobs := range b.Ranges() {
-			user, _ := w.leader.ready.User(jobs.Task)
-			err = errors.Join(err, r.Ready(entry.Enqueued{Task: jobs.Task, Share: b.Key().Share, Shape: w.leader.buffers[b.Key()].log().Shape, Place: jobs.Place, Low: jobs.Low,
-				High: jobs.High, Attempt: jobs.Attempt, User: user}))
+	for e, waits := range w.leader.Ranges() {
+		take := r.Ready
+		if waits {
+			take = r.Waiting
 		}
-	}
-	for set, take := range map[*ready.Set]func(entry.Enqueued) error{w.leader.aside.Paused: r.Ready, w.leader.aside.Waiting: r.Waiting} {
-		for b := range set.Buffers() {
-			for jobs := range b.Ranges() {
-				user, _ := set.User(jobs.Task)
-				err = errors.Join(err, take(entry.Enqueued{Task: jobs.Task, Share: b.Key().Share, Shape: b.Key().Shape, Place: jobs.Place, Low: jobs.Low, High: jobs.High,
-					Attempt: jobs.Attempt, User: user}))
-			}
-		}
+		err = errors.Join(err, take(e))
 	}
 	for l := range w.leader.Leases() {
 		l.Home, l.Killed, l.Idle = 0, false, false // tables do not say

@@ -178,7 +178,6 @@ func BenchmarkCheckpoint(b *testing.B) {
 					b.Fatal(err)
 				}
 				restore += processor() - began
-				c = nil
 				runtime.GC()
 				runtime.ReadMemStats(&after)
 				grown = after.HeapAlloc - before.HeapAlloc

@@ -19,7 +19,6 @@ type rival struct {
 	waits   map[int64]returning // by job that the log has waiting
 	had     []entry.Granted     // what the pull was given here
 	at      int                 // entries of the batch that it has followed
-	turns   int                 // of had: grants of the log that it is for
 }
 
 // occupant is who has a slot instead of a job of a task.

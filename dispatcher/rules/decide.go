@@ -25,10 +25,10 @@ func (r *Rules) Decide(l machine.Lease, said entry.Ended, unwanted bool) entry.E
 	}
 	said.Outcome = e.Recorded()
 	switch {
-	case e.Killed, unwanted && said.Outcome != entry.Finished:
-		said.Next = entry.Undone
-	case said.Outcome == entry.Finished:
+	case said.Outcome == entry.Finished: // also where nobody wanted it any more
 		said.Next = entry.Over
+	case e.Killed, unwanted:
+		said.Next = entry.Undone
 	case said.Outcome == entry.Returned:
 		said.Next = entry.Again
 	default:

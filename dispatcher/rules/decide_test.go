@@ -33,7 +33,7 @@ func TestDecide(t *testing.T) {
 		"the last attempt":                       {number: 3, said: entry.Failed, want: entry.Failed, next: entry.Waits},
 		"beyond it":                              {number: 4, said: entry.Lost, want: entry.Lost, next: entry.Waits},
 		"killed":                                 {order: kill, said: entry.Cancelled, want: entry.Cancelled, next: entry.Undone},
-		"killed, and it finished":                {order: kill, said: entry.Finished, want: entry.Finished, next: entry.Undone},
+		"killed, and it finished":                {order: kill, said: entry.Finished, want: entry.Finished, next: entry.Over},
 		"killed, and lost":                       {order: kill, said: entry.Lost, want: entry.Lost, next: entry.Undone},
 		"reclaimed":                              {order: reclaim, said: entry.Cancelled, want: entry.Returned, next: entry.Again},
 		"reclaimed, and it failed":               {order: reclaim, number: 3, said: entry.Failed, want: entry.Returned, next: entry.Again},

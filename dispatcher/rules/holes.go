@@ -164,7 +164,7 @@ func (w *watching) probeS() int32 { return max(1, int32(w.site.Probe.Seconds()))
 func (w *watching) write(ctx context.Context) error {
 	slices.SortFunc(w.keep, func(a, b HoleRow) int { return cmp.Compare(a.QueueID, b.QueueID) })
 	if len(w.keep) > 0 {
-		if _, err := exec(ctx, w.tx, "set_black_holes", args{"queues": column(w.keep, func(h HoleRow) int32 { return int32(h.QueueID) }),
+		if err := exec(ctx, w.tx, "set_black_holes", args{"queues": column(w.keep, func(h HoleRow) int32 { return int32(h.QueueID) }),
 			"sinces": column(w.keep, func(h HoleRow) time.Time { return h.Since }), "ends": column(w.keep, func(h HoleRow) int32 { return int32(h.Ends) }),
 			"fails": column(w.keep, func(h HoleRow) int32 { return int32(h.Fails) }), "goods": column(w.keep, func(h HoleRow) int32 { return int32(h.Good) }),
 			"bad_ats": column(w.keep, func(h HoleRow) time.Time { return h.BadAt }), "probes_s": column(w.keep, func(h HoleRow) int32 { return h.ProbeS })}); err != nil {
@@ -172,7 +172,7 @@ func (w *watching) write(ctx context.Context) error {
 		}
 	}
 	if len(w.gone) > 0 {
-		if _, err := exec(ctx, w.tx, "drop_black_holes", args{"queues": w.gone}); err != nil {
+		if err := exec(ctx, w.tx, "drop_black_holes", args{"queues": w.gone}); err != nil {
 			return err
 		}
 	}

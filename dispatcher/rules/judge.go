@@ -104,7 +104,7 @@ func (j *judging) waits(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	last := jobs[len(jobs)-1]
-	if _, err := exec(ctx, j.tx, "pass_judged", args{"at": last.EndedAt, "job": last.Job}); err != nil {
+	if err := exec(ctx, j.tx, "pass_judged", args{"at": last.EndedAt, "job": last.Job}); err != nil {
 		return 0, err
 	}
 	return len(jobs), j.write(ctx)
@@ -121,7 +121,7 @@ func (j *judging) due(ctx context.Context) (n int, err error) {
 			j.next(w)
 		}
 	}
-	if _, err := exec(ctx, j.tx, "drop_retries", args{"jobs": column(jobs, func(w waiting) int64 { return w.Job })}); err != nil {
+	if err := exec(ctx, j.tx, "drop_retries", args{"jobs": column(jobs, func(w waiting) int64 { return w.Job })}); err != nil {
 		return 0, err
 	}
 	return len(jobs), j.write(ctx)
@@ -205,7 +205,7 @@ func (j *judging) next(w waiting) {
 // write brings all of it to the tables, and to the outbox last.
 func (j *judging) write(ctx context.Context) error {
 	if len(j.later) > 0 {
-		if _, err := exec(ctx, j.tx, "add_retries", args{"jobs": column(j.later, func(l later) int64 { return l.Job }),
+		if err := exec(ctx, j.tx, "add_retries", args{"jobs": column(j.later, func(l later) int64 { return l.Job }),
 			"tasks": column(j.later, func(l later) int64 { return l.Task }), "attempts": column(j.later, func(l later) int32 { return l.Attempt }),
 			"shapes": column(j.later, func(l later) int32 { return l.Shape }), "waits": column(j.later, func(l later) float64 { return l.wait.Seconds() }),
 			"splits": column(j.later, func(l later) bool { return l.Split })}); err != nil {
@@ -213,7 +213,7 @@ func (j *judging) write(ctx context.Context) error {
 		}
 	}
 	if len(j.notes) > 0 {
-		if _, err := exec(ctx, j.tx, "add_notes", args{"jobs": column(j.notes, func(n note) int64 { return n.Job }),
+		if err := exec(ctx, j.tx, "add_notes", args{"jobs": column(j.notes, func(n note) int64 { return n.Job }),
 			"attempts": column(j.notes, func(n note) int32 { return n.Attempt }), "notes": column(j.notes, func(n note) string { return n.text })}); err != nil {
 			return err
 		}

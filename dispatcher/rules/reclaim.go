@@ -86,7 +86,7 @@ type openOrder struct {
 // round looked at the machine before it looks at the orders: one that is closed in between counts for the claimer twice rather
 // than not at all.
 func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
-	if _, err := exec(ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
+	if err := exec(ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
 		return err
 	}
 	open, err := collect[openOrder](ctx, c.tx, "open_reclaims", args{"told_s": (c.cfg.TTL + reclaimSlack).Seconds(), "n": retry.MostOpen})

@@ -322,7 +322,7 @@ func TestReclaimForNothing(t *testing.T) {
 // Units that the claimer has taken are taken, though its jobs ended since: it asks again when others have them.
 func TestReclaimAfterAnEnd(t *testing.T) {
 	w := duel(t, shares.Reclaim{Grace: grace}, 4)
-	w.say(entry.Withdrew{Task: w.tasks, Low: 7, High: 8})
+	w.say(entry.Killed{Task: w.tasks, Low: 7, High: 8, Reason: "killed"})
 	w.obey(w.reclaim())
 	one, two := w.must("q"), w.must("q")
 	if w.path(one.Share) != "B" || w.path(two.Share) != "B" {
@@ -413,8 +413,8 @@ func TestOwed(t *testing.T) {
 	if got := said(); len(got) != 1 || got[0].Units != 2000 {
 		t.Errorf("a new leader says %v", got)
 	}
-	for id, l := range w.leases {
-		if l, _ = w.m.Lease(id); l.Order != nil {
+	for id := range w.leases {
+		if l, _ := w.m.Lease(id); l.Order != nil {
 			w.end(l, entry.Cancelled, "")
 			w.must("q")
 		}

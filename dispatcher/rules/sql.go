@@ -35,13 +35,12 @@ func collect[T any](ctx context.Context, db querier, verb string, a args) ([]T, 
 	return list, nil
 }
 
-// exec runs a statement and returns how many rows it changed.
-func exec(ctx context.Context, tx pgx.Tx, verb string, a args) (int, error) {
-	tag, err := tx.Exec(ctx, query[verb], a)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", verb, err)
+// exec runs a statement.
+func exec(ctx context.Context, tx pgx.Tx, verb string, a args) error {
+	if _, err := tx.Exec(ctx, query[verb], a); err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
 	}
-	return int(tag.RowsAffected()), nil
+	return nil
 }
 
 // column is one value of each of a list.

@@ -107,7 +107,6 @@ func TestPagesOfMany(t *testing.T) {
 	}
 	day := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	w.exec("SELECT divvy_make_history($1::date)", day)
-	w.exec("CREATE TABLE attempt_texts_20010101 PARTITION OF attempt_texts FOR VALUES FROM ('2001-01-01') TO ('2001-01-02')")
 	w.exec("INSERT INTO idle_ranges SELECT 2 * j, 2 * j, 1 + j % 1000, 0, 1, 1, 2, 'w' FROM generate_series(1, $1::int) j", n)
 	w.exec("INSERT INTO job_blocks (low, high, task_id, share_id, shape_id, priority, max_attempts, again) SELECT 1000 * b + 1, 1000 * b + 1000, 1 + b % 1000, 1, 1, 0, 3, false FROM generate_series(0, $1::int / 500) b", n)
 	w.exec(`INSERT INTO history SELECT j, j, 1 + j % 1000, 1000, $2::timestamptz, $2::timestamptz + j * interval '1 ms', 0, 1, 1, 1, 1, 0, 1, 100, 'x',

@@ -65,7 +65,7 @@ func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 	w := &world{t: t, pool: pgtest.OpenNext(t), m: machine.New(machine.Config{Making: time.Second}), next: 1,
 		now: time.Now().Add(-time.Minute), leases: map[int64]machine.Lease{}}
 	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
-	w.folder = fold.New(w.pool, w.log)
+	w.folder = fold.New(w.pool, w.log, nil)
 	if _, err := intake.Extend(t.Context(), w.pool, 100_000, 100_000); err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,19 @@ func (ls *Leases) Kill(e entry.Killed) {
 	t.kill(kill{e.Low, e.High, Order{e.Reason, e.GraceS}, e.Idle})
 }
 
+// Made notes that jobs were made just now: kills that name their ids are about others, before them.
+func (ls *Leases) Made(id, low, high int64) {
+	t := ls.tasks[id]
+	if t == nil || t.kills == nil {
+		return
+	}
+	for _, had := range t.meeting(low, high) {
+		t.kills.Delete(had)
+		t.keep(*had, had.low, low-1)
+		t.keep(*had, high+1, had.high)
+	}
+}
+
 // kill puts one over those that are there. Where these order the end of attempts and it does not, they stay.
 func (t *task) kill(k kill) {
 	at := k.low
@@ -102,7 +115,7 @@ func (l Lease) Becomes(outcome entry.Outcome, next entry.Next) entry.Next {
 	switch {
 	case !l.Killed:
 		return next
-	case l.Idle && outcome == entry.Finished:
+	case outcome == entry.Finished:
 		return entry.Over
 	}
 	return entry.Undone

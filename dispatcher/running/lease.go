@@ -296,3 +296,11 @@ func (ns names) drop(n *name) {
 		delete(ns, n.Text)
 	}
 }
+
+// Nonce is the nth secret of a seed (splitmix64).
+func Nonce(seed int64, n int) int64 {
+	z := uint64(seed) + uint64(n+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return int64(z ^ z>>31)
+}

@@ -7,6 +7,7 @@
 //
 //	share_samples    a row a share, pool and time; by the day, and kept by it (package upkeep)
 //	fairness_hours   the integrals over the samples of an hour, by share and pool
+//	wait_hours, user_wait_hours   how long jobs waited, by the hour of their first grant; made of history up to waited.at (Wait)
 //
 // # Invariants
 //

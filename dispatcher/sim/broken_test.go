@@ -17,6 +17,7 @@ func TestBrokenVariantsAreFound(t *testing.T) {
 			t.Parallel()
 			w := sound()
 			v.bend(&w)
+			w.Replays = false // the other checks find it
 			for seed := range uint64(mostUntilFound) {
 				if r := play(Draw(seed), w); len(r.Wrong) > 0 && strings.Contains(r.Wrong[0], wanted[v.name]) {
 					t.Logf("found after %d histories: %s", seed+1, first(r.Wrong[0]))

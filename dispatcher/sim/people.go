@@ -19,7 +19,7 @@ func (w *world) do(d Deed) {
 		low := 1 + w.drawn.Int64N(max(1, w.jobs))
 		if r := w.truth.rangeOf(low); r != nil {
 			w.say("withdraw %d to %d", low, r.High)
-			w.write(rowTruth{task: r.Task, entries: []entry.Entry{entry.Withdrew{Task: r.Task, Low: low, High: r.High}}}, d.Host)
+			w.write(rowTruth{task: r.Task, entries: []entry.Entry{entry.Killed{Task: r.Task, Low: low, High: r.High, Reason: "killed", GraceS: 1}}}, d.Host)
 		}
 	case Kill:
 		for _, j := range slices.Sorted(maps.Keys(w.truth.jobs)) {

@@ -72,9 +72,15 @@ func (m *toy) Apply(e entry.Entry) error {
 		l := m.leases[e.Job]
 		l.Order = &machine.Order{Reason: e.Reason, GraceS: e.GraceS}
 		m.leases[e.Job] = l
-	case entry.Withdrew:
+	case entry.Killed:
 		if !m.keepsGone {
 			m.ready = slices.DeleteFunc(m.ready, func(w waiting) bool { return w.id >= e.Low && w.id <= e.High })
+		}
+		for id := e.Low; id <= e.High; id++ {
+			if l, ok := m.leases[id]; ok {
+				l.Killed, l.Order = true, &machine.Order{Reason: e.Reason, GraceS: e.GraceS}
+				m.leases[id] = l
+			}
 		}
 	case entry.Tick:
 		m.now = e.Now
@@ -104,7 +110,7 @@ func (m *toy) end(e entry.Ended) error {
 	delete(m.leases, e.Job)
 	m.held[l.Queue]--
 	m.eased++
-	if e.Next != entry.Over {
+	if !e.Next.Final() {
 		for _, r := range m.ranges {
 			if r.Low <= e.Job && e.Job <= r.High {
 				m.insert(waiting{l.Place, e.Job, e.Attempt + 1, r})
@@ -172,3 +178,6 @@ func (m *toy) Digest() [32]byte {
 	}
 	return [32]byte(h.Sum(nil))
 }
+
+// Walltime is the same: all jobs are alike.
+func (m *toy) Walltime(seconds int64) int64 { return seconds }

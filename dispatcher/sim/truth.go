@@ -144,9 +144,6 @@ func (t *truth) id() (id entry.ID) {
 	return id
 }
 
-// now is the time of the log.
-func (t *truth) now() time.Time { return t.time }
-
 func (t *truth) rangeOf(job int64) *entry.Enqueued {
 	if i := slices.IndexFunc(t.ranges, func(r entry.Enqueued) bool { return r.Low <= job && job <= r.High }); i >= 0 {
 		return &t.ranges[i]
@@ -205,7 +202,7 @@ func (t *truth) apply(b entry.Batch) {
 			delete(byPilot, e.Pilot) // by request
 		case entry.Ended:
 			t.end(e, b.Seq)
-		case entry.Withdrew:
+		case entry.Killed:
 			for id := e.Low; id <= e.High; id++ {
 				if j := t.jobs[id]; j != nil && j.ready {
 					j.ready, j.over = false, true
@@ -272,7 +269,7 @@ func (t *truth) end(e entry.Ended, seq int64) {
 	l := j.lease
 	j.lease, l.ended, l.endSeq, l.endAt = nil, &e, seq, t.world.now
 	j.attempt = e.Attempt + 1
-	if j.over = e.Next == entry.Over; !j.over {
+	if j.over = e.Next.Final(); !j.over {
 		j.ready = true
 		t.ready++
 	}

@@ -225,7 +225,7 @@ var variants = []variant{
 	})},
 	{"withdrawn-are-granted", "A killed or paused job stayed in memory and cost a pull its turn", machines(func(m lease.Machine) lease.Machine {
 		return &applying{Machine: m, apply: func(m lease.Machine, e entry.Entry) error {
-			if _, ok := e.(entry.Withdrew); ok {
+			if _, ok := e.(entry.Killed); ok {
 				return nil
 			}
 			return m.Apply(e)

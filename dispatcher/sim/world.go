@@ -40,6 +40,7 @@ type Wiring struct {
 	Core    func(cfg lease.Config) Core
 	Append  func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
+	Replays bool // decisions are made again at the end, by a machine
 }
 
 // Default is the wiring of what is under test.
@@ -51,7 +52,8 @@ func Default() Wiring {
 		Append: func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		},
-		Reload: func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
+		Reload:  func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
+		Replays: true,
 	}
 }
 
@@ -276,4 +278,7 @@ func (w *world) finish() {
 	}
 	w.truth.settleRows()
 	w.truth.settle(&w.seen)
+	if w.wiring.Replays {
+		w.replay()
+	}
 }

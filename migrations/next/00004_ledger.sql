@@ -161,6 +161,7 @@ INSERT INTO folded (seq, id, at) VALUES (0, '00000000-0000-0000-0000-00000000000
 
 CREATE TABLE held (
     job            bigint      NOT NULL,
+    nth            bigint      NOT NULL,
     nonce          bigint      NOT NULL,
     task           bigint      NOT NULL,
     place          bigint      NOT NULL,
@@ -172,6 +173,7 @@ CREATE TABLE held (
     shape          int         NOT NULL,
     queue          int         NOT NULL,
     start_delay_ms int         NOT NULL,
+    ttl_s          int         NOT NULL,
     grace_s        int         NOT NULL,
     pilot          text        NOT NULL,
     node           text        NOT NULL,
@@ -179,13 +181,16 @@ CREATE TABLE held (
     PRIMARY KEY (job)
 ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE held IS 'The leases that have not ended, as of folded. Those that ended within a step of the fold are never here. Columns of this and the other tables stand by width, so that few bytes are padding.';
+COMMENT ON COLUMN held.nth IS 'Where the grant stands in the log: seq of its batch times 2^20, and its place in it.';
+COMMENT ON COLUMN held.share IS 'As of the grant, as place: what was said of the job since is in moves.';
+COMMENT ON COLUMN held.ttl_s IS 'Seconds that its renewals ask for; 0: the default.';
 COMMENT ON COLUMN held.nonce IS 'Random number that fences the lease, together with job and attempt.';
 COMMENT ON COLUMN held.place IS 'From where in the order of the share it was taken.';
 COMMENT ON COLUMN held.units IS 'Thousandths of a unit: cores x the core power of the queue.';
 COMMENT ON COLUMN held.request IS 'Of the pull; zeros: it had none.';
 COMMENT ON COLUMN held.start_delay_ms IS 'From the grant until its pilot said that it runs; -1: it has not.';
 COMMENT ON COLUMN held.grace_s IS 'Of the order to end.';
-COMMENT ON COLUMN held.reason IS 'Of the order to end that its pilot gets; empty: there is none.';
+COMMENT ON COLUMN held.reason IS 'Of the order to end it alone; empty: there is none, but see kills.';
 COMMENT ON INDEX held_pkey IS 'By job: ends, lists of leases.';
 
 CREATE TABLE idle_ranges (
@@ -196,67 +201,144 @@ CREATE TABLE idle_ranges (
     share   int    NOT NULL,
     shape   int    NOT NULL,
     attempt int    NOT NULL,
-    state   "char" NOT NULL CHECK (state IN ('r', 'w', 'o')),
+    state   "char" NOT NULL CHECK (state IN ('r', 'p', 'w')),
     PRIMARY KEY (high)
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE idle_ranges IS 'The live jobs without a lease, as of folded: ranges of ids that are alike, as long as they can be.';
 COMMENT ON COLUMN idle_ranges.attempt IS 'The next one of each job.';
 COMMENT ON COLUMN idle_ranges.place IS 'Order inside a share: ascending place, then id. It is -priority, or with aging the value that shares.Aging computes.';
-COMMENT ON COLUMN idle_ranges.state IS 'r ready, p paused with its task, w waits for a rule after an attempt that did not finish, o withdrawn.';
+COMMENT ON COLUMN idle_ranges.state IS 'r ready, p paused with its task, w waits for a rule after an attempt that did not finish.';
 COMMENT ON INDEX idle_ranges_pkey IS 'The range of a job: the first one whose high is not below its id. Updates of low are HOT.';
 
 CREATE TABLE over_ranges (
-    high  bigint      NOT NULL,
-    low   bigint      NOT NULL CHECK (low <= high),
+    low   bigint      NOT NULL,
+    high  bigint      NOT NULL CHECK (low <= high),
     task  bigint      NOT NULL,
+    nth   bigint      NOT NULL,
     at    timestamptz NOT NULL,
     state "char"      NOT NULL CHECK (state IN ('c', 'x')),
     PRIMARY KEY (high)
-) WITH (autovacuum_vacuum_insert_scale_factor = 0.5);
+);
 COMMENT ON TABLE over_ranges IS 'Jobs that came to an end without a lease, ranges of ids. Those that ended with an attempt are in history.';
+COMMENT ON COLUMN over_ranges.nth IS 'Of the entry that said so, as held.nth.';
 COMMENT ON COLUMN over_ranges.at IS 'When that was.';
 COMMENT ON COLUMN over_ranges.state IS 'c cancelled, x failed: a rule gave it up.';
 COMMENT ON INDEX over_ranges_pkey IS 'The range of a job, as of idle_ranges.';
+CREATE INDEX over_ranges_nth ON over_ranges (nth, low);
+COMMENT ON INDEX over_ranges_nth IS 'In the order of the log, for whoever follows the ends.';
 CREATE INDEX over_ranges_at ON over_ranges USING brin (at);
 COMMENT ON INDEX over_ranges_at IS 'Old ones, which are dropped.';
 
 CREATE TABLE kills (
-    task    bigint      NOT NULL,
-    low     bigint      NOT NULL,
-    high    bigint      NOT NULL CHECK (low <= high),
-    seq     bigint      NOT NULL,
-    grace_s int         NOT NULL,
-    idle    boolean     NOT NULL,
-    reason  text        NOT NULL,
-    PRIMARY KEY (task, low, high)
-) WITH (fillfactor = 70);
-COMMENT ON TABLE kills IS 'Orders that jobs of a task end which had a lease then: looked up when a lease is renewed or ends, and kept until the last lease of the task is gone.';
-COMMENT ON COLUMN kills.seq IS 'Of the batch that said so.';
+    nth     bigint  NOT NULL,
+    task    bigint  NOT NULL,
+    low     bigint  NOT NULL,
+    high    bigint  NOT NULL,
+    grace_s int     NOT NULL,
+    idle    boolean NOT NULL,
+    reason  text    NOT NULL,
+    PRIMARY KEY (task, nth)
+);
+COMMENT ON TABLE kills IS 'Orders that jobs of a task end which had a lease then, a row an entry, kept until the last lease of the task is gone. Of two about a lease the later one counts.';
+COMMENT ON COLUMN kills.nth IS 'Of the entry, as held.nth.';
 COMMENT ON COLUMN kills.idle IS 'Attempts run to their end and count; their jobs are not tried again.';
+COMMENT ON INDEX kills_pkey IS 'Those of a task, in the order of the log.';
+
+CREATE TABLE moves (
+    nth        bigint      NOT NULL,
+    task       bigint      NOT NULL,
+    low        bigint      NOT NULL,
+    high       bigint      NOT NULL,
+    at         timestamptz NOT NULL,
+    place      bigint      NOT NULL,
+    from_share int         NOT NULL,
+    share      int         NOT NULL,
+    running    boolean     NOT NULL,
+    PRIMARY KEY (task, nth)
+);
+COMMENT ON TABLE moves IS 'What was said of jobs while they had a lease, a row an entry, kept until the last lease of the task is gone. It is about leases that were granted before it.';
+COMMENT ON COLUMN moves.nth IS 'Of the entry, as held.nth.';
+COMMENT ON COLUMN moves.at IS 'From when on leases are charged to share, where running.';
+COMMENT ON COLUMN moves.from_share IS 'Jobs of this share; 0: of any.';
+COMMENT ON COLUMN moves.share IS 'To which jobs come back, at place; 0: they stay in theirs.';
+COMMENT ON INDEX moves_pkey IS 'Those of a task, in the order of the log.';
+
+-- +goose StatementBegin
+CREATE FUNCTION divvy_payer(of_task bigint, of_job bigint, of_nth bigint, INOUT payer int)
+    LANGUAGE plpgsql
+    STABLE
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    home int := payer;
+    m    moves;
+BEGIN
+    FOR m IN SELECT * FROM moves WHERE task = of_task AND nth > of_nth AND of_job BETWEEN low AND high AND share <> 0 ORDER BY nth LOOP
+        CONTINUE WHEN m.from_share NOT IN (0, home);
+        home := m.share;
+        IF m.running THEN
+            payer := m.share;
+        END IF;
+    END LOOP;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_payer IS 'Who is charged for a lease now: moves apply in their order.';
+-- Views of schema report call it for people who may not read moves.
+ALTER FUNCTION divvy_payer SECURITY DEFINER;
+
+CREATE VIEW leases_now AS
+SELECT h.job, h.task, h.attempt, CASE WHEN h.task IN (SELECT m.task FROM moves m WHERE m.share <> 0) THEN divvy_payer(h.task, h.job, h.nth, h.share)
+        ELSE h.share END AS share,
+    h.shape, h.queue, h.units, h.granted_at, h.start_delay_ms, h.pilot, h.node, coalesce(k.reason, h.reason) AS reason,
+    coalesce(k.grace_s, h.grace_s) AS grace_s
+FROM held h
+LEFT JOIN LATERAL (
+    SELECT o.reason, o.grace_s FROM kills o
+    WHERE o.task = h.task AND h.job BETWEEN o.low AND o.high AND NOT o.idle ORDER BY o.nth DESC LIMIT 1
+) k ON true;
+COMMENT ON VIEW leases_now IS 'held as people see it: who is charged now, and the order to end, be it of the lease alone or of its task.';
 
 CREATE TABLE paused_tasks (
     task bigint PRIMARY KEY
-) WITH (fillfactor = 70);
+);
 COMMENT ON TABLE paused_tasks IS 'Tasks whose jobs get no slots, those that are ready and those that become so.';
 
 CREATE TABLE task_counts (
-    task      bigint NOT NULL,
-    ready     bigint NOT NULL,
-    held      bigint NOT NULL,
-    waiting   bigint NOT NULL,
-    withdrawn bigint NOT NULL,
-    finished  bigint NOT NULL,
-    failed    bigint NOT NULL,
-    cancelled bigint NOT NULL,
-    user_name text   NOT NULL,
+    task      bigint      NOT NULL,
+    ready     bigint      NOT NULL,
+    paused    bigint      NOT NULL,
+    held      bigint      NOT NULL,
+    waiting   bigint      NOT NULL,
+    finished  bigint      NOT NULL,
+    failed    bigint      NOT NULL,
+    cancelled bigint      NOT NULL,
+    begun_at  timestamptz,
+    over_at   timestamptz,
+    user_name text        NOT NULL,
     PRIMARY KEY (task)
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
-COMMENT ON TABLE task_counts IS 'Jobs of a task by state, as of folded. waiting and withdrawn are jobs that may not run yet.';
+COMMENT ON TABLE task_counts IS 'Jobs of a task by state, as of folded. waiting and paused are jobs that may not run yet.';
+COMMENT ON COLUMN task_counts.begun_at IS 'When its first lease was granted.';
+COMMENT ON COLUMN task_counts.over_at IS 'When the last of its jobs that are over was so.';
 COMMENT ON COLUMN task_counts.user_name IS 'Whose task it is.';
 COMMENT ON INDEX task_counts_pkey IS 'Target of the upserts of folds, which are HOT.';
 
+CREATE TABLE steps (
+    seq      bigint      PRIMARY KEY,
+    before   bigint      NOT NULL,
+    since    timestamptz NOT NULL,
+    at       timestamptz NOT NULL,
+    tasks    bigint[]    NOT NULL,
+    jobs     bigint[]    NOT NULL,
+    attempts int[]       NOT NULL
+);
+COMMENT ON TABLE steps IS 'The steps of the fold that changed counts of tasks: which tasks, and which attempts ended, in the order of the log. Kept for some hours.';
+COMMENT ON COLUMN steps.seq IS 'The last batch of the step; before: that of the step before it.';
+COMMENT ON COLUMN steps.since IS 'Time of the first batch; at: of the last.';
+COMMENT ON INDEX steps_pkey IS 'For whoever follows the ends.';
+
 CREATE VIEW counted_tasks AS
-    SELECT t.*, coalesce(c.waiting + c.withdrawn, 0) AS n_waiting, coalesce(c.ready, 0) AS n_ready, coalesce(c.held, 0) AS n_leased,
+    SELECT t.*, coalesce(c.waiting + c.paused, 0) AS n_waiting, coalesce(c.ready, 0) AS n_ready, coalesce(c.held, 0) AS n_leased,
         coalesce(c.finished, 0) AS n_finished, coalesce(c.failed, 0) AS n_failed, coalesce(c.cancelled, 0) AS n_cancelled
     FROM tasks t
     LEFT JOIN task_counts c ON c.task = t.id;
@@ -286,12 +368,14 @@ COMMENT ON TABLE expected IS 'Jobs that generators have still to make, as they s
 CREATE TABLE latest (
     kind  "char" NOT NULL,
     key   bigint NOT NULL,
+    name  text   NOT NULL,
     entry jsonb  NOT NULL,
-    PRIMARY KEY (kind, key)
+    PRIMARY KEY (kind, key, name)
 ) WITH (fillfactor = 60);
 COMMENT ON TABLE latest IS 'The newest entry of each kind that has no table of its own: shapes, site, targets, polled queues, leader, time.';
 COMMENT ON COLUMN latest.kind IS 'A letter, as of batches.kinds.';
-COMMENT ON COLUMN latest.key IS 'The shape, the queue; 0: there is one of the kind.';
+COMMENT ON COLUMN latest.key IS 'The shape, the queue, the share; 0: none.';
+COMMENT ON COLUMN latest.name IS 'The resource, the pool; empty: none.';
 COMMENT ON COLUMN latest.entry IS 'As JSON.';
 
 -- While a snapshot stays open, what died since cannot be removed, and autovacuum comes for it all the same: each visit reads all
@@ -318,6 +402,8 @@ COMMENT ON FUNCTION divvy_hold_vacuum IS 'Sets how many dead and inserted rows o
 -- +goose Down
 DROP FUNCTION divvy_hold_vacuum;
 DROP VIEW counted_tasks;
-DROP TABLE latest, expected, share_counts, task_counts, paused_tasks, kills, over_ranges, idle_ranges, held, folded, batches;
+DROP VIEW leases_now;
+DROP FUNCTION divvy_payer;
+DROP TABLE latest, expected, share_counts, task_counts, paused_tasks, steps, moves, kills, over_ranges, idle_ranges, held, folded, batches;
 DROP FUNCTION divvy_all_gone, divvy_drop_batches, divvy_extend_batches, divvy_timeline;
 DROP TABLE lineage, daemons;

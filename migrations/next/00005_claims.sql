@@ -52,57 +52,78 @@ COMMENT ON COLUMN claim_keys.queue_id IS 'NULL: people have not made it, or have
 CREATE TABLE claims (
     id         bigint      PRIMARY KEY,
     task       bigint      NOT NULL,
-    made_at    timestamptz NOT NULL,
-    bound_at   timestamptz,
-    idle_since timestamptz,
-    ended_at   timestamptz,
+    key        text        NOT NULL,
+    state      text        NOT NULL CHECK (state IN ('pending', 'bound', 'draining', 'released')),
     queue      int         NOT NULL,
+    node       text        NOT NULL,
+    devices    text[]      NOT NULL,
     share      int         NOT NULL,
     sharers    int         NOT NULL,
     jobs       int         NOT NULL,
     missing    boolean     NOT NULL,
-    state      text        NOT NULL CHECK (state IN ('pending', 'bound', 'draining', 'released')),
-    key        text        NOT NULL,
-    node       text        NOT NULL,
+    made_at    timestamptz NOT NULL,
+    bound_at   timestamptz,
+    idle_since timestamptz,
+    look_at    timestamptz,
+    ended_at   timestamptz,
     sharing_id text        NOT NULL,
     label      text        NOT NULL,
-    devices    text[]      NOT NULL,
-    template   jsonb       NOT NULL
+    template   jsonb       NOT NULL,
+    saved      jsonb       NOT NULL
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
-COMMENT ON TABLE claims IS 'Claims, as of folded: what several jobs hold together while one of them has a lease, such as a node or devices of it.';
+COMMENT ON TABLE claims IS 'Claims, as of folded: what several jobs hold together while one of them has a lease, such as a node or devices of it. One that ended has the place and the devices that it had before.';
 COMMENT ON COLUMN claims.task IS 'Task of the claim. 0: people made it, and say where it is and when it ends.';
-COMMENT ON COLUMN claims.bound_at IS 'When it was bound where it is; NULL: it is not bound.';
-COMMENT ON COLUMN claims.idle_since IS 'Since when it is bound without a sharer.';
-COMMENT ON COLUMN claims.ended_at IS 'When it was released. It is kept for as long as a replay may look back.';
+COMMENT ON COLUMN claims.key IS 'Which of the claims of the task. Of a claim that people made, its name.';
+COMMENT ON COLUMN claims.state IS 'draining: it is not wanted any more; no other job gets to hold it, and it ends with its last holder.';
 COMMENT ON COLUMN claims.queue IS 'With node: where it is bound; 0: nowhere.';
+COMMENT ON COLUMN claims.devices IS 'Devices of that node that are reserved for it.';
 COMMENT ON COLUMN claims.share IS 'Share that its units are charged to, of the job that bound it; 0: none.';
 COMMENT ON COLUMN claims.sharers IS 'Leases of its jobs.';
-COMMENT ON COLUMN claims.jobs IS 'Jobs that share it in all, those that are still to be made among them.';
-COMMENT ON COLUMN claims.missing IS 'There is no template of that name, or people have not made the claim yet.';
-COMMENT ON COLUMN claims.state IS 'draining: it is not wanted any more; no other job gets to hold it, and it ends with its last holder.';
-COMMENT ON COLUMN claims.key IS 'Which of the claims of the task. Of a claim that people made, its name.';
+COMMENT ON COLUMN claims.jobs IS 'Jobs that hold it or may yet.';
+COMMENT ON COLUMN claims.missing IS 'It waits for a template of the site.';
+COMMENT ON COLUMN claims.bound_at IS 'When it was bound where it is; NULL: it is not bound.';
+COMMENT ON COLUMN claims.idle_since IS 'Since when it is bound without a sharer.';
+COMMENT ON COLUMN claims.look_at IS 'When it is unbound if nobody holds it then.';
+COMMENT ON COLUMN claims.ended_at IS 'When nothing was left of it. It is kept for as long as a replay may look back.';
 COMMENT ON COLUMN claims.sharing_id IS 'Whom its units are counted for; label: where they are split by label.';
-COMMENT ON COLUMN claims.devices IS 'Devices of that node that are reserved for it.';
 COMMENT ON COLUMN claims.template IS 'What it takes, as the entry has it: Name, Resources, Node, Devices by kind, MaxSharers, Linger in nanoseconds, Gang.';
+COMMENT ON COLUMN claims.saved IS 'All of it, as a start reads it.';
 COMMENT ON INDEX claims_pkey IS 'Claims of jobs.';
-CREATE INDEX claims_live ON claims (id) WHERE state <> 'released';
-COMMENT ON INDEX claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
+CREATE INDEX claims_due ON claims (look_at) WHERE look_at IS NOT NULL;
+COMMENT ON INDEX claims_due IS 'Those whose time may be over with the next tick.';
+CREATE INDEX claims_missing ON claims (id) WHERE missing;
+COMMENT ON INDEX claims_missing IS 'Those that another version of the site may have a template for.';
 CREATE INDEX claims_task ON claims (task, id);
 COMMENT ON INDEX claims_task IS 'All claims of a task.';
-CREATE INDEX claims_ended ON claims (ended_at) WHERE state = 'released';
+CREATE INDEX claims_live ON claims (id) WHERE ended_at IS NULL;
+COMMENT ON INDEX claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
+CREATE INDEX claims_ended ON claims (ended_at) WHERE ended_at IS NOT NULL;
 COMMENT ON INDEX claims_ended IS 'Those that are dropped.';
 
-CREATE TABLE claim_jobs (
-    high   bigint   NOT NULL,
-    low    bigint   NOT NULL CHECK (low <= high),
+CREATE TABLE claim_parties (
+    nth    bigint   PRIMARY KEY,
     task   bigint   NOT NULL,
-    claims bigint[] NOT NULL,
-    PRIMARY KEY (high)
-) WITH (fillfactor = 70);
-COMMENT ON TABLE claim_jobs IS 'Jobs that hold claims, or may yet: ranges of ids, all of a range the same claims.';
-COMMENT ON INDEX claim_jobs_pkey IS 'The range of a job, as of idle_ranges.';
-CREATE INDEX claim_jobs_claims ON claim_jobs USING gin (claims);
-COMMENT ON INDEX claim_jobs_claims IS 'Jobs of a claim. An entry a range, not a job.';
+    jobs   bigint   NOT NULL,
+    claims bigint[] NOT NULL
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE claim_parties IS 'Jobs of a task that hold the same claims. They go when all of their jobs are over.';
+COMMENT ON COLUMN claim_parties.nth IS 'Of the entry that made it, as held.nth: parties count in this order.';
+COMMENT ON COLUMN claim_parties.jobs IS 'That are not over.';
+COMMENT ON INDEX claim_parties_pkey IS 'The party of a job, by way of claim_jobs.';
+CREATE INDEX claim_parties_claims ON claim_parties USING gin (claims) WITH (fastupdate = off);
+COMMENT ON INDEX claim_parties_claims IS 'Those that hold a claim.';
+
+CREATE TABLE claim_jobs (
+    low   bigint PRIMARY KEY,
+    high  bigint NOT NULL CHECK (low <= high),
+    party bigint NOT NULL,
+    place int    NOT NULL
+) WITH (fillfactor = 90);
+COMMENT ON TABLE claim_jobs IS 'Which jobs are of which party: ranges of ids, disjoint, those that are over among them.';
+COMMENT ON COLUMN claim_jobs.place IS 'In the order in which they joined their party.';
+COMMENT ON INDEX claim_jobs_pkey IS 'The range of a job: the last one whose low is not above its id.';
+CREATE INDEX claim_jobs_party ON claim_jobs (party);
+COMMENT ON INDEX claim_jobs_party IS 'The jobs of a party.';
 
 -- +goose Down
-DROP TABLE claim_jobs, claims, claim_keys, resource_external, resource_capacities;
+DROP TABLE claim_jobs, claim_parties, claims, claim_keys, resource_external, resource_capacities;

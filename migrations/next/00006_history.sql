@@ -98,9 +98,7 @@ COMMENT ON COLUMN history.exit_code IS 'Of the process; 0 where there is none.';
 COMMENT ON COLUMN history.outcome IS 'Of the attempt: f finished, x failed, l lost, c cancelled, r returned by order of the dispatcher.';
 COMMENT ON COLUMN history.state IS 'Of the job from then on: f finished, x failed, c cancelled; r ready, w waiting: it was tried again.';
 CREATE INDEX history_job ON history (job);
-COMMENT ON INDEX history_job IS 'The attempts of a job; ends that are said twice. 80 bytes of WAL an attempt, 40 of disk.';
-CREATE INDEX history_task ON history (task);
-COMMENT ON INDEX history_task IS 'The attempts of a task. Equal keys share an entry, and the ids of rows rise: 66 bytes of WAL an attempt, 7 of disk.';
+COMMENT ON INDEX history_job IS 'The attempts of a job; those of a task, whose jobs are ranges of ids; ends that are said twice. 80 bytes of WAL an attempt, 40 of disk.';
 CREATE INDEX history_ended ON history USING brin (ended_at) WITH (pages_per_range = 32);
 COMMENT ON INDEX history_ended IS 'Reports on a stretch of a day.';
 CREATE INDEX history_waits ON history (ended_at, job) WHERE state = 'w';
@@ -112,23 +110,25 @@ CREATE FUNCTION divvy_make_history(day date) RETURNS void
     SET timezone TO 'UTC'
     AS $$
 DECLARE
-    name text := 'history_' || to_char(day, 'YYYYMMDD');
+    parent text;
+    name   text;
 BEGIN
-    IF to_regclass(name) IS NOT NULL THEN
-        RETURN;
-    END IF;
-    -- One at a time; reads and COPYs go on beside it.
-    LOCK TABLE ONLY history IN SHARE UPDATE EXCLUSIVE MODE;
-    IF to_regclass(name) IS NOT NULL THEN
-        RETURN;
-    END IF;
-    EXECUTE format('CREATE TABLE %I (LIKE history INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)', name);
-    EXECUTE format('ALTER TABLE history ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', name, day::timestamptz, (day + 1)::timestamptz);
+    FOREACH parent IN ARRAY '{history,attempt_texts}'::text[] LOOP
+        name := parent || '_' || to_char(day, 'YYYYMMDD');
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        -- One at a time; reads and COPYs go on beside it.
+        EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)',
+            name, parent);
+        -- A constant of an unknown type: the day is a timestamptz to one, a date to the other.
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day::text, (day + 1)::text);
+    END LOOP;
 END $$;
 -- +goose StatementEnd
-COMMENT ON FUNCTION divvy_make_history IS 'Makes the partition of history for a day, where there is none.';
+COMMENT ON FUNCTION divvy_make_history IS 'Makes the partitions of history and attempt_texts for a day, where there are none.';
 -- +goose StatementBegin
-CREATE FUNCTION divvy_drop_history(before timestamptz) RETURNS int
+CREATE FUNCTION divvy_drop_history(parent text, before timestamptz) RETURNS int
     LANGUAGE plpgsql
     SET lock_timeout TO '200ms'
     SET search_path TO 'public', 'pg_temp'
@@ -140,7 +140,7 @@ DECLARE
 BEGIN
     SELECT c.oid, substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''([^'']+)''\)')::timestamptz INTO oldest, until
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = 'history'::regclass
+    WHERE i.inhparent = parent::regclass
     ORDER BY 2 LIMIT 1;
     IF oldest IS NULL OR until > before THEN
         RETURN 0;
@@ -149,7 +149,7 @@ BEGIN
     RETURN 1;
 END $$;
 -- +goose StatementEnd
-COMMENT ON FUNCTION divvy_drop_history IS 'Drops the oldest day of history where all of it is from before a time; returns how many it dropped.';
+COMMENT ON FUNCTION divvy_drop_history IS 'Drops the oldest day of history or attempt_texts where all of it is from before a time; returns how many it dropped.';
 
 -- The log has no texts: these are written in the transaction of the append that ends the attempt. An attempt of which its pilot said
 -- nothing has no row.

@@ -141,6 +141,14 @@ CREATE TABLE user_wait_hours (
 COMMENT ON TABLE user_wait_hours IS 'wait_hours by the user of the task.';
 COMMENT ON INDEX user_wait_hours_pkey IS 'Target of upserts, stretches of time.';
 
+CREATE TABLE waited (
+    only_row boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
+    at       timestamptz NOT NULL
+) WITH (fillfactor = 10);
+COMMENT ON TABLE waited IS 'Up to when waits are made of history: one row.';
+COMMENT ON COLUMN waited.at IS 'Attempts that ended before are counted.';
+INSERT INTO waited (at) VALUES ('epoch');
+
 CREATE TABLE share_samples (
     at       timestamptz      NOT NULL,
     pool     text             NOT NULL,
@@ -215,5 +223,5 @@ COMMENT ON VIEW attempt_pieces IS 'What ended attempts cost, one row an attempt 
 
 -- +goose Down
 DROP VIEW attempt_pieces;
-DROP TABLE end_counts, fairness_hours, share_samples, user_wait_hours, wait_hours, rolled, node_usage, task_usage, day_usage, hour_usage;
+DROP TABLE end_counts, fairness_hours, share_samples, waited, user_wait_hours, wait_hours, rolled, node_usage, task_usage, day_usage, hour_usage;
 DROP FUNCTION divvy_wait_bounds;

@@ -191,7 +191,7 @@ CREATE VIEW report.jobs AS
         CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at
     FROM public.jobs j
     CROSS JOIN LATERAL (SELECT k.* FROM public.job_blocks k WHERE k.low <= j.id ORDER BY k.low DESC LIMIT 1) b
-    LEFT JOIN public.held h ON h.job = j.id
+    LEFT JOIN public.leases_now h ON h.job = j.id
     LEFT JOIN LATERAL (
         SELECT i.* FROM (SELECT n.* FROM public.idle_ranges n WHERE n.high >= j.id ORDER BY n.high LIMIT 1) i WHERE i.low <= j.id AND h.job IS NULL
     ) r ON true
@@ -245,7 +245,7 @@ CREATE VIEW report.task_jobs AS
         CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at
     FROM public.job_blocks b
     CROSS JOIN LATERAL (SELECT i.* FROM public.jobs i WHERE i.id >= b.low AND i.id <= b.high ORDER BY i.id) j
-    LEFT JOIN public.held h ON h.job = j.id
+    LEFT JOIN public.leases_now h ON h.job = j.id
     LEFT JOIN LATERAL (
         SELECT i.* FROM (SELECT n.* FROM public.idle_ranges n WHERE n.high >= j.id ORDER BY n.high LIMIT 1) i WHERE i.low <= j.id AND h.job IS NULL
     ) r ON true
@@ -295,9 +295,8 @@ CREATE VIEW report.leases AS
         (SELECT b.priority FROM public.job_blocks b WHERE b.low <= l.job ORDER BY b.low DESC LIMIT 1) AS priority,
         CASE WHEN l.start_delay_ms < 0 THEN 'granted' ELSE 'running' END AS state, l.pilot, l.node, now() - l.granted_at AS age,
         l.granted_at AS claimed_at, CASE WHEN l.start_delay_ms >= 0 THEN l.granted_at + l.start_delay_ms * interval '1 ms' END AS started_at,
-        coalesce(nullif(l.reason, ''), (SELECT k.reason FROM public.kills k WHERE k.task = l.task AND l.job BETWEEN k.low AND k.high AND NOT k.idle
-            ORDER BY k.seq LIMIT 1)) AS cancel_reason
-    FROM public.held l
+        nullif(l.reason, '') AS cancel_reason
+    FROM public.leases_now l
     JOIN public.shapes h ON h.id = l.shape
     LEFT JOIN public.shares s ON s.id = l.share
     LEFT JOIN public.queues q ON q.id = l.queue
@@ -443,13 +442,16 @@ CREATE VIEW report.resource_claims AS
         coalesce((c.template ->> 'Node')::boolean, false) OR c.task = 0 AND c.node <> '' OR coalesce(nullif(c.template -> 'Devices', 'null'), '{}') <> '{}' AS on_node,
         coalesce(nullif(c.template -> 'Devices', 'null'), '{}') AS device_kinds, nullif((c.template ->> 'MaxSharers')::int, 0) AS max_sharers,
         coalesce((c.template ->> 'Gang')::boolean, false) AS gang, c.missing,
-        coalesce((c.template ->> 'Linger')::double precision / 1000000000, 0) AS linger_seconds, q.name AS queue, nullif(c.node, '') AS node,
-        c.devices, c.bound_at, s.path AS share, CASE WHEN c.share <> 0 THEN c.sharing_id END AS sharing_id, c.sharers, c.idle_since,
+        coalesce((c.template ->> 'Linger')::double precision / 1000000000, 0) AS linger_seconds, q.name AS queue,
+        CASE WHEN m.here THEN nullif(c.node, '') END AS node, CASE WHEN m.here THEN c.devices ELSE '{}' END AS devices,
+        CASE WHEN m.here THEN c.bound_at END AS bound_at, s.path AS share, CASE WHEN m.here AND c.share <> 0 THEN c.sharing_id END AS sharing_id,
+        c.sharers, c.idle_since,
         c.made_at AS created_at, c.ended_at
     FROM public.claims c
+    CROSS JOIN LATERAL (SELECT c.state IN ('bound', 'draining') AS here) m -- one that ended has the place that it had before
     LEFT JOIN public.tasks t ON t.id = c.task
-    LEFT JOIN public.queues q ON q.id = c.queue
-    LEFT JOIN public.shares s ON s.id = c.share;
+    LEFT JOIN public.queues q ON q.id = c.queue AND m.here
+    LEFT JOIN public.shares s ON s.id = c.share AND m.here;
 COMMENT ON VIEW report.resource_claims IS 'What several jobs hold together: one row a resource claim, also those that were released in the last days.';
 COMMENT ON COLUMN report.resource_claims.claim_id IS 'Id of the claim.';
 COMMENT ON COLUMN report.resource_claims.task_id IS 'Task whose jobs share it; NULL: people made it.';
@@ -483,7 +485,7 @@ CREATE VIEW report.resource_holdings AS
     FROM (
         SELECT a.resources, a.label, a.sharing_id, l.queue, l.share, nullif(l.node, '') AS node, l.job AS job_id, NULL::bigint AS claim_id,
             l.task AS task_id, l.granted_at AS since
-        FROM public.held l
+        FROM public.leases_now l
         JOIN public.shapes a ON a.id = l.shape AND a.resources <> '{}'
         UNION ALL
         SELECT CASE jsonb_typeof(c.template -> 'Resources') WHEN 'object' THEN c.template -> 'Resources' ELSE '{}' END, c.label, c.sharing_id, c.queue,
@@ -513,10 +515,10 @@ CREATE VIEW report.ledger AS
 SELECT b.seq, e.i AS entry, b.at, b.by,
     CASE e.letter
         WHEN 'q' THEN 'enqueued' WHEN 'g' THEN 'granted' WHEN 's' THEN 'started' WHEN 'e' THEN 'ended' WHEN 'v' THEN 'revoked'
-        WHEN 'w' THEN 'withdrew' WHEN 'x' THEN 'expected' WHEN 'h' THEN 'shaped' WHEN 'a' THEN 'adopted' WHEN 'm' THEN 'recharged' WHEN 'b' THEN 'bounded' WHEN 'p' THEN 'polled' WHEN 'L' THEN 'leader' WHEN 't' THEN 'tick'
+        WHEN 'x' THEN 'expected' WHEN 'h' THEN 'shaped' WHEN 'a' THEN 'adopted' WHEN 'b' THEN 'bounded' WHEN 'p' THEN 'polled' WHEN 'L' THEN 'leader' WHEN 't' THEN 'tick'
         WHEN 'c' THEN 'claimed' WHEN 'u' THEN 'unclaimed' WHEN 'j' THEN 'joined' WHEN 'd' THEN 'dropped' WHEN 'k' THEN 'took'
         WHEN 'P' THEN 'paused' WHEN 'R' THEN 'resumed' WHEN 'K' THEN 'killed' WHEN 'o' THEN 'placed' WHEN 'M' THEN 'moved' WHEN 'f' THEN 'closed'
-        WHEN 'C' THEN 'capped' WHEN 'r' THEN 'reported' WHEN 'H' THEN 'holed' WHEN 'O' THEN 'owed' WHEN 'A' THEN 'asked'
+        WHEN 'C' THEN 'capped' WHEN 'r' THEN 'reported' WHEN 'H' THEN 'holed' WHEN 'O' THEN 'owed' WHEN 'S' THEN 'stood' WHEN 'A' THEN 'asked'
         ELSE e.letter
     END AS kind,
     coalesce(g.job, x.job, s.job, (b.rare[r.n] ->> 'job')::bigint) AS job,

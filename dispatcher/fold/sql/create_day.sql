@@ -1,20 +1,22 @@
--- A partition of history for a day: a function, for its name and bounds are not known before.
+-- Partitions of history and attempt_texts for a day: a function, for their names and bounds are not known before.
 CREATE FUNCTION divvy_make_history(day date) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
     SET timezone TO 'UTC'
     AS $$
 DECLARE
-    name text := 'history_' || to_char(day, 'YYYYMMDD');
+    parent text;
+    name   text;
 BEGIN
-    IF to_regclass(name) IS NOT NULL THEN
-        RETURN;
-    END IF;
-    -- One at a time; reads and COPYs go on beside it.
-    LOCK TABLE ONLY history IN SHARE UPDATE EXCLUSIVE MODE;
-    IF to_regclass(name) IS NOT NULL THEN
-        RETURN;
-    END IF;
-    EXECUTE format('CREATE TABLE %I (LIKE history INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)', name);
-    EXECUTE format('ALTER TABLE history ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', name, day::timestamptz, (day + 1)::timestamptz);
+    FOREACH parent IN ARRAY '{history,attempt_texts}'::text[] LOOP
+        name := parent || '_' || to_char(day, 'YYYYMMDD');
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        -- One at a time; reads and COPYs go on beside it.
+        EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)',
+            name, parent);
+        -- A constant of an unknown type: the day is a timestamptz to one, a date to the other.
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day::text, (day + 1)::text);
+    END LOOP;
 END $$;

@@ -7,6 +7,6 @@ CREATE TABLE idle_ranges (
     share   int    NOT NULL,
     shape   int    NOT NULL,
     attempt int    NOT NULL, -- the next one of each job
-    state   "char" NOT NULL CHECK (state IN ('r', 'w', 'o')), -- ready, waiting, withdrawn
+    state   "char" NOT NULL CHECK (state IN ('r', 'p', 'w')), -- ready; paused with its task; waiting for a rule
     PRIMARY KEY (high)
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);

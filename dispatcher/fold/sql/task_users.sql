@@ -1,2 +1,2 @@
 -- Whose tasks those are that have live jobs, for a start.
-SELECT task, user_name FROM task_counts WHERE ready + held + waiting + withdrawn > 0;
+SELECT task, user_name FROM task_counts WHERE ready + paused + held + waiting > 0;

@@ -13,12 +13,13 @@ SELECT j.id, b.task_id, coalesce(s.path, '') AS share, coalesce(h.shape, r.shape
     coalesce(h.pilot, y.pilot, '') AS pilot, coalesce(h.node, y.node, '') AS node, coalesce(y.outcome::text, '') AS outcome,
     coalesce(h.granted_at, y.granted_at) AS granted_at, coalesce(h.start_delay_ms, y.start_delay_ms, -1) AS start_delay_ms,
     y.ended_at AS last_ended_at, coalesce(y.exit_code, 0) AS exit_code, coalesce(y.cpu_ms, 0) AS cpu_ms, coalesce(y.memory_mb, 0) AS memory_mb,
-    coalesce(nullif(h.reason, ''), (SELECT k.reason FROM kills k
-        WHERE k.task = h.task AND k.low <= j.id AND k.high >= j.id AND NOT k.idle ORDER BY k.seq LIMIT 1), '') AS ending
+    coalesce(h.reason, '') AS ending
 FROM unnest(@ids::bigint[]) AS k (id)
 CROSS JOIN LATERAL (SELECT i.* FROM jobs i WHERE i.id = k.id LIMIT 1) j
 CROSS JOIN LATERAL (SELECT i.* FROM job_blocks i WHERE i.low <= k.id ORDER BY i.low DESC LIMIT 1) b
-LEFT JOIN LATERAL (SELECT i.* FROM held i WHERE i.job = k.id LIMIT 1) h ON true
+LEFT JOIN LATERAL (
+    SELECT i.*, (SELECT l.nonce FROM held l WHERE l.job = k.id) AS nonce FROM leases_now i WHERE i.job = k.id LIMIT 1
+) h ON true
 LEFT JOIN LATERAL (SELECT i.* FROM idle_ranges i WHERE i.high >= k.id AND h.job IS NULL ORDER BY i.high LIMIT 1) r ON r.low <= k.id
 LEFT JOIN LATERAL (SELECT i.* FROM over_ranges i WHERE i.high >= k.id AND h.job IS NULL AND r.low IS NULL ORDER BY i.high LIMIT 1) o
     ON o.low <= k.id

@@ -2,7 +2,9 @@
 -- their key. The row of id 0 is no job: its looked is the last lease that was looked at, NULL where there are no more. Users are looked up
 -- once a task.
 WITH seen AS MATERIALIZED (
-    SELECT l.job, l.task, l.share, l.queue FROM held l WHERE l.job > @after::bigint ORDER BY l.job LIMIT @most::int
+    SELECT h.job, h.task, h.queue,
+        CASE WHEN EXISTS (SELECT FROM moves) THEN divvy_payer(h.task, h.job, h.nth, h.share) ELSE h.share END AS share -- as leases_now
+    FROM held h WHERE h.job > @after::bigint ORDER BY h.job LIMIT @most::int
 ), found AS (
     SELECT l.job
     FROM seen l

@@ -1,0 +1,2 @@
+-- The jobs of these parties.
+SELECT low, high, party, place FROM claim_jobs WHERE party = ANY (@parties::bigint[]) ORDER BY party, place;

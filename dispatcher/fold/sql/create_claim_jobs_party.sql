@@ -1,0 +1,2 @@
+-- Those of a party.
+CREATE INDEX claim_jobs_party ON claim_jobs (party);

@@ -1,0 +1,2 @@
+-- Those of a task.
+CREATE INDEX claims_task ON claims (task, id);

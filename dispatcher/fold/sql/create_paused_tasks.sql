@@ -1,0 +1,4 @@
+-- Tasks whose jobs get no slots.
+CREATE TABLE paused_tasks (
+    task bigint PRIMARY KEY
+);

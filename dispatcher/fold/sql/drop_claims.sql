@@ -1,0 +1,2 @@
+-- Claims that ended before a time.
+DELETE FROM claims WHERE ended_at < @before::timestamptz;

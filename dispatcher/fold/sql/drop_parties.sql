@@ -1,0 +1,2 @@
+-- Parties all of whose jobs are over.
+DELETE FROM claim_parties WHERE nth = ANY (@parties::bigint[]);
