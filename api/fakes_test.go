@@ -84,7 +84,7 @@ func (f *fakeDispatcher) LeaseQueues(_ context.Context, leases []string) (map[st
 
 func (f *fakeDispatcher) Standing() dispatcher.Standing {
 	return dispatcher.Standing{Version: 2, Pools: []dispatcher.PoolStanding{{Pool: "default", Capacity: 100, Shares: []dispatcher.ShareStanding{
-		{ID: 1, Path: "", Ready: 5, HeldJobs: 3}, {ID: 2, Path: "A", Leaf: true, Ready: 5, HeldJobs: 3},
+		{Place: dispatcher.Place{ID: 1, Path: ""}, Ready: 5, HeldJobs: 3}, {Place: dispatcher.Place{ID: 2, Path: "A", Leaf: true}, Ready: 5, HeldJobs: 3},
 	}}}}
 }
 

@@ -18,14 +18,6 @@ import (
 // holeHeld is what a pull at a queue that fails everything lacks until its next probe.
 const holeHeld = "black_hole"
 
-// BlackHoleStanding is a queue that fails nearly all that it gets, while the same kinds of jobs finish elsewhere.
-type BlackHoleStanding struct {
-	Since time.Time `json:"since"`
-	Ends  int       `json:"ends" doc:"Attempts that had ended there lately when it was found."`
-	Fails int       `json:"fails" doc:"Of these, those that failed or were lost."`
-	Good  int       `json:"good" doc:"Attempts that finished since the last one that did not; after three it gets jobs as before."`
-}
-
 type holeRow struct {
 	QueueID shares.QueueID
 	retry.Standing

@@ -11,17 +11,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Count is how many jobs that are alike are in one state.
-type Count struct {
-	Share  string   // path of the share that pays
-	Class  string   // see job.Class
-	Label  string   // of the task
-	State  string   // of the jobs: waiting, ready, leased, or a final one
-	Queues []string // where they run or ran; of ready jobs where they may; none: nowhere
-	Pools  []string // of these queues, each once
-	N      int64
-}
-
 // Counts is how many jobs are ready and leased, as this daemon knows it now: live counters, no look at jobs. Grants wait
 // for it, so it does the same little for each kind of jobs however many queues there are; the names of queues are shared
 // between counts and not to be changed.
@@ -36,13 +25,13 @@ func (d *Dispatcher) Counts() []Count {
 	out, at := make([]Count, 0, n), s.naming()
 	for key, w := range s.windows {
 		if w.ready > 0 {
-			out = append(out, s.countOf(key.share, w.shape, "ready", w.ready).at(at.all(w)))
+			out = append(out, countAt(s.countOf(key.share, w.shape, "ready", w.ready), at.all(w)))
 		}
 	}
 	for share, of := range s.held {
 		for key, h := range of {
 			if sh := s.shapes[key.shape]; sh != nil && h.jobs > 0 && !sh.need.Charges() {
-				out = append(out, s.countOf(share, sh, "leased", h.jobs).at(at.one(key.queue)))
+				out = append(out, countAt(s.countOf(share, sh, "leased", h.jobs), at.one(key.queue)))
 			}
 		}
 	}
@@ -54,7 +43,7 @@ func (s *state) countOf(share shares.ShareID, sh *shape, state string, n int64) 
 }
 
 // at puts a count at queues.
-func (c Count) at(p *places) Count {
+func countAt(c Count, p *places) Count {
 	c.Queues, c.Pools = p.queues, p.pools
 	return c
 }
@@ -141,7 +130,7 @@ func (d *Dispatcher) Ended(ctx context.Context, within time.Duration) ([]Count, 
 	out, at := make([]Count, 0, len(rows)), d.state.naming()
 	for _, r := range rows {
 		if sh := d.state.shapes[r.ShapeID]; sh != nil {
-			out = append(out, d.state.countOf(r.ShareID, sh, finalStates[r.State], r.N).at(at.one(r.QueueID)))
+			out = append(out, countAt(d.state.countOf(r.ShareID, sh, finalStates[r.State], r.N), at.one(r.QueueID)))
 		}
 	}
 	return out, nil

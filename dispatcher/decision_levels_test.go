@@ -120,7 +120,7 @@ func TestSkippedBefore(t *testing.T) {
 	if _, err := d.Record(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []Skipped{{"A", "unfit"}, {"X", "unfit"}, {"M", "max"}, {"N", "borrow"}}
+	want := []Skipped{{Share: "A", Reason: "unfit"}, {Share: "X", Reason: "unfit"}, {Share: "M", Reason: "max"}, {Share: "N", Reason: "borrow"}}
 	pulls := map[int64]bool{}
 	for _, l := range reply.Leases {
 		g, view := f.decisionOfJob(d, l.Job)

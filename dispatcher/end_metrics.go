@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -67,7 +68,7 @@ func (m *endMetrics) adopt(v shares.Version) {
 	}
 	for i := range v.Tree.Nodes {
 		switch n := &v.Tree.Nodes[i]; {
-		case i == 0 || !m.of.has(&ShareStanding{Depth: n.Depth}):
+		case i == 0 || !m.of.has(&ShareStanding{Place: explain.Place{Depth: n.Depth}}):
 		case len(has) < mostEndShares:
 			has[n.Path] = true
 		default:

@@ -1,27 +1,32 @@
 package dispatcher
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/divvyhq/divvy/dispatcher/face"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
+)
 
 // Sentinels of the package. api/errors.go maps each to a status.
 var (
 	// ErrNoJobs: no job that this slot may run became ready within the pull's wait.
-	ErrNoJobs = errors.New("no job for this slot")
+	ErrNoJobs = face.ErrNoJobs
 	// ErrUnknownQueue: the site has no queue of that name.
-	ErrUnknownQueue = errors.New("unknown queue")
+	ErrUnknownQueue = face.ErrUnknownQueue
 	// ErrQueueClosed: the queue drains or is offline; it gets no job until it is online again.
-	ErrQueueClosed = errors.New("queue takes no jobs")
+	ErrQueueClosed = face.ErrQueueClosed
 	// ErrRequestReused: the request id was used by this pilot with another body.
-	ErrRequestReused = errors.New("request id used before with another body")
+	ErrRequestReused = face.ErrRequestReused
 	// ErrRequestOver: the pull of this request id was answered, and all its leases have ended.
-	ErrRequestOver = errors.New("all leases of this request have ended")
+	ErrRequestOver = face.ErrRequestOver
 	// ErrNoJob: no job has that id.
-	ErrNoJob = errors.New("no such job")
+	ErrNoJob = lookup.ErrNoJob
 	// ErrNoTask is the answer about a task that does not exist.
-	ErrNoTask = errors.New("no such task")
+	ErrNoTask = face.ErrNoTask
 	// ErrNoAttempt: the job has no attempt of that number that ended.
-	ErrNoAttempt = errors.New("no such attempt ended")
+	ErrNoAttempt = lookup.ErrNoAttempt
 	// ErrStopping: the daemon takes no more pulls.
-	ErrStopping = errors.New("daemon is stopping")
+	ErrStopping = face.ErrStopping
 	// ErrHandOn: another daemon decides from now on, the pull should be made there; see HandOn.
 	ErrHandOn = errors.New("another daemon decides")
 )

@@ -10,39 +10,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Explanation is why a job waits, or why it was given its slot; see docs/explain.md.
-type Explanation struct {
-	Job      int64           `json:"job"`
-	Task     int64           `json:"task"`
-	Share    string          `json:"share" doc:"Path of the share that pays."`
-	State    string          `json:"state" enum:"waiting,ready,leased,finished,failed,cancelled"`
-	At       time.Time       `json:"at" doc:"When this was so, by the clock of the daemon that decides."`
-	Version  int64           `json:"version" doc:"Site version in force."`
-	Summary  string          `json:"summary" doc:"The answer in a few words."`
-	Gate     Gate            `json:"gate,omitempty" enum:"structural,paused,backoff,black_hole,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,resource_io,share,user,priority,none" doc:"What stands in the way at the queue where the job gets furthest."`
-	Pools    []PathStanding  `json:"pools,omitempty" doc:"The path of its share, in every pool with a queue that could run it."`
-	Queues   []QueueGate     `json:"queues,omitempty" doc:"Every queue of the site, in file order."`
-	Position *Position       `json:"position,omitempty"`
-	ETA      *ETA            `json:"eta,omitempty"`
-	Claims   []ClaimStanding `json:"claims,omitempty" doc:"What it holds, or will hold, together with other jobs."`
-	Waits    *TaskWait       `json:"waits,omitempty" doc:"Of a job that is not ready yet."`
-	Decision *Decision       `json:"decision,omitempty" doc:"Of the running or the last attempt."`
-}
-
-// Position is how many jobs of its share are to be served before a job.
-type Position struct {
-	Before int64 `json:"before" doc:"Ready jobs of its share that come before it, by priority and then by age; where the share gives turns to users, those of its user."`
-	More   bool  `json:"more" doc:"There are more than that: they were not counted."`
-	Ready  int64 `json:"ready" doc:"Ready jobs of its share altogether."`
-}
-
-// TaskWait is what a job that is not ready waits for.
-type TaskWait struct {
-	TaskState string   `json:"task_state"`
-	Reason    string   `json:"reason" doc:"What its task waits for."`
-	Inputs    []string `json:"inputs" doc:"Inputs of the job."`
-}
-
 // subject is the job that is explained.
 type subject struct {
 	ID         int64
@@ -97,7 +64,7 @@ func (d *Dispatcher) explain(ctx context.Context, job int64) (Explanation, error
 	if e.Decision, err = d.decisionOf(ctx, j); err != nil {
 		return e, err
 	}
-	e.Summary = e.Decision.summary(j)
+	e.Summary = decisionSummary(e.Decision, j)
 	return e, nil
 }
 

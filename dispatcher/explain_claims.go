@@ -14,7 +14,7 @@ import (
 )
 
 // isClaim says whether a gate is one of claims.
-func (g Gate) isClaim() bool { return strings.HasPrefix(string(g), "claim_") || g == GateGangWaiting }
+func gateIsClaim(g Gate) bool { return strings.HasPrefix(string(g), "claim_") || g == GateGangWaiting }
 
 // claimOfJob is a claim of the job that is explained.
 type claimOfJob struct {

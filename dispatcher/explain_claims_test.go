@@ -86,7 +86,7 @@ func TestEveryGateOfClaims(t *testing.T) {
 			if len(e.Claims) != 1 || e.Claims[0].Template.Name != "gpu" {
 				t.Errorf("%+v", e.Claims)
 			}
-			if e.Gate.isClaim() && (!strings.HasPrefix(e.Summary, "It waits for a claim: ") || e.ETA.Known) {
+			if gateIsClaim(e.Gate) && (!strings.HasPrefix(e.Summary, "It waits for a claim: ") || e.ETA.Known) {
 				t.Errorf("%s %+v", e.Summary, e.ETA)
 			}
 		})

@@ -9,59 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Decision is how an attempt came to its slot: the grant, and the record of the decision where there is one.
-type Decision struct {
-	Attempt   int       `json:"attempt" doc:"0: the job never had a slot."`
-	Queue     string    `json:"queue"`
-	Pilot     string    `json:"pilot"`
-	Node      string    `json:"node"`
-	ReadyAt   time.Time `json:"ready_at" doc:"When it was created, or the attempt before it ended."`
-	ClaimedAt time.Time `json:"claimed_at"`
-	WaitedS   float64   `json:"waited_s" doc:"From ready to granted."`
-	Version   int64     `json:"version" doc:"Site version that was in force."`
-	Recorded  bool      `json:"recorded"`
-	Note      string    `json:"note,omitempty" doc:"Why there is no record."`
-
-	Record *Record         `json:"record,omitempty"`
-	Levels []DecisionLevel `json:"levels,omitempty" doc:"From the top down to the share that won."`
-}
-
-// Record is what was recorded of a decision.
-type Record struct {
-	At         time.Time `json:"at" doc:"When it was decided."`
-	Units      float64   `json:"units" doc:"Units that the job is charged."`
-	Round      float64   `json:"round" doc:"R that the targets were solved for."`
-	Candidates int       `json:"candidates" doc:"Shares with a job for the slot."`
-	Unfit      int       `json:"unfit" doc:"Shares that were skipped: none of their ready jobs fits the slot."`
-	Barred     int       `json:"barred" doc:"Shares that were skipped: a limit kept their jobs for the slot back."`
-	Skipped    []Skipped `json:"skipped,omitempty" doc:"The first eight of the skipped shares that would have got the slot before the winner, in this order."`
-	SlotCores  int       `json:"slot_cores" doc:"Cores that the slot had left to offer."`
-	Weight     int       `json:"weight" doc:"Decisions that the record stands for; 1 = all were recorded."`
-	Pull       int64     `json:"pull,omitempty" doc:"Number of the pull at the daemon; absent in records of older daemons."`
-	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the grant."`
-	Lane       int       `json:"lane"`
-	Seq        int64     `json:"seq"`
-	Winner     string    `json:"winner" doc:"Share that got the slot."`
-	RunnerUp   string    `json:"runner_up,omitempty" doc:"Share that would have got it else; absent = no other had a job for the slot."`
-	Floor      bool      `json:"floor,omitempty" doc:"The winner came before its turn: the queue has a floor for it."`
-	Parted     int       `json:"parted" doc:"Depth of the level at which the paths of both part, from 1; 0 without a runner-up."`
-}
-
-// Skipped is a share that stood before the winner and did not get the slot.
-type Skipped struct {
-	Share  string `json:"share"`
-	Reason string `json:"reason" enum:"unfit,max,pool,lend,borrow" doc:"unfit: none of its ready jobs fits the slot; else the limit that kept them back."`
-}
-
-// DecisionLevel is one step of the walk from the root to the winner. Above the level at which the paths part both sides
-// are the same; below it the winner was compared with others than the runner-up.
-type DecisionLevel struct {
-	Share           string   `json:"share"`
-	Deficit         *float64 `json:"deficit,omitempty" doc:"target - held before the grant. Records of older daemons have it only where the paths part."`
-	RunnerUp        string   `json:"runner_up,omitempty" doc:"What leads to the runner-up here; the same share above the level at which the paths part."`
-	RunnerUpDeficit *float64 `json:"runner_up_deficit,omitempty"`
-}
-
 // recordRow is a recorded decision as the statement returns it.
 type recordRow struct {
 	At              time.Time
@@ -115,7 +62,7 @@ func (d *Dispatcher) decisionOf(ctx context.Context, j *subject) (*Decision, err
 		out.Note, err = d.notRecorded(ctx, a.ClaimedAt)
 		return out, err
 	}
-	out.take(found[0])
+	decisionTake(out, found[0])
 	return out, nil
 }
 
@@ -135,7 +82,7 @@ func (d *Dispatcher) notRecorded(ctx context.Context, at time.Time) (string, err
 }
 
 // take turns a row into levels.
-func (out *Decision) take(r recordRow) {
+func decisionTake(out *Decision, r recordRow) {
 	out.Recorded = true
 	out.Record = &Record{At: r.At.UTC(), Units: r.Units, Round: r.Round, Candidates: r.Candidates, Weight: r.Weight,
 		Unfit: r.Unfit, Barred: r.Barred, Skipped: r.skipped(), SlotCores: r.Cores, Pull: r.Pull,
@@ -168,12 +115,12 @@ func (out *Decision) take(r recordRow) {
 
 func (r *recordRow) skipped() (list []Skipped) {
 	for i, share := range r.Skipped {
-		list = append(list, Skipped{share, skipReasons[r.SkippedWords[i]]})
+		list = append(list, Skipped{Share: share, Reason: skipReasons[r.SkippedWords[i]]})
 	}
 	return list
 }
 
-func (out *Decision) summary(j *subject) string {
+func decisionSummary(out *Decision, j *subject) string {
 	if out.Attempt == 0 {
 		return "It never had a slot: it is " + j.State + "."
 	}
@@ -211,5 +158,5 @@ func waited(seconds float64) string {
 		return figure(seconds) + " s"
 	}
 	t := ETA{Seconds: seconds}
-	return strings.TrimPrefix(t.words(), "about ")
+	return strings.TrimPrefix(eTAWords(&t), "about ")
 }

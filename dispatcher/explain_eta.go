@@ -9,25 +9,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ETA is when a ready job is likely to get its slot.
-type ETA struct {
-	Known   bool    `json:"known"`
-	Seconds float64 `json:"seconds" doc:"From at; only if known."`
-	AtLeast bool    `json:"at_least,omitempty" doc:"It takes longer than that: not all jobs before it were counted."`
-	How     string  `json:"how" doc:"The sum, in words; or why it is not known."`
-	Flows   []Flow  `json:"flows,omitempty" doc:"What it is made of, by pool."`
-}
-
-// Flow is what a share gets of a pool.
-type Flow struct {
-	Pool           string  `json:"pool"`
-	EndsPerSecond  float64 `json:"ends_per_second" doc:"Attempts that ended in the pool lately."`
-	UnitsPerSecond float64 `json:"units_per_second" doc:"Units that they freed."`
-	Part           float64 `json:"part" doc:"The share's target over the sum of those of all leaves; where the share gives turns to users, times its user's part of it."`
-	JobUnits       float64 `json:"job_units" doc:"Units that this job charges there."`
-	MeanUnits      float64 `json:"mean_units" doc:"Units that this job and those before it charge there, on average."`
-}
-
 // flow is a Flow in the dispatcher's figures.
 type flow struct {
 	pool      string
@@ -91,7 +72,7 @@ func (l *look) estimate(e *Explanation) *ETA {
 	case e.Gate == GateStructural:
 		eta.How = "unknown: no queue can run it"
 		return eta
-	case e.Gate.isClaim():
+	case gateIsClaim(e.Gate):
 		eta.How = "unknown: it depends on what becomes of a claim that it shares with others"
 		return eta
 	case e.Gate == GateBlackHole:
@@ -100,10 +81,10 @@ func (l *look) estimate(e *Explanation) *ETA {
 	case e.Gate == GateResourceIO:
 		eta.How = "unknown: it depends on when jobs end that read and write there"
 		return eta
-	case e.Gate.isResource():
+	case gateIsResource(e.Gate):
 		eta.How = "unknown: it depends on when units of a resource come back, and to whom they go"
 		return eta
-	case e.Gate == GateNone && e.pilots(GateNone) > 0:
+	case e.Gate == GateNone && explanationPilots(e, GateNone) > 0:
 		eta.Known, eta.How = true, "the next slot that pulls gets it, and pilots do pull there"
 		return eta
 	}
@@ -125,7 +106,7 @@ func (l *look) estimate(e *Explanation) *ETA {
 	default:
 		n := e.Position.Before + 1
 		eta.Known, eta.AtLeast, eta.Seconds = true, e.Position.More, float64(n)/perSecond
-		eta.How = fmt.Sprintf("%s and itself ÷ (%s) = %s", e.Position.words(), strings.Join(terms, " + "), eta.words())
+		eta.How = fmt.Sprintf("%s and itself ÷ (%s) = %s", positionWords(e.Position), strings.Join(terms, " + "), eTAWords(eta))
 	}
 	return eta
 }
@@ -158,7 +139,7 @@ func (l *look) meanUnits(f flow) float64 {
 }
 
 // pilots counts those of the queues with a gate.
-func (e *Explanation) pilots(at Gate) (n int) {
+func explanationPilots(e *Explanation, at Gate) (n int) {
 	for _, q := range e.Queues {
 		if q.Gate == at {
 			n += q.Pilots
@@ -167,7 +148,7 @@ func (e *Explanation) pilots(at Gate) (n int) {
 	return n
 }
 
-func (t *ETA) words() string {
+func eTAWords(t *ETA) string {
 	n := int64(min(math.Ceil(t.Seconds), math.MaxInt32))
 	var s string
 	switch {
@@ -202,36 +183,36 @@ func summary(j *subject, e *Explanation) string {
 	case len(e.Queues) == 0:
 		s = "Its share has gone from the site, or this daemon has not heard of its kind of jobs yet."
 	case e.Gate == GateStructural:
-		s = "No queue can run it: " + e.reasons(1) + "."
+		s = "No queue can run it: " + explanationReasons(e, 1) + "."
 	case e.Gate == GateCap:
-		s = "All that it may use is held: " + e.reasons(1) + "."
+		s = "All that it may use is held: " + explanationReasons(e, 1) + "."
 	case e.Gate == GateLending:
-		s = "Units are kept back on purpose: " + e.reasons(1) + "."
-	case e.Gate.isClaim():
-		s = "It waits for a claim: " + e.reasons(1) + "."
+		s = "Units are kept back on purpose: " + explanationReasons(e, 1) + "."
+	case gateIsClaim(e.Gate):
+		s = "It waits for a claim: " + explanationReasons(e, 1) + "."
 	case e.Gate == GateBlackHole:
-		s = "Where it may run jobs fail: " + e.reasons(1) + "."
+		s = "Where it may run jobs fail: " + explanationReasons(e, 1) + "."
 	case e.Gate == GateResourceIO:
-		s = "Others read and write as much as they may: " + e.reasons(1) + "."
-	case e.Gate.isResource():
-		s = "It waits for units of a resource: " + e.reasons(1) + "."
+		s = "Others read and write as much as they may: " + explanationReasons(e, 1) + "."
+	case gateIsResource(e.Gate):
+		s = "It waits for units of a resource: " + explanationReasons(e, 1) + "."
 	case e.Gate == GateShare:
-		s = "It waits for its share's turn: " + e.reasons(1) + "."
+		s = "It waits for its share's turn: " + explanationReasons(e, 1) + "."
 	case e.Gate == GateUser:
-		s = "Its share is next, its user is not: " + e.reasons(1) + "."
+		s = "Its share is next, its user is not: " + explanationReasons(e, 1) + "."
 	case e.Gate == GatePriority:
-		s = "Its share is next, it is not: " + e.reasons(1) + "."
+		s = "Its share is next, it is not: " + explanationReasons(e, 1) + "."
 	default:
-		s = "Nothing is in its way: " + e.reasons(1) + "."
+		s = "Nothing is in its way: " + explanationReasons(e, 1) + "."
 	}
 	if e.ETA.Known && e.Gate != GateNone {
-		s += " It starts in " + e.ETA.words() + "."
+		s += " It starts in " + eTAWords(e.ETA) + "."
 	}
 	return s
 }
 
 // reasons are those of the first queues at which the job gets furthest.
-func (e *Explanation) reasons(most int) string {
+func explanationReasons(e *Explanation, most int) string {
 	var all []string
 	n := 0
 	for _, q := range e.Queues {

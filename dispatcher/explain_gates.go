@@ -8,9 +8,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Gate is a kind of thing that a job must pass at a pull.
-type Gate string
-
 // The gates in their order: the first that a job fails is the one that counts.
 const (
 	GateStructural      Gate = "structural"             // the queue does not run such jobs, or none now
@@ -47,36 +44,6 @@ var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateBackoff: 2, G
 	GateResourceUnknown: 14, GateResourceCapacity: 15, GateResourceExternal: 16, GateResourceReserved: 17, GateResourceAllowance: 18,
 	GateResourceIO: 19, GateShare: 20, GateUser: 21, GatePriority: 22, GateNone: 23}
 
-// QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.
-type QueueGate struct {
-	Queue  string `json:"queue"`
-	Pool   string `json:"pool"`
-	Gate   Gate   `json:"gate" enum:"structural,paused,backoff,black_hole,cap,lending,claim_template_missing,claim_missing,claim_draining,claim_needs_node,claim_bound_elsewhere,claim_needs_devices,claim_full,gang_waiting,resource_unknown,resource_capacity,resource_external,resource_reserved,resource_allowance,resource_io,share,user,priority,none" doc:"The first gate that it does not pass."`
-	Reason string `json:"reason"`
-	First  *Side  `json:"first,omitempty" doc:"With gate share: who would get a slot here now."`
-	Own    *Side  `json:"own,omitempty" doc:"With gate share: the job's own side, which is less far below its target, or was served last."`
-
-	FirstUser *UserStanding `json:"first_user,omitempty" doc:"With gate user: whose job would get a slot here now."`
-	OwnUser   *UserStanding `json:"own_user,omitempty" doc:"With gate user: the job's own user, who holds as much or more."`
-
-	Pilots int `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
-
-	Remote bool `json:"remote,omitempty" doc:"With gate priority: other jobs of its share and priority come first here for a time, since it prefers queues near its inputs."`
-
-	head  int64  // with GatePriority: the job of the share that goes first here, 0 = not known
-	near  string // where its slot must be, if not anywhere
-	wider bool   // with GatePriority: the queue prefers another one for its cores
-}
-
-// Side is one of two shares that are compared, at the level at which their paths part.
-type Side struct {
-	Leaf    string   `json:"leaf" doc:"The share that pays."`
-	Share   string   `json:"share" doc:"Itself, or what is above it, at the level at which the two paths part."`
-	Deficit float64  `json:"deficit" doc:"target - held of that, before a grant."`
-	Target  *float64 `json:"target,omitempty"`
-	Held    *float64 `json:"held,omitempty"`
-}
-
 // look is what was seen of a job under the lock.
 type look struct {
 	leaf       int // -1: its share has gone, or the daemon does not know its kind yet
@@ -87,6 +54,14 @@ type look struct {
 	ready      int64
 	flows      []flow // by pool
 	ahead      []aheadRow
+	heads      []headAt // by queue, as the gates of the explanation are
+}
+
+// headAt is what is known of the job that comes first at a queue.
+type headAt struct {
+	job   int64
+	near  string
+	wider bool
 }
 
 // lookAt fills in what follows from the state of this daemon.
@@ -128,7 +103,8 @@ func (d *Dispatcher) lookAt(j *subject, ends []endRate, e *Explanation) *look {
 	}
 	g := gates{s: s, job: j, shape: sh, leaf: leaf, fields: map[string]*contenders{}, targets: map[targetKey][]float64{}}
 	for _, q := range s.version.Queues {
-		e.Queues = append(e.Queues, g.at(s.queues[q.ID]))
+		gate, head := g.at(s.queues[q.ID])
+		e.Queues, l.heads = append(e.Queues, gate), append(l.heads, head)
 	}
 	return l
 }
@@ -174,44 +150,44 @@ type targetKey struct {
 }
 
 // at is the first gate that the job does not pass at a queue.
-func (g *gates) at(q *queue) QueueGate {
-	out := QueueGate{Queue: q.Name, Pool: q.Queue.Pool, Pilots: len(q.pilots), near: g.near()}
+func (g *gates) at(q *queue) (out QueueGate, head headAt) {
+	out, head = QueueGate{Queue: q.Name, Pool: q.Queue.Pool, Pilots: len(q.pilots)}, headAt{near: g.near()}
 	need := g.shape.need
 	need.Claims = nil // a gate of its own, further down
 	if reason := job.Fits(need, q.Queue, q.Labels); reason != "" {
 		out.Gate, out.Reason = GateStructural, reason
-		return out
+		return out, head
 	}
 	if reason := job.ClosedTo(q.Queue, g.s.version.Tree.Nodes[g.leaf].Path); reason != "" {
 		out.Gate, out.Reason = GateStructural, reason
-		return out
+		return out, head
 	}
 	if reason := q.passedOver(g.job, g.shape); reason != "" {
 		out.Gate, out.Reason = GateStructural, reason
-		return out
+		return out, head
 	}
 	if g.job.State == "waiting" {
 		out.Gate, out.Reason = GatePaused, waitsFor(g.job)
 		if g.job.TryAt != nil {
 			out.Gate = GateBackoff
 		}
-		return out
+		return out, head
 	}
 	if h := g.s.holes[q.ID]; h != nil {
 		out.Gate, out.Reason = GateBlackHole, h.Words(g.s.version.Attempts)
-		return out
+		return out, head
 	}
 	if out.Gate, out.Reason = g.s.admits(q, g.leaf, g.shape); out.Gate != "" {
-		return out
+		return out, head
 	}
 	if out.Gate, out.Reason = g.claimed(q); out.Gate != "" {
-		return out
+		return out, head
 	}
 	if out.Gate, out.Reason = g.scarce(q); out.Gate != "" {
-		return out
+		return out, head
 	}
-	g.turn(q, &out)
-	return out
+	g.turn(q, &out, &head)
+	return out, head
 }
 
 // admits says which hard limit keeps a job of a leaf from a queue, by what all daemons hold; "" when none does.

@@ -2,31 +2,6 @@ package dispatcher
 
 import "github.com/divvyhq/divvy/shares"
 
-// PathStanding is how the path of a share stands in one pool.
-type PathStanding struct {
-	Pool     string          `json:"pool"`
-	Capacity float64         `json:"capacity" doc:"Units of the online queues; -1 = unlimited."`
-	Round    float64         `json:"round" doc:"R: the units that targets are shares of."`
-	Held     float64         `json:"held"`
-	Levels   []LevelStanding `json:"levels" doc:"From the top down to the share."`
-	AtTarget *float64        `json:"at_target_in_s,omitempty" doc:"Seconds until the share holds its target if nothing is reclaimed, from the attempts that ended lately; absent = not at that rate."`
-}
-
-// LevelStanding is a node of the path among its siblings.
-type LevelStanding struct {
-	Share   string  `json:"share"`
-	Weight  float64 `json:"weight"`
-	Product float64 `json:"weight_product" doc:"Its weight over the sum of its siblings', times that of the level above."`
-	Tier    int     `json:"tier"`
-	Target  float64 `json:"target"`
-	Held    float64 `json:"held"`
-	Deficit float64 `json:"deficit" doc:"target - held."`
-	Demand  float64 `json:"demand"`
-	Ready   int64   `json:"ready"`
-	Rank    int     `json:"rank" doc:"Its place by deficit among the siblings with ready jobs; 1 is served next."`
-	Of      int     `json:"of" doc:"Siblings with ready jobs, and itself."`
-}
-
 // pathIn is the path of a leaf in a pool.
 func (s *state) pathIn(p *pool, leaf int) PathStanding {
 	st := s.standing(p)

@@ -10,7 +10,7 @@ import (
 )
 
 // isResource says whether a gate is one of resources.
-func (g Gate) isResource() bool { return strings.HasPrefix(string(g), "resource_") }
+func gateIsResource(g Gate) bool { return strings.HasPrefix(string(g), "resource_") }
 
 // scarce says which resource keeps the job from a queue, by what all daemons hold; "" when none does.
 func (g *gates) scarce(q *queue) (Gate, string) {

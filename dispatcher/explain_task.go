@@ -15,19 +15,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// TaskExplanation is why nothing more of a task runs, and what comes next of it.
-type TaskExplanation struct {
-	Task    int64        `json:"task"`
-	Share   string       `json:"share" doc:"Path of the share that pays; empty while there is none."`
-	State   string       `json:"state" doc:"Of the task."`
-	At      time.Time    `json:"at"`
-	Summary string       `json:"summary" doc:"The answer in a few words."`
-	ToCome  int64        `json:"to_come" doc:"Pieces that are no jobs yet."`
-	Ready   int64        `json:"ready"`
-	Leased  int64        `json:"leased"`
-	Next    *Explanation `json:"next,omitempty" doc:"Of the job that is to start next, as in GET /v1/jobs/{id}/explain; with job 0, of a piece that is no job yet: before it come ready jobs of its share and pieces of tasks that go first."`
-}
-
 // taskSubject is the task that is explained.
 type taskSubject struct {
 	ID       int64
@@ -74,7 +61,7 @@ func (d *Dispatcher) ExplainTask(ctx context.Context, task int64) (TaskExplanati
 	if err != nil {
 		return TaskExplanation{}, fmt.Errorf("explain: %w", err)
 	}
-	e.Summary = e.summary(t)
+	e.Summary = taskExplanationSummary(&e, t)
 	return e, nil
 }
 
@@ -164,7 +151,7 @@ func (d *Dispatcher) nowhere(need job.Requirements, share, found string) string 
 }
 
 // summary is the answer for a task.
-func (e *TaskExplanation) summary(t *taskSubject) string {
+func taskExplanationSummary(e *TaskExplanation, t *taskSubject) string {
 	var s string
 	switch reason := strings.TrimSuffix(t.Reason, "."); {
 	case t.Over:

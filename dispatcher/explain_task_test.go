@@ -116,7 +116,7 @@ func TestExplainTaskPiecesAhead(t *testing.T) {
 func TestExplainTaskBehindManyLeases(t *testing.T) {
 	task := &taskSubject{State: "running", Ready: 5, Leased: mostCounted, ToCome: 3, Cut: true}
 	want := "Pilots have 10000 of its jobs. Which of its 5 ready jobs is next was not looked up: pilots have the first 10000."
-	if got := (&TaskExplanation{ToCome: 3}).summary(task); got != want {
+	if got := taskExplanationSummary((&TaskExplanation{ToCome: 3}), task); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f := newFixture(t, []shares.Spec{node("A", 1)}, slots("q", 8))

@@ -10,7 +10,7 @@ import (
 )
 
 // turn compares the job's share with the others that have a job for a slot of this queue.
-func (g *gates) turn(q *queue, out *QueueGate) {
+func (g *gates) turn(q *queue, out *QueueGate, head *headAt) {
 	slot := job.Slot{Cores: q.Cores}
 	if slot.Cores == 0 {
 		slot.Cores = g.shape.need.Cores
@@ -26,9 +26,9 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 			if g.otherUser(found.window.user, q, out) {
 				return
 			}
-			out.wider = q.Prefer == "wide" && found.window.shape.need.Cores > g.shape.need.Cores
+			head.wider = q.Prefer == "wide" && found.window.shape.need.Cores > g.shape.need.Cores
 			if found.exact {
-				out.head = found.window.jobs[0].id
+				head.job = found.window.jobs[0].id
 			}
 		}
 		return
@@ -41,7 +41,7 @@ func (g *gates) turn(q *queue, out *QueueGate) {
 	first, own := parting(g.s.version.Tree, winner, g.leaf)
 	out.Gate = GateShare
 	out.First, out.Own = g.side(q.pool, targets, winner, first), g.side(q.pool, targets, g.leaf, own)
-	out.Reason = fmt.Sprintf("%s comes first: %s; %s: %s", out.First.Share, out.First.words(), out.Own.Share, out.Own.words())
+	out.Reason = fmt.Sprintf("%s comes first: %s; %s: %s", out.First.Share, sideWords(out.First), out.Own.Share, sideWords(out.Own))
 	switch ahead := out.First.Deficit - out.Own.Deficit; {
 	case chosen.floor != nil:
 		out.Reason += "; " + g.s.floorWords(chosen.floor)
@@ -61,7 +61,7 @@ func (g *gates) side(p *pool, targets []float64, leaf, node int) *Side {
 	return &Side{Leaf: nodes[leaf].Path, Share: nodes[node].Path, Deficit: target - held, Target: &target, Held: &held}
 }
 
-func (s *Side) words() string {
+func sideWords(s *Side) string {
 	return fmt.Sprintf("%s (target %s, held %s)", fromTarget(s.Deficit), figure(*s.Target), figure(*s.Held))
 }
 
@@ -131,7 +131,7 @@ func (l *look) finishGates(e *Explanation) {
 	for i := range e.Queues {
 		q := &e.Queues[i]
 		if q.Gate == GatePriority {
-			q.inTurn(e)
+			l.heads[i].inTurn(q, e)
 		}
 		if gateOrder[q.Gate] > gateOrder[e.Gate] {
 			e.Gate = q.Gate
@@ -139,24 +139,25 @@ func (l *look) finishGates(e *Explanation) {
 	}
 }
 
-func (q *QueueGate) inTurn(e *Explanation) {
+// inTurn says when the turn of a job comes at a queue.
+func (h *headAt) inTurn(q *QueueGate, e *Explanation) {
 	p := e.Position
 	switch {
-	case q.Remote && q.head != 0 && q.head != e.Job:
+	case q.Remote && h.job != 0 && h.job != e.Job:
 		q.Reason = fmt.Sprintf("other jobs of %s come first here: it prefers a queue near its inputs", e.Share)
-	case q.wider:
+	case h.wider:
 		q.Reason = fmt.Sprintf("wider jobs of %s go first at this queue", e.Share)
-	case q.head == e.Job || p.Before == 0 && !p.More:
-		q.Gate, q.Reason = GateNone, "the next slot that pulls here"+q.near+" gets it"
+	case h.job == e.Job || p.Before == 0 && !p.More:
+		q.Gate, q.Reason = GateNone, "the next slot that pulls here"+h.near+" gets it"
 		if q.Pilots == 0 {
 			q.Reason += ", but no pilot has pulled here in the last five minutes"
 		}
 	default:
-		q.Reason = fmt.Sprintf("%s of %s come before it", p.words(), e.Share)
+		q.Reason = fmt.Sprintf("%s of %s come before it", positionWords(p), e.Share)
 	}
 }
 
-func (p *Position) words() string {
+func positionWords(p *Position) string {
 	s := fmt.Sprintf("%d ready jobs", p.Before)
 	if p.Before == 1 {
 		s = "1 ready job"

@@ -9,13 +9,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// UserStanding is what a user has of a share that gives jobs by fair turn among users.
-type UserStanding struct {
-	User string  `json:"user"`
-	Held float64 `json:"held" doc:"Units that his jobs of the share hold in the pool."`
-	Part float64 `json:"part" doc:"Of the share's target, in equal parts, and what some do not use among the others."`
-}
-
 // otherUser says whose turn it is, if not that of the job's user. Who has just come to the share, or whose jobs do not have the shapes
 // of users yet, may be nobody.
 func (g *gates) otherUser(first *user, q *queue, out *QueueGate) bool {
@@ -28,18 +21,18 @@ func (g *gates) otherUser(first *user, q *queue, out *QueueGate) bool {
 		return &UserStanding{User: u.name, Held: u.held[q.pool].Float(), Part: parts[u.name]}
 	}
 	out.Gate, out.FirstUser, out.OwnUser = GateUser, side(first), side(us.of(g.shape.full.User))
-	out.Reason = fmt.Sprintf("%s; %s", out.FirstUser.words("comes first"), out.OwnUser.words("holds as much or more"))
+	out.Reason = fmt.Sprintf("%s; %s", userStandingWords(out.FirstUser, "comes first"), userStandingWords(out.OwnUser, "holds as much or more"))
 	if out.FirstUser.Held == out.OwnUser.Held {
 		why := "with an earlier job"
 		if first.served[q.pool] != us.of(g.shape.full.User).served[q.pool] {
 			why = "served longer ago"
 		}
-		out.Reason = fmt.Sprintf("%s, %s; %s", out.FirstUser.words("comes first"), why, out.OwnUser.words("holds as much"))
+		out.Reason = fmt.Sprintf("%s, %s; %s", userStandingWords(out.FirstUser, "comes first"), why, userStandingWords(out.OwnUser, "holds as much"))
 	}
 	return true
 }
 
-func (u *UserStanding) words(what string) string {
+func userStandingWords(u *UserStanding, what string) string {
 	who := u.User
 	if who == "" {
 		who = "whoever's jobs were there before users had turns"

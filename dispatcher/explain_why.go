@@ -13,52 +13,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// WhyRequest asks why share A was served before share B. Both are paths, of leaves or not.
-type WhyRequest struct {
-	A    string        `json:"a"`
-	B    string        `json:"b"`
-	Last int           `json:"last"` // recorded decisions, 1 … 100000; 0 = 10000
-	From time.Duration `json:"from"` // not older than that; 0 = an hour
-}
-
-// Why is how two shares fared against each other.
-type Why struct {
-	A         string        `json:"a"`
-	B         string        `json:"b"`
-	At        time.Time     `json:"at"`
-	Version   int64         `json:"version" doc:"Site version in force."`
-	Summary   string        `json:"summary" doc:"The answer in a paragraph."`
-	Decisions Tally         `json:"decisions" doc:"All recorded decisions that were looked at."`
-	Oldest    *time.Time    `json:"oldest,omitempty" doc:"When the first of them was made."`
-	AWon      Tally         `json:"a_won" doc:"Those that A won against anybody."`
-	BWon      Tally         `json:"b_won"`
-	ABeforeB  Duel          `json:"a_before_b" doc:"Those that A won with B next in line."`
-	BBeforeA  Duel          `json:"b_before_a"`
-	Floors    []string      `json:"floors,omitempty" doc:"Floors of queues by which jobs of one of the two come first there, the first twenty."`
-	Pools     []WhyStanding `json:"pools" doc:"How both stand now at the level at which their paths part, by pool."`
-}
-
-// Tally counts decisions.
-type Tally struct {
-	Recorded int64 `json:"recorded"`
-	Made     int64 `json:"made" doc:"Decisions that the records stand for: more, where a sample was recorded."`
-}
-
-// Duel is a Tally with the mean deficits, target − held in units before the grant, at the level at which the paths part.
-type Duel struct {
-	Tally
-	Deficit         *float64   `json:"deficit,omitempty" doc:"Of the winner's side, on average."`
-	RunnerUpDeficit *float64   `json:"runner_up_deficit,omitempty"`
-	Last            *time.Time `json:"last,omitempty" doc:"When it was so for the last time."`
-}
-
-// WhyStanding is how the two sides stand in a pool now.
-type WhyStanding struct {
-	Pool string        `json:"pool"`
-	A    LevelStanding `json:"a"`
-	B    LevelStanding `json:"b"`
-}
-
 // whyRow is what the records say.
 type whyRow struct {
 	N, OfN               int64
@@ -81,7 +35,7 @@ const (
 // Why says why share A was served before share B, or the other way round: a *FieldError when one of them is no share
 // or one is above the other.
 func (d *Dispatcher) Why(ctx context.Context, r WhyRequest) (Why, error) {
-	if err := r.defaults(); err != nil {
+	if err := whyRequestDefaults(&r); err != nil {
 		return Why{}, err
 	}
 	out := Why{A: r.A, B: r.B, At: time.Now().UTC(), Pools: []WhyStanding{}}
@@ -95,15 +49,15 @@ func (d *Dispatcher) Why(ctx context.Context, r WhyRequest) (Why, error) {
 		return Why{}, fmt.Errorf("why: %w", err)
 	}
 	w := rows[0]
-	out.Decisions, out.Oldest = Tally{w.N, w.OfN}, w.Oldest
-	out.AWon, out.BWon = Tally{w.NA, w.OfA}, Tally{w.NB, w.OfB}
-	out.ABeforeB = Duel{Tally{w.NAb, w.OfAb}, w.DeficitAb, w.SecondAb, w.LastAb}
-	out.BBeforeA = Duel{Tally{w.NBa, w.OfBa}, w.DeficitBa, w.SecondBa, w.LastBa}
-	out.Summary = out.summary()
+	out.Decisions, out.Oldest = Tally{Recorded: w.N, Made: w.OfN}, w.Oldest
+	out.AWon, out.BWon = Tally{Recorded: w.NA, Made: w.OfA}, Tally{Recorded: w.NB, Made: w.OfB}
+	out.ABeforeB = Duel{Tally: Tally{Recorded: w.NAb, Made: w.OfAb}, Deficit: w.DeficitAb, RunnerUpDeficit: w.SecondAb, Last: w.LastAb}
+	out.BBeforeA = Duel{Tally: Tally{Recorded: w.NBa, Made: w.OfBa}, Deficit: w.DeficitBa, RunnerUpDeficit: w.SecondBa, Last: w.LastBa}
+	out.Summary = whySummary(&out)
 	return out, nil
 }
 
-func (r *WhyRequest) defaults() error {
+func whyRequestDefaults(r *WhyRequest) error {
 	if r.Last == 0 {
 		r.Last = defaultLast
 	}
@@ -176,16 +130,16 @@ func leavesBelow(t *shares.Tree, top int) (ids []int32) {
 }
 
 // summary is the paragraph.
-func (y *Why) summary() string {
+func whySummary(y *Why) string {
 	var b strings.Builder
 	if y.Decisions.Recorded == 0 {
 		b.WriteString("No decision was recorded in that time.")
 	} else {
-		fmt.Fprintf(&b, "Of %s, %s won %d and %s %d. ", y.Decisions.words(), y.A, y.AWon.Recorded, y.B, y.BWon.Recorded)
-		b.WriteString(y.ABeforeB.words(y.A, y.B, y.AWon) + " " + y.BBeforeA.words(y.B, y.A, y.BWon))
+		fmt.Fprintf(&b, "Of %s, %s won %d and %s %d. ", tallyWords(y.Decisions), y.A, y.AWon.Recorded, y.B, y.BWon.Recorded)
+		b.WriteString(duelWords(y.ABeforeB, y.A, y.B, y.AWon) + " " + duelWords(y.BBeforeA, y.B, y.A, y.BWon))
 	}
 	for _, p := range y.Pools {
-		b.WriteString(" " + p.words(len(y.Pools) > 1))
+		b.WriteString(" " + whyStandingWords(&p, len(y.Pools) > 1))
 	}
 	if len(y.Floors) > 0 {
 		b.WriteString(" What is below a floor comes first all the same: " + strings.Join(y.Floors, "; ") + ".")
@@ -193,7 +147,7 @@ func (y *Why) summary() string {
 	return b.String()
 }
 
-func (t Tally) words() string {
+func tallyWords(t Tally) string {
 	if t.Made > t.Recorded {
 		return fmt.Sprintf("the last %d recorded decisions, a sample of about %d", t.Recorded, t.Made)
 	}
@@ -201,7 +155,7 @@ func (t Tally) words() string {
 }
 
 // words says how a share that was chosen so many times fared against the second one.
-func (u Duel) words(won, second string, chosen Tally) string {
+func duelWords(u Duel, won, second string, chosen Tally) string {
 	switch {
 	case chosen.Recorded == 0:
 		return won + " was never chosen."
@@ -220,7 +174,7 @@ func fromTarget(deficit float64) string {
 	return figure(deficit) + " below its target"
 }
 
-func (p *WhyStanding) words(named bool) string {
+func whyStandingWords(p *WhyStanding, named bool) string {
 	where := "Now"
 	if named {
 		where = "Now in pool " + p.Pool

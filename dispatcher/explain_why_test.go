@@ -48,7 +48,7 @@ func TestWhy(t *testing.T) {
 				ba++
 			}
 		}
-		if y.Decisions != (Tally{60, 60}) || y.AWon != (Tally{won, won}) || y.ABeforeB.Recorded != ab || y.BBeforeA.Recorded != ba {
+		if y.Decisions != (Tally{Recorded: 60, Made: 60}) || y.AWon != (Tally{Recorded: won, Made: won}) || y.ABeforeB.Recorded != ab || y.BBeforeA.Recorded != ba {
 			t.Errorf("%v: %+v, want %d won, %d and %d", pair, y, won, ab, ba)
 		}
 		if ab > 0 && (math.Abs(*y.ABeforeB.Deficit-deficit/float64(ab)) > 1e-6 || math.Abs(*y.ABeforeB.RunnerUpDeficit-second/float64(ab)) > 1e-6) {
@@ -100,9 +100,9 @@ func TestWhyRefuses(t *testing.T) {
 
 // A share that won, but never with the other next in line, is not said to have never been chosen.
 func TestWhySaysThatAnotherWasNext(t *testing.T) {
-	y := Why{A: "A", B: "C", Decisions: Tally{2000, 2000}, AWon: Tally{798, 798}}
+	y := Why{A: "A", B: "C", Decisions: Tally{Recorded: 2000, Made: 2000}, AWon: Tally{Recorded: 798, Made: 798}}
 	want := "Of the last 2000 decisions, A won 798 and C 0. Each of the 798 times that A was chosen, another share than C was next in line, or none. C was never chosen."
-	if got := y.summary(); got != want {
+	if got := whySummary(&y); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

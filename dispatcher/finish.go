@@ -206,7 +206,7 @@ func (d *Dispatcher) endArgs(l *lane, in []ended) (verb string, args pgx.StrictN
 		}
 		jobs, attempts, nonces = append(jobs, e.key.job), append(attempts, e.key.attempt), append(nonces, e.key.nonce)
 		outcomes, codes, messages = append(outcomes, string(e.outcome)), append(codes, e.exitCode), append(messages, clean(e.message))
-		usage := e.usage.bounded()
+		usage := usageBounded(e.usage)
 		cpu, memory = append(cpu, usage.CPUSeconds), append(memory, usage.MemoryMB)
 		outputs, tails = append(outputs, packOutputs(e.outputs)), append(tails, clean(e.tail))
 		reports = append(reports, packReport(e.report))

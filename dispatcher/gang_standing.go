@@ -11,21 +11,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
-// GangHold is a node of which slots wait for a gang.
-type GangHold struct {
-	Queue   string    `json:"queue"`
-	Node    string    `json:"node"`
-	Task    int64     `json:"task"`
-	Claim   int64     `json:"claim" doc:"That the jobs of the gang share."`
-	Key     string    `json:"key"`
-	Members int       `json:"members" doc:"Jobs that start together."`
-	Slots   int       `json:"slots" doc:"Pulls that wait for it."`
-	Cores   int64     `json:"cores" doc:"Of these."`
-	Since   time.Time `json:"since"`
-	Until   time.Time `json:"until" doc:"From then on anybody may have them."`
-	Why     string    `json:"why" doc:"What is missing."`
-}
-
 // GangHolds lists the nodes of which this daemon holds slots for gangs.
 func (d *Dispatcher) GangHolds() []GangHold {
 	d.mu.Lock()

@@ -7,21 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// HeldJob is an attempt as pilots name it that know no lease: job and number.
-type HeldJob struct {
-	Job     int64
-	Attempt int
-}
-
-// Holding is what became of a HeldJob.
-type Holding struct {
-	Lease    string     // token of that attempt; empty: it is over, or never was
-	State    LeaseState // of the lease
-	Queue    string     // where it was granted
-	JobState string     // of the job now; empty: there is no such job
-	Attempt  int        // that the job is at now, or ended with
-}
-
 // holdingRow is a job, live or ended, with its lease.
 type holdingRow struct {
 	ID         int64

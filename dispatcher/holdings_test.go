@@ -29,29 +29,29 @@ func TestHoldings(t *testing.T) {
 		}
 	}
 	ready := Holding{JobState: "ready", Attempt: 1}
-	same(look(HeldJob{ids[1], 1}, HeldJob{ids[0], 1}, HeldJob{ids[1] + 1000, 1}, HeldJob{ids[1], 1}), ready, ready, Holding{}, ready)
+	same(look(HeldJob{Job: ids[1], Attempt: 1}, HeldJob{Job: ids[0], Attempt: 1}, HeldJob{Job: ids[1] + 1000, Attempt: 1}, HeldJob{Job: ids[1], Attempt: 1}), ready, ready, Holding{}, ready)
 
 	first := pull1(t, d, "q")
 	leased := Holding{JobState: "leased", Attempt: 1, Lease: first.Lease, State: Granted, Queue: "q"}
-	same(look(HeldJob{ids[1], 1}, HeldJob{ids[0], 1}), ready, leased)
+	same(look(HeldJob{Job: ids[1], Attempt: 1}, HeldJob{Job: ids[0], Attempt: 1}), ready, leased)
 	renewOnce(t, d, Renewal{Lease: first.Lease, State: Running})
 	leased.State = Running
-	same(look(HeldJob{ids[0], 1}), leased)
+	same(look(HeldJob{Job: ids[0], Attempt: 1}), leased)
 
 	finish(t, d, Failed, first)
 	again := Holding{JobState: "ready", Attempt: 2}
-	same(look(HeldJob{ids[0], 1}, HeldJob{ids[0], 2}), again, again)
+	same(look(HeldJob{Job: ids[0], Attempt: 1}, HeldJob{Job: ids[0], Attempt: 2}), again, again)
 
 	second := pull1(t, d, "q")
 	if second.Job != ids[0] || second.Attempt != 2 {
 		t.Fatalf("%+v, want the second attempt of %d", second, ids[0])
 	}
-	same(look(HeldJob{ids[0], 1}, HeldJob{ids[0], 2}), Holding{JobState: "leased", Attempt: 2},
+	same(look(HeldJob{Job: ids[0], Attempt: 1}, HeldJob{Job: ids[0], Attempt: 2}), Holding{JobState: "leased", Attempt: 2},
 		Holding{JobState: "leased", Attempt: 2, Lease: second.Lease, State: Granted, Queue: "q"})
 
 	finish(t, d, Finished, second)
 	over := Holding{JobState: "finished", Attempt: 2}
-	same(look(HeldJob{ids[0], 2}, HeldJob{ids[1], 1}, HeldJob{ids[0], 1}), over, ready, over)
+	same(look(HeldJob{Job: ids[0], Attempt: 2}, HeldJob{Job: ids[1], Attempt: 1}, HeldJob{Job: ids[0], Attempt: 1}), over, ready, over)
 	same(look())
 }
 

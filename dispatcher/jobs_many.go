@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,14 +53,6 @@ func (d *Dispatcher) JobsByID(ctx context.Context, ids []int64) ([]JobRow, error
 	return jobs, nil
 }
 
-// JobChoice selects jobs of a task: those that are not over if Live, and those that ended in one of the states.
-type JobChoice struct {
-	Task  int64
-	Live  bool
-	Ended []string
-	Limit int
-}
-
 // JobIDs returns the ids of jobs of a task, rising, at most Limit.
 func (d *Dispatcher) JobIDs(ctx context.Context, c JobChoice) ([]int64, error) {
 	args := pgx.StrictNamedArgs{"task": c.Task, "live": c.Live, "ended": append([]string{}, c.Ended...), "n": c.Limit}
@@ -74,12 +65,6 @@ func (d *Dispatcher) JobIDs(ctx context.Context, c JobChoice) ([]int64, error) {
 		return nil, fmt.Errorf("job ids: %w", err)
 	}
 	return ids, nil
-}
-
-// JobMetadata is what the payload of a job reported of itself.
-type JobMetadata struct {
-	ID       int64
-	Metadata json.RawMessage
 }
 
 // Metadata returns what payloads of a task's finished jobs reported, of at most n jobs by rising id behind after.

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -26,50 +27,6 @@ type lately struct {
 	queues map[shares.QueueID]*[latelyParts]queuePart
 }
 
-// Decided is a decision of late: who got a slot, who was next, and how both stood.
-type Decided struct {
-	N          int64     `json:"n" doc:"Its number at the daemon that made it: rising, with gaps where not every decision is recorded."`
-	At         time.Time `json:"at"`
-	Job        int64     `json:"job"`
-	Attempt    int       `json:"attempt"`
-	Task       int64     `json:"task"`
-	Queue      string    `json:"queue"`
-	Pilot      string    `json:"pilot"`
-	Node       string    `json:"node,omitempty"`
-	Share      string    `json:"share" doc:"Share that got the slot."`
-	Deficit    float64   `json:"deficit" doc:"target - held before the grant, where the paths of winner and runner-up part."`
-	RunnerUp   string    `json:"runner_up,omitempty" doc:"Share that would have got it else; absent = no other had a job for the slot."`
-	Second     *float64  `json:"runner_up_deficit,omitempty"`
-	Units      float64   `json:"units" doc:"Units that the job is charged."`
-	Round      float64   `json:"round" doc:"R that the targets were solved for."`
-	Candidates int       `json:"candidates" doc:"Shares with a job for the slot."`
-	Unfit      int       `json:"unfit" doc:"Shares that were skipped: none of their ready jobs fits the slot."`
-	Barred     int       `json:"barred" doc:"Shares that were skipped: a limit kept their jobs for the slot back."`
-	Skipped    []Skipped `json:"skipped,omitempty" doc:"The first eight of the skipped shares that would have got the slot before the winner."`
-	Floor      bool      `json:"floor,omitempty" doc:"The winner came before its turn: the queue has a floor for it."`
-	Weight     int       `json:"weight" doc:"Decisions that it stands for; 1 = all are recorded."`
-	Version    int64     `json:"version" doc:"Site version in force."`
-}
-
-// DecidedFilter selects decisions of late. Zero fields select nothing away.
-type DecidedFilter struct {
-	Share  string // that won, or is above the one that did
-	Queue  string
-	Task   int64
-	Job    int64
-	Daemon int64 // with After: whose numbers these are; of another daemon all count as new
-	After  int64 // numbers above this one
-	Limit  int   // 1 … 1000, the newest ones; 0 = 100
-}
-
-// Lately is decisions of late, the newest first.
-type Lately struct {
-	Daemon int64      `json:"daemon" doc:"The daemon that made them."`
-	Last   int64      `json:"last" doc:"Number of its newest one, whether it was selected or not."`
-	Since  *time.Time `json:"since,omitempty" doc:"The oldest that it still has in memory; absent: there was none since it began."`
-	Items  []Decided  `json:"items"`
-}
-
 // Lately lists the decisions that this daemon has in memory, the newest first. It reads nothing else.
 func (d *Dispatcher) Lately(f DecidedFilter) Lately {
 	limit := f.Limit
@@ -89,14 +46,14 @@ func (d *Dispatcher) Lately(f DecidedFilter) Lately {
 		after = max(after, f.After)
 	}
 	for n := r.last; n > after && len(out.Items) < limit; n-- {
-		if e := &r.ring[(n-1)%keptDecisions]; f.selects(e) {
+		if e := &r.ring[(n-1)%keptDecisions]; decidedFilterSelects(&f, e) {
 			out.Items = append(out.Items, *e)
 		}
 	}
 	return out
 }
 
-func (f *DecidedFilter) selects(e *Decided) bool {
+func decidedFilterSelects(f *DecidedFilter, e *Decided) bool {
 	return (f.Task == 0 || e.Task == f.Task) && (f.Job == 0 || e.Job == f.Job) && (f.Queue == "" || e.Queue == f.Queue) &&
 		(f.Share == "" || e.Share == f.Share || len(e.Share) > len(f.Share) && e.Share[:len(f.Share)] == f.Share && e.Share[len(f.Share)] == '/')
 }
@@ -142,13 +99,14 @@ func decidedOf(s *state, g *grant) Decided {
 	n := g.note
 	e := Decided{At: n.at.UTC(), Job: n.job, Attempt: int(n.attempt), Task: g.job.task, Queue: g.queue.Name, Pilot: g.pull.req.Pilot,
 		Node: g.pull.req.Node, Share: s.pathOf(n.share), Deficit: float64(n.deficit), Units: n.units.Float(), Round: n.round.Float(),
-		Candidates: int(n.candidates), Unfit: int(n.unfit), Barred: int(n.barred), Floor: n.floor, Weight: int(n.weight), Version: n.version}
+		Candidates: int(n.candidates), Unfit: int(n.unfit), Barred: int(n.barred),
+		Rule: replay.Rule{Floor: n.floor, Weight: int(n.weight), Version: n.version}}
 	if n.runnerUp != 0 {
 		second := float64(n.runnerUpDeficit)
 		e.RunnerUp, e.Second = s.pathOf(n.runnerUp), &second
 	}
 	for _, k := range n.skipped {
-		e.Skipped = append(e.Skipped, Skipped{s.pathOf(k.share), skipReasons[k.word]})
+		e.Skipped = append(e.Skipped, Skipped{Share: s.pathOf(k.share), Reason: skipReasons[k.word]})
 	}
 	return e
 }

@@ -98,7 +98,7 @@ func TestQueuesLately(t *testing.T) {
 		leases = append(leases, reply.Leases...)
 	}
 	q := d.QueuesLately("q")
-	if len(q) != 1 || len(q[0].Held) != 2 || q[0].Held[0] != (QueueHeld{"A", 6, 3}) || q[0].Held[1] != (QueueHeld{"B", 1, 1}) {
+	if len(q) != 1 || len(q[0].Held) != 2 || q[0].Held[0] != (QueueHeld{Share: "A", Cores: 6, Jobs: 3}) || q[0].Held[1] != (QueueHeld{Share: "B", Cores: 1, Jobs: 1}) {
 		t.Fatalf("held: %+v", q)
 	}
 	if q[0].Pulls != 4 || q[0].MeanS <= 0 || q[0].MostS < q[0].MeanS || q[0].Ended != 0 || q[0].Failure != 0 {

@@ -127,7 +127,7 @@ func (d *Dispatcher) renewBatch(ctx context.Context, _ int, in []renewal) ([]ren
 			continue // said twice
 		}
 		jobs, attempts, nonces = append(jobs, r.key.job), append(attempts, r.key.attempt), append(nonces, r.key.nonce)
-		usage := r.usage.bounded()
+		usage := usageBounded(r.usage)
 		states, cpu, memory = append(states, string(r.state)), append(cpu, usage.CPUSeconds), append(memory, usage.MemoryMB)
 		ttls = append(ttls, int32(r.ttl.Seconds()))
 	}

@@ -8,9 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/face"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
+
+// ErrUnknownResource is the error for a resource that the site in force does not have.
+var ErrUnknownResource = face.ErrUnknownResource
 
 // Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask
 // for it, or a family without a key, for all its keys: then with IDs. ErrUnknownResource: neither the site nor a job has it.

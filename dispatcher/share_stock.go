@@ -9,29 +9,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ShareStock is how well a share is supplied with ready jobs: for each set of queues that run some of its jobs, and at which
-// queues it has none, and why. A queue that has ready jobs of one share only cannot honour the others.
-type ShareStock struct {
-	Share string     `json:"share"`
-	Sets  []QueueSet `json:"sets" doc:"By what may run them: jobs that the same queues run."`
-	Gaps  []StockGap `json:"gaps" doc:"Queues without a ready job of this share, by the reason."`
-}
-
-// QueueSet is the jobs of a share that the same queues may run.
-type QueueSet struct {
-	Queues          []string `json:"queues" doc:"None: no queue can run them."`
-	Ready           int64    `json:"ready"`
-	ToCome          int64    `json:"to_come" doc:"Jobs of active tasks that are not generated yet."`
-	Startable       int64    `json:"startable" doc:"What the free slots of the queues could start of the smallest of them; -1: no bound."`
-	StartsPerMinute float64  `json:"starts_per_minute" doc:"Of the last minutes."`
-}
-
-// StockGap is why queues have no ready job of a share.
-type StockGap struct {
-	Reason string   `json:"reason"`
-	Queues []string `json:"queues"`
-}
-
 // Reasons of gaps; others are those of the filters.
 const (
 	gapNoJobs = "no jobs"                   // it wants nothing
@@ -103,13 +80,13 @@ func stockOf(path string, queues []shares.Queue, kinds []kindStock, only string)
 			sets[key] = at
 			st.Sets = append(st.Sets, QueueSet{Queues: names})
 		}
-		st.Sets[at].add(k)
+		queueSetAdd(&st.Sets[at], k)
 	}
-	st.gaps(queues, kinds, only, func(i int) (bool, bool) { return ready[i], coming[i] })
+	shareStockGaps(&st, queues, kinds, only, func(i int) (bool, bool) { return ready[i], coming[i] })
 	return st
 }
 
-func (s *QueueSet) add(k kindStock) {
+func queueSetAdd(s *QueueSet, k kindStock) {
 	s.Ready, s.ToCome, s.StartsPerMinute = s.Ready+k.ready, s.ToCome+k.toCome, s.StartsPerMinute+k.starts
 	if s.Startable = max(s.Startable, k.startable); k.startable < 0 {
 		s.Startable = -1
@@ -117,7 +94,7 @@ func (s *QueueSet) add(k kindStock) {
 }
 
 // gaps names the queues that have none ready: what excludes the most numerous kind counts.
-func (st *ShareStock) gaps(queues []shares.Queue, kinds []kindStock, only string, has func(int) (ready, coming bool)) {
+func shareStockGaps(st *ShareStock, queues []shares.Queue, kinds []kindStock, only string, has func(int) (ready, coming bool)) {
 	at := map[string]int{}
 	for i, q := range queues {
 		ready, coming := has(i)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -31,7 +32,7 @@ func (d *Dispatcher) Outlook(ctx context.Context) Standing {
 		heads = append(heads, s.headsIn(p)...)
 	})
 	if waited, err := d.waited(ctx, heads); err == nil {
-		st.addWaited(heads, waited)
+		standingAddWaited(&st, heads, waited)
 	}
 	return st
 }
@@ -75,8 +76,8 @@ func (s *state) standing(p *pool) PoolStanding {
 			continue // the root is the pool
 		}
 		held := p.book.Held(i).Float()
-		out.Shares = append(out.Shares, ShareStanding{ID: n.ID, Path: n.Path, Pool: p.name, Depth: n.Depth,
-			Leaf: s.version.Tree.Leaf(i), Weight: n.Plan.Weight, Tier: n.Plan.Tier, Rank: n.Plan.Rank,
+		out.Shares = append(out.Shares, ShareStanding{Place: explain.Place{ID: n.ID, Path: n.Path, Pool: p.name, Depth: n.Depth,
+			Leaf: s.version.Tree.Leaf(i), Weight: n.Plan.Weight, Tier: n.Plan.Tier, Rank: n.Plan.Rank},
 			Target: targets[i] / 1000, Slots: slots[i], Held: held, Deficit: targets[i]/1000 - held,
 			Demand: p.book.Demand(i).Float(), Ready: ready[i], HeldJobs: heldJobs[i],
 			Lag: p.lag[i] / 1000, Remembered: p.book.Lag(i) / 1000})

@@ -63,7 +63,7 @@ func (d *Dispatcher) waited(ctx context.Context, heads []headJob) ([]*float64, e
 }
 
 // addWaited fills in how long the next jobs of leaves have waited, and the longest of it in what is above them.
-func (st *Standing) addWaited(heads []headJob, waited []*float64) {
+func standingAddWaited(st *Standing, heads []headJob, waited []*float64) {
 	for i := range st.Pools {
 		p := &st.Pools[i]
 		for k, h := range heads {

@@ -14,7 +14,7 @@ import (
 func TestFairness(t *testing.T) {
 	at := time.Unix(1000, 0)
 	leaf := func(id shares.ShareID, target, held float64, ready int64) ShareStanding {
-		return ShareStanding{ID: id, Leaf: true, Target: target, Held: held, Deficit: target - held, Ready: ready}
+		return ShareStanding{Place: Place{ID: id, Leaf: true}, Target: target, Held: held, Deficit: target - held, Ready: ready}
 	}
 	for name, c := range map[string]struct {
 		shares []ShareStanding
@@ -27,7 +27,7 @@ func TestFairness(t *testing.T) {
 		"one has half":          {[]ShareStanding{leaf(1, 4, 4, 9), leaf(2, 4, 2, 3)}, 6, fairness{jain: 0.9, deviation: 2}},
 		"nobody holds anything": {[]ShareStanding{leaf(1, 5, 0, 9), leaf(2, 5, 0, 3)}, 0, fairness{jain: 1, deviation: 5}},
 		"less than a unit":      {[]ShareStanding{leaf(1, 0.5, 0, 9), leaf(2, 5, 5, 3)}, 5, fairness{jain: 0.5, deviation: 0.5}},
-		"no leaf":               {[]ShareStanding{{ID: 3, Target: 5, Deficit: 5, Ready: 7}}, 5, fairness{jain: 1}},
+		"no leaf":               {[]ShareStanding{{Place: Place{ID: 3}, Target: 5, Deficit: 5, Ready: 7}}, 5, fairness{jain: 1}},
 	} {
 		d := &Dispatcher{}
 		got := d.fairnessOf(&PoolStanding{Pool: "p", Held: c.held, Shares: c.shares}, at, starved{})
@@ -42,7 +42,7 @@ func TestStarvationLasts(t *testing.T) {
 	d := &Dispatcher{}
 	look := func(second int64, held float64) time.Duration {
 		next := starved{}
-		f := d.fairnessOf(&PoolStanding{Pool: "p", Held: 5, Shares: []ShareStanding{{ID: 1, Leaf: true, Target: 5, Held: held, Deficit: 5 - held, Ready: 3}}},
+		f := d.fairnessOf(&PoolStanding{Pool: "p", Held: 5, Shares: []ShareStanding{{Place: Place{ID: 1, Leaf: true}, Target: 5, Held: held, Deficit: 5 - held, Ready: 3}}},
 			time.Unix(second, 0), next)
 		d.starved = next
 		return f.longest

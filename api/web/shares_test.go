@@ -18,8 +18,8 @@ func treeOf(set func(*dispatcher.ShareStanding), below ...int) dispatcher.PoolSt
 	var grow func(path string, depth int)
 	grow = func(path string, depth int) {
 		for i := range below[depth] {
-			s := dispatcher.ShareStanding{ID: shares.ShareID(len(p.Shares) + 1), Path: fmt.Sprintf("%sS%d", path, i), Pool: p.Pool, Depth: depth + 1, Weight: float64(1 + i),
-				Leaf: depth == len(below)-1}
+			s := dispatcher.ShareStanding{Place: dispatcher.Place{ID: shares.ShareID(len(p.Shares) + 1), Path: fmt.Sprintf("%sS%d", path, i), Pool: p.Pool, Depth: depth + 1, Weight: float64(1 + i),
+				Leaf: depth == len(below)-1}}
 			if set != nil {
 				set(&s)
 			}

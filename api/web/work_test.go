@@ -33,8 +33,8 @@ func filled(t *testing.T) *stage {
 	second := -0.5
 	s.world.decided = []dispatcher.Decided{
 		{N: 9, At: at, Job: 77, Attempt: 1, Task: 5, Queue: "CERN", Pilot: "p1", Share: "Prod/MC", Deficit: 1.25, RunnerUp: "User", Second: &second, Candidates: 2,
-			Unfit: 1, Skipped: []dispatcher.Skipped{{Share: "Test", Reason: "unfit"}}, Weight: 1},
-		{N: 8, At: at, Job: 76, Attempt: 1, Task: 5, Queue: "CERN", Pilot: "p1", Share: "User", Candidates: 1, Weight: 1},
+			Unfit: 1, Skipped: []dispatcher.Skipped{{Share: "Test", Reason: "unfit"}}, Rule: dispatcher.Rule{Weight: 1}},
+		{N: 8, At: at, Job: 76, Attempt: 1, Task: 5, Queue: "CERN", Pilot: "p1", Share: "User", Candidates: 1, Rule: dispatcher.Rule{Weight: 1}},
 	}
 	eta := at.Add(2 * time.Hour)
 	ended := at.Add(-time.Minute)

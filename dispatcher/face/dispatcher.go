@@ -66,6 +66,7 @@ type Outbox interface {
 
 // Dispatcher hands out jobs. Make one with Open, and Run it.
 type Dispatcher struct {
+	*Reads
 	*Verbs
 	steps []Step
 	brake brake
@@ -105,6 +106,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
 		Judged: func(j retry.Judgement) { d.meter.Count(func(t *tally.Tally) { t.Judge(j) }) }})
+	d.Reads = newReads(d)
 	if cfg.End == nil {
 		cfg.End = func(l machine.Lease, said entry.Ended) entry.Ended {
 			return d.rules.Decide(l, said, l.Killed && l.Idle)
@@ -117,7 +119,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		}
 	}
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
-		End: cfg.End, Led: led, Told: d.told, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
+		End: cfg.End, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
 	d.eye.loop = d.loop
 	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, folded: d.brake.folded.Load,
 		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}

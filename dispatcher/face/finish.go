@@ -51,7 +51,7 @@ func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply
 
 // endOf is a result as the leader takes it.
 func endOf(key lease.Key, outcome entry.Outcome, r *Result) lease.End {
-	used := r.Usage.bounded()
+	used := bounded(r.Usage)
 	e := lease.End{Key: key, Outcome: outcome, CPUMilli: milli(used.CPUSeconds), MemoryMB: used.MemoryMB}
 	if r.ExitCode != nil {
 		e.ExitCode = int32(*r.ExitCode)

@@ -28,7 +28,7 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 			reply.Lost = append(reply.Lost, r.Lease)
 			continue
 		}
-		used := r.Usage.bounded()
+		used := bounded(r.Usage)
 		in = append(in, lease.Renewal{Key: key, Started: state >= lease.Running, TTL: min(r.TTL, mostTTL), State: state,
 			CPUMilli: milli(used.CPUSeconds), MemoryMB: used.MemoryMB})
 		tokens = append(tokens, r.Lease)

@@ -112,3 +112,11 @@ func polled(m lease.Machine) (list []shares.QueueID) {
 	}
 	return list
 }
+
+// current is the version in force; nil: nothing is read yet.
+func (s *site) current() *shares.Version {
+	if x := s.now.Load(); x != nil {
+		return &x.version
+	}
+	return nil
+}

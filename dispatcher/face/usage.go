@@ -9,7 +9,7 @@ const (
 )
 
 // bounded is the usage as it is written down. What is no number is none.
-func (u Usage) bounded() Usage {
+func bounded(u Usage) Usage {
 	if !(u.CPUSeconds > 0) {
 		u.CPUSeconds = 0
 	}

@@ -51,5 +51,7 @@ func (d *Dispatcher) told(e entry.Entry) {
 		d.site.adopt(e.Site)
 	case entry.Tick:
 		d.offered.Store(&e.Offered)
+	case entry.Granted:
+		d.lately.granted(&e)
 	}
 }

@@ -42,23 +42,6 @@ type PullReply struct {
 	RenewAfter float64 `json:"renew_after_s" doc:"Seconds after which the pilot should renew."`
 }
 
-// LeaseState is how far an attempt has come.
-type LeaseState string
-
-// The states of a lease, in the order in which they follow each other.
-const (
-	Granted  LeaseState = "granted"
-	Starting LeaseState = "starting"
-	Running  LeaseState = "running"
-	Draining LeaseState = "draining"
-)
-
-// Usage is what an attempt has used so far.
-type Usage struct {
-	CPUSeconds float64 `json:"cpu_s" doc:"CPU seconds. More than 10^9 counts as that many." minimum:"0" required:"false"`
-	MemoryMB   int64   `json:"memory_mb" doc:"Peak resident memory in MB. More than 10^9 counts as that many." minimum:"0" required:"false"`
-}
-
 // Renewal is one line of a RenewRequest.
 type Renewal struct {
 	Lease string     `json:"lease" minLength:"1"`
@@ -92,18 +75,6 @@ type RenewReply struct {
 	Cancel     []CancelOrder `json:"cancel"`
 	RenewAfter float64       `json:"renew_after_s"`
 }
-
-// Outcome is how an attempt ended.
-type Outcome string
-
-// The outcomes of an attempt. Pilots report the first three of them; lost and revoked are the dispatcher's.
-const (
-	Finished  Outcome = "finished"
-	Failed    Outcome = "failed"
-	Cancelled Outcome = "cancelled"
-	Lost      Outcome = "lost"
-	Revoked   Outcome = "revoked"
-)
 
 // Result is one line of a FinishRequest.
 type Result struct {

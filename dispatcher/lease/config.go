@@ -21,10 +21,11 @@ type Config struct {
 	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
 	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
 	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
-	Told    func(e entry.Entry)                                 // an Adopted or a Tick is applied; nil: nobody wants to know
+	Told    func(e entry.Entry)                                 // an Adopted, a Tick or a Granted is applied; nil: nobody wants to know
 	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
 	Polled  func(m Machine) []shares.QueueID                    // at which pilots pull, as the log says; nil: none
 	Check   func(entries []entry.Entry) error                   // refuses what the log could not hold; nil: all can be held
+	Watch   Watch                                               // hears of decisions; nil: nobody wants to know
 	Bounds  Bounds
 }
 

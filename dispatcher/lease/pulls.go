@@ -81,8 +81,12 @@ func (l *leader) decide() {
 		for _, o := range beside {
 			ask.Beside = append(ask.Beside, &o.pull)
 		}
+		ask.Contests = l.cfg.Watch != nil && l.cfg.Watch.Wants()
 		d := l.machine.Decide(ask)
 		l.counted.Passed += int64(d.Passed)
+		if ask.Contests {
+			l.cfg.Watch.Decided(&d)
+		}
 		l.gather(p, ask, beside, d)
 		if p.class != nil {
 			p.class.lacks = d.Lacked.Gate

@@ -74,6 +74,7 @@ func (r *replica) committed(b entry.Batch, now time.Duration) {
 func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 	switch e := e.(type) {
 	case entry.Granted:
+		r.told(e)
 		r.leases.hold(e.Job, due)
 		if e.Request != (entry.ID{}) {
 			r.recent.reused(e.Request)

@@ -37,7 +37,7 @@ type Decided struct {
 // Rule is by what a decision was made.
 type Rule struct {
 	Floor   bool  `json:"floor,omitempty" doc:"The winner came before its turn: the queue has a floor for it."`
-	Owed    bool  `json:"owed,omitempty" doc:"The winner came before its turn: units had been reclaimed for it."`
+	Owed    bool  `json:"-"` // the winner came before its turn: units had been reclaimed for it
 	Weight  int   `json:"weight" doc:"Decisions that it stands for; 1 = all are recorded."`
 	Version int64 `json:"version" doc:"Site version in force."`
 }

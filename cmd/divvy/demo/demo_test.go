@@ -247,7 +247,7 @@ func TestGridStep(t *testing.T) {
 // On a terminal the picture is redrawn in place; in a file there is a line every two seconds.
 func TestView(t *testing.T) {
 	st := dispatcher.Standing{Pools: []dispatcher.PoolStanding{{Pool: "default", Shares: []dispatcher.ShareStanding{
-		{Path: "Production/MC", Leaf: true, Held: 3, Target: 3}, {Path: "Production/Rep", Leaf: true, Held: 1, Target: 1}}}}}
+		{Place: dispatcher.Place{Path: "Production/MC", Leaf: true}, Held: 3, Target: 3}, {Place: dispatcher.Place{Path: "Production/Rep", Leaf: true}, Held: 1, Target: 1}}}}}
 	draw := func(w io.Writer, _ dispatcher.Standing) { _, _ = io.WriteString(w, "TREE\n") }
 	var file, screen bytes.Buffer
 	lines, picture := newView(Screen{Out: &file, Draw: draw}), newView(Screen{Out: &screen, Live: true, Width: 80, Draw: draw})

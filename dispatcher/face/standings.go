@@ -1,14 +1,52 @@
-package dispatcher
+package face
 
 import (
-	"errors"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/shares"
 )
 
-// ErrUnknownResource is the error for a resource that the site in force does not have.
-var ErrUnknownResource = errors.New("unknown resource")
+// QueueLately is how a queue did in the last hour, and who holds its cores.
+type QueueLately struct {
+	Queue   string      `json:"queue"`
+	Held    []QueueHeld `json:"held_by_share" doc:"By share, who holds most first."`
+	Pulls   int64       `json:"pulls" doc:"Pulls that were given jobs in the last hour."`
+	MeanS   float64     `json:"claim_wait_mean_s" doc:"Seconds that these waited for their jobs, on the average; 0 when there were none."`
+	MostS   float64     `json:"claim_wait_max_s" doc:"The longest of these waits."`
+	Ended   int64       `json:"ended" doc:"Attempts that finished, failed or were lost in the last hour."`
+	Failed  int64       `json:"failed" doc:"Of these, those that failed or were lost."`
+	Failure float64     `json:"failure_rate" doc:"failed / ended; 0 when none ended."`
+	Since   time.Time   `json:"since" doc:"What the hour's figures begin with: an hour ago, or when the daemon began."`
+}
+
+// QueueHeld is what a share holds at a queue.
+type QueueHeld struct {
+	Share string `json:"share"`
+	Cores int64  `json:"cores"`
+	Jobs  int64  `json:"jobs"`
+}
+
+// KindQueues is where jobs of a task with the same requirements may run.
+type KindQueues struct {
+	Share  string           `json:"share" doc:"The share that pays."`
+	Needs  job.Requirements `json:"needs"`
+	Jobs   int64            `json:"jobs" doc:"Live jobs of this kind, among the first 10000 of the task."`
+	ToCome int64            `json:"to_come" doc:"Pieces of the task that will become such jobs, or, where it may choose between sizes, those of another size."`
+	Queues []QueueFit       `json:"queues" doc:"Every queue of the site, in file order."`
+}
+
+// QueueFit says whether a queue may run jobs of a kind.
+type QueueFit struct {
+	Queue  string            `json:"queue"`
+	Pool   string            `json:"pool"`
+	State  shares.QueueState `json:"state" enum:"online,drain,offline,test"`
+	Runs   bool              `json:"runs" doc:"It may run them; a slot with labels of its own may where the queue alone may not."`
+	Reason string            `json:"reason,omitempty" doc:"Why it does not: the first filter that excludes it."`
+	Remote bool              `json:"remote,omitempty" doc:"It runs them, but after others for a time: they prefer a queue near their inputs."`
+	Pilots int               `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
+}
 
 // ResourceStanding is how a resource stands: one of each, of a resource per queue one a queue, of a keyed family one for
 // each key that is held, wanted, set or reported.
@@ -56,4 +94,19 @@ type ResourceClaim struct {
 	Queue     string `json:"queue" doc:"Where it is bound."`
 	Node      string `json:"node,omitempty"`
 	Sharers   int    `json:"sharers" doc:"Jobs that hold it."`
+}
+
+// GangHold is a node of which slots wait for a gang.
+type GangHold struct {
+	Queue   string    `json:"queue"`
+	Node    string    `json:"node"`
+	Task    int64     `json:"task"`
+	Claim   int64     `json:"claim" doc:"That the jobs of the gang share."`
+	Key     string    `json:"key"`
+	Members int       `json:"members" doc:"Jobs that start together."`
+	Slots   int       `json:"slots" doc:"Pulls that wait for it."`
+	Cores   int64     `json:"cores" doc:"Of these."`
+	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until" doc:"From then on anybody may have them."`
+	Why     string    `json:"why" doc:"What is missing."`
 }

@@ -1,0 +1,138 @@
+package face
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/dispatcher/rules"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// facts are what tables have of a job that is explained.
+type facts struct {
+	TaskID     int64
+	ShareID    shares.ShareID
+	ShapeID    int32
+	Priority   int
+	MadeAt     time.Time
+	Place      int64
+	Placed     bool
+	Waits      bool
+	DueAt      *time.Time
+	Split      bool
+	Claims     []int64
+	TaskState  string
+	TaskReason string
+	UserName   string
+}
+
+// Explain says why a job waits, or why it was given its slot; lookup.ErrNoJob when no job has the id. It costs a handful of short reads, and
+// for one that had a slot the log is read again from the checkpoint before.
+func (r *Reads) Explain(ctx context.Context, job int64) (explain.Explanation, error) {
+	e, err := r.explain(ctx, job)
+	if err != nil {
+		return explain.Explanation{}, fmt.Errorf("explain: %w", err)
+	}
+	return e, nil
+}
+
+func (r *Reads) explain(ctx context.Context, job int64) (e explain.Explanation, err error) {
+	s, err := r.subject(ctx, job)
+	if err != nil {
+		return e, err
+	}
+	m, err := r.surroundings(ctx)
+	if err != nil {
+		return e, err
+	}
+	err = r.see(ctx, m, func(m explain.Moment) { e = m.Job(*s) })
+	return e, err
+}
+
+// surroundings are what an explanation goes by beside the machine.
+func (r *Reads) surroundings(ctx context.Context) (m explain.Moment, err error) {
+	m.Holes = r.black(ctx)
+	m.Ends, err = rules.EndRates(ctx, r.db)
+	return m, err
+}
+
+// subject is a job that is to be explained.
+func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error) {
+	j, err := r.Job(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := collect[facts](ctx, r.db, "subject", pg.Args{"job": job})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%w: %d", lookup.ErrNoJob, job)
+	}
+	f := &rows[0]
+	s := &explain.Subject{Job: job, Task: f.TaskID, Share: f.ShareID, Path: j.Share, Shape: f.ShapeID, State: j.State, Place: f.Place, Inputs: j.Inputs,
+		TaskState: f.TaskState, TaskReason: f.TaskReason, User: f.UserName, TryAt: f.DueAt, Judged: f.DueAt != nil, Split: f.Split}
+	if f.Waits && f.DueAt == nil {
+		now := time.Now()
+		s.TryAt = &now
+	}
+	if !f.Placed {
+		s.Place = r.place(ctx, f)
+	}
+	if j.State != "ready" && j.State != "waiting" {
+		s.Given, err = r.given(ctx, &j)
+	}
+	return s, err
+}
+
+// place is that of a job that was made a moment ago.
+func (r *Reads) place(ctx context.Context, f *facts) int64 {
+	place := -int64(f.Priority)
+	_ = r.see(ctx, explain.Moment{}, func(m explain.Moment) { // without an answer: as without aging
+		if node, ok := m.View.Site.Tree.ByID(f.ShareID); ok {
+			place = m.View.Site.Tree.Nodes[node].Plan.Aging.Place(f.Priority, f.MadeAt)
+		}
+	})
+	return place
+}
+
+// replayWithin bounds how long an explanation reads the log again.
+const replayWithin = 5 * time.Second
+
+// given is how the running or last attempt of a job came to its slot; nil: it never had one.
+func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision, error) {
+	n := len(j.Attempts)
+	if n == 0 {
+		return nil, nil //nolint:nilnil // the answer for a job without an attempt
+	}
+	a := j.Attempts[n-1]
+	out := &explain.Decision{Attempt: a.Attempt, Queue: a.Queue, Pilot: a.Pilot, Node: a.Node, ReadyAt: j.CreatedAt, ClaimedAt: a.ClaimedAt}
+	if n > 1 && j.Attempts[n-2].EndedAt != nil {
+		out.ReadyAt = *j.Attempts[n-2].EndedAt
+	}
+	out.WaitedS = max(0, a.ClaimedAt.Sub(out.ReadyAt).Seconds())
+	type row struct{ Version int64 }
+	version, err := collect[row](ctx, r.db, "version_at", pg.Args{"at": a.ClaimedAt})
+	if err != nil {
+		return nil, err
+	}
+	out.Version = version[0].Version
+	within, cancel := context.WithTimeout(ctx, replayWithin)
+	defer cancel()
+	out.Record, out.Levels, err = r.replay.Decision(within, j.ID, int32(a.Attempt), a.ClaimedAt)
+	switch {
+	case ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		out.Record, out.Levels = nil, nil
+		out.Note = "not recorded: the log of that time could not be read again"
+	case out.Record == nil:
+		out.Note = "not recorded: the log does not say what its pilot asked for, or not any more what came before"
+	}
+	out.Recorded = out.Record != nil
+	return out, nil
+}
