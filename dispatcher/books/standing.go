@@ -69,17 +69,21 @@ func (t *Site) Remember(by []entry.Offer, dt time.Duration) {
 	}
 }
 
-// Stood is where a pool stands, without the users.
-func (t *Site) Stood(p *Pool) entry.Stood {
-	stood := entry.Stood{Pool: p.Name, Grants: p.grants, Debts: t.debts(p)}
-	for i, n := range p.Book.Tree().Nodes {
-		s := entry.Standing{Share: n.ID, Lag: p.Lag[i], Past: p.Book.Lag(i), Grant: p.Last[i]}
-		if i > 0 && s != (entry.Standing{Share: n.ID}) {
-			stood.Shares = append(stood.Shares, s)
+// Stood is where each pool stands, by name.
+func (t *Site) Stood(served *Servings) (list []entry.Stood) {
+	users := served.Kept()
+	for _, p := range t.Pools {
+		stood := entry.Stood{Pool: p.Name, Grants: p.grants, Users: users[p.Name], Debts: t.debts(p)}
+		for i, n := range p.Book.Tree().Nodes {
+			s := entry.Standing{Share: n.ID, Lag: p.Lag[i], Past: p.Book.Lag(i), Grant: p.Last[i]}
+			if i > 0 && s != (entry.Standing{Share: n.ID}) {
+				stood.Shares = append(stood.Shares, s)
+			}
 		}
+		slices.SortFunc(stood.Shares, func(a, b entry.Standing) int { return cmp.Compare(a.Share, b.Share) })
+		list = append(list, stood)
 	}
-	slices.SortFunc(stood.Shares, func(a, b entry.Standing) int { return cmp.Compare(a.Share, b.Share) })
-	return stood
+	return list
 }
 
 // Remind sets what shares have missed and are owed, and who was given something last. The site is a new one: nothing was granted in it.

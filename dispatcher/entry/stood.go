@@ -65,6 +65,16 @@ type Rest struct {
 	Holes    []Hole    `json:"holes,omitempty"` // by queue
 }
 
+// RestOf is that of a list; nil: it has none.
+func RestOf(list []Stood) *Rest {
+	for _, e := range list {
+		if e.Rest != nil {
+			return e.Rest
+		}
+	}
+	return nil
+}
+
 // Elders says which jobs were made so long ago that they prefer no place any more.
 type Elders struct {
 	Newest int64       `json:"newest"`

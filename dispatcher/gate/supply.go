@@ -257,7 +257,7 @@ func (sp *Supplies) Waited() (list []entry.Waited) {
 }
 
 // Forget has the next site know nobody who has waited.
-func (sp *Supplies) Forget() { sp.families = nil }
+func Forget(sp *Supplies) { sp.families = nil }
 
 // Remind says who has waited how long for a resource.
 func (sp *Supplies) Remind(w entry.Waited) {

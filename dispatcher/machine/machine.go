@@ -191,8 +191,5 @@ type Lease = running.Lease
 // Order is that an attempt ends; see running.Order.
 type Order = running.Order
 
-// Hole is a queue that fails nearly all that it gets; see books.Hole.
-type Hole = books.Hole
-
 // Refusal is what keeps a job back; see gate.Refusal.
 type Refusal = gate.Refusal
