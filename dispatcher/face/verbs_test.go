@@ -434,7 +434,10 @@ func TestStartKnowsVerbs(t *testing.T) {
 	if v, err := next.Finish(ctx, FinishRequest{Pilot: "p", Results: []Result{{Lease: held.Lease, Outcome: Failed}}}); err != nil || v.Verdicts[0].JobState != "cancelled" {
 		t.Errorf("%+v, %v: it was killed", v, err)
 	}
-	waitFor(t, func() bool { counts, err := fold.Counts(ctx, p.db, []int64{1}); return err == nil && len(counts) == 1 && counts[0].Cancelled == 1 })
+	waitFor(t, func() bool {
+		counts, err := fold.Counts(ctx, p.db, []int64{1})
+		return err == nil && len(counts) == 1 && counts[0].Cancelled == 1
+	})
 	next.kill()
 	third := p.start(3)
 	waitFor(t, third.eye.leads)
