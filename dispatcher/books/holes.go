@@ -56,17 +56,13 @@ func (hs Holes) Eased(was, now time.Time) bool {
 	return false
 }
 
-// Hole is a queue that fails nearly all that it gets.
-type Hole struct {
-	Queue  shares.QueueID `json:"queue"`
-	ProbeS int32          `json:"probe_s"` // seconds between its jobs
-	Next   time.Time      `json:"next"`    // when it gets the next one
-}
+// Hole is a queue that fails nearly all that it gets; see entry.Hole.
+type Hole = entry.Hole
 
 // List has all of them, in the order of their ids.
 func (hs Holes) List() (list []Hole) {
 	for _, id := range slices.Sorted(maps.Keys(hs)) {
-		list = append(list, Hole{id, int32(hs[id].every / time.Second), hs[id].next})
+		list = append(list, Hole{Queue: id, ProbeS: int32(hs[id].every / time.Second), Next: hs[id].next})
 	}
 	return list
 }

@@ -56,14 +56,11 @@ func (w *owed) take(leaf int, u shares.Units) {
 	}
 }
 
-// Debt is what a share is owed in a pool.
-type Debt struct {
-	entry.Owed
-	Until time.Time `json:"until"`
-}
+// Debt is what a share is owed in a pool; see entry.Debt.
+type Debt = entry.Debt
 
 // Owe says what a share is owed from now on. One that is no leaf, or a pool that is not there, is owed nothing.
-func (t *Site) Owe(e entry.Owed, now time.Time) { t.owe(Debt{e, now.Add(owedFor)}) }
+func (t *Site) Owe(e entry.Owed, now time.Time) { t.owe(Debt{Owed: e, Until: now.Add(owedFor)}) }
 
 func (t *Site) owe(d Debt) {
 	leaf, ok := t.Leaf(d.Share)
@@ -84,9 +81,14 @@ func (t *Site) Forgive(now time.Time) {
 // Debts are all, by pool and in the order of the tree.
 func (t *Site) Debts() (list []Debt) {
 	for _, p := range t.Pools {
-		for _, o := range p.Owed.list {
-			list = append(list, Debt{entry.Owed{Pool: p.Name, Share: t.Version.Tree.Nodes[o.leaf].ID, Units: o.units}, o.until})
-		}
+		list = append(list, t.debts(p)...)
+	}
+	return list
+}
+
+func (t *Site) debts(p *Pool) (list []Debt) {
+	for _, o := range p.Owed.list {
+		list = append(list, Debt{Owed: entry.Owed{Pool: p.Name, Share: t.Version.Tree.Nodes[o.leaf].ID, Units: o.units}, Until: o.until})
 	}
 	return list
 }

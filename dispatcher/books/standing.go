@@ -69,51 +69,46 @@ func (t *Site) Remember(by []entry.Offer, dt time.Duration) {
 	}
 }
 
-// Standing is what a share has missed in a pool, in thousandths of a unit times seconds, and the number of its last grant.
-type Standing struct {
-	Pool  string         `json:"pool"`
-	Share shares.ShareID `json:"share"`
-	Lag   float64        `json:"lag,omitempty"`   // as it is shown
-	Past  float64        `json:"past,omitempty"`  // that fades with its half_life and shifts its target
-	Grant uint64         `json:"grant,omitempty"` // of a leaf
-}
-
-// Standings are those of all shares in all pools where there is something to say, and how many grants each pool saw.
-func (t *Site) Standings() (list []Standing, grants map[string]uint64) {
-	grants = map[string]uint64{}
-	for _, p := range t.Pools {
-		grants[p.Name] = p.grants
-		for i, n := range p.Book.Tree().Nodes {
-			if s := (Standing{p.Name, n.ID, p.Lag[i], p.Book.Lag(i), p.Last[i]}); i > 0 && s != (Standing{Pool: p.Name, Share: n.ID}) {
-				list = append(list, s)
-			}
+// Stood is where a pool stands, without the users.
+func (t *Site) Stood(p *Pool) entry.Stood {
+	stood := entry.Stood{Pool: p.Name, Grants: p.grants, Debts: t.debts(p)}
+	for i, n := range p.Book.Tree().Nodes {
+		s := entry.Standing{Share: n.ID, Lag: p.Lag[i], Past: p.Book.Lag(i), Grant: p.Last[i]}
+		if i > 0 && s != (entry.Standing{Share: n.ID}) {
+			stood.Shares = append(stood.Shares, s)
 		}
 	}
-	return list, grants
+	slices.SortFunc(stood.Shares, func(a, b entry.Standing) int { return cmp.Compare(a.Share, b.Share) })
+	return stood
 }
 
-// Remind sets what shares have missed and who was given something last.
-func (t *Site) Remind(list []Standing, grants map[string]uint64) {
+// Remind sets what shares have missed and are owed, and who was given something last. The site is a new one: nothing was granted in it.
+func (t *Site) Remind(list []entry.Stood) {
 	lags := Lags{}
-	turns := map[string][]Standing{}
-	for _, s := range list {
-		lags[lagKey{s.Pool, s.Share}] = lag{s.Lag, s.Past}
-		if s.Grant > 0 {
-			turns[s.Pool] = append(turns[s.Pool], s)
+	for _, of := range list {
+		for _, p := range t.Pools {
+			if p.Name == of.Pool {
+				t.remindTurns(p, of)
+			}
 		}
+		for _, s := range of.Shares {
+			lags[lagKey{of.Pool, s.Share}] = lag{s.Lag, s.Past}
+		}
+		t.RecallDebts(of.Debts)
 	}
 	t.RecallLags(lags)
-	for _, p := range t.Pools {
-		order := turns[p.Name]
-		slices.SortFunc(order, func(a, b Standing) int { return cmp.Compare(a.Grant, b.Grant) })
-		for _, s := range order {
-			if leaf, ok := t.Leaf(s.Share); ok {
-				p.Book.Granted(leaf)
-				p.Last[leaf] = s.Grant
-			}
+}
+
+// remindTurns has the leaves of a pool be granted something in the order in which they were.
+func (t *Site) remindTurns(p *Pool, of entry.Stood) {
+	order := slices.SortedFunc(slices.Values(of.Shares), func(a, b entry.Standing) int { return cmp.Compare(a.Grant, b.Grant) })
+	for _, s := range order {
+		if leaf, ok := t.Leaf(s.Share); ok && s.Grant > 0 {
+			p.Book.Granted(leaf)
+			p.Last[leaf] = s.Grant
 		}
-		p.grants = grants[p.Name]
 	}
+	p.grants = of.Grants
 }
 
 // Digest adds what is held, wanted and missed in each pool.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -113,30 +114,30 @@ func (sv *Servings) Serve(u *User, p *Pool) {
 	}
 }
 
-// Serving is when a user of a share was last given a job in a pool.
-type Serving struct {
-	Share shares.ShareID `json:"share"`
-	User  string         `json:"user"`
-	Pool  string         `json:"pool"`
-	Grant uint64         `json:"grant"`
-}
-
-// Kept are the last grants to users, of the shares that give turns.
-func (sv *Servings) Kept() (list []Serving) {
+// Kept are the last grants to users, of the shares that give turns, by pool.
+func (sv *Servings) Kept() map[string][]entry.Serving {
+	by := map[string][]entry.Serving{}
 	for key, n := range sv.known() {
-		list = append(list, Serving{key.share, key.user, key.pool, n})
+		by[key.pool] = append(by[key.pool], entry.Serving{Share: key.share, User: key.user, Grant: n})
 	}
-	slices.SortFunc(list, func(a, b Serving) int {
-		return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.User, b.User), cmp.Compare(a.Pool, b.Pool))
-	})
-	return list
+	for _, list := range by {
+		slices.SortFunc(list, func(a, b entry.Serving) int {
+			return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.User, b.User))
+		})
+	}
+	return by
 }
 
-// Remind sets when users were last served under the site before.
-func (sv *Servings) Remind(list []Serving, n uint64) {
-	sv.before, sv.N = map[servedKey]uint64{}, n
-	for _, u := range list {
-		sv.before[servedKey{u.Share, u.User, u.Pool}] = u.Grant
+// Remind sets when users were last served under the site before, and forgets those of this one: another is to be made.
+func (sv *Servings) Remind(list []entry.Stood) {
+	sv.before, sv.all = map[servedKey]uint64{}, nil
+	for _, of := range list {
+		for _, u := range of.Users {
+			sv.before[servedKey{u.Share, u.User, of.Pool}] = u.Grant
+		}
+		if of.Rest != nil {
+			sv.N = of.Rest.Servings
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package entry
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/divvyhq/divvy/shares"
@@ -15,7 +17,15 @@ type Stood struct {
 	Grants uint64     `json:"grants,omitempty"` // of the pool under this site
 	Shares []Standing `json:"shares,omitempty"` // of the pool, where there is something to say, by share
 	Users  []Serving  `json:"users,omitempty"`  // in the pool, of the shares that give turns, by share and user
+	Debts  []Debt     `json:"debts,omitempty"`  // of the pool, in the order of the tree
 	Rest   *Rest      `json:"rest,omitempty"`   // of no pool
+}
+
+// Same says whether the log has the same text for both.
+func (e Stood) Same(other Stood) bool {
+	a, err := json.Marshal(e)
+	b, failed := json.Marshal(other)
+	return err == nil && failed == nil && bytes.Equal(a, b)
 }
 
 // Standing is what a share has missed in a pool, in thousandths of a unit times seconds, and the number of its last grant.
@@ -33,12 +43,26 @@ type Serving struct {
 	Grant uint64         `json:"grant"`
 }
 
+// Debt is what is left of Owed, and until when.
+type Debt struct {
+	Owed
+	Until time.Time `json:"until"`
+}
+
+// Hole is a queue that fails nearly all that it gets.
+type Hole struct {
+	Queue  shares.QueueID `json:"queue"`
+	ProbeS int32          `json:"probe_s"` // seconds between its jobs
+	Next   time.Time      `json:"next"`    // when it gets the next one
+}
+
 // Rest is what is of no pool.
 type Rest struct {
 	PlansAt  time.Time `json:"plans_at"`           // the moment of the plans in force
 	Servings uint64    `json:"servings,omitempty"` // grants in shares that give turns
 	Elders   Elders    `json:"elders"`
 	Waited   []Waited  `json:"waited,omitempty"`
+	Holes    []Hole    `json:"holes,omitempty"` // by queue
 }
 
 // Elders says which jobs were made so long ago that they prefer no place any more.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/gate"
@@ -120,10 +119,8 @@ func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reload
 
 // restore makes the machine of what is folded, as its rows come.
 func (w world) restore(ctx context.Context) (*machine.Machine, error) {
-	s := start{world: w, ctx: ctx, users: map[int64]string{}}
-	p, err := fold.Load(ctx, w.cfg.Pool, fold.Sink{Entry: s.entry, Expected: func(e entry.Expected) { s.check.Expected = append(s.check.Expected, e) },
-		User: func(task int64, user string) { s.users[task] = user }, Paused: func(task int64) { s.check.Paused = append(s.check.Paused, task) },
-		Claims: func(c *gate.Saved) { s.check.Claims = c }, Range: s.ready, Lease: s.held, Kill: s.killed})
+	s := start{world: w, ctx: ctx, users: map[int64]string{}, kills: map[int64][]*killing{}}
+	p, err := fold.Load(ctx, w.cfg.Pool, s.sink())
 	if err = errors.Join(err, s.err); err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
@@ -133,7 +130,7 @@ func (w world) restore(ctx context.Context) (*machine.Machine, error) {
 	if s.begin() == nil {
 		return nil, fmt.Errorf("restore: %w", s.err)
 	}
-	m, err := s.made.Done()
+	m, err := s.done()
 	if err == nil {
 		m.Reach(p.Seq, p.ID)
 	}
@@ -148,8 +145,34 @@ type start struct {
 	version int64
 	shapes  []entry.Shaped
 	users   map[int64]string
-	made    *machine.Restoring // nil until all entries are there
+	kills   map[int64][]*killing // by task
+	killed  []*killing           // in the order of the log
+	said    []entry.Entry        // that the machine follows when all is there
+	made    *machine.Restoring   // nil until all entries are there
 	err     error
+}
+
+// killing is a kill of jobs that had a lease, and those that were made after it.
+type killing struct {
+	fold.Kill
+	but []int64
+}
+
+// sink takes all that the tables have.
+func (s *start) sink() fold.Sink {
+	return fold.Sink{
+		Entry:    s.entry,
+		Expected: func(e entry.Expected) { s.check.Expected = append(s.check.Expected, e) },
+		User:     func(task int64, user string) { s.users[task] = user },
+		Paused:   func(task int64) { s.check.Paused = append(s.check.Paused, task) },
+		Claims:   func(saved *gate.Saved) { s.check.Claims = saved },
+		Range:    s.idle,
+		Lease:    s.held,
+		Kill: func(of fold.Kill) {
+			k := &killing{Kill: of}
+			s.killed, s.kills[k.Task] = append(s.killed, k), append(s.kills[k.Task], k)
+		},
+	}
 }
 
 // entry takes the newest entry of a kind.
@@ -161,20 +184,20 @@ func (s *start) entry(e entry.Entry) {
 		s.version = e.Number
 	case entry.Bounded:
 		s.check.Targets = e.Targets
-	case entry.Capped:
-		s.check.Capped = &e
-	case entry.Reported:
-		s.check.Reports = append(s.check.Reports, e)
-	case entry.Holed:
-		if e.Is {
-			s.check.Holes = append(s.check.Holes, books.Hole{Queue: e.Queue, ProbeS: e.ProbeS})
-		}
 	case entry.Polled:
 		if e.Is {
 			s.check.Polled = append(s.check.Polled, e.Queue)
 		}
 	case entry.Tick:
 		s.check.Now = e.Now
+	case entry.Capped:
+		s.check.Capped = &e
+	case entry.Reported:
+		s.check.Reports = append(s.check.Reports, e)
+	case entry.Stood:
+		s.check.Stood = append(s.check.Stood, e)
+	case entry.Holed, entry.Owed:
+		s.said = append(s.said, e)
 	}
 }
 
@@ -183,10 +206,7 @@ func (s *start) begin() *machine.Restoring {
 	if s.made != nil || s.err != nil {
 		return s.made
 	}
-	s.check.Version, s.check.PlansAt = s.version, s.check.Now
-	for i := range s.check.Holes {
-		s.check.Holes[i].Next = s.check.Now
-	}
+	s.check.Version = s.version
 	site, err := s.adopted()
 	if err == nil {
 		s.made, err = machine.Restore(s.cfg.Machine, s.check, site, s.shapes)
@@ -204,12 +224,13 @@ func (s *start) adopted() (shares.Version, error) {
 	return shares.Version{Tree: tree}, err
 }
 
-func (s *start) ready(r fold.Range) {
+// idle takes jobs without a lease.
+func (s *start) idle(r fold.Range) {
 	m := s.begin()
 	if m == nil {
 		return
 	}
-	take := m.Ready // of a paused task too
+	take := m.Ready
 	if r.State == fold.Waiting {
 		take = m.Waiting
 	}
@@ -217,22 +238,35 @@ func (s *start) ready(r fold.Range) {
 		Attempt: r.Attempt, User: s.users[r.Task]}))
 }
 
-func (s *start) killed(k fold.Kill) {
-	if m := s.begin(); m != nil {
-		m.Killed(entry.Killed{Task: k.Task, Low: k.Low, High: k.High, Reason: k.Reason, GraceS: k.GraceS, Idle: k.Idle})
-	}
-}
-
 func (s *start) held(l fold.Holding) {
 	m := s.begin()
 	if m == nil {
 		return
+	}
+	for _, k := range s.kills[l.Task] {
+		if k.Nth < l.Nth && k.Low <= l.Job && l.Job <= k.High {
+			k.but = append(k.but, l.Job)
+		}
 	}
 	held := machine.Lease{Granted: l.Granted, User: s.users[l.Task], Started: l.StartDelayMS >= 0, Home: l.Home}
 	if l.Reason != "" {
 		held.Order = &machine.Order{Reason: l.Reason, GraceS: l.GraceS}
 	}
 	s.err = errors.Join(s.err, m.Lease(held))
+}
+
+// done puts in what needs all jobs and leases. What is left of debts is in no table but Stood: one that was said since is said again.
+func (s *start) done() (*machine.Machine, error) {
+	for _, k := range s.killed {
+		s.made.Killed(entry.Killed{Task: k.Task, Low: k.Low, High: k.High, Reason: k.Reason, GraceS: k.GraceS, Idle: k.Idle}, k.but)
+	}
+	m, err := s.made.Done()
+	for _, e := range s.said {
+		if _, owed := e.(entry.Owed); err == nil && !(owed && len(s.check.Stood) > 0) {
+			err = m.Apply(e)
+		}
+	}
+	return m, err
 }
 
 // Look is lease.World's.

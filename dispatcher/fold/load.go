@@ -21,8 +21,8 @@ type Sink struct {
 	Paused   func(task int64)              // before ranges
 	Claims   func(*gate.Saved)             // before ranges
 	Range    func(Range)                   // in the order of ids
+	Kill     func(Kill)                    // in the order of the log; before leases
 	Lease    func(Holding)                 // in no order
-	Kill     func(Kill)                    // in the order of the log
 }
 
 // Holding is a lease as it stands now: Share is the one that is charged, Place where its job comes back.
@@ -73,12 +73,12 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		{"claim_parties", sink.Claims != nil, func(r *row) { parties.add(r.party()) }},
 		{"claim_jobs", sink.Claims != nil, func(r *row) { parties.span(r.partySpan()) }},
 		{"idle_ranges", sink.Range != nil, func(r *row) { sink.Range(r.idle()) }},
+		{"kills", sink.Kill != nil, func(r *row) { sink.Kill(r.kill()) }},
 		{"moves", sink.Lease != nil, func(r *row) {
 			m := r.move()
 			moves[m.Task] = append(moves[m.Task], m)
 		}},
 		{"held", sink.Lease != nil, func(r *row) { sink.Lease(r.lease().holding(moves)) }},
-		{"kills", sink.Kill != nil, func(r *row) { sink.Kill(r.kill()) }},
 	}
 	for _, s := range steps {
 		if !s.wants {

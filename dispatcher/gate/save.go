@@ -70,7 +70,7 @@ func (cs *Claims) Restore(s *Saved, now time.Time) error {
 		cs.costs.expect(c, 1)
 		cs.taken.take(c, resource.Claim{})
 		cs.lack(c)
-		if c.State == resource.ClaimBound && !c.Since.IsZero() {
+		if c.State == resource.ClaimBound && c.Sharers == 0 && !c.External { // Since is zero if that was so before the first Tick
 			cs.linger.look(c.id, c.Since.Add(c.Template.Linger))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -236,18 +237,11 @@ func (sp *Supplies) Held(ref string) int64 {
 	return 0
 }
 
-// Waited are the IDs that share a resource, those first that were granted some longest ago.
-type Waited struct {
-	Ref   string         `json:"ref"`
-	Queue shares.QueueID `json:"queue,omitempty"`
-	IDs   []string       `json:"ids"`
-}
-
-// Waited is for all resources.
-func (sp *Supplies) Waited() (list []Waited) {
+// Waited are those who share a resource in the order of their last grants, for all resources.
+func (sp *Supplies) Waited() (list []entry.Waited) {
 	for _, key := range sp.keys() {
 		book := sp.by[key].Book
-		w := Waited{Ref: key.ref, Queue: key.queue}
+		w := entry.Waited{Ref: key.ref, Queue: key.queue}
 		for _, a := range book.Allowances() {
 			if book.Last(a.ID) > 0 {
 				w.IDs = append(w.IDs, a.ID)
@@ -262,8 +256,11 @@ func (sp *Supplies) Waited() (list []Waited) {
 	return list
 }
 
+// Forget has the next site know nobody who has waited.
+func (sp *Supplies) Forget() { sp.families = nil }
+
 // Remind says who has waited how long for a resource.
-func (sp *Supplies) Remind(w Waited) {
+func (sp *Supplies) Remind(w entry.Waited) {
 	of, ok := sp.version.Resource(w.Ref)
 	if !ok {
 		return

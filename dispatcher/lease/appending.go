@@ -22,6 +22,16 @@ func (l *leader) tick() {
 	l.wakeBy(l.now + l.cfg.Timing.Tick)
 }
 
+// stands says where pools stand, for machines that are made of tables.
+func (l *leader) stands() {
+	if l.stand <= l.now {
+		l.stand = l.now + l.cfg.Timing.Stood
+		for _, e := range l.machine.Stood() {
+			l.must(l.add(e))
+		}
+	}
+}
+
 // must reports an error that can only be one of the machine.
 func (l *leader) must(err error) {
 	if err != nil {

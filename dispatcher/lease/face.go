@@ -21,6 +21,7 @@ type Machine interface {
 	Eased() uint64
 	Walltime(seconds int64) int64
 	Digest() [32]byte
+	Stood() []entry.Stood
 }
 
 var _ Machine = (*machine.Machine)(nil)

@@ -28,6 +28,7 @@ type leader struct {
 
 	confirmed time.Duration // when the newest append that was committed had begun
 	ticked    time.Duration // when a tick was last decided
+	stand     time.Duration // when it says next where pools stand
 }
 
 // flight is a batch on its way to the log.
@@ -96,6 +97,10 @@ func (l *leader) add(e entry.Entry) error {
 		return err
 	}
 	l.next.batch.Entries = append(l.next.batch.Entries, e)
+	switch e.(type) {
+	case entry.Adopted, entry.Bounded, entry.Capped:
+		l.stand = l.now // the pools are others
+	}
 	return nil
 }
 

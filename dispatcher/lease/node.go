@@ -174,6 +174,7 @@ func (l *leader) pass() {
 		l.outbox.take(l)
 	}
 	if !l.outbox.spoil {
+		l.stands()
 		l.decide()
 		l.expireWaits() // from here on nothing joins the next batch
 	}

@@ -16,39 +16,26 @@ import (
 // Checkpoint is the part of the state that is in no table of jobs and leases: whoever has it, the site, the shapes, the ready ranges
 // and the leases of the same batch, has the whole state. It takes some hundred bytes a share and a user.
 type Checkpoint struct {
-	Seq      int64             `json:"seq"`
-	ID       entry.ID          `json:"id"`
-	Now      time.Time         `json:"now"`
-	Version  int64             `json:"version"` // of the site
-	PlansAt  time.Time         `json:"plans_at"`
-	Targets  []entry.Target    `json:"targets,omitempty"`
-	Polled   []shares.QueueID  `json:"polled,omitempty"`
-	Expected []entry.Expected  `json:"expected,omitempty"`
-	Shares   []books.Standing  `json:"shares,omitempty"` // in a pool, where there is something to say
-	Grants   map[string]uint64 `json:"grants,omitempty"` // by pool: how many there were under this site
-	Users    []books.Serving   `json:"users,omitempty"`
-	Servings uint64            `json:"servings,omitempty"`
-	Elders   ready.SavedAges   `json:"elders"`
-	Waited   []gate.Waited     `json:"waited,omitempty"` // for resources
-	Claims   *gate.Saved       `json:"claims,omitempty"`
-	Paused   []int64           `json:"paused,omitempty"` // tasks
-	Leases   running.Saved     `json:"leases"`
-	Said
-}
-
-// Said is what people, servers of resources and the leader say of the site, beside it.
-type Said struct {
-	Capped  *entry.Capped    `json:"capped,omitempty"`
-	Reports []entry.Reported `json:"reports,omitempty"`
-	Holes   []Hole           `json:"holes,omitempty"`
-	Debts   []books.Debt     `json:"debts,omitempty"`
+	Seq      int64            `json:"seq"`
+	ID       entry.ID         `json:"id"`
+	Now      time.Time        `json:"now"`
+	Version  int64            `json:"version"` // of the site
+	Targets  []entry.Target   `json:"targets,omitempty"`
+	Polled   []shares.QueueID `json:"polled,omitempty"`
+	Expected []entry.Expected `json:"expected,omitempty"`
+	Stood    []entry.Stood    `json:"stood,omitempty"` // as Stood has it; one of before is better than none
+	Claims   *gate.Saved      `json:"claims,omitempty"`
+	Paused   []int64          `json:"paused,omitempty"` // tasks
+	Leases   running.Saved    `json:"leases"`
+	Capped   *entry.Capped    `json:"capped,omitempty"`
+	Reports  []entry.Reported `json:"reports,omitempty"`
 }
 
 // Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
 func (m *Machine) Checkpoint() Checkpoint {
 	t := m.site
-	c := Checkpoint{Seq: m.seq, ID: m.id, Now: m.now, Version: t.File.Number, PlansAt: t.At, Targets: t.Targets, Servings: m.served.N,
-		Elders: m.elders.Save()}
+	c := Checkpoint{Seq: m.seq, ID: m.id, Now: m.now, Version: t.File.Number, Targets: t.Targets, Capped: t.Capped, Stood: m.Stood(),
+		Claims: m.claims.Save(), Paused: m.aside.Tasks(), Leases: m.leases.Save(), Reports: m.supplies.Reports()}
 	for q := range m.supplies.polled {
 		c.Polled = append(c.Polled, q)
 	}
@@ -58,10 +45,6 @@ func (m *Machine) Checkpoint() Checkpoint {
 			c.Expected = append(c.Expected, entry.Expected{Share: b.Key().Share, Shape: b.Key().Shape, Jobs: n})
 		}
 	}
-	c.Shares, c.Grants = t.Standings()
-	c.Users, c.Waited, c.Claims = m.served.Kept(), m.supplies.Waited(), m.claims.Save()
-	c.Paused, c.Leases = m.aside.Tasks(), m.leases.Save()
-	c.Said = Said{t.Capped, m.supplies.Reports(), m.holes.List(), t.Debts()}
 	return c
 }
 
@@ -87,16 +70,13 @@ func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shape
 	if site.Number != c.Version {
 		return nil, fmt.Errorf("restore: version %d of the site, the checkpoint has %d", site.Number, c.Version)
 	}
-	m.served.Remind(c.Users, c.Servings)
 	for _, q := range c.Polled {
 		m.supplies.polled[q] = true
 	}
 	for _, task := range c.Paused {
 		m.aside.Pause(task)
 	}
-	m.now = c.PlansAt // the moment of the plans in force
 	m.build(books.Source{File: site, Targets: c.Targets, Capped: c.Capped})
-	m.now = c.Now
 	return &Restoring{m, c}, nil
 }
 
@@ -127,15 +107,18 @@ func (r *Restoring) Lease(l Lease) error {
 		return fmt.Errorf("restore: job %d has two leases", l.Job)
 	}
 	m.leases.Restore(l)
-	if l.Home != 0 {
-		m.leases.Run(l.Job).Home = l.Home
-	}
 	m.hold(l.Share, m.leases.Run(l.Job), 1)
 	return nil
 }
 
-// Killed takes a kill of jobs of which some have leases yet.
-func (r *Restoring) Killed(e entry.Killed) { r.from.Leases.Kills = append(r.from.Leases.Kills, e) }
+// Killed takes what was said of jobs that had a lease then, in the order of the log, when all leases are there. The jobs of but were
+// made after it.
+func (r *Restoring) Killed(e entry.Killed, but []int64) {
+	r.machine.leases.Kill(e)
+	for _, job := range but {
+		r.machine.leases.Made(e.Task, job, job)
+	}
+}
 
 // Done puts in what is in no table, and returns the machine.
 func (r *Restoring) Done() (*Machine, error) {
@@ -145,22 +128,14 @@ func (r *Restoring) Done() (*Machine, error) {
 			return nil, fmt.Errorf("restore: %w", err)
 		}
 	}
-	m.remind(r.from)
+	for _, e := range r.from.Reports {
+		m.supplies.Report(e, m.now)
+	}
 	m.leases.Remind(r.from.Leases)
+	for e := range m.Ranges() {
+		m.leases.Made(e.Task, e.Low, e.High) // a kill that names them was before them
+	}
+	m.recall(r.from.Stood)
 	m.Reach(r.from.Seq, r.from.ID)
 	return m, nil
-}
-
-// remind sets what shares have missed and who was given something last.
-func (m *Machine) remind(c Checkpoint) {
-	m.site.Remind(c.Shares, c.Grants)
-	m.elders = ready.AgesOf(c.Elders)
-	m.site.RecallDebts(c.Debts)
-	m.holes = books.HolesOf(c.Holes)
-	for _, r := range c.Reports {
-		m.supplies.Report(r, m.now)
-	}
-	for _, w := range c.Waited {
-		m.supplies.Remind(w)
-	}
 }

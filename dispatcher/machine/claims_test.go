@@ -339,6 +339,7 @@ func TestClaimWorld(t *testing.T) {
 		if again.Digest() != w.leader.Digest() {
 			t.Fatal("the log read again makes another state")
 		}
+		w.stoodAgain(t)
 		w.drain(t)
 	})
 }

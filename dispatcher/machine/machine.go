@@ -71,6 +71,8 @@ func (m *Machine) Apply(e entry.Entry) error {
 		verbs{m.state}.said(e)
 	case entry.Polled:
 		m.supplies.poll(e)
+	case entry.Stood:
+		m.stand(e)
 	case entry.Tick:
 		if m.tick(e) {
 			err = m.sorts.claim(e)
@@ -188,12 +190,6 @@ type Lease = running.Lease
 
 // Order is that an attempt ends; see running.Order.
 type Order = running.Order
-
-// Standing is what a share has missed; see books.Standing.
-type Standing = books.Standing
-
-// Serving is when a user was last given a job; see books.Serving.
-type Serving = books.Serving
 
 // Hole is a queue that fails nearly all that it gets; see books.Hole.
 type Hole = books.Hole

@@ -365,6 +365,7 @@ func TestFollowersHaveTheSameState(t *testing.T) {
 		}
 		t.Repeat(w.verbs(map[string]func(*rapid.T){"enqueue": w.enqueue, "enqueue more": w.enqueue, "pull": pull, "pull again": pull, "end": w.end,
 			"end more": w.end, "expect": w.expect, "tick": w.tick, "bound": w.bound, "adopt": w.adopt, "hole": w.hole,
+			"stand": w.stand,
 			"": func(t *rapid.T) {
 				if w.leader.Digest() != w.follower.Digest() {
 					t.Fatalf("the states differ after %d entries", len(w.log))
@@ -382,6 +383,7 @@ func TestFollowersHaveTheSameState(t *testing.T) {
 		if again.Digest() != w.leader.Digest() {
 			t.Fatal("the log read again makes another state")
 		}
+		w.stoodAgain(t)
 	})
 }
 

@@ -1,6 +1,10 @@
 package ready
 
-import "time"
+import (
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+)
 
 // Ages says which jobs were made so long ago that they are remote nowhere. How old a job is follows from its id: ids rise with
 // time, so it is enough to know which was the highest one some time ago.
@@ -33,28 +37,20 @@ func (e *Ages) Look(now time.Time, wait time.Duration) {
 	}
 }
 
-// Save is what a checkpoint has of it.
-func (e *Ages) Save() SavedAges {
-	saved := SavedAges{Newest: e.Newest, UpTo: e.UpTo}
+// Save is what others have to know of it.
+func (e *Ages) Save() entry.Elders {
+	saved := entry.Elders{Newest: e.Newest, UpTo: e.UpTo}
 	for _, mark := range e.marks {
 		saved.IDs, saved.Times = append(saved.IDs, mark.id), append(saved.Times, mark.at)
 	}
 	return saved
 }
 
-// AgesOf is what a checkpoint saved.
-func AgesOf(saved SavedAges) Ages {
+// AgesOf is what was saved.
+func AgesOf(saved entry.Elders) Ages {
 	e := Ages{Newest: saved.Newest, UpTo: saved.UpTo}
 	for i, id := range saved.IDs {
 		e.marks = append(e.marks, idMark{id, saved.Times[i]})
 	}
 	return e
-}
-
-// SavedAges are Ages in a checkpoint.
-type SavedAges struct {
-	Newest int64       `json:"newest"`
-	UpTo   int64       `json:"up_to"`
-	IDs    []int64     `json:"ids,omitempty"` // of marks: each was there
-	Times  []time.Time `json:"times,omitempty"`
 }

@@ -107,10 +107,13 @@ func (ls *Leases) Killed(job int64) bool {
 // Run is the lease of a job; nil: it has none.
 func (ls *Leases) Run(job int64) *Run { return ls.by[job] }
 
-// Restore adds a lease as it was.
+// Restore adds a lease as it was. Without a Home its job comes back to the share that pays.
 func (ls *Leases) Restore(l Lease) {
 	ls.Add(l.Granted, l.User)
 	ls.by[l.Job].started = l.Started
+	if l.Home != 0 {
+		ls.by[l.Job].Home = l.Home
+	}
 	if l.Order != nil {
 		ls.orders[l.Job] = *l.Order
 	}

@@ -179,5 +179,8 @@ func (m *toy) Digest() [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
+// Stood is nothing: it has no pools.
+func (m *toy) Stood() []entry.Stood { return nil }
+
 // Walltime is the same: all jobs are alike.
 func (m *toy) Walltime(seconds int64) int64 { return seconds }
