@@ -113,7 +113,7 @@ func TestPullsWaitForTables(t *testing.T) {
 }
 
 // exported are some of the metrics, of all kinds of counts.
-var exported = []string{"divvy_site_version", "divvy_daemons", "divvy_jobs", "divvy_share_ready_jobs", "divvy_queue_slots", "divvy_fold_lag_batches", "divvy_attempts_ended_total",
+var exported = []string{"divvy_site_version", "divvy_daemons", "divvy_jobs", "divvy_queue_slots", "divvy_fold_lag_batches", "divvy_attempts_ended_total",
 	"divvy_queue_attempts_ended_total", "divvy_grant_seconds", "divvy_grant_batch_jobs", "divvy_report_batch_leases", "divvy_decide_seconds", "divvy_pull_wait_seconds",
 	"divvy_pulls_refused_total"}
 
