@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	std "cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -25,7 +26,8 @@ type jobNow struct {
 	Attempt int32
 	Task    int64
 	Share   int32
-	Shape   int32
+	Shape   int32  // for anybody
+	User    string // empty: its share gives no turns
 	Place   int64
 	Queue   *int32 // of its lease
 	Units   *int64
@@ -34,8 +36,8 @@ type jobNow struct {
 // momentOf makes the machine of what a daemon's site has ready and leased, in the order of the grants.
 func (f *fixture) momentOf(d *Dispatcher) (explain.Moment, []jobNow) {
 	f.t.Helper()
-	rows, err := f.pool.Query(context.Background(), `SELECT j.id, coalesce(l.attempt, 1)::int AS attempt, j.task_id AS task, j.share_id AS share, j.shape_id AS shape, j.place,
-		l.queue_id AS queue, l.units FROM jobs j LEFT JOIN leases l ON l.job_id = j.id WHERE j.state = 'ready' OR l.job_id IS NOT NULL ORDER BY l.claimed_at NULLS LAST, j.id`)
+	rows, err := f.pool.Query(context.Background(), `SELECT j.id, coalesce(l.attempt, 1)::int AS attempt, j.task_id AS task, j.share_id AS share, coalesce(s.plain_id, s.id) AS shape,
+		coalesce(s.user_name, '') AS "user", j.place, l.queue_id AS queue, l.units FROM jobs j JOIN shapes s ON s.id = j.shape_id LEFT JOIN leases l ON l.job_id = j.id WHERE j.state = 'ready' OR l.job_id IS NOT NULL ORDER BY l.claimed_at NULLS LAST, j.id`)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -63,7 +65,7 @@ func (f *fixture) momentOf(d *Dispatcher) (explain.Moment, []jobNow) {
 	v := s.version
 	apply(logged.Adopted{Number: v.Number, Site: &v})
 	for _, j := range jobs {
-		apply(logged.Enqueued{Task: j.Task, Share: shares.ShareID(j.Share), Shape: j.Shape, Place: j.Place, Low: j.ID, High: j.ID, Attempt: j.Attempt})
+		apply(logged.Enqueued{Task: j.Task, Share: shares.ShareID(j.Share), Shape: j.Shape, Place: j.Place, Low: j.ID, High: j.ID, Attempt: 1, User: j.User})
 	}
 	moment := explain.Moment{At: time.Now(), Pilots: map[shares.QueueID][]explain.Pilot{}, Starts: map[explain.Kind]float64{}}
 	for id, q := range s.queues {
@@ -82,7 +84,7 @@ func (f *fixture) momentOf(d *Dispatcher) (explain.Moment, []jobNow) {
 		moment.Ends = append(moment.Ends, explain.EndRate{Queue: e.QueueID, Share: e.ShareID, PerSecond: e.PerSecond, UnitsPerS: e.UnitsPerS})
 	}
 	for key, w := range s.windows {
-		moment.Starts[explain.Kind{Share: key.share, Shape: key.shape}] = w.starts.perMinute
+		moment.Starts[explain.Kind{Share: key.share, Shape: std.Or(w.shape.plain, key.shape), User: w.shape.full.User}] = w.starts.perMinute
 	}
 	moment.View = m.View()
 	return moment, jobs
@@ -120,7 +122,7 @@ func (f *fixture) sameGates(t *testing.T, d *Dispatcher, gates map[Gate]int) {
 			t.Fatal(err)
 		}
 		gates[old.Gate]++
-		sameWords(t, "job", old, m.Job(explain.Subject{Job: j.ID, Task: j.Task, Share: shares.ShareID(j.Share), Path: old.Share, Shape: j.Shape, State: "ready", Place: j.Place}))
+		sameWords(t, "job", old, m.Job(explain.Subject{Job: j.ID, Task: j.Task, Share: shares.ShareID(j.Share), Path: old.Share, Shape: j.Shape, User: j.User, State: "ready", Place: j.Place}))
 	}
 }
 
@@ -184,12 +186,28 @@ func TestMachineExplainsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameWords(t, "why", old, now)
-	sameWords(t, "counts", countsOf(d.Counts()), countsOf(m.Counts()))
+	sameWords(t, "counts", countsOf(added(d.Counts())), countsOf(added(m.Counts())))
 	sameWords(t, "supply", countsOf(d.Stock()), countsOf(m.Stock()))
 }
 
 func duelOf(d Duel) explain.Duel {
 	return explain.Duel{Tally: explain.Tally(d.Tally), Deficit: d.Deficit, RunnerUpDeficit: d.RunnerUpDeficit, Last: d.Last}
+}
+
+// added has one count of each kind: the old core has one for each user, where a share gives turns.
+func added(list []Count) (sums []Count) {
+	for _, c := range list {
+		i := slices.IndexFunc(sums, func(s Count) bool {
+			s.N = c.N
+			return cmp.Equal(s, c)
+		})
+		if i < 0 {
+			sums = append(sums, c)
+			continue
+		}
+		sums[i].N += c.N
+	}
+	return sums
 }
 
 // countsOf has a line for each value, in one order.

@@ -38,6 +38,7 @@ type EndRate struct {
 type Kind struct {
 	Share shares.ShareID
 	Shape int32
+	User  string // where the share gives turns
 }
 
 // poolsOf lists the pools in the order of their first queue.

@@ -120,7 +120,7 @@ func TestStock(t *testing.T) {
 	p.enqueue(batch{share: "A", n: 3, cores: 4})
 	p.apply(entry.Expected{Share: p.share("B"), Shape: 1, Jobs: 7})
 	m := p.moment()
-	m.Starts = map[Kind]float64{{p.share("A"), 1}: 2.5}
+	m.Starts = map[Kind]float64{{p.share("A"), 1, ""}: 2.5}
 	stock := m.Stock()
 	slices.SortFunc(stock, func(a, b Stock) int { return cmp.Compare(a.Share, b.Share) })
 	if d := diff.Diff([]Stock{{Share: 1, Shape: 1, Ready: 3, StartsPerMinute: 2.5, Startable: 2}, {Share: 2, Shape: 1, Startable: 3}}, stock); d != "" {

@@ -15,8 +15,8 @@ func (m Moment) Stock() (list []Stock) {
 	free := freeSlots(m.View)
 	for b := range m.View.Ready() {
 		need, _ := m.View.Shape(b.Shape)
-		list = append(list, Stock{Share: b.Share, Shape: b.Shape, User: need.User, Ready: b.Ready,
-			StartsPerMinute: m.Starts[Kind{b.Share, b.Shape}], Startable: startable(m.View.Site, b, need.Cores, free)})
+		list = append(list, Stock{Share: b.Share, Shape: b.Shape, User: b.User, Ready: b.Ready,
+			StartsPerMinute: m.Starts[Kind{b.Share, b.Shape, b.User}], Startable: startable(m.View.Site, b, need.Cores, free)})
 	}
 	return list
 }
@@ -66,7 +66,7 @@ func (m Moment) ShareStock(share, queue string) []ShareStock {
 			}
 		}
 		kinds[b.Leaf] = append(kinds[b.Leaf], kindStock{shape: b.Shape, need: need, queues: names, ready: b.Ready, toCome: b.Expected,
-			startable: startable(m.View.Site, b, need.Cores, free), starts: m.Starts[Kind{b.Share, b.Shape}]})
+			startable: startable(m.View.Site, b, need.Cores, free), starts: m.Starts[Kind{b.Share, b.Shape, b.User}]})
 	}
 	out := []ShareStock{}
 	for _, leaf := range tree.Leaves() {

@@ -56,36 +56,22 @@ func (v View) Shape(id int32) (job.Requirements, bool) {
 type ReadyView struct {
 	Share    shares.ShareID
 	Shape    int32
-	Leaf     int // node of the tree; -1: the share has gone
+	User     string // empty: the share gives no turns
+	Leaf     int    // node of the tree; -1: the share has gone
 	Ready    int64
 	First    int64  // job that comes first, of users the oldest; 0: none is ready
 	Expected int64  // to be made
 	Runs     []bool // queues whose figures admit them, by position in the site's; not to be changed
 }
 
-// Ready lists every share and shape that has or had ready jobs, in no order.
+// Ready lists every share and shape that has or had ready jobs, by user where the share gives turns, in no order.
 func (v View) Ready() iter.Seq[ReadyView] {
 	return func(yield func(ReadyView) bool) {
-		merged := map[ready.Key]ReadyView{} // where there are users
 		for key, b := range v.state.buffers {
-			w := ReadyView{Share: key.Share, Shape: key.Shape, Leaf: b.leaf, Ready: b.Count(), Expected: b.expected, Runs: b.shape.Queues}
+			w := ReadyView{Share: key.Share, Shape: key.Shape, User: key.User, Leaf: b.leaf, Ready: b.Count(), Expected: b.expected, Runs: b.shape.Queues}
 			if first, ok := b.First(); ok {
 				w.First = first.Low
 			}
-			if b.user == nil {
-				if !yield(w) {
-					return
-				}
-				continue
-			}
-			key.User = ""
-			had, is := merged[key]
-			if w.Ready, w.Expected = w.Ready+had.Ready, w.Expected+had.Expected; is && had.First > 0 && (w.First == 0 || had.First < w.First) {
-				w.First = had.First
-			}
-			merged[key] = w
-		}
-		for _, w := range merged {
 			if !yield(w) {
 				return
 			}

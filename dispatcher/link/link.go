@@ -1,4 +1,4 @@
-package face
+package link
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/relay"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Peer is a daemon on the same database.
@@ -20,8 +21,8 @@ type Peer struct {
 	Secret  string // to be said there
 }
 
-// LinksConfig is what Links need.
-type LinksConfig struct {
+// Config is what Links need.
+type Config struct {
 	Self     Peer
 	Peers    func(ctx context.Context) ([]Peer, error)                      // the daemons that are open, by the database; this one may be among them
 	SecretOf func(ctx context.Context, id int64) (secret string, err error) // of an open daemon; "": there is none
@@ -29,13 +30,20 @@ type LinksConfig struct {
 	Log      *slog.Logger
 }
 
+// Daemon is the dispatcher of this daemon.
+type Daemon interface {
+	Receive(from int64, m lease.Message)
+	Reach(daemons []int64)              // which others can be reached
+	Known(number int64) *shares.Version // a version of the site; nil: it is not the one in force
+}
+
 // Links carry messages between daemons by package relay: to each peer one envelope at a time, with all that has gathered meanwhile. What is sent
 // while there is no connection is lost, which package lease is made for.
 type Links struct {
-	cfg LinksConfig
+	cfg Config
 
 	mu    sync.Mutex
-	to    *Dispatcher // nil: nothing is received yet
+	to    Daemon // nil: nothing is received yet
 	links map[int64]*link
 }
 
@@ -56,8 +64,8 @@ const (
 	leasePath  = "/lease"
 )
 
-// NewLinks prepares links. Give their Send to the Config of a Dispatcher, and run them with it.
-func NewLinks(cfg LinksConfig) *Links {
+// New prepares links. Give their Send to the Config of a Dispatcher, and run them with it.
+func New(cfg Config) *Links {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -96,7 +104,7 @@ func (ls *Links) receive(_ context.Context, path string, body []byte, answer fun
 		answer(relay.Reply{Status: http.StatusServiceUnavailable})
 		return
 	}
-	from, messages, err := unpack(body, d.site.version)
+	from, messages, err := unpack(body, d.Known)
 	if err != nil { // of another version, maybe: the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
 		answer(relay.Reply{Status: http.StatusBadRequest})
@@ -109,7 +117,7 @@ func (ls *Links) receive(_ context.Context, path string, body []byte, answer fun
 }
 
 // Run keeps links to all peers until ctx ends, and tells the dispatcher which of them there are.
-func (ls *Links) Run(ctx context.Context, d *Dispatcher) {
+func (ls *Links) Run(ctx context.Context, d Daemon) {
 	ls.mu.Lock()
 	ls.to = d
 	ls.mu.Unlock()

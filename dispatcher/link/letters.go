@@ -1,4 +1,4 @@
-package face
+package link
 
 import (
 	"encoding/json"

@@ -1,0 +1,50 @@
+package link
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// A message is the same on the other side, but for sites, and batches that need one.
+func TestLetters(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	l := machine.Lease{Granted: entry.Granted{Job: 1 << 60, Attempt: 2, Nonce: -1 << 62, Pilot: "é\x01", Request: entry.ID{1, 255}}, User: "u", Order: &machine.Order{Reason: "r", GraceS: 3}}
+	batch := entry.Batch{Seq: 7, ID: entry.ID{7}, After: entry.ID{6}, At: at, By: 3, Entries: []entry.Entry{l.Granted, entry.Tick{Now: at}, entry.Ended{Job: 1, Outcome: entry.Lost, Next: entry.Again}}}
+	m := lease.Message{HandOn: true, Written: true, Batches: []entry.Batch{batch},
+		Asks: []lease.Ask{{Call: lease.Call{Number: 1 << 63}, Pull: &machine.Pull{Queue: 1, Slot: job.Slot{Cores: 2, Labels: map[string]string{"a": "b"}}, Only: job.Only{Task: 3}, Request: entry.ID{9}, Nonce: -5}, Wait: time.Second},
+			{Finish: []lease.End{{Key: lease.Key{Job: 1}, Outcome: entry.Failed}}}, {Left: true}, {Seen: []int64{1}}, {Renew: []lease.Renewal{{TTL: 5, State: lease.Draining}}}},
+		Answers: []lease.Answer{{Status: lease.Over}, {Leases: []machine.Lease{l}, Renewed: []lease.Renewed{{Kept: true, Order: l.Order}}, Verdicts: []lease.Recorded{{Is: true, Outcome: 'f', Next: '.'}}, Seen: []lease.Seen{{At: at, State: lease.Running}}}}}
+	none := func(int64) *shares.Version { return nil }
+	text, err := pack(4, []lease.Message{m, {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, got, err := unpack(text, none)
+	if diff := cmp.Diff([]lease.Message{m, {}}, got, cmpopts.EquateEmpty()); diff != "" || from != 4 || err != nil {
+		t.Errorf("%d, %v, sent (-) and received (+):\n%s", from, err, diff)
+	}
+	adopts := batch
+	adopts.Entries = []entry.Entry{entry.Adopted{Number: 5, Site: &shares.Version{Number: 5}}}
+	if text, err = pack(4, []lease.Message{{Batches: []entry.Batch{batch, adopts, batch}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, err = unpack(text, none); err != nil || len(got[0].Batches) != 1 {
+		t.Errorf("%v: %+v", err, got)
+	}
+	known := &shares.Version{Number: 5}
+	if _, got, err = unpack(text, func(int64) *shares.Version { return known }); err != nil || len(got[0].Batches) != 3 || got[0].Batches[1].Entries[0].(entry.Adopted).Site != known {
+		t.Errorf("%v: %+v", err, got)
+	}
+	if _, _, err := unpack([]byte(`{"Letters":[{"Batches":[{"Entries":{"Kinds":"g"}}]}]}`), none); err == nil {
+		t.Error("a broken batch is taken")
+	}
+}
