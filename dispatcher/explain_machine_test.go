@@ -180,18 +180,14 @@ func TestMachineExplainsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := m.Why(explain.WhyRequest{A: "Prod", B: "Ana/Grp"}, explain.Fared{Decisions: explain.Tally(old.Decisions), Oldest: old.Oldest, AWon: explain.Tally(old.AWon), BWon: explain.Tally(old.BWon),
-		ABeforeB: duelOf(old.ABeforeB), BBeforeA: duelOf(old.BBeforeA)})
+	now, err := m.Why(explain.WhyRequest{A: "Prod", B: "Ana/Grp"}, explain.Fared{Decisions: old.Decisions, Oldest: old.Oldest, AWon: old.AWon, BWon: old.BWon,
+		ABeforeB: old.ABeforeB, BBeforeA: old.BBeforeA})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameWords(t, "why", old, now)
 	sameWords(t, "counts", countsOf(added(d.Counts())), countsOf(added(m.Counts())))
 	sameWords(t, "supply", countsOf(d.Stock()), countsOf(m.Stock()))
-}
-
-func duelOf(d Duel) explain.Duel {
-	return explain.Duel{Tally: explain.Tally(d.Tally), Deficit: d.Deficit, RunnerUpDeficit: d.RunnerUpDeficit, Last: d.Last}
 }
 
 // added has one count of each kind: the old core has one for each user, where a share gives turns.

@@ -11,7 +11,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// ErrRefused: what was asked for contradicts what is so by now. Nothing was changed.
+// ErrRefused says that what was asked for contradicts what is so by now. Nothing was changed.
 var ErrRefused = errors.New("refused")
 
 // say runs a transaction that writes for the log, and returns when its rows are in the log and the machine of this daemon has them.

@@ -69,11 +69,11 @@ func shelfOf(sp *Supplies, key supplyKey, of *shares.Resource, q *shares.Queue) 
 		s.Book = sup.Book
 		return s
 	}
-	name, part := "", ""
+	name := ""
 	if q != nil {
 		name = q.Name
 	}
-	_, part = shares.CutResource(key.ref)
+	_, part := shares.CutResource(key.ref)
 	s.Book = resource.NewFamily(*of).Pool(part, name)
 	return s
 }

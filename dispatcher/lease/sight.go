@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -41,7 +42,7 @@ func (l *Loop) Watch(ctx context.Context, see func(*Node)) error {
 		l.sights = slices.Delete(l.sights, i, i+1)
 	}
 	l.mu.Unlock()
-	if i < 0 && err != ErrStopped { // it looks by now
+	if i < 0 && !errors.Is(err, ErrStopped) { // it looks by now
 		<-s.done
 		return nil
 	}
