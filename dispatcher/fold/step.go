@@ -249,12 +249,12 @@ func (s *step) misfit(format string, args ...any) {
 }
 
 func (s *step) enqueued(e entry.Enqueued) {
+	s.users[e.Task] = e.User
+	s.sums.tasks.of(e.Task).user = e.User
 	if e.Attempt > 1 {
 		s.back(e)
 		return
 	}
-	s.users[e.Task] = e.User
-	s.sums.tasks.of(e.Task).user = e.User
 	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.ready(e.Task)}}) {
 		s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
 	}
