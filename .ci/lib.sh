@@ -229,7 +229,7 @@ pilots() {
 # second run decides.
 short_bench() {
   go build -o "$work/divvy" ./cmd/divvy
-  local bench=("$work/divvy" bench --quick --rounds 2 --strict --floor 0.25 --reached)
+  local bench=("$work/divvy" bench --quick --rounds 1 --strict --floor 0.25 --reached)
   "${bench[@]}" 2>"$work/bench.log" || { tail -n 3 "$work/bench.log"; echo "once more"; "${bench[@]}"; }
 }
 
