@@ -35,7 +35,7 @@
 //
 // # What is missing until it can be package dispatcher
 //
-// Variables of claims in what pilots start, reports of renewals, explain's subjects. A start begins with the Stood that is folded, and is equal
-// again from the next one on. Not counted: how long jobs waited (series has it by history), how old renewals are, and
-// orders to give units back.
+// Variables of claims in what pilots start, reports of renewals, claims of explained jobs and of resources (Reads.claims). A start begins
+// with the Stood that is folded, and is equal again from the next one on. Not counted: how long jobs waited (series has it by history),
+// how old renewals are, and orders to give units back.
 package face
