@@ -20,6 +20,7 @@ type Meter struct {
 	starved  starved
 	lines    *lines
 	sums     sums
+	early    tally.Tally // what was counted before the first snapshot, which says what has lines
 }
 
 // New returns a Meter that has seen nothing yet.
@@ -47,6 +48,8 @@ func (m *Meter) Show(s Snapshot) {
 	if s.Site.Number != m.lines.version || m.lines.has == nil {
 		m.lines = linesOf(s.Site, m.of)
 		m.sums.forget(m.lines)
+		m.sums.add(m.early, m.lines)
+		m.early = tally.Tally{}
 	}
 }
 
@@ -54,6 +57,10 @@ func (m *Meter) Show(s Snapshot) {
 func (m *Meter) Add(t tally.Tally) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.snapshot == nil {
+		m.early.Add(t)
+		return
+	}
 	m.sums.add(t, m.lines)
 }
 
