@@ -20,7 +20,7 @@ type Meter struct {
 	starved  starved
 	lines    *lines
 	sums     sums
-	early    tally.Tally // what was counted before the first snapshot, which says what has lines
+	early    tally.Tally // what was counted before the first snapshot of a site, which says what has lines
 }
 
 // New returns a Meter that has seen nothing yet.
@@ -57,7 +57,7 @@ func (m *Meter) Show(s Snapshot) {
 func (m *Meter) Add(t tally.Tally) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.snapshot == nil {
+	if m.snapshot == nil || m.lines.version == 0 {
 		m.early.Add(t)
 		return
 	}

@@ -232,6 +232,11 @@ func TestShareMetrics(t *testing.T) {
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	p, m := newPlant(t), New(TopShares)
+	none, err := shares.Build(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Show(Snapshot{Site: shares.Version{Tree: none}})            // no site yet
 	m.Count(func(t *tally.Tally) { t.End(3, 1, entry.Finished) }) // before anybody knows what has lines
 	m.Show(Look(p.moment(), TopShares))
 	m.Count(func(t *tally.Tally) {
