@@ -20,7 +20,7 @@ type Meter struct {
 	starved  starved
 	lines    *lines
 	sums     sums
-	early    tally.Tally // what was counted before the first snapshot of a site, which says what has lines
+	early    tally.Tally // ends and waits that were counted before the first snapshot of a site, which says what has lines
 }
 
 // New returns a Meter that has seen nothing yet.
@@ -48,6 +48,8 @@ func (m *Meter) Show(s Snapshot) {
 	if s.Site.Number != m.lines.version || m.lines.has == nil {
 		m.lines = linesOf(s.Site, m.of)
 		m.sums.forget(m.lines)
+	}
+	if m.lines.version > 0 {
 		m.sums.add(m.early, m.lines)
 		m.early = tally.Tally{}
 	}
@@ -57,9 +59,9 @@ func (m *Meter) Show(s Snapshot) {
 func (m *Meter) Add(t tally.Tally) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.snapshot == nil || m.lines.version == 0 {
-		m.early.Add(t)
-		return
+	if m.lines.version == 0 {
+		m.early.Add(tally.Tally{Ends: t.Ends, Waits: t.Waits})
+		t.Ends, t.Waits = nil, nil
 	}
 	m.sums.add(t, m.lines)
 }

@@ -236,11 +236,11 @@ func TestEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Show(Snapshot{Site: shares.Version{Tree: none}})            // no site yet
 	m.Count(func(t *tally.Tally) { t.End(3, 1, entry.Finished) }) // before anybody knows what has lines
+	m.Show(Snapshot{Site: shares.Version{Tree: none}})            // no site yet
+	m.Count(func(t *tally.Tally) { t.End(3, 1, entry.Finished) })
 	m.Show(Look(p.moment(), TopShares))
 	m.Count(func(t *tally.Tally) {
-		t.End(3, 1, entry.Finished)
 		t.End(4, 2, entry.Returned)
 		t.End(5, 9, entry.Lost)
 	})
