@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -82,8 +83,8 @@ var known = []struct {
 	{dispatcher.ErrClaimHeld, code{status: 409, name: "claim_held", title: "Jobs hold the resource claim",
 		hint: "with force no others get to hold it, and it goes with the last of them"}},
 	{dispatcher.ErrDeviceTaken, code{status: 409, name: "device_taken", title: "Another resource claim has the device"}},
-	{dispatcher.ErrNoJob, code{status: 404, name: "no_job", title: "No job has this id"}},
-	{dispatcher.ErrNoAttempt, code{status: 404, name: "no_attempt", title: "No such attempt has ended",
+	{lookup.ErrNoJob, code{status: 404, name: "no_job", title: "No job has this id"}},
+	{lookup.ErrNoAttempt, code{status: 404, name: "no_attempt", title: "No such attempt has ended",
 		hint: "the output of an attempt is kept when it ends"}},
 	{dispatcher.ErrQueueClosed, code{status: 409, name: "queue_closed", title: "The queue takes no jobs now",
 		hint: "it drains or is offline; `divvy queue online` opens it", retryIn: 30}},

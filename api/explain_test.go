@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 )
 
 func (f *fakeDispatcher) ExplainTask(_ context.Context, task int64) (dispatcher.TaskExplanation, error) {
@@ -21,9 +23,9 @@ func (f *fakeDispatcher) ExplainTask(_ context.Context, task int64) (dispatcher.
 
 func (f *fakeDispatcher) Explain(_ context.Context, job int64) (dispatcher.Explanation, error) {
 	target := 3.5
-	return dispatcher.Explanation{Job: job, Task: 3, Share: "A", State: "ready", Gate: dispatcher.GateShare, At: time.Unix(1e9, 0).UTC(),
+	return dispatcher.Explanation{Job: job, Task: 3, Share: "A", State: "ready", Gate: explain.GateShare, At: time.Unix(1e9, 0).UTC(),
 		Pools: []dispatcher.PathStanding{{Pool: "default", Capacity: -1, Levels: []dispatcher.LevelStanding{{Share: "A", Rank: 1, Of: 2}}}},
-		Queues: []dispatcher.QueueGate{{Queue: "CERN", Pool: "default", Gate: dispatcher.GateShare, Reason: "B comes first",
+		Queues: []dispatcher.QueueGate{{Queue: "CERN", Pool: "default", Gate: explain.GateShare, Reason: "B comes first",
 			First: &dispatcher.Side{Leaf: "B", Share: "B", Deficit: 2, Target: &target, Held: &target}}},
 		Position: &dispatcher.Position{Before: 4}, ETA: &dispatcher.ETA{Known: true, Seconds: 60, How: "so"},
 		Decision: &dispatcher.Decision{Attempt: 1, Levels: []dispatcher.DecisionLevel{{Share: "A", Deficit: &target}}, Record: &dispatcher.Record{}},
@@ -38,7 +40,7 @@ func (f *fakeDispatcher) Why(_ context.Context, r dispatcher.WhyRequest) (dispat
 
 func TestExplainNoJob(t *testing.T) {
 	b := newBench(t)
-	b.dispatcher.err = fmt.Errorf("explain: %w: 7", dispatcher.ErrNoJob)
+	b.dispatcher.err = fmt.Errorf("explain: %w: 7", lookup.ErrNoJob)
 	if p := b.problem(b.call("GET", "/v1/jobs/7/explain", ""), 404); p.Code != "no_job" {
 		t.Error(p)
 	}
@@ -91,7 +93,7 @@ func TestQuestionsOfDaemons(t *testing.T) {
 	if w := ask(serveAsked(b.server, b.dispatcher.Why), string(body)); w.Code != 200 || b.dispatcher.why != want {
 		t.Errorf("%d, %+v", w.Code, b.dispatcher.why)
 	}
-	b.dispatcher.err = dispatcher.ErrNoJob
+	b.dispatcher.err = lookup.ErrNoJob
 	if w := ask(explain, "7"); w.Code != 404 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

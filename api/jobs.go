@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 )
 
 // byID is the path parameter of a task or a job.
@@ -117,7 +118,7 @@ func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (Page[dis
 // killJob succeeds for a job that has ended already: the caller has what it wanted.
 func (s *server) killJob(ctx context.Context, in *byID) (Killed, error) {
 	killErr := s.dispatcher.KillJob(ctx, in.ID)
-	if killErr != nil && !errors.Is(killErr, dispatcher.ErrNoJob) {
+	if killErr != nil && !errors.Is(killErr, lookup.ErrNoJob) {
 		return Killed{}, killErr
 	}
 	job, err := s.dispatcher.Job(ctx, in.ID)

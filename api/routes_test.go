@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -227,7 +228,7 @@ func TestKillJob(t *testing.T) {
 	if w := b.call("POST", "/v1/jobs/7/kill", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"job":7`) {
 		t.Error(w.Code, w.Body)
 	}
-	b.dispatcher.err = fmt.Errorf("job 7: %w", dispatcher.ErrNoJob)
+	b.dispatcher.err = fmt.Errorf("job 7: %w", lookup.ErrNoJob)
 	b.problem(b.call("POST", "/v1/jobs/7/kill", ""), 404)
 }
 

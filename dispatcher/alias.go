@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"github.com/divvyhq/divvy/dispatcher/explain"
-	"github.com/divvyhq/divvy/dispatcher/face"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/dispatcher/series"
@@ -17,9 +16,6 @@ type (
 	JobFilter           = lookup.JobFilter
 	JobMetadata         = lookup.JobMetadata
 	JobRow              = lookup.JobRow
-	LeaseState          = lookup.LeaseState
-	Outcome             = lookup.Outcome
-	Usage               = lookup.Usage
 	BlackHoleStanding   = explain.BlackHoleStanding
 	ClaimHolder         = explain.ClaimHolder
 	ClaimStanding       = explain.ClaimStanding
@@ -64,24 +60,4 @@ type (
 	DecidedFilter       = replay.DecidedFilter
 	Rule                = replay.Rule
 	Lately              = replay.Lately
-	CancelOrder         = face.CancelOrder
-	FinishReply         = face.FinishReply
-	FinishRequest       = face.FinishRequest
-	Lease               = face.Lease
-	PullReply           = face.PullReply
-	PullRequest         = face.PullRequest
-	RenewReply          = face.RenewReply
-	RenewRequest        = face.RenewRequest
-	Renewal             = face.Renewal
-	Result              = face.Result
-	Verdict             = face.Verdict
-	QueueLately         = face.QueueLately
-	QueueHeld           = face.QueueHeld
-	KindQueues          = face.KindQueues
-	QueueFit            = face.QueueFit
-	ResourceStanding    = face.ResourceStanding
-	ResourceExternal    = face.ResourceExternal
-	ResourceID          = face.ResourceID
-	ResourceClaim       = face.ResourceClaim
-	GangHold            = face.GangHold
 )

@@ -1,198 +1,130 @@
 package dispatcher
 
 import (
-	"github.com/divvyhq/divvy/dispatcher/job"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ClaimNeedOf is what a job asks for none of whose claims is bound.
-func ClaimNeedOf(made []NewClaim) *job.ClaimNeed {
-	claims := make([]resource.Claim, len(made))
-	for i, c := range made {
-		claims[i] = resource.NewClaim(c.Template, c.Members)
-		claims[i].Missing = c.Missing || c.Outside
+// ClaimFilter selects claims; the zero one all that are not over.
+type ClaimFilter struct {
+	Task     int64
+	State    string // released: those that are over
+	Node     string
+	Resource string // that it takes units of
+	After    int64  // ids above this one: the cursor
+	Limit    int    // 1 … 1000; 0 = 100
+}
+
+// has says whether a live claim is among those that are asked for.
+func (f *ClaimFilter) has(c *gate.Shown) bool {
+	_, takes := c.Template.Resources[f.Resource]
+	return c.ID > f.After && (f.Task == 0 || c.Task == f.Task) && (f.State == "" || string(c.State) == f.State) &&
+		(f.Node == "" || c.Place.Node == f.Node) && (f.Resource == "" || takes)
+}
+
+// Claims lists claims by ascending id: live ones as the machine of this daemon has them, those that are over as far as they are folded.
+func (v *Verbs) Claims(ctx context.Context, f ClaimFilter) ([]explain.ClaimStanding, error) {
+	if f.Limit <= 0 || f.Limit > 1000 {
+		f.Limit = 100
 	}
-	return job.NeedOf(claims)
-}
-
-// claims are the live claims as this daemon knows them. Guarded by Dispatcher.mu.
-type claims struct {
-	by      map[int64]*liveClaim
-	taken   map[resource.Place]map[string]int64 // devices, and the claim that each was taken for
-	nodes   map[resource.Place][]*outline       // of jobs that run there only
-	counts  map[resource.ClaimState]int         // for metrics
-	shapes  int                                 // of jobs with claims; 0: there are none, and nobody looks
-	news    bool                                // the first of them has come: nodes are not alike any more
-	since   string                              // snapshot by which they were read
-	hearing bool                                // they are about to be read
-	again   map[int64]bool                      // to be read again
-	moved   map[resource.Place]bool             // claims have gone from there, or come, by what was read last
-	missing map[int64]bool                      // they wait for a template of the site
-	costs   map[claimPayer]map[string]int64     // units of resources that pending ones will hold, by who will have them counted
-	parked  map[*liveClaim]bool                 // jobs wait until they have fewer sharers
-	placing unplaced                            // where jobs of claims that were just bound are to be looked at
-	asking  resource.Offer                      // of the present decision
-}
-
-// liveClaim is a claim that is not released.
-type liveClaim struct {
-	resource.Claim
-	id       int64
-	task     int64
-	key      string
-	queue    shares.QueueID // of its place
-	payer    *claimPayer    // of one whose template is missing
-	charge   *shape         // of its units, see charger; nil: it has none
-	parked   parking        // jobs that wait until it has fewer sharers
-	awaited  bool           // its units are in claims.costs
-	inflight int            // grants of this daemon that are not committed
-	fresh    bool           // it is bound by one of these
-	unsure   bool           // somebody was faster: where it is has to be read
-}
-
-func newClaims() claims {
-	return claims{by: map[int64]*liveClaim{}, taken: map[resource.Place]map[string]int64{}, nodes: map[resource.Place][]*outline{},
-		counts: map[resource.ClaimState]int{}, since: beforeAll, again: map[int64]bool{}, missing: map[int64]bool{},
-		costs: map[claimPayer]map[string]int64{}, parked: map[*liveClaim]bool{}, moved: map[resource.Place]bool{},
-		placing: unplaced{at: map[resource.Place]int64{}}}
-}
-
-// know notes an outline of jobs with claims.
-func (cs *claims) know(o *outline) {
-	need := o.need.Claims
-	if need == nil {
-		return
+	if f.State == string(resource.ClaimReleased) {
+		return v.released(ctx, "released", pg.Args{"after": f.After, "task": f.Task, "node": f.Node, "resource": f.Resource, "n": f.Limit})
 	}
-	cs.news = cs.news || cs.shapes == 0
-	cs.shapes++
-	if need.Bound() {
-		cs.nodes[need.Place()] = append(cs.nodes[need.Place()], o)
-	}
-}
-
-// offer is what a slot has for claims: its node, and those of its devices that are free.
-func (cs *claims) offer(p *pull) resource.Offer {
-	return cs.free(resource.Place{Queue: p.req.Queue, Node: p.req.Node}, p.req.Devices)
-}
-
-// free is what a node has for claims: those of its devices that none has.
-func (cs *claims) free(at resource.Place, devices []string) resource.Offer {
-	o := resource.Offer{Place: at, Devices: devices}
-	if taken := cs.taken[o.Place]; len(taken) > 0 {
-		free := make([]string, 0, len(o.Devices))
-		for _, id := range o.Devices {
-			if _, is := taken[id]; !is {
-				free = append(free, id)
+	list := []explain.ClaimStanding{}
+	err := v.eye.view(ctx, func(w machine.View) {
+		saved := w.Claims()
+		if saved == nil {
+			return
+		}
+		for _, c := range saved.Claims { // by rising id
+			shown := gate.Shown{Claim: c.Claim, ID: c.ID, Task: c.Task, Key: c.Key, Payer: c.Payer, Queue: c.Queue}
+			if f.has(&shown) && len(list) < f.Limit {
+				list = append(list, v.standing(&shown))
 			}
 		}
-		o.Devices = free
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
 	}
-	return o
+	return list, v.addTimes(ctx, list)
 }
 
-// put is what a claim is from now on: pending, or bound at a place with these devices.
-func (cs *claims) put(c *liveClaim, state resource.ClaimState, at resource.Place, devices []string) {
-	for _, id := range c.Devices {
-		if cs.taken[c.Place][id] == c.id { // else it is another's already: news come in any order
-			delete(cs.taken[c.Place], id)
-		}
-		if len(cs.taken[c.Place]) == 0 {
-			delete(cs.taken, c.Place)
-		}
+// standing is a claim as people see it.
+func (v *Verbs) standing(c *gate.Shown) explain.ClaimStanding {
+	t := c.Template
+	st := explain.ClaimStanding{ID: c.ID, Task: c.Task, Key: c.Key, State: string(c.State), LingerS: t.Linger.Seconds(), Node: c.Place.Node, Devices: c.Devices,
+		Sharers: c.Sharers, Template: explain.ClaimTakes{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers,
+			Gang: t.Gang, Missing: c.Missing}}
+	st.Queue = c.Place.Queue
+	if q, ok := v.site.queue(c.Queue); ok {
+		st.Queue = q.Name
 	}
-	cs.expect(c, state == resource.ClaimPending)
-	cs.counts[c.State]--
-	cs.counts[state]++
-	c.State, c.Place, c.Devices, c.Local = state, at, devices, state == resource.ClaimBound && at.Node != "" && (c.External || resource.Local(c.Template))
-	for _, id := range devices {
-		if cs.taken[at] == nil {
-			cs.taken[at] = map[string]int64{}
-		}
-		cs.taken[at][id] = c.id
+	if !c.Since.IsZero() {
+		st.IdleSince = &c.Since
 	}
+	return st
 }
 
-// among adds those outlines that the slot's node alone can run, and leaves out those of claims that it cannot hold.
-// fits says whether the slot can run jobs of an outline, but for claims; all: those too of which no window is open.
-func (cs *claims) among(fit []*outline, all bool, fits func(*outline) bool) []*outline {
-	if cs.shapes == 0 {
-		return fit
+// addTimes adds what the tables alone know.
+func (v *Verbs) addTimes(ctx context.Context, list []explain.ClaimStanding) error {
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
 	}
-	reach := make([]*outline, 0, len(fit)+4)
-	for _, o := range fit {
-		if !o.need.Claims.Bound() && !o.need.Claims.Starts() && o.need.Claims.MetBy(cs.asking) {
-			reach = append(reach, o)
+	type times struct {
+		ID      int64
+		MadeAt  time.Time
+		BoundAt *time.Time
+	}
+	found, err := rowsBy(ctx, v.db, "claim_times", pg.Args{"ids": ids}, func(t times) (int64, times) { return t.ID, t })
+	for i := range list {
+		if t, ok := found[list[i].ID]; ok {
+			if list[i].CreatedAt = t.MadeAt; list[i].State == string(resource.ClaimBound) {
+				list[i].BoundAt = t.BoundAt
+			}
 		}
 	}
-	for _, o := range cs.nodes[cs.asking.Place] {
-		if (all || o.nOpen > 0) && !o.need.Claims.Starts() && o.need.Claims.MetBy(cs.asking) && fits(o) {
-			reach = append(reach, o)
-		}
-	}
-	return reach
+	return err
 }
 
-// of are the claims of a job; ok is false when one is not known, or where it is.
-func (cs *claims) of(job *readyJob) (live []*liveClaim, ok bool) {
-	if len(job.claims) == 0 {
-		return nil, false // its shape says that it has some
-	}
-	live = make([]*liveClaim, len(job.claims))
-	for i, id := range job.claims {
-		if live[i] = cs.by[id]; live[i] == nil || live[i].unsure {
-			return nil, false
-		}
-	}
-	return live, true
+// endedClaim is a claim that is over, as the fold keeps it.
+type endedClaim struct {
+	ID, Task int64
+	Key      string
+	Queue    shares.QueueID
+	Node     string
+	Devices  []string
+	Missing  bool
+	MadeAt   time.Time
+	EndedAt  *time.Time
+	Template shares.ClaimTemplate
 }
 
-// admit says whether the slot that is being decided for may hold all claims of a job of the window, and with which devices.
-// full: the one that refuses it for having as many sharers as it may have.
-func (cs *claims) admit(w *window, job *readyJob) (live []*liveClaim, devices [][]string, full *liveClaim, ok bool) {
-	if live, ok = cs.of(job); !ok {
-		return nil, nil, nil, false
+// released lists claims that are over.
+func (v *Verbs) released(ctx context.Context, verb string, args pg.Args) ([]explain.ClaimStanding, error) {
+	rows, err := v.db.Query(ctx, query[verb], args)
+	if err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
 	}
-	all := make([]resource.Claim, len(live))
-	for i, c := range live {
-		all[i] = c.Claim
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[endedClaim])
+	if err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
 	}
-	devices, refused, why := resource.AdmitsAll(all, cs.asking)
-	if why == resource.ClaimFull {
-		full = live[refused]
+	out := make([]explain.ClaimStanding, len(list))
+	for i, r := range list {
+		out[i] = v.standing(&gate.Shown{ID: r.ID, Task: r.Task, Key: r.Key, Queue: r.Queue, Claim: resource.Claim{State: resource.ClaimReleased, Missing: r.Missing,
+			Template: r.Template, Place: resource.Place{Node: r.Node}, Devices: r.Devices}})
+		out[i].CreatedAt, out[i].EndedAt = r.MadeAt, r.EndedAt
 	}
-	return live, devices, full, why == "" && covers(w.shape.full.Claims, live)
-}
-
-// sift puts those first jobs of a window aside that the slot cannot hold the claims of, whatever their shape says: a claim
-// was bound a moment ago, and they are about to go to another shape, or it has all the sharers that it may have.
-func (s *state) sift(w *window) {
-	if w.shape.need.Claims == nil {
-		return
-	}
-	sifted := false
-	for len(w.jobs) > 0 {
-		_, _, full, ok := s.claims.admit(w, &w.jobs[0])
-		if ok {
-			break
-		}
-		if job := w.pop(); full != nil && !w.private {
-			s.claims.park(full, w, job)
-		} else {
-			w.doubtJob(job)
-		}
-		sifted = true
-	}
-	if sifted && !w.private {
-		s.check(w)
-	}
-}
-
-// doubtJob has a job looked for again at the next refresh.
-func (w *window) doubtJob(job readyJob) {
-	if n := len(w.doubt) - 1; n >= 0 && w.doubt[n].place == job.place {
-		w.doubt[n].low, w.doubt[n].high = min(w.doubt[n].low, job.id), max(w.doubt[n].high, job.id)
-		return
-	}
-	w.doubt = append(w.doubt, span{job.place, job.id, job.id})
+	return out, nil
 }

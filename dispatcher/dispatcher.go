@@ -3,284 +3,163 @@ package dispatcher
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/meter"
+	"github.com/divvyhq/divvy/dispatcher/rules"
+	"github.com/divvyhq/divvy/dispatcher/tally"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
-// Timing bounds how long things take. Zero fields get their defaults.
-type Timing struct {
-	FirstTTL   time.Duration // a new lease ends after it unless renewed (90 s)
-	TTL        time.Duration // a renewed one (180 s)
-	RenewEvery time.Duration // what pilots are told (60 s)
-	Statement  time.Duration // one transaction of a grant or an end (10 s)
-	Patience   time.Duration // a pull waits so long beyond its wait for the database before it gives up (10 s)
-	DaemonTTL  time.Duration // a daemon that was not seen for it is closed (15 s)
-	Grace      time.Duration // leases run out no sooner after a time in which they could not be renewed, see sparing; 0: at once
-	Making     time.Duration // pulls wait for jobs to be made while nobody makes any (1 s); for those of one share five times as long
-	LocalWait  time.Duration // jobs that prefer to be near their inputs come last elsewhere for it (10 min)
-}
-
-func (t Timing) withDefaults() Timing {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	set(&t.FirstTTL, 90*time.Second)
-	set(&t.TTL, 180*time.Second)
-	set(&t.RenewEvery, 60*time.Second)
-	set(&t.Statement, 10*time.Second)
-	set(&t.Patience, 10*time.Second)
-	set(&t.DaemonTTL, 15*time.Second)
-	set(&t.Making, time.Second)
-	set(&t.LocalWait, 10*time.Minute)
-	return t
-}
-
 // Config is what a dispatcher needs.
 type Config struct {
-	Pool    *pgxpool.Pool
-	Load    func(context.Context) (shares.Version, error) // the newest site version
-	Log     *slog.Logger
-	Metrics prometheus.Registerer // nil: not exported
-	Timing  Timing
-	Address string // host:port at which other daemons reach this one; empty: they do not
-	Secret  string // what they must say there
-	Version string // of this program, for the table of daemons
+	Pool       *pgxpool.Pool
+	Site       func(ctx context.Context, number int64) (shares.Version, error) // a version of the site by its number
+	Log        *slog.Logger
+	Daemon     int64  // a number that no daemon had before
+	Address    string // at which other daemons reach this one
+	Machine    machine.Config
+	Timing     lease.Timing
+	Outbox     Outbox
+	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: by the rules of the site
+	Led        func()                                                           // this daemon begins to lead; nil: nobody wants to know
+	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: by the tables of intake
+	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
+	Send       func(to int64, m lease.Message)                                  // carries a message to another daemon, or loses it; nil: there is none
 
-	Keep        time.Duration // how long what a replay needs is kept: the ledger, decisions, what was counted (7 days)
-	KeepHistory time.Duration // how long attempts and ended jobs are kept; 0: for ever
-	KeepSamples time.Duration // how long the standing of shares is kept, see Sample (30 days)
-	KeepHours   time.Duration // how long roll-ups by the hour are kept; 0: for ever
-	KeepDays    time.Duration // how long roll-ups by the day are kept; 0: for ever
-	GangHold    time.Duration // how long slots of a node are held for a gang at the most (60 s)
-
-	ShareMetrics ShareMetrics // which shares have metrics of their own; the zero value: those at the top
-
-	RecordAll bool // records every decision, not a sample above a thousand a second
-
-	tape *taping // see there
-
-	Now func() time.Time // the clock of plans and of what is remembered; nil: the database's, and this host's
+	Metrics      prometheus.Registerer // nil: not exported
+	ShareMetrics meter.ShareMetrics
+	Keep         upkeep.Keep   // for how long things are kept; 0: for ever
+	Sample       time.Duration // how often it is written down how shares stand; 0: each ten seconds
+	Behind       Behind
 }
 
-// errSlow is what a pull gets that the database kept waiting: the same as an unavailable one.
-var errSlow = fmt.Errorf("the database did not answer in time: %w", context.DeadlineExceeded)
+// Run is what a pilot starts, and what it may use.
+type Run struct {
+	Command []string
+	Env     map[string]string
+	Need    job.Requirements
+}
+
+// Outbox reads what others wrote for the log. Appends delete its rows, or mark them.
+type Outbox interface {
+	// Pending returns the oldest rows that are not marked, at most most, by their ids.
+	Pending(ctx context.Context, most int) ([]ledger.Row, error)
+}
 
 // Dispatcher hands out jobs. Make one with Open, and Run it.
 type Dispatcher struct {
-	cfg      Config
-	metrics  *metrics
-	payloads *payloadCache
-	kicks    chan struct{} // for the first lease worker
-	helps    chan struct{} // for the second one
-	hint     chan struct{} // other daemons may want to look at the ledger
-	renewals *gatherer[renewal, renewed]
-	ends     *gatherer[ended, verdict]
-	work     sync.WaitGroup // reads, takes and look-ups under way
-	outcomes outcomes
-	attempts atomic.Pointer[retry.Policy] // of the site in force
+	*Reads
+	*Verbs
+	steps []Step
+	brake brake
+	meter *meter.Meter
 
-	records    records    // of decisions, until they are written
-	lately     lately     // what people may ask for of the last while
-	refreshing sync.Mutex // one Refresh at a time
+	cfg    Config
+	log    *ledger.Table
+	folder *fold.Folder
+	loop   *lease.Loop
+	rules  *rules.Rules
 
-	readingClaims sync.Mutex // one read of claims at a time; before mu
-	tending       sync.Mutex // one TendClaims at a time: the lane of claims is its own
-
-	memoryWritten time.Time     // by Remember, under mu
-	memoryPause   time.Duration // from one look at what shares miss to the next
-
-	externalSeen time.Time     // the newest report of a resource's server that was read
-	backlogRead  time.Time     // by Refresh
-	backlogPause time.Duration // from then on
-	madeSince    bool          // since then jobs were made
-
-	vacuums vacuums // by SpareVacuum
-	survey  atomic.Pointer[survey]
-	made    atomic.Int64 // see Totals
-	granted atomic.Int64
-	starved starved // by Survey
-
-	grace sparing
-
-	reportsSeen int64 // job up to which Purge has looked for reports that are left behind
-	rangesSeen  rangeCursor
-	readySeen   readyCursor
-
-	mu         sync.Mutex
-	id         int64 // of the daemons row; written under mu by join only
-	state      *state
-	line       line
-	requests   map[[16]byte]*pull // by request id, while they are served
-	nPulls     int64              // that were let into the line
-	lanes      [nLanes]*lane
-	base       [nLanes]int64 // up to where own moves are part of limits.free
-	followed   map[laneID]int64
-	daemons    map[int64]Peer      // that are not closed, this one among them
-	active     map[int64]time.Time // other daemons: when a grant of theirs was last seen
-	newest     int64               // daemons row that was seen
-	inDebt     map[*limit]bool
-	toRead     []*window // in turn; see startReads
-	nReads     int       // reads of windows under way
-	narrow     narrowReads
-	gangReads  gangReads
-	readsAhead bool      // one of them is of a window that has jobs
-	outdated   bool      // limits must be read again
-	lost       bool      // a move was not counted: everything must be read again
-	stranded   bool      // closed daemons may have units, see regain
-	fresh      time.Time // when the last Refresh that succeeded began
-	unsure     []*pull   // to be told that there is no job, once that is known of the present
-	freshening bool
-	toRecall   []*pull // to be looked up if they are repeats
-	recalling  bool
-	awaiting   bool // decisions wait for jobs to be made
-	wheel      wheel
-	swept      time.Time
-	firstBegan time.Time     // when the first lease worker took its batch; zero while it has none
-	sweepPause time.Duration // from then on
-
-	summarised    time.Time // by Account: the index of numbers, of the newest days
-	allSummarised time.Time // of all
-
-	stopping bool
+	eye      eye
+	site     site
+	offered  atomic.Pointer[[]entry.Offer] // of the last tick
+	peers    atomic.Int64                  // daemons that can be reached
+	draining atomic.Bool
 }
 
-type laneID struct {
-	Daemon int64
-	Lane   int
-}
-
-// Open registers a daemon and reads what it must know: the site, the shapes, the checkpoint and the tail of the
-// ledger. Ready jobs are not read until they are wanted.
+// Open makes sure that the log has room, and prepares a dispatcher. It reads its state when it runs.
 func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
-	if cfg.Pool == nil || cfg.Load == nil {
-		return nil, errors.New("dispatcher: Config needs Pool and Load")
+	if cfg.Pool == nil || cfg.Site == nil || cfg.Outbox == nil || cfg.Daemon < 1 {
+		return nil, errors.New("dispatcher: Config needs Pool, Site, Outbox and Daemon")
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Timing = cfg.Timing.withDefaults()
-	cfg.Keep, cfg.KeepSamples = cmp.Or(cfg.Keep, 7*day), cmp.Or(cfg.KeepSamples, 30*day)
-	d := &Dispatcher{
-		cfg: cfg, metrics: newMetrics(cfg.Metrics, cfg.ShareMetrics), kicks: make(chan struct{}, 1), helps: make(chan struct{}, 1), hint: make(chan struct{}, 1),
-		line: newLine(), requests: map[[16]byte]*pull{}, wheel: wheel{}, active: map[int64]time.Time{},
+	cfg.RenewEvery = cmp.Or(cfg.RenewEvery, time.Minute)
+	cfg.Timing.First = cmp.Or(cfg.Timing.First, cfg.Timing.TTL, 90*time.Second)
+	if cfg.Render == nil {
+		cfg.Render = newRenderer(cfg.Pool).render
 	}
-	d.payloads, d.lately.began = newPayloadCache(cfg.Pool), time.Now()
-	if cfg.RecordAll {
-		d.records.most = mostRecordsAll
+	log := ledger.New(cfg.Pool)
+	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics)}
+	d.brake.bound = cfg.Behind.orDefault()
+	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
+		return nil, fmt.Errorf("open: %w", err)
 	}
-	d.renewals = newGatherer(d.renewBatch, 1)
-	d.ends = newGatherer(d.endBatch, nEndLanes)
-	d.ends.tend = d.tendEnds
-	if err := d.join(ctx); err != nil {
-		return nil, err
-	}
-	if err := d.firstHeard(ctx); err != nil {
-		return nil, err
-	}
-	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(newResourceMetrics(d), newClaimMetrics(d), newGangMetrics(d), newIOMetrics(d), newSurveyMetrics(d))
-	}
-	for n := 1; n > 0; {
-		var err error
-		if n, err = d.Refresh(ctx); err != nil {
-			return nil, fmt.Errorf("read the ledger: %w", err)
+	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
+		Judged: func(j retry.Judgement) { d.meter.Count(func(t *tally.Tally) { t.Judge(j) }) }})
+	d.Reads = newReads(d)
+	if cfg.End == nil {
+		cfg.End = func(l machine.Lease, said entry.Ended) entry.Ended {
+			return d.rules.Decide(l, said, l.Killed && l.Idle)
 		}
+	}
+	led := func() {
+		d.rules.Begin()
+		if cfg.Led != nil {
+			cfg.Led()
+		}
+	}
+	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
+		End: cfg.End, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
+	d.eye.loop = d.loop
+	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, folded: d.brake.folded.Load,
+		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}
+	var err error
+	if d.steps, err = (background{d}).list(); err == nil && cfg.Metrics != nil {
+		err = cfg.Metrics.Register(d.meter)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
 	}
 	return d, nil
 }
 
-// join makes this process a daemon of its own: a new row, new lanes, everything read afresh. It is done at the
-// start, and again when others closed the row because it was silent for too long.
-func (d *Dispatcher) join(ctx context.Context) error {
-	host, _ := os.Hostname()
-	var id int64
-	args := pgx.StrictNamedArgs{"host": host, "pid": os.Getpid(), "address": d.cfg.Address, "secret": d.cfg.Secret, "version": d.cfg.Version}
-	if err := d.cfg.Pool.QueryRow(ctx, query["join"], args).Scan(&id); err != nil {
-		return fmt.Errorf("join: %w", err)
-	}
-	fresh, err := d.load(ctx, id)
-	if err != nil {
-		return fmt.Errorf("join: %w", err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.id = id
-	for i := range d.lanes {
-		d.lanes[i] = &lane{daemon: id, no: i}
-	}
-	d.base, d.toRead = [nLanes]int64{}, nil
-	d.state, d.followed, d.daemons, d.newest = fresh.state, fresh.followed, fresh.daemons, fresh.newest
-	d.lost, d.stranded, d.daemons[id] = false, true, Peer{ID: id}
-	d.state.sample.all = d.cfg.RecordAll
-	d.state.diary.tape = d.cfg.tape
-	d.cfg.tape.began(d)
-	d.state.making.pause = d.cfg.Timing.Making
-	d.state.localWait = d.cfg.Timing.LocalWait
-	d.state.gangs.line, d.state.gangs.most = &d.line, cmp.Or(d.cfg.GangHold, resource.DefaultGangHold)
-	d.newest = max(d.newest, id)
-	d.adopt(fresh.site)
-	for _, t := range fresh.turns {
-		d.state.tookTurn(t)
-	}
-	return nil
+func drawID() (id entry.ID) {
+	_, _ = rand.Read(id[:])
+	return id
 }
 
-// Run serves pulls, renewals and ends until ctx is done; then it takes no more, finishes those in flight and
-// returns. All other work is in the steps.
-func (d *Dispatcher) Run(ctx context.Context) error {
-	var workers sync.WaitGroup
-	workers.Go(func() { d.leaseLoop(ctx, func() *lane { return d.lane(0) }) })
-	workers.Go(func() { d.secondLoop(ctx, func() *lane { return d.lane(1) }) })
-	workers.Go(func() { d.renewals.run(ctx, 0) })
-	for i := range nEndLanes {
-		workers.Go(func() { d.ends.run(ctx, i) })
-	}
-	workers.Go(func() { d.hintLoop(ctx) })
-	<-ctx.Done()
-	d.stop()
-	workers.Wait()
-	d.work.Wait()
-	return nil
+// Run serves until ctx is done.
+func (d *Dispatcher) Run(ctx context.Context) { d.loop.Run(ctx) }
+
+// Receive takes a message that another daemon sent.
+func (d *Dispatcher) Receive(from int64, m lease.Message) {
+	d.loop.Tell(lease.Received{From: from, Message: m})
 }
 
-// Drain makes every pull that waits, and every later one, end with ErrStopping; those in a batch are answered.
-// Renewals and ends go on until Run ends.
-func (d *Dispatcher) Drain() { d.stop() }
-
-func (d *Dispatcher) stop() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stopping = true
-	d.line.refuse(d, ErrStopping)
+// Reach says which other daemons can be reached.
+func (d *Dispatcher) Reach(daemons []int64) {
+	d.peers.Store(int64(len(daemons)))
+	d.loop.Tell(lease.Peers{Daemons: daemons})
 }
 
-func (d *Dispatcher) lane(no int) *lane {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.lanes[no]
-}
+// Known is a version of the site that a message of another daemon names; nil: it is not the one in force here.
+func (d *Dispatcher) Known(number int64) *shares.Version { return d.site.version(number) }
 
-// Close writes the last records and what shares have missed, gives back what the daemon held in escrow and closes its
-// row. Call it after Run has returned.
-func (d *Dispatcher) Close(ctx context.Context) error {
-	_, err := d.Record(ctx)
-	if len(d.Seniors()) == 0 {
-		err = errors.Join(err, d.keepLast(ctx))
-	}
-	return errors.Join(err, d.closeDaemons(ctx, []int64{d.id}))
+// Written says that somebody committed a row of the outbox: the leader looks at once.
+func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
+
+// Drain makes the daemon lead no more, and take no more pulls.
+func (d *Dispatcher) Drain() {
+	d.draining.Store(true)
+	d.loop.Tell(lease.Drain{})
 }

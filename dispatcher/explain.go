@@ -5,135 +5,134 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/dispatcher/rules"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// subject is the job that is explained.
-type subject struct {
-	ID         int64
+// facts are what tables have of a job that is explained.
+type facts struct {
 	TaskID     int64
 	ShareID    shares.ShareID
-	Share      string
 	ShapeID    int32
-	State      string
+	Priority   int
+	MadeAt     time.Time
 	Place      int64
-	CreatedAt  time.Time
-	Inputs     []string
+	Placed     bool
+	Waits      bool
+	DueAt      *time.Time
+	Split      bool
+	Claims     []int64
 	TaskState  string
 	TaskReason string
 	UserName   string
-	Claims     []int64
-	TryAt      *time.Time // of a job that waits after an attempt
-	Judged     bool       // until then, and is ready afterwards
-	Split      bool       // before that its piece becomes two
-
-	claims []claimOfJob
 }
 
-// Explain says why a job waits, or why it was given its slot; ErrNoJob when no job has the id. It costs a handful of
-// short reads and, for a job that waits, the lock of the decisions for about as long as Standing; it changes nothing.
-func (d *Dispatcher) Explain(ctx context.Context, job int64) (Explanation, error) {
-	e, err := d.explain(ctx, job)
+// Explain says why a job waits, or why it was given its slot; lookup.ErrNoJob when no job has the id. It costs a handful of short reads, and
+// for one that had a slot the log is read again from the checkpoint before.
+func (r *Reads) Explain(ctx context.Context, job int64) (explain.Explanation, error) {
+	e, err := r.explain(ctx, job)
 	if err != nil {
-		return Explanation{}, fmt.Errorf("explain: %w", err)
+		return explain.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
 	return e, nil
 }
 
-func (d *Dispatcher) explain(ctx context.Context, job int64) (Explanation, error) {
-	rows, err := collect[subject](ctx, d.cfg.Pool, "explain_job", pgx.StrictNamedArgs{"job": job})
+func (r *Reads) explain(ctx context.Context, job int64) (e explain.Explanation, err error) {
+	s, err := r.subject(ctx, job)
 	if err != nil {
-		return Explanation{}, err
-	}
-	if len(rows) == 0 {
-		return Explanation{}, fmt.Errorf("%w: %d", ErrNoJob, job)
-	}
-	j := &rows[0]
-	e := Explanation{Job: j.ID, Task: j.TaskID, Share: j.Share, State: j.State, At: time.Now().UTC()}
-	if err := d.claimsOfJob(ctx, j, &e); err != nil {
-		return Explanation{}, err
-	}
-	if j.State == "ready" || j.State == "waiting" {
-		return e, d.explainWait(ctx, j, &e)
-	}
-	d.mu.Lock()
-	e.Version = d.state.version.Number
-	d.mu.Unlock()
-	if e.Decision, err = d.decisionOf(ctx, j); err != nil {
 		return e, err
 	}
-	e.Summary = decisionSummary(e.Decision, j)
-	return e, nil
+	m, err := r.surroundings(ctx)
+	if err != nil {
+		return e, err
+	}
+	err = r.see(ctx, m, func(m explain.Moment) { e = m.Job(*s) })
+	return e, err
 }
 
-// explainWait is for jobs that wait or are ready. What the daemon knows is taken in one go, so that targets, held units
-// and gates are of one moment; the ends are read right before it, the position right after.
-func (d *Dispatcher) explainWait(ctx context.Context, j *subject, e *Explanation) error {
-	if j.State == "waiting" {
-		e.Waits = &TaskWait{TaskState: j.TaskState, Reason: waitsFor(j), Inputs: append([]string{}, j.Inputs...)}
-	}
-	ends, err := d.endsLately(ctx)
+// surroundings are what an explanation goes by beside the machine.
+func (r *Reads) surroundings(ctx context.Context) (m explain.Moment, err error) {
+	m.Holes = r.black(ctx)
+	m.Ends, err = rules.EndRates(ctx, r.db)
+	return m, err
+}
+
+// subject is a job that is to be explained.
+func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error) {
+	j, err := r.Job(ctx, job)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l := d.lookAt(j, ends, e)
-	if j.State == "ready" && l.leaf >= 0 {
-		if e.Position, err = d.position(ctx, j, l); err != nil {
-			return err
+	rows, err := collect[facts](ctx, r.db, "subject", pg.Args{"job": job})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%w: %d", lookup.ErrNoJob, job)
+	}
+	f := &rows[0]
+	s := &explain.Subject{Job: job, Task: f.TaskID, Share: f.ShareID, Path: j.Share, Shape: f.ShapeID, State: j.State, Place: f.Place, Inputs: j.Inputs,
+		TaskState: f.TaskState, TaskReason: f.TaskReason, User: f.UserName, TryAt: f.DueAt, Judged: f.DueAt != nil, Split: f.Split}
+	if f.Waits && f.DueAt == nil {
+		now := time.Now()
+		s.TryAt = &now
+	}
+	if !f.Placed {
+		s.Place = r.place(ctx, f)
+	}
+	if j.State != "ready" && j.State != "waiting" {
+		s.Given, err = r.given(ctx, &j)
+	}
+	return s, err
+}
+
+// place is that of a job that was made a moment ago.
+func (r *Reads) place(ctx context.Context, f *facts) int64 {
+	place := -int64(f.Priority)
+	_ = r.see(ctx, explain.Moment{}, func(m explain.Moment) { // without an answer: as without aging
+		if node, ok := m.View.Site.Tree.ByID(f.ShareID); ok {
+			place = m.View.Site.Tree.Nodes[node].Plan.Aging.Place(f.Priority, f.MadeAt)
 		}
-	}
-	l.finishGates(e)
-	if j.State == "ready" {
-		e.ETA = l.estimate(e)
-	}
-	e.Summary = summary(j, e)
-	return nil
+	})
+	return place
 }
 
-func waitsFor(j *subject) string {
-	switch {
-	case j.TryAt != nil && j.Split:
-		return "its piece is split, and it is tried again with one half, at " + j.TryAt.UTC().Format(time.RFC3339)
-	case j.TryAt != nil && j.Judged:
-		return "it is tried again at " + j.TryAt.UTC().Format(time.RFC3339)
-	case j.TryAt != nil:
-		return "it is about to be judged what becomes of it after its last attempt"
+// replayWithin bounds how long an explanation reads the log again.
+const replayWithin = 5 * time.Second
+
+// given is how the running or last attempt of a job came to its slot; nil: it never had one.
+func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision, error) {
+	n := len(j.Attempts)
+	if n == 0 {
+		return nil, nil //nolint:nilnil // the answer for a job without an attempt
 	}
-	s := fmt.Sprintf("task %d is %s", j.TaskID, j.TaskState)
-	if j.TaskReason != "" {
-		s += ": " + j.TaskReason
+	a := j.Attempts[n-1]
+	out := &explain.Decision{Attempt: a.Attempt, Queue: a.Queue, Pilot: a.Pilot, Node: a.Node, ReadyAt: j.CreatedAt, ClaimedAt: a.ClaimedAt}
+	if n > 1 && j.Attempts[n-2].EndedAt != nil {
+		out.ReadyAt = *j.Attempts[n-2].EndedAt
 	}
-	return s
-}
-
-// What a position costs at the most: jobs that are counted, and rows that are looked at for it. More of these is for jobs that are
-// leased already, where other daemons lease too and nobody knows better where the ready ones begin.
-const (
-	mostCounted = 10_000
-	mostLooked  = 20_000
-)
-
-// aheadRow counts the jobs of a shape that come before one.
-type aheadRow struct {
-	ShapeID int32
-	Free    int64 // ready
-	Looked  int64 // rows that were looked at
-}
-
-// position counts the ready jobs of the share that come before this one. Every range of the index begins at the head of
-// the window where the daemon knows it: the dead and the leased lie before that.
-func (d *Dispatcher) position(ctx context.Context, j *subject, l *look) (*Position, error) {
-	rows, err := collect[aheadRow](ctx, d.cfg.Pool, "explain_position", pgx.StrictNamedArgs{"share": int32(j.ShareID),
-		"shapes": l.shapes, "places": l.fromPlaces, "ids": l.fromIDs, "place": j.Place, "job": j.ID, "looks": mostLooked})
+	out.WaitedS = max(0, a.ClaimedAt.Sub(out.ReadyAt).Seconds())
+	type row struct{ Version int64 }
+	version, err := collect[row](ctx, r.db, "version_at", pg.Args{"at": a.ClaimedAt})
 	if err != nil {
-		return nil, fmt.Errorf("position: %w", err)
+		return nil, err
 	}
-	var n, looked int64
-	for _, r := range rows {
-		n, looked = n+r.Free, looked+r.Looked
+	out.Version = version[0].Version
+	within, cancel := context.WithTimeout(ctx, replayWithin)
+	defer cancel()
+	out.Record, out.Levels, err = r.replay.Decision(within, j.ID, int32(a.Attempt), a.ClaimedAt)
+	switch {
+	case ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		out.Record, out.Levels = nil, nil
+		out.Note = "not recorded: the log of that time could not be read again"
+	case out.Record == nil:
+		out.Note = "not recorded: the log does not say what its pilot asked for, or not any more what came before"
 	}
-	l.ahead = rows
-	return &Position{Before: min(n, mostCounted), More: n > mostCounted || looked == mostLooked, Ready: max(l.ready, n+1)}, nil
+	out.Recorded = out.Record != nil
+	return out, nil
 }

@@ -3,138 +3,77 @@ package dispatcher
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// external is what the server of a resource last said of all its units, whoever uses them.
-type external struct {
-	total, used, settled int64
-	reported             time.Time // by the database's clock, and
-	at                   time.Time // by this host's
-	stale                bool      // it is older than external_expires
-}
-
-// externalRow is a report as it is stored. Settled is what was held for longer than settle where it was received.
-type externalRow struct {
-	Name       string
-	QueueID    shares.QueueID
-	Total      int64
-	Used       int64
-	Settled    int64
-	ReportedAt time.Time
-	AgeS       float64
-}
-
-// ReportExternal notes what the server of a resource says: how many units there are, and how many of them are used, ours
-// too as it sees them. queue is empty but for a resource of which every queue has units of its own. All daemons go by it
-// from their next look on, until it is older than external_expires. Errors: ErrUnknownResource, ErrUnknownQueue, *FieldError.
-func (d *Dispatcher) ReportExternal(ctx context.Context, name, queue string, total, used int64) error {
-	switch {
-	case total < 0 || total > shares.MaxResourceUnits:
-		return job.Wrong("total", total, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
-	case used < 0 || used > shares.MaxResourceUnits:
-		return job.Wrong("used", used, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
+// ReportExternal notes what the server of a resource says: how many units there are, and how many of them are used, ours too as it sees them.
+// queue is empty but for a resource of which every queue has units of its own. Jobs are given by it from now on, until it is older than
+// external_expires. Errors: ErrUnknownResource, ErrUnknownQueue, *job.FieldError.
+func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, used int64) error {
+	for field, n := range map[string]int64{"total": total, "used": used} {
+		if n < 0 || n > shares.MaxResourceUnits {
+			return job.Wrong(field, n, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
+		}
 	}
-	key, settled, err := d.settledOf(name, queue)
+	of, id, err := v.site.supply(name, queue)
 	if err != nil {
 		return err
 	}
-	_, err = d.cfg.Pool.Exec(ctx, query["report_external"], pgx.StrictNamedArgs{"name": key.ref, "queue": int32(key.queue), "total": total,
-		"used": used, "settled": settled})
+	err = v.say(ctx, func(tx pgx.Tx) error {
+		r := entry.Reported{Name: name, Queue: id, Total: total, Used: used}
+		args := pg.Args{"name": name, "queue": int32(id), "settle_s": of.Settle.Seconds()}
+		var at time.Time
+		if err := tx.QueryRow(ctx, query["settled"], args).Scan(&at, &r.Settled); err != nil {
+			return err
+		}
+		r.At, r.Settled = at.UTC(), min(r.Settled, shares.MaxResourceUnits)
+		return intake.Report(ctx, tx, r)
+	})
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", name, err)
-	}
-	if err := d.notify(ctx, "ledger"); err != nil {
-		d.cfg.Log.Debug("no hint of a report", "err", err) // they look by themselves
-	}
-	return d.readExternal(ctx)
-}
-
-// settledOf finds a supply, and what has been held of it for longer than settle.
-func (d *Dispatcher) settledOf(name, queue string) (key supplyKey, settled int64, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.state
-	r, ok := s.version.Resource(name)
-	if !ok || r.BuiltIn() {
-		return key, 0, fmt.Errorf("%w: %s", ErrUnknownResource, s.version.NoResource(name))
-	}
-	key.ref = name
-	q := s.byName[queue]
-	switch {
-	case r.PerQueue && q == nil:
-		return key, 0, fmt.Errorf("%w %q: every queue has units of %s of its own", ErrUnknownQueue, queue, name)
-	case !r.PerQueue && queue != "":
-		return key, 0, job.Wrong("queue", fmt.Sprintf("%q", queue), "none: all queues share the units of "+name)
-	case r.PerQueue:
-		key.queue = q.ID
-	}
-	sup := s.supply(key, &r)
-	return key, sup.recent.Settled(sup.book.Held(), s.now(), r.Settle), nil
-}
-
-// externalOverlap is how far back reports are read again: one that was begun before another may have been written after it.
-const externalOverlap = 10 * time.Second
-
-func ofFile(r shares.Resource) bool { return !r.BuiltIn() }
-
-// readExternal follows what was reported since the last look.
-func (d *Dispatcher) readExternal(ctx context.Context) error {
-	d.mu.Lock()
-	none, after := !slices.ContainsFunc(d.state.version.Resources, ofFile), d.externalSeen
-	d.mu.Unlock()
-	if none {
-		return nil
-	}
-	if !after.IsZero() {
-		after = after.Add(-externalOverlap)
-	}
-	rows, err := collect[externalRow](ctx, d.cfg.Pool, "external", pgx.StrictNamedArgs{"after": after})
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, r := range rows {
-		d.state.report(r)
-		if r.ReportedAt.After(d.externalSeen) {
-			d.externalSeen = r.ReportedAt
-		}
 	}
 	return nil
 }
 
-// report puts a report in force, unless it is known.
-func (s *state) report(r externalRow) {
-	of, ok := s.version.Resource(r.Name)
-	if !ok || of.PerQueue != (r.QueueID != 0) || of.PerQueue && s.queues[r.QueueID] == nil {
-		return
+// supply finds a resource of the site, and the queue of a report.
+func (s *site) supply(name, queue string) (of shares.Resource, id shares.QueueID, err error) {
+	x := s.now.Load()
+	if x == nil {
+		return of, 0, ErrUnavailable
 	}
-	sup := s.supply(supplyKey{r.Name, r.QueueID}, &of)
-	at := s.now().Add(-time.Duration(r.AgeS * float64(time.Second)))
-	if e := sup.report; e != nil && e.reported.Equal(r.ReportedAt) {
-		return
+	of, ok := x.version.Resource(name)
+	if !ok || of.BuiltIn() {
+		return of, 0, fmt.Errorf("%w: %s", ErrUnknownResource, x.version.NoResource(name))
 	}
-	sup.report = &external{total: r.Total, used: r.Used, settled: r.Settled, reported: r.ReportedAt, at: at}
-	sup.follow()
+	q, known := x.named[queue]
+	switch {
+	case of.PerQueue && !known:
+		return of, 0, fmt.Errorf("%w %q: every queue has units of %s of its own", ErrUnknownQueue, queue, name)
+	case !of.PerQueue && queue != "":
+		return of, 0, job.Wrong("queue", fmt.Sprintf("%q", queue), "none: all queues share the units of "+name)
+	case !of.PerQueue:
+		return of, 0, nil
+	}
+	return of, q.ID, nil
 }
 
-// follow brings the book up to what the last report says, or to none when that is too old.
-func (sup *supply) follow() {
-	e := sup.report
-	if e == nil {
-		return
+// named is a queue by its name, whatever its state.
+func (s *site) named(name string) (q shares.Queue, err error) {
+	x := s.now.Load()
+	if x == nil {
+		return q, ErrUnavailable
 	}
-	if e.stale = sup.state.now().Sub(e.at) > sup.of.ExternalExpires; e.stale {
-		sup.book.ClearExternal()
-	} else {
-		sup.book.SetExternal(e.total, e.used, e.settled)
+	q, ok := x.named[name]
+	if !ok {
+		return q, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, name, x.names())
 	}
-	sup.ease()
+	return q, nil
 }

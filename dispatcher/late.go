@@ -3,19 +3,20 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // lateField is where a report keeps what was said of its attempt when that was over.
 const lateField = "late"
 
-// Late notes how an attempt ended that had ended otherwise by then, as its pilot says it: a lease that ran out, for
-// instance, and then the pilot's own word. It changes nothing but the attempt's report, whose field late holds it. noted is
-// false when there is no such attempt, or it ended just so.
-func (d *Dispatcher) Late(ctx context.Context, of HeldJob, said Result) (noted bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timing.Statement)
-	defer cancel()
+// Late notes how an attempt ended that had ended otherwise by then, as its pilot says it: a lease that ran out, for instance, and then the
+// pilot's own word. It changes nothing but the attempt's report, whose field late holds it. noted is false when there is no such attempt, or
+// it ended just so, or said so before.
+func (v *Verbs) Late(ctx context.Context, of lookup.HeldJob, said Result) (noted bool, err error) {
 	word := map[string]any{"outcome": said.Outcome, "message": said.Message}
 	if said.ExitCode != nil {
 		word["exit_code"] = *said.ExitCode
@@ -23,11 +24,51 @@ func (d *Dispatcher) Late(ctx context.Context, of HeldJob, said Result) (noted b
 	if len(said.Report) > 0 {
 		word["report"] = said.Report
 	}
-	args := pgx.StrictNamedArgs{"job": of.Job, "attempt": int64(of.Attempt), "outcome": string(said.Outcome),
-		"report": packReport(map[string]any{lateField: word})}
-	tag, err := d.cfg.Pool.Exec(ctx, query["note_late"], args)
-	if err != nil {
-		return false, fmt.Errorf("late: %w", err)
+	letter := ""
+	if o := outcomes[said.Outcome]; o != 0 {
+		letter = string(rune(o))
 	}
-	return tag.RowsAffected() > 0, nil
+	args := pg.Args{"job": of.Job, "attempt": int32(of.Attempt), "outcome": letter, "said": string(said.Outcome),
+		"report": packReport(map[string]any{lateField: word})}
+	for range 2 {
+		tag, err := v.db.Exec(ctx, query["note_late"], args)
+		if err != nil || tag.RowsAffected() > 0 {
+			return err == nil, wrap("late", err)
+		}
+		if err := v.awaitFolded(ctx, of); err != nil { // it may have ended a moment ago
+			return false, wrap("late", err)
+		}
+	}
+	return false, nil
+}
+
+func wrap(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return err
+}
+
+// foldedWithin is for how long an attempt that has just ended is waited for.
+const foldedWithin = 3 * time.Second
+
+// awaitFolded waits until an end that the machine knows is in the tables: folded up to where the machine is. An attempt that still runs, or
+// a fold that is late, is not waited for.
+func (v *Verbs) awaitFolded(ctx context.Context, of lookup.HeldJob) error {
+	runs := false
+	if err := v.eye.view(ctx, func(w machine.View) {
+		l, ok := w.Lease(of.Job)
+		runs = ok && int(l.Attempt) == of.Attempt
+	}); err != nil || runs {
+		return err
+	}
+	upto, end := v.eye.seq.Load(), time.Now().Add(foldedWithin)
+	for v.folded() < upto && time.Now().Before(end) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(awaitEvery):
+		}
+	}
+	return nil
 }

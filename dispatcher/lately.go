@@ -1,112 +1,144 @@
 package dispatcher
 
 import (
+	"maps"
 	"sync"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Bounds of what is kept in memory of late: decisions, and how attempts ended at each queue, and how long pulls waited
-// there, in so many parts of an hour.
+// lately is what this daemon has in memory of the last while, for people who look: nothing is decided by it. It is empty when a daemon
+// begins.
+type lately struct {
+	began time.Time
+	site  func() *shares.Version
+
+	mu     sync.Mutex
+	queues map[shares.QueueID]*visits
+	kinds  map[explain.Kind]*parts // jobs that were granted, whoever decided
+	recent replay.Recent           // decisions of this daemon
+	wanted time.Time               // when it last wanted to know who came second
+	missed int                     // decisions since, of which it did not
+}
+
+// Parts of time that are counted apart: so many, each so long.
 const (
-	keptDecisions = 4096
-	latelyParts   = 12
-	latelyPart    = time.Hour / latelyParts
+	latelyParts = 12
+	pullPart    = time.Hour / latelyParts
+	startPart   = 30 * time.Second
+	startParts  = 10 // before the present one, of which the rate is
 )
 
-// lately is what this daemon has in memory of the last while, for people who look: nothing is decided by it. It is
-// empty when a daemon begins. Where daemons hand their pulls and ends on, the one that decides knows of all.
-type lately struct {
-	mu     sync.Mutex
-	began  time.Time // when it began to count
-	ring   []Decided // of keptDecisions at the most; that of number n is at (n - 1) % keptDecisions
-	last   int64     // number of the newest
-	daemon int64     // that made them
-	queues map[shares.QueueID]*[latelyParts]queuePart
+// parts counts something in parts of time; that of number n is at n % latelyParts.
+type parts [latelyParts]struct {
+	number int64
+	n      int64
+	sum    time.Duration
+	most   time.Duration
+}
+
+// add counts n of something that took so long, in the present part.
+func (p *parts) add(each time.Duration, n int64, took time.Duration) {
+	number := time.Now().UnixNano() / int64(each)
+	at := &p[number%latelyParts]
+	if at.number != number {
+		at.number, at.n, at.sum, at.most = number, 0, 0, 0
+	}
+	at.n, at.sum, at.most = at.n+n, at.sum+took, max(at.most, took)
+}
+
+// total is of so many parts before the present one, and of that where now is.
+func (p *parts) total(each time.Duration, before int64, now bool) (n int64, sum, most time.Duration) {
+	number := time.Now().UnixNano() / int64(each)
+	for i := range p {
+		at := &p[i]
+		if age := number - at.number; age <= before && (age > 0 || now) {
+			n, sum, most = n+at.n, sum+at.sum, max(most, at.most)
+		}
+	}
+	return n, sum, most
+}
+
+func newLately(daemon int64, site func() *shares.Version) *lately {
+	return &lately{began: time.Now().UTC(), site: site, queues: map[shares.QueueID]*visits{}, kinds: map[explain.Kind]*parts{}, recent: replay.Recent{Daemon: daemon}}
+}
+
+// mostKinds bounds the shares and shapes of which starts are counted.
+const mostKinds = 100_000
+
+// granted counts a job that starts.
+func (l *lately) granted(g *entry.Granted) {
+	kind := explain.Kind{Share: g.Share, Shape: g.Shape}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.kinds[kind]
+	if p == nil {
+		if len(l.kinds) >= mostKinds {
+			maps.DeleteFunc(l.kinds, func(_ explain.Kind, p *parts) bool { n, _, _ := p.total(startPart, startParts, true); return n == 0 })
+		}
+		p = &parts{}
+		l.kinds[kind] = p
+	}
+	p.add(startPart, 1, 0)
+}
+
+// starts are the jobs a minute of the last minutes.
+func (l *lately) starts() map[explain.Kind]float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[explain.Kind]float64{}
+	for kind, p := range l.kinds {
+		if n, _, _ := p.total(startPart, startParts, false); n > 0 {
+			all[kind] = float64(n) / (startParts * startPart).Minutes()
+		}
+	}
+	return all
+}
+
+// contestEvery is how long after a decision of which it is known who came second the next one is: to find that out costs as much again.
+const contestEvery = 5 * time.Millisecond
+
+// Wants is lease.Watch's.
+func (l *lately) Wants() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.Sub(l.wanted) >= contestEvery {
+		l.wanted = now
+		return true
+	}
+	l.missed++
+	return false
+}
+
+// Decided is lease.Watch's.
+func (l *lately) Decided(d *machine.Decision) {
+	site, n, at := l.site(), 0, time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range d.Entries {
+		g, ok := e.(entry.Granted)
+		if !ok || site == nil {
+			continue
+		}
+		if n == len(d.Contests) {
+			return
+		}
+		one := replay.NewDecided(at, g, d.Contests[n], *site)
+		if n++; n == 1 {
+			one.Weight, l.missed = 1+l.missed, 0
+		}
+		l.recent.Keep(one)
+	}
 }
 
 // Lately lists the decisions that this daemon has in memory, the newest first. It reads nothing else.
-func (d *Dispatcher) Lately(f DecidedFilter) Lately {
-	limit := f.Limit
-	if limit <= 0 || limit > 1000 {
-		limit = 100
-	}
-	r := &d.lately
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := Lately{Daemon: r.daemon, Last: r.last, Items: []Decided{}}
-	if n := len(r.ring); n > 0 {
-		at := r.ring[(r.last-int64(n))%keptDecisions].At
-		out.Since = &at
-	}
-	after := r.last - int64(len(r.ring))
-	if f.Daemon == r.daemon {
-		after = max(after, f.After)
-	}
-	for n := r.last; n > after && len(out.Items) < limit; n-- {
-		if e := &r.ring[(n-1)%keptDecisions]; decidedFilterSelects(&f, e) {
-			out.Items = append(out.Items, *e)
-		}
-	}
-	return out
-}
-
-func decidedFilterSelects(f *DecidedFilter, e *Decided) bool {
-	return (f.Task == 0 || e.Task == f.Task) && (f.Job == 0 || e.Job == f.Job) && (f.Queue == "" || e.Queue == f.Queue) &&
-		(f.Share == "" || e.Share == f.Share || len(e.Share) > len(f.Share) && e.Share[:len(f.Share)] == f.Share && e.Share[len(f.Share)] == '/')
-}
-
-// granted notes the recorded decisions of a batch that took jobs, and how long its pulls had waited. d.mu is held.
-func (r *lately) granted(s *state, l *lane, b leaseBatch, took func(nonce int64) bool) {
-	now := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.daemon != l.daemon {
-		r.daemon, r.ring, r.last = l.daemon, nil, 0
-	}
-	for _, p := range b.pulls {
-		var of *queue
-		for _, g := range p.grants {
-			if !took(g.nonce) {
-				continue
-			}
-			if of = g.queue; g.note != nil {
-				r.keep(decidedOf(s, g))
-			}
-		}
-		if of != nil {
-			part, waited := r.part(of.ID, now), now.Sub(p.arrived)
-			part.pulls, part.waited, part.most = part.pulls+1, part.waited+waited, max(part.most, waited)
-		}
-	}
-}
-
-// keep puts a decision into the ring. r.mu is held.
-func (r *lately) keep(e Decided) {
-	r.last++
-	e.N = r.last
-	if len(r.ring) < keptDecisions {
-		r.ring = append(r.ring, e)
-		return
-	}
-	r.ring[(r.last-1)%keptDecisions] = e
-}
-
-// decidedOf is a grant with a record as people see it.
-func decidedOf(s *state, g *grant) Decided {
-	n := g.note
-	e := Decided{At: n.at.UTC(), Job: n.job, Attempt: int(n.attempt), Task: g.job.task, Queue: g.queue.Name, Pilot: g.pull.req.Pilot,
-		Node: g.pull.req.Node, Share: s.pathOf(n.share), Deficit: float64(n.deficit), Units: n.units.Float(), Round: n.round.Float(),
-		Candidates: int(n.candidates), Unfit: int(n.unfit), Barred: int(n.barred),
-		Rule: replay.Rule{Floor: n.floor, Weight: int(n.weight), Version: n.version}}
-	if n.runnerUp != 0 {
-		second := float64(n.runnerUpDeficit)
-		e.RunnerUp, e.Second = s.pathOf(n.runnerUp), &second
-	}
-	for _, k := range n.skipped {
-		e.Skipped = append(e.Skipped, Skipped{Share: s.pathOf(k.share), Reason: skipReasons[k.word]})
-	}
-	return e
+func (r *Reads) Lately(f replay.DecidedFilter) replay.Lately {
+	r.lately.mu.Lock()
+	defer r.lately.mu.Unlock()
+	return r.lately.recent.Lately(f)
 }

@@ -3,19 +3,15 @@ package dispatcher
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// mostReport bounds a report: bytes of its JSON. What does not fit is left out, and cutField says so. A report that was
-// merged is bounded by divvy_merge_reports.
+// mostReport bounds a report: bytes of its JSON. What does not fit is left out, and cutField says so.
 const (
 	mostReport = 64 << 10
 	cutField   = "cut"
@@ -23,67 +19,6 @@ const (
 
 // mostDepth bounds how deep a report is nested: PostgreSQL reads it with a stack of its own.
 const mostDepth = 50
-
-// keepReports writes down what renewals brought beside the usual. They are renewed by then, whatever becomes of this: a
-// report that is lost comes again, at the latest with the end.
-func (d *Dispatcher) keepReports(ctx context.Context, in []renewal, out []renewed) {
-	said := map[leaseKey]map[string]any{}
-	for i, r := range in {
-		if len(r.report) == 0 || !out[i].kept {
-			continue
-		}
-		if before := said[r.key]; before != nil {
-			before = maps.Clone(before)
-			maps.Copy(before, r.report)
-			r.report = before
-		}
-		said[r.key] = r.report
-	}
-	if len(said) == 0 {
-		return
-	}
-	var jobs, nonces []int64
-	var attempts []int32
-	var reports [][]byte
-	for key, report := range said {
-		if b := packReport(report); b != nil {
-			jobs, attempts, nonces = append(jobs, key.job), append(attempts, key.attempt), append(nonces, key.nonce)
-			reports = append(reports, b)
-		}
-	}
-	args := pgx.StrictNamedArgs{"jobs": jobs, "attempts": attempts, "nonces": nonces, "reports": reports}
-	if _, err := byKeyTo(ctx, d, statement{"keep_reports", args}, pgx.RowTo[int64]); err != nil {
-		d.cfg.Log.Warn("reports of running attempts are not kept", "leases", len(jobs), "err", err)
-	}
-}
-
-// dropReports drops what was reported of attempts that are over, after it went into attempts with the end.
-func (d *Dispatcher) dropReports(ctx context.Context, rows []endRow) {
-	var jobs []int64
-	for _, r := range rows {
-		if r.Reported {
-			jobs = append(jobs, r.JobID)
-		}
-	}
-	if len(jobs) == 0 {
-		return
-	}
-	if _, err := byKeyTo(ctx, d, statement{"drop_reports", pgx.StrictNamedArgs{"jobs": jobs}}, pgx.RowTo[int64]); err != nil {
-		d.cfg.Log.Debug("reports of ended attempts are left to Purge", "err", err)
-	}
-}
-
-// purgeAtOnce is how many reports of running attempts one Purge looks at.
-const purgeAtOnce = 10_000
-
-// purgeReports drops reports of a piece of lease_reports that no lease has any more; the next call goes on.
-func (d *Dispatcher) purgeReports(ctx context.Context) (n int, err error) {
-	args := pgx.StrictNamedArgs{"after": d.reportsSeen, "n": purgeAtOnce}
-	if err := d.cfg.Pool.QueryRow(ctx, query["purge_reports"], args).Scan(&d.reportsSeen, &n); err != nil {
-		return 0, fmt.Errorf("purge_reports: %w", err)
-	}
-	return n, nil
-}
 
 // packReport is a report as it is stored, within its bounds; nil when there is nothing to say.
 func packReport(report map[string]any) []byte {
@@ -173,4 +108,21 @@ func beginning(text string, n int) string {
 		}
 	}
 	return text
+}
+
+// clean drops what PostgreSQL's text cannot hold: zero bytes and broken UTF-8.
+func clean(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+}
+
+// packOutputs is clean for JSON, and bounded in depth as reports are; what cannot be written down is left out rather than the attempt refused.
+func packOutputs(outputs map[string]any) []byte {
+	if len(outputs) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(tidyReport(outputs, mostDepth))
+	if err != nil {
+		return nil
+	}
+	return bytes.ReplaceAll(b, []byte(`\u0000`), []byte(`\ufffd`))
 }

@@ -8,98 +8,60 @@ import (
 	"slices"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/face"
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ErrUnknownResource is the error for a resource that the site in force does not have.
-var ErrUnknownResource = face.ErrUnknownResource
-
-// Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask
-// for it, or a family without a key, for all its keys: then with IDs. ErrUnknownResource: neither the site nor a job has it.
-func (d *Dispatcher) Resources(ctx context.Context, name string) ([]ResourceStanding, error) {
-	list, err := d.resourceStandings(name)
-	if err == nil && name != "" {
-		err = d.addClaims(ctx, list)
+// Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask for it, or a family
+// without a key, for all its keys: then with IDs and claims. ErrUnknownResource: neither the site nor a job has it.
+func (r *Reads) Resources(ctx context.Context, name string) (list []ResourceStanding, err error) {
+	var wrong error
+	if err = r.see(ctx, explain.Moment{}, func(m explain.Moment) { list, wrong = resourcesOf(m, name) }); err == nil {
+		err = wrong
+	}
+	if err == nil && name != "" && r.claims != nil {
+		err = r.claims(ctx, list)
 	}
 	return list, err
 }
 
-func (d *Dispatcher) resourceStandings(name string) ([]ResourceStanding, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.state
-	now := s.now()
+func resourcesOf(m explain.Moment, name string) ([]ResourceStanding, error) {
 	list := []ResourceStanding{}
-	for _, sup := range s.allSupplies() {
-		family, _ := shares.CutResource(sup.key.ref)
-		if name == "" || name == sup.key.ref || name == family {
-			list = append(list, sup.standing(now, name != ""))
+	for _, s := range m.View.Shelves() {
+		family, _ := shares.CutResource(s.Ref)
+		if name == "" || name == s.Ref || name == family {
+			list = append(list, shelfOf(m, &s, name != ""))
 		}
 	}
-	for _, ref := range s.unknownRefs() {
+	unknown := unknownOf(m.View)
+	for _, ref := range slices.Sorted(maps.Keys(unknown)) {
 		if name == "" || name == ref {
-			list = append(list, s.unknownStanding(ref, name != ""))
+			list = append(list, unknownStanding(ref, unknown[ref], name != ""))
 		}
 	}
 	if name != "" && len(list) == 0 {
-		if r, ok := s.version.Resource(name + ":key"); !ok || r.Name != name {
-			return nil, fmt.Errorf("%w: %s", ErrUnknownResource, s.version.NoResource(name))
+		if of, ok := m.View.Site.Resource(name + ":key"); !ok || of.Name != name {
+			return nil, fmt.Errorf("%w: %s", ErrUnknownResource, m.View.Site.NoResource(name))
 		} // a family of which no key is in use
 	}
 	return list, nil
 }
 
-// allSupplies are those of the site in file order, queue by queue, and of its families those keys that are in use.
-func (s *state) allSupplies() (list []*supply) {
-	for i := range s.version.Resources {
-		r := &s.version.Resources[i]
-		refs := []string{r.Name}
-		if r.Keyed {
-			refs = s.keysInUse(r)
-		}
-		for _, ref := range refs {
-			if !r.PerQueue {
-				list = append(list, s.supply(supplyKey{ref: ref}, r))
-				continue
-			}
-			for _, q := range s.version.Queues {
-				if r.BoundAt(q.Name) {
-					list = append(list, s.supply(supplyKey{ref, q.ID}, r))
-				}
-			}
+// shelfOf tells of a resource.
+func shelfOf(m explain.Moment, s *gate.Shelf, withIDs bool) ResourceStanding {
+	b := s.Book
+	st := ResourceStanding{Name: s.Ref, Capacity: b.Capacity(), FileCapacity: s.Of.Capacity, Held: b.Held(), Free: max(0, b.Usable()-b.Held()),
+		Kept: b.Kept(), SplitBy: cmp.Or(s.Of.Split.By, shares.SplitByUser)}
+	if s.Queue != nil {
+		if st.Queue = s.Queue.Name; s.Of.BuiltIn() {
+			st.FileCapacity = s.Queue.MaxIO
 		}
 	}
-	return list
-}
-
-// keysInUse are the keys of a family that jobs or reports have named, or of which the capacity was set.
-func (s *state) keysInUse(r *shares.Resource) []string {
-	refs := map[string]bool{}
-	for _, l := range r.Live {
-		if l.Key != "" {
-			refs[r.Name+":"+l.Key] = true
-		}
-	}
-	for key, sup := range s.supplies.by {
-		if sup.of.Name == r.Name && (!sup.book.Idle() || sup.report != nil) {
-			refs[key.ref] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(refs))
-}
-
-// standing tells of a supply.
-func (sup *supply) standing(now time.Time, withIDs bool) ResourceStanding {
-	b := sup.book
-	st := ResourceStanding{Name: sup.key.ref, Capacity: b.Capacity(), FileCapacity: sup.fileCapacity(), Held: b.Held(),
-		Free: max(0, b.Usable()-b.Held()), SplitBy: cmp.Or(sup.of.Split.By, shares.SplitByUser)}
-	if sup.queue != nil {
-		st.Queue = sup.queue.Name
-	}
-	if e := sup.report; e != nil {
-		st.External = &ResourceExternal{Total: e.total, Used: e.used, At: e.at.UTC(), Stale: now.Sub(e.at) > sup.of.ExternalExpires}
+	if s.Report != nil {
+		st.External = &ResourceExternal{Total: s.Report.Total, Used: s.Report.Used, At: s.Report.At.UTC(), Stale: s.Stale}
 	}
 	all := b.Allowances()
 	for _, a := range all {
@@ -111,39 +73,29 @@ func (sup *supply) standing(now time.Time, withIDs bool) ResourceStanding {
 			st.Waiting++
 		}
 	}
-	if sup.of.BuiltIn() {
-		st.Wanted, st.Waiting = sup.state.wantedIO(sup.queue), 0
+	if s.Of.BuiltIn() && s.Queue != nil {
+		st.Wanted, st.Waiting = wantedIO(m.View, s.Queue), 0
 	}
-	st.Kept = b.Kept()
 	if withIDs {
-		st.IDs = sup.idStandings(all, now)
+		st.IDs = idsOf(b, all, byClaims(m.View, s), m.At)
 	}
 	return st
-}
-
-// fileCapacity is what the site file says.
-func (sup *supply) fileCapacity() int64 {
-	if sup.queue != nil && sup.of.BuiltIn() {
-		return sup.queue.MaxIO
-	}
-	return sup.of.Capacity
 }
 
 // mostKeptFor bounds the names of those for whom units are kept.
 const mostKeptFor = 10
 
-// idStandings says of every ID what keeps its next unit from it. What only a look at all of them can tell is looked up once.
-func (sup *supply) idStandings(all []resource.Allowance, now time.Time) []ResourceID {
-	b := sup.book
+// idsOf says of every ID what keeps its next unit from it. What only a look at all of them can tell is looked up once.
+func idsOf(b *resource.Pool, all []resource.Allowance, claimed map[string]int64, now time.Time) []ResourceID {
 	var keptFor []string
 	below := slices.DeleteFunc(slices.Clone(all), func(a resource.Allowance) bool { return a.Held >= a.Allowance })
 	slices.SortStableFunc(below, func(a, b resource.Allowance) int { return cmp.Compare(b.Waited, a.Waited) })
 	for _, a := range below[:min(len(below), mostKeptFor)] {
 		keptFor = append(keptFor, a.ID)
 	}
-	out, byClaims := make([]ResourceID, len(all)), sup.state.heldByClaims(sup)
+	out := make([]ResourceID, len(all))
 	for i, a := range all {
-		out[i].Allowance, out[i].ByClaims = a, byClaims[a.ID]
+		out[i].Allowance, out[i].ByClaims = a, claimed[a.ID]
 		switch free := b.Usable() - b.Held(); {
 		case a.Wanted == 0:
 		case free < 1 && b.Held() < b.Capacity():
@@ -161,69 +113,75 @@ func (sup *supply) idStandings(all []resource.Allowance, now time.Time) []Resour
 	return out
 }
 
-// unknownRefs are what jobs that are ready or hold something ask for and the site does not have.
-func (s *state) unknownRefs() []string {
-	refs := map[string]bool{}
-	s.eachUnknown(func(a *resourceAsk, _ string, held, wanted int64) {
-		if held+wanted > 0 {
-			refs[a.ref] = true
+// byClaims are the units of a resource that claims hold, by sharing ID.
+func byClaims(v machine.View, s *gate.Shelf) map[string]int64 {
+	held := map[string]int64{}
+	for _, c := range v.Charged() {
+		if units := c.Units[s.Ref]; units > 0 && (s.Queue == nil || c.Queue == s.Queue.ID) {
+			held[v.SharingID(s.Of, c.Payer, c.Share)] += units
 		}
-	})
-	return slices.Sorted(maps.Keys(refs))
+	}
+	return held
 }
 
-// eachUnknown visits what jobs have and want of resources that the site does not have.
-func (s *state) eachUnknown(visit func(a *resourceAsk, id string, held, wanted int64)) {
-	for _, w := range s.windows {
-		s.unknownAsks(w.shape, w.shape.asks, max(0, w.ready), func(a *resourceAsk, n int64) { visit(a, w.shape.full.SharingID, 0, n) })
+// wantedIO is how many kB/s the ready jobs ask for that a queue could run.
+func wantedIO(v machine.View, q *shares.Queue) (n int64) {
+	at := slices.IndexFunc(v.Site.Queues, func(o shares.Queue) bool { return o.ID == q.ID })
+	for b := range v.Ready() {
+		if b.Leaf < 0 || b.Ready <= 0 || at >= len(b.Runs) || !b.Runs[at] || !q.Runs(v.Site.Tree.Nodes[b.Leaf].Path) {
+			continue
+		}
+		if need, ok := v.Shape(b.Shape); ok {
+			n += b.Ready * need.Resources[shares.IO]
+		}
 	}
-	for _, of := range s.held {
-		for key, h := range of {
-			if sh := s.shapes[key.shape]; sh != nil {
-				s.unknownAsks(sh, sh.holds, h.jobs, func(a *resourceAsk, n int64) { visit(a, sh.full.SharingID, n, 0) })
+	return n
+}
+
+// unknownOf is what jobs that are ready or hold something ask for and the site does not have, by resource and sharing ID.
+func unknownOf(v machine.View) map[string]map[string]ResourceID {
+	all := map[string]map[string]ResourceID{}
+	add := func(shape int32, held, ready int64) {
+		need, ok := v.Shape(shape)
+		if !ok || len(need.Resources) == 0 || held+ready <= 0 {
+			return
+		}
+		for ref, units := range need.Resources {
+			if _, has := v.Site.Resource(ref); has {
+				continue
 			}
+			if all[ref] == nil {
+				all[ref] = map[string]ResourceID{}
+			}
+			id := all[ref][need.SharingID]
+			id.ID, id.Weight = need.SharingID, 1
+			id.Held, id.Wanted = id.Held+held*units, id.Wanted+ready*units
+			all[ref][need.SharingID] = id
 		}
 	}
-}
-
-func (s *state) unknownAsks(sh *shape, list []resourceAsk, jobs int64, visit func(a *resourceAsk, units int64)) {
-	if !sh.unknown || jobs == 0 {
-		return
+	for b := range v.Ready() {
+		add(b.Shape, 0, max(0, b.Ready))
 	}
-	for i := range list {
-		if a := &list[i]; a.of == nil {
-			visit(a, jobs*a.units)
-		}
+	for h := range v.Held() {
+		add(h.Shape, h.Jobs, 0)
 	}
+	return all
 }
 
 // unknownStanding tells of a resource that the site does not have.
-func (s *state) unknownStanding(ref string, withIDs bool) ResourceStanding {
+func unknownStanding(ref string, ids map[string]ResourceID, withIDs bool) ResourceStanding {
 	st := ResourceStanding{Name: ref, Unknown: true, SplitBy: shares.SplitByUser}
-	ids := map[string]*ResourceID{}
-	s.eachUnknown(func(a *resourceAsk, name string, held, wanted int64) {
-		if a.ref != ref {
-			return
-		}
-		id := ids[name]
-		if id == nil {
-			id = &ResourceID{Allowance: resource.Allowance{ID: name, Weight: 1}}
-			ids[name] = id
-		}
-		id.Held += held
-		id.Wanted += wanted
-		st.Held += held
-		st.Wanted += wanted
-	})
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		if ids[name].Held > 0 {
+		id := ids[name]
+		st.Held, st.Wanted = st.Held+id.Held, st.Wanted+id.Wanted
+		if id.Held > 0 {
 			st.Holders++
 		}
-		if ids[name].Wanted > 0 {
+		if id.Wanted > 0 {
 			st.Waiting++
 		}
 		if withIDs {
-			st.IDs = append(st.IDs, *ids[name])
+			st.IDs = append(st.IDs, id)
 		}
 	}
 	return st

@@ -2,132 +2,83 @@ package dispatcher
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
-	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/dispatcher/rules"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Standing is the state of all pools as this daemon knows it now.
-func (d *Dispatcher) Standing() Standing { return d.standing((*state).addFigures) }
+func (r *Reads) Standing() (st explain.Standing) {
+	st.Pools = []explain.PoolStanding{}
+	r.now(explain.Moment{}, func(m explain.Moment) { st = m.Standing() })
+	return st
+}
 
 // outlookWithin bounds how long an Outlook waits for the database.
 const outlookWithin = 2 * time.Second
 
-// Outlook is the Standing and how long each share waits for its target if nothing is reclaimed, which takes a look at
-// the ends of attempts, and how long the next of its jobs has waited, a look at these. When the database does not answer,
-// those waits are unknown and the rest is told.
-func (d *Dispatcher) Outlook(ctx context.Context) Standing {
+// Outlook is the Standing and how long each share waits for its target if nothing is reclaimed, and how long the next of its jobs has
+// waited. When the database does not answer, those waits are unknown and the rest is told.
+func (r *Reads) Outlook(ctx context.Context) explain.Standing {
 	ctx, cancel := context.WithTimeout(ctx, outlookWithin)
 	defer cancel()
-	ends, err := d.endsLately(ctx)
+	var m explain.Moment
+	if ends, err := rules.EndRates(ctx, r.db); err == nil {
+		m.Ends = ends
+	}
+	var heads []int64
+	if r.see(ctx, m, func(m explain.Moment) { heads = m.Heads() }) == nil {
+		m.Waited = r.waited(ctx, heads)
+	}
+	st := explain.Standing{Pools: []explain.PoolStanding{}}
+	r.now(m, func(m explain.Moment) { st = m.Outlook() })
+	return st
+}
+
+// waited is how long jobs have waited since the submission of their tasks; nothing when the database does not answer.
+func (r *Reads) waited(ctx context.Context, jobs []int64) map[int64]float64 {
+	type row struct {
+		ID      int64
+		Seconds float64
+	}
+	rows, err := collect[row](ctx, r.db, "waited", pg.Args{"jobs": jobs})
 	if err != nil {
-		ends = nil
+		return nil
 	}
-	var heads []headJob
-	st := d.standing(func(s *state, p *pool, to *PoolStanding) {
-		s.addFigures(p, to)
-		s.addWaits(p, to, ends)
-		heads = append(heads, s.headsIn(p)...)
-	})
-	if waited, err := d.waited(ctx, heads); err == nil {
-		standingAddWaited(&st, heads, waited)
+	all := make(map[int64]float64, len(rows))
+	for _, w := range rows {
+		all[w.ID] = w.Seconds
 	}
-	return st
+	return all
 }
 
-// standing with add fills in what takes a solve of its own.
-func (d *Dispatcher) standing(add func(*state, *pool, *PoolStanding)) Standing {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.state
-	s.settle()
-	st := Standing{Version: s.version.Number, At: time.Now().UTC(), PlansAt: s.plans.at.UTC(), Pools: []PoolStanding{}}
-	if !s.plans.next.IsZero() {
-		next := s.plans.next.UTC()
-		st.NextChange = &next
-	}
-	seen := map[string]bool{}
-	for _, q := range s.version.Queues {
-		if !seen[q.Pool] {
-			seen[q.Pool] = true
-			p := s.standing(s.pools[q.Pool])
-			if add != nil {
-				add(s, s.pools[q.Pool], &p)
-			}
-			st.Pools = append(st.Pools, p)
-		}
-	}
-	return st
+// Queues is the state of all queues as this daemon knows it now, in file order.
+func (r *Reads) Queues() (list []explain.QueueStanding) {
+	list = []explain.QueueStanding{}
+	r.now(explain.Moment{Holes: r.black(context.Background())}, func(m explain.Moment) { list = m.Queues() })
+	return list
 }
 
-// standing of a pool; targets are shares of what roundNow says.
-func (s *state) standing(p *pool) PoolStanding {
-	r := s.roundNow(p)
-	out := PoolStanding{Pool: p.name, Capacity: -1, Round: r.Float(), Held: p.book.Held(0).Float()}
-	if p.capacity != shares.Unlimited {
-		out.Capacity = p.capacity.Float()
-	}
-	targets, slots := p.book.Targets(r), p.book.Slots(r)
-	ready, heldJobs := s.countsByNode(p)
-	for i, n := range s.version.Tree.Nodes {
-		if i == 0 {
-			continue // the root is the pool
-		}
-		held := p.book.Held(i).Float()
-		out.Shares = append(out.Shares, ShareStanding{Place: explain.Place{ID: n.ID, Path: n.Path, Pool: p.name, Depth: n.Depth,
-			Leaf: s.version.Tree.Leaf(i), Weight: n.Plan.Weight, Tier: n.Plan.Tier, Rank: n.Plan.Rank},
-			Target: targets[i] / 1000, Slots: slots[i], Held: held, Deficit: targets[i]/1000 - held,
-			Demand: p.book.Demand(i).Float(), Ready: ready[i], HeldJobs: heldJobs[i],
-			Lag: p.lag[i] / 1000, Remembered: p.book.Lag(i) / 1000})
-	}
-	return out
+// Counts is how many jobs are ready and leased, as this daemon knows it now. The names of queues are shared between counts and not to be
+// changed.
+func (r *Reads) Counts() (list []explain.Count) {
+	list = []explain.Count{}
+	r.now(explain.Moment{}, func(m explain.Moment) { list = m.Counts() })
+	return list
 }
 
-// addFigures fills in what each share deserves, owns, lends and borrows.
-func (s *state) addFigures(p *pool, to *PoolStanding) {
-	for i, f := range p.book.Figures(p.capacity)[1:] { // the root is no share
-		c := &to.Shares[i]
-		c.Owned = f.Owned.Float()
-		c.Deserved, c.Own, c.Lent, c.Borrowed = f.Deserved/1000, f.Own.Float(), f.Lent/1000, f.Borrowed/1000
-	}
+// Stock says how well every (share, shape) that has or had jobs is supplied.
+func (r *Reads) Stock() (list []explain.Stock) {
+	list = []explain.Stock{}
+	r.now(explain.Moment{Starts: r.lately.starts()}, func(m explain.Moment) { list = m.Stock() })
+	return list
 }
 
-// addWaits fills in how long shares wait for their targets (shares.Pool.ETA).
-func (s *state) addWaits(p *pool, to *PoolStanding, ends []endRate) {
-	wait := p.book.ETAs(shares.Units(math.Round(to.Round*1000)), s.byLeaf(p, ends))
-	for i := range to.Shares {
-		if w, ok := wait(i + 1); ok { // the root is no share
-			seconds := w.Seconds()
-			to.Shares[i].AtTarget = &seconds
-		}
-	}
-}
-
-// countsByNode counts ready and held jobs, leaves and what is above them.
-func (s *state) countsByNode(p *pool) (ready, held []int64) {
-	nodes := s.version.Tree.Nodes
-	ready, held = make([]int64, len(nodes)), make([]int64, len(nodes))
-	for _, w := range s.windows {
-		if w.leaf >= 0 && w.shape.power[p.name] > 0 {
-			ready[w.leaf] += max(0, w.ready)
-		}
-	}
-	for share, of := range s.held {
-		node, ok := s.version.Tree.ByID(share)
-		if !ok {
-			continue
-		}
-		for key, h := range of {
-			if q := s.queues[key.queue]; q != nil && q.pool == p && !s.shapes[key.shape].need.Charges() {
-				held[node] += h.jobs
-			}
-		}
-	}
-	for i := len(nodes) - 1; i > 0; i-- {
-		ready[nodes[i].Parent] += ready[i]
-		held[nodes[i].Parent] += held[i]
-	}
-	return ready, held
+// ShareStock says how well the leaves at and below a share (empty: all) are supplied at the queue of a name (empty: all).
+func (r *Reads) ShareStock(share, queue string) (list []explain.ShareStock) {
+	list = []explain.ShareStock{}
+	r.now(explain.Moment{Starts: r.lately.starts()}, func(m explain.Moment) { list = m.ShareStock(share, queue) })
+	return list
 }

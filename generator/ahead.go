@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -74,7 +75,7 @@ func (g *Generator) aheadBatch(ctx context.Context, from, to shares.ShareID) (mo
 				return err
 			}
 		}
-		if err := dispatcher.Barrier(ctx, tx); err != nil {
+		if err := intake.Barrier(ctx, tx); err != nil {
 			return err
 		}
 		if err := moveTasks(ctx, tx, tasks, from, to); err != nil {
@@ -93,11 +94,9 @@ func moveTasks(ctx context.Context, tx pgx.Tx, tasks []aheadTask, from, to share
 	room := aheadJobs
 	for _, t := range tasks {
 		if t.from > 0 {
-			moved, err := dispatcher.MoveTask(ctx, tx, dispatcher.TaskMove{Task: t.ID, From: t.from, Only: from, To: to, Running: true, Limit: room})
-			if err != nil || moved.More {
+			if err := intake.MoveTask(ctx, tx, intake.TaskMove{Task: t.ID, From: from, To: to, Running: true}); err != nil {
 				return err
 			}
-			room -= int(moved.Waiting + moved.Ready + moved.Leased)
 		}
 		if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to), "task": t.ID}); err != nil {
 			return err

@@ -6,12 +6,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // releasedJobs are the jobs of fresh pieces that follow those of other tasks: which pieces come next says released_pieces.
-func releasedJobs(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) (map[int64][]dispatcher.NewJob, error) {
+func releasedJobs(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) (map[int64][]intake.NewJob, error) {
 	var some []part
 	var ids, lows, highs []int64
 	for _, p := range plan {
@@ -41,7 +41,7 @@ func releasedJobs(ctx context.Context, tx pgx.Tx, plan []part, share shares.Shar
 	if err != nil {
 		return nil, err
 	}
-	jobs := make(map[int64][]dispatcher.NewJob, len(some))
+	jobs := make(map[int64][]intake.NewJob, len(some))
 	for i := range some {
 		if jobs[ids[i]], err = some[i].released(ctx, tx, share, pieces[ids[i]]); err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func releasedJobs(ctx context.Context, tx pgx.Tx, plan []part, share shares.Shar
 }
 
 // released makes the jobs of some pieces, in any order.
-func (p *part) released(ctx context.Context, tx pgx.Tx, share shares.ShareID, pieces []int64) ([]dispatcher.NewJob, error) {
+func (p *part) released(ctx context.Context, tx pgx.Tx, share shares.ShareID, pieces []int64) ([]intake.NewJob, error) {
 	var runs []inputRange
 	if p.Split == "inputs" {
 		var err error
@@ -59,7 +59,7 @@ func (p *part) released(ctx context.Context, tx pgx.Tx, share shares.ShareID, pi
 			return nil, err
 		}
 	}
-	jobs := make([]dispatcher.NewJob, len(pieces))
+	jobs := make([]intake.NewJob, len(pieces))
 	for i, piece := range pieces {
 		one := *p
 		one.NSplit = piece // the inputs that piece gets begin with its own

@@ -14,7 +14,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -218,7 +217,7 @@ func (c *checker) command(s *Spec) {
 		c.addf("env", "has more than %d entries", maxEntries)
 		return
 	}
-	p := dispatcher.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix}
+	p := job.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix}
 	switch {
 	case len(s.Command) > 0:
 		c.payload("command", p, s.envSize())
@@ -237,7 +236,7 @@ func (s *Spec) envSize() (size int) {
 }
 
 // payload checks what jobs run; field is where the command stands, env what their environment takes.
-func (c *checker) payload(field string, p dispatcher.Payload, env int) {
+func (c *checker) payload(field string, p job.Payload, env int) {
 	size := env
 	for _, text := range p.Command {
 		size += len(text) + 1
@@ -331,7 +330,7 @@ var axisName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 // taken are the placeholders that an axis would hide.
 var taken = []string{"Index", "Input", "Inputs", "FirstEvent", "Events"}
 
-func (c *checker) matrix(axes []dispatcher.Axis) {
+func (c *checker) matrix(axes []job.Axis) {
 	if len(axes) > maxAxes {
 		c.addf("matrix", "has more than %d axes", maxAxes)
 		return
@@ -344,7 +343,7 @@ func (c *checker) matrix(axes []dispatcher.Axis) {
 			c.hint("matrix", fmt.Sprintf("%.60q is not the name of an axis", a.Name), "letters, digits and _")
 		case slices.Contains(taken, a.Name):
 			c.hint(field, "the name is taken by a placeholder", "choose another")
-		case slices.ContainsFunc(axes[:i], func(b dispatcher.Axis) bool { return b.Name == a.Name }):
+		case slices.ContainsFunc(axes[:i], func(b job.Axis) bool { return b.Name == a.Name }):
 			c.addf(field, "is given twice")
 		case len(a.Values) == 0:
 			c.addf(field, "has no values")

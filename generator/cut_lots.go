@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -82,7 +82,7 @@ func (g *Generator) lotCutter(ctx context.Context, tx pgx.Tx, plan []part, share
 }
 
 // cutLots makes the jobs of one task, and notes how many there were and what that makes of its number of pieces.
-func (c *lotCutter) cutLots(ctx context.Context, p *part) (jobs []dispatcher.NewJob, err error) {
+func (c *lotCutter) cutLots(ctx context.Context, p *part) (jobs []intake.NewJob, err error) {
 	if c.spec, err = readSized(ctx, c.tx, p.ID); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (c *lotCutter) cutLots(ctx context.Context, p *part) (jobs []dispatcher.New
 }
 
 // cut takes pieces off one lot; index is that of the first.
-func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]dispatcher.NewJob, error) {
+func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]intake.NewJob, error) {
 	plan, err := l.plan(ctx, c.tx, c.spec, c.queues)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]dispatcher.NewJob, len(pieces))
+	jobs := make([]intake.NewJob, len(pieces))
 	for i, pc := range pieces {
 		j := p.job(c.share, index+int64(i))
 		j.Inputs, j.FirstEvent, j.Events = pc.inputs, pc.firstEvent, pc.nEvents
@@ -203,7 +203,7 @@ func (c *lotCutter) shape(ctx context.Context, p *plan, pc piece) (int32, error)
 	if known {
 		return shape, nil
 	}
-	shape, err := dispatcher.Intern(ctx, c.tx, own)
+	shape, err := intake.Intern(ctx, c.tx, own)
 	c.shapes[at] = shape
 	return shape, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -81,7 +80,7 @@ func (g *Generator) boost(ctx context.Context, id int64) error {
 		if err := tx.QueryRow(ctx, query["prioritise"], pgx.StrictNamedArgs{"task": id, "priority": priority}).Scan(&before); err != nil {
 			return err
 		}
-		_, err = prioritiseJobs(ctx, tx, dispatcher.TaskPriority{Task: id, Priority: priority})
+		_, err = prioritiseJobs(ctx, tx, stubPriority{Task: id, Priority: priority})
 		return err
 	})
 	if boosted && err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // The whole way with the real dispatcher: tasks in, jobs pulled and finished by pilots while generators, settling and
@@ -90,7 +91,7 @@ queues:
 	w.submit(t, split(func(s *Spec) {
 		s.Inputs, s.Split = []Input{{Name: "a", Size: 4e9, Events: 20_000}}, &Split{By: "events", Fit: true, CPUPerEvent: 1, Efficiency: 1, WorkMB: 500}
 	}))
-	d, err := dispatcher.Open(t.Context(), dispatcher.Config{Pool: w.db, Load: w.store.Version, Timing: dispatcher.Timing{Making: time.Hour}})
+	d, err := dispatcher.Open(t.Context(), dispatcher.Config{Pool: w.db, Load: w.store.Version, Timing: lease.Timing{Making: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}

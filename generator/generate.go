@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -79,7 +79,7 @@ func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need need) (n int, 
 	if err != nil {
 		return 0, err
 	}
-	if _, err := dispatcher.Enqueue(ctx, tx, jobs); err != nil {
+	if _, err := intake.Enqueue(ctx, tx, jobs); err != nil {
 		return 0, err
 	}
 	return len(jobs), advance(ctx, tx, plan)

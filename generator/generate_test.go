@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -27,7 +27,7 @@ func TestPieces(t *testing.T) {
 		{func(s *Spec) { s.Count, s.Inputs, s.PerJob = 0, Named("a", "b", "c"), 2 }, "0:a,b 1:c"},
 		{func(s *Spec) { s.Count, s.Events = 0, &Events{Total: 7, PerJob: 3} }, "0:0+3 1:3+3 2:6+1"},
 		{func(s *Spec) {
-			s.Count, s.Matrix = 0, []dispatcher.Axis{{Name: "x", Values: []string{"1", "2"}}, {Name: "y", Values: []string{"1", "2"}}}
+			s.Count, s.Matrix = 0, []job.Axis{{Name: "x", Values: []string{"1", "2"}}, {Name: "y", Values: []string{"1", "2"}}}
 		}, "0: 1: 2: 3:"},
 	} {
 		task := w.submit(t, managed(c.change))

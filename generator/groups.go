@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -76,8 +76,8 @@ func (s *Spec) commands() map[string][]string {
 
 // joinGroups gives the jobs of tasks of groups and roles their names, shapes and claims. A job that tries another again has
 // its index, so it holds the same claims.
-func joinGroups(ctx context.Context, tx pgx.Tx, plan []part, jobs []dispatcher.NewJob) error {
-	of := map[int64][]*dispatcher.NewJob{}
+func joinGroups(ctx context.Context, tx pgx.Tx, plan []part, jobs []intake.NewJob) error {
+	of := map[int64][]*intake.NewJob{}
 	for i := range jobs {
 		of[jobs[i].Task] = append(of[jobs[i].Task], &jobs[i])
 	}
@@ -116,7 +116,7 @@ func readJoiner(ctx context.Context, tx pgx.Tx, task int64) (*joiner, error) {
 }
 
 // join is for the jobs of a batch; those of them that try others again do so from behind the job after on.
-func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob, after int64) error {
+func (j *joiner) join(ctx context.Context, jobs []*intake.NewJob, after int64) error {
 	x := resource.Expand(j.layout)
 	at, err := places(x, jobs)
 	if err != nil {
@@ -136,7 +136,7 @@ func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob, after int6
 		of := x.Jobs[at[i]]
 		job.Inputs = jobName(of.JobKey)
 		kind := of.Group + "/" + of.Role
-		held := make([]dispatcher.NewClaim, len(of.Claims))
+		held := make([]intake.NewClaim, len(of.Claims))
 		for k, c := range of.Claims {
 			held[k] = j.claim(x.Claims[c])
 			held[k].Members = sharers[c]
@@ -157,7 +157,7 @@ func (j *joiner) join(ctx context.Context, jobs []*dispatcher.NewJob, after int6
 
 // places says which jobs of the expansion these are: by their names where they have them, for the place of a job moves when
 // the task is scaled; else by their index, which is the place until then.
-func places(x resource.Expansion, jobs []*dispatcher.NewJob) ([]int, error) {
+func places(x resource.Expansion, jobs []*intake.NewJob) ([]int, error) {
 	at := make([]int, len(jobs))
 	var byKey map[resource.JobKey]int
 	for i, job := range jobs {
@@ -188,26 +188,26 @@ func places(x resource.Expansion, jobs []*dispatcher.NewJob) ([]int, error) {
 }
 
 // claim is one of the task's, or one that people make, as the dispatcher is to have it.
-func (j *joiner) claim(key resource.ClaimKey) dispatcher.NewClaim {
+func (j *joiner) claim(key resource.ClaimKey) intake.NewClaim {
 	if key.External {
-		return dispatcher.NewClaim{Key: key.Template, Template: shares.ClaimTemplate{Name: key.Template}, Outside: true}
+		return intake.NewClaim{Key: key.Template, Template: shares.ClaimTemplate{Name: key.Template}, Outside: true}
 	}
 	t, ok := j.layout.Template(key.Template, nil)
 	if !ok {
 		t.Name = key.Template
 	}
-	return dispatcher.NewClaim{Key: key.Name(), Template: t, SharingID: j.spec.payer(), Label: j.spec.Label, Missing: !ok}
+	return intake.NewClaim{Key: key.Name(), Template: t, SharingID: j.spec.payer(), Label: j.spec.Label, Missing: !ok}
 }
 
 // claims makes those that the jobs of a batch hold, by index of the expansion.
 func (j *joiner) claims(ctx context.Context, x resource.Expansion, of map[int32]membership) (ids map[int32]int64, err error) {
 	held := slices.Sorted(maps.Keys(of))
-	made := make([]dispatcher.NewClaim, len(held))
+	made := make([]intake.NewClaim, len(held))
 	for i, c := range held {
 		made[i] = j.claim(x.Claims[c])
 		made[i].Members, made[i].Made = of[c].members, of[c].made
 	}
-	list, err := dispatcher.MakeClaims(ctx, j.tx, j.task, made)
+	list, err := intake.MakeClaims(ctx, j.tx, j.task, made)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (j *joiner) claims(ctx context.Context, x resource.Expansion, of map[int32]
 }
 
 // shape is that of jobs of a role none of whose claims is bound.
-func (j *joiner) shape(ctx context.Context, at resource.JobKey, claims []dispatcher.NewClaim) (int32, error) {
+func (j *joiner) shape(ctx context.Context, at resource.JobKey, claims []intake.NewClaim) (int32, error) {
 	m, ok := j.spec.member(at)
 	if !ok {
 		return 0, fmt.Errorf("it has no role %s", at.Name())
@@ -227,7 +227,7 @@ func (j *joiner) shape(ctx context.Context, at resource.JobKey, claims []dispatc
 	own := j.spec.as(m).withDefaults()
 	need := own.shape()
 	if len(claims) > 0 {
-		need.Claims, need.SharingID = dispatcher.ClaimNeedOf(claims), j.spec.payer()
+		need.Claims, need.SharingID = stubNeed(claims), j.spec.payer()
 	}
-	return dispatcher.Intern(ctx, j.tx, need)
+	return intake.Intern(ctx, j.tx, need)
 }

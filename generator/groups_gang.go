@@ -3,7 +3,7 @@ package generator
 import (
 	"context"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
@@ -13,7 +13,7 @@ type membership struct{ members, made int }
 // crowd is the jobs of a batch, their places in the expansion, how many jobs share each of its claims, and where those begin
 // that are tried again.
 type crowd struct {
-	jobs    []*dispatcher.NewJob
+	jobs    []*intake.NewJob
 	at      []int
 	sharers []int
 	after   int64

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -13,7 +14,7 @@ import (
 // of the templates comes only when the task is there.
 func TestGroupsHoldUnits(t *testing.T) {
 	w := newWorld(t)
-	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: dispatcher.Barrier, Live: Live, Applied: dispatcher.Rebase}})
+	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: intake.Barrier, Live: Live, Applied: dispatcher.Rebase}})
 	resources := "resources: [{name: gpu, capacity: 20}, {name: seat, capacity: 5}]\n"
 	w.apply(t, siteYAML+resources)
 	d := w.dispatcher(t)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -175,7 +176,7 @@ func TestCopyOfGroups(t *testing.T) {
 // A template that the site gets later is the one of claims that wait for it; it goes and they stay. The task's own shadows it.
 func TestTemplatesThatComeLater(t *testing.T) {
 	w := newWorld(t)
-	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: dispatcher.Barrier, Live: Live, Applied: dispatcher.Rebase}})
+	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: intake.Barrier, Live: Live, Applied: dispatcher.Rebase}})
 	d := w.dispatcher(t)
 	own := managed(func(s *Spec) { twoGPUs(s); s.Groups[0].Name = "own" })
 	other := managed(func(s *Spec) { twoGPUs(s); s.ClaimTemplates = nil })

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -93,12 +93,12 @@ func lockHalved(ctx context.Context, tx pgx.Tx, jobs []waitingHalf) (map[int64]*
 
 // halveJobs splits jobs of locked tasks.
 func halveJobs(ctx context.Context, tx pgx.Tx, ids []int64, tasks map[int64]*halvedTask) error {
-	jobs, err := dispatcher.LockSplittings(ctx, tx, ids)
+	jobs, err := intake.LockSplittings(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
 	var b halvesBooked
-	halves := make([]dispatcher.Halves, len(jobs))
+	halves := make([]intake.Halves, len(jobs))
 	for i, job := range jobs {
 		t := tasks[job.Task]
 		events, err := eventsOf(ctx, tx, t, job)
@@ -110,19 +110,19 @@ func halveJobs(ctx context.Context, tx pgx.Tx, ids []int64, tasks map[int64]*hal
 			b.add(halves[i])
 		}
 	}
-	if err := dispatcher.Halve(ctx, tx, halves); err != nil {
+	if _, err := intake.Halve(ctx, tx, halves); err != nil {
 		return err
 	}
 	return b.write(ctx, tx)
 }
 
 // halved says how the piece of a job is split. events are those of the inputs that the job would keep, where it has several.
-func (t *halvedTask) halved(job dispatcher.Splitting, events int64) dispatcher.Halves {
-	h := dispatcher.Halves{Splitting: job, KeepInputs: len(job.Inputs), KeepEvents: job.Events}
+func (t *halvedTask) halved(job intake.Splitting, events int64) intake.Halves {
+	h := intake.Halves{Splitting: job, KeepInputs: len(job.Inputs), KeepEvents: job.Events}
 	if h.Why = t.whole(job); h.Why != "" {
 		return h
 	}
-	rest := dispatcher.NewJob{Task: t.ID, Share: t.ShareID, Priority: t.Priority, Index: firstHalf + t.NHalves}
+	rest := intake.NewJob{Task: t.ID, Share: t.ShareID, Priority: t.Priority, Index: firstHalf + t.NHalves}
 	t.NHalves++
 	switch n := len(job.Inputs); {
 	case n > 1:
@@ -138,7 +138,7 @@ func (t *halvedTask) halved(job dispatcher.Splitting, events int64) dispatcher.H
 }
 
 // whole is why a piece stays as it is; empty: it can be split.
-func (t *halvedTask) whole(job dispatcher.Splitting) string {
+func (t *halvedTask) whole(job intake.Splitting) string {
 	switch {
 	case t.Scouting:
 		return "scouts measure what a piece takes"
@@ -157,7 +157,7 @@ func (t *halvedTask) whole(job dispatcher.Splitting) string {
 }
 
 // eventsOf are the events of the inputs that a job keeps, where the job says how many it has.
-func eventsOf(ctx context.Context, tx pgx.Tx, t *halvedTask, job dispatcher.Splitting) (n int64, err error) {
+func eventsOf(ctx context.Context, tx pgx.Tx, t *halvedTask, job intake.Splitting) (n int64, err error) {
 	if len(job.Inputs) < 2 || job.Events == 0 || t.whole(job) != "" {
 		return 0, nil
 	}
@@ -172,7 +172,7 @@ type halvesBooked struct {
 	again                    []bool
 }
 
-func (b *halvesBooked) add(h dispatcher.Halves) {
+func (b *halvesBooked) add(h intake.Halves) {
 	b.tasks, b.indexes, b.of = append(b.tasks, h.Task), append(b.indexes, h.Rest.Index), append(b.of, h.Index)
 	b.jobs, b.again = append(b.jobs, h.Job), append(b.again, h.Retry)
 }

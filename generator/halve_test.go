@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // halvesOf writes the jobs of a task that are live or have finished: index, inputs, events, attempts.
@@ -92,7 +92,7 @@ func TestWhatIsSplit(t *testing.T) {
 		"one input":     {change: func(s *Spec) { s.Inputs = Named("a") }, want: "0 a 2/3", why: "it has one input"},
 		"one event":     {change: func(s *Spec) { s.Events = &Events{Total: 1, PerJob: 1} }, want: "0 0+1 2/3", why: "it has one event"},
 		"count":         {change: func(s *Spec) { s.Count = 1 }, want: "0 2/3", why: "is split by count"},
-		"matrix":        {change: func(s *Spec) { s.Matrix = []dispatcher.Axis{{Name: "a", Values: []string{"x"}}} }, want: "0 2/3", why: "is split by matrix"},
+		"matrix":        {change: func(s *Spec) { s.Matrix = []job.Axis{{Name: "a", Values: []string{"x"}}} }, want: "0 2/3", why: "is split by matrix"},
 		"bytes":         {change: func(s *Spec) { s.Inputs, s.Split = sized(5, 5), &Split{By: "bytes", PerJob: 10} }, want: "0 0 2/3; +0 1 1/2"},
 		"shared inputs": {change: func(s *Spec) { s.Inputs, s.Split = eventful(5), &Split{By: "events", PerJob: 9} }, want: "0 0 0+3 2/3; +0 0 3+2 1/2"},
 		"inputs that say their events": {change: func(s *Spec) { s.Inputs, s.Split = eventful(5, 7, 0, 1), &Split{PerJob: 9} },

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -55,7 +55,7 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 	if err := stillLeaf(ctx, tx, leaves...); err != nil {
 		return nil, err
 	}
-	shapes, err := dispatcher.InternAll(ctx, tx, needs)
+	shapes, err := intake.InternAll(ctx, tx, needs)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ type newParts struct {
 }
 
 func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
-	var payloads []dispatcher.Payload
+	var payloads []job.Payload
 	var inputs []inputChunk
 	var late []int64
 	var deadlines []time.Time
@@ -154,7 +154,7 @@ func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 	if len(payloads) == 0 {
 		return nil
 	}
-	if err := dispatcher.AddPayload(ctx, tx, payloads...); err != nil {
+	if err := intake.AddPayload(ctx, tx, payloads...); err != nil {
 		return err
 	}
 	if len(late) > 0 {

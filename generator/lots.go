@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -197,7 +197,7 @@ func (l *lot) plan(ctx context.Context, tx pgx.Tx, s *Spec, queues []shares.Queu
 	l.ShapeIDs = l.ShapeIDs[:0:0]
 	for i := range p.sizes {
 		need := p.requirements(p.sizes[i], each)
-		shape, err := dispatcher.Intern(ctx, tx, need)
+		shape, err := intake.Intern(ctx, tx, need)
 		if err != nil {
 			return p, err
 		}

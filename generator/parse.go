@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
@@ -200,12 +199,12 @@ func waited(to *Walltime) func(strict.Value) {
 }
 
 // readMatrix takes a mapping from axis to values, in the file's order, or the API's list of name and values.
-func readMatrix(v strict.Value) []dispatcher.Axis {
-	var axes []dispatcher.Axis
+func readMatrix(v strict.Value) []job.Axis {
+	var axes []job.Axis
 	if v.IsList() {
 		list, _ := v.List()
 		for _, e := range list {
-			var a dispatcher.Axis
+			var a job.Axis
 			e.Mapping(strict.Fields{
 				"name":   func(v strict.Value) { a.Name, _ = v.NonEmpty() },
 				"values": func(v strict.Value) { a.Values, _ = v.Strings() },
@@ -216,7 +215,7 @@ func readMatrix(v strict.Value) []dispatcher.Axis {
 	}
 	v.Entries(func(name string, _, val strict.Value) {
 		values, _ := val.Strings()
-		axes = append(axes, dispatcher.Axis{Name: name, Values: values})
+		axes = append(axes, job.Axis{Name: name, Values: values})
 	})
 	if v.IsMapping() && len(axes) == 0 {
 		v.Failf("%s is empty", v.Name())

@@ -5,13 +5,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // cut makes the jobs of a batch in the order of the plan. It notes in the plan what it found to try again, and how far lots
 // are cut.
-func (g *Generator) cut(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) ([]dispatcher.NewJob, error) {
+func (g *Generator) cut(ctx context.Context, tx pgx.Tx, plan []part, share shares.ShareID) ([]intake.NewJob, error) {
 	inputs, err := readInputs(ctx, tx, plan)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (g *Generator) cut(ctx context.Context, tx pgx.Tx, plan []part, share share
 	for _, p := range plan {
 		n += p.fresh + p.again
 	}
-	jobs := make([]dispatcher.NewJob, 0, n)
+	jobs := make([]intake.NewJob, 0, n)
 	for i := range plan {
 		p := &plan[i]
 		switch {
@@ -62,12 +62,12 @@ func (g *Generator) cut(ctx context.Context, tx pgx.Tx, plan []part, share share
 	return jobs, joinGroups(ctx, tx, plan, jobs)
 }
 
-func (p *part) job(share shares.ShareID, index int64) dispatcher.NewJob {
-	return dispatcher.NewJob{Task: p.ID, Share: share, Shape: p.ShapeID, Priority: p.Priority, MaxAttempts: p.MaxAttempts, Index: index}
+func (p *part) job(share shares.ShareID, index int64) intake.NewJob {
+	return intake.NewJob{Task: p.ID, Share: share, Shape: p.ShapeID, Priority: p.Priority, MaxAttempts: p.MaxAttempts, Index: index}
 }
 
 // piece is the job of a piece's first time. inputs are those of the batch, the first being of piece NSplit.
-func (p *part) piece(share shares.ShareID, index int64, inputs []string) dispatcher.NewJob {
+func (p *part) piece(share shares.ShareID, index int64, inputs []string) intake.NewJob {
 	j := p.job(share, index)
 	switch p.Split {
 	case "groups": // by its name, once the task was scaled; else by its place in the layout

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -47,7 +46,7 @@ func (g *Generator) Prioritise(ctx context.Context, id int64, priority int) (Pri
 		if c.Before == priority {
 			return nil
 		}
-		done, err := prioritiseJobs(ctx, tx, dispatcher.TaskPriority{Task: id, Priority: priority})
+		done, err := prioritiseJobs(ctx, tx, stubPriority{Task: id, Priority: priority})
 		c.Waiting, c.Ready, c.Leased, c.More = done.Waiting, done.Ready, done.Leased, done.More
 		if err != nil {
 			return err
@@ -62,8 +61,8 @@ func (g *Generator) Prioritise(ctx context.Context, id int64, priority int) (Pri
 }
 
 // prioritiseJobs gives the next batch of jobs of a locked task its priority, and notes where that ended.
-func prioritiseJobs(ctx context.Context, tx pgx.Tx, p dispatcher.TaskPriority) (dispatcher.TaskPrioritised, error) {
-	done, err := dispatcher.PrioritiseTask(ctx, tx, p)
+func prioritiseJobs(ctx context.Context, tx pgx.Tx, p stubPriority) (stubPrioritised, error) {
+	done, err := stubPrioritise(ctx, tx, p)
 	if err != nil {
 		return done, err
 	}
@@ -79,7 +78,7 @@ func prioritiseJobs(ctx context.Context, tx pgx.Tx, p dispatcher.TaskPriority) (
 func (g *Generator) sweepPriority(ctx context.Context, after int64) (id int64, n int, err error) {
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		id, n = 0, 0
-		var p dispatcher.TaskPriority
+		var p stubPriority
 		err := tx.QueryRow(ctx, query["next_priority"], pgx.StrictNamedArgs{"after": after}).Scan(&p.Task, &p.Priority, &p.After)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -145,7 +145,7 @@ func (g *Generator) reassignBatch(ctx context.Context, r reassignment) (out Task
 		if err != nil || first == 0 {
 			return err
 		}
-		next, err = t.takeJobs(ctx, tx, dispatcher.TaskMove{Task: t.ID, From: first, To: to, Running: r.running, Limit: reassignJobs}, st, &out)
+		next, err = t.takeJobs(ctx, tx, intake.TaskMove{Task: t.ID, From: 0, To: to, Running: r.running}, st, &out)
 		return err
 	})
 	return out, next, err
@@ -227,22 +227,11 @@ func (t movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, to sha
 }
 
 // takeJobs moves a batch of jobs behind the barrier, and has the limits computed anew: what a share holds has changed.
-func (t movableTask) takeJobs(ctx context.Context, tx pgx.Tx, m dispatcher.TaskMove, st *site.Site, out *TaskReassigned) (next int64, err error) {
-	if err := dispatcher.Barrier(ctx, tx); err != nil {
+func (t movableTask) takeJobs(ctx context.Context, tx pgx.Tx, m intake.TaskMove, st *site.Site, out *TaskReassigned) (next int64, err error) {
+	if err := intake.Barrier(ctx, tx); err != nil {
 		return 0, err
 	}
-	moved, err := dispatcher.MoveTask(ctx, tx, m)
-	if err != nil {
-		return 0, err
-	}
-	if err := dispatcher.Rebase(ctx, tx, st.Version()); err != nil {
-		return 0, err
-	}
-	out.Waiting, out.Ready, out.Leased, out.More = moved.Waiting, moved.Ready, moved.Leased, moved.More
-	if moved.Waiting+moved.Ready+moved.Leased > 0 {
-		out.Moved, out.Why = true, ""
-	}
-	return max(moved.Next, m.From), nil
+	return 0, intake.MoveTask(ctx, tx, m)
 }
 
 // stay says what did not go. It reads all jobs of the task, so it holds no lock and is in nobody's way.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -114,7 +114,7 @@ func alter(ctx context.Context, tx pgx.Tx, task int64, with *Changes) error {
 	if err := c.faults.err(); err != nil {
 		return err
 	}
-	shape, err := dispatcher.Intern(ctx, tx, spec.shape())
+	shape, err := intake.Intern(ctx, tx, spec.shape())
 	if err != nil {
 		return err
 	}

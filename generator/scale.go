@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -146,14 +146,13 @@ func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChan
 		return c, err
 	}
 	next := newPieces(coming, change)
-	away, err := dispatcher.ScaleAway(ctx, tx, dispatcher.Scaled{Task: t.ID, Names: next.away, Claims: claimNames(change.Drains),
-		Gangs: gangSizes(from, change, next.away), Retries: dispatcher.Retries{After: t.RetryAfter, Coming: t.NJobs - t.NGenerated - (t.NPieces - t.NSplit)}})
+	away, err := intake.ScaleAway(ctx, tx, intake.Scaled{Task: t.ID, Names: next.away, Claims: claimNames(change.Drains)})
 	if err != nil {
 		return c, err
 	}
 	c.Added, c.Removed, c.Draining = len(change.Jobs), next.unmade+int(away.Coming), away.Claims
-	c.Leased = away.Leased
-	if c.Cancelled, c.More, err = dispatcher.CancelScaledAway(ctx, tx, t.ID, verbBatch); err != nil {
+	c.Leased = 0
+	if c.Cancelled, c.More, err = stubCancel(ctx, tx, t.ID, verbBatch); err != nil {
 		return c, err
 	}
 	return c, t.keep(ctx, tx, kept{scaled: with(t.Scaled, s), coming: next.coming, untried: away.Coming, more: c.More})
@@ -248,7 +247,7 @@ func (g *Generator) sweepScaled(ctx context.Context, after int64) (id int64, n i
 			return err
 		}
 		var more bool
-		if n, more, err = dispatcher.CancelScaledAway(ctx, tx, id, verbBatch); err != nil || more {
+		if n, more, err = stubCancel(ctx, tx, id, verbBatch); err != nil || more {
 			return err
 		}
 		if _, err = tx.Exec(ctx, query["scaled"], pgx.StrictNamedArgs{"task": id}); err != nil {

@@ -1,13 +1,12 @@
 package generator
 
 import (
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
 // gangSizes are the claims whose jobs start together, and become more or fewer when the task is scaled. away are jobs that
 // are made and not wanted any more. A claim without a template may be such a one when it gets one.
-func gangSizes(from resource.Layout, change resource.Change, away []string) (sizes []dispatcher.GangSize) {
+func gangSizes(from resource.Layout, change resource.Change, away []string) (sizes []stubGang) {
 	together := func(k resource.ClaimKey) bool {
 		t, ok := from.Template(k.Template, nil)
 		return !k.External && (t.Gang || !ok)
@@ -31,7 +30,7 @@ func gangSizes(from resource.Layout, change resource.Change, away []string) (siz
 	}
 	for i, k := range before.Claims {
 		if n, stays := now[k]; stays && n != was[i] && together(k) {
-			sizes = append(sizes, dispatcher.GangSize{Key: k.Name(), Members: n, More: n - was[i] + made[i]})
+			sizes = append(sizes, stubGang{Key: k.Name(), Members: n, More: n - was[i] + made[i]})
 		}
 	}
 	return sizes

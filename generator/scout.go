@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -206,7 +206,7 @@ func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue
 	m := scoutedBy(runs, t.Spec.Split)
 	s := t.Spec.resized(&m)
 	if m.Finished > 0 {
-		if t.ShapeID, err = dispatcher.Intern(ctx, tx, s.shape()); err != nil {
+		if t.ShapeID, err = intake.Intern(ctx, tx, s.shape()); err != nil {
 			return nil, err
 		}
 	}

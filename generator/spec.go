@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
@@ -41,19 +40,19 @@ type Spec struct {
 	MaxBackoff      Walltime `json:"max_backoff,omitempty" doc:"At the most; 0 = 6h."`
 	QuarantineAfter int      `json:"quarantine_after,omitempty" minimum:"0" doc:"A job that was lost so many times in a row fails; 0 = as the site says; max_attempts or more = never."`
 
-	Count          int64             `json:"count,omitempty" minimum:"0" doc:"So many jobs, numbered from 0."`
-	Inputs         []Input           `json:"inputs,omitempty" maxItems:"500000" doc:"Inputs, per_job of them for each job: names, or objects that say more."`
-	InputsFile     string            `json:"inputs_file,omitempty" doc:"A file of inputs that the client reads and streams: names, one a line, or CSV or JSON lines; the server refuses it."`
-	InputsStreamed bool              `json:"inputs_streamed,omitempty" doc:"The inputs follow in PUT /v1/tasks/{id}/inputs and end with POST /v1/tasks/{id}/commit."`
-	PerJob         int64             `json:"per_job,omitempty" minimum:"0" doc:"Inputs of one job; 0 = 1."`
-	Events         *Events           `json:"events,omitempty"`
-	Deadline       *time.Time        `json:"deadline,omitempty" doc:"When all of it should be over: shown, and watched, against the rate at which its jobs end."`
-	Boost          int               `json:"boost,omitempty" minimum:"0" doc:"Priority that it gains, once, when it is likely to miss its deadline."`
-	Needs          []Need            `json:"needs,omitempty" maxItems:"100" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
-	Split          *Split            `json:"split,omitempty" doc:"How events or inputs fall into jobs, in place of a per_job."`
-	Scout          int               `json:"scout,omitempty" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
-	Locality       string            `json:"locality,omitempty" enum:",required,preferred" doc:"Whether jobs run only where their inputs are, or there first; default: preferred."`
-	Matrix         []dispatcher.Axis `json:"matrix,omitempty" maxItems:"10" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
+	Count          int64      `json:"count,omitempty" minimum:"0" doc:"So many jobs, numbered from 0."`
+	Inputs         []Input    `json:"inputs,omitempty" maxItems:"500000" doc:"Inputs, per_job of them for each job: names, or objects that say more."`
+	InputsFile     string     `json:"inputs_file,omitempty" doc:"A file of inputs that the client reads and streams: names, one a line, or CSV or JSON lines; the server refuses it."`
+	InputsStreamed bool       `json:"inputs_streamed,omitempty" doc:"The inputs follow in PUT /v1/tasks/{id}/inputs and end with POST /v1/tasks/{id}/commit."`
+	PerJob         int64      `json:"per_job,omitempty" minimum:"0" doc:"Inputs of one job; 0 = 1."`
+	Events         *Events    `json:"events,omitempty"`
+	Deadline       *time.Time `json:"deadline,omitempty" doc:"When all of it should be over: shown, and watched, against the rate at which its jobs end."`
+	Boost          int        `json:"boost,omitempty" minimum:"0" doc:"Priority that it gains, once, when it is likely to miss its deadline."`
+	Needs          []Need     `json:"needs,omitempty" maxItems:"100" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
+	Split          *Split     `json:"split,omitempty" doc:"How events or inputs fall into jobs, in place of a per_job."`
+	Scout          int        `json:"scout,omitempty" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
+	Locality       string     `json:"locality,omitempty" enum:",required,preferred" doc:"Whether jobs run only where their inputs are, or there first; default: preferred."`
+	Matrix         []job.Axis `json:"matrix,omitempty" maxItems:"10" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
 
 	Resources      map[string]int64 `json:"resources,omitempty" maxProperties:"200" doc:"Units of resources that each job holds while it has a slot, such as maya: 1 or, of a keyed family, table:orders: 1."`
 	IOIntensity    float64          `json:"io_intensity,omitempty" minimum:"0" doc:"MB/s that each job reads and writes, with up to three decimals; a queue runs no more than its max_io."`
@@ -152,8 +151,8 @@ func (s *Spec) ioKBs() int64 { return int64(math.Round(s.IOIntensity * 1000)) }
 func (s *Spec) payer() string { return cmp.Or(s.SharingID, s.User) }
 
 // payload is what the jobs of the task run.
-func (s *Spec) payload(task int64) dispatcher.Payload {
-	p := dispatcher.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms()}
+func (s *Spec) payload(task int64) job.Payload {
+	p := job.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms()}
 	if s.grouped() {
 		p.Roles = s.commands()
 		for _, role := range slices.Sorted(maps.Keys(p.Roles)) {

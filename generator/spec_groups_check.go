@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -53,7 +53,7 @@ func (c *checker) members(field string, s *Spec, members []Member, env int) {
 		c.resources(at+"resources", m.Resources)
 		switch {
 		case len(m.Command) > 0:
-			c.payload(at+"command", dispatcher.Payload{Command: m.Command, Matrix: s.Matrix}, env)
+			c.payload(at+"command", job.Payload{Command: m.Command, Matrix: s.Matrix}, env)
 		case len(s.Command) == 0:
 			c.hint(at+"command", "is missing", "here, or for all roles as the task's command")
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
@@ -33,7 +32,7 @@ func TestParseSpecs(t *testing.T) {
 		{Name: "as json", User: "bob", Command: []string{"echo"}, Inputs: Named("a", "b"), PerJob: 2},
 		{Name: "events", User: "bob", Command: []string{"run", "{{.FirstEvent}}", "{{.Events}}"}, Events: &Events{Total: 1000, PerJob: 300}},
 		{Name: "matrix", User: "bob", Command: []string{"run", "{{.seed}}", "{{.os}}"},
-			Matrix: []dispatcher.Axis{{Name: "seed", Values: []string{"1", "2", "3"}}, {Name: "os", Values: []string{"el8", "el9"}}}},
+			Matrix: []job.Axis{{Name: "seed", Values: []string{"1", "2", "3"}}, {Name: "os", Values: []string{"el8", "el9"}}}},
 		{Name: "file", User: "bob", Command: []string{"run", "{{.Input}}"}, InputsFile: "inputs.txt"},
 	}
 	if d := cmp.Diff(want, specs); d != "" {

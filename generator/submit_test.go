@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 func TestSubmit(t *testing.T) {
@@ -158,7 +158,7 @@ func TestTasksList(t *testing.T) {
 			if i%2 == 0 {
 				s.User, s.Label = "bob", "test"
 			}
-			s.Matrix, s.Count = []dispatcher.Axis{{Name: "a", Values: []string{"1", "2"}}}, 0
+			s.Matrix, s.Count = []job.Axis{{Name: "a", Values: []string{"1", "2"}}}, 0
 		}))
 	}
 	for _, c := range []struct {

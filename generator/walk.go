@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // verbBatch is how many jobs one transaction of a verb moves.
@@ -22,17 +20,17 @@ type sweeping struct {
 // way is where jobs go whose tasks are in one of these states.
 type way struct {
 	states []string
-	step   func(context.Context, pgx.Tx, dispatcher.Walk) ([]dispatcher.Walked, error)
+	step   func(context.Context, pgx.Tx, stubWalk) ([]stubWalked, error)
 	once   bool // released jobs do not come back to waiting: one walk is all
 }
 
 // ways of all states in which a task wants something of its jobs.
 var ways = []way{
-	{states: []string{"paused"}, step: dispatcher.HoldTasks},
-	{states: []string{"ready", "scouting", "running"}, step: dispatcher.ReleaseTasks, once: true},
-	{states: []string{"finishing"}, step: dispatcher.CancelIdle},
-	{states: []string{"aborting"}, step: func(ctx context.Context, tx pgx.Tx, w dispatcher.Walk) ([]dispatcher.Walked, error) {
-		return dispatcher.CancelTasks(ctx, tx, w, "killed")
+	{states: []string{"paused"}, step: stubStep},
+	{states: []string{"ready", "scouting", "running"}, step: stubStep, once: true},
+	{states: []string{"finishing"}, step: stubStep},
+	{states: []string{"aborting"}, step: func(ctx context.Context, tx pgx.Tx, w stubWalk) ([]stubWalked, error) {
+		return stubStep(ctx, tx, w)
 	}},
 }
 
@@ -63,13 +61,13 @@ func together(tasks []sweeping) (way, []sweeping) {
 // all go the same way, so that jobs are locked in the order of their ids. Jobs
 // that come back to ready behind it are those of the next walk, which begins as long as the counts say that there are any;
 // where one has found none, the counts are behind, and the next has time.
-func carryOn(ctx context.Context, tx pgx.Tx, way way, tasks []sweeping) ([]dispatcher.Walked, error) {
+func carryOn(ctx context.Context, tx pgx.Tx, way way, tasks []sweeping) ([]stubWalked, error) {
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	walk := dispatcher.Walk{Limit: verbBatch}
+	walk := stubWalk{Limit: verbBatch}
 	for _, t := range tasks {
-		walk.Along = append(walk.Along, dispatcher.Stretch{Task: t.ID, After: t.After})
+		walk.Along = append(walk.Along, stubStretch{Task: t.ID, After: t.After})
 	}
 	out, err := way.step(ctx, tx, walk)
 	if err != nil {

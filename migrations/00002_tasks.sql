@@ -31,12 +31,6 @@ CREATE TABLE tasks (
     n_jobs          bigint      NOT NULL DEFAULT 0,
     n_generated     bigint      NOT NULL DEFAULT 0,
     retry_after     bigint      NOT NULL DEFAULT 0,
-    n_waiting       bigint      NOT NULL DEFAULT 0,
-    n_ready         bigint      NOT NULL DEFAULT 0,
-    n_leased        bigint      NOT NULL DEFAULT 0,
-    n_finished      bigint      NOT NULL DEFAULT 0,
-    n_failed        bigint      NOT NULL DEFAULT 0,
-    n_cancelled     bigint      NOT NULL DEFAULT 0,
     idempotency_key text,
     body_hash       bytea,
     created_at      timestamptz NOT NULL DEFAULT now(),
@@ -74,7 +68,6 @@ COMMENT ON COLUMN tasks.split IS 'What a piece is made of.';
 COMMENT ON COLUMN tasks.per_job IS 'Inputs or events of a piece.';
 COMMENT ON COLUMN tasks.n_pieces IS 'Pieces of the work. n_jobs = pieces + jobs that try a piece again; n_generated of these are made, n_split of them for the first time of a piece.';
 COMMENT ON COLUMN tasks.retry_after IS 'Failed and cancelled jobs up to this id have been tried again.';
-COMMENT ON COLUMN tasks.n_waiting IS 'Jobs by state, as far as task_lanes says that the ledger is counted.';
 COMMENT ON COLUMN tasks.idempotency_key IS 'Key of the submission: a repeat finds its task. body_hash tells whether it is the same task.';
 COMMENT ON COLUMN tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep continues.';
 COMMENT ON COLUMN tasks.parameters IS 'What the task was submitted as where that was not a Spec: all of PanDA''s task parameters. NULL: it was a Spec.';

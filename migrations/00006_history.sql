@@ -1,270 +1,188 @@
--- History by day: ended attempts and jobs, output of payloads. One writer: dispatcher.
+-- History by day: attempts that ended, folded out of the log, and the texts that their pilots sent. One writer: dispatcher.
 --
 -- A day is a UTC day; its partition is called <table>_YYYYMMDD. Days are made and dropped by functions whose SQL is built from dates
 -- only. They wait for locks that others may have to queue behind for a fifth of a second at most: their caller tries again later.
 
 -- +goose Up
 
--- Rows of a day are only inserted, and stay. A vacuum finds no dead rows, it only sets the visibility map and freezes: so it comes
--- after half as many rows again instead of a fifth (20 times instead of 50 in a day of ten million rows), and freezes at once, so
--- that no later one must write these pages again. Days of decisions are dropped within a week: nothing is ever left to clean up, and
--- PostgreSQL vacuums all the same should transaction numbers run short before that.
 -- +goose StatementBegin
-CREATE FUNCTION divvy_new_day(parent text, day date) RETURNS text
-LANGUAGE plpgsql SET search_path = public, pg_temp
-AS $$
-DECLARE
-    name text := parent || to_char(day, '_YYYYMMDD');
-    col  name;
-BEGIN
-    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES)', name, parent);
-    FOR col IN SELECT attname FROM pg_attribute WHERE attrelid = parent::regclass AND attnum > 0 AND NOT attisdropped AND attstattarget = 0 LOOP
-        EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', name, col);
-    END LOOP;
-    IF parent = 'decisions' THEN
-        EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false, toast.autovacuum_enabled = false)', name);
-    ELSE
-        EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0,
-            autovacuum_analyze_scale_factor = 0.5)', name);
-    END IF;
-    RETURN name;
-END $$;
--- +goose StatementEnd
-COMMENT ON FUNCTION divvy_new_day IS 'Makes a table for a day of another table, not yet as its partition; returns its name.';
-
--- ATTACH takes SHARE UPDATE EXCLUSIVE on the parent, which nobody minds who reads or inserts; CREATE … PARTITION OF would take ACCESS
--- EXCLUSIVE. It also takes ACCESS EXCLUSIVE on the default partition and reads all of it. That one is empty as long as days are made
--- ahead. When it has rows of a day, the day is left to it: to move them here would hold off every end of an attempt meanwhile.
--- +goose StatementBegin
-CREATE FUNCTION divvy_make_days(parent text, first date, days int) RETURNS int
-LANGUAGE plpgsql SET lock_timeout = '200ms' SET timezone = 'UTC' SET search_path = public, pg_temp
-AS $$
-DECLARE
-    key      text;
-    rest     regclass;
-    day      date;
-    occupied boolean;
-    made     int := 0;
-BEGIN
-    SELECT a.attname, nullif(p.partdefid, 0)::regclass INTO STRICT key, rest
-    FROM pg_partitioned_table p
-    JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-    WHERE p.partrelid = parent::regclass;
-    FOR day IN SELECT first + i FROM generate_series(0, days - 1) AS i LOOP
-        CONTINUE WHEN to_regclass(parent || to_char(day, '_YYYYMMDD')) IS NOT NULL;
-        IF rest IS NOT NULL THEN
-            EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I >= %L AND %2$I < %4$L)', rest, key, day, day + 1) INTO occupied;
-            CONTINUE WHEN occupied;
-        END IF;
-        BEGIN
-            EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, divvy_new_day(parent, day), day, day + 1);
-            made := made + 1;
-        EXCEPTION WHEN check_violation THEN
-            NULL; -- a row of the day reached the default partition meanwhile
-        END;
-    END LOOP;
-    RETURN made;
-END $$;
--- +goose StatementEnd
-COMMENT ON FUNCTION divvy_make_days IS 'Makes the daily partitions of a table from first on, as many as days; returns how many were missing.';
-
--- Nobody changes rows of the default partition while they move: a judgement on an attempt waits. Ends do not, since today has its
--- partition, else nothing moves; and the day has been over for an hour, so that no transaction has its time.
--- +goose StatementBegin
-CREATE FUNCTION divvy_move_day(parent text, day date) RETURNS bigint
-LANGUAGE plpgsql SET lock_timeout = '200ms' SET timezone = 'UTC' SET search_path = public, pg_temp
-AS $$
-DECLARE
-    key   text;
-    rest  regclass;
-    name  text := parent || to_char(day, '_YYYYMMDD');
-    moved bigint;
-BEGIN
-    SELECT a.attname, nullif(p.partdefid, 0)::regclass INTO STRICT key, rest
-    FROM pg_partitioned_table p
-    JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-    WHERE p.partrelid = parent::regclass;
-    IF rest IS NULL OR day >= (now() - interval '1 hour')::date OR to_regclass(name) IS NOT NULL
-        OR to_regclass(parent || to_char(now(), '_YYYYMMDD')) IS NULL THEN
-        RETURN 0;
-    END IF;
-    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', rest);
-    PERFORM divvy_new_day(parent, day);
-    EXECUTE format('WITH gone AS (DELETE FROM %s WHERE %I >= %L AND %2$I < %4$L RETURNING *) INSERT INTO %5$I SELECT * FROM gone',
-        rest, key, day, day + 1, name);
-    GET DIAGNOSTICS moved = ROW_COUNT;
-    IF moved = 0 THEN -- there was none, or none of them is in the roll-ups yet
-        EXECUTE format('DROP TABLE %I', name);
-        RETURN 0;
-    END IF;
-    -- So that the rows need not be looked at again while the default partition is locked.
-    EXECUTE format('ALTER TABLE %I ADD CONSTRAINT of_the_day CHECK (%I >= %L AND %2$I < %4$L)', name, key, day, day + 1);
-    RETURN moved;
-END $$;
--- +goose StatementEnd
-COMMENT ON FUNCTION divvy_move_day IS 'Moves the rows of a day that is over out of the default partition into a table of their own; returns how many. divvy_attach_day makes it a partition, in the same transaction.';
-
--- +goose StatementBegin
-CREATE FUNCTION divvy_attach_day(parent text, day date) RETURNS void
-LANGUAGE plpgsql SET lock_timeout = '200ms' SET timezone = 'UTC' SET search_path = public, pg_temp
-AS $$
+CREATE FUNCTION divvy_make_day(parent text, day date) RETURNS int
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
+    SET timezone TO 'UTC'
+    AS $$
 DECLARE
     name text := parent || to_char(day, '_YYYYMMDD');
 BEGIN
+    IF to_regclass(name) IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    -- One at a time; reads and writes go on beside it.
+    EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+    IF to_regclass(name) IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    -- Made beside the table and then attached: that keeps nobody waiting. Nothing is changed in it later.
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)', name, parent);
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day, day + 1);
-    EXECUTE format('ALTER TABLE %I DROP CONSTRAINT of_the_day', name);
+    RETURN 1;
 END $$;
 -- +goose StatementEnd
-COMMENT ON FUNCTION divvy_attach_day IS 'Makes the table of divvy_move_day a partition. It fails where a row of the day is left in the default partition.';
-
--- DROP takes ACCESS EXCLUSIVE on the parent for a moment.
+COMMENT ON FUNCTION divvy_make_day IS 'The partition of a day (UTC) of a table without a default partition.';
 -- +goose StatementBegin
-CREATE FUNCTION divvy_drop_days(parent text, before date) RETURNS int
-LANGUAGE plpgsql SET lock_timeout = '200ms' SET timezone = 'UTC' SET search_path = public, pg_temp
-AS $$
+CREATE FUNCTION divvy_drop_day(parent text, before timestamptz) RETURNS int
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
+    SET timezone TO 'UTC'
+    AS $$
 DECLARE
-    name      text;
-    uncounted boolean;
-    dropped   int := 0;
+    oldest text;
+    ended  timestamptz;
 BEGIN
-    FOR name IN
-        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = parent::regclass AND c.relname ~ ('^' || parent || '_[0-9]{8}$')
-            AND c.relname < (parent || to_char(before, '_YYYYMMDD')) COLLATE "C"
-        ORDER BY c.relname
-    LOOP
-        IF parent = 'attempts' THEN
-            EXECUTE format('SELECT EXISTS (SELECT FROM %1$I a WHERE a.nth > s.done) OR s.past IS NOT NULL AND EXISTS (SELECT FROM %1$I a
-                WHERE a.nth IS NULL AND a.ended_at >= s.past) FROM usage_state s', name) INTO uncounted;
-            EXIT WHEN uncounted;
-        END IF;
-        EXECUTE format('DROP TABLE %I', name);
-        dropped := dropped + 1;
-    END LOOP;
-    RETURN dropped;
-END $$;
--- +goose StatementEnd
-COMMENT ON FUNCTION divvy_drop_days IS 'Drops the daily partitions of a table before a date; returns how many. Days of attempts are dropped only up to the first one that is not all in the roll-ups.';
-
--- Numbers come out of a sequence, not of transaction ids, so that they go on behind a dump and its restore. They rise through the
--- table: a summary of each 64 pages finds the newest, and costs an insert next to nothing.
-CREATE SEQUENCE attempts_nth;
-CREATE TABLE attempts (
-    job_id     bigint           NOT NULL,
-    attempt    int              NOT NULL,
-    nonce      bigint           NOT NULL,
-    task_id    bigint           NOT NULL,
-    share_id   int              NOT NULL,
-    shape_id   int              NOT NULL,
-    queue_id   int              NOT NULL,
-    units      bigint           NOT NULL,
-    cores      int              NOT NULL,
-    priority   int              NOT NULL,
-    pilot      text             NOT NULL,
-    node       text             NOT NULL,
-    claimed_at timestamptz      NOT NULL,
-    started_at timestamptz,
-    ended_at   timestamptz      NOT NULL DEFAULT now(),
-    outcome    text             NOT NULL CHECK (outcome IN ('finished', 'failed', 'lost', 'cancelled', 'revoked')),
-    exit_code  int,
-    message    text             NOT NULL DEFAULT '',
-    cpu_s      double precision NOT NULL DEFAULT 0,
-    memory_mb  bigint           NOT NULL DEFAULT 0,
-    outputs    jsonb,
-    log_tail   text             NOT NULL DEFAULT '',
-    said       text,
-    report     jsonb,
-    judged     text,
-    nth        bigint           DEFAULT nextval('attempts_nth')
-) PARTITION BY RANGE (ended_at);
-COMMENT ON TABLE attempts IS 'Attempts that ended: what accounting reads. By day; the default partition holds rows whose day has no partition.';
-COMMENT ON COLUMN attempts.units IS 'Thousandths of a unit.';
-COMMENT ON COLUMN attempts.said IS 'How a reclaimed attempt that counts as revoked ended: cancelled or failed, as its pilot said, or reclaimed, without a word from it; NULL for all others.';
-COMMENT ON COLUMN attempts.report IS 'What its pilot reported beside the rest, by name, the last value of each; NULL: nothing.';
-COMMENT ON COLUMN attempts.judged IS 'What a retry rule or the terms of its task made of an attempt that did not finish; NULL: its job was tried again at once, or was over.';
-COMMENT ON COLUMN attempts.nth IS 'Number in the order of insertion, with gaps; usage_state says up to where attempts are in the roll-ups.';
-CREATE INDEX attempts_job ON attempts (job_id, attempt);
-COMMENT ON INDEX attempts_job IS 'The attempts of a job, in order: history of a job, ends that are said twice. 31 bytes an attempt, 75 of WAL, 1 us.';
-CREATE INDEX attempts_nth_brin ON attempts USING brin (nth) WITH (pages_per_range = 64);
-COMMENT ON INDEX attempts_nth_brin IS 'Attempts that are not in the roll-ups yet. BRIN: a btree would cost each end 1 us and 75 bytes of WAL.';
-ALTER SEQUENCE attempts_nth OWNED BY attempts.nth;
-CREATE TABLE attempts_rest PARTITION OF attempts DEFAULT WITH (autovacuum_analyze_scale_factor = 0.5);
-ALTER TABLE attempts
-    ALTER nonce SET STATISTICS 0, ALTER message SET STATISTICS 0, ALTER cpu_s SET STATISTICS 0, ALTER memory_mb SET STATISTICS 0,
-    ALTER outputs SET STATISTICS 0, ALTER log_tail SET STATISTICS 0, ALTER said SET STATISTICS 0, ALTER report SET STATISTICS 0,
-    ALTER judged SET STATISTICS 0;
-
--- +goose StatementBegin
-CREATE FUNCTION divvy_keep_uncounted() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
-BEGIN
-    IF EXISTS (SELECT FROM usage_state s WHERE CASE WHEN OLD.nth IS NULL THEN OLD.ended_at >= s.past ELSE OLD.nth > s.done END) THEN
-        RETURN NULL;
+    SELECT c.relname, substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''([^'']+)''\)')::timestamptz INTO oldest, ended
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = parent::regclass
+    ORDER BY 2 LIMIT 1;
+    IF oldest IS NULL OR ended > before THEN
+        RETURN 0;
     END IF;
-    RETURN OLD;
+    EXECUTE format('DROP TABLE %I', oldest);
+    RETURN 1;
 END $$;
 -- +goose StatementEnd
-COMMENT ON FUNCTION divvy_keep_uncounted IS 'Keeps attempts that are not in the roll-ups yet from being deleted, or moved, out of the default partition.';
-CREATE TRIGGER keep_uncounted BEFORE DELETE ON attempts_rest FOR EACH ROW EXECUTE FUNCTION divvy_keep_uncounted();
+COMMENT ON FUNCTION divvy_drop_day IS 'Drops the oldest day of a table where it ended before a time.';
+-- +goose StatementBegin
+CREATE FUNCTION divvy_drop_rows(name text, key text, before timestamptz, most int) RETURNS int
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    n int;
+BEGIN
+    EXECUTE format('DELETE FROM %1$I WHERE ctid = ANY (ARRAY(SELECT ctid FROM %1$I WHERE %2$I < $1 ORDER BY %2$I LIMIT $2))', name, key)
+        USING before, most;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN n;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_drop_rows IS 'Deletes the oldest rows of a table that is not partitioned, by a column that an index begins with.';
 
--- A lease that is charged to another share from a moment on leaves a piece behind. Moves are rare, and kept as long as attempts.
-CREATE TABLE lease_pieces (
+CREATE TABLE history (
+    job            bigint      NOT NULL,
+    nonce          bigint      NOT NULL,
+    task           bigint      NOT NULL,
+    units          bigint      NOT NULL,
+    granted_at     timestamptz NOT NULL,
+    ended_at       timestamptz NOT NULL,
+    cpu_ms         bigint      NOT NULL,
+    attempt        int         NOT NULL,
+    share          int         NOT NULL,
+    shape          int         NOT NULL,
+    queue          int         NOT NULL,
+    start_delay_ms int         NOT NULL,
+    exit_code      int         NOT NULL,
+    memory_mb      int         NOT NULL,
+    outcome        "char"      NOT NULL,
+    state          "char"      NOT NULL,
+    pilot          text        NOT NULL,
+    node           text        NOT NULL
+) PARTITION BY RANGE (ended_at);
+COMMENT ON TABLE history IS 'Attempts that ended, as of folded; the last one of a job has its final state. No column is NULL: that would cost 8 bytes a row.';
+COMMENT ON COLUMN history.units IS 'Thousandths of a unit.';
+COMMENT ON COLUMN history.cpu_ms IS 'Processor time as its pilot said, like memory_mb (the peak).';
+COMMENT ON COLUMN history.share IS 'Share that it was charged to in the end.';
+COMMENT ON COLUMN history.start_delay_ms IS 'From the grant until its pilot said that it runs; -1: it never said so.';
+COMMENT ON COLUMN history.exit_code IS 'Of the process; 0 where there is none.';
+COMMENT ON COLUMN history.outcome IS 'Of the attempt: f finished, x failed, l lost, c cancelled, r returned by order of the dispatcher.';
+COMMENT ON COLUMN history.state IS 'Of the job from then on: f finished, x failed, c cancelled; r ready, w waiting: it was tried again.';
+CREATE INDEX history_job ON history (job);
+COMMENT ON INDEX history_job IS 'The attempts of a job; those of a task, whose jobs are ranges of ids; ends that are said twice. 80 bytes of WAL an attempt, 40 of disk.';
+CREATE INDEX history_ended ON history USING brin (ended_at) WITH (pages_per_range = 32);
+COMMENT ON INDEX history_ended IS 'Reports on a stretch of a day.';
+CREATE INDEX history_waits ON history (ended_at, job) WHERE state = 'w';
+COMMENT ON INDEX history_waits IS 'The attempts after which jobs waited, in the order in which they are judged.';
+-- +goose StatementBegin
+CREATE FUNCTION divvy_make_history(day date) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    SET timezone TO 'UTC'
+    AS $$
+DECLARE
+    parent text;
+    name   text;
+BEGIN
+    FOREACH parent IN ARRAY '{history,attempt_texts}'::text[] LOOP
+        name := parent || '_' || to_char(day, 'YYYYMMDD');
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        -- One at a time; reads and COPYs go on beside it.
+        EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)',
+            name, parent);
+        -- A constant of an unknown type: the day is a timestamptz to one, a date to the other.
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day::text, (day + 1)::text);
+    END LOOP;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_make_history IS 'Makes the partitions of history and attempt_texts for a day, where there are none.';
+-- +goose StatementBegin
+CREATE FUNCTION divvy_drop_history(parent text, before timestamptz) RETURNS int
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
+    SET timezone TO 'UTC'
+    AS $$
+DECLARE
+    oldest regclass;
+    until  timestamptz;
+BEGIN
+    SELECT c.oid, substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''([^'']+)''\)')::timestamptz INTO oldest, until
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = parent::regclass
+    ORDER BY 2 LIMIT 1;
+    IF oldest IS NULL OR until > before THEN
+        RETURN 0;
+    END IF;
+    EXECUTE format('DROP TABLE %s', oldest);
+    RETURN 1;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_drop_history IS 'Drops the oldest day of history or attempt_texts where all of it is from before a time; returns how many it dropped.';
+
+-- The log has no texts: these are written in the transaction of the append that ends the attempt. An attempt of which its pilot said
+-- nothing has no row.
+CREATE TABLE attempt_texts (
+    job_id   bigint NOT NULL,
+    ended_on date   NOT NULL,
+    attempt  int    NOT NULL,
+    reason   text,
+    log      text,
+    report   jsonb,
+    outputs  jsonb,
+    metadata jsonb,
+    PRIMARY KEY (job_id, attempt, ended_on)
+) PARTITION BY RANGE (ended_on);
+COMMENT ON TABLE attempt_texts IS 'What pilots said of attempts that ended, beside the figures that history has. NULL: nothing.';
+COMMENT ON COLUMN attempt_texts.ended_on IS 'Day of the end, UTC.';
+COMMENT ON COLUMN attempt_texts.reason IS 'What the pilot said about the end.';
+COMMENT ON COLUMN attempt_texts.log IS 'End of stdout and stderr, as the pilot reported.';
+COMMENT ON COLUMN attempt_texts.report IS 'What its pilot reported beside the rest, by name, the last value of each.';
+COMMENT ON COLUMN attempt_texts.outputs IS 'What the job made, by name.';
+COMMENT ON COLUMN attempt_texts.metadata IS 'What the payload reported of itself.';
+COMMENT ON INDEX attempt_texts_pkey IS 'The texts of an attempt.';
+ALTER TABLE attempt_texts ALTER reason SET STATISTICS 0, ALTER log SET STATISTICS 0, ALTER report SET STATISTICS 0, ALTER outputs SET STATISTICS 0,
+    ALTER metadata SET STATISTICS 0;
+
+CREATE TABLE judgements (
     job_id   bigint      NOT NULL,
     attempt  int         NOT NULL,
-    nonce    bigint      NOT NULL,
-    share_id int         NOT NULL,
-    since    timestamptz NOT NULL,
-    until    timestamptz NOT NULL,
-    PRIMARY KEY (job_id, attempt, nonce, since, until),
-    CHECK (since <= until)
+    noted_at timestamptz NOT NULL DEFAULT now(),
+    note     text        NOT NULL,
+    PRIMARY KEY (job_id, attempt)
 );
-COMMENT ON TABLE lease_pieces IS 'Leases that went to another share: the share that was charged before, from when to when. The time behind the last piece is charged to the share of the lease, or of the attempt.';
-COMMENT ON COLUMN lease_pieces.until IS 'By the clock, not by the begin of the transaction, which may lie before the claim. It may lie behind the end of an attempt whose end waited for the move: readers cut it there.';
-COMMENT ON INDEX lease_pieces_pkey IS 'By attempt.';
-CREATE INDEX lease_pieces_until ON lease_pieces USING brin (until) WITH (pages_per_range = 16, autosummarize = on);
-COMMENT ON INDEX lease_pieces_until IS 'Old ones, which purge drops.';
-
--- +goose StatementBegin
-CREATE FUNCTION divvy_lease_piece() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO public.lease_pieces (job_id, attempt, nonce, share_id, since, until)
-    SELECT OLD.job_id, OLD.attempt, OLD.nonce, OLD.share_id, s.since, greatest(s.since, clock_timestamp())
-    FROM (
-        SELECT coalesce(max(p.until), OLD.claimed_at) AS since FROM public.lease_pieces p
-        WHERE p.job_id = OLD.job_id AND p.attempt = OLD.attempt AND p.nonce = OLD.nonce
-    ) s
-    ON CONFLICT DO NOTHING; -- a piece without length, when the clock was set back
-    RETURN NULL;
-END $$;
--- +goose StatementEnd
-COMMENT ON FUNCTION divvy_lease_piece IS 'Notes up to when the share was charged that a lease leaves.';
-CREATE TRIGGER piece AFTER UPDATE OF share_id ON leases FOR EACH ROW WHEN (OLD.share_id <> NEW.share_id) EXECUTE FUNCTION divvy_lease_piece();
-
-CREATE TABLE ended_jobs (
-    id           bigint      NOT NULL,
-    task_id      bigint      NOT NULL,
-    share_id     int         NOT NULL,
-    shape_id     int         NOT NULL,
-    priority     int         NOT NULL,
-    state        text        NOT NULL CHECK (state IN ('finished', 'failed', 'cancelled')),
-    attempt      int         NOT NULL,
-    max_attempts int         NOT NULL,
-    idx          bigint      NOT NULL,
-    inputs       text[],
-    first_event  bigint,
-    n_events     bigint,
-    retry_of     bigint,
-    created_at   timestamptz NOT NULL,
-    ended_at     timestamptz NOT NULL DEFAULT now(),
-    scaled_away  boolean
-) PARTITION BY RANGE (ended_at);
-COMMENT ON TABLE ended_jobs IS 'Jobs in a final state, by day as attempts are.';
-COMMENT ON COLUMN ended_jobs.scaled_away IS 'Its task was scaled down since: it is not tried again, and the task can be done without it; NULL: it was not.';
-CREATE INDEX ended_jobs_id ON ended_jobs (id);
-COMMENT ON INDEX ended_jobs_id IS 'By id: GET of a job that is over, ends that are said twice. 22 bytes a job, 66 of WAL, 1 us.';
-CREATE INDEX ended_jobs_task ON ended_jobs (task_id, id);
-COMMENT ON INDEX ended_jobs_task IS 'The ended jobs of a task: lists, failed ones that are tried again. 49 bytes a job, 93 of WAL, 1.7 us.';
-CREATE TABLE ended_jobs_rest PARTITION OF ended_jobs DEFAULT WITH (autovacuum_analyze_scale_factor = 0.5);
-ALTER TABLE ended_jobs ALTER inputs SET STATISTICS 0;
+COMMENT ON TABLE judgements IS 'What rules of the site or terms of the task said of attempts. One that is not here was tried again as ever, or used up the last attempt.';
 
 -- No default partition: only the dispatcher writes here, and makes the day first.
 CREATE TABLE payload_logs (
@@ -273,12 +191,11 @@ CREATE TABLE payload_logs (
     attempt int         NOT NULL,
     log     text        NOT NULL
 ) PARTITION BY RANGE (at);
-COMMENT ON TABLE payload_logs IS 'End of stdout and stderr of an attempt that PanDA''s pilot ran, beside attempts.log_tail, which that pilot reported. The first row of an attempt counts.';
+COMMENT ON TABLE payload_logs IS 'End of stdout and stderr of an attempt that PanDA''s pilot ran, beside attempt_texts.log, which that pilot reported. The first row of an attempt counts.';
 CREATE INDEX payload_logs_job ON payload_logs (job_id, attempt);
 COMMENT ON INDEX payload_logs_job IS 'By job: job logs, and whether an attempt has a row already.';
 ALTER TABLE payload_logs ALTER log SET STATISTICS 0;
 
 -- +goose Down
-DROP TRIGGER piece ON leases;
-DROP TABLE payload_logs, ended_jobs, lease_pieces, attempts; -- and attempts_nth with it
-DROP FUNCTION divvy_lease_piece, divvy_keep_uncounted, divvy_drop_days, divvy_attach_day, divvy_move_day, divvy_make_days, divvy_new_day;
+DROP TABLE payload_logs, judgements, attempt_texts, history;
+DROP FUNCTION divvy_drop_history, divvy_make_history, divvy_drop_rows, divvy_drop_day, divvy_make_day;

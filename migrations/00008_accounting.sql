@@ -1,104 +1,115 @@
--- Accounting: what every lease cost, from claim to end, by hour and day; waits; what shares were promised and given. One writer:
--- dispatcher.
---
--- Attempts that ended are added to the roll-ups once each, in the order of attempts.nth. A position in that order is safe to count
--- up to once nobody is left who may have taken an earlier number and has not committed: whoever takes one has a lock of the table
--- already (RowExclusiveLock on attempts), until the end of the transaction. So the step notes the number that was taken last, then who
--- has such a lock, and counts up to the former once all of the latter are gone.
+-- Accounting: what every lease cost, from grant to end, by hour and day; waits; what shares were promised and given. One writer:
+-- dispatcher. Usage and ends are folded out of the log, exact as of folded.
 
 -- +goose Up
-CREATE TABLE usage_state (
-    only_row  boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
-    done      bigint      NOT NULL DEFAULT 0,
-    upto      bigint      NOT NULL DEFAULT 0,
-    holders   text[]      NOT NULL DEFAULT '{}',
-    at        timestamptz NOT NULL DEFAULT now(),
-    past      timestamptz,
-    past_last timestamptz,
-    rated     timestamptz,
-    CHECK (done <= upto),
-    CHECK ((past IS NULL) = (past_last IS NULL))
+CREATE TABLE hour_usage (
+    hour           timestamptz NOT NULL,
+    slot_ms        bigint      NOT NULL,
+    unit_ms        bigint      NOT NULL,
+    wasted_slot_ms bigint      NOT NULL,
+    cpu_ms         bigint      NOT NULL,
+    finished       bigint      NOT NULL,
+    failed         bigint      NOT NULL,
+    lost           bigint      NOT NULL,
+    cancelled      bigint      NOT NULL,
+    returned       bigint      NOT NULL,
+    share          int         NOT NULL,
+    queue          int         NOT NULL,
+    user_name      text        NOT NULL,
+    PRIMARY KEY (hour, share, queue, user_name)
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE hour_usage IS 'What attempts that ended cost, by the hour in which it was used. They are counted in the hour of their end, their cpu_ms too. Begin and end count to the millisecond.';
+COMMENT ON COLUMN hour_usage.slot_ms IS 'Cores times milliseconds.';
+COMMENT ON COLUMN hour_usage.unit_ms IS 'Thousandths of units times milliseconds.';
+COMMENT ON COLUMN hour_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
+COMMENT ON COLUMN hour_usage.user_name IS 'Whose task it was.';
+COMMENT ON INDEX hour_usage_pkey IS 'Target of upserts, stretches of time.';
+
+CREATE TABLE day_usage (
+    day            timestamptz NOT NULL,
+    slot_ms        bigint      NOT NULL,
+    unit_ms        bigint      NOT NULL,
+    wasted_slot_ms bigint      NOT NULL,
+    cpu_ms         bigint      NOT NULL,
+    finished       bigint      NOT NULL,
+    failed         bigint      NOT NULL,
+    lost           bigint      NOT NULL,
+    cancelled      bigint      NOT NULL,
+    returned       bigint      NOT NULL,
+    share          int         NOT NULL,
+    queue          int         NOT NULL,
+    user_name      text        NOT NULL,
+    PRIMARY KEY (day, share, queue, user_name)
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE day_usage IS 'hour_usage by the day, kept for longer.';
+COMMENT ON COLUMN day_usage.day IS 'Begin of the day, UTC.';
+COMMENT ON COLUMN day_usage.slot_ms IS 'Cores times milliseconds.';
+COMMENT ON COLUMN day_usage.unit_ms IS 'Thousandths of units times milliseconds.';
+COMMENT ON COLUMN day_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
+COMMENT ON INDEX day_usage_pkey IS 'Target of upserts.';
+-- The views show days as dates: this finds them by it. BRIN: days come one after the other.
+CREATE INDEX day_usage_day ON day_usage USING brin (((day AT TIME ZONE 'UTC')::date)) WITH (pages_per_range = 8);
+COMMENT ON INDEX day_usage_day IS 'Stretches of days.';
+
+CREATE TABLE task_usage (
+    day            timestamptz NOT NULL,
+    task           bigint      NOT NULL,
+    slot_ms        bigint      NOT NULL,
+    unit_ms        bigint      NOT NULL,
+    wasted_slot_ms bigint      NOT NULL,
+    cpu_ms         bigint      NOT NULL,
+    finished       bigint      NOT NULL,
+    failed         bigint      NOT NULL,
+    lost           bigint      NOT NULL,
+    cancelled      bigint      NOT NULL,
+    returned       bigint      NOT NULL,
+    share          int         NOT NULL,
+    PRIMARY KEY (day, task, share)
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE task_usage IS 'hour_usage by the day and task.';
+COMMENT ON COLUMN task_usage.day IS 'Begin of the day, UTC.';
+COMMENT ON COLUMN task_usage.slot_ms IS 'Cores times milliseconds.';
+COMMENT ON COLUMN task_usage.unit_ms IS 'Thousandths of units times milliseconds.';
+COMMENT ON COLUMN task_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
+COMMENT ON INDEX task_usage_pkey IS 'Target of upserts.';
+-- The views show days as dates: this finds them by it. BRIN: days come one after the other.
+CREATE INDEX task_usage_day ON task_usage USING brin (((day AT TIME ZONE 'UTC')::date)) WITH (pages_per_range = 8);
+COMMENT ON INDEX task_usage_day IS 'Stretches of days.';
+CREATE INDEX task_usage_task ON task_usage (task);
+COMMENT ON INDEX task_usage_task IS 'What a task has used. An entry a day and task: updates do not touch it.';
+
+CREATE TABLE node_usage (
+    day            timestamptz NOT NULL,
+    slot_ms        bigint      NOT NULL,
+    unit_ms        bigint      NOT NULL,
+    wasted_slot_ms bigint      NOT NULL,
+    cpu_ms         bigint      NOT NULL,
+    finished       bigint      NOT NULL,
+    failed         bigint      NOT NULL,
+    lost           bigint      NOT NULL,
+    cancelled      bigint      NOT NULL,
+    returned       bigint      NOT NULL,
+    queue          int         NOT NULL,
+    node           text        NOT NULL,
+    PRIMARY KEY (day, queue, node)
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE node_usage IS 'hour_usage by the day of the end and node, all of it in that day. Made of history, up to rolled.';
+COMMENT ON COLUMN node_usage.day IS 'Begin of the day, UTC.';
+COMMENT ON COLUMN node_usage.slot_ms IS 'Cores times milliseconds.';
+COMMENT ON COLUMN node_usage.unit_ms IS 'Thousandths of units times milliseconds.';
+COMMENT ON COLUMN node_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
+COMMENT ON INDEX node_usage_pkey IS 'Target of upserts.';
+-- The views show days as dates: this finds them by it. BRIN: days come one after the other.
+CREATE INDEX node_usage_day ON node_usage USING brin (((day AT TIME ZONE 'UTC')::date)) WITH (pages_per_range = 8);
+COMMENT ON INDEX node_usage_day IS 'Stretches of days.';
+
+CREATE TABLE rolled (
+    only_row boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
+    at       timestamptz NOT NULL
 ) WITH (fillfactor = 10);
-COMMENT ON TABLE usage_state IS 'Attempts with nth up to done are in the roll-ups. Those up to upto are next, as soon as none of holders (virtual transactions) is still running.';
-COMMENT ON COLUMN usage_state.past IS 'Attempts without a number that ended in this hour or later are not counted yet; NULL: all are. past_last is the last hour that has some.';
-COMMENT ON COLUMN usage_state.rated IS 'Hours before this one are in fairness_hours; NULL: none is.';
-INSERT INTO usage_state DEFAULT VALUES;
-
-CREATE TABLE usage_hours (
-    hour                timestamptz NOT NULL,
-    share_id            int         NOT NULL,
-    queue_id            int         NOT NULL,
-    user_name           text        NOT NULL,
-    slot_seconds        numeric     NOT NULL,
-    unit_seconds        numeric     NOT NULL,
-    wasted_slot_seconds numeric     NOT NULL,
-    cpu_ms              bigint      NOT NULL,
-    finished            bigint      NOT NULL,
-    failed              bigint      NOT NULL,
-    lost                bigint      NOT NULL,
-    cancelled           bigint      NOT NULL,
-    revoked             bigint      NOT NULL,
-    PRIMARY KEY (hour, share_id, queue_id, user_name)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-COMMENT ON TABLE usage_hours IS 'What ended attempts cost, by the hour in which it was used, and how many ended in it. Seconds are exact to the microsecond, of units to the thousandth of that. user_name: empty where the task is not known.';
-COMMENT ON COLUMN usage_hours.wasted_slot_seconds IS 'Those of attempts that failed, were lost or revoked.';
-COMMENT ON COLUMN usage_hours.cpu_ms IS 'CPU time as reported, in the hour in which the attempt ended.';
-COMMENT ON INDEX usage_hours_pkey IS 'Target of upserts, stretches of time.';
-
-CREATE TABLE usage_days (
-    day                 date    NOT NULL,
-    share_id            int     NOT NULL,
-    queue_id            int     NOT NULL,
-    user_name           text    NOT NULL,
-    slot_seconds        numeric NOT NULL,
-    unit_seconds        numeric NOT NULL,
-    wasted_slot_seconds numeric NOT NULL,
-    cpu_ms              bigint  NOT NULL,
-    finished            bigint  NOT NULL,
-    failed              bigint  NOT NULL,
-    lost                bigint  NOT NULL,
-    cancelled           bigint  NOT NULL,
-    revoked             bigint  NOT NULL,
-    PRIMARY KEY (day, share_id, queue_id, user_name)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-COMMENT ON TABLE usage_days IS 'usage_hours by the day (UTC).';
-COMMENT ON INDEX usage_days_pkey IS 'Target of upserts, stretches of time.';
-
-CREATE TABLE usage_tasks (
-    day                 date    NOT NULL,
-    task_id             bigint  NOT NULL,
-    share_id            int     NOT NULL,
-    slot_seconds        numeric NOT NULL,
-    unit_seconds        numeric NOT NULL,
-    wasted_slot_seconds numeric NOT NULL,
-    cpu_ms              bigint  NOT NULL,
-    finished            bigint  NOT NULL,
-    failed              bigint  NOT NULL,
-    lost                bigint  NOT NULL,
-    cancelled           bigint  NOT NULL,
-    revoked             bigint  NOT NULL,
-    PRIMARY KEY (day, task_id, share_id)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-COMMENT ON TABLE usage_tasks IS 'usage_hours by the day (UTC) and task.';
-COMMENT ON INDEX usage_tasks_pkey IS 'Target of upserts, stretches of time.';
-CREATE INDEX usage_tasks_task ON usage_tasks (task_id);
-COMMENT ON INDEX usage_tasks_task IS 'What a task has used.';
-
-CREATE TABLE usage_nodes (
-    day                 date    NOT NULL,
-    queue_id            int     NOT NULL,
-    node                text    NOT NULL,
-    slot_seconds        numeric NOT NULL,
-    wasted_slot_seconds numeric NOT NULL,
-    finished            bigint  NOT NULL,
-    failed              bigint  NOT NULL,
-    lost                bigint  NOT NULL,
-    cancelled           bigint  NOT NULL,
-    revoked             bigint  NOT NULL,
-    PRIMARY KEY (day, queue_id, node)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-COMMENT ON TABLE usage_nodes IS 'Attempts by node and the day (UTC) in which they ended, with all that they cost.';
-COMMENT ON INDEX usage_nodes_pkey IS 'Target of upserts, stretches of time.';
+COMMENT ON TABLE rolled IS 'Up to when node_usage is made of history: one row, apart from folded, so that the fold does not wait for it.';
+COMMENT ON COLUMN rolled.at IS 'Attempts that ended before are counted.';
+INSERT INTO rolled (at) VALUES ('epoch');
 
 -- +goose StatementBegin
 CREATE FUNCTION divvy_wait_bounds() RETURNS float8[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -130,6 +141,14 @@ CREATE TABLE user_wait_hours (
 COMMENT ON TABLE user_wait_hours IS 'wait_hours by the user of the task.';
 COMMENT ON INDEX user_wait_hours_pkey IS 'Target of upserts, stretches of time.';
 
+CREATE TABLE waited (
+    only_row boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
+    at       timestamptz NOT NULL
+) WITH (fillfactor = 10);
+COMMENT ON TABLE waited IS 'Up to when waits are made of history: one row.';
+COMMENT ON COLUMN waited.at IS 'Attempts that ended before are counted.';
+INSERT INTO waited (at) VALUES ('epoch');
+
 CREATE TABLE share_samples (
     at       timestamptz      NOT NULL,
     pool     text             NOT NULL,
@@ -148,20 +167,6 @@ COMMENT ON COLUMN share_samples.deserved IS 'Units that it would have got if eve
 COMMENT ON COLUMN share_samples.lent IS 'Units that it owned and siblings used; NULL: none.';
 COMMENT ON COLUMN share_samples.borrowed IS 'Units that siblings owned and it used; NULL: none.';
 COMMENT ON INDEX share_samples_pkey IS 'The newest sample of a share, and its course.';
-CREATE TABLE share_samples_rest PARTITION OF share_samples DEFAULT;
-
-CREATE TABLE share_memory (
-    pool       text             NOT NULL,
-    share_id   int              NOT NULL,
-    lag        double precision NOT NULL,
-    remembered double precision NOT NULL,
-    at         timestamptz      NOT NULL,
-    PRIMARY KEY (pool, share_id)
-) WITH (fillfactor = 50);
-COMMENT ON TABLE share_memory IS 'What each share missed, for plans that remember. Written every few seconds, in place.';
-COMMENT ON COLUMN share_memory.lag IS 'What the share missed: the integral of target - held, in units times seconds.';
-COMMENT ON COLUMN share_memory.remembered IS 'The same, fading with its half_life; 0 without one.';
-COMMENT ON COLUMN share_memory.at IS 'Up to when both are counted.';
 
 CREATE TABLE fairness_hours (
     hour            timestamptz      NOT NULL,
@@ -181,62 +186,42 @@ COMMENT ON COLUMN fairness_hours.starved_seconds IS 'Seconds in which it had rea
 COMMENT ON COLUMN fairness_hours.busy_seconds IS 'Seconds in which it had ready jobs or held something.';
 COMMENT ON INDEX fairness_hours_pkey IS 'Stretches of time.';
 
-CREATE TABLE end_counters (
-    hour     timestamptz NOT NULL,
-    share_id int         NOT NULL,
-    shape_id int         NOT NULL,
-    queue_id int         NOT NULL,
-    state    "char"      NOT NULL CHECK (state IN ('f', 'x', 'c')),
-    n        bigint      NOT NULL,
-    PRIMARY KEY (hour, share_id, shape_id, queue_id, state)
-) WITH (fillfactor = 50);
-COMMENT ON TABLE end_counters IS 'Jobs that reached a final state (by the letters of the ledger), by the hour of the fold that counted them. queue_id 0: they did not run.';
-COMMENT ON INDEX end_counters_pkey IS 'Target of the fold''s upserts, which are HOT, and the hours of a window. A row an hour, kind of job and queue.';
+CREATE TABLE end_counts (
+    hour    timestamptz NOT NULL,
+    n       bigint      NOT NULL,
+    share   int         NOT NULL,
+    shape   int         NOT NULL,
+    queue   int         NOT NULL,
+    outcome "char"      NOT NULL,
+    state   "char"      NOT NULL,
+    PRIMARY KEY (hour, share, shape, queue, outcome, state)
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE end_counts IS 'Attempts that ended, by the hour of their end.';
+COMMENT ON COLUMN end_counts.outcome IS 'Of the attempt, as of history.';
+COMMENT ON COLUMN end_counts.state IS 'Of the job from then on, as of history.';
+COMMENT ON INDEX end_counts_pkey IS 'Target of the fold''s upserts, which are HOT. A row an hour, kind of job, queue and outcome.';
 
--- The one place that says how an attempt is split: at changes of share, then at full hours (UTC). Whole microseconds, so that sums are
--- exact. The hour in which it ended counts it (ends), with no time in it when it ended on the hour. What pilots report is bounded
--- here too: a figure that no bigint holds, or a name of a node that no index takes, would stop the roll-ups.
+-- The one place that says how an attempt is split: at full hours (UTC), begin and end each cut to milliseconds, as the fold counts. The
+-- hour in which it ended counts it (ends), with no time in it when it ended on the hour.
 CREATE VIEW attempt_pieces AS
-    SELECT a.nth, a.job_id, a.attempt, a.nonce, a.task_id, p.share_id, a.queue_id, left(a.node, 200) AS node, a.cores, a.units, a.outcome, a.claimed_at, a.ended_at,
-        to_timestamp(h.hour * 3600) AS hour,
-        date '1970-01-01' + (h.hour / 24)::int AS day,
-        e.us, e.ends,
-        a.cores * e.us * 0.000001 AS slot_seconds,
-        a.units * (e.us * 0.000000001) AS unit_seconds,
-        CASE WHEN a.outcome IN ('failed', 'lost', 'revoked') THEN a.cores * e.us * 0.000001 ELSE 0 END AS wasted_slot_seconds,
-        CASE WHEN e.ends THEN (least(greatest(a.cpu_s, 0), 1000000000) * 1000)::bigint ELSE 0 END AS cpu_ms,
-        (e.ends AND a.outcome = 'finished')::int AS finished,
-        (e.ends AND a.outcome = 'failed')::int AS failed,
-        (e.ends AND a.outcome = 'lost')::int AS lost,
-        (e.ends AND a.outcome = 'cancelled')::int AS cancelled,
-        (e.ends AND a.outcome = 'revoked')::int AS revoked
-    FROM public.attempts a
+    SELECT a.job, a.attempt, a.task, a.share, a.queue, a.node, s.cores, a.units, a.outcome, a.granted_at, a.ended_at,
+        to_timestamp(h.hour * 3600) AS hour, e.ms, e.ends
+    FROM public.history a
+    JOIN public.shapes s ON s.id = a.shape
     CROSS JOIN LATERAL (
-        SELECT (extract(epoch FROM a.claimed_at) * 1000000)::bigint AS begun,
-            (extract(epoch FROM greatest(a.ended_at, a.claimed_at)) * 1000000)::bigint AS ended
+        SELECT floor(extract(epoch FROM a.granted_at) * 1000)::bigint AS begun,
+            floor(extract(epoch FROM greatest(a.ended_at, a.granted_at)) * 1000)::bigint AS ended
     ) b
     CROSS JOIN LATERAL (
-        SELECT a.share_id, true AS last, b.ended AS until, least(b.ended, coalesce((
-            SELECT (extract(epoch FROM max(m.until)) * 1000000)::bigint FROM public.lease_pieces m
-            WHERE m.job_id = a.job_id AND m.attempt = a.attempt AND m.nonce = a.nonce), b.begun)) AS since
-        UNION ALL
-        SELECT m.share_id, false, least((extract(epoch FROM m.until) * 1000000)::bigint, b.ended),
-            least((extract(epoch FROM m.since) * 1000000)::bigint, b.ended)
-        FROM public.lease_pieces m
-        WHERE m.job_id = a.job_id AND m.attempt = a.attempt AND m.nonce = a.nonce
-    ) p
-    CROSS JOIN LATERAL (
-        SELECT g.hour FROM generate_series(p.since / 3600000000, p.until / 3600000000) AS g (hour)
+        SELECT g.hour FROM generate_series(b.begun / 3600000, b.ended / 3600000) AS g (hour)
         WHERE g.hour % 1 = 0 -- always: PostgreSQL expects five hours then, a thousand otherwise
     ) h
     CROSS JOIN LATERAL (
-        SELECT least(p.until, (h.hour + 1) * 3600000000) - greatest(p.since, h.hour * 3600000000) AS us,
-            p.last AND h.hour = p.until / 3600000000 AS ends
+        SELECT least(b.ended, (h.hour + 1) * 3600000) - greatest(b.begun, h.hour * 3600000) AS ms, h.hour = b.ended / 3600000 AS ends
     ) e;
-COMMENT ON VIEW attempt_pieces IS 'What ended attempts cost, one row an attempt, charged share and hour: cores and units for so many microseconds.';
+COMMENT ON VIEW attempt_pieces IS 'What ended attempts cost, one row an attempt and hour: cores and units for so many milliseconds.';
 
 -- +goose Down
 DROP VIEW attempt_pieces;
-DROP TABLE end_counters, fairness_hours, share_memory, share_samples, user_wait_hours, wait_hours, usage_nodes, usage_tasks, usage_days,
-    usage_hours, usage_state;
+DROP TABLE end_counts, fairness_hours, share_samples, waited, user_wait_hours, wait_hours, rolled, node_usage, task_usage, day_usage, hour_usage;
 DROP FUNCTION divvy_wait_bounds;

@@ -1,30 +1,22 @@
--- What Harvesters say and ask: workers, statistics, commands, target slots. One writer: internal/harvester; of target slots and floors:
+-- What Harvesters say and ask: workers, statistics, commands, target slots. One writer: internal/harvester; of target slots:
 -- dispatcher.
 
 -- +goose Up
 CREATE TABLE target_slots (
-    queue      text        NOT NULL CHECK (queue <> ''),
+    queue      text        NOT NULL,
     share_id   int         NOT NULL,
     class      text        NOT NULL,
+    floor      boolean     NOT NULL,
     slots      int         NOT NULL CHECK (slots >= 0),
     expires_at timestamptz,
     set_at     timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (queue, share_id, class)
+    PRIMARY KEY (queue, share_id, class, floor)
 );
-COMMENT ON TABLE target_slots IS 'Cores that may be held at a queue: by a share (0: by all), by a class of jobs (empty: by all). The queue is named, because it may not exist yet.';
+COMMENT ON TABLE target_slots IS 'How many cores may be held at a queue, or come first there, as those say who feed it with pilots.';
+COMMENT ON COLUMN target_slots.queue IS 'Its name: the site may get it later.';
+COMMENT ON COLUMN target_slots.share_id IS 'With all below it; 0: all.';
+COMMENT ON COLUMN target_slots.class IS 'Of jobs; empty: all.';
 COMMENT ON INDEX target_slots_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
-
-CREATE TABLE target_floors (
-    queue      text        NOT NULL CHECK (queue <> ''),
-    share_id   int         NOT NULL,
-    class      text        NOT NULL,
-    slots      int         NOT NULL CHECK (slots >= 0),
-    expires_at timestamptz,
-    set_at     timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (queue, share_id, class)
-);
-COMMENT ON TABLE target_floors IS 'Cores up to which jobs come first at a queue: of a share (0: of all), of a class (empty: of all). The queue is named, because it may not exist yet.';
-COMMENT ON INDEX target_floors_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
 
 CREATE TABLE harvesters (
     id         text        PRIMARY KEY CHECK (id <> ''),
@@ -108,5 +100,5 @@ COMMENT ON TABLE harvester_metrics IS 'State of the host of a Harvester: memory,
 COMMENT ON INDEX harvester_metrics_pkey IS 'The course of a host; figures that are sent twice stand once.';
 
 -- +goose Down
-DROP TABLE harvester_metrics, harvester_dialogs, harvester_commands, harvester_worker_stats, harvester_workers, harvesters, target_floors,
+DROP TABLE harvester_metrics, harvester_dialogs, harvester_commands, harvester_worker_stats, harvester_workers, harvesters,
     target_slots;

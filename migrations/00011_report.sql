@@ -1,7 +1,7 @@
 -- What people may read with SQL: schema report, role divvy_reader. Everything else in the database may change from one release to the
 -- next; these views only gain columns.
 --
--- The views run with the rights of their owner, so that a reader needs no right on any table. Units are units here (a core times the
+-- What is folded out of the log is a second or two old; report.freshness says how old. The views run with the rights of their owner, so that a reader needs no right on any table. Units are units here (a core times the
 -- core power of its queue), not the thousandths that the tables count. This file has what is there now and what was decided; 00012 has
 -- usage and history.
 
@@ -58,29 +58,24 @@ COMMENT ON COLUMN report.version_shares.version IS 'Number of the version.';
 COMMENT ON COLUMN report.version_shares.share IS 'Path of the node as this version has it.';
 COMMENT ON COLUMN report.version_shares.share_id IS 'Stable id of the share, never reused.';
 
--- Exact at the moment of reading: the counters and the part of the ledger that they do not have yet. An inner node has the sums of its
--- leaves.
+-- An inner node has the sums of its leaves. Jobs that may not run yet are few ranges of ids as a rule, also of a task of millions.
 CREATE VIEW report.shares_now AS
     WITH RECURSIVE upwards (share_id, node_id) AS (
         SELECT id, id FROM public.shares
         UNION ALL
         SELECT u.share_id, s.parent_id FROM upwards u JOIN public.shares s ON s.id = u.node_id WHERE s.parent_id IS NOT NULL
-    ), moves AS (
-        SELECT share_id, waiting, ready, held, held_units FROM public.job_counters
-        UNION ALL
-        SELECT share_id,
-            n * ((after = 'w')::int - (before = 'w')::int),
-            n * ((after = 'r')::int - (before = 'r')::int),
-            n * ((after = 'l')::int - (before = 'l')::int),
-            units * ((after = 'l')::int - (before = 'l')::int)
-        FROM public.job_tail_moves
+    ), leaves AS (
+        SELECT share, sum(waiting) AS waiting, sum(ready) AS ready, sum(held) AS held, sum(held_units) AS held_units
+        FROM (
+            SELECT share, 0 AS waiting, ready, held, held_units FROM public.share_counts
+            UNION ALL
+            SELECT share, high - low + 1, 0, 0, 0 FROM public.idle_ranges WHERE state <> 'r'
+        ) c
+        GROUP BY share
     ), sums AS (
         SELECT u.node_id, sum(m.waiting) AS waiting, sum(m.ready) AS ready, sum(m.held) AS held, sum(m.held_units) AS held_units
-        FROM (
-            SELECT share_id, sum(waiting) AS waiting, sum(ready) AS ready, sum(held) AS held, sum(held_units) AS held_units
-            FROM moves GROUP BY share_id
-        ) m
-        JOIN upwards u USING (share_id)
+        FROM leaves m
+        JOIN upwards u ON u.share_id = m.share
         GROUP BY u.node_id
     )
     SELECT s.id AS share_id,
@@ -139,7 +134,7 @@ CREATE VIEW report.tasks AS
         t.committed_at,
         t.started_at,
         t.ended_at
-    FROM public.tasks t
+    FROM public.counted_tasks t
     LEFT JOIN public.shares s ON s.id = t.share_id;
 COMMENT ON VIEW report.tasks IS 'Every task with its job counts, which are at most a second or two behind.';
 COMMENT ON COLUMN report.tasks.task_id IS 'Id of the task.';
@@ -166,7 +161,7 @@ CREATE VIEW report.deadlines AS
     SELECT d.task_id, t.name, t.user_name, s.path AS share, t.state, d.deadline, d.eta, d.late_risk, d.per_s * 3600 AS jobs_per_hour,
         greatest(t.n_jobs - t.n_finished - t.n_failed - t.n_cancelled, 0) AS jobs_left, d.boost, d.boosted, d.seen_at
     FROM public.task_deadlines d
-    JOIN public.tasks t ON t.id = d.task_id
+    JOIN public.counted_tasks t ON t.id = d.task_id
     LEFT JOIN public.shares s ON s.id = t.share_id;
 COMMENT ON VIEW report.deadlines IS 'Tasks with a deadline, and when they will be over at the rate at which their jobs end. Looked at every half minute.';
 COMMENT ON COLUMN report.deadlines.task_id IS 'Id of the task.';
@@ -183,19 +178,47 @@ COMMENT ON COLUMN report.deadlines.boost IS 'Priority that it gains when it is l
 COMMENT ON COLUMN report.deadlines.boosted IS 'Priority that it has gained so.';
 COMMENT ON COLUMN report.deadlines.seen_at IS 'When that was looked at.';
 
+-- Where a job stands: held, else in a range of those without a lease, else over; what nothing knows was made a moment ago, or so
+-- long ago that its history is dropped, and is not listed. Days of history before it was made are not looked at.
 CREATE VIEW report.jobs AS
-    SELECT j.id AS job_id, j.task_id, s.path AS share, CASE WHEN l.job_id IS NOT NULL THEN 'leased' ELSE j.state END AS state,
-        j.priority, j.attempt, j.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, l.pilot, j.created_at,
-        NULL::timestamptz AS ended_at
+    SELECT j.id AS job_id, b.task_id, s.path AS share,
+        w.state,
+        b.priority,
+        coalesce(h.attempt, r.attempt, y.attempt + (o.state IS NOT DISTINCT FROM 'c')::int, 1) AS attempt,
+        b.max_attempts + (SELECT count(*)::int FROM public.history v WHERE v.job = j.id AND v.ended_at >= b.made_at AND v.outcome = 'r') AS max_attempts,
+        j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
+        b.made_at AS created_at,
+        CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at
     FROM public.jobs j
-    JOIN public.shares s ON s.id = j.share_id
-    LEFT JOIN public.leases l ON l.job_id = j.id
-    LEFT JOIN public.queues q ON q.id = l.queue_id
-    UNION ALL
-    SELECT e.id, e.task_id, s.path, e.state, e.priority, e.attempt, e.max_attempts, e.idx, e.retry_of, NULL, NULL, e.created_at,
-        e.ended_at
-    FROM public.ended_jobs e
-    LEFT JOIN public.shares s ON s.id = e.share_id;
+    CROSS JOIN LATERAL (SELECT k.* FROM public.job_blocks k WHERE k.low <= j.id ORDER BY k.low DESC LIMIT 1) b
+    LEFT JOIN public.leases_now h ON h.job = j.id
+    LEFT JOIN LATERAL (
+        SELECT i.* FROM (SELECT n.* FROM public.idle_ranges n WHERE n.high >= j.id ORDER BY n.high LIMIT 1) i WHERE i.low <= j.id AND h.job IS NULL
+    ) r ON true
+    LEFT JOIN LATERAL (
+        SELECT i.* FROM (SELECT n.* FROM public.over_ranges n WHERE n.high >= j.id ORDER BY n.high LIMIT 1) i
+        WHERE i.low <= j.id AND h.job IS NULL AND r.high IS NULL
+    ) o ON true
+    LEFT JOIN LATERAL (
+        SELECT a.attempt, a.share, a.state, a.ended_at FROM public.history a
+        WHERE a.job = j.id AND a.ended_at >= b.made_at AND h.job IS NULL AND r.high IS NULL
+        ORDER BY a.attempt DESC LIMIT 1
+    ) y ON true
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN h.job IS NOT NULL THEN 'leased'
+            WHEN r.state = 'r' THEN 'ready'
+            WHEN r.state IS NOT NULL THEN 'waiting'
+            WHEN coalesce(o.state, y.state) = 'f' THEN 'finished'
+            WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
+            WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled'
+            WHEN EXISTS (SELECT FROM public.paused_tasks p WHERE p.task = b.task_id) THEN 'waiting'
+            WHEN b.made_at > (SELECT f.at FROM public.folded f) - interval '1 hour' THEN 'ready'
+        END AS state
+    ) w
+    LEFT JOIN public.shares s ON s.id = coalesce(h.share, r.share, y.share, b.share_id)
+    LEFT JOIN public.queues q ON q.id = h.queue
+    WHERE w.state IS NOT NULL;
 COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by job_id: there may be very many. Those of a task are found sooner in report.task_jobs.';
 COMMENT ON COLUMN report.jobs.job_id IS 'Id of the job.';
 COMMENT ON COLUMN report.jobs.task_id IS 'Task that it is a piece of.';
@@ -212,20 +235,44 @@ COMMENT ON COLUMN report.jobs.created_at IS 'When it was made.';
 COMMENT ON COLUMN report.jobs.ended_at IS 'When it reached its final state; NULL before.';
 
 CREATE VIEW report.task_jobs AS
-    SELECT j.id AS job_id, r.task_id, s.path AS share,
-        CASE WHEN l.job_id IS NOT NULL THEN 'leased' ELSE j.state END AS state,
-        j.priority, j.attempt, j.max_attempts, j.idx AS index, j.retry_of, q.name AS queue, l.pilot, j.created_at, NULL::timestamptz AS ended_at
-    FROM public.job_ranges r
+    SELECT j.id AS job_id, b.task_id, s.path AS share,
+        w.state,
+        b.priority,
+        coalesce(h.attempt, r.attempt, y.attempt + (o.state IS NOT DISTINCT FROM 'c')::int, 1) AS attempt,
+        b.max_attempts + (SELECT count(*)::int FROM public.history v WHERE v.job = j.id AND v.ended_at >= b.made_at AND v.outcome = 'r') AS max_attempts,
+        j.idx AS index, j.retry_of, q.name AS queue, h.pilot,
+        b.made_at AS created_at,
+        CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at
+    FROM public.job_blocks b
+    CROSS JOIN LATERAL (SELECT i.* FROM public.jobs i WHERE i.id >= b.low AND i.id <= b.high ORDER BY i.id) j
+    LEFT JOIN public.leases_now h ON h.job = j.id
+    LEFT JOIN LATERAL (
+        SELECT i.* FROM (SELECT n.* FROM public.idle_ranges n WHERE n.high >= j.id ORDER BY n.high LIMIT 1) i WHERE i.low <= j.id AND h.job IS NULL
+    ) r ON true
+    LEFT JOIN LATERAL (
+        SELECT i.* FROM (SELECT n.* FROM public.over_ranges n WHERE n.high >= j.id ORDER BY n.high LIMIT 1) i
+        WHERE i.low <= j.id AND h.job IS NULL AND r.high IS NULL
+    ) o ON true
+    LEFT JOIN LATERAL (
+        SELECT a.attempt, a.share, a.state, a.ended_at FROM public.history a
+        WHERE a.job = j.id AND a.ended_at >= b.made_at AND h.job IS NULL AND r.high IS NULL
+        ORDER BY a.attempt DESC LIMIT 1
+    ) y ON true
     CROSS JOIN LATERAL (
-        SELECT i.id, i.share_id, i.state, i.priority, i.attempt, i.max_attempts, i.idx, i.retry_of, i.created_at FROM public.jobs i WHERE i.id >= r.low AND i.id <= r.high AND i.task_id = r.task_id ORDER BY i.id
-    ) j
-    JOIN public.shares s ON s.id = j.share_id
-    LEFT JOIN public.leases l ON l.job_id = j.id
-    LEFT JOIN public.queues q ON q.id = l.queue_id
-    UNION ALL
-    SELECT e.id, e.task_id, s.path, e.state, e.priority, e.attempt, e.max_attempts, e.idx, e.retry_of, NULL, NULL, e.created_at, e.ended_at
-    FROM public.ended_jobs e
-    LEFT JOIN public.shares s ON s.id = e.share_id;
+        SELECT CASE
+            WHEN h.job IS NOT NULL THEN 'leased'
+            WHEN r.state = 'r' THEN 'ready'
+            WHEN r.state IS NOT NULL THEN 'waiting'
+            WHEN coalesce(o.state, y.state) = 'f' THEN 'finished'
+            WHEN coalesce(o.state, y.state) = 'x' THEN 'failed'
+            WHEN coalesce(o.state, y.state) = 'c' THEN 'cancelled'
+            WHEN EXISTS (SELECT FROM public.paused_tasks p WHERE p.task = b.task_id) THEN 'waiting'
+            WHEN b.made_at > (SELECT f.at FROM public.folded f) - interval '1 hour' THEN 'ready'
+        END AS state
+    ) w
+    LEFT JOIN public.shares s ON s.id = coalesce(h.share, r.share, y.share, b.share_id)
+    LEFT JOIN public.queues q ON q.id = h.queue
+    WHERE w.state IS NOT NULL;
 COMMENT ON VIEW report.task_jobs IS 'Every job, live or ended, as report.jobs, found by its task. Restrict it by task_id.';
 COMMENT ON COLUMN report.task_jobs.job_id IS 'Id of the job.';
 COMMENT ON COLUMN report.task_jobs.task_id IS 'Task that it is a piece of.';
@@ -241,15 +288,19 @@ COMMENT ON COLUMN report.task_jobs.pilot IS 'Pilot that runs it; NULL unless it 
 COMMENT ON COLUMN report.task_jobs.created_at IS 'When it was made.';
 COMMENT ON COLUMN report.task_jobs.ended_at IS 'When it reached its final state; NULL before.';
 
+-- When a lease runs out, and what its pilot said last of its use, only the daemon knows that decides.
 CREATE VIEW report.leases AS
-    SELECT l.job_id, l.attempt, l.task_id, t.user_name, s.path AS share, q.name AS queue, l.cores,
-        (l.units / 1000.0)::numeric(20, 3) AS units, l.priority, l.state, l.pilot, l.node, now() - l.claimed_at AS age,
-        l.claimed_at, l.started_at, l.expires_at, l.cpu_s AS cpu_seconds, l.memory_mb,
-        coalesce(l.cancel_reason, CASE WHEN l.reclaim_grace_s IS NOT NULL THEN 'reclaim' END) AS cancel_reason
-    FROM public.leases l
-    JOIN public.shares s ON s.id = l.share_id
-    LEFT JOIN public.queues q ON q.id = l.queue_id
-    LEFT JOIN public.tasks t ON t.id = l.task_id;
+    SELECT l.job AS job_id, l.attempt, l.task AS task_id, t.user_name, s.path AS share, q.name AS queue, h.cores,
+        (l.units / 1000.0)::numeric(20, 3) AS units,
+        (SELECT b.priority FROM public.job_blocks b WHERE b.low <= l.job ORDER BY b.low DESC LIMIT 1) AS priority,
+        CASE WHEN l.start_delay_ms < 0 THEN 'granted' ELSE 'running' END AS state, l.pilot, l.node, now() - l.granted_at AS age,
+        l.granted_at AS claimed_at, CASE WHEN l.start_delay_ms >= 0 THEN l.granted_at + l.start_delay_ms * interval '1 ms' END AS started_at,
+        nullif(l.reason, '') AS cancel_reason
+    FROM public.leases_now l
+    JOIN public.shapes h ON h.id = l.shape
+    LEFT JOIN public.shares s ON s.id = l.share
+    LEFT JOIN public.queues q ON q.id = l.queue
+    LEFT JOIN public.tasks t ON t.id = l.task;
 COMMENT ON VIEW report.leases IS 'What runs now: one row a leased job.';
 COMMENT ON COLUMN report.leases.job_id IS 'Job that is leased.';
 COMMENT ON COLUMN report.leases.attempt IS 'Number of this attempt, from 1.';
@@ -260,24 +311,21 @@ COMMENT ON COLUMN report.leases.queue IS 'Queue where it runs.';
 COMMENT ON COLUMN report.leases.cores IS 'Cores that it holds.';
 COMMENT ON COLUMN report.leases.units IS 'Units that it is charged: cores times the core power of the queue.';
 COMMENT ON COLUMN report.leases.priority IS 'Priority of the job.';
-COMMENT ON COLUMN report.leases.state IS 'granted, starting, running or draining.';
+COMMENT ON COLUMN report.leases.state IS 'granted, or running from when its pilot said so.';
 COMMENT ON COLUMN report.leases.pilot IS 'Pilot that holds the lease.';
 COMMENT ON COLUMN report.leases.node IS 'Host of the pilot; empty when it did not say.';
 COMMENT ON COLUMN report.leases.age IS 'Time since the claim.';
 COMMENT ON COLUMN report.leases.claimed_at IS 'When it was claimed; charging starts here.';
 COMMENT ON COLUMN report.leases.started_at IS 'When its pilot first said, in a renewal, that it runs: later than the payload began by up to the time between two renewals. NULL: it has not said so.';
-COMMENT ON COLUMN report.leases.expires_at IS 'When it is lost unless its pilot renews it.';
-COMMENT ON COLUMN report.leases.cpu_seconds IS 'CPU time used so far, as the pilot last reported.';
-COMMENT ON COLUMN report.leases.memory_mb IS 'Peak memory so far, as the pilot last reported.';
 COMMENT ON COLUMN report.leases.cancel_reason IS 'Why the pilot was told to end it; NULL when it was not.';
 
 CREATE VIEW report.reclaims AS
     SELECT r.job_id, r.attempt, r.pool, c.path AS claimer, v.path AS victim,
         (r.units / 1000.0)::numeric(20, 3) AS units, r.grace_s AS grace_seconds,
-        CASE WHEN r.closed_at IS NOT NULL THEN coalesce(r.outcome, 'unknown') WHEN l.told_at IS NOT NULL THEN 'told' ELSE 'ordered' END AS state,
-        r.ordered_at, l.told_at, r.closed_at, r.said, r.lost AS lost_unit_seconds, l.pilot
+        CASE WHEN r.closed_at IS NOT NULL THEN coalesce(r.outcome, 'unknown') ELSE 'ordered' END AS state,
+        r.ordered_at, r.closed_at, r.lost AS lost_unit_seconds, l.pilot
     FROM public.reclaims r
-    LEFT JOIN public.leases l ON l.job_id = r.job_id AND l.nonce = r.nonce AND r.closed_at IS NULL
+    LEFT JOIN public.held l ON l.job = r.job_id AND l.nonce = r.nonce AND r.closed_at IS NULL
     LEFT JOIN public.shares c ON c.id = r.claimer_id
     LEFT JOIN public.shares v ON v.id = r.victim_id;
 COMMENT ON VIEW report.reclaims IS 'Orders to running jobs to give their units back to a share that is below its target; kept for a week.';
@@ -287,52 +335,43 @@ COMMENT ON COLUMN report.reclaims.pool IS 'Resource group.';
 COMMENT ON COLUMN report.reclaims.claimer IS 'Share that asked for the units.';
 COMMENT ON COLUMN report.reclaims.victim IS 'Share that the job belongs to.';
 COMMENT ON COLUMN report.reclaims.units IS 'Units that the job held.';
-COMMENT ON COLUMN report.reclaims.grace_seconds IS 'Seconds that the pilot has, from told_at on.';
-COMMENT ON COLUMN report.reclaims.state IS 'ordered, told (the pilot knows); then the outcome of the attempt: revoked, or finished, failed, lost, cancelled when that came first. unknown: nothing is recorded.';
+COMMENT ON COLUMN report.reclaims.grace_seconds IS 'Seconds that the pilot has from when a renewal told it.';
+COMMENT ON COLUMN report.reclaims.state IS 'ordered; then the outcome of the attempt: revoked, or finished, failed, lost, cancelled when that came first. unknown: nothing is recorded.';
 COMMENT ON COLUMN report.reclaims.ordered_at IS 'When it was decided.';
-COMMENT ON COLUMN report.reclaims.told_at IS 'When its pilot was told, of an open order; the grace counts from there.';
 COMMENT ON COLUMN report.reclaims.closed_at IS 'When the lease was seen to be gone; NULL while the order is open.';
-COMMENT ON COLUMN report.reclaims.said IS 'Of a revoked attempt: cancelled or failed, as the pilot said, or reclaimed when it said nothing in time.';
 COMMENT ON COLUMN report.reclaims.lost_unit_seconds IS 'Units times seconds that a revoked attempt had held: work that is done again.';
 COMMENT ON COLUMN report.reclaims.pilot IS 'Pilot that is to end the job, of an open order.';
 
--- Exact at the moment of reading, like report.shares_now. Jobs that do not hold anything are at no queue.
+-- Jobs that do not hold anything are at no queue.
 CREATE VIEW report.resource_holders AS
     WITH asking AS (
-        SELECT s.id AS shape_id, s.label, s.sharing_id, s.cores > 0 AS of_job, split_part(e.key, ':', 1) AS resource,
-            CASE WHEN strpos(e.key, ':') > 0 THEN substr(e.key, strpos(e.key, ':') + 1) END AS key, e.value::bigint AS units
+        SELECT s.id AS shape, s.label, s.sharing_id, e.key AS ref, e.value::bigint AS units
         FROM public.shapes s
         CROSS JOIN LATERAL jsonb_each_text(s.resources) e
         WHERE s.resources <> '{}'
-    ), moves AS (
-        SELECT c.share_id, c.shape_id, c.queue_id, c.ready, c.held
-        FROM public.counters c
-        WHERE c.shape_id IN (SELECT shape_id FROM asking)
+    ), uses AS (
+        SELECT a.ref, a.label, a.sharing_id, c.share, c.queue, c.ready AS ready_jobs, c.held AS held_jobs, 0 AS held_claims, a.units
+        FROM public.share_counts c
+        JOIN asking a USING (shape)
         UNION ALL
-        SELECT m.share_id, m.shape_id, CASE s.state WHEN 'l' THEN m.queue_id ELSE 0 END,
-            CASE s.state WHEN 'r' THEN s.n ELSE 0 END, CASE s.state WHEN 'l' THEN s.n ELSE 0 END
-        FROM public.ledger_tail_moves m
-        CROSS JOIN LATERAL (VALUES (m.before, -m.n), (m.after, m.n)) AS s (state, n)
-        WHERE m.shape_id IN (SELECT shape_id FROM asking) AND s.state IN ('r', 'l')
-    ), jobs AS (
-        SELECT share_id, shape_id, queue_id, sum(ready) AS ready, sum(held) AS held
-        FROM moves
-        GROUP BY share_id, shape_id, queue_id
+        SELECT e.key, c.label, c.sharing_id, c.share, c.queue, 0, 0, 1, e.value::bigint
+        FROM public.claims c
+        CROSS JOIN LATERAL jsonb_each_text(CASE jsonb_typeof(c.template -> 'Resources') WHEN 'object' THEN c.template -> 'Resources' ELSE '{}' END) e
+        WHERE c.state IN ('bound', 'draining') AND c.task <> 0
     ), listed AS (
-        SELECT a.resource, a.key, q.name AS queue, coalesce(r.split_by, 'user') AS split_by, j.ready, j.held, a.units, a.of_job,
-            CASE coalesce(r.split_by, 'user') WHEN 'share' THEN sh.path WHEN 'label' THEN a.label ELSE a.sharing_id END AS sharing_id
-        FROM jobs j
-        JOIN asking a USING (shape_id)
-        LEFT JOIN public.site_resources r ON r.name = a.resource AND r.version = (SELECT max(version) FROM public.site_versions)
-        LEFT JOIN public.shares sh ON sh.id = j.share_id
-        LEFT JOIN public.queues q ON r.per_queue AND q.id = j.queue_id
+        SELECT split_part(u.ref, ':', 1) AS resource, CASE WHEN strpos(u.ref, ':') > 0 THEN substr(u.ref, strpos(u.ref, ':') + 1) END AS key,
+            q.name AS queue, coalesce(r.split_by, 'user') AS split_by, u.ready_jobs, u.held_jobs, u.held_claims, u.units,
+            CASE coalesce(r.split_by, 'user') WHEN 'share' THEN sh.path WHEN 'label' THEN u.label ELSE u.sharing_id END AS sharing_id
+        FROM uses u
+        LEFT JOIN public.site_resources r ON r.name = split_part(u.ref, ':', 1) AND r.version = (SELECT max(version) FROM public.site_versions)
+        LEFT JOIN public.shares sh ON sh.id = u.share
+        LEFT JOIN public.queues q ON r.per_queue AND q.id = u.queue
     )
-    SELECT resource, key, queue, sharing_id, split_by, coalesce(sum(held) FILTER (WHERE of_job), 0)::bigint AS held_jobs, sum(held * units)::bigint AS held_units,
-        sum(ready)::bigint AS ready_jobs, sum(ready * units)::bigint AS wanted_units,
-        coalesce(sum(held) FILTER (WHERE NOT of_job), 0)::bigint AS held_claims
+    SELECT resource, key, queue, sharing_id, split_by, sum(held_jobs)::bigint AS held_jobs, sum((held_jobs + held_claims) * units)::bigint AS held_units,
+        sum(ready_jobs)::bigint AS ready_jobs, sum(ready_jobs * units)::bigint AS wanted_units, sum(held_claims)::bigint AS held_claims
     FROM listed
     GROUP BY resource, key, queue, sharing_id, split_by
-    HAVING sum(held) <> 0 OR sum(ready) <> 0;
+    HAVING sum(held_jobs + held_claims) <> 0 OR sum(ready_jobs) <> 0;
 COMMENT ON VIEW report.resource_holders IS 'Who holds units of a resource and who waits for some: one row a resource and sharing ID, of a resource per queue one a queue too.';
 COMMENT ON COLUMN report.resource_holders.resource IS 'Name of the resource.';
 COMMENT ON COLUMN report.resource_holders.key IS 'Which of a keyed family, as orders of table:orders; NULL: it is none.';
@@ -343,7 +382,7 @@ COMMENT ON COLUMN report.resource_holders.held_jobs IS 'Jobs under a lease that 
 COMMENT ON COLUMN report.resource_holders.held_units IS 'Units that they and held_claims hold.';
 COMMENT ON COLUMN report.resource_holders.ready_jobs IS 'Jobs that wait for a slot and for units.';
 COMMENT ON COLUMN report.resource_holders.wanted_units IS 'Units that they ask for, without those of claims that are to be bound.';
-COMMENT ON COLUMN report.resource_holders.held_claims IS 'Resource claims that hold units of it: each counts as one that holds a shape without cores.';
+COMMENT ON COLUMN report.resource_holders.held_claims IS 'Resource claims that hold units of it.';
 
 CREATE VIEW report.resources AS
     WITH in_force AS (
@@ -398,19 +437,21 @@ COMMENT ON COLUMN report.resources.external_at IS 'When that was reported.';
 COMMENT ON COLUMN report.resources.external_counts IS 'Whether the report is young enough to count; NULL: there is none.';
 
 CREATE VIEW report.resource_claims AS
-    SELECT c.id AS claim_id, nullif(c.task_id, 0) AS task_id, t.user_name, c.key, c.state, c.template ->> 'name' AS template,
-        coalesce(c.template -> 'resources', '{}') AS resources,
-        coalesce((c.template ->> 'node')::boolean, false) OR c.task_id = 0 AND c.node <> '' OR coalesce(c.template -> 'devices', '{}') <> '{}' AS on_node,
-        coalesce(c.template -> 'devices', '{}') AS device_kinds, (c.template ->> 'max_sharers')::int AS max_sharers,
-        coalesce((c.template ->> 'gang')::boolean, false) AS gang, coalesce((c.template ->> 'missing')::boolean, false) AS missing,
-        c.linger_s AS linger_seconds, q.name AS queue, nullif(c.node, '') AS node,
-        ARRAY(SELECT jsonb_array_elements_text(c.devices)) AS devices, c.bound_at, s.path AS share, h.sharing_id, c.sharers, c.idle_since,
-        c.created_at, c.ended_at
-    FROM public.resource_claims c
-    LEFT JOIN public.tasks t ON t.id = c.task_id
-    LEFT JOIN public.queues q ON q.id = c.queue_id
-    LEFT JOIN public.shares s ON s.id = c.share_id AND c.charge_id <> 0
-    LEFT JOIN public.shapes h ON h.id = c.charge_id AND c.share_id <> 0;
+    SELECT c.id AS claim_id, nullif(c.task, 0) AS task_id, t.user_name, c.key, c.state, c.template ->> 'Name' AS template,
+        coalesce(nullif(c.template -> 'Resources', 'null'), '{}') AS resources,
+        coalesce((c.template ->> 'Node')::boolean, false) OR c.task = 0 AND c.node <> '' OR coalesce(nullif(c.template -> 'Devices', 'null'), '{}') <> '{}' AS on_node,
+        coalesce(nullif(c.template -> 'Devices', 'null'), '{}') AS device_kinds, nullif((c.template ->> 'MaxSharers')::int, 0) AS max_sharers,
+        coalesce((c.template ->> 'Gang')::boolean, false) AS gang, c.missing,
+        coalesce((c.template ->> 'Linger')::double precision / 1000000000, 0) AS linger_seconds, q.name AS queue,
+        CASE WHEN m.here THEN nullif(c.node, '') END AS node, CASE WHEN m.here THEN c.devices ELSE '{}' END AS devices,
+        CASE WHEN m.here THEN c.bound_at END AS bound_at, s.path AS share, CASE WHEN m.here AND c.share <> 0 THEN c.sharing_id END AS sharing_id,
+        c.sharers, c.idle_since,
+        c.made_at AS created_at, c.ended_at
+    FROM public.claims c
+    CROSS JOIN LATERAL (SELECT c.state IN ('bound', 'draining') AS here) m -- one that ended has the place that it had before
+    LEFT JOIN public.tasks t ON t.id = c.task
+    LEFT JOIN public.queues q ON q.id = c.queue AND m.here
+    LEFT JOIN public.shares s ON s.id = c.share AND m.here;
 COMMENT ON VIEW report.resource_claims IS 'What several jobs hold together: one row a resource claim, also those that were released in the last days.';
 COMMENT ON COLUMN report.resource_claims.claim_id IS 'Id of the claim.';
 COMMENT ON COLUMN report.resource_claims.task_id IS 'Task whose jobs share it; NULL: people made it.';
@@ -439,21 +480,23 @@ COMMENT ON COLUMN report.resource_claims.ended_at IS 'When it was released; kept
 CREATE VIEW report.resource_holdings AS
     SELECT split_part(e.key, ':', 1) AS resource, CASE WHEN strpos(e.key, ':') > 0 THEN substr(e.key, strpos(e.key, ':') + 1) END AS key,
         q.name AS queue, h.node,
-        CASE coalesce(r.split_by, 'user') WHEN 'share' THEN s.path WHEN 'label' THEN a.label ELSE a.sharing_id END AS sharing_id,
+        CASE coalesce(r.split_by, 'user') WHEN 'share' THEN s.path WHEN 'label' THEN h.label ELSE h.sharing_id END AS sharing_id,
         e.value::bigint AS units, h.job_id, h.claim_id, h.task_id, s.path AS share, h.since
     FROM (
-        SELECT l.shape_id, l.queue_id, l.share_id, nullif(l.node, '') AS node, l.job_id, NULL::bigint AS claim_id, l.task_id, l.claimed_at AS since
-        FROM public.leases l
+        SELECT a.resources, a.label, a.sharing_id, l.queue, l.share, nullif(l.node, '') AS node, l.job AS job_id, NULL::bigint AS claim_id,
+            l.task AS task_id, l.granted_at AS since
+        FROM public.leases_now l
+        JOIN public.shapes a ON a.id = l.shape AND a.resources <> '{}'
         UNION ALL
-        SELECT c.charge_id, c.queue_id, c.share_id, nullif(c.node, ''), NULL, c.id, c.task_id, c.bound_at
-        FROM public.resource_claims c
-        WHERE c.charge_id <> 0 AND c.share_id <> 0
+        SELECT CASE jsonb_typeof(c.template -> 'Resources') WHEN 'object' THEN c.template -> 'Resources' ELSE '{}' END, c.label, c.sharing_id, c.queue,
+            c.share, nullif(c.node, ''), NULL, c.id, c.task, c.bound_at
+        FROM public.claims c
+        WHERE c.state IN ('bound', 'draining') AND c.task <> 0
     ) h
-    JOIN public.shapes a ON a.id = h.shape_id AND a.resources <> '{}'
-    CROSS JOIN LATERAL jsonb_each_text(a.resources) e
+    CROSS JOIN LATERAL jsonb_each_text(h.resources) e
     LEFT JOIN public.site_resources r ON r.name = split_part(e.key, ':', 1) AND r.version = (SELECT max(version) FROM public.site_versions)
-    LEFT JOIN public.shares s ON s.id = h.share_id
-    LEFT JOIN public.queues q ON q.id = h.queue_id;
+    LEFT JOIN public.shares s ON s.id = h.share
+    LEFT JOIN public.queues q ON q.id = h.queue;
 COMMENT ON VIEW report.resource_holdings IS 'Which units of resources are held by which job or resource claim: one row a resource and holder.';
 COMMENT ON COLUMN report.resource_holdings.resource IS 'Name of the resource.';
 COMMENT ON COLUMN report.resource_holdings.key IS 'Which of a keyed family, as orders of table:orders; NULL: it is none.';
@@ -467,87 +510,133 @@ COMMENT ON COLUMN report.resource_holdings.task_id IS 'Task of the job or claim.
 COMMENT ON COLUMN report.resource_holdings.share IS 'Path of the share that they are charged to.';
 COMMENT ON COLUMN report.resource_holdings.since IS 'Since when.';
 
+-- Bounds on seq prune partitions, a bound on the column at does not.
+CREATE VIEW report.ledger AS
+SELECT b.seq, e.i AS entry, b.at, b.by,
+    CASE e.letter
+        WHEN 'q' THEN 'enqueued' WHEN 'g' THEN 'granted' WHEN 's' THEN 'started' WHEN 'e' THEN 'ended' WHEN 'v' THEN 'revoked'
+        WHEN 'x' THEN 'expected' WHEN 'h' THEN 'shaped' WHEN 'a' THEN 'adopted' WHEN 'b' THEN 'bounded' WHEN 'p' THEN 'polled' WHEN 'L' THEN 'leader' WHEN 't' THEN 'tick'
+        WHEN 'c' THEN 'claimed' WHEN 'u' THEN 'unclaimed' WHEN 'j' THEN 'joined' WHEN 'd' THEN 'dropped' WHEN 'k' THEN 'took'
+        WHEN 'P' THEN 'paused' WHEN 'R' THEN 'resumed' WHEN 'K' THEN 'killed' WHEN 'o' THEN 'placed' WHEN 'M' THEN 'moved' WHEN 'f' THEN 'closed'
+        WHEN 'C' THEN 'capped' WHEN 'r' THEN 'reported' WHEN 'H' THEN 'holed' WHEN 'O' THEN 'owed' WHEN 'S' THEN 'stood' WHEN 'A' THEN 'asked'
+        ELSE e.letter
+    END AS kind,
+    coalesce(g.job, x.job, s.job, (b.rare[r.n] ->> 'job')::bigint) AS job,
+    coalesce(g.attempt, x.attempt, s.attempt,
+        CASE e.letter WHEN 'g' THEN b.granted_attempts[1] WHEN 'e' THEN b.ended_attempts[1] WHEN 's' THEN b.started_attempts[1] END,
+        (b.rare[r.n] ->> 'attempt')::int) AS attempt,
+    CASE e.letter WHEN 'g' THEN coalesce(g.task, b.granted_tasks[1]) ELSE (b.rare[r.n] ->> 'task')::bigint END AS task,
+    CASE e.letter WHEN 'g' THEN coalesce(g.share, b.granted_shares[1]) ELSE (b.rare[r.n] ->> 'share')::int END AS share,
+    CASE e.letter WHEN 'g' THEN coalesce(g.shape, b.granted_shapes[1]) ELSE (b.rare[r.n] ->> 'shape')::int END AS shape,
+    CASE e.letter WHEN 'g' THEN coalesce(g.place, b.granted_places[1]) ELSE (b.rare[r.n] ->> 'place')::bigint END AS place,
+    CASE e.letter WHEN 'g' THEN coalesce(g.queue, b.granted_queues[1]) WHEN 'p' THEN (b.rare[r.n] ->> 'queue')::int END AS queue,
+    CASE e.letter WHEN 'g' THEN coalesce(g.units, b.granted_units[1]) END AS units,
+    CASE e.letter WHEN 'g' THEN coalesce(g.pilot, b.granted_pilots[1]) END AS pilot,
+    CASE e.letter WHEN 'g' THEN coalesce(g.node, b.granted_nodes[1]) END AS node,
+    CASE e.letter WHEN 'e' THEN substr(b.ended_outcomes, least(e.n::int, length(b.ended_outcomes)), 1) END AS outcome,
+    CASE e.letter WHEN 'e' THEN substr(b.ended_next, least(e.n::int, length(b.ended_next)), 1) END AS next,
+    CASE e.letter WHEN 'e' THEN coalesce(x.exit_code, b.ended_exit_codes[1]) END AS exit_code,
+    CASE e.letter WHEN 'e' THEN coalesce(x.cpu_milli, b.ended_cpu_milli[1]) END AS cpu_milli,
+    CASE e.letter WHEN 'e' THEN coalesce(x.memory_mb, b.ended_memory_mb[1]) END AS memory_mb,
+    b.rare[r.n] AS detail
+FROM public.batches b
+CROSS JOIN LATERAL (
+    -- n counts the entries that are in the same columns.
+    SELECT i, letter, row_number() OVER (PARTITION BY CASE WHEN letter IN ('g', 'e', 's') THEN letter END ORDER BY i) AS n
+    FROM generate_series(1, length(b.kinds)) AS i, substr(b.kinds, i, 1) AS letter
+) e
+-- NULL where the entry has columns of its own.
+CROSS JOIN LATERAL (SELECT CASE WHEN e.letter NOT IN ('g', 'e', 's') THEN e.n END AS n) r
+LEFT JOIN LATERAL unnest(b.granted_jobs, b.granted_attempts, b.granted_tasks, b.granted_shares, b.granted_shapes, b.granted_places,
+    b.granted_queues, b.granted_units, b.granted_pilots, b.granted_nodes) WITH ORDINALITY
+    AS g (job, attempt, task, share, shape, place, queue, units, pilot, node, n) ON e.letter = 'g' AND g.n = e.n
+LEFT JOIN LATERAL unnest(b.ended_jobs, b.ended_attempts, b.ended_exit_codes, b.ended_cpu_milli, b.ended_memory_mb) WITH ORDINALITY
+    AS x (job, attempt, exit_code, cpu_milli, memory_mb, n) ON e.letter = 'e' AND x.n = e.n
+LEFT JOIN LATERAL unnest(b.started_jobs, b.started_attempts) WITH ORDINALITY AS s (job, attempt, n) ON e.letter = 's' AND s.n = e.n;
+COMMENT ON VIEW report.ledger IS 'The log: a row an entry, for as long as the log is kept. Restrict it by seq >= report.ledger_seq(''…''). Secrets are left out.';
+COMMENT ON COLUMN report.ledger.seq IS 'Number of the batch: what was decided together. Without gaps.';
+COMMENT ON COLUMN report.ledger.entry IS 'Number of the entry in its batch, from 1.';
+COMMENT ON COLUMN report.ledger.at IS 'When the batch was appended.';
+COMMENT ON COLUMN report.ledger.by IS 'Daemon that decided.';
+COMMENT ON COLUMN report.ledger.kind IS 'What happened: enqueued, granted, started, ended, …';
+COMMENT ON COLUMN report.ledger.job IS 'Job, of entries that are about one; of others see detail.';
+COMMENT ON COLUMN report.ledger.attempt IS 'Number of the attempt, from 1.';
+COMMENT ON COLUMN report.ledger.task IS 'Task of the jobs.';
+COMMENT ON COLUMN report.ledger.share IS 'Stable id of the share.';
+COMMENT ON COLUMN report.ledger.shape IS 'Number of the requirements.';
+COMMENT ON COLUMN report.ledger.place IS 'Place in the order of the share: lower comes first.';
+COMMENT ON COLUMN report.ledger.queue IS 'Stable id of the queue.';
+COMMENT ON COLUMN report.ledger.units IS 'Thousandths of a unit that a grant holds.';
+COMMENT ON COLUMN report.ledger.pilot IS 'Pilot that was given the job.';
+COMMENT ON COLUMN report.ledger.node IS 'Host of the pilot.';
+COMMENT ON COLUMN report.ledger.outcome IS 'Of an end: f finished, x failed, l lost, c cancelled, r revoked.';
+COMMENT ON COLUMN report.ledger.next IS 'What becomes of the job then: . it is over, c it is cancelled, r it is ready again, w a rule decides.';
+COMMENT ON COLUMN report.ledger.exit_code IS 'Of the process; 0 where there is none.';
+COMMENT ON COLUMN report.ledger.cpu_milli IS 'Milliseconds of processor time.';
+COMMENT ON COLUMN report.ledger.memory_mb IS 'Peak memory.';
+COMMENT ON COLUMN report.ledger.detail IS 'All fields of entries of the other kinds.';
+
+-- The first seq whose batch is of that time or later; one after the newest where there is none. As time never falls and seq has no gaps
+-- it looks at some thirty rows. Whoever reads schema report may call it without a right to the table.
+-- +goose StatementBegin
+CREATE FUNCTION report.ledger_seq(since timestamptz) RETURNS bigint
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    low    bigint := coalesce((SELECT b.seq FROM batches b ORDER BY b.seq LIMIT 1), 1);
+    high   bigint := coalesce((SELECT b.seq + 1 FROM batches b ORDER BY b.seq DESC LIMIT 1), 1);
+    middle bigint;
+BEGIN
+    WHILE low < high LOOP
+        middle := (low + high) / 2;
+        IF (SELECT b.at < since FROM batches b WHERE b.seq = middle) THEN
+            low := middle + 1;
+        ELSE
+            high := middle;
+        END IF;
+    END LOOP;
+    RETURN low;
+END $$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION report.ledger_seq IS 'The first seq of report.ledger that is of a time or later.';
+
+-- What else a decision saw is not kept: it is the state at its seq, which divvy explain and divvy replay make again.
 CREATE VIEW report.decisions AS
-    SELECT d.written_at - r.ms_ago * interval '1 ms' AS at,
-        d.written_at,
-        d.daemon_id,
-        r.lane,
-        r.seq,
-        r.job_id,
-        q.name AS queue,
-        s.path AS share,
-        r.deficit AS deficit_units,
-        n.path AS runner_up,
-        CASE WHEN r.runner_up_id <> 0 THEN r.runner_up_deficit END AS runner_up_deficit_units,
-        r.candidates,
-        (r.units / 1000.0)::numeric(20, 3) AS units,
-        (r.round / 1000.0)::numeric(20, 3) AS round_units,
-        r.weight,
-        nullif(d.version, 0) AS version,
-        nullif(d.turn + r.turn, 0) AS turn,
-        coalesce(r.cores, d.cores[1]) AS slot_cores,
-        coalesce(r.most, d.mosts[1]) AS slot_jobs,
-        coalesce(r.unfit, d.unfits[1]) AS unfit,
-        coalesce(r.barred, d.barreds[1]) AS barred,
-        d.pull + coalesce(r.pull, d.pulls[1]) AS pull,
-        coalesce(r.attempt, d.attempts[1]) AS attempt,
-        d.level_deficits[r.level_end - coalesce(r.depth, d.depths[1]) + 1 : r.level_end] AS level_deficits_units,
-        CASE WHEN r.skip_end IS NOT NULL THEN ARRAY(
-            SELECT k.path FROM unnest(d.skipped_ids[r.skip_end - coalesce(r.skip, d.skips[1]) + 1 : r.skip_end]) WITH ORDINALITY AS i (id, nth)
-            LEFT JOIN public.shares k ON k.id = i.id ORDER BY i.nth) END AS skipped,
-        CASE WHEN r.skip_end IS NOT NULL THEN ARRAY(
-            SELECT CASE i.word WHEN 'f' THEN 'unfit' WHEN 'm' THEN 'max' WHEN 'p' THEN 'pool' WHEN 'l' THEN 'lend' WHEN 'b' THEN 'borrow'
-                WHEN 'r' THEN 'resource' END
-            FROM string_to_table(substr(d.skipped_words, r.skip_end - coalesce(r.skip, d.skips[1]) + 1, coalesce(r.skip, d.skips[1])), NULL)
-                WITH ORDINALITY AS i (word, nth) ORDER BY i.nth) END AS skipped_for
-    FROM public.decisions d
-    CROSS JOIN LATERAL (
-        SELECT u.*, (sum(coalesce(u.depth, d.depths[1])) OVER so_far)::int AS level_end, (sum(coalesce(u.skip, d.skips[1])) OVER so_far)::int AS skip_end
-        FROM unnest(d.ms_ago, d.lanes, d.seqs, d.job_ids, d.queue_ids, d.share_ids, d.deficits, d.runner_up_ids, d.runner_up_deficits,
-                d.candidates, d.units, d.rounds, d.weights, d.turns, d.cores, d.mosts, d.unfits, d.barreds, d.pulls, d.attempts, d.depths, d.skips)
-            WITH ORDINALITY AS u (ms_ago, lane, seq, job_id, queue_id, share_id, deficit, runner_up_id, runner_up_deficit,
-                candidates, units, round, weight, turn, cores, most, unfit, barred, pull, attempt, depth, skip, nth)
-        WINDOW so_far AS (ORDER BY u.nth)
-    ) r
-    LEFT JOIN public.queues q ON q.id = r.queue_id
-    LEFT JOIN public.shares s ON s.id = r.share_id
-    LEFT JOIN public.shares n ON n.id = r.runner_up_id;
-COMMENT ON VIEW report.decisions IS 'Why a job was given to whom, for as long as decisions are kept: one row a recorded claim. Restrict it by written_at: days are stored apart.';
-COMMENT ON COLUMN report.decisions.at IS 'When it was decided, to the millisecond.';
-COMMENT ON COLUMN report.decisions.written_at IS 'When the record was written: a second or so after at.';
+    SELECT b.at, b.at AS written_at, b.by AS daemon_id, b.seq, g.job AS job_id, q.name AS queue, s.path AS share,
+        (coalesce(g.units, b.granted_units[1]) / 1000.0)::numeric(20, 3) AS units, 1 AS weight, coalesce(g.attempt, b.granted_attempts[1]) AS attempt
+    FROM public.batches b
+    CROSS JOIN LATERAL unnest(b.granted_jobs, b.granted_attempts, b.granted_shares, b.granted_queues, b.granted_units)
+        AS g (job, attempt, share, queue, units)
+    LEFT JOIN public.queues q ON q.id = coalesce(g.queue, b.granted_queues[1])
+    LEFT JOIN public.shares s ON s.id = coalesce(g.share, b.granted_shares[1]);
+COMMENT ON VIEW report.decisions IS 'Which job was given to which queue, for as long as the log is kept: one row a grant. Restrict it by seq >= report.ledger_seq(''…'').';
+COMMENT ON COLUMN report.decisions.at IS 'When it was decided.';
+COMMENT ON COLUMN report.decisions.written_at IS 'The same: a decision is the row of the log.';
 COMMENT ON COLUMN report.decisions.daemon_id IS 'Daemon that decided.';
-COMMENT ON COLUMN report.decisions.lane IS 'Lane of the daemon''s ledger in which the claim is counted.';
-COMMENT ON COLUMN report.decisions.seq IS 'Position in that lane: claims of one transaction have the same.';
+COMMENT ON COLUMN report.decisions.seq IS 'Number of the batch: what was decided together has the same.';
 COMMENT ON COLUMN report.decisions.job_id IS 'Job that was given.';
 COMMENT ON COLUMN report.decisions.queue IS 'Queue of the slot that it was given to.';
 COMMENT ON COLUMN report.decisions.share IS 'Path of the share that won, and pays.';
-COMMENT ON COLUMN report.decisions.deficit_units IS 'Target minus held, before the grant, at the level where the paths of winner and runner-up part: of the winner''s side. Of the share itself when there is no runner-up. Seven digits.';
-COMMENT ON COLUMN report.decisions.runner_up IS 'Path of the share that would have been picked without the winner; NULL when no other had a job for this slot.';
-COMMENT ON COLUMN report.decisions.runner_up_deficit_units IS 'The same of the runner-up''s side; NULL when there is none.';
-COMMENT ON COLUMN report.decisions.candidates IS 'Leaves that had a job for this slot which every hard limit admitted.';
 COMMENT ON COLUMN report.decisions.units IS 'Units that the job is charged.';
-COMMENT ON COLUMN report.decisions.round_units IS 'R that the targets were solved for: units held with those on offer, at most the capacity.';
-COMMENT ON COLUMN report.decisions.weight IS 'Claims that this record stands for: 1 = all are recorded; more when a daemon made over a thousand claims a second.';
-COMMENT ON COLUMN report.decisions.version IS 'Version of the site that was in force at the daemon.';
-COMMENT ON COLUMN report.decisions.turn IS 'Which decision of its daemon it was, claimed or not.';
-COMMENT ON COLUMN report.decisions.slot_cores IS 'Cores that the slot had left to offer.';
-COMMENT ON COLUMN report.decisions.slot_jobs IS 'Jobs that the pull asked for and did not have yet.';
-COMMENT ON COLUMN report.decisions.unfit IS 'Leaves with ready jobs that were skipped since none of them fits the slot.';
-COMMENT ON COLUMN report.decisions.barred IS 'Leaves with jobs for the slot that were skipped since a limit kept them back.';
-COMMENT ON COLUMN report.decisions.pull IS 'Number of the pull at its daemon: what one pull was given has the same.';
+COMMENT ON COLUMN report.decisions.weight IS '1: all decisions are recorded.';
 COMMENT ON COLUMN report.decisions.attempt IS 'Attempt of the job.';
-COMMENT ON COLUMN report.decisions.level_deficits_units IS 'Target minus held, before the grant, of the nodes on the path of the share that won, from the top level down to the share. Seven digits.';
-COMMENT ON COLUMN report.decisions.skipped IS 'Paths of the first eight shares with ready jobs that would have got the slot before the winner, in this order.';
-COMMENT ON COLUMN report.decisions.skipped_for IS 'Why each of skipped was skipped: unfit (none of its jobs fits the slot), max (of it or a share above it), pool (capacity), lend, borrow or resource.';
 
 CREATE VIEW report.judgements AS
-    SELECT a.job_id, a.attempt, a.task_id, t.user_name, s.path AS share, q.name AS queue, a.outcome, a.exit_code, a.message, a.ended_at, a.judged
-    FROM public.attempts a
-    LEFT JOIN public.shares s ON s.id = a.share_id
-    LEFT JOIN public.queues q ON q.id = a.queue_id
-    LEFT JOIN public.tasks t ON t.id = a.task_id
-    WHERE a.judged IS NOT NULL;
-COMMENT ON VIEW report.judgements IS 'Attempts that did not finish and of which a retry rule or the terms of their task made something. Restrict it by ended_at: days are stored apart.';
+    SELECT a.job AS job_id, a.attempt, a.task AS task_id, t.user_name, s.path AS share, q.name AS queue,
+        CASE a.outcome WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'f' THEN 'finished' WHEN 'c' THEN 'cancelled' ELSE 'revoked' END AS outcome,
+        nullif(a.exit_code, 0) AS exit_code,
+        coalesce((SELECT x.reason FROM public.attempt_texts x
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date), '') AS message,
+        a.ended_at, j.note AS judged
+    FROM public.judgements j
+    CROSS JOIN LATERAL (
+        SELECT h.* FROM public.history h WHERE h.job = j.job_id AND h.attempt = j.attempt ORDER BY h.ended_at DESC LIMIT 1
+    ) a
+    LEFT JOIN public.shares s ON s.id = a.share
+    LEFT JOIN public.queues q ON q.id = a.queue
+    LEFT JOIN public.tasks t ON t.id = a.task;
+COMMENT ON VIEW report.judgements IS 'Attempts that did not finish and of which a retry rule or the terms of their task made something. ';
 COMMENT ON COLUMN report.judgements.job_id IS 'Job that was tried.';
 COMMENT ON COLUMN report.judgements.attempt IS 'Number of the attempt, from 1.';
 COMMENT ON COLUMN report.judgements.task_id IS 'Task of the job.';
@@ -573,6 +662,22 @@ COMMENT ON COLUMN report.audit.what IS 'The kind of thing, a dot, the verb: task
 COMMENT ON COLUMN report.audit.object IS 'Id or name of the thing.';
 COMMENT ON COLUMN report.audit.before IS 'How it was; empty: there was none.';
 COMMENT ON COLUMN report.audit.after IS 'How it is since.';
+
+CREATE VIEW report.freshness AS
+    SELECT f.seq AS folded_seq, f.at AS folded_at, greatest(n.seq, f.seq) AS newest_seq, greatest(n.at, f.at) AS newest_at,
+        greatest(extract(epoch FROM n.at - CASE WHEN f.seq > 0 THEN f.at ELSE n.since END), 0)::double precision AS behind_seconds, r.at AS nodes_at
+    FROM public.folded f
+    CROSS JOIN public.rolled r
+    LEFT JOIN LATERAL (
+        SELECT b.seq, b.at, (SELECT o.at FROM public.batches o ORDER BY o.seq LIMIT 1) AS since FROM public.batches b ORDER BY b.seq DESC LIMIT 1
+    ) n ON true;
+COMMENT ON VIEW report.freshness IS 'How far the views are behind what was decided: one row. Those of shares, jobs, leases, attempts, usage and claims show what was decided up to folded_seq.';
+COMMENT ON COLUMN report.freshness.folded_seq IS 'Number of the last batch of the log that the views show.';
+COMMENT ON COLUMN report.freshness.folded_at IS 'When that was appended.';
+COMMENT ON COLUMN report.freshness.newest_seq IS 'Number of the newest batch.';
+COMMENT ON COLUMN report.freshness.newest_at IS 'When that was appended.';
+COMMENT ON COLUMN report.freshness.behind_seconds IS 'Seconds between the two; NULL: nothing was ever decided.';
+COMMENT ON COLUMN report.freshness.nodes_at IS 'Up to when report.node_usage has sums; later attempts it reads one by one.';
 
 -- +goose Down
 -- The role stays: other databases of the server may use it.

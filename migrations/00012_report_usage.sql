@@ -2,108 +2,29 @@
 
 -- +goose Up
 
--- A function, not a view: PostgreSQL takes what it cannot know, how much is not in the roll-ups yet, for the whole table and more, and
--- then reads the roll-ups that it is joined with in the worst way there is. It runs with the rights of its owner, as views do. There are
--- no numbers behind the last one that was taken, so that it ends at once at rest.
---
--- To plan for hundreds of days anew takes longer than to read what there is, and without knowing the numbers PostgreSQL would read all
--- days instead of their indexes: hence the generic plan without sequential scans.
--- +goose StatementBegin
-CREATE FUNCTION report.uncounted() RETURNS SETOF public.attempt_pieces
-LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET max_parallel_workers_per_gather = 0
-AS $$
-DECLARE
-    s    public.usage_state;
-    last bigint;
-BEGIN
-    SELECT * INTO STRICT s FROM public.usage_state;
-    SELECT CASE WHEN n.is_called THEN n.last_value ELSE 0 END INTO STRICT last FROM public.attempts_nth n;
-    IF last > s.done THEN
-        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth > s.done AND p.nth <= last;
-    END IF;
-    IF s.past IS NOT NULL THEN
-        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth IS NULL AND p.ended_at >= s.past;
-    END IF;
-END $$;
--- +goose StatementEnd
-COMMENT ON FUNCTION report.uncounted IS 'Pieces of attempts that are not in the roll-ups yet: next to nothing as a rule. The usage views add them.';
-
-CREATE VIEW uncounted_pieces AS SELECT p.* FROM report.uncounted() p;
-COMMENT ON VIEW uncounted_pieces IS 'Pieces of attempts that are not in the roll-ups yet.';
-
--- Next to nothing as a rule, so that the views below add it where its row is.
-CREATE VIEW uncounted_hours AS
-    SELECT p.hour, p.share_id, p.queue_id, coalesce(t.user_name, '') AS user_name,
-        sum(p.slot_seconds) AS slot_seconds,
-        sum(p.unit_seconds) AS unit_seconds,
-        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-        sum(p.cpu_ms)::bigint AS cpu_ms,
-        sum(p.finished)::bigint AS finished,
-        sum(p.failed)::bigint AS failed,
-        sum(p.lost)::bigint AS lost,
-        sum(p.cancelled)::bigint AS cancelled,
-        sum(p.revoked)::bigint AS revoked
-    FROM report.uncounted() p
-    LEFT JOIN public.tasks t ON t.id = p.task_id
-    GROUP BY p.hour, p.share_id, p.queue_id, coalesce(t.user_name, '');
-COMMENT ON VIEW uncounted_hours IS 'What usage_hours does not have yet.';
-
-CREATE VIEW uncounted_days AS
-    SELECT p.day, p.share_id, p.queue_id, coalesce(t.user_name, '') AS user_name,
-        sum(p.slot_seconds) AS slot_seconds,
-        sum(p.unit_seconds) AS unit_seconds,
-        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-        sum(p.cpu_ms)::bigint AS cpu_ms,
-        sum(p.finished)::bigint AS finished,
-        sum(p.failed)::bigint AS failed,
-        sum(p.lost)::bigint AS lost,
-        sum(p.cancelled)::bigint AS cancelled,
-        sum(p.revoked)::bigint AS revoked
-    FROM report.uncounted() p
-    LEFT JOIN public.tasks t ON t.id = p.task_id
-    GROUP BY p.day, p.share_id, p.queue_id, coalesce(t.user_name, '');
-COMMENT ON VIEW uncounted_days IS 'What usage_days does not have yet.';
-
-CREATE VIEW uncounted_tasks AS
-    SELECT p.day, p.task_id, p.share_id,
-        sum(p.slot_seconds) AS slot_seconds,
-        sum(p.unit_seconds) AS unit_seconds,
-        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-        sum(p.cpu_ms)::bigint AS cpu_ms,
-        sum(p.finished)::bigint AS finished,
-        sum(p.failed)::bigint AS failed,
-        sum(p.lost)::bigint AS lost,
-        sum(p.cancelled)::bigint AS cancelled,
-        sum(p.revoked)::bigint AS revoked
-    FROM report.uncounted() p
-    GROUP BY p.day, p.task_id, p.share_id;
-COMMENT ON VIEW uncounted_tasks IS 'What usage_tasks does not have yet.';
-
-CREATE VIEW uncounted_nodes AS
-    SELECT (greatest(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC')::date AS day, p.queue_id, p.node,
-        sum(p.slot_seconds) AS slot_seconds,
-        sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-        sum(p.finished)::bigint AS finished,
-        sum(p.failed)::bigint AS failed,
-        sum(p.lost)::bigint AS lost,
-        sum(p.cancelled)::bigint AS cancelled,
-        sum(p.revoked)::bigint AS revoked
-    FROM report.uncounted() p
-    GROUP BY (greatest(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC')::date, p.queue_id, p.node;
-COMMENT ON VIEW uncounted_nodes IS 'What usage_nodes does not have yet.';
-
+-- What costs a look at another table is a subquery of its column: whoever does not ask for the column does not pay for it. Seconds are
+-- those between begin and end, each cut to milliseconds, so that the usage views are sums of these to the last digit.
 CREATE VIEW report.attempts AS
-    SELECT a.job_id, a.attempt, a.task_id, t.user_name, s.path AS share, q.name AS queue, a.cores,
-        (a.units / 1000.0)::numeric(20, 3) AS units, a.priority, a.pilot, a.node, a.outcome, a.exit_code, a.message,
-        a.claimed_at, a.started_at, a.ended_at,
-        a.cores * extract(epoch FROM a.ended_at - a.claimed_at) AS slot_seconds,
-        a.units / 1000.0 * extract(epoch FROM a.ended_at - a.claimed_at) AS unit_seconds,
-        a.cpu_s AS cpu_seconds, a.memory_mb, a.outputs, a.report
-    FROM public.attempts a
-    LEFT JOIN public.shares s ON s.id = a.share_id
-    LEFT JOIN public.queues q ON q.id = a.queue_id
-    LEFT JOIN public.tasks t ON t.id = a.task_id;
+    SELECT a.job AS job_id, a.attempt, a.task AS task_id, t.user_name, s.path AS share, q.name AS queue, h.cores,
+        (a.units / 1000.0)::numeric(20, 3) AS units,
+        (SELECT b.priority FROM public.job_blocks b WHERE b.low <= a.job ORDER BY b.low DESC LIMIT 1) AS priority,
+        a.pilot, a.node, CASE a.outcome WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'c' THEN 'cancelled' ELSE 'revoked' END AS outcome,
+        CASE WHEN a.outcome = 'f' OR a.exit_code <> 0 THEN a.exit_code END AS exit_code,
+        coalesce((SELECT x.reason FROM public.attempt_texts x
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date), '') AS message,
+        a.granted_at AS claimed_at, CASE WHEN a.start_delay_ms >= 0 THEN a.granted_at + a.start_delay_ms * interval '1 ms' END AS started_at, a.ended_at,
+        h.cores * (floor(extract(epoch FROM greatest(a.ended_at, a.granted_at)) * 1000) - floor(extract(epoch FROM a.granted_at) * 1000)) * 0.001 AS slot_seconds,
+        a.units * (floor(extract(epoch FROM greatest(a.ended_at, a.granted_at)) * 1000) - floor(extract(epoch FROM a.granted_at) * 1000)) * 0.000001 AS unit_seconds,
+        a.cpu_ms * 0.001::double precision AS cpu_seconds, a.memory_mb::bigint AS memory_mb,
+        (SELECT x.outputs FROM public.attempt_texts x
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date) AS outputs,
+        (SELECT x.report FROM public.attempt_texts x
+            WHERE x.job_id = a.job AND x.attempt = a.attempt AND x.ended_on = (a.ended_at AT TIME ZONE 'UTC')::date) AS report
+    FROM public.history a
+    LEFT JOIN public.shapes h ON h.id = a.shape
+    LEFT JOIN public.shares s ON s.id = a.share
+    LEFT JOIN public.queues q ON q.id = a.queue
+    LEFT JOIN public.tasks t ON t.id = a.task;
 COMMENT ON VIEW report.attempts IS 'Every attempt that ended: what each lease cost and what came out. Restrict it by ended_at: days are stored apart.';
 COMMENT ON COLUMN report.attempts.job_id IS 'Job that was tried.';
 COMMENT ON COLUMN report.attempts.attempt IS 'Number of the attempt, from 1.';
@@ -117,7 +38,7 @@ COMMENT ON COLUMN report.attempts.priority IS 'Priority of the job.';
 COMMENT ON COLUMN report.attempts.pilot IS 'Pilot that held the lease.';
 COMMENT ON COLUMN report.attempts.node IS 'Host of the pilot; empty when it did not say.';
 COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, not counted as an attempt).';
-COMMENT ON COLUMN report.attempts.exit_code IS 'Exit code of the process, 128 + signal when a signal ended it; NULL when unknown.';
+COMMENT ON COLUMN report.attempts.exit_code IS 'Exit code of the process, 128 + signal when a signal ended it; NULL when unknown, and of a failed one that said 0.';
 COMMENT ON COLUMN report.attempts.message IS 'What the pilot said about the end.';
 COMMENT ON COLUMN report.attempts.claimed_at IS 'When the lease began.';
 COMMENT ON COLUMN report.attempts.started_at IS 'When its pilot first said, in a renewal, that it runs: later than the payload began by up to the time between two renewals. NULL: it never said so, as of attempts that ended before their first renewal.';
@@ -130,13 +51,14 @@ COMMENT ON COLUMN report.attempts.outputs IS 'What the job made, by name, as the
 COMMENT ON COLUMN report.attempts.report IS 'What else its pilot reported, by name: of PanDA pilots jobMetrics, pilotErrorCode and the like. NULL: nothing.';
 
 CREATE VIEW report.charges AS
-    SELECT p.job_id, p.attempt, p.task_id, t.user_name, s.path AS share, q.name AS queue, p.hour, p.cores,
-        (p.units / 1000.0)::numeric(20, 3) AS units, p.slot_seconds, p.unit_seconds, p.outcome, p.ends, p.claimed_at, p.ended_at
-    FROM public.attempt_pieces p
-    LEFT JOIN public.shares s ON s.id = p.share_id
-    LEFT JOIN public.queues q ON q.id = p.queue_id
-    LEFT JOIN public.tasks t ON t.id = p.task_id;
-COMMENT ON VIEW report.charges IS 'How every ended attempt is split: a row an attempt, share that was charged, and hour. What the usage views are the sums of. Restrict it by ended_at: days are stored apart.';
+    SELECT a.job AS job_id, a.attempt, a.task AS task_id, t.user_name, s.path AS share, q.name AS queue, a.hour, a.cores,
+        (a.units / 1000.0)::numeric(20, 3) AS units, a.cores * a.ms * 0.001 AS slot_seconds, a.units * a.ms * 0.000001 AS unit_seconds,
+        CASE a.outcome WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'c' THEN 'cancelled' ELSE 'revoked' END AS outcome, a.ends, a.granted_at AS claimed_at, a.ended_at
+    FROM public.attempt_pieces a
+    LEFT JOIN public.shares s ON s.id = a.share
+    LEFT JOIN public.queues q ON q.id = a.queue
+    LEFT JOIN public.tasks t ON t.id = a.task;
+COMMENT ON VIEW report.charges IS 'How every ended attempt is split: a row an attempt and hour. What the usage views are the sums of. Restrict it by ended_at: days are stored apart.';
 COMMENT ON COLUMN report.charges.job_id IS 'Job that was tried.';
 COMMENT ON COLUMN report.charges.attempt IS 'Number of the attempt, from 1.';
 COMMENT ON COLUMN report.charges.task_id IS 'Task of the job.';
@@ -153,35 +75,18 @@ COMMENT ON COLUMN report.charges.ends IS 'Whether the attempt ended in this piec
 COMMENT ON COLUMN report.charges.claimed_at IS 'When the lease began.';
 COMMENT ON COLUMN report.charges.ended_at IS 'When the lease ended.';
 
--- The roll-up and what is not in it yet are joined, not grouped: a month has a million rows, and next to none of them changes.
 CREATE VIEW report.usage_hourly AS
-    SELECT u.hour, s.path AS share, q.name AS queue, nullif(u.user_name, '') AS user_name, u.slot_seconds, u.unit_seconds,
-        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
-        u.finished, u.cancelled, u.revoked, u.wasted_slot_seconds,
-        u.cpu_ms * 0.001 AS cpu_seconds, u.share_id
-    FROM (
-        SELECT r.hour, r.share_id, r.queue_id, r.user_name,
-            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
-            r.unit_seconds + coalesce(t.unit_seconds, 0) AS unit_seconds,
-            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
-            r.cpu_ms + coalesce(t.cpu_ms, 0) AS cpu_ms,
-            r.finished + coalesce(t.finished, 0) AS finished,
-            r.failed + coalesce(t.failed, 0) AS failed,
-            r.lost + coalesce(t.lost, 0) AS lost,
-            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
-            r.revoked + coalesce(t.revoked, 0) AS revoked
-        FROM public.usage_hours r
-        LEFT JOIN public.uncounted_hours t USING (hour, share_id, queue_id, user_name)
-        UNION ALL
-        SELECT t.hour, t.share_id, t.queue_id, t.user_name, t.slot_seconds, t.unit_seconds, t.wasted_slot_seconds, t.cpu_ms, t.finished, t.failed, t.lost, t.cancelled, t.revoked
-        FROM public.uncounted_hours t
-        WHERE NOT EXISTS (SELECT FROM public.usage_hours r WHERE r.hour = t.hour AND r.share_id = t.share_id AND r.queue_id = t.queue_id AND r.user_name = t.user_name)
-    ) u
-    LEFT JOIN public.shares s ON s.id = u.share_id
-    LEFT JOIN public.queues q ON q.id = u.queue_id;
+    SELECT u.hour, s.path AS share, q.name AS queue, nullif(u.user_name, '') AS user_name,
+        u.slot_ms * 0.001 AS slot_seconds, u.unit_ms * 0.000001 AS unit_seconds,
+        u.finished + u.failed + u.lost + u.cancelled + u.returned AS jobs, u.failed AS failures, u.lost,
+        u.finished, u.cancelled, u.returned AS revoked, u.wasted_slot_ms * 0.001 AS wasted_slot_seconds,
+        u.cpu_ms * 0.001 AS cpu_seconds, u.share AS share_id
+    FROM public.hour_usage u
+    LEFT JOIN public.shares s ON s.id = u.share
+    LEFT JOIN public.queues q ON q.id = u.queue;
 COMMENT ON VIEW report.usage_hourly IS 'What ended attempts cost, by the hour in which it was used: a row an hour, share, queue and user. A lease that still runs is not in it yet: see report.leases.';
 COMMENT ON COLUMN report.usage_hourly.hour IS 'Begin of the hour.';
-COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged, piece by piece where the job went to another while it ran.';
+COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged.';
 COMMENT ON COLUMN report.usage_hourly.queue IS 'Queue where it was used.';
 COMMENT ON COLUMN report.usage_hourly.user_name IS 'Whose tasks used it.';
 COMMENT ON COLUMN report.usage_hourly.slot_seconds IS 'Cores times seconds of the leases within this hour.';
@@ -197,30 +102,14 @@ COMMENT ON COLUMN report.usage_hourly.cpu_seconds IS 'CPU time, as pilots report
 COMMENT ON COLUMN report.usage_hourly.share_id IS 'Stable id of the share, never reused.';
 
 CREATE VIEW report.usage_daily AS
-    SELECT u.day, s.path AS share, q.name AS queue, nullif(u.user_name, '') AS user_name, u.slot_seconds, u.unit_seconds,
-        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
-        u.finished, u.cancelled, u.revoked, u.wasted_slot_seconds,
-        u.cpu_ms * 0.001 AS cpu_seconds, u.share_id
-    FROM (
-        SELECT r.day, r.share_id, r.queue_id, r.user_name,
-            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
-            r.unit_seconds + coalesce(t.unit_seconds, 0) AS unit_seconds,
-            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
-            r.cpu_ms + coalesce(t.cpu_ms, 0) AS cpu_ms,
-            r.finished + coalesce(t.finished, 0) AS finished,
-            r.failed + coalesce(t.failed, 0) AS failed,
-            r.lost + coalesce(t.lost, 0) AS lost,
-            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
-            r.revoked + coalesce(t.revoked, 0) AS revoked
-        FROM public.usage_days r
-        LEFT JOIN public.uncounted_days t USING (day, share_id, queue_id, user_name)
-        UNION ALL
-        SELECT t.day, t.share_id, t.queue_id, t.user_name, t.slot_seconds, t.unit_seconds, t.wasted_slot_seconds, t.cpu_ms, t.finished, t.failed, t.lost, t.cancelled, t.revoked
-        FROM public.uncounted_days t
-        WHERE NOT EXISTS (SELECT FROM public.usage_days r WHERE r.day = t.day AND r.share_id = t.share_id AND r.queue_id = t.queue_id AND r.user_name = t.user_name)
-    ) u
-    LEFT JOIN public.shares s ON s.id = u.share_id
-    LEFT JOIN public.queues q ON q.id = u.queue_id;
+    SELECT (u.day AT TIME ZONE 'UTC')::date AS day, s.path AS share, q.name AS queue, nullif(u.user_name, '') AS user_name,
+        u.slot_ms * 0.001 AS slot_seconds, u.unit_ms * 0.000001 AS unit_seconds,
+        u.finished + u.failed + u.lost + u.cancelled + u.returned AS jobs, u.failed AS failures, u.lost,
+        u.finished, u.cancelled, u.returned AS revoked, u.wasted_slot_ms * 0.001 AS wasted_slot_seconds,
+        u.cpu_ms * 0.001 AS cpu_seconds, u.share AS share_id
+    FROM public.day_usage u
+    LEFT JOIN public.shares s ON s.id = u.share
+    LEFT JOIN public.queues q ON q.id = u.queue;
 COMMENT ON VIEW report.usage_daily IS 'report.usage_hourly by the day (UTC): a row a day, share, queue and user.';
 COMMENT ON COLUMN report.usage_daily.day IS 'Day, UTC.';
 COMMENT ON COLUMN report.usage_daily.share IS 'Path of the share that was charged.';
@@ -239,30 +128,14 @@ COMMENT ON COLUMN report.usage_daily.cpu_seconds IS 'CPU time, as pilots reporte
 COMMENT ON COLUMN report.usage_daily.share_id IS 'Stable id of the share, never reused.';
 
 CREATE VIEW report.task_usage AS
-    SELECT u.day, u.task_id, t.name, t.user_name, s.path AS share, u.slot_seconds, u.unit_seconds,
-        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
-        u.finished, u.cancelled, u.revoked, u.wasted_slot_seconds,
-        u.cpu_ms * 0.001 AS cpu_seconds, u.share_id
-    FROM (
-        SELECT r.day, r.task_id, r.share_id,
-            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
-            r.unit_seconds + coalesce(t.unit_seconds, 0) AS unit_seconds,
-            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
-            r.cpu_ms + coalesce(t.cpu_ms, 0) AS cpu_ms,
-            r.finished + coalesce(t.finished, 0) AS finished,
-            r.failed + coalesce(t.failed, 0) AS failed,
-            r.lost + coalesce(t.lost, 0) AS lost,
-            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
-            r.revoked + coalesce(t.revoked, 0) AS revoked
-        FROM public.usage_tasks r
-        LEFT JOIN public.uncounted_tasks t USING (day, task_id, share_id)
-        UNION ALL
-        SELECT t.day, t.task_id, t.share_id, t.slot_seconds, t.unit_seconds, t.wasted_slot_seconds, t.cpu_ms, t.finished, t.failed, t.lost, t.cancelled, t.revoked
-        FROM public.uncounted_tasks t
-        WHERE NOT EXISTS (SELECT FROM public.usage_tasks r WHERE r.day = t.day AND r.task_id = t.task_id AND r.share_id = t.share_id)
-    ) u
-    LEFT JOIN public.shares s ON s.id = u.share_id
-    LEFT JOIN public.tasks t ON t.id = u.task_id;
+    SELECT (u.day AT TIME ZONE 'UTC')::date AS day, u.task AS task_id, t.name, t.user_name, s.path AS share,
+        u.slot_ms * 0.001 AS slot_seconds, u.unit_ms * 0.000001 AS unit_seconds,
+        u.finished + u.failed + u.lost + u.cancelled + u.returned AS jobs, u.failed AS failures, u.lost,
+        u.finished, u.cancelled, u.returned AS revoked, u.wasted_slot_ms * 0.001 AS wasted_slot_seconds,
+        u.cpu_ms * 0.001 AS cpu_seconds, u.share AS share_id
+    FROM public.task_usage u
+    LEFT JOIN public.shares s ON s.id = u.share
+    LEFT JOIN public.tasks t ON t.id = u.task;
 COMMENT ON VIEW report.task_usage IS 'What a task used on a day (UTC): a row a day, task and share.';
 COMMENT ON COLUMN report.task_usage.day IS 'Day, UTC.';
 COMMENT ON COLUMN report.task_usage.task_id IS 'Id of the task.';
@@ -281,28 +154,26 @@ COMMENT ON COLUMN report.task_usage.wasted_slot_seconds IS 'Of slot_seconds, tho
 COMMENT ON COLUMN report.task_usage.cpu_seconds IS 'CPU time, as pilots reported, of the attempts that ended on this day.';
 COMMENT ON COLUMN report.task_usage.share_id IS 'Stable id of the share, never reused.';
 
--- One row an attempt, although it may have pieces: all that it cost counts on the day of its end.
+-- The sums, and attempts that ended since they were made: a minute or an hour of them.
 CREATE VIEW report.node_usage AS
-    SELECT u.day, q.name AS queue, u.node, u.slot_seconds, u.wasted_slot_seconds,
-        u.finished + u.failed + u.lost + u.cancelled + u.revoked AS jobs, u.failed AS failures, u.lost,
-        u.finished, u.cancelled, u.revoked
+    SELECT u.day, q.name AS queue, u.node, u.slot_seconds, u.wasted_slot_seconds, u.jobs, u.failures, u.lost, u.finished, u.cancelled, u.revoked
     FROM (
-        SELECT r.day, r.queue_id, r.node,
-            r.slot_seconds + coalesce(t.slot_seconds, 0) AS slot_seconds,
-            r.wasted_slot_seconds + coalesce(t.wasted_slot_seconds, 0) AS wasted_slot_seconds,
-            r.finished + coalesce(t.finished, 0) AS finished,
-            r.failed + coalesce(t.failed, 0) AS failed,
-            r.lost + coalesce(t.lost, 0) AS lost,
-            r.cancelled + coalesce(t.cancelled, 0) AS cancelled,
-            r.revoked + coalesce(t.revoked, 0) AS revoked
-        FROM public.usage_nodes r
-        LEFT JOIN public.uncounted_nodes t USING (day, queue_id, node)
-        UNION ALL
-        SELECT t.day, t.queue_id, t.node, t.slot_seconds, t.wasted_slot_seconds, t.finished, t.failed, t.lost, t.cancelled, t.revoked
-        FROM public.uncounted_nodes t
-        WHERE NOT EXISTS (SELECT FROM public.usage_nodes r WHERE r.day = t.day AND r.queue_id = t.queue_id AND r.node = t.node)
+        SELECT day, queue, node, sum(slot_ms) * 0.001 AS slot_seconds, sum(wasted_slot_ms) * 0.001 AS wasted_slot_seconds,
+            sum(finished + failed + lost + cancelled + returned)::bigint AS jobs, sum(failed)::bigint AS failures, sum(lost)::bigint AS lost,
+            sum(finished)::bigint AS finished, sum(cancelled)::bigint AS cancelled, sum(returned)::bigint AS revoked
+        FROM (
+            SELECT (day AT TIME ZONE 'UTC')::date AS day, queue, node, slot_ms, wasted_slot_ms, finished, failed, lost, cancelled, returned FROM public.node_usage
+            UNION ALL
+            SELECT (greatest(a.ended_at, a.granted_at) AT TIME ZONE 'UTC')::date, a.queue, a.node, h.cores * (floor(extract(epoch FROM greatest(a.ended_at, a.granted_at)) * 1000) - floor(extract(epoch FROM a.granted_at) * 1000)),
+                CASE WHEN a.outcome IN ('x', 'l', 'r') THEN h.cores * (floor(extract(epoch FROM greatest(a.ended_at, a.granted_at)) * 1000) - floor(extract(epoch FROM a.granted_at) * 1000)) ELSE 0 END,
+                (a.outcome = 'f')::int, (a.outcome = 'x')::int, (a.outcome = 'l')::int, (a.outcome = 'c')::int, (a.outcome = 'r')::int
+            FROM public.history a
+            JOIN public.shapes h ON h.id = a.shape
+            WHERE a.ended_at >= (SELECT r.at FROM public.rolled r)
+        ) both_parts
+        GROUP BY day, queue, node
     ) u
-    LEFT JOIN public.queues q ON q.id = u.queue_id;
+    LEFT JOIN public.queues q ON q.id = u.queue;
 COMMENT ON VIEW report.node_usage IS 'Attempts that ended at a node on a day (UTC), with all that they cost, also what they cost the day before.';
 COMMENT ON COLUMN report.node_usage.day IS 'Day, UTC.';
 COMMENT ON COLUMN report.node_usage.queue IS 'Queue that the node belongs to.';
@@ -452,37 +323,29 @@ COMMENT ON COLUMN report.fairness.missed_unit_seconds IS 'What leaves held too l
 COMMENT ON COLUMN report.fairness.starved_shares IS 'Leaves that had ready jobs and a target of a unit or more, and held nothing for some time while others did.';
 
 CREATE VIEW report.queue_health AS
-    WITH moves AS (
-        SELECT queue_id, shape_id, held, held_units FROM public.counters WHERE queue_id <> 0
-        UNION ALL
-        SELECT queue_id, shape_id, n * ((after = 'l')::int - (before = 'l')::int), units * ((after = 'l')::int - (before = 'l')::int)
-        FROM public.ledger_tail_moves WHERE queue_id <> 0
-    ), held AS (
-        SELECT m.queue_id, sum(m.held) FILTER (WHERE h.cores > 0) AS jobs, sum(m.held * h.cores) AS cores, sum(m.held_units) AS units
-        FROM moves m JOIN public.shapes h ON h.id = m.shape_id
-        GROUP BY m.queue_id
+    WITH held AS (
+        SELECT c.queue, sum(c.held) AS jobs, sum(c.held * h.cores) AS cores, sum(c.held_units) AS units
+        FROM public.share_counts c JOIN public.shapes h ON h.id = c.shape
+        WHERE c.queue <> 0
+        GROUP BY c.queue
     ), used AS (
-        SELECT queue_id, sum(finished + failed + lost + cancelled + revoked) AS attempts, sum(failed) AS failed, sum(lost) AS lost,
-            sum(slot_seconds) AS slot_seconds, sum(wasted_slot_seconds) AS wasted
-        FROM (
-            SELECT queue_id, finished, failed, lost, cancelled, revoked, slot_seconds, wasted_slot_seconds FROM public.usage_hours
-            WHERE hour >= date_trunc('hour', now(), 'UTC') - interval '23 hours'
-            UNION ALL
-            SELECT queue_id, finished, failed, lost, cancelled, revoked, slot_seconds, wasted_slot_seconds FROM report.uncounted()
-            WHERE hour >= date_trunc('hour', now(), 'UTC') - interval '23 hours'
-        ) lately
-        GROUP BY queue_id
+        SELECT queue, sum(finished + failed + lost + cancelled + returned) AS attempts, sum(failed) AS failed, sum(lost) AS lost,
+            sum(slot_ms) * 0.001 AS slot_seconds, sum(wasted_slot_ms) * 0.001 AS wasted
+        FROM public.hour_usage
+        WHERE hour >= date_trunc('hour', now(), 'UTC') - interval '23 hours'
+        GROUP BY queue
     )
     SELECT q.name AS queue, q.pool, q.state, q.slots, q.core_power_milli / 1000.0 AS core_power,
         coalesce(h.jobs, 0)::bigint AS held_jobs, coalesce(h.cores, 0)::bigint AS held_cores, (coalesce(h.units, 0) / 1000)::numeric(20, 3) AS held_units,
-        EXISTS (SELECT FROM public.daemons d WHERE d.closed_at IS NULL AND q.id = ANY (d.pilot_queues)) AS has_pilots,
+        coalesce((p.entry ->> 'is')::boolean, false) AS has_pilots,
         b.since AS black_hole_since,
         coalesce(u.attempts, 0)::bigint AS attempts, coalesce(u.failed, 0)::bigint AS failures, coalesce(u.lost, 0)::bigint AS lost,
         round(100.0 * (u.failed + u.lost) / nullif(u.attempts, 0), 1) AS bad_percent,
         coalesce(u.slot_seconds, 0) AS slot_seconds, coalesce(u.wasted, 0) AS wasted_slot_seconds
     FROM public.queues q
-    LEFT JOIN held h ON h.queue_id = q.id
-    LEFT JOIN used u ON u.queue_id = q.id
+    LEFT JOIN held h ON h.queue = q.id
+    LEFT JOIN used u ON u.queue = q.id
+    LEFT JOIN public.latest p ON p.kind = 'p' AND p.key = q.id
     LEFT JOIN public.black_holes b ON b.queue_id = q.id
     WHERE q.removed_in IS NULL;
 COMMENT ON VIEW report.queue_health IS 'The queues of the site in force: what they hold now, and how attempts ended there in this hour and the 23 before it.';
@@ -504,17 +367,17 @@ COMMENT ON COLUMN report.queue_health.slot_seconds IS 'Cores times seconds that 
 COMMENT ON COLUMN report.queue_health.wasted_slot_seconds IS 'Of these, those of attempts that failed, were lost or revoked.';
 
 CREATE VIEW report.about AS
-    SELECT 4 AS version, u.done AS counted_up_to, u.at AS counted_at, (u.past IS NULL) AS complete, u.rated AS rated_up_to
-    FROM public.usage_state u;
+    SELECT 5 AS version, f.seq AS counted_up_to, f.at AS counted_at, true AS complete,
+        (SELECT max(r.hour) + interval '1 hour' FROM public.fairness_hours r) AS rated_up_to
+    FROM public.folded f;
 COMMENT ON VIEW report.about IS 'One row about this schema itself.';
-COMMENT ON COLUMN report.about.version IS 'Rises when views or columns are added. None is ever taken away or changed.';
-COMMENT ON COLUMN report.about.counted_up_to IS 'Number of the last attempt that is in the roll-ups. What came after it the usage views read one by one.';
-COMMENT ON COLUMN report.about.counted_at IS 'When that was.';
-COMMENT ON COLUMN report.about.complete IS 'Whether the usage views read all attempts that ended out of the roll-ups, but for the newest.';
+COMMENT ON COLUMN report.about.version IS 'Rises when views or columns change.';
+COMMENT ON COLUMN report.about.counted_up_to IS 'Number of the last batch of the log that the views show; see report.freshness.';
+COMMENT ON COLUMN report.about.counted_at IS 'When that was appended.';
+COMMENT ON COLUMN report.about.complete IS 'Always: the usage views have all attempts up to there.';
 COMMENT ON COLUMN report.about.rated_up_to IS 'Hours before this one are in share_fairness and fairness; NULL: none is.';
 
 -- +goose Down
 DROP VIEW report.about, report.queue_health, report.fairness, report.share_fairness, report.loans_now, report.loans, report.share_history,
     report.user_waits, report.waits, report.node_usage, report.task_usage, report.usage_daily, report.usage_hourly, report.charges,
-    report.attempts, uncounted_nodes, uncounted_tasks, uncounted_days, uncounted_hours, uncounted_pieces;
-DROP FUNCTION report.uncounted;
+    report.attempts;

@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -26,7 +27,7 @@ func aWorker(changes map[string]any) map[string]any {
 }
 
 func TestHarvester(t *testing.T) {
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	c := w.caller()
 	h := func(more map[string]any) map[string]any {
 		args := map[string]any{"harvester_id": "test_h"}
@@ -125,7 +126,7 @@ func (w *world) pullN(queue string) (n int) {
 
 // A Harvester's target slots cap a share at a queue, until a date.
 func TestAddTargetSlots(t *testing.T) {
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	c := w.caller()
 	w.submit(20, 1, "true")
 	w.until("all jobs are ready", func() bool {
@@ -183,7 +184,7 @@ func (w *world) targets(queue string) string {
 // They end by themselves at their date, as a cap and as a floor.
 func TestTargetSlotsEnd(t *testing.T) {
 	t.Parallel() // it waits
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	c := w.caller()
 	soon := time.Now().UTC().Add(10 * time.Second).Truncate(time.Second).Format(time.DateTime)
 	for _, mode := range []string{"cap", "floor"} {
@@ -201,7 +202,7 @@ func TestTargetSlotsEnd(t *testing.T) {
 
 // As a floor they let a share's jobs come first at the queue, until so many run there, or until the date.
 func TestAddTargetFloor(t *testing.T) {
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	c := w.caller()
 	w.submit(30, 1, "true")
 	_, err := w.generator.Submit(t.Context(), generator.SubmitRequest{Spec: generator.Spec{Name: "ana", User: "bob", Share: "User", Count: 30, Command: []string{"true"}}})

@@ -11,6 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 )
 
 // A pilot of PanDA reports nothing of what its payload wrote. So runShell brings the end of it: each job names a transformation
@@ -45,7 +46,7 @@ func (s *server) payloadLog(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch err := s.Dispatcher.KeepLog(ctx, chi.URLParam(r, "key"), string(log)); {
-	case errors.Is(err, dispatcher.ErrNoAttempt):
+	case errors.Is(err, lookup.ErrNoAttempt):
 		http.Error(w, "no attempt that runs, or ended lately, has this key", http.StatusNotFound)
 	case err != nil:
 		s.Log.Warn("the output of a payload is not kept", "error", err)

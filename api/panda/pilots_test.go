@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -15,7 +16,7 @@ import (
 func each(t *testing.T, scenario func(t *testing.T, w *world, pilot func() *fakePilot)) {
 	for _, generation := range []string{"old", "new"} {
 		t.Run(generation, func(t *testing.T) {
-			w := newWorld(t, dispatcher.Timing{})
+			w := newWorld(t, lease.Timing{})
 			n := 0
 			scenario(t, w, func() *fakePilot {
 				n++

@@ -12,12 +12,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
 // What pilots of either generation report is kept on the job under the names that users know: in descriptions, in the
 // attempt that job show has, and in report views, where the query of docs/from-panda.md finds it.
 func TestReportsAreKept(t *testing.T) {
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	c := w.caller()
 	task := w.submit(2, 1, "true")
 	var jobs []int64
@@ -102,7 +104,7 @@ func TestReportsAreKept(t *testing.T) {
 
 // What a pilot of PanDA says too much of is cut; its job runs, and its result counts.
 func TestReportsThatAreTooMuch(t *testing.T) {
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	w.submit(1, 1, "true")
 	ask := map[string]any{"siteName": "LOCAL_TEST", "prodSourceLabel": "managed", "node": strings.Repeat("n", 6000), "worker_id": strings.Repeat("7", 6000)}
 	_, job := post(t, w.url+"/server/panda/getJob", "application/json", asJSON(t, ask))

@@ -11,11 +11,12 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/generator"
 )
 
 func TestStatistics(t *testing.T) {
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	c := w.caller()
 	c.check([]answered{
 		{get, "/statistics/active_job_stats_by_site", nil, `{"success":true,"message":"","data":{"LOCAL_TEST":{"activated":0,"assigned":0,"running":0},"OTHER":{"activated":0,"assigned":0,"running":0}}}`},

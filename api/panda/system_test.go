@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 func TestSystem(t *testing.T) {
-	w := newWorld(t, dispatcher.Timing{})
+	w := newWorld(t, lease.Timing{})
 	c := w.callerAs(Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production"}) // by a glob: not the role
 	c.check([]answered{
 		{get, "/system/is_alive", nil, nothing},

@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
@@ -38,7 +40,7 @@ type world struct {
 	url        string
 }
 
-func newWorld(t *testing.T, timing dispatcher.Timing) *world {
+func newWorld(t *testing.T, timing lease.Timing) *world {
 	t.Helper()
 	w := &world{t: t, db: pgtest.Open(t)}
 	ctx, stop := context.WithCancel(context.Background())

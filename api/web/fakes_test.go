@@ -15,6 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
@@ -226,7 +227,7 @@ func faultStatus(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrForm):
 		return http.StatusForbidden
-	case errors.Is(err, ErrNoPage), errors.Is(err, errNone), errors.Is(err, dispatcher.ErrUnknownResource), errors.Is(err, dispatcher.ErrNoAttempt):
+	case errors.Is(err, ErrNoPage), errors.Is(err, errNone), errors.Is(err, dispatcher.ErrUnknownResource), errors.Is(err, lookup.ErrNoAttempt):
 		return http.StatusNotFound
 	}
 	return http.StatusInternalServerError

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 )
 
 // JobPage is a job: its attempts, what they wrote, and why it waits or runs.
@@ -54,11 +56,11 @@ func (p *Page) jobPage(ctx context.Context, r *Request) (Dated, error) {
 		}
 	}
 	if attempt != 0 && out.Attempt == 0 {
-		return nil, fmt.Errorf("%w: attempt %d of job %d has not ended, or there is none", dispatcher.ErrNoAttempt, attempt, id)
+		return nil, fmt.Errorf("%w: attempt %d of job %d has not ended, or there is none", lookup.ErrNoAttempt, attempt, id)
 	}
 	if out.Attempt != 0 {
 		out.Log, err = p.cfg.Dispatcher.JobLog(ctx, id, out.Attempt)
-		if err != nil && !errors.Is(err, dispatcher.ErrNoAttempt) {
+		if err != nil && !errors.Is(err, lookup.ErrNoAttempt) {
 			return nil, err
 		}
 	}
@@ -139,7 +141,7 @@ func (j JobPage) Explained() bool {
 // Gates are the queues of a job that waits, those that could never run it only where there are few.
 func (j JobPage) Gates() (shown []dispatcher.QueueGate) {
 	for _, q := range j.Explain.Queues {
-		if (q.Gate != dispatcher.GateStructural || len(j.Explain.Queues) <= 10) && len(shown) < mostGates {
+		if (q.Gate != explain.GateStructural || len(j.Explain.Queues) <= 10) && len(shown) < mostGates {
 			shown = append(shown, q)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/generator"
@@ -56,10 +57,10 @@ func filled(t *testing.T) *stage {
 	s.world.log = "line 1\n<b>line 2</b>\n"
 	atTarget := 90.0
 	s.world.explain = dispatcher.Explanation{Job: 77, Task: 5, Share: "Prod/MC", State: "ready", At: at, Version: 4, Summary: "It waits for its turn: User is further below its target.",
-		Gate: dispatcher.GateShare, Position: &dispatcher.Position{Before: 4321, Ready: 9876}, ETA: &dispatcher.ETA{Known: true, Seconds: 75.2, How: "4322 jobs at 57.5 a second"},
+		Gate: explain.GateShare, Position: &dispatcher.Position{Before: 4321, Ready: 9876}, ETA: &dispatcher.ETA{Known: true, Seconds: 75.2, How: "4322 jobs at 57.5 a second"},
 		Pools: []dispatcher.PathStanding{{Pool: "default", Capacity: 100, Round: 99.5, Held: 98, AtTarget: &atTarget, Levels: []dispatcher.LevelStanding{
 			{Share: "Prod", Weight: 70, Product: 0.7, Target: 66.67, Held: 70.25, Deficit: -3.58, Ready: 9876, Rank: 2, Of: 3}}}},
-		Queues: []dispatcher.QueueGate{{Queue: "CERN", Gate: dispatcher.GateShare, Reason: "User has deficit 4.5, Prod -3.58", Pilots: 7}}}
+		Queues: []dispatcher.QueueGate{{Queue: "CERN", Gate: explain.GateShare, Reason: "User has deficit 4.5, Prod -3.58", Pilots: 7}}}
 	s.world.resources = []dispatcher.ResourceStanding{{Name: "table:orders", Capacity: 10, FileCapacity: 12, Held: 7, Wanted: 40, Free: 3, Kept: 1, SplitBy: "user", Holders: 2, Waiting: 1,
 		External: &dispatcher.ResourceExternal{Total: 12, Used: 8, At: at}, IDs: []dispatcher.ResourceID{
 			{Allowance: resource.Allowance{ID: "ann", Weight: 1, Held: 2, Wanted: 9, Allowance: 5, Waited: 3}},

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/internal/logs"
 )
 
@@ -241,8 +241,8 @@ func (c config) validateWatching() (errs []error) {
 }
 
 // shareMetrics are the values of share_metrics.
-var shareMetrics = map[string]dispatcher.ShareMetrics{"top": dispatcher.TopShares, "none": dispatcher.NoShares, "all": dispatcher.AllShares,
-	"queues": dispatcher.QueueShares}
+var shareMetrics = map[string]meter.ShareMetrics{"top": meter.TopShares, "none": meter.NoShares, "all": meter.AllShares,
+	"queues": meter.QueueShares}
 
 // validateLeases wants leases of whole seconds that outlive the pause between two renewals, and daemons that can
 // miss a heartbeat (one in 2 s) without being taken for dead.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 )
 
 func jobExplainCommand(c *cli) *cobra.Command {
@@ -119,7 +120,7 @@ func writeGates(w io.Writer, queues []dispatcher.QueueGate, wide bool) {
 	g := newGrid(w, "queue", "gate", ">pilots", "reason")
 	left := 0
 	for _, q := range queues {
-		if q.Gate == dispatcher.GateStructural && !wide && len(queues) > 10 {
+		if q.Gate == explain.GateStructural && !wide && len(queues) > 10 {
 			left++
 			continue
 		}

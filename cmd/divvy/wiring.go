@@ -18,6 +18,7 @@ import (
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/logs"
@@ -107,7 +108,7 @@ func demandOf(st dispatcher.Standing, ends map[string]map[shares.ShareID]shares.
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
 		Pool: d.pool, Load: d.store.Version, Log: d.part("dispatcher"), Metrics: d.registry,
-		Timing: dispatcher.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL,
+		Timing: lease.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL,
 			Grace: d.cfg.LeaseRenew * 3 / 2, LocalWait: d.cfg.LocalWait, Making: d.cfg.MakingWait},
 		Address: d.advertised(), Secret: d.lead.secret, Version: version(),
 		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, KeepHistory: d.cfg.KeepHistory, RecordAll: d.cfg.Record == recordAll,

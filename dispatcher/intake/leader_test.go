@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher/face"
+	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
@@ -35,7 +35,7 @@ func TestJobsReachAPilot(t *testing.T) {
 	})
 	ids := h.enqueue(t, some(5, intake.NewJob{Task: 1, Share: 1, Shape: h.shape(t, 1)})...)
 
-	d, err := face.Open(ctx, face.Config{Pool: h.Pool, Outbox: intake.NewOutbox(h), Daemon: 1, Timing: lease.Timing{Silence: 300 * time.Millisecond, Fresh: 200 * time.Millisecond, Tick: 50 * time.Millisecond}, Site: func(context.Context, int64) (shares.Version, error) { return site, nil }})
+	d, err := dispatcher.Open(ctx, dispatcher.Config{Pool: h.Pool, Outbox: intake.NewOutbox(h), Daemon: 1, Timing: lease.Timing{Silence: 300 * time.Millisecond, Fresh: 200 * time.Millisecond, Tick: 50 * time.Millisecond}, Site: func(context.Context, int64) (shares.Version, error) { return site, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestJobsReachAPilot(t *testing.T) {
 	defer stop()
 	var got []int64
 	for began := time.Now(); len(got) < 5 && time.Since(began) < 30*time.Second; {
-		reply, err := d.Pull(ctx, face.PullRequest{Queue: "q", Slot: job.Slot{Cores: 8}, Max: 3, Pilot: "p", Node: "n", WaitS: 1})
+		reply, err := d.Pull(ctx, dispatcher.PullRequest{Queue: "q", Slot: job.Slot{Cores: 8}, Max: 3, Pilot: "p", Node: "n", WaitS: 1})
 		if err != nil {
 			continue // nobody leads yet
 		}

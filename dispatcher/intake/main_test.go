@@ -34,7 +34,7 @@ type house struct {
 
 func newHouse(t testing.TB, room, size int64) *house {
 	t.Helper()
-	h := &house{pgtest.OpenNext(t), t}
+	h := &house{pgtest.Open(t), t}
 	h.exec(`INSERT INTO shares (id, name, path, position, leaf, weight) OVERRIDING SYSTEM VALUE
 		SELECT i, 's' || i, 's' || i, i, true, 1 FROM generate_series(1, 9) AS i`)
 	h.exec(`INSERT INTO tasks (id, name, user_name, state, share_id, spec) OVERRIDING SYSTEM VALUE

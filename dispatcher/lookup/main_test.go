@@ -85,7 +85,7 @@ func needOf(shape int32) job.Requirements { return job.Requirements{Cores: int(s
 // newWorld is one without a job.
 func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()
-	w := &world{t: t, draw: rand.New(rand.NewPCG(seed, 1)), pool: pgtest.OpenNext(t), jobs: map[int64]*modelJob{}, tasks: map[int64]bool{}, paused: map[int64]bool{}}
+	w := &world{t: t, draw: rand.New(rand.NewPCG(seed, 1)), pool: pgtest.Open(t), jobs: map[int64]*modelJob{}, tasks: map[int64]bool{}, paused: map[int64]bool{}}
 	w.now = time.Now().UTC().Truncate(time.Microsecond).Add(-40 * time.Hour)
 	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
 	w.Reader = New(Config{DB: w.pool})

@@ -21,7 +21,7 @@ import (
 // ready one behind every tenth, three are ready.
 func crowd(t *testing.T, jobs int) *pgxpool.Pool {
 	t.Helper()
-	db := pgtest.OpenNext(t)
+	db := pgtest.Open(t)
 	exec := func(sql string, args ...any) {
 		t.Helper()
 		if _, err := db.Exec(context.Background(), sql, args...); err != nil {

@@ -355,7 +355,7 @@ func TestReportsOfResources(t *testing.T) {
 
 // Every view and column is described, and no secret of a lease is in one. What readers may call, and no table.
 func TestReportsAreDescribed(t *testing.T) {
-	tx := pgtest.NextTx(t)
+	tx := pgtest.Tx(t)
 	for sql, want := range map[string]string{
 		`SELECT coalesce(string_agg(c.relname || '.' || a.attname, ' '), '') FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
 			WHERE c.relnamespace = 'report'::regnamespace AND (obj_description(c.oid) IS NULL OR col_description(c.oid, a.attnum) IS NULL OR a.attname ~ 'nonce|token|secret|hash')`: "",

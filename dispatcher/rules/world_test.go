@@ -62,7 +62,7 @@ type world struct {
 
 func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 	t.Helper()
-	w := &world{t: t, pool: pgtest.OpenNext(t), m: machine.New(machine.Config{Making: time.Second}), next: 1,
+	w := &world{t: t, pool: pgtest.Open(t), m: machine.New(machine.Config{Making: time.Second}), next: 1,
 		now: time.Now().Add(-time.Minute), leases: map[int64]machine.Lease{}}
 	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
 	w.folder = fold.New(w.pool, w.log, nil)

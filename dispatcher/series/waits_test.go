@@ -52,7 +52,7 @@ func waitsOf(base time.Time, upto int) (shares, users []string) {
 
 // Each job waits once, from the submission of its task to its first grant, whoever adds it up.
 func TestWaits(t *testing.T) {
-	s := &site{Sampler{DB: pgtest.OpenNext(t)}, t}
+	s := &site{Sampler{DB: pgtest.Open(t)}, t}
 	base := time.Now().UTC().Truncate(time.Hour).Add(-6 * time.Hour)
 	s.exec("SELECT divvy_extend_jobs(100, 100)")
 	s.exec("SELECT divvy_make_history(($1::timestamptz AT TIME ZONE 'UTC')::date + i) FROM generate_series(0, 1) AS i", base)

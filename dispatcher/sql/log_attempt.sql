@@ -1,4 +1,5 @@
--- An attempt that has ended since then. The moment is a parameter, so that no other days are planned for or locked.
-SELECT nonce, claimed_at
-FROM attempts
-WHERE job_id = @job::bigint AND attempt = @attempt::int AND ended_at >= @since::timestamptz;
+-- The attempts of a number that run or ended lately.
+SELECT h.nonce, h.granted_at FROM held h WHERE h.job = @job::bigint AND h.attempt = @attempt::int
+UNION ALL
+SELECT h.nonce, h.granted_at FROM history h
+WHERE h.job = @job::bigint AND h.attempt = @attempt::int AND h.ended_at > now() - make_interval(secs => @late_s::float8);

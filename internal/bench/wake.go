@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -25,10 +26,10 @@ const wakeTask = 1 << 40
 func (s *stage) wakes(ctx context.Context) error {
 	var shape int32
 	err := pg.InTx(ctx, s.place.pool, func(tx pgx.Tx) (err error) {
-		if shape, err = dispatcher.Intern(ctx, tx, job.Requirements{Cores: 1, Queues: []string{idleQueue}}); err != nil {
+		if shape, err = intake.Intern(ctx, tx, job.Requirements{Cores: 1, Queues: []string{idleQueue}}); err != nil {
 			return err
 		}
-		return dispatcher.AddPayload(ctx, tx, dispatcher.Payload{Task: wakeTask, Command: []string{"/bin/true"}})
+		return intake.AddPayload(ctx, tx, job.Payload{Task: wakeTask, Command: []string{"/bin/true"}})
 	})
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func (s *stage) enqueueOneByOne(ctx context.Context, shape int32, n int) (map[in
 		var ids []int64
 		var at time.Time
 		err := pgx.BeginFunc(ctx, s.place.pool, func(tx pgx.Tx) (err error) {
-			ids, err = dispatcher.Enqueue(ctx, tx, []dispatcher.NewJob{{
+			ids, err = intake.Enqueue(ctx, tx, []intake.NewJob{{
 				Task: wakeTask, Share: s.leaves[i%len(s.leaves)].id, Shape: shape, MaxAttempts: 3, Index: int64(i)}})
 			at = time.Now()
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 )
 
 // Rows that are dead: fewer than fewDead are nothing; as many as live ones, a vacuum that is behind; ten times as many, one
@@ -116,7 +117,7 @@ func (d *Doctor) days(ctx context.Context) (rows []dayRow, kept map[string]int, 
 	kept = map[string]int{}
 	var names []string
 	var aheads []int32
-	for _, t := range dispatcher.DayTables(d.cfg.Keep) {
+	for _, t := range upkeep.DayTables(d.cfg.Keep) {
 		names, aheads, kept[t.Name] = append(names, t.Name), append(aheads, int32(t.Ahead)), t.Keep
 	}
 	rows, err = many[dayRow](ctx, d.cfg.Direct, "days", pgx.StrictNamedArgs{"tables": names, "aheads": aheads})

@@ -27,49 +27,21 @@ func statements(t *testing.T) (paths []string) {
 	return paths
 }
 
-// ofNext says whether a statement is of a room of the new core, which has the schema of package migrations/next.
-func ofNext(p string) bool {
-	return strings.HasPrefix(p, "dispatcher/") && path.Dir(p) != "dispatcher/sql"
-}
-
-// exists are the codes of what is there already: relation, function, row.
-var exists = []string{"42P07", "42723", "42710", "23505"}
-
-// The migrated database understands each of them, as one statement. What a room makes by create_*.sql and no migration does is made
-// before, in the order of names.
+// The migrated database understands each of them, as one statement.
 func TestStatementsPrepare(t *testing.T) {
-	old, next := pgtest.Tx(t), pgtest.NextTx(t)
-	of := func(p string) pgx.Tx {
-		if ofNext(p) {
-			return next
-		}
-		return old
-	}
-	for _, p := range statements(t) {
-		if !strings.HasPrefix(path.Base(p), "create_") {
-			continue
-		}
-		err := pgx.BeginFunc(t.Context(), of(p), func(savepoint pgx.Tx) error {
-			_, err := savepoint.Exec(t.Context(), read(t, p))
-			return err
-		})
-		if err != nil && !slices.Contains(exists, pg.Code(err)) {
-			t.Fatal(p, err)
-		}
-	}
+	tx := pgtest.Tx(t)
 	for _, p := range statements(t) {
 		t.Run(p, func(t *testing.T) {
-			conn := of(p).Conn()
-			sql, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), conn, read(t, p), nil)
+			sql, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), tx.Conn(), read(t, p), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			savepoint, err := of(p).Begin(t.Context())
+			savepoint, err := tx.Begin(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer savepoint.Rollback(t.Context())
-			if _, err := conn.Prepare(t.Context(), p, sql); err != nil {
+			if _, err := tx.Conn().Prepare(t.Context(), p, sql); err != nil {
 				t.Error(err)
 			}
 		})

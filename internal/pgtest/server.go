@@ -59,8 +59,6 @@ type server struct {
 	once      sync.Once
 	shared    string
 	sharedErr error
-	nextOnce  sync.Once
-	nextErr   error
 }
 
 // find looks for a server in the order that doc.go promises.
@@ -124,10 +122,9 @@ func (s *server) makeTemplate(ctx context.Context) error {
 	return err
 }
 
-// makeDays makes the days that a daemon makes before it can write at all: those of tables without a default partition. Making
-// them takes as long as all else that a small test does.
-const makeDays = `SELECT divvy_make_days(partrelid::regclass::text, (now() AT TIME ZONE 'UTC')::date, 2)
-	FROM pg_partitioned_table WHERE partdefid = 0 AND partstrat = 'r'`
+// makeDays makes the days that a daemon makes before it can write at all. Making them takes as long as all else that a small test does.
+const makeDays = `SELECT divvy_make_day(parent, (now() AT TIME ZONE 'UTC')::date + i)
+	FROM unnest('{attempt_texts,payload_logs,share_samples}'::text[]) AS parent, generate_series(0, 1) AS i`
 
 // clone makes a database like the template. Copying the files is six times as fast as logging them when fsync
 // is off.
@@ -192,7 +189,7 @@ func (s *server) dsn(name string) string {
 // close drops what was made on a server that lives on, and stops one that was started for us.
 func (s *server) close() (err error) {
 	if s.halt == nil && s.admin != nil {
-		for _, name := range append(s.late, s.shared, s.template, s.nextTemplate()) {
+		for _, name := range append(s.late, s.shared, s.template) {
 			if name != "" && err == nil {
 				err = s.drop(name)
 			}

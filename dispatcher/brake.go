@@ -1,0 +1,91 @@
+package dispatcher
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/fold"
+)
+
+// Behind is how far the tables may be behind the log before pulls wait for them: what is not folded is kept in memory, and read by a start.
+type Behind struct {
+	Time    time.Duration // 0: a minute
+	Batches int64         // 0: twenty thousand
+}
+
+func (b Behind) orDefault() Behind {
+	return Behind{cmp.Or(b.Time, time.Minute), cmp.Or(b.Batches, 20_000)}
+}
+
+// brake has pulls wait while the tables are too far behind. Renewals and ends go on: they make work less.
+type brake struct {
+	bound  Behind
+	folded atomic.Int64 // the newest batch that is folded, as far as this daemon knows
+
+	mu   sync.Mutex
+	lag  *fold.Lag     // as it was measured last; nil: not yet
+	open chan struct{} // closed when pulls go on; nil: they do
+}
+
+// measure takes what was measured. Pulls that wait go on when half of the bound is reached.
+func (b *brake) measure(lag fold.Lag) (waits bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lag = &lag
+	switch {
+	case b.open == nil && (lag.Time > b.bound.Time || lag.Batches > b.bound.Batches):
+		b.open = make(chan struct{})
+	case b.open != nil && lag.Time <= b.bound.Time/2 && lag.Batches <= b.bound.Batches/2:
+		close(b.open)
+		b.open = nil
+	}
+	return b.open != nil
+}
+
+// last is what was measured last; nil: nothing was.
+func (b *brake) last() *fold.Lag {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lag
+}
+
+// pass waits until pulls go on, as long as a pull waits. ErrUnavailable: whether there is a job is not known.
+func (b *brake) pass(ctx context.Context, wait time.Duration) error {
+	b.mu.Lock()
+	open, lag := b.open, b.lag
+	b.mu.Unlock()
+	if open == nil {
+		return nil
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case <-open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+		return fmt.Errorf("%w: the tables are %d batches and %s behind the log", ErrUnavailable, lag.Batches, lag.Time.Round(time.Second))
+	}
+}
+
+// lag measures how far the tables are behind.
+func (b background) lag(ctx context.Context) (n int, err error) {
+	folder := fold.New(b.cfg.Pool, b.log, fold.Sites(b.cfg.Site))
+	lag, err := folder.Lag(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if p, err := folder.Position(ctx); err == nil { // another daemon may have folded
+		b.brake.folded.Store(max(b.brake.folded.Load(), p.Seq))
+	}
+	if b.brake.measure(lag) {
+		b.cfg.Log.Warn("pulls wait for the tables, which are behind the log", "batches", lag.Batches, "time", lag.Time)
+		return 1, nil
+	}
+	return 0, nil
+}

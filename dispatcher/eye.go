@@ -1,0 +1,67 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// eye looks at the machine of this daemon.
+type eye struct {
+	loop *lease.Loop
+
+	seq           atomic.Int64 // the newest batch that the machine has
+	made, granted atomic.Int64 // jobs, since this daemon began
+}
+
+// machine has a function look at the machine, between two steps of the loop, which waits for it. ErrUnavailable while there is none.
+func (e *eye) machine(ctx context.Context, look func(*machine.Machine)) error {
+	err := e.loop.See(ctx, func(m lease.Machine) {
+		if mm, ok := m.(*machine.Machine); ok {
+			look(mm)
+		}
+	})
+	switch {
+	case errors.Is(err, lease.ErrAway):
+		return ErrUnavailable
+	case errors.Is(err, lease.ErrStopped):
+		return ErrStopping
+	}
+	return err
+}
+
+// view has a function look at the machine as it stands.
+func (e *eye) view(ctx context.Context, look func(machine.View)) error {
+	return e.machine(ctx, func(m *machine.Machine) { look(m.View()) })
+}
+
+// seeWithin bounds a look of who has no context.
+const seeWithin = 5 * time.Second
+
+// leads says whether this daemon leads, as far as it knows.
+func (e *eye) leads() (is bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
+	defer cancel()
+	_ = e.loop.Watch(ctx, func(n *lease.Node) { is = n.Leads() }) // a daemon that stops leads no more
+	return is
+}
+
+// heard is lease.Config's.
+func (e *eye) heard(b entry.Batch) {
+	e.seq.Store(b.Seq)
+	for _, one := range b.Entries {
+		switch one := one.(type) {
+		case entry.Enqueued:
+			if one.Attempt == 1 {
+				e.made.Add(one.High - one.Low + 1)
+			}
+		case entry.Granted:
+			e.granted.Add(1)
+		}
+	}
+}

@@ -1,9 +1,0 @@
-package face
-
-import (
-	"testing"
-
-	"github.com/divvyhq/divvy/internal/pgtest"
-)
-
-func TestMain(m *testing.M) { pgtest.Main(m) }

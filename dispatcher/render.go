@@ -1,0 +1,183 @@
+package dispatcher
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/pg"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// renderer makes of leases what pilots start: the payload of the task with the piece of the job put in.
+type renderer struct {
+	pieces   together[job.Piece]
+	payloads *cache[int64, *job.Recipe]
+	needs    *cache[int32, job.Requirements]
+}
+
+// Bounds of what a renderer keeps, twice as many each.
+const (
+	mostPayloads = 20_000
+	mostNeeds    = 20_000
+)
+
+func newRenderer(db *pgxpool.Pool) *renderer {
+	r := &renderer{}
+	r.pieces.read = func(ctx context.Context, ids []int64) (map[int64]job.Piece, error) {
+		type row struct {
+			ID, Idx, FirstEvent int64
+			NEvents             int64 `db:"n_events"`
+			Inputs              []string
+		}
+		return rowsBy(ctx, db, "pieces", pg.Args{"ids": ids}, func(v row) (int64, job.Piece) {
+			return v.ID, job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}
+		})
+	}
+	r.payloads = newCache(mostPayloads, func(ctx context.Context, tasks []int64) (map[int64]*job.Recipe, error) {
+		type row struct {
+			TaskID  int64
+			Command []string
+			Env     map[string]string
+			Matrix  []job.Axis
+			Roles   map[string][]string
+		}
+		return rowsBy(ctx, db, "payloads", pg.Args{"tasks": tasks}, func(v row) (int64, *job.Recipe) {
+			return v.TaskID, job.NewRecipe(job.Payload{Task: v.TaskID, Command: v.Command, Env: v.Env, Matrix: v.Matrix, Roles: v.Roles})
+		})
+	})
+	r.needs = newCache(mostNeeds, func(ctx context.Context, shapes []int32) (map[int32]job.Requirements, error) {
+		type row struct {
+			ID        int32
+			Cores     int
+			MemoryMB  int64 `db:"memory_mb"`
+			DiskMB    int64 `db:"disk_mb"`
+			WalltimeS int64 `db:"walltime_s"`
+		}
+		return rowsBy(ctx, db, "needs", pg.Args{"shapes": shapes}, func(v row) (int32, job.Requirements) {
+			return v.ID, job.Requirements{Cores: v.Cores, MemoryMB: v.MemoryMB, DiskMB: v.DiskMB, WalltimeS: v.WalltimeS}
+		})
+	})
+	return r
+}
+
+// rowsBy runs a query and returns its rows by key.
+func rowsBy[R any, K comparable, V any](ctx context.Context, db *pgxpool.Pool, verb string, args pg.Args, of func(R) (K, V)) (map[K]V, error) {
+	rows, err := db.Query(ctx, query[verb], args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[R])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	found := make(map[K]V, len(list))
+	for _, row := range list {
+		k, v := of(row)
+		found[k] = v
+	}
+	return found, nil
+}
+
+// render is Config.Render.
+func (r *renderer) render(ctx context.Context, leases []machine.Lease) ([]Run, error) {
+	ids, tasks, shapes := make([]int64, len(leases)), make([]int64, len(leases)), make([]int32, len(leases))
+	for i, l := range leases {
+		ids[i], tasks[i], shapes[i] = l.Job, l.Task, l.Shape
+	}
+	pieces, err := r.pieces.of(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := r.payloads.of(ctx, tasks)
+	if err != nil {
+		return nil, err
+	}
+	needs, err := r.needs.of(ctx, shapes)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]Run, len(leases))
+	for i, l := range leases {
+		piece, ok := pieces[l.Job]
+		if !ok {
+			return nil, fmt.Errorf("job %d has no row", l.Job)
+		}
+		recipe := payloads[l.Task]
+		if recipe == nil {
+			return nil, fmt.Errorf("task %d has no payload", l.Task)
+		}
+		runs[i].Need = needs[l.Shape]
+		runs[i].Command, runs[i].Env = recipe.Render(piece)
+	}
+	return runs, nil
+}
+
+// together reads for all who ask at the same time by one statement: answers of a batch leave together, and so do their reads.
+type together[V any] struct {
+	read func(ctx context.Context, ids []int64) (map[int64]V, error)
+
+	mu   sync.Mutex
+	next *reading[V] // what gathers while another one is under way; nil: nothing
+	busy bool
+}
+
+type reading[V any] struct {
+	ids   []int64
+	done  chan struct{}
+	found map[int64]V
+	err   error
+}
+
+// readWithin bounds one statement.
+const readWithin = 10 * time.Second
+
+// of returns values by id; what is not there is left out.
+func (t *together[V]) of(ctx context.Context, ids []int64) (map[int64]V, error) {
+	t.mu.Lock()
+	if t.next == nil {
+		t.next = &reading[V]{done: make(chan struct{})}
+	}
+	r := t.next
+	r.ids = append(r.ids, ids...)
+	if !t.busy {
+		t.busy = true
+		go t.run()
+	}
+	t.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.found, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// run reads until nobody asks any more.
+func (t *together[V]) run() {
+	for {
+		t.mu.Lock()
+		r := t.next
+		if t.next = nil; r == nil {
+			t.busy = false
+			t.mu.Unlock()
+			return
+		}
+		t.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+		r.found, r.err = t.read(ctx, r.ids)
+		cancel()
+		close(r.done)
+	}
+}

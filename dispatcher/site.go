@@ -1,0 +1,122 @@
+package dispatcher
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// site is the version in force, as the loop last saw it, for everybody.
+type site struct{ now atomic.Pointer[index] }
+
+// index finds what a version has. It never changes.
+type index struct {
+	version shares.Version
+	queues  map[shares.QueueID]shares.Queue
+	named   map[string]shares.Queue
+	paths   map[shares.ShareID]string
+}
+
+// adopt takes over a version.
+func (s *site) adopt(v *shares.Version) {
+	if v == nil {
+		return
+	}
+	x := &index{version: *v, queues: map[shares.QueueID]shares.Queue{}, named: map[string]shares.Queue{}, paths: map[shares.ShareID]string{}}
+	for _, q := range v.Queues {
+		x.queues[q.ID], x.named[q.Name] = q, q
+	}
+	if v.Tree != nil {
+		for i := range v.Tree.Nodes {
+			x.paths[v.Tree.Nodes[i].ID] = v.Tree.Nodes[i].Path
+		}
+	}
+	s.now.Store(x)
+}
+
+// queue is one by its id.
+func (s *site) queue(id shares.QueueID) (q shares.Queue, ok bool) {
+	if x := s.now.Load(); x != nil {
+		q, ok = x.queues[id]
+	}
+	return q, ok
+}
+
+// open is a queue by its name that takes jobs.
+func (s *site) open(name string) (q shares.Queue, err error) {
+	x := s.now.Load()
+	if x == nil {
+		return q, ErrUnavailable // nothing is read yet
+	}
+	q, ok := x.named[name]
+	switch {
+	case !ok:
+		return q, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, name, x.names())
+	case q.State != shares.Online && q.State != shares.Test:
+		return q, ErrQueueClosed
+	}
+	return q, nil
+}
+
+// names lists the queues for an error message.
+func (x *index) names() string {
+	if len(x.named) == 0 {
+		return "no queues"
+	}
+	names := slices.Sorted(maps.Keys(x.named))
+	if len(names) > 10 {
+		names = append(names[:10], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// version is the one in force, if it has that number.
+func (s *site) version(number int64) *shares.Version {
+	if x := s.now.Load(); x != nil && x.version.Number == number {
+		return &x.version
+	}
+	return nil
+}
+
+// inForce is the version in force; nil: none is known.
+func (s *site) inForce() *shares.Version {
+	if x := s.now.Load(); x != nil {
+		return &x.version
+	}
+	return nil
+}
+
+// path is that of a share.
+func (s *site) path(id shares.ShareID) string {
+	if x := s.now.Load(); x != nil {
+		return x.paths[id]
+	}
+	return ""
+}
+
+// polled are the queues at which pilots pull, by the log. It is for the loop alone.
+func polled(m lease.Machine) (list []shares.QueueID) {
+	if mm, ok := m.(*machine.Machine); ok {
+		v := mm.View()
+		for _, q := range v.Site.Queues {
+			if v.Queue(q.ID).Polled {
+				list = append(list, q.ID)
+			}
+		}
+	}
+	return list
+}
+
+// current is the version in force; nil: nothing is read yet.
+func (s *site) current() *shares.Version {
+	if x := s.now.Load(); x != nil {
+		return &x.version
+	}
+	return nil
+}

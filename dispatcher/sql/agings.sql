@@ -1,2 +1,0 @@
--- The aging of all shares that have one: what places follow from beside priority and age.
-SELECT coalesce(jsonb_object_agg(s.id, s.plan->'aging'), '{}') FROM shares s WHERE s.plan ? 'aging';

@@ -1,2 +1,0 @@
--- Not now(): who waited for the barrier began earlier.
-SELECT clock_timestamp();

@@ -1,2 +1,0 @@
--- A hint to the other daemons.
-SELECT pg_notify('divvy', @what::text);

@@ -1,6 +1,0 @@
--- What lies in the default partition, since its day had none, and is older than so many days that ended.
-DELETE FROM ended_jobs_rest WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ended_jobs_rest
-    WHERE ended_at < ((now() AT TIME ZONE 'UTC')::date - @keep::int)::timestamp AT TIME ZONE 'UTC'
-    LIMIT @n::int
-));

@@ -1,0 +1,6 @@
+package dispatcher
+
+import "errors"
+
+// ErrHandOn goes with the relay of pulls over HTTP.
+var ErrHandOn = errors.New("another daemon decides")

@@ -1,0 +1,133 @@
+package dispatcher
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// ErrNoTask is the answer about a task that does not exist.
+var ErrNoTask = errors.New("no such task")
+
+// taskFacts are what tables have of a task that is explained.
+type taskFacts struct {
+	ID       int64
+	State    string
+	Reason   string
+	UserName string
+	ShareID  shares.ShareID
+	Share    string
+	Priority int
+	ToCome   int64
+	Ready    int64
+	Leased   int64
+	Over     bool
+	First    *int64 // job
+	Cut      bool
+	// Pieces of other tasks of the share that become jobs before its own, by shape; 0 where that is not known.
+	AheadShapes []int32
+	AheadPieces []int64
+	More        bool // and others, that were not counted
+}
+
+// kindRow is jobs of a task that are alike.
+type kindRow struct {
+	ShareID shares.ShareID
+	ShapeID int32
+	Jobs    int64
+	ToCome  int64
+}
+
+func (r *Reads) kinds(ctx context.Context, task int64) ([]kindRow, error) {
+	return collect[kindRow](ctx, r.db, "kinds", pg.Args{"task": task, "most": explain.MostCounted})
+}
+
+// ExplainTask says why no more of a task runs: what it waits for, or what keeps the job that is to start next, or a piece of it where none is
+// a job yet. ErrNoTask when no task has the id.
+func (r *Reads) ExplainTask(ctx context.Context, task int64) (e explain.TaskExplanation, err error) {
+	t, err := r.taskSubject(ctx, task)
+	if err != nil {
+		return e, fmt.Errorf("explain: %w", err)
+	}
+	m, err := r.surroundings(ctx)
+	if err == nil {
+		err = r.see(ctx, m, func(m explain.Moment) { e = m.Task(*t) })
+	}
+	if err != nil {
+		return explain.TaskExplanation{}, fmt.Errorf("explain: %w", err)
+	}
+	return e, nil
+}
+
+func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubject, error) {
+	rows, err := collect[taskFacts](ctx, r.db, "task", pg.Args{"task": task, "most": explain.MostCounted})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%w: %d", ErrNoTask, task)
+	}
+	f := &rows[0]
+	t := &explain.TaskSubject{Task: f.ID, Share: f.Share, State: f.State, Reason: f.Reason, ToCome: f.ToCome, Ready: f.Ready, Leased: f.Leased,
+		Priority: f.Priority, Over: f.Over, Cut: f.Cut, More: f.More}
+	for i, shape := range f.AheadShapes {
+		t.Ahead = append(t.Ahead, explain.PiecesAhead{Shape: shape, Pieces: f.AheadPieces[i]})
+	}
+	switch {
+	case f.Over:
+	case f.First != nil:
+		t.Next, err = r.subject(ctx, *f.First)
+	case f.ToCome > 0 && f.ShareID != 0:
+		var kinds []kindRow
+		if kinds, err = r.kinds(ctx, task); err == nil && len(kinds) > 0 {
+			t.Piece = &explain.Subject{Task: f.ID, Share: f.ShareID, Path: f.Share, Shape: kinds[0].ShapeID, User: f.UserName}
+		}
+	}
+	return t, err
+}
+
+// TaskQueues says where the jobs of a task may run, and which filter excludes which queue: one answer for each kind of jobs that it has or will
+// have. None: it is over, or nothing of it is a job yet.
+func (r *Reads) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error) {
+	rows, err := r.kinds(ctx, task)
+	if err != nil {
+		return nil, fmt.Errorf("queues of a task: %w", err)
+	}
+	needs, site := make([]job.Requirements, len(rows)), r.lately.site()
+	if err = r.see(ctx, explain.Moment{}, func(m explain.Moment) {
+		for i, k := range rows {
+			needs[i], _ = m.View.Shape(k.ShapeID) // a shape is said before the jobs that have it
+		}
+	}); err == nil && site == nil {
+		err = ErrUnavailable
+	}
+	if err != nil {
+		return nil, fmt.Errorf("queues of a task: %w", err)
+	}
+	pilots, _ := r.lately.pilots()
+	out := make([]KindQueues, len(rows))
+	for i, k := range rows {
+		out[i] = KindQueues{Needs: needs[i], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
+		if node, ok := site.Tree.ByID(k.ShareID); ok {
+			out[i].Share = site.Tree.Nodes[node].Path
+		}
+		for n, q := range site.Queues {
+			out[i].Queues[n] = fitAt(out[i].Needs, q, out[i].Share)
+			out[i].Queues[n].Pilots = len(pilots[q.ID])
+		}
+	}
+	return out, nil
+}
+
+func fitAt(need job.Requirements, q shares.Queue, share string) QueueFit {
+	f := QueueFit{Queue: q.Name, Pool: q.Pool, State: q.State, Reason: cmp.Or(job.Fits(need, q, q.Labels), job.ClosedTo(q, share))}
+	f.Runs = f.Reason == ""
+	f.Remote = f.Runs && need.Locality == job.LocalityPreferred && !job.Local(need.Locations, q)
+	return f
+}

@@ -1,0 +1,121 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/internal/access"
+)
+
+// Verbs are what people and programs have done to jobs, claims and limits. A verb is a transaction that writes a row of the outbox; it returns
+// when the row is in the log and this daemon goes by it, or was refused.
+type Verbs struct {
+	db      *pgxpool.Pool
+	log     *ledger.Table
+	eye     *eye
+	site    *site
+	jobs    *lookup.Reader
+	written func()       // tells the leader
+	folded  func() int64 // the newest batch that is folded, as far as this daemon knows
+}
+
+// killed is what the pilots of jobs are told that people kill.
+var killed = intake.Killing{Reason: "killed", GraceS: 10}
+
+// mostKilled is how many jobs are killed in one transaction.
+const mostKilled = 1000
+
+// KillJob ends a job that nobody wants any more; ErrNoJob when no live job has that id.
+func (v *Verbs) KillJob(ctx context.Context, id int64) error {
+	live, err := v.KillJobs(ctx, []int64{id})
+	if err == nil && len(live) == 0 {
+		err = lookup.ErrNoJob
+	}
+	return err
+}
+
+// KillJobs ends jobs that nobody wants any more, as KillJob does one, a thousand in a transaction. It returns those that were live, rising;
+// where it fails, those before that are killed. One that ends at the same moment counts as live.
+func (v *Verbs) KillJobs(ctx context.Context, ids []int64) (all []int64, err error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	for some := range slices.Chunk(ids, mostKilled) {
+		live, err := v.live(ctx, some)
+		if err == nil && len(live) > 0 {
+			err = v.say(ctx, func(tx pgx.Tx) error { return kill(ctx, tx, live) })
+		}
+		if err != nil {
+			return all, fmt.Errorf("kill: %w", err)
+		}
+		all = append(all, live...)
+	}
+	return all, nil
+}
+
+// kill says it of live jobs.
+func kill(ctx context.Context, tx pgx.Tx, live []int64) error {
+	found, err := intake.KillJobs(ctx, tx, killed, live...)
+	if err != nil {
+		return err
+	}
+	changes := make([]access.Change, len(found))
+	for i, id := range found {
+		changes[i] = access.Change{What: "job.kill", Object: strconv.FormatInt(id, 10), Before: "live", After: "killed"}
+	}
+	return access.Record(ctx, tx, changes...)
+}
+
+// live are those of some jobs that are not over, by rising id.
+func (v *Verbs) live(ctx context.Context, ids []int64) (live []int64, err error) {
+	rows, err := v.jobs.JobsByID(ctx, ids)
+	for _, r := range rows {
+		switch r.State {
+		case "waiting", "ready", "leased":
+			live = append(live, r.ID)
+		}
+	}
+	return live, err
+}
+
+// TargetSlots is how many cores may be held at a queue, as whoever feeds it with pilots says it; see package intake.
+type TargetSlots = intake.TargetSlots
+
+// SetTargetSlots puts a limit in force at all daemons, or takes it back. Nothing is killed: while more is held, nothing is granted under it.
+func (v *Verbs) SetTargetSlots(ctx context.Context, t TargetSlots) error {
+	err := v.say(ctx, func(tx pgx.Tx) error {
+		if _, err := intake.SetTargetSlots(ctx, tx, t); err != nil {
+			return err
+		}
+		return access.Record(ctx, tx, access.Change{What: "queue.target-slots", Object: t.Queue, After: targetText(t)})
+	})
+	if err != nil {
+		return fmt.Errorf("target slots: %w", err)
+	}
+	return nil
+}
+
+// targetText is what was set, for the audit.
+func targetText(t TargetSlots) string {
+	what := "limit"
+	if t.Floor {
+		what = "floor"
+	}
+	text := fmt.Sprintf("%s of %d cores", what, t.Slots)
+	if t.Slots < 0 {
+		text = "no " + what
+	}
+	if t.Share != 0 {
+		text += fmt.Sprintf(", of share %d", t.Share)
+	}
+	if t.Class != "" {
+		text += ", of " + t.Class
+	}
+	return text
+}

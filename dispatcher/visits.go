@@ -1,0 +1,203 @@
+package dispatcher
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// visits are the pulls at a queue of which this daemon knows.
+type visits struct {
+	waiting int
+	given   parts // pulls that got jobs
+	pilots  map[string]visit
+	nodes   map[string]slots // of pulls that wait
+}
+
+// slots are pulls that wait at a node.
+type slots struct {
+	n     int
+	cores int64
+}
+
+// visit is the last pull of a pilot.
+type visit struct {
+	at time.Time
+	explain.Pilot
+}
+
+// A pilot that pulled so long ago is not one of its queue any more; no more than so many are known of a queue.
+const (
+	visitsKept = 5 * time.Minute
+	mostVisits = 1 << 16
+)
+
+// at are the visits of a queue. l.mu is held.
+func (l *lately) at(id shares.QueueID) *visits {
+	v := l.queues[id]
+	if v == nil {
+		v = &visits{pilots: map[string]visit{}, nodes: map[string]slots{}}
+		l.queues[id] = v
+	}
+	return v
+}
+
+// pulls notes a pull that begins; the function is to be called with what it was given when it is over.
+func (l *lately) pulls(p *machine.Pull, q *shares.Queue) (over func(leases []machine.Lease)) {
+	began := time.Now()
+	offer := explain.Pilot{Unfilled: job.RoomOf(p.Slot, *q).Offered(*q, p.Most)}
+	if only := p.Only; !only.None() {
+		offer.Only = &only
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v, cores := l.at(q.ID), int64(job.RoomOf(p.Slot, *q).Cores)
+	v.waits(p.Node, 1, cores)
+	v.note(p.Pilot, visit{began, offer})
+	return func(leases []machine.Lease) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if v.waits(p.Node, -1, -cores); len(leases) == 0 {
+			return
+		}
+		v.given.add(pullPart, 1, time.Since(began))
+		for _, g := range leases {
+			offer.Unfilled = max(0, offer.Unfilled-g.Units)
+		}
+		v.note(p.Pilot, visit{began, offer})
+	}
+}
+
+// waits counts a pull that waits, or does so no more.
+func (v *visits) waits(node string, n int, cores int64) {
+	v.waiting += n
+	if node == "" {
+		return
+	}
+	at := v.nodes[node]
+	if at = (slots{at.n + n, at.cores + cores}); at.n == 0 {
+		delete(v.nodes, node)
+		return
+	}
+	v.nodes[node] = at
+}
+
+// waits are the slots and cores that wait at a node.
+func (l *lately) waits(queue, node string) (n int, cores int64) {
+	site := l.site()
+	if site == nil {
+		return 0, 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range site.Queues {
+		if v := l.queues[site.Queues[i].ID]; v != nil && site.Queues[i].Name == queue {
+			return v.nodes[node].n, v.nodes[node].cores
+		}
+	}
+	return 0, 0
+}
+
+// note is the last pull of a pilot. When there are too many those go that pulled long ago, and then new ones do not count.
+func (v *visits) note(pilot string, last visit) {
+	if _, known := v.pilots[pilot]; !known && len(v.pilots) >= mostVisits {
+		if v.forget(); len(v.pilots) >= mostVisits {
+			return
+		}
+	}
+	v.pilots[pilot] = last
+}
+
+func (v *visits) forget() {
+	since := time.Now().Add(-visitsKept)
+	maps.DeleteFunc(v.pilots, func(_ string, p visit) bool { return p.at.Before(since) })
+}
+
+// pilots are those that pulled lately, and how many pulls wait, by queue.
+func (l *lately) pilots() (all map[shares.QueueID][]explain.Pilot, waiting map[shares.QueueID]int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, waiting = map[shares.QueueID][]explain.Pilot{}, map[shares.QueueID]int{}
+	for id, v := range l.queues {
+		v.forget()
+		for _, p := range v.pilots {
+			all[id] = append(all[id], p.Pilot)
+		}
+		waiting[id] = v.waiting
+	}
+	return all, waiting
+}
+
+// QueuesLately says of every queue, or of one by its name, who holds its cores, and how it did in the last hour as far as this daemon heard
+// of it. In file order.
+func (r *Reads) QueuesLately(name string) []QueueLately {
+	ctx, cancel := context.WithTimeout(context.Background(), nowWithin)
+	defer cancel()
+	type row struct {
+		Queue  shares.QueueID
+		Ended  int64
+		Failed int64
+	}
+	ends := map[shares.QueueID]row{}
+	rows, _ := collect[row](ctx, r.db, "ended_lately", nil) // without an answer: none are known
+	for _, e := range rows {
+		ends[e.Queue] = e
+	}
+	list, ids := []QueueLately{}, []shares.QueueID{}
+	r.now(explain.Moment{}, func(m explain.Moment) { list, ids = heldBy(m.View, name) })
+	r.lately.mu.Lock()
+	defer r.lately.mu.Unlock()
+	for i := range list {
+		q := &list[i]
+		if q.Since = time.Now().Add(-time.Hour).UTC(); r.lately.began.After(q.Since) {
+			q.Since = r.lately.began
+		}
+		if v := r.lately.queues[ids[i]]; v != nil {
+			n, sum, most := v.given.total(pullPart, latelyParts-1, true)
+			if q.Pulls = n; n > 0 {
+				q.MeanS, q.MostS = sum.Seconds()/float64(n), most.Seconds()
+			}
+		}
+		if e := ends[ids[i]]; e.Ended > 0 {
+			q.Ended, q.Failed, q.Failure = e.Ended, e.Failed, float64(e.Failed)/float64(e.Ended)
+		}
+	}
+	return list
+}
+
+// heldBy sums up who holds what at queues, who holds most first. What claims hold is no job.
+func heldBy(v machine.View, name string) (list []QueueLately, ids []shares.QueueID) {
+	list = []QueueLately{}
+	at := map[shares.QueueID]int{}
+	held := map[shares.QueueID]map[shares.ShareID]QueueHeld{}
+	for _, q := range v.Site.Queues {
+		if name == "" || q.Name == name {
+			at[q.ID], held[q.ID] = len(list), map[shares.ShareID]QueueHeld{}
+			ids, list = append(ids, q.ID), append(list, QueueLately{Queue: q.Name, Held: []QueueHeld{}})
+		}
+	}
+	for h := range v.Held() {
+		need, known := v.Shape(h.Shape)
+		if held[h.Queue] == nil || !known || need.Charges() || h.Jobs <= 0 {
+			continue
+		}
+		sum := held[h.Queue][h.Share]
+		if node, ok := v.Site.Tree.ByID(h.Share); ok {
+			sum.Share = v.Site.Tree.Nodes[node].Path
+		}
+		sum.Jobs, sum.Cores = sum.Jobs+h.Jobs, sum.Cores+h.Jobs*int64(need.Cores)
+		held[h.Queue][h.Share] = sum
+	}
+	for id, of := range held {
+		list[at[id]].Held = slices.AppendSeq(list[at[id]].Held, maps.Values(of))
+		slices.SortFunc(list[at[id]].Held, func(a, b QueueHeld) int { return cmp.Or(-cmp.Compare(a.Cores, b.Cores), cmp.Compare(a.Share, b.Share)) })
+	}
+	return list, ids
+}

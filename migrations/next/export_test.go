@@ -1,4 +1,0 @@
-package next
-
-// With is for tests.
-var With = with
