@@ -3,7 +3,6 @@ package house_test
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
