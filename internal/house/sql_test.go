@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
