@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,5 +76,45 @@ func (v *Verbs) await(ctx context.Context, rows []int64) error {
 			return context.Cause(ctx)
 		case <-time.After(pause):
 		}
+	}
+}
+
+// Follow waits until the log has all that is in the outbox now, and this daemon's machine has it too. ErrUnavailable: nobody leads.
+func (v *Verbs) Follow(ctx context.Context) error {
+	v.written()
+	var last int64
+	if err := v.db.QueryRow(ctx, query["written"]).Scan(&last); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: nobody leads", ErrUnavailable))
+	defer cancel()
+	open := true
+	for pause := awaitFirst; open; pause = min(2*pause, awaitEvery) {
+		if err := v.db.QueryRow(ctx, query["left"], pg.Args{"upto": last}).Scan(&open); err != nil {
+			return cmp.Or(context.Cause(ctx), fmt.Errorf("outbox: %w", err))
+		}
+		if open && !rest(ctx, pause) {
+			return context.Cause(ctx)
+		}
+	}
+	upto, _, err := v.log.Last(ctx)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	for pause := awaitFirst; v.eye.seq.Load() < upto; pause = min(2*pause, awaitEvery) {
+		if !rest(ctx, pause) {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// rest waits; false: not for so long, as ctx is done.
+func rest(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
 	}
 }

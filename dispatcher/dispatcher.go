@@ -152,9 +152,6 @@ func (d *Dispatcher) Reach(daemons []int64) {
 	d.loop.Tell(lease.Peers{Daemons: daemons})
 }
 
-// Known is a version of the site that a message of another daemon names; nil: it is not the one in force here.
-func (d *Dispatcher) Known(number int64) *shares.Version { return d.site.version(number) }
-
 // Written says that somebody committed a row of the outbox: the leader looks at once.
 func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
 

@@ -43,6 +43,9 @@ func (e *eye) view(ctx context.Context, look func(machine.View)) error {
 // seeWithin bounds a look of who has no context.
 const seeWithin = 5 * time.Second
 
+// Leads says whether this daemon leads, as far as it knows.
+func (d *Dispatcher) Leads() bool { return d.eye.leads() }
+
 // leads says whether this daemon leads, as far as it knows.
 func (e *eye) leads() (is bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
