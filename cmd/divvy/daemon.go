@@ -81,7 +81,7 @@ func newDaemon(cfg config, log *slog.Logger) *daemon {
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		d.startTraces, d.listen, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
-		d.startDispatcher, d.startLoops, d.settled, d.serve,
+		d.startDispatcher, d.settled, d.startLoops, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))

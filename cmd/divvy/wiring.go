@@ -111,7 +111,7 @@ func demandOf(st dispatcher.Standing, ends map[string]map[shares.ShareID]shares.
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
 		Pool: d.pool, Site: d.store.At, Outbox: intake.NewOutbox(d.pool), Log: d.part("dispatcher"),
-		Daemon: d.member.Self().ID, Address: d.member.Self().Address, Alone: d.links.Alone, Send: d.links.Send,
+		Daemon: d.member.Self().ID, Address: d.member.Self().Address, Send: d.links.Send,
 		Timing: lease.Timing{First: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, Longest: max(d.cfg.LeaseFirst, d.cfg.LeaseTTL, d.cfg.PandaLease),
 			Grace: d.cfg.LeaseRenew * 3 / 2, Making: d.cfg.MakingWait},
 		RenewEvery: d.cfg.LeaseRenew,
@@ -174,7 +174,6 @@ func (d *daemon) serve(context.Context) error {
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
-		Links: d.links.Handler(d.leave),
 		Panda: calls, PandaApart: d.panda != nil,
 	})
 	d.http = api.NewServer(handler, d.log)
