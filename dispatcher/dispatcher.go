@@ -156,6 +156,12 @@ func (d *Dispatcher) Reach(daemons []int64) {
 // Known is a version of the site that a message of another daemon names; nil: it is not the one in force here.
 func (d *Dispatcher) Known(number int64) *shares.Version { return d.site.version(number) }
 
+// Leads says whether this daemon leads, as far as it knows.
+func (d *Dispatcher) Leads() bool { return d.eye.leads() }
+
+// Leader is the daemon that leads, as far as this one knows; 0: none is known.
+func (d *Dispatcher) Leader() int64 { return d.eye.leader() }
+
 // Written says that somebody committed a row of the outbox: the leader looks at once.
 func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
 
