@@ -76,6 +76,14 @@ func (x *index) names() string {
 	return strings.Join(names, ", ")
 }
 
+// version is the one in force, if it has that number.
+func (s *site) version(number int64) *shares.Version {
+	if x := s.now.Load(); x != nil && x.version.Number == number {
+		return &x.version
+	}
+	return nil
+}
+
 // inForce is the version in force; nil: none is known.
 func (s *site) inForce() *shares.Version {
 	if x := s.now.Load(); x != nil {
