@@ -138,6 +138,14 @@ func (p *place) durable(ctx context.Context) error {
 	return nil
 }
 
+// logEnd is how far log and tables have come.
+type logEnd struct{ Newest, Folded, Pending int64 }
+
+func (p *place) logEnd(ctx context.Context) (end logEnd, err error) {
+	err = p.pool.QueryRow(ctx, query["log_end"]).Scan(&end.Newest, &end.Folded, &end.Pending)
+	return end, err
+}
+
 // settings are those of the server that matter for speed.
 func (p *place) settings(ctx context.Context) ([]Setting, error) {
 	rows, err := p.pool.Query(ctx, query["settings"])
