@@ -149,7 +149,7 @@ func (r *historyRun) generateHistory(ctx context.Context) (err error) {
 			return fmt.Errorf("%s: %w", step.verb, err)
 		}
 	}
-	if r.first, err = r.takeIDs(ctx, r.Ended); err != nil {
+	if r.first, err = r.place.takeIDs(ctx, r.Ended); err != nil {
 		return err
 	}
 	r.last = r.first + int64(r.Ended) - 1
@@ -163,7 +163,7 @@ func (r *historyRun) generateHistory(ctx context.Context) (err error) {
 		return err
 	}
 	// Partitions of jobs go when a later one was begun before then.
-	after, err := r.takeIDs(ctx, 1)
+	after, err := r.place.takeIDs(ctx, 1)
 	if err != nil {
 		return err
 	}
@@ -178,15 +178,6 @@ func (r *historyRun) generateHistory(ctx context.Context) (err error) {
 	r.report.Settings = append(r.report.Settings, Setting{"history", fmt.Sprintf("%d ended jobs of %d days, with an attempt each, %.0f MB", r.Ended, r.Days, mb)})
 	_, err = r.place.pool.Exec(ctx, "VACUUM ANALYZE")
 	return err
-}
-
-// takeIDs takes ids of jobs that begin a partition.
-func (r *historyRun) takeIDs(ctx context.Context, n int) (first int64, err error) {
-	if _, err := intake.Extend(ctx, r.place.pool, int64(n)+2*jobSize, jobSize); err != nil {
-		return 0, err
-	}
-	err = r.place.pool.QueryRow(ctx, query["history_ids"], pgx.StrictNamedArgs{"n": n}).Scan(&first)
-	return first, err
 }
 
 // generateDay writes jobs that were made and ended on one day, so many days ago.
