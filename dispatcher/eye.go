@@ -40,6 +40,9 @@ func (e *eye) view(ctx context.Context, look func(machine.View)) error {
 	return e.machine(ctx, func(m *machine.Machine) { look(m.View()) })
 }
 
+// Reached is the newest batch of the log that the machine of this daemon has.
+func (d *Dispatcher) Reached() int64 { return d.eye.seq.Load() }
+
 // seeWithin bounds a look of who has no context.
 const seeWithin = 5 * time.Second
 
