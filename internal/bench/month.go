@@ -145,7 +145,7 @@ func all[R any](ctx context.Context, p *place, verb string) ([]R, error) {
 }
 
 // monthStep is how many batches, of a minute each, a step of the fold has.
-const monthStep = 30
+const monthStep = 60
 
 // day writes the jobs of a day, and folds and rolls up what becomes of them.
 func (m *month) day(ctx context.Context, day, n int) error {
