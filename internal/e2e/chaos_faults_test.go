@@ -91,8 +91,8 @@ var faults = []fault{
 		c.wait(t, 2*time.Second)
 		c.everywhere(t, "RESET statement_timeout")
 	}},
-	{name: "table-locked", what: "a foreign lock on leases for twelve seconds", strike: func(t *testing.T, c *chaosPlay) {
-		admin(t, c.dsn, "BEGIN; LOCK TABLE leases IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT")
+	{name: "table-locked", what: "a foreign lock on the log for twelve seconds", strike: func(t *testing.T, c *chaosPlay) {
+		admin(t, c.dsn, "BEGIN; LOCK TABLE batches IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT")
 	}},
 	{name: "standby-gone", what: "the synchronous standby is gone for twelve seconds, then the primary for good; the standby is promoted", own: true, moves: true, jobs: 6000, strike: failOverUnsure},
 	{name: "disk-full", what: "no space left for the database, for three seconds", short: true, small: true, strike: diskFull},

@@ -215,9 +215,6 @@ func (c *chaosPlay) run(t *testing.T, f fault) result {
 	over()
 	c.work.Wait()
 	c.quiet(t)
-	for d := c.struck; d < c.healed+int64(time.Second); d += int64(time.Second) {
-		c.death = append(c.death, d)
-	}
 	for _, l := range c.links {
 		l.stops(t)
 	}
@@ -244,11 +241,12 @@ func (c *chaosPlay) quiet(t *testing.T) {
 	defer conn.Close(context.Background())
 	eventually(t, 20*time.Second, "no lease is left", func() bool {
 		var n int
-		if err := conn.QueryRow(ctx, "SELECT count(*) FROM leases").Scan(&n); err != nil {
+		if err := conn.QueryRow(ctx, "SELECT count(*) FROM held").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n == 0
 	})
+	folded(t, c.dsn)
 }
 
 // kill ends the process of a daemon; the address stays, and resets whoever comes.

@@ -142,7 +142,6 @@ type storm struct {
 	mu    sync.Mutex
 	no    []refusal
 	odd   []string
-	death []int64 // moments at which a daemon died
 	tasks map[int64]work
 	total int
 }
@@ -217,6 +216,7 @@ func (s *storm) play(t *testing.T, pilots int) {
 	t.Logf("%d jobs are over after %v", s.total, time.Since(began).Round(time.Millisecond))
 	over()
 	s.work.Wait()
+	folded(t, s.dsn)
 	for _, d := range s.fleet.list {
 		if !d.over() {
 			d.stops(t)
@@ -292,7 +292,6 @@ func (s *storm) kill(t *testing.T) *daemon {
 	if err := victim.end(t, syscall.SIGKILL); err == nil {
 		t.Error("a killed daemon ended well")
 	}
-	s.death = append(s.death, wall())
 	t.Logf("%s, %d ends: daemon %d killed", clock(wall()), s.progress.Load(), victim.cmd.Process.Pid)
 	return victim
 }
@@ -308,7 +307,6 @@ func (s *storm) freeze(t *testing.T) {
 	}
 	began := time.Now()
 	s.awaitClosed(t, pid)
-	s.death = append(s.death, wall())
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +333,6 @@ func (s *storm) trouble(t *testing.T) {
 
 	s.reach(t, 750)
 	leaver := s.fleet.oldest()
-	s.death = append(s.death, wall())
 	leaver.stops(t)
 	s.fleet.drop(leaver)
 	t.Logf("%s, %d ends: daemon %d stopped in order", clock(wall()), s.progress.Load(), leaver.cmd.Process.Pid)
@@ -360,11 +357,6 @@ func (s *storm) awaitTasks(t *testing.T) {
 			t.Errorf("task %d (%s) is %s with %+v", id, w.kind, task.State, j)
 		}
 	}
-}
-
-// calm says whether no daemon died between two moments, and none so shortly before that its escrow is still held back.
-func (s *storm) calm(from, to int64) bool {
-	return !slices.ContainsFunc(s.death, func(d int64) bool { return d <= to && from <= d+int64(2*daemonTTL) })
 }
 
 // verdict looks at all that happened.

@@ -75,3 +75,26 @@ func (s *storm) awaitClosed(t *testing.T, pid int) {
 		return closed
 	})
 }
+
+// folded waits until the tables show all that the log has by now.
+func folded(t *testing.T, dsn string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var newest int64
+	if err := conn.QueryRow(ctx, "SELECT newest_seq FROM report.freshness").Scan(&newest); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "the tables show what the log has", func() bool {
+		var folded int64
+		if err := conn.QueryRow(ctx, "SELECT folded_seq FROM report.freshness").Scan(&folded); err != nil {
+			t.Fatal(err)
+		}
+		return folded >= newest
+	})
+}
