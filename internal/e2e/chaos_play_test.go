@@ -168,7 +168,7 @@ func (c *chaosPlay) start(t *testing.T, l *link) {
 	}
 	p := startOf(t, file, env, "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", c.user, l.db.Addr(), c.name),
 		"--listen", "127.0.0.1:0", "--advertise", l.relay.Addr(), "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
-		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10")
+		"--lease-renew", leaseRenew.String(), "--connections", "10")
 	u, err := url.Parse(p.says(t, `msg=serving url=(\S+)`))
 	if err != nil {
 		t.Fatal(err)
@@ -247,6 +247,21 @@ func (c *chaosPlay) quiet(t *testing.T) {
 		return n == 0
 	})
 	folded(t, c.dsn)
+}
+
+// deciding is the daemon that leads.
+func (c *chaosPlay) deciding(t *testing.T) (leader *link) {
+	t.Helper()
+	eventually(t, time.Minute, "one of ours leads", func() bool {
+		pid := c.leading(t)
+		for _, l := range c.links {
+			if l.cmd.Process.Pid == pid && !l.over() {
+				leader = l
+			}
+		}
+		return leader != nil
+	})
+	return leader
 }
 
 // kill ends the process of a daemon; the address stays, and resets whoever comes.

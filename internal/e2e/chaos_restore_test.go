@@ -212,7 +212,7 @@ func (r *restoring) once(t *testing.T, dsn string, jobs int) {
 
 func (r *restoring) serve(t *testing.T, dsn string) *daemon {
 	t.Helper()
-	return serve(t, dsn, "--lease-first", "15s", "--lease-ttl", "3m", "--lease-renew", "2s", "--daemon-ttl", "5s", "--connections", "8")
+	return serve(t, dsn, "--lease-first", "15s", "--lease-ttl", "3m", "--lease-renew", "2s", "--connections", "8")
 }
 
 func (r *restoring) submit(t *testing.T, d *daemon, n int64) int64 {
