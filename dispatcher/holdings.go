@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -79,22 +80,31 @@ func (d *Dispatcher) heldNow(ctx context.Context, jobs []int64) (held []holding,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: this daemon does not follow the log", ErrUnavailable))
 	defer cancel()
-	for pause := awaitFirst; d.eye.seq.Load() < answer.Seq; pause = min(2*pause, awaitEvery) {
+	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
+		err := d.eye.machine(ctx, func(m *machine.Machine) {
+			if upto, _ = m.Stand(); upto >= answer.Seq {
+				held = leasesOf(m, jobs, answer.Seen)
+			}
+		})
+		if held != nil || err != nil && !errors.Is(err, ErrUnavailable) {
+			return held, upto, err
+		}
 		select {
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
 		case <-time.After(pause):
 		}
 	}
-	held = make([]holding, len(jobs))
-	err = d.View(ctx, func(v machine.View) {
-		for i, job := range jobs {
-			if l, ok := v.Lease(job); ok {
-				held[i] = holding{&l, answer.Seen[i]}
-			}
+}
+
+func leasesOf(m *machine.Machine, jobs []int64, seen []lease.Seen) []holding {
+	held := make([]holding, len(jobs))
+	for i, job := range jobs {
+		if l, ok := m.Lease(job); ok {
+			held[i] = holding{&l, seen[i]}
 		}
-	})
-	return held, answer.Seq, err
+	}
+	return held
 }
 
 // without is by job what became of those that have no lease. The tables are waited for where they have one.

@@ -151,6 +151,23 @@ END $$;
 -- +goose StatementEnd
 COMMENT ON FUNCTION divvy_drop_history IS 'Drops the oldest day of history or attempt_texts where all of it is from before a time; returns how many it dropped.';
 
+-- +goose StatementBegin
+CREATE FUNCTION divvy_unwanted(of_task bigint) RETURNS bigint
+    LANGUAGE sql
+    STABLE
+    SET search_path TO 'public', 'pg_temp'
+    RETURN (
+        SELECT count(*) FROM scaled_away a JOIN history h ON h.job BETWEEN a.low AND a.high
+        WHERE a.task_id = of_task AND h.task = of_task AND h.state IN ('x', 'c')
+    ) + (
+        SELECT coalesce(sum(least(o.high, a.high) - greatest(o.low, a.low) + 1), 0)::bigint
+        FROM scaled_away a
+        JOIN over_ranges o ON o.high BETWEEN a.low AND coalesce((SELECT p.high FROM over_ranges p WHERE p.high >= a.high ORDER BY p.high LIMIT 1), a.high)
+        WHERE a.task_id = of_task AND o.task = of_task AND o.low <= a.high
+    );
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_unwanted IS 'How many jobs that a task was scaled away from are over and have not finished, as far as that is known.';
+
 -- The log has no texts: these are written in the transaction of the append that ends the attempt. An attempt of which its pilot said
 -- nothing has no row.
 CREATE TABLE attempt_texts (
@@ -175,6 +192,30 @@ COMMENT ON INDEX attempt_texts_pkey IS 'The texts of an attempt.';
 ALTER TABLE attempt_texts ALTER reason SET STATISTICS 0, ALTER log SET STATISTICS 0, ALTER report SET STATISTICS 0, ALTER outputs SET STATISTICS 0,
     ALTER metadata SET STATISTICS 0;
 
+CREATE TABLE lease_reports (
+    job_id  bigint      PRIMARY KEY,
+    attempt int         NOT NULL,
+    said_at timestamptz NOT NULL DEFAULT now(),
+    report  jsonb       NOT NULL
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE lease_reports IS 'What pilots report of attempts that run, at renewals. The fold puts it into attempt_texts when they have ended.';
+COMMENT ON COLUMN lease_reports.report IS 'By name, the last value of each.';
+COMMENT ON INDEX lease_reports_pkey IS 'By job: renewals that bring a report, and ends.';
+ALTER TABLE lease_reports ALTER report SET STATISTICS 0;
+-- +goose StatementBegin
+CREATE FUNCTION divvy_merge_reports(before jsonb, after jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO pg_catalog, pg_temp
+    AS $$
+    SELECT CASE
+        WHEN before IS NULL OR after IS NULL THEN coalesce(before, after)
+        WHEN octet_length((before || after)::text) <= 65536 THEN before || after
+        ELSE after || jsonb_build_object('cut', concat_ws('; ', after->>'cut', 'what was reported before is left out: a report has at most 65536 bytes'))
+    END
+$$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_merge_reports IS 'The fields of after over those of before, within the bound of a report.';
+
 CREATE TABLE judgements (
     job_id   bigint      NOT NULL,
     attempt  int         NOT NULL,
@@ -197,5 +238,6 @@ COMMENT ON INDEX payload_logs_job IS 'By job: job logs, and whether an attempt h
 ALTER TABLE payload_logs ALTER log SET STATISTICS 0;
 
 -- +goose Down
-DROP TABLE payload_logs, judgements, attempt_texts, history;
-DROP FUNCTION divvy_drop_history, divvy_make_history, divvy_drop_rows, divvy_drop_day, divvy_make_day;
+DROP FUNCTION divvy_unwanted;
+DROP TABLE payload_logs, judgements, lease_reports, attempt_texts, history;
+DROP FUNCTION divvy_merge_reports, divvy_drop_history, divvy_make_history, divvy_drop_rows, divvy_drop_day, divvy_make_day;

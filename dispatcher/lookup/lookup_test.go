@@ -250,13 +250,14 @@ func TestStand(t *testing.T) {
 		if !slices.Contains(leases, soft) {
 			return nil
 		}
-		return map[fold.Fence]Soft{soft: {Draining, Usage{3, 4}, map[string]any{"jobMetrics": "n", "metaData": 1.0}}}
+		return map[fold.Fence]Soft{soft: {Draining, Usage{3, 4}}}
 	}})
 	got, err := w.Stand(t.Context(), asked)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "stand", want, got)
+	w.exec(`INSERT INTO lease_reports (job_id, attempt, report) VALUES ($1, $2, '{"jobMetrics": "n", "metaData": 1}')`, soft.Job, soft.Attempt)
 	one, err := w.Job(t.Context(), soft.Job)
 	if err != nil {
 		t.Fatal(err)
