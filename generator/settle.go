@@ -84,14 +84,14 @@ func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error
 
 // judgeChanged moves on the states of tasks that the fold has changed; of all, where it is not known which.
 func judgeChanged(ctx context.Context, tx pgx.Tx, p fold.Progress) ([]verdict, error) {
-	name, args := "lock_counted", pgx.StrictNamedArgs{"tasks": p.Tasks}
+	sql, args := query["lock_counted"], []any{pgx.StrictNamedArgs{"tasks": p.Tasks}}
 	switch {
 	case p.Missed:
-		name, args = "lock_live", pgx.StrictNamedArgs{}
+		sql, args = query["lock_live"], nil
 	case len(p.Tasks) == 0:
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, query[name], args)
+	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
