@@ -15,7 +15,6 @@ import (
 type eye struct {
 	loop *lease.Loop
 
-	seq           atomic.Int64 // the newest batch that the machine has
 	made, granted atomic.Int64 // jobs, since this daemon began
 }
 
@@ -40,9 +39,6 @@ func (e *eye) view(ctx context.Context, look func(machine.View)) error {
 	return e.machine(ctx, func(m *machine.Machine) { look(m.View()) })
 }
 
-// Reached is the newest batch of the log that the machine of this daemon has.
-func (d *Dispatcher) Reached() int64 { return d.eye.seq.Load() }
-
 // seeWithin bounds a look of who has no context.
 const seeWithin = 5 * time.Second
 
@@ -54,9 +50,25 @@ func (e *eye) leads() (is bool) {
 	return is
 }
 
+// has says whether the machine has a batch.
+func (e *eye) has(ctx context.Context, seq int64) (is bool) {
+	_ = e.machine(ctx, func(m *machine.Machine) { // without one it has not
+		at, _ := m.Stand()
+		is = at >= seq
+	})
+	return is
+}
+
+// leader is the daemon that leads, as far as this one knows; 0: none is known.
+func (e *eye) leader() (id int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
+	defer cancel()
+	_ = e.loop.Watch(ctx, func(n *lease.Node) { id = n.Leader() })
+	return id
+}
+
 // heard is lease.Config's.
 func (e *eye) heard(b entry.Batch) {
-	e.seq.Store(b.Seq)
 	for _, one := range b.Entries {
 		switch one := one.(type) {
 		case entry.Enqueued:

@@ -151,8 +151,9 @@ func (d *Dispatcher) Settle() {
 			d.must(err)
 			p, err := folder.Position(ctx)
 			d.must(err)
-			return p.Seq > last && d.Reached() >= last // the rules look at what a later batch has left behind
+			return p.Seq > last // the rules look at what a later batch has left behind
 		})
+		d.must(d.Follow(ctx))
 		for _, s := range rules {
 			n, err := s.Run(ctx)
 			d.must(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/relay"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // Peer is a daemon on the same database.
@@ -33,8 +32,7 @@ type Config struct {
 // Daemon is the dispatcher of this daemon.
 type Daemon interface {
 	Receive(from int64, m lease.Message)
-	Reach(daemons []int64)              // which others can be reached
-	Known(number int64) *shares.Version // a version of the site; nil: it is not the one in force
+	Reach(daemons []int64) // which others can be reached
 }
 
 // Links carry messages between daemons by package relay: to each peer one envelope at a time, with all that has gathered meanwhile. What is sent
@@ -45,6 +43,8 @@ type Links struct {
 	mu    sync.Mutex
 	to    Daemon // nil: nothing is received yet
 	links map[int64]*link
+	met   bool // the database was asked for peers
+	alone bool // it had none
 }
 
 // link is the way to one peer.
@@ -90,6 +90,13 @@ func (ls *Links) Send(to int64, m lease.Message) {
 	}
 }
 
+// Alone says that no other daemon is open, by the last look at the database. One at the address of this daemon is an earlier start of it.
+func (ls *Links) Alone() bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.alone
+}
+
 // Handler takes connections of other daemons, at relay.Path, until done is closed.
 func (ls *Links) Handler(done <-chan struct{}) http.Handler {
 	return &relay.Server{Secret: ls.cfg.Self.Secret, SecretOf: ls.cfg.SecretOf, Handle: ls.receive, Done: done}
@@ -104,7 +111,7 @@ func (ls *Links) receive(_ context.Context, path string, body []byte, answer fun
 		answer(relay.Reply{Status: http.StatusServiceUnavailable})
 		return
 	}
-	from, messages, err := unpack(body, d.Known)
+	from, messages, err := unpack(body)
 	if err != nil { // of another version, maybe: the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
 		answer(relay.Reply{Status: http.StatusBadRequest})
@@ -143,9 +150,13 @@ func (ls *Links) Run(ctx context.Context, d Daemon) {
 func (ls *Links) meet(ctx context.Context, peers []Peer, all *sync.WaitGroup) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	there := map[int64]bool{}
+	there, first := map[int64]bool{}, !ls.met
+	ls.met, ls.alone = true, true
 	for _, p := range peers {
-		if p.ID == ls.cfg.Self.ID || p.Address == "" || p.Address == ls.cfg.Self.Address {
+		if p.ID == ls.cfg.Self.ID || p.Address != "" && p.Address == ls.cfg.Self.Address {
+			continue
+		}
+		if ls.alone = false; p.Address == "" {
 			continue
 		}
 		if there[p.ID] = true; ls.links[p.ID] != nil {
@@ -161,6 +172,9 @@ func (ls *Links) meet(ctx context.Context, peers []Peer, all *sync.WaitGroup) {
 			l.stop()
 			delete(ls.links, id)
 		}
+	}
+	if first {
+		ls.to.Reach(nil) // it may be waiting to hear whether it is alone
 	}
 }
 
