@@ -339,6 +339,10 @@ func TestScaleOfAGang(t *testing.T) {
 	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 {
 		t.Errorf("%+v", got)
 	}
+	d.Settle()
+	t.Log(one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claims c"))
+	t.Log(one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claim_parties c"), one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claim_jobs c"))
+	t.Log(one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM idle_ranges c"), one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claim_keys c"), one[string](t, w.db, "SELECT coalesce(string_agg(c::text, ' | '),'none') FROM outbox c"))
 	ask.WaitS = 10
 	reply, err := d.Pull(context.Background(), ask)
 	if err != nil || len(reply.Leases) != 3 {
