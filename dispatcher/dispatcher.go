@@ -57,6 +57,7 @@ type Run struct {
 	Command []string
 	Env     map[string]string
 	Need    job.Requirements
+	Claims  []int64 // that it holds
 }
 
 // Outbox reads what others wrote for the log. Appends delete its rows, or mark them.
