@@ -404,6 +404,51 @@ func (w *world) finishAll(t tb, f *fleet, ids []int64) {
 	t.Fatal("it never ends")
 }
 
+// madeOf makes so many jobs of a task with ids from 1, of which the first is live and the others are as good as over.
+func (w *world) madeOf(t tb, task, n int64) {
+	t.Helper()
+	w.fold(t)
+	w.exec(t, "INSERT INTO jobs (id, idx) SELECT i + 1, i::bigint * 7919 % $1 FROM generate_series(0, $1::bigint - 1) i", n)
+	w.exec(t, `INSERT INTO job_blocks (low, high, task_id, share_id, shape_id, priority, max_attempts, again)
+		SELECT i + 1, least(i + 5000, $2::bigint), id, share_id, shape_id, 0, 3, false FROM tasks, generate_series(0, $2::bigint - 1, 5000) i
+		WHERE id = $1`, task, n)
+	w.exec(t, `INSERT INTO idle_ranges (high, low, task, place, share, shape, attempt, state)
+		SELECT 1, 1, id, 0, share_id, shape_id, 1, 'r' FROM tasks WHERE id = $1`, task)
+	w.exec(t, `INSERT INTO task_counts (task, ready, paused, held, waiting, finished, failed, cancelled, user_name)
+		VALUES ($1, 1, 0, $2::bigint - 1, 0, 0, 0, 0, 'alice')`, task, n)
+	w.exec(t, "UPDATE tasks SET state = 'running', n_generated = n_jobs, n_split = n_jobs, started_at = now() WHERE id = $1", task)
+}
+
+// endedOf has jobs of a task finish, by their ids.
+func (w *world) endedOf(t tb, task, low, high int64) {
+	t.Helper()
+	w.exec(t, `INSERT INTO history (job, nonce, task, units, granted_at, ended_at, cpu_ms, attempt, share, shape, queue, start_delay_ms, exit_code,
+			memory_mb, outcome, state, pilot, node)
+		SELECT i, 1, id, 1000, now(), now(), 0, 1, share_id, shape_id, 1, 0, 0, 0, 'f', 'f', 'p', 'n'
+		FROM tasks, generate_series($2::bigint, $3::bigint) i WHERE id = $1`, task, low, high)
+	w.exec(t, "UPDATE task_counts SET held = held - $2::bigint, finished = finished + $2::bigint WHERE task = $1", task, high-low+1)
+}
+
+// A round goes on behind a page of ended jobs all of which are known, as those before the first that has not ended are in each round.
+func TestRoundsPassWhatIsKnown(t *testing.T) {
+	w := newWorld(t)
+	const n = 2*chainEnds + 3
+	a := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
+	b := w.submit(t, needing(func(s *Spec) { s.Count = n }, Need{Task: a, Per: perInput})).ID
+	w.madeOf(t, a, n)
+	last := int64(1)
+	for _, high := range []int64{chainEnds + 1, 2*chainEnds + 1, n} {
+		w.endedOf(t, a, last+1, high)
+		last = high
+		if served, err := w.Chain(t.Context()); err != nil || served > 3*(chainEnds+1) {
+			t.Fatalf("%d ended jobs were looked at, %v", served, err)
+		}
+		if got := one[int64](t, w.db, "SELECT n_released FROM tasks WHERE id = $1", b); got != last-1 {
+			t.Fatalf("%d pieces may be jobs, want %d", got, last-1)
+		}
+	}
+}
+
 func TestOrderOfAFile(t *testing.T) {
 	spec := func(name string, needs ...string) Spec {
 		s := Spec{Name: name}

@@ -69,6 +69,7 @@ func TestGroupsAreRun(t *testing.T) {
 			t.Errorf("%s is at %v", claim, at)
 		}
 	}
+	w.fold(t)
 	if n := one[int](t, w.db, "SELECT coalesce(sum(cardinality(devices)), 0) FROM claims WHERE state IN ('bound', 'draining')"); n != 18 {
 		t.Errorf("%d devices taken", n)
 	}

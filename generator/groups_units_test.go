@@ -51,6 +51,7 @@ func TestGroupsHoldUnits(t *testing.T) {
 	pull(24)
 	held("gpu", 18)
 	held("seat", 1)
+	w.fold(t)
 	if n := one[int](t, w.db, "SELECT count(*)::int FROM claims WHERE state = 'bound'"); n != 9 {
 		t.Errorf("%d claims are bound", n)
 	}

@@ -168,7 +168,7 @@ func TestCopyOfGroups(t *testing.T) {
 	steps(t, w.Generate)
 	w.pullNamed(t, d, 8, atNode("n1", 4))
 	w.awaitClaims(t, d, "0/g/0/gpu=bound 0/g/0/gpu=bound 0/g/1/gpu=bound 0/g/1/gpu=bound")
-	if n := one[int](t, w.db, "SELECT count(DISTINCT device) FROM claim_devices"); n != 4 {
+	if n := one[int](t, w.db, "SELECT count(DISTINCT d) FROM claims, unnest(devices) d WHERE state = 'bound'"); n != 4 {
 		t.Errorf("%d devices", n)
 	}
 }

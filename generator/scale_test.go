@@ -24,6 +24,12 @@ func training(s *Spec) {
 		Sharing: []Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}}
 }
 
+// onNodes is training whose pools are nodes, not devices: the fleet has none.
+func onNodes(s *Spec) {
+	training(s)
+	s.ClaimTemplates = []ClaimTemplate{{Name: "pool", Node: true}}
+}
+
 // mark has generators keep another stock.
 func (w *world) mark(m Mark) {
 	cfg := w.config()
@@ -169,7 +175,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	ctx := context.Background()
 	w.mark(Mark{Floor: 4, Batch: 8})
 	f := &fleet{db: w}
-	id := w.submit(t, managed(training)).ID
+	id := w.submit(t, managed(onNodes)).ID
 	if n, err := w.Generate(ctx); n != 8 || err != nil { // replica 0, and two of replica 1
 		t.Fatal(n, err)
 	}
@@ -214,7 +220,7 @@ func TestScaleAndRetry(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	id := w.submit(t, managed(func(s *Spec) { training(s); s.MaxAttempts = 1 })).ID
+	id := w.submit(t, managed(func(s *Spec) { onNodes(s); s.MaxAttempts = 1 })).ID
 	steps(t, w.Generate)
 	f.lease(t, 18)
 	f.end(t, "failed", 18)
@@ -336,13 +342,10 @@ func TestScaleOfAGang(t *testing.T) {
 	if reply, err := d.Pull(context.Background(), ask); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("three slots for four jobs: %v %v", reply, err)
 	}
+	w.fold(t)
 	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 {
 		t.Errorf("%+v", got)
 	}
-	d.Settle()
-	t.Log(one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claims c"))
-	t.Log(one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claim_parties c"), one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claim_jobs c"))
-	t.Log(one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM idle_ranges c"), one[string](t, w.db, "SELECT string_agg(c::text, ' | ') FROM claim_keys c"), one[string](t, w.db, "SELECT coalesce(string_agg(c::text, ' | '),'none') FROM outbox c"))
 	ask.WaitS = 10
 	reply, err := d.Pull(context.Background(), ask)
 	if err != nil || len(reply.Leases) != 3 {
@@ -390,6 +393,7 @@ func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 	if reply, err := d.Pull(ctx, ask); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("four of six are made: %v %v", reply, err)
 	}
+	w.fold(t)
 	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 || got.Removed != 2 {
 		t.Errorf("%+v", got)
 	}

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// otherVerbs are those of the second table of doc.go.
+// otherVerbs are those that the table of the code has not.
 var otherVerbs = []Verb{VerbPrioritise, VerbReassign, "scale", "clone", "inputs", "commit"}
 
-// The second table of doc.go and what the database holds afterwards are the same for every (state, verb).
+// The table of doc.go and what the database holds afterwards are the same for every (state, verb).
 func TestOtherVerbsOfEveryState(t *testing.T) {
 	w := newWorld(t)
 	table := documented(t, otherVerbs...)

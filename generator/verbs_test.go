@@ -17,25 +17,26 @@ func (w *world) say1(verb Verb, id int64) (Change, error) {
 	return w.say(context.Background(), verb, id)
 }
 
-// documented reads the table of doc.go that has these columns.
+// documented reads columns of the table of doc.go.
 func documented(t *testing.T, columns ...Verb) map[string]map[Verb]string {
 	t.Helper()
 	src, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, inside := map[string]map[Verb]string{}, false
+	table := map[string]map[Verb]string{}
+	var header []string
 	for line := range strings.Lines(string(src)) {
 		cells := strings.Fields(strings.TrimPrefix(line, "//"))
 		switch {
-		case slices.EqualFunc(cells, columns, func(cell string, v Verb) bool { return cell == string(v) }):
-			inside = true
-		case !inside || len(cells) != 1+len(columns):
-			inside = false
+		case !slices.ContainsFunc(columns, func(v Verb) bool { return !slices.Contains(cells, string(v)) }):
+			header = cells
+		case len(cells) != 1+len(header):
+			header = nil
 		default:
 			row := map[Verb]string{}
-			for i, v := range columns {
-				row[v] = cells[i+1]
+			for _, v := range columns {
+				row[v] = cells[1+slices.Index(header, string(v))]
 			}
 			table[cells[0]] = row
 		}
