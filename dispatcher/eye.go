@@ -51,6 +51,14 @@ func (e *eye) leads() (is bool) {
 	return is
 }
 
+// Leader is the daemon that leads, as far as this one knows; 0: none is known, or it stops.
+func (d *Dispatcher) Leader() (daemon int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
+	defer cancel()
+	_ = d.loop.Watch(ctx, func(n *lease.Node) { daemon = n.Leader() }) // without an answer: none
+	return daemon
+}
+
 // heard is lease.Config's.
 func (e *eye) heard(b entry.Batch) {
 	e.seq.Store(b.Seq)

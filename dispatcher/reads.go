@@ -30,14 +30,16 @@ type Reads struct {
 	holes  func(ctx context.Context) ([]rules.HoleRow, error)
 	replay replay.Reader
 	lately *lately
-	claims func(ctx context.Context, list []ResourceStanding) error // adds claims that hold units; nil: nobody can
+
+	offered func() map[string]shares.Units                           // by pilots that got no jobs, by pool
+	claims  func(ctx context.Context, list []ResourceStanding) error // adds claims that hold units; nil: nobody can
 }
 
 // newReads has what a dispatcher answers by.
 func newReads(d *Dispatcher) *Reads {
 	return &Reads{
 		Reader: lookup.New(lookup.Config{DB: d.cfg.Pool, Site: d.site.current, Soft: d.soft}),
-		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, lately: newLately(d.cfg.Daemon, d.site.current),
+		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, offered: d.Offered, lately: newLately(d.cfg.Daemon, &d.site),
 		replay: replay.Reader{Log: d.log, Store: replay.NewStore(d.cfg.Pool), Version: d.cfg.Site, Config: d.cfg.Machine},
 	}
 }
@@ -71,6 +73,7 @@ var stateWords = map[lease.State]LeaseState{lease.Granted: Granted, lease.Starti
 // see has a function look at the moment. The loop waits for it.
 func (r *Reads) see(ctx context.Context, m explain.Moment, look func(explain.Moment)) error {
 	m.Pilots, m.Pulls = r.lately.pilots()
+	m.Offered = r.offered()
 	return r.view(ctx, func(v machine.View) {
 		m.View, m.At = v, time.Now().UTC()
 		look(m)
