@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,27 +48,55 @@ func (v *Verbs) await(ctx context.Context, rows []int64) error {
 		return nil
 	}
 	v.written()
+	return v.wait(ctx, func(ctx context.Context) (open bool, err error) {
+		var refused *string
+		if err := v.db.QueryRow(ctx, query["awaited"], pg.Args{"rows": rows}).Scan(&open, &refused); err != nil {
+			return false, fmt.Errorf("outbox: %w", err)
+		}
+		if refused != nil {
+			return false, fmt.Errorf("%w: %s", ErrRefused, *refused)
+		}
+		return open, nil
+	})
+}
+
+// Follow returns when the machine of this daemon has all that was committed before the call: the log, and rows of the outbox, whoever wrote
+// them. Rows that are refused are not waited for. ErrUnavailable: nobody leads for long.
+func (v *Verbs) Follow(ctx context.Context) error {
+	var last int64
+	if err := v.db.QueryRow(ctx, query["newest_row"]).Scan(&last); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	if last > 0 {
+		v.written()
+	}
+	return v.wait(ctx, func(ctx context.Context) (open bool, err error) {
+		if last == 0 {
+			return false, nil
+		}
+		if err := v.db.QueryRow(ctx, query["pending_to"], pg.Args{"row": last}).Scan(&open); err != nil {
+			return false, fmt.Errorf("outbox: %w", err)
+		}
+		return open, nil
+	})
+}
+
+// wait waits until the log has what is asked for, and then until the machine has what the log has.
+func (v *Verbs) wait(ctx context.Context, asked func(ctx context.Context) (open bool, err error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: nobody leads", ErrUnavailable))
 	defer cancel()
-	upto := int64(-1) // the batch that has the rows, or one after it
+	upto := int64(-1) // the batch that has it, or one after it
 	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
 		if upto < 0 {
-			var open int
-			var refused *string
-			if err := v.db.QueryRow(ctx, query["awaited"], pg.Args{"rows": rows}).Scan(&open, &refused); err != nil {
-				return fmt.Errorf("outbox: %w", err)
+			open, err := asked(ctx)
+			if err == nil && !open {
+				upto, _, err = v.log.Last(ctx)
 			}
-			switch {
-			case refused != nil:
-				return fmt.Errorf("%w: %s", ErrRefused, *refused)
-			case open == 0:
-				var err error
-				if upto, _, err = v.log.Last(ctx); err != nil {
-					return err
-				}
+			if err != nil {
+				return cmp.Or(context.Cause(ctx), err)
 			}
 		}
-		if upto >= 0 && v.eye.seq.Load() >= upto {
+		if upto >= 0 && v.eye.has(ctx, upto) {
 			return nil
 		}
 		select {

@@ -76,7 +76,8 @@ func newTables(tb testing.TB) *stage {
 }
 
 func (s *stage) open(tb testing.TB, v shares.Version) {
-	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, End: lease.Retried(3), Render: s.render, Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
+	d, err := Open(tb.Context(), Config{Pool: s.db, Outbox: s.outbox, End: lease.Retried(3), Render: s.render, Alone: func() bool { return true },
+		Daemon: time.Now().UnixNano(), Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	Timing     lease.Timing
 	Outbox     Outbox
 	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: by the rules of the site
+	Alone      func() bool                                                      // see lease.Config; nil: it never knows
 	Led        func()                                                           // this daemon begins to lead; nil: nobody wants to know
 	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: by the tables of intake
 	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
@@ -120,7 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		}
 	}
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
-		End: cfg.End, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
+		End: cfg.End, Alone: cfg.Alone, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
 	d.eye.loop = d.loop
 	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, folded: d.brake.folded.Load,
 		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}
@@ -155,6 +156,12 @@ func (d *Dispatcher) Reach(daemons []int64) {
 
 // Known is a version of the site that a message of another daemon names; nil: it is not the one in force here.
 func (d *Dispatcher) Known(number int64) *shares.Version { return d.site.version(number) }
+
+// Leads says whether this daemon leads, as far as it knows.
+func (d *Dispatcher) Leads() bool { return d.eye.leads() }
+
+// Leader is the daemon that leads, as far as this one knows; 0: none is known.
+func (d *Dispatcher) Leader() int64 { return d.eye.leader() }
 
 // Written says that somebody committed a row of the outbox: the leader looks at once.
 func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }

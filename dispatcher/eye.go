@@ -15,7 +15,6 @@ import (
 type eye struct {
 	loop *lease.Loop
 
-	seq           atomic.Int64 // the newest batch that the machine has
 	made, granted atomic.Int64 // jobs, since this daemon began
 }
 
@@ -51,17 +50,25 @@ func (e *eye) leads() (is bool) {
 	return is
 }
 
-// Leader is the daemon that leads, as far as this one knows; 0: none is known, or it stops.
-func (d *Dispatcher) Leader() (daemon int64) {
+// has says whether the machine has a batch.
+func (e *eye) has(ctx context.Context, seq int64) (is bool) {
+	_ = e.machine(ctx, func(m *machine.Machine) { // without one it has not
+		at, _ := m.Stand()
+		is = at >= seq
+	})
+	return is
+}
+
+// leader is the daemon that leads, as far as this one knows; 0: none is known.
+func (e *eye) leader() (daemon int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
 	defer cancel()
-	_ = d.loop.Watch(ctx, func(n *lease.Node) { daemon = n.Leader() }) // without an answer: none
+	_ = e.loop.Watch(ctx, func(n *lease.Node) { daemon = n.Leader() }) // without an answer: none
 	return daemon
 }
 
 // heard is lease.Config's.
 func (e *eye) heard(b entry.Batch) {
-	e.seq.Store(b.Seq)
 	for _, one := range b.Entries {
 		switch one := one.(type) {
 		case entry.Enqueued:

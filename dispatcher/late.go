@@ -55,14 +55,15 @@ const foldedWithin = 3 * time.Second
 // awaitFolded waits until an end that the machine knows is in the tables: folded up to where the machine is. An attempt that still runs, or
 // a fold that is late, is not waited for.
 func (v *Verbs) awaitFolded(ctx context.Context, of lookup.HeldJob) error {
-	runs := false
-	if err := v.eye.view(ctx, func(w machine.View) {
-		l, ok := w.Lease(of.Job)
+	runs, upto := false, int64(0)
+	if err := v.eye.machine(ctx, func(m *machine.Machine) {
+		l, ok := m.Lease(of.Job)
 		runs = ok && int(l.Attempt) == of.Attempt
+		upto, _ = m.Stand()
 	}); err != nil || runs {
 		return err
 	}
-	upto, end := v.eye.seq.Load(), time.Now().Add(foldedWithin)
+	end := time.Now().Add(foldedWithin)
 	for v.folded() < upto && time.Now().Before(end) {
 		select {
 		case <-ctx.Done():

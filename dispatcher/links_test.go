@@ -69,7 +69,7 @@ func (h *house) start(t *testing.T, id int64) *linked {
 	m := &linked{id: id}
 	self := link.Peer{ID: id, Address: srv.Listener.Addr().String(), Secret: fmt.Sprint("secret of ", id)}
 	links := link.New(link.Config{Self: self, Peers: h.all, SecretOf: h.secretOf})
-	d, err := Open(t.Context(), Config{Pool: h.stage.db, Outbox: h.stage.outbox, End: lease.Retried(3), Render: renderTrue, Daemon: id, Address: self.Address, Send: links.Send,
+	d, err := Open(t.Context(), Config{Pool: h.stage.db, Outbox: h.stage.outbox, End: lease.Retried(3), Render: renderTrue, Daemon: id, Address: self.Address, Send: links.Send, Alone: links.Alone,
 		Site: func(context.Context, int64) (shares.Version, error) { return h.site, nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -82,6 +82,30 @@ func TestStartIsTheLog(t *testing.T) {
 	}
 }
 
+// A daemon that starts long after the lead was taken knows who leads.
+func TestEachBatchSaysWhoLeads(t *testing.T) {
+	v := siteOf(20, 2)
+	s := newTables(t)
+	s.open(t, v)
+	defer func() { s.stop() }()
+	s.stock(t, v, 1000)
+	for n := range recalled + 10 {
+		if _, err := s.pull(t.Context(), pullOf(n, 2), time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 1; n > 0; {
+		var err error
+		if n, err = s.Fold(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := world{s.Dispatcher}.Reload(t.Context())
+	if r.Err != nil || r.Leader != s.cfg.Daemon || r.At.IsZero() {
+		t.Errorf("%v: daemon %d leads since %v, want %d", r.Err, r.Leader, r.At, s.cfg.Daemon)
+	}
+}
+
 // made is the machine that a daemon would start with now.
 func (s *stage) made(t *testing.T, v shares.Version) *machine.Machine {
 	d, err := Open(t.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: 99, Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})

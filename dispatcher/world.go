@@ -93,26 +93,31 @@ func (w world) Reload(ctx context.Context) lease.Reloaded {
 // recalled is how many batches before those that are not folded a start looks at.
 const recalled = 200
 
-// recall reads the last batches that are folded: who led, and which requests are over.
+// recall reads the last batches that are folded: who leads, and which requests are over.
 func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reloaded) error {
 	seq, _ := m.Stand()
+	if seq == 0 {
+		return nil
+	}
 	first := max(0, seq-recalled)
 	batches, err := w.log.Read(ctx, first, int(seq-first))
-	if err != nil || seq == 0 {
+	if errors.Is(err, ledger.ErrDropped) { // by their age: the last one may be there
+		if batches, err = w.log.Read(ctx, seq-1, 1); errors.Is(err, ledger.ErrDropped) {
+			return nil
+		}
+	}
+	if err != nil {
 		return err
 	}
 	for _, b := range batches {
 		for _, e := range b.Entries {
-			switch e := e.(type) {
-			case entry.Leader:
-				out.Leader = b.By
-			case entry.Granted:
-				if _, held := m.Lease(e.Job); !held && e.Request != (entry.ID{}) {
-					out.Over = append(out.Over, e.Request)
+			if g, ok := e.(entry.Granted); ok && g.Request != (entry.ID{}) {
+				if _, held := m.Lease(g.Job); !held {
+					out.Over = append(out.Over, g.Request)
 				}
 			}
 		}
-		out.At = b.At
+		out.Leader, out.At = b.By, b.At
 	}
 	return nil
 }

@@ -275,7 +275,7 @@ func (t *selected) acted() TaskActed {
 // changed notes what a verb of the table changed.
 func (a *TaskActed) changed(c Change) {
 	a.Change, a.Before, a.After = &c, c.Before, c.After
-	a.Changed = c.Before != c.After || c.Ready+c.Leased > 0 || c.Again > 0
+	a.Changed = c.Before != c.After || c.Again > 0
 }
 
 // judged says why nothing changed, where that is no error of all.

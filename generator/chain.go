@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -84,14 +83,14 @@ func (g *Generator) Chain(ctx context.Context) (n int, err error) {
 // chain serves the next need behind at; the zero key says that there is none.
 func (g *Generator) chain(ctx context.Context, st *site.Site, at needKey) (next needKey, n int, err error) {
 	var verdicts []verdict
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err = g.write(ctx, func(tx pgx.Tx) error {
 		next, n, verdicts = needKey{}, 0, nil
 		due, ok, err := nextNeed(ctx, tx, at)
 		if err != nil || !ok {
 			return err
 		}
 		next, n = needKey{due.TaskID, due.Place}, 1
-		due.ready = entry(st, due.UserName, due.Label, due.ShareID, "ready")
+		due.ready = entryState(st, due.UserName, due.Label, due.ShareID, "ready")
 		switch {
 		case due.Left:
 			return due.close(ctx, tx, "left")
@@ -185,7 +184,7 @@ func (d *dueNeed) conclude(ctx context.Context, tx pgx.Tx) ([]verdict, error) {
 	case empty:
 		return d.giveUp(ctx, tx, lacks)
 	}
-	return count(ctx, tx, still([]int64{d.TaskID}))
+	return judge(ctx, tx, []int64{d.TaskID})
 }
 
 // giveUp ends the task, softly where it has jobs.
@@ -200,7 +199,10 @@ func (d *dueNeed) giveUp(ctx context.Context, tx pgx.Tx, reason string) ([]verdi
 	case after == "failed":
 		return []verdict{{ID: d.TaskID, After: after}}, nil
 	}
-	return count(ctx, tx, still([]int64{d.TaskID}))
+	if err := endJobs(ctx, tx, finished, []int64{d.TaskID}); err != nil {
+		return nil, err
+	}
+	return judge(ctx, tx, []int64{d.TaskID})
 }
 
 // reopenNeeds looks anew at what a task needed and did not get, when it is tried again. It returns what the task waits for.

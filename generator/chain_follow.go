@@ -15,6 +15,7 @@ import (
 // endedJob is a job of a needed task that has ended.
 type endedJob struct {
 	ID       int64
+	Attempt  int32 // that finished; 0: it had no lease in the end
 	Idx      int64
 	Finished bool
 	EndedAt  time.Time
@@ -28,7 +29,7 @@ func (d *dueNeed) follow(ctx context.Context, tx pgx.Tx) (n int, through bool, e
 	seen := int64(0) // what this round finds at least; said when it begins
 	if d.LowNext == nil {
 		seen = d.NeedsEnded
-		if err := tx.QueryRow(ctx, query["begin_round"], pgx.StrictNamedArgs{"task": d.NeedsID}).Scan(&d.LowNext); err != nil {
+		if err := tx.QueryRow(ctx, query["begin_round"], pgx.StrictNamedArgs{"task": d.NeedsID, "low": d.Low}).Scan(&d.LowNext); err != nil {
 			return 0, false, err
 		}
 		d.After, d.WasOver = d.Low, d.Over
@@ -42,19 +43,21 @@ func (d *dueNeed) follow(ctx context.Context, tx pgx.Tx) (n int, through bool, e
 	if err != nil {
 		return 0, false, err
 	}
+	low, full := d.Low, len(ended) == chainEnds
+	if full {
+		d.After = ended[chainEnds-1].ID // before take leaves out what is known
+	}
+	n = len(ended)
 	if err := d.take(ctx, tx, ended); err != nil {
 		return 0, false, err
 	}
-	low := d.Low
-	if len(ended) == chainEnds {
-		d.After = ended[len(ended)-1].ID
-	} else {
+	if !full {
 		through, low, d.After, d.LowNext = d.WasOver, *d.LowNext, 0, nil
 	}
 	d.missing(through)
 	_, err = tx.Exec(ctx, query["advance_need"], pgx.StrictNamedArgs{"task": d.TaskID, "place": d.Place, "low": low,
 		"after": d.After, "low_next": d.LowNext, "was_over": d.WasOver, "n_taken": d.NTaken, "seen": seen})
-	return len(ended), through || d.fault != "", err
+	return n, through || d.fault != "", err
 }
 
 // missing notices that jobs of the needed task have finished of which nothing is known any more.
@@ -114,10 +117,10 @@ func (d *dueNeed) feed(ctx context.Context, tx pgx.Tx, fresh []endedJob) error {
 
 // outputs are the names that jobs reported and that the need asks for, in the order of the jobs.
 func (d *dueNeed) outputs(ctx context.Context, tx pgx.Tx, fresh []endedJob) (names []string, err error) {
-	ids := make([]int64, len(fresh))
+	ids, attempts := make([]int64, len(fresh)), make([]int32, len(fresh))
 	first, last := fresh[0].EndedAt, fresh[0].EndedAt
 	for i, e := range fresh {
-		ids[i] = e.ID
+		ids[i], attempts[i] = e.ID, e.Attempt
 		if e.EndedAt.Before(first) {
 			first = e.EndedAt
 		}
@@ -125,7 +128,7 @@ func (d *dueNeed) outputs(ctx context.Context, tx pgx.Tx, fresh []endedJob) (nam
 			last = e.EndedAt
 		}
 	}
-	rows, err := tx.Query(ctx, query["read_outputs"], pgx.StrictNamedArgs{"jobs": ids, "low": first, "high": last})
+	rows, err := tx.Query(ctx, query["read_outputs"], pgx.StrictNamedArgs{"jobs": ids, "attempts": attempts, "low": first.UTC(), "high": last.UTC()})
 	if err != nil {
 		return nil, err
 	}

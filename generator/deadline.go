@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 )
 
 // DeadlineState is a task's deadline, and when it will be over at the rate at which its jobs end.
@@ -63,8 +63,11 @@ func (g *Generator) Forecast(ctx context.Context) (n int, err error) {
 // boost gives a task the priority that it gains when it is likely to be late, and its jobs with it.
 func (g *Generator) boost(ctx context.Context, id int64) error {
 	boosted := false
-	err := pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err := g.write(ctx, func(tx pgx.Tx) error {
 		boosted = false
+		if err := steady(ctx, tx); err != nil {
+			return err
+		}
 		if _, err := lockTask(ctx, tx, id); err != nil {
 			return err
 		}
@@ -80,8 +83,7 @@ func (g *Generator) boost(ctx context.Context, id int64) error {
 		if err := tx.QueryRow(ctx, query["prioritise"], pgx.StrictNamedArgs{"task": id, "priority": priority}).Scan(&before); err != nil {
 			return err
 		}
-		_, err = prioritiseJobs(ctx, tx, stubPriority{Task: id, Priority: priority})
-		return err
+		return intake.Prioritise(ctx, tx, id, priority)
 	})
 	if boosted && err == nil {
 		g.cfg.Log.Info("task gains priority: it is likely to miss its deadline", "task", id)

@@ -30,7 +30,7 @@ func (g *Generator) Generate(ctx context.Context) (n int, err error) {
 			return 0, nil
 		}
 		try := need
-		err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+		err = g.write(ctx, func(tx pgx.Tx) error {
 			try.Wants = maps.Clone(need.Wants) // a batch takes its jobs off
 			n, err = g.generate(ctx, tx, try)
 			return err
@@ -57,6 +57,9 @@ func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need need) (n int, 
 	}
 	if !free {
 		return 0, errOvertaken
+	}
+	if err := steady(ctx, tx); err != nil {
+		return 0, err
 	}
 	var epoch int64
 	err = tx.QueryRow(ctx, query["raise_epoch"], pgx.StrictNamedArgs{"share": int32(need.Share), "epoch": need.Epoch}).Scan(&epoch)
@@ -205,6 +208,6 @@ func advance(ctx context.Context, tx pgx.Tx, plan []part) error {
 	if err := advanceLots(ctx, tx, plan); err != nil {
 		return err
 	}
-	_, err = count(ctx, tx, still(short))
+	_, err = judge(ctx, tx, short)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"log/slog"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -29,7 +30,9 @@ type Config struct {
 	// Stock tells how fast shares start jobs and how many they could start now; nil: only Mark.Floor counts.
 	Stock func() []dispatcher.Stock
 	// Order tells in which order shares without any ready job come first at pulls; nil: in that of their ids.
-	Order   func(context.Context, []dispatcher.Coming) ([]shares.ShareID, error)
+	Order func(context.Context, []dispatcher.Coming) ([]shares.ShareID, error)
+	// Written is called after each transaction that has something for the log: Dispatcher.Written. nil: the leader finds it by itself.
+	Written func()
 	Log     *slog.Logger          // nil: none
 	Metrics prometheus.Registerer // nil: none
 	Mark    Mark                  // zero fields take the defaults
@@ -42,6 +45,7 @@ type Generator struct {
 	hints   chan struct{}
 	metrics metrics
 	outlook outlook
+	unmade  unmade
 }
 
 type metrics struct {
@@ -69,7 +73,7 @@ func New(cfg Config) *Generator {
 	return &Generator{cfg: cfg, hints: make(chan struct{}, 1), outlook: outlook{soon: soonDone}, metrics: metrics{
 		submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
 		generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
-		moves:     counter("divvy_task_moves_settled_total", "Moves of jobs that this daemon counted in tasks."),
+		moves:     counter("divvy_task_moves_settled_total", "Tasks that this daemon looked at since the counts of their jobs had changed."),
 		ended: factory.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
 			Help: "Tasks that this daemon saw end, by state."}, []string{"state"}),
 		deadlines: factory.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_task_deadlines",
@@ -78,6 +82,25 @@ func New(cfg Config) *Generator {
 			Help: "Tasks that wait for a limit of the site, as of when this daemon last looked."}),
 	}}
 }
+
+// write runs a transaction that may have something for the log, and has the leader look.
+func (g *Generator) write(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	err := pg.InTx(ctx, g.cfg.Pool, fn)
+	if err == nil {
+		g.written()
+	}
+	return err
+}
+
+func (g *Generator) written() {
+	if g.cfg.Written != nil {
+		g.cfg.Written()
+	}
+}
+
+// steady keeps a change of the site away until the transaction ends. Whoever makes or places jobs begins with it: the change holds it
+// while it moves tasks, so that nobody may wait for it who has locked one.
+func steady(ctx context.Context, tx pgx.Tx) error { return pg.LockShared(ctx, tx, pg.LockGrants, 0) }
 
 // Hints has a value when this daemon learned of new pieces: a ticker that calls Generate need not wait then.
 func (g *Generator) Hints() <-chan struct{} { return g.hints }

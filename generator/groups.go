@@ -131,24 +131,20 @@ func (j *joiner) join(ctx context.Context, jobs []*intake.NewJob, after int64) e
 	if err != nil {
 		return err
 	}
-	shapes := map[string]int32{}
+	shapes := map[resource.JobKey]int32{} // by role
 	for i, job := range jobs {
 		of := x.Jobs[at[i]]
 		job.Inputs = jobName(of.JobKey)
-		kind := of.Group + "/" + of.Role
-		held := make([]intake.NewClaim, len(of.Claims))
-		for k, c := range of.Claims {
-			held[k] = j.claim(x.Claims[c])
-			held[k].Members = sharers[c]
+		for _, c := range of.Claims {
 			job.Claims = append(job.Claims, ids[c])
-			kind += fmt.Sprint(" ", held[k].Outside, held[k].Template.Name, sharers[c])
 		}
-		shape, known := shapes[kind]
+		role := resource.JobKey{Group: of.Group, Role: of.Role}
+		shape, known := shapes[role]
 		if !known {
-			if shape, err = j.shape(ctx, of.JobKey, held); err != nil {
+			if shape, err = j.shape(ctx, of.JobKey); err != nil {
 				return err
 			}
-			shapes[kind] = shape
+			shapes[role] = shape
 		}
 		job.Shape = shape
 	}
@@ -218,16 +214,12 @@ func (j *joiner) claims(ctx context.Context, x resource.Expansion, of map[int32]
 	return ids, nil
 }
 
-// shape is that of jobs of a role none of whose claims is bound.
-func (j *joiner) shape(ctx context.Context, at resource.JobKey, claims []intake.NewClaim) (int32, error) {
+// shape is that of jobs of a role. What their claims ask of a slot is for the machine.
+func (j *joiner) shape(ctx context.Context, at resource.JobKey) (int32, error) {
 	m, ok := j.spec.member(at)
 	if !ok {
 		return 0, fmt.Errorf("it has no role %s", at.Name())
 	}
 	own := j.spec.as(m).withDefaults()
-	need := own.shape()
-	if len(claims) > 0 {
-		need.Claims, need.SharingID = stubNeed(claims), j.spec.payer()
-	}
-	return intake.Intern(ctx, j.tx, need)
+	return intake.Intern(ctx, j.tx, own.shape())
 }

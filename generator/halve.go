@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -34,8 +33,11 @@ type halvedTask struct {
 // halve splits the pieces of the next jobs behind after that wait for it: a rule of the site said split_smaller. Each keeps
 // the first half of what it had, the second becomes a new job. It returns the last job that it looked at, 0 when there is none.
 func (g *Generator) halve(ctx context.Context, after int64) (last int64, n int, err error) {
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err = g.write(ctx, func(tx pgx.Tx) error {
 		last, n = 0, 0
+		if err := steady(ctx, tx); err != nil {
+			return err
+		}
 		jobs, err := nextSplittings(ctx, tx, after)
 		if err != nil || len(jobs) == 0 {
 			return err
@@ -47,7 +49,7 @@ func (g *Generator) halve(ctx context.Context, after int64) (last int64, n int, 
 		}
 		var ids []int64
 		for _, j := range jobs {
-			if j.TaskID == 0 || tasks[j.TaskID] != nil { // the others are in another daemon's hands
+			if tasks[j.TaskID] != nil { // the others are in another daemon's hands
 				ids = append(ids, j.ID)
 			}
 		}
@@ -57,7 +59,7 @@ func (g *Generator) halve(ctx context.Context, after int64) (last int64, n int, 
 	return last, n, err
 }
 
-// waitingHalf is a job that waits to be split; TaskID is 0 when it is over.
+// waitingHalf is a job that waits to be split.
 type waitingHalf struct {
 	ID     int64
 	TaskID int64

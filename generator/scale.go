@@ -26,7 +26,7 @@ func (s Scaling) says(n int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s %s", n, s.Group, s.Role))
 }
 
-// ScaleChange is what scaling changed at once; More says that the batches go on in the background.
+// ScaleChange is what scaling changed. Jobs by state are counted as the log was folded when it was said.
 type ScaleChange struct {
 	Task      int64  `json:"task"`
 	Group     string `json:"group,omitempty"`
@@ -35,10 +35,9 @@ type ScaleChange struct {
 	After     int    `json:"after" doc:"The number now; the same as before when there was nothing to do."`
 	Added     int    `json:"added" doc:"Jobs that are to be made."`
 	Removed   int    `json:"removed" doc:"Jobs that will not be made, or not be tried again."`
-	Cancelled int    `json:"cancelled" doc:"Jobs that were waiting or ready, and are cancelled."`
-	Leased    int64  `json:"leased" doc:"Jobs that run on to their end, whatever it is."`
+	Cancelled int    `json:"cancelled" doc:"Jobs that were waiting or ready, and are cancelled: as of a second or two ago."`
+	Leased    int64  `json:"leased" doc:"Jobs that run on to their end, whatever it is: as of a second or two ago."`
 	Draining  int64  `json:"draining" doc:"Claims that go with the last job that holds them."`
-	More      bool   `json:"more" doc:"There are more jobs to cancel than one batch: the rest follows in the background."`
 }
 
 // Scale changes how many replicas or jobs there are of something in a task. What is there before and after stays as it
@@ -47,7 +46,7 @@ type ScaleChange struct {
 // a task that is over, is being ended, or has no share yet.
 func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChange, err error) {
 	var ended []verdict
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err = g.write(ctx, func(tx pgx.Tx) error {
 		t, err := lockScalable(ctx, tx, id)
 		if err != nil {
 			return err
@@ -55,7 +54,7 @@ func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChan
 		if c, err = t.scale(ctx, tx, s); err != nil || c.Before == c.After {
 			return err
 		}
-		if ended, err = count(ctx, tx, still([]int64{id})); err != nil {
+		if ended, err = judge(ctx, tx, []int64{id}); err != nil {
 			return err
 		}
 		return record(ctx, tx, VerbScale, id, s.says(c.Before), s.says(c.After))
@@ -146,16 +145,35 @@ func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChan
 		return c, err
 	}
 	next := newPieces(coming, change)
-	away, err := intake.ScaleAway(ctx, tx, intake.Scaled{Task: t.ID, Names: next.away, Claims: claimNames(change.Drains)})
+	untried, err := t.untried(ctx, tx, next.away)
+	if err != nil {
+		return c, err
+	}
+	j := joiner{tx: tx, task: t.ID, spec: *t.Spec, layout: from}
+	away, err := intake.ScaleAway(ctx, tx, intake.Scaled{Task: t.ID, Names: next.away, Claims: claimNames(change.Drains),
+		Sizes: j.sizes(change, next.away), Untried: untried, Coming: int(t.NJobs - t.NGenerated - (t.NPieces - t.NSplit))})
 	if err != nil {
 		return c, err
 	}
 	c.Added, c.Removed, c.Draining = len(change.Jobs), next.unmade+int(away.Coming), away.Claims
-	c.Leased = 0
-	if c.Cancelled, c.More, err = stubCancel(ctx, tx, t.ID, verbBatch); err != nil {
-		return c, err
+	if len(away.Jobs) > 0 {
+		if err := tx.QueryRow(ctx, query["live_among"], pgx.StrictNamedArgs{"jobs": away.Jobs}).Scan(&c.Leased, &c.Cancelled); err != nil {
+			return c, err
+		}
 	}
-	return c, t.keep(ctx, tx, kept{scaled: with(t.Scaled, s), coming: next.coming, untried: away.Coming, more: c.More})
+	return c, t.keep(ctx, tx, kept{scaled: with(t.Scaled, s), coming: next.coming, untried: away.Coming})
+}
+
+// untried are the jobs that the task would try again, in that order.
+func (t *scalable) untried(ctx context.Context, tx pgx.Tx, away []string) (ids []int64, err error) {
+	if len(away) == 0 {
+		return nil, nil
+	}
+	failed, err := readFailed(ctx, tx, []part{{sourceTask: sourceTask{ID: t.ID, RetryAfter: t.RetryAfter}, again: resource.MaxJobs}})
+	for _, f := range failed[t.ID] {
+		ids = append(ids, f.ID)
+	}
+	return ids, err
 }
 
 // kept is what a scaled task becomes.
@@ -163,14 +181,13 @@ type kept struct {
 	scaled  []Scaling
 	coming  []string
 	untried int64 // failed jobs that were about to be tried again
-	more    bool
 }
 
 // keep writes it down. Pieces that are made stay what they are; those to come are stored as inputs from there on.
 func (t *scalable) keep(ctx context.Context, tx pgx.Tx, k kept) error {
 	pieces := t.NSplit + int64(len(k.coming))
 	tag, err := tx.Exec(ctx, query["scale"], pgx.StrictNamedArgs{"task": t.ID, "scaled": k.scaled, "n_pieces": pieces,
-		"n_jobs": t.NJobs + pieces - t.NPieces - k.untried, "scaling": k.more, "state": t.State})
+		"n_jobs": t.NJobs + pieces - t.NPieces - k.untried, "state": t.State})
 	if err != nil {
 		return err
 	}
@@ -232,32 +249,4 @@ func claimNames(keys []resource.ClaimKey) []string {
 		names[i] = k.Name()
 	}
 	return names
-}
-
-// sweepScaled serves the next task behind after that was scaled down and is not through; id is 0 when there is none.
-func (g *Generator) sweepScaled(ctx context.Context, after int64) (id int64, n int, err error) {
-	var ended []verdict
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		id, n, ended = 0, 0, nil
-		err := tx.QueryRow(ctx, query["next_scaling"], pgx.StrictNamedArgs{"after": after}).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		var more bool
-		if n, more, err = stubCancel(ctx, tx, id, verbBatch); err != nil || more {
-			return err
-		}
-		if _, err = tx.Exec(ctx, query["scaled"], pgx.StrictNamedArgs{"task": id}); err != nil {
-			return err
-		}
-		ended, err = count(ctx, tx, still([]int64{id}))
-		return err
-	})
-	for _, v := range ended {
-		g.report(v)
-	}
-	return id, n, err
 }

@@ -1,25 +1,23 @@
 package generator
 
 import (
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
-// gangSizes are the claims whose jobs start together, and become more or fewer when the task is scaled. away are jobs that
+// sizes are the claims whose jobs start together, and become more or fewer when the task is scaled. away are jobs that
 // are made and not wanted any more. A claim without a template may be such a one when it gets one.
-func gangSizes(from resource.Layout, change resource.Change, away []string) (sizes []stubGang) {
-	together := func(k resource.ClaimKey) bool {
-		t, ok := from.Template(k.Template, nil)
-		return !k.External && (t.Gang || !ok)
-	}
+func (j *joiner) sizes(change resource.Change, away []string) (sizes []intake.ClaimSize) {
+	together := func(c intake.NewClaim) bool { return !c.Outside && (c.Template.Gang || c.Missing) }
 	left := make(map[string]bool, len(away))
 	for _, name := range away {
 		left[name] = true
 	}
-	before := resource.Expand(from)
+	before := resource.Expand(j.layout)
 	was, made := before.Sharers(), make([]int, len(before.Claims))
-	for _, j := range before.Jobs {
-		if left[j.Name()] {
-			for _, c := range j.Claims {
+	for _, job := range before.Jobs {
+		if left[job.Name()] {
+			for _, c := range job.Claims {
 				made[c]++
 			}
 		}
@@ -29,8 +27,10 @@ func gangSizes(from resource.Layout, change resource.Change, away []string) (siz
 		now[change.To.Claims[i]] = n
 	}
 	for i, k := range before.Claims {
-		if n, stays := now[k]; stays && n != was[i] && together(k) {
-			sizes = append(sizes, stubGang{Key: k.Name(), Members: n, More: n - was[i] + made[i]})
+		if n, stays := now[k]; stays && n != was[i] {
+			if claim := j.claim(k); together(claim) {
+				sizes = append(sizes, intake.ClaimSize{NewClaim: claim, More: n - was[i] + made[i]})
+			}
 		}
 	}
 	return sizes

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -128,9 +127,9 @@ func (g *Generator) scout(ctx context.Context, after int64) (id int64, n int, er
 	if err != nil {
 		return 0, 0, fmt.Errorf("site: %w", err)
 	}
-	var ended []verdict
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		id, n, ended = 0, 0, nil
+	var ended verdict
+	err = g.write(ctx, func(tx pgx.Tx) error {
+		id, n, ended = 0, 0, verdict{}
 		var failed bool
 		err := tx.QueryRow(ctx, query["next_scouting"], pgx.StrictNamedArgs{"after": after}).Scan(&id, &failed)
 		switch {
@@ -145,10 +144,8 @@ func (g *Generator) scout(ctx context.Context, after int64) (id int64, n int, er
 		ended, err = endScouting(ctx, tx, id, st.Queues)
 		return err
 	})
-	for _, v := range ended {
-		g.report(v)
-	}
-	if n > 0 {
+	if n > 0 && err == nil {
+		g.report(ended)
 		g.hint()
 	}
 	return id, n, err
@@ -163,8 +160,8 @@ func exhaust(ctx context.Context, tx pgx.Tx, id int64) error {
 	type failure struct {
 		ID       int64
 		Attempt  int
-		Outcome  string
-		ExitCode *int
+		Lost     bool
+		ExitCode int
 		Message  string
 	}
 	reason := "a scout failed"
@@ -175,11 +172,11 @@ func exhaust(ctx context.Context, tx pgx.Tx, id int64) error {
 		return err
 	default:
 		reason = fmt.Sprintf("scout job %d failed, the last time at attempt %d", f.ID, f.Attempt)
-		if f.Outcome == "lost" {
+		if f.Lost {
 			reason += ": its pilot was lost"
 		}
-		if f.ExitCode != nil {
-			reason += fmt.Sprintf(": exit code %d", *f.ExitCode)
+		if f.ExitCode != 0 {
+			reason += fmt.Sprintf(": exit code %d", f.ExitCode)
 		}
 		if f.Message != "" {
 			reason += ": " + f.Message
@@ -189,38 +186,44 @@ func exhaust(ctx context.Context, tx pgx.Tx, id int64) error {
 	return err
 }
 
-// endScouting resizes a locked task by what its scouts measured, and lets the rest become jobs.
-func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue) ([]verdict, error) {
+// endScouting resizes a locked task by what its scouts measured, lets the rest become jobs and says in what state the task is then.
+func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue) (verdict, error) {
 	t, err := readSizedTask(ctx, tx, id)
 	if err != nil {
-		return nil, err
+		return verdict{}, err
 	}
 	rows, err := tx.Query(ctx, query["measure"], pgx.StrictNamedArgs{"task": id, "limit": maxScouts})
 	if err != nil {
-		return nil, err
+		return verdict{}, err
 	}
 	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[scoutRun])
 	if err != nil {
-		return nil, err
+		return verdict{}, err
 	}
 	m := scoutedBy(runs, t.Spec.Split)
 	s := t.Spec.resized(&m)
 	if m.Finished > 0 {
 		if t.ShapeID, err = intake.Intern(ctx, tx, s.shape()); err != nil {
-			return nil, err
+			return verdict{}, err
 		}
 	}
 	more := int64(0)
 	if t.InLots {
 		if more, err = replan(ctx, tx, &s, id, queues); err != nil {
-			return nil, err
+			return verdict{}, err
 		}
 	}
-	_, err = tx.Exec(ctx, query["end_scouting"], pgx.StrictNamedArgs{"task": id, "scouted": m, "shape": t.ShapeID, "more": more})
+	now := verdict{ID: id}
+	err = tx.QueryRow(ctx, query["end_scouting"], pgx.StrictNamedArgs{"task": id, "scouted": m, "shape": t.ShapeID, "more": more}).Scan(&now.After)
 	if err != nil {
-		return nil, err
+		return now, err
 	}
-	return count(ctx, tx, still([]int64{id}))
+	now.Before = now.After
+	verdicts, err := judge(ctx, tx, []int64{id})
+	if len(verdicts) > 0 {
+		now = verdicts[0]
+	}
+	return now, err
 }
 
 // replan cuts what is left of the lots of a task another way from here on; more is by how many pieces that differs.
@@ -247,9 +250,7 @@ func avalanche(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue, 
 	if err != nil || !t.Scouting && c.Before != "scouting" && c.Before != "exhausted" {
 		return err
 	}
-	verdicts, err := endScouting(ctx, tx, id, queues)
-	for _, v := range verdicts {
-		c.After = v.After
-	}
+	v, err := endScouting(ctx, tx, id, queues)
+	c.After = v.After
 	return err
 }

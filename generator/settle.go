@@ -3,50 +3,38 @@ package generator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// Bounds of one Settle: ledger rows of a lane in one transaction, and transactions while a lane has more.
+// Bounds of one Settle: steps of the fold in one transaction, and transactions while there are more.
 const (
-	settleRows   = 2000
+	settleSteps  = 200
 	settleRounds = 20
 )
 
-// change is what a stretch of the ledger does to the counts of one task.
-type change struct {
-	TaskID    int64
-	Waiting   int64
-	Ready     int64
-	Leased    int64
-	Finished  int64
-	Failed    int64
-	Cancelled int64
-	Moves     int64
-	FirstAt   *time.Time // of the first lease in it, else the last move; nil: now, by the database
-	LastAt    *time.Time
-	RowsRead  int64 // of the whole stretch, the same in every change
-}
-
-// verdict is a task's state before and after its counts changed.
+// verdict is a task's state before and after its jobs were looked at.
 type verdict struct {
 	ID     int64
 	Before string
 	After  string
 }
 
-// Settle counts what the ledger says since the last call in the tasks' rows, and moves their states on. Each move
-// counts exactly once, whoever calls. It returns the number of moves; 0 also when another daemon is at it.
+// Settle moves the states of tasks on by what the log was folded to since the last call, whoever calls, and tells the log how many jobs are
+// still to be made. It returns how many tasks the fold has changed; 0 also when another daemon is at it.
 func (g *Generator) Settle(ctx context.Context) (n int, err error) {
 	for range settleRounds {
-		moves, more, err := g.settle(ctx)
+		tasks, more, err := g.settle(ctx)
 		if err != nil {
 			return n, fmt.Errorf("settle: %w", err)
 		}
-		n += moves
+		n += tasks
 		if !more {
 			break
 		}
@@ -54,37 +42,64 @@ func (g *Generator) Settle(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-func (g *Generator) settle(ctx context.Context) (moves int, more bool, err error) {
+func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error) {
 	var verdicts []verdict
+	told := false
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		moves, more, verdicts = 0, false, nil
+		tasks, more, verdicts, told = 0, false, nil, false
 		mine, err := pg.TryLock(ctx, tx, pg.LockSettle, 0)
 		if err != nil || !mine {
 			return err
 		}
-		rows, err := tx.Query(ctx, query["fold"], pgx.StrictNamedArgs{"rows": settleRows})
-		if err != nil {
+		if told, err = g.unmade.say(ctx, tx, time.Now()); err != nil {
 			return err
 		}
-		changes, err := pgx.CollectRows(rows, pgx.RowToStructByName[change])
-		if err != nil || len(changes) == 0 {
+		var after int64
+		if err := tx.QueryRow(ctx, query["settled"]).Scan(&after); err != nil {
 			return err
 		}
-		for _, c := range changes {
-			moves += int(c.Moves)
+		p, err := fold.Changed(ctx, tx, after, settleSteps)
+		if err != nil || p.UpTo == after {
+			return err
 		}
-		more = changes[0].RowsRead >= settleRows
-		verdicts, err = count(ctx, tx, changes)
+		if verdicts, err = judgeChanged(ctx, tx, p); err != nil {
+			return err
+		}
+		tasks, more = len(p.Tasks), len(p.Tasks) > 0
+		_, err = tx.Exec(ctx, query["settle"], pgx.StrictNamedArgs{"seq": p.UpTo})
 		return err
 	})
 	if err != nil {
 		return 0, false, err
 	}
-	g.metrics.moves.Add(float64(moves))
+	if told || slices.ContainsFunc(verdicts, verdict.resumes) {
+		g.written()
+	}
+	g.metrics.moves.Add(float64(tasks))
 	for _, v := range verdicts {
 		g.report(v)
 	}
-	return moves, more, nil
+	return tasks, more, nil
+}
+
+// judgeChanged moves on the states of tasks that the fold has changed; of all, where it is not known which.
+func judgeChanged(ctx context.Context, tx pgx.Tx, p fold.Progress) ([]verdict, error) {
+	name, args := "lock_counted", pgx.StrictNamedArgs{"tasks": p.Tasks}
+	switch {
+	case p.Missed:
+		name, args = "lock_live", pgx.StrictNamedArgs{}
+	case len(p.Tasks) == 0:
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, query[name], args)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, err
+	}
+	return judgeLocked(ctx, tx, ids, false)
 }
 
 // report notes a task that has just ended.
@@ -108,35 +123,44 @@ func final(state string) bool {
 	return false
 }
 
-// count adds changes to the counts of tasks and judges their states. It locks the rows first, in a statement of
-// its own, so that the sums see what others committed meanwhile.
-func count(ctx context.Context, tx pgx.Tx, changes []change) ([]verdict, error) {
-	if len(changes) == 0 {
+// judge moves the states of tasks on of which something was said, and returns those that changed. It locks the rows first, in a statement
+// of its own, so that it sees what others committed meanwhile.
+func judge(ctx context.Context, tx pgx.Tx, tasks []int64) ([]verdict, error) {
+	if len(tasks) == 0 {
 		return nil, nil
 	}
-	var ids, waitings, readies, leaseds, finisheds, faileds, cancelleds []int64
-	var firsts, lasts []*time.Time
-	for _, c := range changes {
-		ids, firsts, lasts = append(ids, c.TaskID), append(firsts, c.FirstAt), append(lasts, c.LastAt)
-		waitings, readies, leaseds = append(waitings, c.Waiting), append(readies, c.Ready), append(leaseds, c.Leased)
-		finisheds, faileds, cancelleds = append(finisheds, c.Finished), append(faileds, c.Failed), append(cancelleds, c.Cancelled)
-	}
-	if _, err := tx.Exec(ctx, query["lock_tasks"], pgx.StrictNamedArgs{"tasks": ids}); err != nil {
+	if _, err := tx.Exec(ctx, query["lock_tasks"], pgx.StrictNamedArgs{"tasks": tasks}); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, query["count"], pgx.StrictNamedArgs{"tasks": ids, "waitings": waitings, "readies": readies,
-		"leaseds": leaseds, "finisheds": finisheds, "faileds": faileds, "cancelleds": cancelleds, "firsts": firsts, "lasts": lasts})
+	return judgeLocked(ctx, tx, tasks, true)
+}
+
+// judgeLocked is judge for locked tasks. said: one that is over is so from now on, not since its last job ended.
+func judgeLocked(ctx context.Context, tx pgx.Tx, tasks []int64, said bool) ([]verdict, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, query["judge"], pgx.StrictNamedArgs{"tasks": tasks, "said": said})
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[verdict])
+	verdicts, err := pgx.CollectRows(rows, pgx.RowToStructByName[verdict])
+	if err != nil {
+		return nil, err
+	}
+	var paused []int64
+	for _, v := range verdicts {
+		if v.resumes() {
+			paused = append(paused, v.ID)
+		}
+	}
+	if len(paused) > 0 {
+		err = intake.Resume(ctx, tx, paused...)
+	}
+	return verdicts, err
 }
 
-// still are changes of nothing, for tasks whose state has to be judged although no job moved.
-func still(tasks []int64) []change {
-	changes := make([]change, len(tasks))
-	for i, id := range tasks {
-		changes[i] = change{TaskID: id}
-	}
-	return changes
+// resumes says that the task was over while it was paused: it may be tried again, and must not be paused then.
+func (v verdict) resumes() bool {
+	return final(v.After) && (v.Before == "paused" || v.Before == "throttled")
 }

@@ -185,7 +185,7 @@ func prepare(st *site.Site, req SubmitRequest) (n newTask, err error) {
 			return n, fault("requirements", reason, "submit it without strict, and it waits for a queue that can")
 		}
 	}
-	if state := entry(st, n.spec.User, n.spec.Label, n.tag.Share, n.tag.State); state != n.tag.State && !n.spec.Streamed() {
+	if state := entryState(st, n.spec.User, n.spec.Label, n.tag.Share, n.tag.State); state != n.tag.State && !n.spec.Streamed() {
 		n.tag.State, n.tag.Reason = state, whyThrottled
 	}
 	return n, nil

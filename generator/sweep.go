@@ -11,21 +11,17 @@ import (
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// Bounds of one Sweep: transactions that carry verbs on, the tasks of one, and tasks that it tags anew in one transaction.
+// Bounds of one Sweep: transactions of a kind, and tasks that it tags anew in one transaction.
 const (
 	sweepRounds = 50
-	sweepTasks  = 100
 	retagBatch  = 200
 	retagRounds = 20
 )
 
-// Sweep carries on what a verb began: it holds, releases or cancels the next batch of jobs of each task that is not
-// through, jobs included that came back to ready meanwhile, cancels those that their task was scaled away from, and gives the
-// others the priority that their task has got. It ends scouting, and splits the pieces of jobs of which a rule says so. It also tags
-// tasks anew that no rule had matched before the site changed. It returns the jobs that it moved and the tasks that it
-// tagged.
+// Sweep ends scouting, and splits the pieces of jobs of which a rule says so. It also tags tasks anew that no rule had matched before the
+// site changed. It returns how many tasks and jobs that were.
 func (g *Generator) Sweep(ctx context.Context) (n int, err error) {
-	for _, step := range []func(ctx context.Context, after int64) (id int64, moved int, err error){g.sweep, g.sweepScaled, g.sweepPriority, g.scout, g.halve} {
+	for _, step := range []func(ctx context.Context, after int64) (id int64, moved int, err error){g.scout, g.halve} {
 		after := int64(0)
 		for range sweepRounds {
 			id, moved, err := step(ctx, after)
@@ -43,34 +39,6 @@ func (g *Generator) Sweep(ctx context.Context) (n int, err error) {
 		return n, fmt.Errorf("retag: %w", err)
 	}
 	return n + tagged, nil
-}
-
-// sweep serves the next tasks behind after, those that go the same way in one transaction; id is the last one that it came
-// to, 0 when there is none.
-func (g *Generator) sweep(ctx context.Context, after int64) (id int64, moved int, err error) {
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		id, moved = 0, 0
-		rows, err := tx.Query(ctx, query["next_sweep"], pgx.StrictNamedArgs{"after": after, "limit": sweepTasks})
-		if err != nil {
-			return err
-		}
-		tasks, err := pgx.CollectRows(rows, pgx.RowToStructByName[sweeping])
-		if err != nil || len(tasks) == 0 {
-			return err
-		}
-		way, some := together(tasks)
-		walked, err := carryOn(ctx, tx, way, some)
-		for i, w := range walked {
-			if n := w.Idle + w.Leased; n > 0 || !w.More || w.Next > some[i].After {
-				id, moved = some[i].ID, moved+n
-			}
-			if w.More {
-				moved = max(moved, 1) // go on at once, also past jobs that are so already
-			}
-		}
-		return err
-	})
-	return id, moved, err
 }
 
 // retag looks at waiting tasks that were tagged under an older site version.

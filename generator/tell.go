@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -26,7 +26,7 @@ type toldTask struct {
 }
 
 // tell does a plain verb to tasks in one transaction, with as many statements as for one; out is in the order of ids, which
-// has each once. The first batch of jobs, in all, goes along; Sweep goes on from there.
+// has each once.
 func (g *Generator) tell(ctx context.Context, verb Verb, ids []int64) (out []toldTask, err error) {
 	var st *site.Site
 	if verb == VerbResume {
@@ -34,7 +34,7 @@ func (g *Generator) tell(ctx context.Context, verb Verb, ids []int64) (out []tol
 			return nil, fmt.Errorf("site: %w", err)
 		}
 	}
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err = g.write(ctx, func(tx pgx.Tx) error {
 		tasks, err := lockTasks(ctx, tx, ids)
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func sayAll(verb Verb, tasks []lockedTask, st *site.Site) *said {
 	return s
 }
 
-// act puts the tasks into their next states, moves the first batch of their jobs and judges which of them are over.
+// act puts the tasks into their next states, has their jobs follow and judges which of them are over.
 func (s *said) act(ctx context.Context, tx pgx.Tx) error {
 	if len(s.moves) == 0 {
 		return nil
@@ -99,25 +99,14 @@ func (s *said) act(ctx context.Context, tx pgx.Tx) error {
 	if err := s.setStates(ctx, tx); err != nil {
 		return err
 	}
-	// A verb has one way at the most: those that have to wait for a limit have none, those that are over no jobs.
-	var some []sweeping
-	var ids []int64
-	for _, t := range s.moves {
-		ids = append(ids, t.ID)
-		if one := (sweeping{ID: t.ID, State: s.told[t.ID].After}); wayOf(one.State).step != nil {
-			some = append(some, one)
-		}
-	}
-	way, some := together(some)
-	walked, err := carryOn(ctx, tx, way, some)
-	if err != nil {
+	if err := s.tellJobs(ctx, tx); err != nil {
 		return err
 	}
-	for i, w := range walked {
-		to := s.told[some[i].ID]
-		to.Ready, to.Leased, to.More = w.Idle, w.Leased, w.More
+	ids := make([]int64, len(s.moves))
+	for i, t := range s.moves {
+		ids[i] = t.ID
 	}
-	verdicts, err := count(ctx, tx, still(ids))
+	verdicts, err := judge(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -125,6 +114,50 @@ func (s *said) act(ctx context.Context, tx pgx.Tx) error {
 		s.told[v.ID].After = v.After
 	}
 	return nil
+}
+
+// Ways of ending jobs: their attempts are told to end, or go on to their end.
+var (
+	killed   = intake.Killing{Reason: "killed", GraceS: 10}
+	finished = intake.Killing{Reason: "finished early", Idle: true}
+)
+
+// tellJobs tells the log of tasks that have jobs. Those that have to wait for a limit after a pause stay paused until Throttle lets them in.
+func (s *said) tellJobs(ctx context.Context, tx pgx.Tx) error {
+	var ids []int64
+	for i := range s.moves {
+		t := &s.moves[i]
+		to := s.told[t.ID]
+		if t.NGenerated == 0 || to.After == "throttled" {
+			continue
+		}
+		ids = append(ids, t.ID)
+		if to.Ready = int(t.NIdle); s.verb == VerbKill {
+			to.Leased = int(t.NLeased)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	switch s.verb {
+	case VerbPause:
+		return intake.Pause(ctx, tx, ids...)
+	case VerbResume:
+		return intake.Resume(ctx, tx, ids...)
+	case VerbKill:
+		return endJobs(ctx, tx, killed, ids)
+	case VerbFinish:
+		return endJobs(ctx, tx, finished, ids)
+	}
+	return nil
+}
+
+// endJobs ends the jobs that tasks have. A task that was paused is not any more: it may be tried again.
+func endJobs(ctx context.Context, tx pgx.Tx, how intake.Killing, tasks []int64) error {
+	if err := intake.Kill(ctx, tx, how, tasks...); err != nil {
+		return err
+	}
+	return intake.Resume(ctx, tx, tasks...)
 }
 
 func (s *said) setStates(ctx context.Context, tx pgx.Tx) error {

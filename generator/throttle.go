@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -55,7 +56,7 @@ func (g *Generator) Throttle(ctx context.Context) (n int, err error) {
 		}
 	}
 	waiting := -1 // unless this daemon has looked
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err = g.write(ctx, func(tx pgx.Tx) error {
 		n = 0
 		mine, err := pg.TryLock(ctx, tx, pg.LockThrottle, 0)
 		if err != nil || !mine {
@@ -105,7 +106,7 @@ func throttledAfter(tasks []limitedTask, rulings []ruling) (n int) {
 	return n
 }
 
-// rule writes rulings, in the order of ids as everybody locks tasks.
+// rule writes rulings, in the order of ids as everybody locks tasks, and has the jobs of those that it lets in get slots again.
 func rule(ctx context.Context, tx pgx.Tx, rulings []ruling) (int, error) {
 	if len(rulings) == 0 {
 		return 0, nil
@@ -121,9 +122,25 @@ func rule(ctx context.Context, tx pgx.Tx, rulings []ruling) (int, error) {
 	if _, err := tx.Exec(ctx, query["lock_tasks"], pgx.StrictNamedArgs{"tasks": ids}); err != nil {
 		return 0, err
 	}
-	tag, err := tx.Exec(ctx, query["throttle"], pgx.StrictNamedArgs{
+	rows, err := tx.Query(ctx, query["throttle"], pgx.StrictNamedArgs{
 		"tasks": ids, "befores": befores, "quotas": quotas, "limiteds": limiteds, "throttleds": throttleds})
-	return int(tag.RowsAffected()), err
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	var id int64
+	var resumes bool
+	var paused []int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &resumes}, func() error {
+		if n++; resumes {
+			paused = append(paused, id)
+		}
+		return nil
+	})
+	if err == nil && len(paused) > 0 {
+		err = intake.Resume(ctx, tx, paused...)
+	}
+	return n, err
 }
 
 // corePower is the largest of all queues, in thousandths: a job that has no slot yet counts as if it had one of these.
@@ -141,8 +158,8 @@ func corePower(st *site.Site) shares.Units {
 // whyThrottled is what a task says that Throttle has not seen yet.
 const whyThrottled = "a limit of the site concerns it: within seconds it is let in, or says what it waits for"
 
-// entry is the state that a task comes to when it would be in that one: where a limit concerns it, Throttle lets it in.
-func entry(st *site.Site, user, label string, share shares.ShareID, state string) string {
+// entryState is the state that a task comes to when it would be in that one: where a limit concerns it, Throttle lets it in.
+func entryState(st *site.Site, user, label string, share shares.ShareID, state string) string {
 	switch state {
 	case "ready", "scouting", "running":
 		if len(st.Limits) > 0 && len(st.LimitsOf(user, label, pathOf(st, share))) > 0 {
@@ -153,5 +170,5 @@ func entry(st *site.Site, user, label string, share shares.ShareID, state string
 }
 
 func (t *lockedTask) entry(st *site.Site, state string) string {
-	return entry(st, t.UserName, t.Attributes["label"], t.share(), state)
+	return entryState(st, t.UserName, t.Attributes["label"], t.share(), state)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -24,16 +23,16 @@ const (
 	VerbAvalanche Verb = "avalanche" // no more waiting for scouts
 )
 
-// Change is what a verb changed at once; More says that the batches go on in the background.
+// Change is what a verb changed. Jobs are counted as the log was folded when it was said, a second ago or two: the verb is about all
+// that the task has.
 type Change struct {
 	Task   int64  `json:"task"`
 	Verb   Verb   `json:"verb"`
 	Before string `json:"before" doc:"State before."`
 	After  string `json:"after" doc:"State now; the same as before when there was nothing to do."`
-	Ready  int    `json:"ready" doc:"Jobs that were not running and were cancelled, held back or released."`
-	Leased int    `json:"leased" doc:"Running attempts that were told to end."`
+	Ready  int    `json:"ready" doc:"Jobs that were not running and are cancelled, held back or released: as of a second or two ago."`
+	Leased int    `json:"leased" doc:"Running attempts that are told to end: as of a second or two ago."`
 	Again  int64  `json:"again" doc:"Pieces that will be tried again or made after all."`
-	More   bool   `json:"more" doc:"There are more jobs than one batch: the rest follows in the background."`
 }
 
 // same in the table below: the task is already so, or on its way.
@@ -131,7 +130,7 @@ func (g *Generator) sayAlone(ctx context.Context, verb Verb, id int64, with *Cha
 	if err != nil {
 		return c, fmt.Errorf("site: %w", err)
 	}
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err = g.write(ctx, func(tx pgx.Tx) error {
 		t, err := lockTask(ctx, tx, id)
 		if err != nil {
 			return err
@@ -184,6 +183,10 @@ type lockedTask struct {
 	Attributes  map[string]string
 	Chained     bool // it needs other tasks
 	InLots      bool
+	NGenerated  int64
+	NWaiting    int64 // as of folded, like those below
+	NIdle       int64 // made, not over and without a lease: the waiting ones among them
+	NLeased     int64
 }
 
 func (t *lockedTask) share() shares.ShareID {

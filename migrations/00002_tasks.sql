@@ -11,7 +11,6 @@ CREATE TABLE tasks (
     state           text        NOT NULL DEFAULT 'submitting' CHECK (state IN ('submitting', 'waiting', 'ready', 'scouting', 'running',
         'paused', 'throttled', 'exhausted', 'finishing', 'done', 'finished', 'failed', 'aborting', 'aborted')),
     resume_state    text,
-    sweep           boolean     NOT NULL DEFAULT false,
     reason          text        NOT NULL DEFAULT '',
     share_id        int         REFERENCES shares (id),
     own_share_id    int         REFERENCES shares (id),
@@ -37,16 +36,12 @@ CREATE TABLE tasks (
     committed_at    timestamptz,
     started_at      timestamptz,
     ended_at        timestamptz,
-    priority_after  bigint,
     parameters      json,
     scaled          jsonb,
-    scaling         boolean     NOT NULL DEFAULT false,
     lots            int,
     scouts          int         CHECK (scouts > 0),
     scouted         jsonb,
     n_halves        bigint,
-    sweep_after     bigint,
-    sweep_rest      timestamptz,
     quota           bigint,
     limited         text,
     chain           text        CHECK (chain IN ('open', 'broken')),
@@ -59,7 +54,6 @@ CREATE TABLE tasks (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE tasks IS 'What users ask for, with the counts of its jobs. Ended tasks stay.';
 COMMENT ON COLUMN tasks.resume_state IS 'The state to which a paused or throttled task returns.';
-COMMENT ON COLUMN tasks.sweep IS 'A verb was given whose bounded batches may not be complete; Generator.Sweep continues it.';
 COMMENT ON COLUMN tasks.share_id IS 'The share that the jobs go to: what generation and demand read.';
 COMMENT ON COLUMN tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
 COMMENT ON COLUMN tasks.shape_id IS 'Shape of its jobs; NULL: not known yet.';
@@ -69,16 +63,12 @@ COMMENT ON COLUMN tasks.per_job IS 'Inputs or events of a piece.';
 COMMENT ON COLUMN tasks.n_pieces IS 'Pieces of the work. n_jobs = pieces + jobs that try a piece again; n_generated of these are made, n_split of them for the first time of a piece.';
 COMMENT ON COLUMN tasks.retry_after IS 'Failed and cancelled jobs up to this id have been tried again.';
 COMMENT ON COLUMN tasks.idempotency_key IS 'Key of the submission: a repeat finds its task. body_hash tells whether it is the same task.';
-COMMENT ON COLUMN tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep continues.';
 COMMENT ON COLUMN tasks.parameters IS 'What the task was submitted as where that was not a Spec: all of PanDA''s task parameters. NULL: it was a Spec.';
 COMMENT ON COLUMN tasks.scaled IS 'Numbers of a task of groups that differ from those it was submitted with; its pieces to come are inputs by name. NULL: it was never scaled.';
-COMMENT ON COLUMN tasks.scaling IS 'It was scaled down, and jobs that are to be cancelled may remain; Generator.Sweep continues.';
 COMMENT ON COLUMN tasks.lots IS 'Number of lots that its pieces are cut from. NULL: piece i is the i-th run of per_job inputs or events.';
 COMMENT ON COLUMN tasks.scouts IS 'Number of pieces that are made first, and measured; NULL: none. Until scouted is set n_jobs is no more than this.';
 COMMENT ON COLUMN tasks.scouted IS 'What the scouts measured, and what the task was resized to; NULL: not over, or there were none.';
 COMMENT ON COLUMN tasks.n_halves IS 'Of its pieces, how many are second halves of others; NULL: none. n_pieces, n_split and n_released have them.';
-COMMENT ON COLUMN tasks.sweep_after IS 'The walk of a verb along the live jobs has come up to this id; NULL: it begins anew.';
-COMMENT ON COLUMN tasks.sweep_rest IS 'The last walk found nothing to do, so that the next one may wait until then; NULL: it may not.';
 COMMENT ON COLUMN tasks.quota IS 'Limits of the site let n_generated rise to this; NULL: no limit concerns the task.';
 COMMENT ON COLUMN tasks.limited IS 'The limit that keeps the task from making more jobs, or any; NULL: none.';
 COMMENT ON COLUMN tasks.chain IS 'Of tasks whose pieces follow those of others. open: more may come; broken: not all came, so that it cannot be done. NULL: neither.';
@@ -96,16 +86,10 @@ CREATE INDEX tasks_over ON tasks (id) WHERE ended_at IS NOT NULL;
 COMMENT ON INDEX tasks_over IS 'The newest tasks that are over, however many newer ones are not. One entry when a task ends, 22 MB a million.';
 CREATE INDEX tasks_pieces_left ON tasks (share_id, priority DESC, id) WHERE n_generated < n_jobs AND state IN ('ready', 'scouting', 'running');
 COMMENT ON INDEX tasks_pieces_left IS 'What a generator takes next: tasks of a share with pieces left, best priority first. n_generated is in its predicate, so an update by generation is not HOT: 4.6 times the CPU, 3.5 times the WAL, once a task and batch.';
-CREATE INDEX tasks_priority ON tasks (id) WHERE priority_after IS NOT NULL;
-COMMENT ON INDEX tasks_priority IS 'Tasks whose jobs do not all have their new priority yet; nearly always empty.';
 CREATE INDEX tasks_quota ON tasks (id) WHERE quota IS NOT NULL AND ended_at IS NULL;
 COMMENT ON INDEX tasks_quota IS 'Live tasks that a limit concerns, or did: most sites have no limits, and then it is empty.';
-CREATE INDEX tasks_scaling ON tasks (id) WHERE scaling;
-COMMENT ON INDEX tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
 CREATE INDEX tasks_scouting ON tasks (id) WHERE scouts IS NOT NULL AND scouted IS NULL AND ended_at IS NULL;
 COMMENT ON INDEX tasks_scouting IS 'Tasks whose scouts are looked at, twice a second; nearly always few.';
-CREATE INDEX tasks_sweep ON tasks (id) WHERE sweep;
-COMMENT ON INDEX tasks_sweep IS 'Tasks whose verb is not through; nearly always empty.';
 CREATE INDEX tasks_untagged ON tasks (id) WHERE state = 'waiting' AND share_id IS NULL;
 COMMENT ON INDEX tasks_untagged IS 'Tasks that wait for a rule, apart from those that wait for tasks; nearly always empty.';
 CREATE INDEX tasks_user ON tasks (user_name, id);
@@ -255,5 +239,12 @@ CREATE TABLE generations (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE generations IS 'The fence of generation: whoever generates for a share raises its epoch in the same transaction.';
 
+CREATE TABLE settled (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    seq      bigint  NOT NULL
+) WITH (fillfactor = 10);
+COMMENT ON TABLE settled IS 'Up to which batch of the log states of tasks follow from what the fold counted: one row.';
+INSERT INTO settled (seq) VALUES (0);
+
 -- +goose Down
-DROP TABLE generations, task_deadlines, released_pieces, need_pieces, task_needs, halves, lots, inputs, tasks;
+DROP TABLE settled, generations, task_deadlines, released_pieces, need_pieces, task_needs, halves, lots, inputs, tasks;

@@ -123,6 +123,8 @@ BEGIN
     SELECT coalesce(max(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''(\d+)''\)')::bigint), newest + 1) INTO bound
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'job_blocks'::regclass;
+    -- Ids that were left out, as after a restore, have no partitions.
+    bound := greatest(bound, newest + 1);
     WHILE bound - 1 - newest < room LOOP
         FOREACH parent IN ARRAY ARRAY['jobs', 'job_blocks'] LOOP
             -- Made beside the table and then attached: that keeps nobody waiting.

@@ -356,6 +356,7 @@ CREATE TABLE share_counts (
 COMMENT ON TABLE share_counts IS 'Ready and held jobs by share, shape and queue, as of folded.';
 COMMENT ON COLUMN share_counts.queue IS '0: of ready jobs.';
 COMMENT ON COLUMN share_counts.held_units IS 'Thousandths of a unit.';
+COMMENT ON INDEX share_counts_pkey IS 'Target of the upserts of folds, which are HOT.';
 
 CREATE TABLE expected (
     share int    NOT NULL,

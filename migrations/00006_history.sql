@@ -151,6 +151,23 @@ END $$;
 -- +goose StatementEnd
 COMMENT ON FUNCTION divvy_drop_history IS 'Drops the oldest day of history or attempt_texts where all of it is from before a time; returns how many it dropped.';
 
+-- +goose StatementBegin
+CREATE FUNCTION divvy_unwanted(of_task bigint) RETURNS bigint
+    LANGUAGE sql
+    STABLE
+    SET search_path TO 'public', 'pg_temp'
+    RETURN (
+        SELECT count(*) FROM scaled_away a JOIN history h ON h.job BETWEEN a.low AND a.high
+        WHERE a.task_id = of_task AND h.task = of_task AND h.state IN ('x', 'c')
+    ) + (
+        SELECT coalesce(sum(least(o.high, a.high) - greatest(o.low, a.low) + 1), 0)::bigint
+        FROM scaled_away a
+        JOIN over_ranges o ON o.high BETWEEN a.low AND coalesce((SELECT p.high FROM over_ranges p WHERE p.high >= a.high ORDER BY p.high LIMIT 1), a.high)
+        WHERE a.task_id = of_task AND o.task = of_task AND o.low <= a.high
+    );
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_unwanted IS 'How many jobs that a task was scaled away from are over and have not finished, as far as that is known.';
+
 -- The log has no texts: these are written in the transaction of the append that ends the attempt. An attempt of which its pilot said
 -- nothing has no row.
 CREATE TABLE attempt_texts (
@@ -197,5 +214,6 @@ COMMENT ON INDEX payload_logs_job IS 'By job: job logs, and whether an attempt h
 ALTER TABLE payload_logs ALTER log SET STATISTICS 0;
 
 -- +goose Down
+DROP FUNCTION divvy_unwanted;
 DROP TABLE payload_logs, judgements, attempt_texts, history;
 DROP FUNCTION divvy_drop_history, divvy_make_history, divvy_drop_rows, divvy_drop_day, divvy_make_day;

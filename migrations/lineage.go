@@ -22,7 +22,7 @@ const (
 
 // numbered are the sequences of ids that somebody outside of the database holds: pilots of PanDA name jobs by theirs, which
 // is the only fence that they know; scripts name tasks and claims; daemons are fenced by theirs.
-var numbered = []string{"jobs_id_seq", "tasks_id_seq", "resource_claims_id_seq", "daemons_id_seq", "harvester_commands_id_seq"}
+var numbered = []string{"job_ids", "tasks_id_seq", "claim_keys_id_seq", "daemons_id_seq", "harvester_commands_id_seq"}
 
 // GoOn is called by each daemon at its start, behind Up. When the database is not where it was at the last start (another
 // server, another timeline of it, another database: it was restored, copied, or failed over), ids go on behind all that may
@@ -49,6 +49,9 @@ func GoOn(ctx context.Context, db *pgxpool.Pool, force bool) (skipped int64, err
 				coalesce(extract(epoch FROM now() - greatest((SELECT since FROM was), (SELECT max(seen_at) FROM daemons))), 0)::float8
 			FROM here`, force).Scan(&moved, &silent)
 		if err != nil || !moved {
+			return err
+		}
+		if err := pg.Lock(ctx, tx, pg.LockIDs, 0); err != nil { // divvy_take_ids reads and sets its sequence behind it
 			return err
 		}
 		skipped = int64(math.Ceil((max(0, silent) + idSlack.Seconds()) * idsPerSecond))

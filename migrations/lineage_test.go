@@ -24,7 +24,7 @@ func goOn(t *testing.T, db *pgxpool.Pool, force bool) int64 {
 // next gives an id of each kind that people and pilots hold.
 func next(t *testing.T, db *pgxpool.Pool) (ids []int64) {
 	t.Helper()
-	rows, _ := db.Query(t.Context(), `SELECT nextval(s::regclass) FROM unnest(ARRAY['jobs_id_seq', 'tasks_id_seq', 'resource_claims_id_seq', 'daemons_id_seq',
+	rows, _ := db.Query(t.Context(), `SELECT nextval(s::regclass) FROM unnest(ARRAY['job_ids', 'tasks_id_seq', 'claim_keys_id_seq', 'daemons_id_seq',
 		'harvester_commands_id_seq']) AS s`)
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
@@ -37,6 +37,7 @@ func next(t *testing.T, db *pgxpool.Pool) (ids []int64) {
 // that it does not know of.
 func TestGoOn(t *testing.T) {
 	db := pgtest.Open(t)
+	run(t, db, "SELECT divvy_extend_jobs(1000, 1000)")
 	before := next(t, db)
 	for range 2 {
 		if n := goOn(t, db, false); n != 0 {
@@ -54,6 +55,10 @@ func TestGoOn(t *testing.T) {
 			t.Errorf("sequence %d: %d after %d", i, id, before[i])
 		}
 	}
+	if n := count(t, db, "SELECT divvy_extend_jobs(1000, 1000)"); n != 1 {
+		t.Errorf("%d partitions for a thousand jobs: ids that were left out have none", n)
+	}
+	run(t, db, "INSERT INTO jobs (id, idx) VALUES (divvy_take_ids(1000), 0)")
 	if n := goOn(t, db, false); n != 0 {
 		t.Errorf("%d ids skipped a second time", n)
 	}

@@ -96,10 +96,12 @@ func TestUpDownUp(t *testing.T) {
 	if _, ok, err := migrations.Down(t.Context(), db); ok || err != nil {
 		t.Fatalf("Down of nothing: %v, %v", ok, err)
 	}
-	var rest int
-	if err := db.QueryRow(t.Context(), "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace "+
-		"WHERE nspname IN ('public', 'report') AND relkind IN ('r', 'p', 'v') AND relname <> 'migrations'").Scan(&rest); err != nil || rest != 0 {
-		t.Fatalf("%d relations left after all Downs, %v", rest, err)
+	var rest []string
+	if err := db.QueryRow(t.Context(), `SELECT coalesce(array_agg(name ORDER BY name), '{}') FROM (
+			SELECT c.oid::regclass::text FROM pg_class c WHERE c.relnamespace::regnamespace::text IN ('public', 'report') AND c.relkind IN ('r', 'p', 'v', 'S')
+			UNION ALL SELECT p.oid::regproc::text FROM pg_proc p WHERE p.pronamespace::regnamespace::text IN ('public', 'report')
+		) AS left_over (name) WHERE name !~ '^migrations'`).Scan(&rest); err != nil || len(rest) > 0 {
+		t.Fatalf("left after all Downs: %q, %v", rest, err)
 	}
 	if _, err := migrations.Up(t.Context(), db); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ var schema string
 
 // Object is one thing of the schema that every statement of divvy relies on.
 type Object struct {
-	Kind string // table, column, constraint, index, trigger, function, view or sequence
+	Kind string // table, column, constraint, index, function, view or sequence
 	Name string // with the table before it where the name is a table's own: jobs.state, report.usage
 	Make string // the statement that makes it anew, where one line of the dump does; else empty
 }
@@ -22,12 +22,11 @@ type Object struct {
 var Objects = sync.OnceValue(func() []Object { return objects(schema) })
 
 var (
-	made     = regexp.MustCompile(`^CREATE (?:UNIQUE )?(TABLE|VIEW|FUNCTION|SEQUENCE|INDEX|TRIGGER) ([\w.]+)`)
+	made     = regexp.MustCompile(`^CREATE (?:UNIQUE )?(TABLE|VIEW|FUNCTION|SEQUENCE|INDEX) ([\w.]+)`)
 	identity = regexp.MustCompile(`^    SEQUENCE NAME ([\w.]+)$`)
 	column   = regexp.MustCompile(`^    (\w+) `)
 	inTable  = regexp.MustCompile(`^    (?:ADD )?CONSTRAINT (\w+) `)
 	altered  = regexp.MustCompile(`^ALTER TABLE (?:ONLY )?([\w.]+)`)
-	onTable  = regexp.MustCompile(` ON (?:ONLY )?([\w.]+)`)
 	attached = regexp.MustCompile(`(?m)^ALTER INDEX [\w.]+ ATTACH PARTITION (?:public\.)?([\w.]+);$`)
 )
 
@@ -48,8 +47,6 @@ func objects(dump string) (all []Object) {
 				table, body = o.Name, true
 			case "index":
 				o.Make = whole(line)
-			case "trigger":
-				o.Name, o.Make = local(onTable.FindStringSubmatch(line)[1])+"."+o.Name, line
 			}
 			if !child[o.Name] {
 				all = append(all, o)

@@ -14,7 +14,7 @@ func TestOperationsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// At least so many rows: settings, who holds a snapshot, tables, default partitions, the tail, reclaims under way and over.
+	// At least so many rows: settings, who holds a snapshot, tables, days, how far the fold is, reclaims under way and over.
 	atLeast := []int{14, 0, 8, 2, 1, 0, 0}
 	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(queries) != len(atLeast) {

@@ -18,12 +18,15 @@ func TestQuestionsAboutDaysAreOfUTC(t *testing.T) {
 	}
 	tx := sample(t)
 	if _, err := tx.Exec(t.Context(), `RESET ROLE;
-		INSERT INTO usage_days SELECT (now() AT TIME ZONE 'UTC')::date + d, 2, 1, 'alice', 3600, 3600, 1800, 1000, d + 50, 0, 0, 0, 0 FROM generate_series(-40, 2) d
-			ON CONFLICT DO NOTHING;
-		INSERT INTO usage_tasks SELECT (now() AT TIME ZONE 'UTC')::date + d, 1, 2, 3600, 3600, 0, 0, d + 50, 0, 0, 0, 0 FROM generate_series(-40, 2) d
-			ON CONFLICT DO NOTHING;
-		INSERT INTO usage_nodes SELECT (now() AT TIME ZONE 'UTC')::date + d, 1, 'n', 3600, 0, d + 50, 1, 0, 0, 0 FROM generate_series(-40, 2) d
-			ON CONFLICT DO NOTHING`); err != nil {
+		INSERT INTO day_usage (day, share, queue, user_name, slot_ms, unit_ms, wasted_slot_ms, cpu_ms, finished, failed, lost, cancelled, returned)
+			SELECT date_trunc('day', now(), 'UTC') + make_interval(days => d), 2, 1, 'alice', 3600000, 3600000, 1800000, 1000000, d + 50, 0, 0, 0, 0
+			FROM generate_series(-40, 2) d ON CONFLICT DO NOTHING;
+		INSERT INTO task_usage (day, task, share, slot_ms, unit_ms, wasted_slot_ms, cpu_ms, finished, failed, lost, cancelled, returned)
+			SELECT date_trunc('day', now(), 'UTC') + make_interval(days => d), 1, 2, 3600000, 3600000, 0, 0, d + 50, 0, 0, 0, 0
+			FROM generate_series(-40, 2) d ON CONFLICT DO NOTHING;
+		INSERT INTO node_usage (day, queue, node, slot_ms, unit_ms, wasted_slot_ms, cpu_ms, finished, failed, lost, cancelled, returned)
+			SELECT date_trunc('day', now(), 'UTC') + make_interval(days => d), 1, 'n', 3600000, 0, 0, 0, d + 50, 1, 0, 0, 0
+			FROM generate_series(-40, 2) d ON CONFLICT DO NOTHING`); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

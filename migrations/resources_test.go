@@ -36,7 +36,6 @@ func TestReportOfResources(t *testing.T) {
 		"seats|-|CERN|2|2|f|1|7|-|-|-",
 		"table|orders|-|3|4|t|0|3|8|8|f",
 		"table|users|-|9|4|t|0|0|-|-|-")
-	expect(t, tx, "SELECT share, skipped, skipped_for FROM report.decisions WHERE skipped <> '{}'", "Production/MC|{Production/Rep}|{resource}")
 }
 
 // Claims and what they hold, beside jobs; they are no jobs of their share.

@@ -3,102 +3,185 @@ CREATE SCHEMA report;
 
 COMMENT ON SCHEMA report IS 'Stable views for reports and dashboards, described in docs/reporting.md; readable by role divvy_reader.';
 
-CREATE FUNCTION public.displace_job() RETURNS trigger
+CREATE FUNCTION public.divvy_all_gone(gone bigint, wanted bigint) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    NEW.displaced := true;
-    RETURN NEW;
-END
-$$;
+    IF gone <> wanted THEN
+        RAISE EXCEPTION 'of % rows of the outbox % are there', wanted, gone USING ERRCODE = 'DV001';
+    END IF;
+    RETURN true;
+END $$;
 
-COMMENT ON FUNCTION public.displace_job() IS 'A job that goes to another share, shape, place or state is found by jobs_displaced from then on.';
+COMMENT ON FUNCTION public.divvy_all_gone(gone bigint, wanted bigint) IS 'Lets an append fail as a whole where rows of the outbox are gone that it has the entries of.';
 
-CREATE FUNCTION public.divvy_attach_day(parent text, day date) RETURNS void
+CREATE FUNCTION public.divvy_drop_batches(before timestamp with time zone, folded bigint) RETURNS integer
     LANGUAGE plpgsql
     SET lock_timeout TO '200ms'
-    SET "TimeZone" TO 'UTC'
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
-    name text := parent || to_char(day, '_YYYYMMDD');
+    oldest regclass;
+    last   bigint; -- its last seq
 BEGIN
-    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day, day + 1);
-    EXECUTE format('ALTER TABLE %I DROP CONSTRAINT of_the_day', name);
+    SELECT c.oid, substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''(\d+)''\)')::bigint - 1 INTO oldest, last
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'batches'::regclass
+    ORDER BY 2 LIMIT 1;
+    IF last > folded OR NOT EXISTS (SELECT FROM batches WHERE seq = last AND at < before)
+        OR NOT EXISTS (SELECT FROM batches WHERE seq > last) THEN
+        RETURN 0;
+    END IF;
+    EXECUTE format('DROP TABLE %s', oldest);
+    RETURN 1;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_attach_day(parent text, day date) IS 'Makes the table of divvy_move_day a partition. It fails where a row of the day is left in the default partition.';
+COMMENT ON FUNCTION public.divvy_drop_batches(before timestamp with time zone, folded bigint) IS 'Drops the oldest partition of the log where all of it is from before a time and folded, and not the newest; returns how many it dropped.';
 
-CREATE FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) RETURNS void
+CREATE FUNCTION public.divvy_drop_day(parent text, before timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+DECLARE
+    oldest text;
+    ended  timestamptz;
+BEGIN
+    SELECT c.relname, substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''([^'']+)''\)')::timestamptz INTO oldest, ended
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = parent::regclass
+    ORDER BY 2 LIMIT 1;
+    IF oldest IS NULL OR ended > before THEN
+        RETURN 0;
+    END IF;
+    EXECUTE format('DROP TABLE %I', oldest);
+    RETURN 1;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_drop_day(parent text, before timestamp with time zone) IS 'Drops the oldest day of a table where it ended before a time.';
+
+CREATE FUNCTION public.divvy_drop_history(parent text, before timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+DECLARE
+    oldest regclass;
+    until  timestamptz;
+BEGIN
+    SELECT c.oid, substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''([^'']+)''\)')::timestamptz INTO oldest, until
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = parent::regclass
+    ORDER BY 2 LIMIT 1;
+    IF oldest IS NULL OR until > before THEN
+        RETURN 0;
+    END IF;
+    EXECUTE format('DROP TABLE %s', oldest);
+    RETURN 1;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_drop_history(parent text, before timestamp with time zone) IS 'Drops the oldest day of history or attempt_texts where all of it is from before a time; returns how many it dropped.';
+
+CREATE FUNCTION public.divvy_drop_jobs(low bigint, high bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
-    done int;
+    next bigint;
 BEGIN
-    PERFORM FROM resource_claims WHERE id = ANY (ids) ORDER BY id FOR UPDATE;
-    IF EXISTS (
-        SELECT FROM unnest(ids, ns) AS b (id, n)
-        JOIN resource_claims c USING (id)
-        JOIN claim_gangs g ON g.claim_id = c.id
-        WHERE c.sharers = 0 AND c.template @> '{"gang": true}'
-            AND (c.state <> 'pending' OR b.n <> (SELECT count(*) FROM jobs j WHERE j.claims @> ARRAY[c.id])
-                OR g.made < g.members AND NOT EXISTS (SELECT FROM tasks t WHERE t.id = c.task_id AND t.n_generated >= t.n_jobs))
-    ) THEN
-        RAISE unique_violation USING MESSAGE = 'a gang starts with all of its jobs only';
-    END IF;
-    INSERT INTO claim_devices (queue_id, node, device, claim_id)
-    SELECT b.queue_id, b.node, d.device, b.id
-    FROM unnest(ids, queues, nodes, taken) AS b (id, queue_id, node, devices)
-    JOIN resource_claims c ON c.id = b.id AND c.state = 'pending'
-    CROSS JOIN LATERAL jsonb_array_elements_text(b.devices::jsonb) AS d (device)
-    ORDER BY b.queue_id, b.node, d.device;
-    UPDATE resource_claims c SET state = 'bound', queue_id = b.queue_id, node = b.node, devices = b.devices::jsonb,
-        share_id = CASE c.state WHEN 'pending' THEN b.share_id ELSE c.share_id END, bound_at = coalesce(c.bound_at, now()),
-        sharers = c.sharers + b.n, idle_since = NULL, lost = false, unplaced = c.unplaced OR c.state = 'pending',
-        placed_to = CASE c.state WHEN 'pending' THEN 0 ELSE c.placed_to END, changed = pg_current_xact_id()
-    FROM unnest(ids, ns, queues, nodes, taken, payers, binds) AS b (id, n, queue_id, node, devices, share_id, binds)
-    WHERE c.id = b.id AND (c.charge_id = 0 OR b.binds = (c.state = 'pending'))
-        AND (c.state = 'pending'
-            OR c.state = 'bound' AND c.queue_id = b.queue_id AND c.node = b.node AND c.devices = b.devices::jsonb)
-        AND c.sharers + b.n <= coalesce((c.template->>'max_sharers')::int, c.sharers + b.n);
-    GET DIAGNOSTICS done = ROW_COUNT;
-    IF done <> cardinality(ids) THEN
-        RAISE unique_violation USING MESSAGE = 'a claim is bound elsewhere, or full, or not there any more';
-    END IF;
+    EXECUTE format('LOCK TABLE job_blocks_%s IN ACCESS EXCLUSIVE MODE', low);
+    SELECT min(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \(''(\d+)''\)')::bigint) INTO next
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'job_blocks'::regclass
+        AND substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \(''(\d+)''\)')::bigint > divvy_drop_jobs.high;
+    INSERT INTO job_blocks (low, high, task_id, made_at, share_id, shape_id, priority, max_attempts, again)
+    SELECT next, b.high, b.task_id, b.made_at, b.share_id, b.shape_id, b.priority, b.max_attempts, b.again
+    FROM job_blocks b
+    WHERE b.low BETWEEN divvy_drop_jobs.low AND divvy_drop_jobs.high AND b.high >= next;
+    EXECUTE format('DROP TABLE jobs_%s', low);
+    EXECUTE format('DROP TABLE job_blocks_%s', low);
 END $$;
 
-COMMENT ON FUNCTION public.divvy_bind_claims(ids bigint[], ns integer[], queues integer[], nodes text[], taken text[], payers integer[], binds boolean[]) IS 'Binds the claims of leases, in the transaction that grants them, with ns[i] more sharers each. It fails when one of them is elsewhere or full, or a device belongs to another. binds[i]: one of the leases is charged for the units of the claim, so that it must not be bound yet.';
+COMMENT ON FUNCTION public.divvy_drop_jobs(low bigint, high bigint) IS 'Drops the partitions with ids from low on, of jobs and of blocks.';
 
-CREATE FUNCTION public.divvy_drop_days(parent text, before date) RETURNS integer
+CREATE FUNCTION public.divvy_drop_rows(name text, key text, before timestamp with time zone, most integer) RETURNS integer
     LANGUAGE plpgsql
-    SET lock_timeout TO '200ms'
-    SET "TimeZone" TO 'UTC'
     SET search_path TO 'public', 'pg_temp'
     AS $_$
 DECLARE
-    name      text;
-    uncounted boolean;
-    dropped   int := 0;
+    n int;
 BEGIN
-    FOR name IN
-        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = parent::regclass AND c.relname ~ ('^' || parent || '_[0-9]{8}$')
-            AND c.relname < (parent || to_char(before, '_YYYYMMDD')) COLLATE "C"
-        ORDER BY c.relname
-    LOOP
-        IF parent = 'attempts' THEN
-            EXECUTE format('SELECT EXISTS (SELECT FROM %1$I a WHERE a.nth > s.done) OR s.past IS NOT NULL AND EXISTS (SELECT FROM %1$I a
-                WHERE a.nth IS NULL AND a.ended_at >= s.past) FROM usage_state s', name) INTO uncounted;
-            EXIT WHEN uncounted;
-        END IF;
-        EXECUTE format('DROP TABLE %I', name);
-        dropped := dropped + 1;
-    END LOOP;
-    RETURN dropped;
+    EXECUTE format('DELETE FROM %1$I WHERE ctid = ANY (ARRAY(SELECT ctid FROM %1$I WHERE %2$I < $1 ORDER BY %2$I LIMIT $2))', name, key)
+        USING before, most;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN n;
 END $_$;
 
-COMMENT ON FUNCTION public.divvy_drop_days(parent text, before date) IS 'Drops the daily partitions of a table before a date; returns how many. Days of attempts are dropped only up to the first one that is not all in the roll-ups.';
+COMMENT ON FUNCTION public.divvy_drop_rows(name text, key text, before timestamp with time zone, most integer) IS 'Deletes the oldest rows of a table that is not partitioned, by a column that an index begins with.';
+
+CREATE FUNCTION public.divvy_extend_batches(room bigint, size bigint) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    newest bigint;
+    bound  bigint; -- the first seq that has no partition
+    made   int := 0;
+BEGIN
+    -- One at a time; appends and reads go on beside it.
+    LOCK TABLE ONLY batches IN SHARE UPDATE EXCLUSIVE MODE;
+    SELECT coalesce(max(seq), 0) INTO newest FROM batches;
+    SELECT coalesce(max(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''(\d+)''\)')::bigint), newest + 1) INTO bound
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'batches'::regclass;
+    WHILE bound - 1 - newest < room LOOP
+        -- Made beside the table and then attached: that keeps nobody waiting.
+        EXECUTE format('CREATE TABLE batches_%s (LIKE batches INCLUDING ALL)', bound);
+        EXECUTE format('ALTER TABLE batches ATTACH PARTITION batches_%s FOR VALUES FROM (%s) TO (%s)', bound, bound, bound + size);
+        bound := bound + size;
+        made := made + 1;
+    END LOOP;
+    RETURN made;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_extend_batches(room bigint, size bigint) IS 'Makes partitions of the log, of size rows each, until there is room for so many more; returns how many it made.';
+
+CREATE FUNCTION public.divvy_extend_jobs(room bigint, size bigint) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    newest bigint; -- id that was taken
+    bound  bigint; -- the first id that has no partition
+    made   int := 0;
+    parent text;
+BEGIN
+    -- One at a time; COPYs and reads go on beside it.
+    LOCK TABLE ONLY job_blocks IN SHARE UPDATE EXCLUSIVE MODE;
+    SELECT CASE WHEN is_called THEN last_value ELSE 0 END INTO newest FROM job_ids;
+    SELECT coalesce(max(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''(\d+)''\)')::bigint), newest + 1) INTO bound
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'job_blocks'::regclass;
+    -- Ids that were left out, as after a restore, have no partitions.
+    bound := greatest(bound, newest + 1);
+    WHILE bound - 1 - newest < room LOOP
+        FOREACH parent IN ARRAY ARRAY['jobs', 'job_blocks'] LOOP
+            -- Made beside the table and then attached: that keeps nobody waiting.
+            EXECUTE format('CREATE TABLE %s_%s (LIKE %s INCLUDING ALL)', parent, bound, parent);
+            EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s_%s FOR VALUES FROM (%s) TO (%s)', parent, parent, bound, bound, bound + size);
+        END LOOP;
+        bound := bound + size;
+        made := made + 1;
+    END LOOP;
+    RETURN made;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_extend_jobs(room bigint, size bigint) IS 'Partitions for the next ids.';
 
 CREATE FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) RETURNS boolean
     LANGUAGE plpgsql
@@ -119,160 +202,97 @@ END $$;
 
 COMMENT ON FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) IS 'Sets how many dead and inserted rows of a table autovacuum waits for beyond its factors; NULL: as configured. False when somebody, say a vacuum, is at the table: the lock would end it.';
 
-CREATE FUNCTION public.divvy_keep_uncounted() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-BEGIN
-    IF EXISTS (SELECT FROM usage_state s WHERE CASE WHEN OLD.nth IS NULL THEN OLD.ended_at >= s.past ELSE OLD.nth > s.done END) THEN
-        RETURN NULL;
-    END IF;
-    RETURN OLD;
-END $$;
-
-COMMENT ON FUNCTION public.divvy_keep_uncounted() IS 'Keeps attempts that are not in the roll-ups yet from being deleted, or moved, out of the default partition.';
-
-CREATE FUNCTION public.divvy_lease_piece() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO public.lease_pieces (job_id, attempt, nonce, share_id, since, until)
-    SELECT OLD.job_id, OLD.attempt, OLD.nonce, OLD.share_id, s.since, greatest(s.since, clock_timestamp())
-    FROM (
-        SELECT coalesce(max(p.until), OLD.claimed_at) AS since FROM public.lease_pieces p
-        WHERE p.job_id = OLD.job_id AND p.attempt = OLD.attempt AND p.nonce = OLD.nonce
-    ) s
-    ON CONFLICT DO NOTHING; -- a piece without length, when the clock was set back
-    RETURN NULL;
-END $$;
-
-COMMENT ON FUNCTION public.divvy_lease_piece() IS 'Notes up to when the share was charged that a lease leaves.';
-
-CREATE FUNCTION public.divvy_make_days(parent text, first date, days integer) RETURNS integer
+CREATE FUNCTION public.divvy_make_day(parent text, day date) RETURNS integer
     LANGUAGE plpgsql
     SET lock_timeout TO '200ms'
+    SET search_path TO 'public', 'pg_temp'
     SET "TimeZone" TO 'UTC'
-    SET search_path TO 'public', 'pg_temp'
-    AS $_$
-DECLARE
-    key      text;
-    rest     regclass;
-    day      date;
-    occupied boolean;
-    made     int := 0;
-BEGIN
-    SELECT a.attname, nullif(p.partdefid, 0)::regclass INTO STRICT key, rest
-    FROM pg_partitioned_table p
-    JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-    WHERE p.partrelid = parent::regclass;
-    FOR day IN SELECT first + i FROM generate_series(0, days - 1) AS i LOOP
-        CONTINUE WHEN to_regclass(parent || to_char(day, '_YYYYMMDD')) IS NOT NULL;
-        IF rest IS NOT NULL THEN
-            EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I >= %L AND %2$I < %4$L)', rest, key, day, day + 1) INTO occupied;
-            CONTINUE WHEN occupied;
-        END IF;
-        BEGIN
-            EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, divvy_new_day(parent, day), day, day + 1);
-            made := made + 1;
-        EXCEPTION WHEN check_violation THEN
-            NULL; -- a row of the day reached the default partition meanwhile
-        END;
-    END LOOP;
-    RETURN made;
-END $_$;
-
-COMMENT ON FUNCTION public.divvy_make_days(parent text, first date, days integer) IS 'Makes the daily partitions of a table from first on, as many as days; returns how many were missing.';
-
-CREATE FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT CASE
-        WHEN before IS NULL OR after IS NULL THEN coalesce(before, after)
-        WHEN octet_length((before || after)::text) <= 65536 THEN before || after
-        ELSE after || jsonb_build_object('cut', concat_ws('; ', after->>'cut', 'what was reported before is left out: a report has at most 65536 bytes'))
-    END
-$$;
-
-COMMENT ON FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) IS 'The fields of after over those of before, within the bound of a report.';
-
-CREATE FUNCTION public.divvy_move_day(parent text, day date) RETURNS bigint
-    LANGUAGE plpgsql
-    SET lock_timeout TO '200ms'
-    SET "TimeZone" TO 'UTC'
-    SET search_path TO 'public', 'pg_temp'
-    AS $_$
-DECLARE
-    key   text;
-    rest  regclass;
-    name  text := parent || to_char(day, '_YYYYMMDD');
-    moved bigint;
-BEGIN
-    SELECT a.attname, nullif(p.partdefid, 0)::regclass INTO STRICT key, rest
-    FROM pg_partitioned_table p
-    JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-    WHERE p.partrelid = parent::regclass;
-    IF rest IS NULL OR day >= (now() - interval '1 hour')::date OR to_regclass(name) IS NOT NULL
-        OR to_regclass(parent || to_char(now(), '_YYYYMMDD')) IS NULL THEN
-        RETURN 0;
-    END IF;
-    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', rest);
-    PERFORM divvy_new_day(parent, day);
-    EXECUTE format('WITH gone AS (DELETE FROM %s WHERE %I >= %L AND %2$I < %4$L RETURNING *) INSERT INTO %5$I SELECT * FROM gone',
-        rest, key, day, day + 1, name);
-    GET DIAGNOSTICS moved = ROW_COUNT;
-    IF moved = 0 THEN -- there was none, or none of them is in the roll-ups yet
-        EXECUTE format('DROP TABLE %I', name);
-        RETURN 0;
-    END IF;
-    -- So that the rows need not be looked at again while the default partition is locked.
-    EXECUTE format('ALTER TABLE %I ADD CONSTRAINT of_the_day CHECK (%I >= %L AND %2$I < %4$L)', name, key, day, day + 1);
-    RETURN moved;
-END $_$;
-
-COMMENT ON FUNCTION public.divvy_move_day(parent text, day date) IS 'Moves the rows of a day that is over out of the default partition into a table of their own; returns how many. divvy_attach_day makes it a partition, in the same transaction.';
-
-CREATE FUNCTION public.divvy_new_day(parent text, day date) RETURNS text
-    LANGUAGE plpgsql
-    SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
     name text := parent || to_char(day, '_YYYYMMDD');
-    col  name;
 BEGIN
-    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES)', name, parent);
-    FOR col IN SELECT attname FROM pg_attribute WHERE attrelid = parent::regclass AND attnum > 0 AND NOT attisdropped AND attstattarget = 0 LOOP
-        EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', name, col);
-    END LOOP;
-    IF parent = 'decisions' THEN
-        EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false, toast.autovacuum_enabled = false)', name);
-    ELSE
-        EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0,
-            autovacuum_analyze_scale_factor = 0.5)', name);
+    IF to_regclass(name) IS NOT NULL THEN
+        RETURN 0;
     END IF;
-    RETURN name;
+    -- One at a time; reads and writes go on beside it.
+    EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+    IF to_regclass(name) IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    -- Made beside the table and then attached: that keeps nobody waiting. Nothing is changed in it later.
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)', name, parent);
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day, day + 1);
+    RETURN 1;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_new_day(parent text, day date) IS 'Makes a table for a day of another table, not yet as its partition; returns its name.';
+COMMENT ON FUNCTION public.divvy_make_day(parent text, day date) IS 'The partition of a day (UTC) of a table without a default partition.';
 
-CREATE FUNCTION public.divvy_tend_at() RETURNS trigger
+CREATE FUNCTION public.divvy_make_history(day date) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+DECLARE
+    parent text;
+    name   text;
+BEGIN
+    FOREACH parent IN ARRAY '{history,attempt_texts}'::text[] LOOP
+        name := parent || '_' || to_char(day, 'YYYYMMDD');
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        -- One at a time; reads and COPYs go on beside it.
+        EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_freeze_min_age = 0)',
+            name, parent);
+        -- A constant of an unknown type: the day is a timestamptz to one, a date to the other.
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, day::text, (day + 1)::text);
+    END LOOP;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_make_history(day date) IS 'Makes the partitions of history and attempt_texts for a day, where there are none.';
+
+CREATE FUNCTION public.divvy_payer(of_task bigint, of_job bigint, of_nth bigint, INOUT payer integer) RETURNS integer
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    home int := payer;
+    m    moves;
+BEGIN
+    FOR m IN SELECT * FROM moves WHERE task = of_task AND nth > of_nth AND of_job BETWEEN low AND high AND share <> 0 ORDER BY nth LOOP
+        CONTINUE WHEN m.from_share NOT IN (0, home);
+        home := m.share;
+        IF m.running THEN
+            payer := m.share;
+        END IF;
+    END LOOP;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_payer(of_task bigint, of_job bigint, of_nth bigint, INOUT payer integer) IS 'Who is charged for a lease now: moves apply in their order.';
+
+CREATE FUNCTION public.divvy_take_ids(n bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
     AS $$
+DECLARE
+    first bigint;
 BEGIN
-    NEW.tend_at := CASE
-        WHEN NEW.state = 'released' THEN NULL
-        WHEN NEW.unplaced THEN now()
-        WHEN NEW.state = 'pending' OR NEW.sharers > 0 THEN NULL
-        WHEN NEW.state = 'draining' THEN now()
-        WHEN NEW.task_id = 0 THEN NULL
-        WHEN NEW.lost OR TG_OP = 'UPDATE' AND OLD.sharers > 0 THEN now() -- maybe no job is left that wants it
-        ELSE NEW.idle_since + make_interval(secs => NEW.linger_s)
-    END;
-    RETURN NEW;
+    IF n IS NULL OR n < 1 THEN
+        RAISE EXCEPTION 'divvy_take_ids(%): want 1 id or more', n;
+    END IF;
+    PERFORM pg_advisory_lock(1685454861, 0);
+    first := nextval('job_ids');
+    IF n > 1 THEN
+        PERFORM setval('job_ids', first + n - 1);
+    END IF;
+    PERFORM pg_advisory_unlock(1685454861, 0);
+    RETURN first;
+EXCEPTION WHEN OTHERS OR query_canceled THEN
+    PERFORM pg_advisory_unlock(1685454861, 0);
+    RAISE;
 END $$;
 
-COMMENT ON FUNCTION public.divvy_tend_at() IS 'Computes when a claim is to be looked at. A trigger, because what it depends on is written in many places.';
+COMMENT ON FUNCTION public.divvy_take_ids(n bigint) IS 'Takes n ids that follow each other, and returns the first.';
 
 CREATE FUNCTION public.divvy_timeline() RETURNS text
     LANGUAGE sql
@@ -286,212 +306,157 @@ CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
 
 COMMENT ON FUNCTION public.divvy_wait_bounds() IS 'Seconds that bound the buckets of waits.';
 
-CREATE FUNCTION public.note_job_range() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO public.job_ranges (task_id, low, high) VALUES (NEW.task_id, NEW.id, NEW.id) ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END
-$$;
-
-COMMENT ON FUNCTION public.note_job_range() IS 'Notes a range of one job for statements that make jobs and do not note ranges themselves, as those by hand.';
-
-CREATE TABLE public.attempts (
-    job_id bigint NOT NULL,
-    attempt integer NOT NULL,
-    nonce bigint NOT NULL,
-    task_id bigint NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    queue_id integer NOT NULL,
-    units bigint NOT NULL,
-    cores integer NOT NULL,
-    priority integer NOT NULL,
-    pilot text NOT NULL,
-    node text NOT NULL,
-    claimed_at timestamp with time zone NOT NULL,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone DEFAULT now() NOT NULL,
-    outcome text NOT NULL,
-    exit_code integer,
-    message text DEFAULT ''::text NOT NULL,
-    cpu_s double precision DEFAULT 0 NOT NULL,
-    memory_mb bigint DEFAULT 0 NOT NULL,
-    outputs jsonb,
-    log_tail text DEFAULT ''::text NOT NULL,
-    said text,
-    report jsonb,
-    judged text,
-    nth bigint,
-    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
-)
-PARTITION BY RANGE (ended_at);
-ALTER TABLE ONLY public.attempts ALTER COLUMN nonce SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN message SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN cpu_s SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN memory_mb SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN outputs SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN log_tail SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN said SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN report SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts ALTER COLUMN judged SET STATISTICS 0;
-
-COMMENT ON TABLE public.attempts IS 'Attempts that ended: what accounting reads. By day; the default partition holds rows whose day has no partition.';
-
-COMMENT ON COLUMN public.attempts.units IS 'Thousandths of a unit.';
-
-COMMENT ON COLUMN public.attempts.said IS 'How a reclaimed attempt that counts as revoked ended: cancelled or failed, as its pilot said, or reclaimed, without a word from it; NULL for all others.';
-
-COMMENT ON COLUMN public.attempts.report IS 'What its pilot reported beside the rest, by name, the last value of each; NULL: nothing.';
-
-COMMENT ON COLUMN public.attempts.judged IS 'What a retry rule or the terms of its task made of an attempt that did not finish; NULL: its job was tried again at once, or was over.';
-
-COMMENT ON COLUMN public.attempts.nth IS 'Number in the order of insertion, with gaps; usage_state says up to where attempts are in the roll-ups.';
-
-CREATE TABLE public.lease_pieces (
-    job_id bigint NOT NULL,
-    attempt integer NOT NULL,
-    nonce bigint NOT NULL,
-    share_id integer NOT NULL,
-    since timestamp with time zone NOT NULL,
-    until timestamp with time zone NOT NULL,
-    CONSTRAINT lease_pieces_check CHECK ((since <= until))
-);
-
-COMMENT ON TABLE public.lease_pieces IS 'Leases that went to another share: the share that was charged before, from when to when. The time behind the last piece is charged to the share of the lease, or of the attempt.';
-
-COMMENT ON COLUMN public.lease_pieces.until IS 'By the clock, not by the begin of the transaction, which may lie before the claim. It may lie behind the end of an attempt whose end waited for the move: readers cut it there.';
-
-CREATE VIEW public.attempt_pieces AS
- SELECT a.nth,
-    a.job_id,
-    a.attempt,
-    a.nonce,
-    a.task_id,
-    p.share_id,
-    a.queue_id,
-    "left"(a.node, 200) AS node,
-    a.cores,
-    a.units,
-    a.outcome,
-    a.claimed_at,
-    a.ended_at,
-    to_timestamp(((h.hour * 3600))::double precision) AS hour,
-    ('1970-01-01'::date + ((h.hour / 24))::integer) AS day,
-    e.us,
-    e.ends,
-    (((a.cores * e.us))::numeric * 0.000001) AS slot_seconds,
-    ((a.units)::numeric * ((e.us)::numeric * 0.000000001)) AS unit_seconds,
-        CASE
-            WHEN (a.outcome = ANY (ARRAY['failed'::text, 'lost'::text, 'revoked'::text])) THEN (((a.cores * e.us))::numeric * 0.000001)
-            ELSE (0)::numeric
-        END AS wasted_slot_seconds,
-        CASE
-            WHEN e.ends THEN ((LEAST(GREATEST(a.cpu_s, (0)::double precision), (1000000000)::double precision) * (1000)::double precision))::bigint
-            ELSE (0)::bigint
-        END AS cpu_ms,
-    ((e.ends AND (a.outcome = 'finished'::text)))::integer AS finished,
-    ((e.ends AND (a.outcome = 'failed'::text)))::integer AS failed,
-    ((e.ends AND (a.outcome = 'lost'::text)))::integer AS lost,
-    ((e.ends AND (a.outcome = 'cancelled'::text)))::integer AS cancelled,
-    ((e.ends AND (a.outcome = 'revoked'::text)))::integer AS revoked
-   FROM ((((public.attempts a
-     CROSS JOIN LATERAL ( SELECT ((EXTRACT(epoch FROM a.claimed_at) * (1000000)::numeric))::bigint AS begun,
-            ((EXTRACT(epoch FROM GREATEST(a.ended_at, a.claimed_at)) * (1000000)::numeric))::bigint AS ended) b)
-     CROSS JOIN LATERAL ( SELECT a.share_id,
-            true AS last,
-            b.ended AS until,
-            LEAST(b.ended, COALESCE(( SELECT ((EXTRACT(epoch FROM max(m.until)) * (1000000)::numeric))::bigint AS int8
-                   FROM public.lease_pieces m
-                  WHERE ((m.job_id = a.job_id) AND (m.attempt = a.attempt) AND (m.nonce = a.nonce))), b.begun)) AS since
-        UNION ALL
-         SELECT m.share_id,
-            false,
-            LEAST(((EXTRACT(epoch FROM m.until) * (1000000)::numeric))::bigint, b.ended) AS "least",
-            LEAST(((EXTRACT(epoch FROM m.since) * (1000000)::numeric))::bigint, b.ended) AS "least"
-           FROM public.lease_pieces m
-          WHERE ((m.job_id = a.job_id) AND (m.attempt = a.attempt) AND (m.nonce = a.nonce))) p)
-     CROSS JOIN LATERAL ( SELECT g.hour
-           FROM generate_series((p.since / '3600000000'::bigint), (p.until / '3600000000'::bigint)) g(hour)
-          WHERE ((g.hour % (1)::bigint) = 0)) h)
-     CROSS JOIN LATERAL ( SELECT (LEAST(p.until, ((h.hour + 1) * '3600000000'::bigint)) - GREATEST(p.since, (h.hour * '3600000000'::bigint))) AS us,
-            (p.last AND (h.hour = (p.until / '3600000000'::bigint))) AS ends) e);
-
-COMMENT ON VIEW public.attempt_pieces IS 'What ended attempts cost, one row an attempt, charged share and hour: cores and units for so many microseconds.';
-
-CREATE FUNCTION report.uncounted() RETURNS SETOF public.attempt_pieces
-    LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET max_parallel_workers_per_gather TO '0'
+CREATE FUNCTION report.ledger_seq(since timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
-    s    public.usage_state;
-    last bigint;
+    low    bigint := coalesce((SELECT b.seq FROM batches b ORDER BY b.seq LIMIT 1), 1);
+    high   bigint := coalesce((SELECT b.seq + 1 FROM batches b ORDER BY b.seq DESC LIMIT 1), 1);
+    middle bigint;
 BEGIN
-    SELECT * INTO STRICT s FROM public.usage_state;
-    SELECT CASE WHEN n.is_called THEN n.last_value ELSE 0 END INTO STRICT last FROM public.attempts_nth n;
-    IF last > s.done THEN
-        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth > s.done AND p.nth <= last;
-    END IF;
-    IF s.past IS NOT NULL THEN
-        RETURN QUERY SELECT p.* FROM public.attempt_pieces p WHERE p.nth IS NULL AND p.ended_at >= s.past;
-    END IF;
+    WHILE low < high LOOP
+        middle := (low + high) / 2;
+        IF (SELECT b.at < since FROM batches b WHERE b.seq = middle) THEN
+            low := middle + 1;
+        ELSE
+            high := middle;
+        END IF;
+    END LOOP;
+    RETURN low;
 END $$;
 
-COMMENT ON FUNCTION report.uncounted() IS 'Pieces of attempts that are not in the roll-ups yet: next to nothing as a rule. The usage views add them.';
+COMMENT ON FUNCTION report.ledger_seq(since timestamp with time zone) IS 'The first seq of report.ledger that is of a time or later.';
 
-CREATE SEQUENCE public.attempts_nth
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-ALTER SEQUENCE public.attempts_nth OWNED BY public.attempts.nth;
-
-CREATE TABLE public.attempts_rest (
-    job_id bigint NOT NULL,
-    attempt integer NOT NULL,
+CREATE TABLE public.history (
+    job bigint NOT NULL,
     nonce bigint NOT NULL,
-    task_id bigint NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    queue_id integer NOT NULL,
+    task bigint NOT NULL,
     units bigint NOT NULL,
-    cores integer NOT NULL,
-    priority integer NOT NULL,
+    granted_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone NOT NULL,
+    cpu_ms bigint NOT NULL,
+    attempt integer NOT NULL,
+    share integer NOT NULL,
+    shape integer NOT NULL,
+    queue integer NOT NULL,
+    start_delay_ms integer NOT NULL,
+    exit_code integer NOT NULL,
+    memory_mb integer NOT NULL,
+    outcome "char" NOT NULL,
+    state "char" NOT NULL,
     pilot text NOT NULL,
-    node text NOT NULL,
-    claimed_at timestamp with time zone NOT NULL,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone DEFAULT now() NOT NULL,
-    outcome text NOT NULL,
-    exit_code integer,
-    message text DEFAULT ''::text NOT NULL,
-    cpu_s double precision DEFAULT 0 NOT NULL,
-    memory_mb bigint DEFAULT 0 NOT NULL,
-    outputs jsonb,
-    log_tail text DEFAULT ''::text NOT NULL,
-    said text,
-    report jsonb,
-    judged text,
-    nth bigint DEFAULT nextval('public.attempts_nth'::regclass),
-    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['finished'::text, 'failed'::text, 'lost'::text, 'cancelled'::text, 'revoked'::text])))
+    node text NOT NULL
 )
-WITH (autovacuum_analyze_scale_factor='0.5');
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN nonce SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN message SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN cpu_s SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN memory_mb SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN outputs SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN log_tail SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN said SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN report SET STATISTICS 0;
-ALTER TABLE ONLY public.attempts_rest ALTER COLUMN judged SET STATISTICS 0;
+PARTITION BY RANGE (ended_at);
+
+COMMENT ON TABLE public.history IS 'Attempts that ended, as of folded; the last one of a job has its final state. No column is NULL: that would cost 8 bytes a row.';
+
+COMMENT ON COLUMN public.history.units IS 'Thousandths of a unit.';
+
+COMMENT ON COLUMN public.history.cpu_ms IS 'Processor time as its pilot said, like memory_mb (the peak).';
+
+COMMENT ON COLUMN public.history.share IS 'Share that it was charged to in the end.';
+
+COMMENT ON COLUMN public.history.start_delay_ms IS 'From the grant until its pilot said that it runs; -1: it never said so.';
+
+COMMENT ON COLUMN public.history.exit_code IS 'Of the process; 0 where there is none.';
+
+COMMENT ON COLUMN public.history.outcome IS 'Of the attempt: f finished, x failed, l lost, c cancelled, r returned by order of the dispatcher.';
+
+COMMENT ON COLUMN public.history.state IS 'Of the job from then on: f finished, x failed, c cancelled; r ready, w waiting: it was tried again.';
+
+CREATE TABLE public.shapes (
+    id integer NOT NULL,
+    key bytea NOT NULL,
+    cores integer NOT NULL,
+    memory_mb bigint NOT NULL,
+    disk_mb bigint NOT NULL,
+    walltime_s bigint NOT NULL,
+    labels jsonb NOT NULL,
+    queues text[] NOT NULL,
+    label text DEFAULT ''::text NOT NULL,
+    resources jsonb DEFAULT '{}'::jsonb NOT NULL,
+    sharing_id text DEFAULT ''::text NOT NULL,
+    locations text[],
+    locality text,
+    CONSTRAINT shapes_cores_check CHECK ((cores > 0)),
+    CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
+    CONSTRAINT shapes_locality_check CHECK ((locality = ANY (ARRAY['required'::text, 'preferred'::text]))),
+    CONSTRAINT shapes_locations_check CHECK ((((locations IS NULL) = (locality IS NULL)) AND (cardinality(locations) <> 0))),
+    CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
+    CONSTRAINT shapes_walltime_s_check CHECK ((walltime_s >= 0))
+);
+
+COMMENT ON TABLE public.shapes IS 'Requirements of jobs, interned: a million jobs of one task share one row.';
+
+COMMENT ON COLUMN public.shapes.key IS 'Equal requirements have one row.';
+
+COMMENT ON COLUMN public.shapes.queues IS 'Selectors: names, globs or labels; empty: any queue.';
+
+COMMENT ON COLUMN public.shapes.resources IS 'Units by name.';
+
+COMMENT ON COLUMN public.shapes.sharing_id IS 'Whose part of the resources; empty where it asks for none.';
+
+COMMENT ON COLUMN public.shapes.locations IS 'Storages that have the inputs, sorted; NULL: any.';
+
+CREATE VIEW public.attempt_pieces AS
+ SELECT a.job,
+    a.attempt,
+    a.task,
+    a.share,
+    a.queue,
+    a.node,
+    s.cores,
+    a.units,
+    a.outcome,
+    a.granted_at,
+    a.ended_at,
+    to_timestamp(((h.hour * 3600))::double precision) AS hour,
+    e.ms,
+    e.ends
+   FROM ((((public.history a
+     JOIN public.shapes s ON ((s.id = a.shape)))
+     CROSS JOIN LATERAL ( SELECT (floor((EXTRACT(epoch FROM a.granted_at) * (1000)::numeric)))::bigint AS begun,
+            (floor((EXTRACT(epoch FROM GREATEST(a.ended_at, a.granted_at)) * (1000)::numeric)))::bigint AS ended) b)
+     CROSS JOIN LATERAL ( SELECT g.hour
+           FROM generate_series((b.begun / 3600000), (b.ended / 3600000)) g(hour)
+          WHERE ((g.hour % (1)::bigint) = 0)) h)
+     CROSS JOIN LATERAL ( SELECT (LEAST(b.ended, ((h.hour + 1) * 3600000)) - GREATEST(b.begun, (h.hour * 3600000))) AS ms,
+            (h.hour = (b.ended / 3600000)) AS ends) e);
+
+COMMENT ON VIEW public.attempt_pieces IS 'What ended attempts cost, one row an attempt and hour: cores and units for so many milliseconds.';
+
+CREATE TABLE public.attempt_texts (
+    job_id bigint NOT NULL,
+    ended_on date NOT NULL,
+    attempt integer NOT NULL,
+    reason text,
+    log text,
+    report jsonb,
+    outputs jsonb,
+    metadata jsonb
+)
+PARTITION BY RANGE (ended_on);
+ALTER TABLE ONLY public.attempt_texts ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY public.attempt_texts ALTER COLUMN log SET STATISTICS 0;
+ALTER TABLE ONLY public.attempt_texts ALTER COLUMN report SET STATISTICS 0;
+ALTER TABLE ONLY public.attempt_texts ALTER COLUMN outputs SET STATISTICS 0;
+ALTER TABLE ONLY public.attempt_texts ALTER COLUMN metadata SET STATISTICS 0;
+
+COMMENT ON TABLE public.attempt_texts IS 'What pilots said of attempts that ended, beside the figures that history has. NULL: nothing.';
+
+COMMENT ON COLUMN public.attempt_texts.ended_on IS 'Day of the end, UTC.';
+
+COMMENT ON COLUMN public.attempt_texts.reason IS 'What the pilot said about the end.';
+
+COMMENT ON COLUMN public.attempt_texts.log IS 'End of stdout and stderr, as the pilot reported.';
+
+COMMENT ON COLUMN public.attempt_texts.report IS 'What its pilot reported beside the rest, by name, the last value of each.';
+
+COMMENT ON COLUMN public.attempt_texts.outputs IS 'What the job made, by name.';
+
+COMMENT ON COLUMN public.attempt_texts.metadata IS 'What the payload reported of itself.';
 
 CREATE TABLE public.audit (
     id bigint NOT NULL,
@@ -529,6 +494,68 @@ ALTER TABLE public.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.batches (
+    seq bigint NOT NULL,
+    id uuid NOT NULL,
+    after uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    by bigint NOT NULL,
+    kinds text NOT NULL,
+    granted_jobs bigint[],
+    granted_attempts integer[],
+    granted_nonces bigint[],
+    granted_tasks bigint[],
+    granted_shares integer[],
+    granted_shapes integer[],
+    granted_places bigint[],
+    granted_queues integer[],
+    granted_units bigint[],
+    granted_pilots text[],
+    granted_nodes text[],
+    granted_requests uuid[],
+    ended_jobs bigint[],
+    ended_attempts integer[],
+    ended_outcomes text,
+    ended_next text,
+    ended_exit_codes integer[],
+    ended_cpu_milli bigint[],
+    ended_memory_mb bigint[],
+    started_jobs bigint[],
+    started_attempts integer[],
+    started_ttls integer[],
+    rare jsonb[],
+    CONSTRAINT batches_seq_check CHECK ((seq >= 1))
+)
+PARTITION BY RANGE (seq);
+
+COMMENT ON TABLE public.batches IS 'The log: all that was decided, a row a batch, in the order of seq, which has no gaps. Whoever applies the rows from the first on has the state of the dispatcher. An array of one value means that all entries have it; NULL: there is no such entry. report.ledger has a row an entry.';
+
+COMMENT ON COLUMN public.batches.seq IS 'From 1. A row is inserted by whoever has applied the one before it: the primary key is the fence between daemons.';
+
+COMMENT ON COLUMN public.batches.id IS 'Drawn by the writer.';
+
+COMMENT ON COLUMN public.batches.after IS 'The id of the row before; zeros for the first.';
+
+COMMENT ON COLUMN public.batches.at IS 'Time of the append. It never falls.';
+
+COMMENT ON COLUMN public.batches.by IS 'The daemon that wrote it.';
+
+COMMENT ON COLUMN public.batches.kinds IS 'A letter an entry, in their order: g, e, s stand in the columns below, all others in rare.';
+
+COMMENT ON COLUMN public.batches.granted_nonces IS 'The secrets of tokens of leases.';
+
+COMMENT ON COLUMN public.batches.granted_units IS 'Thousandths of a unit.';
+
+COMMENT ON COLUMN public.batches.granted_requests IS 'Of pulls; zeros: the pull had none.';
+
+COMMENT ON COLUMN public.batches.ended_outcomes IS 'A letter an entry: f finished, x failed, l lost, c cancelled, r returned by order of the dispatcher.';
+
+COMMENT ON COLUMN public.batches.ended_next IS 'A letter an entry, what becomes of the job: . over, c cancelled whatever the outcome, r ready again, w a rule decides later.';
+
+COMMENT ON COLUMN public.batches.started_ttls IS 'Seconds for which its renewals ask; 0: the default.';
+
+COMMENT ON COLUMN public.batches.rare IS 'The entries of all other kinds, in their order.';
+
 CREATE TABLE public.black_holes (
     queue_id integer NOT NULL,
     since timestamp with time zone DEFAULT now() NOT NULL,
@@ -536,77 +563,335 @@ CREATE TABLE public.black_holes (
     fails integer NOT NULL,
     good integer DEFAULT 0 NOT NULL,
     bad_at timestamp with time zone DEFAULT now() NOT NULL,
-    probed_at timestamp with time zone DEFAULT now() NOT NULL
+    probe_s integer NOT NULL
 );
 
-COMMENT ON TABLE public.black_holes IS 'Queues that fail nearly all that they get while other queues do not. They get a job from time to time, until these finish.';
+COMMENT ON TABLE public.black_holes IS 'Queues that fail nearly all that they get while other queues do not. They get a job now and then, until these finish.';
 
-COMMENT ON COLUMN public.black_holes.ends IS 'Recent attempts that had ended there when a daemon found it; fails: those of them that failed or were lost.';
+COMMENT ON COLUMN public.black_holes.ends IS 'Attempts that had ended there when it was found.';
 
-COMMENT ON COLUMN public.black_holes.good IS 'Attempts that finished there since the last one that did not.';
+COMMENT ON COLUMN public.black_holes.fails IS 'Those of them that failed or were lost.';
+
+COMMENT ON COLUMN public.black_holes.good IS 'Attempts that finished since the last one that did not.';
 
 COMMENT ON COLUMN public.black_holes.bad_at IS 'When an attempt there last failed or was lost.';
 
-COMMENT ON COLUMN public.black_holes.probed_at IS 'When a daemon last took the turn to give it a job.';
+COMMENT ON COLUMN public.black_holes.probe_s IS 'How often it gets a job, as the log has it.';
 
-CREATE TABLE public.checkpoints (
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    daemon_ids bigint[] NOT NULL,
-    lanes integer[] NOT NULL,
-    seqs bigint[] NOT NULL,
-    share_ids integer[] NOT NULL,
-    shape_ids integer[] NOT NULL,
-    queue_ids integer[] NOT NULL,
-    readies bigint[] NOT NULL,
-    helds bigint[] NOT NULL,
-    held_units bigint[] NOT NULL
+CREATE TABLE public.claim_jobs (
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    party bigint NOT NULL,
+    place integer NOT NULL,
+    CONSTRAINT claim_jobs_check CHECK ((low <= high))
 )
-PARTITION BY RANGE (at);
+WITH (fillfactor='90');
 
-COMMENT ON TABLE public.checkpoints IS 'Ready jobs by share and shape, held jobs and units by share, shape and queue: exact at seqs of the lanes. One a minute; fewer where they are large.';
+COMMENT ON TABLE public.claim_jobs IS 'Which jobs are of which party: ranges of ids, disjoint, those that are over among them.';
 
-CREATE TABLE public.claim_devices (
-    queue_id integer NOT NULL,
+COMMENT ON COLUMN public.claim_jobs.place IS 'In the order in which they joined their party.';
+
+CREATE TABLE public.claim_keys (
+    id bigint NOT NULL,
+    task_id bigint NOT NULL,
+    key text NOT NULL,
+    members bigint DEFAULT 0 NOT NULL,
+    made bigint DEFAULT 0 NOT NULL,
+    queue_id integer,
+    said bigint,
+    max_sharers integer DEFAULT 0 NOT NULL,
+    node text DEFAULT ''::text NOT NULL,
+    devices text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT claim_keys_check CHECK ((made <= members)),
+    CONSTRAINT claim_keys_key_check CHECK ((key <> ''::text))
+);
+
+COMMENT ON TABLE public.claim_keys IS 'The ids of claims by name, and how many jobs the log was told of. What becomes of a claim is in the log.';
+
+COMMENT ON COLUMN public.claim_keys.task_id IS '0: people make it, and queue_id says where it is.';
+
+COMMENT ON COLUMN public.claim_keys.members IS 'Jobs that the log was told will hold it.';
+
+COMMENT ON COLUMN public.claim_keys.made IS 'Of these, those that are made or never will be.';
+
+COMMENT ON COLUMN public.claim_keys.queue_id IS 'NULL: people have not made it, or have deleted it.';
+
+COMMENT ON COLUMN public.claim_keys.said IS 'The row of outbox that made it there: where it was refused, the claim is not made.';
+
+ALTER TABLE public.claim_keys ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.claim_keys_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.claim_parties (
+    nth bigint NOT NULL,
+    task bigint NOT NULL,
+    jobs bigint NOT NULL,
+    claims bigint[] NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.claim_parties IS 'Jobs of a task that hold the same claims. They go when all of their jobs are over.';
+
+COMMENT ON COLUMN public.claim_parties.nth IS 'Of the entry that made it, as held.nth: parties count in this order.';
+
+COMMENT ON COLUMN public.claim_parties.jobs IS 'That are not over.';
+
+CREATE TABLE public.claims (
+    id bigint NOT NULL,
+    task bigint NOT NULL,
+    key text NOT NULL,
+    state text NOT NULL,
+    queue integer NOT NULL,
     node text NOT NULL,
-    device text NOT NULL,
-    claim_id bigint NOT NULL
-);
-
-COMMENT ON TABLE public.claim_devices IS 'Devices of bound claims. Each belongs to one claim at a time.';
-
-CREATE TABLE public.claim_gangs (
-    claim_id bigint NOT NULL,
-    members integer NOT NULL,
-    made integer NOT NULL,
-    CONSTRAINT claim_gangs_made_check CHECK ((made >= 0)),
-    CONSTRAINT claim_gangs_members_check CHECK ((members > 0))
-);
-
-COMMENT ON TABLE public.claim_gangs IS 'Claims whose jobs start together: how many there are to be, and how many have been made so far.';
-
-COMMENT ON COLUMN public.claim_gangs.made IS 'Jobs that try others again count where the claim was made for them; elsewhere they are beyond the members, which does no harm.';
-
-CREATE TABLE public.counter_lanes (
-    daemon_id bigint NOT NULL,
-    lane integer NOT NULL,
-    seq bigint NOT NULL
+    devices text[] NOT NULL,
+    share integer NOT NULL,
+    sharers integer NOT NULL,
+    jobs integer NOT NULL,
+    missing boolean NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    bound_at timestamp with time zone,
+    idle_since timestamp with time zone,
+    look_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    sharing_id text NOT NULL,
+    label text NOT NULL,
+    template jsonb NOT NULL,
+    saved jsonb NOT NULL,
+    CONSTRAINT claims_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'bound'::text, 'draining'::text, 'released'::text])))
 )
-WITH (fillfactor='50');
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.counter_lanes IS 'Up to where the ledger is counted in counters.';
+COMMENT ON TABLE public.claims IS 'Claims, as of folded: what several jobs hold together while one of them has a lease, such as a node or devices of it. One that ended has the place and the devices that it had before.';
 
-CREATE TABLE public.counters (
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    queue_id integer NOT NULL,
-    waiting bigint NOT NULL,
+COMMENT ON COLUMN public.claims.task IS 'Task of the claim. 0: people made it, and say where it is and when it ends.';
+
+COMMENT ON COLUMN public.claims.key IS 'Which of the claims of the task. Of a claim that people made, its name.';
+
+COMMENT ON COLUMN public.claims.state IS 'draining: it is not wanted any more; no other job gets to hold it, and it ends with its last holder.';
+
+COMMENT ON COLUMN public.claims.queue IS 'With node: where it is bound; 0: nowhere.';
+
+COMMENT ON COLUMN public.claims.devices IS 'Devices of that node that are reserved for it.';
+
+COMMENT ON COLUMN public.claims.share IS 'Share that its units are charged to, of the job that bound it; 0: none.';
+
+COMMENT ON COLUMN public.claims.sharers IS 'Leases of its jobs.';
+
+COMMENT ON COLUMN public.claims.jobs IS 'Jobs that hold it or may yet.';
+
+COMMENT ON COLUMN public.claims.missing IS 'It waits for a template of the site.';
+
+COMMENT ON COLUMN public.claims.bound_at IS 'When it was bound where it is; NULL: it is not bound.';
+
+COMMENT ON COLUMN public.claims.idle_since IS 'Since when it is bound without a sharer.';
+
+COMMENT ON COLUMN public.claims.look_at IS 'When it is unbound if nobody holds it then.';
+
+COMMENT ON COLUMN public.claims.ended_at IS 'When nothing was left of it. It is kept for as long as a replay may look back.';
+
+COMMENT ON COLUMN public.claims.sharing_id IS 'Whom its units are counted for; label: where they are split by label.';
+
+COMMENT ON COLUMN public.claims.template IS 'What it takes, as the entry has it: Name, Resources, Node, Devices by kind, MaxSharers, Linger in nanoseconds, Gang.';
+
+COMMENT ON COLUMN public.claims.saved IS 'All of it, as a start reads it.';
+
+CREATE TABLE public.task_counts (
+    task bigint NOT NULL,
     ready bigint NOT NULL,
+    paused bigint NOT NULL,
     held bigint NOT NULL,
-    held_units bigint NOT NULL
+    waiting bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    begun_at timestamp with time zone,
+    over_at timestamp with time zone,
+    user_name text NOT NULL
 )
-WITH (fillfactor='50');
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.counters IS 'The ledger folded up to counter_lanes. Rows are few and written every few seconds.';
+COMMENT ON TABLE public.task_counts IS 'Jobs of a task by state, as of folded. waiting and paused are jobs that may not run yet.';
+
+COMMENT ON COLUMN public.task_counts.begun_at IS 'When its first lease was granted.';
+
+COMMENT ON COLUMN public.task_counts.over_at IS 'When the last of its jobs that are over was so.';
+
+COMMENT ON COLUMN public.task_counts.user_name IS 'Whose task it is.';
+
+CREATE TABLE public.tasks (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    user_name text NOT NULL,
+    state text DEFAULT 'submitting'::text NOT NULL,
+    resume_state text,
+    sweep boolean DEFAULT false NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    share_id integer,
+    own_share_id integer,
+    shape_id integer,
+    priority integer DEFAULT 0 NOT NULL,
+    max_attempts integer DEFAULT 3 NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    spec json NOT NULL,
+    tagged_by jsonb DEFAULT '{}'::jsonb NOT NULL,
+    site_version bigint DEFAULT 0 NOT NULL,
+    split text DEFAULT 'count'::text NOT NULL,
+    per_job bigint DEFAULT 1 NOT NULL,
+    n_events bigint DEFAULT 0 NOT NULL,
+    n_inputs bigint DEFAULT 0 NOT NULL,
+    n_pieces bigint DEFAULT 0 NOT NULL,
+    n_split bigint DEFAULT 0 NOT NULL,
+    n_jobs bigint DEFAULT 0 NOT NULL,
+    n_generated bigint DEFAULT 0 NOT NULL,
+    retry_after bigint DEFAULT 0 NOT NULL,
+    idempotency_key text,
+    body_hash bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    committed_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    priority_after bigint,
+    parameters json,
+    scaled jsonb,
+    scaling boolean DEFAULT false NOT NULL,
+    lots integer,
+    scouts integer,
+    scouted jsonb,
+    n_halves bigint,
+    sweep_after bigint,
+    sweep_rest timestamp with time zone,
+    quota bigint,
+    limited text,
+    chain text,
+    n_released bigint,
+    CONSTRAINT tasks_chain_check CHECK ((chain = ANY (ARRAY['open'::text, 'broken'::text]))),
+    CONSTRAINT tasks_check CHECK ((n_split <= n_generated)),
+    CONSTRAINT tasks_check1 CHECK ((n_generated <= n_jobs)),
+    CONSTRAINT tasks_check2 CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'finished'::text, 'failed'::text, 'aborted'::text])))),
+    CONSTRAINT tasks_check3 CHECK (((share_id IS NOT NULL) OR (state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'aborted'::text])))),
+    CONSTRAINT tasks_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT tasks_per_job_check CHECK ((per_job >= 1)),
+    CONSTRAINT tasks_resume_state CHECK (((resume_state IS NULL) OR (state = ANY (ARRAY['paused'::text, 'throttled'::text])))),
+    CONSTRAINT tasks_scouts_check CHECK ((scouts > 0)),
+    CONSTRAINT tasks_split_check CHECK ((split = ANY (ARRAY['count'::text, 'inputs'::text, 'events'::text, 'matrix'::text, 'groups'::text]))),
+    CONSTRAINT tasks_state_check CHECK ((state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'ready'::text, 'scouting'::text, 'running'::text, 'paused'::text, 'throttled'::text, 'exhausted'::text, 'finishing'::text, 'done'::text, 'finished'::text, 'failed'::text, 'aborting'::text, 'aborted'::text]))),
+    CONSTRAINT tasks_user_name_check CHECK ((user_name <> ''::text))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.tasks IS 'What users ask for, with the counts of its jobs. Ended tasks stay.';
+
+COMMENT ON COLUMN public.tasks.resume_state IS 'The state to which a paused or throttled task returns.';
+
+COMMENT ON COLUMN public.tasks.sweep IS 'A verb was given whose bounded batches may not be complete; Generator.Sweep continues it.';
+
+COMMENT ON COLUMN public.tasks.share_id IS 'The share that the jobs go to: what generation and demand read.';
+
+COMMENT ON COLUMN public.tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
+
+COMMENT ON COLUMN public.tasks.shape_id IS 'Shape of its jobs; NULL: not known yet.';
+
+COMMENT ON COLUMN public.tasks.tagged_by IS 'How the share was chosen, by which rule of site_version.';
+
+COMMENT ON COLUMN public.tasks.split IS 'What a piece is made of.';
+
+COMMENT ON COLUMN public.tasks.per_job IS 'Inputs or events of a piece.';
+
+COMMENT ON COLUMN public.tasks.n_pieces IS 'Pieces of the work. n_jobs = pieces + jobs that try a piece again; n_generated of these are made, n_split of them for the first time of a piece.';
+
+COMMENT ON COLUMN public.tasks.retry_after IS 'Failed and cancelled jobs up to this id have been tried again.';
+
+COMMENT ON COLUMN public.tasks.idempotency_key IS 'Key of the submission: a repeat finds its task. body_hash tells whether it is the same task.';
+
+COMMENT ON COLUMN public.tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep continues.';
+
+COMMENT ON COLUMN public.tasks.parameters IS 'What the task was submitted as where that was not a Spec: all of PanDA''s task parameters. NULL: it was a Spec.';
+
+COMMENT ON COLUMN public.tasks.scaled IS 'Numbers of a task of groups that differ from those it was submitted with; its pieces to come are inputs by name. NULL: it was never scaled.';
+
+COMMENT ON COLUMN public.tasks.scaling IS 'It was scaled down, and jobs that are to be cancelled may remain; Generator.Sweep continues.';
+
+COMMENT ON COLUMN public.tasks.lots IS 'Number of lots that its pieces are cut from. NULL: piece i is the i-th run of per_job inputs or events.';
+
+COMMENT ON COLUMN public.tasks.scouts IS 'Number of pieces that are made first, and measured; NULL: none. Until scouted is set n_jobs is no more than this.';
+
+COMMENT ON COLUMN public.tasks.scouted IS 'What the scouts measured, and what the task was resized to; NULL: not over, or there were none.';
+
+COMMENT ON COLUMN public.tasks.n_halves IS 'Of its pieces, how many are second halves of others; NULL: none. n_pieces, n_split and n_released have them.';
+
+COMMENT ON COLUMN public.tasks.sweep_after IS 'The walk of a verb along the live jobs has come up to this id; NULL: it begins anew.';
+
+COMMENT ON COLUMN public.tasks.sweep_rest IS 'The last walk found nothing to do, so that the next one may wait until then; NULL: it may not.';
+
+COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site let n_generated rise to this; NULL: no limit concerns the task.';
+
+COMMENT ON COLUMN public.tasks.limited IS 'The limit that keeps the task from making more jobs, or any; NULL: none.';
+
+COMMENT ON COLUMN public.tasks.chain IS 'Of tasks whose pieces follow those of others. open: more may come; broken: not all came, so that it cannot be done. NULL: neither.';
+
+COMMENT ON COLUMN public.tasks.n_released IS 'Of tasks whose pieces wait for those of others: how many may be jobs; released_pieces has which. NULL: all may.';
+
+CREATE VIEW public.counted_tasks AS
+ SELECT t.id,
+    t.name,
+    t.user_name,
+    t.state,
+    t.resume_state,
+    t.sweep,
+    t.reason,
+    t.share_id,
+    t.own_share_id,
+    t.shape_id,
+    t.priority,
+    t.max_attempts,
+    t.attributes,
+    t.spec,
+    t.tagged_by,
+    t.site_version,
+    t.split,
+    t.per_job,
+    t.n_events,
+    t.n_inputs,
+    t.n_pieces,
+    t.n_split,
+    t.n_jobs,
+    t.n_generated,
+    t.retry_after,
+    t.idempotency_key,
+    t.body_hash,
+    t.created_at,
+    t.committed_at,
+    t.started_at,
+    t.ended_at,
+    t.priority_after,
+    t.parameters,
+    t.scaled,
+    t.scaling,
+    t.lots,
+    t.scouts,
+    t.scouted,
+    t.n_halves,
+    t.sweep_after,
+    t.sweep_rest,
+    t.quota,
+    t.limited,
+    t.chain,
+    t.n_released,
+    COALESCE((c.waiting + c.paused), (0)::bigint) AS n_waiting,
+    COALESCE(c.ready, (0)::bigint) AS n_ready,
+    COALESCE(c.held, (0)::bigint) AS n_leased,
+    COALESCE(c.finished, (0)::bigint) AS n_finished,
+    COALESCE(c.failed, (0)::bigint) AS n_failed,
+    COALESCE(c.cancelled, (0)::bigint) AS n_cancelled
+   FROM (public.tasks t
+     LEFT JOIN public.task_counts c ON ((c.task = t.id)));
+
+COMMENT ON VIEW public.counted_tasks IS 'Tasks with the counts of their jobs, as of folded. A row lock is taken on tasks itself.';
 
 CREATE TABLE public.daemons (
     id bigint NOT NULL,
@@ -622,7 +907,7 @@ CREATE TABLE public.daemons (
     timeline text
 );
 
-COMMENT ON TABLE public.daemons IS 'One row for each start of a daemon. closed_at is the fence: a closed daemon grants nothing.';
+COMMENT ON TABLE public.daemons IS 'One row for each start of a daemon.';
 
 COMMENT ON COLUMN public.daemons.address IS 'host:port at which other daemons reach it; empty: nowhere.';
 
@@ -643,174 +928,59 @@ ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE public.decisions (
-    written_at timestamp with time zone DEFAULT now() NOT NULL,
-    daemon_id bigint NOT NULL,
-    ms_ago integer[] NOT NULL,
-    lanes smallint[] NOT NULL,
-    seqs bigint[] NOT NULL,
-    job_ids bigint[] NOT NULL,
-    queue_ids integer[] NOT NULL,
-    share_ids integer[] NOT NULL,
-    deficits real[] NOT NULL,
-    runner_up_ids integer[] NOT NULL,
-    runner_up_deficits real[] NOT NULL,
-    candidates integer[] NOT NULL,
-    units bigint[] NOT NULL,
-    rounds bigint[] NOT NULL,
-    weights integer[] NOT NULL,
-    version bigint DEFAULT 0 NOT NULL,
-    turn bigint DEFAULT 0 NOT NULL,
-    turns integer[] DEFAULT '{}'::integer[] NOT NULL,
-    kinds integer[] DEFAULT '{}'::integer[] NOT NULL,
-    shapes integer[] DEFAULT '{}'::integer[] NOT NULL,
-    cores integer[] DEFAULT '{}'::integer[] NOT NULL,
-    mosts integer[] DEFAULT '{}'::integer[] NOT NULL,
-    unfits integer[] DEFAULT '{}'::integer[] NOT NULL,
-    barreds integer[] DEFAULT '{}'::integer[] NOT NULL,
-    pull bigint DEFAULT 0 NOT NULL,
-    pulls integer[] DEFAULT '{}'::integer[] NOT NULL,
-    attempts integer[] DEFAULT '{}'::integer[] NOT NULL,
-    level_deficits real[] DEFAULT '{}'::real[] NOT NULL,
-    depths integer[] DEFAULT '{}'::integer[] NOT NULL,
-    skipped_ids integer[] DEFAULT '{}'::integer[] NOT NULL,
-    skipped_words text DEFAULT ''::text NOT NULL,
-    skips integer[] DEFAULT '{}'::integer[] NOT NULL,
-    floors boolean[] DEFAULT '{}'::boolean[] NOT NULL
+CREATE TABLE public.day_usage (
+    day timestamp with time zone NOT NULL,
+    slot_ms bigint NOT NULL,
+    unit_ms bigint NOT NULL,
+    wasted_slot_ms bigint NOT NULL,
+    cpu_ms bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    returned bigint NOT NULL,
+    share integer NOT NULL,
+    queue integer NOT NULL,
+    user_name text NOT NULL
 )
-PARTITION BY RANGE (written_at);
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.decisions IS 'Records of committed claims, one row a second and daemon, as parallel arrays: a row of its own for each would be four times as large. From kinds on, level_deficits and skipped_ids apart, an array that is shorter than job_ids holds one value for all.';
+COMMENT ON TABLE public.day_usage IS 'hour_usage by the day, kept for longer.';
 
-COMMENT ON COLUMN public.decisions.ms_ago IS 'Milliseconds before written_at.';
+COMMENT ON COLUMN public.day_usage.day IS 'Begin of the day, UTC.';
 
-COMMENT ON COLUMN public.decisions.lanes IS 'With seqs: the ledger row of the transaction of the claim.';
+COMMENT ON COLUMN public.day_usage.slot_ms IS 'Cores times milliseconds.';
 
-COMMENT ON COLUMN public.decisions.deficits IS 'In units.';
+COMMENT ON COLUMN public.day_usage.unit_ms IS 'Thousandths of units times milliseconds.';
 
-COMMENT ON COLUMN public.decisions.runner_up_ids IS 'The share that would have won without the winner; 0: no other had a job for the slot.';
+COMMENT ON COLUMN public.day_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
 
-COMMENT ON COLUMN public.decisions.candidates IS 'Leaves that had a job for this slot which every hard limit admitted.';
-
-COMMENT ON COLUMN public.decisions.units IS 'Thousandths of a unit that the job is charged.';
-
-COMMENT ON COLUMN public.decisions.rounds IS 'R that the targets were solved for, in thousandths of a unit.';
-
-COMMENT ON COLUMN public.decisions.weights IS 'Number of claims that the record stands for.';
-
-COMMENT ON COLUMN public.decisions.version IS 'Version of the site.';
-
-COMMENT ON COLUMN public.decisions.turns IS 'turn + turns: number of the decision at the daemon.';
-
-COMMENT ON COLUMN public.decisions.kinds IS 'Kind of the slot, as diaries has it.';
-
-COMMENT ON COLUMN public.decisions.shapes IS 'Shape of the job.';
-
-COMMENT ON COLUMN public.decisions.cores IS 'Cores that the slot offered; mosts: how many jobs it still asked for.';
-
-COMMENT ON COLUMN public.decisions.unfits IS 'Leaves with ready jobs of which none fits the slot; barreds: those that a limit keeps back.';
-
-COMMENT ON COLUMN public.decisions.pulls IS 'pull + pulls: number of the pull at the daemon.';
-
-COMMENT ON COLUMN public.decisions.level_deficits IS 'Deficits along the path of the winner from the top down, depths of them a record.';
-
-COMMENT ON COLUMN public.decisions.skipped_ids IS 'The first leaves that stood before the winner, skips of them a record.';
-
-COMMENT ON COLUMN public.decisions.skipped_words IS 'A letter for each of these, why it did not contend: f none of its jobs fits, m a max, p the capacity of the pool, l lending, b borrowing, r resources.';
-
-COMMENT ON COLUMN public.decisions.floors IS 'The winner came before its turn by a floor of the queue.';
-
-CREATE TABLE public.diaries (
-    written_at timestamp with time zone DEFAULT now() NOT NULL,
-    daemon_id bigint NOT NULL,
-    nth bigint NOT NULL,
-    turn bigint NOT NULL,
-    words text NOT NULL,
-    turns integer[] NOT NULL,
-    ms_ago integer[] NOT NULL,
-    refs bigint[] NOT NULL,
-    share_ids integer[] NOT NULL,
-    shape_ids integer[] NOT NULL,
-    queue_ids integer[] NOT NULL,
-    amounts bigint[] NOT NULL
-)
-PARTITION BY RANGE (written_at);
-
-COMMENT ON TABLE public.diaries IS 'What a daemon took into account beside its own decisions, in its order: one letter of words for each entry, which comes after its decision turn + turns. The doc of package dispatcher has the letters.';
-
-COMMENT ON COLUMN public.diaries.nth IS 'Number of the row at its daemon, without gaps.';
-
-CREATE TABLE public.end_counters (
+CREATE TABLE public.end_counts (
     hour timestamp with time zone NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    queue_id integer NOT NULL,
-    state "char" NOT NULL,
     n bigint NOT NULL,
-    CONSTRAINT end_counters_state_check CHECK ((state = ANY (ARRAY['f'::"char", 'x'::"char", 'c'::"char"])))
+    share integer NOT NULL,
+    shape integer NOT NULL,
+    queue integer NOT NULL,
+    outcome "char" NOT NULL,
+    state "char" NOT NULL
 )
-WITH (fillfactor='50');
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.end_counters IS 'Jobs that reached a final state (by the letters of the ledger), by the hour of the fold that counted them. queue_id 0: they did not run.';
+COMMENT ON TABLE public.end_counts IS 'Attempts that ended, by the hour of their end.';
 
-CREATE TABLE public.ended_jobs (
-    id bigint NOT NULL,
-    task_id bigint NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    priority integer NOT NULL,
-    state text NOT NULL,
-    attempt integer NOT NULL,
-    max_attempts integer NOT NULL,
-    idx bigint NOT NULL,
-    inputs text[],
-    first_event bigint,
-    n_events bigint,
-    retry_of bigint,
-    created_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone DEFAULT now() NOT NULL,
-    scaled_away boolean,
-    CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
+COMMENT ON COLUMN public.end_counts.outcome IS 'Of the attempt, as of history.';
+
+COMMENT ON COLUMN public.end_counts.state IS 'Of the job from then on, as of history.';
+
+CREATE TABLE public.expected (
+    share integer NOT NULL,
+    shape integer NOT NULL,
+    jobs bigint NOT NULL,
+    CONSTRAINT expected_jobs_check CHECK ((jobs >= 0))
 )
-PARTITION BY RANGE (ended_at);
-ALTER TABLE ONLY public.ended_jobs ALTER COLUMN inputs SET STATISTICS 0;
+WITH (fillfactor='60');
 
-COMMENT ON TABLE public.ended_jobs IS 'Jobs in a final state, by day as attempts are.';
-
-COMMENT ON COLUMN public.ended_jobs.scaled_away IS 'Its task was scaled down since: it is not tried again, and the task can be done without it; NULL: it was not.';
-
-CREATE TABLE public.ended_jobs_rest (
-    id bigint NOT NULL,
-    task_id bigint NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    priority integer NOT NULL,
-    state text NOT NULL,
-    attempt integer NOT NULL,
-    max_attempts integer NOT NULL,
-    idx bigint NOT NULL,
-    inputs text[],
-    first_event bigint,
-    n_events bigint,
-    retry_of bigint,
-    created_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone DEFAULT now() NOT NULL,
-    scaled_away boolean,
-    CONSTRAINT ended_jobs_state_check CHECK ((state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])))
-)
-WITH (autovacuum_analyze_scale_factor='0.5');
-ALTER TABLE ONLY public.ended_jobs_rest ALTER COLUMN inputs SET STATISTICS 0;
-
-CREATE TABLE public.escrow (
-    daemon_id bigint NOT NULL,
-    kind text NOT NULL,
-    ref text NOT NULL,
-    pool text DEFAULT ''::text NOT NULL,
-    granted bigint NOT NULL
-)
-WITH (fillfactor='50');
-
-COMMENT ON TABLE public.escrow IS 'Part of each limit that a daemon may hand out by itself.';
+COMMENT ON TABLE public.expected IS 'Jobs that generators have still to make, as they said last.';
 
 CREATE TABLE public.fairness_hours (
     hour timestamp with time zone NOT NULL,
@@ -831,6 +1001,19 @@ COMMENT ON COLUMN public.fairness_hours.missed_seconds IS 'Of target - held wher
 COMMENT ON COLUMN public.fairness_hours.starved_seconds IS 'Seconds in which it had ready jobs and a target of a unit or more, and held nothing while others of its pool did.';
 
 COMMENT ON COLUMN public.fairness_hours.busy_seconds IS 'Seconds in which it had ready jobs or held something.';
+
+CREATE TABLE public.folded (
+    only_row boolean DEFAULT true NOT NULL,
+    seq bigint NOT NULL,
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT folded_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='10');
+
+COMMENT ON TABLE public.folded IS 'Up to which batch the tables of this file, claims, history and usage are made: one row.';
+
+COMMENT ON COLUMN public.folded.id IS 'Of the batch, like at.';
 
 CREATE TABLE public.generations (
     share_id integer NOT NULL,
@@ -947,6 +1130,99 @@ CREATE TABLE public.harvesters (
 
 COMMENT ON TABLE public.harvesters IS 'Every Harvester that has called.';
 
+CREATE TABLE public.held (
+    job bigint NOT NULL,
+    nth bigint NOT NULL,
+    nonce bigint NOT NULL,
+    task bigint NOT NULL,
+    place bigint NOT NULL,
+    units bigint NOT NULL,
+    granted_at timestamp with time zone NOT NULL,
+    request uuid NOT NULL,
+    attempt integer NOT NULL,
+    share integer NOT NULL,
+    shape integer NOT NULL,
+    queue integer NOT NULL,
+    start_delay_ms integer NOT NULL,
+    ttl_s integer NOT NULL,
+    grace_s integer NOT NULL,
+    pilot text NOT NULL,
+    node text NOT NULL,
+    reason text NOT NULL
+)
+WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.held IS 'The leases that have not ended, as of folded. Those that ended within a step of the fold are never here. Columns of this and the other tables stand by width, so that few bytes are padding.';
+
+COMMENT ON COLUMN public.held.nth IS 'Where the grant stands in the log: seq of its batch times 2^20, and its place in it.';
+
+COMMENT ON COLUMN public.held.nonce IS 'Random number that fences the lease, together with job and attempt.';
+
+COMMENT ON COLUMN public.held.place IS 'From where in the order of the share it was taken.';
+
+COMMENT ON COLUMN public.held.units IS 'Thousandths of a unit: cores x the core power of the queue.';
+
+COMMENT ON COLUMN public.held.request IS 'Of the pull; zeros: it had none.';
+
+COMMENT ON COLUMN public.held.share IS 'As of the grant, as place: what was said of the job since is in moves.';
+
+COMMENT ON COLUMN public.held.start_delay_ms IS 'From the grant until its pilot said that it runs; -1: it has not.';
+
+COMMENT ON COLUMN public.held.ttl_s IS 'Seconds that its renewals ask for; 0: the default.';
+
+COMMENT ON COLUMN public.held.grace_s IS 'Of the order to end.';
+
+COMMENT ON COLUMN public.held.reason IS 'Of the order to end it alone; empty: there is none, but see kills.';
+
+CREATE TABLE public.hour_usage (
+    hour timestamp with time zone NOT NULL,
+    slot_ms bigint NOT NULL,
+    unit_ms bigint NOT NULL,
+    wasted_slot_ms bigint NOT NULL,
+    cpu_ms bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    returned bigint NOT NULL,
+    share integer NOT NULL,
+    queue integer NOT NULL,
+    user_name text NOT NULL
+)
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.hour_usage IS 'What attempts that ended cost, by the hour in which it was used. They are counted in the hour of their end, their cpu_ms too. Begin and end count to the millisecond.';
+
+COMMENT ON COLUMN public.hour_usage.slot_ms IS 'Cores times milliseconds.';
+
+COMMENT ON COLUMN public.hour_usage.unit_ms IS 'Thousandths of units times milliseconds.';
+
+COMMENT ON COLUMN public.hour_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
+
+COMMENT ON COLUMN public.hour_usage.user_name IS 'Whose task it was.';
+
+CREATE TABLE public.idle_ranges (
+    high bigint NOT NULL,
+    low bigint NOT NULL,
+    task bigint NOT NULL,
+    place bigint NOT NULL,
+    share integer NOT NULL,
+    shape integer NOT NULL,
+    attempt integer NOT NULL,
+    state "char" NOT NULL,
+    CONSTRAINT idle_ranges_check CHECK ((low <= high)),
+    CONSTRAINT idle_ranges_state_check CHECK ((state = ANY (ARRAY['r'::"char", 'p'::"char", 'w'::"char"])))
+)
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.idle_ranges IS 'The live jobs without a lease, as of folded: ranges of ids that are alike, as long as they can be.';
+
+COMMENT ON COLUMN public.idle_ranges.place IS 'Order inside a share: ascending place, then id. It is -priority, or with aging the value that shares.Aging computes.';
+
+COMMENT ON COLUMN public.idle_ranges.attempt IS 'The next one of each job.';
+
+COMMENT ON COLUMN public.idle_ranges.state IS 'r ready, p paused with its task, w waits for a rule after an attempt that did not finish.';
+
 CREATE TABLE public.inputs (
     task_id bigint NOT NULL,
     "position" bigint NOT NULL,
@@ -967,373 +1243,169 @@ COMMENT ON COLUMN public.inputs.sizes IS 'Bytes of each input, 0 where they are 
 
 COMMENT ON COLUMN public.inputs.events IS 'Events of each input, 0 where they are not known; NULL: of none.';
 
-CREATE TABLE public.shapes (
-    id integer NOT NULL,
-    key bytea NOT NULL,
-    cores integer NOT NULL,
-    memory_mb bigint NOT NULL,
-    disk_mb bigint NOT NULL,
-    walltime_s bigint NOT NULL,
-    labels jsonb NOT NULL,
-    queues text[] NOT NULL,
-    label text DEFAULT ''::text NOT NULL,
-    resources jsonb DEFAULT '{}'::jsonb NOT NULL,
-    sharing_id text DEFAULT ''::text NOT NULL,
-    claims jsonb,
-    locations text[],
-    locality text,
-    user_name text,
-    plain_id integer,
-    CONSTRAINT shapes_cores_check CHECK (((cores > 0) OR ((cores = 0) AND (resources <> '{}'::jsonb)))),
-    CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
-    CONSTRAINT shapes_locality_check CHECK ((locality = ANY (ARRAY['required'::text, 'preferred'::text]))),
-    CONSTRAINT shapes_locations_check CHECK ((((locations IS NULL) = (locality IS NULL)) AND (cardinality(locations) <> 0))),
-    CONSTRAINT shapes_memory_mb_check CHECK ((memory_mb >= 0)),
-    CONSTRAINT shapes_user_name_check CHECK (((user_name IS NULL) = (plain_id IS NULL))),
-    CONSTRAINT shapes_walltime_s_check CHECK ((walltime_s >= 0))
-);
-
-COMMENT ON TABLE public.shapes IS 'Requirements of jobs, interned: a million jobs of one task share one row.';
-
-COMMENT ON COLUMN public.shapes.key IS 'Identifies the requirements: equal ones have one row.';
-
-COMMENT ON COLUMN public.shapes.cores IS 'Cores that a job needs. 0: no job has this shape; its resources are those that a bound claim holds.';
-
-COMMENT ON COLUMN public.shapes.queues IS 'Selectors: queue names, globs (gpu-*) or label selectors (os=el9); empty: any queue.';
-
-COMMENT ON COLUMN public.shapes.label IS 'Label of the task; empty: none.';
-
-COMMENT ON COLUMN public.shapes.resources IS 'Units of resources that a job holds, by name, as in {"maya": 1, "table:orders": 1}.';
-
-COMMENT ON COLUMN public.shapes.sharing_id IS 'The party whose part of the resources the job uses: its user unless the task says otherwise; empty where it asks for none.';
-
-COMMENT ON COLUMN public.shapes.claims IS 'Of jobs with claims: where the bound ones are, and what the others need; NULL: no claims.';
-
-COMMENT ON COLUMN public.shapes.locations IS 'Storages that have the inputs of a job, sorted; NULL: any.';
-
-COMMENT ON COLUMN public.shapes.locality IS 'required: only queues with one of the locations run it; preferred: they come first. NULL: no locations.';
-
-COMMENT ON COLUMN public.shapes.user_name IS 'The user whose jobs have it, in shares that give jobs by fair turn among users; NULL: any user.';
-
-COMMENT ON COLUMN public.shapes.plain_id IS 'The same shape for any user; NULL: it is that one.';
-
-CREATE VIEW public.job_counters AS
- SELECT counters.share_id,
-    counters.shape_id,
-    counters.queue_id,
-    counters.waiting,
-    counters.ready,
-    counters.held,
-    counters.held_units
-   FROM public.counters
-  WHERE (NOT (counters.shape_id IN ( SELECT shapes.id
-           FROM public.shapes
-          WHERE (shapes.cores = 0))));
-
-COMMENT ON VIEW public.job_counters IS 'Counters of jobs, without the units that claims hold: these count as one held job of a shape without cores.';
-
-CREATE TABLE public.job_ranges (
-    task_id bigint NOT NULL,
+CREATE TABLE public.job_blocks (
     low bigint NOT NULL,
     high bigint NOT NULL,
-    CONSTRAINT job_ranges_check CHECK ((low <= high))
+    task_id bigint NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    priority integer NOT NULL,
+    max_attempts integer NOT NULL,
+    again boolean NOT NULL,
+    CONSTRAINT job_blocks_check CHECK ((low <= high)),
+    CONSTRAINT job_blocks_max_attempts_check CHECK ((max_attempts >= 1))
 )
-WITH (autovacuum_vacuum_cost_delay='0');
+PARTITION BY RANGE (low);
 
-COMMENT ON TABLE public.job_ranges IS 'Ranges of ids that hold the live jobs of a task. Ranges of one task do not overlap; jobs of others may lie between. Ranges whose jobs have all ended are removed later.';
+COMMENT ON TABLE public.job_blocks IS 'What jobs have in common that were made together: a row for ids that follow each other. Every job of jobs has one.';
 
-COMMENT ON COLUMN public.job_ranges.task_id IS 'Task of the jobs.';
+COMMENT ON COLUMN public.job_blocks.share_id IS 'To which they were last moved; what a lease counts for is in the log.';
 
-COMMENT ON COLUMN public.job_ranges.low IS 'The smallest id of the range.';
+COMMENT ON COLUMN public.job_blocks.shape_id IS 'As of making.';
 
-COMMENT ON COLUMN public.job_ranges.high IS 'The largest id of the range.';
+COMMENT ON COLUMN public.job_blocks.priority IS 'As of now.';
 
-CREATE TABLE public.lanes (
-    lane integer NOT NULL,
-    seq bigint DEFAULT 0 NOT NULL
-)
-WITH (fillfactor='10');
+COMMENT ON COLUMN public.job_blocks.again IS 'They try pieces again of jobs that are over.';
 
-COMMENT ON TABLE public.lanes IS 'Lanes of transactions that have none of their own, such as enqueue, cancel and apply: daemon_id 0. The row is the lock.';
+CREATE SEQUENCE public.job_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
-CREATE TABLE public.ledger (
-    daemon_id bigint NOT NULL,
-    lane integer NOT NULL,
-    seq bigint NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    task_ids bigint[] NOT NULL,
-    share_ids integer[] NOT NULL,
-    shape_ids integer[] NOT NULL,
-    queue_ids integer[] NOT NULL,
-    befores text[] NOT NULL,
-    afters text[] NOT NULL,
-    ns integer[] NOT NULL,
-    units bigint[] NOT NULL,
-    places bigint[] NOT NULL,
-    low_ids bigint[] NOT NULL,
-    high_ids bigint[] NOT NULL
-)
-WITH (toast_tuple_target='8160', autovacuum_vacuum_insert_scale_factor='0.1', autovacuum_analyze_scale_factor='2');
-ALTER TABLE ONLY public.ledger ALTER COLUMN task_ids SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN task_ids SET COMPRESSION lz4;
-ALTER TABLE ONLY public.ledger ALTER COLUMN share_ids SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN share_ids SET COMPRESSION lz4;
-ALTER TABLE ONLY public.ledger ALTER COLUMN shape_ids SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN shape_ids SET COMPRESSION lz4;
-ALTER TABLE ONLY public.ledger ALTER COLUMN queue_ids SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN queue_ids SET COMPRESSION lz4;
-ALTER TABLE ONLY public.ledger ALTER COLUMN befores SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN afters SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN ns SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN units SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN units SET COMPRESSION lz4;
-ALTER TABLE ONLY public.ledger ALTER COLUMN places SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN low_ids SET STATISTICS 0;
-ALTER TABLE ONLY public.ledger ALTER COLUMN high_ids SET STATISTICS 0;
-
-COMMENT ON TABLE public.ledger IS 'Changes of the states of jobs, one row a transaction, as parallel arrays: ns jobs of a task went from state before to after. An array that is shorter than task_ids holds one value for all. States by letter: - none, w waiting, r ready, l leased, f finished, x failed, c cancelled. queue_ids, units: of the lease, else 0. places, low_ids, high_ids: where jobs that became ready stand.';
-
-CREATE VIEW public.ledger_lanes AS
- SELECT d.id AS daemon_id,
-    l.lane
-   FROM (public.daemons d
-     CROSS JOIN generate_series(0, 4) l(lane))
-UNION ALL
- SELECT 0 AS daemon_id,
-    lanes.lane
-   FROM public.lanes;
-
-COMMENT ON VIEW public.ledger_lanes IS 'Every lane that may have rows: five of each daemon, the last of them for claims, and the shared ones.';
-
-CREATE VIEW public.ledger_tail AS
- SELECT t.daemon_id,
-    t.lane,
-    t.seq,
-    t.at,
-    t.task_ids,
-    t.share_ids,
-    t.shape_ids,
-    t.queue_ids,
-    t.befores,
-    t.afters,
-    t.ns,
-    t.units,
-    t.places,
-    t.low_ids,
-    t.high_ids
-   FROM ((public.ledger_lanes a
-     LEFT JOIN public.counter_lanes c USING (daemon_id, lane))
-     CROSS JOIN LATERAL ( SELECT l.daemon_id,
-            l.lane,
-            l.seq,
-            l.at,
-            l.task_ids,
-            l.share_ids,
-            l.shape_ids,
-            l.queue_ids,
-            l.befores,
-            l.afters,
-            l.ns,
-            l.units,
-            l.places,
-            l.low_ids,
-            l.high_ids
-           FROM public.ledger l
-          WHERE ((l.daemon_id = a.daemon_id) AND (l.lane = a.lane) AND (l.seq > COALESCE(c.seq, (0)::bigint)))
-          ORDER BY l.seq) t);
-
-COMMENT ON VIEW public.ledger_tail IS 'The part of the ledger that counters does not have yet. Counters + tail = exact at any moment.';
-
-CREATE VIEW public.ledger_tail_moves AS
- SELECT t.daemon_id,
-    t.lane,
-    t.seq,
-    m.task_id,
-    m.share_id,
-    m.shape_id,
-    m.queue_id,
-    COALESCE(m.before, t.befores[1]) AS before,
-    COALESCE(m.after, t.afters[1]) AS after,
-    COALESCE(m.n, t.ns[1]) AS n,
-    m.units
-   FROM (public.ledger_tail t
-     CROSS JOIN LATERAL UNNEST(t.task_ids, t.share_ids, t.shape_ids, t.queue_ids, t.befores, t.afters, t.ns, t.units) m(task_id, share_id, shape_id, queue_id, before, after, n, units));
-
-COMMENT ON VIEW public.ledger_tail_moves IS 'The tail, one row a move.';
-
-CREATE VIEW public.job_tail_moves AS
- SELECT ledger_tail_moves.daemon_id,
-    ledger_tail_moves.lane,
-    ledger_tail_moves.seq,
-    ledger_tail_moves.task_id,
-    ledger_tail_moves.share_id,
-    ledger_tail_moves.shape_id,
-    ledger_tail_moves.queue_id,
-    ledger_tail_moves.before,
-    ledger_tail_moves.after,
-    ledger_tail_moves.n,
-    ledger_tail_moves.units
-   FROM public.ledger_tail_moves
-  WHERE (NOT (ledger_tail_moves.shape_id IN ( SELECT shapes.id
-           FROM public.shapes
-          WHERE (shapes.cores = 0))));
-
-COMMENT ON VIEW public.job_tail_moves IS 'Moves of jobs that counters does not have yet, without those of claims.';
+COMMENT ON SEQUENCE public.job_ids IS 'Ids of jobs: taken by divvy_take_ids alone. No cache, so that they rise with time.';
 
 CREATE TABLE public.jobs (
     id bigint NOT NULL,
-    task_id bigint NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    place bigint NOT NULL,
-    state text DEFAULT 'ready'::text NOT NULL,
-    priority integer NOT NULL,
-    attempt integer DEFAULT 1 NOT NULL,
-    max_attempts integer NOT NULL,
     idx bigint NOT NULL,
-    inputs text[],
     first_event bigint,
     n_events bigint,
     retry_of bigint,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    claims bigint[],
-    scaled_away boolean,
-    displaced boolean DEFAULT true,
-    CONSTRAINT jobs_check CHECK (((attempt >= 1) AND (attempt <= max_attempts))),
-    CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts >= 1)),
-    CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'ready'::text])))
+    inputs text[],
+    claims bigint[]
 )
-WITH (fillfactor='90', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.5');
+PARTITION BY RANGE (id);
 ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
 
-COMMENT ON TABLE public.jobs IS 'Live jobs. A leased job is one with a row in leases: its own row does not change, so a claim writes one narrow row and no index of jobs.';
+COMMENT ON TABLE public.jobs IS 'A row a job, live or over, that nothing changes but a split of its piece: all else is in the log. At most eight columns, so that the bitmap of NULLs costs nothing.';
 
-COMMENT ON COLUMN public.jobs.place IS 'Order inside a share: ascending place, then id. It is -priority, or with aging the value that shares.Aging computes.';
+COMMENT ON COLUMN public.jobs.idx IS 'Of the piece of the task.';
 
-COMMENT ON COLUMN public.jobs.idx IS 'Index of the piece of the task.';
+COMMENT ON COLUMN public.jobs.first_event IS 'Of a job that runs events: the first one.';
 
-COMMENT ON COLUMN public.jobs.first_event IS 'Of a job that runs events: the first one, and how many.';
+COMMENT ON COLUMN public.jobs.n_events IS 'And how many.';
 
-COMMENT ON COLUMN public.jobs.retry_of IS 'The job whose piece it tries again; NULL: it is a first try.';
+COMMENT ON COLUMN public.jobs.retry_of IS 'The job whose piece it tries again.';
 
-COMMENT ON COLUMN public.jobs.claims IS 'Claims that the job holds while it has a lease; NULL: none.';
+COMMENT ON COLUMN public.jobs.claims IS 'That it holds while it has a lease.';
 
-COMMENT ON COLUMN public.jobs.scaled_away IS 'Its task was scaled down since: it ends, whatever its outcome, and is not tried again; NULL: it was not.';
-
-COMMENT ON COLUMN public.jobs.displaced IS 'It is in no range of ready_ranges: it went to another share, shape or place, waited, or was made without one. NULL: ready_ranges has it.';
-
-ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
-    SEQUENCE NAME public.jobs_id_seq
-    START WITH 1
-    INCREMENT BY 16
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
-CREATE TABLE public.lease_reports (
-    job_id bigint NOT NULL,
-    attempt integer NOT NULL,
-    report jsonb NOT NULL
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
-
-COMMENT ON TABLE public.lease_reports IS 'What pilots report of attempts that run, beside the lease, so that it stays narrow. It goes into attempts.report at the end.';
-
-CREATE TABLE public.leases (
-    job_id bigint NOT NULL,
-    attempt integer NOT NULL,
-    nonce bigint NOT NULL,
-    task_id bigint NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    queue_id integer NOT NULL,
-    units bigint NOT NULL,
-    cores integer NOT NULL,
-    priority integer NOT NULL,
-    state text DEFAULT 'granted'::text NOT NULL,
-    pilot text NOT NULL,
-    node text NOT NULL,
-    daemon_id bigint NOT NULL,
-    claimed_at timestamp with time zone DEFAULT now() NOT NULL,
-    started_at timestamp with time zone,
-    expires_at timestamp with time zone NOT NULL,
-    ttl_s integer NOT NULL,
-    cpu_s double precision DEFAULT 0 NOT NULL,
-    memory_mb bigint DEFAULT 0 NOT NULL,
-    cancel_reason text,
-    cancel_grace_s integer,
-    reclaim_grace_s integer,
-    told_at timestamp with time zone,
-    reported boolean,
-    CONSTRAINT leases_check CHECK (((told_at IS NULL) OR (reclaim_grace_s IS NOT NULL))),
-    CONSTRAINT leases_cores_check CHECK ((cores > 0)),
-    CONSTRAINT leases_reclaim_grace_s_check CHECK ((reclaim_grace_s >= 0)),
-    CONSTRAINT leases_state_check CHECK ((state = ANY (ARRAY['granted'::text, 'starting'::text, 'running'::text, 'draining'::text]))),
-    CONSTRAINT leases_ttl_s_check CHECK ((ttl_s > 0)),
-    CONSTRAINT leases_units_check CHECK ((units > 0))
-)
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', fillfactor='85', autovacuum_analyze_scale_factor='2');
-ALTER TABLE ONLY public.leases ALTER COLUMN nonce SET STATISTICS 0;
-ALTER TABLE ONLY public.leases ALTER COLUMN cpu_s SET STATISTICS 0;
-ALTER TABLE ONLY public.leases ALTER COLUMN memory_mb SET STATISTICS 0;
-
-COMMENT ON TABLE public.leases IS 'The right to run one attempt of a job. No index holds a column that a renewal changes, so renewals are HOT.';
-
-COMMENT ON COLUMN public.leases.nonce IS 'Random number that fences the lease, together with job and attempt.';
-
-COMMENT ON COLUMN public.leases.units IS 'Thousandths of a unit: cores x the core power of the queue.';
-
-COMMENT ON COLUMN public.leases.daemon_id IS 'The daemon that granted it.';
-
-COMMENT ON COLUMN public.leases.ttl_s IS 'Seconds that a renewal adds.';
-
-COMMENT ON COLUMN public.leases.cancel_reason IS 'Why its pilot is told to end the job, with cancel_grace_s; NULL: it is not.';
-
-COMMENT ON COLUMN public.leases.reclaim_grace_s IS 'Seconds that its pilot has, from told_at on, to give the units back; NULL: there is no such order.';
-
-COMMENT ON COLUMN public.leases.told_at IS 'When a renewal first answered with that order; NULL: not yet.';
-
-COMMENT ON COLUMN public.leases.reported IS 'Whether lease_reports has a row of it; NULL: no.';
-
-CREATE TABLE public.limit_epoch (
+CREATE TABLE public.judged (
     only_row boolean DEFAULT true NOT NULL,
-    epoch bigint DEFAULT 0 NOT NULL,
-    version bigint DEFAULT 0 NOT NULL,
-    plans_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT limit_epoch_only_row_check CHECK (only_row)
-);
-
-COMMENT ON TABLE public.limit_epoch IS 'What the limits were computed of. Each computation begins a new epoch.';
-
-COMMENT ON COLUMN public.limit_epoch.version IS 'Version of the site.';
-
-COMMENT ON COLUMN public.limit_epoch.plans_at IS 'The moment whose plans the limits are of: for each share the window that it falls into, or the base.';
-
-CREATE TABLE public.limit_lanes (
-    daemon_id bigint NOT NULL,
-    lane integer NOT NULL,
-    seq bigint NOT NULL
-);
-
-COMMENT ON TABLE public.limit_lanes IS 'Up to where the held units of the present epoch are counted in limits.free.';
-
-CREATE TABLE public.limits (
-    kind text NOT NULL,
-    ref text NOT NULL,
-    pool text DEFAULT ''::text NOT NULL,
-    cap bigint NOT NULL,
-    free bigint NOT NULL,
-    wanted_at timestamp with time zone,
-    CONSTRAINT limits_kind_check CHECK ((kind = ANY (ARRAY['pool'::text, 'queue'::text, 'share'::text, 'target_slots'::text, 'resource'::text])))
+    at timestamp with time zone NOT NULL,
+    job bigint NOT NULL,
+    CONSTRAINT judged_only_row_check CHECK (only_row)
 )
-WITH (fillfactor='50');
+WITH (fillfactor='10');
 
-COMMENT ON TABLE public.limits IS 'Hard limits: cap = held + free + what daemons have in escrow, in thousandths of a unit (queue: of a core).';
+COMMENT ON TABLE public.judged IS 'Up to which attempt of history it is decided what becomes of jobs that wait: one row, which is the lock of whoever decides.';
 
-COMMENT ON COLUMN public.limits.ref IS 'Id or name of the thing that is limited.';
+COMMENT ON COLUMN public.judged.at IS 'End of the attempt.';
 
-COMMENT ON COLUMN public.limits.wanted_at IS 'When a daemon last found too little free; NULL: none did.';
+CREATE TABLE public.judgements (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    noted_at timestamp with time zone DEFAULT now() NOT NULL,
+    note text NOT NULL
+);
+
+COMMENT ON TABLE public.judgements IS 'What rules of the site or terms of the task said of attempts. One that is not here was tried again as ever, or used up the last attempt.';
+
+CREATE TABLE public.kills (
+    nth bigint NOT NULL,
+    task bigint NOT NULL,
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    grace_s integer NOT NULL,
+    idle boolean NOT NULL,
+    reason text NOT NULL
+);
+
+COMMENT ON TABLE public.kills IS 'Orders that jobs of a task end which had a lease then, a row an entry, kept until the last lease of the task is gone. Of two about a lease the later one counts.';
+
+COMMENT ON COLUMN public.kills.nth IS 'Of the entry, as held.nth.';
+
+COMMENT ON COLUMN public.kills.idle IS 'Attempts run to their end and count; their jobs are not tried again.';
+
+CREATE TABLE public.latest (
+    kind "char" NOT NULL,
+    key bigint NOT NULL,
+    name text NOT NULL,
+    entry jsonb NOT NULL
+)
+WITH (fillfactor='60');
+
+COMMENT ON TABLE public.latest IS 'The newest entry of each kind that has no table of its own: shapes, site, targets, polled queues, leader, time.';
+
+COMMENT ON COLUMN public.latest.kind IS 'A letter, as of batches.kinds.';
+
+COMMENT ON COLUMN public.latest.key IS 'The shape, the queue, the share; 0: none.';
+
+COMMENT ON COLUMN public.latest.name IS 'The resource, the pool; empty: none.';
+
+COMMENT ON COLUMN public.latest.entry IS 'As JSON.';
+
+CREATE TABLE public.moves (
+    nth bigint NOT NULL,
+    task bigint NOT NULL,
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    place bigint NOT NULL,
+    from_share integer NOT NULL,
+    share integer NOT NULL,
+    running boolean NOT NULL
+);
+
+COMMENT ON TABLE public.moves IS 'What was said of jobs while they had a lease, a row an entry, kept until the last lease of the task is gone. It is about leases that were granted before it.';
+
+COMMENT ON COLUMN public.moves.nth IS 'Of the entry, as held.nth.';
+
+COMMENT ON COLUMN public.moves.at IS 'From when on leases are charged to share, where running.';
+
+COMMENT ON COLUMN public.moves.from_share IS 'Jobs of this share; 0: of any.';
+
+COMMENT ON COLUMN public.moves.share IS 'To which jobs come back, at place; 0: they stay in theirs.';
+
+CREATE VIEW public.leases_now AS
+ SELECT h.job,
+    h.task,
+    h.attempt,
+        CASE
+            WHEN (h.task IN ( SELECT m.task
+               FROM public.moves m
+              WHERE (m.share <> 0))) THEN public.divvy_payer(h.task, h.job, h.nth, h.share)
+            ELSE h.share
+        END AS share,
+    h.shape,
+    h.queue,
+    h.units,
+    h.granted_at,
+    h.start_delay_ms,
+    h.pilot,
+    h.node,
+    COALESCE(k.reason, h.reason) AS reason,
+    COALESCE(k.grace_s, h.grace_s) AS grace_s
+   FROM (public.held h
+     LEFT JOIN LATERAL ( SELECT o.reason,
+            o.grace_s
+           FROM public.kills o
+          WHERE ((o.task = h.task) AND ((h.job >= o.low) AND (h.job <= o.high)) AND (NOT o.idle))
+          ORDER BY o.nth DESC
+         LIMIT 1) k ON (true));
+
+COMMENT ON VIEW public.leases_now IS 'held as people see it: who is charged now, and the order to end, be it of the lease alone or of its task.';
 
 CREATE TABLE public.lineage (
     only_row boolean DEFAULT true NOT NULL,
@@ -1393,6 +1465,78 @@ WITH (fillfactor='50');
 
 COMMENT ON TABLE public.need_pieces IS 'Pieces of a needed task that have been noted: a bit for each index, 8192 in a row.';
 
+CREATE TABLE public.node_usage (
+    day timestamp with time zone NOT NULL,
+    slot_ms bigint NOT NULL,
+    unit_ms bigint NOT NULL,
+    wasted_slot_ms bigint NOT NULL,
+    cpu_ms bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    returned bigint NOT NULL,
+    queue integer NOT NULL,
+    node text NOT NULL
+)
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.node_usage IS 'hour_usage by the day of the end and node, all of it in that day. Made of history, up to rolled.';
+
+COMMENT ON COLUMN public.node_usage.day IS 'Begin of the day, UTC.';
+
+COMMENT ON COLUMN public.node_usage.slot_ms IS 'Cores times milliseconds.';
+
+COMMENT ON COLUMN public.node_usage.unit_ms IS 'Thousandths of units times milliseconds.';
+
+COMMENT ON COLUMN public.node_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
+
+CREATE TABLE public.outbox (
+    id bigint NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    entries jsonb NOT NULL,
+    refused text
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE public.outbox IS 'Entries that the log shall have. The leader appends them and deletes the row in one transaction.';
+
+COMMENT ON COLUMN public.outbox.refused IS 'Why the machine did not take them; NULL: it was not asked yet.';
+
+ALTER TABLE public.outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.outbox_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.over_ranges (
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    task bigint NOT NULL,
+    nth bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    state "char" NOT NULL,
+    CONSTRAINT over_ranges_check CHECK ((low <= high)),
+    CONSTRAINT over_ranges_state_check CHECK ((state = ANY (ARRAY['c'::"char", 'x'::"char"])))
+);
+
+COMMENT ON TABLE public.over_ranges IS 'Jobs that came to an end without a lease, ranges of ids. Those that ended with an attempt are in history.';
+
+COMMENT ON COLUMN public.over_ranges.nth IS 'Of the entry that said so, as held.nth.';
+
+COMMENT ON COLUMN public.over_ranges.at IS 'When that was.';
+
+COMMENT ON COLUMN public.over_ranges.state IS 'c cancelled, x failed: a rule gave it up.';
+
+CREATE TABLE public.paused_tasks (
+    task bigint NOT NULL
+);
+
+COMMENT ON TABLE public.paused_tasks IS 'Tasks whose jobs get no slots, those that are ready and those that become so.';
+
 CREATE TABLE public.payload_logs (
     at timestamp with time zone DEFAULT now() NOT NULL,
     job_id bigint NOT NULL,
@@ -1402,7 +1546,7 @@ CREATE TABLE public.payload_logs (
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY public.payload_logs ALTER COLUMN log SET STATISTICS 0;
 
-COMMENT ON TABLE public.payload_logs IS 'End of stdout and stderr of an attempt that PanDA''s pilot ran, beside attempts.log_tail, which that pilot reported. The first row of an attempt counts.';
+COMMENT ON TABLE public.payload_logs IS 'End of stdout and stderr of an attempt that PanDA''s pilot ran, beside attempt_texts.log, which that pilot reported. The first row of an attempt counts.';
 
 CREATE TABLE public.payloads (
     task_id bigint NOT NULL,
@@ -1415,34 +1559,21 @@ CREATE TABLE public.payloads (
 
 COMMENT ON TABLE public.payloads IS 'What the jobs of a task run: the template into which the piece of a job is put.';
 
-COMMENT ON COLUMN public.payloads.roles IS 'Commands of roles that have their own, by group/role or role. The name of a job is its first input.';
+COMMENT ON COLUMN public.payloads.roles IS 'Commands of roles that have their own.';
 
-COMMENT ON COLUMN public.payloads.retry IS 'Terms of the task for attempts that do not finish: max_failures, backoff_s, max_backoff_s, quarantine_after; NULL: none.';
+COMMENT ON COLUMN public.payloads.retry IS 'Terms of the task for attempts that do not finish; NULL: none.';
 
-CREATE TABLE public.place_walk (
-    only_row boolean DEFAULT true NOT NULL,
-    aged boolean DEFAULT false NOT NULL,
-    after bigint,
-    CONSTRAINT place_walk_only_row_check CHECK (only_row)
+CREATE TABLE public.placings (
+    share_id integer NOT NULL,
+    aging jsonb,
+    after bigint
 );
 
-COMMENT ON TABLE public.place_walk IS 'The walk that gives live jobs their places after the plans of their shares have changed.';
+COMMENT ON TABLE public.placings IS 'The aging by which the jobs of a share have their places. A share without a row has none, and never had.';
 
-COMMENT ON COLUMN public.place_walk.aged IS 'Some share had aging when the limits were last computed.';
+COMMENT ON COLUMN public.placings.aging IS 'NULL: it has none.';
 
-COMMENT ON COLUMN public.place_walk.after IS 'Live jobs up to this id have the places that the plans of their shares give them; NULL: all have.';
-
-CREATE TABLE public.pulls (
-    key uuid NOT NULL,
-    body_hash bytea NOT NULL,
-    job_ids bigint[] NOT NULL,
-    nonces bigint[] NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-COMMENT ON TABLE public.pulls IS 'Pulls that named a request id, kept for ten minutes so that a repeat gets the same leases.';
-
-COMMENT ON COLUMN public.pulls.body_hash IS 'Tells a repeat from another request with the same id.';
+COMMENT ON COLUMN public.placings.after IS 'Blocks up to this one have their places by it; NULL: all have.';
 
 CREATE TABLE public.queues (
     id integer NOT NULL,
@@ -1493,66 +1624,39 @@ ALTER TABLE public.queues ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE public.ready_ranges (
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    place bigint NOT NULL,
-    low bigint NOT NULL,
-    high bigint NOT NULL,
-    CONSTRAINT ready_ranges_check CHECK ((low <= high))
-)
-WITH (autovacuum_vacuum_cost_delay='0');
-
-COMMENT ON TABLE public.ready_ranges IS 'Ranges of ids that hold jobs which became ready in a share, shape and place. Ranges of one share, shape and place do not overlap; other jobs may lie between. Ranges without such a job are removed later.';
-
-COMMENT ON COLUMN public.ready_ranges.share_id IS 'Share of the jobs.';
-
-COMMENT ON COLUMN public.ready_ranges.shape_id IS 'Shape of the jobs.';
-
-COMMENT ON COLUMN public.ready_ranges.place IS 'Place of the jobs in the ready order.';
-
-COMMENT ON COLUMN public.ready_ranges.low IS 'The smallest id of the range.';
-
-COMMENT ON COLUMN public.ready_ranges.high IS 'The largest id of the range.';
-
 CREATE TABLE public.reclaims (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
     nonce bigint NOT NULL,
-    pool text NOT NULL,
+    units bigint NOT NULL,
+    ordered_at timestamp with time zone DEFAULT now() NOT NULL,
+    closed_at timestamp with time zone,
+    lost double precision,
     claimer_id integer NOT NULL,
     victim_id integer NOT NULL,
     plan_id integer NOT NULL,
-    units bigint NOT NULL,
     grace_s integer NOT NULL,
-    ordered_at timestamp with time zone DEFAULT now() NOT NULL,
-    closed_at timestamp with time zone,
+    pool text NOT NULL,
     outcome text,
-    said text,
-    lost double precision,
     CONSTRAINT reclaims_check CHECK (((outcome IS NULL) OR (closed_at IS NOT NULL))),
     CONSTRAINT reclaims_grace_s_check CHECK ((grace_s >= 0)),
     CONSTRAINT reclaims_lost_check CHECK ((lost >= (0)::double precision)),
     CONSTRAINT reclaims_units_check CHECK ((units > 0))
 );
 
-COMMENT ON TABLE public.reclaims IS 'Orders to leases to give their units back. Rows are closed when the lease is seen to be gone, and dropped after a week.';
+COMMENT ON TABLE public.reclaims IS 'Orders to attempts to give their units back. Rows are closed when the lease is seen to be gone, and dropped after a week.';
 
-COMMENT ON COLUMN public.reclaims.claimer_id IS 'Share that asked for the units.';
+COMMENT ON COLUMN public.reclaims.units IS 'Thousandths.';
 
-COMMENT ON COLUMN public.reclaims.victim_id IS 'Share that gives them.';
+COMMENT ON COLUMN public.reclaims.lost IS 'Units times seconds that a returned attempt had held.';
 
-COMMENT ON COLUMN public.reclaims.plan_id IS 'Share whose plan has the reclaim: the claimer or an ancestor. The rate counts by it.';
+COMMENT ON COLUMN public.reclaims.claimer_id IS 'The share that asked for the units.';
 
-COMMENT ON COLUMN public.reclaims.units IS 'Thousandths of a unit.';
+COMMENT ON COLUMN public.reclaims.victim_id IS 'The share that gives them.';
 
-COMMENT ON COLUMN public.reclaims.closed_at IS 'When the lease was seen to be gone; NULL: the order is open.';
+COMMENT ON COLUMN public.reclaims.plan_id IS 'The share whose plan has the reclaim: the claimer or one above. The rate counts by it.';
 
-COMMENT ON COLUMN public.reclaims.outcome IS 'Outcome of the attempt. Anything but revoked: it ended before the order took effect.';
-
-COMMENT ON COLUMN public.reclaims.said IS 'How a revoked attempt ended; see attempts.said.';
-
-COMMENT ON COLUMN public.reclaims.lost IS 'Units times seconds from claim to end, of a revoked attempt: what the reclaim cost.';
+COMMENT ON COLUMN public.reclaims.outcome IS 'Of the attempt; anything but revoked: it ended before the order took effect.';
 
 CREATE TABLE public.released_pieces (
     task_id bigint NOT NULL,
@@ -1563,6 +1667,21 @@ CREATE TABLE public.released_pieces (
 );
 
 COMMENT ON TABLE public.released_pieces IS 'Pieces that may become jobs, in the order in which they may; pieces[1] is the one at position.';
+
+CREATE TABLE public.replay_checkpoints (
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    packed bytea NOT NULL
+);
+ALTER TABLE ONLY public.replay_checkpoints ALTER COLUMN packed SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE public.replay_checkpoints IS 'Machines as they were, from which the log is replayed: one an hour.';
+
+COMMENT ON COLUMN public.replay_checkpoints.seq IS 'The batch as of which it is.';
+
+COMMENT ON COLUMN public.replay_checkpoints.at IS 'When that batch was appended.';
+
+COMMENT ON COLUMN public.replay_checkpoints.packed IS 'The state, compressed already; divvy alone reads it.';
 
 CREATE TABLE public.resource_capacities (
     name text NOT NULL,
@@ -1576,80 +1695,6 @@ CREATE TABLE public.resource_capacities (
 );
 
 COMMENT ON TABLE public.resource_capacities IS 'Capacities that operators set while the site works: they precede those of the file until they are reset. key: of a family, empty = all keys; queue_id 0 = all queues.';
-
-CREATE TABLE public.resource_claims (
-    id bigint NOT NULL,
-    task_id bigint NOT NULL,
-    key text NOT NULL,
-    template jsonb NOT NULL,
-    linger_s double precision NOT NULL,
-    state text DEFAULT 'pending'::text NOT NULL,
-    queue_id integer DEFAULT 0 NOT NULL,
-    node text DEFAULT ''::text NOT NULL,
-    devices jsonb DEFAULT '[]'::jsonb NOT NULL,
-    bound_at timestamp with time zone,
-    sharers integer DEFAULT 0 NOT NULL,
-    charge_id integer DEFAULT 0 NOT NULL,
-    share_id integer DEFAULT 0 NOT NULL,
-    idle_since timestamp with time zone,
-    lost boolean DEFAULT false NOT NULL,
-    unplaced boolean DEFAULT false NOT NULL,
-    placed_to bigint DEFAULT 0 NOT NULL,
-    tend_at timestamp with time zone,
-    changed xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    ended_at timestamp with time zone,
-    CONSTRAINT resource_claims_check CHECK (((state = ANY (ARRAY['bound'::text, 'draining'::text])) OR ((sharers = 0) AND (queue_id = 0) AND (node = ''::text) AND (devices = '[]'::jsonb) AND (share_id = 0)))),
-    CONSTRAINT resource_claims_key_check CHECK ((key <> ''::text)),
-    CONSTRAINT resource_claims_linger_s_check CHECK ((linger_s >= (0)::double precision)),
-    CONSTRAINT resource_claims_sharers_check CHECK ((sharers >= 0)),
-    CONSTRAINT resource_claims_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'bound'::text, 'draining'::text, 'released'::text])))
-);
-
-COMMENT ON TABLE public.resource_claims IS 'Claims: what several jobs hold together while one of them has a lease, such as a node or devices of it.';
-
-COMMENT ON COLUMN public.resource_claims.task_id IS 'Task of the claim. 0: people made it, and say where it is and when it ends; jobs may wait for such a claim before it is made: then it is pending.';
-
-COMMENT ON COLUMN public.resource_claims.key IS 'Which of the claims of the task: the same however often the task is generated on, retried or scaled. At most one of them is pending or bound. Of a claim that people made, its name.';
-
-COMMENT ON COLUMN public.resource_claims.template IS 'What it takes: name, units of resources, node, devices by kind; and max_sharers.';
-
-COMMENT ON COLUMN public.resource_claims.linger_s IS 'Seconds that it stays bound without a sharer.';
-
-COMMENT ON COLUMN public.resource_claims.state IS 'draining: it is not wanted any more; no other job gets to hold it, and it ends with its last holder.';
-
-COMMENT ON COLUMN public.resource_claims.queue_id IS 'With node: where it is bound; 0: nowhere.';
-
-COMMENT ON COLUMN public.resource_claims.devices IS 'Devices of that node that are reserved for it.';
-
-COMMENT ON COLUMN public.resource_claims.bound_at IS 'When it was bound there; NULL: it is not bound.';
-
-COMMENT ON COLUMN public.resource_claims.sharers IS 'Leases of its jobs.';
-
-COMMENT ON COLUMN public.resource_claims.charge_id IS 'Shape of the units that it holds while it is bound, as one held job of that shape in counters and ledger; 0: none.';
-
-COMMENT ON COLUMN public.resource_claims.share_id IS 'Share that these are charged to, of the job that bound it; 0: it is not bound.';
-
-COMMENT ON COLUMN public.resource_claims.idle_since IS 'Since when it is bound without a sharer.';
-
-COMMENT ON COLUMN public.resource_claims.lost IS 'The lease of its last sharer ran out: it does not linger.';
-
-COMMENT ON COLUMN public.resource_claims.unplaced IS 'Jobs of it may have a shape that names another place; those up to placed_to were looked at.';
-
-COMMENT ON COLUMN public.resource_claims.tend_at IS 'When it is to be looked at again; NULL: never. Set by divvy_tend_at.';
-
-COMMENT ON COLUMN public.resource_claims.changed IS 'The transaction that last wrote it: daemons read what the snapshot of their last read did not see.';
-
-COMMENT ON COLUMN public.resource_claims.ended_at IS 'When it was released. It is kept for as long as a replay may look back.';
-
-ALTER TABLE public.resource_claims ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
-    SEQUENCE NAME public.resource_claims_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 
 CREATE TABLE public.resource_external (
     name text NOT NULL,
@@ -1670,22 +1715,32 @@ COMMENT ON COLUMN public.resource_external.settled IS 'Units that had been held 
 
 CREATE TABLE public.retries (
     job_id bigint NOT NULL,
+    task_id bigint NOT NULL,
+    due_at timestamp with time zone NOT NULL,
     attempt integer NOT NULL,
-    due_at timestamp with time zone DEFAULT now() NOT NULL,
-    judged boolean DEFAULT false NOT NULL,
-    split boolean DEFAULT false NOT NULL
+    shape_id integer NOT NULL,
+    split boolean NOT NULL
 )
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='90');
 
-COMMENT ON TABLE public.retries IS 'Waiting jobs whose last attempt failed or was lost, where a rule is to judge it or they are tried again later. Others are ready again at once and never here. A row without such a job is of one that was killed meanwhile.';
+COMMENT ON TABLE public.retries IS 'Jobs that wait for a time; the last attempt of each is judged.';
 
-COMMENT ON COLUMN public.retries.attempt IS 'The attempt that ended.';
+COMMENT ON COLUMN public.retries.due_at IS 'When it is ready, or its piece is to be split.';
 
-COMMENT ON COLUMN public.retries.due_at IS 'When the attempt is to be judged, or the job is ready again.';
+COMMENT ON COLUMN public.retries.attempt IS 'That ended.';
 
-COMMENT ON COLUMN public.retries.judged IS 'The rules have judged the attempt.';
+COMMENT ON COLUMN public.retries.shape_id IS 'That it has from then on.';
 
-COMMENT ON COLUMN public.retries.split IS 'Its piece is to become two before the job is ready again; the generator does that.';
+CREATE TABLE public.rolled (
+    only_row boolean DEFAULT true NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT rolled_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='10');
+
+COMMENT ON TABLE public.rolled IS 'Up to when node_usage is made of history: one row, apart from folded, so that the fold does not wait for it.';
+
+COMMENT ON COLUMN public.rolled.at IS 'Attempts that ended before are counted.';
 
 CREATE TABLE public.sandboxes (
     name text NOT NULL,
@@ -1716,6 +1771,15 @@ COMMENT ON COLUMN public.sandboxes.stored_at IS 'When it was uploaded.';
 
 COMMENT ON COLUMN public.sandboxes.used_at IS 'When it was last uploaded, found again or fetched, to a day.';
 
+CREATE TABLE public.scaled_away (
+    task_id bigint NOT NULL,
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    CONSTRAINT scaled_away_check CHECK ((low <= high))
+);
+
+COMMENT ON TABLE public.scaled_away IS 'Jobs that their task does not want any more since it was scaled down: their pieces are not tried again, and other jobs may have their names.';
+
 ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shapes_id_seq
     START WITH 1
@@ -1725,22 +1789,21 @@ ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE public.share_memory (
-    pool text NOT NULL,
-    share_id integer NOT NULL,
-    lag double precision NOT NULL,
-    remembered double precision NOT NULL,
-    at timestamp with time zone NOT NULL
+CREATE TABLE public.share_counts (
+    share integer NOT NULL,
+    shape integer NOT NULL,
+    queue integer NOT NULL,
+    ready bigint NOT NULL,
+    held bigint NOT NULL,
+    held_units bigint NOT NULL
 )
-WITH (fillfactor='50');
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.share_memory IS 'What each share missed, for plans that remember. Written every few seconds, in place.';
+COMMENT ON TABLE public.share_counts IS 'Ready and held jobs by share, shape and queue, as of folded.';
 
-COMMENT ON COLUMN public.share_memory.lag IS 'What the share missed: the integral of target - held, in units times seconds.';
+COMMENT ON COLUMN public.share_counts.queue IS '0: of ready jobs.';
 
-COMMENT ON COLUMN public.share_memory.remembered IS 'The same, fading with its half_life; 0 without one.';
-
-COMMENT ON COLUMN public.share_memory.at IS 'Up to when both are counted.';
+COMMENT ON COLUMN public.share_counts.held_units IS 'Thousandths of a unit.';
 
 CREATE TABLE public.share_samples (
     at timestamp with time zone NOT NULL,
@@ -1764,18 +1827,6 @@ COMMENT ON COLUMN public.share_samples.deserved IS 'Units that it would have got
 COMMENT ON COLUMN public.share_samples.lent IS 'Units that it owned and siblings used; NULL: none.';
 
 COMMENT ON COLUMN public.share_samples.borrowed IS 'Units that siblings owned and it used; NULL: none.';
-
-CREATE TABLE public.share_samples_rest (
-    at timestamp with time zone NOT NULL,
-    pool text NOT NULL,
-    share_id integer NOT NULL,
-    target double precision NOT NULL,
-    held bigint NOT NULL,
-    ready bigint NOT NULL,
-    deserved real,
-    lent real,
-    borrowed real
-);
 
 CREATE TABLE public.shares (
     id integer NOT NULL,
@@ -1892,6 +1943,35 @@ COMMENT ON COLUMN public.site_versions.share_ids IS 'Path to id of every share o
 
 COMMENT ON COLUMN public.site_versions.queue_ids IS 'Name to id of every queue of this version.';
 
+CREATE TABLE public.splittings (
+    job_id bigint NOT NULL,
+    task_id bigint NOT NULL,
+    shape_id integer NOT NULL,
+    attempt integer NOT NULL
+);
+
+COMMENT ON TABLE public.splittings IS 'Jobs that wait until their piece has become two. The leader adds them in the transaction that appends the end which said so.';
+
+COMMENT ON COLUMN public.splittings.shape_id IS 'That it has from now on.';
+
+COMMENT ON COLUMN public.splittings.attempt IS 'The next one.';
+
+CREATE TABLE public.steps (
+    seq bigint NOT NULL,
+    before bigint NOT NULL,
+    since timestamp with time zone NOT NULL,
+    at timestamp with time zone NOT NULL,
+    tasks bigint[] NOT NULL,
+    jobs bigint[] NOT NULL,
+    attempts integer[] NOT NULL
+);
+
+COMMENT ON TABLE public.steps IS 'The steps of the fold that changed counts of tasks: which tasks, and which attempts ended, in the order of the log. Kept for some hours.';
+
+COMMENT ON COLUMN public.steps.seq IS 'The last batch of the step; before: that of the step before it.';
+
+COMMENT ON COLUMN public.steps.since IS 'Time of the first batch; at: of the last.';
+
 CREATE TABLE public.tag_rules (
     version bigint NOT NULL,
     "position" integer NOT NULL,
@@ -1901,31 +1981,24 @@ CREATE TABLE public.tag_rules (
 
 COMMENT ON TABLE public.tag_rules IS 'The ordered rules of every version of the site that send tasks to shares. The first rule that matches wins.';
 
-CREATE TABLE public.target_floors (
-    queue text NOT NULL,
-    share_id integer NOT NULL,
-    class text NOT NULL,
-    slots integer NOT NULL,
-    expires_at timestamp with time zone,
-    set_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT target_floors_queue_check CHECK ((queue <> ''::text)),
-    CONSTRAINT target_floors_slots_check CHECK ((slots >= 0))
-);
-
-COMMENT ON TABLE public.target_floors IS 'Cores up to which jobs come first at a queue: of a share (0: of all), of a class (empty: of all). The queue is named, because it may not exist yet.';
-
 CREATE TABLE public.target_slots (
     queue text NOT NULL,
     share_id integer NOT NULL,
     class text NOT NULL,
+    floor boolean NOT NULL,
     slots integer NOT NULL,
     expires_at timestamp with time zone,
     set_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT target_slots_queue_check CHECK ((queue <> ''::text)),
     CONSTRAINT target_slots_slots_check CHECK ((slots >= 0))
 );
 
-COMMENT ON TABLE public.target_slots IS 'Cores that may be held at a queue: by a share (0: by all), by a class of jobs (empty: by all). The queue is named, because it may not exist yet.';
+COMMENT ON TABLE public.target_slots IS 'How many cores may be held at a queue, or come first there, as those say who feed it with pilots.';
+
+COMMENT ON COLUMN public.target_slots.queue IS 'Its name: the site may get it later.';
+
+COMMENT ON COLUMN public.target_slots.share_id IS 'With all below it; 0: all.';
+
+COMMENT ON COLUMN public.target_slots.class IS 'Of jobs; empty: all.';
 
 CREATE TABLE public.task_deadlines (
     task_id bigint NOT NULL,
@@ -1955,15 +2028,6 @@ COMMENT ON COLUMN public.task_deadlines.over IS 'The task is over: it is not loo
 COMMENT ON COLUMN public.task_deadlines.per_s IS 'Jobs of the task that end a second, as of seen_at: a mean that forgets within an hour.';
 
 COMMENT ON COLUMN public.task_deadlines.eta IS 'When the task will be over at that rate.';
-
-CREATE TABLE public.task_lanes (
-    daemon_id bigint NOT NULL,
-    lane integer NOT NULL,
-    seq bigint NOT NULL
-)
-WITH (fillfactor='50');
-
-COMMENT ON TABLE public.task_lanes IS 'Up to where the ledger is counted in tasks.n_*.';
 
 CREATE TABLE public.task_needs (
     task_id bigint NOT NULL,
@@ -2004,126 +2068,31 @@ COMMENT ON COLUMN public.task_needs.low IS 'All jobs up to this id have ended an
 
 COMMENT ON COLUMN public.task_needs.after IS 'How far the round came. low_next becomes low after it (NULL: no round is under way); was_over: the needed task was over when the round began.';
 
-CREATE TABLE public.tasks (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    user_name text NOT NULL,
-    state text DEFAULT 'submitting'::text NOT NULL,
-    resume_state text,
-    sweep boolean DEFAULT false NOT NULL,
-    reason text DEFAULT ''::text NOT NULL,
-    share_id integer,
-    own_share_id integer,
-    shape_id integer,
-    priority integer DEFAULT 0 NOT NULL,
-    max_attempts integer DEFAULT 3 NOT NULL,
-    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
-    spec json NOT NULL,
-    tagged_by jsonb DEFAULT '{}'::jsonb NOT NULL,
-    site_version bigint DEFAULT 0 NOT NULL,
-    split text DEFAULT 'count'::text NOT NULL,
-    per_job bigint DEFAULT 1 NOT NULL,
-    n_events bigint DEFAULT 0 NOT NULL,
-    n_inputs bigint DEFAULT 0 NOT NULL,
-    n_pieces bigint DEFAULT 0 NOT NULL,
-    n_split bigint DEFAULT 0 NOT NULL,
-    n_jobs bigint DEFAULT 0 NOT NULL,
-    n_generated bigint DEFAULT 0 NOT NULL,
-    retry_after bigint DEFAULT 0 NOT NULL,
-    n_waiting bigint DEFAULT 0 NOT NULL,
-    n_ready bigint DEFAULT 0 NOT NULL,
-    n_leased bigint DEFAULT 0 NOT NULL,
-    n_finished bigint DEFAULT 0 NOT NULL,
-    n_failed bigint DEFAULT 0 NOT NULL,
-    n_cancelled bigint DEFAULT 0 NOT NULL,
-    idempotency_key text,
-    body_hash bytea,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    committed_at timestamp with time zone,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    priority_after bigint,
-    parameters json,
-    scaled jsonb,
-    scaling boolean DEFAULT false NOT NULL,
-    lots integer,
-    scouts integer,
-    scouted jsonb,
-    n_halves bigint,
-    sweep_after bigint,
-    sweep_rest timestamp with time zone,
-    quota bigint,
-    limited text,
-    chain text,
-    n_released bigint,
-    CONSTRAINT tasks_chain_check CHECK ((chain = ANY (ARRAY['open'::text, 'broken'::text]))),
-    CONSTRAINT tasks_check CHECK ((n_split <= n_generated)),
-    CONSTRAINT tasks_check1 CHECK ((n_generated <= n_jobs)),
-    CONSTRAINT tasks_check2 CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'finished'::text, 'failed'::text, 'aborted'::text])))),
-    CONSTRAINT tasks_check3 CHECK (((share_id IS NOT NULL) OR (state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'aborted'::text])))),
-    CONSTRAINT tasks_name_check CHECK ((name <> ''::text)),
-    CONSTRAINT tasks_per_job_check CHECK ((per_job >= 1)),
-    CONSTRAINT tasks_resume_state CHECK (((resume_state IS NULL) OR (state = ANY (ARRAY['paused'::text, 'throttled'::text])))),
-    CONSTRAINT tasks_scouts_check CHECK ((scouts > 0)),
-    CONSTRAINT tasks_split_check CHECK ((split = ANY (ARRAY['count'::text, 'inputs'::text, 'events'::text, 'matrix'::text, 'groups'::text]))),
-    CONSTRAINT tasks_state_check CHECK ((state = ANY (ARRAY['submitting'::text, 'waiting'::text, 'ready'::text, 'scouting'::text, 'running'::text, 'paused'::text, 'throttled'::text, 'exhausted'::text, 'finishing'::text, 'done'::text, 'finished'::text, 'failed'::text, 'aborting'::text, 'aborted'::text]))),
-    CONSTRAINT tasks_user_name_check CHECK ((user_name <> ''::text))
+CREATE TABLE public.task_usage (
+    day timestamp with time zone NOT NULL,
+    task bigint NOT NULL,
+    slot_ms bigint NOT NULL,
+    unit_ms bigint NOT NULL,
+    wasted_slot_ms bigint NOT NULL,
+    cpu_ms bigint NOT NULL,
+    finished bigint NOT NULL,
+    failed bigint NOT NULL,
+    lost bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    returned bigint NOT NULL,
+    share integer NOT NULL
 )
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.tasks IS 'What users ask for, with the counts of its jobs. Ended tasks stay.';
+COMMENT ON TABLE public.task_usage IS 'hour_usage by the day and task.';
 
-COMMENT ON COLUMN public.tasks.resume_state IS 'The state to which a paused or throttled task returns.';
+COMMENT ON COLUMN public.task_usage.day IS 'Begin of the day, UTC.';
 
-COMMENT ON COLUMN public.tasks.sweep IS 'A verb was given whose bounded batches may not be complete; Generator.Sweep continues it.';
+COMMENT ON COLUMN public.task_usage.slot_ms IS 'Cores times milliseconds.';
 
-COMMENT ON COLUMN public.tasks.share_id IS 'The share that the jobs go to: what generation and demand read.';
+COMMENT ON COLUMN public.task_usage.unit_ms IS 'Thousandths of units times milliseconds.';
 
-COMMENT ON COLUMN public.tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
-
-COMMENT ON COLUMN public.tasks.shape_id IS 'Shape of its jobs; NULL: not known yet.';
-
-COMMENT ON COLUMN public.tasks.tagged_by IS 'How the share was chosen, by which rule of site_version.';
-
-COMMENT ON COLUMN public.tasks.split IS 'What a piece is made of.';
-
-COMMENT ON COLUMN public.tasks.per_job IS 'Inputs or events of a piece.';
-
-COMMENT ON COLUMN public.tasks.n_pieces IS 'Pieces of the work. n_jobs = pieces + jobs that try a piece again; n_generated of these are made, n_split of them for the first time of a piece.';
-
-COMMENT ON COLUMN public.tasks.retry_after IS 'Failed and cancelled jobs up to this id have been tried again.';
-
-COMMENT ON COLUMN public.tasks.n_waiting IS 'Jobs by state, as far as task_lanes says that the ledger is counted.';
-
-COMMENT ON COLUMN public.tasks.idempotency_key IS 'Key of the submission: a repeat finds its task. body_hash tells whether it is the same task.';
-
-COMMENT ON COLUMN public.tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep continues.';
-
-COMMENT ON COLUMN public.tasks.parameters IS 'What the task was submitted as where that was not a Spec: all of PanDA''s task parameters. NULL: it was a Spec.';
-
-COMMENT ON COLUMN public.tasks.scaled IS 'Numbers of a task of groups that differ from those it was submitted with; its pieces to come are inputs by name. NULL: it was never scaled.';
-
-COMMENT ON COLUMN public.tasks.scaling IS 'It was scaled down, and jobs that are to be cancelled may remain; Generator.Sweep continues.';
-
-COMMENT ON COLUMN public.tasks.lots IS 'Number of lots that its pieces are cut from. NULL: piece i is the i-th run of per_job inputs or events.';
-
-COMMENT ON COLUMN public.tasks.scouts IS 'Number of pieces that are made first, and measured; NULL: none. Until scouted is set n_jobs is no more than this.';
-
-COMMENT ON COLUMN public.tasks.scouted IS 'What the scouts measured, and what the task was resized to; NULL: not over, or there were none.';
-
-COMMENT ON COLUMN public.tasks.n_halves IS 'Of its pieces, how many are second halves of others; NULL: none. n_pieces, n_split and n_released have them.';
-
-COMMENT ON COLUMN public.tasks.sweep_after IS 'The walk of a verb along the live jobs has come up to this id; NULL: it begins anew.';
-
-COMMENT ON COLUMN public.tasks.sweep_rest IS 'The last walk found nothing to do, so that the next one may wait until then; NULL: it may not.';
-
-COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site let n_generated rise to this; NULL: no limit concerns the task.';
-
-COMMENT ON COLUMN public.tasks.limited IS 'The limit that keeps the task from making more jobs, or any; NULL: none.';
-
-COMMENT ON COLUMN public.tasks.chain IS 'Of tasks whose pieces follow those of others. open: more may come; broken: not all came, so that it cannot be done. NULL: neither.';
-
-COMMENT ON COLUMN public.tasks.n_released IS 'Of tasks whose pieces wait for those of others: how many may be jobs; released_pieces has which. NULL: all may.';
+COMMENT ON COLUMN public.task_usage.wasted_slot_ms IS 'slot_ms of attempts that failed, were lost or returned.';
 
 ALTER TABLE public.tasks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tasks_id_seq
@@ -2179,208 +2148,6 @@ ALTER TABLE public.tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE VIEW public.uncounted_days AS
- SELECT p.day,
-    p.share_id,
-    p.queue_id,
-    COALESCE(t.user_name, ''::text) AS user_name,
-    sum(p.slot_seconds) AS slot_seconds,
-    sum(p.unit_seconds) AS unit_seconds,
-    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-    (sum(p.cpu_ms))::bigint AS cpu_ms,
-    sum(p.finished) AS finished,
-    sum(p.failed) AS failed,
-    sum(p.lost) AS lost,
-    sum(p.cancelled) AS cancelled,
-    sum(p.revoked) AS revoked
-   FROM (report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
-     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
-  GROUP BY p.day, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
-
-COMMENT ON VIEW public.uncounted_days IS 'What usage_days does not have yet.';
-
-CREATE VIEW public.uncounted_hours AS
- SELECT p.hour,
-    p.share_id,
-    p.queue_id,
-    COALESCE(t.user_name, ''::text) AS user_name,
-    sum(p.slot_seconds) AS slot_seconds,
-    sum(p.unit_seconds) AS unit_seconds,
-    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-    (sum(p.cpu_ms))::bigint AS cpu_ms,
-    sum(p.finished) AS finished,
-    sum(p.failed) AS failed,
-    sum(p.lost) AS lost,
-    sum(p.cancelled) AS cancelled,
-    sum(p.revoked) AS revoked
-   FROM (report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
-     LEFT JOIN public.tasks t ON ((t.id = p.task_id)))
-  GROUP BY p.hour, p.share_id, p.queue_id, COALESCE(t.user_name, ''::text);
-
-COMMENT ON VIEW public.uncounted_hours IS 'What usage_hours does not have yet.';
-
-CREATE VIEW public.uncounted_nodes AS
- SELECT ((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date AS day,
-    p.queue_id,
-    p.node,
-    sum(p.slot_seconds) AS slot_seconds,
-    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-    sum(p.finished) AS finished,
-    sum(p.failed) AS failed,
-    sum(p.lost) AS lost,
-    sum(p.cancelled) AS cancelled,
-    sum(p.revoked) AS revoked
-   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
-  GROUP BY (((GREATEST(p.ended_at, p.claimed_at) AT TIME ZONE 'UTC'::text))::date), p.queue_id, p.node;
-
-COMMENT ON VIEW public.uncounted_nodes IS 'What usage_nodes does not have yet.';
-
-CREATE VIEW public.uncounted_pieces AS
- SELECT p.nth,
-    p.job_id,
-    p.attempt,
-    p.nonce,
-    p.task_id,
-    p.share_id,
-    p.queue_id,
-    p.node,
-    p.cores,
-    p.units,
-    p.outcome,
-    p.claimed_at,
-    p.ended_at,
-    p.hour,
-    p.day,
-    p.us,
-    p.ends,
-    p.slot_seconds,
-    p.unit_seconds,
-    p.wasted_slot_seconds,
-    p.cpu_ms,
-    p.finished,
-    p.failed,
-    p.lost,
-    p.cancelled,
-    p.revoked
-   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked);
-
-COMMENT ON VIEW public.uncounted_pieces IS 'Pieces of attempts that are not in the roll-ups yet.';
-
-CREATE VIEW public.uncounted_tasks AS
- SELECT p.day,
-    p.task_id,
-    p.share_id,
-    sum(p.slot_seconds) AS slot_seconds,
-    sum(p.unit_seconds) AS unit_seconds,
-    sum(p.wasted_slot_seconds) AS wasted_slot_seconds,
-    (sum(p.cpu_ms))::bigint AS cpu_ms,
-    sum(p.finished) AS finished,
-    sum(p.failed) AS failed,
-    sum(p.lost) AS lost,
-    sum(p.cancelled) AS cancelled,
-    sum(p.revoked) AS revoked
-   FROM report.uncounted() p(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
-  GROUP BY p.day, p.task_id, p.share_id;
-
-COMMENT ON VIEW public.uncounted_tasks IS 'What usage_tasks does not have yet.';
-
-CREATE TABLE public.usage_days (
-    day date NOT NULL,
-    share_id integer NOT NULL,
-    queue_id integer NOT NULL,
-    user_name text NOT NULL,
-    slot_seconds numeric NOT NULL,
-    unit_seconds numeric NOT NULL,
-    wasted_slot_seconds numeric NOT NULL,
-    cpu_ms bigint NOT NULL,
-    finished bigint NOT NULL,
-    failed bigint NOT NULL,
-    lost bigint NOT NULL,
-    cancelled bigint NOT NULL,
-    revoked bigint NOT NULL
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE public.usage_days IS 'usage_hours by the day (UTC).';
-
-CREATE TABLE public.usage_hours (
-    hour timestamp with time zone NOT NULL,
-    share_id integer NOT NULL,
-    queue_id integer NOT NULL,
-    user_name text NOT NULL,
-    slot_seconds numeric NOT NULL,
-    unit_seconds numeric NOT NULL,
-    wasted_slot_seconds numeric NOT NULL,
-    cpu_ms bigint NOT NULL,
-    finished bigint NOT NULL,
-    failed bigint NOT NULL,
-    lost bigint NOT NULL,
-    cancelled bigint NOT NULL,
-    revoked bigint NOT NULL
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE public.usage_hours IS 'What ended attempts cost, by the hour in which it was used, and how many ended in it. Seconds are exact to the microsecond, of units to the thousandth of that. user_name: empty where the task is not known.';
-
-COMMENT ON COLUMN public.usage_hours.wasted_slot_seconds IS 'Those of attempts that failed, were lost or revoked.';
-
-COMMENT ON COLUMN public.usage_hours.cpu_ms IS 'CPU time as reported, in the hour in which the attempt ended.';
-
-CREATE TABLE public.usage_nodes (
-    day date NOT NULL,
-    queue_id integer NOT NULL,
-    node text NOT NULL,
-    slot_seconds numeric NOT NULL,
-    wasted_slot_seconds numeric NOT NULL,
-    finished bigint NOT NULL,
-    failed bigint NOT NULL,
-    lost bigint NOT NULL,
-    cancelled bigint NOT NULL,
-    revoked bigint NOT NULL
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE public.usage_nodes IS 'Attempts by node and the day (UTC) in which they ended, with all that they cost.';
-
-CREATE TABLE public.usage_state (
-    only_row boolean DEFAULT true NOT NULL,
-    done bigint DEFAULT 0 NOT NULL,
-    upto bigint DEFAULT 0 NOT NULL,
-    holders text[] DEFAULT '{}'::text[] NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    past timestamp with time zone,
-    past_last timestamp with time zone,
-    rated timestamp with time zone,
-    CONSTRAINT usage_state_check CHECK ((done <= upto)),
-    CONSTRAINT usage_state_check1 CHECK (((past IS NULL) = (past_last IS NULL))),
-    CONSTRAINT usage_state_only_row_check CHECK (only_row)
-)
-WITH (fillfactor='10');
-
-COMMENT ON TABLE public.usage_state IS 'Attempts with nth up to done are in the roll-ups. Those up to upto are next, as soon as none of holders (virtual transactions) is still running.';
-
-COMMENT ON COLUMN public.usage_state.past IS 'Attempts without a number that ended in this hour or later are not counted yet; NULL: all are. past_last is the last hour that has some.';
-
-COMMENT ON COLUMN public.usage_state.rated IS 'Hours before this one are in fairness_hours; NULL: none is.';
-
-CREATE TABLE public.usage_tasks (
-    day date NOT NULL,
-    task_id bigint NOT NULL,
-    share_id integer NOT NULL,
-    slot_seconds numeric NOT NULL,
-    unit_seconds numeric NOT NULL,
-    wasted_slot_seconds numeric NOT NULL,
-    cpu_ms bigint NOT NULL,
-    finished bigint NOT NULL,
-    failed bigint NOT NULL,
-    lost bigint NOT NULL,
-    cancelled bigint NOT NULL,
-    revoked bigint NOT NULL
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE public.usage_tasks IS 'usage_hours by the day (UTC) and task.';
-
 CREATE TABLE public.user_wait_hours (
     hour timestamp with time zone NOT NULL,
     user_name text NOT NULL,
@@ -2406,54 +2173,89 @@ COMMENT ON TABLE public.wait_hours IS 'How long jobs waited from the submission 
 
 COMMENT ON COLUMN public.wait_hours.bucket IS 'Number of divvy_wait_bounds that are not above the wait.';
 
+CREATE TABLE public.waited (
+    only_row boolean DEFAULT true NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT waited_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='10');
+
+COMMENT ON TABLE public.waited IS 'Up to when waits are made of history: one row.';
+
+COMMENT ON COLUMN public.waited.at IS 'Attempts that ended before are counted.';
+
 CREATE VIEW report.about AS
- SELECT 4 AS version,
-    u.done AS counted_up_to,
-    u.at AS counted_at,
-    (u.past IS NULL) AS complete,
-    u.rated AS rated_up_to
-   FROM public.usage_state u;
+ SELECT 5 AS version,
+    f.seq AS counted_up_to,
+    f.at AS counted_at,
+    true AS complete,
+    ( SELECT (max(r.hour) + '01:00:00'::interval)
+           FROM public.fairness_hours r) AS rated_up_to
+   FROM public.folded f;
 
 COMMENT ON VIEW report.about IS 'One row about this schema itself.';
 
-COMMENT ON COLUMN report.about.version IS 'Rises when views or columns are added. None is ever taken away or changed.';
+COMMENT ON COLUMN report.about.version IS 'Rises when views or columns change.';
 
-COMMENT ON COLUMN report.about.counted_up_to IS 'Number of the last attempt that is in the roll-ups. What came after it the usage views read one by one.';
+COMMENT ON COLUMN report.about.counted_up_to IS 'Number of the last batch of the log that the views show; see report.freshness.';
 
-COMMENT ON COLUMN report.about.counted_at IS 'When that was.';
+COMMENT ON COLUMN report.about.counted_at IS 'When that was appended.';
 
-COMMENT ON COLUMN report.about.complete IS 'Whether the usage views read all attempts that ended out of the roll-ups, but for the newest.';
+COMMENT ON COLUMN report.about.complete IS 'Always: the usage views have all attempts up to there.';
 
 COMMENT ON COLUMN report.about.rated_up_to IS 'Hours before this one are in share_fairness and fairness; NULL: none is.';
 
 CREATE VIEW report.attempts AS
- SELECT a.job_id,
+ SELECT a.job AS job_id,
     a.attempt,
-    a.task_id,
+    a.task AS task_id,
     t.user_name,
     s.path AS share,
     q.name AS queue,
-    a.cores,
+    h.cores,
     (((a.units)::numeric / 1000.0))::numeric(20,3) AS units,
-    a.priority,
+    ( SELECT b.priority
+           FROM public.job_blocks b
+          WHERE (b.low <= a.job)
+          ORDER BY b.low DESC
+         LIMIT 1) AS priority,
     a.pilot,
     a.node,
-    a.outcome,
-    a.exit_code,
-    a.message,
-    a.claimed_at,
-    a.started_at,
+        CASE a.outcome
+            WHEN 'f'::"char" THEN 'finished'::text
+            WHEN 'x'::"char" THEN 'failed'::text
+            WHEN 'l'::"char" THEN 'lost'::text
+            WHEN 'c'::"char" THEN 'cancelled'::text
+            ELSE 'revoked'::text
+        END AS outcome,
+        CASE
+            WHEN ((a.outcome = 'f'::"char") OR (a.exit_code <> 0)) THEN a.exit_code
+            ELSE NULL::integer
+        END AS exit_code,
+    COALESCE(( SELECT x.reason
+           FROM public.attempt_texts x
+          WHERE ((x.job_id = a.job) AND (x.attempt = a.attempt) AND (x.ended_on = ((a.ended_at AT TIME ZONE 'UTC'::text))::date))), ''::text) AS message,
+    a.granted_at AS claimed_at,
+        CASE
+            WHEN (a.start_delay_ms >= 0) THEN (a.granted_at + ((a.start_delay_ms)::double precision * '00:00:00.001'::interval))
+            ELSE NULL::timestamp with time zone
+        END AS started_at,
     a.ended_at,
-    ((a.cores)::numeric * EXTRACT(epoch FROM (a.ended_at - a.claimed_at))) AS slot_seconds,
-    (((a.units)::numeric / 1000.0) * EXTRACT(epoch FROM (a.ended_at - a.claimed_at))) AS unit_seconds,
-    a.cpu_s AS cpu_seconds,
-    a.memory_mb,
-    a.outputs,
-    a.report
-   FROM (((public.attempts a
-     LEFT JOIN public.shares s ON ((s.id = a.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = a.queue_id)))
-     LEFT JOIN public.tasks t ON ((t.id = a.task_id)));
+    (((h.cores)::numeric * (floor((EXTRACT(epoch FROM GREATEST(a.ended_at, a.granted_at)) * (1000)::numeric)) - floor((EXTRACT(epoch FROM a.granted_at) * (1000)::numeric)))) * 0.001) AS slot_seconds,
+    (((a.units)::numeric * (floor((EXTRACT(epoch FROM GREATEST(a.ended_at, a.granted_at)) * (1000)::numeric)) - floor((EXTRACT(epoch FROM a.granted_at) * (1000)::numeric)))) * 0.000001) AS unit_seconds,
+    ((a.cpu_ms)::double precision * (0.001)::double precision) AS cpu_seconds,
+    (a.memory_mb)::bigint AS memory_mb,
+    ( SELECT x.outputs
+           FROM public.attempt_texts x
+          WHERE ((x.job_id = a.job) AND (x.attempt = a.attempt) AND (x.ended_on = ((a.ended_at AT TIME ZONE 'UTC'::text))::date))) AS outputs,
+    ( SELECT x.report
+           FROM public.attempt_texts x
+          WHERE ((x.job_id = a.job) AND (x.attempt = a.attempt) AND (x.ended_on = ((a.ended_at AT TIME ZONE 'UTC'::text))::date))) AS report
+   FROM ((((public.history a
+     LEFT JOIN public.shapes h ON ((h.id = a.shape)))
+     LEFT JOIN public.shares s ON ((s.id = a.share)))
+     LEFT JOIN public.queues q ON ((q.id = a.queue)))
+     LEFT JOIN public.tasks t ON ((t.id = a.task)));
 
 COMMENT ON VIEW report.attempts IS 'Every attempt that ended: what each lease cost and what came out. Restrict it by ended_at: days are stored apart.';
 
@@ -2481,7 +2283,7 @@ COMMENT ON COLUMN report.attempts.node IS 'Host of the pilot; empty when it did 
 
 COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, not counted as an attempt).';
 
-COMMENT ON COLUMN report.attempts.exit_code IS 'Exit code of the process, 128 + signal when a signal ended it; NULL when unknown.';
+COMMENT ON COLUMN report.attempts.exit_code IS 'Exit code of the process, 128 + signal when a signal ended it; NULL when unknown, and of a failed one that said 0.';
 
 COMMENT ON COLUMN report.attempts.message IS 'What the pilot said about the end.';
 
@@ -2536,27 +2338,33 @@ COMMENT ON COLUMN report.audit.before IS 'How it was; empty: there was none.';
 COMMENT ON COLUMN report.audit.after IS 'How it is since.';
 
 CREATE VIEW report.charges AS
- SELECT p.job_id,
-    p.attempt,
-    p.task_id,
+ SELECT a.job AS job_id,
+    a.attempt,
+    a.task AS task_id,
     t.user_name,
     s.path AS share,
     q.name AS queue,
-    p.hour,
-    p.cores,
-    (((p.units)::numeric / 1000.0))::numeric(20,3) AS units,
-    p.slot_seconds,
-    p.unit_seconds,
-    p.outcome,
-    p.ends,
-    p.claimed_at,
-    p.ended_at
-   FROM (((public.attempt_pieces p
-     LEFT JOIN public.shares s ON ((s.id = p.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = p.queue_id)))
-     LEFT JOIN public.tasks t ON ((t.id = p.task_id)));
+    a.hour,
+    a.cores,
+    (((a.units)::numeric / 1000.0))::numeric(20,3) AS units,
+    (((a.cores * a.ms))::numeric * 0.001) AS slot_seconds,
+    (((a.units * a.ms))::numeric * 0.000001) AS unit_seconds,
+        CASE a.outcome
+            WHEN 'f'::"char" THEN 'finished'::text
+            WHEN 'x'::"char" THEN 'failed'::text
+            WHEN 'l'::"char" THEN 'lost'::text
+            WHEN 'c'::"char" THEN 'cancelled'::text
+            ELSE 'revoked'::text
+        END AS outcome,
+    a.ends,
+    a.granted_at AS claimed_at,
+    a.ended_at
+   FROM (((public.attempt_pieces a
+     LEFT JOIN public.shares s ON ((s.id = a.share)))
+     LEFT JOIN public.queues q ON ((q.id = a.queue)))
+     LEFT JOIN public.tasks t ON ((t.id = a.task)));
 
-COMMENT ON VIEW report.charges IS 'How every ended attempt is split: a row an attempt, share that was charged, and hour. What the usage views are the sums of. Restrict it by ended_at: days are stored apart.';
+COMMENT ON VIEW report.charges IS 'How every ended attempt is split: a row an attempt and hour. What the usage views are the sums of. Restrict it by ended_at: days are stored apart.';
 
 COMMENT ON COLUMN report.charges.job_id IS 'Job that was tried.';
 
@@ -2603,7 +2411,7 @@ CREATE VIEW report.deadlines AS
     d.boosted,
     d.seen_at
    FROM ((public.task_deadlines d
-     JOIN public.tasks t ON ((t.id = d.task_id)))
+     JOIN public.counted_tasks t ON ((t.id = d.task_id)))
      LEFT JOIN public.shares s ON ((s.id = t.share_id)));
 
 COMMENT ON VIEW report.deadlines IS 'Tasks with a deadline, and when they will be over at the rate at which their jobs end. Looked at every half minute.';
@@ -2635,98 +2443,30 @@ COMMENT ON COLUMN report.deadlines.boosted IS 'Priority that it has gained so.';
 COMMENT ON COLUMN report.deadlines.seen_at IS 'When that was looked at.';
 
 CREATE VIEW report.decisions AS
- SELECT (d.written_at - ((r.ms_ago)::double precision * '00:00:00.001'::interval)) AS at,
-    d.written_at,
-    d.daemon_id,
-    r.lane,
-    r.seq,
-    r.job_id,
+ SELECT b.at,
+    b.at AS written_at,
+    b.by AS daemon_id,
+    b.seq,
+    g.job AS job_id,
     q.name AS queue,
     s.path AS share,
-    r.deficit AS deficit_units,
-    n.path AS runner_up,
-        CASE
-            WHEN (r.runner_up_id <> 0) THEN r.runner_up_deficit
-            ELSE NULL::real
-        END AS runner_up_deficit_units,
-    r.candidates,
-    (((r.units)::numeric / 1000.0))::numeric(20,3) AS units,
-    (((r.round)::numeric / 1000.0))::numeric(20,3) AS round_units,
-    r.weight,
-    NULLIF(d.version, 0) AS version,
-    NULLIF((d.turn + r.turn), 0) AS turn,
-    COALESCE(r.cores, d.cores[1]) AS slot_cores,
-    COALESCE(r.most, d.mosts[1]) AS slot_jobs,
-    COALESCE(r.unfit, d.unfits[1]) AS unfit,
-    COALESCE(r.barred, d.barreds[1]) AS barred,
-    (d.pull + COALESCE(r.pull, d.pulls[1])) AS pull,
-    COALESCE(r.attempt, d.attempts[1]) AS attempt,
-    d.level_deficits[((r.level_end - COALESCE(r.depth, d.depths[1])) + 1):r.level_end] AS level_deficits_units,
-        CASE
-            WHEN (r.skip_end IS NOT NULL) THEN ARRAY( SELECT k.path
-               FROM (unnest(d.skipped_ids[((r.skip_end - COALESCE(r.skip, d.skips[1])) + 1):r.skip_end]) WITH ORDINALITY i(id, nth)
-                 LEFT JOIN public.shares k ON ((k.id = i.id)))
-              ORDER BY i.nth)
-            ELSE NULL::text[]
-        END AS skipped,
-        CASE
-            WHEN (r.skip_end IS NOT NULL) THEN ARRAY( SELECT
-                    CASE i.word
-                        WHEN 'f'::text THEN 'unfit'::text
-                        WHEN 'm'::text THEN 'max'::text
-                        WHEN 'p'::text THEN 'pool'::text
-                        WHEN 'l'::text THEN 'lend'::text
-                        WHEN 'b'::text THEN 'borrow'::text
-                        WHEN 'r'::text THEN 'resource'::text
-                        ELSE NULL::text
-                    END AS "case"
-               FROM string_to_table(substr(d.skipped_words, ((r.skip_end - COALESCE(r.skip, d.skips[1])) + 1), COALESCE(r.skip, d.skips[1])), NULL::text) WITH ORDINALITY i(word, nth)
-              ORDER BY i.nth)
-            ELSE NULL::text[]
-        END AS skipped_for
-   FROM ((((public.decisions d
-     CROSS JOIN LATERAL ( SELECT u.ms_ago,
-            u.lane,
-            u.seq,
-            u.job_id,
-            u.queue_id,
-            u.share_id,
-            u.deficit,
-            u.runner_up_id,
-            u.runner_up_deficit,
-            u.candidates,
-            u.units,
-            u.round,
-            u.weight,
-            u.turn,
-            u.cores,
-            u.most,
-            u.unfit,
-            u.barred,
-            u.pull,
-            u.attempt,
-            u.depth,
-            u.skip,
-            u.nth,
-            (sum(COALESCE(u.depth, d.depths[1])) OVER so_far)::integer AS level_end,
-            (sum(COALESCE(u.skip, d.skips[1])) OVER so_far)::integer AS skip_end
-           FROM UNNEST(d.ms_ago, d.lanes, d.seqs, d.job_ids, d.queue_ids, d.share_ids, d.deficits, d.runner_up_ids, d.runner_up_deficits, d.candidates, d.units, d.rounds, d.weights, d.turns, d.cores, d.mosts, d.unfits, d.barreds, d.pulls, d.attempts, d.depths, d.skips) WITH ORDINALITY u(ms_ago, lane, seq, job_id, queue_id, share_id, deficit, runner_up_id, runner_up_deficit, candidates, units, round, weight, turn, cores, most, unfit, barred, pull, attempt, depth, skip, nth)
-          WINDOW so_far AS (ORDER BY u.nth)) r)
-     LEFT JOIN public.queues q ON ((q.id = r.queue_id)))
-     LEFT JOIN public.shares s ON ((s.id = r.share_id)))
-     LEFT JOIN public.shares n ON ((n.id = r.runner_up_id)));
+    (((COALESCE(g.units, b.granted_units[1]))::numeric / 1000.0))::numeric(20,3) AS units,
+    1 AS weight,
+    COALESCE(g.attempt, b.granted_attempts[1]) AS attempt
+   FROM (((public.batches b
+     CROSS JOIN LATERAL UNNEST(b.granted_jobs, b.granted_attempts, b.granted_shares, b.granted_queues, b.granted_units) g(job, attempt, share, queue, units))
+     LEFT JOIN public.queues q ON ((q.id = COALESCE(g.queue, b.granted_queues[1]))))
+     LEFT JOIN public.shares s ON ((s.id = COALESCE(g.share, b.granted_shares[1]))));
 
-COMMENT ON VIEW report.decisions IS 'Why a job was given to whom, for as long as decisions are kept: one row a recorded claim. Restrict it by written_at: days are stored apart.';
+COMMENT ON VIEW report.decisions IS 'Which job was given to which queue, for as long as the log is kept: one row a grant. Restrict it by seq >= report.ledger_seq(''…'').';
 
-COMMENT ON COLUMN report.decisions.at IS 'When it was decided, to the millisecond.';
+COMMENT ON COLUMN report.decisions.at IS 'When it was decided.';
 
-COMMENT ON COLUMN report.decisions.written_at IS 'When the record was written: a second or so after at.';
+COMMENT ON COLUMN report.decisions.written_at IS 'The same: a decision is the row of the log.';
 
 COMMENT ON COLUMN report.decisions.daemon_id IS 'Daemon that decided.';
 
-COMMENT ON COLUMN report.decisions.lane IS 'Lane of the daemon''s ledger in which the claim is counted.';
-
-COMMENT ON COLUMN report.decisions.seq IS 'Position in that lane: claims of one transaction have the same.';
+COMMENT ON COLUMN report.decisions.seq IS 'Number of the batch: what was decided together has the same.';
 
 COMMENT ON COLUMN report.decisions.job_id IS 'Job that was given.';
 
@@ -2734,41 +2474,11 @@ COMMENT ON COLUMN report.decisions.queue IS 'Queue of the slot that it was given
 
 COMMENT ON COLUMN report.decisions.share IS 'Path of the share that won, and pays.';
 
-COMMENT ON COLUMN report.decisions.deficit_units IS 'Target minus held, before the grant, at the level where the paths of winner and runner-up part: of the winner''s side. Of the share itself when there is no runner-up. Seven digits.';
-
-COMMENT ON COLUMN report.decisions.runner_up IS 'Path of the share that would have been picked without the winner; NULL when no other had a job for this slot.';
-
-COMMENT ON COLUMN report.decisions.runner_up_deficit_units IS 'The same of the runner-up''s side; NULL when there is none.';
-
-COMMENT ON COLUMN report.decisions.candidates IS 'Leaves that had a job for this slot which every hard limit admitted.';
-
 COMMENT ON COLUMN report.decisions.units IS 'Units that the job is charged.';
 
-COMMENT ON COLUMN report.decisions.round_units IS 'R that the targets were solved for: units held with those on offer, at most the capacity.';
-
-COMMENT ON COLUMN report.decisions.weight IS 'Claims that this record stands for: 1 = all are recorded; more when a daemon made over a thousand claims a second.';
-
-COMMENT ON COLUMN report.decisions.version IS 'Version of the site that was in force at the daemon.';
-
-COMMENT ON COLUMN report.decisions.turn IS 'Which decision of its daemon it was, claimed or not.';
-
-COMMENT ON COLUMN report.decisions.slot_cores IS 'Cores that the slot had left to offer.';
-
-COMMENT ON COLUMN report.decisions.slot_jobs IS 'Jobs that the pull asked for and did not have yet.';
-
-COMMENT ON COLUMN report.decisions.unfit IS 'Leaves with ready jobs that were skipped since none of them fits the slot.';
-
-COMMENT ON COLUMN report.decisions.barred IS 'Leaves with jobs for the slot that were skipped since a limit kept them back.';
-
-COMMENT ON COLUMN report.decisions.pull IS 'Number of the pull at its daemon: what one pull was given has the same.';
+COMMENT ON COLUMN report.decisions.weight IS '1: all decisions are recorded.';
 
 COMMENT ON COLUMN report.decisions.attempt IS 'Attempt of the job.';
-
-COMMENT ON COLUMN report.decisions.level_deficits_units IS 'Target minus held, before the grant, of the nodes on the path of the share that won, from the top level down to the share. Seven digits.';
-
-COMMENT ON COLUMN report.decisions.skipped IS 'Paths of the first eight shares with ready jobs that would have got the slot before the winner, in this order.';
-
-COMMENT ON COLUMN report.decisions.skipped_for IS 'Why each of skipped was skipped: unfit (none of its jobs fits the slot), max (of it or a share above it), pool (capacity), lend, borrow or resource.';
 
 CREATE VIEW report.fairness AS
  SELECT leaves.hour,
@@ -2810,43 +2520,141 @@ COMMENT ON COLUMN report.fairness.missed_unit_seconds IS 'What leaves held too l
 
 COMMENT ON COLUMN report.fairness.starved_shares IS 'Leaves that had ready jobs and a target of a unit or more, and held nothing for some time while others did.';
 
+CREATE VIEW report.freshness AS
+ SELECT f.seq AS folded_seq,
+    f.at AS folded_at,
+    GREATEST(n.seq, f.seq) AS newest_seq,
+    GREATEST(n.at, f.at) AS newest_at,
+    (GREATEST(EXTRACT(epoch FROM (n.at -
+        CASE
+            WHEN (f.seq > 0) THEN f.at
+            ELSE n.since
+        END)), (0)::numeric))::double precision AS behind_seconds,
+    r.at AS nodes_at
+   FROM ((public.folded f
+     CROSS JOIN public.rolled r)
+     LEFT JOIN LATERAL ( SELECT b.seq,
+            b.at,
+            ( SELECT o.at
+                   FROM public.batches o
+                  ORDER BY o.seq
+                 LIMIT 1) AS since
+           FROM public.batches b
+          ORDER BY b.seq DESC
+         LIMIT 1) n ON (true));
+
+COMMENT ON VIEW report.freshness IS 'How far the views are behind what was decided: one row. Those of shares, jobs, leases, attempts, usage and claims show what was decided up to folded_seq.';
+
+COMMENT ON COLUMN report.freshness.folded_seq IS 'Number of the last batch of the log that the views show.';
+
+COMMENT ON COLUMN report.freshness.folded_at IS 'When that was appended.';
+
+COMMENT ON COLUMN report.freshness.newest_seq IS 'Number of the newest batch.';
+
+COMMENT ON COLUMN report.freshness.newest_at IS 'When that was appended.';
+
+COMMENT ON COLUMN report.freshness.behind_seconds IS 'Seconds between the two; NULL: nothing was ever decided.';
+
+COMMENT ON COLUMN report.freshness.nodes_at IS 'Up to when report.node_usage has sums; later attempts it reads one by one.';
+
 CREATE VIEW report.jobs AS
  SELECT j.id AS job_id,
-    j.task_id,
+    b.task_id,
     s.path AS share,
-        CASE
-            WHEN (l.job_id IS NOT NULL) THEN 'leased'::text
-            ELSE j.state
-        END AS state,
-    j.priority,
-    j.attempt,
-    j.max_attempts,
+    w.state,
+    b.priority,
+    COALESCE(h.attempt, r.attempt, (y.attempt + ((NOT (o.state IS DISTINCT FROM 'c'::"char")))::integer), 1) AS attempt,
+    (b.max_attempts + ( SELECT (count(*))::integer AS count
+           FROM public.history v
+          WHERE ((v.job = j.id) AND (v.ended_at >= b.made_at) AND (v.outcome = 'r'::"char")))) AS max_attempts,
     j.idx AS index,
     j.retry_of,
     q.name AS queue,
-    l.pilot,
-    j.created_at,
-    NULL::timestamp with time zone AS ended_at
-   FROM (((public.jobs j
-     JOIN public.shares s ON ((s.id = j.share_id)))
-     LEFT JOIN public.leases l ON ((l.job_id = j.id)))
-     LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
-UNION ALL
- SELECT e.id AS job_id,
-    e.task_id,
-    s.path AS share,
-    e.state,
-    e.priority,
-    e.attempt,
-    e.max_attempts,
-    e.idx AS index,
-    e.retry_of,
-    NULL::text AS queue,
-    NULL::text AS pilot,
-    e.created_at,
-    e.ended_at
-   FROM (public.ended_jobs e
-     LEFT JOIN public.shares s ON ((s.id = e.share_id)));
+    h.pilot,
+    b.made_at AS created_at,
+        CASE
+            WHEN (w.state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])) THEN COALESCE(o.at, y.ended_at)
+            ELSE NULL::timestamp with time zone
+        END AS ended_at
+   FROM ((((((((public.jobs j
+     CROSS JOIN LATERAL ( SELECT k.low,
+            k.high,
+            k.task_id,
+            k.made_at,
+            k.share_id,
+            k.shape_id,
+            k.priority,
+            k.max_attempts,
+            k.again
+           FROM public.job_blocks k
+          WHERE (k.low <= j.id)
+          ORDER BY k.low DESC
+         LIMIT 1) b)
+     LEFT JOIN public.leases_now h ON ((h.job = j.id)))
+     LEFT JOIN LATERAL ( SELECT i.high,
+            i.low,
+            i.task,
+            i.place,
+            i.share,
+            i.shape,
+            i.attempt,
+            i.state
+           FROM ( SELECT n.high,
+                    n.low,
+                    n.task,
+                    n.place,
+                    n.share,
+                    n.shape,
+                    n.attempt,
+                    n.state
+                   FROM public.idle_ranges n
+                  WHERE (n.high >= j.id)
+                  ORDER BY n.high
+                 LIMIT 1) i
+          WHERE ((i.low <= j.id) AND (h.job IS NULL))) r ON (true))
+     LEFT JOIN LATERAL ( SELECT i.low,
+            i.high,
+            i.task,
+            i.nth,
+            i.at,
+            i.state
+           FROM ( SELECT n.low,
+                    n.high,
+                    n.task,
+                    n.nth,
+                    n.at,
+                    n.state
+                   FROM public.over_ranges n
+                  WHERE (n.high >= j.id)
+                  ORDER BY n.high
+                 LIMIT 1) i
+          WHERE ((i.low <= j.id) AND (h.job IS NULL) AND (r.high IS NULL))) o ON (true))
+     LEFT JOIN LATERAL ( SELECT a.attempt,
+            a.share,
+            a.state,
+            a.ended_at
+           FROM public.history a
+          WHERE ((a.job = j.id) AND (a.ended_at >= b.made_at) AND (h.job IS NULL) AND (r.high IS NULL))
+          ORDER BY a.attempt DESC
+         LIMIT 1) y ON (true))
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN (h.job IS NOT NULL) THEN 'leased'::text
+                    WHEN (r.state = 'r'::"char") THEN 'ready'::text
+                    WHEN (r.state IS NOT NULL) THEN 'waiting'::text
+                    WHEN (COALESCE(o.state, y.state) = 'f'::"char") THEN 'finished'::text
+                    WHEN (COALESCE(o.state, y.state) = 'x'::"char") THEN 'failed'::text
+                    WHEN (COALESCE(o.state, y.state) = 'c'::"char") THEN 'cancelled'::text
+                    WHEN (EXISTS ( SELECT
+                       FROM public.paused_tasks p
+                      WHERE (p.task = b.task_id))) THEN 'waiting'::text
+                    WHEN (b.made_at > (( SELECT f.at
+                       FROM public.folded f) - '01:00:00'::interval)) THEN 'ready'::text
+                    ELSE NULL::text
+                END AS state) w)
+     LEFT JOIN public.shares s ON ((s.id = COALESCE(h.share, r.share, y.share, b.share_id))))
+     LEFT JOIN public.queues q ON ((q.id = h.queue)))
+  WHERE (w.state IS NOT NULL);
 
 COMMENT ON VIEW report.jobs IS 'Every job, live or ended. Restrict it by job_id: there may be very many. Those of a task are found sooner in report.task_jobs.';
 
@@ -2877,24 +2685,53 @@ COMMENT ON COLUMN report.jobs.created_at IS 'When it was made.';
 COMMENT ON COLUMN report.jobs.ended_at IS 'When it reached its final state; NULL before.';
 
 CREATE VIEW report.judgements AS
- SELECT a.job_id,
+ SELECT a.job AS job_id,
     a.attempt,
-    a.task_id,
+    a.task AS task_id,
     t.user_name,
     s.path AS share,
     q.name AS queue,
-    a.outcome,
-    a.exit_code,
-    a.message,
+        CASE a.outcome
+            WHEN 'x'::"char" THEN 'failed'::text
+            WHEN 'l'::"char" THEN 'lost'::text
+            WHEN 'f'::"char" THEN 'finished'::text
+            WHEN 'c'::"char" THEN 'cancelled'::text
+            ELSE 'revoked'::text
+        END AS outcome,
+    NULLIF(a.exit_code, 0) AS exit_code,
+    COALESCE(( SELECT x.reason
+           FROM public.attempt_texts x
+          WHERE ((x.job_id = a.job) AND (x.attempt = a.attempt) AND (x.ended_on = ((a.ended_at AT TIME ZONE 'UTC'::text))::date))), ''::text) AS message,
     a.ended_at,
-    a.judged
-   FROM (((public.attempts a
-     LEFT JOIN public.shares s ON ((s.id = a.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = a.queue_id)))
-     LEFT JOIN public.tasks t ON ((t.id = a.task_id)))
-  WHERE (a.judged IS NOT NULL);
+    j.note AS judged
+   FROM ((((public.judgements j
+     CROSS JOIN LATERAL ( SELECT h.job,
+            h.nonce,
+            h.task,
+            h.units,
+            h.granted_at,
+            h.ended_at,
+            h.cpu_ms,
+            h.attempt,
+            h.share,
+            h.shape,
+            h.queue,
+            h.start_delay_ms,
+            h.exit_code,
+            h.memory_mb,
+            h.outcome,
+            h.state,
+            h.pilot,
+            h.node
+           FROM public.history h
+          WHERE ((h.job = j.job_id) AND (h.attempt = j.attempt))
+          ORDER BY h.ended_at DESC
+         LIMIT 1) a)
+     LEFT JOIN public.shares s ON ((s.id = a.share)))
+     LEFT JOIN public.queues q ON ((q.id = a.queue)))
+     LEFT JOIN public.tasks t ON ((t.id = a.task)));
 
-COMMENT ON VIEW report.judgements IS 'Attempts that did not finish and of which a retry rule or the terms of their task made something. Restrict it by ended_at: days are stored apart.';
+COMMENT ON VIEW report.judgements IS 'Attempts that did not finish and of which a retry rule or the terms of their task made something. ';
 
 COMMENT ON COLUMN report.judgements.job_id IS 'Job that was tried.';
 
@@ -2919,33 +2756,37 @@ COMMENT ON COLUMN report.judgements.ended_at IS 'When the lease ended.';
 COMMENT ON COLUMN report.judgements.judged IS 'Which rule, rehearsed ones too, or which of the terms, and what became of the job, in words.';
 
 CREATE VIEW report.leases AS
- SELECT l.job_id,
+ SELECT l.job AS job_id,
     l.attempt,
-    l.task_id,
+    l.task AS task_id,
     t.user_name,
     s.path AS share,
     q.name AS queue,
-    l.cores,
+    h.cores,
     (((l.units)::numeric / 1000.0))::numeric(20,3) AS units,
-    l.priority,
-    l.state,
+    ( SELECT b.priority
+           FROM public.job_blocks b
+          WHERE (b.low <= l.job)
+          ORDER BY b.low DESC
+         LIMIT 1) AS priority,
+        CASE
+            WHEN (l.start_delay_ms < 0) THEN 'granted'::text
+            ELSE 'running'::text
+        END AS state,
     l.pilot,
     l.node,
-    (now() - l.claimed_at) AS age,
-    l.claimed_at,
-    l.started_at,
-    l.expires_at,
-    l.cpu_s AS cpu_seconds,
-    l.memory_mb,
-    COALESCE(l.cancel_reason,
+    (now() - l.granted_at) AS age,
+    l.granted_at AS claimed_at,
         CASE
-            WHEN (l.reclaim_grace_s IS NOT NULL) THEN 'reclaim'::text
-            ELSE NULL::text
-        END) AS cancel_reason
-   FROM (((public.leases l
-     JOIN public.shares s ON ((s.id = l.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
-     LEFT JOIN public.tasks t ON ((t.id = l.task_id)));
+            WHEN (l.start_delay_ms >= 0) THEN (l.granted_at + ((l.start_delay_ms)::double precision * '00:00:00.001'::interval))
+            ELSE NULL::timestamp with time zone
+        END AS started_at,
+    NULLIF(l.reason, ''::text) AS cancel_reason
+   FROM ((((public.leases_now l
+     JOIN public.shapes h ON ((h.id = l.shape)))
+     LEFT JOIN public.shares s ON ((s.id = l.share)))
+     LEFT JOIN public.queues q ON ((q.id = l.queue)))
+     LEFT JOIN public.tasks t ON ((t.id = l.task)));
 
 COMMENT ON VIEW report.leases IS 'What runs now: one row a leased job.';
 
@@ -2967,7 +2808,7 @@ COMMENT ON COLUMN report.leases.units IS 'Units that it is charged: cores times 
 
 COMMENT ON COLUMN report.leases.priority IS 'Priority of the job.';
 
-COMMENT ON COLUMN report.leases.state IS 'granted, starting, running or draining.';
+COMMENT ON COLUMN report.leases.state IS 'granted, or running from when its pilot said so.';
 
 COMMENT ON COLUMN report.leases.pilot IS 'Pilot that holds the lease.';
 
@@ -2979,13 +2820,169 @@ COMMENT ON COLUMN report.leases.claimed_at IS 'When it was claimed; charging sta
 
 COMMENT ON COLUMN report.leases.started_at IS 'When its pilot first said, in a renewal, that it runs: later than the payload began by up to the time between two renewals. NULL: it has not said so.';
 
-COMMENT ON COLUMN report.leases.expires_at IS 'When it is lost unless its pilot renews it.';
-
-COMMENT ON COLUMN report.leases.cpu_seconds IS 'CPU time used so far, as the pilot last reported.';
-
-COMMENT ON COLUMN report.leases.memory_mb IS 'Peak memory so far, as the pilot last reported.';
-
 COMMENT ON COLUMN report.leases.cancel_reason IS 'Why the pilot was told to end it; NULL when it was not.';
+
+CREATE VIEW report.ledger AS
+ SELECT b.seq,
+    e.i AS entry,
+    b.at,
+    b.by,
+        CASE e.letter
+            WHEN 'q'::text THEN 'enqueued'::text
+            WHEN 'g'::text THEN 'granted'::text
+            WHEN 's'::text THEN 'started'::text
+            WHEN 'e'::text THEN 'ended'::text
+            WHEN 'v'::text THEN 'revoked'::text
+            WHEN 'x'::text THEN 'expected'::text
+            WHEN 'h'::text THEN 'shaped'::text
+            WHEN 'a'::text THEN 'adopted'::text
+            WHEN 'b'::text THEN 'bounded'::text
+            WHEN 'p'::text THEN 'polled'::text
+            WHEN 'L'::text THEN 'leader'::text
+            WHEN 't'::text THEN 'tick'::text
+            WHEN 'c'::text THEN 'claimed'::text
+            WHEN 'u'::text THEN 'unclaimed'::text
+            WHEN 'j'::text THEN 'joined'::text
+            WHEN 'd'::text THEN 'dropped'::text
+            WHEN 'k'::text THEN 'took'::text
+            WHEN 'P'::text THEN 'paused'::text
+            WHEN 'R'::text THEN 'resumed'::text
+            WHEN 'K'::text THEN 'killed'::text
+            WHEN 'o'::text THEN 'placed'::text
+            WHEN 'M'::text THEN 'moved'::text
+            WHEN 'f'::text THEN 'closed'::text
+            WHEN 'C'::text THEN 'capped'::text
+            WHEN 'r'::text THEN 'reported'::text
+            WHEN 'H'::text THEN 'holed'::text
+            WHEN 'O'::text THEN 'owed'::text
+            WHEN 'S'::text THEN 'stood'::text
+            WHEN 'A'::text THEN 'asked'::text
+            ELSE e.letter
+        END AS kind,
+    COALESCE(g.job, x.job, s.job, ((b.rare[r.n] ->> 'job'::text))::bigint) AS job,
+    COALESCE(g.attempt, x.attempt, s.attempt,
+        CASE e.letter
+            WHEN 'g'::text THEN b.granted_attempts[1]
+            WHEN 'e'::text THEN b.ended_attempts[1]
+            WHEN 's'::text THEN b.started_attempts[1]
+            ELSE NULL::integer
+        END, ((b.rare[r.n] ->> 'attempt'::text))::integer) AS attempt,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.task, b.granted_tasks[1])
+            ELSE ((b.rare[r.n] ->> 'task'::text))::bigint
+        END AS task,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.share, b.granted_shares[1])
+            ELSE ((b.rare[r.n] ->> 'share'::text))::integer
+        END AS share,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.shape, b.granted_shapes[1])
+            ELSE ((b.rare[r.n] ->> 'shape'::text))::integer
+        END AS shape,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.place, b.granted_places[1])
+            ELSE ((b.rare[r.n] ->> 'place'::text))::bigint
+        END AS place,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.queue, b.granted_queues[1])
+            WHEN 'p'::text THEN ((b.rare[r.n] ->> 'queue'::text))::integer
+            ELSE NULL::integer
+        END AS queue,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.units, b.granted_units[1])
+            ELSE NULL::bigint
+        END AS units,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.pilot, b.granted_pilots[1])
+            ELSE NULL::text
+        END AS pilot,
+        CASE e.letter
+            WHEN 'g'::text THEN COALESCE(g.node, b.granted_nodes[1])
+            ELSE NULL::text
+        END AS node,
+        CASE e.letter
+            WHEN 'e'::text THEN substr(b.ended_outcomes, LEAST((e.n)::integer, length(b.ended_outcomes)), 1)
+            ELSE NULL::text
+        END AS outcome,
+        CASE e.letter
+            WHEN 'e'::text THEN substr(b.ended_next, LEAST((e.n)::integer, length(b.ended_next)), 1)
+            ELSE NULL::text
+        END AS next,
+        CASE e.letter
+            WHEN 'e'::text THEN COALESCE(x.exit_code, b.ended_exit_codes[1])
+            ELSE NULL::integer
+        END AS exit_code,
+        CASE e.letter
+            WHEN 'e'::text THEN COALESCE(x.cpu_milli, b.ended_cpu_milli[1])
+            ELSE NULL::bigint
+        END AS cpu_milli,
+        CASE e.letter
+            WHEN 'e'::text THEN COALESCE(x.memory_mb, b.ended_memory_mb[1])
+            ELSE NULL::bigint
+        END AS memory_mb,
+    b.rare[r.n] AS detail
+   FROM (((((public.batches b
+     CROSS JOIN LATERAL ( SELECT i.i,
+            letter.letter,
+            row_number() OVER (PARTITION BY
+                CASE
+                    WHEN (letter.letter = ANY (ARRAY['g'::text, 'e'::text, 's'::text])) THEN letter.letter
+                    ELSE NULL::text
+                END ORDER BY i.i) AS n
+           FROM generate_series(1, length(b.kinds)) i(i),
+            LATERAL substr(b.kinds, i.i, 1) letter(letter)) e)
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN (e.letter <> ALL (ARRAY['g'::text, 'e'::text, 's'::text])) THEN e.n
+                    ELSE NULL::bigint
+                END AS n) r)
+     LEFT JOIN LATERAL UNNEST(b.granted_jobs, b.granted_attempts, b.granted_tasks, b.granted_shares, b.granted_shapes, b.granted_places, b.granted_queues, b.granted_units, b.granted_pilots, b.granted_nodes) WITH ORDINALITY g(job, attempt, task, share, shape, place, queue, units, pilot, node, n) ON (((e.letter = 'g'::text) AND (g.n = e.n))))
+     LEFT JOIN LATERAL UNNEST(b.ended_jobs, b.ended_attempts, b.ended_exit_codes, b.ended_cpu_milli, b.ended_memory_mb) WITH ORDINALITY x(job, attempt, exit_code, cpu_milli, memory_mb, n) ON (((e.letter = 'e'::text) AND (x.n = e.n))))
+     LEFT JOIN LATERAL UNNEST(b.started_jobs, b.started_attempts) WITH ORDINALITY s(job, attempt, n) ON (((e.letter = 's'::text) AND (s.n = e.n))));
+
+COMMENT ON VIEW report.ledger IS 'The log: a row an entry, for as long as the log is kept. Restrict it by seq >= report.ledger_seq(''…''). Secrets are left out.';
+
+COMMENT ON COLUMN report.ledger.seq IS 'Number of the batch: what was decided together. Without gaps.';
+
+COMMENT ON COLUMN report.ledger.entry IS 'Number of the entry in its batch, from 1.';
+
+COMMENT ON COLUMN report.ledger.at IS 'When the batch was appended.';
+
+COMMENT ON COLUMN report.ledger.by IS 'Daemon that decided.';
+
+COMMENT ON COLUMN report.ledger.kind IS 'What happened: enqueued, granted, started, ended, …';
+
+COMMENT ON COLUMN report.ledger.job IS 'Job, of entries that are about one; of others see detail.';
+
+COMMENT ON COLUMN report.ledger.attempt IS 'Number of the attempt, from 1.';
+
+COMMENT ON COLUMN report.ledger.task IS 'Task of the jobs.';
+
+COMMENT ON COLUMN report.ledger.share IS 'Stable id of the share.';
+
+COMMENT ON COLUMN report.ledger.shape IS 'Number of the requirements.';
+
+COMMENT ON COLUMN report.ledger.place IS 'Place in the order of the share: lower comes first.';
+
+COMMENT ON COLUMN report.ledger.queue IS 'Stable id of the queue.';
+
+COMMENT ON COLUMN report.ledger.units IS 'Thousandths of a unit that a grant holds.';
+
+COMMENT ON COLUMN report.ledger.pilot IS 'Pilot that was given the job.';
+
+COMMENT ON COLUMN report.ledger.node IS 'Host of the pilot.';
+
+COMMENT ON COLUMN report.ledger.outcome IS 'Of an end: f finished, x failed, l lost, c cancelled, r revoked.';
+
+COMMENT ON COLUMN report.ledger.next IS 'What becomes of the job then: . it is over, c it is cancelled, r it is ready again, w a rule decides.';
+
+COMMENT ON COLUMN report.ledger.exit_code IS 'Of the process; 0 where there is none.';
+
+COMMENT ON COLUMN report.ledger.cpu_milli IS 'Milliseconds of processor time.';
+
+COMMENT ON COLUMN report.ledger.memory_mb IS 'Peak memory.';
+
+COMMENT ON COLUMN report.ledger.detail IS 'All fields of entries of the other kinds.';
 
 CREATE VIEW report.loans AS
  SELECT h.at,
@@ -3072,40 +3069,54 @@ CREATE VIEW report.node_usage AS
     u.node,
     u.slot_seconds,
     u.wasted_slot_seconds,
-    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
-    u.failed AS failures,
+    u.jobs,
+    u.failures,
     u.lost,
     u.finished,
     u.cancelled,
     u.revoked
-   FROM (( SELECT r.day,
-            r.queue_id,
-            r.node,
-            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
-            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
-            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
-            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
-            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
-            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
-            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
-           FROM (public.usage_nodes r
-             LEFT JOIN public.uncounted_nodes t USING (day, queue_id, node))
-        UNION ALL
-         SELECT t.day,
-            t.queue_id,
-            t.node,
-            t.slot_seconds,
-            t.wasted_slot_seconds,
-            t.finished,
-            t.failed,
-            t.lost,
-            t.cancelled,
-            t.revoked
-           FROM public.uncounted_nodes t
-          WHERE (NOT (EXISTS ( SELECT
-                   FROM public.usage_nodes r
-                  WHERE ((r.day = t.day) AND (r.queue_id = t.queue_id) AND (r.node = t.node)))))) u
-     LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
+   FROM (( SELECT both_parts.day,
+            both_parts.queue,
+            both_parts.node,
+            (sum(both_parts.slot_ms) * 0.001) AS slot_seconds,
+            (sum(both_parts.wasted_slot_ms) * 0.001) AS wasted_slot_seconds,
+            (sum(((((both_parts.finished + both_parts.failed) + both_parts.lost) + both_parts.cancelled) + both_parts.returned)))::bigint AS jobs,
+            (sum(both_parts.failed))::bigint AS failures,
+            (sum(both_parts.lost))::bigint AS lost,
+            (sum(both_parts.finished))::bigint AS finished,
+            (sum(both_parts.cancelled))::bigint AS cancelled,
+            (sum(both_parts.returned))::bigint AS revoked
+           FROM ( SELECT ((node_usage.day AT TIME ZONE 'UTC'::text))::date AS day,
+                    node_usage.queue,
+                    node_usage.node,
+                    node_usage.slot_ms,
+                    node_usage.wasted_slot_ms,
+                    node_usage.finished,
+                    node_usage.failed,
+                    node_usage.lost,
+                    node_usage.cancelled,
+                    node_usage.returned
+                   FROM public.node_usage
+                UNION ALL
+                 SELECT ((GREATEST(a.ended_at, a.granted_at) AT TIME ZONE 'UTC'::text))::date AS timezone,
+                    a.queue,
+                    a.node,
+                    ((h.cores)::numeric * (floor((EXTRACT(epoch FROM GREATEST(a.ended_at, a.granted_at)) * (1000)::numeric)) - floor((EXTRACT(epoch FROM a.granted_at) * (1000)::numeric)))),
+                        CASE
+                            WHEN (a.outcome = ANY (ARRAY['x'::"char", 'l'::"char", 'r'::"char"])) THEN ((h.cores)::numeric * (floor((EXTRACT(epoch FROM GREATEST(a.ended_at, a.granted_at)) * (1000)::numeric)) - floor((EXTRACT(epoch FROM a.granted_at) * (1000)::numeric))))
+                            ELSE (0)::numeric
+                        END AS "case",
+                    ((a.outcome = 'f'::"char"))::integer AS int4,
+                    ((a.outcome = 'x'::"char"))::integer AS int4,
+                    ((a.outcome = 'l'::"char"))::integer AS int4,
+                    ((a.outcome = 'c'::"char"))::integer AS int4,
+                    ((a.outcome = 'r'::"char"))::integer AS int4
+                   FROM (public.history a
+                     JOIN public.shapes h ON ((h.id = a.shape)))
+                  WHERE (a.ended_at >= ( SELECT r.at
+                           FROM public.rolled r))) both_parts
+          GROUP BY both_parts.day, both_parts.queue, both_parts.node) u
+     LEFT JOIN public.queues q ON ((q.id = u.queue)));
 
 COMMENT ON VIEW report.node_usage IS 'Attempts that ended at a node on a day (UTC), with all that they cost, also what they cost the day before.';
 
@@ -3132,57 +3143,25 @@ COMMENT ON COLUMN report.node_usage.cancelled IS 'Of these, those that nobody wa
 COMMENT ON COLUMN report.node_usage.revoked IS 'Of these, those whose units were reclaimed.';
 
 CREATE VIEW report.queue_health AS
- WITH moves AS (
-         SELECT counters.queue_id,
-            counters.shape_id,
-            counters.held,
-            counters.held_units
-           FROM public.counters
-          WHERE (counters.queue_id <> 0)
-        UNION ALL
-         SELECT ledger_tail_moves.queue_id,
-            ledger_tail_moves.shape_id,
-            (ledger_tail_moves.n * (((ledger_tail_moves.after = 'l'::text))::integer - ((ledger_tail_moves.before = 'l'::text))::integer)),
-            (ledger_tail_moves.units * (((ledger_tail_moves.after = 'l'::text))::integer - ((ledger_tail_moves.before = 'l'::text))::integer))
-           FROM public.ledger_tail_moves
-          WHERE (ledger_tail_moves.queue_id <> 0)
-        ), held AS (
-         SELECT m.queue_id,
-            sum(m.held) FILTER (WHERE (h_1.cores > 0)) AS jobs,
-            sum((m.held * h_1.cores)) AS cores,
-            sum(m.held_units) AS units
-           FROM (moves m
-             JOIN public.shapes h_1 ON ((h_1.id = m.shape_id)))
-          GROUP BY m.queue_id
+ WITH held AS (
+         SELECT c.queue,
+            sum(c.held) AS jobs,
+            sum((c.held * h_1.cores)) AS cores,
+            sum(c.held_units) AS units
+           FROM (public.share_counts c
+             JOIN public.shapes h_1 ON ((h_1.id = c.shape)))
+          WHERE (c.queue <> 0)
+          GROUP BY c.queue
         ), used AS (
-         SELECT lately.queue_id,
-            sum(((((lately.finished + lately.failed) + lately.lost) + lately.cancelled) + lately.revoked)) AS attempts,
-            sum(lately.failed) AS failed,
-            sum(lately.lost) AS lost,
-            sum(lately.slot_seconds) AS slot_seconds,
-            sum(lately.wasted_slot_seconds) AS wasted
-           FROM ( SELECT usage_hours.queue_id,
-                    usage_hours.finished,
-                    usage_hours.failed,
-                    usage_hours.lost,
-                    usage_hours.cancelled,
-                    usage_hours.revoked,
-                    usage_hours.slot_seconds,
-                    usage_hours.wasted_slot_seconds
-                   FROM public.usage_hours
-                  WHERE (usage_hours.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))
-                UNION ALL
-                 SELECT uncounted.queue_id,
-                    uncounted.finished,
-                    uncounted.failed,
-                    uncounted.lost,
-                    uncounted.cancelled,
-                    uncounted.revoked,
-                    uncounted.slot_seconds,
-                    uncounted.wasted_slot_seconds
-                   FROM report.uncounted() uncounted(nth, job_id, attempt, nonce, task_id, share_id, queue_id, node, cores, units, outcome, claimed_at, ended_at, hour, day, us, ends, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled, revoked)
-                  WHERE (uncounted.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))) lately
-          GROUP BY lately.queue_id
+         SELECT hour_usage.queue,
+            sum(((((hour_usage.finished + hour_usage.failed) + hour_usage.lost) + hour_usage.cancelled) + hour_usage.returned)) AS attempts,
+            sum(hour_usage.failed) AS failed,
+            sum(hour_usage.lost) AS lost,
+            (sum(hour_usage.slot_ms) * 0.001) AS slot_seconds,
+            (sum(hour_usage.wasted_slot_ms) * 0.001) AS wasted
+           FROM public.hour_usage
+          WHERE (hour_usage.hour >= (date_trunc('hour'::text, now(), 'UTC'::text) - '23:00:00'::interval))
+          GROUP BY hour_usage.queue
         )
  SELECT q.name AS queue,
     q.pool,
@@ -3192,9 +3171,7 @@ CREATE VIEW report.queue_health AS
     (COALESCE(h.jobs, (0)::numeric))::bigint AS held_jobs,
     (COALESCE(h.cores, (0)::numeric))::bigint AS held_cores,
     ((COALESCE(h.units, (0)::numeric) / (1000)::numeric))::numeric(20,3) AS held_units,
-    (EXISTS ( SELECT
-           FROM public.daemons d
-          WHERE ((d.closed_at IS NULL) AND (q.id = ANY (d.pilot_queues))))) AS has_pilots,
+    COALESCE(((p.entry ->> 'is'::text))::boolean, false) AS has_pilots,
     b.since AS black_hole_since,
     (COALESCE(u.attempts, (0)::numeric))::bigint AS attempts,
     (COALESCE(u.failed, (0)::numeric))::bigint AS failures,
@@ -3202,9 +3179,10 @@ CREATE VIEW report.queue_health AS
     round(((100.0 * (u.failed + u.lost)) / NULLIF(u.attempts, (0)::numeric)), 1) AS bad_percent,
     COALESCE(u.slot_seconds, (0)::numeric) AS slot_seconds,
     COALESCE(u.wasted, (0)::numeric) AS wasted_slot_seconds
-   FROM (((public.queues q
-     LEFT JOIN held h ON ((h.queue_id = q.id)))
-     LEFT JOIN used u ON ((u.queue_id = q.id)))
+   FROM ((((public.queues q
+     LEFT JOIN held h ON ((h.queue = q.id)))
+     LEFT JOIN used u ON ((u.queue = q.id)))
+     LEFT JOIN public.latest p ON (((p.kind = 'p'::"char") AND (p.key = q.id))))
      LEFT JOIN public.black_holes b ON ((b.queue_id = q.id)))
   WHERE (q.removed_in IS NULL);
 
@@ -3252,17 +3230,14 @@ CREATE VIEW report.reclaims AS
     r.grace_s AS grace_seconds,
         CASE
             WHEN (r.closed_at IS NOT NULL) THEN COALESCE(r.outcome, 'unknown'::text)
-            WHEN (l.told_at IS NOT NULL) THEN 'told'::text
             ELSE 'ordered'::text
         END AS state,
     r.ordered_at,
-    l.told_at,
     r.closed_at,
-    r.said,
     r.lost AS lost_unit_seconds,
     l.pilot
    FROM (((public.reclaims r
-     LEFT JOIN public.leases l ON (((l.job_id = r.job_id) AND (l.nonce = r.nonce) AND (r.closed_at IS NULL))))
+     LEFT JOIN public.held l ON (((l.job = r.job_id) AND (l.nonce = r.nonce) AND (r.closed_at IS NULL))))
      LEFT JOIN public.shares c ON ((c.id = r.claimer_id)))
      LEFT JOIN public.shares v ON ((v.id = r.victim_id)));
 
@@ -3280,17 +3255,13 @@ COMMENT ON COLUMN report.reclaims.victim IS 'Share that the job belongs to.';
 
 COMMENT ON COLUMN report.reclaims.units IS 'Units that the job held.';
 
-COMMENT ON COLUMN report.reclaims.grace_seconds IS 'Seconds that the pilot has, from told_at on.';
+COMMENT ON COLUMN report.reclaims.grace_seconds IS 'Seconds that the pilot has from when a renewal told it.';
 
-COMMENT ON COLUMN report.reclaims.state IS 'ordered, told (the pilot knows); then the outcome of the attempt: revoked, or finished, failed, lost, cancelled when that came first. unknown: nothing is recorded.';
+COMMENT ON COLUMN report.reclaims.state IS 'ordered; then the outcome of the attempt: revoked, or finished, failed, lost, cancelled when that came first. unknown: nothing is recorded.';
 
 COMMENT ON COLUMN report.reclaims.ordered_at IS 'When it was decided.';
 
-COMMENT ON COLUMN report.reclaims.told_at IS 'When its pilot was told, of an open order; the grace counts from there.';
-
 COMMENT ON COLUMN report.reclaims.closed_at IS 'When the lease was seen to be gone; NULL while the order is open.';
-
-COMMENT ON COLUMN report.reclaims.said IS 'Of a revoked attempt: cancelled or failed, as the pilot said, or reclaimed when it said nothing in time.';
 
 COMMENT ON COLUMN report.reclaims.lost_unit_seconds IS 'Units times seconds that a revoked attempt had held: work that is done again.';
 
@@ -3298,33 +3269,45 @@ COMMENT ON COLUMN report.reclaims.pilot IS 'Pilot that is to end the job, of an 
 
 CREATE VIEW report.resource_claims AS
  SELECT c.id AS claim_id,
-    NULLIF(c.task_id, 0) AS task_id,
+    NULLIF(c.task, 0) AS task_id,
     t.user_name,
     c.key,
     c.state,
-    (c.template ->> 'name'::text) AS template,
-    COALESCE((c.template -> 'resources'::text), '{}'::jsonb) AS resources,
-    (COALESCE(((c.template ->> 'node'::text))::boolean, false) OR ((c.task_id = 0) AND (c.node <> ''::text)) OR (COALESCE((c.template -> 'devices'::text), '{}'::jsonb) <> '{}'::jsonb)) AS on_node,
-    COALESCE((c.template -> 'devices'::text), '{}'::jsonb) AS device_kinds,
-    ((c.template ->> 'max_sharers'::text))::integer AS max_sharers,
-    COALESCE(((c.template ->> 'gang'::text))::boolean, false) AS gang,
-    COALESCE(((c.template ->> 'missing'::text))::boolean, false) AS missing,
-    c.linger_s AS linger_seconds,
+    (c.template ->> 'Name'::text) AS template,
+    COALESCE(NULLIF((c.template -> 'Resources'::text), 'null'::jsonb), '{}'::jsonb) AS resources,
+    (COALESCE(((c.template ->> 'Node'::text))::boolean, false) OR ((c.task = 0) AND (c.node <> ''::text)) OR (COALESCE(NULLIF((c.template -> 'Devices'::text), 'null'::jsonb), '{}'::jsonb) <> '{}'::jsonb)) AS on_node,
+    COALESCE(NULLIF((c.template -> 'Devices'::text), 'null'::jsonb), '{}'::jsonb) AS device_kinds,
+    NULLIF(((c.template ->> 'MaxSharers'::text))::integer, 0) AS max_sharers,
+    COALESCE(((c.template ->> 'Gang'::text))::boolean, false) AS gang,
+    c.missing,
+    COALESCE((((c.template ->> 'Linger'::text))::double precision / (1000000000)::double precision), (0)::double precision) AS linger_seconds,
     q.name AS queue,
-    NULLIF(c.node, ''::text) AS node,
-    ARRAY( SELECT jsonb_array_elements_text(c.devices) AS jsonb_array_elements_text) AS devices,
-    c.bound_at,
+        CASE
+            WHEN m.here THEN NULLIF(c.node, ''::text)
+            ELSE NULL::text
+        END AS node,
+        CASE
+            WHEN m.here THEN c.devices
+            ELSE '{}'::text[]
+        END AS devices,
+        CASE
+            WHEN m.here THEN c.bound_at
+            ELSE NULL::timestamp with time zone
+        END AS bound_at,
     s.path AS share,
-    h.sharing_id,
+        CASE
+            WHEN (m.here AND (c.share <> 0)) THEN c.sharing_id
+            ELSE NULL::text
+        END AS sharing_id,
     c.sharers,
     c.idle_since,
-    c.created_at,
+    c.made_at AS created_at,
     c.ended_at
-   FROM ((((public.resource_claims c
-     LEFT JOIN public.tasks t ON ((t.id = c.task_id)))
-     LEFT JOIN public.queues q ON ((q.id = c.queue_id)))
-     LEFT JOIN public.shares s ON (((s.id = c.share_id) AND (c.charge_id <> 0))))
-     LEFT JOIN public.shapes h ON (((h.id = c.charge_id) AND (c.share_id <> 0))));
+   FROM ((((public.claims c
+     CROSS JOIN LATERAL ( SELECT (c.state = ANY (ARRAY['bound'::text, 'draining'::text])) AS here) m)
+     LEFT JOIN public.tasks t ON ((t.id = c.task)))
+     LEFT JOIN public.queues q ON (((q.id = c.queue) AND m.here)))
+     LEFT JOIN public.shares s ON (((s.id = c.share) AND m.here)));
 
 COMMENT ON VIEW report.resource_claims IS 'What several jobs hold together: one row a resource claim, also those that were released in the last days.';
 
@@ -3376,89 +3359,79 @@ COMMENT ON COLUMN report.resource_claims.ended_at IS 'When it was released; kept
 
 CREATE VIEW report.resource_holders AS
  WITH asking AS (
-         SELECT s.id AS shape_id,
+         SELECT s.id AS shape,
             s.label,
             s.sharing_id,
-            (s.cores > 0) AS of_job,
-            split_part(e.key, ':'::text, 1) AS resource,
-                CASE
-                    WHEN (strpos(e.key, ':'::text) > 0) THEN substr(e.key, (strpos(e.key, ':'::text) + 1))
-                    ELSE NULL::text
-                END AS key,
+            e.key AS ref,
             (e.value)::bigint AS units
            FROM (public.shapes s
              CROSS JOIN LATERAL jsonb_each_text(s.resources) e(key, value))
           WHERE (s.resources <> '{}'::jsonb)
-        ), moves AS (
-         SELECT c.share_id,
-            c.shape_id,
-            c.queue_id,
-            c.ready,
-            c.held
-           FROM public.counters c
-          WHERE (c.shape_id IN ( SELECT asking.shape_id
-                   FROM asking))
+        ), uses AS (
+         SELECT a.ref,
+            a.label,
+            a.sharing_id,
+            c.share,
+            c.queue,
+            c.ready AS ready_jobs,
+            c.held AS held_jobs,
+            0 AS held_claims,
+            a.units
+           FROM (public.share_counts c
+             JOIN asking a USING (shape))
         UNION ALL
-         SELECT m.share_id,
-            m.shape_id,
-                CASE s.state
-                    WHEN 'l'::text THEN m.queue_id
-                    ELSE 0
-                END AS "case",
-                CASE s.state
-                    WHEN 'r'::text THEN s.n
-                    ELSE 0
-                END AS "case",
-                CASE s.state
-                    WHEN 'l'::text THEN s.n
-                    ELSE 0
-                END AS "case"
-           FROM (public.ledger_tail_moves m
-             CROSS JOIN LATERAL ( VALUES (m.before,(- m.n)), (m.after,m.n)) s(state, n))
-          WHERE ((m.shape_id IN ( SELECT asking.shape_id
-                   FROM asking)) AND (s.state = ANY (ARRAY['r'::text, 'l'::text])))
-        ), jobs AS (
-         SELECT moves.share_id,
-            moves.shape_id,
-            moves.queue_id,
-            sum(moves.ready) AS ready,
-            sum(moves.held) AS held
-           FROM moves
-          GROUP BY moves.share_id, moves.shape_id, moves.queue_id
+         SELECT e.key,
+            c.label,
+            c.sharing_id,
+            c.share,
+            c.queue,
+            0,
+            0,
+            1,
+            (e.value)::bigint AS value
+           FROM (public.claims c
+             CROSS JOIN LATERAL jsonb_each_text(
+                CASE jsonb_typeof((c.template -> 'Resources'::text))
+                    WHEN 'object'::text THEN (c.template -> 'Resources'::text)
+                    ELSE '{}'::jsonb
+                END) e(key, value))
+          WHERE ((c.state = ANY (ARRAY['bound'::text, 'draining'::text])) AND (c.task <> 0))
         ), listed AS (
-         SELECT a.resource,
-            a.key,
+         SELECT split_part(u.ref, ':'::text, 1) AS resource,
+                CASE
+                    WHEN (strpos(u.ref, ':'::text) > 0) THEN substr(u.ref, (strpos(u.ref, ':'::text) + 1))
+                    ELSE NULL::text
+                END AS key,
             q.name AS queue,
             COALESCE(r.split_by, 'user'::text) AS split_by,
-            j.ready,
-            j.held,
-            a.units,
-            a.of_job,
+            u.ready_jobs,
+            u.held_jobs,
+            u.held_claims,
+            u.units,
                 CASE COALESCE(r.split_by, 'user'::text)
                     WHEN 'share'::text THEN sh.path
-                    WHEN 'label'::text THEN a.label
-                    ELSE a.sharing_id
+                    WHEN 'label'::text THEN u.label
+                    ELSE u.sharing_id
                 END AS sharing_id
-           FROM ((((jobs j
-             JOIN asking a USING (shape_id))
-             LEFT JOIN public.site_resources r ON (((r.name = a.resource) AND (r.version = ( SELECT max(site_versions.version) AS max
+           FROM (((uses u
+             LEFT JOIN public.site_resources r ON (((r.name = split_part(u.ref, ':'::text, 1)) AND (r.version = ( SELECT max(site_versions.version) AS max
                    FROM public.site_versions)))))
-             LEFT JOIN public.shares sh ON ((sh.id = j.share_id)))
-             LEFT JOIN public.queues q ON ((r.per_queue AND (q.id = j.queue_id))))
+             LEFT JOIN public.shares sh ON ((sh.id = u.share)))
+             LEFT JOIN public.queues q ON ((r.per_queue AND (q.id = u.queue))))
         )
  SELECT listed.resource,
     listed.key,
     listed.queue,
     listed.sharing_id,
     listed.split_by,
-    (COALESCE(sum(listed.held) FILTER (WHERE listed.of_job), (0)::numeric))::bigint AS held_jobs,
-    (sum((listed.held * (listed.units)::numeric)))::bigint AS held_units,
-    (sum(listed.ready))::bigint AS ready_jobs,
-    (sum((listed.ready * (listed.units)::numeric)))::bigint AS wanted_units,
-    (COALESCE(sum(listed.held) FILTER (WHERE (NOT listed.of_job)), (0)::numeric))::bigint AS held_claims
+    (sum(listed.held_jobs))::bigint AS held_jobs,
+    (sum(((listed.held_jobs + listed.held_claims) * listed.units)))::bigint AS held_units,
+    (sum(listed.ready_jobs))::bigint AS ready_jobs,
+    (sum((listed.ready_jobs * listed.units)))::bigint AS wanted_units,
+    sum(listed.held_claims) AS held_claims
    FROM listed
   GROUP BY listed.resource, listed.key, listed.queue, listed.sharing_id, listed.split_by
- HAVING ((sum(listed.held) <> (0)::numeric) OR (sum(listed.ready) <> (0)::numeric));
+ HAVING ((sum((listed.held_jobs + listed.held_claims)) <> (0)::numeric) OR (sum(listed.ready_jobs) <> (0)::numeric));
 
 COMMENT ON VIEW report.resource_holders IS 'Who holds units of a resource and who waits for some: one row a resource and sharing ID, of a resource per queue one a queue too.';
 
@@ -3480,7 +3453,7 @@ COMMENT ON COLUMN report.resource_holders.ready_jobs IS 'Jobs that wait for a sl
 
 COMMENT ON COLUMN report.resource_holders.wanted_units IS 'Units that they ask for, without those of claims that are to be bound.';
 
-COMMENT ON COLUMN report.resource_holders.held_claims IS 'Resource claims that hold units of it: each counts as one that holds a shape without cores.';
+COMMENT ON COLUMN report.resource_holders.held_claims IS 'Resource claims that hold units of it.';
 
 CREATE VIEW report.resource_holdings AS
  SELECT split_part(e.key, ':'::text, 1) AS resource,
@@ -3492,8 +3465,8 @@ CREATE VIEW report.resource_holdings AS
     h.node,
         CASE COALESCE(r.split_by, 'user'::text)
             WHEN 'share'::text THEN s.path
-            WHEN 'label'::text THEN a.label
-            ELSE a.sharing_id
+            WHEN 'label'::text THEN h.label
+            ELSE h.sharing_id
         END AS sharing_id,
     (e.value)::bigint AS units,
     h.job_id,
@@ -3501,32 +3474,40 @@ CREATE VIEW report.resource_holdings AS
     h.task_id,
     s.path AS share,
     h.since
-   FROM (((((( SELECT l.shape_id,
-            l.queue_id,
-            l.share_id,
+   FROM ((((( SELECT a.resources,
+            a.label,
+            a.sharing_id,
+            l.queue,
+            l.share,
             NULLIF(l.node, ''::text) AS node,
-            l.job_id,
+            l.job AS job_id,
             NULL::bigint AS claim_id,
-            l.task_id,
-            l.claimed_at AS since
-           FROM public.leases l
+            l.task AS task_id,
+            l.granted_at AS since
+           FROM (public.leases_now l
+             JOIN public.shapes a ON (((a.id = l.shape) AND (a.resources <> '{}'::jsonb))))
         UNION ALL
-         SELECT c.charge_id,
-            c.queue_id,
-            c.share_id,
+         SELECT
+                CASE jsonb_typeof((c.template -> 'Resources'::text))
+                    WHEN 'object'::text THEN (c.template -> 'Resources'::text)
+                    ELSE '{}'::jsonb
+                END AS "case",
+            c.label,
+            c.sharing_id,
+            c.queue,
+            c.share,
             NULLIF(c.node, ''::text) AS "nullif",
             NULL::bigint,
             c.id,
-            c.task_id,
+            c.task,
             c.bound_at
-           FROM public.resource_claims c
-          WHERE ((c.charge_id <> 0) AND (c.share_id <> 0))) h
-     JOIN public.shapes a ON (((a.id = h.shape_id) AND (a.resources <> '{}'::jsonb))))
-     CROSS JOIN LATERAL jsonb_each_text(a.resources) e(key, value))
+           FROM public.claims c
+          WHERE ((c.state = ANY (ARRAY['bound'::text, 'draining'::text])) AND (c.task <> 0))) h
+     CROSS JOIN LATERAL jsonb_each_text(h.resources) e(key, value))
      LEFT JOIN public.site_resources r ON (((r.name = split_part(e.key, ':'::text, 1)) AND (r.version = ( SELECT max(site_versions.version) AS max
            FROM public.site_versions)))))
-     LEFT JOIN public.shares s ON ((s.id = h.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = h.queue_id)));
+     LEFT JOIN public.shares s ON ((s.id = h.share)))
+     LEFT JOIN public.queues q ON ((q.id = h.queue)));
 
 COMMENT ON VIEW report.resource_holdings IS 'Which units of resources are held by which job or resource claim: one row a resource and holder.';
 
@@ -3735,34 +3716,35 @@ CREATE VIEW report.shares_now AS
            FROM (upwards u
              JOIN public.shares s_1 ON ((s_1.id = u.node_id)))
           WHERE (s_1.parent_id IS NOT NULL)
-        ), moves AS (
-         SELECT job_counters.share_id,
-            job_counters.waiting,
-            job_counters.ready,
-            job_counters.held,
-            job_counters.held_units
-           FROM public.job_counters
-        UNION ALL
-         SELECT job_tail_moves.share_id,
-            (job_tail_moves.n * (((job_tail_moves.after = 'w'::text))::integer - ((job_tail_moves.before = 'w'::text))::integer)),
-            (job_tail_moves.n * (((job_tail_moves.after = 'r'::text))::integer - ((job_tail_moves.before = 'r'::text))::integer)),
-            (job_tail_moves.n * (((job_tail_moves.after = 'l'::text))::integer - ((job_tail_moves.before = 'l'::text))::integer)),
-            (job_tail_moves.units * (((job_tail_moves.after = 'l'::text))::integer - ((job_tail_moves.before = 'l'::text))::integer))
-           FROM public.job_tail_moves
+        ), leaves AS (
+         SELECT c.share,
+            sum(c.waiting) AS waiting,
+            sum(c.ready) AS ready,
+            sum(c.held) AS held,
+            sum(c.held_units) AS held_units
+           FROM ( SELECT share_counts.share,
+                    0 AS waiting,
+                    share_counts.ready,
+                    share_counts.held,
+                    share_counts.held_units
+                   FROM public.share_counts
+                UNION ALL
+                 SELECT idle_ranges.share,
+                    ((idle_ranges.high - idle_ranges.low) + 1),
+                    0,
+                    0,
+                    0
+                   FROM public.idle_ranges
+                  WHERE (idle_ranges.state <> 'r'::"char")) c
+          GROUP BY c.share
         ), sums AS (
          SELECT u.node_id,
             sum(m.waiting) AS waiting,
             sum(m.ready) AS ready,
             sum(m.held) AS held,
             sum(m.held_units) AS held_units
-           FROM (( SELECT moves.share_id,
-                    sum(moves.waiting) AS waiting,
-                    sum(moves.ready) AS ready,
-                    sum(moves.held) AS held,
-                    sum(moves.held_units) AS held_units
-                   FROM moves
-                  GROUP BY moves.share_id) m
-             JOIN upwards u USING (share_id))
+           FROM (leaves m
+             JOIN upwards u ON ((u.share_id = m.share)))
           GROUP BY u.node_id
         )
  SELECT s.id AS share_id,
@@ -3817,53 +3799,99 @@ COMMENT ON COLUMN report.shares_now.target_at IS 'When that sample was taken.';
 
 CREATE VIEW report.task_jobs AS
  SELECT j.id AS job_id,
-    r.task_id,
+    b.task_id,
     s.path AS share,
-        CASE
-            WHEN (l.job_id IS NOT NULL) THEN 'leased'::text
-            ELSE j.state
-        END AS state,
-    j.priority,
-    j.attempt,
-    j.max_attempts,
+    w.state,
+    b.priority,
+    COALESCE(h.attempt, r.attempt, (y.attempt + ((NOT (o.state IS DISTINCT FROM 'c'::"char")))::integer), 1) AS attempt,
+    (b.max_attempts + ( SELECT (count(*))::integer AS count
+           FROM public.history v
+          WHERE ((v.job = j.id) AND (v.ended_at >= b.made_at) AND (v.outcome = 'r'::"char")))) AS max_attempts,
     j.idx AS index,
     j.retry_of,
     q.name AS queue,
-    l.pilot,
-    j.created_at,
-    NULL::timestamp with time zone AS ended_at
-   FROM ((((public.job_ranges r
+    h.pilot,
+    b.made_at AS created_at,
+        CASE
+            WHEN (w.state = ANY (ARRAY['finished'::text, 'failed'::text, 'cancelled'::text])) THEN COALESCE(o.at, y.ended_at)
+            ELSE NULL::timestamp with time zone
+        END AS ended_at
+   FROM ((((((((public.job_blocks b
      CROSS JOIN LATERAL ( SELECT i.id,
-            i.share_id,
-            i.state,
-            i.priority,
-            i.attempt,
-            i.max_attempts,
             i.idx,
+            i.first_event,
+            i.n_events,
             i.retry_of,
-            i.created_at
+            i.inputs,
+            i.claims
            FROM public.jobs i
-          WHERE ((i.id >= r.low) AND (i.id <= r.high) AND (i.task_id = r.task_id))
+          WHERE ((i.id >= b.low) AND (i.id <= b.high))
           ORDER BY i.id) j)
-     JOIN public.shares s ON ((s.id = j.share_id)))
-     LEFT JOIN public.leases l ON ((l.job_id = j.id)))
-     LEFT JOIN public.queues q ON ((q.id = l.queue_id)))
-UNION ALL
- SELECT e.id AS job_id,
-    e.task_id,
-    s.path AS share,
-    e.state,
-    e.priority,
-    e.attempt,
-    e.max_attempts,
-    e.idx AS index,
-    e.retry_of,
-    NULL::text AS queue,
-    NULL::text AS pilot,
-    e.created_at,
-    e.ended_at
-   FROM (public.ended_jobs e
-     LEFT JOIN public.shares s ON ((s.id = e.share_id)));
+     LEFT JOIN public.leases_now h ON ((h.job = j.id)))
+     LEFT JOIN LATERAL ( SELECT i.high,
+            i.low,
+            i.task,
+            i.place,
+            i.share,
+            i.shape,
+            i.attempt,
+            i.state
+           FROM ( SELECT n.high,
+                    n.low,
+                    n.task,
+                    n.place,
+                    n.share,
+                    n.shape,
+                    n.attempt,
+                    n.state
+                   FROM public.idle_ranges n
+                  WHERE (n.high >= j.id)
+                  ORDER BY n.high
+                 LIMIT 1) i
+          WHERE ((i.low <= j.id) AND (h.job IS NULL))) r ON (true))
+     LEFT JOIN LATERAL ( SELECT i.low,
+            i.high,
+            i.task,
+            i.nth,
+            i.at,
+            i.state
+           FROM ( SELECT n.low,
+                    n.high,
+                    n.task,
+                    n.nth,
+                    n.at,
+                    n.state
+                   FROM public.over_ranges n
+                  WHERE (n.high >= j.id)
+                  ORDER BY n.high
+                 LIMIT 1) i
+          WHERE ((i.low <= j.id) AND (h.job IS NULL) AND (r.high IS NULL))) o ON (true))
+     LEFT JOIN LATERAL ( SELECT a.attempt,
+            a.share,
+            a.state,
+            a.ended_at
+           FROM public.history a
+          WHERE ((a.job = j.id) AND (a.ended_at >= b.made_at) AND (h.job IS NULL) AND (r.high IS NULL))
+          ORDER BY a.attempt DESC
+         LIMIT 1) y ON (true))
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN (h.job IS NOT NULL) THEN 'leased'::text
+                    WHEN (r.state = 'r'::"char") THEN 'ready'::text
+                    WHEN (r.state IS NOT NULL) THEN 'waiting'::text
+                    WHEN (COALESCE(o.state, y.state) = 'f'::"char") THEN 'finished'::text
+                    WHEN (COALESCE(o.state, y.state) = 'x'::"char") THEN 'failed'::text
+                    WHEN (COALESCE(o.state, y.state) = 'c'::"char") THEN 'cancelled'::text
+                    WHEN (EXISTS ( SELECT
+                       FROM public.paused_tasks p
+                      WHERE (p.task = b.task_id))) THEN 'waiting'::text
+                    WHEN (b.made_at > (( SELECT f.at
+                       FROM public.folded f) - '01:00:00'::interval)) THEN 'ready'::text
+                    ELSE NULL::text
+                END AS state) w)
+     LEFT JOIN public.shares s ON ((s.id = COALESCE(h.share, r.share, y.share, b.share_id))))
+     LEFT JOIN public.queues q ON ((q.id = h.queue)))
+  WHERE (w.state IS NOT NULL);
 
 COMMENT ON VIEW report.task_jobs IS 'Every job, live or ended, as report.jobs, found by its task. Restrict it by task_id.';
 
@@ -3894,55 +3922,25 @@ COMMENT ON COLUMN report.task_jobs.created_at IS 'When it was made.';
 COMMENT ON COLUMN report.task_jobs.ended_at IS 'When it reached its final state; NULL before.';
 
 CREATE VIEW report.task_usage AS
- SELECT u.day,
-    u.task_id,
+ SELECT ((u.day AT TIME ZONE 'UTC'::text))::date AS day,
+    u.task AS task_id,
     t.name,
     t.user_name,
     s.path AS share,
-    u.slot_seconds,
-    u.unit_seconds,
-    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    ((u.slot_ms)::numeric * 0.001) AS slot_seconds,
+    ((u.unit_ms)::numeric * 0.000001) AS unit_seconds,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.returned) AS jobs,
     u.failed AS failures,
     u.lost,
     u.finished,
     u.cancelled,
-    u.revoked,
-    u.wasted_slot_seconds,
+    u.returned AS revoked,
+    ((u.wasted_slot_ms)::numeric * 0.001) AS wasted_slot_seconds,
     ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
-    u.share_id
-   FROM ((( SELECT r.day,
-            r.task_id,
-            r.share_id,
-            (r.slot_seconds + COALESCE(t_1.slot_seconds, (0)::numeric)) AS slot_seconds,
-            (r.unit_seconds + COALESCE(t_1.unit_seconds, (0)::numeric)) AS unit_seconds,
-            (r.wasted_slot_seconds + COALESCE(t_1.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
-            (r.cpu_ms + COALESCE(t_1.cpu_ms, (0)::bigint)) AS cpu_ms,
-            (r.finished + COALESCE(t_1.finished, (0)::bigint)) AS finished,
-            (r.failed + COALESCE(t_1.failed, (0)::bigint)) AS failed,
-            (r.lost + COALESCE(t_1.lost, (0)::bigint)) AS lost,
-            (r.cancelled + COALESCE(t_1.cancelled, (0)::bigint)) AS cancelled,
-            (r.revoked + COALESCE(t_1.revoked, (0)::bigint)) AS revoked
-           FROM (public.usage_tasks r
-             LEFT JOIN public.uncounted_tasks t_1 USING (day, task_id, share_id))
-        UNION ALL
-         SELECT t_1.day,
-            t_1.task_id,
-            t_1.share_id,
-            t_1.slot_seconds,
-            t_1.unit_seconds,
-            t_1.wasted_slot_seconds,
-            t_1.cpu_ms,
-            t_1.finished,
-            t_1.failed,
-            t_1.lost,
-            t_1.cancelled,
-            t_1.revoked
-           FROM public.uncounted_tasks t_1
-          WHERE (NOT (EXISTS ( SELECT
-                   FROM public.usage_tasks r
-                  WHERE ((r.day = t_1.day) AND (r.task_id = t_1.task_id) AND (r.share_id = t_1.share_id)))))) u
-     LEFT JOIN public.shares s ON ((s.id = u.share_id)))
-     LEFT JOIN public.tasks t ON ((t.id = u.task_id)));
+    u.share AS share_id
+   FROM ((public.task_usage u
+     LEFT JOIN public.shares s ON ((s.id = u.share)))
+     LEFT JOIN public.tasks t ON ((t.id = u.task)));
 
 COMMENT ON VIEW report.task_usage IS 'What a task used on a day (UTC): a row a day, task and share.';
 
@@ -3998,7 +3996,7 @@ CREATE VIEW report.tasks AS
     t.committed_at,
     t.started_at,
     t.ended_at
-   FROM (public.tasks t
+   FROM (public.counted_tasks t
      LEFT JOIN public.shares s ON ((s.id = t.share_id)));
 
 COMMENT ON VIEW report.tasks IS 'Every task with its job counts, which are at most a second or two behind.';
@@ -4042,56 +4040,24 @@ COMMENT ON COLUMN report.tasks.started_at IS 'When its first job was leased; NUL
 COMMENT ON COLUMN report.tasks.ended_at IS 'When it reached its final state; NULL before.';
 
 CREATE VIEW report.usage_daily AS
- SELECT u.day,
+ SELECT ((u.day AT TIME ZONE 'UTC'::text))::date AS day,
     s.path AS share,
     q.name AS queue,
     NULLIF(u.user_name, ''::text) AS user_name,
-    u.slot_seconds,
-    u.unit_seconds,
-    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    ((u.slot_ms)::numeric * 0.001) AS slot_seconds,
+    ((u.unit_ms)::numeric * 0.000001) AS unit_seconds,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.returned) AS jobs,
     u.failed AS failures,
     u.lost,
     u.finished,
     u.cancelled,
-    u.revoked,
-    u.wasted_slot_seconds,
+    u.returned AS revoked,
+    ((u.wasted_slot_ms)::numeric * 0.001) AS wasted_slot_seconds,
     ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
-    u.share_id
-   FROM ((( SELECT r.day,
-            r.share_id,
-            r.queue_id,
-            r.user_name,
-            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
-            (r.unit_seconds + COALESCE(t.unit_seconds, (0)::numeric)) AS unit_seconds,
-            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
-            (r.cpu_ms + COALESCE(t.cpu_ms, (0)::bigint)) AS cpu_ms,
-            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
-            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
-            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
-            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
-            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
-           FROM (public.usage_days r
-             LEFT JOIN public.uncounted_days t USING (day, share_id, queue_id, user_name))
-        UNION ALL
-         SELECT t.day,
-            t.share_id,
-            t.queue_id,
-            t.user_name,
-            t.slot_seconds,
-            t.unit_seconds,
-            t.wasted_slot_seconds,
-            t.cpu_ms,
-            t.finished,
-            t.failed,
-            t.lost,
-            t.cancelled,
-            t.revoked
-           FROM public.uncounted_days t
-          WHERE (NOT (EXISTS ( SELECT
-                   FROM public.usage_days r
-                  WHERE ((r.day = t.day) AND (r.share_id = t.share_id) AND (r.queue_id = t.queue_id) AND (r.user_name = t.user_name)))))) u
-     LEFT JOIN public.shares s ON ((s.id = u.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
+    u.share AS share_id
+   FROM ((public.day_usage u
+     LEFT JOIN public.shares s ON ((s.id = u.share)))
+     LEFT JOIN public.queues q ON ((q.id = u.queue)));
 
 COMMENT ON VIEW report.usage_daily IS 'report.usage_hourly by the day (UTC): a row a day, share, queue and user.';
 
@@ -4130,58 +4096,26 @@ CREATE VIEW report.usage_hourly AS
     s.path AS share,
     q.name AS queue,
     NULLIF(u.user_name, ''::text) AS user_name,
-    u.slot_seconds,
-    u.unit_seconds,
-    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.revoked) AS jobs,
+    ((u.slot_ms)::numeric * 0.001) AS slot_seconds,
+    ((u.unit_ms)::numeric * 0.000001) AS unit_seconds,
+    ((((u.finished + u.failed) + u.lost) + u.cancelled) + u.returned) AS jobs,
     u.failed AS failures,
     u.lost,
     u.finished,
     u.cancelled,
-    u.revoked,
-    u.wasted_slot_seconds,
+    u.returned AS revoked,
+    ((u.wasted_slot_ms)::numeric * 0.001) AS wasted_slot_seconds,
     ((u.cpu_ms)::numeric * 0.001) AS cpu_seconds,
-    u.share_id
-   FROM ((( SELECT r.hour,
-            r.share_id,
-            r.queue_id,
-            r.user_name,
-            (r.slot_seconds + COALESCE(t.slot_seconds, (0)::numeric)) AS slot_seconds,
-            (r.unit_seconds + COALESCE(t.unit_seconds, (0)::numeric)) AS unit_seconds,
-            (r.wasted_slot_seconds + COALESCE(t.wasted_slot_seconds, (0)::numeric)) AS wasted_slot_seconds,
-            (r.cpu_ms + COALESCE(t.cpu_ms, (0)::bigint)) AS cpu_ms,
-            (r.finished + COALESCE(t.finished, (0)::bigint)) AS finished,
-            (r.failed + COALESCE(t.failed, (0)::bigint)) AS failed,
-            (r.lost + COALESCE(t.lost, (0)::bigint)) AS lost,
-            (r.cancelled + COALESCE(t.cancelled, (0)::bigint)) AS cancelled,
-            (r.revoked + COALESCE(t.revoked, (0)::bigint)) AS revoked
-           FROM (public.usage_hours r
-             LEFT JOIN public.uncounted_hours t USING (hour, share_id, queue_id, user_name))
-        UNION ALL
-         SELECT t.hour,
-            t.share_id,
-            t.queue_id,
-            t.user_name,
-            t.slot_seconds,
-            t.unit_seconds,
-            t.wasted_slot_seconds,
-            t.cpu_ms,
-            t.finished,
-            t.failed,
-            t.lost,
-            t.cancelled,
-            t.revoked
-           FROM public.uncounted_hours t
-          WHERE (NOT (EXISTS ( SELECT
-                   FROM public.usage_hours r
-                  WHERE ((r.hour = t.hour) AND (r.share_id = t.share_id) AND (r.queue_id = t.queue_id) AND (r.user_name = t.user_name)))))) u
-     LEFT JOIN public.shares s ON ((s.id = u.share_id)))
-     LEFT JOIN public.queues q ON ((q.id = u.queue_id)));
+    u.share AS share_id
+   FROM ((public.hour_usage u
+     LEFT JOIN public.shares s ON ((s.id = u.share)))
+     LEFT JOIN public.queues q ON ((q.id = u.queue)));
 
 COMMENT ON VIEW report.usage_hourly IS 'What ended attempts cost, by the hour in which it was used: a row an hour, share, queue and user. A lease that still runs is not in it yet: see report.leases.';
 
 COMMENT ON COLUMN report.usage_hourly.hour IS 'Begin of the hour.';
 
-COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged, piece by piece where the job went to another while it ran.';
+COMMENT ON COLUMN report.usage_hourly.share IS 'Path of the share that was charged.';
 
 COMMENT ON COLUMN report.usage_hourly.queue IS 'Queue where it was used.';
 
@@ -4306,43 +4240,50 @@ COMMENT ON COLUMN report.waits.jobs IS 'So many of them; those that try a piece 
 
 COMMENT ON COLUMN report.waits.wait_seconds IS 'Sum of their waits.';
 
-ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_rest DEFAULT;
-
-ALTER TABLE ONLY public.ended_jobs ATTACH PARTITION public.ended_jobs_rest DEFAULT;
-
-ALTER TABLE ONLY public.share_samples ATTACH PARTITION public.share_samples_rest DEFAULT;
-
-ALTER TABLE ONLY public.attempts ALTER COLUMN nth SET DEFAULT nextval('public.attempts_nth'::regclass);
+ALTER TABLE ONLY public.attempt_texts
+    ADD CONSTRAINT attempt_texts_pkey PRIMARY KEY (job_id, attempt, ended_on);
 
 ALTER TABLE ONLY public.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.batches
+    ADD CONSTRAINT batches_pkey PRIMARY KEY (seq);
+
 ALTER TABLE ONLY public.black_holes
     ADD CONSTRAINT black_holes_pkey PRIMARY KEY (queue_id);
 
-ALTER TABLE ONLY public.claim_devices
-    ADD CONSTRAINT claim_devices_pkey PRIMARY KEY (queue_id, node, device);
+ALTER TABLE ONLY public.claim_jobs
+    ADD CONSTRAINT claim_jobs_pkey PRIMARY KEY (low);
 
-ALTER TABLE ONLY public.claim_gangs
-    ADD CONSTRAINT claim_gangs_pkey PRIMARY KEY (claim_id);
+ALTER TABLE ONLY public.claim_keys
+    ADD CONSTRAINT claim_keys_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.counter_lanes
-    ADD CONSTRAINT counter_lanes_pkey PRIMARY KEY (daemon_id, lane);
+ALTER TABLE ONLY public.claim_keys
+    ADD CONSTRAINT claim_keys_task_id_key_key UNIQUE (task_id, key);
 
-ALTER TABLE ONLY public.counters
-    ADD CONSTRAINT counters_pkey PRIMARY KEY (share_id, shape_id, queue_id);
+ALTER TABLE ONLY public.claim_parties
+    ADD CONSTRAINT claim_parties_pkey PRIMARY KEY (nth);
+
+ALTER TABLE ONLY public.claims
+    ADD CONSTRAINT claims_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.daemons
     ADD CONSTRAINT daemons_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.end_counters
-    ADD CONSTRAINT end_counters_pkey PRIMARY KEY (hour, share_id, shape_id, queue_id, state);
+ALTER TABLE ONLY public.day_usage
+    ADD CONSTRAINT day_usage_pkey PRIMARY KEY (day, share, queue, user_name);
 
-ALTER TABLE ONLY public.escrow
-    ADD CONSTRAINT escrow_pkey PRIMARY KEY (daemon_id, kind, ref, pool);
+ALTER TABLE ONLY public.end_counts
+    ADD CONSTRAINT end_counts_pkey PRIMARY KEY (hour, share, shape, queue, outcome, state);
+
+ALTER TABLE ONLY public.expected
+    ADD CONSTRAINT expected_pkey PRIMARY KEY (share, shape);
 
 ALTER TABLE ONLY public.fairness_hours
     ADD CONSTRAINT fairness_hours_pkey PRIMARY KEY (hour, pool, share_id);
+
+ALTER TABLE ONLY public.folded
+    ADD CONSTRAINT folded_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_pkey PRIMARY KEY (share_id);
@@ -4368,38 +4309,35 @@ ALTER TABLE ONLY public.harvester_workers
 ALTER TABLE ONLY public.harvesters
     ADD CONSTRAINT harvesters_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.held
+    ADD CONSTRAINT held_pkey PRIMARY KEY (job);
+
+ALTER TABLE ONLY public.hour_usage
+    ADD CONSTRAINT hour_usage_pkey PRIMARY KEY (hour, share, queue, user_name);
+
+ALTER TABLE ONLY public.idle_ranges
+    ADD CONSTRAINT idle_ranges_pkey PRIMARY KEY (high);
+
 ALTER TABLE ONLY public.inputs
     ADD CONSTRAINT inputs_pkey PRIMARY KEY (task_id, "position");
 
-ALTER TABLE ONLY public.job_ranges
-    ADD CONSTRAINT job_ranges_pkey PRIMARY KEY (task_id, high);
+ALTER TABLE ONLY public.job_blocks
+    ADD CONSTRAINT job_blocks_pkey PRIMARY KEY (low);
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.lanes
-    ADD CONSTRAINT lanes_pkey PRIMARY KEY (lane);
+ALTER TABLE ONLY public.judged
+    ADD CONSTRAINT judged_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.lease_pieces
-    ADD CONSTRAINT lease_pieces_pkey PRIMARY KEY (job_id, attempt, nonce, since, until);
+ALTER TABLE ONLY public.judgements
+    ADD CONSTRAINT judgements_pkey PRIMARY KEY (job_id, attempt);
 
-ALTER TABLE ONLY public.lease_reports
-    ADD CONSTRAINT lease_reports_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY public.kills
+    ADD CONSTRAINT kills_pkey PRIMARY KEY (task, nth);
 
-ALTER TABLE ONLY public.leases
-    ADD CONSTRAINT leases_pkey PRIMARY KEY (job_id);
-
-ALTER TABLE ONLY public.ledger
-    ADD CONSTRAINT ledger_pkey PRIMARY KEY (daemon_id, lane, seq);
-
-ALTER TABLE ONLY public.limit_epoch
-    ADD CONSTRAINT limit_epoch_pkey PRIMARY KEY (only_row);
-
-ALTER TABLE ONLY public.limit_lanes
-    ADD CONSTRAINT limit_lanes_pkey PRIMARY KEY (daemon_id, lane);
-
-ALTER TABLE ONLY public.limits
-    ADD CONSTRAINT limits_pkey PRIMARY KEY (kind, ref, pool);
+ALTER TABLE ONLY public.latest
+    ADD CONSTRAINT latest_pkey PRIMARY KEY (kind, key, name);
 
 ALTER TABLE ONLY public.lineage
     ADD CONSTRAINT lineage_pkey PRIMARY KEY (only_row);
@@ -4407,23 +4345,32 @@ ALTER TABLE ONLY public.lineage
 ALTER TABLE ONLY public.lots
     ADD CONSTRAINT lots_pkey PRIMARY KEY (task_id, lot);
 
+ALTER TABLE ONLY public.moves
+    ADD CONSTRAINT moves_pkey PRIMARY KEY (task, nth);
+
 ALTER TABLE ONLY public.need_pieces
     ADD CONSTRAINT need_pieces_pkey PRIMARY KEY (task_id, place, chunk);
+
+ALTER TABLE ONLY public.node_usage
+    ADD CONSTRAINT node_usage_pkey PRIMARY KEY (day, queue, node);
+
+ALTER TABLE ONLY public.outbox
+    ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.over_ranges
+    ADD CONSTRAINT over_ranges_pkey PRIMARY KEY (high);
+
+ALTER TABLE ONLY public.paused_tasks
+    ADD CONSTRAINT paused_tasks_pkey PRIMARY KEY (task);
 
 ALTER TABLE ONLY public.payloads
     ADD CONSTRAINT payloads_pkey PRIMARY KEY (task_id);
 
-ALTER TABLE ONLY public.place_walk
-    ADD CONSTRAINT place_walk_pkey PRIMARY KEY (only_row);
-
-ALTER TABLE ONLY public.pulls
-    ADD CONSTRAINT pulls_pkey PRIMARY KEY (key);
+ALTER TABLE ONLY public.placings
+    ADD CONSTRAINT placings_pkey PRIMARY KEY (share_id);
 
 ALTER TABLE ONLY public.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.ready_ranges
-    ADD CONSTRAINT ready_ranges_pkey PRIMARY KEY (share_id, shape_id, place, high);
 
 ALTER TABLE ONLY public.reclaims
     ADD CONSTRAINT reclaims_pkey PRIMARY KEY (job_id, attempt);
@@ -4431,11 +4378,11 @@ ALTER TABLE ONLY public.reclaims
 ALTER TABLE ONLY public.released_pieces
     ADD CONSTRAINT released_pieces_pkey PRIMARY KEY (task_id, "position");
 
+ALTER TABLE ONLY public.replay_checkpoints
+    ADD CONSTRAINT replay_checkpoints_pkey PRIMARY KEY (seq);
+
 ALTER TABLE ONLY public.resource_capacities
     ADD CONSTRAINT resource_capacities_pkey PRIMARY KEY (name, key, queue_id);
-
-ALTER TABLE ONLY public.resource_claims
-    ADD CONSTRAINT resource_claims_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.resource_external
     ADD CONSTRAINT resource_external_pkey PRIMARY KEY (name, queue_id);
@@ -4443,8 +4390,14 @@ ALTER TABLE ONLY public.resource_external
 ALTER TABLE ONLY public.retries
     ADD CONSTRAINT retries_pkey PRIMARY KEY (job_id);
 
+ALTER TABLE ONLY public.rolled
+    ADD CONSTRAINT rolled_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.sandboxes
     ADD CONSTRAINT sandboxes_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.scaled_away
+    ADD CONSTRAINT scaled_away_pkey PRIMARY KEY (task_id, low);
 
 ALTER TABLE ONLY public.shapes
     ADD CONSTRAINT shapes_key_key UNIQUE (key);
@@ -4452,14 +4405,11 @@ ALTER TABLE ONLY public.shapes
 ALTER TABLE ONLY public.shapes
     ADD CONSTRAINT shapes_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.share_memory
-    ADD CONSTRAINT share_memory_pkey PRIMARY KEY (pool, share_id);
+ALTER TABLE ONLY public.share_counts
+    ADD CONSTRAINT share_counts_pkey PRIMARY KEY (share, shape, queue);
 
 ALTER TABLE ONLY public.share_samples
     ADD CONSTRAINT share_samples_pkey PRIMARY KEY (share_id, pool, at);
-
-ALTER TABLE ONLY public.share_samples_rest
-    ADD CONSTRAINT share_samples_rest_pkey PRIMARY KEY (share_id, pool, at);
 
 ALTER TABLE ONLY public.shares
     ADD CONSTRAINT shares_pkey PRIMARY KEY (id);
@@ -4473,26 +4423,32 @@ ALTER TABLE ONLY public.site_resources
 ALTER TABLE ONLY public.site_versions
     ADD CONSTRAINT site_versions_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.splittings
+    ADD CONSTRAINT splittings_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY public.steps
+    ADD CONSTRAINT steps_pkey PRIMARY KEY (seq);
+
 ALTER TABLE ONLY public.tag_rules
     ADD CONSTRAINT tag_rules_pkey PRIMARY KEY (version, "position");
 
-ALTER TABLE ONLY public.target_floors
-    ADD CONSTRAINT target_floors_pkey PRIMARY KEY (queue, share_id, class);
-
 ALTER TABLE ONLY public.target_slots
-    ADD CONSTRAINT target_slots_pkey PRIMARY KEY (queue, share_id, class);
+    ADD CONSTRAINT target_slots_pkey PRIMARY KEY (queue, share_id, class, floor);
+
+ALTER TABLE ONLY public.task_counts
+    ADD CONSTRAINT task_counts_pkey PRIMARY KEY (task);
 
 ALTER TABLE ONLY public.task_deadlines
     ADD CONSTRAINT task_deadlines_pkey PRIMARY KEY (task_id);
-
-ALTER TABLE ONLY public.task_lanes
-    ADD CONSTRAINT task_lanes_pkey PRIMARY KEY (daemon_id, lane);
 
 ALTER TABLE ONLY public.task_needs
     ADD CONSTRAINT task_needs_pkey PRIMARY KEY (task_id, place);
 
 ALTER TABLE ONLY public.task_needs
     ADD CONSTRAINT task_needs_task_id_needs_id_key UNIQUE (task_id, needs_id);
+
+ALTER TABLE ONLY public.task_usage
+    ADD CONSTRAINT task_usage_pkey PRIMARY KEY (day, task, share);
 
 ALTER TABLE ONLY public.tasks
     ADD CONSTRAINT tasks_pkey PRIMARY KEY (id);
@@ -4506,80 +4462,62 @@ ALTER TABLE ONLY public.tokens
 ALTER TABLE ONLY public.tokens
     ADD CONSTRAINT tokens_prefix UNIQUE (prefix);
 
-ALTER TABLE ONLY public.usage_days
-    ADD CONSTRAINT usage_days_pkey PRIMARY KEY (day, share_id, queue_id, user_name);
-
-ALTER TABLE ONLY public.usage_hours
-    ADD CONSTRAINT usage_hours_pkey PRIMARY KEY (hour, share_id, queue_id, user_name);
-
-ALTER TABLE ONLY public.usage_nodes
-    ADD CONSTRAINT usage_nodes_pkey PRIMARY KEY (day, queue_id, node);
-
-ALTER TABLE ONLY public.usage_state
-    ADD CONSTRAINT usage_state_pkey PRIMARY KEY (only_row);
-
-ALTER TABLE ONLY public.usage_tasks
-    ADD CONSTRAINT usage_tasks_pkey PRIMARY KEY (day, task_id, share_id);
-
 ALTER TABLE ONLY public.user_wait_hours
     ADD CONSTRAINT user_wait_hours_pkey PRIMARY KEY (hour, user_name, bucket);
 
 ALTER TABLE ONLY public.wait_hours
     ADD CONSTRAINT wait_hours_pkey PRIMARY KEY (hour, share_id, queue_id, bucket);
 
-CREATE INDEX attempts_job ON ONLY public.attempts USING btree (job_id, attempt);
+ALTER TABLE ONLY public.waited
+    ADD CONSTRAINT waited_pkey PRIMARY KEY (only_row);
 
-COMMENT ON INDEX public.attempts_job IS 'The attempts of a job, in order: history of a job, ends that are said twice. 31 bytes an attempt, 75 of WAL, 1 us.';
+COMMENT ON INDEX public.attempt_texts_pkey IS 'The texts of an attempt.';
 
-CREATE INDEX attempts_nth_brin ON ONLY public.attempts USING brin (nth) WITH (pages_per_range='64');
-
-COMMENT ON INDEX public.attempts_nth_brin IS 'Attempts that are not in the roll-ups yet. BRIN: a btree would cost each end 1 us and 75 bytes of WAL.';
-
-CREATE INDEX attempts_rest_job_id_attempt_idx ON public.attempts_rest USING btree (job_id, attempt);
-
-CREATE INDEX attempts_rest_nth_idx ON public.attempts_rest USING brin (nth) WITH (pages_per_range='64');
+COMMENT ON INDEX public.batches_pkey IS 'Append, reads from a seq on. An entry a batch, not a job.';
 
 COMMENT ON INDEX public.black_holes_pkey IS 'Nearly always empty.';
 
-CREATE INDEX checkpoints_at ON ONLY public.checkpoints USING btree (at);
+CREATE INDEX claim_jobs_party ON public.claim_jobs USING btree (party);
 
-COMMENT ON INDEX public.checkpoints_at IS 'A replay looks for the newest before its beginning. One entry a minute.';
+COMMENT ON INDEX public.claim_jobs_party IS 'The jobs of a party.';
 
-CREATE INDEX claim_devices_claim ON public.claim_devices USING btree (claim_id);
+COMMENT ON INDEX public.claim_jobs_pkey IS 'The range of a job: the last one whose low is not above its id.';
 
-COMMENT ON INDEX public.claim_devices_claim IS 'Given back when the claim is unbound.';
+CREATE INDEX claim_parties_claims ON public.claim_parties USING gin (claims) WITH (fastupdate=off);
 
-COMMENT ON INDEX public.claim_devices_pkey IS 'Two claims that take the same device at once: one of them fails.';
+COMMENT ON INDEX public.claim_parties_claims IS 'Those that hold a claim.';
 
-COMMENT ON INDEX public.claim_gangs_pkey IS 'The gang of a claim.';
+COMMENT ON INDEX public.claim_parties_pkey IS 'The party of a job, by way of claim_jobs.';
 
-COMMENT ON INDEX public.counters_pkey IS 'Target of the fold''s upserts. Folds do not change it: they are HOT.';
+CREATE INDEX claims_due ON public.claims USING btree (look_at) WHERE (look_at IS NOT NULL);
 
-CREATE INDEX decisions_daemon ON ONLY public.decisions USING btree (daemon_id, written_at, turn);
+COMMENT ON INDEX public.claims_due IS 'Those whose time may be over with the next tick.';
 
-COMMENT ON INDEX public.decisions_daemon IS 'A replay reads a daemon''s records in order. One entry a second.';
+CREATE INDEX claims_ended ON public.claims USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 
-CREATE INDEX decisions_written ON ONLY public.decisions USING btree (written_at);
+COMMENT ON INDEX public.claims_ended IS 'Those that are dropped.';
 
-COMMENT ON INDEX public.decisions_written IS 'Records of a stretch of time. An entry a second and daemon.';
+CREATE INDEX claims_live ON public.claims USING btree (id) WHERE (ended_at IS NULL);
 
-CREATE INDEX diaries_daemon ON ONLY public.diaries USING btree (daemon_id, nth);
+COMMENT ON INDEX public.claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
 
-COMMENT ON INDEX public.diaries_daemon IS 'A replay reads a daemon''s rows in order. One entry a second.';
+CREATE INDEX claims_missing ON public.claims USING btree (id) WHERE missing;
 
-COMMENT ON INDEX public.end_counters_pkey IS 'Target of the fold''s upserts, which are HOT, and the hours of a window. A row an hour, kind of job and queue.';
+COMMENT ON INDEX public.claims_missing IS 'Those that another version of the site may have a template for.';
 
-CREATE INDEX ended_jobs_id ON ONLY public.ended_jobs USING btree (id);
+COMMENT ON INDEX public.claims_pkey IS 'Claims of jobs.';
 
-COMMENT ON INDEX public.ended_jobs_id IS 'By id: GET of a job that is over, ends that are said twice. 22 bytes a job, 66 of WAL, 1 us.';
+CREATE INDEX claims_task ON public.claims USING btree (task, id);
 
-CREATE INDEX ended_jobs_rest_id_idx ON public.ended_jobs_rest USING btree (id);
+COMMENT ON INDEX public.claims_task IS 'All claims of a task.';
 
-CREATE INDEX ended_jobs_task ON ONLY public.ended_jobs USING btree (task_id, id);
+CREATE INDEX day_usage_day ON public.day_usage USING brin ((((day AT TIME ZONE 'UTC'::text))::date)) WITH (pages_per_range='8');
 
-COMMENT ON INDEX public.ended_jobs_task IS 'The ended jobs of a task: lists, failed ones that are tried again. 49 bytes a job, 93 of WAL, 1.7 us.';
+COMMENT ON INDEX public.day_usage_day IS 'Stretches of days.';
 
-CREATE INDEX ended_jobs_rest_task_id_id_idx ON public.ended_jobs_rest USING btree (task_id, id);
+COMMENT ON INDEX public.day_usage_pkey IS 'Target of upserts.';
+
+COMMENT ON INDEX public.end_counts_pkey IS 'Target of the fold''s upserts, which are HOT. A row an hour, kind of job, queue and outcome.';
 
 COMMENT ON INDEX public.fairness_hours_pkey IS 'Stretches of time.';
 
@@ -4605,39 +4543,63 @@ COMMENT ON INDEX public.harvester_workers_live IS 'Workers that are counted: tho
 
 COMMENT ON INDEX public.harvester_workers_pkey IS 'Updates of a worker; the highest id of a Harvester.';
 
+COMMENT ON INDEX public.held_pkey IS 'By job: ends, lists of leases.';
+
+CREATE INDEX history_ended ON ONLY public.history USING brin (ended_at) WITH (pages_per_range='32');
+
+COMMENT ON INDEX public.history_ended IS 'Reports on a stretch of a day.';
+
+CREATE INDEX history_job ON ONLY public.history USING btree (job);
+
+COMMENT ON INDEX public.history_job IS 'The attempts of a job; those of a task, whose jobs are ranges of ids; ends that are said twice. 80 bytes of WAL an attempt, 40 of disk.';
+
+CREATE INDEX history_waits ON ONLY public.history USING btree (ended_at, job) WHERE (state = 'w'::"char");
+
+COMMENT ON INDEX public.history_waits IS 'The attempts after which jobs waited, in the order in which they are judged.';
+
+COMMENT ON INDEX public.hour_usage_pkey IS 'Target of upserts, stretches of time.';
+
+COMMENT ON INDEX public.idle_ranges_pkey IS 'The range of a job: the first one whose high is not below its id. Updates of low are HOT.';
+
 COMMENT ON INDEX public.inputs_pkey IS 'The inputs of a piece. An entry a thousand inputs.';
 
-CREATE INDEX jobs_claims ON public.jobs USING gin (claims) WITH (fastupdate=off) WHERE (claims IS NOT NULL);
+COMMENT ON INDEX public.job_blocks_pkey IS 'The block of a job: the last one whose low is not above its id.';
 
-COMMENT ON INDEX public.jobs_claims IS 'Jobs of a claim. Jobs without claims are not in it. Without fastupdate, because each look would read through the list of pending entries.';
+CREATE INDEX job_blocks_share ON ONLY public.job_blocks USING btree (share_id, low);
 
-CREATE INDEX jobs_displaced ON public.jobs USING btree (share_id, shape_id, place, id) WITH (deduplicate_items=off) WHERE ((state = 'ready'::text) AND displaced);
+COMMENT ON INDEX public.job_blocks_share IS 'For the moves of a share, and for places that its aging makes anew.';
 
-COMMENT ON INDEX public.jobs_displaced IS 'Ready jobs of a share and shape in order that are in no range of ready_ranges. 63 bytes a job. Renewals and claims do not touch it.';
+CREATE INDEX job_blocks_task ON ONLY public.job_blocks USING btree (task_id, low);
 
-COMMENT ON INDEX public.jobs_pkey IS 'By id: claims that go by key, ends, cancel, GET of a job. 22 bytes a job, 66 of WAL: ids grow.';
+COMMENT ON INDEX public.job_blocks_task IS 'The jobs of a task.';
 
-COMMENT ON INDEX public.lease_pieces_pkey IS 'By attempt.';
+COMMENT ON INDEX public.jobs_pkey IS 'By id: grants, lists. 22 bytes a job: ids grow.';
 
-CREATE INDEX lease_pieces_until ON public.lease_pieces USING brin (until) WITH (pages_per_range='16', autosummarize='on');
+COMMENT ON INDEX public.kills_pkey IS 'Those of a task, in the order of the log.';
 
-COMMENT ON INDEX public.lease_pieces_until IS 'Old ones, which purge drops.';
+COMMENT ON INDEX public.moves_pkey IS 'Those of a task, in the order of the log.';
 
-COMMENT ON INDEX public.lease_reports_pkey IS 'By job: renewals that bring a report, and ends of the leases that have one.';
+CREATE INDEX node_usage_day ON public.node_usage USING brin ((((day AT TIME ZONE 'UTC'::text))::date)) WITH (pages_per_range='8');
 
-COMMENT ON INDEX public.leases_pkey IS 'By job: at most one lease a job, renewals, ends. 66 bytes of WAL a claim, 0.6 us. There is none on expires_at: every renewal would write it, and no longer be HOT.';
+COMMENT ON INDEX public.node_usage_day IS 'Stretches of days.';
 
-COMMENT ON INDEX public.ledger_pkey IS 'By lane and position: tails, folds, purge. An entry a batch, not a job.';
+COMMENT ON INDEX public.node_usage_pkey IS 'Target of upserts.';
+
+COMMENT ON INDEX public.outbox_pkey IS 'The order in which rows are taken. Nearly always empty.';
+
+CREATE INDEX over_ranges_at ON public.over_ranges USING brin (at);
+
+COMMENT ON INDEX public.over_ranges_at IS 'Old ones, which are dropped.';
+
+CREATE INDEX over_ranges_nth ON public.over_ranges USING btree (nth, low);
+
+COMMENT ON INDEX public.over_ranges_nth IS 'In the order of the log, for whoever follows the ends.';
+
+COMMENT ON INDEX public.over_ranges_pkey IS 'The range of a job, as of idle_ranges.';
 
 CREATE INDEX payload_logs_job ON ONLY public.payload_logs USING btree (job_id, attempt);
 
 COMMENT ON INDEX public.payload_logs_job IS 'By job: job logs, and whether an attempt has a row already.';
-
-CREATE INDEX pulls_at ON public.pulls USING brin (at);
-
-COMMENT ON INDEX public.pulls_at IS 'Purge by age, once a minute. BRIN: a btree would cost each pull 0.5 us and 64 bytes of WAL; what that saves the purge, which must look at more pages here, comes to the same.';
-
-COMMENT ON INDEX public.pulls_pkey IS 'Request ids: a repeat finds its leases, and two at once meet. Pulls without one write nothing.';
 
 CREATE UNIQUE INDEX queues_name ON public.queues USING btree (name) WHERE (removed_in IS NULL);
 
@@ -4651,43 +4613,13 @@ COMMENT ON INDEX public.reclaims_ordered IS 'Orders of the last minutes, for the
 
 COMMENT ON INDEX public.resource_capacities_pkey IS 'Set again, it replaces what was set. A few rows.';
 
-CREATE INDEX resource_claims_changed ON public.resource_claims USING btree (changed);
-
-COMMENT ON INDEX public.resource_claims_changed IS 'What daemons have not read yet.';
-
-CREATE INDEX resource_claims_ended ON public.resource_claims USING btree (ended_at) WHERE (state = 'released'::text);
-
-COMMENT ON INDEX public.resource_claims_ended IS 'Those that Purge drops.';
-
-CREATE UNIQUE INDEX resource_claims_key ON public.resource_claims USING btree (task_id, key) WHERE ((state = ANY (ARRAY['pending'::text, 'bound'::text])) OR ((task_id = 0) AND (state = 'draining'::text)));
-
-COMMENT ON INDEX public.resource_claims_key IS 'A claim of a task that later jobs join.';
-
-CREATE INDEX resource_claims_live ON public.resource_claims USING btree (id) WHERE (state <> 'released'::text);
-
-COMMENT ON INDEX public.resource_claims_live IS 'Live claims, page by page: those that are over are as many as the days that they are kept for.';
-
-COMMENT ON INDEX public.resource_claims_pkey IS 'Claims of jobs.';
-
-CREATE INDEX resource_claims_task ON public.resource_claims USING btree (task_id, id);
-
-COMMENT ON INDEX public.resource_claims_task IS 'All claims of a task.';
-
-CREATE INDEX resource_claims_tend ON public.resource_claims USING btree (tend_at, id) WHERE (tend_at IS NOT NULL);
-
-COMMENT ON INDEX public.resource_claims_tend IS 'Claims that may need something done.';
-
 COMMENT ON INDEX public.resource_external_pkey IS 'A report replaces the one before.';
 
-CREATE INDEX retries_due ON public.retries USING btree (due_at, job_id) WHERE (NOT split);
+CREATE INDEX retries_due ON public.retries USING btree (due_at, job_id);
 
-COMMENT ON INDEX public.retries_due IS 'What is due.';
+COMMENT ON INDEX public.retries_due IS 'The jobs whose time comes next.';
 
-COMMENT ON INDEX public.retries_pkey IS 'Whether a job waits here; a resumed task leaves such jobs alone.';
-
-CREATE INDEX retries_split ON public.retries USING btree (job_id) WHERE split;
-
-COMMENT ON INDEX public.retries_split IS 'What is to be split; nearly always empty.';
+COMMENT ON INDEX public.retries_pkey IS 'Whether a job waits here, and until when.';
 
 CREATE INDEX sandboxes_same ON public.sandboxes USING btree (owner, size, checksum);
 
@@ -4697,6 +4629,8 @@ CREATE INDEX sandboxes_used ON public.sandboxes USING btree (used_at);
 
 COMMENT ON INDEX public.sandboxes_used IS 'The longest unused first.';
 
+COMMENT ON INDEX public.share_counts_pkey IS 'Target of the upserts of folds, which are HOT.';
+
 COMMENT ON INDEX public.share_samples_pkey IS 'The newest sample of a share, and its course.';
 
 CREATE UNIQUE INDEX shares_path ON public.shares USING btree (path) WHERE (removed_in IS NULL);
@@ -4705,15 +4639,27 @@ CREATE INDEX site_later_due ON public.site_later USING btree (effective_at, id) 
 
 COMMENT ON INDEX public.site_resources_pkey IS 'Resources of a version, and one by its name.';
 
-COMMENT ON INDEX public.target_floors_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
+COMMENT ON INDEX public.steps_pkey IS 'For whoever follows the ends.';
 
 COMMENT ON INDEX public.target_slots_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
+
+COMMENT ON INDEX public.task_counts_pkey IS 'Target of the upserts of folds, which are HOT.';
 
 CREATE INDEX task_deadlines_live ON public.task_deadlines USING btree (COALESCE(seen_at, '-infinity'::timestamp with time zone)) WHERE (NOT over);
 
 CREATE INDEX task_needs_needed ON public.task_needs USING btree (needs_id, task_id);
 
 CREATE INDEX task_needs_open ON public.task_needs USING btree (task_id, place) WHERE (state = 'open'::text);
+
+CREATE INDEX task_usage_day ON public.task_usage USING brin ((((day AT TIME ZONE 'UTC'::text))::date)) WITH (pages_per_range='8');
+
+COMMENT ON INDEX public.task_usage_day IS 'Stretches of days.';
+
+COMMENT ON INDEX public.task_usage_pkey IS 'Target of upserts.';
+
+CREATE INDEX task_usage_task ON public.task_usage USING btree (task);
+
+COMMENT ON INDEX public.task_usage_task IS 'What a task has used. An entry a day and task: updates do not touch it.';
 
 CREATE INDEX tasks_created ON public.tasks USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 
@@ -4785,56 +4731,15 @@ CREATE UNIQUE INDEX tokens_name ON public.tokens USING btree (name) WHERE (revok
 
 COMMENT ON INDEX public.tokens_name IS 'Names differ among those that are not revoked.';
 
-COMMENT ON INDEX public.usage_days_pkey IS 'Target of upserts, stretches of time.';
-
-COMMENT ON INDEX public.usage_hours_pkey IS 'Target of upserts, stretches of time.';
-
-COMMENT ON INDEX public.usage_nodes_pkey IS 'Target of upserts, stretches of time.';
-
-COMMENT ON INDEX public.usage_tasks_pkey IS 'Target of upserts, stretches of time.';
-
-CREATE INDEX usage_tasks_task ON public.usage_tasks USING btree (task_id);
-
-COMMENT ON INDEX public.usage_tasks_task IS 'What a task has used.';
-
 COMMENT ON INDEX public.user_wait_hours_pkey IS 'Target of upserts, stretches of time.';
 
 COMMENT ON INDEX public.wait_hours_pkey IS 'Target of upserts, stretches of time.';
-
-ALTER INDEX public.attempts_job ATTACH PARTITION public.attempts_rest_job_id_attempt_idx;
-
-ALTER INDEX public.attempts_nth_brin ATTACH PARTITION public.attempts_rest_nth_idx;
-
-ALTER INDEX public.ended_jobs_id ATTACH PARTITION public.ended_jobs_rest_id_idx;
-
-ALTER INDEX public.ended_jobs_task ATTACH PARTITION public.ended_jobs_rest_task_id_id_idx;
-
-ALTER INDEX public.share_samples_pkey ATTACH PARTITION public.share_samples_rest_pkey;
-
-CREATE TRIGGER displace_job BEFORE UPDATE OF share_id, shape_id, place, state ON public.jobs FOR EACH ROW WHEN (((old.displaced IS NOT TRUE) AND ((((old.share_id IS DISTINCT FROM new.share_id) OR (old.shape_id IS DISTINCT FROM new.shape_id)) OR (old.place IS DISTINCT FROM new.place)) OR (old.state IS DISTINCT FROM new.state)))) EXECUTE FUNCTION public.displace_job();
-
-CREATE TRIGGER keep_uncounted BEFORE DELETE ON public.attempts_rest FOR EACH ROW EXECUTE FUNCTION public.divvy_keep_uncounted();
-
-CREATE TRIGGER note_job_range AFTER INSERT ON public.jobs FOR EACH ROW WHEN ((current_setting('divvy.job_ranges'::text, true) IS DISTINCT FROM 'noted'::text)) EXECUTE FUNCTION public.note_job_range();
-
-CREATE TRIGGER piece AFTER UPDATE OF share_id ON public.leases FOR EACH ROW WHEN ((old.share_id <> new.share_id)) EXECUTE FUNCTION public.divvy_lease_piece();
-
-CREATE TRIGGER tend_at BEFORE INSERT OR UPDATE ON public.resource_claims FOR EACH ROW EXECUTE FUNCTION public.divvy_tend_at();
-
-ALTER TABLE ONLY public.claim_devices
-    ADD CONSTRAINT claim_devices_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES public.resource_claims(id);
-
-ALTER TABLE ONLY public.claim_gangs
-    ADD CONSTRAINT claim_gangs_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES public.resource_claims(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
 
 ALTER TABLE ONLY public.queues
     ADD CONSTRAINT queues_removed_in_fkey FOREIGN KEY (removed_in) REFERENCES public.site_versions(version);
-
-ALTER TABLE ONLY public.shapes
-    ADD CONSTRAINT shapes_plain_id_fkey FOREIGN KEY (plain_id) REFERENCES public.shapes(id);
 
 ALTER TABLE ONLY public.shares
     ADD CONSTRAINT shares_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES public.shares(id);
@@ -4876,11 +4781,15 @@ GRANT SELECT ON TABLE report.decisions TO divvy_reader;
 
 GRANT SELECT ON TABLE report.fairness TO divvy_reader;
 
+GRANT SELECT ON TABLE report.freshness TO divvy_reader;
+
 GRANT SELECT ON TABLE report.jobs TO divvy_reader;
 
 GRANT SELECT ON TABLE report.judgements TO divvy_reader;
 
 GRANT SELECT ON TABLE report.leases TO divvy_reader;
+
+GRANT SELECT ON TABLE report.ledger TO divvy_reader;
 
 GRANT SELECT ON TABLE report.loans TO divvy_reader;
 

@@ -10,6 +10,6 @@ import (
 func TestIndexesAreJustified(t *testing.T) {
 	tx := pgtest.Tx(t)
 	expect(t, tx, `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-		WHERE c.relname IN ('jobs', 'leases', 'ledger', 'attempts', 'ended_jobs', 'decisions', 'counters', 'pulls', 'tasks', 'inputs')
+		WHERE c.relname IN ('jobs', 'job_blocks', 'batches', 'held', 'idle_ranges', 'over_ranges', 'history', 'outbox', 'claims', 'share_counts', 'tasks', 'inputs')
 			AND obj_description(i.indexrelid) IS NULL ORDER BY 1`)
 }

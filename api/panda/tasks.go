@@ -149,17 +149,13 @@ func changed(c generator.Change) string {
 			words = append(words, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	if c.More {
-		words = append(words, "the rest follows")
-	}
 	return strings.Join(words, ", ")
 }
 
 // mostReassigned is how many tasks go to another share at once.
 const mostReassigned = 1000
 
-// reassignShare gives tasks to another share, all of their jobs, however many requests of the generator that takes. The
-// message says of each task what did not go and why.
+// reassignShare gives tasks to another share with their jobs. The message says of each task what did not go and why.
 func (s *server) reassignShare(r *http.Request, a args) envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -176,11 +172,11 @@ func (s *server) reassignShare(r *http.Request, a args) envelope {
 	}
 	unknown, words := false, []string{}
 	for ids := range slices.Chunk(a.integers("task_id_list"), mostReassigned) {
-		moved, err := s.reassign(ctx, generator.ReassignRequest{Share: share, Tasks: ids, Running: a.boolean("reassign_running_jobs")})
+		moved, err := s.Steering.Reassign(ctx, generator.ReassignRequest{Share: share, Tasks: ids, Running: a.boolean("reassign_running_jobs")})
 		if err != nil {
 			return s.noTask("reassign_global_share", err)
 		}
-		for _, t := range moved {
+		for _, t := range moved.Tasks {
 			unknown = unknown || t.Why == generator.WhyNoTask
 			if t.Why != "" {
 				words = append(words, fmt.Sprintf("task %d: %s", t.Task, t.Why))
@@ -193,27 +189,6 @@ func (s *server) reassignShare(r *http.Request, a args) envelope {
 	}
 	e.Message = strings.Join(append([]string{fmt.Sprintf("%d tasks to %s", len(a.integers("task_id_list")), share)}, words...), "; ")
 	return e
-}
-
-// reassign goes on until all is moved. What the last round says of a task is what has not gone.
-func (s *server) reassign(ctx context.Context, r generator.ReassignRequest) ([]generator.TaskReassigned, error) {
-	moved := map[int64]bool{}
-	for {
-		out, err := s.Steering.Reassign(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		for i := range out.Tasks {
-			t := &out.Tasks[i]
-			moved[t.Task] = moved[t.Task] || t.Moved
-			if moved[t.Task] && t.Stay == 0 {
-				t.Why = "" // of a later round: it is there already
-			}
-		}
-		if !out.More {
-			return out.Tasks, nil
-		}
-	}
 }
 
 // changePriority gives a task and its jobs another priority.

@@ -85,9 +85,6 @@ func changeSays(c generator.Change, v taskVerb) string {
 	if c.Again > 0 {
 		s += " Pieces that are tried again: " + count(c.Again) + "."
 	}
-	if c.More {
-		s += " There are more; the rest follows."
-	}
 	return s
 }
 

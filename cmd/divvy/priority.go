@@ -68,9 +68,6 @@ func priorityChange(ch client.PriorityChange) string {
 			parts = append(parts, plural(p.n, p.what))
 		}
 	}
-	if ch.More {
-		parts = append(parts, "the rest follows")
-	}
 	s := fmt.Sprintf("task %d: priority %d → %d", ch.Task, ch.Before, ch.After)
 	if len(parts) > 0 {
 		s += "; " + strings.Join(parts, ", ")

@@ -35,7 +35,7 @@ and their units are charged to the new share from then on. What has ended stays 
 		if r.Tasks, err = parseIDs("task", args); err != nil {
 			return err
 		}
-		out, err := reassignAll(ctx, cl, r)
+		out, err := cl.Reassign(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -56,38 +56,6 @@ and their units are charged to the new share from then on. What has ended stays 
 	_ = cmd.MarkFlagRequired("share")
 	a.choiceFlags(cmd, "from")
 	return cmd
-}
-
-// reassignAll sends the request again until nothing more moves, and adds up what went.
-func reassignAll(ctx context.Context, cl *client.Client, r client.ReassignRequest) (client.Reassigned, error) {
-	out, err := cl.Reassign(ctx, r)
-	if err != nil {
-		return out, err
-	}
-	return goOnReassigning(ctx, cl, r, out)
-}
-
-// goOnReassigning is reassignAll after a first answer.
-func goOnReassigning(ctx context.Context, cl *client.Client, r client.ReassignRequest, out client.Reassigned) (client.Reassigned, error) {
-	for out.More {
-		next, err := cl.Reassign(ctx, r)
-		if err != nil {
-			return out, err
-		}
-		for i, t := range next.Tasks {
-			was := out.Tasks[i]
-			if was.Moved {
-				t.From, t.Pieces = was.From, was.Pieces
-			}
-			if was.Moved && t.Stay == 0 && !t.More {
-				t.Why = ""
-			}
-			t.Moved, t.Waiting, t.Ready, t.Leased = t.Moved || was.Moved, t.Waiting+was.Waiting, t.Ready+was.Ready, t.Leased+was.Leased
-			next.Tasks[i] = t
-		}
-		out = next
-	}
-	return out, nil
 }
 
 func writeReassigned(w io.Writer, r client.Reassigned) {

@@ -81,9 +81,6 @@ func scaleChange(ch client.ScaleChange) string {
 	add(ch.Cancelled, fmt.Sprintf("%d cancelled", ch.Cancelled))
 	add(int(ch.Leased), fmt.Sprintf("%d run on", ch.Leased))
 	add(int(ch.Draining), plural(ch.Draining, "claim")+pick(ch.Draining == 1, " drains", " drain"))
-	if ch.More {
-		parts = append(parts, "the rest follows")
-	}
 	s := fmt.Sprintf("task %d: %s %d → %d", ch.Task, what, ch.Before, ch.After)
 	if len(parts) > 0 {
 		s += "; " + strings.Join(parts, ", ")

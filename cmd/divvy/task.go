@@ -81,9 +81,6 @@ func taskChange(ch client.TaskChange) string {
 	if ch.Again > 0 {
 		parts = append(parts, fmt.Sprintf("%d pieces to try again", ch.Again))
 	}
-	if ch.More {
-		parts = append(parts, "the rest follows")
-	}
 	s := fmt.Sprintf("task %d: %s → %s", ch.Task, ch.Before, ch.After)
 	if len(parts) > 0 {
 		s += "; " + strings.Join(parts, ", ")

@@ -65,31 +65,11 @@ func (a *acting) act(ctx context.Context, cl *client.Client, args []string) erro
 			return err
 		}
 	}
-	if err := a.reassignRest(ctx, cl, out.Tasks); err != nil {
-		return err
-	}
 	if err := a.print(out, func(w io.Writer) { writeActed(w, a.err, out) }); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(out.Tasks, refused) {
 		return errSilent // it was said of each
-	}
-	return nil
-}
-
-// reassignRest sends on those tasks that had more jobs than one request moves, and notes with each what went in all.
-func (a *acting) reassignRest(ctx context.Context, cl *client.Client, tasks []client.TaskActed) error {
-	for i := range tasks {
-		was := tasks[i].Reassigned
-		if was == nil || !was.More {
-			continue
-		}
-		r := client.ReassignRequest{Share: a.request.To, Tasks: []int64{was.Task}, Running: a.request.Running}
-		all, err := goOnReassigning(ctx, cl, r, client.Reassigned{Share: r.Share, Tasks: []generator.TaskReassigned{*was}, More: true})
-		if err != nil {
-			return err
-		}
-		tasks[i].Reassigned, tasks[i].Why = &all.Tasks[0], all.Tasks[0].Why
 	}
 	return nil
 }

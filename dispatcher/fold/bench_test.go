@@ -104,9 +104,6 @@ func BenchmarkLife(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			if err := ledger.Create(b.Context(), f.pool); err != nil {
-				b.Fatal(err)
-			}
 			log := ledger.New(f.pool)
 			if _, err := log.Extend(b.Context(), 1_000_000, 1_000_000); err != nil {
 				b.Fatal(err)

@@ -23,16 +23,15 @@ import (
 // empty makes the tables as they were in the beginning.
 func (f *fixture) empty(t *testing.T, r fail) {
 	for _, table := range []string{"held", "idle_ranges", "history", "task_counts", "share_counts", "end_counts", "hour_usage", "day_usage",
-		"task_usage", "node_usage", "expected", "latest", "folded", "rolled", "over_ranges", "kills", "moves", "paused_tasks", "steps",
+		"task_usage", "node_usage", "expected", "latest", "over_ranges", "kills", "moves", "paused_tasks", "steps",
 		"claims", "claim_parties", "claim_jobs"} {
 		if _, err := f.pool.Exec(t.Context(), "DELETE FROM "+table); err != nil {
 			r.Fatal(err)
 		}
 	}
-	for _, name := range []string{"create_start", "create_rolled_start"} {
-		if _, err := f.pool.Exec(t.Context(), query[name]); err != nil {
-			r.Fatal(err)
-		}
+	const start = `UPDATE folded SET seq = 0, id = '00000000-0000-0000-0000-000000000000', at = 'epoch'; UPDATE rolled SET at = 'epoch'`
+	if _, err := f.pool.Exec(t.Context(), start); err != nil {
+		r.Fatal(err)
 	}
 	f.begin()
 }

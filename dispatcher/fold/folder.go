@@ -97,24 +97,6 @@ func (f *Folder) batches(ctx context.Context, after int64, most int) ([]entry.Ba
 	return read, nil
 }
 
-// creates are the statements that make the tables, in their order.
-var creates = []string{"create_attempt_texts", "create_claim_jobs", "create_claim_jobs_party", "create_claim_parties",
-	"create_claim_parties_claims", "create_claims", "create_claims_due", "create_claims_missing", "create_claims_task", "create_day", "create_day_usage",
-	"create_drop_days", "create_end_counts", "create_expected", "create_folded", "create_held", "create_history", "create_history_ended",
-	"create_history_job", "create_hour_usage", "create_idle_ranges", "create_kills", "create_latest", "create_moves", "create_node_usage",
-	"create_over_ranges", "create_over_ranges_nth", "create_paused_tasks", "create_payer", "create_rolled", "create_rolled_start",
-	"create_share_counts", "create_start", "create_steps", "create_task_counts", "create_task_usage", "create_view_leases", "make_days"}
-
-// Create makes the tables, empty.
-func Create(ctx context.Context, db DB) error {
-	for _, name := range creates {
-		if _, err := db.Exec(ctx, query[name]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
 // Position returns up to where the log is folded; its Seq is 0 when nothing is.
 func (f *Folder) Position(ctx context.Context) (Position, error) { return position(ctx, f.db) }
 

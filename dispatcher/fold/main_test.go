@@ -41,9 +41,6 @@ type fail interface {
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	pool := pgtest.Open(t)
-	if err := Create(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	f := &fixture{pool: pool}
 	f.begin()
 	return f

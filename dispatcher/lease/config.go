@@ -18,6 +18,7 @@ type Config struct {
 	Timing  Timing
 	Draw    func() entry.ID                                     // draws ids of batches
 	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
+	Alone   func() bool                                         // no other daemon is open: it claims at its start without a Silence; nil: it never knows
 	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
 	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
 	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
@@ -91,6 +92,9 @@ func (c Config) orDefault() Config {
 	c.Timing, c.Bounds = c.Timing.orDefault(), c.Bounds.orDefault()
 	if c.End == nil {
 		c.End = Retried(3)
+	}
+	if c.Alone == nil {
+		c.Alone = func() bool { return false }
 	}
 	if c.Led == nil {
 		c.Led = func() {}

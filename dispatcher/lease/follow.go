@@ -34,12 +34,15 @@ func (n *Node) listen() {
 	if n.draining {
 		return
 	}
-	if at := r.heard + n.silence(); !r.busy && (n.now >= at || n.replica.tip.leader == n.cfg.Daemon) {
+	if at := r.heard + n.silence(); !r.busy && (n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone()) {
 		n.claimLead() // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
 	} else {
 		n.wakeBy(at)
 	}
 }
+
+// alone says that there is nobody to listen for: at a start, once the log was read to its end. Who is wrong finds the seq taken, as any claim.
+func (n *Node) alone() bool { return !n.company && !n.reader.due && n.cfg.Alone() }
 
 // silence is for how long this daemon waits before it claims: daemons do not do so all at once.
 func (n *Node) silence() time.Duration {
@@ -51,6 +54,7 @@ func (n *Node) silence() time.Duration {
 
 // claimLead appends a Leader entry behind the newest batch that is known.
 func (n *Node) claimLead() {
+	n.company = true
 	tip := &n.replica.tip
 	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{entry.Leader{Address: n.cfg.Address}}}
 	n.claim = &claim{batch: b, began: n.now, pause: n.cfg.Timing.Retry}
@@ -162,6 +166,7 @@ func (n *Node) window(from int64) *window {
 
 // received is a message of another daemon.
 func (n *Node) received(e Received) {
+	n.company = true
 	for i := range e.Message.Asks {
 		a := e.Message.Asks[i]
 		if !a.Left && !n.window(e.From).first(a.Call.Number) {

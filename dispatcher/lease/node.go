@@ -23,6 +23,7 @@ type Node struct {
 	draining bool
 	stepped  time.Duration // when the step before was
 	begun    bool
+	company  bool // it has claimed, or heard of another daemon: it listens for a Silence before it claims
 }
 
 // reader is how far a follower is with the log.
@@ -256,7 +257,7 @@ func (n *Node) reload() {
 // Leads says whether this daemon leads, as far as it knows.
 func (n *Node) Leads() bool { return n.lead != nil }
 
-// Leader is the daemon that the newest Leader entry names; 0: none is known.
+// Leader is the daemon that wrote the newest batch that is known; 0: none is.
 func (n *Node) Leader() int64 {
 	if n.replica == nil {
 		return 0

@@ -286,6 +286,56 @@ func TestDeposed(t *testing.T) {
 	}
 }
 
+// A daemon that is the only one leads at its start without a Silence; where it is wrong it finds the seq taken and listens.
+func TestAloneClaimsAtOnce(t *testing.T) {
+	t.Parallel()
+	alone := func(is bool) func(*Config) {
+		return func(c *Config) { c.Alone = func() bool { return is } }
+	}
+	if s := newStage(t, 10, 1, alone(false)); s.now < time.Second {
+		t.Errorf("it leads after %v, and others may lead", s.now)
+	}
+	if s := newStage(t, 10, 1, alone(true)); s.now > 100*time.Millisecond {
+		t.Errorf("it leads after %v, and is alone", s.now)
+	}
+	s := newStage(t, 10, 1, alone(true))
+	s.node = New(Config{Daemon: 2, Draw: s.id, Alone: func() bool { return true }})
+	s.step()
+	s.step(Reloaded{Machine: s.machine.Machine})
+	claim := s.append
+	if claim == nil {
+		t.Fatal("it does not claim")
+	}
+	rival := entry.Batch{Seq: claim.Batch.Seq, ID: s.id(), After: claim.Batch.After, By: 1, Entries: []entry.Entry{entry.Tick{Now: s.log.Clock()}}}
+	if _, err := s.log.Append(t.Context(), rival); err != nil {
+		t.Fatal(err)
+	}
+	s.land(nil)
+	s.now += time.Second
+	if s.step(); s.append != nil || s.node.Leads() {
+		t.Error("it claims again at once though another daemon appends")
+	}
+}
+
+// Who leads is known from any batch, however long ago the lead was taken.
+func TestEachBatchSaysWhoLeads(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 1, nil)
+	s.node = New(Config{Daemon: 7, Draw: s.id})
+	s.step()
+	s.step(Reloaded{Machine: s.machine.Machine})
+	seq, id := s.machine.Stand()
+	s.step(Received{5, Message{Batches: []entry.Batch{{Seq: seq + 1, ID: s.id(), After: id, By: 5, Entries: []entry.Entry{entry.Tick{Now: s.log.Clock()}}}}}})
+	if by := s.node.Leader(); by != 5 {
+		t.Errorf("daemon %d leads, want the one that wrote the last batch", by)
+	}
+	s.out = nil
+	s.step(Ask{Call: Call{Number: 1 << 40}, Renew: []Renewal{{}}})
+	if len(s.out) != 1 || s.out[0].(Send).To != 5 {
+		t.Errorf("an ask is sent to %+v", s.out)
+	}
+}
+
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	w := &window{}

@@ -13,7 +13,7 @@ type tip struct {
 	id     entry.ID
 	at     time.Time
 	known  time.Duration // when this daemon came to know of it
-	leader int64         // who wrote the last Leader entry
+	leader int64         // who wrote it, and so leads
 }
 
 // replica is what a daemon makes of the log, whether it leads or not.
@@ -60,12 +60,7 @@ func (r *replica) advance(b entry.Batch, now, due time.Duration) error {
 
 // committed makes a batch the tip whose entries the machine has already.
 func (r *replica) committed(b entry.Batch, now time.Duration) {
-	r.tip.seq, r.tip.id, r.tip.at, r.tip.known = b.Seq, b.ID, b.At, now
-	for _, e := range b.Entries {
-		if _, ok := e.(entry.Leader); ok {
-			r.tip.leader = b.By
-		}
-	}
+	r.tip = tip{b.Seq, b.ID, b.At, now, b.By}
 	r.machine.Reach(b.Seq, b.ID)
 	r.heard(b)
 }

@@ -122,7 +122,7 @@ type Fetched struct {
 type Reloaded struct {
 	Machine Machine
 	At      time.Time  // of that batch
-	Leader  int64      // of the last Leader entry up to there; 0: none
+	Leader  int64      // who wrote that batch; 0: it is not known
 	Over    []entry.ID // requests whose leases ended lately, the newest last: repeats of them get no job
 	Err     error
 }

@@ -14,22 +14,10 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// besideTables has the tables of other rooms that appends write.
-const besideTables = `
-CREATE TABLE outbox (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, entries jsonb NOT NULL, made_at timestamptz NOT NULL DEFAULT now(), refused text);
-CREATE TABLE attempt_texts (job_id bigint NOT NULL, attempt int NOT NULL, ended_on date NOT NULL, report jsonb, log text, outputs jsonb,
-    metadata jsonb, reason text)`
-
 // ofTable is the log of a database with partitions of this many rows.
 func ofTable(t testing.TB, size int64) (*Table, *pgxpool.Pool) {
 	t.Helper()
 	db := pgtest.Open(t)
-	if err := Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(t.Context(), besideTables); err != nil {
-		t.Fatal(err)
-	}
 	table := New(db)
 	if n, err := table.Extend(t.Context(), 10*size, size); n != 10 || err != nil {
 		t.Fatalf("%d partitions, %v: want 10", n, err)

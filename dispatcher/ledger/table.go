@@ -35,16 +35,6 @@ type Table struct{ db DB }
 // New returns the log of a database that has its table. With a pgx.Tx appends commit with whatever else it writes.
 func New(db DB) *Table { return &Table{db} }
 
-// Create makes the table, its functions and report.ledger, its view for people, without a partition: see Extend.
-func Create(ctx context.Context, db DB) error {
-	for _, name := range []string{"create_table", "create_all_gone", "create_extend", "create_retain", "create_view", "create_view_seq"} {
-		if _, err := db.Exec(ctx, query[name]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
 // Append is Log's.
 func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {
 	return t.AppendWith(ctx, b, Beside{})

@@ -46,6 +46,8 @@ type Links struct {
 	mu    sync.Mutex
 	to    Daemon // nil: nothing is received yet
 	links map[int64]*link
+	met   bool // the database was asked for peers
+	alone bool // it had none
 }
 
 // link is the way to one peer.
@@ -89,6 +91,13 @@ func (ls *Links) Send(to int64, m lease.Message) {
 	case l.rouse <- struct{}{}:
 	default:
 	}
+}
+
+// Alone says that no other daemon is open, by the last look at the database. One at the address of this daemon is an earlier start of it.
+func (ls *Links) Alone() bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.alone
 }
 
 // Handler takes connections of other daemons, at relay.Path, until done is closed. What they Ask is for questions.
@@ -166,9 +175,13 @@ func (ls *Links) Run(ctx context.Context, d Daemon) {
 func (ls *Links) meet(ctx context.Context, peers []Peer, all *sync.WaitGroup) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	there := map[int64]bool{}
+	there, first := map[int64]bool{}, !ls.met
+	ls.met, ls.alone = true, true
 	for _, p := range peers {
-		if p.ID == ls.cfg.Self.ID || p.Address == "" || p.Address == ls.cfg.Self.Address {
+		if p.ID == ls.cfg.Self.ID || p.Address != "" && p.Address == ls.cfg.Self.Address {
+			continue
+		}
+		if ls.alone = false; p.Address == "" {
 			continue
 		}
 		if there[p.ID] = true; ls.links[p.ID] != nil {
@@ -184,6 +197,9 @@ func (ls *Links) meet(ctx context.Context, peers []Peer, all *sync.WaitGroup) {
 			l.stop()
 			delete(ls.links, id)
 		}
+	}
+	if first {
+		ls.to.Reach(nil) // it may be waiting to hear whether it is alone
 	}
 }
 

@@ -33,14 +33,6 @@ type Store struct{ db DB }
 // NewStore returns that of a database which has its table.
 func NewStore(db DB) *Store { return &Store{db} }
 
-// Create makes the table, empty.
-func Create(ctx context.Context, db DB) error {
-	if _, err := db.Exec(ctx, query["create_replay_checkpoints"]); err != nil {
-		return fmt.Errorf("create_replay_checkpoints: %w", err)
-	}
-	return nil
-}
-
 // Due says whether a checkpoint is to be kept of a batch with that time.
 func (s *Store) Due(ctx context.Context, at time.Time) (due bool, err error) {
 	if err := s.db.QueryRow(ctx, query["checkpoint_due"], pg.Args{"at": at, "every_s": Every.Seconds()}).Scan(&due); err != nil {

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -19,12 +18,6 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 func open(t testing.TB) (*Store, *ledger.Table) {
 	t.Helper()
 	pool := pgtest.Open(t)
-	for _, create := range []func(context.Context) error{func(ctx context.Context) error { return Create(ctx, pool) },
-		func(ctx context.Context) error { return ledger.Create(ctx, pool) }} {
-		if err := create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return NewStore(pool), ledger.New(pool)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
-	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -25,10 +24,6 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{Sampler{DB: pgtest.Open(t), Leads: func() bool { return true }}, t}
-	if err := upkeep.Create(t.Context(), s.DB); err != nil {
-		t.Fatal(err)
-	}
-	s.exec("DROP TABLE IF EXISTS share_samples_rest")
 	s.exec("SELECT divvy_make_day('share_samples', (now() AT TIME ZONE 'UTC')::date - i) FROM generate_series(-1, 10) AS i")
 	return s
 }

@@ -47,11 +47,16 @@ func (h *host) start() {
 	h.core = h.wiring.Core(lease.Config{
 		Daemon: h.daemon, Address: "host", Draw: h.id,
 		Timing: lease.Timing{TTL: ttl, Grace: grace, Stopped: stopped},
-		End:    h.end,
+		End:    h.end, Alone: h.alone,
 	})
 	for _, o := range h.hosts {
 		o.tellPeers()
 	}
+}
+
+// alone says that no other daemon is open. One that is held is.
+func (h *host) alone() bool {
+	return !slices.ContainsFunc(h.hosts, func(o *host) bool { return o != h && o.core != nil })
 }
 
 // end is the retry policy, which also shows when a daemon decides that a lease is lost.

@@ -56,13 +56,10 @@ func (t *Tables) Machine(seq int64) lease.Reloaded {
 		if r.Err = advance(r.Machine, b); r.Err != nil {
 			return r
 		}
-		r.At = b.At
+		r.At, r.Leader = b.At, b.By
 		for _, e := range b.Entries {
-			switch e := e.(type) {
-			case entry.Leader:
-				r.Leader = b.By
-			case entry.Granted:
-				r.Over = append(r.Over, e.Request) // those that did not end are answered before
+			if g, ok := e.(entry.Granted); ok {
+				r.Over = append(r.Over, g.Request) // those that did not end are answered before
 			}
 		}
 	}

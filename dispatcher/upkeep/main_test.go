@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -26,14 +25,6 @@ func newSite(t *testing.T, keep Keep) *site {
 	t.Helper()
 	s := &site{t: t, folded: time.Now()}
 	db := pgtest.Open(t)
-	for _, create := range []func() error{
-		func() error { return ledger.Create(t.Context(), db) }, func() error { return fold.Create(t.Context(), db) },
-		func() error { return Create(t.Context(), db) },
-	} {
-		if err := create(); err != nil {
-			t.Fatal(err)
-		}
-	}
 	s.Config = Config{DB: db, Log: ledger.New(db), Keep: keep,
 		Ahead: func(context.Context) (int, error) { return 0, nil },
 		Jobs: func(_ context.Context, before time.Time) (int, error) {
@@ -53,9 +44,6 @@ func newSite(t *testing.T, keep Keep) *site {
 			s.rolls++
 			return nil
 		}}
-	s.exec(`DROP TABLE IF EXISTS share_samples_rest`)
-	s.exec(`CREATE TABLE IF NOT EXISTS attempt_texts (job bigint, attempt int, day date NOT NULL, report jsonb, log text,
-		PRIMARY KEY (job, attempt, day)) PARTITION BY RANGE (day)`)
 	for _, table := range DayTables(keep) { // some are made with their table
 		for scan[int](s, "SELECT divvy_drop_day($1, 'infinity')", table.Name) > 0 {
 		}

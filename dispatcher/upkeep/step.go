@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pg"
@@ -123,19 +122,4 @@ func (cfg Config) before(ctx context.Context, keep time.Duration, drop Retain) (
 		return 0, fmt.Errorf("the database's clock: %w", err)
 	}
 	return drop(ctx, at)
-}
-
-// creates are the statements that make the functions of the database.
-var creates = []string{"create_drop_day", "create_drop_rows", "create_make_day"}
-
-// Create makes the functions that the steps call.
-func Create(ctx context.Context, db interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}) error {
-	for _, name := range creates {
-		if _, err := db.Exec(ctx, query[name]); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }

@@ -9,7 +9,7 @@ WITH due AS MATERIALIZED (
     SELECT d.task_id, d.deadline, d.n_ended, d.per_s, t.ended_at, t.n_finished + t.n_failed + t.n_cancelled AS ended,
         greatest(t.n_jobs, t.n_pieces) AS total, extract(epoch FROM now() - t.started_at)::float8 AS running_s,
         greatest(extract(epoch FROM now() - d.seen_at)::float8, 1) AS since_s
-    FROM due JOIN task_deadlines d USING (task_id) JOIN tasks t ON t.id = d.task_id
+    FROM due JOIN task_deadlines d USING (task_id) JOIN counted_tasks t ON t.id = d.task_id
 ), rated AS (
     SELECT s.*, CASE WHEN ended = 0 THEN NULL
         WHEN per_s IS NULL THEN ended / greatest(running_s, 1)

@@ -16,7 +16,7 @@ FROM (
     SELECT t.share_id, CASE WHEN t.share_id IN (SELECT id FROM fair) THEN t.user_name ELSE '' END AS user_name, t.shape_id, t.priority,
         coalesce(sum(t.n_generated - t.n_waiting - t.n_leased - t.n_finished - t.n_failed - t.n_cancelled), 0) AS ready, 0 AS lots_ready,
         coalesce(sum(greatest(least(t.n_jobs, t.quota) - t.n_generated, 0)), 0) AS pieces_left, count(*) AS tasks, coalesce(max(g.epoch), 0) AS epoch
-    FROM tasks t
+    FROM counted_tasks t
     LEFT JOIN generations g ON g.share_id = t.share_id
     WHERE t.ended_at IS NULL AND t.state IN ('ready', 'scouting', 'running') AND t.lots IS NULL
         AND t.share_id IN (SELECT share_id FROM short)
@@ -26,7 +26,7 @@ FROM (
         greatest(least(least(t.n_jobs, t.quota) - t.n_generated, x.pieces_left
             + CASE WHEN x.first THEN greatest(t.n_jobs - t.n_generated - (t.n_pieces - t.n_split), 0) ELSE 0 END), 0),
         1, coalesce(g.epoch, 0)
-    FROM tasks t
+    FROM counted_tasks t
     LEFT JOIN generations g ON g.share_id = t.share_id
     CROSS JOIN LATERAL (
         SELECT t.n_generated - t.n_waiting - t.n_leased - t.n_finished - t.n_failed - t.n_cancelled AS ready

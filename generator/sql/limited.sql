@@ -3,7 +3,7 @@
 SELECT t.id, t.state, t.user_name, coalesce(t.attributes ->> 'label', '') AS label, coalesce(s.path, '') AS share,
     coalesce(h.cores, 1) AS cores, t.n_jobs, t.n_generated, t.n_leased, t.n_finished + t.n_failed + t.n_cancelled AS ended, t.quota,
     coalesce(t.limited, '') AS limited
-FROM tasks t
+FROM counted_tasks t
 LEFT JOIN shares s ON s.id = t.share_id
 LEFT JOIN shapes h ON h.id = t.shape_id
 WHERE t.ended_at IS NULL AND t.share_id IS NOT NULL

@@ -8,7 +8,7 @@ WITH newest AS (
             AND (@name::text = '' OR t.name LIKE @name::text)
             AND (@share::text = '' OR coalesce(t.own_share_id, t.share_id) IN (
                 SELECT h.id FROM shares h WHERE h.path = @share::text OR starts_with(h.path, @share::text || '/'))) AS wanted
-    FROM tasks t
+    FROM counted_tasks t
     WHERE t.id < @before::bigint
     ORDER BY t.id DESC LIMIT @most::int
 ), page AS (

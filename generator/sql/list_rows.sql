@@ -8,7 +8,7 @@ SELECT t.id, t.name, t.user_name, coalesce(own.path, s.path, '') AS share,
     (SELECT json_build_object('at', d.deadline, 'eta', d.eta, 'late_risk', d.late_risk, 'jobs_per_hour', coalesce(d.per_s, 0) * 3600,
         'boost', d.boost, 'boosted', d.boosted) FROM task_deadlines d WHERE d.task_id = t.id) AS deadline
 FROM unnest(@ids::bigint[]) WITH ORDINALITY AS i (id, place)
-JOIN tasks t ON t.id = i.id
+JOIN counted_tasks t ON t.id = i.id
 LEFT JOIN shares s ON s.id = t.share_id
 LEFT JOIN shares own ON own.id = t.own_share_id
 ORDER BY i.place;

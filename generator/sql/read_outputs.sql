@@ -1,4 +1,5 @@
 -- What the attempts that finished jobs reported to have made. They ended when their jobs did: only those days are looked at.
-SELECT job_id, outputs FROM attempts
-WHERE job_id = ANY (@jobs::bigint[]) AND outcome = 'finished' AND outputs IS NOT NULL
-    AND ended_at BETWEEN @low::timestamptz AND @high::timestamptz;
+SELECT x.job_id, x.outputs
+FROM unnest(@jobs::bigint[], @attempts::int[]) AS e (job_id, attempt)
+JOIN attempt_texts x ON x.job_id = e.job_id AND x.attempt = e.attempt
+WHERE x.outputs IS NOT NULL AND x.ended_on BETWEEN @low::date AND @high::date;

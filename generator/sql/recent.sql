@@ -6,7 +6,7 @@ SELECT t.id, t.name, t.user_name, coalesce(own.path, s.path, '') AS share,
     CASE WHEN t.state IN ('ready', 'scouting', 'running') THEN coalesce(t.limited, t.reason) ELSE t.reason END AS reason,
     t.attributes, t.tagged_by, t.site_version, t.created_at, t.committed_at, t.started_at, t.ended_at, t.spec, t.parameters, t.scaled,
     coalesce(t.scouts, 0) AS scouts, t.scouted
-FROM tasks t
+FROM counted_tasks t
 LEFT JOIN shares s ON s.id = t.share_id
 LEFT JOIN shares own ON own.id = t.own_share_id
 WHERE t.id > (SELECT coalesce(max(m.id), 0) FROM tasks m) - @reach::bigint

@@ -7,7 +7,7 @@ SELECT t.id, t.name, t.user_name, coalesce(own.path, s.path, '') AS share,
     CASE WHEN t.ended_at IS NULL AND t.n_leased = 0 THEN t.spec END AS asks,
     (SELECT json_build_object('at', d.deadline, 'eta', d.eta, 'late_risk', d.late_risk, 'jobs_per_hour', coalesce(d.per_s, 0) * 3600,
         'boost', d.boost, 'boosted', d.boosted) FROM task_deadlines d WHERE d.task_id = t.id) AS deadline
-FROM tasks t
+FROM counted_tasks t
 LEFT JOIN shares s ON s.id = t.share_id
 LEFT JOIN shares own ON own.id = t.own_share_id
 WHERE t.id > @after::bigint

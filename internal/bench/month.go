@@ -12,7 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/report"
 )
 
@@ -112,13 +113,13 @@ func (s *stage) fillDay(ctx context.Context, back, n int, numbered bool) error {
 // accountMonth has all that there is added to the roll-ups, and returns how many attempts a second.
 func (s *stage) accountMonth(ctx context.Context) (rate float64, err error) {
 	s.say("adding them to the roll-ups")
-	began, n := time.Now(), 0
-	for more := true; more; {
-		added, again, err := dispatcher.AccountBatch(ctx, s.place.pool)
-		if err != nil {
-			return 0, err
-		}
-		n, more = n+added, again
+	began := time.Now()
+	if err := fold.New(s.place.pool, ledger.New(s.place.pool), nil).RollNodes(ctx); err != nil {
+		return 0, err
+	}
+	var n int64
+	if err := s.place.pool.QueryRow(ctx, query["month_attempts"]).Scan(&n); err != nil {
+		return 0, err
 	}
 	return float64(n) / time.Since(began).Seconds(), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -109,6 +110,19 @@ func (s *Store) Load(ctx context.Context) (*Site, error) {
 	return site, nil
 }
 
+// At is Load of a version by its number, for those who need tree and queues only. States of queues and capacities are the present ones of what
+// it has by that name; version 0 has nothing. Unknown: ErrNoVersion.
+func (s *Store) At(ctx context.Context, number int64) (shares.Version, error) {
+	site, err := s.read(ctx, s.db, number)
+	if err != nil {
+		return shares.Version{}, err
+	}
+	if site.Number != number {
+		return shares.Version{}, fmt.Errorf("%w: %d", ErrNoVersion, number)
+	}
+	return site.Version(), nil
+}
+
 // Version is Load for those who want tree and queues only.
 func (s *Store) Version(ctx context.Context) (shares.Version, error) {
 	site, err := s.Load(ctx)
@@ -138,11 +152,16 @@ type versionRow struct {
 
 // load is Load. A version that cannot be read is an empty site with its number, beside ErrUnreadable.
 func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
+	return s.read(ctx, db, math.MaxInt64)
+}
+
+// read is load of the newest version up to one.
+func (s *Store) read(ctx context.Context, db querier, upto int64) (*Site, error) {
 	known := s.last.Load()
 	if known == nil {
 		known = &Site{}
 	}
-	row, err := one[versionRow](ctx, db, "newest_version", pgx.StrictNamedArgs{"known": known.Number})
+	row, err := one[versionRow](ctx, db, "newest_version", pgx.StrictNamedArgs{"known": known.Number, "upto": upto})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return emptySite(), nil
 	}
@@ -156,7 +175,7 @@ func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
 			empty.Number = row.Version
 			return empty, err
 		}
-		s.last.Store(known)
+		s.keep(known)
 	}
 	site := *known
 	site.Queues = slices.Clone(known.Queues)
@@ -167,6 +186,16 @@ func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
 	}
 	site.setLive(row.Capacities)
 	return &site, nil
+}
+
+// keep remembers the newest version that was parsed.
+func (s *Store) keep(site *Site) {
+	for {
+		last := s.last.Load()
+		if last != nil && last.Number >= site.Number || s.last.CompareAndSwap(last, site) {
+			return
+		}
+	}
 }
 
 // emptySite is what is in force before the first Apply.

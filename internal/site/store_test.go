@@ -518,3 +518,27 @@ func TestStatements(t *testing.T) {
 		}
 	}
 }
+
+// A version that is read by its number is as when it is loaded: states, capacities, and who may pull, also in a store that reads nothing else.
+func TestAt(t *testing.T) {
+	b := newBench(t)
+	b.apply("shares: [{name: A}]\nqueues: [{name: q, pilots: ['token:x']}]\nresources: [{name: r, capacity: 3}]\n")
+	b.apply("shares: [{name: A}, {name: B}]\nqueues: [{name: q, pilots: ['token:y']}]\nresources: [{name: r, capacity: 3}]\n")
+	five := int64(5)
+	if err := errors.Join(b.SetQueueState(t.Context(), "q", shares.Drain), b.SetResourceCapacity(t.Context(), SetCapacity{Resource: "r", Capacity: &five})); err != nil {
+		t.Fatal(err)
+	}
+	other := NewStore(Config{Pool: b.db})
+	for _, number := range []int64{2, 1, 2} {
+		v, err := other.At(t.Context(), number)
+		if err != nil || v.Number != number || len(v.Tree.Nodes) != 1+int(number) || v.Queues[0].State != shares.Drain || v.Queues[0].ID == 0 || v.Tree.Nodes[1].ID == 0 || len(v.Resources[0].Live) != 1 {
+			t.Errorf("version %d: %+v %v", number, v, err)
+		}
+		if other.Admits("q", Pilot{Token: "x"}) || !other.Admits("q", Pilot{Token: "y"}) {
+			t.Errorf("after version %d: not the pilots of the newest one", number)
+		}
+	}
+	if _, err := other.At(t.Context(), 3); !errors.Is(err, ErrNoVersion) {
+		t.Error(err)
+	}
+}

@@ -14,13 +14,6 @@ INSERT INTO resource_external (name, total, used, reported_at) VALUES
 INSERT INTO shapes (id, key, cores, memory_mb, disk_mb, walltime_s, labels, queues, label, resources, sharing_id) OVERRIDING SYSTEM VALUE VALUES
     (2, '\x02', 1, 0, 0, 0, '{}', '{}', 'nightly', '{"maya": 2, "seats": 1}', 'alice'),
     (3, '\x03', 1, 0, 0, 0, '{}', '{}', 'nightly', '{"maya": 1, "table:orders": 1, "gone": 1}', 'bob');
--- alice: one job held at CERN, one at BNL that is in the tail only, 7 ready of which the tail took one; bob: 3 ready, none held any more.
-INSERT INTO counters (share_id, shape_id, queue_id, waiting, ready, held, held_units) VALUES
-    (2, 2, 0, 5, 8, 0, 0), (2, 2, 1, 0, 0, 1, 1000), (3, 3, 0, 0, 3, 0, 0), (3, 3, 1, 0, 0, 1, 1000);
-INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units, places, low_ids, high_ids) VALUES
-    (1, 0, 7, '{1,2}', '{2,3}', '{2,3}', '{2,1}', '{r,l}', '{l,f}', '{1,1}', '{1000,1000}', '{0,0}', '{0,0}', '{0,0}');
-
--- A decision for a slot that Rep would have got, had its jobs not been kept back by a resource.
-INSERT INTO decisions (daemon_id, ms_ago, lanes, seqs, job_ids, queue_ids, share_ids, deficits, runner_up_ids, runner_up_deficits, candidates,
-    units, rounds, weights, skipped_ids, skipped_words, skips) VALUES
-    (1, '{500}', '{0}', '{8}', '{11}', '{1}', '{2}', '{1}', '{0}', '{0}', '{1}', '{1000}', '{9000}', '{1}', '{3}', 'r', '{1}');
+-- alice: one job held at CERN, one at BNL, 7 ready; bob: 3 ready.
+INSERT INTO share_counts (share, shape, queue, ready, held, held_units) VALUES
+    (2, 2, 0, 7, 0, 0), (2, 2, 1, 0, 1, 1000), (2, 2, 2, 0, 1, 1000), (3, 3, 0, 3, 0, 0);

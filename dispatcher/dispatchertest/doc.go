@@ -1,0 +1,15 @@
+// Package dispatchertest runs a dispatcher for tests of packages that use one: over a database of package pgtest, with the versions of a site
+// store, short timings, and its steps in the background.
+//
+//	d := dispatchertest.Open(t, db, store)
+//	reply, err := d.Pull(ctx, …)
+//	d.Settle() // all that was said is in the log, in the machine and in the tables, and judged
+//
+// # Invariants
+//
+//  1. Open returns when the daemon leads, and goes by the newest version of the store, if there is one.
+//  2. A step that fails fails the test, but where the daemon stops.
+//  3. The dispatcher ends before the test does, or by Stop. Several may share a database, when they are linked by Config.Send.
+//
+// Only _test.go files import it. The store's Hooks need Barrier and Applied of package dispatcher.
+package dispatchertest

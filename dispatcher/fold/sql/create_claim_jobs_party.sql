@@ -1,2 +1,0 @@
--- Those of a party.
-CREATE INDEX claim_jobs_party ON claim_jobs (party);

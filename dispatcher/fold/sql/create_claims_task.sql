@@ -1,2 +1,0 @@
--- Those of a task.
-CREATE INDEX claims_task ON claims (task, id);

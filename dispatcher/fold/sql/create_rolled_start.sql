@@ -1,2 +1,0 @@
--- Nothing is rolled up yet.
-INSERT INTO rolled (at) VALUES ('epoch');

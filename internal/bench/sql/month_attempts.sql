@@ -1,0 +1,2 @@
+-- Attempts that there are.
+SELECT count(*) FROM history;
