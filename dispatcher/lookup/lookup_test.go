@@ -367,8 +367,13 @@ func TestEnded(t *testing.T) {
 		}
 		k := key{j.block, j.Shape, 0, j.state}
 		at := j.endedAt
-		if len(j.attempts) > 0 && j.lastOne().ended.Equal(j.endedAt) && j.lastOne().end.Next.Final() {
-			k.share, k.queue, at = j.lastOne().Share, j.lastOne().Queue, at.Truncate(time.Hour)
+		if len(j.attempts) > 0 {
+			switch last := j.lastOne(); {
+			case last.ended.Equal(j.endedAt) && last.end.Next.Final():
+				k.share, k.queue, at = last.Share, last.Queue, at.Truncate(time.Hour)
+			case j.state == failed && last.ended.After(at.Add(-24*time.Hour)): // a rule gave it up
+				k.share, k.shape, k.queue = last.Share, last.Shape, last.Queue
+			}
 		}
 		if at.After(since) {
 			n[k]++
