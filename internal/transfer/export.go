@@ -50,11 +50,11 @@ func Export(ctx context.Context, db *pgxpool.Pool, w io.Writer) (done Exported, 
 	out := bufio.NewWriterSize(w, 1<<16)
 	done.Records = Summary{}
 	err = pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		text := query["source"]
+		from := "source"
 		if h.Old {
-			text = oldSource
+			from = "old_source"
 		}
-		rows, _ := tx.Query(ctx, text)
+		rows, _ := tx.Query(ctx, query[from])
 		s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[source])
 		if err != nil {
 			return err
@@ -67,7 +67,10 @@ func Export(ctx context.Context, db *pgxpool.Pool, w io.Writer) (done Exported, 
 			if h.Old && h.Schema < k.since {
 				continue
 			}
-			if done.Records[k.name], err = k.export(ctx, tx, out, h.Old); err != nil {
+			if h.Old && k.old != "" {
+				k.out = k.old
+			}
+			if done.Records[k.name], err = k.export(ctx, tx, out); err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)
 			}
 		}
@@ -82,17 +85,13 @@ func Export(ctx context.Context, db *pgxpool.Pool, w io.Writer) (done Exported, 
 	return done, nil
 }
 
-// export writes the records of a kind, and returns how many they are. The database may be that of a release up to 0.10.
-func (k kind) export(ctx context.Context, tx pgx.Tx, w *bufio.Writer, old bool) (n int, err error) {
+// export writes the records of a kind, and returns how many they are.
+func (k kind) export(ctx context.Context, tx pgx.Tx, w *bufio.Writer) (n int, err error) {
 	args := pgx.StrictNamedArgs{}
 	if k.name == sequences.name {
 		args["names"] = numbered
 	}
-	text := query[k.out]
-	if old && k.old != "" {
-		text = k.old
-	}
-	rows, _ := tx.Query(ctx, text, args)
+	rows, _ := tx.Query(ctx, query[k.out], args)
 	var record string
 	_, err = pgx.ForEachRow(rows, []any{&record}, func() error {
 		n++

@@ -1,4 +1,4 @@
--- Usage by hour, with what is not in the roll-up yet.
+-- Usage by hour, with what is not in the roll-up yet, of a database up to 0.10.
 SELECT row_to_json(r)::text FROM (
     SELECT 'usage_hour' AS kind, hour, share_id, queue_id, user_name,
         sum(slot_seconds) AS slot_seconds, sum(unit_seconds) AS unit_seconds, sum(wasted_slot_seconds) AS wasted_slot_seconds,

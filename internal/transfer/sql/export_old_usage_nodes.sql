@@ -1,4 +1,4 @@
--- Usage by node, with what is not in the roll-up yet.
+-- Usage by node, with what is not in the roll-up yet, of a database up to 0.10.
 SELECT row_to_json(r)::text FROM (
     SELECT 'usage_node' AS kind, day, queue_id, node,
         sum(slot_seconds) AS slot_seconds, sum(wasted_slot_seconds) AS wasted_slot_seconds, sum(finished)::bigint AS finished,
