@@ -27,6 +27,7 @@ const (
 type lives struct {
 	from, until time.Time
 	most        int64        // jobs, all pilots together; 0 = no bound
+	renews      int          // of each job
 	n           atomic.Int64 // jobs that are finished
 	early       atomic.Int64 // when most was reached, in Unix nanoseconds; 0: it was not
 }
@@ -75,7 +76,7 @@ func (o order) life(out io.Writer) (outcome, error) {
 		return outcome{}, err
 	}
 	from := time.Now().Add(o.WarmUp)
-	shared := &lives{from: from, until: from.Add(o.Duration), most: int64(o.Most)}
+	shared := &lives{from: from, until: from.Add(o.Duration), most: int64(o.Most), renews: max(1, o.Renews)}
 	pilots := make([]*lifePilot, len(workers))
 	var all sync.WaitGroup
 	for i, w := range workers {
@@ -126,8 +127,10 @@ func (p *lifePilot) once() error {
 		p.jobs = p.jobs[:held]
 		return fmt.Errorf("pull: %w", err)
 	}
-	if err := p.say(pathRenew, "leases", `","state":"running","usage":{"cpu_s":1.5,"memory_mb":900}}`, p.kept); err != nil {
-		return err
+	for range p.renews {
+		if err := p.say(pathRenew, "leases", `","state":"running","usage":{"cpu_s":1.5,"memory_mb":900}}`, p.kept); err != nil {
+			return err
+		}
 	}
 	if err := p.say(pathFinish, "results", `","outcome":"finished","exit_code":0,"usage":{"cpu_s":3.5,"memory_mb":1100}}`, p.recorded); err != nil {
 		return err

@@ -27,6 +27,7 @@ type order struct {
 	Inputs   int           // submit
 	Renew    renewOrder    // renew
 	Pilots   []string      // life: their names, one a connection
+	Renews   int           // life: how often a job is renewed; 0 = once
 }
 
 // The modes.
