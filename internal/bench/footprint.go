@@ -216,7 +216,7 @@ func (s *stage) quiet(ctx context.Context, _ selection) (err error) {
 		}
 		s.served = Served{}
 	}
-	day := Day{Slots: quietSlots, Node: 64, Queues: queues, Tree: basePlan.tree, Speed: 1, Length: time.Hour, MeanJob: quietJob, Fail: 0.05, Rests: 1, Lease: time.Hour, Seed: 1}
+	day := Day{Slots: quietSlots, Node: 64, Queues: queues, Tree: basePlan.tree, Speed: 1, Length: time.Hour, MeanJob: quietJob, Fail: 0.05, Rests: 1, Lease: 3 * time.Minute, Seed: 1}
 	t := &stage{Sizes: s.Sizes, cfg: s.cfg, report: s.report, plan: day.sitePlan()}
 	if t.place, err = openPlace(ctx, s.place.dsn, s.cfg.Log); err != nil {
 		return err
