@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 )
 
 // Pull gives the slot the jobs that it should run next. It waits up to req.WaitS for one and returns ErrNoJobs when there was none,
@@ -39,9 +40,7 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if p.Request, err = requestOf(req); err != nil {
 		return PullReply{}, err
 	}
-	over := d.lately.pulls(&p, &q)
 	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
-	over(answer.Leases)
 	if errors.Is(err, ErrNoJobs) {
 		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
 			err = closed
@@ -73,7 +72,21 @@ func (d *Dispatcher) reply(ctx context.Context, answer lease.Answer) (PullReply,
 			Command: run.Command, Env: run.Env, Cores: run.Need.Cores, MemoryMB: run.Need.MemoryMB, DiskMB: run.Need.DiskMB,
 			WalltimeS: run.Need.WalltimeS, ExpiresIn: d.cfg.Timing.First.Seconds()}
 	}
+	d.countWaits(leases, runs)
 	return reply, nil
+}
+
+// countWaits counts how long jobs waited that have their first lease.
+func (d *Dispatcher) countWaits(leases []machine.Lease, runs []Run) {
+	now := time.Now()
+	d.meter.Count(func(t *tally.Tally) {
+		for i, l := range leases {
+			if since := runs[i].Submitted; !since.IsZero() {
+				q, _ := d.site.queue(l.Queue)
+				t.Wait(q.Pool, l.Share, now.Sub(since).Seconds())
+			}
+		}
+	})
 }
 
 // claimsWithin bounds how long a pull waits until the machine of this daemon has the grant, which says where the claims of its jobs are.

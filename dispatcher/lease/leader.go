@@ -68,6 +68,7 @@ func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
 		l.supply.polled[q] = d.now
 	}
 	l.leases.lead(d.now, cfg.Timing.Longest)
+	l.leases.ttl, l.leases.renewed = second(cfg.Timing.TTL), func(age int32) { d.counted.Age(float64(age)) }
 	return l
 }
 
@@ -161,7 +162,7 @@ func (l *leader) depose() {
 	}
 	for len(l.line.waiting) > 0 {
 		if p := pop((*[]*pull)(&l.line.waiting)); p.class != nil {
-			l.line.take(p)
+			l.take(p)
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		}
 	}
