@@ -104,7 +104,7 @@ func (s *stage) lifeBytes(ctx context.Context, _ selection) error {
 				return err
 			}
 			s.say("round %d of %d: bytes of whole lives with %d renewals", r+1, s.Rounds, renews)
-			before, err := s.bytes(ctx)
+			before, err := s.place.bytes(ctx)
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func (s *stage) lifeBytes(ctx context.Context, _ selection) error {
 			if err != nil {
 				return err
 			}
-			after, err := s.bytes(ctx)
+			after, err := s.place.bytes(ctx)
 			if err != nil {
 				return err
 			}
@@ -142,8 +142,8 @@ type lifeBytes struct {
 	Job     float64 // disk of a job with its part of a block
 }
 
-func (s *stage) bytes(ctx context.Context) (b lifeBytes, err error) {
-	err = s.place.pool.QueryRow(ctx, query["life_bytes"]).Scan(&b.WAL, &b.History, &b.Job)
+func (p *place) bytes(ctx context.Context) (b lifeBytes, err error) {
+	err = p.pool.QueryRow(ctx, query["life_bytes"]).Scan(&b.WAL, &b.History, &b.Job)
 	return b, err
 }
 

@@ -187,7 +187,7 @@ func (s *stage) serve(ctx context.Context) (err error) {
 	if s.served, err = s.cfg.Serve(ctx, s.place.dsn); err != nil {
 		return err
 	}
-	return s.inLog(ctx)
+	return s.place.inLog(ctx)
 }
 
 // hold leases the jobs that are held all the time.
@@ -265,14 +265,14 @@ func (s *stage) refill(ctx context.Context, n int) error {
 		return nil // whoever starts next takes them into the log first
 	}
 	s.served.Dispatcher.Written()
-	return s.inLog(ctx)
+	return s.place.inLog(ctx)
 }
 
 // inLog waits until the leader has taken all that was made into the log.
-func (s *stage) inLog(ctx context.Context) error {
+func (p *place) inLog(ctx context.Context) error {
 	deadline := time.Now().Add(5 * time.Minute)
 	for {
-		end, err := s.place.logEnd(ctx)
+		end, err := p.logEnd(ctx)
 		if err != nil || end.Pending == 0 {
 			return err
 		}
