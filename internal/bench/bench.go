@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/bench/looks"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -141,7 +142,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	cfg.Progress = &inLine{to: cfg.Progress}
 	before := machine("at the start")
-	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}, profile: newProfiler(cfg.Profile)}
+	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}, profile: looks.New(cfg.Profile)}
 	if busy() {
 		s.say("others use this machine (load average %s): the figures will be worth little", loadAverage())
 	}
@@ -153,7 +154,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if err := s.measure(ctx, chosen); err != nil {
 		return nil, err
 	}
-	if err := s.profile.write(); err != nil {
+	if err := s.profile.Write(); err != nil {
 		return nil, err
 	}
 	server, err := s.place.settings(ctx)

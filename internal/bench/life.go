@@ -10,6 +10,8 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // wholeLife is S3: whole lives over HTTP beside River's own bench.
@@ -154,7 +156,7 @@ func (s *stage) lifeBody(i int) string {
 	req := dispatcher.PullRequest{Queue: s.layout().queue(i), Pilot: lifeName(i), Node: fmt.Sprint("node", i),
 		Slot: job.Slot{Cores: lifeSlots}, Max: lifeSlots, WaitS: 5}
 	if s.RequestIDs {
-		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, idPlace)
+		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, wire.IDPlace)
 	}
 	text, err := json.Marshal(req)
 	if err != nil {

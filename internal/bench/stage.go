@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/bench/looks"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -24,7 +25,7 @@ type stage struct {
 	Sizes
 	cfg     Config
 	report  *Report
-	profile *profiler
+	profile *looks.Profiler
 	place   *place
 	served  Served
 	gen     *generator.Generator
