@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,10 +23,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/dispatcher/runs"
-	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // Config is what a dispatcher needs.
@@ -68,10 +67,12 @@ type Dispatcher struct {
 
 	cfg    Config
 	log    *ledger.Table
-	folder *fold.Folder
+	folder *fold.Folder // folding is held
 	loop   *lease.Loop
 	rules  *rules.Rules
 
+	folding  sync.Mutex
+	began    time.Time
 	eye      eye
 	site     site
 	offered  atomic.Pointer[[]entry.Offer] // of the last tick
@@ -93,13 +94,13 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		cfg.Render = runs.New(cfg.Pool).Render
 	}
 	log := ledger.New(cfg.Pool)
-	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics)}
+	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics), began: time.Now()}
 	d.brake.bound = cfg.Behind.orDefault()
 	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
-		Judged: func(j retry.Judgement) { d.meter.Count(func(t *tally.Tally) { t.Judge(j) }) }})
+		Count: d.meter.Count})
 	d.Reads = newReads(d)
 	if cfg.End == nil {
 		cfg.End = func(l machine.Lease, said entry.Ended) entry.Ended {
