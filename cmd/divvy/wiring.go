@@ -25,6 +25,7 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/logs"
+	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -129,7 +130,7 @@ func (c config) keep() upkeep.Keep {
 func (d *daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
-		Order: d.dispatcher.Order, Log: d.part("generator"), Metrics: d.registry})
+		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
 
@@ -175,6 +176,12 @@ func (d *daemon) serve(context.Context) error {
 		Reports:  report.NewReader(d.pool),
 		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.panda != nil,
+		Relay: &api.Relay{
+			Serve: func(questions relay.Handler) http.Handler { return d.links.Handler(d.leave, questions) },
+			Ask: func(ctx context.Context, path string, body []byte) (relay.Reply, error) {
+				return d.links.Ask(ctx, d.dispatcher.Leader(), path, body)
+			},
+		},
 	})
 	d.http = api.NewServer(handler, d.log)
 	d.serveOn("http", d.listener, d.http)
