@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestMetricsOfADaemon(t *testing.T) {
 		step(t, d, "fold")
 		step(t, d, "waits")
 		sums, err := cl.Figures(t.Context())
-		return err == nil && sums["divvy_job_wait_seconds_count"] == 10, "waits are not counted"
+		return err == nil && sums["divvy_job_wait_seconds_count"] == 10, fmt.Sprint(sums["divvy_job_wait_seconds_count"], " waits are counted")
 	})
 	complaints, err := testutil.GatherAndLint(d.registry)
 	if err != nil {
