@@ -28,7 +28,9 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if d.draining.Load() {
 		return PullReply{}, ErrStopping
 	}
-	if err := d.brake.pass(ctx, time.Duration(req.WaitS*float64(time.Second))); err != nil {
+	wait := time.Duration(req.WaitS * float64(time.Second))
+	until := time.Now().Add(wait)
+	if err := d.brake.pass(ctx, wait); err != nil {
 		return PullReply{}, err
 	}
 	q, err := d.site.open(req.Queue)
@@ -40,7 +42,10 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if p.Request, err = requestOf(req); err != nil {
 		return PullReply{}, err
 	}
-	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
+	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: max(0, time.Until(until))})
+	if errors.Is(err, ErrUnavailable) && d.draining.Load() { // meanwhile
+		err = ErrStopping
+	}
 	if errors.Is(err, ErrNoJobs) {
 		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
 			err = closed
