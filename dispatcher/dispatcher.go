@@ -109,6 +109,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	led := func() {
 		d.rules.Begin()
+		d.lately.lead()
 		if cfg.Led != nil {
 			cfg.Led()
 		}

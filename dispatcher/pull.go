@@ -40,9 +40,7 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if p.Request, err = requestOf(req); err != nil {
 		return PullReply{}, err
 	}
-	over := d.lately.pulls(&p, &q)
 	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
-	over(answer.Leases)
 	if errors.Is(err, ErrNoJobs) {
 		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
 			err = closed

@@ -32,6 +32,8 @@ type Reads struct {
 	holes  func(ctx context.Context) ([]rules.HoleRow, error)
 	replay replay.Reader
 	lately *lately
+
+	offered func() map[string]shares.Units // by pilots that got no jobs, by pool
 }
 
 // newReads has what a dispatcher answers by.
@@ -40,7 +42,7 @@ func newReads(d *Dispatcher) *Reads {
 	return &Reads{
 		Reader: jobs,
 		Book:   holdings.New(holdings.Config{DB: d.cfg.Pool, View: d.View, Queue: d.site.queue, Jobs: jobs}),
-		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, lately: newLately(d.cfg.Daemon, d.site.current),
+		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, offered: d.Offered, lately: newLately(d.cfg.Daemon, &d.site),
 		replay: replay.Reader{Log: d.log, Store: replay.NewStore(d.cfg.Pool), Version: d.cfg.Site, Config: d.cfg.Machine},
 	}
 }
@@ -74,6 +76,7 @@ var stateWords = map[lease.State]LeaseState{lease.Granted: Granted, lease.Starti
 // see has a function look at the moment. The loop waits for it.
 func (r *Reads) see(ctx context.Context, m explain.Moment, look func(explain.Moment)) error {
 	m.Pilots, m.Pulls = r.lately.pilots()
+	m.Offered = r.offered()
 	return r.view(ctx, func(v machine.View) {
 		m.View, m.At = v, time.Now().UTC()
 		look(m)

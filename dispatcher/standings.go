@@ -17,7 +17,7 @@ type QueueLately struct {
 	Ended   int64       `json:"ended" doc:"Attempts that finished, failed or were lost in the last hour."`
 	Failed  int64       `json:"failed" doc:"Of these, those that failed or were lost."`
 	Failure float64     `json:"failure_rate" doc:"failed / ended; 0 when none ended."`
-	Since   time.Time   `json:"since" doc:"What the hour's figures begin with: an hour ago, or when the daemon began."`
+	Since   time.Time   `json:"since" doc:"What the hour's figures begin with: an hour ago, or when the daemon that decides began to."`
 }
 
 // QueueHeld is what a share holds at a queue.

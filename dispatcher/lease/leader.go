@@ -162,7 +162,7 @@ func (l *leader) depose() {
 	}
 	for len(l.line.waiting) > 0 {
 		if p := pop((*[]*pull)(&l.line.waiting)); p.class != nil {
-			l.line.take(p)
+			l.take(p)
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		}
 	}

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -52,7 +53,7 @@ type link struct {
 	peer  Peer
 	stop  context.CancelFunc
 	rouse chan struct{} // one place: there are messages
-	up    bool
+	conn  *relay.Conn   // nil: there is none
 	queue []lease.Message
 }
 
@@ -80,7 +81,7 @@ func (ls *Links) Send(to int64, m lease.Message) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l := ls.links[to]
-	if l == nil || !l.up || len(l.queue) >= mostWait {
+	if l == nil || l.conn == nil || len(l.queue) >= mostWait {
 		return
 	}
 	l.queue = append(l.queue, m)
@@ -97,30 +98,52 @@ func (ls *Links) Alone() bool {
 	return ls.alone
 }
 
-// Handler takes connections of other daemons, at relay.Path, until done is closed.
-func (ls *Links) Handler(done <-chan struct{}) http.Handler {
-	return &relay.Server{Secret: ls.cfg.Self.Secret, SecretOf: ls.cfg.SecretOf, Handle: ls.receive, Done: done}
+// Handler takes connections of other daemons, at relay.Path, until done is closed. What they Ask is for questions.
+func (ls *Links) Handler(done <-chan struct{}, questions relay.Handler) http.Handler {
+	handle := func(ctx context.Context, path string, body []byte) relay.Reply {
+		if path == leasePath {
+			return relay.Reply{Status: ls.receive(body)}
+		}
+		return questions(ctx, path, body)
+	}
+	return &relay.Server{Secret: ls.cfg.Self.Secret, SecretOf: ls.cfg.SecretOf, Handle: handle, Done: done}
+}
+
+// ErrApart says that there is no connection to a daemon.
+var ErrApart = errors.New("no connection to the daemon")
+
+// Ask puts a question to a peer. ErrApart, relay.ErrBroken, or the error of ctx: there is no answer.
+func (ls *Links) Ask(ctx context.Context, to int64, path string, body []byte) (relay.Reply, error) {
+	ls.mu.Lock()
+	l := ls.links[to]
+	var conn *relay.Conn
+	if l != nil {
+		conn = l.conn
+	}
+	ls.mu.Unlock()
+	if conn == nil {
+		return relay.Reply{}, ErrApart
+	}
+	return conn.Call(ctx, path, body)
 }
 
 // receive takes an envelope.
-func (ls *Links) receive(_ context.Context, path string, body []byte, answer func(relay.Reply)) {
+func (ls *Links) receive(body []byte) (status int) {
 	ls.mu.Lock()
 	d := ls.to
 	ls.mu.Unlock()
-	if d == nil || path != leasePath {
-		answer(relay.Reply{Status: http.StatusServiceUnavailable})
-		return
+	if d == nil {
+		return http.StatusServiceUnavailable
 	}
 	from, messages, err := unpack(body)
 	if err != nil { // of another version, maybe: the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
-		answer(relay.Reply{Status: http.StatusBadRequest})
-		return
+		return http.StatusBadRequest
 	}
 	for _, m := range messages {
 		d.Receive(from, m)
 	}
-	answer(relay.Reply{Status: http.StatusNoContent})
+	return http.StatusNoContent
 }
 
 // Run keeps links to all peers until ctx ends, and tells the dispatcher which of them there are.
@@ -186,10 +209,10 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 			relay.Caller{ID: ls.cfg.Self.ID, Secret: ls.cfg.Self.Secret})
 		cancel()
 		if err == nil {
-			ls.turn(l, true)
+			ls.turn(l, conn)
 			ls.carry(ctx, l, conn)
 			conn.Close()
-			ls.turn(l, false)
+			ls.turn(l, nil)
 		}
 		select {
 		case <-ctx.Done():
@@ -198,13 +221,13 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 	}
 }
 
-// turn notes whether a peer can be reached.
-func (ls *Links) turn(l *link, up bool) {
+// turn notes by what a peer can be reached.
+func (ls *Links) turn(l *link, conn *relay.Conn) {
 	ls.mu.Lock()
-	l.up, l.queue = up, nil
+	l.conn, l.queue = conn, nil
 	var there []int64
 	for id, each := range ls.links {
-		if each.up {
+		if each.conn != nil {
 			there = append(there, id)
 		}
 	}
