@@ -40,7 +40,9 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if p.Request, err = requestOf(req); err != nil {
 		return PullReply{}, err
 	}
-	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
+	spanned, end := traced(ctx, req.Queue, &p)
+	answer, err := d.ask(spanned, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
+	end(answer, err)
 	if errors.Is(err, ErrNoJobs) {
 		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
 			err = closed
