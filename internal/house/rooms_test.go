@@ -46,7 +46,7 @@ var offenders = map[string]int{
 	"files cmd/divvy":                  87,
 	"files generator":                  66,
 	"files internal/bench":             49,
-	"lines api":                        5988,
+	"lines api":                        5773,
 	"lines api/panda":                  6553,
 	"lines cmd/divvy":                  10012,
 	"lines generator":                  9788,
