@@ -130,7 +130,7 @@ func (c config) keep() upkeep.Keep {
 func (d *daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
-		Order: d.dispatcher.Order, Log: d.part("generator"), Metrics: d.registry})
+		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
 
