@@ -212,19 +212,30 @@ func (d *daemon) startDispatcher(context.Context) error {
 	return nil
 }
 
-// settled waits until this daemon goes by the site in force, so that the first pull is not too early. Where nobody leads yet it serves all the
-// same.
+// settled waits until this daemon goes by the site in force, and leads or reaches the daemon that does, so that the first pull is not too early.
+// Where nobody leads by then it serves all the same.
 func (d *daemon) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
-	if err := d.dispatcher.Follow(ctx); err != nil {
-		d.log.Warn("nobody leads yet: pulls are answered when somebody does", "error", err)
+	err := d.dispatcher.Follow(ctx)
+	for err == nil && !d.dispatcher.Leads() && !d.links.Reaches(d.dispatcher.Leader()) {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(settleEvery):
+		}
+	}
+	if err != nil {
+		d.log.Warn("nobody that is reached leads yet: pulls are answered when somebody does", "error", err)
 	}
 	return nil
 }
 
-// settleWithin bounds the wait for a leader at the start.
-const settleWithin = 5 * time.Second
+// Bounds of the wait for a leader at the start, and how often it looks.
+const (
+	settleWithin = 5 * time.Second
+	settleEvery  = 10 * time.Millisecond
+)
 
 // ready is /readyz: the daemon is not about to leave, and the database answers.
 func (d *daemon) ready(ctx context.Context) error {

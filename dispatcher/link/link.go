@@ -127,6 +127,14 @@ func (ls *Links) Ask(ctx context.Context, to int64, path string, body []byte) (r
 	return conn.Call(ctx, path, body)
 }
 
+// Reaches says whether there is a connection to a daemon.
+func (ls *Links) Reaches(id int64) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.links[id]
+	return l != nil && l.conn != nil
+}
+
 // receive takes an envelope.
 func (ls *Links) receive(body []byte) (status int) {
 	ls.mu.Lock()
