@@ -67,7 +67,7 @@ func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
 	for _, q := range cfg.Polled(r.machine) {
 		l.supply.polled[q] = d.now
 	}
-	l.leases.lead(d.now, cfg.Timing.Longest)
+	l.leases.lead(d.now, cfg.Timing.Rest)
 	return l
 }
 

@@ -45,6 +45,8 @@ func (m *Machine) Apply(e entry.Entry) error {
 		err = m.grant(e)
 	case entry.Started:
 		err = m.leases.Start(e)
+	case entry.Lasting: // its leader counts the time
+		_, err = m.leases.Attempt(e.Job, e.Attempt)
 	case entry.Ended:
 		err = m.end(e)
 	case entry.Revoked:
