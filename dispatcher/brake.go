@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // Behind is how far the tables may be behind the log before pulls wait for them: what is not folded is kept in memory, and read by a start.
@@ -82,6 +83,7 @@ func (b background) lag(ctx context.Context) (n int, err error) {
 	}
 	if p, err := folder.Position(ctx); err == nil { // another daemon may have folded
 		b.brake.folded.Store(max(b.brake.folded.Load(), p.Seq))
+		b.loop.Tell(lease.Folded{Seq: p.Seq})
 	}
 	if b.brake.measure(lag) {
 		b.cfg.Log.Warn("pulls wait for the tables, which are behind the log", "batches", lag.Batches, "time", lag.Time)

@@ -57,6 +57,7 @@ type Run struct {
 	Command []string
 	Env     map[string]string
 	Need    job.Requirements
+	Claims  []int64 // that it holds
 }
 
 // Outbox reads what others wrote for the log. Appends delete its rows, or mark them.
@@ -153,7 +154,7 @@ func (d *Dispatcher) Reach(daemons []int64) {
 	d.loop.Tell(lease.Peers{Daemons: daemons})
 }
 
-// Known is a version of the site that a message of another daemon names; nil: it is not the one in force here.
+// Known is the version of the site in force here, if it has that number.
 func (d *Dispatcher) Known(number int64) *shares.Version { return d.site.version(number) }
 
 // Leads says whether this daemon leads, as far as it knows.

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/lease"
@@ -34,8 +35,15 @@ const (
 	foldSteps   = 10
 )
 
+// followedWithin is how far the tables may be behind before a daemon that does not lead folds too: small steps cost more each batch, and several
+// daemons at it make them small.
+const followedWithin = 5 * time.Second
+
 // fold follows the log.
 func (b background) fold(ctx context.Context) (n int, err error) {
+	if lag := b.brake.last(); !b.eye.leads() && (lag == nil || lag.Time < followedWithin) {
+		return 0, nil
+	}
 	for range foldSteps {
 		took, err := b.Fold(ctx, foldBatches)
 		n += took

@@ -26,6 +26,12 @@ func hotStage(t *testing.T) *stage {
 	return s
 }
 
+// pull asks the leader for jobs.
+func (d *Dispatcher) pull(ctx context.Context, p machine.Pull, wait time.Duration) ([]machine.Lease, error) {
+	a, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: wait})
+	return a.Leases, err
+}
+
 // renderTrue has pilots do nothing.
 func renderTrue(_ context.Context, leases []machine.Lease) (runs []Run, err error) {
 	for range leases {

@@ -39,8 +39,8 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 		return PullReply{}, err
 	}
 	over := d.lately.pulls(&p, &q)
-	leases, err := d.pull(ctx, p, time.Duration(req.WaitS*float64(time.Second)))
-	over(leases)
+	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
+	over(answer.Leases)
 	if errors.Is(err, ErrNoJobs) {
 		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
 			err = closed
@@ -49,12 +49,16 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if err != nil {
 		return PullReply{}, err
 	}
-	return d.reply(ctx, leases)
+	return d.reply(ctx, answer)
 }
 
 // reply is what the pilot needs to run the attempts. Leases whose jobs cannot be read are given back, unless a repeat can ask for them.
-func (d *Dispatcher) reply(ctx context.Context, leases []machine.Lease) (PullReply, error) {
+func (d *Dispatcher) reply(ctx context.Context, answer lease.Answer) (PullReply, error) {
+	leases := answer.Leases
 	runs, err := d.cfg.Render(ctx, leases)
+	if err == nil {
+		err = d.addClaims(ctx, runs, answer.Seq)
+	}
 	if err != nil {
 		if leases[0].Request == (entry.ID{}) {
 			d.giveBack(leases)
@@ -78,12 +82,6 @@ func (d *Dispatcher) giveBack(leases []machine.Lease) {
 		ends[i] = lease.End{Key: lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}, Outcome: entry.Returned}
 	}
 	d.loop.Tell(lease.Ask{Finish: ends}) // call 0: nobody waits for the answer
-}
-
-// pull asks the leader for jobs.
-func (d *Dispatcher) pull(ctx context.Context, p machine.Pull, wait time.Duration) ([]machine.Lease, error) {
-	a, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: wait})
-	return a.Leases, err
 }
 
 // ask waits for the answer to an ask.

@@ -22,9 +22,15 @@ var query = pg.MustLoad(sqlFiles)
 
 // renderer makes of leases what pilots start: the payload of the task with the piece of the job put in.
 type renderer struct {
-	pieces   together[job.Piece]
+	pieces   together[part]
 	payloads *cache[int64, *job.Recipe]
 	needs    *cache[int32, job.Requirements]
+}
+
+// part is what a job has of its task.
+type part struct {
+	piece  job.Piece
+	claims []int64
 }
 
 // Bounds of what a renderer keeps, twice as many each.
@@ -35,14 +41,15 @@ const (
 
 func newRenderer(db *pgxpool.Pool) *renderer {
 	r := &renderer{}
-	r.pieces.read = func(ctx context.Context, ids []int64) (map[int64]job.Piece, error) {
+	r.pieces.read = func(ctx context.Context, ids []int64) (map[int64]part, error) {
 		type row struct {
 			ID, Idx, FirstEvent int64
 			NEvents             int64 `db:"n_events"`
 			Inputs              []string
+			Claims              []int64
 		}
-		return rowsBy(ctx, db, "pieces", pg.Args{"ids": ids}, func(v row) (int64, job.Piece) {
-			return v.ID, job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}
+		return rowsBy(ctx, db, "pieces", pg.Args{"ids": ids}, func(v row) (int64, part) {
+			return v.ID, part{job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}, v.Claims}
 		})
 	}
 	r.payloads = newCache(mostPayloads, func(ctx context.Context, tasks []int64) (map[int64]*job.Recipe, error) {
@@ -110,7 +117,7 @@ func (r *renderer) render(ctx context.Context, leases []machine.Lease) ([]Run, e
 	}
 	runs := make([]Run, len(leases))
 	for i, l := range leases {
-		piece, ok := pieces[l.Job]
+		of, ok := pieces[l.Job]
 		if !ok {
 			return nil, fmt.Errorf("job %d has no row", l.Job)
 		}
@@ -118,8 +125,8 @@ func (r *renderer) render(ctx context.Context, leases []machine.Lease) ([]Run, e
 		if recipe == nil {
 			return nil, fmt.Errorf("task %d has no payload", l.Task)
 		}
-		runs[i].Need = needs[l.Shape]
-		runs[i].Command, runs[i].Env = recipe.Render(piece)
+		runs[i].Need, runs[i].Claims = needs[l.Shape], of.claims
+		runs[i].Command, runs[i].Env = recipe.Render(of.piece)
 	}
 	return runs, nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/lease"
@@ -69,6 +71,11 @@ const (
 	jobRoom = 20_000_000
 	jobSize = 10_000_000
 )
+
+// Room makes the partitions that a daemon makes at its start, and returns how many it made.
+func Room(ctx context.Context, db *pgxpool.Pool, keep upkeep.Keep) (int, error) {
+	return upkeep.Room(ctx, background{&Dispatcher{cfg: Config{Pool: db, Keep: keep}, log: ledger.New(db)}}.upkeep())
+}
 
 // upkeep is what package upkeep needs.
 func (b background) upkeep() upkeep.Config {

@@ -192,6 +192,30 @@ COMMENT ON INDEX attempt_texts_pkey IS 'The texts of an attempt.';
 ALTER TABLE attempt_texts ALTER reason SET STATISTICS 0, ALTER log SET STATISTICS 0, ALTER report SET STATISTICS 0, ALTER outputs SET STATISTICS 0,
     ALTER metadata SET STATISTICS 0;
 
+CREATE TABLE lease_reports (
+    job_id  bigint      PRIMARY KEY,
+    attempt int         NOT NULL,
+    said_at timestamptz NOT NULL DEFAULT now(),
+    report  jsonb       NOT NULL
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE lease_reports IS 'What pilots report of attempts that run, at renewals. The fold puts it into attempt_texts when they have ended.';
+COMMENT ON COLUMN lease_reports.report IS 'By name, the last value of each.';
+COMMENT ON INDEX lease_reports_pkey IS 'By job: renewals that bring a report, and ends.';
+ALTER TABLE lease_reports ALTER report SET STATISTICS 0;
+-- +goose StatementBegin
+CREATE FUNCTION divvy_merge_reports(before jsonb, after jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO pg_catalog, pg_temp
+    AS $$
+    SELECT CASE
+        WHEN before IS NULL OR after IS NULL THEN coalesce(before, after)
+        WHEN octet_length((before || after)::text) <= 65536 THEN before || after
+        ELSE after || jsonb_build_object('cut', concat_ws('; ', after->>'cut', 'what was reported before is left out: a report has at most 65536 bytes'))
+    END
+$$;
+-- +goose StatementEnd
+COMMENT ON FUNCTION divvy_merge_reports IS 'The fields of after over those of before, within the bound of a report.';
+
 CREATE TABLE judgements (
     job_id   bigint      NOT NULL,
     attempt  int         NOT NULL,
@@ -215,5 +239,5 @@ ALTER TABLE payload_logs ALTER log SET STATISTICS 0;
 
 -- +goose Down
 DROP FUNCTION divvy_unwanted;
-DROP TABLE payload_logs, judgements, attempt_texts, history;
-DROP FUNCTION divvy_drop_history, divvy_make_history, divvy_drop_rows, divvy_drop_day, divvy_make_day;
+DROP TABLE payload_logs, judgements, lease_reports, attempt_texts, history;
+DROP FUNCTION divvy_merge_reports, divvy_drop_history, divvy_make_history, divvy_drop_rows, divvy_drop_day, divvy_make_day;

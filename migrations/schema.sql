@@ -251,6 +251,19 @@ END $$;
 
 COMMENT ON FUNCTION public.divvy_make_history(day date) IS 'Makes the partitions of history and attempt_texts for a day, where there are none.';
 
+CREATE FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE
+        WHEN before IS NULL OR after IS NULL THEN coalesce(before, after)
+        WHEN octet_length((before || after)::text) <= 65536 THEN before || after
+        ELSE after || jsonb_build_object('cut', concat_ws('; ', after->>'cut', 'what was reported before is left out: a report has at most 65536 bytes'))
+    END
+$$;
+
+COMMENT ON FUNCTION public.divvy_merge_reports(before jsonb, after jsonb) IS 'The fields of after over those of before, within the bound of a report.';
+
 CREATE FUNCTION public.divvy_payer(of_task bigint, of_job bigint, of_nth bigint, INOUT payer integer) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -300,34 +313,6 @@ CREATE FUNCTION public.divvy_timeline() RETURNS text
 
 COMMENT ON FUNCTION public.divvy_timeline() IS 'The timeline on which this server writes; NULL on a standby.';
 
-CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN '{1,2,5,10,20,30,60,120,300,600,1200,1800,3600,7200,14400,28800,43200,86400,172800,604800}'::double precision[];
-
-COMMENT ON FUNCTION public.divvy_wait_bounds() IS 'Seconds that bound the buckets of waits.';
-
-CREATE FUNCTION report.ledger_seq(since timestamp with time zone) RETURNS bigint
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-DECLARE
-    low    bigint := coalesce((SELECT b.seq FROM batches b ORDER BY b.seq LIMIT 1), 1);
-    high   bigint := coalesce((SELECT b.seq + 1 FROM batches b ORDER BY b.seq DESC LIMIT 1), 1);
-    middle bigint;
-BEGIN
-    WHILE low < high LOOP
-        middle := (low + high) / 2;
-        IF (SELECT b.at < since FROM batches b WHERE b.seq = middle) THEN
-            low := middle + 1;
-        ELSE
-            high := middle;
-        END IF;
-    END LOOP;
-    RETURN low;
-END $$;
-
-COMMENT ON FUNCTION report.ledger_seq(since timestamp with time zone) IS 'The first seq of report.ledger that is of a time or later.';
-
 CREATE TABLE public.history (
     job bigint NOT NULL,
     nonce bigint NOT NULL,
@@ -365,6 +350,69 @@ COMMENT ON COLUMN public.history.exit_code IS 'Of the process; 0 where there is 
 COMMENT ON COLUMN public.history.outcome IS 'Of the attempt: f finished, x failed, l lost, c cancelled, r returned by order of the dispatcher.';
 
 COMMENT ON COLUMN public.history.state IS 'Of the job from then on: f finished, x failed, c cancelled; r ready, w waiting: it was tried again.';
+
+CREATE TABLE public.over_ranges (
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    task bigint NOT NULL,
+    nth bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    state "char" NOT NULL,
+    CONSTRAINT over_ranges_check CHECK ((low <= high)),
+    CONSTRAINT over_ranges_state_check CHECK ((state = ANY (ARRAY['c'::"char", 'x'::"char"])))
+);
+
+COMMENT ON TABLE public.over_ranges IS 'Jobs that came to an end without a lease, ranges of ids. Those that ended with an attempt are in history.';
+
+COMMENT ON COLUMN public.over_ranges.nth IS 'Of the entry that said so, as held.nth.';
+
+COMMENT ON COLUMN public.over_ranges.at IS 'When that was.';
+
+COMMENT ON COLUMN public.over_ranges.state IS 'c cancelled, x failed: a rule gave it up.';
+
+CREATE TABLE public.scaled_away (
+    task_id bigint NOT NULL,
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    CONSTRAINT scaled_away_check CHECK ((low <= high))
+);
+
+COMMENT ON TABLE public.scaled_away IS 'Jobs that their task does not want any more since it was scaled down: their pieces are not tried again, and other jobs may have their names.';
+
+CREATE FUNCTION public.divvy_unwanted(of_task bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'public', 'pg_temp'
+    RETURN ((SELECT count(*) AS count FROM (public.scaled_away a JOIN public.history h ON (((h.job >= a.low) AND (h.job <= a.high)))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (h.task = divvy_unwanted.of_task) AND (h.state = ANY (ARRAY['x'::"char", 'c'::"char"])))) + (SELECT (COALESCE(sum(((LEAST(o.high, a.high) - GREATEST(o.low, a.low)) + 1)), (0)::numeric))::bigint AS "coalesce" FROM (public.scaled_away a JOIN public.over_ranges o ON (((o.high >= a.low) AND (o.high <= COALESCE((SELECT p.high FROM public.over_ranges p WHERE (p.high >= a.high) ORDER BY p.high LIMIT 1), a.high))))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (o.task = divvy_unwanted.of_task) AND (o.low <= a.high))));
+
+COMMENT ON FUNCTION public.divvy_unwanted(of_task bigint) IS 'How many jobs that a task was scaled away from are over and have not finished, as far as that is known.';
+
+CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN '{1,2,5,10,20,30,60,120,300,600,1200,1800,3600,7200,14400,28800,43200,86400,172800,604800}'::double precision[];
+
+COMMENT ON FUNCTION public.divvy_wait_bounds() IS 'Seconds that bound the buckets of waits.';
+
+CREATE FUNCTION report.ledger_seq(since timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    low    bigint := coalesce((SELECT b.seq FROM batches b ORDER BY b.seq LIMIT 1), 1);
+    high   bigint := coalesce((SELECT b.seq + 1 FROM batches b ORDER BY b.seq DESC LIMIT 1), 1);
+    middle bigint;
+BEGIN
+    WHILE low < high LOOP
+        middle := (low + high) / 2;
+        IF (SELECT b.at < since FROM batches b WHERE b.seq = middle) THEN
+            low := middle + 1;
+        ELSE
+            high := middle;
+        END IF;
+    END LOOP;
+    RETURN low;
+END $$;
+
+COMMENT ON FUNCTION report.ledger_seq(since timestamp with time zone) IS 'The first seq of report.ledger that is of a time or later.';
 
 CREATE TABLE public.shapes (
     id integer NOT NULL,
@@ -729,7 +777,6 @@ CREATE TABLE public.tasks (
     user_name text NOT NULL,
     state text DEFAULT 'submitting'::text NOT NULL,
     resume_state text,
-    sweep boolean DEFAULT false NOT NULL,
     reason text DEFAULT ''::text NOT NULL,
     share_id integer,
     own_share_id integer,
@@ -755,16 +802,12 @@ CREATE TABLE public.tasks (
     committed_at timestamp with time zone,
     started_at timestamp with time zone,
     ended_at timestamp with time zone,
-    priority_after bigint,
     parameters json,
     scaled jsonb,
-    scaling boolean DEFAULT false NOT NULL,
     lots integer,
     scouts integer,
     scouted jsonb,
     n_halves bigint,
-    sweep_after bigint,
-    sweep_rest timestamp with time zone,
     quota bigint,
     limited text,
     chain text,
@@ -788,8 +831,6 @@ COMMENT ON TABLE public.tasks IS 'What users ask for, with the counts of its job
 
 COMMENT ON COLUMN public.tasks.resume_state IS 'The state to which a paused or throttled task returns.';
 
-COMMENT ON COLUMN public.tasks.sweep IS 'A verb was given whose bounded batches may not be complete; Generator.Sweep continues it.';
-
 COMMENT ON COLUMN public.tasks.share_id IS 'The share that the jobs go to: what generation and demand read.';
 
 COMMENT ON COLUMN public.tasks.own_share_id IS 'The share that the task asked for, where a rule on a job attribute sends its jobs to another; else NULL.';
@@ -808,13 +849,9 @@ COMMENT ON COLUMN public.tasks.retry_after IS 'Failed and cancelled jobs up to t
 
 COMMENT ON COLUMN public.tasks.idempotency_key IS 'Key of the submission: a repeat finds its task. body_hash tells whether it is the same task.';
 
-COMMENT ON COLUMN public.tasks.priority_after IS 'Live jobs up to this id have the priority of the task; NULL: all have. Generator.Sweep continues.';
-
 COMMENT ON COLUMN public.tasks.parameters IS 'What the task was submitted as where that was not a Spec: all of PanDA''s task parameters. NULL: it was a Spec.';
 
 COMMENT ON COLUMN public.tasks.scaled IS 'Numbers of a task of groups that differ from those it was submitted with; its pieces to come are inputs by name. NULL: it was never scaled.';
-
-COMMENT ON COLUMN public.tasks.scaling IS 'It was scaled down, and jobs that are to be cancelled may remain; Generator.Sweep continues.';
 
 COMMENT ON COLUMN public.tasks.lots IS 'Number of lots that its pieces are cut from. NULL: piece i is the i-th run of per_job inputs or events.';
 
@@ -823,10 +860,6 @@ COMMENT ON COLUMN public.tasks.scouts IS 'Number of pieces that are made first, 
 COMMENT ON COLUMN public.tasks.scouted IS 'What the scouts measured, and what the task was resized to; NULL: not over, or there were none.';
 
 COMMENT ON COLUMN public.tasks.n_halves IS 'Of its pieces, how many are second halves of others; NULL: none. n_pieces, n_split and n_released have them.';
-
-COMMENT ON COLUMN public.tasks.sweep_after IS 'The walk of a verb along the live jobs has come up to this id; NULL: it begins anew.';
-
-COMMENT ON COLUMN public.tasks.sweep_rest IS 'The last walk found nothing to do, so that the next one may wait until then; NULL: it may not.';
 
 COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site let n_generated rise to this; NULL: no limit concerns the task.';
 
@@ -842,7 +875,6 @@ CREATE VIEW public.counted_tasks AS
     t.user_name,
     t.state,
     t.resume_state,
-    t.sweep,
     t.reason,
     t.share_id,
     t.own_share_id,
@@ -868,16 +900,12 @@ CREATE VIEW public.counted_tasks AS
     t.committed_at,
     t.started_at,
     t.ended_at,
-    t.priority_after,
     t.parameters,
     t.scaled,
-    t.scaling,
     t.lots,
     t.scouts,
     t.scouted,
     t.n_halves,
-    t.sweep_after,
-    t.sweep_rest,
     t.quota,
     t.limited,
     t.chain,
@@ -1356,6 +1384,19 @@ COMMENT ON COLUMN public.latest.name IS 'The resource, the pool; empty: none.';
 
 COMMENT ON COLUMN public.latest.entry IS 'As JSON.';
 
+CREATE TABLE public.lease_reports (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    said_at timestamp with time zone DEFAULT now() NOT NULL,
+    report jsonb NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY public.lease_reports ALTER COLUMN report SET STATISTICS 0;
+
+COMMENT ON TABLE public.lease_reports IS 'What pilots report of attempts that run, at renewals. The fold puts it into attempt_texts when they have ended.';
+
+COMMENT ON COLUMN public.lease_reports.report IS 'By name, the last value of each.';
+
 CREATE TABLE public.moves (
     nth bigint NOT NULL,
     task bigint NOT NULL,
@@ -1511,25 +1552,6 @@ ALTER TABLE public.outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE public.over_ranges (
-    low bigint NOT NULL,
-    high bigint NOT NULL,
-    task bigint NOT NULL,
-    nth bigint NOT NULL,
-    at timestamp with time zone NOT NULL,
-    state "char" NOT NULL,
-    CONSTRAINT over_ranges_check CHECK ((low <= high)),
-    CONSTRAINT over_ranges_state_check CHECK ((state = ANY (ARRAY['c'::"char", 'x'::"char"])))
-);
-
-COMMENT ON TABLE public.over_ranges IS 'Jobs that came to an end without a lease, ranges of ids. Those that ended with an attempt are in history.';
-
-COMMENT ON COLUMN public.over_ranges.nth IS 'Of the entry that said so, as held.nth.';
-
-COMMENT ON COLUMN public.over_ranges.at IS 'When that was.';
-
-COMMENT ON COLUMN public.over_ranges.state IS 'c cancelled, x failed: a rule gave it up.';
 
 CREATE TABLE public.paused_tasks (
     task bigint NOT NULL
@@ -1771,14 +1793,14 @@ COMMENT ON COLUMN public.sandboxes.stored_at IS 'When it was uploaded.';
 
 COMMENT ON COLUMN public.sandboxes.used_at IS 'When it was last uploaded, found again or fetched, to a day.';
 
-CREATE TABLE public.scaled_away (
-    task_id bigint NOT NULL,
-    low bigint NOT NULL,
-    high bigint NOT NULL,
-    CONSTRAINT scaled_away_check CHECK ((low <= high))
-);
+CREATE TABLE public.settled (
+    only_row boolean DEFAULT true NOT NULL,
+    seq bigint NOT NULL,
+    CONSTRAINT settled_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='10');
 
-COMMENT ON TABLE public.scaled_away IS 'Jobs that their task does not want any more since it was scaled down: their pieces are not tried again, and other jobs may have their names.';
+COMMENT ON TABLE public.settled IS 'Up to which batch of the log states of tasks follow from what the fold counted: one row.';
 
 ALTER TABLE public.shapes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.shapes_id_seq
@@ -4340,6 +4362,9 @@ ALTER TABLE ONLY public.kills
 ALTER TABLE ONLY public.latest
     ADD CONSTRAINT latest_pkey PRIMARY KEY (kind, key, name);
 
+ALTER TABLE ONLY public.lease_reports
+    ADD CONSTRAINT lease_reports_pkey PRIMARY KEY (job_id);
+
 ALTER TABLE ONLY public.lineage
     ADD CONSTRAINT lineage_pkey PRIMARY KEY (only_row);
 
@@ -4399,6 +4424,9 @@ ALTER TABLE ONLY public.sandboxes
 
 ALTER TABLE ONLY public.scaled_away
     ADD CONSTRAINT scaled_away_pkey PRIMARY KEY (task_id, low);
+
+ALTER TABLE ONLY public.settled
+    ADD CONSTRAINT settled_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.shapes
     ADD CONSTRAINT shapes_key_key UNIQUE (key);
@@ -4578,6 +4606,8 @@ COMMENT ON INDEX public.jobs_pkey IS 'By id: grants, lists. 22 bytes a job: ids 
 
 COMMENT ON INDEX public.kills_pkey IS 'Those of a task, in the order of the log.';
 
+COMMENT ON INDEX public.lease_reports_pkey IS 'By job: renewals that bring a report, and ends.';
+
 COMMENT ON INDEX public.moves_pkey IS 'Those of a task, in the order of the log.';
 
 CREATE INDEX node_usage_day ON public.node_usage USING brin ((((day AT TIME ZONE 'UTC'::text))::date)) WITH (pages_per_range='8');
@@ -4688,25 +4718,13 @@ COMMENT ON INDEX public.tasks_pieces_left IS 'What a generator takes next: tasks
 
 COMMENT ON INDEX public.tasks_pkey IS 'By id.';
 
-CREATE INDEX tasks_priority ON public.tasks USING btree (id) WHERE (priority_after IS NOT NULL);
-
-COMMENT ON INDEX public.tasks_priority IS 'Tasks whose jobs do not all have their new priority yet; nearly always empty.';
-
 CREATE INDEX tasks_quota ON public.tasks USING btree (id) WHERE ((quota IS NOT NULL) AND (ended_at IS NULL));
 
 COMMENT ON INDEX public.tasks_quota IS 'Live tasks that a limit concerns, or did: most sites have no limits, and then it is empty.';
 
-CREATE INDEX tasks_scaling ON public.tasks USING btree (id) WHERE scaling;
-
-COMMENT ON INDEX public.tasks_scaling IS 'Tasks that have not been scaled down to the end; nearly always empty.';
-
 CREATE INDEX tasks_scouting ON public.tasks USING btree (id) WHERE ((scouts IS NOT NULL) AND (scouted IS NULL) AND (ended_at IS NULL));
 
 COMMENT ON INDEX public.tasks_scouting IS 'Tasks whose scouts are looked at, twice a second; nearly always few.';
-
-CREATE INDEX tasks_sweep ON public.tasks USING btree (id) WHERE sweep;
-
-COMMENT ON INDEX public.tasks_sweep IS 'Tasks whose verb is not through; nearly always empty.';
 
 CREATE INDEX tasks_untagged ON public.tasks USING btree (id) WHERE ((state = 'waiting'::text) AND (share_id IS NULL));
 

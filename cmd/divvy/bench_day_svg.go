@@ -25,7 +25,7 @@ var dayDiagrams = []struct {
 	{"memory", "daemon, MB resident", []dayCurve{{"memory", func(s bench.Sample) float64 { return s.MemoryMB }}}},
 	{"pulls", "those that brought jobs, ms", []dayCurve{{"p50", func(s bench.Sample) float64 { return s.P50 }}, {"p99", func(s bench.Sample) float64 { return s.P99 }}}},
 	{"live tables", "MB", []dayCurve{{"rows", func(s bench.Sample) float64 { return s.TablesMB }}, {"indexes", func(s bench.Sample) float64 { return s.IndexesMB }}}},
-	{"dead rows", "as estimated", []dayCurve{{"jobs", func(s bench.Sample) float64 { return s.DeadJobs }}, {"leases", func(s bench.Sample) float64 { return s.DeadLeases }}}},
+	{"dead rows", "as estimated", []dayCurve{{"ranges", func(s bench.Sample) float64 { return s.DeadRanges }}, {"leases", func(s bench.Sample) float64 { return s.DeadLeases }}}},
 	{"ends", "jobs that ended a second", []dayCurve{{"ends", func(s bench.Sample) float64 { return s.Ends }}}},
 	{"processor time", "daemon, µs an end", []dayCurve{{"time", func(s bench.Sample) float64 { return s.CPUUS }}}},
 	{"kept", "by intent, MB", []dayCurve{{"history", func(s bench.Sample) float64 { return s.HistoryMB }}, {"ledger", func(s bench.Sample) float64 { return s.PassingMB }}}},

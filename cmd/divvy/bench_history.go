@@ -45,7 +45,6 @@ A hundred million ended jobs take 25 GB of disk and a quarter of an hour or more
 	fl.StringVar(&database, "database", "", "DSN of your own server; a database is made on it and dropped again")
 	fl.IntVar(&h.Ended, "ended", h.Ended, "jobs that are over")
 	fl.IntVar(&h.Days, "days", h.Days, "days over which they are spread")
-	fl.IntVar(&h.Attempts, "attempts", h.Attempts, "the newest of these days that have the attempts as well")
 	fl.IntVar(&h.Ready, "ready", h.Ready, "ready jobs")
 	fl.IntVar(&h.Pullers, "pullers", h.Pullers, "four times the connections")
 	fl.IntVar(&h.Rounds, "rounds", h.Rounds, "rounds of every measurement")

@@ -29,7 +29,7 @@ func TestBenchLong(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"sent, all kept; 8000 leases are noted as running", "after claims beside renewals: ", "after claims under a snapshot: ",
-		"dead rows of jobs at the end: ", "snapshot (S6) = 5000 claims under it, in slices of 5008", "renewals (S7) = 8000 leases held, 8000 of them renewed, 17000 a second"} {
+		"dead rows of held at the end: ", "snapshot (S6) = 5000 claims under it, in slices of 5008", "renewals (S7) = 8000 leases held, 8000 of them renewed, 17000 a second"} {
 		if !strings.Contains(o.out, want) {
 			t.Errorf("it does not say %q:\n%s", want, o.out)
 		}

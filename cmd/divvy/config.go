@@ -23,7 +23,7 @@ type config struct {
 	Connections    int           `yaml:"connections" doc:"Most connections to the database."`
 	StateDir       string        `yaml:"state_dir" doc:"Folder of the private PostgreSQL."`
 	Listen         string        `yaml:"listen" doc:"Address of the HTTP API; port 0 = any free one."`
-	Advertise      string        `yaml:"advertise" doc:"host:port at which the other daemons of the site reach this one; empty = where it listens, with the host's name when that is all addresses. The eldest daemon that can be reached decides all pulls."`
+	Advertise      string        `yaml:"advertise" doc:"host:port at which the other daemons of the site reach this one; empty = where it listens, with the host's name when that is all addresses. One daemon leads: it decides all pulls, and the others hand theirs on to it."`
 	TokenFile      string        `yaml:"token_file" doc:"File with tokens that have every right, one a line; every request must carry a token then (Authorization: Bearer)."`
 	RequireToken   bool          `yaml:"require_token" doc:"Every request must carry a token, also without a token_file: one that divvy token create has made, the first with --database."`
 	TLSCert        string        `yaml:"tls_cert" doc:"Certificate of listen (PEM, with its chain), which speaks TLS then; read again when it has changed."`
@@ -52,14 +52,12 @@ type config struct {
 	LeaseFirst     time.Duration `yaml:"lease_first" doc:"A new lease ends after it unless its pilot renews it; whole seconds."`
 	LeaseTTL       time.Duration `yaml:"lease_ttl" doc:"A renewed lease ends after it; whole seconds."`
 	LeaseRenew     time.Duration `yaml:"lease_renew" doc:"How often pilots are told to renew."`
-	DaemonTTL      time.Duration `yaml:"daemon_ttl" doc:"A daemon that was silent for so long is taken for dead by the others; the same in all of them."`
 	Sample         time.Duration `yaml:"sample" doc:"How often the standing of the shares is written down for reports."`
 	KeepSamples    time.Duration `yaml:"keep_samples" doc:"How long these standings of the shares are kept. By the day."`
-	Record         string        `yaml:"record" doc:"Decisions that are recorded: sample = all of them up to a thousand a second, above that about as many at random; all = all of them."`
 	KeepHistory    time.Duration `yaml:"keep_history" doc:"How long attempts and jobs that are over are kept, for reports and for retries of their task; 0 = for ever. By the day."`
 	KeepUsageHours time.Duration `yaml:"keep_usage_hours" doc:"How long usage, waits and fairness are kept by the hour, for reports; 0 = for ever. By the day."`
 	KeepUsageDays  time.Duration `yaml:"keep_usage_days" doc:"How long usage is kept by the day, of shares, queues, users, tasks and nodes; 0 = for ever."`
-	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: records of decisions, the ledger, what daemons took into account, checkpoints. By the day."`
+	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: the log, and checkpoints of what it came to."`
 	KeepAudit      time.Duration `yaml:"keep_audit" doc:"How long the audit is kept: who changed what; 0 = for ever."`
 	MakingWait     time.Duration `yaml:"making_wait" doc:"How long a pull waits for jobs of the share that comes first while no generator makes any jobs; five times that in all."`
 	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long."`
@@ -77,12 +75,6 @@ type config struct {
 // mostConnections is the largest max_connections of a PostgreSQL.
 const mostConnections = 262_143
 
-// What record may be.
-const (
-	recordSample = "sample"
-	recordAll    = "all"
-)
-
 // defaults are all defaults there are.
 func defaults() config {
 	return config{
@@ -96,9 +88,7 @@ func defaults() config {
 		LeaseFirst:     90 * time.Second,
 		LeaseTTL:       180 * time.Second,
 		LeaseRenew:     60 * time.Second,
-		DaemonTTL:      15 * time.Second,
 		Sample:         time.Minute,
-		Record:         recordSample,
 		KeepDecisions:  7 * 24 * time.Hour,
 		KeepSamples:    30 * 24 * time.Hour,
 		KeepHistory:    400 * 24 * time.Hour,
@@ -155,9 +145,6 @@ func (c config) validate() error {
 	}
 	if c.Sample < 100*time.Millisecond {
 		bad("sample", "%s is less than 100ms", c.Sample)
-	}
-	if c.Record != recordSample && c.Record != recordAll {
-		bad("record", "%q is neither sample nor all", c.Record)
 	}
 	if c.KeepDecisions < time.Hour {
 		bad("keep_decisions", "%s is less than 1h", c.KeepDecisions)
@@ -244,8 +231,7 @@ func (c config) validateWatching() (errs []error) {
 var shareMetrics = map[string]meter.ShareMetrics{"top": meter.TopShares, "none": meter.NoShares, "all": meter.AllShares,
 	"queues": meter.QueueShares}
 
-// validateLeases wants leases of whole seconds that outlive the pause between two renewals, and daemons that can
-// miss a heartbeat (one in 2 s) without being taken for dead.
+// validateLeases wants leases of whole seconds that outlive the pause between two renewals.
 func (c config) validateLeases() (errs []error) {
 	outlives := func(key string, d time.Duration) {
 		switch {
@@ -259,9 +245,6 @@ func (c config) validateLeases() (errs []error) {
 	outlives("lease_ttl", c.LeaseTTL)
 	if c.LeaseRenew < 100*time.Millisecond {
 		errs = append(errs, fmt.Errorf("lease_renew: %s is less than 100ms", c.LeaseRenew))
-	}
-	if c.DaemonTTL < 5*time.Second {
-		errs = append(errs, fmt.Errorf("daemon_ttl: %s is less than 5s", c.DaemonTTL))
 	}
 	return errs
 }

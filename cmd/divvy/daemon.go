@@ -16,6 +16,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/link"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
@@ -45,7 +46,9 @@ type daemon struct {
 	generator  *generator.Generator
 	sandboxes  *sandbox.Store
 	wakes      *wakes
-	lead       lead
+	member     *link.Member
+	links      *link.Links
+	leave      chan struct{} // closed: other daemons are served no more
 	pages      *web.Hub
 
 	listener net.Listener
@@ -77,7 +80,8 @@ func newDaemon(cfg config, log *slog.Logger) *daemon {
 // stopped again. ctx bounds the start only.
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.startTraces, d.listen, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openRelay, d.openDispatcher, d.openGenerator, d.firstSite, d.findLead, d.startLoops, d.startDispatcher, d.serve,
+		d.startTraces, d.listen, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
+		d.startDispatcher, d.settled, d.startLoops, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/link"
 	"github.com/divvyhq/divvy/internal/doctor"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/relay"
@@ -34,13 +34,13 @@ func doctorCommand(c *cli) *cobra.Command {
 	var flags configFlags
 	var deep, repair, yes bool
 	cmd := &cobra.Command{Use: "doctor", Short: "Look whether the database and its daemons are well", Args: takes(),
-		Long: `Look at the database as the daemons leave it: clocks, locks, snapshots, dead rows, settings, indexes, partitions, claims, counters. Each check says ok, warn
+		Long: `Look at the database as the daemons leave it: clocks, locks, snapshots, dead rows, settings, indexes, partitions, the log and what is made of it. Each check says ok, warn
 or bad, what was found and what to do. It runs beside daemons, and reads what they are started with: give it the same configuration. It changes nothing
 unless --repair and --yes are given. The exit code is 0: all is well, 3: something warns, 4: something is bad; 1: it could not look.`,
 		Example: "  divvy doctor --database postgres://divvy@db/divvy\n  divvy doctor --config /etc/divvy.yml --deep -o json\n  divvy doctor --deep --repair\n  divvy doctor --deep --repair --yes"}
 	flags.bind(cmd.Flags())
 	f := cmd.Flags()
-	f.BoolVar(&deep, "deep", false, "read whole tables too: a recount of counters, claims, tasks and leases")
+	f.BoolVar(&deep, "deep", false, "read whole tables too, and the whole log: whether the tables are what it comes to")
 	f.BoolVar(&repair, "repair", false, "say what would be repaired; with --yes, repair it")
 	f.BoolVar(&yes, "yes", false, "with --repair: really repair")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -70,8 +70,8 @@ func (c *cli) examine(ctx context.Context, cfg config, db *pgxpool.Pool, e exami
 	if err != nil {
 		return err
 	}
-	dc := doctor.Config{Direct: db, Load: site.NewStore(site.Config{Pool: db}).Version, Clock: clock, Connections: cfg.Connections, DaemonTTL: cfg.DaemonTTL,
-		Keep: dispatcher.Config{Keep: cfg.KeepDecisions, KeepHistory: cfg.KeepHistory, KeepSamples: cfg.KeepSamples}, Deep: e.deep, Log: newLog(c.err, cfg).Logger()}
+	dc := doctor.Config{Direct: db, Site: site.NewStore(site.Config{Pool: db}).At, Clock: clock, Connections: cfg.Connections, Silent: link.Silent,
+		Keep: cfg.keep(), Deep: e.deep, Log: newLog(c.err, cfg).Logger()}
 	if cfg.Database != "auto" && cfg.DatabaseDirect != "" && cfg.DatabaseDirect != cfg.Database {
 		pool, err := pg.Open(ctx, cfg.Database, pg.MaxConns(1), pg.Name("divvy doctor"))
 		if err != nil {
@@ -86,7 +86,7 @@ func (c *cli) examine(ctx context.Context, cfg config, db *pgxpool.Pool, e exami
 	}
 	var repairing error
 	if e.yes {
-		repairing = r.Repair(withOfflineUser(ctx))
+		repairing = r.Repair(withOfflineUser(ctx), db)
 	}
 	if err := c.print(r, func(w io.Writer) { writeExamination(w, r, e) }); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/explain"
+	gates "github.com/divvyhq/divvy/dispatcher/explain"
 )
 
 func jobExplainCommand(c *cli) *cobra.Command {
@@ -120,7 +120,7 @@ func writeGates(w io.Writer, queues []dispatcher.QueueGate, wide bool) {
 	g := newGrid(w, "queue", "gate", ">pilots", "reason")
 	left := 0
 	for _, q := range queues {
-		if q.Gate == explain.GateStructural && !wide && len(queues) > 10 {
+		if q.Gate == gates.GateStructural && !wide && len(queues) > 10 {
 			left++
 			continue
 		}

@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // ownSite is the store as the API of this daemon has it: when a change is answered, this daemon has taken it on,
-// so that whoever made it sees it. The other daemons follow the notification.
+// so that whoever made it sees it. The other daemons follow the log.
 type ownSite struct {
 	*site.Store
 	d *daemon
@@ -42,12 +43,17 @@ func (s ownSite) SetResourceCapacity(ctx context.Context, c site.SetCapacity) er
 	return err
 }
 
-// follow looks at once for what has just been committed. If that fails the next tick does it.
+// followWithin bounds how long a change waits for this daemon to go by it.
+const followWithin = 5 * time.Second
+
+// follow waits until this daemon goes by what has just been committed. Where nobody leads it is found in the outbox by the next one that does.
 func (s ownSite) follow(ctx context.Context, err error) {
 	if err != nil {
 		return
 	}
-	if _, err := s.d.dispatcher.Refresh(ctx); err != nil {
-		s.d.log.Warn("the change is made; this daemon takes it on at its next tick", "error", err)
+	ctx, cancel := context.WithTimeout(ctx, followWithin)
+	defer cancel()
+	if err := s.d.dispatcher.Follow(ctx); err != nil {
+		s.d.log.Warn("the change is made; daemons go by it as soon as one leads", "error", err)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	log "github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/replay"
@@ -45,7 +47,7 @@ Nothing is written; the daemon may be running. docs/replay.md has what is kept, 
 	_ = cmd.MarkFlagFilename("site", "yml", "yaml")
 	var all pflag.FlagSet
 	f.config.bind(&all)
-	for _, name := range []string{"config", "database", "database-direct", "state-dir"} { // the rest is a daemon's
+	for _, name := range []string{"config", "database", "database-direct", "state-dir", "local-wait", "gang-hold"} { // the rest is a daemon's
 		fl.AddFlag(all.Lookup(name))
 	}
 	return cmd
@@ -71,33 +73,33 @@ func (c *cli) simReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	r := dispatcher.Replay{Since: since, Until: until, List: f.list}
 	return c.withRecords(ctx, cfg, func(ctx context.Context, db *pgxpool.Pool) error {
 		store := site.NewStore(site.Config{Pool: db})
+		var other *shares.Version
 		if f.site != "" {
-			if r.Site, err = c.siteBeside(ctx, store, f.site); err != nil {
+			if other, err = c.siteBeside(ctx, store, f.site); err != nil {
 				return err
 			}
 		}
-		r.DB = db
-		r.Version = func(ctx context.Context, n int64) (shares.Version, error) {
-			s, err := store.Get(ctx, n)
-			if err != nil {
-				return shares.Version{}, err
-			}
-			return s.Version(), nil
-		}
-		score, err := r.Run(ctx)
+		r := log.Reader{Log: ledger.New(db), Store: log.NewStore(db), Config: machine.Config{LocalWait: cfg.LocalWait, GangHold: cfg.GangHold},
+			Version: func(ctx context.Context, n int64) (shares.Version, error) {
+				s, err := store.Get(ctx, n)
+				if err != nil {
+					return shares.Version{}, err
+				}
+				return s.Version(), nil
+			}}
+		score, err := r.Score(ctx, since, until, other, f.list)
 		if err != nil {
 			return err
 		}
 		if err := c.nameDifferences(ctx, store, &score); err != nil {
 			return err
 		}
-		if err := c.printReplay(score, r.Site != nil); err != nil {
+		if err := c.printReplay(score, other != nil); err != nil {
 			return err
 		}
-		if r.Site == nil && score.Differences > 0 {
+		if other == nil && score.Differences > 0 {
 			return errSilent
 		}
 		return nil

@@ -3,29 +3,41 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/divvyhq/divvy/dispatcher/link"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// Rests of the steps whose cost grows with what there is. What other daemons tell of is to be known at once, but ten of
-// them would send hints all the time: a refresh a moment is enough. A fold adds as many rows to the checkpoint,
-// however much it folds; reports, and a daemon that starts, read what it has not folded yet, a second of work for ten of
-// ours. Counts of tasks may be two seconds behind, as report.tasks says. A task that follows one of a million jobs looks at
-// all that have ended behind the first that has not. A verb on a task with a million jobs takes a quarter of one backend:
-// grants go on at nine tenths of their rate beside it, and at three quarters where it takes half. A generator rests for four
-// tenths of the time it works, and keeps to its pace besides. What ends cost is added up with a tenth of a backend at the
-// most; the usage views read what is not added up yet.
-func (d *daemon) eases() (refresh, fold, settle, chain, sweep, generate, account *ease) {
+// Rests of the steps whose cost grows with what there is. Counts of tasks may be two seconds behind, as report.tasks says. A task that follows
+// one of a million jobs looks at all that have ended behind the first that has not. A verb on a task with a million jobs takes a quarter of one
+// backend: grants go on at nine tenths of their rate beside it, and at three quarters where it takes half. A generator rests for four tenths of
+// the time it works, and keeps to its pace besides.
+func (d *daemon) eases() (settle, chain, sweep, generate *ease) {
 	of := func(times float64, most, mostAll time.Duration) *ease {
-		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.dispatcher.Daemons}
+		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.member.Daemons}
 	}
-	return of(2, 10*time.Millisecond, 50*time.Millisecond), of(20, 10*time.Second, time.Minute), of(20, 2*time.Second, 5*time.Second),
-		of(3, 10*time.Second, time.Minute), of(3, time.Second, time.Second),
-		of(0.4, 200*time.Millisecond, time.Second), of(10, 10*time.Second, 30*time.Second)
+	return of(20, 2*time.Second, 5*time.Second), of(3, 10*time.Second, time.Minute), of(3, time.Second, time.Second),
+		of(0.4, 200*time.Millisecond, time.Second)
 }
+
+// stepEases are those of the dispatcher's steps, by name: the more daemons, the rarer each of them looks.
+func (d *daemon) stepEases() map[string]*ease {
+	of := func(times float64, most, mostAll time.Duration) *ease {
+		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.member.Daemons}
+	}
+	return map[string]*ease{
+		"learn": of(2, 10*time.Millisecond, 50*time.Millisecond), "lag": of(20, time.Second, 10*time.Second), "reclaim": of(20, 10*time.Second, time.Minute),
+		"rate": of(10, 10*time.Second, 30*time.Second), "nodes": of(10, 10*time.Second, 30*time.Second),
+	}
+}
+
+// drained are the steps of the dispatcher that are repeated at once while they find something.
+var drained = []string{"judge", "reorder", "old-rows", "old-jobs", "old-history", "old-notes"}
 
 // pageEase keeps open pages from taking more than a twentieth of a core of what serves pilots: where building what they
 // show takes long, they are told less often.
@@ -35,31 +47,11 @@ func (d *daemon) pageEase() *ease {
 
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
-	refresh, fold, settle, chain, sweep, generate, account := d.eases()
-	generators := newPace(generate, d.dispatcher.Totals, d.dispatcher.Daemons)
-	ls := []loop{
-		{name: "refresh", every: 200 * time.Millisecond, wake: d.wakes.on("ledger", "site", "escrow"), ease: refresh, step: d.refresh},
-		{name: "lead", every: 200 * time.Millisecond, bound: 5 * time.Second, wake: d.lead.broke, step: d.followLead},
-		{name: "expire", every: 2 * time.Second, drain: true, step: d.dispatcher.Expire},
-		{name: "judge", every: 500 * time.Millisecond, drain: true, step: d.dispatcher.Judge},
-		{name: "queues", every: 5 * time.Second, step: d.dispatcher.WatchQueues},
-		{name: "reclaim", every: time.Second, ease: fold, step: d.dispatcher.Reclaim},
-		{name: "plans", every: time.Second, step: d.dispatcher.Switch},
-		{name: "remember", every: time.Second, step: d.dispatcher.Remember},
-		{name: "reorder", every: 5 * time.Second, drain: true, step: d.dispatcher.Reorder},
-		{name: "claims", every: 200 * time.Millisecond, drain: true, wake: d.wakes.on("ledger"), ease: refresh, step: d.dispatcher.TendClaims},
-		{name: "users", every: time.Second, drain: true, wake: d.wakes.on("site"), ease: refresh, step: d.dispatcher.TendUsers},
-		{name: "fold", every: time.Second, ease: fold, step: d.dispatcher.Fold},
-		{name: "heartbeat", every: 2 * time.Second, bound: 10 * time.Second, step: d.dispatcher.Heartbeat},
-		{name: "account", every: 2 * time.Second, ease: account, step: d.dispatcher.Account},
-		{name: "rate", every: time.Minute, step: d.dispatcher.Rate},
-		{name: "purge", every: time.Minute, step: d.dispatcher.Purge},
-		{name: "vacuum", every: 5 * time.Second, step: d.dispatcher.SpareVacuum},
-		{name: "record", every: time.Second, step: d.dispatcher.Record},
-		{name: "checkpoint", every: 20 * time.Second, step: d.dispatcher.Checkpoint},
-		{name: "partition", every: 30 * time.Second, step: d.dispatcher.Partition},
-		{name: "sample", every: d.cfg.Sample, step: d.dispatcher.Sample},
-		{name: "survey", every: 5 * time.Second, step: d.dispatcher.Survey},
+	settle, chain, sweep, generate := d.eases()
+	generators := newPace(generate, d.dispatcher.Totals, d.member.Daemons)
+	ls := d.dispatcherLoops()
+	ls = append(ls, []loop{
+		{name: "heartbeat", every: link.BeatEvery, bound: 10 * time.Second, step: d.member.Heartbeat},
 		{name: "tokens", every: access.RefreshEvery, wake: d.wakes.on("tokens"), step: d.book.Refresh},
 		{name: "token-use", every: time.Minute, step: d.book.MarkUsed},
 		{name: "purge-audit", every: time.Minute, drain: true, step: d.purgeAudit},
@@ -67,7 +59,7 @@ func (d *daemon) loops() []loop {
 		{name: "gc", every: time.Second, step: d.paceGC},
 		{name: "later", every: time.Second, step: d.store.ApplyDue},
 		{name: "settle", every: 300 * time.Millisecond, ease: settle, step: d.generator.Settle},
-	}
+	}...)
 	for i := range d.cfg.Generators {
 		ls = append(ls, loop{name: fmt.Sprintf("generate-%d", i+1), every: 200 * time.Millisecond, drain: true, sigh: generators.rest,
 			wake: d.wakes.on("tasks", "site"), step: d.generator.Generate})
@@ -83,12 +75,18 @@ func (d *daemon) loops() []loop {
 	return ls
 }
 
-// startLoops starts the tickers and the listener that wakes them. The partitions of today are there before the first
-// grant, where that can be had at once: rows that come before them keep their day in the default partition.
-func (d *daemon) startLoops(start context.Context) error {
-	if _, err := d.dispatcher.Partition(start); err != nil {
-		d.log.Warn("no partition for today yet; it is tried again", "error", err)
+// dispatcherLoops are the tickers of the dispatcher's steps.
+func (d *daemon) dispatcherLoops() (ls []loop) {
+	eases := d.stepEases()
+	for _, s := range d.dispatcher.Steps() {
+		name := strings.ReplaceAll(s.Name, " ", "-")
+		ls = append(ls, loop{name: name, every: s.Every, ease: eases[name], drain: slices.Contains(drained, name), step: s.Run})
 	}
+	return ls
+}
+
+// startLoops starts the tickers and the listener that wakes them.
+func (d *daemon) startLoops(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	group, ctx := errgroup.WithContext(ctx)
 	metrics := newLoopMetrics(d.registry)

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,7 +18,10 @@ import (
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/logs"
@@ -39,14 +42,14 @@ func newRegistry() *prometheus.Registry {
 // part is the logger of a part of the daemon, which may have a level of its own.
 func (d *daemon) part(name string) *slog.Logger { return d.log.With("part", name) }
 
-// watchLead exports who decides, once it is known.
+// watchLead exports who decides.
 func (d *daemon) watchLead() {
 	promauto.With(d.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "divvy_daemon_decides",
-		Help: "1 where this daemon decides pulls, 0 where it hands them on to the eldest that it reaches. The sum over all daemons should be 1."}, func() float64 {
-		if d.lead.conn.Load() != nil {
-			return 0
+		Help: "1 where this daemon leads: it decides pulls and writes the log; 0 where it follows. The sum over all daemons should be 1."}, func() float64 {
+		if d.dispatcher.Leads() {
+			return 1
 		}
-		return 1
+		return 0
 	})
 }
 
@@ -58,8 +61,8 @@ func (d *daemon) levels() *logs.Levels {
 	return d.lines.Levels()
 }
 
-// openSite makes the store of site versions. A change of the site holds grants back, moves live work where
-// the file says so, and puts the limits of the new version in force, all in its one transaction.
+// openSite makes the store of site versions. A change of the site keeps jobs from being made or placed, moves live work where the file says
+// so, and says the new version to the log, all in its one transaction.
 func (d *daemon) openSite(context.Context) error {
 	d.store = site.NewStore(site.Config{Pool: d.pool, Log: d.part("site"), Metrics: d.registry, Hooks: site.Hooks{
 		Barrier: dispatcher.Barrier,
@@ -107,19 +110,20 @@ func demandOf(st dispatcher.Standing, ends map[string]map[shares.ShareID]shares.
 
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
-		Pool: d.pool, Load: d.store.Version, Log: d.part("dispatcher"), Metrics: d.registry,
-		Timing: lease.Timing{FirstTTL: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, RenewEvery: d.cfg.LeaseRenew, DaemonTTL: d.cfg.DaemonTTL,
-			Grace: d.cfg.LeaseRenew * 3 / 2, LocalWait: d.cfg.LocalWait, Making: d.cfg.MakingWait},
-		Address: d.advertised(), Secret: d.lead.secret, Version: version(),
-		Keep: d.cfg.KeepDecisions, KeepSamples: d.cfg.KeepSamples, KeepHistory: d.cfg.KeepHistory, RecordAll: d.cfg.Record == recordAll,
-		KeepHours: d.cfg.KeepUsageHours, KeepDays: d.cfg.KeepUsageDays,
-		GangHold: d.cfg.GangHold, ShareMetrics: shareMetrics[d.cfg.ShareMetrics],
+		Pool: d.pool, Site: d.store.At, Outbox: intake.NewOutbox(d.pool), Log: d.part("dispatcher"),
+		Daemon: d.member.Self().ID, Address: d.member.Self().Address, Alone: d.links.Alone, Send: d.links.Send,
+		Timing: lease.Timing{First: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, Longest: max(d.cfg.LeaseFirst, d.cfg.LeaseTTL, d.cfg.PandaLease),
+			Grace: d.cfg.LeaseRenew * 3 / 2, Making: d.cfg.MakingWait},
+		RenewEvery: d.cfg.LeaseRenew,
+		Machine:    machine.Config{LocalWait: d.cfg.LocalWait, GangHold: d.cfg.GangHold, Making: d.cfg.MakingWait},
+		Keep:       d.cfg.keep(), Sample: d.cfg.Sample, Metrics: d.registry, ShareMetrics: shareMetrics[d.cfg.ShareMetrics],
 	})
-	if err != nil {
-		return err
-	}
-	d.onStop("dispatcher", 5*time.Second, d.dispatcher.Close)
-	return nil
+	return err
+}
+
+// keep is for how long things are kept.
+func (c config) keep() upkeep.Keep {
+	return upkeep.Keep{Log: c.KeepDecisions, History: c.KeepHistory, Samples: c.KeepSamples, Hours: c.KeepUsageHours, Days: c.KeepUsageDays}
 }
 
 func (d *daemon) openGenerator(context.Context) error {
@@ -154,8 +158,7 @@ func (d *daemon) firstSite(ctx context.Context) error {
 		return fmt.Errorf("first site: %w", err)
 	}
 	d.log.Info("first site applied: nothing was before", "file", d.cfg.Site, "version", applied.Version)
-	_, err = d.dispatcher.Refresh(ctx)
-	return err
+	return nil
 }
 
 // serve starts HTTP on the ports that listen took.
@@ -171,7 +174,6 @@ func (d *daemon) serve(context.Context) error {
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
-		Relay: &api.Relay{Secret: d.lead.secret, SecretOf: d.dispatcher.PeerSecret, Lead: d.lead.conn.Load, Done: d.lead.leaving},
 		Panda: calls, PandaApart: d.panda != nil,
 	})
 	d.http = api.NewServer(handler, d.log)
@@ -184,28 +186,38 @@ func (d *daemon) serve(context.Context) error {
 		d.serveOn("pprof", d.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
 		d.log.Info("profiles", "url", "http://"+d.pprof.Addr().String()+"/debug/pprof/")
 	}
-	// The first thing that Stop does: no new grants, and pulls that wait, here or where they were handed on to, are told
-	// so (503) instead of keeping the HTTP server from ending. Renewals and ends are served until that has happened.
-	d.onStop("pulls", time.Second, func(context.Context) error { d.pages.Close(); d.dispatcher.Drain(); d.leaveRelay(); return nil })
+	// The first thing that Stop does: no new grants, and pulls that wait are told so (503) instead of keeping the HTTP server from ending.
+	// Renewals and ends are served until that has happened.
+	d.onStop("pulls", time.Second, func(context.Context) error { d.pages.Close(); d.dispatcher.Drain(); return nil })
 	return nil
 }
 
 // startDispatcher lets pulls, renewals and ends be served.
 func (d *daemon) startDispatcher(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := d.dispatcher.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			d.fail(fmt.Errorf("dispatcher: %w", err))
-		}
-	}()
+	var all sync.WaitGroup
+	all.Go(func() { d.dispatcher.Run(ctx) })
+	all.Go(func() { d.links.Run(ctx, d.dispatcher) })
 	d.onStop("grants", 5*time.Second, func(stop context.Context) error {
 		cancel()
-		return wait(stop, "grants are still in flight", func() { <-done })
+		return wait(stop, "grants are still in flight", all.Wait)
 	})
 	return nil
 }
+
+// settled waits until this daemon goes by the site in force, so that the first pull is not too early. Where nobody leads yet it serves all the
+// same.
+func (d *daemon) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	if err := d.dispatcher.Follow(ctx); err != nil {
+		d.log.Warn("nobody leads yet: pulls are answered when somebody does", "error", err)
+	}
+	return nil
+}
+
+// settleWithin bounds the wait for a leader at the start.
+const settleWithin = 5 * time.Second
 
 // ready is /readyz: the daemon is not about to leave, and the database answers.
 func (d *daemon) ready(ctx context.Context) error {

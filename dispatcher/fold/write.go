@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -77,6 +78,10 @@ func (c Changes) write(ctx context.Context, tx pgx.Tx, step stepRow) error {
 	w := writer{&pgx.Batch{}}
 	w.step(step, c)
 	w.leases(c)
+	w.add("keep_reports", len(c.History), pg.Args{
+		"jobs":     list(c.History, func(a Attempt) int64 { return a.Job }),
+		"attempts": list(c.History, func(a Attempt) int32 { return a.Attempt }),
+		"ends":     list(c.History, func(a Attempt) time.Time { return a.EndedAt })})
 	w.ranges(c.Ranges)
 	w.tasks(c.Tasks)
 	w.claims(c.Claims)

@@ -27,6 +27,9 @@
 // Read from the seq before it; there is its ID (the first call was committed) or another (somebody else was faster). A Read alone
 // does not end the doubt when it finds nothing: the first append may still be on its way to its commit.
 //
+// A commit whose wait for a synchronous standby was broken off shows, though the standby may not have it. So ErrTaken comes behind a
+// commit of its own: what stands there then, the standby has.
+//
 // Inside of a transaction (New with a pgx.Tx) the doubt is that of the caller's commit. A second append in flight is safe on the
 // same connection only, where it runs after the first; on another one it gets ErrGap until the first is committed.
 //

@@ -68,7 +68,7 @@ func (t *Table) AppendWith(ctx context.Context, b entry.Batch, beside Beside) (a
 	case errors.Is(err, pgx.ErrNoRows):
 		err = ErrGap
 		if last, _, failed := t.Last(ctx); failed != nil || last >= b.Seq {
-			err = cmp.Or(failed, ErrTaken)
+			err = cmp.Or(failed, pg.Secure(ctx, t.db), ErrTaken)
 		}
 	case pg.Code(err) == codeGone:
 		err = fmt.Errorf("%w: %w", ErrGone, err)

@@ -3,12 +3,12 @@ package link
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // envelope is what one daemon sends another at once: messages in their order.
@@ -52,8 +52,8 @@ func pack(from int64, messages []lease.Message) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// unpack reads them. Batches from one on whose site the reader has not got are left out: it finds them in the log.
-func unpack(text []byte, site func(number int64) *shares.Version) (from int64, messages []lease.Message, err error) {
+// unpack reads them. Batches from one on that adopts a version of the site are left out: the reader finds them in the log.
+func unpack(text []byte) (from int64, messages []lease.Message, err error) {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil {
 		return 0, nil, fmt.Errorf("a message of another daemon: %w", err)
@@ -65,7 +65,7 @@ func unpack(text []byte, site func(number int64) *shares.Version) (from int64, m
 			if b.Entries, err = ledger.Unmarshal(s.Entries); err != nil {
 				return 0, nil, fmt.Errorf("batch %d of another daemon: %w", s.Seq, err)
 			}
-			if !sited(b.Entries, site) {
+			if slices.ContainsFunc(b.Entries, adopts) {
 				break
 			}
 			m.Batches = append(m.Batches, b)
@@ -75,15 +75,9 @@ func unpack(text []byte, site func(number int64) *shares.Version) (from int64, m
 	return e.From, messages, nil
 }
 
-// sited completes Adopted entries; false: it has not got the version.
-func sited(entries []entry.Entry, site func(number int64) *shares.Version) bool {
-	for i, e := range entries {
-		if a, ok := e.(entry.Adopted); ok {
-			if a.Site = site(a.Number); a.Site == nil {
-				return false
-			}
-			entries[i] = a
-		}
-	}
-	return true
+// adopts says whether an entry needs a version of the site, which no message has. That the number is known already does not do: states of
+// queues may be others.
+func adopts(e entry.Entry) bool {
+	_, ok := e.(entry.Adopted)
+	return ok
 }

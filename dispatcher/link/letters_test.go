@@ -23,12 +23,11 @@ func TestLetters(t *testing.T) {
 		Asks: []lease.Ask{{Call: lease.Call{Number: 1 << 63}, Pull: &machine.Pull{Queue: 1, Slot: job.Slot{Cores: 2, Labels: map[string]string{"a": "b"}}, Only: job.Only{Task: 3}, Request: entry.ID{9}, Nonce: -5}, Wait: time.Second},
 			{Finish: []lease.End{{Key: lease.Key{Job: 1}, Outcome: entry.Failed}}}, {Left: true}, {Seen: []int64{1}}, {Renew: []lease.Renewal{{TTL: 5, State: lease.Draining}}}},
 		Answers: []lease.Answer{{Status: lease.Over}, {Leases: []machine.Lease{l}, Renewed: []lease.Renewed{{Kept: true, Order: l.Order}}, Verdicts: []lease.Recorded{{Is: true, Outcome: 'f', Next: '.'}}, Seen: []lease.Seen{{At: at, State: lease.Running}}}}}
-	none := func(int64) *shares.Version { return nil }
 	text, err := pack(4, []lease.Message{m, {}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, got, err := unpack(text, none)
+	from, got, err := unpack(text)
 	if diff := cmp.Diff([]lease.Message{m, {}}, got, cmpopts.EquateEmpty()); diff != "" || from != 4 || err != nil {
 		t.Errorf("%d, %v, sent (-) and received (+):\n%s", from, err, diff)
 	}
@@ -37,14 +36,10 @@ func TestLetters(t *testing.T) {
 	if text, err = pack(4, []lease.Message{{Batches: []entry.Batch{batch, adopts, batch}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, got, err = unpack(text, none); err != nil || len(got[0].Batches) != 1 {
+	if _, got, err = unpack(text); err != nil || len(got[0].Batches) != 1 {
 		t.Errorf("%v: %+v", err, got)
 	}
-	known := &shares.Version{Number: 5}
-	if _, got, err = unpack(text, func(int64) *shares.Version { return known }); err != nil || len(got[0].Batches) != 3 || got[0].Batches[1].Entries[0].(entry.Adopted).Site != known {
-		t.Errorf("%v: %+v", err, got)
-	}
-	if _, _, err := unpack([]byte(`{"Letters":[{"Batches":[{"Entries":{"Kinds":"g"}}]}]}`), none); err == nil {
+	if _, _, err := unpack([]byte(`{"Letters":[{"Batches":[{"Entries":{"Kinds":"g"}}]}]}`)); err == nil {
 		t.Error("a broken batch is taken")
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/relay"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // Peer is a daemon on the same database.
@@ -33,8 +32,7 @@ type Config struct {
 // Daemon is the dispatcher of this daemon.
 type Daemon interface {
 	Receive(from int64, m lease.Message)
-	Reach(daemons []int64)              // which others can be reached
-	Known(number int64) *shares.Version // a version of the site; nil: it is not the one in force
+	Reach(daemons []int64) // which others can be reached
 }
 
 // Links carry messages between daemons by package relay: to each peer one envelope at a time, with all that has gathered meanwhile. What is sent
@@ -113,7 +111,7 @@ func (ls *Links) receive(_ context.Context, path string, body []byte, answer fun
 		answer(relay.Reply{Status: http.StatusServiceUnavailable})
 		return
 	}
-	from, messages, err := unpack(body, d.Known)
+	from, messages, err := unpack(body)
 	if err != nil { // of another version, maybe: the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
 		answer(relay.Reply{Status: http.StatusBadRequest})

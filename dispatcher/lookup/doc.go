@@ -3,7 +3,7 @@
 //	Reader ──▶ jobs, job_blocks                       what a job is: written once, by intake
 //	       ──▶ held, idle_ranges, over_ranges, history  where it stands, as of the batch that is folded
 //	       ──▶ attempt_texts, payload_logs, judgements  what was said of its attempts
-//	       ──▶ Config.Soft                            what only the leader knows of a lease: use, state, report
+//	       ──▶ Config.Soft                            what only the leader knows of a lease: use, state
 //
 // A list is made in two steps: a statement that finds the ids of a page by an index, and one (jobs) that looks each of them up. What
 // happened between the two shows: a page of a state has only jobs that are still in it.

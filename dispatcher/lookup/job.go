@@ -89,9 +89,34 @@ func (r *Reader) attempts(ctx context.Context, row jobRow) ([]Attempt, error) {
 		return all, nil
 	}
 	running := row.lastRow.shown()
-	s, ok := r.soft(ctx, []fold.Fence{row.fence(row.ID)})[row.fence(row.ID)]
+	fence := row.fence(row.ID)
+	s, ok := r.soft(ctx, []fold.Fence{fence})[fence]
 	running.soften(s, ok)
-	return append(all, running), nil
+	reports, err := r.reports(ctx, []fold.Fence{fence})
+	running.Report = reports[row.ID]
+	return append(all, running), err
+}
+
+// reports are what pilots reported of attempts that run, by job.
+func (r *Reader) reports(ctx context.Context, leases []fold.Fence) (map[int64]map[string]any, error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	jobs, attempts := make([]int64, len(leases)), make([]int32, len(leases))
+	for i, l := range leases {
+		jobs[i], attempts[i] = l.Job, l.Attempt
+	}
+	type row struct {
+		JobID   int64
+		Attempt int32
+		Report  map[string]any
+	}
+	rows, err := collect[row](ctx, r, "reports", pg.Args{"jobs": jobs, "attempts": attempts})
+	found := make(map[int64]map[string]any, len(rows))
+	for _, each := range rows {
+		found[each.JobID] = each.Report
+	}
+	return found, err
 }
 
 // codes are what the site says of codes.
@@ -135,6 +160,10 @@ func (r *Reader) JobsByID(ctx context.Context, ids []int64) ([]JobRow, error) {
 		}
 	}
 	known := r.soft(ctx, running)
+	reports, err := r.reports(ctx, running)
+	if err != nil {
+		return nil, err
+	}
 	for i, row := range rows {
 		if row.LastAttempt == 0 {
 			continue
@@ -142,6 +171,9 @@ func (r *Reader) JobsByID(ctx context.Context, ids []int64) ([]JobRow, error) {
 		a := row.lastRow.shown()
 		s, ok := known[row.fence(row.ID)]
 		a.soften(s, ok)
+		if row.State == leased {
+			a.Report = reports[row.ID]
+		}
 		if a.Report["metaData"] != nil {
 			a.Report = maps.Clone(a.Report)
 			delete(a.Report, "metaData")

@@ -263,7 +263,7 @@ func TestHoldings(t *testing.T) {
 		if !slices.Contains(leases, soft) {
 			return nil
 		}
-		return map[fold.Fence]Soft{soft: {Draining, Usage{3, 4}, map[string]any{"jobMetrics": "n", "metaData": 1.0}}}
+		return map[fold.Fence]Soft{soft: {Draining, Usage{3, 4}}}
 	}})
 	got, err := w.Holdings(t.Context(), asked)
 	if err != nil {
@@ -275,6 +275,7 @@ func TestHoldings(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "queues", queues, at)
+	w.exec(`INSERT INTO lease_reports (job_id, attempt, report) VALUES ($1, $2, '{"jobMetrics": "n", "metaData": 1}')`, soft.Job, soft.Attempt)
 	one, err := w.Job(t.Context(), soft.Job)
 	if err != nil {
 		t.Fatal(err)

@@ -26,9 +26,8 @@ type DB interface {
 
 // Soft is what only the leader knows of a lease: what its pilot said last.
 type Soft struct {
-	State  LeaseState // empty: not known
-	Usage  Usage
-	Report map[string]any // nil: nothing
+	State LeaseState // empty: not known
+	Usage Usage
 }
 
 // Config is what a Reader needs.

@@ -152,5 +152,5 @@ func (a *Attempt) soften(s Soft, ok bool) {
 	if s.State != "" {
 		a.State = string(s.State)
 	}
-	a.Usage, a.Report = s.Usage, s.Report
+	a.Usage = s.Usage
 }

@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,4 +79,19 @@ func (s oldDaemons) run(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("old daemons: %w", err)
 	}
 	return int(tag.RowsAffected()), nil
+}
+
+// oldReports deletes reports of attempts that run no more, a piece of the table at a time.
+type oldReports struct {
+	db    *pgxpool.Pool
+	after atomic.Int64
+}
+
+func (s *oldReports) run(ctx context.Context) (n int, err error) {
+	var after int64
+	if err := s.db.QueryRow(ctx, query["drop_reports"], pg.Args{"after": s.after.Load(), "n": mostRows}).Scan(&after, &n); err != nil {
+		return 0, fmt.Errorf("old reports: %w", err)
+	}
+	s.after.Store(after)
+	return n, nil
 }

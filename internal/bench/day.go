@@ -138,7 +138,7 @@ func (r *dayRun) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.leaves, r.version = leaves(at.Tree), store.Version
+	r.leaves, r.store = leaves(at.Tree), store
 	return r.submitFirst(ctx)
 }
 

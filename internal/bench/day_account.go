@@ -70,6 +70,9 @@ func (r *dayRun) account(ctx context.Context) error {
 
 // recount is the check of every measurement; leases that dead pilots hold still end while it goes on.
 func (r *dayRun) recount(ctx context.Context) error {
+	if err := r.level(ctx); err != nil {
+		return err
+	}
 	return r.inSnapshot(ctx, func() error {
 		held, err := r.holdings(ctx)
 		if err != nil {
@@ -87,6 +90,9 @@ func (r *dayRun) recount(ctx context.Context) error {
 func (r *dayRun) attempts(ctx context.Context) (wrong []error, err error) {
 	ended := map[dispatcher.Outcome]int64{}
 	leased := map[int64]bool{}
+	if err := r.level(ctx); err != nil {
+		return nil, err
+	}
 	err = r.inSnapshot(ctx, func() error {
 		rows, err := r.place.reader().Query(ctx, query["day_attempts"])
 		if err != nil {
@@ -137,6 +143,9 @@ func (r *dayRun) settled(ctx context.Context) error {
 	r.say("until all is counted")
 	deadline := time.Now().Add(restWithin)
 	for {
+		if err := r.level(ctx); err != nil {
+			return err
+		}
 		rows, err := r.place.pool.Query(ctx, query["day_coverage"])
 		if err != nil {
 			return err

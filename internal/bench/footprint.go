@@ -63,7 +63,7 @@ func (s *stage) starts(ctx context.Context) error {
 	}
 	series := newSeries("from exec to the first job", "s", took)
 	s.figure(atMost("S9", "start_s", series.Median, 5, series,
-		newSeries("rows of jobs that were read until the daemon had stopped", "rows", rows)))
+		newSeries("rows of jobs, ranges and leases that were read until the daemon had stopped", "rows", rows)))
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (s *stage) startOnce(ctx context.Context, queue string) (took time.Duration
 	return took, s.took(ctx, []claim{{reply.Leases[0].Job, reply.Leases[0].Lease}})
 }
 
-// jobsRead is how many rows of jobs were read so far, as far as the server's statistics have heard of it.
+// jobsRead is how many rows of jobs, of ranges of them and of leases were read so far, as far as the server's statistics have heard of it.
 func (s *stage) jobsRead(ctx context.Context) (n int64, err error) {
 	err = s.place.pool.QueryRow(ctx, query["jobs_read"]).Scan(&n)
 	return n, err

@@ -12,27 +12,28 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
 // History is how much a site has behind it.
 type History struct {
-	Ended    int           `json:"ended"`    // jobs that are over
-	Days     int           `json:"days"`     // over which they are spread, as many each day, up to yesterday
-	Attempts int           `json:"attempts"` // the newest of the days that have the attempts as well, one a job
-	Ready    int           `json:"ready"`    // jobs of the present
-	Pullers  int           `json:"pullers"`  // four times the connections of whole lives
-	Round    time.Duration `json:"round"`
-	Rounds   int           `json:"rounds"`
+	Ended   int           `json:"ended"`   // jobs that are over, with an attempt each
+	Days    int           `json:"days"`    // over which they are spread, as many each day, up to yesterday
+	Ready   int           `json:"ready"`   // jobs of the present
+	Pullers int           `json:"pullers"` // four times the connections of whole lives
+	Round   time.Duration `json:"round"`
+	Rounds  int           `json:"rounds"`
 }
 
-// HistoryOf is two months of PanDA's load and more. Attempts of all of them would be another 15 GB.
+// HistoryOf is two months of PanDA's load and more.
 func HistoryOf() History {
-	return History{Ended: 100_000_000, Days: 60, Attempts: 20, Ready: 300_000, Pullers: 256, Round: 5 * time.Second, Rounds: 3}
+	return History{Ended: 100_000_000, Days: 60, Ready: 300_000, Pullers: 256, Round: 5 * time.Second, Rounds: 3}
 }
 
 func (h History) check() error {
-	if h.Days < 2 || h.Ended < h.Days || h.Attempts < 0 || h.Attempts > h.Days || h.Ready < 1000 || h.Pullers < 4 || h.Rounds < 1 || h.Round < 50*time.Millisecond {
+	if h.Days < 2 || h.Ended < h.Days || h.Ready < 1000 || h.Pullers < 4 || h.Rounds < 1 || h.Round < 50*time.Millisecond {
 		return fmt.Errorf("this history makes no sense: a job a day, two days and 1000 ready jobs at least: %+v", h)
 	}
 	return nil
@@ -52,6 +53,7 @@ type HistoryConfig struct {
 type historyRun struct {
 	*stage
 	History
+	first, last int64 // ids of the jobs of the past
 }
 
 // RunHistory measures whole lives over HTTP and the live tables in a new database, with the history behind it, and
@@ -136,31 +138,36 @@ func (r *historyRun) lives(ctx context.Context, when string) (m soaked, err erro
 	return m, err
 }
 
-// historyIDs is where the ids of generated history begin: far from those of jobs and tasks of the run.
-const historyIDs = int64(1) << 40
-
-// generateHistory writes the days, two at a time, into partitions of theirs.
-func (r *historyRun) generateHistory(ctx context.Context) error {
+// generateHistory writes the days, two at a time: jobs, blocks of them and attempts, into partitions of theirs.
+func (r *historyRun) generateHistory(ctx context.Context) (err error) {
 	r.say("generating %d ended jobs of %d days", r.Ended, r.Days)
-	for _, table := range []string{"ended_jobs", "attempts"} {
-		if _, err := r.place.pool.Exec(ctx, query["history_days"], pgx.StrictNamedArgs{"parent": table, "days": r.Days}); err != nil {
-			return err
+	for _, step := range []struct {
+		verb string
+		args pgx.StrictNamedArgs
+	}{{"history_days", pgx.StrictNamedArgs{"days": r.Days}}, {"history_counted", pgx.StrictNamedArgs{}}} {
+		if _, err := r.place.pool.Exec(ctx, query[step.verb], step.args); err != nil {
+			return fmt.Errorf("%s: %w", step.verb, err)
 		}
 	}
+	if r.first, err = r.place.takeIDs(ctx, r.Ended); err != nil {
+		return err
+	}
+	r.last = r.first + int64(r.Ended) - 1
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(2)
 	for back := range r.Days {
 		n := r.Ended*(back+1)/r.Days - r.Ended*back/r.Days
-		args := pgx.StrictNamedArgs{"back": back + 1, "n": n, "first": historyIDs + int64(r.Ended*back/r.Days)}
-		group.Go(func() error {
-			if _, err := r.place.pool.Exec(inner, query["history_jobs"], args); err != nil || back >= r.Attempts {
-				return err
-			}
-			_, err := r.place.pool.Exec(inner, query["history_attempts"], args)
-			return err
-		})
+		group.Go(func() error { return r.generateDay(inner, r.Days-back, n, r.first+int64(r.Ended*back/r.Days)) })
 	}
 	if err := group.Wait(); err != nil {
+		return err
+	}
+	// Partitions of jobs go when a later one was begun before then.
+	after, err := r.place.takeIDs(ctx, 1)
+	if err != nil {
+		return err
+	}
+	if _, err := r.place.pool.Exec(ctx, query["history_blocks"], pgx.StrictNamedArgs{"back": 1, "n": 1, "first": after}); err != nil {
 		return err
 	}
 	var mb float64
@@ -168,23 +175,52 @@ func (r *historyRun) generateHistory(ctx context.Context) error {
 		return err
 	}
 	r.say("history has %.0f MB; VACUUM ANALYZE", mb)
-	r.report.Settings = append(r.report.Settings, Setting{"history", fmt.Sprintf("%d ended jobs of %d days, with the attempts of %d days, %.0f MB", r.Ended, r.Days, r.Attempts, mb)})
-	_, err := r.place.pool.Exec(ctx, "VACUUM ANALYZE")
+	r.report.Settings = append(r.report.Settings, Setting{"history", fmt.Sprintf("%d ended jobs of %d days, with an attempt each, %.0f MB", r.Ended, r.Days, mb)})
+	_, err = r.place.pool.Exec(ctx, "VACUUM ANALYZE")
 	return err
 }
 
+// generateDay writes jobs that were made and ended on one day, so many days ago.
+func (r *historyRun) generateDay(ctx context.Context, back, n int, first int64) error {
+	for _, step := range []struct {
+		verb string
+		args pgx.StrictNamedArgs
+	}{{"history_blocks", pgx.StrictNamedArgs{"back": back, "n": n, "first": first}}, {"history_jobs", pgx.StrictNamedArgs{"n": n, "first": first}},
+		{"history_attempts", pgx.StrictNamedArgs{"back": back, "n": n, "first": first}}} {
+		if _, err := r.place.pool.Exec(ctx, query[step.verb], step.args); err != nil {
+			return fmt.Errorf("%s: %w", step.verb, err)
+		}
+	}
+	return nil
+}
+
 // drop drops the days as the daemon does it: the oldest one first, each in a transaction, again when others have the
-// table.
+// table; and the jobs that were made by then.
 func (r *historyRun) drop(ctx context.Context) error {
-	for _, table := range []string{"ended_jobs", "attempts"} {
-		for left := true; left; {
-			err := r.place.pool.QueryRow(ctx, query["history_drop"], pgx.StrictNamedArgs{"parent": table}).Scan(&left)
-			if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
-				return err
-			}
-			if err := wait(ctx, 50*time.Millisecond); err != nil {
-				return err
-			}
+	folder := fold.New(r.place.pool, ledger.New(r.place.pool), nil)
+	live := func(ctx context.Context, low, high int64) (is bool, err error) {
+		err = r.place.pool.QueryRow(ctx, query["live_among"], pgx.StrictNamedArgs{"low": low, "high": high}).Scan(&is)
+		return is, err
+	}
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	for back := r.Days - 1; ; back = max(0, back-1) {
+		before := today.AddDate(0, 0, -back)
+		if _, err := folder.Retain(ctx, before); err != nil {
+			return err
+		}
+		if _, err := intake.Retire(ctx, r.place.pool, before, live); err != nil {
+			return err
+		}
+		var left int
+		args := pgx.StrictNamedArgs{"first": r.first, "last": r.last}
+		if err := r.place.pool.QueryRow(ctx, query["history_parts"], args).Scan(&left); err != nil {
+			return err
+		}
+		if left == 0 {
+			break
+		}
+		if err := wait(ctx, 50*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	r.say("all days before today are dropped")
@@ -205,7 +241,7 @@ func (r *historyRun) historyFigures(fresh, old, dropping soaked) {
 // leftBehind checks that all of the history has gone, and nothing of the present.
 func (r *historyRun) leftBehind(ctx context.Context) error {
 	var history int64
-	if err := r.place.pool.QueryRow(ctx, query["history_left"], pgx.StrictNamedArgs{"first": historyIDs}).Scan(&history); err != nil {
+	if err := r.place.pool.QueryRow(ctx, query["history_left"], pgx.StrictNamedArgs{"first": r.first, "last": r.last}).Scan(&history); err != nil {
 		return err
 	}
 	if history != 0 {

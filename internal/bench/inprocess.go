@@ -147,8 +147,11 @@ func (s *stage) claims(ctx context.Context) (c claimed, err error) {
 	}
 	all.Wait()
 	elapsed := time.Since(began)
-	spent := s.used().since(before)
 	s.profile.off()
+	if err := s.level(ctx); err != nil {
+		return c, err
+	}
+	spent := s.used().since(before)
 	claims, times, err := gather(results)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return c, fmt.Errorf("claims in process: %w", err)

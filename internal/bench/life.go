@@ -61,6 +61,9 @@ func (s *stage) lifeRound(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return result, err
 	}
+	if err := s.level(ctx); err != nil {
+		return result, err
+	}
 	spent := s.used().since(before)
 	result.Effort = micros(spent.own+spent.postgres, result.All)
 	if result.All != len(claims) {
@@ -98,6 +101,9 @@ func (s *stage) lifeBody(i int) string {
 // lived checks jobs whose life is over: none was claimed before, and all are recorded as finished.
 func (s *stage) lived(ctx context.Context, claims []claim) error {
 	jobs, wrong := s.firstTime(claims)
+	if err := s.level(ctx); err != nil {
+		return err
+	}
 	var n int
 	if err := s.place.pool.QueryRow(ctx, query["check_finished"], pgx.StrictNamedArgs{"jobs": jobs}).Scan(&n); err != nil {
 		return err

@@ -13,7 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/bench/past"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/report"
 )
 
@@ -40,8 +43,8 @@ type MonthConfig struct {
 // slowest is what a daily question may take, in seconds.
 const slowest = 1.0
 
-// RunMonth generates a month of ended attempts in a new database, has them added to the roll-ups, compares these with a recount,
-// and times every report for the last day.
+// RunMonth folds the log of a month of attempts into the tables of a new database, compares what they cost with a recount, and times
+// every report for the last day.
 func RunMonth(ctx context.Context, cfg MonthConfig) (out *Report, err error) {
 	if cfg.Jobs < cfg.Days || cfg.Yesterday < 1 || cfg.Days < 2 || cfg.Rounds < 1 {
 		return nil, fmt.Errorf("this month makes no sense: an attempt a day and two days at least: %+v", cfg.Month)
@@ -52,23 +55,12 @@ func RunMonth(ctx context.Context, cfg MonthConfig) (out *Report, err error) {
 	}
 	defer func() { err = errors.Join(err, s.place.close(context.WithoutCancel(ctx))) }()
 	s.report.Settings = machine("at the start")
-	if err := s.fillMonth(ctx, cfg.Month); err != nil {
+	m := &month{stage: s, Month: cfg.Month}
+	if err := m.fill(ctx); err != nil {
 		return nil, err
 	}
-	past, err := s.accountMonth(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.say("%.0f a second by the hour; generating %d of yesterday", past, cfg.Yesterday)
-	if err := s.fillDay(ctx, 1, cfg.Yesterday, true); err != nil {
-		return nil, err
-	}
-	byNumber, err := s.accountMonth(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.say("%.0f a second as they end; VACUUM ANALYZE, recount", byNumber)
-	if err := s.checkMonth(ctx, past, byNumber); err != nil {
+	s.say("VACUUM ANALYZE, recount")
+	if err := m.check(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.askMonth(ctx, cfg); err != nil {
@@ -78,72 +70,149 @@ func RunMonth(ctx context.Context, cfg MonthConfig) (out *Report, err error) {
 	return s.report, nil
 }
 
-// fillMonth writes the site and the attempts of all days but the last, as from before there were roll-ups.
-func (s *stage) fillMonth(ctx context.Context, m Month) error {
-	s.say("generating %d attempts of %d days", m.Jobs, m.Days-1)
-	for _, step := range []struct {
-		verb string
-		args pgx.StrictNamedArgs
-	}{{"month_site", pgx.StrictNamedArgs{"days": m.Days}}, {"month_rest", pgx.StrictNamedArgs{"days": m.Days}},
-		{"history_days", pgx.StrictNamedArgs{"parent": "attempts", "days": m.Days}}, {"month_past", pgx.StrictNamedArgs{"days": m.Days}}} {
-		if _, err := s.place.pool.Exec(ctx, query[step.verb], step.args); err != nil {
-			return fmt.Errorf("%s: %w", step.verb, err)
-		}
-	}
-	if _, err := s.place.pool.Exec(ctx, "ANALYZE"); err != nil {
+// monthTasks is how many tasks a day has.
+const monthTasks = 3000
+
+// month is one under way. Its last day ends now.
+type month struct {
+	*stage
+	Month
+	log    *past.Log
+	folder *fold.Folder
+	begin  time.Time
+	folded time.Duration // that the steps of the fold took
+	rolled time.Duration // that the sums by node took
+}
+
+// fill writes the site, then day by day the jobs, what is folded of their attempts, and what their pilots said.
+func (m *month) fill(ctx context.Context) error {
+	m.begin = time.Now().UTC().Truncate(time.Minute).AddDate(0, 0, -m.Days)
+	if err := m.site(ctx); err != nil {
 		return err
 	}
-	for back := m.Days; back > 1; back-- {
-		if err := s.fillDay(ctx, back, m.Jobs/(m.Days-1), false); err != nil {
-			return err
+	for day := range m.Days {
+		n := m.Jobs / (m.Days - 1)
+		if day == m.Days-1 {
+			n = m.Yesterday
+		}
+		m.say("day %d of %d: folding %d attempts", day+1, m.Days, n)
+		if err := m.day(ctx, day, n); err != nil {
+			return fmt.Errorf("day %d: %w", day+1, err)
 		}
 	}
 	return nil
 }
 
-// fillDay writes the attempts of one day; numbered: as they end now.
-func (s *stage) fillDay(ctx context.Context, back, n int, numbered bool) error {
-	_, err := s.place.pool.Exec(ctx, query["month_day"], pgx.StrictNamedArgs{"back": back, "n": n, "first": int64(back) * int64(n), "numbered": numbered})
-	if err != nil {
-		return fmt.Errorf("month_day: %w", err)
+// site makes shares, queues, tasks and shapes, and the log of them.
+func (m *month) site(ctx context.Context) error {
+	for _, verb := range []string{"month_site", "month_rest"} {
+		if _, err := m.place.pool.Exec(ctx, query[verb], pgx.StrictNamedArgs{"days": m.Days}); err != nil {
+			return fmt.Errorf("%s: %w", verb, err)
+		}
 	}
+	cfg := past.Config{Begin: m.begin, PerDay: monthTasks, Seed: 1}
+	var err error
+	if cfg.Tasks, err = all[past.Task](ctx, m.place, "month_tasks"); err != nil {
+		return err
+	}
+	if cfg.Queues, err = all[past.Queue](ctx, m.place, "month_queues"); err != nil {
+		return err
+	}
+	needs := []job.Requirements{{Cores: 8}, {Cores: 1}, {Cores: 8}}
+	var ids []int32
+	err = pg.InTx(ctx, m.place.pool, func(tx pgx.Tx) (err error) { ids, err = intake.InternAll(ctx, tx, needs); return err })
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		cfg.Shapes = append(cfg.Shapes, past.Shape{ID: id, Cores: needs[i].Cores})
+	}
+	if cfg.First, err = m.place.takeIDs(ctx, m.Jobs+m.Yesterday); err != nil {
+		return err
+	}
+	m.log = past.New(cfg)
+	m.folder = fold.New(m.place.pool, m.log, nil)
 	return nil
 }
 
-// accountMonth has all that there is added to the roll-ups, and returns how many attempts a second.
-func (s *stage) accountMonth(ctx context.Context) (rate float64, err error) {
-	s.say("adding them to the roll-ups")
-	began := time.Now()
-	if err := fold.New(s.place.pool, ledger.New(s.place.pool), nil).RollNodes(ctx); err != nil {
-		return 0, err
+// all reads all rows of a statement.
+func all[R any](ctx context.Context, p *place, verb string) ([]R, error) {
+	rows, err := p.pool.Query(ctx, query[verb])
+	if err != nil {
+		return nil, err
 	}
-	var n int64
-	if err := s.place.pool.QueryRow(ctx, query["month_attempts"]).Scan(&n); err != nil {
-		return 0, err
-	}
-	return float64(n) / time.Since(began).Seconds(), nil
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[R])
 }
 
-// checkMonth compares the roll-ups with a recount, and writes down how large all is.
-func (s *stage) checkMonth(ctx context.Context, past, byNumber float64) error {
-	if _, err := s.place.pool.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+// monthStep is how many batches, of a minute each, a step of the fold has.
+const monthStep = 60
+
+// day writes the jobs of a day, and folds and rolls up what becomes of them.
+func (m *month) day(ctx context.Context, day, n int) error {
+	if err := m.jobs(ctx, day, n); err != nil {
+		return err
+	}
+	for {
+		began := time.Now()
+		r, err := m.folder.Fold(ctx, monthStep)
+		m.folded += time.Since(began)
+		if err != nil {
+			return err
+		}
+		if r.Odds > 0 {
+			return &CheckError{[]error{fmt.Errorf("%d entries do not fit: %v", r.Odds, r.Odd)}}
+		}
+		if r.Batches == 0 {
+			break
+		}
+	}
+	began := time.Now()
+	if err := m.folder.RollNodes(ctx); err != nil {
+		return err
+	}
+	m.rolled += time.Since(began)
+	since := m.begin.AddDate(0, 0, day)
+	_, err := m.place.pool.Exec(ctx, query["month_texts"], pgx.StrictNamedArgs{"since": since, "until": since.AddDate(0, 0, 1)})
+	return err
+}
+
+// jobs writes the jobs of a day and their blocks.
+func (m *month) jobs(ctx context.Context, day, n int) error {
+	blocks := m.log.Add(n)
+	first := blocks[0].Low
+	if _, err := m.place.pool.Exec(ctx, query["history_jobs"], pgx.StrictNamedArgs{"first": first, "n": n}); err != nil {
+		return err
+	}
+	made := m.begin.AddDate(0, 0, day)
+	_, err := m.place.pool.CopyFrom(ctx, pgx.Identifier{"job_blocks"}, []string{"low", "high", "task_id", "made_at", "share_id", "shape_id", "priority", "max_attempts", "again"},
+		pgx.CopyFromSlice(len(blocks), func(i int) ([]any, error) {
+			b := blocks[i]
+			return []any{b.Low, b.High, b.Task, made, b.Share, b.Shape, 0, 3, false}, nil
+		}))
+	return err
+}
+
+// check compares what attempts cost with a recount, and writes down how large all is.
+func (m *month) check(ctx context.Context) error {
+	if _, err := m.place.pool.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return err
 	}
 	var agree bool
-	if err := s.place.pool.QueryRow(ctx, query["month_check"]).Scan(&agree); err != nil {
+	if err := m.place.pool.QueryRow(ctx, query["month_check"]).Scan(&agree); err != nil {
 		return err
 	}
 	if !agree {
 		return &CheckError{[]error{errors.New("the roll-ups are not what a recount of the attempts comes to")}}
 	}
-	s.report.Checks = append(s.report.Checks, "the roll-ups agree with a recount")
-	var attempts, hours, days int64
+	m.report.Checks = append(m.report.Checks, "the roll-ups agree with a recount")
+	var attempts, hours, days, held int64
 	var attemptsMB, rollupsMB float64
-	if err := s.place.pool.QueryRow(ctx, query["month_size"]).Scan(&attempts, &attemptsMB, &hours, &days, &rollupsMB); err != nil {
+	if err := m.place.pool.QueryRow(ctx, query["month_size"]).Scan(&attempts, &attemptsMB, &hours, &days, &held, &rollupsMB); err != nil {
 		return err
 	}
-	s.report.Settings = append(s.report.Settings, Setting{"history", fmt.Sprintf("%d attempts, %.0f MB; roll-ups of %d hours and %d days (share, queue, user), %.0f MB; added at %.0f attempts/s by the hour, at %.0f as they end",
-		attempts, attemptsMB, hours, days, rollupsMB, past, byNumber)})
+	per := func(took time.Duration) float64 { return float64(attempts) / took.Seconds() }
+	m.report.Settings = append(m.report.Settings, Setting{"history", fmt.Sprintf("%d attempts, %.0f MB, %d held; roll-ups of %d hours and %d days (share, queue, user), %.0f MB; folded at %.0f attempts/s, summed by node at %.0f",
+		attempts, attemptsMB, held, hours, days, rollupsMB, per(m.folded), per(m.rolled))})
 	return nil
 }
 

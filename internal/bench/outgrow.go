@@ -146,6 +146,9 @@ func (r *outgrowRun) costs(ctx context.Context) error {
 
 // left checks that every end that was recorded is there, once, and no lease.
 func (r *outgrowRun) left(ctx context.Context) error {
+	if err := r.level(ctx); err != nil {
+		return err
+	}
 	var ended, jobs, leases int64
 	if err := r.place.pool.QueryRow(ctx, query["outgrow_left"]).Scan(&ended, &jobs, &leases); err != nil {
 		return err

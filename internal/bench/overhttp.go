@@ -134,6 +134,9 @@ func (s *stage) claimsServed(ctx context.Context, rate float64) (outcome, error)
 	if err != nil {
 		return result, err
 	}
+	if err := s.level(ctx); err != nil {
+		return result, err
+	}
 	spent := s.used().since(before)
 	result.Effort = micros(spent.own+spent.postgres, result.All)
 	if result.All != len(claims) {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/migrations"
 )
@@ -136,6 +137,23 @@ func (p *place) durable(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// logEnd is how far log and tables have come.
+type logEnd struct{ Newest, Folded, Pending int64 }
+
+func (p *place) logEnd(ctx context.Context) (end logEnd, err error) {
+	err = p.pool.QueryRow(ctx, query["log_end"]).Scan(&end.Newest, &end.Folded, &end.Pending)
+	return end, err
+}
+
+// takeIDs takes ids of jobs that begin a partition.
+func (p *place) takeIDs(ctx context.Context, n int) (first int64, err error) {
+	if _, err := intake.Extend(ctx, p.pool, int64(n)+2*jobSize, jobSize); err != nil {
+		return 0, err
+	}
+	err = p.pool.QueryRow(ctx, query["history_ids"], pgx.StrictNamedArgs{"n": n}).Scan(&first)
+	return first, err
 }
 
 // settings are those of the server that matter for speed.

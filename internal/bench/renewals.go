@@ -186,6 +186,9 @@ func (s *stage) renewed(ctx context.Context, load renewOrder, got renewRounds) e
 	if got.lost > 0 {
 		wrong = append(wrong, fmt.Errorf("of %d renewals, %d were not kept", got.kept+got.lost, got.lost))
 	}
+	if err := s.level(ctx); err != nil {
+		return err
+	}
 	var running int
 	if err := s.place.reader().QueryRow(ctx, query["check_renewed"]).Scan(&running); err != nil {
 		return err

@@ -99,7 +99,7 @@ func (s *stage) limits(ctx context.Context) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.version(ctx)
+	v, err := s.store.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func worst(nodes []offNode) (w offNode) {
 // look reads what the shares of a pool hold and want.
 func (s *stage) look(ctx context.Context, pool string) (st stand, err error) {
 	st.pool = pool
-	if st.version, err = s.version(ctx); err != nil {
+	if st.version, err = s.store.Version(ctx); err != nil {
 		return st, err
 	}
 	if st.held, err = s.holdings(ctx); err != nil {

@@ -62,7 +62,7 @@ func TestSnapshotStaysOpen(t *testing.T) {
 		t.Error("it was ended, and nobody noticed")
 	}
 	dead, err := s.deadRows(ctx)
-	if err != nil || len(dead) != 2 || dead[0].Name != "dead rows of jobs at the end" {
+	if err != nil || len(dead) != 4 || dead[0].Name != "dead rows of held at the end" {
 		t.Errorf("%+v %v", dead, err)
 	}
 }
@@ -86,8 +86,8 @@ func TestSlice(t *testing.T) {
 func TestRenewedIsChecked(t *testing.T) {
 	ctx := context.Background()
 	s := loaded(t)
-	const insert = `INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, state, pilot, node, daemon_id, expires_at, ttl_s)
-		SELECT id, 1, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'running', $1, 'n', 1, now(), 60 FROM jobs ORDER BY id OFFSET $2 LIMIT 10`
+	const insert = `INSERT INTO held (job, nth, nonce, task, place, units, granted_at, request, attempt, share, shape, queue, start_delay_ms, ttl_s, grace_s, pilot, node, reason)
+		SELECT id, id, 1, 1, 0, 1000, now(), gen_random_uuid(), 1, 1, 1, 1, 5, 0, 0, $1, 'n', '' FROM jobs ORDER BY id OFFSET $2 LIMIT 10`
 	for i, pilot := range []string{"held-0", "held-1", "p0"} { // the last one holds what was claimed beside
 		if _, err := s.place.pool.Exec(ctx, insert, pilot, 10*i); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ type weight struct {
 	IndexesMB  float64 `json:"indexes_mb"`
 	PassingMB  float64 `json:"passing_mb"`
 	HistoryMB  float64 `json:"history_mb"`
-	DeadJobs   float64 `json:"dead_jobs"`
+	DeadRanges float64 `json:"dead_ranges"`
 	DeadLeases float64 `json:"dead_leases"`
 	Vacuums    float64 `json:"vacuums"`
 	WALMB      float64 `json:"wal_mb"`
@@ -194,14 +194,14 @@ func drift(x, values []float64) float64 {
 func WriteSamples(w io.Writer, samples []Sample) error {
 	c := csv.NewWriter(w)
 	head := []string{"hour", "memory_mb", "ends_per_s", "cpu_us_an_end", "pulls", "pull_p50_ms", "pull_p99_ms", "tables_mb", "indexes_mb", "passing_mb", "history_mb",
-		"dead_jobs", "dead_leases", "vacuums", "wal_mb"}
+		"dead_ranges", "dead_leases", "vacuums", "wal_mb"}
 	if err := c.Write(head); err != nil {
 		return err
 	}
 	for _, x := range samples {
 		line := make([]string, 0, len(head))
 		for _, v := range []float64{x.Hour, x.MemoryMB, x.Ends, x.CPUUS, float64(x.Pulls), x.P50, x.P99, x.TablesMB, x.IndexesMB, x.PassingMB, x.HistoryMB,
-			x.DeadJobs, x.DeadLeases, x.Vacuums, x.WALMB} {
+			x.DeadRanges, x.DeadLeases, x.Vacuums, x.WALMB} {
 			line = append(line, strconv.FormatFloat(v, 'f', 3, 64))
 		}
 		if err := c.Write(line); err != nil {

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -28,7 +31,7 @@ type stage struct {
 	plan    plan // the site; that of the base data set when nothing is said
 	leaves  []leaf
 
-	version func(context.Context) (shares.Version, error) // the site as it is in force
+	store *site.Store // of the site
 
 	holds int     // base leases
 	kept  []claim // they
@@ -84,6 +87,12 @@ func (s *stage) stop(ctx context.Context) error {
 	return errors.Join(err, s.place.close(ctx))
 }
 
+// Room for ids of jobs that a daemon makes ahead, and the size of their partitions.
+const (
+	jobRoom = 20_000_000
+	jobSize = 10_000_000
+)
+
 // load applies the site and generates the base data set in as many portions as there are rounds. It returns the
 // rates: jobs a second into an idle database, from the first look at the tasks to the last commit.
 func (s *stage) load(ctx context.Context) (Series, error) {
@@ -96,7 +105,10 @@ func (s *stage) load(ctx context.Context) (Series, error) {
 	if err != nil {
 		return Series{}, err
 	}
-	s.leaves, s.version = leaves(at.Tree), store.Version
+	s.leaves, s.store = leaves(at.Tree), store
+	if _, err := intake.Extend(ctx, s.place.pool, jobRoom, jobSize); err != nil { // as a daemon does when it starts
+		return Series{}, err
+	}
 	const everything = 1 << 40 // the mark is about stock; here all of it is wanted
 	s.gen = generator.New(generator.Config{Pool: s.place.pool, Site: store.Load, Log: s.cfg.Log,
 		Mark: generator.Mark{Floor: everything, Cap: everything}})
@@ -172,8 +184,10 @@ func (s *stage) generate(ctx context.Context) (took time.Duration, err error) {
 // serve starts the daemon.
 func (s *stage) serve(ctx context.Context) (err error) {
 	s.say("starting the daemon")
-	s.served, err = s.cfg.Serve(ctx, s.place.dsn)
-	return err
+	if s.served, err = s.cfg.Serve(ctx, s.place.dsn); err != nil {
+		return err
+	}
+	return s.inLog(ctx)
 }
 
 // hold leases the jobs that are held all the time.
@@ -244,9 +258,62 @@ func (s *stage) refill(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	_, err := s.generate(ctx)
-	return err
+	if _, err := s.generate(ctx); err != nil {
+		return err
+	}
+	if s.served.Dispatcher == nil {
+		return nil // whoever starts next takes them into the log first
+	}
+	s.served.Dispatcher.Written()
+	return s.inLog(ctx)
 }
+
+// inLog waits until the leader has taken all that was made into the log.
+func (s *stage) inLog(ctx context.Context) error {
+	deadline := time.Now().Add(5 * time.Minute)
+	for {
+		end, err := s.place.logEnd(ctx)
+		if err != nil || end.Pending == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d rows of the outbox are not in the log after five minutes", end.Pending)
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// level has the tables made of all that is in the log by now. The daemon folds too; what it has not come to yet is part of what was
+// measured.
+func (s *stage) level(ctx context.Context) error {
+	end, err := s.place.logEnd(ctx)
+	if err != nil {
+		return err
+	}
+	folder := fold.New(s.place.pool, ledger.New(s.place.pool), func(ctx context.Context, number int64) (shares.Version, error) {
+		at, err := s.store.Get(ctx, number)
+		if err != nil {
+			return shares.Version{}, err
+		}
+		return at.Version(), nil
+	})
+	for end.Folded < end.Newest {
+		if _, err := folder.Fold(ctx, foldBatches); err != nil && !errors.Is(err, fold.ErrRaced) {
+			return err
+		}
+		at, err := folder.Position(ctx)
+		if err != nil {
+			return err
+		}
+		end.Folded = at.Seq
+	}
+	return nil
+}
+
+// foldBatches is how many batches a step of the fold takes, as in a daemon.
+const foldBatches = 400
 
 // finisher takes the ends of attempts: a daemon here, or the client of one.
 type finisher interface {

@@ -172,7 +172,11 @@ func (s *stage) makePortion(ctx context.Context, after time.Duration) (took time
 		if err := s.place.pool.QueryRow(ctx, query["pieces_left_of"], pgx.StrictNamedArgs{"tasks": ids}).Scan(&left); err != nil {
 			return 0, err
 		}
-		if left == 0 {
+		end, err := s.place.logEnd(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if left == 0 && end.Pending == 0 {
 			return time.Since(began), nil
 		}
 		if err := pause(ctx, 50*time.Millisecond); err != nil {

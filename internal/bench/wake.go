@@ -162,6 +162,7 @@ func (s *stage) enqueueOneByOne(ctx context.Context, shape int32, n int) (map[in
 		if err != nil {
 			return nil, err
 		}
+		s.served.Dispatcher.Written()
 		s.extra++
 		ready[ids[0]] = at
 		select {

@@ -45,7 +45,7 @@ func (d *Doctor) alive(ctx context.Context) (found []Finding, err error) {
 	}
 	silent := 0
 	for _, daemon := range d.daemons {
-		if daemon.SilentS <= d.cfg.DaemonTTL.Seconds() {
+		if daemon.SilentS <= d.cfg.Silent.Seconds() {
 			continue
 		}
 		silent++
@@ -68,7 +68,7 @@ func (d *Doctor) alive(ctx context.Context) (found []Finding, err error) {
 func (d *Doctor) mixed() string {
 	of := map[string][]string{}
 	for _, daemon := range d.daemons {
-		if daemon.SilentS <= d.cfg.DaemonTTL.Seconds() {
+		if daemon.SilentS <= d.cfg.Silent.Seconds() {
 			of[daemon.Version] = append(of[daemon.Version], daemon.String())
 		}
 	}
@@ -104,7 +104,7 @@ func (d *Doctor) clocks(ctx context.Context) (found []Finding, err error) {
 		return found, nil
 	}
 	for _, daemon := range d.daemons {
-		if daemon.Address == "" || daemon.SilentS > d.cfg.DaemonTTL.Seconds() {
+		if daemon.Address == "" || daemon.SilentS > d.cfg.Silent.Seconds() {
 			continue
 		}
 		off, took, err := d.offset(ctx, func(ctx context.Context) (time.Time, error) {

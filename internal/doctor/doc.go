@@ -4,12 +4,11 @@
 // Promises:
 //
 //  1. Examine changes nothing. Only what findings offer as their repair writes, when Report.Repair asks for it.
-//  2. Without Deep a look is bounded whatever there is: by the number of lanes, shares and leases, never by that of jobs.
-//     What reads more is left out, and said so (Report.LeftOut).
+//  2. Without Deep a look is bounded whatever there is. What reads whole tables, or the whole log, is left out, and said so (Report.LeftOut).
 //  3. A check that fails is a finding and keeps no other one from being made.
-//  4. A repair is safe on several daemons under load: it recounts by itself, behind the locks that keep it true, so that what
-//     changed since the look does not matter.
-//  5. A repair that changes something is in the audit, by its own transaction, with the name of its check.
+//  4. A repair is safe beside daemons under load, and does nothing that could be wrong: it makes partitions. Rows of tables that are not what
+//     the log comes to are shown, not written: what wrote them is not known.
+//  5. A repair is in the audit, with the name of its check.
 //
 // The doctor sees a database, not its daemons: their clocks it asks for over HTTP, all else is what they have written.
 package doctor

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -33,14 +33,14 @@ const (
 
 // Config is what the doctor needs to know.
 type Config struct {
-	Direct      *pgxpool.Pool // keeps its sessions; two connections at least
-	Pool        *pgxpool.Pool // what daemons use, maybe through a pooler; nil: Direct
-	Load        func(context.Context) (shares.Version, error)
-	Clock       func(ctx context.Context, address string) (time.Time, error) // of a daemon, within a second; nil: not asked
-	Connections int                                                          // of a daemon, at the most
-	DaemonTTL   time.Duration
-	Keep        dispatcher.Config // how long what is kept: Keep, KeepHistory, KeepSamples
-	Deep        bool              // read whole tables too
+	Direct      *pgxpool.Pool                                                   // keeps its sessions; two connections at least
+	Pool        *pgxpool.Pool                                                   // what daemons use, maybe through a pooler; nil: Direct
+	Site        func(ctx context.Context, number int64) (shares.Version, error) // a version of the site; nil: none is needed
+	Clock       func(ctx context.Context, address string) (time.Time, error)    // of a daemon, within a second; nil: not asked
+	Connections int                                                             // of a daemon, at the most
+	Silent      time.Duration                                                   // after which a daemon is taken for dead
+	Keep        upkeep.Keep
+	Deep        bool // read whole tables too
 	Log         *slog.Logger
 }
 
@@ -53,7 +53,7 @@ type Finding struct {
 	Repair   string `json:"repair,omitempty"`   // what --repair --yes would do
 	Repaired string `json:"repaired,omitempty"` // what it has done
 
-	fix func(context.Context, dispatcher.Note) (string, error)
+	fix func(context.Context) (string, error)
 }
 
 // Report is what a look came to.
@@ -104,17 +104,12 @@ func (d *Doctor) checks() []check {
 		{name: "indexes", well: "all are in use, nothing is unlogged", run: d.broken},
 		{name: "partitions", well: "the days to come have theirs", run: d.partitions},
 		{name: "retention", well: "days that are over have gone", run: d.retention},
-		{name: "default partitions", well: "they are empty", run: d.strays},
-		{name: "ledger", well: "counters and tasks are up to date", run: d.behind},
-		{name: "counters", well: "none is below zero", run: d.negative},
-		{name: "limits", well: "no more is free than there is", run: d.limits},
-		{name: "leases", well: "those that ran out have ended", run: d.leases},
-		{name: "claims", well: "none waits to be looked at", run: d.stuckClaims},
-		{name: "recount", well: "the counters are what jobs, leases and claims are", deep: true, run: d.recount},
-		{name: "recount of claims", well: "each has as many sharers as its jobs have leases", deep: true, run: d.recountClaims},
-		{name: "recount of tasks", well: "their counts are what jobs and leases are", deep: true, run: d.recountTasks},
+		{name: "room", well: "there is room for the batches and jobs to come", run: d.room},
+		{name: "log", well: "a daemon leads and appends", run: d.appended},
+		{name: "fold", well: "the tables have what the log says", run: d.folded},
+		{name: "outbox", well: "the log has taken all that was written for it", run: d.outbox},
+		{name: "recount", well: "the tables are what the log comes to, from its beginning", deep: true, run: d.recount},
 		{name: "orphans", well: "every lease has its job", deep: true, run: d.orphans},
-		{name: "ranges", well: "every live job is found", deep: true, run: d.ranges},
 	}
 }
 
@@ -187,15 +182,20 @@ func (r *Report) Repairable() bool {
 	return false
 }
 
-// Repair does what the findings say that it would, one after the other, and notes what came of it; what has changed
-// something, in the audit too, as done by the caller of ctx. The first that fails ends it.
-func (r *Report) Repair(ctx context.Context) error {
+// Repair does what the findings say that it would, one after the other, and notes what came of it, in the audit too, as done by the caller of
+// ctx. The first that fails ends it.
+func (r *Report) Repair(ctx context.Context, db *pgxpool.Pool) error {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.fix == nil {
 			continue
 		}
-		done, err := f.fix(ctx, noteFor(f.Check))
+		done, err := f.fix(ctx)
+		if err == nil {
+			err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
+				return access.Record(ctx, tx, access.Change{What: "doctor.repair", Object: f.Check, After: done})
+			})
+		}
 		if err != nil {
 			return fmt.Errorf("repair of %s: %w", f.Check, err)
 		}
@@ -208,13 +208,6 @@ func (r *Report) Repair(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// noteFor writes into the audit what the repair of a check has changed.
-func noteFor(check string) dispatcher.Note {
-	return func(ctx context.Context, tx pgx.Tx, done string) error {
-		return access.Record(ctx, tx, access.Change{What: "doctor.repair", Object: check, After: done})
-	}
 }
 
 // many runs a statement that returns rows.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -106,10 +107,9 @@ func (d *Doctor) broken(ctx context.Context) (found []Finding, err error) {
 }
 
 type dayRow struct {
-	Name       string
-	Missing    []int32
-	Oldest     int
-	HasDefault bool
+	Name    string
+	Missing []int32
+	Oldest  int
 }
 
 // days reads the tables that have a partition a day, by name.
@@ -118,7 +118,7 @@ func (d *Doctor) days(ctx context.Context) (rows []dayRow, kept map[string]int, 
 	var names []string
 	var aheads []int32
 	for _, t := range upkeep.DayTables(d.cfg.Keep) {
-		names, aheads, kept[t.Name] = append(names, t.Name), append(aheads, int32(t.Ahead)), t.Keep
+		names, aheads, kept[t.Name] = append(names, t.Name), append(aheads, int32(t.Ahead)), int(t.Keep/(24*time.Hour))
 	}
 	rows, err = many[dayRow](ctx, d.cfg.Direct, "days", pgx.StrictNamedArgs{"tables": names, "aheads": aheads})
 	return rows, kept, err
@@ -135,24 +135,23 @@ func (d *Doctor) partitions(ctx context.Context) (found []Finding, err error) {
 			continue
 		}
 		f := Finding{Level: Warn, Found: fmt.Sprintf("%s has no partition for %s", t.Name, dayNames(t.Missing)),
-			Do: "daemons make them every 30 s; look for 'partition' in their logs, and for who holds the table", Repair: "make the partitions of today and the next days"}
+			Do: "daemons make them every 30 s; look for step days-ahead in their logs, and for who holds the table", Repair: "make the partitions of today and the next days"}
 		switch today := slices.Contains(t.Missing, 0); {
-		case today && !t.HasDefault:
-			f.Level, f.Found = Bad, f.Found+": what is recorded is lost"
 		case today:
-			f.Found += ": its rows go to the default partition"
+			f.Level, f.Found = Bad, f.Found+": none can be written"
 		case slices.Contains(t.Missing, 1):
 			f.Found += ": it is due soon"
 		}
-		f.fix = d.makeDays
+		f.fix = d.makeRoom
 		found = append(found, f)
 	}
 	return found, nil
 }
 
-func (d *Doctor) makeDays(ctx context.Context, note dispatcher.Note) (string, error) {
-	n, err := dispatcher.MakeDays(ctx, d.cfg.Direct, d.cfg.Log, note)
-	return fmt.Sprintf("%d partitions made; a day of which the default partition has rows stays there until it is over", n), err
+// makeRoom makes all partitions that a daemon makes at its start.
+func (d *Doctor) makeRoom(ctx context.Context) (string, error) {
+	n, err := dispatcher.Room(ctx, d.cfg.Direct, d.cfg.Keep)
+	return fmt.Sprintf("%d partitions made", n), err
 }
 
 func dayNames(ahead []int32) string {
@@ -179,38 +178,8 @@ func (d *Doctor) retention(ctx context.Context) (found []Finding, err error) {
 	for _, t := range rows {
 		if keep := kept[t.Name]; keep > 0 && t.Oldest > keep+2 {
 			found = append(found, Finding{Level: Warn, Found: fmt.Sprintf("the oldest day of %s ended %d days ago, and %d are kept", t.Name, t.Oldest, keep),
-				Do: "look whether a report holds the table (locks), and for 'purge' in the daemons' logs; say to divvy doctor what they have for keep_history, keep_decisions and keep_samples"})
+				Do: "look whether a report holds the table (locks), and for step old-history or old-samples in the daemons' logs; say to divvy doctor what they have for keep_history, keep_decisions and keep_samples"})
 		}
 	}
 	return found, nil
-}
-
-type strayRow struct {
-	Name string
-	N    int64
-}
-
-// strays is about rows in default partitions.
-func (d *Doctor) strays(ctx context.Context) (found []Finding, err error) {
-	rows, err := many[strayRow](ctx, d.cfg.Direct, "strays", nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range rows {
-		if s.N > 0 {
-			found = append(found, Finding{Level: Warn, Found: fmt.Sprintf("%d rows lie in %s_rest: they came while their day had no partition", s.N, s.Name),
-				Do:     "they are read as the others, and go row by row when they are kept no longer; when their day is over, give it a partition: divvy doctor --repair --yes",
-				Repair: "move rows of days that are over into partitions", fix: d.moveStrays})
-		}
-	}
-	return found, nil
-}
-
-func (d *Doctor) moveStrays(ctx context.Context, note dispatcher.Note) (string, error) {
-	of, err := dispatcher.MoveStrays(ctx, d.cfg.Direct, d.cfg.Log, note)
-	said := fmt.Sprintf("%d rows moved into %d partitions", of.Rows, of.Days)
-	if of.Left > 0 {
-		said += fmt.Sprintf("; %d days could not be moved now: repeat it when nobody reads them for long, and daemons have added what they have to the roll-ups", of.Left)
-	}
-	return said, err
 }

@@ -277,6 +277,7 @@ func TestPilotClock(t *testing.T) {
 	eventually(t, time.Minute, "jobs end after it", func() bool { return ended() > at })
 	took := time.Since(healed)
 	eventually(t, 2*time.Minute, "all jobs end", func() bool { return ended() == jobs })
+	folded(t, dsn)
 	d.stops(t)
 	r := readRecord(t, dsn)
 	if got := r.account(t, jobs); got["finished"] != jobs || got["attempts finished"] != jobs || got["attempts lost"]+got["attempts failed"] != 0 {

@@ -40,10 +40,11 @@ type fault struct {
 
 var faults = []fault{
 	{name: "daemon-killed", what: "SIGKILL of the daemon that decides; later another one starts in its place", short: true, jobs: 4000, strike: func(t *testing.T, c *chaosPlay) {
-		c.links[0].kill(t)
+		was := c.deciding(t)
+		was.kill(t)
 		c.heal()
 		c.reach(t, 500)
-		c.start(t, c.links[0])
+		c.start(t, was)
 	}},
 	{name: "daemons-killed", what: "SIGKILL of all daemons and their generators; 1000 pilots come back at once", short: true, pilots: 1000, jobs: 6000, strike: func(t *testing.T, c *chaosPlay) {
 		for _, l := range c.links {
@@ -53,13 +54,12 @@ var faults = []fault{
 			c.start(t, l)
 		}
 	}},
-	{name: "daemon-paused", what: "SIGSTOP of the daemon that decides, past its locks and leases; SIGCONT", short: true, strike: func(t *testing.T, c *chaosPlay) {
-		sleeper := c.links[0]
-		pid := sleeper.cmd.Process.Pid
+	{name: "daemon-paused", what: "SIGSTOP of the daemon that decides, until another one does and past its leases; SIGCONT", short: true, strike: func(t *testing.T, c *chaosPlay) {
+		pid := c.deciding(t).cmd.Process.Pid
 		c.signal(t, pid, syscall.SIGSTOP)
-		c.awaitClosed(t, pid)
+		c.awaitOther(t, pid)
+		c.wait(t, leaseTTL)
 		c.signal(t, pid, syscall.SIGCONT)
-		sleeper.says(t, "starts anew")
 	}},
 	{name: "pilots-lost", what: "a pilot dies at one pull in fifty, or is cut off and comes back when its leases ran out", short: true, vanish: 400, strike: func(t *testing.T, c *chaosPlay) {
 		c.reach(t, 500)
@@ -91,8 +91,8 @@ var faults = []fault{
 		c.wait(t, 2*time.Second)
 		c.everywhere(t, "RESET statement_timeout")
 	}},
-	{name: "table-locked", what: "a foreign lock on leases for twelve seconds", strike: func(t *testing.T, c *chaosPlay) {
-		admin(t, c.dsn, "BEGIN; LOCK TABLE leases IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT")
+	{name: "table-locked", what: "a foreign lock on the log for twelve seconds", strike: func(t *testing.T, c *chaosPlay) {
+		admin(t, c.dsn, "BEGIN; LOCK TABLE batches IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT")
 	}},
 	{name: "standby-gone", what: "the synchronous standby is gone for twelve seconds, then the primary for good; the standby is promoted", own: true, moves: true, jobs: 6000, strike: failOverUnsure},
 	{name: "disk-full", what: "no space left for the database, for three seconds", short: true, small: true, strike: diskFull},
@@ -103,7 +103,7 @@ var faults = []fault{
 		c.slow(t, 100*time.Millisecond, func(l *link) *chaos.Wire { return l.db })
 	}},
 	{name: "database-swallowed", what: "nothing passes between the daemon that decides and PostgreSQL, for eight seconds", short: true, strike: func(t *testing.T, c *chaosPlay) {
-		c.swallow(t, 8*time.Second, c.links[0].db)
+		c.swallow(t, 8*time.Second, c.deciding(t).db)
 	}},
 	{name: "database-away", what: "nothing passes between all daemons and PostgreSQL, for four seconds", short: true, strike: func(t *testing.T, c *chaosPlay) {
 		c.swallow(t, 4*time.Second, c.links[0].db, c.links[1].db)

@@ -118,30 +118,37 @@ func (c *chaosPlay) recovery(told []said) (longest time.Duration, silent []strin
 // restCounts are sums that must agree when nothing runs any more.
 var restCounts = map[string]string{
 	"accounting": `WITH a AS (
-			SELECT count(*) AS n, sum(cores * ((extract(epoch FROM greatest(ended_at, claimed_at)) * 1000000)::bigint
-				- (extract(epoch FROM claimed_at) * 1000000)::bigint))::numeric * 0.000001 AS slot_seconds FROM attempts
+			SELECT count(*) AS n, sum(s.cores * (floor(extract(epoch FROM greatest(h.ended_at, h.granted_at)) * 1000)
+				- floor(extract(epoch FROM h.granted_at) * 1000))) * 0.001 AS slot_seconds FROM history h JOIN shapes s ON s.id = h.shape
 		), u AS (
 			SELECT sum(jobs) AS n, sum(slot_seconds) AS slot_seconds FROM report.usage_hourly
 		)
 		SELECT format('%s attempts of %s slot seconds, the usage says %s of %s', a.n, a.slot_seconds, u.n, u.slot_seconds)
 		FROM a, u WHERE (a.n, a.slot_seconds) IS DISTINCT FROM (u.n, u.slot_seconds)`,
-	"attempts": `SELECT format('attempt %s of job %s is there %s times', attempt, job_id, count(*)) FROM attempts
-		GROUP BY job_id, attempt HAVING count(*) > 1`,
-	"coverage": `SELECT format('task %s has %s jobs of %s places, from %s to %s', task_id, count(*), count(DISTINCT idx), min(idx), max(idx))
-		FROM ended_jobs GROUP BY task_id HAVING count(*) <> count(DISTINCT idx) OR max(idx) - min(idx) + 1 <> count(*)`,
-	"claims": `SELECT format('claim %s is %s with %s sharers', id, state, sharers) FROM resource_claims WHERE sharers <> 0 OR state <> 'released'`,
-	"limits": `SELECT format('limit %s %s: %s free of %s', kind, ref, free, cap) FROM limits WHERE free > cap`,
+	"attempts": `SELECT format('attempt %s of job %s is there %s times', attempt, job, count(*)) FROM history GROUP BY job, attempt HAVING count(*) > 1`,
+	"coverage": `SELECT format('task %s has %s jobs of %s places, from %s to %s', task_id, count(*), count(DISTINCT index), min(index), max(index))
+		FROM report.jobs GROUP BY task_id HAVING count(*) <> count(DISTINCT index) OR max(index) - min(index) + 1 <> count(*)`,
+	"claims": `SELECT format('claim %s is %s with %s sharers', id, state, sharers) FROM claims WHERE sharers <> 0 OR state <> 'released'`,
+	"outbox": `SELECT format('row %s of the outbox waits since %s', id, made_at) FROM outbox WHERE refused IS NULL`,
+	"chain": `SELECT format('batch %s follows %s, and %s is before it', seq, after, before) FROM (
+			SELECT seq, after, lag(seq) OVER w AS last, lag(id) OVER w AS before FROM batches WINDOW w AS (ORDER BY seq)
+		) b WHERE last IS NOT NULL AND (seq <> last + 1 OR after <> before)`,
+	"turns": `SELECT format('job %s, batch %s: attempt %s %s behind attempt %s %s', job, seq, attempt, kind, last, was) FROM (
+			SELECT job, seq, attempt, kind, lag(attempt) OVER w AS last, lag(kind) OVER w AS was FROM report.ledger
+			WHERE kind IN ('granted', 'ended') WINDOW w AS (PARTITION BY job ORDER BY seq, entry)
+		) e WHERE CASE kind WHEN 'granted' THEN was = 'granted' OR attempt <> coalesce(last, 0) + 1 ELSE was IS DISTINCT FROM 'granted' OR attempt <> last END`,
+	"history": `SELECT format('job %s, attempt %s: the log says %s, the tables %s', job, attempt, coalesce(l.outcome, 'nothing'), coalesce(h.outcome::text, 'nothing'))
+		FROM (SELECT job, attempt, outcome FROM report.ledger WHERE kind = 'ended') l FULL JOIN history h USING (job, attempt)
+		WHERE l.outcome IS DISTINCT FROM h.outcome::text`,
 }
 
 // heldCounts are further sums that must agree in every snapshot.
 var heldCounts = map[string]string{
-	"units": fmt.Sprintf(`SELECT format('%%s licences of %d are held', sum(n)) FROM (
-			SELECT (s.resources->>'licence')::int AS n FROM leases l JOIN shapes s ON s.id = l.shape_id WHERE s.resources ? 'licence'
-			UNION ALL SELECT 1 FROM resource_claims WHERE state IN ('bound', 'draining')
-		) x HAVING sum(n) > %[1]d`, chaosLicences),
-	"sharers": `SELECT format('claim %s has %s sharers, %s leases', c.id, c.sharers, count(l.job_id))
-		FROM resource_claims c LEFT JOIN jobs j ON c.id = ANY (j.claims) LEFT JOIN leases l ON l.job_id = j.id
-		GROUP BY c.id HAVING c.sharers <> count(l.job_id)`,
+	"units": fmt.Sprintf(`SELECT format('%%s licences of %d are held', sum(units)) FROM report.resource_holdings WHERE resource = 'licence'
+		HAVING sum(units) > %[1]d`, chaosLicences),
+	"sharers": `SELECT format('claim %s has %s sharers, %s leases', c.id, c.sharers, count(h.job))
+		FROM claims c LEFT JOIN jobs j ON c.id = ANY (j.claims) LEFT JOIN held h ON h.job = j.id
+		GROUP BY c.id HAVING c.sharers <> count(h.job)`,
 }
 
 // atRest checks the tables when all daemons have stopped.

@@ -168,7 +168,7 @@ func (c *chaosPlay) start(t *testing.T, l *link) {
 	}
 	p := startOf(t, file, env, "serve", "--database", fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", c.user, l.db.Addr(), c.name),
 		"--listen", "127.0.0.1:0", "--advertise", l.relay.Addr(), "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
-		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10")
+		"--lease-renew", leaseRenew.String(), "--connections", "10")
 	u, err := url.Parse(p.says(t, `msg=serving url=(\S+)`))
 	if err != nil {
 		t.Fatal(err)
@@ -215,9 +215,6 @@ func (c *chaosPlay) run(t *testing.T, f fault) result {
 	over()
 	c.work.Wait()
 	c.quiet(t)
-	for d := c.struck; d < c.healed+int64(time.Second); d += int64(time.Second) {
-		c.death = append(c.death, d)
-	}
 	for _, l := range c.links {
 		l.stops(t)
 	}
@@ -244,11 +241,27 @@ func (c *chaosPlay) quiet(t *testing.T) {
 	defer conn.Close(context.Background())
 	eventually(t, 20*time.Second, "no lease is left", func() bool {
 		var n int
-		if err := conn.QueryRow(ctx, "SELECT count(*) FROM leases").Scan(&n); err != nil {
+		if err := conn.QueryRow(ctx, "SELECT count(*) FROM held").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n == 0
 	})
+	folded(t, c.dsn)
+}
+
+// deciding is the daemon that leads.
+func (c *chaosPlay) deciding(t *testing.T) (leader *link) {
+	t.Helper()
+	eventually(t, time.Minute, "one of ours leads", func() bool {
+		pid := c.leading(t)
+		for _, l := range c.links {
+			if l.cmd.Process.Pid == pid && !l.over() {
+				leader = l
+			}
+		}
+		return leader != nil
+	})
+	return leader
 }
 
 // kill ends the process of a daemon; the address stays, and resets whoever comes.

@@ -47,7 +47,7 @@ func TestRestore(t *testing.T) {
 	after := r.submit(t, d, 100)
 	r.load(t, d, 60, func() {})
 	unknown := r.pull(t, d)
-	ids := one[int64](t, r.cluster.DSN(), "SELECT greatest((SELECT max(id) FROM jobs), (SELECT max(id) FROM ended_jobs))")
+	ids := one[int64](t, r.cluster.DSN(), "SELECT max(id) FROM jobs")
 	r.archived(t)
 	since := r.finished(t, r.cluster.DSN()) - before
 	d.stops(t)
@@ -75,7 +75,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("task %d is another one than the task %d of after the point, with no greater id", second, after)
 		}
 		r.complete(t, d, first, second)
-		if !one[bool](t, restored.DSN(), fmt.Sprintf("SELECT coalesce(min(id) > %d, false) FROM ended_jobs WHERE task_id = %d", ids, second)) {
+		if !one[bool](t, restored.DSN(), fmt.Sprintf("SELECT coalesce(min(low) > %d, false) FROM job_blocks WHERE task_id = %d", ids, second)) {
 			t.Errorf("ids of jobs are given a second time: up to %d were, before the restore", ids)
 		}
 		r.once(t, restored.DSN(), 2050)
@@ -194,16 +194,17 @@ func (r *restoring) run(t *testing.T, program string, args ...string) {
 	t.Logf("%s took %v", program, time.Since(began).Round(time.Millisecond))
 }
 
+// finished counts jobs that have finished by the log, which is exact at every moment.
 func (r *restoring) finished(t *testing.T, dsn string) int {
 	t.Helper()
-	return one[int](t, dsn, "SELECT count(*)::int FROM ended_jobs WHERE state = 'finished'")
+	return one[int](t, dsn, "SELECT count(*)::int FROM report.ledger WHERE kind = 'ended' AND outcome = 'f'")
 }
 
 // once checks that all jobs have finished, each with one attempt.
 func (r *restoring) once(t *testing.T, dsn string, jobs int) {
 	t.Helper()
-	got := one[string](t, dsn, `SELECT format('%s finished, %s attempts, %s leases', (SELECT count(*) FROM ended_jobs WHERE state = 'finished'),
-		(SELECT count(*) FROM attempts WHERE outcome = 'finished'), (SELECT count(*) FROM leases))`)
+	got := one[string](t, dsn, `SELECT format('%s finished, %s attempts, %s leases', (SELECT count(*) FROM report.jobs WHERE state = 'finished'),
+		(SELECT count(*) FROM report.attempts WHERE outcome = 'finished'), (SELECT count(*) FROM report.leases))`)
 	if want := fmt.Sprintf("%d finished, %[1]d attempts, 0 leases", jobs); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -211,7 +212,7 @@ func (r *restoring) once(t *testing.T, dsn string, jobs int) {
 
 func (r *restoring) serve(t *testing.T, dsn string) *daemon {
 	t.Helper()
-	return serve(t, dsn, "--lease-first", "15s", "--lease-ttl", "3m", "--lease-renew", "2s", "--daemon-ttl", "5s", "--connections", "8")
+	return serve(t, dsn, "--lease-first", "15s", "--lease-ttl", "3m", "--lease-renew", "2s", "--connections", "8")
 }
 
 func (r *restoring) submit(t *testing.T, d *daemon, n int64) int64 {

@@ -71,9 +71,6 @@ func (u *upgrade) stage(t *testing.T, what string, change func()) {
 	u.strike()
 	change()
 	u.heal()
-	for d := u.struck; d < u.healed+int64(time.Second); d += int64(time.Second) {
-		u.death = append(u.death, d)
-	}
 	silent := []string{what}
 	for more := 0; len(silent) > 0; more++ {
 		if more == 50 {

@@ -27,7 +27,6 @@ const (
 	leaseFirst = 3 * time.Second
 	leaseTTL   = 5 * time.Second
 	leaseRenew = time.Second
-	daemonTTL  = 5 * time.Second
 
 	slotCores  = 4
 	testMax    = 6 // units of the share Test
@@ -142,7 +141,6 @@ type storm struct {
 	mu    sync.Mutex
 	no    []refusal
 	odd   []string
-	death []int64 // moments at which a daemon died
 	tasks map[int64]work
 	total int
 }
@@ -217,6 +215,7 @@ func (s *storm) play(t *testing.T, pilots int) {
 	t.Logf("%d jobs are over after %v", s.total, time.Since(began).Round(time.Millisecond))
 	over()
 	s.work.Wait()
+	folded(t, s.dsn)
 	for _, d := range s.fleet.list {
 		if !d.over() {
 			d.stops(t)
@@ -246,7 +245,7 @@ func (s *storm) database(t *testing.T) {
 func (s *storm) launch(t *testing.T) {
 	t.Helper()
 	s.fleet.add(serve(t, s.dsn, "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
-		"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10"))
+		"--lease-renew", leaseRenew.String(), "--connections", "10"))
 }
 
 // submit hands tasks in, each until it is taken; the key keeps a repeat from making a second one.
@@ -285,35 +284,35 @@ func (s *storm) reach(t *testing.T, part int) {
 	eventually(t, 90*time.Second, fmt.Sprintf("%d ‰ of the jobs", part), func() bool { return int(s.progress.Load()) >= s.total*part/1000 })
 }
 
-// kill ends a daemon with SIGKILL. Pilots that do not know better go on asking it.
+// kill ends the daemon that leads with SIGKILL. Pilots that do not know better go on asking it.
 func (s *storm) kill(t *testing.T) *daemon {
 	t.Helper()
-	victim := s.fleet.oldest()
+	victim := s.leader(t)
 	if err := victim.end(t, syscall.SIGKILL); err == nil {
 		t.Error("a killed daemon ended well")
 	}
-	s.death = append(s.death, wall())
 	t.Logf("%s, %d ends: daemon %d killed", clock(wall()), s.progress.Load(), victim.cmd.Process.Pid)
 	return victim
 }
 
-// freeze stops a daemon's process until the others have taken it for dead, and lets it go on. What it was about to
-// grant must not happen any more; it starts anew by itself.
+// freeze stops the process of the daemon that leads until another one leads and leases have run out, and lets it go on. What it was about
+// to grant must not happen any more; it follows.
 func (s *storm) freeze(t *testing.T) {
 	t.Helper()
-	sleeper := s.fleet.oldest()
+	sleeper := s.leader(t)
 	pid := sleeper.cmd.Process.Pid
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	s.awaitClosed(t, pid)
-	s.death = append(s.death, wall())
+	s.awaitOther(t, pid)
+	if !pause(t.Context(), leaseTTL) {
+		t.Fatal(t.Context().Err())
+	}
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s, %d ends: daemon %d was frozen for %v and taken for dead", clock(wall()), s.progress.Load(), pid, time.Since(began).Round(time.Millisecond))
-	sleeper.says(t, "starts anew")
+	t.Logf("%s, %d ends: daemon %d was frozen for %v, and another one leads", clock(wall()), s.progress.Load(), pid, time.Since(began).Round(time.Millisecond))
 }
 
 // trouble is what goes wrong while the pilots work.
@@ -335,7 +334,6 @@ func (s *storm) trouble(t *testing.T) {
 
 	s.reach(t, 750)
 	leaver := s.fleet.oldest()
-	s.death = append(s.death, wall())
 	leaver.stops(t)
 	s.fleet.drop(leaver)
 	t.Logf("%s, %d ends: daemon %d stopped in order", clock(wall()), s.progress.Load(), leaver.cmd.Process.Pid)
@@ -360,11 +358,6 @@ func (s *storm) awaitTasks(t *testing.T) {
 			t.Errorf("task %d (%s) is %s with %+v", id, w.kind, task.State, j)
 		}
 	}
-}
-
-// calm says whether no daemon died between two moments, and none so shortly before that its escrow is still held back.
-func (s *storm) calm(from, to int64) bool {
-	return !slices.ContainsFunc(s.death, func(d int64) bool { return d <= to && from <= d+int64(2*daemonTTL) })
 }
 
 // verdict looks at all that happened.

@@ -88,7 +88,7 @@ func (f failover) play(t *testing.T, p *pair) {
 	c.dsn = p.database(t, c.name)
 	for range 2 {
 		d := serve(t, c.dsn, "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(),
-			"--lease-renew", leaseRenew.String(), "--daemon-ttl", daemonTTL.String(), "--connections", "10")
+			"--lease-renew", leaseRenew.String(), "--connections", "10")
 		c.fleet.add(d)
 		c.links = append(c.links, &link{daemon: d, url: d.client.URL()})
 	}

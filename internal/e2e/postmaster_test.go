@@ -57,8 +57,8 @@ func (s *storm) killPostmaster(t *testing.T) time.Duration {
 	return time.Since(killed).Round(time.Millisecond)
 }
 
-// awaitClosed waits until the daemons have closed the one with this process id.
-func (s *storm) awaitClosed(t *testing.T, pid int) {
+// leading is the process id of the daemon that wrote the newest batch of the log.
+func (s *storm) leading(t *testing.T) (pid int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -67,11 +67,55 @@ func (s *storm) awaitClosed(t *testing.T, pid int) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	eventually(t, time.Minute, "the frozen daemon is taken for dead", func() bool {
-		var closed bool
-		if err := conn.QueryRow(ctx, "SELECT bool_and(closed_at IS NOT NULL) FROM daemons WHERE pid = $1", pid).Scan(&closed); err != nil {
+	err = conn.QueryRow(ctx, "SELECT d.pid FROM batches b JOIN daemons d ON d.id = b.by ORDER BY b.seq DESC LIMIT 1").Scan(&pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// leader is the daemon that decides.
+func (s *storm) leader(t *testing.T) (leader *daemon) {
+	t.Helper()
+	eventually(t, time.Minute, "one of ours leads", func() bool {
+		pid := s.leading(t)
+		s.fleet.mu.Lock()
+		defer s.fleet.mu.Unlock()
+		for _, d := range s.fleet.list {
+			if d.cmd.Process.Pid == pid && !d.over() {
+				leader = d
+			}
+		}
+		return leader != nil
+	})
+	return leader
+}
+
+// awaitOther waits until another daemon leads than the one with this process id.
+func (s *storm) awaitOther(t *testing.T, pid int) {
+	t.Helper()
+	eventually(t, time.Minute, "another daemon leads", func() bool { return s.leading(t) != pid })
+}
+
+// folded waits until the tables show all that the log has by now.
+func folded(t *testing.T, dsn string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var newest int64
+	if err := conn.QueryRow(ctx, "SELECT newest_seq FROM report.freshness").Scan(&newest); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "the tables show what the log has", func() bool {
+		var folded int64
+		if err := conn.QueryRow(ctx, "SELECT folded_seq FROM report.freshness").Scan(&folded); err != nil {
 			t.Fatal(err)
 		}
-		return closed
+		return folded >= newest
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// attempt is a row of attempts.
+// attempt is a row of report.attempts.
 type attempt struct {
 	JobID     int64
 	Attempt   int
@@ -22,7 +22,7 @@ type attempt struct {
 	Outcome   string
 }
 
-// ended is a row of ended_jobs.
+// ended is a row of report.jobs.
 type ended struct {
 	ID          int64
 	TaskID      int64
@@ -49,13 +49,11 @@ func readRecord(t *testing.T, dsn string) record {
 	}
 	defer conn.Close(ctx)
 	r := record{attempts: map[int64][]attempt{}}
-	rows, _ := conn.Query(ctx, `SELECT e.id, task_id, s.path AS share, state, attempt, max_attempts, created_at
-		FROM ended_jobs e JOIN shares s ON s.id = e.share_id ORDER BY e.id`)
+	rows, _ := conn.Query(ctx, "SELECT job_id AS id, task_id, share, state, attempt, max_attempts, created_at FROM report.jobs WHERE ended_at IS NOT NULL ORDER BY 1")
 	if r.jobs, err = pgx.CollectRows(rows, pgx.RowToStructByName[ended]); err != nil {
 		t.Fatal(err)
 	}
-	rows, _ = conn.Query(ctx, `SELECT job_id, attempt, s.path AS share, q.name AS queue, a.cores, pilot, claimed_at, ended_at, outcome
-		FROM attempts a JOIN shares s ON s.id = a.share_id JOIN queues q ON q.id = a.queue_id ORDER BY job_id, attempt`)
+	rows, _ = conn.Query(ctx, `SELECT job_id, attempt, share, queue, cores, pilot, claimed_at, ended_at, outcome FROM report.attempts ORDER BY job_id, attempt`)
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[attempt])
 	if err != nil {
 		t.Fatal(err)
@@ -64,9 +62,9 @@ func readRecord(t *testing.T, dsn string) record {
 		r.attempts[a.JobID] = append(r.attempts[a.JobID], a)
 	}
 	var live int
-	err = conn.QueryRow(ctx, "SELECT (SELECT count(*) FROM jobs) + (SELECT count(*) FROM leases)").Scan(&live)
+	err = conn.QueryRow(ctx, "SELECT count(*) FROM report.jobs WHERE ended_at IS NULL").Scan(&live)
 	if err != nil || live != 0 {
-		t.Errorf("%d jobs and leases are left, %v", live, err)
+		t.Errorf("%d jobs are left, %v", live, err)
 	}
 	// Of the time since the postmaster was killed.
 	var deadlocks int

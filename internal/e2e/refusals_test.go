@@ -12,10 +12,6 @@ import (
 // through, until it is looked for again.
 const slack = time.Second
 
-// escrowPatience is how long it may take, on a busy machine, until units that one daemon has left over are with
-// another one that wants them: a notification, a return, a notification, a take.
-const escrowPatience = 2 * time.Second
-
 // readySpan is a time in which a job was ready and nobody's.
 type readySpan struct {
 	job      int64
@@ -80,22 +76,14 @@ func (u usage) most(from, to int64) int {
 	return most
 }
 
-// unrecorded is a time of which the record does not say who had jobs, as grants were lost with a server: those jobs alone count as
-// ready in it of which it is known that nobody had them.
-type unrecorded struct {
-	from, to int64
-	free     map[int64]bool
-}
+// unrecorded is a time of which the record does not say who had jobs, as grants were lost with a server.
+type unrecorded struct{ from, to int64 }
 
 // hides says whether a job may have been in somebody's hands between two moments, whatever the record says.
-func (u unrecorded) hides(job, from, to int64) bool {
-	return from <= u.to && u.from <= to && !u.free[job]
-}
+func (u unrecorded) hides(from, to int64) bool { return from <= u.to && u.from <= to }
 
 // refusals checks every 204: was there a job, ready from before the pull until after the answer, that the slot could
-// run and every hard limit admitted all the time? Units of a hard limit may be in another daemon's escrow: a pull
-// that waits gets them, one that waits less than escrowPatience may be refused; and a daemon that dies keeps them for
-// DaemonTTL, which is what calm is about. What was granted and then lost with a server was in somebody's hands all the same.
+// run and every hard limit admitted all the time? What was granted and then lost with a server was in somebody's hands all the same.
 func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work) (wrong int) {
 	t.Helper()
 	test := usageOf(r.attempts, func(a attempt) bool { return a.Share == "Test" })
@@ -105,20 +93,13 @@ func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work) (wrong in
 		taskOf[j.ID] = j.TaskID
 	}
 	spans := r.spans(tasks)
-	waited := 0
 	for _, no := range s.no {
-		patient := no.wait >= escrowPatience
-		if patient {
-			waited++
-		}
 		from, to := no.from-int64(slack), no.to+int64(slack)
 		for _, span := range spans {
-			if span.from > from || span.to < to || s.lost.hides(span.job, from, to) || !tasks[taskOf[span.job]].runsAt(no.queue) {
+			if span.from > from || span.to < to || s.lost.hides(from, to) || !tasks[taskOf[span.job]].runsAt(no.queue) {
 				continue
 			}
-			limited := span.share == "Test" || no.queue == "SMALL"
-			if limited && (!patient || !s.calm(from, to)) ||
-				span.share == "Test" && test.most(from, to)+span.cores > testMax ||
+			if span.share == "Test" && test.most(from, to)+span.cores > testMax ||
 				no.queue == "SMALL" && small.most(from, to)+span.cores > smallSlots {
 				continue
 			}
@@ -129,7 +110,7 @@ func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work) (wrong in
 			break
 		}
 	}
-	t.Logf("%d refusals, %d of them after two seconds and more, held against %d spans of ready jobs: %d while eligible", len(s.no), waited, len(spans), wrong)
+	t.Logf("%d refusals, held against %d spans of ready jobs: %d while eligible", len(s.no), len(spans), wrong)
 	if m := test.most(0, never); m > testMax {
 		t.Errorf("share Test held %d of %d", m, testMax)
 	}
@@ -140,22 +121,3 @@ func (s *storm) refusals(t *testing.T, r record, tasks map[int64]work) (wrong in
 }
 
 func clock(ns int64) string { return time.Unix(0, ns).Format("15:04:05.000") }
-
-// What was granted by a server that is gone counts as ready again only behind that; what nobody had counts all the time.
-func TestUnrecorded(t *testing.T) {
-	u := unrecorded{from: 10, to: 20, free: map[int64]bool{2: true}}
-	for _, c := range []struct {
-		job, from, to int64
-		want          bool
-	}{
-		{1, 1, 9, false}, {1, 9, 10, true}, {1, 12, 15, true}, {1, 1, 30, true}, {1, 20, 21, true}, {1, 21, 30, false},
-		{2, 9, 10, false}, {2, 12, 15, false}, {2, 1, 30, false},
-	} {
-		if got := u.hides(c.job, c.from, c.to); got != c.want {
-			t.Errorf("job %d from %d to %d: %v", c.job, c.from, c.to, got)
-		}
-	}
-	if (unrecorded{}).hides(1, 1, 2) {
-		t.Error("where no server was lost something is hidden")
-	}
-}

@@ -1,2 +1,2 @@
 -- How many of these jobs are leased.
-SELECT count(*) FROM leases WHERE job_id = ANY (@jobs::bigint[]);
+SELECT count(*) FROM held WHERE job = ANY (@jobs::bigint[]);

@@ -1,4 +1,4 @@
 -- How many of these jobs ended as finished, with their one attempt recorded, started and ended.
-SELECT count(DISTINCT e.id)
-FROM ended_jobs e JOIN attempts a ON a.job_id = e.id AND a.attempt = e.attempt
-WHERE e.id = ANY (@jobs::bigint[]) AND e.state = 'finished' AND a.outcome = 'finished' AND a.started_at IS NOT NULL;
+SELECT count(DISTINCT h.job)
+FROM history h
+WHERE h.job = ANY (@jobs::bigint[]) AND h.attempt = 1 AND h.state = 'f' AND h.outcome = 'f' AND h.start_delay_ms >= 0;

@@ -1,14 +1,10 @@
--- Sums of held jobs and units that differ between checkpoint + tail of the ledger and the leases.
+-- Sums of held jobs and units that differ from the leases.
 SELECT count(*) FROM (
     SELECT FROM (
-        SELECT share_id, shape_id, queue_id, held, held_units AS units FROM counters
+        SELECT share, shape, queue, held, held_units AS units FROM share_counts
         UNION ALL
-        SELECT share_id, shape_id, queue_id, (after = 'l')::int * n - (before = 'l')::int * n,
-            ((after = 'l')::int - (before = 'l')::int) * units
-        FROM ledger_tail_moves WHERE 'l' IN (before, after)
-        UNION ALL
-        SELECT share_id, shape_id, queue_id, -1, -units FROM leases
+        SELECT share, shape, queue, -1, -units FROM held
     ) x
-    GROUP BY share_id, shape_id, queue_id
+    GROUP BY share, shape, queue
     HAVING sum(held) <> 0 OR sum(units) <> 0
 ) wrong;

@@ -1,15 +1,22 @@
--- All jobs that were ever made, and where they are, in one snapshot. orphans: leases of jobs that are not there; stray: live jobs
--- that their task does not find, or no slot since no range of the ready order has them.
+-- All jobs that were ever made, and where they are, in one snapshot. coming: they are on their way into the log; both: live twice, or live
+-- and over; orphans: leases of jobs that are not there; stray: jobs without a lease that are not there, or in no block.
+WITH idle AS (
+    SELECT low, high FROM idle_ranges
+), ended AS (
+    SELECT job FROM history WHERE state IN ('f', 'x', 'c')
+)
 SELECT (SELECT coalesce(sum(n_generated), 0)::bigint FROM tasks) AS made,
-    (SELECT count(*) FROM jobs) AS live,
-    (SELECT count(*) FROM leases) AS held,
-    (SELECT count(*) FROM ended_jobs) AS ended,
-    (SELECT count(*) FROM (SELECT id FROM ended_jobs GROUP BY id HAVING count(*) > 1) d) AS ended_twice,
-    (SELECT count(*) FROM jobs j JOIN ended_jobs e USING (id)) AS both,
-    (SELECT count(*) FROM leases l WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.id = l.job_id)) AS orphans,
-    (SELECT count(*) FROM jobs j WHERE coalesce((
-        SELECT r.low FROM job_ranges r WHERE r.task_id = j.task_id AND r.high >= j.id ORDER BY r.high LIMIT 1), j.id + 1) > j.id
-        OR j.displaced IS NOT TRUE AND j.state = 'ready' AND coalesce((
-            SELECT r.low FROM ready_ranges r
-            WHERE r.share_id = j.share_id AND r.shape_id = j.shape_id AND r.place = j.place AND r.high >= j.id
-            ORDER BY r.high LIMIT 1), j.id + 1) > j.id) AS stray;
+    (SELECT count(*) FROM jobs) AS rows,
+    (SELECT coalesce(sum((e -> 'q' ->> 'high')::bigint - (e -> 'q' ->> 'low')::bigint + 1), 0)::bigint
+        FROM outbox o CROSS JOIN LATERAL jsonb_array_elements(o.entries) AS e
+        WHERE o.refused IS NULL AND (e -> 'q' ->> 'attempt')::int = 1) AS coming,
+    (SELECT coalesce(sum(high - low + 1), 0)::bigint FROM idle) + (SELECT count(*) FROM held) AS live,
+    (SELECT count(*) FROM held) AS held,
+    (SELECT count(*) FROM ended) + (SELECT coalesce(sum(high - low + 1), 0)::bigint FROM over_ranges) AS ended,
+    (SELECT count(*) FROM (SELECT job FROM ended GROUP BY job HAVING count(*) > 1) d) AS ended_twice,
+    (SELECT count(*) FROM held h JOIN idle r ON h.job BETWEEN r.low AND r.high) + (SELECT count(*) FROM held h JOIN ended e ON e.job = h.job)
+        + (SELECT count(*) FROM idle r JOIN history e ON e.job BETWEEN r.low AND r.high AND e.state IN ('f', 'x', 'c')) AS both,
+    (SELECT count(*) FROM held h WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.id = h.job)) AS orphans,
+    (SELECT coalesce(sum(high - low + 1), 0)::bigint FROM idle) - (SELECT count(*) FROM idle r JOIN jobs j ON j.id BETWEEN r.low AND r.high)
+        + (SELECT count(*) FROM idle r WHERE NOT EXISTS (
+            SELECT FROM (SELECT b.high FROM job_blocks b WHERE b.low <= r.low ORDER BY b.low DESC LIMIT 1) block WHERE block.high >= r.low)) AS stray;

@@ -1,2 +1,2 @@
 -- Held leases that a pilot has renewed: it said that they run.
-SELECT count(*) FROM leases WHERE state = 'running' AND pilot LIKE 'held-%';
+SELECT count(*) FROM held WHERE start_delay_ms >= 0 AND pilot LIKE 'held-%';

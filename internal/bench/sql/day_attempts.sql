@@ -1,2 +1,4 @@
 -- How the attempts ended, and which are not over.
-SELECT outcome, count(*) AS n FROM attempts GROUP BY outcome;
+SELECT CASE outcome WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'c' THEN 'cancelled' ELSE 'returned' END AS outcome,
+    count(*) AS n
+FROM history GROUP BY outcome;

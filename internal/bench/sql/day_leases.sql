@@ -1,2 +1,2 @@
 -- The attempts that are not over.
-SELECT job_id, attempt FROM leases;
+SELECT job, attempt FROM held;

@@ -1,2 +1,3 @@
 -- Dead rows of the tables that claims and ends write, as PostgreSQL estimates them.
-SELECT relname::text, n_dead_tup::float8 FROM pg_stat_user_tables WHERE relname IN ('jobs', 'leases') ORDER BY relname;
+SELECT relname::text, n_dead_tup::float8 FROM pg_stat_user_tables
+WHERE relname IN ('held', 'idle_ranges', 'share_counts', 'task_counts') ORDER BY relname;

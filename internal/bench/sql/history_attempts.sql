@@ -1,7 +1,7 @@
--- An attempt of each of these jobs, without a number: it counts as added to the roll-ups, as history is in life.
-INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, claimed_at, started_at,
-    ended_at, outcome, exit_code, cpu_s, memory_mb, nth)
-SELECT @first::bigint + g, 1, g, (@first::bigint + g) / 1000, 1 + g % 100, 1 + g % 4, 1 + g % 20, 1000, 1, 0, 'pilot-' || g % 1000, 'node' || g % 1000,
-    d.day - interval '30 minutes', d.day - interval '29 minutes', d.day + g * (interval '86399 seconds' / @n::int), 'finished', 0, 1000, 900, NULL
+-- Attempts that ended on one day, one of each of these jobs, in tasks of a thousand jobs.
+INSERT INTO history (job, nonce, task, units, granted_at, ended_at, cpu_ms, attempt, share, shape, queue, start_delay_ms, exit_code, memory_mb,
+    outcome, state, pilot, node)
+SELECT @first::bigint + g, g, (@first::bigint + g) / 1000, 1000, d.day - interval '30 minutes', d.day + g * (interval '86399 seconds' / @n::int),
+    1000000, 1, 1 + g % 100, 1 + g % 4, 1 + g % 20, 60000, 0, 900, 'f', 'f', 'pilot-' || g % 1000, 'node' || g % 1000
 FROM generate_series(0, @n::int - 1) AS g
 CROSS JOIN (SELECT ((now() AT TIME ZONE 'UTC')::date - @back::int)::timestamp AT TIME ZONE 'UTC' AS day) d;

@@ -1,2 +1,3 @@
 -- What is left of the generated history.
-SELECT (SELECT count(*) FROM ended_jobs WHERE id >= @first::bigint) + (SELECT count(*) FROM attempts WHERE job_id >= @first::bigint);
+SELECT (SELECT count(*) FROM jobs WHERE id BETWEEN @first::bigint AND @last::bigint)
+    + (SELECT count(*) FROM history WHERE job BETWEEN @first::bigint AND @last::bigint);

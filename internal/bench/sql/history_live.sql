@@ -1,3 +1,3 @@
 -- MB of the tables of what lives, with their indexes.
 SELECT (sum(pg_total_relation_size(t::regclass)) / 1e6)::float8
-FROM unnest(ARRAY['jobs', 'leases', 'lease_reports', 'tasks', 'counters', 'counter_lanes', 'limits', 'escrow', 'shapes']) AS t;
+FROM unnest(ARRAY['held', 'idle_ranges', 'tasks', 'task_counts', 'share_counts', 'expected', 'latest', 'outbox', 'shapes', 'payloads']) AS t;

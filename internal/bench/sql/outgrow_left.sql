@@ -1,2 +1,2 @@
 -- Jobs that have ended, how many different ones, and leases.
-SELECT (SELECT count(*) FROM ended_jobs) AS ended, (SELECT count(DISTINCT id) FROM ended_jobs) AS jobs, (SELECT count(*) FROM leases) AS leases;
+SELECT count(*) AS ended, count(DISTINCT job) AS jobs, (SELECT count(*) FROM held) AS leases FROM history WHERE state IN ('f', 'x', 'c');

@@ -1,11 +1,7 @@
--- Cores that every share could use beyond what it holds: of its ready jobs, counted from the jobs, without those that are
--- leased, and of those that its tasks have still to make. A job stays ready while it is leased; that nobody moves one to
--- another share or stops it meanwhile, as in no benchmark, spares joining millions of jobs with what is leased of them.
+-- Cores that every share could use beyond what it holds: of its ready jobs, and of those that its tasks have still to make.
 SELECT w.share_id, sum(w.n * h.cores)::bigint AS cores
 FROM (
-    SELECT share_id, shape_id, count(*) AS n FROM jobs WHERE state = 'ready' GROUP BY share_id, shape_id
-    UNION ALL
-    SELECT share_id, shape_id, -count(*) FROM leases GROUP BY share_id, shape_id
+    SELECT share AS share_id, shape AS shape_id, sum(high - low + 1) AS n FROM idle_ranges WHERE state = 'r' GROUP BY share, shape
     UNION ALL
     SELECT share_id, shape_id, sum(n_jobs - n_generated)
     FROM tasks

@@ -1,8 +1,8 @@
 -- Bytes of each table that grows with jobs, and of its indexes; partitions together.
 WITH watched AS (
     SELECT t AS name, t::regclass AS t
-    FROM unnest(ARRAY['jobs', 'leases', 'lease_reports', 'ledger', 'counters', 'ended_jobs', 'attempts', 'usage_hours', 'usage_days', 'usage_tasks', 'usage_nodes', 'wait_hours',
-        'decisions', 'diaries', 'checkpoints', 'pulls']) AS t
+    FROM unnest(ARRAY['jobs', 'job_blocks', 'outbox', 'batches', 'held', 'idle_ranges', 'share_counts', 'task_counts', 'steps', 'end_counts', 'history',
+        'attempt_texts', 'hour_usage', 'day_usage', 'task_usage', 'node_usage', 'wait_hours', 'user_wait_hours', 'share_samples', 'replay_checkpoints']) AS t
 ), parts AS (
     SELECT name, coalesce(p.relid, t) AS rel FROM watched LEFT JOIN LATERAL pg_partition_tree(t) AS p ON true
 )

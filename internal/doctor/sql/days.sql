@@ -7,7 +7,6 @@ SELECT t.name,
     )::int[] AS missing,
     coalesce((SELECT (now() AT TIME ZONE 'UTC')::date - min(to_date(right(c.relname::text, 8), 'YYYYMMDD')) - 1
         FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = to_regclass('public.' || t.name) AND c.relname ~ ('^' || t.name || '_[0-9]{8}$')), 0)::int AS oldest,
-    (SELECT p.partdefid <> 0 FROM pg_partitioned_table p WHERE p.partrelid = to_regclass('public.' || t.name)) AS has_default
+        WHERE i.inhparent = to_regclass('public.' || t.name) AND c.relname ~ ('^' || t.name || '_[0-9]{8}$')), 0)::int AS oldest
 FROM unnest(@tables::text[], @aheads::int[]) AS t (name, ahead)
 ORDER BY t.name;

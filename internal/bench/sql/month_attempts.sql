@@ -1,2 +1,0 @@
--- Attempts that there are.
-SELECT count(*) FROM history;

@@ -1,0 +1,156 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/shares"
+)
+
+// How old something may be that the tables do not have yet, and for how long nobody may append.
+const (
+	behindWarnS = 60
+	behindBadS  = 600
+	silentBadS  = 10
+	waitsWarnS  = 10
+	waitsBadS   = 60
+)
+
+// Room that is left: what is made ahead is many times as much.
+const (
+	fewBatches = 100_000
+	fewJobs    = 2_000_000
+)
+
+// logRow is a row of sql/log.sql.
+type logRow struct {
+	Seq, Folded, Room, JobsRoom int64
+	BehindS, SilentS            float64
+}
+
+func (d *Doctor) logRow(ctx context.Context) (logRow, error) {
+	return one[logRow](ctx, d.cfg.Direct, "log", nil)
+}
+
+// appended is about the log: somebody leads, and says so each second.
+func (d *Doctor) appended(ctx context.Context) (found []Finding, err error) {
+	row, err := d.logRow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live := 0
+	for _, daemon := range d.daemons {
+		if daemon.SilentS <= d.cfg.Silent.Seconds() {
+			live++
+		}
+	}
+	if live > 0 && row.SilentS >= silentBadS {
+		found = append(found, Finding{Level: Bad, Found: fmt.Sprintf("no daemon has appended for %s: no pull, renewal or end is answered", seconds(row.SilentS)),
+			Do: "look for part dispatcher in the daemons' logs, and for who holds batches (locks); one that is restarted begins anew from the tables"})
+	}
+	return found, nil
+}
+
+// folded is about how far the tables are behind the log.
+func (d *Doctor) folded(ctx context.Context) ([]Finding, error) {
+	row, err := d.logRow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if row.Folded > row.Seq {
+		return []Finding{{Level: Bad, Found: fmt.Sprintf("the tables are made of the log up to batch %d, and it ends with %d", row.Folded, row.Seq),
+			Do: "a failover lost commits, or somebody deleted from batches: restore the database from a backup"}}, nil
+	}
+	if row.BehindS < behindWarnS {
+		return nil, nil
+	}
+	f := Finding{Level: Warn, Found: fmt.Sprintf("the tables are %s and %d batches behind the log", seconds(row.BehindS), row.Seq-row.Folded),
+		Do: "look for step fold in the daemons' logs and divvy_step_seconds, and for who holds the tables (locks); pulls wait for it"}
+	if row.BehindS >= behindBadS {
+		f.Level = Bad
+	}
+	return []Finding{f}, nil
+}
+
+// room is about partitions that are made ahead by number.
+func (d *Doctor) room(ctx context.Context) (found []Finding, err error) {
+	row, err := d.logRow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range []struct {
+		what, step string
+		left, few  int64
+	}{{"batches of the log", "log-room", row.Room, fewBatches}, {"jobs", "jobs-ahead", row.JobsRoom, fewJobs}} {
+		if r.left >= r.few {
+			continue
+		}
+		f := Finding{Level: Warn, Found: fmt.Sprintf("there are partitions for %d more %s", r.left, r.what), fix: d.makeRoom,
+			Do: fmt.Sprintf("daemons make them every 30 s; look for step %s in their logs, and for who holds the table (locks)", r.step), Repair: "make the partitions"}
+		if r.left < 1 {
+			f.Level, f.Found = Bad, f.Found+": none can be written"
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+type outboxRow struct {
+	Refused, First int64
+	Why            string
+	WaitsS         float64
+}
+
+// outbox is about what was written for the log.
+func (d *Doctor) outbox(ctx context.Context) (found []Finding, err error) {
+	row, err := one[outboxRow](ctx, d.cfg.Direct, "outbox", nil)
+	if err != nil {
+		return nil, err
+	}
+	if row.Refused > 0 {
+		found = append(found, Finding{Level: Bad, Found: fmt.Sprintf("%d rows of the outbox do not follow the log (a thousand are looked for); the first, %d: %s", row.Refused, row.First, row.Why),
+			Do: "what they were to say was not done: tell the makers of divvy, with the row; then delete them"})
+	}
+	if row.WaitsS >= waitsWarnS {
+		f := Finding{Level: Warn, Found: fmt.Sprintf("a row of the outbox waits for the log for %s: what was asked for is not done yet", seconds(row.WaitsS)),
+			Do: "look whether a daemon leads (divvy_daemon_decides), and for part dispatcher in its log"}
+		if row.WaitsS >= waitsBadS {
+			f.Level = Bad
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// recount folds the log from its beginning, and compares.
+func (d *Doctor) recount(ctx context.Context) ([]Finding, error) {
+	sites := func(context.Context, int64) (shares.Version, error) { return shares.Version{}, nil }
+	if d.cfg.Site != nil {
+		sites = d.cfg.Site
+	}
+	wrong, err := fold.New(d.cfg.Direct, ledger.New(d.cfg.Direct), fold.Sites(sites)).Compare(ctx)
+	switch {
+	case errors.Is(err, ledger.ErrDropped):
+		return []Finding{{Level: OK, Found: "the log does not have its beginning any more, so that the tables cannot be made again of it"}}, nil
+	case errors.Is(err, fold.ErrDiverged):
+		return []Finding{{Level: Bad, Found: "the tables are not made of this log", Do: "restore the database from a backup"}}, nil
+	case err != nil || len(wrong) == 0:
+		return nil, err
+	}
+	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d rows are not what the log says, up to twenty a table; the first: %s", len(wrong), wrong[0]),
+		Do: "find out who wrote to these tables beside divvy; restore them from a backup, or the database"}}, nil
+}
+
+type countRow struct{ Count int64 }
+
+// orphans is about leases whose jobs have gone.
+func (d *Doctor) orphans(ctx context.Context) ([]Finding, error) {
+	row, err := one[countRow](ctx, d.cfg.Direct, "orphans", nil)
+	if err != nil || row.Count == 0 {
+		return nil, err
+	}
+	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d leases have no job", row.Count), Do: "they end when they run out or are reported; find out who deleted from jobs"}}, nil
+}
