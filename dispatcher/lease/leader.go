@@ -145,10 +145,9 @@ func (l *leader) reply(h held, a Answer) {
 		return
 	}
 	h.pull.unheard = h.pull.unheard || a.Status == Unavailable
-	for _, call := range h.pull.calls {
+	for _, call := range l.line.tell(h.pull) {
 		l.answer(call, a)
 	}
-	h.pull.calls = nil
 	if a.Status != Unavailable || len(h.pull.leases) == 0 { // leases in doubt are known by their request until their batch is
 		l.line.forget(h.pull)
 	}
@@ -160,10 +159,9 @@ func (l *leader) depose() {
 		l.reply(h, Answer{Status: Unavailable})
 	}
 	for len(l.line.waiting) > 0 {
-		if p := pop((*[]*pull)(&l.line.waiting)); p.class != nil {
-			l.line.take(p)
-			l.reply(held{pull: p}, Answer{Status: Unavailable})
-		}
+		p := l.line.waiting[0]
+		l.line.take(p)
+		l.reply(held{pull: p}, Answer{Status: Unavailable})
 	}
 	for _, w := range l.late.asks {
 		l.answer(w.ask.Call, Answer{Status: Unavailable})

@@ -19,10 +19,10 @@ type pull struct {
 	number  uint64        // of the pulls of this leader
 	since   time.Duration // when it came
 	until   time.Duration // until then it waits
+	place   int           // in line.waiting
 	class   *class        // nil: decided, or gone
 	leases  []machine.Lease
 	unheard bool // nobody waits for its answer any more
-	settled bool // its answer is out
 }
 
 // class has the pulls for which a decision comes out alike, oldest first.
@@ -32,6 +32,7 @@ type class struct {
 	tried uint64        // Machine.Eased when there was last nothing for them
 	slept bool          // they were tried
 	awake bool          // it is in line.awake
+	place int           // there
 	again time.Duration // they are tried again then: see unmade and Held; 0: not by time
 	made  bool          // the job for them is still to be made
 	lacks gate.Gate     // what kept jobs back from them; empty: none was ready
@@ -50,7 +51,7 @@ type line struct {
 	awake   awake            // classes that a decision is worth trying for
 	later   []retry          // in the order in which they are tried again; those that were tried meanwhile are skipped
 	eased   uint64
-	waiting waits // by the time until which they wait; those that were decided meanwhile are skipped
+	waiting waits // by the time until which they wait
 	calls   map[Call]*pull
 	asked   map[entry.ID]*pull // by request, until their answer is out
 	pulls   uint64
@@ -71,8 +72,15 @@ type awake []*class
 
 func (a awake) Len() int           { return len(a) }
 func (a awake) Less(i, j int) bool { return a[i].pulls[0].number < a[j].pulls[0].number }
-func (a awake) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
-func (a *awake) Push(x any)        { *a = append(*a, x.(*class)) }
+func (a awake) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].place, a[j].place = i, j
+}
+func (a *awake) Push(x any) {
+	c := x.(*class)
+	c.place = len(*a)
+	*a = append(*a, c)
+}
 func (a *awake) Pop() any          { return pop((*[]*class)(a)) }
 
 // waits is a heap by the end of the wait.
@@ -82,8 +90,15 @@ func (w waits) Len() int { return len(w) }
 func (w waits) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(w[i].until, w[j].until), cmp.Compare(w[i].number, w[j].number)) < 0
 }
-func (w waits) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
-func (w *waits) Push(x any)   { *w = append(*w, x.(*pull)) }
+func (w waits) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].place, w[j].place = i, j
+}
+func (w *waits) Push(x any) {
+	p := x.(*pull)
+	p.place = len(*w)
+	*w = append(*w, p)
+}
 func (w *waits) Pop() any     { return pop((*[]*pull)(w)) }
 
 func pop[T any](s *[]T) T {
@@ -172,7 +187,8 @@ func (l *line) ease(eased uint64) {
 	l.eased = eased
 	for _, c := range l.classes {
 		if !c.awake {
-			c.awake, l.awake = true, append(l.awake, c)
+			c.awake, c.place = true, len(l.awake)
+			l.awake = append(l.awake, c)
 		}
 	}
 	heap.Init(&l.awake) // numbers differ, so the order of the map does not show
@@ -215,17 +231,18 @@ func (l *line) retry(d *desk) {
 	}
 }
 
-// take removes a pull from its class.
+// take removes a pull from its class, and from those that wait.
 func (l *line) take(p *pull) {
 	c := p.class
 	if c == nil {
 		return
 	}
 	p.class = nil
+	heap.Remove(&l.waiting, p.place)
 	l.leave(p)
 	if len(c.pulls) == 1 {
 		if c.awake {
-			heap.Remove(&l.awake, slices.Index(l.awake, c))
+			heap.Remove(&l.awake, c.place)
 		}
 		delete(l.classes, c.name)
 		c.pulls = nil
@@ -238,16 +255,23 @@ func (l *line) take(p *pull) {
 	c.pulls[0] = nil
 	c.pulls = c.pulls[1:]
 	if c.awake {
-		heap.Fix(&l.awake, slices.Index(l.awake, c))
+		heap.Fix(&l.awake, c.place)
 	}
+}
+
+// tell takes the calls that share the answer of a pull, which goes out.
+func (l *line) tell(p *pull) []Call {
+	calls := p.calls
+	for _, call := range calls {
+		delete(l.calls, call)
+	}
+	p.calls = nil
+	return calls
 }
 
 // forget ends what is known of a pull: its answer is out.
 func (l *line) forget(p *pull) {
-	p.settled = true
-	for _, call := range p.calls {
-		delete(l.calls, call)
-	}
+	l.tell(p)
 	if id := p.pull.Request; l.asked[id] == p {
 		delete(l.asked, id)
 	}

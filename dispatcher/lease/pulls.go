@@ -148,24 +148,19 @@ func (l *leader) give(p *pull) {
 func (l *leader) expireWaits() {
 	for len(l.line.waiting) > 0 {
 		p := l.line.waiting[0]
-		if p.class != nil && p.until > l.now {
+		if p.until > l.now {
 			l.wakeBy(p.until)
 			return
 		}
 		switch late := l.now-p.until >= l.cfg.Timing.Patience; {
-		case p.class == nil:
-			heap.Pop(&l.line.waiting)
 		case p.class.made:
-			heap.Pop(&l.line.waiting)
 			p.until += l.cfg.Timing.Making
-			heap.Push(&l.line.waiting, p)
+			heap.Fix(&l.line.waiting, 0)
 		case !p.class.awake && l.flight == nil:
-			heap.Pop(&l.line.waiting)
 			l.counted.Refuse(p.class.lacks)
 			l.line.take(p)
 			l.noJob(p)
 		case late:
-			heap.Pop(&l.line.waiting)
 			l.line.take(p)
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		default: // those behind it wait for the same batch

@@ -1,0 +1,53 @@
+package lease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
+)
+
+// Nothing is kept of a pull whose answer is out, however it came out.
+func TestLineIsEmptyAfterAnswers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 3, nil)
+	named := func(request byte, wait time.Duration) Ask {
+		a := pullAsk(wait)
+		a.Pull.Request = entry.ID{request}
+		return a
+	}
+	empty := func(when string) {
+		t.Helper()
+		l := &s.node.lead.line
+		if n := len(l.calls) + len(l.asked) + len(l.waiting) + len(l.classes) + len(l.nodes) + len(l.awake); n > 0 {
+			t.Errorf("%s: %d calls, %d requests, %d that wait, %d classes, %d nodes, %d awake", when,
+				len(l.calls), len(l.asked), len(l.waiting), len(l.classes), len(l.nodes), len(l.awake))
+		}
+	}
+	for i := range byte(3) { // the third is said twice
+		s.ask(named(i/2+1, time.Minute))
+	}
+	s.settle()
+	empty("jobs were given")
+	given := s.ask(pullAsk(time.Minute))
+	for range 50 {
+		s.now += 100 * time.Millisecond
+		s.step()
+		s.land(ledger.ErrDoubt)
+	}
+	s.answered(given, Unavailable)
+	s.now += time.Second
+	s.step()
+	s.settle()
+	empty("an answer was in doubt")
+	taken := s.ask(named(9, time.Minute))
+	s.settle()
+	s.answered(taken, Done)
+	none := s.ask(pullAsk(0))
+	gone := s.ask(named(10, time.Minute))
+	s.step(Ask{Call: Call{Number: gone}, Left: true})
+	s.settle()
+	s.answered(none, NoJob)
+	empty("there was no job, and a caller left")
+}
