@@ -81,7 +81,7 @@ func (a *awake) Push(x any) {
 	c.place = len(*a)
 	*a = append(*a, c)
 }
-func (a *awake) Pop() any          { return pop((*[]*class)(a)) }
+func (a *awake) Pop() any { return pop((*[]*class)(a)) }
 
 // waits is a heap by the end of the wait.
 type waits []*pull
@@ -99,7 +99,7 @@ func (w *waits) Push(x any) {
 	p.place = len(*w)
 	*w = append(*w, p)
 }
-func (w *waits) Pop() any     { return pop((*[]*pull)(w)) }
+func (w *waits) Pop() any { return pop((*[]*pull)(w)) }
 
 func pop[T any](s *[]T) T {
 	n := len(*s) - 1
