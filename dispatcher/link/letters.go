@@ -52,6 +52,10 @@ func pack(from int64, messages []lease.Message) ([]byte, error) {
 	return json.Marshal(e)
 }
 
+func (ls *Links) pack(messages []lease.Message) ([]byte, error) {
+	return pack(ls.cfg.Self.ID, messages)
+}
+
 // unpack reads them. Batches from one on that adopts a version of the site are left out: the reader finds them in the log.
 func unpack(text []byte) (from int64, messages []lease.Message, err error) {
 	var e envelope

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -43,8 +44,9 @@ type Links struct {
 	mu    sync.Mutex
 	to    Daemon // nil: nothing is received yet
 	links map[int64]*link
-	met   bool // the database was asked for peers
-	alone bool // it had none
+	backs map[int64]*back // to those that reach this daemon
+	met   bool            // the database was asked for peers
+	alone bool            // it had none
 }
 
 // link is the way to one peer.
@@ -72,20 +74,26 @@ func New(cfg Config) *Links {
 	if cfg.Trust == nil {
 		cfg.Trust = func() *tls.Config { return nil }
 	}
-	return &Links{cfg: cfg, links: map[int64]*link{}}
+	return &Links{cfg: cfg, links: map[int64]*link{}, backs: map[int64]*back{}}
 }
 
 // Send is Config.Send.
 func (ls *Links) Send(to int64, m lease.Message) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	l := ls.links[to]
-	if l == nil || !l.up || len(l.queue) >= mostWait {
+	var queue *[]lease.Message
+	var rouse chan struct{}
+	if l := ls.links[to]; l != nil && l.up {
+		queue, rouse = &l.queue, l.rouse
+	} else if b := ls.backs[to]; b != nil {
+		queue, rouse = &b.queue, b.rouse
+	}
+	if queue == nil || len(*queue) >= mostWait {
 		return
 	}
-	l.queue = append(l.queue, m)
+	*queue = append(*queue, m)
 	select {
-	case l.rouse <- struct{}{}:
+	case rouse <- struct{}{}:
 	default:
 	}
 }
@@ -103,24 +111,34 @@ func (ls *Links) Handler(done <-chan struct{}) http.Handler {
 }
 
 // receive takes an envelope.
-func (ls *Links) receive(_ context.Context, path string, body []byte, answer func(relay.Reply)) {
+func (ls *Links) receive(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
 	ls.mu.Lock()
-	d := ls.to
+	ready := ls.to != nil
 	ls.mu.Unlock()
-	if d == nil || path != leasePath {
+	switch {
+	case ready && path == leasePath:
+		answer(relay.Reply{Status: ls.deliver(body, true)})
+	case ready && path == backPath:
+		ls.giveBack(ctx, body, answer)
+	default:
 		answer(relay.Reply{Status: http.StatusServiceUnavailable})
-		return
 	}
+}
+
+// deliver gives an envelope to the dispatcher, and returns a status of HTTP. Came says that it came over a connection that the peer made.
+func (ls *Links) deliver(body []byte, came bool) (status int) {
 	from, messages, err := unpack(body)
 	if err != nil { // of another version, maybe: the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
-		answer(relay.Reply{Status: http.StatusBadRequest})
-		return
+		return http.StatusBadRequest
+	}
+	if came {
+		ls.heardOf(from)
 	}
 	for _, m := range messages {
-		d.Receive(from, m)
+		ls.to.Receive(from, m)
 	}
-	answer(relay.Reply{Status: http.StatusNoContent})
+	return http.StatusNoContent
 }
 
 // Run keeps links to all peers until ctx ends, and tells the dispatcher which of them there are.
@@ -138,6 +156,7 @@ func (ls *Links) Run(ctx context.Context, d Daemon) {
 		if peers, err := ls.cfg.Peers(ctx); err == nil {
 			ls.meet(ctx, peers, &all)
 		}
+		ls.forget()
 		select {
 		case <-ctx.Done():
 			return
@@ -174,7 +193,7 @@ func (ls *Links) meet(ctx context.Context, peers []Peer, all *sync.WaitGroup) {
 		}
 	}
 	if first {
-		ls.to.Reach(nil) // it may be waiting to hear whether it is alone
+		ls.reach() // it may be waiting to hear whether it is alone
 	}
 }
 
@@ -186,9 +205,12 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 			relay.Caller{ID: ls.cfg.Self.ID, Secret: ls.cfg.Self.Secret})
 		cancel()
 		if err == nil {
+			var back sync.WaitGroup
+			back.Go(func() { ls.listen(ctx, conn) })
 			ls.turn(l, true)
 			ls.carry(ctx, l, conn)
 			conn.Close()
+			back.Wait()
 			ls.turn(l, false)
 		}
 		select {
@@ -201,16 +223,21 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 // turn notes whether a peer can be reached.
 func (ls *Links) turn(l *link, up bool) {
 	ls.mu.Lock()
+	defer ls.mu.Unlock()
 	l.up, l.queue = up, nil
-	var there []int64
+	ls.reach()
+}
+
+// reach tells the dispatcher who can be reached. ls.mu is held: the last word is the newest.
+func (ls *Links) reach() {
+	there := slices.Collect(maps.Keys(ls.backs))
 	for id, each := range ls.links {
-		if each.up {
+		if each.up && ls.backs[id] == nil {
 			there = append(there, id)
 		}
 	}
 	slices.Sort(there)
-	ls.to.Reach(there) // under the lock: the last word is the newest
-	ls.mu.Unlock()
+	ls.to.Reach(there)
 }
 
 // carry sends envelopes until the connection breaks.
@@ -230,7 +257,7 @@ func (ls *Links) carry(ctx context.Context, l *link, conn *relay.Conn) {
 		if len(messages) == 0 {
 			continue
 		}
-		text, err := pack(ls.cfg.Self.ID, messages)
+		text, err := ls.pack(messages)
 		if err != nil {
 			ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
 			continue
