@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"strconv"
@@ -61,7 +62,8 @@ func (ls *Links) forget() {
 
 // giveBack answers a peer that asks for messages, when there are some.
 func (ls *Links) giveBack(ctx context.Context, body []byte, answer func(relay.Reply)) {
-	id, err := strconv.ParseInt(string(body), 10, 64)
+	number, its, _ := bytes.Cut(body, []byte{' '})
+	id, err := strconv.ParseInt(string(number), 10, 64)
 	if err != nil {
 		answer(relay.Reply{Status: http.StatusBadRequest})
 		return
@@ -88,7 +90,7 @@ func (ls *Links) giveBack(ctx context.Context, body []byte, answer func(relay.Re
 		answer(relay.Reply{Status: http.StatusNoContent})
 		return
 	}
-	text, err := ls.pack(messages)
+	text, err := ls.sheets.pack(ls.cfg.Self.ID, messages, bytes.Equal(its, form[:]))
 	if err != nil {
 		ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
 		answer(relay.Reply{Status: http.StatusInternalServerError})
@@ -99,7 +101,7 @@ func (ls *Links) giveBack(ctx context.Context, body []byte, answer func(relay.Re
 
 // listen takes what a peer has to say over the connection that this daemon made to it, until the connection breaks.
 func (ls *Links) listen(ctx context.Context, conn *relay.Conn) {
-	self := []byte(strconv.FormatInt(ls.cfg.Self.ID, 10))
+	self := append(append(strconv.AppendInt(nil, ls.cfg.Self.ID, 10), ' '), form[:]...)
 	for ctx.Err() == nil {
 		within, cancel := context.WithTimeout(ctx, backWait+relay.Silence)
 		r, err := conn.Call(within, backPath, self)

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -39,7 +40,8 @@ type Daemon interface {
 // Links carry messages between daemons by package relay: to each peer one envelope at a time, with all that has gathered meanwhile. What is sent
 // while there is no connection is lost, which package lease is made for.
 type Links struct {
-	cfg Config
+	cfg    Config
+	sheets sheets
 
 	mu    sync.Mutex
 	to    Daemon // nil: nothing is received yet
@@ -128,7 +130,10 @@ func (ls *Links) receive(ctx context.Context, path string, body []byte, answer f
 // deliver gives an envelope to the dispatcher, and returns a status of HTTP. Came says that it came over a connection that the peer made.
 func (ls *Links) deliver(body []byte, came bool) (status int) {
 	from, messages, err := unpack(body)
-	if err != nil { // of another version, maybe: the log has what matters
+	if errors.Is(err, errForm) {
+		return http.StatusUnsupportedMediaType
+	}
+	if err != nil { // the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
 		return http.StatusBadRequest
 	}
@@ -242,7 +247,7 @@ func (ls *Links) reach() {
 
 // carry sends envelopes until the connection breaks.
 func (ls *Links) carry(ctx context.Context, l *link, conn *relay.Conn) {
-	for {
+	for compact := true; ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -257,16 +262,26 @@ func (ls *Links) carry(ctx context.Context, l *link, conn *relay.Conn) {
 		if len(messages) == 0 {
 			continue
 		}
-		text, err := ls.pack(messages)
-		if err != nil {
-			ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
-			continue
+		status, err := ls.send(ctx, conn, messages, compact)
+		if err == nil && status == http.StatusUnsupportedMediaType && compact { // a daemon of another version
+			compact = false
+			_, err = ls.send(ctx, conn, messages, false)
 		}
-		within, cancel := context.WithTimeout(ctx, relay.Silence)
-		_, err = conn.Call(within, leasePath, text)
-		cancel()
 		if err != nil {
 			return
 		}
 	}
+}
+
+// send sends one envelope.
+func (ls *Links) send(ctx context.Context, conn *relay.Conn, messages []lease.Message, compact bool) (status int, err error) {
+	text, err := ls.sheets.pack(ls.cfg.Self.ID, messages, compact)
+	if err != nil {
+		ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
+		return 0, nil
+	}
+	within, cancel := context.WithTimeout(ctx, relay.Silence)
+	defer cancel()
+	r, err := conn.Call(within, leasePath, text)
+	return r.Status, err
 }
