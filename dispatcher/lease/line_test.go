@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -50,4 +51,26 @@ func TestLineIsEmptyAfterAnswers(t *testing.T) {
 	s.settle()
 	s.answered(none, NoJob)
 	empty("there was no job, and a caller left")
+}
+
+// BenchmarkWaiting is a pull and its end while a thousand pulls of as many nodes wait for a job.
+func BenchmarkWaiting(b *testing.B) {
+	s := newStage(b, 1<<30, 0, nil)
+	for n := range 1000 {
+		s.ask(nodePull(fmt.Sprint("node", n), time.Hour))
+	}
+	s.settle()
+	b.ResetTimer()
+	for n := range int64(b.N) {
+		s.log.Write(entry.Enqueued{Task: n + 1, Share: 1, Shape: 1, Low: n + 1, High: n + 1, Attempt: 1, User: "u"})
+		clear(s.answers)
+		s.step(Written{})
+		s.settle()
+		for _, a := range s.answers {
+			s.ask(Ask{Finish: []End{{Key: keyOf(a.Leases[0]), Outcome: entry.Finished}}})
+		}
+		s.settle()
+		s.ask(nodePull(fmt.Sprint("node", n%1000), time.Hour))
+		s.step(Folded{1 << 60})
+	}
 }
