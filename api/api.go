@@ -38,7 +38,7 @@ type Config struct {
 	Levels *logs.Levels
 	// Tracer makes spans of requests, which what they call goes on; nil: none.
 	Tracer trace.Tracer
-	// Relay ties the daemons of a site together; nil: this one serves all that it is asked itself.
+	// Relay ties the daemons of a site together; nil: there is but this one.
 	Relay *Relay
 	// Tokens with every right, beside those of Book, nil: none. Without any, and unless Closed, everybody is let in
 	// (see doc.go, 8).
@@ -167,7 +167,7 @@ func (s *server) routes() http.Handler {
 	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, Health{Status: "ok"}) })
 	root.Get("/readyz", s.ready)
 	if s.Relay != nil {
-		root.Method(http.MethodPost, relay.Path, s.relayServer())
+		root.Method(http.MethodPost, relay.Path, s.Relay.Serve(s.question))
 	}
 	apart := root
 	if s.PandaApart {

@@ -164,16 +164,10 @@ func (s *server) guarded(need func(*http.Request) *right, next http.Handler) htt
 	})
 }
 
-// peer is another daemon, which has asked already what the pilot may whose request it hands on.
-var peer = &access.Caller{Name: "another daemon", Role: access.Pilot}
-
 // callerOf is who makes the request of a guarded handler.
 func callerOf(w http.ResponseWriter) *access.Caller {
 	if x, ok := w.(*exchange); ok && x.caller != nil {
 		return x.caller
-	}
-	if _, ok := w.(*relayed); ok {
-		return peer
 	}
 	return &access.Caller{Name: "nobody"} // not behind the edge: a mistake, and no rights
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -59,7 +58,6 @@ var (
 	codeInternal  = code{status: 500, name: "internal", title: "The daemon failed", hint: "the daemon's log has the error under this request id"}
 	codeNotReady  = code{status: 503, name: "not_ready", title: "The daemon is not ready", retryIn: 1}
 	codeDeadline  = code{status: 503, name: "deadline", title: "The request took too long", retryIn: 5}
-	codeRelay     = code{status: 503, name: "relay_broken", title: "The daemon that decides has gone", hint: "pull with a request_id: it can be repeated without loss", retryIn: 1}
 	codeOverload  = code{status: 503, name: "overloaded", title: "The daemon has more to do than it can", hint: "renewals and ends are served; pull later, or at another daemon", retryIn: 3}
 	codeUnchecked = code{status: 503, name: "token_unchecked", title: "The token cannot be checked now", retryIn: 10}
 	codeDatabase  = code{status: 503, name: "database_unavailable", title: "The database is not available", retryIn: 2}
@@ -92,7 +90,9 @@ var known = []struct {
 		hint: "pull with a new request id"}},
 	{dispatcher.ErrRequestReused, code{status: 422, name: "request_reused", title: "This request id was used with another body",
 		hint: "pull with a new request id"}},
-	{relay.ErrBroken, codeRelay},
+	{dispatcher.ErrUnavailable, code{status: 503, name: "unavailable", title: "It is not known whether this was done",
+		hint: "ask again; a pull with a request_id can be repeated without loss", retryIn: 1}},
+	{dispatcher.ErrRefused, code{status: 409, name: "refused", title: "This contradicts what is so by now; nothing was changed"}},
 	{dispatcher.ErrStopping, code{status: 503, name: "stopping", title: "The daemon stops", retryIn: 2}},
 	{job.ErrInvalid, codeInvalid},
 	{generator.ErrNoTask, code{status: 404, name: "no_task", title: "No task has this id"}},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -61,9 +60,6 @@ func (s *server) why(ctx context.Context, in *whyInput) (dispatcher.Why, error) 
 		return dispatcher.Why{}, f.problem()
 	}
 	r := dispatcher.WhyRequest{A: in.A, B: in.B, Last: in.Last, From: time.Duration(since)}
-	if y, ok := askLead[dispatcher.Why](ctx, s, askWhy, r); ok {
-		return y, nil
-	}
 	y, err := s.dispatcher.Why(ctx, r)
 	return y, inQuery(err)
 }
@@ -77,21 +73,4 @@ func inQuery(err error) error {
 	var f faults
 	f.add("query."+field.Field, "expected "+field.Want, field.Value)
 	return f.problem()
-}
-
-// serveAsked serves a question of another daemon: its answer, or the problem.
-func serveAsked[Q, A any](s *server, ask func(context.Context, Q) (A, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var q Q
-		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
-			s.fail(w, newProblem(codeBadJSON, err.Error()))
-			return
-		}
-		a, err := ask(r.Context(), q)
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		reply(w, a)
-	}
 }

@@ -1,13 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -66,35 +61,5 @@ func TestWhy(t *testing.T) {
 		if len(p.Errors) != 1 || p.Errors[0].Location != at {
 			t.Errorf("%s: %v, want a fault of %s", query, p, at)
 		}
-	}
-}
-
-// What another daemon asks is answered as a client would be, and its errors are problems.
-func TestQuestionsOfDaemons(t *testing.T) {
-	b := newBench(t)
-	ask := func(h http.HandlerFunc, body string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		h(w, &http.Request{Method: http.MethodPost, Body: io.NopCloser(bytes.NewBufferString(body))})
-		return w
-	}
-	explain := serveAsked(b.server, b.dispatcher.Explain)
-	var e dispatcher.Explanation
-	if w := ask(explain, "7"); w.Code != 200 || json.Unmarshal(w.Body.Bytes(), &e) != nil || e.Job != 7 || e.Queues[0].First.Deficit != 2 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	if w := ask(explain, "seven"); w.Code != 400 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	want := dispatcher.WhyRequest{A: "A", B: "B", Last: 7, From: time.Minute}
-	body, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := ask(serveAsked(b.server, b.dispatcher.Why), string(body)); w.Code != 200 || b.dispatcher.why != want {
-		t.Errorf("%d, %+v", w.Code, b.dispatcher.why)
-	}
-	b.dispatcher.err = lookup.ErrNoJob
-	if w := ask(explain, "7"); w.Code != 404 {
-		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -16,9 +16,8 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 
-	handedOn, handedBack prometheus.Counter
-	shed                 prometheus.Counter
-	limited              *prometheus.CounterVec
+	shed    prometheus.Counter
+	limited *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -34,18 +33,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		inFlight: f.NewGauge(prometheus.GaugeOpts{
 			Name: "divvy_http_requests_in_flight", Help: "Requests that are being served, long polls included.",
 		}),
-		handedOn: f.NewCounter(prometheus.CounterOpts{
-			Name: "divvy_relay_handed_on_total", Help: "Requests that the daemon that decides answered for this one.",
-		}),
 		shed: f.NewCounter(prometheus.CounterOpts{
 			Name: "divvy_pulls_shed_total", Help: "Pulls that were refused so that renewals and ends are served in time, or since too many wait.",
 		}),
 		limited: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "divvy_requests_limited_total", Help: "Requests that were refused since their token had asked for too much: by what there was too much of.",
 		}, []string{"of"}),
-		handedBack: f.NewCounter(prometheus.CounterOpts{
-			Name: "divvy_relay_handed_back_total", Help: "Requests that this daemon served itself since the one that decides could not.",
-		}),
 	}
 }
 

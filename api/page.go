@@ -49,11 +49,6 @@ type pageDispatcher struct {
 	s *server
 }
 
-// Outlook is the standing of the shares.
-func (d pageDispatcher) Outlook(ctx context.Context) dispatcher.Standing {
-	return asLead(ctx, d.s, askStanding, func() dispatcher.Standing { return d.Dispatcher.Outlook(ctx) })
-}
-
 // QueuesNow is the standing of the queues.
 func (d pageDispatcher) QueuesNow(ctx context.Context) []dispatcher.QueueStanding {
 	return asLead(ctx, d.s, askQueues, d.Dispatcher.Queues)
@@ -97,12 +92,4 @@ func (d pageDispatcher) Explain(ctx context.Context, job int64) (dispatcher.Expl
 		return e, nil
 	}
 	return d.Dispatcher.Explain(ctx, job)
-}
-
-// Resources lists finite resources, or the parts of one.
-func (d pageDispatcher) Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error) {
-	if all, ok := askLead[[]dispatcher.ResourceStanding](ctx, d.s, askResources, name); ok {
-		return all, nil
-	}
-	return d.Dispatcher.Resources(ctx, name)
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/access"
-	"github.com/divvyhq/divvy/internal/relay"
 )
 
 // The three routes that pilots call all the time are plain handlers, decoded by hand: huma would parse each body
@@ -26,7 +24,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.load.pulled()
 	req, body, err := decode(w, r, maxPull, readPull)
-	defer release(body)
+	release(body)
 	if err == nil {
 		err = checkPull(req)
 	}
@@ -49,28 +47,14 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		waiting = s.wait(w, r, req.Queue, term)
 		defer waiting.leave() //nolint:errcheck // end has asked for it, unless there was a panic
 	}
-	var leases dispatcher.PullReply
-	ask, wait := handed{pathPulls, body.Bytes(), req.RequestID != ""}, req.WaitS
-	reply, err := s.handOn(ctx, w, ask)
-	for reply == nil && err == nil {
-		req.WaitS = max(0, wait-time.Since(began).Seconds())
-		if leases, err = s.dispatcher.Pull(ctx, *req); !errors.Is(err, dispatcher.ErrHandOn) {
-			break
-		}
-		req.WaitS = max(0, wait-time.Since(began).Seconds()) // what it waited here it need not wait there
-		if ask.body, err = json.Marshal(req); err == nil {
-			reply, err = s.handOn(ctx, w, ask)
-		}
-	}
+	leases, err := s.dispatcher.Pull(ctx, *req)
 	err = term.end(w, waiting.end(w, err))
 	if time.Since(began) > slack/100 {
 		extendWrite(w, slack)
 	}
 	switch {
-	case reply != nil:
-		passOn(w, reply)
 	case errors.Is(err, dispatcher.ErrNoJobs):
-		w.Header()["Retry-After"] = []string{retryPull(wait)}
+		w.Header()["Retry-After"] = []string{retryPull(req.WaitS)}
 		w.WriteHeader(http.StatusNoContent)
 	case err != nil:
 		s.refuse(w, s.withQueues(err))
@@ -118,7 +102,7 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 // finish is POST /v1/leases/finish.
 func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 	req, body, err := decode(w, r, maxBody, readFinish)
-	defer release(body)
+	release(body)
 	if err == nil {
 		err = checkFinish(req)
 	}
@@ -129,21 +113,13 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 	defer s.load.end(s.load.begin())
 	ctx, term := s.begin(r, s.timeout)
 	defer term.stop()
-	var reply *relay.Reply
-	others, err := s.others(ctx, callerOf(w), len(req.Results), func(i int) string { return req.Results[i].Lease })
-	if err == nil && len(others) == 0 {
-		reply, err = s.handOn(ctx, w, handed{pathFinish, body.Bytes(), true})
-	}
 	var verdicts dispatcher.FinishReply
-	if reply == nil && err == nil {
+	others, err := s.others(ctx, callerOf(w), len(req.Results), func(i int) string { return req.Results[i].Lease })
+	if err == nil {
 		verdicts, err = s.finishBut(ctx, *req, others)
 	}
 	if err = term.end(w, err); err != nil {
 		s.fail(w, err)
-		return
-	}
-	if reply != nil {
-		passOn(w, reply)
 		return
 	}
 	verdicts.Verdicts = list(verdicts.Verdicts)

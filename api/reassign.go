@@ -16,8 +16,8 @@ type reassignInput struct {
 func (s *server) reassignRoutes() {
 	route(s, huma.Operation{
 		OperationID: "reassign-tasks", Method: http.MethodPost, Path: "/v1/tasks/reassign", Tags: []string{"tasks"}, Summary: "Give tasks to another share",
-		Description: "Pieces to come, waiting and ready jobs, and where asked for running ones. The answer says of each task what went, what did not and why; " +
-			"while more is true, send the same request again. A repeat of what is done changes nothing.",
+		Description: "Pieces to come, waiting and ready jobs, and where asked for running ones. The answer says of each task what went, what did not and why. " +
+			"A repeat changes nothing.",
 	}, func(ctx context.Context, in *reassignInput) (generator.Reassigned, error) {
 		return s.Tasks.Reassign(ctx, in.Body)
 	})

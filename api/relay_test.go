@@ -2,105 +2,69 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
-// A pull that waited here and is then handed on waits there for what is left of its time only.
-func TestHandedOnAfterWaiting(t *testing.T) {
-	done := make(chan struct{})
-	there := newBench(t, func(c *Config) {
-		c.Relay = &Relay{Secret: "s", SecretOf: secretOf, Lead: func() *relay.Conn { return nil }, Done: done}
-	})
-	conn, err := relay.Dial(t.Context(), relay.Callee{Address: serve(t, there, time.Minute).Listener.Addr().String(), Secret: "s"}, relay.Caller{ID: 1, Secret: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	defer close(done)
-
-	var decides atomic.Pointer[relay.Conn] // nil: the daemon here
-	here := newBench(t, func(c *Config) { c.Relay = &Relay{Lead: decides.Load} })
-	var waited time.Duration
-	here.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
-		began := time.Now()
-		<-time.After(20 * time.Millisecond)
-		decides.Store(conn)
-		waited = time.Since(began)
-		return dispatcher.PullReply{}, dispatcher.ErrHandOn
-	}
-	there.dispatcher.pull = func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error) {
-		return dispatcher.PullReply{Leases: []dispatcher.Lease{{Lease: "L"}}}, nil
-	}
-	w := here.call("POST", "/v1/pulls", `{"queue":"CERN","pilot":"p","wait_s":5,"request_id":"r","slot":{"cores":3}}`)
-	if w.Code != http.StatusOK {
-		t.Fatal(w.Code, w.Body)
-	}
-	got := there.dispatcher.pulled
-	if left := 5 - waited.Seconds(); got.WaitS > left || got.WaitS < left-2 {
-		t.Errorf("waits %v s there, %v were left", got.WaitS, left)
-	}
-	if got.RequestID != "r" || got.Queue != "CERN" || got.Slot.Cores != 3 {
-		t.Errorf("another request: %+v", got)
+// follows makes a bench the daemon that asks another one, which decides.
+func follows(there *bench) func(*Config) {
+	return func(c *Config) {
+		c.Relay = &Relay{Serve: func(relay.Handler) http.Handler { return http.NotFoundHandler() },
+			Ask: func(ctx context.Context, path string, body []byte) (relay.Reply, error) {
+				if there == nil {
+					return relay.Reply{}, errors.New("nobody decides")
+				}
+				return there.server.question(ctx, path, body), nil
+			}}
 	}
 }
 
-// How resources stand is asked of the daemon that decides: only it knows whose jobs its pilots could run.
-func TestResourcesOfTheDaemonThatDecides(t *testing.T) {
-	done := make(chan struct{})
-	there := newBench(t, func(c *Config) {
-		c.Relay = &Relay{Secret: "s", SecretOf: secretOf, Lead: func() *relay.Conn { return nil }, Done: done}
-	})
-	conn, err := relay.Dial(t.Context(), relay.Callee{Address: serve(t, there, time.Minute).Listener.Addr().String(), Secret: "s"}, relay.Caller{ID: 1, Secret: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	defer close(done)
-	here := newBench(t, func(c *Config) { c.Relay = &Relay{Lead: func() *relay.Conn { return conn }} })
-	there.dispatcher.resources = []dispatcher.ResourceStanding{{Name: "maya", Held: 3}}
-	here.dispatcher.resources = []dispatcher.ResourceStanding{{Name: "maya", Held: 2}}
-	held := func(want string) {
-		t.Helper()
-		if w := here.call("GET", "/v1/resources/maya", ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%d %s, want %s", w.Code, w.Body, want)
-		}
-	}
-	held(`"held":3`)
-	if there.dispatcher.asked != "maya" || here.dispatcher.asked != "" {
-		t.Errorf("there %q was asked for, here %q", there.dispatcher.asked, here.dispatcher.asked)
-	}
-	there.dispatcher.err = dispatcher.ErrUnknownResource // it has not heard of the new site yet
-	held(`"held":2`)
-}
-
-// What was decided of late, and who holds queues, only the daemon that decides knows: its page and any other's say the same.
+// What was decided of late, who pulls and who holds queues only the daemon that decides knows: its page and any other's say the same.
 func TestPagesOfTheDaemonThatDecides(t *testing.T) {
-	done := make(chan struct{})
-	there := newBench(t, func(c *Config) {
-		c.Relay = &Relay{Secret: "s", SecretOf: secretOf, Lead: func() *relay.Conn { return nil }, Done: done}
-	})
-	conn, err := relay.Dial(t.Context(), relay.Callee{Address: serve(t, there, time.Minute).Listener.Addr().String(), Secret: "s"}, relay.Caller{ID: 1, Secret: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	defer close(done)
-	here := newBench(t, func(c *Config) { c.Relay = &Relay{Lead: func() *relay.Conn { return conn }} })
+	there := newBench(t)
+	asks, alone := newBench(t, follows(there)), newBench(t, follows(nil))
 	there.dispatcher.decided = []dispatcher.Decided{{N: 9, Job: 4711, Queue: "CERN", Share: "A"}}
 	there.dispatcher.lately = []dispatcher.QueueLately{{Queue: "CERN", Pulls: 1234, Held: []dispatcher.QueueHeld{{Share: "A", Cores: 77}}}}
-	for path, want := range map[string]string{"/decisions?format=json": `"job":4711`, "/queues?format=json": `"pulls":1234`, "/queues/CERN?format=json": `"cores":77`} {
-		if w := here.call("GET", path, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+	asks.dispatcher.err = errors.New("not asked")
+	for path, want := range map[string]string{"/decisions?format=json": `"job":4711`, "/queues?format=json": `"pulls":1234`, "/queues/CERN?format=json": `"cores":77`,
+		"/v1/queues": `"name":"CERN"`, "/v1/queues/CERN": `"name":"CERN"`, "/v1/jobs/7/explain": `"job":7,`, "/v1/tasks/3/explain": `"task":3,`, "/v1/tasks/3/queues": `"items":[`} {
+		if w := asks.call("GET", path, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %s", path, w.Code, w.Body, want)
 		}
 	}
+	for _, path := range []string{"/decisions?format=json", "/queues?format=json", "/v1/queues/CERN", "/v1/jobs/7/explain"} {
+		if w := alone.call("GET", path, ""); w.Code != http.StatusOK {
+			t.Errorf("%s when nobody decides: %d %s", path, w.Code, w.Body)
+		}
+	}
 }
 
-// secretOf is that of every daemon.
-func secretOf(context.Context, int64) (string, error) { return "c", nil }
+// A question is answered by what the daemon knows itself. What goes wrong has the status that a client would see, and ends no daemon.
+func TestQuestionsOfDaemons(t *testing.T) {
+	b := newBench(t)
+	ask := func(path, body string) relay.Reply { return b.server.question(t.Context(), path, []byte(body)) }
+	var e dispatcher.Explanation
+	if r := ask(askExplain, "7"); r.Status != 200 || json.Unmarshal(r.Body, &e) != nil || e.Job != 7 || e.Queues[0].First.Deficit != 2 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	b.dispatcher.err = lookup.ErrNoJob
+	for _, c := range []struct {
+		path, body string
+		status     int
+	}{{askFits, "3", 404}, {askExplain, "seven", 400}, {"weather", "{}", 404}} {
+		if r := ask(c.path, c.body); r.Status != c.status || len(r.Body) > 0 {
+			t.Errorf("%s %s: %d %s", c.path, c.body, r.Status, r.Body)
+		}
+	}
+	b.server.dispatcher = nil
+	if r := ask(askQueues, ""); r.Status != 500 {
+		t.Errorf("after a panic: %d", r.Status)
+	}
+}

@@ -91,12 +91,9 @@ func (s *server) resourceRoutes() {
 }
 
 func (s *server) resourceParts(ctx context.Context, name string) (Page[dispatcher.ResourceStanding], error) {
-	parts, ok := askLead[[]dispatcher.ResourceStanding](ctx, s, askResources, name)
-	if !ok {
-		var err error
-		if parts, err = s.dispatcher.Resources(ctx, name); err != nil {
-			return Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, err)
-		}
+	parts, err := s.dispatcher.Resources(ctx, name)
+	if err != nil {
+		return Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, err)
 	}
 	return Page[dispatcher.ResourceStanding]{Items: list(parts)}, nil
 }

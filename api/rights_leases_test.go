@@ -34,12 +34,9 @@ func TestPilotsTokenIsForItsQueues(t *testing.T) {
 	}
 }
 
-// Who comes past the edge has no rights, but for another daemon, which has asked before.
+// Who comes past the edge has no rights.
 func TestCallerOf(t *testing.T) {
 	if c := callerOf(httptest.NewRecorder()); c.MayPull("CERN") || c.MayPull("") {
 		t.Errorf("%s may pull", c)
-	}
-	if c := callerOf(&relayed{}); !c.MayPull("CERN") || c.Is(access.Admin) {
-		t.Errorf("what is handed on comes from %s", c)
 	}
 }

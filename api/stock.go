@@ -19,12 +19,9 @@ type stockInput struct {
 func (s *server) stockRoutes() {
 	route(s, huma.Operation{
 		OperationID: "stock", Method: http.MethodGet, Path: "/v1/stock", Tags: []string{"site"}, Summary: "Show how well shares are supplied with ready jobs",
-		Description: "Of every leaf: its ready jobs by the set of queues that may run them, and the queues that have none of it, with the reason. As the daemon that decides sees it.",
-	}, func(ctx context.Context, in *stockInput) (Page[dispatcher.ShareStock], error) {
-		if all, ok := askLead[[]dispatcher.ShareStock](ctx, s, askStock, *in); ok {
-			return Page[dispatcher.ShareStock]{Items: list(all)}, nil
-		}
-		all, err := s.stock(ctx, *in)
+		Description: "Of every leaf: its ready jobs by the set of queues that may run them, and the queues that have none of it, with the reason.",
+	}, func(_ context.Context, in *stockInput) (Page[dispatcher.ShareStock], error) {
+		all, err := s.stock(in)
 		return Page[dispatcher.ShareStock]{Items: list(all)}, err
 	})
 	route(s, huma.Operation{
@@ -42,8 +39,8 @@ func (s *server) stockRoutes() {
 	})
 }
 
-// stock is the answer of this daemon.
-func (s *server) stock(_ context.Context, in stockInput) ([]dispatcher.ShareStock, error) {
+// stock is how well shares are supplied.
+func (s *server) stock(in *stockInput) ([]dispatcher.ShareStock, error) {
 	known := func(q dispatcher.QueueStanding) bool { return q.Name == in.Queue }
 	if in.Queue != "" && !slices.ContainsFunc(s.dispatcher.Queues(), known) {
 		return nil, s.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, in.Queue))

@@ -75,14 +75,14 @@ func (s *server) taskRoutes() {
 	}
 	route(s, huma.Operation{
 		OperationID: "prioritise-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/priority", Tags: tags, Summary: "Give a task and its jobs another priority",
-		Description: "Pieces to come and ready jobs, in batches: while more is true the rest follows in the background. What runs is left alone. A repeat changes nothing.",
+		Description: "Pieces to come, and jobs that wait or are ready. What runs is left alone. A repeat changes nothing.",
 	}, func(ctx context.Context, in *priorityInput) (generator.PriorityChange, error) {
 		return s.Tasks.Prioritise(ctx, in.ID, in.Body.Priority)
 	})
 	route(s, huma.Operation{
 		OperationID: "scale-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/scale", Tags: tags, Summary: "Change how many replicas or jobs a task of groups has",
 		Description: "Of the task, of a group, or of a role. What there is before and after stays as it is. New jobs are made as others are. Of what there is not any more " +
-			"ready jobs are cancelled, in batches; running ones go on to their end and are not tried again, and their claims go with them. A repeat changes nothing.",
+			"ready jobs are cancelled; running ones go on to their end and are not tried again, and their claims go with them. A repeat changes nothing.",
 	}, func(ctx context.Context, in *scaleInput) (generator.ScaleChange, error) {
 		return s.Tasks.Scale(ctx, in.ID, in.Body)
 	})

@@ -70,7 +70,7 @@ func (s *server) manyTaskRoutes() {
 	route(s, huma.Operation{
 		OperationID: "act-on-tasks", Method: http.MethodPost, Path: "/v1/tasks/actions", Tags: tags, Summary: "Say one thing to many tasks",
 		Description: "To those with the ids, or to all of a user, label, share, state or name. The answer says of each what changed, or why nothing did; a task that " +
-			"refuses is no error. Jobs follow in batches. Where there is a next, send the same request again with it as after.",
+			"refuses is no error. Where there is a next, send the same request again with it as after.",
 	}, func(ctx context.Context, in *actInput) (generator.Acted, error) { return s.Tasks.Act(ctx, in.Body) })
 	route(s, huma.Operation{
 		OperationID: "submit-tasks", Method: http.MethodPost, Path: "/v1/tasks/batch", Tags: tags, Summary: "Submit many tasks at once",

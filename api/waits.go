@@ -182,7 +182,7 @@ func notItsQueue(c *access.Caller, queue string) error {
 	return fmt.Errorf("%w: queue %q is not one at which %s may pull", errNotYours, queue, c)
 }
 
-// wait has a pull that may wait looked after. Those that another daemon has handed on are looked after there.
+// wait has a pull that may wait looked after.
 func (s *server) wait(w http.ResponseWriter, r *http.Request, queue string, t term) *wait {
 	x, ok := w.(*exchange)
 	if !ok || x.caller == nil || x.caller == anybody {

@@ -2,8 +2,10 @@ package dispatcher
 
 import (
 	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/replay"
+	"github.com/divvyhq/divvy/dispatcher/runs"
 	"github.com/divvyhq/divvy/dispatcher/series"
 )
 
@@ -60,4 +62,11 @@ type (
 	DecidedFilter       = replay.DecidedFilter
 	Rule                = replay.Rule
 	Lately              = replay.Lately
+	Run                 = runs.Run
+	ClaimFilter         = holdings.ClaimFilter
+	GangHold            = holdings.GangHold
+	ResourceClaim       = holdings.ResourceClaim
+	ResourceExternal    = holdings.ResourceExternal
+	ResourceID          = holdings.ResourceID
+	ResourceStanding    = holdings.ResourceStanding
 )

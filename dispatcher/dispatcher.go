@@ -15,13 +15,13 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/dispatcher/rules"
+	"github.com/divvyhq/divvy/dispatcher/runs"
 	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/shares"
@@ -50,14 +50,6 @@ type Config struct {
 	Keep         upkeep.Keep   // for how long things are kept; 0: for ever
 	Sample       time.Duration // how often it is written down how shares stand; 0: each ten seconds
 	Behind       Behind
-}
-
-// Run is what a pilot starts, and what it may use.
-type Run struct {
-	Command []string
-	Env     map[string]string
-	Need    job.Requirements
-	Claims  []int64 // that it holds
 }
 
 // Outbox reads what others wrote for the log. Appends delete its rows, or mark them.
@@ -98,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	cfg.RenewEvery = cmp.Or(cfg.RenewEvery, time.Minute)
 	cfg.Timing.First = cmp.Or(cfg.Timing.First, cfg.Timing.TTL, 90*time.Second)
 	if cfg.Render == nil {
-		cfg.Render = newRenderer(cfg.Pool).render
+		cfg.Render = runs.New(cfg.Pool).Render
 	}
 	log := ledger.New(cfg.Pool)
 	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics)}
@@ -116,6 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	led := func() {
 		d.rules.Begin()
+		d.lately.lead()
 		if cfg.Led != nil {
 			cfg.Led()
 		}
@@ -123,7 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
 		End: cfg.End, Alone: cfg.Alone, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
 	d.eye.loop = d.loop
-	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, folded: d.brake.folded.Load,
+	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, folded: d.brake.folded.Load, book: d.Book,
 		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}
 	var err error
 	if d.steps, err = (background{d}).list(); err == nil && cfg.Metrics != nil {

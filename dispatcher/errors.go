@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"errors"
 
+	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
@@ -13,7 +14,7 @@ var (
 	// ErrUnknownQueue: the site has no queue of that name.
 	ErrUnknownQueue = errors.New("unknown queue")
 	// ErrUnknownResource: the site in force has no such resource.
-	ErrUnknownResource = errors.New("unknown resource")
+	ErrUnknownResource = holdings.ErrUnknownResource
 	// ErrQueueClosed: the queue drains or is offline; it gets no job until it is online again.
 	ErrQueueClosed = errors.New("queue takes no jobs")
 	// ErrRequestReused: the request id was used by this pilot with another body.

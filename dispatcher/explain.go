@@ -83,6 +83,9 @@ func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error
 	if !f.Placed {
 		s.Place = r.place(ctx, f)
 	}
+	if s.Claims, err = r.ClaimsOf(ctx, f.Claims); err != nil {
+		return nil, err
+	}
 	if j.State != "ready" && j.State != "waiting" {
 		s.Given, err = r.given(ctx, &j)
 	}

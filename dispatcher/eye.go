@@ -60,11 +60,11 @@ func (e *eye) has(ctx context.Context, seq int64) (is bool) {
 }
 
 // leader is the daemon that leads, as far as this one knows; 0: none is known.
-func (e *eye) leader() (id int64) {
+func (e *eye) leader() (daemon int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
 	defer cancel()
-	_ = e.loop.Watch(ctx, func(n *lease.Node) { id = n.Leader() })
-	return id
+	_ = e.loop.Watch(ctx, func(n *lease.Node) { daemon = n.Leader() }) // without an answer: none
+	return daemon
 }
 
 // heard is lease.Config's.

@@ -63,8 +63,12 @@ func (v *Verbs) awaitFolded(ctx context.Context, of lookup.HeldJob) error {
 	}); err != nil || runs {
 		return err
 	}
-	end := time.Now().Add(foldedWithin)
-	for v.folded() < upto && time.Now().Before(end) {
+	return v.awaitFold(ctx, upto)
+}
+
+// awaitFold waits until a batch is in the tables, but not for a fold that is late.
+func (v *Verbs) awaitFold(ctx context.Context, upto int64) error {
+	for end := time.Now().Add(foldedWithin); v.folded() < upto && time.Now().Before(end); {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

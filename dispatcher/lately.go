@@ -13,12 +13,13 @@ import (
 )
 
 // lately is what this daemon has in memory of the last while, for people who look: nothing is decided by it. It is empty when a daemon
-// begins.
+// begins. Of pulls and decisions only the daemon that leads hears.
 type lately struct {
-	began time.Time
 	site  func() *shares.Version
+	queue func(id shares.QueueID) (q shares.Queue, ok bool)
 
 	mu     sync.Mutex
+	began  time.Time // to hear of pulls
 	queues map[shares.QueueID]*visits
 	kinds  map[explain.Kind]*parts // jobs that were granted, whoever decided
 	recent replay.Recent           // decisions of this daemon
@@ -64,8 +65,16 @@ func (p *parts) total(each time.Duration, before int64, now bool) (n int64, sum,
 	return n, sum, most
 }
 
-func newLately(daemon int64, site func() *shares.Version) *lately {
-	return &lately{began: time.Now().UTC(), site: site, queues: map[shares.QueueID]*visits{}, kinds: map[explain.Kind]*parts{}, recent: replay.Recent{Daemon: daemon}}
+func newLately(daemon int64, s *site) *lately {
+	return &lately{began: time.Now().UTC(), site: s.current, queue: s.queue, queues: map[shares.QueueID]*visits{}, kinds: map[explain.Kind]*parts{}, recent: replay.Recent{Daemon: daemon}}
+}
+
+// lead forgets the pulls of the time in which this daemon led before.
+func (l *lately) lead() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.began = time.Now().UTC()
+	clear(l.queues)
 }
 
 // mostKinds bounds the shares and shapes of which starts are counted.

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -29,8 +30,20 @@ type house struct {
 // linked is one of them.
 type linked struct {
 	*Dispatcher
-	id   int64
-	kill func()
+	links *link.Links
+	id    int64
+	kill  func()
+}
+
+// answer says how many pilots of a queue this daemon knows.
+func (m *linked) answer(_ context.Context, path string, body []byte) relay.Reply {
+	n := 0
+	for _, q := range m.Queues() {
+		if q.Name == string(body) {
+			n = q.Pilots
+		}
+	}
+	return relay.Reply{Status: http.StatusOK, Body: fmt.Append(nil, path, " ", n)}
 }
 
 func (h *house) secretOf(_ context.Context, id int64) (string, error) {
@@ -53,6 +66,7 @@ func (h *house) start(t *testing.T, id int64) *linked {
 	t.Helper()
 	mux := http.NewServeMux()
 	srv := httptest.NewServer(mux)
+	m := &linked{id: id}
 	self := link.Peer{ID: id, Address: srv.Listener.Addr().String(), Secret: fmt.Sprint("secret of ", id)}
 	links := link.New(link.Config{Self: self, Peers: h.all, SecretOf: h.secretOf})
 	d, err := Open(t.Context(), Config{Pool: h.stage.db, Outbox: h.stage.outbox, End: lease.Retried(3), Render: renderTrue, Daemon: id, Address: self.Address, Send: links.Send, Alone: links.Alone,
@@ -61,7 +75,7 @@ func (h *house) start(t *testing.T, id int64) *linked {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
-	mux.Handle(relay.Path, links.Handler(done))
+	mux.Handle(relay.Path, links.Handler(done, m.answer))
 	h.mu.Lock()
 	h.peers[id] = self
 	h.mu.Unlock()
@@ -70,7 +84,7 @@ func (h *house) start(t *testing.T, id int64) *linked {
 	all.Go(func() { d.Run(ctx) })
 	all.Go(func() { links.Run(ctx, d) })
 	var once sync.Once
-	m := &linked{Dispatcher: d, id: id}
+	m.Dispatcher, m.links = d, links
 	m.kill = func() {
 		once.Do(func() {
 			cancel()
@@ -133,6 +147,16 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	first, _, _ := h.leader(t)
+	for _, m := range all {
+		reply, err := m.links.Ask(t.Context(), m.Leader(), "pilots", []byte("q0"))
+		if m.Leader() == m.id {
+			if !errors.Is(err, link.ErrApart) {
+				t.Errorf("daemon %d asks itself: %v", m.id, err)
+			}
+		} else if string(reply.Body) != "pilots 3" || err != nil {
+			t.Errorf("the leader tells daemon %d of %q, %v", m.id, reply.Body, err)
+		}
+	}
 	killed := all[first-1]
 	killed.kill()
 	h.mu.Lock()

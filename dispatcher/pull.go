@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -38,9 +39,7 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if p.Request, err = requestOf(req); err != nil {
 		return PullReply{}, err
 	}
-	over := d.lately.pulls(&p, &q)
 	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
-	over(answer.Leases)
 	if errors.Is(err, ErrNoJobs) {
 		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
 			err = closed
@@ -73,6 +72,31 @@ func (d *Dispatcher) reply(ctx context.Context, answer lease.Answer) (PullReply,
 			WalltimeS: run.Need.WalltimeS, ExpiresIn: d.cfg.Timing.First.Seconds()}
 	}
 	return reply, nil
+}
+
+// claimsWithin bounds how long a pull waits until the machine of this daemon has the grant, which says where the claims of its jobs are.
+const claimsWithin = 5 * time.Second
+
+// addClaims tells jobs that hold claims where these are, and which devices they have. The claims are as of a batch that has the grants, or a
+// later one: a lease keeps its claims where they are.
+func (d *Dispatcher) addClaims(ctx context.Context, runs []Run, seq int64) error {
+	if !slices.ContainsFunc(runs, func(r Run) bool { return len(r.Claims) > 0 }) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, claimsWithin, ErrUnavailable)
+	defer cancel()
+	for !d.eye.has(ctx, seq) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(awaitFirst):
+		}
+	}
+	return d.eye.machine(ctx, func(m *machine.Machine) {
+		for i := range runs {
+			runs[i].AddClaims(m.View().Claim)
+		}
+	})
 }
 
 // giveBack returns leases of which nobody is told.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -24,20 +25,24 @@ import (
 // Reads answers questions of people and programs: about jobs by their tables, about how all stands by the machine.
 type Reads struct {
 	*lookup.Reader
+	*holdings.Book
 
 	db     *pgxpool.Pool
 	view   func(ctx context.Context, look func(machine.View)) error
 	holes  func(ctx context.Context) ([]rules.HoleRow, error)
 	replay replay.Reader
 	lately *lately
-	claims func(ctx context.Context, list []ResourceStanding) error // adds claims that hold units; nil: nobody can
+
+	offered func() map[string]shares.Units // by pilots that got no jobs, by pool
 }
 
 // newReads has what a dispatcher answers by.
 func newReads(d *Dispatcher) *Reads {
+	jobs := lookup.New(lookup.Config{DB: d.cfg.Pool, Site: d.site.current, Soft: d.soft})
 	return &Reads{
-		Reader: lookup.New(lookup.Config{DB: d.cfg.Pool, Site: d.site.current, Soft: d.soft}),
-		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, lately: newLately(d.cfg.Daemon, d.site.current),
+		Reader: jobs,
+		Book:   holdings.New(holdings.Config{DB: d.cfg.Pool, View: d.View, Queue: d.site.queue, Jobs: jobs}),
+		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, offered: d.Offered, lately: newLately(d.cfg.Daemon, &d.site),
 		replay: replay.Reader{Log: d.log, Store: replay.NewStore(d.cfg.Pool), Version: d.cfg.Site, Config: d.cfg.Machine},
 	}
 }
@@ -71,6 +76,7 @@ var stateWords = map[lease.State]LeaseState{lease.Granted: Granted, lease.Starti
 // see has a function look at the moment. The loop waits for it.
 func (r *Reads) see(ctx context.Context, m explain.Moment, look func(explain.Moment)) error {
 	m.Pilots, m.Pulls = r.lately.pilots()
+	m.Offered = r.offered()
 	return r.view(ctx, func(v machine.View) {
 		m.View, m.At = v, time.Now().UTC()
 		look(m)

@@ -319,3 +319,45 @@ func (s *scene) resources(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A job that is explained names its claims, and a resource the claims that hold its units.
+func TestClaimsAreShown(t *testing.T) {
+	p := newPlace(t)
+	w := p.start(1)
+	var made []int64
+	p.in(func(tx pgx.Tx) (err error) {
+		made, err = intake.MakeClaims(t.Context(), tx, 1, []intake.NewClaim{{Key: "0/rack", Members: 2, Made: 2,
+			Template: shares.ClaimTemplate{Name: "rack", Node: true, Resources: map[string]int64{"tape": 3}}}})
+		return err
+	})
+	var ids []int64
+	p.in(func(tx pgx.Tx) (err error) {
+		shape, err := intake.Intern(t.Context(), tx, job.Requirements{Cores: 1})
+		if err != nil {
+			return err
+		}
+		one := intake.NewJob{Task: 1, Share: 1, Shape: shape, MaxAttempts: 3, Inputs: []string{"in"}, Claims: made}
+		ids, err = intake.Enqueue(t.Context(), tx, []intake.NewJob{one, one})
+		return err
+	})
+	l := w.must(t, "n7")
+	for _, id := range ids {
+		waitFor(t, func() bool {
+			e, err := w.Explain(t.Context(), id)
+			return err == nil && len(e.Claims) == 1 && e.Claims[0].ID == made[0] && e.Claims[0].Node == "n7" && e.Claims[0].Sharers == 1 && !e.Claims[0].CreatedAt.IsZero()
+		})
+	}
+	if l.Env["DIVVY_CLAIM_RACK_NODE"] != "n7" {
+		t.Errorf("%v", l.Env)
+	}
+	list, err := w.Resources(t.Context(), "tape")
+	if err != nil || len(list) != 1 || len(list[0].Claims) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if c := list[0].Claims[0]; c.ID != made[0] || c.Units != 3 || c.Node != "n7" || c.Queue != "q" || c.Sharers != 1 || list[0].Held != 3 {
+		t.Errorf("%+v of %+v", c, list[0])
+	}
+	if _, err := w.Resources(t.Context(), "none"); !errors.Is(err, ErrUnknownResource) {
+		t.Errorf("%v of a resource that there is not", err)
+	}
+}

@@ -48,6 +48,7 @@ func (b background) list() ([]Step, error) {
 		{"reorder", 5 * time.Second, b.reorder},
 		{"sample", cmp.Or(b.cfg.Sample, 10*time.Second), sampler.Sample},
 		{"rate", time.Minute, sampler.Rate},
+		{"waits", 10 * time.Second, sampler.Wait},
 	}
 	room, err := upkeep.Steps(b.upkeep())
 	for _, s := range room {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
@@ -23,6 +24,7 @@ type Verbs struct {
 	eye     *eye
 	site    *site
 	jobs    *lookup.Reader
+	book    *holdings.Book
 	written func()       // tells the leader
 	folded  func() int64 // the newest batch that is folded, as far as this daemon knows
 }

@@ -63,7 +63,7 @@ func (v *Verbs) CreateClaim(ctx context.Context, c OutsideClaim) (explain.ClaimS
 	if err != nil {
 		return explain.ClaimStanding{}, fmt.Errorf("create claim: %w", err)
 	}
-	return v.Claim(ctx, id)
+	return v.book.Claim(ctx, id)
 }
 
 // awaitClaim waits for the row that made a claim, whoever wrote it.
@@ -111,9 +111,9 @@ func (v *Verbs) DeleteClaim(ctx context.Context, name string, force bool) (expla
 	if err != nil {
 		return explain.ClaimStanding{}, fmt.Errorf("delete claim: %w", err)
 	}
-	st, err := v.Claim(ctx, id)
+	st, err := v.book.Claim(ctx, id)
 	if errors.Is(err, ErrNoClaim) { // it is over, and not folded yet
-		st, err = v.standing(&last), nil
+		st, err = v.book.Standing(&last), nil
 		st.State, st.Sharers = "released", 0
 	}
 	return st, err

@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// visits are the pulls at a queue of which this daemon knows.
+// visits are the pulls at a queue, of all daemons, since this one leads.
 type visits struct {
 	waiting int
 	given   parts // pulls that got jobs
@@ -49,29 +49,36 @@ func (l *lately) at(id shares.QueueID) *visits {
 	return v
 }
 
-// pulls notes a pull that begins; the function is to be called with what it was given when it is over.
-func (l *lately) pulls(p *machine.Pull, q *shares.Queue) (over func(leases []machine.Lease)) {
-	began := time.Now()
-	offer := explain.Pilot{Unfilled: job.RoomOf(p.Slot, *q).Offered(*q, p.Most)}
+// cores are those of a pull's slot.
+func (l *lately) cores(p *machine.Pull) int64 {
+	q, ok := l.queue(p.Queue)
+	if !ok {
+		return 0
+	}
+	return int64(job.RoomOf(p.Slot, q).Cores)
+}
+
+// Came is lease.Watch's.
+func (l *lately) Came(p *machine.Pull) {
+	cores, last := l.cores(p), visit{at: time.Now()}
 	if only := p.Only; !only.None() {
-		offer.Only = &only
+		last.Only = &only
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v, cores := l.at(q.ID), int64(job.RoomOf(p.Slot, *q).Cores)
+	v := l.at(p.Queue)
 	v.waits(p.Node, 1, cores)
-	v.note(p.Pilot, visit{began, offer})
-	return func(leases []machine.Lease) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if v.waits(p.Node, -1, -cores); len(leases) == 0 {
-			return
-		}
-		v.given.add(pullPart, 1, time.Since(began))
-		for _, g := range leases {
-			offer.Unfilled = max(0, offer.Unfilled-g.Units)
-		}
-		v.note(p.Pilot, visit{began, offer})
+	v.note(p.Pilot, last)
+}
+
+// Went is lease.Watch's.
+func (l *lately) Went(p *machine.Pull, waited time.Duration, given []machine.Lease) {
+	cores := l.cores(p)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.at(p.Queue)
+	if v.waits(p.Node, -1, -cores); len(given) > 0 {
+		v.given.add(pullPart, 1, waited)
 	}
 }
 

@@ -133,8 +133,8 @@ func TestRetryWithChanges(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	w.all(t)
-	got := one[string](t, w.db, `SELECT string_agg(DISTINCT format('%s %s %s %s', s.memory_mb, s.queues, j.max_attempts, j.priority), ';')
-		FROM jobs j JOIN shapes s ON s.id = j.shape_id`)
+	got := jobs[string](t, w, `SELECT string_agg(DISTINCT format('%s %s %s %s', s.memory_mb, s.queues, j.max_attempts, j.priority), ';')
+		FROM live_jobs j JOIN shapes s ON s.id = j.shape_id`)
 	if got != "8000 {CERN} 5 7" {
 		t.Errorf("jobs that try again: %s", got)
 	}
@@ -195,7 +195,7 @@ func TestClone(t *testing.T) {
 		t.Errorf("no task: %v", err)
 	}
 	w.all(t)
-	if got := one[string](t, w.db, "SELECT string_agg(inputs::text, ' ' ORDER BY idx) FROM jobs WHERE task_id = $1", same.ID); got != "{a,b} {c}" {
+	if got := jobs[string](t, w, "SELECT string_agg(inputs::text, ' ' ORDER BY idx) FROM live_jobs WHERE task_id = $1", same.ID); got != "{a,b} {c}" {
 		t.Errorf("jobs of the clone: %s", got)
 	}
 	w.drain(t, f, []int64{source.ID, same.ID, other.ID})

@@ -24,19 +24,9 @@ func BenchmarkChainOfAMillion(b *testing.B) {
 	ctx := context.Background()
 	first := w.submit(b, managed(func(s *Spec) { s.Count = jobs })).ID
 	second := w.submit(b, managed(func(s *Spec) { s.Count, s.Needs = jobs, []Need{{Task: first, Per: "input"}} })).ID
-	_, err := w.db.Exec(ctx, `INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, created_at)
-		SELECT i + 1, t.id, t.share_id, t.shape_id, 0, 'finished', 1, 3, i::bigint * 7919 % $2, now() FROM tasks t, generate_series(1, $2::bigint - 1) i WHERE t.id = $1`, first, jobs)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := w.db.Exec(ctx, `INSERT INTO jobs (id, task_id, share_id, shape_id, place, priority, max_attempts, idx)
-		SELECT 1, id, share_id, shape_id, 0, 0, 3, 0 FROM tasks WHERE id = $1`, first); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := w.db.Exec(ctx, `UPDATE tasks SET state = 'running', n_generated = n_jobs, n_split = n_jobs, n_leased = 1, n_finished = n_jobs - 1, started_at = now()
-		WHERE id = $1`, first); err != nil {
-		b.Fatal(err)
-	}
+	w.madeOf(b, first, jobs)
+	w.endedOf(b, first, 2, jobs)
+	w.exec(b, "ANALYZE")
 	for _, round := range []string{"all-jobs/s", "nothing-new-jobs/s"} {
 		began := time.Now()
 		for {

@@ -39,11 +39,9 @@ func (w *world) turn(t tb) {
 // report gives finished jobs without one an attempt that made one output, as ends of attempts do in the transaction of the end.
 func (w *world) reportOutputs(t tb) {
 	t.Helper()
-	w.exec(t, `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-			claimed_at, ended_at, outcome, outputs)
-		SELECT id, attempt, 1, task_id, share_id, shape_id, 1, 1000, 1, priority, 'p', 'n', created_at, ended_at, 'finished',
-			json_build_object('hits.' || idx || '.root', 1, 'log.' || idx, 1)
-		FROM ended_jobs e WHERE state = 'finished' AND NOT EXISTS (SELECT FROM attempts a WHERE a.job_id = e.id)`)
+	w.exec(t, `INSERT INTO attempt_texts (job_id, ended_on, attempt, outputs)
+		SELECT e.id, (e.ended_at AT TIME ZONE 'UTC')::date, e.attempt, jsonb_build_object('hits.' || e.idx || '.root', 1, 'log.' || e.idx, 1)
+		FROM over_jobs e WHERE e.state = 'finished' AND NOT EXISTS (SELECT FROM attempt_texts a WHERE a.job_id = e.id)`)
 }
 
 // run leases and ends so many jobs.
@@ -189,7 +187,7 @@ func TestOutputsAreInputs(t *testing.T) {
 		if got := w.task(t, id); got.State != "done" || got.Jobs.Finished != 3 {
 			t.Errorf("%+v", got)
 		}
-		names := one[[]string](t, w.db, "SELECT array_agg(i ORDER BY i) FROM ended_jobs, unnest(inputs) i WHERE task_id = $1", id)
+		names := jobs[[]string](t, w, "SELECT array_agg(i ORDER BY i) FROM over_jobs, unnest(inputs) i WHERE task_id = $1", id)
 		if want := []string{"hits.0.root", "hits.1.root", "hits.2.root", "hits.3.root", "hits.4.root"}; !slices.Equal(names, want) {
 			t.Errorf("inputs %v", names)
 		}
@@ -221,11 +219,11 @@ func TestPiecesFollowPieces(t *testing.T) {
 	if b = w.task(t, b.ID); b.State != "ready" || b.Pieces != 5 || b.Jobs.Ready != 0 {
 		t.Fatalf("%+v", b)
 	}
-	w.exec(t, "UPDATE jobs SET place = CASE WHEN idx IN (2, 3, 9) THEN -9 ELSE 0 END")
+	f.prefer(t, a.ID, 2, 3, 9)
 	w.run(t, f, 3, "finished")
 	events := func() []int64 {
-		return one[[]int64](t, w.db, `SELECT coalesce(array_agg(first_event ORDER BY first_event), '{}')
-			FROM (SELECT task_id, first_event FROM jobs UNION ALL SELECT task_id, first_event FROM ended_jobs) j WHERE task_id = $1`, b.ID)
+		return jobs[[]int64](t, w, `SELECT coalesce(array_agg(first_event ORDER BY first_event), '{}')
+			FROM (SELECT task_id, first_event FROM live_jobs UNION ALL SELECT task_id, first_event FROM over_jobs) j WHERE task_id = $1`, b.ID)
 	}
 	if got := events(); !slices.Equal(got, []int64{20}) {
 		t.Errorf("pieces from events %v on, want 20", got)
@@ -299,7 +297,7 @@ func TestChainsFollowExactlyOnce(t *testing.T) {
 // followed lets a task and two that follow it live through something, and then finish.
 func (w *world) followed(t *testing.T, r *rand.Rand) {
 	ctx := context.Background()
-	f := &fleet{db: w, lane: r.Int32()}
+	f := &fleet{db: w}
 	n, per, step := 1+r.Int64N(12), 1+r.Int64N(6), 1+r.Int64N(9)
 	a := w.submit(t, managed(func(s *Spec) { s.Count, s.Events, s.MaxAttempts = 0, &Events{Total: n * per, PerJob: per}, 1+r.IntN(3) }))
 	fed := w.submit(t, needing(fedBy, Need{Task: a.ID, Per: perInput, Outputs: "*.root"}))
@@ -351,13 +349,13 @@ func (w *world) followed(t *testing.T, r *rand.Rand) {
 			t.Errorf("task %d, %d pieces: %+v", id, pieces, got)
 		}
 	}
-	inputs := one[string](t, w.db, "SELECT count(DISTINCT i) || ' of ' || count(*) FROM ended_jobs, unnest(inputs) i WHERE task_id = $1 AND state = 'finished'", fed.ID)
+	inputs := jobs[string](t, w, "SELECT count(DISTINCT i) || ' of ' || count(*) FROM over_jobs, unnest(inputs) i WHERE task_id = $1 AND state = 'finished'", fed.ID)
 	if want := fmt.Sprintf("%d of %d", outputs, outputs); inputs != want {
 		t.Errorf("inputs %s, want %s", inputs, want)
 	}
 	for _, id := range []int64{a.ID, b.ID} {
-		if got := one[string](t, w.db, `SELECT sum(n_events) || ' from ' || min(first_event) || ', ' || count(*) FILTER (WHERE first_event < behind)
-			FROM (SELECT first_event, n_events, lag(first_event + n_events) OVER (ORDER BY first_event) AS behind FROM ended_jobs
+		if got := jobs[string](t, w, `SELECT sum(n_events) || ' from ' || min(first_event) || ', ' || count(*) FILTER (WHERE first_event < behind)
+			FROM (SELECT first_event, n_events, lag(first_event + n_events) OVER (ORDER BY first_event) AS behind FROM over_jobs
 				WHERE task_id = $1 AND state = 'finished') e`, id); got != fmt.Sprintf("%d from 0, 0", n*per) {
 			t.Errorf("events of task %d: %s", id, got)
 		}
@@ -368,11 +366,11 @@ func (w *world) followed(t *testing.T, r *rand.Rand) {
 // ids as they are made, and here they end one after the other.
 func (w *world) notBefore(t *testing.T, id, needs int64) {
 	t.Helper()
-	early := one[string](t, w.db, `SELECT coalesce(string_agg(b.id::text, ' '), '')
-		FROM (SELECT id, first_event, n_events, created_at FROM jobs WHERE task_id = $1
-			UNION ALL SELECT id, first_event, n_events, created_at FROM ended_jobs WHERE task_id = $1) b
+	early := jobs[string](t, w, `SELECT coalesce(string_agg(b.id::text, ' '), '')
+		FROM (SELECT id, first_event, n_events, made_at FROM live_jobs WHERE task_id = $1
+			UNION ALL SELECT id, first_event, n_events, made_at FROM over_jobs WHERE task_id = $1) b
 		WHERE b.n_events > (SELECT coalesce(sum(least(a.first_event + a.n_events, b.first_event + b.n_events) - greatest(a.first_event, b.first_event)), 0)
-			FROM ended_jobs a WHERE a.task_id = $2 AND a.state = 'finished' AND a.ended_at <= b.created_at
+			FROM over_jobs a WHERE a.task_id = $2 AND a.state = 'finished' AND a.ended_at <= b.made_at
 				AND a.first_event < b.first_event + b.n_events AND b.first_event < a.first_event + a.n_events)`, id, needs)
 	if early != "" {
 		t.Errorf("jobs %s of task %d came too early", early, id)
@@ -404,6 +402,51 @@ func (w *world) finishAll(t tb, f *fleet, ids []int64) {
 		}
 	}
 	t.Fatal("it never ends")
+}
+
+// madeOf makes so many jobs of a task with ids from 1, of which the first is live and the others are as good as over.
+func (w *world) madeOf(t tb, task, n int64) {
+	t.Helper()
+	w.fold(t)
+	w.exec(t, "INSERT INTO jobs (id, idx) SELECT i + 1, i::bigint * 7919 % $1 FROM generate_series(0, $1::bigint - 1) i", n)
+	w.exec(t, `INSERT INTO job_blocks (low, high, task_id, share_id, shape_id, priority, max_attempts, again)
+		SELECT i + 1, least(i + 5000, $2::bigint), id, share_id, shape_id, 0, 3, false FROM tasks, generate_series(0, $2::bigint - 1, 5000) i
+		WHERE id = $1`, task, n)
+	w.exec(t, `INSERT INTO idle_ranges (high, low, task, place, share, shape, attempt, state)
+		SELECT 1, 1, id, 0, share_id, shape_id, 1, 'r' FROM tasks WHERE id = $1`, task)
+	w.exec(t, `INSERT INTO task_counts (task, ready, paused, held, waiting, finished, failed, cancelled, user_name)
+		VALUES ($1, 1, 0, $2::bigint - 1, 0, 0, 0, 0, 'alice')`, task, n)
+	w.exec(t, "UPDATE tasks SET state = 'running', n_generated = n_jobs, n_split = n_jobs, started_at = now() WHERE id = $1", task)
+}
+
+// endedOf has jobs of a task finish, by their ids.
+func (w *world) endedOf(t tb, task, low, high int64) {
+	t.Helper()
+	w.exec(t, `INSERT INTO history (job, nonce, task, units, granted_at, ended_at, cpu_ms, attempt, share, shape, queue, start_delay_ms, exit_code,
+			memory_mb, outcome, state, pilot, node)
+		SELECT i, 1, id, 1000, now(), now(), 0, 1, share_id, shape_id, 1, 0, 0, 0, 'f', 'f', 'p', 'n'
+		FROM tasks, generate_series($2::bigint, $3::bigint) i WHERE id = $1`, task, low, high)
+	w.exec(t, "UPDATE task_counts SET held = held - $2::bigint, finished = finished + $2::bigint WHERE task = $1", task, high-low+1)
+}
+
+// A round goes on behind a page of ended jobs all of which are known, as those before the first that has not ended are in each round.
+func TestRoundsPassWhatIsKnown(t *testing.T) {
+	w := newWorld(t)
+	const n = 2*chainEnds + 3
+	a := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
+	b := w.submit(t, needing(func(s *Spec) { s.Count = n }, Need{Task: a, Per: perInput})).ID
+	w.madeOf(t, a, n)
+	last := int64(1)
+	for _, high := range []int64{chainEnds + 1, 2*chainEnds + 1, n} {
+		w.endedOf(t, a, last+1, high)
+		last = high
+		if served, err := w.Chain(t.Context()); err != nil || served > 3*(chainEnds+1) {
+			t.Fatalf("%d ended jobs were looked at, %v", served, err)
+		}
+		if got := one[int64](t, w.db, "SELECT n_released FROM tasks WHERE id = $1", b); got != last-1 {
+			t.Fatalf("%d pieces may be jobs, want %d", got, last-1)
+		}
+	}
 }
 
 func TestOrderOfAFile(t *testing.T) {

@@ -28,9 +28,7 @@ func TestPiecesCoverTheInput(t *testing.T) {
 	w := splitWorld(t)
 	w.cfg.Mark.Batch = 4
 	rapid.Check(t, func(t *rapid.T) {
-		for _, table := range []string{"tasks", "jobs", "leases", "ended_jobs", "attempts", "inputs", "lots", "payloads", "retries", "halves"} {
-			w.exec(t, "DELETE FROM "+table)
-		}
+		w.reset(t)
 		w.apply(t, splitSite)
 		c := w.drawCoverage(t)
 		for range rapid.IntRange(0, 25).Draw(t, "steps") {
@@ -49,7 +47,7 @@ func TestPiecesCoverTheInput(t *testing.T) {
 // drawCoverage submits a task of any kind that has pieces of inputs or events.
 func (w *world) drawCoverage(t *rapid.T) *coverage {
 	c := &coverage{world: w, want: map[string]int64{}, says: map[string]bool{}}
-	c.fleet = &fleet{db: w, lane: 3, seq: one[int64](t, w.db, "SELECT coalesce(max(seq), 0) FROM ledger WHERE daemon_id = 99 AND lane = 3")}
+	c.fleet = &fleet{db: w}
 	spec := split(func(s *Spec) {
 		s.MaxAttempts = rapid.IntRange(1, 4).Draw(t, "attempts")
 		s.Scout = max(0, rapid.IntRange(-3, 4).Draw(t, "scouts"))
@@ -114,14 +112,14 @@ func (c *coverage) step(t *rapid.T) {
 		c.fleet.lease(t, n)
 		c.fleet.end(t, what, n)
 		if rapid.Bool().Draw(t, "at once") {
-			c.swept(t)
+			steps(t, c.Sweep)
 		}
 	case "kill jobs":
 		c.fleet.kill(t, n)
 	case "settle":
 		c.settled(t, c.task)
 	case "sweep":
-		c.swept(t)
+		steps(t, c.Sweep)
 	case "site":
 		hours := rapid.SampledFrom([]string{"20m", "2h", "9h"}).Draw(t, "walltime")
 		c.apply(t, strings.Replace(splitSite, "walltime: 1h", "walltime: "+hours, 1))
@@ -137,12 +135,6 @@ func (c *coverage) step(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// swept sweeps, without the rest that walks take.
-func (c *coverage) swept(t *rapid.T) {
-	c.exec(t, "UPDATE tasks SET sweep_rest = NULL")
-	steps(t, c.Sweep)
 }
 
 // say2 says a verb that may be refused.
@@ -161,7 +153,7 @@ func (c *coverage) killed(t *rapid.T) {
 	}
 	for range 3 {
 		c.settled(t, c.task)
-		c.swept(t)
+		steps(t, c.Sweep)
 		c.fleet.end(t, splitSmaller, 1000)
 	}
 	if got := c.settled(t, c.task); got.State != "aborted" {
@@ -203,8 +195,8 @@ type coveringJob struct {
 // check compares the jobs that count with what there is; all says that they are to have all of it.
 func (c *coverage) check(t *rapid.T, all bool) {
 	rows, err := c.db.Query(context.Background(), `SELECT id, idx, inputs, coalesce(first_event, 0) AS first_event, coalesce(n_events, 0) AS n_events
-		FROM (SELECT id, task_id, idx, inputs, first_event, n_events FROM jobs
-			UNION ALL SELECT id, task_id, idx, inputs, first_event, n_events FROM ended_jobs WHERE state = 'finished') j
+		FROM (SELECT id, task_id, idx, inputs, first_event, n_events FROM live_jobs
+			UNION ALL SELECT id, task_id, idx, inputs, first_event, n_events FROM over_jobs WHERE state = 'finished') j
 		WHERE task_id = $1 ORDER BY id`, c.task)
 	if err != nil {
 		t.Fatal(err)

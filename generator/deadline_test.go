@@ -46,7 +46,7 @@ func TestDeadlines(t *testing.T) {
 	if other.Deadline.LateRisk != "low" || other.Priority != 5 {
 		t.Errorf("%+v, %+v", other, other.Deadline)
 	}
-	if n := one[int](t, w.db, "SELECT count(*) FROM jobs WHERE task_id = $1 AND priority <> 75", soon.ID); n != 0 {
+	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1 AND priority <> 75", soon.ID); n != 0 {
 		t.Errorf("%d jobs without the priority that the task has gained", n)
 	}
 	f.end(t, "finished", 20)

@@ -9,29 +9,21 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 )
 
 // The whole way with the real dispatcher: tasks in, jobs pulled and finished by pilots while generators, settling and
 // verbs go on; in the end every piece is accounted for, and counts equal a recount.
 func TestWithDispatcher(t *testing.T) {
 	w := newWorld(t)
-	d, err := dispatcher.Open(context.Background(), dispatcher.Config{Pool: w.db, Load: w.store.Version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := w.dispatch(t)
 	cfg := w.config()
-	cfg.Stock = d.Stock
+	cfg.Stock, cfg.Order = d.Stock, d.Order
 	cfg.Mark = Mark{Floor: 50, Batch: 40}
 	w.Generator = New(cfg)
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
-	loops.Go(func() {
-		if err := d.Run(ctx); err != nil && ctx.Err() == nil {
-			t.Error(err)
-		}
-	})
-	for _, step := range []func(context.Context) (int, error){d.Refresh, w.Generate, New(cfg).Generate, w.Settle, w.Sweep} {
+	for _, step := range []func(context.Context) (int, error){w.Generate, New(cfg).Generate, w.Generator.Settle, w.Sweep} {
 		loops.Go(func() { tick(ctx, t, step) })
 	}
 	var ids []int64
@@ -72,9 +64,6 @@ func TestWithDispatcher(t *testing.T) {
 	if got := w.task(t, killed); got.State != "aborted" || got.Jobs.Ready+got.Jobs.Leased != 0 {
 		t.Errorf("%+v", got)
 	}
-	if err := d.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
 }
 
 // A queue that runs no piece of a task which is cut into lots does not wait for them, though the task itself could run there.
@@ -91,23 +80,9 @@ queues:
 	w.submit(t, split(func(s *Spec) {
 		s.Inputs, s.Split = []Input{{Name: "a", Size: 4e9, Events: 20_000}}, &Split{By: "events", Fit: true, CPUPerEvent: 1, Efficiency: 1, WorkMB: 500}
 	}))
-	d, err := dispatcher.Open(t.Context(), dispatcher.Config{Pool: w.db, Load: w.store.Version, Timing: lease.Timing{Making: time.Hour}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var loop sync.WaitGroup
-	loop.Go(func() {
-		if err := d.Run(ctx); err != nil && ctx.Err() == nil {
-			t.Error(err)
-		}
-	})
-	defer loop.Wait()
-	defer stop()
-	if _, err := d.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
-	soon, enough := context.WithTimeout(ctx, 30*time.Second)
+	d := w.dispatch(t, func(c *dispatcher.Config) { c.Timing.Making = time.Hour })
+	steps(t, w.Settle)
+	soon, enough := context.WithTimeout(t.Context(), 30*time.Second)
 	defer enough()
 	reply, err := d.Pull(soon, dispatcher.PullRequest{Queue: "small", Pilot: "p", WaitS: 60})
 	if err != nil || len(reply.Leases) != 1 || reply.Leases[0].Share != "T" {
@@ -130,7 +105,7 @@ func tick(ctx context.Context, t *testing.T, step func(context.Context) (int, er
 }
 
 // pilot runs jobs in no time; every tenth piece fails whenever it is tried.
-func pilot(ctx context.Context, t *testing.T, d *dispatcher.Dispatcher, name string) {
+func pilot(ctx context.Context, t *testing.T, d *dispatchertest.Dispatcher, name string) {
 	for ctx.Err() == nil {
 		reply, err := d.Pull(ctx, dispatcher.PullRequest{Queue: "CERN", Pilot: name, Max: 5, WaitS: 1})
 		if errors.Is(err, dispatcher.ErrNoJobs) || ctx.Err() != nil {

@@ -2,166 +2,310 @@ package generator
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/fold"
+	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
 )
 
-// fleet stands for the dispatcher's pilots: it leases jobs and ends attempts in plain SQL, one ledger row each time,
-// as dispatcher's grant and finish do, but where and when a test says so.
-type fleet struct {
-	db   *world
-	lane int32
-	seq  int64
+// logbook appends to the log what tests say, and all of the outbox before it, and folds it: a leader without a machine.
+type logbook struct {
+	mu    sync.Mutex
+	db    *pgxpool.Pool
+	store *site.Store
+	log   *ledger.Table
+	fold  *fold.Folder
+	room  int64 // batches that the log has partitions for
 }
 
-// move is one job's way from state to state; its lane's row is written with it.
-func (f *fleet) record(t tb, tx pgx.Tx, moves []fleetMove) {
-	t.Helper()
-	var tasks []int64
-	var befores, afters []string
-	var ns []int32
-	for _, m := range moves {
-		tasks, befores, afters, ns = append(tasks, m.TaskID), append(befores, m.Before), append(afters, m.After), append(ns, 1)
-	}
-	if len(tasks) == 0 {
-		return
-	}
-	f.seq++
-	_, err := tx.Exec(context.Background(), `INSERT INTO ledger (daemon_id, lane, seq, task_ids, share_ids, shape_ids, queue_ids,
-			befores, afters, ns, units, places, low_ids, high_ids)
-		VALUES (99, $1, $2, $3, '{}', '{}', '{}', $4, $5, $6, '{}', '{}', '{}', '{}')`, f.lane, f.seq, tasks, befores, afters, ns)
+func newLogbook(db *pgxpool.Pool, store *site.Store) *logbook {
+	b := &logbook{db: db, store: store}
+	b.open()
+	return b
+}
+
+func (b *logbook) open() {
+	b.log, b.room = ledger.New(b.db), 0
+	b.fold = fold.New(b.db, b.log, b.store.At)
+}
+
+// sync brings the outbox into the log.
+func (b *logbook) sync(ctx context.Context) error { return b.append(ctx, nil) }
+
+func (b *logbook) append(ctx context.Context, entries []entry.Entry, texts ...ledger.Text) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rows, err := intake.NewOutbox(b.db).Pending(ctx, 1_000_000)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-}
-
-type fleetMove struct {
-	TaskID int64
-	Before string
-	After  string
-}
-
-func (f *fleet) do(t tb, sql string, n int) int {
-	t.Helper()
-	moved := 0
-	err := pg.InTx(context.Background(), f.db.db, func(tx pgx.Tx) error {
-		rows, err := tx.Query(context.Background(), sql, n)
-		if err != nil {
-			return err
+	var all []entry.Entry
+	beside := ledger.Beside{Texts: texts}
+	for _, r := range rows {
+		if r.Err != nil {
+			return r.Err
 		}
-		moves, err := pgx.CollectRows(rows, pgx.RowToStructByName[fleetMove])
-		if err != nil {
-			return err
-		}
-		moved = len(moves)
-		f.record(t, tx, moves)
+		beside.Rows, all = append(beside.Rows, r.ID), append(all, r.Entries...)
+	}
+	if all = append(all, entries...); len(all) == 0 {
 		return nil
-	})
+	}
+	seq, after, err := b.log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	if seq >= b.room {
+		if _, err := b.log.Extend(ctx, 10_000, 1_000_000); err != nil {
+			return err
+		}
+		b.room = seq + 10_000
+	}
+	batch := entry.Batch{Seq: seq + 1, After: after, By: 99, Entries: all}
+	if _, err := rand.Read(batch.ID[:]); err != nil {
+		return err
+	}
+	if err := b.fold.MakeDays(ctx); err != nil {
+		return err
+	}
+	if _, err := b.log.AppendWith(ctx, batch, beside); err != nil {
+		return err
+	}
+	r, err := b.fold.Fold(ctx, 1_000_000)
+	if err == nil && r.Odds > 0 {
+		err = fmt.Errorf("the log has %d entries that do not fit: %v", r.Odds, r.Odd)
+	}
+	return err
+}
+
+// reset empties all but the site.
+func (w *world) reset(t tb) {
+	t.Helper()
+	var tables []string
+	rows, err := w.db.Query(context.Background(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+		AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> ALL ($1)`, []string{"site_versions", "site_later", "shares", "queues", "tag_rules",
+		"site_resources", "shapes", "folded", "settled", "judged", "waited", "rolled", "lineage", "goose_db_version", "divvy_schema_version", "latest"})
+	if err == nil {
+		tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return moved
+	sql := ""
+	for _, name := range tables {
+		sql += "DELETE FROM " + pgx.Identifier{name}.Sanitize() + ";"
+	}
+	w.exec(t, sql)
+	w.exec(t, "UPDATE folded SET seq = 0, id = '00000000-0000-0000-0000-000000000000', at = 'epoch'")
+	w.exec(t, "UPDATE settled SET seq = 0")
+	w.book.open()
+}
+
+// fleet stands for the dispatcher's pilots: it leases jobs and ends attempts, as a leader would have it in the log, but which and when a test
+// says so.
+type fleet struct {
+	db *world
+}
+
+func (f *fleet) say(t tb, entries []entry.Entry, texts ...ledger.Text) {
+	t.Helper()
+	if err := f.db.book.append(context.Background(), entries, texts...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read[T any](t tb, w *world, sql string, args ...any) []T {
+	t.Helper()
+	rows, err := w.db.Query(context.Background(), sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // lease starts up to n ready jobs, by priority.
 func (f *fleet) lease(t tb, n int) int {
 	t.Helper()
-	return f.do(t, `WITH picked AS (
-			SELECT * FROM jobs j WHERE state = 'ready' AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)
-			ORDER BY place, id LIMIT $1 FOR UPDATE
-		), leased AS (
-			INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-				daemon_id, expires_at, ttl_s)
-			SELECT id, attempt, 1, task_id, share_id, shape_id, 1, 1000, 1, priority, 'p', 'n', 99, now() + '1 h', 3600 FROM picked
-		)
-		SELECT task_id, 'r' AS before, 'l' AS after FROM picked`, n)
+	f.say(t, nil)
+	picked := read[struct {
+		Job, Task, Place int64
+		Attempt          int32
+		Share            shares.ShareID
+		Shape            int32
+	}](t, f.db, `SELECT j AS job, r.task, r.place, r.attempt, r.share, r.shape
+		FROM idle_ranges r CROSS JOIN LATERAL generate_series(r.low, r.high) AS j
+		WHERE r.state = 'r' ORDER BY r.place, j LIMIT $1`, n)
+	var granted []entry.Entry
+	for _, p := range picked {
+		granted = append(granted, entry.Granted{Job: p.Job, Attempt: p.Attempt, Nonce: 1, Task: p.Task, Share: p.Share, Shape: p.Shape, Place: p.Place,
+			Queue: 1, Units: 1000, Pilot: "p", Node: "n"})
+	}
+	f.say(t, granted)
+	return len(picked)
+}
+
+// prefer has jobs of a task come first, by the indexes of their pieces.
+func (f *fleet) prefer(t tb, task int64, pieces ...int64) {
+	t.Helper()
+	f.say(t, nil)
+	var placed []entry.Entry
+	for _, j := range read[struct{ ID int64 }](t, f.db, "SELECT id FROM live_jobs WHERE task_id = $1 AND idx = ANY ($2)", task, pieces) {
+		placed = append(placed, entry.Placed{Task: task, Low: j.ID, High: j.ID, Place: -9})
+	}
+	f.say(t, placed)
 }
 
 // splitSmaller is an outcome: failed, and the rule that matches says split_smaller.
 const splitSmaller = "split"
 
+// running is a lease, as it matters for what becomes of its job.
+type running struct {
+	Job, Task   int64
+	Attempt     int32
+	MaxAttempts int32
+	Shape       int32
+	Ordered     bool // to end
+	Unwanted    bool // it goes on, and is not tried again
+}
+
 // end gives up to n running jobs an outcome. One that failed with attempts left, and whose task wants it still, is
 // ready again, or waits to be split; a cancel order wins over that.
 func (f *fleet) end(t tb, outcome string, n int) int {
 	t.Helper()
-	return f.do(t, `WITH gone AS (
-			DELETE FROM leases WHERE job_id IN (SELECT job_id FROM leases ORDER BY md5(job_id::text) LIMIT $1)
-			RETURNING job_id, task_id, cancel_reason IS NOT NULL AS ordered
-		), judged AS (
-			SELECT j.*, CASE WHEN '`+outcome+`' = 'finished' THEN 'finished' WHEN g.ordered THEN 'cancelled'
-				WHEN j.attempt < j.max_attempts THEN CASE WHEN j.scaled_away THEN 'cancelled'
-					WHEN '`+outcome+`' = 'split' THEN 'waiting' ELSE 'ready' END ELSE 'failed' END AS verdict
-			FROM jobs j JOIN gone g ON g.job_id = j.id
-		), again AS (
-			UPDATE jobs j SET attempt = j.attempt + 1, state = g.verdict FROM judged g WHERE g.id = j.id AND g.verdict IN ('ready', 'waiting')
-		), to_split AS (
-			INSERT INTO retries (job_id, attempt, judged, split) SELECT id, attempt, true, true FROM judged WHERE verdict = 'waiting'
-		), over AS (
-			DELETE FROM jobs WHERE id IN (SELECT id FROM judged WHERE verdict NOT IN ('ready', 'waiting'))
-		), ended AS (
-			INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
-				first_event, n_events, retry_of, created_at, scaled_away)
-			SELECT id, task_id, share_id, shape_id, priority, verdict, attempt, max_attempts, idx, inputs, first_event, n_events,
-				retry_of, created_at, scaled_away
-			FROM judged WHERE verdict NOT IN ('ready', 'waiting')
-		)
-		SELECT task_id, 'l' AS before, CASE verdict WHEN 'ready' THEN 'r' WHEN 'waiting' THEN 'w' WHEN 'finished' THEN 'f' WHEN 'failed' THEN 'x' ELSE 'c' END AS after
-		FROM judged`, n)
+	return f.endAs(t, outcome, n, entry.Ended{}, ledger.Text{})
 }
 
-// kill ends up to n jobs as dispatcher.KillJobs does: those that run as soon as their attempts end.
+// endAs is end with what pilots said of the attempts.
+func (f *fleet) endAs(t tb, outcome string, n int, said entry.Ended, text ledger.Text) int {
+	t.Helper()
+	f.say(t, nil)
+	gone := read[running](t, f.db, `SELECT h.job, h.task, h.attempt, b.max_attempts, h.shape, h.reason <> '' OR coalesce(NOT k.idle, false) AS ordered,
+			coalesce(k.idle, false) AS unwanted
+		FROM held h
+		CROSS JOIN LATERAL (SELECT b.max_attempts FROM job_blocks b WHERE b.low <= h.job ORDER BY b.low DESC LIMIT 1) b
+		LEFT JOIN LATERAL (
+			SELECT o.idle FROM kills o WHERE o.task = h.task AND h.job BETWEEN o.low AND o.high AND o.nth > h.nth ORDER BY o.idle, o.nth DESC LIMIT 1
+		) k ON true
+		ORDER BY md5(h.job::text) LIMIT $1`, n)
+	var ended []entry.Entry
+	var texts []ledger.Text
+	var split []intake.Waiting
+	for _, g := range gone {
+		e := said
+		e.Job, e.Attempt = g.Job, g.Attempt
+		e.Outcome, e.Next = g.next(outcome)
+		if e.Next == entry.Waits {
+			split = append(split, intake.Waiting{Job: g.Job, Task: g.Task, Shape: g.Shape, Attempt: int(g.Attempt) + 1})
+		}
+		ended = append(ended, e)
+		if text.Size() > 0 {
+			text.Job, text.Attempt = g.Job, g.Attempt
+			texts = append(texts, text)
+		}
+	}
+	f.say(t, ended, texts...)
+	if len(split) > 0 {
+		err := pg.InTx(context.Background(), f.db.db, func(tx pgx.Tx) error { return intake.AwaitSplit(context.Background(), tx, split...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return len(gone)
+}
+
+func (r running) next(outcome string) (entry.Outcome, entry.Next) {
+	as := entry.Failed
+	switch outcome {
+	case "finished":
+		return entry.Finished, entry.Over
+	case "lost":
+		as = entry.Lost
+	}
+	switch {
+	case r.Ordered:
+		return as, entry.Undone
+	case r.Attempt >= r.MaxAttempts:
+		return as, entry.Over
+	case r.Unwanted:
+		return as, entry.Undone
+	case outcome == splitSmaller:
+		return as, entry.Waits
+	}
+	return as, entry.Again
+}
+
+// kill ends up to n jobs as people do: those that run as soon as their attempts end.
 func (f *fleet) kill(t tb, n int) {
 	t.Helper()
-	f.db.exec(t, "UPDATE leases SET cancel_reason = 'killed' WHERE job_id IN (SELECT id FROM jobs ORDER BY md5(id::text) LIMIT $1)", n)
-	f.do(t, `WITH gone AS (
-			DELETE FROM jobs WHERE id IN (SELECT id FROM jobs ORDER BY md5(id::text) LIMIT $1)
-				AND NOT EXISTS (SELECT FROM leases l WHERE l.job_id = jobs.id)
-			RETURNING *
-		), ended AS (
-			INSERT INTO ended_jobs (id, task_id, share_id, shape_id, priority, state, attempt, max_attempts, idx, inputs,
-				first_event, n_events, retry_of, created_at, scaled_away)
-			SELECT id, task_id, share_id, shape_id, priority, 'cancelled', attempt, max_attempts, idx, inputs, first_event, n_events,
-				retry_of, created_at, scaled_away
-			FROM gone
-		)
-		SELECT task_id, left(state, 1) AS before, 'c' AS after FROM gone`, n)
+	f.say(t, nil)
+	ctx := context.Background()
+	err := pg.InTx(ctx, f.db.db, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, "SELECT id FROM live_jobs ORDER BY md5(id::text) LIMIT $1", n)
+		if err != nil {
+			return err
+		}
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return err
+		}
+		_, err = intake.KillJobs(ctx, tx, killed, ids...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.say(t, nil)
 }
 
-// recount compares the counts of all tasks with the jobs that there are. The ledger must be settled.
+// outputs is what a pilot says that it made.
+func outputs(t tb, made any) ledger.Text {
+	t.Helper()
+	text, err := json.Marshal(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledger.Text{Outputs: text}
+}
+
+// recount compares the counts of all tasks with the jobs that there are. The log must be settled.
 func (w *world) recount(t tb) {
 	t.Helper()
-	rows, err := w.db.Query(context.Background(), `
+	all := read[struct {
+		ID, NGenerated, NJobs, NPieces, Jobs, PiecesFinished, Finished, Gone int64
+		State                                                                string
+		Ended, Counted                                                       bool
+	}](t, w, `
 		SELECT t.id, t.state, t.n_generated, t.n_jobs, t.n_pieces, t.ended_at IS NOT NULL AS ended,
-			t.n_waiting = count(j.id) FILTER (WHERE j.state = 'waiting' AND l.job_id IS NULL)
-				AND t.n_ready = count(j.id) FILTER (WHERE j.state = 'ready' AND l.job_id IS NULL)
-				AND t.n_leased = count(l.job_id) AND t.n_finished = e.finished AND t.n_failed = e.failed
+			t.n_waiting = l.waiting AND t.n_ready = l.ready AND t.n_leased = l.leased AND t.n_finished = e.finished AND t.n_failed = e.failed
 				AND t.n_cancelled = e.cancelled AS counted,
-			count(j.id) + e.finished + e.failed + e.cancelled AS jobs, e.pieces_finished, e.finished, e.gone
-		FROM tasks t
-		LEFT JOIN jobs j ON j.task_id = t.id
-		LEFT JOIN leases l ON l.job_id = j.id
+			l.waiting + l.ready + l.leased + e.finished + e.failed + e.cancelled AS jobs, e.pieces_finished, e.finished, e.gone
+		FROM counted_tasks t
+		CROSS JOIN LATERAL (
+			SELECT count(*) FILTER (WHERE leased) AS leased, count(*) FILTER (WHERE state = 'ready' AND NOT leased) AS ready,
+				count(*) FILTER (WHERE state = 'waiting') AS waiting
+			FROM live_jobs WHERE task_id = t.id
+		) l
 		CROSS JOIN LATERAL (
 			SELECT count(*) FILTER (WHERE state = 'finished') AS finished, count(*) FILTER (WHERE state = 'failed') AS failed,
 				count(*) FILTER (WHERE state = 'cancelled') AS cancelled,
 				count(DISTINCT idx) FILTER (WHERE state = 'finished') AS pieces_finished,
 				count(*) FILTER (WHERE scaled_away AND state <> 'finished') AS gone
-			FROM ended_jobs WHERE task_id = t.id
-		) e
-		GROUP BY t.id, e.finished, e.failed, e.cancelled, e.pieces_finished, e.gone`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type tally struct {
-		ID, NGenerated, NJobs, NPieces, Jobs, PiecesFinished, Finished, Gone int64
-		State                                                                string
-		Ended, Counted                                                       bool
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[tally])
-	if err != nil {
-		t.Fatal(err)
-	}
+			FROM over_jobs WHERE task_id = t.id
+		) e`)
 	for _, a := range all {
 		switch {
 		case !a.Counted:

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/migrations"
@@ -105,8 +106,13 @@ func durableWorld(b *testing.B) *world {
 		fmt.Fprintf(&yaml, "  - {name: s%d, weight: 1}\n", i)
 	}
 	yaml.WriteString("queues:\n  - {name: CERN, slots: 2000}\n")
-	w.store = site.NewStore(site.Config{Pool: w.db})
+	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: hooks(nil)})
+	w.book = newLogbook(w.db, w.store)
+	w.exec(b, jobViews)
 	w.apply(b, yaml.String())
+	if _, err := intake.Extend(ctx, w.db, 10_000_000, 10_000_000); err != nil {
+		b.Fatal(err)
+	}
 	cfg := w.config()
 	cfg.Mark = Mark{Floor: 1 << 40, Cap: 1 << 40}
 	w.Generator = New(cfg)

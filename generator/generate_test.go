@@ -32,8 +32,8 @@ func TestPieces(t *testing.T) {
 	} {
 		task := w.submit(t, managed(c.change))
 		steps(t, w.Generate)
-		got := one[string](t, w.db, `SELECT string_agg(idx || ':' || coalesce(array_to_string(inputs, ','), '') || coalesce(first_event || '+' || n_events, ''),
-			' ' ORDER BY idx) FROM jobs WHERE task_id = $1`, task.ID)
+		got := jobs[string](t, w, `SELECT string_agg(idx || ':' || coalesce(array_to_string(inputs, ','), '') || coalesce(first_event || '+' || n_events, ''),
+			' ' ORDER BY idx) FROM live_jobs WHERE task_id = $1`, task.ID)
 		if got != c.want {
 			t.Errorf("jobs %s, want %s", got, c.want)
 		}
@@ -52,7 +52,7 @@ func TestGenerateByPriority(t *testing.T) {
 	second := w.submit(t, managed(func(s *Spec) { s.Count, s.Priority = 1000, 900 }))
 	steps(t, w.Generate)
 	for id, want := range map[int64]int{low.ID: 20, first.ID: 12, second.ID: 8} {
-		if n := one[int](t, w.db, "SELECT count(*) FROM jobs WHERE task_id = $1", id); n != want {
+		if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", id); n != want {
 			t.Errorf("task %d has %d jobs, want %d", id, n, want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestGenerateNeediestFreeShare(t *testing.T) {
 	w.cfg.Mark = Mark{Floor: 10, Batch: 1000}.withDefaults()
 	rep := w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Prod/Rep", 500 }))
 	mc := w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Prod/MC", 500 }))
-	rows := func(id int64) int { return one[int](t, w.db, "SELECT count(*) FROM jobs WHERE task_id = $1", id) }
+	rows := func(id int64) int { return jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", id) }
 	mcID := one[int32](t, w.db, "SELECT id FROM shares WHERE path = 'Prod/MC'")
 	err := pg.InTx(ctx, w.db, func(tx pgx.Tx) error {
 		if ok, err := pg.TryLock(ctx, tx, pg.LockShare, mcID); err != nil || !ok {
@@ -102,7 +102,7 @@ func TestEpochFencesStaleDecision(t *testing.T) {
 		t.Fatalf("need %+v", stale)
 	}
 	steps(t, w.Generate)
-	before := one[int](t, w.db, "SELECT count(*) FROM jobs")
+	before := jobs[int](t, w, "SELECT count(*) FROM live_jobs")
 	err = pg.InTx(context.Background(), w.db, func(tx pgx.Tx) error {
 		_, err := w.generate(context.Background(), tx, stale)
 		return err
@@ -110,7 +110,7 @@ func TestEpochFencesStaleDecision(t *testing.T) {
 	if !errors.Is(err, errOvertaken) {
 		t.Errorf("stale decision: %v", err)
 	}
-	if n := one[int](t, w.db, "SELECT count(*) FROM jobs"); n != before {
+	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs"); n != before {
 		t.Errorf("%d jobs, had %d", n, before)
 	}
 }
@@ -148,14 +148,14 @@ func TestConcurrentGenerators(t *testing.T) {
 	}
 	all.Wait()
 	most := watch()
-	if n := one[int](t, w.db, "SELECT count(*) FROM jobs"); n != want {
+	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs"); n != want {
 		t.Errorf("%d jobs, want %d", n, want)
 	}
-	if n := one[int](t, w.db, "SELECT count(DISTINCT (task_id, idx)) FROM jobs"); n != want {
+	if n := jobs[int](t, w, "SELECT count(DISTINCT (task_id, idx)) FROM live_jobs"); n != want {
 		t.Errorf("%d pieces, want %d", n, want)
 	}
-	// Each batch raised the epoch of its share by one, and wrote one row of the ledger.
-	epochs, rows := one[int64](t, w.db, "SELECT sum(epoch)::bigint FROM generations"), one[int64](t, w.db, "SELECT count(*) FROM ledger")
+	// Each batch raised the epoch of its share by one.
+	epochs, rows := one[int64](t, w.db, "SELECT sum(epoch)::bigint FROM generations"), one[int64](t, w.db, "SELECT count(DISTINCT (share_id, made_at)) FROM job_blocks")
 	if epochs != rows {
 		t.Errorf("%d epochs for %d batches", epochs, rows)
 	}

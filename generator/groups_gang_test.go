@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // pullAll asks for all that a node of eight cores can get at once.
-func pullAll(t *testing.T, d *dispatcher.Dispatcher, wait float64) []dispatcher.Lease {
+func pullAll(t *testing.T, d *dispatchertest.Dispatcher, wait float64) []dispatcher.Lease {
 	t.Helper()
 	reply, err := d.Pull(context.Background(), dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: job.Slot{Cores: 8}, Max: 8, WaitS: wait})
 	if err != nil && !errors.Is(err, dispatcher.ErrNoJobs) {
@@ -26,7 +27,7 @@ func TestGangIsMadeInBatches(t *testing.T) {
 	cfg := w.config()
 	cfg.Mark.Batch = 2
 	w.generateBy(cfg)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	ctx := context.Background()
 	id := w.submit(t, managed(func(s *Spec) {
 		s.Count, s.MaxAttempts = 0, 1

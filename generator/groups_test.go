@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -23,27 +22,11 @@ func disagg(s *Spec) {
 	s.ClaimTemplates = []ClaimTemplate{{Name: "gpu-pool", Devices: map[string]int{"gpu": 4}}}
 }
 
-// dispatcher is one that runs, with its claims tended, until the test ends.
-func (w *world) dispatcher(t *testing.T) *dispatcher.Dispatcher {
-	t.Helper()
-	d, err := dispatcher.Open(context.Background(), dispatcher.Config{Pool: w.db, Load: w.store.Version})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for _, loop := range []func(){func() { _ = d.Run(ctx) }, func() { tick(ctx, t, d.Refresh) }, func() { tick(ctx, t, d.TendClaims) }} {
-		running.Go(loop)
-	}
-	t.Cleanup(func() { stop(); running.Wait() })
-	return d
-}
-
 // G1: all 24 jobs run, on two nodes of nine GPUs, with 18 of them in six claims; each runs what its role says.
 func TestGroupsAreRun(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, siteYAML+"claim_templates: [{name: metrics-gpu, devices: {gpu: 1}}]\n")
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	id := w.submit(t, managed(disagg)).ID
 	if n := steps(t, w.Generate); n != 24 {
 		t.Fatalf("%d jobs", n)
@@ -86,7 +69,8 @@ func TestGroupsAreRun(t *testing.T) {
 			t.Errorf("%s is at %v", claim, at)
 		}
 	}
-	if n := one[int](t, w.db, "SELECT count(*) FROM claim_devices"); n != 18 {
+	w.fold(t)
+	if n := one[int](t, w.db, "SELECT coalesce(sum(cardinality(devices)), 0) FROM claims WHERE state IN ('bound', 'draining')"); n != 18 {
 		t.Errorf("%d devices taken", n)
 	}
 	for _, l := range leases {
@@ -94,12 +78,11 @@ func TestGroupsAreRun(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	steps(t, d.TendClaims)
 	steps(t, w.Settle)
 	if got := w.task(t, id); got.Jobs.Finished != 24 || got.Jobs.Failed != 0 {
 		t.Errorf("%+v", got)
 	}
-	if n := one[int](t, w.db, "SELECT count(*) FROM resource_claims WHERE state <> 'released'"); n != 0 {
+	if n := one[int](t, w.db, "SELECT count(*) FROM claims WHERE state <> 'released'"); n != 0 {
 		t.Errorf("%d claims are left", n)
 	}
 }

@@ -5,19 +5,16 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/internal/site"
 )
 
 // G1 with its claims of resources: 24 jobs hold nine claims, with 18 units of gpu, charged once each to the task's sharing ID. One
 // of the templates comes only when the task is there.
 func TestGroupsHoldUnits(t *testing.T) {
 	w := newWorld(t)
-	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: intake.Barrier, Live: Live, Applied: dispatcher.Rebase}})
 	resources := "resources: [{name: gpu, capacity: 20}, {name: seat, capacity: 5}]\n"
 	w.apply(t, siteYAML+resources)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	w.submit(t, managed(func(s *Spec) {
 		disagg(s)
 		s.SharingID = "team"
@@ -54,7 +51,8 @@ func TestGroupsHoldUnits(t *testing.T) {
 	pull(24)
 	held("gpu", 18)
 	held("seat", 1)
-	if n := one[int](t, w.db, "SELECT count(*)::int FROM resource_claims WHERE state = 'bound'"); n != 9 {
+	w.fold(t)
+	if n := one[int](t, w.db, "SELECT count(*)::int FROM claims WHERE state = 'bound'"); n != 9 {
 		t.Errorf("%d claims are bound", n)
 	}
 	for _, l := range leases {
@@ -62,9 +60,7 @@ func TestGroupsHoldUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for one[int](t, w.db, "SELECT count(*)::int FROM resource_claims WHERE state <> 'released'") > 0 {
-		steps(t, d.TendClaims)
-	}
+	w.awaitClaims(t, d, "")
 	held("gpu", 0)
 	held("seat", 0)
 }

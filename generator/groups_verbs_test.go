@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/internal/site"
 )
 
 // twoGPUs is a task of two group replicas of two jobs, each of which shares a GPU.
@@ -25,9 +24,10 @@ func atNode(node string, n int) dispatcher.PullRequest {
 }
 
 // nothingAt says that a pull at a node gets nothing.
-func nothingAt(t *testing.T, d *dispatcher.Dispatcher, req dispatcher.PullRequest) {
+func nothingAt(t *testing.T, d *dispatchertest.Dispatcher, req dispatcher.PullRequest) {
 	t.Helper()
 	req.Queue, req.Pilot, req.Slot, req.WaitS = "CERN", "p", job.Slot{Cores: 1}, 0.3
+	d.Settle()
 	if reply, err := d.Pull(context.Background(), req); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("%v %v", reply, err)
 	}
@@ -36,7 +36,7 @@ func nothingAt(t *testing.T, d *dispatcher.Dispatcher, req dispatcher.PullReques
 // G7 as new jobs: those that Retry makes hold the claims that the ones that failed held, by their names.
 func TestRetryOfGroups(t *testing.T) {
 	w := newWorld(t)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	id := w.submit(t, managed(twoGPUs)).ID
 	steps(t, w.Generate)
 	for name, l := range w.pullNamed(t, d, 4, atNode("n1", 2)) {
@@ -69,7 +69,7 @@ func TestRetryOfGroups(t *testing.T) {
 func TestPauseOfGroups(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	id := w.submit(t, managed(twoGPUs)).ID
 	steps(t, w.Generate)
 	running := w.pullNamed(t, d, 1, atNode("n1", 1))
@@ -103,7 +103,7 @@ func TestKillAndFinishOfGroups(t *testing.T) {
 	for verb, outcome := range map[Verb]dispatcher.Outcome{VerbKill: dispatcher.Cancelled, VerbFinish: dispatcher.Finished} {
 		t.Run(string(verb), func(t *testing.T) {
 			w := newWorld(t)
-			d := w.dispatcher(t)
+			d := w.dispatch(t)
 			id := w.submit(t, managed(twoGPUs)).ID
 			steps(t, w.Generate)
 			running := w.pullNamed(t, d, 1, atNode("n1", 2))
@@ -121,7 +121,7 @@ func TestKillAndFinishOfGroups(t *testing.T) {
 			if got := w.task(t, id); got.State != want || got.Jobs.Cancelled+got.Jobs.Finished != 4 {
 				t.Errorf("%+v", got)
 			}
-			if n := one[int](t, w.db, "SELECT count(*) FROM claim_devices"); n != 0 {
+			if n := one[int](t, w.db, "SELECT coalesce(sum(cardinality(devices)), 0) FROM claims WHERE state IN ('bound', 'draining')"); n != 0 {
 				t.Errorf("%d devices are not given back", n)
 			}
 		})
@@ -132,7 +132,7 @@ func TestKillAndFinishOfGroups(t *testing.T) {
 func TestMovesOfGroups(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	id := w.submit(t, managed(twoGPUs)).ID
 	steps(t, w.Generate)
 	leases := w.pullNamed(t, d, 1, atNode("n1", 1))
@@ -162,13 +162,13 @@ func TestMovesOfGroups(t *testing.T) {
 // A task submitted with the specification of another one has claims of its own.
 func TestCopyOfGroups(t *testing.T) {
 	w := newWorld(t)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	first := w.task(t, w.submit(t, managed(twoGPUs)).ID)
 	w.submit(t, *first.Spec)
 	steps(t, w.Generate)
 	w.pullNamed(t, d, 8, atNode("n1", 4))
 	w.awaitClaims(t, d, "0/g/0/gpu=bound 0/g/0/gpu=bound 0/g/1/gpu=bound 0/g/1/gpu=bound")
-	if n := one[int](t, w.db, "SELECT count(DISTINCT device) FROM claim_devices"); n != 4 {
+	if n := one[int](t, w.db, "SELECT count(DISTINCT d) FROM claims, unnest(devices) d WHERE state = 'bound'"); n != 4 {
 		t.Errorf("%d devices", n)
 	}
 }
@@ -176,8 +176,7 @@ func TestCopyOfGroups(t *testing.T) {
 // A template that the site gets later is the one of claims that wait for it; it goes and they stay. The task's own shadows it.
 func TestTemplatesThatComeLater(t *testing.T) {
 	w := newWorld(t)
-	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: intake.Barrier, Live: Live, Applied: dispatcher.Rebase}})
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	own := managed(func(s *Spec) { twoGPUs(s); s.Groups[0].Name = "own" })
 	other := managed(func(s *Spec) { twoGPUs(s); s.ClaimTemplates = nil })
 	w.submit(t, other)
@@ -203,7 +202,7 @@ func TestTemplatesThatComeLater(t *testing.T) {
 // Jobs of several tasks share a claim that people made; a task without it waits.
 func TestClaimsFromOutside(t *testing.T) {
 	w := newWorld(t)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	task := managed(func(s *Spec) {
 		s.Count, s.Roles, s.Sharing = 0, []Member{{Role: "r", Count: 2}}, []Sharing{{Claim: "disk"}}
 	})

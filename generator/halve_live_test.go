@@ -14,7 +14,7 @@ import (
 func TestSplitUntilItFits(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, siteYAML+"retry_rules: [{name: large, match: {message: too large}, action: split_smaller}]\n")
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	task := w.submit(t, managed(func(s *Spec) {
 		s.Count, s.Events, s.MaxAttempts, s.Command = 0, &Events{Total: 23, PerJob: 12}, 4, []string{"run", "{{.Events}}"}
 	}))
@@ -39,19 +39,19 @@ func TestSplitUntilItFits(t *testing.T) {
 		if _, err := d.Finish(ctx, dispatcher.FinishRequest{Pilot: "p", Results: results}); err != nil {
 			t.Fatal(err)
 		}
-		for _, step := range []func(context.Context) (int, error){d.Judge, w.Settle, w.Sweep, w.Settle, d.Refresh} {
+		for _, step := range []func(context.Context) (int, error){w.Settle, w.Sweep, w.Settle} {
 			if _, err := step(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	want := "0+3 3/4; 3+3 1/2; 6+3 2/3; 9+3 1/2; 12+3 3/4; 15+3 1/2; 18+3 2/3; 21+2 1/2"
-	if got := one[string](t, w.db, `SELECT string_agg(first_event || '+' || n_events || ' ' || attempt || '/' || max_attempts, '; ' ORDER BY first_event)
-		FROM ended_jobs WHERE state = 'finished'`); got != want {
+	if got := jobs[string](t, w, `SELECT string_agg(first_event || '+' || n_events || ' ' || attempt || '/' || max_attempts, '; ' ORDER BY first_event)
+		FROM over_jobs WHERE state = 'finished'`); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	half := one[int64](t, w.db, "SELECT id FROM ended_jobs WHERE first_event = 6")
-	first := one[int64](t, w.db, "SELECT id FROM ended_jobs WHERE first_event = 0")
+	half := jobs[int64](t, w, "SELECT id FROM over_jobs WHERE first_event = 6")
+	first := jobs[int64](t, w, "SELECT id FROM over_jobs WHERE first_event = 0")
 	j, err := d.Job(ctx, first)
 	if err != nil || len(j.Attempts) != 3 || !strings.HasPrefix(j.Attempts[0].Judged, "rule large: split_smaller: the second half of its piece is job ") {
 		t.Errorf("%+v, %v", j, err)

@@ -12,10 +12,10 @@ import (
 // halvesOf writes the jobs of a task that are live or have finished: index, inputs, events, attempts.
 func (w *world) halvesOf(t *testing.T, id int64) string {
 	t.Helper()
-	return one[string](t, w.db, `SELECT coalesce(string_agg(concat_ws(' ', CASE WHEN idx < 1000000000000 THEN idx::text ELSE '+' || idx - 1000000000000 END,
+	return jobs[string](t, w, `SELECT coalesce(string_agg(concat_ws(' ', CASE WHEN idx < 1000000000000 THEN idx::text ELSE '+' || idx - 1000000000000 END,
 			array_to_string(inputs, ','), first_event || '+' || n_events, attempt || '/' || max_attempts, nullif(state, 'ready')), '; ' ORDER BY idx), '')
-		FROM (SELECT task_id, idx, inputs, first_event, n_events, attempt, max_attempts, state FROM jobs
-			UNION ALL SELECT task_id, idx, inputs, first_event, n_events, attempt, max_attempts, state FROM ended_jobs) j WHERE task_id = $1`, id)
+		FROM (SELECT task_id, idx, inputs, first_event, n_events, attempt, max_attempts, state FROM live_jobs
+			UNION ALL SELECT task_id, idx, inputs, first_event, n_events, attempt, max_attempts, state FROM over_jobs) j WHERE task_id = $1`, id)
 }
 
 // splitAll has every ready job fail once so that it is split, or would be.
@@ -109,8 +109,7 @@ func TestWhatIsSplit(t *testing.T) {
 		task := w.submit(t, split(c.change))
 		steps(t, w.Generate)
 		f.lease(t, 1)
-		w.exec(t, `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, claimed_at, outcome, judged)
-			SELECT job_id, attempt, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', now(), 'failed', 'rule r: split_smaller' FROM leases`)
+		w.exec(t, "INSERT INTO judgements (job_id, attempt, note) SELECT job, attempt, 'rule r: split_smaller' FROM held")
 		f.end(t, splitSmaller, 1)
 		w.settled(t, task.ID)
 		if c.verb != "" {
@@ -119,25 +118,24 @@ func TestWhatIsSplit(t *testing.T) {
 			}
 		}
 		for range 2 {
-			w.exec(t, "UPDATE tasks SET sweep_rest = NULL")
 			steps(t, w.Sweep)
 			w.settled(t, task.ID)
 		}
 		if got := w.halvesOf(t, task.ID); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		judged := one[string](t, w.db, "SELECT judged FROM attempts WHERE task_id = $1", task.ID)
+		judged := one[string](t, w.db, "SELECT n.note FROM judgements n JOIN made_jobs m ON m.id = n.job_id WHERE m.task_id = $1", task.ID)
 		want := "rule r: split_smaller: not split, since " + c.why
 		if strings.Contains(c.want, "+0 ") && strings.Contains(c.want, ";") {
 			want = fmt.Sprintf("rule r: split_smaller: the second half of its piece is job %d",
-				one[int64](t, w.db, "SELECT max(id) FROM jobs WHERE task_id = $1", task.ID))
+				jobs[int64](t, w, "SELECT max(id) FROM live_jobs WHERE task_id = $1", task.ID))
 		} else if c.why == "" {
 			want = "rule r: split_smaller"
 		}
 		if !strings.HasPrefix(judged, want) && !strings.Contains(judged, c.why) || c.why == "" && judged != want {
 			t.Errorf("%s: judged %q, want %q", name, judged, want)
 		}
-		if left := one[int](t, w.db, "SELECT count(*) FROM retries"); left != 0 {
+		if left := one[int](t, w.db, "SELECT count(*) FROM splittings"); left != 0 {
 			t.Errorf("%s: %d jobs wait on", name, left)
 		}
 		if _, err := w.Kill(ctx, task.ID); err != nil && c.verb == "" {
@@ -164,7 +162,8 @@ func TestSplitOfWhatHadCounted(t *testing.T) {
 	if _, err := w.RetryWith(context.Background(), a.ID, &Changes{MaxAttempts: &attempts}); err != nil {
 		t.Fatal(err)
 	}
-	w.exec(t, "UPDATE jobs SET place = 99 WHERE task_id <> $1", a.ID) // later
+	w.fold(t)
+	w.exec(t, "UPDATE idle_ranges SET place = 99 WHERE task <> $1", a.ID) // later
 	steps(t, w.Generate)
 	f.lease(t, 2)
 	f.end(t, splitSmaller, 2)

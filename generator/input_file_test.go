@@ -75,7 +75,7 @@ func TestSplittingExample(t *testing.T) {
 	if n := steps(t, w.Generate); n != 10 {
 		t.Errorf("%d scouts", n)
 	}
-	if n := one[int](t, w.db, "SELECT count(DISTINCT shape_id) FROM jobs WHERE task_id = $1", task.ID); n != 3 {
+	if n := jobs[int](t, w, "SELECT count(DISTINCT shape_id) FROM live_jobs WHERE task_id = $1", task.ID); n != 3 {
 		t.Errorf("scouts of %d lots", n)
 	}
 }

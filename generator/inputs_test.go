@@ -65,7 +65,7 @@ func TestStreamedInputs(t *testing.T) {
 		t.Errorf("unknown task: %v", err)
 	}
 	steps(t, w.Generate)
-	got := one[string](t, w.db, "SELECT string_agg(array_to_string(inputs, '+'), ' ' ORDER BY idx) FROM jobs WHERE task_id = $1", task.ID)
+	got := jobs[string](t, w, "SELECT string_agg(array_to_string(inputs, '+'), ' ' ORDER BY idx) FROM live_jobs WHERE task_id = $1", task.ID)
 	if got != "a+b+c d+e" {
 		t.Errorf("inputs of the jobs: %s", got)
 	}
@@ -139,7 +139,7 @@ func TestInputsInRunsAndBatches(t *testing.T) {
 	if n := steps(t, w.Generate); n != 1167 {
 		t.Errorf("%d jobs", n)
 	}
-	wrong := one[int](t, w.db, `SELECT count(*) FROM jobs
+	wrong := jobs[int](t, w, `SELECT count(*) FROM live_jobs
 		WHERE inputs IS DISTINCT FROM (SELECT array_agg(i::text) FROM generate_series(idx * 3, least(idx * 3 + 2, 3500)) i)`)
 	if wrong != 0 {
 		t.Errorf("%d jobs have other inputs", wrong)

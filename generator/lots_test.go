@@ -34,9 +34,9 @@ func split(change func(*Spec)) Spec {
 // jobsOf writes the jobs of a task: inputs, events, walltime and scratch.
 func (w *world) jobsOf(t *testing.T, id int64) string {
 	t.Helper()
-	return one[string](t, w.db, `SELECT coalesce(string_agg(concat_ws(' ', coalesce(array_to_string(j.inputs, ','), '-'), j.first_event || '+' || j.n_events,
+	return jobs[string](t, w, `SELECT coalesce(string_agg(concat_ws(' ', coalesce(array_to_string(j.inputs, ','), '-'), j.first_event || '+' || j.n_events,
 			nullif(s.walltime_s, 0) || 's', nullif(s.disk_mb, 0) || 'MB'), '; ' ORDER BY j.idx), '')
-		FROM jobs j JOIN shapes s ON s.id = j.shape_id WHERE j.task_id = $1`, id)
+		FROM live_jobs j JOIN shapes s ON s.id = j.shape_id WHERE j.task_id = $1`, id)
 }
 
 // The last partial piece is right, pieces fit, and the number of pieces is exact in the end.
@@ -127,8 +127,8 @@ func TestLotsByLocation(t *testing.T) {
 		t.Fatalf("%+v, %v", task, err)
 	}
 	steps(t, w.Generate)
-	got := one[string](t, w.db, `SELECT string_agg(array_to_string(j.inputs, ',') || coalesce(' ' || array_to_string(s.locations, '+'), ''), '; ' ORDER BY j.idx)
-		FROM jobs j JOIN shapes s ON s.id = j.shape_id WHERE j.task_id = $1`, task.ID)
+	got := jobs[string](t, w, `SELECT string_agg(array_to_string(j.inputs, ',') || coalesce(' ' || array_to_string(s.locations, '+'), ''), '; ' ORDER BY j.idx)
+		FROM live_jobs j JOIN shapes s ON s.id = j.shape_id WHERE j.task_id = $1`, task.ID)
 	want := "a,b; c,f; d,h EOS; i EOS; e,g EOS+TAPE"
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

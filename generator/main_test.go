@@ -5,11 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/shares"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -38,12 +42,15 @@ queues:
   - {name: CERN, slots: 2000}
 `
 
-// world is a database with a site and a generator on it.
+// world is a database with a site and a generator on it. Its log has no leader: what is said comes into it, and is folded, when a test
+// settles or asks; or a dispatcher leads, see dispatch.
 type world struct {
 	*Generator
 	db    *pgxpool.Pool
 	store *site.Store
 	stock []dispatcher.Stock
+	book  *logbook
+	leads *dispatchertest.Dispatcher // nil: nobody
 }
 
 func newWorld(t testing.TB) *world {
@@ -54,11 +61,48 @@ func newWorld(t testing.TB) *world {
 func newWorldOn(t testing.TB, db *pgxpool.Pool) *world {
 	t.Helper()
 	w := &world{db: db}
-	w.store = site.NewStore(site.Config{Pool: w.db})
+	w.store = site.NewStore(site.Config{Pool: w.db, Hooks: hooks(nil)})
+	w.book = newLogbook(db, w.store)
+	w.exec(t, jobViews)
 	w.apply(t, siteYAML)
+	if _, err := intake.Extend(t.Context(), db, 1_000_000, 1_000_000); err != nil {
+		t.Fatal(err)
+	}
 	w.generateBy(w.config())
 	return w
 }
+
+// hooks are those of the daemon.
+func hooks(ahead func(ctx context.Context, from, to shares.ShareID) (bool, error)) site.Hooks {
+	return site.Hooks{Barrier: dispatcher.Barrier, Live: Live, Applied: dispatcher.Rebase, Ahead: ahead,
+		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
+			if err := MoveShare(ctx, tx, from, to); err != nil {
+				return err
+			}
+			return dispatcher.MoveShare(ctx, tx, from, to)
+		}}
+}
+
+// jobViews show what became of jobs, as of folded: those that are live, and those that are over.
+const jobViews = `
+CREATE VIEW made_jobs AS
+SELECT j.*, b.task_id, b.share_id, b.shape_id, b.priority, b.max_attempts, b.made_at,
+	EXISTS (SELECT FROM scaled_away a WHERE a.task_id = b.task_id AND j.id BETWEEN a.low AND a.high) AS scaled_away
+FROM job_blocks b JOIN jobs j ON j.id BETWEEN b.low AND b.high;
+CREATE VIEW live_jobs AS
+SELECT m.id, m.task_id, m.idx, m.inputs, m.first_event, m.n_events, m.retry_of, m.priority, m.max_attempts, m.made_at, m.scaled_away,
+	CASE i.state WHEN 'r' THEN 'ready' ELSE 'waiting' END AS state, false AS leased, i.attempt, i.place, i.share AS share_id, i.shape AS shape_id
+FROM made_jobs m JOIN idle_ranges i ON m.id BETWEEN i.low AND i.high
+UNION ALL
+SELECT m.id, m.task_id, m.idx, m.inputs, m.first_event, m.n_events, m.retry_of, m.priority, m.max_attempts, m.made_at, m.scaled_away,
+	'ready', true, l.attempt, l.place, n.share, l.shape
+FROM made_jobs m JOIN held l ON l.job = m.id JOIN leases_now n ON n.job = l.job;
+CREATE VIEW over_jobs AS
+SELECT m.*, h.attempt, h.ended_at, CASE h.state WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' ELSE 'cancelled' END AS state
+FROM made_jobs m JOIN history h ON h.job = m.id AND h.state IN ('f', 'x', 'c')
+UNION ALL
+SELECT m.*, coalesce((SELECT max(h.attempt) FROM history h WHERE h.job = m.id), 1), o.at, CASE o.state WHEN 'x' THEN 'failed' ELSE 'cancelled' END
+FROM made_jobs m JOIN over_ranges o ON m.id BETWEEN o.low AND o.high;`
 
 // generateBy has the world's generator made anew. However busy the machine is, it looks anew each time.
 func (w *world) generateBy(cfg Config) {
@@ -67,7 +111,43 @@ func (w *world) generateBy(cfg Config) {
 }
 
 func (w *world) config() Config {
-	return Config{Pool: w.db, Site: w.store.Load, Stock: func() []dispatcher.Stock { return w.stock }}
+	return Config{Pool: w.db, Site: w.store.Load, Stock: func() []dispatcher.Stock { return w.stock }, Written: func() {
+		if w.leads != nil {
+			w.leads.Written()
+		}
+	}}
+}
+
+// dispatch has a dispatcher lead from now on.
+func (w *world) dispatch(t testing.TB, with ...func(*dispatcher.Config)) *dispatchertest.Dispatcher {
+	t.Helper()
+	w.leads = dispatchertest.Open(t, w.db, w.store, with...)
+	return w.leads
+}
+
+// log brings what was said into the log, and folds it.
+func (w *world) log(ctx context.Context) error {
+	if w.leads != nil {
+		w.leads.Settle()
+		return nil
+	}
+	return w.book.sync(ctx)
+}
+
+// fold brings what was said into the log, and folds it.
+func (w *world) fold(t tb) {
+	t.Helper()
+	if err := w.log(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Settle is the generator's, behind the log.
+func (w *world) Settle(ctx context.Context) (int, error) {
+	if err := w.log(ctx); err != nil {
+		return 0, err
+	}
+	return w.Generator.Settle(ctx)
 }
 
 func (w *world) apply(t tb, yaml string) {
@@ -119,6 +199,13 @@ func steps(t tb, step func(context.Context) (int, error)) (total int) {
 	}
 	t.Fatal("the step never comes to rest")
 	return 0
+}
+
+// jobs is one value of what a query makes of jobs, of all that was said until now.
+func jobs[T any](t tb, w *world, sql string, args ...any) T {
+	t.Helper()
+	w.fold(t)
+	return one[T](t, w.db, sql, args...)
 }
 
 // one reads a single value.

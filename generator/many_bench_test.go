@@ -56,7 +56,7 @@ func BenchmarkTenThousandTasks(b *testing.B) {
 			steps(b, w.Settle)
 		})
 	}
-	if n := one[int](b, w.db, "SELECT count(*) FROM tasks WHERE state = 'aborted' AND n_cancelled = 10"); n != tasks {
+	if n := one[int](b, w.db, "SELECT count(*) FROM counted_tasks WHERE state = 'aborted' AND n_cancelled = 10"); n != tasks {
 		b.Fatalf("%d tasks are aborted", n)
 	}
 	b.ReportMetric(0, "ns/op")

@@ -43,7 +43,8 @@ func TestCannotRun(t *testing.T) {
 		}
 	}
 	task := w.submit(t, wide)
-	w.exec(t, "UPDATE tasks SET n_leased = 1 WHERE id = $1", task.ID)
+	w.exec(t, `INSERT INTO task_counts (task, ready, paused, held, waiting, finished, failed, cancelled, user_name)
+		VALUES ($1, 0, 0, 1, 0, 0, 0, 0, 'alice')`, task.ID)
 	if got := w.task(t, task.ID); got.CannotRun != "" {
 		t.Errorf("a pilot has one of its jobs: %q", got.CannotRun)
 	}

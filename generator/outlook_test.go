@@ -101,7 +101,8 @@ func TestGenerateGoesByOneReading(t *testing.T) {
 	w.outlook.mu.Lock()
 	w.outlook.needs = nil
 	w.outlook.mu.Unlock()
-	w.exec(t, "UPDATE tasks SET n_finished = n_generated") // all is used up
+	w.exec(t, `INSERT INTO task_counts (task, ready, paused, held, waiting, finished, failed, cancelled, user_name)
+		SELECT id, 0, 0, 0, 0, n_generated, 0, 0, user_name FROM tasks`) // all is used up
 	holds(0)
 	made(0)
 	w.stock = []dispatcher.Stock{{Share: share, Shape: shape, Ready: 29}} // what is left of the reading goes first

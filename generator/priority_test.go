@@ -13,8 +13,8 @@ import (
 // priorities counts a task's live jobs by priority.
 func (w *world) priorities(t *testing.T, task int64) string {
 	t.Helper()
-	return one[string](t, w.db, `SELECT coalesce(string_agg(priority || '=' || n, ' ' ORDER BY priority), '')
-		FROM (SELECT priority, count(*) AS n FROM jobs WHERE task_id = $1 AND place = -priority GROUP BY 1) x`, task)
+	return jobs[string](t, w, `SELECT coalesce(string_agg(priority || '=' || n, ' ' ORDER BY priority), '')
+		FROM (SELECT priority, count(*) AS n FROM live_jobs WHERE task_id = $1 AND (leased OR place = -priority) GROUP BY 1) x`, task)
 }
 
 func TestPrioritise(t *testing.T) {
@@ -61,7 +61,7 @@ func TestPrioritiseRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	for _, state := range states {
-		w.exec(t, `UPDATE tasks SET state = $2, resume_state = NULL, priority = 0, priority_after = NULL,
+		w.exec(t, `UPDATE tasks SET state = $2, resume_state = NULL, priority = 0,
 			ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END WHERE id = $1`, id, state)
 		_, err := w.Prioritise(ctx, id, 1)
 		over := state == "done" || state == "aborting" || state == "aborted"
@@ -69,42 +69,6 @@ func TestPrioritiseRefuses(t *testing.T) {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
-}
-
-// More jobs than a batch: Sweep goes on, from where it was; a change on the way begins anew.
-func TestPrioritiseGoesOn(t *testing.T) {
-	w := newWorld(t)
-	ctx := context.Background()
-	cfg := w.config()
-	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
-	w.generateBy(cfg)
-	const n = 4500
-	id := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
-	other := w.submit(t, managed(func(s *Spec) { s.Count = 10 })).ID
-	steps(t, w.Generate)
-	first, err := w.Prioritise(ctx, id, 5)
-	if err != nil || !first.More || first.Ready != 1000 {
-		t.Fatalf("%+v, %v", first, err)
-	}
-	if k, err := w.Sweep(ctx); err != nil || k != 1000 {
-		t.Errorf("swept %d, %v", k, err)
-	}
-	again, err := w.Prioritise(ctx, id, 5)
-	if err != nil || again.Ready != 0 {
-		t.Errorf("%+v, %v", again, err)
-	}
-	if second, err := w.Prioritise(ctx, id, 7); err != nil || second.Before != 5 || !second.More {
-		t.Errorf("%+v, %v", second, err)
-	}
-	steps(t, w.Sweep)
-	if got := w.priorities(t, id) + ", " + w.priorities(t, other); got != "7=4500, 0=10" {
-		t.Errorf("jobs by priority: %s", got)
-	}
-	if left := one[int](t, w.db, "SELECT count(*) FROM tasks WHERE priority_after IS NOT NULL"); left != 0 {
-		t.Errorf("%d tasks are not through", left)
-	}
-	steps(t, w.Settle)
-	w.recount(t)
 }
 
 // What a task was asked for as is kept, byte by byte, and part of what a key stands for.

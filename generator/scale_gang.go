@@ -5,10 +5,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
-// sizes are the claims whose jobs start together, and become more or fewer when the task is scaled. away are jobs that
-// are made and not wanted any more. A claim without a template may be such a one when it gets one.
+// sizes are the claims that more or fewer jobs share when the task is scaled. away are jobs that are made and not wanted any more.
 func (j *joiner) sizes(change resource.Change, away []string) (sizes []intake.ClaimSize) {
-	together := func(c intake.NewClaim) bool { return !c.Outside && (c.Template.Gang || c.Missing) }
 	left := make(map[string]bool, len(away))
 	for _, name := range away {
 		left[name] = true
@@ -28,7 +26,7 @@ func (j *joiner) sizes(change resource.Change, away []string) (sizes []intake.Cl
 	}
 	for i, k := range before.Claims {
 		if n, stays := now[k]; stays && n != was[i] {
-			if claim := j.claim(k); together(claim) {
+			if claim := j.claim(k); !claim.Outside {
 				sizes = append(sizes, intake.ClaimSize{NewClaim: claim, More: n - was[i] + made[i]})
 			}
 		}

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // nodePilot runs jobs of a node in no time, some of which fail.
-func nodePilot(ctx context.Context, t *testing.T, d *dispatcher.Dispatcher, node string, seed uint64) {
+func nodePilot(ctx context.Context, t *testing.T, d *dispatchertest.Dispatcher, node string, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var held []dispatcher.Lease
 	for ctx.Err() == nil {
@@ -40,14 +41,14 @@ func nodePilot(ctx context.Context, t *testing.T, d *dispatcher.Dispatcher, node
 // end, counts equal a recount, and no claim and no device is left.
 func TestScaleWhileItRuns(t *testing.T) {
 	w := newWorld(t)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	cfg := w.config()
 	cfg.Stock = d.Stock
 	cfg.Mark = Mark{Floor: 20, Batch: 15}
 	w.Generator = New(cfg)
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
-	for _, step := range []func(context.Context) (int, error){w.Generate, New(cfg).Generate, w.Settle, w.Sweep, d.TendClaims} {
+	for _, step := range []func(context.Context) (int, error){w.Generate, New(cfg).Generate, w.Generator.Settle, w.Sweep} {
 		loops.Go(func() { tick(ctx, t, step) })
 	}
 	var ids []int64
@@ -82,7 +83,7 @@ func TestScaleWhileItRuns(t *testing.T) {
 	loops.Wait()
 	steps(t, w.Settle)
 	w.recount(t)
-	if n := one[int](t, w.db, "SELECT (SELECT count(*) FROM claim_devices) + (SELECT count(*) FROM jobs)"); n != 0 {
+	if n := jobs[int](t, w, "SELECT (SELECT coalesce(sum(cardinality(devices)), 0) FROM claims WHERE state IN ('bound', 'draining')) + (SELECT count(*) FROM live_jobs)"); n != 0 {
 		t.Errorf("%d devices and jobs are left", n)
 	}
 	for _, id := range ids {

@@ -37,8 +37,7 @@ func TestScaleMachine(t *testing.T) {
 	w.cfg.Mark = Mark{Floor: 5, Batch: 6}.withDefaults()
 	ctx := context.Background()
 	rapid.Check(t, func(r *rapid.T) {
-		w.exec(r, `TRUNCATE tasks, inputs, payloads, jobs, leases, ended_jobs, attempts, ledger, task_lanes, generations, resource_claims, claim_devices, claim_gangs`)
-		w.exec(r, "UPDATE lanes SET seq = 0")
+		w.reset(r)
 		f := &fleet{db: w}
 		var ids []int64
 		for range rapid.IntRange(1, 2).Draw(r, "tasks") {
@@ -93,16 +92,16 @@ func TestScaleMachine(t *testing.T) {
 // namesAreUnique says that each name is that of one wanted job at most, live or to come.
 func (w *world) namesAreUnique(t tb) {
 	t.Helper()
-	if twice := one[string](t, w.db, `SELECT coalesce(string_agg(DISTINCT name, ' '), '') FROM (
+	if twice := jobs[string](t, w, `SELECT coalesce(string_agg(DISTINCT name, ' '), '') FROM (
 			SELECT task_id, name, count(*) FROM (
-				SELECT task_id, inputs[1] AS name FROM jobs WHERE scaled_away IS NULL
+				SELECT task_id, inputs[1] AS name FROM live_jobs WHERE NOT scaled_away
 				UNION ALL SELECT i.task_id, u.name FROM inputs i JOIN tasks t ON t.id = i.task_id
 					CROSS JOIN LATERAL unnest(i.names) WITH ORDINALITY AS u (name, nth) WHERE i.position + u.nth > t.n_split
 			) j GROUP BY task_id, name HAVING count(*) > 1) x`); twice != "" {
 		t.Fatalf("two jobs have the name %s", twice)
 	}
-	if n := one[int](t, w.db, `SELECT count(*) FROM (SELECT task_id, idx FROM (
-			SELECT task_id, idx, id, retry_of FROM jobs UNION ALL SELECT task_id, idx, id, retry_of FROM ended_jobs) j
+	if n := jobs[int](t, w, `SELECT count(*) FROM (SELECT task_id, idx FROM (
+			SELECT task_id, idx, id, retry_of FROM live_jobs UNION ALL SELECT task_id, idx, id, retry_of FROM over_jobs) j
 			WHERE retry_of IS NULL GROUP BY task_id, idx HAVING count(*) > 1) x`); n != 0 {
 		t.Fatalf("%d indexes are of two pieces", n)
 	}
@@ -120,7 +119,7 @@ func (w *world) allFinished(t tb, id int64) {
 		t.Fatal(err)
 	}
 	for _, j := range resource.Expand(l).Jobs {
-		if n := one[int](t, w.db, "SELECT count(*) FROM ended_jobs WHERE task_id = $1 AND inputs[1] = $2 AND state = 'finished' AND scaled_away IS NULL", id, j.Name()); n == 0 {
+		if n := jobs[int](t, w, "SELECT count(*) FROM over_jobs WHERE task_id = $1 AND inputs[1] = $2 AND state = 'finished' AND NOT scaled_away", id, j.Name()); n == 0 {
 			t.Fatal(fmt.Sprintf("%s has not finished", j.Name()))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
@@ -21,6 +22,12 @@ func training(s *Spec) {
 	s.ClaimTemplates = []ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}}}
 	s.Groups = []Group{{Name: "g", Replicas: 3, Members: []Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
 		Sharing: []Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}}
+}
+
+// onNodes is training whose pools are nodes, not devices: the fleet has none.
+func onNodes(s *Spec) {
+	training(s)
+	s.ClaimTemplates = []ClaimTemplate{{Name: "pool", Node: true}}
 }
 
 // mark has generators keep another stock.
@@ -40,7 +47,7 @@ func (w *world) scale(t tb, id int64, s Scaling) ScaleChange {
 }
 
 // pullNamed leases n jobs at a node and returns them by name.
-func (w *world) pullNamed(t *testing.T, d *dispatcher.Dispatcher, n int, req dispatcher.PullRequest) map[string]dispatcher.Lease {
+func (w *world) pullNamed(t *testing.T, d *dispatchertest.Dispatcher, n int, req dispatcher.PullRequest) map[string]dispatcher.Lease {
 	t.Helper()
 	req.Queue, req.Pilot, req.Slot, req.WaitS = "CERN", "p", job.Slot{Cores: 1}, 5
 	leases := map[string]dispatcher.Lease{}
@@ -52,6 +59,7 @@ func (w *world) pullNamed(t *testing.T, d *dispatcher.Dispatcher, n int, req dis
 		l := reply.Leases[0]
 		leases[one[[]string](t, w.db, "SELECT inputs FROM jobs WHERE id = $1", l.Job)[0]] = l
 	}
+	w.fold(t)
 	return leases
 }
 
@@ -63,7 +71,7 @@ func gpus(n int) (ids []string) {
 	return ids
 }
 
-func end(t *testing.T, d *dispatcher.Dispatcher, outcome dispatcher.Outcome, l dispatcher.Lease) string {
+func end(t *testing.T, d *dispatchertest.Dispatcher, outcome dispatcher.Outcome, l dispatcher.Lease) string {
 	t.Helper()
 	reply, err := d.Finish(context.Background(), dispatcher.FinishRequest{Pilot: "p", Results: []dispatcher.Result{{Lease: l.Lease, Outcome: outcome}}})
 	if err != nil || reply.Verdicts[0].Verdict != dispatcher.Recorded {
@@ -75,14 +83,13 @@ func end(t *testing.T, d *dispatcher.Dispatcher, outcome dispatcher.Outcome, l d
 // claimStates are the claims that are not released.
 func (w *world) claimStates(t *testing.T) string {
 	t.Helper()
-	return one[string](t, w.db, `SELECT coalesce(string_agg(key || '=' || state, ' ' ORDER BY key, id), '') FROM resource_claims WHERE state <> 'released'`)
+	return one[string](t, w.db, `SELECT coalesce(string_agg(key || '=' || state, ' ' ORDER BY key, id), '') FROM claims WHERE state <> 'released'`)
 }
 
 // awaitClaims waits until the claims are those.
-func (w *world) awaitClaims(t *testing.T, d *dispatcher.Dispatcher, want string) {
+func (w *world) awaitClaims(t *testing.T, d *dispatchertest.Dispatcher, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // others tend them too
-		steps(t, d.TendClaims)
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // they are folded
 		got := w.claimStates(t)
 		if got == want {
 			return
@@ -96,7 +103,7 @@ func (w *world) awaitClaims(t *testing.T, d *dispatcher.Dispatcher, want string)
 // G6: scaled 3 → 2 → 4, claim 2 drains and goes with its last holder, and 2 and 3 are new ones.
 func TestScaleDrainsAndMakesAnew(t *testing.T) {
 	w := newWorld(t)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	id := w.submit(t, managed(training)).ID
 	steps(t, w.Generate)
 	leases := w.pullNamed(t, d, 18, dispatcher.PullRequest{Node: "n1", Devices: gpus(12)})
@@ -168,7 +175,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	ctx := context.Background()
 	w.mark(Mark{Floor: 4, Batch: 8})
 	f := &fleet{db: w}
-	id := w.submit(t, managed(training)).ID
+	id := w.submit(t, managed(onNodes)).ID
 	if n, err := w.Generate(ctx); n != 8 || err != nil { // replica 0, and two of replica 1
 		t.Fatal(n, err)
 	}
@@ -186,7 +193,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	w.mark(Mark{})
 	steps(t, w.Settle)
 	steps(t, w.Generate)
-	names := one[[]string](t, w.db, "SELECT array_agg(inputs[1] ORDER BY id) FROM jobs WHERE task_id = $1 AND scaled_away IS NULL", id)
+	names := jobs[[]string](t, w, "SELECT array_agg(inputs[1] ORDER BY id) FROM live_jobs WHERE task_id = $1 AND NOT scaled_away", id)
 	var want []string
 	for task := range 2 {
 		for _, name := range []string{"pre/0", "pre/1", "train/0", "train/1", "train/2", "coord/0", "coord/1"} {
@@ -196,7 +203,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("jobs %v", names)
 	}
-	if n := one[int](t, w.db, "SELECT count(DISTINCT idx) FROM (SELECT idx FROM jobs UNION ALL SELECT idx FROM ended_jobs) j"); n != 16 {
+	if n := jobs[int](t, w, "SELECT count(DISTINCT idx) FROM (SELECT idx FROM live_jobs UNION ALL SELECT idx FROM over_jobs) j"); n != 16 {
 		t.Errorf("%d different indexes of 16 jobs", n)
 	}
 	f.lease(t, 20)
@@ -213,7 +220,7 @@ func TestScaleAndRetry(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	id := w.submit(t, managed(func(s *Spec) { training(s); s.MaxAttempts = 1 })).ID
+	id := w.submit(t, managed(func(s *Spec) { onNodes(s); s.MaxAttempts = 1 })).ID
 	steps(t, w.Generate)
 	f.lease(t, 18)
 	f.end(t, "failed", 18)
@@ -233,7 +240,7 @@ func TestScaleAndRetry(t *testing.T) {
 	if n := steps(t, w.Generate); n != 12 {
 		t.Fatalf("%d jobs are made", n)
 	}
-	if n := one[int](t, w.db, "SELECT count(*) FROM jobs WHERE (retry_of IS NULL) = (inputs[1] LIKE '0/g/1/%')"); n != 12 {
+	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE (retry_of IS NULL) = (inputs[1] LIKE '0/g/1/%')"); n != 12 {
 		t.Errorf("%d jobs are what they should be", n)
 	}
 	f.lease(t, 12)
@@ -303,22 +310,20 @@ func disagg2(s *Spec) {
 	s.ClaimTemplates = append(s.ClaimTemplates, ClaimTemplate{Name: "metrics-gpu", Devices: map[string]int{"gpu": 1}})
 }
 
-// More jobs than a batch: Sweep goes on. A task of which nothing is left is done.
-func TestScaleToNothingGoesOn(t *testing.T) {
+// A task of which nothing is left is done.
+func TestScaleToNothing(t *testing.T) {
 	w := newWorld(t)
 	w.mark(Mark{Floor: 200_000, Batch: 20_000})
-	id := w.submit(t, managed(func(s *Spec) { s.Count, s.Roles = 0, []Member{{Role: "r", Count: verbBatch + 10}} })).ID
+	const n = 5010
+	id := w.submit(t, managed(func(s *Spec) { s.Count, s.Roles = 0, []Member{{Role: "r", Count: n}} })).ID
 	steps(t, w.Generate)
-	got := w.scale(t, id, Scaling{Role: "r", Replicas: 0})
-	if got.Cancelled != verbBatch || !got.More {
+	steps(t, w.Settle)
+	if got := w.scale(t, id, Scaling{Role: "r", Replicas: 0}); got.Cancelled != n {
 		t.Errorf("%+v", got)
-	}
-	if n := steps(t, w.Sweep); n != 10 {
-		t.Errorf("swept %d", n)
 	}
 	steps(t, w.Settle)
 	w.recount(t)
-	if got := w.task(t, id); got.State != "done" || got.Jobs.Cancelled != verbBatch+10 {
+	if got := w.task(t, id); got.State != "done" || got.Jobs.Cancelled != n {
 		t.Errorf("%+v", got)
 	}
 }
@@ -326,7 +331,7 @@ func TestScaleToNothingGoesOn(t *testing.T) {
 // A gang that is scaled down before it starts does so with those that are left; what is added later joins it.
 func TestScaleOfAGang(t *testing.T) {
 	w := newWorld(t)
-	d := w.dispatcher(t)
+	d := w.dispatch(t)
 	id := w.submit(t, managed(func(s *Spec) {
 		s.Count = 0
 		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b", Count: 3}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
@@ -337,6 +342,7 @@ func TestScaleOfAGang(t *testing.T) {
 	if reply, err := d.Pull(context.Background(), ask); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("three slots for four jobs: %v %v", reply, err)
 	}
+	w.fold(t)
 	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -370,8 +376,8 @@ func TestScaleOfAGang(t *testing.T) {
 func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.mark(Mark{Floor: 1, Batch: 2})
-	d := w.dispatcher(t)
+	w.mark(Mark{Floor: 4, Batch: 2})
+	d := w.dispatch(t)
 	id := w.submit(t, managed(func(s *Spec) {
 		s.Count = 0
 		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b", Count: 5}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
@@ -382,14 +388,12 @@ func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 		if n, err := w.Generate(ctx); n != 2 || err != nil {
 			t.Fatal(n, err)
 		}
-		w.exec(t, "UPDATE tasks SET n_waiting = n_generated") // else there is enough
-		w.Heard()
 	}
-	w.exec(t, "UPDATE tasks SET n_waiting = 0")
 	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: job.Slot{Cores: 8}, Max: 8, WaitS: 0.3}
 	if reply, err := d.Pull(ctx, ask); !errors.Is(err, dispatcher.ErrNoJobs) {
 		t.Fatalf("four of six are made: %v %v", reply, err)
 	}
+	w.fold(t)
 	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 || got.Removed != 2 {
 		t.Errorf("%+v", got)
 	}

@@ -5,17 +5,17 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
 // measured ends n running jobs as finished, with what they took; a job of one core of power 1 takes so many CPU seconds.
 func (w *world) measured(t tb, n int, cpu float64, memoryMB int64) {
 	t.Helper()
-	w.exec(t, `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-			claimed_at, started_at, outcome, cpu_s, memory_mb, outputs)
-		SELECT l.job_id, l.attempt, 1, l.task_id, l.share_id, l.shape_id, 1, 1000, 1, 0, 'p', 'n', now() - '100 s'::interval, now() - '60 s'::interval,
-			'finished', $2, $3, '{"hits": {"size": 2e6}, "log": "x"}'
-		FROM (SELECT * FROM leases ORDER BY md5(job_id::text) LIMIT $1) l`, n, cpu, memoryMB)
-	(&fleet{db: w, lane: 7, seq: one[int64](t, w.db, "SELECT coalesce(max(seq), 0) FROM ledger WHERE daemon_id = 99 AND lane = 7")}).end(t, "finished", n)
+	said := entry.Ended{CPUMilli: int64(min(cpu*1000, math.MaxInt64/2)), MemoryMB: memoryMB}
+	(&fleet{db: w}).endAs(t, "finished", n, said, outputs(t, map[string]any{"hits": map[string]any{"size": 2e6}, "log": "x"}))
+	w.exec(t, "UPDATE history SET granted_at = ended_at - interval '100 s', start_delay_ms = 40000 WHERE granted_at > ended_at - interval '90 s'")
 }
 
 // Scouts go first; the rest is cut by what they measured.
@@ -50,7 +50,7 @@ func TestScouts(t *testing.T) {
 	if jobs := w.jobsOf(t, task.ID); jobs != "- 30+3550 3600s 3000MB; - 3580+3550 3600s 3000MB; - 7130+2870 3600s 3000MB" {
 		t.Error(jobs)
 	}
-	if n := one[int](t, w.db, "SELECT count(*) FROM jobs j JOIN shapes s ON s.id = j.shape_id WHERE task_id = $1 AND s.memory_mb = 1024", task.ID); n != 3 {
+	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs j JOIN shapes s ON s.id = j.shape_id WHERE task_id = $1 AND s.memory_mb = 1024", task.ID); n != 3 {
 		t.Errorf("%d jobs have the memory that was measured", n)
 	}
 	f.lease(t, 10)
@@ -100,8 +100,8 @@ func TestScoutsOfEqualJobs(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	steps(t, w.Generate)
-	if got := one[string](t, w.db, `SELECT string_agg(j.idx || ' ' || s.memory_mb || ' ' || s.walltime_s, '; ' ORDER BY j.idx)
-		FROM jobs j JOIN shapes s ON s.id = j.shape_id`); got != "2 1152 96; 3 1152 96; 4 1152 96" {
+	if got := jobs[string](t, w, `SELECT string_agg(j.idx || ' ' || s.memory_mb || ' ' || s.walltime_s, '; ' ORDER BY j.idx)
+		FROM live_jobs j JOIN shapes s ON s.id = j.shape_id`); got != "2 1152 96; 3 1152 96; 4 1152 96" {
 		t.Error(got)
 	}
 }
@@ -114,10 +114,7 @@ func TestScoutFails(t *testing.T) {
 	steps(t, w.Generate)
 	f.lease(t, 2)
 	w.settled(t, task.ID)
-	w.exec(t, `INSERT INTO attempts (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node,
-			claimed_at, outcome, exit_code, message)
-		SELECT job_id, attempt, 1, task_id, share_id, shape_id, 1, 1000, 1, 0, 'p', 'n', now(), 'failed', 3, 'no such file' FROM leases`)
-	f.end(t, "failed", 1)
+	f.endAs(t, "failed", 1, entry.Ended{ExitCode: 3}, ledger.Text{Reason: "no such file"})
 	w.settled(t, task.ID)
 	steps(t, w.Sweep)
 	got := w.task(t, task.ID)
@@ -158,7 +155,8 @@ func TestScoutsThatSayTooMuch(t *testing.T) {
 	steps(t, w.Generate)
 	(&fleet{db: w}).lease(t, 2)
 	w.measured(t, 2, 1e308, 800)
-	w.exec(t, `UPDATE attempts SET units = 1000000, outputs = '{"a": {"size": 1e308}, "b": {"size": 1e308}, "c": {"size": 1e400}, "d": {"size": -1e400}}'`)
+	w.exec(t, "UPDATE history SET units = 1000000")
+	w.exec(t, `UPDATE attempt_texts SET outputs = '{"a": {"size": 1e308}, "b": {"size": 1e308}, "c": {"size": 1e400}, "d": {"size": -1e400}}'`)
 	w.settled(t, task.ID)
 	steps(t, w.Sweep)
 	got := w.task(t, task.ID)

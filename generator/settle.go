@@ -3,7 +3,6 @@ package generator
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,7 +71,7 @@ func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error
 	if err != nil {
 		return 0, false, err
 	}
-	if told || slices.ContainsFunc(verdicts, verdict.resumes) {
+	if told || len(verdicts) > 0 {
 		g.written()
 	}
 	g.metrics.moves.Add(float64(tasks))
@@ -84,14 +83,14 @@ func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error
 
 // judgeChanged moves on the states of tasks that the fold has changed; of all, where it is not known which.
 func judgeChanged(ctx context.Context, tx pgx.Tx, p fold.Progress) ([]verdict, error) {
-	name, args := "lock_counted", pgx.StrictNamedArgs{"tasks": p.Tasks}
+	sql, args := query["lock_counted"], []any{pgx.StrictNamedArgs{"tasks": p.Tasks}}
 	switch {
 	case p.Missed:
-		name, args = "lock_live", pgx.StrictNamedArgs{}
+		sql, args = query["lock_live"], nil
 	case len(p.Tasks) == 0:
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, query[name], args)
+	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -148,14 +147,20 @@ func judgeLocked(ctx context.Context, tx pgx.Tx, tasks []int64, said bool) ([]ve
 	if err != nil {
 		return nil, err
 	}
-	var paused []int64
+	var paused, over []int64
 	for _, v := range verdicts {
 		if v.resumes() {
 			paused = append(paused, v.ID)
 		}
+		if final(v.After) {
+			over = append(over, v.ID)
+		}
 	}
 	if len(paused) > 0 {
 		err = intake.Resume(ctx, tx, paused...)
+	}
+	if len(over) > 0 && err == nil {
+		err = intake.Complete(ctx, tx, over...) // their claims need not wait for more jobs
 	}
 	return verdicts, err
 }

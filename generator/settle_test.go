@@ -64,7 +64,7 @@ func TestLifeOfATask(t *testing.T) {
 			t.Errorf("after retry %d: %+v", round, got)
 		}
 	}
-	chain := one[int](t, w.db, `SELECT count(*) FROM ended_jobs a JOIN ended_jobs b ON b.retry_of = a.id JOIN ended_jobs c ON c.retry_of = b.id
+	chain := jobs[int](t, w, `SELECT count(*) FROM over_jobs a JOIN over_jobs b ON b.retry_of = a.id JOIN over_jobs c ON c.retry_of = b.id
 		WHERE a.idx = b.idx AND b.idx = c.idx`)
 	if chain != 1 {
 		t.Errorf("%d chains of three attempts at one piece", chain)
@@ -85,7 +85,7 @@ func TestAllFailed(t *testing.T) {
 	if got := w.settled(t, task.ID); got.State != "failed" || got.Jobs.Failed != 10 {
 		t.Errorf("%+v", got)
 	}
-	if n := one[int](t, w.db, "SELECT count(*) FROM ended_jobs WHERE attempt = 2"); n != 10 {
+	if n := jobs[int](t, w, "SELECT count(*) FROM over_jobs WHERE attempt = 2"); n != 10 {
 		t.Errorf("%d jobs were tried twice", n)
 	}
 }
@@ -121,44 +121,63 @@ func TestConcurrentSettle(t *testing.T) {
 	}
 }
 
-// Even without the advisory lock a stretch of the ledger counts once: the rows of task_lanes decide.
-func TestFoldIsFencedByItsLanes(t *testing.T) {
+// What the fold has changed is looked at once, whoever settles; where it is not known any more what that was, all tasks are.
+func TestSettleGoesOn(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.submit(t, managed(nil))
-	steps(t, w.Generate)
-	fold := func(tx pgx.Tx) int {
-		rows, err := tx.Query(ctx, query["fold"], pgx.StrictNamedArgs{"rows": 10})
-		if err != nil {
-			t.Error(err)
-			return -1
-		}
-		changes, err := pgx.CollectRows(rows, pgx.RowToStructByName[change])
-		if err != nil {
-			t.Error(err)
-		}
-		return len(changes)
-	}
 	f := &fleet{db: w}
-	// A lane without a row, another one, and that one with a row. Each writes one row of the ledger.
-	for i, write := range []func(){func() {}, func() { f.lease(t, 1) }, func() { f.end(t, "finished", 1) }} {
-		write()
-		first, second := begin(t, w), begin(t, w)
-		if n := fold(first); n != 1 {
-			t.Fatalf("%d: %d changes", i, n)
-		}
-		late := make(chan int)
-		go func() { late <- fold(second) }()
-		w.waitForLock(t)
-		if err := first.Commit(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if n := <-late; n != 0 {
-			t.Errorf("%d: %d changes counted twice", i, n)
-		}
-		if err := second.Commit(ctx); err != nil {
-			t.Fatal(err)
-		}
+	task := w.submit(t, managed(nil))
+	w.all(t)
+	f.lease(t, 10)
+	if n, err := New(w.config()).Settle(ctx); n != 1 || err != nil {
+		t.Errorf("settled %d tasks, %v, want 1", n, err)
+	}
+	if n, err := w.Generator.Settle(ctx); n != 0 || err != nil {
+		t.Errorf("settled %d tasks again, %v", n, err)
+	}
+	f.end(t, "finished", 9)
+	w.all(t)
+	f.end(t, "finished", 1)
+	w.exec(t, "DELETE FROM steps")
+	w.submit(t, managed(nil))
+	w.all(t)
+	if got := w.task(t, task.ID); got.State != "done" {
+		t.Errorf("its last step was dropped before it was looked at: %+v", got)
+	}
+}
+
+// A verb that is said while the last job ends is not forgotten: who comes later judges by what both said.
+func TestVerbBesideTheLastEnd(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	f := &fleet{db: w}
+	w.cfg.Mark = Mark{Floor: 5, Batch: 5}.withDefaults()
+	task := w.submit(t, managed(nil))
+	if _, err := w.Generate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.lease(t, 5)
+	steps(t, w.Settle)
+	tx := begin(t, w)
+	if _, err := lockTasks(ctx, tx, []int64{task.ID}); err != nil {
+		t.Fatal(err)
+	}
+	s := sayAll(VerbFinish, []lockedTask{{ID: task.ID, State: "running", NGenerated: 5}}, nil)
+	if err := s.act(ctx, tx); err != nil {
+		t.Fatal(err)
+	}
+	f.end(t, "finished", 5)
+	late := make(chan error)
+	go func() { _, err := w.Generator.Settle(ctx); late <- err }()
+	w.waitForLock(t)
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-late; err != nil {
+		t.Fatal(err)
+	}
+	if got := w.task(t, task.ID); got.State != "finished" {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -189,8 +208,7 @@ func TestCountsEqualRecount(t *testing.T) {
 	w.cfg.Mark = Mark{Floor: 7, Batch: 9}.withDefaults()
 	ctx := context.Background()
 	rapid.Check(t, func(r *rapid.T) {
-		w.exec(r, "TRUNCATE tasks, inputs, payloads, jobs, leases, ended_jobs, attempts, ledger, task_lanes, generations")
-		w.exec(r, "UPDATE lanes SET seq = 0")
+		w.reset(r)
 		f := &fleet{db: w}
 		var ids []int64
 		verb := func(say func(context.Context, int64) (Change, error)) func(*rapid.T) {

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// otherVerbs are those of the second table of doc.go.
+// otherVerbs are those that the table of the code has not.
 var otherVerbs = []Verb{VerbPrioritise, VerbReassign, "scale", "clone", "inputs", "commit"}
 
-// The second table of doc.go and what the database holds afterwards are the same for every (state, verb).
+// The table of doc.go and what the database holds afterwards are the same for every (state, verb).
 func TestOtherVerbsOfEveryState(t *testing.T) {
 	w := newWorld(t)
 	table := documented(t, otherVerbs...)
@@ -154,7 +154,7 @@ func TestTasksMoveAsDocumented(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w.apply(t, siteYAML+"limits: [{user: bob, max_active_tasks: 1, max_ready_jobs: 3}]\n")
 			l := &lives{world: w, r: rand.New(rand.NewPCG(seed, 11))}
-			l.fleet = &fleet{db: w, lane: int32(1000 + seed)}
+			l.fleet = &fleet{db: w}
 			l.begin(t)
 			for range 80 {
 				l.step(t)
@@ -200,7 +200,7 @@ func (l *lives) step(t *testing.T) {
 		{"failed", func() error { l.fleet.end(t, []string{"failed", splitSmaller}[l.r.IntN(2)], n); return nil }},
 		{"kill jobs", func() error { l.fleet.kill(t, 1); return nil }},
 		{"settle", func() error { l.settled(t, l.ids[0]); return nil }},
-		{"sweep", l.sweeps}, {"throttle", l.once(l.Throttle)}, {"chain", l.once(l.Chain)},
+		{"sweep", l.once(l.Sweep)}, {"throttle", l.once(l.Throttle)}, {"chain", l.once(l.Chain)},
 		{"say", func() error { return l.say(t) }}, {"say", func() error { return l.say(t) }}, {"say other", l.sayOther},
 	}
 	thing := things[l.r.IntN(len(things))]
@@ -212,14 +212,6 @@ func (l *lives) step(t *testing.T) {
 
 func (l *lives) once(step func(context.Context) (int, error)) func() error {
 	return func() error { _, err := step(context.Background()); return err }
-}
-
-func (l *lives) sweeps() error {
-	if _, err := l.db.Exec(context.Background(), "UPDATE tasks SET sweep_rest = NULL"); err != nil {
-		return err
-	}
-	_, err := l.Sweep(context.Background())
-	return err
 }
 
 // say says a verb to a task, and compares what comes of it with the table.
@@ -285,7 +277,7 @@ func (l *lives) end(t *testing.T) {
 			}
 			left++
 		}
-		for _, step := range []func() error{l.once(l.Throttle), l.sweeps, l.once(l.Chain), l.once(l.Generate), l.once(l.Settle)} {
+		for _, step := range []func() error{l.once(l.Throttle), l.once(l.Sweep), l.once(l.Chain), l.once(l.Generate), l.once(l.Settle)} {
 			if err := step(); err != nil {
 				l.fail(t, err)
 			}

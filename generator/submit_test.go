@@ -43,7 +43,7 @@ func TestSubmitToTheShareThatTheTaskNames(t *testing.T) {
 		t.Errorf("share %q, job share %q", task.Share, task.JobShare)
 	}
 	steps(t, w.Generate)
-	if path := one[string](t, w.db, "SELECT DISTINCT s.path FROM jobs j JOIN shares s ON s.id = j.share_id WHERE task_id = $1", task.ID); path != "Wide" {
+	if path := jobs[string](t, w, "SELECT DISTINCT s.path FROM live_jobs j JOIN shares s ON s.id = j.share_id WHERE task_id = $1", task.ID); path != "Wide" {
 		t.Errorf("jobs are in %s", path)
 	}
 }

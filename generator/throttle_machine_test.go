@@ -42,11 +42,12 @@ func (l limitDraw) yaml(whom string) string {
 // check counts what a user has, or with "" everybody.
 func (l limitDraw) check(r *rapid.T, w *world, user string) {
 	var active, ready, units int
+	w.fold(r)
 	err := w.db.QueryRow(context.Background(), `
 		SELECT (SELECT count(*) FROM tasks WHERE state IN ('ready', 'scouting', 'running') AND user_name LIKE $1),
-			count(*) FILTER (WHERE l.job_id IS NULL), coalesce(sum(s.cores), 0)
-		FROM jobs j JOIN tasks t ON t.id = j.task_id AND t.user_name LIKE $1
-		JOIN shapes s ON s.id = j.shape_id LEFT JOIN leases l ON l.job_id = j.id`, user+"%").Scan(&active, &ready, &units)
+			count(*) FILTER (WHERE NOT j.leased), coalesce(sum(s.cores), 0)
+		FROM live_jobs j JOIN tasks t ON t.id = j.task_id AND t.user_name LIKE $1
+		JOIN shapes s ON s.id = j.shape_id`, user+"%").Scan(&active, &ready, &units)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -62,8 +63,7 @@ func TestLimitsMachine(t *testing.T) {
 	w.cfg.Mark = Mark{Floor: 50, Batch: 5}.withDefaults()
 	ctx := context.Background()
 	rapid.Check(t, func(r *rapid.T) {
-		w.exec(r, `TRUNCATE tasks, inputs, payloads, jobs, leases, ended_jobs, attempts, ledger, task_lanes, generations`)
-		w.exec(r, "UPDATE lanes SET seq = 0")
+		w.reset(r)
 		each, share := drawLimit(r, "user"), drawLimit(r, "share")
 		w.limit(r, "["+each.yaml(`user: "*"`)+", "+share.yaml("share: Prod")+"]")
 		f := &fleet{db: w}

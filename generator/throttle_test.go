@@ -116,8 +116,8 @@ func TestJobsWaitForALimit(t *testing.T) {
 	for range 100 {
 		w.throttled(t)
 		w.all(t)
-		ready := one[int](t, w.db, "SELECT count(*) FROM jobs j WHERE NOT EXISTS (SELECT FROM leases l WHERE l.job_id = j.id)")
-		units := one[int](t, w.db, "SELECT coalesce(sum(s.cores), 0) FROM jobs j JOIN shapes s ON s.id = j.shape_id")
+		ready := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE NOT leased")
+		units := jobs[int](t, w, "SELECT coalesce(sum(s.cores), 0) FROM live_jobs j JOIN shapes s ON s.id = j.shape_id")
 		if ready > 6 || units > 8 {
 			t.Fatalf("%d ready jobs, %d units", ready, units)
 		}

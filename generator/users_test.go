@@ -28,7 +28,7 @@ func TestEveryUserHasStock(t *testing.T) {
 	made := func() map[string]int {
 		got := map[string]int{}
 		for _, user := range []string{"ann", "bob", "carol"} {
-			got[user] = one[int](t, w.db, "SELECT count(*) FROM jobs j JOIN tasks t ON t.id = j.task_id WHERE t.user_name = $1", user)
+			got[user] = jobs[int](t, w, "SELECT count(*) FROM live_jobs j JOIN tasks t ON t.id = j.task_id WHERE t.user_name = $1", user)
 		}
 		return got
 	}
@@ -47,7 +47,7 @@ func TestEveryUserHasStock(t *testing.T) {
 	w.apply(t, siteYAML)
 	late := w.submit(t, managed(func(s *Spec) { s.User, s.Count = "bob", 40 }))
 	steps(t, w.Generate)
-	if n := one[int](t, w.db, "SELECT count(*) FROM jobs WHERE task_id = $1", late.ID); n != 0 {
+	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", late.ID); n != 0 {
 		t.Errorf("%d jobs of low priority where those of high priority are enough", n)
 	}
 }

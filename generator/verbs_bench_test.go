@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // busySite is a daemon's steps and pilots that claim one job after the other, on a durable server.
 type busySite struct {
 	*world
-	d      *dispatcher.Dispatcher
+	d      *dispatchertest.Dispatcher
 	claims atomic.Int64
 	stop   context.CancelFunc
 	all    sync.WaitGroup
@@ -92,25 +93,20 @@ func (s *busySite) rate(do func()) float64 {
 
 func newBusySite(b *testing.B) *busySite {
 	s := &busySite{world: durableWorld(b)}
-	d, err := dispatcher.Open(context.Background(), dispatcher.Config{Pool: s.db, Load: s.store.Version})
-	if err != nil {
-		b.Fatal(err)
-	}
+	d := s.dispatch(b)
 	cfg := s.config()
 	cfg.Stock = d.Stock
 	cfg.Mark = Mark{Floor: 2_000_000, Cap: 2_000_000}
 	s.Generator, s.d = New(cfg), d
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
-	s.all.Go(func() { _ = d.Run(ctx) })
 	for _, l := range []struct {
 		step  func(context.Context) (int, error)
 		every time.Duration
 		drain bool
 		sigh  int // as in cmd/divvy/ticks.go
 	}{
-		{d.Refresh, 20 * time.Millisecond, false, 0}, {d.Fold, time.Second, false, 0}, {d.Heartbeat, 2 * time.Second, false, 0}, {d.Purge, time.Minute, false, 0},
-		{s.Generate, 200 * time.Millisecond, true, 0}, {s.Settle, 600 * time.Millisecond, false, 0}, {s.Sweep, 500 * time.Millisecond, true, 3},
+		{s.Generate, 200 * time.Millisecond, true, 0}, {s.Generator.Settle, 600 * time.Millisecond, false, 0}, {s.Sweep, 500 * time.Millisecond, true, 3},
 	} {
 		s.all.Go(func() {
 			for ctx.Err() == nil {
@@ -163,7 +159,5 @@ func (s *busySite) claim(ctx context.Context, b *testing.B, pilot string) {
 func (s *busySite) close(b *testing.B) {
 	s.stop()
 	s.all.Wait()
-	if err := s.d.Close(context.Background()); err != nil {
-		b.Error(err)
-	}
+	s.d.Stop()
 }

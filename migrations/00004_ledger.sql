@@ -2,24 +2,20 @@
 
 -- +goose Up
 CREATE TABLE daemons (
-    id           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    host         text        NOT NULL,
-    pid          int         NOT NULL,
-    started_at   timestamptz NOT NULL DEFAULT now(),
-    seen_at      timestamptz NOT NULL DEFAULT now(),
-    closed_at    timestamptz,
-    address      text        NOT NULL DEFAULT '',
-    secret       text        NOT NULL DEFAULT '',
-    pilot_queues int[]       NOT NULL DEFAULT '{}',
-    version      text        NOT NULL DEFAULT '',
-    timeline     text
+    id         bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    host       text        NOT NULL,
+    pid        int         NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    seen_at    timestamptz NOT NULL DEFAULT now(),
+    closed_at  timestamptz,
+    address    text        NOT NULL DEFAULT '',
+    secret     text        NOT NULL DEFAULT '',
+    version    text        NOT NULL DEFAULT ''
 );
 COMMENT ON TABLE daemons IS 'One row for each start of a daemon.';
 COMMENT ON COLUMN daemons.address IS 'host:port at which other daemons reach it; empty: nowhere.';
 COMMENT ON COLUMN daemons.secret IS 'What other daemons must show there; made anew at every start.';
-COMMENT ON COLUMN daemons.pilot_queues IS 'Queues at which pilots asked it in the last five minutes, as of seen_at.';
 COMMENT ON COLUMN daemons.version IS 'Its release, or the commit that it was built from.';
-COMMENT ON COLUMN daemons.timeline IS 'The timeline of the server that its knowledge is of: on another one it grants nothing, and starts anew.';
 
 CREATE TABLE lineage (
     only_row boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -29,8 +25,7 @@ CREATE TABLE lineage (
 COMMENT ON TABLE lineage IS 'Where this database was when a daemon last started. Written by package migrations.';
 COMMENT ON COLUMN lineage.place IS 'System identifier of the server, its timeline, the database. Another value: it was restored, copied, or failed over.';
 
--- A daemon that has counted a commit which a failover lost may grant nothing more by what it knows. Each promotion of a standby
--- begins a new timeline.
+-- Each promotion of a standby begins a new timeline.
 -- +goose StatementBegin
 CREATE FUNCTION divvy_timeline() RETURNS text
 LANGUAGE sql
@@ -379,29 +374,7 @@ COMMENT ON COLUMN latest.key IS 'The shape, the queue, the share; 0: none.';
 COMMENT ON COLUMN latest.name IS 'The resource, the pool; empty: none.';
 COMMENT ON COLUMN latest.entry IS 'As JSON.';
 
--- While a snapshot stays open, what died since cannot be removed, and autovacuum comes for it all the same: each visit reads all
--- that died and was inserted since. The dispatcher raises what a table waits for while it sees such a snapshot, so that each visit
--- comes after twice as much as the one before.
--- +goose StatementBegin
-CREATE FUNCTION divvy_hold_vacuum(name text, dead bigint, inserted bigint) RETURNS boolean
-LANGUAGE plpgsql SET lock_timeout = '20ms' SET search_path = public, pg_temp
-AS $$
-BEGIN
-    IF dead IS NULL THEN
-        EXECUTE format('ALTER TABLE %I RESET (autovacuum_vacuum_threshold, autovacuum_vacuum_insert_threshold)', name);
-    ELSE
-        EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_threshold = %s, autovacuum_vacuum_insert_threshold = %s)', name,
-            least(dead, 2000000000), least(inserted, 2000000000));
-    END IF;
-    RETURN true;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN false;
-END $$;
--- +goose StatementEnd
-COMMENT ON FUNCTION divvy_hold_vacuum IS 'Sets how many dead and inserted rows of a table autovacuum waits for beyond its factors; NULL: as configured. False when somebody, say a vacuum, is at the table: the lock would end it.';
-
 -- +goose Down
-DROP FUNCTION divvy_hold_vacuum;
 DROP VIEW counted_tasks;
 DROP VIEW leases_now;
 DROP FUNCTION divvy_payer;

@@ -183,25 +183,6 @@ END $$;
 
 COMMENT ON FUNCTION public.divvy_extend_jobs(room bigint, size bigint) IS 'Partitions for the next ids.';
 
-CREATE FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) RETURNS boolean
-    LANGUAGE plpgsql
-    SET lock_timeout TO '20ms'
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-BEGIN
-    IF dead IS NULL THEN
-        EXECUTE format('ALTER TABLE %I RESET (autovacuum_vacuum_threshold, autovacuum_vacuum_insert_threshold)', name);
-    ELSE
-        EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_threshold = %s, autovacuum_vacuum_insert_threshold = %s)', name,
-            least(dead, 2000000000), least(inserted, 2000000000));
-    END IF;
-    RETURN true;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN false;
-END $$;
-
-COMMENT ON FUNCTION public.divvy_hold_vacuum(name text, dead bigint, inserted bigint) IS 'Sets how many dead and inserted rows of a table autovacuum waits for beyond its factors; NULL: as configured. False when somebody, say a vacuum, is at the table: the lock would end it.';
-
 CREATE FUNCTION public.divvy_make_day(parent text, day date) RETURNS integer
     LANGUAGE plpgsql
     SET lock_timeout TO '200ms'
@@ -930,9 +911,7 @@ CREATE TABLE public.daemons (
     closed_at timestamp with time zone,
     address text DEFAULT ''::text NOT NULL,
     secret text DEFAULT ''::text NOT NULL,
-    pilot_queues integer[] DEFAULT '{}'::integer[] NOT NULL,
-    version text DEFAULT ''::text NOT NULL,
-    timeline text
+    version text DEFAULT ''::text NOT NULL
 );
 
 COMMENT ON TABLE public.daemons IS 'One row for each start of a daemon.';
@@ -941,11 +920,7 @@ COMMENT ON COLUMN public.daemons.address IS 'host:port at which other daemons re
 
 COMMENT ON COLUMN public.daemons.secret IS 'What other daemons must show there; made anew at every start.';
 
-COMMENT ON COLUMN public.daemons.pilot_queues IS 'Queues at which pilots asked it in the last five minutes, as of seen_at.';
-
 COMMENT ON COLUMN public.daemons.version IS 'Its release, or the commit that it was built from.';
-
-COMMENT ON COLUMN public.daemons.timeline IS 'The timeline of the server that its knowledge is of: on another one it grants nothing, and starts anew.';
 
 ALTER TABLE public.daemons ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.daemons_id_seq

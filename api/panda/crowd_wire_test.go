@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -77,7 +76,7 @@ func TestCrowdWithFilters(t *testing.T) {
 			map[string]any{"task_id": nil, "prod_user_id": "bob", "prod_source_label": "user", "memory": 2500, "disk_space": 12000, "remaining_time": 4000, "resource_type": "SCORE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, lease.Timing{})
+			w := newWorld(t)
 			w.submitAs(50, c.other)
 			task := w.submitAs(n, c.wanted)
 			for _, asks := range []map[string]any{c.old, c.new} {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -86,7 +85,7 @@ func (c caller) envelopeOf(method, path string, said map[string]any, body string
 // Every call of the new API answers with an envelope of exactly three keys, whatever it is asked: 200, and 500 for a body
 // that is none. What an argument may not be is said with its name.
 func TestEnvelopes(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	everything := Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
 		Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
 	routes := chi.NewMux()

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/sandbox"
 )
 
@@ -79,7 +78,7 @@ func (c caller) get(path string) (int, string) {
 
 // What panda-client does before it submits a task: has it been uploaded already, else upload; and what a job does with it.
 func TestUpload(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	alice, bob := w.callerAs(Caller{User: "alice"}), w.callerAs(Caller{User: "bob"})
 	one, two := archive(t, "one"), archive(t, "two")
 	same := func(c caller, content string) string {

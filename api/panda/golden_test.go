@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // exchange is a request that the real pilot made, and what it was answered then.
@@ -150,7 +148,7 @@ func settled(t *testing.T, w *world, scenario string, job int64, state string) {
 
 // The requests of the real pilot, replayed: what each is answered, and what it does.
 func TestReplay(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	nothing := func(int, int64) {}
 	state := func(states ...string) func(int, int64) {
 		return func(n int, job int64) {

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // form makes a call of the old API as Harvesters do, and returns the body of the answer.
@@ -50,7 +48,7 @@ func jsonOf(t *testing.T, v any) string {
 
 // What a Harvester up to 2025 says and asks, with forms, and what it reads out of the answers.
 func TestOldHarvester(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	w.submit(2, 1, "true")
 	w.until("the jobs are ready", func() bool { return len(w.dispatcher.Counts()) == 1 && w.dispatcher.Counts()[0].N == 2 })
@@ -108,7 +106,7 @@ func TestOldHarvester(t *testing.T) {
 
 // One call is about so many jobs, of either generation; nothing is done of a longer one.
 func TestMostJobsOfACall(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	old, new, ids := make([]any, maxJobs+1), make([]any, maxJobs+1), make([]any, maxJobs+1)
 	for i := range ids {
@@ -134,7 +132,7 @@ func TestMostJobsOfACall(t *testing.T) {
 
 // Harvesters of the time when the API changed send the arguments of a GET as a form, and call it JSON.
 func TestGetWithForm(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	r, err := http.NewRequest(http.MethodGet, c.url+"/harvester/get_current_worker_id", strings.NewReader("harvester_id=h"))
 	if err != nil {
@@ -154,7 +152,7 @@ var mustHave = strings.Fields("PandaID taskID attemptNr jobsetID currentPriority
 func TestHarvesterGetsJobs(t *testing.T) {
 	for _, generation := range []string{"old", "new"} {
 		t.Run(generation, func(t *testing.T) {
-			w := newWorld(t, lease.Timing{})
+			w := newWorld(t)
 			c := w.caller()
 			w.submit(3, 1, "true")
 			w.until("the jobs are ready", func() bool { return len(w.dispatcher.Counts()) == 1 && w.dispatcher.Counts()[0].N == 3 })

@@ -6,11 +6,10 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 func TestJobCalls(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	task := w.submit(3, 1, "true")
 	pull := func() dispatcher.Lease {

@@ -11,7 +11,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/sandbox"
@@ -106,7 +105,7 @@ func (w *world) noted(who string) string {
 
 // twoUsers are alice's task, and bob as a caller who stands for himself.
 func twoUsers(t *testing.T) (w *world, task generator.Task, jobs []int64, bob caller) {
-	w = newWorld(t, lease.Timing{})
+	w = newWorld(t)
 	task = w.submit(3, 2, "echo", "a-secret-of-alice")
 	w.until("there are jobs", func() bool {
 		got, err := w.generator.Task(t.Context(), task.ID)

@@ -13,9 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // asserted is a call that panda-server's own tests make, and what they assert of the answer. data is not looked at where it
@@ -53,7 +51,7 @@ func of(id any, more ...any) map[string]any {
 
 // What panda-server's tests of its API about tasks and jobs do with ids that there are not.
 func TestOwnTestsWithoutATask(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	since := time.Now().AddDate(0, 0, -7).Format(time.DateTime)
 	none := []int64{-1}
 	w.caller().assert([]asserted{
@@ -104,7 +102,7 @@ func TestOwnTestsWithoutATask(t *testing.T) {
 
 // What they do with a task that there is, and what panda-client does with it.
 func TestOwnTestsWithATask(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	params := evgen(map[string]any{"reqID": 4711, "prodSourceLabel": "user", "userName": nil})
 	var id, child int64
@@ -194,7 +192,7 @@ func TestOwnTestsWithATask(t *testing.T) {
 
 // The inputs of a task are its only dataset; each stands as its last job does.
 func TestTaskFiles(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	var id, none int64
 	params := evgen(map[string]any{"noInput": nil, "nEvents": nil, "nEventsPerJob": nil, "pfnList": []string{"a", "b", "c", "d,e"}, "nFilesPerJob": 2, "jobParameters": "${IN}"})
@@ -232,7 +230,7 @@ var detailKeys = strings.Fields(`architecture campaign cloud coreCount creationD
 
 // A task whose parameters cannot be is taken by the older call alone, and is broken; nothing else may be done with it.
 func TestBrokenTask(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.callerAs(Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production"}) // for herself alone
 	params := map[string]any{"test": 1, "taskName": "test_task"}
 	refused := `{"success":false,"message":"jobParameters: is missing: a list such as [{\"type\": \"constant\", \"value\": \"-c 'echo hello'\"}]; nEvents: `
@@ -288,7 +286,7 @@ func TestBrokenTask(t *testing.T) {
 
 // Calls for what is not here are answered in the form that PanDA's programs read, whatever the method, at either version.
 func TestNotHere(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	for path, want := range map[string]string{
 		"/creds/get_user_secrets":            noSecrets,

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // standIn is the curl of fake pilots: the program of this test under that name. It does what runShell asks of the real one.
@@ -244,7 +243,7 @@ func payloadCommand(t *testing.T, url, code string, env ...string) (cmd *exec.Cm
 
 // Whoever has no good key brings nothing, and too much is refused.
 func TestPayloadLogRefusals(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	w.submit(1, 1, "true")
 	p := &fakePilot{t: t, url: w.url, node: "n"}
 	if !p.getJob() {

@@ -8,15 +8,13 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // each runs a scenario with pilots of both generations, each on a site of its own.
 func each(t *testing.T, scenario func(t *testing.T, w *world, pilot func() *fakePilot)) {
 	for _, generation := range []string{"old", "new"} {
 		t.Run(generation, func(t *testing.T) {
-			w := newWorld(t, lease.Timing{})
+			w := newWorld(t, func(c *dispatcher.Config) { c.Timing.TTL, c.Timing.First = time.Second, time.Minute })
 			n := 0
 			scenario(t, w, func() *fakePilot {
 				n++
@@ -114,7 +112,13 @@ func TestKilled(t *testing.T) {
 // expire lets the lease of a job run out.
 func (w *world) expire(job int64) {
 	w.t.Helper()
-	pgtest.Age(w.t, w.db, "leases", "expires_at", 24*time.Hour)
+	held, err := w.dispatcher.Holdings(w.t.Context(), []dispatcher.HeldJob{{Job: job, Attempt: w.job(job).Attempt}})
+	if err != nil || held[0].Lease == "" {
+		w.t.Fatal(held, err)
+	}
+	if _, err := w.dispatcher.Renew(w.t.Context(), dispatcher.RenewRequest{Pilot: "p", Leases: []dispatcher.Renewal{{Lease: held[0].Lease, TTL: time.Millisecond}}}); err != nil {
+		w.t.Fatal(err)
+	}
 	w.until("the lease ends", func() bool { return w.job(job).State == "ready" })
 }
 

@@ -12,14 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
 // What pilots of either generation report is kept on the job under the names that users know: in descriptions, in the
 // attempt that job show has, and in report views, where the query of docs/from-panda.md finds it.
 func TestReportsAreKept(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	task := w.submit(2, 1, "true")
 	var jobs []int64
@@ -40,6 +38,7 @@ func TestReportsAreKept(t *testing.T) {
 		"exe_error_diag": "payload died", "pilot_error_code": 1305, "pilot_error_diag": "Failed to execute payload", "job_metrics": "nEvents=7", "max_rss": 102400,
 		"cpu_consumption_time": 3, "job_output_report": map[string]any{"part.root": map[string]any{"fsize": 5}}, "meta_data": "not JSON"}, &heard)
 
+	w.dispatcher.Settle()
 	var d []map[string]any
 	c.data(get, "/job/get_description", map[string]any{"job_ids": jobs}, &d)
 	for i, want := range []map[string]any{
@@ -104,7 +103,7 @@ func TestReportsAreKept(t *testing.T) {
 
 // What a pilot of PanDA says too much of is cut; its job runs, and its result counts.
 func TestReportsThatAreTooMuch(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	w.submit(1, 1, "true")
 	ask := map[string]any{"siteName": "LOCAL_TEST", "prodSourceLabel": "managed", "node": strings.Repeat("n", 6000), "worker_id": strings.Repeat("7", 6000)}
 	_, job := post(t, w.url+"/server/panda/getJob", "application/json", asJSON(t, ask))
@@ -115,14 +114,8 @@ func TestReportsThatAreTooMuch(t *testing.T) {
 			t.Fatalf("%s: %d %v", state, status, a)
 		}
 	}
-	row, err := w.dispatcher.Job(context.Background(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := w.job(id) // the usage of its hour has it too
 	if at := row.Attempts[0]; row.State != "finished" || len(at.Node) != 200 || len(at.Pilot) != 200 || at.Usage != (dispatcher.Usage{CPUSeconds: 1e9, MemoryMB: 1e9}) {
 		t.Errorf("%+v", row)
-	}
-	if _, err := w.dispatcher.Account(context.Background()); err != nil {
-		t.Error(err)
 	}
 }

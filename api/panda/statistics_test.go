@@ -11,12 +11,11 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/generator"
 )
 
 func TestStatistics(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	c.check([]answered{
 		{get, "/statistics/active_job_stats_by_site", nil, `{"success":true,"message":"","data":{"LOCAL_TEST":{"activated":0,"assigned":0,"running":0},"OTHER":{"activated":0,"assigned":0,"running":0}}}`},
@@ -44,8 +43,8 @@ func TestStatistics(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("the ends are counted", func() bool {
-		_, err := w.dispatcher.Fold(context.Background())
-		ended, _ := w.dispatcher.Ended(context.Background(), time.Hour)
+		w.dispatcher.Settle()
+		ended, err := w.dispatcher.Ended(context.Background(), time.Hour)
 		return err == nil && len(ended) == 2
 	})
 	w.until("the task counts them too", func() bool {

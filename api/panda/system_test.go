@@ -3,12 +3,10 @@ package panda
 import (
 	"strings"
 	"testing"
-
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 func TestSystem(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.callerAs(Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production"}) // by a glob: not the role
 	c.check([]answered{
 		{get, "/system/is_alive", nil, nothing},

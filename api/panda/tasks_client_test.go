@@ -5,13 +5,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // A task of prun has no transformation and no user: both are found here, and what only its job knows is filled in when a pilot gets it.
 func TestPrunJobs(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	text, err := os.ReadFile("testdata/tasks/prun.json")
 	if err != nil {
 		t.Fatal(err)

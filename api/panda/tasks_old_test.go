@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // oldForm makes an old call as panda-client up to 2025 does, and returns the body of the answer.
@@ -34,7 +32,7 @@ func (c caller) oldForm(call string, values ...string) string {
 
 // Users' calls of the older API do what the new ones do, and answer in the form that their client reads.
 func TestOldTaskCalls(t *testing.T) {
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	c := w.caller()
 	params := string(asJSON(t, evgen(map[string]any{"nEvents": 300, "userName": "alice"})))
 	if got, want := c.oldForm("insertTaskParams", "taskParams", params, "properErrorCode", "True"), "(I0\nVsucceeded. new jediTaskID=1\nt."; got != want {

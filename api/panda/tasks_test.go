@@ -14,7 +14,6 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -22,7 +21,7 @@ import (
 // steered is a world whose routes take tasks too.
 func steered(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t, lease.Timing{})
+	w := newWorld(t)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); w.tick(ctx, w.generator.Sweep) }()

@@ -15,8 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
@@ -35,27 +34,23 @@ queues:
 type world struct {
 	t          *testing.T
 	db         *pgxpool.Pool
-	dispatcher *dispatcher.Dispatcher
+	dispatcher *dispatchertest.Dispatcher
 	generator  *generator.Generator
 	url        string
 }
 
-func newWorld(t *testing.T, timing lease.Timing) *world {
+func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 	t.Helper()
 	w := &world{t: t, db: pgtest.Open(t)}
-	ctx, stop := context.WithCancel(context.Background())
-	store := site.NewStore(site.Config{Pool: w.db})
-	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(siteYAML), By: "test"}); err != nil {
+	store := site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: dispatcher.Barrier, Live: generator.Live, Applied: dispatcher.Rebase}})
+	if _, err := store.Apply(t.Context(), site.ApplyRequest{Source: []byte(siteYAML), By: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if w.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{Pool: w.db, Load: store.Version, Timing: timing}); err != nil {
-		t.Fatal(err)
-	}
+	w.dispatcher = dispatchertest.Open(t, w.db, store, with...)
 	w.generator = generator.New(generator.Config{Pool: w.db, Site: store.Load, Stock: w.dispatcher.Stock, Mark: generator.Mark{Floor: 600, Batch: 600}})
+	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
-	loops.Go(func() { _ = w.dispatcher.Run(ctx) })
-	for _, step := range []func(context.Context) (int, error){w.dispatcher.Refresh, w.generator.Generate, w.generator.Settle, w.dispatcher.Expire} {
+	for _, step := range []func(context.Context) (int, error){w.generator.Generate, w.generator.Settle} {
 		loops.Go(func() { w.tick(ctx, step) })
 	}
 	routes := chi.NewMux()
@@ -66,7 +61,6 @@ func newWorld(t *testing.T, timing lease.Timing) *world {
 		server.Close()
 		stop()
 		loops.Wait()
-		_ = w.dispatcher.Close(context.Background())
 	})
 	return w
 }
@@ -97,9 +91,10 @@ func (w *world) submit(n int64, attempts int, command ...string) generator.Task 
 	return task
 }
 
-// job is how a job stands now.
+// job is how a job stands, when all that was said of it is in the tables.
 func (w *world) job(id int64) dispatcher.JobRow {
 	w.t.Helper()
+	w.dispatcher.Settle()
 	j, err := w.dispatcher.Job(context.Background(), id)
 	if err != nil {
 		w.t.Fatal(err)
@@ -120,11 +115,7 @@ func (w *world) attempt(id int64) dispatcher.Attempt {
 // until waits for what is to happen soon.
 func (w *world) until(what string, holds func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("not within two minutes: %s", what)
-		}
-	}
+	w.dispatcher.Until(what, holds)
 }
 
 // post sends a body as it is and returns the answer, which must be a JSON object.

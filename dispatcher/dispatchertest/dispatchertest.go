@@ -18,9 +18,9 @@ import (
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// Timing is that of the dispatchers of tests: one that starts leads after a third of a second.
+// Timing is that of the dispatchers of tests: one that starts leads after a third of a second, and leases may expire a second later.
 var Timing = lease.Timing{Silence: 300 * time.Millisecond, Fresh: 200 * time.Millisecond, Tick: 50 * time.Millisecond, Poll: 20 * time.Millisecond,
-	Gather: 10 * time.Millisecond, Making: 50 * time.Millisecond}
+	Gather: 10 * time.Millisecond, Making: 50 * time.Millisecond, Rest: time.Second, Grace: time.Second}
 
 // Dispatcher is one that leads, whose steps run.
 type Dispatcher struct {

@@ -10,20 +10,20 @@ import (
 
 // Moment is a machine as it stands, with what its daemon knows beside it.
 type Moment struct {
-	View   machine.View
-	At     time.Time                            // by the clock of the daemon that decides
-	Pilots map[shares.QueueID][]Pilot           // that pulled in the last five minutes
-	Pulls  map[shares.QueueID]int               // that wait for a job
-	Holes  map[shares.QueueID]BlackHoleStanding // queues that fail nearly all that they get
-	Ends   []EndRate                            // of the last minutes
-	Starts map[Kind]float64                     // jobs a minute, of the last minutes
-	Waited map[int64]float64                    // seconds since the task of a job was submitted, by job; see Heads
+	View    machine.View
+	At      time.Time                            // by the clock of the daemon that decides
+	Pilots  map[shares.QueueID][]Pilot           // that pulled in the last five minutes
+	Pulls   map[shares.QueueID]int               // that wait for a job
+	Offered map[string]shares.Units              // by pilots that got no jobs for it, by pool
+	Holes   map[shares.QueueID]BlackHoleStanding // queues that fail nearly all that they get
+	Ends    []EndRate                            // of the last minutes
+	Starts  map[Kind]float64                     // jobs a minute, of the last minutes
+	Waited  map[int64]float64                    // seconds since the task of a job was submitted, by job; see Heads
 }
 
-// Pilot is what a pilot takes, and what it offered and did not get filled.
+// Pilot is what a pilot takes.
 type Pilot struct {
-	Only     *job.Only // nil: any job
-	Unfilled shares.Units
+	Only *job.Only // nil: any job
 }
 
 // EndRate is how fast attempts of a share ended at a queue lately.

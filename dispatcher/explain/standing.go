@@ -48,7 +48,7 @@ type pool struct {
 func (m Moment) pool(name string, jobs *jobCounts) *pool {
 	view, _ := m.View.Pool(name)
 	p := &pool{PoolView: view, name: name}
-	p.round = roundOf(view, m.offered(name))
+	p.round = roundOf(view, m.Offered[name])
 	p.PoolStanding = PoolStanding{Pool: name, Capacity: -1, Round: p.round.Float(), Held: view.Book.Held(0).Float()}
 	if view.Capacity != shares.Unlimited {
 		p.PoolStanding.Capacity = view.Capacity.Float()
@@ -77,21 +77,6 @@ func roundOf(p machine.PoolView, offered shares.Units) shares.Units {
 		full += p.Offline
 	}
 	return shares.Round(full, p.Book.Held(0), offered)
-}
-
-// offered is what pilots of a pool offered lately and did not get filled.
-func (m Moment) offered(pool string) (units shares.Units) {
-	if len(m.Pilots) == 0 {
-		return 0
-	}
-	for _, q := range m.View.Site.Queues {
-		if q.Pool == pool {
-			for _, pilot := range m.Pilots[q.ID] {
-				units += pilot.Unfilled
-			}
-		}
-	}
-	return units
 }
 
 // addFigures fills in what each share deserves, owns, lends and borrows.

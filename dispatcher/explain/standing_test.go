@@ -48,7 +48,7 @@ func TestStanding(t *testing.T) {
 	if a.AtTarget == nil || math.Abs(*a.AtTarget-a.Deficit/2) > 1e-6 || a.Waited == nil || *a.Waited != 12 || b.Waited != nil {
 		t.Errorf("%+v: %v s, waited %v", a, a.AtTarget, a.Waited)
 	}
-	m.Pilots[1] = []Pilot{{Unfilled: 3000}}
+	m.Offered = map[string]shares.Units{"default": 3000}
 	if st = m.Standing(); st.Pools[0].Round != 10 { // C bounds it
 		t.Errorf("R %v", st.Pools[0].Round)
 	}

@@ -15,6 +15,7 @@ type Effects struct {
 	Turned  []*Sort  // sorts that are full from now on, or are so no more
 	Charges []Charge // to take and to give back
 	Costs   bool     // what pending claims are to hold has changed
+	Fewer   bool     // a gang that waits has become smaller: those that are left may start
 }
 
 // Moved is a party that had another sort.
@@ -155,6 +156,7 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 		maps.Copy(again, c.parties)
 		return
 	}
+	ch.fx.Fewer = ch.fx.Fewer || c.State == resource.ClaimPending && c.Template.Gang && c.Jobs < was.Jobs
 	if full != c.full() {
 		for sort := range c.sorts {
 			ch.fx.Turned = append(ch.fx.Turned, sort)

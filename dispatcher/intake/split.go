@@ -98,6 +98,23 @@ func Halve(ctx context.Context, tx pgx.Tx, halves []Halves) (made []int64, err e
 	if err := say(ctx, tx, back); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
-	made, err = Enqueue(ctx, tx, fresh)
-	return made, wrap("split", err)
+	if made, err = Enqueue(ctx, tx, fresh); err != nil {
+		return nil, fmt.Errorf("split: %w", err)
+	}
+	return made, wrap("split", noteHalves(ctx, tx, halves, made))
+}
+
+// noteHalves adds what became of pieces to what a rule said of the attempts before; made are the ids of the new jobs.
+func noteHalves(ctx context.Context, tx pgx.Tx, halves []Halves, made []int64) error {
+	words := make([]string, len(halves))
+	for i, h := range halves {
+		words[i] = "not split, since " + h.Why
+		if h.Rest != nil {
+			words[i], made = fmt.Sprintf("the second half of its piece is job %d", made[0]), made[1:]
+		}
+	}
+	_, err := tx.Exec(ctx, query["note_halves"], pgx.StrictNamedArgs{"words": words,
+		"jobs":     list(halves, func(h Halves) int64 { return h.Job }),
+		"attempts": list(halves, func(h Halves) int32 { return int32(h.Attempt) - 1 })})
+	return err
 }

@@ -160,7 +160,7 @@ func (l *leader) depose() {
 	}
 	for len(l.line.waiting) > 0 {
 		p := l.line.waiting[0]
-		l.line.take(p)
+		l.take(p)
 		l.reply(held{pull: p}, Answer{Status: Unavailable})
 	}
 	for _, w := range l.late.asks {

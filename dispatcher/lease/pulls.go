@@ -35,6 +35,20 @@ func (l *leader) pull(a *Ask) {
 	}
 	l.supply.pulled(l, a.Pull)
 	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
+	if l.cfg.Watch != nil {
+		l.cfg.Watch.Came(a.Pull)
+	}
+}
+
+// take ends the wait of a pull.
+func (l *leader) take(p *pull) {
+	if p.class == nil {
+		return
+	}
+	l.line.take(p)
+	if l.cfg.Watch != nil {
+		l.cfg.Watch.Went(&p.pull, l.now-p.since, p.leases)
+	}
 }
 
 // join lets a repeat share the answer of a pull that is on its way.
@@ -59,7 +73,7 @@ func (l *leader) left(call Call) {
 	}
 	p.unheard = true
 	if p.class != nil {
-		l.line.take(p)
+		l.take(p)
 		l.line.forget(p)
 	}
 }
@@ -136,7 +150,7 @@ func (l *leader) gather(p *pull, ask machine.Pull, beside []*pull, d machine.Dec
 // give holds the answer of a pull that has leases.
 func (l *leader) give(p *pull) {
 	if len(p.leases) > 0 {
-		l.line.take(p)
+		l.take(p)
 		l.next.pulls = append(l.next.pulls, p)
 		l.holdPull(p, Answer{Leases: p.leases}, true)
 	}
@@ -158,10 +172,10 @@ func (l *leader) expireWaits() {
 			heap.Fix(&l.line.waiting, 0)
 		case !p.class.awake && l.flight == nil:
 			l.counted.Refuse(p.class.lacks)
-			l.line.take(p)
+			l.take(p)
 			l.noJob(p)
 		case late:
-			l.line.take(p)
+			l.take(p)
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		default: // those behind it wait for the same batch
 			l.wakeBy(p.until + l.cfg.Timing.Patience)

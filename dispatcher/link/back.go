@@ -61,12 +61,11 @@ func (ls *Links) forget() {
 }
 
 // giveBack answers a peer that asks for messages, when there are some.
-func (ls *Links) giveBack(ctx context.Context, body []byte, answer func(relay.Reply)) {
+func (ls *Links) giveBack(ctx context.Context, body []byte) relay.Reply {
 	number, its, _ := bytes.Cut(body, []byte{' '})
 	id, err := strconv.ParseInt(string(number), 10, 64)
 	if err != nil {
-		answer(relay.Reply{Status: http.StatusBadRequest})
-		return
+		return relay.Reply{Status: http.StatusBadRequest}
 	}
 	ls.mu.Lock()
 	b := ls.backOf(id)
@@ -87,16 +86,14 @@ func (ls *Links) giveBack(ctx context.Context, body []byte, answer func(relay.Re
 	}
 	ls.mu.Unlock()
 	if len(messages) == 0 {
-		answer(relay.Reply{Status: http.StatusNoContent})
-		return
+		return relay.Reply{Status: http.StatusNoContent}
 	}
 	text, err := ls.sheets.pack(ls.cfg.Self.ID, messages, bytes.Equal(its, form[:]))
 	if err != nil {
 		ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
-		answer(relay.Reply{Status: http.StatusInternalServerError})
-		return
+		return relay.Reply{Status: http.StatusInternalServerError}
 	}
-	answer(relay.Reply{Status: http.StatusOK, Body: text})
+	return relay.Reply{Status: http.StatusOK, Body: text}
 }
 
 // listen takes what a peer has to say over the connection that this daemon made to it, until the connection breaks.

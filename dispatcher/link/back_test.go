@@ -60,7 +60,7 @@ func TestWayBack(t *testing.T) {
 	done, secret := make(chan struct{}), func(_ context.Context, id int64) (string, error) { return fmt.Sprint("secret ", id), nil }
 	called := New(Config{Self: Peer{ID: 1, Address: "callee:1", Secret: "secret 1"}, SecretOf: secret,
 		Peers: func(context.Context) ([]Peer, error) { return []Peer{{ID: 2}}, nil }})
-	srv := httptest.NewServer(called.Handler(done))
+	srv := httptest.NewServer(called.Handler(done, func(context.Context, string, []byte) relay.Reply { return relay.Reply{Status: 404} }))
 	defer srv.Close()
 	defer close(done)
 	calls := New(Config{Self: Peer{ID: 2, Address: "nowhere:1", Secret: "secret 2"}, SecretOf: secret,
@@ -91,5 +91,3 @@ func TestWayBack(t *testing.T) {
 	leave()
 	callee.is(t, "the caller is gone", func(e *ear) bool { return len(e.there) == 0 })
 }
-
-var _ relay.Handler = (&Links{}).receive

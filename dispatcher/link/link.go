@@ -56,7 +56,7 @@ type link struct {
 	peer  Peer
 	stop  context.CancelFunc
 	rouse chan struct{} // one place: there are messages
-	up    bool
+	conn  *relay.Conn   // nil: there is none
 	queue []lease.Message
 }
 
@@ -85,7 +85,7 @@ func (ls *Links) Send(to int64, m lease.Message) {
 	defer ls.mu.Unlock()
 	var queue *[]lease.Message
 	var rouse chan struct{}
-	if l := ls.links[to]; l != nil && l.up {
+	if l := ls.links[to]; l != nil && l.conn != nil {
 		queue, rouse = &l.queue, l.rouse
 	} else if b := ls.backs[to]; b != nil {
 		queue, rouse = &b.queue, b.rouse
@@ -107,24 +107,45 @@ func (ls *Links) Alone() bool {
 	return ls.alone
 }
 
-// Handler takes connections of other daemons, at relay.Path, until done is closed.
-func (ls *Links) Handler(done <-chan struct{}) http.Handler {
-	return &relay.Server{Secret: ls.cfg.Self.Secret, SecretOf: ls.cfg.SecretOf, Handle: ls.receive, Done: done}
+// Handler takes connections of other daemons, at relay.Path, until done is closed. What they Ask is for questions.
+func (ls *Links) Handler(done <-chan struct{}, questions relay.Handler) http.Handler {
+	handle := func(ctx context.Context, path string, body []byte) relay.Reply {
+		switch {
+		case path != leasePath && path != backPath:
+			return questions(ctx, path, body)
+		case !ls.ready():
+			return relay.Reply{Status: http.StatusServiceUnavailable}
+		case path == backPath:
+			return ls.giveBack(ctx, body)
+		}
+		return relay.Reply{Status: ls.deliver(body, true)}
+	}
+	return &relay.Server{Secret: ls.cfg.Self.Secret, SecretOf: ls.cfg.SecretOf, Handle: handle, Done: done}
 }
 
-// receive takes an envelope.
-func (ls *Links) receive(ctx context.Context, path string, body []byte, answer func(relay.Reply)) {
+// ErrApart says that there is no connection to a daemon.
+var ErrApart = errors.New("no connection to the daemon")
+
+// Ask puts a question to a peer. ErrApart, relay.ErrBroken, or the error of ctx: there is no answer.
+func (ls *Links) Ask(ctx context.Context, to int64, path string, body []byte) (relay.Reply, error) {
 	ls.mu.Lock()
-	ready := ls.to != nil
-	ls.mu.Unlock()
-	switch {
-	case ready && path == leasePath:
-		answer(relay.Reply{Status: ls.deliver(body, true)})
-	case ready && path == backPath:
-		ls.giveBack(ctx, body, answer)
-	default:
-		answer(relay.Reply{Status: http.StatusServiceUnavailable})
+	l := ls.links[to]
+	var conn *relay.Conn
+	if l != nil {
+		conn = l.conn
 	}
+	ls.mu.Unlock()
+	if conn == nil {
+		return relay.Reply{}, ErrApart
+	}
+	return conn.Call(ctx, path, body)
+}
+
+// ready says whether there is a dispatcher that receives.
+func (ls *Links) ready() bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.to != nil
 }
 
 // deliver gives an envelope to the dispatcher, and returns a status of HTTP. Came says that it came over a connection that the peer made.
@@ -212,11 +233,11 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 		if err == nil {
 			var back sync.WaitGroup
 			back.Go(func() { ls.listen(ctx, conn) })
-			ls.turn(l, true)
+			ls.turn(l, conn)
 			ls.carry(ctx, l, conn)
 			conn.Close()
 			back.Wait()
-			ls.turn(l, false)
+			ls.turn(l, nil)
 		}
 		select {
 		case <-ctx.Done():
@@ -225,11 +246,11 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 	}
 }
 
-// turn notes whether a peer can be reached.
-func (ls *Links) turn(l *link, up bool) {
+// turn notes by what a peer can be reached.
+func (ls *Links) turn(l *link, conn *relay.Conn) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	l.up, l.queue = up, nil
+	l.conn, l.queue = conn, nil
 	ls.reach()
 }
 
@@ -237,7 +258,7 @@ func (ls *Links) turn(l *link, up bool) {
 func (ls *Links) reach() {
 	there := slices.Collect(maps.Keys(ls.backs))
 	for id, each := range ls.links {
-		if each.up && ls.backs[id] == nil {
+		if each.conn != nil && ls.backs[id] == nil {
 			there = append(there, id)
 		}
 	}

@@ -235,46 +235,28 @@ func TestJobsThatNothingKnows(t *testing.T) {
 	}
 }
 
-// What pilots hear of what they hold, with what the leader knows beside the tables.
-func TestHoldings(t *testing.T) {
+// How jobs stand, and what the leader knows beside the tables of one that has a lease.
+func TestStand(t *testing.T) {
 	w := drawn(t, 2, things)
-	var asked []HeldJob
-	var want []Holding
-	tokens, queues := []string{"no token"}, map[string]string{}
+	asked, want := []int64{1 << 40}, map[int64]Holding{}
 	var soft fold.Fence
 	w.each(func(id int64, j *modelJob) {
-		for attempt := 1; attempt <= int(j.next); attempt++ {
-			h := Holding{JobState: w.shown(j), Attempt: int(j.next)}
-			if a := attempt - 1; a < len(j.attempts) && j.attempts[a].end == nil {
-				f := fold.Fence{Job: id, Attempt: int32(attempt), Nonce: j.attempts[a].Nonce}
-				h.Lease, h.State, h.Queue = token(f), LeaseState(j.attempts[a].want(true).State), queueOf(j.attempts[a].Queue)
-				queues[h.Lease] = h.Queue
-				if soft.Job == 0 {
-					soft, h.State = f, Draining
-				}
-				f.Nonce++
-				tokens = append(tokens, h.Lease, token(f))
-			}
-			asked, want = append(asked, HeldJob{id, attempt}), append(want, h)
+		asked, want[id] = append(asked, id), Holding{JobState: w.shown(j), Attempt: int(j.next)}
+		if n := len(j.attempts); soft.Job == 0 && n > 0 && j.attempts[n-1].end == nil {
+			soft = fold.Fence{Job: id, Attempt: int32(n), Nonce: j.attempts[n-1].Nonce}
 		}
 	})
-	asked, want = append(asked, HeldJob{1 << 40, 1}), append(want, Holding{})
 	w.Reader = New(Config{DB: w.pool, Soft: func(_ context.Context, leases []fold.Fence) map[fold.Fence]Soft {
 		if !slices.Contains(leases, soft) {
 			return nil
 		}
 		return map[fold.Fence]Soft{soft: {Draining, Usage{3, 4}}}
 	}})
-	got, err := w.Holdings(t.Context(), asked)
+	got, err := w.Stand(t.Context(), asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "holdings", want, got)
-	at, err := w.LeaseQueues(t.Context(), tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "queues", queues, at)
+	same(t, "stand", want, got)
 	w.exec(`INSERT INTO lease_reports (job_id, attempt, report) VALUES ($1, $2, '{"jobMetrics": "n", "metaData": 1}')`, soft.Job, soft.Attempt)
 	one, err := w.Job(t.Context(), soft.Job)
 	if err != nil {

@@ -91,7 +91,6 @@ func asked(jobs int64) map[string]struct {
 		"task_upto":               {pg.Args{"task": int64(1), "after": over, "n": int64(mostLooked)}, 300},
 		"leased by user":          {pg.Args{"user": "u1", "share": "", "queue": "", "after": int64(0), "n": 100, "most": mostLooked}, 70_000},
 		"leased by queue":         {pg.Args{"user": "", "share": "", "queue": "q5", "after": int64(0), "n": 100, "most": mostLooked}, 3000},
-		"leases":                  {pg.Args{"jobs": ids(held, 100)}, 700},
 		"metadata":                {pg.Args{"task": int64(1), "after": int64(0), "n": 100}, 10_000},
 	}
 }

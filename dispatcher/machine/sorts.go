@@ -186,7 +186,7 @@ func (so *sorts) turn(fx gate.Effects) {
 	if fx.Costs {
 		s.supplies.recountCosts()
 	}
-	if len(fx.Moved) > 0 || len(fx.Turned) > 0 {
+	if len(fx.Moved) > 0 || len(fx.Turned) > 0 || fx.Fewer {
 		s.eased++
 	}
 	s.sorts.sweep()

@@ -33,7 +33,7 @@ func rowTables(k Keep) []rowTable {
 		days += day
 	}
 	return []rowTable{
-		{"end_counts", "hour", keepEnds}, {"hour_usage", "hour", k.Hours}, {"fairness_hours", "hour", k.Hours},
+		{"end_counts", "hour", keepEnds}, {"hour_usage", "hour", k.Hours}, {"fairness_hours", "hour", k.Hours}, {"wait_hours", "hour", k.Hours}, {"user_wait_hours", "hour", k.Hours},
 		{"day_usage", "day", days}, {"task_usage", "day", days}, {"node_usage", "day", days},
 	}
 }

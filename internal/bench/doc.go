@@ -14,7 +14,7 @@
 //     the ratio of the medians of the rounds; all rounds are in the report.
 //  4. The HTTP load comes out of a process of its own (Load), the same for the candidate and for the empty handler.
 //  5. Before any figure is printed: no job was claimed twice, all that a client was given is leased and nothing else is,
-//     no job is lost, counters plus the tail of the ledger equal a recount of the tables, and no queue, pool or share
+//     no job is lost, counts of shares and tasks equal a recount of the tables once all of the log is folded, and no queue, pool or share
 //     holds more than its hard limit. Where several daemons have filled a site, every share is within its bound of
 //     sharing.md §2 when nothing moves any more. If a check fails, Run returns a *CheckError and no figure at all.
 //     Claims are checked after each round; the recount comes after each measurement, in a brief run once, after the

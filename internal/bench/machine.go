@@ -60,7 +60,7 @@ func (s *stage) ownSettings() []Setting {
 		{"pullers", fmt.Sprintf("%d, one job a pull, request ids: %t", s.Pullers, s.RequestIDs)},
 		{"snapshot (S6)", fmt.Sprintf("%d claims under it, in slices of %d", s.Snapshot, s.slice())},
 		{"renewals (S7)", fmt.Sprintf("%d leases held, %d of them renewed, %d a second", max(s.Held, s.Renewed), s.Renewed, renewPace)},
-		{"written with every claim", "lease, ledger (the delta log); with every end the attempt and the ended job, in the partition of the day; every second the decision records, all up to 1000/s, above that a sample of about as many"},
+		{"written with every claim", "a part of a batch of the log; every second, out of it: leases that last, history of attempts in the partition of the day, counts of shares and tasks, what attempts cost by hour, day and task. Decisions are replayed out of the log"},
 	}
 }
 

@@ -38,6 +38,9 @@ func (s *stage) newPanda() *panda {
 // fill copies the jobs.
 func (p *panda) fill(ctx context.Context) error {
 	p.s.say("copying the jobs for PanDA's way")
+	if err := p.s.level(ctx); err != nil {
+		return err
+	}
 	pool := p.s.place.pool
 	if _, err := pool.Exec(ctx, peer("panda_make")); err != nil {
 		return err

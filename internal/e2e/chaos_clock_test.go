@@ -7,6 +7,7 @@ import (
 	bits "encoding/binary"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,11 +155,29 @@ func (c *chaosPlay) leap(t *testing.T) {
 				l.clock.set(t, by)
 			}
 			c.wait(t, 700*time.Millisecond)
+			for _, l := range links {
+				if off := l.ahead(t) - by; off.Abs() > time.Minute {
+					t.Errorf("the clock of a daemon is %v off what it was set to", off)
+				}
+			}
 		}
 	}
-	for _, l := range c.links { // it did leap: what it takes for a sleep of its machine
-		l.says(t, "leases could not be renewed for a time")
+}
+
+// ahead is how far the clock of a daemon is ahead of the true one.
+func (l *link) ahead(t *testing.T) time.Duration {
+	t.Helper()
+	once := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	reply, err := once.Get(l.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer reply.Body.Close()
+	at, err := http.ParseTime(reply.Header.Get("Date"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Until(at)
 }
 
 // databaseClock makes servers that are started from now on, in this test, ask a file for the time. libfaketime stands in

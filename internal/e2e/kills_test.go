@@ -8,12 +8,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -344,6 +346,11 @@ func (s *storm) trouble(t *testing.T) {
 func (s *storm) awaitTasks(t *testing.T) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(s.seed, 2e9))
+	defer func() {
+		if t.Failed() {
+			s.unfinished(t)
+		}
+	}()
 	for id, w := range s.tasks {
 		var task client.Task
 		eventually(t, 90*time.Second, fmt.Sprintf("task %d is over", id), func() bool {
@@ -357,6 +364,29 @@ func (s *storm) awaitTasks(t *testing.T) {
 		if j := task.Jobs; j.Finished+j.Failed != j.Total || w.kind == "bad" && j.Failed != j.Total || w.kind != "bad" && j.Failed > 0 {
 			t.Errorf("task %d (%s) is %s with %+v", id, w.kind, task.State, j)
 		}
+	}
+}
+
+// unfinished logs what is not over.
+func (s *storm) unfinished(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	defer conn.Close(context.Background())
+	for _, sql := range []string{
+		"SELECT j::text FROM report.jobs j WHERE ended_at IS NULL ORDER BY job_id LIMIT 10", "SELECT l::text FROM report.leases l ORDER BY job_id LIMIT 10",
+		"SELECT t::text FROM report.tasks t WHERE ended_at IS NULL", "SELECT f::text FROM report.freshness f",
+		"SELECT e::text FROM report.ledger e WHERE job IN (SELECT job_id FROM report.jobs WHERE ended_at IS NULL ORDER BY job_id LIMIT 2) ORDER BY seq, entry",
+		"SELECT o::text FROM outbox o ORDER BY id LIMIT 10", "SELECT r::text FROM retries r LIMIT 10", "SELECT j::text FROM judged j",
+	} {
+		rows, _ := conn.Query(ctx, sql)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		t.Logf("%s: %v\n%s", sql, err, strings.Join(lines, "\n"))
 	}
 }
 

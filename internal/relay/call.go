@@ -23,7 +23,7 @@ const Silence = 3 * pingEvery
 const pingEvery = time.Second
 
 // Protocol is what the HTTP request that begins a connection asks to be upgraded to.
-const Protocol = "divvy-relay/2"
+const Protocol = "divvy-relay/3"
 
 // ErrBroken is returned by Call when the connection ended before the answer: the request may or may not have been
 // served.
@@ -32,12 +32,10 @@ var ErrBroken = errors.New("the connection to the other daemon broke")
 // ErrOtherDatabase is returned by Dial when the daemon does not find the caller in its database: one of the two works on a copy.
 var ErrOtherDatabase = errors.New("it works on another database than this daemon, which is a copy of it or was")
 
-// Reply is an answer as HTTP has it. The headers are those that matter to a pilot; empty ones are not there.
+// Reply is an answer as HTTP has it.
 type Reply struct {
-	Status      int
-	ContentType string
-	RetryAfter  string
-	Body        []byte
+	Status int
+	Body   []byte
 }
 
 // Conn is the caller's end of a connection. Its methods may be called at any time by anybody.
@@ -219,21 +217,11 @@ func readReply(rest fields) (r Reply, err error) {
 	if err != nil {
 		return r, err
 	}
-	var texts [3][]byte
-	for i := range texts {
-		if texts[i], err = rest.text(); err != nil {
-			return r, err
-		}
+	body, err := rest.text()
+	if err != nil {
+		return r, err
 	}
-	return Reply{Status: int(status), ContentType: word(texts[0]), RetryAfter: word(texts[1]), Body: append([]byte(nil), texts[2]...)}, nil
-}
-
-// word is a string without a copy of those that come all the time.
-func word(b []byte) string {
-	if string(b) == "application/json" {
-		return "application/json"
-	}
-	return string(b)
+	return Reply{Status: int(status), Body: append([]byte(nil), body...)}, nil
 }
 
 func (c *Conn) ping() {

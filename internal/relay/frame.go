@@ -17,7 +17,7 @@ type kind byte
 
 const (
 	ask    kind = 'a' // path, body
-	answer kind = 'r' // a Reply: the status as a uint32, then its texts
+	answer kind = 'r' // a Reply: the status as a uint32, then the body
 	drop   kind = 'd' // the caller does not wait any more
 	ping   kind = 'p'
 	pong   kind = 'q'

@@ -52,8 +52,8 @@ func serve(t *testing.T, h Handler) (*Conn, func()) {
 	return c, leave
 }
 
-func echo(_ context.Context, path string, body []byte, answer func(Reply)) {
-	answer(Reply{Status: 200, ContentType: "application/json", RetryAfter: path, Body: body})
+func echo(_ context.Context, path string, body []byte) Reply {
+	return Reply{Status: 200, Body: append([]byte(path+"\n"), body...)}
 }
 
 // Hundreds of requests at the same time get each its own answer, whatever their size.
@@ -65,8 +65,8 @@ func TestCalls(t *testing.T) {
 			body := bytes.Repeat([]byte{byte(i)}, i*i)
 			path := fmt.Sprint("/", i)
 			r, err := c.Call(t.Context(), path, body)
-			if err != nil || r.Status != 200 || r.RetryAfter != path || r.ContentType != "application/json" || !bytes.Equal(r.Body, body) {
-				t.Errorf("call %d: %v, status %d, %q, %d bytes", i, err, r.Status, r.RetryAfter, len(r.Body))
+			if err != nil || r.Status != 200 || !bytes.Equal(r.Body, append([]byte(path+"\n"), body...)) {
+				t.Errorf("call %d: %v, status %d, %d bytes", i, err, r.Status, len(r.Body))
 			}
 		})
 	}
@@ -76,13 +76,13 @@ func TestCalls(t *testing.T) {
 // Who does not wait any more ends the work for it; the others go on.
 func TestDrop(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan error, 1)
-	c, _ := serve(t, func(ctx context.Context, path string, body []byte, answer func(Reply)) {
+	c, _ := serve(t, func(ctx context.Context, path string, body []byte) Reply {
 		if path == "/slow" {
 			close(began)
 			<-ctx.Done()
 			ended <- ctx.Err()
 		}
-		echo(ctx, path, body, answer)
+		return echo(ctx, path, body)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-began; cancel() }()
@@ -92,7 +92,7 @@ func TestDrop(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if r, err := c.Call(t.Context(), "/other", nil); err != nil || r.RetryAfter != "/other" {
+	if r, err := c.Call(t.Context(), "/other", nil); err != nil || string(r.Body) != "/other\n" {
 		t.Error(r, err)
 	}
 }
@@ -100,9 +100,10 @@ func TestDrop(t *testing.T) {
 // When the callee leaves, who waits is told that the fate of the request is unknown, and so is who comes later.
 func TestBroken(t *testing.T) {
 	began := make(chan struct{})
-	c, leave := serve(t, func(ctx context.Context, _ string, _ []byte, _ func(Reply)) {
+	c, leave := serve(t, func(ctx context.Context, _ string, _ []byte) Reply {
 		close(began)
 		<-ctx.Done()
+		return Reply{}
 	})
 	go func() { <-began; leave() }()
 	if _, err := c.Call(t.Context(), "/", nil); !errors.Is(err, ErrBroken) {
@@ -197,7 +198,7 @@ func FuzzFrame(f *testing.F) {
 			if err != nil {
 				break
 			}
-			if r, err := readReply(rest); err == nil && len(r.Body)+len(r.ContentType)+len(r.RetryAfter) > len(b) {
+			if r, err := readReply(rest); err == nil && len(r.Body) > len(b) {
 				t.Errorf("%d bytes made %+v", len(b), r)
 			}
 		}
@@ -224,7 +225,7 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if r, err := c.Call(t.Context(), "/x", []byte("y")); err != nil || string(r.Body) != "y" {
+	if r, err := c.Call(t.Context(), "/x", []byte("y")); err != nil || string(r.Body) != "/x\ny" {
 		t.Errorf("%+v %v", r, err)
 	}
 	if _, err := Dial(t.Context(), Callee{Address: Secure + address, Secret: "s3cret", Trust: trusting(x509.NewCertPool(), "")}, self); err == nil || !strings.Contains(err.Error(), "certificate") {

@@ -16,9 +16,8 @@ import (
 // Path is where a daemon takes connections.
 const Path = "/v1/relay"
 
-// Handler serves one request: path and body are those of Call, and the body is the handler's to keep. It calls answer
-// once; what that is given may be used again afterwards.
-type Handler func(ctx context.Context, path string, body []byte, answer func(Reply))
+// Handler serves one request: path and body are those of Call, and the body is the handler's to keep.
+type Handler func(ctx context.Context, path string, body []byte) Reply
 
 // Server takes connections of other daemons: an http.Handler for Path.
 type Server struct {
@@ -133,9 +132,8 @@ func (s *Server) read(ctx context.Context, in *inbox, out *outbox, work *sync.Wa
 			to, what := string(path), append([]byte(nil), body...)
 			work.Go(func() {
 				defer under.drop(id)
-				s.Handle(inner, to, what, func(r Reply) {
-					_ = out.frame(answer, id, []uint32{uint32(r.Status)}, []byte(r.ContentType), []byte(r.RetryAfter), r.Body)
-				})
+				r := s.Handle(inner, to, what)
+				_ = out.frame(answer, id, []uint32{uint32(r.Status)}, r.Body)
 			})
 		}
 	}

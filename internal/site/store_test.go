@@ -274,8 +274,7 @@ func TestQueueWithLeasesStays(t *testing.T) {
 	b := newBench(t)
 	b.apply("shares: [{name: A}]\nqueues: [{name: p}, {name: q}]\n")
 	queue, _ := b.load().Queue("q")
-	_, err := b.db.Exec(t.Context(), `INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, daemon_id, expires_at, ttl_s)
-		SELECT i, 1, 1, 1, 1, 1, $1, 1000, 1, 0, 'p', 'n', 1, now(), 90 FROM generate_series(1, 3) AS i`, queue.ID)
+	_, err := b.db.Exec(t.Context(), `INSERT INTO share_counts (share, shape, queue, ready, held, held_units) VALUES (1, 1, $1, 0, 2, 2000), (1, 2, $1, 0, 1, 1000)`, queue.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,8 +292,7 @@ func TestQueueWithLeasesStays(t *testing.T) {
 func TestShareWithLeasesStays(t *testing.T) {
 	b := newBench(t)
 	b.apply(site("{name: A}", "{name: B}"))
-	_, err := b.db.Exec(t.Context(), `INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, daemon_id, expires_at, ttl_s)
-		SELECT i, 1, 1, 1, $1, 1, 1, 1000, 1, 0, 'p', 'n', 1, now(), 90 FROM generate_series(1, 3) AS i`, b.ids()["A"])
+	_, err := b.db.Exec(t.Context(), `INSERT INTO share_counts (share, shape, queue, ready, held, held_units) VALUES ($1, 1, 0, 0, 0, 0), ($1, 1, 1, 0, 2, 2000), ($1, 1, 2, 0, 1, 1000)`, b.ids()["A"])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,11 @@ CREATE TABLE panda_jobs (
     body     text NOT NULL
 );
 INSERT INTO panda_jobs (id, share, site, status, priority, units, body)
-SELECT j.id, j.share_id, j.id % 20, CASE WHEN l.job_id IS NULL THEN 'activated' ELSE 'running' END, j.priority, 1000, repeat('x', 300)
-FROM jobs j LEFT JOIN leases l ON l.job_id = j.id;
+SELECT id, share, id % 20, status, 0, 1000, repeat('x', 300)
+FROM (
+    SELECT generate_series(low, high) AS id, share, 'activated' AS status FROM idle_ranges
+    UNION ALL
+    SELECT job, share, 'running' FROM held
+) j;
 CREATE INDEX ON panda_jobs (site, share, priority DESC, id) WHERE status = 'activated';
 CREATE INDEX ON panda_jobs (share) WHERE status IN ('sent', 'starting', 'running');

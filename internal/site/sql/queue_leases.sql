@@ -1,5 +1,5 @@
--- Leases that queues still have. Exact, because grants are held back meanwhile.
-SELECT l.queue_id, count(*) AS leases
-FROM leases AS l
-WHERE l.queue_id = ANY (@ids::int[])
-GROUP BY l.queue_id
+-- Leases that queues still have, as of the last fold.
+SELECT c.queue AS queue_id, sum(c.held)::bigint AS leases
+FROM share_counts AS c
+WHERE c.queue = ANY (@ids::int[]) AND c.held > 0
+GROUP BY c.queue

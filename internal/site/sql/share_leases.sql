@@ -1,9 +1,9 @@
--- What shares hold: leases, and claims that hold units there as a job would. Exact, because grants are held back meanwhile.
--- A task that went to another share may have left both behind.
-SELECT h.share_id, count(*) AS leases
+-- What shares hold, as of the last fold: leases, and claims that hold units there as a job would. A task that went to another share may have
+-- left both behind.
+SELECT h.share AS share_id, sum(h.held)::bigint AS leases
 FROM (
-    SELECT l.share_id FROM leases AS l WHERE l.share_id = ANY (@ids::int[])
+    SELECT c.share, c.held FROM share_counts AS c WHERE c.share = ANY (@ids::int[]) AND c.held > 0
     UNION ALL
-    SELECT c.share_id FROM resource_claims AS c WHERE c.state IN ('bound', 'draining') AND c.charge_id <> 0 AND c.share_id = ANY (@ids::int[])
+    SELECT c.share, 1 FROM claims AS c WHERE c.ended_at IS NULL AND c.state IN ('bound', 'draining') AND c.share = ANY (@ids::int[])
 ) AS h
-GROUP BY h.share_id
+GROUP BY h.share

@@ -1,4 +1,4 @@
-package dispatcher
+package runs
 
 import (
 	"context"
@@ -7,9 +7,23 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+func waitFor(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come to be")
+		}
+	}
+}
 
 // What is asked for at the same time is read by few statements, and everybody gets an answer or the error.
 func TestTogether(t *testing.T) {
@@ -91,7 +105,7 @@ func TestCache(t *testing.T) {
 
 // The rows of jobs are found by their key in the partition that has them.
 func TestPiecesByKey(t *testing.T) {
-	db := newTables(t).db
+	db := pgtest.Open(t)
 	for _, sql := range []string{"CREATE TABLE jobs_a PARTITION OF jobs FOR VALUES FROM (1) TO (10001)", "CREATE TABLE jobs_b PARTITION OF jobs FOR VALUES FROM (10001) TO (20001)",
 		"INSERT INTO jobs (id, idx) SELECT i, i FROM generate_series(1, 20000) i", "ANALYZE jobs"} {
 		if _, err := db.Exec(t.Context(), sql); err != nil {

@@ -1,4 +1,4 @@
-package dispatcher
+package runs
 
 import (
 	"context"
@@ -20,8 +20,16 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// renderer makes of leases what pilots start: the payload of the task with the piece of the job put in.
-type renderer struct {
+// Run is what a pilot starts, and what it may use.
+type Run struct {
+	Command []string
+	Env     map[string]string
+	Need    job.Requirements
+	Claims  []int64 // that it holds
+}
+
+// Renderer makes of leases what pilots start: the payload of the task with the piece of the job put in.
+type Renderer struct {
 	pieces   together[part]
 	payloads *cache[int64, *job.Recipe]
 	needs    *cache[int32, job.Requirements]
@@ -33,14 +41,15 @@ type part struct {
 	claims []int64
 }
 
-// Bounds of what a renderer keeps, twice as many each.
+// Bounds of what a Renderer keeps, twice as many each.
 const (
 	mostPayloads = 20_000
 	mostNeeds    = 20_000
 )
 
-func newRenderer(db *pgxpool.Pool) *renderer {
-	r := &renderer{}
+// New makes a Renderer over a database.
+func New(db *pgxpool.Pool) *Renderer {
+	r := &Renderer{}
 	r.pieces.read = func(ctx context.Context, ids []int64) (map[int64]part, error) {
 		type row struct {
 			ID, Idx, FirstEvent int64
@@ -97,8 +106,8 @@ func rowsBy[R any, K comparable, V any](ctx context.Context, db *pgxpool.Pool, v
 	return found, nil
 }
 
-// render is Config.Render.
-func (r *renderer) render(ctx context.Context, leases []machine.Lease) ([]Run, error) {
+// Render returns what pilots start, one for each lease. A job without a row or a payload is an error.
+func (r *Renderer) Render(ctx context.Context, leases []machine.Lease) ([]Run, error) {
 	ids, tasks, shapes := make([]int64, len(leases)), make([]int64, len(leases)), make([]int32, len(leases))
 	for i, l := range leases {
 		ids[i], tasks[i], shapes[i] = l.Job, l.Task, l.Shape

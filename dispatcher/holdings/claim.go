@@ -1,4 +1,4 @@
-package dispatcher
+package holdings
 
 import (
 	"context"
@@ -7,26 +7,28 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/gate"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// Of one claim so many holders and waiters are shown, and so many jobs are looked at: it may be one for all jobs of a task.
+// Of one claim so many holders and waiters are shown, and so many jobs are looked at, some at once: it may be one for all jobs of a task.
 const (
 	mostShown    = 100
 	mostLookedAt = 10_000
+	atOnce       = 1000
 )
 
-// Claim is one claim with those that hold it and that wait; ErrNoClaim when there is none with the id.
-func (v *Verbs) Claim(ctx context.Context, id int64) (explain.ClaimStanding, error) {
+// Claim is one claim with those that hold it and that wait; intake.ErrNoClaim when there is none with the id.
+func (b *Book) Claim(ctx context.Context, id int64) (explain.ClaimStanding, error) {
 	var jobs sharers
 	is := false
 	var st explain.ClaimStanding
-	err := v.eye.view(ctx, func(w machine.View) {
+	err := b.cfg.View(ctx, func(w machine.View) {
 		var c gate.Shown
 		if c, is = w.Claim(id); is {
-			st = v.standing(&c)
+			st = b.Standing(&c)
 			jobs.look(w, id)
 		}
 	})
@@ -34,9 +36,9 @@ func (v *Verbs) Claim(ctx context.Context, id int64) (explain.ClaimStanding, err
 		return explain.ClaimStanding{}, fmt.Errorf("claim %d: %w", id, err)
 	}
 	if !is {
-		ended, err := v.released(ctx, "ended_claim", pg.Args{"id": id})
+		ended, err := b.released(ctx, "ended_claim", pg.Args{"id": id})
 		if err == nil && len(ended) == 0 {
-			err = fmt.Errorf("%w: %d", ErrNoClaim, id)
+			err = fmt.Errorf("%w: %d", intake.ErrNoClaim, id)
 		}
 		if err != nil {
 			return explain.ClaimStanding{}, err
@@ -44,10 +46,10 @@ func (v *Verbs) Claim(ctx context.Context, id int64) (explain.ClaimStanding, err
 		return ended[0], nil
 	}
 	one := []explain.ClaimStanding{st}
-	if err := v.addTimes(ctx, one); err != nil {
+	if err := b.addTimes(ctx, one); err != nil {
 		return explain.ClaimStanding{}, err
 	}
-	return one[0], v.addJobs(ctx, &one[0], jobs)
+	return one[0], b.addJobs(ctx, &one[0], jobs)
 }
 
 // sharers are jobs that share a claim.
@@ -76,7 +78,7 @@ func (s *sharers) look(w machine.View, claim int64) {
 }
 
 // addJobs names the jobs.
-func (v *Verbs) addJobs(ctx context.Context, st *explain.ClaimStanding, jobs sharers) error {
+func (b *Book) addJobs(ctx context.Context, st *explain.ClaimStanding, jobs sharers) error {
 	slices.SortFunc(jobs.held, func(a, b machine.Lease) int { return int(a.Job - b.Job) })
 	slices.Sort(jobs.rest)
 	held := jobs.held[:min(len(jobs.held), mostShown)]
@@ -84,7 +86,7 @@ func (v *Verbs) addJobs(ctx context.Context, st *explain.ClaimStanding, jobs sha
 	for i, l := range held {
 		ids[i] = l.Job
 	}
-	rows, err := v.jobs.JobsByID(ctx, ids)
+	rows, err := b.cfg.Jobs.JobsByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("holders of claim %d: %w", st.ID, err)
 	}
@@ -105,8 +107,8 @@ func (v *Verbs) addJobs(ctx context.Context, st *explain.ClaimStanding, jobs sha
 		}
 		st.Holders = append(st.Holders, h)
 	}
-	for some := range slices.Chunk(jobs.rest, mostKilled) {
-		rows, err := v.jobs.JobsByID(ctx, some)
+	for some := range slices.Chunk(jobs.rest, atOnce) {
+		rows, err := b.cfg.Jobs.JobsByID(ctx, some)
 		if err != nil {
 			return fmt.Errorf("waiters of claim %d: %w", st.ID, err)
 		}

@@ -1,11 +1,9 @@
-package dispatcher
+package holdings
 
 import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/gate"
@@ -33,15 +31,15 @@ func (f *ClaimFilter) has(c *gate.Shown) bool {
 }
 
 // Claims lists claims by ascending id: live ones as the machine of this daemon has them, those that are over as far as they are folded.
-func (v *Verbs) Claims(ctx context.Context, f ClaimFilter) ([]explain.ClaimStanding, error) {
+func (b *Book) Claims(ctx context.Context, f ClaimFilter) ([]explain.ClaimStanding, error) {
 	if f.Limit <= 0 || f.Limit > 1000 {
 		f.Limit = 100
 	}
 	if f.State == string(resource.ClaimReleased) {
-		return v.released(ctx, "released", pg.Args{"after": f.After, "task": f.Task, "node": f.Node, "resource": f.Resource, "n": f.Limit})
+		return b.released(ctx, "released", pg.Args{"after": f.After, "task": f.Task, "node": f.Node, "resource": f.Resource, "n": f.Limit})
 	}
 	list := []explain.ClaimStanding{}
-	err := v.eye.view(ctx, func(w machine.View) {
+	err := b.cfg.View(ctx, func(w machine.View) {
 		saved := w.Claims()
 		if saved == nil {
 			return
@@ -49,24 +47,24 @@ func (v *Verbs) Claims(ctx context.Context, f ClaimFilter) ([]explain.ClaimStand
 		for _, c := range saved.Claims { // by rising id
 			shown := gate.Shown{Claim: c.Claim, ID: c.ID, Task: c.Task, Key: c.Key, Payer: c.Payer, Queue: c.Queue}
 			if f.has(&shown) && len(list) < f.Limit {
-				list = append(list, v.standing(&shown))
+				list = append(list, b.Standing(&shown))
 			}
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
-	return list, v.addTimes(ctx, list)
+	return list, b.addTimes(ctx, list)
 }
 
-// standing is a claim as people see it.
-func (v *Verbs) standing(c *gate.Shown) explain.ClaimStanding {
+// Standing is a claim as people see it.
+func (b *Book) Standing(c *gate.Shown) explain.ClaimStanding {
 	t := c.Template
 	st := explain.ClaimStanding{ID: c.ID, Task: c.Task, Key: c.Key, State: string(c.State), LingerS: t.Linger.Seconds(), Node: c.Place.Node, Devices: c.Devices,
 		Sharers: c.Sharers, Template: explain.ClaimTakes{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices, MaxSharers: t.MaxSharers,
 			Gang: t.Gang, Missing: c.Missing}}
 	st.Queue = c.Place.Queue
-	if q, ok := v.site.queue(c.Queue); ok {
+	if q, ok := b.cfg.Queue(c.Queue); ok {
 		st.Queue = q.Name
 	}
 	if !c.Since.IsZero() {
@@ -76,7 +74,7 @@ func (v *Verbs) standing(c *gate.Shown) explain.ClaimStanding {
 }
 
 // addTimes adds what the tables alone know.
-func (v *Verbs) addTimes(ctx context.Context, list []explain.ClaimStanding) error {
+func (b *Book) addTimes(ctx context.Context, list []explain.ClaimStanding) error {
 	ids := make([]int64, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
@@ -86,15 +84,53 @@ func (v *Verbs) addTimes(ctx context.Context, list []explain.ClaimStanding) erro
 		MadeAt  time.Time
 		BoundAt *time.Time
 	}
-	found, err := rowsBy(ctx, v.db, "claim_times", pg.Args{"ids": ids}, func(t times) (int64, times) { return t.ID, t })
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := collect[times](ctx, b, "claim_times", pg.Args{"ids": ids})
+	found := make(map[int64]times, len(rows))
+	for _, t := range rows {
+		found[t.ID] = t
+	}
 	for i := range list {
-		if t, ok := found[list[i].ID]; ok {
+		if t, ok := found[list[i].ID]; ok && list[i].EndedAt == nil {
 			if list[i].CreatedAt = t.MadeAt; list[i].State == string(resource.ClaimBound) {
 				list[i].BoundAt = t.BoundAt
 			}
 		}
 	}
 	return err
+}
+
+// ClaimsOf returns claims by their ids, in their order: live ones as the machine of this daemon has them, those that are over as far as they
+// are folded and kept. Others are left out.
+func (b *Book) ClaimsOf(ctx context.Context, ids []int64) ([]explain.ClaimStanding, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	live := map[int64]explain.ClaimStanding{}
+	if err := b.cfg.View(ctx, func(w machine.View) {
+		for _, id := range ids {
+			if c, ok := w.Claim(id); ok {
+				live[id] = b.Standing(&c)
+			}
+		}
+	}); err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	var list []explain.ClaimStanding
+	for _, id := range ids {
+		if c, ok := live[id]; ok {
+			list = append(list, c)
+			continue
+		}
+		ended, err := b.released(ctx, "ended_claim", pg.Args{"id": id})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ended...)
+	}
+	return list, b.addTimes(ctx, list)
 }
 
 // endedClaim is a claim that is over, as the fold keeps it.
@@ -111,18 +147,14 @@ type endedClaim struct {
 }
 
 // released lists claims that are over.
-func (v *Verbs) released(ctx context.Context, verb string, args pg.Args) ([]explain.ClaimStanding, error) {
-	rows, err := v.db.Query(ctx, query[verb], args)
+func (b *Book) released(ctx context.Context, verb string, args pg.Args) ([]explain.ClaimStanding, error) {
+	list, err := collect[endedClaim](ctx, b, verb, args)
 	if err != nil {
-		return nil, fmt.Errorf("claims: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[endedClaim])
-	if err != nil {
-		return nil, fmt.Errorf("claims: %w", err)
+		return nil, err
 	}
 	out := make([]explain.ClaimStanding, len(list))
 	for i, r := range list {
-		out[i] = v.standing(&gate.Shown{ID: r.ID, Task: r.Task, Key: r.Key, Queue: r.Queue, Claim: resource.Claim{State: resource.ClaimReleased, Missing: r.Missing,
+		out[i] = b.Standing(&gate.Shown{ID: r.ID, Task: r.Task, Key: r.Key, Queue: r.Queue, Claim: resource.Claim{State: resource.ClaimReleased, Missing: r.Missing,
 			Template: r.Template, Place: resource.Place{Node: r.Node}, Devices: r.Devices}})
 		out[i].CreatedAt, out[i].EndedAt = r.MadeAt, r.EndedAt
 	}

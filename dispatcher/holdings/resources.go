@@ -1,57 +1,57 @@
-package dispatcher
+package holdings
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
+// ErrUnknownResource: the site in force has no such resource.
+var ErrUnknownResource = errors.New("unknown resource")
+
 // Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask for it, or a family
 // without a key, for all its keys: then with IDs and claims. ErrUnknownResource: neither the site nor a job has it.
-func (r *Reads) Resources(ctx context.Context, name string) (list []ResourceStanding, err error) {
+func (b *Book) Resources(ctx context.Context, name string) (list []ResourceStanding, err error) {
 	var wrong error
-	if err = r.see(ctx, explain.Moment{}, func(m explain.Moment) { list, wrong = resourcesOf(m, name) }); err == nil {
+	if err = b.cfg.View(ctx, func(v machine.View) { list, wrong = resourcesOf(v, name, time.Now()) }); err == nil {
 		err = wrong
-	}
-	if err == nil && name != "" && r.claims != nil {
-		err = r.claims(ctx, list)
 	}
 	return list, err
 }
 
-func resourcesOf(m explain.Moment, name string) ([]ResourceStanding, error) {
+func resourcesOf(v machine.View, name string, now time.Time) ([]ResourceStanding, error) {
 	list := []ResourceStanding{}
-	for _, s := range m.View.Shelves() {
+	for _, s := range v.Shelves() {
 		family, _ := shares.CutResource(s.Ref)
 		if name == "" || name == s.Ref || name == family {
-			list = append(list, shelfOf(m, &s, name != ""))
+			list = append(list, shelfOf(v, &s, name != "", now))
 		}
 	}
-	unknown := unknownOf(m.View)
+	unknown := unknownOf(v)
 	for _, ref := range slices.Sorted(maps.Keys(unknown)) {
 		if name == "" || name == ref {
 			list = append(list, unknownStanding(ref, unknown[ref], name != ""))
 		}
 	}
 	if name != "" && len(list) == 0 {
-		if of, ok := m.View.Site.Resource(name + ":key"); !ok || of.Name != name {
-			return nil, fmt.Errorf("%w: %s", ErrUnknownResource, m.View.Site.NoResource(name))
+		if of, ok := v.Site.Resource(name + ":key"); !ok || of.Name != name {
+			return nil, fmt.Errorf("%w: %s", ErrUnknownResource, v.Site.NoResource(name))
 		} // a family of which no key is in use
 	}
 	return list, nil
 }
 
 // shelfOf tells of a resource.
-func shelfOf(m explain.Moment, s *gate.Shelf, withIDs bool) ResourceStanding {
+func shelfOf(v machine.View, s *gate.Shelf, withIDs bool, now time.Time) ResourceStanding {
 	b := s.Book
 	st := ResourceStanding{Name: s.Ref, Capacity: b.Capacity(), FileCapacity: s.Of.Capacity, Held: b.Held(), Free: max(0, b.Usable()-b.Held()),
 		Kept: b.Kept(), SplitBy: cmp.Or(s.Of.Split.By, shares.SplitByUser)}
@@ -74,10 +74,12 @@ func shelfOf(m explain.Moment, s *gate.Shelf, withIDs bool) ResourceStanding {
 		}
 	}
 	if s.Of.BuiltIn() && s.Queue != nil {
-		st.Wanted, st.Waiting = wantedIO(m.View, s.Queue), 0
+		st.Wanted, st.Waiting = wantedIO(v, s.Queue), 0
 	}
 	if withIDs {
-		st.IDs = idsOf(b, all, byClaims(m.View, s), m.At)
+		var claimed map[string]int64
+		st.Claims, claimed = claimsOf(v, s)
+		st.IDs = idsOf(b, all, claimed, now)
 	}
 	return st
 }
@@ -113,15 +115,26 @@ func idsOf(b *resource.Pool, all []resource.Allowance, claimed map[string]int64,
 	return out
 }
 
-// byClaims are the units of a resource that claims hold, by sharing ID.
-func byClaims(v machine.View, s *gate.Shelf) map[string]int64 {
-	held := map[string]int64{}
-	for _, c := range v.Charged() {
-		if units := c.Units[s.Ref]; units > 0 && (s.Queue == nil || c.Queue == s.Queue.ID) {
-			held[v.SharingID(s.Of, c.Payer, c.Share)] += units
+// claimsOf are the claims that hold units of a resource, the first by id, and what all of them hold by sharing ID.
+func claimsOf(v machine.View, s *gate.Shelf) (list []ResourceClaim, held map[string]int64) {
+	held = map[string]int64{}
+	saved := v.Claims()
+	if saved == nil {
+		return nil, held
+	}
+	for i := range saved.Claims { // by rising id
+		c := &saved.Claims[i]
+		units := c.Claim.Charge.Units[s.Ref]
+		if units == 0 || !c.Claim.Charged() || s.Queue != nil && c.Queue != s.Queue.ID {
+			continue
+		}
+		id := v.SharingID(s.Of, c.Payer, c.Claim.Charge.Payer.Leaf)
+		if held[id] += units; len(list) < mostShown {
+			list = append(list, ResourceClaim{ID: c.ID, Task: c.Task, Key: c.Key, SharingID: id, Units: units, Queue: c.Claim.Place.Queue,
+				Node: c.Claim.Place.Node, Sharers: c.Claim.Sharers})
 		}
 	}
-	return held
+	return list, held
 }
 
 // wantedIO is how many kB/s the ready jobs ask for that a queue could run.

@@ -1,0 +1,154 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+)
+
+// Holdings looks up the leases of attempts, in the order of its argument, as the leader has them now: at whatever daemon a pilot asks, it is
+// known what it was given a moment ago. A token that is returned may be lost by the time that it is used, as any other.
+func (d *Dispatcher) Holdings(ctx context.Context, attempts []lookup.HeldJob) ([]lookup.Holding, error) {
+	if len(attempts) == 0 {
+		return nil, nil
+	}
+	jobs := make([]int64, len(attempts))
+	for i, h := range attempts {
+		jobs[i] = h.Job
+	}
+	held, upto, err := d.heldNow(ctx, jobs)
+	if err != nil {
+		return nil, fmt.Errorf("holdings: %w", err)
+	}
+	var others []int64
+	for i := range jobs {
+		if held[i].is == nil {
+			others = append(others, jobs[i])
+		}
+	}
+	rest, err := d.without(ctx, others, upto)
+	if err != nil {
+		return nil, fmt.Errorf("holdings: %w", err)
+	}
+	out := make([]lookup.Holding, len(attempts))
+	for i, h := range attempts {
+		l := held[i].is
+		if l == nil {
+			out[i] = rest[h.Job]
+			continue
+		}
+		out[i] = lookup.Holding{JobState: leased, Attempt: int(l.Attempt)}
+		if int(l.Attempt) == h.Attempt {
+			queue, _ := d.site.queue(l.Queue)
+			out[i].Lease, out[i].State, out[i].Queue = tokenOf(keyOf(l)), held[i].state(), queue.Name
+		}
+	}
+	return out, nil
+}
+
+// leased is the state of jobs that have a lease.
+const leased = "leased"
+
+func keyOf(l *machine.Lease) lease.Key {
+	return lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
+}
+
+// holding is the lease of a job, and what its pilot last said.
+type holding struct {
+	is   *machine.Lease // nil: it has none
+	seen lease.Seen
+}
+
+func (h holding) state() LeaseState {
+	if h.seen.At.IsZero() && h.is.Started {
+		return Running
+	}
+	return stateWords[h.seen.State]
+}
+
+// heldNow are the leases of jobs, one for each, by a batch that is not older than the question. ErrUnavailable when nobody leads, or this
+// daemon does not get that batch in time.
+func (d *Dispatcher) heldNow(ctx context.Context, jobs []int64) (held []holding, upto int64, err error) {
+	answer, err := d.ask(ctx, lease.Ask{Seen: jobs})
+	if err != nil {
+		return nil, 0, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: this daemon does not follow the log", ErrUnavailable))
+	defer cancel()
+	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
+		err := d.eye.machine(ctx, func(m *machine.Machine) {
+			if upto, _ = m.Stand(); upto >= answer.Seq {
+				held = leasesOf(m, jobs, answer.Seen)
+			}
+		})
+		if held != nil || err != nil && !errors.Is(err, ErrUnavailable) {
+			return held, upto, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func leasesOf(m *machine.Machine, jobs []int64, seen []lease.Seen) []holding {
+	held := make([]holding, len(jobs))
+	for i, job := range jobs {
+		if l, ok := m.Lease(job); ok {
+			held[i] = holding{&l, seen[i]}
+		}
+	}
+	return held
+}
+
+// without is by job what became of those that have no lease. The tables are waited for where they have one.
+func (d *Dispatcher) without(ctx context.Context, jobs []int64, upto int64) (map[int64]lookup.Holding, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	by, err := d.Reader.Stand(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range by {
+		if h.JobState == leased {
+			if err := d.awaitFold(ctx, upto); err != nil {
+				return nil, err
+			}
+			return d.Reader.Stand(ctx, jobs)
+		}
+	}
+	return by, nil
+}
+
+// LeaseQueues are the queues at which leases are, by token, as Holdings knows them. Leases that are over have none.
+func (d *Dispatcher) LeaseQueues(ctx context.Context, leases []string) (map[string]string, error) {
+	var keys []lease.Key
+	var jobs []int64
+	for _, l := range leases {
+		if k, ok := parseLease(l); ok {
+			keys, jobs = append(keys, k), append(jobs, k.Job)
+		}
+	}
+	at := map[string]string{}
+	if len(jobs) == 0 {
+		return at, nil
+	}
+	held, _, err := d.heldNow(ctx, jobs)
+	if err != nil {
+		return nil, fmt.Errorf("queues of leases: %w", err)
+	}
+	for i, k := range keys {
+		if l := held[i].is; l != nil && keyOf(l) == k {
+			queue, _ := d.site.queue(l.Queue)
+			at[tokenOf(k)] = queue.Name
+		}
+	}
+	return at, nil
+}
