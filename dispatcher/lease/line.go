@@ -55,6 +55,7 @@ type line struct {
 	calls   map[Call]*pull
 	asked   map[entry.ID]*pull // by request, until their answer is out
 	pulls   uint64
+	placed  bool // classes are of one node each
 }
 
 // retry is when a class is tried again.
@@ -128,8 +129,24 @@ func (l *line) add(p *pull, name string) {
 	}
 	heap.Push(&l.waiting, p)
 	others := l.enter(p)
-	if !c.awake && (!c.slept || c.tried != l.eased || others) {
+	if !c.awake && (!c.slept || c.tried != l.eased || others && l.placed) {
 		l.wake(c)
+	}
+}
+
+// sort puts all pulls that wait into classes anew. Each class is worth a try.
+func (l *line) sort(name func(machine.Pull) string) {
+	l.classes, l.awake, l.later = map[string]*class{}, nil, nil
+	for _, p := range slices.SortedFunc(slices.Values(l.waiting), func(a, b *pull) int { return cmp.Compare(a.number, b.number) }) {
+		to := name(p.pull)
+		c := l.classes[to]
+		if c == nil {
+			c = &class{name: to}
+			l.classes[to] = c
+		}
+		if p.class, c.pulls = c, append(c.pulls, p); len(c.pulls) == 1 {
+			l.wake(c)
+		}
 	}
 }
 

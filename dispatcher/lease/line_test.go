@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Nothing is kept of a pull whose answer is out, however it came out.
@@ -51,6 +52,38 @@ func TestLineIsEmptyAfterAnswers(t *testing.T) {
 	s.settle()
 	s.answered(none, NoJob)
 	empty("there was no job, and a caller left")
+}
+
+// Pulls of many nodes are one decision as long as no job asks for a node, and one each when some do.
+func TestClassesOfNodes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 0, nil)
+	for n := range 20 {
+		s.ask(nodePull(fmt.Sprint("node", n), time.Hour))
+	}
+	s.settle()
+	decisions := func(entries ...entry.Entry) int {
+		before := s.machine.decisions
+		s.log.Write(entries...)
+		s.step(Written{})
+		s.settle()
+		return s.machine.decisions - before
+	}
+	if n := decisions(jobsOf(1, 1, 1)); n != 2 {
+		t.Errorf("%d decisions until a job was given and there was none any more", n)
+	}
+	s.answered(1, Done)
+	claim := entry.Claimed{Claim: 1, Task: 2, Key: "gang", Jobs: 2, Template: shares.ClaimTemplate{Name: "gang", Node: true, Gang: true}}
+	if n := decisions(claim, entry.Joined{Task: 2, Low: 2, High: 3, Claims: []int64{1}}, jobsOf(2, 2, 3)); n < 19 {
+		t.Errorf("%d decisions for 19 nodes when a gang asks for one", n)
+	}
+	again := s.ask(nodePull("node7", time.Hour))
+	s.settle()
+	s.answered(again, Done)
+	s.answered(8, Done)
+	if n := len(s.node.lead.line.waiting); n != 18 {
+		t.Errorf("%d pulls wait, want the others", n)
+	}
 }
 
 // BenchmarkWaiting is a pull and its end while a thousand pulls of as many nodes wait for a job.

@@ -34,10 +34,18 @@ func (l *leader) pull(a *Ask) {
 		}
 	}
 	l.supply.pulled(l, a.Pull)
-	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
+	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait}, l.classOf(*a.Pull))
 	if l.cfg.Watch != nil {
 		l.cfg.Watch.Came(a.Pull)
 	}
+}
+
+// classOf names the class of a pull. As long as no job asks for a node, thousands of them are one class.
+func (l *leader) classOf(p machine.Pull) string {
+	if !l.line.placed {
+		p.Node, p.Devices = "", nil
+	}
+	return l.cfg.Class(p)
 }
 
 // take ends the wait of a pull.
@@ -80,6 +88,10 @@ func (l *leader) left(call Call) {
 
 // decide gives jobs to pulls in the order of their arrival until the batch is full or nothing more can be given.
 func (l *leader) decide() {
+	if placed := l.machine.Placed(); placed != l.line.placed {
+		l.line.placed = placed
+		l.line.sort(l.classOf)
+	}
 	l.line.ease(l.machine.Eased())
 	l.line.retry(l.desk)
 	for p := l.line.first(); p != nil; p = l.line.first() {
