@@ -62,14 +62,12 @@ tests() {
 # quick : everybody's go test ./... . Quiet, no package takes longer than 90 s on two cores; others may work here too.
 quick() { local budget='-package 4m -test 1m'; tests "tests" ./...; }
 
-old_core=(':(exclude,glob)dispatcher/*_test.go') # it changes no more, and goes soon: its long tests are in nightly
-
 # long : the tests that are shorter there, or skipped: those of files that draw, or say that they are long.
 long() {
   local dirs files names
   mapfile -t dirs < <(git grep -lE 'pgtest\.(Main|Run)\(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
   local globs=("${dirs[@]/#/:(glob)}")
-  globs=("${globs[@]/%//*_test.go}" "${old_core[@]}")
+  globs=("${globs[@]/%//*_test.go}")
   mapfile -t files < <(git grep -lE 'rapid\.Check\(|onDatabases\(|pgtest\.(Draws|Long)\(' -- "${globs[@]}")
   names=$(grep -hoE '^func Test[A-Za-z0-9_]+' "${files[@]}" | cut -c 6- | paste -sd '|')
   mapfile -t dirs < <(printf '%s\n' "${files[@]}" | xargs -n 1 dirname | sort -u)

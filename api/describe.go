@@ -15,7 +15,7 @@ import (
 func (s *server) describe() {
 	pull := huma.Operation{
 		OperationID: "pull", Method: http.MethodPost, Path: "/v1/pulls", Tags: []string{"pilots"}, Summary: "Ask for jobs",
-		Description: "Waits up to wait_s for a job that the slot may run, and up to 5 s longer, also with 0, for jobs that are being made. A repeat with the same request_id within ten minutes gets the same leases; " +
+		Description: "Waits up to wait_s for a job that the slot may run, and up to 5 s longer, also with 0, for jobs that are being made. A repeat with the same request_id gets the same leases, those of them that still run; " +
 			"with another body it is refused (422 request_reused), and when all its leases have ended, too (409 request_over). Unknown fields are ignored.",
 		MaxBodyBytes: maxPull,
 		Responses: map[string]*huma.Response{"204": {

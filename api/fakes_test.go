@@ -161,7 +161,7 @@ func (f *fakeDispatcher) ReportExternal(_ context.Context, name, queue string, t
 	return f.err
 }
 
-func (f *fakeDispatcher) KillJob(context.Context, int64) error { return f.err }
+func (f *fakeDispatcher) KillJob(context.Context, int64) (string, error) { return "cancelled", f.err }
 
 // fakeTasks knows one task, 3.
 type fakeTasks struct {

@@ -117,15 +117,15 @@ func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (Page[dis
 
 // killJob succeeds for a job that has ended already: the caller has what it wanted.
 func (s *server) killJob(ctx context.Context, in *byID) (Killed, error) {
-	killErr := s.dispatcher.KillJob(ctx, in.ID)
-	if killErr != nil && !errors.Is(killErr, lookup.ErrNoJob) {
-		return Killed{}, killErr
+	state, killErr := s.dispatcher.KillJob(ctx, in.ID)
+	if !errors.Is(killErr, lookup.ErrNoJob) {
+		return Killed{Job: in.ID, State: state}, killErr
 	}
 	job, err := s.dispatcher.Job(ctx, in.ID)
 	switch {
 	case err != nil:
 		return Killed{}, err
-	case killErr != nil && job.EndedAt == nil:
+	case job.EndedAt == nil:
 		return Killed{}, killErr
 	}
 	return Killed{Job: in.ID, State: job.State}, nil

@@ -53,8 +53,8 @@ type Dispatcher interface {
 	DeleteClaim(ctx context.Context, name string, force bool) (dispatcher.ClaimStanding, error)
 	// ReportExternal takes what the server of a resource says: units that there are, and used ones, ours too.
 	ReportExternal(ctx context.Context, name, queue string, total, used int64) error
-	// KillJob cancels a live job; ErrNoJob when there is none with the id.
-	KillJob(ctx context.Context, id int64) error
+	// KillJob cancels a live job, and returns its state then; ErrNoJob when there is none with the id.
+	KillJob(ctx context.Context, id int64) (state string, err error)
 }
 
 // Tasks takes tasks and steers them; *generator.Generator is one.

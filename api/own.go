@@ -256,9 +256,9 @@ func (o ownJobs) JobLog(ctx context.Context, id int64, attempt int) (string, err
 }
 
 // KillJob cancels a job that the caller may steer.
-func (o ownJobs) KillJob(ctx context.Context, id int64) error {
+func (o ownJobs) KillJob(ctx context.Context, id int64) (state string, err error) {
 	if err := o.may(ctx, id); err != nil {
-		return err
+		return "", err
 	}
 	return o.Dispatcher.KillJob(ctx, id)
 }

@@ -225,7 +225,7 @@ func TestStatus(t *testing.T) {
 
 func TestKillJob(t *testing.T) {
 	b := newBench(t)
-	if w := b.call("POST", "/v1/jobs/7/kill", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"job":7`) {
+	if w := b.call("POST", "/v1/jobs/7/kill", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"job":7,"state":"cancelled"`) {
 		t.Error(w.Code, w.Body)
 	}
 	b.dispatcher.err = fmt.Errorf("job 7: %w", lookup.ErrNoJob)

@@ -22,10 +22,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/dispatcher/runs"
-	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // Config is what a dispatcher needs.
@@ -99,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
-		Judged: func(j retry.Judgement) { d.meter.Count(func(t *tally.Tally) { t.Judge(j) }) }})
+		Count: d.meter.Count})
 	d.Reads = newReads(d)
 	if cfg.End == nil {
 		cfg.End = func(l machine.Lease, said entry.Ended) entry.Ended {

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 )
 
 // Pull gives the slot the jobs that it should run next. It waits up to req.WaitS for one and returns ErrNoJobs when there was none,
@@ -27,7 +28,9 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if d.draining.Load() {
 		return PullReply{}, ErrStopping
 	}
-	if err := d.brake.pass(ctx, time.Duration(req.WaitS*float64(time.Second))); err != nil {
+	wait := time.Duration(req.WaitS * float64(time.Second))
+	until := time.Now().Add(wait)
+	if err := d.brake.pass(ctx, wait); err != nil {
 		return PullReply{}, err
 	}
 	q, err := d.site.open(req.Queue)
@@ -39,7 +42,10 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if p.Request, err = requestOf(req); err != nil {
 		return PullReply{}, err
 	}
-	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: time.Duration(req.WaitS * float64(time.Second))})
+	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: max(0, time.Until(until))})
+	if errors.Is(err, ErrUnavailable) && d.draining.Load() { // meanwhile
+		err = ErrStopping
+	}
 	if errors.Is(err, ErrNoJobs) {
 		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
 			err = closed
@@ -71,7 +77,21 @@ func (d *Dispatcher) reply(ctx context.Context, answer lease.Answer) (PullReply,
 			Command: run.Command, Env: run.Env, Cores: run.Need.Cores, MemoryMB: run.Need.MemoryMB, DiskMB: run.Need.DiskMB,
 			WalltimeS: run.Need.WalltimeS, ExpiresIn: d.cfg.Timing.First.Seconds()}
 	}
+	d.countWaits(leases, runs)
 	return reply, nil
+}
+
+// countWaits counts how long jobs waited that have their first lease.
+func (d *Dispatcher) countWaits(leases []machine.Lease, runs []Run) {
+	now := time.Now()
+	d.meter.Count(func(t *tally.Tally) {
+		for i, l := range leases {
+			if since := runs[i].Submitted; !since.IsZero() {
+				q, _ := d.site.queue(l.Queue)
+				t.Wait(q.Pool, l.Share, now.Sub(since).Seconds())
+			}
+		}
+	})
 }
 
 // claimsWithin bounds how long a pull waits until the machine of this daemon has the grant, which says where the claims of its jobs are.

@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -35,13 +36,30 @@ var killed = intake.Killing{Reason: "killed", GraceS: 10}
 // mostKilled is how many jobs are killed in one transaction.
 const mostKilled = 1000
 
-// KillJob ends a job that nobody wants any more; ErrNoJob when no live job has that id.
-func (v *Verbs) KillJob(ctx context.Context, id int64) error {
+// KillJob ends a job that nobody wants any more, and returns its state: one that has a lease keeps that until its pilot has ended it.
+// lookup.ErrNoJob when no live job has that id.
+func (v *Verbs) KillJob(ctx context.Context, id int64) (state string, err error) {
 	live, err := v.KillJobs(ctx, []int64{id})
 	if err == nil && len(live) == 0 {
 		err = lookup.ErrNoJob
 	}
-	return err
+	if err != nil {
+		return "", err
+	}
+	leased := false
+	if err = v.eye.view(ctx, func(w machine.View) { _, leased = w.Lease(id) }); err != nil || leased {
+		return "leased", err
+	}
+	j, err := v.jobs.Job(ctx, id)
+	if err == nil && j.State == "leased" { // it ended a moment ago
+		if err = v.awaitFolded(ctx, lookup.HeldJob{Job: id, Attempt: len(j.Attempts)}); err == nil {
+			j, err = v.jobs.Job(ctx, id)
+		}
+	}
+	if err == nil && j.EndedAt == nil { // as of what is folded
+		j.State = "cancelled"
+	}
+	return j.State, err
 }
 
 // KillJobs ends jobs that nobody wants any more, as KillJob does one, a thousand in a transaction. It returns those that were live, rising;

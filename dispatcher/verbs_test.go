@@ -315,8 +315,13 @@ func TestKill(t *testing.T) {
 	if got := w.must(t, "n"); got.Job != ids[3] {
 		t.Errorf("job %d runs, want %d", got.Job, ids[3])
 	}
-	waitFor(t, func() bool { return errors.Is(w.KillJob(ctx, ids[0]), lookup.ErrNoJob) })
-	if made, granted := w.Totals(); made != 4 || granted != 2 {
+	waitFor(t, func() bool { _, err := w.KillJob(ctx, ids[0]); return errors.Is(err, lookup.ErrNoJob) })
+	for id, want := range map[int64]string{ids[3]: "leased", p.jobs(1, "")[0]: "cancelled"} {
+		if state, err := w.KillJob(ctx, id); state != want || err != nil {
+			t.Errorf("job %d is %s then, %v; want %s", id, state, err, want)
+		}
+	}
+	if made, granted := w.Totals(); made != 5 || granted != 2 {
 		t.Errorf("made %d, granted %d", made, granted)
 	}
 	p.settle()
@@ -410,7 +415,7 @@ func TestStartKnowsVerbs(t *testing.T) {
 		t.Fatalf("job %d", held.Job)
 	}
 	waitFor(t, func() bool { row, err := w.Verbs.jobs.Job(ctx, held.Job); return err == nil && row.State == "leased" })
-	if err := w.KillJob(ctx, held.Job); err != nil {
+	if _, err := w.KillJob(ctx, held.Job); err != nil {
 		t.Fatal(err)
 	}
 	w.must(t, "n2")

@@ -41,7 +41,7 @@ type PullRequest struct {
 	Only      job.Only `json:"only,omitzero" doc:"The jobs that it takes; absent = any." required:"false"`
 	Max       int      `json:"max" doc:"Jobs at the most; 0 = 1." minimum:"0" maximum:"1000" required:"false"`
 	WaitS     float64  `json:"wait_s" doc:"Seconds to wait for a job when there is none." minimum:"0" maximum:"300" required:"false"`
-	RequestID string   `json:"request_id" doc:"Unique per queue and pilot; a repeat within ten minutes gets the same leases." maxLength:"200" required:"false"`
+	RequestID string   `json:"request_id" doc:"Unique per queue and pilot; a repeat gets the same leases, those of them that still run." maxLength:"200" required:"false"`
 }
 
 // Lease is the right to run one attempt of a job, with all that the pilot needs to run it. Command and Env are only

@@ -201,7 +201,7 @@ func TestReplay(t *testing.T) {
 		w.submit(1, 3, "sh", "-c", "echo start; sleep 300; echo end")
 		killAt := func(n int, job int64) {
 			if n == 3 {
-				if err := w.dispatcher.KillJob(context.Background(), job); err != nil {
+				if _, err := w.dispatcher.KillJob(context.Background(), job); err != nil {
 					t.Error(err)
 				}
 			}

@@ -80,7 +80,7 @@ func TestPayloadOutput(t *testing.T) {
 				p.beat = 10 * time.Millisecond
 				p.before = func(string) {
 					if out, _ := os.ReadFile(filepath.Join(p.dir, "payload.stderr")); len(out) > 0 && !p.killed {
-						if err := w.dispatcher.KillJob(context.Background(), p.id()); err != nil {
+						if _, err := w.dispatcher.KillJob(context.Background(), p.id()); err != nil {
 							t.Error(err)
 						}
 						p.before = nil

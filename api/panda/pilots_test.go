@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 				said := 0
 				p.before = func(state string) {
 					if said++; state == at || at == "late" && said == 5 {
-						if err := w.dispatcher.KillJob(context.Background(), p.id()); err != nil {
+						if _, err := w.dispatcher.KillJob(context.Background(), p.id()); err != nil {
 							t.Error(err)
 						}
 						p.before = nil

@@ -127,7 +127,7 @@ func (p *Page) killJob(ctx context.Context, r *Request) (Answer, error) {
 		return r.Confirm(Confirmation{Question: fmt.Sprintf("Kill job %d?", id), Verb: "Kill", Danger: true, Back: to,
 			Details: []string{fmt.Sprintf("It is %s, of task %d.", job.State, job.Task), does, "It is not tried again, unless its task is."}}), nil
 	}
-	if err := p.cfg.Dispatcher.KillJob(ctx, id); err != nil {
+	if _, err := p.cfg.Dispatcher.KillJob(ctx, id); err != nil {
 		return Answer{}, err
 	}
 	if job.State == "leased" {

@@ -98,9 +98,9 @@ func (w *world) Claims(context.Context, dispatcher.ClaimFilter) ([]dispatcher.Cl
 	return w.claims, w.err
 }
 
-func (w *world) KillJob(_ context.Context, id int64) error {
+func (w *world) KillJob(_ context.Context, id int64) (string, error) {
 	w.killed = id
-	return w.err
+	return "leased", w.err
 }
 
 // tasks answer with one task, and note what they are told.

@@ -26,7 +26,7 @@ type Dispatcher interface {
 	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)
 	Claims(context.Context, dispatcher.ClaimFilter) ([]dispatcher.ClaimStanding, error)
 	Claim(ctx context.Context, id int64) (dispatcher.ClaimStanding, error)
-	KillJob(ctx context.Context, id int64) error
+	KillJob(ctx context.Context, id int64) (state string, err error)
 	// TaskJobs lists jobs of a task; next is the After of the next page, 0 on the last one.
 	TaskJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
 	// QueuesLately says who holds the cores of queues, or of one, and how they did in the last hour.

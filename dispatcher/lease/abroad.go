@@ -126,6 +126,18 @@ func (b *abroad) answered(d *desk, from int64, a Answer) {
 	}
 }
 
+// leave answers pulls, and tells who has them that nobody waits any more.
+func (b *abroad) leave(d *desk) {
+	for _, no := range slices.Sorted(maps.Keys(b.asks)) {
+		if f := b.asks[no]; f.pull != nil {
+			b.giveUp(no)
+			m := d.letter(f.to)
+			m.Asks = append(m.Asks, Ask{Call: Call{Number: no}, Left: true})
+			d.answer(f.call, Answer{Status: Unavailable})
+		}
+	}
+}
+
 // fail answers all asks: the daemon that had them leads no more.
 func (b *abroad) fail(d *desk) { b.lost(d, func(int64) bool { return true }) }
 

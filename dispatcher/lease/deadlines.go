@@ -1,6 +1,9 @@
 package lease
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // deadlines knows when leases may expire, to the second: a timing wheel whose seconds are looked at as they come. Renewals write the due
 // second of a lease alone; a lease that was renewed is placed anew when its old second comes. A lease costs 17 to 37 bytes in due and 8 to 16 in
@@ -15,6 +18,9 @@ type deadlines struct {
 	next  int32 // the first second that was not looked at
 	floor int32 // no lease is due before
 	led   int32 // when this daemon came to lead
+
+	ttl     int32           // the default
+	renewed func(age int32) // hears how old the renewal of a lease is that would be over without; nil: nobody does
 }
 
 // never is long before each second.
@@ -101,6 +107,9 @@ func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 				again := second(now + again)
 				d.move(job, again, again)
 			case at > d.next:
+				if d.renewed != nil && l.at > d.next {
+					d.renewed(max(0, d.next-l.at+cmp.Or(d.own[job], d.ttl)))
+				}
 				d.move(job, l.at, at)
 			default:
 				d.drop(job) // it may be there twice: two attempts that were placed in one second

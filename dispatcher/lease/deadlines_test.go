@@ -2,6 +2,7 @@ package lease
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -152,4 +153,24 @@ func heapBytes() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// How old the renewal of a lease is counts when the lease would be over without it, and not where nobody renewed.
+func TestAgesOfRenewals(t *testing.T) {
+	d := newDeadlines(0)
+	var ages []int32
+	d.ttl, d.renewed = 10, func(age int32) { ages = append(ages, age) }
+	for job := range int64(3) {
+		d.hold(job, 10*time.Second)
+	}
+	d.last(1, 60)
+	d.prolong(0, 18*time.Second) // eight seconds after the grant
+	d.prolong(1, 61*time.Second) // one second after it
+	if over := d.over(11*time.Second, 0, 10); len(over) != 1 || over[0] != 2 {
+		t.Errorf("over: %v", over)
+	}
+	slices.Sort(ages)
+	if !slices.Equal(ages, []int32{2, 9}) {
+		t.Errorf("ages %v, want 2 and 9 seconds", ages)
+	}
 }

@@ -244,6 +244,37 @@ func TestLoopCallerLeaves(t *testing.T) {
 	})
 }
 
+// A daemon that drains lets no pull wait, wherever it waits: what comes then is for others.
+func TestLoopDrainEndsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t)
+		leader, stop := h.start(1)
+		defer stop()
+		other, stopOther := h.start(2)
+		defer stopOther()
+		retried(t, other, Ask{Seen: []int64{1}}) // it follows
+		ask, answer := pullOf("a", 0), make(chan Answer, 1)
+		ask.Wait = time.Hour
+		go func() {
+			out, err := other.Ask(t.Context(), ask)
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- out
+		}()
+		time.Sleep(time.Second)
+		began := time.Now()
+		other.Tell(Drain{})
+		if out := <-answer; out.Status != Unavailable || time.Since(began) > time.Second {
+			t.Errorf("%+v after %v", out, time.Since(began))
+		}
+		h.written(leader, entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 1, Attempt: 1, User: "u"})
+		if out := retried(t, leader, pullOf("b", 0)); len(out.Leases) != 1 || out.Leases[0].Attempt != 1 {
+			t.Errorf("%+v: want the job that nobody else waits for", out)
+		}
+	})
+}
+
 func TestClockCountsSleep(t *testing.T) {
 	for _, c := range []struct{ monotonic, day, want time.Duration }{
 		{time.Second, time.Second, time.Second}, {time.Second, time.Hour, time.Hour}, {time.Second, -time.Hour, time.Second},

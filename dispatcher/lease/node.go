@@ -112,6 +112,7 @@ func (n *Node) take(e Event) {
 		}
 	case Drain:
 		n.draining = true
+		n.abroad.leave(&n.desk)
 	}
 }
 

@@ -157,7 +157,7 @@ type Received struct {
 // Peers are the other daemons that can be reached.
 type Peers struct{ Daemons []int64 }
 
-// Drain makes the daemon lead no more, and hand on at once if it leads.
+// Drain makes the daemon lead no more, and hand on at once if it leads. Pulls that wait are answered Unavailable.
 type Drain struct{}
 
 func (Ask) event()      {}

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -152,6 +153,7 @@ func (j *judging) one(ctx context.Context, w *waiting, t *tried) error {
 	next := retry.After(t.end(), j.site)
 	if next.Judged != nil {
 		j.cfg.Judged(*next.Judged)
+		j.cfg.Count(func(t *tally.Tally) { t.Judge(*next.Judged) })
 	}
 	goes := *w
 	if goes.Split = next.Split; next.Need != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -52,6 +53,7 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 	if c.debts != nil {
 		r.owed.keep(c.debts, r.cfg.Now())
 	}
+	r.count(&c)
 	if len(c.due) == 0 {
 		return c.ordered, nil
 	}
@@ -62,6 +64,36 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 	return c.ordered + returned, nil
 }
 
+// closedOrder is one whose lease is gone.
+type closedOrder struct {
+	JobID   int64
+	Attempt int32
+	Nonce   int64
+	Outcome string  // a letter, as of history; empty: it is not known
+	Lost    float64 // units times seconds
+}
+
+// count counts what a round did. A lease that this daemon had to return was not confirmed by its pilot.
+func (r *Rules) count(c *reclaiming) {
+	for _, l := range c.due {
+		r.forced[l] = true
+	}
+	if c.ordered == 0 && len(c.closed) == 0 {
+		return
+	}
+	r.cfg.Count(func(t *tally.Tally) {
+		t.Ordered += int64(c.ordered)
+		for _, o := range c.closed {
+			l, outcome := fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}, entry.Outcome(0)
+			if o.Outcome != "" {
+				outcome = entry.Outcome(o.Outcome[0])
+			}
+			t.Close(outcome, !r.forced[l], o.Lost)
+			delete(r.forced, l)
+		}
+	})
+}
+
 // reclaiming is one round of Reclaim.
 type reclaiming struct {
 	*Rules
@@ -69,6 +101,7 @@ type reclaiming struct {
 	tree  *shares.Tree
 	cores map[int32]int64 // by shape: of one job
 
+	closed  []closedOrder
 	due     []fold.Fence // leases whose pilots have had their grace
 	ordered int
 	debts   map[retry.Claimer]shares.Units // that are said by this round; nil: none are
@@ -86,7 +119,8 @@ type openOrder struct {
 // round looked at the machine before it looks at the orders: one that is closed in between counts for the claimer twice rather
 // than not at all.
 func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
-	if err := exec(ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
+	var err error
+	if c.closed, err = collect[closedOrder](ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
 		return err
 	}
 	open, err := collect[openOrder](ctx, c.tx, "open_reclaims", args{"told_s": (c.cfg.TTL + reclaimSlack).Seconds(), "n": retry.MostOpen})

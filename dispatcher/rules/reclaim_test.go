@@ -306,6 +306,9 @@ func TestReclaimWithoutThePilot(t *testing.T) {
 	if n := scan[int](w, "SELECT count(*) FROM reclaims WHERE outcome = 'revoked' AND lost >= 0 AND closed_at IS NOT NULL"); n != 2 {
 		t.Errorf("%d orders are closed as revoked, want 2", n)
 	}
+	if c := w.counted; c.Ordered != 2 || c.Closed["revoked"] != 2 || c.Closed["confirmed"] != 0 || c.Lost <= 0 {
+		t.Errorf("counted: %d orders, closed %v, lost %v", c.Ordered, c.Closed, c.Lost)
+	}
 }
 
 // Units that came free and that the claimer does not take are not reclaimed again and again.

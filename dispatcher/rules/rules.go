@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
 )
@@ -30,10 +31,12 @@ type Config struct {
 	Return func(ctx context.Context, leases []fold.Fence) (int, error)
 	// Offered is what pilots offered lately and got no jobs for, by pool; nil: nothing.
 	Offered func() map[string]shares.Units
-	// Judged hears every judgement, for metrics; nil: nobody does.
+	// Judged hears every judgement; nil: nobody does.
 	Judged func(policy.Judgement)
-	TTL    time.Duration    // that a lease has at most from one renewal to the next
-	Now    func() time.Time // for rules that expire; nil: time.Now
+	// Count has what happened counted, for metrics; nil: nobody counts.
+	Count func(func(*tally.Tally))
+	TTL   time.Duration    // that a lease has at most from one renewal to the next
+	Now   func() time.Time // for rules that expire; nil: time.Now
 }
 
 // Rules has the steps of one daemon. Their results count while it leads.
@@ -44,6 +47,7 @@ type Rules struct {
 	past   past
 	ends   ends
 	owed   owed
+	forced map[fold.Fence]bool // leases that Reclaim has returned, whose orders are open
 }
 
 // New returns the rules of a database that has their tables.
@@ -54,10 +58,13 @@ func New(cfg Config) *Rules {
 	if cfg.Judged == nil {
 		cfg.Judged = func(policy.Judgement) {}
 	}
+	if cfg.Count == nil {
+		cfg.Count = func(func(*tally.Tally)) {}
+	}
 	if cfg.Offered == nil {
 		cfg.Offered = func() map[string]shares.Units { return nil }
 	}
-	return &Rules{cfg: cfg}
+	return &Rules{cfg: cfg, forced: map[fold.Fence]bool{}}
 }
 
 // Begin forgets what was counted and said: the daemon begins to lead.

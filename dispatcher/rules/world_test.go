@@ -17,6 +17,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
@@ -44,20 +45,21 @@ func slots(name string, n int) shares.Queue {
 
 // world is a leader, its log, the tables of it, and an outbox.
 type world struct {
-	t      testing.TB
-	pool   *pgxpool.Pool
-	mu     sync.Mutex // of the machine, and of judged
-	m      *machine.Machine
-	site   shares.Version
-	log    *ledger.Memory
-	folder *fold.Folder
-	now    time.Time
-	rules  *Rules
-	next   int64
-	tasks  int64
-	ids    int64
-	judged []string
-	leases map[int64]machine.Lease
+	t       testing.TB
+	pool    *pgxpool.Pool
+	mu      sync.Mutex // of the machine, and of judged
+	m       *machine.Machine
+	site    shares.Version
+	log     *ledger.Memory
+	folder  *fold.Folder
+	now     time.Time
+	rules   *Rules
+	next    int64
+	tasks   int64
+	ids     int64
+	judged  []string
+	counted tally.Tally
+	leases  map[int64]machine.Lease
 }
 
 func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
@@ -95,6 +97,11 @@ func (w *world) daemon() *Rules {
 			defer w.mu.Unlock()
 			look(w.m.View())
 			return nil
+		},
+		Count: func(do func(*tally.Tally)) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			do(&w.counted)
 		},
 		Judged: func(j policy.Judgement) {
 			w.mu.Lock()

@@ -26,12 +26,20 @@ type Run struct {
 	Env     map[string]string
 	Need    job.Requirements
 	Claims  []int64 // that it holds
+	// Submitted is when the task was of a job that is given out for the first time, whose piece no other job had; else zero.
+	Submitted time.Time
+}
+
+// task is what the jobs of a task have in common.
+type task struct {
+	recipe    *job.Recipe
+	submitted time.Time
 }
 
 // Renderer makes of leases what pilots start: the payload of the task with the piece of the job put in.
 type Renderer struct {
 	pieces   together[part]
-	payloads *cache[int64, *job.Recipe]
+	payloads *cache[int64, task]
 	needs    *cache[int32, job.Requirements]
 }
 
@@ -39,6 +47,7 @@ type Renderer struct {
 type part struct {
 	piece  job.Piece
 	claims []int64
+	again  bool // another job had the piece before
 }
 
 // Bounds of what a Renderer keeps, twice as many each.
@@ -56,21 +65,28 @@ func New(db *pgxpool.Pool) *Renderer {
 			NEvents             int64 `db:"n_events"`
 			Inputs              []string
 			Claims              []int64
+			Again               bool
 		}
 		return rowsBy(ctx, db, "pieces", pg.Args{"ids": ids}, func(v row) (int64, part) {
-			return v.ID, part{job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}, v.Claims}
+			return v.ID, part{job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}, v.Claims, v.Again}
 		})
 	}
-	r.payloads = newCache(mostPayloads, func(ctx context.Context, tasks []int64) (map[int64]*job.Recipe, error) {
+	r.payloads = newCache(mostPayloads, func(ctx context.Context, tasks []int64) (map[int64]task, error) {
 		type row struct {
 			TaskID  int64
 			Command []string
 			Env     map[string]string
 			Matrix  []job.Axis
 			Roles   map[string][]string
+
+			Submitted *time.Time
 		}
-		return rowsBy(ctx, db, "payloads", pg.Args{"tasks": tasks}, func(v row) (int64, *job.Recipe) {
-			return v.TaskID, job.NewRecipe(job.Payload{Task: v.TaskID, Command: v.Command, Env: v.Env, Matrix: v.Matrix, Roles: v.Roles})
+		return rowsBy(ctx, db, "payloads", pg.Args{"tasks": tasks}, func(v row) (int64, task) {
+			of := task{recipe: job.NewRecipe(job.Payload{Task: v.TaskID, Command: v.Command, Env: v.Env, Matrix: v.Matrix, Roles: v.Roles})}
+			if v.Submitted != nil {
+				of.submitted = *v.Submitted
+			}
+			return v.TaskID, of
 		})
 	})
 	r.needs = newCache(mostNeeds, func(ctx context.Context, shapes []int32) (map[int32]job.Requirements, error) {
@@ -130,12 +146,15 @@ func (r *Renderer) Render(ctx context.Context, leases []machine.Lease) ([]Run, e
 		if !ok {
 			return nil, fmt.Errorf("job %d has no row", l.Job)
 		}
-		recipe := payloads[l.Task]
-		if recipe == nil {
+		payload, ok := payloads[l.Task]
+		if !ok {
 			return nil, fmt.Errorf("task %d has no payload", l.Task)
 		}
 		runs[i].Need, runs[i].Claims = needs[l.Shape], of.claims
-		runs[i].Command, runs[i].Env = recipe.Render(of.piece)
+		runs[i].Command, runs[i].Env = payload.recipe.Render(of.piece)
+		if l.Attempt == 1 && !of.again {
+			runs[i].Submitted = payload.submitted
+		}
 	}
 	return runs, nil
 }

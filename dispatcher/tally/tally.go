@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -170,7 +171,7 @@ func (t *Tally) Judge(j retry.Judgement) {
 // Close counts an order to give units back that is over: its attempt ended, and had held so many units times seconds. Confirmed says that
 // its pilot returned it; else it was revoked without the pilot's word, or had another outcome before.
 func (t *Tally) Close(outcome entry.Outcome, confirmed bool, lost float64) {
-	how := outcomes[outcome]
+	how := cmp.Or(outcomes[outcome], "unknown")
 	if outcome == entry.Returned && confirmed {
 		how = "confirmed"
 	}

@@ -13,4 +13,5 @@ UPDATE reclaims r SET closed_at = now(),
     outcome = CASE e.outcome WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'c' THEN 'cancelled' WHEN 'r' THEN 'revoked' END,
     lost = CASE WHEN e.outcome = 'r' THEN greatest(0, e.units / 1000.0 * extract(epoch FROM e.ended_at - e.granted_at)) END
 FROM ended e
-WHERE r.job_id = e.job_id AND r.attempt = e.attempt AND r.closed_at IS NULL;
+WHERE r.job_id = e.job_id AND r.attempt = e.attempt AND r.closed_at IS NULL
+RETURNING r.job_id, r.attempt, r.nonce, coalesce(e.outcome::text, '') AS outcome, coalesce(r.lost, 0) AS lost;
