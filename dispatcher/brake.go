@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
-	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // Behind is how far the tables may be behind the log before pulls wait for them: what is not folded is kept in memory, and read by a start.
@@ -28,8 +27,9 @@ type brake struct {
 	folded atomic.Int64 // the newest batch that is folded, as far as this daemon knows
 
 	mu   sync.Mutex
-	lag  *fold.Lag     // as it was measured last; nil: not yet
-	open chan struct{} // closed when pulls go on; nil: they do
+	at   *fold.Position // of folded; nil: it is not known
+	lag  *fold.Lag      // as it was measured last; nil: not yet
+	open chan struct{}  // closed when pulls go on; nil: they do
 }
 
 // measure takes what was measured. Pulls that wait go on when half of the bound is reached.
@@ -45,6 +45,23 @@ func (b *brake) measure(lag fold.Lag) (waits bool) {
 		b.open = nil
 	}
 	return b.open != nil
+}
+
+// reached notes how far the tables are.
+func (b *brake) reached(p fold.Position) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.at == nil || p.Seq >= b.at.Seq {
+		b.at = &p
+		b.folded.Store(p.Seq)
+	}
+}
+
+// position is how far the tables are, as far as this daemon knows; nil: it does not.
+func (b *brake) position() *fold.Position {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.at
 }
 
 // last is what was measured last; nil: nothing was.
@@ -74,16 +91,38 @@ func (b *brake) pass(ctx context.Context, wait time.Duration) error {
 	}
 }
 
+// measured is how far the tables are behind what the machine has. A leader knows how far it has folded; others ask.
+func (b background) measured(ctx context.Context) (lag fold.Lag, err error) {
+	tip, err := b.eye.tip(ctx)
+	if err != nil {
+		return lag, err
+	}
+	at := b.brake.position()
+	if at == nil || at.Seq < tip.Seq && !b.eye.leads() {
+		p, err := fold.New(b.cfg.Pool, b.log, nil).Position(ctx)
+		if err != nil {
+			return lag, err
+		}
+		b.brake.reached(p)
+		at = &p
+	}
+	if at.Seq >= tip.Seq {
+		return lag, nil
+	}
+	lag.Batches = tip.Seq - at.Seq
+	if at.Seq > 0 {
+		lag.Time = tip.At.Sub(at.At)
+	} else {
+		lag.Time = time.Since(b.began)
+	}
+	return lag, nil
+}
+
 // lag measures how far the tables are behind.
 func (b background) lag(ctx context.Context) (n int, err error) {
-	folder := fold.New(b.cfg.Pool, b.log, fold.Sites(b.cfg.Site))
-	lag, err := folder.Lag(ctx)
+	lag, err := b.measured(ctx)
 	if err != nil {
 		return 0, err
-	}
-	if p, err := folder.Position(ctx); err == nil { // another daemon may have folded
-		b.brake.folded.Store(max(b.brake.folded.Load(), p.Seq))
-		b.loop.Tell(lease.Folded{Seq: p.Seq})
 	}
 	if b.brake.measure(lag) {
 		b.cfg.Log.Warn("pulls wait for the tables, which are behind the log", "batches", lag.Batches, "time", lag.Time)

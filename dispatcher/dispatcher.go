@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,10 +67,12 @@ type Dispatcher struct {
 
 	cfg    Config
 	log    *ledger.Table
-	folder *fold.Folder
+	folder *fold.Folder // folding is held
 	loop   *lease.Loop
 	rules  *rules.Rules
 
+	folding  sync.Mutex
+	began    time.Time
 	eye      eye
 	site     site
 	offered  atomic.Pointer[[]entry.Offer] // of the last tick
@@ -91,7 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		cfg.Render = runs.New(cfg.Pool).Render
 	}
 	log := ledger.New(cfg.Pool)
-	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics)}
+	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics), began: time.Now()}
 	d.brake.bound = cfg.Behind.orDefault()
 	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
 		return nil, fmt.Errorf("open: %w", err)

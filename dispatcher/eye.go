@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 )
@@ -15,6 +16,7 @@ import (
 type eye struct {
 	loop *lease.Loop
 
+	news          atomic.Int64 // the newest batch that says more than what time it is
 	made, granted atomic.Int64 // jobs, since this daemon began
 }
 
@@ -59,6 +61,20 @@ func (e *eye) has(ctx context.Context, seq int64) (is bool) {
 	return is
 }
 
+// tip is the newest batch that the machine has. ErrUnavailable while there is no machine.
+func (e *eye) tip(ctx context.Context) (p fold.Position, err error) {
+	err = ErrUnavailable
+	if failed := e.loop.Watch(ctx, func(n *lease.Node) {
+		if m, _ := n.Machine(); m != nil {
+			p.Seq, p.ID = m.Stand()
+			p.At, err = n.At(), nil
+		}
+	}); failed != nil {
+		return p, failed
+	}
+	return p, err
+}
+
 // leader is the daemon that leads, as far as this one knows; 0: none is known.
 func (e *eye) leader() (daemon int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
@@ -70,6 +86,9 @@ func (e *eye) leader() (daemon int64) {
 // heard is lease.Config's.
 func (e *eye) heard(b entry.Batch) {
 	for _, one := range b.Entries {
+		if _, tick := one.(entry.Tick); !tick {
+			e.news.Store(b.Seq)
+		}
 		switch one := one.(type) {
 		case entry.Enqueued:
 			if one.Attempt == 1 {

@@ -56,7 +56,8 @@ func endOf(key lease.Key, outcome entry.Outcome, r *Result) lease.End {
 	if r.ExitCode != nil {
 		e.ExitCode = int32(*r.ExitCode)
 	}
-	t := ledger.Text{Report: packReport(r.Report), Outputs: packOutputs(r.Outputs), Log: clean(r.LogTail), Reason: clean(r.Message)}
+	t := ledger.Text{Outputs: packOutputs(r.Outputs), Log: clean(r.LogTail), Reason: clean(r.Message)}
+	t.Report, t.Metadata = packEnd(r.Report)
 	if t.Size() > 0 {
 		e.Text = &t
 	}

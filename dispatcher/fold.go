@@ -11,8 +11,9 @@ import (
 
 // Fold makes one step of the tables, of up to so many batches, and says how many it took. Do it again while it takes all that it may.
 func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
-	folder := fold.New(d.cfg.Pool, d.log, fold.Sites(d.cfg.Site))
-	r, err := folder.Fold(ctx, batches)
+	d.folding.Lock()
+	defer d.folding.Unlock()
+	r, err := d.folder.Fold(ctx, batches)
 	if errors.Is(err, fold.ErrRaced) {
 		return 0, nil
 	}
@@ -22,10 +23,8 @@ func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 	if r.Odds > 0 {
 		d.cfg.Log.Error("entries of the log did not fit the tables", "entries", r.Odds, "first", r.Odd)
 	}
-	if p, err := folder.Position(ctx); err == nil {
-		d.brake.folded.Store(p.Seq)
-		d.loop.Tell(lease.Folded{Seq: p.Seq})
-	}
+	d.brake.reached(fold.Position{Seq: r.Seq, At: r.At})
+	d.loop.Tell(lease.Folded{Seq: r.Seq})
 	return r.Batches, nil
 }
 
@@ -35,14 +34,23 @@ const (
 	foldSteps   = 10
 )
 
-// followedWithin is how far the tables may be behind before a daemon that does not lead folds too: small steps cost more each batch, and several
-// daemons at it make them small.
-const followedWithin = 5 * time.Second
+// A daemon that follows leaves the tables to the leader while they are not so far behind. While nothing but time passes nobody hurries either.
+const (
+	foldBehind = 5 * time.Second
+	foldIdle   = 5 * time.Second
+)
 
 // fold follows the log.
 func (b background) fold(ctx context.Context) (n int, err error) {
-	if lag := b.brake.last(); !b.eye.leads() && (lag == nil || lag.Time < followedWithin) {
-		return 0, nil
+	if at, news := b.brake.position(), b.eye.news.Load(); at != nil && at.Seq >= news {
+		if tip, err := b.eye.tip(ctx); err != nil || tip.At.Sub(at.At) < foldIdle {
+			return 0, nil
+		}
+	}
+	if !b.eye.leads() {
+		if lag := b.brake.last(); lag == nil || lag.Time < foldBehind {
+			return 0, nil
+		}
 	}
 	for range foldSteps {
 		took, err := b.Fold(ctx, foldBatches)

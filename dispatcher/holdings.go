@@ -107,7 +107,7 @@ func leasesOf(m *machine.Machine, jobs []int64, seen []lease.Seen) []holding {
 	return held
 }
 
-// without is by job what became of those that have no lease. The tables are waited for where they have one.
+// without is by job what became of those that have no lease. Where the tables have not heard of it yet they are waited for.
 func (d *Dispatcher) without(ctx context.Context, jobs []int64, upto int64) (map[int64]lookup.Holding, error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -116,15 +116,37 @@ func (d *Dispatcher) without(ctx context.Context, jobs []int64, upto int64) (map
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range by {
-		if h.JobState == leased {
-			if err := d.awaitFold(ctx, upto); err != nil {
-				return nil, err
+	behind := false
+	if err := d.View(ctx, func(v machine.View) {
+		for id, j := range by {
+			switch is := v.Job(j.Task, id); {
+			case j.State == "finished" || j.State == "failed" || j.State == "cancelled":
+			case is.Ready > 0:
+				j.State = "ready"
+			case is.Waiting > 0 || is.Paused > 0:
+				j.State = "waiting"
+			default: // it is over, or has a lease by now
+				behind = true
 			}
-			return d.Reader.Stand(ctx, jobs)
+			by[id] = j
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if behind {
+		err := d.awaitFold(ctx, upto)
+		if err == nil {
+			by, err = d.Reader.Stand(ctx, jobs)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return by, nil
+	out := make(map[int64]lookup.Holding, len(by))
+	for id, j := range by {
+		out[id] = lookup.Holding{JobState: j.State, Attempt: j.Attempt}
+	}
+	return out, nil
 }
 
 // LeaseQueues are the queues at which leases are, by token, as Holdings knows them. Leases that are over have none.

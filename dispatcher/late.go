@@ -59,7 +59,7 @@ func (v *Verbs) awaitFolded(ctx context.Context, of lookup.HeldJob) error {
 	if err := v.eye.machine(ctx, func(m *machine.Machine) {
 		l, ok := m.Lease(of.Job)
 		runs = ok && int(l.Attempt) == of.Attempt
-		upto, _ = m.Stand()
+		upto = v.eye.news.Load()
 	}); err != nil || runs {
 		return err
 	}

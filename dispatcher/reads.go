@@ -117,8 +117,8 @@ func (r *Reads) black(ctx context.Context) map[shares.QueueID]explain.BlackHoleS
 	return all
 }
 
-// Ended is how many jobs reached their final state within a time, to the hour, as of what is folded. Jobs that ended without a lease
-// have no queue.
+// Ended is how many jobs reached their final state within a time, to the hour, as of what is folded. Jobs that a rule gave
+// up are of the queue of their last attempt; those that ended without a lease have none.
 func (r *Reads) Ended(ctx context.Context, within time.Duration) ([]explain.Count, error) {
 	rows, err := r.Reader.Ended(ctx, within)
 	out := make([]explain.Count, len(rows))

@@ -20,6 +20,9 @@ const (
 // mostDepth bounds how deep a report is nested: PostgreSQL reads it with a stack of its own.
 const mostDepth = 50
 
+// metaField is what a payload reported of itself: of an attempt that ended it is kept beside the report.
+const metaField = "metaData"
+
 // packReport is a report as it is stored, within its bounds; nil when there is nothing to say.
 func packReport(report map[string]any) []byte {
 	if len(report) == 0 {
@@ -32,7 +35,32 @@ func packReport(report map[string]any) []byte {
 	if err != nil {
 		b, _ = json.Marshal(map[string]string{cutField: "the report cannot be written down: " + err.Error()}) // strings can
 	}
-	return bytes.ReplaceAll(b, []byte(`\u0000`), []byte(`\ufffd`))
+	return fit(b)
+}
+
+// fit is JSON without what jsonb does not take.
+func fit(b []byte) []byte { return bytes.ReplaceAll(b, []byte(`\u0000`), []byte(`\ufffd`)) }
+
+// packEnd is packReport in two parts, which have its bounds together: what a payload reported of itself is the second one.
+func packEnd(report map[string]any) (rest, metadata []byte) {
+	whole := packReport(report)
+	if report[metaField] == nil {
+		return whole, nil
+	}
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(whole, &parts) != nil || parts[metaField] == nil { // it is cut
+		return whole, nil
+	}
+	metadata = parts[metaField]
+	delete(parts, metaField)
+	if len(parts) == 0 {
+		return nil, metadata
+	}
+	rest, err := json.Marshal(parts)
+	if err != nil {
+		return whole, nil
+	}
+	return rest, metadata
 }
 
 // tidyReport is the value as PostgreSQL's jsonb can hold it.
@@ -124,5 +152,5 @@ func packOutputs(outputs map[string]any) []byte {
 	if err != nil {
 		return nil
 	}
-	return bytes.ReplaceAll(b, []byte(`\u0000`), []byte(`\ufffd`))
+	return fit(b)
 }

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,10 +12,12 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/dispatcher/series"
 	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Step is background work: each may be repeated at any time and may run on several daemons at once. Run does a bounded amount of it and returns
@@ -33,7 +36,7 @@ type background struct{ *Dispatcher }
 
 // list makes the list of all steps.
 func (b background) list() ([]Step, error) {
-	sampler := &series.Sampler{DB: b.cfg.Pool, Leads: b.eye.leads, Standing: b.standing}
+	sampler := &series.Sampler{DB: b.cfg.Pool, Leads: b.eye.leads, Standing: b.standing, Waited: b.waited}
 	list := []Step{
 		{"fold", time.Second, b.fold},
 		{"lag", time.Second, b.lag},
@@ -41,8 +44,8 @@ func (b background) list() ([]Step, error) {
 		{"survey", 5 * time.Second, b.survey},
 		{"checkpoint", time.Minute, b.checkpoint},
 		{"learn", 200 * time.Millisecond, b.rules.Learn},
-		{"judge", 500 * time.Millisecond, b.leading(b.rules.Judge)},
-		{"reclaim", time.Second, b.leading(b.rules.Reclaim)},
+		{"judge", 500 * time.Millisecond, b.leading(b.when(waits, b.rules.Judge))},
+		{"reclaim", time.Second, b.leading(b.when(reclaims, b.rules.Reclaim))},
 		{"queues", 5 * time.Second, b.leading(b.rules.WatchQueues)},
 		{"old notes", time.Minute, b.rules.Purge},
 		{"reorder", 5 * time.Second, b.reorder},
@@ -65,6 +68,37 @@ func (b background) leading(run func(context.Context) (int, error)) func(context
 		}
 		return run(ctx)
 	}
+}
+
+// idly is how often a step runs for which there is nothing to do as far as the machine knows: what others have left in tables goes.
+const idly = 30 * time.Second
+
+// when has a step run while the machine has something for it, and idly else.
+func (b background) when(is func(machine.View) bool, run func(context.Context) (int, error)) func(context.Context) (int, error) {
+	var last time.Time
+	return func(ctx context.Context) (int, error) {
+		needed := false
+		if err := b.eye.view(ctx, func(v machine.View) { needed = is(v) }); err != nil || !needed && time.Since(last) < idly {
+			return 0, err
+		}
+		last = time.Now()
+		return run(ctx)
+	}
+}
+
+// waits says whether jobs wait for a rule.
+func waits(v machine.View) bool {
+	for _, of := range v.Jobs() {
+		if of.Waiting > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reclaims says whether a share takes units back.
+func reclaims(v machine.View) bool {
+	return v.Site.Tree != nil && slices.ContainsFunc(v.Site.Tree.Nodes, func(n shares.Node) bool { return n.Plan.Reclaim != nil })
 }
 
 // Room of ids of jobs that is made ahead, and the size of their partitions.

@@ -76,3 +76,28 @@ func TestEndsByRules(t *testing.T) {
 		t.Errorf("%v, want ErrStopping", err)
 	}
 }
+
+// A step for which the machine has nothing runs now and then, for what others have left; one for which it has runs each time.
+func TestIdleSteps(t *testing.T) {
+	p := newPlace(t)
+	w := p.start(1)
+	for _, busy := range []bool{false, true} {
+		n := 0
+		step := background{w.Dispatcher}.when(func(machine.View) bool { return busy }, func(context.Context) (int, error) { n++; return 1, nil })
+		for range 4 {
+			if _, err := step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := map[bool]int{false: 1, true: 4}[busy]; n != want {
+			t.Errorf("busy %v: it ran %d times of 4, want %d", busy, n, want)
+		}
+	}
+	if err := w.eye.view(t.Context(), func(v machine.View) {
+		if waits(v) || reclaims(v) {
+			t.Error("nothing waits, and no share takes units back")
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -22,6 +24,11 @@ type world struct{ *Dispatcher }
 // Append is lease.World's.
 func (w world) Append(ctx context.Context, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 	at, err := w.log.AppendWith(ctx, b, beside)
+	if pg.Code(err) == pg.CodeCheckViolation { // no partition: the daemon slept for days
+		if _, made := upkeep.Room(ctx, background{w.Dispatcher}.upkeep()); made == nil {
+			at, err = w.log.AppendWith(ctx, b, beside)
+		}
+	}
 	if err == nil {
 		for _, r := range beside.Refused {
 			w.cfg.Log.Error("what was written for the log does not follow it", "row", r.Row, "err", r.Reason)

@@ -103,8 +103,8 @@ func TestWhatIsSplit(t *testing.T) {
 		"scout": {change: func(s *Spec) { s.Events, s.Scout = &Events{Total: 9, PerJob: 9}, 1 }, want: "0 0+9 2/3", why: "scouts measure"},
 		"paused": {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbPause,
 			want: "0 0+5 2/3 waiting; +0 5+4 1/2 waiting"},
-		"finishing": {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbFinish, want: "0 0+9 2/3 cancelled"},
-		"killed":    {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbKill, want: "0 0+9 2/3 cancelled"},
+		"finishing": {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbFinish, want: "0 0+9 1/3 cancelled"},
+		"killed":    {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbKill, want: "0 0+9 1/3 cancelled"},
 	} {
 		task := w.submit(t, split(c.change))
 		steps(t, w.Generate)

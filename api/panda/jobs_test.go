@@ -72,6 +72,7 @@ func TestJobCalls(t *testing.T) {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
+	w.dispatcher.Settle()
 	var all, bad []map[string]any
 	c.data(get, "/task/get_job_descriptions", map[string]any{"task_id": task.ID}, &all)
 	c.data(get, "/task/get_job_descriptions", map[string]any{"task_id": task.ID, "unsuccessful_only": "True"}, &bad)
@@ -82,6 +83,9 @@ func TestJobCalls(t *testing.T) {
 	c.check([]answered{
 		{send, "/job/set_command", map[string]any{"job_id": third, "command": "softkill"}, `{"success":false,"message":"set_command: \"softkill\" is not served here, only tobekilled","data":null}`},
 		{send, "/job/set_command", map[string]any{"job_id": third, "command": "tobekilled"}, `{"success":true,"message":"command=tobekilled is registered","data":null}`},
+	})
+	w.dispatcher.Settle()
+	c.check([]answered{
 		{send, "/job/set_command", map[string]any{"job_id": third, "command": "tobekilled"}, fmt.Sprintf(`{"success":false,"message":"job %d is over, or there is no such job","data":null}`, third)},
 		{send, "/task/kill_unfinished_jobs", map[string]any{"task_id": task.ID, "code": 9}, `{"success":true,"message":"","data":[true]}`},
 		{send, "/task/kill_unfinished_jobs", map[string]any{"task_id": -1}, `{"success":true,"message":"","data":[]}`},

@@ -206,6 +206,7 @@ func TestTaskFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.data(send, "/task/submit", map[string]any{"task_parameters": evgen(map[string]any{"nEvents": 1})}, &none)
+	w.dispatcher.Settle()
 	file := func(lfn string, n int, status string) string {
 		return fmt.Sprintf(`{"lfn":"%s","scope":null,"id":%d,"status":"%s"}`, lfn, n, status)
 	}

@@ -156,7 +156,7 @@ func (w *world) steer(t *testing.T, task int64) {
 		if strings.Contains(c.message, "%d") {
 			c.message = fmt.Sprintf(c.message, task)
 		}
-		w.until("jobs are counted", func() bool { return w.counted(t, task) })
+		w.dispatcher.Settle()
 		a := w.task(t, c.call, args)
 		if a["success"] != c.success || a["data"] != c.data || !strings.HasPrefix(a["message"].(string), c.message) {
 			t.Errorf("%s: %v, want %v %q %v", c.call, a, c.success, c.message, c.data)
@@ -168,17 +168,6 @@ func (w *world) steer(t *testing.T, task int64) {
 	if got, err := w.generator.Task(context.Background(), task); err != nil || got.Priority != 900 {
 		t.Errorf("%v %v", got.Priority, err)
 	}
-}
-
-// counted says whether no move of a task's jobs is on its way.
-func (w *world) counted(t *testing.T, task int64) bool {
-	t.Helper()
-	var counted bool
-	err := w.db.QueryRow(context.Background(), `SELECT NOT t.sweep OR t.state NOT IN ('ready', 'running') FROM tasks t WHERE t.id = $1`, task).Scan(&counted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counted
 }
 
 func with(q url.Values, flags ...string) url.Values {

@@ -67,7 +67,7 @@ func TestBenchRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{"bench --only S12", exitFailed, "no measurement"},
+		{"bench --only S13", exitFailed, "no measurement"},
 		{"bench --floor 0.7", exitUsage, "without --strict"},
 		{"bench --rounds 0", exitFailed, "sizes make no sense"},
 		{"bench --database " + strings.ReplaceAll(pgtest.DSN(t), " ", "\x00"), exitFailed, "fsync = off"},

@@ -32,9 +32,14 @@ func TestMetricsOfADaemon(t *testing.T) {
 	if err := <-gone; err != nil {
 		t.Error(err)
 	}
-	if _, err := d.dispatcher.Survey(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	step(t, d, "count")
+	step(t, d, "survey")
+	eventually(t, 10*time.Second, func() (bool, string) { // once the batch of the last end is folded, and one after it
+		step(t, d, "fold")
+		step(t, d, "waits")
+		sums, err := cl.Figures(t.Context())
+		return err == nil && sums["divvy_job_wait_seconds_count"] == 10, "waits are not counted"
+	})
 	complaints, err := testutil.GatherAndLint(d.registry)
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +74,21 @@ func TestMetricsOfADaemon(t *testing.T) {
 	statements(t, d)
 }
 
+// step runs a step of the dispatcher.
+func step(t *testing.T, d *daemon, name string) {
+	t.Helper()
+	for _, s := range d.dispatcher.Steps() {
+		if s.Name != name {
+			continue
+		}
+		if _, err := s.Run(t.Context()); err != nil {
+			t.Fatal(name, err)
+		}
+		return
+	}
+	t.Fatal("no step " + name)
+}
+
 // statements looks at how the time of SQL is told apart: by the files of it, and what is left is little.
 func statements(t *testing.T, d *daemon) {
 	t.Helper()
@@ -85,7 +105,7 @@ func statements(t *testing.T, d *daemon) {
 			seen[m.GetLabel()[0].GetValue()] = true
 		}
 	}
-	for _, want := range []string{"dispatcher/lease_all", "dispatcher/finish", "generator/fold", "dispatcher/heartbeat", "begin", "commit"} {
+	for _, want := range []string{"ledger/append", "ledger/read", "fold/position", "link/beat", "begin", "commit"} {
 		if !seen[want] {
 			t.Errorf("no time of %s; there are %v", want, seen)
 		}
@@ -101,9 +121,7 @@ func statements(t *testing.T, d *daemon) {
 func TestShareMetrics(t *testing.T) {
 	for setting, want := range map[string]int{"none": 0, "top": 1, "all": 1} {
 		d, cl := startDaemon(t, func(c *config) { c.ShareMetrics = setting })
-		if _, err := d.dispatcher.Survey(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		step(t, d, "survey")
 		if _, err := cl.Figures(t.Context()); err != nil {
 			t.Fatal(err)
 		}

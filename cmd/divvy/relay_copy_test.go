@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -48,64 +44,34 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 	}
 	eventually(t, 20*time.Second, func() (bool, string) {
 		var n int
-		err := production.pool.QueryRow(t.Context(), "SELECT count(*) FROM jobs WHERE state = 'ready'").Scan(&n)
+		err := production.pool.QueryRow(t.Context(), "SELECT coalesce(sum(high - low + 1), 0)::int FROM idle_ranges").Scan(&n)
 		return err == nil && n == 6, fmt.Sprint(n, " jobs are made: ", err)
 	})
 	dsn := restored(t, production.cfg.Database)
 	onCopy := func(c *config) { c.Database, c.Generators = dsn, 0 }
 	alone, pilots := startDaemon(t, onCopy)
-	if len(alone.dispatcher.Seniors()) == 0 {
+	if alone.member.Daemons() < 2 {
 		t.Fatal("the copy does not have production's daemon: nothing is shown")
 	}
-	if alone.lead.conn.Load() != nil {
-		t.Error("the daemon of the copy hands on to production")
+	if !alone.dispatcher.Leads() {
+		t.Error("the daemon of the copy does not lead there")
 	}
 	second, _ := startDaemon(t, onCopy)
-	if second.lead.conn.Load() == nil || second.lead.id != alone.dispatcher.Self().ID {
-		t.Error("the second daemon of the copy does not hand on to the first")
+	if !follows(second, alone) {
+		t.Error("the second daemon of the copy does not follow the first")
 	}
 	got, err := pilots.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: "1", WaitS: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if by := decider(t, alone, got.Leases[0].Job); by != alone.dispatcher.Self().ID {
+	if by := decider(t, alone, got.Leases[0].Job); by != alone.member.Self().ID {
 		t.Errorf("daemon %d decided for the copy", by)
 	}
 	var leased int
-	if err := production.pool.QueryRow(t.Context(), "SELECT count(*) FROM leases").Scan(&leased); err != nil || leased != 0 {
+	if err := production.pool.QueryRow(t.Context(), "SELECT count(*) FROM report.attempts").Scan(&leased); err != nil || leased != 0 {
 		t.Errorf("production leased %d jobs: %v", leased, err)
 	}
-	if other, _ := startDaemon(t, func(c *config) { c.Database, c.Generators = production.cfg.Database, 0 }); other.lead.conn.Load() == nil {
-		t.Error("the second daemon of production does not hand on to the first")
-	}
-}
-
-// Who was killed is not called where another one has taken its place, and those that say nothing are called at the same time.
-func TestDeadPredecessorsAreNotCalled(t *testing.T) {
-	peer := func(id int64, port int) dispatcher.Peer {
-		return dispatcher.Peer{ID: id, Address: "h:" + strconv.Itoa(port)}
-	}
-	got := livePeers([]dispatcher.Peer{peer(1, 80), peer(2, 81), peer(3, 82), peer(4, 81), peer(5, 83), peer(6, 81)}, "h:82")
-	if want := []dispatcher.Peer{peer(1, 80), peer(5, 83), peer(6, 81)}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	d, _ := startDaemon(t, nil)
-	mute, err := net.Listen("tcp", "127.0.0.1:0") // as a daemon has it that does not serve yet
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mute.Close()
-	elders := make([]dispatcher.Peer, 8)
-	for i := range elders {
-		elders[i] = dispatcher.Peer{ID: -int64(i), Address: mute.Addr().String()}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	began := time.Now()
-	if _, conn := d.dialEldest(ctx, elders); conn != nil {
-		t.Error("somebody answered")
-	}
-	if took, one := time.Since(began), dialWithin; took >= time.Duration(len(elders)-1)*one {
-		t.Errorf("%d that say nothing took %s: they were called one by one", len(elders), took)
+	if other, _ := startDaemon(t, func(c *config) { c.Database, c.Generators = production.cfg.Database, 0 }); !follows(other, production) {
+		t.Error("the second daemon of production does not follow the first")
 	}
 }

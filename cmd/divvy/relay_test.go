@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +10,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// together starts n daemons on one database; the first is the eldest.
+// together starts n daemons on one database; the first leads.
 func together(t *testing.T, n int) (ds []*daemon, cls []*client.Client) {
 	t.Helper()
 	dsn := pgtest.DSN(t)
@@ -27,33 +24,39 @@ func together(t *testing.T, n int) (ds []*daemon, cls []*client.Client) {
 		ds, cls = append(ds, d), append(cls, cl)
 	}
 	for _, d := range ds[1:] {
-		if d.lead.conn.Load() == nil {
-			t.Fatal("it does not hand on from the start")
+		if !follows(d, ds[0]) {
+			t.Fatal("it does not follow from the start")
 		}
 	}
 	return ds, cls
 }
 
+// follows says whether a daemon takes another one for the leader.
+func follows(d, leader *daemon) bool {
+	return !d.dispatcher.Leads() && d.dispatcher.Leader() == leader.member.Self().ID
+}
+
 // decider is the daemon that leased a job.
 func decider(t *testing.T, d *daemon, job int64) (id int64) {
 	t.Helper()
-	if err := d.pool.QueryRow(t.Context(), "SELECT daemon_id FROM leases WHERE job_id = $1", job).Scan(&id); err != nil {
+	if err := d.pool.QueryRow(t.Context(), "SELECT by FROM batches WHERE $1 = ANY (granted_jobs)", job).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	return id
 }
 
-func eldest(t *testing.T, d *daemon) (id int64) {
+// leader is the daemon that appended last.
+func leader(t *testing.T, d *daemon) (id int64) {
 	t.Helper()
-	if err := d.pool.QueryRow(t.Context(), "SELECT min(id) FROM daemons WHERE closed_at IS NULL").Scan(&id); err != nil {
+	if err := d.pool.QueryRow(t.Context(), "SELECT by FROM batches ORDER BY seq DESC LIMIT 1").Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	return id
 }
 
-// Wherever a pull arrives the eldest daemon decides it, and ends follow; when it leaves, the next one does, and a pull
+// Wherever a pull arrives the daemon that leads decides it, and ends follow; when it leaves, another one does, and a pull
 // that waits does not notice.
-func TestEldestDecides(t *testing.T) {
+func TestOneDecides(t *testing.T) {
 	ds, cls := together(t, 3)
 	if _, err := cls[1].Submit(t.Context(), hello(6), ""); err != nil {
 		t.Fatal(err)
@@ -64,8 +67,8 @@ func TestEldestDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := got.Leases[0]
-		if by, want := decider(t, ds[2], l.Job), eldest(t, ds[2]); by != want {
-			t.Errorf("daemon %d decided, the eldest is %d", by, want)
+		if by, want := decider(t, ds[2], l.Job), ds[0].member.Self().ID; by != want {
+			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
 		again, err := cls[(i+1)%3].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i)})
 		if err != nil || again.Leases[0].Lease != l.Lease {
@@ -97,34 +100,33 @@ func TestEldestDecides(t *testing.T) {
 	}()
 	eventually(t, 10*time.Second, func() (bool, string) {
 		s, err := cls[0].Status(t.Context())
-		return err == nil && s.Waiting == 1, "the pull does not wait at the eldest"
+		return err == nil && s.Waiting == 1, "the pull does not wait at the leader"
 	})
 	if err := ds[0].Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 	eventually(t, 10*time.Second, func() (bool, string) {
-		s, err := cls[1].Status(t.Context())
-		return err == nil && s.Waiting == 1, "the pull does not wait at the next one"
+		return ds[1].dispatcher.Leads() != ds[2].dispatcher.Leads(), "nobody leads, or two do"
 	})
-	// Nobody generates any more: a daemon that does comes last, and does not decide.
+	// Nobody generates any more: a daemon that does comes last, and does not lead.
 	_, cl := startDaemon(t, func(c *config) { c.Database = ds[1].cfg.Database })
 	if _, err := cl.Submit(t.Context(), hello(1), ""); err != nil {
 		t.Fatal(err)
 	}
 	if job := <-waits; job != 0 {
-		if by, want := decider(t, ds[1], job), eldest(t, ds[1]); by != want {
-			t.Errorf("daemon %d decided, the eldest is %d", by, want)
+		if by, want := decider(t, ds[1], job), leader(t, ds[1]); by != want {
+			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
 	}
 }
 
-// An elder daemon that cannot be reached is done without.
-func TestUnreachableElder(t *testing.T) {
+// A daemon that others cannot call is served all the same: it calls them.
+func TestUnreachableLeader(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	_, far := startDaemon(t, func(c *config) { c.Database, c.Advertise = dsn, "127.0.0.1:1" })
 	d, near := startDaemon(t, func(c *config) { c.Database = dsn })
-	if d.lead.conn.Load() != nil {
-		t.Error("it hands on to nobody")
+	if d.dispatcher.Leads() {
+		t.Error("two lead")
 	}
 	if _, err := far.Submit(t.Context(), hello(2), ""); err != nil {
 		t.Fatal(err)
@@ -164,9 +166,9 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 	})
 }
 
-// What the shares have and which pilots wait is known to the daemon that decides; the others ask it.
+// What the shares have is known to all, by the log, and which pilots ask to the daemon that leads: the others ask it.
 func TestStandingOfAll(t *testing.T) {
-	ds, cls := together(t, 2)
+	_, cls := together(t, 2)
 	if _, err := cls[0].Submit(t.Context(), hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -184,14 +186,5 @@ func TestStandingOfAll(t *testing.T) {
 		if err != nil || len(qs) == 0 || qs[0].HeldJobs != 2 || qs[0].Pilots != 1 {
 			t.Errorf("daemon %d: %+v, %v", i+1, qs, err)
 		}
-	}
-	resp, err := http.Get(ds[1].URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.Contains(string(text), "divvy_relay_handed_on_total 1") {
-		t.Errorf("what was handed on is not counted, %v", err)
 	}
 }

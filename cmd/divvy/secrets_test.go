@@ -131,7 +131,7 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 // noteViews reads all rows of all views of reports, and the tables that people read.
 func noteViews(t *testing.T, d *daemon, note func(what, text string)) {
 	t.Helper()
-	rows, err := d.pool.Query(t.Context(), "SELECT 'report.' || quote_ident(viewname) FROM pg_views WHERE schemaname = 'report' UNION ALL VALUES ('public.audit'), ('public.decisions')")
+	rows, err := d.pool.Query(t.Context(), "SELECT 'report.' || quote_ident(viewname) FROM pg_views WHERE schemaname = 'report' UNION ALL VALUES ('public.audit'), ('public.batches'), ('public.outbox')")
 	if err != nil {
 		t.Fatal(err)
 	}

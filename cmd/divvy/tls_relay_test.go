@@ -10,11 +10,12 @@ import (
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/internal/relay"
 )
 
-// Daemons whose certificates name no address, as in pods, hand on to each other over TLS: the name that their certificates are
+// Daemons whose certificates name no address, as in pods, reach each other over TLS: the name that their certificates are
 // expected to be for is configured. Who a pilot is was seen by the daemon that it came to. One that expects another name, or
-// that of the address, or another CA, decides for itself.
+// that of the address, or another CA, does not call.
 func TestHandOnOverTLS(t *testing.T) {
 	ca, people := ownca.New(t, "hosts"), ownca.New(t, "people")
 	dsn, token := pgtest.DSN(t), "token-of-the-file-0123456789"
@@ -31,8 +32,8 @@ func TestHandOnOverTLS(t *testing.T) {
 		return d
 	}
 	first, other := start(nil), start(nil)
-	if other.lead.conn.Load() == nil {
-		t.Fatal("the daemons do not reach each other")
+	if !follows(other, first) {
+		t.Fatal("the second daemon does not follow the first")
 	}
 
 	cert, key := people.Issue(t, time.Now().Add(time.Hour), ownca.Person("pilot")...)
@@ -59,8 +60,8 @@ func TestHandOnOverTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if by, want := decider(t, other, got.Leases[0].Job), eldest(t, first); by != want {
-			t.Errorf("daemon %d decided, the eldest is %d", by, want)
+		if by, want := decider(t, other, got.Leases[0].Job), first.member.Self().ID; by != want {
+			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
 		end, err := pilot.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: got.Leases[0].Lease, Outcome: "finished"}}})
 		if err != nil || end.Verdicts[0].Verdict != "recorded" {
@@ -76,7 +77,17 @@ func TestHandOnOverTLS(t *testing.T) {
 		"another name":            func(c *config) { c.TLSPeerName = "divvy.example.org" },
 		"another CA":              func(c *config) { c.TLSCA = people.PEM },
 	} {
-		if d := start(change); d.lead.conn.Load() != nil {
+		var c config
+		c.TLSCA, c.TLSPeerName = ca.PEM, "divvy.example"
+		change(&c)
+		trust, err := c.trust()
+		if err != nil {
+			t.Fatal(err)
+		}
+		self := other.member.Self()
+		conn, err := relay.Dial(t.Context(), relay.Callee{Address: first.member.Self().Address, Secret: first.member.Self().Secret, Trust: trust}, relay.Caller{ID: self.ID, Secret: self.Secret})
+		if err == nil {
+			conn.Close()
 			t.Errorf("%s: it believes the certificate", name)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/logs"
+	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -129,7 +130,7 @@ func (c config) keep() upkeep.Keep {
 func (d *daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
-		Order: d.dispatcher.Order, Log: d.part("generator"), Metrics: d.registry})
+		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
 
@@ -175,6 +176,12 @@ func (d *daemon) serve(context.Context) error {
 		Reports:  report.NewReader(d.pool),
 		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.panda != nil,
+		Relay: &api.Relay{
+			Serve: func(questions relay.Handler) http.Handler { return d.links.Handler(d.leave, questions) },
+			Ask: func(ctx context.Context, path string, body []byte) (relay.Reply, error) {
+				return d.links.Ask(ctx, d.dispatcher.Leader(), path, body)
+			},
+		},
 	})
 	d.http = api.NewServer(handler, d.log)
 	d.serveOn("http", d.listener, d.http)
@@ -205,19 +212,30 @@ func (d *daemon) startDispatcher(context.Context) error {
 	return nil
 }
 
-// settled waits until this daemon goes by the site in force, so that the first pull is not too early. Where nobody leads yet it serves all the
-// same.
+// settled waits until this daemon goes by the site in force, and leads or reaches the daemon that does, so that the first pull is not too early.
+// Where nobody leads by then it serves all the same.
 func (d *daemon) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
-	if err := d.dispatcher.Follow(ctx); err != nil {
-		d.log.Warn("nobody leads yet: pulls are answered when somebody does", "error", err)
+	err := d.dispatcher.Follow(ctx)
+	for err == nil && !d.dispatcher.Leads() && !d.links.Reaches(d.dispatcher.Leader()) {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(settleEvery):
+		}
+	}
+	if err != nil {
+		d.log.Warn("nobody that is reached leads yet: pulls are answered when somebody does", "error", err)
 	}
 	return nil
 }
 
-// settleWithin bounds the wait for a leader at the start.
-const settleWithin = 5 * time.Second
+// Bounds of the wait for a leader at the start, and how often it looks.
+const (
+	settleWithin = 5 * time.Second
+	settleEvery  = 10 * time.Millisecond
+)
 
 // ready is /readyz: the daemon is not about to leave, and the database answers.
 func (d *daemon) ready(ctx context.Context) error {

@@ -18,9 +18,10 @@ import (
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// Timing is that of the dispatchers of tests: one that starts leads after a third of a second, and leases may expire a second later.
-var Timing = lease.Timing{Silence: 300 * time.Millisecond, Fresh: 200 * time.Millisecond, Tick: 50 * time.Millisecond, Poll: 20 * time.Millisecond,
-	Gather: 10 * time.Millisecond, Making: 50 * time.Millisecond, Rest: time.Second, Grace: time.Second}
+// Timing is that of the dispatchers of tests: rows of the outbox are taken at once, leases may expire a second after the start, and a machine that
+// is busy makes nothing unavailable.
+var Timing = lease.Timing{Tick: 100 * time.Millisecond, Poll: 20 * time.Millisecond, Gather: 10 * time.Millisecond, Making: 50 * time.Millisecond,
+	Rest: time.Second, Grace: time.Second, Silence: 20 * time.Second, Fresh: 15 * time.Second, Stopped: 20 * time.Second, Patience: 30 * time.Second}
 
 // Dispatcher is one that leads, whose steps run.
 type Dispatcher struct {
@@ -47,20 +48,9 @@ const Within = 2 * time.Minute
 // Open starts a dispatcher. Its configuration may be changed before.
 func Open(t testing.TB, db *pgxpool.Pool, store *site.Store, with ...func(*dispatcher.Config)) *Dispatcher {
 	t.Helper()
-	led := make(chan struct{}, 1)
-	cfg := dispatcher.Config{Pool: db, Site: store.At, Outbox: intake.NewOutbox(db), Daemon: daemons.Add(1), Timing: Timing}
+	cfg := dispatcher.Config{Pool: db, Site: store.At, Outbox: intake.NewOutbox(db), Daemon: daemons.Add(1), Timing: Timing, Alone: func() bool { return true }}
 	for _, change := range with {
 		change(&cfg)
-	}
-	asked := cfg.Led
-	cfg.Led = func() {
-		if asked != nil {
-			asked()
-		}
-		select {
-		case led <- struct{}{}:
-		default:
-		}
 	}
 	opened, err := dispatcher.Open(t.Context(), cfg)
 	if err != nil {
@@ -72,11 +62,7 @@ func Open(t testing.TB, db *pgxpool.Pool, store *site.Store, with ...func(*dispa
 	d.stop = sync.OnceFunc(func() { cancel(); all.Wait() })
 	t.Cleanup(d.stop)
 	all.Go(func() { d.Run(ctx) })
-	select {
-	case <-led:
-	case <-time.After(Within):
-		t.Fatal("the dispatcher does not lead")
-	}
+	d.Until("somebody leads", func() bool { return d.Leader() > 0 })
 	for _, s := range d.Steps() {
 		mine := &step{Step: s}
 		d.steps[s.Name] = mine
@@ -95,9 +81,12 @@ func (d *Dispatcher) Stop() { d.stop() }
 
 // repeat runs a step until ctx ends, those that tests wait for often.
 func (d *Dispatcher) repeat(ctx context.Context, s *step) {
-	every := min(s.Every, 50*time.Millisecond)
-	if s.Every > 5*time.Second {
+	every := min(s.Every, 200*time.Millisecond)
+	switch {
+	case s.Every > 5*time.Second:
 		every = s.Every
+	case s.Name == "fold", s.Name == "learn", s.Name == "judge":
+		every = 30 * time.Millisecond
 	}
 	for ctx.Err() == nil {
 		s.Lock()

@@ -7,9 +7,10 @@
 //
 // # Invariants
 //
-//  1. Open returns when the daemon leads, and goes by the newest version of the store, if there is one.
+//  1. Open returns when the daemon goes by the newest version of the store, if there is one. It leads at once; a second one over the same
+//     database sets Config.Alone.
 //  2. A step that fails fails the test, but where the daemon stops.
-//  3. The dispatcher ends before the test does, or by Stop. Several may share a database, when they are linked by Config.Send.
+//  3. The dispatcher ends before the test does, or by Stop.
 //
 // Only _test.go files import it. The store's Hooks need Barrier and Applied of package dispatcher.
 package dispatchertest

@@ -143,9 +143,10 @@ func (f *Folder) Lag(ctx context.Context) (lag Lag, err error) {
 
 // Result is what a step did.
 type Result struct {
+	Seq     int64 // up to which the log is folded now
 	Batches int
 	Entries int
-	At      time.Time // of the last batch
+	At      time.Time // of that batch
 	Odds    int       // entries that did not fit what was known
 	Odd     []string  // the first few of them, for the daemon's log
 }
@@ -159,7 +160,7 @@ func (f *Folder) Fold(ctx context.Context, batches int) (r Result, err error) {
 	}
 	read, err := f.batches(ctx, from.Seq, batches)
 	if err == nil && len(read) == 0 {
-		return r, f.notBehind(ctx, from)
+		return Result{Seq: from.Seq, At: from.At}, f.notBehind(ctx, from)
 	}
 	if err == nil && read[0].After != from.ID {
 		err = ErrDiverged
@@ -225,6 +226,9 @@ func (f *Folder) RollNodes(ctx context.Context) error {
 // stepsKept is for how long rows of table steps are kept: a busy hour of it has 100 MB.
 const stepsKept = 6 * time.Hour
 
+// mostDropped bounds the rows of a table that one Retain deletes: in a day of these some fourteen million.
+const mostDropped = 10_000
+
 // Retain drops what is all from before a time: days of history, of which it returns how many, and of attempt_texts, ranges of jobs that
 // were over without a lease, and claims. Not before nodes are rolled up.
 func (f *Folder) Retain(ctx context.Context, before time.Time) (n int, err error) {
@@ -244,11 +248,11 @@ func (f *Folder) Retain(ctx context.Context, before time.Time) (n int, err error
 		}
 	}
 	for _, name := range []string{"drop_over", "drop_claims"} {
-		if _, err := f.db.Exec(ctx, query[name], pg.Args{"before": before}); err != nil {
+		if _, err := f.db.Exec(ctx, query[name], pg.Args{"before": before, "most": mostDropped}); err != nil {
 			return n, fmt.Errorf("retain: %w", err)
 		}
 	}
-	if _, err := f.db.Exec(ctx, query["drop_steps"], pg.Args{"kept_s": stepsKept.Seconds()}); err != nil {
+	if _, err := f.db.Exec(ctx, query["drop_steps"], pg.Args{"kept_s": stepsKept.Seconds(), "most": mostDropped}); err != nil {
 		return n, fmt.Errorf("retain: %w", err)
 	}
 	return n, nil

@@ -28,7 +28,7 @@ func (f *Folder) write(ctx context.Context, from Position, batches []entry.Batch
 			return err
 		}
 		c := Build(batches, known)
-		r = Result{Batches: len(batches), At: last.At, Odds: c.Odds, Odd: c.Odd}
+		r = Result{Seq: last.Seq, Batches: len(batches), At: last.At, Odds: c.Odds, Odd: c.Odd}
 		return c.write(ctx, tx, stepRow{from, last.Seq, batches[0].At, last.At})
 	})
 	for _, b := range batches {

@@ -87,3 +87,21 @@ func TestExtend(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// After ids were skipped, as when an old backup is put back, there is room for the next ones, and none for those that nothing will have.
+func TestExtendAfterASkip(t *testing.T) {
+	h := newHouse(t, 100, 10)
+	ctx, shape := t.Context(), h.shape(t, 1)
+	h.enqueue(t, some(5, intake.NewJob{Task: 1, Share: 1, Shape: shape})...)
+	h.exec("SELECT setval('job_ids', 1000000)")
+	if n, err := intake.Extend(ctx, h, 100, 10); n != 10 || err != nil {
+		t.Fatalf("%d partitions, %v; want room for the next hundred", n, err)
+	}
+	if n, err := intake.Extend(ctx, h, 100, 10); n != 0 || err != nil {
+		t.Errorf("%d partitions once more, %v", n, err)
+	}
+	h.enqueue(t, some(5, intake.NewJob{Task: 1, Share: 1, Shape: shape})...)
+	if got := one[string](t, h, "SELECT string_agg(low || '–' || high, ' ' ORDER BY low) FROM job_blocks"); got != "1–5 1000001–1000005" {
+		t.Errorf("blocks %s", got)
+	}
+}

@@ -141,6 +141,14 @@ func (ls *Links) Ask(ctx context.Context, to int64, path string, body []byte) (r
 	return conn.Call(ctx, path, body)
 }
 
+// Reaches says whether there is a connection to a daemon, or from it.
+func (ls *Links) Reaches(id int64) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.links[id]
+	return l != nil && l.conn != nil || ls.backs[id] != nil
+}
+
 // ready says whether there is a dispatcher that receives.
 func (ls *Links) ready() bool {
 	ls.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// Ended is how many jobs reached their final state within a time, to the hour, as of what is folded. Jobs that ended without a lease
-// have no queue.
+// Ended is how many jobs reached their final state within a time, to the hour, as of what is folded. Jobs that a rule
+// gave up are of the queue of their last attempt; those that ended without a lease have none.
 func (r *Reader) Ended(ctx context.Context, within time.Duration) ([]Count, error) {
 	type row struct {
 		ShareID int32

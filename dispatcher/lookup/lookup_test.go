@@ -238,10 +238,10 @@ func TestJobsThatNothingKnows(t *testing.T) {
 // How jobs stand, and what the leader knows beside the tables of one that has a lease.
 func TestStand(t *testing.T) {
 	w := drawn(t, 2, things)
-	asked, want := []int64{1 << 40}, map[int64]Holding{}
+	asked, want := []int64{1 << 40}, map[int64]Stood{}
 	var soft fold.Fence
 	w.each(func(id int64, j *modelJob) {
-		asked, want[id] = append(asked, id), Holding{JobState: w.shown(j), Attempt: int(j.next)}
+		asked, want[id] = append(asked, id), Stood{j.Task, w.shown(j), int(j.next)}
 		if n := len(j.attempts); soft.Job == 0 && n > 0 && j.attempts[n-1].end == nil {
 			soft = fold.Fence{Job: id, Attempt: int32(n), Nonce: j.attempts[n-1].Nonce}
 		}
@@ -367,8 +367,13 @@ func TestEnded(t *testing.T) {
 		}
 		k := key{j.block, j.Shape, 0, j.state}
 		at := j.endedAt
-		if len(j.attempts) > 0 && j.lastOne().ended.Equal(j.endedAt) && j.lastOne().end.Next.Final() {
-			k.share, k.queue, at = j.lastOne().Share, j.lastOne().Queue, at.Truncate(time.Hour)
+		if len(j.attempts) > 0 {
+			switch last := j.lastOne(); {
+			case last.ended.Equal(j.endedAt) && last.end.Next.Final():
+				k.share, k.queue, at = last.Share, last.Queue, at.Truncate(time.Hour)
+			case j.state == failed && last.ended.After(at.Add(-24*time.Hour)): // a rule gave it up
+				k.share, k.shape, k.queue = last.Share, last.Shape, last.Queue
+			}
 		}
 		if at.After(since) {
 			n[k]++

@@ -2,15 +2,22 @@ package lookup
 
 import "context"
 
-// Stand is by job how it stands, as of the tables, without its lease. Those that there are not are left out.
-func (r *Reader) Stand(ctx context.Context, jobs []int64) (map[int64]Holding, error) {
+// Stood is how a job stands, as of the tables.
+type Stood struct {
+	Task    int64
+	State   string
+	Attempt int // that it is at, or ended with
+}
+
+// Stand is by job how it stands. Those that there are not are left out.
+func (r *Reader) Stand(ctx context.Context, jobs []int64) (map[int64]Stood, error) {
 	rows, err := r.rows(ctx, jobs, false)
 	if err != nil {
 		return nil, err
 	}
-	by := make(map[int64]Holding, len(rows))
+	by := make(map[int64]Stood, len(rows))
 	for _, row := range rows {
-		by[row.ID] = Holding{JobState: row.State, Attempt: row.Attempt}
+		by[row.ID] = Stood{row.TaskID, row.State, row.Attempt}
 	}
 	return by, nil
 }

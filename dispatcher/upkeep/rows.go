@@ -95,3 +95,17 @@ func (s *oldReports) run(ctx context.Context) (n int, err error) {
 	s.after.Store(after)
 	return n, nil
 }
+
+// keepRefused is for how long people can look at what the log did not take, and why.
+const keepRefused = 30 * day
+
+// oldRefusals deletes rows of the outbox that were refused.
+type oldRefusals struct{ db *pgxpool.Pool }
+
+func (s oldRefusals) run(ctx context.Context) (int, error) {
+	tag, err := s.db.Exec(ctx, query["drop_refused"], pg.Args{"keep_s": keepRefused.Seconds(), "most": mostRows})
+	if err != nil {
+		return 0, fmt.Errorf("old refusals: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}

@@ -87,6 +87,7 @@ func Steps(cfg Config) ([]Step, error) {
 		Step{"old jobs", time.Minute, func(ctx context.Context) (int, error) { return cfg.before(ctx, cfg.Keep.History, cfg.Jobs) }},
 		Step{"old rows", time.Minute, oldRows{cfg.DB, rowTables(cfg.Keep)}.run},
 		Step{"old reports", time.Minute, (&oldReports{db: cfg.DB}).run},
+		Step{"old refusals", time.Hour, oldRefusals{cfg.DB}.run},
 		Step{"old daemons", time.Hour, oldDaemons{cfg.DB}.run},
 		Step{"nodes", time.Minute, func(ctx context.Context) (int, error) { return 0, cfg.Roll(ctx) }},
 	), nil

@@ -257,6 +257,37 @@ func TestOldDaemons(t *testing.T) {
 	}
 }
 
+// What the log refused can be looked at for a month, then it goes; what is still to be taken stays.
+func TestOldRefusals(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, month)
+	s.exec(`INSERT INTO outbox (entries, made_at, refused) VALUES ('[]', now() - interval '31 days', 'no'), ('[]', now() - interval '29 days', 'no'),
+		('[]', now() - interval '31 days', NULL)`)
+	if n := s.run("old refusals"); n != 1 {
+		t.Errorf("%d rows went", n)
+	}
+	if n := scan[int](s, "SELECT count(*)::int FROM outbox"); n != 2 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+// Reports of attempts that run stay, and those of an attempt whose end was folded before they came go.
+func TestOldReports(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, month)
+	s.exec("UPDATE folded SET at = now()")
+	s.exec(`INSERT INTO held (job, nth, nonce, task, place, units, granted_at, request, attempt, share, shape, queue, start_delay_ms, ttl_s, grace_s, pilot, node, reason)
+		VALUES (1, 1, 1, 1, 0, 1, now(), gen_random_uuid(), 2, 1, 1, 1, 0, 0, 0, '', '', '')`)
+	s.exec(`INSERT INTO lease_reports (job_id, attempt, said_at, report) VALUES (1, 2, now() - interval '2 hours', '{}'), (2, 1, now() - interval '2 hours', '{}'),
+		(3, 1, now(), '{}')`)
+	if n := s.run("old reports"); n != 1 {
+		t.Errorf("%d reports went", n)
+	}
+	if left := scan[string](s, "SELECT string_agg(job_id::text, ',' ORDER BY job_id) FROM lease_reports"); left != "1,3" {
+		t.Errorf("left: %s", left)
+	}
+}
+
 // Each step may be repeated, and has a name and an interval of its own.
 func TestStepsRepeat(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/bench/looks"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -141,7 +142,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	cfg.Progress = &inLine{to: cfg.Progress}
 	before := machine("at the start")
-	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}, profile: newProfiler(cfg.Profile)}
+	s := &stage{cfg: cfg, Sizes: cfg.Sizes, report: &Report{Began: time.Now(), Sizes: cfg.Sizes}, profile: looks.New(cfg.Profile)}
 	if busy() {
 		s.say("others use this machine (load average %s): the figures will be worth little", loadAverage())
 	}
@@ -153,7 +154,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if err := s.measure(ctx, chosen); err != nil {
 		return nil, err
 	}
-	if err := s.profile.write(); err != nil {
+	if err := s.profile.Write(); err != nil {
 		return nil, err
 	}
 	server, err := s.place.settings(ctx)
@@ -177,7 +178,7 @@ func (s *stage) measure(ctx context.Context, chosen selection) error {
 	if err := s.serve(ctx); err != nil {
 		return err
 	}
-	if chosen.any("S1", "S2", "S3", "S4", "S6", "S7", "S10") || chosen["S5"] && s.growthBase() || chosen.any("S5", "S9") && s.growthTop() {
+	if chosen.any("S1", "S2", "S3", "S4", "S6", "S7", "S10", "S11") || chosen["S5"] && s.growthBase() || chosen.any("S5", "S9") && s.growthTop() {
 		if err := s.hold(ctx); err != nil {
 			return err
 		}
@@ -205,11 +206,12 @@ type step struct {
 // leaves millions of dead rows. In a brief run the rounds of S2 are those of S7 and the first ones of S6 as well.
 func (s *stage) steps() []step {
 	inProcess, overHTTP := step{[]string{"S1", "S10"}, s.inProcess}, step{[]string{"S2", "S4"}, s.overHTTP}
-	life, growth := step{[]string{"S3"}, s.wholeLife}, step{[]string{"S5", "S9"}, s.scale}
+	life, bytes, growth := step{[]string{"S3"}, s.wholeLife}, step{[]string{"S11"}, s.lifeBytes}, step{[]string{"S5", "S9"}, s.scale}
+	quiet := step{[]string{"S12"}, s.quiet}
 	renewals, submissions, snapshot := step{[]string{"S7"}, s.renewals}, step{[]string{"S8"}, s.bulk}, step{[]string{"S6"}, s.snapshot}
 	if s.Brief {
 		overHTTP.ids = append(overHTTP.ids, "S7")
-		return []step{inProcess, life, growth, submissions, overHTTP, snapshot}
+		return []step{inProcess, life, bytes, growth, submissions, overHTTP, quiet, snapshot}
 	}
-	return []step{inProcess, overHTTP, life, growth, renewals, submissions, snapshot}
+	return []step{inProcess, overHTTP, life, bytes, growth, renewals, submissions, quiet, snapshot}
 }

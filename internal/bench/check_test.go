@@ -42,7 +42,7 @@ func lead(t *testing.T, s *stage) {
 	go func() { defer close(ended); d.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	s.served = Served{Dispatcher: d}
-	if err := s.inLog(t.Context()); err != nil {
+	if err := s.place.inLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -124,7 +124,15 @@ func RunDay(ctx context.Context, cfg DayConfig) (report *Report, err error) {
 }
 
 // open starts the daemon and gives it its site and the first work.
-func (r *dayRun) open(ctx context.Context) (err error) {
+func (r *dayRun) open(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	return r.submitFirst(ctx)
+}
+
+// start starts the daemon and gives it its site.
+func (r *dayRun) start(ctx context.Context) (err error) {
 	r.say("starting the daemon")
 	if r.daemon, err = r.startDaemon(ctx); err != nil {
 		return err
@@ -139,7 +147,7 @@ func (r *dayRun) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.leaves, r.store = leaves(at.Tree), store
-	return r.submitFirst(ctx)
+	return nil
 }
 
 func (r *dayRun) stop(ctx context.Context) error {

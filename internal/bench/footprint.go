@@ -194,3 +194,125 @@ func (p *polls) close(ctx context.Context) error {
 	err := <-p.ended
 	return errors.Join(err, p.until(context.WithoutCancel(ctx), func(open int) bool { return open == 0 }))
 }
+
+// What a quiet site may take, in per cent of a core, and how long one of its pulls may.
+const (
+	quietSlots    = 20_000
+	quietJob      = 10 * time.Minute
+	quietBusy     = 8   // daemon and PostgreSQL
+	quietPull     = 10  // ms, p99
+	quietDaemon   = 0.5 // idle
+	quietPostgres = 1   // idle
+)
+
+// quiet is S12: a daemon of its own in a database of its own, with nothing to do, then with 20,000 slots whose jobs take ten minutes.
+func (s *stage) quiet(ctx context.Context, _ selection) (err error) {
+	if s.place.process == 0 {
+		return &unmeasured{"processor time of PostgreSQL is seen in a private cluster only"}
+	}
+	if s.served.Stop != nil {
+		if err := s.served.Stop(ctx); err != nil {
+			return err
+		}
+		s.served = Served{}
+	}
+	day := Day{Slots: quietSlots, Node: 64, Queues: queues, Tree: basePlan.tree, Speed: 1, Length: time.Hour, MeanJob: quietJob, Fail: 0.05, Rests: 1, Lease: 3 * time.Minute, Seed: 1}
+	t := &stage{Sizes: s.Sizes, cfg: s.cfg, report: s.report, plan: day.sitePlan()}
+	if t.place, err = openPlace(ctx, s.place.dsn, s.cfg.Log); err != nil {
+		return err
+	}
+	t.place.process = s.place.process
+	r := &dayRun{Day: day, stage: t}
+	err = r.quietly(ctx)
+	if err = errors.Join(err, r.stop(context.WithoutCancel(ctx))); err != nil {
+		return err
+	}
+	return s.goOn(ctx)
+}
+
+// quietly starts the daemon, and has it do nothing, then little.
+func (r *dayRun) quietly(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	r.say("a daemon that has nothing to do, for %s", r.quietWindow())
+	own, postgres, err := r.spent(ctx)
+	if err != nil {
+		return err
+	}
+	r.figure(atMost("S12", "idle_daemon_percent", own, quietDaemon, newSeries("processor time of an idle daemon", "% of a core", []float64{own})))
+	r.figure(atMost("S12", "idle_postgres_percent", postgres, quietPostgres, newSeries("processor time of PostgreSQL beside it", "% of a core", []float64{postgres})))
+	if err := r.submitFirst(ctx); err != nil {
+		return err
+	}
+	r.site = r.newPilots()
+	if err := r.stocked(ctx); err != nil {
+		return err
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- r.site.run(inner) }()
+	err = r.busily(ctx)
+	r.site.close()
+	r.site.stop()
+	if err != nil {
+		cancel()
+	}
+	return errors.Join(err, <-ended)
+}
+
+// busily fills the slots and has jobs end.
+func (r *dayRun) busily(ctx context.Context) error {
+	r.say("filling %d slots", r.Slots)
+	if err := r.full(ctx); err != nil {
+		return err
+	}
+	r.site.begin()
+	r.site.move(true)
+	r.say("jobs of %s in them, for %s", r.MeanJob, r.quietWindow())
+	r.site.waits.take()
+	from, began := r.site.now(), time.Now()
+	own, postgres, err := r.spent(ctx)
+	if err != nil {
+		return err
+	}
+	pulls, now := r.site.waits.take(), r.site.now()
+	if len(pulls) == 0 {
+		return &unmeasured{"no job began: " + tooShort}
+	}
+	rate := float64(now.granted-from.granted) / time.Since(began).Seconds()
+	r.figure(atMost("S12", "busy_percent", own+postgres, quietBusy, newSeries("processor time of the daemon", "% of a core", []float64{own}),
+		newSeries("of PostgreSQL", "% of a core", []float64{postgres}), newSeries("jobs that began", "jobs/s", []float64{rate})))
+	slow := newSeries("p99 of pulls that brought jobs", "ms", []float64{quantile(pulls, 0.99)})
+	r.figure(atMost("S12", "pull_p99_ms", slow.Median, quietPull, slow, newSeries("p50", "ms", []float64{quantile(pulls, 0.5)})))
+	return errors.Join(r.site.trouble(), r.recount(ctx))
+}
+
+// quietWindow is for how long processor time is taken: steps that come once a minute count in a full run.
+func (r *dayRun) quietWindow() time.Duration { return 12 * r.Round }
+
+// spent waits until what was begun is over, then is the processor time of daemon and PostgreSQL in a window, in per cent of a core.
+func (r *dayRun) spent(ctx context.Context) (daemon, postgres float64, err error) {
+	if err := wait(ctx, r.quietWindow()/4); err != nil {
+		return 0, 0, err
+	}
+	var at [2]time.Time
+	var own, server [2]time.Duration
+	for i := range at {
+		if i == 1 {
+			if err := wait(ctx, r.quietWindow()); err != nil {
+				return 0, 0, err
+			}
+		}
+		at[i] = time.Now()
+		if own[i], err = r.daemon.cpu(); err != nil {
+			return 0, 0, err
+		}
+		if server[i], err = treeCPU(r.place.process); err != nil {
+			return 0, 0, err
+		}
+	}
+	percent := func(of [2]time.Duration) float64 { return 100 * (of[1] - of[0]).Seconds() / at[1].Sub(at[0]).Seconds() }
+	return percent(own), percent(server), nil
+}

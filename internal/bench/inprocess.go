@@ -126,7 +126,7 @@ func (s *stage) claims(ctx context.Context) (c claimed, err error) {
 	results := make([]pulled, s.Pullers)
 	var n atomic.Int64
 	most := int64(enough * float64(s.Ready))
-	s.profile.on()
+	s.profile.On()
 	before := s.used()
 	began := time.Now().Add(warmUp(s.Round))
 	until := began.Add(s.Round)
@@ -147,7 +147,7 @@ func (s *stage) claims(ctx context.Context) (c claimed, err error) {
 	}
 	all.Wait()
 	elapsed := time.Since(began)
-	s.profile.off()
+	s.profile.Off()
 	if err := s.level(ctx); err != nil {
 		return c, err
 	}

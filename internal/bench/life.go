@@ -10,6 +10,8 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // wholeLife is S3: whole lives over HTTP beside River's own bench.
@@ -52,7 +54,23 @@ func (s *stage) lifePilots() int { return max(1, s.Pullers/4) }
 
 // lifeRound is one round, checked, with the data set restored.
 func (s *stage) lifeRound(ctx context.Context) (outcome, error) {
-	o := order{Mode: modeLife, Address: s.address(), WarmUp: warmUp(s.Round), Duration: s.Round, Most: int(enough * float64(s.Ready))}
+	result, err := s.lives(ctx, 1)
+	if err != nil {
+		return result, err
+	}
+	if result.Answers == 0 || result.Elapsed <= 0 {
+		return result, &unmeasured{"no whole life over HTTP began after the warm-up of a round: " + tooShort}
+	}
+	n := s.missing(result.All)
+	if n > 0 {
+		s.say("generating %d jobs", n)
+	}
+	return result, s.refill(ctx, n)
+}
+
+// lives is a round of whole lives with so many renewals each, until all of it is in the tables, checked.
+func (s *stage) lives(ctx context.Context, renews int) (outcome, error) {
+	o := order{Mode: modeLife, Address: s.address(), WarmUp: warmUp(s.Round), Duration: s.Round, Most: int(enough * float64(s.Ready)), Renews: renews}
 	for i := range s.lifePilots() {
 		o.Bodies, o.Pilots = append(o.Bodies, s.lifeBody(i)), append(o.Pilots, lifeName(i))
 	}
@@ -69,17 +87,66 @@ func (s *stage) lifeRound(ctx context.Context) (outcome, error) {
 	if result.All != len(claims) {
 		return result, &CheckError{[]error{fmt.Errorf("%d jobs finished, %d named", result.All, len(claims))}}
 	}
-	if err := s.lived(ctx, claims); err != nil {
-		return result, err
+	return result, s.lived(ctx, claims)
+}
+
+// What a whole life may write, in bytes of WAL, and what may be left of it, in bytes of disk.
+const (
+	lifeWAL  = 600
+	lifeDisk = 300
+)
+
+// lifeBytes is S11: the WAL of whole lives, with one renewal and with ten, and the disk of jobs that are over. Before each round there is one
+// that does not count: pages that a checkpoint or the stage has left behind go into the WAL as a whole once.
+func (s *stage) lifeBytes(ctx context.Context, _ selection) error {
+	wal, disk := map[int][]float64{}, []float64{}
+	for r := range s.Rounds {
+		for _, renews := range []int{1, 10} {
+			if _, err := s.lifeRound(ctx); err != nil {
+				return err
+			}
+			s.say("round %d of %d: bytes of whole lives with %d renewals", r+1, s.Rounds, renews)
+			before, err := s.place.bytes(ctx)
+			if err != nil {
+				return err
+			}
+			result, err := s.lives(ctx, renews)
+			if err != nil {
+				return err
+			}
+			after, err := s.place.bytes(ctx)
+			if err != nil {
+				return err
+			}
+			n := float64(max(1, result.All))
+			wal[renews] = append(wal[renews], (after.WAL-before.WAL)/n)
+			disk = append(disk, (after.History-before.History)/n+after.Job)
+			if err := s.refill(ctx, s.missing(result.All)); err != nil {
+				return err
+			}
+		}
 	}
-	if result.Answers == 0 || result.Elapsed <= 0 {
-		return result, &unmeasured{"no whole life over HTTP began after the warm-up of a round: " + tooShort}
+	if err := s.measured(ctx, "bytes of whole lives"); err != nil {
+		return err
 	}
-	n := s.missing(len(claims))
-	if n > 0 {
-		s.say("generating %d jobs", n)
-	}
-	return result, s.refill(ctx, n)
+	once, often := newSeries("WAL of a life with one renewal", "B", wal[1]), newSeries("WAL of a life with ten renewals", "B", wal[10])
+	s.figure(atMost("S11", "wal_bytes_a_life", once.Median, lifeWAL, once))
+	s.figure(atMost("S11", "wal_bytes_renewed_often", often.Median, lifeWAL, often))
+	left := newSeries("disk of a job that is over, with its attempt", "B", disk)
+	s.figure(atMost("S11", "disk_bytes_a_job", left.Median, lifeDisk, left))
+	return nil
+}
+
+// lifeBytes is what was written by a moment.
+type lifeBytes struct {
+	WAL     float64
+	History float64 // disk of attempts that are over, with their texts
+	Job     float64 // disk of a job with its part of a block
+}
+
+func (p *place) bytes(ctx context.Context) (b lifeBytes, err error) {
+	err = p.pool.QueryRow(ctx, query["life_bytes"]).Scan(&b.WAL, &b.History, &b.Job)
+	return b, err
 }
 
 func lifeName(i int) string { return fmt.Sprint("life-", i) }
@@ -89,7 +156,7 @@ func (s *stage) lifeBody(i int) string {
 	req := dispatcher.PullRequest{Queue: s.layout().queue(i), Pilot: lifeName(i), Node: fmt.Sprint("node", i),
 		Slot: job.Slot{Cores: lifeSlots}, Max: lifeSlots, WaitS: 5}
 	if s.RequestIDs {
-		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, idPlace)
+		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, wire.IDPlace)
 	}
 	text, err := json.Marshal(req)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // modeLife is pilots that take jobs through their whole life: pull, renew once, finish.
@@ -27,6 +29,7 @@ const (
 type lives struct {
 	from, until time.Time
 	most        int64        // jobs, all pilots together; 0 = no bound
+	renews      int          // of each job
 	n           atomic.Int64 // jobs that are finished
 	early       atomic.Int64 // when most was reached, in Unix nanoseconds; 0: it was not
 }
@@ -54,11 +57,11 @@ func (l *lives) end() time.Time {
 // lifePilot is one connection of a life load.
 type lifePilot struct {
 	*lives
-	wire    *wire
+	wire    *wire.Conn
 	address string
 	name    string
 	pull    []byte   // the request
-	pullID  []byte   // the part of it that changes, see wire.id
+	pullID  []byte   // the part of it that changes, see wire.Conn
 	jobs    []int64  // finished
 	leases  [][]byte // held now
 	counted int
@@ -75,12 +78,12 @@ func (o order) life(out io.Writer) (outcome, error) {
 		return outcome{}, err
 	}
 	from := time.Now().Add(o.WarmUp)
-	shared := &lives{from: from, until: from.Add(o.Duration), most: int64(o.Most)}
+	shared := &lives{from: from, until: from.Add(o.Duration), most: int64(o.Most), renews: max(1, o.Renews)}
 	pilots := make([]*lifePilot, len(workers))
 	var all sync.WaitGroup
 	for i, w := range workers {
-		defer w.wire.conn.Close()
-		pilots[i] = &lifePilot{lives: shared, wire: w.wire, address: o.Address, name: o.Pilots[i], pull: w.wire.request, pullID: w.wire.id}
+		defer w.wire.Net.Close()
+		pilots[i] = &lifePilot{lives: shared, wire: w.wire, address: o.Address, name: o.Pilots[i], pull: w.wire.Request, pullID: w.wire.ID}
 		all.Go(pilots[i].run)
 	}
 	all.Wait()
@@ -108,13 +111,13 @@ func (p *lifePilot) run() {
 // once is one life: of as many jobs as a pull gives.
 func (p *lifePilot) once() error {
 	began := time.Now()
-	p.wire.request, p.wire.id = p.pull, p.pullID
-	status, body, err := p.wire.exchange()
+	p.wire.Request, p.wire.ID = p.pull, p.pullID
+	status, body, err := p.wire.Exchange()
 	switch {
 	case err != nil:
 		return err
-	case shed(status, body):
-		<-time.After(shedPause)
+	case wire.Shed(status, body):
+		<-time.After(wire.ShedPause)
 		return nil
 	case status == 204:
 		return errors.New("pull: no job, though there are plenty")
@@ -126,8 +129,10 @@ func (p *lifePilot) once() error {
 		p.jobs = p.jobs[:held]
 		return fmt.Errorf("pull: %w", err)
 	}
-	if err := p.say(pathRenew, "leases", `","state":"running","usage":{"cpu_s":1.5,"memory_mb":900}}`, p.kept); err != nil {
-		return err
+	for range p.renews {
+		if err := p.say(pathRenew, "leases", `","state":"running","usage":{"cpu_s":1.5,"memory_mb":900}}`, p.kept); err != nil {
+			return err
+		}
 	}
 	if err := p.say(pathFinish, "results", `","outcome":"finished","exit_code":0,"usage":{"cpu_s":3.5,"memory_mb":1100}}`, p.recorded); err != nil {
 		return err
@@ -155,8 +160,8 @@ func (p *lifePilot) say(path, list, each string, check func(answer []byte) error
 	body.WriteString("]}")
 	p.request.Reset()
 	writeRequest(&p.request, path, p.address, body.String())
-	p.wire.request, p.wire.id = p.request.Bytes(), nil
-	status, answer, err := p.wire.exchange()
+	p.wire.Request, p.wire.ID = p.request.Bytes(), nil
+	status, answer, err := p.wire.Exchange()
 	if err == nil && status != 200 {
 		err = fmt.Errorf("status %d: %.300s", status, answer)
 	}
@@ -219,7 +224,7 @@ func cutAll(text []byte, ok bool, prefix string) ([]byte, bool) {
 // body is good until the next exchange only.
 func leasesIn(body []byte, jobs []int64, leases [][]byte) ([]int64, [][]byte, error) {
 	for {
-		job, lease, ok := leaseIn(body)
+		job, lease, ok := wire.LeaseIn(body)
 		if !ok {
 			break
 		}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // order is what the load process is told, as JSON on its standard input.
@@ -27,6 +29,7 @@ type order struct {
 	Inputs   int           // submit
 	Renew    renewOrder    // renew
 	Pilots   []string      // life: their names, one a connection
+	Renews   int           // life: how often a job is renewed; 0 = once
 }
 
 // The modes.
@@ -88,7 +91,7 @@ func Load(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // worker is one connection of a load.
 type worker struct {
-	wire   *wire
+	wire   *wire.Conn
 	n      int // answers
 	dry    bool
 	jobs   []int64
@@ -106,7 +109,7 @@ func (w *worker) answer(status int, body []byte) {
 		w.err = fmt.Errorf("status %d: %.300s", status, body)
 		return
 	}
-	if job, lease, ok := leaseIn(body); ok {
+	if job, lease, ok := wire.LeaseIn(body); ok {
 		w.jobs, w.leases = append(w.jobs, job), append(w.leases, lease...)
 		w.ends = append(w.ends, len(w.leases))
 	}
@@ -137,7 +140,7 @@ func (o order) pull(in io.Reader, out io.Writer) (outcome, error) {
 	var all sync.WaitGroup
 	for i, w := range workers {
 		w.from = began
-		defer w.wire.conn.Close()
+		defer w.wire.Net.Close()
 		most := o.Most / len(workers)
 		pace := pace{}
 		if o.Rate > 0 {
@@ -165,10 +168,10 @@ func (o order) connect() ([]*worker, error) {
 	var workers []*worker
 	addresses := strings.Split(o.Address, ",")
 	for i, body := range o.Bodies {
-		w, err := dial(addresses[i*len(addresses)/len(o.Bodies)], "/v1/pulls", body)
+		w, err := wire.Dial(addresses[i*len(addresses)/len(o.Bodies)], "/v1/pulls", body)
 		if err != nil {
 			for _, w := range workers {
-				w.wire.conn.Close()
+				w.wire.Net.Close()
 			}
 			return nil, err
 		}
@@ -209,7 +212,7 @@ func (w *worker) run(until stop, most int, p pace) {
 		} else if now.After(until.at) {
 			return
 		}
-		status, body, err := w.wire.exchange()
+		status, body, err := w.wire.Exchange()
 		if err != nil {
 			w.err = err
 			return
@@ -217,8 +220,8 @@ func (w *worker) run(until stop, most int, p pace) {
 		if status == 204 && w.dry {
 			return
 		}
-		if shed(status, body) {
-			<-time.After(shedPause)
+		if wire.Shed(status, body) {
+			<-time.After(wire.ShedPause)
 			continue
 		}
 		if !from.Before(w.from) {
@@ -242,12 +245,12 @@ func (o order) wait(in io.Reader, out *bufio.Writer) (outcome, error) {
 	arrivals := make(chan arrival, len(workers))
 	over := make(chan struct{})
 	for _, w := range workers {
-		defer w.wire.conn.Close()
+		defer w.wire.Net.Close()
 		go func() {
 			for {
-				status, body, err := w.wire.exchange()
+				status, body, err := w.wire.Exchange()
 				a := arrival{at: time.Now(), err: err}
-				switch job, lease, ok := leaseIn(body); {
+				switch job, lease, ok := wire.LeaseIn(body); {
 				case err != nil:
 				case ok:
 					a.text = fmt.Sprintf("c %d %s", job, lease)

@@ -113,6 +113,9 @@ func (r *outgrowRun) costs(ctx context.Context) error {
 	if r.daemon, err = r.startDaemon(ctx); err != nil {
 		return err
 	}
+	if err := r.place.inLog(ctx); err != nil {
+		return err
+	}
 	idle, _, err := r.daemon.memory()
 	if err != nil {
 		return err

@@ -41,8 +41,13 @@ type tableWeight struct {
 	IndexBytes float64
 }
 
-// read takes the meter's figures.
+// read takes the meter's figures when the tables have all that is in the log.
 func (r *outgrowRun) read(ctx context.Context) (m meter, err error) {
+	if r.store != nil {
+		if err := r.level(ctx); err != nil {
+			return m, err
+		}
+	}
 	if err := r.place.pool.QueryRow(ctx, query["wal"]).Scan(&m.wal); err != nil {
 		return m, err
 	}

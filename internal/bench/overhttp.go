@@ -20,6 +20,8 @@ import (
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // address is host:port of the daemon.
@@ -127,10 +129,10 @@ func (s *stage) claimsOverHTTP(ctx context.Context, rate float64) (outcome, erro
 
 // claimsServed is the same with the claims left open.
 func (s *stage) claimsServed(ctx context.Context, rate float64) (outcome, error) {
-	s.profile.on()
+	s.profile.On()
 	before := s.used()
 	result, claims, err := s.pulls(ctx, s.address(), rate)
-	s.profile.off()
+	s.profile.Off()
 	if err != nil {
 		return result, err
 	}
@@ -173,7 +175,7 @@ func (s *stage) bodyThatWaits(i int, wait float64) string {
 	req := dispatcher.PullRequest{Queue: s.layout().queue(i), Pilot: fmt.Sprint("p", i), Node: fmt.Sprint("node", i/8),
 		Slot: job.Slot{Cores: 1}, Max: 1, WaitS: wait}
 	if s.RequestIDs {
-		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, idPlace)
+		req.RequestID = fmt.Sprintf("%d-%d-%s", time.Now().UnixNano(), i, wire.IDPlace)
 	}
 	text, err := json.Marshal(req)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // renewOrder is the load of pilots that renew: all leases of a pilot in one call, the pilots spread evenly over the
@@ -50,7 +52,7 @@ type renewLoad struct {
 // renewing is one connection of it.
 type renewing struct {
 	renewOutcome
-	wire  *wire
+	wire  *wire.Conn
 	times []time.Duration
 	err   error
 }
@@ -72,11 +74,11 @@ func (o order) renew(in *bufio.Reader) (outcome, error) {
 	l.next.Store(int64(l.First))
 	var connections []*renewing
 	for range l.Connections {
-		w, err := dial(l.address, "/v1/leases/renew", "")
+		w, err := wire.Dial(l.address, "/v1/leases/renew", "")
 		if err != nil {
 			return outcome{}, err
 		}
-		defer w.conn.Close()
+		defer w.Net.Close()
 		connections = append(connections, &renewing{wire: w})
 	}
 	l.began = time.Now()
@@ -140,8 +142,8 @@ func (l *renewLoad) run(c *renewing) {
 
 // call renews the leases of one pilot.
 func (l *renewLoad) call(c *renewing, n int64, due time.Time, leases []string) error {
-	c.wire.request = l.request(c.wire.request[:0], n, due, leases)
-	status, body, err := c.wire.exchange()
+	c.wire.Request = l.request(c.wire.Request[:0], n, due, leases)
+	status, body, err := c.wire.Exchange()
 	if err != nil {
 		return err
 	}

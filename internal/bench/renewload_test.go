@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // renewServer keeps all leases but one, and says when it has had so many calls.
@@ -127,11 +129,11 @@ func TestRenewLoadFails(t *testing.T) {
 		}
 	}
 	l := &renewLoad{renewOrder: good, pilots: 1, began: time.Now(), over: make(chan struct{}), leases: []string{"L"}}
-	w, err := dial(strings.TrimPrefix(refuses.URL, "http://"), "/", "")
+	w, err := wire.Dial(strings.TrimPrefix(refuses.URL, "http://"), "/", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.conn.Close()
+	defer w.Net.Close()
 	c := &renewing{wire: w}
 	l.run(c)
 	if c.err == nil || !strings.Contains(c.err.Error(), "status 404") {

@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/bench/looks"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -24,7 +25,7 @@ type stage struct {
 	Sizes
 	cfg     Config
 	report  *Report
-	profile *profiler
+	profile *looks.Profiler
 	place   *place
 	served  Served
 	gen     *generator.Generator
@@ -187,7 +188,7 @@ func (s *stage) serve(ctx context.Context) (err error) {
 	if s.served, err = s.cfg.Serve(ctx, s.place.dsn); err != nil {
 		return err
 	}
-	return s.inLog(ctx)
+	return s.place.inLog(ctx)
 }
 
 // hold leases the jobs that are held all the time.
@@ -265,14 +266,14 @@ func (s *stage) refill(ctx context.Context, n int) error {
 		return nil // whoever starts next takes them into the log first
 	}
 	s.served.Dispatcher.Written()
-	return s.inLog(ctx)
+	return s.place.inLog(ctx)
 }
 
 // inLog waits until the leader has taken all that was made into the log.
-func (s *stage) inLog(ctx context.Context) error {
+func (p *place) inLog(ctx context.Context) error {
 	deadline := time.Now().Add(5 * time.Minute)
 	for {
-		end, err := s.place.logEnd(ctx)
+		end, err := p.logEnd(ctx)
 		if err != nil || end.Pending == 0 {
 			return err
 		}

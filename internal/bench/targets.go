@@ -25,6 +25,8 @@ func Measurements() []Measurement {
 		{"S8", "generation of ready jobs, alone and beside claims; submission of 1 M inputs over HTTP"},
 		{"S9", "memory, CPU a claim and start of the daemon at 10 M ready"},
 		{"S10", "claims in process against PanDA's way on the same data"},
+		{"S11", "bytes of WAL of a whole life, with one renewal and with ten; bytes of disk of a job that is over"},
+		{"S12", "processor time of daemon and PostgreSQL while nothing happens, and at a site of 20,000 slots with jobs of ten minutes"},
 	}
 }
 
@@ -53,7 +55,7 @@ func choose(only []string) (selection, error) {
 		id = strings.ToUpper(strings.TrimSpace(id))
 		i := slices.IndexFunc(all, func(m Measurement) bool { return m.ID == id })
 		if i < 0 {
-			return nil, fmt.Errorf("no measurement %q: there are S1 to S10", id)
+			return nil, fmt.Errorf("no measurement %q: there are S1 to S12", id)
 		}
 		chosen[id] = true
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -32,11 +33,11 @@ type ward struct {
 func newWard(t *testing.T) *ward {
 	t.Helper()
 	db := pgtest.Open(t)
-	w := &ward{T: t, db: db, Doctor: New(Config{Direct: db, Load: site.NewStore(site.Config{Pool: db}).Version, Connections: 4, DaemonTTL: 15 * time.Second,
+	w := &ward{T: t, db: db, Doctor: New(Config{Direct: db, Site: site.NewStore(site.Config{Pool: db}).At, Connections: 4, Silent: 15 * time.Second,
 		Clock: func(context.Context, string) (time.Time, error) { return time.Now(), nil },
-		Keep:  dispatcher.Config{Keep: 7 * 24 * time.Hour, KeepHistory: 400 * 24 * time.Hour, KeepSamples: 30 * 24 * time.Hour},
+		Keep:  upkeep.Keep{Log: 7 * 24 * time.Hour, History: 400 * 24 * time.Hour, Samples: 30 * 24 * time.Hour},
 		Deep:  true, Log: slog.New(slog.DiscardHandler)})}
-	if _, err := dispatcher.MakeDays(t.Context(), db, w.cfg.Log, nil); err != nil {
+	if _, err := dispatcher.Room(t.Context(), db, w.cfg.Keep); err != nil {
 		t.Fatal(err)
 	}
 	w.exec(aDaemon)
@@ -53,10 +54,12 @@ func (w *ward) with(t *testing.T) *ward {
 }
 
 // reset undoes what the cases of TestDoctor do, but for what they undo themselves.
-const aJob = "INSERT INTO jobs (id, task_id, share_id, shape_id, place, priority, max_attempts, idx) VALUES (5, 7, 1, 1, 0, 0, 3, 0);"
+const reset = "TRUNCATE daemons, batches, outbox, held, share_counts CASCADE; UPDATE folded SET seq = 0, id = '00000000-0000-0000-0000-000000000000', at = 'epoch';" + aDaemon
 
-const reset = "TRUNCATE daemons, jobs, job_ranges, ready_ranges, ledger, counters, counter_lanes, limits, limit_lanes, escrow, leases, resource_claims, tasks, shares, queues, shapes, share_samples_rest CASCADE;" +
-	"UPDATE limit_epoch SET version = 0;" + aDaemon
+// aBatch is one of a time.
+func aBatch(seq int, ago string) string {
+	return fmt.Sprintf("INSERT INTO batches (seq, id, after, at, by, kinds) VALUES (%d, gen_random_uuid(), gen_random_uuid(), now() - interval '%s', 1, '');", seq, ago)
+}
 
 func TestDoctor(t *testing.T) {
 	w := newWard(t)
@@ -132,15 +135,13 @@ func well(w *ward) {
 		w.Errorf("%d findings, left out %v, repairable %t", len(r.Findings), r.LeftOut, r.Repairable())
 	}
 	w.cfg.Deep = false
-	if r := w.examine(); len(r.LeftOut) != 5 || len(of(r, "recount")) != 0 {
+	if r := w.examine(); len(r.LeftOut) != 2 || len(of(r, "recount")) != 0 {
 		w.Errorf("left out %v", r.LeftOut)
 	}
 }
 
 // What can be made to happen in a database of its own by a statement or two; fixed by a repair where there is one.
 func found(w *ward) {
-	const site = "INSERT INTO shares (id, name, path, position, leaf, weight) OVERRIDING SYSTEM VALUE VALUES (1, 'A', 'A', 0, true, 1); INSERT INTO queues (id, name, position) OVERRIDING SYSTEM VALUE VALUES (1, 'q', 0);" +
-		"INSERT INTO shapes (id, key, cores, memory_mb, disk_mb, walltime_s, labels, queues, label) OVERRIDING SYSTEM VALUE VALUES (1, 'k', 1, 1, 1, 1, '{}', '{}', '');"
 	for name, c := range map[string]struct {
 		breaks string
 		check  string
@@ -156,45 +157,33 @@ func found(w *ward) {
 		"pending":        {"DELETE FROM migrations WHERE version_id = 9", "migrations", Bad, []string{"1 of", "pending"}, false, "INSERT INTO migrations (version_id, is_applied) VALUES (9, true)"},
 		"old":            {"ALTER TABLE migrations RENAME TO goose_db_version", "migrations", Bad, []string{"0.10 or before", "export"}, false, "ALTER TABLE goose_db_version RENAME TO migrations"},
 		"newer":          {"INSERT INTO migrations (version_id, is_applied) VALUES (9999, true)", "migrations", Warn, []string{"9999"}, false, "DELETE FROM migrations WHERE version_id = 9999"},
-		"autovacuum off": {"ALTER TABLE leases SET (autovacuum_enabled = false)", "autovacuum", Bad, []string{"leases", "RESET (autovacuum_enabled)"}, false, "ALTER TABLE leases RESET (autovacuum_enabled)"},
+		"autovacuum off": {"ALTER TABLE held SET (autovacuum_enabled = false)", "autovacuum", Bad, []string{"held", "RESET (autovacuum_enabled)"}, false, "ALTER TABLE held RESET (autovacuum_enabled)"},
 		"unlogged":       {"CREATE UNLOGGED TABLE pulls2 (id int)", "indexes", Bad, []string{"pulls2", "SET LOGGED"}, false, "DROP TABLE pulls2"},
-		"invalid index": {"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_displaced'::regclass", "indexes", Bad,
-			[]string{"jobs_displaced of jobs", "REINDEX INDEX CONCURRENTLY jobs_displaced"}, false, "UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'jobs_displaced'::regclass"},
-		"no key": {"ALTER TABLE leases DROP CONSTRAINT leases_pkey", "schema", Bad, []string{"constraint leases.leases_pkey is missing", "ALTER TABLE leases ADD CONSTRAINT leases_pkey PRIMARY KEY (job_id);"},
-			false, "ALTER TABLE leases ADD CONSTRAINT leases_pkey PRIMARY KEY (job_id);"},
+		"invalid index": {"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'tasks_live'::regclass", "indexes", Bad,
+			[]string{"tasks_live of tasks", "REINDEX INDEX CONCURRENTLY tasks_live"}, false, "UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'tasks_live'::regclass"},
+		"no key": {"ALTER TABLE held DROP CONSTRAINT held_pkey", "schema", Bad, []string{"constraint held.held_pkey is missing", "ALTER TABLE held ADD CONSTRAINT held_pkey PRIMARY KEY (job);"},
+			false, "ALTER TABLE held ADD CONSTRAINT held_pkey PRIMARY KEY (job);"},
 		"no index":         {"DROP INDEX tasks_idempotency", "schema", Bad, []string{"index tasks_idempotency is missing", makeOf("tasks_idempotency")}, false, makeOf("tasks_idempotency")},
-		"no index of jobs": {"DROP INDEX jobs_displaced", "schema", Bad, []string{"index jobs_displaced is missing", makeOf("jobs_displaced")}, false, makeOf("jobs_displaced")},
-		"no trigger": {"ALTER TABLE jobs DISABLE TRIGGER displace_job", "schema", Bad, []string{"trigger jobs.displace_job is missing, or is not in force"}, false,
-			"ALTER TABLE jobs ENABLE TRIGGER displace_job"},
-		"no check":  {"ALTER TABLE jobs DROP CONSTRAINT jobs_state_check", "schema", Bad, []string{"constraint jobs.jobs_state_check", makeOf("jobs.jobs_state_check")}, false, makeOf("jobs.jobs_state_check")},
-		"no column": {"ALTER TABLE daemons RENAME version TO release", "schema", Bad, []string{"column daemons.version is missing", "backup"}, false, "ALTER TABLE daemons RENAME release TO version"},
-		"today": {"DO $$ BEGIN EXECUTE 'DROP TABLE decisions' || to_char(now() AT TIME ZONE 'UTC', '_YYYYMMDD'); END $$", "partitions", Bad,
-			[]string{"decisions has no partition for today", "lost"}, true, ""},
-		"tomorrow": {"DO $$ BEGIN EXECUTE 'DROP TABLE attempts' || to_char((now() AT TIME ZONE 'UTC')::date + 1, '_YYYYMMDD'); END $$", "partitions", Warn,
-			[]string{"attempts has no partition for tomorrow"}, true, ""},
-		"old day": {"SELECT divvy_make_days('share_samples', (now() AT TIME ZONE 'UTC')::date - 40, 1)", "retention", Warn, []string{"share_samples ended 39 days ago, and 30"}, false, "SELECT divvy_drop_days('share_samples', (now() AT TIME ZONE 'UTC')::date - 35)"},
-		"strays": {site + "INSERT INTO share_samples_rest (at, pool, share_id, target, held, ready) VALUES (now() - interval '2000 days', 'p', 1, 0, 0, 0)", "default partitions",
-			Warn, []string{"1 rows lie in share_samples_rest"}, true, "SELECT divvy_drop_days('share_samples', (now() AT TIME ZONE 'UTC')::date - 35)"},
-		"not folded": {`INSERT INTO ledger (daemon_id, lane, seq, at, task_ids, share_ids, shape_ids, queue_ids, befores, afters, ns, units, places, low_ids, high_ids)
-			VALUES (1, 0, 1, now() - interval '2 minutes', '{0}', '{1}', '{1}', '{0}', '{-}', '{r}', '{0}', '{0}', '{0}', '{0}', '{0}')`, "ledger", Warn,
-			[]string{"the counters are 2m", "step fold"}, false, ""},
-		"below zero": {"INSERT INTO counters VALUES (1, 1, 0, 0, -5, 0, 0)", "counters", Bad, []string{"1 rows"}, true, ""},
-		"miscounted": {"INSERT INTO counters VALUES (1, 1, 0, 0, 5, 0, 0)", "recount", Bad, []string{"1 rows of the counters are wrong", "lacks 0 waiting, -5 ready"}, true, ""},
-		"too free":   {"INSERT INTO limits (kind, ref, cap, free) VALUES ('pool', 'x', 10, 11)", "limits", Bad, []string{"of 1 limits more is free"}, true, ""},
-		"too free with escrow": {"INSERT INTO limits (kind, ref, cap, free) VALUES ('pool', 'x', 10, 8); INSERT INTO escrow (daemon_id, kind, ref, pool, granted) VALUES (1, 'pool', 'x', '', 3)",
-			"limits", Bad, []string{"of 1 limits more is free"}, true, ""},
-		"escrow of nobody": {"INSERT INTO limits (kind, ref, cap, free) VALUES ('pool', 'x', 10, 0); INSERT INTO escrow (daemon_id, kind, ref, pool, granted) VALUES (7, 'pool', 'x', '', 10)",
-			"limits", Bad, []string{"1 parts of limits"}, true, ""},
-		"limits of another version": {"UPDATE limit_epoch SET version = 3", "limits", Bad, []string{"version 3 of the site, and 0"}, true, ""},
-		"ran out":                   {site + lease + "UPDATE leases SET expires_at = now() - interval '2 minutes'", "leases", Warn, []string{"1 leases ran out up to 2m"}, false, ""},
-		"orphan":                    {site + lease, "orphans", Bad, []string{"1 leases have no job"}, false, ""},
-		"stray":                     {site + aJob + "UPDATE job_ranges SET low = 6, high = 6", "ranges", Bad, []string{"1 live jobs are in no range of their task", "and 0 in none", "job 5 of task 7"}, true, ""},
-		"out of line":               {site + aJob + "UPDATE jobs SET displaced = NULL", "ranges", Bad, []string{"0 live jobs are in no range of their task", "and 1 in none", "job 5 of task 7"}, true, ""},
-		"stuck": {"INSERT INTO resource_claims (task_id, key, template, linger_s, unplaced) VALUES (1, 'k', '{}', 1, true); ALTER TABLE resource_claims DISABLE TRIGGER USER;" +
-			"UPDATE resource_claims SET tend_at = now() - interval '10 minutes'", "claims", Bad, []string{"1 claims should have been looked at up to 10m"}, false, "ALTER TABLE resource_claims ENABLE TRIGGER USER"},
-		"sharers": {"INSERT INTO resource_claims (task_id, key, template, linger_s, state, sharers) VALUES (1, 'k', '{}', 1, 'bound', 2)", "recount of claims", Bad,
-			[]string{"has 2, and 0 leases"}, true, ""},
-		"task": {site + "INSERT INTO tasks (id, name, user_name, spec, state, share_id, n_ready) OVERRIDING SYSTEM VALUE VALUES (7, 'n', 'u', '{}', 'running', 1, 3)", "recount of tasks", Bad, []string{"in tasks 7 "}, false, ""},
+		"no index of jobs": {"DROP INDEX job_blocks_task", "schema", Bad, []string{"index job_blocks_task is missing", makeOf("job_blocks_task")}, false, makeOf("job_blocks_task")},
+		"no check":         {"ALTER TABLE tasks DROP CONSTRAINT tasks_resume_state", "schema", Bad, []string{"constraint tasks.tasks_resume_state", makeOf("tasks.tasks_resume_state")}, false, makeOf("tasks.tasks_resume_state")},
+		"no column":        {"ALTER TABLE daemons RENAME version TO release", "schema", Bad, []string{"column daemons.version is missing", "backup"}, false, "ALTER TABLE daemons RENAME release TO version"},
+		"today": {"DO $$ BEGIN EXECUTE 'DROP TABLE share_samples' || to_char(now() AT TIME ZONE 'UTC', '_YYYYMMDD'); END $$", "partitions", Bad,
+			[]string{"share_samples has no partition for today", "none can be written"}, true, ""},
+		"tomorrow": {"DO $$ BEGIN EXECUTE 'DROP TABLE history' || to_char((now() AT TIME ZONE 'UTC')::date + 1, '_YYYYMMDD'); END $$", "partitions", Warn,
+			[]string{"history has no partition for tomorrow"}, true, ""},
+		"old day": {"SELECT divvy_make_day('share_samples', (now() AT TIME ZONE 'UTC')::date - 40)", "retention", Warn, []string{"share_samples ended 39 days ago, and 30"}, false,
+			"SELECT divvy_drop_day('share_samples', now() - interval '35 days')"},
+		"little room": {aBatch(900_001, "1 s"), "room", Warn, []string{"partitions for 99999 more batches", "log-room"}, true, ""},
+		"no leader":   {aBatch(1, "1 minute"), "log", Bad, []string{"no daemon has appended for 1m"}, false, ""},
+		"not folded":  {aBatch(1, "2 minutes") + aBatch(2, "1 s"), "fold", Warn, []string{"2m0s and 2 batches behind", "step fold"}, false, ""},
+		"long ago":    {aBatch(1, "20 minutes"), "fold", Bad, []string{"20m0s and 1 batches behind"}, false, ""},
+		"lost":        {"UPDATE folded SET seq = 5", "fold", Bad, []string{"up to batch 5, and it ends with 0", "backup"}, false, ""},
+		"refused":     {`INSERT INTO outbox (entries, refused) VALUES ('[]', 'no such job'), ('[]', 'nor that')`, "outbox", Bad, []string{"2 rows", "no such job"}, false, ""},
+		"waits":       {`INSERT INTO outbox (entries, made_at) VALUES ('[]', now() - interval '30 s')`, "outbox", Warn, []string{"waits for the log for 30"}, false, ""},
+		"waits long":  {`INSERT INTO outbox (entries, made_at) VALUES ('[]', now() - interval '2 minutes')`, "outbox", Bad, []string{"waits for the log for 2m"}, false, ""},
+		"miscounted":  {"INSERT INTO share_counts VALUES (1, 1, 0, 5, 0, 0)", "recount", Bad, []string{"1 rows are not what the log says", "share_counts has", "backup"}, false, ""},
+		"orphan": {"INSERT INTO held VALUES (1, 1, 1, 1, 0, 1000, now(), gen_random_uuid(), 1, 1, 1, 1, -1, 0, 0, 'p', 'n', '')", "orphans", Bad,
+			[]string{"1 leases have no job"}, false, ""},
 	} {
 		w.Run(name, func(t *testing.T) {
 			w := w.with(t)
@@ -218,7 +207,7 @@ func found(w *ward) {
 			if err != nil {
 				w.Fatal(err)
 			}
-			if err := r.Repair(ctx); err != nil {
+			if err := r.Repair(ctx, w.db); err != nil {
 				w.Fatal(err)
 			}
 			after, err := access.NewStore(w.db).Audit(ctx, noted)
@@ -233,16 +222,13 @@ func found(w *ward) {
 	}
 }
 
-const lease = "INSERT INTO leases (job_id, attempt, nonce, task_id, share_id, shape_id, queue_id, units, cores, priority, pilot, node, daemon_id, expires_at, ttl_s)" +
-	" VALUES (1, 1, 1, 1, 1, 1, 1, 1000, 1, 0, 'p', 'n', 1, now() + interval '1 hour', 60);"
-
 func bloat(w *ward) {
-	w.exec("ALTER TABLE pulls SET (autovacuum_enabled = false)")
-	w.exec("INSERT INTO pulls (key, body_hash, job_ids, nonces) SELECT gen_random_uuid(), '', '{}', '{}' FROM generate_series(1, 60000)")
-	w.exec("DELETE FROM pulls; SELECT pg_stat_force_next_flush()")
-	w.want(w.examine(), "bloat", Warn, "pulls has 60000 dead rows beside 0 live ones", "VACUUM pulls")
-	w.exec("ALTER TABLE pulls RESET (autovacuum_enabled)")
-	w.exec("VACUUM pulls")
+	w.exec("ALTER TABLE outbox SET (autovacuum_enabled = false)")
+	w.exec("INSERT INTO outbox (entries) SELECT '[]' FROM generate_series(1, 60000)")
+	w.exec("DELETE FROM outbox; SELECT pg_stat_force_next_flush()")
+	w.want(w.examine(), "bloat", Warn, "outbox has 60000 dead rows beside 0 live ones", "VACUUM outbox")
+	w.exec("ALTER TABLE outbox RESET (autovacuum_enabled)")
+	w.exec("VACUUM outbox")
 }
 
 func locks(w *ward) {

@@ -54,7 +54,7 @@ var offenders = map[string]int{
 	"files dispatcher":                 171,
 	"files generator":                  66,
 	"files internal/bench":             49,
-	"lines api":                        5988,
+	"lines api":                        5773,
 	"lines api/panda":                  6553,
 	"lines cmd/divvy":                  10012,
 	"lines dispatcher":                 22530,

@@ -13,7 +13,7 @@
 //		{"kind":"end","records":812}
 //
 //	 1. Export reads one snapshot and changes nothing. It reads databases of 0.9, of 0.10 and of this release. Usage is complete: what is
-//	    not in the roll-ups yet is added, as the views of schema report do.
+//	    not in the roll-ups yet is added, as the views of schema report do. It counts to the millisecond once it is in a database of today.
 //	 2. Import is one transaction: all of a file, or nothing. It takes a database that was just made and has no site, and refuses any
 //	    other, and what is not as Export writes it, with the line and the reason.
 //	 3. Shares and queues keep their ids, because history refers to them. No id of a job, task, claim or daemon that the old database

@@ -50,7 +50,11 @@ func Export(ctx context.Context, db *pgxpool.Pool, w io.Writer) (done Exported, 
 	out := bufio.NewWriterSize(w, 1<<16)
 	done.Records = Summary{}
 	err = pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, query["source"])
+		from := "source"
+		if h.Old {
+			from = "old_source"
+		}
+		rows, _ := tx.Query(ctx, query[from])
 		s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[source])
 		if err != nil {
 			return err
@@ -62,6 +66,9 @@ func Export(ctx context.Context, db *pgxpool.Pool, w io.Writer) (done Exported, 
 		for _, k := range kinds {
 			if h.Old && h.Schema < k.since {
 				continue
+			}
+			if h.Old && k.old != "" {
+				k.out = k.old
 			}
 			if done.Records[k.name], err = k.export(ctx, tx, out); err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)

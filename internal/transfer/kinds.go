@@ -42,6 +42,7 @@ type end struct {
 type kind struct {
 	name   string
 	out    string // statement that reads the rows
+	old    string // the same in databases up to 0.10; empty: it is the same
 	in     string // statement that writes them
 	fields string // the columns, all of them in every record
 	since  int64  // the first schema up to 0.10 that has the table; 0: all that Export reads
@@ -63,11 +64,11 @@ var kinds = []kind{
 		fields: "id effective_at stored_at stored_by note file source moves base_version state version error ended_at ended_by"},
 	{name: "token", out: "export_tokens", in: "import_tokens",
 		fields: "id name prefix hash role user_name queues share created_at created_by expires_at revoked_at revoked_by used_at"},
-	{name: "usage_hour", out: "export_usage_hours", in: "import_usage_hours",
+	{name: "usage_hour", out: "export_usage_hours", old: "export_old_usage_hours", in: "import_usage_hours",
 		fields: "hour share_id queue_id user_name slot_seconds unit_seconds wasted_slot_seconds cpu_ms finished failed lost cancelled revoked"},
-	{name: "usage_day", out: "export_usage_days", in: "import_usage_days",
+	{name: "usage_day", out: "export_usage_days", old: "export_old_usage_days", in: "import_usage_days",
 		fields: "day share_id queue_id user_name slot_seconds unit_seconds wasted_slot_seconds cpu_ms finished failed lost cancelled revoked"},
-	{name: "usage_node", out: "export_usage_nodes", in: "import_usage_nodes",
+	{name: "usage_node", out: "export_usage_nodes", old: "export_old_usage_nodes", in: "import_usage_nodes",
 		fields: "day queue_id node slot_seconds wasted_slot_seconds finished failed lost cancelled revoked"},
 	{name: "wait_hour", out: "export_wait_hours", in: "import_wait_hours",
 		fields: "hour share_id queue_id bucket jobs wait_seconds"},
@@ -81,7 +82,7 @@ var kinds = []kind{
 // sequences are stored when all else is: what they do is not taken back with a transaction.
 var sequences = kind{name: "sequence", out: "export_sequences", in: "import_sequences", fields: "name last"}
 
-// numbered are the sequences whose ids somebody outside of the database may hold.
+// numbered are the sequences whose ids somebody outside of the database may hold, by the names that they had in 0.10.
 var numbered = []string{"shares_id_seq", "queues_id_seq", "site_later_id_seq", "tokens_id_seq", "jobs_id_seq", "tasks_id_seq",
 	"resource_claims_id_seq", "daemons_id_seq", "harvester_commands_id_seq"}
 

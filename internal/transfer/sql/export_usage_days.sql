@@ -1,18 +1,8 @@
--- Usage by day, with what is not in the roll-up yet.
+-- Usage by day, as it is folded.
 SELECT row_to_json(r)::text FROM (
-    SELECT 'usage_day' AS kind, day, share_id, queue_id, user_name,
-        sum(slot_seconds) AS slot_seconds, sum(unit_seconds) AS unit_seconds, sum(wasted_slot_seconds) AS wasted_slot_seconds,
-        sum(cpu_ms)::bigint AS cpu_ms, sum(finished)::bigint AS finished, sum(failed)::bigint AS failed, sum(lost)::bigint AS lost,
-        sum(cancelled)::bigint AS cancelled, sum(revoked)::bigint AS revoked
-    FROM (
-        SELECT day, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled,
-            revoked
-        FROM usage_days
-        UNION ALL
-        SELECT day, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost, cancelled,
-            revoked
-        FROM uncounted_days
-    ) both_parts
-    GROUP BY day, share_id, queue_id, user_name
-    ORDER BY day, share_id, queue_id, user_name
+    SELECT 'usage_day' AS kind, (day AT TIME ZONE 'UTC')::date AS day, share AS share_id, queue AS queue_id, user_name,
+        slot_ms * 0.001 AS slot_seconds, unit_ms * 0.000001 AS unit_seconds, wasted_slot_ms * 0.001 AS wasted_slot_seconds, cpu_ms,
+        finished, failed, lost, cancelled, returned AS revoked
+    FROM day_usage
+    ORDER BY 2, share, queue, user_name
 ) r;

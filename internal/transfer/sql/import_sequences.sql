@@ -1,5 +1,5 @@
 -- Has ids go on behind those of the database that a file is from, and behind those that came along.
-SELECT setval(('public.' || s.name)::regclass, s.last)
+SELECT setval(('public.' || CASE s.name WHEN 'jobs_id_seq' THEN 'job_ids' WHEN 'resource_claims_id_seq' THEN 'claim_keys_id_seq' ELSE s.name END)::regclass, s.last)
 FROM (
     SELECT name, max(last) AS last
     FROM (

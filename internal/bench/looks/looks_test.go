@@ -1,4 +1,4 @@
-package bench
+package looks
 
 import (
 	"bytes"
@@ -124,22 +124,22 @@ func boxesIn(t *testing.T, svg []byte) map[string]box {
 }
 
 func TestProfiler(t *testing.T) {
-	var none *profiler
-	none.on()
-	none.off()
-	if err := errors.Join(none.write(), newProfiler("").write()); err != nil {
+	var none *Profiler
+	none.On()
+	none.Off()
+	if err := errors.Join(none.Write(), New("").Write()); err != nil {
 		t.Error(err)
 	}
 	dir := filepath.Join(t.TempDir(), "profile")
-	p := newProfiler(dir)
-	if p.write() == nil {
+	p := New(dir)
+	if p.Write() == nil {
 		t.Error("nothing was measured, and that is no error")
 	}
 	for range 2 {
-		p.on()
-		p.off()
+		p.On()
+		p.Off()
 	}
-	if err := p.write(); err != nil {
+	if err := p.Write(); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"cpu", "mutex", "block"} {
@@ -157,11 +157,11 @@ func TestProfiler(t *testing.T) {
 		}
 		boxesIn(t, svg)
 	}
-	p.on()
-	q := newProfiler(dir)
-	q.on() // one at a time
-	p.off()
-	if err := q.write(); err == nil || errors.Is(err, io.EOF) {
+	p.On()
+	q := New(dir)
+	q.On() // one at a time
+	p.Off()
+	if err := q.Write(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("two profiles at once: %v", err)
 	}
 }

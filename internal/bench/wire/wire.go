@@ -1,4 +1,5 @@
-package bench
+// Package wire speaks HTTP for a load that costs little beside what it measures.
+package wire
 
 import (
 	"bufio"
@@ -12,44 +13,45 @@ import (
 	"time"
 )
 
-// wire is one keep-alive connection that asks the same thing again and again. It is written by hand so that load
+// Conn is one keep-alive connection that asks the same thing again and again. It is written by hand so that load
 // costs little beside what is measured; net/http's client takes as long as a claim.
-type wire struct {
-	conn    net.Conn
-	in      *bufio.Reader
-	request []byte
-	id      []byte // the part of request that changes with every exchange; nil: none
+type Conn struct {
+	Net     net.Conn
+	In      *bufio.Reader
+	Request []byte
+	ID      []byte // the part of Request that changes with every exchange; nil: none
 	n       uint64
 	body    []byte
 }
 
-// idPlace stands in a body for the number of the exchange.
-const idPlace = "0000000000000000"
+// IDPlace stands in a body for the number of the exchange.
+const IDPlace = "0000000000000000"
 
-func dial(address, path, body string) (*wire, error) {
+// Dial opens a connection for one request.
+func Dial(address, path, body string) (*Conn, error) {
 	conn, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{conn: conn, in: bufio.NewReaderSize(conn, 8<<10)}
-	w.request = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	w := &Conn{Net: conn, In: bufio.NewReaderSize(conn, 8<<10)}
+	w.Request = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		path, address, len(body), body)
-	if i := bytes.Index(w.request, []byte(idPlace)); i >= 0 {
-		w.id = w.request[i : i+len(idPlace)]
+	if i := bytes.Index(w.Request, []byte(IDPlace)); i >= 0 {
+		w.ID = w.Request[i : i+len(IDPlace)]
 	}
 	return w, nil
 }
 
-// exchange sends the request and reads the answer. The body is good until the next one.
-func (w *wire) exchange() (status int, body []byte, err error) {
-	if w.id != nil {
+// Exchange sends the request and reads the answer. The body is good until the next one.
+func (w *Conn) Exchange() (status int, body []byte, err error) {
+	if w.ID != nil {
 		w.n++
-		copy(w.id, fmt.Sprintf("%0*x", len(idPlace), w.n))
+		copy(w.ID, fmt.Sprintf("%0*x", len(IDPlace), w.n))
 	}
-	if _, err := w.conn.Write(w.request); err != nil {
+	if _, err := w.Net.Write(w.Request); err != nil {
 		return 0, nil, err
 	}
-	line, err := w.in.ReadSlice('\n')
+	line, err := w.In.ReadSlice('\n')
 	if err != nil {
 		return 0, nil, err
 	}
@@ -58,7 +60,7 @@ func (w *wire) exchange() (status int, body []byte, err error) {
 	}
 	length := -1
 	for {
-		line, err := w.in.ReadSlice('\n')
+		line, err := w.In.ReadSlice('\n')
 		if err != nil {
 			return 0, nil, err
 		}
@@ -79,7 +81,7 @@ func (w *wire) exchange() (status int, body []byte, err error) {
 		w.body = make([]byte, length)
 	}
 	w.body = w.body[:length]
-	_, err = io.ReadFull(w.in, w.body)
+	_, err = io.ReadFull(w.In, w.body)
 	return status, w.body, err
 }
 
@@ -100,8 +102,8 @@ func lengthIn(line []byte, before int) (int, error) {
 	return strconv.Atoi(string(bytes.TrimSpace(line[len(name):])))
 }
 
-// leaseIn finds the one lease of a pull's answer, by the two fields that it begins with.
-func leaseIn(body []byte) (job int64, lease []byte, ok bool) {
+// LeaseIn finds the one lease of a pull's answer, by the two fields that it begins with.
+func LeaseIn(body []byte) (job int64, lease []byte, ok bool) {
 	_, rest, ok := bytes.Cut(body, []byte(`"lease":"`))
 	if !ok {
 		return 0, nil, false
@@ -116,11 +118,11 @@ func leaseIn(body []byte) (job int64, lease []byte, ok bool) {
 	return job, lease, job > 0 && len(lease) > 0
 }
 
-// shedPause is how long a pull waits that the daemon has put off.
-const shedPause = time.Second
+// ShedPause is how long a pull waits that the daemon has put off.
+const ShedPause = time.Second
 
-// shed says whether a pull was put off, as renewals and ends go first on a machine that stands still for a moment. It
+// Shed says whether a pull was put off, as renewals and ends go first on a machine that stands still for a moment. It
 // comes again, as those of pilots do; what it misses is missing in the rate.
-func shed(status int, body []byte) bool {
+func Shed(status int, body []byte) bool {
 	return status == 503 && bytes.Contains(body, []byte(`"code":"overloaded"`))
 }

@@ -1,4 +1,5 @@
-package bench
+// Package looks takes profiles of a bench while it measures, and draws them.
+package looks
 
 import (
 	"bytes"
@@ -19,24 +20,25 @@ const (
 	blockNanos    = 10_000
 )
 
-// profiler takes profiles of this process, in which the daemon runs, while claims are measured: not while the data set
+// Profiler takes profiles of this process, in which the daemon runs, while claims are measured: not while the data set
 // is restored. A nil one does nothing.
-type profiler struct {
+type Profiler struct {
 	dir    string
 	now    *bytes.Buffer // the CPU profile that is being taken
 	rounds []*profile.Profile
 	errs   []error
 }
 
-func newProfiler(dir string) *profiler {
+// New writes into a folder; empty: nothing is looked at.
+func New(dir string) *Profiler {
 	if dir == "" {
 		return nil
 	}
-	return &profiler{dir: dir}
+	return &Profiler{dir: dir}
 }
 
-// on begins to look. Pair it with off.
-func (p *profiler) on() {
+// On begins to look. Pair it with Off.
+func (p *Profiler) On() {
 	if p == nil {
 		return
 	}
@@ -49,8 +51,8 @@ func (p *profiler) on() {
 	runtime.SetBlockProfileRate(blockNanos)
 }
 
-// off ends what on began.
-func (p *profiler) off() {
+// Off ends what On began.
+func (p *Profiler) Off() {
 	if p == nil || p.now == nil {
 		return
 	}
@@ -66,8 +68,8 @@ func (p *profiler) off() {
 	p.now = nil
 }
 
-// write makes cpu, mutex and block, each as .pprof and as a flame graph, .svg.
-func (p *profiler) write() error {
+// Write makes cpu, mutex and block, each as .pprof and as a flame graph, .svg.
+func (p *Profiler) Write() error {
 	if p == nil {
 		return nil
 	}
@@ -102,7 +104,7 @@ func (p *profiler) write() error {
 	return nil
 }
 
-func (p *profiler) save(name string, what *profile.Profile) error {
+func (p *Profiler) save(name string, what *profile.Profile) error {
 	var raw, svg bytes.Buffer
 	if err := what.Write(&raw); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package bench
+package looks
 
 import (
 	"fmt"

@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"bufio"
+	"net"
+	"strings"
+	"testing"
+)
+
+// discard is a connection that takes everything.
+type discard struct{ net.Conn }
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func TestConnReadsAnswers(t *testing.T) {
+	if _, err := statusOf([]byte("SSH-2.0-OpenSSH\r\n")); err == nil {
+		t.Error("not HTTP")
+	}
+	answers := "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nX: y\r\n\r\nhello" + "HTTP/1.1 204 No Content\r\nRetry-After: 3\r\n\r\n" +
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	w := &Conn{Net: discard{}, In: bufio.NewReader(strings.NewReader(answers)), Request: []byte("id" + IDPlace)}
+	w.ID = w.Request[2:]
+	if status, body, err := w.Exchange(); status != 200 || string(body) != "hello" || err != nil {
+		t.Errorf("%d %q %v", status, body, err)
+	}
+	if status, body, err := w.Exchange(); status != 204 || len(body) != 0 || err != nil {
+		t.Errorf("%d %q %v", status, body, err)
+	}
+	if _, _, err := w.Exchange(); err == nil {
+		t.Error("a chunked answer was read")
+	}
+	if string(w.ID) != "0000000000000003" {
+		t.Errorf("id %s", w.ID)
+	}
+	job, lease, ok := LeaseIn([]byte(`{"leases":[{"lease":"AbC-_9","job":1234,"attempt":1}],"renew_after_s":60}`))
+	if job != 1234 || string(lease) != "AbC-_9" || !ok {
+		t.Errorf("%d %s %v", job, lease, ok)
+	}
+	for _, none := range []string{"", `{"leases":[],"renew_after_s":60}`, `{"lease":"x"}`} {
+		if _, _, ok := LeaseIn([]byte(none)); ok {
+			t.Errorf("a lease in %q", none)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+-- Usage by hour, with what is not in the roll-up yet, of a database up to 0.10.
+SELECT row_to_json(r)::text FROM (
+    SELECT 'usage_hour' AS kind, hour, share_id, queue_id, user_name,
+        sum(slot_seconds) AS slot_seconds, sum(unit_seconds) AS unit_seconds, sum(wasted_slot_seconds) AS wasted_slot_seconds,
+        sum(cpu_ms)::bigint AS cpu_ms, sum(finished)::bigint AS finished, sum(failed)::bigint AS failed, sum(lost)::bigint AS lost,
+        sum(cancelled)::bigint AS cancelled, sum(revoked)::bigint AS revoked
+    FROM (
+        SELECT hour, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost,
+            cancelled, revoked
+        FROM usage_hours
+        UNION ALL
+        SELECT hour, share_id, queue_id, user_name, slot_seconds, unit_seconds, wasted_slot_seconds, cpu_ms, finished, failed, lost,
+            cancelled, revoked
+        FROM uncounted_hours
+    ) both_parts
+    GROUP BY hour, share_id, queue_id, user_name
+    ORDER BY hour, share_id, queue_id, user_name
+) r;
