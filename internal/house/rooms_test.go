@@ -45,7 +45,7 @@ var offenders = map[string]int{
 	"files api/panda":                  48,
 	"files cmd/divvy":                  87,
 	"files generator":                  66,
-	"files internal/bench":             49,
+	"files internal/bench":             46,
 	"lines api":                        5773,
 	"lines api/panda":                  6553,
 	"lines cmd/divvy":                  10012,
