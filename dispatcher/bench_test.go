@@ -310,7 +310,7 @@ func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		m, err := world{d}.restore(b.Context())
+		m, _, err := world{d}.restore(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,5 +1,4 @@
-// Package dispatcher wires the rooms of the new dispatcher together: log, machine, lease and fold over one database. It becomes package
-// dispatcher when the old core goes; until then nothing but its tests and benchmarks use it.
+// Package dispatcher hands out jobs: it wires its rooms together, log, machine, lease and fold, over one database.
 //
 //	Open ──▶ tables at folded + the tail of the log ──▶ Run: the loop ──▶ Pull Renew Finish
 //	                                              └──▶ Steps: all other work, by whoever has the tickers
@@ -33,9 +32,11 @@
 // nobody leads for long it is ErrUnavailable, and the row stays. Steps may run on every daemon at once; those by the rules and samples do
 // something at the leader alone. While the tables are too far behind (Config.Behind) pulls wait, and get ErrUnavailable at last.
 //
-// # What is missing until it can be package dispatcher
+// While nothing happens a daemon asks little of the database: rules run where the machine has something for them, and the tables are brought
+// up to date by the leader, each five seconds where only time passes. Others do it when the leader is five seconds behind.
 //
-// Variables of claims in what pilots start, reports of renewals, claims of explained jobs and of resources (Reads.claims). A start begins
-// with the Stood that is folded, and is equal again from the next one on. Not counted: how long jobs waited (series has it by history),
-// how old renewals are, and orders to give units back.
+// # What is written beside the log
+//
+// Texts of attempts with the append of their end; reports of renewals by whoever was told (lease_reports), which the fold puts below those
+// texts when the attempt has ended. A start begins with the Stood that is folded, and is equal again from the next one on.
 package dispatcher

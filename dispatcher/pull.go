@@ -42,7 +42,9 @@ func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, erro
 	if p.Request, err = requestOf(req); err != nil {
 		return PullReply{}, err
 	}
-	answer, err := d.ask(ctx, lease.Ask{Pull: &p, Wait: max(0, time.Until(until))})
+	spanned, end := traced(ctx, req.Queue, &p)
+	answer, err := d.ask(spanned, lease.Ask{Pull: &p, Wait: max(0, time.Until(until))})
+	end(answer, err)
 	if errors.Is(err, ErrUnavailable) && d.draining.Load() { // meanwhile
 		err = ErrStopping
 	}

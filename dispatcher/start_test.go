@@ -33,6 +33,9 @@ func TestStartIsTheLog(t *testing.T) {
 		}
 		keys = append(keys, lease.Key{Job: leases[0].Job, Attempt: leases[0].Attempt, Nonce: leases[0].Nonce})
 	}
+	if _, err := s.renew(t.Context(), []lease.Renewal{{Key: keys[0], TTL: time.Hour}}); err != nil {
+		t.Fatal(err)
+	}
 	for i, key := range keys {
 		if i%3 > 0 {
 			if _, err := s.finish(t.Context(), []lease.End{{Key: key, Outcome: []entry.Outcome{entry.Finished, entry.Failed}[i%2]}}); err != nil {
@@ -63,6 +66,9 @@ func TestStartIsTheLog(t *testing.T) {
 			seq = b.Seq
 		}
 	}
+	if diff := cmp.Diff(map[int64]int32{keys[0].Job: 3600}, ttlsOf(t, s)); diff != "" {
+		t.Errorf("TTLs that renewals asked for, by job:\n%s", diff)
+	}
 	made := s.made(t, v)
 	if seq, id := made.Stand(); seq == 0 {
 		t.Error("nothing was folded")
@@ -80,6 +86,16 @@ func TestStartIsTheLog(t *testing.T) {
 			t.Errorf("lease %+v starts as %+v", l, got)
 		}
 	}
+}
+
+// ttlsOf are the TTLs that a start knows.
+func ttlsOf(t *testing.T, s *stage) map[int64]int32 {
+	t.Helper()
+	r := world{s.Dispatcher}.Reload(t.Context())
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	return r.TTLs
 }
 
 // A daemon that starts long after the lead was taken knows who leads.
@@ -112,7 +128,7 @@ func (s *stage) made(t *testing.T, v shares.Version) *machine.Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := world{d}.restore(t.Context())
+	m, _, err := world{d}.restore(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,5 +53,6 @@ func (d *Dispatcher) told(e entry.Entry) {
 		d.offered.Store(&e.Offered)
 	case entry.Granted:
 		d.lately.granted(&e)
+		d.rules.Granted(&e)
 	}
 }

@@ -85,14 +85,14 @@ func (w world) complete(ctx context.Context, entries []entry.Entry) error {
 
 // Reload is lease.World's.
 func (w world) Reload(ctx context.Context) lease.Reloaded {
-	m, err := w.restore(ctx)
+	m, ttls, err := w.restore(ctx)
 	if err != nil {
 		return lease.Reloaded{Err: err}
 	}
 	if v := m.Site(); v.Number > 0 {
 		w.site.adopt(&v)
 	}
-	out := lease.Reloaded{Machine: m}
+	out := lease.Reloaded{Machine: m, TTLs: ttls}
 	out.Err = w.recall(ctx, m, &out)
 	return out
 }
@@ -129,24 +129,23 @@ func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reload
 	return nil
 }
 
-// restore makes the machine of what is folded, as its rows come.
-func (w world) restore(ctx context.Context) (*machine.Machine, error) {
-	s := start{world: w, ctx: ctx, users: map[int64]string{}, kills: map[int64][]*killing{}}
+// restore makes the machine of what is folded, as its rows come, and returns the TTLs that renewals asked for, by job.
+func (w world) restore(ctx context.Context) (m *machine.Machine, ttls map[int64]int32, err error) {
+	s := start{world: w, ctx: ctx, users: map[int64]string{}, kills: map[int64][]*killing{}, ttls: map[int64]int32{}}
 	p, err := fold.Load(ctx, w.cfg.Pool, s.sink())
 	if err = errors.Join(err, s.err); err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
+		return nil, nil, fmt.Errorf("restore: %w", err)
 	}
 	if p.Seq == 0 {
-		return machine.New(w.cfg.Machine), nil
+		return machine.New(w.cfg.Machine), nil, nil
 	}
 	if s.begin() == nil {
-		return nil, fmt.Errorf("restore: %w", s.err)
+		return nil, nil, fmt.Errorf("restore: %w", s.err)
 	}
-	m, err := s.done()
-	if err == nil {
+	if m, err = s.done(); err == nil {
 		m.Reach(p.Seq, p.ID)
 	}
-	return m, err
+	return m, s.ttls, err
 }
 
 // start is a machine that is being made of the tables.
@@ -158,6 +157,7 @@ type start struct {
 	shapes  []entry.Shaped
 	users   map[int64]string
 	kills   map[int64][]*killing // by task
+	ttls    map[int64]int32      // by job
 	killed  []*killing           // in the order of the log
 	said    []entry.Entry        // that the machine follows when all is there
 	made    *machine.Restoring   // nil until all entries are there
@@ -259,6 +259,9 @@ func (s *start) held(l fold.Holding) {
 		if k.Nth < l.Nth && k.Low <= l.Job && l.Job <= k.High {
 			k.but = append(k.but, l.Job)
 		}
+	}
+	if l.TTLS > 0 {
+		s.ttls[l.Job] = l.TTLS
 	}
 	held := machine.Lease{Granted: l.Granted, User: s.users[l.Task], Started: l.StartDelayMS >= 0, Home: l.Home}
 	if l.Reason != "" {

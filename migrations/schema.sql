@@ -2858,6 +2858,7 @@ CREATE VIEW report.ledger AS
             WHEN 'O'::text THEN 'owed'::text
             WHEN 'S'::text THEN 'stood'::text
             WHEN 'A'::text THEN 'asked'::text
+            WHEN 'l'::text THEN 'lasting'::text
             ELSE e.letter
         END AS kind,
     COALESCE(g.job, x.job, s.job, ((b.rare[r.n] ->> 'job'::text))::bigint) AS job,

@@ -113,7 +113,7 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
 		Pool: d.pool, Site: d.store.At, Outbox: intake.NewOutbox(d.pool), Log: d.part("dispatcher"),
 		Daemon: d.member.Self().ID, Address: d.member.Self().Address, Alone: d.links.Alone, Send: d.links.Send,
-		Timing: lease.Timing{First: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL, Longest: max(d.cfg.LeaseFirst, d.cfg.LeaseTTL, d.cfg.PandaLease),
+		Timing: lease.Timing{First: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL,
 			Grace: d.cfg.LeaseRenew * 3 / 2, Making: d.cfg.MakingWait},
 		RenewEvery: d.cfg.LeaseRenew,
 		Machine:    machine.Config{LocalWait: d.cfg.LocalWait, GangHold: d.cfg.GangHold, Making: d.cfg.MakingWait},

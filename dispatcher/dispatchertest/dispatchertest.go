@@ -21,7 +21,7 @@ import (
 // Timing is that of the dispatchers of tests: rows of the outbox are taken at once, leases may expire a second after the start, and a machine that
 // is busy makes nothing unavailable.
 var Timing = lease.Timing{Tick: 100 * time.Millisecond, Poll: 20 * time.Millisecond, Gather: 10 * time.Millisecond, Making: 50 * time.Millisecond,
-	Longest: time.Second, Grace: time.Second, Silence: 20 * time.Second, Fresh: 15 * time.Second, Stopped: 20 * time.Second, Patience: 30 * time.Second}
+	Rest: time.Second, Grace: time.Second, Silence: 20 * time.Second, Fresh: 15 * time.Second, Stopped: 20 * time.Second, Patience: 30 * time.Second}
 
 // Dispatcher is one that leads, whose steps run.
 type Dispatcher struct {

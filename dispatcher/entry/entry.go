@@ -57,6 +57,7 @@ const (
 	KindOwed      Kind = 'O'
 	KindStood     Kind = 'S'
 	KindAsked     Kind = 'A'
+	KindLasting   Kind = 'l'
 )
 
 // KindOf is the letter of an entry.
@@ -101,6 +102,13 @@ type Started struct {
 	Job     int64
 	Attempt int32
 	TTLS    int32 // seconds that a renewal of it asks for; 0: the default
+}
+
+// Lasting says for how long each renewal lets a lease last, where that is another time than its Started said, or it has not started yet.
+type Lasting struct {
+	Job     int64 `json:"job"`
+	Attempt int32 `json:"attempt"`
+	TTLS    int32 `json:"ttl_s"` // seconds; 0: the default
 }
 
 // Outcome is how an attempt ended.
@@ -237,3 +245,4 @@ func (Holed) kind() Kind     { return KindHoled }
 func (Owed) kind() Kind      { return KindOwed }
 func (Stood) kind() Kind     { return KindStood }
 func (Asked) kind() Kind     { return KindAsked }
+func (Lasting) kind() Kind   { return KindLasting }

@@ -276,6 +276,11 @@ func (h *history) start(r *rapid.T) {
 	}
 	l := h.jobs[id].lease
 	ttl := rapid.Int32Range(0, 9).Draw(r, "ttl")
+	if rapid.Bool().Draw(r, "lasting") {
+		l.TTLS = ttl
+		h.add(entry.Lasting{Job: id, Attempt: l.Attempt, TTLS: ttl})
+		return
+	}
 	h.add(entry.Started{Job: id, Attempt: l.Attempt, TTLS: ttl})
 	if l.StartDelayMS < 0 {
 		l.TTLS = ttl

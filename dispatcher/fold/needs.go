@@ -98,6 +98,8 @@ func (n *needs) entry(e entry.Entry) {
 		n.jobs = append(n.jobs, Range{Low: e.Job, High: e.Job})
 	case entry.Started:
 		n.change(e.Job, e.Attempt)
+	case entry.Lasting:
+		n.change(e.Job, e.Attempt)
 	case entry.Revoked:
 		n.change(e.Job, e.Attempt)
 	case entry.Ended:

@@ -182,6 +182,10 @@ func (s *step) apply(e entry.Entry) {
 		if l := s.lease(e.Job, e.Attempt, "start"); l != nil && l.StartDelayMS < 0 {
 			l.StartDelayMS, l.TTLS, l.altered = delay(l.GrantedAt, s.at), e.TTLS, true
 		}
+	case entry.Lasting:
+		if l := s.lease(e.Job, e.Attempt, "a TTL"); l != nil {
+			l.TTLS, l.altered = e.TTLS, true
+		}
 	case entry.Revoked:
 		if l := s.lease(e.Job, e.Attempt, "revocation"); l != nil {
 			l.Reason, l.GraceS, l.altered = e.Reason, e.GraceS, true

@@ -34,7 +34,7 @@ type Config struct {
 type Timing struct {
 	TTL      time.Duration // of a lease
 	First    time.Duration // of one that was not renewed yet, from its grant
-	Longest  time.Duration // what a lease that has not started has after a change of leader, whatever its renewals asked for
+	Rest     time.Duration // what each lease has at least after a change of leader; 0: TTL or First, whichever is longer
 	Grace    time.Duration // no lease expires for so long after a time in which this daemon stood still, or could not append
 	Tick     time.Duration // a leader appends at least this often
 	Fresh    time.Duration // see invariant 4; less than Silence by all that two clocks may differ in it
@@ -65,7 +65,7 @@ func (t Timing) orDefault() Timing {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.TTL, 3 * time.Minute}, {&t.First, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Longest, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
+		{&t.TTL, 3 * time.Minute}, {&t.First, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
 		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
 		{&t.Polled, 5 * time.Minute}, {&t.Stood, time.Minute}, {&t.Gather, 500 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
 	} {
@@ -73,6 +73,7 @@ func (t Timing) orDefault() Timing {
 			*f.field = f.value
 		}
 	}
+	t.Rest = cmp.Or(t.Rest, max(t.TTL, t.First))
 	return t
 }
 

@@ -20,7 +20,7 @@
 //  5. (job, attempt, nonce) is the fence. Renewals and ends of any other change nothing.
 //  6. No lease expires before its TTL is over since its grant, its last renewal, a change of leader, or a time in which this daemon stood
 //     still or could not append, nor while its end waits for room. Deadlines are by the monotonic clock of the leader and are nowhere else.
-//     TTLs that renewals ask for are in the log with Started, so a new leader knows them; before a start they are not.
+//     TTLs that renewals ask for are in the log with Started or Lasting, and in the tables, so a new leader knows them.
 //  7. The same end again has the same answer; the same request again has the same leases while one of them is live.
 //  8. Nothing takes time in the number of leases, but for Reloaded.
 //  9. A row of the outbox is in the log as a whole or not at all, and once: it is deleted in the transaction of the append, and a leader does

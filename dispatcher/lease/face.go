@@ -19,6 +19,7 @@ type Machine interface {
 	Leases() iter.Seq[machine.Lease]
 	Answered(request entry.ID) []machine.Lease
 	Eased() uint64
+	Placed() bool
 	Walltime(seconds int64) int64
 	Digest() [32]byte
 	Stood() []entry.Stood

@@ -53,6 +53,28 @@ func TestGangStartsInPullsOfANode(t *testing.T) {
 	}
 }
 
+// A gang that gets smaller starts in the slots that wait already.
+func TestGangGetsSmaller(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 0, nil)
+	s.log.Write(entry.Claimed{Claim: 1, Task: 1, Key: "gang", Jobs: 3, Template: shares.ClaimTemplate{Name: "gang", Node: true, Gang: true}},
+		entry.Joined{Task: 1, Low: 1, High: 2, Claims: []int64{1}},
+		entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 2, Attempt: 1, User: "u"})
+	s.step(Written{})
+	s.settle()
+	calls := []uint64{s.ask(nodePull("n1", 10*time.Minute)), s.ask(nodePull("n1", 10*time.Minute))}
+	s.settle()
+	if len(s.answers) > 0 {
+		t.Fatalf("%+v: a job of the gang is not made yet", s.answers)
+	}
+	s.log.Write(entry.Dropped{Claim: 1, Unmade: 1})
+	s.step(Written{})
+	s.settle()
+	for _, call := range calls {
+		s.answered(call, Done)
+	}
+}
+
 // When slots are not held for a gang any more, what waits there has other jobs.
 func TestGangLetsGo(t *testing.T) {
 	t.Parallel()

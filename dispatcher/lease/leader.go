@@ -67,7 +67,7 @@ func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
 	for _, q := range cfg.Polled(r.machine) {
 		l.supply.polled[q] = d.now
 	}
-	l.leases.lead(d.now, cfg.Timing.Longest)
+	l.leases.lead(d.now, cfg.Timing.Rest)
 	l.leases.ttl, l.leases.renewed = second(cfg.Timing.TTL), func(age int32) { d.counted.Age(float64(age)) }
 	return l
 }
@@ -146,10 +146,9 @@ func (l *leader) reply(h held, a Answer) {
 		return
 	}
 	h.pull.unheard = h.pull.unheard || a.Status == Unavailable
-	for _, call := range h.pull.calls {
+	for _, call := range l.line.tell(h.pull) {
 		l.answer(call, a)
 	}
-	h.pull.calls = nil
 	if a.Status != Unavailable || len(h.pull.leases) == 0 { // leases in doubt are known by their request until their batch is
 		l.line.forget(h.pull)
 	}
@@ -161,10 +160,9 @@ func (l *leader) depose() {
 		l.reply(h, Answer{Status: Unavailable})
 	}
 	for len(l.line.waiting) > 0 {
-		if p := pop((*[]*pull)(&l.line.waiting)); p.class != nil {
-			l.take(p)
-			l.reply(held{pull: p}, Answer{Status: Unavailable})
-		}
+		p := l.line.waiting[0]
+		l.take(p)
+		l.reply(held{pull: p}, Answer{Status: Unavailable})
 	}
 	for _, w := range l.late.asks {
 		l.answer(w.ask.Call, Answer{Status: Unavailable})

@@ -19,10 +19,10 @@ type pull struct {
 	number  uint64        // of the pulls of this leader
 	since   time.Duration // when it came
 	until   time.Duration // until then it waits
+	place   int           // in line.waiting
 	class   *class        // nil: decided, or gone
 	leases  []machine.Lease
 	unheard bool // nobody waits for its answer any more
-	settled bool // its answer is out
 }
 
 // class has the pulls for which a decision comes out alike, oldest first.
@@ -32,6 +32,7 @@ type class struct {
 	tried uint64        // Machine.Eased when there was last nothing for them
 	slept bool          // they were tried
 	awake bool          // it is in line.awake
+	place int           // there
 	again time.Duration // they are tried again then: see unmade and Held; 0: not by time
 	made  bool          // the job for them is still to be made
 	lacks gate.Gate     // what kept jobs back from them; empty: none was ready
@@ -50,10 +51,11 @@ type line struct {
 	awake   awake            // classes that a decision is worth trying for
 	later   []retry          // in the order in which they are tried again; those that were tried meanwhile are skipped
 	eased   uint64
-	waiting waits // by the time until which they wait; those that were decided meanwhile are skipped
+	waiting waits // by the time until which they wait
 	calls   map[Call]*pull
 	asked   map[entry.ID]*pull // by request, until their answer is out
 	pulls   uint64
+	placed  bool // classes are of one node each
 }
 
 // retry is when a class is tried again.
@@ -71,9 +73,16 @@ type awake []*class
 
 func (a awake) Len() int           { return len(a) }
 func (a awake) Less(i, j int) bool { return a[i].pulls[0].number < a[j].pulls[0].number }
-func (a awake) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
-func (a *awake) Push(x any)        { *a = append(*a, x.(*class)) }
-func (a *awake) Pop() any          { return pop((*[]*class)(a)) }
+func (a awake) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].place, a[j].place = i, j
+}
+func (a *awake) Push(x any) {
+	c := x.(*class)
+	c.place = len(*a)
+	*a = append(*a, c)
+}
+func (a *awake) Pop() any { return pop((*[]*class)(a)) }
 
 // waits is a heap by the end of the wait.
 type waits []*pull
@@ -82,9 +91,16 @@ func (w waits) Len() int { return len(w) }
 func (w waits) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(w[i].until, w[j].until), cmp.Compare(w[i].number, w[j].number)) < 0
 }
-func (w waits) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
-func (w *waits) Push(x any)   { *w = append(*w, x.(*pull)) }
-func (w *waits) Pop() any     { return pop((*[]*pull)(w)) }
+func (w waits) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].place, w[j].place = i, j
+}
+func (w *waits) Push(x any) {
+	p := x.(*pull)
+	p.place = len(*w)
+	*w = append(*w, p)
+}
+func (w *waits) Pop() any { return pop((*[]*pull)(w)) }
 
 func pop[T any](s *[]T) T {
 	n := len(*s) - 1
@@ -113,8 +129,24 @@ func (l *line) add(p *pull, name string) {
 	}
 	heap.Push(&l.waiting, p)
 	others := l.enter(p)
-	if !c.awake && (!c.slept || c.tried != l.eased || others) {
+	if !c.awake && (!c.slept || c.tried != l.eased || others && l.placed) {
 		l.wake(c)
+	}
+}
+
+// sort puts all pulls that wait into classes anew. Each class is worth a try.
+func (l *line) sort(name func(machine.Pull) string) {
+	l.classes, l.awake, l.later = map[string]*class{}, nil, nil
+	for _, p := range slices.SortedFunc(slices.Values(l.waiting), func(a, b *pull) int { return cmp.Compare(a.number, b.number) }) {
+		to := name(p.pull)
+		c := l.classes[to]
+		if c == nil {
+			c = &class{name: to}
+			l.classes[to] = c
+		}
+		if p.class, c.pulls = c, append(c.pulls, p); len(c.pulls) == 1 {
+			l.wake(c)
+		}
 	}
 }
 
@@ -172,7 +204,8 @@ func (l *line) ease(eased uint64) {
 	l.eased = eased
 	for _, c := range l.classes {
 		if !c.awake {
-			c.awake, l.awake = true, append(l.awake, c)
+			c.awake, c.place = true, len(l.awake)
+			l.awake = append(l.awake, c)
 		}
 	}
 	heap.Init(&l.awake) // numbers differ, so the order of the map does not show
@@ -215,17 +248,18 @@ func (l *line) retry(d *desk) {
 	}
 }
 
-// take removes a pull from its class.
+// take removes a pull from its class, and from those that wait.
 func (l *line) take(p *pull) {
 	c := p.class
 	if c == nil {
 		return
 	}
 	p.class = nil
+	heap.Remove(&l.waiting, p.place)
 	l.leave(p)
 	if len(c.pulls) == 1 {
 		if c.awake {
-			heap.Remove(&l.awake, slices.Index(l.awake, c))
+			heap.Remove(&l.awake, c.place)
 		}
 		delete(l.classes, c.name)
 		c.pulls = nil
@@ -238,16 +272,23 @@ func (l *line) take(p *pull) {
 	c.pulls[0] = nil
 	c.pulls = c.pulls[1:]
 	if c.awake {
-		heap.Fix(&l.awake, slices.Index(l.awake, c))
+		heap.Fix(&l.awake, c.place)
 	}
+}
+
+// tell takes the calls that share the answer of a pull, which goes out.
+func (l *line) tell(p *pull) []Call {
+	calls := p.calls
+	for _, call := range calls {
+		delete(l.calls, call)
+	}
+	p.calls = nil
+	return calls
 }
 
 // forget ends what is known of a pull: its answer is out.
 func (l *line) forget(p *pull) {
-	p.settled = true
-	for _, call := range p.calls {
-		delete(l.calls, call)
-	}
+	l.tell(p)
 	if id := p.pull.Request; l.asked[id] == p {
 		delete(l.asked, id)
 	}

@@ -144,27 +144,50 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// A lease that asked for a TTL of its own has it after a change of leader, too.
+// A lease that asked for a TTL of its own has it after a change of leader, too, though it has not started, and the others have not.
 func TestOwnTTL(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, 10, 2, nil)
+	s := newStage(t, 10, 3, nil)
 	var keys []Key
-	for range 2 {
+	for range 3 {
 		call := s.ask(pullAsk(0))
 		s.settle()
 		keys = append(keys, keyOf(s.answers[call].Leases[0]))
 	}
-	s.ask(Ask{Renew: []Renewal{{Key: keys[0], Started: true}, {Key: keys[1], Started: true, TTL: time.Hour}}})
+	s.ask(Ask{Renew: []Renewal{{Key: keys[0], Started: true}, {Key: keys[1], Started: true, TTL: time.Hour}, {Key: keys[2], TTL: time.Hour}}})
 	s.settle()
 	r := s.node.replica
 	lead(&s.node.desk, r, &s.node.cfg, s.now) // as if it had followed
 	for _, c := range []struct {
 		after time.Duration
 		left  int
-	}{{time.Minute, 2}, {4 * time.Minute, 1}, {59 * time.Minute, 1}, {62 * time.Minute, 0}} {
+	}{{time.Minute, 3}, {4 * time.Minute, 2}, {59 * time.Minute, 2}, {62 * time.Minute, 0}} {
 		over := r.leases.over(s.now+c.after, 0, 10)
 		if len(r.leases.due) != c.left {
 			t.Errorf("after %v: %d leases, want %d (%v)", c.after, len(r.leases.due), c.left, over)
+		}
+	}
+}
+
+// A daemon that starts from the tables knows the TTLs that were asked for.
+func TestOwnTTLOfTables(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 2, nil)
+	for range 2 {
+		s.ask(pullAsk(0))
+		s.settle()
+	}
+	n := New(Config{Daemon: 2, Draw: s.id})
+	n.Step(s.now)
+	n.Step(s.now, Reloaded{Machine: s.machine.Machine, TTLs: map[int64]int32{2: 3600}})
+	lead(&n.desk, n.replica, &n.cfg, s.now)
+	for _, c := range []struct {
+		after time.Duration
+		left  int
+	}{{4 * time.Minute, 1}, {62 * time.Minute, 0}} {
+		n.replica.leases.over(s.now+c.after, 0, 10)
+		if got := len(n.replica.leases.due); got != c.left {
+			t.Errorf("after %v: %d leases, want %d", c.after, got, c.left)
 		}
 	}
 }

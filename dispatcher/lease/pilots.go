@@ -23,8 +23,11 @@ func (l *leader) renew(a *Ask) {
 		l.renewed++
 		out[i] = Renewed{Kept: true, Order: lease.Order}
 		ttl := int32((r.TTL + time.Second - 1) / time.Second)
-		if r.Started && !lease.Started || lease.Started && ttl != l.leases.own[r.Key.Job] {
+		switch known := l.leases.own[r.Key.Job]; {
+		case r.Started && !lease.Started:
 			l.must(l.add(entry.Started{Job: r.Key.Job, Attempt: r.Key.Attempt, TTLS: ttl}))
+		case ttl != known && (known > 0 || r.TTL > l.cfg.Timing.TTL):
+			l.must(l.add(entry.Lasting{Job: r.Key.Job, Attempt: r.Key.Attempt, TTLS: ttl}))
 		}
 	}
 	l.hold(a.Call, Answer{Renewed: out}, false)

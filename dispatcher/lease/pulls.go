@@ -34,10 +34,18 @@ func (l *leader) pull(a *Ask) {
 		}
 	}
 	l.supply.pulled(l, a.Pull)
-	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait}, l.cfg.Class(*a.Pull))
+	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait}, l.classOf(*a.Pull))
 	if l.cfg.Watch != nil {
 		l.cfg.Watch.Came(a.Pull)
 	}
+}
+
+// classOf names the class of a pull. As long as no job asks for a node, thousands of them are one class.
+func (l *leader) classOf(p machine.Pull) string {
+	if !l.line.placed {
+		p.Node, p.Devices = "", nil
+	}
+	return l.cfg.Class(p)
 }
 
 // take ends the wait of a pull.
@@ -80,6 +88,10 @@ func (l *leader) left(call Call) {
 
 // decide gives jobs to pulls in the order of their arrival until the batch is full or nothing more can be given.
 func (l *leader) decide() {
+	if placed := l.machine.Placed(); placed != l.line.placed {
+		l.line.placed = placed
+		l.line.sort(l.classOf)
+	}
 	l.line.ease(l.machine.Eased())
 	l.line.retry(l.desk)
 	for p := l.line.first(); p != nil; p = l.line.first() {
@@ -162,24 +174,19 @@ func (l *leader) give(p *pull) {
 func (l *leader) expireWaits() {
 	for len(l.line.waiting) > 0 {
 		p := l.line.waiting[0]
-		if p.class != nil && p.until > l.now {
+		if p.until > l.now {
 			l.wakeBy(p.until)
 			return
 		}
 		switch late := l.now-p.until >= l.cfg.Timing.Patience; {
-		case p.class == nil:
-			heap.Pop(&l.line.waiting)
 		case p.class.made:
-			heap.Pop(&l.line.waiting)
 			p.until += l.cfg.Timing.Making
-			heap.Push(&l.line.waiting, p)
+			heap.Fix(&l.line.waiting, 0)
 		case !p.class.awake && l.flight == nil:
-			heap.Pop(&l.line.waiting)
 			l.counted.Refuse(p.class.lacks)
 			l.take(p)
 			l.noJob(p)
 		case late:
-			heap.Pop(&l.line.waiting)
 			l.take(p)
 			l.reply(held{pull: p}, Answer{Status: Unavailable})
 		default: // those behind it wait for the same batch

@@ -31,6 +31,9 @@ func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 	n := &replica{machine: r.Machine, leases: newDeadlines(now), recent: newRecent(cfg.Bounds.Requests), told: cfg.Told, heard: cfg.Heard}
 	n.tip.seq, n.tip.id = r.Machine.Stand()
 	n.tip.at, n.tip.known, n.tip.leader = r.At, now, r.Leader
+	if r.TTLs != nil {
+		n.leases.own = r.TTLs
+	}
 	for _, id := range r.Over {
 		n.recent.request(id)
 	}
@@ -77,6 +80,8 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 	case entry.Adopted, entry.Tick:
 		r.told(e)
 	case entry.Started:
+		r.leases.last(e.Job, e.TTLS)
+	case entry.Lasting:
 		r.leases.last(e.Job, e.TTLS)
 	case entry.Ended:
 		if l, ok := r.machine.Lease(e.Job); ok && l.Attempt == e.Attempt {

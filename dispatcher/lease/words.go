@@ -121,9 +121,10 @@ type Fetched struct {
 // Reloaded is the answer to Reload: a machine made of the tables, as of the batch where it stands.
 type Reloaded struct {
 	Machine Machine
-	At      time.Time  // of that batch
-	Leader  int64      // who wrote that batch; 0: it is not known
-	Over    []entry.ID // requests whose leases ended lately, the newest last: repeats of them get no job
+	At      time.Time       // of that batch
+	Leader  int64           // who wrote that batch; 0: it is not known
+	TTLs    map[int64]int32 // in seconds, of jobs whose renewals asked for one; the Node keeps the map
+	Over    []entry.ID      // requests whose leases ended lately, the newest last: repeats of them get no job
 	Err     error
 }
 

@@ -39,6 +39,7 @@ var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, 
 	entry.KindOwed:      decode[entry.Owed],
 	entry.KindStood:     decode[entry.Stood],
 	entry.KindAsked:     decode[entry.Asked],
+	entry.KindLasting:   decode[entry.Lasting],
 }
 
 // PackRare makes one text of entries: a JSON list with an object an entry, whose only key is its letter. The outbox keeps entries

@@ -2,8 +2,11 @@ package link
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -17,7 +20,7 @@ type envelope struct {
 	Letters []letter
 }
 
-// letter is a lease.Message as JSON.
+// letter is a lease.Message.
 type letter struct {
 	Asks    []lease.Ask    `json:",omitempty"`
 	Answers []lease.Answer `json:",omitempty"`
@@ -26,44 +29,133 @@ type letter struct {
 	Written bool           `json:",omitempty"`
 }
 
-// sheet is a batch.
+// sheet is a batch. Kinds has a letter an entry, in their order; the frequent ones have lists of their own, the others are as the log marshals them.
 type sheet struct {
 	Seq       int64
 	ID, After entry.ID
 	At        time.Time
 	By        int64
-	Entries   json.RawMessage
+	Kinds     string
+	Granted   []entry.Granted `json:",omitempty"`
+	Ended     []entry.Ended   `json:",omitempty"`
+	Started   []entry.Started `json:",omitempty"`
+	Rest      []byte          `json:",omitempty"`
 }
 
-// pack makes a text of messages.
-func pack(from int64, messages []lease.Message) ([]byte, error) {
+// errForm says that another daemon is of a version whose messages have another form: it takes JSON.
+var errForm = errors.New("the form of the message is another one")
+
+// sheets remembers the newest batches, which go to all followers.
+type sheets struct {
+	mu   sync.Mutex
+	last [64]sheet
+}
+
+// of is the sheet of a batch.
+func (k *sheets) of(b *entry.Batch) (sheet, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	kept := &k.last[b.Seq&63]
+	if kept.ID == b.ID {
+		return *kept, nil
+	}
+	s := sheet{Seq: b.Seq, ID: b.ID, After: b.After, At: b.At, By: b.By}
+	kinds := make([]byte, len(b.Entries))
+	var rest []entry.Entry
+	for i, e := range b.Entries {
+		kinds[i] = byte(entry.KindOf(e))
+		switch e := e.(type) {
+		case entry.Granted:
+			s.Granted = append(s.Granted, e)
+		case entry.Ended:
+			s.Ended = append(s.Ended, e)
+		case entry.Started:
+			s.Started = append(s.Started, e)
+		default:
+			rest = append(rest, e)
+		}
+	}
+	if s.Kinds = string(kinds); len(rest) > 0 {
+		var err error
+		if s.Rest, err = ledger.Marshal(rest); err != nil {
+			return s, fmt.Errorf("batch %d: %w", b.Seq, err)
+		}
+	}
+	*kept = s
+	return s, nil
+}
+
+// batch is the batch of a sheet.
+func (s *sheet) batch() (b entry.Batch, err error) {
+	b = entry.Batch{Seq: s.Seq, ID: s.ID, After: s.After, At: s.At.UTC(), By: s.By}
+	var rest []entry.Entry
+	if len(s.Rest) > 0 {
+		if rest, err = ledger.Unmarshal(s.Rest); err != nil {
+			return b, fmt.Errorf("batch %d of another daemon: %w", s.Seq, err)
+		}
+	}
+	granted, ended, started := s.Granted, s.Ended, s.Started
+	for i := range len(s.Kinds) {
+		var e entry.Entry
+		switch kind := entry.Kind(s.Kinds[i]); {
+		case kind == entry.KindGranted && len(granted) > 0:
+			e, granted = granted[0], granted[1:]
+		case kind == entry.KindEnded && len(ended) > 0:
+			e, ended = ended[0], ended[1:]
+		case kind == entry.KindStarted && len(started) > 0:
+			e, started = started[0], started[1:]
+		case len(rest) > 0 && entry.KindOf(rest[0]) == kind:
+			e, rest = rest[0], rest[1:]
+		default:
+			return b, fmt.Errorf("batch %d of another daemon: kind %q: its entry is not there", s.Seq, kind)
+		}
+		b.Entries = append(b.Entries, e)
+	}
+	return b, nil
+}
+
+// pack makes a text of messages: in the compact form, or as JSON, which begins with another byte.
+func (k *sheets) pack(from int64, messages []lease.Message, compact bool) ([]byte, error) {
 	e := envelope{From: from, Letters: make([]letter, len(messages))}
 	for i, m := range messages {
 		l := letter{Asks: m.Asks, Answers: m.Answers, HandOn: m.HandOn, Written: m.Written}
-		for _, b := range m.Batches {
-			text, err := ledger.Marshal(b.Entries)
+		for b := range m.Batches {
+			s, err := k.of(&m.Batches[b])
 			if err != nil {
-				return nil, fmt.Errorf("batch %d: %w", b.Seq, err)
+				return nil, err
 			}
-			l.Batches = append(l.Batches, sheet{b.Seq, b.ID, b.After, b.At, b.By, text})
+			l.Batches = append(l.Batches, s)
 		}
 		e.Letters[i] = l
 	}
-	return json.Marshal(e)
+	if !compact {
+		return json.Marshal(e)
+	}
+	return envelopes.put(append([]byte{0}, form[:]...), reflect.ValueOf(e)), nil
 }
 
 // unpack reads them. Batches from one on that adopts a version of the site are left out: the reader finds them in the log.
 func unpack(text []byte) (from int64, messages []lease.Message, err error) {
 	var e envelope
-	if err := json.Unmarshal(text, &e); err != nil {
+	switch {
+	case len(text) == 0 || text[0] != 0:
+		err = json.Unmarshal(text, &e)
+	case len(text) <= len(form) || [8]byte(text[1:]) != form:
+		err = errForm
+	default:
+		s := source{text: text[1+len(form):]}
+		envelopes.get(&s, reflect.ValueOf(&e).Elem())
+		err = s.err
+	}
+	if err != nil {
 		return 0, nil, fmt.Errorf("a message of another daemon: %w", err)
 	}
 	for _, l := range e.Letters {
 		m := lease.Message{Asks: l.Asks, Answers: l.Answers, HandOn: l.HandOn, Written: l.Written}
-		for _, s := range l.Batches {
-			b := entry.Batch{Seq: s.Seq, ID: s.ID, After: s.After, At: s.At.UTC(), By: s.By}
-			if b.Entries, err = ledger.Unmarshal(s.Entries); err != nil {
-				return 0, nil, fmt.Errorf("batch %d of another daemon: %w", s.Seq, err)
+		for i := range l.Batches {
+			b, err := l.Batches[i].batch()
+			if err != nil {
+				return 0, nil, err
 			}
 			if slices.ContainsFunc(b.Entries, adopts) {
 				break

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -23,23 +24,56 @@ func TestLetters(t *testing.T) {
 		Asks: []lease.Ask{{Call: lease.Call{Number: 1 << 63}, Pull: &machine.Pull{Queue: 1, Slot: job.Slot{Cores: 2, Labels: map[string]string{"a": "b"}}, Only: job.Only{Task: 3}, Request: entry.ID{9}, Nonce: -5}, Wait: time.Second},
 			{Finish: []lease.End{{Key: lease.Key{Job: 1}, Outcome: entry.Failed}}}, {Left: true}, {Seen: []int64{1}}, {Renew: []lease.Renewal{{TTL: 5, State: lease.Draining}}}},
 		Answers: []lease.Answer{{Status: lease.Over}, {Leases: []machine.Lease{l}, Renewed: []lease.Renewed{{Kept: true, Order: l.Order}}, Verdicts: []lease.Recorded{{Is: true, Outcome: 'f', Next: '.'}}, Seen: []lease.Seen{{At: at, State: lease.Running}}}}}
-	text, err := pack(4, []lease.Message{m, {}})
-	if err != nil {
-		t.Fatal(err)
+	k := &sheets{}
+	for _, compact := range []bool{false, true, true} { // the last of them by the sheets of the one before
+		text, err := k.pack(4, []lease.Message{m, {}}, compact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, got, err := unpack(text)
+		if diff := cmp.Diff([]lease.Message{m, {}}, got, cmpopts.EquateEmpty()); diff != "" || from != 4 || err != nil {
+			t.Errorf("%d, %v, sent (-) and received (+):\n%s", from, err, diff)
+		}
+		adopts := batch
+		adopts.Seq, adopts.ID = 8, entry.ID{8}
+		adopts.Entries = []entry.Entry{entry.Adopted{Number: 5, Site: &shares.Version{Number: 5}}}
+		if text, err = k.pack(4, []lease.Message{{Batches: []entry.Batch{batch, adopts, batch}}}, compact); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, err = unpack(text); err != nil || len(got[0].Batches) != 1 {
+			t.Errorf("%v: %+v", err, got)
+		}
+		for n := range len(text) { // never a panic
+			if _, _, err := unpack(text[:n]); err == nil {
+				t.Errorf("%d of %d bytes are taken", n, len(text))
+			}
+		}
 	}
-	from, got, err := unpack(text)
-	if diff := cmp.Diff([]lease.Message{m, {}}, got, cmpopts.EquateEmpty()); diff != "" || from != 4 || err != nil {
-		t.Errorf("%d, %v, sent (-) and received (+):\n%s", from, err, diff)
+	other := append([]byte{0}, "12345678..."...)
+	if _, _, err := unpack(other); !errors.Is(err, errForm) {
+		t.Errorf("a message of another form: %v", err)
 	}
-	adopts := batch
-	adopts.Entries = []entry.Entry{entry.Adopted{Number: 5, Site: &shares.Version{Number: 5}}}
-	if text, err = pack(4, []lease.Message{{Batches: []entry.Batch{batch, adopts, batch}}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, got, err = unpack(text); err != nil || len(got[0].Batches) != 1 {
-		t.Errorf("%v: %+v", err, got)
-	}
-	if _, _, err := unpack([]byte(`{"Letters":[{"Batches":[{"Entries":{"Kinds":"g"}}]}]}`)); err == nil {
+	if _, _, err := unpack([]byte(`{"Letters":[{"Batches":[{"Kinds":"g"}]}]}`)); err == nil {
 		t.Error("a broken batch is taken")
+	}
+}
+
+// BenchmarkFollower is what a claim and its end cost on the way to a follower, in batches of 100.
+func BenchmarkFollower(b *testing.B) {
+	batch := entry.Batch{Seq: 7, ID: entry.ID{7}, By: 3}
+	for i := range int64(100) {
+		batch.Entries = append(batch.Entries, entry.Granted{Job: 1e9 + i, Attempt: 1, Nonce: -1 << 60, Task: 3, Share: 4, Pilot: "pilot-1234", Node: "node-1234", Units: 1000, Request: entry.ID{1, 2}},
+			entry.Ended{Job: 1e9 + i, Attempt: 1, Outcome: entry.Finished, Next: entry.Over, CPUMilli: 123456})
+	}
+	k := &sheets{}
+	for n := 0; n < b.N; n += 100 {
+		batch.ID[1]++
+		text, err := k.pack(1, []lease.Message{{Batches: []entry.Batch{batch}}}, true)
+		if err == nil {
+			_, _, err = unpack(text)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -39,13 +40,15 @@ type Daemon interface {
 // Links carry messages between daemons by package relay: to each peer one envelope at a time, with all that has gathered meanwhile. What is sent
 // while there is no connection is lost, which package lease is made for.
 type Links struct {
-	cfg Config
+	cfg    Config
+	sheets sheets
 
 	mu    sync.Mutex
 	to    Daemon // nil: nothing is received yet
 	links map[int64]*link
-	met   bool // the database was asked for peers
-	alone bool // it had none
+	backs map[int64]*back // to those that reach this daemon
+	met   bool            // the database was asked for peers
+	alone bool            // it had none
 }
 
 // link is the way to one peer.
@@ -73,20 +76,26 @@ func New(cfg Config) *Links {
 	if cfg.Trust == nil {
 		cfg.Trust = func() *tls.Config { return nil }
 	}
-	return &Links{cfg: cfg, links: map[int64]*link{}}
+	return &Links{cfg: cfg, links: map[int64]*link{}, backs: map[int64]*back{}}
 }
 
 // Send is Config.Send.
 func (ls *Links) Send(to int64, m lease.Message) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	l := ls.links[to]
-	if l == nil || l.conn == nil || len(l.queue) >= mostWait {
+	var queue *[]lease.Message
+	var rouse chan struct{}
+	if l := ls.links[to]; l != nil && l.conn != nil {
+		queue, rouse = &l.queue, l.rouse
+	} else if b := ls.backs[to]; b != nil {
+		queue, rouse = &b.queue, b.rouse
+	}
+	if queue == nil || len(*queue) >= mostWait {
 		return
 	}
-	l.queue = append(l.queue, m)
+	*queue = append(*queue, m)
 	select {
-	case l.rouse <- struct{}{}:
+	case rouse <- struct{}{}:
 	default:
 	}
 }
@@ -101,10 +110,15 @@ func (ls *Links) Alone() bool {
 // Handler takes connections of other daemons, at relay.Path, until done is closed. What they Ask is for questions.
 func (ls *Links) Handler(done <-chan struct{}, questions relay.Handler) http.Handler {
 	handle := func(ctx context.Context, path string, body []byte) relay.Reply {
-		if path == leasePath {
-			return relay.Reply{Status: ls.receive(body)}
+		switch {
+		case path != leasePath && path != backPath:
+			return questions(ctx, path, body)
+		case !ls.ready():
+			return relay.Reply{Status: http.StatusServiceUnavailable}
+		case path == backPath:
+			return ls.giveBack(ctx, body)
 		}
-		return questions(ctx, path, body)
+		return relay.Reply{Status: ls.deliver(body, true)}
 	}
 	return &relay.Server{Secret: ls.cfg.Self.Secret, SecretOf: ls.cfg.SecretOf, Handle: handle, Done: done}
 }
@@ -127,29 +141,36 @@ func (ls *Links) Ask(ctx context.Context, to int64, path string, body []byte) (r
 	return conn.Call(ctx, path, body)
 }
 
-// Reaches says whether there is a connection to a daemon.
+// Reaches says whether there is a connection to a daemon, or from it.
 func (ls *Links) Reaches(id int64) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l := ls.links[id]
-	return l != nil && l.conn != nil
+	return l != nil && l.conn != nil || ls.backs[id] != nil
 }
 
-// receive takes an envelope.
-func (ls *Links) receive(body []byte) (status int) {
+// ready says whether there is a dispatcher that receives.
+func (ls *Links) ready() bool {
 	ls.mu.Lock()
-	d := ls.to
-	ls.mu.Unlock()
-	if d == nil {
-		return http.StatusServiceUnavailable
-	}
+	defer ls.mu.Unlock()
+	return ls.to != nil
+}
+
+// deliver gives an envelope to the dispatcher, and returns a status of HTTP. Came says that it came over a connection that the peer made.
+func (ls *Links) deliver(body []byte, came bool) (status int) {
 	from, messages, err := unpack(body)
-	if err != nil { // of another version, maybe: the log has what matters
+	if errors.Is(err, errForm) {
+		return http.StatusUnsupportedMediaType
+	}
+	if err != nil { // the log has what matters
 		ls.cfg.Log.Warn("a message between daemons is not understood", "err", err)
 		return http.StatusBadRequest
 	}
+	if came {
+		ls.heardOf(from)
+	}
 	for _, m := range messages {
-		d.Receive(from, m)
+		ls.to.Receive(from, m)
 	}
 	return http.StatusNoContent
 }
@@ -169,6 +190,7 @@ func (ls *Links) Run(ctx context.Context, d Daemon) {
 		if peers, err := ls.cfg.Peers(ctx); err == nil {
 			ls.meet(ctx, peers, &all)
 		}
+		ls.forget()
 		select {
 		case <-ctx.Done():
 			return
@@ -205,7 +227,7 @@ func (ls *Links) meet(ctx context.Context, peers []Peer, all *sync.WaitGroup) {
 		}
 	}
 	if first {
-		ls.to.Reach(nil) // it may be waiting to hear whether it is alone
+		ls.reach() // it may be waiting to hear whether it is alone
 	}
 }
 
@@ -217,9 +239,12 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 			relay.Caller{ID: ls.cfg.Self.ID, Secret: ls.cfg.Self.Secret})
 		cancel()
 		if err == nil {
+			var back sync.WaitGroup
+			back.Go(func() { ls.listen(ctx, conn) })
 			ls.turn(l, conn)
 			ls.carry(ctx, l, conn)
 			conn.Close()
+			back.Wait()
 			ls.turn(l, nil)
 		}
 		select {
@@ -232,21 +257,26 @@ func (ls *Links) keep(ctx context.Context, l *link) {
 // turn notes by what a peer can be reached.
 func (ls *Links) turn(l *link, conn *relay.Conn) {
 	ls.mu.Lock()
+	defer ls.mu.Unlock()
 	l.conn, l.queue = conn, nil
-	var there []int64
+	ls.reach()
+}
+
+// reach tells the dispatcher who can be reached. ls.mu is held: the last word is the newest.
+func (ls *Links) reach() {
+	there := slices.Collect(maps.Keys(ls.backs))
 	for id, each := range ls.links {
-		if each.conn != nil {
+		if each.conn != nil && ls.backs[id] == nil {
 			there = append(there, id)
 		}
 	}
 	slices.Sort(there)
-	ls.to.Reach(there) // under the lock: the last word is the newest
-	ls.mu.Unlock()
+	ls.to.Reach(there)
 }
 
 // carry sends envelopes until the connection breaks.
 func (ls *Links) carry(ctx context.Context, l *link, conn *relay.Conn) {
-	for {
+	for compact := true; ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -261,16 +291,26 @@ func (ls *Links) carry(ctx context.Context, l *link, conn *relay.Conn) {
 		if len(messages) == 0 {
 			continue
 		}
-		text, err := pack(ls.cfg.Self.ID, messages)
-		if err != nil {
-			ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
-			continue
+		status, err := ls.send(ctx, conn, messages, compact)
+		if err == nil && status == http.StatusUnsupportedMediaType && compact { // a daemon of another version
+			compact = false
+			_, err = ls.send(ctx, conn, messages, false)
 		}
-		within, cancel := context.WithTimeout(ctx, relay.Silence)
-		_, err = conn.Call(within, leasePath, text)
-		cancel()
 		if err != nil {
 			return
 		}
 	}
+}
+
+// send sends one envelope.
+func (ls *Links) send(ctx context.Context, conn *relay.Conn, messages []lease.Message, compact bool) (status int, err error) {
+	text, err := ls.sheets.pack(ls.cfg.Self.ID, messages, compact)
+	if err != nil {
+		ls.cfg.Log.Error("a message between daemons cannot be written", "err", err)
+		return 0, nil
+	}
+	within, cancel := context.WithTimeout(ctx, relay.Silence)
+	defer cancel()
+	r, err := conn.Call(within, leasePath, text)
+	return r.Status, err
 }

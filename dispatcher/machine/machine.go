@@ -45,6 +45,8 @@ func (m *Machine) Apply(e entry.Entry) error {
 		err = m.grant(e)
 	case entry.Started:
 		err = m.leases.Start(e)
+	case entry.Lasting: // its leader counts the time
+		_, err = m.leases.Attempt(e.Job, e.Attempt)
 	case entry.Ended:
 		err = m.end(e)
 	case entry.Revoked:
@@ -111,6 +113,9 @@ func (m *Machine) Now() time.Time { return m.now }
 
 // Eased rises when a pull that got nothing might get something now.
 func (m *Machine) Eased() uint64 { return m.eased }
+
+// Placed says whether a decision may depend on the node of its pull, or on its devices: there are claims.
+func (m *Machine) Placed() bool { return m.claims.Any() }
 
 // Lease is the lease of a job; false if it has none.
 func (m *Machine) Lease(job int64) (Lease, bool) { return m.leases.Of(job) }

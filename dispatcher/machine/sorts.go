@@ -146,6 +146,9 @@ func (so *sorts) claim(e entry.Entry) error {
 		return err
 	}
 	s.sorts.turn(fx)
+	if _, fewer := e.(entry.Dropped); fewer {
+		s.eased++ // what is left of a gang may fit into the slots that wait
+	}
 	return nil
 }
 

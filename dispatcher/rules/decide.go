@@ -19,6 +19,7 @@ const Reclaimed = "reclaim"
 // says that the job is not to be tried again (Killed.Idle).
 func (r *Rules) Decide(l machine.Lease, said entry.Ended, unwanted bool) entry.Ended {
 	r.ends.add(l, said.Outcome)
+	defer r.past.over(l.Job)
 	e := retry.End{Said: said.Outcome, Unwanted: unwanted, Number: l.Attempt}
 	if l.Order != nil {
 		e.Told, e.Killed = l.Order.Reason == Reclaimed, l.Order.Reason != Reclaimed
@@ -46,12 +47,18 @@ func (r *Rules) charged(l machine.Lease, said entry.Ended) entry.Next {
 		return entry.Waits
 	case b.most == 1 && l.Attempt == 1 && said.Outcome != entry.Cancelled: // a job whose pilot gave up counts as failed: Closed says so
 		return entry.Over
-	case l.Attempt >= b.most: // attempts that were returned are not charged, and only history knows them
-		return entry.Waits
 	case b.terms || mayRule(site.Policy, said, l.Attempt):
 		return entry.Waits
+	case l.Attempt < b.most:
+		return entry.Again
 	}
-	return entry.Again
+	switch times, ok := r.past.before(l.Job, l.Attempt); { // attempts that were returned are not charged
+	case ok && l.Attempt-times < b.most:
+		return entry.Again
+	case ok && said.Outcome != entry.Cancelled:
+		return entry.Over
+	}
+	return entry.Waits
 }
 
 // mayRule reports whether the site may have a say in an attempt, whatever its pilot wrote.

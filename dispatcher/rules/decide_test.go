@@ -21,29 +21,34 @@ func TestDecide(t *testing.T) {
 		unwanted bool
 		number   int32
 		unknown  bool
+		returned int32 // of the attempts before; 0: they are not known, -1: none
 		said     entry.Outcome
 		want     entry.Outcome
 		next     entry.Next
 	}{
-		"finished":                               {said: entry.Finished, want: entry.Finished, next: entry.Over},
-		"finished, and nothing is known":         {unknown: true, said: entry.Finished, want: entry.Finished, next: entry.Over},
-		"failed":                                 {said: entry.Failed, want: entry.Failed, next: entry.Again},
-		"failed, and nothing is known":           {unknown: true, said: entry.Failed, want: entry.Failed, next: entry.Waits},
-		"lost":                                   {said: entry.Lost, want: entry.Lost, next: entry.Again},
-		"the last attempt":                       {number: 3, said: entry.Failed, want: entry.Failed, next: entry.Waits},
-		"beyond it":                              {number: 4, said: entry.Lost, want: entry.Lost, next: entry.Waits},
-		"killed":                                 {order: kill, said: entry.Cancelled, want: entry.Cancelled, next: entry.Undone},
-		"killed, and it finished":                {order: kill, said: entry.Finished, want: entry.Finished, next: entry.Over},
-		"killed, and lost":                       {order: kill, said: entry.Lost, want: entry.Lost, next: entry.Undone},
-		"reclaimed":                              {order: reclaim, said: entry.Cancelled, want: entry.Returned, next: entry.Again},
-		"reclaimed, and it failed":               {order: reclaim, number: 3, said: entry.Failed, want: entry.Returned, next: entry.Again},
-		"reclaimed, and it finished":             {order: reclaim, said: entry.Finished, want: entry.Finished, next: entry.Over},
-		"reclaimed, and lost":                    {order: reclaim, said: entry.Lost, want: entry.Lost, next: entry.Again},
-		"returned":                               {number: 3, said: entry.Returned, want: entry.Returned, next: entry.Again},
-		"not wanted, and it finished":            {unwanted: true, said: entry.Finished, want: entry.Finished, next: entry.Over},
-		"not wanted, and it failed":              {unwanted: true, said: entry.Failed, want: entry.Failed, next: entry.Undone},
-		"not wanted, and returned":               {unwanted: true, said: entry.Returned, want: entry.Returned, next: entry.Undone},
-		"not wanted, reclaimed, and it finished": {unwanted: true, order: reclaim, said: entry.Finished, want: entry.Finished, next: entry.Over},
+		"finished":                       {said: entry.Finished, want: entry.Finished, next: entry.Over},
+		"finished, and nothing is known": {unknown: true, said: entry.Finished, want: entry.Finished, next: entry.Over},
+		"failed":                         {said: entry.Failed, want: entry.Failed, next: entry.Again},
+		"failed, and nothing is known":   {unknown: true, said: entry.Failed, want: entry.Failed, next: entry.Waits},
+		"lost":                           {said: entry.Lost, want: entry.Lost, next: entry.Again},
+		"the last attempt":               {number: 3, said: entry.Failed, want: entry.Failed, next: entry.Waits},
+		"beyond it":                      {number: 4, said: entry.Lost, want: entry.Lost, next: entry.Waits},
+		"the last attempt, and none was returned": {number: 3, returned: -1, said: entry.Failed, want: entry.Failed, next: entry.Over},
+		"the last attempt, given up":              {number: 3, returned: -1, said: entry.Cancelled, want: entry.Cancelled, next: entry.Waits},
+		"one before was returned":                 {number: 3, returned: 1, said: entry.Failed, want: entry.Failed, next: entry.Again},
+		"the last attempt but for one returned":   {number: 4, returned: 1, said: entry.Lost, want: entry.Lost, next: entry.Over},
+		"killed":                                  {order: kill, said: entry.Cancelled, want: entry.Cancelled, next: entry.Undone},
+		"killed, and it finished":                 {order: kill, said: entry.Finished, want: entry.Finished, next: entry.Over},
+		"killed, and lost":                        {order: kill, said: entry.Lost, want: entry.Lost, next: entry.Undone},
+		"reclaimed":                               {order: reclaim, said: entry.Cancelled, want: entry.Returned, next: entry.Again},
+		"reclaimed, and it failed":                {order: reclaim, number: 3, said: entry.Failed, want: entry.Returned, next: entry.Again},
+		"reclaimed, and it finished":              {order: reclaim, said: entry.Finished, want: entry.Finished, next: entry.Over},
+		"reclaimed, and lost":                     {order: reclaim, said: entry.Lost, want: entry.Lost, next: entry.Again},
+		"returned":                                {number: 3, said: entry.Returned, want: entry.Returned, next: entry.Again},
+		"not wanted, and it finished":             {unwanted: true, said: entry.Finished, want: entry.Finished, next: entry.Over},
+		"not wanted, and it failed":               {unwanted: true, said: entry.Failed, want: entry.Failed, next: entry.Undone},
+		"not wanted, and returned":                {unwanted: true, said: entry.Returned, want: entry.Returned, next: entry.Undone},
+		"not wanted, reclaimed, and it finished":  {unwanted: true, order: reclaim, said: entry.Finished, want: entry.Finished, next: entry.Over},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := New(Config{})
@@ -52,6 +57,9 @@ func TestDecide(t *testing.T) {
 				r.blocks.add(block{1, 10, 3, false})
 			}
 			l := machine.Lease{Granted: entry.Granted{Job: 5, Attempt: max(1, c.number)}, Order: c.order}
+			if r.Granted(&l.Granted); c.returned != 0 {
+				r.past.learned(5, returned{l.Attempt, max(0, c.returned)})
+			}
 			got := r.Decide(l, entry.Ended{Job: 5, Attempt: l.Attempt, Outcome: c.said, MemoryMB: 7}, c.unwanted)
 			if got.Outcome != c.want || got.Next != c.next || got.MemoryMB != 7 {
 				t.Errorf("%c and %c, want %c and %c", got.Outcome, got.Next, c.want, c.next)
@@ -75,15 +83,15 @@ func TestDecideIsCertain(t *testing.T) {
 			p.Rules = append(p.Rules, policy.Rule{Name: "r", Match: m, Action: rapid.SampledFrom([]policy.Action{policy.NoRetry, policy.Wait}).Draw(rt, "action"), Backoff: time.Minute})
 		}
 		e := retry.End{Said: rapid.SampledFrom(outcomes).Draw(rt, "said"), Number: int32(rapid.IntRange(1, 4).Draw(rt, "number")), Read: true, Need: job.Requirements{Cores: 1}}
-		returned, most := int32(0), int32(rapid.IntRange(1, 4).Draw(rt, "most"))
+		returns, most := int32(0), int32(rapid.IntRange(1, 4).Draw(rt, "most"))
 		for range e.Number - 1 {
 			if o := rapid.SampledFrom(outcomes[1:]).Draw(rt, "earlier"); o == entry.Returned {
-				returned++
+				returns++
 			} else {
 				e.Earlier = append(e.Earlier, retry.Attempt{Failure: policy.Failure{Outcome: outcomeWords[o]}})
 			}
 		}
-		e.Most = most + returned
+		e.Most = most + returns
 		code := rapid.IntRange(0, 4).Draw(rt, "code")
 		if code > 0 {
 			e.Attempt.ExitCode = &code
@@ -102,6 +110,10 @@ func TestDecideIsCertain(t *testing.T) {
 		site := retry.Site{Policy: p, Queues: []shares.Queue{slots("q", 1)}, Now: time.Now()}
 		r.site.Store(&site)
 		r.blocks.add(block{1, 1, most, e.Terms != nil})
+		if rapid.Bool().Draw(rt, "read") {
+			r.Granted(&l.Granted)
+			r.past.learned(1, returned{e.Number, returns})
+		}
 		got, want := r.Decide(l, entry.Ended{Job: 1, Attempt: e.Number, Outcome: e.Said, ExitCode: int32(code)}, false), retry.After(e, site)
 		if got.Next == entry.Waits {
 			return
@@ -112,6 +124,30 @@ func TestDecideIsCertain(t *testing.T) {
 	})
 	if certain == 0 {
 		t.Error("it was never certain")
+	}
+}
+
+// The last attempt of a job is told to have failed at once: what its attempts were before is read when it is granted. Those that were returned
+// do not count, and what is not folded yet is read again.
+func TestLastAttemptIsJudgedAtOnce(t *testing.T) {
+	w := newWorld(t, []shares.Spec{node("A", 1)}, slots("q", 10))
+	w.enqueue("A", 1, 2, job.Requirements{})
+	w.fold()
+	for _, c := range []struct {
+		said entry.Outcome
+		next entry.Next
+	}{{entry.Failed, entry.Again}, {entry.Returned, entry.Again}, {entry.Failed, entry.Over}} {
+		l := w.must("q")
+		w.rules.Granted(&l.Granted)
+		w.learn() // before the attempt before is folded
+		w.fold()
+		w.learn()
+		if e := w.end(l, c.said, ""); e.Next != c.next {
+			t.Errorf("attempt %d: %c, want %c", l.Attempt, e.Next, c.next)
+		}
+	}
+	if n := len(w.rules.past.known) + len(w.rules.past.asked); n > 0 {
+		t.Errorf("%d jobs are remembered that are over", n)
 	}
 }
 

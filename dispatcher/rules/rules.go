@@ -44,6 +44,7 @@ type Rules struct {
 	cfg    Config
 	site   atomic.Pointer[retry.Site] // as Learn saw it last; nil: it has not
 	blocks blocks
+	past   past
 	ends   ends
 	owed   owed
 	forced map[fold.Fence]bool // leases that Reclaim has returned, whose orders are open
@@ -72,9 +73,13 @@ func (r *Rules) Begin() {
 	r.owed.begin()
 }
 
-// Learn takes over the site in force, and reads the blocks of jobs that Decide did not know. It returns how many blocks it read.
+// Learn takes over the site in force, and reads the blocks and the past attempts of jobs that Decide has to know. It returns how many blocks
+// it read.
 func (r *Rules) Learn(ctx context.Context) (n int, err error) {
 	if _, err := r.siteNow(ctx); err != nil {
+		return 0, fmt.Errorf("learn: %w", err)
+	}
+	if err := r.learnPast(ctx); err != nil {
 		return 0, fmt.Errorf("learn: %w", err)
 	}
 	jobs := r.blocks.unknown(learnBatch)

@@ -182,5 +182,8 @@ func (m *toy) Digest() [32]byte {
 // Stood is nothing: it has no pools.
 func (m *toy) Stood() []entry.Stood { return nil }
 
+// Placed is false: it knows no claims.
+func (m *toy) Placed() bool { return false }
+
 // Walltime is the same: all jobs are alike.
 func (m *toy) Walltime(seconds int64) int64 { return seconds }

@@ -161,7 +161,7 @@ var variants = []variant{
 			}
 			return err
 		})},
-	{"no-ttl-after-takeover", "", configured(func(c *lease.Config) { c.Timing.Longest = 1 })},
+	{"no-ttl-after-takeover", "", configured(func(c *lease.Config) { c.Timing.Rest = 1 })},
 	{"wall-clock", "Clocks that leap", configured(func(c *lease.Config) { c.Timing.Stopped = forever })},
 	{"no-grace-after-outage", "", configured(func(c *lease.Config) { c.Timing.Grace, c.Timing.Fresh = 1, forever })},
 	{"none-from-stale", "jobs under a `max` or at a queue with `slots` could be told \"no jobs\"", configured(func(c *lease.Config) { c.Timing.Fresh, c.Timing.Tick = forever, forever })},

@@ -164,7 +164,7 @@ func TestSiteAndWork(t *testing.T) {
 }
 
 func TestInputNames(t *testing.T) {
-	text, err := io.ReadAll(&inputNames{n: 2500})
+	text, err := io.ReadAll(&wire.InputNames{N: 2500})
 	if err != nil || strings.Count(string(text), "\n") != 2500 || !strings.HasPrefix(string(text), `"mc23`) {
 		t.Errorf("%v, %d lines", err, strings.Count(string(text), "\n"))
 	}

@@ -3,6 +3,8 @@ package bench
 import (
 	"syscall"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/bench/proc"
 )
 
 // used is processor time up to a moment: it moves little with the load of others, which take from rates as they like.
@@ -16,7 +18,7 @@ type used struct {
 func (s *stage) used() used {
 	u := used{own: rusage(syscall.RUSAGE_SELF), programs: rusage(syscall.RUSAGE_CHILDREN)}
 	if s.place != nil && s.place.process > 0 {
-		u.postgres, _ = treeCPU(s.place.process) // 0 where there is no /proc
+		u.postgres, _ = proc.TreeCPU(s.place.process) // 0 where there is no /proc
 	}
 	return u
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+
+	"github.com/divvyhq/divvy/internal/bench/proc"
 )
 
 // footprint is S9: a daemon in a process of its own on the largest data set.
@@ -24,7 +26,7 @@ func (s *stage) footprint(ctx context.Context) error {
 		return err
 	}
 	s.served = Served{}
-	if err := mayOpen(s.Growth.Polls + 1000); err != nil {
+	if err := proc.MayOpen(s.Growth.Polls + 1000); err != nil {
 		return err
 	}
 	if err := s.starts(ctx); err != nil {
@@ -309,7 +311,7 @@ func (r *dayRun) spent(ctx context.Context) (daemon, postgres float64, err error
 		if own[i], err = r.daemon.cpu(); err != nil {
 			return 0, 0, err
 		}
-		if server[i], err = treeCPU(r.place.process); err != nil {
+		if server[i], err = proc.TreeCPU(r.place.process); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -12,10 +12,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+
+	"github.com/divvyhq/divvy/internal/bench/proc"
 )
 
 // daemonOrder is what a daemon's process is told, as JSON on its standard input: a DSN has no place among arguments.
@@ -128,43 +129,11 @@ func (p *process) memory() (now, peak float64, err error) {
 	return now, max(now, peak), nil // the kernel counts both roughly, and they are read one after the other
 }
 
-// ticks is how often a second the kernel counts in /proc: a constant of Linux.
-const ticks = 100
-
 // cpu is the processor time that the daemon has used, in its own code and in the kernel for it.
 func (p *process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "stat"))
 	if err != nil {
 		return 0, err
 	}
-	return cpuIn(string(text))
-}
-
-// cpuIn reads utime and stime, the 14th and 15th field; the name before them, in brackets, may have blanks in it.
-func cpuIn(stat string) (time.Duration, error) {
-	f := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
-	if len(f) < 13 {
-		return 0, fmt.Errorf("not a /proc stat: %q", stat)
-	}
-	user, err := strconv.ParseInt(f[11], 10, 64)
-	system, err2 := strconv.ParseInt(f[12], 10, 64)
-	return time.Duration(user+system) * time.Second / ticks, errors.Join(err, err2)
-}
-
-// mayOpen makes sure that the processes that are started from now on may have so many files open: a connection is
-// one. They raise the soft limit up to the hard one by themselves, as every program in Go does.
-func mayOpen(n int) error {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return err
-	}
-	if limit.Max >= uint64(n) {
-		return nil
-	}
-	hard := limit.Max
-	limit.Max = uint64(n)
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("%d open files are needed in one process, the hard limit is %d (ulimit -Hn): %w", n, hard, err)
-	}
-	return nil
+	return proc.CPUIn(string(text))
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/bench/proc"
 )
 
 // A daemon's process says its URL when it serves, and stops when its input ends or its context does.
@@ -61,10 +63,10 @@ func TestMayOpen(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if err := mayOpen(10); err != nil {
+	if err := proc.MayOpen(10); err != nil {
 		t.Error(err)
 	}
-	if err := mayOpen(1 << 40); err == nil || !strings.Contains(err.Error(), "ulimit -Hn") {
+	if err := proc.MayOpen(1 << 40); err == nil || !strings.Contains(err.Error(), "ulimit -Hn") {
 		t.Errorf("more than the kernel has: %v", err)
 	}
 }

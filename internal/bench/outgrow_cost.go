@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/bench/proc"
 )
 
 // Cost is what one step in the life of a job took.
@@ -58,7 +59,7 @@ func (r *outgrowRun) read(ctx context.Context) (m meter, err error) {
 	if m.weights, err = pgx.CollectRows(rows, pgx.RowToStructByName[tableWeight]); err != nil {
 		return m, err
 	}
-	if m.postgres, err = treeCPU(r.postgres); err != nil {
+	if m.postgres, err = proc.TreeCPU(r.postgres); err != nil {
 		return m, err
 	}
 	if r.daemon != nil {
@@ -125,47 +126,4 @@ func (p *place) postmaster(ctx context.Context) (int, error) {
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	return strconv.Atoi(first)
-}
-
-// treeCPU is the processor time of a process, its children that live, and those that have ended.
-func treeCPU(parent int) (time.Duration, error) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0, err
-	}
-	var sum int64
-	found := false
-	for _, file := range stats {
-		text, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // it has ended since
-		}
-		if err != nil {
-			return 0, err
-		}
-		s := string(text)
-		f := strings.Fields(s[strings.LastIndex(s, ")")+1:]) // state, parent, …
-		if len(f) < 15 {
-			return 0, fmt.Errorf("%s: not a /proc stat: %q", file, s)
-		}
-		own := strings.HasPrefix(s, strconv.Itoa(parent)+" ")
-		if found = found || own; !own && f[1] != strconv.Itoa(parent) {
-			continue
-		}
-		of := f[11:13] // user, system
-		if own {
-			of = f[11:15] // and those of children that were waited for
-		}
-		for _, v := range of {
-			n, err := strconv.ParseInt(v, 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("%s: %w", file, err)
-			}
-			sum += n
-		}
-	}
-	if !found {
-		return 0, fmt.Errorf("process %d is no more", parent)
-	}
-	return time.Duration(sum) * time.Second / ticks, nil
 }

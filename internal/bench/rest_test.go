@@ -7,6 +7,8 @@ import (
 
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
+
+	"github.com/divvyhq/divvy/internal/bench/proc"
 )
 
 // small is a site of 100 slots in two queues and one of another pool.
@@ -143,12 +145,12 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestCPUIn(t *testing.T) {
-	got, err := cpuIn("4711 (a daemon (x)) S 1 2 3 4 5 6 7 8 9 10 150 75 0 0 20 0 9 0 100")
+	got, err := proc.CPUIn("4711 (a daemon (x)) S 1 2 3 4 5 6 7 8 9 10 150 75 0 0 20 0 9 0 100")
 	if err != nil || got != 2250*time.Millisecond {
 		t.Errorf("%v %v", got, err)
 	}
 	for _, bad := range []string{"", "1 (x) S 1 2", "1 (x) S 1 2 3 4 5 6 7 8 9 10 a 75 0"} {
-		if got, err := cpuIn(bad); err == nil {
+		if got, err := proc.CPUIn(bad); err == nil {
 			t.Errorf("%q: %v", bad, got)
 		}
 	}

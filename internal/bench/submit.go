@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/api/client"
+
+	"github.com/divvyhq/divvy/internal/bench/wire"
 )
 
 // submit is a task with streamed inputs, from the first request to the answer of the commit.
@@ -28,7 +29,7 @@ func (o order) submit(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	r := outcome{Task: task.ID}
-	if _, err := cl.SendInputs(ctx, task.ID, 0, &inputNames{n: o.Inputs}, nil); err != nil {
+	if _, err := cl.SendInputs(ctx, task.ID, 0, &wire.InputNames{N: o.Inputs}, nil); err != nil {
 		return r, err
 	}
 	if _, err := cl.Commit(ctx, task.ID); err != nil {
@@ -36,27 +37,6 @@ func (o order) submit(ctx context.Context) (outcome, error) {
 	}
 	r.Elapsed = time.Since(began)
 	return r, nil
-}
-
-// inputNames is n lines of NDJSON with names as long as files have.
-type inputNames struct {
-	n, next int
-	rest    []byte
-}
-
-// Read is io.Reader.
-func (r *inputNames) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		if r.next == r.n {
-			return 0, io.EOF
-		}
-		for end := min(r.next+1000, r.n); r.next < end; r.next++ {
-			r.rest = fmt.Appendf(r.rest, "\"mc23_13p6TeV:AOD.%08d._%06d.pool.root.1\"\n", 38_000_000+r.next/1000, r.next)
-		}
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }
 
 // bulk is what is left of S8 after the loading of the data set.

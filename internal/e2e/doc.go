@@ -10,7 +10,7 @@
 //	TestIdlePilot     how soon a pilot that waits at one daemon has a job that was submitted at another
 //	TestFirstContact  the quick start, as a stranger does it
 //	TestChaos         with the tag chaos: one fault a play, of processes, of PostgreSQL and of what lies between them; see
-//	                  docs/guarantees.md. Its verdict is that of TestKills and more: usage, claims, places of jobs
+//	                  docs/guarantees.md. Its verdict is that of TestKills and more: the log as a chain, usage, claims, places of jobs
 //	TestPatroni       with the tag chaos: PostgreSQL of two nodes (deploy/patroni), nodes die, etcd stands still; the same verdict
 //	TestUpgrade       with the tag chaos: daemons of the last release in .ci/releases and new ones, one by one, and back, once a release has the baseline
 //	TestPandaPilot    with the tag pandapilot: PanDA's pilot and prun as they are published
@@ -19,11 +19,11 @@
 // # What TestKills proves
 //
 //  1. Every job ended once: finished, or failed with all its attempts used up. Every attempt has one outcome.
-//  2. In every snapshot on the way, counters + ledger tail = a recount of jobs and leases, the counts of the tasks
-//     + their tail = a recount of their jobs, and no hard limit is exceeded.
+//  2. In every snapshot on the way the tables agree: counts of shares and tasks = a recount of leases, ranges and history, each job is in
+//     one place, and no hard limit is exceeded.
 //  3. What the clients saw of each job is linearizable (porcupine): one lease at a time, a fence that holds, ends
 //     that are idempotent. Calls that got no answer may have happened or not; a lease that no client heard of, and
-//     the end of one that ran out, are taken from the table of attempts.
+//     the end of one that ran out, are taken from history.
 //  4. No lease was taken before it ran out.
 //  5. No pull was refused while eligible: no 204 although a job was ready from before the pull until after the
 //     answer, that the slot could have run and that every hard limit admitted all the time.

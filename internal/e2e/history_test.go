@@ -121,7 +121,8 @@ func (s jobNow) finish(o said, live bool) []any {
 		// The daemon that decides may go between the end and its answer. Another one says the end again then, and answers
 		// with the state of the job at that moment: it may have been given to somebody.
 		given := state == "ready" && o.state == "leased"
-		if o.verdict == "recorded" && (o.state == "" || o.state == state || given) {
+		judged := o.outcome == "failed" && o.state == "waiting" // a rule decides, a moment later
+		if o.verdict == "recorded" && (o.state == "" || o.state == state || given || judged) {
 			return []any{next}
 		}
 	case o.verdict == "recorded":
@@ -218,6 +219,8 @@ func TestModel(t *testing.T) {
 		"kept after the end":        {false, []said{op(pulled, 1, "a", 1, 2), ended(op(finished, 1, "a", 3, 4), "finished", "recorded", "finished"), kept(op(renewed, 1, "a", 5, 6), true)}},
 		"lost while it is live":     {false, []said{op(pulled, 1, "a", 1, 2), kept(op(renewed, 1, "a", 3, 4), false), ended(op(finished, 1, "a", 5, 6), "finished", "recorded", "finished")}},
 		"more attempts than it has": {false, []said{op(pulled, 1, "a", 1, 2), op(expired, 1, "", 3, 4), op(pulled, 2, "b", 5, 6), op(expired, 2, "", 7, 8), op(pulled, 3, "c", 9, 10)}},
+		"a rule decides":            {true, []said{op(pulled, 1, "a", 1, 2), ended(op(finished, 1, "a", 3, 4), "failed", "recorded", "waiting"), op(pulled, 2, "b", 5, 6), ended(op(finished, 2, "b", 7, 8), "failed", "recorded", "waiting"), end("xx", "failed")}},
+		"finished, and a rule":      {false, []said{op(pulled, 1, "a", 1, 2), ended(op(finished, 1, "a", 3, 4), "finished", "recorded", "waiting"), end("f", "finished")}},
 		"ready though over":         {false, []said{op(pulled, 1, "a", 1, 2), op(expired, 1, "", 3, 4), op(pulled, 2, "b", 5, 6), ended(op(finished, 2, "b", 7, 8), "failed", "recorded", "ready")}},
 		"the database says other":   {false, []said{op(pulled, 1, "a", 1, 2), ended(op(finished, 1, "a", 3, 4), "finished", "recorded", "finished"), end("x", "failed")}},
 	} {

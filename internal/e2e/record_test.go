@@ -33,10 +33,18 @@ type ended struct {
 	CreatedAt   time.Time
 }
 
-// record is what the database says in the end: jobs by id, attempts by job, in order.
+// try is an attempt of a job.
+type try struct {
+	job     int64
+	attempt int
+}
+
+// record is what the database says in the end: jobs by id, attempts by job, in order, and since when a job was ready for an attempt where the
+// log was told so: for the first one, and where a rule decided.
 type record struct {
 	jobs     []ended
 	attempts map[int64][]attempt
+	ready    map[try]time.Time
 }
 
 func readRecord(t *testing.T, dsn string) record {
@@ -48,7 +56,7 @@ func readRecord(t *testing.T, dsn string) record {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	r := record{attempts: map[int64][]attempt{}}
+	r := record{attempts: map[int64][]attempt{}, ready: map[try]time.Time{}}
 	rows, _ := conn.Query(ctx, "SELECT job_id AS id, task_id, share, state, attempt, max_attempts, created_at FROM report.jobs WHERE ended_at IS NOT NULL ORDER BY 1")
 	if r.jobs, err = pgx.CollectRows(rows, pgx.RowToStructByName[ended]); err != nil {
 		t.Fatal(err)
@@ -60,6 +68,18 @@ func readRecord(t *testing.T, dsn string) record {
 	}
 	for _, a := range all {
 		r.attempts[a.JobID] = append(r.attempts[a.JobID], a)
+	}
+	rows, _ = conn.Query(ctx, "SELECT (detail ->> 'low')::bigint, (detail ->> 'high')::bigint, (detail ->> 'attempt')::int, at FROM report.ledger WHERE kind = 'enqueued'")
+	var low, high int64
+	var next int
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&low, &high, &next, &at}, func() error {
+		for id := low; id <= high; id++ {
+			r.ready[try{id, next}] = at
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	var live int
 	err = conn.QueryRow(ctx, "SELECT count(*) FROM report.jobs WHERE ended_at IS NULL").Scan(&live)
@@ -122,10 +142,6 @@ func (r record) past(job int64) (past string) {
 // complete adds to what the clients saw what they could not see: leases whose pull was never answered, ends of
 // leases that ran out, and what became of each job.
 func (r record) complete(seen []said) []said {
-	type try struct {
-		job     int64
-		attempt int
-	}
 	heard := map[try]bool{}
 	for _, o := range seen {
 		if o.verb == pulled {
@@ -156,10 +172,6 @@ func (r record) complete(seen []said) []said {
 // patient checks that no lease was taken for lost before its time.
 func (r record) patient(t *testing.T, seen []said) {
 	t.Helper()
-	type try struct {
-		job     int64
-		attempt int
-	}
 	until := map[try]time.Time{}
 	for _, o := range seen {
 		if o.verb == renewed && o.kept {

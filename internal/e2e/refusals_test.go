@@ -28,6 +28,9 @@ func (r record) spans(tasks map[int64]work) (all []readySpan) {
 		}
 		from := j.CreatedAt
 		for _, a := range r.attempts[j.ID] {
+			if at := r.ready[try{j.ID, a.Attempt}]; at.After(from) {
+				from = at
+			}
 			all = append(all, readySpan{j.ID, j.Share, from.UnixNano(), a.ClaimedAt.UnixNano(), tasks[j.TaskID].coresOf()})
 			from = a.EndedAt
 		}

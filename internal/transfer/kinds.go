@@ -13,7 +13,26 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-var query = pg.MustLoad(files)
+var query = withOld(pg.MustLoad(files))
+
+// oldFiles are statements that only databases of releases up to 0.10 understand.
+//
+//go:embed old/*.sql
+var oldFiles embed.FS
+
+func withOld(all map[string]string) map[string]string {
+	entries, err := oldFiles.ReadDir("old")
+	for _, e := range entries {
+		var text []byte
+		if text, err = oldFiles.ReadFile("old/" + e.Name()); err == nil {
+			all[strings.TrimSuffix(e.Name(), ".sql")] = string(text)
+		}
+	}
+	if err != nil {
+		panic(fmt.Sprintf("transfer: embedded statements: %v", err))
+	}
+	return all
+}
 
 // The lines of a file beside records.
 const (
