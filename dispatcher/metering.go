@@ -8,7 +8,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/dispatcher/replay"
-	"github.com/divvyhq/divvy/dispatcher/series"
 	"github.com/divvyhq/divvy/dispatcher/tally"
 )
 
@@ -60,17 +59,6 @@ func (b background) standing() (st explain.Standing, ok bool) {
 	defer cancel()
 	err := b.eye.moment(ctx, func(m explain.Moment) { st = m.Standing() })
 	return st, err == nil
-}
-
-// waited counts jobs by how long they waited. Those of queues that the site has no more are left out.
-func (b background) waited(all []series.Waited) {
-	b.meter.Count(func(t *tally.Tally) {
-		for _, w := range all {
-			if q, ok := b.site.queue(w.Queue); ok {
-				t.Wait(q.Pool, w.Share, w.Seconds)
-			}
-		}
-	})
 }
 
 // moment has a function look at the machine with the time of the log, and nothing that only the leader knows.

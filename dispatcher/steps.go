@@ -36,7 +36,7 @@ type background struct{ *Dispatcher }
 
 // list makes the list of all steps.
 func (b background) list() ([]Step, error) {
-	sampler := &series.Sampler{DB: b.cfg.Pool, Leads: b.eye.leads, Standing: b.standing, Waited: b.waited}
+	sampler := &series.Sampler{DB: b.cfg.Pool, Leads: b.eye.leads, Standing: b.standing}
 	list := []Step{
 		{"fold", time.Second, b.fold},
 		{"lag", time.Second, b.lag},

@@ -34,12 +34,6 @@ func TestMetricsOfADaemon(t *testing.T) {
 	}
 	step(t, d, "count")
 	step(t, d, "survey")
-	eventually(t, 10*time.Second, func() (bool, string) { // once the batch of the last end is folded, and one after it
-		step(t, d, "fold")
-		step(t, d, "waits")
-		sums, err := cl.Figures(t.Context())
-		return err == nil && sums["divvy_job_wait_seconds_count"] == 10, "waits are not counted"
-	})
 	complaints, err := testutil.GatherAndLint(d.registry)
 	if err != nil {
 		t.Fatal(err)

@@ -53,9 +53,7 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 	if alone.member.Daemons() < 2 {
 		t.Fatal("the copy does not have production's daemon: nothing is shown")
 	}
-	if !alone.dispatcher.Leads() {
-		t.Error("the daemon of the copy does not lead there")
-	}
+	eventually(t, 10*time.Second, func() (bool, string) { return alone.dispatcher.Leads(), "the daemon of the copy does not lead there" })
 	second, _ := startDaemon(t, onCopy)
 	if !follows(second, alone) {
 		t.Error("the second daemon of the copy does not follow the first")

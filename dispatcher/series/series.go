@@ -25,7 +25,6 @@ type Sampler struct {
 	DB       *pgxpool.Pool
 	Leads    func() bool // whether this daemon leads
 	Standing func() (st explain.Standing, ok bool)
-	Waited   func(all []Waited) // hears of jobs whose waits were added; nil: nobody wants to know
 }
 
 // Sample writes down the standing of every share, for plots and to compare what was promised with what was given. It returns how many rows

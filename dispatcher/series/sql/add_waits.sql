@@ -1,7 +1,7 @@
 -- Adds how long jobs waited whose first attempt ended since the last time, of those that are folded but for the newest batch. A wait begins
 -- when the task is submitted: its user waits for the making of its jobs too. Jobs that try a piece again do not count, nor do attempts
 -- that had to give their units back. Whoever waited for another daemon goes on from where that one stopped, with its own, older view of
--- what is folded. Returns all of them.
+-- what is folded. Returns how many they were.
 WITH span AS MATERIALIZED (
     SELECT w.at AS since, (SELECT f.at FROM folded f) AS until FROM waited w FOR UPDATE
 ), waits AS MATERIALIZED (
@@ -24,4 +24,4 @@ WITH span AS MATERIALIZED (
 ), moved AS (
     UPDATE waited w SET at = s.until FROM span s WHERE w.only_row AND s.since < s.until
 )
-SELECT share, queue, seconds::float8 AS seconds FROM waits;
+SELECT count(*)::int FROM waits;
