@@ -25,7 +25,7 @@ type world struct{ *Dispatcher }
 func (w world) Append(ctx context.Context, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 	at, err := w.log.AppendWith(ctx, b, beside)
 	if pg.Code(err) == pg.CodeCheckViolation { // no partition: the daemon slept for days
-		if _, made := upkeep.Room(ctx, background{w.Dispatcher}.upkeep()); made == nil {
+		if _, made := upkeep.Room(ctx, background(w).upkeep()); made == nil {
 			at, err = w.log.AppendWith(ctx, b, beside)
 		}
 	}

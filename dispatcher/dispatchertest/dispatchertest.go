@@ -161,8 +161,12 @@ func (d *Dispatcher) must(err error) {
 // Until waits for what is to happen soon.
 func (d *Dispatcher) Until(what string, is func() bool) {
 	d.t.Helper()
-	for deadline := time.Now().Add(Within); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	deadline, look := time.After(Within), time.NewTicker(2*time.Millisecond)
+	defer look.Stop()
+	for !is() {
+		select {
+		case <-look.C:
+		case <-deadline:
 			d.t.Fatalf("not within %v: %s", Within, what)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ErrUnknownResource: the site in force has no such resource.
+// ErrUnknownResource says that the site in force has no such resource.
 var ErrUnknownResource = errors.New("unknown resource")
 
 // Resources says how resources stand, as this daemon knows it now. name is empty for all, without sharing IDs; or as jobs ask for it, or a family
