@@ -227,19 +227,21 @@ func TestReassignThroughTheCommand(t *testing.T) {
 	id := s.submit("A", 40, 40)
 	leases := s.pull(10)
 	task := fmt.Sprint(id)
-	eventually(t, 20*time.Second, func() (bool, string) {
-		now, err := s.cl.Task(t.Context(), id)
-		return err == nil && now.Jobs.Leased == 10, fmt.Sprintf("the task has %+v, %v", now.Jobs, err)
-	})
 	for _, step := range []struct {
-		args []string
-		code int
-		want string
+		leased string
+		args   []string
+		code   int
+		want   string
 	}{
-		{[]string{"--share", "B", task, "77"}, exitFailed, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 leased jobs stay charged to the share that they started under", id)},
-		{[]string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: it is in B already; now went 10 leased jobs too\n", id)},
-		{[]string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
+		{"A", []string{"--share", "B", task, "77"}, exitFailed, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 leased jobs stay charged to the share that they started under", id)},
+		{"A", []string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: it is in B already; now went 10 leased jobs too\n", id)},
+		{"B", []string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
 	} {
+		eventually(t, 20*time.Second, func() (bool, string) { // what it says of leases is as of folded
+			var n int
+			s.must(s.d.pool.QueryRow(t.Context(), "SELECT count(*)::int FROM report.leases WHERE share = $1", step.leased).Scan(&n))
+			return n == 10, fmt.Sprintf("%d leases of %s are folded", n, step.leased)
+		})
 		o := divvy(t, append(append([]string{"task", "reassign"}, step.args...), "--server", s.d.URL())...)
 		if o.code != step.code || !strings.HasPrefix(o.out, step.want) {
 			t.Errorf("%v: %d %s%s", step.args, o.code, o.out, o.err)
