@@ -89,7 +89,11 @@ func (cs *codecs) of(t reflect.Type) *codec {
 		c.put = func(to []byte, v reflect.Value) []byte {
 			return append(binary.AppendUvarint(to, uint64(v.Len())), v.Bytes()...)
 		}
-		c.get = func(from *source, v reflect.Value) { v.SetBytes(slices.Clone(from.bytes(from.length()))) }
+		c.get = func(from *source, v reflect.Value) {
+			if b := from.bytes(from.length()); len(b) > 0 { // a text that is not there is nil, which is no empty text
+				v.SetBytes(slices.Clone(b))
+			}
+		}
 	default:
 		cs.fill(c, t)
 	}
