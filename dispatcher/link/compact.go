@@ -89,7 +89,11 @@ func (cs *codecs) of(t reflect.Type) *codec {
 		c.put = func(to []byte, v reflect.Value) []byte {
 			return append(binary.AppendUvarint(to, uint64(v.Len())), v.Bytes()...)
 		}
-		c.get = func(from *source, v reflect.Value) { v.SetBytes(slices.Clone(from.bytes(from.length()))) }
+		c.get = func(from *source, v reflect.Value) {
+			if n := from.length(); n > 0 { // nil and empty are the same, as with lists: no JSON is not empty JSON
+				v.SetBytes(slices.Clone(from.bytes(n)))
+			}
+		}
 	default:
 		cs.fill(c, t)
 	}
